@@ -1,0 +1,1 @@
+//! The CUDA driver API, bound at run time.

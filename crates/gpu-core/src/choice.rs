@@ -1,0 +1,83 @@
+//! Which device a program asks for.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::{Error, Result};
+
+/// The device that a program or a test asks for.
+///
+/// Parsed from `auto`, `cpu`, `software`, `cuda` or `cuda:N`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum DeviceChoice {
+    /// The first NVIDIA GPU where a usable driver is found, else the CPU.
+    #[default]
+    Auto,
+    /// The CPU versions of the algorithms, on all cores.
+    Cpu,
+    /// The software device: the GPU kernels, run on the CPU. For tests and debugging.
+    Software,
+    /// The NVIDIA GPU with this ordinal.
+    Cuda(u32),
+}
+
+impl DeviceChoice {
+    /// The environment variable that [`DeviceChoice::from_env`] reads.
+    pub const VARIABLE: &str = "TESSERA_DEVICE";
+
+    /// The choice in `TESSERA_DEVICE`, or `None` where it is not set.
+    ///
+    /// # Errors
+    /// [`Error::UnknownDevice`] where its value is none of the known names.
+    pub fn from_env() -> Result<Option<Self>> {
+        match std::env::var(Self::VARIABLE) {
+            Ok(value) => value.parse().map(Some),
+            Err(_) => Ok(None),
+        }
+    }
+}
+
+impl FromStr for DeviceChoice {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        match text {
+            "auto" => Ok(Self::Auto),
+            "cpu" => Ok(Self::Cpu),
+            "software" => Ok(Self::Software),
+            "cuda" => Ok(Self::Cuda(0)),
+            _ => text
+                .strip_prefix("cuda:")
+                .and_then(|n| n.parse().ok())
+                .map(Self::Cuda)
+                .ok_or_else(|| Error::UnknownDevice { name: text.to_owned() }),
+        }
+    }
+}
+
+impl fmt::Display for DeviceChoice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Auto => f.write_str("auto"),
+            Self::Cpu => f.write_str("cpu"),
+            Self::Software => f.write_str("software"),
+            Self::Cuda(n) => write!(f, "cuda:{n}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_round_trip() {
+        for name in ["auto", "cpu", "software", "cuda:0", "cuda:3"] {
+            assert_eq!(name.parse::<DeviceChoice>().unwrap().to_string(), name);
+        }
+        assert_eq!("cuda".parse::<DeviceChoice>().unwrap(), DeviceChoice::Cuda(0));
+        for bad in ["", "gpu", "cuda:", "cuda:-1", "cuda:x", "CPU"] {
+            assert!(bad.parse::<DeviceChoice>().is_err(), "{bad:?} was taken");
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! What can go wrong between the host and the device.
+
+/// The result of gpu-core's functions.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// What can go wrong with a grid, a device or its memory.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The cell size is zero, negative, infinite or NaN.
+    #[error("cell size {cell_size} is not a positive finite number")]
+    CellSize {
+        /// As given.
+        cell_size: f64,
+    },
+    /// A corner of the grid is infinite or NaN.
+    #[error("grid corner ({x}, {y}) is not finite")]
+    Origin {
+        /// As given.
+        x: f64,
+        /// As given.
+        y: f64,
+    },
+    /// A grid has more columns or rows than can be counted.
+    #[error("a grid of {columns} x {rows} cells is too large")]
+    GridTooLarge {
+        /// Columns asked for.
+        columns: f64,
+        /// Rows asked for.
+        rows: f64,
+    },
+    /// A buffer does not have the length that its use asks for.
+    #[error("{what} has {found} elements, expected {expected}")]
+    Length {
+        /// The argument.
+        what: &'static str,
+        /// Elements needed.
+        expected: u64,
+        /// Elements given.
+        found: u64,
+    },
+    /// A device name that is none of `auto`, `cpu`, `software`, `cuda`, `cuda:N`.
+    #[error("unknown device \"{name}\": use auto, cpu, software, cuda or cuda:N")]
+    UnknownDevice {
+        /// As given.
+        name: String,
+    },
+    /// The program was built without the `cuda` feature.
+    #[error("device {name} needs the \"cuda\" feature, which this program was built without")]
+    NotBuilt {
+        /// The device asked for.
+        name: String,
+    },
+    /// No CUDA driver could be loaded.
+    #[error("no CUDA driver: {reason}")]
+    NoDriver {
+        /// What the loader said.
+        reason: String,
+    },
+    /// The driver is there, but older than the kernels' PTX needs.
+    #[error(
+        "the CUDA driver supports CUDA {found_major}.{found_minor}, Tessera needs \
+         {needed_major}.{needed_minor} or newer: please update the NVIDIA driver"
+    )]
+    DriverTooOld {
+        /// CUDA version that the driver supports.
+        found_major: i32,
+        /// CUDA version that the driver supports.
+        found_minor: i32,
+        /// CUDA version needed.
+        needed_major: i32,
+        /// CUDA version needed.
+        needed_minor: i32,
+    },
+    /// The process already runs on the other driver: one driver serves a process.
+    #[error("device {wanted} is not available: this process already uses the {loaded}")]
+    OtherDriver {
+        /// The device asked for.
+        wanted: String,
+        /// The driver in use.
+        loaded: &'static str,
+    },
+    /// The ordinal is beyond the devices of this machine.
+    #[error("no device cuda:{ordinal}: this machine has {count} CUDA device(s)")]
+    NoDevice {
+        /// Ordinal asked for.
+        ordinal: u32,
+        /// Devices there.
+        count: u32,
+    },
+    /// The device's architecture is older than every image of a kernel module.
+    #[error("{device} has compute capability {major}.{minor}; module {module} needs {needed}")]
+    Architecture {
+        /// The device's name.
+        device: String,
+        /// Its compute capability.
+        major: u32,
+        /// Its compute capability.
+        minor: u32,
+        /// The kernel module.
+        module: &'static str,
+        /// The lowest level it was built for, as `7.5`.
+        needed: String,
+    },
+    /// The device has not enough free memory. The handle stays usable.
+    #[error("out of device memory: asked for {asked} bytes, {free} of {total} are free")]
+    OutOfMemory {
+        /// Bytes asked for.
+        asked: u64,
+        /// Bytes free.
+        free: u64,
+        /// Bytes in all.
+        total: u64,
+    },
+    /// A launch needs more blocks than a grid can have.
+    #[error("kernel {kernel}: a grid of {blocks} blocks is too large")]
+    LaunchTooLarge {
+        /// The kernel's name.
+        kernel: &'static str,
+        /// Blocks asked for.
+        blocks: u64,
+    },
+    /// The driver reported an error in a call.
+    #[error("{call}: {message}")]
+    Driver {
+        /// The call, or the kernel launched.
+        call: String,
+        /// The driver's words.
+        message: String,
+    },
+}

@@ -1,0 +1,211 @@
+//! The raster that every crate shares: where its cells lie on the ground.
+
+use crate::{Error, Result};
+
+/// An axis-aligned rectangle on the ground, in the units of the coordinate system.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Bounds {
+    /// Western edge.
+    pub min_x: f64,
+    /// Southern edge.
+    pub min_y: f64,
+    /// Eastern edge.
+    pub max_x: f64,
+    /// Northern edge.
+    pub max_y: f64,
+}
+
+impl Bounds {
+    /// The smallest rectangle around the points, or `None` where there are none.
+    ///
+    /// Coordinates that are not finite are ignored.
+    pub fn of(x: &[f64], y: &[f64]) -> Option<Self> {
+        let mut points = x.iter().zip(y).filter(|(x, y)| x.is_finite() && y.is_finite());
+        let (&x0, &y0) = points.next()?;
+        let start = Self { min_x: x0, min_y: y0, max_x: x0, max_y: y0 };
+        Some(points.fold(start, |b, (&x, &y)| Self {
+            min_x: b.min_x.min(x),
+            min_y: b.min_y.min(y),
+            max_x: b.max_x.max(x),
+            max_y: b.max_y.max(y),
+        }))
+    }
+}
+
+/// A raster on the ground: row-major, row 0 in the north, a pixel is an area.
+///
+/// Cell (column 0, row 0) has its north-west corner at (`origin_x`, `origin_y`); x grows with
+/// the column, y falls with the row.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct GridSpec {
+    /// x of the western edge.
+    pub origin_x: f64,
+    /// y of the northern edge.
+    pub origin_y: f64,
+    /// Side of the square cell, in ground units; positive.
+    pub cell_size: f64,
+    /// Columns.
+    pub width: u32,
+    /// Rows.
+    pub height: u32,
+}
+
+impl GridSpec {
+    /// A grid with the given north-west corner.
+    ///
+    /// # Errors
+    /// [`Error::CellSize`] unless the cell size is finite and positive, [`Error::Origin`] unless
+    /// the corner is finite.
+    pub fn new(
+        origin_x: f64,
+        origin_y: f64,
+        cell_size: f64,
+        width: u32,
+        height: u32,
+    ) -> Result<Self> {
+        if !(cell_size.is_finite() && cell_size > 0.0) {
+            return Err(Error::CellSize { cell_size });
+        }
+        if !(origin_x.is_finite() && origin_y.is_finite()) {
+            return Err(Error::Origin { x: origin_x, y: origin_y });
+        }
+        Ok(Self { origin_x, origin_y, cell_size, width, height })
+    }
+
+    /// The smallest grid over `bounds` whose edges are whole multiples of `cell_size`.
+    ///
+    /// Every point of the bounds lies in a cell: one on the eastern or southern edge, which
+    /// would belong to the next cell, adds a column or a row.
+    ///
+    /// # Errors
+    /// As [`GridSpec::new`], and [`Error::GridTooLarge`] where a side would pass `u32`.
+    pub fn covering(bounds: Bounds, cell_size: f64) -> Result<Self> {
+        if !(cell_size.is_finite() && cell_size > 0.0) {
+            return Err(Error::CellSize { cell_size });
+        }
+        let west = (bounds.min_x / cell_size).floor();
+        let north = (bounds.max_y / cell_size).ceil();
+        let columns = (bounds.max_x / cell_size).floor() - west + 1.0;
+        let rows = north - (bounds.min_y / cell_size).ceil() + 1.0;
+        let side = f64::from(u32::MAX);
+        if !(columns <= side && rows <= side) {
+            return Err(Error::GridTooLarge { columns, rows });
+        }
+        Self::new(
+            west * cell_size,
+            north * cell_size,
+            cell_size,
+            columns.max(1.0) as u32,
+            rows.max(1.0) as u32,
+        )
+    }
+
+    /// Cells in the grid.
+    pub fn cells(&self) -> u64 {
+        u64::from(self.width) * u64::from(self.height)
+    }
+
+    /// The rectangle that the grid covers.
+    pub fn bounds(&self) -> Bounds {
+        Bounds {
+            min_x: self.origin_x,
+            min_y: self.origin_y - f64::from(self.height) * self.cell_size,
+            max_x: self.origin_x + f64::from(self.width) * self.cell_size,
+            max_y: self.origin_y,
+        }
+    }
+
+    /// Ground coordinates of the centre of a cell.
+    pub fn cell_centre(&self, column: u32, row: u32) -> (f64, f64) {
+        (
+            self.origin_x + (f64::from(column) + 0.5) * self.cell_size,
+            self.origin_y - (f64::from(row) + 0.5) * self.cell_size,
+        )
+    }
+
+    /// The cell (column, row) that holds a point, or `None` outside the grid.
+    pub fn cell_of(&self, x: f64, y: f64) -> Option<(u32, u32)> {
+        let column = ((x - self.origin_x) / self.cell_size).floor();
+        let row = ((self.origin_y - y) / self.cell_size).floor();
+        let inside = column >= 0.0
+            && row >= 0.0
+            && column < f64::from(self.width)
+            && row < f64::from(self.height);
+        inside.then_some((column as u32, row as u32))
+    }
+
+    /// The same ground divided `factor` times finer in x and in y.
+    ///
+    /// # Errors
+    /// [`Error::GridTooLarge`] where a side would pass `u32`.
+    pub fn refined(&self, factor: u32) -> Result<Self> {
+        let side = |n: u32| n.checked_mul(factor);
+        match (side(self.width), side(self.height)) {
+            (Some(width), Some(height)) => {
+                let cell_size = self.cell_size / f64::from(factor);
+                Ok(Self { cell_size, width, height, ..*self })
+            }
+            _ => Err(Error::GridTooLarge {
+                columns: f64::from(self.width) * f64::from(factor),
+                rows: f64::from(self.height) * f64::from(factor),
+            }),
+        }
+    }
+
+    /// GDAL's six geotransform numbers.
+    pub fn geotransform(&self) -> [f64; 6] {
+        [self.origin_x, self.cell_size, 0.0, self.origin_y, 0.0, -self.cell_size]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn covering_holds_every_corner_of_the_bounds() {
+        let bounds = Bounds { min_x: 0.4, min_y: -3.0, max_x: 10.0, max_y: 2.0 };
+        let grid = GridSpec::covering(bounds, 1.0).unwrap();
+        assert_eq!((grid.origin_x, grid.origin_y), (0.0, 2.0));
+        assert_eq!((grid.width, grid.height), (11, 6));
+        for (x, y) in [(0.4, -3.0), (10.0, 2.0), (0.4, 2.0), (10.0, -3.0)] {
+            assert!(grid.cell_of(x, y).is_some(), "({x}, {y}) is outside");
+        }
+    }
+
+    #[test]
+    fn cell_centres_lie_in_their_cells() {
+        let grid = GridSpec::new(500.25, 1000.5, 0.25, 7, 3).unwrap();
+        for row in 0..3 {
+            for column in 0..7 {
+                let (x, y) = grid.cell_centre(column, row);
+                assert_eq!(grid.cell_of(x, y), Some((column, row)));
+            }
+        }
+        assert_eq!(grid.cell_of(500.0, 1000.0), None);
+    }
+
+    #[test]
+    fn refinement_keeps_the_ground() {
+        let grid = GridSpec::new(3.0, 9.0, 2.0, 5, 4).unwrap();
+        let fine = grid.refined(4).unwrap();
+        assert_eq!(fine.bounds(), grid.bounds());
+        assert_eq!((fine.width, fine.height, fine.cell_size), (20, 16, 0.5));
+    }
+
+    #[test]
+    fn bad_grids_are_named() {
+        let bounds = Bounds { min_x: 0.0, min_y: 0.0, max_x: 1e9, max_y: 1.0 };
+        assert!(matches!(GridSpec::covering(bounds, 0.0), Err(Error::CellSize { .. })));
+        assert!(matches!(GridSpec::covering(bounds, f64::NAN), Err(Error::CellSize { .. })));
+        assert!(matches!(GridSpec::covering(bounds, 1e-3), Err(Error::GridTooLarge { .. })));
+        assert!(matches!(GridSpec::new(f64::NAN, 0.0, 1.0, 1, 1), Err(Error::Origin { .. })));
+    }
+
+    #[test]
+    fn bounds_skip_what_is_not_finite() {
+        let b = Bounds::of(&[f64::NAN, 2.0, -1.0], &[0.0, 5.0, f64::INFINITY]).unwrap();
+        assert_eq!(b, Bounds { min_x: 2.0, min_y: 5.0, max_x: 2.0, max_y: 5.0 });
+        assert_eq!(Bounds::of(&[], &[]), None);
+    }
+}

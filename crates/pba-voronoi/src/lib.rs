@@ -1,0 +1,1 @@
+//! Exact discrete Voronoi diagrams.

@@ -1,0 +1,155 @@
+//! What the host knows of a kernel, and what a thread of a kernel asks of the software device.
+//!
+//! The `#[kernel]` attribute fills in [`Kernel`] and [`HostKernel`]; `gpu-core` launches them;
+//! `software-gpu` runs them and implements [`DeviceThread`].
+
+use std::any::type_name;
+use std::cell::Cell;
+use std::ffi::c_void;
+use std::marker::PhantomData;
+use std::ptr::NonNull;
+
+/// One architecture level of a module's PTX.
+#[derive(Debug)]
+pub struct PtxImage {
+    /// Lowest compute capability that runs it, as `10 * major + minor`.
+    pub level: u32,
+    /// The PTX text.
+    pub text: &'static str,
+}
+
+/// The kernels of one algorithm, which are loaded together.
+#[derive(Debug)]
+pub struct PtxModule {
+    /// The algorithm's name, and the stem of the PTX file names.
+    pub name: &'static str,
+    /// The module's images, lowest level first.
+    pub images: &'static [PtxImage],
+    /// Every kernel of the module.
+    pub kernels: &'static [&'static HostKernel],
+}
+
+/// How one kernel parameter is passed.
+#[derive(Clone, Copy, Debug)]
+pub struct Parameter {
+    /// The type, as Rust names it.
+    pub type_name: fn() -> &'static str,
+    /// Bytes.
+    pub size: usize,
+}
+
+impl Parameter {
+    /// The parameter for a scalar or raw pointer type.
+    pub const fn of<T: Copy>() -> Self {
+        Self { type_name: type_name::<T>, size: size_of::<T>() }
+    }
+
+    /// Whether it is a pointer, hence an address in device memory.
+    pub fn is_pointer(&self) -> bool {
+        (self.type_name)().starts_with('*')
+    }
+}
+
+/// A kernel as the software device runs it.
+#[derive(Debug)]
+pub struct HostKernel {
+    /// The entry point's name in the PTX.
+    pub name: &'static str,
+    /// Threads of a block; blocks are one-dimensional.
+    pub block: u32,
+    /// The parameters, in order.
+    pub parameters: &'static [Parameter],
+    /// Runs one thread; takes a pointer to each argument, as `cuLaunchKernel` does.
+    pub entry: unsafe fn(*const *const c_void),
+}
+
+/// A kernel with the types of its arguments: what a launch needs to know.
+pub struct Kernel<Arguments> {
+    /// Name, block size, parameters, host function.
+    pub host: &'static HostKernel,
+    /// The module that it is loaded with.
+    pub module: &'static PtxModule,
+    arguments: PhantomData<fn(Arguments)>,
+}
+
+impl<Arguments> Kernel<Arguments> {
+    /// Called by the `#[kernel]` attribute.
+    pub const fn new(host: &'static HostKernel, module: &'static PtxModule) -> Self {
+        Self { host, module, arguments: PhantomData }
+    }
+}
+
+impl<Arguments> Clone for Kernel<Arguments> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<Arguments> Copy for Kernel<Arguments> {}
+
+/// How a thread touches shared memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// A load.
+    Read,
+    /// A store.
+    Write,
+    /// A read-modify-write that other atomics may meet.
+    Atomic,
+}
+
+/// The thread of a kernel that is running now on the software device.
+///
+/// The methods that wait ([`barrier`](Self::barrier), [`exchange`](Self::exchange),
+/// [`pause`](Self::pause)) let other threads of the launch run before they return.
+pub trait DeviceThread {
+    /// Index of the thread in its block.
+    fn thread_index(&self) -> u32;
+    /// Index of the block, in x, y, z.
+    fn block_index(&self) -> [u32; 3];
+    /// Threads of a block.
+    fn block_size(&self) -> u32;
+    /// Blocks of the grid, in x, y, z.
+    fn grid_size(&self) -> [u32; 3];
+    /// Bytes of dynamic shared memory of the block.
+    fn shared_size(&self) -> u32;
+
+    /// Waits until every thread of the block has come here.
+    fn barrier(&self);
+
+    /// Warp exchange: waits until each lane of `mask` has come to an exchange with the same
+    /// `operation` and mask, then returns what every lane brought (lane `i`'s value at `i`; lanes
+    /// outside the mask have unspecified values). All warp operations are made from it.
+    fn exchange(&self, mask: u32, operation: &'static str, value: u64) -> [u64; 32];
+
+    /// Lets other threads and blocks run: a spin loop must call it.
+    fn pause(&self);
+
+    /// Checks an access to `size` bytes of shared memory at `offset` (bounds, races) and returns
+    /// the address.
+    fn shared(&self, offset: u32, size: u32, access: Access) -> *mut u8;
+}
+
+thread_local! {
+    static CURRENT: Cell<Option<NonNull<dyn DeviceThread>>> = const { Cell::new(None) };
+}
+
+/// Makes `thread` the running thread of this OS thread; returns the one before.
+///
+/// # Safety
+/// `thread` must stay valid until the next call.
+pub unsafe fn set_current(
+    thread: Option<NonNull<dyn DeviceThread>>,
+) -> Option<NonNull<dyn DeviceThread>> {
+    CURRENT.replace(thread)
+}
+
+/// Calls `f` with the running thread.
+///
+/// # Panics
+/// If this OS thread is not running a kernel: device functions were called from host code.
+pub(crate) fn current<R>(f: impl FnOnce(&dyn DeviceThread) -> R) -> R {
+    let thread = CURRENT.get().expect("a device function was called outside a kernel");
+    // SAFETY: `set_current`'s caller keeps the thread valid while it is current.
+    f(unsafe { thread.as_ref() })
+}

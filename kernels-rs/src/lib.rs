@@ -1,1 +1,16 @@
-//! Kernels.
+//! Tessera's kernels, one module per algorithm.
+//!
+//! Each kernel is declared once by `#[kernel]` (see `device-std`), which makes its PTX entry, its
+//! typed launch descriptor, and the function that the software device runs. The PTX that is
+//! built from here is committed in `ptx/`; `cargo xtask ptx` makes it anew.
+#![cfg_attr(target_arch = "nvptx64", no_std, feature(abi_ptx))]
+
+#[cfg(feature = "voronoi")]
+pub mod voronoi;
+
+/// Nothing here may panic; `cargo xtask check-ptx` fails on a kernel that still refers to this.
+#[cfg(target_arch = "nvptx64")]
+#[panic_handler]
+fn panic(_: &core::panic::PanicInfo) -> ! {
+    loop {}
+}

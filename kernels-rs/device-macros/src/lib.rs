@@ -103,7 +103,7 @@ impl Declaration {
                     parameters: &[{kinds}],
                     entry,
                 }};
-                ::device_std::host::Kernel::new(&HOST, &MODULE)
+                ::device_std::host::Kernel::new(&HOST, || &MODULE)
             }};
             "#
         )

@@ -67,15 +67,19 @@ pub struct HostKernel {
 pub struct Kernel<Arguments> {
     /// Name, block size, parameters, host function.
     pub host: &'static HostKernel,
-    /// The module that it is loaded with.
-    pub module: &'static PtxModule,
+    module: fn() -> &'static PtxModule,
     arguments: PhantomData<fn(Arguments)>,
 }
 
 impl<Arguments> Kernel<Arguments> {
     /// Called by the `#[kernel]` attribute.
-    pub const fn new(host: &'static HostKernel, module: &'static PtxModule) -> Self {
+    pub const fn new(host: &'static HostKernel, module: fn() -> &'static PtxModule) -> Self {
         Self { host, module, arguments: PhantomData }
+    }
+
+    /// The module that it is loaded with.
+    pub fn module(&self) -> &'static PtxModule {
+        (self.module)()
     }
 }
 

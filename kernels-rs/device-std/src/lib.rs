@@ -2,15 +2,27 @@
 #![cfg_attr(target_arch = "nvptx64", no_std)]
 #![cfg_attr(
     target_arch = "nvptx64",
-    feature(abi_ptx, asm_experimental_arch, link_llvm_intrinsics, stdarch_nvptx)
+    feature(
+        abi_ptx,
+        asm_experimental_arch,
+        core_float_math,
+        link_llvm_intrinsics,
+        stdarch_nvptx
+    )
 )]
+#![cfg_attr(target_arch = "nvptx64", allow(internal_features))]
+#![deny(missing_docs)]
 
 extern crate self as device_std;
 
 pub use device_macros::kernel;
 
+pub mod atomic;
+pub mod block;
 #[cfg(not(target_arch = "nvptx64"))]
 pub mod host;
+pub mod math;
+mod module;
 pub mod shared;
 pub mod thread;
 pub mod warp;

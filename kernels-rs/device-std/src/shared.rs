@@ -1,1 +1,179 @@
-//! Shared memory.
+//! The shared memory of a block.
+//!
+//! All of it is dynamic: the launch states its size, and a kernel carves arrays from it with
+//! [`Carver`]. Every access goes through [`SharedArray`], which on the software device is checked
+//! for bounds and races.
+
+use core::marker::PhantomData;
+
+/// A type whose elements can lie in shared memory: a scalar of 4 or 8 bytes.
+pub trait Plain: Copy {
+    /// Loads from an address in the shared window.
+    ///
+    /// # Safety
+    /// The address is aligned and inside the block's shared memory.
+    #[cfg(target_arch = "nvptx64")]
+    unsafe fn load_shared(address: u32) -> Self;
+
+    /// Stores to an address in the shared window.
+    ///
+    /// # Safety
+    /// The address is aligned and inside the block's shared memory.
+    #[cfg(target_arch = "nvptx64")]
+    unsafe fn store_shared(self, address: u32);
+}
+
+macro_rules! plain {
+    ($($type:ty, $class:ident, $suffix:literal;)+) => {$(
+        impl Plain for $type {
+            #[cfg(target_arch = "nvptx64")]
+            #[inline(always)]
+            unsafe fn load_shared(address: u32) -> Self {
+                let value;
+                // SAFETY: passed on to the caller.
+                unsafe {
+                    core::arch::asm!(
+                        concat!("ld.shared.", $suffix, " {0}, [{1}];"),
+                        out($class) value, in(reg32) address, options(nostack),
+                    );
+                }
+                value
+            }
+
+            #[cfg(target_arch = "nvptx64")]
+            #[inline(always)]
+            unsafe fn store_shared(self, address: u32) {
+                // SAFETY: passed on to the caller.
+                unsafe {
+                    core::arch::asm!(
+                        concat!("st.shared.", $suffix, " [{0}], {1};"),
+                        in(reg32) address, in($class) self, options(nostack),
+                    );
+                }
+            }
+        }
+    )+};
+}
+
+plain! {
+    u32, reg32, "b32";
+    i32, reg32, "b32";
+    f32, reg32, "b32";
+    u64, reg64, "b64";
+    i64, reg64, "b64";
+    f64, reg64, "b64";
+}
+
+/// Carves the block's shared memory into arrays, from offset 0 upward.
+///
+/// The same sequence of calls on the host gives the bytes to launch with: [`Carver::bytes`].
+pub struct Carver {
+    next: u32,
+}
+
+impl Carver {
+    /// Starts at offset 0. One carver a kernel: two would carve the same memory.
+    #[inline(always)]
+    #[allow(clippy::new_without_default)]
+    pub const fn new() -> Self {
+        Self { next: 0 }
+    }
+
+    /// The next `len` elements.
+    #[inline(always)]
+    pub const fn array<T: Plain>(&mut self, len: u32) -> SharedArray<T> {
+        let align = align_of::<T>() as u32;
+        let offset = self.next.next_multiple_of(align);
+        self.next = offset + len * size_of::<T>() as u32;
+        SharedArray { offset, element: PhantomData }
+    }
+
+    /// Bytes carved so far.
+    pub const fn bytes(&self) -> u32 {
+        self.next
+    }
+}
+
+/// An array in shared memory. Copies name the same memory.
+pub struct SharedArray<T> {
+    offset: u32,
+    element: PhantomData<T>,
+}
+
+impl<T> Clone for SharedArray<T> {
+    #[inline(always)]
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for SharedArray<T> {}
+
+impl<T: Plain> SharedArray<T> {
+    /// Element `index`.
+    ///
+    /// # Safety
+    /// `index` is below the array's length, and no thread writes the element between the same
+    /// two barriers.
+    #[inline(always)]
+    pub unsafe fn load(&self, index: u32) -> T {
+        // SAFETY: passed on to the caller.
+        unsafe { device::load(self.offset + index * size_of::<T>() as u32) }
+    }
+
+    /// Sets element `index`.
+    ///
+    /// # Safety
+    /// `index` is below the array's length, and no other thread touches the element between the
+    /// same two barriers.
+    #[inline(always)]
+    pub unsafe fn store(&self, index: u32, value: T) {
+        // SAFETY: passed on to the caller.
+        unsafe { device::store(self.offset + index * size_of::<T>() as u32, value) }
+    }
+}
+
+#[cfg(target_arch = "nvptx64")]
+mod device {
+    use super::Plain;
+
+    core::arch::global_asm!(".extern .shared .align 16 .b8 dynamic_shared[];");
+
+    /// Address of byte `offset`, in the shared window.
+    #[inline(always)]
+    fn address(offset: u32) -> u32 {
+        let base: u32;
+        // SAFETY: reads the address of a symbol.
+        unsafe {
+            core::arch::asm!("mov.u32 {0}, dynamic_shared;", out(reg32) base, options(pure, nomem, nostack));
+        }
+        base + offset
+    }
+
+    // SAFETY (both): the callers of SharedArray's methods keep within the array.
+    #[inline(always)]
+    pub unsafe fn load<T: Plain>(offset: u32) -> T {
+        unsafe { T::load_shared(address(offset)) }
+    }
+    #[inline(always)]
+    pub unsafe fn store<T: Plain>(offset: u32, value: T) {
+        unsafe { value.store_shared(address(offset)) }
+    }
+}
+
+#[cfg(not(target_arch = "nvptx64"))]
+mod device {
+    use super::Plain;
+    use crate::host::{Access, current};
+
+    pub unsafe fn load<T: Plain>(offset: u32) -> T {
+        let address = current(|t| t.shared(offset, size_of::<T>() as u32, Access::Read));
+        // SAFETY: the software device returns an address with `size_of::<T>()` valid bytes.
+        unsafe { address.cast::<T>().read_unaligned() }
+    }
+    pub unsafe fn store<T: Plain>(offset: u32, value: T) {
+        let address = current(|t| t.shared(offset, size_of::<T>() as u32, Access::Write));
+        // SAFETY: the software device returns an address with `size_of::<T>()` valid bytes.
+        unsafe { address.cast::<T>().write_unaligned(value) }
+    }
+}

@@ -1,1 +1,227 @@
-//! Warp operations.
+//! What the 32 threads of a warp do together.
+//!
+//! Every function is called by all lanes of `mask` at once; [`FULL`] names the whole warp.
+//!
+//! | function | valid in |
+//! |---|---|
+//! | [`shuffle`], [`shuffle_up`], [`shuffle_down`] | every lane of the mask |
+//! | [`ballot`], [`any`], [`all`] | every lane of the mask |
+//! | [`inclusive_scan`] | every lane, for the lanes up to it |
+
+/// Threads of a warp.
+pub const SIZE: u32 = 32;
+
+/// All lanes.
+pub const FULL: u32 = u32::MAX;
+
+/// A 32-bit value that a shuffle can carry.
+pub trait Word: Copy {
+    /// Its bits.
+    fn to_bits(self) -> u32;
+    /// The value with these bits.
+    fn from_bits(bits: u32) -> Self;
+}
+
+impl Word for u32 {
+    #[inline(always)]
+    fn to_bits(self) -> u32 {
+        self
+    }
+    #[inline(always)]
+    fn from_bits(bits: u32) -> Self {
+        bits
+    }
+}
+
+impl Word for i32 {
+    #[inline(always)]
+    fn to_bits(self) -> u32 {
+        self as u32
+    }
+    #[inline(always)]
+    fn from_bits(bits: u32) -> Self {
+        bits as i32
+    }
+}
+
+impl Word for f32 {
+    #[inline(always)]
+    fn to_bits(self) -> u32 {
+        self.to_bits()
+    }
+    #[inline(always)]
+    fn from_bits(bits: u32) -> Self {
+        f32::from_bits(bits)
+    }
+}
+
+#[cfg(target_arch = "nvptx64")]
+mod device {
+    #[allow(improper_ctypes)]
+    unsafe extern "C" {
+        #[link_name = "llvm.nvvm.shfl.sync.up.i32"]
+        fn shfl_up(mask: u32, value: i32, delta: u32, clamp: u32) -> i32;
+        #[link_name = "llvm.nvvm.shfl.sync.down.i32"]
+        fn shfl_down(mask: u32, value: i32, delta: u32, clamp: u32) -> i32;
+        #[link_name = "llvm.nvvm.shfl.sync.idx.i32"]
+        fn shfl_idx(mask: u32, value: i32, lane: u32, clamp: u32) -> i32;
+        #[link_name = "llvm.nvvm.vote.ballot.sync"]
+        fn vote_ballot(mask: u32, predicate: bool) -> u32;
+        #[link_name = "llvm.nvvm.bar.warp.sync"]
+        fn bar_warp(mask: u32);
+    }
+
+    // SAFETY (all): the lanes of `mask` call together, as the public functions demand.
+    #[inline(always)]
+    pub unsafe fn up(mask: u32, value: u32, delta: u32) -> u32 {
+        unsafe { shfl_up(mask, value as i32, delta, 0) as u32 }
+    }
+    #[inline(always)]
+    pub unsafe fn down(mask: u32, value: u32, delta: u32) -> u32 {
+        unsafe { shfl_down(mask, value as i32, delta, 31) as u32 }
+    }
+    #[inline(always)]
+    pub unsafe fn index(mask: u32, value: u32, lane: u32) -> u32 {
+        unsafe { shfl_idx(mask, value as i32, lane, 31) as u32 }
+    }
+    #[inline(always)]
+    pub unsafe fn ballot(mask: u32, predicate: bool) -> u32 {
+        unsafe { vote_ballot(mask, predicate) }
+    }
+    #[inline(always)]
+    pub unsafe fn sync(mask: u32) {
+        unsafe { bar_warp(mask) }
+    }
+}
+
+#[cfg(not(target_arch = "nvptx64"))]
+mod device {
+    use crate::host::current;
+    use crate::warp::lane_id;
+
+    fn exchange(mask: u32, operation: &'static str, value: u32) -> [u64; 32] {
+        current(|t| t.exchange(mask, operation, u64::from(value)))
+    }
+    pub unsafe fn up(mask: u32, value: u32, delta: u32) -> u32 {
+        let all = exchange(mask, "shuffle_up", value);
+        lane_id().checked_sub(delta).map_or(value, |lane| all[lane as usize] as u32)
+    }
+    pub unsafe fn down(mask: u32, value: u32, delta: u32) -> u32 {
+        let all = exchange(mask, "shuffle_down", value);
+        all.get((lane_id() + delta) as usize).map_or(value, |&v| v as u32)
+    }
+    pub unsafe fn index(mask: u32, value: u32, lane: u32) -> u32 {
+        exchange(mask, "shuffle", value)[lane as usize % 32] as u32
+    }
+    pub unsafe fn ballot(mask: u32, predicate: bool) -> u32 {
+        let all = exchange(mask, "ballot", u32::from(predicate));
+        (0..32).filter(|&lane| mask >> lane & 1 == 1 && all[lane] == 1).fold(0, |b, l| b | 1 << l)
+    }
+    pub unsafe fn sync(mask: u32) {
+        exchange(mask, "sync_warp", 0);
+    }
+}
+
+/// Index of the thread in its warp.
+#[inline(always)]
+pub fn lane_id() -> u32 {
+    crate::thread::thread_idx_x() % SIZE
+}
+
+/// Index of the warp in its block.
+#[inline(always)]
+pub fn warp_id() -> u32 {
+    crate::thread::thread_idx_x() / SIZE
+}
+
+/// The value of the lane `delta` below; its own in the lowest `delta` lanes.
+///
+/// # Safety
+/// All lanes of `mask` come to the same call.
+#[inline(always)]
+pub unsafe fn shuffle_up<T: Word>(mask: u32, value: T, delta: u32) -> T {
+    // SAFETY: passed on to the caller.
+    T::from_bits(unsafe { device::up(mask, value.to_bits(), delta) })
+}
+
+/// The value of the lane `delta` above; its own in the highest `delta` lanes.
+///
+/// # Safety
+/// All lanes of `mask` come to the same call.
+#[inline(always)]
+pub unsafe fn shuffle_down<T: Word>(mask: u32, value: T, delta: u32) -> T {
+    // SAFETY: passed on to the caller.
+    T::from_bits(unsafe { device::down(mask, value.to_bits(), delta) })
+}
+
+/// The value of lane `lane` (modulo 32).
+///
+/// # Safety
+/// All lanes of `mask` come to the same call, and `lane` is one of them.
+#[inline(always)]
+pub unsafe fn shuffle<T: Word>(mask: u32, value: T, lane: u32) -> T {
+    // SAFETY: passed on to the caller.
+    T::from_bits(unsafe { device::index(mask, value.to_bits(), lane) })
+}
+
+/// Bit `i` is lane `i`'s predicate.
+///
+/// # Safety
+/// All lanes of `mask` come to the same call.
+#[inline(always)]
+pub unsafe fn ballot(mask: u32, predicate: bool) -> u32 {
+    // SAFETY: passed on to the caller.
+    unsafe { device::ballot(mask, predicate) }
+}
+
+/// Whether the predicate holds in any lane.
+///
+/// # Safety
+/// All lanes of `mask` come to the same call.
+#[inline(always)]
+pub unsafe fn any(mask: u32, predicate: bool) -> bool {
+    // SAFETY: passed on to the caller.
+    unsafe { ballot(mask, predicate) != 0 }
+}
+
+/// Whether the predicate holds in every lane of the mask.
+///
+/// # Safety
+/// All lanes of `mask` come to the same call.
+#[inline(always)]
+pub unsafe fn all(mask: u32, predicate: bool) -> bool {
+    // SAFETY: passed on to the caller.
+    unsafe { ballot(mask, predicate) == mask }
+}
+
+/// Waits for the lanes of `mask`; what they wrote to memory before is seen by them after.
+///
+/// # Safety
+/// All lanes of `mask` come to the same call.
+#[inline(always)]
+pub unsafe fn sync_warp(mask: u32) {
+    // SAFETY: passed on to the caller.
+    unsafe { device::sync(mask) }
+}
+
+/// Combines the values of the lanes up to this one, in lane order.
+///
+/// `combine` need not be commutative; its left argument comes from the lower lanes.
+///
+/// # Safety
+/// All 32 lanes come to the same call.
+#[inline(always)]
+pub unsafe fn inclusive_scan<T: Word>(value: T, combine: impl Fn(T, T) -> T) -> T {
+    let lane = lane_id();
+    let mut sum = value;
+    let mut delta = 1;
+    while delta < SIZE {
+        // SAFETY: passed on to the caller.
+        let below = unsafe { shuffle_up(FULL, sum, delta) };
+        if lane >= delta {
+            sum = combine(below, sum);
+        }
+        delta *= 2;
+    }
+    sum
+}

@@ -1,0 +1,75 @@
+//! What the threads of a block do together.
+//!
+//! Every function is called by all threads of the block; the block's size is a multiple of 32.
+//!
+//! | function | valid in | barriers |
+//! |---|---|---|
+//! | [`BlockScan::inclusive`] | every thread; the total in every thread | 2 |
+//! | [`BlockScan::exclusive_count`] | every thread; the total in every thread | 2 |
+
+use crate::shared::{Carver, Plain, SharedArray};
+use crate::warp::{self, Word};
+use crate::{thread, warp::SIZE};
+
+/// Warps of the largest block.
+const MAX_WARPS: u32 = 1024 / SIZE;
+
+/// Scans over one value per thread, in the order of the threads.
+///
+/// A warp scans by shuffles and leaves its total in shared memory; then every warp scans the
+/// totals, which takes one barrier less than one warp doing it for all.
+#[derive(Clone, Copy)]
+pub struct BlockScan<T> {
+    totals: SharedArray<T>,
+}
+
+impl<T: Plain + Word> BlockScan<T> {
+    /// Takes its temporary storage from `carver`.
+    #[inline(always)]
+    pub const fn new(carver: &mut Carver) -> Self {
+        Self { totals: carver.array(MAX_WARPS) }
+    }
+
+    /// The combination of the values of the threads up to and with this one, and of all threads.
+    ///
+    /// `combine` is associative; it need not commute: its left argument comes from the lower
+    /// threads. `identity` leaves what it is combined with unchanged.
+    ///
+    /// # Safety
+    /// Every thread of the block comes to the same call.
+    #[inline(always)]
+    pub unsafe fn inclusive(&self, value: T, identity: T, combine: impl Fn(T, T) -> T) -> (T, T) {
+        let lane = warp::lane_id();
+        let warps = thread::block_dim_x() / SIZE;
+        // SAFETY: the whole block is here, so each warp is whole; each warp stores its own
+        // total, and the barriers keep these stores from the loads of this and the next call.
+        unsafe {
+            let in_warp = warp::inclusive_scan(value, &combine);
+            if lane == SIZE - 1 {
+                self.totals.store(warp::warp_id(), in_warp);
+            }
+            thread::sync_threads();
+            let total = if lane < warps { self.totals.load(lane) } else { identity };
+            let totals = warp::inclusive_scan(total, &combine);
+            let below = warp::shuffle(warp::FULL, totals, warp::warp_id().wrapping_sub(1));
+            let below = if warp::warp_id() == 0 { identity } else { below };
+            let all = warp::shuffle(warp::FULL, totals, warps - 1);
+            thread::sync_threads();
+            (combine(below, in_warp), all)
+        }
+    }
+}
+
+impl BlockScan<u32> {
+    /// How many lower threads have the flag set, and how many of all: where a compaction writes.
+    ///
+    /// # Safety
+    /// Every thread of the block comes to the same call.
+    #[inline(always)]
+    pub unsafe fn exclusive_count(&self, flag: bool) -> (u32, u32) {
+        let flag = u32::from(flag);
+        // SAFETY: passed on to the caller.
+        let (inclusive, all) = unsafe { self.inclusive(flag, 0, |a, b| a + b) };
+        (inclusive - flag, all)
+    }
+}

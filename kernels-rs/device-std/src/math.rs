@@ -1,0 +1,40 @@
+//! Arithmetic that `core` lacks on the device. Correctly rounded, so host and device agree.
+
+/// Square root, correctly rounded.
+#[inline(always)]
+pub fn sqrt(x: f64) -> f64 {
+    #[cfg(target_arch = "nvptx64")]
+    {
+        core::f64::math::sqrt(x)
+    }
+    #[cfg(not(target_arch = "nvptx64"))]
+    {
+        x.sqrt()
+    }
+}
+
+/// The largest integer not above `x`, as a float.
+#[inline(always)]
+pub fn floor(x: f64) -> f64 {
+    #[cfg(target_arch = "nvptx64")]
+    {
+        core::f64::math::floor(x)
+    }
+    #[cfg(not(target_arch = "nvptx64"))]
+    {
+        x.floor()
+    }
+}
+
+/// The nearest integer, ties to even, as a float.
+#[inline(always)]
+pub fn round_ties_even(x: f64) -> f64 {
+    #[cfg(target_arch = "nvptx64")]
+    {
+        core::f64::math::round_ties_even(x)
+    }
+    #[cfg(not(target_arch = "nvptx64"))]
+    {
+        x.round_ties_even()
+    }
+}

@@ -157,7 +157,8 @@ fn first_row_won(upper: Candidate, lower: Candidate, x: i32, height: i32) -> i32
     } else if rest >= denominator {
         quotient += 1;
     }
-    (quotient + 1).clamp(0, height as i64) as i32
+    // Not `clamp`, whose assertion is a panic path.
+    i64::max(0, i64::min(quotient + 1, height as i64)) as i32
 }
 
 /// What a block of [`column_envelope`] keeps in shared memory: the scan's storage, and the last

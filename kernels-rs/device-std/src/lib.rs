@@ -3,7 +3,6 @@
 #![cfg_attr(
     target_arch = "nvptx64",
     feature(
-        abi_ptx,
         asm_experimental_arch,
         core_float_math,
         link_llvm_intrinsics,

@@ -112,6 +112,14 @@ pub enum Error {
         /// Bytes in all.
         total: u64,
     },
+    /// The host has not enough free memory.
+    #[error("out of host memory: asked for {asked} bytes, {available} are available")]
+    HostMemory {
+        /// Bytes asked for.
+        asked: u64,
+        /// Bytes available; 0 where the system does not say.
+        available: u64,
+    },
     /// A launch needs more blocks than a grid can have.
     #[error("kernel {kernel}: a grid of {blocks} blocks is too large")]
     LaunchTooLarge {

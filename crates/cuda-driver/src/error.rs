@@ -1,0 +1,32 @@
+//! What can go wrong when a driver is loaded.
+
+use crate::Loaded;
+
+/// Why a driver could not be loaded.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum LoadError {
+    /// There is no NVIDIA driver on this machine, or it cannot be opened.
+    #[error("no CUDA driver: {reason}")]
+    NoLibrary {
+        /// What the dynamic linker said.
+        reason: String,
+    },
+    /// What was opened lacks `cuInit`.
+    #[error("{driver} has no function cuInit")]
+    NotADriver {
+        /// The driver that was to be loaded.
+        driver: Loaded,
+    },
+    /// One driver serves a process, and it is another one.
+    #[error("cannot load {wanted}: {loaded} serves this process already")]
+    OtherDriver {
+        /// The driver in place.
+        loaded: Loaded,
+        /// The driver that was asked for.
+        wanted: Loaded,
+    },
+    /// The trampolines exist for Linux on x86-64 and AArch64.
+    #[error("the CUDA driver can be bound on Linux x86-64 and AArch64 only")]
+    Platform,
+}

@@ -249,13 +249,7 @@ unsafe fn collect(
 /// Drops every candidate that wins no row against its two neighbours, and closes the gaps in
 /// place; returns how many are left.
 #[inline(always)]
-unsafe fn prune(
-    shared: Carried,
-    list: *mut Candidate,
-    count: u32,
-    x: i32,
-    height: i32,
-) -> u32 {
+unsafe fn prune(shared: Carried, list: *mut Candidate, count: u32, x: i32, height: i32) -> u32 {
     let thread = thread::thread_idx_x();
     let mut kept = 0;
     let mut tile = 0;
@@ -420,12 +414,7 @@ fn rem(a: u32, b: u32) -> u32 {
 /// # Safety
 /// `nearest` and `squared` have `pixels` elements.
 #[kernel(block = 256)]
-pub unsafe fn squared_distances(
-    nearest: *const u32,
-    squared: *mut u64,
-    width: u32,
-    pixels: u32,
-) {
+pub unsafe fn squared_distances(nearest: *const u32, squared: *mut u64, width: u32, pixels: u32) {
     let p = thread::index_1d();
     if p < pixels as u64 {
         // SAFETY: `p < pixels`.

@@ -78,7 +78,7 @@ pub enum Error {
         /// The device asked for.
         wanted: String,
         /// The driver in use.
-        loaded: &'static str,
+        loaded: String,
     },
     /// The ordinal is beyond the devices of this machine.
     #[error("no device cuda:{ordinal}: this machine has {count} CUDA device(s)")]

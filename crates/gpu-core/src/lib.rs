@@ -2,18 +2,35 @@
 //!
 //! - [`GridSpec`] and [`Bounds`]: the raster that every crate shares.
 //! - [`DeviceChoice`] and [`Device`]: which device a program asks for, and the one it got.
+//! - With the feature `cuda`: [`Gpu`], the handle to a device and a stream; [`Column`] and
+//!   [`DeviceGrid`], typed device memory; [`Gpu::launch`], a launch whose arguments are checked
+//!   against the kernel's declaration; [`Gpu::time`].
 //! - [`host_memory`]: large host allocations that fail with an error.
 #![deny(missing_docs)]
 
 mod choice;
+#[cfg(feature = "cuda")]
+mod column;
 mod device;
 mod error;
+#[cfg(feature = "cuda")]
+mod gpu;
 mod grid;
 pub mod host_memory;
+#[cfg(feature = "cuda")]
+mod launch;
+#[cfg(feature = "cuda")]
+mod modules;
 mod progress;
 
 pub use choice::DeviceChoice;
+#[cfg(feature = "cuda")]
+pub use column::{Column, DeviceGrid, Element};
 pub use device::Device;
 pub use error::{Error, Result};
+#[cfg(feature = "cuda")]
+pub use gpu::Gpu;
 pub use grid::{Bounds, GridSpec};
+#[cfg(feature = "cuda")]
+pub use launch::{Arguments, Blocks};
 pub use progress::Progress;

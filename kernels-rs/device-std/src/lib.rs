@@ -2,12 +2,7 @@
 #![cfg_attr(target_arch = "nvptx64", no_std)]
 #![cfg_attr(
     target_arch = "nvptx64",
-    feature(
-        asm_experimental_arch,
-        core_float_math,
-        link_llvm_intrinsics,
-        stdarch_nvptx
-    )
+    feature(asm_experimental_arch, core_float_math, link_llvm_intrinsics, stdarch_nvptx)
 )]
 #![cfg_attr(target_arch = "nvptx64", allow(internal_features))]
 #![deny(missing_docs)]

@@ -350,31 +350,19 @@ impl Block {
                 ),
             );
         }
-        if size.is_power_of_two() && offset % size.min(16) != 0 {
+        if size.is_power_of_two() && !offset.is_multiple_of(size.min(16)) {
             return fault(
                 Kind::SharedAlignment,
                 format!("{verb} of {size} bytes at offset {offset} of shared memory"),
             );
         }
-        match self.shadow.borrow_mut().access(thread, offset, size, access) {
-            // SAFETY: inside the lines; the borrow of the vector ends here, and it never grows.
-            Ok(()) => {
-                Ok(unsafe { (*self.shared.get()).as_mut_ptr().cast::<u8>().add(offset as usize) })
-            }
-            Err(Violation::Uninitialised) => fault(
-                Kind::SharedUninitialised,
-                format!(
-                    "{verb} of {size} bytes at offset {offset} of shared memory, which nobody in the block has written"
-                ),
-            ),
-            Err(Violation::Race { thread: other, access: earlier }) => fault(
-                Kind::SharedRace,
-                format!(
-                    "{verb} of {size} bytes at offset {offset} of shared memory, not ordered after the {} by thread {other}",
-                    name(earlier)
-                ),
-            ),
+        let checked = self.shadow.borrow_mut().access(thread, offset, size, access);
+        if let Err(violation) = checked {
+            let place = format!("{verb} of {size} bytes at offset {offset} of shared memory");
+            return Err(violation.in_words(&place));
         }
+        // SAFETY: inside the lines; the borrow of the vector ends here, and it never grows.
+        Ok(unsafe { (*self.shared.get()).as_mut_ptr().cast::<u8>().add(offset as usize) })
     }
 
     /// Drops the stacks of all threads that wait.
@@ -418,6 +406,24 @@ impl Block {
             parts.push(format!("thread {} ended without the barrier", example.unwrap_or(0)));
         }
         Fault { kind: Kind::Deadlock, message: parts.join("; ") }
+    }
+}
+
+impl Violation {
+    fn in_words(&self, place: &str) -> Fault {
+        match self {
+            Violation::Uninitialised => Fault {
+                kind: Kind::SharedUninitialised,
+                message: format!("{place}, which nobody in the block has written yet"),
+            },
+            Violation::Race { thread, access } => Fault {
+                kind: Kind::SharedRace,
+                message: format!(
+                    "{place}, not ordered after the {} by thread {thread}",
+                    name(*access)
+                ),
+            },
+        }
     }
 }
 

@@ -132,7 +132,7 @@ impl Allocation {
 
     /// Finds a write into freed memory, and mends it.
     fn written_after_free(&self) -> Option<Report> {
-        let words = self.size.next_multiple_of(4) / 4;
+        let words = self.size.div_ceil(4);
         // SAFETY: inside the layout, aligned.
         let data = unsafe { slice::from_raw_parts(self.base.add(RED_ZONE).cast::<u32>(), words) };
         // All are the pattern if the first is and each equals the one before: one memcmp.

@@ -176,7 +176,7 @@ impl Shadow {
         size: u32,
         access: Access,
     ) -> Result<(), Violation> {
-        if self.grain == 4 && (offset | size) % 4 != 0 {
+        if self.grain == 4 && !(offset | size).is_multiple_of(4) {
             self.refine();
         }
         let first = (offset / self.grain) as usize;

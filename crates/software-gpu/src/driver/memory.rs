@@ -209,7 +209,7 @@ pub(super) unsafe extern "C" fn cuMemcpyAsync(
 /// Fills `count` elements of device memory.
 fn fill<T: Copy>(to: u64, value: T, count: usize) -> Outcome {
     let bytes = count.checked_mul(size_of::<T>()).ok_or(Code::CUDA_ERROR_INVALID_VALUE)?;
-    if to % align_of::<T>() as u64 != 0 {
+    if !to.is_multiple_of(align_of::<T>() as u64) {
         return Err(Code::CUDA_ERROR_INVALID_VALUE);
     }
     memory::check_range(to, bytes, "a fill")?;

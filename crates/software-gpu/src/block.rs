@@ -36,7 +36,7 @@ pub(crate) enum Arrival {
 /// What the scheduler does next.
 pub(crate) enum Next {
     /// Resumes a waiting thread.
-    Resume(u32, Fiber),
+    Resume(u32, Box<Fiber>),
     /// Lets a fiber run new threads.
     StartNew,
     /// Turns to another block; `progress` says whether anything moved since the last time.
@@ -60,7 +60,7 @@ enum Place {
 struct Thread {
     place: Place,
     /// Its stack, while it waits or is ready to go on.
-    fiber: Option<Fiber>,
+    fiber: Option<Box<Fiber>>,
 }
 
 /// An exchange under way, or one that not every lane has taken its result from.
@@ -70,6 +70,14 @@ struct Exchange {
     arrived: u32,
     taken: u32,
     values: [u64; 32],
+}
+
+#[derive(Default)]
+struct Warp {
+    /// Lanes that have ended.
+    ended: u32,
+    /// Mostly at most one.
+    exchanges: Vec<Exchange>,
 }
 
 struct State {
@@ -83,8 +91,7 @@ struct State {
     paused: Vec<u32>,
     at_barrier: u32,
     ended: u32,
-    /// Each warp's exchanges; mostly at most one.
-    exchanges: Vec<Vec<Exchange>>,
+    warps: Vec<Warp>,
     progress: bool,
     give_way: bool,
 }
@@ -117,7 +124,7 @@ impl Block {
             paused: Vec::new(),
             at_barrier: 0,
             ended: 0,
-            exchanges: (0..size.div_ceil(WARP)).map(|_| Vec::new()).collect(),
+            warps: (0..size.div_ceil(WARP)).map(|_| Warp::default()).collect(),
             progress: false,
             give_way: false,
         };
@@ -151,6 +158,9 @@ impl Block {
         state.give_way = false;
         for thread in &mut state.threads {
             thread.place = Place::New;
+        }
+        for warp in &mut state.warps {
+            warp.ended = 0;
         }
     }
 
@@ -200,7 +210,7 @@ impl Block {
     }
 
     /// Keeps the stack of a thread that waits.
-    pub(crate) fn park(&self, thread: u32, fiber: Fiber) {
+    pub(crate) fn park(&self, thread: u32, fiber: Box<Fiber>) {
         self.state.borrow_mut().threads[thread as usize].fiber = Some(fiber);
     }
 
@@ -211,8 +221,9 @@ impl Block {
         state.ended += 1;
         state.progress = true;
         let lane = 1 << (thread % WARP);
-        let exchanges = &state.exchanges[(thread / WARP) as usize];
-        match exchanges.iter().find(|e| e.is_open() && e.mask & lane != 0) {
+        let warp = &mut state.warps[(thread / WARP) as usize];
+        warp.ended |= lane;
+        match warp.exchanges.iter().find(|e| e.is_open() && e.mask & lane != 0) {
             None => Ok(()),
             Some(e) => Err(Fault {
                 kind: Kind::Exchange,
@@ -274,14 +285,13 @@ impl Block {
                 "{operation} of {mask:#010x}, but the warp has the lanes {present:#010x} only"
             ));
         }
-        let first = warp * WARP;
-        let ended = |l: &u32| {
-            mask >> l & 1 == 1 && state.threads[(first + l) as usize].place == Place::Ended
-        };
-        if let Some(gone) = (0..32).find(ended) {
-            return fault(format!("{operation} of {mask:#010x}, but lane {gone} has ended"));
+        let Warp { ended, exchanges } = &mut state.warps[warp as usize];
+        let gone = mask & *ended;
+        if gone != 0 {
+            return fault(format!(
+                "{operation} of {mask:#010x}, but lanes {gone:#010x} have ended"
+            ));
         }
-        let exchanges = &mut state.exchanges[warp as usize];
         let other = exchanges.iter().find(|e| e.clashes(lane, mask, operation));
         if let Some(e) = other {
             return fault(format!(
@@ -306,7 +316,7 @@ impl Block {
         }
         let start = state.random.next() as u32;
         let lanes = (0..32).map(|i| (i + start) % 32).filter(|l| mask >> l & 1 == 1);
-        for other in lanes.map(|l| first + l) {
+        for other in lanes.map(|l| warp * WARP + l) {
             state.threads[other as usize].place = Place::Running;
             if other != thread {
                 state.ready.push(other);
@@ -319,7 +329,7 @@ impl Block {
     pub(crate) fn take_exchanged(&self, thread: u32) -> [u64; 32] {
         let state = &mut *self.state.borrow_mut();
         let lane = 1 << (thread % WARP);
-        let exchanges = &mut state.exchanges[(thread / WARP) as usize];
+        let exchanges = &mut state.warps[(thread / WARP) as usize].exchanges;
         let waiting = |e: &Exchange| !e.is_open() && e.mask & lane != 0 && e.taken & lane == 0;
         let Some(at) = exchanges.iter().position(waiting) else { return [0; 32] };
         let exchange = &mut exchanges[at];
@@ -373,7 +383,7 @@ impl Block {
         }
         state.ready.clear();
         state.paused.clear();
-        state.exchanges.iter_mut().for_each(Vec::clear);
+        state.warps.iter_mut().for_each(|warp| warp.exchanges.clear());
     }
 
     /// The lanes that a warp of this block has.
@@ -393,10 +403,10 @@ impl Block {
                 example.unwrap_or(0)
             ));
         }
-        for (warp, exchanges) in state.exchanges.iter().enumerate() {
-            for e in exchanges.iter().filter(|e| e.is_open()) {
+        for (i, warp) in state.warps.iter().enumerate() {
+            for e in warp.exchanges.iter().filter(|e| e.is_open()) {
                 parts.push(format!(
-                    "lanes {:#010x} of warp {warp} wait in {} of {:#010x}",
+                    "lanes {:#010x} of warp {i} wait in {} of {:#010x}",
                     e.arrived, e.operation, e.mask
                 ));
             }

@@ -104,7 +104,9 @@ fn body(yielder: &Yielder, mut worker: Input) -> Infallible {
 }
 
 struct Pool {
-    idle: Vec<Fiber>,
+    /// Boxed, because they move from hand to hand at every switch.
+    #[allow(clippy::vec_box)]
+    idle: Vec<Box<Fiber>>,
     made: usize,
 }
 
@@ -113,17 +115,17 @@ thread_local! {
 }
 
 /// A fiber from the pool of this OS thread, or a new one.
-pub(crate) fn take() -> std::io::Result<Fiber> {
+pub(crate) fn take() -> std::io::Result<Box<Fiber>> {
     POOL.with_borrow_mut(|pool| match pool.idle.pop() {
         Some(fiber) => Ok(fiber),
         None => {
             pool.made += 1;
-            Fiber::new(pool.made % COLOURS * COLOUR)
+            Fiber::new(pool.made % COLOURS * COLOUR).map(Box::new)
         }
     })
 }
 
 /// Gives an idle fiber back.
-pub(crate) fn put(fiber: Fiber) {
+pub(crate) fn put(fiber: Box<Fiber>) {
     POOL.with_borrow_mut(|pool| pool.idle.push(fiber));
 }

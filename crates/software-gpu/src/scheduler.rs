@@ -6,7 +6,7 @@
 //! Nothing is locked while a launch runs.
 
 use crate::block::{Arrival, Block, Fault, Next};
-use crate::fiber::{self, Fiber, Suspension, Yielder};
+use crate::fiber::{self, Suspension, Yielder};
 use crate::random::{Permutation, Random, mix};
 use crate::report::{Kind, Report};
 use crate::settings;
@@ -247,15 +247,10 @@ impl Worker<'_> {
             match fiber.resume(self) {
                 Suspension::Idle => fiber::put(fiber),
                 Suspension::Waiting => block.park(self.thread.get(), fiber),
-                Suspension::Fault => return self.drop_faulty(fiber),
+                // The thread cannot go on, so its fiber is given up with whatever is on it.
+                Suspension::Fault => return Turn::Failed,
             }
         }
-    }
-
-    /// The fiber of a thread that cannot go on is given up with whatever is on it.
-    fn drop_faulty(&self, fiber: Fiber) -> Turn {
-        drop(fiber);
-        Turn::Failed
     }
 
     /// Runs new threads of the current block, one after the other. Called on a fiber.

@@ -4,7 +4,7 @@ mod common;
 
 use common::{context, only_report};
 use cust::error::CudaError;
-use cust::memory::{CopyDestination, DeviceBuffer};
+use cust::memory::DeviceBuffer;
 use cust::prelude::*;
 use device_std::host::{PtxImage, PtxModule};
 use device_std::{atomic, kernel, thread};

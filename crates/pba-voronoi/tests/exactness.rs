@@ -8,7 +8,7 @@ use proptest::prelude::*;
 /// device. A GPU that cannot be opened fails the test.
 fn devices() -> Vec<Device> {
     let mut devices = vec![Device::Cpu];
-    if cfg!(feature = "cuda") && false {
+    if cfg!(feature = "cuda") {
         let choice = DeviceChoice::from_env().unwrap().unwrap_or(DeviceChoice::Software);
         devices.push(Device::open(choice).unwrap());
     }

@@ -5,6 +5,8 @@
 //! built from here is committed in `ptx/`; `cargo xtask ptx` makes it anew.
 #![cfg_attr(target_arch = "nvptx64", no_std, feature(abi_ptx))]
 
+#[cfg(feature = "nni")]
+pub mod nni;
 #[cfg(feature = "voronoi")]
 pub mod voronoi;
 

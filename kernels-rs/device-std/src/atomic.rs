@@ -2,7 +2,7 @@
 //!
 //! Integers only: a sum of floats would depend on the order in which threads come.
 
-use core::sync::atomic::{AtomicI32, AtomicI64, AtomicU32, Ordering::Relaxed};
+use core::sync::atomic::{AtomicI64, AtomicU32, Ordering::Relaxed};
 
 /// Adds to `*p`; returns what was there before.
 ///
@@ -29,9 +29,9 @@ pub unsafe fn add_i64(p: *mut i64, value: i64) -> i64 {
 /// # Safety
 /// As [`add_u32`].
 #[inline(always)]
-pub unsafe fn min_i32(p: *mut i32, value: i32) -> i32 {
+pub unsafe fn min_i64(p: *mut i64, value: i64) -> i64 {
     // SAFETY: passed on to the caller.
-    unsafe { AtomicI32::from_ptr(p) }.fetch_min(value, Relaxed)
+    unsafe { AtomicI64::from_ptr(p) }.fetch_min(value, Relaxed)
 }
 
 /// Raises `*p` to `value` if that is more; returns what was there before.
@@ -39,27 +39,7 @@ pub unsafe fn min_i32(p: *mut i32, value: i32) -> i32 {
 /// # Safety
 /// As [`add_u32`].
 #[inline(always)]
-pub unsafe fn max_i32(p: *mut i32, value: i32) -> i32 {
+pub unsafe fn max_i64(p: *mut i64, value: i64) -> i64 {
     // SAFETY: passed on to the caller.
-    unsafe { AtomicI32::from_ptr(p) }.fetch_max(value, Relaxed)
-}
-
-/// Lowers `*p` to `value` if that is less; returns what was there before.
-///
-/// # Safety
-/// As [`add_u32`].
-#[inline(always)]
-pub unsafe fn min_u32(p: *mut u32, value: u32) -> u32 {
-    // SAFETY: passed on to the caller.
-    unsafe { AtomicU32::from_ptr(p) }.fetch_min(value, Relaxed)
-}
-
-/// Raises `*p` to `value` if that is more; returns what was there before.
-///
-/// # Safety
-/// As [`add_u32`].
-#[inline(always)]
-pub unsafe fn max_u32(p: *mut u32, value: u32) -> u32 {
-    // SAFETY: passed on to the caller.
-    unsafe { AtomicU32::from_ptr(p) }.fetch_max(value, Relaxed)
+    unsafe { AtomicI64::from_ptr(p) }.fetch_max(value, Relaxed)
 }

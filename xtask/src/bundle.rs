@@ -1,0 +1,69 @@
+//! `cargo xtask gpu-bundle`: everything that a GPU machine without Rust needs to run the tests
+//! and benches, in one folder with one script.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result};
+
+use crate::{output_of, root};
+
+/// Packages whose tests run on the GPU.
+const TESTED: [&str; 4] = ["gpu-core", "pba-voronoi", "nni-grid", "kernels-rs"];
+
+const SCRIPT: &str = include_str!("bundle_run.sh");
+
+/// Builds for this machine's processor and copies into `folder`.
+pub fn collect(folder: &Path) -> Result<()> {
+    let tests = folder.join("tests");
+    let programs = folder.join("bin");
+    for part in [&tests, &programs] {
+        let _ = fs::remove_dir_all(part);
+        fs::create_dir_all(part)?;
+    }
+    let mut build = cargo();
+    build.args(["test", "--no-run"]).args(TESTED.map(|name| format!("--package={name}")));
+    for (name, path) in executables(&mut build)? {
+        fs::copy(&path, tests.join(name))?;
+    }
+    let mut build = cargo();
+    build.args(["build", "--bins", "--package=examples", "--package=benches"]);
+    for (name, path) in executables(&mut build)? {
+        fs::copy(&path, programs.join(name))?;
+    }
+    let script = folder.join("run.sh");
+    fs::write(&script, SCRIPT)?;
+    fs::set_permissions(&script, fs::Permissions::from_mode(0o755))?;
+    println!("collected in {}: run ./run.sh there", folder.display());
+    Ok(())
+}
+
+fn cargo() -> Command {
+    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()));
+    cargo.current_dir(root());
+    cargo
+}
+
+/// The executables that a cargo command makes, each with a name that tells package and target.
+fn executables(command: &mut Command) -> Result<Vec<(String, PathBuf)>> {
+    command.args(["--profile=bundle", "--message-format=json-render-diagnostics"]);
+    let messages = output_of(command)?;
+    let mut found = Vec::new();
+    for line in messages.lines() {
+        let message: serde_json::Value = serde_json::from_str(line)?;
+        if let Some(path) = message["executable"].as_str() {
+            let target = message["target"]["name"].as_str().context("a target has a name")?;
+            let manifest = Path::new(message["manifest_path"].as_str().context("no manifest")?);
+            let package = manifest.parent().and_then(Path::file_name).context("no package")?;
+            let is_test = message["profile"]["test"].as_bool().unwrap_or(false);
+            let name = match is_test {
+                true => format!("{}-{target}", package.to_string_lossy()),
+                false => target.to_owned(),
+            };
+            found.push((name, PathBuf::from(path)));
+        }
+    }
+    Ok(found)
+}

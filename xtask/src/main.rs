@@ -1,0 +1,53 @@
+//! Chores of the workspace.
+//!
+//! - `cargo xtask ptx` builds the kernels and writes `kernels-rs/ptx/`.
+//! - `cargo xtask check-ptx` fails where the committed PTX is not what the sources give, or not
+//!   fit for every GPU it is meant for.
+//! - `cargo xtask gpu-bundle [DIR]` collects tests and benches for a GPU machine without Rust.
+
+mod bundle;
+mod check;
+mod ptx;
+
+use std::path::Path;
+use std::process::{Command, ExitCode};
+
+use anyhow::{Context, Result, bail};
+
+const USAGE: &str = "usage: cargo xtask ptx | check-ptx | gpu-bundle [DIR]";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let done = match words.as_slice() {
+        ["ptx"] => ptx::write(),
+        ["check-ptx"] => check::check(),
+        ["gpu-bundle"] => bundle::collect(&root().join("gpu-bundle")),
+        ["gpu-bundle", folder] => bundle::collect(Path::new(folder)),
+        _ => {
+            eprintln!("{USAGE}");
+            return ExitCode::from(2);
+        }
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("xtask: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// The workspace's folder.
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in the workspace")
+}
+
+/// Runs a command and gives what it printed; fails with its standard error.
+fn output_of(command: &mut Command) -> Result<String> {
+    let output = command.output().with_context(|| format!("cannot run {command:?}"))?;
+    if !output.status.success() {
+        bail!("{command:?} failed:\n{}", String::from_utf8_lossy(&output.stderr));
+    }
+    Ok(String::from_utf8(output.stdout)?)
+}

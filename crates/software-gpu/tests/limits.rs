@@ -16,13 +16,13 @@ static MODULE: PtxModule = PtxModule {
     kernels: &[wait_for.host],
 };
 
-/// Waits until `*flag` is at least `value`; the last thread of the grid raises it to 1.
+/// Waits until `*flag` is at least `value`; the grid's first thread adds 1.
 #[kernel(block = 32)]
 pub unsafe fn wait_for(flag: *mut u32, value: u32) {
     // SAFETY: an atomic on live memory.
     unsafe {
-        if thread::block_idx_x() == thread::grid_dim_x() - 1 {
-            atomic::max_u32(flag, 1);
+        if thread::index_1d() == 0 {
+            atomic::add_u32(flag, 1);
         }
         while atomic::add_u32(flag, 0) < value {
             thread::pause();
@@ -60,6 +60,6 @@ fn memory_and_patience_end() {
 
     launch!(wait_for, &stream, 2, 0, flag.as_device_ptr(), 1_u32).unwrap();
     stream.synchronize().unwrap();
-    assert_eq!(flag.as_host_vec().unwrap(), [1]);
+    assert_eq!(flag.as_host_vec().unwrap(), [2]);
     assert_eq!(software_gpu::take_reports().len(), 0);
 }

@@ -198,10 +198,10 @@ pub struct PixelSite {
 
 /// Gathers the record of every pixel from the diagram and the sites' values.
 ///
-/// Grid: one thread a pixel.
+/// The records of a diagram without sites mean nothing. Grid: one thread a pixel.
 ///
 /// # Safety
-/// `nearest`, `values`, `records` have `pixels` elements, and the diagram has a site.
+/// `nearest`, `values`, `records` have `pixels` elements.
 #[kernel(block = 256)]
 pub unsafe fn gather_sites(
     nearest: *const u32,
@@ -343,14 +343,15 @@ impl Query {
 /// pixels lie to the left of the query point, and as many to the right. A pixel counts when it
 /// is nearer to the query point than to its own site, and that site is nearer to the query point
 /// than `site_limit` (squared, in half pixels). Where none counts the query point is on a site, or
-/// amid four: then the sites among the pixels that touch it count. Where still none counts the
-/// cell is NaN. Grid: one thread a cell.
+/// amid four: then the sites among the pixels that touch it count. Where still none counts, and
+/// everywhere if the raster has no `sites`, the cell is NaN. Grid: one thread a cell.
 ///
 /// # Safety
-/// `records` has `pixel_width * pixel_height` elements, `spans` `span_rows`, `dem` and (unless
+/// `sites` points to the number of sites, `records` has `pixel_width * pixel_height` elements, `spans` `span_rows`, `dem` and (unless
 /// null) `counts` `cells`; `pixel_width` is `supersample * cell_width`.
 #[kernel(block = 256)]
 pub unsafe fn query_cells(
+    sites: *const u32,
     records: *const PixelSite,
     spans: *const i32,
     span_rows: u32,
@@ -379,9 +380,12 @@ pub unsafe fn query_cells(
     };
     // SAFETY: the query keeps within the raster, `cell < cells`.
     unsafe {
-        let mut stolen = query.circle(records, spans, span_rows as i32);
-        if stolen.count == 0 {
-            stolen = query.touching_sites(records, supersample);
+        let mut stolen = Stolen { sum: 0, count: 0 };
+        if *sites > 0 {
+            stolen = query.circle(records, spans, span_rows as i32);
+            if stolen.count == 0 {
+                stolen = query.touching_sites(records, supersample);
+            }
         }
         *dem.add(cell as usize) = if stolen.count == 0 {
             f32::NAN

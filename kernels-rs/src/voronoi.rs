@@ -330,7 +330,8 @@ pub unsafe fn assign_intervals(
     }
 }
 
-/// Writes the winners of column `x` from row `row` on, for at most [`ASSIGN_STRIP`] rows.
+/// Writes the winners of column `x` from row `row` on, for at most [`ASSIGN_STRIP`] rows; none from
+/// `height` on.
 #[inline(always)]
 unsafe fn assign_strip(
     list: *const Candidate,
@@ -339,6 +340,9 @@ unsafe fn assign_strip(
     (x, width): (u32, u32),
     (row, height): (u32, u32),
 ) {
+    if row >= height {
+        return;
+    }
     let won_from = |k: u32| {
         // SAFETY: called with 1 <= k < count.
         let (above, below) = unsafe { (*list.add(k as usize - 1), *list.add(k as usize)) };

@@ -147,11 +147,34 @@ impl Gpu {
     /// # Errors
     /// [`Error::OutOfMemory`], [`Error::Driver`].
     pub fn upload<T: Element>(&self, host: &[T]) -> Result<Column<T>> {
+        // SAFETY: `host` is borrowed until the stream is synchronised.
+        let column = unsafe { self.enqueue_copy(host)? };
+        self.synchronize()?;
+        Ok(column)
+    }
+
+    /// Copies a few elements to the device without waiting: a table for a kernel.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`], [`Error::Driver`].
+    pub fn enqueue_upload<T: Element>(&self, host: &[T]) -> Result<Column<T>> {
+        // The driver takes what it copies from pageable memory before the call returns. Memory
+        // just allocated here is pageable; the caller's might not be.
+        let pageable = host.to_vec();
+        // SAFETY: as said, `pageable` is not read after the call.
+        unsafe { self.enqueue_copy(&pageable) }
+    }
+
+    /// A column filled by an enqueued copy.
+    ///
+    /// # Safety
+    /// `host` stays valid until the driver has read it.
+    unsafe fn enqueue_copy<T: Element>(&self, host: &[T]) -> Result<Column<T>> {
         // SAFETY: written right below.
         let column = unsafe { self.uninitialized(host.len())? };
         if !host.is_empty() {
-            // SAFETY: both sides have `host.len()` elements, and `host` is borrowed until the stream
-            // is synchronised below. (cust's own copy wants a mutable source.)
+            // SAFETY: both sides have `host.len()` elements; the rest is passed on to the caller.
+            // (cust's own copy wants a mutable source.)
             let code = unsafe {
                 sys::cuMemcpyHtoDAsync_v2(
                     column.buffer.as_device_ptr().as_raw(),
@@ -161,7 +184,6 @@ impl Gpu {
                 )
             };
             check("cuMemcpyHtoDAsync", code)?;
-            self.synchronize()?;
         }
         Ok(column)
     }

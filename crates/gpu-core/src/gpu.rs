@@ -1,7 +1,8 @@
 //! The handle to a GPU: a device, a stream on it, and what was loaded there.
 
+use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use cust::CudaFlags;
@@ -29,18 +30,12 @@ pub struct Gpu {
     pub(crate) opened: Arc<Opened>,
 }
 
-/// What the handles of one device share.
+/// What the handles of one device share. A device once opened stays so until the process ends: its
+/// modules are compiled once.
 pub(crate) struct Opened {
     pub(crate) modules: Modules,
     pub(crate) properties: Properties,
     context: Context,
-}
-
-impl Drop for Opened {
-    fn drop(&mut self) {
-        // Modules are unloaded in the context that is current, whichever thread drops this.
-        let _ = CurrentContext::set_current(&self.context);
-    }
 }
 
 /// What is known of the device from the start.
@@ -49,6 +44,24 @@ pub(crate) struct Properties {
     pub(crate) total_memory: u64,
     pub(crate) compute_capability: (u32, u32),
     multiprocessors: u32,
+}
+
+impl Opened {
+    /// The device with this ordinal, opened at the first call.
+    fn get(ordinal: u32) -> Result<Arc<Self>> {
+        static DEVICES: Mutex<BTreeMap<u32, Arc<Opened>>> = Mutex::new(BTreeMap::new());
+        let mut devices = DEVICES.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(opened) = devices.get(&ordinal) {
+            return Ok(Arc::clone(opened));
+        }
+        let device = call("cuDeviceGet", CudaDevice::get_device(ordinal))?;
+        let context = call("cuDevicePrimaryCtxRetain", Context::new(device))?;
+        keep_freed_memory(device)?;
+        let properties = call("cuDeviceGetAttribute", Properties::of(device))?;
+        let opened = Arc::new(Self { modules: Modules::default(), properties, context });
+        devices.insert(ordinal, Arc::clone(&opened));
+        Ok(opened)
+    }
 }
 
 impl Gpu {
@@ -73,12 +86,7 @@ impl Gpu {
         if ordinal >= count {
             return Err(Error::NoDevice { ordinal, count });
         }
-        let device = call("cuDeviceGet", CudaDevice::get_device(ordinal))?;
-        let context = call("cuDevicePrimaryCtxRetain", Context::new(device))?;
-        keep_freed_memory(device)?;
-        let properties = call("cuDeviceGetAttribute", Properties::of(device))?;
-        let opened = Opened { modules: Modules::default(), properties, context };
-        Self::with_new_stream(Arc::new(opened))
+        Self::with_new_stream(Opened::get(ordinal)?)
     }
 
     /// A handle to the same device with a stream of its own.
@@ -88,11 +96,12 @@ impl Gpu {
     /// # Errors
     /// [`Error::Driver`].
     pub fn fork(&self) -> Result<Self> {
-        self.make_current()?;
         Self::with_new_stream(Arc::clone(&self.opened))
     }
 
     fn with_new_stream(opened: Arc<Opened>) -> Result<Self> {
+        let current = CurrentContext::set_current(&opened.context);
+        call("cuCtxSetCurrent", current)?;
         let stream = call("cuStreamCreate", Stream::new(StreamFlags::DEFAULT, None))?;
         Ok(Self { stream: Arc::new(stream), opened })
     }

@@ -1,1 +1,112 @@
-//! Natural neighbour interpolation.
+//! Natural neighbour interpolation of scattered points onto a grid: LiDAR points in, a DEM out.
+//!
+//! A natural neighbour estimate at a query point is the mean of the sites' values, each weighted by
+//! the area that the query point's Voronoi cell, inserted among theirs, would steal from its own
+//! (Sibson 1981). It needs no search radius or power to tune, passes through the data, and stays
+//! within their range. This crate computes it on a raster of pixels: the pixels that a query steals
+//! are counted, and their sites' values averaged. Radii are in DEM cells; values keep the unit of
+//! `z`.
+//!
+//! ```
+//! use gpu_core::{Bounds, Device, DeviceChoice, GridSpec};
+//! use nni_grid::{Params, Points, interpolate};
+//!
+//! # fn main() -> Result<(), nni_grid::Error> {
+//! let (x, y) = ([0.5, 9.5, 0.5, 9.5, 5.0], [0.5, 0.5, 9.5, 9.5, 5.0]);
+//! let z = [1.0, 2.0, 3.0, 4.0, 2.5];
+//! let grid = GridSpec::covering(Bounds::of(&x, &y).unwrap(), 1.0)?;
+//! let params = Params { query_radius: 20.0, ..Params::new(grid) };
+//! let device = Device::open(DeviceChoice::Cpu)?;
+//! let dem = interpolate(&device, Points { x: &x, y: &y, z: &z }, &params, &())?;
+//! assert_eq!(dem.values[0], 3.0); // row 0 is the north: the point (0.5, 9.5)
+//! assert!(dem.values.iter().all(|value| (1.0..=4.0).contains(value)));
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # Method
+//!
+//! After Simin You and Jianting Zhang, *Constructing Natural Neighbor Interpolation Based Grid DEM
+//! Using CUDA* (COM.Geo 2012): points become sites of a raster, the raster's exact Voronoi diagram
+//! is made (crate `pba-voronoi`), and every DEM cell sums over the pixels in a circle around it. A
+//! site counts only within its region of influence, so gaps in the data, a lake, stay NODATA without
+//! any pass before or after (Beutel, Mølhave and Agarwal 2010, doi:10.1145/1869790.1869817).
+//!
+//! `docs/nni-grid.md` has the definition to the last bit. Where we differ from the paper: the
+//! Voronoi raster may be finer than the DEM (`supersample`), several points in a pixel merge by a
+//! stated policy, a query on a site gives that site's value, and sums are fixed-point integers, so
+//! CPU and GPU give the same counts and the same bits.
+//!
+//! # Accuracy
+//!
+//! Sites move to the centres of their pixels: by half a pixel's diagonal at most, which a finer raster
+//! shrinks. Values are resolved to their range / 2^31 or better ([`ValueScale`]).
+#![deny(missing_docs)]
+
+pub mod cpu;
+mod error;
+#[cfg(feature = "cuda")]
+pub mod gpu;
+mod limits;
+mod params;
+mod value_scale;
+
+use gpu_core::{Device, GridSpec, Progress};
+
+pub use error::{Error, Result};
+pub use limits::QueryLimits;
+pub use params::{Duplicates, MAX_QUERY_PIXELS, MAX_SIDE, Params, Points};
+pub use value_scale::ValueScale;
+
+/// What was read, merged and left out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Summary {
+    /// Points given.
+    pub points: u64,
+    /// Points outside the grid, which were skipped.
+    pub outside: u64,
+    /// Occupied pixels of the Voronoi raster.
+    pub sites: u64,
+    /// Points that share their pixel with the one that made the site.
+    pub merged: u64,
+    /// Cells without a value.
+    pub nodata: u64,
+}
+
+/// A DEM on the host.
+#[derive(Clone, Debug)]
+pub struct Dem {
+    /// Where its cells lie.
+    pub grid: GridSpec,
+    /// Row-major, row 0 in the north; NaN is NODATA.
+    pub values: Vec<f32>,
+    /// The number of pixels that went into each cell, if it was asked for.
+    pub counts: Option<Vec<u32>>,
+    /// What was read, merged and left out.
+    pub summary: Summary,
+}
+
+/// Interpolates points onto a grid.
+///
+/// No points give a DEM of NODATA. Work is proportional to the pixels of the Voronoi raster plus,
+/// for each cell, the pixels of the query circle.
+///
+/// # Errors
+/// [`Error::Columns`], [`Error::NotFinite`] for the points; [`Error::Supersample`],
+/// [`Error::QueryRadius`], [`Error::SiteRadius`], [`Error::TooLarge`] for the parameters;
+/// [`Error::Cancelled`] where `progress` breaks; [`Error::Core`] where memory or the device fails.
+pub fn interpolate(
+    device: &Device,
+    points: Points,
+    params: &Params,
+    progress: &dyn Progress,
+) -> Result<Dem> {
+    match device {
+        Device::Cpu => cpu::interpolate(points, params, progress),
+        #[cfg(feature = "cuda")]
+        Device::Gpu(gpu) => gpu::interpolate(gpu, points, params, progress),
+        // Another crate of the program may switch gpu-core's `cuda` on, but not ours.
+        #[allow(unreachable_patterns)]
+        other => Err(gpu_core::Error::NotBuilt { name: other.name() }.into()),
+    }
+}

@@ -1,1 +1,89 @@
-//! The software device.
+//! The software device: a CUDA driver whose GPU is the CPU.
+//!
+//! [`load`] puts this driver into the place of `libcuda` (see the crate `cuda-driver`). From then
+//! on `cust`, and everything on top of it, works as on a machine with one GPU: it allocates,
+//! copies, loads modules and launches kernels. A launch runs the kernel's host-compiled function,
+//! the same source that became the PTX, so the whole path is tested on any machine.
+//!
+//! # What it checks
+//!
+//! - **Launches**: block size as declared, grid within limits, dynamic shared memory within what
+//!   the function was given, every pointer null or in live memory.
+//! - **Stray writes**: red zones round every allocation; freed memory is poisoned and kept for a
+//!   while. Both are looked at after each launch (the memory it was given) and at every
+//!   synchronisation (all of it).
+//! - **Copies, fills and frees**: the range lies in one live allocation.
+//! - **Uninitialised memory**: fresh memory, global and shared, holds a NaN pattern; a read of
+//!   shared memory that no thread of the block has written is found at once.
+//! - **Races on shared memory**: two accesses of different threads, at least one a write and not
+//!   both atomic, that no barrier orders, nor, within a warp, an exchange of the whole warp.
+//! - **Divergence**: a barrier that some threads never reach, warp operations in which lanes
+//!   disagree or are missing, threads that spin for ever.
+//! - **Panics** in a kernel.
+//!
+//! A failed check is one [`Report`], printed to standard error and kept for [`take_reports`]. The
+//! driver call in which it was found returns an error as a real device would: `LAUNCH_FAILED` or
+//! `ILLEGAL_ADDRESS` for what a kernel did, `INVALID_VALUE` for a call that cannot be.
+//!
+//! # What it promises
+//!
+//! - Threads of a block, and blocks, run in an order shuffled from a seed
+//!   (`TESSERA_SOFTWARE_SEED`, [`set_seed`]), so that a kernel that depends on the order shows.
+//!   Each block's own order is the same on every run with that seed; how blocks on different OS
+//!   threads meet is not.
+//! - Blocks run on all cores, several interleaved on each, and memory is plain host memory:
+//!   atomics on global memory are the host's.
+//! - A stream is a queue that is always empty: work is done when the call that enqueues it
+//!   returns, in the order of the calls. Host threads may call at the same time; nothing is
+//!   locked while a launch runs.
+//!
+//! # What it does not
+//!
+//! - Speed.
+//! - Stray *reads* of global memory, null pointers that a kernel follows, and races on global
+//!   memory are not found (the first may read a red zone, the second ends the process).
+//! - Exchanges of part of a warp order nothing for the race check, which can therefore report a
+//!   pair of accesses that is ordered by one.
+//! - A spin loop without `device_std::thread::pause` runs for ever.
+//! - Work on two streams without an event between them is not found: it runs in order here.
+//! - An error is **not sticky**: on a real device a fault in a kernel spoils the context for
+//!   good; here the next call works, so that tests of faulty kernels can share a process. A
+//!   launch reports its own fault at once, not at a later synchronisation.
+//! - Freed memory of more than 4 MiB is not kept for the check.
+//! - Textures, arrays, graphs, managed memory and linking are not supported, and say so.
+//!
+//! # Environment
+//!
+//! | variable | meaning | default |
+//! |---|---|---|
+//! | `TESSERA_SOFTWARE_SEED` | seed of the order of threads and blocks | fixed |
+//! | `TESSERA_SOFTWARE_MEMORY` | bytes of device memory | 3/4 of the memory available |
+//! | `TESSERA_SOFTWARE_PATIENCE` | seconds until spinning threads are called stuck | 20 |
+#![deny(missing_docs)]
+
+mod block;
+mod driver;
+mod fiber;
+mod memory;
+mod modules;
+mod race;
+mod random;
+mod report;
+mod scheduler;
+mod settings;
+
+use cuda_driver::LoadError;
+
+pub use modules::register;
+pub use report::{Kind, Report, take_reports};
+pub use settings::{seed, set_seed};
+
+/// Lets the software device serve this process. Idempotent and thread-safe.
+///
+/// # Errors
+/// [`LoadError::OtherDriver`] if the CUDA driver serves it already; [`LoadError::Platform`] on a
+/// platform without trampolines.
+pub fn load() -> Result<(), LoadError> {
+    // SAFETY: the functions in `driver` have the signatures of the driver's.
+    unsafe { cuda_driver::load_with(driver::lookup) }
+}

@@ -1,0 +1,90 @@
+//! What can go wrong with an interpolation.
+
+/// The result of this crate's functions.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// What can go wrong with an interpolation.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The columns of the points differ in length.
+    #[error("the points have {x} x, {y} y and {z} z values")]
+    Columns {
+        /// Length of the x column.
+        x: usize,
+        /// Length of the y column.
+        y: usize,
+        /// Length of the z column.
+        z: usize,
+    },
+    /// A coordinate or value is infinite or NaN.
+    #[error("point {index} is not finite: ({x}, {y}, {z})")]
+    NotFinite {
+        /// The point.
+        index: usize,
+        /// Its x.
+        x: f64,
+        /// Its y.
+        y: f64,
+        /// Its z.
+        z: f64,
+    },
+    /// The supersampling is not offered.
+    #[error("supersample {supersample} is not 1, 2 or 4")]
+    Supersample {
+        /// As given.
+        supersample: u32,
+    },
+    /// The query radius is not a positive number of cells, or too long.
+    #[error(
+        "query radius {query_radius} is not above 0 and at most {most} cells at supersample \
+         {supersample}"
+    )]
+    QueryRadius {
+        /// As given.
+        query_radius: f64,
+        /// The longest.
+        most: f64,
+        /// As given.
+        supersample: u32,
+    },
+    /// The site radius is not positive.
+    #[error("site radius {site_radius} is not above 0")]
+    SiteRadius {
+        /// As given.
+        site_radius: f64,
+    },
+    /// The Voronoi raster is beyond what indices can name.
+    #[error("a Voronoi raster of {width} x {height} pixels is too large")]
+    TooLarge {
+        /// Pixels in x.
+        width: u64,
+        /// Pixels in y.
+        height: u64,
+    },
+    /// A name that is none of the policies.
+    #[error("unknown policy \"{name}\" for points in one pixel: use mean, min, max, first or last")]
+    UnknownDuplicates {
+        /// As given.
+        name: String,
+    },
+    /// The progress callback ended the call.
+    #[error("the interpolation was cancelled")]
+    Cancelled,
+    /// The Voronoi diagram failed.
+    #[error(transparent)]
+    Voronoi(pba_voronoi::Error),
+    /// The grid, the device or the memory failed.
+    #[error(transparent)]
+    Core(#[from] gpu_core::Error),
+}
+
+impl From<pba_voronoi::Error> for Error {
+    fn from(error: pba_voronoi::Error) -> Self {
+        match error {
+            pba_voronoi::Error::Cancelled => Self::Cancelled,
+            pba_voronoi::Error::Core(core) => Self::Core(core),
+            other => Self::Voronoi(other),
+        }
+    }
+}

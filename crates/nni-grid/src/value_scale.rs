@@ -1,0 +1,88 @@
+//! Values as fixed-point integers.
+//!
+//! Sums of integers are exact, so they do not depend on the order of their terms: not on the order
+//! of points, of threads, or of blocks.
+
+/// How values become 32-bit integers and back: `value = offset + integer * step`.
+///
+/// The step is the smallest power of two that lets the range fit in about 2^31 steps. So the
+/// resolution is between range / 2^31 and range / 2^30: a micrometre over the relief of the Earth. One
+/// value far from the others costs all of them resolution.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ValueScale {
+    /// The middle of the range.
+    pub offset: f64,
+    /// A power of two.
+    pub step: f64,
+}
+
+/// The most steps from the lowest value to the highest.
+const STEPS: f64 = 2147483392.0;
+
+impl ValueScale {
+    /// The scale for finite values. Equal values come back exactly; so does the value of no values
+    /// at all, for want of any.
+    pub fn of(values: &[f64]) -> Self {
+        let start = (f64::INFINITY, f64::NEG_INFINITY);
+        let (min, max) = values.iter().fold(start, |(min, max), &v| (min.min(v), max.max(v)));
+        if min >= max || values.is_empty() {
+            return Self { offset: if values.is_empty() { 0.0 } else { min }, step: 1.0 };
+        }
+        // Halves, since the range of finite values may be infinite.
+        let half = max / 2.0 - min / 2.0;
+        let mut step = 2f64.powi(((half / STEPS).log2().ceil() as i32 + 1).clamp(-1000, 1000));
+        while 2.0 * (half / step) > STEPS {
+            step *= 2.0;
+        }
+        while step > f64::MIN_POSITIVE && 2.0 * (half / (step / 2.0)) <= STEPS {
+            step /= 2.0;
+        }
+        Self { offset: min + half, step }
+    }
+
+    /// The integer nearest to a value, ties to even.
+    pub fn quantise(&self, value: f64) -> i32 {
+        ((value - self.offset) * (1.0 / self.step)).round_ties_even() as i32
+    }
+
+    /// The mean of `count` integers with this sum, as a value; `count` is not 0.
+    pub fn mean(&self, sum: i64, count: u32) -> f32 {
+        (self.offset + sum as f64 / f64::from(count) * self.step) as f32
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_values_come_back_exactly() {
+        for value in [0.0, -0.1, 1234.567, 1e300, 1e-300] {
+            let scale = ValueScale::of(&[value; 3]);
+            assert_eq!(scale.quantise(value), 0);
+            assert_eq!(scale.mean(0, 3), value as f32);
+        }
+    }
+
+    #[test]
+    fn the_range_is_used_and_not_passed() {
+        for (min, max) in [(0.0, 1.0), (-3.5, 8848.9), (1e-9, 2e-9), (-1e30, 1e30), (5.0, 5.1)] {
+            let scale = ValueScale::of(&[max, min]);
+            assert_eq!(scale.step.log2().fract(), 0.0, "{}", scale.step);
+            let steps = (max - min) / scale.step;
+            assert!(steps <= STEPS && steps > STEPS / 2.0 - 1.0, "{steps}");
+            for value in [min, max, min + (max - min) * 0.3] {
+                let back = scale.offset + f64::from(scale.quantise(value)) * scale.step;
+                assert!((back - value).abs() <= scale.step, "{value} came back as {back}");
+            }
+        }
+        assert_eq!(ValueScale::of(&[]), ValueScale { offset: 0.0, step: 1.0 });
+    }
+
+    #[test]
+    fn the_widest_range_is_finite() {
+        let scale = ValueScale::of(&[f64::MIN, f64::MAX]);
+        assert!(scale.step.is_finite() && scale.offset.is_finite());
+        assert!(scale.quantise(f64::MAX) >= 1 << 29);
+    }
+}

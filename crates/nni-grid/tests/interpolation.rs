@@ -1,0 +1,324 @@
+//! The definition, pixel by pixel, and what must follow from it; on the CPU and on the process's GPU.
+
+use gpu_core::{Device, DeviceChoice, GridSpec};
+use nni_grid::{Dem, Duplicates, Error, Params, Points, ValueScale, interpolate};
+use proptest::prelude::*;
+
+/// The devices under test: the CPU, and the GPU named by `TESSERA_DEVICE`, else the software
+/// device. A GPU that cannot be opened fails the test.
+fn devices() -> Vec<Device> {
+    let mut devices = vec![Device::Cpu];
+    if cfg!(feature = "cuda") {
+        let choice = DeviceChoice::from_env().unwrap().unwrap_or(DeviceChoice::Software);
+        devices.push(Device::open(choice).unwrap());
+    }
+    devices
+}
+
+/// Owned points.
+#[derive(Clone, Debug, Default)]
+struct Cloud {
+    x: Vec<f64>,
+    y: Vec<f64>,
+    z: Vec<f64>,
+}
+
+impl Cloud {
+    fn of(points: impl IntoIterator<Item = (f64, f64, f64)>) -> Self {
+        let mut cloud = Self::default();
+        for (x, y, z) in points {
+            cloud.x.push(x);
+            cloud.y.push(y);
+            cloud.z.push(z);
+        }
+        cloud
+    }
+
+    /// Repeatable points in a square, with heights from a function.
+    fn random(count: usize, side: f64, seed: u64, height: impl Fn(f64, f64) -> f64) -> Self {
+        let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+        let mut next = || {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            (state >> 11) as f64 / (1u64 << 53) as f64
+        };
+        Self::of((0..count).map(|_| {
+            let (x, y) = (next() * side, next() * side);
+            (x, y, height(x, y))
+        }))
+    }
+
+    fn points(&self) -> Points<'_> {
+        Points { x: &self.x, y: &self.y, z: &self.z }
+    }
+}
+
+fn square(side: u32) -> GridSpec {
+    GridSpec::new(0.0, f64::from(side), 1.0, side, side).unwrap()
+}
+
+/// Interpolates on every device and checks that they agree in all bits; gives the DEM.
+fn on_all(cloud: &Cloud, params: &Params) -> Dem {
+    let params = Params { counts: true, ..*params };
+    let mut dems = devices().into_iter().map(|device| {
+        let dem = interpolate(&device, cloud.points(), &params, &()).unwrap();
+        (device.name(), dem)
+    });
+    let (_, first) = dems.next().unwrap();
+    for (name, dem) in dems {
+        assert_eq!(dem.summary, first.summary, "{name}");
+        assert_eq!(dem.counts, first.counts, "{name}");
+        assert_eq!(bits(&dem.values), bits(&first.values), "{name}");
+    }
+    first
+}
+
+/// The bits of values; all NaNs alike, since their payload means nothing.
+fn bits(values: &[f32]) -> Vec<u32> {
+    values.iter().map(|v| if v.is_nan() { u32::MAX } else { v.to_bits() }).collect()
+}
+
+/// The definition of docs/nni-grid.md in plain loops.
+fn by_definition(cloud: &Cloud, params: &Params) -> (Vec<f32>, Vec<u32>) {
+    let s = i64::from(params.supersample);
+    let raster = params.grid.refined(params.supersample).unwrap();
+    let scale = ValueScale::of(&cloud.z);
+    let mut pixels: std::collections::BTreeMap<(i64, i64), Vec<i64>> = Default::default();
+    for i in 0..cloud.z.len() {
+        if let Some((column, row)) = raster.cell_of(cloud.x[i], cloud.y[i]) {
+            let values = pixels.entry((i64::from(row), i64::from(column))).or_default();
+            values.push(i64::from(scale.quantise(cloud.z[i])));
+        }
+    }
+    let merge = |values: &Vec<i64>| match params.duplicates {
+        Duplicates::Mean => {
+            let n = values.len() as i64;
+            (2 * values.iter().sum::<i64>() + n).div_euclid(2 * n)
+        }
+        Duplicates::Min => *values.iter().min().unwrap(),
+        Duplicates::Max => *values.iter().max().unwrap(),
+        Duplicates::First => values[0],
+        Duplicates::Last => *values.last().unwrap(),
+    };
+    // (row, column) of each site, in index order, and its value.
+    let sites: Vec<((i64, i64), i64)> = pixels.iter().map(|(&p, v)| (p, merge(v))).collect();
+    let squared = |a: (i64, i64), b: (i64, i64)| (a.0 - b.0).pow(2) + (a.1 - b.1).pow(2);
+    let centre = |p: (i64, i64)| (2 * p.0 + 1, 2 * p.1 + 1);
+    let half = 2.0 * s as f64;
+    let circle = (params.query_radius * half) * (params.query_radius * half);
+    let influence = (params.site_radius * half) * (params.site_radius * half);
+
+    let answer = |row: i64, column: i64| {
+        let q = (s * (2 * row + 1), s * (2 * column + 1));
+        let (mut stolen, mut touching) = (Vec::new(), Vec::new());
+        for pixel in (0..i64::from(raster.height))
+            .flat_map(|y| (0..i64::from(raster.width)).map(move |x| (y, x)))
+        {
+            let nearest = sites.iter().min_by_key(|site| (squared(site.0, pixel), site.0));
+            let Some(&(site, value)) = nearest else { continue };
+            if squared(centre(site), q) as f64 >= influence {
+                continue;
+            }
+            let away = squared(centre(pixel), q);
+            if away as f64 <= circle && away < 4 * squared(site, pixel) {
+                stolen.push(value);
+            }
+            if away <= 2 && (away == 0 || s % 2 == 0) && site == pixel {
+                touching.push(value);
+            }
+        }
+        let counted = if stolen.is_empty() { touching } else { stolen };
+        let count = counted.len() as u32;
+        let value = if count == 0 { f32::NAN } else { scale.mean(counted.iter().sum(), count) };
+        (value, count)
+    };
+    let (width, height) = (i64::from(params.grid.width), i64::from(params.grid.height));
+    (0..height)
+        .flat_map(|row| (0..width).map(move |column| (row, column)))
+        .map(|(row, column)| answer(row, column))
+        .unzip()
+}
+
+fn check_definition(cloud: &Cloud, params: &Params) {
+    let dem = on_all(cloud, params);
+    let (values, counts) = by_definition(cloud, params);
+    assert_eq!(dem.counts.unwrap(), counts);
+    assert_eq!(bits(&dem.values), bits(&values));
+    assert_eq!(dem.summary.nodata, values.iter().filter(|v| v.is_nan()).count() as u64);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 40, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_cell_follows_the_definition(
+        (width, height) in (1u32..13, 1u32..13),
+        count in 0usize..60,
+        (query_radius, site_radius) in (0.3f64..6.0, 0.4f64..9.0),
+        supersample in prop::sample::select(vec![1u32, 2, 4]),
+        duplicates in prop::sample::select(Duplicates::ALL.to_vec()),
+        seed in any::<u64>(),
+    ) {
+        let grid = GridSpec::new(0.5, 12.5, 1.0, width, height).unwrap();
+        let cloud = Cloud::random(count, 14.0, seed, |x, y| 3.0 * x - y * y);
+        let params =
+            Params { query_radius, site_radius, supersample, duplicates, ..Params::new(grid) };
+        check_definition(&cloud, &params);
+    }
+}
+
+#[test]
+fn a_constant_field_comes_back_exactly() {
+    for value in [0.0, -17.3, 1234.5678] {
+        let cloud = Cloud::random(300, 40.0, 3, |_, _| value);
+        for supersample in [1, 2, 4] {
+            let params = Params { supersample, ..Params::new(square(40)) };
+            let dem = on_all(&cloud, &params);
+            assert!(dem.values.iter().all(|&v| v == value as f32 || v.is_nan()));
+            assert!(dem.values.iter().any(|v| !v.is_nan()));
+        }
+    }
+}
+
+/// The greatest error of a plane z = x, away from the border, where natural neighbours are
+/// one-sided.
+fn plane_error(supersample: u32) -> f64 {
+    let cloud = Cloud::random(500, 48.0, 11, |x, _| x);
+    let params = Params { supersample, query_radius: 8.0, ..Params::new(square(48)) };
+    let dem = on_all(&cloud, &params);
+    let error = |row: usize, column: usize| {
+        (f64::from(dem.values[row * 48 + column]) - (column as f64 + 0.5)).abs()
+    };
+    (12..36).flat_map(|row| (12..36).map(move |column| error(row, column))).fold(0.0, f64::max)
+}
+
+#[test]
+fn a_plane_is_met_within_the_discretisation_which_shrinks() {
+    let errors = [1, 2, 4].map(plane_error);
+    // A site moves by half a pixel's diagonal at most, and so does what is stolen from it.
+    for (error, pixel) in errors.iter().zip([1.0, 0.5, 0.25]) {
+        assert!(*error < 2.0 * pixel, "{errors:?}");
+    }
+    assert!(errors[1] < errors[0] && errors[2] < errors[1], "{errors:?}");
+}
+
+#[test]
+fn a_query_on_a_site_gives_its_value() {
+    // Points at cell centres: at odd supersampling the query is on the site.
+    let cloud = Cloud::of([(2.5, 2.5, 7.25), (6.5, 3.5, -1.0), (4.5, 7.5, 3.0)]);
+    let dem = on_all(&cloud, &Params { query_radius: 20.0, ..Params::new(square(9)) });
+    for (x, y, z) in [(2, 6, 7.25), (6, 5, -1.0), (4, 1, 3.0)] {
+        let at = y * 9 + x;
+        assert!((dem.values[at] - z).abs() < 1e-6, "{} is not {z}", dem.values[at]);
+        assert_eq!(dem.counts.as_ref().unwrap()[at], 1);
+    }
+}
+
+#[test]
+fn no_points_and_no_cells() {
+    let empty = Cloud::default();
+    let dem = on_all(&empty, &Params::new(square(20)));
+    assert!(dem.values.iter().all(|v| v.is_nan()));
+    assert_eq!(dem.summary.nodata, 400);
+    let outside = Cloud::of([(-5.0, 3.0, 1.0), (3.0, 99.0, 2.0)]);
+    let dem = on_all(&outside, &Params { site_radius: f64::INFINITY, ..Params::new(square(20)) });
+    assert!(dem.values.iter().all(|v| v.is_nan()));
+    assert_eq!((dem.summary.outside, dem.summary.sites), (2, 0));
+    for (width, height) in [(0, 0), (0, 5), (5, 0)] {
+        let grid = GridSpec::new(0.0, 5.0, 1.0, width, height).unwrap();
+        let dem = on_all(&Cloud::of([(1.0, 1.0, 1.0)]), &Params::new(grid));
+        assert_eq!((dem.values.len(), dem.summary.outside), (0, 1));
+    }
+}
+
+#[test]
+fn one_point_reaches_as_far_as_its_radius() {
+    let cloud = Cloud::of([(10.5, 10.5, 5.0)]);
+    let params = Params { site_radius: 4.0, ..Params::new(square(21)) };
+    let dem = on_all(&cloud, &params);
+    for (cell, value) in dem.values.iter().enumerate() {
+        let (dx, dy) = (cell as i32 % 21 - 10, cell as i32 / 21 - 10);
+        let inside = dx * dx + dy * dy < 16;
+        assert_eq!(inside, *value == 5.0, "cell {cell}: {value}");
+    }
+    let everywhere = Params { site_radius: f64::INFINITY, ..params };
+    assert!(on_all(&cloud, &everywhere).values.iter().all(|&v| v == 5.0));
+}
+
+#[test]
+fn points_in_one_pixel_merge_by_the_policy() {
+    let cloud = Cloud::of([(1.2, 1.2, 4.0), (1.8, 1.3, 1.0), (1.5, 1.9, 9.0), (1.1, 1.1, 2.0)]);
+    for (duplicates, expected) in [
+        (Duplicates::Mean, 4.0),
+        (Duplicates::Min, 1.0),
+        (Duplicates::Max, 9.0),
+        (Duplicates::First, 4.0),
+        (Duplicates::Last, 2.0),
+    ] {
+        let dem = on_all(&cloud, &Params { duplicates, ..Params::new(square(3)) });
+        assert!(dem.values.iter().all(|v| (v - expected).abs() < 1e-6), "{duplicates}");
+        assert_eq!((dem.summary.sites, dem.summary.merged), (1, 3));
+        assert_eq!(duplicates.to_string().parse::<Duplicates>(), Ok(duplicates));
+    }
+    assert!("median".parse::<Duplicates>().is_err());
+}
+
+#[test]
+fn the_order_of_points_does_not_matter() {
+    let cloud = Cloud::random(600, 24.0, 5, |x, y| (x * 0.7).sin() + y);
+    let mut order: Vec<usize> = (0..600).collect();
+    order.reverse();
+    order.rotate_left(217);
+    let shuffled = Cloud::of(order.iter().map(|&i| (cloud.x[i], cloud.y[i], cloud.z[i])));
+    for duplicates in [Duplicates::Mean, Duplicates::Min, Duplicates::Max] {
+        let params = Params { duplicates, ..Params::new(square(24)) };
+        assert_eq!(bits(&on_all(&cloud, &params).values), bits(&on_all(&shuffled, &params).values));
+    }
+}
+
+#[test]
+fn bad_input_is_named() {
+    let good = Cloud::of([(1.0, 1.0, 1.0)]);
+    let params = Params::new(square(3));
+    for device in devices() {
+        let run = |cloud: &Cloud, params: &Params| {
+            interpolate(&device, cloud.points(), params, &()).unwrap_err()
+        };
+        let nan = Cloud::of([(1.0, 1.0, 1.0), (1.0, f64::NAN, 2.0)]);
+        assert!(matches!(run(&nan, &params), Error::NotFinite { index: 1, .. }));
+        let infinite = Cloud::of([(1.0, 1.0, f64::INFINITY)]);
+        assert!(matches!(run(&infinite, &params), Error::NotFinite { index: 0, .. }));
+        let uneven = Cloud { z: vec![], ..good.clone() };
+        assert!(matches!(run(&uneven, &params), Error::Columns { x: 1, y: 1, z: 0 }));
+        for supersample in [0, 3, 8] {
+            let error = run(&good, &Params { supersample, ..params });
+            assert_eq!(error, Error::Supersample { supersample });
+        }
+        for query_radius in [0.0, -1.0, f64::NAN, f64::INFINITY, 4097.0] {
+            let error = run(&good, &Params { query_radius, ..params });
+            assert!(matches!(error, Error::QueryRadius { .. }), "{error}");
+        }
+        for site_radius in [0.0, -2.0, f64::NAN] {
+            let error = run(&good, &Params { site_radius, ..params });
+            assert!(matches!(error, Error::SiteRadius { .. }), "{error}");
+        }
+        let grid = GridSpec::new(0.0, 0.0, 1.0, 1 << 20, 1 << 20).unwrap();
+        assert!(matches!(run(&good, &Params::new(grid)), Error::TooLarge { .. }));
+    }
+}
+
+#[test]
+fn a_callback_can_cancel() {
+    struct Stop;
+    impl gpu_core::Progress for Stop {
+        fn report(&self, _: &'static str, _: f64) -> std::ops::ControlFlow<()> {
+            std::ops::ControlFlow::Break(())
+        }
+    }
+    let cloud = Cloud::of([(1.0, 1.0, 1.0)]);
+    for device in devices() {
+        let ended = interpolate(&device, cloud.points(), &Params::new(square(3)), &Stop);
+        assert_eq!(ended.unwrap_err(), Error::Cancelled);
+    }
+}

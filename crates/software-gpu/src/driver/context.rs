@@ -1,0 +1,189 @@
+//! Contexts: there is the device's primary one, and each host thread has a stack of current ones.
+
+use super::{Code, Outcome, call, call_in_context, device, give};
+use crate::memory;
+use std::cell::RefCell;
+use std::ffi::{c_int, c_uint};
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+
+/// The handle of the primary context.
+const PRIMARY: usize = 0xc0;
+
+/// How often it is retained. Its memory, modules and streams outlive the last release: on a real
+/// device they would be destroyed.
+static RETAINED: AtomicUsize = AtomicUsize::new(0);
+static FLAGS: AtomicU32 = AtomicU32::new(0);
+
+thread_local! {
+    static STACK: RefCell<Vec<usize>> = const { RefCell::new(Vec::new()) };
+}
+
+/// The error of a call on a thread that has no current context.
+pub(super) fn current() -> Outcome {
+    device::initialised()?;
+    let there = STACK.with_borrow(|stack| stack.last().is_some_and(|context| *context != 0));
+    if there && RETAINED.load(Ordering::Acquire) > 0 {
+        Ok(())
+    } else {
+        Err(Code::CUDA_ERROR_INVALID_CONTEXT)
+    }
+}
+
+fn known(context: usize) -> Outcome {
+    device::initialised()?;
+    if context == PRIMARY && RETAINED.load(Ordering::Acquire) > 0 {
+        Ok(())
+    } else {
+        Err(Code::CUDA_ERROR_INVALID_CONTEXT)
+    }
+}
+
+// SAFETY (everywhere in this module): the driver's interface promises that a pointer which a
+// caller passes is valid for what the function writes, or null, which `give` refuses.
+
+pub(super) unsafe extern "C" fn cuDevicePrimaryCtxRetain(
+    context: *mut usize,
+    number: c_int,
+) -> Code {
+    call(|| {
+        device::known(number)?;
+        // SAFETY: as above.
+        unsafe { give(context, PRIMARY)? };
+        RETAINED.fetch_add(1, Ordering::AcqRel);
+        Ok(())
+    })
+}
+
+pub(super) extern "C" fn cuDevicePrimaryCtxRelease_v2(number: c_int) -> Code {
+    call(|| {
+        device::known(number)?;
+        let less = |count: usize| count.checked_sub(1);
+        let released = RETAINED.fetch_update(Ordering::AcqRel, Ordering::Acquire, less);
+        released.map(|_| ()).map_err(|_| Code::CUDA_ERROR_INVALID_CONTEXT)
+    })
+}
+
+/// Other handles to the primary context would lose everything, so this is refused.
+pub(super) extern "C" fn cuDevicePrimaryCtxReset_v2(number: c_int) -> Code {
+    call(|| device::known(number).and(Err(Code::CUDA_ERROR_NOT_SUPPORTED)))
+}
+
+pub(super) extern "C" fn cuDevicePrimaryCtxSetFlags_v2(number: c_int, flags: c_uint) -> Code {
+    call(|| {
+        device::known(number)?;
+        FLAGS.store(flags, Ordering::Relaxed);
+        Ok(())
+    })
+}
+
+pub(super) unsafe extern "C" fn cuCtxGetCurrent(context: *mut usize) -> Code {
+    call(|| {
+        device::initialised()?;
+        let top = STACK.with_borrow(|stack| stack.last().copied().unwrap_or(0));
+        // SAFETY: as above.
+        unsafe { give(context, top) }
+    })
+}
+
+pub(super) extern "C" fn cuCtxSetCurrent(context: usize) -> Code {
+    call(|| {
+        if context != 0 {
+            known(context)?;
+        }
+        STACK.with_borrow_mut(|stack| {
+            stack.pop();
+            if context != 0 {
+                stack.push(context);
+            }
+        });
+        Ok(())
+    })
+}
+
+pub(super) extern "C" fn cuCtxPushCurrent_v2(context: usize) -> Code {
+    call(|| {
+        known(context)?;
+        STACK.with_borrow_mut(|stack| stack.push(context));
+        Ok(())
+    })
+}
+
+pub(super) unsafe extern "C" fn cuCtxPopCurrent_v2(context: *mut usize) -> Code {
+    call(|| {
+        device::initialised()?;
+        let top = STACK.with_borrow_mut(Vec::pop).ok_or(Code::CUDA_ERROR_INVALID_CONTEXT)?;
+        if context.is_null() {
+            return Ok(());
+        }
+        // SAFETY: as above.
+        unsafe { give(context, top) }
+    })
+}
+
+pub(super) unsafe extern "C" fn cuCtxGetDevice(number: *mut c_int) -> Code {
+    // SAFETY: as above.
+    call_in_context(|| unsafe { give(number, 0) })
+}
+
+pub(super) unsafe extern "C" fn cuCtxGetFlags(flags: *mut c_uint) -> Code {
+    // SAFETY: as above.
+    call_in_context(|| unsafe { give(flags, FLAGS.load(Ordering::Relaxed)) })
+}
+
+pub(super) unsafe extern "C" fn cuCtxGetApiVersion(context: usize, version: *mut c_uint) -> Code {
+    call(|| {
+        known(context)?;
+        // SAFETY: as above.
+        unsafe { give(version, device::VERSION as c_uint) }
+    })
+}
+
+/// Everything is done already; what is left is to look at the memory.
+pub(super) extern "C" fn cuCtxSynchronize() -> Code {
+    call_in_context(|| Ok(memory::check()?))
+}
+
+pub(super) unsafe extern "C" fn cuCtxGetStreamPriorityRange(
+    least: *mut c_int,
+    greatest: *mut c_int,
+) -> Code {
+    call_in_context(|| {
+        if !least.is_null() {
+            // SAFETY: as above.
+            unsafe { give(least, 0)? };
+        }
+        if !greatest.is_null() {
+            // SAFETY: as above.
+            unsafe { give(greatest, super::stream::GREATEST_PRIORITY)? };
+        }
+        Ok(())
+    })
+}
+
+pub(super) unsafe extern "C" fn cuCtxGetCacheConfig(config: *mut c_int) -> Code {
+    // SAFETY: as above.
+    call_in_context(|| unsafe { give(config, 0) })
+}
+
+/// A preference, which a device is free not to follow.
+pub(super) extern "C" fn cuCtxSetCacheConfig(_config: c_int) -> Code {
+    call_in_context(|| Ok(()))
+}
+
+pub(super) unsafe extern "C" fn cuCtxGetSharedMemConfig(config: *mut c_int) -> Code {
+    // SAFETY: as above.
+    call_in_context(|| unsafe { give(config, 1) })
+}
+
+/// A preference, as above.
+pub(super) extern "C" fn cuCtxSetSharedMemConfig(_config: c_int) -> Code {
+    call_in_context(|| Ok(()))
+}
+
+pub(super) unsafe extern "C" fn cuCtxGetLimit(_value: *mut usize, _limit: c_int) -> Code {
+    call_in_context(|| Err(Code::CUDA_ERROR_UNSUPPORTED_LIMIT))
+}
+
+pub(super) extern "C" fn cuCtxSetLimit(_limit: c_int, _value: usize) -> Code {
+    call_in_context(|| Err(Code::CUDA_ERROR_UNSUPPORTED_LIMIT))
+}

@@ -1,0 +1,187 @@
+//! Initialisation, the device and its properties, errors in words.
+
+use super::{Code, call, give};
+use crate::{memory, scheduler};
+use cust_raw::CUdevice_attribute_enum as Attribute;
+use std::ffi::{CStr, c_char, c_int, c_uint};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+const NAME: &CStr = c"Tessera software device";
+
+/// The version of the driver interface that this one answers for.
+pub(super) const VERSION: c_int = 13_000;
+/// Most threads of a block.
+pub(super) const MAX_THREADS: u32 = 1024;
+/// Shared memory that any block may have, and that one may have whose function was allowed it.
+pub(super) const SHARED_MEMORY: u32 = 48 << 10;
+pub(super) const SHARED_MEMORY_OPT_IN: u32 = 227 << 10;
+/// Limits of a grid.
+pub(super) const MAX_GRID: [u32; 3] = [i32::MAX as u32, 65535, 65535];
+
+static INITIALISED: AtomicBool = AtomicBool::new(false);
+
+/// The error of a call that comes before `cuInit`.
+pub(super) fn initialised() -> Result<(), Code> {
+    let done = INITIALISED.load(Ordering::Acquire);
+    if done { Ok(()) } else { Err(Code::CUDA_ERROR_NOT_INITIALIZED) }
+}
+
+/// The error of a device number other than the one there is.
+pub(super) fn known(device: c_int) -> Result<(), Code> {
+    initialised()?;
+    if device == 0 { Ok(()) } else { Err(Code::CUDA_ERROR_INVALID_DEVICE) }
+}
+
+pub(super) extern "C" fn cuInit(flags: c_uint) -> Code {
+    if flags != 0 {
+        return Code::CUDA_ERROR_INVALID_VALUE;
+    }
+    INITIALISED.store(true, Ordering::Release);
+    Code::CUDA_SUCCESS
+}
+
+// SAFETY (everywhere in this module): the driver's interface promises that a pointer which a
+// caller passes is valid for what the function writes, or null, which `give` refuses.
+
+pub(super) unsafe extern "C" fn cuDriverGetVersion(version: *mut c_int) -> Code {
+    // SAFETY: as above.
+    call(|| unsafe { give(version, VERSION) })
+}
+
+pub(super) unsafe extern "C" fn cuGetErrorName(code: c_uint, text: *mut *const c_char) -> Code {
+    // SAFETY: as above.
+    unsafe { give_text(cuda_driver::error_text(code).map(|t| t.name), text) }
+}
+
+pub(super) unsafe extern "C" fn cuGetErrorString(code: c_uint, text: *mut *const c_char) -> Code {
+    // SAFETY: as above.
+    unsafe { give_text(cuda_driver::error_text(code).map(|t| t.description), text) }
+}
+
+/// # Safety
+/// `to` is null or valid for a write.
+unsafe fn give_text(text: Option<&'static CStr>, to: *mut *const c_char) -> Code {
+    call(|| {
+        // SAFETY: passed on to the caller.
+        unsafe { give(to, text.map_or(std::ptr::null(), CStr::as_ptr))? };
+        text.map(|_| ()).ok_or(Code::CUDA_ERROR_INVALID_VALUE)
+    })
+}
+
+pub(super) unsafe extern "C" fn cuDeviceGetCount(count: *mut c_int) -> Code {
+    call(|| {
+        initialised()?;
+        // SAFETY: as above.
+        unsafe { give(count, 1) }
+    })
+}
+
+pub(super) unsafe extern "C" fn cuDeviceGet(device: *mut c_int, ordinal: c_int) -> Code {
+    call(|| {
+        known(ordinal)?;
+        // SAFETY: as above.
+        unsafe { give(device, 0) }
+    })
+}
+
+pub(super) unsafe extern "C" fn cuDeviceGetName(
+    name: *mut c_char,
+    len: c_int,
+    device: c_int,
+) -> Code {
+    call(|| {
+        known(device)?;
+        let len = usize::try_from(len).ok().filter(|len| *len > 0);
+        let len = len.ok_or(Code::CUDA_ERROR_INVALID_VALUE)?;
+        if name.is_null() {
+            return Err(Code::CUDA_ERROR_INVALID_VALUE);
+        }
+        let text = NAME.to_bytes();
+        let kept = text.len().min(len - 1);
+        // SAFETY: as above; the buffer has `len` bytes, of which `kept + 1` are written.
+        unsafe {
+            std::ptr::copy_nonoverlapping(text.as_ptr().cast(), name, kept);
+            name.add(kept).write(0);
+        }
+        Ok(())
+    })
+}
+
+pub(super) unsafe extern "C" fn cuDeviceGetUuid(uuid: *mut [u8; 16], device: c_int) -> Code {
+    call(|| {
+        known(device)?;
+        // SAFETY: as above.
+        unsafe { give(uuid, *b"tessera-software") }
+    })
+}
+
+pub(super) unsafe extern "C" fn cuDeviceGetUuid_v2(uuid: *mut [u8; 16], device: c_int) -> Code {
+    // SAFETY: the same function.
+    unsafe { cuDeviceGetUuid(uuid, device) }
+}
+
+pub(super) unsafe extern "C" fn cuDeviceTotalMem_v2(bytes: *mut usize, device: c_int) -> Code {
+    call(|| {
+        known(device)?;
+        // SAFETY: as above.
+        unsafe { give(bytes, memory::free_and_total().1 as usize) }
+    })
+}
+
+pub(super) unsafe extern "C" fn cuDeviceGetAttribute(
+    value: *mut c_int,
+    attribute: c_int,
+    device: c_int,
+) -> Code {
+    call(|| {
+        known(device)?;
+        let found = self::attribute(attribute).ok_or(Code::CUDA_ERROR_INVALID_VALUE)?;
+        // SAFETY: as above.
+        unsafe { give(value, found) }
+    })
+}
+
+/// The value of an attribute: those of a GPU of compute capability 9.0 where a program sizes its
+/// work by them, zero for what is not there. `None` for a number that is no attribute.
+fn attribute(number: c_int) -> Option<c_int> {
+    let values = [
+        (Attribute::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK, MAX_THREADS),
+        (Attribute::CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X, MAX_THREADS),
+        (Attribute::CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y, 1),
+        (Attribute::CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z, 1),
+        (Attribute::CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X, MAX_GRID[0]),
+        (Attribute::CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y, MAX_GRID[1]),
+        (Attribute::CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z, MAX_GRID[2]),
+        (Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK, SHARED_MEMORY),
+        (Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, SHARED_MEMORY_OPT_IN),
+        (Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR, 228 << 10),
+        (Attribute::CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK, 1 << 10),
+        (Attribute::CU_DEVICE_ATTRIBUTE_TOTAL_CONSTANT_MEMORY, 64 << 10),
+        (Attribute::CU_DEVICE_ATTRIBUTE_WARP_SIZE, 32),
+        (Attribute::CU_DEVICE_ATTRIBUTE_MAX_PITCH, i32::MAX as u32),
+        (Attribute::CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK, 65536),
+        (Attribute::CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR, 65536),
+        (Attribute::CU_DEVICE_ATTRIBUTE_CLOCK_RATE, 1_000_000),
+        (Attribute::CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE, 1_000_000),
+        (Attribute::CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH, 64),
+        (Attribute::CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE, 32 << 20),
+        (Attribute::CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT, 512),
+        (Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, scheduler::workers() as u32),
+        (Attribute::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR, 2048),
+        (Attribute::CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR, 4),
+        (Attribute::CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY, 1),
+        (Attribute::CU_DEVICE_ATTRIBUTE_CONCURRENT_KERNELS, 1),
+        (Attribute::CU_DEVICE_ATTRIBUTE_ASYNC_ENGINE_COUNT, 1),
+        (Attribute::CU_DEVICE_ATTRIBUTE_GPU_OVERLAP, 1),
+        (Attribute::CU_DEVICE_ATTRIBUTE_INTEGRATED, 1),
+        (Attribute::CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING, 1),
+        (Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, 9),
+        (Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, 0),
+        (Attribute::CU_DEVICE_ATTRIBUTE_STREAM_PRIORITIES_SUPPORTED, 1),
+        (Attribute::CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED, 1),
+        (Attribute::CU_DEVICE_ATTRIBUTE_SINGLE_TO_DOUBLE_PRECISION_PERF_RATIO, 2),
+    ];
+    let valid = 1..Attribute::CU_DEVICE_ATTRIBUTE_MAX as c_int;
+    let stated = values.iter().find(|(a, _)| *a as c_int == number).map(|(_, v)| *v as c_int);
+    stated.or(valid.contains(&number).then_some(0))
+}

@@ -1,0 +1,155 @@
+//! Launches, and what is checked before and after them.
+
+use super::device::{MAX_GRID, SHARED_MEMORY};
+use super::{Code, call_in_context, module, stream};
+use crate::memory::Busy;
+use crate::report::{Kind, Report};
+use crate::scheduler::Launch;
+use device_std::host::HostKernel;
+use std::ffi::{c_uint, c_void};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::Ordering;
+
+/// What a call asked for.
+struct Shape {
+    grid: [u32; 3],
+    block: [u32; 3],
+    shared: u32,
+}
+
+// SAFETY (everywhere in this module): the driver's interface promises that the parameters are a
+// pointer to a value of each of the kernel's parameters, in order.
+
+#[allow(clippy::too_many_arguments)]
+pub(super) unsafe extern "C" fn cuLaunchKernel(
+    function: usize,
+    grid_x: c_uint,
+    grid_y: c_uint,
+    grid_z: c_uint,
+    block_x: c_uint,
+    block_y: c_uint,
+    block_z: c_uint,
+    shared: c_uint,
+    on_stream: usize,
+    parameters: *mut *mut c_void,
+    extra: *mut *mut c_void,
+) -> Code {
+    call_in_context(|| {
+        stream::known(on_stream)?;
+        let function = module::function(function)?;
+        let kernel = function.kernel;
+        let shape =
+            Shape { grid: [grid_x, grid_y, grid_z], block: [block_x, block_y, block_z], shared };
+        let max_shared = function.max_shared.load(Ordering::Relaxed);
+        let refuse = |message| {
+            Report::new(Kind::Launch, message).in_kernel(kernel.name).file();
+            Code::CUDA_ERROR_INVALID_VALUE
+        };
+        check_shape(kernel, &shape, max_shared).map_err(refuse)?;
+        if !extra.is_null() || (parameters.is_null() && !kernel.parameters.is_empty()) {
+            return Err(refuse("the arguments must come as one pointer each".to_owned()));
+        }
+        let arguments = parameters.cast_const().cast::<*const c_void>();
+        // SAFETY: as above.
+        let busy = unsafe { check_pointers(kernel, arguments) }.map_err(refuse)?;
+        // SAFETY: as above, for as long as this call lasts, which is as long as the launch.
+        let launch = unsafe { Launch::new(kernel, shape.grid, shape.shared, arguments) };
+        let result = launch.run();
+        let damage = busy.finish();
+        let damaged = !damage.is_empty();
+        damage.into_iter().for_each(|report| report.in_kernel(kernel.name).file());
+        result.map_err(|report| {
+            let code = code_of(report.kind);
+            report.file();
+            code
+        })?;
+        if damaged { Err(Code::CUDA_ERROR_ILLEGAL_ADDRESS) } else { Ok(()) }
+    })
+}
+
+/// Blocks of a cooperative launch wait for one another, so all must be resident: not supported.
+#[allow(clippy::too_many_arguments)]
+pub(super) extern "C" fn cuLaunchCooperativeKernel(
+    _function: usize,
+    _grid_x: c_uint,
+    _grid_y: c_uint,
+    _grid_z: c_uint,
+    _block_x: c_uint,
+    _block_y: c_uint,
+    _block_z: c_uint,
+    _shared: c_uint,
+    _on_stream: usize,
+    _parameters: *mut *mut c_void,
+) -> Code {
+    call_in_context(|| Err(Code::CUDA_ERROR_NOT_SUPPORTED))
+}
+
+pub(super) unsafe extern "C" fn cuLaunchHostFunc(
+    on_stream: usize,
+    function: Option<unsafe extern "C" fn(*mut c_void)>,
+    data: *mut c_void,
+) -> Code {
+    call_in_context(|| {
+        stream::known(on_stream)?;
+        let function = function.ok_or(Code::CUDA_ERROR_INVALID_VALUE)?;
+        // SAFETY: the caller gives the data that its function takes.
+        let run = AssertUnwindSafe(|| unsafe { function(data) });
+        catch_unwind(run).map_err(|_| Code::CUDA_ERROR_LAUNCH_FAILED)
+    })
+}
+
+/// What a real device would say.
+fn code_of(kind: Kind) -> Code {
+    match kind {
+        Kind::SharedBounds => Code::CUDA_ERROR_ILLEGAL_ADDRESS,
+        Kind::SharedAlignment => Code::CUDA_ERROR_MISALIGNED_ADDRESS,
+        Kind::Resources => Code::CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES,
+        Kind::NoProgress => Code::CUDA_ERROR_LAUNCH_TIMEOUT,
+        _ => Code::CUDA_ERROR_LAUNCH_FAILED,
+    }
+}
+
+/// The sizes of a launch, or what is wrong with them.
+fn check_shape(kernel: &HostKernel, shape: &Shape, max_shared: u32) -> Result<(), String> {
+    let Shape { grid, block, shared } = shape;
+    if *block != [kernel.block, 1, 1] {
+        return Err(format!(
+            "launched with blocks of {block:?} threads, declared with {}",
+            kernel.block
+        ));
+    }
+    if grid.iter().zip(MAX_GRID).any(|(n, max)| !(1..=max).contains(n)) {
+        return Err(format!("a grid of {grid:?} blocks; 1 to {MAX_GRID:?} are possible"));
+    }
+    if *shared > max_shared.max(SHARED_MEMORY) {
+        return Err(format!("{shared} bytes of shared memory; the function may have {max_shared}"));
+    }
+    Ok(())
+}
+
+/// Finds the memory behind each pointer argument.
+///
+/// # Safety
+/// `arguments` has a pointer to a value of each of the kernel's parameters.
+unsafe fn check_pointers(
+    kernel: &HostKernel,
+    arguments: *const *const c_void,
+) -> Result<Busy, String> {
+    // SAFETY: passed on to the caller.
+    let argument = |i: usize| unsafe { *arguments.add(i) };
+    if let Some(missing) = (0..kernel.parameters.len()).find(|i| argument(*i).is_null()) {
+        return Err(format!("argument {missing} was not given"));
+    }
+    let pointers: Vec<(usize, u64)> = kernel
+        .parameters
+        .iter()
+        .enumerate()
+        .filter(|(_, parameter)| parameter.is_pointer())
+        // SAFETY: a pointer parameter's value is an address.
+        .map(|(i, _)| (i, unsafe { argument(i).cast::<u64>().read_unaligned() }))
+        .collect();
+    Busy::new(pointers.iter().map(|(_, address)| *address)).map_err(|address| {
+        let at = pointers.iter().find(|(_, a)| *a == address).map_or(0, |(i, _)| *i);
+        format!("argument {at} is the pointer {address:#x}, which is in no live allocation")
+    })
+}

@@ -1,0 +1,286 @@
+//! Allocation, copies, fills, and the memory pool.
+//!
+//! A call on a stream does its work at once, as every call does; the others also synchronise, and
+//! so look at the memory.
+
+use super::{Code, Outcome, call, call_in_context, context, device, give, stream};
+use crate::memory;
+use std::ffi::{c_int, c_uint, c_void};
+
+/// The handle of the device's memory pool.
+const POOL: usize = 0xd0;
+
+// SAFETY (everywhere in this module): the driver's interface promises that a host pointer which a
+// caller passes is valid for what the function reads or writes there, or null where a result is
+// given, which `give` refuses. Device ranges are checked to be live memory.
+
+pub(super) unsafe extern "C" fn cuMemGetInfo_v2(free: *mut usize, total: *mut usize) -> Code {
+    call_in_context(|| {
+        let (free_now, in_all) = memory::free_and_total();
+        // SAFETY: as above.
+        unsafe {
+            give(free, free_now as usize)?;
+            give(total, in_all as usize)
+        }
+    })
+}
+
+pub(super) unsafe extern "C" fn cuMemAlloc_v2(address: *mut u64, size: usize) -> Code {
+    // SAFETY: as above.
+    call_in_context(|| unsafe { give(address, memory::allocate(size)?) })
+}
+
+pub(super) unsafe extern "C" fn cuMemAllocAsync(
+    address: *mut u64,
+    size: usize,
+    stream: usize,
+) -> Code {
+    call_in_context(|| {
+        stream::known(stream)?;
+        // SAFETY: as above.
+        unsafe { give(address, memory::allocate(size)?) }
+    })
+}
+
+pub(super) extern "C" fn cuMemFree_v2(address: u64) -> Code {
+    call_in_context(|| if address == 0 { Ok(()) } else { Ok(memory::free(address)?) })
+}
+
+pub(super) extern "C" fn cuMemFreeAsync(address: u64, stream: usize) -> Code {
+    call_in_context(|| {
+        stream::known(stream)?;
+        Ok(memory::free(address)?)
+    })
+}
+
+pub(super) unsafe extern "C" fn cuMemAllocHost_v2(memory: *mut *mut c_void, size: usize) -> Code {
+    // SAFETY: the same function.
+    unsafe { cuMemHostAlloc(memory, size, 0) }
+}
+
+pub(super) unsafe extern "C" fn cuMemHostAlloc(
+    memory: *mut *mut c_void,
+    size: usize,
+    _flags: c_uint,
+) -> Code {
+    call_in_context(|| {
+        let address = crate::memory::allocate_host(size)?;
+        // SAFETY: as above.
+        unsafe { give(memory, address as *mut c_void) }
+    })
+}
+
+pub(super) extern "C" fn cuMemFreeHost(address: u64) -> Code {
+    call_in_context(|| Ok(memory::free_host(address)?))
+}
+
+/// Copies `len` bytes; the ranges may overlap.
+///
+/// # Safety
+/// Both ranges are valid.
+unsafe fn copy(to: u64, from: u64, len: usize) {
+    if len > 0 {
+        // SAFETY: passed on to the caller.
+        unsafe { std::ptr::copy(from as *const u8, to as *mut u8, len) };
+    }
+}
+
+/// # Safety
+/// The host's range is valid.
+unsafe fn to_device(to: u64, from: u64, len: usize) -> Outcome {
+    memory::check_range(to, len, "a copy to the device")?;
+    // SAFETY: checked here, and by the caller.
+    unsafe { copy(to, from, len) };
+    Ok(())
+}
+
+/// # Safety
+/// The host's range is valid.
+unsafe fn to_host(to: u64, from: u64, len: usize) -> Outcome {
+    memory::check_range(from, len, "a copy from the device")?;
+    // SAFETY: checked here, and by the caller.
+    unsafe { copy(to, from, len) };
+    Ok(())
+}
+
+fn on_device(to: u64, from: u64, len: usize) -> Outcome {
+    memory::check_range(to, len, "a copy on the device, to the range")?;
+    memory::check_range(from, len, "a copy on the device, from the range")?;
+    // SAFETY: checked here.
+    unsafe { copy(to, from, len) };
+    Ok(())
+}
+
+/// # Safety
+/// Whichever range is not device memory is valid host memory.
+unsafe fn anywhere(to: u64, from: u64, len: usize) -> Outcome {
+    for (address, what) in [(to, "a copy, to the range"), (from, "a copy, from the range")] {
+        if memory::is_device(address) {
+            memory::check_range(address, len, what)?;
+        }
+    }
+    // SAFETY: checked here, or by the caller.
+    unsafe { copy(to, from, len) };
+    Ok(())
+}
+
+pub(super) unsafe extern "C" fn cuMemcpyHtoD_v2(to: u64, from: u64, len: usize) -> Code {
+    call_in_context(|| {
+        memory::check()?;
+        // SAFETY: as above.
+        unsafe { to_device(to, from, len) }
+    })
+}
+
+pub(super) unsafe extern "C" fn cuMemcpyHtoDAsync_v2(
+    to: u64,
+    from: u64,
+    len: usize,
+    stream: usize,
+) -> Code {
+    call_in_context(|| {
+        stream::known(stream)?;
+        // SAFETY: as above.
+        unsafe { to_device(to, from, len) }
+    })
+}
+
+pub(super) unsafe extern "C" fn cuMemcpyDtoH_v2(to: u64, from: u64, len: usize) -> Code {
+    call_in_context(|| {
+        memory::check()?;
+        // SAFETY: as above.
+        unsafe { to_host(to, from, len) }
+    })
+}
+
+pub(super) unsafe extern "C" fn cuMemcpyDtoHAsync_v2(
+    to: u64,
+    from: u64,
+    len: usize,
+    stream: usize,
+) -> Code {
+    call_in_context(|| {
+        stream::known(stream)?;
+        // SAFETY: as above.
+        unsafe { to_host(to, from, len) }
+    })
+}
+
+pub(super) extern "C" fn cuMemcpyDtoD_v2(to: u64, from: u64, len: usize) -> Code {
+    call_in_context(|| {
+        memory::check()?;
+        on_device(to, from, len)
+    })
+}
+
+pub(super) extern "C" fn cuMemcpyDtoDAsync_v2(
+    to: u64,
+    from: u64,
+    len: usize,
+    stream: usize,
+) -> Code {
+    call_in_context(|| {
+        stream::known(stream)?;
+        on_device(to, from, len)
+    })
+}
+
+pub(super) unsafe extern "C" fn cuMemcpy(to: u64, from: u64, len: usize) -> Code {
+    call_in_context(|| {
+        memory::check()?;
+        // SAFETY: as above.
+        unsafe { anywhere(to, from, len) }
+    })
+}
+
+pub(super) unsafe extern "C" fn cuMemcpyAsync(
+    to: u64,
+    from: u64,
+    len: usize,
+    stream: usize,
+) -> Code {
+    call_in_context(|| {
+        stream::known(stream)?;
+        // SAFETY: as above.
+        unsafe { anywhere(to, from, len) }
+    })
+}
+
+/// Fills `count` elements of device memory.
+fn fill<T: Copy>(to: u64, value: T, count: usize) -> Outcome {
+    let bytes = count.checked_mul(size_of::<T>()).ok_or(Code::CUDA_ERROR_INVALID_VALUE)?;
+    if !to.is_multiple_of(align_of::<T>() as u64) {
+        return Err(Code::CUDA_ERROR_INVALID_VALUE);
+    }
+    memory::check_range(to, bytes, "a fill")?;
+    if count > 0 {
+        // SAFETY: the range is live device memory and aligned.
+        unsafe { std::slice::from_raw_parts_mut(to as *mut T, count) }.fill(value);
+    }
+    Ok(())
+}
+
+macro_rules! fills {
+    ($($name:ident $on_stream:ident $type:ty;)+) => {$(
+        pub(super) extern "C" fn $name(to: u64, value: $type, count: usize) -> Code {
+            call_in_context(|| fill(to, value, count))
+        }
+
+        pub(super) extern "C" fn $on_stream(
+            to: u64,
+            value: $type,
+            count: usize,
+            stream: usize,
+        ) -> Code {
+            call_in_context(|| {
+                stream::known(stream)?;
+                fill(to, value, count)
+            })
+        }
+    )+};
+}
+
+fills! {
+    cuMemsetD8_v2 cuMemsetD8Async u8;
+    cuMemsetD16_v2 cuMemsetD16Async u16;
+    cuMemsetD32_v2 cuMemsetD32Async u32;
+}
+
+pub(super) unsafe extern "C" fn cuDeviceGetDefaultMemPool(pool: *mut usize, number: c_int) -> Code {
+    call(|| {
+        device::known(number)?;
+        // SAFETY: as above.
+        unsafe { give(pool, POOL) }
+    })
+}
+
+pub(super) unsafe extern "C" fn cuDeviceGetMemPool(pool: *mut usize, number: c_int) -> Code {
+    // SAFETY: the same function.
+    unsafe { cuDeviceGetDefaultMemPool(pool, number) }
+}
+
+fn known_pool(pool: usize) -> Outcome {
+    context::current()?;
+    if pool == POOL { Ok(()) } else { Err(Code::CUDA_ERROR_INVALID_HANDLE) }
+}
+
+/// The pool keeps nothing, so its attributes change nothing.
+pub(super) extern "C" fn cuMemPoolSetAttribute(
+    pool: usize,
+    _attribute: c_int,
+    _value: *mut c_void,
+) -> Code {
+    call(|| known_pool(pool))
+}
+
+pub(super) extern "C" fn cuMemPoolGetAttribute(
+    pool: usize,
+    _attribute: c_int,
+    _value: *mut c_void,
+) -> Code {
+    call(|| known_pool(pool).and(Err(Code::CUDA_ERROR_NOT_SUPPORTED)))
+}
+
+pub(super) extern "C" fn cuMemPoolTrimTo(pool: usize, _keep: usize) -> Code {
+    call(|| known_pool(pool))
+}

@@ -1,0 +1,160 @@
+//! The driver's functions, under its names and with its signatures.
+//!
+//! Enumerations come in as plain integers, because a caller may send a number that the Rust
+//! enumeration does not have.
+#![allow(non_snake_case)]
+
+mod context;
+mod device;
+mod launch;
+mod memory;
+mod module;
+mod stream;
+
+use crate::memory::Refused;
+use cust_raw::cudaError_enum as Code;
+use std::collections::HashMap;
+use std::ffi::c_void;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
+
+pub(crate) use table::lookup;
+
+type Outcome = Result<(), Code>;
+
+impl From<Refused> for Code {
+    fn from(refused: Refused) -> Self {
+        match refused {
+            Refused::OutOfMemory => Code::CUDA_ERROR_OUT_OF_MEMORY,
+            Refused::Invalid => Code::CUDA_ERROR_INVALID_VALUE,
+            Refused::Damaged => Code::CUDA_ERROR_ILLEGAL_ADDRESS,
+        }
+    }
+}
+
+/// Runs the inside of a driver function; nothing unwinds into its caller.
+fn call(inside: impl FnOnce() -> Outcome) -> Code {
+    match catch_unwind(AssertUnwindSafe(inside)) {
+        Ok(Ok(())) => Code::CUDA_SUCCESS,
+        Ok(Err(code)) => code,
+        Err(_) => Code::CUDA_ERROR_UNKNOWN,
+    }
+}
+
+/// The same for a function that needs a current context.
+fn call_in_context(inside: impl FnOnce() -> Outcome) -> Code {
+    call(|| {
+        context::current()?;
+        inside()
+    })
+}
+
+/// Writes a result through a caller's pointer.
+///
+/// # Safety
+/// `to` is null or valid for a write.
+unsafe fn give<T>(to: *mut T, value: T) -> Outcome {
+    if to.is_null() {
+        return Err(Code::CUDA_ERROR_INVALID_VALUE);
+    }
+    // SAFETY: not null, so valid by the caller's promise.
+    unsafe { to.write(value) };
+    Ok(())
+}
+
+/// What the program holds as opaque handles. A handle is a number that is never used again, so a
+/// stale one is found.
+struct Handles<T>(OnceLock<RwLock<HashMap<usize, Arc<T>>>>);
+
+impl<T> Handles<T> {
+    const fn new() -> Self {
+        Self(OnceLock::new())
+    }
+
+    fn map(&self) -> &RwLock<HashMap<usize, Arc<T>>> {
+        self.0.get_or_init(RwLock::default)
+    }
+
+    fn insert(&self, value: T) -> usize {
+        static NEXT: AtomicUsize = AtomicUsize::new(0x1000);
+        let handle = NEXT.fetch_add(16, Ordering::Relaxed);
+        let mut map = self.map().write().unwrap_or_else(PoisonError::into_inner);
+        map.insert(handle, Arc::new(value));
+        handle
+    }
+
+    fn get(&self, handle: usize) -> Result<Arc<T>, Code> {
+        let map = self.map().read().unwrap_or_else(PoisonError::into_inner);
+        map.get(&handle).cloned().ok_or(Code::CUDA_ERROR_INVALID_HANDLE)
+    }
+
+    fn remove(&self, handle: usize) -> Result<Arc<T>, Code> {
+        let mut map = self.map().write().unwrap_or_else(PoisonError::into_inner);
+        map.remove(&handle).ok_or(Code::CUDA_ERROR_INVALID_HANDLE)
+    }
+}
+
+mod table {
+    use super::*;
+
+    macro_rules! functions {
+        ($($module:ident: $($name:ident)+;)+) => {
+            /// Every function of this driver.
+            #[cfg(test)]
+            pub(super) const NAMES: &[&str] = &[$($(stringify!($name)),+),+];
+
+            /// The function that serves a symbol.
+            pub(crate) fn lookup(name: &str) -> Option<*const c_void> {
+                match name {
+                    $($(stringify!($name) => Some($module::$name as *const c_void),)+)+
+                    _ => None,
+                }
+            }
+        };
+    }
+
+    functions! {
+        device:
+            cuInit cuDriverGetVersion cuGetErrorName cuGetErrorString cuDeviceGetCount cuDeviceGet
+            cuDeviceGetName cuDeviceGetUuid cuDeviceGetUuid_v2 cuDeviceTotalMem_v2
+            cuDeviceGetAttribute;
+        context:
+            cuDevicePrimaryCtxRetain cuDevicePrimaryCtxRelease_v2 cuDevicePrimaryCtxReset_v2
+            cuDevicePrimaryCtxSetFlags_v2 cuCtxGetCurrent cuCtxSetCurrent cuCtxPushCurrent_v2
+            cuCtxPopCurrent_v2 cuCtxGetDevice cuCtxGetFlags cuCtxGetApiVersion cuCtxSynchronize
+            cuCtxGetStreamPriorityRange cuCtxGetCacheConfig cuCtxSetCacheConfig
+            cuCtxGetSharedMemConfig cuCtxSetSharedMemConfig cuCtxGetLimit cuCtxSetLimit;
+        memory:
+            cuMemGetInfo_v2 cuMemAlloc_v2 cuMemAllocAsync cuMemFree_v2 cuMemFreeAsync
+            cuMemAllocHost_v2 cuMemHostAlloc cuMemFreeHost
+            cuMemcpyHtoD_v2 cuMemcpyHtoDAsync_v2 cuMemcpyDtoH_v2 cuMemcpyDtoHAsync_v2
+            cuMemcpyDtoD_v2 cuMemcpyDtoDAsync_v2 cuMemcpy cuMemcpyAsync
+            cuMemsetD8_v2 cuMemsetD16_v2 cuMemsetD32_v2
+            cuMemsetD8Async cuMemsetD16Async cuMemsetD32Async
+            cuDeviceGetDefaultMemPool cuDeviceGetMemPool cuMemPoolSetAttribute
+            cuMemPoolGetAttribute cuMemPoolTrimTo;
+        module:
+            cuModuleLoadData cuModuleLoadDataEx cuModuleLoad cuModuleUnload cuModuleGetFunction
+            cuFuncGetAttribute cuFuncSetAttribute cuFuncSetCacheConfig cuFuncSetSharedMemConfig
+            cuOccupancyMaxActiveBlocksPerMultiprocessor cuOccupancyMaxPotentialBlockSize
+            cuOccupancyAvailableDynamicSMemPerBlock;
+        stream:
+            cuStreamCreate cuStreamCreateWithPriority cuStreamDestroy_v2 cuStreamSynchronize
+            cuStreamQuery cuStreamWaitEvent cuStreamGetFlags cuStreamGetPriority
+            cuStreamIsCapturing cuEventCreate cuEventDestroy_v2 cuEventRecord cuEventQuery
+            cuEventSynchronize cuEventElapsedTime;
+        launch:
+            cuLaunchKernel cuLaunchCooperativeKernel cuLaunchHostFunc;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn every_function_has_a_trampoline() {
+        for name in super::table::NAMES {
+            assert!(cuda_driver::symbols().any(|symbol| symbol == *name), "{name}");
+        }
+    }
+}

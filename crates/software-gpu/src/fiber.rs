@@ -1,0 +1,131 @@
+//! Fibers: stacks on which threads of a kernel run and wait.
+//!
+//! A fiber is not one thread: it runs one new thread of the block after the other until one of
+//! them has to wait. Threads that never wait thus cost no switch at all, and a thread that waits
+//! keeps its fiber until it ends, whereupon the fiber goes on with new threads. Fibers that find
+//! no new thread go back to the pool of their OS thread.
+
+use crate::scheduler::Worker;
+use corosensei::stack::{DefaultStack, Stack, StackPointer};
+use corosensei::{Coroutine, CoroutineResult};
+use std::cell::RefCell;
+use std::convert::Infallible;
+
+/// Address space of a stack; only pages that are touched take memory. Unoptimised frames, and a
+/// panic that prints a backtrace, need a good part of it.
+const STACK_SIZE: usize = 256 << 10;
+
+/// Stacks are this much shifted against each other, so that their tops, which are the busiest
+/// lines, do not all fall into the same sets of the caches.
+const COLOUR: usize = 5 * 64;
+const COLOURS: usize = 48;
+
+/// Why a fiber stopped.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Suspension {
+    /// There is no new thread for it: the fiber is free.
+    Idle,
+    /// Its thread waits; the block knows for what.
+    Waiting,
+    /// Its thread did something from which there is no going on.
+    Fault,
+}
+
+/// What a fiber gets on every resumption: the worker that runs it.
+pub(crate) type Input = *const Worker<'static>;
+pub(crate) type Yielder = corosensei::Yielder<Input, Suspension>;
+
+/// A stack whose top is a little lower.
+struct ColouredStack {
+    stack: DefaultStack,
+    shift: usize,
+}
+
+// SAFETY: the guard page is the inner stack's, and the top is lowered by far less than its size.
+unsafe impl Stack for ColouredStack {
+    fn base(&self) -> StackPointer {
+        let base = self.stack.base().get() - self.shift;
+        StackPointer::new(base).unwrap_or(self.stack.base())
+    }
+
+    fn limit(&self) -> StackPointer {
+        self.stack.limit()
+    }
+}
+
+/// A stack with what runs on it.
+pub(crate) struct Fiber {
+    coroutine: Coroutine<Input, Suspension, Infallible, ColouredStack>,
+    /// How code on the stack suspends itself; known once it has run.
+    yielder: *const Yielder,
+}
+
+impl Fiber {
+    fn new(shift: usize) -> std::io::Result<Self> {
+        let stack = ColouredStack { stack: DefaultStack::new(STACK_SIZE)?, shift };
+        Ok(Self { coroutine: Coroutine::with_stack(stack, body), yielder: std::ptr::null() })
+    }
+
+    /// Lets the fiber go on until it suspends itself.
+    pub(crate) fn resume(&mut self, worker: &Worker<'_>) -> Suspension {
+        worker.yielder.set(self.yielder);
+        let input = std::ptr::from_ref(worker).cast();
+        match self.coroutine.resume(input) {
+            CoroutineResult::Yield(suspension) => {
+                self.yielder = worker.yielder.get();
+                suspension
+            }
+            CoroutineResult::Return(never) => match never {},
+        }
+    }
+}
+
+impl Drop for Fiber {
+    fn drop(&mut self) {
+        if self.coroutine.started() {
+            // SAFETY: an idle fiber has nothing on its stack that needs dropping. Nor has one in
+            // the midst of a kernel: kernels are device code, without destructors, and this crate
+            // holds nothing across a suspension.
+            unsafe { self.coroutine.force_reset() };
+        }
+    }
+}
+
+/// What runs on every fiber, for good.
+fn body(yielder: &Yielder, mut worker: Input) -> Infallible {
+    loop {
+        // SAFETY: the worker outlives the resumption, and it resumes no fiber of another launch
+        // before its threads have ended.
+        let running = unsafe { &*worker };
+        running.yielder.set(yielder);
+        running.run_new_threads();
+        worker = yielder.suspend(Suspension::Idle);
+    }
+}
+
+struct Pool {
+    /// Boxed, because they move from hand to hand at every switch.
+    #[allow(clippy::vec_box)]
+    idle: Vec<Box<Fiber>>,
+    made: usize,
+}
+
+thread_local! {
+    static POOL: RefCell<Pool> = const { RefCell::new(Pool { idle: Vec::new(), made: 0 }) };
+}
+
+/// A fiber from the pool of this OS thread, or a new one.
+pub(crate) fn take() -> std::io::Result<Box<Fiber>> {
+    POOL.with_borrow_mut(|pool| match pool.idle.pop() {
+        Some(fiber) => Ok(fiber),
+        None => {
+            pool.made += 1;
+            Fiber::new(pool.made % COLOURS * COLOUR).map(Box::new)
+        }
+    })
+}
+
+/// Gives an idle fiber back.
+pub(crate) fn put(fiber: Box<Fiber>) {
+    POOL.with_borrow_mut(|pool| pool.idle.push(fiber));
+}

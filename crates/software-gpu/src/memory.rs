@@ -1,0 +1,368 @@
+//! Device memory: what is allocated, and whether anybody wrote beside it.
+//!
+//! An allocation lies between two red zones of a known pattern. Fresh memory holds a poison that
+//! is a NaN in both float widths and a large number in every integer width; freed memory holds
+//! another, and waits in quarantine before the host gets it back. The patterns are looked at
+//! where a program would learn of an error: at synchronisations, at a free, and after a launch
+//! for the memory that the launch was given.
+//!
+//! While a launch runs, the memory it was given is *busy*: only that launch checks it, right at
+//! its end, so a stray write is blamed on the kernel that made it, not on another host thread
+//! that happens to synchronise.
+
+use crate::report::{Kind, Report};
+use crate::settings;
+use std::alloc::{Layout, alloc, dealloc};
+use std::collections::{BTreeMap, VecDeque};
+use std::slice;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Bytes of a red zone; also the alignment of an allocation, as on a GPU.
+const RED_ZONE: usize = 256;
+/// What the red zones hold.
+const RED: u32 = 0xa5c3_96e1;
+/// What fresh memory holds.
+pub(crate) const FRESH: u32 = 0xfffa_5a5a;
+/// What freed memory holds.
+const FREED: u32 = 0x7ffd_dead;
+/// Most bytes and allocations in quarantine. Larger allocations are released at once.
+const QUARANTINE_BYTES: usize = 4 << 20;
+const QUARANTINE_LEN: usize = 256;
+
+/// Why memory cannot be had, or is not as it was left.
+#[derive(Debug)]
+pub(crate) enum Refused {
+    /// There is less left.
+    OutOfMemory,
+    /// The call makes no sense; it was reported.
+    Invalid,
+    /// Something wrote where it must not; it was reported.
+    Damaged,
+}
+
+/// One allocation; its memory goes back to the host with the last reference.
+pub(crate) struct Allocation {
+    base: *mut u8,
+    size: usize,
+    layout: Layout,
+    /// Running launches that were given it.
+    busy: AtomicUsize,
+}
+
+// SAFETY: the pointer is to memory that only this value frees; what is in it belongs to the
+// programs and kernels that use it.
+unsafe impl Send for Allocation {}
+// SAFETY: as above.
+unsafe impl Sync for Allocation {}
+
+impl Allocation {
+    fn new(size: usize) -> Option<Self> {
+        let bytes = size.checked_next_multiple_of(4)?.checked_add(2 * RED_ZONE)?;
+        let layout = Layout::from_size_align(bytes, RED_ZONE).ok()?;
+        // SAFETY: the layout is not empty.
+        let base = unsafe { alloc(layout) };
+        if base.is_null() {
+            return None;
+        }
+        let new = Self { base, size, layout, busy: AtomicUsize::new(0) };
+        new.fill(0, RED_ZONE, RED);
+        new.fill(RED_ZONE, size.next_multiple_of(4), FRESH);
+        new.fill_tail();
+        Some(new)
+    }
+
+    fn address(&self) -> u64 {
+        self.base as u64 + RED_ZONE as u64
+    }
+
+    fn end(&self) -> u64 {
+        self.address() + self.size as u64
+    }
+
+    /// Fills `len` bytes from `start` with a pattern; both are multiples of four.
+    fn fill(&self, start: usize, len: usize, pattern: u32) {
+        // SAFETY: the callers stay inside the layout, which is aligned to 256 bytes.
+        unsafe { slice::from_raw_parts_mut(self.base.add(start).cast::<u32>(), len / 4) }
+            .fill(pattern);
+    }
+
+    /// Everything behind the allocation's last byte: the zone begins there, not at the next word.
+    fn fill_tail(&self) {
+        for i in RED_ZONE + self.size..self.layout.size() {
+            // SAFETY: inside the layout.
+            unsafe { self.base.add(i).write(RED.to_le_bytes()[i % 4]) };
+        }
+    }
+
+    /// Whether the bytes from `start` to `end` of the whole block still hold the pattern: the
+    /// first that does not.
+    fn changed(&self, start: usize, end: usize, pattern: u32) -> Option<usize> {
+        // SAFETY: the callers stay inside the layout.
+        let bytes = unsafe { slice::from_raw_parts(self.base.add(start), end - start) };
+        let expected = pattern.to_le_bytes();
+        bytes
+            .iter()
+            .enumerate()
+            .position(|(i, &b)| b != expected[(start + i) % 4])
+            .map(|i| start + i)
+    }
+
+    /// Finds a write into the red zones, and mends them, so that it is found once.
+    fn damage(&self) -> Option<Report> {
+        let before = self.changed(0, RED_ZONE, RED);
+        let behind = self.changed(RED_ZONE + self.size, self.layout.size(), RED);
+        let message = match (before, behind) {
+            (None, None) => return None,
+            (_, Some(at)) => {
+                format!("{} bytes past the end", at - (RED_ZONE + self.size))
+            }
+            (Some(_), None) => {
+                let last = (0..RED_ZONE).rev().find(|&i| self.changed(i, i + 1, RED).is_some());
+                format!("{} bytes before the start", RED_ZONE - last.unwrap_or(0))
+            }
+        };
+        self.fill(0, RED_ZONE, RED);
+        self.fill_tail();
+        Some(Report::new(
+            Kind::RedZone,
+            format!("something wrote {message} of the {}", self.described()),
+        ))
+    }
+
+    /// Finds a write into freed memory, and mends it.
+    fn written_after_free(&self) -> Option<Report> {
+        let words = self.size.div_ceil(4);
+        // SAFETY: inside the layout, aligned.
+        let data = unsafe { slice::from_raw_parts(self.base.add(RED_ZONE).cast::<u32>(), words) };
+        // All are the pattern if the first is and each equals the one before: one memcmp.
+        if data.first().is_none_or(|w| *w == FREED)
+            && data[1.min(words)..] == data[..words.max(1) - 1]
+        {
+            return None;
+        }
+        let at = data.iter().position(|w| *w != FREED).unwrap_or(0) * 4;
+        self.fill(RED_ZONE, words * 4, FREED);
+        let described = self.described();
+        Some(Report::new(
+            Kind::UseAfterFree,
+            format!("something wrote at byte {at} of the {described} after it was freed"),
+        ))
+    }
+
+    fn described(&self) -> String {
+        format!("allocation of {} bytes at {:#x}", self.size, self.address())
+    }
+}
+
+impl Drop for Allocation {
+    fn drop(&mut self) {
+        // SAFETY: allocated with this layout, and nobody refers to it any more.
+        unsafe { dealloc(self.base, self.layout) };
+    }
+}
+
+struct Table {
+    live: BTreeMap<u64, Arc<Allocation>>,
+    /// Page-locked host memory, which kernels may use too.
+    host: BTreeMap<u64, Arc<Allocation>>,
+    quarantine: VecDeque<Arc<Allocation>>,
+    quarantined: usize,
+    used: u64,
+    /// Whether anything ran since the last check of everything.
+    unchecked: bool,
+}
+
+static TABLE: Mutex<Table> = Mutex::new(Table {
+    live: BTreeMap::new(),
+    host: BTreeMap::new(),
+    quarantine: VecDeque::new(),
+    quarantined: 0,
+    used: 0,
+    unchecked: false,
+});
+
+fn lock() -> MutexGuard<'static, Table> {
+    TABLE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The allocation of `map` in which `address` lies, or at whose end.
+fn find(map: &BTreeMap<u64, Arc<Allocation>>, address: u64) -> Option<&Arc<Allocation>> {
+    map.range(..=address).next_back().map(|(_, a)| a).filter(|a| address <= a.end())
+}
+
+/// Bytes free, and in all.
+pub(crate) fn free_and_total() -> (u64, u64) {
+    let total = settings::memory();
+    (total.saturating_sub(lock().used), total)
+}
+
+/// Allocates device memory.
+pub(crate) fn allocate(size: usize) -> Result<u64, Refused> {
+    if size == 0 {
+        return Err(Refused::Invalid);
+    }
+    {
+        let mut table = lock();
+        let used = table.used.checked_add(size as u64).ok_or(Refused::OutOfMemory)?;
+        if used > settings::memory() {
+            return Err(Refused::OutOfMemory);
+        }
+        table.used = used;
+    }
+    // Filling takes long, so it is done outside the lock.
+    let Some(new) = Allocation::new(size) else {
+        lock().used -= size as u64;
+        return Err(Refused::OutOfMemory);
+    };
+    let address = new.address();
+    lock().live.insert(address, Arc::new(new));
+    Ok(address)
+}
+
+/// Frees device memory, after a look at its red zones.
+pub(crate) fn free(address: u64) -> Result<(), Refused> {
+    let removed = {
+        let mut table = lock();
+        let removed = table.live.remove(&address);
+        table.used -= removed.as_ref().map_or(0, |a| a.size as u64);
+        removed
+    };
+    let Some(allocation) = removed else {
+        Report::new(
+            Kind::Range,
+            format!("a free of {address:#x}, where no live allocation begins"),
+        )
+        .file();
+        return Err(Refused::Invalid);
+    };
+    let mut reports = Vec::new();
+    if allocation.busy.load(Ordering::Acquire) > 0 {
+        let described = allocation.described();
+        let message = format!("the {described} is freed while a kernel runs that was given it");
+        reports.push(Report::new(Kind::UseAfterFree, message));
+    } else {
+        reports.extend(allocation.damage());
+        allocation.fill(RED_ZONE, allocation.size.next_multiple_of(4), FREED);
+        reports.extend(quarantine(allocation));
+    }
+    file_all(reports)
+}
+
+/// Puts a freed allocation into quarantine; the oldest leave, with a last look.
+fn quarantine(allocation: Arc<Allocation>) -> Vec<Report> {
+    if allocation.size > QUARANTINE_BYTES {
+        return Vec::new();
+    }
+    let mut table = lock();
+    table.quarantined += allocation.size;
+    table.quarantine.push_back(allocation);
+    let mut reports = Vec::new();
+    while table.quarantined > QUARANTINE_BYTES || table.quarantine.len() > QUARANTINE_LEN {
+        let Some(oldest) = table.quarantine.pop_front() else { break };
+        table.quarantined -= oldest.size;
+        reports.extend(oldest.written_after_free());
+    }
+    reports
+}
+
+fn file_all(reports: Vec<Report>) -> Result<(), Refused> {
+    let clean = reports.is_empty();
+    reports.into_iter().for_each(Report::file);
+    if clean { Ok(()) } else { Err(Refused::Damaged) }
+}
+
+/// Looks at all red zones and all freed memory, if anything ran since the last time; what is
+/// found is reported.
+pub(crate) fn check() -> Result<(), Refused> {
+    let mut table = lock();
+    if !std::mem::take(&mut table.unchecked) {
+        return Ok(());
+    }
+    let idle = |a: &&Arc<Allocation>| a.busy.load(Ordering::Acquire) == 0;
+    let zones =
+        table.live.values().chain(table.host.values()).filter(idle).filter_map(|a| a.damage());
+    let freed = table.quarantine.iter().filter_map(|a| a.written_after_free());
+    let reports = zones.chain(freed).collect();
+    drop(table);
+    file_all(reports)
+}
+
+/// Whether `len` bytes from `address` are inside one live allocation; if not, that is reported
+/// as the fault of `what`.
+pub(crate) fn check_range(address: u64, len: usize, what: &str) -> Result<(), Refused> {
+    if len == 0 {
+        return Ok(());
+    }
+    let table = lock();
+    let found = find(&table.live, address).or_else(|| find(&table.host, address));
+    let inside = |a: &&Arc<Allocation>| a.end() - address >= len as u64;
+    if found.is_some_and(|a| inside(&a)) {
+        return Ok(());
+    }
+    let place = match found {
+        Some(a) => format!("leaves the {}", a.described()),
+        None => "is in no live allocation".to_owned(),
+    };
+    drop(table);
+    let message = format!("{what} of {len} bytes at {address:#x} {place}");
+    Report::new(Kind::Range, message).file();
+    Err(Refused::Invalid)
+}
+
+/// Whether the address lies in device memory.
+pub(crate) fn is_device(address: u64) -> bool {
+    find(&lock().live, address).is_some()
+}
+
+/// Allocates page-locked host memory.
+pub(crate) fn allocate_host(size: usize) -> Result<u64, Refused> {
+    if size == 0 {
+        return Err(Refused::Invalid);
+    }
+    let new = Allocation::new(size).ok_or(Refused::OutOfMemory)?;
+    let address = new.address();
+    lock().host.insert(address, Arc::new(new));
+    Ok(address)
+}
+
+/// Frees page-locked host memory.
+pub(crate) fn free_host(address: u64) -> Result<(), Refused> {
+    let Some(allocation) = lock().host.remove(&address) else {
+        let message = format!("a free of {address:#x}, where no page-locked memory begins");
+        Report::new(Kind::Range, message).file();
+        return Err(Refused::Invalid);
+    };
+    file_all(allocation.damage().into_iter().collect())
+}
+
+/// The memory that a running launch was given.
+pub(crate) struct Busy(Vec<Arc<Allocation>>);
+
+impl Busy {
+    /// Marks the memory that the pointers lie in. A pointer is null, or in (or at the end of)
+    /// live memory; the first that is neither is the error.
+    pub(crate) fn new(pointers: impl Iterator<Item = u64>) -> Result<Self, u64> {
+        let table = lock();
+        let mut given: Vec<Arc<Allocation>> = Vec::new();
+        for pointer in pointers.filter(|p| *p != 0) {
+            let found = find(&table.live, pointer).or_else(|| find(&table.host, pointer));
+            let allocation = found.ok_or(pointer)?;
+            if !given.iter().any(|a| Arc::ptr_eq(a, allocation)) {
+                given.push(allocation.clone());
+            }
+        }
+        for allocation in &given {
+            allocation.busy.fetch_add(1, Ordering::AcqRel);
+        }
+        Ok(Self(given))
+    }
+
+    /// The launch is over: what it wrote beside the memory it was given.
+    pub(crate) fn finish(self) -> Vec<Report> {
+        let mut table = lock();
+        table.unchecked = true;
+        let freed = |a: &Allocation| a.busy.fetch_sub(1, Ordering::AcqRel) == 1;
+        self.0.iter().filter(|a| freed(a)).filter_map(|a| a.damage()).collect()
+    }
+}

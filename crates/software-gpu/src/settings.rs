@@ -1,0 +1,62 @@
+//! What the environment sets: seed, memory, patience.
+
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+const DEFAULT_SEED: u64 = 0x7e55_e11a;
+const DEFAULT_PATIENCE: Duration = Duration::from_secs(20);
+const FALLBACK_MEMORY: u64 = 4 << 30;
+
+fn variable<T: std::str::FromStr>(name: &str) -> Option<T> {
+    let text = std::env::var(name).ok()?;
+    let value = text.trim().parse().ok();
+    if value.is_none() {
+        eprintln!("software device: {name}={text:?} is not a number, the default is used");
+    }
+    value
+}
+
+fn seed_cell() -> &'static AtomicU64 {
+    static SEED: OnceLock<AtomicU64> = OnceLock::new();
+    SEED.get_or_init(|| AtomicU64::new(variable("TESSERA_SOFTWARE_SEED").unwrap_or(DEFAULT_SEED)))
+}
+
+/// The seed of the order in which threads and blocks run.
+pub fn seed() -> u64 {
+    seed_cell().load(Ordering::Relaxed)
+}
+
+/// Sets the seed for the launches of this process from now on, whatever the environment says.
+pub fn set_seed(seed: u64) {
+    seed_cell().store(seed, Ordering::Relaxed);
+}
+
+/// How long every thread of a launch may spin before that is called a deadlock
+/// (`TESSERA_SOFTWARE_PATIENCE`, seconds).
+pub(crate) fn patience() -> Duration {
+    static PATIENCE: OnceLock<Duration> = OnceLock::new();
+    *PATIENCE.get_or_init(|| {
+        variable::<f64>("TESSERA_SOFTWARE_PATIENCE")
+            .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
+            .unwrap_or(DEFAULT_PATIENCE)
+    })
+}
+
+/// Bytes of device memory (`TESSERA_SOFTWARE_MEMORY`): three quarters of what the host had
+/// available at the first question.
+pub(crate) fn memory() -> u64 {
+    static MEMORY: OnceLock<u64> = OnceLock::new();
+    *MEMORY.get_or_init(|| {
+        variable("TESSERA_SOFTWARE_MEMORY")
+            .unwrap_or_else(|| host_memory().map_or(FALLBACK_MEMORY, |bytes| bytes / 4 * 3))
+    })
+}
+
+/// What the kernel says could be allocated without swapping.
+fn host_memory() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    let kibibytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kibibytes * 1024)
+}

@@ -1,0 +1,429 @@
+//! Kernels and launches that are wrong on purpose, each beside its corrected twin: the wrong one
+//! is found, by the right check, and the right one is clean, in several orders of execution.
+
+mod common;
+
+use common::{SEEDS, alone, context, only_report};
+use cust::error::CudaError;
+use cust::memory::{CopyDestination, DeviceBuffer};
+use cust::prelude::*;
+use device_std::host::{PtxImage, PtxModule};
+use device_std::shared::{Carver, SharedArray};
+use device_std::{kernel, thread, warp};
+use software_gpu::{Kind, Report};
+
+static MODULE: PtxModule = PtxModule {
+    name: "faults",
+    images: &[PtxImage {
+        level: 75,
+        text: ".visible .entry reverse(\n.visible .entry warp_reverse(\n.visible .entry write_at(\n\
+               .visible .entry write_through(\n.visible .entry shared_at(\n\
+               .visible .entry sum_written(\n.visible .entry early_end(\n\
+               .visible .entry half_barrier(\n.visible .entry vote(\n.visible .entry panics(\n",
+    }],
+    kernels: &[
+        reverse.host,
+        warp_reverse.host,
+        write_at.host,
+        write_through.host,
+        shared_at.host,
+        sum_written.host,
+        early_end.host,
+        half_barrier.host,
+        vote.host,
+        panics.host,
+    ],
+};
+
+fn array() -> SharedArray<u32> {
+    Carver::new().array(128)
+}
+
+/// Reverses a block's values through shared memory; wrong without the barrier.
+#[kernel(block = 128)]
+pub unsafe fn reverse(values: *mut u32, with_barrier: u32) {
+    let i = thread::thread_idx_x();
+    // SAFETY: inside the arrays; with the barrier, one writer before it and readers after.
+    unsafe {
+        let value = values.add(thread::index_1d() as usize);
+        array().store(i, 0);
+        thread::sync_threads();
+        array().store(i, *value);
+        if with_barrier != 0 {
+            thread::sync_threads();
+        }
+        *value = array().load(127 - i);
+    }
+}
+
+/// The same in each warp; wrong without the warp's barrier.
+#[kernel(block = 128)]
+pub unsafe fn warp_reverse(values: *mut u32, with_sync: u32) {
+    let i = thread::thread_idx_x();
+    // SAFETY: as above.
+    unsafe {
+        let value = values.add(thread::index_1d() as usize);
+        array().store(i, 0);
+        thread::sync_threads();
+        array().store(i, *value);
+        if with_sync != 0 {
+            warp::sync_warp(warp::FULL);
+        }
+        *value = array().load(i / 32 * 32 + 31 - i % 32);
+    }
+}
+
+/// Writes one element of an array, wherever that is.
+#[kernel(block = 32)]
+pub unsafe fn write_at(values: *mut u32, index: i64) {
+    if thread::index_1d() == 7 {
+        // SAFETY: none, on purpose: the test wants the write.
+        unsafe { values.offset(index as isize).write(1) };
+    }
+}
+
+/// Writes through an address that it finds in memory.
+#[kernel(block = 32)]
+pub unsafe fn write_through(addresses: *const u64) {
+    if thread::index_1d() == 0 {
+        // SAFETY: none, on purpose: the test may have freed the memory.
+        unsafe { (*addresses as *mut u32).write(1) };
+    }
+}
+
+/// Touches one element of shared memory.
+#[kernel(block = 128)]
+pub unsafe fn shared_at(index: u32) {
+    if thread::thread_idx_x() == 5 {
+        // SAFETY: none, on purpose.
+        unsafe { array().store(index, 1) };
+    }
+}
+
+/// Sums the first `read` elements after `written` threads have each written theirs.
+#[kernel(block = 128)]
+pub unsafe fn sum_written(sum: *mut u32, written: u32, read: u32) {
+    let i = thread::thread_idx_x();
+    // SAFETY: inside the array; `read` may be more than was written, on purpose.
+    unsafe {
+        if i < written {
+            array().store(i, i);
+        }
+        thread::sync_threads();
+        if i == 0 && !sum.is_null() {
+            *sum = (0..read).map(|k| array().load(k)).sum();
+        }
+    }
+}
+
+/// Threads from `n` on end without the barrier.
+#[kernel(block = 128)]
+pub unsafe fn early_end(n: u32) {
+    if thread::thread_idx_x() < n {
+        // SAFETY: none for `n` below 128, on purpose.
+        unsafe { thread::sync_threads() };
+    }
+}
+
+/// Threads from `n` on wait in a warp operation instead of the barrier.
+#[kernel(block = 64)]
+pub unsafe fn half_barrier(n: u32) {
+    // SAFETY: none unless `n` is 64 or 0, on purpose.
+    unsafe {
+        if thread::thread_idx_x() < n {
+            thread::sync_threads();
+        } else {
+            warp::sync_warp(warp::FULL);
+        }
+    }
+}
+
+/// Lane 3 of the first warp does `wrong`: 1 another operation, 2 another mask, 3 ends instead,
+/// 4 names a mask in which it is not.
+#[kernel(block = 64)]
+pub unsafe fn vote(result: *mut u32, wrong: u32) {
+    let i = thread::thread_idx_x();
+    let wrong = if i == 3 { wrong } else { 0 };
+    // SAFETY: none unless `wrong` is 0, on purpose.
+    unsafe {
+        let votes = match wrong {
+            0 => warp::ballot(warp::FULL, i % 2 == 0),
+            1 => warp::shuffle(warp::FULL, i, 0),
+            2 => warp::ballot(0xff, true),
+            3 => return,
+            _ => warp::ballot(!8, true),
+        };
+        *result.add(i as usize) = votes;
+    }
+}
+
+/// Panics in one thread.
+#[kernel(block = 64)]
+pub unsafe fn panics(index: u32, len: u32) {
+    if thread::index_1d() == 70 {
+        assert!(index < len, "index {index} of {len}");
+    }
+}
+
+fn stream() -> Stream {
+    Stream::new(StreamFlags::DEFAULT, None).unwrap()
+}
+
+/// In each order: `wrong` fails with `error` and one report of `kind`, `right` with nothing.
+fn find(
+    error: CudaError,
+    kind: Kind,
+    wrong: impl Fn(&Stream) -> Result<(), CudaError>,
+    right: impl Fn(&Stream) -> Result<(), CudaError>,
+) -> Vec<Report> {
+    let _turn = alone();
+    let _context = context();
+    let stream = stream();
+    let _ = software_gpu::take_reports();
+    SEEDS
+        .into_iter()
+        .map(|seed| {
+            software_gpu::set_seed(seed);
+            assert_eq!(wrong(&stream), Err(error));
+            let report = only_report();
+            assert_eq!(report.kind, kind, "{report}");
+            assert_eq!(report.seed, seed);
+            // Not sticky, and mended: the next work on the same stream is clean.
+            right(&stream).unwrap();
+            stream.synchronize().unwrap();
+            assert_eq!(software_gpu::take_reports().len(), 0);
+            report
+        })
+        .collect()
+}
+
+fn reversed(
+    kernel: device_std::host::Kernel<(*mut u32, u32)>,
+    stream: &Stream,
+    ordered: u32,
+    span: usize,
+) -> Result<(), CudaError> {
+    let numbers: Vec<u32> = (0..1280).collect();
+    let values = DeviceBuffer::from_slice(&numbers)?;
+    launch!(kernel, stream, 10, 512, values.as_device_ptr(), ordered)?;
+    let expected: Vec<u32> = numbers.chunks(span).flat_map(|c| c.iter().rev().copied()).collect();
+    assert_eq!(values.as_host_vec()?, expected);
+    Ok(())
+}
+
+#[test]
+fn a_missing_barrier_is_a_race() {
+    let reports = find(
+        CudaError::LaunchFailed,
+        Kind::SharedRace,
+        |stream| reversed(reverse, stream, 0, 128),
+        |stream| reversed(reverse, stream, 1, 128),
+    );
+    for report in reports {
+        assert_eq!(report.kernel.as_deref(), Some("reverse"));
+        assert!(report.thread.is_some() && report.message.contains("by thread"), "{report}");
+    }
+}
+
+#[test]
+fn a_missing_warp_barrier_is_a_race() {
+    find(
+        CudaError::LaunchFailed,
+        Kind::SharedRace,
+        |stream| reversed(warp_reverse, stream, 0, 32),
+        |stream| reversed(warp_reverse, stream, 1, 32),
+    );
+}
+
+fn written_at(stream: &Stream, index: i64) -> Result<(), CudaError> {
+    let values = DeviceBuffer::<u32>::zeroed(100)?;
+    launch!(write_at, stream, 1, 0, values.as_device_ptr(), index)
+}
+
+#[test]
+fn a_write_past_the_end_hits_the_red_zone() {
+    let wrong = |stream: &Stream| written_at(stream, 100);
+    let found =
+        find(CudaError::IllegalAddress, Kind::RedZone, wrong, |stream| written_at(stream, 99));
+    assert!(found[0].message.contains("0 bytes past the end"), "{}", found[0]);
+    assert_eq!(found[0].kernel.as_deref(), Some("write_at"));
+}
+
+#[test]
+fn a_write_before_the_start_hits_the_red_zone() {
+    let wrong = |stream: &Stream| written_at(stream, -1);
+    let found =
+        find(CudaError::IllegalAddress, Kind::RedZone, wrong, |stream| written_at(stream, 0));
+    assert!(found[0].message.contains("bytes before the start"), "{}", found[0]);
+}
+
+#[test]
+fn a_write_beside_memory_the_launch_was_not_given_is_found_at_the_next_wait() {
+    let write = |stream: &Stream, past: u64| {
+        let victim = DeviceBuffer::<u32>::zeroed(8)?;
+        let address = victim.as_device_ptr().as_raw() + past;
+        let addresses = DeviceBuffer::from_slice(&[address])?;
+        launch!(write_through, stream, 1, 0, addresses.as_device_ptr())?;
+        stream.synchronize()
+    };
+    find(CudaError::IllegalAddress, Kind::RedZone, |s| write(s, 32), |s| write(s, 28));
+}
+
+#[test]
+fn a_write_to_freed_memory_is_found_at_the_next_wait() {
+    let write = |stream: &Stream, free: bool| {
+        let mut victim = Some(DeviceBuffer::<u32>::zeroed(1000)?);
+        let address = victim.as_ref().unwrap().as_device_ptr().as_raw() + 400;
+        let addresses = DeviceBuffer::from_slice(&[address])?;
+        if free {
+            victim = None;
+        }
+        launch!(write_through, stream, 1, 0, addresses.as_device_ptr())?;
+        drop(victim);
+        stream.synchronize()
+    };
+    let found = find(
+        CudaError::IllegalAddress,
+        Kind::UseAfterFree,
+        |stream| write(stream, true),
+        |stream| write(stream, false),
+    );
+    assert!(found[0].message.contains("at byte 400"), "{}", found[0]);
+}
+
+#[test]
+fn a_launch_with_a_freed_pointer_is_refused() {
+    let launched = |stream: &Stream, free: bool| {
+        let values = DeviceBuffer::<u32>::zeroed(100)?;
+        let pointer = values.as_device_ptr();
+        if free {
+            drop(values);
+            return launch!(write_at, stream, 1, 0, pointer, 0_i64);
+        }
+        launch!(write_at, stream, 1, 0, pointer, 0_i64)
+    };
+    find(CudaError::InvalidValue, Kind::Launch, |s| launched(s, true), |s| launched(s, false));
+}
+
+#[test]
+fn a_launch_may_be_given_a_null_pointer() {
+    let _turn = alone();
+    let _context = context();
+    launch!(sum_written, &stream(), 1, 512, 0_u64, 128_u32, 0_u32).unwrap();
+}
+
+#[test]
+fn an_access_beyond_shared_memory_is_found() {
+    let found = find(
+        CudaError::IllegalAddress,
+        Kind::SharedBounds,
+        |stream| launch!(shared_at, stream, 3, 512, 128_u32),
+        |stream| launch!(shared_at, stream, 3, 512, 127_u32),
+    );
+    assert_eq!(found[0].thread, Some(5));
+    assert!(found[0].message.contains("offset 512 of 512 bytes"), "{}", found[0]);
+}
+
+#[test]
+fn a_read_of_unwritten_shared_memory_is_found() {
+    let sum = |stream: &Stream, read: u32| {
+        let sum = DeviceBuffer::<u32>::zeroed(1)?;
+        launch!(sum_written, stream, 1, 512, sum.as_device_ptr(), 100_u32, read)?;
+        assert_eq!(sum.as_host_vec()?, [(0..read).sum::<u32>()]);
+        Ok(())
+    };
+    let found =
+        find(CudaError::LaunchFailed, Kind::SharedUninitialised, |s| sum(s, 101), |s| sum(s, 100));
+    assert!(found[0].message.contains("offset 400 "), "{}", found[0]);
+}
+
+#[test]
+fn a_thread_that_ends_without_the_barrier_is_found() {
+    let found = find(
+        CudaError::LaunchFailed,
+        Kind::Deadlock,
+        |stream| launch!(early_end, stream, 5, 0, 127_u32),
+        |stream| launch!(early_end, stream, 5, 0, 128_u32),
+    );
+    assert!(found[0].message.contains("thread 127 ended without the barrier"), "{}", found[0]);
+}
+
+#[test]
+fn a_block_that_waits_for_two_things_is_found() {
+    find(
+        CudaError::LaunchFailed,
+        Kind::Deadlock,
+        |stream| launch!(half_barrier, stream, 2, 0, 50_u32),
+        |stream| launch!(half_barrier, stream, 2, 0, 64_u32),
+    );
+}
+
+#[test]
+fn lanes_that_disagree_are_found() {
+    for wrong in [1, 2, 3, 4_u32] {
+        let voted = |stream: &Stream, wrong: u32| {
+            let votes = DeviceBuffer::<u32>::zeroed(64)?;
+            launch!(vote, stream, 1, 0, votes.as_device_ptr(), wrong)?;
+            assert_eq!(votes.as_host_vec()?, [0x5555_5555; 64]);
+            Ok(())
+        };
+        let found =
+            find(CudaError::LaunchFailed, Kind::Exchange, |s| voted(s, wrong), |s| voted(s, 0));
+        assert!(found[0].message.contains("ballot"), "{}", found[0]);
+    }
+}
+
+#[test]
+fn a_panic_is_a_report() {
+    let found = find(
+        CudaError::LaunchFailed,
+        Kind::Panic,
+        |stream| launch!(panics, stream, 2, 0, 5_u32, 5_u32),
+        |stream| launch!(panics, stream, 2, 0, 4_u32, 5_u32),
+    );
+    assert_eq!((found[0].block, found[0].thread), (Some([1, 0, 0]), Some(6)));
+    assert_eq!(found[0].message, "index 5 of 5");
+}
+
+#[test]
+fn launches_that_cannot_be_are_refused() {
+    let function = || common::load(&MODULE).get_function("early_end").unwrap();
+    let launched = |stream: &Stream, grid: (u32, u32), block: u32, shared: u32| {
+        let n = 128_u32;
+        let arguments = [std::ptr::from_ref(&n).cast_mut().cast()];
+        // SAFETY: the argument is the kernel's.
+        unsafe { stream.launch(&function(), grid, block, shared, &arguments) }
+    };
+    let right = |stream: &Stream| launched(stream, (1, 65535), 128, 48 << 10);
+    for (grid, block, shared) in [
+        ((1, 1), 64, 0),
+        ((1, 1), 0, 0),
+        ((0, 1), 128, 0),
+        ((1, 65536), 128, 0),
+        ((1 << 31, 1), 128, 0),
+        ((1, 1), 128, (48 << 10) + 1),
+    ] {
+        find(
+            CudaError::InvalidValue,
+            Kind::Launch,
+            |s| launched(s, grid, block, shared),
+            |_| Ok(()),
+        );
+    }
+    let _turn = alone();
+    let _context = context();
+    right(&stream()).unwrap();
+}
+
+#[test]
+fn copies_outside_an_allocation_are_refused() {
+    let copied = |len: usize| {
+        let values = DeviceBuffer::<u32>::zeroed(10)?;
+        let mut host = vec![0_u32; len];
+        // SAFETY: the slice is as long as the vector; that it may leave the memory is the point.
+        let slice =
+            unsafe { cust::memory::DeviceSlice::from_raw_parts(values.as_device_ptr(), len) };
+        slice.copy_to(&mut host)
+    };
+    find(CudaError::InvalidValue, Kind::Range, |_| copied(11), |_| copied(10));
+}

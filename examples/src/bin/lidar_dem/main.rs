@@ -12,7 +12,7 @@ mod survey;
 
 use std::process::ExitCode;
 
-use anyhow::{Result, ensure};
+use anyhow::{Result, anyhow, ensure};
 use geo_io::{Crs, HillshadeOptions};
 use gpu_core::{Bounds, Device, DeviceChoice, GridSpec, Progress, host_memory};
 use nni_grid::{Dem, Params, Points};
@@ -23,13 +23,17 @@ use report::Report;
 use stages::Stages;
 
 fn main() -> ExitCode {
-    match Args::from_command_line().and_then(|args| run(&args)) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("lidar_dem: {}", one_line(&format!("{error:#}")));
-            ExitCode::from(2)
-        }
-    }
+    // Nothing here panics on purpose, but a decoder of damaged files may, which geo-io turns into
+    // an error. Its one line is enough, so the panic's own message is kept for the last resort.
+    std::panic::set_hook(Box::new(|_| {}));
+    let outcome = std::panic::catch_unwind(|| Args::from_command_line().and_then(|a| run(&a)));
+    let message = match outcome {
+        Ok(Ok(())) => return ExitCode::SUCCESS,
+        Ok(Err(error)) => error.to_string(),
+        Err(panic) => format!("internal error, please report it: {}", panic_text(&*panic)),
+    };
+    eprintln!("lidar_dem: {}", one_line(&message));
+    ExitCode::from(2)
 }
 
 /// The program: check, read, interpolate, write, report.
@@ -55,8 +59,7 @@ fn run(args: &Args) -> Result<()> {
     report.crs(cloud.crs.as_ref());
     report.device(&device, args.device);
 
-    let grid = grid(args, &cloud)?;
-    require_memory(args, &device, &grid)?;
+    let grid = grid(args, &cloud, &device)?;
     let dem = stages.run("interpolate", |p| interpolate(&device, &cloud, grid, args, p))?;
     report.dem(&dem);
     stages.run("write", |_| write_dem(args, &dem, cloud.crs.as_ref()))?;
@@ -76,38 +79,54 @@ fn run(args: &Args) -> Result<()> {
 }
 
 /// The DEM's cells: over `--bounds`, or over the points; edges on multiples of the resolution.
-fn grid(args: &Args, cloud: &Cloud) -> Result<GridSpec> {
-    let cell = args.resolution;
-    let Some(args::Extent(b)) = args.bounds else {
-        let bounds = Bounds::of(&cloud.x, &cloud.y);
-        let bounds = bounds.ok_or_else(|| anyhow::anyhow!("no point is left: no DEM"))?;
-        return Ok(GridSpec::covering(bounds, cell)?);
+/// Fails before anything is allocated where they do not fit the memory.
+fn grid(args: &Args, cloud: &Cloud, device: &Device) -> Result<GridSpec> {
+    let (cell, count) = (args.resolution, cloud.x.len());
+    let grid = match args.bounds {
+        Some(args::Extent(bounds)) => snapped(bounds, cell),
+        None => {
+            let bounds = Bounds::of(&cloud.x, &cloud.y);
+            let bounds = bounds.ok_or_else(|| anyhow!("none of {count} points is finite"))?;
+            GridSpec::covering(bounds, cell)
+        }
     };
-    // `GridSpec::covering` would add a column for points on the eastern edge; bounds that are
-    // asked for are taken as they are.
+    let grid = match grid {
+        Ok(grid) => {
+            let (columns, rows) = (f64::from(grid.width), f64::from(grid.height));
+            require_memory(args, device, columns, rows)?;
+            grid
+        }
+        Err(gpu_core::Error::GridTooLarge { columns, rows }) => {
+            require_memory(args, device, columns, rows)?;
+            return Err(gpu_core::Error::GridTooLarge { columns, rows }.into());
+        }
+        Err(error) => return Err(error.into()),
+    };
+    let inside = cloud.x.iter().zip(&cloud.y).any(|(&x, &y)| grid.cell_of(x, y).is_some());
+    ensure!(inside, "none of the {count} points lies in --bounds");
+    Ok(grid)
+}
+
+/// The grid over bounds that were asked for. [`GridSpec::covering`] would add a column for points
+/// on their eastern edge.
+fn snapped(b: Bounds, cell: f64) -> gpu_core::Result<GridSpec> {
     let (west, south) = ((b.min_x / cell).floor(), (b.min_y / cell).floor());
     let (columns, rows) = ((b.max_x / cell).ceil() - west, (b.max_y / cell).ceil() - south);
     let side = f64::from(u32::MAX);
     if !(columns <= side && rows <= side) {
-        return Err(gpu_core::Error::GridTooLarge { columns, rows }.into());
+        return Err(gpu_core::Error::GridTooLarge { columns, rows });
     }
-    let grid =
-        GridSpec::new(west * cell, (south + rows) * cell, cell, columns as u32, rows as u32)?;
-    let inside = cloud.x.iter().zip(&cloud.y).any(|(&x, &y)| grid.cell_of(x, y).is_some());
-    ensure!(inside, "none of the {} points lies in --bounds", cloud.x.len());
-    Ok(grid)
+    GridSpec::new(west * cell, (south + rows) * cell, cell, columns as u32, rows as u32)
 }
 
-/// Refuses a grid that cannot fit before anything is allocated for it: the values, once more for
-/// the writer, and on the CPU and the software device the Voronoi raster (index, height and
-/// distance of a pixel).
-fn require_memory(args: &Args, device: &Device, grid: &GridSpec) -> Result<()> {
+/// Asks for the host memory of a grid: the values, once more for the writer, and on the CPU and
+/// the software device the Voronoi raster (index, height and distance of a pixel).
+fn require_memory(args: &Args, device: &Device, columns: f64, rows: f64) -> Result<()> {
     let on_host = matches!(device, Device::Cpu) || args.device == DeviceChoice::Software;
-    let pixels = u64::from(args.supersample).pow(2);
-    let a_cell = if on_host { 8 + 12 * pixels } else { 8 };
-    host_memory::require(grid.cells().saturating_mul(a_cell)).map_err(|error| {
-        let (width, height) = (grid.width, grid.height);
-        anyhow::anyhow!("--resolution {}: {width} x {height} cells: {error}", args.resolution)
+    let pixels = f64::from(args.supersample).powi(2);
+    let a_cell = if on_host { 8.0 + 12.0 * pixels } else { 8.0 };
+    host_memory::require((columns * rows * a_cell) as u64).map_err(|error| {
+        anyhow!("--resolution {}: {columns} x {rows} cells: {error}", args.resolution)
     })
 }
 
@@ -148,4 +167,10 @@ fn one_line(message: &str) -> String {
         .filter(|s| !s.is_empty())
         .collect::<Vec<_>>()
         .join(" ")
+}
+
+/// What a panic said.
+fn panic_text(panic: &(dyn std::any::Any + Send)) -> &str {
+    let text = panic.downcast_ref::<&str>().copied();
+    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message")
 }

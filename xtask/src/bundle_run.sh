@@ -19,7 +19,7 @@ each_test() {
 
 case "${1:-tests}" in
 tests) each_test env ;;
-sanitize) each_test compute-sanitizer --tool "$2" --error-exitcode 9 ;;
+sanitize) each_test compute-sanitizer --tool "$2" --error-exitcode 9 --require-cuda-init=no $([ "$2" = memcheck ] && echo --report-api-errors=no) ;;
 bench) shift; "$here"/bin/gpu_bench "$@" ;;
 *) sed -n '2,5p' "$0"; exit 2 ;;
 esac

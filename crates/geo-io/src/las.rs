@@ -25,7 +25,8 @@ pub(crate) fn read(path: &Path, filter: &Filter, progress: &dyn Progress) -> Res
         error => Error::format(path, format!("not a LAS or LAZ file: {error}")),
     })?;
     let promised = reader.header().number_of_points();
-    let mut cloud = PointCloud { crs: Crs::of_las(reader.header()), ..PointCloud::default() };
+    let crs = Crs::of_las(reader.header());
+    let mut cloud = PointCloud { crs, class: Some(Vec::new()), ..PointCloud::default() };
     while cloud.tally.read < promised {
         let fraction = cloud.tally.read as f64 / promised as f64;
         if let ControlFlow::Break(()) = progress.report("read", fraction) {
@@ -77,6 +78,7 @@ fn keep(chunk: &PointData, filter: &Filter, cloud: &mut PointCloud) {
             cloud.x.push(x);
             cloud.y.push(y);
             cloud.z.push(z);
+            cloud.class.get_or_insert_default().push(class);
         }
     }
 }
@@ -102,7 +104,7 @@ pub struct LasPoints<'a> {
 ///
 /// # Errors
 /// [`Error::Folder`], [`Error::Io`], [`Error::Format`] where a point does not fit the format.
-pub fn write_las(path: &Path, points: LasPoints, crs: Option<&Crs>) -> Result<()> {
+pub fn write_las(path: &Path, points: &LasPoints, crs: Option<&Crs>) -> Result<()> {
     let failed = |error: las::Error| Error::format(path, error);
     let is_laz = path.extension().is_some_and(|e| e.eq_ignore_ascii_case("laz"));
     let mut format = Format::new(6).map_err(failed)?;

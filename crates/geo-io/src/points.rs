@@ -17,6 +17,8 @@ pub struct PointCloud {
     pub y: Vec<f64>,
     /// Elevations, or the values of a table's column.
     pub z: Vec<f64>,
+    /// Classes as the ASPRS numbers them (2 is ground), where the format has them.
+    pub class: Option<Vec<u8>>,
     /// The coordinate system, where the file has one that can be read.
     pub crs: Option<Crs>,
     /// What was read and what was left out.

@@ -1,1 +1,46 @@
-//! Files in and out.
+//! Files in and out for Tessera's programs.
+//!
+//! | what | reads | writes |
+//! |---|---|---|
+//! | point clouds | LAS and LAZ 1.0 to 1.4, point formats 0 to 10; CSV ([`read_points`]) | LAS, LAZ ([`write_las`]) |
+//! | arrays | NPY, NPZ ([`read_npy`], [`read_npz`]) | NPY ([`write_npy`]) |
+//! | masks | NPY, NPZ, PNG ([`read_mask`]) | |
+//! | terrain | | GeoTIFF ([`write_geotiff`]), hillshade PNG ([`write_hillshade`]) |
+//!
+//! Coordinates are f64 in the units of the file's coordinate reference system ([`Crs`]). Rasters
+//! are row-major, row 0 in the north; NODATA is NaN in memory.
+//!
+//! Two promises hold for every function. Input that is missing, cut short or damaged gives one
+//! [`Error`] of one line, never a panic. Output appears whole under its name or not at all.
+//!
+//! ```no_run
+//! # fn main() -> geo_io::Result<()> {
+//! use std::path::Path;
+//! let filter = geo_io::Filter { classes: Some(vec![2]), ..Default::default() };
+//! let points = geo_io::read_points(Path::new("survey.laz"), &filter, &Default::default(), &())?;
+//! println!("{} of {} points kept", points.tally.kept, points.tally.read);
+//! # Ok(()) }
+//! ```
+#![deny(missing_docs)]
+
+mod crs;
+mod csv;
+mod error;
+mod geotiff;
+mod hillshade;
+mod las;
+mod mask;
+mod npy;
+mod output;
+mod points;
+
+pub use crs::{Crs, GeoKeys};
+pub use csv::CsvColumns;
+pub use error::{Error, Result};
+pub use geotiff::write_geotiff;
+pub use hillshade::{HillshadeOptions, write_hillshade};
+pub use las::{LasPoints, write_las};
+pub use mask::{Mask, read_mask};
+pub use npy::{Array, ArrayData, NpyElement, npz_names, read_npy, read_npz, write_npy};
+pub use output::check_output;
+pub use points::{Filter, PointCloud, Returns, Tally, read_points};

@@ -181,8 +181,7 @@ impl GeoKeys {
     }
 
     fn code(&self) -> Option<u16> {
-        let key =
-            if self.short(MODEL_TYPE) == Some(2) { GEOGRAPHIC_TYPE } else { PROJECTED_TYPE };
+        let key = if self.short(MODEL_TYPE) == Some(2) { GEOGRAPHIC_TYPE } else { PROJECTED_TYPE };
         self.short(key).filter(|&code| code != USER_DEFINED && code != 0)
     }
 
@@ -345,7 +344,8 @@ mod tests {
             let crs = Crs::from_wkt(wkt).unwrap();
             assert_eq!(crs.geokeys().short(PROJECTED_TYPE), Some(32610), "{wkt}");
         }
-        let user = Crs::from_wkt(r#"PROJCS["local",GEOGCS["g",AUTHORITY["EPSG","4326"]]]"#).unwrap();
+        let user =
+            Crs::from_wkt(r#"PROJCS["local",GEOGCS["g",AUTHORITY["EPSG","4326"]]]"#).unwrap();
         assert_eq!(user.epsg(), None);
         assert_eq!(user.geokeys().short(PROJECTED_TYPE), Some(USER_DEFINED));
         assert_eq!(user.to_string(), "local (user-defined)");

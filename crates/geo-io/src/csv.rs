@@ -37,10 +37,8 @@ pub(crate) fn read(
     let (file, size) = open(path)?;
     let mut file = BufReader::with_capacity(1 << 20, file);
     let separator = separator(&mut file).map_err(|e| Error::read(path, e))?;
-    let mut table = ::csv::ReaderBuilder::new()
-        .delimiter(separator)
-        .trim(::csv::Trim::All)
-        .from_reader(file);
+    let mut table =
+        ::csv::ReaderBuilder::new().delimiter(separator).trim(::csv::Trim::All).from_reader(file);
     let header = Header::find(path, table.byte_headers().map_err(|e| bad(path, e))?, columns)?;
     if filter.classes.is_some() && header.class.is_none() {
         return Err(Error::NoAttribute { path: path.to_owned(), what: "classes" });
@@ -58,7 +56,13 @@ pub(crate) fn read(
         if row % 65_536 == 1 {
             report(progress, place.1, size)?;
         }
-        let field = |i| Field { path, row, line: place.0, name: &header.names[i], record: &record };
+        let field = |i: usize| Field {
+            path,
+            row,
+            line: place.0,
+            name: header.names[i].as_str(),
+            record: &record,
+        };
         let [x, y, z] = header.xyz;
         let (x, y, z) = (field(x).number(x)?, field(y).number(y)?, field(z).number(z)?);
         let class = header.class.map(|i| field(i).class(i)).transpose()?;

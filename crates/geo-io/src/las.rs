@@ -104,7 +104,9 @@ impl LasFile {
         let laz = vlrs.iter().find(|v| v.user_id == "laszip encoded" && v.record_id == 22204);
         let laz = match (format.is_compressed, laz) {
             (false, _) => None,
-            (true, None) => return Err(bad("the record that describes its compression is missing".into())),
+            (true, None) => {
+                return Err(bad("the record that describes its compression is missing".into()));
+            }
             (true, Some(vlr)) => Some(
                 unwinding(|| LazVlr::from_buffer(&vlr.data))
                     .and_then(|r| r.map_err(|e| e.to_string()))
@@ -161,7 +163,8 @@ impl LasFile {
         progress: &dyn Progress,
         cloud: &mut PointCloud,
     ) -> Result<()> {
-        let mut bytes = vec![0; batch.min(usize::try_from(self.points).unwrap_or(batch)) * self.record];
+        let mut bytes =
+            vec![0; batch.min(usize::try_from(self.points).unwrap_or(batch)) * self.record];
         let mut done = 0;
         while done < self.points {
             if done % BATCH as u64 == 0 {
@@ -200,7 +203,9 @@ impl LasFile {
 
     /// Takes coordinates and attributes out of whole records.
     fn keep(&self, records: &[u8], filter: &Filter, cloud: &mut PointCloud) {
-        let word = |r: &[u8], at: usize| f64::from(i32::from_le_bytes([r[at], r[at + 1], r[at + 2], r[at + 3]]));
+        let word = |r: &[u8], at: usize| {
+            f64::from(i32::from_le_bytes([r[at], r[at + 1], r[at + 2], r[at + 3]]))
+        };
         let h = &self.raw;
         for r in records.chunks_exact(self.record) {
             let point = if self.extended {
@@ -292,7 +297,8 @@ fn parallel_decoder(las: &LasFile, vlr: &LazVlr) -> Result<Decoder, String> {
         return Err("its chunk table has more chunks than the file has bytes".into());
     }
     source.seek(SeekFrom::Start(start)).map_err(text)?;
-    let chunks = unwinding(|| ChunkTable::read_from(&mut source, vlr))?.map_err(|e| e.to_string())?;
+    let chunks =
+        unwinding(|| ChunkTable::read_from(&mut source, vlr))?.map_err(|e| e.to_string())?;
     let entries: &[_] = chunks.as_ref();
     let total = entries.iter().try_fold(start + 8, |sum, e| sum.checked_add(e.byte_count));
     // A chunk of the customary size has 50,000 points.
@@ -303,7 +309,8 @@ fn parallel_decoder(las: &LasFile, vlr: &LazVlr) -> Result<Decoder, String> {
     }
     source.seek(SeekFrom::Start(start)).map_err(text)?;
     let vlr = vlr.clone();
-    let mut laz = unwinding(|| ParLasZipDecompressor::new(source, vlr))?.map_err(|e| e.to_string())?;
+    let mut laz =
+        unwinding(|| ParLasZipDecompressor::new(source, vlr))?.map_err(|e| e.to_string())?;
     Ok(Box::new(move |out| laz.decompress_many(out).map_err(plain)))
 }
 
@@ -313,7 +320,7 @@ fn sequential_decoder(las: &LasFile, vlr: &LazVlr) -> Result<Decoder, String> {
     let source = Forward { source, seeks: vlr.uses_variable_size_chunks() };
     let vlr = vlr.clone();
     let mut laz = unwinding(|| LasZipDecompressor::new(source, vlr))?.map_err(|e| e.to_string())?;
-    Ok(Box::new(move |out| laz.decompress_many(out).map_err(plain)))
+    Ok(Box::new(move |out| laz.decompress_many(out)))
 }
 
 fn plain(error: ::laz::LasZipError) -> io::Error {
@@ -378,9 +385,9 @@ pub fn write_las(path: &Path, points: &LasPoints<'_>, crs: Option<&Crs>) -> Resu
     };
     check_output(path)?;
     // Only WKT 1 is LAS's WKT; what is known otherwise is written as keys.
-    let wkt = crs.and_then(Crs::wkt).filter(|w| {
-        ["PROJCS", "GEOGCS", "COMPD_CS"].iter().any(|k| w.trim_start().starts_with(k))
-    });
+    let wkt = crs
+        .and_then(Crs::wkt)
+        .filter(|w| ["PROJCS", "GEOGCS", "COMPD_CS"].iter().any(|k| w.trim_start().starts_with(k)));
     let extended = crs.is_none() || wkt.is_some();
     points.check(if extended { 255 } else { 31 }, if extended { 15 } else { 7 })?;
 
@@ -430,8 +437,11 @@ pub fn write_las(path: &Path, points: &LasPoints<'_>, crs: Option<&Crs>) -> Resu
 impl LasPoints<'_> {
     fn check(&self, max_class: u8, max_return: u8) -> Result<()> {
         let count = self.x.len() as u64;
-        let lengths =
-            [("y", self.y.len(), false), ("z", self.z.len(), false), ("class", self.class.len(), true)];
+        let lengths = [
+            ("y", self.y.len(), false),
+            ("z", self.z.len(), false),
+            ("class", self.class.len(), true),
+        ];
         let returns = [
             ("return_number", self.return_number.len(), true),
             ("number_of_returns", self.number_of_returns.len(), true),

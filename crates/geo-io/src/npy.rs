@@ -82,8 +82,7 @@ pub fn write_npy<T: NpyElement>(
         (_, true) => '<',
         (_, false) => '>',
     };
-    let name: TypeStr =
-        format!("{order}{}", T::TYPE).parse().map_err(|e| Error::write(path, e))?;
+    let name: TypeStr = format!("{order}{}", T::TYPE).parse().map_err(|e| Error::write(path, e))?;
     write_atomic(path, |file| {
         let options = WriteOptions::new_header_only().dtype(DType::Plain(name));
         let shaped = options.shape(&[height as u64, width as u64]).writer(&mut *file);

@@ -154,10 +154,7 @@ pub fn read_points(
     match ending(path).as_str() {
         "las" | "laz" => las::read(path, filter, progress),
         "csv" | "txt" => csv::read(path, filter, columns, progress),
-        _ => Err(Error::UnknownEnding {
-            path: path.to_owned(),
-            known: ".las, .laz, .csv or .txt",
-        }),
+        _ => Err(Error::UnknownEnding { path: path.to_owned(), known: ".las, .laz, .csv or .txt" }),
     }
 }
 
@@ -204,18 +201,14 @@ mod tests {
     fn each_point_counts_once() {
         let filter = Filter { classes: Some(vec![2]), returns: Returns::Last };
         let mut tally = Tally::default();
-        let point = Attributes { class: 2, return_number: 2, number_of_returns: 2, withheld: false };
+        let point =
+            Attributes { class: 2, return_number: 2, number_of_returns: 2, withheld: false };
         assert!(filter.keeps(point, &mut tally));
         assert!(!filter.keeps(Attributes { withheld: true, class: 3, ..point }, &mut tally));
         assert!(!filter.keeps(Attributes { class: 3, return_number: 1, ..point }, &mut tally));
         assert!(!filter.keeps(Attributes { return_number: 1, ..point }, &mut tally));
-        let expected = Tally {
-            read: 4,
-            kept: 1,
-            dropped_class: 1,
-            dropped_return: 1,
-            dropped_withheld: 1,
-        };
+        let expected =
+            Tally { read: 4, kept: 1, dropped_class: 1, dropped_return: 1, dropped_withheld: 1 };
         assert_eq!(tally, expected);
     }
 

@@ -28,6 +28,9 @@ use crate::{Crs, Error, Filter, GeoKeys, PointCloud, Result};
 /// Points decoded between two progress reports.
 const BATCH: usize = 1 << 19;
 
+/// Bytes of a batch at most.
+const BATCH_BYTES: usize = 1 << 26;
+
 /// Reads a LAS or LAZ file; which of the two it is, its header says.
 pub(crate) fn read(path: &Path, filter: &Filter, progress: &dyn Progress) -> Result<PointCloud> {
     let file = LasFile::open(path)?;
@@ -47,8 +50,6 @@ pub(crate) fn read(path: &Path, filter: &Filter, progress: &dyn Progress) -> Res
     } else {
         let mut source = file.at_points().map_err(|e| Error::read(path, e))?;
         let read = move |out: &mut [u8]| source.read_exact(out);
-        // What the length of the file promises can be read in batches; a batch that fails is
-        // repeated nowhere, so the last whole points are asked for alone.
         file.read_all(path, Box::new(read), BATCH, filter, progress, &mut cloud)?;
     }
     Ok(cloud)
@@ -163,12 +164,14 @@ impl LasFile {
         progress: &dyn Progress,
         cloud: &mut PointCloud,
     ) -> Result<()> {
-        let mut bytes =
-            vec![0; batch.min(usize::try_from(self.points).unwrap_or(batch)) * self.record];
-        let mut done = 0;
+        // Records may be as long as 65,535 bytes: a batch is bounded in bytes too.
+        let batch = batch.min(BATCH_BYTES / self.record).max(1);
+        let mut bytes = vec![0; batch.min(self.points as usize) * self.record];
+        let (mut done, mut next_report) = (0, 0);
         while done < self.points {
-            if done % BATCH as u64 == 0 {
+            if done >= next_report {
                 report(progress, done, self.points)?;
+                next_report = done + BATCH as u64;
             }
             let mut count = (self.points - done).min(batch as u64);
             if self.laz.is_none() {

@@ -96,5 +96,5 @@ pub fn simulate(args: &Args, path: &Path, progress: &dyn Progress) -> Result<()>
         number_of_returns: &survey.number_of_returns,
     };
     let crs = Crs::parse(survey::CRS)?;
-    Ok(geo_io::write_las(path, points, Some(&crs))?)
+    Ok(geo_io::write_las(path, &points, Some(&crs))?)
 }

@@ -1,163 +1,312 @@
-//! Coordinate systems, as far as files carry them.
+//! Coordinate reference systems: carried from file to file, not interpreted.
 //!
-//! Nothing is transformed here: what a point file says of its coordinate system goes into the raster.
+//! A system comes from the user as an EPSG code, from a LAS file as GeoTIFF keys or as WKT, and
+//! goes into a GeoTIFF as keys:
+//!
+//! - an EPSG code becomes `ProjectedCSTypeGeoKey` or `GeographicTypeGeoKey`; of a compound
+//!   system, the horizontal part;
+//! - keys are carried as they are, user-defined parameters included, except that
+//!   `GTRasterTypeGeoKey` is set to "area", which is what the rasters written here are;
+//! - WKT becomes the EPSG code of its horizontal part where it states one, otherwise a
+//!   user-defined system whose citation holds the WKT in the form (`ESRI PE String = ...`) that
+//!   GDAL and ArcGIS read back.
 
 use std::fmt;
 
-use geotiff_writer::{GeoKeyValue, GeoTiffBuilder};
-use las::crs::{GeoTiffData, GeoTiffKeyEntry};
-
 use crate::{Error, Result};
 
-/// A coordinate system.
-#[derive(Clone, Debug)]
-pub enum Crs {
-    /// A code of the EPSG registry.
-    Epsg {
-        /// The code.
-        code: u16,
-        /// Whether its coordinates are longitudes and latitudes.
-        is_geographic: bool,
-    },
-    /// The GeoTIFF keys of a point file, carried over as they are.
-    GeoKeys(Vec<GeoTiffKeyEntry>),
-    /// Well-known text without an EPSG code.
+const MODEL_TYPE: u16 = 1024;
+const RASTER_TYPE: u16 = 1025;
+const CITATION: u16 = 1026;
+const GEOGRAPHIC_TYPE: u16 = 2048;
+const PROJECTED_TYPE: u16 = 3072;
+const PROJECTED_CITATION: u16 = 3073;
+const USER_DEFINED: u16 = 32767;
+const DIRECTORY_TAG: u16 = 34735;
+const DOUBLES_TAG: u16 = 34736;
+const ASCII_TAG: u16 = 34737;
+
+/// A coordinate reference system.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Crs(Definition);
+
+#[derive(Clone, Debug, PartialEq)]
+enum Definition {
+    Epsg(u16),
+    Keys(GeoKeys),
     Wkt(String),
 }
 
-/// GeoTIFF keys that a raster states itself, whatever the point file says.
-const RASTER_TYPE: u16 = 1025;
-const PIXEL_IS_AREA: u16 = 1;
-const MODEL_TYPE: u16 = 1024;
-const MODEL_PROJECTED: u16 = 1;
-const MODEL_GEOGRAPHIC: u16 = 2;
-const PROJECTED_CRS: u16 = 3072;
-const PROJECTED_CITATION: u16 = 3073;
-const GEODETIC_CRS: u16 = 2048;
-const USER_DEFINED: u16 = 32767;
+/// The three GeoTIFF tags that state a coordinate reference system (OGC 19-008r4).
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct GeoKeys {
+    /// GeoKeyDirectoryTag, 34735: version, revision, minor revision, number of keys, then four
+    /// numbers a key.
+    pub directory: Vec<u16>,
+    /// GeoDoubleParamsTag, 34736.
+    pub doubles: Vec<f64>,
+    /// GeoAsciiParamsTag, 34737, without the closing NUL; ASCII.
+    pub ascii: String,
+}
 
 impl Crs {
-    /// The coordinate system named by `EPSG:N`.
+    /// The system that a user named: `EPSG:26910`, in upper or lower case.
+    ///
+    /// Known are the geographic, projected and compound systems of the EPSG list.
     ///
     /// # Errors
-    /// [`Error::UnknownCrs`] where the form is another or the registry has no such code.
+    /// [`Error::UnknownCrs`] for another form, an unknown code, or a system without horizontal
+    /// coordinates.
     pub fn parse(text: &str) -> Result<Self> {
-        let unknown = || Error::UnknownCrs { text: text.to_owned() };
-        let prefix = text.get(..5).filter(|prefix| prefix.eq_ignore_ascii_case("EPSG:"));
-        let number = prefix.map(|_| &text[5..]).ok_or_else(unknown)?;
-        Self::of_code(number.parse().map_err(|_| unknown())?).ok_or_else(unknown)
+        let unknown = |reason| Error::UnknownCrs { text: text.to_owned(), reason };
+        let (authority, code) =
+            text.trim().split_once(':').ok_or_else(|| unknown("the form is EPSG:26910"))?;
+        if !authority.eq_ignore_ascii_case("EPSG") {
+            return Err(unknown("only EPSG codes are known, as EPSG:26910"));
+        }
+        let digits = !code.is_empty() && code.bytes().all(|b| b.is_ascii_digit());
+        if !digits {
+            return Err(unknown("the form is EPSG:26910"));
+        }
+        let definition = code.parse().ok().and_then(crs_definitions::from_code);
+        let definition = definition.ok_or_else(|| unknown("the EPSG list has no such code"))?;
+        if horizontal(definition.wkt).is_none() {
+            return Err(unknown("it is neither geographic nor projected"));
+        }
+        Ok(Self(Definition::Epsg(definition.code)))
     }
 
-    fn of_code(code: u16) -> Option<Self> {
-        let definition = crs_definitions::from_code(code)?;
-        let is_geographic = definition.wkt.starts_with("GEOGCS");
-        Some(Self::Epsg { code, is_geographic })
+    /// The system that GeoTIFF keys state, or `None` for a directory without keys.
+    ///
+    /// # Errors
+    /// The fault, in words, where the directory is cut short or points outside its parameters.
+    pub fn from_geokeys(keys: GeoKeys) -> Result<Option<Self>, String> {
+        if keys.directory.get(3).is_none_or(|&count| count == 0) {
+            return Ok(None);
+        }
+        keys.check()?;
+        Ok(Some(Self(Definition::Keys(keys))))
     }
 
-    /// The coordinate system of a point file's header, if it has one that can be read.
-    pub(crate) fn of_las(header: &las::Header) -> Option<Self> {
-        if let Some(bytes) = header.get_wkt_crs_bytes() {
-            let text = String::from_utf8_lossy(bytes);
-            let text = text.trim_end_matches('\0').trim();
-            if !text.is_empty() {
-                let known = outermost_code(text).and_then(Self::of_code);
-                return Some(known.unwrap_or_else(|| Self::Wkt(text.to_owned())));
+    /// The system that well-known text (WKT 1 or 2) states, or `None` for blank text.
+    pub fn from_wkt(wkt: &str) -> Option<Self> {
+        let wkt = wkt.trim_matches(|c: char| c.is_whitespace() || c == '\0');
+        (!wkt.is_empty()).then(|| Self(Definition::Wkt(wkt.to_owned())))
+    }
+
+    /// The EPSG code that the system was given by or states of itself.
+    pub fn epsg(&self) -> Option<u16> {
+        match &self.0 {
+            Definition::Epsg(code) => Some(*code),
+            Definition::Keys(keys) => keys.code(),
+            Definition::Wkt(wkt) => outermost(wkt).and_then(|n| n.code()),
+        }
+    }
+
+    /// The system as WKT, where it is known in that form.
+    pub fn wkt(&self) -> Option<&str> {
+        match &self.0 {
+            Definition::Epsg(code) => crs_definitions::from_code(*code).map(|d| d.wkt),
+            Definition::Keys(_) => None,
+            Definition::Wkt(wkt) => Some(wkt),
+        }
+    }
+
+    /// The system as GeoTIFF keys, for a raster whose pixels are areas.
+    pub fn geokeys(&self) -> GeoKeys {
+        match &self.0 {
+            Definition::Epsg(code) => {
+                let wkt = self.wkt().unwrap_or_default();
+                GeoKeys::of_wkt(wkt, Some(*code))
             }
-        }
-        let keys = header.get_geotiff_crs().ok().flatten()?.entries;
-        let code_of = |id: u16| {
-            keys.iter().find(|key| key.id == id).and_then(|key| match key.data {
-                GeoTiffData::U16(code) if code != USER_DEFINED => Some(code),
-                _ => None,
-            })
-        };
-        let known = code_of(PROJECTED_CRS).or_else(|| match code_of(MODEL_TYPE) {
-            Some(MODEL_GEOGRAPHIC) => code_of(GEODETIC_CRS),
-            _ => None,
-        });
-        Some(known.and_then(Self::of_code).unwrap_or(Self::GeoKeys(keys)))
-    }
-
-    /// Well-known text for a LAS header; none for GeoTIFF keys.
-    pub(crate) fn wkt(&self) -> Option<&str> {
-        match self {
-            Self::Epsg { code, .. } => crs_definitions::from_code(*code).map(|d| d.wkt),
-            Self::Wkt(text) => Some(text),
-            Self::GeoKeys(_) => None,
+            Definition::Keys(keys) => keys.as_area(),
+            Definition::Wkt(wkt) => GeoKeys::of_wkt(wkt, None),
         }
     }
 
-    /// Writes the keys of a GeoTIFF.
-    pub(crate) fn put(&self, tiff: GeoTiffBuilder) -> GeoTiffBuilder {
-        let tiff = tiff.geokey(RASTER_TYPE, GeoKeyValue::Short(PIXEL_IS_AREA));
-        match self {
-            Self::Epsg { code, is_geographic } => {
-                let (model, key) = match is_geographic {
-                    true => (MODEL_GEOGRAPHIC, GEODETIC_CRS),
-                    false => (MODEL_PROJECTED, PROJECTED_CRS),
-                };
-                tiff.geokey(MODEL_TYPE, GeoKeyValue::Short(model))
-                    .geokey(key, GeoKeyValue::Short(*code))
-            }
-            Self::GeoKeys(keys) => keys
-                .iter()
-                .filter(|key| key.id != RASTER_TYPE)
-                .fold(tiff, |tiff, key| tiff.geokey(key.id, value_of(&key.data))),
-            // GDAL's way to keep text that has no keys.
-            Self::Wkt(text) => tiff
-                .geokey(MODEL_TYPE, GeoKeyValue::Short(MODEL_PROJECTED))
-                .geokey(PROJECTED_CRS, GeoKeyValue::Short(USER_DEFINED))
-                .geokey(PROJECTED_CITATION, GeoKeyValue::Ascii(format!("ESRI PE String = {text}"))),
-        }
-    }
-}
-
-fn value_of(data: &GeoTiffData) -> GeoKeyValue {
-    match data {
-        GeoTiffData::U16(value) => GeoKeyValue::Short(*value),
-        GeoTiffData::String(text) => GeoKeyValue::Ascii(text.trim_end_matches('|').to_owned()),
-        GeoTiffData::Doubles(values) => GeoKeyValue::Double(values.clone()),
-    }
-}
-
-/// The EPSG code of a whole well-known text: its own `AUTHORITY["EPSG","N"]` or `ID["EPSG",N]`, not
-/// that of a part. A compound system has none: its code would name the heights too.
-fn outermost_code(text: &str) -> Option<u16> {
-    let compact: String = text.chars().filter(|c| !c.is_whitespace() && *c != '"').collect();
-    let open = compact.to_ascii_uppercase();
-    let at =
-        open.rfind("AUTHORITY[EPSG,").map(|i| i + 15).max(open.rfind("ID[EPSG,").map(|i| i + 8))?;
-    let number: String = open[at..].chars().take_while(char::is_ascii_digit).collect();
-    // It closes itself and the whole text.
-    let is_outermost = &open[at + number.len()..] == "]]";
-    let is_compound = open.starts_with("COMPD_CS") || open.starts_with("COMPOUNDCRS");
-    if is_outermost && !is_compound { number.parse().ok() } else { None }
-}
-
-/// Two systems are the same if they read the same.
-impl PartialEq for Crs {
-    fn eq(&self, other: &Self) -> bool {
-        format!("{self:?}") == format!("{other:?}")
+    /// Whether the coordinates are longitudes and latitudes.
+    pub fn is_geographic(&self) -> bool {
+        self.geokeys().short(MODEL_TYPE) == Some(2)
     }
 }
 
 impl fmt::Display for Crs {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Epsg { code, .. } => write!(f, "EPSG:{code}"),
-            Self::GeoKeys(keys) => {
-                let citation = keys.iter().find_map(|key| match &key.data {
-                    GeoTiffData::String(text) => Some(text.trim_end_matches(['|', '\0'])),
-                    _ => None,
-                });
-                write!(f, "GeoTIFF keys of the file ({})", citation.unwrap_or("no citation"))
-            }
-            Self::Wkt(text) => {
-                let name = text.split('"').nth(1).unwrap_or("unnamed");
-                write!(f, "well-known text ({name})")
-            }
+        if let Some(code) = self.epsg() {
+            return write!(f, "EPSG:{code}");
+        }
+        let name = match &self.0 {
+            Definition::Keys(keys) => keys.name(),
+            Definition::Wkt(wkt) => outermost(wkt).and_then(|node| node.name()),
+            Definition::Epsg(_) => None,
+        };
+        match name {
+            Some(name) => write!(f, "{name} (user-defined)"),
+            None => f.write_str("user-defined"),
         }
     }
+}
+
+impl GeoKeys {
+    /// One entry of four numbers a key: identifier, tag that holds the value, count, value.
+    fn entries(&self) -> impl Iterator<Item = [u16; 4]> + '_ {
+        let count = self.directory.get(3).copied().unwrap_or(0);
+        let entries = self.directory.get(4..).unwrap_or_default().chunks_exact(4);
+        entries.take(count.into()).map(|e| [e[0], e[1], e[2], e[3]])
+    }
+
+    fn check(&self) -> Result<(), String> {
+        let promised = self.directory.get(3).copied().unwrap_or(0);
+        let found = self.entries().count();
+        if found != usize::from(promised) {
+            return Err(format!("its GeoTIFF keys are cut short: {found} of {promised} are there"));
+        }
+        for [key, tag, count, offset] in self.entries() {
+            let length = match tag {
+                DIRECTORY_TAG => self.directory.len(),
+                DOUBLES_TAG => self.doubles.len(),
+                // Some writers count the closing NUL.
+                ASCII_TAG => self.ascii.len() + 1,
+                _ => continue,
+            };
+            if usize::from(offset) + usize::from(count) > length {
+                return Err(format!("its GeoTIFF key {key} points outside tag {tag}"));
+            }
+        }
+        Ok(())
+    }
+
+    fn short(&self, key: u16) -> Option<u16> {
+        self.entries().find(|e| e[0] == key && e[1] == 0).map(|e| e[3])
+    }
+
+    fn code(&self) -> Option<u16> {
+        let key = if self.short(MODEL_TYPE) == Some(2) { GEOGRAPHIC_TYPE } else { PROJECTED_TYPE };
+        self.short(key).filter(|&code| code != USER_DEFINED && code != 0)
+    }
+
+    /// The projected system's citation, else the general one, up to its closing bar.
+    fn name(&self) -> Option<String> {
+        let citation = |key| {
+            let [_, _, count, offset] =
+                self.entries().find(|e| e[0] == key && e[1] == ASCII_TAG)?;
+            let (start, end) = (usize::from(offset), usize::from(offset) + usize::from(count));
+            let text = self.ascii.get(start..end.min(self.ascii.len()))?;
+            let text = text.trim_end_matches(['|', '\0']).trim();
+            (!text.is_empty()).then(|| text.to_owned())
+        };
+        citation(PROJECTED_CITATION).or_else(|| citation(CITATION))
+    }
+
+    /// The same keys with "a pixel is an area". Keys stay in ascending order, as they must be.
+    fn as_area(&self) -> Self {
+        let mut keys = self.clone();
+        let (head, tail) = keys.directory.split_at(4.min(keys.directory.len()));
+        let mut entries: Vec<[u16; 4]> = self.entries().filter(|e| e[0] != RASTER_TYPE).collect();
+        // Values stored in the directory itself lie behind the entries and would move with them.
+        let moves = entries.iter().any(|e| e[1] == DIRECTORY_TAG);
+        if moves && self.short(RASTER_TYPE).is_none() {
+            return keys;
+        }
+        let rest = tail.get(4 * self.entries().count()..).unwrap_or_default();
+        let place = entries.partition_point(|e| e[0] < RASTER_TYPE);
+        entries.insert(place, [RASTER_TYPE, 0, 1, 1]);
+        let head = [head[0], head[1], head[2], entries.len() as u16];
+        keys.directory = [&head[..], entries.as_flattened(), rest].concat();
+        keys
+    }
+
+    /// Keys for the horizontal part of a system; `code` is used where that part states none.
+    fn of_wkt(wkt: &str, code: Option<u16>) -> Self {
+        let node = horizontal(wkt);
+        let geographic = node.as_ref().is_some_and(|n| !n.is_projected());
+        let code = node.and_then(|n| n.code()).or(code);
+        let model = if geographic { 2 } else { 1 };
+        let type_key = if geographic { GEOGRAPHIC_TYPE } else { PROJECTED_TYPE };
+        let mut entries = vec![
+            [MODEL_TYPE, 0, 1, model],
+            [RASTER_TYPE, 0, 1, 1],
+            [type_key, 0, 1, code.unwrap_or(USER_DEFINED)],
+        ];
+        let mut ascii = String::new();
+        if code.is_none() {
+            let text: String = wkt.chars().map(|c| if c.is_ascii() { c } else { '?' }).collect();
+            ascii = format!("ESRI PE String = {text}|");
+            // A count is 16 bits; WKT beyond that length states no usable system.
+            ascii.truncate(usize::from(u16::MAX));
+            // Readers look for this text in the projected citation, whatever the model type.
+            entries[0][3] = 1;
+            entries[2] = [PROJECTED_TYPE, 0, 1, USER_DEFINED];
+            entries.push([PROJECTED_CITATION, ASCII_TAG, ascii.len() as u16, 0]);
+        }
+        let head = [1, 1, 0, entries.len() as u16];
+        Self { directory: [&head[..], entries.as_flattened()].concat(), doubles: vec![], ascii }
+    }
+}
+
+/// A node of well-known text: `KEYWORD[...]`.
+struct Node<'a> {
+    keyword: &'a str,
+    inside: &'a str,
+}
+
+/// The node that defines horizontal coordinates, however deep: `COMPD_CS`, `BOUNDCRS` wrap it.
+fn horizontal(wkt: &str) -> Option<Node<'_>> {
+    let node = outermost(wkt)?;
+    if ["PROJCS", "PROJCRS", "GEOGCS", "GEOGCRS"].iter().any(|k| node.is(k)) {
+        return Some(node);
+    }
+    let wrapper = ["COMPD_CS", "COMPOUNDCRS", "BOUNDCRS", "SOURCECRS"].iter().any(|k| node.is(k));
+    let mut parts = split(node.inside).filter(|_| wrapper);
+    parts.find_map(horizontal)
+}
+
+fn outermost(wkt: &str) -> Option<Node<'_>> {
+    let wkt = wkt.trim();
+    let open = wkt.find(['[', '('])?;
+    let keyword = wkt[..open].trim();
+    let inside = wkt[open + 1..].strip_suffix([']', ')'])?;
+    let word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    (!keyword.is_empty() && keyword.chars().all(word)).then_some(Node { keyword, inside })
+}
+
+impl Node<'_> {
+    fn is(&self, keyword: &str) -> bool {
+        self.keyword.eq_ignore_ascii_case(keyword)
+    }
+
+    fn is_projected(&self) -> bool {
+        self.is("PROJCS") || self.is("PROJCRS")
+    }
+
+    fn name(&self) -> Option<String> {
+        split(self.inside).next().map(|part| part.trim().trim_matches('"').to_owned())
+    }
+
+    /// The code of `AUTHORITY["EPSG","26910"]` or `ID["EPSG",26910]` directly inside the node.
+    fn code(&self) -> Option<u16> {
+        split(self.inside).filter_map(outermost).find_map(|part| {
+            let mut words = split(part.inside).map(|w| w.trim().trim_matches('"'));
+            let stated = (part.is("AUTHORITY") || part.is("ID"))
+                && words.next().is_some_and(|w| w.eq_ignore_ascii_case("EPSG"));
+            if stated { words.next()?.parse().ok() } else { None }
+        })
+    }
+}
+
+/// The parts between the commas that lie in no inner brackets and no quotes.
+fn split(inside: &str) -> impl Iterator<Item = &str> {
+    let (mut depth, mut quoted) = (0_usize, false);
+    inside.split(move |c| {
+        match c {
+            '"' => quoted = !quoted,
+            '[' | '(' if !quoted => depth += 1,
+            ']' | ')' if !quoted => depth = depth.saturating_sub(1),
+            ',' if !quoted && depth == 0 => return true,
+            _ => {}
+        }
+        false
+    })
 }
 
 #[cfg(test)]
@@ -166,25 +315,59 @@ mod tests {
 
     #[test]
     fn codes_are_looked_up() {
-        let utm = Crs::parse("EPSG:26910").unwrap();
-        assert_eq!(utm, Crs::Epsg { code: 26910, is_geographic: false });
-        assert_eq!(Crs::parse("epsg:4326").unwrap(), Crs::Epsg { code: 4326, is_geographic: true });
-        assert_eq!(utm.to_string(), "EPSG:26910");
-        for bad in ["", "26910", "EPSG:", "EPSG:1", "EPSG:x", "EPSG:99999", "ESRI:102100", "ÄÖÜ:1"]
-        {
-            assert!(Crs::parse(bad).is_err(), "{bad:?} was taken");
+        for (text, key, code) in [
+            ("EPSG:26910", PROJECTED_TYPE, 26910),
+            (" epsg:4326", GEOGRAPHIC_TYPE, 4326),
+            ("EPSG:7415", PROJECTED_TYPE, 28992),
+        ] {
+            let keys = Crs::parse(text).unwrap().geokeys();
+            assert_eq!(keys.short(key), Some(code), "{text}");
+            assert_eq!(keys.short(RASTER_TYPE), Some(1));
         }
+        assert_eq!(Crs::parse("epsg:2994").unwrap().to_string(), "EPSG:2994");
+        assert!(Crs::parse("EPSG:4326").unwrap().is_geographic());
+        for text in ["", "26910", "EPSG:", "EPSG:1", "EPSG:+26910", "EPSG:99999999", "ESRI:102003"]
+        {
+            let error = Crs::parse(text).unwrap_err();
+            assert!(error.to_string().contains(&format!("\"{text}\"")), "{error}");
+        }
+        // Geocentric: three-dimensional Cartesian coordinates are no map.
+        assert!(Crs::parse("EPSG:4978").is_err());
     }
 
     #[test]
-    fn the_outermost_code_of_text_counts() {
-        let utm = crs_definitions::from_code(26910).unwrap().wkt;
-        assert_eq!(outermost_code(utm), Some(26910));
-        assert_eq!(outermost_code(r#"PROJCRS["a",BASEGEOGCRS["b",ID["EPSG",4326]]]"#), None);
-        assert_eq!(
-            outermost_code(r#"PROJCS["a",GEOGCS["b",AUTHORITY["EPSG","4326"]],UNIT["m",1]]"#),
-            None
-        );
-        assert_eq!(outermost_code(r#"LOCAL_CS["mine"]"#), None);
+    fn the_outermost_code_of_wkt_counts() {
+        let wkt1 = r#"PROJCS["a, [b]",GEOGCS["WGS 84",AUTHORITY["EPSG","4326"]],AUTHORITY["EPSG","32610"]]"#;
+        let wkt2 = r#"PROJCRS["x",BASEGEOGCRS["WGS 84",ID["EPSG",4326]],ID["EPSG",32610]]"#;
+        let compound = format!(r#"COMPD_CS["c",{wkt1},VERT_CS["v",AUTHORITY["EPSG","5703"]]]"#);
+        for wkt in [wkt1, wkt2, &compound] {
+            let crs = Crs::from_wkt(wkt).unwrap();
+            assert_eq!(crs.geokeys().short(PROJECTED_TYPE), Some(32610), "{wkt}");
+        }
+        let user =
+            Crs::from_wkt(r#"PROJCS["local",GEOGCS["g",AUTHORITY["EPSG","4326"]]]"#).unwrap();
+        assert_eq!(user.epsg(), None);
+        assert_eq!(user.geokeys().short(PROJECTED_TYPE), Some(USER_DEFINED));
+        assert_eq!(user.to_string(), "local (user-defined)");
+        assert_eq!(Crs::from_wkt("\0"), None);
+    }
+
+    #[test]
+    fn keys_are_carried_and_made_area() {
+        let keys = GeoKeys {
+            directory: vec![1, 1, 0, 3, 1024, 0, 1, 1, 1025, 0, 1, 2, 3072, 0, 1, 26910],
+            ..GeoKeys::default()
+        };
+        let crs = Crs::from_geokeys(keys.clone()).unwrap().unwrap();
+        assert_eq!(crs.epsg(), Some(26910));
+        let written = crs.geokeys();
+        assert_eq!(written.directory[..8], keys.directory[..8]);
+        assert_eq!(written.short(RASTER_TYPE), Some(1));
+        let cut = GeoKeys { directory: keys.directory[..12].to_vec(), ..keys.clone() };
+        assert!(Crs::from_geokeys(cut).is_err());
+        let mut outside = keys;
+        outside.directory[13..16].copy_from_slice(&[DOUBLES_TAG, 1, 7]);
+        assert!(Crs::from_geokeys(outside).is_err());
+        assert_eq!(Crs::from_geokeys(GeoKeys::default()).unwrap(), None);
     }
 }

@@ -1,44 +1,235 @@
-//! Tables with a header row, by the crate `csv`.
+//! Points from a table with column names.
 
+use std::io::{BufRead, BufReader, Seek};
 use std::path::Path;
 
-use crate::points::{CsvColumns, PointCloud};
-use crate::{Error, Result};
+use gpu_core::Progress;
 
-/// Reads the three columns of a table.
-pub(crate) fn read(path: &Path, columns: &CsvColumns) -> Result<PointCloud> {
-    let failed = |error: csv::Error| Error::format(path, error);
-    let mut reader =
-        csv::ReaderBuilder::new().trim(csv::Trim::All).from_path(path).map_err(failed)?;
-    let headers = reader.headers().map_err(failed)?.clone();
-    let place = |column: &str| {
-        headers.iter().position(|name| name.eq_ignore_ascii_case(column)).ok_or_else(|| {
-            let there = headers.iter().collect::<Vec<_>>().join(", ");
-            Error::Column { path: path.to_owned(), column: column.to_owned(), there }
-        })
-    };
-    let places = [place(&columns.x)?, place(&columns.y)?, place(&columns.z)?];
+use crate::points::{Attributes, open, report};
+use crate::{Error, Filter, PointCloud, Result, Returns};
 
-    let mut cloud = PointCloud::default();
-    let mut record = csv::StringRecord::new();
-    while reader.read_record(&mut record).map_err(failed)? {
-        cloud.tally.read += 1;
-        let number = |place: usize| {
-            let text = &record[place];
-            text.parse().ok().filter(|number: &f64| number.is_finite()).ok_or_else(|| {
-                Error::Number {
-                    path: path.to_owned(),
-                    row: cloud.tally.read,
-                    column: headers[place].to_owned(),
-                    text: text.to_owned(),
-                }
+/// The names of the coordinate columns of a table, upper or lower case alike.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CsvColumns {
+    /// Column of the eastings or longitudes.
+    pub x: String,
+    /// Column of the northings or latitudes.
+    pub y: String,
+    /// Column of the elevations.
+    pub z: String,
+}
+
+impl Default for CsvColumns {
+    fn default() -> Self {
+        Self { x: "x".into(), y: "y".into(), z: "z".into() }
+    }
+}
+
+/// Reads the table. Its first line names the columns; the separator is the first of tab,
+/// semicolon, comma, space that occurs there. A column named `class` or `classification` holds
+/// classes.
+pub(crate) fn read(
+    path: &Path,
+    filter: &Filter,
+    columns: &CsvColumns,
+    progress: &dyn Progress,
+) -> Result<PointCloud> {
+    let (file, size) = open(path)?;
+    let mut file = BufReader::with_capacity(1 << 20, file);
+    let separator = separator(&mut file).map_err(|e| Error::read(path, e))?;
+    let mut table =
+        ::csv::ReaderBuilder::new().delimiter(separator).trim(::csv::Trim::All).from_reader(file);
+    let header = Header::find(path, table.byte_headers().map_err(|e| bad(path, e))?, columns)?;
+    if filter.classes.is_some() && header.class.is_none() {
+        return Err(Error::NoAttribute { path: path.to_owned(), what: "classes" });
+    }
+    if filter.returns != Returns::All {
+        return Err(Error::NoAttribute { path: path.to_owned(), what: "return numbers" });
+    }
+
+    let mut cloud = PointCloud { class: header.class.map(|_| Vec::new()), ..Default::default() };
+    let mut record = ::csv::ByteRecord::new();
+    let mut row = 0;
+    while table.read_byte_record(&mut record).map_err(|e| bad(path, e))? {
+        row += 1;
+        let place = record.position().map_or((0, 0), |p| (p.line(), p.byte()));
+        if row % 65_536 == 1 {
+            report(progress, place.1, size)?;
+        }
+        let field = |i: usize| Field {
+            path,
+            row,
+            line: place.0,
+            name: header.names[i].as_str(),
+            record: &record,
+        };
+        let [x, y, z] = header.xyz;
+        let (x, y, z) = (field(x).number(x)?, field(y).number(y)?, field(z).number(z)?);
+        let class = header.class.map(|i| field(i).class(i)).transpose()?;
+        let point = Attributes {
+            class: class.unwrap_or(0),
+            return_number: 1,
+            number_of_returns: 1,
+            withheld: false,
+        };
+        if filter.keeps(point, &mut cloud.tally) {
+            cloud.x.push(x);
+            cloud.y.push(y);
+            cloud.z.push(z);
+            cloud.class.iter_mut().for_each(|column| column.push(point.class));
+        }
+    }
+    report(progress, size, size)?;
+    Ok(cloud)
+}
+
+/// The separator that the first line uses; leaves the reader behind a byte order mark.
+fn separator(file: &mut (impl BufRead + Seek)) -> std::io::Result<u8> {
+    let start = file.fill_buf()?;
+    let mark = if start.starts_with(b"\xEF\xBB\xBF") { 3 } else { 0 };
+    let line = start[mark..].split(|&b| b == b'\n').next().unwrap_or_default();
+    let line = line.trim_ascii();
+    let found = [b'\t', b';', b',', b' '].into_iter().find(|c| line.contains(c));
+    file.consume(mark);
+    Ok(found.unwrap_or(b','))
+}
+
+fn bad(path: &Path, error: ::csv::Error) -> Error {
+    match error.into_kind() {
+        ::csv::ErrorKind::Io(e) => Error::read(path, e),
+        ::csv::ErrorKind::UnequalLengths { pos, expected_len, len } => {
+            let line = pos.map_or(0, |p| p.line());
+            Error::malformed(
+                path,
+                format!("line {line} has {len} fields, the first has {expected_len}"),
+            )
+        }
+        other => Error::malformed(path, format!("{other:?}")),
+    }
+}
+
+/// Where the columns are.
+struct Header {
+    names: Vec<String>,
+    xyz: [usize; 3],
+    class: Option<usize>,
+}
+
+impl Header {
+    fn find(path: &Path, names: &::csv::ByteRecord, columns: &CsvColumns) -> Result<Self> {
+        let names: Vec<String> =
+            names.iter().map(|n| String::from_utf8_lossy(n).trim().to_owned()).collect();
+        let position = |wanted: &str| names.iter().position(|n| n.eq_ignore_ascii_case(wanted));
+        let needed = |wanted: &String| {
+            position(wanted.trim()).ok_or_else(|| Error::NoColumn {
+                path: path.to_owned(),
+                column: wanted.clone(),
+                columns: names.join(", "),
             })
         };
-        let [x, y, z] = [number(places[0])?, number(places[1])?, number(places[2])?];
-        cloud.x.push(x);
-        cloud.y.push(y);
-        cloud.z.push(z);
+        let xyz = [needed(&columns.x)?, needed(&columns.y)?, needed(&columns.z)?];
+        let class = position("classification").or_else(|| position("class"));
+        Ok(Self { xyz, class, names })
     }
-    cloud.tally.kept = cloud.tally.read;
-    Ok(cloud)
+}
+
+/// One field, with what an error message needs.
+struct Field<'a> {
+    path: &'a Path,
+    row: u64,
+    line: u64,
+    name: &'a str,
+    record: &'a ::csv::ByteRecord,
+}
+
+impl Field<'_> {
+    fn number(&self, column: usize) -> Result<f64> {
+        let number = self.text(column).and_then(|t| t.parse::<f64>().ok());
+        let expected = "a finite number";
+        number.filter(|v| v.is_finite()).ok_or_else(|| self.error(column, expected))
+    }
+
+    fn class(&self, column: usize) -> Result<u8> {
+        let class = self.text(column).and_then(|t| t.parse().ok());
+        class.ok_or_else(|| self.error(column, "a class from 0 to 255"))
+    }
+
+    fn text(&self, column: usize) -> Option<&str> {
+        std::str::from_utf8(self.record.get(column)?).ok()
+    }
+
+    fn error(&self, column: usize, expected: &'static str) -> Error {
+        let text = String::from_utf8_lossy(self.record.get(column).unwrap_or_default());
+        Error::BadField {
+            path: self.path.to_owned(),
+            row: self.row,
+            line: self.line,
+            column: self.name.to_owned(),
+            text: text.chars().take(40).map(|c| if c.is_control() { ' ' } else { c }).collect(),
+            expected,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read_text(text: &str, filter: &Filter) -> Result<PointCloud> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("points.csv");
+        std::fs::write(&path, text).unwrap();
+        read(&path, filter, &CsvColumns::default(), &())
+    }
+
+    #[test]
+    fn columns_are_found_by_name_whatever_the_separator() {
+        for text in [
+            "Z,name,X,Y\n3,a,1,2\n6.5,\"b, c\",-4e1,5\n",
+            "\u{feff}z;X;y;name\n3;1;2;a\n6.5;-40;5;b\n",
+            "x\ty\tz\n1\t2\t3\n-40\t5\t6.5\n",
+            "x y z\r\n1 2 3\r\n-40 5 6.5\r\n",
+        ] {
+            let cloud = read_text(text, &Filter::default()).unwrap();
+            assert_eq!(cloud.x, [1.0, -40.0], "{text}");
+            assert_eq!((cloud.y, cloud.z), (vec![2.0, 5.0], vec![3.0, 6.5]));
+            assert_eq!((cloud.tally.read, cloud.tally.kept), (2, 2));
+        }
+    }
+
+    #[test]
+    fn bad_fields_name_row_and_column() {
+        for (field, row) in [("NaN", 2), ("inf", 2), ("seven", 2), ("", 2)] {
+            let error = read_text(&format!("x,y,z\n1,2,3\n4,{field},6\n"), &Filter::default());
+            let text = error.unwrap_err().to_string();
+            assert!(text.contains(&format!("row {row} (line 3)")), "{text}");
+            assert!(text.contains("column \"y\""), "{text}");
+            assert!(text.contains(&format!("\"{field}\"")), "{text}");
+        }
+        let text = read_text("x,y,z\n1,2\n", &Filter::default()).unwrap_err().to_string();
+        assert!(text.contains("line 2 has 2 fields"), "{text}");
+    }
+
+    #[test]
+    fn a_missing_column_lists_those_there() {
+        let text = read_text("lon,lat,z\n1,2,3\n", &Filter::default()).unwrap_err().to_string();
+        assert!(text.contains("\"x\"") && text.contains("lon, lat, z"), "{text}");
+    }
+
+    #[test]
+    fn classes_are_filtered_and_missing_ones_refused() {
+        let ground = Filter { classes: Some(vec![2]), ..Filter::default() };
+        let cloud = read_text("x,y,z,Class\n1,2,3,2\n4,5,6,9\n", &ground).unwrap();
+        assert_eq!((cloud.x, cloud.class), (vec![1.0], Some(vec![2])));
+        assert_eq!(cloud.tally.dropped_class, 1);
+        let missing = read_text("x,y,z\n1,2,3\n", &ground);
+        assert!(matches!(missing, Err(Error::NoAttribute { .. })));
+        let first = Filter { returns: Returns::First, ..Filter::default() };
+        assert!(matches!(read_text("x,y,z\n", &first), Err(Error::NoAttribute { .. })));
+    }
+
+    #[test]
+    fn a_table_without_rows_is_an_empty_cloud() {
+        assert!(read_text("x,y,z\n", &Filter::default()).unwrap().is_empty());
+    }
 }

@@ -1,114 +1,208 @@
-//! What can go wrong with a file.
+//! What can go wrong with files.
 
+use std::any::Any;
+use std::fmt::Display;
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
-/// The result of this crate's functions.
+/// The result of geo-io's functions.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// What can go wrong with a file.
+/// What can go wrong while a file is read or written. Every message is one line.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The file cannot be opened, read or written.
-    #[error("{}: {source}", path.display())]
-    Io {
+    /// The file is missing, or may not be read, or the system failed while reading it.
+    #[error("cannot read {}: {source}", path.display())]
+    Read {
         /// The file.
         path: PathBuf,
-        /// What the system said.
-        source: std::io::Error,
+        /// The system's reason.
+        source: io::Error,
     },
-    /// The file has no bytes.
-    #[error("{}: the file is empty", path.display())]
+    /// The file has zero bytes.
+    #[error("{} is empty", path.display())]
     Empty {
         /// The file.
         path: PathBuf,
     },
-    /// The file's name has an ending that stands for no known format.
-    #[error("{}: unknown ending, expected one of {expected}", path.display())]
-    Ending {
+    /// The file does not start as its format does.
+    #[error("{} is not a {format} file", path.display())]
+    NotA {
         /// The file.
         path: PathBuf,
-        /// The endings that are known here.
-        expected: &'static str,
+        /// The format expected.
+        format: &'static str,
     },
-    /// The file's content is not what its format asks for.
-    #[error("{}: {reason}", path.display())]
-    Format {
+    /// The file's ending names no format known for this use.
+    #[error("{}: unknown file ending, use one of {known}", path.display())]
+    UnknownEnding {
+        /// The file.
+        path: PathBuf,
+        /// The endings known.
+        known: &'static str,
+    },
+    /// The file contradicts itself, or uses its format in a way that is not supported.
+    #[error("{} is damaged or not supported: {reason}", path.display())]
+    Malformed {
         /// The file.
         path: PathBuf,
         /// What is wrong.
         reason: String,
     },
-    /// The file ends before the points that its header promises.
-    #[error("{}: truncated: the header promises {promised} points, the file holds {found}", path.display())]
+    /// The file ends before its last point.
+    #[error("{} is truncated: its header promises {expected} points, it holds {found}", path.display())]
     Truncated {
         /// The file.
         path: PathBuf,
-        /// Points in the header.
-        promised: u64,
-        /// Points that could be read.
+        /// Points that the header promises.
+        expected: u64,
+        /// Whole points before the end.
         found: u64,
     },
-    /// A table lacks a column.
-    #[error("{}: no column \"{column}\", there are: {there}", path.display())]
-    Column {
+    /// A table has no column of that name.
+    #[error("{} has no column \"{column}\"; its columns are {columns}", path.display())]
+    NoColumn {
         /// The file.
         path: PathBuf,
-        /// The column asked for.
+        /// The name looked for.
         column: String,
-        /// The columns there.
-        there: String,
+        /// The names there, comma-separated.
+        columns: String,
     },
-    /// A field of a table is not a finite number.
-    #[error("{}: row {row}, column \"{column}\": \"{text}\" is not a finite number", path.display())]
-    Number {
-        /// The file.
-        path: PathBuf,
-        /// The row, counted from 1 after the header.
-        row: u64,
-        /// The column.
-        column: String,
-        /// The field.
-        text: String,
-    },
-    /// A coordinate system that is not known.
+    /// A table's field is not a finite number.
     #[error(
-        "unknown coordinate system \"{text}\": expected EPSG:N with a code of the EPSG registry"
+        "{}, row {row} (line {line}), column \"{column}\": \"{text}\" is not {expected}",
+        path.display()
     )]
+    BadField {
+        /// The file.
+        path: PathBuf,
+        /// Data row; the first below the column names is 1.
+        row: u64,
+        /// Line in the file, from 1.
+        line: u64,
+        /// The column's name.
+        column: String,
+        /// The field as it stands.
+        text: String,
+        /// What it should be.
+        expected: &'static str,
+    },
+    /// A filter asks for something that the points do not have.
+    #[error("{} has no {what}, so its points cannot be chosen by it", path.display())]
+    NoAttribute {
+        /// The file.
+        path: PathBuf,
+        /// What is missing.
+        what: &'static str,
+    },
+    /// A word that names none of the choices.
+    #[error("unknown {what} \"{text}\": use {known}")]
+    UnknownChoice {
+        /// What is chosen.
+        what: &'static str,
+        /// As given.
+        text: String,
+        /// The choices.
+        known: &'static str,
+    },
+    /// A coordinate reference system that is not of the form `EPSG:N`, or unknown.
+    #[error("unknown coordinate reference system \"{text}\": {reason}")]
     UnknownCrs {
         /// As given.
         text: String,
+        /// Why it was not taken.
+        reason: &'static str,
     },
-    /// The folder of an output file does not exist.
-    #[error("{}: the folder {} does not exist", path.display(), folder.display())]
-    Folder {
+    /// An archive has no array of that name, or has several and none was named.
+    #[error("{} has no array \"{name}\"; its arrays are {names}", path.display())]
+    NoArray {
+        /// The file.
+        path: PathBuf,
+        /// The name looked for.
+        name: String,
+        /// The names there, comma-separated.
+        names: String,
+    },
+    /// Values and their stated shape disagree.
+    #[error("{what}: {found} values, expected {expected}")]
+    Shape {
+        /// The argument.
+        what: &'static str,
+        /// Values expected.
+        expected: u64,
+        /// Values given.
+        found: u64,
+    },
+    /// A value that cannot be used.
+    #[error("{what} {value} is not {expected}")]
+    BadValue {
+        /// The argument.
+        what: &'static str,
+        /// As given.
+        value: f64,
+        /// What it should be.
+        expected: &'static str,
+    },
+    /// The data do not fit into memory.
+    #[error("{}: {asked} bytes of memory are needed and cannot be had", path.display())]
+    OutOfMemory {
+        /// The file.
+        path: PathBuf,
+        /// Bytes asked for.
+        asked: u64,
+    },
+    /// The folder that an output belongs into does not exist.
+    #[error("cannot write {}: the folder {} does not exist", path.display(), folder.display())]
+    NoFolder {
         /// The output.
         path: PathBuf,
-        /// Its folder.
+        /// The missing folder.
         folder: PathBuf,
     },
-    /// A name that is none of `all`, `first`, `last`.
-    #[error("unknown returns \"{text}\": use all, first or last")]
-    UnknownReturns {
-        /// As given.
-        text: String,
+    /// The file could not be written. Nothing was left behind.
+    #[error("cannot write {}: {reason}", path.display())]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        reason: String,
     },
-    /// The progress callback ended the call.
-    #[error("reading was cancelled")]
+    /// The caller's progress ended the work.
+    #[error("cancelled")]
     Cancelled,
-    /// The host's memory does not suffice.
-    #[error(transparent)]
-    Core(#[from] gpu_core::Error),
 }
 
 impl Error {
-    /// Names the file that an I/O error belongs to.
-    pub(crate) fn io(path: &Path) -> impl FnOnce(std::io::Error) -> Self + '_ {
-        move |source| Self::Io { path: path.to_owned(), source }
+    pub(crate) fn read(path: &Path, source: io::Error) -> Self {
+        Self::Read { path: path.to_owned(), source }
     }
 
-    /// Names the file whose content is wrong.
-    pub(crate) fn format(path: &Path, reason: impl ToString) -> Self {
-        Self::Format { path: path.to_owned(), reason: reason.to_string() }
+    pub(crate) fn malformed(path: &Path, reason: impl Display) -> Self {
+        Self::Malformed { path: path.to_owned(), reason: one_line(&reason) }
     }
+
+    pub(crate) fn write(path: &Path, reason: impl Display) -> Self {
+        Self::Write { path: path.to_owned(), reason: one_line(&reason) }
+    }
+}
+
+/// Other libraries' messages may hold line breaks; a message of this crate is one line.
+fn one_line(text: &impl Display) -> String {
+    text.to_string().split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Runs a decoder of another crate that may panic on damaged data, and makes that an `Err`.
+///
+/// The decoder's state is not used again after a panic, hence the assertion of unwind safety.
+/// The panic hook has printed the panic by then; programs that want silence set their own.
+pub(crate) fn unwinding<T>(decode: impl FnOnce() -> T) -> Result<T, String> {
+    let text = |panic: Box<dyn Any + Send>| match panic.downcast::<String>() {
+        Ok(text) => *text,
+        Err(panic) => panic.downcast::<&str>().map_or_else(|_| "?".to_owned(), |s| s.to_string()),
+    };
+    catch_unwind(AssertUnwindSafe(decode))
+        .map_err(|panic| format!("the decoder failed ({})", one_line(&text(panic))))
 }

@@ -1,139 +1,526 @@
-//! LAS and LAZ, by the crate `las`.
+//! LAS and LAZ, versions 1.0 to 1.4, point formats 0 to 10.
+//!
+//! Reading. The crates `las` and `laz` decode headers, records and compression; what a damaged
+//! file could make them do is fenced in here. Every length that a header states is held against
+//! the file's length before memory is asked for; points come in batches; a decoder that panics
+//! gives an error. LAZ is decoded on all cores through its chunk table. Where that table is
+//! missing, as in a file cut short, or where the parallel decoder fails, points are decoded again
+//! one by one from the start: a file with whole points but a damaged table is still read, and of
+//! a truncated one the error says how many points it holds.
+//!
+//! Writing. LAS 1.4 with point format 6 and the reference system as WKT, as the specification
+//! asks; a system known only by GeoTIFF keys goes into LAS 1.2, format 0, which can hold keys.
 
-use std::error::Error as StdError;
-use std::io::Cursor;
-use std::ops::ControlFlow;
+use std::fs::File;
+use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom};
 use std::path::Path;
 
+use ::las::{Builder, PointDataBuilder, Transform, Vector, Version, Vlr, Writer, point, raw};
+use ::laz::laszip::ChunkTable;
+use ::laz::{LasZipDecompressor, LazVlr, ParLasZipDecompressor};
 use gpu_core::Progress;
-use las::point::{Classification, Format};
-use las::{Builder, Point, PointData, Reader, Transform, Vector, Version, Writer};
 
-use crate::output::whole_file;
-use crate::points::{Filter, PointCloud};
-use crate::{Crs, Error, Result};
+use crate::error::unwinding;
+use crate::output::{check_output, persist, temporary_beside};
+use crate::points::{Attributes, ending, open, report};
+use crate::{Crs, Error, Filter, GeoKeys, PointCloud, Result};
 
-/// Points decoded at a time: enough for all cores, and for a progress bar.
-const CHUNK: u64 = 1 << 20;
+/// Points decoded between two progress reports.
+const BATCH: usize = 1 << 19;
 
-/// Reads a LAS or LAZ file.
+/// Bytes of a batch at most.
+const BATCH_BYTES: usize = 1 << 26;
+
+/// Reads a LAS or LAZ file; which of the two it is, its header says.
 pub(crate) fn read(path: &Path, filter: &Filter, progress: &dyn Progress) -> Result<PointCloud> {
-    let mut reader = Reader::from_path(path).map_err(|error| match error {
-        las::Error::Io(source) if source.kind() != std::io::ErrorKind::UnexpectedEof => {
-            Error::io(path)(source)
+    let file = LasFile::open(path)?;
+    let mut cloud = PointCloud { class: Some(vec![]), crs: file.crs(path)?, ..Default::default() };
+    if let Some(laz) = &file.laz
+        && file.points > 0
+    {
+        if let Ok(source) = parallel_decoder(&file, laz) {
+            let parallel = file.read_all(path, source, BATCH, filter, progress, &mut cloud);
+            if !matches!(parallel, Err(Error::Malformed { .. } | Error::Truncated { .. })) {
+                return parallel.map(|()| cloud);
+            }
+            cloud = PointCloud { class: Some(vec![]), crs: cloud.crs, ..Default::default() };
         }
-        error => Error::format(path, format!("not a LAS or LAZ file: {error}")),
-    })?;
-    let promised = reader.header().number_of_points();
-    let crs = Crs::of_las(reader.header());
-    let mut cloud = PointCloud { crs, class: Some(Vec::new()), ..PointCloud::default() };
-    while cloud.tally.read < promised {
-        let fraction = cloud.tally.read as f64 / promised as f64;
-        if let ControlFlow::Break(()) = progress.report("read", fraction) {
-            return Err(Error::Cancelled);
-        }
-        let found = cloud.tally.read;
-        let truncated = || Error::Truncated { path: path.to_owned(), promised, found };
-        let chunk = reader.read_points(CHUNK.min(promised - found)).map_err(|error| {
-            let reason = format!("damaged after {found} of {promised} points: {error}");
-            if ends_early(&error) { truncated() } else { Error::format(path, reason) }
-        })?;
-        if chunk.is_empty() {
-            return Err(truncated());
-        }
-        keep(&chunk, filter, &mut cloud);
+        let source = sequential_decoder(&file, laz).map_err(|e| Error::malformed(path, e))?;
+        file.read_all(path, source, 1, filter, progress, &mut cloud)?;
+    } else {
+        let mut source = file.at_points().map_err(|e| Error::read(path, e))?;
+        let read = move |out: &mut [u8]| source.read_exact(out);
+        file.read_all(path, Box::new(read), BATCH, filter, progress, &mut cloud)?;
     }
-    let _ = progress.report("read", 1.0);
     Ok(cloud)
 }
 
-/// Whether the end of the file is behind an error, through the layers of the LAZ decoder too.
-fn ends_early(error: &(dyn StdError + 'static)) -> bool {
-    let is_end = error
-        .downcast_ref::<std::io::Error>()
-        .is_some_and(|error| error.kind() == std::io::ErrorKind::UnexpectedEof);
-    is_end || error.source().is_some_and(ends_early)
+/// Fills the buffer with the next records.
+type Decoder = Box<dyn FnMut(&mut [u8]) -> io::Result<()>>;
+
+/// A file whose header has been read and held against its length.
+struct LasFile {
+    file: File,
+    size: u64,
+    raw: raw::Header,
+    extended: bool,
+    record: usize,
+    points: u64,
+    vlrs: Vec<Vlr>,
+    laz: Option<LazVlr>,
 }
 
-/// Adds the points of a chunk that pass the filter.
-fn keep(chunk: &PointData, filter: &Filter, cloud: &mut PointCloud) {
-    // Byte 15 holds the withheld flag: beside the class, or in newer formats beside other flags.
-    let mask = if chunk.format().is_extended { 0x04 } else { 0x80 };
-    let withheld = chunk.raw_bytes().chunks_exact(chunk.record_len()).map(|r| r[15] & mask != 0);
-    let coordinates = chunk.x().zip(chunk.y()).zip(chunk.z());
-    let returns = chunk.return_number().zip(chunk.number_of_returns());
-    for ((((x, y), z), class), ((number, count), withheld)) in
-        coordinates.zip(chunk.classification()).zip(returns.zip(withheld))
-    {
-        let tally = &mut cloud.tally;
-        tally.read += 1;
-        if withheld {
-            tally.dropped_withheld += 1;
-        } else if filter.classes.as_ref().is_some_and(|classes| !classes.contains(&class)) {
-            tally.dropped_class += 1;
-        } else if !filter.returns.keep(number, count) {
-            tally.dropped_return += 1;
-        } else {
-            tally.kept += 1;
-            cloud.x.push(x);
-            cloud.y.push(y);
-            cloud.z.push(z);
-            cloud.class.get_or_insert_default().push(class);
+impl LasFile {
+    fn open(path: &Path) -> Result<Self> {
+        let (file, size) = open(path)?;
+        let bad = |reason: String| Error::malformed(path, reason);
+        let mut reader = BufReader::new(file.try_clone().map_err(|e| Error::read(path, e))?);
+        let mut signature = [0; 4];
+        let known = reader.read_exact(&mut signature).is_ok() && signature == *b"LASF";
+        if !known {
+            return Err(Error::NotA { path: path.to_owned(), format: "LAS or LAZ" });
+        }
+        reader.rewind().map_err(|e| Error::read(path, e))?;
+        let raw = raw::Header::read_from(&mut reader)
+            .map_err(|e| bad(format!("its header cannot be read: {e}")))?;
+        if raw.version.major != 1 || raw.version.minor > 4 {
+            return Err(bad(format!("LAS version {} is not 1.0 to 1.4", raw.version)));
+        }
+        let transforms = [
+            [raw.x_scale_factor, raw.x_offset],
+            [raw.y_scale_factor, raw.y_offset],
+            [raw.z_scale_factor, raw.z_offset],
+        ];
+        if !transforms.as_flattened().iter().all(|v| v.is_finite()) {
+            return Err(bad("a scale or an offset of its header is not finite".into()));
+        }
+        if u64::from(raw.header_size) > size {
+            return Err(bad("it ends within its header".into()));
+        }
+
+        let vlrs = read_vlrs(&mut reader, &raw, size).map_err(bad)?;
+        let builder = Builder::new(raw::Header { evlr: None, ..raw.clone() })
+            .map_err(|e| bad(e.to_string()))?;
+        let format = builder.point_format;
+        let laz = vlrs.iter().find(|v| v.user_id == "laszip encoded" && v.record_id == 22204);
+        let laz = match (format.is_compressed, laz) {
+            (false, _) => None,
+            (true, None) => {
+                return Err(bad("the record that describes its compression is missing".into()));
+            }
+            (true, Some(vlr)) => Some(
+                unwinding(|| LazVlr::from_buffer(&vlr.data))
+                    .and_then(|r| r.map_err(|e| e.to_string()))
+                    .map_err(bad)?,
+            ),
+        };
+        let record = usize::from(raw.point_data_record_length);
+        if laz.as_ref().is_some_and(|vlr| vlr.items_size() != record as u64) {
+            return Err(bad("compressed and stated point sizes differ".into()));
+        }
+        let large = raw.large_file.map_or(0, |l| l.number_of_point_records);
+        let points = if large > 0 { large } else { raw.number_of_point_records.into() };
+        let extended = format.is_extended;
+        Ok(Self { file, size, raw, extended, record, points, vlrs, laz })
+    }
+
+    /// A reader of its own at the first point.
+    fn at_points(&self) -> io::Result<BufReader<File>> {
+        let mut file = self.file.try_clone()?;
+        file.seek(SeekFrom::Start(self.raw.offset_to_point_data.into()))?;
+        Ok(BufReader::with_capacity(1 << 20, file))
+    }
+
+    /// The reference system: WKT where the header says so or nothing else is there, else keys.
+    fn crs(&self, path: &Path) -> Result<Option<Crs>> {
+        let find = |record| {
+            let mut vlrs = self.vlrs.iter();
+            vlrs.find(|v| v.user_id == "LASF_Projection" && v.record_id == record)
+        };
+        let wkt = find(2112).and_then(|v| Crs::from_wkt(&String::from_utf8_lossy(&v.data)));
+        let says_wkt = self.raw.global_encoding & 16 != 0;
+        let Some(directory) = find(34735).filter(|_| !(says_wkt && wkt.is_some())) else {
+            return Ok(wkt);
+        };
+        let bytes = |record| find(record).map_or(&[][..], |v| &v.data);
+        let ascii = bytes(34737).strip_suffix(b"\0").unwrap_or(bytes(34737));
+        let words = directory.data.as_chunks().0.iter().map(|&b| u16::from_le_bytes(b));
+        let keys = GeoKeys {
+            directory: words.collect(),
+            doubles: bytes(34736).as_chunks().0.iter().map(|&b| f64::from_le_bytes(b)).collect(),
+            // One byte for one byte: the directory counts them.
+            ascii: ascii.iter().map(|&b| if b.is_ascii() { b as char } else { '?' }).collect(),
+        };
+        Ok(Crs::from_geokeys(keys).map_err(|reason| Error::malformed(path, reason))?.or(wkt))
+    }
+
+    /// Decodes all points in batches and keeps those that pass the filter.
+    fn read_all(
+        &self,
+        path: &Path,
+        mut decode: Decoder,
+        batch: usize,
+        filter: &Filter,
+        progress: &dyn Progress,
+        cloud: &mut PointCloud,
+    ) -> Result<()> {
+        // Records may be as long as 65,535 bytes: a batch is bounded in bytes too.
+        let batch = batch.min(BATCH_BYTES / self.record).max(1);
+        let mut bytes = vec![0; batch.min(self.points as usize) * self.record];
+        let (mut done, mut next_report) = (0, 0);
+        while done < self.points {
+            if done >= next_report {
+                report(progress, done, self.points)?;
+                next_report = done + BATCH as u64;
+            }
+            let mut count = (self.points - done).min(batch as u64);
+            if self.laz.is_none() {
+                let start = u64::from(self.raw.offset_to_point_data) + done * self.record as u64;
+                let whole = self.size.saturating_sub(start) / self.record as u64;
+                if whole == 0 {
+                    return Err(self.truncated(path, done));
+                }
+                count = count.min(whole);
+            }
+            let buffer = &mut bytes[..count as usize * self.record];
+            match unwinding(|| decode(buffer)) {
+                Ok(Ok(())) => self.keep(buffer, filter, cloud),
+                Ok(Err(e)) if e.kind() == io::ErrorKind::UnexpectedEof => {
+                    return Err(self.truncated(path, done));
+                }
+                Ok(Err(e)) => return Err(self.damaged(path, done, &e.to_string())),
+                Err(reason) => return Err(self.damaged(path, done, &reason)),
+            }
+            done += count;
+        }
+        report(progress, done, self.points)
+    }
+
+    fn truncated(&self, path: &Path, found: u64) -> Error {
+        Error::Truncated { path: path.to_owned(), expected: self.points, found }
+    }
+
+    fn damaged(&self, path: &Path, done: u64, reason: &str) -> Error {
+        Error::malformed(path, format!("after {done} of {} points: {reason}", self.points))
+    }
+
+    /// Takes coordinates and attributes out of whole records.
+    fn keep(&self, records: &[u8], filter: &Filter, cloud: &mut PointCloud) {
+        let word = |r: &[u8], at: usize| {
+            f64::from(i32::from_le_bytes([r[at], r[at + 1], r[at + 2], r[at + 3]]))
+        };
+        let h = &self.raw;
+        for r in records.chunks_exact(self.record) {
+            let point = if self.extended {
+                Attributes {
+                    class: r[16],
+                    return_number: r[14] & 15,
+                    number_of_returns: r[14] >> 4,
+                    withheld: r[15] & 4 != 0,
+                }
+            } else {
+                Attributes {
+                    class: r[15] & 31,
+                    return_number: r[14] & 7,
+                    number_of_returns: r[14] >> 3 & 7,
+                    withheld: r[15] & 128 != 0,
+                }
+            };
+            if filter.keeps(point, &mut cloud.tally) {
+                cloud.x.push(word(r, 0) * h.x_scale_factor + h.x_offset);
+                cloud.y.push(word(r, 4) * h.y_scale_factor + h.y_offset);
+                cloud.z.push(word(r, 8) * h.z_scale_factor + h.z_offset);
+                cloud.class.iter_mut().for_each(|column| column.push(point.class));
+            }
         }
     }
 }
 
-/// Points to be written, as columns of equal length.
-#[derive(Clone, Copy, Debug)]
+/// The variable length records behind the header, and the extended ones behind the points where
+/// the file reaches that far: a file cut short within its points has lost them.
+fn read_vlrs(
+    reader: &mut BufReader<File>,
+    raw: &raw::Header,
+    size: u64,
+) -> Result<Vec<Vlr>, String> {
+    const HEADER: u64 = 54;
+    const EXTENDED_HEADER: u64 = 60;
+    let mut vlrs = Vec::new();
+    let mut position = u64::from(raw.header_size);
+    reader.seek(SeekFrom::Start(position)).map_err(|e| e.to_string())?;
+    for _ in 0..raw.number_of_variable_length_records {
+        let vlr = raw::Vlr::read_from(&mut *reader, false)
+            .map_err(|_| "it ends within its variable length records".to_owned())?;
+        position += HEADER + vlr.data.len() as u64;
+        vlrs.push(Vlr::new(vlr));
+    }
+    if position > raw.offset_to_point_data.into() {
+        return Err("its variable length records reach into its points".to_owned());
+    }
+    let Some(extended) = raw.evlr else { return Ok(vlrs) };
+    let mut position = extended.start_of_first_evlr;
+    for _ in 0..extended.number_of_evlrs {
+        let mut header = [0; EXTENDED_HEADER as usize];
+        let there = position.checked_add(EXTENDED_HEADER).is_some_and(|end| end <= size);
+        if !there
+            || reader.seek(SeekFrom::Start(position)).is_err()
+            || reader.read_exact(&mut header).is_err()
+        {
+            break;
+        }
+        let length = header[20..28].try_into().map_or(u64::MAX, u64::from_le_bytes);
+        let end = (position + EXTENDED_HEADER).checked_add(length).filter(|&end| end <= size);
+        let Some(end) = end else { break };
+        reader.seek(SeekFrom::Start(position)).map_err(|e| e.to_string())?;
+        match raw::Vlr::read_from(&mut *reader, true) {
+            Ok(vlr) => vlrs.push(Vlr::new(vlr)),
+            Err(_) => break,
+        }
+        position = end;
+    }
+    Ok(vlrs)
+}
+
+/// Decodes chunks on all cores. Refuses a chunk table that does not fit the file.
+fn parallel_decoder(las: &LasFile, vlr: &LazVlr) -> Result<Decoder, String> {
+    let text = |e: io::Error| e.to_string();
+    let mut source = las.at_points().map_err(text)?;
+    let start = u64::from(las.raw.offset_to_point_data);
+    let mut bytes = [0; 8];
+    source.read_exact(&mut bytes).map_err(text)?;
+    let table = u64::from_le_bytes(bytes);
+    let fits = table > start && table.checked_add(8).is_some_and(|end| end <= las.size);
+    if !fits {
+        return Err("its chunk table is missing".into());
+    }
+    source.seek(SeekFrom::Start(table + 4)).map_err(text)?;
+    let mut count = [0; 4];
+    source.read_exact(&mut count).map_err(text)?;
+    if u64::from(u32::from_le_bytes(count)) > las.size {
+        return Err("its chunk table has more chunks than the file has bytes".into());
+    }
+    source.seek(SeekFrom::Start(start)).map_err(text)?;
+    let chunks =
+        unwinding(|| ChunkTable::read_from(&mut source, vlr))?.map_err(|e| e.to_string())?;
+    let entries: &[_] = chunks.as_ref();
+    let total = entries.iter().try_fold(start + 8, |sum, e| sum.checked_add(e.byte_count));
+    // A chunk of the customary size has 50,000 points.
+    let plausible = |points: u64| points <= las.points.max(50_000);
+    let room = entries.iter().all(|e| plausible(e.point_count));
+    if !room || total.is_none_or(|end| end > las.size) {
+        return Err("its chunk table does not fit the file".into());
+    }
+    source.seek(SeekFrom::Start(start)).map_err(text)?;
+    let vlr = vlr.clone();
+    let mut laz =
+        unwinding(|| ParLasZipDecompressor::new(source, vlr))?.map_err(|e| e.to_string())?;
+    Ok(Box::new(move |out| laz.decompress_many(out).map_err(plain)))
+}
+
+/// Decodes from the first point on, without a chunk table where the compression allows that.
+fn sequential_decoder(las: &LasFile, vlr: &LazVlr) -> Result<Decoder, String> {
+    let source = las.at_points().map_err(|e| e.to_string())?;
+    let source = Forward { source, seeks: vlr.uses_variable_size_chunks() };
+    let vlr = vlr.clone();
+    let mut laz = unwinding(|| LasZipDecompressor::new(source, vlr))?.map_err(|e| e.to_string())?;
+    Ok(Box::new(move |out| laz.decompress_many(out)))
+}
+
+fn plain(error: ::laz::LasZipError) -> io::Error {
+    match error {
+        ::laz::LasZipError::IoError(e) => e,
+        other => io::Error::other(other.to_string()),
+    }
+}
+
+/// A source that may refuse to seek, by which the decoder learns to do without a chunk table.
+struct Forward {
+    source: BufReader<File>,
+    seeks: bool,
+}
+
+impl Read for Forward {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        self.source.read(out)
+    }
+}
+
+impl Seek for Forward {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        if self.seeks { self.source.seek(to) } else { Err(io::ErrorKind::NotSeekable.into()) }
+    }
+}
+
+/// The columns that [`write_las`] writes: entry `i` of each is point `i`.
+///
+/// The last three may be empty: class 0, and return 1 of 1.
+#[derive(Clone, Copy, Debug, Default)]
 pub struct LasPoints<'a> {
-    /// Eastings.
+    /// Eastings or longitudes, finite.
     pub x: &'a [f64],
-    /// Northings.
+    /// Northings or latitudes, finite.
     pub y: &'a [f64],
-    /// Elevations.
+    /// Elevations, finite.
     pub z: &'a [f64],
-    /// Classes, as the ASPRS numbers them.
+    /// ASPRS classes.
     pub class: &'a [u8],
-    /// Return numbers, from 1.
+    /// Number of the return within its pulse, 1 to 15.
     pub return_number: &'a [u8],
-    /// Returns of each pulse.
+    /// Returns of the pulse, 1 to 15.
     pub number_of_returns: &'a [u8],
 }
 
-/// Writes points as LAS 1.4, compressed if the name ends in `.laz`, with a resolution of 1/1000.
+/// Writes points as LAS, or as LAZ where the name ends in `.laz`.
+///
+/// Coordinates are stored in steps of 0.001 (1e-7 for longitudes and latitudes), or of the next
+/// larger power of ten where the extent asks for it.
 ///
 /// # Errors
-/// [`Error::Folder`], [`Error::Io`], [`Error::Format`] where a point does not fit the format.
-pub fn write_las(path: &Path, points: &LasPoints, crs: Option<&Crs>) -> Result<()> {
-    let failed = |error: las::Error| Error::format(path, error);
-    let is_laz = path.extension().is_some_and(|e| e.eq_ignore_ascii_case("laz"));
-    let mut format = Format::new(6).map_err(failed)?;
-    format.is_compressed = is_laz;
-    let mut builder = Builder::from(Version::new(1, 4));
-    builder.point_format = format;
-    let first = |column: &[f64]| column.first().map_or(0.0, |v| v.floor());
-    let transform = |column| Transform { scale: 0.001, offset: first(column) };
-    builder.transforms =
-        Vector { x: transform(points.x), y: transform(points.y), z: transform(points.z) };
-    builder.generating_software = "Tessera".to_owned();
-    let mut header = builder.into_header().map_err(failed)?;
-    if let Some(text) = crs.and_then(Crs::wkt) {
-        header.set_wkt_crs(text.as_bytes().to_vec()).map_err(failed)?;
+/// [`Error::Shape`] for columns of different lengths, [`Error::BadValue`] for a coordinate that is
+/// not finite or an attribute out of range, [`Error::UnknownEnding`], and those of writing.
+pub fn write_las(path: &Path, points: &LasPoints<'_>, crs: Option<&Crs>) -> Result<()> {
+    let compressed = match ending(path).as_str() {
+        "las" => false,
+        "laz" => true,
+        _ => {
+            return Err(Error::UnknownEnding { path: path.to_owned(), known: ".las or .laz" });
+        }
+    };
+    check_output(path)?;
+    // Only WKT 1 is LAS's WKT; what is known otherwise is written as keys.
+    let wkt = crs
+        .and_then(Crs::wkt)
+        .filter(|w| ["PROJCS", "GEOGCS", "COMPD_CS"].iter().any(|k| w.trim_start().starts_with(k)));
+    let extended = crs.is_none() || wkt.is_some();
+    points.check(if extended { 255 } else { 31 }, if extended { 15 } else { 7 })?;
+
+    let degrees = crs.is_some_and(Crs::is_geographic);
+    let step = if degrees { 1e-7 } else { 1e-3 };
+    let transforms = Vector {
+        x: transform(points.x, step),
+        y: transform(points.y, step),
+        z: transform(points.z, 1e-3),
+    };
+    let mut builder = Builder::from(Version::new(1, if extended { 4 } else { 2 }));
+    let bad = |e: ::las::Error| Error::write(path, e);
+    builder.point_format = point::Format::new(if extended { 6 } else { 0 }).map_err(bad)?;
+    builder.point_format.is_compressed = compressed;
+    builder.transforms = transforms;
+    builder.generating_software = "Tessera".into();
+    builder.vlrs = match (wkt, crs) {
+        (Some(wkt), _) => vec![projection(2112, wkt.bytes().chain([0]).collect())],
+        (None, Some(crs)) => key_records(&crs.geokeys()),
+        (None, None) => vec![],
+    };
+    builder.has_wkt_crs = extended;
+    let header = builder.into_header().map_err(bad)?;
+    let mut format = *header.point_format();
+    format.is_compressed = false;
+
+    let temporary = temporary_beside(path)?;
+    let file = temporary.as_file().try_clone().map_err(|e| Error::write(path, e))?;
+    let mut writer = Writer::new(BufWriter::with_capacity(1 << 20, file), header).map_err(bad)?;
+    for start in (0..points.x.len()).step_by(BATCH) {
+        let batch = start..points.x.len().min(start + BATCH);
+        let bytes = batch.flat_map(|i| points.record(i, &transforms, extended)).collect();
+        let data = PointDataBuilder::new()
+            .with_format(format)
+            .with_transforms(transforms)
+            .build_from_bytes(bytes)
+            .map_err(bad)?;
+        writer.write_points(&data).map_err(bad)?;
     }
-    let mut writer = Writer::new(Cursor::new(Vec::new()), header).map_err(failed)?;
-    for i in 0..points.z.len() {
-        let point = Point {
-            x: points.x[i],
-            y: points.y[i],
-            z: points.z[i],
-            classification: Classification::new(points.class[i]).map_err(failed)?,
-            return_number: points.return_number[i],
-            number_of_returns: points.number_of_returns[i],
-            gps_time: Some(0.0),
-            ..Point::default()
-        };
-        writer.write_point(point).map_err(failed)?;
+    writer.close().map_err(bad)?;
+    let mut inner = writer.into_inner().map_err(bad)?;
+    io::Write::flush(&mut inner).map_err(|e| Error::write(path, e))?;
+    drop(inner);
+    persist(temporary, path)
+}
+
+impl LasPoints<'_> {
+    fn check(&self, max_class: u8, max_return: u8) -> Result<()> {
+        let count = self.x.len() as u64;
+        let lengths = [
+            ("y", self.y.len(), false),
+            ("z", self.z.len(), false),
+            ("class", self.class.len(), true),
+        ];
+        let returns = [
+            ("return_number", self.return_number.len(), true),
+            ("number_of_returns", self.number_of_returns.len(), true),
+        ];
+        for (what, length, optional) in lengths.into_iter().chain(returns) {
+            let found = length as u64;
+            if found != count && !(optional && found == 0) {
+                return Err(Error::Shape { what, expected: count, found });
+            }
+        }
+        for (what, column) in [("x", self.x), ("y", self.y), ("z", self.z)] {
+            if let Some(&value) = column.iter().find(|v| !v.is_finite()) {
+                return Err(Error::BadValue { what, value, expected: "a finite number" });
+            }
+        }
+        let expected = "within the range of this point format";
+        for (what, column, max) in [
+            ("class", self.class, max_class),
+            ("return number", self.return_number, max_return),
+            ("number of returns", self.number_of_returns, max_return),
+        ] {
+            if let Some(&value) = column.iter().find(|&&v| v > max) {
+                return Err(Error::BadValue { what, value: value.into(), expected });
+            }
+        }
+        Ok(())
     }
-    let bytes = writer.into_inner().map_err(failed)?.into_inner();
-    whole_file(path, |out| std::io::Write::write_all(out, &bytes).map_err(Error::io(path)))
+
+    /// Point `i` in the layout of format 6 (30 bytes) or 0 (20 bytes).
+    fn record(&self, i: usize, transforms: &Vector<Transform>, extended: bool) -> Vec<u8> {
+        let step = |v: f64, t: &Transform| ((v - t.offset) / t.scale).round() as i32;
+        let or = |column: &[u8], other| column.get(i).copied().unwrap_or(other);
+        let (class, number, count) =
+            (or(self.class, 0), or(self.return_number, 1), or(self.number_of_returns, 1));
+        let mut record = Vec::with_capacity(30);
+        record.extend(step(self.x[i], &transforms.x).to_le_bytes());
+        record.extend(step(self.y[i], &transforms.y).to_le_bytes());
+        record.extend(step(self.z[i], &transforms.z).to_le_bytes());
+        record.extend([0, 0]);
+        if extended {
+            record.extend([number | count << 4, 0, class]);
+        } else {
+            record.extend([number | count << 3, class]);
+        }
+        record.resize(if extended { 30 } else { 20 }, 0);
+        record
+    }
+}
+
+/// An offset near the middle of the values and a step that lets all of them fit 32 bits.
+fn transform(values: &[f64], step: f64) -> Transform {
+    let (low, high) = values.iter().fold((f64::MAX, f64::MIN), |(l, h), &v| (l.min(v), h.max(v)));
+    if values.is_empty() {
+        return Transform { scale: step, offset: 0.0 };
+    }
+    let mut scale = step;
+    while (high / 2.0 - low / 2.0) / scale > 1e9 {
+        scale *= 10.0;
+    }
+    Transform { scale, offset: (low / 2.0 + high / 2.0).round() }
+}
+
+fn projection(record_id: u16, data: Vec<u8>) -> Vlr {
+    let user_id = "LASF_Projection".to_owned();
+    Vlr { user_id, record_id, description: String::new(), data }
+}
+
+fn key_records(keys: &GeoKeys) -> Vec<Vlr> {
+    let directory = keys.directory.iter().flat_map(|v| v.to_le_bytes()).collect();
+    let mut records = vec![projection(34735, directory)];
+    if !keys.doubles.is_empty() {
+        let doubles = keys.doubles.iter().flat_map(|v| v.to_le_bytes()).collect();
+        records.push(projection(34736, doubles));
+    }
+    if !keys.ascii.is_empty() {
+        records.push(projection(34737, keys.ascii.bytes().chain([0]).collect()));
+    }
+    records
 }

@@ -1,38 +1,46 @@
 //! Files in and out for Tessera's programs.
 //!
-//! - Points in: LAS 1.0-1.4 and LAZ, tables ([`read_points`]); out: LAS and LAZ ([`write_las`]).
-//! - Rasters out: GeoTIFF ([`write_geotiff`]), NPY ([`write_npy`]), a picture
-//!   ([`write_hillshade`]).
-//! - [`Crs`]: the coordinate system that goes from the one to the other.
+//! | what | reads | writes |
+//! |---|---|---|
+//! | point clouds | LAS and LAZ 1.0 to 1.4, point formats 0 to 10; CSV ([`read_points`]) | LAS, LAZ ([`write_las`]) |
+//! | arrays | NPY, NPZ ([`read_npy`], [`read_npz`]) | NPY ([`write_npy`]) |
+//! | masks | NPY, NPZ, PNG ([`read_mask`]) | |
+//! | terrain | | GeoTIFF ([`write_geotiff`]), hillshade PNG ([`write_hillshade`]) |
 //!
-//! Output files appear whole or not at all: they are written beside their place and renamed.
+//! Coordinates are f64 in the units of the file's coordinate reference system ([`Crs`]). Rasters
+//! are row-major, row 0 in the north; NODATA is NaN in memory.
+//!
+//! Two promises hold for every function. Input that is missing, cut short or damaged gives one
+//! [`Error`] of one line, never a panic. Output appears whole under its name or not at all.
 //!
 //! ```no_run
+//! # fn main() -> geo_io::Result<()> {
 //! use std::path::Path;
-//! use geo_io::{CsvColumns, Filter, read_points};
-//!
-//! # fn main() -> Result<(), geo_io::Error> {
-//! let ground = Filter { classes: Some(vec![2]), ..Filter::default() };
-//! let cloud = read_points(Path::new("survey.laz"), &ground, &CsvColumns::default(), &())?;
-//! println!("{} of {} points kept", cloud.tally.kept, cloud.tally.read);
-//! # Ok(())
-//! # }
+//! let filter = geo_io::Filter { classes: Some(vec![2]), ..Default::default() };
+//! let points = geo_io::read_points(Path::new("survey.laz"), &filter, &Default::default(), &())?;
+//! println!("{} of {} points kept", points.tally.kept, points.tally.read);
+//! # Ok(()) }
 //! ```
 #![deny(missing_docs)]
 
 mod crs;
 mod csv;
 mod error;
+mod geotiff;
 mod hillshade;
 mod las;
+mod mask;
+mod npy;
 mod output;
 mod points;
-mod raster;
 
-pub use crs::Crs;
+pub use crs::{Crs, GeoKeys};
+pub use csv::CsvColumns;
 pub use error::{Error, Result};
+pub use geotiff::write_geotiff;
 pub use hillshade::{HillshadeOptions, write_hillshade};
 pub use las::{LasPoints, write_las};
+pub use mask::{Mask, read_mask};
+pub use npy::{Array, ArrayData, NpyElement, npz_names, read_npy, read_npz, write_npy};
 pub use output::check_output;
-pub use points::{CsvColumns, Filter, PointCloud, Returns, Tally, read_points};
-pub use raster::{write_geotiff, write_npy};
+pub use points::{Filter, PointCloud, Returns, Tally, read_points};

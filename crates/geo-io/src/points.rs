@@ -1,4 +1,4 @@
-//! Points from a file, whatever its format.
+//! Point clouds in columns, which points are kept, and what became of the others.
 
 use std::fmt;
 use std::path::Path;
@@ -6,66 +6,87 @@ use std::str::FromStr;
 
 use gpu_core::Progress;
 
-use crate::{Crs, Error, Result, csv, las};
+use crate::{Crs, CsvColumns, Error, Result, csv, las};
 
-/// Points as columns of equal length, in the units of their coordinate system.
-#[derive(Clone, Debug, Default)]
+/// Points in columns: entry `i` of every column is point `i`.
+///
+/// Coordinates are f64 in the units of the coordinate reference system, and finite.
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct PointCloud {
-    /// Eastings.
+    /// Eastings or longitudes.
     pub x: Vec<f64>,
-    /// Northings.
+    /// Northings or latitudes.
     pub y: Vec<f64>,
-    /// Elevations, or the values of a table's column.
+    /// Elevations.
     pub z: Vec<f64>,
-    /// Classes as the ASPRS numbers them (2 is ground), where the format has them.
+    /// ASPRS classes (2 ground, 9 water ...), where the file has them.
     pub class: Option<Vec<u8>>,
-    /// The coordinate system, where the file has one that can be read.
+    /// The coordinate reference system, where the file states one.
     pub crs: Option<Crs>,
-    /// What was read and what was left out.
+    /// What was read, kept and dropped.
     pub tally: Tally,
 }
 
-/// What was read and what was left out, in points.
+impl PointCloud {
+    /// Points in the columns.
+    pub fn len(&self) -> usize {
+        self.x.len()
+    }
+
+    /// Whether there is no point.
+    pub fn is_empty(&self) -> bool {
+        self.x.is_empty()
+    }
+}
+
+/// What a reader read, kept, and dropped for which reason. A dropped point counts once: as
+/// withheld, else by its class, else by its return.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     /// Points in the file.
     pub read: u64,
-    /// Points that passed the filter.
+    /// Points kept.
     pub kept: u64,
-    /// Left out by their class.
+    /// Dropped: of a class not asked for.
     pub dropped_class: u64,
-    /// Left out by their return number.
+    /// Dropped: of a return not asked for.
     pub dropped_return: u64,
-    /// Left out because the file marks them as withheld: not to be used.
+    /// Dropped: flagged as withheld, which in LAS means deleted.
     pub dropped_withheld: u64,
 }
 
-/// Which returns of a laser pulse to keep.
+/// Which returns of a pulse are kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Returns {
     /// Every return.
     #[default]
     All,
-    /// The first of each pulse.
+    /// The first of each pulse: return number 1, or 0 where a scanner numbers none.
     First,
-    /// The last of each pulse.
+    /// The last of each pulse: the return number reaches the number of returns.
     Last,
 }
 
-impl Returns {
-    /// Whether return `number` of `count` is kept.
-    pub(crate) fn keep(self, number: u8, count: u8) -> bool {
-        match self {
-            Self::All => true,
-            Self::First => number <= 1,
-            Self::Last => number >= count,
+impl FromStr for Returns {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        match text.to_ascii_lowercase().as_str() {
+            "all" => Ok(Self::All),
+            "first" => Ok(Self::First),
+            "last" => Ok(Self::Last),
+            _ => Err(Error::UnknownChoice {
+                what: "returns",
+                text: text.to_owned(),
+                known: "all, first or last",
+            }),
         }
     }
 }
 
 impl fmt::Display for Returns {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
+        f.pad(match self {
             Self::All => "all",
             Self::First => "first",
             Self::Last => "last",
@@ -73,21 +94,8 @@ impl fmt::Display for Returns {
     }
 }
 
-impl FromStr for Returns {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Self> {
-        match text {
-            "all" => Ok(Self::All),
-            "first" => Ok(Self::First),
-            "last" => Ok(Self::Last),
-            _ => Err(Error::UnknownReturns { text: text.to_owned() }),
-        }
-    }
-}
-
-/// Which points of a LAS or LAZ file to keep. Withheld points are always left out, and counted.
-#[derive(Clone, Debug, Default)]
+/// Which points are kept while a file is read. The default keeps all that are not withheld.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Filter {
     /// Classes to keep; `None` keeps all.
     pub classes: Option<Vec<u8>>,
@@ -95,50 +103,127 @@ pub struct Filter {
     pub returns: Returns,
 }
 
-/// The columns of a table that hold the points.
-#[derive(Clone, Debug)]
-pub struct CsvColumns {
-    /// Name of the x column.
-    pub x: String,
-    /// Name of the y column.
-    pub y: String,
-    /// Name of the z column.
-    pub z: String,
+/// The attributes of a point that a filter looks at.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Attributes {
+    pub class: u8,
+    pub return_number: u8,
+    pub number_of_returns: u8,
+    pub withheld: bool,
 }
 
-impl Default for CsvColumns {
-    fn default() -> Self {
-        Self { x: "x".into(), y: "y".into(), z: "z".into() }
+impl Filter {
+    /// Whether the point stays; it is counted either way.
+    pub(crate) fn keeps(&self, point: Attributes, tally: &mut Tally) -> bool {
+        tally.read += 1;
+        let wanted_class = self.classes.as_ref().is_none_or(|c| c.contains(&point.class));
+        let wanted_return = match self.returns {
+            Returns::All => true,
+            Returns::First => point.return_number <= 1,
+            Returns::Last => point.return_number >= point.number_of_returns,
+        };
+        let counter = if point.withheld {
+            &mut tally.dropped_withheld
+        } else if !wanted_class {
+            &mut tally.dropped_class
+        } else if !wanted_return {
+            &mut tally.dropped_return
+        } else {
+            tally.kept += 1;
+            return true;
+        };
+        *counter += 1;
+        false
     }
 }
 
-/// Reads a point file: LAS 1.0-1.4 and LAZ (`.las`, `.laz`) or a table (`.csv`, `.txt`).
+/// Reads a point cloud: LAS or LAZ by the endings `.las` and `.laz`, a table by `.csv` and
+/// `.txt`, in upper or lower case. `columns` names the columns of a table.
 ///
-/// A file with no points gives no points. The filter is for LAS and LAZ, the columns' names (in any
-/// case) for tables.
+/// A file without points gives an empty cloud. `progress` is told the share of the file read.
 ///
 /// # Errors
-/// [`Error::Ending`], [`Error::Io`], [`Error::Empty`], [`Error::Format`], [`Error::Truncated`],
-/// [`Error::Column`], [`Error::Number`], [`Error::Cancelled`] where `progress` breaks.
+/// [`Error::UnknownEnding`]; what is wrong with the file; [`Error::NoAttribute`] where a table
+/// lacks what the filter asks for; [`Error::Cancelled`].
 pub fn read_points(
     path: &Path,
     filter: &Filter,
     columns: &CsvColumns,
     progress: &dyn Progress,
 ) -> Result<PointCloud> {
-    let ending = path.extension().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
-    let read: fn(&Path, &Filter, &CsvColumns, &dyn Progress) -> Result<PointCloud> =
-        match ending.as_str() {
-            "las" | "laz" => |path, filter, _, progress| las::read(path, filter, progress),
-            "csv" | "txt" => |path, _, columns, _| csv::read(path, columns),
-            _ => {
-                let expected = ".las, .laz, .csv, .txt";
-                return Err(Error::Ending { path: path.to_owned(), expected });
-            }
-        };
-    let size = std::fs::metadata(path).map_err(Error::io(path))?.len();
-    if size == 0 {
+    match ending(path).as_str() {
+        "las" | "laz" => las::read(path, filter, progress),
+        "csv" | "txt" => csv::read(path, filter, columns, progress),
+        _ => Err(Error::UnknownEnding { path: path.to_owned(), known: ".las, .laz, .csv or .txt" }),
+    }
+}
+
+/// The part of the file name behind the last dot, in lower case.
+pub(crate) fn ending(path: &Path) -> String {
+    path.extension().map(|e| e.to_string_lossy().to_ascii_lowercase()).unwrap_or_default()
+}
+
+/// Tells the progress where the reading is.
+pub(crate) fn report(progress: &dyn Progress, done: u64, total: u64) -> Result<()> {
+    let fraction = if total == 0 { 1.0 } else { (done as f64 / total as f64).min(1.0) };
+    match progress.report("Reading points", fraction) {
+        std::ops::ControlFlow::Continue(()) => Ok(()),
+        std::ops::ControlFlow::Break(()) => Err(Error::Cancelled),
+    }
+}
+
+/// Opens an input, which must be a file of at least one byte; gives its length too.
+pub(crate) fn open(path: &Path) -> Result<(std::fs::File, u64)> {
+    let file = std::fs::File::open(path).map_err(|e| Error::read(path, e))?;
+    let about = file.metadata().map_err(|e| Error::read(path, e))?;
+    if about.is_dir() {
+        return Err(Error::read(path, std::io::ErrorKind::IsADirectory.into()));
+    }
+    if about.len() == 0 {
         return Err(Error::Empty { path: path.to_owned() });
     }
-    read(path, filter, columns, progress)
+    Ok((file, about.len()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn returns_are_words_both_ways() {
+        for returns in [Returns::All, Returns::First, Returns::Last] {
+            assert_eq!(returns.to_string().parse::<Returns>().unwrap(), returns);
+        }
+        assert!("second".parse::<Returns>().unwrap_err().to_string().contains("second"));
+    }
+
+    #[test]
+    fn each_point_counts_once() {
+        let filter = Filter { classes: Some(vec![2]), returns: Returns::Last };
+        let mut tally = Tally::default();
+        let point =
+            Attributes { class: 2, return_number: 2, number_of_returns: 2, withheld: false };
+        assert!(filter.keeps(point, &mut tally));
+        assert!(!filter.keeps(Attributes { withheld: true, class: 3, ..point }, &mut tally));
+        assert!(!filter.keeps(Attributes { class: 3, return_number: 1, ..point }, &mut tally));
+        assert!(!filter.keeps(Attributes { return_number: 1, ..point }, &mut tally));
+        let expected =
+            Tally { read: 4, kept: 1, dropped_class: 1, dropped_return: 1, dropped_withheld: 1 };
+        assert_eq!(tally, expected);
+    }
+
+    #[test]
+    fn missing_empty_and_unknown_files_are_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let read = |name: &str| {
+            read_points(&folder.path().join(name), &Filter::default(), &Default::default(), &())
+                .unwrap_err()
+        };
+        std::fs::write(folder.path().join("empty.LAZ"), b"").unwrap();
+        std::fs::write(folder.path().join("text.las"), b"not a cloud").unwrap();
+        assert!(matches!(read("missing.las"), Error::Read { .. }));
+        assert!(matches!(read("empty.LAZ"), Error::Empty { .. }));
+        assert!(matches!(read("text.las"), Error::NotA { .. }));
+        assert!(matches!(read("points.ply"), Error::UnknownEnding { .. }));
+    }
 }

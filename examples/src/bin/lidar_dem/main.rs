@@ -149,7 +149,9 @@ fn interpolate(
 fn write_dem(args: &Args, dem: &Dem, crs: Option<&Crs>) -> Result<()> {
     let (path, grid) = (&args.output, &dem.grid);
     match args.format()? {
-        Format::Npy => geo_io::write_npy(path, &dem.values, grid.width, grid.height)?,
+        Format::Npy => {
+            geo_io::write_npy(path, &dem.values, grid.width as usize, grid.height as usize)?
+        }
         Format::GeoTiff => {
             let clash = dem.values.contains(&args.nodata);
             ensure!(!clash, "--nodata {}: a cell has this height: choose another", args.nodata);

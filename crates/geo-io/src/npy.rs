@@ -1,0 +1,254 @@
+//! NumPy's arrays: NPY files, and NPZ archives of them.
+//!
+//! `npyz` reads and writes the headers, `zip` opens the archives. The elements are read in bulk
+//! straight into the result, so that an array of a gigabyte takes a gigabyte: what is stored
+//! column by column (Fortran order) is turned once, what is stored in the other byte order is
+//! swapped in place.
+
+use std::fs::File;
+use std::io::{BufReader, Read, Write};
+use std::path::Path;
+
+use bytemuck::{NoUninit, Pod};
+use npyz::{DType, NpyHeader, Order, TypeStr, WriteOptions, WriterBuilder};
+use zip::ZipArchive;
+
+use crate::error::unwinding;
+use crate::output::write_atomic;
+use crate::points::open;
+use crate::{Error, Result};
+
+/// An array of one or two dimensions, in C order: the last index changes fastest.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Array {
+    /// Length (one dimension), or rows and columns.
+    pub shape: Vec<usize>,
+    /// The elements.
+    pub data: ArrayData,
+}
+
+/// The elements of an [`Array`].
+#[derive(Clone, Debug, PartialEq)]
+#[allow(missing_docs)]
+pub enum ArrayData {
+    F32(Vec<f32>),
+    F64(Vec<f64>),
+    U8(Vec<u8>),
+    Bool(Vec<bool>),
+    I32(Vec<i32>),
+    U32(Vec<u32>),
+    I64(Vec<i64>),
+    U64(Vec<u64>),
+}
+
+/// Types that [`write_npy`] writes: the eight of [`ArrayData`].
+pub trait NpyElement: NoUninit + sealed::Sealed {
+    /// NumPy's name for the type, without the byte order: `f4`, `b1` ...
+    const TYPE: &'static str;
+}
+
+mod sealed {
+    pub trait Sealed {}
+}
+
+macro_rules! elements {
+    ($($type:ty => $name:literal),*) => {$(
+        impl sealed::Sealed for $type {}
+        impl NpyElement for $type {
+            const TYPE: &'static str = $name;
+        }
+    )*};
+}
+
+elements!(f32 => "f4", f64 => "f8", u8 => "u1", bool => "b1", i32 => "i4", u32 => "u4",
+    i64 => "i8", u64 => "u8");
+
+/// Writes a two-dimensional array of `height` rows and `width` columns, row by row.
+///
+/// # Errors
+/// [`Error::Shape`] unless there are `width * height` values, and those of writing.
+pub fn write_npy<T: NpyElement>(
+    path: &Path,
+    values: &[T],
+    width: usize,
+    height: usize,
+) -> Result<()> {
+    let (expected, found) = (width as u64 * height as u64, values.len() as u64);
+    if expected != found {
+        return Err(Error::Shape { what: "array", expected, found });
+    }
+    let order = match (size_of::<T>(), cfg!(target_endian = "little")) {
+        (1, _) => '|',
+        (_, true) => '<',
+        (_, false) => '>',
+    };
+    let name: TypeStr = format!("{order}{}", T::TYPE).parse().map_err(|e| Error::write(path, e))?;
+    write_atomic(path, |file| {
+        let options = WriteOptions::new_header_only().dtype(DType::Plain(name));
+        let shaped = options.shape(&[height as u64, width as u64]).writer(&mut *file);
+        shaped
+            .write_header_only()
+            .and_then(|file| file.write_all(bytemuck::cast_slice(values)))
+            .map_err(|e| Error::write(path, e))
+    })
+}
+
+/// Reads an NPY file of one or two dimensions and one of the eight types of [`ArrayData`], in
+/// either byte order, stored by rows or by columns.
+///
+/// # Errors
+/// What is wrong with the file; [`Error::OutOfMemory`].
+pub fn read_npy(path: &Path) -> Result<Array> {
+    let (file, size) = open(path)?;
+    read_array(path, BufReader::with_capacity(1 << 20, file), size)
+}
+
+/// The names of the arrays in an NPZ archive, in the archive's order.
+///
+/// # Errors
+/// What is wrong with the file.
+pub fn npz_names(path: &Path) -> Result<Vec<String>> {
+    let archive = open_archive(path)?;
+    let names = archive.file_names().map(|name| name.map(|n| array_name(&n)));
+    names.collect::<Result<_, _>>().map_err(|e| Error::malformed(path, e))
+}
+
+/// Reads one array out of an NPZ archive: the named one, or the only one.
+///
+/// # Errors
+/// [`Error::NoArray`] where there is none of that name, or none is named and there are several;
+/// and as [`read_npy`].
+pub fn read_npz(path: &Path, name: Option<&str>) -> Result<Array> {
+    let names = npz_names(path)?;
+    let index = match name {
+        Some(name) => names.iter().position(|n| n == name),
+        None => (names.len() == 1).then_some(0),
+    };
+    let index = index.ok_or_else(|| Error::NoArray {
+        path: path.to_owned(),
+        name: name.unwrap_or("(the only one)").to_owned(),
+        names: names.join(", "),
+    })?;
+    let mut archive = open_archive(path)?;
+    let entry = archive.by_index(index).map_err(|e| Error::malformed(path, e))?;
+    // Deflate packs at most 1032 bytes into one: what claims more is damaged.
+    let size = entry.size().min(entry.compressed_size().saturating_mul(1040));
+    read_array(path, entry, size)
+}
+
+fn array_name(file_name: &str) -> String {
+    file_name.strip_suffix(".npy").unwrap_or(file_name).to_owned()
+}
+
+fn open_archive(path: &Path) -> Result<ZipArchive<BufReader<File>>> {
+    let (mut file, _) = open(path)?;
+    let mut signature = [0; 2];
+    if file.read_exact(&mut signature).is_err() || signature != *b"PK" {
+        return Err(Error::NotA { path: path.to_owned(), format: "NPZ" });
+    }
+    unwinding(|| ZipArchive::new(BufReader::with_capacity(1 << 20, file)))
+        .and_then(|archive| archive.map_err(|e| e.to_string()))
+        .map_err(|reason| Error::malformed(path, reason))
+}
+
+/// Reads header and elements; `size` is the most bytes that the source can have.
+fn read_array(path: &Path, mut source: impl Read, size: u64) -> Result<Array> {
+    let bad = |reason: String| Error::malformed(path, reason);
+    let mut signature = [0; 6];
+    let known = source.read_exact(&mut signature).is_ok() && signature == *b"\x93NUMPY";
+    if !known {
+        return Err(Error::NotA { path: path.to_owned(), format: "NPY" });
+    }
+    let mut source = signature.chain(source);
+    let header = unwinding(|| NpyHeader::from_reader(&mut source))
+        .and_then(|header| header.map_err(|e| e.to_string()))
+        .map_err(|reason| bad(format!("its header cannot be read: {reason}")))?;
+
+    let shape: Vec<usize> = header
+        .shape()
+        .iter()
+        .map(|&n| usize::try_from(n).map_err(|_| bad(format!("a side of {n} is too long"))))
+        .collect::<Result<_>>()?;
+    if !(1..=2).contains(&shape.len()) {
+        return Err(bad(format!("it has {} dimensions; 1 and 2 are read", shape.len())));
+    }
+    let DType::Plain(name) = header.dtype() else {
+        return Err(bad("its elements are records".into()));
+    };
+    let name = name.to_string();
+    let (order, kind) = name.split_at(name.len().min(1));
+    let layout = Layout {
+        path,
+        swapped: order == if cfg!(target_endian = "little") { ">" } else { "<" },
+        by_columns: header.order() == Order::Fortran,
+        size,
+    };
+    let data = match kind {
+        "f4" => ArrayData::F32(layout.read(&mut source, &shape)?),
+        "f8" => ArrayData::F64(layout.read(&mut source, &shape)?),
+        "u1" => ArrayData::U8(layout.read(&mut source, &shape)?),
+        "b1" => ArrayData::Bool(booleans(layout.read(&mut source, &shape)?)),
+        "i4" => ArrayData::I32(layout.read(&mut source, &shape)?),
+        "u4" => ArrayData::U32(layout.read(&mut source, &shape)?),
+        "i8" => ArrayData::I64(layout.read(&mut source, &shape)?),
+        "u8" => ArrayData::U64(layout.read(&mut source, &shape)?),
+        _ => {
+            let known = "f4, f8, u1, b1, i4, u4, i8 and u8";
+            return Err(bad(format!("its type is {name}; {known} are read")));
+        }
+    };
+    Ok(Array { shape, data })
+}
+
+/// How the elements lie in the file.
+struct Layout<'a> {
+    path: &'a Path,
+    swapped: bool,
+    by_columns: bool,
+    size: u64,
+}
+
+impl Layout<'_> {
+    fn read<T: Pod>(&self, source: &mut impl Read, shape: &[usize]) -> Result<Vec<T>> {
+        let wide = |n: &usize| *n as u128;
+        let bytes = shape.iter().map(wide).product::<u128>() * size_of::<T>() as u128;
+        if bytes > self.size.into() {
+            let reason = format!("its header promises {bytes} bytes, more than it has");
+            return Err(Error::malformed(self.path, reason));
+        }
+        let asked = bytes as u64;
+        let memory = |_| Error::OutOfMemory { path: self.path.to_owned(), asked };
+        let count = asked as usize / size_of::<T>();
+        let mut values: Vec<T> = Vec::new();
+        values.try_reserve_exact(count).map_err(memory)?;
+        values.resize(count, T::zeroed());
+        source.read_exact(bytemuck::cast_slice_mut(&mut values)).map_err(|e| match e.kind() {
+            std::io::ErrorKind::UnexpectedEof => {
+                Error::malformed(self.path, format!("it ends before its {count} elements do"))
+            }
+            std::io::ErrorKind::InvalidData | std::io::ErrorKind::InvalidInput => {
+                Error::malformed(self.path, e)
+            }
+            _ => Error::read(self.path, e),
+        })?;
+        if self.swapped {
+            let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut values);
+            bytes.chunks_exact_mut(size_of::<T>()).for_each(<[u8]>::reverse);
+        }
+        if let (true, &[rows, columns]) = (self.by_columns, shape) {
+            let mut turned = Vec::new();
+            turned.try_reserve_exact(count).map_err(memory)?;
+            for row in 0..rows {
+                turned.extend((0..columns).map(|column| values[column * rows + row]));
+            }
+            values = turned;
+        }
+        Ok(values)
+    }
+}
+
+/// Bytes as booleans: NumPy takes any byte but 0 as true. `collect` reuses the memory, since
+/// both types have the same size and alignment.
+fn booleans(bytes: Vec<u8>) -> Vec<bool> {
+    bytes.into_iter().map(|b| b != 0).collect()
+}

@@ -1,0 +1,309 @@
+//! GeoTIFF, arrays and masks: what was written comes back, also through other programs.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use geo_io::*;
+use gpu_core::GridSpec;
+use proptest::prelude::*;
+use tiff::decoder::{Decoder, DecodingResult};
+
+fn real_data(name: &str) -> Option<PathBuf> {
+    let path = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data")).join(name);
+    if !path.exists() {
+        println!("skipped: {} is not there", path.display());
+        return None;
+    }
+    Some(path)
+}
+
+/// What one of GDAL's tools prints, or `None` where it is not installed.
+fn gdal(tool: &str, arguments: &[&str]) -> Option<String> {
+    match Command::new(tool).args(arguments).output() {
+        Ok(output) => {
+            let errors = String::from_utf8_lossy(&output.stderr);
+            assert!(output.status.success(), "{tool} {arguments:?}: {errors}");
+            Some(String::from_utf8(output.stdout).unwrap())
+        }
+        Err(_) => {
+            println!("skipped: {tool} is not installed");
+            None
+        }
+    }
+}
+
+fn gdalinfo(path: &Path) -> Option<serde_json::Value> {
+    let text = gdal("gdalinfo", &["-json", path.to_str().unwrap()])?;
+    Some(serde_json::from_str(&text).unwrap())
+}
+
+/// A wavy raster with a hole.
+fn raster(width: u32, height: u32) -> (GridSpec, Vec<f32>) {
+    let grid = GridSpec::new(634_000.25, 851_001.5, 2.5, width, height).unwrap();
+    let cell = |i: u32| (i as f32 * 0.37).sin() * 100.0 + i as f32 * 1e-3;
+    let values = (0..width * height).map(|i| if i % 11 == 5 { f32::NAN } else { cell(i) });
+    (grid, values.collect())
+}
+
+fn stored(values: &[f32], nodata: f32) -> Vec<f32> {
+    values.iter().map(|v| if v.is_nan() { nodata } else { *v }).collect()
+}
+
+#[test]
+fn geotiff_values_come_back_bit_for_bit() {
+    let folder = tempfile::tempdir().unwrap();
+    for (width, height) in [(1, 1), (255, 3), (256, 256), (257, 300), (700, 513)] {
+        let (grid, values) = raster(width, height);
+        let path = folder.path().join("r.tif");
+        write_geotiff(&path, &grid, &values, None, -9999.0).unwrap();
+        let file = std::io::BufReader::new(std::fs::File::open(&path).unwrap());
+        let mut decoder = Decoder::new(file).unwrap();
+        assert_eq!(decoder.dimensions().unwrap(), (width, height));
+        assert_eq!(decoder.chunk_dimensions(), (256, 256));
+        let DecodingResult::F32(found) = decoder.read_image().unwrap() else { panic!() };
+        assert!(found == stored(&values, -9999.0), "{width} x {height}");
+    }
+}
+
+#[test]
+fn gdal_reads_place_values_nodata_and_system() {
+    let folder = tempfile::tempdir().unwrap();
+    let (grid, values) = raster(300, 270);
+    for (text, code) in [("EPSG:26910", 26910), ("EPSG:2994", 2994), ("EPSG:4326", 4326)] {
+        let path = folder.path().join("r.tif");
+        let crs = Crs::parse(text).unwrap();
+        write_geotiff(&path, &grid, &values, Some(&crs), -9999.0).unwrap();
+        let Some(info) = gdalinfo(&path) else { return };
+        assert_eq!(info["size"], serde_json::json!([300, 270]));
+        let transform = serde_json::json!([634_000.25, 2.5, 0.0, 851_001.5, 0.0, -2.5]);
+        assert_eq!(info["geoTransform"], transform);
+        assert_eq!(info["bands"][0]["type"], "Float32");
+        assert_eq!(info["bands"][0]["noDataValue"], -9999.0);
+        assert_eq!(info["bands"][0]["block"], serde_json::json!([256, 256]));
+        assert_eq!(info["stac"]["proj:epsg"], code, "{text}: {}", info["coordinateSystem"]);
+        let raw = folder.path().join("r.raw");
+        let (from, to) = (path.to_str().unwrap(), raw.to_str().unwrap());
+        gdal("gdal_translate", &["-q", "-of", "ENVI", from, to]).unwrap();
+        let bytes = std::fs::read(&raw).unwrap();
+        let found: Vec<f32> = bytes.as_chunks().0.iter().map(|&b| f32::from_le_bytes(b)).collect();
+        assert!(found == stored(&values, -9999.0));
+    }
+}
+
+#[test]
+fn a_system_known_only_as_wkt_reaches_gdal() {
+    let wkt = r#"PROJCS["Local grid",GEOGCS["GCS_WGS_1984",DATUM["D_WGS_1984",SPHEROID["WGS_1984",6378137.0,298.257223563]],PRIMEM["Greenwich",0.0],UNIT["Degree",0.0174532925199433]],PROJECTION["Transverse_Mercator"],PARAMETER["False_Easting",12345.0],PARAMETER["False_Northing",0.0],PARAMETER["Central_Meridian",11.25],PARAMETER["Scale_Factor",1.0],PARAMETER["Latitude_Of_Origin",0.0],UNIT["Meter",1.0]]"#;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("r.tif");
+    let (grid, values) = raster(20, 20);
+    write_geotiff(&path, &grid, &values, Crs::from_wkt(wkt).as_ref(), -9999.0).unwrap();
+    let Some(info) = gdalinfo(&path) else { return };
+    let found = info["coordinateSystem"]["wkt"].as_str().unwrap();
+    for part in ["Local grid", "12345", "11.25", "6378137"] {
+        assert!(found.contains(part), "{part} is not in {found}");
+    }
+}
+
+#[test]
+fn the_system_of_a_real_survey_reaches_gdal() {
+    let Some(laz) = real_data("autzen.laz") else { return };
+    let filter = Filter::default();
+    let cloud = read_points(&laz, &filter, &Default::default(), &()).unwrap();
+    let crs = cloud.crs.expect("the survey has keys");
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("r.tif");
+    let (grid, values) = raster(64, 64);
+    write_geotiff(&path, &grid, &values, Some(&crs), -9999.0).unwrap();
+    let Some(info) = gdalinfo(&path) else { return };
+    let found = info["coordinateSystem"]["wkt"].as_str().unwrap();
+    println!("{crs}\n{found}");
+    // Oregon's Lambert grid in international feet, as the survey's keys state it.
+    for part in ["Lambert", "41.75", "-120.5", "43", "45.5", "foot", "0.3048"] {
+        assert!(found.contains(part), "{part} is not in {found}");
+    }
+}
+
+#[test]
+fn bad_rasters_are_refused_and_leave_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("r.tif");
+    let (grid, values) = raster(4, 4);
+    let write = |values: &[f32], nodata| write_geotiff(&path, &grid, values, None, nodata);
+    assert!(matches!(write(&values[1..], -9999.0), Err(Error::Shape { .. })));
+    assert!(matches!(write(&values, values[0]), Err(Error::BadValue { .. })));
+    write(&values, f32::NAN).unwrap();
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+}
+
+/// An NPY file written by hand: type, order, shape and bytes as given.
+fn by_hand(kind: &str, fortran: bool, shape: &str, bytes: &[u8]) -> Vec<u8> {
+    let order = if fortran { "True" } else { "False" };
+    let mut header = format!("{{'descr': '{kind}', 'fortran_order': {order}, 'shape': {shape}, }}");
+    while (10 + header.len() + 1) % 64 != 0 {
+        header.push(' ');
+    }
+    header.push('\n');
+    let mut file = b"\x93NUMPY\x01\x00".to_vec();
+    file.extend((header.len() as u16).to_le_bytes());
+    file.extend(header.bytes());
+    file.extend(bytes);
+    file
+}
+
+fn npz(path: &Path, arrays: &[(&str, Vec<u8>)]) {
+    let mut archive = zip::ZipWriter::new(std::fs::File::create(path).unwrap());
+    for (name, bytes) in arrays {
+        let options = zip::write::SimpleFileOptions::default()
+            .compression_method(zip::CompressionMethod::Deflated);
+        archive.start_file(format!("{name}.npy"), options).unwrap();
+        archive.write_all(bytes).unwrap();
+    }
+    archive.finish().unwrap();
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(64) })]
+
+    #[test]
+    fn npy_arrays_come_back(width in 0_usize..9, height in 0_usize..9, seed in any::<u64>()) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.npy");
+        let bits: Vec<u64> = (0..width * height)
+            .map(|i| seed.wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(i as u32 * 7))
+            .collect();
+        macro_rules! round {
+            ($variant:ident, $convert:expr) => {
+                let values: Vec<_> = bits.iter().map($convert).collect();
+                write_npy(&path, &values, width, height).unwrap();
+                let array = read_npy(&path).unwrap();
+                prop_assert_eq!(array.shape, [height, width]);
+                prop_assert_eq!(array.data, ArrayData::$variant(values));
+            };
+        }
+        round!(F32, |b| (*b >> 40) as f32);
+        round!(F64, |b| *b as f64);
+        round!(U8, |b| *b as u8);
+        round!(Bool, |b| b % 2 == 1);
+        round!(I32, |b| *b as i32);
+        round!(U32, |b| *b as u32);
+        round!(I64, |b| *b as i64);
+        round!(U64, |b| *b);
+    }
+
+    #[test]
+    fn either_order_and_either_end_give_the_same_array(
+        rows in 1_usize..6, columns in 1_usize..6, fortran: bool, big: bool,
+    ) {
+        let expected: Vec<i32> = (0..rows * columns).map(|i| i as i32 * -70_001).collect();
+        let place = |i: usize| if fortran { i % rows * columns + i / rows } else { i };
+        let bytes: Vec<u8> = (0..rows * columns)
+            .map(|i| expected[place(i)])
+            .flat_map(|v| if big { v.to_be_bytes() } else { v.to_le_bytes() })
+            .collect();
+        let file = by_hand(if big { ">i4" } else { "<i4" }, fortran, &format!("({rows}, {columns})"), &bytes);
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.npy");
+        std::fs::write(&path, &file).unwrap();
+        prop_assert_eq!(read_npy(&path).unwrap().data, ArrayData::I32(expected.clone()));
+        let path = folder.path().join("a.npz");
+        npz(&path, &[("a", file)]);
+        prop_assert_eq!(read_npz(&path, None).unwrap().data, ArrayData::I32(expected));
+    }
+}
+
+#[test]
+fn archives_name_their_arrays() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("two.npz");
+    let mask = by_hand("|b1", false, "(1, 3)", &[0, 1, 1]);
+    npz(&path, &[("lat", by_hand("<f8", false, "(2,)", &[0; 16])), ("mask", mask)]);
+    assert_eq!(npz_names(&path).unwrap(), ["lat", "mask"]);
+    assert_eq!(read_npz(&path, Some("lat")).unwrap().shape, [2]);
+    let text = read_npz(&path, Some("lon")).unwrap_err().to_string();
+    assert!(text.contains("\"lon\"") && text.contains("lat, mask"), "{text}");
+    assert!(matches!(read_npz(&path, None), Err(Error::NoArray { .. })));
+    let expected = Mask { width: 3, height: 1, sites: vec![0, 1, 1] };
+    assert_eq!(read_mask(&path).unwrap(), expected);
+}
+
+#[test]
+fn masks_are_read_from_every_format() {
+    let folder = tempfile::tempdir().unwrap();
+    let expected = Mask { width: 3, height: 2, sites: vec![0, 1, 0, 1, 1, 0] };
+    let check = |name: &str| assert_eq!(read_mask(&folder.path().join(name)).unwrap(), expected);
+    let path = |name: &str| folder.path().join(name);
+    write_npy(&path("a.npy"), &[0.0, -1.5, f32::NAN, 1.0, 2.0, 0.0], 3, 2).unwrap();
+    check("a.npy");
+    let grey = [0, 255, 0, 1, 7, 0];
+    image::GrayImage::from_raw(3, 2, grey.to_vec()).unwrap().save(path("b.png")).unwrap();
+    check("b.png");
+    let colour = grey.iter().flat_map(|&v| [0, 0, v, 255]).collect();
+    image::RgbaImage::from_raw(3, 2, colour).unwrap().save(path("c.png")).unwrap();
+    check("c.png");
+    assert!(matches!(read_mask(&path("d.gif")), Err(Error::UnknownEnding { .. })));
+}
+
+#[test]
+fn the_land_mask_of_the_earth_is_read() {
+    let Some(path) = real_data("land_mask_30s.npz") else { return };
+    if cfg!(debug_assertions) && std::env::var_os("TESSERA_LARGE").is_none() {
+        println!("skipped: 933 M cells; set TESSERA_LARGE to read them in a debug build");
+        return;
+    }
+    let mask = read_mask(&path).unwrap();
+    assert_eq!((mask.width, mask.height), (43_200, 21_600));
+    let ocean = mask.sites.iter().map(|&s| u64::from(s)).sum::<u64>();
+    // Row 0 is the arctic ocean, the last row is Antarctica.
+    assert_eq!((mask.sites[0], mask.sites[mask.sites.len() - 1]), (1, 0));
+    assert!(ocean > mask.sites.len() as u64 / 2 && ocean < mask.sites.len() as u64 * 4 / 5);
+}
+
+#[test]
+fn damaged_arrays_and_pictures_give_an_error_of_one_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let values: Vec<f32> = (0..12).map(|i| i as f32).collect();
+    write_npy(&path("a.npy"), &values, 4, 3).unwrap();
+    npz(&path("a.npz"), &[("mask", std::fs::read(path("a.npy")).unwrap())]);
+    image::GrayImage::from_fn(9, 9, |x, y| image::Luma([(x * y) as u8]))
+        .save(path("a.png"))
+        .unwrap();
+    std::panic::set_hook(Box::new(|_| {}));
+    let result = std::panic::catch_unwind(|| {
+        for name in ["a.npy", "a.npz", "a.png"] {
+            let whole = std::fs::read(path(name)).unwrap();
+            let damaged = path(&format!("damaged-{name}"));
+            let read = |bytes: &[u8]| {
+                std::fs::write(&damaged, bytes).unwrap();
+                read_mask(&damaged).map_err(|e| assert!(!e.to_string().contains('\n'), "{e}"))
+            };
+            for end in 0..whole.len() {
+                let cut = read(&whole[..end]);
+                assert!(cut.is_err() || name == "a.png", "{name} cut at {end} of {}", whole.len());
+            }
+            for at in 0..whole.len() {
+                for bits in [0x01, 0x80, 0xFF] {
+                    let mut bytes = whole.clone();
+                    bytes[at] ^= bits;
+                    let _ = read(&bytes);
+                }
+            }
+        }
+    });
+    let _ = std::panic::take_hook();
+    if let Err(panic) = result {
+        panic!("{}", panic.downcast_ref::<String>().cloned().unwrap_or("a read panicked".into()));
+    }
+}
+
+#[test]
+fn shapes_that_cannot_be_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.npy");
+    for shape in ["(18446744073709551615, 2)", "(4294967296, 4294967296)", "(2, 2, 2)", "()"] {
+        std::fs::write(&path, by_hand("<f4", false, shape, &[0; 32])).unwrap();
+        let error = read_npy(&path).unwrap_err();
+        assert!(matches!(error, Error::Malformed { .. }), "{shape}: {error}");
+    }
+}

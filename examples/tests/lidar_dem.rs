@@ -261,3 +261,12 @@ fn floats_of_npy(path: &Path) -> Vec<f32> {
     assert!(header.contains("<f4"), "{header}");
     bytes[header_end..].as_chunks::<4>().0.iter().map(|c| f32::from_le_bytes(*c)).collect()
 }
+
+#[test]
+fn the_example_of_the_readme_is_the_program() {
+    let program = include_str!("../src/bin/first_grid.rs");
+    let (_, code) = program.split_once("\n\n").expect("a comment above the code");
+    assert!(include_str!("../../README.md").contains(code), "README.md shows other code");
+    let output = Command::new(env!("CARGO_BIN_EXE_first_grid")).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}

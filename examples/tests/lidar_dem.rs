@@ -1,0 +1,272 @@
+//! The program `lidar_dem` as its users meet it: exit codes, messages, files.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use geo_io::{Crs, LasPoints, write_las};
+use serde_json::Value;
+use tempfile::TempDir;
+
+const PLANE: &str = "x,y,z\n0.5,0.5,1\n9.5,0.5,1\n0.5,9.5,4\n9.5,9.5,4\n5.5,5.5,2.5\n";
+
+fn lidar_dem(folder: &Path, arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_lidar_dem"));
+    command.current_dir(folder).args(arguments).output().expect("the program starts")
+}
+
+/// Runs the program, which must succeed in silence on standard error, and gives its report.
+fn succeeds(folder: &Path, arguments: &[&str]) -> String {
+    let output = lidar_dem(folder, arguments);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{arguments:?}: {errors}");
+    assert_eq!(errors, "", "{arguments:?}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// Runs the program on bad input: code 2, one line that holds all of `words`, no new file.
+fn fails(folder: &Path, arguments: &[&str], words: &[&str]) {
+    let before = files(folder);
+    let output = lidar_dem(folder, arguments);
+    let errors = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{arguments:?}: {errors}");
+    assert_eq!(errors.matches('\n').count(), 1, "{arguments:?}: {errors:?}");
+    assert!(errors.starts_with("lidar_dem: ") && errors.ends_with('\n'), "{errors:?}");
+    for word in words {
+        assert!(errors.contains(word), "{arguments:?}: no {word:?} in {errors:?}");
+    }
+    assert_eq!(files(folder), before, "{arguments:?} left files");
+}
+
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let mut files: Vec<_> =
+        std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.sort();
+    files
+}
+
+fn write_laz(path: &Path, heights: &[f64], crs: &str) {
+    let n = heights.len();
+    let across: Vec<f64> = (0..n).map(|i| 500_000.0 + i as f64).collect();
+    let ones = vec![1; n];
+    let points = LasPoints {
+        x: &across,
+        y: &across,
+        z: heights,
+        class: &vec![2; n],
+        return_number: &ones,
+        number_of_returns: &ones,
+    };
+    write_las(path, &points, Some(&Crs::parse(crs).unwrap())).unwrap();
+}
+
+/// A folder with one file of each kind, good and bad.
+fn folder_of_inputs() -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    std::fs::write(at("plane.csv"), PLANE).unwrap();
+    std::fs::write(at("nan.csv"), "x,y,z\n1,1,1\n2,NaN,3\n").unwrap();
+    std::fs::write(at("header.csv"), "x,y,z\n").unwrap();
+    std::fs::write(at("empty.csv"), "").unwrap();
+    std::fs::write(at("empty.laz"), "").unwrap();
+    std::fs::write(at("text.laz"), "this is no point file, whatever its name says\n").unwrap();
+    std::fs::write(at("points.xyz"), "1 2 3\n").unwrap();
+    write_laz(&at("none.laz"), &[], "EPSG:26910");
+    let heights: Vec<f64> = (0..20_000).map(|i| f64::from(i % 97)).collect();
+    write_laz(&at("west.laz"), &heights, "EPSG:26910");
+    write_laz(&at("east.laz"), &heights[..50], "EPSG:26911");
+    let whole = std::fs::read(at("west.laz")).unwrap();
+    for (name, keep) in [("half.laz", whole.len() / 2), ("head.laz", 300), ("short.laz", 100)] {
+        std::fs::write(at(name), &whole[..keep]).unwrap();
+    }
+    folder
+}
+
+#[test]
+fn bad_files_get_one_line_and_leave_nothing() {
+    let folder = folder_of_inputs();
+    let cases: [(&[&str], &[&str]); 13] = [
+        (&["missing.laz"], &["missing.laz"]),
+        (&["missing.csv"], &["missing.csv"]),
+        (&["empty.laz"], &["empty.laz", "empty"]),
+        (&["empty.csv"], &["empty.csv"]),
+        (&["header.csv"], &["no points"]),
+        (&["none.laz"], &["no points"]),
+        (&["half.laz"], &["half.laz"]),
+        (&["head.laz"], &["head.laz"]),
+        (&["short.laz"], &["short.laz"]),
+        (&["text.laz"], &["text.laz"]),
+        (&["points.xyz"], &["points.xyz"]),
+        (&["nan.csv"], &["nan.csv", "row 2", "NaN"]),
+        (&["plane.csv", "--columns", "x,y,height"], &["height"]),
+    ];
+    for (input, words) in cases {
+        fails(folder.path(), &[input, &["--device", "cpu"]].concat(), words);
+    }
+    fails(folder.path(), &["west.laz", "east.laz"], &["EPSG:26910", "EPSG:26911", "west", "east"]);
+    fails(folder.path(), &["west.laz", "plane.csv"], &["EPSG:26910", "plane.csv"]);
+}
+
+#[test]
+fn bad_options_get_one_line_and_leave_nothing() {
+    let folder = folder_of_inputs();
+    let cases: [(&[&str], &[&str]); 25] = [
+        (&["--resolution", "0"], &["resolution", "0"]),
+        (&["--resolution", "-1"], &["resolution", "-1"]),
+        (&["--resolution", "nan"], &["resolution"]),
+        (&["--resolution", "fine"], &["resolution", "fine"]),
+        (&["--resolution", "1e-5"], &["0.00001", "asked for", "available"]),
+        (&["--resolution", "1e-12"], &["asked for", "available"]),
+        (&["--site-radius", "0"], &["site-radius"]),
+        (&["--query-radius", "nan"], &["query-radius"]),
+        (&["--supersample", "3"], &["supersample", "3"]),
+        (&["--classes", "256"], &["256"]),
+        (&["--classes", "ground"], &["ground"]),
+        (&["--returns", "second"], &["second"]),
+        (&["--duplicates", "median"], &["median"]),
+        (&["--bounds", "0,0,1"], &["bounds"]),
+        (&["--bounds", "-9,-9,-8,-8"], &["--bounds"]),
+        (&["--crs", "EPSG:1"], &["EPSG:1"]),
+        (&["--crs", "UTM 10"], &["UTM 10"]),
+        (&["--nodata", "none"], &["none"]),
+        (&["-o", "nowhere/dem.tif"], &["nowhere", "does not exist"]),
+        (&["-o", "dem.jpg"], &["dem.jpg", ".tif"]),
+        (&["--hillshade", "nowhere/dem.png"], &["nowhere"]),
+        (&["--hillshade", "dem.tif"], &[".png"]),
+        (&["--device", "gpu"], &["gpu"]),
+        (&["--device", "cuda:4096"], &[]),
+        (&["--no-such-option"], &["--no-such-option"]),
+    ];
+    for (options, words) in cases {
+        let device: &[&str] = if options[0] == "--device" { &[] } else { &["--device", "cpu"] };
+        fails(folder.path(), &[&["plane.csv"], options, device].concat(), words);
+    }
+    fails(folder.path(), &["west.laz", "--classes", "9", "--device", "cpu"], &["class", "9"]);
+    fails(folder.path(), &["plane.csv", "--nodata", "4", "--device", "cpu"], &["--nodata 4"]);
+}
+
+#[test]
+fn a_table_becomes_a_grid_of_its_heights() {
+    let folder = folder_of_inputs();
+    let arguments = ["plane.csv", "-o", "dem.npy", "--query-radius", "20", "--device", "cpu"];
+    let report = succeeds(folder.path(), &arguments);
+    for words in ["5 points read, 5 kept", "10 x 10 cells of 1", "1.00 to 4.00", "dem.npy"] {
+        assert!(report.contains(words), "no {words:?} in {report}");
+    }
+    let values = floats_of_npy(&folder.path().join("dem.npy"));
+    assert_eq!(values.len(), 100);
+    assert_eq!((values[0], values[9], values[90], values[99]), (4.0, 4.0, 1.0, 1.0));
+}
+
+#[test]
+fn bounds_are_the_extent() {
+    let folder = folder_of_inputs();
+    let bounds = ["--bounds", "0,0,20,5", "-o", "dem.npy", "--device", "cpu"];
+    let report = succeeds(folder.path(), &[&["plane.csv"][..], &bounds].concat());
+    assert!(report.contains("20 x 5 cells of 1"), "{report}");
+    assert!(report.contains("3 outside the grid"), "{report}");
+}
+
+#[test]
+fn the_first_command_leaves_a_picture_and_repeats() {
+    let (a, b) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    for folder in [&a, &b] {
+        let report = succeeds(folder.path(), &["--survey-points", "30000", "--device", "cpu"]);
+        for name in ["survey.laz", "dem.tif", "dem.png", "EPSG:26910", "NODATA"] {
+            assert!(report.contains(name), "no {name} in {report}");
+        }
+        let names: Vec<_> = files(folder.path());
+        assert_eq!(names.len(), 3, "{names:?}");
+    }
+    for name in ["dem.tif", "dem.png"] {
+        let read = |folder: &TempDir| std::fs::read(folder.path().join(name)).unwrap();
+        assert!(read(&a) == read(&b), "{name} differs between two runs");
+    }
+}
+
+#[test]
+fn the_software_device_and_the_cpu_give_the_same_file() {
+    if cfg!(not(feature = "cuda")) {
+        println!("skipped: built without the feature cuda");
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    for device in ["cpu", "software"] {
+        let output = format!("{device}.npy");
+        let arguments = ["--survey-points", "4000", "--device", device, "-o", &output];
+        succeeds(folder.path(), &arguments);
+    }
+    let read = |name: &str| std::fs::read(folder.path().join(name)).unwrap();
+    assert!(read("cpu.npy") == read("software.npy"));
+}
+
+#[test]
+fn gdal_reads_back_what_was_written() {
+    let autzen = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../shared/data/autzen.laz"));
+    if !autzen.is_file() {
+        println!("skipped: {} is not there", autzen.display());
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    if Command::new("gdalinfo").arg("--version").output().is_err() {
+        println!("skipped: gdalinfo is not on the PATH");
+        return;
+    }
+    let options = ["--classes", "2", "--resolution", "5", "--device", "cpu", "-o"];
+    for name in ["dem.tif", "dem.npy"] {
+        let input = [autzen.to_str().unwrap()];
+        succeeds(folder.path(), &[&input[..], &options, &[name]].concat());
+    }
+
+    let info: Value = serde_json::from_str(&gdal(folder.path(), "gdalinfo", &["-json", "dem.tif"]))
+        .expect("gdalinfo prints JSON");
+    let wkt = info["coordinateSystem"]["wkt"].as_str().expect("a coordinate system");
+    assert!(wkt.contains("Lambert Conic Conformal") && wkt.contains("NAD"), "{wkt}");
+    assert_eq!(info["bands"][0]["noDataValue"], -9999.0);
+    assert_eq!(info["bands"][0]["type"], "Float32");
+    let numbers: Vec<f64> =
+        info["geoTransform"].as_array().unwrap().iter().map(|n| n.as_f64().unwrap()).collect();
+    assert_eq!((numbers[1], numbers[5]), (5.0, -5.0));
+    assert_eq!((numbers[0] % 5.0, numbers[3] % 5.0), (0.0, 0.0), "edges are on the grid");
+
+    // The same values, in ENVI's raw floats.
+    gdal(folder.path(), "gdal_translate", &["-q", "-of", "ENVI", "dem.tif", "dem.raw"]);
+    let raw = std::fs::read(folder.path().join("dem.raw")).unwrap();
+    let (chunks, rest) = raw.as_chunks::<4>();
+    assert!(rest.is_empty());
+    let from_tiff: Vec<f32> = chunks.iter().map(|c| f32::from_ne_bytes(*c)).collect();
+    let from_npy = floats_of_npy(&folder.path().join("dem.npy"));
+    assert_eq!(
+        info["size"][0].as_u64().unwrap() * info["size"][1].as_u64().unwrap(),
+        from_npy.len() as u64
+    );
+    assert_eq!(from_tiff.len(), from_npy.len());
+    let expected = from_npy.iter().map(|v| if v.is_nan() { -9999.0 } else { *v });
+    assert!(from_tiff.iter().copied().eq(expected), "the values differ");
+    let heights = from_npy.iter().filter(|v| !v.is_nan()).count();
+    assert!(heights > from_npy.len() / 2, "only {heights} heights");
+}
+
+fn gdal(folder: &Path, program: &str, arguments: &[&str]) -> String {
+    let output = Command::new(program).current_dir(folder).args(arguments).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// The values of an NPY file of little-endian f32.
+fn floats_of_npy(path: &Path) -> Vec<f32> {
+    let bytes = std::fs::read(path).unwrap();
+    assert_eq!(&bytes[..6], b"\x93NUMPY");
+    let header_end = bytes.iter().position(|&b| b == b'\n').unwrap() + 1;
+    let header = String::from_utf8_lossy(&bytes[10..header_end]);
+    assert!(header.contains("<f4"), "{header}");
+    bytes[header_end..].as_chunks::<4>().0.iter().map(|c| f32::from_le_bytes(*c)).collect()
+}
+
+#[test]
+fn the_example_of_the_readme_is_the_program() {
+    let program = include_str!("../src/bin/first_grid.rs");
+    let (_, code) = program.split_once("\n\n").expect("a comment above the code");
+    assert!(include_str!("../../README.md").contains(code), "README.md shows other code");
+    let output = Command::new(env!("CARGO_BIN_EXE_first_grid")).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}

@@ -133,6 +133,7 @@ impl Params {
         if site_radius.is_nan() || site_radius <= 0.0 {
             return Err(Error::SiteRadius { site_radius });
         }
+        GridSpec::new(grid.origin_x, grid.origin_y, grid.cell_size, grid.width, grid.height)?;
         let side = |cells: u32| u64::from(cells) * u64::from(supersample);
         let (width, height) = (side(grid.width), side(grid.height));
         if width.max(height) > MAX_SIDE || width * height > pba_voronoi::MAX_PIXELS {

@@ -1,0 +1,142 @@
+//! How far the discrete estimate is from exact Sibson interpolation (crate `spade`), on random and
+//! on real points; and a real lake.
+//!
+//! `cargo test --package nni-grid --test accuracy -- --nocapture` prints the table of
+//! docs/nni-grid.md.
+
+use std::path::Path;
+
+use geo_io::{CsvColumns, Filter, PointCloud, read_points};
+use gpu_core::{Bounds, Device, GridSpec};
+use nni_grid::{Dem, Params, Points, interpolate};
+use spade::{DelaunayTriangulation, HasPosition, Point2, Triangulation};
+
+/// A point of the exact method.
+struct Site {
+    position: Point2<f64>,
+    z: f64,
+}
+
+impl HasPosition for Site {
+    type Scalar = f64;
+
+    fn position(&self) -> Point2<f64> {
+        self.position
+    }
+}
+
+/// Root mean square of the difference to exact Sibson, over the cells that `wanted` names, and how
+/// many they are.
+fn rmse(dem: &Dem, points: Points, wanted: impl Fn(u32, u32) -> bool) -> (f64, usize) {
+    let mut exact = DelaunayTriangulation::<Site>::new();
+    for i in 0..points.z.len() {
+        let position = Point2::new(points.x[i], points.y[i]);
+        exact.insert(Site { position, z: points.z[i] }).unwrap();
+    }
+    let exact = exact.natural_neighbor();
+    let (mut sum, mut cells) = (0.0, 0);
+    for row in 0..dem.grid.height {
+        for column in 0..dem.grid.width {
+            let value = dem.values[(row * dem.grid.width + column) as usize];
+            let (x, y) = dem.grid.cell_centre(column, row);
+            if !wanted(column, row) || value.is_nan() {
+                continue;
+            }
+            if let Some(z) = exact.interpolate(|site| site.data().z, Point2::new(x, y)) {
+                sum += (f64::from(value) - z).powi(2);
+                cells += 1;
+            }
+        }
+    }
+    ((sum / cells as f64).sqrt(), cells)
+}
+
+/// The error at each supersampling.
+fn errors(points: Points, grid: GridSpec, wanted: impl Fn(u32, u32) -> bool + Copy) -> [f64; 3] {
+    [1, 2, 4].map(|supersample| {
+        let params = Params { supersample, query_radius: 16.0, ..Params::new(grid) };
+        let dem = interpolate(&Device::Cpu, points, &params, &()).unwrap();
+        let (error, cells) = rmse(&dem, points, wanted);
+        assert!(cells > 500, "only {cells} cells are compared");
+        error
+    })
+}
+
+fn print_row(what: &str, errors: [f64; 3]) {
+    println!("| {what} | {:.4} | {:.4} | {:.4} |", errors[0], errors[1], errors[2]);
+}
+
+/// Repeatable points over a smooth surface with a relief of about 20.
+fn hills(count: usize, side: f64) -> PointCloud {
+    let mut state = 0x1234_5678_9abc_def1u64;
+    let mut next = || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state >> 11) as f64 / (1u64 << 53) as f64 * side
+    };
+    let mut cloud = PointCloud::default();
+    for _ in 0..count {
+        let (x, y) = (next(), next());
+        cloud.x.push(x);
+        cloud.y.push(y);
+        cloud.z.push(10.0 * (x / 9.0).sin() * (y / 12.0).cos() + 0.05 * x);
+    }
+    cloud
+}
+
+#[test]
+fn random_points_against_exact_sibson() {
+    for (count, bound) in [(500, 0.08), (2000, 0.08), (8000, 0.12)] {
+        let cloud = hills(count, 64.0);
+        let points = Points { x: &cloud.x, y: &cloud.y, z: &cloud.z };
+        let grid = GridSpec::new(0.0, 64.0, 1.0, 64, 64).unwrap();
+        let inside = |column, row| (12..52).contains(&column) && (12..52).contains(&row);
+        let errors = errors(points, grid, inside);
+        print_row(&format!("{count} random points, 64 x 64 cells"), errors);
+        assert!(errors[1] < errors[0] && errors[2] < errors[1], "{errors:?}");
+        assert!(errors[2] < bound, "{errors:?}");
+    }
+}
+
+/// The ground points of the sample survey with a lake, if the data are there.
+fn topography() -> Option<PointCloud> {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data/topography.laz");
+    if !Path::new(path).exists() {
+        println!("skipped: {path} is not there");
+        return None;
+    }
+    let ground = Filter { classes: Some(vec![2]), ..Filter::default() };
+    Some(read_points(Path::new(path), &ground, &CsvColumns::default(), &()).unwrap())
+}
+
+#[test]
+fn real_ground_against_exact_sibson() {
+    let Some(cloud) = topography() else { return };
+    let points = Points { x: &cloud.x, y: &cloud.y, z: &cloud.z };
+    let grid = GridSpec::covering(Bounds::of(points.x, points.y).unwrap(), 1.0).unwrap();
+    let (width, height) = (grid.width, grid.height);
+    // Every fifth cell, away from the border, where natural neighbours are one-sided.
+    let sample = move |column: u32, row: u32| {
+        let inside = (30..width - 30).contains(&column) && (30..height - 30).contains(&row);
+        inside && column.is_multiple_of(5) && row.is_multiple_of(5)
+    };
+    let errors = errors(points, grid, sample);
+    print_row("ground of topography.laz, 1 m cells", errors);
+    assert!(errors[2] < errors[0] && errors[2] < 0.1, "{errors:?}");
+}
+
+#[test]
+fn a_lake_stays_empty_at_a_small_site_radius_and_fills_at_a_large_one() {
+    let Some(cloud) = topography() else { return };
+    let points = Points { x: &cloud.x, y: &cloud.y, z: &cloud.z };
+    let grid = GridSpec::covering(Bounds::of(points.x, points.y).unwrap(), 1.0).unwrap();
+    let empty_cells = |site_radius| {
+        let params = Params { site_radius, ..Params::new(grid) };
+        interpolate(&Device::Cpu, points, &params, &()).unwrap().summary.nodata
+    };
+    let (small, large) = (empty_cells(3.0), empty_cells(f64::INFINITY));
+    println!("NODATA cells of {}: {small} at site radius 3, {large} without limit", grid.cells());
+    assert!(small > grid.cells() / 50, "the lake is {small} cells");
+    assert_eq!(large, 0);
+}

@@ -17,7 +17,7 @@ pub enum Error {
         /// Length of the z column.
         z: usize,
     },
-    /// A coordinate or value is infinite or NaN.
+    /// A coordinate is infinite or NaN, or a value is that in f32.
     #[error("point {index} is not finite: ({x}, {y}, {z})")]
     NotFinite {
         /// The point.

@@ -28,11 +28,11 @@ impl QueryLimits {
         params.raster()?;
         let half_pixels = 2.0 * f64::from(params.supersample);
         let squared = |radius: f64| (radius * half_pixels) * (radius * half_pixels);
-        Ok(Self {
-            spans: spans(squared(params.query_radius).floor() as i64, params.supersample % 2 == 1),
-            // A cast from infinity saturates: no limit.
-            site_limit: squared(params.site_radius).ceil() as u64,
-        })
+        // However small the radii, a query sees the pixels that touch it, and a site on it.
+        let circle = (squared(params.query_radius).floor() as i64).max(2);
+        // A cast from infinity saturates: no limit.
+        let site_limit = (squared(params.site_radius).ceil() as u64).max(1);
+        Ok(Self { spans: spans(circle, params.supersample % 2 == 1), site_limit })
     }
 }
 

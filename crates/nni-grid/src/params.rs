@@ -31,8 +31,9 @@ impl Points<'_> {
         if x != y || y != z {
             return Err(Error::Columns { x, y, z });
         }
-        let finite =
-            |i: usize| self.x[i].is_finite() && self.y[i].is_finite() && self.z[i].is_finite();
+        let finite = |i: usize| {
+            self.x[i].is_finite() && self.y[i].is_finite() && self.z[i].abs() <= f64::from(f32::MAX)
+        };
         match (0..z).find(|&i| !finite(i)) {
             Some(index) => {
                 let (x, y, z) = (self.x[index], self.y[index], self.z[index]);

@@ -196,6 +196,7 @@ fn plane_error(supersample: u32) -> f64 {
 #[test]
 fn a_plane_is_met_within_the_discretisation_which_shrinks() {
     let errors = [1, 2, 4].map(plane_error);
+    println!("greatest error of a plane at supersample 1, 2, 4: {errors:.4?}");
     // A site moves by half a pixel's diagonal at most, and so does what is stolen from it.
     for (error, pixel) in errors.iter().zip([1.0, 0.5, 0.25]) {
         assert!(*error < 2.0 * pixel, "{errors:?}");

@@ -126,7 +126,11 @@ impl Crs {
 
     /// Whether the coordinates are longitudes and latitudes.
     pub fn is_geographic(&self) -> bool {
-        self.geokeys().short(MODEL_TYPE) == Some(2)
+        match &self.0 {
+            // Its keys state no model type where the text has no code.
+            Definition::Wkt(wkt) => horizontal(wkt).is_some_and(|node| !node.is_projected()),
+            _ => self.geokeys().short(MODEL_TYPE) == Some(2),
+        }
     }
 }
 
@@ -221,24 +225,29 @@ impl GeoKeys {
         let node = horizontal(wkt);
         let geographic = node.as_ref().is_some_and(|n| !n.is_projected());
         let code = node.and_then(|n| n.code()).or(code);
-        let model = if geographic { 2 } else { 1 };
-        let type_key = if geographic { GEOGRAPHIC_TYPE } else { PROJECTED_TYPE };
-        let mut entries = vec![
-            [MODEL_TYPE, 0, 1, model],
+        let Some(code) = code else { return Self::of_text(wkt) };
+        let (model, type_key) = if geographic { (2, GEOGRAPHIC_TYPE) } else { (1, PROJECTED_TYPE) };
+        let entries = [[MODEL_TYPE, 0, 1, model], [RASTER_TYPE, 0, 1, 1], [type_key, 0, 1, code]];
+        Self::of_entries(&entries, String::new())
+    }
+
+    /// Keys that hold the text itself. GDAL looks for it in the projected citation, and only
+    /// where the model type is user-defined: with a projected one it takes the whole citation
+    /// for the name of an engineering system.
+    fn of_text(wkt: &str) -> Self {
+        let text: String = wkt.chars().map(|c| if c.is_ascii() { c } else { '?' }).collect();
+        let mut ascii = format!("ESRI PE String = {text}|");
+        // A count is 16 bits; WKT beyond that length states no usable system.
+        ascii.truncate(usize::from(u16::MAX));
+        let entries = [
+            [MODEL_TYPE, 0, 1, USER_DEFINED],
             [RASTER_TYPE, 0, 1, 1],
-            [type_key, 0, 1, code.unwrap_or(USER_DEFINED)],
+            [PROJECTED_CITATION, ASCII_TAG, ascii.len() as u16, 0],
         ];
-        let mut ascii = String::new();
-        if code.is_none() {
-            let text: String = wkt.chars().map(|c| if c.is_ascii() { c } else { '?' }).collect();
-            ascii = format!("ESRI PE String = {text}|");
-            // A count is 16 bits; WKT beyond that length states no usable system.
-            ascii.truncate(usize::from(u16::MAX));
-            // Readers look for this text in the projected citation, whatever the model type.
-            entries[0][3] = 1;
-            entries[2] = [PROJECTED_TYPE, 0, 1, USER_DEFINED];
-            entries.push([PROJECTED_CITATION, ASCII_TAG, ascii.len() as u16, 0]);
-        }
+        Self::of_entries(&entries, ascii)
+    }
+
+    fn of_entries(entries: &[[u16; 4]], ascii: String) -> Self {
         let head = [1, 1, 0, entries.len() as u16];
         Self { directory: [&head[..], entries.as_flattened()].concat(), doubles: vec![], ascii }
     }
@@ -347,7 +356,9 @@ mod tests {
         let user =
             Crs::from_wkt(r#"PROJCS["local",GEOGCS["g",AUTHORITY["EPSG","4326"]]]"#).unwrap();
         assert_eq!(user.epsg(), None);
-        assert_eq!(user.geokeys().short(PROJECTED_TYPE), Some(USER_DEFINED));
+        assert_eq!(user.geokeys().short(MODEL_TYPE), Some(USER_DEFINED));
+        let geographic = Crs::from_wkt(r#"GEOGCS["g",PRIMEM["Greenwich",0]]"#).unwrap();
+        assert!(geographic.is_geographic() && !user.is_geographic());
         assert_eq!(user.to_string(), "local (user-defined)");
         assert_eq!(Crs::from_wkt("\0"), None);
     }

@@ -12,16 +12,16 @@
 //! asks; a system known only by GeoTIFF keys goes into LAS 1.2, format 0, which can hold keys.
 
 use std::fs::File;
-use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom};
+use std::io::{self, BufReader, Cursor, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
 use ::las::{Builder, PointDataBuilder, Transform, Vector, Version, Vlr, Writer, point, raw};
 use ::laz::laszip::ChunkTable;
-use ::laz::{LasZipDecompressor, LazVlr, ParLasZipDecompressor};
+use ::laz::{LasZipDecompressor, LazItemType, LazVlr, ParLasZipDecompressor};
 use gpu_core::Progress;
 
 use crate::error::unwinding;
-use crate::output::{check_output, persist, temporary_beside};
+use crate::output::{check_output, write_atomic};
 use crate::points::{Attributes, ending, open, report};
 use crate::{Crs, Error, Filter, GeoKeys, PointCloud, Result};
 
@@ -38,6 +38,12 @@ pub(crate) fn read(path: &Path, filter: &Filter, progress: &dyn Progress) -> Res
     if let Some(laz) = &file.laz
         && file.points > 0
     {
+        if is_layered(laz) {
+            let found = file.layered_points(laz).map_err(|e| Error::read(path, e))?;
+            if found < file.points {
+                return Err(file.truncated(path, found));
+            }
+        }
         if let Ok(source) = parallel_decoder(&file, laz) {
             let parallel = file.read_all(path, source, BATCH, filter, progress, &mut cloud);
             if !matches!(parallel, Err(Error::Malformed { .. } | Error::Truncated { .. })) {
@@ -196,6 +202,35 @@ impl LasFile {
         report(progress, done, self.points)
     }
 
+    /// Points in whole chunks, from the first on, of a file whose chunks are layered.
+    ///
+    /// A layered chunk is its first record, its number of points, the lengths of its layers, and
+    /// the layers. The decoder asks for memory by these lengths, up to 4 GB a layer, before it
+    /// looks whether the file has as much; so they are held against the file's length first.
+    fn layered_points(&self, vlr: &LazVlr) -> io::Result<u64> {
+        let layers: usize = vlr.items().iter().map(|item| layers_of(item.item_type())).sum();
+        let mut head = vec![0; 4 * (1 + layers)];
+        let mut source = self.at_points()?;
+        let mut position = u64::from(self.raw.offset_to_point_data) + 8;
+        let mut points = 0;
+        while points < self.points {
+            let layers_start = position + self.record as u64 + head.len() as u64;
+            if layers_start > self.size {
+                break;
+            }
+            source.seek(SeekFrom::Start(position + self.record as u64))?;
+            source.read_exact(&mut head)?;
+            let mut words = head.as_chunks().0.iter().map(|&b| u64::from(u32::from_le_bytes(b)));
+            let count = words.next().unwrap_or(0);
+            position = layers_start + words.sum::<u64>();
+            if count == 0 || position > self.size {
+                break;
+            }
+            points += count;
+        }
+        Ok(points)
+    }
+
     fn truncated(&self, path: &Path, found: u64) -> Error {
         Error::Truncated { path: path.to_owned(), expected: self.points, found }
     }
@@ -279,6 +314,21 @@ fn read_vlrs(
         position = end;
     }
     Ok(vlrs)
+}
+
+/// Whether the fields of a chunk lie one behind the other, as for point formats 6 to 10.
+fn is_layered(vlr: &LazVlr) -> bool {
+    vlr.items().first().is_some_and(|item| matches!(item.version(), 3 | 4))
+}
+
+/// Layers in which LASzip stores an item of a layered chunk.
+fn layers_of(item: LazItemType) -> usize {
+    match item {
+        LazItemType::Point14 => 9,
+        LazItemType::RGBNIR14 => 2,
+        LazItemType::Byte14(bytes) => bytes.into(),
+        _ => 1,
+    }
 }
 
 /// Decodes chunks on all cores. Refuses a chunk table that does not fit the file.
@@ -417,9 +467,9 @@ pub fn write_las(path: &Path, points: &LasPoints<'_>, crs: Option<&Crs>) -> Resu
     let mut format = *header.point_format();
     format.is_compressed = false;
 
-    let temporary = temporary_beside(path)?;
-    let file = temporary.as_file().try_clone().map_err(|e| Error::write(path, e))?;
-    let mut writer = Writer::new(BufWriter::with_capacity(1 << 20, file), header).map_err(bad)?;
+    // In memory first: the writer panics where it is dropped after a write that failed, as on a
+    // full disk.
+    let mut writer = Writer::new(Cursor::new(Vec::new()), header).map_err(bad)?;
     for start in (0..points.x.len()).step_by(BATCH) {
         let batch = start..points.x.len().min(start + BATCH);
         let bytes = batch.flat_map(|i| points.record(i, &transforms, extended)).collect();
@@ -430,11 +480,8 @@ pub fn write_las(path: &Path, points: &LasPoints<'_>, crs: Option<&Crs>) -> Resu
             .map_err(bad)?;
         writer.write_points(&data).map_err(bad)?;
     }
-    writer.close().map_err(bad)?;
-    let mut inner = writer.into_inner().map_err(bad)?;
-    io::Write::flush(&mut inner).map_err(|e| Error::write(path, e))?;
-    drop(inner);
-    persist(temporary, path)
+    let bytes = writer.into_inner().map_err(bad)?.into_inner();
+    write_atomic(path, |file| file.write_all(&bytes).map_err(|e| Error::write(path, e)))
 }
 
 impl LasPoints<'_> {

@@ -42,7 +42,7 @@ pub(crate) fn write_atomic(
 }
 
 /// A new file in `path`'s folder, deleted when dropped.
-pub(crate) fn temporary_beside(path: &Path) -> Result<NamedTempFile> {
+fn temporary_beside(path: &Path) -> Result<NamedTempFile> {
     let folder = folder_of(path);
     if !folder.is_dir() {
         return Err(Error::NoFolder { path: path.to_owned(), folder });
@@ -59,7 +59,7 @@ pub(crate) fn temporary_beside(path: &Path) -> Result<NamedTempFile> {
 }
 
 /// Gives the complete file its name.
-pub(crate) fn persist(temporary: NamedTempFile, path: &Path) -> Result<()> {
+fn persist(temporary: NamedTempFile, path: &Path) -> Result<()> {
     temporary.persist(path).map(drop).map_err(|e| Error::write(path, e.error))
 }
 

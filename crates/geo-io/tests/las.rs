@@ -218,6 +218,25 @@ fn every_cut_and_every_flipped_byte_gives_points_or_an_error() {
     }
 }
 
+/// The decoder asks for the memory that a layer claims before it reads it.
+#[test]
+fn a_layer_that_claims_gigabytes_is_not_believed() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("huge.laz");
+    write_las(&path, &Columns::new(40).points(), None).unwrap();
+    let whole = std::fs::read(&path).unwrap();
+    let points = u32::from_le_bytes(whole[96..100].try_into().unwrap()) as usize;
+    // Behind the place of the chunk table, the first record and the number of points.
+    let lengths = points + 8 + 30 + 4;
+    for layer in 0..9 {
+        let mut bytes = whole.clone();
+        bytes[lengths + 4 * layer + 3] = 0xFF;
+        std::fs::write(&path, &bytes).unwrap();
+        let error = read(&path, &Filter::default()).unwrap_err();
+        assert!(matches!(error, Error::Truncated { expected: 40, found: 0, .. }), "{error}");
+    }
+}
+
 #[test]
 fn bad_points_are_not_written() {
     let folder = tempfile::tempdir().unwrap();

@@ -3,10 +3,17 @@
 //! Each kernel is declared once by `#[kernel]` (see `device-std`), which makes its PTX entry, its
 //! typed launch descriptor, and the function that the software device runs. The PTX that is
 //! built from here is committed in `ptx/`; `cargo xtask ptx` makes it anew.
-#![cfg_attr(target_arch = "nvptx64", no_std, feature(abi_ptx))]
+#![cfg_attr(target_arch = "nvptx64", no_std, feature(abi_ptx, asm_experimental_arch))]
 
+#[cfg(feature = "flags")]
+pub mod flags;
 #[cfg(feature = "nni")]
 pub mod nni;
+pub mod operators;
+#[cfg(feature = "reduce")]
+pub mod reduce;
+#[cfg(feature = "scan")]
+pub mod scan;
 #[cfg(feature = "voronoi")]
 pub mod voronoi;
 

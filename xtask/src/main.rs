@@ -1,6 +1,7 @@
 //! Chores of the workspace.
 //!
-//! - `cargo xtask ptx` builds the kernels and writes `kernels-rs/ptx/`.
+//! - `cargo xtask ptx [MODULE..]` builds all kernels, or those of some modules, and writes
+//!   `kernels-rs/ptx/`.
 //! - `cargo xtask check-ptx` fails where the committed PTX is not what the sources give, or not
 //!   fit for every GPU it is meant for.
 //! - `cargo xtask gpu-bundle [DIR]` collects tests and benches for a GPU machine without Rust.
@@ -14,13 +15,13 @@ use std::process::{Command, ExitCode};
 
 use anyhow::{Context, Result, bail};
 
-const USAGE: &str = "usage: cargo xtask ptx | check-ptx | gpu-bundle [DIR]";
+const USAGE: &str = "usage: cargo xtask ptx [MODULE..] | check-ptx | gpu-bundle [DIR]";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let done = match words.as_slice() {
-        ["ptx"] => ptx::write(),
+        ["ptx", modules @ ..] => ptx::write(modules),
         ["check-ptx"] => check::check(),
         ["gpu-bundle"] => bundle::collect(&root().join("gpu-bundle")),
         ["gpu-bundle", folder] => bundle::collect(Path::new(folder)),

@@ -13,21 +13,21 @@ use sha2::{Digest, Sha256};
 use crate::{output_of, root};
 
 /// The modules: each is a feature of kernels-rs and a source file of that name.
-pub const MODULES: [&str; 2] = ["nni", "voronoi"];
+pub const MODULES: [&str; 5] = ["flags", "nni", "reduce", "scan", "voronoi"];
 
 /// Compute capabilities that PTX is built for, lowest first; a GPU takes the highest it can run.
-pub const LEVELS: [u32; 2] = [75, 90];
+pub const LEVELS: [u32; 1] = [75];
 
 /// Where PTX for a module and level is committed.
 pub fn file(module: &str, level: u32) -> PathBuf {
     root().join(format!("kernels-rs/ptx/{module}.sm_{level}.ptx"))
 }
 
-/// Builds every module for every level and writes the files.
-pub fn write() -> Result<()> {
+/// Builds the named modules, or all where none is named, for every level and writes the files.
+pub fn write(named: &[&str]) -> Result<()> {
     let compiler = Compiler::find()?;
     for level in LEVELS {
-        for module in MODULES {
+        for module in MODULES.into_iter().filter(|m| named.is_empty() || named.contains(m)) {
             let path = file(module, level);
             fs::write(&path, compiler.build(module, level)?)?;
             println!("wrote {}", path.strip_prefix(root())?.display());
@@ -78,7 +78,8 @@ impl Compiler {
             .args([set("codegen-units", "1"), set("debug", "false")])
             .args(["--", "--emit=asm", &format!("-Ctarget-cpu=sm_{level}")])
             // Fat LTO leaves whole PTX in the assembly file: nothing is left to link.
-            .args(["-Clinker=true", "-Zmir-enable-passes=-JumpThreading"]);
+            .args(["-Clinker=true", "-Zmir-enable-passes=-JumpThreading"])
+            .arg("-Cllvm-args=-unroll-threshold=4000");
         let assembly = target.join("nvptx64-nvidia-cuda/release/deps/kernels_rs.s");
         let _ = fs::remove_file(&assembly);
         // Cargo does not run rustc again for a file that it does not know to be missing.
@@ -90,7 +91,7 @@ impl Compiler {
         output_of(&mut command)?;
         let ptx = fs::read_to_string(&assembly)
             .with_context(|| format!("the compiler left no {}", assembly.display()))?;
-        Ok(format!("{}{}", self.header(module, level)?, ptx))
+        Ok(format!("{}{}", self.header(module, level)?, with_launch_bounds(&ptx)?))
     }
 
     fn header(&self, module: &str, level: u32) -> Result<String> {
@@ -101,6 +102,24 @@ impl Compiler {
              // compiler: {version}\n// sources: {hash}\n"
         ))
     }
+}
+
+/// Moves each kernel's launch bounds from the comment that `#[kernel]` left in its body to the
+/// directives between its parameters and its body.
+fn with_launch_bounds(ptx: &str) -> Result<String> {
+    let mut text = String::with_capacity(ptx.len());
+    let mut entries = ptx.split(".visible .entry ");
+    text.push_str(entries.next().unwrap_or_default());
+    for entry in entries {
+        let (parameters, body) = entry.split_once("\n{").context("a kernel without a body")?;
+        let (_, bounds) = body.split_once("// launch bounds ").context("no launch bounds")?;
+        let bounds = bounds.lines().next().unwrap_or_default();
+        let (block, resident) = bounds.split_once(' ').context("incomplete launch bounds")?;
+        text.push_str(&format!(
+            ".visible .entry {parameters}\n.maxntid {block}, 1, 1\n.minnctapersm {resident}\n{{{body}"
+        ));
+    }
+    Ok(text)
 }
 
 /// What the header of a committed file says.

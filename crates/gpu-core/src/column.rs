@@ -134,6 +134,25 @@ impl Gpu {
         Ok(column)
     }
 
+    /// Enqueues setting every byte of `len` elements from `start` on.
+    ///
+    /// # Errors
+    /// [`Error::Driver`].
+    ///
+    /// # Safety
+    /// The elements are device memory that nobody else touches until the work has run, and the
+    /// bytes are a valid `T`.
+    pub unsafe fn fill_with_byte<T>(&self, start: *mut T, byte: u8, len: usize) -> Result<()> {
+        if len == 0 {
+            return Ok(());
+        }
+        self.make_current()?;
+        let (start, bytes) = (start as sys::CUdeviceptr, len * size_of::<T>());
+        // SAFETY: passed on to the caller.
+        let code = unsafe { sys::cuMemsetD8Async(start, byte, bytes, self.stream.as_inner()) };
+        check("cuMemsetD8Async", code)
+    }
+
     /// A column of zeros.
     ///
     /// # Errors

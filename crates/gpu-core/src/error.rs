@@ -39,6 +39,16 @@ pub enum Error {
         /// Elements given.
         found: u64,
     },
+    /// A range reaches beyond its column, or ends before it starts.
+    #[error("{start}..{end} is not a range of a column of {len} elements")]
+    OutOfBounds {
+        /// First element asked for.
+        start: u64,
+        /// The element after the last.
+        end: u64,
+        /// Elements of the column.
+        len: u64,
+    },
     /// A device name that is none of `auto`, `cpu`, `software`, `cuda`, `cuda:N`.
     #[error("unknown device \"{name}\": use auto, cpu, software, cuda or cuda:N")]
     UnknownDevice {

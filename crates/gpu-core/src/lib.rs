@@ -22,6 +22,8 @@ mod launch;
 #[cfg(feature = "cuda")]
 mod modules;
 mod progress;
+#[cfg(feature = "cuda")]
+mod slice;
 
 pub use choice::DeviceChoice;
 #[cfg(feature = "cuda")]
@@ -34,3 +36,5 @@ pub use grid::{Bounds, GridSpec};
 #[cfg(feature = "cuda")]
 pub use launch::{Arguments, Blocks};
 pub use progress::Progress;
+#[cfg(feature = "cuda")]
+pub use slice::{Slice, SliceMut};

@@ -7,6 +7,9 @@
 //!   checked launch, the block size, and
 //! - the function that the software device runs for each thread.
 //!
+//! `#[kernel(block = 256, resident = 4)]` also asks the assembler to keep the registers of a thread
+//! so few that 4 blocks fit on a multiprocessor.
+//!
 //! The module that declares kernels must have a `static MODULE: PtxModule` in scope; the macro
 //! `device_std::ptx_module!` makes it.
 
@@ -21,9 +24,10 @@ pub fn kernel(attribute: TokenStream, item: TokenStream) -> TokenStream {
     }
 }
 
-/// The parts of `#[kernel(block = N)] /// docs.. pub unsafe fn name(a: A, b: B) { body }`.
+/// The parts of `#[kernel(block = N, resident = M)] /// docs.. pub unsafe fn name(a: A, b: B) { body }`.
 struct Declaration {
     block: String,
+    resident: String,
     outer: TokenStream,
     name: String,
     parameters: Vec<(String, String)>,
@@ -32,11 +36,13 @@ struct Declaration {
 
 impl Declaration {
     fn parse(attribute: TokenStream, item: TokenStream) -> Result<Self, String> {
-        let block = attribute.to_string().replace(char::is_whitespace, "");
+        let attribute = attribute.to_string().replace(char::is_whitespace, "");
+        let (block, resident) = attribute.split_once(",resident=").unwrap_or((&attribute, "1"));
         let block = block
             .strip_prefix("block=")
             .ok_or("expected #[kernel(block = THREADS)]: the threads of a block")?
             .to_owned();
+        let resident = resident.to_owned();
 
         let tokens: Vec<TokenTree> = item.into_iter().collect();
         let is_word =
@@ -53,6 +59,7 @@ impl Declaration {
             {
                 Ok(Self {
                     block,
+                    resident,
                     outer,
                     name: name.to_string(),
                     parameters: parse_parameters(arguments.stream())?,
@@ -66,7 +73,7 @@ impl Declaration {
     }
 
     fn expand(self) -> TokenStream {
-        let Self { block, outer, name, parameters, body } = self;
+        let Self { block, resident, outer, name, parameters, body } = self;
         let signature: String = parameters.iter().map(|(n, t)| format!("{n}: {t}, ")).collect();
         let types: String = parameters.iter().map(|(_, t)| format!("{t}, ")).collect();
         let kinds: String = parameters
@@ -85,7 +92,17 @@ impl Declaration {
             {allow}
             #[cfg(target_arch = "nvptx64")]
             #[unsafe(no_mangle)]
-            pub unsafe extern "ptx-kernel" fn {name}({signature}) {body}
+            pub unsafe extern "ptx-kernel" fn {name}({signature}) {{
+                // The compiler has no words for launch bounds: `cargo xtask ptx` moves them from
+                // here to the entry's head.
+                unsafe {{
+                    ::core::arch::asm!(
+                        "// launch bounds {block} {resident}",
+                        options(nomem, nostack, preserves_flags)
+                    )
+                }};
+                {body}
+            }}
 
             {outer}
             #[cfg(not(target_arch = "nvptx64"))]

@@ -15,8 +15,12 @@ pub mod atomic;
 pub mod block;
 #[cfg(not(target_arch = "nvptx64"))]
 pub mod host;
+pub mod lookback;
 pub mod math;
 mod module;
+pub mod scalar;
 pub mod shared;
 pub mod thread;
+pub mod tile;
+pub mod vector;
 pub mod warp;

@@ -3,8 +3,7 @@
 /// Declares `static MODULE`, the kernels that are built into one PTX file and loaded together.
 ///
 /// `ptx_module! { "voronoi": row_nearest, column_prune }` names the kernels declared in the same
-/// Rust module; the PTX comes from `ptx/voronoi.sm_75.ptx` and its siblings in the crate that
-/// calls it.
+/// Rust module; the PTX comes from `ptx/voronoi.sm_75.ptx` in the crate that calls it.
 #[macro_export]
 macro_rules! ptx_module {
     ($name:literal: $($kernel:ident),+ $(,)?) => {
@@ -17,12 +16,6 @@ macro_rules! ptx_module {
                     level: 75,
                     text: include_str!(concat!(
                         env!("CARGO_MANIFEST_DIR"), "/ptx/", $name, ".sm_75.ptx"
-                    )),
-                },
-                $crate::host::PtxImage {
-                    level: 90,
-                    text: include_str!(concat!(
-                        env!("CARGO_MANIFEST_DIR"), "/ptx/", $name, ".sm_90.ptx"
                     )),
                 },
             ],

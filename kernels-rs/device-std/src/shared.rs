@@ -6,7 +6,7 @@
 
 use core::marker::PhantomData;
 
-/// A type whose elements can lie in shared memory: a scalar of 4 or 8 bytes.
+/// A type whose elements can lie in shared memory: a scalar of 1 to 8 bytes.
 pub trait Plain: Copy {
     /// Loads from an address in the shared window.
     ///
@@ -54,6 +54,40 @@ macro_rules! plain {
         }
     )+};
 }
+
+macro_rules! plain_narrow {
+    ($($type:ty, $suffix:literal;)+) => {$(
+        impl Plain for $type {
+            #[cfg(target_arch = "nvptx64")]
+            #[inline(always)]
+            unsafe fn load_shared(address: u32) -> Self {
+                let value: u32;
+                // SAFETY: passed on to the caller.
+                unsafe {
+                    core::arch::asm!(
+                        concat!("ld.shared.", $suffix, " {0}, [{1}];"),
+                        out(reg32) value, in(reg32) address, options(nostack),
+                    );
+                }
+                value as Self
+            }
+
+            #[cfg(target_arch = "nvptx64")]
+            #[inline(always)]
+            unsafe fn store_shared(self, address: u32) {
+                // SAFETY: passed on to the caller.
+                unsafe {
+                    core::arch::asm!(
+                        concat!("st.shared.", $suffix, " [{0}], {1};"),
+                        in(reg32) address, in(reg32) self as u32, options(nostack),
+                    );
+                }
+            }
+        }
+    )+};
+}
+
+plain_narrow! { u8, "u8"; u16, "u16"; }
 
 plain! {
     u32, reg32, "b32";
@@ -133,6 +167,29 @@ impl<T: Plain> SharedArray<T> {
     }
 }
 
+impl SharedArray<u32> {
+    /// Adds to element `index`, atomically among the threads of the block; returns what was there.
+    ///
+    /// # Safety
+    /// `index` is below the array's length; between the same two barriers other threads touch the
+    /// element by atomics only.
+    #[inline(always)]
+    pub unsafe fn atomic_add(&self, index: u32, value: u32) -> u32 {
+        // SAFETY: passed on to the caller.
+        unsafe { device::atomic_add(self.offset + index * 4, value) }
+    }
+
+    /// Sets bits of element `index`, atomically among the threads of the block.
+    ///
+    /// # Safety
+    /// As [`atomic_add`](Self::atomic_add).
+    #[inline(always)]
+    pub unsafe fn atomic_or(&self, index: u32, bits: u32) {
+        // SAFETY: passed on to the caller.
+        unsafe { device::atomic_or(self.offset + index * 4, bits) }
+    }
+}
+
 #[cfg(target_arch = "nvptx64")]
 mod device {
     use super::Plain;
@@ -150,7 +207,7 @@ mod device {
         base + offset
     }
 
-    // SAFETY (both): the callers of SharedArray's methods keep within the array.
+    // SAFETY (all): the callers of SharedArray's methods keep within the array.
     #[inline(always)]
     pub unsafe fn load<T: Plain>(offset: u32) -> T {
         unsafe { T::load_shared(address(offset)) }
@@ -158,6 +215,26 @@ mod device {
     #[inline(always)]
     pub unsafe fn store<T: Plain>(offset: u32, value: T) {
         unsafe { value.store_shared(address(offset)) }
+    }
+    #[inline(always)]
+    pub unsafe fn atomic_add(offset: u32, value: u32) -> u32 {
+        let before: u32;
+        unsafe {
+            core::arch::asm!(
+                "atom.shared.add.u32 {0}, [{1}], {2};",
+                out(reg32) before, in(reg32) address(offset), in(reg32) value, options(nostack),
+            );
+        }
+        before
+    }
+    #[inline(always)]
+    pub unsafe fn atomic_or(offset: u32, bits: u32) {
+        unsafe {
+            core::arch::asm!(
+                "red.shared.or.b32 [{0}], {1};",
+                in(reg32) address(offset), in(reg32) bits, options(nostack),
+            );
+        }
     }
 }
 
@@ -175,5 +252,21 @@ mod device {
         let address = current(|t| t.shared(offset, size_of::<T>() as u32, Access::Write));
         // SAFETY: the software device returns an address with `size_of::<T>()` valid bytes.
         unsafe { address.cast::<T>().write_unaligned(value) }
+    }
+    pub unsafe fn atomic_add(offset: u32, value: u32) -> u32 {
+        update(offset, |before| before.wrapping_add(value))
+    }
+    pub unsafe fn atomic_or(offset: u32, bits: u32) {
+        update(offset, |before| before | bits);
+    }
+    /// The threads of a block take turns on one OS thread, so no update is ever torn.
+    fn update(offset: u32, change: impl Fn(u32) -> u32) -> u32 {
+        let address = current(|t| t.shared(offset, 4, Access::Atomic)).cast::<u32>();
+        // SAFETY: the software device returns an address with 4 valid bytes.
+        unsafe {
+            let before = address.read_unaligned();
+            address.write_unaligned(change(before));
+            before
+        }
     }
 }

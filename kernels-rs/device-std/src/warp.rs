@@ -6,7 +6,9 @@
 //! |---|---|
 //! | [`shuffle`], [`shuffle_up`], [`shuffle_down`] | every lane of the mask |
 //! | [`ballot`], [`any`], [`all`] | every lane of the mask |
-//! | [`inclusive_scan`] | every lane, for the lanes up to it |
+//! | [`match_any`] | every lane of the mask |
+//! | [`inclusive_scan`], [`inclusive_scan_from`] | every lane, for the lanes up to it |
+//! | [`reduce`] | every lane |
 
 /// Threads of a warp.
 pub const SIZE: u32 = 32;
@@ -14,44 +16,61 @@ pub const SIZE: u32 = 32;
 /// All lanes.
 pub const FULL: u32 = u32::MAX;
 
-/// A 32-bit value that a shuffle can carry.
+/// A value that a shuffle can carry, a 32-bit word at a time.
 pub trait Word: Copy {
-    /// Its bits.
-    fn to_bits(self) -> u32;
-    /// The value with these bits.
-    fn from_bits(bits: u32) -> Self;
+    /// The value whose words are `exchange` of its words.
+    fn map_words(self, exchange: impl FnMut(u32) -> u32) -> Self;
 }
 
-impl Word for u32 {
+macro_rules! words {
+    ($($type:ty, $bits:ty;)+) => {$(
+        impl Word for $type {
+            #[inline(always)]
+            fn map_words(self, mut exchange: impl FnMut(u32) -> u32) -> Self {
+                let bits = self as $bits;
+                exchange(bits as u32) as $bits as Self
+            }
+        }
+    )+};
+}
+
+words! { u8, u8; u16, u16; u32, u32; i32, u32; }
+
+impl Word for u64 {
     #[inline(always)]
-    fn to_bits(self) -> u32 {
-        self
-    }
-    #[inline(always)]
-    fn from_bits(bits: u32) -> Self {
-        bits
+    fn map_words(self, mut exchange: impl FnMut(u32) -> u32) -> Self {
+        let low = exchange(self as u32);
+        let high = exchange((self >> 32) as u32);
+        low as u64 | (high as u64) << 32
     }
 }
 
-impl Word for i32 {
+impl Word for i64 {
     #[inline(always)]
-    fn to_bits(self) -> u32 {
-        self as u32
-    }
-    #[inline(always)]
-    fn from_bits(bits: u32) -> Self {
-        bits as i32
+    fn map_words(self, exchange: impl FnMut(u32) -> u32) -> Self {
+        (self as u64).map_words(exchange) as i64
     }
 }
 
 impl Word for f32 {
     #[inline(always)]
-    fn to_bits(self) -> u32 {
-        self.to_bits()
+    fn map_words(self, mut exchange: impl FnMut(u32) -> u32) -> Self {
+        f32::from_bits(exchange(self.to_bits()))
     }
+}
+
+impl Word for f64 {
     #[inline(always)]
-    fn from_bits(bits: u32) -> Self {
-        f32::from_bits(bits)
+    fn map_words(self, exchange: impl FnMut(u32) -> u32) -> Self {
+        f64::from_bits(self.to_bits().map_words(exchange))
+    }
+}
+
+impl<A: Word, B: Word> Word for (A, B) {
+    #[inline(always)]
+    fn map_words(self, mut exchange: impl FnMut(u32) -> u32) -> Self {
+        let first = self.0.map_words(&mut exchange);
+        (first, self.1.map_words(exchange))
     }
 }
 
@@ -67,6 +86,8 @@ mod device {
         fn shfl_idx(mask: u32, value: i32, lane: u32, clamp: u32) -> i32;
         #[link_name = "llvm.nvvm.vote.ballot.sync"]
         fn vote_ballot(mask: u32, predicate: bool) -> u32;
+        #[link_name = "llvm.nvvm.match.any.sync.i32"]
+        fn match_any(mask: u32, value: u32) -> u32;
         #[link_name = "llvm.nvvm.bar.warp.sync"]
         fn bar_warp(mask: u32);
     }
@@ -87,6 +108,10 @@ mod device {
     #[inline(always)]
     pub unsafe fn ballot(mask: u32, predicate: bool) -> u32 {
         unsafe { vote_ballot(mask, predicate) }
+    }
+    #[inline(always)]
+    pub unsafe fn equals(mask: u32, value: u32) -> u32 {
+        unsafe { match_any(mask, value) }
     }
     #[inline(always)]
     pub unsafe fn sync(mask: u32) {
@@ -117,6 +142,11 @@ mod device {
         let all = exchange(mask, "ballot", u32::from(predicate));
         (0..32).filter(|&lane| mask >> lane & 1 == 1 && all[lane] == 1).fold(0, |b, l| b | 1 << l)
     }
+    pub unsafe fn equals(mask: u32, value: u32) -> u32 {
+        let all = exchange(mask, "match_any", value);
+        let same = |lane: &u32| mask >> lane & 1 == 1 && all[*lane as usize] == u64::from(value);
+        (0..32).filter(same).fold(0, |lanes, lane| lanes | 1 << lane)
+    }
     pub unsafe fn sync(mask: u32) {
         exchange(mask, "sync_warp", 0);
     }
@@ -141,7 +171,7 @@ pub fn warp_id() -> u32 {
 #[inline(always)]
 pub unsafe fn shuffle_up<T: Word>(mask: u32, value: T, delta: u32) -> T {
     // SAFETY: passed on to the caller.
-    T::from_bits(unsafe { device::up(mask, value.to_bits(), delta) })
+    value.map_words(|word| unsafe { device::up(mask, word, delta) })
 }
 
 /// The value of the lane `delta` above; its own in the highest `delta` lanes.
@@ -151,7 +181,7 @@ pub unsafe fn shuffle_up<T: Word>(mask: u32, value: T, delta: u32) -> T {
 #[inline(always)]
 pub unsafe fn shuffle_down<T: Word>(mask: u32, value: T, delta: u32) -> T {
     // SAFETY: passed on to the caller.
-    T::from_bits(unsafe { device::down(mask, value.to_bits(), delta) })
+    value.map_words(|word| unsafe { device::down(mask, word, delta) })
 }
 
 /// The value of lane `lane` (modulo 32).
@@ -161,7 +191,7 @@ pub unsafe fn shuffle_down<T: Word>(mask: u32, value: T, delta: u32) -> T {
 #[inline(always)]
 pub unsafe fn shuffle<T: Word>(mask: u32, value: T, lane: u32) -> T {
     // SAFETY: passed on to the caller.
-    T::from_bits(unsafe { device::index(mask, value.to_bits(), lane) })
+    value.map_words(|word| unsafe { device::index(mask, word, lane) })
 }
 
 /// Bit `i` is lane `i`'s predicate.
@@ -194,6 +224,22 @@ pub unsafe fn all(mask: u32, predicate: bool) -> bool {
     unsafe { ballot(mask, predicate) == mask }
 }
 
+/// The lanes of `mask` whose value is the same as this lane's.
+///
+/// # Safety
+/// All lanes of `mask` come to the same call.
+#[inline(always)]
+pub unsafe fn match_any(mask: u32, value: u32) -> u32 {
+    // SAFETY: passed on to the caller.
+    unsafe { device::equals(mask, value) }
+}
+
+/// The lanes below this one, as a mask.
+#[inline(always)]
+pub fn lanes_below() -> u32 {
+    (1 << lane_id()) - 1
+}
+
 /// Waits for the lanes of `mask`; what they wrote to memory before is seen by them after.
 ///
 /// # Safety
@@ -212,16 +258,52 @@ pub unsafe fn sync_warp(mask: u32) {
 /// All 32 lanes come to the same call.
 #[inline(always)]
 pub unsafe fn inclusive_scan<T: Word>(value: T, combine: impl Fn(T, T) -> T) -> T {
-    let lane = lane_id();
+    // SAFETY: passed on to the caller.
+    unsafe { inclusive_scan_from(0, value, combine) }
+}
+
+/// Combines the values of the lanes from `start` up to this one, in lane order: a segmented scan,
+/// if `start` is the first lane of this lane's segment, or 0.
+///
+/// # Safety
+/// All 32 lanes come to the same call; lanes of one segment give the same `start`.
+#[inline(always)]
+pub unsafe fn inclusive_scan_from<T: Word>(start: u32, value: T, combine: impl Fn(T, T) -> T) -> T {
+    let above = lane_id() - start;
     let mut sum = value;
     let mut delta = 1;
     while delta < SIZE {
         // SAFETY: passed on to the caller.
         let below = unsafe { shuffle_up(FULL, sum, delta) };
-        if lane >= delta {
+        if above >= delta {
             sum = combine(below, sum);
         }
         delta *= 2;
     }
     sum
+}
+
+/// The first lane of this lane's segment, if the lanes in `heads` begin one each; 0 before the
+/// first head.
+#[inline(always)]
+pub fn segment_start(heads: u32) -> u32 {
+    let heads = heads & (lanes_below() | 1 << lane_id());
+    31 - (heads | 1).leading_zeros()
+}
+
+/// Combines the values of all lanes, in lane order: pairs first, then pairs of pairs.
+///
+/// # Safety
+/// All 32 lanes come to the same call.
+#[inline(always)]
+pub unsafe fn reduce<T: Word>(value: T, combine: impl Fn(T, T) -> T) -> T {
+    let mut sum = value;
+    let mut delta = 1;
+    while delta < SIZE {
+        // SAFETY: passed on to the caller. Lane 0, whose value counts, never lacks a partner.
+        sum = combine(sum, unsafe { shuffle_down(FULL, sum, delta) });
+        delta *= 2;
+    }
+    // SAFETY: passed on to the caller.
+    unsafe { shuffle(FULL, sum, 0) }
 }

@@ -1,0 +1,88 @@
+//! What can go wrong with a primitive: all of it is found before anything is enqueued.
+
+/// The result of this crate's functions.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// What can go wrong with a primitive.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// Two arrays that belong together have different lengths.
+    #[error("{what} has {found} elements, expected {expected}")]
+    Length {
+        /// The argument.
+        what: &'static str,
+        /// Elements needed.
+        expected: u64,
+        /// Elements given.
+        found: u64,
+    },
+    /// Two arrays share memory where the call does not work in place.
+    #[error("{first} and {second} overlap, which this primitive does not allow")]
+    Overlap {
+        /// The one.
+        first: &'static str,
+        /// The other.
+        second: &'static str,
+    },
+    /// A bit range is empty, out of order or beyond the key.
+    #[error("bits {begin}..{end} are not a range of a key of {bits} bits")]
+    BitRange {
+        /// First bit.
+        begin: u32,
+        /// The bit after the last.
+        end: u32,
+        /// Bits of the key.
+        bits: u32,
+    },
+    /// There are more segments than elements where each needs one.
+    #[error("{segments} segments of {elements} elements: each segment needs an element")]
+    TooManySegments {
+        /// Segments asked for.
+        segments: u64,
+        /// Elements there.
+        elements: u64,
+    },
+    /// Segment offsets do not rise from 0 to the number of elements.
+    #[error("segment offset {index} is {offset}: offsets must rise from 0 to {elements}")]
+    SegmentOffset {
+        /// Which offset.
+        index: u64,
+        /// Its value.
+        offset: u64,
+        /// Elements of the array.
+        elements: u64,
+    },
+    /// A histogram without bins, or whose bounds do not rise.
+    #[error("{bins} bins from {lower} to {upper}: bounds must rise, and bins be at least one")]
+    Bins {
+        /// Bins asked for.
+        bins: u64,
+        /// First bound.
+        lower: String,
+        /// Last bound.
+        upper: String,
+    },
+    /// More elements than one call can take.
+    #[error("{elements} elements are too many: at most {most}")]
+    TooLarge {
+        /// Elements given.
+        elements: u64,
+        /// The most.
+        most: u64,
+    },
+    /// The device or the memory failed.
+    #[error(transparent)]
+    Core(#[from] gpu_core::Error),
+}
+
+/// Checks a length.
+///
+/// # Errors
+/// [`Error::Length`].
+pub(crate) fn same_len(what: &'static str, expected: usize, found: usize) -> Result<()> {
+    if expected != found {
+        return Err(Error::Length { what, expected: expected as u64, found: found as u64 });
+    }
+    Ok(())
+}

@@ -1,0 +1,104 @@
+//! Reductions to one value.
+
+use gpu_core::{Blocks, Slice, SliceMut};
+use kernels_rs::operators::Order;
+use kernels_rs::reduce::{INDEX_SHARED, IndexReduces, Reduces, chunks, shared_bytes};
+
+use super::Workspace;
+use super::workspace::Layout;
+use crate::error::{Result, same_len};
+use crate::number::{Direction, nan_last};
+use crate::{Number, ReduceOperator};
+
+/// Combines all elements into `result[0]`: 0 for the sum of nothing, and for the least (greatest)
+/// of nothing or of NaNs alone the type's greatest (least) value, or an infinity.
+///
+/// One read of each element.
+///
+/// # Errors
+/// [`Length`](crate::Error::Length) unless the result has one element.
+pub fn reduce<'a, 'b, T: Number, O: ReduceOperator<T>>(
+    workspace: &mut Workspace,
+    operator: O,
+    input: impl Into<Slice<'a, T>>,
+    result: impl Into<SliceMut<'b, T>>,
+) -> Result<()> {
+    let (input, mut result) = (input.into(), result.into());
+    same_len("result", 1, result.len())?;
+    let len = input.len() as u64;
+    let (tiles, blocks) = chunks(len, size_of::<T>());
+    // Without elements one block still writes the identity.
+    let blocks = blocks.max(1) as u32;
+    let mut layout = Layout::default();
+    let partials = layout.part::<O::Element>(u64::from(blocks));
+    let partials = workspace.arena(&layout)?.at(&partials);
+    let [p0, p1, p2, p3] = operator.parameters();
+    let done = workspace.done();
+    let (input, result) = (input.as_ptr().cast(), result.as_mut_ptr().cast());
+    let arguments = (input, len, tiles, p0, p1, p2, p3, partials, done, result);
+    let kernel = O::Reduction::TO_VALUE;
+    // SAFETY: the arrays are as long as the kernel asks and have elements of the same size; the
+    // workspace's storage is used on its own stream only.
+    unsafe {
+        workspace.gpu().launch(
+            kernel,
+            Blocks::x(blocks),
+            shared_bytes::<O::Element>(),
+            arguments,
+        )?;
+    }
+    Ok(())
+}
+
+/// The index of the least element, in `result[0]`: the lowest index where several are equal, and
+/// `u64::MAX` where there is no element but NaNs. NaN is passed over; -0.0 is less than +0.0.
+///
+/// # Errors
+/// [`Length`](crate::Error::Length) unless the result has one element.
+pub fn index_of_min<'a, 'b, T: Number>(
+    workspace: &mut Workspace,
+    input: impl Into<Slice<'a, T>>,
+    result: impl Into<SliceMut<'b, u64>>,
+) -> Result<()> {
+    index_of_first(workspace, Direction::Ascending, input.into(), result.into())
+}
+
+/// The index of the greatest element; otherwise as [`index_of_min`].
+///
+/// # Errors
+/// As [`index_of_min`].
+pub fn index_of_max<'a, 'b, T: Number>(
+    workspace: &mut Workspace,
+    input: impl Into<Slice<'a, T>>,
+    result: impl Into<SliceMut<'b, u64>>,
+) -> Result<()> {
+    index_of_first(workspace, Direction::Descending, input.into(), result.into())
+}
+
+fn index_of_first<T: Number>(
+    workspace: &mut Workspace,
+    direction: Direction,
+    input: Slice<'_, T>,
+    mut result: SliceMut<'_, u64>,
+) -> Result<()> {
+    same_len("result", 1, result.len())?;
+    let len = input.len() as u64;
+    let (tiles, blocks) = chunks(len, size_of::<T>());
+    let blocks = blocks.max(1) as u32;
+    let mut layout = Layout::default();
+    let partials = layout.part::<u64>(2 * u64::from(blocks));
+    let partials = workspace.arena(&layout)?.at(&partials);
+    let order: Order<T::Bits> = nan_last::<T>(direction);
+    let [p0, p1, p2, p3] = order.parameters();
+    // NaNs have the highest ranks.
+    let most = (u64::MAX >> (64 - 8 * size_of::<T>())) - 2 * T::NANS;
+    let done = workspace.done();
+    let (input, result) = (input.as_ptr().cast(), result.as_mut_ptr());
+    let arguments = (input, len, tiles, p0, p1, p2, p3, most, partials, done, result);
+    let kernel = T::Bits::INDEX_OF_LEAST;
+    // SAFETY: as above.
+    unsafe {
+        workspace.gpu().launch(kernel, Blocks::x(blocks), INDEX_SHARED, arguments)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,206 @@
+//! Scans: whole, by key, by offsets, along rows.
+
+use device_std::scalar::Scalar;
+use gpu_core::{Blocks, DeviceGrid, Slice, SliceMut};
+use kernels_rs::operators::Operator;
+use kernels_rs::scan::{Scans, shared_bytes};
+
+use super::Workspace;
+use super::segments::{Segments, check_offsets};
+use super::workspace::{Layout, apart, tiles};
+use crate::error::{Result, same_len};
+use crate::{Number, Scan, ScanOperator};
+
+/// Scans `input` into `output`; see [`Scan`] for what comes out.
+///
+/// One read and one write of each element.
+///
+/// # Errors
+/// [`Length`](crate::Error::Length) for another length of the output,
+/// [`Overlap`](crate::Error::Overlap), [`TooLarge`](crate::Error::TooLarge).
+pub fn scan<'a, 'b, T: Number, O: ScanOperator<T>>(
+    workspace: &mut Workspace,
+    operator: O,
+    how: Scan<T>,
+    input: impl Into<Slice<'a, T>>,
+    output: impl Into<SliceMut<'b, T>>,
+) -> Result<()> {
+    let (from, to) = apart_arrays(input.into(), output.into())?;
+    enqueue::<T, O, u8>(workspace, operator, how, from, to, None)
+}
+
+/// [`scan`] that overwrites its input.
+///
+/// # Errors
+/// [`TooLarge`](crate::Error::TooLarge).
+pub fn scan_in_place<'a, T: Number, O: ScanOperator<T>>(
+    workspace: &mut Workspace,
+    operator: O,
+    how: Scan<T>,
+    data: impl Into<SliceMut<'a, T>>,
+) -> Result<()> {
+    let (from, to) = same_array(data.into());
+    enqueue::<T, O, u8>(workspace, operator, how, from, to, None)
+}
+
+/// A scan that begins anew wherever the key changes. Keys are compared by their bits.
+///
+/// # Errors
+/// As [`scan`], also for another length of the keys.
+pub fn scan_by_key<'a, 'b, 'c, T: Number, K: Number, O: ScanOperator<T>>(
+    workspace: &mut Workspace,
+    operator: O,
+    how: Scan<T>,
+    keys: impl Into<Slice<'c, K>>,
+    input: impl Into<Slice<'a, T>>,
+    output: impl Into<SliceMut<'b, T>>,
+) -> Result<()> {
+    let (keys, (from, to)) = (keys.into(), apart_arrays(input.into(), output.into())?);
+    same_len("keys", from.1, keys.len())?;
+    enqueue(workspace, operator, how, from, to, Some(Segments::Keys(keys)))
+}
+
+/// [`scan_by_key`] that overwrites its input.
+///
+/// # Errors
+/// As [`scan_by_key`].
+pub fn scan_by_key_in_place<'a, 'c, T: Number, K: Number, O: ScanOperator<T>>(
+    workspace: &mut Workspace,
+    operator: O,
+    how: Scan<T>,
+    keys: impl Into<Slice<'c, K>>,
+    data: impl Into<SliceMut<'a, T>>,
+) -> Result<()> {
+    let (keys, (from, to)) = (keys.into(), same_array(data.into()));
+    same_len("keys", from.1, keys.len())?;
+    enqueue(workspace, operator, how, from, to, Some(Segments::Keys(keys)))
+}
+
+/// A scan of each segment: segment s is `offsets[s]..offsets[s + 1]`, and may be empty. Offsets
+/// rise from 0 to the number of elements; they are on the device, and are not checked there.
+///
+/// # Errors
+/// As [`scan`], and [`TooManySegments`](crate::Error::TooManySegments) for more segments than
+/// elements.
+pub fn segmented_scan<'a, 'b, 'c, T: Number, O: ScanOperator<T>>(
+    workspace: &mut Workspace,
+    operator: O,
+    how: Scan<T>,
+    offsets: impl Into<Slice<'c, u64>>,
+    input: impl Into<Slice<'a, T>>,
+    output: impl Into<SliceMut<'b, T>>,
+) -> Result<()> {
+    let (offsets, (from, to)) = (offsets.into(), apart_arrays(input.into(), output.into())?);
+    check_offsets(offsets.len(), from.1)?;
+    enqueue::<T, O, u8>(workspace, operator, how, from, to, Some(Segments::Offsets(offsets)))
+}
+
+/// [`segmented_scan`] that overwrites its input.
+///
+/// # Errors
+/// As [`segmented_scan`].
+pub fn segmented_scan_in_place<'a, 'c, T: Number, O: ScanOperator<T>>(
+    workspace: &mut Workspace,
+    operator: O,
+    how: Scan<T>,
+    offsets: impl Into<Slice<'c, u64>>,
+    data: impl Into<SliceMut<'a, T>>,
+) -> Result<()> {
+    let (offsets, (from, to)) = (offsets.into(), same_array(data.into()));
+    check_offsets(offsets.len(), from.1)?;
+    enqueue::<T, O, u8>(workspace, operator, how, from, to, Some(Segments::Offsets(offsets)))
+}
+
+/// A scan along each row of a grid.
+///
+/// # Errors
+/// As [`scan`], for grids of different size.
+pub fn scan_rows<T: Number, O: ScanOperator<T>>(
+    workspace: &mut Workspace,
+    operator: O,
+    how: Scan<T>,
+    input: &DeviceGrid<T>,
+    output: &mut DeviceGrid<T>,
+) -> Result<()> {
+    same_len("columns of the output", input.width() as usize, output.width() as usize)?;
+    let width = u64::from(input.width());
+    let (from, to) = apart_arrays(input.column().into(), output.column_mut().into())?;
+    enqueue::<T, O, u8>(workspace, operator, how, from, to, Some(Segments::Rows(width)))
+}
+
+type Source<T> = (*const T, usize);
+type Target<T> = *mut T;
+
+fn apart_arrays<T>(
+    input: Slice<'_, T>,
+    mut output: SliceMut<'_, T>,
+) -> Result<(Source<T>, Target<T>)> {
+    same_len("output", input.len(), output.len())?;
+    let (from, to, len) = (input.as_ptr(), output.as_mut_ptr(), input.len());
+    apart(("input", from, len), ("output", to, len))?;
+    Ok(((from, len), to))
+}
+
+fn same_array<T>(mut data: SliceMut<'_, T>) -> (Source<T>, Target<T>) {
+    let start = data.as_mut_ptr();
+    ((start, data.len()), start)
+}
+
+/// Enqueues the head bits, if there are segments, and the scan.
+fn enqueue<T: Number, O: ScanOperator<T>, K: Number>(
+    workspace: &mut Workspace,
+    operator: O,
+    how: Scan<T>,
+    (input, len): Source<T>,
+    output: Target<T>,
+    segments: Option<Segments<'_, K>>,
+) -> Result<()> {
+    let len = len as u64;
+    let blocks = tiles(len, O::Kernel::TILE)?;
+    let mut layout = Layout::default();
+    let words = if segments.is_some() { len.div_ceil(32) } else { 0 };
+    let bits = layout.part::<u32>(words);
+    let bits = workspace.arena(&layout)?.at(&bits);
+    if let Some(segments) = &segments {
+        // SAFETY: the part has a word for every 32 elements.
+        unsafe { segments.enqueue(workspace.gpu(), len, how.backward, bits)? };
+    }
+    let kernel = if segments.is_some() { O::Kernel::SEGMENTED } else { O::Kernel::WHOLE };
+    let initial = match how.initial {
+        Some(value) => bytemuck::cast(value),
+        None => {
+            let kernel = operator.kernel();
+            kernel.lower(kernel.identity())
+        }
+    };
+    let [p0, p1, p2, p3] = operator.parameters();
+    let (control, status) = (workspace.control(), workspace.statuses(u64::from(blocks), 1)?);
+    let (input, output) = (input.cast::<O::Element>(), output.cast::<O::Element>());
+    let _: O::Element = initial;
+    debug_assert_eq!(size_of::<T>() * O::Element::LANES, 16);
+    let arguments = (
+        input,
+        output,
+        len,
+        bits.cast_const(),
+        how.mode(),
+        initial,
+        p0,
+        p1,
+        p2,
+        p3,
+        control,
+        status,
+    );
+    // SAFETY: the arrays are as long as the kernel asks and have elements of the same size; the
+    // workspace's storage is used on its own stream only.
+    unsafe {
+        workspace.gpu().launch(
+            kernel,
+            Blocks::x(blocks),
+            shared_bytes::<O::Element>(),
+            arguments,
+        )?;
+    }
+    Ok(())
+}

@@ -1,0 +1,67 @@
+//! Head bits from keys, offsets and rows: what segmented primitives read.
+
+use gpu_core::{Blocks, Gpu, Slice};
+use kernels_rs::flags as kernels;
+
+use crate::error::{Error, Result};
+use crate::number::Number;
+
+/// How an array is cut into segments.
+pub(crate) enum Segments<'a, K> {
+    /// At changes of a key.
+    Keys(Slice<'a, K>),
+    /// At offsets, one more than segments.
+    Offsets(Slice<'a, u64>),
+    /// Into rows of this width.
+    Rows(u64),
+}
+
+impl<K: Number> Segments<'_, K> {
+    /// Enqueues writing the head (or tail) bits of `len` elements.
+    ///
+    /// # Safety
+    /// `bits` has room for them, in whole words.
+    pub(crate) unsafe fn enqueue(
+        &self,
+        gpu: &Gpu,
+        len: u64,
+        tails: bool,
+        bits: *mut u32,
+    ) -> Result<()> {
+        let tails = u32::from(tails);
+        // SAFETY: the arrays are as long as the kernels ask; the rest is the caller's promise.
+        unsafe {
+            match self {
+                Self::Keys(keys) => {
+                    let kernel = <K::Bits as kernels::KeyBits>::KEY_BITS;
+                    let blocks = Blocks::x(len.div_ceil(u64::from(kernels::TILE)) as u32);
+                    gpu.launch(kernel, blocks, 0, (keys.as_ptr().cast(), len, tails, bits))?;
+                }
+                Self::Offsets(offsets) => {
+                    let segments = offsets.len() as u64 - 1;
+                    gpu.fill_with_byte(bits, 0, len.div_ceil(32) as usize)?;
+                    let blocks = Blocks::for_each(&kernels::offset_bits, segments)?;
+                    let arguments = (offsets.as_ptr(), segments, len, tails, bits);
+                    gpu.launch(kernels::offset_bits, blocks, 0, arguments)?;
+                }
+                Self::Rows(width) => {
+                    let blocks = Blocks::for_each(&kernels::row_bits, len.div_ceil(32))?;
+                    gpu.launch(kernels::row_bits, blocks, 0, (*width, len, tails, bits))?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Checks what the host can see of segment offsets, and gives the number of segments.
+pub(crate) fn check_offsets(offsets: usize, elements: usize) -> Result<usize> {
+    let Some(segments) = offsets.checked_sub(1) else {
+        return Err(Error::Length { what: "offsets", expected: 1, found: 0 });
+    };
+    if segments > elements {
+        let (segments, elements) = (segments as u64, elements as u64);
+        return Err(Error::TooManySegments { segments, elements });
+    }
+    Ok(segments)
+}

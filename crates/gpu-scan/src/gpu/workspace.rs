@@ -1,0 +1,139 @@
+//! The temporary storage of the primitives, and the stream they run on.
+
+use device_std::atomic::Pair;
+use gpu_core::{Column, Gpu};
+
+use crate::{Error, Result};
+
+/// The stream on which primitives are enqueued, and the temporary storage that they share.
+///
+/// Calls with one workspace run one after the other, so they can use the same memory. It grows
+/// when a call needs more than any before, and is never given back before the workspace is
+/// dropped. For work on several streams make a workspace for each.
+///
+/// A sequence of calls can be captured into a CUDA graph, after the same sequence has run once
+/// outside (so that the workspace has grown and the kernels are loaded). The workspace must live as
+/// long as the graph is launched, and work on it and the graph must not run at the same time.
+#[derive(Debug)]
+pub struct Workspace {
+    gpu: Gpu,
+    /// The tickets and the epoch of look-backs; after it the counter of finished blocks.
+    control: Column<u64>,
+    /// The statuses of tiles.
+    status: Column<Pair>,
+    /// What a call puts there between its launches.
+    arena: Column<Pair>,
+    /// Storage that was outgrown; a captured graph may still use it.
+    outgrown: Vec<Column<Pair>>,
+}
+
+/// Statuses to begin with: enough for 2^24 elements of 4 bytes.
+const FIRST_TILES: usize = 4096;
+
+impl Workspace {
+    /// A workspace on the stream of `gpu`.
+    ///
+    /// # Errors
+    /// [`Error::Core`] where the memory cannot be had.
+    pub fn new(gpu: &Gpu) -> Result<Self> {
+        Ok(Self {
+            gpu: gpu.clone(),
+            control: gpu.zeroed(2)?,
+            status: gpu.zeroed(FIRST_TILES)?,
+            arena: gpu.zeroed(0)?,
+            outgrown: Vec::new(),
+        })
+    }
+
+    /// The handle that calls are enqueued on.
+    pub fn gpu(&self) -> &Gpu {
+        &self.gpu
+    }
+
+    /// The control word of look-backs.
+    pub(crate) fn control(&mut self) -> *mut u64 {
+        self.control.as_mut_ptr()
+    }
+
+    /// The counter of finished blocks.
+    pub(crate) fn done(&mut self) -> *mut u32 {
+        self.control.as_mut_ptr().wrapping_add(1).cast()
+    }
+
+    /// `arrays` status arrays of `tiles` elements each, one after the other.
+    pub(crate) fn statuses(&mut self, tiles: u64, arrays: u64) -> Result<*mut Pair> {
+        let needed = (tiles * arrays) as usize;
+        if needed > self.status.len() {
+            let grown = self.gpu.zeroed(needed.next_power_of_two())?;
+            self.outgrown.push(std::mem::replace(&mut self.status, grown));
+        }
+        Ok(self.status.as_mut_ptr())
+    }
+
+    /// Uninitialised memory for the parts of a layout.
+    pub(crate) fn arena(&mut self, layout: &Layout) -> Result<Arena> {
+        let needed = layout.bytes.div_ceil(size_of::<Pair>() as u64) as usize;
+        if needed > self.arena.len() {
+            // SAFETY: every call writes a part before it reads it.
+            let grown = unsafe { self.gpu.uninitialized(needed.next_power_of_two())? };
+            self.outgrown.push(std::mem::replace(&mut self.arena, grown));
+        }
+        Ok(Arena { start: self.arena.as_mut_ptr().cast() })
+    }
+}
+
+/// The parts of a call's temporary storage, planned before it is taken.
+#[derive(Default)]
+pub(crate) struct Layout {
+    bytes: u64,
+}
+
+/// Where a part lies.
+pub(crate) struct Part<T> {
+    offset: u64,
+    element: std::marker::PhantomData<T>,
+}
+
+impl Layout {
+    /// Room for `len` elements, aligned as vectors need it.
+    pub(crate) fn part<T>(&mut self, len: u64) -> Part<T> {
+        let offset = self.bytes;
+        self.bytes = (offset + len * size_of::<T>() as u64).next_multiple_of(256);
+        Part { offset, element: std::marker::PhantomData }
+    }
+}
+
+/// A call's temporary storage.
+#[derive(Clone, Copy)]
+pub(crate) struct Arena {
+    start: *mut u8,
+}
+
+impl Arena {
+    /// The address of a part.
+    pub(crate) fn at<T>(&self, part: &Part<T>) -> *mut T {
+        self.start.wrapping_add(part.offset as usize).cast()
+    }
+}
+
+/// The blocks of a launch with one block a tile.
+pub(crate) fn tiles(elements: u64, tile: u64) -> Result<u32> {
+    let tiles = elements.div_ceil(tile);
+    if tiles > device_std::lookback::MAX_TILES {
+        return Err(Error::TooLarge { elements, most: device_std::lookback::MAX_TILES * tile });
+    }
+    Ok(tiles as u32)
+}
+
+/// Checks that two arrays share no memory.
+pub(crate) fn apart<A, B>(
+    (first, a, a_len): (&'static str, *const A, usize),
+    (second, b, b_len): (&'static str, *const B, usize),
+) -> Result<()> {
+    let (a, b) = (a as usize, b as usize);
+    let (a_end, b_end) = (a + a_len * size_of::<A>(), b + b_len * size_of::<B>());
+    if a < b_end && b < a_end {
+        return Err(Error::Overlap { first, second });
+    }
+    Ok(())
+}

@@ -1,0 +1,127 @@
+//! The element types, and how kernels see them.
+
+use bytemuck::Pod;
+use kernels_rs::flags::KeyBits;
+use kernels_rs::operators::{Bits, Order};
+use kernels_rs::reduce::IndexReduces;
+
+#[cfg(not(feature = "cuda"))]
+use bytemuck::Pod as Storable;
+#[cfg(feature = "cuda")]
+use gpu_core::Element as Storable;
+
+/// An element of a column: `u8`, `u16`, `u32`, `i32`, `u64`, `i64`, `f32`, `f64`.
+pub trait Number: Storable + PartialOrd + Send + Sync + std::fmt::Debug + sealed::Element {}
+
+/// How kernels see the elements; for this crate's own use.
+#[doc(hidden)]
+pub mod sealed {
+    use super::*;
+
+    /// The types with the same bits that kernels are built for.
+    pub trait Element: Copy {
+        /// The type that sums are taken in.
+        type Sum: device_std::scalar::Scalar + Pod + Send + Sync;
+        /// Unsigned integers of the same size.
+        type Bits: Bits + KeyBits + IndexReduces + Pod + Send + Sync;
+        /// Bits below the sign in a float; 0 for integers.
+        const MAGNITUDE: u64;
+        /// The sign bit; 0 for unsigned integers.
+        const TOP: u64;
+        /// Negative NaNs, as many as there are; 0 for integers.
+        const NANS: u64;
+        /// The bits.
+        fn bits(self) -> Self::Bits;
+        /// The element with these bits.
+        fn from_bits(bits: Self::Bits) -> Self;
+    }
+}
+
+macro_rules! numbers {
+    ($($type:ty, $sum:ty, $bits:ty, $magnitude:expr, $top:expr, $nans:expr;)+) => {$(
+        impl Number for $type {}
+        impl sealed::Element for $type {
+            type Sum = $sum;
+            type Bits = $bits;
+            const MAGNITUDE: u64 = $magnitude;
+            const TOP: u64 = $top;
+            const NANS: u64 = $nans;
+            fn bits(self) -> $bits {
+                bytemuck::cast(self)
+            }
+            fn from_bits(bits: $bits) -> Self {
+                bytemuck::cast(bits)
+            }
+        }
+    )+};
+}
+
+numbers! {
+    u8, u8, u8, 0, 0, 0;
+    u16, u16, u16, 0, 0, 0;
+    u32, u32, u32, 0, 0, 0;
+    i32, u32, u32, 0, 1 << 31, 0;
+    u64, u64, u64, 0, 0, 0;
+    i64, u64, u64, 0, 1 << 63, 0;
+    f32, f32, u32, (1 << 31) - 1, 1 << 31, (1 << 23) - 1;
+    f64, f64, u64, (1 << 63) - 1, 1 << 63, (1 << 52) - 1;
+}
+
+/// Which end of the order comes first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Direction {
+    /// The least first.
+    #[default]
+    Ascending,
+    /// The greatest first.
+    Descending,
+}
+
+/// The total order of numbers: -inf < .. < -0.0 < +0.0 < .. < +inf < NaN, or its reverse.
+pub(crate) fn total_order<T: Number>(direction: Direction) -> Order<T::Bits> {
+    order::<T>(direction, true)
+}
+
+/// The order in which a NaN is last whatever the direction: it is never the least or greatest of
+/// numbers.
+pub(crate) fn nan_last<T: Number>(direction: Direction) -> Order<T::Bits> {
+    order::<T>(direction, direction == Direction::Ascending)
+}
+
+fn order<T: Number>(direction: Direction, nans_on_top: bool) -> Order<T::Bits> {
+    // Negative NaNs lie below minus infinity: turned down by their number, they go to the top;
+    // turned up by the number of the positive ones, those go to the bottom.
+    let shift = if nans_on_top { T::NANS } else { T::NANS.wrapping_neg() };
+    let flip = if direction == Direction::Ascending { 0 } else { u64::MAX };
+    Order::new([T::MAGNITUDE, T::TOP, shift, flip])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use device_std::scalar::Scalar;
+
+    fn check<T: Number>(in_order: &[T], order: Order<T::Bits>) {
+        let ranks: Vec<u64> = in_order.iter().map(|x| order.rank(x.bits()).to_bits64()).collect();
+        assert!(ranks.is_sorted(), "{in_order:?}: {ranks:x?}");
+        for x in in_order {
+            assert!(order.element(order.rank(x.bits())) == x.bits(), "{x:?}");
+        }
+    }
+
+    #[test]
+    fn ranks_are_in_order_and_come_back() {
+        let up = Direction::Ascending;
+        check(&[0u8, 1, 127, 128, 255], total_order::<u8>(up));
+        check(&[i32::MIN, -1, 0, 1, i32::MAX], total_order::<i32>(up));
+        check(&[i64::MAX, 1, 0, -1, i64::MIN], total_order::<i64>(Direction::Descending));
+        let nan = f32::from_bits(0xffc0_0000);
+        let floats = [f32::NEG_INFINITY, -1.0, -0.0, 0.0, 1e-40, 1.0, f32::INFINITY, f32::NAN, nan];
+        check(&floats, total_order::<f32>(up));
+        let reversed: Vec<f32> = floats.iter().rev().copied().collect();
+        check(&reversed, total_order::<f32>(Direction::Descending));
+        let doubles = [f64::INFINITY, 1.0, 0.0, -0.0, f64::NEG_INFINITY];
+        let with_nan: Vec<f64> = doubles.into_iter().chain([-f64::NAN, f64::NAN]).collect();
+        check(&with_nan, nan_last::<f64>(Direction::Descending));
+    }
+}

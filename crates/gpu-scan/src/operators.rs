@@ -1,0 +1,120 @@
+//! The operators of reductions and scans.
+
+use bytemuck::Pod;
+use device_std::scalar::Scalar;
+use kernels_rs::operators as kernels;
+use kernels_rs::operators::Operator;
+use kernels_rs::reduce::Reduces;
+use kernels_rs::scan::Scans;
+
+use crate::number::{Direction, Number, nan_last};
+
+/// The sum. Integers wrap; floats are added in the order that [the crate](crate#sums-of-floats)
+/// documents, from +0.0 on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sum;
+
+/// The least number. NaN is passed over; -0.0 is less than +0.0.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Min;
+
+/// The greatest number. NaN is passed over; -0.0 is less than +0.0.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Max;
+
+/// The last valid element: fills gaps from what comes before (or, backward, after) them.
+///
+/// An element is invalid if it has the bits of the value here or, if that is a NaN, is any NaN.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LastValid<T>(
+    /// What stands for a missing value.
+    pub T,
+);
+
+/// An operator that scans over elements of type `T` know: [`Sum`], [`Min`], [`Max`],
+/// [`LastValid`].
+pub trait ScanOperator<T: Number>: Copy + Send + Sync + SealedScan<T> {}
+
+/// An operator that reductions over elements of type `T` know: [`Sum`], [`Min`], [`Max`].
+pub trait ReduceOperator<T: Number>: ScanOperator<T> + SealedReduce<T> {}
+
+/// How kernels see the operator of a scan; for this crate's own use.
+#[doc(hidden)]
+pub trait SealedScan<T: Number> {
+    /// What the kernels take elements for: a type with the same bits.
+    type Element: Scalar + Pod + Send + Sync;
+    /// The operator in kernels.
+    type Kernel: Scans<Self::Element> + Send + Sync;
+    /// The operator's parameters.
+    fn parameters(&self) -> [u64; 4];
+    /// The operator in kernels.
+    fn kernel(&self) -> Self::Kernel {
+        Self::Kernel::new(self.parameters())
+    }
+}
+
+/// How kernels see the operator of a reduction; for this crate's own use.
+#[doc(hidden)]
+pub trait SealedReduce<T: Number>: SealedScan<T, Kernel = Self::Reduction> {
+    /// The operator in kernels.
+    type Reduction: Reduces<Self::Element> + Scans<Self::Element>;
+    /// The result of reducing nothing.
+    fn empty(&self) -> T;
+}
+
+macro_rules! operators {
+    ($($type:ty, $sum:ty, $bits:ty, $least:expr, $greatest:expr;)+) => {$(
+        operators! { @scan $type, Sum, $sum, kernels::Sum, |_| [0; 4] }
+        operators! { @scan $type, Min, $bits, kernels::Least<$bits>,
+            |_| nan_last::<$type>(Direction::Ascending).parameters() }
+        operators! { @scan $type, Max, $bits, kernels::Least<$bits>,
+            |_| nan_last::<$type>(Direction::Descending).parameters() }
+        operators! { @scan $type, LastValid<$type>, $bits, kernels::Last<$bits>,
+            |operator| invalid(operator.0) }
+        operators! { @reduce $type, Sum, kernels::Sum, 0 as $type }
+        operators! { @reduce $type, Min, kernels::Least<$bits>, $greatest }
+        operators! { @reduce $type, Max, kernels::Least<$bits>, $least }
+    )+};
+    (@scan $type:ty, $operator:ty, $element:ty, $kernel:ty, $parameters:expr) => {
+        impl ScanOperator<$type> for $operator {}
+        impl SealedScan<$type> for $operator {
+            type Element = $element;
+            type Kernel = $kernel;
+            fn parameters(&self) -> [u64; 4] {
+                let parameters: fn(&$operator) -> [u64; 4] = $parameters;
+                parameters(self)
+            }
+        }
+    };
+    (@reduce $type:ty, $operator:ty, $kernel:ty, $empty:expr) => {
+        impl ReduceOperator<$type> for $operator {}
+        impl SealedReduce<$type> for $operator {
+            type Reduction = $kernel;
+            fn empty(&self) -> $type {
+                $empty
+            }
+        }
+    };
+}
+
+operators! {
+    u8, u8, u8, u8::MIN, u8::MAX;
+    u16, u16, u16, u16::MIN, u16::MAX;
+    u32, u32, u32, u32::MIN, u32::MAX;
+    i32, u32, u32, i32::MIN, i32::MAX;
+    u64, u64, u64, u64::MIN, u64::MAX;
+    i64, u64, u64, i64::MIN, i64::MAX;
+    f32, f32, u32, f32::NEG_INFINITY, f32::INFINITY;
+    f64, f64, u64, f64::NEG_INFINITY, f64::INFINITY;
+}
+
+/// The parameters of [`kernels::Last`]: which bits are invalid.
+fn invalid<T: Number>(value: T) -> [u64; 4] {
+    let bits = value.bits().to_bits64();
+    if value.partial_cmp(&value).is_some() {
+        return [u64::MAX, bits, 0, bits];
+    }
+    // Every NaN, whatever its sign: the bits after infinity up to the last.
+    let first = T::MAGNITUDE - T::NANS + 1;
+    [T::MAGNITUDE, first, T::NANS - 1, bits]
+}

@@ -1,0 +1,207 @@
+//! A tile: the elements that a block holds in registers at once.
+//!
+//! A warp holds `ROWS` rows; a row is one [`Vector`](crate::vector::Vector) of 16 bytes a lane, so
+//! each row is read and written by one instruction of the warp, without a gap. The warps' rows
+//! follow each other: element `i` of the vector of lane `l` in row `r` of warp `w` is element
+//! `(((w * ROWS + r) * 32) + l) * LANES + i` of the tile.
+//!
+//! Backward, the same tile is laid over the array from its end: the first vector is the array's
+//! last, and the elements within a vector are reversed. Where the length is no multiple of the
+//! vector's, the array is thought to be continued up to one by elements that do not count.
+
+use core::marker::PhantomData;
+
+use crate::scalar::{Scalar, reversed};
+use crate::vector::{self, Vector};
+use crate::warp;
+
+/// Where a thread's vectors of a tile lie in an array.
+pub struct Tile<T, const ROWS: usize> {
+    /// The thread's first vector, in the order of the scan.
+    first: u64,
+    /// Elements of the array.
+    len: u64,
+    backward: bool,
+    /// Whether no vector of the tile reaches beyond the array.
+    whole: bool,
+    element: PhantomData<T>,
+}
+
+impl<T: Scalar, const ROWS: usize> Tile<T, ROWS> {
+    /// Tile `index` of an array of `len` elements, in blocks of `BLOCK` threads.
+    #[inline(always)]
+    pub fn new<const BLOCK: usize>(index: u64, len: u64, backward: bool) -> Self {
+        let vectors = (BLOCK * ROWS) as u64;
+        let first =
+            index * vectors + warp::warp_id() as u64 * (ROWS * 32) as u64 + warp::lane_id() as u64;
+        let lanes = T::LANES as u64;
+        // Backward, the padded vector is the first; forward, it is the last.
+        let whole =
+            (index + 1) * vectors * lanes <= len && (!backward || len.is_multiple_of(lanes));
+        Self { first, len, backward, whole, element: PhantomData }
+    }
+
+    /// The array's element with which the vector of row `row` begins in memory; beyond the length
+    /// where the tile reaches over the end.
+    #[inline(always)]
+    pub fn element(&self, row: usize) -> u64 {
+        let vector = self.first + row as u64 * 32;
+        if !self.backward {
+            return vector * T::LANES as u64;
+        }
+        let last = self.len.div_ceil(T::LANES as u64).wrapping_sub(1);
+        match vector <= last {
+            true => (last - vector) * T::LANES as u64,
+            false => u64::MAX,
+        }
+    }
+
+    /// Reads the rows, in the order of the scan; what lies beyond the array is `fill`.
+    ///
+    /// # Safety
+    /// `array` has as many elements as the tile was made for, and nobody writes them meanwhile.
+    #[inline(always)]
+    pub unsafe fn load(&self, array: *const T, fill: T) -> [Vector; ROWS] {
+        let mut rows = [[0; 4]; ROWS];
+        // The condition is the same in the whole block. Without a branch between them all loads
+        // of the fast path are in flight together.
+        if self.whole && vector::is_aligned(array) {
+            let mut row = 0;
+            while row < ROWS {
+                // SAFETY: the tile is whole, and vectors start at multiples of 16 bytes.
+                rows[row] = unsafe { vector::load(array.add(self.element(row) as usize).cast()) };
+                row += 1;
+            }
+        } else {
+            let mut row = 0;
+            while row < ROWS {
+                // SAFETY: passed on to the caller.
+                rows[row] = unsafe { self.load_elements(array, self.element(row), fill) };
+                row += 1;
+            }
+        }
+        if self.backward {
+            let mut row = 0;
+            while row < ROWS {
+                rows[row] = reversed::<T>(rows[row]);
+                row += 1;
+            }
+        }
+        rows
+    }
+
+    /// A vector element by element: a loop, since this path is rare and its code should be small.
+    #[inline(always)]
+    unsafe fn load_elements(&self, array: *const T, first: u64, fill: T) -> Vector {
+        let count = self.valid(first);
+        let mut queue = Queue(0);
+        let mut i = 0;
+        while i < count {
+            // SAFETY: `valid` elements follow `first`.
+            queue.push(unsafe { *array.add((first + i as u64) as usize) });
+            i += 1;
+        }
+        while i < T::LANES as u32 {
+            queue.push(fill);
+            i += 1;
+        }
+        queue.into_vector()
+    }
+
+    /// How many elements of the vector that begins at element `first` are in the array.
+    #[inline(always)]
+    fn valid(&self, first: u64) -> u32 {
+        if first >= self.len {
+            return 0;
+        }
+        u64::min(self.len - first, T::LANES as u64) as u32
+    }
+
+    /// Writes the rows back, in the order of the scan; nothing beyond the array.
+    ///
+    /// # Safety
+    /// `array` has as many elements as the tile was made for, and no other thread touches the
+    /// tile's meanwhile.
+    #[inline(always)]
+    pub unsafe fn store(&self, array: *mut T, rows: [Vector; ROWS]) {
+        let in_order = |row: usize| match self.backward {
+            true => reversed::<T>(rows[row]),
+            false => rows[row],
+        };
+        let fast = self.whole && vector::is_aligned(array);
+        let mut row = 0;
+        while row < ROWS {
+            let first = self.element(row);
+            // SAFETY: as for the loads.
+            unsafe {
+                if fast {
+                    vector::store(array.add(first as usize).cast(), in_order(row));
+                } else {
+                    self.store_elements(array, first, in_order(row));
+                }
+            }
+            row += 1;
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn store_elements(&self, array: *mut T, first: u64, vector: Vector) {
+        let count = self.valid(first);
+        let mut queue = Queue::from_vector(vector);
+        let mut i = 0;
+        while i < count {
+            // SAFETY: `valid` elements follow `first`.
+            unsafe { *array.add((first + i as u64) as usize) = queue.pop() };
+            i += 1;
+        }
+    }
+
+    /// The bits of the thread's vector in row `row`, from a bit array with one bit an element;
+    /// bit `i` is that of the row's element `i` in the order of the scan. Zero beyond the array.
+    ///
+    /// # Safety
+    /// `bits` has a bit for each element of the array, in whole words.
+    #[inline(always)]
+    pub unsafe fn load_bits(&self, bits: *const u32, row: usize) -> u32 {
+        let first = self.element(row);
+        if first >= self.len {
+            return 0;
+        }
+        // SAFETY: guarded by the length; the bits of one vector never straddle two words.
+        let word = unsafe { *bits.add((first / 32) as usize) } >> (first % 32) as u32;
+        let count = T::LANES as u32;
+        match self.backward {
+            true => word.reverse_bits() >> (32 - count),
+            false => word & ((1 << count) - 1),
+        }
+    }
+}
+
+/// A vector as a queue of its elements: an element is pushed at the high end, and popped at the low
+/// end, so that loops need no index into registers.
+struct Queue(u128);
+
+impl Queue {
+    #[inline(always)]
+    fn push<T: Scalar>(&mut self, element: T) {
+        let bits = 128 / T::LANES;
+        self.0 = self.0 >> bits | (element.to_bits64() as u128) << (128 - bits);
+    }
+
+    #[inline(always)]
+    fn pop<T: Scalar>(&mut self) -> T {
+        let element = T::from_bits64(self.0 as u64);
+        self.0 >>= 128 / T::LANES;
+        element
+    }
+
+    #[inline(always)]
+    fn into_vector(self) -> Vector {
+        [self.0 as u32, (self.0 >> 32) as u32, (self.0 >> 64) as u32, (self.0 >> 96) as u32]
+    }
+
+    #[inline(always)]
+    fn from_vector([a, b, c, d]: Vector) -> Self {
+        Self(a as u128 | (b as u128) << 32 | (c as u128) << 64 | (d as u128) << 96)
+    }
+}

@@ -1,0 +1,138 @@
+//! Head bits: where segments begin, one bit an element, in words of 32. Crate `gpu-scan`.
+//!
+//! Segments come as equal keys in a row, as offsets, or as the rows of a grid. From here on they
+//! are all the same: bits, of which a kernel reads a thirty-second of a word for each element.
+//! With `tails` set, a bit marks a segment's last element instead: the head of a backward scan.
+
+use device_std::scalar::Scalar;
+use device_std::{atomic, kernel, thread, warp};
+
+/// Threads of a block.
+pub const BLOCK: u32 = 256;
+
+/// Elements that a thread looks at.
+const ITEMS: u32 = 4;
+
+/// Elements that a block looks at.
+pub const TILE: u32 = BLOCK * ITEMS;
+
+#[inline(always)]
+unsafe fn key_bits<T: Scalar>(keys: *const T, len: u64, tails: u32, bits: *mut u32) {
+    let first = thread::block_idx_x() as u64 * TILE as u64;
+    let lane = warp::lane_id() as u64;
+    let mut item = 0;
+    while item < ITEMS {
+        let word = first / 32 + (item * BLOCK / 32 + warp::warp_id()) as u64;
+        let i = word * 32 + lane;
+        // SAFETY: guarded by the length; the whole warp turns.
+        unsafe {
+            let is_bit = if i >= len {
+                false
+            } else if tails != 0 {
+                i + 1 == len || differ(keys, i, i + 1)
+            } else {
+                i == 0 || differ(keys, i - 1, i)
+            };
+            let all = warp::ballot(warp::FULL, is_bit);
+            if lane == 0 && i < len {
+                *bits.add(word as usize) = all;
+            }
+        }
+        item += 1;
+    }
+}
+
+/// Whether two keys have different bits.
+#[inline(always)]
+unsafe fn differ<T: Scalar>(keys: *const T, i: u64, j: u64) -> bool {
+    // SAFETY: the caller's indices are in the array.
+    unsafe { (*keys.add(i as usize)).to_bits64() != (*keys.add(j as usize)).to_bits64() }
+}
+
+/// The kernel for keys of one size.
+#[cfg(not(target_arch = "nvptx64"))]
+pub trait KeyBits: Copy {
+    /// The kernel.
+    const KEY_BITS: device_std::host::Kernel<(*const Self, u64, u32, *mut u32)>;
+}
+
+macro_rules! key_bits {
+    ($($name:ident: $type:ty;)+) => {$(
+        /// Marks where keys change, compared by their bits. Grid: blocks of [`TILE`] elements.
+        ///
+        /// # Safety
+        /// `keys` has `len` elements, `bits` a bit for each, in whole words.
+        #[kernel(block = 256)]
+        pub unsafe fn $name(keys: *const $type, len: u64, tails: u32, bits: *mut u32) {
+            // SAFETY: passed on to the caller.
+            unsafe { key_bits(keys, len, tails, bits) }
+        }
+        #[cfg(not(target_arch = "nvptx64"))]
+        impl KeyBits for $type {
+            const KEY_BITS: device_std::host::Kernel<(*const Self, u64, u32, *mut u32)> = $name;
+        }
+    )+};
+}
+
+key_bits! {
+    key_bits_u8: u8;
+    key_bits_u16: u16;
+    key_bits_u32: u32;
+    key_bits_u64: u64;
+}
+
+/// Marks the first (or last) element of each segment `offsets[s]..offsets[s + 1]` that has one.
+/// Grid: one thread a segment.
+///
+/// # Safety
+/// `offsets` has `segments + 1` elements, `bits` a bit for each of `len` elements, all zero.
+#[kernel(block = 256)]
+pub unsafe fn offset_bits(
+    offsets: *const u64,
+    segments: u64,
+    len: u64,
+    tails: u32,
+    bits: *mut u32,
+) {
+    let segment = thread::index_1d();
+    if segment >= segments {
+        return;
+    }
+    // SAFETY: `segment + 1` is in `offsets`, and `at` is guarded by the length.
+    unsafe {
+        let begin = *offsets.add(segment as usize);
+        let end = *offsets.add(segment as usize + 1);
+        let at = if tails != 0 { end.wrapping_sub(1) } else { begin };
+        if begin < end && at < len {
+            atomic::or_u32(bits.add((at / 32) as usize), 1 << (at % 32) as u32);
+        }
+    }
+}
+
+/// Marks the first (or last) element of each row of a grid. Grid: one thread a word of bits.
+///
+/// # Safety
+/// `bits` has a bit for each of `len` elements, in whole words; `width` is not 0.
+#[kernel(block = 256)]
+pub unsafe fn row_bits(width: u64, len: u64, tails: u32, bits: *mut u32) {
+    let word = thread::index_1d();
+    if word >= len.div_ceil(32) {
+        return;
+    }
+    // The first marked element at or after the word's first.
+    let first = word * 32;
+    let offset = if tails != 0 { width - 1 } else { 0 };
+    let column = first.checked_rem(width).unwrap_or(0);
+    let mut at = (offset + width - column).checked_rem(width).unwrap_or(32);
+    let mut all = 0;
+    while at < 32 {
+        all |= 1 << at as u32;
+        at += width;
+    }
+    // SAFETY: guarded by the length.
+    unsafe { *bits.add(word as usize) = all };
+}
+
+device_std::ptx_module! {
+    "flags": key_bits_u8, key_bits_u16, key_bits_u32, key_bits_u64, offset_bits, row_bits
+}

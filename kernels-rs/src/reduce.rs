@@ -1,0 +1,427 @@
+//! Reductions in one launch: crate `gpu-scan`.
+//!
+//! The array is cut into chunks, whose number depends on its length alone; a block reduces one
+//! chunk and leaves its partial result, and the block that is the last to do so combines the
+//! partial results. Within a chunk each thread combines, vector by vector, the elements that fall
+//! to it, in [`LANES_IN_FLIGHT`] independent rows; then come rows, lanes, warps. The order is
+//! thus fixed, whatever the device, and floats give the same bits in every run:
+//! `gpu-scan`'s documentation spells it out, and its CPU twin follows it.
+
+use device_std::scalar::Scalar;
+use device_std::shared::{Carver, Plain, SharedArray};
+use device_std::tile::Tile;
+use device_std::vector::Vector;
+use device_std::{atomic, kernel, thread, warp};
+
+use crate::operators::{Bits, Least, Operator, Order, Sum};
+
+/// Threads of a block.
+pub const BLOCK: usize = 256;
+const WARPS: usize = BLOCK / 32;
+
+/// Rows of a tile: vectors that a thread loads at once.
+pub const ROWS: usize = 4;
+
+/// Elements of a tile.
+pub const fn tile_len(element_size: usize) -> u64 {
+    (BLOCK * ROWS * 16 / element_size) as u64
+}
+
+/// The most chunks of an array.
+pub const MOST_CHUNKS: u64 = 1056;
+
+/// Tiles of each chunk and number of chunks, for an array of `len` elements. A chunk is whole
+/// tiles; the last may be shorter.
+pub const fn chunks(len: u64, element_size: usize) -> (u64, u64) {
+    let tiles = len.div_ceil(tile_len(element_size));
+    let tiles_of_chunk = if tiles > MOST_CHUNKS { tiles.div_ceil(MOST_CHUNKS) } else { 1 };
+    (tiles_of_chunk, tiles.div_ceil(tiles_of_chunk))
+}
+
+/// What a block keeps in shared memory: a value of each warp, and whether it is the last block.
+#[derive(Clone, Copy)]
+struct Shared<T> {
+    values: SharedArray<T>,
+    is_last: SharedArray<u32>,
+}
+
+impl<T: Plain> Shared<T> {
+    #[inline(always)]
+    const fn new(carver: &mut Carver) -> Self {
+        Self { values: carver.array(WARPS as u32), is_last: carver.array(1) }
+    }
+}
+
+/// Bytes of shared memory.
+pub const fn shared_bytes<T: Plain>() -> u32 {
+    let mut carver = Carver::new();
+    let _ = Shared::<T>::new(&mut carver);
+    carver.bytes()
+}
+
+/// The combination of the block's values in the order of the threads, valid in warp 0.
+#[inline(always)]
+unsafe fn reduce_block<T: Scalar>(
+    values: SharedArray<T>,
+    value: T,
+    identity: T,
+    combine: impl Fn(T, T) -> T,
+) -> T {
+    // SAFETY: the whole block is here; barriers stand between writes and reads, before and after.
+    unsafe {
+        let of_warp = warp::reduce(value, &combine);
+        thread::sync_threads();
+        if warp::lane_id() == 0 {
+            values.store(warp::warp_id(), of_warp);
+        }
+        thread::sync_threads();
+        let lane = warp::lane_id();
+        let value = if lane < WARPS as u32 { values.load(lane) } else { identity };
+        warp::reduce(value, combine)
+    }
+}
+
+/// Tells the block that comes last, once each has written its part of the result; its threads see
+/// what all blocks have written.
+#[inline(always)]
+unsafe fn is_last_block(is_last: SharedArray<u32>, done: *mut u32) -> bool {
+    // SAFETY: the whole block is here; thread 0 wrote the block's part itself.
+    unsafe {
+        if thread::thread_idx_x() == 0 {
+            atomic::fence();
+            let last = atomic::add_u32(done, 1) + 1 == thread::grid_dim_x();
+            if last {
+                atomic::store_u32(done, 0);
+            }
+            is_last.store(0, last as u32);
+        }
+        thread::sync_threads();
+        let last = is_last.load(0) != 0;
+        atomic::fence();
+        last
+    }
+}
+
+/// The combination of a thread's vectors of one chunk: rows apart, then row after row.
+#[inline(always)]
+unsafe fn reduce_chunk<T: Scalar, O: Operator<T>>(
+    operator: O,
+    input: *const T,
+    len: u64,
+    tiles: u64,
+) -> T {
+    let identity = operator.identity();
+    let fill = operator.lower(identity);
+    let chunk = thread::block_idx_x() as u64;
+    let mut sums = [identity; ROWS];
+    let mut index = chunk * tiles;
+    let end = u64::min(index + tiles, len.div_ceil(tile_len(16 / T::LANES)));
+    while index < end {
+        let tile = Tile::<T, ROWS>::new::<BLOCK>(index, len, false);
+        // SAFETY: the caller's array has `len` elements.
+        let rows = unsafe { tile.load(input, fill) };
+        let mut row = 0;
+        while row < ROWS {
+            sums[row] = operator.combine(sums[row], reduce_vector(operator, rows[row]));
+            row += 1;
+        }
+        index += 1;
+    }
+    let mut sum = sums[0];
+    let mut row = 1;
+    while row < ROWS {
+        sum = operator.combine(sum, sums[row]);
+        row += 1;
+    }
+    sum
+}
+
+#[inline(always)]
+fn reduce_vector<T: Scalar, O: Operator<T>>(operator: O, vector: Vector) -> T {
+    let mut sum = operator.lift(T::lane(vector, 0));
+    let mut i = 1;
+    while i < T::LANES {
+        sum = operator.combine(sum, operator.lift(T::lane(vector, i)));
+        i += 1;
+    }
+    sum
+}
+
+/// The reduction of an array, the body of every kernel that reduces to a value.
+#[inline(always)]
+unsafe fn reduce<T: Scalar, O: Operator<T>>(
+    (input, len, tiles): (*const T, u64, u64),
+    operator: O,
+    partials: *mut T,
+    done: *mut u32,
+    result: *mut T,
+) {
+    let shared = Shared::<T>::new(&mut Carver::new());
+    let identity = operator.identity();
+    let combine = |a, b| operator.combine(a, b);
+    let me = thread::thread_idx_x();
+    // SAFETY: the caller's arrays are as long as said; the block's threads stay together.
+    unsafe {
+        let of_thread = reduce_chunk(operator, input, len, tiles);
+        let of_block = reduce_block(shared.values, of_thread, identity, combine);
+        let chunks = thread::grid_dim_x();
+        if chunks == 1 {
+            if me == 0 {
+                *result = operator.lower(of_block);
+            }
+            return;
+        }
+        if me == 0 {
+            *partials.add(thread::block_idx_x() as usize) = of_block;
+        }
+        if !is_last_block(shared.is_last, done) {
+            return;
+        }
+        let mut sum = identity;
+        let mut chunk = me;
+        while chunk < chunks {
+            sum = operator.combine(sum, *partials.add(chunk as usize));
+            chunk += BLOCK as u32;
+        }
+        let sum = reduce_block(shared.values, sum, identity, combine);
+        if me == 0 {
+            *result = operator.lower(sum);
+        }
+    }
+}
+
+/// The kernel of an operator over elements of one type.
+#[cfg(not(target_arch = "nvptx64"))]
+pub trait Reduces<T: Copy>: Operator<T> {
+    /// The reduction to one value.
+    const TO_VALUE: device_std::host::Kernel<Arguments<T>>;
+}
+
+/// What the kernels take: input, length, tiles of a chunk, the operator's parameters, partial
+/// results, counter of finished blocks, result.
+#[cfg(not(target_arch = "nvptx64"))]
+pub type Arguments<T> = (*const T, u64, u64, u64, u64, u64, u64, *mut T, *mut u32, *mut T);
+
+macro_rules! reductions {
+    ($($name:ident: $type:ty, $operator:ty;)+) => {
+        $(
+            /// A reduction to one value. Grid: one block a chunk, see [`chunks`].
+            ///
+            /// # Safety
+            /// `input` has `len` elements, `partials` one for each block, `result` one. `done` is
+            /// zero, and used by nobody but launches that follow each other.
+            #[kernel(block = 256, resident = 4)]
+            pub unsafe fn $name(
+                input: *const $type,
+                len: u64,
+                tiles: u64,
+                parameter_0: u64,
+                parameter_1: u64,
+                parameter_2: u64,
+                parameter_3: u64,
+                partials: *mut $type,
+                done: *mut u32,
+                result: *mut $type,
+            ) {
+                let parameters = [parameter_0, parameter_1, parameter_2, parameter_3];
+                let operator = <$operator as Operator<$type>>::new(parameters);
+                // SAFETY: passed on to the caller.
+                unsafe { reduce((input, len, tiles), operator, partials, done, result) }
+            }
+            #[cfg(not(target_arch = "nvptx64"))]
+            impl Reduces<$type> for $operator {
+                const TO_VALUE: device_std::host::Kernel<Arguments<$type>> = $name;
+            }
+        )+
+    };
+}
+
+reductions! {
+    reduce_sum_u8: u8, Sum;
+    reduce_sum_u16: u16, Sum;
+    reduce_sum_u32: u32, Sum;
+    reduce_sum_u64: u64, Sum;
+    reduce_sum_f32: f32, Sum;
+    reduce_sum_f64: f64, Sum;
+    reduce_least_u8: u8, Least<u8>;
+    reduce_least_u16: u16, Least<u16>;
+    reduce_least_u32: u32, Least<u32>;
+    reduce_least_u64: u64, Least<u64>;
+}
+
+/// An element's rank and its index: the lesser rank wins, and of equal ones the lesser index.
+type Ranked = (u64, u64);
+
+#[inline(always)]
+fn first((a, i): Ranked, (b, j): Ranked) -> Ranked {
+    if b < a || (b == a && j < i) { (b, j) } else { (a, i) }
+}
+
+/// No element.
+const NOBODY: Ranked = (u64::MAX, u64::MAX);
+
+/// What a block of an index reduction keeps in shared memory.
+#[derive(Clone, Copy)]
+struct IndexShared {
+    ranks: SharedArray<u64>,
+    indices: SharedArray<u64>,
+    is_last: SharedArray<u32>,
+}
+
+impl IndexShared {
+    #[inline(always)]
+    const fn new(carver: &mut Carver) -> Self {
+        let warps = WARPS as u32;
+        Self { ranks: carver.array(warps), indices: carver.array(warps), is_last: carver.array(1) }
+    }
+
+    #[inline(always)]
+    unsafe fn reduce_block(&self, value: Ranked) -> Ranked {
+        // SAFETY: as `reduce_block`.
+        unsafe {
+            let of_warp = warp::reduce(value, first);
+            thread::sync_threads();
+            if warp::lane_id() == 0 {
+                self.ranks.store(warp::warp_id(), of_warp.0);
+                self.indices.store(warp::warp_id(), of_warp.1);
+            }
+            thread::sync_threads();
+            let lane = warp::lane_id();
+            let value = match lane < WARPS as u32 {
+                true => (self.ranks.load(lane), self.indices.load(lane)),
+                false => NOBODY,
+            };
+            warp::reduce(value, first)
+        }
+    }
+}
+
+/// Bytes of shared memory of the index reductions.
+pub const INDEX_SHARED: u32 = {
+    let mut carver = Carver::new();
+    let _ = IndexShared::new(&mut carver);
+    carver.bytes()
+};
+
+/// The index of the first element in an order, the body of the index reductions.
+#[inline(always)]
+unsafe fn index_of_least<B: Bits>(
+    (input, len, tiles): (*const B, u64, u64),
+    order: Order<B>,
+    most: u64,
+    partials: *mut u64,
+    done: *mut u32,
+    result: *mut u64,
+) {
+    let shared = IndexShared::new(&mut Carver::new());
+    let me = thread::thread_idx_x();
+    // SAFETY: the caller's arrays are as long as said; the block's threads stay together.
+    unsafe {
+        let mut best = NOBODY;
+        let mut index = thread::block_idx_x() as u64 * tiles;
+        let end = u64::min(index + tiles, len.div_ceil(tile_len(16 / B::LANES)));
+        while index < end {
+            let tile = Tile::<B, ROWS>::new::<BLOCK>(index, len, false);
+            let rows = tile.load(input, order.element(B::ONES));
+            let mut row = 0;
+            while row < ROWS {
+                let mut i = 0;
+                while i < B::LANES {
+                    let rank = order.rank(B::lane(rows[row], i)).to_bits64();
+                    // The thread meets its elements in the order of their indices.
+                    let at = tile.element(row) + i as u64;
+                    let counts = rank <= most && at < len;
+                    if counts && (rank < best.0 || best.1 == NOBODY.1) {
+                        best = (rank, at);
+                    }
+                    i += 1;
+                }
+                row += 1;
+            }
+            index += 1;
+        }
+        let best = shared.reduce_block(best);
+        let chunks = thread::grid_dim_x();
+        if me == 0 {
+            let partial = partials.add(2 * thread::block_idx_x() as usize);
+            *partial = best.0;
+            *partial.add(1) = best.1;
+        }
+        if !is_last_block(shared.is_last, done) {
+            return;
+        }
+        let mut best = NOBODY;
+        let mut chunk = me;
+        while chunk < chunks {
+            let partial = partials.add(2 * chunk as usize);
+            best = first(best, (*partial, *partial.add(1)));
+            chunk += BLOCK as u32;
+        }
+        let best = shared.reduce_block(best);
+        if me == 0 {
+            *result = best.1;
+        }
+    }
+}
+
+/// The index reduction over unsigned integers of one size.
+#[cfg(not(target_arch = "nvptx64"))]
+pub trait IndexReduces: Bits {
+    /// The kernel.
+    const INDEX_OF_LEAST: device_std::host::Kernel<IndexArguments<Self>>;
+}
+
+/// What the index reductions take: input, length, tiles of a chunk, the order's parameters, the
+/// highest rank that counts, partial results, counter of finished blocks, result.
+#[cfg(not(target_arch = "nvptx64"))]
+pub type IndexArguments<T> =
+    (*const T, u64, u64, u64, u64, u64, u64, u64, *mut u64, *mut u32, *mut u64);
+
+macro_rules! index_reductions {
+    ($($name:ident: $type:ty;)+) => {
+        $(
+            /// The index of the element that comes first in an order, the lowest of equal ones;
+            /// `u64::MAX` if the ranks of all are above `most`. Grid: one block a chunk, see
+            /// [`chunks`].
+            ///
+            /// # Safety
+            /// `input` has `len` elements, `partials` two for each block, `result` one. `done` is
+            /// zero, and used by nobody but launches that follow each other.
+            #[kernel(block = 256)]
+            pub unsafe fn $name(
+                input: *const $type,
+                len: u64,
+                tiles: u64,
+                parameter_0: u64,
+                parameter_1: u64,
+                parameter_2: u64,
+                parameter_3: u64,
+                most: u64,
+                partials: *mut u64,
+                done: *mut u32,
+                result: *mut u64,
+            ) {
+                let order = Order::new([parameter_0, parameter_1, parameter_2, parameter_3]);
+                // SAFETY: passed on to the caller.
+                unsafe { index_of_least((input, len, tiles), order, most, partials, done, result) }
+            }
+            #[cfg(not(target_arch = "nvptx64"))]
+            impl IndexReduces for $type {
+                const INDEX_OF_LEAST: device_std::host::Kernel<IndexArguments<$type>> = $name;
+            }
+        )+
+    };
+}
+
+index_reductions! {
+    index_of_least_u8: u8;
+    index_of_least_u16: u16;
+    index_of_least_u32: u32;
+    index_of_least_u64: u64;
+}
+
+device_std::ptx_module! {
+    "reduce": reduce_sum_u8, reduce_sum_u16, reduce_sum_u32, reduce_sum_u64, reduce_sum_f32,
+    reduce_sum_f64, reduce_least_u8, reduce_least_u16, reduce_least_u32, reduce_least_u64,
+    index_of_least_u8, index_of_least_u16, index_of_least_u32, index_of_least_u64
+}

@@ -1,0 +1,341 @@
+//! Inclusive and exclusive scans in one pass: crate `gpu-scan`.
+//!
+//! A block does one [`Tile`]. The plan:
+//!
+//! 1. Load: each thread has `ROWS` vectors of 16 bytes in registers and sums each.
+//! 2. Warp: a scan over the lanes for each row, then over the rows, one after the other.
+//! 3. Block: the warps' sums go to shared memory, and every thread adds up those before its own.
+//! 4. Device: warp 0 looks back for the sum of all tiles before.
+//! 5. Every thread walks once more over its vectors, from the sum of all that comes before them,
+//!    and stores them.
+//!
+//! So each element is read once and written once, by 16 bytes a thread, with no detour through
+//! shared memory. A segmented scan does the same with sums that begin anew at a head; a head is a
+//! bit in an array with one bit an element, which the kernels of `flags` make. Backward, the tile
+//! lies mirrored over the array, and its "head" is a segment's last element.
+//!
+//! The order in which elements are combined is fixed: see `gpu-scan`'s documentation of it.
+
+use device_std::atomic::Pair;
+use device_std::lookback::{Lookback, Tickets};
+use device_std::scalar::Scalar;
+use device_std::shared::{Carver, Plain, SharedArray};
+use device_std::tile::Tile;
+use device_std::vector::{self, Vector};
+use device_std::{kernel, thread, warp};
+
+use crate::operators::{Last, Least, Operator, Sum};
+
+/// Threads of a block.
+pub const BLOCK: usize = 256;
+const WARPS: usize = BLOCK / 32;
+
+/// In `mode`: element i gets the combination of those before it, not with it.
+pub const EXCLUSIVE: u32 = 1;
+/// In `mode`: from the last element to the first.
+pub const BACKWARD: u32 = 2;
+
+/// A partial sum of a segmented scan: what was combined since the last head, and whether there
+/// was one. Without segments `closed` is always false and costs nothing.
+#[derive(Clone, Copy)]
+struct Partial<T> {
+    value: T,
+    closed: bool,
+}
+
+impl<T: Scalar> Partial<T> {
+    #[inline(always)]
+    fn then<O: Operator<T>>(self, operator: O, next: Self) -> Self {
+        Self {
+            value: if next.closed { next.value } else { operator.combine(self.value, next.value) },
+            closed: self.closed | next.closed,
+        }
+    }
+}
+
+/// What a block keeps in shared memory.
+#[derive(Clone, Copy)]
+struct Shared<T> {
+    tickets: Tickets,
+    values: SharedArray<T>,
+    closed: SharedArray<u32>,
+    prefix: SharedArray<T>,
+}
+
+impl<T: Plain> Shared<T> {
+    #[inline(always)]
+    const fn new(carver: &mut Carver) -> Self {
+        Self {
+            tickets: Tickets::new(carver),
+            values: carver.array(WARPS as u32),
+            closed: carver.array(WARPS as u32),
+            prefix: carver.array(1),
+        }
+    }
+}
+
+/// Bytes of shared memory.
+pub const fn shared_bytes<T: Plain>() -> u32 {
+    let mut carver = Carver::new();
+    let _ = Shared::<T>::new(&mut carver);
+    carver.bytes()
+}
+
+/// Everything a scan over one tile needs to know.
+#[derive(Clone, Copy)]
+struct Scan<T, O, const ROWS: usize, const SEGMENTED: bool> {
+    operator: O,
+    exclusive: bool,
+    initial: T,
+    shared: Shared<T>,
+}
+
+impl<T: Scalar, O: Operator<T>, const ROWS: usize, const SEGMENTED: bool>
+    Scan<T, O, ROWS, SEGMENTED>
+{
+    #[inline(always)]
+    fn is_head(heads: u32, i: usize) -> bool {
+        SEGMENTED && heads >> i & 1 == 1
+    }
+
+    /// The sum of a thread's vector.
+    #[inline(always)]
+    fn sum(&self, vector: Vector, heads: u32) -> T {
+        let mut sum = self.operator.lift(T::lane(vector, 0));
+        let mut i = 1;
+        while i < T::LANES {
+            let element = self.operator.lift(T::lane(vector, i));
+            sum = match Self::is_head(heads, i) {
+                true => element,
+                false => self.operator.combine(sum, element),
+            };
+            i += 1;
+        }
+        sum
+    }
+
+    /// For each row what comes before the thread's vector within the warp, and for the warp its
+    /// sum.
+    #[inline(always)]
+    unsafe fn scan_warp(
+        &self,
+        rows: &[Vector; ROWS],
+        heads: &[u32; ROWS],
+    ) -> ([Partial<T>; ROWS], Partial<T>) {
+        let operator = self.operator;
+        let mut carry = Partial { value: operator.identity(), closed: false };
+        let mut before = [carry; ROWS];
+        let mut row = 0;
+        while row < ROWS {
+            let sum = self.sum(rows[row], heads[row]);
+            // SAFETY: the whole warp is here.
+            unsafe {
+                let with_head =
+                    if SEGMENTED { warp::ballot(warp::FULL, heads[row] != 0) } else { 0 };
+                let start = if SEGMENTED { warp::segment_start(with_head) } else { 0 };
+                let combine = |a, b| operator.combine(a, b);
+                let inclusive = warp::inclusive_scan_from(start, sum, combine);
+                let below = warp::shuffle_up(warp::FULL, inclusive, 1);
+                let in_row = Partial { value: below, closed: with_head & warp::lanes_below() != 0 };
+                before[row] =
+                    if warp::lane_id() == 0 { carry } else { carry.then(operator, in_row) };
+                let all = warp::shuffle(warp::FULL, inclusive, 31);
+                carry = carry.then(operator, Partial { value: all, closed: with_head != 0 });
+            }
+            row += 1;
+        }
+        (before, carry)
+    }
+
+    /// What comes before the thread's warp, from the tile before on.
+    #[inline(always)]
+    unsafe fn scan_block(&self, of_warp: Partial<T>, lookback: Lookback) -> Partial<T> {
+        let Shared { values, closed, prefix, .. } = self.shared;
+        let operator = self.operator;
+        // SAFETY: each warp writes its own elements; barriers stand between writes and reads.
+        unsafe {
+            if warp::lane_id() == 0 {
+                values.store(warp::warp_id(), of_warp.value);
+                if SEGMENTED {
+                    closed.store(warp::warp_id(), of_warp.closed as u32);
+                }
+            }
+            thread::sync_threads();
+            let mut sum = Partial { value: operator.identity(), closed: false };
+            let mut before = sum;
+            let mut warp = 0;
+            while warp < WARPS as u32 {
+                if warp == warp::warp_id() {
+                    before = sum;
+                }
+                let closed = SEGMENTED && closed.load(warp) != 0;
+                sum = sum.then(operator, Partial { value: values.load(warp), closed });
+                warp += 1;
+            }
+            if warp::warp_id() == 0 {
+                let before_tile = lookback.exclusive_prefix(
+                    sum.value,
+                    sum.closed,
+                    operator.identity(),
+                    O::ASSOCIATIVE,
+                    |a, b| operator.combine(a, b),
+                );
+                if warp::lane_id() == 0 {
+                    prefix.store(0, before_tile);
+                }
+            }
+            thread::sync_threads();
+            Partial { value: prefix.load(0), closed: false }.then(operator, before)
+        }
+    }
+
+    /// The results for a thread's vector, after what comes before it.
+    #[inline(always)]
+    fn finish(&self, vector: Vector, heads: u32, before: T) -> Vector {
+        let operator = self.operator;
+        let mut result = [0; 4];
+        let mut sum = before;
+        let mut i = 0;
+        while i < T::LANES {
+            let element = operator.lift(T::lane(vector, i));
+            if Self::is_head(heads, i) {
+                sum = operator.identity();
+            }
+            let until = operator.combine(self.initial, sum);
+            sum = match Self::is_head(heads, i) {
+                true => element,
+                false => operator.combine(sum, element),
+            };
+            let value = if self.exclusive { until } else { sum };
+            operator.lower(value).put(&mut result, i);
+            i += 1;
+        }
+        result
+    }
+}
+
+/// The scan of one tile, the body of every kernel here.
+#[inline(always)]
+unsafe fn scan<T: Scalar, O: Operator<T>, const ROWS: usize, const SEGMENTED: bool>(
+    (input, output, len): (*const T, *mut T, u64),
+    heads: *const u32,
+    mode: u32,
+    initial: T,
+    operator: O,
+    control: *mut u64,
+    status: *mut Pair,
+) {
+    let shared = Shared::<T>::new(&mut Carver::new());
+    let exclusive = mode & EXCLUSIVE != 0;
+    let initial = operator.lift(initial);
+    let scan = Scan::<T, O, ROWS, SEGMENTED> { operator, exclusive, initial, shared };
+    // SAFETY: the caller gives arrays of `len` elements; the block's threads stay together.
+    unsafe {
+        let ticket = shared.tickets.take(control);
+        let tile = Tile::<T, ROWS>::new::<BLOCK>(ticket.tile, len, mode & BACKWARD != 0);
+        let rows = tile.load(input, operator.lower(operator.identity()));
+        let mut in_rows = [0; ROWS];
+        let mut row = 0;
+        while SEGMENTED && row < ROWS {
+            in_rows[row] = tile.load_bits(heads, row);
+            row += 1;
+        }
+        let (before, of_warp) = scan.scan_warp(&rows, &in_rows);
+        let outer = scan.scan_block(of_warp, Lookback::new(status, ticket));
+        let mut results = [[0; 4]; ROWS];
+        let mut row = 0;
+        while row < ROWS {
+            let before = outer.then(operator, before[row]).value;
+            results[row] = scan.finish(vector::forgotten(rows[row]), in_rows[row], before);
+            row += 1;
+        }
+        tile.store(output, results);
+    }
+}
+
+/// The kernels of an operator over elements of one type.
+#[cfg(not(target_arch = "nvptx64"))]
+pub trait Scans<T: Copy>: Operator<T> {
+    /// Rows of a tile.
+    const ROWS: usize;
+    /// The scan of the whole array.
+    const WHOLE: device_std::host::Kernel<Arguments<T>>;
+    /// The scan that begins anew at each head.
+    const SEGMENTED: device_std::host::Kernel<Arguments<T>>;
+    /// Elements of a tile.
+    const TILE: u64 = (BLOCK * Self::ROWS * 16 / size_of::<T>()) as u64;
+}
+
+/// What the kernels take: input, output and length, head bits, mode, initial value, the operator's
+/// parameters, control word, status array.
+#[cfg(not(target_arch = "nvptx64"))]
+pub type Arguments<T> =
+    (*const T, *mut T, u64, *const u32, u32, T, u64, u64, u64, u64, *mut u64, *mut Pair);
+
+macro_rules! scans {
+    ($($whole:ident, $segmented:ident: $type:ty, $operator:ty, $rows:literal,
+        $resident:literal, $resident_segmented:literal;)+) => {
+        $(
+            scans! { @kernel $whole, $type, $operator, $rows, false, $resident }
+            scans! { @kernel $segmented, $type, $operator, $rows, true, $resident_segmented }
+            #[cfg(not(target_arch = "nvptx64"))]
+            impl Scans<$type> for $operator {
+                const ROWS: usize = $rows;
+                const WHOLE: device_std::host::Kernel<Arguments<$type>> = $whole;
+                const SEGMENTED: device_std::host::Kernel<Arguments<$type>> = $segmented;
+            }
+        )+
+        device_std::ptx_module! { "scan": $($whole, $segmented),+ }
+    };
+    (@kernel $name:ident, $type:ty, $operator:ty, $rows:literal, $is_segmented:literal, $resident:literal) => {
+        /// A scan; see the module's plan. Grid: one block a tile.
+        ///
+        /// # Safety
+        /// `input` and `output` have `len` elements and are the same array or apart; `heads` has a
+        /// bit for each (segmented scans only); `status` an element for each block. `control` and
+        /// `status` are as [`Tickets::take`] and [`Lookback::exclusive_prefix`] ask.
+        #[kernel(block = 256, resident = $resident)]
+        pub unsafe fn $name(
+            input: *const $type,
+            output: *mut $type,
+            len: u64,
+            heads: *const u32,
+            mode: u32,
+            initial: $type,
+            parameter_0: u64,
+            parameter_1: u64,
+            parameter_2: u64,
+            parameter_3: u64,
+            control: *mut u64,
+            status: *mut Pair,
+        ) {
+            let parameters = [parameter_0, parameter_1, parameter_2, parameter_3];
+            let operator = <$operator as Operator<$type>>::new(parameters);
+            let arrays = (input, output, len);
+            // SAFETY: passed on to the caller.
+            unsafe {
+                scan::<$type, $operator, $rows, $is_segmented>(
+                    arrays, heads, mode, initial, operator, control, status,
+                )
+            }
+        }
+    };
+}
+
+// Columns: kernels; type and operator; rows of a tile; blocks on a multiprocessor, at least.
+scans! {
+    scan_sum_u8, segmented_scan_sum_u8: u8, Sum, 4, 3, 1;
+    scan_sum_u16, segmented_scan_sum_u16: u16, Sum, 4, 3, 2;
+    scan_sum_u32, segmented_scan_sum_u32: u32, Sum, 8, 3, 2;
+    scan_sum_u64, segmented_scan_sum_u64: u64, Sum, 8, 2, 2;
+    scan_sum_f32, segmented_scan_sum_f32: f32, Sum, 8, 3, 2;
+    scan_sum_f64, segmented_scan_sum_f64: f64, Sum, 8, 2, 2;
+    scan_least_u8, segmented_scan_least_u8: u8, Least<u8>, 4, 2, 1;
+    scan_least_u16, segmented_scan_least_u16: u16, Least<u16>, 4, 2, 2;
+    scan_least_u32, segmented_scan_least_u32: u32, Least<u32>, 8, 3, 2;
+    scan_least_u64, segmented_scan_least_u64: u64, Least<u64>, 8, 2, 2;
+    scan_last_u8, segmented_scan_last_u8: u8, Last<u8>, 4, 2, 1;
+    scan_last_u16, segmented_scan_last_u16: u16, Last<u16>, 4, 3, 2;
+    scan_last_u32, segmented_scan_last_u32: u32, Last<u32>, 8, 3, 2;
+    scan_last_u64, segmented_scan_last_u64: u64, Last<u64>, 8, 2, 2;
+}

@@ -11,7 +11,7 @@ use anyhow::{Context, Result};
 use crate::{output_of, root};
 
 /// Packages whose tests run on the GPU.
-const TESTED: [&str; 4] = ["gpu-core", "pba-voronoi", "nni-grid", "kernels-rs"];
+const TESTED: [&str; 5] = ["gpu-core", "gpu-scan", "pba-voronoi", "nni-grid", "kernels-rs"];
 
 const SCRIPT: &str = include_str!("bundle_run.sh");
 

@@ -3,6 +3,7 @@
 #   ./run.sh tests             every test, on the card
 #   ./run.sh sanitize TOOL     the tests under compute-sanitizer (memcheck, racecheck, ...)
 #   ./run.sh bench [NAME ...]  gpu_bench
+#   ./run.sh scan [FILTER]     scan_bench
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 export TESSERA_DEVICE=${TESSERA_DEVICE:-cuda}
@@ -21,5 +22,6 @@ case "${1:-tests}" in
 tests) each_test env ;;
 sanitize) each_test compute-sanitizer --tool "$2" --error-exitcode 9 --require-cuda-init=no $([ "$2" = memcheck ] && echo --report-api-errors=no) ;;
 bench) shift; "$here"/bin/gpu_bench "$@" ;;
-*) sed -n '2,5p' "$0"; exit 2 ;;
+scan) shift; "$here"/bin/scan_bench "$@" ;;
+*) sed -n '2,6p' "$0"; exit 2 ;;
 esac

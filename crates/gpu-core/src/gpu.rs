@@ -175,15 +175,13 @@ impl Gpu {
         &self,
         enqueue: impl FnOnce() -> Result<R, E>,
     ) -> Result<(R, Duration), E> {
-        let event = || {
-            self.make_current()?;
-            let event = call("cuEventCreate", Event::new(EventFlags::DEFAULT))?;
-            call("cuEventRecord", event.record(&self.stream))?;
-            Ok::<_, Error>(event)
-        };
-        let start = event()?;
+        self.make_current()?;
+        let event = || call("cuEventCreate", Event::new(EventFlags::DEFAULT));
+        let (start, end) = (event()?, event()?);
+        call("cuEventRecord", start.record(&self.stream))?;
         let result = enqueue()?;
-        let end = event()?;
+        self.make_current()?;
+        call("cuEventRecord", end.record(&self.stream))?;
         call("cuEventSynchronize", end.synchronize())?;
         let milliseconds = call("cuEventElapsedTime", end.elapsed_time_f32(&start))?;
         Ok((result, Duration::from_secs_f64(f64::from(milliseconds) * 1e-3)))

@@ -1,4 +1,7 @@
-//! Kernel modules, loaded when one of their kernels is first launched.
+//! Kernels, loaded when they are first launched.
+//!
+//! The driver compiles PTX when it is loaded, and a module may hold dozens of kernels of which a
+//! program uses one. So each kernel is loaded alone: the head of its module's text, and its entry.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -10,15 +13,16 @@ use device_std::host::{HostKernel, PtxImage, PtxModule};
 use crate::gpu::{Properties, call};
 use crate::{Error, Result};
 
-/// The modules of one device, by name.
+/// The loaded kernels of one device, by name.
 #[derive(Default)]
 pub(crate) struct Modules {
-    loaded: Mutex<HashMap<&'static str, LoadedModule>>,
+    loaded: Mutex<HashMap<&'static str, Loaded>>,
 }
 
-struct LoadedModule {
-    module: Module,
-    functions: HashMap<&'static str, Function>,
+struct Loaded {
+    /// Keeps the function valid.
+    _module: Module,
+    function: Function,
 }
 
 /// A function of a loaded module: valid as long as the module is.
@@ -29,7 +33,7 @@ struct Function(CUfunction);
 unsafe impl Send for Function {}
 
 impl Modules {
-    /// The driver's function for a kernel; loads its module at the first call.
+    /// The driver's function for a kernel; loads it at the first call.
     ///
     /// The context must be current.
     pub(crate) fn function(
@@ -39,34 +43,46 @@ impl Modules {
         device: &Properties,
     ) -> Result<CUfunction> {
         let mut loaded = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
-        if !loaded.contains_key(module.name) {
-            loaded.insert(module.name, LoadedModule::load(module, device)?);
+        if let Some(kernel) = loaded.get(kernel.name) {
+            return Ok(kernel.function.0);
         }
-        let entry = loaded.get_mut(module.name).expect("inserted above");
-        entry.function(kernel.name).map(|f| f.0)
+        let fresh = Loaded::load(module, kernel.name, device)?;
+        let function = fresh.function.0;
+        loaded.insert(kernel.name, fresh);
+        Ok(function)
     }
 }
 
-impl LoadedModule {
-    fn load(module: &'static PtxModule, device: &Properties) -> Result<Self> {
+impl Loaded {
+    fn load(
+        module: &'static PtxModule,
+        kernel: &'static str,
+        device: &Properties,
+    ) -> Result<Self> {
         if cuda_driver::loaded() == Some(cuda_driver::Loaded::Software) {
             software_gpu::register(module);
         }
         let image = image_for(module, device)?;
-        let name = format!("loading module {} (sm_{})", module.name, image.level);
-        let module = call(&name, Module::from_ptx(image.text, &[]))?;
-        Ok(Self { module, functions: HashMap::new() })
-    }
-
-    fn function(&mut self, kernel: &'static str) -> Result<Function> {
-        if let Some(&function) = self.functions.get(kernel) {
-            return Ok(function);
-        }
-        let found = call(&format!("finding kernel {kernel}"), self.module.get_function(kernel))?;
+        let text = alone(image.text, kernel).ok_or_else(|| Error::Driver {
+            call: format!("loading kernel {kernel}"),
+            message: format!("module {} has no such kernel", module.name),
+        })?;
+        let what = format!("loading kernel {kernel} of module {} (sm_{})", module.name, image.level);
+        let module = call(&what, Module::from_ptx(text, &[]))?;
+        let found = call(&format!("finding kernel {kernel}"), module.get_function(kernel))?;
         let function = Function(found.to_raw());
-        self.functions.insert(kernel, function);
-        Ok(function)
+        Ok(Self { _module: module, function })
     }
+}
+
+/// The PTX of one kernel: what stands before all entries, and its own.
+fn alone(text: &str, kernel: &str) -> Option<String> {
+    const ENTRY: &str = ".visible .entry ";
+    let head = text.find(ENTRY)?;
+    let start = text.find(&format!("{ENTRY}{kernel}("))?;
+    let body = start + ENTRY.len();
+    let end = text[body..].find(ENTRY).map_or(text.len(), |next| body + next);
+    Some(format!("{}{}", &text[..head], &text[start..end]))
 }
 
 /// The highest level that the device can run.
@@ -83,4 +99,16 @@ fn image_for(module: &'static PtxModule, device: &Properties) -> Result<&'static
             needed: format!("{}.{}", lowest / 10, lowest % 10),
         }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn a_kernel_is_cut_out_of_its_module() {
+        let text = "head;\n.visible .entry a(\n)\n{ 1 }\n.visible .entry ab(\n)\n{ 2 }\n";
+        let a = super::alone(text, "a").unwrap();
+        assert_eq!(a, "head;\n.visible .entry a(\n)\n{ 1 }\n");
+        assert_eq!(super::alone(text, "ab").unwrap(), "head;\n.visible .entry ab(\n)\n{ 2 }\n");
+        assert_eq!(super::alone(text, "b"), None);
+    }
 }

@@ -1,0 +1,161 @@
+//! Times the primitives of gpu-scan, one tab-separated row each, as `peers/cub_bench.cu` prints
+//! them for CUB: library, name, elements, and the median, least and greatest time in ms.
+//!
+//! `scan_bench [FILTER]`; the device is `TESSERA_DEVICE`, else `cuda`. Data are resident and
+//! random from a fixed seed; 3 runs to warm up, then 20 between events of their own; inputs that
+//! fit the L2 cache are in it.
+
+use anyhow::Result;
+use gpu_core::{Column, DeviceChoice, Gpu};
+use gpu_scan::gpu::{self, Workspace};
+use gpu_scan::{Max, Min, Number, ReduceOperator, Scan, ScanOperator, Sum};
+use rayon::prelude::*;
+
+const SIZES: [usize; 4] = [1 << 16, 1 << 20, 1 << 24, 1 << 28];
+const WARM_UP: usize = 3;
+const RUNS: usize = 20;
+
+fn main() -> Result<()> {
+    let filter = std::env::args().nth(1).unwrap_or_default();
+    let choice = DeviceChoice::from_env()?.unwrap_or(DeviceChoice::Cuda(0));
+    let gpu = Gpu::open(choice)?;
+    let bench = Bench { workspace: Workspace::new(&gpu)?, gpu, filter };
+    let mut bench = bench;
+    for n in SIZES {
+        bench.reductions(n)?;
+        bench.scans(n)?;
+    }
+    Ok(())
+}
+
+struct Bench {
+    gpu: Gpu,
+    workspace: Workspace,
+    filter: String,
+}
+
+impl Bench {
+    fn wants(&self, name: &str) -> bool {
+        name.contains(&self.filter)
+    }
+
+    /// Times `work` and prints a row.
+    fn row(
+        &mut self,
+        name: &str,
+        n: usize,
+        mut work: impl FnMut(&mut Workspace) -> gpu_scan::Result<()>,
+    ) -> Result<()> {
+        for _ in 0..WARM_UP {
+            work(&mut self.workspace)?;
+        }
+        self.gpu.synchronize()?;
+        let mut times = Vec::with_capacity(RUNS);
+        for _ in 0..RUNS {
+            let ((), time) =
+                self.gpu.time::<_, anyhow::Error>(|| Ok(work(&mut self.workspace)?))?;
+            times.push(time.as_secs_f64() * 1e3);
+        }
+        times.sort_by(f64::total_cmp);
+        let (median, least, most) = (times[RUNS / 2], times[0], times[RUNS - 1]);
+        println!("tessera\t{name}\t{n}\t{median:.5}\t{least:.5}\t{most:.5}");
+        Ok(())
+    }
+
+    fn reductions(&mut self, n: usize) -> Result<()> {
+        self.reduction::<u32, _>("reduce_sum_u32", Sum, n)?;
+        self.reduction::<f32, _>("reduce_sum_f32", Sum, n)?;
+        self.reduction::<u64, _>("reduce_sum_u64", Sum, n)?;
+        self.reduction::<f64, _>("reduce_sum_f64", Sum, n)?;
+        self.reduction::<f32, _>("reduce_min_f32", Min, n)?;
+        if self.wants("argmin_f32") {
+            let input = self.random::<f32>(n)?;
+            let mut result = self.gpu.zeroed::<u64>(1)?;
+            self.row("argmin_f32", n, |w| gpu::index_of_min(w, &input, &mut result))?;
+        }
+        Ok(())
+    }
+
+    fn reduction<T: Number, O: ReduceOperator<T>>(
+        &mut self,
+        name: &str,
+        operator: O,
+        n: usize,
+    ) -> Result<()> {
+        if !self.wants(name) {
+            return Ok(());
+        }
+        let input = self.random::<T>(n)?;
+        let mut result = self.gpu.zeroed::<T>(1)?;
+        self.row(name, n, |w| gpu::reduce(w, operator, &input, &mut result))
+    }
+
+    fn scans(&mut self, n: usize) -> Result<()> {
+        self.scan::<u8, _>("scan_inclusive_sum_u8", Sum, Scan::inclusive(), n)?;
+        self.scan::<u16, _>("scan_inclusive_sum_u16", Sum, Scan::inclusive(), n)?;
+        self.scan::<u32, _>("scan_inclusive_sum_u32", Sum, Scan::inclusive(), n)?;
+        self.scan::<f32, _>("scan_inclusive_sum_f32", Sum, Scan::inclusive(), n)?;
+        self.scan::<u64, _>("scan_inclusive_sum_u64", Sum, Scan::inclusive(), n)?;
+        self.scan::<f64, _>("scan_inclusive_sum_f64", Sum, Scan::inclusive(), n)?;
+        self.scan::<u32, _>("scan_exclusive_sum_u32", Sum, Scan::exclusive(0), n)?;
+        self.scan::<u32, _>("scan_inclusive_max_u32", Max, Scan::inclusive(), n)?;
+        if self.wants("scan_by_key_sum_u32") {
+            let (keys, input) = (self.runs(n, 50)?, self.random::<u32>(n)?);
+            let mut output = self.gpu.zeroed::<u32>(n)?;
+            let how = Scan::inclusive();
+            self.row("scan_by_key_sum_u32", n, |w| {
+                gpu::scan_by_key(w, Sum, how, &keys, &input, &mut output)
+            })?;
+        }
+        Ok(())
+    }
+
+    fn scan<T: Number, O: ScanOperator<T>>(
+        &mut self,
+        name: &str,
+        operator: O,
+        how: Scan<T>,
+        n: usize,
+    ) -> Result<()> {
+        if !self.wants(name) {
+            return Ok(());
+        }
+        let input = self.random::<T>(n)?;
+        let mut output = self.gpu.zeroed::<T>(n)?;
+        self.row(name, n, |w| gpu::scan(w, operator, how, &input, &mut output))
+    }
+
+    /// Uniformly random elements: integers over the whole range, floats between 0 and 1.
+    fn random<T: Number>(&self, n: usize) -> Result<Column<T>> {
+        let bits = |i: usize| match std::any::type_name::<T>() {
+            "f32" => u64::from(((mix(i as u64) >> 40) as f32 / 16_777_216.0).to_bits()),
+            "f64" => ((mix(i as u64) >> 11) as f64 / (1u64 << 53) as f64).to_bits(),
+            _ => mix(i as u64),
+        };
+        let host: Vec<T> = (0..n)
+            .into_par_iter()
+            .map(|i| bytemuck::pod_read_unaligned(&bits(i).to_le_bytes()[..size_of::<T>()]))
+            .collect();
+        Ok(self.gpu.upload(&host)?)
+    }
+
+    /// Equal keys in runs of this mean length: an element begins one with probability 1 / mean.
+    fn runs(&self, n: usize, mean: u64) -> Result<Column<u32>> {
+        let mut run = 0;
+        let host: Vec<u32> = (0..n as u64)
+            .map(|i| {
+                run += u32::from(mix(i).is_multiple_of(mean));
+                run
+            })
+            .collect();
+        Ok(self.gpu.upload(&host)?)
+    }
+}
+
+/// The finaliser of splitmix64 (Steele, Lea and Flood 2014, DOI 10.1145/2660193.2660195).
+fn mix(i: u64) -> u64 {
+    let mut x = i.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    x = (x ^ x >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    x = (x ^ x >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    x ^ x >> 31
+}

@@ -17,11 +17,11 @@
 //! The order in which elements are combined is fixed: see `gpu-scan`'s documentation of it.
 
 use device_std::atomic::Pair;
-use device_std::lookback::{Lookback, Tickets};
+use device_std::lookback::{Lookback, Ticket, Tickets};
 use device_std::scalar::Scalar;
 use device_std::shared::{Carver, Plain, SharedArray};
 use device_std::tile::Tile;
-use device_std::vector::{self, Vector};
+use device_std::vector::Vector;
 use device_std::{kernel, thread, warp};
 
 use crate::operators::{Last, Least, Operator, Sum};
@@ -56,6 +56,8 @@ impl<T: Scalar> Partial<T> {
 /// What a block keeps in shared memory.
 #[derive(Clone, Copy)]
 struct Shared<T> {
+    /// The threads' rows, while they wait for the tiles before: registers are few.
+    stash: SharedArray<Vector>,
     tickets: Tickets,
     values: SharedArray<T>,
     closed: SharedArray<u32>,
@@ -64,8 +66,9 @@ struct Shared<T> {
 
 impl<T: Plain> Shared<T> {
     #[inline(always)]
-    const fn new(carver: &mut Carver) -> Self {
+    const fn new(carver: &mut Carver, rows: usize) -> Self {
         Self {
+            stash: carver.array((rows * BLOCK) as u32),
             tickets: Tickets::new(carver),
             values: carver.array(WARPS as u32),
             closed: carver.array(WARPS as u32),
@@ -75,9 +78,9 @@ impl<T: Plain> Shared<T> {
 }
 
 /// Bytes of shared memory.
-pub const fn shared_bytes<T: Plain>() -> u32 {
+const fn shared_bytes<T: Plain>(rows: usize) -> u32 {
     let mut carver = Carver::new();
-    let _ = Shared::<T>::new(&mut carver);
+    let _ = Shared::<T>::new(&mut carver, rows);
     carver.bytes()
 }
 
@@ -98,6 +101,46 @@ impl<T: Scalar, O: Operator<T>, const ROWS: usize, const SEGMENTED: bool>
         SEGMENTED && heads >> i & 1 == 1
     }
 
+    /// The scan of one tile.
+    #[inline(always)]
+    unsafe fn tile(
+        &self,
+        (input, output, len): (*const T, *mut T, u64),
+        heads: *const u32,
+        backward: bool,
+        status: *mut Pair,
+        ticket: Ticket,
+    ) {
+        let operator = self.operator;
+        let stash = self.shared.stash;
+        let own = |row: usize| (row * BLOCK) as u32 + thread::thread_idx_x();
+        let tile = Tile::<T, ROWS>::new::<BLOCK>(ticket.tile, len, backward);
+        // SAFETY: passed on to the caller.
+        unsafe {
+            let rows = tile.load(input, operator.lower(operator.identity()));
+            let mut in_rows = [0; ROWS];
+            let mut row = 0;
+            while SEGMENTED && row < ROWS {
+                in_rows[row] = tile.load_bits(heads, row);
+                row += 1;
+            }
+            let mut row = 0;
+            while row < ROWS {
+                stash.store(own(row), rows[row]);
+                row += 1;
+            }
+            let (before, of_warp) = self.scan_warp(self.sums(&rows, &in_rows), &in_rows);
+            let outer = self.scan_block(of_warp, Lookback::new(status, ticket));
+            let mut row = 0;
+            while row < ROWS {
+                let before = outer.then(operator, before[row]).value;
+                let result = self.finish(stash.load(own(row)), in_rows[row], before);
+                tile.store(output, row, result);
+                row += 1;
+            }
+        }
+    }
+
     /// The sum of a thread's vector.
     #[inline(always)]
     fn sum(&self, vector: Vector, heads: u32) -> T {
@@ -114,12 +157,24 @@ impl<T: Scalar, O: Operator<T>, const ROWS: usize, const SEGMENTED: bool>
         sum
     }
 
+    /// The sums of a thread's vectors.
+    #[inline(always)]
+    fn sums(&self, rows: &[Vector; ROWS], heads: &[u32; ROWS]) -> [T; ROWS] {
+        let mut sums = [self.operator.identity(); ROWS];
+        let mut row = 0;
+        while row < ROWS {
+            sums[row] = self.sum(rows[row], heads[row]);
+            row += 1;
+        }
+        sums
+    }
+
     /// For each row what comes before the thread's vector within the warp, and for the warp its
     /// sum.
     #[inline(always)]
     unsafe fn scan_warp(
         &self,
-        rows: &[Vector; ROWS],
+        sums: [T; ROWS],
         heads: &[u32; ROWS],
     ) -> ([Partial<T>; ROWS], Partial<T>) {
         let operator = self.operator;
@@ -127,14 +182,13 @@ impl<T: Scalar, O: Operator<T>, const ROWS: usize, const SEGMENTED: bool>
         let mut before = [carry; ROWS];
         let mut row = 0;
         while row < ROWS {
-            let sum = self.sum(rows[row], heads[row]);
             // SAFETY: the whole warp is here.
             unsafe {
                 let with_head =
                     if SEGMENTED { warp::ballot(warp::FULL, heads[row] != 0) } else { 0 };
                 let start = if SEGMENTED { warp::segment_start(with_head) } else { 0 };
                 let combine = |a, b| operator.combine(a, b);
-                let inclusive = warp::inclusive_scan_from(start, sum, combine);
+                let inclusive = warp::inclusive_scan_from(start, sums[row], combine);
                 let below = warp::shuffle_up(warp::FULL, inclusive, 1);
                 let in_row = Partial { value: below, closed: with_head & warp::lanes_below() != 0 };
                 before[row] =
@@ -214,7 +268,7 @@ impl<T: Scalar, O: Operator<T>, const ROWS: usize, const SEGMENTED: bool>
     }
 }
 
-/// The scan of one tile, the body of every kernel here.
+/// The scan of an array, the body of every kernel here.
 #[inline(always)]
 unsafe fn scan<T: Scalar, O: Operator<T>, const ROWS: usize, const SEGMENTED: bool>(
     (input, output, len): (*const T, *mut T, u64),
@@ -225,31 +279,14 @@ unsafe fn scan<T: Scalar, O: Operator<T>, const ROWS: usize, const SEGMENTED: bo
     control: *mut u64,
     status: *mut Pair,
 ) {
-    let shared = Shared::<T>::new(&mut Carver::new());
+    let shared = Shared::<T>::new(&mut Carver::new(), ROWS);
     let exclusive = mode & EXCLUSIVE != 0;
     let initial = operator.lift(initial);
     let scan = Scan::<T, O, ROWS, SEGMENTED> { operator, exclusive, initial, shared };
     // SAFETY: the caller gives arrays of `len` elements; the block's threads stay together.
     unsafe {
         let ticket = shared.tickets.take(control);
-        let tile = Tile::<T, ROWS>::new::<BLOCK>(ticket.tile, len, mode & BACKWARD != 0);
-        let rows = tile.load(input, operator.lower(operator.identity()));
-        let mut in_rows = [0; ROWS];
-        let mut row = 0;
-        while SEGMENTED && row < ROWS {
-            in_rows[row] = tile.load_bits(heads, row);
-            row += 1;
-        }
-        let (before, of_warp) = scan.scan_warp(&rows, &in_rows);
-        let outer = scan.scan_block(of_warp, Lookback::new(status, ticket));
-        let mut results = [[0; 4]; ROWS];
-        let mut row = 0;
-        while row < ROWS {
-            let before = outer.then(operator, before[row]).value;
-            results[row] = scan.finish(vector::forgotten(rows[row]), in_rows[row], before);
-            row += 1;
-        }
-        tile.store(output, results);
+        scan.tile((input, output, len), heads, mode & BACKWARD != 0, status, ticket);
     }
 }
 
@@ -262,6 +299,8 @@ pub trait Scans<T: Copy>: Operator<T> {
     const WHOLE: device_std::host::Kernel<Arguments<T>>;
     /// The scan that begins anew at each head.
     const SEGMENTED: device_std::host::Kernel<Arguments<T>>;
+    /// Bytes of shared memory.
+    const SHARED: u32;
     /// Elements of a tile.
     const TILE: u64 = (BLOCK * Self::ROWS * 16 / size_of::<T>()) as u64;
 }
@@ -281,6 +320,7 @@ macro_rules! scans {
             #[cfg(not(target_arch = "nvptx64"))]
             impl Scans<$type> for $operator {
                 const ROWS: usize = $rows;
+                const SHARED: u32 = shared_bytes::<$type>($rows);
                 const WHOLE: device_std::host::Kernel<Arguments<$type>> = $whole;
                 const SEGMENTED: device_std::host::Kernel<Arguments<$type>> = $segmented;
             }
@@ -324,18 +364,18 @@ macro_rules! scans {
 
 // Columns: kernels; type and operator; rows of a tile; blocks on a multiprocessor, at least.
 scans! {
-    scan_sum_u8, segmented_scan_sum_u8: u8, Sum, 4, 3, 1;
-    scan_sum_u16, segmented_scan_sum_u16: u16, Sum, 4, 3, 2;
+    scan_sum_u8, segmented_scan_sum_u8: u8, Sum, 4, 4, 2;
+    scan_sum_u16, segmented_scan_sum_u16: u16, Sum, 8, 3, 2;
     scan_sum_u32, segmented_scan_sum_u32: u32, Sum, 8, 3, 2;
-    scan_sum_u64, segmented_scan_sum_u64: u64, Sum, 8, 2, 2;
+    scan_sum_u64, segmented_scan_sum_u64: u64, Sum, 8, 2, 1;
     scan_sum_f32, segmented_scan_sum_f32: f32, Sum, 8, 3, 2;
-    scan_sum_f64, segmented_scan_sum_f64: f64, Sum, 8, 2, 2;
-    scan_least_u8, segmented_scan_least_u8: u8, Least<u8>, 4, 2, 1;
-    scan_least_u16, segmented_scan_least_u16: u16, Least<u16>, 4, 2, 2;
+    scan_sum_f64, segmented_scan_sum_f64: f64, Sum, 8, 2, 1;
+    scan_least_u8, segmented_scan_least_u8: u8, Least<u8>, 4, 4, 2;
+    scan_least_u16, segmented_scan_least_u16: u16, Least<u16>, 8, 3, 2;
     scan_least_u32, segmented_scan_least_u32: u32, Least<u32>, 8, 3, 2;
-    scan_least_u64, segmented_scan_least_u64: u64, Least<u64>, 8, 2, 2;
-    scan_last_u8, segmented_scan_last_u8: u8, Last<u8>, 4, 2, 1;
-    scan_last_u16, segmented_scan_last_u16: u16, Last<u16>, 4, 3, 2;
+    scan_least_u64, segmented_scan_least_u64: u64, Least<u64>, 8, 2, 1;
+    scan_last_u8, segmented_scan_last_u8: u8, Last<u8>, 4, 4, 2;
+    scan_last_u16, segmented_scan_last_u16: u16, Last<u16>, 8, 3, 2;
     scan_last_u32, segmented_scan_last_u32: u32, Last<u32>, 8, 3, 2;
-    scan_last_u64, segmented_scan_last_u64: u64, Last<u64>, 8, 2, 2;
+    scan_last_u64, segmented_scan_last_u64: u64, Last<u64>, 8, 2, 1;
 }

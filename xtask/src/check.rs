@@ -40,7 +40,8 @@ fn faults_of_text(text: &str) -> Vec<String> {
     let externs = text.lines().filter(|line| line.contains(".extern .func"));
     let externs = externs.map(|line| format!("unresolved function: {}", line.trim()));
     // Kernels are loaded one by one: an entry must not call a function of its module.
-    let functions = text.lines().filter(|line| line.contains(".func ") && !line.contains(".extern"));
+    let functions =
+        text.lines().filter(|line| line.contains(".func ") && !line.contains(".extern"));
     let functions = functions.map(|line| format!("a function was not inlined: {}", line.trim()));
     panics.into_iter().chain(externs).chain(functions).collect()
 }

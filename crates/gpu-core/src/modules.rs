@@ -54,11 +54,7 @@ impl Modules {
 }
 
 impl Loaded {
-    fn load(
-        module: &'static PtxModule,
-        kernel: &'static str,
-        device: &Properties,
-    ) -> Result<Self> {
+    fn load(module: &'static PtxModule, kernel: &'static str, device: &Properties) -> Result<Self> {
         if cuda_driver::loaded() == Some(cuda_driver::Loaded::Software) {
             software_gpu::register(module);
         }
@@ -67,7 +63,8 @@ impl Loaded {
             call: format!("loading kernel {kernel}"),
             message: format!("module {} has no such kernel", module.name),
         })?;
-        let what = format!("loading kernel {kernel} of module {} (sm_{})", module.name, image.level);
+        let what =
+            format!("loading kernel {kernel} of module {} (sm_{})", module.name, image.level);
         let module = call(&what, Module::from_ptx(text, &[]))?;
         let found = call(&format!("finding kernel {kernel}"), module.get_function(kernel))?;
         let function = Function(found.to_raw());

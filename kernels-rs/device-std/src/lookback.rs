@@ -57,6 +57,9 @@ impl Tickets {
 
     /// Takes the next tile of the launch, which has one block a tile. One barrier.
     ///
+    /// (Blocks that stay and ask for the next ticket while they work on one were measured at twice
+    /// the time of 2^28 elements: a ticket that waits for its block holds up all tiles after it.)
+    ///
     /// # Safety
     /// Every thread of the block comes here. `control` is the launch's control word: zero at
     /// first, and used by nobody but launches that follow each other and take all their tickets.
@@ -67,13 +70,12 @@ impl Tickets {
         unsafe {
             if thread::thread_idx_x() == 0 {
                 let word = atomic::add_u64(control, 1);
-                let epoch = word >> TICKET_BITS;
-                let tile = word & MAX_TILES;
-                if tile + 1 == thread::grid_dim_x() as u64 {
+                let taken = (word & MAX_TILES) + 1;
+                if taken == thread::grid_dim_x() as u64 {
                     // Adds what is missing to the next epoch's ticket 0.
-                    atomic::add_u64(control, (1 << TICKET_BITS) - (tile + 1));
+                    atomic::add_u64(control, (1 << TICKET_BITS) - taken);
                 }
-                self.taken.store(0, epoch << TICKET_BITS | tile);
+                self.taken.store(0, word);
             }
             thread::sync_threads();
             let word = self.taken.load(0);
@@ -127,10 +129,11 @@ impl Lookback {
                 return identity;
             }
             self.publish(if closed { PREFIX } else { AGGREGATE }, aggregate);
+            let window = self.window(identity);
             let prefix = if associative {
-                self.look_back_in_any_order(identity, &combine)
+                window.sum(identity, &combine)
             } else {
-                self.look_back_in_order(identity, &combine)
+                window.sum_in_order(identity, &combine)
             };
             if !closed {
                 self.publish(PREFIX, combine(prefix, aggregate));
@@ -151,73 +154,134 @@ impl Lookback {
         }
     }
 
-    /// The statuses of the 32 tiles before `end`, the nearest in lane 0, once all that count are
-    /// there: the lane's value, and which is the nearest lane with a prefix (32: none).
+    /// The statuses of the [`WINDOW`] tiles before this one, once one of them has its prefix and
+    /// all after it their aggregates.
     #[inline(always)]
-    unsafe fn window<T: Scalar>(&self, end: u64, identity: T) -> (T, u32) {
-        let lane = warp::lane_id();
-        let exists = (lane as u64) < end;
+    unsafe fn window<T: Scalar>(&self, identity: T) -> Window<T> {
         loop {
-            // SAFETY: `exists` guards the array; all lanes turn equally often.
+            // SAFETY: passed on to the caller; all lanes turn equally often.
             unsafe {
-                let (mut value, mut state) = (identity, AGGREGATE);
-                if exists {
-                    let tile = end - 1 - lane as u64;
-                    let [bits, tag] = atomic::load_pair(self.status.add(tile as usize));
-                    value = T::from_bits64(bits);
-                    state = if tag >> 2 == self.ticket.epoch { tag & 3 } else { 0 };
-                }
-                let prefixes = warp::ballot(warp::FULL, state == PREFIX);
-                let missing = warp::ballot(warp::FULL, state == 0);
-                // Missing tiles beyond the nearest prefix do not matter.
-                if missing & (prefixes ^ prefixes.wrapping_sub(1)) == 0 {
-                    return (value, prefixes.trailing_zeros());
+                if let Some(window) = self.look(identity) {
+                    return window;
                 }
             }
             thread::pause();
         }
     }
 
+    /// One look at a window.
     #[inline(always)]
-    unsafe fn look_back_in_any_order<T: Scalar>(
-        &self,
-        identity: T,
-        combine: &impl Fn(T, T) -> T,
-    ) -> T {
-        let mut end = self.ticket.tile;
-        let mut after = identity;
-        loop {
-            // SAFETY: all lanes turn equally often: the nearest prefix is the same in all.
-            let (value, nearest) = unsafe { self.window(end, identity) };
-            let counts = warp::lane_id() <= nearest;
-            let value = if counts { value } else { identity };
-            // Lane 0 is the nearest tile, so the higher lane is the left operand.
-            let sum = unsafe { warp::reduce(value, |near, far| combine(far, near)) };
-            after = combine(sum, after);
-            if nearest < warp::SIZE {
-                return after;
+    unsafe fn look<T: Scalar>(&self, identity: T) -> Option<Window<T>> {
+        let tile = self.ticket.tile;
+        let mut pairs = [[0; 2]; LOOKS];
+        let mut i = 0;
+        while i < LOOKS {
+            let distance = (i as u32 * warp::SIZE + warp::lane_id()) as u64;
+            if distance < tile {
+                // SAFETY: the tile is in the array.
+                unsafe {
+                    let status = self.status.add((tile - 1 - distance) as usize);
+                    pairs[i] = atomic::load_pair(status);
+                }
             }
-            end -= warp::SIZE as u64;
+            i += 1;
         }
+        let mut window = Window { values: [identity; LOOKS], look: LOOKS, lane: 0 };
+        let mut complete = true;
+        let mut i = 0;
+        while i < LOOKS {
+            let [bits, tag] = pairs[i];
+            let state = if tag >> 2 == self.ticket.epoch { tag & 3 } else { 0 };
+            // SAFETY: the whole warp is here.
+            let (prefixes, missing) = unsafe {
+                (warp::ballot(warp::FULL, state == PREFIX), warp::ballot(warp::FULL, state == 0))
+            };
+            if window.look == LOOKS {
+                // What lies beyond the nearest prefix does not matter.
+                let matter = prefixes ^ prefixes.wrapping_sub(1);
+                complete &= missing & matter == 0;
+                if matter >> warp::lane_id() & 1 == 1 {
+                    window.values[i] = T::from_bits64(bits);
+                }
+                if prefixes != 0 {
+                    window.look = i;
+                    window.lane = prefixes.trailing_zeros();
+                }
+            }
+            i += 1;
+        }
+        if complete && window.look < LOOKS { Some(window) } else { None }
+    }
+}
+
+/// Statuses that a lane reads at once. A look takes as long as the way to the L2 cache and back,
+/// and no prefix can travel further in that time than a window is long.
+const LOOKS: usize = 1;
+
+/// Tiles that a warp sees at once.
+pub const WINDOW: u64 = LOOKS as u64 * warp::SIZE as u64;
+
+/// What a lane sees of a window: look i, lane l is the tile 32 i + l + 1 before.
+struct Window<T> {
+    /// Aggregates up to the nearest prefix, and that; then the identity.
+    values: [T; LOOKS],
+    /// The look in which the nearest prefix is, the same in all lanes.
+    look: usize,
+    /// The lane in which it is, the same in all lanes.
+    lane: u32,
+}
+
+impl<T: Scalar> Window<T> {
+    /// The nearest prefix and the aggregates after it, combined in some grouping; valid in every
+    /// lane.
+    ///
+    /// # Safety
+    /// The whole warp comes here.
+    #[inline(always)]
+    unsafe fn sum(&self, identity: T, combine: &impl Fn(T, T) -> T) -> T {
+        let mut sum = identity;
+        let mut i = LOOKS;
+        while i > 0 {
+            i -= 1;
+            if i <= self.look {
+                // Lane 0 has the nearest tile, so the higher lane is the left operand.
+                // SAFETY: the condition is the same in all lanes.
+                let of_look =
+                    unsafe { warp::reduce(self.values[i], |near, far| combine(far, near)) };
+                sum = combine(sum, of_look);
+            }
+        }
+        sum
     }
 
+    /// The nearest prefix and the aggregates after it, combined one by one; valid in every lane.
+    ///
+    /// # Safety
+    /// The whole warp comes here.
     #[inline(always)]
-    unsafe fn look_back_in_order<T: Scalar>(&self, identity: T, combine: &impl Fn(T, T) -> T) -> T {
-        loop {
-            // SAFETY: as above.
+    unsafe fn sum_in_order(&self, identity: T, combine: &impl Fn(T, T) -> T) -> T {
+        let mut sum = identity;
+        let mut i = LOOKS;
+        while i > 0 {
+            i -= 1;
+            // SAFETY: the conditions are the same in all lanes.
             unsafe {
-                let (value, nearest) = self.window(self.ticket.tile, identity);
-                if nearest < warp::SIZE {
-                    let mut sum = warp::shuffle(warp::FULL, value, nearest);
-                    let mut lane = nearest;
+                if i < self.look {
+                    let mut lane = warp::SIZE;
                     while lane > 0 {
                         lane -= 1;
-                        sum = combine(sum, warp::shuffle(warp::FULL, value, lane));
+                        sum = combine(sum, warp::shuffle(warp::FULL, self.values[i], lane));
                     }
-                    return sum;
+                } else if i == self.look {
+                    let mut lane = self.lane;
+                    sum = warp::shuffle(warp::FULL, self.values[i], lane);
+                    while lane > 0 {
+                        lane -= 1;
+                        sum = combine(sum, warp::shuffle(warp::FULL, self.values[i], lane));
+                    }
                 }
             }
-            thread::pause();
         }
+        sum
     }
 }

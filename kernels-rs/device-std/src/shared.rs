@@ -6,7 +6,9 @@
 
 use core::marker::PhantomData;
 
-/// A type whose elements can lie in shared memory: a scalar of 1 to 8 bytes.
+use crate::vector::Vector;
+
+/// A type whose elements can lie in shared memory: a scalar of 1 to 8 bytes, or a vector of 16.
 pub trait Plain: Copy {
     /// Loads from an address in the shared window.
     ///
@@ -88,6 +90,38 @@ macro_rules! plain_narrow {
 }
 
 plain_narrow! { u8, "u8"; u16, "u16"; }
+
+/// 16 bytes; the array must be carved at a multiple of 16.
+impl Plain for Vector {
+    #[cfg(target_arch = "nvptx64")]
+    #[inline(always)]
+    unsafe fn load_shared(address: u32) -> Self {
+        let (a, b, c, d): (u32, u32, u32, u32);
+        // SAFETY: passed on to the caller.
+        unsafe {
+            core::arch::asm!(
+                "ld.shared.v4.b32 {{{0}, {1}, {2}, {3}}}, [{4}];",
+                out(reg32) a, out(reg32) b, out(reg32) c, out(reg32) d, in(reg32) address,
+                options(nostack),
+            );
+        }
+        [a, b, c, d]
+    }
+
+    #[cfg(target_arch = "nvptx64")]
+    #[inline(always)]
+    unsafe fn store_shared(self, address: u32) {
+        let [a, b, c, d] = self;
+        // SAFETY: passed on to the caller.
+        unsafe {
+            core::arch::asm!(
+                "st.shared.v4.b32 [{0}], {{{1}, {2}, {3}, {4}}};",
+                in(reg32) address, in(reg32) a, in(reg32) b, in(reg32) c, in(reg32) d,
+                options(nostack),
+            );
+        }
+    }
+}
 
 plain! {
     u32, reg32, "b32";

@@ -17,8 +17,10 @@ use crate::warp;
 
 /// Where a thread's vectors of a tile lie in an array.
 pub struct Tile<T, const ROWS: usize> {
-    /// The thread's first vector, in the order of the scan.
+    /// The element with which the thread's first vector, that of row 0, begins in memory.
     first: u64,
+    /// Elements from a row to the next, wrapping: backward it goes down.
+    step: u64,
     /// Elements of the array.
     len: u64,
     backward: bool,
@@ -31,29 +33,31 @@ impl<T: Scalar, const ROWS: usize> Tile<T, ROWS> {
     /// Tile `index` of an array of `len` elements, in blocks of `BLOCK` threads.
     #[inline(always)]
     pub fn new<const BLOCK: usize>(index: u64, len: u64, backward: bool) -> Self {
-        let vectors = (BLOCK * ROWS) as u64;
-        let first =
-            index * vectors + warp::warp_id() as u64 * (ROWS * 32) as u64 + warp::lane_id() as u64;
         let lanes = T::LANES as u64;
-        // Backward, the padded vector is the first; forward, it is the last.
+        let vectors = (BLOCK * ROWS) as u64;
+        let in_tile = warp::warp_id() * (ROWS * 32) as u32 + warp::lane_id();
+        let from_start = (index * vectors + in_tile as u64) * lanes;
+        let last = (len.wrapping_sub(1) / lanes) * lanes;
+        let row = 32 * lanes;
+        // Backward, the vector that reaches over the end is the first; forward, it is the last.
         let whole =
             (index + 1) * vectors * lanes <= len && (!backward || len.is_multiple_of(lanes));
-        Self { first, len, backward, whole, element: PhantomData }
+        Self {
+            // Wraps to beyond the length before the array's start.
+            first: if backward { last.wrapping_sub(from_start) } else { from_start },
+            step: if backward { row.wrapping_neg() } else { row },
+            len,
+            backward,
+            whole,
+            element: PhantomData,
+        }
     }
 
     /// The array's element with which the vector of row `row` begins in memory; beyond the length
     /// where the tile reaches over the end.
     #[inline(always)]
     pub fn element(&self, row: usize) -> u64 {
-        let vector = self.first + row as u64 * 32;
-        if !self.backward {
-            return vector * T::LANES as u64;
-        }
-        let last = self.len.div_ceil(T::LANES as u64).wrapping_sub(1);
-        match vector <= last {
-            true => (last - vector) * T::LANES as u64,
-            false => u64::MAX,
-        }
+        self.first.wrapping_add(self.step.wrapping_mul(row as u64))
     }
 
     /// Reads the rows, in the order of the scan; what lies beyond the array is `fill`.
@@ -90,14 +94,29 @@ impl<T: Scalar, const ROWS: usize> Tile<T, ROWS> {
         rows
     }
 
-    /// A vector element by element: a loop, since this path is rare and its code should be small.
+    /// A vector element by element; where there are many, by a loop, since this path is rare and
+    /// its code should be small.
     #[inline(always)]
     unsafe fn load_elements(&self, array: *const T, first: u64, fill: T) -> Vector {
         let count = self.valid(first);
-        let mut queue = Queue(0);
         let mut i = 0;
+        if T::LANES <= 4 {
+            let mut vector = [0; 4];
+            while i < T::LANES as u32 {
+                // SAFETY: `valid` elements follow `first`.
+                let element = if i < count {
+                    unsafe { *array.add((first + i as u64) as usize) }
+                } else {
+                    fill
+                };
+                element.put(&mut vector, i as usize);
+                i += 1;
+            }
+            return vector;
+        }
+        let mut queue = Queue(0);
         while i < count {
-            // SAFETY: `valid` elements follow `first`.
+            // SAFETY: as above.
             queue.push(unsafe { *array.add((first + i as u64) as usize) });
             i += 1;
         }
@@ -117,40 +136,44 @@ impl<T: Scalar, const ROWS: usize> Tile<T, ROWS> {
         u64::min(self.len - first, T::LANES as u64) as u32
     }
 
-    /// Writes the rows back, in the order of the scan; nothing beyond the array.
+    /// Writes a row back, in the order of the scan; nothing beyond the array.
     ///
     /// # Safety
     /// `array` has as many elements as the tile was made for, and no other thread touches the
     /// tile's meanwhile.
     #[inline(always)]
-    pub unsafe fn store(&self, array: *mut T, rows: [Vector; ROWS]) {
-        let in_order = |row: usize| match self.backward {
-            true => reversed::<T>(rows[row]),
-            false => rows[row],
-        };
-        let fast = self.whole && vector::is_aligned(array);
-        let mut row = 0;
-        while row < ROWS {
-            let first = self.element(row);
-            // SAFETY: as for the loads.
-            unsafe {
-                if fast {
-                    vector::store(array.add(first as usize).cast(), in_order(row));
-                } else {
-                    self.store_elements(array, first, in_order(row));
-                }
+    pub unsafe fn store(&self, array: *mut T, row: usize, vector: Vector) {
+        let vector = if self.backward { reversed::<T>(vector) } else { vector };
+        let first = self.element(row);
+        // SAFETY: as for the loads.
+        unsafe {
+            if self.whole && vector::is_aligned(array) {
+                vector::store(array.add(first as usize).cast(), vector);
+            } else {
+                self.store_elements(array, first, vector);
             }
-            row += 1;
         }
     }
 
     #[inline(always)]
     unsafe fn store_elements(&self, array: *mut T, first: u64, vector: Vector) {
         let count = self.valid(first);
-        let mut queue = Queue::from_vector(vector);
         let mut i = 0;
+        if T::LANES <= 4 {
+            while i < T::LANES as u32 {
+                if i < count {
+                    // SAFETY: `valid` elements follow `first`.
+                    unsafe {
+                        *array.add((first + i as u64) as usize) = T::lane(vector, i as usize)
+                    };
+                }
+                i += 1;
+            }
+            return;
+        }
+        let mut queue = Queue::from_vector(vector);
         while i < count {
-            // SAFETY: `valid` elements follow `first`.
+            // SAFETY: as above.
             unsafe { *array.add((first + i as u64) as usize) = queue.pop() };
             i += 1;
         }

@@ -3,7 +3,7 @@
 use device_std::scalar::Scalar;
 use gpu_core::{Blocks, DeviceGrid, Slice, SliceMut};
 use kernels_rs::operators::Operator;
-use kernels_rs::scan::{Scans, shared_bytes};
+use kernels_rs::scan::Scans;
 
 use super::Workspace;
 use super::segments::{Segments, check_offsets};
@@ -156,7 +156,7 @@ fn enqueue<T: Number, O: ScanOperator<T>, K: Number>(
     segments: Option<Segments<'_, K>>,
 ) -> Result<()> {
     let len = len as u64;
-    let blocks = tiles(len, O::Kernel::TILE)?;
+    let tiles = tiles(len, O::Kernel::TILE)?;
     let mut layout = Layout::default();
     let words = if segments.is_some() { len.div_ceil(32) } else { 0 };
     let bits = layout.part::<u32>(words);
@@ -174,7 +174,7 @@ fn enqueue<T: Number, O: ScanOperator<T>, K: Number>(
         }
     };
     let [p0, p1, p2, p3] = operator.parameters();
-    let (control, status) = (workspace.control(), workspace.statuses(u64::from(blocks), 1)?);
+    let (control, status) = (workspace.control(), workspace.statuses(u64::from(tiles), 1)?);
     let (input, output) = (input.cast::<O::Element>(), output.cast::<O::Element>());
     let _: O::Element = initial;
     debug_assert_eq!(size_of::<T>() * O::Element::LANES, 16);
@@ -195,12 +195,7 @@ fn enqueue<T: Number, O: ScanOperator<T>, K: Number>(
     // SAFETY: the arrays are as long as the kernel asks and have elements of the same size; the
     // workspace's storage is used on its own stream only.
     unsafe {
-        workspace.gpu().launch(
-            kernel,
-            Blocks::x(blocks),
-            shared_bytes::<O::Element>(),
-            arguments,
-        )?;
+        workspace.gpu().launch(kernel, Blocks::x(tiles), O::Kernel::SHARED, arguments)?;
     }
     Ok(())
 }

@@ -8,7 +8,7 @@
 use anyhow::Result;
 use gpu_core::{Column, DeviceChoice, Gpu};
 use gpu_scan::gpu::{self, Workspace};
-use gpu_scan::{Max, Min, Number, ReduceOperator, Scan, ScanOperator, Sum};
+use gpu_scan::{Max, Min, Number, Predicate, ReduceOperator, Scan, ScanOperator, Sum};
 use rayon::prelude::*;
 
 const SIZES: [usize; 4] = [1 << 16, 1 << 20, 1 << 24, 1 << 28];
@@ -19,11 +19,12 @@ fn main() -> Result<()> {
     let filter = std::env::args().nth(1).unwrap_or_default();
     let choice = DeviceChoice::from_env()?.unwrap_or(DeviceChoice::Cuda(0));
     let gpu = Gpu::open(choice)?;
-    let bench = Bench { workspace: Workspace::new(&gpu)?, gpu, filter };
-    let mut bench = bench;
+    let mut bench = Bench { workspace: Workspace::new(&gpu)?, gpu, filter };
     for n in SIZES {
         bench.reductions(n)?;
         bench.scans(n)?;
+        bench.selections(n)?;
+        bench.runs_of_keys(n)?;
     }
     Ok(())
 }
@@ -123,6 +124,63 @@ impl Bench {
         let input = self.random::<T>(n)?;
         let mut output = self.gpu.zeroed::<T>(n)?;
         self.row(name, n, |w| gpu::scan(w, operator, how, &input, &mut output))
+    }
+
+    fn selections(&mut self, n: usize) -> Result<()> {
+        let names = ["select_if_u32", "select_flagged_u32", "partition_u32"];
+        if !names.iter().any(|name| self.wants(name)) {
+            return Ok(());
+        }
+        let input = self.random::<u32>(n)?;
+        let mut output = self.gpu.zeroed::<u32>(n)?;
+        let mut rejected = self.gpu.zeroed::<u32>(n)?;
+        let mut count = self.gpu.zeroed::<u64>(1)?;
+        let low = Predicate::less_than(1 << 31);
+        if self.wants(names[0]) {
+            self.row(names[0], n, |w| gpu::select_if(w, low, &input, &mut output, &mut count))?;
+        }
+        if self.wants(names[1]) {
+            let flags: Vec<u8> = (0..n as u64).map(|i| (mix(i) >> 20 & 1) as u8).collect();
+            let flags = self.gpu.upload(&flags)?;
+            self.row(names[1], n, |w| {
+                gpu::select_flagged(w, &flags, &input, &mut output, &mut count)
+            })?;
+        }
+        if self.wants(names[2]) {
+            self.row(names[2], n, |w| {
+                gpu::partition(w, low, &input, &mut output, &mut rejected, &mut count)
+            })?;
+        }
+        Ok(())
+    }
+
+    fn runs_of_keys(&mut self, n: usize) -> Result<()> {
+        for mean in [2, 50] {
+            let [unique, encode, reduce] =
+                ["unique", "rle", "reduce_by_key"].map(|name| format!("{name}_u32_mean{mean}"));
+            if ![&unique, &encode, &reduce].iter().any(|name| self.wants(name)) {
+                continue;
+            }
+            let (keys, values) = (self.runs(n, mean)?, self.random::<u32>(n)?);
+            let mut keys_out = self.gpu.zeroed::<u32>(n)?;
+            let mut totals = self.gpu.zeroed::<u32>(n)?;
+            let mut count = self.gpu.zeroed::<u64>(1)?;
+            if self.wants(&unique) {
+                self.row(&unique, n, |w| gpu::unique(w, &keys, &mut keys_out, &mut count))?;
+            }
+            if self.wants(&encode) {
+                self.row(&encode, n, |w| {
+                    gpu::run_lengths(w, &keys, &mut keys_out, &mut totals, &mut count)
+                })?;
+            }
+            if self.wants(&reduce) {
+                let (k, t, c) = (&mut keys_out, &mut totals, &mut count);
+                self.row(&reduce, n, |w| {
+                    gpu::reduce_by_key(w, Sum, &keys, &values, &mut *k, &mut *t, &mut *c)
+                })?;
+            }
+        }
+        Ok(())
     }
 
     /// Uniformly random elements: integers over the whole range, floats between 0 and 1.

@@ -5,6 +5,8 @@
 //! built from here is committed in `ptx/`; `cargo xtask ptx` makes it anew.
 #![cfg_attr(target_arch = "nvptx64", no_std, feature(abi_ptx, asm_experimental_arch))]
 
+#[cfg(feature = "elementwise")]
+pub mod elementwise;
 #[cfg(feature = "flags")]
 pub mod flags;
 #[cfg(feature = "nni")]
@@ -14,6 +16,8 @@ pub mod operators;
 pub mod reduce;
 #[cfg(feature = "scan")]
 pub mod scan;
+#[cfg(feature = "select")]
+pub mod select;
 #[cfg(feature = "voronoi")]
 pub mod voronoi;
 

@@ -203,14 +203,14 @@ pub trait Reduces<T: Copy>: Operator<T> {
 pub type Arguments<T> = (*const T, u64, u64, u64, u64, u64, u64, *mut T, *mut u32, *mut T);
 
 macro_rules! reductions {
-    ($($name:ident: $type:ty, $operator:ty;)+) => {
+    ($($name:ident: $type:ty, $operator:ty, $resident:literal;)+) => {
         $(
             /// A reduction to one value. Grid: one block a chunk, see [`chunks`].
             ///
             /// # Safety
             /// `input` has `len` elements, `partials` one for each block, `result` one. `done` is
             /// zero, and used by nobody but launches that follow each other.
-            #[kernel(block = 256, resident = 4)]
+            #[kernel(block = 256, resident = $resident)]
             pub unsafe fn $name(
                 input: *const $type,
                 len: u64,
@@ -237,16 +237,16 @@ macro_rules! reductions {
 }
 
 reductions! {
-    reduce_sum_u8: u8, Sum;
-    reduce_sum_u16: u16, Sum;
-    reduce_sum_u32: u32, Sum;
-    reduce_sum_u64: u64, Sum;
-    reduce_sum_f32: f32, Sum;
-    reduce_sum_f64: f64, Sum;
-    reduce_least_u8: u8, Least<u8>;
-    reduce_least_u16: u16, Least<u16>;
-    reduce_least_u32: u32, Least<u32>;
-    reduce_least_u64: u64, Least<u64>;
+    reduce_sum_u8: u8, Sum, 2;
+    reduce_sum_u16: u16, Sum, 2;
+    reduce_sum_u32: u32, Sum, 4;
+    reduce_sum_u64: u64, Sum, 4;
+    reduce_sum_f32: f32, Sum, 4;
+    reduce_sum_f64: f64, Sum, 4;
+    reduce_least_u8: u8, Least<u8>, 2;
+    reduce_least_u16: u16, Least<u16>, 2;
+    reduce_least_u32: u32, Least<u32>, 4;
+    reduce_least_u64: u64, Least<u64>, 4;
 }
 
 /// An element's rank and its index: the lesser rank wins, and of equal ones the lesser index.

@@ -62,6 +62,7 @@ struct Shared<T> {
     values: SharedArray<T>,
     closed: SharedArray<u32>,
     prefix: SharedArray<T>,
+    heads_before: SharedArray<u64>,
 }
 
 impl<T: Plain> Shared<T> {
@@ -73,6 +74,7 @@ impl<T: Plain> Shared<T> {
             values: carver.array(WARPS as u32),
             closed: carver.array(WARPS as u32),
             prefix: carver.array(1),
+            heads_before: carver.array(1),
         }
     }
 }
@@ -82,6 +84,45 @@ const fn shared_bytes<T: Plain>(rows: usize) -> u32 {
     let mut carver = Carver::new();
     let _ = Shared::<T>::new(&mut carver, rows);
     carver.bytes()
+}
+
+/// Where a vector lies, and how many heads come before it.
+#[derive(Clone, Copy)]
+struct Place {
+    first: u64,
+    len: u64,
+    rank: u64,
+}
+
+/// Where the totals of segments go.
+#[derive(Clone, Copy)]
+struct Totals<T> {
+    totals: *mut T,
+    /// Null if runs are counted.
+    offsets: *const u64,
+    segments: u64,
+}
+
+impl<T: Scalar> Totals<T> {
+    /// Writes the total of the segment whose last element is `at`, the `rank`th that has one.
+    #[inline(always)]
+    unsafe fn write(&self, rank: u64, at: u64, total: T) {
+        let mut segment = rank.wrapping_sub(1);
+        if !self.offsets.is_null() {
+            // The last segment that begins at or before the element.
+            let (mut low, mut high) = (0, self.segments);
+            while low + 1 < high {
+                let middle = low + (high - low) / 2;
+                // SAFETY: below the number of segments.
+                let begins_before = unsafe { *self.offsets.add(middle as usize) } <= at;
+                low = if begins_before { middle } else { low };
+                high = if begins_before { high } else { middle };
+            }
+            segment = low;
+        }
+        // SAFETY: the caller's array has room for every segment.
+        unsafe { *self.totals.add(segment as usize) = total };
+    }
 }
 
 /// Everything a scan over one tile needs to know.
@@ -138,6 +179,138 @@ impl<T: Scalar, O: Operator<T>, const ROWS: usize, const SEGMENTED: bool>
                 tile.store(output, row, result);
                 row += 1;
             }
+        }
+    }
+
+    /// The totals of the segments that end in one tile: of run r, counted over the whole array,
+    /// to `totals[r]`; or, with `offsets`, of segment s to `totals[s]`.
+    #[inline(always)]
+    unsafe fn tile_totals(
+        &self,
+        (input, len): (*const T, u64),
+        heads: *const u32,
+        totals: Totals<T>,
+        (status, head_status): (*mut Pair, *mut Pair),
+        ticket: Ticket,
+    ) {
+        let operator = self.operator;
+        let stash = self.shared.stash;
+        let own = |row: usize| (row * BLOCK) as u32 + thread::thread_idx_x();
+        let tile = Tile::<T, ROWS>::new::<BLOCK>(ticket.tile, len, false);
+        // SAFETY: passed on to the caller.
+        unsafe {
+            let rows = tile.load(input, operator.lower(operator.identity()));
+            let mut in_rows = [0; ROWS];
+            let mut row = 0;
+            while row < ROWS {
+                in_rows[row] = tile.load_bits(heads, row);
+                stash.store(own(row), rows[row]);
+                row += 1;
+            }
+            let (before, of_warp) = self.scan_warp(self.sums(&rows, &in_rows), &in_rows);
+            let (ranks, heads_of_warp) = Self::ranks(&in_rows);
+            let outer = self.scan_block(of_warp, Lookback::new(status, ticket));
+            let rank = self.rank_block(heads_of_warp, Lookback::new(head_status, ticket));
+            let mut row = 0;
+            while row < ROWS {
+                let before = outer.then(operator, before[row]).value;
+                let first = tile.element(row);
+                if first < len {
+                    let next = first + T::LANES as u64;
+                    let next_is_head = next >= len
+                        || *heads.add((next / 32) as usize) >> (next % 32) as u32 & 1 == 1;
+                    let tails = in_rows[row] >> 1 | (next_is_head as u32) << (T::LANES - 1);
+                    let place = Place { first, len, rank: rank + ranks[row] as u64 };
+                    self.write_totals(
+                        stash.load(own(row)),
+                        in_rows[row],
+                        tails,
+                        before,
+                        totals,
+                        place,
+                    );
+                }
+                row += 1;
+            }
+        }
+    }
+
+    /// Walks over a vector and writes a total at each tail.
+    #[inline(always)]
+    unsafe fn write_totals(
+        &self,
+        vector: Vector,
+        heads: u32,
+        tails: u32,
+        before: T,
+        totals: Totals<T>,
+        place: Place,
+    ) {
+        let operator = self.operator;
+        let mut rank = place.rank;
+        let mut sum = before;
+        let mut i = 0;
+        while i < T::LANES {
+            let element = operator.lift(T::lane(vector, i));
+            let at = place.first + i as u64;
+            let is_head = Self::is_head(heads, i);
+            sum = if is_head { element } else { operator.combine(sum, element) };
+            rank += is_head as u64;
+            // SAFETY: a tail ends a run, for which there is room.
+            if at + 1 == place.len || (tails >> i & 1 == 1 && at < place.len) {
+                unsafe { totals.write(rank, at, operator.lower(sum)) };
+            }
+            i += 1;
+        }
+    }
+
+    /// How many heads of the warp come before each of the thread's vectors, and all.
+    #[inline(always)]
+    unsafe fn ranks(heads: &[u32; ROWS]) -> ([u32; ROWS], u32) {
+        let mut ranks = [0; ROWS];
+        let mut count = 0;
+        let mut row = 0;
+        while row < ROWS {
+            let own = heads[row].count_ones();
+            // SAFETY: the whole warp is here.
+            unsafe {
+                let inclusive = warp::inclusive_scan(own, |a, b| a + b);
+                ranks[row] = count + inclusive - own;
+                count += warp::shuffle(warp::FULL, inclusive, 31);
+            }
+            row += 1;
+        }
+        (ranks, count)
+    }
+
+    /// How many heads come before the thread's warp, from the array's start.
+    #[inline(always)]
+    unsafe fn rank_block(&self, of_warp: u32, lookback: Lookback) -> u64 {
+        let Shared { closed, heads_before, .. } = self.shared;
+        // SAFETY: each warp writes its own count; barriers stand between uses of the arrays.
+        unsafe {
+            thread::sync_threads();
+            if warp::lane_id() == 0 {
+                closed.store(warp::warp_id(), of_warp);
+            }
+            thread::sync_threads();
+            let (mut before, mut all) = (0, 0);
+            let mut warp = 0;
+            while warp < WARPS as u32 {
+                let count = closed.load(warp);
+                before += if warp < warp::warp_id() { count } else { 0 };
+                all += count;
+                warp += 1;
+            }
+            if warp::warp_id() == 0 {
+                let sum = |a: u64, b: u64| a + b;
+                let before_tile = lookback.exclusive_prefix(all as u64, false, 0, true, sum);
+                if warp::lane_id() == 0 {
+                    heads_before.store(0, before_tile);
+                }
+            }
+            thread::sync_threads();
+            heads_before.load(0) + before as u64
         }
     }
 
@@ -305,11 +478,99 @@ pub trait Scans<T: Copy>: Operator<T> {
     const TILE: u64 = (BLOCK * Self::ROWS * 16 / size_of::<T>()) as u64;
 }
 
+/// The kernel that reduces segments.
+#[cfg(not(target_arch = "nvptx64"))]
+pub trait SegmentReduces<T: Copy>: Scans<T> {
+    /// The totals of segments.
+    const TOTALS: device_std::host::Kernel<TotalsArguments<T>>;
+}
+
+/// What the reductions of segments take: input and length, head bits, totals, offsets (null for
+/// runs) and the number of segments, the operator's parameters, control word, status arrays of
+/// values and of counts.
+#[cfg(not(target_arch = "nvptx64"))]
+pub type TotalsArguments<T> = (
+    *const T,
+    u64,
+    *const u32,
+    *mut T,
+    *const u64,
+    u64,
+    u64,
+    u64,
+    u64,
+    u64,
+    *mut u64,
+    *mut Pair,
+    *mut Pair,
+);
+
 /// What the kernels take: input, output and length, head bits, mode, initial value, the operator's
 /// parameters, control word, status array.
 #[cfg(not(target_arch = "nvptx64"))]
 pub type Arguments<T> =
     (*const T, *mut T, u64, *const u32, u32, T, u64, u64, u64, u64, *mut u64, *mut Pair);
+
+macro_rules! totals {
+    ($($name:ident: $type:ty, $operator:ty, $rows:literal, $resident:literal;)+) => {
+        $(
+            /// The totals of segments. Grid: one block a tile, as large as a scan's.
+            ///
+            /// # Safety
+            /// `input` has `len` elements, `heads` a bit for each, `totals` an element for each
+            /// segment; `offsets` is null or has `segments + 1` elements; the status arrays have an
+            /// element for each block. `control` and they are as [`Tickets::take`] and
+            /// [`Lookback::exclusive_prefix`] ask.
+            #[kernel(block = 256, resident = $resident)]
+            pub unsafe fn $name(
+                input: *const $type,
+                len: u64,
+                heads: *const u32,
+                totals: *mut $type,
+                offsets: *const u64,
+                segments: u64,
+                parameter_0: u64,
+                parameter_1: u64,
+                parameter_2: u64,
+                parameter_3: u64,
+                control: *mut u64,
+                status: *mut Pair,
+                head_status: *mut Pair,
+            ) {
+                let parameters = [parameter_0, parameter_1, parameter_2, parameter_3];
+                let operator = <$operator as Operator<$type>>::new(parameters);
+                let shared = Shared::<$type>::new(&mut Carver::new(), $rows);
+                let initial = operator.identity();
+                let scan =
+                    Scan::<$type, $operator, $rows, true> { operator, exclusive: false, initial, shared };
+                let totals = Totals { totals, offsets, segments };
+                // SAFETY: passed on to the caller.
+                unsafe {
+                    let ticket = shared.tickets.take(control);
+                    scan.tile_totals((input, len), heads, totals, (status, head_status), ticket);
+                }
+            }
+            #[cfg(not(target_arch = "nvptx64"))]
+            impl SegmentReduces<$type> for $operator {
+                const TOTALS: device_std::host::Kernel<TotalsArguments<$type>> = $name;
+            }
+        )+
+    };
+}
+
+// Rows as those of the scans: a tile is the same.
+totals! {
+    segment_sums_u8: u8, Sum, 4, 2;
+    segment_sums_u16: u16, Sum, 8, 1;
+    segment_sums_u32: u32, Sum, 7, 2;
+    segment_sums_u64: u64, Sum, 8, 1;
+    segment_sums_f32: f32, Sum, 7, 2;
+    segment_sums_f64: f64, Sum, 8, 1;
+    segment_leasts_u8: u8, Least<u8>, 4, 2;
+    segment_leasts_u16: u16, Least<u16>, 8, 1;
+    segment_leasts_u32: u32, Least<u32>, 7, 2;
+    segment_leasts_u64: u64, Least<u64>, 8, 1;
+}
 
 macro_rules! scans {
     ($($whole:ident, $segmented:ident: $type:ty, $operator:ty, $rows:literal,
@@ -325,7 +586,6 @@ macro_rules! scans {
                 const SEGMENTED: device_std::host::Kernel<Arguments<$type>> = $segmented;
             }
         )+
-        device_std::ptx_module! { "scan": $($whole, $segmented),+ }
     };
     (@kernel $name:ident, $type:ty, $operator:ty, $rows:literal, $is_segmented:literal, $resident:literal) => {
         /// A scan; see the module's plan. Grid: one block a tile.
@@ -366,16 +626,29 @@ macro_rules! scans {
 scans! {
     scan_sum_u8, segmented_scan_sum_u8: u8, Sum, 4, 4, 2;
     scan_sum_u16, segmented_scan_sum_u16: u16, Sum, 8, 3, 2;
-    scan_sum_u32, segmented_scan_sum_u32: u32, Sum, 8, 3, 2;
+    scan_sum_u32, segmented_scan_sum_u32: u32, Sum, 7, 3, 2;
     scan_sum_u64, segmented_scan_sum_u64: u64, Sum, 8, 2, 1;
-    scan_sum_f32, segmented_scan_sum_f32: f32, Sum, 8, 3, 2;
+    scan_sum_f32, segmented_scan_sum_f32: f32, Sum, 7, 3, 2;
     scan_sum_f64, segmented_scan_sum_f64: f64, Sum, 8, 2, 1;
     scan_least_u8, segmented_scan_least_u8: u8, Least<u8>, 4, 4, 2;
     scan_least_u16, segmented_scan_least_u16: u16, Least<u16>, 8, 3, 2;
-    scan_least_u32, segmented_scan_least_u32: u32, Least<u32>, 8, 3, 2;
+    scan_least_u32, segmented_scan_least_u32: u32, Least<u32>, 7, 3, 2;
     scan_least_u64, segmented_scan_least_u64: u64, Least<u64>, 8, 2, 1;
     scan_last_u8, segmented_scan_last_u8: u8, Last<u8>, 4, 4, 2;
     scan_last_u16, segmented_scan_last_u16: u16, Last<u16>, 8, 3, 2;
-    scan_last_u32, segmented_scan_last_u32: u32, Last<u32>, 8, 3, 2;
+    scan_last_u32, segmented_scan_last_u32: u32, Last<u32>, 7, 3, 2;
     scan_last_u64, segmented_scan_last_u64: u64, Last<u64>, 8, 2, 1;
+}
+
+device_std::ptx_module! {
+    "scan":
+    scan_sum_u8, segmented_scan_sum_u8, scan_sum_u16, segmented_scan_sum_u16, scan_sum_u32,
+    segmented_scan_sum_u32, scan_sum_u64, segmented_scan_sum_u64, scan_sum_f32,
+    segmented_scan_sum_f32, scan_sum_f64, segmented_scan_sum_f64, scan_least_u8,
+    segmented_scan_least_u8, scan_least_u16, segmented_scan_least_u16, scan_least_u32,
+    segmented_scan_least_u32, scan_least_u64, segmented_scan_least_u64, scan_last_u8,
+    segmented_scan_last_u8, scan_last_u16, segmented_scan_last_u16, scan_last_u32,
+    segmented_scan_last_u32, scan_last_u64, segmented_scan_last_u64, segment_sums_u8,
+    segment_sums_u16, segment_sums_u32, segment_sums_u64, segment_sums_f32, segment_sums_f64,
+    segment_leasts_u8, segment_leasts_u16, segment_leasts_u32, segment_leasts_u64
 }

@@ -13,7 +13,8 @@ use sha2::{Digest, Sha256};
 use crate::{output_of, root};
 
 /// The modules: each is a feature of kernels-rs and a source file of that name.
-pub const MODULES: [&str; 5] = ["flags", "nni", "reduce", "scan", "voronoi"];
+pub const MODULES: [&str; 7] =
+    ["elementwise", "flags", "nni", "reduce", "scan", "select", "voronoi"];
 
 /// Compute capabilities that PTX is built for, lowest first; a GPU takes the highest it can run.
 pub const LEVELS: [u32; 1] = [75];

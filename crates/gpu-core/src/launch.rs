@@ -122,3 +122,5 @@ arguments!(A B C D E F G H I J K L M);
 arguments!(A B C D E F G H I J K L M N);
 arguments!(A B C D E F G H I J K L M N O);
 arguments!(A B C D E F G H I J K L M N O P);
+arguments!(A B C D E F G H I J K L M N O P Q);
+arguments!(A B C D E F G H I J K L M N O P Q S);

@@ -53,6 +53,14 @@ pub enum Error {
         /// Elements of the array.
         elements: u64,
     },
+    /// The thresholds of a three-way partition do not rise.
+    #[error("{low} is not at most {high}: the thresholds of a partition must rise")]
+    Thresholds {
+        /// The first.
+        low: String,
+        /// The second.
+        high: String,
+    },
     /// A histogram without bins, or whose bounds do not rise.
     #[error("{bins} bins from {lower} to {upper}: bounds must rise, and bins be at least one")]
     Bins {

@@ -8,8 +8,10 @@ pub mod gpu;
 mod number;
 mod operators;
 mod options;
+mod predicate;
 
 pub use error::{Error, Result};
-pub use number::{Direction, Number};
+pub use number::{Direction, Index, Number};
 pub use operators::{LastValid, Max, Min, ReduceOperator, ScanOperator, Sum};
 pub use options::Scan;
+pub use predicate::Predicate;

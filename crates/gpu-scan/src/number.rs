@@ -1,9 +1,12 @@
 //! The element types, and how kernels see them.
 
 use bytemuck::Pod;
+use device_std::scalar::Scalar;
+use kernels_rs::elementwise::{Moves, Steps};
 use kernels_rs::flags::KeyBits;
 use kernels_rs::operators::{Bits, Order};
 use kernels_rs::reduce::IndexReduces;
+use kernels_rs::select::Selects;
 
 #[cfg(not(feature = "cuda"))]
 use bytemuck::Pod as Storable;
@@ -13,17 +16,45 @@ use gpu_core::Element as Storable;
 /// An element of a column: `u8`, `u16`, `u32`, `i32`, `u64`, `i64`, `f32`, `f64`.
 pub trait Number: Storable + PartialOrd + Send + Sync + std::fmt::Debug + sealed::Element {}
 
+/// An index into a column: `u32`, or `u64` for columns of 2^32 elements and more.
+pub trait Index: Number + sealed::Index {}
+
+impl Index for u32 {}
+impl Index for u64 {}
+
 /// How kernels see the elements; for this crate's own use.
 #[doc(hidden)]
 pub mod sealed {
     use super::*;
 
+    /// Bytes of an index.
+    pub enum IndexSize {
+        /// `u32`.
+        Four,
+        /// `u64`.
+        Eight,
+    }
+
+    /// How kernels see an index.
+    pub trait Index {
+        /// Its size.
+        const SIZE: IndexSize;
+    }
+
+    impl Index for u32 {
+        const SIZE: IndexSize = IndexSize::Four;
+    }
+
+    impl Index for u64 {
+        const SIZE: IndexSize = IndexSize::Eight;
+    }
+
     /// The types with the same bits that kernels are built for.
     pub trait Element: Copy {
         /// The type that sums are taken in.
-        type Sum: device_std::scalar::Scalar + Pod + Send + Sync;
+        type Sum: Scalar + Steps + Pod + Send + Sync;
         /// Unsigned integers of the same size.
-        type Bits: Bits + KeyBits + IndexReduces + Pod + Send + Sync;
+        type Bits: Bits + KeyBits + IndexReduces + Moves + Selects + Pod + Send + Sync;
         /// Bits below the sign in a float; 0 for integers.
         const MAGNITUDE: u64;
         /// The sign bit; 0 for unsigned integers.

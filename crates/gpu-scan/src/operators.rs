@@ -5,7 +5,7 @@ use device_std::scalar::Scalar;
 use kernels_rs::operators as kernels;
 use kernels_rs::operators::Operator;
 use kernels_rs::reduce::Reduces;
-use kernels_rs::scan::Scans;
+use kernels_rs::scan::{Scans, SegmentReduces};
 
 use crate::number::{Direction, Number, nan_last};
 
@@ -57,7 +57,7 @@ pub trait SealedScan<T: Number> {
 #[doc(hidden)]
 pub trait SealedReduce<T: Number>: SealedScan<T, Kernel = Self::Reduction> {
     /// The operator in kernels.
-    type Reduction: Reduces<Self::Element> + Scans<Self::Element>;
+    type Reduction: Reduces<Self::Element> + SegmentReduces<Self::Element>;
     /// The result of reducing nothing.
     fn empty(&self) -> T;
 }

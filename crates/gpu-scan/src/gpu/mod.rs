@@ -5,14 +5,20 @@
 //! column too. Temporary storage comes from the workspace, which grows at the first call that
 //! needs more and stays so: in steady state nothing is allocated.
 
+mod elementwise;
 mod reduce;
+mod runs;
 mod scan;
 mod segments;
+mod select;
 mod workspace;
 
+pub use elementwise::{adjacent_difference, fill, gather, scatter, sequence, transpose};
 pub use reduce::{index_of_max, index_of_min, reduce};
+pub use runs::{RunLength, reduce_by_key, run_lengths, segmented_reduce};
 pub use scan::{
     scan, scan_by_key, scan_by_key_in_place, scan_in_place, scan_rows, segmented_scan,
     segmented_scan_in_place,
 };
+pub use select::{partition, partition_three, select_flagged, select_if, unique};
 pub use workspace::Workspace;

@@ -1,0 +1,182 @@
+//! Primitives in which elements do not meet: fill, sequence, adjacent difference, gather, scatter,
+//! transpose.
+
+use device_std::host::Kernel;
+use gpu_core::{Arguments, Blocks, DeviceGrid, Slice, SliceMut};
+use kernels_rs::elementwise::{MOVED, Moves, SIDE, Steps, tile_len, transpose_shared};
+
+use super::Workspace;
+use super::workspace::apart;
+use crate::error::{Error, Result, same_len};
+use crate::number::{Index, Number, sealed::IndexSize};
+
+/// The most blocks of a grid in y.
+const MOST_Y: u32 = 65_535;
+
+/// Sets every element to `value`.
+///
+/// # Errors
+/// [`Core`](Error::Core).
+pub fn fill<'a, T: Number>(
+    workspace: &mut Workspace,
+    value: T,
+    output: impl Into<SliceMut<'a, T>>,
+) -> Result<()> {
+    let mut output = output.into();
+    let len = output.len() as u64;
+    let arguments = (output.as_mut_ptr().cast(), len, value.bits());
+    // SAFETY: the output has `len` elements.
+    unsafe { launch(workspace, T::Bits::FILL, len.div_ceil(tile_len(size_of::<T>())), arguments) }
+}
+
+/// Sets element i to `start + i * step`: wrapping for integers, two rounded operations for floats.
+///
+/// # Errors
+/// [`Core`](Error::Core).
+pub fn sequence<'a, T: Number>(
+    workspace: &mut Workspace,
+    start: T,
+    step: T,
+    output: impl Into<SliceMut<'a, T>>,
+) -> Result<()> {
+    let mut output = output.into();
+    let len = output.len() as u64;
+    let (start, step) = (bytemuck::cast(start), bytemuck::cast(step));
+    let arguments = (output.as_mut_ptr().cast(), len, start, step);
+    // SAFETY: the output has `len` elements.
+    unsafe {
+        launch(workspace, T::Sum::SEQUENCE, len.div_ceil(tile_len(size_of::<T>())), arguments)
+    }
+}
+
+/// `output[i] = input[i] - input[i - 1]`, and the first element as it is: the inverse of an
+/// inclusive sum of integers, which wrap.
+///
+/// # Errors
+/// [`Length`](Error::Length), [`Overlap`](Error::Overlap).
+pub fn adjacent_difference<'a, 'b, T: Number>(
+    workspace: &mut Workspace,
+    input: impl Into<Slice<'a, T>>,
+    output: impl Into<SliceMut<'b, T>>,
+) -> Result<()> {
+    let (input, mut output) = (input.into(), output.into());
+    let (from, to, len) = (input.as_ptr(), output.as_mut_ptr(), input.len());
+    same_len("output", len, output.len())?;
+    apart(("input", from, len), ("output", to.cast_const(), len))?;
+    let arguments = (from.cast(), to.cast(), len as u64);
+    let tiles = (len as u64).div_ceil(tile_len(size_of::<T>()));
+    // SAFETY: both arrays have `len` elements and are apart.
+    unsafe { launch(workspace, T::Sum::DIFFERENCE, tiles, arguments) }
+}
+
+/// `output[i] = input[indices[i]]`. Where an index lies beyond the input, the output stays as it
+/// is.
+///
+/// # Errors
+/// [`Length`](Error::Length) unless there is an index for each element of the output,
+/// [`Overlap`](Error::Overlap) of the output with one of the others.
+pub fn gather<'a, 'b, 'c, T: Number, I: Index>(
+    workspace: &mut Workspace,
+    indices: impl Into<Slice<'c, I>>,
+    input: impl Into<Slice<'a, T>>,
+    output: impl Into<SliceMut<'b, T>>,
+) -> Result<()> {
+    let (indices, input, mut output) = (indices.into(), input.into(), output.into());
+    let (from, to, at) = (input.as_ptr(), output.as_mut_ptr(), indices.as_ptr());
+    let len = indices.len();
+    same_len("output", len, output.len())?;
+    apart(("input", from, input.len()), ("output", to.cast_const(), len))?;
+    apart(("indices", at, len), ("output", to.cast_const(), len))?;
+    let (n, m, blocks) = (len as u64, input.len() as u64, (len as u64).div_ceil(MOVED));
+    // SAFETY: the arrays are as long as said; the kernel checks the indices.
+    unsafe {
+        match I::SIZE {
+            IndexSize::Four => {
+                let arguments = (at.cast(), n, from.cast(), m, to.cast());
+                launch(workspace, T::Bits::GATHER, blocks, arguments)
+            }
+            IndexSize::Eight => {
+                let arguments = (at.cast(), n, from.cast(), m, to.cast());
+                launch(workspace, T::Bits::GATHER_LONG, blocks, arguments)
+            }
+        }
+    }
+}
+
+/// `output[indices[i]] = input[i]`. Indices are distinct: of elements with the same, some one is
+/// written. An element whose index lies beyond the output is not written.
+///
+/// # Errors
+/// [`Length`](Error::Length) unless there is an index for each element of the input,
+/// [`Overlap`](Error::Overlap) of the output with one of the others.
+pub fn scatter<'a, 'b, 'c, T: Number, I: Index>(
+    workspace: &mut Workspace,
+    indices: impl Into<Slice<'c, I>>,
+    input: impl Into<Slice<'a, T>>,
+    output: impl Into<SliceMut<'b, T>>,
+) -> Result<()> {
+    let (indices, input, mut output) = (indices.into(), input.into(), output.into());
+    let (from, to, at) = (input.as_ptr(), output.as_mut_ptr(), indices.as_ptr());
+    let len = input.len();
+    same_len("indices", len, indices.len())?;
+    apart(("input", from, len), ("output", to.cast_const(), output.len()))?;
+    apart(("indices", at, len), ("output", to.cast_const(), output.len()))?;
+    let (n, m, blocks) = (len as u64, output.len() as u64, (len as u64).div_ceil(MOVED));
+    // SAFETY: as above.
+    unsafe {
+        match I::SIZE {
+            IndexSize::Four => {
+                let arguments = (at.cast(), n, from.cast(), to.cast(), m);
+                launch(workspace, T::Bits::SCATTER, blocks, arguments)
+            }
+            IndexSize::Eight => {
+                let arguments = (at.cast(), n, from.cast(), to.cast(), m);
+                launch(workspace, T::Bits::SCATTER_LONG, blocks, arguments)
+            }
+        }
+    }
+}
+
+/// Makes rows of columns: `output[x][y] = input[y][x]`.
+///
+/// # Errors
+/// [`Length`](Error::Length) unless the output is as wide as the input is high and the other way
+/// round, [`TooLarge`](Error::TooLarge) for more than 2,097,120 rows.
+pub fn transpose<T: Number>(
+    workspace: &mut Workspace,
+    input: &DeviceGrid<T>,
+    output: &mut DeviceGrid<T>,
+) -> Result<()> {
+    let (width, height) = (input.width(), input.height());
+    same_len("columns of the output", height as usize, output.width() as usize)?;
+    same_len("rows of the output", width as usize, output.height() as usize)?;
+    let blocks = Blocks { x: width.div_ceil(SIDE), y: height.div_ceil(SIDE) };
+    if blocks.y > MOST_Y {
+        let most = u64::from(MOST_Y * SIDE) * u64::from(width);
+        return Err(Error::TooLarge { elements: input.column().len() as u64, most });
+    }
+    let (from, to) = (input.column().as_ptr().cast(), output.column_mut().as_mut_ptr().cast());
+    let shared = transpose_shared::<T::Bits>();
+    let kernel = T::Bits::TRANSPOSE;
+    // SAFETY: both grids have `width * height` elements, and are apart: one is borrowed alone.
+    unsafe { workspace.gpu().launch(kernel, blocks, shared, (from, to, width, height))? };
+    Ok(())
+}
+
+/// Enqueues a kernel without shared memory.
+///
+/// # Safety
+/// As [`gpu_core::Gpu::launch`].
+unsafe fn launch<A: Arguments>(
+    workspace: &Workspace,
+    kernel: Kernel<A>,
+    blocks: u64,
+    arguments: A,
+) -> Result<()> {
+    let name = kernel.host.name;
+    let blocks = i32::try_from(blocks)
+        .map_err(|_| gpu_core::Error::LaunchTooLarge { kernel: name, blocks })?;
+    // SAFETY: passed on to the caller.
+    unsafe { workspace.gpu().launch(kernel, Blocks::x(blocks as u32), 0, arguments)? };
+    Ok(())
+}

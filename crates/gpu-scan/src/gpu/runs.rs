@@ -1,0 +1,188 @@
+//! Runs of equal keys and segments: run-length encoding, reductions by key and by offsets.
+
+use gpu_core::{Blocks, Element, Slice, SliceMut};
+use kernels_rs::scan::{Scans, SegmentReduces};
+use kernels_rs::select::Selects;
+
+use super::Workspace;
+use super::segments::{Segments, check_offsets};
+use super::select::Call;
+use super::workspace::{Arena, Layout, apart, tiles};
+use crate::error::{Error, Result, same_len};
+use crate::{Number, ReduceOperator};
+
+/// An integer that can hold the length of a run.
+pub trait RunLength: Element + sealed::RunLength {}
+
+impl RunLength for u32 {}
+impl RunLength for u64 {}
+
+mod sealed {
+    /// How the kernels take lengths.
+    pub trait RunLength {
+        /// The most elements of an array whose runs can be counted.
+        const MOST: u64;
+        /// The 32-bit and the 64-bit array of which one is null.
+        fn arrays(lengths: *mut Self) -> (*mut u32, *mut u64);
+    }
+
+    impl RunLength for u32 {
+        const MOST: u64 = u32::MAX as u64;
+        fn arrays(lengths: *mut Self) -> (*mut u32, *mut u64) {
+            (lengths, std::ptr::null_mut())
+        }
+    }
+
+    impl RunLength for u64 {
+        const MOST: u64 = u64::MAX;
+        fn arrays(lengths: *mut Self) -> (*mut u32, *mut u64) {
+            (std::ptr::null_mut(), lengths)
+        }
+    }
+}
+
+/// Writes the first element of each run of equal elements to the front of `values`, the run's
+/// length to the front of `lengths`, and the number of runs to `count[0]`. Elements are compared
+/// by their bits.
+///
+/// One read of each element, one write of each run.
+///
+/// # Errors
+/// [`Length`](Error::Length) unless both outputs have as many elements as the input and the count
+/// one, [`Overlap`](Error::Overlap), [`TooLarge`](Error::TooLarge), also where a length might not
+/// fit `L`.
+pub fn run_lengths<'a, 'b, 'c, 'd, T: Number, L: RunLength>(
+    workspace: &mut Workspace,
+    input: impl Into<Slice<'a, T>>,
+    values: impl Into<SliceMut<'b, T>>,
+    lengths: impl Into<SliceMut<'d, L>>,
+    count: impl Into<SliceMut<'c, u64>>,
+) -> Result<()> {
+    let (input, mut lengths) = (input.into(), lengths.into());
+    let mut call = Call::new(input, count.into())?.keep(values.into())?;
+    same_len("lengths", call.len, lengths.len())?;
+    if call.len as u64 > L::MOST {
+        return Err(Error::TooLarge { elements: call.len as u64, most: L::MOST });
+    }
+    let start = lengths.as_mut_ptr();
+    apart(("input", input.as_ptr(), call.len), ("lengths", start.cast_const(), call.len))?;
+    (call.lengths, call.long_lengths) = L::arrays(start);
+    call.enqueue(workspace, T::Bits::RUNS)
+}
+
+/// Writes the key of each run of equal keys to the front of `keys_out`, the combination of the
+/// run's values to the front of `totals`, and the number of runs to `count[0]`. Keys are compared
+/// by their bits.
+///
+/// One read of each key and each value, one write of each run.
+///
+/// # Errors
+/// [`Length`](Error::Length) unless all arrays have the length of the keys and the count one,
+/// [`Overlap`](Error::Overlap), [`TooLarge`](Error::TooLarge).
+#[allow(clippy::too_many_arguments)]
+pub fn reduce_by_key<'a, 'b, 'c, 'd, 'e, K: Number, T: Number, O: ReduceOperator<T>>(
+    workspace: &mut Workspace,
+    operator: O,
+    keys: impl Into<Slice<'a, K>>,
+    values: impl Into<Slice<'b, T>>,
+    keys_out: impl Into<SliceMut<'c, K>>,
+    totals: impl Into<SliceMut<'d, T>>,
+    count: impl Into<SliceMut<'e, u64>>,
+) -> Result<()> {
+    let (values, mut totals) = (values.into(), totals.into());
+    let mut call = Call::new(keys.into(), count.into())?.keep(keys_out.into())?;
+    same_len("values", call.len, values.len())?;
+    same_len("totals", call.len, totals.len())?;
+    let to = totals.as_mut_ptr();
+    apart(("values", values.as_ptr(), call.len), ("totals", to.cast_const(), call.len))?;
+    tiles(call.len as u64, O::Kernel::TILE)?;
+    let (arena, bits) = head_bits(workspace, call.len)?;
+    call.heads = arena.at(&bits);
+    let heads = call.heads;
+    call.enqueue(workspace, K::Bits::UNIQUE)?;
+    enqueue_totals::<T, O>(workspace, operator, values, heads, to, None)
+}
+
+/// The combination of each segment's elements: `totals[s]` is that of
+/// `offsets[s]..offsets[s + 1]`, as [`reduce`](super::reduce) gives it for an empty one. Offsets
+/// rise from 0 to the number of elements; they are on the device, and are not checked there.
+///
+/// # Errors
+/// [`Length`](Error::Length) unless there is a total for each segment,
+/// [`TooManySegments`](Error::TooManySegments) for more segments than elements,
+/// [`Overlap`](Error::Overlap), [`TooLarge`](Error::TooLarge).
+pub fn segmented_reduce<'a, 'b, 'c, T: Number, O: ReduceOperator<T>>(
+    workspace: &mut Workspace,
+    operator: O,
+    offsets: impl Into<Slice<'c, u64>>,
+    values: impl Into<Slice<'a, T>>,
+    totals: impl Into<SliceMut<'b, T>>,
+) -> Result<()> {
+    let (offsets, values, mut totals) = (offsets.into(), values.into(), totals.into());
+    let segments = check_offsets(offsets.len(), values.len())?;
+    same_len("totals", segments, totals.len())?;
+    let to = totals.as_mut_ptr();
+    apart(("values", values.as_ptr(), values.len()), ("totals", to.cast_const(), segments))?;
+    tiles(values.len() as u64, O::Kernel::TILE)?;
+    super::fill(workspace, operator.empty(), totals)?;
+    if segments == 0 {
+        return Ok(());
+    }
+    let (arena, bits) = head_bits(workspace, values.len())?;
+    let heads = arena.at(&bits);
+    let len = values.len() as u64;
+    // SAFETY: the part has a word for every 32 elements.
+    unsafe { Segments::<u8>::Offsets(offsets).enqueue(workspace.gpu(), len, false, heads)? };
+    enqueue_totals::<T, O>(workspace, operator, values, heads, to, Some(offsets))
+}
+
+fn head_bits(
+    workspace: &mut Workspace,
+    len: usize,
+) -> Result<(Arena, super::workspace::Part<u32>)> {
+    let mut layout = Layout::default();
+    let bits = layout.part::<u32>((len as u64).div_ceil(32));
+    Ok((workspace.arena(&layout)?, bits))
+}
+
+/// Enqueues the totals of the segments that head bits mark.
+fn enqueue_totals<T: Number, O: ReduceOperator<T>>(
+    workspace: &mut Workspace,
+    operator: O,
+    values: Slice<'_, T>,
+    heads: *const u32,
+    totals: *mut T,
+    offsets: Option<Slice<'_, u64>>,
+) -> Result<()> {
+    let len = values.len() as u64;
+    let tiles = tiles(len, O::Kernel::TILE)?;
+    let status = workspace.statuses(u64::from(tiles), 2)?;
+    let head_status = status.wrapping_add(tiles as usize);
+    let control = workspace.control();
+    let [p0, p1, p2, p3] = operator.parameters();
+    let (offsets, segments) = match offsets {
+        Some(offsets) => (offsets.as_ptr(), offsets.len() as u64 - 1),
+        None => (std::ptr::null(), 0),
+    };
+    let (values, totals) = (values.as_ptr().cast(), totals.cast());
+    let arguments = (
+        values,
+        len,
+        heads,
+        totals,
+        offsets,
+        segments,
+        p0,
+        p1,
+        p2,
+        p3,
+        control,
+        status,
+        head_status,
+    );
+    let kernel = O::Reduction::TOTALS;
+    // SAFETY: the arrays are as long as the kernel asks and have elements of the same size; the
+    // workspace's storage is used on its own stream only.
+    unsafe { workspace.gpu().launch(kernel, Blocks::x(tiles), O::Kernel::SHARED, arguments)? };
+    Ok(())
+}

@@ -1,0 +1,214 @@
+//! Selections with compaction: by a condition, by flags, of distinct elements; partitions.
+
+use gpu_core::{Blocks, Gpu, Slice, SliceMut};
+use kernels_rs::select::{Selection, Selects};
+
+use super::Workspace;
+use super::workspace::{apart, tiles};
+use crate::error::{Result, same_len};
+use crate::number::{Direction, total_order};
+use crate::{Number, Predicate};
+
+/// Copies the elements that satisfy a condition to the front of `output`, in their order, and
+/// writes how many there are to `count[0]`. What lies behind them in `output` is left as it is.
+///
+/// One read of each element, one write of each that is kept.
+///
+/// # Errors
+/// [`Length`](crate::Error::Length) unless the output has as many elements as the input and the
+/// count one, [`Overlap`](crate::Error::Overlap), [`TooLarge`](crate::Error::TooLarge).
+pub fn select_if<'a, 'b, 'c, T: Number>(
+    workspace: &mut Workspace,
+    predicate: Predicate<T>,
+    input: impl Into<Slice<'a, T>>,
+    output: impl Into<SliceMut<'b, T>>,
+    count: impl Into<SliceMut<'c, u64>>,
+) -> Result<()> {
+    let call = Call::new(input.into(), count.into())?.keep(output.into())?;
+    call.with(predicate).enqueue(workspace, T::Bits::SELECT_IF)
+}
+
+/// [`select_if`] for the elements whose flag is not 0.
+///
+/// # Errors
+/// As [`select_if`], also for another length of the flags.
+pub fn select_flagged<'a, 'b, 'c, 'd, T: Number>(
+    workspace: &mut Workspace,
+    flags: impl Into<Slice<'d, u8>>,
+    input: impl Into<Slice<'a, T>>,
+    output: impl Into<SliceMut<'b, T>>,
+    count: impl Into<SliceMut<'c, u64>>,
+) -> Result<()> {
+    let flags = flags.into();
+    let mut call = Call::new(input.into(), count.into())?.keep(output.into())?;
+    same_len("flags", call.len, flags.len())?;
+    call.flags = flags.as_ptr();
+    call.enqueue(workspace, T::Bits::SELECT_FLAGGED)
+}
+
+/// [`select_if`] for the first of equal elements in a row. Elements are compared by their bits.
+///
+/// # Errors
+/// As [`select_if`].
+pub fn unique<'a, 'b, 'c, T: Number>(
+    workspace: &mut Workspace,
+    input: impl Into<Slice<'a, T>>,
+    output: impl Into<SliceMut<'b, T>>,
+    count: impl Into<SliceMut<'c, u64>>,
+) -> Result<()> {
+    let call = Call::new(input.into(), count.into())?.keep(output.into())?;
+    call.enqueue(workspace, T::Bits::UNIQUE)
+}
+
+/// Copies the elements that satisfy a condition to the front of `selected` and the others to the
+/// front of `rejected`, both in their order, and writes how many are selected to `count[0]`.
+///
+/// # Errors
+/// As [`select_if`], for both outputs.
+pub fn partition<'a, 'b, 'c, 'd, T: Number>(
+    workspace: &mut Workspace,
+    predicate: Predicate<T>,
+    input: impl Into<Slice<'a, T>>,
+    selected: impl Into<SliceMut<'b, T>>,
+    rejected: impl Into<SliceMut<'d, T>>,
+    count: impl Into<SliceMut<'c, u64>>,
+) -> Result<()> {
+    let call = Call::new(input.into(), count.into())?;
+    let call = call.keep(selected.into())?.reject(rejected.into())?;
+    call.with(predicate).enqueue(workspace, T::Bits::SELECT_IF)
+}
+
+/// Copies the elements less than `low` to the front of the first output, those from `low` to
+/// `high`, both included, to the second, and all others (NaN among them) to the third, in their
+/// order, and writes the three counts.
+///
+/// Three reads of each element, one write.
+///
+/// # Errors
+/// [`Thresholds`](crate::Error::Thresholds) unless `low <= high`; as [`select_if`] for all
+/// outputs; the counts are three.
+pub fn partition_three<'a, 'b, 'c, T: Number>(
+    workspace: &mut Workspace,
+    (low, high): (T, T),
+    input: impl Into<Slice<'a, T>>,
+    outputs: [SliceMut<'b, T>; 3],
+    counts: impl Into<SliceMut<'c, u64>>,
+) -> Result<()> {
+    let (input, mut counts) = (input.into(), counts.into());
+    same_len("counts", 3, counts.len())?;
+    let classes = Predicate::three(low, high)?;
+    let counts = counts.as_mut_ptr();
+    let mut calls = Vec::with_capacity(3);
+    for (i, (output, class)) in outputs.into_iter().zip(classes).enumerate() {
+        // SAFETY: the three counts are apart, and borrowed until this returns.
+        let count = unsafe { SliceMut::from_raw_parts(counts.wrapping_add(i), 1) };
+        calls.push(Call::new(input, count)?.keep(output)?.with(class));
+    }
+    for call in calls {
+        call.enqueue(workspace, T::Bits::SELECT_IF)?;
+    }
+    Ok(())
+}
+
+/// The arguments of a selection, as they come together.
+pub(super) struct Call<T: Number> {
+    input: *const T,
+    pub(super) len: usize,
+    predicate: Predicate<T>,
+    flags: *const u8,
+    kept: *mut T,
+    rejected: *mut T,
+    count: *mut u64,
+    pub(super) heads: *mut u32,
+    pub(super) lengths: *mut u32,
+    pub(super) long_lengths: *mut u64,
+}
+
+impl<T: Number> Call<T> {
+    pub(super) fn new(input: Slice<'_, T>, mut count: SliceMut<'_, u64>) -> Result<Self> {
+        same_len("count", 1, count.len())?;
+        Ok(Self {
+            input: input.as_ptr(),
+            len: input.len(),
+            predicate: Predicate::is_nan(),
+            flags: std::ptr::null(),
+            kept: std::ptr::null_mut(),
+            rejected: std::ptr::null_mut(),
+            count: count.as_mut_ptr(),
+            heads: std::ptr::null_mut(),
+            lengths: std::ptr::null_mut(),
+            long_lengths: std::ptr::null_mut(),
+        })
+    }
+
+    pub(super) fn keep(mut self, mut output: SliceMut<'_, T>) -> Result<Self> {
+        self.kept = output.as_mut_ptr();
+        self.check("output", self.kept, output.len())?;
+        Ok(self)
+    }
+
+    fn reject(mut self, mut output: SliceMut<'_, T>) -> Result<Self> {
+        self.rejected = output.as_mut_ptr();
+        self.check("rejected", self.rejected, output.len())?;
+        let (kept, rejected) = (self.kept.cast_const(), self.rejected.cast_const());
+        apart(("selected", kept, self.len), ("rejected", rejected, self.len))?;
+        Ok(self)
+    }
+
+    fn check(&self, what: &'static str, output: *mut T, len: usize) -> Result<()> {
+        same_len(what, self.len, len)?;
+        apart(("input", self.input, self.len), (what, output.cast_const(), len))
+    }
+
+    fn with(mut self, predicate: Predicate<T>) -> Self {
+        self.predicate = predicate;
+        self
+    }
+
+    /// Enqueues the selection.
+    pub(super) fn enqueue(
+        self,
+        workspace: &mut Workspace,
+        selection: Selection<T::Bits>,
+    ) -> Result<()> {
+        let tiles = tiles(self.len as u64, selection.tile)?;
+        if tiles == 0 {
+            return zero(workspace.gpu(), self.count);
+        }
+        // The second status array is for run lengths.
+        let status = workspace.statuses(u64::from(tiles), 2)?;
+        let order = total_order::<T>(Direction::Ascending);
+        let arguments = (
+            self.input.cast(),
+            self.len as u64,
+            order.magnitude,
+            order.top,
+            order.shift,
+            self.predicate.low,
+            self.predicate.span,
+            u32::from(self.predicate.outside),
+            self.flags,
+            self.kept.cast(),
+            self.rejected.cast(),
+            self.count,
+            self.heads,
+            self.lengths,
+            self.long_lengths,
+            workspace.control(),
+            status,
+            status.wrapping_add(tiles as usize),
+        );
+        let Selection { kernel, shared, .. } = selection;
+        // SAFETY: the arrays are as long as the kernel asks and have elements of the same size;
+        // the workspace's storage is used on its own stream only.
+        unsafe { workspace.gpu().launch(kernel, Blocks::x(tiles), shared, arguments)? };
+        Ok(())
+    }
+}
+
+/// Enqueues setting a count to 0.
+pub(super) fn zero(gpu: &Gpu, count: *mut u64) -> Result<()> {
+    // SAFETY: the caller's count is one element of device memory.
+    unsafe { gpu.fill_with_byte(count, 0, 1)? };
+    Ok(())
+}

@@ -61,6 +61,7 @@ struct Shared<T> {
     tickets: Tickets,
     values: SharedArray<T>,
     closed: SharedArray<u32>,
+    counts: SharedArray<u32>,
     prefix: SharedArray<T>,
     heads_before: SharedArray<u64>,
 }
@@ -73,6 +74,7 @@ impl<T: Plain> Shared<T> {
             tickets: Tickets::new(carver),
             values: carver.array(WARPS as u32),
             closed: carver.array(WARPS as u32),
+            counts: carver.array(WARPS as u32),
             prefix: carver.array(1),
             heads_before: carver.array(1),
         }
@@ -125,6 +127,25 @@ impl<T: Scalar> Totals<T> {
     }
 }
 
+/// The head bits of a thread's vectors, row after row.
+#[derive(Clone, Copy)]
+struct Heads(u64);
+
+impl Heads {
+    #[inline(always)]
+    fn of_row<T: Scalar>(self, row: usize) -> u32 {
+        (self.0 >> (row * T::LANES)) as u32 & ((1 << T::LANES) - 1)
+    }
+}
+
+/// What comes before each of a thread's vectors within its warp.
+#[derive(Clone, Copy)]
+struct Before<T, const ROWS: usize> {
+    values: [T; ROWS],
+    /// A bit for each row: whether the value begins at a head, so that nothing comes before it.
+    closed: u32,
+}
+
 /// Everything a scan over one tile needs to know.
 #[derive(Clone, Copy)]
 struct Scan<T, O, const ROWS: usize, const SEGMENTED: bool> {
@@ -159,23 +180,18 @@ impl<T: Scalar, O: Operator<T>, const ROWS: usize, const SEGMENTED: bool>
         // SAFETY: passed on to the caller.
         unsafe {
             let rows = tile.load(input, operator.lower(operator.identity()));
-            let mut in_rows = [0; ROWS];
-            let mut row = 0;
-            while SEGMENTED && row < ROWS {
-                in_rows[row] = tile.load_bits(heads, row);
-                row += 1;
-            }
+            let heads = if SEGMENTED { self.load_heads(&tile, heads) } else { Heads(0) };
             let mut row = 0;
             while row < ROWS {
                 stash.store(own(row), rows[row]);
                 row += 1;
             }
-            let (before, of_warp) = self.scan_warp(self.sums(&rows, &in_rows), &in_rows);
-            let outer = self.scan_block(of_warp, Lookback::new(status, ticket));
+            let (before, of_warp) = self.scan_warp(self.sums(&rows, heads), heads);
+            let outer = self.scan_block(of_warp, Lookback::new(status, ticket), None).0;
             let mut row = 0;
             while row < ROWS {
-                let before = outer.then(operator, before[row]).value;
-                let result = self.finish(stash.load(own(row)), in_rows[row], before);
+                let before = self.before(outer, &before, row);
+                let result = self.finish(stash.load(own(row)), heads.of_row::<T>(row), before);
                 tile.store(output, row, result);
                 row += 1;
             }
@@ -200,30 +216,30 @@ impl<T: Scalar, O: Operator<T>, const ROWS: usize, const SEGMENTED: bool>
         // SAFETY: passed on to the caller.
         unsafe {
             let rows = tile.load(input, operator.lower(operator.identity()));
-            let mut in_rows = [0; ROWS];
+            let in_tile = self.load_heads(&tile, heads);
             let mut row = 0;
             while row < ROWS {
-                in_rows[row] = tile.load_bits(heads, row);
                 stash.store(own(row), rows[row]);
                 row += 1;
             }
-            let (before, of_warp) = self.scan_warp(self.sums(&rows, &in_rows), &in_rows);
-            let (ranks, heads_of_warp) = Self::ranks(&in_rows);
-            let outer = self.scan_block(of_warp, Lookback::new(status, ticket));
-            let rank = self.rank_block(heads_of_warp, Lookback::new(head_status, ticket));
+            let (before, of_warp) = self.scan_warp(self.sums(&rows, in_tile), in_tile);
+            let (ranks, heads_of_warp) = Self::ranks(in_tile);
+            let counts = Some((heads_of_warp, Lookback::new(head_status, ticket)));
+            let (outer, rank) = self.scan_block(of_warp, Lookback::new(status, ticket), counts);
             let mut row = 0;
             while row < ROWS {
-                let before = outer.then(operator, before[row]).value;
+                let before = self.before(outer, &before, row);
+                let in_row = in_tile.of_row::<T>(row);
                 let first = tile.element(row);
                 if first < len {
                     let next = first + T::LANES as u64;
                     let next_is_head = next >= len
                         || *heads.add((next / 32) as usize) >> (next % 32) as u32 & 1 == 1;
-                    let tails = in_rows[row] >> 1 | (next_is_head as u32) << (T::LANES - 1);
+                    let tails = in_row >> 1 | (next_is_head as u32) << (T::LANES - 1);
                     let place = Place { first, len, rank: rank + ranks[row] as u64 };
                     self.write_totals(
                         stash.load(own(row)),
-                        in_rows[row],
+                        in_row,
                         tails,
                         before,
                         totals,
@@ -264,14 +280,28 @@ impl<T: Scalar, O: Operator<T>, const ROWS: usize, const SEGMENTED: bool>
         }
     }
 
+    /// The head bits of the thread's vectors.
+    #[inline(always)]
+    unsafe fn load_heads(&self, tile: &Tile<T, ROWS>, heads: *const u32) -> Heads {
+        let mut all = 0;
+        let mut row = 0;
+        while row < ROWS {
+            // SAFETY: passed on to the caller.
+            let bits = unsafe { tile.load_bits(heads, row) };
+            all |= (bits as u64) << (row * T::LANES);
+            row += 1;
+        }
+        Heads(all)
+    }
+
     /// How many heads of the warp come before each of the thread's vectors, and all.
     #[inline(always)]
-    unsafe fn ranks(heads: &[u32; ROWS]) -> ([u32; ROWS], u32) {
+    unsafe fn ranks(heads: Heads) -> ([u32; ROWS], u32) {
         let mut ranks = [0; ROWS];
         let mut count = 0;
         let mut row = 0;
         while row < ROWS {
-            let own = heads[row].count_ones();
+            let own = heads.of_row::<T>(row).count_ones();
             // SAFETY: the whole warp is here.
             unsafe {
                 let inclusive = warp::inclusive_scan(own, |a, b| a + b);
@@ -283,35 +313,11 @@ impl<T: Scalar, O: Operator<T>, const ROWS: usize, const SEGMENTED: bool>
         (ranks, count)
     }
 
-    /// How many heads come before the thread's warp, from the array's start.
+    /// What comes before the thread's vector in a row, from the array's start or the last head.
     #[inline(always)]
-    unsafe fn rank_block(&self, of_warp: u32, lookback: Lookback) -> u64 {
-        let Shared { closed, heads_before, .. } = self.shared;
-        // SAFETY: each warp writes its own count; barriers stand between uses of the arrays.
-        unsafe {
-            thread::sync_threads();
-            if warp::lane_id() == 0 {
-                closed.store(warp::warp_id(), of_warp);
-            }
-            thread::sync_threads();
-            let (mut before, mut all) = (0, 0);
-            let mut warp = 0;
-            while warp < WARPS as u32 {
-                let count = closed.load(warp);
-                before += if warp < warp::warp_id() { count } else { 0 };
-                all += count;
-                warp += 1;
-            }
-            if warp::warp_id() == 0 {
-                let sum = |a: u64, b: u64| a + b;
-                let before_tile = lookback.exclusive_prefix(all as u64, false, 0, true, sum);
-                if warp::lane_id() == 0 {
-                    heads_before.store(0, before_tile);
-                }
-            }
-            thread::sync_threads();
-            heads_before.load(0) + before as u64
-        }
+    fn before(&self, outer: Partial<T>, before: &Before<T, ROWS>, row: usize) -> T {
+        let closed = SEGMENTED && before.closed >> row & 1 == 1;
+        outer.then(self.operator, Partial { value: before.values[row], closed }).value
     }
 
     /// The sum of a thread's vector.
@@ -332,11 +338,11 @@ impl<T: Scalar, O: Operator<T>, const ROWS: usize, const SEGMENTED: bool>
 
     /// The sums of a thread's vectors.
     #[inline(always)]
-    fn sums(&self, rows: &[Vector; ROWS], heads: &[u32; ROWS]) -> [T; ROWS] {
+    fn sums(&self, rows: &[Vector; ROWS], heads: Heads) -> [T; ROWS] {
         let mut sums = [self.operator.identity(); ROWS];
         let mut row = 0;
         while row < ROWS {
-            sums[row] = self.sum(rows[row], heads[row]);
+            sums[row] = self.sum(rows[row], heads.of_row::<T>(row));
             row += 1;
         }
         sums
@@ -345,27 +351,24 @@ impl<T: Scalar, O: Operator<T>, const ROWS: usize, const SEGMENTED: bool>
     /// For each row what comes before the thread's vector within the warp, and for the warp its
     /// sum.
     #[inline(always)]
-    unsafe fn scan_warp(
-        &self,
-        sums: [T; ROWS],
-        heads: &[u32; ROWS],
-    ) -> ([Partial<T>; ROWS], Partial<T>) {
+    unsafe fn scan_warp(&self, sums: [T; ROWS], heads: Heads) -> (Before<T, ROWS>, Partial<T>) {
         let operator = self.operator;
         let mut carry = Partial { value: operator.identity(), closed: false };
-        let mut before = [carry; ROWS];
+        let mut before = Before { values: sums, closed: 0 };
         let mut row = 0;
         while row < ROWS {
             // SAFETY: the whole warp is here.
             unsafe {
-                let with_head =
-                    if SEGMENTED { warp::ballot(warp::FULL, heads[row] != 0) } else { 0 };
+                let has_head = SEGMENTED && heads.of_row::<T>(row) != 0;
+                let with_head = if SEGMENTED { warp::ballot(warp::FULL, has_head) } else { 0 };
                 let start = if SEGMENTED { warp::segment_start(with_head) } else { 0 };
                 let combine = |a, b| operator.combine(a, b);
                 let inclusive = warp::inclusive_scan_from(start, sums[row], combine);
                 let below = warp::shuffle_up(warp::FULL, inclusive, 1);
                 let in_row = Partial { value: below, closed: with_head & warp::lanes_below() != 0 };
-                before[row] =
-                    if warp::lane_id() == 0 { carry } else { carry.then(operator, in_row) };
+                let own = if warp::lane_id() == 0 { carry } else { carry.then(operator, in_row) };
+                before.values[row] = own.value;
+                before.closed |= (own.closed as u32) << row;
                 let all = warp::shuffle(warp::FULL, inclusive, 31);
                 carry = carry.then(operator, Partial { value: all, closed: with_head != 0 });
             }
@@ -374,10 +377,16 @@ impl<T: Scalar, O: Operator<T>, const ROWS: usize, const SEGMENTED: bool>
         (before, carry)
     }
 
-    /// What comes before the thread's warp, from the tile before on.
+    /// What comes before the thread's warp, from the array's start or the last head; and, if heads
+    /// are counted, how many come before the warp.
     #[inline(always)]
-    unsafe fn scan_block(&self, of_warp: Partial<T>, lookback: Lookback) -> Partial<T> {
-        let Shared { values, closed, prefix, .. } = self.shared;
+    unsafe fn scan_block(
+        &self,
+        of_warp: Partial<T>,
+        lookback: Lookback,
+        heads: Option<(u32, Lookback)>,
+    ) -> (Partial<T>, u64) {
+        let Shared { values, closed, counts, prefix, heads_before, .. } = self.shared;
         let operator = self.operator;
         // SAFETY: each warp writes its own elements; barriers stand between writes and reads.
         unsafe {
@@ -386,17 +395,23 @@ impl<T: Scalar, O: Operator<T>, const ROWS: usize, const SEGMENTED: bool>
                 if SEGMENTED {
                     closed.store(warp::warp_id(), of_warp.closed as u32);
                 }
+                if let Some((count, _)) = heads {
+                    counts.store(warp::warp_id(), count);
+                }
             }
             thread::sync_threads();
             let mut sum = Partial { value: operator.identity(), closed: false };
             let mut before = sum;
+            let (mut heads_of_tile, mut heads_in_tile) = (0, 0);
             let mut warp = 0;
             while warp < WARPS as u32 {
                 if warp == warp::warp_id() {
                     before = sum;
+                    heads_in_tile = heads_of_tile;
                 }
                 let closed = SEGMENTED && closed.load(warp) != 0;
                 sum = sum.then(operator, Partial { value: values.load(warp), closed });
+                heads_of_tile += if heads.is_some() { counts.load(warp) } else { 0 };
                 warp += 1;
             }
             if warp::warp_id() == 0 {
@@ -411,8 +426,19 @@ impl<T: Scalar, O: Operator<T>, const ROWS: usize, const SEGMENTED: bool>
                     prefix.store(0, before_tile);
                 }
             }
+            if let Some((_, lookback)) = heads
+                && warp::warp_id() == 1
+            {
+                let count = heads_of_tile as u64;
+                let before = lookback.exclusive_prefix(count, false, 0, true, |a: u64, b| a + b);
+                if warp::lane_id() == 0 {
+                    heads_before.store(0, before);
+                }
+            }
             thread::sync_threads();
-            Partial { value: prefix.load(0), closed: false }.then(operator, before)
+            let before = Partial { value: prefix.load(0), closed: false }.then(operator, before);
+            let heads_before_tile = if heads.is_some() { heads_before.load(0) } else { 0 };
+            (before, heads_before_tile + heads_in_tile as u64)
         }
     }
 

@@ -246,13 +246,17 @@ impl<B: Bits, const ROWS: usize, const MODE: u32> Select<B, ROWS, MODE> {
             let (ranks, of_warp) = Self::ranks(&kept);
             let (warp_rank, count) = self.scan_block(of_warp);
             self.stage(&tile, start, &rows, &kept, ranks, warp_rank, count);
+            if MODE == RUNS {
+                thread::sync_threads();
+                self.look_back_for_head(Lookback::new(heads_status, ticket), start, count);
+            }
             self.look_back(Lookback::new(status, ticket), count);
-            // Orders the staged elements, and the result of the look-back, before they are read.
+            // Orders the staged elements, and the results of look-backs, before they are read.
             thread::sync_threads();
             let kept_before = self.shared.kept_before.load(0);
             self.write(start, kept_before, count);
             if MODE == RUNS {
-                self.write_lengths(start, kept_before, count, Lookback::new(heads_status, ticket));
+                self.write_lengths(start, kept_before, count);
             }
             let is_last = start + Self::TILE >= self.len;
             if is_last && thread::thread_idx_x() == 0 {
@@ -339,6 +343,24 @@ impl<B: Bits, const ROWS: usize, const MODE: u32> Select<B, ROWS, MODE> {
         }
     }
 
+    /// Finds where the last head before the tile is.
+    #[inline(always)]
+    unsafe fn look_back_for_head(&self, lookback: Lookback, start: u64, count: u32) {
+        let Shared { positions, head_before, .. } = self.shared;
+        if warp::warp_id() == 1 {
+            // SAFETY: the whole warp is here; positions below `count` are staged.
+            unsafe {
+                let own =
+                    if count > 0 { start + positions.load(count - 1) as u64 + 1 } else { 0 };
+                let last = |a: u64, b: u64| if b != 0 { b } else { a };
+                let before = lookback.exclusive_prefix(own, count > 0, 0, true, last);
+                if warp::lane_id() == 0 {
+                    head_before.store(0, before);
+                }
+            }
+        }
+    }
+
     /// Writes the staged elements.
     #[inline(always)]
     unsafe fn write(&self, start: u64, kept_before: u64, count: u32) {
@@ -367,25 +389,16 @@ impl<B: Bits, const ROWS: usize, const MODE: u32> Select<B, ROWS, MODE> {
 
     /// Writes the lengths of the runs that end in the tile.
     #[inline(always)]
-    unsafe fn write_lengths(&self, start: u64, kept_before: u64, count: u32, lookback: Lookback) {
+    unsafe fn write_lengths(&self, start: u64, kept_before: u64, count: u32) {
         let Shared { positions, head_before, .. } = self.shared;
         // SAFETY: positions below `count` are staged; the block's threads stay together.
         unsafe {
-            if warp::warp_id() == 0 {
-                let own = if count > 0 { start + positions.load(count - 1) as u64 + 1 } else { 0 };
-                let last = |a: u64, b: u64| if b != 0 { b } else { a };
-                let before = lookback.exclusive_prefix(own, count > 0, 0, true, last);
-                if warp::lane_id() == 0 {
-                    head_before.store(0, before);
-                }
-            }
             let mut j = thread::thread_idx_x();
             while j + 1 < count {
                 let length = positions.load(j + 1) - positions.load(j);
                 self.write_length(kept_before + j as u64, length as u64);
                 j += BLOCK as u32;
             }
-            thread::sync_threads();
             if thread::thread_idx_x() == 0 {
                 let before = head_before.load(0);
                 if count > 0 && before > 0 {
@@ -393,10 +406,9 @@ impl<B: Bits, const ROWS: usize, const MODE: u32> Select<B, ROWS, MODE> {
                     self.write_length(kept_before - 1, end - (before - 1));
                 }
                 if start + Self::TILE >= self.len {
-                    let last = if count > 0 {
-                        start + positions.load(count - 1) as u64
-                    } else {
-                        before - 1
+                    let last = match count > 0 {
+                        true => start + positions.load(count - 1) as u64,
+                        false => before - 1,
                     };
                     self.write_length(kept_before + count as u64 - 1, self.len - last);
                 }

@@ -29,9 +29,9 @@ const TICKET_BITS: u32 = 26;
 pub const MAX_TILES: u64 = (1 << TICKET_BITS) - 1;
 
 /// A tile's aggregate is there.
-const AGGREGATE: u64 = 1;
+const AGGREGATE: u32 = 1;
 /// A tile's inclusive prefix is there.
-const PREFIX: u64 = 2;
+const PREFIX: u32 = 2;
 
 /// Which tile a block does.
 #[derive(Clone, Copy)]
@@ -129,11 +129,10 @@ impl Lookback {
                 return identity;
             }
             self.publish(if closed { PREFIX } else { AGGREGATE }, aggregate);
-            let window = self.window(identity);
             let prefix = if associative {
-                window.sum(identity, &combine)
+                self.look_back(identity, &combine)
             } else {
-                window.sum_in_order(identity, &combine)
+                self.look_back_in_order(identity, &combine)
             };
             if !closed {
                 self.publish(PREFIX, combine(prefix, aggregate));
@@ -143,9 +142,9 @@ impl Lookback {
     }
 
     #[inline(always)]
-    unsafe fn publish<T: Scalar>(&self, state: u64, value: T) {
+    unsafe fn publish<T: Scalar>(&self, state: u32, value: T) {
         if warp::lane_id() == 0 {
-            let tag = self.ticket.epoch << 2 | state;
+            let tag = self.ticket.epoch << 2 | state as u64;
             // SAFETY: the tile's own status.
             unsafe {
                 let status = self.status.add(self.ticket.tile as usize);
@@ -154,24 +153,9 @@ impl Lookback {
         }
     }
 
-    /// The statuses of the [`WINDOW`] tiles before this one, once one of them has its prefix and
-    /// all after it their aggregates.
+    /// One look at the [`WINDOW`] tiles before this one.
     #[inline(always)]
-    unsafe fn window<T: Scalar>(&self, identity: T) -> Window<T> {
-        loop {
-            // SAFETY: passed on to the caller; all lanes turn equally often.
-            unsafe {
-                if let Some(window) = self.look(identity) {
-                    return window;
-                }
-            }
-            thread::pause();
-        }
-    }
-
-    /// One look at a window.
-    #[inline(always)]
-    unsafe fn look<T: Scalar>(&self, identity: T) -> Option<Window<T>> {
+    unsafe fn look<T: Scalar>(&self, identity: T) -> Window<T> {
         let tile = self.ticket.tile;
         let mut pairs = [[0; 2]; LOOKS];
         let mut i = 0;
@@ -186,98 +170,184 @@ impl Lookback {
             }
             i += 1;
         }
-        let mut window = Window { values: [identity; LOOKS], look: LOOKS, lane: 0 };
-        let mut complete = true;
+        let mut window = Window { values: [identity; LOOKS], states: [0; LOOKS] };
         let mut i = 0;
         while i < LOOKS {
             let [bits, tag] = pairs[i];
-            let state = if tag >> 2 == self.ticket.epoch { tag & 3 } else { 0 };
-            // SAFETY: the whole warp is here.
-            let (prefixes, missing) = unsafe {
-                (warp::ballot(warp::FULL, state == PREFIX), warp::ballot(warp::FULL, state == 0))
-            };
-            if window.look == LOOKS {
-                // What lies beyond the nearest prefix does not matter.
-                let matter = prefixes ^ prefixes.wrapping_sub(1);
-                complete &= missing & matter == 0;
-                if matter >> warp::lane_id() & 1 == 1 {
-                    window.values[i] = T::from_bits64(bits);
-                }
-                if prefixes != 0 {
-                    window.look = i;
-                    window.lane = prefixes.trailing_zeros();
-                }
-            }
+            window.values[i] = T::from_bits64(bits);
+            window.states[i] = if tag >> 2 == self.ticket.epoch { tag as u32 & 3 } else { 0 };
             i += 1;
         }
-        if complete && window.look < LOOKS { Some(window) } else { None }
+        window
+    }
+
+    /// The tiles before, combined in any grouping.
+    ///
+    /// The aggregates of the nearest tiles are there long before a prefix is, and how fast the
+    /// prefixes follow each other is what limits a large scan. So the aggregates are combined
+    /// first, and when a prefix comes it is but one operation away from the result.
+    #[inline(always)]
+    unsafe fn look_back<T: Scalar>(&self, identity: T, combine: &impl Fn(T, T) -> T) -> T {
+        let mut known = 0;
+        let mut after = [identity; LOOKS];
+        loop {
+            // SAFETY: the whole warp is here, and all lanes turn equally often.
+            unsafe {
+                let window = self.look(identity);
+                let nearest = window.nearest(PREFIX);
+                if nearest < WINDOW as u32 && known < nearest {
+                    // Prefixes this early: the aggregates before the nearest are there with it.
+                    if window.count() > nearest {
+                        return window.sum(nearest, identity, combine);
+                    }
+                } else if nearest < WINDOW as u32 {
+                    let prefix = window.value(nearest);
+                    let after = Window { values: after, states: [0; LOOKS] };
+                    let near = after.value(nearest.wrapping_sub(1) & (WINDOW as u32 - 1));
+                    return if nearest == 0 { prefix } else { combine(prefix, near) };
+                } else if known < WINDOW as u32 && window.count() == WINDOW as u32 {
+                    after = window.sums(combine);
+                    known = WINDOW as u32;
+                }
+            }
+            thread::pause();
+        }
+    }
+
+    /// The tiles before, combined one by one.
+    #[inline(always)]
+    unsafe fn look_back_in_order<T: Scalar>(&self, identity: T, combine: &impl Fn(T, T) -> T) -> T {
+        loop {
+            // SAFETY: the whole warp is here, and all lanes turn equally often.
+            unsafe {
+                let window = self.look(identity);
+                let nearest = window.nearest(PREFIX);
+                if nearest < WINDOW as u32 && window.count() > nearest {
+                    return window.sum_in_order(nearest, combine);
+                }
+            }
+            thread::pause();
+        }
     }
 }
 
 /// Statuses that a lane reads at once. A look takes as long as the way to the L2 cache and back,
-/// and no prefix can travel further in that time than a window is long.
-const LOOKS: usize = 1;
+/// and no prefix can travel further in that time than a window is long; but a longer window is
+/// more work for the caches.
+const LOOKS: usize = 2;
 
 /// Tiles that a warp sees at once.
 pub const WINDOW: u64 = LOOKS as u64 * warp::SIZE as u64;
 
-/// What a lane sees of a window: look i, lane l is the tile 32 i + l + 1 before.
+/// What a lane sees of a window: look i, lane l is the tile at distance 32 i + l, 0 the nearest.
 struct Window<T> {
-    /// Aggregates up to the nearest prefix, and that; then the identity.
     values: [T; LOOKS],
-    /// The look in which the nearest prefix is, the same in all lanes.
-    look: usize,
-    /// The lane in which it is, the same in all lanes.
-    lane: u32,
+    states: [u32; LOOKS],
 }
 
+/// All functions are called by the whole warp, and what they return is the same in all lanes.
 impl<T: Scalar> Window<T> {
-    /// The nearest prefix and the aggregates after it, combined in some grouping; valid in every
-    /// lane.
-    ///
-    /// # Safety
-    /// The whole warp comes here.
+    /// The distance of the nearest tile in this state; the window's length if none is.
     #[inline(always)]
-    unsafe fn sum(&self, identity: T, combine: &impl Fn(T, T) -> T) -> T {
+    unsafe fn nearest(&self, state: u32) -> u32 {
+        let mut nearest = WINDOW as u32;
+        let mut i = LOOKS;
+        while i > 0 {
+            i -= 1;
+            // SAFETY: the whole warp is here.
+            let lanes = unsafe { warp::ballot(warp::FULL, self.states[i] == state) };
+            if lanes != 0 {
+                nearest = i as u32 * warp::SIZE + lanes.trailing_zeros();
+            }
+        }
+        nearest
+    }
+
+    /// How many of the nearest tiles have a status.
+    #[inline(always)]
+    unsafe fn count(&self) -> u32 {
+        // SAFETY: as above.
+        unsafe { self.nearest(0) }
+    }
+
+    /// The value at a distance.
+    #[inline(always)]
+    unsafe fn value(&self, distance: u32) -> T {
+        let mut value = self.values[0];
+        let mut i = 1;
+        while i < LOOKS {
+            value = if distance / warp::SIZE == i as u32 { self.values[i] } else { value };
+            i += 1;
+        }
+        // SAFETY: as above.
+        unsafe { warp::shuffle(warp::FULL, value, distance & (warp::SIZE - 1)) }
+    }
+
+    /// For each tile the combination of it and those nearer.
+    #[inline(always)]
+    unsafe fn sums(&self, combine: &impl Fn(T, T) -> T) -> [T; LOOKS] {
+        let mut sums = self.values;
+        let mut i = 0;
+        while i < LOOKS {
+            // The higher lane is further, hence the left operand.
+            // SAFETY: as above.
+            unsafe {
+                sums[i] = warp::inclusive_scan(self.values[i], |near, far| combine(far, near));
+                if i > 0 {
+                    let nearer = warp::shuffle(warp::FULL, sums[i - 1], warp::SIZE - 1);
+                    sums[i] = combine(sums[i], nearer);
+                }
+            }
+            i += 1;
+        }
+        sums
+    }
+
+    /// The combination of the tiles up to a distance.
+    #[inline(always)]
+    unsafe fn sum(&self, distance: u32, identity: T, combine: &impl Fn(T, T) -> T) -> T {
         let mut sum = identity;
         let mut i = LOOKS;
         while i > 0 {
             i -= 1;
-            if i <= self.look {
-                // Lane 0 has the nearest tile, so the higher lane is the left operand.
-                // SAFETY: the condition is the same in all lanes.
-                let of_look =
-                    unsafe { warp::reduce(self.values[i], |near, far| combine(far, near)) };
-                sum = combine(sum, of_look);
-            }
+            let counts = i as u32 * warp::SIZE + warp::lane_id() <= distance;
+            let value = if counts { self.values[i] } else { identity };
+            // SAFETY: as above.
+            let of_look = unsafe { warp::reduce(value, |near, far| combine(far, near)) };
+            sum = combine(sum, of_look);
         }
         sum
     }
 
-    /// The nearest prefix and the aggregates after it, combined one by one; valid in every lane.
-    ///
-    /// # Safety
-    /// The whole warp comes here.
+    /// The same, combined one by one from the furthest to the nearest.
     #[inline(always)]
-    unsafe fn sum_in_order(&self, identity: T, combine: &impl Fn(T, T) -> T) -> T {
-        let mut sum = identity;
+    unsafe fn sum_in_order(&self, distance: u32, combine: &impl Fn(T, T) -> T) -> T {
+        // SAFETY: as above.
+        let mut sum = unsafe { self.value(distance) };
         let mut i = LOOKS;
         while i > 0 {
             i -= 1;
-            // SAFETY: the conditions are the same in all lanes.
-            unsafe {
-                if i < self.look {
-                    let mut lane = warp::SIZE;
+            let mut group = warp::SIZE;
+            while group > 0 {
+                group -= GROUP;
+                let first = i as u32 * warp::SIZE + group;
+                // The condition is the same in all lanes, and a group's shuffles do not wait for
+                // its additions.
+                if first < distance {
+                    let mut lane = GROUP;
+                    let mut values = [sum; GROUP as usize];
                     while lane > 0 {
                         lane -= 1;
-                        sum = combine(sum, warp::shuffle(warp::FULL, self.values[i], lane));
+                        // SAFETY: as above.
+                        values[lane as usize] =
+                            unsafe { warp::shuffle(warp::FULL, self.values[i], group + lane) };
                     }
-                } else if i == self.look {
-                    let mut lane = self.lane;
-                    sum = warp::shuffle(warp::FULL, self.values[i], lane);
+                    lane = GROUP;
                     while lane > 0 {
                         lane -= 1;
-                        sum = combine(sum, warp::shuffle(warp::FULL, self.values[i], lane));
+                        let counts = first + lane < distance;
+                        let next = combine(sum, values[lane as usize]);
+                        sum = if counts { next } else { sum };
                     }
                 }
             }
@@ -285,3 +355,6 @@ impl<T: Scalar> Window<T> {
         sum
     }
 }
+
+/// Values that are shuffled together in [`Window::sum_in_order`].
+const GROUP: u32 = 8;

@@ -2,15 +2,17 @@
 //!
 //! A block does one [`Tile`]. The plan:
 //!
-//! 1. Load: each thread has `ROWS` vectors of 16 bytes in registers and sums each.
+//! 1. Load: each thread has `ROWS` vectors of 16 bytes copied to shared memory, for registers are
+//!    too few to hold as many tiles as the memory needs under way, and sums each.
 //! 2. Warp: a scan over the lanes for each row, then over the rows, one after the other.
 //! 3. Block: the warps' sums go to shared memory, and every thread adds up those before its own.
 //! 4. Device: warp 0 looks back for the sum of all tiles before.
 //! 5. Every thread walks once more over its vectors, from the sum of all that comes before them,
 //!    and stores them.
 //!
-//! So each element is read once and written once, by 16 bytes a thread, with no detour through
-//! shared memory. A segmented scan does the same with sums that begin anew at a head; a head is a
+//! So each element is read once and written once, by 16 bytes a thread. A thread touches its own
+//! vectors only: there is no exchange through shared memory. The PTX of level 80 copies past the
+//! registers. A segmented scan does the same with sums that begin anew at a head; a head is a
 //! bit in an array with one bit an element, which the kernels of `flags` make. Backward, the tile
 //! lies mirrored over the array, and its "head" is a segment's last element.
 //!
@@ -129,7 +131,7 @@ impl<T: Scalar> Totals<T> {
 
 /// The head bits of a thread's vectors, row after row.
 #[derive(Clone, Copy)]
-struct Heads(u64);
+struct Heads(u128);
 
 impl Heads {
     #[inline(always)]
@@ -175,26 +177,22 @@ impl<T: Scalar, O: Operator<T>, const ROWS: usize, const SEGMENTED: bool>
     ) {
         let operator = self.operator;
         let stash = self.shared.stash;
-        let own = |row: usize| (row * BLOCK) as u32 + thread::thread_idx_x();
         let tile = Tile::<T, ROWS>::new::<BLOCK>(ticket.tile, len, backward);
         // SAFETY: passed on to the caller.
         unsafe {
-            let rows = tile.load(input, operator.lower(operator.identity()));
+            tile.stash::<BLOCK>(input, operator.lower(operator.identity()), stash);
             let heads = if SEGMENTED { self.load_heads(&tile, heads) } else { Heads(0) };
-            let mut row = 0;
-            while row < ROWS {
-                stash.store(own(row), rows[row]);
-                row += 1;
-            }
-            let (before, of_warp) = self.scan_warp(self.sums(&rows, heads), heads);
+            let (before, of_warp) = self.scan_warp(self.sums(&tile, heads), heads);
             let outer = self.scan_block(of_warp, Lookback::new(status, ticket), None).0;
             let mut row = 0;
             while row < ROWS {
                 let before = self.before(outer, &before, row);
-                let result = self.finish(stash.load(own(row)), heads.of_row::<T>(row), before);
-                tile.store(output, row, result);
+                let result =
+                    self.finish(tile.stashed::<BLOCK>(stash, row), heads.of_row::<T>(row), before);
+                tile.write::<BLOCK>(output, row, result, stash);
                 row += 1;
             }
+            tile.write_stashed::<BLOCK>(output, stash);
         }
     }
 
@@ -211,18 +209,12 @@ impl<T: Scalar, O: Operator<T>, const ROWS: usize, const SEGMENTED: bool>
     ) {
         let operator = self.operator;
         let stash = self.shared.stash;
-        let own = |row: usize| (row * BLOCK) as u32 + thread::thread_idx_x();
         let tile = Tile::<T, ROWS>::new::<BLOCK>(ticket.tile, len, false);
         // SAFETY: passed on to the caller.
         unsafe {
-            let rows = tile.load(input, operator.lower(operator.identity()));
+            tile.stash::<BLOCK>(input, operator.lower(operator.identity()), stash);
             let in_tile = self.load_heads(&tile, heads);
-            let mut row = 0;
-            while row < ROWS {
-                stash.store(own(row), rows[row]);
-                row += 1;
-            }
-            let (before, of_warp) = self.scan_warp(self.sums(&rows, in_tile), in_tile);
+            let (before, of_warp) = self.scan_warp(self.sums(&tile, in_tile), in_tile);
             let (ranks, heads_of_warp) = Self::ranks(in_tile);
             let counts = Some((heads_of_warp, Lookback::new(head_status, ticket)));
             let (outer, rank) = self.scan_block(of_warp, Lookback::new(status, ticket), counts);
@@ -238,7 +230,7 @@ impl<T: Scalar, O: Operator<T>, const ROWS: usize, const SEGMENTED: bool>
                     let tails = in_row >> 1 | (next_is_head as u32) << (T::LANES - 1);
                     let place = Place { first, len, rank: rank + ranks[row] as u64 };
                     self.write_totals(
-                        stash.load(own(row)),
+                        tile.stashed::<BLOCK>(stash, row),
                         in_row,
                         tails,
                         before,
@@ -288,7 +280,7 @@ impl<T: Scalar, O: Operator<T>, const ROWS: usize, const SEGMENTED: bool>
         while row < ROWS {
             // SAFETY: passed on to the caller.
             let bits = unsafe { tile.load_bits(heads, row) };
-            all |= (bits as u64) << (row * T::LANES);
+            all |= (bits as u128) << (row * T::LANES);
             row += 1;
         }
         Heads(all)
@@ -338,11 +330,13 @@ impl<T: Scalar, O: Operator<T>, const ROWS: usize, const SEGMENTED: bool>
 
     /// The sums of a thread's vectors.
     #[inline(always)]
-    fn sums(&self, rows: &[Vector; ROWS], heads: Heads) -> [T; ROWS] {
+    unsafe fn sums(&self, tile: &Tile<T, ROWS>, heads: Heads) -> [T; ROWS] {
         let mut sums = [self.operator.identity(); ROWS];
         let mut row = 0;
         while row < ROWS {
-            sums[row] = self.sum(rows[row], heads.of_row::<T>(row));
+            // SAFETY: the tile is stashed.
+            let vector = unsafe { tile.stashed::<BLOCK>(self.shared.stash, row) };
+            sums[row] = self.sum(vector, heads.of_row::<T>(row));
             row += 1;
         }
         sums
@@ -588,14 +582,14 @@ macro_rules! totals {
 totals! {
     segment_sums_u8: u8, Sum, 4, 2;
     segment_sums_u16: u16, Sum, 8, 1;
-    segment_sums_u32: u32, Sum, 7, 2;
-    segment_sums_u64: u64, Sum, 8, 1;
-    segment_sums_f32: f32, Sum, 7, 2;
-    segment_sums_f64: f64, Sum, 8, 1;
+    segment_sums_u32: u32, Sum, 8, 2;
+    segment_sums_u64: u64, Sum, 8, 2;
+    segment_sums_f32: f32, Sum, 8, 2;
+    segment_sums_f64: f64, Sum, 8, 2;
     segment_leasts_u8: u8, Least<u8>, 4, 2;
     segment_leasts_u16: u16, Least<u16>, 8, 1;
-    segment_leasts_u32: u32, Least<u32>, 7, 2;
-    segment_leasts_u64: u64, Least<u64>, 8, 1;
+    segment_leasts_u32: u32, Least<u32>, 8, 2;
+    segment_leasts_u64: u64, Least<u64>, 8, 2;
 }
 
 macro_rules! scans {
@@ -651,23 +645,23 @@ macro_rules! scans {
 // Columns: kernels; type and operator; rows of a tile; blocks on a multiprocessor, at least.
 scans! {
     scan_sum_u8, segmented_scan_sum_u8: u8, Sum, 4, 4, 2;
-    scan_sum_u16, segmented_scan_sum_u16: u16, Sum, 8, 3, 2;
-    scan_sum_u32, segmented_scan_sum_u32: u32, Sum, 7, 3, 2;
-    scan_sum_u64, segmented_scan_sum_u64: u64, Sum, 8, 2, 1;
-    scan_sum_f32, segmented_scan_sum_f32: f32, Sum, 7, 3, 2;
-    scan_sum_f64, segmented_scan_sum_f64: f64, Sum, 8, 2, 1;
+    scan_sum_u16, segmented_scan_sum_u16: u16, Sum, 8, 4, 3;
+    scan_sum_u32, segmented_scan_sum_u32: u32, Sum, 8, 5, 4;
+    scan_sum_u64, segmented_scan_sum_u64: u64, Sum, 8, 3, 2;
+    scan_sum_f32, segmented_scan_sum_f32: f32, Sum, 8, 5, 4;
+    scan_sum_f64, segmented_scan_sum_f64: f64, Sum, 8, 3, 2;
     scan_least_u8, segmented_scan_least_u8: u8, Least<u8>, 4, 4, 2;
-    scan_least_u16, segmented_scan_least_u16: u16, Least<u16>, 8, 3, 2;
-    scan_least_u32, segmented_scan_least_u32: u32, Least<u32>, 7, 3, 2;
-    scan_least_u64, segmented_scan_least_u64: u64, Least<u64>, 8, 2, 1;
-    scan_last_u8, segmented_scan_last_u8: u8, Last<u8>, 4, 4, 2;
-    scan_last_u16, segmented_scan_last_u16: u16, Last<u16>, 8, 3, 2;
-    scan_last_u32, segmented_scan_last_u32: u32, Last<u32>, 7, 3, 2;
-    scan_last_u64, segmented_scan_last_u64: u64, Last<u64>, 8, 2, 1;
+    scan_least_u16, segmented_scan_least_u16: u16, Least<u16>, 8, 4, 2;
+    scan_least_u32, segmented_scan_least_u32: u32, Least<u32>, 8, 5, 4;
+    scan_least_u64, segmented_scan_least_u64: u64, Least<u64>, 8, 4, 2;
+    scan_last_u8, segmented_scan_last_u8: u8, Last<u8>, 4, 4, 1;
+    scan_last_u16, segmented_scan_last_u16: u16, Last<u16>, 8, 4, 2;
+    scan_last_u32, segmented_scan_last_u32: u32, Last<u32>, 8, 4, 3;
+    scan_last_u64, segmented_scan_last_u64: u64, Last<u64>, 8, 4, 3;
 }
 
 device_std::ptx_module! {
-    "scan":
+    "scan" at 75 80:
     scan_sum_u8, segmented_scan_sum_u8, scan_sum_u16, segmented_scan_sum_u16, scan_sum_u32,
     segmented_scan_sum_u32, scan_sum_u64, segmented_scan_sum_u64, scan_sum_f32,
     segmented_scan_sum_f32, scan_sum_f64, segmented_scan_sum_f64, scan_least_u8,

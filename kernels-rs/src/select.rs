@@ -350,8 +350,7 @@ impl<B: Bits, const ROWS: usize, const MODE: u32> Select<B, ROWS, MODE> {
         if warp::warp_id() == 1 {
             // SAFETY: the whole warp is here; positions below `count` are staged.
             unsafe {
-                let own =
-                    if count > 0 { start + positions.load(count - 1) as u64 + 1 } else { 0 };
+                let own = if count > 0 { start + positions.load(count - 1) as u64 + 1 } else { 0 };
                 let last = |a: u64, b: u64| if b != 0 { b } else { a };
                 let before = lookback.exclusive_prefix(own, count > 0, 0, true, last);
                 if warp::lane_id() == 0 {

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
-use crate::ptx::{self, Compiler, LEVELS, MODULES, Recorded};
+use crate::ptx::{self, Compiler, MODULES, Recorded};
 use crate::{output_of, root};
 
 /// GPUs that every module must assemble for, from the module's level up.
@@ -17,8 +17,8 @@ pub fn check() -> Result<()> {
     let compiler = Compiler::find()?;
     let ptxas = find_ptxas()?;
     let mut faults = Vec::new();
-    for level in LEVELS {
-        for module in MODULES {
+    for (module, levels) in MODULES {
+        for &level in levels {
             let name = format!("{module}.sm_{level}.ptx");
             let text = fs::read_to_string(ptx::file(module, level))
                 .with_context(|| format!("{name} is missing: run cargo xtask ptx"))?;

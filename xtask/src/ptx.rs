@@ -12,12 +12,30 @@ use sha2::{Digest, Sha256};
 
 use crate::{output_of, root};
 
-/// The modules: each is a feature of kernels-rs and a source file of that name.
-pub const MODULES: [&str; 7] =
-    ["elementwise", "flags", "nni", "reduce", "scan", "select", "voronoi"];
+/// The modules: each is a feature of kernels-rs and a source file of that name. Beside it the
+/// compute capabilities that its PTX is built for, lowest first; a GPU takes the highest it can
+/// run. What a level beyond the first is for stands in the module.
+pub const MODULES: [(&str, &[u32]); 7] = [
+    ("elementwise", &[75]),
+    ("flags", &[75]),
+    ("nni", &[75]),
+    ("reduce", &[75]),
+    ("scan", &[75, 80]),
+    ("select", &[75]),
+    ("voronoi", &[75]),
+];
 
-/// Compute capabilities that PTX is built for, lowest first; a GPU takes the highest it can run.
-pub const LEVELS: [u32; 1] = [75];
+/// Whether a module has no PTX for a higher level.
+fn is_highest(module: &str, level: u32) -> bool {
+    let above =
+        |&(name, levels): &(&str, &[u32])| name == module && levels.iter().any(|&l| l > level);
+    !MODULES.iter().any(above)
+}
+
+/// The features of kernels-rs that a level switches on.
+fn features(module: &str, level: u32) -> String {
+    if level >= 80 { format!("{module},sm_80") } else { module.to_owned() }
+}
 
 /// Where PTX for a module and level is committed.
 pub fn file(module: &str, level: u32) -> PathBuf {
@@ -27,8 +45,11 @@ pub fn file(module: &str, level: u32) -> PathBuf {
 /// Builds the named modules, or all where none is named, for every level and writes the files.
 pub fn write(named: &[&str]) -> Result<()> {
     let compiler = Compiler::find()?;
-    for level in LEVELS {
-        for module in MODULES.into_iter().filter(|m| named.is_empty() || named.contains(m)) {
+    for (module, levels) in MODULES {
+        if !(named.is_empty() || named.contains(&module)) {
+            continue;
+        }
+        for &level in levels {
             let path = file(module, level);
             fs::write(&path, compiler.build(module, level)?)?;
             println!("wrote {}", path.strip_prefix(root())?.display());
@@ -72,7 +93,7 @@ impl Compiler {
             .env_remove("RUSTFLAGS")
             .env_remove("CARGO")
             .args(["rustc", "--quiet", "--package=kernels-rs", "--release"])
-            .args(["--no-default-features", &format!("--features={module}")])
+            .args(["--no-default-features", &format!("--features={}", features(module, level))])
             .args(["--target=nvptx64-nvidia-cuda", "-Zbuild-std=core", "--crate-type=cdylib"])
             .arg(format!("--target-dir={}", target.display()))
             .args([set("panic", "\"abort\""), set("lto", "\"fat\"")])
@@ -92,7 +113,11 @@ impl Compiler {
         output_of(&mut command)?;
         let ptx = fs::read_to_string(&assembly)
             .with_context(|| format!("the compiler left no {}", assembly.display()))?;
-        Ok(format!("{}{}", self.header(module, level)?, with_launch_bounds(&ptx)?))
+        Ok(format!(
+            "{}{}",
+            self.header(module, level)?,
+            with_launch_bounds(&ptx, is_highest(module, level))?
+        ))
     }
 
     fn header(&self, module: &str, level: u32) -> Result<String> {
@@ -107,7 +132,7 @@ impl Compiler {
 
 /// Moves each kernel's launch bounds from the comment that `#[kernel]` left in its body to the
 /// directives between its parameters and its body.
-fn with_launch_bounds(ptx: &str) -> Result<String> {
+fn with_launch_bounds(ptx: &str, is_highest: bool) -> Result<String> {
     let mut text = String::with_capacity(ptx.len());
     let mut entries = ptx.split(".visible .entry ");
     text.push_str(entries.next().unwrap_or_default());
@@ -116,9 +141,12 @@ fn with_launch_bounds(ptx: &str) -> Result<String> {
         let (_, bounds) = body.split_once("// launch bounds ").context("no launch bounds")?;
         let bounds = bounds.lines().next().unwrap_or_default();
         let (block, resident) = bounds.split_once(' ').context("incomplete launch bounds")?;
-        text.push_str(&format!(
-            ".visible .entry {parameters}\n.maxntid {block}, 1, 1\n.minnctapersm {resident}\n{{{body}"
-        ));
+        text.push_str(&format!(".visible .entry {parameters}\n.maxntid {block}, 1, 1\n"));
+        // The bounds are chosen for the highest level; below it, one block keeps ptxas from
+        // choosing a number of its own and spilling registers for it.
+        let resident = if is_highest { resident } else { "1" };
+        text.push_str(&format!(".minnctapersm {resident}\n"));
+        text.push_str(&format!("{{{body}"));
     }
     Ok(text)
 }

@@ -4,21 +4,23 @@
 ///
 /// `ptx_module! { "voronoi": row_nearest, column_prune }` names the kernels declared in the same
 /// Rust module; the PTX comes from `ptx/voronoi.sm_75.ptx` in the crate that calls it.
+/// `"scan" at 75 80` says that there is PTX for two levels.
 #[macro_export]
 macro_rules! ptx_module {
     ($name:literal: $($kernel:ident),+ $(,)?) => {
+        $crate::ptx_module! { $name at 75: $($kernel),+ }
+    };
+    ($name:literal at $($level:literal)+: $($kernel:ident),+ $(,)?) => {
         /// The module: its PTX by architecture level, and its kernels.
         #[cfg(not(target_arch = "nvptx64"))]
         pub static MODULE: $crate::host::PtxModule = $crate::host::PtxModule {
             name: $name,
-            images: &[
-                $crate::host::PtxImage {
-                    level: 75,
-                    text: include_str!(concat!(
-                        env!("CARGO_MANIFEST_DIR"), "/ptx/", $name, ".sm_75.ptx"
-                    )),
-                },
-            ],
+            images: &[$($crate::host::PtxImage {
+                level: $level,
+                text: include_str!(concat!(
+                    env!("CARGO_MANIFEST_DIR"), "/ptx/", $name, ".sm_", $level, ".ptx"
+                )),
+            }),+],
             kernels: &[$($kernel.host),+],
         };
     };

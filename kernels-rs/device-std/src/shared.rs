@@ -201,6 +201,26 @@ impl<T: Plain> SharedArray<T> {
     }
 }
 
+impl SharedArray<Vector> {
+    /// Begins to copy 16 bytes from global memory to element `index`, without a detour through
+    /// registers where the GPU can (compute capability 8.0); [`wait_for_copies`] ends it.
+    ///
+    /// # Safety
+    /// `from` is valid for 16 bytes and aligned to 16, and nobody writes there meanwhile. `index`
+    /// is as for [`store`](Self::store), and nobody touches the element before the copy has ended.
+    #[inline(always)]
+    pub unsafe fn copy_from(&self, index: u32, from: *const u8) {
+        // SAFETY: passed on to the caller.
+        unsafe { device::copy(self.offset + index * 16, from) }
+    }
+}
+
+/// Waits until the thread's own copies into shared memory have ended.
+#[inline(always)]
+pub fn wait_for_copies() {
+    device::wait_for_copies();
+}
+
 impl SharedArray<u32> {
     /// Adds to element `index`, atomically among the threads of the block; returns what was there.
     ///
@@ -251,6 +271,28 @@ mod device {
         unsafe { value.store_shared(address(offset)) }
     }
     #[inline(always)]
+    pub unsafe fn copy(offset: u32, from: *const u8) {
+        #[cfg(feature = "sm_80")]
+        unsafe {
+            core::arch::asm!(
+                "cp.async.cg.shared.global [{0}], [{1}], 16;",
+                in(reg32) address(offset), in(reg64) from, options(nostack),
+            );
+        }
+        #[cfg(not(feature = "sm_80"))]
+        unsafe {
+            store(offset, crate::vector::load(from))
+        }
+    }
+    #[inline(always)]
+    pub fn wait_for_copies() {
+        // SAFETY: waits.
+        #[cfg(feature = "sm_80")]
+        unsafe {
+            core::arch::asm!("cp.async.wait_all;", options(nostack));
+        }
+    }
+    #[inline(always)]
     pub unsafe fn atomic_add(offset: u32, value: u32) -> u32 {
         let before: u32;
         unsafe {
@@ -287,6 +329,11 @@ mod device {
         // SAFETY: the software device returns an address with `size_of::<T>()` valid bytes.
         unsafe { address.cast::<T>().write_unaligned(value) }
     }
+    pub unsafe fn copy(offset: u32, from: *const u8) {
+        // SAFETY: passed on to the caller.
+        unsafe { store(offset, crate::vector::load(from)) }
+    }
+    pub fn wait_for_copies() {}
     pub unsafe fn atomic_add(offset: u32, value: u32) -> u32 {
         update(offset, |before| before.wrapping_add(value))
     }

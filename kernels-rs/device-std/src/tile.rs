@@ -12,8 +12,9 @@
 use core::marker::PhantomData;
 
 use crate::scalar::{Scalar, reversed};
+use crate::shared::{SharedArray, wait_for_copies};
 use crate::vector::{self, Vector};
-use crate::warp;
+use crate::{thread, warp};
 
 /// Where a thread's vectors of a tile lie in an array.
 pub struct Tile<T, const ROWS: usize> {
@@ -92,6 +93,110 @@ impl<T: Scalar, const ROWS: usize> Tile<T, ROWS> {
             }
         }
         rows
+    }
+
+    /// Reads the rows into shared memory, row `r` of the thread to element
+    /// `r * BLOCK + thread` of `stash`, as they lie in memory; what lies beyond the array is
+    /// `fill`. [`stashed`](Self::stashed) gives them.
+    ///
+    /// # Safety
+    /// As [`load`](Self::load), and `stash` has `ROWS * BLOCK` elements.
+    #[inline(always)]
+    pub unsafe fn stash<const BLOCK: usize>(
+        &self,
+        array: *const T,
+        fill: T,
+        stash: SharedArray<Vector>,
+    ) {
+        let own = |row: u32| row * BLOCK as u32 + thread::thread_idx_x();
+        // SAFETY: as for `load`; the elements of the stash are the thread's own.
+        unsafe {
+            if self.is_fast(array) {
+                let mut row = 0;
+                while row < ROWS {
+                    let from = array.wrapping_add(self.element(row) as usize);
+                    stash.copy_from(own(row as u32), from.cast());
+                    row += 1;
+                }
+            } else {
+                let mut row = 0;
+                while row < vector::unknown(ROWS as u32) {
+                    let first = self.element(row as usize);
+                    stash.store(own(row), self.load_elements(array, first, fill));
+                    row += 1;
+                }
+            }
+        }
+        wait_for_copies();
+    }
+
+    /// Whether an array can be read and written by whole vectors.
+    #[inline(always)]
+    fn is_fast(&self, array: *const T) -> bool {
+        self.whole && vector::is_aligned(array)
+    }
+
+    /// Writes a row, in the order of the scan; or, where that cannot be by a whole vector, puts it
+    /// back into the stash for [`write_stashed`](Self::write_stashed).
+    ///
+    /// # Safety
+    /// As [`stash`](Self::stash); no other thread touches the tile of `array` meanwhile.
+    #[inline(always)]
+    pub unsafe fn write<const BLOCK: usize>(
+        &self,
+        array: *mut T,
+        row: usize,
+        vector: Vector,
+        stash: SharedArray<Vector>,
+    ) {
+        let vector = if self.backward { reversed::<T>(vector) } else { vector };
+        // SAFETY: the tile is whole, and vectors start at multiples of 16 bytes.
+        unsafe {
+            if self.is_fast(array) {
+                vector::store(array.wrapping_add(self.element(row) as usize).cast(), vector);
+            } else {
+                stash.store((row * BLOCK) as u32 + thread::thread_idx_x(), vector);
+            }
+        }
+    }
+
+    /// Writes what [`write`](Self::write) left in the stash.
+    ///
+    /// # Safety
+    /// As `write`, which has been called for every row.
+    #[inline(always)]
+    pub unsafe fn write_stashed<const BLOCK: usize>(
+        &self,
+        array: *mut T,
+        stash: SharedArray<Vector>,
+    ) {
+        if self.is_fast(array) {
+            return;
+        }
+        let mut row = 0;
+        while row < vector::unknown(ROWS as u32) {
+            // SAFETY: the thread's own elements.
+            unsafe {
+                let vector = stash.load(row * BLOCK as u32 + thread::thread_idx_x());
+                self.store_elements(array, self.element(row as usize), vector);
+            }
+            row += 1;
+        }
+    }
+
+    /// A row that [`stash`](Self::stash) read, in the order of the scan.
+    ///
+    /// # Safety
+    /// As `stash`, after which the thread comes here.
+    #[inline(always)]
+    pub unsafe fn stashed<const BLOCK: usize>(
+        &self,
+        stash: SharedArray<Vector>,
+        row: usize,
+    ) -> Vector {
+        // SAFETY: the thread's own element.
+        let vector = unsafe { stash.load((row * BLOCK) as u32 + thread::thread_idx_x()) };
+        if self.backward { reversed::<T>(vector) } else { vector }
     }
 
     /// A vector element by element; where there are many, by a loop, since this path is rare and

@@ -62,24 +62,24 @@ pub unsafe fn store(p: *mut u8, [a, b, c, d]: Vector) {
     }
 }
 
-/// The same vector, of which the compiler then knows nothing: what it derived before is derived
-/// anew, instead of being kept in registers over a barrier.
+/// The same number, of which the compiler then knows nothing: a loop that ends there is not
+/// unrolled.
 #[inline(always)]
-pub fn forgotten(vector: Vector) -> Vector {
+pub fn unknown(number: u32) -> u32 {
     #[cfg(target_arch = "nvptx64")]
     {
-        let [mut a, mut b, mut c, mut d] = vector;
-        // SAFETY: no instruction.
+        let same: u32;
+        // SAFETY: copies a register.
         unsafe {
             core::arch::asm!(
-                "// {0} {1} {2} {3}", inout(reg32) a, inout(reg32) b, inout(reg32) c, inout(reg32) d,
-                options(nomem, nostack, preserves_flags),
+                "mov.u32 {0}, {1};", out(reg32) same, in(reg32) number,
+                options(pure, nomem, nostack, preserves_flags),
             );
         }
-        [a, b, c, d]
+        same
     }
     #[cfg(not(target_arch = "nvptx64"))]
     {
-        vector
+        number
     }
 }

@@ -264,8 +264,8 @@ impl<T: Scalar, O: Operator<T>, const ROWS: usize, const SEGMENTED: bool>
             let is_head = Self::is_head(heads, i);
             sum = if is_head { element } else { operator.combine(sum, element) };
             rank += is_head as u64;
-            // SAFETY: a tail ends a run, for which there is room.
             if at + 1 == place.len || (tails >> i & 1 == 1 && at < place.len) {
+                // SAFETY: a tail ends a run, for which there is room.
                 unsafe { totals.write(rank, at, operator.lower(sum)) };
             }
             i += 1;

@@ -1,5 +1,57 @@
-//! Parallel primitives on typed device columns, and on the CPU: the same functions, the same
-//! results, bit for bit.
+//! Parallel primitives over typed device columns: what C++ programs take from CUB.
+//!
+//! | | [`gpu`] |
+//! |---|---|
+//! | reduce | [`reduce`](gpu::reduce) (sum, min, max), [`index_of_min`](gpu::index_of_min), [`index_of_max`](gpu::index_of_max), [`segmented_reduce`](gpu::segmented_reduce), [`reduce_by_key`](gpu::reduce_by_key) |
+//! | scan | [`scan`](gpu::scan) (sum, min, max, last valid; inclusive, exclusive, backward), [`scan_by_key`](gpu::scan_by_key), [`segmented_scan`](gpu::segmented_scan), [`scan_rows`](gpu::scan_rows) |
+//! | select | [`select_if`](gpu::select_if), [`select_flagged`](gpu::select_flagged), [`unique`](gpu::unique), [`partition`](gpu::partition), [`partition_three`](gpu::partition_three), [`run_lengths`](gpu::run_lengths) |
+//! | move | [`fill`](gpu::fill), [`sequence`](gpu::sequence), [`gather`](gpu::gather), [`scatter`](gpu::scatter), [`transpose`](gpu::transpose), [`adjacent_difference`](gpu::adjacent_difference) |
+//!
+//! Elements are `u8`, `u16`, `u32`, `i32`, `u64`, `i64`, `f32`, `f64`. Arrays may be parts of
+//! columns with any start, and longer than 2^32. What is wrong with the arguments is said before
+//! anything is enqueued.
+//!
+//! ```
+//! use gpu_core::{DeviceChoice, Gpu};
+//! use gpu_scan::gpu::{Workspace, scan};
+//! use gpu_scan::{LastValid, Scan, Sum};
+//!
+//! # fn main() -> Result<(), gpu_scan::Error> {
+//! let gpu = Gpu::open(DeviceChoice::Software)?;
+//! let mut workspace = Workspace::new(&gpu)?;
+//!
+//! let counts = gpu.upload(&[3u32, 1, 4, 1, 5])?;
+//! let mut offsets = gpu.zeroed::<u32>(5)?;
+//! scan(&mut workspace, Sum, Scan::exclusive(0), &counts, &mut offsets)?;
+//! assert_eq!(offsets.to_host()?, [0, 3, 4, 8, 9]);
+//!
+//! let heights = gpu.upload(&[f32::NAN, 2.0, f32::NAN, 7.0])?;
+//! let mut filled = gpu.zeroed::<f32>(4)?;
+//! scan(&mut workspace, LastValid(f32::NAN), Scan::inclusive().backward(), &heights, &mut filled)?;
+//! assert_eq!(filled.to_host()?, [2.0, 2.0, 7.0, 7.0]);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # Sums of floats
+//!
+//! A sum of floats depends on the order of its additions. Here that order depends on the length of
+//! the array alone: not on timing, nor on the device. The same input gives the same bits in every
+//! run.
+//!
+//! A scan works on tiles of 256 threads x 8 rows x 16 bytes. Within a row of 32 vectors of 16 bytes
+//! a vector is added up from its first element on; the sums of the vectors are scanned by doubling
+//! distances (Hillis and Steele 1986, DOI 10.1145/7902.7903); rows, the 8 groups of 8 rows, and
+//! tiles follow one after the other. Beyond the array's end stand zeros. A reduction cuts the
+//! array into at most 1056 chunks of whole tiles of 256 x 4 vectors; each of a thread's four rows
+//! has a sum of its own over the chunk's tiles; then come the rows one after the other, the lanes
+//! and the warps pairwise, and the chunks: thread t takes t, t + 256, .., and the threads are added
+//! as before.
+//!
+//! # For kernels of your own
+//!
+//! What the primitives are made of is in `device-std`, in layers: docs/gpu-scan.md has the table of
+//! what must cooperate and where a result is valid.
 #![deny(missing_docs)]
 
 mod error;

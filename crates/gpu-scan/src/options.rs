@@ -1,5 +1,6 @@
 //! What a caller may choose about a scan.
 
+#[cfg(feature = "cuda")]
 use kernels_rs::scan as kernels;
 
 /// How a scan runs: with or without the element itself, and from which end.
@@ -26,6 +27,7 @@ impl<T> Scan<T> {
     }
 
     /// As the kernels know it.
+    #[cfg(feature = "cuda")]
     pub(crate) fn mode(&self) -> u32 {
         let exclusive = if self.initial.is_some() { kernels::EXCLUSIVE } else { 0 };
         exclusive | if self.backward { kernels::BACKWARD } else { 0 }

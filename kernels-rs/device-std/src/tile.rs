@@ -208,12 +208,11 @@ impl<T: Scalar, const ROWS: usize> Tile<T, ROWS> {
         if T::LANES <= 4 {
             let mut vector = [0; 4];
             while i < T::LANES as u32 {
-                // SAFETY: `valid` elements follow `first`.
-                let element = if i < count {
-                    unsafe { *array.add((first + i as u64) as usize) }
-                } else {
-                    fill
-                };
+                let mut element = fill;
+                if i < count {
+                    // SAFETY: `valid` elements follow `first`.
+                    element = unsafe { *array.add((first + i as u64) as usize) };
+                }
                 element.put(&mut vector, i as usize);
                 i += 1;
             }

@@ -1,4 +1,6 @@
-//! First light.
+//! The primitives against std, on the software device or, with `TESSERA_DEVICE`, on another.
+#![cfg(feature = "cuda")]
+
 use gpu_core::{DeviceChoice, Gpu};
 use gpu_scan::gpu::{self, Workspace};
 use gpu_scan::{LastValid, Max, Min, Predicate, Scan, Sum};

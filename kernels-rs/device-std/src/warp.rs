@@ -100,6 +100,7 @@ mod device {
     use crate::warp::lane_id;
 
     /// What `take` makes of the values that all lanes brought.
+    #[inline]
     fn exchange<R: Default>(
         mask: u32,
         operation: &'static str,
@@ -110,25 +111,30 @@ mod device {
         current(|t| t.exchange(mask, operation, value, &mut |all| taken = take(all)));
         taken
     }
+    #[inline]
     pub unsafe fn up(mask: u32, value: u32, delta: u32) -> u32 {
         let from = lane_id().checked_sub(delta).unwrap_or(lane_id());
         exchange(mask, "shuffle_up", value.into(), |all| all[from as usize] as u32)
     }
+    #[inline]
     pub unsafe fn down(mask: u32, value: u32, delta: u32) -> u32 {
         let from = (lane_id() + delta) as usize;
         exchange(mask, "shuffle_down", value.into(), |all| {
             all.get(from).map_or(value, |&v| v as u32)
         })
     }
+    #[inline]
     pub unsafe fn index(mask: u32, value: u32, lane: u32) -> u32 {
         exchange(mask, "shuffle", value.into(), |all| all[lane as usize % 32] as u32)
     }
+    #[inline]
     pub unsafe fn ballot(mask: u32, predicate: bool) -> u32 {
         exchange(mask, "ballot", predicate.into(), |all| {
             let bits = all.iter().rev().fold(0, |bits, &v| bits << 1 | v as u32 & 1);
             bits & mask
         })
     }
+    #[inline]
     pub unsafe fn sync(mask: u32) {
         exchange(mask, "sync_warp", 0, |_| ());
     }

@@ -47,13 +47,20 @@ pub(crate) enum Next {
     Stuck(Fault),
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+/// Where an exchange is found again by a lane that has come to it.
+#[derive(Clone, Copy)]
+pub(crate) enum Slot {
+    /// One of the warp's two for all lanes.
+    Whole(usize),
+    /// Among those of some lanes.
+    Part,
+}
+
+/// Where a thread is, as far as a report says it.
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum Place {
-    New,
-    Running,
+    Elsewhere,
     Barrier,
-    Exchange,
-    Paused,
     Ended,
 }
 
@@ -68,16 +75,23 @@ struct Exchange {
     mask: u32,
     operation: &'static str,
     arrived: u32,
+    /// Lanes that have their result, for an exchange of some lanes.
     taken: u32,
     values: [u64; 32],
 }
 
-#[derive(Default)]
 struct Warp {
+    /// The lanes that it has.
+    lanes: u32,
     /// Lanes that have ended.
     ended: u32,
-    /// Mostly at most one.
-    exchanges: Vec<Exchange>,
+    /// Exchanges of all lanes, in turn, with the one to come to now. Two are enough: a lane that
+    /// comes to one has taken the result of the one before, so once it is complete, nobody needs
+    /// that any more.
+    whole: [Exchange; 2],
+    now: usize,
+    /// Exchanges of some lanes; mostly none.
+    parts: Vec<Exchange>,
 }
 
 struct State {
@@ -116,7 +130,7 @@ impl Block {
     pub(crate) fn new(size: u32, shared_size: u32) -> Self {
         let mut random = Random::new(0);
         let state = State {
-            threads: (0..size).map(|_| Thread { place: Place::New, fiber: None }).collect(),
+            threads: (0..size).map(|_| Thread { place: Place::Elsewhere, fiber: None }).collect(),
             order: Permutation::new(u64::from(size), &mut random),
             random,
             started: 0,
@@ -124,7 +138,7 @@ impl Block {
             paused: Vec::new(),
             at_barrier: 0,
             ended: 0,
-            warps: (0..size.div_ceil(WARP)).map(|_| Warp::default()).collect(),
+            warps: (0..size.div_ceil(WARP)).map(|warp| Warp::new(size - warp * WARP)).collect(),
             progress: false,
             give_way: false,
         };
@@ -157,7 +171,7 @@ impl Block {
         state.progress = true;
         state.give_way = false;
         for thread in &mut state.threads {
-            thread.place = Place::New;
+            thread.place = Place::Elsewhere;
         }
         for warp in &mut state.warps {
             warp.ended = 0;
@@ -175,9 +189,7 @@ impl Block {
             return Next::GiveWay { progress: std::mem::take(&mut state.progress) };
         }
         if let Some(thread) = state.ready.pop() {
-            let entry = &mut state.threads[thread as usize];
-            if let Some(fiber) = entry.fiber.take() {
-                entry.place = Place::Running;
+            if let Some(fiber) = state.threads[thread as usize].fiber.take() {
                 return Next::Resume(thread, fiber);
             }
         }
@@ -192,7 +204,7 @@ impl Block {
         }
         let len = state.paused.len() as u64;
         let order = Permutation::new(len, &mut state.random);
-        state.ready.extend((0..len).map(|i| state.paused[order.at(i) as usize]));
+        state.ready.extend(order.iter().map(|i| state.paused[i as usize]));
         state.paused.clear();
         Next::GiveWay { progress: std::mem::take(&mut state.progress) }
     }
@@ -205,7 +217,6 @@ impl Block {
         }
         let thread = state.order.at(u64::from(state.started)) as u32;
         state.started += 1;
-        state.threads[thread as usize].place = Place::Running;
         Some(thread)
     }
 
@@ -223,7 +234,7 @@ impl Block {
         let lane = 1 << (thread % WARP);
         let warp = &mut state.warps[(thread / WARP) as usize];
         warp.ended |= lane;
-        match warp.exchanges.iter().find(|e| e.is_open() && e.mask & lane != 0) {
+        match warp.open().find(|e| e.mask & lane != 0) {
             None => Ok(()),
             Some(e) => Err(Fault {
                 kind: Kind::Exchange,
@@ -248,10 +259,9 @@ impl Block {
         state.progress = true;
         state.give_way = state.random.below(GIVE_WAY) == 0;
         let order = Permutation::new(u64::from(self.size), &mut state.random);
-        let others = (0..u64::from(self.size)).map(|i| order.at(i) as u32).filter(|t| *t != thread);
-        state.ready.extend(others);
+        state.ready.extend(order.iter().map(|i| i as u32).filter(|t| *t != thread));
         for thread in &mut state.threads {
-            thread.place = Place::Running;
+            thread.place = Place::Elsewhere;
         }
         Arrival::Complete
     }
@@ -259,86 +269,58 @@ impl Block {
     /// `thread` lets others run.
     pub(crate) fn pause(&self, thread: u32) {
         let state = &mut *self.state.borrow_mut();
-        state.threads[thread as usize].place = Place::Paused;
         state.paused.push(thread);
     }
 
-    /// `thread` has come to a warp exchange.
+    /// `thread` has come to a warp exchange; it finds the result in the slot.
     pub(crate) fn exchange(
         &self,
         thread: u32,
         mask: u32,
         operation: &'static str,
         value: u64,
-    ) -> Result<Arrival, Fault> {
+    ) -> Result<(Arrival, Slot), Fault> {
         let state = &mut *self.state.borrow_mut();
-        let (warp, lane) = (thread / WARP, thread % WARP);
-        let present = self.lanes(warp);
-        let fault = |message| Err(Fault { kind: Kind::Exchange, message });
-        if mask >> lane & 1 == 0 {
-            return fault(format!(
-                "{operation} of {mask:#010x}, in which its own lane {lane} is not"
-            ));
+        let lane = thread % WARP;
+        let warp = &mut state.warps[(thread / WARP) as usize];
+        if !warp.plainly_agrees(mask, operation) {
+            warp.check(lane, mask, operation)?;
         }
-        if mask & !present != 0 {
-            return fault(format!(
-                "{operation} of {mask:#010x}, but the warp has the lanes {present:#010x} only"
-            ));
-        }
-        let Warp { ended, exchanges } = &mut state.warps[warp as usize];
-        let gone = mask & *ended;
-        if gone != 0 {
-            return fault(format!(
-                "{operation} of {mask:#010x}, but lanes {gone:#010x} have ended"
-            ));
-        }
-        let other = exchanges.iter().find(|e| e.clashes(lane, mask, operation));
-        if let Some(e) = other {
-            return fault(format!(
-                "{operation} of {mask:#010x}, but lanes {:#010x} are in {} of {:#010x}",
-                e.arrived, e.operation, e.mask
-            ));
-        }
-        let at =
-            exchanges.iter().position(|e| e.is_open() && e.mask == mask).unwrap_or_else(|| {
-                exchanges.push(Exchange { mask, operation, arrived: 0, taken: 0, values: [0; 32] });
-                exchanges.len() - 1
-            });
-        let exchange = &mut exchanges[at];
+        let (slot, exchange) = warp.exchange(mask, operation);
         exchange.arrived |= 1 << lane;
         exchange.values[lane as usize] = value;
-        state.threads[thread as usize].place = Place::Exchange;
         if exchange.is_open() {
-            return Ok(Arrival::Wait);
+            return Ok((Arrival::Wait, slot));
         }
-        if mask == present {
-            self.shadow.borrow_mut().order_warp(warp);
+        if let Slot::Whole(at) = slot {
+            warp.now = 1 - at;
+            warp.whole[warp.now].arrived = 0;
+            self.shadow.borrow_mut().order_warp(thread / WARP);
         }
-        let start = state.random.next() as u32;
-        let lanes = (0..32).map(|i| (i + start) % 32).filter(|l| mask >> l & 1 == 1);
-        for other in lanes.map(|l| warp * WARP + l) {
-            state.threads[other as usize].place = Place::Running;
-            if other != thread {
-                state.ready.push(other);
-            }
-        }
-        Ok(Arrival::Complete)
+        let others = mask & !(1 << lane);
+        let random = state.random.next();
+        let (start, step) = (random as u32, (random >> 32) as u32 | 1);
+        let order = (0..WARP).map(|i| step.wrapping_mul(i).wrapping_add(start) % WARP);
+        let base = thread - lane;
+        state.ready.extend(order.filter(|l| others >> l & 1 == 1).map(|l| base + l));
+        Ok((Arrival::Complete, slot))
     }
 
-    /// What the exchange gave that `thread` has just been through.
-    pub(crate) fn take_exchanged(&self, thread: u32) -> [u64; 32] {
-        let state = &mut *self.state.borrow_mut();
-        let lane = 1 << (thread % WARP);
-        let exchanges = &mut state.warps[(thread / WARP) as usize].exchanges;
-        let waiting = |e: &Exchange| !e.is_open() && e.mask & lane != 0 && e.taken & lane == 0;
-        let Some(at) = exchanges.iter().position(waiting) else { return [0; 32] };
-        let exchange = &mut exchanges[at];
-        exchange.taken |= lane;
-        let values = exchange.values;
-        if exchange.taken == exchange.mask {
-            exchanges.swap_remove(at);
+    /// Gives `take` what the exchange gave that `thread` has just been through.
+    pub(crate) fn take_exchanged(&self, thread: u32, slot: Slot, take: &mut dyn FnMut(&[u64; 32])) {
+        let warp = &mut self.state.borrow_mut().warps[(thread / WARP) as usize];
+        if let Slot::Whole(at) = slot {
+            return take(&warp.whole[at].values);
         }
-        values
+        let lane = 1 << (thread % WARP);
+        let waiting = |e: &Exchange| !e.is_open() && e.mask & lane != 0 && e.taken & lane == 0;
+        let at = warp.parts.iter().position(waiting).expect("the thread has been through it");
+        let exchange = &mut warp.parts[at];
+        take(&exchange.values);
+        exchange.taken |= lane;
+        if exchange.taken == exchange.mask {
+            warp.parts.swap_remove(at);
+        }
     }
 
     /// Checks an access to shared memory; returns the address.
@@ -383,13 +365,6 @@ impl Block {
         }
         state.ready.clear();
         state.paused.clear();
-        state.warps.iter_mut().for_each(|warp| warp.exchanges.clear());
-    }
-
-    /// The lanes that a warp of this block has.
-    fn lanes(&self, warp: u32) -> u32 {
-        let count = (self.size - warp * WARP).min(WARP);
-        u32::MAX >> (WARP - count)
     }
 
     /// Who waits for what.
@@ -404,7 +379,7 @@ impl Block {
             ));
         }
         for (i, warp) in state.warps.iter().enumerate() {
-            for e in warp.exchanges.iter().filter(|e| e.is_open()) {
+            for e in warp.open() {
                 parts.push(format!(
                     "lanes {:#010x} of warp {i} wait in {} of {:#010x}",
                     e.arrived, e.operation, e.mask
@@ -437,17 +412,91 @@ impl Violation {
     }
 }
 
+impl Warp {
+    /// With `threads` threads, or 32 of them.
+    fn new(threads: u32) -> Self {
+        let lanes = u32::MAX >> (WARP - threads.min(WARP));
+        let whole = || Exchange::new(lanes, "");
+        Self { lanes, ended: 0, whole: [whole(), whole()], now: 0, parts: Vec::new() }
+    }
+
+    /// Exchanges to which lanes are still to come.
+    fn open(&self) -> impl Iterator<Item = &Exchange> {
+        self.whole.iter().chain(&self.parts).filter(|e| e.is_open())
+    }
+
+    /// Whether an exchange is the common case, in which nothing can be wrong: all lanes, in the
+    /// operation in which the first ones are.
+    fn plainly_agrees(&self, mask: u32, operation: &'static str) -> bool {
+        let Exchange { arrived, operation: now, .. } = &self.whole[self.now];
+        mask == self.lanes
+            && self.ended == 0
+            && self.parts.is_empty()
+            && (*arrived == 0 || std::ptr::eq(*now, operation))
+    }
+
+    /// What is wrong with `lane` coming to an exchange.
+    fn check(&self, lane: u32, mask: u32, operation: &'static str) -> Result<(), Fault> {
+        let fault = |message| Err(Fault { kind: Kind::Exchange, message });
+        if mask >> lane & 1 == 0 {
+            return fault(format!(
+                "{operation} of {mask:#010x}, in which its own lane {lane} is not"
+            ));
+        }
+        if mask & !self.lanes != 0 {
+            return fault(format!(
+                "{operation} of {mask:#010x}, but the warp has the lanes {:#010x} only",
+                self.lanes
+            ));
+        }
+        let gone = mask & self.ended;
+        if gone != 0 {
+            return fault(format!(
+                "{operation} of {mask:#010x}, but lanes {gone:#010x} have ended"
+            ));
+        }
+        match self.open().find(|e| e.clashes(lane, mask, operation)) {
+            None => Ok(()),
+            Some(e) => fault(format!(
+                "{operation} of {mask:#010x}, but lanes {:#010x} are in {} of {:#010x}",
+                e.arrived, e.operation, e.mask
+            )),
+        }
+    }
+
+    /// The exchange to which lanes of `mask` come now.
+    fn exchange(&mut self, mask: u32, operation: &'static str) -> (Slot, &mut Exchange) {
+        if mask == self.lanes {
+            let whole = &mut self.whole[self.now];
+            if whole.arrived == 0 {
+                whole.operation = operation;
+            }
+            return (Slot::Whole(self.now), whole);
+        }
+        let open = self.parts.iter().position(|e| e.is_open() && e.mask == mask);
+        let at = open.unwrap_or_else(|| {
+            self.parts.push(Exchange::new(mask, operation));
+            self.parts.len() - 1
+        });
+        (Slot::Part, &mut self.parts[at])
+    }
+}
+
 impl Exchange {
-    /// Whether lanes are still to come.
+    fn new(mask: u32, operation: &'static str) -> Self {
+        Self { mask, operation, arrived: 0, taken: 0, values: [0; 32] }
+    }
+
+    /// Whether lanes wait here for others.
     fn is_open(&self) -> bool {
-        self.arrived != self.mask
+        self.arrived != 0 && self.arrived != self.mask
     }
 
     /// Whether `lane`, coming with `mask` and `operation`, can never agree with the lanes that
     /// wait here: each of the two expects the other, but in something else.
     fn clashes(&self, lane: u32, mask: u32, operation: &str) -> bool {
         let meets = self.mask >> lane & 1 == 1 && self.arrived & mask != 0;
-        self.is_open() && meets && (self.mask != mask || self.operation != operation)
+        meets && (self.mask != mask || self.operation != operation)
     }
 }
 

@@ -51,6 +51,16 @@ impl Permutation {
         Self { len, step, start }
     }
 
+    /// The elements in order; no division.
+    pub(crate) fn iter(self) -> impl Iterator<Item = u64> {
+        let Self { len, step, start } = self;
+        let next = move |at: &u64| {
+            let left = len - at;
+            Some(if step < left { at + step } else { step - left })
+        };
+        std::iter::successors(Some(start), next).take(len as usize)
+    }
+
     /// The element at position `i`.
     pub(crate) fn at(&self, i: u64) -> u64 {
         if self.len <= 1 << 31 {
@@ -79,6 +89,7 @@ mod tests {
             for _ in 0..20 {
                 let order = Permutation::new(len, &mut random);
                 let mut seen: Vec<_> = (0..len).map(|i| order.at(i)).collect();
+                assert!(order.iter().eq(seen.iter().copied()), "{order:?}");
                 seen.sort_unstable();
                 assert!(seen.into_iter().eq(0..len), "{order:?}");
             }

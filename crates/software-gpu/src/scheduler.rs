@@ -329,13 +329,22 @@ impl DeviceThread for Worker<'_> {
         }
     }
 
-    fn exchange(&self, mask: u32, operation: &'static str, value: u64) -> [u64; 32] {
-        match self.block().exchange(self.thread.get(), mask, operation, value) {
-            Ok(Arrival::Complete) => {}
-            Ok(Arrival::Wait) => self.suspend(Suspension::Waiting),
+    fn exchange(
+        &self,
+        mask: u32,
+        operation: &'static str,
+        value: u64,
+        take: &mut dyn FnMut(&[u64; 32]),
+    ) {
+        let slot = match self.block().exchange(self.thread.get(), mask, operation, value) {
+            Ok((Arrival::Complete, slot)) => slot,
+            Ok((Arrival::Wait, slot)) => {
+                self.suspend(Suspension::Waiting);
+                slot
+            }
             Err(fault) => self.fault(fault),
-        }
-        self.block().take_exchanged(self.thread.get())
+        };
+        self.block().take_exchanged(self.thread.get(), slot, take);
     }
 
     fn pause(&self) {

@@ -122,9 +122,16 @@ pub trait DeviceThread {
     fn barrier(&self);
 
     /// Warp exchange: waits until each lane of `mask` has come to an exchange with the same
-    /// `operation` and mask, then returns what every lane brought (lane `i`'s value at `i`; lanes
-    /// outside the mask have unspecified values). All warp operations are made from it.
-    fn exchange(&self, mask: u32, operation: &'static str, value: u64) -> [u64; 32];
+    /// `operation` and mask, then calls `take` once with what every lane brought (lane `i`'s value
+    /// at `i`; lanes outside the mask have unspecified values). All warp operations are made from
+    /// it; `take` itself calls none of them.
+    fn exchange(
+        &self,
+        mask: u32,
+        operation: &'static str,
+        value: u64,
+        take: &mut dyn FnMut(&[u64; 32]),
+    );
 
     /// Lets other threads and blocks run: a spin loop must call it.
     fn pause(&self);

@@ -124,31 +124,51 @@ mod device {
     use crate::host::current;
     use crate::warp::lane_id;
 
-    fn exchange(mask: u32, operation: &'static str, value: u32) -> [u64; 32] {
-        current(|t| t.exchange(mask, operation, u64::from(value)))
+    /// What `take` makes of the values that all lanes brought.
+    #[inline]
+    fn exchange<R: Default>(
+        mask: u32,
+        operation: &'static str,
+        value: u64,
+        take: impl Fn(&[u64; 32]) -> R,
+    ) -> R {
+        let mut taken = R::default();
+        current(|t| t.exchange(mask, operation, value, &mut |all| taken = take(all)));
+        taken
     }
+    #[inline]
     pub unsafe fn up(mask: u32, value: u32, delta: u32) -> u32 {
-        let all = exchange(mask, "shuffle_up", value);
-        lane_id().checked_sub(delta).map_or(value, |lane| all[lane as usize] as u32)
+        let from = lane_id().checked_sub(delta).unwrap_or(lane_id());
+        exchange(mask, "shuffle_up", value.into(), |all| all[from as usize] as u32)
     }
+    #[inline]
     pub unsafe fn down(mask: u32, value: u32, delta: u32) -> u32 {
-        let all = exchange(mask, "shuffle_down", value);
-        all.get((lane_id() + delta) as usize).map_or(value, |&v| v as u32)
+        let from = (lane_id() + delta) as usize;
+        exchange(mask, "shuffle_down", value.into(), |all| {
+            all.get(from).map_or(value, |&v| v as u32)
+        })
     }
+    #[inline]
     pub unsafe fn index(mask: u32, value: u32, lane: u32) -> u32 {
-        exchange(mask, "shuffle", value)[lane as usize % 32] as u32
+        exchange(mask, "shuffle", value.into(), |all| all[lane as usize % 32] as u32)
     }
+    #[inline]
     pub unsafe fn ballot(mask: u32, predicate: bool) -> u32 {
-        let all = exchange(mask, "ballot", u32::from(predicate));
-        (0..32).filter(|&lane| mask >> lane & 1 == 1 && all[lane] == 1).fold(0, |b, l| b | 1 << l)
+        exchange(mask, "ballot", predicate.into(), |all| {
+            let bits = all.iter().rev().fold(0, |bits, &v| bits << 1 | v as u32 & 1);
+            bits & mask
+        })
     }
+    #[inline]
     pub unsafe fn equals(mask: u32, value: u32) -> u32 {
-        let all = exchange(mask, "match_any", value);
-        let same = |lane: &u32| mask >> lane & 1 == 1 && all[*lane as usize] == u64::from(value);
-        (0..32).filter(same).fold(0, |lanes, lane| lanes | 1 << lane)
+        exchange(mask, "match_any", value.into(), |all| {
+            let same = |lane: &u32| all[*lane as usize] == u64::from(value);
+            (0..32).filter(same).fold(0, |lanes, lane| lanes | 1 << lane) & mask
+        })
     }
+    #[inline]
     pub unsafe fn sync(mask: u32) {
-        exchange(mask, "sync_warp", 0);
+        exchange(mask, "sync_warp", 0, |_| ());
     }
 }
 

@@ -165,19 +165,27 @@ impl<B: Bits> Order<B> {
     }
 }
 
-/// The element that comes first in an order.
+/// The number that comes first in an order in which NaNs are last; they count as the infinity
+/// before them, which is also the identity.
 #[derive(Clone, Copy)]
-pub struct Least<B>(Order<B>);
+pub struct Least<B> {
+    order: Order<B>,
+    last: B,
+}
 
 impl<B: Bits> Operator<B> for Least<B> {
     const ASSOCIATIVE: bool = true;
     #[inline(always)]
     fn new(parameters: [u64; 4]) -> Self {
-        Self(Order::new(parameters))
+        let order = Order::<B>::new(parameters);
+        // The shift is the number of NaNs of one sign, up or down.
+        let sign = order.shift.sign();
+        let nans = order.shift.xor(sign).minus(sign);
+        Self { order, last: B::ONES.minus(nans).minus(nans) }
     }
     #[inline(always)]
     fn identity(self) -> B {
-        B::ONES
+        self.last
     }
     #[inline(always)]
     fn combine(self, a: B, b: B) -> B {
@@ -185,11 +193,11 @@ impl<B: Bits> Operator<B> for Least<B> {
     }
     #[inline(always)]
     fn lift(self, element: B) -> B {
-        self.0.rank(element)
+        self.combine(self.order.rank(element), self.last)
     }
     #[inline(always)]
     fn lower(self, value: B) -> B {
-        self.0.element(value)
+        self.order.element(value)
     }
 }
 

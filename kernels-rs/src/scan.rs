@@ -650,8 +650,8 @@ scans! {
     scan_sum_u64, segmented_scan_sum_u64: u64, Sum, 8, 3, 2;
     scan_sum_f32, segmented_scan_sum_f32: f32, Sum, 8, 5, 4;
     scan_sum_f64, segmented_scan_sum_f64: f64, Sum, 8, 3, 2;
-    scan_least_u8, segmented_scan_least_u8: u8, Least<u8>, 4, 4, 2;
-    scan_least_u16, segmented_scan_least_u16: u16, Least<u16>, 8, 4, 2;
+    scan_least_u8, segmented_scan_least_u8: u8, Least<u8>, 4, 3, 1;
+    scan_least_u16, segmented_scan_least_u16: u16, Least<u16>, 8, 3, 2;
     scan_least_u32, segmented_scan_least_u32: u32, Least<u32>, 8, 5, 4;
     scan_least_u64, segmented_scan_least_u64: u64, Least<u64>, 8, 4, 2;
     scan_last_u8, segmented_scan_last_u8: u8, Last<u8>, 4, 4, 1;

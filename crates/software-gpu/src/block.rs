@@ -188,10 +188,10 @@ impl Block {
         if std::mem::take(&mut state.give_way) {
             return Next::GiveWay { progress: std::mem::take(&mut state.progress) };
         }
-        if let Some(thread) = state.ready.pop() {
-            if let Some(fiber) = state.threads[thread as usize].fiber.take() {
-                return Next::Resume(thread, fiber);
-            }
+        if let Some(thread) = state.ready.pop()
+            && let Some(fiber) = state.threads[thread as usize].fiber.take()
+        {
+            return Next::Resume(thread, fiber);
         }
         if state.started < self.size {
             return Next::StartNew;

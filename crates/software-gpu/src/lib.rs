@@ -77,6 +77,7 @@ mod random;
 mod report;
 mod scheduler;
 mod settings;
+mod switch;
 
 use cuda_driver::LoadError;
 

@@ -111,7 +111,8 @@ fn waiting_inside_is_an_error_in_words() {
     let (_turn, gpu) = (alone(), gpu());
     let host = numbers(100, 1.0);
     let mut x = gpu.upload(&host).unwrap();
-    let waits: [(&str, &dyn Fn(&Column<f32>) -> Result<(), Error>); 3] = [
+    type Wait<'a> = &'a dyn Fn(&Column<f32>) -> Result<(), Error>;
+    let waits: [(&str, Wait); 3] = [
         ("synchronize", &|_| gpu.synchronize()),
         ("to_host", &|x| x.to_host().map(drop)),
         ("upload", &|_| gpu.upload(&[1]).map(drop)),

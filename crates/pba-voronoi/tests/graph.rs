@@ -7,7 +7,8 @@ use pba_voronoi::{Error, Outputs, cpu};
 
 /// A repeatable raster of sites: one pixel in `one_in`, at places that change with `seed`.
 fn mask(width: u32, height: u32, one_in: u32, seed: u32) -> Vec<u8> {
-    let is_site = |p: u32| (p ^ seed).wrapping_mul(0x9e37_79b1).rotate_left(9) % one_in == 0;
+    let is_site =
+        |p: u32| (p ^ seed).wrapping_mul(0x9e37_79b1).rotate_left(9).is_multiple_of(one_in);
     (0..width * height).map(|p| u8::from(is_site(p))).collect()
 }
 

@@ -53,6 +53,7 @@ pub fn error_text(code: u32) -> Option<ErrorText> {
         803 => (c"CUDA_ERROR_SYSTEM_DRIVER_MISMATCH", c"the driver's parts do not match"),
         900 => (c"CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED", c"not permitted in stream capture"),
         901 => (c"CUDA_ERROR_STREAM_CAPTURE_INVALIDATED", c"stream capture failed before"),
+        905 => (c"CUDA_ERROR_STREAM_CAPTURE_ISOLATION", c"dependency on a stream not captured"),
         999 => (c"CUDA_ERROR_UNKNOWN", c"unknown error"),
         _ => return None,
     };

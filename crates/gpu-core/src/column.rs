@@ -5,7 +5,7 @@ use std::mem::ManuallyDrop;
 
 use bytemuck::Pod;
 use cust::error::CudaError;
-use cust::memory::{AsyncCopyDestination, DeviceBuffer, DeviceCopy};
+use cust::memory::{DeviceBuffer, DeviceCopy};
 use cust::sys;
 
 use crate::gpu::{Gpu, call, check};
@@ -57,6 +57,31 @@ impl<T: Element> Column<T> {
         &self.gpu
     }
 
+    /// Enqueues a copy of another column's elements on this column's stream: new input for a
+    /// [`Graph`](crate::Graph), which works on the columns that it was captured with.
+    ///
+    /// # Errors
+    /// [`Error::Length`] unless both have as many elements, [`Error::Driver`].
+    pub fn copy_from(&mut self, other: &Column<T>) -> Result<()> {
+        let (expected, found) = (self.len() as u64, other.len() as u64);
+        if found != expected {
+            return Err(Error::Length { what: "column", expected, found });
+        }
+        if self.is_empty() {
+            return Ok(());
+        }
+        self.gpu.make_current()?;
+        // SAFETY: both columns have so many bytes, and are two, as one is borrowed mutably.
+        check("cuMemcpyDtoDAsync", unsafe {
+            sys::cuMemcpyDtoDAsync_v2(
+                self.buffer.as_device_ptr().as_raw(),
+                other.buffer.as_device_ptr().as_raw(),
+                self.len() * size_of::<T>(),
+                self.gpu.stream.as_inner(),
+            )
+        })
+    }
+
     /// Copies the column to the host. Waits for the handle's stream.
     ///
     /// # Errors
@@ -65,9 +90,17 @@ impl<T: Element> Column<T> {
         let mut host = crate::host_memory::filled(T::zeroed(), self.len())?;
         if !host.is_empty() {
             self.gpu.make_current()?;
-            // SAFETY: `host` lives until the stream is synchronised below.
-            let copied = unsafe { self.buffer.async_copy_to(&mut host, &self.gpu.stream) };
-            call("cuMemcpyDtoHAsync", copied)?;
+            // SAFETY: both sides have as many elements; `host` lives until the stream is
+            // synchronised below.
+            let code = unsafe {
+                sys::cuMemcpyDtoHAsync_v2(
+                    host.as_mut_ptr().cast(),
+                    self.buffer.as_device_ptr().as_raw(),
+                    size_of_val(host.as_slice()),
+                    self.gpu.stream.as_inner(),
+                )
+            };
+            check("cuMemcpyDtoHAsync", code)?;
         }
         self.gpu.synchronize()?;
         Ok(host)
@@ -175,8 +208,9 @@ impl Gpu {
     /// Copies a few elements to the device without waiting: a table for a kernel.
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`], [`Error::Driver`].
+    /// [`Error::OutOfMemory`], [`Error::Driver`], [`Error::Captured`] inside [`Gpu::capture`].
     pub fn enqueue_upload<T: Element>(&self, host: &[T]) -> Result<Column<T>> {
+        self.refuse_in_capture("a copy from the host")?;
         // The driver takes what it copies from pageable memory before the call returns. Memory
         // just allocated here is pageable; the caller's might not be.
         let pageable = host.to_vec();

@@ -138,6 +138,12 @@ pub enum Error {
         /// Blocks asked for.
         blocks: u64,
     },
+    /// A capture cannot hold what was asked for.
+    #[error("{what} cannot be captured in a graph")]
+    Captured {
+        /// What was asked for.
+        what: &'static str,
+    },
     /// The driver reported an error in a call.
     #[error("{call}: {message}")]
     Driver {

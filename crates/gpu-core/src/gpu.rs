@@ -152,7 +152,8 @@ impl Gpu {
     /// [`Error::Driver`] with what went wrong in a kernel since the last wait.
     pub fn synchronize(&self) -> Result<()> {
         self.make_current()?;
-        call("cuStreamSynchronize", self.stream.synchronize())
+        // SAFETY: the stream is alive.
+        check("cuStreamSynchronize", unsafe { sys::cuStreamSynchronize(self.stream.as_inner()) })
     }
 
     /// Lets the work enqueued here from now on wait for what is enqueued on `other` by now.

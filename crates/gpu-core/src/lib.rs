@@ -4,7 +4,8 @@
 //! - [`DeviceChoice`] and [`Device`]: which device a program asks for, and the one it got.
 //! - With the feature `cuda`: [`Gpu`], the handle to a device and a stream; [`Column`] and
 //!   [`DeviceGrid`], typed device memory; [`Gpu::launch`], a launch whose arguments are checked
-//!   against the kernel's declaration; [`Gpu::time`].
+//!   against the kernel's declaration; [`Gpu::capture`], work recorded once as a [`Graph`] and
+//!   launched as often as one likes; [`Gpu::time`].
 //! - [`host_memory`]: large host allocations that fail with an error.
 #![deny(missing_docs)]
 
@@ -15,6 +16,8 @@ mod device;
 mod error;
 #[cfg(feature = "cuda")]
 mod gpu;
+#[cfg(feature = "cuda")]
+mod graph;
 mod grid;
 pub mod host_memory;
 #[cfg(feature = "cuda")]
@@ -32,6 +35,8 @@ pub use device::Device;
 pub use error::{Error, Result};
 #[cfg(feature = "cuda")]
 pub use gpu::Gpu;
+#[cfg(feature = "cuda")]
+pub use graph::Graph;
 pub use grid::{Bounds, GridSpec};
 #[cfg(feature = "cuda")]
 pub use launch::{Arguments, Blocks};

@@ -36,6 +36,9 @@
 //! - A stream is a queue that is always empty: work is done when the call that enqueues it
 //!   returns, in the order of the calls. Host threads may call at the same time; nothing is
 //!   locked while a launch runs.
+//! - While a stream captures, its launches, fills, copies on the device, allocations and frees
+//!   are recorded instead, and run whenever the graph is launched. Memory of the graph is fresh
+//!   at each launch and checked as any other; before the first launch it is not there.
 //!
 //! # What it does not
 //!
@@ -50,7 +53,10 @@
 //!   good; here the next call works, so that tests of faulty kernels can share a process. A
 //!   launch reports its own fault at once, not at a later synchronisation.
 //! - Freed memory of more than 4 MiB is not kept for the check.
-//! - Textures, arrays, graphs, managed memory and linking are not supported, and say so.
+//! - A capture takes one stream: events, host functions, copies from or to the host and other
+//!   graphs cannot be in it (a real device can record them).
+//! - Textures, arrays, graphs built node by node, managed memory and linking are not supported,
+//!   and say so.
 //!
 //! # Environment
 //!
@@ -71,6 +77,7 @@ mod random;
 mod report;
 mod scheduler;
 mod settings;
+mod switch;
 
 use cuda_driver::LoadError;
 

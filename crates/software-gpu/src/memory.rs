@@ -15,7 +15,7 @@ use crate::settings;
 use std::alloc::{Layout, alloc, dealloc};
 use std::collections::{BTreeMap, VecDeque};
 use std::slice;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Bytes of a red zone; also the alignment of an allocation, as on a GPU.
@@ -41,6 +41,12 @@ pub(crate) enum Refused {
     Damaged,
 }
 
+/// Who gives an allocation back.
+const BY_PROGRAM: u8 = 0;
+/// A graph keeps it reserved: it is there, or it is not (not yet, or not any more).
+const RESERVED: u8 = 1;
+const ABSENT: u8 = 2;
+
 /// One allocation; its memory goes back to the host with the last reference.
 pub(crate) struct Allocation {
     base: *mut u8,
@@ -48,6 +54,7 @@ pub(crate) struct Allocation {
     layout: Layout,
     /// Running launches that were given it.
     busy: AtomicUsize,
+    owner: AtomicU8,
 }
 
 // SAFETY: the pointer is to memory that only this value frees; what is in it belongs to the
@@ -65,7 +72,8 @@ impl Allocation {
         if base.is_null() {
             return None;
         }
-        let new = Self { base, size, layout, busy: AtomicUsize::new(0) };
+        let (busy, owner) = (AtomicUsize::new(0), AtomicU8::new(BY_PROGRAM));
+        let new = Self { base, size, layout, busy, owner };
         new.fill(0, RED_ZONE, RED);
         new.fill(RED_ZONE, size.next_multiple_of(4), FRESH);
         new.fill_tail();
@@ -188,7 +196,8 @@ fn lock() -> MutexGuard<'static, Table> {
 
 /// The allocation of `map` in which `address` lies, or at whose end.
 fn find(map: &BTreeMap<u64, Arc<Allocation>>, address: u64) -> Option<&Arc<Allocation>> {
-    map.range(..=address).next_back().map(|(_, a)| a).filter(|a| address <= a.end())
+    let last = map.range(..=address).next_back().map(|(_, a)| a);
+    last.filter(|a| address <= a.end() && a.owner.load(Ordering::Acquire) != ABSENT)
 }
 
 /// Bytes free, and in all.
@@ -220,15 +229,54 @@ pub(crate) fn allocate(size: usize) -> Result<u64, Refused> {
     Ok(address)
 }
 
+/// Allocates device memory for a graph, which is not there before [`revive`].
+pub(crate) fn reserve(size: usize) -> Result<u64, Refused> {
+    let address = allocate(size)?;
+    let table = lock();
+    let new = table.live.get(&address).ok_or(Refused::Invalid)?;
+    new.owner.store(ABSENT, Ordering::Release);
+    new.fill(RED_ZONE, new.size.next_multiple_of(4), FREED);
+    Ok(address)
+}
+
+/// A graph's memory is there again, as fresh memory.
+pub(crate) fn revive(address: u64) -> Result<(), Refused> {
+    let reserved = lock().live.get(&address).cloned().ok_or(Refused::Invalid)?;
+    let reports = reserved.written_after_free().into_iter().collect();
+    reserved.fill(RED_ZONE, reserved.size.next_multiple_of(4), FRESH);
+    reserved.fill_tail();
+    reserved.owner.store(RESERVED, Ordering::Release);
+    file_all(reports)
+}
+
+/// The graph is gone: its memory goes back, unless the program has it and will free it.
+pub(crate) fn unreserve(address: u64) {
+    let mut table = lock();
+    let Some(reserved) = table.live.get(&address) else { return };
+    if reserved.owner.swap(BY_PROGRAM, Ordering::AcqRel) == ABSENT {
+        table.used -= reserved.size as u64;
+        table.live.remove(&address);
+    }
+}
+
+/// Takes a live allocation out of the table, or, if a graph keeps it, only out of sight.
+fn take_out(address: u64) -> Option<Arc<Allocation>> {
+    let mut table = lock();
+    let found = table.live.get(&address)?.clone();
+    match found.owner.load(Ordering::Acquire) {
+        ABSENT => return None,
+        RESERVED => found.owner.store(ABSENT, Ordering::Release),
+        _ => {
+            table.used -= found.size as u64;
+            table.live.remove(&address);
+        }
+    }
+    Some(found)
+}
+
 /// Frees device memory, after a look at its red zones.
 pub(crate) fn free(address: u64) -> Result<(), Refused> {
-    let removed = {
-        let mut table = lock();
-        let removed = table.live.remove(&address);
-        table.used -= removed.as_ref().map_or(0, |a| a.size as u64);
-        removed
-    };
-    let Some(allocation) = removed else {
+    let Some(allocation) = take_out(address) else {
         Report::new(
             Kind::Range,
             format!("a free of {address:#x}, where no live allocation begins"),
@@ -244,7 +292,9 @@ pub(crate) fn free(address: u64) -> Result<(), Refused> {
     } else {
         reports.extend(allocation.damage());
         allocation.fill(RED_ZONE, allocation.size.next_multiple_of(4), FREED);
-        reports.extend(quarantine(allocation));
+        if allocation.owner.load(Ordering::Acquire) == BY_PROGRAM {
+            reports.extend(quarantine(allocation));
+        }
     }
     file_all(reports)
 }
@@ -280,9 +330,11 @@ pub(crate) fn check() -> Result<(), Refused> {
         return Ok(());
     }
     let idle = |a: &&Arc<Allocation>| a.busy.load(Ordering::Acquire) == 0;
-    let zones =
-        table.live.values().chain(table.host.values()).filter(idle).filter_map(|a| a.damage());
-    let freed = table.quarantine.iter().filter_map(|a| a.written_after_free());
+    let all = table.live.values().chain(table.host.values()).filter(idle);
+    let (absent, there): (Vec<_>, Vec<_>) =
+        all.partition(|a| a.owner.load(Ordering::Acquire) == ABSENT);
+    let zones = there.into_iter().filter_map(|a| a.damage());
+    let freed = table.quarantine.iter().chain(absent).filter_map(|a| a.written_after_free());
     let reports = zones.chain(freed).collect();
     drop(table);
     file_all(reports)

@@ -123,7 +123,7 @@ pub trait DeviceThread {
 
     /// Warp exchange: waits until each lane of `mask` has come to an exchange with the same
     /// `operation` and mask, then calls `take` once with what every lane brought (lane `i`'s value
-    /// at `i`; lanes outside the mask have unspecified values). All warp operations are made from
+    /// at `i`, and 0 for lanes outside the mask). All warp operations are made from
     /// it; `take` itself calls none of them.
     fn exchange(
         &self,

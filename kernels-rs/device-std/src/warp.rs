@@ -154,10 +154,8 @@ mod device {
     }
     #[inline]
     pub unsafe fn ballot(mask: u32, predicate: bool) -> u32 {
-        exchange(mask, "ballot", predicate.into(), |all| {
-            let bits = all.iter().rev().fold(0, |bits, &v| bits << 1 | v as u32 & 1);
-            bits & mask
-        })
+        let bit = u64::from(predicate) << lane_id();
+        exchange(mask, "ballot", bit, |all| all.iter().fold(0, |bits, &v| bits | v) as u32)
     }
     #[inline]
     pub unsafe fn equals(mask: u32, value: u32) -> u32 {

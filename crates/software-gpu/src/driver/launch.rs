@@ -1,16 +1,19 @@
 //! Launches, and what is checked before and after them.
 
 use super::device::{MAX_GRID, SHARED_MEMORY};
-use super::{Code, call_in_context, module, stream};
+use super::module::Function;
+use super::{Code, Outcome, call_in_context, module, stream};
 use crate::memory::Busy;
 use crate::report::{Kind, Report};
 use crate::scheduler::Launch;
 use device_std::host::HostKernel;
 use std::ffi::{c_uint, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 /// What a call asked for.
+#[derive(Clone, Copy)]
 struct Shape {
     grid: [u32; 3],
     block: [u32; 3],
@@ -40,31 +43,42 @@ pub(super) unsafe extern "C" fn cuLaunchKernel(
         let kernel = function.kernel;
         let shape =
             Shape { grid: [grid_x, grid_y, grid_z], block: [block_x, block_y, block_z], shared };
-        let max_shared = function.max_shared.load(Ordering::Relaxed);
-        let refuse = |message| {
-            Report::new(Kind::Launch, message).in_kernel(kernel.name).file();
-            Code::CUDA_ERROR_INVALID_VALUE
-        };
-        check_shape(kernel, &shape, max_shared).map_err(refuse)?;
+        check_shape(kernel, &shape, function.max_shared.load(Ordering::Relaxed))
+            .map_err(|message| refuse(kernel, message))?;
         if !extra.is_null() || (parameters.is_null() && !kernel.parameters.is_empty()) {
-            return Err(refuse("the arguments must come as one pointer each".to_owned()));
+            return Err(refuse(kernel, "the arguments must come as one pointer each".to_owned()));
         }
-        let arguments = parameters.cast_const().cast::<*const c_void>();
         // SAFETY: as above.
-        let busy = unsafe { check_pointers(kernel, arguments) }.map_err(refuse)?;
-        // SAFETY: as above, for as long as this call lasts, which is as long as the launch.
-        let launch = unsafe { Launch::new(kernel, shape.grid, shape.shared, arguments) };
-        let result = launch.run();
-        let damage = busy.finish();
-        let damaged = !damage.is_empty();
-        damage.into_iter().for_each(|report| report.in_kernel(kernel.name).file());
-        result.map_err(|report| {
-            let code = code_of(report.kind);
-            report.file();
-            code
-        })?;
-        if damaged { Err(Code::CUDA_ERROR_ILLEGAL_ADDRESS) } else { Ok(()) }
+        let arguments = unsafe { Arguments::copy(kernel, parameters.cast_const().cast()) }
+            .map_err(|message| refuse(kernel, message))?;
+        let arguments = Arc::new(arguments);
+        stream::enqueue(on_stream, move || run(&function, shape, &arguments))
     })
+}
+
+/// Reports a launch that cannot be.
+fn refuse(kernel: &HostKernel, message: String) -> Code {
+    Report::new(Kind::Launch, message).in_kernel(kernel.name).file();
+    Code::CUDA_ERROR_INVALID_VALUE
+}
+
+/// Runs a launch whose shape was found good.
+fn run(function: &Function, shape: Shape, arguments: &Arguments) -> Outcome {
+    let kernel = function.kernel;
+    let busy = arguments.check_pointers(kernel).map_err(|message| refuse(kernel, message))?;
+    let pointers = arguments.pointers();
+    // SAFETY: the arguments are those of the kernel, and `pointers` outlives the launch.
+    let launch = unsafe { Launch::new(kernel, shape.grid, shape.shared, pointers.as_ptr()) };
+    let result = launch.run();
+    let damage = busy.finish();
+    let damaged = !damage.is_empty();
+    damage.into_iter().for_each(|report| report.in_kernel(kernel.name).file());
+    result.map_err(|report| {
+        let code = code_of(report.kind);
+        report.file();
+        code
+    })?;
+    if damaged { Err(Code::CUDA_ERROR_ILLEGAL_ADDRESS) } else { Ok(()) }
 }
 
 /// Blocks of a cooperative launch wait for one another, so all must be resident: not supported.
@@ -90,7 +104,7 @@ pub(super) unsafe extern "C" fn cuLaunchHostFunc(
     data: *mut c_void,
 ) -> Code {
     call_in_context(|| {
-        stream::known(on_stream)?;
+        stream::cannot_be_captured(on_stream)?;
         let function = function.ok_or(Code::CUDA_ERROR_INVALID_VALUE)?;
         // SAFETY: the caller gives the data that its function takes.
         let run = AssertUnwindSafe(|| unsafe { function(data) });
@@ -127,29 +141,52 @@ fn check_shape(kernel: &HostKernel, shape: &Shape, max_shared: u32) -> Result<()
     Ok(())
 }
 
-/// Finds the memory behind each pointer argument.
-///
-/// # Safety
-/// `arguments` has a pointer to a value of each of the kernel's parameters.
-unsafe fn check_pointers(
-    kernel: &HostKernel,
-    arguments: *const *const c_void,
-) -> Result<Busy, String> {
-    // SAFETY: passed on to the caller.
-    let argument = |i: usize| unsafe { *arguments.add(i) };
-    if let Some(missing) = (0..kernel.parameters.len()).find(|i| argument(*i).is_null()) {
-        return Err(format!("argument {missing} was not given"));
+/// A copy of a launch's arguments: a captured launch outlives the call that asked for it.
+struct Arguments {
+    /// Each begins at a new element, aligned for any scalar.
+    bytes: Vec<u128>,
+    /// The element of each.
+    starts: Vec<usize>,
+}
+
+impl Arguments {
+    /// # Safety
+    /// `given` has, for each of the kernel's parameters, null or a pointer to a value of it.
+    unsafe fn copy(kernel: &HostKernel, given: *const *const c_void) -> Result<Self, String> {
+        let mut copy = Self { bytes: Vec::new(), starts: Vec::new() };
+        for (i, parameter) in kernel.parameters.iter().enumerate() {
+            // SAFETY: passed on to the caller.
+            let value = unsafe { *given.add(i) };
+            if value.is_null() {
+                return Err(format!("argument {i} was not given"));
+            }
+            let start = copy.bytes.len();
+            copy.starts.push(start);
+            copy.bytes.resize(start + parameter.size.div_ceil(size_of::<u128>()), 0);
+            let to = copy.bytes[start..].as_mut_ptr().cast::<u8>();
+            // SAFETY: there is room for it, made right above; the rest is the caller's promise.
+            unsafe { value.cast::<u8>().copy_to_nonoverlapping(to, parameter.size) };
+        }
+        Ok(copy)
     }
-    let pointers: Vec<(usize, u64)> = kernel
-        .parameters
-        .iter()
-        .enumerate()
-        .filter(|(_, parameter)| parameter.is_pointer())
-        // SAFETY: a pointer parameter's value is an address.
-        .map(|(i, _)| (i, unsafe { argument(i).cast::<u64>().read_unaligned() }))
-        .collect();
-    Busy::new(pointers.iter().map(|(_, address)| *address)).map_err(|address| {
-        let at = pointers.iter().find(|(_, a)| *a == address).map_or(0, |(i, _)| *i);
-        format!("argument {at} is the pointer {address:#x}, which is in no live allocation")
-    })
+
+    /// A pointer to each.
+    fn pointers(&self) -> Vec<*const c_void> {
+        self.starts.iter().map(|start| self.bytes[*start..].as_ptr().cast()).collect()
+    }
+
+    /// Finds the memory behind each pointer argument.
+    fn check_pointers(&self, kernel: &HostKernel) -> Result<Busy, String> {
+        let pointers: Vec<(usize, u64)> = kernel
+            .parameters
+            .iter()
+            .enumerate()
+            .filter(|(_, parameter)| parameter.is_pointer())
+            .map(|(i, _)| (i, self.bytes[self.starts[i]] as u64))
+            .collect();
+        Busy::new(pointers.iter().map(|(_, address)| *address)).map_err(|address| {
+            let at = pointers.iter().find(|(_, a)| *a == address).map_or(0, |(i, _)| *i);
+            format!("argument {at} is the pointer {address:#x}, which is in no live allocation")
+        })
+    }
 }

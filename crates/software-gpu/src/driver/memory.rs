@@ -1,7 +1,7 @@
 //! Allocation, copies, fills, and the memory pool.
 //!
-//! A call on a stream does its work at once, as every call does; the others also synchronise, and
-//! so look at the memory.
+//! A call on a stream does its work at once, as every call does, or records it; the others also
+//! synchronise, and so look at the memory.
 
 use super::{Code, Outcome, call, call_in_context, context, device, give, stream};
 use crate::memory;
@@ -35,11 +35,8 @@ pub(super) unsafe extern "C" fn cuMemAllocAsync(
     size: usize,
     stream: usize,
 ) -> Code {
-    call_in_context(|| {
-        stream::known(stream)?;
-        // SAFETY: as above.
-        unsafe { give(address, memory::allocate(size)?) }
-    })
+    // SAFETY: as above.
+    call_in_context(|| unsafe { give(address, stream::allocate(stream, size)?) })
 }
 
 pub(super) extern "C" fn cuMemFree_v2(address: u64) -> Code {
@@ -47,10 +44,7 @@ pub(super) extern "C" fn cuMemFree_v2(address: u64) -> Code {
 }
 
 pub(super) extern "C" fn cuMemFreeAsync(address: u64, stream: usize) -> Code {
-    call_in_context(|| {
-        stream::known(stream)?;
-        Ok(memory::free(address)?)
-    })
+    call_in_context(|| stream::free(stream, address))
 }
 
 pub(super) unsafe extern "C" fn cuMemAllocHost_v2(memory: *mut *mut c_void, size: usize) -> Code {
@@ -139,7 +133,7 @@ pub(super) unsafe extern "C" fn cuMemcpyHtoDAsync_v2(
     stream: usize,
 ) -> Code {
     call_in_context(|| {
-        stream::known(stream)?;
+        stream::cannot_be_captured(stream)?;
         // SAFETY: as above.
         unsafe { to_device(to, from, len) }
     })
@@ -160,7 +154,7 @@ pub(super) unsafe extern "C" fn cuMemcpyDtoHAsync_v2(
     stream: usize,
 ) -> Code {
     call_in_context(|| {
-        stream::known(stream)?;
+        stream::cannot_be_captured(stream)?;
         // SAFETY: as above.
         unsafe { to_host(to, from, len) }
     })
@@ -179,10 +173,7 @@ pub(super) extern "C" fn cuMemcpyDtoDAsync_v2(
     len: usize,
     stream: usize,
 ) -> Code {
-    call_in_context(|| {
-        stream::known(stream)?;
-        on_device(to, from, len)
-    })
+    call_in_context(|| stream::enqueue(stream, move || on_device(to, from, len)))
 }
 
 pub(super) unsafe extern "C" fn cuMemcpy(to: u64, from: u64, len: usize) -> Code {
@@ -200,7 +191,10 @@ pub(super) unsafe extern "C" fn cuMemcpyAsync(
     stream: usize,
 ) -> Code {
     call_in_context(|| {
-        stream::known(stream)?;
+        if memory::is_device(to) && memory::is_device(from) {
+            return stream::enqueue(stream, move || on_device(to, from, len));
+        }
+        stream::cannot_be_captured(stream)?;
         // SAFETY: as above.
         unsafe { anywhere(to, from, len) }
     })
@@ -232,10 +226,7 @@ macro_rules! fills {
             count: usize,
             stream: usize,
         ) -> Code {
-            call_in_context(|| {
-                stream::known(stream)?;
-                fill(to, value, count)
-            })
+            call_in_context(|| stream::enqueue(stream, move || fill(to, value, count)))
         }
     )+};
 }

@@ -6,6 +6,7 @@
 
 mod context;
 mod device;
+mod graph;
 mod launch;
 mod memory;
 mod module;
@@ -144,6 +145,9 @@ mod table {
             cuStreamQuery cuStreamWaitEvent cuStreamGetFlags cuStreamGetPriority
             cuStreamIsCapturing cuEventCreate cuEventDestroy_v2 cuEventRecord cuEventQuery
             cuEventSynchronize cuEventElapsedTime;
+        graph:
+            cuStreamBeginCapture_v2 cuStreamEndCapture cuGraphInstantiateWithFlags cuGraphLaunch
+            cuGraphExecDestroy cuGraphDestroy;
         launch:
             cuLaunchKernel cuLaunchCooperativeKernel cuLaunchHostFunc;
     }

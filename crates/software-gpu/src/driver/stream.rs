@@ -1,9 +1,11 @@
-//! Streams and events. A stream's work is done before the call that enqueues it returns.
+//! Streams and events. A stream's work is done before the call that enqueues it returns, or, while
+//! the stream captures, recorded for a graph.
 
+use super::graph::Recording;
 use super::{Code, Handles, Outcome, call_in_context, give};
 use crate::memory;
 use std::ffi::{c_int, c_uint};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 /// Lower numbers are more urgent.
@@ -17,6 +19,17 @@ const EVENT_DISABLE_TIMING: c_uint = 2;
 struct Stream {
     flags: c_uint,
     priority: c_int,
+    capture: Mutex<Capture>,
+}
+
+/// Whether a stream records its work.
+#[derive(Default)]
+enum Capture {
+    #[default]
+    None,
+    Active(Recording),
+    /// Something was asked of the stream that cannot be recorded.
+    Invalidated,
 }
 
 struct Event {
@@ -30,6 +43,89 @@ static EVENTS: Handles<Event> = Handles::new();
 /// The error of a stream that is none.
 pub(super) fn known(stream: usize) -> Outcome {
     if DEFAULT_STREAMS.contains(&stream) { Ok(()) } else { STREAMS.get(stream).map(|_| ()) }
+}
+
+/// Calls `f` with what the stream has recorded, if it captures.
+fn captured<R>(stream: usize, f: impl FnOnce(&mut Recording) -> R) -> Result<Option<R>, Code> {
+    if DEFAULT_STREAMS.contains(&stream) {
+        return Ok(None);
+    }
+    let stream = STREAMS.get(stream)?;
+    match &mut *stream.lock() {
+        Capture::None => Ok(None),
+        Capture::Active(recording) => Ok(Some(f(recording))),
+        Capture::Invalidated => Err(Code::CUDA_ERROR_STREAM_CAPTURE_INVALIDATED),
+    }
+}
+
+/// Does some work now, or records it.
+pub(super) fn enqueue(
+    stream: usize,
+    work: impl Fn() -> Outcome + Clone + Send + Sync + 'static,
+) -> Outcome {
+    match captured(stream, |recording| recording.push(work.clone()))? {
+        Some(()) => Ok(()),
+        None => work(),
+    }
+}
+
+/// Allocates memory now, or records that.
+pub(super) fn allocate(stream: usize, size: usize) -> Result<u64, Code> {
+    match captured(stream, |recording| recording.allocate(size))? {
+        Some(address) => address,
+        None => Ok(memory::allocate(size)?),
+    }
+}
+
+/// Frees memory now, or records that.
+pub(super) fn free(stream: usize, address: u64) -> Outcome {
+    match captured(stream, |recording| recording.free(address))? {
+        Some(outcome) => outcome,
+        None => Ok(memory::free(address)?),
+    }
+}
+
+/// The error of a call that a stream cannot record, while it captures: the capture is lost.
+pub(super) fn cannot_be_captured(stream: usize) -> Outcome {
+    match captured(stream, |_| ())? {
+        None => Ok(()),
+        Some(()) => {
+            *STREAMS.get(stream)?.lock() = Capture::Invalidated;
+            Err(Code::CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED)
+        }
+    }
+}
+
+/// From now on the stream's work is recorded.
+pub(super) fn begin_capture(stream: usize) -> Outcome {
+    if DEFAULT_STREAMS.contains(&stream) {
+        return Err(Code::CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+    }
+    let stream = STREAMS.get(stream)?;
+    let capture = &mut *stream.lock();
+    if !matches!(capture, Capture::None) {
+        return Err(Code::CUDA_ERROR_ILLEGAL_STATE);
+    }
+    *capture = Capture::Active(Recording::default());
+    Ok(())
+}
+
+/// What was recorded; from now on the stream's work is done.
+pub(super) fn end_capture(stream: usize) -> Result<Recording, Code> {
+    known(stream)?;
+    let stream = STREAMS.get(stream).map_err(|_| Code::CUDA_ERROR_ILLEGAL_STATE)?;
+    let capture = std::mem::take(&mut *stream.lock());
+    match capture {
+        Capture::None => Err(Code::CUDA_ERROR_ILLEGAL_STATE),
+        Capture::Active(recording) => Ok(recording),
+        Capture::Invalidated => Err(Code::CUDA_ERROR_STREAM_CAPTURE_INVALIDATED),
+    }
+}
+
+impl Stream {
+    fn lock(&self) -> MutexGuard<'_, Capture> {
+        self.capture.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 // SAFETY (everywhere in this module): the driver's interface promises that a pointer which a
@@ -48,7 +144,9 @@ pub(super) unsafe extern "C" fn cuStreamCreateWithPriority(
     call_in_context(|| {
         let priority = priority.clamp(GREATEST_PRIORITY, 0);
         // SAFETY: as above.
-        unsafe { give(stream, STREAMS.insert(Stream { flags, priority })) }
+        unsafe {
+            give(stream, STREAMS.insert(Stream { flags, priority, capture: Mutex::default() }))
+        }
     })
 }
 
@@ -58,18 +156,18 @@ pub(super) extern "C" fn cuStreamDestroy_v2(stream: usize) -> Code {
 
 pub(super) extern "C" fn cuStreamSynchronize(stream: usize) -> Code {
     call_in_context(|| {
-        known(stream)?;
+        cannot_be_captured(stream)?;
         Ok(memory::check()?)
     })
 }
 
 pub(super) extern "C" fn cuStreamQuery(stream: usize) -> Code {
-    call_in_context(|| known(stream))
+    call_in_context(|| cannot_be_captured(stream))
 }
 
 pub(super) extern "C" fn cuStreamWaitEvent(stream: usize, event: usize, _flags: c_uint) -> Code {
     call_in_context(|| {
-        known(stream)?;
+        cannot_be_captured(stream)?;
         EVENTS.get(event).map(|_| ())
     })
 }
@@ -91,12 +189,16 @@ pub(super) unsafe extern "C" fn cuStreamGetPriority(stream: usize, priority: *mu
     })
 }
 
-/// Never: there is no capture.
 pub(super) unsafe extern "C" fn cuStreamIsCapturing(stream: usize, status: *mut c_int) -> Code {
     call_in_context(|| {
-        known(stream)?;
+        let found = match captured(stream, |_| ()) {
+            Ok(None) => 0,
+            Ok(Some(())) => 1,
+            Err(Code::CUDA_ERROR_STREAM_CAPTURE_INVALIDATED) => 2,
+            Err(code) => return Err(code),
+        };
         // SAFETY: as above.
-        unsafe { give(status, 0) }
+        unsafe { give(status, found) }
     })
 }
 
@@ -114,7 +216,7 @@ pub(super) extern "C" fn cuEventDestroy_v2(event: usize) -> Code {
 
 pub(super) extern "C" fn cuEventRecord(event: usize, stream: usize) -> Code {
     call_in_context(|| {
-        known(stream)?;
+        cannot_be_captured(stream)?;
         let event = EVENTS.get(event)?;
         *event.recorded.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
         Ok(())

@@ -36,7 +36,7 @@ pub(crate) enum Arrival {
 /// What the scheduler does next.
 pub(crate) enum Next {
     /// Resumes a waiting thread.
-    Resume(u32, Fiber),
+    Resume(u32, Box<Fiber>),
     /// Lets a fiber run new threads.
     StartNew,
     /// Turns to another block; `progress` says whether anything moved since the last time.
@@ -67,7 +67,7 @@ enum Place {
 struct Thread {
     place: Place,
     /// Its stack, while it waits or is ready to go on.
-    fiber: Option<Fiber>,
+    fiber: Option<Box<Fiber>>,
 }
 
 /// An exchange under way, or one that not every lane has taken its result from.
@@ -188,7 +188,9 @@ impl Block {
         if std::mem::take(&mut state.give_way) {
             return Next::GiveWay { progress: std::mem::take(&mut state.progress) };
         }
-        if let Some((thread, fiber)) = state.next_ready() {
+        if let Some(thread) = state.ready.pop()
+            && let Some(fiber) = state.threads[thread as usize].fiber.take()
+        {
             return Next::Resume(thread, fiber);
         }
         if state.started < self.size {
@@ -219,13 +221,8 @@ impl Block {
     }
 
     /// Keeps the stack of a thread that waits.
-    pub(crate) fn park(&self, thread: u32, fiber: Fiber) {
+    pub(crate) fn park(&self, thread: u32, fiber: Box<Fiber>) {
         self.state.borrow_mut().threads[thread as usize].fiber = Some(fiber);
-    }
-
-    /// A thread to go on with at once, if there is one and the block need not give way.
-    pub(crate) fn next_ready(&self) -> Option<(u32, Fiber)> {
-        self.state.borrow_mut().next_ready()
     }
 
     /// `thread` has ended.
@@ -394,17 +391,6 @@ impl Block {
             parts.push(format!("thread {} ended without the barrier", example.unwrap_or(0)));
         }
         Fault { kind: Kind::Deadlock, message: parts.join("; ") }
-    }
-}
-
-impl State {
-    fn next_ready(&mut self) -> Option<(u32, Fiber)> {
-        if self.give_way {
-            return None;
-        }
-        let thread = self.ready.pop()?;
-        let fiber = self.threads[thread as usize].fiber.take()?;
-        Some((thread, fiber))
     }
 }
 

@@ -4,16 +4,12 @@
 //! them has to wait. Threads that never wait thus cost no switch at all, and a thread that waits
 //! keeps its fiber until it ends, whereupon the fiber goes on with new threads. Fibers that find
 //! no new thread go back to the pool of their OS thread.
-//!
-//! The stacks are corosensei's. Its coroutines are not used, since those return to who resumed
-//! them: a thread that waits would switch to the scheduler, and that to the next thread. Here it
-//! switches to the next thread itself, which more than halves the time.
 
 use crate::scheduler::Worker;
-use crate::switch::{self, Context};
-use corosensei::stack::{DefaultStack, Stack};
+use corosensei::stack::{DefaultStack, Stack, StackPointer};
+use corosensei::{Coroutine, CoroutineResult};
 use std::cell::RefCell;
-use std::ptr::NonNull;
+use std::convert::Infallible;
 
 /// Address space of a stack; only pages that are touched take memory. Unoptimised frames, and a
 /// panic that prints a backtrace, need a good part of it.
@@ -24,66 +20,93 @@ const STACK_SIZE: usize = 256 << 10;
 const COLOUR: usize = 5 * 64;
 const COLOURS: usize = 48;
 
-/// Why the worker goes on.
+/// Why a fiber stopped.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Suspension {
-    /// There is no new thread for the fiber: it is free.
+    /// There is no new thread for it: the fiber is free.
     Idle,
-    /// All threads that ran wait; the block knows for what.
+    /// Its thread waits; the block knows for what.
     Waiting,
-    /// A thread did something from which there is no going on.
+    /// Its thread did something from which there is no going on.
     Fault,
 }
 
-/// A stack with what runs on it.
-pub(crate) struct Fiber(NonNull<Inner>);
+/// What a fiber gets on every resumption: the worker that runs it.
+pub(crate) type Input = *const Worker<'static>;
+pub(crate) type Yielder = corosensei::Yielder<Input, Suspension>;
 
-struct Inner {
-    /// Where it goes on, while it does not run.
-    context: Context,
-    /// Freed with the fiber. An idle fiber has nothing on its stack that needs dropping. Nor has
-    /// one in the midst of a kernel: kernels are device code, without destructors, and this crate
-    /// holds nothing across a switch.
-    _stack: DefaultStack,
+/// A stack whose top is a little lower.
+struct ColouredStack {
+    stack: DefaultStack,
+    shift: usize,
+}
+
+// SAFETY: the guard page is the inner stack's, and the top is lowered by far less than its size.
+unsafe impl Stack for ColouredStack {
+    fn base(&self) -> StackPointer {
+        let base = self.stack.base().get() - self.shift;
+        StackPointer::new(base).unwrap_or(self.stack.base())
+    }
+
+    fn limit(&self) -> StackPointer {
+        self.stack.limit()
+    }
+}
+
+/// A stack with what runs on it.
+pub(crate) struct Fiber {
+    coroutine: Coroutine<Input, Suspension, Infallible, ColouredStack>,
+    /// How code on the stack suspends itself; known once it has run.
+    yielder: *const Yielder,
 }
 
 impl Fiber {
     fn new(shift: usize) -> std::io::Result<Self> {
-        let stack = DefaultStack::new(STACK_SIZE)?;
-        let top = stack.base().get() - shift;
-        // SAFETY: far inside the stack, and a multiple of 16 like its base.
-        let context = unsafe { switch::new_context(top as *mut u8, body) };
-        let inner = Box::new(Inner { context, _stack: stack });
-        Ok(Self(NonNull::from(Box::leak(inner))))
+        let stack = ColouredStack { stack: DefaultStack::new(STACK_SIZE)?, shift };
+        Ok(Self { coroutine: Coroutine::with_stack(stack, body), yielder: std::ptr::null() })
     }
 
-    /// Where it is told to go on.
-    pub(crate) fn context(&self) -> *mut Context {
-        // SAFETY: the fiber is there.
-        unsafe { &raw mut (*self.0.as_ptr()).context }
+    /// Lets the fiber go on until it suspends itself.
+    pub(crate) fn resume(&mut self, worker: &Worker<'_>) -> Suspension {
+        worker.yielder.set(self.yielder);
+        let input = std::ptr::from_ref(worker).cast();
+        match self.coroutine.resume(input) {
+            CoroutineResult::Yield(suspension) => {
+                self.yielder = worker.yielder.get();
+                suspension
+            }
+            CoroutineResult::Return(never) => match never {},
+        }
     }
 }
 
 impl Drop for Fiber {
     fn drop(&mut self) {
-        // SAFETY: leaked by `new`, and this is its only owner.
-        drop(unsafe { Box::from_raw(self.0.as_ptr()) });
+        if self.coroutine.started() {
+            // SAFETY: an idle fiber has nothing on its stack that needs dropping. Nor has one in
+            // the midst of a kernel: kernels are device code, without destructors, and this crate
+            // holds nothing across a suspension.
+            unsafe { self.coroutine.force_reset() };
+        }
     }
 }
 
 /// What runs on every fiber, for good.
-extern "C" fn body(mut worker: *const ()) -> ! {
+fn body(yielder: &Yielder, mut worker: Input) -> Infallible {
     loop {
-        // SAFETY: who switches to a new or an idle fiber is a worker, and hands itself over; it
-        // outlives the threads that run here until the fiber is idle again.
-        let running = unsafe { &*worker.cast::<Worker<'static>>() };
+        // SAFETY: the worker outlives the resumption, and it resumes no fiber of another launch
+        // before its threads have ended.
+        let running = unsafe { &*worker };
+        running.yielder.set(yielder);
         running.run_new_threads();
-        worker = running.leave(Suspension::Idle);
+        worker = yielder.suspend(Suspension::Idle);
     }
 }
 
 struct Pool {
-    idle: Vec<Fiber>,
+    /// Boxed, because they move from hand to hand at every switch.
+    #[allow(clippy::vec_box)]
+    idle: Vec<Box<Fiber>>,
     made: usize,
 }
 
@@ -92,17 +115,17 @@ thread_local! {
 }
 
 /// A fiber from the pool of this OS thread, or a new one.
-pub(crate) fn take() -> std::io::Result<Fiber> {
+pub(crate) fn take() -> std::io::Result<Box<Fiber>> {
     POOL.with_borrow_mut(|pool| match pool.idle.pop() {
         Some(fiber) => Ok(fiber),
         None => {
             pool.made += 1;
-            Fiber::new(pool.made % COLOURS * COLOUR)
+            Fiber::new(pool.made % COLOURS * COLOUR).map(Box::new)
         }
     })
 }
 
 /// Gives an idle fiber back.
-pub(crate) fn put(fiber: Fiber) {
+pub(crate) fn put(fiber: Box<Fiber>) {
     POOL.with_borrow_mut(|pool| pool.idle.push(fiber));
 }

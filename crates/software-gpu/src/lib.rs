@@ -77,7 +77,6 @@ mod random;
 mod report;
 mod scheduler;
 mod settings;
-mod switch;
 
 use cuda_driver::LoadError;
 

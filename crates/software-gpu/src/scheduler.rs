@@ -6,11 +6,10 @@
 //! Nothing is locked while a launch runs.
 
 use crate::block::{Arrival, Block, Fault, Next};
-use crate::fiber::{self, Fiber, Suspension};
+use crate::fiber::{self, Suspension, Yielder};
 use crate::random::{Permutation, Random, mix};
 use crate::report::{Kind, Report};
 use crate::settings;
-use crate::switch::{Context, switch};
 use device_std::host::{Access, DeviceThread, HostKernel, set_current};
 use std::any::Any;
 use std::cell::Cell;
@@ -154,11 +153,8 @@ pub(crate) struct Worker<'a> {
     launch: &'a Launch,
     block: Cell<Option<NonNull<Block>>>,
     thread: Cell<u32>,
-    /// The fiber that it runs on.
-    fiber: Cell<Option<Fiber>>,
-    /// Where the worker itself goes on, and why.
-    context: Cell<Context>,
-    suspension: Cell<Suspension>,
+    /// Suspends the fiber that runs just now.
+    pub(crate) yielder: Cell<*const Yielder>,
 }
 
 impl Worker<'_> {
@@ -168,9 +164,7 @@ impl Worker<'_> {
             launch,
             block: Cell::new(None),
             thread: Cell::new(0),
-            fiber: Cell::new(None),
-            context: Cell::new(std::ptr::null_mut()),
-            suspension: Cell::new(Suspension::Idle),
+            yielder: Cell::new(std::ptr::null()),
         };
         let thread: NonNull<dyn DeviceThread + '_> = NonNull::from(&worker);
         // SAFETY: only the lifetime changes; the pointer is taken back below, before it ends.
@@ -229,7 +223,7 @@ impl Worker<'_> {
             if self.launch.has_failed() {
                 return Turn::Failed;
             }
-            let fiber = match block.next() {
+            let mut fiber = match block.next() {
                 Next::Resume(thread, fiber) => {
                     self.thread.set(thread);
                     fiber
@@ -250,60 +244,13 @@ impl Worker<'_> {
                     return Turn::Failed;
                 }
             };
-            self.resume(fiber);
-            match self.suspension.replace(Suspension::Waiting) {
-                Suspension::Idle => self.fiber.take().into_iter().for_each(fiber::put),
-                Suspension::Waiting => {}
+            match fiber.resume(self) {
+                Suspension::Idle => fiber::put(fiber),
+                Suspension::Waiting => block.park(self.thread.get(), fiber),
                 // The thread cannot go on, so its fiber is given up with whatever is on it.
-                Suspension::Fault => {
-                    self.fiber.set(None);
-                    return Turn::Failed;
-                }
+                Suspension::Fault => return Turn::Failed,
             }
         }
-    }
-
-    /// Goes on with a fiber until one comes back with [`leave`](Self::leave).
-    fn resume(&self, fiber: Fiber) {
-        let to = fiber.context();
-        self.fiber.set(Some(fiber));
-        // SAFETY: the fiber is new or idle, or its thread waits in `wait`.
-        unsafe { switch(self.context.as_ptr(), *to, std::ptr::from_ref(self).cast()) };
-    }
-
-    /// Leaves the running fiber for the worker; returns, to a fiber that was idle, who goes on
-    /// with it.
-    pub(crate) fn leave(&self, suspension: Suspension) -> *const () {
-        self.suspension.set(suspension);
-        let fiber = self.fiber.take();
-        let from = fiber.as_ref().map_or(std::ptr::null_mut(), Fiber::context);
-        self.fiber.set(fiber);
-        // SAFETY: code that runs here is on a fiber, and the worker waits in `resume`.
-        unsafe { switch(from, self.context.get(), std::ptr::null()) }
-    }
-
-    /// The running thread waits: others go on, at once if one is ready, until it is its turn.
-    fn wait(&self) {
-        let block = self.block();
-        let Some(fiber) = self.fiber.take() else { return };
-        let from = fiber.context();
-        block.park(self.thread.get(), fiber);
-        let next = if self.launch.has_failed() { None } else { block.next_ready() };
-        let to = match next {
-            Some((thread, fiber)) => {
-                let context = fiber.context();
-                self.thread.set(thread);
-                self.fiber.set(Some(fiber));
-                // SAFETY: the fiber is there.
-                unsafe { *context }
-            }
-            None => {
-                self.suspension.set(Suspension::Waiting);
-                self.context.get()
-            }
-        };
-        // SAFETY: the other thread waits here, or the worker in `resume`; none of them ran since.
-        unsafe { switch(from, to, std::ptr::null()) };
     }
 
     /// Runs new threads of the current block, one after the other. Called on a fiber.
@@ -333,11 +280,17 @@ impl Worker<'_> {
         unsafe { self.block.get().expect("a thread runs in a block").as_ref() }
     }
 
+    fn suspend(&self, suspension: Suspension) {
+        // SAFETY: the running fiber has set it, and lives as long as it runs.
+        let yielder = unsafe { &*self.yielder.get() };
+        yielder.suspend(suspension);
+    }
+
     /// Ends the launch because of what the running thread did; the thread never goes on.
     fn fault(&self, fault: Fault) -> ! {
         self.report(fault);
         loop {
-            self.leave(Suspension::Fault);
+            self.suspend(Suspension::Fault);
         }
     }
 
@@ -372,7 +325,7 @@ impl DeviceThread for Worker<'_> {
 
     fn barrier(&self) {
         if let Arrival::Wait = self.block().barrier(self.thread.get()) {
-            self.wait();
+            self.suspend(Suspension::Waiting);
         }
     }
 
@@ -386,7 +339,7 @@ impl DeviceThread for Worker<'_> {
         let slot = match self.block().exchange(self.thread.get(), mask, operation, value) {
             Ok((Arrival::Complete, slot)) => slot,
             Ok((Arrival::Wait, slot)) => {
-                self.wait();
+                self.suspend(Suspension::Waiting);
                 slot
             }
             Err(fault) => self.fault(fault),
@@ -396,7 +349,7 @@ impl DeviceThread for Worker<'_> {
 
     fn pause(&self) {
         self.block().pause(self.thread.get());
-        self.wait();
+        self.suspend(Suspension::Waiting);
     }
 
     fn shared(&self, offset: u32, size: u32, access: Access) -> *mut u8 {

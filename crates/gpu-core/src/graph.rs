@@ -120,7 +120,8 @@ impl Drop for Recorded {
 
 /// Work on a handle's stream, ready to be launched again and again: see [`Gpu::capture`].
 ///
-/// Dropping it gives back the memory that it keeps reserved. Launches that are under way finish.
+/// Dropping it gives the memory that it keeps reserved back to the driver. Launches that are under
+/// way finish.
 pub struct Graph {
     executable: sys::CUgraphExec,
     /// The memory's addresses are the graph's, so it stays.

@@ -138,7 +138,8 @@ mod device {
     }
     #[inline]
     pub unsafe fn up(mask: u32, value: u32, delta: u32) -> u32 {
-        let from = lane_id().checked_sub(delta).unwrap_or(lane_id());
+        let lane = lane_id();
+        let from = lane.checked_sub(delta).unwrap_or(lane);
         exchange(mask, "shuffle_up", value.into(), |all| all[from as usize] as u32)
     }
     #[inline]

@@ -3,7 +3,7 @@
 //! The array is cut into chunks, whose number depends on its length alone; a block reduces one
 //! chunk and leaves its partial result, and the block that is the last to do so combines the
 //! partial results. Within a chunk each thread combines, vector by vector, the elements that fall
-//! to it, in [`LANES_IN_FLIGHT`] independent rows; then come rows, lanes, warps. The order is
+//! to it, in [`ROWS`] independent rows; then come rows, lanes, warps. The order is
 //! thus fixed, whatever the device, and floats give the same bits in every run:
 //! `gpu-scan`'s documentation spells it out, and its CPU twin follows it.
 

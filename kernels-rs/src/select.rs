@@ -555,5 +555,5 @@ selections! {
     u8, 2, 2, 3, 2: select_if_u8, select_flagged_u8, unique_u8, runs_u8;
     u16, 4, 2, 3, 2: select_if_u16, select_flagged_u16, unique_u16, runs_u16;
     u32, 6, 4, 4, 3: select_if_u32, select_flagged_u32, unique_u32, runs_u32;
-    u64, 8, 8, 2, 2: select_if_u64, select_flagged_u64, unique_u64, runs_u64;
+    u64, 8, 6, 2, 2: select_if_u64, select_flagged_u64, unique_u64, runs_u64;
 }

@@ -88,7 +88,6 @@ pub enum Error {
 ///
 /// # Errors
 /// [`Error::Length`].
-#[cfg(feature = "cuda")]
 pub(crate) fn same_len(what: &'static str, expected: usize, found: usize) -> Result<()> {
     if expected != found {
         return Err(Error::Length { what, expected: expected as u64, found: found as u64 });

@@ -2,7 +2,7 @@
 
 use bytemuck::Pod;
 use device_std::scalar::Scalar;
-use kernels_rs::elementwise::{Moves, Steps};
+use kernels_rs::elementwise::{Arithmetic, Moves, Steps};
 use kernels_rs::flags::KeyBits;
 use kernels_rs::operators::{Bits, Order};
 use kernels_rs::reduce::IndexReduces;
@@ -52,7 +52,7 @@ pub mod sealed {
     /// The types with the same bits that kernels are built for.
     pub trait Element: Copy {
         /// The type that sums are taken in.
-        type Sum: Scalar + Steps + Pod + Send + Sync;
+        type Sum: Scalar + Arithmetic + Steps + Pod + Send + Sync;
         /// Unsigned integers of the same size.
         type Bits: Bits + KeyBits + IndexReduces + Moves + Selects + Pod + Send + Sync;
         /// Bits below the sign in a float; 0 for integers.

@@ -2,7 +2,6 @@
 
 use device_std::scalar::Scalar;
 
-#[cfg(feature = "cuda")]
 use crate::error::{Error, Result};
 use crate::number::{Direction, Number, total_order};
 
@@ -85,7 +84,6 @@ impl<T: Number> Predicate<T> {
     }
 
     /// The classes of a three-way partition, of which every element satisfies one.
-    #[cfg(feature = "cuda")]
     pub(crate) fn three(low: T, high: T) -> Result<[Self; 3]> {
         if !low.partial_cmp(&high).is_some_and(std::cmp::Ordering::is_le) {
             let (low, high) = (format!("{low:?}"), format!("{high:?}"));

@@ -1,6 +1,6 @@
 //! A tile: the elements that a block holds in registers at once.
 //!
-//! A warp holds `ROWS` rows; a row is one [`Vector`](crate::vector::Vector) of 16 bytes a lane, so
+//! A warp holds `ROWS` rows; a row is one [`Vector`] of 16 bytes a lane, so
 //! each row is read and written by one instruction of the warp, without a gap. The warps' rows
 //! follow each other: element `i` of the vector of lane `l` in row `r` of warp `w` is element
 //! `(((w * ROWS + r) * 32) + l) * LANES + i` of the tile.

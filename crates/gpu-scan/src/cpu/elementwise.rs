@@ -1,0 +1,94 @@
+//! Primitives in which elements do not meet.
+
+use kernels_rs::elementwise::Arithmetic;
+use rayon::prelude::*;
+
+use super::CHUNK;
+use crate::error::{Result, same_len};
+use crate::number::{Index, Number, sealed::IndexSize};
+
+/// Sets every element to `value`.
+pub fn fill<T: Number>(value: T, output: &mut [T]) {
+    output.par_chunks_mut(CHUNK).for_each(|chunk| chunk.fill(value));
+}
+
+/// Sets element i to `start + i * step`: wrapping for integers, two rounded operations for floats.
+pub fn sequence<T: Number>(start: T, step: T, output: &mut [T]) {
+    let (start, step): (T::Sum, T::Sum) = (bytemuck::cast(start), bytemuck::cast(step));
+    output.par_iter_mut().enumerate().for_each(|(i, element)| {
+        *element = bytemuck::cast(T::Sum::step(start, step, i as u64));
+    });
+}
+
+/// `output[i] = input[i] - input[i - 1]`, and the first element as it is; integers wrap.
+///
+/// # Errors
+/// [`Length`](crate::Error::Length).
+pub fn adjacent_difference<T: Number>(input: &[T], output: &mut [T]) -> Result<()> {
+    same_len("output", input.len(), output.len())?;
+    let element = |i: usize| -> T::Sum { bytemuck::cast(input[i]) };
+    output.par_iter_mut().enumerate().for_each(|(i, difference)| {
+        *difference = match i {
+            0 => input[0],
+            _ => bytemuck::cast(element(i).minus(element(i - 1))),
+        };
+    });
+    Ok(())
+}
+
+/// `output[i] = input[indices[i]]`. Where an index lies beyond the input, the output stays as it
+/// is.
+///
+/// # Errors
+/// [`Length`](crate::Error::Length) unless there is an index for each element of the output.
+pub fn gather<T: Number, I: Index>(indices: &[I], input: &[T], output: &mut [T]) -> Result<()> {
+    same_len("output", indices.len(), output.len())?;
+    output.par_iter_mut().zip(indices).for_each(|(element, index)| {
+        if let Some(found) = input.get(position(*index)) {
+            *element = *found;
+        }
+    });
+    Ok(())
+}
+
+/// `output[indices[i]] = input[i]`. Indices are distinct: of elements with the same, the last is
+/// written. An element whose index lies beyond the output is not written. On one core.
+///
+/// # Errors
+/// [`Length`](crate::Error::Length) unless there is an index for each element of the input.
+pub fn scatter<T: Number, I: Index>(indices: &[I], input: &[T], output: &mut [T]) -> Result<()> {
+    same_len("indices", input.len(), indices.len())?;
+    for (element, index) in input.iter().zip(indices) {
+        if let Some(place) = output.get_mut(position(*index)) {
+            *place = *element;
+        }
+    }
+    Ok(())
+}
+
+/// Makes rows of columns: `output[x * height + y] = input[y * width + x]`, where the height is what
+/// the length and `width` give.
+///
+/// # Errors
+/// [`Length`](crate::Error::Length) unless the input is whole rows, and for another length of the
+/// output.
+pub fn transpose<T: Number>(width: usize, input: &[T], output: &mut [T]) -> Result<()> {
+    same_len("output", input.len(), output.len())?;
+    let height = input.len().checked_div(width).unwrap_or(0);
+    same_len("input", width * height, input.len())?;
+    if !input.is_empty() {
+        output.par_chunks_mut(height).enumerate().for_each(|(x, column)| {
+            for (y, element) in column.iter_mut().enumerate() {
+                *element = input[y * width + x];
+            }
+        });
+    }
+    Ok(())
+}
+
+fn position<I: Index>(index: I) -> usize {
+    match I::SIZE {
+        IndexSize::Four => bytemuck::cast::<I, u32>(index) as usize,
+        IndexSize::Eight => bytemuck::cast::<I, u64>(index) as usize,
+    }
+}

@@ -1,0 +1,66 @@
+//! Selections, partitions and runs: chunks in parallel, put together in their order.
+
+use rayon::prelude::*;
+
+use super::CHUNK;
+use crate::error::{Result, same_len};
+use crate::{Number, Predicate};
+
+/// The elements that satisfy a condition, in their order.
+pub fn select_if<T: Number>(predicate: Predicate<T>, input: &[T]) -> Vec<T> {
+    keep(input, |_, element| predicate.holds(element))
+}
+
+/// The elements whose flag is not 0, in their order.
+///
+/// # Errors
+/// [`Length`](crate::Error::Length) unless there is a flag for each element.
+pub fn select_flagged<T: Number>(flags: &[u8], input: &[T]) -> Result<Vec<T>> {
+    same_len("flags", input.len(), flags.len())?;
+    Ok(keep(input, |i, _| flags[i] != 0))
+}
+
+/// The first of equal elements in a row, compared by their bits.
+pub fn unique<T: Number>(input: &[T]) -> Vec<T> {
+    keep(input, |i, element| is_head(input, i, element))
+}
+
+/// The elements that satisfy a condition, and the others, both in their order.
+pub fn partition<T: Number>(predicate: Predicate<T>, input: &[T]) -> (Vec<T>, Vec<T>) {
+    (select_if(predicate, input), select_if(predicate.not(), input))
+}
+
+/// The elements less than `low`, those from `low` to `high`, both included, and all others (NaN
+/// among them), in their order.
+///
+/// # Errors
+/// [`Thresholds`](crate::Error::Thresholds) unless `low <= high`.
+pub fn partition_three<T: Number>((low, high): (T, T), input: &[T]) -> Result<[Vec<T>; 3]> {
+    Ok(Predicate::three(low, high)?.map(|class| select_if(class, input)))
+}
+
+/// The first element and the length of each run of elements with equal bits.
+pub fn run_lengths<T: Number>(input: &[T]) -> (Vec<T>, Vec<u64>) {
+    let heads: Vec<usize> = input
+        .par_iter()
+        .enumerate()
+        .filter(|&(i, element)| is_head(input, i, *element))
+        .map(|(i, _)| i)
+        .collect();
+    let end = |run: usize| heads.get(run + 1).copied().unwrap_or(input.len());
+    let lengths = heads.iter().enumerate().map(|(run, head)| (end(run) - head) as u64).collect();
+    (heads.iter().map(|&head| input[head]).collect(), lengths)
+}
+
+fn is_head<T: Number>(input: &[T], i: usize, element: T) -> bool {
+    i == 0 || input[i - 1].bits() != element.bits()
+}
+
+fn keep<T: Number>(input: &[T], keep: impl Fn(usize, T) -> bool + Sync) -> Vec<T> {
+    let chunk = |(c, chunk): (usize, &[T])| -> Vec<T> {
+        let kept = chunk.iter().enumerate().filter(|&(i, element)| keep(c * CHUNK + i, *element));
+        kept.map(|(_, element)| *element).collect()
+    };
+    let chunks: Vec<Vec<T>> = input.par_chunks(CHUNK).enumerate().map(chunk).collect();
+    chunks.concat()
+}

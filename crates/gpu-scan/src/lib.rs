@@ -2,6 +2,7 @@
 //! results, bit for bit.
 #![deny(missing_docs)]
 
+pub mod cpu;
 mod error;
 #[cfg(feature = "cuda")]
 pub mod gpu;

@@ -94,3 +94,19 @@ pub(crate) fn same_len(what: &'static str, expected: usize, found: usize) -> Res
     }
     Ok(())
 }
+
+/// Checks what can be seen of segment offsets without reading them, and gives the number of
+/// segments.
+///
+/// # Errors
+/// [`Error::Length`] without any offset, [`Error::TooManySegments`].
+pub(crate) fn check_offsets(offsets: usize, elements: usize) -> Result<usize> {
+    let Some(segments) = offsets.checked_sub(1) else {
+        return Err(Error::Length { what: "offsets", expected: 1, found: 0 });
+    };
+    if segments > elements {
+        let (segments, elements) = (segments as u64, elements as u64);
+        return Err(Error::TooManySegments { segments, elements });
+    }
+    Ok(segments)
+}

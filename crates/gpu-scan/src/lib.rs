@@ -7,7 +7,7 @@
 //! | select | [`select_if`](gpu::select_if), [`select_flagged`](gpu::select_flagged), [`unique`](gpu::unique), [`partition`](gpu::partition), [`partition_three`](gpu::partition_three), [`run_lengths`](gpu::run_lengths) |
 //! | move | [`fill`](gpu::fill), [`sequence`](gpu::sequence), [`gather`](gpu::gather), [`scatter`](gpu::scatter), [`transpose`](gpu::transpose), [`adjacent_difference`](gpu::adjacent_difference) |
 //!
-//! The selections, runs and moves have twins of the same name in [`cpu`], over slices.
+//! Each has a twin of the same name in [`cpu`], over slices, with the same result bit for bit.
 //!
 //! Elements are `u8`, `u16`, `u32`, `i32`, `u64`, `i64`, `f32`, `f64`. Arrays may be parts of
 //! columns with any start, and longer than 2^32. What is wrong with the arguments is said before

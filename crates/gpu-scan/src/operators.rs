@@ -57,7 +57,7 @@ pub trait SealedScan<T: Number> {
 #[doc(hidden)]
 pub trait SealedReduce<T: Number>: SealedScan<T, Kernel = Self::Reduction> {
     /// The operator in kernels.
-    type Reduction: Reduces<Self::Element> + SegmentReduces<Self::Element>;
+    type Reduction: Reduces<Self::Element> + SegmentReduces<Self::Element> + Send + Sync;
     /// The result of reducing nothing.
     fn empty(&self) -> T;
 }

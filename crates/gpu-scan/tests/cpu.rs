@@ -1,6 +1,6 @@
 //! The CPU's primitives against std, and the same bits as the GPU's.
 
-use gpu_scan::{Error, Number, Predicate, cpu};
+use gpu_scan::{Error, Number, Predicate, Scan, Sum, cpu};
 use proptest::prelude::*;
 
 fn same_bits<T: Number>(a: &[T], b: &[T]) -> bool {
@@ -108,6 +108,35 @@ fn the_gpu_gives_the_same() {
     assert_eq!(count.to_host().unwrap(), [runs.len() as u64]);
     assert!(same_bits(&values.to_host().unwrap()[..runs.len()], &runs));
     assert_eq!(lengths.to_host().unwrap()[..runs.len()], of_runs);
+    let offsets: Vec<u64> =
+        [0, 0, 1, 5000, 5000, 39_990].into_iter().chain(39_991..=40_000).collect();
+    let offsets_there = gpu.upload(&offsets).unwrap();
+    let mut totals = gpu.zeroed::<f32>(offsets.len() - 1).unwrap();
+    let y: Vec<f32> =
+        (0..40_000u32).map(|i| (i.wrapping_mul(2_654_435_761) as f32).sqrt() - 3e4).collect();
+    let floats = gpu.upload(&y).unwrap();
+    gpu::segmented_reduce(&mut w, Sum, &offsets_there, &floats, &mut totals).unwrap();
+    let expected = cpu::segmented_reduce(Sum, &offsets, &y).unwrap();
+    assert!(same_bits(&totals.to_host().unwrap(), &expected));
+    let (mut keys, mut totals) =
+        (gpu.zeroed::<f64>(x.len()).unwrap(), gpu.zeroed::<f32>(x.len()).unwrap());
+    gpu::reduce_by_key(&mut w, Sum, &input, &floats, &mut keys, &mut totals, &mut count).unwrap();
+    let (runs, of_runs) = cpu::reduce_by_key(Sum, &x, &y).unwrap();
+    assert!(same_bits(&keys.to_host().unwrap()[..runs.len()], &runs));
+    assert!(same_bits(&totals.to_host().unwrap()[..runs.len()], &of_runs));
+    let mut total = gpu.zeroed::<f32>(1).unwrap();
+    gpu::reduce(&mut w, Sum, &floats, &mut total).unwrap();
+    assert!(same_bits(&total.to_host().unwrap(), &[cpu::reduce(Sum, &y)]));
+    let mut sums = gpu.zeroed::<f32>(y.len()).unwrap();
+    let mut expected = y.clone();
+    for how in [Scan::inclusive(), Scan::exclusive(0.5), Scan::inclusive().backward()] {
+        gpu::scan(&mut w, Sum, how, &floats, &mut sums).unwrap();
+        cpu::scan(Sum, how, &y, &mut expected).unwrap();
+        assert!(same_bits(&sums.to_host().unwrap(), &expected), "{how:?}");
+        gpu::scan_by_key(&mut w, Sum, how, &input, &floats, &mut sums).unwrap();
+        cpu::scan_by_key(Sum, how, &x, &y, &mut expected).unwrap();
+        assert!(same_bits(&sums.to_host().unwrap(), &expected), "{how:?}");
+    }
     let mut steps = gpu.zeroed::<f32>(5000).unwrap();
     gpu::sequence(&mut w, 0.1f32, 0.3, &mut steps).unwrap();
     let mut expected = vec![0.0f32; 5000];

@@ -1,13 +1,27 @@
-//! The primitives on the CPU, over slices, by all cores: the results of the GPU's, bit for bit.
+//! The primitives on the CPU, over slices, on rayon's threads.
+//!
+//! The functions have the names of those on the GPU and give the same results, bit for bit: for
+//! sums of floats too, since both follow [one order](crate#sums-of-floats). Only a NaN that an
+//! addition makes may differ, in sign and payload, which IEEE 754 leaves to the processor.
 //!
 //! Where a GPU function writes to the front of an array and counts, its twin here returns a vector.
-//! Scans and reductions have no twin yet.
 
 mod elementwise;
+mod reduce;
+mod runs;
+mod scan;
+mod segments;
 mod select;
+mod tile;
 
 pub use elementwise::{adjacent_difference, fill, gather, scatter, sequence, transpose};
-pub use select::{partition, partition_three, run_lengths, select_flagged, select_if, unique};
+pub use reduce::{index_of_max, index_of_min, reduce};
+pub use runs::{reduce_by_key, run_lengths, segmented_reduce};
+pub use scan::{
+    scan, scan_by_key, scan_by_key_in_place, scan_in_place, scan_rows, scan_rows_in_place,
+    segmented_scan, segmented_scan_in_place,
+};
+pub use select::{partition, partition_three, select_flagged, select_if, unique};
 
 /// Elements that a core works on at a time.
 const CHUNK: usize = 1 << 16;

@@ -1,4 +1,4 @@
-//! Selections, partitions and runs: chunks in parallel, put together in their order.
+//! Selections and partitions: chunks in parallel, put together in their order.
 
 use rayon::prelude::*;
 
@@ -39,20 +39,7 @@ pub fn partition_three<T: Number>((low, high): (T, T), input: &[T]) -> Result<[V
     Ok(Predicate::three(low, high)?.map(|class| select_if(class, input)))
 }
 
-/// The first element and the length of each run of elements with equal bits.
-pub fn run_lengths<T: Number>(input: &[T]) -> (Vec<T>, Vec<u64>) {
-    let heads: Vec<usize> = input
-        .par_iter()
-        .enumerate()
-        .filter(|&(i, element)| is_head(input, i, *element))
-        .map(|(i, _)| i)
-        .collect();
-    let end = |run: usize| heads.get(run + 1).copied().unwrap_or(input.len());
-    let lengths = heads.iter().enumerate().map(|(run, head)| (end(run) - head) as u64).collect();
-    (heads.iter().map(|&head| input[head]).collect(), lengths)
-}
-
-fn is_head<T: Number>(input: &[T], i: usize, element: T) -> bool {
+pub(super) fn is_head<T: Number>(input: &[T], i: usize, element: T) -> bool {
     i == 0 || input[i - 1].bits() != element.bits()
 }
 

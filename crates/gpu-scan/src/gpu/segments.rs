@@ -3,7 +3,8 @@
 use gpu_core::{Blocks, Gpu, Slice};
 use kernels_rs::flags as kernels;
 
-use crate::error::{Error, Result};
+use crate::error::Result;
+pub(crate) use crate::error::check_offsets;
 use crate::number::Number;
 
 /// How an array is cut into segments.
@@ -52,16 +53,4 @@ impl<K: Number> Segments<'_, K> {
         }
         Ok(())
     }
-}
-
-/// Checks what the host can see of segment offsets, and gives the number of segments.
-pub(crate) fn check_offsets(offsets: usize, elements: usize) -> Result<usize> {
-    let Some(segments) = offsets.checked_sub(1) else {
-        return Err(Error::Length { what: "offsets", expected: 1, found: 0 });
-    };
-    if segments > elements {
-        let (segments, elements) = (segments as u64, elements as u64);
-        return Err(Error::TooManySegments { segments, elements });
-    }
-    Ok(segments)
 }

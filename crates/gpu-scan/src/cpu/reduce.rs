@@ -1,0 +1,136 @@
+//! Reductions to one value.
+
+use bytemuck::{cast, cast_slice};
+use device_std::scalar::Scalar;
+use kernels_rs::operators::{Operator, Order};
+use kernels_rs::reduce::{BLOCK, ROWS, chunks, tile_len};
+use rayon::prelude::*;
+
+use crate::number::{Direction, nan_last};
+use crate::{Number, ReduceOperator};
+
+const LANES_OF_WARP: usize = 32;
+const WARPS: usize = BLOCK / LANES_OF_WARP;
+
+/// Elements that a thread takes at once where the order cannot show.
+const CHUNK: usize = 1 << 14;
+
+/// The combination of all elements: 0 for the sum of nothing; see
+/// [`ReduceOperator`] for the least and greatest of nothing. One read of each element.
+///
+/// ```
+/// use gpu_scan::{Max, Sum, cpu};
+///
+/// assert_eq!(cpu::reduce(Sum, &[1u32, 2, 3]), 6);
+/// assert_eq!(cpu::reduce(Max, &[1.5, f64::NAN, -2.0]), 1.5);
+/// ```
+pub fn reduce<T: Number, O: ReduceOperator<T>>(operator: O, input: &[T]) -> T {
+    let elements: &[O::Element] = cast_slice(input);
+    let operator = operator.kernel();
+    let value = if O::Kernel::ASSOCIATIVE {
+        let sums = elements.par_chunks(CHUNK).map(|chunk| sum_of_vector(operator, chunk));
+        sums.reduce(|| operator.identity(), |a, b| operator.combine(a, b))
+    } else {
+        reduce_in_order(operator, elements)
+    };
+    cast(operator.lower(value))
+}
+
+/// The index of the least element: the lowest index where several are equal, and none where there
+/// is no element but NaNs. NaN is passed over; -0.0 is less than +0.0.
+pub fn index_of_min<T: Number>(input: &[T]) -> Option<u64> {
+    index_of_first(Direction::Ascending, input)
+}
+
+/// The index of the greatest element; otherwise as [`index_of_min`].
+pub fn index_of_max<T: Number>(input: &[T]) -> Option<u64> {
+    index_of_first(Direction::Descending, input)
+}
+
+fn index_of_first<T: Number>(direction: Direction, input: &[T]) -> Option<u64> {
+    let order: Order<T::Bits> = nan_last::<T>(direction);
+    let numbers = input.par_iter().enumerate().filter(|(_, x)| x.partial_cmp(x).is_some());
+    let ranked = numbers.map(|(i, x)| (order.rank(x.bits()).to_bits64(), i as u64));
+    ranked.min().map(|(_, index)| index)
+}
+
+fn sum_of_vector<E: Scalar, P: Operator<E>>(operator: P, elements: &[E]) -> E {
+    let mut lifted = elements.iter().map(|&element| operator.lift(element));
+    let first = lifted.next().unwrap_or(operator.identity());
+    lifted.fold(first, |sum, next| operator.combine(sum, next))
+}
+
+/// The kernel's order (`kernels_rs::reduce`) written for one thread a chunk: the elements that fall
+/// to each thread of a block, row by row; rows, lanes, warps; then the chunks in the same way.
+fn reduce_in_order<E, P>(operator: P, elements: &[E]) -> E
+where
+    E: Scalar + Send + Sync,
+    P: Operator<E> + Send + Sync,
+{
+    let (tiles, _) = chunks(elements.len() as u64, size_of::<E>());
+    let chunk_len = (tiles * tile_len(size_of::<E>())) as usize;
+    let chunks = elements.par_chunks(chunk_len).map(|chunk| reduce_chunk(operator, chunk));
+    let of_chunks: Vec<E> = chunks.collect();
+    if let [of_chunk] = of_chunks[..] {
+        return of_chunk;
+    }
+    let mut of_threads = [operator.identity(); BLOCK];
+    for round in of_chunks.chunks(BLOCK) {
+        add(operator, &mut of_threads, round.iter().copied());
+    }
+    reduce_block(operator, &of_threads)
+}
+
+fn reduce_chunk<E: Scalar, P: Operator<E>>(operator: P, elements: &[E]) -> E {
+    let tile_len = tile_len(size_of::<E>()) as usize;
+    let mut sums = [[operator.identity(); BLOCK]; ROWS];
+    let mut add_tile = |tile: &[E]| {
+        // A warp's rows follow each other.
+        for (at, row) in tile.chunks_exact(LANES_OF_WARP * E::LANES).enumerate() {
+            let (warp, row_of_warp) = (at / ROWS, at % ROWS);
+            let threads = &mut sums[row_of_warp][warp * LANES_OF_WARP..][..LANES_OF_WARP];
+            let vectors = row.chunks_exact(E::LANES);
+            add(operator, threads, vectors.map(|vector| sum_of_vector(operator, vector)));
+        }
+    };
+    let tiles = elements.chunks_exact(tile_len);
+    let mut last = tiles.remainder().to_vec();
+    tiles.for_each(&mut add_tile);
+    if !last.is_empty() {
+        last.resize(tile_len, operator.lower(operator.identity()));
+        add_tile(&last);
+    }
+    let [mut of_threads, others @ ..] = sums;
+    for row in others {
+        add(operator, &mut of_threads, row.into_iter());
+    }
+    reduce_block(operator, &of_threads)
+}
+
+/// Combines each sum with what comes after it.
+fn add<E: Copy, P: Operator<E>>(operator: P, sums: &mut [E], next: impl Iterator<Item = E>) {
+    for (sum, next) in sums.iter_mut().zip(next) {
+        *sum = operator.combine(*sum, next);
+    }
+}
+
+/// Lanes, then warps; lanes without a warp have the identity.
+fn reduce_block<E: Copy, P: Operator<E>>(operator: P, of_threads: &[E; BLOCK]) -> E {
+    let mut of_warps = [operator.identity(); LANES_OF_WARP];
+    for (of_warp, lanes) in of_warps[..WARPS].iter_mut().zip(of_threads.chunks(LANES_OF_WARP)) {
+        *of_warp = reduce_lanes(operator, std::array::from_fn(|lane| lanes[lane]));
+    }
+    reduce_lanes(operator, of_warps)
+}
+
+/// Pairs of lanes first, then pairs of pairs.
+fn reduce_lanes<E: Copy, P: Operator<E>>(operator: P, mut sums: [E; LANES_OF_WARP]) -> E {
+    let mut count = LANES_OF_WARP;
+    while count > 1 {
+        count /= 2;
+        for i in 0..count {
+            sums[i] = operator.combine(sums[2 * i], sums[2 * i + 1]);
+        }
+    }
+    sums[0]
+}

@@ -1,0 +1,60 @@
+//! Runs of equal keys and segments.
+
+use rayon::prelude::*;
+
+use super::select::is_head;
+use super::{scan_by_key, segmented_scan};
+use crate::error::{Result, same_len};
+use crate::{Number, ReduceOperator, Scan};
+
+/// The first element and the length of each run of elements with equal bits.
+pub fn run_lengths<T: Number>(input: &[T]) -> (Vec<T>, Vec<u64>) {
+    let heads = heads(input);
+    let end = |run: usize| heads.get(run + 1).copied().unwrap_or(input.len());
+    let lengths = heads.iter().enumerate().map(|(run, head)| (end(run) - head) as u64).collect();
+    (heads.iter().map(|&head| input[head]).collect(), lengths)
+}
+
+/// The key of each run of keys with equal bits, and the combination of the run's values.
+///
+/// # Errors
+/// [`Length`](crate::Error::Length) unless there is a value for each key.
+pub fn reduce_by_key<K: Number, T: Number, O: ReduceOperator<T>>(
+    operator: O,
+    keys: &[K],
+    values: &[T],
+) -> Result<(Vec<K>, Vec<T>)> {
+    same_len("values", keys.len(), values.len())?;
+    // What a scan gives for a run's last element is combined in the order of the GPU's.
+    let mut sums = values.to_vec();
+    scan_by_key(operator, Scan::inclusive(), keys, values, &mut sums)?;
+    let heads = heads(keys);
+    let ends = heads.iter().skip(1).copied().chain([keys.len()]).take(heads.len());
+    let totals = ends.map(|end| sums[end - 1]).collect();
+    Ok((heads.iter().map(|&head| keys[head]).collect(), totals))
+}
+
+/// The combination of each segment's elements: that of `offsets[s]..offsets[s + 1]`, as
+/// [`reduce`](super::reduce) gives it for an empty one.
+///
+/// # Errors
+/// As [`segmented_scan`].
+pub fn segmented_reduce<T: Number, O: ReduceOperator<T>>(
+    operator: O,
+    offsets: &[u64],
+    values: &[T],
+) -> Result<Vec<T>> {
+    let mut sums = values.to_vec();
+    segmented_scan(operator, Scan::inclusive(), offsets, values, &mut sums)?;
+    let total = |bounds: &[u64]| match bounds[0] < bounds[1] {
+        true => sums[bounds[1] as usize - 1],
+        false => operator.empty(),
+    };
+    Ok(offsets.par_windows(2).map(total).collect())
+}
+
+/// Where the runs of elements with equal bits begin.
+fn heads<T: Number>(input: &[T]) -> Vec<usize> {
+    let is_head = |i: &usize| is_head(input, *i, input[*i]);
+    (0..input.len()).into_par_iter().filter(is_head).collect()
+}

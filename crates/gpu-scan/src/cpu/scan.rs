@@ -1,0 +1,284 @@
+//! Scans: whole, by key, by offsets, along rows.
+//!
+//! The array is cut into tiles. First all tiles are summed, in parallel; then follows, tile after
+//! tile, what comes before each; then all tiles are scanned, in parallel.
+
+use std::ops::Range;
+
+use bytemuck::{cast, cast_slice, cast_slice_mut};
+use device_std::scalar::Scalar;
+use kernels_rs::scan::Scans;
+use rayon::prelude::*;
+
+use super::segments::Segments;
+use super::tile::{Partial, Tile};
+use crate::error::{Result, same_len};
+use crate::{Number, Scan, ScanOperator};
+
+/// Scans `input` into `output`; see [`Scan`] for what comes out. Two reads and one write of each
+/// element.
+///
+/// ```
+/// use gpu_scan::{Scan, Sum, cpu};
+///
+/// let mut output = [0; 4];
+/// cpu::scan(Sum, Scan::exclusive(10), &[1, 2, 3, 4], &mut output)?;
+/// assert_eq!(output, [10, 11, 13, 16]);
+/// # Ok::<(), gpu_scan::Error>(())
+/// ```
+///
+/// # Errors
+/// [`Length`](crate::Error::Length) for another length of the output.
+pub fn scan<T: Number, O: ScanOperator<T>>(
+    operator: O,
+    how: Scan<T>,
+    input: &[T],
+    output: &mut [T],
+) -> Result<()> {
+    run::<T, O, u8>(operator, how, Some(input), output, Segments::Whole)
+}
+
+/// [`scan`] that overwrites its input.
+///
+/// # Errors
+/// None.
+pub fn scan_in_place<T: Number, O: ScanOperator<T>>(
+    operator: O,
+    how: Scan<T>,
+    data: &mut [T],
+) -> Result<()> {
+    run::<T, O, u8>(operator, how, None, data, Segments::Whole)
+}
+
+/// A scan that begins anew wherever the key changes. Keys are compared by their bits.
+///
+/// # Errors
+/// As [`scan`], also for another length of the keys.
+pub fn scan_by_key<T: Number, K: Number, O: ScanOperator<T>>(
+    operator: O,
+    how: Scan<T>,
+    keys: &[K],
+    input: &[T],
+    output: &mut [T],
+) -> Result<()> {
+    same_len("output", input.len(), output.len())?;
+    same_len("keys", input.len(), keys.len())?;
+    run(operator, how, Some(input), output, Segments::Keys(keys))
+}
+
+/// [`scan_by_key`] that overwrites its input.
+///
+/// # Errors
+/// [`Length`](crate::Error::Length) for another length of the keys.
+pub fn scan_by_key_in_place<T: Number, K: Number, O: ScanOperator<T>>(
+    operator: O,
+    how: Scan<T>,
+    keys: &[K],
+    data: &mut [T],
+) -> Result<()> {
+    same_len("keys", data.len(), keys.len())?;
+    run(operator, how, None, data, Segments::Keys(keys))
+}
+
+/// A scan of each segment: segment s is `offsets[s]..offsets[s + 1]`, and may be empty.
+///
+/// # Errors
+/// As [`scan`]; [`TooManySegments`](crate::Error::TooManySegments) for more segments than
+/// elements; [`SegmentOffset`](crate::Error::SegmentOffset) unless the offsets rise from 0 to the
+/// number of elements (which the GPU does not check).
+pub fn segmented_scan<T: Number, O: ScanOperator<T>>(
+    operator: O,
+    how: Scan<T>,
+    offsets: &[u64],
+    input: &[T],
+    output: &mut [T],
+) -> Result<()> {
+    same_len("output", input.len(), output.len())?;
+    let segments = Segments::at(offsets, input.len())?;
+    run(operator, how, Some(input), output, segments)
+}
+
+/// [`segmented_scan`] that overwrites its input.
+///
+/// # Errors
+/// As [`segmented_scan`].
+pub fn segmented_scan_in_place<T: Number, O: ScanOperator<T>>(
+    operator: O,
+    how: Scan<T>,
+    offsets: &[u64],
+    data: &mut [T],
+) -> Result<()> {
+    let segments = Segments::at(offsets, data.len())?;
+    run(operator, how, None, data, segments)
+}
+
+/// A scan along each row of a row-major grid, `width` elements a row.
+///
+/// # Errors
+/// As [`scan`], also for an input that is not whole rows.
+pub fn scan_rows<T: Number, O: ScanOperator<T>>(
+    operator: O,
+    how: Scan<T>,
+    width: usize,
+    input: &[T],
+    output: &mut [T],
+) -> Result<()> {
+    let segments = Segments::rows(width, input.len())?;
+    run(operator, how, Some(input), output, segments)
+}
+
+/// [`scan_rows`] that overwrites its input.
+///
+/// # Errors
+/// [`Length`](crate::Error::Length) for an input that is not whole rows.
+pub fn scan_rows_in_place<T: Number, O: ScanOperator<T>>(
+    operator: O,
+    how: Scan<T>,
+    width: usize,
+    data: &mut [T],
+) -> Result<()> {
+    let segments = Segments::rows(width, data.len())?;
+    run(operator, how, None, data, segments)
+}
+
+/// Scans `input` into `data`, or `data` in place.
+fn run<T: Number, O: ScanOperator<T>, K: Number>(
+    operator: O,
+    how: Scan<T>,
+    input: Option<&[T]>,
+    data: &mut [T],
+    segments: Segments<'_, K>,
+) -> Result<()> {
+    if let Some(input) = input {
+        same_len("output", input.len(), data.len())?;
+    }
+    if data.is_empty() {
+        return Ok(());
+    }
+    let tile = Tile::new(operator.kernel(), how.initial.map(cast::<T, O::Element>));
+    let tiles = Tiles::new(tile, how.backward, data.len(), segments);
+    let input: Option<&[O::Element]> = input.map(cast_slice);
+    let data: &mut [O::Element] = cast_slice_mut(data);
+    let before = tiles.before_each(input.unwrap_or(data));
+    let work = tiles.cut(data).into_par_iter().zip(before).enumerate();
+    work.for_each_init(Buffer::default, |buffer, (index, (part, before))| {
+        buffer.load(&tiles, index, input.map_or(part, |input| &input[tiles.range(index)]));
+        tiles.tile.scan(&mut buffer.elements, &buffer.heads, before);
+        buffer.store(&tiles, index, part);
+    });
+    Ok(())
+}
+
+/// An array as the tiles of a scan, in its order.
+struct Tiles<'a, E, P, K> {
+    tile: Tile<E, P>,
+    backward: bool,
+    /// Elements of the array.
+    len: usize,
+    /// The same with the padding.
+    padded: usize,
+    segments: Segments<'a, K>,
+}
+
+impl<'a, E: Scalar + Send + Sync, P: Scans<E> + Send + Sync, K: Number> Tiles<'a, E, P, K> {
+    fn new(tile: Tile<E, P>, backward: bool, len: usize, segments: Segments<'a, K>) -> Self {
+        Self { tile, backward, len, padded: len.next_multiple_of(tile.padded_to()), segments }
+    }
+
+    /// Where a tile lies in the array.
+    fn range(&self, index: usize) -> Range<usize> {
+        let tile = self.tile.len();
+        if self.backward {
+            let end = self.padded - index * tile;
+            return end.saturating_sub(tile)..end.min(self.len);
+        }
+        index * tile..((index + 1) * tile).min(self.len)
+    }
+
+    /// Elements of padding in front of a tile.
+    fn padding(&self, index: usize) -> usize {
+        if self.backward && index == 0 { self.padded - self.len } else { 0 }
+    }
+
+    /// The array's parts.
+    fn cut<'b>(&self, array: &'b mut [E]) -> Vec<&'b mut [E]> {
+        let tile = self.tile.len();
+        if !self.backward {
+            return array.chunks_mut(tile).collect();
+        }
+        let (others, first) = array.split_at_mut(self.range(0).start);
+        std::iter::once(first).chain(others.rchunks_mut(tile)).collect()
+    }
+
+    /// What comes before each tile: `((sum 0 + sum 1) + sum 2) + ..`, from the last sum on that
+    /// has a head.
+    fn before_each(&self, array: &[E]) -> Vec<E> {
+        let last = self.padded.div_ceil(self.tile.len()) - 1;
+        let sums = (0..last).into_par_iter().map_init(Buffer::default, |buffer, index| {
+            buffer.load(self, index, &array[self.range(index)]);
+            self.tile.sum(&mut buffer.elements, &buffer.heads)
+        });
+        let sums: Vec<Partial<E>> = sums.collect();
+        let first = std::iter::once(self.tile.nothing().value);
+        let others = sums.iter().scan(None, |before, &sum| {
+            let with = before.map_or(sum, |before| self.tile.then(before, sum));
+            *before = Some(with);
+            Some(with.value)
+        });
+        first.chain(others).collect()
+    }
+}
+
+/// A tile's elements in the order of the scan, and its heads if there are segments.
+struct Buffer<E> {
+    elements: Vec<E>,
+    heads: Vec<bool>,
+}
+
+impl<E> Default for Buffer<E> {
+    fn default() -> Self {
+        Self { elements: Vec::new(), heads: Vec::new() }
+    }
+}
+
+impl<E: Scalar + Send + Sync> Buffer<E> {
+    /// Takes a tile out of its part of the array.
+    fn load<P, K>(&mut self, tiles: &Tiles<'_, E, P, K>, index: usize, part: &[E])
+    where
+        P: Scans<E> + Send + Sync,
+        K: Number,
+    {
+        let Self { elements, heads } = self;
+        let padding = tiles.padding(index);
+        elements.clear();
+        elements.resize(padding, tiles.tile.fill());
+        elements.extend_from_slice(part);
+        if tiles.backward {
+            elements[padding..].reverse();
+        }
+        elements.resize(tiles.tile.len(), tiles.tile.fill());
+        if tiles.segments.is_whole() {
+            return;
+        }
+        heads.clear();
+        heads.resize(padding + part.len(), false);
+        let of_part = &mut heads[padding..];
+        tiles.segments.mark(tiles.range(index), tiles.len, tiles.backward, of_part);
+        if tiles.backward {
+            of_part.reverse();
+        }
+        heads.resize(tiles.tile.len(), false);
+    }
+
+    /// Puts the results there.
+    fn store<P, K>(&self, tiles: &Tiles<'_, E, P, K>, index: usize, part: &mut [E])
+    where
+        P: Scans<E> + Send + Sync,
+        K: Number,
+    {
+        part.copy_from_slice(&self.elements[tiles.padding(index)..][..part.len()]);
+        if tiles.backward {
+            part.reverse();
+        }
+    }
+}

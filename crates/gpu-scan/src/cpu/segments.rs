@@ -1,0 +1,86 @@
+//! Where segments begin, or end.
+
+use std::ops::Range;
+
+use device_std::scalar::Scalar;
+
+use crate::error::{Error, Result, check_offsets};
+use crate::number::Number;
+
+/// How an array is cut into segments.
+#[derive(Clone, Copy)]
+pub(super) enum Segments<'a, K> {
+    /// Not at all.
+    Whole,
+    /// At changes of a key.
+    Keys(&'a [K]),
+    /// At offsets, which rise from 0 to the length.
+    Offsets(&'a [u64]),
+    /// Into rows of this width.
+    Rows(usize),
+}
+
+impl<'a> Segments<'a, u8> {
+    /// Segments at offsets, which are checked.
+    pub(super) fn at(offsets: &'a [u64], elements: usize) -> Result<Self> {
+        let segments = check_offsets(offsets.len(), elements)?;
+        let elements = elements as u64;
+        let mut least = 0;
+        for (index, &offset) in offsets.iter().enumerate() {
+            let is_end = index == 0 || index == segments;
+            let end = if index == 0 { 0 } else { elements };
+            if offset < least || offset > elements || (is_end && offset != end) {
+                return Err(Error::SegmentOffset { index: index as u64, offset, elements });
+            }
+            least = offset;
+        }
+        Ok(Self::Offsets(offsets))
+    }
+
+    /// Rows of `width` elements, which must fill the array.
+    pub(super) fn rows(width: usize, elements: usize) -> Result<Self> {
+        let rows = elements.checked_div(width).unwrap_or(0);
+        if rows * width != elements {
+            let (expected, found) = ((rows * width) as u64, elements as u64);
+            return Err(Error::Length { what: "input (as whole rows)", expected, found });
+        }
+        Ok(Self::Rows(width))
+    }
+}
+
+impl<K: Number> Segments<'_, K> {
+    pub(super) fn is_whole(&self) -> bool {
+        matches!(self, Self::Whole)
+    }
+
+    /// Sets `heads[j]` where element `range.start + j` of `len` is the first of a segment, or with
+    /// `tails` the last; all are unset before.
+    pub(super) fn mark(&self, range: Range<usize>, len: usize, tails: bool, heads: &mut [bool]) {
+        let shift = usize::from(tails);
+        match self {
+            Self::Whole => {}
+            Self::Keys(keys) => {
+                for (head, at) in heads.iter_mut().zip(range) {
+                    // The border before element `border` belongs to it, or to the one before.
+                    let border = at + shift;
+                    *head = border == 0 || border == len || differ(keys[border - 1], keys[border]);
+                }
+            }
+            Self::Offsets(offsets) => {
+                let borders = (range.start + shift) as u64..(range.end + shift) as u64;
+                let first = offsets.partition_point(|&offset| offset < borders.start);
+                let inside = offsets[first..].iter().take_while(|&&offset| offset < borders.end);
+                inside.for_each(|offset| heads[(offset - borders.start) as usize] = true);
+            }
+            Self::Rows(width) => {
+                let first = (range.start + shift).next_multiple_of(*width) - shift - range.start;
+                heads.iter_mut().skip(first).step_by(*width).for_each(|head| *head = true);
+            }
+        }
+    }
+}
+
+/// Whether two keys have different bits.
+fn differ<K: Number>(a: K, b: K) -> bool {
+    a.bits().to_bits64() != b.bits().to_bits64()
+}

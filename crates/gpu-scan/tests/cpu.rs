@@ -1,6 +1,6 @@
 //! The CPU's primitives against std, and the same bits as the GPU's.
 
-use gpu_scan::{Error, Number, Predicate, Scan, Sum, cpu};
+use gpu_scan::{Error, Number, Predicate, cpu};
 use proptest::prelude::*;
 
 fn same_bits<T: Number>(a: &[T], b: &[T]) -> bool {
@@ -94,6 +94,7 @@ fn large_arrays_are_put_together_from_chunks() {
 fn the_gpu_gives_the_same() {
     use gpu_core::{DeviceChoice, Gpu};
     use gpu_scan::gpu::{self, Workspace};
+    use gpu_scan::{Scan, Sum};
 
     let choice = DeviceChoice::from_env().unwrap().unwrap_or(DeviceChoice::Software);
     let gpu = Gpu::open(choice).unwrap();

@@ -18,6 +18,8 @@ pub mod reduce;
 pub mod scan;
 #[cfg(feature = "select")]
 pub mod select;
+#[cfg(feature = "sort")]
+pub mod sort;
 #[cfg(feature = "voronoi")]
 pub mod voronoi;
 

@@ -66,7 +66,7 @@ mod options;
 mod predicate;
 
 pub use error::{Error, Result};
-pub use number::{Direction, Index, Number};
+pub use number::{Direction, Index, Key, Number, Payload};
 pub use operators::{LastValid, Max, Min, ReduceOperator, ScanOperator, Sum};
-pub use options::Scan;
+pub use options::{Scan, Sort};
 pub use predicate::Predicate;

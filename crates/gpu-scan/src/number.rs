@@ -7,6 +7,7 @@ use kernels_rs::flags::KeyBits;
 use kernels_rs::operators::{Bits, Order};
 use kernels_rs::reduce::IndexReduces;
 use kernels_rs::select::Selects;
+use kernels_rs::sort::{SortKeys, SortPairs};
 
 #[cfg(not(feature = "cuda"))]
 use bytemuck::Pod as Storable;
@@ -22,6 +23,16 @@ pub trait Index: Number + sealed::Index {}
 impl Index for u32 {}
 impl Index for u64 {}
 
+/// What can be sorted by: `u32`, `i32`, `u64`, `i64`, `f32`, `f64`.
+pub trait Key: Number + sealed::Key {}
+
+impl<T: Number + sealed::Key> Key for T {}
+
+/// What can be moved along with a key: a number of 4 or 8 bytes.
+pub trait Payload: Number + sealed::Payload {}
+
+impl<T: Number + sealed::Payload> Payload for T {}
+
 /// How kernels see the elements; for this crate's own use.
 #[doc(hidden)]
 pub mod sealed {
@@ -36,18 +47,77 @@ pub mod sealed {
     }
 
     /// How kernels see an index.
-    pub trait Index {
+    pub trait Index: Sized {
         /// Its size.
         const SIZE: IndexSize;
+        /// The elements that it can tell apart, at most.
+        const MOST: u64;
+        /// The index of a position below [`MOST`](Self::MOST).
+        fn at(position: usize) -> Self;
+        /// The position.
+        fn position(self) -> usize;
+
+        /// Checks that there is an index for each of `len` elements.
+        fn check(len: usize) -> crate::Result<()> {
+            let elements = len as u64;
+            match elements <= Self::MOST {
+                true => Ok(()),
+                false => Err(crate::Error::TooLarge { elements, most: Self::MOST }),
+            }
+        }
     }
 
-    impl Index for u32 {
-        const SIZE: IndexSize = IndexSize::Four;
+    macro_rules! indices {
+        ($($type:ty, $size:ident, $most:expr;)+) => {$(
+            impl Index for $type {
+                const SIZE: IndexSize = IndexSize::$size;
+                const MOST: u64 = $most;
+                fn at(position: usize) -> Self {
+                    position as Self
+                }
+                fn position(self) -> usize {
+                    self as usize
+                }
+            }
+        )+};
     }
 
-    impl Index for u64 {
-        const SIZE: IndexSize = IndexSize::Eight;
+    indices! { u32, Four, 1 << 32; u64, Eight, u64::MAX; }
+
+    /// Unsigned integers that kernels sort by.
+    pub trait SortBits: Bits + SortKeys + SortPairs<u32> + SortPairs<u64> + Storable {}
+
+    impl SortBits for u32 {}
+    impl SortBits for u64 {}
+
+    /// A number that kernels can sort by.
+    pub trait Key: Element<Bits: SortBits> {}
+
+    impl<T: Element<Bits: SortBits>> Key for T {}
+
+    /// Bytes of a payload.
+    pub enum PayloadSize {
+        /// 4.
+        Four,
+        /// 8.
+        Eight,
     }
+
+    /// How kernels see a payload.
+    pub trait Payload {
+        /// Its size.
+        const SIZE: PayloadSize;
+    }
+
+    macro_rules! payloads {
+        ($($type:ty, $size:ident;)+) => {$(
+            impl Payload for $type {
+                const SIZE: PayloadSize = PayloadSize::$size;
+            }
+        )+};
+    }
+
+    payloads! { u32, Four; i32, Four; f32, Four; u64, Eight; i64, Eight; f64, Eight; }
 
     /// The types with the same bits that kernels are built for.
     pub trait Element: Copy {

@@ -1,7 +1,12 @@
-//! What a caller may choose about a scan.
+//! What a caller may choose about a scan or a sort.
+
+use std::ops::Range;
 
 #[cfg(feature = "cuda")]
 use kernels_rs::scan as kernels;
+
+use crate::error::{Error, Result};
+use crate::{Direction, Key};
 
 /// How a scan runs: with or without the element itself, and from which end.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -31,5 +36,49 @@ impl<T> Scan<T> {
     pub(crate) fn mode(&self) -> u32 {
         let exclusive = if self.initial.is_some() { kernels::EXCLUSIVE } else { 0 };
         exclusive | if self.backward { kernels::BACKWARD } else { 0 }
+    }
+}
+
+/// How a sort runs: in which direction, and by which bits of the keys.
+///
+/// ```
+/// # use gpu_scan::Sort;
+/// let by_cell = Sort::ascending().by_bits(0..24);
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sort {
+    pub(crate) direction: Direction,
+    bits: Option<Range<u32>>,
+}
+
+impl Sort {
+    /// The least key first; NaN last.
+    pub const fn ascending() -> Self {
+        Self { direction: Direction::Ascending, bits: None }
+    }
+
+    /// The greatest key first, which makes NaN the first; equal keys stay in their order.
+    pub const fn descending() -> Self {
+        Self { direction: Direction::Descending, bits: None }
+    }
+
+    /// By these bits alone, 0 the lowest: each 8 of them cost a pass over the array.
+    ///
+    /// For signed and floating keys they are bits of the key's rank in its order, which is the key
+    /// with its sign bit flipped, and for negative floats with all others too.
+    pub const fn by_bits(self, bits: Range<u32>) -> Self {
+        Self { bits: Some(bits), ..self }
+    }
+
+    /// The bits of keys of a type.
+    pub(crate) fn range<K: Key>(&self) -> Result<Range<u32>> {
+        let all = 8 * size_of::<K>() as u32;
+        let Some(range) = self.bits.clone() else {
+            return Ok(0..all);
+        };
+        if range.is_empty() || range.end > all {
+            return Err(Error::BitRange { begin: range.start, end: range.end, bits: all });
+        }
+        Ok(range)
     }
 }

@@ -54,6 +54,26 @@ pub unsafe fn store_u32(p: *mut u32, value: u32) {
     unsafe { AtomicU32::from_ptr(p) }.store(value, Relaxed)
 }
 
+/// Reads `*p`, which other blocks may be writing by [`store_u64`] or an atomic.
+///
+/// # Safety
+/// As [`add_u32`].
+#[inline(always)]
+pub unsafe fn load_u64(p: *const u64) -> u64 {
+    // SAFETY: passed on to the caller.
+    unsafe { AtomicU64::from_ptr(p.cast_mut()) }.load(Relaxed)
+}
+
+/// Writes `*p`, which other blocks may be reading by [`load_u64`] or an atomic.
+///
+/// # Safety
+/// As [`add_u32`].
+#[inline(always)]
+pub unsafe fn store_u64(p: *mut u64, value: u64) {
+    // SAFETY: passed on to the caller.
+    unsafe { AtomicU64::from_ptr(p) }.store(value, Relaxed)
+}
+
 /// What this thread wrote to global memory before is seen, by whoever sees what it writes after.
 #[inline(always)]
 pub fn fence() {

@@ -13,6 +13,7 @@ pub use device_macros::kernel;
 
 pub mod atomic;
 pub mod block;
+pub mod global;
 #[cfg(not(target_arch = "nvptx64"))]
 pub mod host;
 pub mod lookback;

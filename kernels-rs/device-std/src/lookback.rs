@@ -39,7 +39,17 @@ pub struct Ticket {
     /// The tile.
     pub tile: u64,
     /// The launch, as the status array knows it: never 0.
-    epoch: u64,
+    pub epoch: u64,
+}
+
+/// The epoch of the next launch over a control word that no launch is using now.
+///
+/// # Safety
+/// `control` is a control word of [`Tickets::take`].
+#[inline(always)]
+pub unsafe fn next_epoch(control: *const u64) -> u64 {
+    // SAFETY: passed on to the caller.
+    (unsafe { atomic::load_u64(control) } >> TICKET_BITS) + 1
 }
 
 /// The shared memory in which a block learns its [`Ticket`].

@@ -156,10 +156,26 @@ impl Carver {
         SharedArray { offset, element: PhantomData }
     }
 
+    /// The next `len` elements of either type: two arrays over the same memory, for two phases of a
+    /// kernel with a barrier between them.
+    #[inline(always)]
+    pub const fn overlay<A: Plain, B: Plain>(
+        &mut self,
+        len: u32,
+    ) -> (SharedArray<A>, SharedArray<B>) {
+        let offset = self.next.next_multiple_of(wider(align_of::<A>(), align_of::<B>()));
+        self.next = offset + len * wider(size_of::<A>(), size_of::<B>());
+        (SharedArray { offset, element: PhantomData }, SharedArray { offset, element: PhantomData })
+    }
+
     /// Bytes carved so far.
     pub const fn bytes(&self) -> u32 {
         self.next
     }
+}
+
+const fn wider(a: usize, b: usize) -> u32 {
+    if a > b { a as u32 } else { b as u32 }
 }
 
 /// An array in shared memory. Copies name the same memory.
@@ -233,6 +249,28 @@ impl SharedArray<u32> {
         unsafe { device::atomic_add(self.offset + index * 4, value) }
     }
 
+    /// Adds 1 to element `index`, atomically among the threads of the block: the lanes of a warp
+    /// that count the same element do so in one step.
+    ///
+    /// # Safety
+    /// As [`atomic_add`](Self::atomic_add).
+    #[inline(always)]
+    pub unsafe fn count(&self, index: u32) {
+        // SAFETY: passed on to the caller.
+        unsafe { device::count(self.offset + index * 4) }
+    }
+
+    /// [`atomic_add`](Self::atomic_add) in the threads where `condition` holds, without a branch;
+    /// what the others get has no meaning.
+    ///
+    /// # Safety
+    /// As [`atomic_add`](Self::atomic_add).
+    #[inline(always)]
+    pub unsafe fn atomic_add_if(&self, condition: bool, index: u32, value: u32) -> u32 {
+        // SAFETY: passed on to the caller.
+        unsafe { device::atomic_add_if(condition, self.offset + index * 4, value) }
+    }
+
     /// Sets bits of element `index`, atomically among the threads of the block.
     ///
     /// # Safety
@@ -304,6 +342,26 @@ mod device {
         before
     }
     #[inline(always)]
+    pub unsafe fn count(offset: u32) {
+        unsafe {
+            core::arch::asm!(
+                "red.shared.add.u32 [{0}], 1;", in(reg32) address(offset), options(nostack),
+            );
+        }
+    }
+    #[inline(always)]
+    pub unsafe fn atomic_add_if(condition: bool, offset: u32, value: u32) -> u32 {
+        let before: u32;
+        unsafe {
+            core::arch::asm!(
+                "{{ .reg .pred here; setp.ne.u32 here, {3}, 0; @here atom.shared.add.u32 {0}, [{1}], {2}; }}",
+                out(reg32) before, in(reg32) address(offset), in(reg32) value,
+                in(reg32) condition as u32, options(nostack),
+            );
+        }
+        before
+    }
+    #[inline(always)]
     pub unsafe fn atomic_or(offset: u32, bits: u32) {
         unsafe {
             core::arch::asm!(
@@ -336,6 +394,12 @@ mod device {
     pub fn wait_for_copies() {}
     pub unsafe fn atomic_add(offset: u32, value: u32) -> u32 {
         update(offset, |before| before.wrapping_add(value))
+    }
+    pub unsafe fn count(offset: u32) {
+        update(offset, |before| before.wrapping_add(1));
+    }
+    pub unsafe fn atomic_add_if(condition: bool, offset: u32, value: u32) -> u32 {
+        if condition { update(offset, |before| before.wrapping_add(value)) } else { value }
     }
     pub unsafe fn atomic_or(offset: u32, bits: u32) {
         update(offset, |before| before | bits);

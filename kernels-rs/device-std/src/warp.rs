@@ -6,7 +6,7 @@
 //! |---|---|
 //! | [`shuffle`], [`shuffle_up`], [`shuffle_down`] | every lane of the mask |
 //! | [`ballot`], [`any`], [`all`] | every lane of the mask |
-//! | [`match_any`] | every lane of the mask |
+//! | [`match_any`], [`match_bits`] | every lane of the mask |
 //! | [`inclusive_scan`], [`inclusive_scan_from`] | every lane, for the lanes up to it |
 //! | [`reduce`] | every lane |
 
@@ -114,6 +114,36 @@ mod device {
         unsafe { match_any(mask, value) }
     }
     #[inline(always)]
+    pub unsafe fn equals_in<const BITS: u32>(mask: u32, value: u32) -> u32 {
+        let mut peers = mask;
+        let mut even = mask;
+        let mut bit = 0;
+        while bit < BITS {
+            // Without the empty assembly the ballot's condition and the other are computed in two
+            // ways; with it they are one. A selection, in place of the predicated instruction,
+            // would take two.
+            let mut of_lane = value & 1 << bit;
+            unsafe {
+                core::arch::asm!("// {0}", inout(reg32) of_lane, options(pure, nomem, nostack));
+            }
+            let mut same = unsafe { vote_ballot(mask, of_lane != 0) };
+            unsafe {
+                core::arch::asm!(
+                    "{{ .reg .pred set; setp.ne.u32 set, {1}, 0; @!set not.b32 {0}, {0}; }}",
+                    inout(reg32) same, in(reg32) of_lane, options(pure, nomem, nostack),
+                );
+            }
+            // Three at a time are one instruction.
+            if bit % 2 == 0 {
+                even = same;
+            } else {
+                peers &= even & same;
+            }
+            bit += 1;
+        }
+        if BITS % 2 == 0 { peers } else { peers & even }
+    }
+    #[inline(always)]
     pub unsafe fn sync(mask: u32) {
         unsafe { bar_warp(mask) }
     }
@@ -164,6 +194,10 @@ mod device {
             let same = |lane: &u32| all[*lane as usize] == u64::from(value);
             (0..32).filter(same).fold(0, |lanes, lane| lanes | 1 << lane) & mask
         })
+    }
+    #[inline]
+    pub unsafe fn equals_in<const BITS: u32>(mask: u32, value: u32) -> u32 {
+        unsafe { equals(mask, value & ((1 << BITS) - 1)) }
     }
     #[inline]
     pub unsafe fn sync(mask: u32) {
@@ -251,6 +285,17 @@ pub unsafe fn all(mask: u32, predicate: bool) -> bool {
 pub unsafe fn match_any(mask: u32, value: u32) -> u32 {
     // SAFETY: passed on to the caller.
     unsafe { device::equals(mask, value) }
+}
+
+/// [`match_any`] for values of few bits, by a ballot for each of the lower `BITS`: for 8 bits that
+/// takes less time than the one instruction, which looks at each distinct value in turn.
+///
+/// # Safety
+/// All lanes of `mask` come to the same call.
+#[inline(always)]
+pub unsafe fn match_bits<const BITS: u32>(mask: u32, value: u32) -> u32 {
+    // SAFETY: passed on to the caller.
+    unsafe { device::equals_in::<BITS>(mask, value) }
 }
 
 /// The lanes below this one, as a mask.

@@ -5,7 +5,7 @@ use rayon::prelude::*;
 
 use super::CHUNK;
 use crate::error::{Result, same_len};
-use crate::number::{Index, Number, sealed::IndexSize};
+use crate::{Index, Number};
 
 /// Sets every element to `value`.
 pub fn fill<T: Number>(value: T, output: &mut [T]) {
@@ -44,7 +44,7 @@ pub fn adjacent_difference<T: Number>(input: &[T], output: &mut [T]) -> Result<(
 pub fn gather<T: Number, I: Index>(indices: &[I], input: &[T], output: &mut [T]) -> Result<()> {
     same_len("output", indices.len(), output.len())?;
     output.par_iter_mut().zip(indices).for_each(|(element, index)| {
-        if let Some(found) = input.get(position(*index)) {
+        if let Some(found) = input.get(index.position()) {
             *element = *found;
         }
     });
@@ -59,7 +59,7 @@ pub fn gather<T: Number, I: Index>(indices: &[I], input: &[T], output: &mut [T])
 pub fn scatter<T: Number, I: Index>(indices: &[I], input: &[T], output: &mut [T]) -> Result<()> {
     same_len("indices", input.len(), indices.len())?;
     for (element, index) in input.iter().zip(indices) {
-        if let Some(place) = output.get_mut(position(*index)) {
+        if let Some(place) = output.get_mut(index.position()) {
             *place = *element;
         }
     }
@@ -84,11 +84,4 @@ pub fn transpose<T: Number>(width: usize, input: &[T], output: &mut [T]) -> Resu
         });
     }
     Ok(())
-}
-
-fn position<I: Index>(index: I) -> usize {
-    match I::SIZE {
-        IndexSize::Four => bytemuck::cast::<I, u32>(index) as usize,
-        IndexSize::Eight => bytemuck::cast::<I, u64>(index) as usize,
-    }
 }

@@ -12,6 +12,7 @@ mod runs;
 mod scan;
 mod segments;
 mod select;
+mod sort;
 mod tile;
 
 pub use elementwise::{adjacent_difference, fill, gather, scatter, sequence, transpose};
@@ -22,6 +23,7 @@ pub use scan::{
     segmented_scan, segmented_scan_in_place,
 };
 pub use select::{partition, partition_three, select_flagged, select_if, unique};
+pub use sort::{argsort, sort, sort_in_place, sort_pairs, sort_pairs_in_place};
 
 /// Elements that a core works on at a time.
 const CHUNK: usize = 1 << 16;

@@ -11,6 +11,7 @@ mod runs;
 mod scan;
 mod segments;
 mod select;
+mod sort;
 mod workspace;
 
 pub use elementwise::{adjacent_difference, fill, gather, scatter, sequence, transpose};
@@ -21,4 +22,5 @@ pub use scan::{
     segmented_scan_in_place,
 };
 pub use select::{partition, partition_three, select_flagged, select_if, unique};
+pub use sort::{argsort, sort, sort_in_place, sort_pairs, sort_pairs_in_place};
 pub use workspace::Workspace;

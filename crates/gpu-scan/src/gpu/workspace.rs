@@ -2,6 +2,7 @@
 
 use device_std::atomic::Pair;
 use gpu_core::{Column, Gpu};
+use kernels_rs::sort::{DIGITS, MOST_PASSES};
 
 use crate::{Error, Result};
 
@@ -21,11 +22,38 @@ pub struct Workspace {
     control: Column<u64>,
     /// The statuses of tiles.
     status: Column<Pair>,
+    /// The control words of a sort; after them the counts of the digits of all its passes, zero
+    /// between sorts.
+    sort: Column<u64>,
+    /// The statuses of the digits of tiles.
+    digit_status: Column<u64>,
     /// What a call puts there between its launches.
     arena: Column<Pair>,
     /// Storage that was outgrown; a captured graph may still use it.
-    outgrown: Vec<Column<Pair>>,
+    outgrown: Vec<Outgrown>,
 }
+
+/// Storage that was outgrown: kept, never read.
+#[derive(Debug)]
+enum Outgrown {
+    Pairs(#[expect(dead_code)] Column<Pair>),
+    Words(#[expect(dead_code)] Column<u64>),
+}
+
+/// The arrays of a sort's kernels.
+pub(crate) struct Digits {
+    /// Digit counts, for each pass.
+    pub(crate) counts: *mut u64,
+    /// The control words.
+    pub(crate) control: *mut u64,
+    /// The statuses of tiles.
+    pub(crate) status: *mut u64,
+    /// How many there are.
+    pub(crate) status_len: u64,
+}
+
+/// Control words of a sort.
+const SORT_CONTROL: usize = 2;
 
 /// Statuses to begin with: enough for 2^24 elements of 4 bytes.
 const FIRST_TILES: usize = 4096;
@@ -40,6 +68,8 @@ impl Workspace {
             gpu: gpu.clone(),
             control: gpu.zeroed(2)?,
             status: gpu.zeroed(FIRST_TILES)?,
+            sort: gpu.zeroed(SORT_CONTROL + (MOST_PASSES * DIGITS) as usize)?,
+            digit_status: gpu.zeroed(0)?,
             arena: gpu.zeroed(0)?,
             outgrown: Vec::new(),
         })
@@ -65,9 +95,27 @@ impl Workspace {
         let needed = (tiles * arrays) as usize;
         if needed > self.status.len() {
             let grown = self.gpu.zeroed(needed.next_power_of_two())?;
-            self.outgrown.push(std::mem::replace(&mut self.status, grown));
+            let outgrown = std::mem::replace(&mut self.status, grown);
+            self.outgrown.push(Outgrown::Pairs(outgrown));
         }
         Ok(self.status.as_mut_ptr())
+    }
+
+    /// The arrays of a sort with so many statuses.
+    pub(crate) fn digits(&mut self, statuses: u64) -> Result<Digits> {
+        let needed = statuses as usize;
+        if needed > self.digit_status.len() {
+            let grown = self.gpu.zeroed(needed.next_power_of_two())?;
+            let outgrown = std::mem::replace(&mut self.digit_status, grown);
+            self.outgrown.push(Outgrown::Words(outgrown));
+        }
+        let control = self.sort.as_mut_ptr();
+        Ok(Digits {
+            counts: control.wrapping_add(SORT_CONTROL),
+            control,
+            status: self.digit_status.as_mut_ptr(),
+            status_len: self.digit_status.len() as u64,
+        })
     }
 
     /// Uninitialised memory for the parts of a layout.
@@ -76,7 +124,8 @@ impl Workspace {
         if needed > self.arena.len() {
             // SAFETY: every call writes a part before it reads it.
             let grown = unsafe { self.gpu.uninitialized(needed.next_power_of_two())? };
-            self.outgrown.push(std::mem::replace(&mut self.arena, grown));
+            let outgrown = std::mem::replace(&mut self.arena, grown);
+            self.outgrown.push(Outgrown::Pairs(outgrown));
         }
         Ok(Arena { start: self.arena.as_mut_ptr().cast() })
     }

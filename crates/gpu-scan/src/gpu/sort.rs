@@ -1,0 +1,367 @@
+//! Stable radix sorts: of keys, of pairs, of indices.
+
+use std::ptr;
+
+use gpu_core::{Blocks, Slice, SliceMut};
+use kernels_rs::sort::{
+    self as kernels, DIGITS, HISTOGRAM_RESIDENT, RADIX_BITS, SortKeys, SortPairs, histogram_shared,
+    histogram_tile,
+};
+
+use super::Workspace;
+use super::workspace::{Arena, Layout, Part, apart, tiles};
+use crate::error::{Result, same_len};
+use crate::number::sealed::{Element, PayloadSize, SortBits};
+use crate::number::total_order;
+use crate::{Index, Key, Payload, Sort};
+
+/// The keys in order: stable, and NaN last (first, if descending).
+///
+/// One read of the keys, and for each 8 bits sorted by one read and one write.
+///
+/// # Errors
+/// [`Length`](crate::Error::Length), [`Overlap`](crate::Error::Overlap),
+/// [`BitRange`](crate::Error::BitRange), [`TooLarge`](crate::Error::TooLarge).
+pub fn sort<'a, 'b, K: Key>(
+    workspace: &mut Workspace,
+    sort: Sort,
+    keys: impl Into<Slice<'a, K>>,
+    sorted: impl Into<SliceMut<'b, K>>,
+) -> Result<()> {
+    let (keys, mut sorted) = (keys.into(), sorted.into());
+    same_len("sorted", keys.len(), sorted.len())?;
+    let (from, to) = (keys.as_ptr(), sorted.as_mut_ptr());
+    apart(("keys", from, keys.len()), ("sorted", to.cast_const(), keys.len()))?;
+    let call = Call::new::<K>(sort, keys.len())?;
+    // SAFETY: both have `len` elements and are apart.
+    unsafe { call.enqueue_keys::<K::Bits>(workspace, from.cast(), to.cast()) }
+}
+
+/// As [`sort`], in place.
+///
+/// # Errors
+/// [`BitRange`](crate::Error::BitRange), [`TooLarge`](crate::Error::TooLarge).
+pub fn sort_in_place<'a, K: Key>(
+    workspace: &mut Workspace,
+    sort: Sort,
+    keys: impl Into<SliceMut<'a, K>>,
+) -> Result<()> {
+    let mut keys = keys.into();
+    let call = Call::new::<K>(sort, keys.len())?;
+    let start: *mut <K as Element>::Bits = keys.as_mut_ptr().cast();
+    // SAFETY: the array has `len` elements.
+    unsafe { call.enqueue_keys(workspace, start, start) }
+}
+
+/// The keys in order, and each key's value at the key's place.
+///
+/// As [`sort`], with a read and a write of the values too for each 8 bits.
+///
+/// # Errors
+/// As [`sort`], for all four arrays.
+pub fn sort_pairs<'a, 'b, 'c, 'd, K: Key, V: Payload>(
+    workspace: &mut Workspace,
+    sort: Sort,
+    keys: impl Into<Slice<'a, K>>,
+    values: impl Into<Slice<'b, V>>,
+    sorted_keys: impl Into<SliceMut<'c, K>>,
+    sorted_values: impl Into<SliceMut<'d, V>>,
+) -> Result<()> {
+    let (keys, values) = (keys.into(), values.into());
+    let (mut sorted_keys, mut sorted_values) = (sorted_keys.into(), sorted_values.into());
+    let len = keys.len();
+    same_len("values", len, values.len())?;
+    same_len("sorted keys", len, sorted_keys.len())?;
+    same_len("sorted values", len, sorted_values.len())?;
+    let (key, value) = (keys.as_ptr(), values.as_ptr());
+    let (to_key, to_value) = (sorted_keys.as_mut_ptr(), sorted_values.as_mut_ptr());
+    apart(("keys", key, len), ("sorted keys", to_key.cast_const(), len))?;
+    apart(("keys", key, len), ("sorted values", to_value.cast_const(), len))?;
+    apart(("values", value, len), ("sorted keys", to_key.cast_const(), len))?;
+    apart(("values", value, len), ("sorted values", to_value.cast_const(), len))?;
+    let call = Call::new::<K>(sort, len)?;
+    let (keys, values) = (Ends::new(key, to_key), Ends::new(value, to_value));
+    // SAFETY: the arrays have `len` elements; those read are apart from those written.
+    unsafe { call.enqueue_pairs_of::<K, V>(workspace, keys, values) }
+}
+
+/// As [`sort_pairs`], in place.
+///
+/// # Errors
+/// As [`sort_in_place`]; [`Length`](crate::Error::Length), [`Overlap`](crate::Error::Overlap).
+pub fn sort_pairs_in_place<'a, 'b, K: Key, V: Payload>(
+    workspace: &mut Workspace,
+    sort: Sort,
+    keys: impl Into<SliceMut<'a, K>>,
+    values: impl Into<SliceMut<'b, V>>,
+) -> Result<()> {
+    let (mut keys, mut values) = (keys.into(), values.into());
+    let len = keys.len();
+    same_len("values", len, values.len())?;
+    let (key, value) = (keys.as_mut_ptr(), values.as_mut_ptr());
+    apart(("keys", key.cast_const(), len), ("values", value.cast_const(), len))?;
+    let call = Call::new::<K>(sort, len)?;
+    let (keys, values) = (Ends::new(key, key), Ends::new(value, value));
+    // SAFETY: the arrays have `len` elements and are apart.
+    unsafe { call.enqueue_pairs_of::<K, V>(workspace, keys, values) }
+}
+
+/// The indices of the keys in the order of the keys; equal keys by rising index.
+///
+/// As [`sort_pairs`], without the first read of values; the keys stay as they are.
+///
+/// # Errors
+/// As [`sort`]; [`TooLarge`](crate::Error::TooLarge) also where an index might not fit `I`.
+pub fn argsort<'a, 'b, K: Key, I: Index + Payload>(
+    workspace: &mut Workspace,
+    sort: Sort,
+    keys: impl Into<Slice<'a, K>>,
+    indices: impl Into<SliceMut<'b, I>>,
+) -> Result<()> {
+    let (keys, mut indices) = (keys.into(), indices.into());
+    let len = keys.len();
+    same_len("indices", len, indices.len())?;
+    let (key, index) = (keys.as_ptr(), indices.as_mut_ptr());
+    apart(("keys", key, len), ("indices", index.cast_const(), len))?;
+    I::check(len)?;
+    let call = Call::new::<K>(sort, len)?;
+    // SAFETY: both have `len` elements and are apart; no sorted keys are asked for.
+    unsafe {
+        let keys = Ends::new(key, ptr::null_mut());
+        call.enqueue_pairs_of::<K, I>(workspace, keys, Ends::new(ptr::null(), index))
+    }
+}
+
+/// Where an array is read and where it is written. Neither need be there: keys that nobody wants
+/// sorted, values that are the indices.
+pub(super) struct Ends<T> {
+    from: *const T,
+    to: *mut T,
+}
+
+impl<T> Clone for Ends<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Ends<T> {}
+
+impl<T> Ends<T> {
+    pub(super) fn new<S>(from: *const S, to: *mut S) -> Self {
+        Self { from: from.cast(), to: to.cast() }
+    }
+
+    /// Whether the result may be written only when the input was read whole.
+    fn is_in_place(&self) -> bool {
+        ptr::eq(self.from, self.to)
+    }
+
+    /// What pass `pass` of `passes` reads and writes, where two scratch arrays are to be had: the
+    /// last pass writes to the end, the others alternate.
+    fn pass(&self, pass: u32, passes: u32, scratch: [*mut T; 2]) -> Self {
+        let to_of = |pass: u32| {
+            let is_end = (passes - 1 - pass).is_multiple_of(2);
+            match is_end {
+                // The first pass over an array in place must not write there.
+                true if self.to.is_null() || (self.is_in_place() && pass == 0) => scratch[1],
+                true => self.to,
+                false => scratch[0],
+            }
+        };
+        let from = if pass == 0 { self.from } else { to_of(pass - 1).cast_const() };
+        Self { from, to: to_of(pass) }
+    }
+
+    /// Whether the second scratch array is written to.
+    fn needs_second(&self, passes: u32) -> bool {
+        self.to.is_null() || (self.is_in_place() && passes % 2 == 1)
+    }
+}
+
+/// A sort, checked.
+#[derive(Clone, Copy)]
+pub(super) struct Call {
+    len: u64,
+    begin: u32,
+    end: u32,
+    order: [u64; 4],
+}
+
+impl Call {
+    pub(super) fn new<K: Key>(sort: Sort, len: usize) -> Result<Self> {
+        let bits = sort.range::<K>()?;
+        let order = total_order::<K>(sort.direction).parameters();
+        Ok(Self { len: len as u64, begin: bits.start, end: bits.end, order })
+    }
+
+    /// One for each digit; in place at least two, since no pass reads and writes one array.
+    fn passes(&self, is_in_place: bool) -> u32 {
+        (self.end - self.begin).div_ceil(RADIX_BITS).max(1 + u32::from(is_in_place))
+    }
+
+    /// The kernels' word for a pass.
+    fn word(&self, pass: u32, passes: u32, with_indices: bool) -> u32 {
+        // A pass beyond the range has no bits: it copies.
+        let shift = self.end.min(self.begin + pass * RADIX_BITS);
+        let mut flags = 0;
+        if pass == 0 {
+            flags |= kernels::RANK | if with_indices { kernels::INDEX } else { 0 };
+        }
+        if pass + 1 == passes {
+            flags |= kernels::UNRANK;
+        }
+        kernels::pass_word(shift, RADIX_BITS.min(self.end - shift), flags)
+    }
+
+    /// # Safety
+    /// `from` and `to` are the same array of `len` keys, or two that are apart.
+    unsafe fn enqueue_keys<B: SortBits>(
+        &self,
+        workspace: &mut Workspace,
+        from: *const B,
+        to: *mut B,
+    ) -> Result<()> {
+        let keys = Ends { from, to };
+        let nothing = Ends { from: ptr::null(), to: ptr::null_mut() };
+        let kernel = (<B as SortKeys>::PASS, <B as SortKeys>::TILE, <B as SortKeys>::SHARED);
+        // SAFETY: passed on to the caller; without values none are touched.
+        unsafe { self.enqueue::<B, u32>(workspace, keys, nothing, kernel) }
+    }
+
+    /// # Safety
+    /// As [`enqueue`](Self::enqueue).
+    unsafe fn enqueue_pairs_of<K: Key, V: Payload>(
+        &self,
+        workspace: &mut Workspace,
+        keys: Ends<<K as Element>::Bits>,
+        values: Ends<u64>,
+    ) -> Result<()> {
+        // SAFETY: passed on to the caller; values of 4 bytes go by as such.
+        unsafe {
+            match V::SIZE {
+                PayloadSize::Four => {
+                    let values = Ends { from: values.from.cast(), to: values.to.cast() };
+                    self.enqueue_pairs::<_, u32>(workspace, keys, values)
+                }
+                PayloadSize::Eight => self.enqueue_pairs::<_, u64>(workspace, keys, values),
+            }
+        }
+    }
+
+    /// # Safety
+    /// As [`enqueue`](Self::enqueue).
+    pub(super) unsafe fn enqueue_pairs<B: SortPairs<V>, V: gpu_core::Element>(
+        &self,
+        workspace: &mut Workspace,
+        keys: Ends<B>,
+        values: Ends<V>,
+    ) -> Result<()> {
+        let kernel =
+            (<B as SortPairs<V>>::PASS, <B as SortPairs<V>>::TILE, <B as SortPairs<V>>::SHARED);
+        // SAFETY: passed on to the caller.
+        unsafe { self.enqueue(workspace, keys, values, kernel) }
+    }
+
+    /// Enqueues the histogram and the passes.
+    ///
+    /// # Safety
+    /// The arrays have `len` elements. Keys are read; what is read and what is written are the
+    /// same array or apart. Values are indices where none are read, and left alone where none are
+    /// written.
+    unsafe fn enqueue<B: SortKeys, V: gpu_core::Element>(
+        &self,
+        workspace: &mut Workspace,
+        keys: Ends<B>,
+        values: Ends<V>,
+        (kernel, tile, shared): (device_std::host::Kernel<kernels::Arguments<B, V>>, u64, u32),
+    ) -> Result<()> {
+        let blocks = tiles(self.len, tile)?;
+        if self.len == 0 {
+            return Ok(());
+        }
+        let passes = self.passes(keys.is_in_place());
+        let scratch = Scratch::new(self.len, passes, &keys, &values);
+        let arena = workspace.arena(&scratch.layout)?;
+        let digits = workspace.digits(u64::from(blocks) * u64::from(DIGITS))?;
+        let [p0, p1, p2, p3] = self.order;
+        // SAFETY: passed on to the caller; the digit counts are zero, and used by one sort at a
+        // time.
+        unsafe {
+            let resident = workspace.gpu().multiprocessors() * HISTOGRAM_RESIDENT;
+            let blocks = self.len.div_ceil(histogram_tile(size_of::<B>())).min(resident.into());
+            workspace.gpu().launch(
+                B::HISTOGRAM,
+                Blocks::x(blocks as u32),
+                histogram_shared(size_of::<B>()),
+                (
+                    keys.from,
+                    self.len,
+                    self.begin,
+                    self.end,
+                    p0,
+                    p1,
+                    p2,
+                    p3,
+                    digits.counts,
+                    digits.control,
+                    digits.status,
+                    digits.status_len,
+                ),
+            )?;
+        }
+        for pass in 0..passes {
+            let keys = keys.pass(pass, passes, scratch.keys(arena));
+            let values = values.pass(pass, passes, scratch.values(arena));
+            let counts = digits.counts.wrapping_add((pass * DIGITS) as usize);
+            let word = self.word(pass, passes, values.from.is_null());
+            let arguments = (
+                keys.from,
+                keys.to,
+                values.from,
+                values.to,
+                self.len,
+                word,
+                p0,
+                p1,
+                p2,
+                p3,
+                counts,
+                digits.control,
+                digits.status,
+            );
+            // SAFETY: as above.
+            unsafe { workspace.gpu().launch(kernel, Blocks::x(blocks), shared, arguments)? };
+        }
+        Ok(())
+    }
+}
+
+/// The scratch arrays of a sort.
+struct Scratch<B, V> {
+    layout: Layout,
+    keys: [Part<B>; 2],
+    values: [Part<V>; 2],
+}
+
+impl<B, V> Scratch<B, V> {
+    fn new(len: u64, passes: u32, keys: &Ends<B>, values: &Ends<V>) -> Self {
+        let mut layout = Layout::default();
+        let second = |needed: bool| if needed { len } else { 0 };
+        let has_values = !values.to.is_null();
+        let keys = [layout.part(len), layout.part(second(keys.needs_second(passes)))];
+        let values = [
+            layout.part(second(has_values)),
+            layout.part(second(has_values && values.needs_second(passes))),
+        ];
+        Self { layout, keys, values }
+    }
+
+    fn keys(&self, arena: Arena) -> [*mut B; 2] {
+        self.keys.each_ref().map(|part| arena.at(part))
+    }
+
+    fn values(&self, arena: Arena) -> [*mut V; 2] {
+        self.values.each_ref().map(|part| arena.at(part))
+    }
+}

@@ -1,0 +1,49 @@
+//! Global memory by address.
+
+use crate::scalar::Scalar;
+
+/// Stores 4 or 8 bytes to an address that was computed as a number.
+///
+/// A pointer made from a number may point anywhere, and a store through it is one instruction for
+/// any kind of memory; this is one for global memory.
+///
+/// # Safety
+/// The address is aligned and valid, and no other thread touches the element meanwhile.
+#[inline(always)]
+pub unsafe fn store<T: Scalar>(address: u64, value: T) {
+    const { assert!(size_of::<T>() == 4 || size_of::<T>() == 8) };
+    // SAFETY: passed on to the caller.
+    unsafe { device::store(address, value) }
+}
+
+#[cfg(target_arch = "nvptx64")]
+mod device {
+    use crate::scalar::Scalar;
+
+    #[inline(always)]
+    pub unsafe fn store<T: Scalar>(address: u64, value: T) {
+        let bits = value.to_bits64();
+        unsafe {
+            if size_of::<T>() == 4 {
+                core::arch::asm!(
+                    "st.global.u32 [{0}], {1};",
+                    in(reg64) address, in(reg32) bits as u32, options(nostack),
+                );
+            } else {
+                core::arch::asm!(
+                    "st.global.u64 [{0}], {1};",
+                    in(reg64) address, in(reg64) bits, options(nostack),
+                );
+            }
+        }
+    }
+}
+
+#[cfg(not(target_arch = "nvptx64"))]
+mod device {
+    use crate::scalar::Scalar;
+
+    pub unsafe fn store<T: Scalar>(address: u64, value: T) {
+        unsafe { (address as usize as *mut T).write(value) }
+    }
+}

@@ -8,7 +8,9 @@
 use anyhow::Result;
 use gpu_core::{Column, DeviceChoice, Gpu};
 use gpu_scan::gpu::{self, Workspace};
-use gpu_scan::{Max, Min, Number, Predicate, ReduceOperator, Scan, ScanOperator, Sum};
+use gpu_scan::{
+    Key, Max, Min, Number, Payload, Predicate, ReduceOperator, Scan, ScanOperator, Sort, Sum,
+};
 use rayon::prelude::*;
 
 const SIZES: [usize; 4] = [1 << 16, 1 << 20, 1 << 24, 1 << 28];
@@ -26,6 +28,7 @@ fn main() -> Result<()> {
         bench.selections(n)?;
         bench.runs_of_keys(n)?;
         bench.segments(n)?;
+        bench.sorts(n)?;
     }
     Ok(())
 }
@@ -199,6 +202,35 @@ impl Bench {
         let mut totals = self.gpu.zeroed::<f32>(segments)?;
         self.row("segmented_reduce_sum_f32", n, |w| {
             gpu::segmented_reduce(w, Sum, &offsets, &values, &mut totals)
+        })
+    }
+
+    fn sorts(&mut self, n: usize) -> Result<()> {
+        self.sort_keys::<u32>("sort_keys_u32", n)?;
+        self.sort_keys::<u64>("sort_keys_u64", n)?;
+        self.sort_keys::<f32>("sort_keys_f32", n)?;
+        self.sort_pairs::<u32, u32>("sort_pairs_u32_u32", n)?;
+        self.sort_pairs::<u64, u32>("sort_pairs_u64_u32", n)
+    }
+
+    fn sort_keys<K: Key>(&mut self, name: &str, n: usize) -> Result<()> {
+        if !self.wants(name) {
+            return Ok(());
+        }
+        let keys = self.random::<K>(n)?;
+        let mut sorted = self.gpu.zeroed::<K>(n)?;
+        self.row(name, n, |w| gpu::sort(w, Sort::ascending(), &keys, &mut sorted))
+    }
+
+    fn sort_pairs<K: Key, V: Payload>(&mut self, name: &str, n: usize) -> Result<()> {
+        if !self.wants(name) {
+            return Ok(());
+        }
+        let (keys, values) = (self.random::<K>(n)?, self.random::<V>(n)?);
+        let mut sorted = self.gpu.zeroed::<K>(n)?;
+        let mut carried = self.gpu.zeroed::<V>(n)?;
+        self.row(name, n, |w| {
+            gpu::sort_pairs(w, Sort::ascending(), &keys, &values, &mut sorted, &mut carried)
         })
     }
 

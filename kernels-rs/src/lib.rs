@@ -16,10 +16,14 @@ pub mod operators;
 pub mod reduce;
 #[cfg(feature = "scan")]
 pub mod scan;
+#[cfg(feature = "segment_keys")]
+pub mod segment_keys;
 #[cfg(feature = "select")]
 pub mod select;
 #[cfg(feature = "sort")]
 pub mod sort;
+#[cfg(feature = "top_k")]
+pub mod top_k;
 #[cfg(feature = "voronoi")]
 pub mod voronoi;
 

@@ -5,11 +5,13 @@
 //! | reduce | [`reduce`](gpu::reduce) (sum, min, max), [`index_of_min`](gpu::index_of_min), [`index_of_max`](gpu::index_of_max), [`segmented_reduce`](gpu::segmented_reduce), [`reduce_by_key`](gpu::reduce_by_key) |
 //! | scan | [`scan`](gpu::scan) (sum, min, max, last valid; inclusive, exclusive, backward), [`scan_by_key`](gpu::scan_by_key), [`segmented_scan`](gpu::segmented_scan), [`scan_rows`](gpu::scan_rows) |
 //! | select | [`select_if`](gpu::select_if), [`select_flagged`](gpu::select_flagged), [`unique`](gpu::unique), [`partition`](gpu::partition), [`partition_three`](gpu::partition_three), [`run_lengths`](gpu::run_lengths) |
+//! | sort | [`sort`](gpu::sort()), [`sort_pairs`](gpu::sort_pairs), [`argsort`](gpu::argsort), [`segmented_sort`](gpu::segmented_sort), [`segmented_sort_pairs`](gpu::segmented_sort_pairs), [`top_k`](gpu::top_k) |
 //! | move | [`fill`](gpu::fill), [`sequence`](gpu::sequence), [`gather`](gpu::gather), [`scatter`](gpu::scatter), [`transpose`](gpu::transpose), [`adjacent_difference`](gpu::adjacent_difference) |
 //!
 //! Each has a twin of the same name in [`cpu`], over slices, with the same result bit for bit.
 //!
-//! Elements are `u8`, `u16`, `u32`, `i32`, `u64`, `i64`, `f32`, `f64`. Arrays may be parts of
+//! Elements are `u8`, `u16`, `u32`, `i32`, `u64`, `i64`, `f32`, `f64`; what is sorted has 4 or 8
+//! bytes. Arrays may be parts of
 //! columns with any start, and longer than 2^32. What is wrong with the arguments is said before
 //! anything is enqueued.
 //!

@@ -8,6 +8,7 @@ use kernels_rs::operators::{Bits, Order};
 use kernels_rs::reduce::IndexReduces;
 use kernels_rs::select::Selects;
 use kernels_rs::sort::{SortKeys, SortPairs};
+use kernels_rs::top_k::TopKeys;
 
 #[cfg(not(feature = "cuda"))]
 use bytemuck::Pod as Storable;
@@ -85,7 +86,10 @@ pub mod sealed {
     indices! { u32, Four, 1 << 32; u64, Eight, u64::MAX; }
 
     /// Unsigned integers that kernels sort by.
-    pub trait SortBits: Bits + SortKeys + SortPairs<u32> + SortPairs<u64> + Storable {}
+    pub trait SortBits:
+        Bits + SortKeys + SortPairs<u32> + SortPairs<u64> + TopKeys + Storable
+    {
+    }
 
     impl SortBits for u32 {}
     impl SortBits for u64 {}

@@ -1,4 +1,4 @@
-//! Sorts against std's stable sort, on the CPU and on the software device or, with
+//! Sorts, and the first k, against std's stable sort, on the CPU and on the software device or, with
 //! `TESSERA_DEVICE`, on another.
 #![cfg(feature = "cuda")]
 
@@ -6,7 +6,7 @@ use std::cmp::Reverse;
 
 use gpu_core::{DeviceChoice, Gpu};
 use gpu_scan::gpu::{self, Workspace};
-use gpu_scan::{Error, Key, Payload, Sort, cpu};
+use gpu_scan::{Direction, Error, Key, Payload, Sort, cpu};
 use proptest::prelude::*;
 
 fn open() -> (Gpu, Workspace) {
@@ -183,6 +183,108 @@ fn ranges_of_bits() {
         let sort = Sort::ascending().by_bits(begin..end);
         check((&gpu, &mut w), sort, &keys, rank, |i| i as u32, "bits of u64");
     }
+}
+
+/// Segments of every shape: none, one, all of one element, empty ones in front, between and
+/// behind, short and long ones.
+fn segment_shapes(n: u64) -> Vec<Vec<u64>> {
+    let mut mixed = vec![0, 0, 0, 1, 1, 34, 5000, 5000, 5001];
+    mixed.extend((5002..n).step_by(100));
+    mixed.extend([n, n, n]);
+    vec![vec![0, n], (0..=n).collect(), mixed]
+}
+
+#[test]
+fn segments_of_every_shape() {
+    let (gpu, mut w) = open();
+    let n = 9000;
+    let values: Vec<u64> = (0..n).collect();
+    let words: Vec<u32> = (0..n).map(|i| random(i) as u32 % 1000).collect();
+    let floats: Vec<f64> = (0..n).map(|i| f64::from(random(i) as i32 >> 22) - 0.5).collect();
+    for offsets in segment_shapes(n) {
+        for sort in [Sort::ascending(), Sort::descending(), Sort::descending().by_bits(2..9)] {
+            check_segments((&gpu, &mut w), sort.clone(), &offsets, &words, &values);
+            let values: Vec<f32> = values.iter().map(|v| *v as f32).collect();
+            check_segments((&gpu, &mut w), sort, &offsets, &floats, &values);
+        }
+    }
+}
+
+/// Sorts segments on both devices; the CPU's are also compared with a sort of each one alone.
+fn check_segments<K: Key, V: Payload + Key>(
+    (gpu, w): (&Gpu, &mut Workspace),
+    sort: Sort,
+    offsets: &[u64],
+    keys: &[K],
+    values: &[V],
+) {
+    let expected = cpu::segmented_sort(sort.clone(), offsets, keys).unwrap();
+    for ends in offsets.windows(2) {
+        let segment = ends[0] as usize..ends[1] as usize;
+        let alone = cpu::sort(sort.clone(), &keys[segment.clone()]).unwrap();
+        assert_same(&expected[segment], &alone, "one segment");
+    }
+    let offsets_in = gpu.upload(offsets).unwrap();
+    let (input, values_in) = (gpu.upload(keys).unwrap(), gpu.upload(values).unwrap());
+    let mut output = gpu.zeroed::<K>(keys.len()).unwrap();
+    let mut carried = gpu.zeroed::<V>(keys.len()).unwrap();
+    gpu::segmented_sort(w, sort.clone(), &offsets_in, &input, &mut output).unwrap();
+    assert_same(&output.to_host().unwrap(), &expected, "keys");
+    let pairs = cpu::segmented_sort_pairs(sort.clone(), offsets, keys, values).unwrap();
+    gpu::segmented_sort_pairs(w, sort, &offsets_in, &input, &values_in, &mut output, &mut carried)
+        .unwrap();
+    assert_same(&pairs.0, &expected, "keys of pairs on the CPU");
+    assert_same(&output.to_host().unwrap(), &expected, "keys of pairs");
+    assert_same(&carried.to_host().unwrap(), &pairs.1, "values");
+}
+
+#[test]
+fn the_first_k() {
+    let (gpu, mut w) = open();
+    for n in [0, 1, 33, 4097, 20_000usize] {
+        let words: Vec<u32> = (0..n as u64).map(|i| random(i) as u32 >> (i % 20)).collect();
+        let few: Vec<i64> = (0..n as u64).map(|i| (random(i) % 5) as i64 - 2).collect();
+        let nan = |i: u64| if random(i).is_multiple_of(3) { f32::NAN } else { random(i) as f32 };
+        let floats: Vec<f32> = (0..n as u64).map(nan).collect();
+        for k in [0, 1, 32, 1000, n / 2, n] {
+            let k = k.min(n);
+            for direction in [Direction::Ascending, Direction::Descending] {
+                check_top((&gpu, &mut w), direction, &words, k, |x| i128::from(*x));
+                check_top((&gpu, &mut w), direction, &few, k, |x| i128::from(*x));
+                check_top((&gpu, &mut w), direction, &floats, k, |x| {
+                    let rank = if x.is_nan() { 1 << 80 } else { *x as i128 };
+                    // NaN is last, whatever the direction.
+                    if direction == Direction::Descending && x.is_nan() { -rank } else { rank }
+                });
+            }
+        }
+    }
+    let keys = gpu.zeroed::<u32>(4).unwrap();
+    let (mut top, mut at) = (gpu.zeroed::<u32>(5).unwrap(), gpu.zeroed::<u64>(5).unwrap());
+    let found = gpu::top_k(&mut w, Direction::Ascending, &keys, &mut top, &mut at);
+    assert_eq!(found, Err(Error::Length { what: "keys", expected: 5, found: 4 }));
+}
+
+fn check_top<K: Key>(
+    (gpu, w): (&Gpu, &mut Workspace),
+    direction: Direction,
+    keys: &[K],
+    k: usize,
+    rank: impl Fn(&K) -> i128,
+) {
+    let mut order: Vec<u64> = (0..keys.len() as u64).collect();
+    let sign = if direction == Direction::Descending { -1 } else { 1 };
+    order.sort_by_key(|i| sign * rank(&keys[*i as usize]));
+    let expected: Vec<K> = order[..k].iter().map(|i| keys[*i as usize]).collect();
+    let what = format!("{k} of {}", keys.len());
+    let (top, at) = cpu::top_k(direction, keys, k).unwrap();
+    assert_eq!(at, order[..k], "{what}");
+    assert_same(&top, &expected, &what);
+    let input = gpu.upload(keys).unwrap();
+    let (mut top, mut at) = (gpu.zeroed::<K>(k).unwrap(), gpu.zeroed::<u64>(k).unwrap());
+    gpu::top_k(w, direction, &input, &mut top, &mut at).unwrap();
+    assert_eq!(at.to_host().unwrap(), order[..k], "{what}");
+    assert_same(&top.to_host().unwrap(), &expected, &what);
 }
 
 #[test]

@@ -23,7 +23,10 @@ pub use scan::{
     segmented_scan, segmented_scan_in_place,
 };
 pub use select::{partition, partition_three, select_flagged, select_if, unique};
-pub use sort::{argsort, sort, sort_in_place, sort_pairs, sort_pairs_in_place};
+pub use sort::{
+    argsort, segmented_sort, segmented_sort_pairs, sort, sort_in_place, sort_pairs,
+    sort_pairs_in_place, top_k,
+};
 
 /// Elements that a core works on at a time.
 const CHUNK: usize = 1 << 16;

@@ -20,20 +20,25 @@ pub(super) enum Segments<'a, K> {
     Rows(usize),
 }
 
+/// Checks that offsets rise from 0 to the number of elements.
+pub(super) fn check_rising(offsets: &[u64], elements: usize) -> Result<()> {
+    let segments = check_offsets(offsets.len(), elements)?;
+    let elements = elements as u64;
+    let mut least = 0;
+    for (index, &offset) in offsets.iter().enumerate() {
+        let is_wrong_end = (index == 0 && offset != 0) || (index == segments && offset != elements);
+        if offset < least || offset > elements || is_wrong_end {
+            return Err(Error::SegmentOffset { index: index as u64, offset, elements });
+        }
+        least = offset;
+    }
+    Ok(())
+}
+
 impl<'a> Segments<'a, u8> {
     /// Segments at offsets, which are checked.
     pub(super) fn at(offsets: &'a [u64], elements: usize) -> Result<Self> {
-        let segments = check_offsets(offsets.len(), elements)?;
-        let elements = elements as u64;
-        let mut least = 0;
-        for (index, &offset) in offsets.iter().enumerate() {
-            let is_end = index == 0 || index == segments;
-            let end = if index == 0 { 0 } else { elements };
-            if offset < least || offset > elements || (is_end && offset != end) {
-                return Err(Error::SegmentOffset { index: index as u64, offset, elements });
-            }
-            least = offset;
-        }
+        check_rising(offsets, elements)?;
         Ok(Self::Offsets(offsets))
     }
 

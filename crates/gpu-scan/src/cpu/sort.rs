@@ -3,10 +3,11 @@
 use kernels_rs::operators::{Bits, Order};
 use rayon::prelude::*;
 
-use crate::error::{Result, same_len};
+use super::segments::check_rising;
+use crate::error::{Error, Result, same_len};
 use crate::number::sealed::Element;
-use crate::number::total_order;
-use crate::{Index, Key, Payload, Sort};
+use crate::number::{nan_last, total_order};
+use crate::{Direction, Index, Key, Payload, Sort};
 
 /// The keys in order: stable, and NaN last (first, if descending).
 ///
@@ -70,6 +71,67 @@ pub fn argsort<K: Key, I: Index>(sort: Sort, keys: &[K]) -> Result<Vec<I>> {
     let mut indices: Vec<I> = (0..keys.len()).into_par_iter().map(I::at).collect();
     indices.par_sort_by_key(|i| rank.of(keys[i.position()].bits()));
     Ok(indices)
+}
+
+/// Each segment's keys in order, stably: those of segment s are `offsets[s]..offsets[s + 1]`.
+///
+/// # Errors
+/// As [`sort`]; [`SegmentOffset`](crate::Error::SegmentOffset) unless offsets rise from 0 to the
+/// number of keys, [`TooManySegments`](crate::Error::TooManySegments) for more segments than
+/// elements.
+pub fn segmented_sort<K: Key>(sort: Sort, offsets: &[u64], keys: &[K]) -> Result<Vec<K>> {
+    check_rising(offsets, keys.len())?;
+    let rank = Rank::new::<K>(&sort)?;
+    let sorted = offsets.par_windows(2).flat_map_iter(|ends| {
+        let mut keys = keys[ends[0] as usize..ends[1] as usize].to_vec();
+        keys.sort_by_key(|key| rank.of(key.bits()));
+        keys
+    });
+    Ok(sorted.collect())
+}
+
+/// Each segment's keys in order, and each key's value at the key's place.
+///
+/// # Errors
+/// As [`segmented_sort`]; [`Length`](crate::Error::Length) unless there is a value for each key.
+pub fn segmented_sort_pairs<K: Key, V: Payload>(
+    sort: Sort,
+    offsets: &[u64],
+    keys: &[K],
+    values: &[V],
+) -> Result<(Vec<K>, Vec<V>)> {
+    check_rising(offsets, keys.len())?;
+    same_len("values", keys.len(), values.len())?;
+    let rank = Rank::new::<K>(&sort)?;
+    let sorted = offsets.par_windows(2).flat_map_iter(|ends| {
+        let segment = ends[0] as usize..ends[1] as usize;
+        let mut pairs: Vec<(K, V)> =
+            keys[segment.clone()].iter().copied().zip(values[segment].iter().copied()).collect();
+        pairs.sort_by_key(|(key, _)| rank.of(key.bits()));
+        pairs
+    });
+    Ok(sorted.unzip())
+}
+
+/// The least (greatest) k elements in order, and their indices: of equal elements those with the
+/// lowest indices. NaN comes last in either direction.
+///
+/// # Errors
+/// [`Length`](crate::Error::Length) unless there are k elements.
+pub fn top_k<K: Key>(direction: Direction, keys: &[K], k: usize) -> Result<(Vec<K>, Vec<u64>)> {
+    if k > keys.len() {
+        let (expected, found) = (k as u64, keys.len() as u64);
+        return Err(Error::Length { what: "keys", expected, found });
+    }
+    let order = nan_last::<K>(direction);
+    let rank = |index: &u64| (order.rank(keys[*index as usize].bits()), *index);
+    let mut indices: Vec<u64> = (0..keys.len() as u64).collect();
+    if (1..indices.len()).contains(&k) {
+        indices.select_nth_unstable_by_key(k - 1, rank);
+    }
+    indices.truncate(k);
+    indices.par_sort_by_key(rank);
+    Ok((indices.iter().map(|index| keys[*index as usize]).collect(), indices))
 }
 
 /// What keys are sorted by: some bits of their ranks.

@@ -9,9 +9,11 @@ mod elementwise;
 mod reduce;
 mod runs;
 mod scan;
+mod segmented_sort;
 mod segments;
 mod select;
 mod sort;
+mod top_k;
 mod workspace;
 
 pub use elementwise::{adjacent_difference, fill, gather, scatter, sequence, transpose};
@@ -21,6 +23,8 @@ pub use scan::{
     scan, scan_by_key, scan_by_key_in_place, scan_in_place, scan_rows, segmented_scan,
     segmented_scan_in_place,
 };
+pub use segmented_sort::{segmented_sort, segmented_sort_pairs};
 pub use select::{partition, partition_three, select_flagged, select_if, unique};
 pub use sort::{argsort, sort, sort_in_place, sort_pairs, sort_pairs_in_place};
+pub use top_k::top_k;
 pub use workspace::Workspace;

@@ -1,5 +1,6 @@
 //! Stable radix sorts: of keys, of pairs, of indices.
 
+use std::ops::Range;
 use std::ptr;
 
 use gpu_core::{Blocks, Slice, SliceMut};
@@ -11,7 +12,7 @@ use kernels_rs::sort::{
 use super::Workspace;
 use super::workspace::{Arena, Layout, Part, apart, tiles};
 use crate::error::{Result, same_len};
-use crate::number::sealed::{Element, PayloadSize, SortBits};
+use crate::number::sealed::{PayloadSize, SortBits};
 use crate::number::total_order;
 use crate::{Index, Key, Payload, Sort};
 
@@ -32,9 +33,9 @@ pub fn sort<'a, 'b, K: Key>(
     same_len("sorted", keys.len(), sorted.len())?;
     let (from, to) = (keys.as_ptr(), sorted.as_mut_ptr());
     apart(("keys", from, keys.len()), ("sorted", to.cast_const(), keys.len()))?;
-    let call = Call::new::<K>(sort, keys.len())?;
+    let call = Call::new::<K>(&sort, keys.len())?;
     // SAFETY: both have `len` elements and are apart.
-    unsafe { call.enqueue_keys::<K::Bits>(workspace, from.cast(), to.cast()) }
+    unsafe { call.enqueue_keys(workspace, Ends::new(from, to).cast::<K::Bits>()) }
 }
 
 /// As [`sort`], in place.
@@ -47,10 +48,10 @@ pub fn sort_in_place<'a, K: Key>(
     keys: impl Into<SliceMut<'a, K>>,
 ) -> Result<()> {
     let mut keys = keys.into();
-    let call = Call::new::<K>(sort, keys.len())?;
-    let start: *mut <K as Element>::Bits = keys.as_mut_ptr().cast();
+    let call = Call::new::<K>(&sort, keys.len())?;
+    let start = keys.as_mut_ptr();
     // SAFETY: the array has `len` elements.
-    unsafe { call.enqueue_keys(workspace, start, start) }
+    unsafe { call.enqueue_keys(workspace, Ends::new(start, start).cast::<K::Bits>()) }
 }
 
 /// The keys in order, and each key's value at the key's place.
@@ -67,8 +68,20 @@ pub fn sort_pairs<'a, 'b, 'c, 'd, K: Key, V: Payload>(
     sorted_keys: impl Into<SliceMut<'c, K>>,
     sorted_values: impl Into<SliceMut<'d, V>>,
 ) -> Result<()> {
-    let (keys, values) = (keys.into(), values.into());
-    let (mut sorted_keys, mut sorted_values) = (sorted_keys.into(), sorted_values.into());
+    let keys = keys.into();
+    let call = Call::new::<K>(&sort, keys.len())?;
+    let (keys, values) = pair_ends(keys, values.into(), sorted_keys.into(), sorted_values.into())?;
+    // SAFETY: the arrays have as many elements; those read are apart from those written.
+    unsafe { call.enqueue_pairs_of(workspace, keys, values) }
+}
+
+/// Checks the arrays of a sort of pairs.
+pub(super) fn pair_ends<K: Key, V: Payload>(
+    keys: Slice<'_, K>,
+    values: Slice<'_, V>,
+    mut sorted_keys: SliceMut<'_, K>,
+    mut sorted_values: SliceMut<'_, V>,
+) -> Result<(Ends<K>, Ends<V>)> {
     let len = keys.len();
     same_len("values", len, values.len())?;
     same_len("sorted keys", len, sorted_keys.len())?;
@@ -79,10 +92,7 @@ pub fn sort_pairs<'a, 'b, 'c, 'd, K: Key, V: Payload>(
     apart(("keys", key, len), ("sorted values", to_value.cast_const(), len))?;
     apart(("values", value, len), ("sorted keys", to_key.cast_const(), len))?;
     apart(("values", value, len), ("sorted values", to_value.cast_const(), len))?;
-    let call = Call::new::<K>(sort, len)?;
-    let (keys, values) = (Ends::new(key, to_key), Ends::new(value, to_value));
-    // SAFETY: the arrays have `len` elements; those read are apart from those written.
-    unsafe { call.enqueue_pairs_of::<K, V>(workspace, keys, values) }
+    Ok((Ends::new(key, to_key), Ends::new(value, to_value)))
 }
 
 /// As [`sort_pairs`], in place.
@@ -100,10 +110,10 @@ pub fn sort_pairs_in_place<'a, 'b, K: Key, V: Payload>(
     same_len("values", len, values.len())?;
     let (key, value) = (keys.as_mut_ptr(), values.as_mut_ptr());
     apart(("keys", key.cast_const(), len), ("values", value.cast_const(), len))?;
-    let call = Call::new::<K>(sort, len)?;
+    let call = Call::new::<K>(&sort, len)?;
     let (keys, values) = (Ends::new(key, key), Ends::new(value, value));
     // SAFETY: the arrays have `len` elements and are apart.
-    unsafe { call.enqueue_pairs_of::<K, V>(workspace, keys, values) }
+    unsafe { call.enqueue_pairs_of(workspace, keys, values) }
 }
 
 /// The indices of the keys in the order of the keys; equal keys by rising index.
@@ -124,19 +134,19 @@ pub fn argsort<'a, 'b, K: Key, I: Index + Payload>(
     let (key, index) = (keys.as_ptr(), indices.as_mut_ptr());
     apart(("keys", key, len), ("indices", index.cast_const(), len))?;
     I::check(len)?;
-    let call = Call::new::<K>(sort, len)?;
+    let call = Call::new::<K>(&sort, len)?;
     // SAFETY: both have `len` elements and are apart; no sorted keys are asked for.
     unsafe {
         let keys = Ends::new(key, ptr::null_mut());
-        call.enqueue_pairs_of::<K, I>(workspace, keys, Ends::new(ptr::null(), index))
+        call.enqueue_pairs_of(workspace, keys, Ends::indices(index))
     }
 }
 
 /// Where an array is read and where it is written. Neither need be there: keys that nobody wants
 /// sorted, values that are the indices.
 pub(super) struct Ends<T> {
-    from: *const T,
-    to: *mut T,
+    pub(super) from: *const T,
+    pub(super) to: *mut T,
 }
 
 impl<T> Clone for Ends<T> {
@@ -148,8 +158,18 @@ impl<T> Clone for Ends<T> {
 impl<T> Copy for Ends<T> {}
 
 impl<T> Ends<T> {
-    pub(super) fn new<S>(from: *const S, to: *mut S) -> Self {
-        Self { from: from.cast(), to: to.cast() }
+    pub(super) fn new(from: *const T, to: *mut T) -> Self {
+        Self { from, to }
+    }
+
+    /// No input: the values are the indices.
+    pub(super) fn indices(to: *mut T) -> Self {
+        Self { from: ptr::null(), to }
+    }
+
+    /// The same arrays, of elements of the same size.
+    pub(super) fn cast<S>(self) -> Ends<S> {
+        Ends { from: self.from.cast(), to: self.to.cast() }
     }
 
     /// Whether the result may be written only when the input was read whole.
@@ -189,10 +209,25 @@ pub(super) struct Call {
 }
 
 impl Call {
-    pub(super) fn new<K: Key>(sort: Sort, len: usize) -> Result<Self> {
+    pub(super) fn new<K: Key>(sort: &Sort, len: usize) -> Result<Self> {
         let bits = sort.range::<K>()?;
         let order = total_order::<K>(sort.direction).parameters();
         Ok(Self { len: len as u64, begin: bits.start, end: bits.end, order })
+    }
+
+    /// By all bits of the ranks in an order.
+    pub(super) fn by_rank<K: Key>(order: [u64; 4], len: usize) -> Self {
+        Self { len: len as u64, begin: 0, end: 8 * size_of::<K>() as u32, order }
+    }
+
+    /// By some bits of keys that are unsigned.
+    pub(super) fn by_bits(len: usize, bits: Range<u32>) -> Self {
+        Self { len: len as u64, begin: bits.start, end: bits.end, order: [0; 4] }
+    }
+
+    /// The parameters of the keys' order.
+    pub(super) fn order(&self) -> [u64; 4] {
+        self.order
     }
 
     /// One for each digit; in place at least two, since no pass reads and writes one array.
@@ -215,14 +250,12 @@ impl Call {
     }
 
     /// # Safety
-    /// `from` and `to` are the same array of `len` keys, or two that are apart.
-    unsafe fn enqueue_keys<B: SortBits>(
+    /// The ends are the same array of `len` keys, or two that are apart.
+    pub(super) unsafe fn enqueue_keys<B: SortBits>(
         &self,
         workspace: &mut Workspace,
-        from: *const B,
-        to: *mut B,
+        keys: Ends<B>,
     ) -> Result<()> {
-        let keys = Ends { from, to };
         let nothing = Ends { from: ptr::null(), to: ptr::null_mut() };
         let kernel = (<B as SortKeys>::PASS, <B as SortKeys>::TILE, <B as SortKeys>::SHARED);
         // SAFETY: passed on to the caller; without values none are touched.
@@ -231,27 +264,25 @@ impl Call {
 
     /// # Safety
     /// As [`enqueue`](Self::enqueue).
-    unsafe fn enqueue_pairs_of<K: Key, V: Payload>(
+    pub(super) unsafe fn enqueue_pairs_of<K: Key, V: Payload>(
         &self,
         workspace: &mut Workspace,
-        keys: Ends<<K as Element>::Bits>,
-        values: Ends<u64>,
+        keys: Ends<K>,
+        values: Ends<V>,
     ) -> Result<()> {
-        // SAFETY: passed on to the caller; values of 4 bytes go by as such.
+        let keys = keys.cast::<K::Bits>();
+        // SAFETY: passed on to the caller.
         unsafe {
             match V::SIZE {
-                PayloadSize::Four => {
-                    let values = Ends { from: values.from.cast(), to: values.to.cast() };
-                    self.enqueue_pairs::<_, u32>(workspace, keys, values)
-                }
-                PayloadSize::Eight => self.enqueue_pairs::<_, u64>(workspace, keys, values),
+                PayloadSize::Four => self.enqueue_pairs::<_, u32>(workspace, keys, values.cast()),
+                PayloadSize::Eight => self.enqueue_pairs::<_, u64>(workspace, keys, values.cast()),
             }
         }
     }
 
     /// # Safety
     /// As [`enqueue`](Self::enqueue).
-    pub(super) unsafe fn enqueue_pairs<B: SortPairs<V>, V: gpu_core::Element>(
+    unsafe fn enqueue_pairs<B: SortPairs<V>, V: gpu_core::Element>(
         &self,
         workspace: &mut Workspace,
         keys: Ends<B>,

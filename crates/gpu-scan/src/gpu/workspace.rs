@@ -29,6 +29,8 @@ pub struct Workspace {
     digit_status: Column<u64>,
     /// What a call puts there between its launches.
     arena: Column<Pair>,
+    /// What a call that consists of others keeps meanwhile.
+    outer_arena: Column<Pair>,
     /// Storage that was outgrown; a captured graph may still use it.
     outgrown: Vec<Outgrown>,
 }
@@ -71,6 +73,7 @@ impl Workspace {
             sort: gpu.zeroed(SORT_CONTROL + (MOST_PASSES * DIGITS) as usize)?,
             digit_status: gpu.zeroed(0)?,
             arena: gpu.zeroed(0)?,
+            outer_arena: gpu.zeroed(0)?,
             outgrown: Vec::new(),
         })
     }
@@ -120,15 +123,28 @@ impl Workspace {
 
     /// Uninitialised memory for the parts of a layout.
     pub(crate) fn arena(&mut self, layout: &Layout) -> Result<Arena> {
-        let needed = layout.bytes.div_ceil(size_of::<Pair>() as u64) as usize;
-        if needed > self.arena.len() {
-            // SAFETY: every call writes a part before it reads it.
-            let grown = unsafe { self.gpu.uninitialized(needed.next_power_of_two())? };
-            let outgrown = std::mem::replace(&mut self.arena, grown);
-            self.outgrown.push(Outgrown::Pairs(outgrown));
-        }
+        let outgrown = grow(&self.gpu, &mut self.arena, layout)?;
+        self.outgrown.extend(outgrown.map(Outgrown::Pairs));
         Ok(Arena { start: self.arena.as_mut_ptr().cast() })
     }
+
+    /// The same apart from [`arena`](Self::arena), for a call that consists of others.
+    pub(crate) fn outer_arena(&mut self, layout: &Layout) -> Result<Arena> {
+        let outgrown = grow(&self.gpu, &mut self.outer_arena, layout)?;
+        self.outgrown.extend(outgrown.map(Outgrown::Pairs));
+        Ok(Arena { start: self.outer_arena.as_mut_ptr().cast() })
+    }
+}
+
+/// Makes `arena` large enough, and gives the one that it was before, if it was not.
+fn grow(gpu: &Gpu, arena: &mut Column<Pair>, layout: &Layout) -> Result<Option<Column<Pair>>> {
+    let needed = layout.bytes.div_ceil(size_of::<Pair>() as u64) as usize;
+    if needed <= arena.len() {
+        return Ok(None);
+    }
+    // SAFETY: every call writes a part before it reads it.
+    let grown = unsafe { gpu.uninitialized(needed.next_power_of_two())? };
+    Ok(Some(std::mem::replace(arena, grown)))
 }
 
 /// The parts of a call's temporary storage, planned before it is taken.

@@ -1,0 +1,197 @@
+//! Stable sorts of many segments in one go.
+//!
+//! A key of 4 bytes and the number of its segment make one of 8 bytes, and a sort of those sorts
+//! all segments. Other keys, and parts of keys, are sorted as if there were no segments, and then,
+//! stably, by the segment; only indices are moved, and the elements follow at the end.
+
+use gpu_core::{Blocks, Slice, SliceMut};
+use kernels_rs::segment_keys as kernels;
+
+use super::Workspace;
+use super::sort::{Call, Ends, pair_ends};
+use super::workspace::{Layout, apart};
+use crate::error::{Error, Result, check_offsets, same_len};
+use crate::{Key, Payload, Sort};
+
+/// The most segments: the number of one is 32 bits of a key.
+const MOST_SEGMENTS: u64 = 1 << 32;
+
+/// Each segment's keys in order, stably: those of segment s are `offsets[s]..offsets[s + 1]`.
+/// Offsets rise from 0 to the number of keys; they are on the device, and are not checked there.
+///
+/// For keys of 4 bytes by all their bits: a sort of keys of 8 bytes by as many bits as key and
+/// segment have, and two passes. Otherwise two sorts of pairs and a gather.
+///
+/// # Errors
+/// As [`sort`](super::sort()); [`TooManySegments`](Error::TooManySegments) for more segments than
+/// elements, [`TooLarge`](Error::TooLarge) for more than 2^32.
+pub fn segmented_sort<'a, 'b, 'c, K: Key>(
+    workspace: &mut Workspace,
+    sort: Sort,
+    offsets: impl Into<Slice<'c, u64>>,
+    keys: impl Into<Slice<'a, K>>,
+    sorted: impl Into<SliceMut<'b, K>>,
+) -> Result<()> {
+    let (keys, mut sorted) = (keys.into(), sorted.into());
+    let len = keys.len();
+    same_len("sorted", len, sorted.len())?;
+    let (from, to) = (keys.as_ptr(), sorted.as_mut_ptr());
+    apart(("keys", from, len), ("sorted", to.cast_const(), len))?;
+    let call = Segmented::new::<K>(&sort, offsets.into(), len)?;
+    // SAFETY: both arrays have `len` elements and are apart.
+    unsafe { call.enqueue::<K, u32>(workspace, Ends::new(from, to), None) }
+}
+
+/// Each segment's keys in order, and each key's value at the key's place.
+///
+/// As [`segmented_sort`], with the values moved too.
+///
+/// # Errors
+/// As [`segmented_sort`], for all arrays.
+#[allow(clippy::too_many_arguments)]
+pub fn segmented_sort_pairs<'a, 'b, 'c, 'd, 'e, K: Key, V: Payload>(
+    workspace: &mut Workspace,
+    sort: Sort,
+    offsets: impl Into<Slice<'e, u64>>,
+    keys: impl Into<Slice<'a, K>>,
+    values: impl Into<Slice<'b, V>>,
+    sorted_keys: impl Into<SliceMut<'c, K>>,
+    sorted_values: impl Into<SliceMut<'d, V>>,
+) -> Result<()> {
+    let keys = keys.into();
+    let call = Segmented::new::<K>(&sort, offsets.into(), keys.len())?;
+    let (keys, values) = pair_ends(keys, values.into(), sorted_keys.into(), sorted_values.into())?;
+    // SAFETY: all arrays have as many elements, and those written are apart from those read.
+    unsafe { call.enqueue(workspace, keys, Some(values)) }
+}
+
+/// A sort of segments, checked.
+struct Segmented<'a> {
+    offsets: Slice<'a, u64>,
+    segments: u64,
+    len: usize,
+    sort: Call,
+    /// Whether the keys are sorted by all their bits.
+    is_whole: bool,
+}
+
+impl<'a> Segmented<'a> {
+    fn new<K: Key>(sort: &Sort, offsets: Slice<'a, u64>, len: usize) -> Result<Self> {
+        let segments = check_offsets(offsets.len(), len)? as u64;
+        if segments > MOST_SEGMENTS {
+            return Err(Error::TooLarge { elements: segments, most: MOST_SEGMENTS });
+        }
+        let bits = sort.range::<K>()?;
+        let is_whole = bits.len() == 8 * size_of::<K>();
+        Ok(Self { offsets, segments, len, sort: Call::new::<K>(sort, len)?, is_whole })
+    }
+
+    /// Bits of the highest number of a segment.
+    fn segment_bits(&self) -> u32 {
+        u64::BITS - (self.segments - 1).leading_zeros()
+    }
+
+    /// # Safety
+    /// The arrays have `len` elements, and those written are apart from those read.
+    unsafe fn enqueue<K: Key, V: Payload>(
+        &self,
+        workspace: &mut Workspace,
+        keys: Ends<K>,
+        values: Option<Ends<V>>,
+    ) -> Result<()> {
+        if self.segments == 0 || self.len == 0 {
+            return Ok(());
+        }
+        // SAFETY: passed on to the caller.
+        unsafe {
+            match size_of::<K>() == 4 && self.is_whole {
+                true => self.sort_joined(workspace, keys.cast(), values),
+                false => self.sort_twice(workspace, keys, values),
+            }
+        }
+    }
+
+    /// Sorts keys together with their segments.
+    ///
+    /// # Safety
+    /// As [`enqueue`](Self::enqueue).
+    unsafe fn sort_joined<V: Payload>(
+        &self,
+        workspace: &mut Workspace,
+        keys: Ends<u32>,
+        values: Option<Ends<V>>,
+    ) -> Result<()> {
+        let mut layout = Layout::default();
+        let joined = layout.part::<u64>(self.len as u64);
+        let joined = workspace.outer_arena(&layout)?.at(&joined);
+        let (len, blocks) = (self.len as u64, self.blocks());
+        let (offsets, [p0, p1, p2, p3]) = (self.offsets.as_ptr(), self.sort.order());
+        let both = Call::by_bits(self.len, 0..32 + self.segment_bits());
+        let ends = Ends::<u64>::new(joined, joined);
+        // SAFETY: passed on to the caller; `joined` has `len` elements.
+        unsafe {
+            let arguments = (keys.from, len, offsets, self.segments, p0, p1, p2, p3, joined);
+            workspace.gpu().launch(kernels::join_segments, blocks, 0, arguments)?;
+            match values {
+                None => both.enqueue_keys(workspace, ends)?,
+                Some(values) => both.enqueue_pairs_of(workspace, ends, values)?,
+            }
+            let arguments = (joined.cast_const(), len, p0, p1, p2, p3, keys.to);
+            workspace.gpu().launch(kernels::part_segments, blocks, 0, arguments)?;
+        }
+        Ok(())
+    }
+
+    /// Sorts indices by the keys and then by the segments.
+    ///
+    /// # Safety
+    /// As [`enqueue`](Self::enqueue).
+    unsafe fn sort_twice<K: Key, V: Payload>(
+        &self,
+        workspace: &mut Workspace,
+        keys: Ends<K>,
+        values: Option<Ends<V>>,
+    ) -> Result<()> {
+        let len = self.len as u64;
+        let mut layout = Layout::default();
+        let (indices, segments) = (layout.part::<u64>(len), layout.part::<u32>(len));
+        let arena = workspace.outer_arena(&layout)?;
+        let (indices, segment_of) = (arena.at(&indices), arena.at(&segments));
+        let by_segment = Call::by_bits(self.len, 0..self.segment_bits().max(1));
+        // SAFETY: passed on to the caller; the parts of the arena have `len` elements.
+        unsafe {
+            let by_key = Ends::<K>::new(keys.from, std::ptr::null_mut());
+            self.sort.enqueue_pairs_of(workspace, by_key, Ends::indices(indices))?;
+            let offsets = self.offsets.as_ptr();
+            let arguments = (indices.cast_const(), len, offsets, self.segments, segment_of);
+            workspace.gpu().launch(kernels::segments_of, self.blocks(), 0, arguments)?;
+            let segment_of = Ends::<u32>::new(segment_of, segment_of);
+            by_segment.enqueue_pairs_of(workspace, segment_of, Ends::new(indices, indices))?;
+            self.gather(workspace, indices, keys)?;
+            match values {
+                Some(values) => self.gather(workspace, indices, values),
+                None => Ok(()),
+            }
+        }
+    }
+
+    /// # Safety
+    /// As [`enqueue`](Self::enqueue), for the indices too.
+    unsafe fn gather<T: crate::Number>(
+        &self,
+        workspace: &mut Workspace,
+        indices: *const u64,
+        ends: Ends<T>,
+    ) -> Result<()> {
+        // SAFETY: passed on to the caller.
+        unsafe {
+            let indices = Slice::from_raw_parts(indices, self.len);
+            let from = Slice::from_raw_parts(ends.from, self.len);
+            super::gather(workspace, indices, from, SliceMut::from_raw_parts(ends.to, self.len))
+        }
+    }
+
+    fn blocks(&self) -> Blocks {
+        Blocks::x((self.len as u64).div_ceil(kernels::TILE) as u32)
+    }
+}

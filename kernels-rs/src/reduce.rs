@@ -10,7 +10,7 @@
 use device_std::scalar::Scalar;
 use device_std::shared::{Carver, Plain, SharedArray};
 use device_std::tile::Tile;
-use device_std::vector::Vector;
+use device_std::vector::{self, Vector};
 use device_std::{atomic, kernel, thread, warp};
 
 use crate::operators::{Bits, Least, Operator, Order, Sum};
@@ -303,6 +303,59 @@ pub const INDEX_SHARED: u32 = {
     carver.bytes()
 };
 
+/// The first in an order among a thread's elements of one chunk.
+///
+/// The thread meets its elements in the order of their indices, so of equal ones the first stays.
+/// It remembers the vector with the least rank so far, and looks only at the end which element of
+/// it that is.
+#[inline(always)]
+unsafe fn first_of_chunk<B: Bits>(
+    (input, len, tiles): (*const B, u64, u64),
+    order: Order<B>,
+    most: u64,
+) -> Ranked {
+    let begin = thread::block_idx_x() as u64 * tiles;
+    let end = u64::min(begin + tiles, len.div_ceil(tile_len(16 / B::LANES)));
+    let mut least = B::ONES;
+    let mut vector_of_least = 0;
+    let mut vector = 0;
+    let mut index = begin;
+    while index < end {
+        let tile = Tile::<B, ROWS>::new::<BLOCK>(index, len, false);
+        // SAFETY: the caller's array has `len` elements.
+        let rows = unsafe { tile.load(input, order.element(B::ONES)) };
+        let mut row = 0;
+        while row < ROWS {
+            let mut of_vector = order.rank(B::lane(rows[row], 0));
+            let mut i = 1;
+            while i < B::LANES {
+                of_vector = B::min(of_vector, order.rank(B::lane(rows[row], i)));
+                i += 1;
+            }
+            if of_vector < least {
+                least = of_vector;
+                vector_of_least = vector + row as u64;
+            }
+            row += 1;
+        }
+        vector += ROWS as u64;
+        index += 1;
+    }
+    let tile = Tile::<B, ROWS>::new::<BLOCK>(begin + vector_of_least / ROWS as u64, len, false);
+    let start = tile.element((vector_of_least % ROWS as u64) as usize);
+    let mut i = 0;
+    while i < vector::unknown(B::LANES as u32) {
+        let at = start + i as u64;
+        // SAFETY: guarded.
+        if at < len && order.rank(unsafe { *input.add(at as usize) }) == least {
+            let rank = least.to_bits64();
+            return if rank <= most { (rank, at) } else { NOBODY };
+        }
+        i += 1;
+    }
+    NOBODY
+}
+
 /// The index of the first element in an order, the body of the index reductions.
 #[inline(always)]
 unsafe fn index_of_least<B: Bits>(
@@ -317,29 +370,7 @@ unsafe fn index_of_least<B: Bits>(
     let me = thread::thread_idx_x();
     // SAFETY: the caller's arrays are as long as said; the block's threads stay together.
     unsafe {
-        let mut best = NOBODY;
-        let mut index = thread::block_idx_x() as u64 * tiles;
-        let end = u64::min(index + tiles, len.div_ceil(tile_len(16 / B::LANES)));
-        while index < end {
-            let tile = Tile::<B, ROWS>::new::<BLOCK>(index, len, false);
-            let rows = tile.load(input, order.element(B::ONES));
-            let mut row = 0;
-            while row < ROWS {
-                let mut i = 0;
-                while i < B::LANES {
-                    let rank = order.rank(B::lane(rows[row], i)).to_bits64();
-                    // The thread meets its elements in the order of their indices.
-                    let at = tile.element(row) + i as u64;
-                    let counts = rank <= most && at < len;
-                    if counts && (rank < best.0 || best.1 == NOBODY.1) {
-                        best = (rank, at);
-                    }
-                    i += 1;
-                }
-                row += 1;
-            }
-            index += 1;
-        }
+        let best = first_of_chunk((input, len, tiles), order, most);
         let best = shared.reduce_block(best);
         let chunks = thread::grid_dim_x();
         if me == 0 {

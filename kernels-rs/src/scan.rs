@@ -21,7 +21,7 @@
 use device_std::atomic::Pair;
 use device_std::lookback::{Lookback, Ticket, Tickets};
 use device_std::scalar::Scalar;
-use device_std::shared::{Carver, Plain, SharedArray};
+use device_std::shared::{Carver, Plain, SharedArray, wait_for_copies};
 use device_std::tile::Tile;
 use device_std::vector::Vector;
 use device_std::{kernel, thread, warp};
@@ -180,19 +180,19 @@ impl<T: Scalar, O: Operator<T>, const ROWS: usize, const SEGMENTED: bool>
         let tile = Tile::<T, ROWS>::new::<BLOCK>(ticket.tile, len, backward);
         // SAFETY: passed on to the caller.
         unsafe {
-            tile.stash::<BLOCK>(input, operator.lower(operator.identity()), stash);
+            tile.stash(input, operator.lower(operator.identity()), stash);
+            wait_for_copies();
             let heads = if SEGMENTED { self.load_heads(&tile, heads) } else { Heads(0) };
             let (before, of_warp) = self.scan_warp(self.sums(&tile, heads), heads);
             let outer = self.scan_block(of_warp, Lookback::new(status, ticket), None).0;
             let mut row = 0;
             while row < ROWS {
                 let before = self.before(outer, &before, row);
-                let result =
-                    self.finish(tile.stashed::<BLOCK>(stash, row), heads.of_row::<T>(row), before);
-                tile.write::<BLOCK>(output, row, result, stash);
+                let result = self.finish(tile.stashed(stash, row), heads.of_row::<T>(row), before);
+                tile.write(output, row, result, stash);
                 row += 1;
             }
-            tile.write_stashed::<BLOCK>(output, stash);
+            tile.write_stashed(output, stash);
         }
     }
 
@@ -212,7 +212,8 @@ impl<T: Scalar, O: Operator<T>, const ROWS: usize, const SEGMENTED: bool>
         let tile = Tile::<T, ROWS>::new::<BLOCK>(ticket.tile, len, false);
         // SAFETY: passed on to the caller.
         unsafe {
-            tile.stash::<BLOCK>(input, operator.lower(operator.identity()), stash);
+            tile.stash(input, operator.lower(operator.identity()), stash);
+            wait_for_copies();
             let in_tile = self.load_heads(&tile, heads);
             let (before, of_warp) = self.scan_warp(self.sums(&tile, in_tile), in_tile);
             let (ranks, heads_of_warp) = Self::ranks(in_tile);
@@ -230,7 +231,7 @@ impl<T: Scalar, O: Operator<T>, const ROWS: usize, const SEGMENTED: bool>
                     let tails = in_row >> 1 | (next_is_head as u32) << (T::LANES - 1);
                     let place = Place { first, len, rank: rank + ranks[row] as u64 };
                     self.write_totals(
-                        tile.stashed::<BLOCK>(stash, row),
+                        tile.stashed(stash, row),
                         in_row,
                         tails,
                         before,
@@ -335,7 +336,7 @@ impl<T: Scalar, O: Operator<T>, const ROWS: usize, const SEGMENTED: bool>
         let mut row = 0;
         while row < ROWS {
             // SAFETY: the tile is stashed.
-            let vector = unsafe { tile.stashed::<BLOCK>(self.shared.stash, row) };
+            let vector = unsafe { tile.stashed(self.shared.stash, row) };
             sums[row] = self.sum(vector, heads.of_row::<T>(row));
             row += 1;
         }

@@ -1,25 +1,28 @@
 //! Selection with compaction in one pass: select if, flagged, unique, partition, run lengths.
 //! Crate `gpu-scan`.
 //!
-//! A block does one [`Tile`]:
+//! A block does one [`Tile`], which lies in shared memory from its first moment, so that registers
+//! are few and many tiles are under way:
 //!
 //! 1. Each thread marks the elements of its vectors that are kept, a bit each.
-//! 2. The ranks of the kept ones among the tile's: a warp scan over the counts of two rows at a
-//!    time, packed in one word; then rows, then warps.
-//! 3. Warp 0 looks back for the number that is kept in all tiles before.
-//! 4. The kept elements are put into shared memory in the order of their ranks, the rejected ones
-//!    behind them, and both are written from there without gaps.
+//! 2. The ranks of the kept ones among the warp's: a warp scan over the counts of two rows at a
+//!    time, packed in one word; then rows, then warps. Warp 0 publishes the tile's count.
+//! 3. Each warp moves its kept elements to the front of its own part of the shared memory, row by
+//!    row: a row's elements go to places that were read already.
+//! 4. Warp 0 looks back for the number that is kept in all tiles before.
+//! 5. Each warp writes its elements, which follow each other in memory. A partition moves them only
+//!    now, since the rejected elements of a row are written as soon as it is read.
 //!
 //! Run-length encoding keeps the first element of each run (a head). A run ends where the next
-//! begins, so a tile writes the lengths of the runs that end in it: between two heads of its own
-//! from shared memory, and for the run that came in from the tiles before with the position of
-//! their last head, for which warp 1 looks back meanwhile.
+//! begins, so a warp writes the lengths of the runs that end in its part: between two heads of its
+//! own from shared memory, and for the run that came in with the position of the last head before,
+//! in the tile or in the tiles before, for which warp 1 looks back meanwhile.
 
 use device_std::atomic::Pair;
 use device_std::lookback::{Lookback, Ticket, Tickets};
-use device_std::shared::{Carver, Plain, SharedArray};
+use device_std::shared::{Carver, Plain, SharedArray, wait_for_copies};
 use device_std::tile::Tile;
-use device_std::vector::Vector;
+use device_std::vector::{self, Vector};
 use device_std::{kernel, thread, warp};
 
 use crate::operators::{Bits, Order};
@@ -40,33 +43,45 @@ const RUNS: u32 = 3;
 /// What a block keeps in shared memory.
 #[derive(Clone, Copy)]
 struct Shared<B> {
+    /// The tile; then each warp's kept elements at the front of its part.
+    stash: SharedArray<Vector>,
+    elements: SharedArray<B>,
+    /// Run lengths: where the kept elements were, in the same order.
+    positions: SharedArray<u16>,
+    /// A row of each warp.
+    rejected: SharedArray<B>,
     tickets: Tickets,
     counts: SharedArray<u32>,
+    /// The place after each warp's last head; 0 without one.
+    after_heads: SharedArray<u32>,
     kept_before: SharedArray<u64>,
-    /// Where the last head before the tile is, plus one; 0 before the first.
-    head_before: SharedArray<u64>,
-    elements: SharedArray<B>,
-    positions: SharedArray<u32>,
+    /// The place after the last head before the tile; 0 before the first.
+    after_head_before: SharedArray<u64>,
 }
 
 impl<B: Plain> Shared<B> {
     #[inline(always)]
-    const fn new(carver: &mut Carver, tile: u32, mode: u32) -> Self {
+    const fn new(carver: &mut Carver, rows: usize, mode: u32) -> Self {
+        let vectors = (BLOCK * rows) as u32;
+        let tile = vectors * 16 / size_of::<B>() as u32;
+        let stash = carver.array(vectors);
         Self {
+            stash,
+            elements: stash.as_elements(),
+            positions: carver.array(if mode == RUNS { tile } else { 0 }),
+            rejected: carver.array(if mode <= FLAGGED { tile / rows as u32 } else { 0 }),
             tickets: Tickets::new(carver),
             counts: carver.array(WARPS),
+            after_heads: carver.array(if mode == RUNS { WARPS } else { 0 }),
             kept_before: carver.array(1),
-            head_before: carver.array(1),
-            elements: carver.array(tile),
-            positions: carver.array(if mode == RUNS { tile } else { 0 }),
+            after_head_before: carver.array(1),
         }
     }
 }
 
 const fn shared_bytes<B: Plain>(rows: usize, mode: u32) -> u32 {
     let mut carver = Carver::new();
-    let tile = BLOCK * rows * 16 / size_of::<B>();
-    let _ = Shared::<B>::new(&mut carver, tile as u32, mode);
+    let _ = Shared::<B>::new(&mut carver, rows, mode);
     carver.bytes()
 }
 
@@ -92,6 +107,43 @@ struct Target<B> {
     long_lengths: *mut u64,
 }
 
+/// What a warp keeps of its part of a tile.
+#[derive(Clone, Copy)]
+struct Kept<const ROWS: usize> {
+    /// A bit for each of the thread's elements, row after row.
+    bits: u32,
+    /// How many of the warp's come before each of the thread's vectors: two rows in a word.
+    ranks: [u32; ROWS],
+    /// How many the warp keeps.
+    count: u32,
+}
+
+impl<const ROWS: usize> Kept<ROWS> {
+    #[inline(always)]
+    fn of_row<B: Bits>(&self, row: usize) -> u32 {
+        self.bits >> (row * B::LANES) & (u32::MAX >> (32 - B::LANES))
+    }
+
+    /// How many of the warp's come before the thread's vector.
+    #[inline(always)]
+    fn rank(&self, row: usize) -> u32 {
+        self.ranks[row / 2] >> (row % 2 * 16) & 0xffff
+    }
+}
+
+/// Where a warp's kept elements go.
+#[derive(Clone, Copy)]
+struct Place {
+    /// The first element of the tile.
+    start: u64,
+    /// How many are kept before the tile.
+    kept_before: u64,
+    /// How many are kept in the tile before the warp.
+    before_warp: u32,
+    /// How many the tile keeps.
+    count: u32,
+}
+
 /// A selection from an array.
 #[derive(Clone, Copy)]
 struct Select<B, const ROWS: usize, const MODE: u32> {
@@ -103,101 +155,190 @@ struct Select<B, const ROWS: usize, const MODE: u32> {
 }
 
 impl<B: Bits, const ROWS: usize, const MODE: u32> Select<B, ROWS, MODE> {
-    const TILE: u64 = (BLOCK * ROWS * B::LANES) as u64;
+    /// Elements of a warp's part of a tile, and of a tile.
+    const PART: u32 = (32 * ROWS * B::LANES) as u32;
+    const TILE: u64 = Self::PART as u64 * WARPS as u64;
 
-    /// The bits of the elements of a vector that are kept.
+    /// The selection from one tile.
     #[inline(always)]
-    unsafe fn keep(&self, vector: Vector, first: u64, before: B) -> u32 {
-        // SAFETY: passed on to the caller.
-        let flags = if MODE == FLAGGED { unsafe { self.flags(first) } } else { 0 };
-        let mut kept = 0;
-        let mut before = before;
-        let mut i = 0;
-        while i < B::LANES {
-            let element = B::lane(vector, i);
-            let at = first.wrapping_add(i as u64);
-            let is_kept = match MODE {
-                IF => {
-                    let rank = self.rule.order.rank(element);
-                    (rank.minus(self.rule.low) <= self.rule.span) != self.rule.outside
-                }
-                FLAGGED => flags >> i & 1 == 1,
-                _ => at == 0 || element != before,
-            };
-            kept |= ((is_kept && at < self.len) as u32) << i;
-            before = element;
-            i += 1;
+    unsafe fn tile(&self, ticket: Ticket, status: *mut Pair, heads_status: *mut Pair) {
+        let tile = Tile::<B, ROWS>::new::<BLOCK>(ticket.tile, self.len, false);
+        let lookback = Lookback::new(status, ticket);
+        let heads_lookback = Lookback::new(heads_status, ticket);
+        let with_rejected = MODE <= FLAGGED && !self.target.rejected.is_null();
+        // SAFETY: the caller's arrays are as long as said; the block's threads stay together, and
+        // barriers stand between the warps' writes and the reads by others.
+        unsafe {
+            tile.stash(self.input, B::from_bits64(0), self.shared.stash);
+            let flags = if MODE == FLAGGED { self.flags(&tile) } else { 0 };
+            wait_for_copies();
+            let kept = self.keep(&tile, flags);
+            if MODE == UNIQUE && !self.target.heads.is_null() {
+                self.write_heads(&tile, &kept);
+            }
+            if MODE == RUNS {
+                self.note_last_head(&kept);
+            }
+            let (before_warp, count) = self.scan_block(kept.count);
+            if warp::warp_id() == 0 {
+                lookback.announce(count as u64, false);
+            }
+            let start = ticket.tile * Self::TILE;
+            let own_head = if MODE == RUNS { self.after_head(start, WARPS) } else { 0 };
+            if MODE == RUNS && warp::warp_id() == 1 {
+                heads_lookback.announce(own_head, own_head != 0);
+            }
+            if !with_rejected {
+                self.compact(&tile, &kept, None);
+            }
+            self.look_back(lookback, count);
+            if MODE == RUNS {
+                self.look_back_for_head(heads_lookback, own_head);
+            }
+            thread::sync_threads();
+            let kept_before = self.shared.kept_before.load(0);
+            let place = Place { start, kept_before, before_warp, count };
+            if with_rejected {
+                self.compact(&tile, &kept, Some(place));
+            }
+            self.write(kept.count, place);
+            if MODE == RUNS {
+                self.write_lengths(kept.count, place);
+            }
+            let is_last = start + Self::TILE >= self.len;
+            if is_last && thread::thread_idx_x() == 0 {
+                *self.target.count = kept_before + count as u64;
+            }
         }
-        kept
     }
 
-    /// Which flags of a vector are set, by four at once where they lie in one word.
+    /// What the warp keeps.
     #[inline(always)]
-    unsafe fn flags(&self, first: u64) -> u32 {
-        let start = self.rule.flags.wrapping_add(first as usize);
-        let mut flags = 0;
+    unsafe fn keep(&self, tile: &Tile<B, ROWS>, flags: u32) -> Kept<ROWS> {
+        let mut bits = flags;
+        let mut row = 0;
+        while row < ROWS && MODE != FLAGGED {
+            // SAFETY: the tile is stashed; the whole warp is here.
+            unsafe {
+                let vector = tile.stashed(self.shared.stash, row);
+                let of_row = if MODE == IF { self.in_range(vector) } else { self.heads(tile, row) };
+                bits |= of_row << (row * B::LANES);
+            }
+            row += 1;
+        }
+        if !tile.is_whole() {
+            bits &= self.valid(tile);
+        }
+        // SAFETY: the whole warp is here.
+        let (ranks, count) = unsafe { Self::ranks(bits) };
+        Kept { bits, ranks, count }
+    }
+
+    /// A bit for each of the thread's elements that is in the array.
+    #[inline(always)]
+    fn valid(&self, tile: &Tile<B, ROWS>) -> u32 {
+        let mut valid = 0;
+        let mut row = 0;
+        while row < ROWS {
+            let count = tile.valid(tile.element(row));
+            valid |= ((1 << count) - 1) << (row * B::LANES);
+            row += 1;
+        }
+        valid
+    }
+
+    /// Which elements of a vector have a rank in the range, or out of it.
+    #[inline(always)]
+    fn in_range(&self, vector: Vector) -> u32 {
+        let Rule { order, low, span, outside, .. } = self.rule;
+        let mut bits = 0;
+        let mut i = 0;
+        while i < B::LANES {
+            let rank = order.rank(B::lane(vector, i));
+            bits |= ((rank.minus(low) <= span) as u32) << i;
+            i += 1;
+        }
+        if outside { bits ^ (u32::MAX >> (32 - B::LANES)) } else { bits }
+    }
+
+    /// Which elements of a thread's vector differ from the one before.
+    #[inline(always)]
+    unsafe fn heads(&self, tile: &Tile<B, ROWS>, row: usize) -> u32 {
+        let first = tile.element(row);
+        // SAFETY: the tile is stashed, the whole warp is here, and the element before the warp's
+        // is in the array.
+        unsafe {
+            let vector = tile.stashed(self.shared.stash, row);
+            let last = B::lane(vector, B::LANES - 1);
+            let mut before = warp::shuffle_up(warp::FULL, last, 1);
+            if warp::lane_id() == 0 && first > 0 && first < self.len {
+                before = *self.input.add(first as usize - 1);
+            }
+            let mut bits = (first == 0) as u32;
+            let mut i = 0;
+            while i < B::LANES {
+                let element = B::lane(vector, i);
+                bits |= ((element != before) as u32) << i;
+                before = element;
+                i += 1;
+            }
+            bits
+        }
+    }
+
+    /// Which of the thread's elements have a flag that is set.
+    #[inline(always)]
+    unsafe fn flags(&self, tile: &Tile<B, ROWS>) -> u32 {
+        let mut bits = 0;
+        let by_words = B::LANES >= 4 && tile.is_whole() && (self.rule.flags as usize & 3) == 0;
         let mut i = 0;
         // SAFETY: guarded by the length; words are aligned.
         unsafe {
-            if B::LANES >= 4 && first + B::LANES as u64 <= self.len && (start as usize & 3) == 0 {
-                while i < B::LANES {
-                    let word = *start.add(i).cast::<u32>();
+            // The condition is the same in the whole block: the loads are in flight together.
+            if by_words {
+                while i < ROWS * B::LANES {
+                    let at = tile.element(i / B::LANES) as usize + i % B::LANES;
+                    let word = *self.rule.flags.wrapping_add(at).cast::<u32>();
                     let mut j = 0;
                     while j < 4 {
-                        flags |= ((word >> (8 * j) & 0xff != 0) as u32) << (i + j);
+                        bits |= ((word >> (8 * j) & 0xff != 0) as u32) << (i + j);
                         j += 1;
                     }
                     i += 4;
                 }
-                return flags;
+                return bits;
             }
-            while i < B::LANES {
-                let is_set = first + (i as u64) < self.len && *start.add(i) != 0;
-                flags |= (is_set as u32) << i;
+            while i < ROWS * B::LANES {
+                let at = tile.element(i / B::LANES).wrapping_add((i % B::LANES) as u64);
+                if at < self.len {
+                    let is_set = *self.rule.flags.wrapping_add(at as usize) != 0;
+                    bits |= (is_set as u32) << i;
+                }
                 i += 1;
             }
         }
-        flags
-    }
-
-    /// The element before each of the thread's vectors.
-    #[inline(always)]
-    unsafe fn before(&self, tile: &Tile<B, ROWS>, rows: &[Vector; ROWS]) -> [B; ROWS] {
-        let mut before = [B::from_bits64(0); ROWS];
-        let mut row = 0;
-        while row < ROWS && MODE >= UNIQUE {
-            let first = tile.element(row);
-            // SAFETY: the whole warp is here; the element before is in the array.
-            unsafe {
-                let last = B::lane(rows[row], B::LANES - 1);
-                before[row] = warp::shuffle_up(warp::FULL, last, 1);
-                if warp::lane_id() == 0 && first > 0 && first < self.len {
-                    before[row] = *self.input.add(first as usize - 1);
-                }
-            }
-            row += 1;
-        }
-        before
+        bits
     }
 
     /// How many elements of the warp are kept before each of the thread's vectors, and in all.
     #[inline(always)]
-    unsafe fn ranks(kept: &[u32; ROWS]) -> ([u32; ROWS], u32) {
+    unsafe fn ranks(bits: u32) -> ([u32; ROWS], u32) {
+        let of_row =
+            |row: usize| (bits >> (row * B::LANES) & (u32::MAX >> (32 - B::LANES))).count_ones();
         let mut ranks = [0; ROWS];
         let mut count = 0;
         let mut row = 0;
         while row < ROWS {
-            let counts = kept[row].count_ones() | kept[row + 1].count_ones() << 16;
+            let counts = of_row(row) | of_row(row + 1) << 16;
             // SAFETY: the whole warp is here.
             let (inclusive, all) = unsafe {
                 let inclusive = warp::inclusive_scan(counts, |a, b| a + b);
                 (inclusive, warp::shuffle(warp::FULL, inclusive, 31))
             };
-            let exclusive = inclusive - counts;
-            ranks[row] = count + (exclusive & 0xffff);
-            count += all & 0xffff;
-            ranks[row + 1] = count + (exclusive >> 16);
-            count += all >> 16;
+            let first = count;
+            let second = count + (all & 0xffff);
+            ranks[row / 2] = inclusive - counts + (first | second << 16);
+            count = second + (all >> 16);
             row += 2;
         }
         (ranks, count)
@@ -225,54 +366,14 @@ impl<B: Bits, const ROWS: usize, const MODE: u32> Select<B, ROWS, MODE> {
         }
     }
 
-    /// The selection from one tile.
-    #[inline(always)]
-    unsafe fn tile(&self, ticket: Ticket, status: *mut Pair, heads_status: *mut Pair) {
-        let tile = Tile::<B, ROWS>::new::<BLOCK>(ticket.tile, self.len, false);
-        let start = ticket.tile * Self::TILE;
-        // SAFETY: the caller's arrays are as long as said; the block's threads stay together.
-        unsafe {
-            let rows = tile.load(self.input, B::from_bits64(0));
-            let before = self.before(&tile, &rows);
-            let mut kept = [0; ROWS];
-            let mut row = 0;
-            while row < ROWS {
-                kept[row] = self.keep(rows[row], tile.element(row), before[row]);
-                row += 1;
-            }
-            if MODE == UNIQUE && !self.target.heads.is_null() {
-                self.write_heads(&tile, &kept);
-            }
-            let (ranks, of_warp) = Self::ranks(&kept);
-            let (warp_rank, count) = self.scan_block(of_warp);
-            self.stage(&tile, start, &rows, &kept, ranks, warp_rank, count);
-            if MODE == RUNS {
-                thread::sync_threads();
-                self.look_back_for_head(Lookback::new(heads_status, ticket), start, count);
-            }
-            self.look_back(Lookback::new(status, ticket), count);
-            // Orders the staged elements, and the results of look-backs, before they are read.
-            thread::sync_threads();
-            let kept_before = self.shared.kept_before.load(0);
-            self.write(start, kept_before, count);
-            if MODE == RUNS {
-                self.write_lengths(start, kept_before, count);
-            }
-            let is_last = start + Self::TILE >= self.len;
-            if is_last && thread::thread_idx_x() == 0 {
-                *self.target.count = kept_before + count as u64;
-            }
-        }
-    }
-
     /// Writes a bit for each element: whether it is kept.
     #[inline(always)]
-    unsafe fn write_heads(&self, tile: &Tile<B, ROWS>, kept: &[u32; ROWS]) {
+    unsafe fn write_heads(&self, tile: &Tile<B, ROWS>, kept: &Kept<ROWS>) {
         let lanes = 32 / B::LANES as u32;
         let mut row = 0;
         while row < ROWS {
             let first = tile.element(row);
-            let mut word = kept[row] << (first % 32) as u32;
+            let mut word = kept.of_row::<B>(row) << (first % 32) as u32;
             let mut delta = 1;
             // SAFETY: the whole warp is here; the first lane of a word's writes it.
             unsafe {
@@ -288,44 +389,85 @@ impl<B: Bits, const ROWS: usize, const MODE: u32> Select<B, ROWS, MODE> {
         }
     }
 
-    /// Puts the elements into shared memory: the kept ones by rank, the rejected ones behind them.
+    /// Moves the warp's kept elements to the front of its part of the tile; with a place, writes
+    /// the rejected ones.
     #[inline(always)]
-    #[allow(clippy::too_many_arguments)]
-    unsafe fn stage(
-        &self,
-        tile: &Tile<B, ROWS>,
-        start: u64,
-        rows: &[Vector; ROWS],
-        kept: &[u32; ROWS],
-        ranks: [u32; ROWS],
-        warp_rank: u32,
-        count: u32,
-    ) {
+    unsafe fn compact(&self, tile: &Tile<B, ROWS>, kept: &Kept<ROWS>, place: Option<Place>) {
+        // What the compiler knew of the bits it would keep in registers over the barriers.
+        let kept = Kept { bits: vector::unknown(kept.bits), ..*kept };
         let Shared { elements, positions, .. } = self.shared;
-        let with_rejected = !self.target.rejected.is_null();
+        let part = warp::warp_id() * Self::PART;
+        let row_len = (32 * B::LANES) as u32;
         let mut row = 0;
         while row < ROWS {
-            let mut rank = warp_rank + ranks[row];
-            let local = tile.element(row).wrapping_sub(start) as u32;
+            // SAFETY: the row is read by the whole warp before its elements are moved, to places
+            // in rows that were read; ranks are distinct.
+            unsafe {
+                let vector = tile.stashed(self.shared.stash, row);
+                warp::sync_warp(warp::FULL);
+                let bits = kept.of_row::<B>(row);
+                let at = part + row as u32 * row_len + warp::lane_id() * B::LANES as u32;
+                let mut to = part + kept.rank(row);
+                let mut i = 0;
+                while i < B::LANES {
+                    if bits >> i & 1 == 1 {
+                        elements.store(to, B::lane(vector, i));
+                        if MODE == RUNS {
+                            positions.store(to, (at + i as u32) as u16);
+                        }
+                    }
+                    to += bits >> i & 1;
+                    i += 1;
+                }
+                if let Some(place) = place {
+                    self.write_rejected(vector, bits, row, &kept, place);
+                }
+            }
+            row += 1;
+        }
+        // SAFETY: the whole warp is here.
+        unsafe { warp::sync_warp(warp::FULL) };
+    }
+
+    /// Writes the rejected elements of a row of the warp, by way of shared memory.
+    #[inline(always)]
+    unsafe fn write_rejected(
+        &self,
+        vector: Vector,
+        bits: u32,
+        row: usize,
+        kept: &Kept<ROWS>,
+        place: Place,
+    ) {
+        let row_len = (32 * B::LANES) as u32;
+        let scratch = warp::warp_id() * row_len;
+        let in_row = warp::lane_id() * B::LANES as u32;
+        // SAFETY: the whole warp is here, and exchanges stand between its writes and reads.
+        unsafe {
+            let before_row = warp::shuffle(warp::FULL, kept.rank(row), 0);
+            let mut to = scratch + in_row - (kept.rank(row) - before_row);
             let mut i = 0;
             while i < B::LANES {
-                let element = B::lane(rows[row], i);
-                let at = local + i as u32;
-                // SAFETY: ranks are below the tile's length and distinct.
-                unsafe {
-                    if kept[row] >> i & 1 == 1 {
-                        elements.store(rank, element);
-                        if MODE == RUNS {
-                            positions.store(rank, at);
-                        }
-                        rank += 1;
-                    } else if with_rejected {
-                        elements.store(count + at - rank, element);
-                    }
+                if bits >> i & 1 == 0 {
+                    self.shared.rejected.store(to, B::lane(vector, i));
+                    to += 1;
                 }
                 i += 1;
             }
-            row += 1;
+            let kept_in_row = kept.rank(row) - before_row + bits.count_ones();
+            let kept_in_row = warp::shuffle(warp::FULL, kept_in_row, 31);
+            let first = place.start + (warp::warp_id() * Self::PART + row as u32 * row_len) as u64;
+            let kept_before = place.kept_before + (place.before_warp + before_row) as u64;
+            // Beyond the array nothing is kept, nor rejected.
+            let present = u64::min(self.len.saturating_sub(first), row_len as u64) as u32;
+            let rejected = self.target.rejected.wrapping_add((first - kept_before) as usize);
+            let count = present.saturating_sub(kept_in_row);
+            let mut j = warp::lane_id();
+            while j < count {
+                *rejected.add(j as usize) = self.shared.rejected.load(scratch + j);
+                j += 32;
+            }
+            warp::sync_warp(warp::FULL);
         }
     }
 
@@ -335,7 +477,7 @@ impl<B: Bits, const ROWS: usize, const MODE: u32> Select<B, ROWS, MODE> {
             // SAFETY: the whole warp is here.
             unsafe {
                 let sum = |a: u64, b: u64| a + b;
-                let before = lookback.exclusive_prefix(count as u64, false, 0, true, sum);
+                let before = lookback.announced_prefix(count as u64, false, 0, true, sum);
                 if warp::lane_id() == 0 {
                     self.shared.kept_before.store(0, before);
                 }
@@ -343,74 +485,100 @@ impl<B: Bits, const ROWS: usize, const MODE: u32> Select<B, ROWS, MODE> {
         }
     }
 
+    /// Leaves the place after the warp's last head in shared memory.
+    #[inline(always)]
+    unsafe fn note_last_head(&self, kept: &Kept<ROWS>) {
+        let highest = 31 - (kept.bits | 1).leading_zeros();
+        let (row, lane) = (highest / B::LANES as u32, highest % B::LANES as u32);
+        let vector = warp::warp_id() * (ROWS * 32) as u32 + row * 32 + warp::lane_id();
+        let after = vector * B::LANES as u32 + lane + 1;
+        let after = if kept.bits == 0 { 0 } else { after };
+        // SAFETY: the whole warp is here; the element is its own.
+        unsafe {
+            let last = warp::reduce(after, |a, b| if a > b { a } else { b });
+            if warp::lane_id() == 0 {
+                self.shared.after_heads.store(warp::warp_id(), last);
+            }
+        }
+    }
+
+    /// The place after the last head of the first `warps` warps in the array; 0 without one.
+    #[inline(always)]
+    unsafe fn after_head(&self, start: u64, warps: u32) -> u64 {
+        let mut last = 0;
+        let mut warp = 0;
+        while warp < WARPS {
+            // SAFETY: noted by each warp before a barrier.
+            let of_warp = unsafe { self.shared.after_heads.load(warp) };
+            last = if warp < warps && of_warp != 0 { of_warp } else { last };
+            warp += 1;
+        }
+        if last == 0 { 0 } else { start + last as u64 }
+    }
+
     /// Finds where the last head before the tile is.
     #[inline(always)]
-    unsafe fn look_back_for_head(&self, lookback: Lookback, start: u64, count: u32) {
-        let Shared { positions, head_before, .. } = self.shared;
+    unsafe fn look_back_for_head(&self, lookback: Lookback, own: u64) {
         if warp::warp_id() == 1 {
-            // SAFETY: the whole warp is here; positions below `count` are staged.
+            // SAFETY: the whole warp is here.
             unsafe {
-                let own = if count > 0 { start + positions.load(count - 1) as u64 + 1 } else { 0 };
                 let last = |a: u64, b: u64| if b != 0 { b } else { a };
-                let before = lookback.exclusive_prefix(own, count > 0, 0, true, last);
+                let before = lookback.announced_prefix(own, own != 0, 0, true, last);
                 if warp::lane_id() == 0 {
-                    head_before.store(0, before);
+                    self.shared.after_head_before.store(0, before);
                 }
             }
         }
     }
 
-    /// Writes the staged elements.
+    /// Writes the warp's kept elements.
     #[inline(always)]
-    unsafe fn write(&self, start: u64, kept_before: u64, count: u32) {
-        let Target { kept, rejected, .. } = self.target;
-        let present = u64::min(self.len - start, Self::TILE) as u32;
-        let mut j = thread::thread_idx_x();
-        // SAFETY: the caller's arrays have room for what is kept and rejected.
-        unsafe {
-            if !kept.is_null() {
-                let kept = kept.add(kept_before as usize);
-                while j < count {
-                    *kept.add(j as usize) = self.shared.elements.load(j);
-                    j += BLOCK as u32;
-                }
-            }
-            if !rejected.is_null() {
-                let rejected = rejected.add((start - kept_before) as usize);
-                let mut j = thread::thread_idx_x();
-                while j < present - count {
-                    *rejected.add(j as usize) = self.shared.elements.load(count + j);
-                    j += BLOCK as u32;
-                }
-            }
+    unsafe fn write(&self, count: u32, place: Place) {
+        let Target { kept, .. } = self.target;
+        if kept.is_null() {
+            return;
+        }
+        let part = warp::warp_id() * Self::PART;
+        let to = kept.wrapping_add((place.kept_before + place.before_warp as u64) as usize);
+        let mut j = warp::lane_id();
+        while j < count {
+            // SAFETY: the caller's array has room for what is kept.
+            unsafe { *to.add(j as usize) = self.shared.elements.load(part + j) };
+            j += 32;
         }
     }
 
-    /// Writes the lengths of the runs that end in the tile.
+    /// Writes the lengths of the runs that end in the warp's part of the tile, and by the last
+    /// warp of all that of the last run.
     #[inline(always)]
-    unsafe fn write_lengths(&self, start: u64, kept_before: u64, count: u32) {
-        let Shared { positions, head_before, .. } = self.shared;
-        // SAFETY: positions below `count` are staged; the block's threads stay together.
+    unsafe fn write_lengths(&self, count: u32, place: Place) {
+        let Place { start, kept_before, before_warp, .. } = place;
+        let positions = self.shared.positions;
+        let part = warp::warp_id() * Self::PART;
+        let first_run = kept_before + before_warp as u64;
+        // SAFETY: the warp's positions are staged, the heads before noted.
         unsafe {
-            let mut j = thread::thread_idx_x();
+            let mut j = warp::lane_id();
             while j + 1 < count {
-                let length = positions.load(j + 1) - positions.load(j);
-                self.write_length(kept_before + j as u64, length as u64);
-                j += BLOCK as u32;
+                let length = positions.load(part + j + 1) - positions.load(part + j);
+                self.write_length(first_run + j as u64, length as u64);
+                j += 32;
             }
-            if thread::thread_idx_x() == 0 {
-                let before = head_before.load(0);
-                if count > 0 && before > 0 {
-                    let end = start + positions.load(0) as u64;
-                    self.write_length(kept_before - 1, end - (before - 1));
-                }
-                if start + Self::TILE >= self.len {
-                    let last = match count > 0 {
-                        true => start + positions.load(count - 1) as u64,
-                        false => before - 1,
-                    };
-                    self.write_length(kept_before + count as u64 - 1, self.len - last);
-                }
+            if warp::lane_id() != 0 {
+                return;
+            }
+            let in_tile = self.after_head(start, warp::warp_id());
+            let before_tile = self.shared.after_head_before.load(0);
+            let before = if in_tile != 0 { in_tile } else { before_tile };
+            if count > 0 && before > 0 {
+                let head = start + positions.load(part) as u64;
+                self.write_length(first_run - 1, head + 1 - before);
+            }
+            if start + Self::TILE >= self.len && warp::warp_id() == WARPS - 1 {
+                let in_tile = self.after_head(start, WARPS);
+                let last = if in_tile != 0 { in_tile } else { before_tile };
+                let runs = kept_before + place.count as u64;
+                self.write_length(runs - 1, self.len + 1 - last);
             }
         }
     }
@@ -481,13 +649,14 @@ pub type Arguments<B> = (
 );
 
 macro_rules! selections {
-    ($($type:ty, $rows:literal, $runs_rows:literal, $resident:literal, $resident_unique:literal:
+    ($($type:ty, $rows:literal, $runs_rows:literal, $resident:literal, $resident_unique:literal,
+        $resident_runs:literal:
         $if:ident, $flagged:ident, $unique:ident, $runs:ident;)+) => {
         $(
             selections! { @kernel $if, $type, $rows, $resident, IF }
             selections! { @kernel $flagged, $type, $rows, $resident, FLAGGED }
             selections! { @kernel $unique, $type, $rows, $resident_unique, UNIQUE }
-            selections! { @kernel $runs, $type, $runs_rows, $resident_unique, RUNS }
+            selections! { @kernel $runs, $type, $runs_rows, $resident_runs, RUNS }
             #[cfg(not(target_arch = "nvptx64"))]
             impl Selects for $type {
                 const SELECT_IF: Selection<$type> = selections! { @value $if, $type, $rows, IF };
@@ -498,7 +667,7 @@ macro_rules! selections {
                 const RUNS: Selection<$type> = selections! { @value $runs, $type, $runs_rows, RUNS };
             }
         )+
-        device_std::ptx_module! { "select": $($if, $flagged, $unique, $runs),+ }
+        device_std::ptx_module! { "select" at 75 80: $($if, $flagged, $unique, $runs),+ }
     };
     (@value $name:ident, $type:ty, $rows:literal, $mode:ident) => {
         Selection {
@@ -536,8 +705,7 @@ macro_rules! selections {
             status: *mut Pair,
             heads_status: *mut Pair,
         ) {
-            const TILE: u32 = (BLOCK * $rows * 16 / size_of::<$type>()) as u32;
-            let shared = Shared::<$type>::new(&mut Carver::new(), TILE, $mode);
+            let shared = Shared::<$type>::new(&mut Carver::new(), $rows, $mode);
             let order = Order { magnitude, top, shift, flip: 0 };
             let rule = Rule { order, low, span, outside: outside != 0, flags };
             let target = Target { kept, rejected, count, heads, lengths, long_lengths };
@@ -551,9 +719,11 @@ macro_rules! selections {
     };
 }
 
+// Columns: type; rows of a tile, of run lengths; blocks on a multiprocessor, at least: of select,
+// of unique, of run lengths; kernels. A thread has at most 32 elements.
 selections! {
-    u8, 2, 2, 3, 2: select_if_u8, select_flagged_u8, unique_u8, runs_u8;
-    u16, 4, 2, 3, 2: select_if_u16, select_flagged_u16, unique_u16, runs_u16;
-    u32, 6, 4, 4, 3: select_if_u32, select_flagged_u32, unique_u32, runs_u32;
-    u64, 8, 6, 2, 2: select_if_u64, select_flagged_u64, unique_u64, runs_u64;
+    u8, 2, 2, 5, 5, 5: select_if_u8, select_flagged_u8, unique_u8, runs_u8;
+    u16, 4, 4, 5, 5, 4: select_if_u16, select_flagged_u16, unique_u16, runs_u16;
+    u32, 8, 6, 5, 5, 5: select_if_u32, select_flagged_u32, unique_u32, runs_u32;
+    u64, 8, 8, 5, 4, 4: select_if_u64, select_flagged_u64, unique_u64, runs_u64;
 }

@@ -22,7 +22,7 @@ pub const MODULES: [(&str, &[u32]); 10] = [
     ("reduce", &[75]),
     ("scan", &[75, 80]),
     ("segment_keys", &[75]),
-    ("select", &[75]),
+    ("select", &[75, 80]),
     ("sort", &[75]),
     ("top_k", &[75]),
     ("voronoi", &[75]),

@@ -131,14 +131,45 @@ impl Lookback {
         associative: bool,
         combine: impl Fn(T, T) -> T,
     ) -> T {
-        let tile = self.ticket.tile;
+        // SAFETY: passed on to the caller.
+        unsafe {
+            self.announce(aggregate, closed);
+            self.announced_prefix(aggregate, closed, identity, associative, combine)
+        }
+    }
+
+    /// Publishes the tile's aggregate: the first half of
+    /// [`exclusive_prefix`](Self::exclusive_prefix), for who has other work before the second. The
+    /// sooner it is done, the less the tiles after this one wait.
+    ///
+    /// # Safety
+    /// As `exclusive_prefix`.
+    #[inline(always)]
+    pub unsafe fn announce<T: Scalar>(&self, aggregate: T, closed: bool) {
+        let is_prefix = closed || self.ticket.tile == 0;
+        // SAFETY: passed on to the caller.
+        unsafe { self.publish(if is_prefix { PREFIX } else { AGGREGATE }, aggregate) };
+    }
+
+    /// The second half of [`exclusive_prefix`](Self::exclusive_prefix), after
+    /// [`announce`](Self::announce).
+    ///
+    /// # Safety
+    /// As `exclusive_prefix`.
+    #[inline(always)]
+    pub unsafe fn announced_prefix<T: Scalar>(
+        &self,
+        aggregate: T,
+        closed: bool,
+        identity: T,
+        associative: bool,
+        combine: impl Fn(T, T) -> T,
+    ) -> T {
         // SAFETY: passed on to the caller; conditions are the same in all lanes.
         unsafe {
-            if tile == 0 {
-                self.publish(PREFIX, aggregate);
+            if self.ticket.tile == 0 {
                 return identity;
             }
-            self.publish(if closed { PREFIX } else { AGGREGATE }, aggregate);
             let prefix = if associative {
                 self.look_back(identity, &combine)
             } else {

@@ -218,6 +218,12 @@ impl<T: Plain> SharedArray<T> {
 }
 
 impl SharedArray<Vector> {
+    /// The same memory as elements of another type, of which 16 bytes hold a whole number.
+    #[inline(always)]
+    pub const fn as_elements<T: Plain>(self) -> SharedArray<T> {
+        SharedArray { offset: self.offset, element: PhantomData }
+    }
+
     /// Begins to copy 16 bytes from global memory to element `index`, without a detour through
     /// registers where the GPU can (compute capability 8.0); [`wait_for_copies`] ends it.
     ///

@@ -12,9 +12,9 @@
 use core::marker::PhantomData;
 
 use crate::scalar::{Scalar, reversed};
-use crate::shared::{SharedArray, wait_for_copies};
+use crate::shared::SharedArray;
 use crate::vector::{self, Vector};
-use crate::{thread, warp};
+use crate::warp;
 
 /// Where a thread's vectors of a tile lie in an array.
 pub struct Tile<T, const ROWS: usize> {
@@ -95,39 +95,46 @@ impl<T: Scalar, const ROWS: usize> Tile<T, ROWS> {
         rows
     }
 
-    /// Reads the rows into shared memory, row `r` of the thread to element
-    /// `r * BLOCK + thread` of `stash`, as they lie in memory; what lies beyond the array is
-    /// `fill`. [`stashed`](Self::stashed) gives them.
+    /// Begins to read the rows into shared memory, in the order of the tile (see
+    /// [`own`](Self::own)), as they lie in memory; what lies beyond the array is `fill`. After
+    /// [`wait_for_copies`](crate::shared::wait_for_copies) a thread's own are there:
+    /// [`stashed`](Self::stashed) gives them.
     ///
     /// # Safety
-    /// As [`load`](Self::load), and `stash` has `ROWS * BLOCK` elements.
+    /// As [`load`](Self::load), and `stash` has `ROWS` elements for each thread.
     #[inline(always)]
-    pub unsafe fn stash<const BLOCK: usize>(
-        &self,
-        array: *const T,
-        fill: T,
-        stash: SharedArray<Vector>,
-    ) {
-        let own = |row: u32| row * BLOCK as u32 + thread::thread_idx_x();
+    pub unsafe fn stash(&self, array: *const T, fill: T, stash: SharedArray<Vector>) {
         // SAFETY: as for `load`; the elements of the stash are the thread's own.
         unsafe {
             if self.is_fast(array) {
                 let mut row = 0;
                 while row < ROWS {
                     let from = array.wrapping_add(self.element(row) as usize);
-                    stash.copy_from(own(row as u32), from.cast());
+                    stash.copy_from(Self::own(row), from.cast());
                     row += 1;
                 }
             } else {
                 let mut row = 0;
                 while row < vector::unknown(ROWS as u32) {
                     let first = self.element(row as usize);
-                    stash.store(own(row), self.load_elements(array, first, fill));
+                    stash.store(Self::own(row as usize), self.load_elements(array, first, fill));
                     row += 1;
                 }
             }
         }
-        wait_for_copies();
+    }
+
+    /// Where the thread's vector of a row is in the stash: the tile's vectors follow each other.
+    #[inline(always)]
+    pub fn own(row: usize) -> u32 {
+        let of_warp = warp::warp_id() * (ROWS * 32) as u32;
+        of_warp + warp::lane_id() + row as u32 * 32
+    }
+
+    /// Whether no vector of the tile reaches beyond the array.
+    #[inline(always)]
+    pub fn is_whole(&self) -> bool {
+        self.whole
     }
 
     /// Whether an array can be read and written by whole vectors.
@@ -142,7 +149,7 @@ impl<T: Scalar, const ROWS: usize> Tile<T, ROWS> {
     /// # Safety
     /// As [`stash`](Self::stash); no other thread touches the tile of `array` meanwhile.
     #[inline(always)]
-    pub unsafe fn write<const BLOCK: usize>(
+    pub unsafe fn write(
         &self,
         array: *mut T,
         row: usize,
@@ -155,7 +162,7 @@ impl<T: Scalar, const ROWS: usize> Tile<T, ROWS> {
             if self.is_fast(array) {
                 vector::store(array.wrapping_add(self.element(row) as usize).cast(), vector);
             } else {
-                stash.store((row * BLOCK) as u32 + thread::thread_idx_x(), vector);
+                stash.store(Self::own(row), vector);
             }
         }
     }
@@ -165,11 +172,7 @@ impl<T: Scalar, const ROWS: usize> Tile<T, ROWS> {
     /// # Safety
     /// As `write`, which has been called for every row.
     #[inline(always)]
-    pub unsafe fn write_stashed<const BLOCK: usize>(
-        &self,
-        array: *mut T,
-        stash: SharedArray<Vector>,
-    ) {
+    pub unsafe fn write_stashed(&self, array: *mut T, stash: SharedArray<Vector>) {
         if self.is_fast(array) {
             return;
         }
@@ -177,7 +180,7 @@ impl<T: Scalar, const ROWS: usize> Tile<T, ROWS> {
         while row < vector::unknown(ROWS as u32) {
             // SAFETY: the thread's own elements.
             unsafe {
-                let vector = stash.load(row * BLOCK as u32 + thread::thread_idx_x());
+                let vector = stash.load(Self::own(row as usize));
                 self.store_elements(array, self.element(row as usize), vector);
             }
             row += 1;
@@ -189,13 +192,9 @@ impl<T: Scalar, const ROWS: usize> Tile<T, ROWS> {
     /// # Safety
     /// As `stash`, after which the thread comes here.
     #[inline(always)]
-    pub unsafe fn stashed<const BLOCK: usize>(
-        &self,
-        stash: SharedArray<Vector>,
-        row: usize,
-    ) -> Vector {
+    pub unsafe fn stashed(&self, stash: SharedArray<Vector>, row: usize) -> Vector {
         // SAFETY: the thread's own element.
-        let vector = unsafe { stash.load((row * BLOCK) as u32 + thread::thread_idx_x()) };
+        let vector = unsafe { stash.load(Self::own(row)) };
         if self.backward { reversed::<T>(vector) } else { vector }
     }
 
@@ -233,7 +232,7 @@ impl<T: Scalar, const ROWS: usize> Tile<T, ROWS> {
 
     /// How many elements of the vector that begins at element `first` are in the array.
     #[inline(always)]
-    fn valid(&self, first: u64) -> u32 {
+    pub fn valid(&self, first: u64) -> u32 {
         if first >= self.len {
             return 0;
         }

@@ -5,12 +5,16 @@
 //! built from here is committed in `ptx/`; `cargo xtask ptx` makes it anew.
 #![cfg_attr(target_arch = "nvptx64", no_std, feature(abi_ptx, asm_experimental_arch))]
 
+#[cfg(any(feature = "segment_totals", feature = "select"))]
+mod compaction;
 #[cfg(feature = "elementwise")]
 pub mod elementwise;
 #[cfg(feature = "flags")]
 pub mod flags;
 #[cfg(feature = "nni")]
 pub mod nni;
+#[cfg(any(feature = "segment_keys", feature = "segment_totals"))]
+mod offsets;
 pub mod operators;
 #[cfg(feature = "reduce")]
 pub mod reduce;
@@ -18,10 +22,14 @@ pub mod reduce;
 pub mod scan;
 #[cfg(feature = "segment_keys")]
 pub mod segment_keys;
+#[cfg(feature = "segment_totals")]
+pub mod segment_totals;
 #[cfg(feature = "select")]
 pub mod select;
 #[cfg(feature = "sort")]
 pub mod sort;
+#[cfg(any(feature = "scan", feature = "segment_totals"))]
+mod tile_scan;
 #[cfg(feature = "top_k")]
 pub mod top_k;
 #[cfg(feature = "voronoi")]

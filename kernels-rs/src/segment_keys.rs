@@ -6,6 +6,7 @@
 
 use device_std::{kernel, thread, warp};
 
+use crate::offsets::Offsets;
 use crate::operators::Order;
 
 /// Threads of a block.
@@ -15,32 +16,6 @@ const ITEMS: u32 = 8;
 
 /// Elements of a block's tile.
 pub const TILE: u64 = (BLOCK * ITEMS) as u64;
-
-/// Segment offsets, one more than segments.
-#[derive(Clone, Copy)]
-struct Offsets {
-    start: *const u64,
-    segments: u64,
-}
-
-impl Offsets {
-    /// The last segment between `low` and `high`, both included, that begins at or before an
-    /// element: the one that has it. `low` does.
-    #[inline(always)]
-    unsafe fn segment(self, element: u64, low: u64, high: u64) -> u64 {
-        let (mut low, mut high) = (low, high);
-        while low < high {
-            let middle = high - (high - low) / 2;
-            // SAFETY: segment numbers are below that of segments.
-            if unsafe { *self.start.add(middle as usize) } <= element {
-                low = middle;
-            } else {
-                high = middle - 1;
-            }
-        }
-        low
-    }
-}
 
 /// Calls `each` with the elements of this thread and their segments.
 #[inline(always)]
@@ -84,7 +59,7 @@ pub unsafe fn join_segments(
     let order = Order::<u32>::new([parameter_0, parameter_1, parameter_2, parameter_3]);
     // SAFETY: passed on to the caller.
     unsafe {
-        for_each(Offsets { start: offsets, segments }, len, |i, segment| {
+        for_each(Offsets::new(offsets, segments), len, |i, segment| {
             let rank = order.rank(*keys.add(i as usize));
             *joined.add(i as usize) = segment << 32 | rank as u64;
         });
@@ -131,7 +106,7 @@ pub unsafe fn segments_of(
     segments: u64,
     segment_of: *mut u32,
 ) {
-    let offsets = Offsets { start: offsets, segments };
+    let offsets = Offsets::new(offsets, segments);
     let first = thread::block_idx_x() as u64 * TILE + thread::thread_idx_x() as u64;
     let mut i = 0;
     while i < ITEMS {

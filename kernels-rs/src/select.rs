@@ -22,9 +22,10 @@ use device_std::atomic::Pair;
 use device_std::lookback::{Lookback, Ticket, Tickets};
 use device_std::shared::{Carver, Plain, SharedArray, wait_for_copies};
 use device_std::tile::Tile;
-use device_std::vector::{self, Vector};
+use device_std::vector::Vector;
 use device_std::{kernel, thread, warp};
 
+use crate::compaction::Marks;
 use crate::operators::{Bits, Order};
 
 /// Threads of a block.
@@ -105,30 +106,6 @@ struct Target<B> {
     heads: *mut u32,
     lengths: *mut u32,
     long_lengths: *mut u64,
-}
-
-/// What a warp keeps of its part of a tile.
-#[derive(Clone, Copy)]
-struct Kept<const ROWS: usize> {
-    /// A bit for each of the thread's elements, row after row.
-    bits: u32,
-    /// How many of the warp's come before each of the thread's vectors: two rows in a word.
-    ranks: [u32; ROWS],
-    /// How many the warp keeps.
-    count: u32,
-}
-
-impl<const ROWS: usize> Kept<ROWS> {
-    #[inline(always)]
-    fn of_row<B: Bits>(&self, row: usize) -> u32 {
-        self.bits >> (row * B::LANES) & (u32::MAX >> (32 - B::LANES))
-    }
-
-    /// How many of the warp's come before the thread's vector.
-    #[inline(always)]
-    fn rank(&self, row: usize) -> u32 {
-        self.ranks[row / 2] >> (row % 2 * 16) & 0xffff
-    }
 }
 
 /// Where a warp's kept elements go.
@@ -214,7 +191,7 @@ impl<B: Bits, const ROWS: usize, const MODE: u32> Select<B, ROWS, MODE> {
 
     /// What the warp keeps.
     #[inline(always)]
-    unsafe fn keep(&self, tile: &Tile<B, ROWS>, flags: u32) -> Kept<ROWS> {
+    unsafe fn keep(&self, tile: &Tile<B, ROWS>, flags: u64) -> Marks<ROWS> {
         let mut bits = flags;
         let mut row = 0;
         while row < ROWS && MODE != FLAGGED {
@@ -222,29 +199,28 @@ impl<B: Bits, const ROWS: usize, const MODE: u32> Select<B, ROWS, MODE> {
             unsafe {
                 let vector = tile.stashed(self.shared.stash, row);
                 let of_row = if MODE == IF { self.in_range(vector) } else { self.heads(tile, row) };
-                bits |= of_row << (row * B::LANES);
+                bits |= (of_row as u64) << (row * B::LANES);
             }
             row += 1;
         }
         if !tile.is_whole() {
-            bits &= self.valid(tile);
+            bits &= self.present(tile);
         }
         // SAFETY: the whole warp is here.
-        let (ranks, count) = unsafe { Self::ranks(bits) };
-        Kept { bits, ranks, count }
+        unsafe { Marks::new::<B>(bits) }
     }
 
     /// A bit for each of the thread's elements that is in the array.
     #[inline(always)]
-    fn valid(&self, tile: &Tile<B, ROWS>) -> u32 {
-        let mut valid = 0;
+    fn present(&self, tile: &Tile<B, ROWS>) -> u64 {
+        let mut present = 0;
         let mut row = 0;
         while row < ROWS {
             let count = tile.valid(tile.element(row));
-            valid |= ((1 << count) - 1) << (row * B::LANES);
+            present |= ((1 << count) - 1) << (row * B::LANES);
             row += 1;
         }
-        valid
+        present
     }
 
     /// Which elements of a vector have a rank in the range, or out of it.
@@ -288,7 +264,7 @@ impl<B: Bits, const ROWS: usize, const MODE: u32> Select<B, ROWS, MODE> {
 
     /// Which of the thread's elements have a flag that is set.
     #[inline(always)]
-    unsafe fn flags(&self, tile: &Tile<B, ROWS>) -> u32 {
+    unsafe fn flags(&self, tile: &Tile<B, ROWS>) -> u64 {
         let mut bits = 0;
         let by_words = B::LANES >= 4 && tile.is_whole() && (self.rule.flags as usize & 3) == 0;
         let mut i = 0;
@@ -301,7 +277,7 @@ impl<B: Bits, const ROWS: usize, const MODE: u32> Select<B, ROWS, MODE> {
                     let word = *self.rule.flags.wrapping_add(at).cast::<u32>();
                     let mut j = 0;
                     while j < 4 {
-                        bits |= ((word >> (8 * j) & 0xff != 0) as u32) << (i + j);
+                        bits |= ((word >> (8 * j) & 0xff != 0) as u64) << (i + j);
                         j += 1;
                     }
                     i += 4;
@@ -312,36 +288,12 @@ impl<B: Bits, const ROWS: usize, const MODE: u32> Select<B, ROWS, MODE> {
                 let at = tile.element(i / B::LANES).wrapping_add((i % B::LANES) as u64);
                 if at < self.len {
                     let is_set = *self.rule.flags.wrapping_add(at as usize) != 0;
-                    bits |= (is_set as u32) << i;
+                    bits |= (is_set as u64) << i;
                 }
                 i += 1;
             }
         }
         bits
-    }
-
-    /// How many elements of the warp are kept before each of the thread's vectors, and in all.
-    #[inline(always)]
-    unsafe fn ranks(bits: u32) -> ([u32; ROWS], u32) {
-        let of_row =
-            |row: usize| (bits >> (row * B::LANES) & (u32::MAX >> (32 - B::LANES))).count_ones();
-        let mut ranks = [0; ROWS];
-        let mut count = 0;
-        let mut row = 0;
-        while row < ROWS {
-            let counts = of_row(row) | of_row(row + 1) << 16;
-            // SAFETY: the whole warp is here.
-            let (inclusive, all) = unsafe {
-                let inclusive = warp::inclusive_scan(counts, |a, b| a + b);
-                (inclusive, warp::shuffle(warp::FULL, inclusive, 31))
-            };
-            let first = count;
-            let second = count + (all & 0xffff);
-            ranks[row / 2] = inclusive - counts + (first | second << 16);
-            count = second + (all >> 16);
-            row += 2;
-        }
-        (ranks, count)
     }
 
     /// How many elements of the tile are kept before the thread's warp, and in all.
@@ -368,7 +320,7 @@ impl<B: Bits, const ROWS: usize, const MODE: u32> Select<B, ROWS, MODE> {
 
     /// Writes a bit for each element: whether it is kept.
     #[inline(always)]
-    unsafe fn write_heads(&self, tile: &Tile<B, ROWS>, kept: &Kept<ROWS>) {
+    unsafe fn write_heads(&self, tile: &Tile<B, ROWS>, kept: &Marks<ROWS>) {
         let lanes = 32 / B::LANES as u32;
         let mut row = 0;
         while row < ROWS {
@@ -392,9 +344,8 @@ impl<B: Bits, const ROWS: usize, const MODE: u32> Select<B, ROWS, MODE> {
     /// Moves the warp's kept elements to the front of its part of the tile; with a place, writes
     /// the rejected ones.
     #[inline(always)]
-    unsafe fn compact(&self, tile: &Tile<B, ROWS>, kept: &Kept<ROWS>, place: Option<Place>) {
-        // What the compiler knew of the bits it would keep in registers over the barriers.
-        let kept = Kept { bits: vector::unknown(kept.bits), ..*kept };
+    unsafe fn compact(&self, tile: &Tile<B, ROWS>, kept: &Marks<ROWS>, place: Option<Place>) {
+        let kept = kept.anew();
         let Shared { elements, positions, .. } = self.shared;
         let part = warp::warp_id() * Self::PART;
         let row_len = (32 * B::LANES) as u32;
@@ -436,7 +387,7 @@ impl<B: Bits, const ROWS: usize, const MODE: u32> Select<B, ROWS, MODE> {
         vector: Vector,
         bits: u32,
         row: usize,
-        kept: &Kept<ROWS>,
+        kept: &Marks<ROWS>,
         place: Place,
     ) {
         let row_len = (32 * B::LANES) as u32;
@@ -487,8 +438,8 @@ impl<B: Bits, const ROWS: usize, const MODE: u32> Select<B, ROWS, MODE> {
 
     /// Leaves the place after the warp's last head in shared memory.
     #[inline(always)]
-    unsafe fn note_last_head(&self, kept: &Kept<ROWS>) {
-        let highest = 31 - (kept.bits | 1).leading_zeros();
+    unsafe fn note_last_head(&self, kept: &Marks<ROWS>) {
+        let highest = 63 - (kept.bits | 1).leading_zeros();
         let (row, lane) = (highest / B::LANES as u32, highest % B::LANES as u32);
         let vector = warp::warp_id() * (ROWS * 32) as u32 + row * 32 + warp::lane_id();
         let after = vector * B::LANES as u32 + lane + 1;
@@ -722,8 +673,8 @@ macro_rules! selections {
 // Columns: type; rows of a tile, of run lengths; blocks on a multiprocessor, at least: of select,
 // of unique, of run lengths; kernels. A thread has at most 32 elements.
 selections! {
-    u8, 2, 2, 5, 5, 5: select_if_u8, select_flagged_u8, unique_u8, runs_u8;
+    u8, 2, 2, 4, 5, 5: select_if_u8, select_flagged_u8, unique_u8, runs_u8;
     u16, 4, 4, 5, 5, 4: select_if_u16, select_flagged_u16, unique_u16, runs_u16;
-    u32, 8, 6, 5, 5, 5: select_if_u32, select_flagged_u32, unique_u32, runs_u32;
-    u64, 8, 8, 5, 4, 4: select_if_u64, select_flagged_u64, unique_u64, runs_u64;
+    u32, 8, 6, 5, 4, 5: select_if_u32, select_flagged_u32, unique_u32, runs_u32;
+    u64, 8, 8, 5, 3, 4: select_if_u64, select_flagged_u64, unique_u64, runs_u64;
 }

@@ -5,7 +5,8 @@ use device_std::scalar::Scalar;
 use kernels_rs::operators as kernels;
 use kernels_rs::operators::Operator;
 use kernels_rs::reduce::Reduces;
-use kernels_rs::scan::{Scans, SegmentReduces};
+use kernels_rs::scan::Scans;
+use kernels_rs::segment_totals::SegmentReduces;
 
 use crate::number::{Direction, Number, nan_last};
 

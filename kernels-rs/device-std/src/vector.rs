@@ -83,3 +83,9 @@ pub fn unknown(number: u32) -> u32 {
         number
     }
 }
+
+/// [`unknown`] for 64 bits.
+#[inline(always)]
+pub fn unknown_64(number: u64) -> u64 {
+    unknown(number as u32) as u64 | (unknown((number >> 32) as u32) as u64) << 32
+}

@@ -1,7 +1,7 @@
 //! Runs of equal keys and segments: run-length encoding, reductions by key and by offsets.
 
 use gpu_core::{Blocks, Element, Slice, SliceMut};
-use kernels_rs::scan::{Scans, SegmentReduces};
+use kernels_rs::segment_totals::SegmentReduces;
 use kernels_rs::select::Selects;
 
 use super::Workspace;
@@ -95,7 +95,7 @@ pub fn reduce_by_key<'a, 'b, 'c, 'd, 'e, K: Number, T: Number, O: ReduceOperator
     same_len("totals", call.len, totals.len())?;
     let to = totals.as_mut_ptr();
     apart(("values", values.as_ptr(), call.len), ("totals", to.cast_const(), call.len))?;
-    tiles(call.len as u64, O::Kernel::TILE)?;
+    tiles(call.len as u64, O::Reduction::TILE)?;
     let (arena, bits) = head_bits(workspace, call.len)?;
     call.heads = arena.at(&bits);
     let heads = call.heads;
@@ -123,7 +123,7 @@ pub fn segmented_reduce<'a, 'b, 'c, T: Number, O: ReduceOperator<T>>(
     same_len("totals", segments, totals.len())?;
     let to = totals.as_mut_ptr();
     apart(("values", values.as_ptr(), values.len()), ("totals", to.cast_const(), segments))?;
-    tiles(values.len() as u64, O::Kernel::TILE)?;
+    tiles(values.len() as u64, O::Reduction::TILE)?;
     super::fill(workspace, operator.empty(), totals)?;
     if segments == 0 {
         return Ok(());
@@ -155,7 +155,7 @@ fn enqueue_totals<T: Number, O: ReduceOperator<T>>(
     offsets: Option<Slice<'_, u64>>,
 ) -> Result<()> {
     let len = values.len() as u64;
-    let tiles = tiles(len, O::Kernel::TILE)?;
+    let tiles = tiles(len, O::Reduction::TILE)?;
     let status = workspace.statuses(u64::from(tiles), 2)?;
     let head_status = status.wrapping_add(tiles as usize);
     let control = workspace.control();
@@ -180,9 +180,12 @@ fn enqueue_totals<T: Number, O: ReduceOperator<T>>(
         status,
         head_status,
     );
-    let kernel = O::Reduction::TOTALS;
+    let kernel = match offsets.is_null() {
+        true => O::Reduction::OF_RUNS,
+        false => O::Reduction::BY_OFFSETS,
+    };
     // SAFETY: the arrays are as long as the kernel asks and have elements of the same size; the
     // workspace's storage is used on its own stream only.
-    unsafe { workspace.gpu().launch(kernel, Blocks::x(tiles), O::Kernel::SHARED, arguments)? };
+    unsafe { workspace.gpu().launch(kernel, Blocks::x(tiles), O::Reduction::SHARED, arguments)? };
     Ok(())
 }

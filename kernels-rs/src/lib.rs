@@ -5,10 +5,16 @@
 //! built from here is committed in `ptx/`; `cargo xtask ptx` makes it anew.
 #![cfg_attr(target_arch = "nvptx64", no_std, feature(abi_ptx, asm_experimental_arch))]
 
+#[cfg(feature = "columns")]
+pub mod columns;
 #[cfg(feature = "elementwise")]
 pub mod elementwise;
 #[cfg(feature = "flags")]
 pub mod flags;
+#[cfg(feature = "histogram")]
+pub mod histogram;
+#[cfg(feature = "merge")]
+pub mod merge;
 #[cfg(feature = "nni")]
 pub mod nni;
 pub mod operators;
@@ -16,6 +22,8 @@ pub mod operators;
 pub mod reduce;
 #[cfg(feature = "scan")]
 pub mod scan;
+#[cfg(feature = "search")]
+pub mod search;
 #[cfg(feature = "select")]
 pub mod select;
 #[cfg(feature = "voronoi")]

@@ -26,16 +26,11 @@ use device_std::tile::Tile;
 use device_std::vector::Vector;
 use device_std::{kernel, thread, warp};
 
-use crate::operators::{Last, Least, Operator, Sum};
+use crate::operators::{BACKWARD, EXCLUSIVE, Last, Least, Operator, Sum};
 
 /// Threads of a block.
 pub const BLOCK: usize = 256;
 const WARPS: usize = BLOCK / 32;
-
-/// In `mode`: element i gets the combination of those before it, not with it.
-pub const EXCLUSIVE: u32 = 1;
-/// In `mode`: from the last element to the first.
-pub const BACKWARD: u32 = 2;
 
 /// A partial sum of a segmented scan: what was combined since the last head, and whether there
 /// was one. Without segments `closed` is always false and costs nothing.

@@ -60,13 +60,15 @@ pub mod cpu;
 mod error;
 #[cfg(feature = "cuda")]
 pub mod gpu;
+mod histogram;
 mod number;
 mod operators;
 mod options;
 mod predicate;
 
 pub use error::{Error, Result};
-pub use number::{Direction, Index, Number};
+pub use histogram::Histogram;
+pub use number::{Count, Direction, Index, Number, Payload};
 pub use operators::{LastValid, Max, Min, ReduceOperator, ScanOperator, Sum};
 pub use options::Scan;
 pub use predicate::Predicate;

@@ -1,7 +1,7 @@
 //! What a caller may choose about a scan.
 
 #[cfg(feature = "cuda")]
-use kernels_rs::scan as kernels;
+use kernels_rs::operators as kernels;
 
 /// How a scan runs: with or without the element itself, and from which end.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -13,11 +13,11 @@
 //!    [`ITEMS`] elements in registers.
 //! 4. Through shared memory the outputs are put in order and written.
 //!
-//! With values, the threads keep in which place of the shared arrays each output came from; the
-//! values take the keys' place in shared memory and are picked from there.
+//! With values, the place in the shared arrays that each output comes from is kept in shared memory
+//! too; then the values take the keys' place there, and are picked by it.
 
 use device_std::scalar::Scalar;
-use device_std::shared::{Carver, SharedArray};
+use device_std::shared::{Carver, Plain, SharedArray};
 use device_std::{kernel, thread, vector};
 
 use crate::operators::{Bits, Order};
@@ -31,11 +31,11 @@ const ITEMS: usize = 15;
 /// Outputs of a block.
 pub const TILE: u64 = (BLOCK * ITEMS) as u64;
 
-/// Bytes of shared memory: the keys or, later in the same place, places and values.
+/// Bytes of shared memory: the keys or, later in the same place, values; with them places.
 pub const fn shared_bytes(key_size: usize, value_size: usize) -> u32 {
-    let keys = TILE as usize * key_size;
-    let values = if value_size == 0 { 0 } else { TILE as usize * (2 + value_size) };
-    if keys > values { keys as u32 } else { values as u32 }
+    let larger = if key_size > value_size { key_size } else { value_size };
+    let places = if value_size > 0 { size_of::<u16>() } else { 0 };
+    TILE as u32 * (larger + places) as u32
 }
 
 /// How many of the first `diagonal` outputs come from a. `a` and `b` give ranks.
@@ -135,12 +135,17 @@ impl Part {
         inputs
     }
 
-    /// Merges this thread's outputs: their ranks, and the places that they come from.
+    /// Merges this thread's outputs, and writes the places that they come from.
     #[inline(always)]
-    unsafe fn merge<B: Bits>(&self, ranks: SharedArray<B>) -> ([B; ITEMS], [u32; ITEMS]) {
+    unsafe fn merge<B: Bits>(
+        &self,
+        ranks: SharedArray<B>,
+        places: Option<SharedArray<u16>>,
+    ) -> [B; ITEMS] {
+        let me = thread::thread_idx_x() * ITEMS as u32;
         let Self { from_a, count, .. } = *self;
-        let diagonal = u32::min(thread::thread_idx_x() * ITEMS as u32, count);
-        // SAFETY: places are held below the count; nobody writes meanwhile.
+        let diagonal = u32::min(me, count);
+        // SAFETY: places are held below the count; nobody else writes to the arrays meanwhile.
         unsafe {
             let rank = |place: u32| ranks.load(u32::min(place, count - 1));
             let mut at_a = split(
@@ -151,12 +156,13 @@ impl Part {
             let mut at_b = from_a + diagonal - at_a;
             let (mut next_a, mut next_b) = (rank(at_a), rank(at_b));
             let mut merged = [B::ONES; ITEMS];
-            let mut places = [0; ITEMS];
             let mut item = 0;
             while item < ITEMS {
                 let a_wins = at_a < from_a && (at_b >= count || next_a <= next_b);
                 merged[item] = if a_wins { next_a } else { next_b };
-                places[item] = if a_wins { at_a } else { at_b };
+                if let Some(places) = places {
+                    places.store(me + item as u32, if a_wins { at_a } else { at_b } as u16);
+                }
                 at_a += a_wins as u32;
                 at_b += !a_wins as u32;
                 let next = rank(if a_wins { at_a } else { at_b });
@@ -164,21 +170,31 @@ impl Part {
                 next_b = if a_wins { next_b } else { next };
                 item += 1;
             }
-            (merged, places)
+            merged
         }
     }
 }
 
-/// Merges the keys of one tile, the body of every kernel here; returns the places that this
-/// thread's outputs come from. Other threads may still be reading shared memory.
+/// What a block keeps in shared memory: the places of outputs, if there are values, then keys or
+/// values.
+#[inline(always)]
+const fn carve<T: Plain>(with_places: bool) -> (Option<SharedArray<u16>>, SharedArray<T>) {
+    let mut carver = Carver::new();
+    let places = if with_places { Some(carver.array(TILE as u32)) } else { None };
+    (places, carver.array(TILE as u32))
+}
+
+/// Merges the keys of one tile, the body of every kernel here. Other threads may still be reading
+/// shared memory when it returns.
 #[inline(always)]
 unsafe fn merge_keys<B: Bits>(
     part: &Part,
     (a, b): (*const B, *const B),
     order: Order<B>,
     output: *mut B,
-) -> [u32; ITEMS] {
-    let ranks: SharedArray<B> = Carver::new().array(TILE as u32);
+    with_places: bool,
+) {
+    let (places, ranks) = carve::<B>(with_places);
     let me = thread::thread_idx_x();
     // SAFETY: barriers stand between what threads write and others read.
     unsafe {
@@ -189,7 +205,7 @@ unsafe fn merge_keys<B: Bits>(
             item += 1;
         }
         thread::sync_threads();
-        let (merged, places) = part.merge(ranks);
+        let merged = part.merge(ranks, places);
         thread::sync_threads();
         let mut item = 0;
         while item < ITEMS {
@@ -206,31 +222,22 @@ unsafe fn merge_keys<B: Bits>(
             }
             item += 1;
         }
-        places
     }
 }
 
 /// Puts the values of one tile where their keys went.
 #[inline(always)]
-unsafe fn merge_values<V: Scalar>(
-    part: &Part,
-    (a, b): (*const V, *const V),
-    places: [u32; ITEMS],
-    output: *mut V,
-) {
-    // In the keys' place, which nobody reads any more after the barrier.
-    let mut carver = Carver::new();
-    let values: SharedArray<V> = carver.array(TILE as u32);
-    let from: SharedArray<u16> = carver.array(TILE as u32);
+unsafe fn merge_values<V: Scalar>(part: &Part, (a, b): (*const V, *const V), output: *mut V) {
+    let (Some(places), values) = carve::<V>(true) else { return };
     let me = thread::thread_idx_x();
     // SAFETY: barriers stand between what threads write and others read.
     unsafe {
         let inputs = part.load(a, b);
+        // The keys, in whose place the values come, have been read.
         thread::sync_threads();
         let mut item = 0;
         while item < ITEMS {
             values.store(me + (item * BLOCK) as u32, inputs[item]);
-            from.store(me * ITEMS as u32 + item as u32, places[item] as u16);
             item += 1;
         }
         thread::sync_threads();
@@ -239,7 +246,7 @@ unsafe fn merge_values<V: Scalar>(
             let at = me + (item * BLOCK) as u32;
             if at < part.count {
                 let to = (part.first + at as u64) as usize;
-                *output.add(to) = values.load(from.load(at) as u32);
+                *output.add(to) = values.load(places.load(at) as u32);
             }
             item += 1;
         }
@@ -303,7 +310,7 @@ macro_rules! merges {
         /// # Safety
         /// `splits` are those of `a` and `b`, which have `len` elements together, as the output
         /// has, which is apart. The shared memory is [`shared_bytes`].
-        #[kernel(block = 256)]
+        #[kernel(block = 256, resident = $resident)]
         pub unsafe fn $keys(
             a: *const $type,
             b: *const $type,
@@ -319,7 +326,7 @@ macro_rules! merges {
             // SAFETY: passed on to the caller.
             unsafe {
                 let part = Part::new(len, splits);
-                merge_keys(&part, (a, b), order, output);
+                merge_keys(&part, (a, b), order, output, false);
             }
         }
         merges! { @pairs $pairs_4, $type, u32, $resident }
@@ -358,14 +365,14 @@ macro_rules! merges {
             // SAFETY: passed on to the caller.
             unsafe {
                 let part = Part::new(len, splits);
-                let places = merge_keys(&part, (a, b), order, output);
-                merge_values(&part.forgotten(), (a_values, b_values), places, output_values);
+                merge_keys(&part, (a, b), order, output, true);
+                merge_values(&part.forgotten(), (a_values, b_values), output_values);
             }
         }
     };
 }
 
-// Columns: kernels; type; blocks on a multiprocessor, at least, when merging pairs.
+// Columns: kernels; type; blocks on a multiprocessor, at least.
 merges! {
     merge_splits_u8, merge_keys_u8, merge_pairs_u8_4, merge_pairs_u8_8: u8, 3;
     merge_splits_u16, merge_keys_u16, merge_pairs_u16_4, merge_pairs_u16_8: u16, 3;

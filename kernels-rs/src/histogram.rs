@@ -20,7 +20,7 @@
 //!    one atomic of a thread. At the end each block adds its counts to the result.
 //!
 //! Between given bounds a slot is found by a binary search. Every search takes the same number of
-//! steps, so a thread searches for the elements of a vector side by side. In equal bins it is
+//! steps, so a thread searches for several elements side by side. In equal bins it is
 //! computed in f32, compared with the bounds around it, and moved until it lies between them:
 //! so bounds decide alone, and rounding does not show. With more bins than shared memory holds,
 //! bounds are read from global memory and counts added there at once.
@@ -245,12 +245,17 @@ impl Run {
     }
 }
 
-/// Adds up the tiles of this block: `slots_of` gives the slots of a vector's elements.
+/// Elements of a vector whose slots a thread looks for side by side.
+const fn side_by_side(element_size: usize) -> usize {
+    if element_size == 8 { 2 } else { 4 }
+}
+
+/// Adds up the tiles of this block: `slots_of` gives the slots of some of a vector's elements.
 #[inline(always)]
-unsafe fn count_tiles<B: Bits, const LANES: usize>(
+unsafe fn count_tiles<B: Bits, const SIDE: usize>(
     input: *const B,
     len: u64,
-    slots_of: impl Fn([B; LANES]) -> [u32; LANES],
+    slots_of: impl Fn([B; SIDE]) -> [u32; SIDE],
     add: impl Fn(u32, u32),
 ) {
     let tiles = len.div_ceil(tile_len(size_of::<B>()));
@@ -260,23 +265,24 @@ unsafe fn count_tiles<B: Bits, const LANES: usize>(
         let tile = Tile::<B, ROWS>::new::<BLOCK>(index, len, false);
         // SAFETY: passed on to the caller.
         let rows = unsafe { tile.load(input, B::ONES) };
-        let mut row = 0;
-        while row < ROWS {
-            let mut elements = [B::ONES; LANES];
+        let mut at = 0;
+        while at < ROWS * B::LANES {
+            let (row, lane) = (at / B::LANES, at % B::LANES);
+            let mut elements = [B::ONES; SIDE];
             let mut i = 0;
-            while i < LANES {
-                elements[i] = B::lane(rows[row], i);
+            while i < SIDE {
+                elements[i] = B::lane(rows[row], lane + i);
                 i += 1;
             }
             let slots = slots_of(elements);
-            let first = tile.element(row);
+            let first = tile.element(row).saturating_add(lane as u64);
             let mut i = 0;
-            while i < LANES {
+            while i < SIDE {
                 let exists = first.saturating_add(i as u64) < len;
                 run.count(if exists { slots[i] } else { Run::NO_SLOT }, &add);
                 i += 1;
             }
-            row += 1;
+            at += SIDE;
         }
         index += thread::grid_dim_x() as u64;
     }
@@ -285,20 +291,20 @@ unsafe fn count_tiles<B: Bits, const LANES: usize>(
 
 /// The slots of some elements, by a search in the `bins + 1` bounds.
 #[inline(always)]
-fn search<B: Bits, const LANES: usize>(
+fn search<B: Bits, const SIDE: usize>(
     order: Order<B>,
-    elements: [B; LANES],
+    elements: [B; SIDE],
     bounds: impl Fn(u32) -> B,
     bins: u32,
-) -> [u32; LANES] {
+) -> [u32; SIDE] {
     let ranks = ranks_of(order, elements);
     // Bounds known not to be above the element; what is undecided are the `rest` after them.
-    let mut found = [0; LANES];
+    let mut found = [0; SIDE];
     let mut rest = bins + 1;
     while rest > 0 {
         let half = rest.div_ceil(2);
         let mut i = 0;
-        while i < LANES {
+        while i < SIDE {
             let below = bounds(found[i] + half - 1) <= ranks[i];
             found[i] += if below { half } else { 0 };
             i += 1;
@@ -306,7 +312,7 @@ fn search<B: Bits, const LANES: usize>(
         rest -= half;
     }
     let mut i = 0;
-    while i < LANES {
+    while i < SIDE {
         found[i] += (ranks[i] > last_number(order)) as u32;
         i += 1;
     }
@@ -315,16 +321,16 @@ fn search<B: Bits, const LANES: usize>(
 
 /// The slots of some elements among equal bins: computed, then moved to between the bounds.
 #[inline(always)]
-fn compute<B: Bits, const LANES: usize>(
+fn compute<B: Bits, const SIDE: usize>(
     order: Order<B>,
-    elements: [B; LANES],
+    elements: [B; SIDE],
     place: impl Fn(B) -> f32,
     bounds: impl Fn(u32) -> B,
     bins: u32,
-) -> [u32; LANES] {
-    let mut slots = [0; LANES];
+) -> [u32; SIDE] {
+    let mut slots = [0; SIDE];
     let mut i = 0;
-    while i < LANES {
+    while i < SIDE {
         let (rank, place) = (order.rank(elements[i]), place(elements[i]));
         let mut slot = bins + 1;
         // Not so for NaN.
@@ -345,9 +351,9 @@ fn compute<B: Bits, const LANES: usize>(
 
 /// The ranks of some elements.
 #[inline(always)]
-fn ranks_of<B: Bits, const LANES: usize>(order: Order<B>, mut elements: [B; LANES]) -> [B; LANES] {
+fn ranks_of<B: Bits, const SIDE: usize>(order: Order<B>, mut elements: [B; SIDE]) -> [B; SIDE] {
     let mut i = 0;
-    while i < LANES {
+    while i < SIDE {
         elements[i] = order.rank(elements[i]);
         i += 1;
     }
@@ -380,11 +386,11 @@ unsafe fn total(counters: SharedArray<u32>, counter: u32, (copies, of_copy): (u3
 
 /// Counts in shared memory; `slots_of` finds slots among bounds there.
 #[inline(always)]
-unsafe fn in_shared<B: Bits, const LANES: usize>(
+unsafe fn in_shared<B: Bits, const SIDE: usize>(
     (input, len): (*const B, u64),
     (bounds, copies): (*const B, u32),
     counts: Counts,
-    slots_of: impl Fn([B; LANES], SharedArray<B>) -> [u32; LANES],
+    slots_of: impl Fn([B; SIDE], SharedArray<B>) -> [u32; SIDE],
 ) {
     let bins = counts.bins as u32;
     let slots = bins + OUTSIDE as u32;
@@ -402,7 +408,7 @@ unsafe fn in_shared<B: Bits, const LANES: usize>(
         thread::sync_threads();
         // Copies are a power of two.
         let mine = (warp::warp_id() & (copies - 1)) * slots;
-        count_tiles::<B, LANES>(
+        count_tiles::<B, SIDE>(
             input,
             len,
             |elements| slots_of(elements, ranks),
@@ -423,7 +429,7 @@ unsafe fn in_shared<B: Bits, const LANES: usize>(
 }
 
 #[inline(always)]
-unsafe fn in_global<B: Bits, const LANES: usize>(
+unsafe fn in_global<B: Bits, const SIDE: usize>(
     (input, len): (*const B, u64),
     bounds: *const B,
     order: Order<B>,
@@ -431,7 +437,7 @@ unsafe fn in_global<B: Bits, const LANES: usize>(
 ) {
     // SAFETY: indices of bounds stay at most at the number of bins, and slots are counters.
     unsafe {
-        count_tiles::<B, LANES>(
+        count_tiles::<B, SIDE>(
             input,
             len,
             |elements| search(order, elements, |i| *bounds.add(i as usize), counts.bins as u32),
@@ -565,7 +571,7 @@ counting! {
         clear(counters, copies * BYTES);
         thread::sync_threads();
         let mine = (warp::warp_id() & (copies - 1)) * BYTES;
-        count_tiles::<u8, 16>(
+        count_tiles::<u8, 4>(
             arrays.0,
             arrays.1,
             |elements| elements.map(u32::from),
@@ -599,7 +605,7 @@ macro_rules! histograms {
         counting! {
             /// Counts in shared memory, by a search.
             $search: $type, |arrays, bounds, order, _lower, _scale, counts| {
-                in_shared::<$type, { 16 / size_of::<$type>() }>(
+                in_shared::<$type, { side_by_side(size_of::<$type>()) }>(
                     arrays,
                     bounds,
                     counts,
@@ -618,7 +624,7 @@ macro_rules! histograms {
                     let above = (rank.wrapping_sub(lower)) as f32 * scale;
                     if rank < lower { -1.0 } else { above }
                 };
-                in_shared::<$type, { 16 / size_of::<$type>() }>(
+                in_shared::<$type, { side_by_side(size_of::<$type>()) }>(
                     arrays,
                     bounds,
                     counts,
@@ -632,7 +638,7 @@ macro_rules! histograms {
         counting! {
             /// Counts in global memory.
             $global: $type, |arrays, bounds, order, _lower, _scale, counts| {
-                in_global::<$type, { 16 / size_of::<$type>() }>(arrays, bounds.0, order, counts)
+                in_global::<$type, { side_by_side(size_of::<$type>()) }>(arrays, bounds.0, order, counts)
             }
         }
         #[cfg(not(target_arch = "nvptx64"))]
@@ -662,7 +668,7 @@ macro_rules! even_floats {
             /// Counts floats in equal bins in shared memory.
             $name: $bits, |arrays, bounds, order, lower, scale, counts| {
                 let lower = <$float>::from_bits(lower as $bits);
-                in_shared::<$bits, { 16 / size_of::<$bits>() }>(
+                in_shared::<$bits, { side_by_side(size_of::<$bits>()) }>(
                     arrays,
                     bounds,
                     counts,

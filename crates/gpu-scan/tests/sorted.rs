@@ -208,11 +208,12 @@ fn what_cannot_be_done_is_named() {
         length("output", 3, 4)
     );
     assert_eq!(gpu::lower_bound(&mut w, &a, &a, &mut found), length("output", 2, 3));
-    // SAFETY (both): nothing is enqueued: the overlap is refused.
+    // SAFETY: nothing is enqueued: the overlap is refused.
     let same = unsafe { gpu_core::SliceMut::from_raw_parts(a.as_ptr().cast_mut(), 2) };
     let none = a.slice(0..0).unwrap();
     let overlap = |first, second| Err(Error::Overlap { first, second });
     assert_eq!(gpu::merge_keys(&mut w, up, &a, none, same), overlap("a", "output"));
+    // SAFETY: as above.
     let same = unsafe { gpu_core::SliceMut::from_raw_parts(a.as_ptr().cast_mut().cast(), 1) };
     let one = output.slice(0..1).unwrap();
     assert_eq!(gpu::lower_bound(&mut w, &a, one, same), overlap("sorted", "output"));

@@ -12,8 +12,9 @@ use crate::{Error, Result};
 /// dropped. For work on several streams make a workspace for each.
 ///
 /// A sequence of calls can be captured into a CUDA graph, after the same sequence has run once
-/// outside (so that the workspace has grown and the kernels are loaded). The workspace must live as
-/// long as the graph is launched, and work on it and the graph must not run at the same time.
+/// outside, so that the workspace has grown: inside it refuses to, by
+/// [`Captured`](gpu_core::Error::Captured). The workspace must live as long as the graph is
+/// launched, and work on it and the graph must not run at the same time.
 #[derive(Debug)]
 pub struct Workspace {
     gpu: Gpu,
@@ -29,6 +30,9 @@ pub struct Workspace {
 
 /// Statuses to begin with: enough for 2^24 elements of 4 bytes.
 const FIRST_TILES: usize = 4096;
+
+/// What a capture is refused for: the memory would be the graph's.
+const GROWTH: &str = "the growth of a workspace, which happens at the first call of its size,";
 
 impl Workspace {
     /// A workspace on the stream of `gpu`.
@@ -64,6 +68,7 @@ impl Workspace {
     pub(crate) fn statuses(&mut self, tiles: u64, arrays: u64) -> Result<*mut Pair> {
         let needed = (tiles * arrays) as usize;
         if needed > self.status.len() {
+            self.gpu.refuse_in_capture(GROWTH)?;
             let grown = self.gpu.zeroed(needed.next_power_of_two())?;
             self.outgrown.push(std::mem::replace(&mut self.status, grown));
         }
@@ -74,6 +79,7 @@ impl Workspace {
     pub(crate) fn arena(&mut self, layout: &Layout) -> Result<Arena> {
         let needed = layout.bytes.div_ceil(size_of::<Pair>() as u64) as usize;
         if needed > self.arena.len() {
+            self.gpu.refuse_in_capture(GROWTH)?;
             // SAFETY: every call writes a part before it reads it.
             let grown = unsafe { self.gpu.uninitialized(needed.next_power_of_two())? };
             self.outgrown.push(std::mem::replace(&mut self.arena, grown));

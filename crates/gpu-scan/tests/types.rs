@@ -265,7 +265,7 @@ fn too_many_elements_are_refused() {
     let mut byte = gpu.zeroed::<u8>(1).unwrap();
     let mut count = gpu.zeroed::<u64>(1).unwrap();
     let (n, start) = (1 << 50, memory.as_ptr());
-    // SAFETY (of all): nothing is enqueued: the lengths are refused.
+    // SAFETY: nothing is enqueued: the lengths are refused.
     let input = unsafe { Slice::from_raw_parts(start, n) };
     // Arrays that are apart, as far as their addresses say.
     let beyond = |k: usize| start.cast_mut().wrapping_add(k * n);

@@ -20,6 +20,9 @@ const BLOCKS_OF_MULTIPROCESSOR: u64 = 8;
 ///
 /// Every bin is half open, also the last (unlike numpy's); -0.0 and +0.0 are equal. Bounds do not
 /// fall, and between equal ones nothing is counted; they are on the device and not checked there.
+/// The greatest value of an integer type is below no bound: to count every value of `u8`, take the
+/// bounds 0 to 255, and 255 is what lies above.
+///
 /// One read of each element, and log2(bins) steps for it, except for `u8`.
 ///
 /// # Errors

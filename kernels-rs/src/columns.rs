@@ -231,7 +231,7 @@ columns! {
     column_sums_f32, column_scan_sum_f32: f32, Sum, 6;
     column_sums_f64, column_scan_sum_f64: f64, Sum, 4;
     column_leasts_u8, column_scan_least_u8: u8, Least<u8>, 6;
-    column_leasts_u16, column_scan_least_u16: u16, Least<u16>, 6;
+    column_leasts_u16, column_scan_least_u16: u16, Least<u16>, 4;
     column_leasts_u32, column_scan_least_u32: u32, Least<u32>, 6;
     column_leasts_u64, column_scan_least_u64: u64, Least<u64>, 4;
     column_lasts_u8, column_scan_last_u8: u8, Last<u8>, 6;

@@ -101,7 +101,8 @@ impl Part {
         // SAFETY: there is a split for each tile and the end.
         let (a_first, a_end) =
             unsafe { (*splits.add(tile as usize), *splits.add(tile as usize + 1)) };
-        let from_a = (a_end - a_first) as u32;
+        // Of arrays that are not sorted the splits may fall: what is read stays in the arrays.
+        let from_a = u64::min(a_end.saturating_sub(a_first), count as u64) as u32;
         Self { first, a_first, b_first: first - a_first, from_a, count }
     }
 

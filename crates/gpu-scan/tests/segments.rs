@@ -239,3 +239,64 @@ each_type! {
     floats: f32, |h| (h % 15) as f32 - 7.0, |a, b| a + b, f32::NEG_INFINITY, f32::INFINITY;
     doubles: f64, |h| (h % 15) as f64 - 7.0, |a, b| a + b, f64::NEG_INFINITY, f64::INFINITY;
 }
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(16))]
+
+    /// Runs are of equal bits: zeros of either sign and NaNs of any kind are apart.
+    #[test]
+    fn keys_are_compared_by_their_bits(
+        kinds in proptest::collection::vec((0..7usize, 1..600usize), 0..40),
+        start in 0..4usize,
+    ) {
+        let special = [
+            0.0,
+            -0.0,
+            f64::NAN,
+            -f64::NAN,
+            f64::from_bits(0x7ff0_0000_0000_0001),
+            f64::INFINITY,
+            1.0,
+        ];
+        let runs = kinds.iter().map(|(kind, len)| std::iter::repeat_n(special[*kind], *len));
+        let keys: Vec<f64> = runs.flatten().collect();
+        let values: Vec<u16> = (0..keys.len()).map(|i| (i * 7) as u16).collect();
+        let chunks: Vec<&[f64]> =
+            keys.chunk_by(|a, b| a.to_bits() == b.to_bits()).collect();
+        let heads: Vec<f64> = chunks.iter().map(|chunk| chunk[0]).collect();
+        let lengths: Vec<u64> = chunks.iter().map(|chunk| chunk.len() as u64).collect();
+        let mut totals = Vec::new();
+        let mut rest = &values[..];
+        for length in &lengths {
+            let (run, after) = rest.split_at(*length as usize);
+            totals.push(run.iter().fold(0u16, |a, b| a.wrapping_add(*b)));
+            rest = after;
+        }
+        let (found, counted) = cpu::run_lengths(&keys);
+        prop_assert!(same_bits(&found, &heads) && counted == lengths);
+        prop_assert!(same_bits(&cpu::unique(&keys), &heads));
+        let (found, sums) = cpu::reduce_by_key(Sum, &keys, &values).unwrap();
+        prop_assert!(same_bits(&found, &heads) && sums == totals);
+
+        let (gpu, mut w) = open();
+        let n = keys.len();
+        let there = Unaligned::new(&gpu, &keys, start);
+        let values = Unaligned::new(&gpu, &values, 3);
+        let mut found = gpu.zeroed::<f64>(n).unwrap();
+        let mut counted = gpu.zeroed::<u32>(n).unwrap();
+        let mut sums = gpu.zeroed::<u16>(n).unwrap();
+        let mut count = gpu.zeroed::<u64>(1).unwrap();
+        gpu::run_lengths(&mut w, there.slice(), &mut found, &mut counted, &mut count).unwrap();
+        prop_assert_eq!(count.to_host().unwrap(), [heads.len() as u64]);
+        prop_assert!(same_bits(&found.to_host().unwrap()[..heads.len()], &heads));
+        let counted = counted.to_host().unwrap();
+        prop_assert!(counted.iter().map(|c| u64::from(*c)).take(heads.len()).eq(lengths));
+        gpu::unique(&mut w, there.slice(), &mut found, &mut count).unwrap();
+        prop_assert_eq!(count.to_host().unwrap(), [heads.len() as u64]);
+        prop_assert!(same_bits(&found.to_host().unwrap()[..heads.len()], &heads));
+        let (keys, values) = (there.slice(), values.slice());
+        gpu::reduce_by_key(&mut w, Sum, keys, values, &mut found, &mut sums, &mut count).unwrap();
+        prop_assert!(same_bits(&found.to_host().unwrap()[..heads.len()], &heads));
+        prop_assert_eq!(&sums.to_host().unwrap()[..heads.len()], &totals[..]);
+    }
+}

@@ -184,6 +184,32 @@ fn extreme_inputs_are_merged() {
     check_bounds(&low, &high);
 }
 
+/// What comes out is of no use then, but it comes from the arrays, and nothing else is touched.
+#[test]
+fn arrays_that_are_not_sorted_do_no_harm() {
+    let (gpu, mut w) = open();
+    let hash = |i: u32| i.wrapping_mul(2_654_435_761) >> 7;
+    let x: Vec<u32> = (0..20_000).map(hash).collect();
+    let falling: Vec<u32> = (0..9_000).rev().collect();
+    for (a, b) in [(&x[..12_000], &x[12_000..]), (&falling[..], &x[..]), (&x[..], &falling[..])] {
+        let (a_there, b_there) = (gpu.upload(a).unwrap(), gpu.upload(b).unwrap());
+        let mut output = gpu.upload(&vec![u32::MAX; a.len() + b.len()]).unwrap();
+        let mut places = gpu.zeroed::<u32>(a.len() + b.len()).unwrap();
+        let up = Direction::Ascending;
+        gpu::merge_keys(&mut w, up, &a_there, &b_there, &mut output).unwrap();
+        assert!(output.to_host().unwrap().iter().all(|key| *key < 1 << 25));
+        let (of_a, of_b) = (&a_there, &b_there);
+        gpu::merge_pairs(&mut w, up, of_a, of_a, of_b, of_b, &mut output, &mut places).unwrap();
+        assert_eq!(output.to_host().unwrap(), places.to_host().unwrap());
+        let mut found = gpu.zeroed::<u64>(b.len()).unwrap();
+        gpu::lower_bound(&mut w, of_a, of_b, &mut found).unwrap();
+        assert!(found.to_host().unwrap().iter().all(|at| *at <= a.len() as u64));
+        let mut to = vec![0; a.len() + b.len()];
+        cpu::merge_keys(up, a, b, &mut to).unwrap();
+        cpu::upper_bound(a, b, &mut vec![0; b.len()]).unwrap();
+    }
+}
+
 #[test]
 fn large_arrays_are_merged_on_the_cpu() {
     let a: Vec<u64> = (0..400_000).map(|i| i * i / 1000).collect();

@@ -12,9 +12,10 @@ const CHUNK: usize = 1 << 14;
 /// Merges two arrays that are sorted in `direction` into one that is. Equal keys of `a` come
 /// before those of `b`, and keep their order.
 ///
-/// Numbers are in their total order: -0.0 before +0.0, NaN last (first, if descending). Tasks
-/// find their parts of the arrays as said in Green, McColl and Bader, "GPU merge path: a GPU
-/// merging algorithm", 2012, DOI 10.1145/2304576.2304621.
+/// Numbers are in their total order: -0.0 before +0.0, NaN last (first, if descending). Of arrays
+/// that are not sorted the output is some of their elements. Tasks find their parts of the arrays
+/// as said in Green, McColl and Bader, "GPU merge path: a GPU merging algorithm", 2012,
+/// DOI 10.1145/2304576.2304621.
 ///
 /// # Errors
 /// [`Length`](crate::Error::Length) unless the output has room for both exactly.

@@ -12,8 +12,8 @@ use crate::number::{Direction, Number, Payload, total_order};
 /// before those of `b`, and keep their order.
 ///
 /// Numbers are in their total order: -0.0 before +0.0, NaN last (first, if descending). Of arrays
-/// that are not sorted the output is some order of their elements. One read and one write of
-/// each element, after Green, McColl and Bader, "GPU merge path: a GPU merging algorithm", 2012,
+/// that are not sorted the output is some of their elements. One read and one write of each
+/// element, after Green, McColl and Bader, "GPU merge path: a GPU merging algorithm", 2012,
 /// DOI 10.1145/2304576.2304621.
 ///
 /// # Errors

@@ -67,12 +67,13 @@ macro_rules! each_type {
             let add: fn($type, $type) -> $type = $add;
             let least = |a: $type, b: $type| if b < a { b } else { a };
             let most = |a: $type, b: $type| if b > a { b } else { a };
-            let valid = |a: $type, b: $type| if b == 7 as $type { a } else { b };
+            let gap = 7 as $type;
+            let valid = |a: $type, b: $type| if b == gap { a } else { b };
             for (width, height) in SHAPES {
                 let x: Vec<$type> = (0..(width * height) as u64)
                     .map(|i| (i.wrapping_mul(2_654_435_761) >> 20 & 0x1f) as $type)
                     .collect();
-                let first = 7 as $type;
+                let first = 9 as $type;
                 let hows = [
                     (Scan::inclusive(), (None, false)),
                     (Scan::inclusive().backward(), (None, true)),
@@ -83,7 +84,7 @@ macro_rules! each_type {
                     assert_eq!(scan(&mut device, Sum, how, width, &x), oracle(add, plain, width, &x));
                     assert_eq!(scan(&mut device, Min, how, width, &x), oracle(least, plain, width, &x));
                     assert_eq!(scan(&mut device, Max, how, width, &x), oracle(most, plain, width, &x));
-                    let last = scan(&mut device, LastValid(first), how, width, &x);
+                    let last = scan(&mut device, LastValid(gap), how, width, &x);
                     assert_eq!(last, oracle(valid, plain, width, &x));
                 }
             }

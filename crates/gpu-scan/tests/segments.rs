@@ -212,13 +212,13 @@ macro_rules! each_type {
                     let add: fn($type, $type) -> $type = $add;
                     let least = |a: $type, b: $type| if b < a { b } else { a };
                     let most = |a: $type, b: $type| if b > a { b } else { a };
-                    let gap = make(3);
+                    let (gap, first) = (make(3), make(11));
                     let valid = |a: $type, b: $type| if b == gap { a } else { b };
                     let x = shape.elements(seed.into(), make);
-                    check_scans(&mut device, (Sum, gap), &shape, &x, add);
-                    check_scans(&mut device, (Min, gap), &shape, &x, least);
-                    check_scans(&mut device, (Max, gap), &shape, &x, most);
-                    check_scans(&mut device, (LastValid(gap), gap), &shape, &x, valid);
+                    check_scans(&mut device, (Sum, first), &shape, &x, add);
+                    check_scans(&mut device, (Min, first), &shape, &x, least);
+                    check_scans(&mut device, (Max, first), &shape, &x, most);
+                    check_scans(&mut device, (LastValid(gap), first), &shape, &x, valid);
                     check_reductions(&mut device, (Sum, 0 as $type), &shape, &x, add);
                     check_reductions(&mut device, (Min, $greatest), &shape, &x, least);
                     check_reductions(&mut device, (Max, $least), &shape, &x, most);

@@ -10,7 +10,7 @@
 //!    by side, so that no block waits for one.)
 //! 2. A block loads its part of a and its part of b into shared memory, one after the other.
 //! 3. Each thread finds its own split by the same search in shared memory and merges
-//!    [`ITEMS`] elements in registers.
+//!    `ITEMS` elements in registers.
 //! 4. Through shared memory the outputs are put in order and written.
 //!
 //! With values, the place in the shared arrays that each output comes from is kept in shared memory
@@ -375,7 +375,7 @@ macro_rules! merges {
 
 // Columns: kernels; type; blocks on a multiprocessor, at least.
 merges! {
-    merge_splits_u8, merge_keys_u8, merge_pairs_u8_4, merge_pairs_u8_8: u8, 3;
+    merge_splits_u8, merge_keys_u8, merge_pairs_u8_4, merge_pairs_u8_8: u8, 2;
     merge_splits_u16, merge_keys_u16, merge_pairs_u16_4, merge_pairs_u16_8: u16, 3;
     merge_splits_u32, merge_keys_u32, merge_pairs_u32_4, merge_pairs_u32_8: u32, 3;
     merge_splits_u64, merge_keys_u64, merge_pairs_u64_4, merge_pairs_u64_8: u64, 2;

@@ -48,6 +48,7 @@
 #include <cub/device/device_merge.cuh>
 #include <cuda/functional>
 #include <cuda/std/functional>
+#include <thrust/execution_policy.h>
 using Plus = cuda::std::plus<>;
 using Maximum = cuda::maximum<>;
 #else
@@ -57,6 +58,7 @@ using Maximum = cuda::maximum<>;
 using Plus = cub::Sum;
 using Maximum = cub::Max;
 #endif
+#include <thrust/binary_search.h>
 
 namespace {
 
@@ -150,6 +152,11 @@ struct SegmentStart {
     const uint64_t start = i * SEGMENT;
     return start < static_cast<uint64_t>(n) ? static_cast<int>(start) : n;
   }
+};
+
+// The bounds of 256 equal bins from 0 to 1.
+struct Bound {
+  __device__ float operator()(uint64_t i) const { return static_cast<float>(i) / 256.0f; }
 };
 
 template <class T, class Generator>
@@ -458,7 +465,27 @@ void histogram_256(const Bench& b) {
   });
 }
 
-// ---- Sort and merge -----------------------------------------------------------------------------
+void histogram_256_floats(const Bench& b) {
+  const auto in = b.random<float>();
+  const auto counts = allocate<unsigned>(256);
+  b.time_cub([&](void* temporary, size_t& bytes) {
+    return cub::DeviceHistogram::HistogramEven(
+        temporary, bytes, in.get(), counts.get(), 257, 0.0f, 1.0f, b.n, b.stream);
+  });
+}
+
+// Between 257 given bounds: the same values, but CUB searches for them.
+void histogram_range_256_floats(const Bench& b) {
+  const auto in = b.random<float>();
+  const auto counts = allocate<unsigned>(256);
+  const auto bounds = generate<float>(257, Bound{}, b.stream);
+  b.time_cub([&](void* temporary, size_t& bytes) {
+    return cub::DeviceHistogram::HistogramRange(
+        temporary, bytes, in.get(), counts.get(), 257, bounds.get(), b.n, b.stream);
+  });
+}
+
+// ---- Sort, merge and search -----------------------------------------------------------------------------
 
 template <class K>
 void sort_keys(const Bench& b) {
@@ -562,6 +589,35 @@ void merge_keys(const Bench& b) {
 #endif
 }
 
+#if CUB_VERSION >= 200800
+void merge_pairs(const Bench& b) {
+  const int half = b.n / 2;
+  const auto first = sorted_values(half, SEED_VALUES, b.stream);
+  const auto second = sorted_values(half, SEED_OTHER, b.stream);
+  const auto values = b.random<uint32_t>();
+  const auto out = allocate<uint32_t>(b.n);
+  const auto values_out = allocate<uint32_t>(b.n);
+  b.time_cub([&](void* temporary, size_t& bytes) {
+    return cub::DeviceMerge::MergePairs(temporary, bytes, first.get(), values.get(), half,
+                                        second.get(), values.get() + half, half, out.get(),
+                                        values_out.get(), Less{}, b.stream);
+  });
+}
+#endif
+
+// As many random queries as sorted elements. CUB has no search; Thrust's neither allocates nor,
+// with this policy, waits.
+void upper_bound(const Bench& b) {
+  const auto sorted = sorted_values(b.n, SEED_VALUES, b.stream);
+  const auto queries = b.random<uint32_t>(SEED_OTHER);
+  const auto out = allocate<uint64_t>(b.n);
+  b.time([&] {
+    thrust::upper_bound(thrust::cuda::par_nosync.on(b.stream), sorted.get(), sorted.get() + b.n,
+                        queries.get(), queries.get() + b.n, out.get());
+    return cudaGetLastError();
+  }, [] {});
+}
+
 // ---- The cases ----------------------------------------------------------------------------------
 
 const std::vector<int> ALL = {1 << 16, 1 << 20, 1 << 24, 1 << 28};
@@ -602,6 +658,8 @@ const Case CASES[] = {
     {"reduce_by_key_u32_mean2", ALL, reduce_by_key<2>},
     {"reduce_by_key_u32_mean50", ALL, reduce_by_key<50>},
     {"histogram_256_u8", ALL, histogram_256},
+    {"histogram_256_f32", ALL, histogram_256_floats},
+    {"histogram_range_256_f32", ALL, histogram_range_256_floats},
     {"sort_keys_u32", ALL, sort_keys<uint32_t>},
     {"sort_keys_u32_doublebuffer", ALL, sort_keys_double_buffer<uint32_t>},
     {"sort_keys_u64", ALL, sort_keys<uint64_t>},
@@ -611,6 +669,10 @@ const Case CASES[] = {
     {"segmented_sort_u32", MIDDLE, segmented_sort},
     {"segmented_sort_u32_radix", MIDDLE, segmented_radix_sort},
     {"merge_keys_u32", ALL, merge_keys},
+#if CUB_VERSION >= 200800
+    {"merge_pairs_u32_u32", ALL, merge_pairs},
+#endif
+    {"upper_bound_u32", ALL, upper_bound},
 };
 
 struct Options {

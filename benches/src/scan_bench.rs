@@ -6,10 +6,11 @@
 //! fit the L2 cache are in it.
 
 use anyhow::Result;
-use gpu_core::{Column, DeviceChoice, Gpu};
+use gpu_core::{Column, DeviceChoice, DeviceGrid, Gpu};
 use gpu_scan::gpu::{self, Workspace};
 use gpu_scan::{
-    Key, Max, Min, Number, Payload, Predicate, ReduceOperator, Scan, ScanOperator, Sort, Sum,
+    Direction, Key, Max, Min, Number, Payload, Predicate, ReduceOperator, Scan, ScanOperator, Sort,
+    Sum,
 };
 use rayon::prelude::*;
 
@@ -29,6 +30,9 @@ fn main() -> Result<()> {
         bench.runs_of_keys(n)?;
         bench.segments(n)?;
         bench.sorts(n)?;
+        bench.histograms(n)?;
+        bench.sorted_arrays(n)?;
+        bench.columns(n)?;
     }
     Ok(())
 }
@@ -232,6 +236,99 @@ impl Bench {
         self.row(name, n, |w| {
             gpu::sort_pairs(w, Sort::ascending(), &keys, &values, &mut sorted, &mut carried)
         })
+    }
+
+    fn histograms(&mut self, n: usize) -> Result<()> {
+        let mut counts = self.gpu.zeroed::<u32>(256)?;
+        let mut outside = self.gpu.zeroed::<u64>(3)?;
+        let names = ["histogram_256_u8", "histogram_256_f32", "histogram_range_256_f32"];
+        if self.wants(names[0]) {
+            // The peer's 256 bins of one value each: 255 is the last bound's own.
+            let bounds: Vec<u8> = (0..=255).collect();
+            let (bounds, input) = (self.gpu.upload(&bounds)?, self.random::<u8>(n)?);
+            let counts = &mut counts;
+            self.row(names[0], n, |w| {
+                let bins = counts.slice_mut(0..255)?;
+                gpu::histogram(w, &bounds, &input, bins, &mut outside)
+            })?;
+        }
+        if !names[1..].iter().any(|name| self.wants(name)) {
+            return Ok(());
+        }
+        let input = self.random::<f32>(n)?;
+        if self.wants(names[1]) {
+            self.row(names[1], n, |w| {
+                gpu::histogram_even(w, (0.0, 1.0), &input, &mut counts, &mut outside)
+            })?;
+        }
+        if self.wants(names[2]) {
+            let bounds: Vec<f32> = (0..=256u16).map(|b| f32::from(b) / 256.0).collect();
+            let bounds = self.gpu.upload(&bounds)?;
+            self.row(names[2], n, |w| {
+                gpu::histogram(w, &bounds, &input, &mut counts, &mut outside)
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Merges of two halves, and as many queries as sorted elements.
+    fn sorted_arrays(&mut self, n: usize) -> Result<()> {
+        let names = ["merge_keys_u32", "merge_pairs_u32_u32", "upper_bound_u32"];
+        if !names.iter().any(|name| self.wants(name)) {
+            return Ok(());
+        }
+        let up = Direction::Ascending;
+        let values = self.random::<u32>(n)?;
+        if names[..2].iter().any(|name| self.wants(name)) {
+            let half = n / 2;
+            let (a, b) = (self.sorted(0, half)?, self.sorted(1 << 40, half)?);
+            let (of_a, of_b) = (values.slice(0..half)?, values.slice(half..n)?);
+            let mut keys = self.gpu.zeroed::<u32>(n)?;
+            let mut moved = self.gpu.zeroed::<u32>(n)?;
+            if self.wants(names[0]) {
+                self.row(names[0], n, |w| gpu::merge_keys(w, up, &a, &b, &mut keys))?;
+            }
+            if self.wants(names[1]) {
+                let (k, v) = (&mut keys, &mut moved);
+                self.row(names[1], n, |w| {
+                    gpu::merge_pairs(w, up, &a, of_a, &b, of_b, &mut *k, &mut *v)
+                })?;
+            }
+        }
+        if self.wants(names[2]) {
+            let sorted = self.sorted(0, n)?;
+            let mut found = self.gpu.zeroed::<u64>(n)?;
+            self.row(names[2], n, |w| gpu::upper_bound(w, &sorted, &values, &mut found))?;
+        }
+        Ok(())
+    }
+
+    /// Scans along the columns and the rows of a grid that is about square: no peer has them.
+    fn columns(&mut self, n: usize) -> Result<()> {
+        let names = ["scan_columns_sum_f32", "scan_rows_sum_f32"];
+        if !names.iter().any(|name| self.wants(name)) {
+            return Ok(());
+        }
+        let width = 1u32 << (n.ilog2() / 2);
+        let height = n as u32 / width;
+        let input = DeviceGrid::new(self.random::<f32>(n)?, width, height)?;
+        let mut output = DeviceGrid::new(self.gpu.zeroed::<f32>(n)?, width, height)?;
+        let how = Scan::inclusive();
+        if self.wants(names[0]) {
+            self.row(names[0], n, |w| gpu::scan_columns(w, Sum, how, &input, &mut output))?;
+        }
+        if self.wants(names[1]) {
+            self.row(names[1], n, |w| gpu::scan_rows(w, Sum, how, &input, &mut output))?;
+        }
+        Ok(())
+    }
+
+    /// Sorted random elements.
+    fn sorted(&self, seed: u64, n: usize) -> Result<Column<u32>> {
+        let random = |i: usize| mix(i as u64 + seed) as u32;
+        let mut host: Vec<u32> = (0..n).into_par_iter().map(random).collect();
+        host.par_sort_unstable();
+        Ok(self.gpu.upload(&host)?)
     }
 
     /// Uniformly random elements: integers over the whole range, floats between 0 and 1.

@@ -5,12 +5,18 @@
 //! built from here is committed in `ptx/`; `cargo xtask ptx` makes it anew.
 #![cfg_attr(target_arch = "nvptx64", no_std, feature(abi_ptx, asm_experimental_arch))]
 
+#[cfg(feature = "columns")]
+pub mod columns;
 #[cfg(any(feature = "segment_totals", feature = "select"))]
 mod compaction;
 #[cfg(feature = "elementwise")]
 pub mod elementwise;
 #[cfg(feature = "flags")]
 pub mod flags;
+#[cfg(feature = "histogram")]
+pub mod histogram;
+#[cfg(feature = "merge")]
+pub mod merge;
 #[cfg(feature = "nni")]
 pub mod nni;
 #[cfg(any(feature = "segment_keys", feature = "segment_totals"))]
@@ -20,6 +26,8 @@ pub mod operators;
 pub mod reduce;
 #[cfg(feature = "scan")]
 pub mod scan;
+#[cfg(feature = "search")]
+pub mod search;
 #[cfg(feature = "segment_keys")]
 pub mod segment_keys;
 #[cfg(feature = "segment_totals")]

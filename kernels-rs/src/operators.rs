@@ -7,6 +7,11 @@
 
 use device_std::scalar::Scalar;
 
+/// In the `mode` of a scan: element i gets the combination of those before it, not with it.
+pub const EXCLUSIVE: u32 = 1;
+/// In the `mode` of a scan: from the last element to the first.
+pub const BACKWARD: u32 = 2;
+
 /// An associative operator with an identity, over elements as kernels see them.
 ///
 /// `combine` need not commute: its left operand comes first.

@@ -23,14 +23,9 @@ use device_std::kernel;
 use device_std::scalar::Scalar;
 use device_std::shared::{Carver, Plain};
 
-use crate::operators::{Last, Least, Operator, Sum};
+use crate::operators::{BACKWARD, EXCLUSIVE, Last, Least, Operator, Sum};
 pub use crate::tile_scan::BLOCK;
 use crate::tile_scan::{Scan, Shared};
-
-/// In `mode`: element i gets the combination of those before it, not with it.
-pub const EXCLUSIVE: u32 = 1;
-/// In `mode`: from the last element to the first.
-pub const BACKWARD: u32 = 2;
 
 /// Bytes of shared memory.
 const fn shared_bytes<T: Plain>(rows: usize) -> u32 {

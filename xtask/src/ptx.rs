@@ -15,12 +15,16 @@ use crate::{output_of, root};
 /// The modules: each is a feature of kernels-rs and a source file of that name. Beside it the
 /// compute capabilities that its PTX is built for, lowest first; a GPU takes the highest it can
 /// run. What a level beyond the first is for stands in the module.
-pub const MODULES: [(&str, &[u32]); 11] = [
+pub const MODULES: [(&str, &[u32]); 15] = [
+    ("columns", &[75]),
     ("elementwise", &[75]),
     ("flags", &[75]),
+    ("histogram", &[75]),
+    ("merge", &[75]),
     ("nni", &[75]),
     ("reduce", &[75]),
     ("scan", &[75, 80]),
+    ("search", &[75]),
     ("segment_keys", &[75]),
     ("segment_totals", &[75, 80]),
     ("select", &[75, 80]),

@@ -46,8 +46,12 @@ impl Gpu {
         Ok(Graph::instantiate(capture.end()?)?)
     }
 
-    /// An error if the handle's stream captures.
-    pub(crate) fn refuse_in_capture(&self, what: &'static str) -> Result<()> {
+    /// An error if the handle's stream captures: for what a graph cannot hold, or what must outlive
+    /// the graph.
+    ///
+    /// # Errors
+    /// [`Error::Captured`] with `what`.
+    pub fn refuse_in_capture(&self, what: &'static str) -> Result<()> {
         self.make_current()?;
         let mut status = sys::CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE;
         // SAFETY: the stream is alive, and the status is written before it is read.

@@ -3,9 +3,11 @@
 //! | | [`gpu`] |
 //! |---|---|
 //! | reduce | [`reduce`](gpu::reduce) (sum, min, max), [`index_of_min`](gpu::index_of_min), [`index_of_max`](gpu::index_of_max), [`segmented_reduce`](gpu::segmented_reduce), [`reduce_by_key`](gpu::reduce_by_key) |
-//! | scan | [`scan`](gpu::scan) (sum, min, max, last valid; inclusive, exclusive, backward), [`scan_by_key`](gpu::scan_by_key), [`segmented_scan`](gpu::segmented_scan), [`scan_rows`](gpu::scan_rows) |
+//! | scan | [`scan`](gpu::scan) (sum, min, max, last valid; inclusive, exclusive, backward), [`scan_by_key`](gpu::scan_by_key), [`segmented_scan`](gpu::segmented_scan), [`scan_rows`](gpu::scan_rows), [`scan_columns`](gpu::scan_columns) |
 //! | select | [`select_if`](gpu::select_if), [`select_flagged`](gpu::select_flagged), [`unique`](gpu::unique), [`partition`](gpu::partition), [`partition_three`](gpu::partition_three), [`run_lengths`](gpu::run_lengths) |
 //! | sort | [`sort`](gpu::sort()), [`sort_pairs`](gpu::sort_pairs), [`argsort`](gpu::argsort), [`segmented_sort`](gpu::segmented_sort), [`segmented_sort_pairs`](gpu::segmented_sort_pairs), [`top_k`](gpu::top_k) |
+//! | count | [`histogram`](gpu::histogram) (between given bounds), [`histogram_even`](gpu::histogram_even) |
+//! | sorted | [`lower_bound`](gpu::lower_bound), [`upper_bound`](gpu::upper_bound), [`merge_keys`](gpu::merge_keys), [`merge_pairs`](gpu::merge_pairs) |
 //! | move | [`fill`](gpu::fill), [`sequence`](gpu::sequence), [`gather`](gpu::gather), [`scatter`](gpu::scatter), [`transpose`](gpu::transpose), [`adjacent_difference`](gpu::adjacent_difference) |
 //!
 //! Each has a twin of the same name in [`cpu`], over slices, with the same result bit for bit.
@@ -52,6 +54,16 @@
 //! and the warps pairwise, and the chunks: thread t takes t, t + 256, .., and the threads are added
 //! as before.
 //!
+//! A scan along columns goes down a column row by row, in chunks of
+//! [`chunks`](kernels_rs::columns::chunks) rows: each is added up from its first row on, the chunks
+//! one after the other, and then each chunk's rows to the sum of all before it. The number of rows
+//! of a chunk depends on the shape of the grid alone.
+//!
+//! # The order of numbers
+//!
+//! Merges and bounds go by one total order: -inf < .. < -0.0 < +0.0 < .. < +inf < NaN; of NaNs those
+//! with the sign bit come last. Histograms compare as numbers do: -0.0 is +0.0 there.
+//!
 //! # For kernels of your own
 //!
 //! What the primitives are made of is in `device-std`, in layers: docs/gpu-scan.md has the table of
@@ -62,13 +74,15 @@ pub mod cpu;
 mod error;
 #[cfg(feature = "cuda")]
 pub mod gpu;
+mod histogram;
 mod number;
 mod operators;
 mod options;
 mod predicate;
 
 pub use error::{Error, Result};
-pub use number::{Direction, Index, Key, Number, Payload};
+pub use histogram::Histogram;
+pub use number::{Count, Direction, Index, Key, Number, Payload};
 pub use operators::{LastValid, Max, Min, ReduceOperator, ScanOperator, Sum};
 pub use options::{Scan, Sort};
 pub use predicate::Predicate;

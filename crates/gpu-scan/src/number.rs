@@ -4,8 +4,11 @@ use bytemuck::Pod;
 use device_std::scalar::Scalar;
 use kernels_rs::elementwise::{Arithmetic, Moves, Steps};
 use kernels_rs::flags::KeyBits;
+use kernels_rs::histogram::Histograms;
+use kernels_rs::merge::Merges;
 use kernels_rs::operators::{Bits, Order};
 use kernels_rs::reduce::IndexReduces;
+use kernels_rs::search::Searches;
 use kernels_rs::select::Selects;
 use kernels_rs::sort::{SortKeys, SortPairs};
 use kernels_rs::top_k::TopKeys;
@@ -33,6 +36,12 @@ impl<T: Number + sealed::Key> Key for T {}
 pub trait Payload: Number + sealed::Payload {}
 
 impl<T: Number + sealed::Payload> Payload for T {}
+
+/// What counts elements: `u32`, or `u64` for columns of 2^32 elements and more.
+pub trait Count: Number + sealed::Count {}
+
+impl Count for u32 {}
+impl Count for u64 {}
 
 /// How kernels see the elements; for this crate's own use.
 #[doc(hidden)]
@@ -123,12 +132,45 @@ pub mod sealed {
 
     payloads! { u32, Four; i32, Four; f32, Four; u64, Eight; i64, Eight; f64, Eight; }
 
+    /// Unsigned integers that all kernels are built for.
+    pub trait KernelBits:
+        Bits + KeyBits + IndexReduces + Moves + Selects + Histograms + Searches + Merges
+    {
+    }
+
+    impl KernelBits for u8 {}
+    impl KernelBits for u16 {}
+    impl KernelBits for u32 {}
+    impl KernelBits for u64 {}
+
+    /// How kernels see the arrays of counts.
+    pub trait Count {
+        /// The most that it can count to.
+        const MOST: u64;
+        /// The 32-bit and the 64-bit array of which one is null.
+        fn arrays(counts: *mut Self) -> (*mut u32, *mut u64);
+    }
+
+    impl Count for u32 {
+        const MOST: u64 = u32::MAX as u64;
+        fn arrays(counts: *mut Self) -> (*mut u32, *mut u64) {
+            (counts, std::ptr::null_mut())
+        }
+    }
+
+    impl Count for u64 {
+        const MOST: u64 = u64::MAX;
+        fn arrays(counts: *mut Self) -> (*mut u32, *mut u64) {
+            (std::ptr::null_mut(), counts)
+        }
+    }
+
     /// The types with the same bits that kernels are built for.
     pub trait Element: Copy {
         /// The type that sums are taken in.
         type Sum: Scalar + Arithmetic + Steps + Pod + Send + Sync;
         /// Unsigned integers of the same size.
-        type Bits: Bits + KeyBits + IndexReduces + Moves + Selects + Pod + Send + Sync;
+        type Bits: KernelBits + Pod + Send + Sync;
         /// Bits below the sign in a float; 0 for integers.
         const MAGNITUDE: u64;
         /// The sign bit; 0 for unsigned integers.

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 #[cfg(feature = "cuda")]
-use kernels_rs::scan as kernels;
+use kernels_rs::operators as kernels;
 
 use crate::error::{Error, Result};
 use crate::{Direction, Key};

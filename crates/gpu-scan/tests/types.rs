@@ -1,7 +1,7 @@
 //! Every element type, unaligned starts, the elementwise primitives, and what is refused.
 #![cfg(feature = "cuda")]
 
-use gpu_core::{DeviceChoice, DeviceGrid, Gpu, SliceMut};
+use gpu_core::{DeviceChoice, DeviceGrid, Gpu, Slice, SliceMut};
 use gpu_scan::gpu::{self, Workspace};
 use gpu_scan::{Error, LastValid, Max, Min, Number, Predicate, Scan, Sum};
 
@@ -256,4 +256,104 @@ fn what_cannot_be_done_is_named_before_anything_runs() {
         gpu::transpose(&mut w, &grid, &mut same_shape),
         length("columns of the output", 1, 3)
     );
+}
+
+#[test]
+fn too_many_elements_are_refused() {
+    let (gpu, mut w) = open();
+    let memory = gpu.zeroed::<u8>(64).unwrap();
+    let mut byte = gpu.zeroed::<u8>(1).unwrap();
+    let mut count = gpu.zeroed::<u64>(1).unwrap();
+    let (n, start) = (1 << 50, memory.as_ptr());
+    // SAFETY: nothing is enqueued: the lengths are refused.
+    let input = unsafe { Slice::from_raw_parts(start, n) };
+    // Arrays that are apart, as far as their addresses say.
+    let beyond = |k: usize| start.cast_mut().wrapping_add(k * n);
+    // SAFETY: as above.
+    let output = |k| unsafe { SliceMut::from_raw_parts(beyond(k), n) };
+    let too_large = |result: gpu_scan::Result<()>| match result {
+        Err(Error::TooLarge { elements, most }) => elements > most && most >= 1 << 32,
+        _ => false,
+    };
+    let how = Scan::inclusive();
+    assert!(too_large(gpu::scan(&mut w, Sum, how, input, output(1))));
+    assert!(too_large(gpu::scan_in_place(&mut w, Sum, how, output(1))));
+    assert!(too_large(gpu::scan_by_key(&mut w, Sum, how, input, input, output(1))));
+    assert!(too_large(gpu::select_if(&mut w, Predicate::at_most(2), input, output(1), &mut count)));
+    assert!(too_large(gpu::unique(&mut w, input, output(1), &mut count)));
+    // SAFETY: as above.
+    let lengths = unsafe { SliceMut::<u32>::from_raw_parts(beyond(2).cast(), n) };
+    assert!(matches!(
+        gpu::run_lengths(&mut w, input, output(1), lengths, &mut count),
+        Err(Error::TooLarge { most: 0xffff_ffff, .. })
+    ));
+    let reduced = gpu::reduce_by_key(&mut w, Sum, input, input, output(1), output(2), &mut count);
+    assert!(too_large(reduced));
+    // SAFETY: as above.
+    let none = unsafe { Slice::from_raw_parts(start, 0) };
+    let up = gpu_scan::Direction::Ascending;
+    assert!(too_large(gpu::merge_keys(&mut w, up, input, none, output(1))));
+    // SAFETY: as above.
+    let found = unsafe { SliceMut::<u64>::from_raw_parts(beyond(2).cast(), n) };
+    assert!(too_large(gpu::lower_bound(&mut w, none, input, found)));
+    // The handle works as before.
+    gpu::reduce(&mut w, Sum, &memory, &mut byte).unwrap();
+    assert_eq!(byte.to_host().unwrap(), [0]);
+}
+
+#[test]
+fn arrays_that_overlap_are_refused() {
+    let (gpu, mut w) = open();
+    let data = gpu.upload(&[1u32; 100]).unwrap();
+    let mut other = gpu.zeroed::<u32>(60).unwrap();
+    let mut count = gpu.zeroed::<u64>(1).unwrap();
+    let (how, x) = (Scan::inclusive(), data.slice(0..60).unwrap());
+    let part = |start: usize| {
+        let start = data.as_ptr().wrapping_add(start).cast_mut();
+        // SAFETY: nothing is enqueued where arrays overlap.
+        unsafe { SliceMut::from_raw_parts(start, 40) }
+    };
+    let overlap = |first, second| Err(Error::Overlap { first, second });
+    let x40 = data.slice(20..60).unwrap();
+    // At the last element, from before the first, in the middle; then side by side, which is fine.
+    for start in [59, 0, 30] {
+        let result = gpu::scan(&mut w, Sum, how, x40, part(start));
+        assert_eq!(result, overlap("input", "output"), "{start}");
+    }
+    assert_eq!(gpu::scan(&mut w, Sum, how, x40, part(60)), Ok(()));
+    let keys = x40;
+    assert_eq!(gpu::scan_by_key(&mut w, Sum, how, keys, x40, part(10)), overlap("input", "output"));
+    assert_eq!(
+        gpu::select_if(&mut w, Predicate::at_most(2), x40, part(21), &mut count),
+        overlap("input", "output")
+    );
+    assert_eq!(gpu::unique(&mut w, x40, part(0), &mut count), overlap("input", "output"));
+    let lengths = other.slice_mut(0..40).unwrap();
+    assert_eq!(
+        gpu::run_lengths(&mut w, x40, part(58), lengths, &mut count),
+        overlap("input", "output")
+    );
+    let kept = other.slice_mut(0..40).unwrap();
+    assert_eq!(
+        gpu::run_lengths(&mut w, x40, kept, part(58), &mut count),
+        overlap("input", "lengths")
+    );
+    let kept = other.slice_mut(0..40).unwrap();
+    assert_eq!(
+        gpu::partition(&mut w, Predicate::at_most(2), x40, part(60), kept, &mut count),
+        Ok(())
+    );
+    assert_eq!(
+        gpu::partition(&mut w, Predicate::at_most(2), x40, part(60), part(60), &mut count),
+        overlap("selected", "rejected")
+    );
+    let mut found = gpu.zeroed::<u32>(40).unwrap();
+    assert_eq!(
+        gpu::reduce_by_key(&mut w, Sum, keys, x40, &mut found, part(59), &mut count),
+        overlap("values", "totals")
+    );
+    assert_eq!(gpu::adjacent_difference(&mut w, x40, part(59)), overlap("input", "output"));
+    assert_eq!(gpu::gather(&mut w, x40, x, part(59)), overlap("input", "output"));
+    assert_eq!(gpu::scatter(&mut w, x40, x40, part(0)), overlap("input", "output"));
+    assert_eq!(data.to_host().unwrap()[..20], [1; 20]);
 }

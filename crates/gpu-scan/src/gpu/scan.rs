@@ -128,6 +128,21 @@ pub fn scan_rows<T: Number, O: ScanOperator<T>>(
     enqueue::<T, O, u8>(workspace, operator, how, from, to, Some(Segments::Rows(width)))
 }
 
+/// [`scan_rows`] that overwrites its input.
+///
+/// # Errors
+/// [`TooLarge`](crate::Error::TooLarge).
+pub fn scan_rows_in_place<T: Number, O: ScanOperator<T>>(
+    workspace: &mut Workspace,
+    operator: O,
+    how: Scan<T>,
+    grid: &mut DeviceGrid<T>,
+) -> Result<()> {
+    let width = u64::from(grid.width());
+    let (from, to) = same_array(grid.column_mut().into());
+    enqueue::<T, O, u8>(workspace, operator, how, from, to, Some(Segments::Rows(width)))
+}
+
 type Source<T> = (*const T, usize);
 type Target<T> = *mut T;
 
@@ -144,6 +159,12 @@ fn apart_arrays<T>(
 fn same_array<T>(mut data: SliceMut<'_, T>) -> (Source<T>, Target<T>) {
     let start = data.as_mut_ptr();
     ((start, data.len()), start)
+}
+
+/// What comes before the first element, as kernels take it.
+pub(super) fn initial<T: Number, O: ScanOperator<T>>(operator: O, how: Scan<T>) -> O::Element {
+    let kernel = operator.kernel();
+    how.initial.map_or(kernel.lower(kernel.identity()), bytemuck::cast)
 }
 
 /// Enqueues the head bits, if there are segments, and the scan.
@@ -166,17 +187,10 @@ fn enqueue<T: Number, O: ScanOperator<T>, K: Number>(
         unsafe { segments.enqueue(workspace.gpu(), len, how.backward, bits)? };
     }
     let kernel = if segments.is_some() { O::Kernel::SEGMENTED } else { O::Kernel::WHOLE };
-    let initial = match how.initial {
-        Some(value) => bytemuck::cast(value),
-        None => {
-            let kernel = operator.kernel();
-            kernel.lower(kernel.identity())
-        }
-    };
+    let initial = initial(operator, how);
     let [p0, p1, p2, p3] = operator.parameters();
     let (control, status) = (workspace.control(), workspace.statuses(u64::from(tiles), 1)?);
     let (input, output) = (input.cast::<O::Element>(), output.cast::<O::Element>());
-    let _: O::Element = initial;
     debug_assert_eq!(size_of::<T>() * O::Element::LANES, 16);
     let arguments = (
         input,

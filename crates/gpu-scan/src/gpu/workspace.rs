@@ -13,8 +13,9 @@ use crate::{Error, Result};
 /// dropped. For work on several streams make a workspace for each.
 ///
 /// A sequence of calls can be captured into a CUDA graph, after the same sequence has run once
-/// outside (so that the workspace has grown and the kernels are loaded). The workspace must live as
-/// long as the graph is launched, and work on it and the graph must not run at the same time.
+/// outside, so that the workspace has grown: inside it refuses to, by
+/// [`Captured`](gpu_core::Error::Captured). The workspace must live as long as the graph is
+/// launched, and work on it and the graph must not run at the same time.
 #[derive(Debug)]
 pub struct Workspace {
     gpu: Gpu,
@@ -60,6 +61,9 @@ const SORT_CONTROL: usize = 2;
 /// Statuses to begin with: enough for 2^24 elements of 4 bytes.
 const FIRST_TILES: usize = 4096;
 
+/// What a capture is refused for: the memory would be the graph's.
+const GROWTH: &str = "the growth of a workspace, which happens at the first call of its size,";
+
 impl Workspace {
     /// A workspace on the stream of `gpu`.
     ///
@@ -97,6 +101,7 @@ impl Workspace {
     pub(crate) fn statuses(&mut self, tiles: u64, arrays: u64) -> Result<*mut Pair> {
         let needed = (tiles * arrays) as usize;
         if needed > self.status.len() {
+            self.gpu.refuse_in_capture(GROWTH)?;
             let grown = self.gpu.zeroed(needed.next_power_of_two())?;
             let outgrown = std::mem::replace(&mut self.status, grown);
             self.outgrown.push(Outgrown::Pairs(outgrown));
@@ -108,6 +113,7 @@ impl Workspace {
     pub(crate) fn digits(&mut self, statuses: u64) -> Result<Digits> {
         let needed = statuses as usize;
         if needed > self.digit_status.len() {
+            self.gpu.refuse_in_capture(GROWTH)?;
             let grown = self.gpu.zeroed(needed.next_power_of_two())?;
             let outgrown = std::mem::replace(&mut self.digit_status, grown);
             self.outgrown.push(Outgrown::Words(outgrown));
@@ -142,6 +148,7 @@ fn grow(gpu: &Gpu, arena: &mut Column<Pair>, layout: &Layout) -> Result<Option<C
     if needed <= arena.len() {
         return Ok(None);
     }
+    gpu.refuse_in_capture(GROWTH)?;
     // SAFETY: every call writes a part before it reads it.
     let grown = unsafe { gpu.uninitialized(needed.next_power_of_two())? };
     Ok(Some(std::mem::replace(arena, grown)))

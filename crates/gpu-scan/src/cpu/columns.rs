@@ -1,0 +1,125 @@
+//! Scans along the columns of a grid: chunks of rows in parallel, in the kernels' order.
+
+use bytemuck::{cast, cast_slice_mut};
+use device_std::scalar::Scalar;
+use kernels_rs::columns::chunks;
+use kernels_rs::operators::Operator;
+use rayon::prelude::*;
+
+use super::segments::Segments;
+use crate::error::{Error, Result, same_len};
+use crate::{Number, Scan, ScanOperator};
+
+/// A scan along each column of a row-major grid, `width` elements a row: from the first row to the
+/// last or, backward, from the last to the first. Two reads and one write of each element.
+///
+/// # Errors
+/// [`Length`](Error::Length) for another length of the output, and for an input that is not
+/// whole rows; [`TooLarge`](Error::TooLarge) for more than 2^32 - 1 columns or rows.
+pub fn scan_columns<T: Number, O: ScanOperator<T>>(
+    operator: O,
+    how: Scan<T>,
+    width: usize,
+    input: &[T],
+    output: &mut [T],
+) -> Result<()> {
+    same_len("output", input.len(), output.len())?;
+    Segments::rows(width, input.len())?;
+    output.copy_from_slice(input);
+    scan_columns_in_place(operator, how, width, output)
+}
+
+/// [`scan_columns`] that overwrites its input.
+///
+/// # Errors
+/// As [`scan_columns`].
+pub fn scan_columns_in_place<T: Number, O: ScanOperator<T>>(
+    operator: O,
+    how: Scan<T>,
+    width: usize,
+    data: &mut [T],
+) -> Result<()> {
+    Segments::rows(width, data.len())?;
+    if data.is_empty() {
+        return Ok(());
+    }
+    let rows = rows_of_chunk(width, data.len() / width)?;
+    let columns = Columns { operator: operator.kernel(), width, backward: how.backward };
+    let initial = how.initial.map(|initial| columns.operator.lift(cast(initial)));
+    let data: &mut [O::Element] = cast_slice_mut(data);
+    let before = columns.before_each(columns.cut(&mut *data, rows * width));
+    let parts = columns.cut(data, rows * width).into_par_iter().zip(before);
+    parts.for_each(|(part, mut sums)| {
+        columns.for_each_row(part, |row| columns.finish(row, &mut sums, initial));
+    });
+    Ok(())
+}
+
+/// Rows of a chunk.
+fn rows_of_chunk(width: usize, height: usize) -> Result<usize> {
+    let side = |n: usize| {
+        let most = u64::from(u32::MAX);
+        u32::try_from(n).map_err(|_| Error::TooLarge { elements: n as u64, most })
+    };
+    Ok(chunks(side(width)?, side(height)?).0 as usize)
+}
+
+/// The columns of a grid, all of which are scanned at once.
+struct Columns<P> {
+    operator: P,
+    width: usize,
+    backward: bool,
+}
+
+impl<P: Send + Sync> Columns<P> {
+    /// The chunks, `len` elements each but the last, in the order of the scan.
+    fn cut<'a, E>(&self, data: &'a mut [E], len: usize) -> Vec<&'a mut [E]> {
+        if self.backward { data.rchunks_mut(len).collect() } else { data.chunks_mut(len).collect() }
+    }
+
+    /// Calls `visit` with each row of a chunk, in the order of the scan.
+    fn for_each_row<E>(&self, chunk: &mut [E], visit: impl FnMut(&mut [E])) {
+        let rows = chunk.chunks_mut(self.width);
+        if self.backward { rows.rev().for_each(visit) } else { rows.for_each(visit) }
+    }
+
+    /// What comes before each chunk, a value for each column.
+    fn before_each<E>(&self, chunks: Vec<&mut [E]>) -> Vec<Vec<E>>
+    where
+        E: Scalar + Send + Sync,
+        P: Operator<E>,
+    {
+        let nothing = || vec![self.operator.identity(); self.width];
+        let last = chunks.len() - 1;
+        let sums = chunks.into_par_iter().take(last).map(|chunk| {
+            let mut sums = nothing();
+            self.for_each_row(chunk, |row| {
+                for (sum, element) in sums.iter_mut().zip(row) {
+                    *sum = self.operator.combine(*sum, self.operator.lift(*element));
+                }
+            });
+            sums
+        });
+        let sums: Vec<Vec<E>> = sums.collect();
+        let mut before = vec![nothing()];
+        for (chunk, sums) in sums.iter().enumerate() {
+            let until = before[chunk].iter().zip(sums);
+            before.push(until.map(|(&a, &b)| self.operator.combine(a, b)).collect());
+        }
+        before
+    }
+
+    /// Overwrites a row by its results; `sums` are those of the rows before.
+    fn finish<E: Scalar>(&self, row: &mut [E], sums: &mut [E], initial: Option<E>)
+    where
+        P: Operator<E>,
+    {
+        let operator = &self.operator;
+        for (element, sum) in row.iter_mut().zip(sums) {
+            let until = *sum;
+            *sum = operator.combine(until, operator.lift(*element));
+            let value = initial.map_or(*sum, |initial| operator.combine(initial, until));
+            *element = operator.lower(value);
+        }
+    }
+}

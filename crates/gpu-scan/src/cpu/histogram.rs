@@ -1,0 +1,78 @@
+//! Histograms.
+
+use rayon::prelude::*;
+
+use crate::Histogram;
+use crate::error::Result;
+use crate::histogram::{even, ranks};
+use crate::number::{Direction, Number, total_order};
+
+/// Elements that one task counts, if there are no more bins than that.
+const CHUNK: usize = 1 << 16;
+
+/// Counts in bin b the elements x with `bounds[b] <= x < bounds[b + 1]`, one bin less than bounds,
+/// and beside them what is in no bin.
+///
+/// Every bin is half open, also the last (unlike numpy's); -0.0 and +0.0 are equal. Bounds do not
+/// fall; between equal ones nothing is counted. Each element takes log2(bins) steps.
+///
+/// ```
+/// let histogram = gpu_scan::cpu::histogram(&[0.0, 1.0, 10.0], &[0.5, 3.0, 10.0, f64::NAN])?;
+/// assert_eq!(histogram.counts, [1, 1]);
+/// assert_eq!((histogram.below, histogram.above, histogram.nan), (0, 1, 1));
+/// # Ok::<(), gpu_scan::Error>(())
+/// ```
+///
+/// # Errors
+/// [`Bins`](crate::Error::Bins) for less than two bounds, for bounds that fall, or NaN.
+pub fn histogram<T: Number>(bounds: &[T], input: &[T]) -> Result<Histogram> {
+    Ok(count(&ranks(bounds)?, input))
+}
+
+/// [`histogram`] with `bins` bins of equal width from `lower` up to `upper`.
+///
+/// Bound b is `lower + (upper - lower) * (b / bins)`. For floats it is computed in f64 and rounded
+/// to the type; for integers it is exact: an element is counted in the bin whose real bounds it
+/// lies between.
+///
+/// # Errors
+/// [`Bins`](crate::Error::Bins) for no bin, for bounds that are not finite, and unless `lower` is
+/// less than `upper`; [`TooLarge`](crate::Error::TooLarge) for 2^32 - 3 bins and more.
+pub fn histogram_even<T: Number>(
+    (lower, upper): (T, T),
+    bins: usize,
+    input: &[T],
+) -> Result<Histogram> {
+    let even = even(lower, upper, bins)?;
+    let order = total_order::<T>(Direction::Ascending);
+    let ranks: Vec<T::Bits> = (0..=even.bins).map(|bound| even.rank(order, bound)).collect();
+    Ok(count(&ranks, input))
+}
+
+/// Counts between bounds that are given as ranks.
+fn count<T: Number>(ranks: &[T::Bits], input: &[T]) -> Histogram {
+    let order = total_order::<T>(Direction::Ascending);
+    let bins = ranks.len() - 1;
+    let none = || Histogram { counts: vec![0; bins], ..Histogram::default() };
+    let count = |mut counted: Histogram, chunk: &[T]| {
+        for x in chunk {
+            let rank = order.rank(x.bits());
+            let not_above = ranks.partition_point(|bound| *bound <= rank);
+            let counter = match not_above.checked_sub(1) {
+                _ if x.partial_cmp(x).is_none() => &mut counted.nan,
+                None => &mut counted.below,
+                Some(bin) => counted.counts.get_mut(bin).unwrap_or(&mut counted.above),
+            };
+            *counter += 1;
+        }
+        counted
+    };
+    let sum = |mut a: Histogram, b: Histogram| {
+        a.counts.iter_mut().zip(&b.counts).for_each(|(a, b)| *a += b);
+        a.below += b.below;
+        a.above += b.above;
+        a.nan += b.nan;
+        a
+    };
+    input.par_chunks(CHUNK.max(bins)).fold(none, count).reduce(none, sum)
+}

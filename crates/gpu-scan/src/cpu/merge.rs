@@ -1,0 +1,112 @@
+//! Merging sorted arrays.
+
+use kernels_rs::operators::Order;
+use rayon::prelude::*;
+
+use crate::error::{Result, same_len};
+use crate::number::{Direction, Number, Payload, total_order};
+
+/// Outputs that one task merges.
+const CHUNK: usize = 1 << 14;
+
+/// Merges two arrays that are sorted in `direction` into one that is. Equal keys of `a` come
+/// before those of `b`, and keep their order.
+///
+/// Numbers are in their total order: -0.0 before +0.0, NaN last (first, if descending). Of arrays
+/// that are not sorted the output is some of their elements. Tasks find their parts of the arrays
+/// as said in Green, McColl and Bader, "GPU merge path: a GPU merging algorithm", 2012,
+/// DOI 10.1145/2304576.2304621.
+///
+/// # Errors
+/// [`Length`](crate::Error::Length) unless the output has room for both exactly.
+pub fn merge_keys<K: Number>(
+    direction: Direction,
+    a: &[K],
+    b: &[K],
+    output: &mut [K],
+) -> Result<()> {
+    same_len("output", a.len() + b.len(), output.len())?;
+    let order = total_order::<K>(direction);
+    output.par_chunks_mut(CHUNK).enumerate().for_each(|(chunk, output)| {
+        let mut path = Path::new(order, a, b, chunk * CHUNK);
+        for key in output {
+            *key = match path.step() {
+                Step::A(i) => a[i],
+                Step::B(j) => b[j],
+            };
+        }
+    });
+    Ok(())
+}
+
+/// [`merge_keys`] that moves a value along with each key. What is equal by its key is ordered as
+/// said there, whatever the values.
+///
+/// # Errors
+/// As [`merge_keys`], also for the values, of which there must be one for each key.
+pub fn merge_pairs<K: Number, V: Payload>(
+    direction: Direction,
+    (a, a_values): (&[K], &[V]),
+    (b, b_values): (&[K], &[V]),
+    (output, output_values): (&mut [K], &mut [V]),
+) -> Result<()> {
+    same_len("values of a", a.len(), a_values.len())?;
+    same_len("values of b", b.len(), b_values.len())?;
+    same_len("output of values", output.len(), output_values.len())?;
+    same_len("output", a.len() + b.len(), output.len())?;
+    let order = total_order::<K>(direction);
+    let chunks = output.par_chunks_mut(CHUNK).zip(output_values.par_chunks_mut(CHUNK));
+    chunks.enumerate().for_each(|(chunk, (keys, values))| {
+        let mut path = Path::new(order, a, b, chunk * CHUNK);
+        for (key, value) in keys.iter_mut().zip(values) {
+            (*key, *value) = match path.step() {
+                Step::A(i) => (a[i], a_values[i]),
+                Step::B(j) => (b[j], b_values[j]),
+            };
+        }
+    });
+    Ok(())
+}
+
+/// A walk over both arrays in the order of the merge.
+struct Path<'a, K: Number> {
+    order: Order<K::Bits>,
+    a: &'a [K],
+    b: &'a [K],
+    at_a: usize,
+    at_b: usize,
+}
+
+/// Where the next output comes from.
+enum Step {
+    A(usize),
+    B(usize),
+}
+
+impl<'a, K: Number> Path<'a, K> {
+    /// After `diagonal` outputs.
+    fn new(order: Order<K::Bits>, a: &'a [K], b: &'a [K], diagonal: usize) -> Self {
+        let (mut low, mut high) = (diagonal.saturating_sub(b.len()), diagonal.min(a.len()));
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if order.rank(b[diagonal - 1 - middle].bits()) < order.rank(a[middle].bits()) {
+                high = middle;
+            } else {
+                low = middle + 1;
+            }
+        }
+        Self { order, a, b, at_a: low, at_b: diagonal - low }
+    }
+
+    /// The next output, of which there must be one.
+    fn step(&mut self) -> Step {
+        let rank = |key: &K| self.order.rank(key.bits());
+        let a_wins = match (self.a.get(self.at_a), self.b.get(self.at_b)) {
+            (Some(a), Some(b)) => rank(a) <= rank(b),
+            (a, _) => a.is_some(),
+        };
+        let at = if a_wins { &mut self.at_a } else { &mut self.at_b };
+        *at += 1;
+        if a_wins { Step::A(*at - 1) } else { Step::B(*at - 1) }
+    }
+}

@@ -1,0 +1,167 @@
+//! Histograms.
+
+use device_std::host::Kernel;
+use device_std::scalar::Scalar;
+use gpu_core::{Blocks, Slice, SliceMut};
+use kernels_rs::histogram::{Arguments, Even, Histograms, MOST_TILES, OUTSIDE, plan, tile_len};
+
+use super::Workspace;
+use super::workspace::{Layout, apart};
+use crate::error::{Error, Result, same_len};
+use crate::histogram::{bins_per_unit, check_bins, even};
+use crate::number::{Count, Direction, Number, total_order};
+
+/// Blocks for each multiprocessor: as many as its threads are enough for.
+const BLOCKS_OF_MULTIPROCESSOR: u64 = 8;
+
+/// Counts in `counts[b]` the elements x with `bounds[b] <= x < bounds[b + 1]`, one bin less than
+/// bounds, and in `outside` what is in no bin: elements below the first bound, elements at or above
+/// the last, and NaNs.
+///
+/// Every bin is half open, also the last (unlike numpy's); -0.0 and +0.0 are equal. Bounds do not
+/// fall, and between equal ones nothing is counted; they are on the device and not checked there.
+/// The greatest value of an integer type is below no bound: to count every value of `u8`, take the
+/// bounds 0 to 255, and 255 is what lies above.
+///
+/// One read of each element, and log2(bins) steps for it, except for `u8`.
+///
+/// # Errors
+/// [`Length`](Error::Length) unless there is a bin, one bound more than bins, and three counts
+/// outside; [`Overlap`](Error::Overlap); [`TooLarge`](Error::TooLarge) for more elements than `C`
+/// can count, and for 2^32 - 3 bins and more.
+pub fn histogram<'a, 'b, 'c, 'd, T: Number, C: Count>(
+    workspace: &mut Workspace,
+    bounds: impl Into<Slice<'d, T>>,
+    input: impl Into<Slice<'a, T>>,
+    counts: impl Into<SliceMut<'b, C>>,
+    outside: impl Into<SliceMut<'c, u64>>,
+) -> Result<()> {
+    let (bounds, counts) = (bounds.into(), counts.into());
+    same_len("bounds", 1 + counts.len().max(1), bounds.len())?;
+    check_bins(counts.len() as u64)?;
+    let call = Call::new(input.into(), counts, outside.into())?;
+    call.apart_from("bounds", bounds.as_ptr(), bounds.len())?;
+    call.enqueue(workspace, Bounds::Given(bounds.as_ptr()))
+}
+
+/// [`histogram`] with equal bins, as many as counts, from `lower` up to `upper`.
+///
+/// Bound b is `lower + (upper - lower) * (b / bins)`. For floats it is computed in f64 and rounded
+/// to the type; for integers it is exact: an element is counted in the bin whose real bounds it
+/// lies between. Up to some thousand bins each element takes two comparisons.
+///
+/// # Errors
+/// As [`histogram`]; [`Bins`](Error::Bins) for no bin, for bounds that are not finite, and unless
+/// `lower` is less than `upper`.
+pub fn histogram_even<'a, 'b, 'c, T: Number, C: Count>(
+    workspace: &mut Workspace,
+    (lower, upper): (T, T),
+    input: impl Into<Slice<'a, T>>,
+    counts: impl Into<SliceMut<'b, C>>,
+    outside: impl Into<SliceMut<'c, u64>>,
+) -> Result<()> {
+    let counts = counts.into();
+    let bounds = Bounds::Even(even(lower, upper, counts.len())?, lower);
+    Call::new(input.into(), counts, outside.into())?.enqueue(workspace, bounds)
+}
+
+/// Where bins begin and end.
+enum Bounds<T> {
+    /// At one bound more than bins.
+    Given(*const T),
+    /// At equal distances from the element on.
+    Even(Even, T),
+}
+
+/// The arguments of a histogram, checked.
+struct Call<T, C> {
+    input: *const T,
+    len: usize,
+    counts: *mut C,
+    bins: usize,
+    outside: *mut u64,
+}
+
+impl<T: Number, C: Count> Call<T, C> {
+    fn new(
+        input: Slice<'_, T>,
+        mut counts: SliceMut<'_, C>,
+        mut outside: SliceMut<'_, u64>,
+    ) -> Result<Self> {
+        same_len("outside", OUTSIDE as usize, outside.len())?;
+        if input.len() as u64 > C::MOST {
+            return Err(Error::TooLarge { elements: input.len() as u64, most: C::MOST });
+        }
+        let (bins, len) = (counts.len(), input.len());
+        let (counts, outside) = (counts.as_mut_ptr(), outside.as_mut_ptr());
+        let call = Self { input: input.as_ptr(), len, counts, bins, outside };
+        call.apart_from("input", call.input, len)?;
+        let outside = ("outside", outside.cast_const(), OUTSIDE as usize);
+        apart(("counts", counts.cast_const(), bins), outside)?;
+        Ok(call)
+    }
+
+    /// Checks that an array shares no memory with the counts.
+    fn apart_from(&self, what: &'static str, array: *const T, len: usize) -> Result<()> {
+        apart((what, array, len), ("counts", self.counts.cast_const(), self.bins))?;
+        apart((what, array, len), ("outside", self.outside.cast_const(), OUTSIDE as usize))
+    }
+
+    /// Enqueues making the bounds, and counting.
+    fn enqueue(self, workspace: &mut Workspace, bounds: Bounds<T>) -> Result<()> {
+        let (bins, len) = (self.bins as u64, self.len as u64);
+        let mut layout = Layout::default();
+        let ranks = layout.part::<T::Bits>(bins + 1);
+        let ranks = workspace.arena(&layout)?.at(&ranks);
+        let gpu = workspace.gpu();
+        let plan = plan(size_of::<T>(), bins);
+        let (kernel, lower, scale) = counting(&bounds, plan.copies);
+        let (thresholds, even) = match bounds {
+            Bounds::Given(thresholds) => (thresholds, None),
+            Bounds::Even(even, _) => (std::ptr::null(), Some(even)),
+        };
+        let no_bins = Even { first: 0, quotient: 0, rest: 0, bins, floats: false };
+        let Even { first, quotient, rest, floats, .. } = even.unwrap_or(no_bins);
+        let [p0, p1, p2, p3] = total_order::<T>(Direction::Ascending).parameters();
+        let (words, long_words) = C::arrays(self.counts);
+        let (thresholds, floats) = (thresholds.cast(), u32::from(floats));
+        let to = self.outside;
+        let of_bounds = (
+            thresholds, first, quotient, rest, floats, bins, p0, p1, p2, p3, ranks, words,
+            long_words, to,
+        );
+        let (input, from, copies) = (self.input.cast(), ranks.cast_const(), plan.copies);
+        let arguments =
+            (input, len, from, bins, copies, p0, p1, p2, p3, lower, scale, words, long_words, to);
+        let tiles = len.div_ceil(tile_len(size_of::<T>()));
+        let blocks = Blocks::x(blocks(tiles, gpu.multiprocessors()));
+        let blocks_of_bounds = Blocks::for_each(&T::Bits::BOUNDS, bins + OUTSIDE)?;
+        // SAFETY: the arrays are as long as the kernels ask; the workspace's storage is used on its
+        // own stream only.
+        unsafe {
+            gpu.launch(T::Bits::BOUNDS, blocks_of_bounds, 0, of_bounds)?;
+            gpu.launch(kernel, blocks, plan.shared, arguments)?;
+        }
+        Ok(())
+    }
+}
+
+/// The kernel that counts; and for equal bins the bits of the lowest bound, and bins per unit.
+fn counting<T: Number>(bounds: &Bounds<T>, copies: u32) -> (Kernel<Arguments<T::Bits>>, u64, f32) {
+    if copies == 0 {
+        return (T::Bits::GLOBAL, 0, 0.0);
+    }
+    if let Bounds::Even(even, lower) = bounds
+        && let Some(scale) = bins_per_unit(even)
+    {
+        let kernel = if even.floats { T::Bits::EVEN_FLOATS } else { T::Bits::EVEN };
+        return (kernel, lower.bits().to_bits64(), scale);
+    }
+    (T::Bits::SEARCH, 0, 0.0)
+}
+
+/// Blocks that share the tiles: enough for the device, and for the counters of each.
+fn blocks(tiles: u64, multiprocessors: u32) -> u32 {
+    let most = u64::from(multiprocessors) * BLOCKS_OF_MULTIPROCESSOR;
+    u64::max(u64::min(tiles, most), tiles.div_ceil(MOST_TILES)) as u32
+}

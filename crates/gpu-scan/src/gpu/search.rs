@@ -1,0 +1,64 @@
+//! Lower and upper bounds.
+
+use gpu_core::{Blocks, Slice, SliceMut};
+use kernels_rs::search::{Searches, TILE};
+
+use super::Workspace;
+use super::workspace::{apart, tiles};
+use crate::error::{Result, same_len};
+use crate::number::{Direction, Number, total_order};
+
+/// For each query the number of elements of `sorted` that are less: the first place where it could
+/// be inserted.
+///
+/// Numbers are in their total order: -0.0 before +0.0, NaN last. Of an array that is not sorted
+/// the results are some numbers up to its length. Each query takes log2(n) reads.
+///
+/// # Errors
+/// [`Length`](crate::Error::Length) unless there is a result for each query,
+/// [`Overlap`](crate::Error::Overlap), [`TooLarge`](crate::Error::TooLarge).
+pub fn lower_bound<'a, 'b, 'c, T: Number>(
+    workspace: &mut Workspace,
+    sorted: impl Into<Slice<'a, T>>,
+    queries: impl Into<Slice<'b, T>>,
+    output: impl Into<SliceMut<'c, u64>>,
+) -> Result<()> {
+    bounds(workspace, sorted.into(), queries.into(), false, output.into())
+}
+
+/// For each query the number of elements of `sorted` that are less or equal: the last place where
+/// it could be inserted. Otherwise as [`lower_bound`].
+///
+/// # Errors
+/// As [`lower_bound`].
+pub fn upper_bound<'a, 'b, 'c, T: Number>(
+    workspace: &mut Workspace,
+    sorted: impl Into<Slice<'a, T>>,
+    queries: impl Into<Slice<'b, T>>,
+    output: impl Into<SliceMut<'c, u64>>,
+) -> Result<()> {
+    bounds(workspace, sorted.into(), queries.into(), true, output.into())
+}
+
+fn bounds<T: Number>(
+    workspace: &mut Workspace,
+    sorted: Slice<'_, T>,
+    queries: Slice<'_, T>,
+    upper: bool,
+    mut output: SliceMut<'_, u64>,
+) -> Result<()> {
+    same_len("output", queries.len(), output.len())?;
+    let to = ("output", output.as_mut_ptr().cast_const(), output.len());
+    apart(("sorted", sorted.as_ptr(), sorted.len()), to)?;
+    apart(("queries", queries.as_ptr(), queries.len()), to)?;
+    let count = queries.len() as u64;
+    let blocks = Blocks::x(tiles(count, TILE)?);
+    let [p0, p1, p2, p3] = total_order::<T>(Direction::Ascending).parameters();
+    let (array, len) = (sorted.as_ptr().cast(), sorted.len() as u64);
+    let upper = u32::from(upper);
+    let queries = queries.as_ptr().cast();
+    let arguments = (array, len, queries, count, p0, p1, p2, p3, upper, output.as_mut_ptr());
+    // SAFETY: the arrays are as long as the kernel asks; without queries there is no block.
+    unsafe { workspace.gpu().launch(T::Bits::BOUNDS, blocks, 0, arguments)? };
+    Ok(())
+}

@@ -1,0 +1,183 @@
+//! Warp, block and device scans with an operator that does not commute: products of matrices, on
+//! the software device, with blocks in several orders.
+
+use device_std::atomic::Pair;
+use device_std::block::BlockScan;
+use device_std::host::{PtxImage, PtxModule};
+use device_std::lookback::{Lookback, Tickets};
+use device_std::shared::{Carver, SharedArray};
+use device_std::{kernel, thread, warp};
+use gpu_core::{Blocks, DeviceChoice, Gpu};
+
+static MODULE: PtxModule = PtxModule {
+    name: "collectives",
+    images: &[PtxImage {
+        level: 75,
+        text: ".visible .entry products_96(\n.visible .entry products_256(\n",
+    }],
+    kernels: &[products_96.host, products_256.host],
+};
+
+/// `[[1, 0], [0, 1]]`.
+const IDENTITY: u64 = 1 | 1 << 48;
+
+/// The product of two matrices of 2 x 2 integers of 16 bits, which wrap; row by row, the first
+/// element lowest.
+fn product(a: u64, b: u64) -> u64 {
+    let element = |m: u64, row: usize, column: usize| (m >> (row * 32 + column * 16)) & 0xffff;
+    let mut result = 0;
+    for row in 0..2 {
+        for column in 0..2 {
+            let sum = element(a, row, 0) * element(b, 0, column)
+                + element(a, row, 1) * element(b, 1, column);
+            result |= (sum & 0xffff) << (row * 32 + column * 16);
+        }
+    }
+    result
+}
+
+/// What a block keeps in shared memory.
+struct Shared {
+    tickets: Tickets,
+    scan: BlockScan<u64>,
+    before: SharedArray<u64>,
+}
+
+impl Shared {
+    fn new(carver: &mut Carver) -> Self {
+        Self {
+            before: carver.array(1),
+            scan: BlockScan::new(carver),
+            tickets: Tickets::new(carver),
+        }
+    }
+}
+
+fn shared_bytes() -> u32 {
+    let mut carver = Carver::new();
+    Shared::new(&mut carver);
+    carver.bytes()
+}
+
+/// Results of the layers, `len` each, one after the other.
+const LAYERS: usize = 4;
+
+/// One element a thread. Writes, for each element, the product over the elements of its warp up to
+/// it, the product of its whole warp, the product over its block up to it, and over the array.
+///
+/// # Safety
+/// `input` has `len` elements, `output` [`LAYERS`] times as many; `control` and `status` are as
+/// [`Tickets::take`] and [`Lookback::exclusive_prefix`] ask.
+unsafe fn products(
+    input: *const u64,
+    output: *mut u64,
+    len: u64,
+    control: *mut u64,
+    status: *mut Pair,
+) {
+    let Shared { tickets, scan, before } = Shared::new(&mut Carver::new());
+    // SAFETY: the whole block comes to every call; reads and writes are guarded by the length.
+    unsafe {
+        let ticket = tickets.take(control);
+        let i = ticket.tile * u64::from(thread::block_dim_x()) + u64::from(thread::thread_idx_x());
+        let element = if i < len { *input.add(i as usize) } else { IDENTITY };
+        let in_warp = warp::inclusive_scan(element, product);
+        let of_warp = warp::reduce(element, product);
+        let (in_block, of_block) = scan.inclusive(element, IDENTITY, product);
+        if warp::warp_id() == 0 {
+            let lookback = Lookback::new(status, ticket);
+            let prefix = lookback.exclusive_prefix(of_block, false, IDENTITY, true, product);
+            if warp::lane_id() == 0 {
+                before.store(0, prefix);
+            }
+        }
+        thread::sync_threads();
+        let in_array = product(before.load(0), in_block);
+        for (layer, value) in [in_warp, of_warp, in_block, in_array].into_iter().enumerate() {
+            if i < len {
+                *output.add(layer * len as usize + i as usize) = value;
+            }
+        }
+    }
+}
+
+/// Three warps: not a power of two.
+///
+/// # Safety
+/// As [`products`].
+#[kernel(block = 96)]
+pub unsafe fn products_96(
+    input: *const u64,
+    output: *mut u64,
+    len: u64,
+    control: *mut u64,
+    status: *mut Pair,
+) {
+    // SAFETY: passed on to the caller.
+    unsafe { products(input, output, len, control, status) }
+}
+
+/// Eight warps.
+///
+/// # Safety
+/// As [`products`].
+#[kernel(block = 256)]
+pub unsafe fn products_256(
+    input: *const u64,
+    output: *mut u64,
+    len: u64,
+    control: *mut u64,
+    status: *mut Pair,
+) {
+    // SAFETY: passed on to the caller.
+    unsafe { products(input, output, len, control, status) }
+}
+
+/// The products of each chunk's elements up to each.
+fn scan(elements: &[u64], chunk: usize) -> Vec<u64> {
+    let in_chunk = |chunk: &[u64]| -> Vec<u64> {
+        let next = |so_far: &mut u64, element: &u64| {
+            *so_far = product(*so_far, *element);
+            Some(*so_far)
+        };
+        chunk.iter().scan(IDENTITY, next).collect()
+    };
+    elements.chunks(chunk).flat_map(in_chunk).collect()
+}
+
+#[test]
+fn left_operands_come_from_below_at_every_layer() {
+    // No PTX is made of this test's kernels, so they run on the software device alone.
+    let gpu = Gpu::open(DeviceChoice::Software).unwrap();
+    let mut control = gpu.zeroed::<u64>(1).unwrap();
+    let mut status = gpu.zeroed::<Pair>(100).unwrap();
+    let usual = software_gpu::seed();
+    let one = 0x0003_0001_0001_0002;
+    assert_ne!(product(one, one << 16 | 1), product(one << 16 | 1, one));
+    for (kernel, block) in [(products_96, 96), (products_256, 256)] {
+        for len in [1, 31, 32, 33, block - 1, block, block + 1, 3 * block + 7, 80 * block + 1] {
+            let hash = |i: usize| (i as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            let x: Vec<u64> = (0..len).map(hash).collect();
+            let input = gpu.upload(&x).unwrap();
+            for seed in 0..3 {
+                software_gpu::set_seed(seed);
+                let mut output = gpu.zeroed::<u64>(LAYERS * len).unwrap();
+                let (from, to) = (input.as_ptr(), output.as_mut_ptr());
+                let arguments = (from, to, len as u64, control.as_mut_ptr(), status.as_mut_ptr());
+                let blocks = Blocks::x(len.div_ceil(block) as u32);
+                // SAFETY: the arrays are as long as said, and there is a status for each block.
+                unsafe { gpu.launch(kernel, blocks, shared_bytes(), arguments).unwrap() };
+                let output = output.to_host().unwrap();
+                let [in_warp, of_warp, in_block, in_array] =
+                    std::array::from_fn(|layer| &output[layer * len..][..len]);
+                let expected = scan(&x, 32);
+                assert_eq!(in_warp, expected, "{len} {seed}");
+                let ends = |i: usize| (i / 32 * 32 + 31).min(len - 1);
+                assert!((0..len).all(|i| of_warp[i] == expected[ends(i)]), "{len} {seed}");
+                assert_eq!(in_block, scan(&x, block), "{len} {seed}");
+                assert_eq!(in_array, scan(&x, len), "{len} {seed}");
+            }
+        }
+    }
+    software_gpu::set_seed(usual);
+}

@@ -393,7 +393,7 @@ impl<B: Bits, const ROWS: usize, const MODE: u32> Select<B, ROWS, MODE> {
         let row_len = (32 * B::LANES) as u32;
         let scratch = warp::warp_id() * row_len;
         let in_row = warp::lane_id() * B::LANES as u32;
-        // SAFETY: the whole warp is here, and exchanges stand between its writes and reads.
+        // SAFETY: the whole warp is here, and stays together between its writes and reads.
         unsafe {
             let before_row = warp::shuffle(warp::FULL, kept.rank(row), 0);
             let mut to = scratch + in_row - (kept.rank(row) - before_row);
@@ -407,6 +407,7 @@ impl<B: Bits, const ROWS: usize, const MODE: u32> Select<B, ROWS, MODE> {
             }
             let kept_in_row = kept.rank(row) - before_row + bits.count_ones();
             let kept_in_row = warp::shuffle(warp::FULL, kept_in_row, 31);
+            warp::sync_warp(warp::FULL);
             let first = place.start + (warp::warp_id() * Self::PART + row as u32 * row_len) as u64;
             let kept_before = place.kept_before + (place.before_warp + before_row) as u64;
             // Beyond the array nothing is kept, nor rejected.

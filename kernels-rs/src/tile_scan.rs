@@ -39,9 +39,11 @@ pub(crate) struct Shared<T> {
     /// The threads' rows, while they wait for the tiles before: registers are few.
     pub(crate) stash: SharedArray<Vector>,
     pub(crate) tickets: Tickets,
+    /// Not behind the arrays: where their ends are read by 16 bytes, it would be read too, while
+    /// it is written.
+    prefix: SharedArray<T>,
     values: SharedArray<T>,
     closed: SharedArray<u32>,
-    prefix: SharedArray<T>,
 }
 
 impl<T: Plain> Shared<T> {
@@ -50,9 +52,9 @@ impl<T: Plain> Shared<T> {
         Self {
             stash: carver.array((rows * BLOCK) as u32),
             tickets: Tickets::new(carver),
+            prefix: carver.array(1),
             values: carver.array(WARPS as u32),
             closed: carver.array(WARPS as u32),
-            prefix: carver.array(1),
         }
     }
 }

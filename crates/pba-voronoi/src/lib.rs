@@ -59,12 +59,13 @@ pub mod cpu;
 mod error;
 #[cfg(feature = "cuda")]
 pub mod gpu;
+mod metric;
 mod params;
 
 use gpu_core::{Device, Progress};
 
 pub use error::{Error, Result};
-pub use params::{MAX_PIXELS, MAX_SIDE, Outputs};
+pub use params::{Algorithm, MAX_PIXELS, MAX_SIDE, Outputs};
 
 /// In [`Voronoi::nearest`]: there is no site at all.
 pub const NONE: u32 = u32::MAX;

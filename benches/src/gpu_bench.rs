@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, ensure};
 use gpu_core::{Bounds, Device, DeviceChoice, Gpu, GridSpec};
 use nni_grid::{Params, Points};
-use pba_voronoi::Outputs;
+use pba_voronoi::{Algorithm, Outputs};
 
 const RUNS: usize = 10;
 
@@ -20,7 +20,7 @@ fn main() -> Result<()> {
     println!("| work | device, median ms | (min .. max) | CPU ms |");
     println!("|---|---|---|---|");
     if "voronoi".contains(&filter) {
-        for side in [4096, 5000] {
+        for side in [4096, 5000, 16384] {
             for density in [0.0001, 0.01, 0.25] {
                 voronoi(&gpu, side, density)?;
             }
@@ -39,17 +39,20 @@ fn voronoi(gpu: &Gpu, side: u32, density: f64) -> Result<()> {
     let pixels = side as usize * side as usize;
     let sites: Vec<u8> = (0..pixels).map(|_| u8::from(random.unit() < density)).collect();
     let mask = gpu.upload_grid(&sites, side, side)?;
-    let times = median_of(gpu, || Ok(pba_voronoi::gpu::nearest_sites(gpu, &mask)?))?;
+    let work = format!("Voronoi indices {side} x {side}, {}% sites", density * 100.0);
+    let by = |algorithm| pba_voronoi::gpu::nearest_sites_by(gpu, &mask, algorithm);
+
+    let times = median_of(gpu, || Ok(by(Algorithm::Auto)?))?;
+    let device = by(Algorithm::Auto)?.into_column().to_host()?;
     let start = Instant::now();
     let cpu = pba_voronoi::cpu::voronoi(&sites, side, side, Outputs::default(), &())?;
-    let cpu_time = start.elapsed();
-    let device = pba_voronoi::gpu::nearest_sites(gpu, &mask)?.column().to_host()?;
+    print_row(&work, times, start.elapsed());
     ensure!(device == cpu.nearest, "GPU and CPU differ");
-    print_row(
-        &format!("Voronoi indices {side} x {side}, {}% sites", density * 100.0),
-        times,
-        cpu_time,
-    );
+
+    let times = median_of(gpu, || Ok(by(Algorithm::ScanPrune)?))?;
+    let device = by(Algorithm::ScanPrune)?.into_column().to_host()?;
+    ensure!(device == cpu.nearest, "ScanPrune and the CPU differ");
+    print_row("the same by ScanPrune", times, Duration::ZERO);
     Ok(())
 }
 

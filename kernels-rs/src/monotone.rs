@@ -54,7 +54,8 @@ pub const SPAN: u32 = TILE_ROWS / (BLOCK / WORD);
 /// is contiguous enough, and its rows are still in the cache for the tiles below.
 pub const GROUP: u32 = 16;
 
-pub use spread::SHARED as SPREAD_SHARED;
+pub use rows::PADDING;
+pub use spread::{MAX_NARROW, SHARED as SPREAD_SHARED};
 
 /// Packs a byte mask into bits: bit i of word w of a row is set where pixel 32 w + i is not zero;
 /// where it is zero, if `flip` is 1. Bits beyond the width are 0.
@@ -97,10 +98,12 @@ pub unsafe fn pack_vectors(
 
 /// The column of the nearest site in each pixel's row; all bits set in a row without one.
 ///
-/// A row of `nearest` is padded to `32 * words` pixels, which are filled too. Grid: a warp a row.
+/// A row of `nearest` is padded to `32 * words` pixels, which are filled too, and [`PADDING`] rows
+/// without a site follow. Grid: a warp a row, also for these.
 ///
 /// # Safety
-/// `bits` has `words * rows` elements, `nearest` 32 times as many and is aligned to 16.
+/// `bits` has `words * rows` elements, `nearest` `32 * words * (rows + PADDING)` and is aligned to
+/// 16.
 #[kernel(block = 256)]
 pub unsafe fn nearest_columns(bits: *const u32, nearest: *mut u16, words: u32, rows: u32) {
     // SAFETY: passed on to the caller.
@@ -124,7 +127,7 @@ pub unsafe fn nearest_columns_wide(bits: *const u32, nearest: *mut u32, words: u
 /// Grid: a warp for every 32 columns and winner row: blocks of 8 winner rows, the columns fastest.
 ///
 /// # Safety
-/// `nearest` has `pitch * height` elements, `winners` `pitch * levels`, `above` what its level has.
+/// `nearest` comes from [`nearest_columns`], `winners` `pitch * levels`, `above` what its level has.
 #[kernel(block = 256)]
 pub unsafe fn search_rows(
     nearest: *const u16,
@@ -175,7 +178,7 @@ pub unsafe fn search_rows_wide(
 /// block a tile, ordered by [`spread::tile`].
 ///
 /// # Safety
-/// `nearest` has `pitch * height` elements, `winners` a row of `pitch` for every tile row and one
+/// `nearest` comes from [`nearest_columns`], `winners` a row of `pitch` for every tile row and one
 /// more, `indices` `width * height`.
 #[kernel(block = 256, resident = 4)]
 pub unsafe fn spread_indices(

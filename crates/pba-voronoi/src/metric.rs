@@ -1,5 +1,9 @@
 //! How squared distances are counted: in integers, whatever the sides of a pixel.
 
+/// Most columns of a raster whose candidates are kept in 16 bits; the rest of their range tells a
+/// row without a site from every site near enough to be compared without care.
+const MAX_NARROW: u32 = 60_000;
+
 /// The squares of a step in x and in y, and the squared distance beyond which there is no site.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Metric {
@@ -17,7 +21,7 @@ impl Metric {
     /// Square pixels, no limit.
     pub(crate) fn pixels(width: u32, height: u32) -> Self {
         let square = |n: u32| u64::from(n) * u64::from(n);
-        let is_narrow = width <= u32::from(u16::MAX)
+        let is_narrow = width <= MAX_NARROW
             && square(width).saturating_add(square(height)) < u64::from(u32::MAX);
         Self { across: 1, down: 1, limit: u64::MAX, is_narrow }
     }

@@ -26,6 +26,9 @@ pub trait Column: Copy {
     /// Whether there is a site.
     fn is_site(self) -> bool;
 
+    /// Bytes from row 0 to a row, if a row has `pitch` elements.
+    fn bytes_between(row: u32, pitch: u32) -> usize;
+
     /// Stores eight neighbours.
     ///
     /// # Safety
@@ -49,6 +52,10 @@ impl Column for u16 {
     #[inline(always)]
     fn is_site(self) -> bool {
         self != u16::MAX
+    }
+    #[inline(always)]
+    fn bytes_between(row: u32, pitch: u32) -> usize {
+        (row as u64 * (pitch * 2) as u64) as usize
     }
     #[inline(always)]
     unsafe fn store([a, b, c, d, e, f, g, h]: [i32; 8], out: *mut u16) {
@@ -76,6 +83,10 @@ impl Column for u32 {
         self != u32::MAX
     }
     #[inline(always)]
+    fn bytes_between(row: u32, pitch: u32) -> usize {
+        (row as u64 * pitch as u64) as usize * 4
+    }
+    #[inline(always)]
     unsafe fn store([a, b, c, d, e, f, g, h]: [i64; 8], out: *mut u32) {
         let words = |four: [i64; 4]| four.map(|place| place as u32);
         // SAFETY: passed on to the caller.
@@ -88,6 +99,9 @@ impl Column for u32 {
 
 /// Words that a warp looks at together.
 const WORDS: u32 = warp::SIZE;
+
+/// Rows without a site that follow the raster's: a walk may look at them.
+pub const PADDING: u32 = 3;
 
 /// Pixels that a lane writes at a time.
 const OCTET: u32 = 8;
@@ -105,14 +119,16 @@ pub unsafe fn nearest_columns<C: Column>(
 ) {
     let warps = thread::block_dim_x() / warp::SIZE;
     let row = thread::block_idx_x() as u64 * warps as u64 + warp::warp_id() as u64;
-    if row >= rows as u64 {
+    if row >= rows as u64 + PADDING as u64 {
         return;
     }
     let lane = warp::lane_id();
+    // A row below the raster has no words: it is written as one without a site.
+    let sites = if row < rows as u64 { words } else { 0 };
     // SAFETY: the warp owns its row, and `words` bounds it. All its lanes turn the loops equally
     // often: their bounds come from ballots and from the row.
     unsafe {
-        let bits = bits.add((row * words as u64) as usize);
+        let bits = bits.wrapping_add((row * words as u64) as usize);
         let nearest = nearest.add((row * words as u64) as usize * 32);
         let mut left = C::NO_LEFT;
         let mut right = C::NO_RIGHT;
@@ -120,9 +136,9 @@ pub unsafe fn nearest_columns<C: Column>(
         let mut ahead = 0;
         let mut first = 0;
         while first < words {
-            let word = if first + lane < words { *bits.add((first + lane) as usize) } else { 0 };
+            let word = if first + lane < sites { *bits.add((first + lane) as usize) } else { 0 };
             if ahead < first + 2 * WORDS {
-                (right, ahead) = first_site::<C>(bits, first + WORDS, words);
+                (right, ahead) = first_site::<C>(bits, first + WORDS, sites);
             }
             let occupied = warp::ballot(warp::FULL, word != 0);
             let (before, after) = neighbours::<C>(occupied, word, first, (left, right));

@@ -16,7 +16,7 @@ pub trait Metric: Copy {
     /// Whether costs are plain squares in pixels, of 32 bits.
     const PLAIN: bool;
 
-    /// The squared distance of so many columns and rows.
+    /// The squared distance of so many columns and rows, which may be negative, as `i32` counts.
     fn cost(self, columns: u32, rows: u32) -> Self::Cost;
 
     /// A limit as a cost; what is too large for one becomes [`MOST`](Self::MOST).
@@ -67,7 +67,7 @@ impl Metric for Ground {
 
     #[inline(always)]
     fn cost(self, columns: u32, rows: u32) -> u64 {
-        let square = |n: u32| (n as u64).wrapping_mul(n as u64);
+        let square = |n: u32| (n as i32 as i64).wrapping_mul(n as i32 as i64) as u64;
         let across = square(columns).wrapping_mul(self.across as u64);
         across.wrapping_add(square(rows).wrapping_mul(self.down as u64))
     }
@@ -108,24 +108,35 @@ impl<C: Column> Candidates<C> {
     #[inline(always)]
     pub unsafe fn of_row(&self, row: u32) -> C {
         // SAFETY: passed on to the caller.
-        unsafe { *self.start.add((row as u64 * self.pitch as u64) as usize) }
+        unsafe { *self.pointer_to(row) }
     }
 
-    /// Columns between ours and a candidate's.
+    /// Where the candidate of a row is.
+    ///
+    /// # Safety
+    /// The row is one of the raster's.
+    #[inline(always)]
+    pub unsafe fn pointer_to(&self, row: u32) -> *const C {
+        // SAFETY: passed on to the caller.
+        unsafe { self.start.byte_add(C::bytes_between(row, self.pitch)) }
+    }
+
+    /// Columns from a candidate to ours, modulo 2^32: its low bits are what a square needs.
     #[inline(always)]
     pub fn gap(&self, candidate: C) -> u32 {
-        self.x.abs_diff(candidate.number())
+        self.x.wrapping_sub(candidate.number())
     }
 }
 
 /// Rows that [`winner`] looks at on each side before it asks whether to go on: so many loads are
 /// in flight together.
-const STEP: usize = 2;
+const STEP: usize = 4;
 
 /// The winner of row `y` among the rows `low..=high`, no farther than `limit`; else [`NONE`].
 ///
 /// It looks at the rows nearest to `y` first, upward and downward alike, until none that is left can
-/// be as near as the best so far. A row may be looked at twice, at the ends.
+/// be as near as the best so far. At the ends it looks at a row again, as if it were farther away
+/// than it is: that never wins.
 ///
 /// # Safety
 /// `low <= high`, both rows of the raster.
@@ -139,49 +150,41 @@ pub unsafe fn winner<M: Metric>(
 ) -> u32 {
     let mut best = limit;
     let mut row = NONE;
-    // The next rows upward and downward; the first may be below `low`, the second above `high`.
-    let mut up = if y < high { y as i32 } else { high as i32 };
-    let mut down = if y > low { y } else { low };
+    // The nearest row there is; the next rows upward and downward, of which the first may pass `low`
+    // and the second `high`; and how far both are.
+    let base = u32::max(low, u32::min(y, high));
+    let mut up = base as i32;
+    let mut down = base as i32;
+    let mut rows = y.abs_diff(base);
     loop {
-        let mut ups = [low; STEP];
-        let mut downs = [high; STEP];
+        let ups: [u32; STEP] =
+            core::array::from_fn(|k| i32::max(up - k as i32, low as i32) as u32);
+        let downs: [u32; STEP] =
+            core::array::from_fn(|k| i32::min(down + k as i32, high as i32) as u32);
+        // SAFETY: the rows are in `low..=high`.
+        let (above, below) =
+            unsafe { (ups.map(|row| column.of_row(row)), downs.map(|row| column.of_row(row))) };
         let mut k = 0;
         while k < STEP {
-            let above = up - k as i32;
-            let below = down + k as u32;
-            if above > low as i32 {
-                ups[k] = above as u32;
-            }
-            if below < high {
-                downs[k] = below;
-            }
-            k += 1;
-        }
-        // SAFETY: the rows are in `low..=high`.
-        let candidates = unsafe {
-            (ups.map(|row| column.of_row(row)), downs.map(|row| column.of_row(row)))
-        };
-        k = 0;
-        while k < STEP {
             // Whatever was looked at before lies south of this row: it wins where they tie.
-            let cost = metric.cost(column.gap(candidates.0[k]), y.abs_diff(ups[k]));
-            if candidates.0[k].is_site() && cost <= best {
+            let cost = metric.cost(column.gap(above[k]), rows + k as u32);
+            if above[k].is_site() & (cost <= best) {
                 best = cost;
                 row = ups[k];
             }
             // And north of this one.
-            let cost = metric.cost(column.gap(candidates.1[k]), y.abs_diff(downs[k]));
-            if candidates.1[k].is_site() && cost < best {
+            let cost = metric.cost(column.gap(below[k]), rows + k as u32);
+            if below[k].is_site() & (cost < best) {
                 best = cost;
                 row = downs[k];
             }
             k += 1;
         }
         up -= STEP as i32;
-        down += STEP as u32;
-        let up_can_win = up >= low as i32 && metric.cost(0, y.abs_diff(up as u32)) <= best;
-        let down_can_win = down <= high && metric.cost(0, down.abs_diff(y)) < best;
-        if !(up_can_win || down_can_win) {
+        down += STEP as i32;
+        rows += STEP as u32;
+        let nearest = metric.cost(0, rows);
+        if !((up >= low as i32) & (nearest <= best) | (down <= high as i32) & (nearest < best)) {
             return row;
         }
     }

@@ -4,17 +4,18 @@
 //! these:
 //!
 //! 1. The winner of the warp's first row, by [`search::winner`]; the block shares these.
-//! 2. The winners of rows 8, 16 and 24 of the 32, all in one walk over the candidates between the
-//!    first winner and the next warp's.
-//! 3. Likewise the winners of eight rows at a time, which are written at once.
+//! 2. The winners of eight rows at a time, by a walk over the candidates from the last winner on: down
+//!    to the next warp's first winner, or to where none can win the last of the eight rows any
+//!    more, and hence none of the others. Then the eight rows are written.
 //!
-//! In a walk the cost of a candidate `rho` rows below the base row, with gap g, at row j is
+//! In a walk the cost of a candidate `rho` rows below the first row, with gap g, at row j is
 //! (rho - j)^2 + g^2 = (rho^2 + g^2) - 2 j rho + j^2: but for j^2, which all candidates share, it
 //! is linear in j. With the candidate's place in the low 8 bits of the number, which orders ties, a
-//! candidate and row take one multiply-add and one minimum.
+//! candidate and row take little more than one addition and one minimum. Most candidates of a sparse raster do
+//! not come so far: a gap alone that is longer than the distance of a known candidate cannot win.
 
 use device_std::shared::{Carver, SharedArray};
-use device_std::{math, thread, warp};
+use device_std::{math, thread, vector, warp};
 
 use super::rows::Column;
 use super::search::{self, Candidates, Metric};
@@ -54,28 +55,30 @@ pub struct Raster {
     pub height: u32,
 }
 
-/// What is written for each pixel.
+/// What is written for each pixel, and where: it moves along with the pixel.
 pub trait Output: Copy {
     /// Whether [`put`](Self::put) looks at the column.
     const NEEDS_COLUMN: bool;
 
-    /// Writes pixel `p`, whose nearest site is in `row` and `column`, at the squared distance
-    /// `cost`.
+    /// The same so many pixels on.
+    fn moved(self, pixels: u64) -> Self;
+
+    /// Writes the pixel, whose nearest site is in `row` and `column`, at the squared distance `cost`.
     ///
     /// # Safety
-    /// The output has an element `p` that no other thread touches.
-    unsafe fn put(self, p: u64, row: u32, column: u32, cost: u64);
+    /// The pixel is the raster's, and no other thread touches it.
+    unsafe fn put(self, row: u32, column: u32, cost: u64);
 
-    /// Writes pixel `p`, which has no nearest site.
+    /// Writes the pixel, which has no nearest site.
     ///
     /// # Safety
     /// As [`put`](Self::put).
-    unsafe fn put_none(self, p: u64);
+    unsafe fn put_none(self);
 }
 
 macro_rules! outputs {
     ($($(#[$doc:meta])* $name:ident { $($field:ident: $type:ty),* }
-        $needs:literal, |$out:ident, $p:ident, $row:ident, $column:ident, $cost:ident| $put:expr,
+        $needs:literal, |$own:ident, $row:ident, $column:ident, $cost:ident| $put:expr,
         $none:expr;)+) => {$(
         $(#[$doc])*
         #[derive(Clone, Copy)]
@@ -87,16 +90,21 @@ macro_rules! outputs {
             const NEEDS_COLUMN: bool = $needs;
 
             #[inline(always)]
-            unsafe fn put(self, $p: u64, $row: u32, $column: u32, $cost: u64) {
-                let ($out, _) = (self, ($row, $column, $cost));
-                // SAFETY: passed on to the caller.
-                unsafe { *self.out.add($p as usize) = $put }
+            fn moved(self, pixels: u64) -> Self {
+                Self { out: self.out.wrapping_add(pixels as usize), ..self }
             }
 
             #[inline(always)]
-            unsafe fn put_none(self, p: u64) {
+            unsafe fn put(self, $row: u32, $column: u32, $cost: u64) {
+                let ($own, _) = (self, ($row, $column, $cost));
                 // SAFETY: passed on to the caller.
-                unsafe { *self.out.add(p as usize) = $none }
+                unsafe { *self.out = $put }
+            }
+
+            #[inline(always)]
+            unsafe fn put_none(self) {
+                // SAFETY: passed on to the caller.
+                unsafe { *self.out = $none }
             }
         }
     )+};
@@ -105,17 +113,17 @@ macro_rules! outputs {
 outputs! {
     /// Linear indices of 32 bits.
     Indices32 { out: *mut u32, width: u32 } true,
-        |own, _p, row, column, _cost| row.wrapping_mul(own.width).wrapping_add(column), u32::MAX;
+        |own, row, column, _cost| row.wrapping_mul(own.width).wrapping_add(column), u32::MAX;
     /// Linear indices of 64 bits.
     Indices64 { out: *mut u64, width: u32 } true,
-        |own, _p, row, column, _cost| row as u64 * own.width as u64 + column as u64, u64::MAX;
+        |own, row, column, _cost| row as u64 * own.width as u64 + column as u64, u64::MAX;
     /// Squared distances of 32 bits.
-    Squares32 { out: *mut u32 } false, |_own, _p, _row, _column, cost| cost as u32, u32::MAX;
+    Squares32 { out: *mut u32 } false, |_own, _row, _column, cost| cost as u32, u32::MAX;
     /// Squared distances of 64 bits.
-    Squares64 { out: *mut u64 } false, |_own, _p, _row, _column, cost| cost, u64::MAX;
+    Squares64 { out: *mut u64 } false, |_own, _row, _column, cost| cost, u64::MAX;
     /// Distances, times a scale.
     Distances32 { out: *mut f32, scale: f64 } false,
-        |own, _p, _row, _column, cost| (math::sqrt(cost as f64) * own.scale) as f32, f32::INFINITY;
+        |own, _row, _column, cost| (math::sqrt(cost as f64) * own.scale) as f32, f32::INFINITY;
 }
 
 /// A tile; see [`spread_indices`](super::spread_indices).
@@ -196,116 +204,151 @@ struct Won<M: Metric> {
 }
 
 impl<M: Metric> Span<M> {
-    /// Writes the span, whose first row `winners.0` wins, and the row after it `winners.1`.
+    /// Writes the span, whose first row `first` wins, and the row after it `next`.
     #[inline(always)]
-    unsafe fn write<O: Output>(self, winners: (u32, u32), out: O) {
-        let rows = u32::min(SPAN, self.raster.height - self.y);
+    unsafe fn write<O: Output>(self, (first, next): (u32, u32), out: O) {
         // SAFETY: the winners are rows, the pixels are the raster's.
         unsafe {
-            if winners.0 == NONE || winners.1 == NONE {
-                let mut j = 0;
-                while j < rows {
-                    out.put_none(self.pixel(self.y + j));
-                    j += 1;
-                }
-            } else if M::PLAIN && self.is_near(winners, rows) {
-                self.write_octets(winners, rows, out, |y, low, high| {
-                    self.walk_packed::<3>(y + OCTET, OCTET, low, high)
-                }, |y, low, high| self.walk_packed::<8>(y, 1, low, high));
+            if first == NONE || next == NONE {
+                self.write_none(out);
+                return;
+            }
+            let square = |row| {
+                let gap = self.column.gap(self.column.of_row(row)) as i32 as i64;
+                gap.wrapping_mul(gap) as u64
+            };
+            let (first, next) =
+                (End { row: first, square: square(first) }, End { row: next, square: square(next) });
+            if M::PLAIN && self.is_near(first, next) {
+                self.write_near(first, next, out);
             } else {
-                self.write_octets(winners, rows, out, |y, low, high| {
-                    self.walk::<3>(y + OCTET, OCTET, low, high)
-                }, |y, low, high| self.walk::<8>(y, 1, low, high));
+                self.write_far(first.row, next.row, out);
             }
         }
     }
 
-    /// Writes the span, eight rows at a time; `coarse` finds the winners of rows 8, 16 and 24
-    /// between two rows, `fine` those of eight rows.
+    /// Writes the span where no site is within the limit.
     #[inline(always)]
-    unsafe fn write_octets<O: Output>(
-        self,
-        (first, next): (u32, u32),
-        rows: u32,
-        out: O,
-        coarse: impl Fn(u32, u32, u32) -> [Won<M>; 3],
-        fine: impl Fn(u32, u32, u32) -> [Won<M>; 8],
-    ) {
-        let [a, b, c] = coarse(self.y, first, next);
-        let mut ends = [a.row, b.row, c.row, next];
-        let mut low = first;
-        let mut done = 0;
-        while done < rows {
-            let y = self.y + done;
-            let won = fine(y, low, ends[0]);
-            // SAFETY: the rows are the raster's.
-            unsafe { self.write_octet(y, &won, out) };
-            low = ends[0];
-            ends = [ends[1], ends[2], ends[3], ends[3]];
-            done += OCTET;
-        }
-    }
-
-    /// Writes eight rows from `y` on, as far as the raster goes.
-    #[inline(always)]
-    unsafe fn write_octet<O: Output>(self, y: u32, won: &[Won<M>; 8], out: O) {
-        let columns = won.map(|Won { row, .. }| match O::NEEDS_COLUMN {
-            // SAFETY: a winner is a row of the raster.
-            true => unsafe { self.column.of_row(row) }.number(),
-            false => 0,
-        });
-        let p = self.pixel(y);
-        let mut j = 0;
-        while j < OCTET as usize {
-            let Won { row, cost } = won[j];
+    unsafe fn write_none<O: Output>(self, out: O) {
+        let mut out = out.moved(self.pixel(self.y));
+        let mut y = self.y;
+        let end = vector::unknown(u32::min(self.y + SPAN, self.raster.height));
+        while y < end {
             // SAFETY: the pixel is the raster's.
-            unsafe {
-                if y + (j as u32) < self.raster.height {
-                    let p = p + j as u64 * self.raster.width as u64;
-                    if cost <= self.limit {
-                        out.put(p, row, columns[j], M::number(cost));
-                    } else {
-                        out.put_none(p);
-                    }
-                }
-            }
-            j += 1;
+            unsafe { out.put_none() };
+            out = out.moved(self.raster.width as u64);
+            y += 1;
         }
     }
 
-    /// The linear index of the column's pixel in a row.
+    /// Whether all that [`walk_near`](Self::walk_near) can meet on the span fits its numbers: at
+    /// most so many candidates that 8 bits number them, and no winner farther than [`NEAR`].
     #[inline(always)]
-    fn pixel(self, y: u32) -> u64 {
-        y as u64 * self.raster.width as u64 + self.column.x as u64
-    }
-
-    /// Whether all that [`walk_packed`](Self::walk_packed) can meet on the span fits its numbers:
-    /// at most 256 candidates, and no winner farther than [`NEAR`].
-    #[inline(always)]
-    unsafe fn is_near(self, (first, next): (u32, u32), rows: u32) -> bool {
-        // SAFETY: the winners are rows.
-        let (above, below) = unsafe { (self.column.of_row(first), self.column.of_row(next)) };
-        let square = |gap: u32, rows: u32| gap as u64 * gap as u64 + rows as u64 * rows as u64;
-        let end = self.y + rows - 1;
+    fn is_near(self, first: End, next: End) -> bool {
+        let rows = (next.row as i64 - (self.y + SPAN) as i64).unsigned_abs();
+        let above = (first.row as i64 - self.y as i64).unsigned_abs();
         let near = (NEAR as u64) * (NEAR as u64);
-        next - first < 256
-            && square(self.column.gap(above), self.y.abs_diff(first)) <= near
-            && square(self.column.gap(below), end.abs_diff(next)) <= near
+        next.row - first.row < 256 - FOUR as u32
+            && above * above + first.square <= near
+            && rows * rows + next.square <= near
     }
 
-    /// The winners of the rows `y`, `y + step`, .. among the candidates `low..=high`.
+    /// Writes the span where [`is_near`](Self::is_near).
     #[inline(always)]
-    unsafe fn walk<const N: usize>(self, y: u32, step: u32, low: u32, high: u32) -> [Won<M>; N] {
-        let mut won = [Won { row: low, cost: M::MOST }; N];
+    unsafe fn write_near<O: Output>(self, first: End, next: End, out: O) {
+        let (mut low, next) = (first.narrow(), next.narrow());
+        let mut y = self.y;
+        let end = u32::min(self.y + SPAN, self.raster.height);
+        while y < end {
+            // SAFETY: the ends are rows of the raster.
+            unsafe {
+                let keys = self.walk_near(y, low, next);
+                let won = |j: usize| Won {
+                    row: low.row + (keys[j] as u32 & 0xff),
+                    cost: M::limit(((keys[j] >> 8) + (j * j) as i32) as u32 as u64),
+                };
+                self.write_octet(y, core::array::from_fn(won), out);
+                low.row += keys[LAST] as u32 & 0xff;
+                let rho = low.row as i32 - y as i32 - LAST as i32;
+                low.square = (keys[LAST] >> 8) + (LAST * LAST) as i32 - rho * rho;
+            }
+            y += OCTET;
+        }
+    }
+
+    /// For the rows from `y` on the least key of a candidate from `low` to `next`, or a few below.
+    ///
+    /// The key of a candidate for row j is its cost less j^2, times 256, and its place after `low`.
+    /// The candidates come four at a time, the first of them `rho` rows below `y`: with k from 0 to
+    /// 3 and gap g the cost less j^2 is g^2 + rho^2 + k (2 rho + k) - j (2 rho + 2 k), of which
+    /// -2 j k and what k alone gives are constants.
+    #[inline(always)]
+    unsafe fn walk_near(self, y: u32, low: NearEnd, next: NearEnd) -> [i32; ROWS] {
+        let farthest = i32::min(low.farthest(y), next.farthest(y)) as u32;
+        let mut keys = [BEYOND; ROWS];
+        let mut rho = low.row as i32 - y as i32;
+        let last = next.row as i32 - y as i32;
+        let mut place = 0;
+        // SAFETY: `low` is a row.
+        let mut first = unsafe { self.column.pointer_to(low.row) };
+        let pitch = M::Column::bytes_between(1, self.raster.pitch);
+        loop {
+            // SAFETY: `low..=next` are rows, and three more are there below the last.
+            let candidates: [M::Column; FOUR] =
+                core::array::from_fn(|k| unsafe { *first.byte_add(k * pitch) });
+            let squares = candidates.map(|candidate| {
+                let gap = self.column.gap(candidate);
+                gap.wrapping_mul(gap)
+            });
+            let nearest = u32::min(
+                u32::min(squares[0], squares[1]),
+                u32::min(squares[2], squares[3]),
+            );
+            if nearest <= farthest {
+                meet(&mut keys, squares, farthest, rho, place);
+            }
+            rho += FOUR as i32;
+            place += FOUR as i32;
+            first = first.wrapping_byte_add(FOUR * pitch);
+            // Rows from here to the last of the eight.
+            let reach = rho - LAST as i32;
+            let best = (keys[LAST] >> 8) + (LAST * LAST) as i32;
+            if (rho > last) | ((reach > 0) & (reach * reach >= best)) {
+                return keys;
+            }
+        }
+    }
+
+    /// Writes the span by plain comparisons.
+    #[inline(always)]
+    unsafe fn write_far<O: Output>(self, first: u32, next: u32, out: O) {
+        let mut low = first;
+        let mut y = self.y;
+        let end = u32::min(self.y + SPAN, self.raster.height);
+        while y < end {
+            // SAFETY: `low..=next` are rows of the raster.
+            unsafe {
+                let won = self.walk_far(y, low, next);
+                self.write_octet(y, won, out);
+                low = won[LAST].row;
+            }
+            y += OCTET;
+        }
+    }
+
+    /// The winners of eight rows from `y` on among the candidates `low..=next`.
+    #[inline(always)]
+    unsafe fn walk_far(self, y: u32, low: u32, next: u32) -> [Won<M>; ROWS] {
+        let mut won = [Won { row: low, cost: M::MOST }; ROWS];
         let mut row = low;
-        while row <= high {
-            // SAFETY: `low..=high` are rows.
+        while row <= vector::unknown(next) {
+            // SAFETY: `low..=next` are rows.
             let candidate = unsafe { self.column.of_row(row) };
             let gap = self.column.gap(candidate);
             let mut j = 0;
-            while j < N {
-                let cost = self.metric.cost(gap, row.abs_diff(y + j as u32 * step));
-                if candidate.is_site() && cost < won[j].cost {
+            while j < won.len() {
+                let cost = self.metric.cost(gap, row.wrapping_sub(y).wrapping_sub(j as u32));
+                if candidate.is_site() & (cost < won[j].cost) {
                     won[j] = Won { row, cost };
                 }
                 j += 1;
@@ -315,70 +358,121 @@ impl<M: Metric> Span<M> {
         won
     }
 
-    /// [`walk`](Self::walk), where [`is_near`](Self::is_near).
+    /// Writes eight rows from `y` on, as far as the raster goes.
     #[inline(always)]
-    unsafe fn walk_packed<const N: usize>(
-        self,
-        y: u32,
-        step: u32,
-        low: u32,
-        high: u32,
-    ) -> [Won<M>; N] {
-        let mut keys = [i32::MAX; N];
-        let mut row = low;
-        while row <= high {
-            // A row beyond the end stands for the end.
-            let second = u32::min(row + 1, high);
-            // SAFETY: `low..=high` are rows.
-            let candidates = unsafe { [self.column.of_row(row), self.column.of_row(second)] };
-            self.meet(&mut keys, candidates[0], row, y, step, low);
-            self.meet(&mut keys, candidates[1], second, y, step, low);
-            row += 2;
-        }
-        let mut won = [Won { row: low, cost: M::MOST }; N];
+    unsafe fn write_octet<O: Output>(self, y: u32, won: [Won<M>; ROWS], out: O) {
+        let columns = won.map(|Won { row, .. }| match O::NEEDS_COLUMN {
+            // SAFETY: a winner is a row of the raster.
+            true => unsafe { self.column.of_row(row) }.number(),
+            false => 0,
+        });
+        let mut out = out.moved(self.pixel(y));
+        let is_whole = (y + OCTET <= self.raster.height) & (self.limit == M::MOST);
         let mut j = 0;
-        while j < N {
-            let below = j as i32 * step as i32;
-            won[j] = Won {
-                row: low + (keys[j] as u32 & 0xff),
-                cost: M::limit(((keys[j] >> 8) + below * below) as u32 as u64),
-            };
+        if is_whole {
+            while j < ROWS {
+                // SAFETY: the pixel is the raster's.
+                unsafe { out.put(won[j].row, columns[j], M::number(won[j].cost)) };
+                out = out.moved(self.raster.width as u64);
+                j += 1;
+            }
+            return;
+        }
+        while j < ROWS {
+            if y + (j as u32) < self.raster.height {
+                // SAFETY: the pixel is the raster's.
+                unsafe {
+                    if won[j].cost <= self.limit {
+                        out.put(won[j].row, columns[j], M::number(won[j].cost));
+                    } else {
+                        out.put_none();
+                    }
+                }
+            }
+            out = out.moved(self.raster.width as u64);
             j += 1;
         }
-        won
     }
 
-    /// Compares one candidate with the best so far of every row.
+    /// The linear index of the column's pixel in a row.
     #[inline(always)]
-    fn meet<const N: usize>(
-        self,
-        keys: &mut [i32; N],
-        candidate: M::Column,
-        row: u32,
-        y: u32,
-        step: u32,
-        low: u32,
-    ) {
-        let gap = if candidate.is_site() { self.column.gap(candidate) } else { FAR };
-        let gap = if gap < FAR { gap as i32 } else { FAR as i32 };
-        let rho = row.wrapping_sub(y) as i32;
-        let key = (gap * gap + rho * rho) << 8 | (row - low) as i32;
-        let slope = (rho * step as i32) << 9;
-        let mut j = 0;
-        while j < N {
-            let here = key - j as i32 * slope;
-            if here < keys[j] {
-                keys[j] = here;
-            }
-            j += 1;
-        }
+    fn pixel(self, y: u32) -> u64 {
+        y as u64 * self.raster.width as u64 + self.column.x as u64
     }
 }
 
-/// The farthest winner, in pixels, at the ends of a span that [`Span::walk_packed`] serves. Within
-/// the span a winner is then nearer than `NEAR + SPAN`.
+/// The last of eight rows.
+const LAST: usize = ROWS - 1;
+
+/// A candidate at the end of a walk: its row, and its gap squared.
+#[derive(Clone, Copy)]
+struct End {
+    row: u32,
+    square: u64,
+}
+
+impl End {
+    #[inline(always)]
+    fn narrow(self) -> NearEnd {
+        NearEnd { row: self.row, square: self.square as i32 }
+    }
+}
+
+/// An [`End`] of which the square fits.
+#[derive(Clone, Copy)]
+struct NearEnd {
+    row: u32,
+    square: i32,
+}
+
+impl NearEnd {
+    /// Its largest cost in the eight rows from `y` on.
+    #[inline(always)]
+    fn farthest(self, y: u32) -> i32 {
+        let first = self.row as i32 - y as i32;
+        let last = first - LAST as i32;
+        self.square + i32::max(first * first, last * last)
+    }
+}
+
+/// Compares four candidates, the first `rho` rows below the first of the eight, with the best so far
+/// of every row; but for those whose gap alone is too long.
+#[inline(always)]
+fn meet(keys: &mut [i32; ROWS], squares: [u32; FOUR], farthest: u32, rho: i32, place: i32) {
+    let slope = rho << 9;
+    let common = (rho * rho << 8) + place;
+    let four: [i32; FOUR] = core::array::from_fn(|k| {
+        let key = ((squares[k] as i32) << 8).wrapping_add(common).wrapping_add(k as i32 * slope);
+        if squares[k] <= farthest { key } else { BEYOND }
+    });
+    let mut j = 0;
+    while j < ROWS {
+        let mut key = four[0];
+        let mut k = 1;
+        while k < FOUR {
+            let own = (k * k * 256 + k) as i32 - (512 * j * k) as i32;
+            key = i32::min(key, four[k] + own);
+            k += 1;
+        }
+        keys[j] = i32::min(keys[j], key - j as i32 * slope);
+        j += 1;
+    }
+}
+
+/// Rows that a walk serves.
+const ROWS: usize = OCTET as usize;
+
+/// Candidates that a walk compares together.
+const FOUR: usize = 4;
+
+/// More than any key, with room for what is added to keys.
+const BEYOND: i32 = 2_000_000_000;
+
+/// The farthest winner, in pixels, at the ends of a span that [`Span::walk_near`] serves. The
+/// candidates that it compares are nearer than NEAR + 2 SPAN, so that a key is below
+/// 256 (NEAR + 2 SPAN)^2 + 512 * 7 (NEAR + SPAN) < 2^31; and a row without a site, whose column is
+/// taken for 65,535, is farther off than that.
 const NEAR: u32 = 1700;
 
-/// Stands for a larger gap, and for none: more than any winner's distance. A key is below
-/// 256 (FAR^2 + (NEAR + SPAN)^2 + 2 * 32 (NEAR + SPAN)) < 2^31.
-const FAR: u32 = 1800;
+/// Most columns of a raster whose candidates have 16 bits.
+pub const MAX_NARROW: u32 = u16::MAX as u32 - NEAR - 4 * SPAN;

@@ -179,8 +179,13 @@ impl Candidates {
         height: u32,
         metric: Metric,
     ) -> Result<Self> {
-        let blocks = Blocks::x(if words > 0 { height.div_ceil(WARPS) } else { 0 });
-        let pixels = bits.len() * kernels::WORD as usize;
+        let padding = u64::from(kernels::PADDING);
+        let blocks = blocks_x(
+            "nearest_columns",
+            if words > 0 { (u64::from(height) + padding).div_ceil(u64::from(WARPS)) } else { 0 },
+        )?;
+        let pixels = bits.len() + words as usize * kernels::PADDING as usize;
+        let pixels = pixels * kernels::WORD as usize;
         // SAFETY: the kernels write every element, and the sizes are as they ask.
         unsafe {
             if metric.is_narrow {

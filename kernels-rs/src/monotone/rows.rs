@@ -101,7 +101,7 @@ impl Column for u32 {
 const WORDS: u32 = warp::SIZE;
 
 /// Rows without a site that follow the raster's: a walk may look at them.
-pub const PADDING: u32 = 3;
+pub const PADDING: u32 = 7;
 
 /// Pixels that a lane writes at a time.
 const OCTET: u32 = 8;

@@ -4,8 +4,10 @@
 //! these:
 //!
 //! 1. The winner of the warp's first row, by [`search::winner`]; the block shares these.
-//! 2. The winners of eight rows at a time, by a walk over the candidates from the last winner on: down
-//!    to the next warp's first winner, or to where none can win the last of the eight rows any
+//! 2. If there are many candidates between the first winner and the next warp's, the winners of rows
+//!    8, 16 and 24, by a walk over all of them.
+//! 3. The winners of eight rows at a time, by a walk over the candidates from the last winner on: down
+//!    to the next winner known, or to where none can win the last of the eight rows any
 //!    more, and hence none of the others. Then the eight rows are written.
 //!
 //! In a walk the cost of a candidate `rho` rows below the first row, with gap g, at row j is
@@ -19,7 +21,7 @@ use device_std::{math, thread, vector, warp};
 
 use super::rows::Column;
 use super::search::{self, Candidates, Metric};
-use super::{GROUP, NONE, SPAN, TILE_ROWS, WORD};
+use super::{GROUP, NONE, PADDING, SPAN, TILE_ROWS, WORD};
 
 /// Rows whose winners one walk finds at the end.
 const OCTET: u32 = 8;
@@ -213,18 +215,22 @@ impl<M: Metric> Span<M> {
                 self.write_none(out);
                 return;
             }
-            let square = |row| {
-                let gap = self.column.gap(self.column.of_row(row)) as i32 as i64;
-                gap.wrapping_mul(gap) as u64
-            };
-            let (first, next) =
-                (End { row: first, square: square(first) }, End { row: next, square: square(next) });
+            let end = |row| End { row, square: self.square(row) };
+            let (first, next) = (end(first), end(next));
             if M::PLAIN && self.is_near(first, next) {
                 self.write_near(first, next, out);
             } else {
                 self.write_far(first.row, next.row, out);
             }
         }
+    }
+
+    /// The gap of a row's candidate, squared.
+    #[inline(always)]
+    unsafe fn square(self, row: u32) -> u64 {
+        // SAFETY: passed on to the caller.
+        let gap = self.column.gap(unsafe { self.column.of_row(row) }) as i32 as i64;
+        gap.wrapping_mul(gap) as u64
     }
 
     /// Writes the span where no site is within the limit.
@@ -248,7 +254,7 @@ impl<M: Metric> Span<M> {
         let rows = (next.row as i64 - (self.y + SPAN) as i64).unsigned_abs();
         let above = (first.row as i64 - self.y as i64).unsigned_abs();
         let near = (NEAR as u64) * (NEAR as u64);
-        next.row - first.row < 256 - FOUR as u32
+        next.row - first.row < 256 - PADDING
             && above * above + first.square <= near
             && rows * rows + next.square <= near
     }
@@ -257,12 +263,29 @@ impl<M: Metric> Span<M> {
     #[inline(always)]
     unsafe fn write_near<O: Output>(self, first: End, next: End, out: O) {
         let (mut low, next) = (first.narrow(), next.narrow());
+        let mut ends = [next.row; COARSE + 1];
+        if next.row - low.row > LONG {
+            // SAFETY: the ends are rows of the raster.
+            let keys = unsafe {
+                self.walk_near::<COARSE, { OCTET as usize }, 8>(self.y + OCTET, low, next)
+            };
+            let mut j = 0;
+            while j < COARSE {
+                ends[j] = low.row + (keys[j] as u32 & 0xff);
+                j += 1;
+            }
+        }
         let mut y = self.y;
         let end = u32::min(self.y + SPAN, self.raster.height);
         while y < end {
             // SAFETY: the ends are rows of the raster.
             unsafe {
-                let keys = self.walk_near(y, low, next);
+                let next = NearEnd { row: ends[0], square: self.square(ends[0]) as i32 };
+                let keys = if next.row - low.row > LONG {
+                    self.walk_near::<ROWS, 1, 8>(y, low, next)
+                } else {
+                    self.walk_near::<ROWS, 1, 4>(y, low, next)
+                };
                 let won = |j: usize| Won {
                     row: low.row + (keys[j] as u32 & 0xff),
                     cost: M::limit(((keys[j] >> 8) + (j * j) as i32) as u32 as u64),
@@ -272,20 +295,29 @@ impl<M: Metric> Span<M> {
                 let rho = low.row as i32 - y as i32 - LAST as i32;
                 low.square = (keys[LAST] >> 8) + (LAST * LAST) as i32 - rho * rho;
             }
+            ends = [ends[1], ends[2], ends[3], ends[3]];
             y += OCTET;
         }
     }
 
-    /// For the rows from `y` on the least key of a candidate from `low` to `next`, or a few below.
+    /// For `N` rows from `y` on, `STEP` apart, the least key of a candidate from `low` to `next`, or
+    /// a few below.
     ///
     /// The key of a candidate for row j is its cost less j^2, times 256, and its place after `low`.
-    /// The candidates come four at a time, the first of them `rho` rows below `y`: with k from 0 to
-    /// 3 and gap g the cost less j^2 is g^2 + rho^2 + k (2 rho + k) - j (2 rho + 2 k), of which
-    /// -2 j k and what k alone gives are constants.
+    /// The candidates come `G` at a time, for the loads, and four at a time are compared, the first
+    /// of them `rho` rows below `y`: with k from 0 to 3 and gap g the cost less j^2 is
+    /// g^2 + rho^2 + k (2 rho + k) - j (2 rho + 2 k), of which -2 j k and what k alone gives are
+    /// constants.
     #[inline(always)]
-    unsafe fn walk_near(self, y: u32, low: NearEnd, next: NearEnd) -> [i32; ROWS] {
-        let farthest = i32::min(low.farthest(y), next.farthest(y)) as u32;
-        let mut keys = [BEYOND; ROWS];
+    unsafe fn walk_near<const N: usize, const STEP: usize, const G: usize>(
+        self,
+        y: u32,
+        low: NearEnd,
+        next: NearEnd,
+    ) -> [i32; N] {
+        let bottom = (STEP * (N - 1)) as i32;
+        let farthest = i32::min(low.farthest(y, bottom), next.farthest(y, bottom)) as u32;
+        let mut keys = [BEYOND; N];
         let mut rho = low.row as i32 - y as i32;
         let last = next.row as i32 - y as i32;
         let mut place = 0;
@@ -293,26 +325,28 @@ impl<M: Metric> Span<M> {
         let mut first = unsafe { self.column.pointer_to(low.row) };
         let pitch = M::Column::bytes_between(1, self.raster.pitch);
         loop {
-            // SAFETY: `low..=next` are rows, and three more are there below the last.
-            let candidates: [M::Column; FOUR] =
+            // SAFETY: `low..=next` are rows, and `PADDING` more are there below the last.
+            let candidates: [M::Column; G] =
                 core::array::from_fn(|k| unsafe { *first.byte_add(k * pitch) });
             let squares = candidates.map(|candidate| {
                 let gap = self.column.gap(candidate);
                 gap.wrapping_mul(gap)
             });
-            let nearest = u32::min(
-                u32::min(squares[0], squares[1]),
-                u32::min(squares[2], squares[3]),
-            );
-            if nearest <= farthest {
-                meet(&mut keys, squares, farthest, rho, place);
+            let mut k = 0;
+            while k < G {
+                let four: [u32; FOUR] = core::array::from_fn(|i| squares[k + i]);
+                let nearest = u32::min(u32::min(four[0], four[1]), u32::min(four[2], four[3]));
+                if nearest <= farthest {
+                    meet::<N, STEP>(&mut keys, four, farthest, rho + k as i32, place + k as i32);
+                }
+                k += FOUR;
             }
-            rho += FOUR as i32;
-            place += FOUR as i32;
-            first = first.wrapping_byte_add(FOUR * pitch);
-            // Rows from here to the last of the eight.
-            let reach = rho - LAST as i32;
-            let best = (keys[LAST] >> 8) + (LAST * LAST) as i32;
+            rho += G as i32;
+            place += G as i32;
+            first = first.wrapping_byte_add(G * pitch);
+            // Rows from here to the last of those asked for.
+            let reach = rho - bottom;
+            let best = (keys[N - 1] >> 8) + bottom * bottom;
             if (rho > last) | ((reach > 0) & (reach * reach >= best)) {
                 return keys;
             }
@@ -426,41 +460,54 @@ struct NearEnd {
 }
 
 impl NearEnd {
-    /// Its largest cost in the eight rows from `y` on.
+    /// Its largest cost in the rows from `y` to `y + bottom`.
     #[inline(always)]
-    fn farthest(self, y: u32) -> i32 {
+    fn farthest(self, y: u32, bottom: i32) -> i32 {
         let first = self.row as i32 - y as i32;
-        let last = first - LAST as i32;
+        let last = first - bottom;
         self.square + i32::max(first * first, last * last)
     }
 }
 
-/// Compares four candidates, the first `rho` rows below the first of the eight, with the best so far
-/// of every row; but for those whose gap alone is too long.
+/// Compares four candidates, the first `rho` rows below the first row, with the best so far of every
+/// row; but for those whose gap alone is too long.
 #[inline(always)]
-fn meet(keys: &mut [i32; ROWS], squares: [u32; FOUR], farthest: u32, rho: i32, place: i32) {
+fn meet<const N: usize, const STEP: usize>(
+    keys: &mut [i32; N],
+    squares: [u32; FOUR],
+    farthest: u32,
+    rho: i32,
+    place: i32,
+) {
     let slope = rho << 9;
     let common = (rho * rho << 8) + place;
     let four: [i32; FOUR] = core::array::from_fn(|k| {
-        let key = ((squares[k] as i32) << 8).wrapping_add(common).wrapping_add(k as i32 * slope);
+        let own = common + k as i32 * slope;
+        let key = ((squares[k] as i32) << 8).wrapping_add(own);
         if squares[k] <= farthest { key } else { BEYOND }
     });
     let mut j = 0;
-    while j < ROWS {
+    while j < N {
         let mut key = four[0];
         let mut k = 1;
         while k < FOUR {
-            let own = (k * k * 256 + k) as i32 - (512 * j * k) as i32;
+            let own = (k * k * 256 + k) as i32 - (512 * j * STEP * k) as i32;
             key = i32::min(key, four[k] + own);
             k += 1;
         }
-        keys[j] = i32::min(keys[j], key - j as i32 * slope);
+        keys[j] = i32::min(keys[j], key - (j * STEP) as i32 * slope);
         j += 1;
     }
 }
 
 /// Rows that a walk serves.
 const ROWS: usize = OCTET as usize;
+
+/// Rows of a span, beside its first, whose winners are found first if there are many candidates.
+const COARSE: usize = (SPAN / OCTET) as usize - 1;
+
+/// More candidates than this are many.
+const LONG: u32 = 24;
 
 /// Candidates that a walk compares together.
 const FOUR: usize = 4;

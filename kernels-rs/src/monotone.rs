@@ -23,6 +23,7 @@
 //! the lowest row, there to the left site: to the lowest index.
 
 pub mod pack;
+pub mod pixels;
 pub mod rows;
 pub mod search;
 pub mod spread;
@@ -30,7 +31,7 @@ pub mod spread;
 use device_std::kernel;
 
 use search::{Ground, Pixels};
-use spread::{Indices32, Indices64, Squares32, Squares64, Distances32};
+use spread::{Distances32, Indices32, Indices64, Squares32, Squares64};
 
 /// Threads of a block, in every kernel of this module.
 pub const BLOCK: u32 = 256;
@@ -57,8 +58,8 @@ pub const GROUP: u32 = 16;
 pub use rows::PADDING;
 pub use spread::{MAX_NARROW, SHARED as SPREAD_SHARED};
 
-/// Packs a byte mask into bits: bit i of word w of a row is set where pixel 32 w + i is not zero;
-/// where it is zero, if `flip` is 1. Bits beyond the width are 0.
+/// Packs a byte mask into bits: bit i of word w of a row is set where pixel 32 w + i is not zero.
+/// Bits beyond the width are 0.
 ///
 /// `words` is the width over 32, rounded up. Grid: a warp for every 32 words of a row; x covers a
 /// row, y the rows, striding.
@@ -66,16 +67,9 @@ pub use spread::{MAX_NARROW, SHARED as SPREAD_SHARED};
 /// # Safety
 /// `mask` has `width * rows` elements, `bits` has `words * rows`.
 #[kernel(block = 256)]
-pub unsafe fn pack_bytes(
-    mask: *const u8,
-    bits: *mut u32,
-    width: u32,
-    words: u32,
-    rows: u32,
-    flip: u32,
-) {
+pub unsafe fn pack_bytes(mask: *const u8, bits: *mut u32, width: u32, words: u32, rows: u32) {
     // SAFETY: passed on to the caller.
-    unsafe { pack::by_ballots(mask, bits, width, words, rows, flip) }
+    unsafe { pack::by_ballots(mask, bits, width, words, rows) }
 }
 
 /// [`pack_bytes`] where `width` is a multiple of 16 and `mask` is aligned to 16. Grid: a thread for
@@ -84,16 +78,9 @@ pub unsafe fn pack_bytes(
 /// # Safety
 /// As [`pack_bytes`].
 #[kernel(block = 256)]
-pub unsafe fn pack_vectors(
-    mask: *const u8,
-    bits: *mut u32,
-    width: u32,
-    words: u32,
-    rows: u32,
-    flip: u32,
-) {
+pub unsafe fn pack_vectors(mask: *const u8, bits: *mut u32, width: u32, words: u32, rows: u32) {
     // SAFETY: passed on to the caller.
-    unsafe { pack::by_vectors(mask, bits, width, words, rows, flip) }
+    unsafe { pack::by_vectors(mask, bits, width, words, rows) }
 }
 
 /// The column of the nearest site in each pixel's row; all bits set in a row without one.
@@ -217,7 +204,14 @@ pub unsafe fn spread_squares(
     // SAFETY: passed on to the caller.
     unsafe {
         let raster = spread::Raster { pitch, width, height };
-        spread::tile(Pixels, nearest, winners, raster, (search_limit, limit), Squares32 { out: squares });
+        spread::tile(
+            Pixels,
+            nearest,
+            winners,
+            raster,
+            (search_limit, limit),
+            Squares32 { out: squares },
+        );
     }
 }
 
@@ -320,12 +314,182 @@ pub unsafe fn spread_long_squares(
     unsafe {
         let raster = spread::Raster { pitch, width, height };
         let ground = Ground { across, down };
-        spread::tile(ground, nearest, winners, raster, (search_limit, limit), Squares64 { out: squares });
+        spread::tile(
+            ground,
+            nearest,
+            winners,
+            raster,
+            (search_limit, limit),
+            Squares64 { out: squares },
+        );
     }
+}
+
+/// Sets the bits of listed sites. Grid: one thread a site.
+///
+/// # Safety
+/// `columns` and `rows` have `sites` elements, which are pixels of the raster that `bits` has.
+#[kernel(block = 256)]
+pub unsafe fn scatter_sites(
+    columns: *const u32,
+    rows: *const u32,
+    bits: *mut u32,
+    words: u32,
+    sites: u64,
+) {
+    // SAFETY: passed on to the caller.
+    unsafe { pixels::scatter(columns, rows, bits, words, sites) }
+}
+
+/// Packs a raster of labels into bits, set where the label is not zero. Grid: a warp for each of the
+/// `total` words.
+///
+/// # Safety
+/// `bits` has `total` elements, `words` a row, `labels` `width` a row.
+#[kernel(block = 256)]
+pub unsafe fn pack_labels(labels: *const u32, bits: *mut u32, width: u32, words: u32, total: u64) {
+    // SAFETY: passed on to the caller.
+    unsafe { pixels::pack_labels(labels, bits, width, words, total) }
+}
+
+/// Unpacks bits into bytes of 0 and 1. Grid: one thread a pixel.
+///
+/// # Safety
+/// `bits` has `words` elements a row, `mask` `width` a row and `pixels` in all.
+#[kernel(block = 256)]
+pub unsafe fn unpack_bits(bits: *const u32, mask: *mut u8, width: u32, words: u32, pixels: u64) {
+    // SAFETY: passed on to the caller.
+    unsafe { pixels::unpack(bits, mask, width, words, pixels) }
+}
+
+/// The sites' complement. Grid: one thread a word.
+///
+/// # Safety
+/// `from` and `to` have `total` elements, `words` a row.
+#[kernel(block = 256)]
+pub unsafe fn flip_bits(from: *const u32, to: *mut u32, width: u32, words: u32, total: u64) {
+    // SAFETY: passed on to the caller.
+    unsafe { pixels::flip(from, to, width, words, total) }
+}
+
+/// Column (low half) and row (high half) of every index; all bits set where there is none. Grid: one thread a pixel.
+///
+/// # Safety
+/// `indices` and `out` have `pixels` elements.
+#[kernel(block = 256)]
+pub unsafe fn coordinates(indices: *const u32, out: *mut u64, width: u32, pixels: u64) {
+    // SAFETY: passed on to the caller.
+    unsafe { pixels::coordinates(indices, out, width, pixels) }
+}
+
+/// [`coordinates`] for 64 bits. Grid: one thread a pixel.
+///
+/// # Safety
+/// As there.
+#[kernel(block = 256)]
+pub unsafe fn coordinates_long(indices: *const u64, out: *mut u64, width: u32, pixels: u64) {
+    // SAFETY: passed on to the caller.
+    unsafe { pixels::coordinates(indices, out, width, pixels) }
+}
+
+/// The 32-bit value at every index; `none` where there is none. Grid: one thread a pixel.
+///
+/// # Safety
+/// `indices`, `values` and `out` have `pixels` elements.
+#[kernel(block = 256)]
+pub unsafe fn gather(
+    indices: *const u32,
+    values: *const u32,
+    out: *mut u32,
+    none: u32,
+    pixels: u64,
+) {
+    // SAFETY: passed on to the caller.
+    unsafe { pixels::gather(indices, values, out, none, pixels) }
+}
+
+/// [`gather`] for 64 bits. Grid: one thread a pixel.
+///
+/// # Safety
+/// As there.
+#[kernel(block = 256)]
+pub unsafe fn gather_long(
+    indices: *const u64,
+    values: *const u32,
+    out: *mut u32,
+    none: u32,
+    pixels: u64,
+) {
+    // SAFETY: passed on to the caller.
+    unsafe { pixels::gather(indices, values, out, none, pixels) }
+}
+
+/// The root of every square times `scale`, infinite where there is none, as f32, or as f64 if `out` is null. Grid: one thread a pixel.
+///
+/// # Safety
+/// `squares` and the output that is not null have `pixels` elements.
+#[kernel(block = 256)]
+pub unsafe fn roots(
+    squares: *const u32,
+    out: *mut f32,
+    out_f64: *mut f64,
+    scale: f64,
+    pixels: u64,
+) {
+    // SAFETY: passed on to the caller.
+    unsafe { pixels::roots(squares, out, out_f64, scale, pixels) }
+}
+
+/// [`roots`] for 64 bits. Grid: one thread a pixel.
+///
+/// # Safety
+/// As there.
+#[kernel(block = 256)]
+pub unsafe fn roots_long(
+    squares: *const u64,
+    out: *mut f32,
+    out_f64: *mut f64,
+    scale: f64,
+    pixels: u64,
+) {
+    // SAFETY: passed on to the caller.
+    unsafe { pixels::roots(squares, out, out_f64, scale, pixels) }
+}
+
+/// Writes `value` where the mask is not zero. Grid: one thread a pixel.
+///
+/// # Safety
+/// `mask` and `out` have `pixels` elements.
+#[kernel(block = 256)]
+pub unsafe fn exclude(mask: *const u8, out: *mut u32, value: u32, pixels: u64) {
+    // SAFETY: passed on to the caller.
+    unsafe { pixels::exclude(mask, out, value, pixels) }
+}
+
+/// [`exclude`] for 64 bits. Grid: one thread a pixel.
+///
+/// # Safety
+/// As there.
+#[kernel(block = 256)]
+pub unsafe fn exclude_long(mask: *const u8, out: *mut u64, value: u64, pixels: u64) {
+    // SAFETY: passed on to the caller.
+    unsafe { pixels::exclude(mask, out, value, pixels) }
+}
+
+/// The distance outside less the distance inside, in place of the first. Grid: one thread a pixel.
+///
+/// # Safety
+/// Both have `pixels` elements.
+#[kernel(block = 256)]
+pub unsafe fn signed_distances(outside: *mut f32, inside: *const f32, pixels: u64) {
+    // SAFETY: passed on to the caller.
+    unsafe { pixels::signed(outside, inside, pixels) }
 }
 
 device_std::ptx_module! {
     "monotone": pack_bytes, pack_vectors, nearest_columns, nearest_columns_wide, search_rows,
     search_rows_wide, spread_indices, spread_squares, spread_distances, spread_indices_wide,
-    spread_long_indices, spread_long_squares
+    spread_long_indices, spread_long_squares, scatter_sites, pack_labels, unpack_bits, flip_bits, coordinates,
+    coordinates_long, gather, gather_long, roots, roots_long, exclude, exclude_long,
+    signed_distances
 }

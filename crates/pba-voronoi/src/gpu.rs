@@ -4,9 +4,14 @@
 //! bytes of scratch a pixel beside its 4-byte result, and three launches.
 
 mod monotone;
+mod outputs;
+mod transform;
 
 use gpu_core::{Blocks, DeviceGrid, Gpu, Progress};
 use kernels_rs::voronoi as kernels;
+
+pub use outputs::DeviceIntegers;
+pub(crate) use transform::transform;
 
 use crate::metric::Metric;
 use crate::params::{Algorithm, check_raster, check_size};
@@ -38,8 +43,12 @@ pub fn nearest_sites_by(
     match algorithm {
         Algorithm::ScanPrune => scan_prune(gpu, sites),
         Algorithm::Auto | Algorithm::Monotone => {
-            let bits = monotone::Bits::pack(gpu, sites, false)?;
-            monotone::Winners::find(gpu, &bits, Metric::pixels(width, height))?.indices(gpu)
+            let bits = monotone::Bits::from_mask(gpu, sites)?;
+            let metric = Metric::pixels(width, height);
+            match monotone::Winners::find(gpu, &bits, metric)?.indices(gpu)? {
+                DeviceIntegers::U32(nearest) => Ok(nearest),
+                DeviceIntegers::U64(_) => Err(Error::TooLarge { width, height }),
+            }
         }
     }
 }

@@ -61,11 +61,14 @@ mod error;
 pub mod gpu;
 mod metric;
 mod params;
+mod transform;
 
 use gpu_core::{Device, Progress};
 
 pub use error::{Error, Result};
+pub use metric::Spacing;
 pub use params::{Algorithm, MAX_PIXELS, MAX_SIDE, Outputs};
+pub use transform::{Diagram, Input, Integers, Sites, Transform};
 
 /// In [`Voronoi::nearest`]: there is no site at all.
 pub const NONE: u32 = u32::MAX;

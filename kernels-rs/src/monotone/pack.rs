@@ -2,12 +2,6 @@
 
 use device_std::{thread, vector, warp};
 
-/// Bits set in the low end of a word.
-#[inline(always)]
-fn low_bits(count: u32) -> u32 {
-    if count >= 32 { u32::MAX } else { (1 << count) - 1 }
-}
-
 /// Words that a warp packs together: it stores one each.
 const WORDS: u32 = warp::SIZE;
 
@@ -17,14 +11,7 @@ const WORDS: u32 = warp::SIZE;
 /// # Safety
 /// As [`pack_bytes`](super::pack_bytes).
 #[inline(always)]
-pub unsafe fn by_ballots(
-    mask: *const u8,
-    bits: *mut u32,
-    width: u32,
-    words: u32,
-    rows: u32,
-    flip: u32,
-) {
+pub unsafe fn by_ballots(mask: *const u8, bits: *mut u32, width: u32, words: u32, rows: u32) {
     let lane = warp::lane_id();
     let warps = thread::block_dim_x() / warp::SIZE;
     let first = (thread::block_idx_x() * warps + warp::warp_id()) * WORDS;
@@ -56,9 +43,7 @@ pub unsafe fn by_ballots(
             }
             let word = first + lane;
             if word < words {
-                let inside = low_bits(width - word * 32);
-                *bits.add((row as u64 * words as u64 + word as u64) as usize) =
-                    if flip == 1 { !own & inside } else { own };
+                *bits.add((row as u64 * words as u64 + word as u64) as usize) = own;
             }
         }
         row += thread::grid_dim_y();
@@ -70,14 +55,7 @@ pub unsafe fn by_ballots(
 /// # Safety
 /// As [`pack_vectors`](super::pack_vectors).
 #[inline(always)]
-pub unsafe fn by_vectors(
-    mask: *const u8,
-    bits: *mut u32,
-    width: u32,
-    words: u32,
-    rows: u32,
-    flip: u32,
-) {
+pub unsafe fn by_vectors(mask: *const u8, bits: *mut u32, width: u32, words: u32, rows: u32) {
     let at = thread::index_1d();
     if at >= words as u64 * rows as u64 {
         return;
@@ -91,9 +69,7 @@ pub unsafe fn by_vectors(
         let pixels = mask.add((row * width as u64 + word as u64 * 32) as usize);
         let low = vector::load(pixels);
         let high = if is_half { [0; 4] } else { vector::load(pixels.add(vector::BYTES)) };
-        let packed = packed_vector(low) | packed_vector(high) << 16;
-        let inside = if is_half { 0xffff } else { u32::MAX };
-        *bits.add(at as usize) = if flip == 1 { !packed & inside } else { packed };
+        *bits.add(at as usize) = packed_vector(low) | packed_vector(high) << 16;
     }
 }
 

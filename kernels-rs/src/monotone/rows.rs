@@ -111,12 +111,7 @@ const OCTET: u32 = 8;
 /// # Safety
 /// As there.
 #[inline(always)]
-pub unsafe fn nearest_columns<C: Column>(
-    bits: *const u32,
-    nearest: *mut C,
-    words: u32,
-    rows: u32,
-) {
+pub unsafe fn nearest_columns<C: Column>(bits: *const u32, nearest: *mut C, words: u32, rows: u32) {
     let warps = thread::block_dim_x() / warp::SIZE;
     let row = thread::block_idx_x() as u64 * warps as u64 + warp::warp_id() as u64;
     if row >= rows as u64 + PADDING as u64 {
@@ -201,8 +196,7 @@ unsafe fn neighbours<C: Column>(
     };
     let last_bit = 31 - (previous_word | 1).leading_zeros();
     let first_bit = (next_word | 1 << 31).trailing_zeros();
-    let before =
-        if below == 0 { left } else { C::place((first + previous) * 32 + last_bit) };
+    let before = if below == 0 { left } else { C::place((first + previous) * 32 + last_bit) };
     let after = if above == 0 { right } else { C::place((first + next) * 32 + first_bit) };
     (before, after)
 }

@@ -157,8 +157,7 @@ pub unsafe fn winner<M: Metric>(
     let mut down = base as i32;
     let mut rows = y.abs_diff(base);
     loop {
-        let ups: [u32; STEP] =
-            core::array::from_fn(|k| i32::max(up - k as i32, low as i32) as u32);
+        let ups: [u32; STEP] = core::array::from_fn(|k| i32::max(up - k as i32, low as i32) as u32);
         let downs: [u32; STEP] =
             core::array::from_fn(|k| i32::min(down + k as i32, high as i32) as u32);
         // SAFETY: the rows are in `low..=high`.

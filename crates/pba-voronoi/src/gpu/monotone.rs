@@ -3,11 +3,14 @@
 //! Scratch, in bytes a pixel: 1/8 for the bits, 2 for the candidates (4 in wide rasters), 1/64 for the
 //! winners.
 
-use gpu_core::{Blocks, Column, DeviceGrid, Gpu};
+use device_std::host::Kernel;
+use gpu_core::{Blocks, Column, DeviceGrid, Element, Gpu};
 use kernels_rs::monotone as kernels;
 
-use crate::Result;
+use super::outputs::DeviceIntegers;
 use crate::metric::Metric;
+use crate::params::MAX_PIXELS;
+use crate::{Error, Result};
 
 /// Most blocks of a grid in y.
 const MAX_BLOCKS_Y: u32 = 65_535;
@@ -40,14 +43,20 @@ pub(super) struct Winners {
     metric: Metric,
 }
 
+/// Arguments of the kernels that spread narrow candidates.
+type SpreadArguments<C, T> = (*const C, *const u32, *mut T, u32, u32, u32, u64, u64);
+
+/// Arguments of the kernels that spread wide candidates.
+type WideArguments<C, T> = (*const C, *const u32, *mut T, u32, u32, u32, u64, u64, u32, u32);
+
 /// Words of a row of bits.
 fn words_of(width: u32) -> u32 {
     width.div_ceil(kernels::WORD)
 }
 
 impl Bits {
-    /// Packs a byte mask; with `flip` its zeros are the sites.
-    pub(super) fn pack(gpu: &Gpu, mask: &DeviceGrid<u8>, flip: bool) -> Result<Self> {
+    /// Packs a byte mask.
+    pub(super) fn from_mask(gpu: &Gpu, mask: &DeviceGrid<u8>) -> Result<Self> {
         let (width, height) = (mask.width(), mask.height());
         let words = words_of(width);
         let sites = mask.column().as_ptr();
@@ -55,16 +64,102 @@ impl Bits {
         // SAFETY: `bits` is written whole, and the sizes are as the kernels ask.
         unsafe {
             let mut bits = gpu.uninitialized(words as usize * height as usize)?;
-            let arguments = (sites, bits.as_mut_ptr(), width, words, height, u32::from(flip));
+            let arguments = (sites, bits.as_mut_ptr(), width, words, height);
             if aligned {
-                let threads = u64::from(words) * u64::from(height);
-                let blocks = Blocks::for_each(&kernels::pack_vectors, threads)?;
+                let blocks = Blocks::for_each(&kernels::pack_vectors, bits.len() as u64)?;
                 gpu.launch(kernels::pack_vectors, blocks, 0, arguments)?;
             } else {
-                let blocks =
-                    Blocks { x: words.div_ceil(32 * WARPS), y: height.min(MAX_BLOCKS_Y) };
+                let blocks = Blocks { x: words.div_ceil(32 * WARPS), y: height.min(MAX_BLOCKS_Y) };
                 gpu.launch(kernels::pack_bytes, blocks, 0, arguments)?;
             }
+            Ok(Self { words: bits, width, height })
+        }
+    }
+
+    /// Takes words that are bits already.
+    pub(super) fn from_words(words: Column<u32>, width: u32, height: u32) -> Result<Self> {
+        let expected = u64::from(words_of(width)) * u64::from(height);
+        let found = words.len() as u64;
+        match found == expected {
+            true => Ok(Self { words, width, height }),
+            false => Err(Error::Length { what: "bit mask", width, height, expected, found }),
+        }
+    }
+
+    /// Sets the bits of listed sites.
+    ///
+    /// # Safety
+    /// They are pixels of the raster, and there are as many rows as columns.
+    pub(super) unsafe fn from_list(
+        gpu: &Gpu,
+        columns: &Column<u32>,
+        rows: &Column<u32>,
+        width: u32,
+        height: u32,
+    ) -> Result<Self> {
+        let words = words_of(width);
+        let mut bits = gpu.zeroed::<u32>(words as usize * height as usize)?;
+        let sites = columns.len() as u64;
+        // SAFETY: passed on to the caller; `bits` has all words.
+        unsafe {
+            gpu.launch(
+                kernels::scatter_sites,
+                Blocks::for_each(&kernels::scatter_sites, sites)?,
+                0,
+                (columns.as_ptr(), rows.as_ptr(), bits.as_mut_ptr(), words, sites),
+            )?;
+        }
+        Ok(Self { words: bits, width, height })
+    }
+
+    /// Packs a raster of labels.
+    pub(super) fn from_labels(gpu: &Gpu, labels: &DeviceGrid<u32>) -> Result<Self> {
+        let (width, height) = (labels.width(), labels.height());
+        let words = words_of(width);
+        let total = u64::from(words) * u64::from(height);
+        // SAFETY: `bits` is written whole, and the sizes are as the kernel asks.
+        unsafe {
+            let mut bits = gpu.uninitialized(total as usize)?;
+            gpu.launch(
+                kernels::pack_labels,
+                blocks_x("pack_labels", total.div_ceil(u64::from(WARPS)))?,
+                0,
+                (labels.column().as_ptr(), bits.as_mut_ptr(), width, words, total),
+            )?;
+            Ok(Self { words: bits, width, height })
+        }
+    }
+
+    /// A byte mask of the sites.
+    pub(super) fn unpacked(&self, gpu: &Gpu) -> Result<DeviceGrid<u8>> {
+        let &Self { ref words, width, height } = self;
+        let pixels = u64::from(width) * u64::from(height);
+        // SAFETY: the mask is written whole, and the sizes are as the kernel asks.
+        unsafe {
+            let mut mask = gpu.uninitialized(pixels as usize)?;
+            gpu.launch(
+                kernels::unpack_bits,
+                Blocks::for_each(&kernels::unpack_bits, pixels)?,
+                0,
+                (words.as_ptr(), mask.as_mut_ptr(), width, words_of(width), pixels),
+            )?;
+            Ok(DeviceGrid::new(mask, width, height)?)
+        }
+    }
+
+    /// The sites' complement.
+    pub(super) fn flipped(&self, gpu: &Gpu) -> Result<Self> {
+        let &Self { ref words, width, height } = self;
+        let total = words.len() as u64;
+        // SAFETY: `bits` is written whole, and the sizes are as the kernel asks.
+        unsafe {
+            let mut bits = gpu.uninitialized(words.len())?;
+            gpu.launch(
+                kernels::flip_bits,
+                Blocks::for_each(&kernels::flip_bits, total)?,
+                0,
+                (words.as_ptr(), bits.as_mut_ptr(), width, words_of(width), total),
+            )?;
             Ok(Self { words: bits, width, height })
         }
     }
@@ -79,95 +174,127 @@ impl Winners {
         while spacing.saturating_mul(2 * kernels::LEVEL_RATIO) < height {
             spacing *= kernels::LEVEL_RATIO;
         }
-        let mut rows = None;
-        loop {
-            let found = candidates.search(gpu, rows.as_ref(), (width, height), spacing, metric)?;
-            rows = Some(found);
-            if spacing == kernels::TILE_ROWS {
-                break;
-            }
+        let mut rows = candidates.search(gpu, None, (width, height), spacing, metric)?;
+        while spacing > kernels::TILE_ROWS {
             spacing /= kernels::LEVEL_RATIO;
+            rows = candidates.search(gpu, Some(&rows), (width, height), spacing, metric)?;
         }
-        let rows = match rows {
-            Some(rows) => rows,
-            None => gpu.zeroed(0)?,
-        };
         Ok(Self { candidates, rows, width, height, metric })
     }
 
-    /// The nearest site's linear index for each pixel.
-    pub(super) fn indices(&self, gpu: &Gpu) -> Result<DeviceGrid<u32>> {
-        // SAFETY: the kernels write every pixel.
-        let mut out = unsafe { gpu.uninitialized(self.pixels())? };
+    /// The nearest site's linear index for each pixel, in as many bits as the raster needs.
+    pub(super) fn indices(&self, gpu: &Gpu) -> Result<DeviceIntegers> {
+        let is_long = self.pixels() as u64 > MAX_PIXELS;
         match &self.candidates {
             Candidates::Narrow(nearest) => {
-                let (blocks, shared) = self.tiles()?;
-                let (pitch, width, height, search, limit) = self.shape();
-                // SAFETY: sizes are as the kernel asks.
-                unsafe {
-                    gpu.launch(
-                        kernels::spread_indices,
-                        blocks,
-                        shared,
-                        (
-                            nearest.as_ptr(),
-                            self.rows.as_ptr(),
-                            out.as_mut_ptr(),
-                            pitch,
-                            width,
-                            height,
-                            search,
-                            limit,
-                        ),
-                    )?;
-                }
+                self.spread(gpu, nearest, kernels::spread_indices).map(DeviceIntegers::U32)
             }
-            Candidates::Wide(nearest) => {
-                let (blocks, shared) = self.tiles()?;
-                let (pitch, width, height, search, limit) = self.shape();
-                // SAFETY: sizes are as the kernel asks.
-                unsafe {
-                    gpu.launch(
-                        kernels::spread_indices_wide,
-                        blocks,
-                        shared,
-                        (
-                            nearest.as_ptr(),
-                            self.rows.as_ptr(),
-                            out.as_mut_ptr(),
-                            pitch,
-                            width,
-                            height,
-                            search,
-                            limit,
-                            self.metric.across,
-                            self.metric.down,
-                        ),
-                    )?;
-                }
-            }
+            Candidates::Wide(nearest) if is_long => self
+                .spread_wide(gpu, nearest, kernels::spread_long_indices)
+                .map(DeviceIntegers::U64),
+            Candidates::Wide(nearest) => self
+                .spread_wide(gpu, nearest, kernels::spread_indices_wide)
+                .map(DeviceIntegers::U32),
         }
-        Ok(DeviceGrid::new(out, self.width, self.height)?)
+    }
+
+    /// The squared distance of each pixel, of 32 bits if the metric is narrow.
+    pub(super) fn squares(&self, gpu: &Gpu) -> Result<DeviceIntegers> {
+        match &self.candidates {
+            Candidates::Narrow(nearest) => {
+                self.spread(gpu, nearest, kernels::spread_squares).map(DeviceIntegers::U32)
+            }
+            Candidates::Wide(nearest) => self
+                .spread_wide(gpu, nearest, kernels::spread_long_squares)
+                .map(DeviceIntegers::U64),
+        }
+    }
+
+    /// The distance of each pixel.
+    pub(super) fn distances(&self, gpu: &Gpu) -> Result<DeviceGrid<f32>> {
+        let Candidates::Narrow(nearest) = &self.candidates else {
+            return self.squares(gpu)?.distances(gpu, self.metric.scale);
+        };
+        let (pitch, search, limit) = self.shape();
+        // SAFETY: the kernel writes every pixel, and sizes are as it asks.
+        unsafe {
+            let mut out = gpu.uninitialized(self.pixels())?;
+            gpu.launch(
+                kernels::spread_distances,
+                self.tiles()?,
+                kernels::SPREAD_SHARED,
+                (
+                    nearest.as_ptr(),
+                    self.rows.as_ptr(),
+                    out.as_mut_ptr(),
+                    pitch,
+                    self.width,
+                    self.height,
+                    search,
+                    limit,
+                    self.metric.scale,
+                ),
+            )?;
+            Ok(DeviceGrid::new(out, self.width, self.height)?)
+        }
+    }
+
+    /// One of the kernels that spread narrow candidates.
+    fn spread<T: Element>(
+        &self,
+        gpu: &Gpu,
+        nearest: &Column<u16>,
+        kernel: Kernel<SpreadArguments<u16, T>>,
+    ) -> Result<DeviceGrid<T>> {
+        let (pitch, search, limit) = self.shape();
+        // SAFETY: the kernel writes every pixel, and sizes are as it asks.
+        unsafe {
+            let mut out = gpu.uninitialized(self.pixels())?;
+            let (nearest, rows) = (nearest.as_ptr(), self.rows.as_ptr());
+            let (width, height) = (self.width, self.height);
+            let arguments = (nearest, rows, out.as_mut_ptr(), pitch, width, height, search, limit);
+            gpu.launch(kernel, self.tiles()?, kernels::SPREAD_SHARED, arguments)?;
+            Ok(DeviceGrid::new(out, width, height)?)
+        }
+    }
+
+    /// One of the kernels that spread wide candidates.
+    fn spread_wide<T: Element>(
+        &self,
+        gpu: &Gpu,
+        nearest: &Column<u32>,
+        kernel: Kernel<WideArguments<u32, T>>,
+    ) -> Result<DeviceGrid<T>> {
+        let (pitch, search, limit) = self.shape();
+        let Metric { across, down, .. } = self.metric;
+        // SAFETY: the kernel writes every pixel, and sizes are as it asks.
+        unsafe {
+            let mut out = gpu.uninitialized(self.pixels())?;
+            let (nearest, rows) = (nearest.as_ptr(), self.rows.as_ptr());
+            let (width, height) = (self.width, self.height);
+            let to = out.as_mut_ptr();
+            let arguments = (nearest, rows, to, pitch, width, height, search, limit, across, down);
+            gpu.launch(kernel, self.tiles()?, kernels::SPREAD_SHARED, arguments)?;
+            Ok(DeviceGrid::new(out, width, height)?)
+        }
     }
 
     fn pixels(&self) -> usize {
         self.width as usize * self.height as usize
     }
 
-    /// Pitch, sides, the limit of the search and that of the result.
-    fn shape(&self) -> (u32, u32, u32, u64, u64) {
+    /// Pitch, the limit of the search and that of the result.
+    fn shape(&self) -> (u32, u64, u64) {
         let pitch = words_of(self.width) * kernels::WORD;
-        let search = self.metric.limit_within(kernels::SPAN);
-        (pitch, self.width, self.height, search, self.metric.limit)
+        (pitch, self.metric.limit_within(kernels::SPAN), self.metric.limit)
     }
 
-    /// Blocks of a spreading kernel, and its shared memory.
-    fn tiles(&self) -> Result<(Blocks, u32)> {
+    /// Blocks of a spreading kernel.
+    fn tiles(&self) -> Result<Blocks> {
         let groups = words_of(self.width).div_ceil(kernels::GROUP);
         let tiles = u64::from(groups * kernels::GROUP)
             * u64::from(self.height.div_ceil(kernels::TILE_ROWS));
-        let blocks = blocks_x("spread_indices", tiles)?;
-        Ok((blocks, kernels::SPREAD_SHARED))
+        blocks_x("spread", tiles)
     }
 }
 
@@ -255,7 +382,7 @@ impl Candidates {
 }
 
 /// So many blocks in x, if a grid can have them.
-fn blocks_x(kernel: &'static str, blocks: u64) -> Result<Blocks> {
+pub(super) fn blocks_x(kernel: &'static str, blocks: u64) -> Result<Blocks> {
     match i32::try_from(blocks) {
         Ok(blocks) => Ok(Blocks::x(blocks as u32)),
         Err(_) => Err(gpu_core::Error::LaunchTooLarge { kernel, blocks }.into()),

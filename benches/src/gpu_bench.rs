@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, ensure};
 use gpu_core::{Bounds, Device, DeviceChoice, Gpu, GridSpec};
 use nni_grid::{Params, Points};
-use pba_voronoi::{Algorithm, Outputs};
+use pba_voronoi::gpu::Bits;
+use pba_voronoi::{Algorithm, Outputs, Transform};
 
 const RUNS: usize = 10;
 
@@ -48,6 +49,21 @@ fn voronoi(gpu: &Gpu, side: u32, density: f64) -> Result<()> {
     let cpu = pba_voronoi::cpu::voronoi(&sites, side, side, Outputs::default(), &())?;
     print_row(&work, times, start.elapsed());
     ensure!(device == cpu.nearest, "GPU and CPU differ");
+
+    let bits = Bits::from_mask(gpu, &mask)?;
+    let search = |transform: Transform| transform.search(gpu, &Bits::from_mask(gpu, &mask)?);
+    let more = [
+        ("squared distances", Transform::new()),
+        ("squared distances, at most 20", Transform::new().max_distance(20.0)),
+    ];
+    for (name, transform) in more {
+        let times = median_of(gpu, || Ok(search(transform)?.squares(gpu)?))?;
+        print_row(name, times, Duration::ZERO);
+    }
+    let times = median_of(gpu, || Ok(search(Transform::new())?.distances(gpu)?))?;
+    print_row("distances", times, Duration::ZERO);
+    let times = median_of(gpu, || Ok(Transform::new().search(gpu, &bits)?.indices(gpu)?))?;
+    print_row("indices from bits", times, Duration::ZERO);
 
     let times = median_of(gpu, || Ok(by(Algorithm::ScanPrune)?))?;
     let device = by(Algorithm::ScanPrune)?.into_column().to_host()?;

@@ -10,6 +10,7 @@ mod transform;
 use gpu_core::{Blocks, DeviceGrid, Gpu, Progress};
 use kernels_rs::voronoi as kernels;
 
+pub use monotone::{Bits, Winners};
 pub use outputs::DeviceIntegers;
 pub(crate) use transform::transform;
 

@@ -269,6 +269,22 @@ impl Transform {
         }
     }
 
+    /// Finds on a GPU, over device buffers, what the outputs are made from; of the transform only
+    /// spacing and largest distance count. Enqueues and returns.
+    ///
+    /// # Errors
+    /// [`Error::TooLarge`], [`Error::Spacing`], [`Error::MaxDistance`], [`Error::Core`].
+    #[cfg(feature = "cuda")]
+    pub fn search(
+        &self,
+        gpu: &gpu_core::Gpu,
+        sites: &crate::gpu::Bits,
+    ) -> Result<crate::gpu::Winners> {
+        let (width, height) = sites.sides();
+        check_sides(width, height)?;
+        crate::gpu::Winners::find(gpu, sites, self.metric(width, height)?)
+    }
+
     /// The metric for a raster.
     pub(crate) fn metric(&self, width: u32, height: u32) -> Result<Metric> {
         Metric::new(width, height, self.spacing, self.max_distance)

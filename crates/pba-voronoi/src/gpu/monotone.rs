@@ -18,9 +18,10 @@ const MAX_BLOCKS_Y: u32 = 65_535;
 /// Warps of a block.
 const WARPS: u32 = kernels::BLOCK / 32;
 
-/// A raster of sites as bits: every row begins with a word of its own.
+/// A raster of sites on the device, as bits: bit i of word w of a row is pixel 32 w + i, and every row
+/// begins with a word of its own. What makes one enqueues and returns.
 #[derive(Debug)]
-pub(super) struct Bits {
+pub struct Bits {
     words: Column<u32>,
     width: u32,
     height: u32,
@@ -33,9 +34,10 @@ enum Candidates {
     Wide(Column<u32>),
 }
 
-/// The candidates of a raster, and the winners of every 256th row: what a diagram is spread from.
+/// The candidates of a raster, and the winners of every 256th row: what the outputs are made from, one
+/// by one. It comes from [`Transform::search`](crate::Transform::search). What it makes is enqueued.
 #[derive(Debug)]
-pub(super) struct Winners {
+pub struct Winners {
     candidates: Candidates,
     rows: Column<u32>,
     width: u32,
@@ -56,7 +58,10 @@ fn words_of(width: u32) -> u32 {
 
 impl Bits {
     /// Packs a byte mask.
-    pub(super) fn from_mask(gpu: &Gpu, mask: &DeviceGrid<u8>) -> Result<Self> {
+    ///
+    /// # Errors
+    /// [`Error::Core`].
+    pub fn from_mask(gpu: &Gpu, mask: &DeviceGrid<u8>) -> Result<Self> {
         let (width, height) = (mask.width(), mask.height());
         let words = words_of(width);
         let sites = mask.column().as_ptr();
@@ -77,7 +82,12 @@ impl Bits {
     }
 
     /// Takes words that are bits already.
-    pub(super) fn from_words(words: Column<u32>, width: u32, height: u32) -> Result<Self> {
+    ///
+    /// Bits beyond the width must be 0.
+    ///
+    /// # Errors
+    /// [`Error::Length`] unless there are `width.div_ceil(32) * height`.
+    pub fn from_words(words: Column<u32>, width: u32, height: u32) -> Result<Self> {
         let expected = u64::from(words_of(width)) * u64::from(height);
         let found = words.len() as u64;
         match found == expected {
@@ -88,9 +98,12 @@ impl Bits {
 
     /// Sets the bits of listed sites.
     ///
+    /// # Errors
+    /// [`Error::Core`].
+    ///
     /// # Safety
     /// They are pixels of the raster, and there are as many rows as columns.
-    pub(super) unsafe fn from_list(
+    pub unsafe fn from_list(
         gpu: &Gpu,
         columns: &Column<u32>,
         rows: &Column<u32>,
@@ -113,7 +126,10 @@ impl Bits {
     }
 
     /// Packs a raster of labels.
-    pub(super) fn from_labels(gpu: &Gpu, labels: &DeviceGrid<u32>) -> Result<Self> {
+    ///
+    /// # Errors
+    /// [`Error::Core`].
+    pub fn from_labels(gpu: &Gpu, labels: &DeviceGrid<u32>) -> Result<Self> {
         let (width, height) = (labels.width(), labels.height());
         let words = words_of(width);
         let total = u64::from(words) * u64::from(height);
@@ -128,6 +144,11 @@ impl Bits {
             )?;
             Ok(Self { words: bits, width, height })
         }
+    }
+
+    /// Columns and rows.
+    pub fn sides(&self) -> (u32, u32) {
+        (self.width, self.height)
     }
 
     /// A byte mask of the sites.
@@ -148,7 +169,10 @@ impl Bits {
     }
 
     /// The sites' complement.
-    pub(super) fn flipped(&self, gpu: &Gpu) -> Result<Self> {
+    ///
+    /// # Errors
+    /// [`Error::Core`].
+    pub fn flipped(&self, gpu: &Gpu) -> Result<Self> {
         let &Self { ref words, width, height } = self;
         let total = words.len() as u64;
         // SAFETY: `bits` is written whole, and the sizes are as the kernel asks.
@@ -167,7 +191,7 @@ impl Bits {
 
 impl Winners {
     /// Finds the candidates and the winners that a diagram with this metric begins with.
-    pub(super) fn find(gpu: &Gpu, bits: &Bits, metric: Metric) -> Result<Self> {
+    pub(crate) fn find(gpu: &Gpu, bits: &Bits, metric: Metric) -> Result<Self> {
         let &Bits { ref words, width, height } = bits;
         let candidates = Candidates::find(gpu, words, words_of(width), height, metric)?;
         let mut spacing = kernels::TILE_ROWS;
@@ -182,8 +206,12 @@ impl Winners {
         Ok(Self { candidates, rows, width, height, metric })
     }
 
-    /// The nearest site's linear index for each pixel, in as many bits as the raster needs.
-    pub(super) fn indices(&self, gpu: &Gpu) -> Result<DeviceIntegers> {
+    /// The nearest site's linear index (row * width + column) for each pixel, in as many bits as the
+    /// raster needs.
+    ///
+    /// # Errors
+    /// [`Error::Core`].
+    pub fn indices(&self, gpu: &Gpu) -> Result<DeviceIntegers> {
         let is_long = self.pixels() as u64 > MAX_PIXELS;
         match &self.candidates {
             Candidates::Narrow(nearest) => {
@@ -198,8 +226,12 @@ impl Winners {
         }
     }
 
-    /// The squared distance of each pixel, of 32 bits if the metric is narrow.
-    pub(super) fn squares(&self, gpu: &Gpu) -> Result<DeviceIntegers> {
+    /// The squared distance of each pixel, as in
+    /// [`Diagram::squared_distance`](crate::Diagram::squared_distance).
+    ///
+    /// # Errors
+    /// [`Error::Core`].
+    pub fn squares(&self, gpu: &Gpu) -> Result<DeviceIntegers> {
         match &self.candidates {
             Candidates::Narrow(nearest) => {
                 self.spread(gpu, nearest, kernels::spread_squares).map(DeviceIntegers::U32)
@@ -210,8 +242,11 @@ impl Winners {
         }
     }
 
-    /// The distance of each pixel.
-    pub(super) fn distances(&self, gpu: &Gpu) -> Result<DeviceGrid<f32>> {
+    /// The distance of each pixel, on the ground.
+    ///
+    /// # Errors
+    /// [`Error::Core`].
+    pub fn distances(&self, gpu: &Gpu) -> Result<DeviceGrid<f32>> {
         let Candidates::Narrow(nearest) = &self.candidates else {
             return self.squares(gpu)?.distances(gpu, self.metric.scale);
         };

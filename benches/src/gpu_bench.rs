@@ -1,15 +1,17 @@
 //! Times the GPU crates: device events around the enqueued work, data resident, after warm-up,
 //! the median of the runs. The CPU's time for the same work stands beside it.
 //!
-//! `gpu_bench [FILTER]`; the device is `TESSERA_DEVICE`, else `cuda`.
+//! `gpu_bench [FILTER [MASK]]`; MASK is a raster (.npy, .npz, .png, .tif) whose distances to the pixels
+//! that are zero are timed too. The device is `TESSERA_DEVICE`, else `cuda`.
 
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, ensure};
 use gpu_core::{Bounds, Device, DeviceChoice, Gpu, GridSpec};
 use nni_grid::{Params, Points};
 use pba_voronoi::gpu::Bits;
-use pba_voronoi::{Algorithm, Outputs, Transform};
+use pba_voronoi::{Algorithm, Input, Outputs, Sites, Transform};
 
 const RUNS: usize = 10;
 
@@ -26,6 +28,9 @@ fn main() -> Result<()> {
                 voronoi(&gpu, side, density)?;
             }
         }
+    }
+    if let Some(path) = std::env::args().nth(2) {
+        distances_to_zeros(&gpu, Path::new(&path))?;
     }
     if "nni".contains(&filter) {
         for (points, side) in [(1_000_000, 2000), (7_000_000, 5000)] {
@@ -69,6 +74,32 @@ fn voronoi(gpu: &Gpu, side: u32, density: f64) -> Result<()> {
     let device = by(Algorithm::ScanPrune)?.into_column().to_host()?;
     ensure!(device == cpu.nearest, "ScanPrune and the CPU differ");
     print_row("the same by ScanPrune", times, Duration::ZERO);
+    Ok(())
+}
+
+fn distances_to_zeros(gpu: &Gpu, path: &Path) -> Result<()> {
+    let mask = geo_io::read_mask(path)?;
+    let (width, height) = (u32::try_from(mask.width)?, u32::try_from(mask.height)?);
+    let sites: Vec<u8> = mask.sites.iter().map(|&s| u8::from(s == 0)).collect();
+    let resident = gpu.upload_grid(&sites, width, height)?;
+    let run = |transform: Transform| {
+        let bits = Bits::from_mask(gpu, &resident)?;
+        transform.search(gpu, &bits)?.distances(gpu)
+    };
+    let times = median_of(gpu, || Ok(run(Transform::new())?))?;
+    let device = run(Transform::new())?.into_column().to_host()?;
+    let input = Input::new(Sites::Mask(&sites), width, height);
+    let start = Instant::now();
+    let cpu = Transform::new().distance().run(&Device::Cpu, &input, &())?;
+    let cpu_time = start.elapsed();
+    ensure!(cpu.distance.as_deref() == Some(&device[..]), "GPU and CPU differ");
+    print_row(
+        &format!("distances in {width} x {height} to what is zero in the mask"),
+        times,
+        cpu_time,
+    );
+    let times = median_of(gpu, || Ok(run(Transform::new().max_distance(50.0))?))?;
+    print_row("the same, at most 50", times, Duration::ZERO);
     Ok(())
 }
 

@@ -83,7 +83,7 @@ impl Metric {
             Self { across, down, scale, limit: u64::MAX, is_narrow: false }
         };
         if let Some(most) = max_distance {
-            if !(most >= 0.0) {
+            if most.is_nan() || most < 0.0 {
                 return Err(Error::MaxDistance { max_distance: most });
             }
             metric.limit = metric.largest_square(most);

@@ -91,7 +91,7 @@ fn both() -> Transform {
 #[test]
 fn random_rasters_by_every_algorithm() {
     let mut random = Random(1);
-    let cases = if is_software() { 400 } else { 20_000 };
+    let cases = if is_software() { 150 } else { 20_000 };
     for case in 0..cases {
         let (width, height) = (1 + random.below(70), 1 + random.below(70));
         let density = 10f64.powf(-4.0 * random.unit());
@@ -100,6 +100,10 @@ fn random_rasters_by_every_algorithm() {
         let input = Input::new(Sites::Mask(&mask), width, height);
         for device in devices() {
             for algorithm in [Algorithm::Auto, Algorithm::ScanPrune] {
+                // A block a row and one a column: the software device takes its time.
+                if is_software() && algorithm == Algorithm::ScanPrune && case % 5 > 0 {
+                    continue;
+                }
                 let diagram = both().algorithm(algorithm).run(&device, &input, &()).unwrap();
                 let what = format!("case {case}, {algorithm:?}, {}", device.name());
                 check(&diagram, &expected, &what);
@@ -194,8 +198,8 @@ fn strips_of_100_000_and_wide_rasters() {
             let reference = both().algorithm(Algorithm::ScanPrune);
             let expected = reference.run(&Device::Cpu, &input, &()).unwrap();
             for device in devices() {
-                // The software device takes a second for a hundred thousand threads.
-                if device.name().contains("software") && density == 1e-4 {
+                // The software device takes seconds for a hundred thousand warps.
+                if device.name().contains("software") && density != 1e-2 {
                     continue;
                 }
                 assert!(both().run(&device, &input, &()).unwrap() == expected, "{}", device.name());
@@ -288,8 +292,8 @@ fn every_output_agrees_with_the_nearest_site() {
                 assert_eq!(whole.value.as_ref().unwrap()[p].to_bits(), value.to_bits());
             }
             let part = all.run(&device, &input.excluding(&excluded), &()).unwrap();
-            for p in 0..mask.len() {
-                if excluded[p] == 0 {
+            for (p, &is_excluded) in excluded.iter().enumerate() {
+                if is_excluded == 0 {
                     assert_eq!(get(&part.nearest, p), get(&whole.nearest, p));
                     assert_eq!(get(&part.squared_distance, p), get(&whole.squared_distance, p));
                     let of = |d: &Diagram| d.signed_distance.as_ref().unwrap()[p];

@@ -1,14 +1,15 @@
-//! From the winners of every 256th row to those of all rows, and to what is asked for.
+//! From the winners of every 32nd row to those of all rows, and to what is asked for.
 //!
-//! A block serves a tile of 32 columns and 256 rows, a warp 32 of the rows, a thread a column of
-//! these:
+//! A warp serves a span of 32 columns and 32 rows, a thread a column of it:
 //!
-//! 1. The winner of the warp's first row, by [`search::winner`]; the block shares these.
-//! 2. If there are many candidates between the first winner and the next warp's, the winners of rows
-//!    8, 16 and 24, by a walk over all of them.
-//! 3. The winners of eight rows at a time, by a walk over the candidates from the last winner on: down
+//! 1. If there are many candidates between the winner of the span's first row and that of the row
+//!    after it, the winners of rows 8, 16 and 24, by a walk over all of them.
+//! 2. The winners of eight rows at a time, by a walk over the candidates from the last winner on: down
 //!    to the next winner known, or to where none can win the last of the eight rows any
 //!    more, and hence none of the others. Then the eight rows are written.
+//!
+//! No warp waits for another: where sites are sparse a span takes many times as long as its neighbour,
+//! and a barrier would keep the neighbour's registers.
 //!
 //! In a walk the cost of a candidate `rho` rows below the first row, with gap g, at row j is
 //! (rho - j)^2 + g^2 = (rho^2 + g^2) - 2 j rho + j^2: but for j^2, which all candidates share, it
@@ -16,35 +17,14 @@
 //! candidate and row take little more than one addition and one minimum. Most candidates of a sparse raster do
 //! not come so far: a gap alone that is longer than the distance of a known candidate cannot win.
 
-use device_std::shared::{Carver, SharedArray};
 use device_std::{math, thread, vector, warp};
 
 use super::rows::Column;
-use super::search::{self, Candidates, Metric};
+use super::search::{Candidates, Metric};
 use super::{GROUP, NONE, PADDING, SPAN, TILE_ROWS, WORD};
 
 /// Rows whose winners one walk finds at the end.
 const OCTET: u32 = 8;
-
-/// Bytes of shared memory of a tile.
-pub const SHARED: u32 = {
-    let mut carver = Carver::new();
-    let _ = Winners::new(&mut carver);
-    carver.bytes()
-};
-
-/// The winners at the ends of the warps' spans.
-#[derive(Clone, Copy)]
-struct Winners {
-    rows: SharedArray<u32>,
-}
-
-impl Winners {
-    #[inline(always)]
-    const fn new(carver: &mut Carver) -> Self {
-        Self { rows: carver.array((TILE_ROWS / SPAN + 1) * WORD) }
-    }
-}
 
 /// The sides of the raster, and the elements of a padded row.
 #[derive(Clone, Copy)]
@@ -92,8 +72,9 @@ macro_rules! outputs {
             const NEEDS_COLUMN: bool = $needs;
 
             #[inline(always)]
-            fn moved(self, pixels: u64) -> Self {
-                Self { out: self.out.wrapping_add(pixels as usize), ..self }
+            fn moved(mut self, pixels: u64) -> Self {
+                self.out = self.out.wrapping_add(pixels as usize);
+                self
             }
 
             #[inline(always)]
@@ -138,43 +119,23 @@ pub unsafe fn tile<M: Metric, O: Output>(
     nearest: *const M::Column,
     winners: *const u32,
     raster: Raster,
-    (search_limit, limit): (u64, u64),
+    limit: u64,
     out: O,
 ) {
-    let shared = Winners::new(&mut Carver::new());
     let (tile_x, tile_y) = place_of(thread::block_idx_x(), raster);
-    if tile_x * WORD >= raster.pitch {
+    let x = tile_x * WORD + warp::lane_id();
+    let span = tile_y as u64 * (TILE_ROWS / SPAN) as u64 + warp::warp_id() as u64;
+    let y = span * SPAN as u64;
+    if tile_x * WORD >= raster.pitch || x >= raster.width || y >= raster.height as u64 {
         return;
     }
-    let x = tile_x * WORD + warp::lane_id();
-    let last = raster.height - 1;
-    let y = tile_y as u64 * TILE_ROWS as u64 + (warp::warp_id() * SPAN) as u64;
-    // SAFETY: `x < pitch`; winners of the tile's first row and of the next tile's are there. The
-    // barrier stands between the stores and the loads of the shared winners.
+    // SAFETY: `x < width`; the winners of the span's first row and of the next span's are there.
     unsafe {
         let column = Candidates { start: nearest.add(x as usize), pitch: raster.pitch, x };
-        let above = winners.add((tile_y as u64 * raster.pitch as u64 + x as u64) as usize);
-        let below = *above.add(raster.pitch as usize);
-        let above = *above;
-        let own = if warp::warp_id() == 0 || above == NONE || below == NONE {
-            if below == NONE { NONE } else { above }
-        } else if y >= last as u64 {
-            below
-        } else {
-            search::winner(metric, column, y as u32, (above, below), M::limit(search_limit))
-        };
-        shared.rows.store(thread::thread_idx_x(), own);
-        if warp::warp_id() == 0 {
-            shared.rows.store(TILE_ROWS / SPAN * WORD + thread::thread_idx_x(), below);
-        }
-        thread::sync_threads();
-        if y <= last as u64 {
-            let next = shared.rows.load(thread::thread_idx_x() + WORD);
-            let span = Span { metric, column, raster, y: y as u32, limit: M::limit(limit) };
-            if x < raster.width {
-                span.write((own, next), out);
-            }
-        }
+        let first = winners.add((span * raster.pitch as u64 + x as u64) as usize);
+        let next = *first.add(raster.pitch as usize);
+        let span = Span { metric, column, raster, y: y as u32, limit: M::limit(limit) };
+        span.write((*first, next), out);
     }
 }
 
@@ -480,7 +441,7 @@ fn meet<const N: usize, const STEP: usize>(
     place: i32,
 ) {
     let slope = rho << 9;
-    let common = (rho * rho << 8) + place;
+    let common = ((rho * rho) << 8) + place;
     let four: [i32; FOUR] = core::array::from_fn(|k| {
         let own = common + k as i32 * slope;
         let key = ((squares[k] as i32) << 8).wrapping_add(own);

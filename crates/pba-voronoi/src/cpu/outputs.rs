@@ -118,7 +118,7 @@ impl<'a> Sinks<'a> {
     pub unsafe fn put(&self, y: u32, x: usize, winners: &[Winner]) {
         let start = y as usize * self.width + x;
         let width = self.width;
-        // SAFETY (all): passed on to the caller.
+        // SAFETY: passed on to the caller.
         unsafe {
             self.each(&self.nearest, start, winners, u32::MAX, |w| {
                 (w.row as usize * width) as u32 + w.column
@@ -169,7 +169,7 @@ impl<'a> Sinks<'a> {
     #[inline(always)]
     unsafe fn distances(&self, start: usize, winners: &[Winner]) {
         let metric = self.metric;
-        // SAFETY (all): passed on to the caller.
+        // SAFETY: passed on to the caller.
         unsafe {
             if metric.scale == 1.0 && metric.is_narrow {
                 self.each(&self.distance, start, winners, f32::INFINITY, |w| {

@@ -197,10 +197,10 @@ impl Group {
     #[inline(always)]
     fn advance(&mut self, y: i32, keys: &[i32; LANES], limit: i32) {
         let low = self.low;
-        for lane in 0..LANES {
-            let cost = (keys[lane] >> PLACE_BITS) + (LAST * LAST) as i32;
+        for (lane, &key) in keys.iter().enumerate() {
+            let cost = (key >> PLACE_BITS) + (LAST * LAST) as i32;
             self.found[lane] = cost <= limit;
-            let row = low + (keys[lane] & (PLACES - 1));
+            let row = low + (key & (PLACES - 1));
             // Without a winner: none farther than the limit counts.
             let reach = (limit as f32).sqrt() as i32 + 1;
             self.rows[lane] = if self.found[lane] { row } else { (y - reach).max(low) };
@@ -214,7 +214,7 @@ impl Group {
 /// Compares a row's candidates, `rho` rows below the first of the eight, with the best so far.
 #[inline(always)]
 fn meet(keys: &mut [[i32; LANES]; ROWS], squares: &[i32; LANES], rho: i32, place: i32) {
-    let own = (rho * rho << PLACE_BITS) + place;
+    let own = ((rho * rho) << PLACE_BITS) + place;
     let slope = rho << (PLACE_BITS + 1);
     let mut costs = [0; LANES];
     for lane in 0..LANES {

@@ -6,10 +6,10 @@
 //! 2. [`nearest_columns`], a warp a row: for every pixel the column of the nearest site of its own
 //!    row, the left one where two tie, by counting zeros in words ([`rows`]). 16 bits a pixel where
 //!    the raster is narrow enough.
-//! 3. [`search_rows`], a thread a column and every 32nd row (before that every 256th, 2048th ..,
+//! 3. [`search_rows`], a thread a column and every 256th row (before that every 2048th, 16384th ..,
 //!    as tall as the raster is): the *winner* there, the row whose candidate is nearest ([`search`]).
-//! 4. [`spread_indices`] and its sisters, a warp a span of 32 columns and rows: the winners of all
-//!    rows, eight at a time, and what is asked for is written ([`spread`]).
+//! 4. [`spread_indices`] and its sisters, a block a tile of 32 columns and 256 rows: the winners of
+//!    every 32nd row, then of every 8th, then of all, and what is asked for is written ([`spread`]).
 //!
 //! Why so few candidates do: in a column the winner's row never decreases from north to south. For
 //! rows a < b the difference of the costs, (y - a)^2 + g_a^2 - (y - b)^2 - g_b^2, grows with y, so a
@@ -42,13 +42,13 @@ pub const NONE: u32 = u32::MAX;
 /// Pixels of a word of the site bits; rows of words and of columns are padded to it.
 pub const WORD: u32 = 32;
 
-/// Rows of a tile: a block's.
+/// Rows between the winners that [`spread_indices`] starts from.
 pub const TILE_ROWS: u32 = 256;
 
 /// Each level of [`search_rows`] has this many times the rows of the level above.
 pub const LEVEL_RATIO: u32 = 8;
 
-/// Rows of a span, a warp's: [`spread_indices`] starts from the winners of every `SPAN`-th row.
+/// Rows between two winners that are spread by one warp.
 pub const SPAN: u32 = TILE_ROWS / (BLOCK / WORD);
 
 /// Tiles side by side that are worked on together, before those below them: the memory of a group
@@ -56,7 +56,7 @@ pub const SPAN: u32 = TILE_ROWS / (BLOCK / WORD);
 pub const GROUP: u32 = 16;
 
 pub use rows::PADDING;
-pub use spread::MAX_NARROW;
+pub use spread::{MAX_NARROW, SHARED as SPREAD_SHARED};
 
 /// Packs a byte mask into bits: bit i of word w of a row is set where pixel 32 w + i is not zero.
 /// Bits beyond the width are 0.
@@ -160,12 +160,12 @@ pub unsafe fn search_rows_wide(
 /// The nearest site's linear index (row * width + column) of every pixel; all bits set where
 /// none is within `limit`, squared.
 ///
-/// `winners` holds the winners of every 32nd row, up to a limit that is 32 rows longer: where there is
-/// none at an end of a span no pixel of it has one. Grid: a block a tile, [`GROUP`] tiles side by
-/// side and then those below.
+/// `winners` holds the winners of every 256th row; those of the rows between are searched up to
+/// `search_limit`, squared, which a pixel in a span's middle reaches if an end does not. Grid: a
+/// block a tile, ordered by [`spread::tile`].
 ///
 /// # Safety
-/// `nearest` comes from [`nearest_columns`], `winners` a row of `pitch` for every span and one
+/// `nearest` comes from [`nearest_columns`], `winners` a row of `pitch` for every tile row and one
 /// more, `indices` `width * height`.
 #[kernel(block = 256, resident = 4)]
 pub unsafe fn spread_indices(
@@ -175,13 +175,14 @@ pub unsafe fn spread_indices(
     pitch: u32,
     width: u32,
     height: u32,
+    search_limit: u64,
     limit: u64,
 ) {
     // SAFETY: passed on to the caller.
     unsafe {
         let out = Indices32 { out: indices, width };
         let raster = spread::Raster { pitch, width, height };
-        spread::tile(Pixels, nearest, winners, raster, limit, out);
+        spread::tile(Pixels, nearest, winners, raster, (search_limit, limit), out);
     }
 }
 
@@ -197,12 +198,20 @@ pub unsafe fn spread_squares(
     pitch: u32,
     width: u32,
     height: u32,
+    search_limit: u64,
     limit: u64,
 ) {
     // SAFETY: passed on to the caller.
     unsafe {
         let raster = spread::Raster { pitch, width, height };
-        spread::tile(Pixels, nearest, winners, raster, limit, Squares32 { out: squares });
+        spread::tile(
+            Pixels,
+            nearest,
+            winners,
+            raster,
+            (search_limit, limit),
+            Squares32 { out: squares },
+        );
     }
 }
 
@@ -219,6 +228,7 @@ pub unsafe fn spread_distances(
     pitch: u32,
     width: u32,
     height: u32,
+    search_limit: u64,
     limit: u64,
     scale: f64,
 ) {
@@ -226,7 +236,7 @@ pub unsafe fn spread_distances(
     unsafe {
         let out = Distances32 { out: distances, scale };
         let raster = spread::Raster { pitch, width, height };
-        spread::tile(Pixels, nearest, winners, raster, limit, out);
+        spread::tile(Pixels, nearest, winners, raster, (search_limit, limit), out);
     }
 }
 
@@ -243,6 +253,7 @@ pub unsafe fn spread_indices_wide(
     pitch: u32,
     width: u32,
     height: u32,
+    search_limit: u64,
     limit: u64,
     across: u32,
     down: u32,
@@ -252,7 +263,7 @@ pub unsafe fn spread_indices_wide(
         let out = Indices32 { out: indices, width };
         let raster = spread::Raster { pitch, width, height };
         let ground = Ground { across, down };
-        spread::tile(ground, nearest, winners, raster, limit, out);
+        spread::tile(ground, nearest, winners, raster, (search_limit, limit), out);
     }
 }
 
@@ -268,6 +279,7 @@ pub unsafe fn spread_long_indices(
     pitch: u32,
     width: u32,
     height: u32,
+    search_limit: u64,
     limit: u64,
     across: u32,
     down: u32,
@@ -277,7 +289,7 @@ pub unsafe fn spread_long_indices(
         let out = Indices64 { out: indices, width };
         let raster = spread::Raster { pitch, width, height };
         let ground = Ground { across, down };
-        spread::tile(ground, nearest, winners, raster, limit, out);
+        spread::tile(ground, nearest, winners, raster, (search_limit, limit), out);
     }
 }
 
@@ -293,6 +305,7 @@ pub unsafe fn spread_long_squares(
     pitch: u32,
     width: u32,
     height: u32,
+    search_limit: u64,
     limit: u64,
     across: u32,
     down: u32,
@@ -301,7 +314,14 @@ pub unsafe fn spread_long_squares(
     unsafe {
         let raster = spread::Raster { pitch, width, height };
         let ground = Ground { across, down };
-        spread::tile(ground, nearest, winners, raster, limit, Squares64 { out: squares });
+        spread::tile(
+            ground,
+            nearest,
+            winners,
+            raster,
+            (search_limit, limit),
+            Squares64 { out: squares },
+        );
     }
 }
 

@@ -1,15 +1,14 @@
-//! From the winners of every 32nd row to those of all rows, and to what is asked for.
+//! From the winners of every 256th row to those of all rows, and to what is asked for.
 //!
-//! A warp serves a span of 32 columns and 32 rows, a thread a column of it:
+//! A block serves a tile of 32 columns and 256 rows, a warp 32 of the rows, a thread a column of
+//! these:
 //!
-//! 1. If there are many candidates between the winner of the span's first row and that of the row
-//!    after it, the winners of rows 8, 16 and 24, by a walk over all of them.
-//! 2. The winners of eight rows at a time, by a walk over the candidates from the last winner on: down
+//! 1. The winner of the warp's first row, by [`search::winner`]; the block shares these.
+//! 2. If there are many candidates between the first winner and the next warp's, the winners of rows
+//!    8, 16 and 24, by a walk over all of them.
+//! 3. The winners of eight rows at a time, by a walk over the candidates from the last winner on: down
 //!    to the next winner known, or to where none can win the last of the eight rows any
 //!    more, and hence none of the others. Then the eight rows are written.
-//!
-//! No warp waits for another: where sites are sparse a span takes many times as long as its neighbour,
-//! and a barrier would keep the neighbour's registers.
 //!
 //! In a walk the cost of a candidate `rho` rows below the first row, with gap g, at row j is
 //! (rho - j)^2 + g^2 = (rho^2 + g^2) - 2 j rho + j^2: but for j^2, which all candidates share, it
@@ -17,14 +16,35 @@
 //! candidate and row take little more than one addition and one minimum. Most candidates of a sparse raster do
 //! not come so far: a gap alone that is longer than the distance of a known candidate cannot win.
 
+use device_std::shared::{Carver, SharedArray};
 use device_std::{math, thread, vector, warp};
 
 use super::rows::Column;
-use super::search::{Candidates, Metric};
+use super::search::{self, Candidates, Metric};
 use super::{GROUP, NONE, PADDING, SPAN, TILE_ROWS, WORD};
 
 /// Rows whose winners one walk finds at the end.
 const OCTET: u32 = 8;
+
+/// Bytes of shared memory of a tile.
+pub const SHARED: u32 = {
+    let mut carver = Carver::new();
+    let _ = Winners::new(&mut carver);
+    carver.bytes()
+};
+
+/// The winners at the ends of the warps' spans.
+#[derive(Clone, Copy)]
+struct Winners {
+    rows: SharedArray<u32>,
+}
+
+impl Winners {
+    #[inline(always)]
+    const fn new(carver: &mut Carver) -> Self {
+        Self { rows: carver.array((TILE_ROWS / SPAN + 1) * WORD) }
+    }
+}
 
 /// The sides of the raster, and the elements of a padded row.
 #[derive(Clone, Copy)]
@@ -119,23 +139,43 @@ pub unsafe fn tile<M: Metric, O: Output>(
     nearest: *const M::Column,
     winners: *const u32,
     raster: Raster,
-    limit: u64,
+    (search_limit, limit): (u64, u64),
     out: O,
 ) {
+    let shared = Winners::new(&mut Carver::new());
     let (tile_x, tile_y) = place_of(thread::block_idx_x(), raster);
-    let x = tile_x * WORD + warp::lane_id();
-    let span = tile_y as u64 * (TILE_ROWS / SPAN) as u64 + warp::warp_id() as u64;
-    let y = span * SPAN as u64;
-    if tile_x * WORD >= raster.pitch || x >= raster.width || y >= raster.height as u64 {
+    if tile_x * WORD >= raster.pitch {
         return;
     }
-    // SAFETY: `x < width`; the winners of the span's first row and of the next span's are there.
+    let x = tile_x * WORD + warp::lane_id();
+    let last = raster.height - 1;
+    let y = tile_y as u64 * TILE_ROWS as u64 + (warp::warp_id() * SPAN) as u64;
+    // SAFETY: `x < pitch`; winners of the tile's first row and of the next tile's are there. The
+    // barrier stands between the stores and the loads of the shared winners.
     unsafe {
         let column = Candidates { start: nearest.add(x as usize), pitch: raster.pitch, x };
-        let first = winners.add((span * raster.pitch as u64 + x as u64) as usize);
-        let next = *first.add(raster.pitch as usize);
-        let span = Span { metric, column, raster, y: y as u32, limit: M::limit(limit) };
-        span.write((*first, next), out);
+        let above = winners.add((tile_y as u64 * raster.pitch as u64 + x as u64) as usize);
+        let below = *above.add(raster.pitch as usize);
+        let above = *above;
+        let own = if warp::warp_id() == 0 || above == NONE || below == NONE {
+            if below == NONE { NONE } else { above }
+        } else if y >= last as u64 {
+            below
+        } else {
+            search::winner(metric, column, y as u32, (above, below), M::limit(search_limit))
+        };
+        shared.rows.store(thread::thread_idx_x(), own);
+        if warp::warp_id() == 0 {
+            shared.rows.store(TILE_ROWS / SPAN * WORD + thread::thread_idx_x(), below);
+        }
+        thread::sync_threads();
+        if y <= last as u64 {
+            let next = shared.rows.load(thread::thread_idx_x() + WORD);
+            let span = Span { metric, column, raster, y: y as u32, limit: M::limit(limit) };
+            if x < raster.width {
+                span.write((own, next), out);
+            }
+        }
     }
 }
 
@@ -251,7 +291,7 @@ impl<M: Metric> Span<M> {
                     row: low.row + (keys[j] as u32 & 0xff),
                     cost: M::limit(((keys[j] >> 8) + (j * j) as i32) as u32 as u64),
                 };
-                self.write_octet(y, core::array::from_fn(won), out);
+                self.write_rows::<ROWS, _>(y, core::array::from_fn(won), out);
                 low.row += keys[LAST] as u32 & 0xff;
                 let rho = low.row as i32 - y as i32 - LAST as i32;
                 low.square = (keys[LAST] >> 8) + (LAST * LAST) as i32 - rho * rho;
@@ -318,54 +358,102 @@ impl<M: Metric> Span<M> {
     #[inline(always)]
     unsafe fn write_far<O: Output>(self, first: u32, next: u32, out: O) {
         let mut low = first;
+        let mut ends = [next; COARSE + 1];
+        if next - low > LONG {
+            // SAFETY: `low..=next` are rows of the raster.
+            let won =
+                unsafe { self.walk_far::<COARSE, { OCTET as usize }>(self.y + OCTET, low, next) };
+            let mut j = 0;
+            while j < COARSE {
+                ends[j] = won[j].row;
+                j += 1;
+            }
+        }
         let mut y = self.y;
         let end = u32::min(self.y + SPAN, self.raster.height);
         while y < end {
             // SAFETY: `low..=next` are rows of the raster.
             unsafe {
-                let won = self.walk_far(y, low, next);
-                self.write_octet(y, won, out);
-                low = won[LAST].row;
+                let won = self.walk_far::<FAR_ROWS, 1>(y, low, ends[0]);
+                self.write_rows(y, won, out);
+                low = won[FAR_ROWS - 1].row;
             }
-            y += OCTET;
+            y += FAR_ROWS as u32;
+            if y % OCTET == 0 {
+                ends = [ends[1], ends[2], ends[3], ends[3]];
+            }
         }
     }
 
-    /// The winners of eight rows from `y` on among the candidates `low..=next`.
+    /// The winners of `N` rows from `y` on, `STEP` apart, among the candidates from `low` to `next`, or
+    /// a few below.
     #[inline(always)]
-    unsafe fn walk_far(self, y: u32, low: u32, next: u32) -> [Won<M>; ROWS] {
-        let mut won = [Won { row: low, cost: M::MOST }; ROWS];
+    unsafe fn walk_far<const N: usize, const STEP: usize>(
+        self,
+        y: u32,
+        low: u32,
+        next: u32,
+    ) -> [Won<M>; N] {
+        let bottom = y + (STEP * (N - 1)) as u32;
+        // SAFETY: `low..=next` are rows.
+        let farthest = unsafe {
+            let (above, below) = (self.farthest(low, y, bottom), self.farthest(next, y, bottom));
+            if above < below { above } else { below }
+        };
+        let mut won = [Won { row: low, cost: M::MOST }; N];
         let mut row = low;
-        while row <= vector::unknown(next) {
-            // SAFETY: `low..=next` are rows.
-            let candidate = unsafe { self.column.of_row(row) };
-            let gap = self.column.gap(candidate);
-            let mut j = 0;
-            while j < won.len() {
-                let cost = self.metric.cost(gap, row.wrapping_sub(y).wrapping_sub(j as u32));
-                if candidate.is_site() & (cost < won[j].cost) {
-                    won[j] = Won { row, cost };
+        loop {
+            // SAFETY: `low..=next` are rows, and `PADDING` more are there below the last.
+            let candidates: [M::Column; FOUR] =
+                core::array::from_fn(|k| unsafe { self.column.of_row(row + k as u32) });
+            let mut k = 0;
+            while k < FOUR {
+                let gap = self.column.gap(candidates[k]);
+                if candidates[k].is_site() & (self.metric.cost(gap, 0) <= farthest) {
+                    let row = row + k as u32;
+                    let mut j = 0;
+                    while j < N {
+                        let rows = row.wrapping_sub(y).wrapping_sub((j * STEP) as u32);
+                        let cost = self.metric.cost(gap, rows);
+                        if cost < won[j].cost {
+                            won[j] = Won { row, cost };
+                        }
+                        j += 1;
+                    }
                 }
-                j += 1;
+                k += 1;
             }
-            row += 1;
+            row += FOUR as u32;
+            let is_beaten = row > bottom && self.metric.cost(0, row - bottom) >= won[N - 1].cost;
+            if row > next || is_beaten {
+                return won;
+            }
         }
-        won
     }
 
-    /// Writes eight rows from `y` on, as far as the raster goes.
+    /// The largest cost of a row's candidate in the rows from `y` to `bottom`.
     #[inline(always)]
-    unsafe fn write_octet<O: Output>(self, y: u32, won: [Won<M>; ROWS], out: O) {
+    unsafe fn farthest(self, row: u32, y: u32, bottom: u32) -> M::Cost {
+        // SAFETY: passed on to the caller.
+        let gap = self.column.gap(unsafe { self.column.of_row(row) });
+        let first = self.metric.cost(gap, row.wrapping_sub(y));
+        let last = self.metric.cost(gap, row.wrapping_sub(bottom));
+        if first < last { last } else { first }
+    }
+
+    /// Writes `N` rows from `y` on, as far as the raster goes.
+    #[inline(always)]
+    unsafe fn write_rows<const N: usize, O: Output>(self, y: u32, won: [Won<M>; N], out: O) {
         let columns = won.map(|Won { row, .. }| match O::NEEDS_COLUMN {
             // SAFETY: a winner is a row of the raster.
             true => unsafe { self.column.of_row(row) }.number(),
             false => 0,
         });
         let mut out = out.moved(self.pixel(y));
-        let is_whole = (y + OCTET <= self.raster.height) & (self.limit == M::MOST);
+        let is_whole = (y + N as u32 <= self.raster.height) & (self.limit == M::MOST);
         let mut j = 0;
         if is_whole {
-            while j < ROWS {
+            while j < N {
                 // SAFETY: the pixel is the raster's.
                 unsafe { out.put(won[j].row, columns[j], M::number(won[j].cost)) };
                 out = out.moved(self.raster.width as u64);
@@ -373,7 +461,7 @@ impl<M: Metric> Span<M> {
             }
             return;
         }
-        while j < ROWS {
+        while j < N {
             if y + (j as u32) < self.raster.height {
                 // SAFETY: the pixel is the raster's.
                 unsafe {
@@ -463,6 +551,9 @@ fn meet<const N: usize, const STEP: usize>(
 
 /// Rows that a walk serves.
 const ROWS: usize = OCTET as usize;
+
+/// Rows that a walk serves where sites are far: fewer, as it keeps more of each.
+const FAR_ROWS: usize = 4;
 
 /// Rows of a span, beside its first, whose winners are found first if there are many candidates.
 const COARSE: usize = (SPAN / OCTET) as usize - 1;

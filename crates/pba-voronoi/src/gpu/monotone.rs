@@ -1,6 +1,6 @@
 //! The launches of `Algorithm::Monotone`; the kernels and the plan are in `kernels_rs::monotone`.
 //!
-//! Scratch, in bytes a pixel: 1/8 for the bits, 2 for the candidates (4 in wide rasters), 1/8 for the
+//! Scratch, in bytes a pixel: 1/8 for the bits, 2 for the candidates (4 in wide rasters), 1/64 for the
 //! winners.
 
 use device_std::host::Kernel;
@@ -34,7 +34,7 @@ enum Candidates {
     Wide(Column<u32>),
 }
 
-/// The candidates of a raster, and the winners of every 32nd row: what the outputs are made from, one
+/// The candidates of a raster, and the winners of every 256th row: what the outputs are made from, one
 /// by one. It comes from [`Transform::search`](crate::Transform::search). What it makes is enqueued.
 #[derive(Debug)]
 pub struct Winners {
@@ -46,10 +46,10 @@ pub struct Winners {
 }
 
 /// Arguments of the kernels that spread narrow candidates.
-type SpreadArguments<C, T> = (*const C, *const u32, *mut T, u32, u32, u32, u64);
+type SpreadArguments<C, T> = (*const C, *const u32, *mut T, u32, u32, u32, u64, u64);
 
 /// Arguments of the kernels that spread wide candidates.
-type WideArguments<C, T> = (*const C, *const u32, *mut T, u32, u32, u32, u64, u32, u32);
+type WideArguments<C, T> = (*const C, *const u32, *mut T, u32, u32, u32, u64, u64, u32, u32);
 
 /// Words of a row of bits.
 fn words_of(width: u32) -> u32 {
@@ -194,12 +194,12 @@ impl Winners {
     pub(crate) fn find(gpu: &Gpu, bits: &Bits, metric: Metric) -> Result<Self> {
         let &Bits { ref words, width, height } = bits;
         let candidates = Candidates::find(gpu, words, words_of(width), height, metric)?;
-        let mut spacing = kernels::SPAN;
+        let mut spacing = kernels::TILE_ROWS;
         while spacing.saturating_mul(2 * kernels::LEVEL_RATIO) < height {
             spacing *= kernels::LEVEL_RATIO;
         }
         let mut rows = candidates.search(gpu, None, (width, height), spacing, metric)?;
-        while spacing > kernels::SPAN {
+        while spacing > kernels::TILE_ROWS {
             spacing /= kernels::LEVEL_RATIO;
             rows = candidates.search(gpu, Some(&rows), (width, height), spacing, metric)?;
         }
@@ -250,14 +250,14 @@ impl Winners {
         let Candidates::Narrow(nearest) = &self.candidates else {
             return self.squares(gpu)?.distances(gpu, self.metric.scale);
         };
-        let (pitch, limit) = self.shape();
+        let (pitch, search, limit) = self.shape();
         // SAFETY: the kernel writes every pixel, and sizes are as it asks.
         unsafe {
             let mut out = gpu.uninitialized(self.pixels())?;
             gpu.launch(
                 kernels::spread_distances,
                 self.tiles()?,
-                0,
+                kernels::SPREAD_SHARED,
                 (
                     nearest.as_ptr(),
                     self.rows.as_ptr(),
@@ -265,6 +265,7 @@ impl Winners {
                     pitch,
                     self.width,
                     self.height,
+                    search,
                     limit,
                     self.metric.scale,
                 ),
@@ -280,14 +281,14 @@ impl Winners {
         nearest: &Column<u16>,
         kernel: Kernel<SpreadArguments<u16, T>>,
     ) -> Result<DeviceGrid<T>> {
-        let (pitch, limit) = self.shape();
+        let (pitch, search, limit) = self.shape();
         // SAFETY: the kernel writes every pixel, and sizes are as it asks.
         unsafe {
             let mut out = gpu.uninitialized(self.pixels())?;
             let (nearest, rows) = (nearest.as_ptr(), self.rows.as_ptr());
             let (width, height) = (self.width, self.height);
-            let arguments = (nearest, rows, out.as_mut_ptr(), pitch, width, height, limit);
-            gpu.launch(kernel, self.tiles()?, 0, arguments)?;
+            let arguments = (nearest, rows, out.as_mut_ptr(), pitch, width, height, search, limit);
+            gpu.launch(kernel, self.tiles()?, kernels::SPREAD_SHARED, arguments)?;
             Ok(DeviceGrid::new(out, width, height)?)
         }
     }
@@ -299,7 +300,7 @@ impl Winners {
         nearest: &Column<u32>,
         kernel: Kernel<WideArguments<u32, T>>,
     ) -> Result<DeviceGrid<T>> {
-        let (pitch, limit) = self.shape();
+        let (pitch, search, limit) = self.shape();
         let Metric { across, down, .. } = self.metric;
         // SAFETY: the kernel writes every pixel, and sizes are as it asks.
         unsafe {
@@ -307,8 +308,8 @@ impl Winners {
             let (nearest, rows) = (nearest.as_ptr(), self.rows.as_ptr());
             let (width, height) = (self.width, self.height);
             let to = out.as_mut_ptr();
-            let arguments = (nearest, rows, to, pitch, width, height, limit, across, down);
-            gpu.launch(kernel, self.tiles()?, 0, arguments)?;
+            let arguments = (nearest, rows, to, pitch, width, height, search, limit, across, down);
+            gpu.launch(kernel, self.tiles()?, kernels::SPREAD_SHARED, arguments)?;
             Ok(DeviceGrid::new(out, width, height)?)
         }
     }
@@ -317,9 +318,10 @@ impl Winners {
         self.width as usize * self.height as usize
     }
 
-    /// Pitch and limit.
-    fn shape(&self) -> (u32, u64) {
-        (words_of(self.width) * kernels::WORD, self.metric.limit)
+    /// Pitch, the limit of the search and that of the result.
+    fn shape(&self) -> (u32, u64, u64) {
+        let pitch = words_of(self.width) * kernels::WORD;
+        (pitch, self.metric.limit_within(kernels::SPAN), self.metric.limit)
     }
 
     /// Blocks of a spreading kernel.

@@ -282,11 +282,7 @@ impl<M: Metric> Span<M> {
             // SAFETY: the ends are rows of the raster.
             unsafe {
                 let next = NearEnd { row: ends[0], square: self.square(ends[0]) as i32 };
-                let keys = if next.row - low.row > LONG {
-                    self.walk_near::<ROWS, 1, 8>(y, low, next)
-                } else {
-                    self.walk_near::<ROWS, 1, 4>(y, low, next)
-                };
+                let keys = self.walk_near::<ROWS, 1, 4>(y, low, next);
                 let won = |j: usize| Won {
                     row: low.row + (keys[j] as u32 & 0xff),
                     cost: M::limit(((keys[j] >> 8) + (j * j) as i32) as u32 as u64),

@@ -1,14 +1,17 @@
 //! Times the GPU crates: device events around the enqueued work, data resident, after warm-up,
 //! the median of the runs. The CPU's time for the same work stands beside it.
 //!
-//! `gpu_bench [FILTER]`; the device is `TESSERA_DEVICE`, else `cuda`.
+//! `gpu_bench [FILTER [MASK]]`; MASK is a raster (.npy, .npz, .png, .tif) whose distances to the pixels
+//! that are zero are timed too. The device is `TESSERA_DEVICE`, else `cuda`.
 
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, ensure};
 use gpu_core::{Bounds, Device, DeviceChoice, Gpu, GridSpec};
 use nni_grid::{Params, Points};
-use pba_voronoi::Outputs;
+use pba_voronoi::gpu::Bits;
+use pba_voronoi::{Algorithm, Input, Outputs, Sites, Transform};
 
 const RUNS: usize = 10;
 
@@ -20,11 +23,14 @@ fn main() -> Result<()> {
     println!("| work | device, median ms | (min .. max) | CPU ms |");
     println!("|---|---|---|---|");
     if "voronoi".contains(&filter) {
-        for side in [4096, 5000] {
+        for side in [4096, 5000, 16384] {
             for density in [0.0001, 0.01, 0.25] {
                 voronoi(&gpu, side, density)?;
             }
         }
+    }
+    if let Some(path) = std::env::args().nth(2) {
+        distances_to_zeros(&gpu, Path::new(&path))?;
     }
     if "nni".contains(&filter) {
         for (points, side) in [(1_000_000, 2000), (7_000_000, 5000)] {
@@ -39,17 +45,61 @@ fn voronoi(gpu: &Gpu, side: u32, density: f64) -> Result<()> {
     let pixels = side as usize * side as usize;
     let sites: Vec<u8> = (0..pixels).map(|_| u8::from(random.unit() < density)).collect();
     let mask = gpu.upload_grid(&sites, side, side)?;
-    let times = median_of(gpu, || Ok(pba_voronoi::gpu::nearest_sites(gpu, &mask)?))?;
+    let work = format!("Voronoi indices {side} x {side}, {}% sites", density * 100.0);
+    let by = |algorithm| pba_voronoi::gpu::nearest_sites_by(gpu, &mask, algorithm);
+
+    let times = median_of(gpu, || Ok(by(Algorithm::Auto)?))?;
+    let device = by(Algorithm::Auto)?.into_column().to_host()?;
     let start = Instant::now();
     let cpu = pba_voronoi::cpu::voronoi(&sites, side, side, Outputs::default(), &())?;
-    let cpu_time = start.elapsed();
-    let device = pba_voronoi::gpu::nearest_sites(gpu, &mask)?.column().to_host()?;
+    print_row(&work, times, start.elapsed());
     ensure!(device == cpu.nearest, "GPU and CPU differ");
+
+    let bits = Bits::from_mask(gpu, &mask)?;
+    let search = |transform: Transform| transform.search(gpu, &Bits::from_mask(gpu, &mask)?);
+    let more = [
+        ("squared distances", Transform::new()),
+        ("squared distances, at most 20", Transform::new().max_distance(20.0)),
+    ];
+    for (name, transform) in more {
+        let times = median_of(gpu, || Ok(search(transform)?.squares(gpu)?))?;
+        print_row(name, times, Duration::ZERO);
+    }
+    let times = median_of(gpu, || Ok(search(Transform::new())?.distances(gpu)?))?;
+    print_row("distances", times, Duration::ZERO);
+    let times = median_of(gpu, || Ok(Transform::new().search(gpu, &bits)?.indices(gpu)?))?;
+    print_row("indices from bits", times, Duration::ZERO);
+
+    let times = median_of(gpu, || Ok(by(Algorithm::ScanPrune)?))?;
+    let device = by(Algorithm::ScanPrune)?.into_column().to_host()?;
+    ensure!(device == cpu.nearest, "ScanPrune and the CPU differ");
+    print_row("the same by ScanPrune", times, Duration::ZERO);
+    Ok(())
+}
+
+fn distances_to_zeros(gpu: &Gpu, path: &Path) -> Result<()> {
+    let mask = geo_io::read_mask(path)?;
+    let (width, height) = (u32::try_from(mask.width)?, u32::try_from(mask.height)?);
+    let sites: Vec<u8> = mask.sites.iter().map(|&s| u8::from(s == 0)).collect();
+    let resident = gpu.upload_grid(&sites, width, height)?;
+    let run = |transform: Transform| {
+        let bits = Bits::from_mask(gpu, &resident)?;
+        transform.search(gpu, &bits)?.distances(gpu)
+    };
+    let times = median_of(gpu, || Ok(run(Transform::new())?))?;
+    let device = run(Transform::new())?.into_column().to_host()?;
+    let input = Input::new(Sites::Mask(&sites), width, height);
+    let start = Instant::now();
+    let cpu = Transform::new().distance().run(&Device::Cpu, &input, &())?;
+    let cpu_time = start.elapsed();
+    ensure!(cpu.distance.as_deref() == Some(&device[..]), "GPU and CPU differ");
     print_row(
-        &format!("Voronoi indices {side} x {side}, {}% sites", density * 100.0),
+        &format!("distances in {width} x {height} to what is zero in the mask"),
         times,
         cpu_time,
     );
+    let times = median_of(gpu, || Ok(run(Transform::new().max_distance(50.0))?))?;
+    print_row("the same, at most 50", times, Duration::ZERO);
     Ok(())
 }
 

@@ -17,6 +17,8 @@ pub mod flags;
 pub mod histogram;
 #[cfg(feature = "merge")]
 pub mod merge;
+#[cfg(feature = "monotone")]
+pub mod monotone;
 #[cfg(feature = "nni")]
 pub mod nni;
 #[cfg(any(feature = "segment_keys", feature = "segment_totals"))]

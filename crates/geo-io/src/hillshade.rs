@@ -113,7 +113,7 @@ fn check(
 }
 
 /// Means over blocks of `factor` x `factor` cells, of the cells that are not NaN.
-fn averaged(values: &[f32], width: usize, height: usize, factor: usize) -> Vec<f32> {
+pub(crate) fn averaged(values: &[f32], width: usize, height: usize, factor: usize) -> Vec<f32> {
     let (columns, rows) = (width.div_ceil(factor), height.div_ceil(factor));
     let mut out = vec![f32::NAN; columns * rows];
     out.par_chunks_mut(columns).enumerate().for_each(|(row, line)| {

@@ -4,7 +4,8 @@
 //! |---|---|---|
 //! | point clouds | LAS and LAZ 1.0 to 1.4, point formats 0 to 10; CSV ([`read_points`]) | LAS, LAZ ([`write_las`]) |
 //! | arrays | NPY, NPZ ([`read_npy`], [`read_npz`]) | NPY ([`write_npy`]) |
-//! | masks | NPY, NPZ, PNG ([`read_mask`]) | |
+//! | masks | NPY, NPZ, PNG, TIFF ([`read_mask`]) | |
+//! | distances | | picture PNG ([`write_picture`]) |
 //! | terrain | | GeoTIFF ([`write_geotiff`]), hillshade PNG ([`write_hillshade`]) |
 //!
 //! Coordinates are f64 in the units of the file's coordinate reference system ([`Crs`]). Rasters
@@ -32,6 +33,7 @@ mod las;
 mod mask;
 mod npy;
 mod output;
+mod picture;
 mod points;
 
 pub use crs::{Crs, GeoKeys};
@@ -43,4 +45,5 @@ pub use las::{LasPoints, write_las};
 pub use mask::{Mask, read_mask};
 pub use npy::{Array, ArrayData, NpyElement, npz_names, read_npy, read_npz, write_npy};
 pub use output::check_output;
+pub use picture::write_picture;
 pub use points::{Filter, PointCloud, Returns, Tally, read_points};

@@ -5,6 +5,8 @@ use std::path::Path;
 
 use image::{DynamicImage, ImageFormat, ImageReader};
 
+use tiff::decoder::{Decoder, DecodingResult, Limits};
+
 use crate::error::unwinding;
 use crate::points::{ending, open};
 use crate::{Array, ArrayData, Error, Result, npz_names, read_npy, read_npz};
@@ -20,10 +22,11 @@ pub struct Mask {
     pub sites: Vec<u8>,
 }
 
-/// Reads a mask from NPY, NPZ or PNG, by the name's ending. Whatever is not zero is a site.
+/// Reads a mask from NPY, NPZ, PNG or TIFF, by the name's ending. Whatever is not zero is a site.
 ///
 /// Of an NPZ archive the array `mask` is read, or the only one. NaN counts as zero. A pixel of a
-/// PNG is a site where any of its colours is not zero; its opacity does not count.
+/// PNG is a site where any of its colours is not zero; its opacity does not count. Of a TIFF the first
+/// image is read, which has one band; where it lies on the ground is not.
 ///
 /// # Errors
 /// [`Error::UnknownEnding`]; what is wrong with the file; an array that is not two-dimensional.
@@ -35,7 +38,11 @@ pub fn read_mask(path: &Path) -> Result<Mask> {
             from_array(path, read_npz(path, named.then_some("mask"))?)
         }
         "png" => from_png(path),
-        _ => Err(Error::UnknownEnding { path: path.to_owned(), known: ".npy, .npz or .png" }),
+        "tif" | "tiff" => from_tiff(path),
+        _ => {
+            let known = ".npy, .npz, .png, .tif or .tiff";
+            Err(Error::UnknownEnding { path: path.to_owned(), known })
+        }
     }
 }
 
@@ -54,6 +61,47 @@ fn from_array(path: &Path, array: Array) -> Result<Mask> {
         ArrayData::I64(v) => v.iter().map(|&v| u8::from(v != 0)).collect(),
         ArrayData::U64(v) => v.iter().map(|&v| u8::from(v != 0)).collect(),
     };
+    Ok(Mask { width, height, sites })
+}
+
+fn from_tiff(path: &Path) -> Result<Mask> {
+    let (file, size) = open(path)?;
+    let image = unwinding(|| -> tiff::TiffResult<_> {
+        let mut limits = Limits::default();
+        // A file of zeros packs well: a thousandfold is what Deflate can do.
+        let most = usize::try_from(size.saturating_mul(1040).max(1 << 20)).unwrap_or(usize::MAX);
+        limits.decoding_buffer_size = most;
+        limits.intermediate_buffer_size = most;
+        let mut decoder = Decoder::new(BufReader::new(file))?.with_limits(limits);
+        let (sides, bands) = (decoder.dimensions()?, decoder.colortype()?.num_samples());
+        Ok((sides, bands, decoder.read_image()?))
+    });
+    let ((width, height), bands, data) = image
+        .and_then(|image| image.map_err(|e| e.to_string()))
+        .map_err(|reason| Error::malformed(path, reason))?;
+    if bands != 1 {
+        return Err(Error::malformed(path, format!("a mask has one band, this image has {bands}")));
+    }
+    fn sites<T: Copy + PartialEq + Default>(values: Vec<T>) -> Vec<u8> {
+        values.into_iter().map(|v| u8::from(v != T::default())).collect()
+    }
+    let sites = match data {
+        DecodingResult::U8(v) => sites(v),
+        DecodingResult::U16(v) => sites(v),
+        DecodingResult::U32(v) => sites(v),
+        DecodingResult::U64(v) => sites(v),
+        DecodingResult::I8(v) => sites(v),
+        DecodingResult::I16(v) => sites(v),
+        DecodingResult::I32(v) => sites(v),
+        DecodingResult::I64(v) => sites(v),
+        DecodingResult::F32(v) => v.iter().map(|v| u8::from(!v.is_nan() && *v != 0.0)).collect(),
+        DecodingResult::F64(v) => v.iter().map(|v| u8::from(!v.is_nan() && *v != 0.0)).collect(),
+        _ => return Err(Error::malformed(path, "its samples are of an unknown type")),
+    };
+    let (width, height) = (width as usize, height as usize);
+    if sites.len() != width * height {
+        return Err(Error::malformed(path, "its samples are packed below a byte"));
+    }
     Ok(Mask { width, height, sites })
 }
 

@@ -3,10 +3,19 @@
 //! The kernels, with the plan of the algorithm, are in `kernels_rs::voronoi`. A diagram takes 12
 //! bytes of scratch a pixel beside its 4-byte result, and three launches.
 
+mod monotone;
+mod outputs;
+mod transform;
+
 use gpu_core::{Blocks, DeviceGrid, Gpu, Progress};
 use kernels_rs::voronoi as kernels;
 
-use crate::params::{check_raster, check_size};
+pub use monotone::{Bits, Winners};
+pub use outputs::DeviceIntegers;
+pub(crate) use transform::transform;
+
+use crate::metric::Metric;
+use crate::params::{Algorithm, check_raster, check_size};
 use crate::{Error, Outputs, Result, Voronoi};
 
 /// Most blocks of a grid in y; the kernels stride over the rest.
@@ -18,6 +27,35 @@ const MAX_BLOCKS_Y: u32 = 65_535;
 /// # Errors
 /// [`Error::TooLarge`], [`Error::Core`].
 pub fn nearest_sites(gpu: &Gpu, sites: &DeviceGrid<u8>) -> Result<DeviceGrid<u32>> {
+    nearest_sites_by(gpu, sites, Algorithm::Auto)
+}
+
+/// [`nearest_sites`] by an algorithm of the caller's choice: the same bits by each.
+///
+/// # Errors
+/// [`Error::TooLarge`], [`Error::Core`].
+pub fn nearest_sites_by(
+    gpu: &Gpu,
+    sites: &DeviceGrid<u8>,
+    algorithm: Algorithm,
+) -> Result<DeviceGrid<u32>> {
+    let (width, height) = (sites.width(), sites.height());
+    check_size(width, height)?;
+    match algorithm {
+        Algorithm::ScanPrune => scan_prune(gpu, sites),
+        Algorithm::Auto | Algorithm::Monotone => {
+            let bits = monotone::Bits::from_mask(gpu, sites)?;
+            let metric = Metric::pixels(width, height);
+            match monotone::Winners::find(gpu, &bits, metric)?.indices(gpu)? {
+                DeviceIntegers::U32(nearest) => Ok(nearest),
+                DeviceIntegers::U64(_) => Err(Error::TooLarge { width, height }),
+            }
+        }
+    }
+}
+
+/// The paper's method; see `kernels_rs::voronoi`.
+fn scan_prune(gpu: &Gpu, sites: &DeviceGrid<u8>) -> Result<DeviceGrid<u32>> {
     let (width, height) = (sites.width(), sites.height());
     let pixels = check_size(width, height)? as usize;
 

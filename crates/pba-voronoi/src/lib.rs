@@ -59,12 +59,16 @@ pub mod cpu;
 mod error;
 #[cfg(feature = "cuda")]
 pub mod gpu;
+mod metric;
 mod params;
+mod transform;
 
 use gpu_core::{Device, Progress};
 
 pub use error::{Error, Result};
-pub use params::{MAX_PIXELS, MAX_SIDE, Outputs};
+pub use metric::Spacing;
+pub use params::{Algorithm, MAX_PIXELS, MAX_SIDE, Outputs};
+pub use transform::{Diagram, Input, Integers, Sites, Transform};
 
 /// In [`Voronoi::nearest`]: there is no site at all.
 pub const NONE: u32 = u32::MAX;

@@ -1,0 +1,232 @@
+//! Where the column pass writes what is asked for.
+
+use std::marker::PhantomData;
+
+use gpu_core::host_memory;
+
+use crate::metric::Metric;
+use crate::params::MAX_PIXELS;
+use crate::transform::Wanted;
+use crate::{Diagram, Input, Integers, Result, Sites};
+
+/// A pixel's nearest site, and how far it is.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Winner {
+    pub row: u32,
+    pub column: u32,
+    pub cost: u64,
+}
+
+impl Winner {
+    /// No site, or none within the limit.
+    pub const NONE: Self = Self { row: u32::MAX, column: u32::MAX, cost: u64::MAX };
+
+    /// Itself, or none if it is beyond the limit.
+    pub fn within(self, limit: u64) -> Self {
+        if self.cost <= limit { self } else { Self::NONE }
+    }
+
+    fn is_none(self) -> bool {
+        self.cost == u64::MAX
+    }
+}
+
+/// An array that tasks write at different places.
+struct Shared<T> {
+    values: Vec<T>,
+}
+
+impl<T: Clone> Shared<T> {
+    fn new(asked: bool, none: T, pixels: usize) -> Result<Option<Self>> {
+        if !asked {
+            return Ok(None);
+        }
+        Ok(Some(Self { values: host_memory::filled(none, pixels)? }))
+    }
+
+    /// The elements from `start` on, to be written.
+    ///
+    /// # Safety
+    /// No other thread touches them while the slice lives.
+    #[allow(clippy::mut_from_ref)]
+    unsafe fn part(&self, start: usize, len: usize) -> &mut [T] {
+        assert!(start + len <= self.values.len());
+        // SAFETY: in bounds, as just seen; the rest is passed on to the caller.
+        unsafe { std::slice::from_raw_parts_mut(self.values.as_ptr().add(start).cast_mut(), len) }
+    }
+}
+
+/// The outputs of one pass, and what they are made with.
+pub(super) struct Sinks<'a> {
+    width: usize,
+    metric: Metric,
+    excluded: Option<&'a [u8]>,
+    values: Option<&'a [f32]>,
+    labels: Option<&'a [u32]>,
+    nearest: Option<Shared<u32>>,
+    long_nearest: Option<Shared<u64>>,
+    coordinates: Option<Shared<[u32; 2]>>,
+    squares: Option<Shared<u32>>,
+    long_squares: Option<Shared<u64>>,
+    distance: Option<Shared<f32>>,
+    distance_f64: Option<Shared<f64>>,
+    value: Option<Shared<f32>>,
+    label: Option<Shared<u32>>,
+    height: u32,
+    input: PhantomData<&'a ()>,
+}
+
+impl<'a> Sinks<'a> {
+    /// Room for what is wanted.
+    pub fn new(
+        wanted: Wanted,
+        input: &Input<'a>,
+        metric: Metric,
+        values: Option<&'a [f32]>,
+        pixels: usize,
+    ) -> Result<Self> {
+        let is_long = pixels as u64 > MAX_PIXELS;
+        let labels = match input.sites {
+            Sites::Labels(labels) => Some(labels),
+            _ => None,
+        };
+        Ok(Self {
+            width: input.width as usize,
+            height: input.height,
+            metric,
+            excluded: input.excluded,
+            values,
+            labels,
+            nearest: Shared::new(wanted.nearest && !is_long, u32::MAX, pixels)?,
+            long_nearest: Shared::new(wanted.nearest && is_long, u64::MAX, pixels)?,
+            coordinates: Shared::new(wanted.coordinates, [u32::MAX; 2], pixels)?,
+            squares: Shared::new(wanted.squared && metric.is_narrow, u32::MAX, pixels)?,
+            long_squares: Shared::new(wanted.squared && !metric.is_narrow, u64::MAX, pixels)?,
+            distance: Shared::new(wanted.distance, f32::INFINITY, pixels)?,
+            distance_f64: Shared::new(wanted.distance_f64, f64::INFINITY, pixels)?,
+            value: Shared::new(wanted.value, f32::NAN, pixels)?,
+            label: Shared::new(wanted.label, 0, pixels)?,
+            input: PhantomData,
+        })
+    }
+
+    /// Writes neighbouring pixels of row `y` from column `x` on.
+    ///
+    /// # Safety
+    /// No other thread writes them.
+    #[inline(always)]
+    pub unsafe fn put(&self, y: u32, x: usize, winners: &[Winner]) {
+        let start = y as usize * self.width + x;
+        let width = self.width;
+        // SAFETY: passed on to the caller.
+        unsafe {
+            self.each(&self.nearest, start, winners, u32::MAX, |w| {
+                (w.row as usize * width) as u32 + w.column
+            });
+            self.each(&self.long_nearest, start, winners, u64::MAX, |w| {
+                u64::from(w.row) * width as u64 + u64::from(w.column)
+            });
+            self.each(&self.coordinates, start, winners, [u32::MAX; 2], |w| [w.column, w.row]);
+            self.each(&self.squares, start, winners, u32::MAX, |w| w.cost as u32);
+            self.each(&self.long_squares, start, winners, u64::MAX, |w| w.cost);
+            self.distances(start, winners);
+            let index = |w: Winner| w.row as usize * width + w.column as usize;
+            if let Some(values) = self.values {
+                self.each(&self.value, start, winners, f32::NAN, |w| values[index(w)]);
+            }
+            if let Some(labels) = self.labels {
+                self.each(&self.label, start, winners, 0, |w| labels[index(w)]);
+            }
+        }
+    }
+
+    /// Writes an output, if it is asked for.
+    #[inline(always)]
+    unsafe fn each<T: Copy>(
+        &self,
+        sink: &Option<Shared<T>>,
+        start: usize,
+        winners: &[Winner],
+        none: T,
+        of: impl Fn(Winner) -> T,
+    ) {
+        let Some(sink) = sink else { return };
+        // SAFETY: passed on to the caller.
+        let out = unsafe { sink.part(start, winners.len()) };
+        for (out, &winner) in out.iter_mut().zip(winners) {
+            *out = if winner.is_none() { none } else { of(winner) };
+        }
+        if let Some(excluded) = self.excluded {
+            for (out, &excluded) in out.iter_mut().zip(&excluded[start..]) {
+                if excluded != 0 {
+                    *out = none;
+                }
+            }
+        }
+    }
+
+    /// Writes the distances that are asked for.
+    #[inline(always)]
+    unsafe fn distances(&self, start: usize, winners: &[Winner]) {
+        let metric = self.metric;
+        // SAFETY: passed on to the caller.
+        unsafe {
+            if metric.scale == 1.0 && metric.is_narrow {
+                self.each(&self.distance, start, winners, f32::INFINITY, |w| {
+                    // The root in f64, rounded to f32, is that of the exact square.
+                    f64::from(w.cost as u32).sqrt() as f32
+                });
+            } else {
+                self.each(&self.distance, start, winners, f32::INFINITY, |w| {
+                    metric.distance(w.cost) as f32
+                });
+            }
+            self.each(&self.distance_f64, start, winners, f64::INFINITY, |w| {
+                metric.distance(w.cost)
+            });
+            if let Some(excluded) = self.excluded {
+                let excluded = &excluded[start..];
+                blank(&self.distance, start, winners.len(), excluded, f32::NAN);
+                blank(&self.distance_f64, start, winners.len(), excluded, f64::NAN);
+            }
+        }
+    }
+
+    /// What was written.
+    pub fn take(&mut self, metric: Metric) -> Diagram {
+        let narrow = |s: Option<Shared<u32>>| s.map(|s| Integers::U32(s.values));
+        let long = |s: Option<Shared<u64>>| s.map(|s| Integers::U64(s.values));
+        Diagram {
+            width: self.width as u32,
+            height: self.height,
+            square_unit: metric.scale * metric.scale,
+            nearest: narrow(self.nearest.take()).or(long(self.long_nearest.take())),
+            coordinates: self.coordinates.take().map(|s| s.values),
+            squared_distance: narrow(self.squares.take()).or(long(self.long_squares.take())),
+            distance: self.distance.take().map(|s| s.values),
+            distance_f64: self.distance_f64.take().map(|s| s.values),
+            signed_distance: None,
+            value: self.value.take().map(|s| s.values),
+            label: self.label.take().map(|s| s.values),
+        }
+    }
+}
+
+/// Writes `value` where a pixel is excluded.
+///
+/// # Safety
+/// No other thread touches these pixels.
+unsafe fn blank<T: Copy + Clone>(
+    sink: &Option<Shared<T>>,
+    start: usize,
+    len: usize,
+    excluded: &[u8],
+    value: T,
+) {
+    let Some(sink) = sink else { return };
+    // SAFETY: passed on to the caller.
+    let out = unsafe { sink.part(start, len) };
+    for (out, _) in out.iter_mut().zip(excluded).filter(|(_, excluded)| **excluded != 0) {
+        *out = value;
+    }
+}

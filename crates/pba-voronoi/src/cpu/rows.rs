@@ -1,0 +1,194 @@
+//! The row pass: in every row, for every column, the nearest site.
+
+use gpu_core::{Progress, host_memory};
+use rayon::prelude::*;
+
+use super::{bands, report};
+use crate::{Input, Result, Sites};
+
+/// What holds a column.
+pub(super) trait Column: Copy + Send + Sync + PartialEq {
+    /// No site in the row.
+    const NONE: Self;
+    /// Whether the numbers have 16 bits.
+    const NARROW: bool;
+    /// As a column; the caller knows that it fits.
+    fn new(column: usize) -> Self;
+    /// As a number.
+    fn number(self) -> u32;
+}
+
+impl Column for u16 {
+    const NONE: u16 = u16::MAX;
+    const NARROW: bool = true;
+    fn new(column: usize) -> u16 {
+        column as u16
+    }
+    fn number(self) -> u32 {
+        self.into()
+    }
+}
+
+impl Column for u32 {
+    const NONE: u32 = u32::MAX;
+    const NARROW: bool = false;
+    fn new(column: usize) -> u32 {
+        column as u32
+    }
+    fn number(self) -> u32 {
+        self
+    }
+}
+
+/// In every row and column the site of the row that is nearest to the column, the left one of two.
+pub(super) struct Candidates<C> {
+    /// Row by row; [`Column::NONE`] all through a row without a site.
+    pub columns: Vec<C>,
+    /// Elements of a row: the width, rounded up to what the walk takes at once.
+    pub pitch: usize,
+    /// Columns of the raster.
+    pub width: u32,
+    /// Rows of the raster.
+    pub height: u32,
+    /// The rows with sites.
+    pub rows: Vec<u32>,
+}
+
+impl<C: Column> Candidates<C> {
+    /// Finds them.
+    pub fn find(input: &Input<'_>, progress: &dyn Progress) -> Result<Self> {
+        let (width, height) = (input.width as usize, input.height as usize);
+        let pitch = width.next_multiple_of(super::walk::LANES);
+        let mut columns = host_memory::filled(C::NONE, pitch * height)?;
+        let mut occupied = host_memory::filled(false, height)?;
+        let listed = listed_bits(input)?;
+        for band in bands(height) {
+            report(progress, "voronoi rows", band.start, height)?;
+            columns[band.start * pitch..band.end * pitch]
+                .par_chunks_exact_mut(pitch)
+                .zip(&mut occupied[band.clone()])
+                .zip(band)
+                .for_each_init(Vec::new, |words, ((columns, occupied), y)| {
+                    row_bits(input, listed.as_deref(), y, words);
+                    *occupied = fill_row(words, columns);
+                });
+        }
+        report(progress, "voronoi rows", height, height)?;
+        let mut rows = host_memory::with_capacity(occupied.iter().filter(|&&o| o).count())?;
+        rows.extend((0..).zip(&occupied).filter(|(_, o)| **o).map(|(row, _): (u32, _)| row));
+        Ok(Self { columns, pitch, width: input.width, height: input.height, rows })
+    }
+
+    /// The candidate of a row and column.
+    pub fn at(&self, row: u32, x: usize) -> C {
+        self.columns[row as usize * self.pitch + x]
+    }
+}
+
+/// A listed input as bits.
+fn listed_bits(input: &Input<'_>) -> Result<Option<Vec<u32>>> {
+    let Sites::List { columns, rows } = input.sites else { return Ok(None) };
+    let words = input.words();
+    let mut bits = host_memory::filled(0u32, words * input.height as usize)?;
+    for (&x, &y) in columns.iter().zip(rows) {
+        bits[y as usize * words + x as usize / 32] |= 1 << (x % 32);
+    }
+    Ok(Some(bits))
+}
+
+/// The sites of row `y` as bits, 64 a word; bits beyond the width are 0.
+fn row_bits(input: &Input<'_>, listed: Option<&[u32]>, y: usize, words: &mut Vec<u64>) {
+    let width = input.width as usize;
+    words.clear();
+    let of_words = |bits: &[u32], words: &mut Vec<u64>| {
+        let row = &bits[y * input.words()..][..input.words()];
+        let pair =
+            |two: &[u32]| u64::from(two[0]) | u64::from(two.get(1).copied().unwrap_or(0)) << 32;
+        words.extend(row.chunks(2).map(pair));
+    };
+    match (input.sites, listed) {
+        (Sites::Mask(mask), _) => {
+            words.extend(mask[y * width..][..width].chunks(64).map(packed_bytes))
+        }
+        (Sites::Labels(labels), _) => {
+            let pack = |part: &[u32]| {
+                part.iter().rev().fold(0, |word, &label| word << 1 | u64::from(label != 0))
+            };
+            words.extend(labels[y * width..][..width].chunks(64).map(pack));
+        }
+        (Sites::Bits(bits), _) => of_words(bits, words),
+        (Sites::List { .. }, bits) => of_words(bits.unwrap_or(&[]), words),
+    }
+    if input.inverted {
+        words.iter_mut().for_each(|word| *word = !*word);
+    }
+    if let (Some(last), used @ 1..) = (words.last_mut(), width % 64) {
+        *last &= (1 << used) - 1;
+    }
+}
+
+/// One bit for each of up to 64 bytes, set where it is not zero.
+fn packed_bytes(bytes: &[u8]) -> u64 {
+    let eight = |part: &[u8; 8]| {
+        const LOW_7: u64 = 0x7f7f_7f7f_7f7f_7f7f;
+        let bytes = u64::from_le_bytes(*part);
+        // The top bit of each byte, moved side by side into the top byte of the product.
+        let tops = ((((bytes & LOW_7) + LOW_7) | bytes) & !LOW_7) >> 7;
+        tops.wrapping_mul(0x0102_0408_1020_4080) >> 56
+    };
+    let (whole, rest) = bytes.as_chunks::<8>();
+    let high = rest.iter().rev().fold(0, |word, &byte| word << 1 | u64::from(byte != 0));
+    let shift = 8 * whole.len() as u32;
+    let high = if rest.is_empty() { 0 } else { high << shift };
+    whole.iter().rev().fold(0, |word, part| word << 8 | eight(part)) | high
+}
+
+/// Fills a row with its nearest sites; false, and nothing written, where it has none.
+///
+/// Between two sites a and b the pixels up to (a + b) / 2 belong to a.
+fn fill_row<C: Column>(words: &[u64], columns: &mut [C]) -> bool {
+    let mut last = None;
+    let mut start = 0;
+    for (first, &word) in (0..).step_by(64).zip(words) {
+        let mut bits = word;
+        while bits != 0 {
+            let site = first + bits.trailing_zeros() as usize;
+            bits &= bits - 1;
+            if let Some(last) = last {
+                let end = (last + site) / 2 + 1;
+                columns[start..end].fill(C::new(last));
+                start = end;
+            }
+            last = Some(site);
+        }
+    }
+    if let Some(last) = last {
+        columns[start..].fill(C::new(last));
+    }
+    last.is_some()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_are_packed_in_order() {
+        for length in 0..=64 {
+            let bytes: Vec<u8> = (0..length as u32)
+                .map(|i| (i.wrapping_mul(0x9e37_79b1) >> 24) as u8 & 0x81)
+                .collect();
+            let expected =
+                bytes.iter().enumerate().fold(0, |w, (i, &b)| w | u64::from(b != 0) << i);
+            assert_eq!(packed_bytes(&bytes), expected, "{length}");
+        }
+    }
+
+    #[test]
+    fn the_left_of_two_wins_a_tie() {
+        let mut columns = [u16::MAX; 8];
+        assert!(fill_row(&[0b100_0001], &mut columns));
+        assert_eq!(columns, [0, 0, 0, 0, 6, 6, 6, 6]);
+        assert!(!fill_row(&[0], &mut columns));
+    }
+}

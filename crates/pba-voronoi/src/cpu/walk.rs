@@ -1,0 +1,229 @@
+//! A strip's winners by walks over the candidates, where sites are near.
+//!
+//! The winners of eight rows and [`LANES`] columns are found at once. The candidates of these
+//! columns are met from the first winner of the row above on, because a winner's row never
+//! decreases down a column, to where none can win the last of the eight rows any more. As in the
+//! GPU's walk (`kernels_rs::monotone::spread`) a candidate's cost less j^2 is linear in the row j, and
+//! with its place in the low bits a candidate and row take one addition and one minimum; here of
+//! whole vectors.
+
+use std::ops::Range;
+
+use super::outputs::{Sinks, Winner};
+use super::rows::{Candidates, Column};
+use crate::metric::Metric;
+
+/// Columns that go together.
+pub(super) const LANES: usize = 16;
+
+/// Rows that go together.
+const ROWS: usize = 8;
+
+/// The last of them.
+const LAST: usize = ROWS - 1;
+
+/// Bits of a key that number the candidate: its place in the walk.
+const PLACE_BITS: u32 = 10;
+
+/// Most candidates of a walk.
+const PLACES: i32 = 1 << PLACE_BITS;
+
+/// Distances that the walk serves are shorter, in pixels.
+const NEAR: i32 = 500;
+
+/// Stands for a longer gap along the row, and for a row without a site, whose column is far to the
+/// right of the raster.
+const FAR: i32 = 1000;
+
+/// Writes a strip of columns. False, and the strip to be done otherwise, if sites are far, or the
+/// metric is not that of square pixels.
+///
+/// # Safety
+/// No other thread writes these columns of the sinks.
+pub(super) unsafe fn strip<C: Column>(
+    candidates: &Candidates<C>,
+    columns: Range<usize>,
+    metric: Metric,
+    sinks: &Sinks<'_>,
+) -> bool {
+    if !metric.is_narrow || !C::NARROW {
+        return false;
+    }
+    #[cfg(target_arch = "x86_64")]
+    if is_x86_feature_detected!("avx2") {
+        // SAFETY: the processor has the instructions; the rest is passed on to the caller.
+        return unsafe { strip_avx2(candidates, columns, metric, sinks) };
+    }
+    // SAFETY: passed on to the caller.
+    unsafe { strip_by_groups(candidates, columns, metric, sinks) }
+}
+
+/// [`strip_by_groups`] compiled for wider vectors.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+unsafe fn strip_avx2<C: Column>(
+    candidates: &Candidates<C>,
+    columns: Range<usize>,
+    metric: Metric,
+    sinks: &Sinks<'_>,
+) -> bool {
+    // SAFETY: passed on to the caller.
+    unsafe { strip_by_groups(candidates, columns, metric, sinks) }
+}
+
+/// All groups of a strip, eight rows at a time: they share cache lines.
+#[inline(always)]
+unsafe fn strip_by_groups<C: Column>(
+    candidates: &Candidates<C>,
+    columns: Range<usize>,
+    metric: Metric,
+    sinks: &Sinks<'_>,
+) -> bool {
+    let limit = metric.limit.min((NEAR * NEAR) as u64) as i32;
+    let is_limited = metric.limit <= (NEAR * NEAR) as u64;
+    let mut groups: [Group; super::STRIP / LANES] =
+        std::array::from_fn(|i| Group::new(columns.start + i * LANES, limit));
+    let used = columns.len().div_ceil(LANES);
+    let height = candidates.height as i32;
+    for y in (0..height).step_by(ROWS) {
+        for group in &mut groups[..used] {
+            let Some(keys) = group.walk(candidates, y, limit) else { return false };
+            let lanes = LANES.min(columns.end - group.x);
+            for (j, keys) in (0..).zip(&keys).take((height - y) as usize) {
+                let winners: [Winner; LANES] = std::array::from_fn(|lane| {
+                    group.winner(candidates, j, keys[lane], lane, limit)
+                });
+                let winners = &winners[..lanes];
+                if !is_limited && winners.iter().any(|w| w.cost > limit as u64) {
+                    return false;
+                }
+                // SAFETY: passed on to the caller.
+                unsafe { sinks.put((y + j) as u32, group.x, winners) };
+            }
+            group.advance(y + ROWS as i32, &keys[LAST], limit);
+        }
+    }
+    true
+}
+
+/// Sixteen columns, and the winners of the row above in each.
+struct Group {
+    /// The first column.
+    x: usize,
+    /// The first candidate of the walk: the northernmost of `rows`.
+    low: i32,
+    /// The winners' rows.
+    rows: [i32; LANES],
+    /// Their squared gaps along the row; where there is none, the limit.
+    squares: [i32; LANES],
+    /// Whether there is one.
+    found: [bool; LANES],
+}
+
+impl Group {
+    fn new(x: usize, limit: i32) -> Self {
+        Self { x, low: 0, rows: [0; LANES], squares: [limit; LANES], found: [false; LANES] }
+    }
+
+    /// The keys of eight rows from `y` on; `None` where sites are too far.
+    #[inline(always)]
+    fn walk<C: Column>(
+        &self,
+        candidates: &Candidates<C>,
+        y: i32,
+        limit: i32,
+    ) -> Option<[[i32; LANES]; ROWS]> {
+        let mut keys: [[i32; LANES]; ROWS] =
+            std::array::from_fn(|j| [(limit + 1 - (j * j) as i32) << PLACE_BITS; LANES]);
+        // No candidate with a longer gap can win any of the rows.
+        let farthest: [i32; LANES] = std::array::from_fn(|lane| {
+            let (first, last) = (self.rows[lane] - y, self.rows[lane] - y - LAST as i32);
+            let known = self.squares[lane] + i32::max(first * first, last * last);
+            if self.found[lane] { known.min(limit) } else { limit }
+        });
+        let height = candidates.height as i32;
+        let bottom = y + LAST as i32;
+        let mut row = self.low;
+        while row < height {
+            let place = row - self.low;
+            if place >= PLACES {
+                return None;
+            }
+            let start = row as usize * candidates.pitch + self.x;
+            let columns = &candidates.columns[start..start + LANES];
+            let mut squares = [0; LANES];
+            let mut can_win = false;
+            for lane in 0..LANES {
+                let gap = (self.x + lane) as i32 - columns[lane].number() as i32;
+                let gap = gap.abs().min(FAR);
+                squares[lane] = gap * gap;
+                can_win |= squares[lane] <= farthest[lane];
+            }
+            if can_win {
+                meet(&mut keys, &squares, row - y, place);
+            }
+            row += 1;
+            let reach = row - bottom;
+            if reach > 0 && row % 4 == 0 {
+                let most = keys[LAST].iter().fold(i32::MIN, |most, &key| most.max(key));
+                if reach * reach >= (most >> PLACE_BITS) + (LAST * LAST) as i32 {
+                    break;
+                }
+            }
+        }
+        Some(keys)
+    }
+
+    /// The winner that a key of row `j` of the eight names.
+    #[inline(always)]
+    fn winner<C: Column>(
+        &self,
+        candidates: &Candidates<C>,
+        j: i32,
+        key: i32,
+        lane: usize,
+        limit: i32,
+    ) -> Winner {
+        let cost = (key >> PLACE_BITS) + j * j;
+        if cost > limit {
+            return Winner::NONE;
+        }
+        let row = (self.low + (key & (PLACES - 1))) as u32;
+        let x = (self.x + lane).min(candidates.pitch - 1);
+        Winner { row, column: candidates.at(row, x).number(), cost: cost as u64 }
+    }
+
+    /// Takes the winners of the last of the eight rows; `y` is the row after it.
+    #[inline(always)]
+    fn advance(&mut self, y: i32, keys: &[i32; LANES], limit: i32) {
+        let low = self.low;
+        for (lane, &key) in keys.iter().enumerate() {
+            let cost = (key >> PLACE_BITS) + (LAST * LAST) as i32;
+            self.found[lane] = cost <= limit;
+            let row = low + (key & (PLACES - 1));
+            // Without a winner: none farther than the limit counts.
+            let reach = (limit as f32).sqrt() as i32 + 1;
+            self.rows[lane] = if self.found[lane] { row } else { (y - reach).max(low) };
+            let rho = row - (y - 1);
+            self.squares[lane] = cost - rho * rho;
+        }
+        self.low = self.rows.iter().fold(i32::MAX, |low, &row| low.min(row));
+    }
+}
+
+/// Compares a row's candidates, `rho` rows below the first of the eight, with the best so far.
+#[inline(always)]
+fn meet(keys: &mut [[i32; LANES]; ROWS], squares: &[i32; LANES], rho: i32, place: i32) {
+    let own = ((rho * rho) << PLACE_BITS) + place;
+    let slope = rho << (PLACE_BITS + 1);
+    let mut costs = [0; LANES];
+    for lane in 0..LANES {
+        costs[lane] = (squares[lane] << PLACE_BITS) + own;
+    }
+    for (j, keys) in (0..).zip(keys) {
+        let down = j * slope;
+        for lane in 0..LANES {
+            keys[lane] = keys[lane].min(costs[lane] - down);
+        }
+    }
+}

@@ -1,0 +1,471 @@
+//! Every input and output of a transform against its definition, on the CPU and on the process's GPU,
+//! by every algorithm.
+
+use gpu_core::{Device, DeviceChoice};
+use pba_voronoi::{Algorithm, Diagram, Error, Input, Integers, Sites, Transform};
+
+fn choice() -> DeviceChoice {
+    DeviceChoice::from_env().unwrap().unwrap_or(DeviceChoice::Software)
+}
+
+/// Whether the GPU kernels run on the CPU here: then fewer and smaller cases.
+fn is_software() -> bool {
+    choice() == DeviceChoice::Software
+}
+
+/// The devices under test: the CPU, and the GPU named by `TESSERA_DEVICE`, else the software device.
+fn devices() -> Vec<Device> {
+    let mut devices = vec![Device::Cpu];
+    if cfg!(feature = "cuda") {
+        devices.push(Device::open(choice()).unwrap());
+    }
+    devices
+}
+
+/// A small repeatable generator (splitmix64).
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// A number from 0 to `end`, without the end.
+    fn below(&mut self, end: u32) -> u32 {
+        (self.next() >> 32) as u32 % end.max(1)
+    }
+
+    fn unit(&mut self) -> f64 {
+        (self.next() >> 11) as f64 / (1u64 << 53) as f64
+    }
+
+    /// A mask of a density between 1 and 10^-`decades`.
+    fn sparse_mask(&mut self, width: u32, height: u32, decades: f64) -> Vec<u8> {
+        let density = 10f64.powf(-decades * self.unit());
+        self.mask(width, height, density)
+    }
+
+    fn mask(&mut self, width: u32, height: u32, density: f64) -> Vec<u8> {
+        (0..width as usize * height as usize).map(|_| u8::from(self.unit() < density)).collect()
+    }
+}
+
+/// The nearest site of every pixel and its squared distance `a dx^2 + b dy^2`, by looking at all; none
+/// beyond `limit`.
+fn brute_force(mask: &[u8], width: u32, (a, b): (u64, u64), limit: u64) -> Vec<Option<(u64, u64)>> {
+    let position = |p: usize| (p as i64 % i64::from(width), p as i64 / i64::from(width));
+    let sites: Vec<usize> = (0..mask.len()).filter(|&p| mask[p] != 0).collect();
+    (0..mask.len())
+        .map(|p| {
+            let (x, y) = position(p);
+            let cost = |&site: &usize| {
+                let (sx, sy) = position(site);
+                (a * (x - sx).pow(2) as u64 + b * (y - sy).pow(2) as u64, site as u64)
+            };
+            sites.iter().map(cost).min().filter(|&(cost, _)| cost <= limit)
+        })
+        .collect()
+}
+
+fn get(numbers: &Option<Integers>, p: usize) -> Option<u64> {
+    numbers.as_ref().unwrap().get(p)
+}
+
+/// Compares what names sites and squares with the definition.
+fn check(diagram: &Diagram, expected: &[Option<(u64, u64)>], what: &str) {
+    assert_eq!(diagram.nearest.as_ref().unwrap().len(), expected.len(), "{what}");
+    for (p, site) in expected.iter().enumerate() {
+        let found = get(&diagram.squared_distance, p).zip(get(&diagram.nearest, p));
+        assert_eq!(&found, site, "{what}: {} x {}, pixel {p}", diagram.width, diagram.height);
+    }
+}
+
+fn both() -> Transform {
+    Transform::new().nearest().squared_distance()
+}
+
+#[test]
+fn random_rasters_by_every_algorithm() {
+    let mut random = Random(1);
+    let cases = if is_software() { 150 } else { 20_000 };
+    for case in 0..cases {
+        let (width, height) = (1 + random.below(70), 1 + random.below(70));
+        let density = 10f64.powf(-4.0 * random.unit());
+        let mask = random.mask(width, height, density);
+        let expected = brute_force(&mask, width, (1, 1), u64::MAX);
+        let input = Input::new(Sites::Mask(&mask), width, height);
+        for device in devices() {
+            for algorithm in [Algorithm::Auto, Algorithm::ScanPrune] {
+                // A block a row and one a column: the software device takes its time.
+                if is_software() && algorithm == Algorithm::ScanPrune && case % 5 > 0 {
+                    continue;
+                }
+                let diagram = both().algorithm(algorithm).run(&device, &input, &()).unwrap();
+                let what = format!("case {case}, {algorithm:?}, {}", device.name());
+                check(&diagram, &expected, &what);
+            }
+        }
+    }
+}
+
+#[test]
+fn many_random_rasters_on_the_cpu() {
+    let mut random = Random(2);
+    for case in 0..20_000 {
+        let (width, height) = (1 + random.below(40), 1 + random.below(40));
+        let mask = random.sparse_mask(width, height, 3.5);
+        let input = Input::new(Sites::Mask(&mask), width, height);
+        let run = |algorithm| both().algorithm(algorithm).run(&Device::Cpu, &input, &()).unwrap();
+        let diagram = run(Algorithm::Monotone);
+        assert_eq!(diagram, run(Algorithm::ScanPrune), "case {case}");
+        if case % 4 == 0 {
+            check(&diagram, &brute_force(&mask, width, (1, 1), u64::MAX), &format!("case {case}"));
+        }
+    }
+}
+
+/// Large enough for the levels of the search, and too far for packed numbers: against ScanPrune.
+#[test]
+fn large_and_far() {
+    let sizes: &[(u32, u32)] = if is_software() {
+        &[(40, 5000), (3000, 40), (70, 600)]
+    } else {
+        &[
+            (40, 5000),
+            (3000, 3000),
+            (5000, 4500),
+            (50, 70_000),
+            (65_536, 90),
+            (65_535, 90),
+            (60_001, 70),
+        ]
+    };
+    let mut random = Random(3);
+    for &(width, height) in sizes {
+        let pixels = f64::from(width) * f64::from(height);
+        for sites in [1.0, 3.0, 40.0, pixels / 1000.0, pixels / 20.0] {
+            let mut mask = random.mask(width, height, sites / pixels);
+            if sites < 2.0 {
+                mask.fill(0);
+                mask[random.below(pixels as u32) as usize] = 1;
+            }
+            let input = Input::new(Sites::Mask(&mask), width, height);
+            let reference = both().algorithm(Algorithm::ScanPrune);
+            let expected = reference.run(&Device::Cpu, &input, &()).unwrap();
+            for device in devices() {
+                let found = both().run(&device, &input, &()).unwrap();
+                assert!(found == expected, "{width} x {height}, {sites} sites, {}", device.name());
+            }
+        }
+    }
+}
+
+#[test]
+fn sites_on_the_borders_of_tiles() {
+    let sides: &[(u32, u32)] = if is_software() {
+        &[(97, 290), (130, 70)]
+    } else {
+        &[(97, 290), (600, 1100), (1056, 530)]
+    };
+    for &(width, height) in sides {
+        for (across, down) in [(32, 256), (32, 32), (64, 8), (16, 512)] {
+            let is_border = |p: u32| {
+                let (x, y) = (p % width, p / width);
+                (x % across <= 1 || (x + 1) % across == 0) && (y % down <= 1 || (y + 1) % down == 0)
+            };
+            let mask: Vec<u8> = (0..width * height).map(|p| u8::from(is_border(p))).collect();
+            let input = Input::new(Sites::Mask(&mask), width, height);
+            let reference = both().algorithm(Algorithm::ScanPrune);
+            let expected = reference.run(&Device::Cpu, &input, &()).unwrap();
+            for device in devices() {
+                assert!(both().run(&device, &input, &()).unwrap() == expected, "{}", device.name());
+            }
+        }
+    }
+}
+
+#[test]
+fn strips_of_100_000_and_wide_rasters() {
+    let mut random = Random(4);
+    for (width, height) in [(100_000, 1), (1, 100_000), (65_535, 3), (65_536, 2), (65_537, 2)] {
+        for density in [0.0, 1e-4, 1e-2, 0.3] {
+            let mask = random.mask(width, height, density);
+            let input = Input::new(Sites::Mask(&mask), width, height);
+            let reference = both().algorithm(Algorithm::ScanPrune);
+            let expected = reference.run(&Device::Cpu, &input, &()).unwrap();
+            for device in devices() {
+                // The software device takes seconds for a hundred thousand warps.
+                if device.name().contains("software") && density != 1e-2 {
+                    continue;
+                }
+                assert!(both().run(&device, &input, &()).unwrap() == expected, "{}", device.name());
+            }
+        }
+    }
+}
+
+#[test]
+fn every_input_gives_the_same() {
+    let mut random = Random(5);
+    for (width, height, density) in [(1, 1, 0.5), (33, 20, 0.1), (64, 31, 0.01), (90, 45, 0.4)] {
+        let mask = random.mask(width, height, density);
+        let words = width.div_ceil(32) as usize;
+        let mut bits = vec![0u32; words * height as usize];
+        let (mut columns, mut rows) = (Vec::new(), Vec::new());
+        for p in (0..width * height).filter(|&p| mask[p as usize] != 0) {
+            let (x, y) = (p % width, p / width);
+            bits[y as usize * words + x as usize / 32] |= 1 << (x % 32);
+            columns.push(x);
+            rows.push(y);
+        }
+        // Bits beyond the width do not count; sites may come in any order, and twice.
+        if width % 32 != 0 {
+            bits.iter_mut().skip(words - 1).step_by(words).for_each(|w| *w |= 1 << 31);
+        }
+        columns.reverse();
+        rows.reverse();
+        columns.extend_from_within(..columns.len().min(3));
+        rows.extend_from_within(..rows.len().min(3));
+        let labels: Vec<u32> = mask.iter().map(|&m| u32::from(m) * 77).collect();
+        let flipped: Vec<u8> = mask.iter().map(|&m| 1 - m).collect();
+        let inputs = [
+            Input::new(Sites::Mask(&mask), width, height),
+            Input::new(Sites::Bits(&bits), width, height),
+            Input::new(Sites::List { columns: &columns, rows: &rows }, width, height),
+            Input::new(Sites::Labels(&labels), width, height),
+            Input::new(Sites::Mask(&flipped), width, height).inverted(),
+        ];
+        let expected = brute_force(&mask, width, (1, 1), u64::MAX);
+        for device in devices() {
+            for input in &inputs {
+                check(&both().run(&device, input, &()).unwrap(), &expected, &device.name());
+                let again = input.inverted().inverted();
+                check(&both().run(&device, &again, &()).unwrap(), &expected, &device.name());
+            }
+        }
+    }
+}
+
+#[test]
+fn every_output_agrees_with_the_nearest_site() {
+    let mut random = Random(6);
+    for (width, height, density) in [(1, 1, 1.0), (50, 41, 0.05), (70, 33, 0.0), (40, 60, 0.3)] {
+        let mask = random.mask(width, height, density);
+        let labels: Vec<u32> =
+            mask.iter().map(|&m| u32::from(m) * (1 + random.below(1_000_000))).collect();
+        let values: Vec<f32> = mask.iter().map(|_| random.unit() as f32).collect();
+        let excluded = random.mask(width, height, 0.2);
+        let expected = brute_force(&mask, width, (1, 1), u64::MAX);
+        let all = Transform::new()
+            .nearest()
+            .coordinates()
+            .squared_distance()
+            .distance()
+            .distance_f64()
+            .signed_distance()
+            .value()
+            .label();
+        let input = Input::new(Sites::Labels(&labels), width, height).with_values(&values);
+        let inside =
+            brute_force(&mask.iter().map(|m| 1 - m).collect::<Vec<_>>(), width, (1, 1), u64::MAX);
+        for device in devices() {
+            let whole = all.run(&device, &input, &()).unwrap();
+            check(&whole, &expected, &device.name());
+            for (p, site) in expected.iter().enumerate() {
+                let root = |found: &Option<(u64, u64)>| {
+                    found.map_or(f64::INFINITY, |(squared, _)| (squared as f64).sqrt())
+                };
+                let coordinates = site
+                    .map_or([u32::MAX; 2], |(_, site)| [site as u32 % width, site as u32 / width]);
+                assert_eq!(whole.coordinates.as_ref().unwrap()[p], coordinates);
+                assert_eq!(whole.distance_f64.as_ref().unwrap()[p], root(site));
+                assert_eq!(whole.distance.as_ref().unwrap()[p], root(site) as f32);
+                let signed = root(site) as f32 - root(&inside[p]) as f32;
+                assert_eq!(whole.signed_distance.as_ref().unwrap()[p], signed);
+                let label = site.map_or(0, |(_, site)| labels[site as usize]);
+                assert_eq!(whole.label.as_ref().unwrap()[p], label);
+                let value = site.map_or(f32::NAN, |(_, site)| values[site as usize]);
+                assert_eq!(whole.value.as_ref().unwrap()[p].to_bits(), value.to_bits());
+            }
+            let part = all.run(&device, &input.excluding(&excluded), &()).unwrap();
+            for (p, &is_excluded) in excluded.iter().enumerate() {
+                if is_excluded == 0 {
+                    assert_eq!(get(&part.nearest, p), get(&whole.nearest, p));
+                    assert_eq!(get(&part.squared_distance, p), get(&whole.squared_distance, p));
+                    let of = |d: &Diagram| d.signed_distance.as_ref().unwrap()[p];
+                    assert_eq!(of(&part), of(&whole));
+                    continue;
+                }
+                assert_eq!(get(&part.nearest, p), None);
+                assert_eq!(get(&part.squared_distance, p), None);
+                assert_eq!(part.coordinates.as_ref().unwrap()[p], [u32::MAX; 2]);
+                assert!(part.distance.as_ref().unwrap()[p].is_nan());
+                assert!(part.distance_f64.as_ref().unwrap()[p].is_nan());
+                assert!(part.signed_distance.as_ref().unwrap()[p].is_nan());
+                assert!(part.value.as_ref().unwrap()[p].is_nan());
+                assert_eq!(part.label.as_ref().unwrap()[p], 0);
+            }
+        }
+    }
+}
+
+#[test]
+fn only_what_is_asked_for_is_there() {
+    let input = Input::new(Sites::Mask(&[0, 1]), 2, 1);
+    for device in devices() {
+        let diagram = Transform::new().run(&device, &input, &()).unwrap();
+        let empty = Diagram { width: 2, height: 1, square_unit: 1.0, ..Diagram::default() };
+        assert_eq!(diagram, empty);
+        let diagram = Transform::new().distance().run(&device, &input, &()).unwrap();
+        assert_eq!(diagram, Diagram { distance: Some(vec![1.0, 0.0]), ..empty });
+    }
+}
+
+#[test]
+fn a_largest_distance_cuts_and_changes_nothing_else() {
+    let mut random = Random(7);
+    let cases = if is_software() { 40 } else { 2000 };
+    for _ in 0..cases {
+        let (width, height) = (1 + random.below(60), 1 + random.below(90));
+        let mask = random.sparse_mask(width, height, 3.0);
+        let most = f64::from(random.below(12)) + if random.below(2) == 0 { 0.0 } else { 0.5 };
+        let limit = (most * most).floor() as u64;
+        let expected = brute_force(&mask, width, (1, 1), limit);
+        let input = Input::new(Sites::Mask(&mask), width, height);
+        for device in devices() {
+            let transform = both().distance().max_distance(most);
+            let diagram = transform.run(&device, &input, &()).unwrap();
+            check(&diagram, &expected, &format!("{}, at most {most}", device.name()));
+            let far = |p: usize| expected[p].is_none();
+            let distance = diagram.distance.unwrap();
+            assert!((0..mask.len()).all(|p| far(p) == distance[p].is_infinite()));
+        }
+    }
+}
+
+#[test]
+fn pixels_that_are_not_square() {
+    let mut random = Random(8);
+    for (x, y, a, b) in [(2.0, 1.0, 4, 1), (1.0, 3.0, 1, 9), (0.5, 0.75, 4, 9), (30.0, 30.0, 1, 1)]
+    {
+        let cases = if is_software() { 8 } else { 300 };
+        for _ in 0..cases {
+            let (width, height) = (1 + random.below(60), 1 + random.below(60));
+            let mask = random.sparse_mask(width, height, 3.0);
+            let input = Input::new(Sites::Mask(&mask), width, height);
+            let expected = brute_force(&mask, width, (a, b), u64::MAX);
+            for device in devices() {
+                let transform = both().distance_f64().distance().spacing(x, y);
+                let diagram = transform.run(&device, &input, &()).unwrap();
+                check(&diagram, &expected, &format!("{}, {x} x {y}", device.name()));
+                for (p, site) in expected.iter().enumerate() {
+                    let true_distance = site.map_or(f64::INFINITY, |(_, site)| {
+                        let site = site as usize;
+                        let w = width as usize;
+                        let dx = (p % w).abs_diff(site % w) as f64 * x;
+                        let dy = (p / w).abs_diff(site / w) as f64 * y;
+                        (dx * dx + dy * dy).sqrt()
+                    });
+                    let found = diagram.distance_f64.as_ref().unwrap()[p];
+                    let is_near = found == true_distance
+                        || (found / true_distance - 1.0).abs() < 4.0 * f64::EPSILON;
+                    assert!(is_near, "{found}, {true_distance}");
+                    assert_eq!(diagram.distance.as_ref().unwrap()[p], found as f32);
+                }
+            }
+        }
+    }
+}
+
+/// An irrational ratio: CPU and GPU agree, and no other site is nearer by more than the rounding of
+/// the ratio.
+#[test]
+fn pixels_of_any_ratio() {
+    let mut random = Random(9);
+    let (x, y) = (1.0, 0.4f64.cos());
+    let (width, height) = (80, 70);
+    let mask = random.mask(width, height, 0.01);
+    let input = Input::new(Sites::Mask(&mask), width, height);
+    let run = |device: &Device| both().spacing(x, y).run(device, &input, &()).unwrap();
+    let diagram = run(&Device::Cpu);
+    let distance = |p: usize, site: usize| {
+        let w = width as usize;
+        ((p % w).abs_diff(site % w) as f64 * x).hypot((p / w).abs_diff(site / w) as f64 * y)
+    };
+    for p in 0..mask.len() {
+        let nearest = get(&diagram.nearest, p).unwrap() as usize;
+        let sites = (0..mask.len()).filter(|&s| mask[s] != 0);
+        let least = sites.map(|s| distance(p, s)).fold(f64::INFINITY, f64::min);
+        assert!(distance(p, nearest) <= least * (1.0 + 1e-8));
+    }
+    for device in devices() {
+        assert_eq!(run(&device), diagram, "{}", device.name());
+    }
+}
+
+#[test]
+fn listed_values_reach_their_pixels() {
+    let (columns, rows) = ([3, 0, 3], [0, 0, 0]);
+    let sites = Sites::List { columns: &columns, rows: &rows };
+    let input = Input::new(sites, 4, 1).with_values(&[5.0, 6.0, 7.0]);
+    for device in devices() {
+        let diagram = Transform::new().value().run(&device, &input, &()).unwrap();
+        assert_eq!(diagram.value.unwrap(), [6.0, 6.0, 5.0, 5.0], "{}", device.name());
+    }
+}
+
+#[test]
+fn no_pixels_and_no_sites() {
+    for device in devices() {
+        for (width, height) in [(0, 0), (0, 5), (7, 0)] {
+            let input = Input::new(Sites::Mask(&[]), width, height);
+            let diagram = both().distance().signed_distance().run(&device, &input, &()).unwrap();
+            assert!(diagram.nearest.unwrap().is_empty());
+            assert!(diagram.signed_distance.unwrap().is_empty());
+        }
+        let mask = [0; 12];
+        let input = Input::new(Sites::Mask(&mask), 4, 3);
+        let diagram = both().distance().signed_distance().run(&device, &input, &()).unwrap();
+        assert_eq!(diagram.distance.unwrap(), [f32::INFINITY; 12]);
+        assert_eq!(diagram.signed_distance.unwrap(), [f32::INFINITY; 12]);
+        assert_eq!(diagram.nearest.unwrap().get(0), None);
+        let diagram =
+            Transform::new().signed_distance().run(&device, &input.inverted(), &()).unwrap();
+        assert_eq!(diagram.signed_distance.unwrap(), [f32::NEG_INFINITY; 12]);
+    }
+}
+
+#[test]
+fn bad_input_is_named() {
+    let device = Device::Cpu;
+    let error = |transform: Transform, input: Input| {
+        transform.run(&device, &input, &()).unwrap_err().to_string()
+    };
+    let mask = [0, 1, 0];
+    let good = Input::new(Sites::Mask(&mask), 3, 1);
+    let short = Input::new(Sites::Mask(&mask), 2, 2);
+    assert_eq!(
+        error(both(), short),
+        "the site mask has 3 elements, a raster of 2 x 2 pixels needs 4"
+    );
+    let outside = Input::new(Sites::List { columns: &[1, 3], rows: &[0, 0] }, 3, 1);
+    assert_eq!(
+        error(both(), outside),
+        "site 1 at column 3, row 0 is outside the raster of 3 x 1 pixels"
+    );
+    assert!(error(both().max_distance(-1.0), good).contains("-1"));
+    assert!(error(both().spacing(0.0, 1.0), good).contains("0 x 1"));
+    assert!(error(both().value(), good).contains("values"));
+    assert!(error(both().label(), good).contains("labels"));
+    assert!(error(both(), good.excluding(&[1])).contains("excluded"));
+    assert!(error(both(), good.with_values(&[1.0])).contains("values"));
+    let scan_prune = both().algorithm(Algorithm::ScanPrune).spacing(1.0, 2.0);
+    assert!(matches!(
+        scan_prune.run(&device, &good, &()).unwrap_err(),
+        Error::Unsupported { algorithm: Algorithm::ScanPrune, .. }
+    ));
+}

@@ -1,0 +1,153 @@
+//! `distance_transform`: a raster of sites in, the distance to the nearest one out.
+//!
+//! The way from here to the kernel: [`run`] calls `pba_voronoi::Transform::run`, whose `cpu.rs` and
+//! `gpu.rs` are siblings; the latter launches the kernels of `kernels-rs/src/monotone.rs`.
+
+mod args;
+#[path = "../lidar_dem/stages.rs"]
+mod stages;
+
+use std::io::Write as _;
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::{Context, Result, anyhow};
+use geo_io::Mask;
+use gpu_core::{Device, DeviceChoice, GridSpec};
+use pba_voronoi::{Diagram, Input, Integers, Sites, Transform};
+use rayon::prelude::*;
+
+use args::{Args, Format, Sides};
+use stages::Stages;
+
+/// What a GeoTIFF holds where there is no site.
+const NODATA: f32 = -9999.0;
+
+/// Most pixels on the longest side of a picture.
+const PICTURE_SIDE: u32 = 2048;
+
+fn main() -> ExitCode {
+    // A decoder of damaged files may panic, which geo-io turns into an error; its one line is enough.
+    std::panic::set_hook(Box::new(|_| {}));
+    let outcome = std::panic::catch_unwind(|| Args::from_command_line().and_then(|a| run(&a)));
+    let message = match outcome {
+        Ok(Ok(())) => return ExitCode::SUCCESS,
+        Ok(Err(error)) => format!("{error:#}"),
+        Err(panic) => format!("internal error, please report it: {}", panic_text(&*panic)),
+    };
+    let words: Vec<_> = message.split_whitespace().collect();
+    eprintln!("distance_transform: {}", words.join(" "));
+    ExitCode::from(2)
+}
+
+/// The program: check, read, transform, write, report.
+fn run(args: &Args) -> Result<()> {
+    args.check()?;
+    let device = Device::open(args.device)?;
+    let mut stages = Stages::default();
+    let mask = stages.run("read", |_| geo_io::read_mask(&args.mask))?;
+    let diagram = stages.run("transform", |progress| {
+        let input = input(args, &mask)?;
+        Ok::<_, anyhow::Error>(transform(args).run(&device, &input, progress)?)
+    })?;
+    let sites = mask.sites.par_iter().filter(|&&s| (s != 0) != args.invert).count();
+    // Nothing needs the mask any more, and a writer may need its memory.
+    drop(mask);
+
+    let mut report =
+        vec![format!("raster      {} x {} pixels, {sites} sites", diagram.width, diagram.height)];
+    report.push(format!("device      {}", device.name()));
+    if let (DeviceChoice::Auto, Device::Cpu) = (args.device, &device)
+        && let Some(why) = Device::why_no_gpu()
+    {
+        report.push(format!("            no GPU taken: {why}"));
+    }
+    report.push(distances(&diagram));
+    stages.run("write", |_| write(args, diagram))?;
+    for stage in stages.done() {
+        report.push(format!("time        {:>8.3} s  {}", stage.seconds, stage.name));
+        for (part, seconds) in &stage.parts {
+            report.push(format!("            {seconds:>8.3} s    {part}"));
+        }
+    }
+    for path in args.output.iter().chain(&args.nearest) {
+        report.push(format!("written     {}", path.display()));
+    }
+    // A reader that went away is no error.
+    let _ = writeln!(std::io::stdout(), "{}", report.join("\n"));
+    Ok(())
+}
+
+/// The mask as an input.
+fn input<'a>(args: &Args, mask: &'a Mask) -> Result<Input<'a>> {
+    let side = |side: usize| {
+        u32::try_from(side).with_context(|| format!("{}: a side of {side}", args.mask.display()))
+    };
+    let (width, height) = (side(mask.width)?, side(mask.height)?);
+    if mask.sites.is_empty() {
+        return Err(anyhow!("{} has no pixels ({width} x {height})", args.mask.display()));
+    }
+    let input = Input::new(Sites::Mask(&mask.sites), width, height);
+    Ok(if args.invert { input.inverted() } else { input })
+}
+
+/// What is asked for.
+fn transform(args: &Args) -> Transform {
+    let Sides(x, y) = args.spacing;
+    let mut transform = Transform::new().distance().spacing(x, y);
+    if let Some(most) = args.max_distance {
+        transform = transform.max_distance(most);
+    }
+    if args.nearest.is_some() { transform.nearest() } else { transform }
+}
+
+/// The largest distance, and how many pixels have none, in words.
+fn distances(diagram: &Diagram) -> String {
+    let values = diagram.distance.as_deref().unwrap_or_default();
+    let of = |&v: &f32| if v.is_finite() { (v, 0) } else { (0.0, 1) };
+    let both = |a: (f32, usize), b: (f32, usize)| (a.0.max(b.0), a.1 + b.1);
+    let (largest, without) = values.par_iter().map(of).reduce(|| (0.0, 0), both);
+    let mut text = format!("distances   up to {largest}");
+    if without > 0 {
+        text += &format!(", {without} pixels without a site");
+    }
+    text
+}
+
+/// Writes all outputs.
+fn write(args: &Args, mut diagram: Diagram) -> Result<()> {
+    let (width, height) = (diagram.width, diagram.height);
+    if let (Some(path), Some(nearest)) = (&args.nearest, diagram.nearest.take()) {
+        let (width, height) = (width as usize, height as usize);
+        match nearest {
+            Integers::U32(v) => geo_io::write_npy(path, &v, width, height)?,
+            Integers::U64(v) => geo_io::write_npy(path, &v, width, height)?,
+        }
+    }
+    let mut distance = diagram.distance.take().unwrap_or_default();
+    // GeoTIFF comes last: it turns the infinite into NODATA.
+    let mut paths: Vec<&Path> = args.output.iter().map(AsRef::as_ref).collect();
+    paths.sort_by_key(|path| args::format(path).ok() == Some(Format::GeoTiff));
+    for path in paths {
+        match args::format(path)? {
+            Format::Npy => {
+                geo_io::write_npy(path, &distance, width as usize, height as usize)?;
+            }
+            Format::Png => geo_io::write_picture(path, &distance, width, height, PICTURE_SIDE)?,
+            Format::GeoTiff => {
+                distance.par_iter_mut().filter(|v| v.is_infinite()).for_each(|v| *v = f32::NAN);
+                let Sides(side, _) = args.spacing;
+                let top = f64::from(height) * side;
+                let grid = GridSpec::new(0.0, top, side, width, height)?;
+                geo_io::write_geotiff(path, &grid, &distance, None, NODATA)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// What a panic said.
+fn panic_text(panic: &(dyn std::any::Any + Send)) -> &str {
+    let text = panic.downcast_ref::<&str>().copied();
+    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message")
+}

@@ -1,0 +1,135 @@
+//! The program `distance_transform` as its users meet it: exit codes, messages, files.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use geo_io::{Array, ArrayData, read_npy, write_npy};
+use tempfile::TempDir;
+
+fn program(folder: &Path, arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_distance_transform"));
+    command.current_dir(folder).args(arguments).output().expect("the program starts")
+}
+
+/// Runs the program, which must succeed in silence on standard error, and gives its report.
+fn succeeds(folder: &Path, arguments: &[&str]) -> String {
+    let output = program(folder, arguments);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{arguments:?}: {errors}");
+    assert_eq!(errors, "", "{arguments:?}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// Runs the program on bad input: code 2, one line that holds all of `words`, no new file.
+fn fails(folder: &Path, arguments: &[&str], words: &[&str]) {
+    let before = files(folder);
+    let output = program(folder, arguments);
+    let errors = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{arguments:?}: {errors}");
+    assert_eq!(errors.matches('\n').count(), 1, "{arguments:?}: {errors:?}");
+    assert!(errors.starts_with("distance_transform: ") && errors.ends_with('\n'), "{errors:?}");
+    for word in words {
+        assert!(errors.contains(word), "{arguments:?}: no {word:?} in {errors:?}");
+    }
+    assert_eq!(files(folder), before, "{arguments:?} left files");
+}
+
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let mut files: Vec<_> =
+        std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.sort();
+    files
+}
+
+/// A row of six pixels with sites at both ends, and inputs that are wrong.
+fn folder_of_inputs() -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    write_npy(&at("row.npy"), &[1u8, 0, 0, 0, 0, 9], 6, 1).unwrap();
+    write_npy(&at("none.npy"), &[0u8; 6], 3, 2).unwrap();
+    write_npy(&at("nothing.npy"), &[] as &[u8], 0, 0).unwrap();
+    std::fs::write(at("empty.npy"), "").unwrap();
+    std::fs::write(at("text.tif"), "this is no image, whatever its name says").unwrap();
+    std::fs::write(at("text.png"), "nor is this").unwrap();
+    std::fs::write(at("mask.jpg"), "x").unwrap();
+    folder
+}
+
+fn floats(path: &Path) -> (Vec<usize>, Vec<f32>) {
+    let Array { shape, data } = read_npy(path).unwrap();
+    let ArrayData::F32(values) = data else { panic!("{data:?}") };
+    (shape, values)
+}
+
+#[test]
+fn distances_and_nearest_sites_are_written() {
+    let folder = folder_of_inputs();
+    let at = |name: &str| folder.path().join(name);
+    for device in ["cpu", "software"] {
+        let device = ["--device", device];
+        let write = ["row.npy", "-o", "d.npy", "--nearest", "n.npy"];
+        let report = succeeds(folder.path(), &[&write[..], &device].concat());
+        assert!(report.contains("6 x 1 pixels, 2 sites"), "{report}");
+        assert_eq!(floats(&at("d.npy")), (vec![1, 6], vec![0.0, 1.0, 2.0, 2.0, 1.0, 0.0]));
+        assert_eq!(read_npy(&at("n.npy")).unwrap().data, ArrayData::U32(vec![0, 0, 0, 5, 5, 5]));
+
+        let inverted = ["row.npy", "-o", "d.npy", "--invert", "--spacing", "30,30"];
+        succeeds(folder.path(), &[&inverted[..], &device].concat());
+        assert_eq!(floats(&at("d.npy")).1, [30.0, 0.0, 0.0, 0.0, 0.0, 30.0]);
+
+        let limited = ["row.npy", "-o", "d.npy", "--max-distance", "1"];
+        let report = succeeds(folder.path(), &[&limited[..], &device].concat());
+        assert!(report.contains("2 pixels without a site"), "{report}");
+        let far = f32::INFINITY;
+        assert_eq!(floats(&at("d.npy")).1, [0.0, 1.0, far, far, 1.0, 0.0]);
+    }
+}
+
+#[test]
+fn every_format_is_written_and_read_again() {
+    let folder = folder_of_inputs();
+    let all = ["row.npy", "-o", "d.tif", "-o", "d.npy", "-o", "d.png", "--device", "cpu"];
+    succeeds(folder.path(), &all);
+    assert_eq!(floats(&folder.path().join("d.npy")).1[2], 2.0);
+    // The distances are zero at the sites alone: as a mask they are its complement.
+    succeeds(folder.path(), &["d.tif", "--invert", "-o", "again.npy", "--device", "cpu"]);
+    assert_eq!(floats(&folder.path().join("again.npy")).1, [0.0, 1.0, 2.0, 2.0, 1.0, 0.0]);
+    let picture = geo_io::read_mask(&folder.path().join("d.png")).unwrap();
+    assert_eq!((picture.width, picture.height), (6, 1));
+}
+
+#[test]
+fn without_a_site_everything_is_infinite() {
+    let folder = folder_of_inputs();
+    let report = succeeds(folder.path(), &["none.npy", "-o", "d.npy", "--device", "cpu"]);
+    assert!(report.contains("0 sites") && report.contains("6 pixels without a site"), "{report}");
+    assert_eq!(floats(&folder.path().join("d.npy")).1, [f32::INFINITY; 6]);
+    succeeds(folder.path(), &["none.npy", "-o", "d.tif", "-o", "d.png", "--device", "cpu"]);
+}
+
+#[test]
+fn bad_input_gets_one_line_and_leaves_nothing() {
+    let folder = folder_of_inputs();
+    let cases: [(&[&str], &[&str]); 17] = [
+        (&[], &["MASK"]),
+        (&["missing.npy"], &["missing.npy"]),
+        (&["empty.npy"], &["empty.npy"]),
+        (&["nothing.npy"], &["nothing.npy", "no pixels"]),
+        (&["text.tif"], &["text.tif"]),
+        (&["text.png"], &["text.png"]),
+        (&["mask.jpg"], &["mask.jpg", ".npz"]),
+        (&["row.npy", "-o", "d.jpg"], &["d.jpg", ".png"]),
+        (&["row.npy", "-o", "nowhere/d.npy"], &["nowhere"]),
+        (&["row.npy", "--nearest", "n.tif"], &["n.tif", ".npy"]),
+        (&["row.npy", "-o", "d.npy", "-o", "d.npy"], &["d.npy", "two"]),
+        (&["row.npy", "--spacing", "0,1"], &["spacing", "0"]),
+        (&["row.npy", "--spacing", "1"], &["two numbers"]),
+        (&["row.npy", "--spacing", "1,2"], &["square", "1 x 2"]),
+        (&["row.npy", "--max-distance", "-3"], &["--max-distance", "-3"]),
+        (&["row.npy", "--max-distance", "nan"], &["--max-distance"]),
+        (&["row.npy", "--device", "abacus"], &["abacus"]),
+    ];
+    for (arguments, words) in cases {
+        fails(folder.path(), arguments, words);
+    }
+}

@@ -4,18 +4,23 @@
 //!
 //! 1. [`rasterise`]: points become the sites of the Voronoi raster, in input order, on one core.
 //! 2. `pba_voronoi::cpu`: the nearest site of every pixel.
-//! 3. The query, in parallel over rows of cells: a cell looks at the pixels of its circle, row by row
-//!    of the [`QueryLimits`]' spans, and sums the values of those that it steals.
-//!
-//! The arithmetic is the kernels' (`kernels_rs::nni`), step by step.
+//! 3. The query, in parallel over rows of cells: where the circle is small a cell looks at each of
+//!    its pixels, row by row of its spans, and sums the values of those that it steals; else it
+//!    goes over the rows of what it steals, by the same functions as the kernels
+//!    (`kernels_rs::nni::spans`).
 
 use std::ops::ControlFlow;
 
 use gpu_core::{GridSpec, Progress, host_memory};
-use pba_voronoi::{NONE, Outputs};
+use kernels_rs::nni::Areas;
+use kernels_rs::nni::geometry::{Width, mean, squared};
+use kernels_rs::nni::spans::Diagram;
+use pba_voronoi::Outputs;
 use rayon::prelude::*;
 
-use crate::{Dem, Duplicates, Error, Params, Points, QueryLimits, Result, Summary, ValueScale};
+use crate::{
+    Circle, Dem, Duplicates, Error, Params, Points, QueryLimits, Result, Summary, ValueScale,
+};
 
 /// The sites of a Voronoi raster.
 #[derive(Clone, Debug, PartialEq)]
@@ -113,13 +118,6 @@ pub fn rasterise(
     Ok(Sites { mask, values, outside, occupied })
 }
 
-/// The running sum of a query.
-#[derive(Clone, Copy, Default)]
-struct Stolen {
-    sum: i64,
-    count: u32,
-}
-
 /// What the queries look at.
 struct Scene<'a> {
     nearest: &'a [u32],
@@ -127,13 +125,6 @@ struct Scene<'a> {
     raster: GridSpec,
     limits: &'a QueryLimits,
     scale: ValueScale,
-}
-
-/// A query point, in half pixels.
-#[derive(Clone, Copy)]
-struct Query {
-    x: i64,
-    y: i64,
 }
 
 impl Scene<'_> {
@@ -144,12 +135,33 @@ impl Scene<'_> {
         progress: &dyn Progress,
     ) -> Result<(Vec<f32>, Vec<u32>)> {
         let (width, height) = (params.grid.width as usize, params.grid.height as usize);
-        let supersample = i64::from(params.supersample);
+        let supersample = params.supersample;
         let mut values = host_memory::filled(f32::NAN, width * height)?;
         let mut counts = host_memory::filled(0u32, width * height)?;
         if self.sites.occupied == 0 || values.is_empty() {
             return Ok((values, counts));
         }
+        let pixel_width = self.raster.width as usize;
+        let spans = self.limits.circle.as_ref().map(|circle| &circle.spans[..]);
+        let diagram = Diagram {
+            nearest: |x: i32, y: i32| self.nearest[y as usize * pixel_width + x as usize],
+            width: Width::new(self.raster.width, Width::reciprocal(self.raster.width)),
+            extent: [self.raster.width as i32, self.raster.height as i32],
+            circle_rows: spans.map_or(i32::MAX, |spans| spans.len() as i32),
+            reach: |k: i32| spans.map_or(i32::MAX, |spans| spans[k as usize]),
+        };
+        let query = |q: [i32; 2]| {
+            let cell = diagram.stolen_by(q);
+            let value = |site: u32| self.sites.values[site as usize];
+            let areas = match self.limits.small_circle() {
+                Some(circle) => match self.pixel_by_pixel(q, circle, diagram.width) {
+                    (_, 0) => Areas::touching(&cell, self.limits.site_limit, value),
+                    stolen => return stolen,
+                },
+                None => Areas::of(&cell, self.limits.site_limit, value),
+            };
+            (areas.sum, areas.count)
+        };
         // Bands of rows, so that progress is told of from this thread.
         let band = height.div_ceil(32);
         let cells = values.chunks_mut(width * band).zip(counts.chunks_mut(width * band));
@@ -158,14 +170,12 @@ impl Scene<'_> {
             report(progress, "query", first as f64 / height as f64)?;
             let rows = values.par_chunks_mut(width).zip(counts.par_chunks_mut(width));
             rows.enumerate().for_each(|(row, (values, counts))| {
-                let y = supersample * (2 * (first + row) as i64 + 1);
-                for (column, (value, count)) in values.iter_mut().zip(counts).enumerate() {
-                    let x = supersample * (2 * column as i64 + 1);
-                    let stolen = self.query(Query { x, y });
-                    *count = stolen.count;
-                    if stolen.count > 0 {
-                        *value = self.scale.mean(stolen.sum, stolen.count);
-                    }
+                let y = supersample * (2 * (first + row) as u32 + 1);
+                for (column, (value, cell_count)) in values.iter_mut().zip(counts).enumerate() {
+                    let x = supersample * (2 * column as u32 + 1);
+                    let (sum, count) = query([x as i32, y as i32]);
+                    *cell_count = count;
+                    *value = mean(sum, count, self.scale.offset, self.scale.step);
                 }
             });
         }
@@ -173,62 +183,34 @@ impl Scene<'_> {
         Ok((values, counts))
     }
 
-    /// What a query point steals within its circle. Where that is nothing the point is on a site, or
-    /// amid four: then the sites among the pixels that touch it.
-    fn query(&self, query: Query) -> Stolen {
-        let mut stolen = Stolen::default();
-        let spans = &self.limits.spans;
-        // The pixel under the query point; where that is a corner, the one to its lower right.
-        let (base_x, base_y) = (query.x >> 1, query.y >> 1);
-        let on_corner = 1 - (query.x & 1);
-        let top = base_y - (spans.len() / 2) as i64;
-        for (y, &reach) in (top..).zip(spans) {
-            if (0..i64::from(self.raster.height)).contains(&y) {
-                let from = (base_x - i64::from(reach)).max(0);
-                let to = (base_x + i64::from(reach) - on_corner).min(self.last_column());
-                for x in from..=to {
-                    self.steal(query, x, y, |away, own| away < own, &mut stolen);
-                }
-            }
-        }
-        if stolen.count == 0 {
-            for y in base_y - on_corner..=base_y {
-                for x in base_x - on_corner..=base_x {
-                    self.steal(query, x, y, |_, own| own == 0, &mut stolen);
-                }
-            }
-        }
-        stolen
-    }
-
-    fn last_column(&self) -> i64 {
-        i64::from(self.raster.width) - 1
-    }
-
-    /// Adds pixel (x, y) if `wanted` says so of its squared distances to the query point and to its
-    /// own site, and if the query point is in that site's region of influence.
+    /// The sum and the number of the pixels of a circle that a query point, in half pixels, steals.
     #[inline(always)]
-    fn steal(
-        &self,
-        query: Query,
-        x: i64,
-        y: i64,
-        wanted: impl Fn(u64, u64) -> bool,
-        stolen: &mut Stolen,
-    ) {
-        let width = i64::from(self.raster.width);
-        let site = self.nearest[(y * width + x) as usize];
-        debug_assert_ne!(site, NONE, "a raster with sites has a nearest one everywhere");
-        let (site_x, site_y) = (i64::from(site) % width, i64::from(site) / width);
-        let squared = |dx: i64, dy: i64| (dx * dx + dy * dy) as u64;
-        let away = squared(2 * x + 1 - query.x, 2 * y + 1 - query.y);
-        let own = 4 * squared(x - site_x, y - site_y);
-        if wanted(away, own) {
-            let influence = squared(2 * site_x + 1 - query.x, 2 * site_y + 1 - query.y);
-            if influence < self.limits.site_limit {
-                stolen.sum += i64::from(self.sites.values[site as usize]);
-                stolen.count += 1;
+    fn pixel_by_pixel(&self, q: [i32; 2], circle: &Circle, width: Width) -> (i64, u32) {
+        let (mut sum, mut count) = (0, 0);
+        // The pixel under the query point; where that is a corner, the one to its lower right.
+        let (base_x, base_y) = (q[0] >> 1, q[1] >> 1);
+        let on_corner = 1 - (q[0] & 1);
+        let top = base_y - (circle.spans.len() / 2) as i32;
+        for (y, &reach) in (top..).zip(&circle.spans) {
+            if !(0..self.raster.height as i32).contains(&y) {
+                continue;
+            }
+            let first = (base_x - reach).max(0);
+            let last = (base_x + reach - on_corner).min(self.raster.width as i32 - 1);
+            let row = y as usize * self.raster.width as usize;
+            let sites = &self.nearest[row + first as usize..=row + last as usize];
+            for (x, &site) in (first..).zip(sites) {
+                let (site_x, site_y) = width.split(site);
+                let own = 4 * squared(x - site_x, y - site_y);
+                if squared(2 * x + 1 - q[0], 2 * y + 1 - q[1]) < own {
+                    let influence = squared(2 * site_x + 1 - q[0], 2 * site_y + 1 - q[1]);
+                    if influence < self.limits.site_limit {
+                        sum += i64::from(self.sites.values[site as usize]);
+                        count += 1;
+                    }
+                }
             }
         }
+        (sum, count)
     }
 }

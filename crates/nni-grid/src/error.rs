@@ -30,23 +30,16 @@ pub enum Error {
         z: f64,
     },
     /// The supersampling is not offered.
-    #[error("supersample {supersample} is not 1, 2 or 4")]
+    #[error("supersample {supersample} is not from 1 to {}", crate::MAX_SUPERSAMPLE)]
     Supersample {
         /// As given.
         supersample: u32,
     },
-    /// The query radius is not a positive number of cells, or too long.
-    #[error(
-        "query radius {query_radius} is not above 0 and at most {most} cells at supersample \
-         {supersample}"
-    )]
+    /// The query radius is not positive.
+    #[error("query radius {query_radius} is not above 0")]
     QueryRadius {
         /// As given.
         query_radius: f64,
-        /// The longest.
-        most: f64,
-        /// As given.
-        supersample: u32,
     },
     /// The site radius is not positive.
     #[error("site radius {site_radius} is not above 0")]

@@ -54,8 +54,8 @@ mod value_scale;
 use gpu_core::{Device, GridSpec, Progress};
 
 pub use error::{Error, Result};
-pub use limits::QueryLimits;
-pub use params::{Duplicates, MAX_QUERY_PIXELS, MAX_SIDE, Params, Points};
+pub use limits::{Circle, QueryLimits};
+pub use params::{Duplicates, MAX_SIDE, MAX_SUPERSAMPLE, Params, Points};
 pub use value_scale::ValueScale;
 
 /// What was read, merged and left out.

@@ -7,8 +7,8 @@ use gpu_core::GridSpec;
 
 use crate::{Error, Result};
 
-/// The longest query radius, in pixels of the Voronoi raster.
-pub const MAX_QUERY_PIXELS: f64 = 4096.0;
+/// The finest supersampling.
+pub const MAX_SUPERSAMPLE: u32 = 8;
 
 /// The most pixels on a side of the Voronoi raster: positions in half pixels are `i32`.
 pub const MAX_SIDE: u64 = 1 << 29;
@@ -98,9 +98,10 @@ pub struct Params {
     /// Region of influence of a site, in DEM cells: a cell farther away does not use it. May be
     /// infinite.
     pub site_radius: f64,
-    /// Radius, in DEM cells, of the circle in which a cell looks for pixels to steal.
+    /// Radius, in DEM cells, of the circle in which a cell looks for pixels to steal. May be
+    /// infinite: then the weights are those of the whole natural neighbourhood.
     pub query_radius: f64,
-    /// Pixels of the Voronoi raster along a cell's side: 1, 2 or 4.
+    /// Pixels of the Voronoi raster along a cell's side: 1 to [`MAX_SUPERSAMPLE`].
     pub supersample: u32,
     /// What becomes of several points in one pixel.
     pub duplicates: Duplicates,
@@ -124,12 +125,11 @@ impl Params {
     /// The Voronoi raster, checked like everything else.
     pub(crate) fn raster(&self) -> Result<GridSpec> {
         let &Self { grid, site_radius, query_radius, supersample, .. } = self;
-        if ![1, 2, 4].contains(&supersample) {
+        if !(1..=MAX_SUPERSAMPLE).contains(&supersample) {
             return Err(Error::Supersample { supersample });
         }
-        let most = MAX_QUERY_PIXELS / f64::from(supersample);
-        if !(query_radius > 0.0 && query_radius <= most) {
-            return Err(Error::QueryRadius { query_radius, most, supersample });
+        if query_radius.is_nan() || query_radius <= 0.0 {
+            return Err(Error::QueryRadius { query_radius });
         }
         if site_radius.is_nan() || site_radius <= 0.0 {
             return Err(Error::SiteRadius { site_radius });

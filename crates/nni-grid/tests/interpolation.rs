@@ -155,8 +155,9 @@ proptest! {
     fn every_cell_follows_the_definition(
         (width, height) in (1u32..13, 1u32..13),
         count in 0usize..60,
-        (query_radius, site_radius) in (0.1f64..6.0, 0.1f64..9.0),
-        supersample in prop::sample::select(vec![1u32, 2, 4]),
+        query_radius in prop_oneof![0.1f64..6.0, 3.0f64..40.0, Just(f64::INFINITY)],
+        site_radius in prop_oneof![0.1f64..9.0, Just(f64::INFINITY)],
+        supersample in prop::sample::select(vec![1u32, 2, 3, 4]),
         duplicates in prop::sample::select(Duplicates::ALL.to_vec()),
         seed in any::<u64>(),
     ) {
@@ -297,11 +298,11 @@ fn bad_input_is_named() {
         assert!(matches!(error, Error::Core(gpu_core::Error::CellSize { .. })), "{error}");
         let uneven = Cloud { z: vec![], ..good.clone() };
         assert!(matches!(run(&uneven, &params), Error::Columns { x: 1, y: 1, z: 0 }));
-        for supersample in [0, 3, 8] {
+        for supersample in [0, 9] {
             let error = run(&good, &Params { supersample, ..params });
             assert_eq!(error, Error::Supersample { supersample });
         }
-        for query_radius in [0.0, -1.0, f64::NAN, f64::INFINITY, 4097.0] {
+        for query_radius in [0.0, -1.0, f64::NAN] {
             let error = run(&good, &Params { query_radius, ..params });
             assert!(matches!(error, Error::QueryRadius { .. }), "{error}");
         }

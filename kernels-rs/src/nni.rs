@@ -4,7 +4,7 @@
 //!    occupied pixels become sites with a value.
 //! 2. The Voronoi diagram of the sites (module `voronoi`).
 //! 3. A query for each DEM cell, the sum over the pixels that the cell's centre would steal from
-//!    their sites: by [`tile`], pixel by pixel in shared memory, where the query circle is small;
+//!    their sites: by [`near`], pixel by pixel in shared memory, where the query circle is small;
 //!    else by [`spans`], row by row.
 //!
 //! Values are fixed-point integers (`ValueScale` in nni-grid), so sums are exact and the result
@@ -12,19 +12,20 @@
 //! and query points integers at every supersampling.
 
 pub mod geometry;
+pub mod near;
 pub mod query;
 pub mod rasterise;
 pub mod spans;
-pub mod tile;
 
+pub use near::*;
 pub use query::*;
 pub use rasterise::*;
-pub use tile::*;
 
 /// `nearest` of a raster without sites, as module `voronoi` writes it.
 const NONE: u32 = u32::MAX;
 
 device_std::ptx_module! {
-    "nni": accumulate_points, clear_crowded, accumulate_crowded, resolve_sites, query_tiles,
-        query_spans
+    "nni": accumulate_points, clear_crowded, accumulate_crowded, resolve_crowded, resolve_sites,
+        query_near_1_36, query_near_1_100, query_near_2_64, query_near_2_144, query_spans,
+        query_listed
 }

@@ -67,9 +67,23 @@ pub enum Error {
     /// The Voronoi diagram failed.
     #[error(transparent)]
     Voronoi(pba_voronoi::Error),
+    /// A reduction on the device failed.
+    #[cfg(feature = "cuda")]
+    #[error(transparent)]
+    Scan(gpu_scan::Error),
     /// The grid, the device or the memory failed.
     #[error(transparent)]
     Core(#[from] gpu_core::Error),
+}
+
+#[cfg(feature = "cuda")]
+impl From<gpu_scan::Error> for Error {
+    fn from(error: gpu_scan::Error) -> Self {
+        match error {
+            gpu_scan::Error::Core(core) => Self::Core(core),
+            other => Self::Scan(other),
+        }
+    }
 }
 
 impl From<pba_voronoi::Error> for Error {

@@ -4,6 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use gpu_core::GridSpec;
+use rayon::prelude::*;
 
 use crate::{Error, Result};
 
@@ -25,16 +26,19 @@ pub struct Points<'a> {
 }
 
 impl Points<'_> {
-    /// Checks the columns.
-    pub(crate) fn check(&self) -> Result<()> {
+    /// Checks that the columns have the same length.
+    pub(crate) fn check_lengths(&self) -> Result<()> {
         let (x, y, z) = (self.x.len(), self.y.len(), self.z.len());
-        if x != y || y != z {
-            return Err(Error::Columns { x, y, z });
-        }
-        let finite = |i: usize| {
+        if x == y && y == z { Ok(()) } else { Err(Error::Columns { x, y, z }) }
+    }
+
+    /// Checks the columns, and that the points are finite.
+    pub(crate) fn check(&self) -> Result<()> {
+        self.check_lengths()?;
+        let finite = |&i: &usize| {
             self.x[i].is_finite() && self.y[i].is_finite() && self.z[i].abs() <= f64::from(f32::MAX)
         };
-        match (0..z).find(|&i| !finite(i)) {
+        match (0..self.z.len()).into_par_iter().find_first(|i| !finite(i)) {
             Some(index) => {
                 let (x, y, z) = (self.x[index], self.y[index], self.z[index]);
                 Err(Error::NotFinite { index, x, y, z })

@@ -5,6 +5,7 @@ use device_std::{kernel, thread};
 #[cfg(not(target_arch = "nvptx64"))]
 use super::MODULE;
 use super::geometry::{Width, mean};
+use super::rasterise::{NODATA, SITES, count_flags};
 use super::spans::{Cell, Diagram, Neighbour};
 
 /// Cells of a block in x.
@@ -70,16 +71,81 @@ impl Areas {
     }
 }
 
-/// Interpolates every cell of the DEM, as [`query_tiles`](super::query_tiles) does, with a circle of
-/// any size, or none where `span_rows` is `i32::MAX`.
+/// A DEM, and what its queries look at.
+#[derive(Clone, Copy)]
+struct Scene {
+    tallies: *mut u64,
+    nearest: *const u32,
+    values: *const i32,
+    spans: *const i32,
+    span_rows: u32,
+    site_limit: u64,
+    cells: [u32; 2],
+    reciprocal: u64,
+    supersample: u32,
+    offset: f64,
+    step: f64,
+    dem: *mut f32,
+    counts: *mut u32,
+}
+
+impl Scene {
+    /// Interpolates a cell, if it is in the DEM.
+    ///
+    /// # Safety
+    /// As for [`query_spans`]; all threads of the warp come here.
+    #[inline(always)]
+    unsafe fn query(&self, column: u32, row: u32) {
+        let [columns, rows] = self.cells;
+        let is_cell = column < columns && row < rows;
+        let mut is_empty = false;
+        if is_cell {
+            let extent = self.cells.map(|side| (self.supersample * side) as i32);
+            let q = [column, row].map(|i| (self.supersample * (2 * i + 1)) as i32);
+            // SAFETY: the walk keeps within the raster and the rows of the circle, the cell is in the
+            // DEM.
+            unsafe {
+                let diagram = Diagram {
+                    nearest: |x: i32, y: i32| {
+                        *self.nearest.add((y as i64 * extent[0] as i64 + x as i64) as usize)
+                    },
+                    width: Width::new(extent[0] as u32, self.reciprocal),
+                    extent,
+                    circle_rows: self.span_rows as i32,
+                    reach: |k: i32| *self.spans.add(k as usize),
+                };
+                let mut areas = Areas::NONE;
+                if *self.tallies.add(SITES) > 0 {
+                    let value = |site: u32| *self.values.add(site as usize);
+                    areas = Areas::of(&diagram.stolen_by(q), self.site_limit, value);
+                }
+                let index = row as usize * columns as usize + column as usize;
+                *self.dem.add(index) = mean(areas.sum, areas.count, self.offset, self.step);
+                if !self.counts.is_null() {
+                    *self.counts.add(index) = areas.count;
+                }
+                is_empty = areas.count == 0;
+            }
+        }
+        // SAFETY: passed on to the caller.
+        unsafe { count_flags(is_empty, self.tallies.add(NODATA)) };
+    }
+}
+
+/// Interpolates cells, as the kernels of [`near`](super::near) do, with a circle of any size, or none
+/// where `span_rows` is `i32::MAX`, and counts those without a value.
 ///
-/// Grid: one block for [`COLUMNS`] by [`ROWS`] cells, row by row.
+/// `spans` holds for each of the `span_rows` rows of the query circle, from the top, how many of its
+/// pixels lie to the left of the query point, and as many to the right. Grid: one block for
+/// [`COLUMNS`] by [`ROWS`] cells, row by row, from block `first_block` on.
 ///
 /// # Safety
-/// As `query_tiles`.
+/// `tallies` has the number of sites, `nearest` and `values` an element for each pixel, `spans`
+/// `span_rows`, `dem` and (unless null) `counts` one for each cell. The raster has `supersample`
+/// times the cells' columns and rows; `reciprocal` is that of its width.
 #[kernel(block = 256)]
 pub unsafe fn query_spans(
-    tallies: *const u32,
+    tallies: *mut u64,
     nearest: *const u32,
     values: *const i32,
     spans: *const i32,
@@ -89,45 +155,100 @@ pub unsafe fn query_spans(
     cell_rows: u32,
     reciprocal: u64,
     supersample: u32,
+    first_block: u32,
     offset: f64,
     step: f64,
     dem: *mut f32,
     counts: *mut u32,
 ) {
-    let Some([column, row]) = cell_of_thread(cell_columns, cell_rows) else { return };
-    let extent = [(supersample * cell_columns) as i32, (supersample * cell_rows) as i32];
-    let q = [(supersample * (2 * column + 1)) as i32, (supersample * (2 * row + 1)) as i32];
-    // SAFETY: the walk keeps within the raster and the rows of the circle, the cell is in the DEM.
-    unsafe {
-        let diagram = Diagram {
-            nearest: |x: i32, y: i32| {
-                *nearest.add((y as i64 * extent[0] as i64 + x as i64) as usize)
-            },
-            width: Width::new(extent[0] as u32, reciprocal),
-            extent,
-            circle_rows: span_rows as i32,
-            reach: |k: i32| *spans.add(k as usize),
-        };
-        let mut areas = Areas::NONE;
-        if *tallies.add(super::SITES) > 0 {
-            let value = |site: u32| *values.add(site as usize);
-            areas = Areas::of(&diagram.stolen_by(q), site_limit, value);
-        }
-        let index = row as usize * cell_columns as usize + column as usize;
-        *dem.add(index) = mean(areas.sum, areas.count, offset, step);
-        if !counts.is_null() {
-            *counts.add(index) = areas.count;
-        }
-    }
-}
-
-/// The cell (column, row) of this thread, if it has one.
-#[inline(always)]
-fn cell_of_thread(columns: u32, rows: u32) -> Option<[u32; 2]> {
-    let (block, thread) = (thread::block_idx_x(), thread::thread_idx_x());
-    let blocks_x = columns.div_ceil(COLUMNS);
+    let cells = [cell_columns, cell_rows];
+    let scene = Scene {
+        tallies,
+        nearest,
+        values,
+        spans,
+        span_rows,
+        site_limit,
+        cells,
+        reciprocal,
+        supersample,
+        offset,
+        step,
+        dem,
+        counts,
+    };
+    let (block, thread) = (first_block + thread::block_idx_x(), thread::thread_idx_x());
+    let blocks_x = cell_columns.div_ceil(COLUMNS);
     let block_row = block.checked_div(blocks_x).unwrap_or(0);
     let column = (block - block_row * blocks_x) * COLUMNS + thread % COLUMNS;
-    let row = block_row * ROWS + thread / COLUMNS;
-    (column < columns && row < rows).then_some([column, row])
+    // SAFETY: passed on to the caller.
+    unsafe { scene.query(column, block_row * ROWS + thread / COLUMNS) };
+}
+
+/// [`query_spans`] for the cells of listed tiles, of `tile_columns` by `tile_rows` cells. `listed` has
+/// their number, then the tiles.
+///
+/// Grid: any; each block takes [`COLUMNS`] by [`ROWS`] cells of a tile in turn.
+///
+/// # Safety
+/// As for [`query_spans`]; the sides of a tile are multiples of [`COLUMNS`] and [`ROWS`].
+#[kernel(block = 256)]
+pub unsafe fn query_listed(
+    tallies: *mut u64,
+    nearest: *const u32,
+    values: *const i32,
+    spans: *const i32,
+    span_rows: u32,
+    site_limit: u64,
+    cell_columns: u32,
+    cell_rows: u32,
+    reciprocal: u64,
+    supersample: u32,
+    listed: *const u32,
+    tile_columns: u32,
+    tile_rows: u32,
+    offset: f64,
+    step: f64,
+    dem: *mut f32,
+    counts: *mut u32,
+) {
+    let cells = [cell_columns, cell_rows];
+    let scene = Scene {
+        tallies,
+        nearest,
+        values,
+        spans,
+        span_rows,
+        site_limit,
+        cells,
+        reciprocal,
+        supersample,
+        offset,
+        step,
+        dem,
+        counts,
+    };
+    let tiles_x = cell_columns.checked_div(tile_columns).unwrap_or(0)
+        + (cell_columns.checked_rem(tile_columns).unwrap_or(0) > 0) as u32;
+    let parts_x = tile_columns / COLUMNS;
+    let parts = parts_x * (tile_rows / ROWS);
+    // SAFETY: the list has its number.
+    let work = unsafe { *listed } * parts;
+    let mut item = thread::block_idx_x();
+    while item < work {
+        let number = item.checked_div(parts).unwrap_or(0);
+        let part = item - number * parts;
+        // SAFETY: `number` is below the list's.
+        let tile = unsafe { *listed.add(1 + number as usize) };
+        let tile_row = tile.checked_div(tiles_x).unwrap_or(0);
+        let part_row = part.checked_div(parts_x).unwrap_or(0);
+        let thread = thread::thread_idx_x();
+        let column = (tile - tile_row * tiles_x) * tile_columns
+            + (part - part_row * parts_x) * COLUMNS
+            + thread % COLUMNS;
+        let row = tile_row * tile_rows + part_row * ROWS + thread / COLUMNS;
+        // SAFETY: passed on to the caller; the loop is the same in the whole block.
+        unsafe { scene.query(column, row) };
+        item += thread::grid_dim_x();
+    }
 }

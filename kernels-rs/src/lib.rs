@@ -18,6 +18,8 @@ pub mod reduce;
 pub mod scan;
 #[cfg(feature = "select")]
 pub mod select;
+#[cfg(feature = "terrain")]
+pub mod terrain;
 #[cfg(feature = "voronoi")]
 pub mod voronoi;
 

@@ -27,5 +27,5 @@ const NONE: u32 = u32::MAX;
 device_std::ptx_module! {
     "nni": accumulate_points, clear_crowded, accumulate_crowded, resolve_crowded, resolve_sites,
         query_near_1_36, query_near_1_100, query_near_2_64, query_near_2_144, query_spans,
-        query_listed
+        query_listed, gather_sums
 }

@@ -150,6 +150,10 @@ impl Scene<'_> {
             circle_rows: spans.map_or(i32::MAX, |spans| spans.len() as i32),
             reach: |k: i32| spans.map_or(i32::MAX, |spans| spans[k as usize]),
         };
+        let sums = match self.limits.small_circle() {
+            None if self.limits.site_limit == u64::MAX => Some(self.sums_before()?),
+            _ => None,
+        };
         let query = |q: [i32; 2]| {
             let cell = diagram.stolen_by(q);
             let value = |site: u32| self.sites.values[site as usize];
@@ -158,7 +162,10 @@ impl Scene<'_> {
                     (_, 0) => Areas::touching(&cell, self.limits.site_limit, value),
                     stolen => return stolen,
                 },
-                None => Areas::of(&cell, self.limits.site_limit, value),
+                None => {
+                    let before = sums.as_ref().map(|sums| |pixel: usize| sums[pixel]);
+                    Areas::of(&cell, self.limits.site_limit, value, before)
+                }
             };
             (areas.sum, areas.count)
         };
@@ -181,6 +188,18 @@ impl Scene<'_> {
         }
         report(progress, "query", 1.0)?;
         Ok((values, counts))
+    }
+
+    /// The sum of the values of all pixels before each, and before the end.
+    fn sums_before(&self) -> Result<Vec<i64>> {
+        let mut sums = host_memory::with_capacity(self.nearest.len() + 1)?;
+        let mut sum = 0;
+        sums.push(sum);
+        sums.extend(self.nearest.iter().map(|&site| {
+            sum += i64::from(self.sites.values[site as usize]);
+            sum
+        }));
+        Ok(sums)
     }
 
     /// The sum and the number of the pixels of a circle that a query point, in half pixels, steals.

@@ -10,7 +10,7 @@ use crate::{Params, Result};
 pub struct QueryLimits {
     /// The query circle: a pixel within it may count. `None` where it holds the whole raster.
     pub circle: Option<Circle>,
-    /// A site counts whose squared distance to the query point is below this.
+    /// A site counts whose squared distance to the query point is below this; `u64::MAX` where all do.
     pub site_limit: u64,
 }
 
@@ -42,8 +42,9 @@ impl QueryLimits {
         let limit = (squared(params.query_radius).floor() as u64).max(2);
         let diagonal = 4 * (u64::from(raster.width).pow(2) + u64::from(raster.height).pow(2));
         let circle = || Circle { limit, spans: spans(limit as i64, params.supersample % 2 == 1) };
-        // Infinite: no limit.
         let site_limit = (squared(params.site_radius).ceil() as u64).max(1);
+        // No limit, if every site reaches every cell.
+        let site_limit = if site_limit > diagonal { u64::MAX } else { site_limit };
         Ok(Self { circle: (limit < diagonal).then(circle), site_limit })
     }
 

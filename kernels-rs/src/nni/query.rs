@@ -29,14 +29,28 @@ impl Areas {
 
     /// Sums what a query point steals from the sites that reach it; where that is nothing, the
     /// sites that touch it.
+    ///
+    /// `before`, which may be there if all sites reach everywhere, gives the sum of the values of
+    /// all pixels before one. Then a row takes two looks at it, however many sites it has; and the
+    /// ways are not summed.
     #[inline(always)]
     pub fn of<N: Fn(i32, i32) -> u32, R: Fn(i32) -> i32>(
         cell: &Cell<'_, N, R>,
         site_limit: u64,
         value: impl Fn(u32) -> i32,
+        before: Option<impl Fn(usize) -> i64>,
     ) -> Self {
         let mut areas = Self::NONE;
         cell.rows(|y, first, last| {
+            if let Some(before) = &before {
+                if first <= last {
+                    let start = cell.index(first, y);
+                    let pixels = (last - first + 1) as u32;
+                    areas.count += pixels;
+                    areas.sum += before(start + pixels as usize).wrapping_sub(before(start));
+                }
+                return;
+            }
             cell.runs(y, first, last, |site, pixels| {
                 if (site.squared() as u64) < site_limit {
                     areas.add(site, pixels, value(site.site));
@@ -87,6 +101,8 @@ struct Scene {
     step: f64,
     dem: *mut f32,
     counts: *mut u32,
+    /// Null, or the sum of the values of all pixels before each.
+    sums: *const i64,
 }
 
 impl Scene {
@@ -117,7 +133,9 @@ impl Scene {
                 let mut areas = Areas::NONE;
                 if *self.tallies.add(SITES) > 0 {
                     let value = |site: u32| *self.values.add(site as usize);
-                    areas = Areas::of(&diagram.stolen_by(q), self.site_limit, value);
+                    let before = |pixel: usize| *self.sums.add(pixel);
+                    let before = (!self.sums.is_null()).then_some(before);
+                    areas = Areas::of(&diagram.stolen_by(q), self.site_limit, value, before);
                 }
                 let index = row as usize * columns as usize + column as usize;
                 *self.dem.add(index) = mean(areas.sum, areas.count, self.offset, self.step);
@@ -142,7 +160,8 @@ impl Scene {
 /// # Safety
 /// `tallies` has the number of sites, `nearest` and `values` an element for each pixel, `spans`
 /// `span_rows`, `dem` and (unless null) `counts` one for each cell. The raster has `supersample`
-/// times the cells' columns and rows; `reciprocal` is that of its width.
+/// times the cells' columns and rows; `reciprocal` is that of its width. `sums` is null, or there is
+/// no site limit and it has what [`gather_sums`] wrote, scanned.
 #[kernel(block = 256)]
 pub unsafe fn query_spans(
     tallies: *mut u64,
@@ -160,6 +179,7 @@ pub unsafe fn query_spans(
     step: f64,
     dem: *mut f32,
     counts: *mut u32,
+    sums: *const i64,
 ) {
     let cells = [cell_columns, cell_rows];
     let scene = Scene {
@@ -176,6 +196,7 @@ pub unsafe fn query_spans(
         step,
         dem,
         counts,
+        sums,
     };
     let (block, thread) = (first_block + thread::block_idx_x(), thread::thread_idx_x());
     let blocks_x = cell_columns.div_ceil(COLUMNS);
@@ -227,6 +248,7 @@ pub unsafe fn query_listed(
         step,
         dem,
         counts,
+        sums: core::ptr::null(),
     };
     let tiles_x = cell_columns.checked_div(tile_columns).unwrap_or(0)
         + (cell_columns.checked_rem(tile_columns).unwrap_or(0) > 0) as u32;
@@ -250,5 +272,35 @@ pub unsafe fn query_listed(
         // SAFETY: passed on to the caller; the loop is the same in the whole block.
         unsafe { scene.query(column, row) };
         item += thread::grid_dim_x();
+    }
+}
+
+/// Writes the value of every pixel's site, and a 0 after the last: scanned, the sums of the values of
+/// all pixels before each.
+///
+/// Grid: one thread an element.
+///
+/// # Safety
+/// `tallies` has the number of sites, `nearest` and `values` have `pixels` elements, `sums` one more.
+#[kernel(block = 256)]
+pub unsafe fn gather_sums(
+    tallies: *const u64,
+    nearest: *const u32,
+    values: *const i32,
+    sums: *mut i64,
+    pixels: u64,
+) {
+    let pixel = thread::index_1d();
+    if pixel > pixels {
+        return;
+    }
+    let p = pixel as usize;
+    // SAFETY: guarded by `pixels`; with sites `nearest` holds indices of pixels.
+    unsafe {
+        let mut value = 0;
+        if pixel < pixels && *tallies.add(SITES) > 0 {
+            value = *values.add(*nearest.add(p) as usize);
+        }
+        *sums.add(p) = value as i64;
     }
 }

@@ -138,6 +138,12 @@ impl<N: Fn(i32, i32) -> u32, R: Fn(i32) -> i32> Cell<'_, N, R> {
         Neighbour { site, dx: 2 * column + 1 - self.q[0], dy: 2 * row + 1 - self.q[1] }
     }
 
+    /// The index of a pixel.
+    #[inline(always)]
+    pub fn index(&self, r: i32, y: i32) -> usize {
+        y as usize * self.diagram.extent[0] as usize + (self.base[0] + r) as usize
+    }
+
     /// The inequality that keeps the pixels of row `y` nearer to the query point than to a site. The
     /// owner wins a tie with a site of a higher index.
     #[inline(always)]
@@ -207,8 +213,7 @@ impl<N: Fn(i32, i32) -> u32, R: Fn(i32) -> i32> Cell<'_, N, R> {
         while y <= self.base[1] {
             let mut r = -self.on_corner;
             while r <= 0 {
-                let pixel = y as u32 * self.diagram.extent[0] as u32 + (self.base[0] + r) as u32;
-                look(pixel, self.neighbour(r, y));
+                look(self.index(r, y) as u32, self.neighbour(r, y));
                 r += 1;
             }
             y += 1;

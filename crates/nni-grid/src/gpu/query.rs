@@ -3,6 +3,8 @@
 use std::ops::Range;
 
 use gpu_core::{Blocks, Column, DeviceGrid, Gpu, GridSpec};
+use gpu_scan::gpu::{Workspace, scan_in_place};
+use gpu_scan::{Scan, Sum};
 use kernels_rs::nni as kernels;
 use kernels_rs::nni::geometry::Width;
 use kernels_rs::nni::{Near, NearShape};
@@ -95,6 +97,10 @@ impl<'a> Queries<'a> {
         if grid.cells() == 0 {
             return Ok(());
         }
+        let sums = match self.near {
+            None if self.limits.site_limit == u64::MAX => Some(sums_before(self.gpu, sites)?),
+            _ => None,
+        };
         let unit = self.near.as_ref().map_or(kernels::ROWS, |(shape, ..)| shape.rows);
         let step = self.units(unit).div_ceil(self.bands);
         for (band, first) in (0..self.units(unit)).step_by(step as usize).enumerate() {
@@ -106,7 +112,7 @@ impl<'a> Queries<'a> {
                         self.near_band(&mut near, band, units.clone(), sites, cells)?;
                         self.near = Some(near);
                     }
-                    None => self.spans_band(units.clone(), sites, cells)?,
+                    None => self.spans_band(units.clone(), sites, cells, sums.as_ref())?,
                 }
             }
             done(cells, units.start * unit..(units.end * unit).min(grid.height))?;
@@ -197,6 +203,7 @@ impl<'a> Queries<'a> {
         rows: Range<u32>,
         sites: &mut Sites,
         cells: &mut Cells,
+        sums: Option<&Column<i64>>,
     ) -> Result<()> {
         let grid = self.params.grid;
         let blocks_x = grid.width.div_ceil(kernels::COLUMNS);
@@ -223,9 +230,34 @@ impl<'a> Queries<'a> {
                     sites.scale.step,
                     dem,
                     counts,
+                    sums.map_or(std::ptr::null(), Column::as_ptr),
                 ),
             )?;
         }
         Ok(())
+    }
+}
+
+/// The sum of the values of all pixels before each, and before the end.
+fn sums_before(gpu: &Gpu, sites: &Sites) -> Result<Column<i64>> {
+    let pixels = sites.nearest.column().len();
+    // SAFETY: the kernel writes every element; lengths are as it asks.
+    unsafe {
+        let mut sums = gpu.uninitialized::<i64>(pixels + 1)?;
+        gpu.launch(
+            kernels::gather_sums,
+            Blocks::for_each(&kernels::gather_sums, pixels as u64 + 1)?,
+            0,
+            (
+                sites.tallies.counts.as_ptr(),
+                sites.nearest.column().as_ptr(),
+                sites.values.as_ptr(),
+                sums.as_mut_ptr(),
+                pixels as u64,
+            ),
+        )?;
+        let mut workspace = Workspace::new(gpu)?;
+        scan_in_place(&mut workspace, Sum, Scan::exclusive(0), &mut sums)?;
+        Ok(sums)
     }
 }

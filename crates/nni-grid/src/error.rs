@@ -47,6 +47,37 @@ pub enum Error {
         /// As given.
         site_radius: f64,
     },
+    /// The distance beyond which cells are left out is not one.
+    #[error("maximum distance {max_distance} is not 0 or more")]
+    MaxDistance {
+        /// As given.
+        max_distance: f64,
+    },
+    /// The filling is not a number.
+    #[error("fill value {value} is not a finite number")]
+    FillValue {
+        /// As given.
+        value: f32,
+    },
+    /// These weights have no query radius.
+    #[error("{weights:?} weights need an infinite query radius, not {query_radius}")]
+    WeightsRadius {
+        /// As given.
+        weights: crate::Weights,
+        /// As given.
+        query_radius: f64,
+    },
+    /// These weights have no such layers.
+    #[error("counts and deviations are of Sibson's weights, not of {weights:?}")]
+    WeightsLayers {
+        /// As given.
+        weights: crate::Weights,
+    },
+    /// More is asked for than goes into the arrays given.
+    #[error(
+        "layers, control of NODATA and other weights than Sibson's need interpolate or interpolate_all"
+    )]
+    NotPlain,
     /// The Voronoi raster is beyond what indices can name.
     #[error("a Voronoi raster of {width} x {height} pixels is too large")]
     TooLarge {

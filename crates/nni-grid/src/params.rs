@@ -48,6 +48,29 @@ impl Points<'_> {
     }
 }
 
+impl<'a> Request<'a> {
+    /// The points with one of their values.
+    pub(crate) fn points(&self, column: usize) -> Points<'a> {
+        Points { x: self.x, y: self.y, z: self.values[column] }
+    }
+
+    /// Checks the columns, the points and the mask.
+    pub(crate) fn check(&self, params: &Params) -> Result<()> {
+        if self.x.len() != self.y.len() {
+            let (x, y) = (self.x.len(), self.y.len());
+            return Err(Error::Columns { x, y, z: self.values.first().map_or(0, |z| z.len()) });
+        }
+        (0..self.values.len()).try_for_each(|column| self.points(column).check())?;
+        match self.mask {
+            Some(mask) if mask.len() as u64 != params.grid.cells() => {
+                let (expected, found) = (params.grid.cells(), mask.len() as u64);
+                Err(gpu_core::Error::Length { what: "mask", expected, found }.into())
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
 /// Which value a site gets when several points lie in its pixel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Duplicates {
@@ -94,6 +117,47 @@ impl FromStr for Duplicates {
     }
 }
 
+/// How much each natural neighbour counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Weights {
+    /// By the area that the query point steals from it (Sibson 1981).
+    #[default]
+    Sibson,
+    /// By the length of the border between them over their distance (Laplace's or non-Sibsonian
+    /// weights; Belikov, Ivanov, Kontorovich, Korytnik and Semenov 1997). Needs an infinite
+    /// [`Params::query_radius`].
+    Laplace,
+    /// Sibson's smooth interpolant (1981): areas, and planes through the neighbours with gradients
+    /// that are estimated by weighted least squares. The surface has no creases at the points, and
+    /// may leave the range of the data. Needs an infinite [`Params::query_radius`].
+    SibsonC1,
+}
+
+/// What a cell without a value takes.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum Fill {
+    /// NODATA.
+    #[default]
+    Nodata,
+    /// The value of the nearest site.
+    Nearest,
+    /// This, a finite number.
+    Value(f32),
+}
+
+/// What to interpolate: points with any number of values each, which share the geometry.
+#[derive(Clone, Copy, Debug)]
+pub struct Request<'a> {
+    /// Eastings.
+    pub x: &'a [f64],
+    /// Northings.
+    pub y: &'a [f64],
+    /// The values of the points, one column each: elevation, intensity, a colour.
+    pub values: &'a [&'a [f64]],
+    /// For each cell, whether it may have a value: not 0.
+    pub mask: Option<&'a [u8]>,
+}
+
 /// How to interpolate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Params {
@@ -109,12 +173,28 @@ pub struct Params {
     pub supersample: u32,
     /// What becomes of several points in one pixel.
     pub duplicates: Duplicates,
-    /// Whether the number of stolen pixels is given for each cell.
+    /// How much each natural neighbour counts.
+    pub weights: Weights,
+    /// Whether cells outside the sites' convex hull are left out. On the GPU the call then waits for
+    /// the sites.
+    pub hull: bool,
+    /// Cells farther from the nearest site, in cells, are left out. May be infinite.
+    pub max_distance: f64,
+    /// What cells that are left out, or have no value otherwise, take.
+    pub fill: Fill,
+    /// Whether the number of stolen pixels is given for each cell. Of Sibson's weights alone.
     pub counts: bool,
+    /// Whether the distance to the nearest site, in cells, is given for each cell.
+    pub distances: bool,
+    /// Whether the local-coordinates deviation is given for each cell: how far the weighted mean of the
+    /// sites' places is from the cell's centre, in cells; 0 for exact weights. Of Sibson's weights
+    /// alone.
+    pub deviations: bool,
 }
 
 impl Params {
-    /// Site radius 10 and query radius 3, as in the paper; no supersampling, mean, no counts.
+    /// Site radius 10 and query radius 3, as in the paper; no supersampling, Sibson's weights, the mean
+    /// of several points, nothing left out, no layers.
     pub fn new(grid: GridSpec) -> Self {
         Self {
             grid,
@@ -122,8 +202,49 @@ impl Params {
             query_radius: 3.0,
             supersample: 1,
             duplicates: Duplicates::Mean,
+            weights: Weights::Sibson,
+            hull: false,
+            max_distance: f64::INFINITY,
+            fill: Fill::Nodata,
             counts: false,
+            distances: false,
+            deviations: false,
         }
+    }
+
+    /// Whether cells are looked at again after the queries.
+    pub(crate) fn needs_finish(&self, has_mask: bool) -> bool {
+        let limits = self.hull || self.max_distance < f64::INFINITY || has_mask;
+        limits || self.distances || self.fill != Fill::Nodata
+    }
+
+    /// The squared distance to the nearest site, in half pixels, beyond which cells are left out.
+    pub(crate) fn max_squared(&self) -> u64 {
+        let length = self.max_distance * 2.0 * f64::from(self.supersample);
+        // A cast from infinity saturates.
+        (length * length).floor() as u64
+    }
+
+    /// Checks what is asked for beyond the plain DEM.
+    fn check_extras(&self) -> Result<()> {
+        let (distance, weights) = (self.max_distance, self.weights);
+        if distance.is_nan() || distance < 0.0 {
+            return Err(Error::MaxDistance { max_distance: distance });
+        }
+        if let Fill::Value(value) = self.fill
+            && !value.is_finite()
+        {
+            return Err(Error::FillValue { value });
+        }
+        if weights != Weights::Sibson {
+            if self.query_radius.is_finite() {
+                return Err(Error::WeightsRadius { weights, query_radius: self.query_radius });
+            }
+            if self.counts || self.deviations {
+                return Err(Error::WeightsLayers { weights });
+            }
+        }
+        Ok(())
     }
 
     /// The Voronoi raster, checked like everything else.
@@ -138,6 +259,7 @@ impl Params {
         if site_radius.is_nan() || site_radius <= 0.0 {
             return Err(Error::SiteRadius { site_radius });
         }
+        self.check_extras()?;
         GridSpec::new(grid.origin_x, grid.origin_y, grid.cell_size, grid.width, grid.height)?;
         let side = |cells: u32| u64::from(cells) * u64::from(supersample);
         let (width, height) = (side(grid.width), side(grid.height));

@@ -4,6 +4,7 @@ use device_std::{kernel, thread};
 
 #[cfg(not(target_arch = "nvptx64"))]
 use super::MODULE;
+use super::finish::deviation;
 use super::geometry::{Width, mean};
 use super::rasterise::{NODATA, SITES, count_flags};
 use super::spans::{Cell, Diagram, Neighbour};
@@ -103,6 +104,7 @@ struct Scene {
     counts: *mut u32,
     /// Null, or the sum of the values of all pixels before each.
     sums: *const i64,
+    deviations: *mut f32,
 }
 
 impl Scene {
@@ -142,6 +144,9 @@ impl Scene {
                 if !self.counts.is_null() {
                     *self.counts.add(index) = areas.count;
                 }
+                if !self.deviations.is_null() {
+                    *self.deviations.add(index) = deviation(&areas, self.supersample);
+                }
                 is_empty = areas.count == 0;
             }
         }
@@ -161,7 +166,8 @@ impl Scene {
 /// `tallies` has the number of sites, `nearest` and `values` an element for each pixel, `spans`
 /// `span_rows`, `dem` and (unless null) `counts` one for each cell. The raster has `supersample`
 /// times the cells' columns and rows; `reciprocal` is that of its width. `sums` is null, or there is
-/// no site limit and it has what [`gather_sums`] wrote, scanned.
+/// no site limit and it has what [`gather_sums`] wrote, scanned; `deviations` is null, or has an element
+/// for each cell, and `sums` is null.
 #[kernel(block = 256)]
 pub unsafe fn query_spans(
     tallies: *mut u64,
@@ -180,6 +186,7 @@ pub unsafe fn query_spans(
     dem: *mut f32,
     counts: *mut u32,
     sums: *const i64,
+    deviations: *mut f32,
 ) {
     let cells = [cell_columns, cell_rows];
     let scene = Scene {
@@ -197,6 +204,7 @@ pub unsafe fn query_spans(
         dem,
         counts,
         sums,
+        deviations,
     };
     let (block, thread) = (first_block + thread::block_idx_x(), thread::thread_idx_x());
     let blocks_x = cell_columns.div_ceil(COLUMNS);
@@ -249,6 +257,7 @@ pub unsafe fn query_listed(
         dem,
         counts,
         sums: core::ptr::null(),
+        deviations: core::ptr::null_mut(),
     };
     let tiles_x = cell_columns.checked_div(tile_columns).unwrap_or(0)
         + (cell_columns.checked_rem(tile_columns).unwrap_or(0) > 0) as u32;

@@ -52,8 +52,10 @@ pub const COUNTED: usize = 2;
 pub const BAD: usize = 3;
 /// Where the tallies are: cells without a value.
 pub const NODATA: usize = 4;
+/// Where the tallies are: cells without a value after all.
+pub const LEFT: usize = 5;
 /// Tallies, which start at 0.
-pub const TALLIES: usize = 5;
+pub const TALLIES: usize = 6;
 
 /// Up to so many points no word can wrap, and [`accumulate_crowded`] is not needed.
 pub const UNCROWDED: u64 = 0xffff;

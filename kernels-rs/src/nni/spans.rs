@@ -138,6 +138,18 @@ impl<N: Fn(i32, i32) -> u32, R: Fn(i32) -> i32> Cell<'_, N, R> {
         Neighbour { site, dx: 2 * column + 1 - self.q[0], dy: 2 * row + 1 - self.q[1] }
     }
 
+    /// The first row of [`rows`](Self::rows).
+    #[inline(always)]
+    pub fn start_row(&self) -> i32 {
+        self.base[1]
+    }
+
+    /// Whether the raster has a column, given as an offset.
+    #[inline(always)]
+    pub fn is_column(&self, r: i32) -> bool {
+        ((self.base[0] + r) as u32) < self.diagram.extent[0] as u32
+    }
+
     /// The index of a pixel.
     #[inline(always)]
     pub fn index(&self, r: i32, y: i32) -> usize {

@@ -4,18 +4,20 @@
 //! `kernels_rs::voronoi`. A call takes about 25 bytes of scratch for each pixel of the Voronoi
 //! raster at its peak.
 
+mod finish;
 mod query;
 mod rasterise;
+mod weighted;
 mod whole;
 
 use gpu_core::{Column, DeviceGrid, Gpu};
 use kernels_rs::nni as kernels;
 
-use crate::{Params, Points, QueryLimits, Result, Summary, ValueScale};
+use crate::{Params, Points, QueryLimits, Result, Summary, ValueScale, Weights};
 use query::{Cells, Queries, Sites};
 use rasterise::{Part, Pixels, Tallies};
 
-pub use whole::{interpolate, interpolate_into};
+pub use whole::{interpolate, interpolate_all, interpolate_into};
 
 /// Points in device memory, checked.
 #[derive(Debug)]
@@ -49,8 +51,13 @@ pub struct DeviceDem {
     pub values: DeviceGrid<f32>,
     /// Pixels that went into each cell, if they were asked for.
     pub counts: Option<DeviceGrid<u32>>,
+    /// As [`Dem::distances`](crate::Dem::distances).
+    pub distances: Option<DeviceGrid<f32>>,
+    /// As [`Dem::deviations`](crate::Dem::deviations).
+    pub deviations: Option<DeviceGrid<f32>>,
     tallies: Tallies,
     points: u64,
+    is_finished: bool,
 }
 
 impl DeviceDem {
@@ -60,15 +67,20 @@ impl DeviceDem {
     /// [`Error::Core`](crate::Error::Core).
     pub fn summary(&self) -> Result<Summary> {
         let tallies = self.tallies.counts.to_host()?;
-        Ok(summary(&tallies, self.points, self.values.column().len() as u64))
+        let cells = self.values.column().len() as u64;
+        Ok(summary(&tallies, self.points, cells, self.is_finished))
     }
 }
 
-/// The summary from the kernels' tallies.
-fn summary(tallies: &[u64], points: u64, cells: u64) -> Summary {
+/// The summary from the kernels' tallies. Cells were counted again where they were finished.
+fn summary(tallies: &[u64], points: u64, cells: u64, is_finished: bool) -> Summary {
     let (outside, sites) = (tallies[kernels::OUTSIDE], tallies[kernels::SITES]);
-    // Without sites the queries count nothing.
-    let nodata = if sites == 0 { cells } else { tallies[kernels::NODATA] };
+    let nodata = match sites {
+        _ if is_finished => tallies[kernels::LEFT],
+        // Without sites the queries count nothing.
+        0 => cells,
+        _ => tallies[kernels::NODATA],
+    };
     Summary { points, outside, sites, merged: points - outside - sites, nodata }
 }
 
@@ -87,7 +99,8 @@ pub fn upload(gpu: &Gpu, points: Points) -> Result<DevicePoints> {
     })
 }
 
-/// The DEM of points that are in device memory. Enqueues and returns.
+/// The DEM of points that are in device memory. Enqueues and returns, but where the hull is asked for:
+/// then it waits for the sites.
 ///
 /// # Errors
 /// As [`interpolate`](crate::interpolate) for the parameters, [`Error::Core`](crate::Error::Core)
@@ -97,32 +110,64 @@ pub fn interpolate_resident(
     points: &DevicePoints,
     params: &Params,
 ) -> Result<DeviceDem> {
-    let (limits, grid) = (QueryLimits::of(params)?, params.grid);
+    let limits = QueryLimits::of(params)?;
     let mut tallies = Tallies::new(gpu)?;
-    let mut pixels = Pixels::new(gpu, params)?;
-    pixels.merge(gpu, points.all(), points.scale, &mut tallies)?;
-    let mut sites = diagram(gpu, pixels, points.all(), points.scale, tallies)?;
-    // SAFETY: the queries write every cell.
-    let mut cells = unsafe { Cells::new(gpu, &grid, params.counts)? };
-    Queries::new(gpu, &limits, params, 1)?.enqueue(&mut sites, &mut cells, |_, _| Ok(()))?;
-    let in_grid = |counts| DeviceGrid::new(counts, grid.width, grid.height);
-    Ok(DeviceDem {
-        values: DeviceGrid::new(cells.dem, grid.width, grid.height)?,
-        counts: cells.counts.map(in_grid).transpose()?,
-        tallies: sites.tallies,
-        points: points.len() as u64,
-    })
+    let (mask, values) = sites_of(gpu, points.all(), points.scale, params, &mut tallies)?;
+    let nearest = pba_voronoi::gpu::nearest_sites(gpu, &mask)?;
+    drop(mask);
+    let mut sites = Sites { nearest, values, tallies, scale: points.scale };
+    let cells = cells_of(gpu, &mut sites, &limits, params, None)?;
+    device_dem(cells, sites.tallies, points.len() as u64, params)
 }
 
-/// The Voronoi diagram of the points that were merged into pixels.
-fn diagram(
+/// The mask of the sites and their values.
+fn sites_of(
     gpu: &Gpu,
-    pixels: Pixels,
     points: Part,
     scale: ValueScale,
-    mut tallies: Tallies,
-) -> Result<Sites> {
-    let (mask, values) = pixels.resolve(gpu, points, scale, &mut tallies)?;
-    let nearest = pba_voronoi::gpu::nearest_sites(gpu, &mask)?;
-    Ok(Sites { nearest, values, tallies, scale })
+    params: &Params,
+    tallies: &mut Tallies,
+) -> Result<(DeviceGrid<u8>, Column<i32>)> {
+    let mut pixels = Pixels::new(gpu, params)?;
+    pixels.merge(gpu, points, scale, tallies)?;
+    pixels.resolve(gpu, points, scale, tallies)
+}
+
+/// The cells of a diagram, with all that is asked for.
+fn cells_of(
+    gpu: &Gpu,
+    sites: &mut Sites,
+    limits: &QueryLimits,
+    params: &Params,
+    mask: Option<&Column<u8>>,
+) -> Result<Cells> {
+    // SAFETY: the queries write every cell.
+    let mut cells = unsafe { Cells::new(gpu, &params.grid, params.counts, params.deviations)? };
+    match params.weights {
+        Weights::Sibson => {
+            Queries::new(gpu, limits, params, 1)?.enqueue(sites, &mut cells, |_, _| Ok(()))?;
+        }
+        _ => weighted::query(gpu, sites, &mut cells, limits, params)?,
+    }
+    finish::finish(gpu, sites, &mut cells, params, mask)?;
+    Ok(cells)
+}
+
+fn device_dem(cells: Cells, tallies: Tallies, points: u64, params: &Params) -> Result<DeviceDem> {
+    let (width, height) = (params.grid.width, params.grid.height);
+    let in_grid = |layer| DeviceGrid::new(layer, width, height);
+    // An empty DEM has empty layers.
+    let distances = match cells.distances {
+        None if params.distances => Some(cells.dem.gpu().zeroed(0)?),
+        distances => distances,
+    };
+    Ok(DeviceDem {
+        values: in_grid(cells.dem)?,
+        counts: cells.counts.map(|c| DeviceGrid::new(c, width, height)).transpose()?,
+        distances: distances.map(in_grid).transpose()?,
+        deviations: cells.deviations.map(in_grid).transpose()?,
+        tallies,
+        points,
+        is_finished: params.needs_finish(false),
+    })
 }

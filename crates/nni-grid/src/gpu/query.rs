@@ -24,6 +24,8 @@ pub(super) struct Sites {
 pub(super) struct Cells {
     pub dem: Column<f32>,
     pub counts: Option<Column<u32>>,
+    pub deviations: Option<Column<f32>>,
+    pub distances: Option<Column<f32>>,
 }
 
 impl Cells {
@@ -31,12 +33,14 @@ impl Cells {
     ///
     /// # Safety
     /// As [`Gpu::uninitialized`].
-    pub unsafe fn new(gpu: &Gpu, grid: &GridSpec, counts: bool) -> Result<Self> {
+    pub unsafe fn new(gpu: &Gpu, grid: &GridSpec, counts: bool, deviations: bool) -> Result<Self> {
         let cells = grid.cells() as usize;
         // SAFETY: passed on to the caller.
         unsafe {
+            let dem = gpu.uninitialized(cells)?;
             let counts = if counts { Some(gpu.uninitialized(cells)?) } else { None };
-            Ok(Self { dem: gpu.uninitialized(cells)?, counts })
+            let deviations = if deviations { Some(gpu.uninitialized(cells)?) } else { None };
+            Ok(Self { dem, counts, deviations, distances: None })
         }
     }
 
@@ -69,7 +73,8 @@ impl<'a> Queries<'a> {
         let spans = spans.transpose()?;
         let limit = limits.circle.as_ref().map_or(u64::MAX, |circle| circle.limit);
         let fits = |shape: &NearShape| {
-            shape.supersample == params.supersample && limit <= u64::from(shape.circle)
+            let is_small = limit <= u64::from(shape.circle);
+            shape.supersample == params.supersample && is_small && !params.deviations
         };
         let mut queries = Self { gpu, limits, params, spans, near: None, bands: bands.max(1) };
         if let Some(&(shape, kernel)) = kernels::NEAR.iter().find(|(shape, _)| fits(shape)) {
@@ -98,7 +103,9 @@ impl<'a> Queries<'a> {
             return Ok(());
         }
         let sums = match self.near {
-            None if self.limits.site_limit == u64::MAX => Some(sums_before(self.gpu, sites)?),
+            None if self.limits.site_limit == u64::MAX && cells.deviations.is_none() => {
+                Some(sums_before(self.gpu, sites)?)
+            }
             _ => None,
         };
         let unit = self.near.as_ref().map_or(kernels::ROWS, |(shape, ..)| shape.rows);
@@ -208,6 +215,7 @@ impl<'a> Queries<'a> {
         let grid = self.params.grid;
         let blocks_x = grid.width.div_ceil(kernels::COLUMNS);
         let (dem, counts) = cells.pointers();
+        let deviations = cells.deviations.as_mut().map_or(std::ptr::null_mut(), Column::as_mut_ptr);
         // SAFETY: lengths are as the kernel asks.
         unsafe {
             self.gpu.launch(
@@ -231,6 +239,7 @@ impl<'a> Queries<'a> {
                     dem,
                     counts,
                     sums.map_or(std::ptr::null(), Column::as_ptr),
+                    deviations,
                 ),
             )?;
         }

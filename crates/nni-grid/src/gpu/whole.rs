@@ -12,10 +12,12 @@ use gpu_scan::gpu::{Workspace, reduce};
 use gpu_scan::{Max, Min};
 use kernels_rs::nni as kernels;
 
-use super::query::{Cells, Queries};
+use super::query::{Cells, Queries, Sites};
 use super::rasterise::{Part, Pixels, Tallies};
-use super::{DevicePoints, diagram, summary};
-use crate::{Dem, Error, Params, Points, QueryLimits, Result, Summary, ValueScale};
+use super::{DevicePoints, cells_of, sites_of, summary};
+use crate::{
+    Dem, Error, Params, Points, QueryLimits, Request, Result, Summary, ValueScale, Weights,
+};
 
 /// Points of a part: large enough that a copy runs at full speed.
 const PART: usize = 1 << 20;
@@ -34,8 +36,13 @@ pub fn interpolate(
     params: &Params,
     progress: &dyn Progress,
 ) -> Result<Dem> {
-    let cells = params.grid.cells() as usize;
     QueryLimits::of(params)?;
+    if !is_plain(params) {
+        points.check_lengths()?;
+        let request = Request { x: points.x, y: points.y, values: &[points.z], mask: None };
+        return Ok(interpolate_all(gpu, &request, params, progress)?.swap_remove(0));
+    }
+    let cells = params.grid.cells() as usize;
     let mut values = host_memory::filled(f32::NAN, cells)?;
     let mut counts = match params.counts {
         true => Some(host_memory::filled(0, cells)?),
@@ -43,7 +50,71 @@ pub fn interpolate(
     };
     let summary =
         interpolate_into(gpu, points, params, &mut values, counts.as_deref_mut(), progress)?;
-    Ok(Dem { grid: params.grid, values, counts, summary })
+    let grid = params.grid;
+    Ok(Dem { grid, values, counts, distances: None, deviations: None, summary })
+}
+
+/// Whether the queries alone give all that is asked for.
+fn is_plain(params: &Params) -> bool {
+    params.weights == Weights::Sibson && !params.deviations && !params.needs_finish(false)
+}
+
+/// [`interpolate_all`](crate::interpolate_all) on a GPU. Waits for the result.
+///
+/// # Errors
+/// As [`interpolate_all`](crate::interpolate_all).
+pub fn interpolate_all(
+    gpu: &Gpu,
+    request: &Request,
+    params: &Params,
+    progress: &dyn Progress,
+) -> Result<Vec<Dem>> {
+    let report = |stage, fraction| match progress.report(stage, fraction) {
+        ControlFlow::Continue(()) => Ok(()),
+        ControlFlow::Break(()) => Err(Error::Cancelled),
+    };
+    let limits = QueryLimits::of(params)?;
+    request.check(params)?;
+    report("to the device", 0.0)?;
+    let (x, y) = (gpu.upload(request.x)?, gpu.upload(request.y)?);
+    let mask = request.mask.map(|mask| gpu.upload(mask)).transpose()?;
+    let mut diagram = None;
+    let mut dems = Vec::new();
+    for (column, values) in request.values.iter().enumerate() {
+        report("interpolate", column as f64 / request.values.len() as f64)?;
+        let scale = ValueScale::of(values);
+        let z = gpu.upload(values)?;
+        let points = Part { x: (&x).into(), y: (&y).into(), z: (&z).into(), first: 0 };
+        let mut tallies = Tallies::new(gpu)?;
+        let (occupied, values) = sites_of(gpu, points, scale, params, &mut tallies)?;
+        let nearest = match diagram.take() {
+            Some(nearest) => nearest,
+            None => pba_voronoi::gpu::nearest_sites(gpu, &occupied)?,
+        };
+        let mut sites = Sites { nearest, values, tallies, scale };
+        let cells = cells_of(gpu, &mut sites, &limits, params, mask.as_ref())?;
+        dems.push(to_host(cells, &sites, request, params)?);
+        diagram = Some(sites.nearest);
+    }
+    report("interpolate", 1.0)?;
+    Ok(dems)
+}
+
+fn to_host(cells: Cells, sites: &Sites, request: &Request, params: &Params) -> Result<Dem> {
+    let counted = sites.tallies.counts.to_host()?;
+    let is_finished = params.needs_finish(request.mask.is_some());
+    let (points, count) = (request.x.len() as u64, params.grid.cells());
+    let floats = |layer: Option<Column<f32>>| layer.map(|layer| layer.to_host()).transpose();
+    let distances = floats(cells.distances)?;
+    Ok(Dem {
+        grid: params.grid,
+        values: cells.dem.to_host()?,
+        counts: cells.counts.map(|counts| counts.to_host()).transpose()?,
+        // An empty DEM has empty layers.
+        distances: if params.distances { Some(distances.unwrap_or_default()) } else { None },
+        deviations: floats(cells.deviations)?,
+        summary: summary(&counted, points, count, is_finished),
+    })
 }
 
 /// [`interpolate`](crate::interpolate) on a GPU, into arrays of the caller's. Waits for the result.
@@ -53,8 +124,9 @@ pub fn interpolate(
 /// whatever [`Params::counts`] says.
 ///
 /// # Errors
-/// As [`interpolate`](crate::interpolate), and [`Error::Core`] unless `values` and `counts` have an
-/// element for each cell; then they hold anything.
+/// As [`interpolate`](crate::interpolate); then the arrays hold anything. [`Error::NotPlain`] for
+/// parameters that ask for more than Sibson's values and their counts, [`Error::Core`] unless `values`
+/// and `counts` have an element for each cell.
 pub fn interpolate_into(
     gpu: &Gpu,
     points: Points,
@@ -68,6 +140,9 @@ pub fn interpolate_into(
         ControlFlow::Break(()) => Err(Error::Cancelled),
     };
     let (limits, grid) = (QueryLimits::of(params)?, params.grid);
+    if !is_plain(params) {
+        return Err(Error::NotPlain);
+    }
     points.check_lengths()?;
     for found in std::iter::once(values.len()).chain(counts.as_ref().map(|c| c.len())) {
         let (expected, found) = (grid.cells(), found as u64);
@@ -84,9 +159,12 @@ pub fn interpolate_into(
 
     report("interpolate", 0.0)?;
     let (all, scale) = (resident.all(), resident.scale);
-    let mut sites = diagram(gpu, pixels, all, scale, tallies)?;
+    let (mask, site_values) = pixels.resolve(gpu, all, scale, &mut tallies)?;
+    let nearest = pba_voronoi::gpu::nearest_sites(gpu, &mask)?;
+    drop(mask);
+    let mut sites = Sites { nearest, values: site_values, tallies, scale };
     // SAFETY: the queries write every cell.
-    let mut cells = unsafe { Cells::new(gpu, &grid, counts.is_some())? };
+    let mut cells = unsafe { Cells::new(gpu, &grid, counts.is_some(), false)? };
     let queries = Queries::new(gpu, &limits, params, BANDS)?;
     queries.enqueue(&mut sites, &mut cells, |cells, rows| {
         copies.0.wait_for(gpu)?;
@@ -102,7 +180,7 @@ pub fn interpolate_into(
         return Err(Error::NotFinite { index, x, y, z });
     }
     copies.0.synchronize()?;
-    Ok(summary(&counted, points.z.len() as u64, grid.cells()))
+    Ok(summary(&counted, points.z.len() as u64, grid.cells(), false))
 }
 
 /// The stream of the copies. Dropped, it waits for them: they read and write borrowed memory.

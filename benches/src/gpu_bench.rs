@@ -1,14 +1,15 @@
 //! Times the GPU crates: device events around the enqueued work, data resident, after warm-up,
 //! the median of the runs. The CPU's time for the same work stands beside it.
 //!
-//! `gpu_bench [FILTER]`; the device is `TESSERA_DEVICE`, else `cuda`.
+//! `gpu_bench [voronoi|nni|paper|terrain]` (`paper` is the first row of `nni` alone); the device is `TESSERA_DEVICE`, else `cuda`.
 
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, ensure};
 use gpu_core::{Device, DeviceChoice, Gpu, GridSpec};
-use nni_grid::{Params, Points};
+use nni_grid::{Params, Points, Weights};
 use pba_voronoi::Outputs;
+use terrain::{Levels, Light, Slope};
 
 const RUNS: usize = 10;
 
@@ -26,24 +27,82 @@ fn main() -> Result<()> {
             }
         }
     }
-    if "nni".contains(&filter) {
-        let paper = |params: Params| params;
-        nni(&gpu, &Cloud::random(1_000_000, 2000, 0.0), 2000, "radii 10 and 3", paper)?;
+    if "nni".contains(&filter) || filter == "paper" {
         let cloud = Cloud::random(7_000_000, 5000, 0.0);
-        nni(&gpu, &cloud, 5000, "radii 10 and 3", paper)?;
-        nni_end_to_end(&gpu, &cloud, 5000)?;
-        let finer = |params| Params { supersample: 2, ..params };
-        nni(&gpu, &cloud, 5000, "radii 10 and 3, supersample 2", finer)?;
-        let finest = |params| Params { supersample: 4, ..params };
-        nni(&gpu, &cloud, 5000, "radii 10 and 3, supersample 4", finest)?;
-        let far = f64::INFINITY;
-        let unlimited = |params| Params { query_radius: far, site_radius: far, ..params };
-        nni(&gpu, &cloud, 5000, "no radii", unlimited)?;
-        let void = Cloud::random(7_000_000, 5000, 500.0);
-        nni(&gpu, &void, 5000, "radii 10 and 3, a void of radius 500", paper)?;
-        nni(&gpu, &void, 5000, "no radii, a void of radius 500", unlimited)?;
+        nni(&gpu, &cloud, 5000, "radii 10 and 3", |params| params)?;
+        if filter != "paper" {
+            nni_end_to_end(&gpu, &cloud, 5000)?;
+            nni_options(&gpu, &cloud)?;
+        }
+    }
+    if "terrain".contains(&filter) {
+        terrain(&gpu, 5000)?;
     }
     Ok(())
+}
+
+/// Other radii, finer rasters, a void, other weights.
+fn nni_options(gpu: &Gpu, cloud: &Cloud) -> Result<()> {
+    let plain = |params| params;
+    nni(gpu, &Cloud::random(1_000_000, 2000, 0.0), 2000, "radii 10 and 3", plain)?;
+    let finer = |params| Params { supersample: 2, ..params };
+    nni(gpu, cloud, 5000, "radii 10 and 3, supersample 2", finer)?;
+    let finest = |params| Params { supersample: 4, ..params };
+    nni(gpu, cloud, 5000, "radii 10 and 3, supersample 4", finest)?;
+    let far = f64::INFINITY;
+    let unlimited = |params| Params { query_radius: far, site_radius: far, ..params };
+    nni(gpu, cloud, 5000, "no radii", unlimited)?;
+    let void = Cloud::random(7_000_000, 5000, 500.0);
+    nni(gpu, &void, 5000, "radii 10 and 3, a void of radius 500", plain)?;
+    nni(gpu, &void, 5000, "no radii, a void of radius 500", unlimited)?;
+    for weights in [Weights::Laplace, Weights::SibsonC1] {
+        let what = format!("no radii, {weights:?} weights");
+        nni(gpu, cloud, 5000, &what, |params| Params { weights, ..unlimited(params) })?;
+    }
+    Ok(())
+}
+
+/// Slope, hillshade and contour lines of hills.
+fn terrain(gpu: &Gpu, side: u32) -> Result<()> {
+    let grid = grid(side)?;
+    let height = |cell: u64| {
+        let (x, y) = ((cell % u64::from(side)) as f64, (cell / u64::from(side)) as f64);
+        (40.0 * (x / 300.0).sin() + 25.0 * (y / 170.0).cos()) as f32
+    };
+    let dem: Vec<f32> = (0..grid.cells()).map(height).collect();
+    let resident = gpu.upload_grid(&dem, side, side)?;
+    let (slope, light) = (Slope::default(), Light::default());
+    let times = median_of(gpu, || Ok(terrain::gpu::slope(gpu, &resident, 1.0, &slope)?))?;
+    let start = Instant::now();
+    let on_cpu = terrain::cpu::slope(&dem, &grid, &slope)?;
+    let cpu_time = start.elapsed();
+    let on_gpu = terrain::gpu::slope(gpu, &resident, 1.0, &slope)?.into_column().to_host()?;
+    ensure!(on_gpu.iter().zip(&on_cpu).all(same), "slopes differ");
+    print_row(&format!("slope {side} x {side}"), times, cpu_time);
+    let times = median_of(gpu, || Ok(terrain::gpu::hillshade(gpu, &resident, 1.0, &light)?))?;
+    let start = Instant::now();
+    let on_cpu = terrain::cpu::hillshade(&dem, &grid, &light)?;
+    let cpu_time = start.elapsed();
+    let on_gpu = terrain::gpu::hillshade(gpu, &resident, 1.0, &light)?.into_column().to_host()?;
+    ensure!(on_gpu.iter().zip(&on_cpu).all(same), "hillshades differ");
+    print_row(&format!("hillshade {side} x {side}"), times, cpu_time);
+    let levels = Levels::Every { interval: 1.0, base: 0.0 };
+    terrain::gpu::contours(gpu, &resident, &grid, &levels)?;
+    let start = Instant::now();
+    let lines = terrain::gpu::contours(gpu, &resident, &grid, &levels)?;
+    let gpu_time = start.elapsed();
+    let start = Instant::now();
+    let on_cpu = terrain::cpu::contours(&dem, &grid, &levels)?;
+    let cpu_time = start.elapsed();
+    ensure!(lines == on_cpu, "contour lines differ");
+    let work = format!("contour lines {side} x {side}, {} lines, joined on the host", lines.len());
+    print_row(&work, vec![gpu_time], cpu_time);
+    Ok(())
+}
+
+/// Whether two values have the same bits, but for NaN's.
+fn same((a, b): (&f32, &f32)) -> bool {
+    a.to_bits() == b.to_bits() || (a.is_nan() && b.is_nan())
 }
 
 fn voronoi(gpu: &Gpu, side: u32, density: f64) -> Result<()> {
@@ -114,7 +173,6 @@ fn nni(
     let start = Instant::now();
     let on_cpu = nni_grid::interpolate(&Device::Cpu, points, &params, &())?;
     let cpu_time = start.elapsed();
-    let same = |(a, b): (&f32, &f32)| a.to_bits() == b.to_bits() || (a.is_nan() && b.is_nan());
     ensure!(on_gpu.values.iter().zip(&on_cpu.values).all(same), "GPU and CPU differ");
     ensure!(on_gpu.summary == on_cpu.summary, "the summaries of GPU and CPU differ");
     let work = format!("NNI {} points to {side} x {side}, {what}", cloud.x.len());

@@ -92,6 +92,12 @@ pub enum Error {
         /// As given.
         name: String,
     },
+    /// A name that is none of the weights.
+    #[error("unknown weights \"{name}\": use sibson, laplace or c1")]
+    UnknownWeights {
+        /// As given.
+        name: String,
+    },
     /// The progress callback ended the call.
     #[error("the interpolation was cancelled")]
     Cancelled,

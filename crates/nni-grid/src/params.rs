@@ -133,6 +133,20 @@ pub enum Weights {
     SibsonC1,
 }
 
+impl FromStr for Weights {
+    type Err = Error;
+
+    /// Parses `sibson`, `laplace` or `c1`.
+    fn from_str(text: &str) -> Result<Self> {
+        match text {
+            "sibson" => Ok(Self::Sibson),
+            "laplace" => Ok(Self::Laplace),
+            "c1" => Ok(Self::SibsonC1),
+            _ => Err(Error::UnknownWeights { name: text.to_owned() }),
+        }
+    }
+}
+
 /// What a cell without a value takes.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Fill {

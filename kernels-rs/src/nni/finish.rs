@@ -197,7 +197,7 @@ pub unsafe fn row_extremes(
 ///
 /// # Safety
 /// `tallies` has the number of sites, `nearest`, `values` and `gradients` an element for each pixel.
-#[kernel(block = 256)]
+#[kernel(block = 128)]
 pub unsafe fn estimate_gradients(
     tallies: *const u64,
     nearest: *const u32,
@@ -239,7 +239,7 @@ pub unsafe fn estimate_gradients(
 ///
 /// # Safety
 /// As for [`query_spans`](super::query_spans); `gradients` has two elements for each pixel.
-#[kernel(block = 256)]
+#[kernel(block = 128)]
 pub unsafe fn query_weighted(
     tallies: *mut u64,
     nearest: *const u32,

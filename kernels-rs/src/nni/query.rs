@@ -168,7 +168,7 @@ impl Scene {
 /// times the cells' columns and rows; `reciprocal` is that of its width. `sums` is null, or there is
 /// no site limit and it has what [`gather_sums`] wrote, scanned; `deviations` is null, or has an element
 /// for each cell, and `sums` is null.
-#[kernel(block = 256)]
+#[kernel(block = 256, resident = 3)]
 pub unsafe fn query_spans(
     tallies: *mut u64,
     nearest: *const u32,

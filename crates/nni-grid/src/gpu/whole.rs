@@ -150,11 +150,16 @@ pub fn interpolate_into(
             return Err(gpu_core::Error::Length { what: "host array", expected, found }.into());
         }
     }
+    // What the copies write and read on the device comes before them here, so that it is dropped after
+    // they have been waited for, whatever happens.
+    let mut resident = resident_for(gpu, points.z.len())?;
+    // SAFETY: the queries write every cell before one is copied.
+    let mut cells = unsafe { Cells::new(gpu, &grid, counts.is_some(), false)? };
     let copies = Copies(gpu.fork()?);
     report("to the device", 0.0)?;
     let mut tallies = Tallies::new(gpu)?;
     let mut pixels = Pixels::new(gpu, params)?;
-    let resident = copies.merge(gpu, points, &mut pixels, &mut tallies, &report)?;
+    copies.merge(gpu, points, &mut resident, &mut pixels, &mut tallies, &report)?;
     report("to the device", 1.0)?;
 
     report("interpolate", 0.0)?;
@@ -163,8 +168,6 @@ pub fn interpolate_into(
     let nearest = pba_voronoi::gpu::nearest_sites(gpu, &mask)?;
     drop(mask);
     let mut sites = Sites { nearest, values: site_values, tallies, scale };
-    // SAFETY: the queries write every cell.
-    let mut cells = unsafe { Cells::new(gpu, &grid, counts.is_some(), false)? };
     let queries = Queries::new(gpu, &limits, params, BANDS)?;
     queries.enqueue(&mut sites, &mut cells, |cells, rows| {
         copies.0.wait_for(gpu)?;
@@ -199,15 +202,12 @@ impl Copies {
         &self,
         gpu: &Gpu,
         points: Points,
+        resident: &mut DevicePoints,
         pixels: &mut Pixels,
         tallies: &mut Tallies,
         report: &dyn Fn(&'static str, f64) -> Result<()>,
-    ) -> Result<DevicePoints> {
+    ) -> Result<()> {
         let count = points.z.len();
-        // SAFETY: every element is written before it is read: the streams wait for each other.
-        let column = || unsafe { gpu.uninitialized::<f64>(count) };
-        let scale = ValueScale::of(&[]);
-        let mut resident = DevicePoints { x: column()?, y: column()?, z: column()?, scale };
         self.0.wait_for(gpu)?;
         // SAFETY: the points are borrowed until this stream has been waited for, which dropping
         // it does at the latest; nothing else works on the column.
@@ -215,14 +215,14 @@ impl Copies {
         gpu.wait_for(&self.0)?;
         let range = value_range(gpu, &resident.z)?;
         let part = |first: usize| first..count.min(first + PART);
-        self.coordinates(points, part(0), &mut resident)?;
+        self.coordinates(points, part(0), resident)?;
         // Waits for the values, while the first coordinates are on their way.
         let range = range.to_host()?;
         resident.scale = ValueScale::of_range(range[0], range[1]);
         for first in (0..count).step_by(PART) {
             gpu.wait_for(&self.0)?;
             if first + PART < count {
-                self.coordinates(points, part(first + PART), &mut resident)?;
+                self.coordinates(points, part(first + PART), resident)?;
             }
             let merged = Part {
                 x: resident.x.slice(part(first))?,
@@ -233,7 +233,7 @@ impl Copies {
             pixels.merge(gpu, merged, resident.scale, tallies)?;
             report("to the device", first as f64 / count as f64)?;
         }
-        Ok(resident)
+        Ok(())
     }
 
     /// Copies the coordinates of some points.
@@ -271,6 +271,13 @@ impl Copies {
         }
         Ok(())
     }
+}
+
+/// Columns for so many points, to be written before they are read, and no scale yet.
+fn resident_for(gpu: &Gpu, points: usize) -> Result<DevicePoints> {
+    // SAFETY: every element is written before it is read: the streams wait for each other.
+    let column = || unsafe { gpu.uninitialized::<f64>(points) };
+    Ok(DevicePoints { x: column()?, y: column()?, z: column()?, scale: ValueScale::of(&[]) })
 }
 
 /// The least and the greatest value, on the device.

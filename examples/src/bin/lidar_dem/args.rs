@@ -7,7 +7,7 @@ use anyhow::{Result, bail, ensure};
 use clap::Parser;
 use geo_io::{Crs, CsvColumns, Filter, Returns};
 use gpu_core::{Bounds, DeviceChoice};
-use nni_grid::Duplicates;
+use nni_grid::{Duplicates, Weights};
 
 /// Turn LiDAR points into a terrain grid by natural neighbour interpolation.
 #[derive(Parser, Debug)]
@@ -43,6 +43,16 @@ pub struct Args {
     /// Voronoi pixels along the side of a DEM cell, 1 to 8; more is more accurate and slower
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub supersample: u32,
+    /// How much each natural neighbour counts: sibson, laplace, or c1 (smooth); the latter two with
+    /// --query-radius inf
+    #[arg(long, value_name = "NAME", default_value = "sibson")]
+    pub weights: Weights,
+    /// Leave out cells outside the convex hull of the points
+    #[arg(long)]
+    pub hull: bool,
+    /// Leave out cells farther from the nearest point, in DEM cells
+    #[arg(long, value_name = "CELLS", default_value_t = f64::INFINITY, allow_negative_numbers = true)]
+    pub max_distance: f64,
     /// Keep only these classes, such as 2,9 (2 ground, 5 high vegetation, 6 building, 9 water)
     #[arg(long, value_name = "LIST")]
     pub classes: Option<Classes>,

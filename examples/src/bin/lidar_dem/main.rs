@@ -1,7 +1,7 @@
 //! `lidar_dem`: LiDAR points in, a terrain grid out.
 //!
-//! The way from here to the kernel: [`interpolate`] calls `nni_grid::interpolate`, whose `cpu.rs`
-//! and `gpu.rs` are siblings; the latter launches the kernels of `kernels-rs/src/nni.rs` and, through
+//! The way from here to the kernel: [`interpolate`] calls `nni_grid::interpolate`, whose `cpu`
+//! and `gpu` are siblings; the latter launches the kernels of `kernels-rs/src/nni` and, through
 //! pba-voronoi, those of `kernels-rs/src/voronoi.rs`.
 
 mod args;
@@ -150,6 +150,9 @@ fn interpolate(
     params.query_radius = args.query_radius;
     params.supersample = args.supersample;
     params.duplicates = args.duplicates;
+    params.weights = args.weights;
+    params.hull = args.hull;
+    params.max_distance = args.max_distance;
     let points = Points { x: &cloud.x, y: &cloud.y, z: &cloud.z };
     Ok(nni_grid::interpolate(device, points, &params, progress)?)
 }

@@ -3,15 +3,18 @@
 //!
 //! `gpu_bench [FILTER [MASK]]`; MASK is a raster (.npy, .npz, .png, .tif) whose distances to the pixels
 //! that are zero are timed too. The device is `TESSERA_DEVICE`, else `cuda`.
+//!
+//! FILTER: `voronoi`, `nni`, `paper` (the first row of `nni` alone) or `terrain`.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, ensure};
 use gpu_core::{Bounds, Device, DeviceChoice, Gpu, GridSpec};
-use nni_grid::{Params, Points};
+use nni_grid::{Params, Points, Weights};
 use pba_voronoi::gpu::Bits;
 use pba_voronoi::{Algorithm, Input, Outputs, Sites, Transform};
+use terrain::{Levels, Light, Slope};
 
 const RUNS: usize = 10;
 
@@ -32,12 +35,82 @@ fn main() -> Result<()> {
     if let Some(path) = std::env::args().nth(2) {
         distances_to_zeros(&gpu, Path::new(&path))?;
     }
-    if "nni".contains(&filter) {
-        for (points, side) in [(1_000_000, 2000), (7_000_000, 5000)] {
-            nni(&gpu, points, side)?;
+    if "nni".contains(&filter) || filter == "paper" {
+        let cloud = Cloud::random(7_000_000, 5000, 0.0);
+        nni(&gpu, &cloud, 5000, "radii 10 and 3", |params| params)?;
+        if filter != "paper" {
+            nni_end_to_end(&gpu, &cloud, 5000)?;
+            nni_options(&gpu, &cloud)?;
         }
     }
+    if "terrain".contains(&filter) {
+        terrain(&gpu, 5000)?;
+    }
     Ok(())
+}
+
+/// Other radii, finer rasters, a void, other weights.
+fn nni_options(gpu: &Gpu, cloud: &Cloud) -> Result<()> {
+    let plain = |params| params;
+    nni(gpu, &Cloud::random(1_000_000, 2000, 0.0), 2000, "radii 10 and 3", plain)?;
+    let finer = |params| Params { supersample: 2, ..params };
+    nni(gpu, cloud, 5000, "radii 10 and 3, supersample 2", finer)?;
+    let finest = |params| Params { supersample: 4, ..params };
+    nni(gpu, cloud, 5000, "radii 10 and 3, supersample 4", finest)?;
+    let far = f64::INFINITY;
+    let unlimited = |params| Params { query_radius: far, site_radius: far, ..params };
+    nni(gpu, cloud, 5000, "no radii", unlimited)?;
+    let void = Cloud::random(7_000_000, 5000, 500.0);
+    nni(gpu, &void, 5000, "radii 10 and 3, a void of radius 500", plain)?;
+    nni(gpu, &void, 5000, "no radii, a void of radius 500", unlimited)?;
+    for weights in [Weights::Laplace, Weights::SibsonC1] {
+        let what = format!("no radii, {weights:?} weights");
+        nni(gpu, cloud, 5000, &what, |params| Params { weights, ..unlimited(params) })?;
+    }
+    Ok(())
+}
+
+/// Slope, hillshade and contour lines of hills.
+fn terrain(gpu: &Gpu, side: u32) -> Result<()> {
+    let grid = grid(side)?;
+    let height = |cell: u64| {
+        let (x, y) = ((cell % u64::from(side)) as f64, (cell / u64::from(side)) as f64);
+        (40.0 * (x / 300.0).sin() + 25.0 * (y / 170.0).cos()) as f32
+    };
+    let dem: Vec<f32> = (0..grid.cells()).map(height).collect();
+    let resident = gpu.upload_grid(&dem, side, side)?;
+    let (slope, light) = (Slope::default(), Light::default());
+    let times = median_of(gpu, || Ok(terrain::gpu::slope(gpu, &resident, 1.0, &slope)?))?;
+    let start = Instant::now();
+    let on_cpu = terrain::cpu::slope(&dem, &grid, &slope)?;
+    let cpu_time = start.elapsed();
+    let on_gpu = terrain::gpu::slope(gpu, &resident, 1.0, &slope)?.into_column().to_host()?;
+    ensure!(on_gpu.iter().zip(&on_cpu).all(same), "slopes differ");
+    print_row(&format!("slope {side} x {side}"), times, cpu_time);
+    let times = median_of(gpu, || Ok(terrain::gpu::hillshade(gpu, &resident, 1.0, &light)?))?;
+    let start = Instant::now();
+    let on_cpu = terrain::cpu::hillshade(&dem, &grid, &light)?;
+    let cpu_time = start.elapsed();
+    let on_gpu = terrain::gpu::hillshade(gpu, &resident, 1.0, &light)?.into_column().to_host()?;
+    ensure!(on_gpu.iter().zip(&on_cpu).all(same), "hillshades differ");
+    print_row(&format!("hillshade {side} x {side}"), times, cpu_time);
+    let levels = Levels::Every { interval: 1.0, base: 0.0 };
+    terrain::gpu::contours(gpu, &resident, &grid, &levels)?;
+    let start = Instant::now();
+    let lines = terrain::gpu::contours(gpu, &resident, &grid, &levels)?;
+    let gpu_time = start.elapsed();
+    let start = Instant::now();
+    let on_cpu = terrain::cpu::contours(&dem, &grid, &levels)?;
+    let cpu_time = start.elapsed();
+    ensure!(lines == on_cpu, "contour lines differ");
+    let work = format!("contour lines {side} x {side}, {} lines, joined on the host", lines.len());
+    print_row(&work, vec![gpu_time], cpu_time);
+    Ok(())
+}
+
+/// Whether two values have the same bits, but for NaN's.
+fn same((a, b): (&f32, &f32)) -> bool {
+    a.to_bits() == b.to_bits() || (a.is_nan() && b.is_nan())
 }
 
 fn voronoi(gpu: &Gpu, side: u32, density: f64) -> Result<()> {
@@ -103,32 +176,117 @@ fn distances_to_zeros(gpu: &Gpu, path: &Path) -> Result<()> {
     Ok(())
 }
 
-fn nni(gpu: &Gpu, points: usize, side: u32) -> Result<()> {
-    let mut random = Random(7);
-    let extent = f64::from(side);
-    let x: Vec<f64> = (0..points).map(|_| random.unit() * extent).collect();
-    let y: Vec<f64> = (0..points).map(|_| random.unit() * extent).collect();
-    let height = |(x, y): (&f64, &f64)| 40.0 * (x / 300.0).sin() + 25.0 * (y / 170.0).cos();
-    let z: Vec<f64> = x.iter().zip(&y).map(height).collect();
-    let bounds = Bounds { min_x: 0.5, min_y: 0.5, max_x: extent - 0.5, max_y: extent - 0.5 };
-    let params = Params::new(GridSpec::covering(bounds, 1.0)?);
-    let points = Points { x: &x, y: &y, z: &z };
+/// Points on hills.
+struct Cloud {
+    x: Vec<f64>,
+    y: Vec<f64>,
+    z: Vec<f64>,
+}
 
+impl Cloud {
+    /// Random points in a square, none within `void` of its centre.
+    fn random(points: usize, side: u32, void: f64) -> Self {
+        let mut random = Random(7);
+        let extent = f64::from(side);
+        let mut cloud = Self { x: Vec::new(), y: Vec::new(), z: Vec::new() };
+        while cloud.x.len() < points {
+            let (x, y) = (random.unit() * extent, random.unit() * extent);
+            if (x - extent / 2.0).hypot(y - extent / 2.0) >= void {
+                cloud.x.push(x);
+                cloud.y.push(y);
+                cloud.z.push(40.0 * (x / 300.0).sin() + 25.0 * (y / 170.0).cos());
+            }
+        }
+        cloud
+    }
+
+    fn points(&self) -> Points<'_> {
+        Points { x: &self.x, y: &self.y, z: &self.z }
+    }
+}
+
+fn grid(side: u32) -> Result<GridSpec> {
+    Ok(GridSpec::new(0.0, f64::from(side), 1.0, side, side)?)
+}
+
+fn nni(
+    gpu: &Gpu,
+    cloud: &Cloud,
+    side: u32,
+    what: &str,
+    change: impl Fn(Params) -> Params,
+) -> Result<()> {
+    let params = change(Params::new(grid(side)?));
+    let points = cloud.points();
     let resident = nni_grid::gpu::upload(gpu, points)?;
     let times =
         median_of(gpu, || Ok(nni_grid::gpu::interpolate_resident(gpu, &resident, &params)?))?;
-    let start = Instant::now();
     let on_gpu = nni_grid::interpolate(&Device::Gpu(gpu.clone()), points, &params, &())?;
-    let end_to_end = start.elapsed();
     let start = Instant::now();
     let on_cpu = nni_grid::interpolate(&Device::Cpu, points, &params, &())?;
     let cpu_time = start.elapsed();
-    let same = |(a, b): (&f32, &f32)| a.to_bits() == b.to_bits() || (a.is_nan() && b.is_nan());
     ensure!(on_gpu.values.iter().zip(&on_cpu.values).all(same), "GPU and CPU differ");
     ensure!(on_gpu.summary == on_cpu.summary, "the summaries of GPU and CPU differ");
-    let work = format!("NNI {} points to {side} x {side}, radii 10 and 3", x.len());
+    let work = format!("NNI {} points to {side} x {side}, {what}", cloud.x.len());
     print_row(&work, times, cpu_time);
-    println!("| the same end to end, host to host | {:.1} | | |", end_to_end.as_secs_f64() * 1e3);
+    Ok(())
+}
+
+/// From host columns to a host array, beside the transfers alone.
+fn nni_end_to_end(gpu: &Gpu, cloud: &Cloud, side: u32) -> Result<()> {
+    let params = Params::new(grid(side)?);
+    let locked = |values: &[f64]| -> Result<_> {
+        let mut memory = gpu.page_locked(values.len())?;
+        memory.copy_from_slice(values);
+        Ok(memory)
+    };
+    let (x, y, z) = (locked(&cloud.x)?, locked(&cloud.y)?, locked(&cloud.z)?);
+    let mut dem = gpu.page_locked::<f32>(params.grid.cells() as usize)?;
+    let points = Points { x: &x, y: &y, z: &z };
+    end_to_end(gpu, points, &params, &mut dem, "page-locked")?;
+    let mut dem = vec![0.0; params.grid.cells() as usize];
+    end_to_end(gpu, cloud.points(), &params, &mut dem, "pageable")
+}
+
+fn end_to_end(
+    gpu: &Gpu,
+    points: Points,
+    params: &Params,
+    dem: &mut [f32],
+    memory: &str,
+) -> Result<()> {
+    let work = |dem: &mut [f32]| -> Result<()> {
+        nni_grid::gpu::interpolate_into(gpu, points, params, dem, None, &())?;
+        Ok(())
+    };
+    let transfers = |dem: &mut [f32]| -> Result<()> {
+        // SAFETY: what is read was zeroed; the host arrays stay until the stream has run.
+        unsafe {
+            for column in [points.x, points.y, points.z] {
+                let mut there = gpu.uninitialized::<f64>(column.len())?;
+                gpu.enqueue_write((&mut there).into(), column)?;
+            }
+            let there = gpu.uninitialized::<f32>(dem.len())?;
+            gpu.enqueue_read((&there).into(), dem)?;
+        }
+        Ok(gpu.synchronize()?)
+    };
+    let mut median = |run: &dyn Fn(&mut [f32]) -> Result<()>| -> Result<f64> {
+        let mut times = Vec::new();
+        for _ in 0..RUNS + 2 {
+            let start = Instant::now();
+            run(dem)?;
+            times.push(start.elapsed().as_secs_f64() * 1e3);
+        }
+        times.drain(..2);
+        times.sort_by(f64::total_cmp);
+        Ok(times[RUNS / 2])
+    };
+    let (alone, whole) = (median(&transfers)?, median(&work)?);
+    println!(
+        "| the same end to end, {memory} | {whole:.2} | transfers alone {alone:.2}, ratio {:.2} | |",
+        whole / alone
+    );
     Ok(())
 }
 

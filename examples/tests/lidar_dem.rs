@@ -109,7 +109,7 @@ fn bad_files_get_one_line_and_leave_nothing() {
 #[test]
 fn bad_options_get_one_line_and_leave_nothing() {
     let folder = folder_of_inputs();
-    let cases: [(&[&str], &[&str]); 25] = [
+    let cases: [(&[&str], &[&str]); 31] = [
         (&["--resolution", "0"], &["resolution", "0"]),
         (&["--resolution", "-1"], &["resolution", "-1"]),
         (&["--resolution", "nan"], &["resolution"]),
@@ -132,6 +132,12 @@ fn bad_options_get_one_line_and_leave_nothing() {
         (&["-o", "dem.jpg"], &["dem.jpg", ".tif"]),
         (&["--hillshade", "nowhere/dem.png"], &["nowhere"]),
         (&["--hillshade", "dem.tif"], &[".png"]),
+        (&["--slope", "slope.png"], &["--slope", ".tif"]),
+        (&["--contours", "lines.shp"], &["--contours", ".geojson"]),
+        (&["--contours", "l.json", "--contour-interval", "0"], &["contour-interval", "0"]),
+        (&["--weights", "linear"], &["linear", "laplace"]),
+        (&["--weights", "laplace"], &["infinite query radius"]),
+        (&["--max-distance", "-1"], &["maximum distance", "-1"]),
         (&["--device", "gpu"], &["gpu"]),
         (&["--device", "cuda:4096"], &[]),
         (&["--no-such-option"], &["--no-such-option"]),
@@ -155,6 +161,47 @@ fn a_table_becomes_a_grid_of_its_heights() {
     let values = floats_of_npy(&folder.path().join("dem.npy"));
     assert_eq!(values.len(), 100);
     assert_eq!((values[0], values[9], values[90], values[99]), (4.0, 4.0, 1.0, 1.0));
+}
+
+#[test]
+fn slope_and_contours_are_written_beside_the_dem() {
+    let folder = folder_of_inputs();
+    let arguments = ["plane.csv", "-o", "dem.npy", "--query-radius", "inf", "--device", "cpu"];
+    let more = ["--slope", "slope.npy", "--contours", "lines.geojson", "--contour-interval", "0.5"];
+    let report = succeeds(folder.path(), &[&arguments[..], &more].concat());
+    for words in ["slope.npy", "lines.geojson", "one every 0.5"] {
+        assert!(report.contains(words), "no {words:?} in {report}");
+    }
+    let slopes = floats_of_npy(&folder.path().join("slope.npy"));
+    assert!(slopes[0].is_nan() && slopes[55] > 1.0 && slopes[55] < 89.0, "{}", slopes[55]);
+    let text = std::fs::read_to_string(folder.path().join("lines.geojson")).unwrap();
+    let lines: Value = serde_json::from_str(&text).unwrap();
+    let features = lines["features"].as_array().unwrap();
+    assert!(!features.is_empty());
+    for feature in features {
+        let elevation = feature["properties"]["elevation"].as_f64().unwrap();
+        assert!((1.0..=4.0).contains(&elevation) && (elevation * 2.0).fract() == 0.0);
+        assert_eq!(feature["geometry"]["type"], "LineString");
+    }
+}
+
+#[test]
+fn cells_outside_the_points_are_left_out_or_filled() {
+    let folder = folder_of_inputs();
+    let base = ["plane.csv", "--bounds", "-5,-5,15,15", "-o", "dem.npy", "--device", "cpu"];
+    let radii = ["--query-radius", "inf", "--site-radius", "inf"];
+    let known = |more: &[&str]| {
+        succeeds(folder.path(), &[&base[..], &radii, more].concat());
+        let values = floats_of_npy(&folder.path().join("dem.npy"));
+        assert_eq!(values.len(), 400);
+        values.iter().filter(|v| !v.is_nan()).count()
+    };
+    assert_eq!(known(&[]), 400);
+    assert_eq!(known(&["--hull"]), 100);
+    assert_eq!(known(&["--weights", "laplace"]), 400);
+    assert_eq!(known(&["--weights", "c1", "--hull"]), 100);
+    let near = known(&["--max-distance", "2"]);
+    assert!(near > 20 && near < 100, "{near}");
 }
 
 #[test]

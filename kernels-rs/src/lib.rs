@@ -38,6 +38,8 @@ pub mod segment_totals;
 pub mod select;
 #[cfg(feature = "sort")]
 pub mod sort;
+#[cfg(feature = "terrain")]
+pub mod terrain;
 #[cfg(any(feature = "scan", feature = "segment_totals"))]
 mod tile_scan;
 #[cfg(feature = "top_k")]

@@ -15,7 +15,7 @@ use crate::{output_of, root};
 /// The modules: each is a feature of kernels-rs and a source file of that name. Beside it the
 /// compute capabilities that its PTX is built for, lowest first; a GPU takes the highest it can
 /// run. What a level beyond the first is for stands in the module.
-pub const MODULES: [(&str, &[u32]); 16] = [
+pub const MODULES: [(&str, &[u32]); 17] = [
     ("columns", &[75]),
     ("elementwise", &[75]),
     ("flags", &[75]),
@@ -28,8 +28,9 @@ pub const MODULES: [(&str, &[u32]); 16] = [
     ("search", &[75]),
     ("segment_keys", &[75]),
     ("segment_totals", &[75, 80]),
-    ("select", &[75, 80]),
+    ("select", &[75]),
     ("sort", &[75]),
+    ("terrain", &[75]),
     ("top_k", &[75]),
     ("voronoi", &[75]),
 ];

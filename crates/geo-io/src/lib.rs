@@ -6,7 +6,7 @@
 //! | arrays | NPY, NPZ ([`read_npy`], [`read_npz`]) | NPY ([`write_npy`]) |
 //! | masks | NPY, NPZ, PNG, TIFF ([`read_mask`]) | |
 //! | distances | | picture PNG ([`write_picture`]) |
-//! | terrain | | GeoTIFF ([`write_geotiff`]), hillshade PNG ([`write_hillshade`]) |
+//! | terrain | | GeoTIFF ([`write_geotiff`]), shaded PNG ([`write_relief`]), contour lines as GeoJSON ([`write_lines`]) |
 //!
 //! Coordinates are f64 in the units of the file's coordinate reference system ([`Crs`]). Rasters
 //! are row-major, row 0 in the north; NODATA is NaN in memory.
@@ -28,22 +28,24 @@ mod crs;
 mod csv;
 mod error;
 mod geotiff;
-mod hillshade;
 mod las;
+mod lines;
 mod mask;
 mod npy;
 mod output;
 mod picture;
 mod points;
+mod relief;
 
 pub use crs::{Crs, GeoKeys};
 pub use csv::CsvColumns;
 pub use error::{Error, Result};
 pub use geotiff::write_geotiff;
-pub use hillshade::{HillshadeOptions, write_hillshade};
 pub use las::{LasPoints, write_las};
+pub use lines::write_lines;
 pub use mask::{Mask, read_mask};
 pub use npy::{Array, ArrayData, NpyElement, npz_names, read_npy, read_npz, write_npy};
 pub use output::check_output;
 pub use picture::write_picture;
 pub use points::{Filter, PointCloud, Returns, Tally, read_points};
+pub use relief::write_relief;

@@ -6,7 +6,6 @@ use image::codecs::png::PngEncoder;
 use image::{ExtendedColorType, ImageEncoder};
 use rayon::prelude::*;
 
-use crate::hillshade::averaged;
 use crate::output::write_atomic;
 use crate::{Error, Result};
 
@@ -19,8 +18,7 @@ const RAMP: [[f32; 3]; 5] = [
     [14.0, 14.0, 44.0],
 ];
 
-/// Writes a raster of distances (row-major, row 0 in the north, from 0 up) as a coloured PNG with at
-/// most `max_side` pixels on its longest side: larger rasters are averaged down.
+/// Writes a raster of distances (row-major, row 0 in the north, from 0 up) as a coloured PNG.
 ///
 /// Colours follow the square root of the distance over the largest one, so that the near shows too;
 /// what is not finite is transparent.
@@ -28,13 +26,7 @@ const RAMP: [[f32; 3]; 5] = [
 /// # Errors
 /// [`Error::Shape`] unless there are `width * height` values, [`Error::BadValue`] for a raster without
 /// cells, and those of writing.
-pub fn write_picture(
-    path: &Path,
-    values: &[f32],
-    width: u32,
-    height: u32,
-    max_side: u32,
-) -> Result<()> {
+pub fn write_picture(path: &Path, values: &[f32], width: u32, height: u32) -> Result<()> {
     let (expected, found) = (u64::from(width) * u64::from(height), values.len() as u64);
     if found != expected {
         return Err(Error::Shape { what: "raster", expected, found });
@@ -42,12 +34,9 @@ pub fn write_picture(
     if found == 0 {
         return Err(Error::BadValue { what: "number of cells", value: 0.0, expected: "positive" });
     }
-    let factor = width.max(height).div_ceil(max_side.max(1)).max(1);
-    let smaller = averaged(values, width as usize, height as usize, factor as usize);
     let finite = |v: &f32| if v.is_finite() { *v } else { 0.0 };
-    let largest = smaller.par_iter().map(finite).reduce(|| 0.0, f32::max);
-    let pixels: Vec<u8> = smaller.par_iter().flat_map_iter(|&v| colour(v, largest)).collect();
-    let (width, height) = (width.div_ceil(factor), height.div_ceil(factor));
+    let largest = values.par_iter().map(finite).reduce(|| 0.0, f32::max);
+    let pixels: Vec<u8> = values.par_iter().flat_map_iter(|&v| colour(v, largest)).collect();
     write_atomic(path, |file| {
         PngEncoder::new(file)
             .write_image(&pixels, width, height, ExtendedColorType::Rgba8)
@@ -82,15 +71,15 @@ mod tests {
     }
 
     #[test]
-    fn large_rasters_become_small_pictures() {
+    fn a_picture_has_a_pixel_for_each_cell() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("p.png");
         let values: Vec<f32> = (0..300 * 20).map(|p| (p % 300) as f32).collect();
-        write_picture(&path, &values, 300, 20, 100).unwrap();
+        write_picture(&path, &values, 300, 20).unwrap();
         let picture = image::open(&path).unwrap().into_rgba8();
-        assert_eq!(picture.dimensions(), (100, 7));
-        assert_eq!(picture.get_pixel(99, 3).0, [14, 14, 44, 255]);
-        assert!(write_picture(&path, &values, 300, 21, 100).is_err());
-        assert!(write_picture(&path, &[], 0, 0, 100).is_err());
+        assert_eq!(picture.dimensions(), (300, 20));
+        assert_eq!(picture.get_pixel(299, 3).0, [14, 14, 44, 255]);
+        assert!(write_picture(&path, &values, 300, 21).is_err());
+        assert!(write_picture(&path, &[], 0, 0).is_err());
     }
 }

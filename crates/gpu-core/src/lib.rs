@@ -5,7 +5,8 @@
 //! - With the feature `cuda`: [`Gpu`], the handle to a device and a stream; [`Column`] and
 //!   [`DeviceGrid`], typed device memory; [`Gpu::launch`], a launch whose arguments are checked
 //!   against the kernel's declaration; [`Gpu::capture`], work recorded once as a [`Graph`] and
-//!   launched as often as one likes; [`Gpu::time`].
+//!   launched as often as one likes; [`Gpu::time`]; [`PageLocked`] host memory, and copies that run
+//!   beside other work.
 //! - [`host_memory`]: large host allocations that fail with an error.
 #![deny(missing_docs)]
 
@@ -19,6 +20,8 @@ mod gpu;
 #[cfg(feature = "cuda")]
 mod graph;
 mod grid;
+#[cfg(feature = "cuda")]
+mod host_copy;
 pub mod host_memory;
 #[cfg(feature = "cuda")]
 mod launch;
@@ -38,6 +41,8 @@ pub use gpu::Gpu;
 #[cfg(feature = "cuda")]
 pub use graph::Graph;
 pub use grid::{Bounds, GridSpec};
+#[cfg(feature = "cuda")]
+pub use host_copy::PageLocked;
 #[cfg(feature = "cuda")]
 pub use launch::{Arguments, Blocks};
 pub use progress::Progress;

@@ -124,3 +124,35 @@ fn devices_beyond_the_last_are_named() {
         assert!(matches!(error, Error::NoDevice { ordinal: 4711, .. }), "{error}");
     }
 }
+
+#[test]
+fn page_locked_memory_is_copied_in_parts() {
+    let gpu = gpu();
+    for n in [0usize, 1, 1000, 100_003] {
+        let mut host = gpu.page_locked::<u32>(n).unwrap();
+        assert!(host.iter().all(|&v| v == 0) && host.len() == n);
+        host.iter_mut().enumerate().for_each(|(i, v)| *v = i as u32);
+        let copies = gpu.fork().unwrap();
+        let mut column = gpu.zeroed::<u32>(n).unwrap();
+        let mut back = gpu.page_locked::<u32>(n).unwrap();
+        copies.wait_for(&gpu).unwrap();
+        let middle = n / 3;
+        for part in [middle..n, 0..middle] {
+            let to = column.slice_mut(part.clone()).unwrap();
+            // SAFETY: `host` lives until the streams are synchronised below.
+            unsafe { copies.enqueue_write(to, &host[part]).unwrap() };
+        }
+        gpu.wait_for(&copies).unwrap();
+        for part in [0..middle, middle..n] {
+            let from = column.slice(part.clone()).unwrap();
+            // SAFETY: as above, and nobody touches `back` before.
+            unsafe { gpu.enqueue_read(from, &mut back[part]).unwrap() };
+        }
+        gpu.synchronize().unwrap();
+        assert_eq!(back[..], host[..]);
+    }
+    let mut column = gpu.zeroed::<u8>(4).unwrap();
+    // SAFETY: nothing is copied.
+    let error = unsafe { gpu.enqueue_write((&mut column).into(), &[1, 2, 3]) }.unwrap_err();
+    assert_eq!(error, Error::Length { what: "host array", expected: 4, found: 3 });
+}

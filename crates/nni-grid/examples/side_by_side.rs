@@ -3,10 +3,11 @@
 //!
 //! `cargo run --release --package nni-grid --example side_by_side -- OUT.png`
 
-use geo_io::{HillshadeOptions, write_hillshade};
+use geo_io::write_relief;
 use gpu_core::{Device, GridSpec};
 use nni_grid::{Params, Points, interpolate};
 use spade::{DelaunayTriangulation, HasPosition, Point2, Triangulation};
+use terrain::{Edges, Light, hillshade};
 
 /// Cells of a side of one picture, and of the ground.
 const SIDE: u32 = 240;
@@ -37,8 +38,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         pictures.iter().flat_map(move |p| p[part.clone()].iter().copied()).collect::<Vec<_>>()
     });
     let values: Vec<f32> = rows.collect();
-    let options = HillshadeOptions::default();
-    write_hillshade(path.as_ref(), &values, 3 * SIDE, SIDE, 1.0, &options)?;
+    let picture = GridSpec { width: 3 * SIDE, ..grid };
+    let light = Light { edges: Edges::Level, ..Light::default() };
+    let brightness = hillshade(&Device::Cpu, &values, &picture, &light)?;
+    write_relief(path.as_ref(), &values, &brightness, picture.width, picture.height)?;
     Ok(())
 }
 

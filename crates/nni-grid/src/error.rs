@@ -30,23 +30,16 @@ pub enum Error {
         z: f64,
     },
     /// The supersampling is not offered.
-    #[error("supersample {supersample} is not 1, 2 or 4")]
+    #[error("supersample {supersample} is not from 1 to {}", crate::MAX_SUPERSAMPLE)]
     Supersample {
         /// As given.
         supersample: u32,
     },
-    /// The query radius is not a positive number of cells, or too long.
-    #[error(
-        "query radius {query_radius} is not above 0 and at most {most} cells at supersample \
-         {supersample}"
-    )]
+    /// The query radius is not positive.
+    #[error("query radius {query_radius} is not above 0")]
     QueryRadius {
         /// As given.
         query_radius: f64,
-        /// The longest.
-        most: f64,
-        /// As given.
-        supersample: u32,
     },
     /// The site radius is not positive.
     #[error("site radius {site_radius} is not above 0")]
@@ -54,6 +47,37 @@ pub enum Error {
         /// As given.
         site_radius: f64,
     },
+    /// The distance beyond which cells are left out is not one.
+    #[error("maximum distance {max_distance} is not 0 or more")]
+    MaxDistance {
+        /// As given.
+        max_distance: f64,
+    },
+    /// The filling is not a number.
+    #[error("fill value {value} is not a finite number")]
+    FillValue {
+        /// As given.
+        value: f32,
+    },
+    /// These weights have no query radius.
+    #[error("{weights:?} weights need an infinite query radius, not {query_radius}")]
+    WeightsRadius {
+        /// As given.
+        weights: crate::Weights,
+        /// As given.
+        query_radius: f64,
+    },
+    /// These weights have no such layers.
+    #[error("counts and deviations are of Sibson's weights, not of {weights:?}")]
+    WeightsLayers {
+        /// As given.
+        weights: crate::Weights,
+    },
+    /// More is asked for than goes into the arrays given.
+    #[error(
+        "layers, control of NODATA and other weights than Sibson's need interpolate or interpolate_all"
+    )]
+    NotPlain,
     /// The Voronoi raster is beyond what indices can name.
     #[error("a Voronoi raster of {width} x {height} pixels is too large")]
     TooLarge {
@@ -68,15 +92,35 @@ pub enum Error {
         /// As given.
         name: String,
     },
+    /// A name that is none of the weights.
+    #[error("unknown weights \"{name}\": use sibson, laplace or c1")]
+    UnknownWeights {
+        /// As given.
+        name: String,
+    },
     /// The progress callback ended the call.
     #[error("the interpolation was cancelled")]
     Cancelled,
     /// The Voronoi diagram failed.
     #[error(transparent)]
     Voronoi(pba_voronoi::Error),
+    /// A reduction on the device failed.
+    #[cfg(feature = "cuda")]
+    #[error(transparent)]
+    Scan(gpu_scan::Error),
     /// The grid, the device or the memory failed.
     #[error(transparent)]
     Core(#[from] gpu_core::Error),
+}
+
+#[cfg(feature = "cuda")]
+impl From<gpu_scan::Error> for Error {
+    fn from(error: gpu_scan::Error) -> Self {
+        match error {
+            gpu_scan::Error::Core(core) => Self::Core(core),
+            other => Self::Scan(other),
+        }
+    }
 }
 
 impl From<pba_voronoi::Error> for Error {

@@ -47,6 +47,7 @@ pub mod cpu;
 mod error;
 #[cfg(feature = "cuda")]
 pub mod gpu;
+mod hull;
 mod limits;
 mod params;
 mod value_scale;
@@ -54,8 +55,8 @@ mod value_scale;
 use gpu_core::{Device, GridSpec, Progress};
 
 pub use error::{Error, Result};
-pub use limits::QueryLimits;
-pub use params::{Duplicates, MAX_QUERY_PIXELS, MAX_SIDE, Params, Points};
+pub use limits::{Circle, QueryLimits};
+pub use params::{Duplicates, Fill, MAX_SIDE, MAX_SUPERSAMPLE, Params, Points, Request, Weights};
 pub use value_scale::ValueScale;
 
 /// What was read, merged and left out.
@@ -82,6 +83,12 @@ pub struct Dem {
     pub values: Vec<f32>,
     /// The number of pixels that went into each cell, if it was asked for.
     pub counts: Option<Vec<u32>>,
+    /// The distance of each cell to the nearest site, in cells, if it was asked for; infinite where
+    /// there is none. With an even supersampling: to the nearest of the sites of the four pixels that
+    /// touch the cell's centre.
+    pub distances: Option<Vec<f32>>,
+    /// The local-coordinates deviation of each cell, in cells, if it was asked for.
+    pub deviations: Option<Vec<f32>>,
     /// What was read, merged and left out.
     pub summary: Summary,
 }
@@ -93,7 +100,8 @@ pub struct Dem {
 ///
 /// # Errors
 /// [`Error::Columns`], [`Error::NotFinite`] for the points; [`Error::Supersample`],
-/// [`Error::QueryRadius`], [`Error::SiteRadius`], [`Error::TooLarge`] for the parameters;
+/// [`Error::QueryRadius`], [`Error::SiteRadius`], [`Error::MaxDistance`], [`Error::FillValue`],
+/// [`Error::WeightsRadius`], [`Error::WeightsLayers`], [`Error::TooLarge`] for the parameters;
 /// [`Error::Cancelled`] where `progress` breaks; [`Error::Core`] where memory or the device fails.
 pub fn interpolate(
     device: &Device,
@@ -106,6 +114,26 @@ pub fn interpolate(
         #[cfg(feature = "cuda")]
         Device::Gpu(gpu) => gpu::interpolate(gpu, points, params, progress),
         // Another crate of the program may switch gpu-core's `cuda` on, but not ours.
+        #[allow(unreachable_patterns)]
+        other => Err(gpu_core::Error::NotBuilt { name: other.name() }.into()),
+    }
+}
+
+/// Interpolates several values of the same points, whose Voronoi diagram is made once: one DEM for each
+/// column of values. Cells may be left out by a mask.
+///
+/// # Errors
+/// As [`interpolate`], and [`Error::Core`] unless the mask has an element for each cell.
+pub fn interpolate_all(
+    device: &Device,
+    request: &Request,
+    params: &Params,
+    progress: &dyn Progress,
+) -> Result<Vec<Dem>> {
+    match device {
+        Device::Cpu => cpu::interpolate_all(request, params, progress),
+        #[cfg(feature = "cuda")]
+        Device::Gpu(gpu) => gpu::interpolate_all(gpu, request, params, progress),
         #[allow(unreachable_patterns)]
         other => Err(gpu_core::Error::NotBuilt { name: other.name() }.into()),
     }

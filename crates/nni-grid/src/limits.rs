@@ -8,14 +8,23 @@ use crate::{Params, Result};
 /// What bounds every query of a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QueryLimits {
-    /// For each row of pixels of the query circle, from the top: how many pixels it has on the left
+    /// The query circle: a pixel within it may count. `None` where it holds the whole raster.
+    pub circle: Option<Circle>,
+    /// A site counts whose squared distance to the query point is below this; `u64::MAX` where all do.
+    pub site_limit: u64,
+}
+
+/// The pixels in which a query looks for what it steals.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Circle {
+    /// The squared radius.
+    pub limit: u64,
+    /// For each row of pixels of the circle, from the top: how many pixels it has on the left
     /// of the query point's column, and as many on the right. With an odd supersampling the query
     /// point is the centre of a pixel, which counts on neither side, and there is an odd number of
     /// rows, the middle one through it. With an even one it is a corner, and no row goes through
     /// it.
     pub spans: Vec<i32>,
-    /// A site counts whose squared distance to the query point is below this.
-    pub site_limit: u64,
 }
 
 impl QueryLimits {
@@ -25,14 +34,25 @@ impl QueryLimits {
     /// [`Error::Supersample`](crate::Error::Supersample), [`Error::QueryRadius`](crate::Error),
     /// [`Error::SiteRadius`](crate::Error), [`Error::TooLarge`](crate::Error).
     pub fn of(params: &Params) -> Result<Self> {
-        params.raster()?;
+        let raster = params.raster()?;
         let half_pixels = 2.0 * f64::from(params.supersample);
         let squared = |radius: f64| (radius * half_pixels) * (radius * half_pixels);
-        // However small the radii, a query sees the pixels that touch it, and a site on it.
-        let circle = (squared(params.query_radius).floor() as i64).max(2);
-        // A cast from infinity saturates: no limit.
+        // However small the radii, a query sees the pixels that touch it, and a site on it. (A cast
+        // from infinity saturates.)
+        let limit = (squared(params.query_radius).floor() as u64).max(2);
+        let diagonal = 4 * (u64::from(raster.width).pow(2) + u64::from(raster.height).pow(2));
+        let circle = || Circle { limit, spans: spans(limit as i64, params.supersample % 2 == 1) };
         let site_limit = (squared(params.site_radius).ceil() as u64).max(1);
-        Ok(Self { spans: spans(circle, params.supersample % 2 == 1), site_limit })
+        // No limit, if every site reaches every cell.
+        let site_limit = if site_limit > diagonal { u64::MAX } else { site_limit };
+        Ok(Self { circle: (limit < diagonal).then(circle), site_limit })
+    }
+
+    /// The circle, if it is so small that a query looks at each of its pixels.
+    pub(crate) fn small_circle(&self) -> Option<&Circle> {
+        // From about here on it is faster to go by rows.
+        const MOST: u64 = 200;
+        self.circle.as_ref().filter(|circle| circle.limit <= MOST)
     }
 }
 
@@ -40,7 +60,7 @@ impl QueryLimits {
 fn spans(limit: i64, on_centre: bool) -> Vec<i32> {
     // The k-th pixel to one side is 2k half pixels away from a centre, 2k - 1 from a corner.
     let away = |k: i64| if on_centre { 2 * k } else { 2 * k - 1 };
-    let most = |rest: i64| (1..).take_while(|&k| away(k).pow(2) <= rest).last().unwrap_or(0);
+    let most = |rest: i64| (rest.isqrt() + i64::from(!on_centre)) / 2;
     let reach = |row: i64| {
         let dy = away(row);
         most(limit - dy * dy) as i32

@@ -4,11 +4,12 @@ use std::fmt;
 use std::str::FromStr;
 
 use gpu_core::GridSpec;
+use rayon::prelude::*;
 
 use crate::{Error, Result};
 
-/// The longest query radius, in pixels of the Voronoi raster.
-pub const MAX_QUERY_PIXELS: f64 = 4096.0;
+/// The finest supersampling.
+pub const MAX_SUPERSAMPLE: u32 = 8;
 
 /// The most pixels on a side of the Voronoi raster: positions in half pixels are `i32`.
 pub const MAX_SIDE: u64 = 1 << 29;
@@ -25,21 +26,47 @@ pub struct Points<'a> {
 }
 
 impl Points<'_> {
-    /// Checks the columns.
-    pub(crate) fn check(&self) -> Result<()> {
+    /// Checks that the columns have the same length.
+    pub(crate) fn check_lengths(&self) -> Result<()> {
         let (x, y, z) = (self.x.len(), self.y.len(), self.z.len());
-        if x != y || y != z {
-            return Err(Error::Columns { x, y, z });
-        }
-        let finite = |i: usize| {
+        if x == y && y == z { Ok(()) } else { Err(Error::Columns { x, y, z }) }
+    }
+
+    /// Checks the columns, and that the points are finite.
+    pub(crate) fn check(&self) -> Result<()> {
+        self.check_lengths()?;
+        let finite = |&i: &usize| {
             self.x[i].is_finite() && self.y[i].is_finite() && self.z[i].abs() <= f64::from(f32::MAX)
         };
-        match (0..z).find(|&i| !finite(i)) {
+        match (0..self.z.len()).into_par_iter().find_first(|i| !finite(i)) {
             Some(index) => {
                 let (x, y, z) = (self.x[index], self.y[index], self.z[index]);
                 Err(Error::NotFinite { index, x, y, z })
             }
             None => Ok(()),
+        }
+    }
+}
+
+impl<'a> Request<'a> {
+    /// The points with one of their values.
+    pub(crate) fn points(&self, column: usize) -> Points<'a> {
+        Points { x: self.x, y: self.y, z: self.values[column] }
+    }
+
+    /// Checks the columns, the points and the mask.
+    pub(crate) fn check(&self, params: &Params) -> Result<()> {
+        if self.x.len() != self.y.len() {
+            let (x, y) = (self.x.len(), self.y.len());
+            return Err(Error::Columns { x, y, z: self.values.first().map_or(0, |z| z.len()) });
+        }
+        (0..self.values.len()).try_for_each(|column| self.points(column).check())?;
+        match self.mask {
+            Some(mask) if mask.len() as u64 != params.grid.cells() => {
+                let (expected, found) = (params.grid.cells(), mask.len() as u64);
+                Err(gpu_core::Error::Length { what: "mask", expected, found }.into())
+            }
+            _ => Ok(()),
         }
     }
 }
@@ -90,6 +117,61 @@ impl FromStr for Duplicates {
     }
 }
 
+/// How much each natural neighbour counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Weights {
+    /// By the area that the query point steals from it (Sibson 1981).
+    #[default]
+    Sibson,
+    /// By the length of the border between them over their distance (Laplace's or non-Sibsonian
+    /// weights; Belikov, Ivanov, Kontorovich, Korytnik and Semenov 1997). Needs an infinite
+    /// [`Params::query_radius`].
+    Laplace,
+    /// Sibson's smooth interpolant (1981): areas, and planes through the neighbours with gradients
+    /// that are estimated by weighted least squares. The surface has no creases at the points, and
+    /// may leave the range of the data. Needs an infinite [`Params::query_radius`].
+    SibsonC1,
+}
+
+impl FromStr for Weights {
+    type Err = Error;
+
+    /// Parses `sibson`, `laplace` or `c1`.
+    fn from_str(text: &str) -> Result<Self> {
+        match text {
+            "sibson" => Ok(Self::Sibson),
+            "laplace" => Ok(Self::Laplace),
+            "c1" => Ok(Self::SibsonC1),
+            _ => Err(Error::UnknownWeights { name: text.to_owned() }),
+        }
+    }
+}
+
+/// What a cell without a value takes.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum Fill {
+    /// NODATA.
+    #[default]
+    Nodata,
+    /// The value of the nearest site.
+    Nearest,
+    /// This, a finite number.
+    Value(f32),
+}
+
+/// What to interpolate: points with any number of values each, which share the geometry.
+#[derive(Clone, Copy, Debug)]
+pub struct Request<'a> {
+    /// Eastings.
+    pub x: &'a [f64],
+    /// Northings.
+    pub y: &'a [f64],
+    /// The values of the points, one column each: elevation, intensity, a colour.
+    pub values: &'a [&'a [f64]],
+    /// For each cell, whether it may have a value: not 0.
+    pub mask: Option<&'a [u8]>,
+}
+
 /// How to interpolate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Params {
@@ -98,18 +180,35 @@ pub struct Params {
     /// Region of influence of a site, in DEM cells: a cell farther away does not use it. May be
     /// infinite.
     pub site_radius: f64,
-    /// Radius, in DEM cells, of the circle in which a cell looks for pixels to steal.
+    /// Radius, in DEM cells, of the circle in which a cell looks for pixels to steal. May be
+    /// infinite: then the weights are those of the whole natural neighbourhood.
     pub query_radius: f64,
-    /// Pixels of the Voronoi raster along a cell's side: 1, 2 or 4.
+    /// Pixels of the Voronoi raster along a cell's side: 1 to [`MAX_SUPERSAMPLE`].
     pub supersample: u32,
     /// What becomes of several points in one pixel.
     pub duplicates: Duplicates,
-    /// Whether the number of stolen pixels is given for each cell.
+    /// How much each natural neighbour counts.
+    pub weights: Weights,
+    /// Whether cells outside the sites' convex hull are left out. On the GPU the call then waits for
+    /// the sites.
+    pub hull: bool,
+    /// Cells farther from the nearest site, in cells, are left out. May be infinite.
+    pub max_distance: f64,
+    /// What cells that are left out, or have no value otherwise, take.
+    pub fill: Fill,
+    /// Whether the number of stolen pixels is given for each cell. Of Sibson's weights alone.
     pub counts: bool,
+    /// Whether the distance to the nearest site, in cells, is given for each cell.
+    pub distances: bool,
+    /// Whether the local-coordinates deviation is given for each cell: how far the weighted mean of the
+    /// sites' places is from the cell's centre, in cells; 0 for exact weights. Of Sibson's weights
+    /// alone.
+    pub deviations: bool,
 }
 
 impl Params {
-    /// Site radius 10 and query radius 3, as in the paper; no supersampling, mean, no counts.
+    /// Site radius 10 and query radius 3, as in the paper; no supersampling, Sibson's weights, the mean
+    /// of several points, nothing left out, no layers.
     pub fn new(grid: GridSpec) -> Self {
         Self {
             grid,
@@ -117,23 +216,64 @@ impl Params {
             query_radius: 3.0,
             supersample: 1,
             duplicates: Duplicates::Mean,
+            weights: Weights::Sibson,
+            hull: false,
+            max_distance: f64::INFINITY,
+            fill: Fill::Nodata,
             counts: false,
+            distances: false,
+            deviations: false,
         }
+    }
+
+    /// Whether cells are looked at again after the queries.
+    pub(crate) fn needs_finish(&self, has_mask: bool) -> bool {
+        let limits = self.hull || self.max_distance < f64::INFINITY || has_mask;
+        limits || self.distances || self.fill != Fill::Nodata
+    }
+
+    /// The squared distance to the nearest site, in half pixels, beyond which cells are left out.
+    pub(crate) fn max_squared(&self) -> u64 {
+        let length = self.max_distance * 2.0 * f64::from(self.supersample);
+        // A cast from infinity saturates.
+        (length * length).floor() as u64
+    }
+
+    /// Checks what is asked for beyond the plain DEM.
+    fn check_extras(&self) -> Result<()> {
+        let (distance, weights) = (self.max_distance, self.weights);
+        if distance.is_nan() || distance < 0.0 {
+            return Err(Error::MaxDistance { max_distance: distance });
+        }
+        if let Fill::Value(value) = self.fill
+            && !value.is_finite()
+        {
+            return Err(Error::FillValue { value });
+        }
+        if weights != Weights::Sibson {
+            if self.query_radius.is_finite() {
+                return Err(Error::WeightsRadius { weights, query_radius: self.query_radius });
+            }
+            if self.counts || self.deviations {
+                return Err(Error::WeightsLayers { weights });
+            }
+        }
+        Ok(())
     }
 
     /// The Voronoi raster, checked like everything else.
     pub(crate) fn raster(&self) -> Result<GridSpec> {
         let &Self { grid, site_radius, query_radius, supersample, .. } = self;
-        if ![1, 2, 4].contains(&supersample) {
+        if !(1..=MAX_SUPERSAMPLE).contains(&supersample) {
             return Err(Error::Supersample { supersample });
         }
-        let most = MAX_QUERY_PIXELS / f64::from(supersample);
-        if !(query_radius > 0.0 && query_radius <= most) {
-            return Err(Error::QueryRadius { query_radius, most, supersample });
+        if query_radius.is_nan() || query_radius <= 0.0 {
+            return Err(Error::QueryRadius { query_radius });
         }
         if site_radius.is_nan() || site_radius <= 0.0 {
             return Err(Error::SiteRadius { site_radius });
         }
+        self.check_extras()?;
         GridSpec::new(grid.origin_x, grid.origin_y, grid.cell_size, grid.width, grid.height)?;
         let side = |cells: u32| u64::from(cells) * u64::from(supersample);
         let (width, height) = (side(grid.width), side(grid.height));

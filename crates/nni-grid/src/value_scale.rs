@@ -3,6 +3,8 @@
 //! Sums of integers are exact, so they do not depend on the order of their terms: not on the order
 //! of points, of threads, or of blocks.
 
+use rayon::prelude::*;
+
 /// How values become 32-bit integers and back: `value = offset + integer * step`.
 ///
 /// The step is the smallest power of two that lets the range fit in about 2^31 steps. So the
@@ -24,9 +26,18 @@ impl ValueScale {
     /// at all, for want of any.
     pub fn of(values: &[f64]) -> Self {
         let start = (f64::INFINITY, f64::NEG_INFINITY);
-        let (min, max) = values.iter().fold(start, |(min, max), &v| (min.min(v), max.max(v)));
-        if min >= max || values.is_empty() {
-            return Self { offset: if values.is_empty() { 0.0 } else { min }, step: 1.0 };
+        let widen = |(min, max): (f64, f64), &v: &f64| (min.min(v), max.max(v));
+        let unite = |a: (f64, f64), b: (f64, f64)| (a.0.min(b.0), a.1.max(b.1));
+        let (min, max) = values.par_iter().fold(|| start, widen).reduce(|| start, unite);
+        Self::of_range(min, max)
+    }
+
+    /// The scale for values from `min` to `max`; any scale where these are not finite or where
+    /// `min > max`.
+    pub fn of_range(min: f64, max: f64) -> Self {
+        let some = min <= max && min.is_finite() && max.is_finite();
+        if !some || min == max {
+            return Self { offset: if some { min } else { 0.0 }, step: 1.0 };
         }
         // Halves, since the range of finite values may be infinite.
         let half = max / 2.0 - min / 2.0;

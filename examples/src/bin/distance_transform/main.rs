@@ -133,7 +133,12 @@ fn write(args: &Args, mut diagram: Diagram) -> Result<()> {
             Format::Npy => {
                 geo_io::write_npy(path, &distance, width as usize, height as usize)?;
             }
-            Format::Png => geo_io::write_picture(path, &distance, width, height, PICTURE_SIDE)?,
+            Format::Png => {
+                let grid = GridSpec::new(0.0, f64::from(height), 1.0, width, height)?;
+                let factor = width.max(height).div_ceil(PICTURE_SIDE);
+                let (picture, small) = terrain::cpu::averaged(&distance, &grid, factor)?;
+                geo_io::write_picture(path, &picture, small.width, small.height)?;
+            }
             Format::GeoTiff => {
                 distance.par_iter_mut().filter(|v| v.is_infinite()).for_each(|v| *v = f32::NAN);
                 let Sides(side, _) = args.spacing;

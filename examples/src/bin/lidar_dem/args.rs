@@ -7,7 +7,7 @@ use anyhow::{Result, bail, ensure};
 use clap::Parser;
 use geo_io::{Crs, CsvColumns, Filter, Returns};
 use gpu_core::{Bounds, DeviceChoice};
-use nni_grid::Duplicates;
+use nni_grid::{Duplicates, Weights};
 
 /// Turn LiDAR points into a terrain grid by natural neighbour interpolation.
 #[derive(Parser, Debug)]
@@ -22,18 +22,37 @@ pub struct Args {
     /// Also draw a hillshade (.png); without INPUT it is drawn beside the DEM in any case
     #[arg(long, value_name = "PATH")]
     pub hillshade: Option<PathBuf>,
+    /// Also write the slope in degrees: a GeoTIFF (.tif, .tiff) or an array (.npy)
+    #[arg(long, value_name = "PATH")]
+    pub slope: Option<PathBuf>,
+    /// Also write contour lines (.geojson, .json)
+    #[arg(long, value_name = "PATH")]
+    pub contours: Option<PathBuf>,
+    /// From one contour line to the next, in units of height
+    #[arg(long, value_name = "HEIGHT", default_value_t = 5.0, allow_negative_numbers = true)]
+    pub contour_interval: f64,
     /// Side of a DEM cell, in ground units
     #[arg(long, default_value_t = 1.0, allow_negative_numbers = true)]
     pub resolution: f64,
-    /// How far a point reaches, in DEM cells; farther ground is NODATA
+    /// How far a point reaches, in DEM cells ("inf": everywhere); farther ground is NODATA
     #[arg(long, value_name = "CELLS", default_value_t = 10.0, allow_negative_numbers = true)]
     pub site_radius: f64,
-    /// How far a DEM cell looks for ground that it would take over, in DEM cells
+    /// How far a DEM cell looks for ground that it would take over, in DEM cells; "inf" for no limit
     #[arg(long, value_name = "CELLS", default_value_t = 3.0, allow_negative_numbers = true)]
     pub query_radius: f64,
-    /// Voronoi pixels along the side of a DEM cell: 1, 2 or 4; more is more accurate and slower
+    /// Voronoi pixels along the side of a DEM cell, 1 to 8; more is more accurate and slower
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub supersample: u32,
+    /// How much each natural neighbour counts: sibson, laplace, or c1 (smooth); the latter two with
+    /// --query-radius inf
+    #[arg(long, value_name = "NAME", default_value = "sibson")]
+    pub weights: Weights,
+    /// Leave out cells outside the convex hull of the points
+    #[arg(long)]
+    pub hull: bool,
+    /// Leave out cells farther from the nearest point, in DEM cells
+    #[arg(long, value_name = "CELLS", default_value_t = f64::INFINITY, allow_negative_numbers = true)]
+    pub max_distance: f64,
     /// Keep only these classes, such as 2,9 (2 ground, 5 high vegetation, 6 building, 9 water)
     #[arg(long, value_name = "LIST")]
     pub classes: Option<Classes>,
@@ -108,11 +127,23 @@ impl Args {
             ensure!(radius > 0.0, "{name} {radius} is not a positive number of cells");
         }
         let s = self.supersample;
-        ensure!(matches!(s, 1 | 2 | 4), "--supersample {s} is none of 1, 2, 4");
+        let most = nni_grid::MAX_SUPERSAMPLE;
+        ensure!((1..=most).contains(&s), "--supersample {s} is not from 1 to {most}");
+        let c = self.contour_interval;
+        ensure!(c.is_finite() && c > 0.0, "--contour-interval {c} is not a positive number");
         ensure!(self.survey_points > 0, "--survey-points 0: a survey needs a point");
         self.crs()?;
-        self.format()?;
+        format("--output", &self.output)?;
         geo_io::check_output(&self.output)?;
+        if let Some(path) = &self.slope {
+            format("--slope", path)?;
+            geo_io::check_output(path)?;
+        }
+        if let Some(path) = &self.contours {
+            let json = matches!(ending(path).as_str(), "geojson" | "json");
+            ensure!(json, "--contours {}: the name must end in .geojson or .json", path.display());
+            geo_io::check_output(path)?;
+        }
         if let Some(path) = self.hillshade_path() {
             let png = ending(&path) == "png";
             ensure!(png, "--hillshade {}: the name must end in .png", path.display());
@@ -122,18 +153,6 @@ impl Args {
             geo_io::check_output(&self.survey_path())?;
         }
         Ok(())
-    }
-
-    /// The format that the output's name asks for.
-    pub fn format(&self) -> Result<Format> {
-        match ending(&self.output).as_str() {
-            "tif" | "tiff" => Ok(Format::GeoTiff),
-            "npy" => Ok(Format::Npy),
-            _ => bail!(
-                "--output {}: the name must end in .tif, .tiff or .npy",
-                self.output.display()
-            ),
-        }
     }
 
     /// Where the hillshade goes: as asked, or beside the DEM of a simulated survey.
@@ -156,6 +175,15 @@ impl Args {
     pub fn filter(&self) -> Filter {
         let classes = self.classes.as_ref().map(|c| c.0.clone());
         Filter { classes, returns: self.returns }
+    }
+}
+
+/// The format that the name of a raster asks for.
+pub fn format(option: &str, path: &Path) -> Result<Format> {
+    match ending(path).as_str() {
+        "tif" | "tiff" => Ok(Format::GeoTiff),
+        "npy" => Ok(Format::Npy),
+        _ => bail!("{option} {}: the name must end in .tif, .tiff or .npy", path.display()),
     }
 }
 

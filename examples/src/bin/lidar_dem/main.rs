@@ -1,7 +1,7 @@
 //! `lidar_dem`: LiDAR points in, a terrain grid out.
 //!
-//! The way from here to the kernel: [`interpolate`] calls `nni_grid::interpolate`, whose `cpu.rs`
-//! and `gpu.rs` are siblings; the latter launches the kernels of `kernels-rs/src/nni.rs` and, through
+//! The way from here to the kernel: [`interpolate`] calls `nni_grid::interpolate`, whose `cpu`
+//! and `gpu` are siblings; the latter launches the kernels of `kernels-rs/src/nni` and, through
 //! pba-voronoi, those of `kernels-rs/src/voronoi.rs`.
 
 mod args;
@@ -10,12 +10,14 @@ mod report;
 mod stages;
 mod survey;
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Result, anyhow, ensure};
-use geo_io::{Crs, HillshadeOptions};
+use geo_io::Crs;
 use gpu_core::{Bounds, Device, DeviceChoice, GridSpec, Progress, host_memory};
 use nni_grid::{Dem, Params, Points};
+use terrain::{Edges, Levels, Light, Slope};
 
 use args::{Args, Format};
 use points::Cloud;
@@ -65,12 +67,18 @@ fn run(args: &Args) -> Result<()> {
     stages.run("write", |_| write_dem(args, &dem, cloud.crs.as_ref()))?;
     written.push(args.output.clone());
     if let Some(path) = args.hillshade_path() {
-        let (width, height) = (grid.width, grid.height);
-        let options = HillshadeOptions::default();
-        stages.run("hillshade", |_| {
-            geo_io::write_hillshade(&path, &dem.values, width, height, grid.cell_size, &options)
-        })?;
+        stages.run("hillshade", |_| write_hillshade(&path, &dem, &device))?;
         written.push(path);
+    }
+    if let Some(path) = &args.slope {
+        stages.run("slope", |_| write_slope(path, args, &dem, &device, cloud.crs.as_ref()))?;
+        written.push(path.clone());
+    }
+    if let Some(path) = &args.contours {
+        let lines = stages
+            .run("contours", |_| write_contours(path, args, &dem, &device, cloud.crs.as_ref()))?;
+        report.contours(lines, args.contour_interval);
+        written.push(path.clone());
     }
     report.stages(stages.done());
     report.written(&written);
@@ -142,23 +150,73 @@ fn interpolate(
     params.query_radius = args.query_radius;
     params.supersample = args.supersample;
     params.duplicates = args.duplicates;
+    params.weights = args.weights;
+    params.hull = args.hull;
+    params.max_distance = args.max_distance;
     let points = Points { x: &cloud.x, y: &cloud.y, z: &cloud.z };
     Ok(nni_grid::interpolate(device, points, &params, progress)?)
 }
 
 fn write_dem(args: &Args, dem: &Dem, crs: Option<&Crs>) -> Result<()> {
-    let (path, grid) = (&args.output, &dem.grid);
-    match args.format()? {
-        Format::Npy => {
-            geo_io::write_npy(path, &dem.values, grid.width as usize, grid.height as usize)?
-        }
+    write_raster("--output", &args.output, args, &dem.grid, &dem.values, crs)
+}
+
+/// A raster in the format of its name.
+fn write_raster(
+    option: &str,
+    path: &Path,
+    args: &Args,
+    grid: &GridSpec,
+    values: &[f32],
+    crs: Option<&Crs>,
+) -> Result<()> {
+    match args::format(option, path)? {
+        Format::Npy => geo_io::write_npy(path, values, grid.width as usize, grid.height as usize)?,
         Format::GeoTiff => {
-            let clash = dem.values.contains(&args.nodata);
-            ensure!(!clash, "--nodata {}: a cell has this height: choose another", args.nodata);
-            geo_io::write_geotiff(path, grid, &dem.values, crs, args.nodata)?;
+            let clash = values.contains(&args.nodata);
+            ensure!(
+                !clash,
+                "--nodata {}: a cell of {} has this value: choose another",
+                args.nodata,
+                path.display()
+            );
+            geo_io::write_geotiff(path, grid, values, crs, args.nodata)?;
         }
     }
     Ok(())
+}
+
+fn write_hillshade(path: &Path, dem: &Dem, device: &Device) -> Result<()> {
+    let light = Light { edges: Edges::Level, ..Light::default() };
+    let brightness = terrain::hillshade(device, &dem.values, &dem.grid, &light)?;
+    let (width, height) = (dem.grid.width, dem.grid.height);
+    Ok(geo_io::write_relief(path, &dem.values, &brightness, width, height)?)
+}
+
+fn write_slope(
+    path: &Path,
+    args: &Args,
+    dem: &Dem,
+    device: &Device,
+    crs: Option<&Crs>,
+) -> Result<()> {
+    let slope = terrain::slope(device, &dem.values, &dem.grid, &Slope::default())?;
+    write_raster("--slope", path, args, &dem.grid, &slope, crs)
+}
+
+/// Writes the contour lines and says how many there are.
+fn write_contours(
+    path: &Path,
+    args: &Args,
+    dem: &Dem,
+    device: &Device,
+    crs: Option<&Crs>,
+) -> Result<usize> {
+    let levels = Levels::Every { interval: args.contour_interval, base: 0.0 };
+    let contours = terrain::contours(device, &dem.values, &dem.grid, &levels)?;
+    let lines = contours.iter().map(|line| (line.level, &line.points[..]));
+    geo_io::write_lines(path, lines, crs)?;
+    Ok(contours.len())
 }
 
 /// A message on one line, whatever a file name or a library put into it.

@@ -83,6 +83,11 @@ impl Report {
         }
     }
 
+    /// The contour lines.
+    pub fn contours(&mut self, lines: usize, interval: f64) {
+        self.line("contours", format_args!("{lines} lines, one every {interval}"));
+    }
+
     /// Seconds per stage, and per part of a stage.
     pub fn stages(&mut self, stages: &[Stage]) {
         for stage in stages {

@@ -1,0 +1,100 @@
+//! Lines with a height, such as contour lines, as GeoJSON.
+
+use std::io::Write;
+use std::path::Path;
+
+use geojson::{Feature, Geometry, JsonObject, Value};
+
+use crate::output::write_atomic;
+use crate::{Crs, Error, Result};
+
+/// Writes lines as a GeoJSON FeatureCollection of LineStrings, each with its height as the property
+/// `elevation`. A line is its height and its points (x, y).
+///
+/// GeoJSON (RFC 7946) knows only longitude and latitude on WGS 84. Coordinates are written as they
+/// are, and where the reference system has an EPSG code it is named in the member `crs` of the format's
+/// version of 2008, which GDAL and QGIS read.
+///
+/// # Errors
+/// [`Error::BadValue`] for a coordinate that is not finite, and those of writing.
+pub fn write_lines<'a>(
+    path: &Path,
+    lines: impl IntoIterator<Item = (f64, &'a [[f64; 2]])>,
+    crs: Option<&Crs>,
+) -> Result<()> {
+    write_atomic(path, |file| {
+        let failed = |e: std::io::Error| Error::write(path, e);
+        write!(file, "{{\"type\":\"FeatureCollection\",").map_err(failed)?;
+        if let Some(code) = crs.and_then(Crs::epsg) {
+            write!(
+                file,
+                "\"crs\":{{\"type\":\"name\",\
+                 \"properties\":{{\"name\":\"urn:ogc:def:crs:EPSG::{code}\"}}}},"
+            )
+            .map_err(failed)?;
+        }
+        write!(file, "\"features\":[").map_err(failed)?;
+        for (i, (elevation, points)) in lines.into_iter().enumerate() {
+            // Feature by feature, so that the collection need not be in memory.
+            let separator = if i == 0 { "\n" } else { ",\n" };
+            write!(file, "{separator}{}", feature(elevation, points)?).map_err(failed)?;
+        }
+        writeln!(file, "\n]}}").map_err(failed)
+    })
+}
+
+fn feature(elevation: f64, points: &[[f64; 2]]) -> Result<Feature> {
+    let all = points.iter().flatten().chain([&elevation]);
+    if let Some(&value) = all.clone().find(|value| !value.is_finite()) {
+        return Err(Error::BadValue { what: "coordinate", value, expected: "a finite number" });
+    }
+    let line = points.iter().map(|point| point.to_vec()).collect();
+    let mut properties = JsonObject::new();
+    properties.insert("elevation".to_owned(), elevation.into());
+    Ok(Feature {
+        geometry: Some(Geometry::new(Value::LineString(line))),
+        properties: Some(properties),
+        ..Feature::default()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use geojson::GeoJson;
+
+    #[test]
+    fn lines_come_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("lines.geojson");
+        let (a, b) = ([[0.5, 1.0], [2.0, 3.25]], [[7.0, 8.0], [9.0, 10.0], [7.0, 8.0]]);
+        let lines = [(10.0, &a[..]), (12.5, &b[..])];
+        write_lines(&path, lines, Some(&Crs::parse("EPSG:26910").unwrap())).unwrap();
+        let text = std::fs::read_to_string(&path).unwrap();
+        assert!(text.contains("EPSG::26910"));
+        let GeoJson::FeatureCollection(collection) = text.parse::<GeoJson>().unwrap() else {
+            panic!("no collection: {text}")
+        };
+        assert_eq!(collection.features.len(), 2);
+        for (feature, (elevation, points)) in collection.features.iter().zip(lines) {
+            assert_eq!(feature.property("elevation").unwrap().as_f64(), Some(elevation));
+            let Value::LineString(line) = &feature.geometry.as_ref().unwrap().value else {
+                panic!("no line: {feature}")
+            };
+            assert_eq!(line, &points.iter().map(|p| p.to_vec()).collect::<Vec<_>>());
+        }
+        write_lines(&path, [], None).unwrap();
+        let empty = std::fs::read_to_string(&path).unwrap().parse::<GeoJson>().unwrap();
+        assert!(matches!(empty, GeoJson::FeatureCollection(c) if c.features.is_empty()));
+    }
+
+    #[test]
+    fn what_is_not_finite_is_named_and_leaves_no_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("lines.geojson");
+        let line = [[0.0, f64::NAN], [1.0, 1.0]];
+        let result = write_lines(&path, [(1.0, &line[..])], None);
+        assert!(matches!(result, Err(Error::BadValue { .. })));
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
+}

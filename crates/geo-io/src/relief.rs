@@ -1,0 +1,118 @@
+//! A picture of terrain: elevation as colour, brightness as light.
+
+use std::path::Path;
+
+use image::codecs::png::PngEncoder;
+use image::{ExtendedColorType, ImageEncoder};
+use rayon::prelude::*;
+
+use crate::output::write_atomic;
+use crate::{Error, Result};
+
+/// Colours from the lowest to the highest elevation, evenly spaced: lowland green, straw, brown,
+/// grey, snow.
+const RAMP: [[f32; 3]; 6] = [
+    [70.0, 130.0, 92.0],
+    [142.0, 178.0, 112.0],
+    [226.0, 214.0, 154.0],
+    [190.0, 146.0, 98.0],
+    [158.0, 132.0, 120.0],
+    [246.0, 244.0, 242.0],
+];
+
+/// Share of the colour that stays in full shadow.
+const AMBIENT: f32 = 0.25;
+
+/// Writes a raster of elevations (row-major, row 0 in the north) as a shaded PNG with a colour
+/// ramp from its lowest to its highest value. `brightness` is from 0 to 1, as of crate `terrain`'s
+/// `hillshade`. NaN in either is transparent.
+///
+/// # Errors
+/// [`Error::Shape`], [`Error::BadValue`] for a raster without cells, and those of writing.
+pub fn write_relief(
+    path: &Path,
+    values: &[f32],
+    brightness: &[f32],
+    width: u32,
+    height: u32,
+) -> Result<()> {
+    let expected = u64::from(width) * u64::from(height);
+    for (what, raster) in [("raster", values), ("brightness", brightness)] {
+        let found = raster.len() as u64;
+        if expected != found {
+            return Err(Error::Shape { what, expected, found });
+        }
+    }
+    if expected == 0 {
+        return Err(Error::BadValue { what: "number of cells", value: 0.0, expected: "positive" });
+    }
+    let pixels = coloured(values, brightness);
+    write_atomic(path, |file| {
+        PngEncoder::new(file)
+            .write_image(&pixels, width, height, ExtendedColorType::Rgba8)
+            .map_err(|e| Error::write(path, e))
+    })
+}
+
+/// RGBA, four bytes a pixel.
+fn coloured(values: &[f32], brightness: &[f32]) -> Vec<u8> {
+    let (low, high) = values
+        .par_iter()
+        .filter(|v| v.is_finite())
+        .fold(|| (f32::MAX, f32::MIN), |(l, h), &v| (l.min(v), h.max(v)))
+        .reduce(|| (f32::MAX, f32::MIN), |a, b| (a.0.min(b.0), a.1.max(b.1)));
+    let span = if high > low { high - low } else { 1.0 };
+    let mut pixels = vec![0; 4 * values.len()];
+    let cells = values.par_iter().zip(brightness);
+    pixels.par_chunks_exact_mut(4).zip(cells).for_each(|(pixel, (&value, &brightness))| {
+        if value.is_finite() && brightness.is_finite() {
+            let light = AMBIENT + (1.0 - AMBIENT) * brightness.clamp(0.0, 1.0);
+            let [r, g, b] = colour((value - low) / span).map(|c| (c * light).round() as u8);
+            pixel.copy_from_slice(&[r, g, b, 255]);
+        }
+    });
+    pixels
+}
+
+/// The ramp at a position from 0 to 1.
+fn colour(position: f32) -> [f32; 3] {
+    let place = position.clamp(0.0, 1.0) * (RAMP.len() - 1) as f32;
+    let i = (place as usize).min(RAMP.len() - 2);
+    let t = place - i as f32;
+    std::array::from_fn(|c| RAMP[i][c] * (1.0 - t) + RAMP[i + 1][c] * t)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn light_brightens_and_nodata_is_transparent() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("relief.png");
+        let mut values: Vec<f32> = (0..35).map(|i| i as f32).collect();
+        values[17] = f32::NAN;
+        let mut brightness = vec![0.5; 35];
+        (brightness[0], brightness[1], brightness[20]) = (0.0, 1.0, f32::NAN);
+        write_relief(&path, &values, &brightness, 7, 5).unwrap();
+        let picture = image::open(path).unwrap().to_rgba8();
+        assert_eq!(picture.dimensions(), (7, 5));
+        for (x, y, pixel) in picture.enumerate_pixels() {
+            let is_clear = (x, y) == (3, 2) || (x, y) == (6, 2);
+            assert_eq!(pixel[3], if is_clear { 0 } else { 255 });
+        }
+        let green = |x| picture.get_pixel(x, 0)[1];
+        assert!(green(0) < green(2) && green(2) < green(1));
+        assert_eq!(green(0), (130.0 * AMBIENT).round() as u8);
+    }
+
+    #[test]
+    fn bad_arguments_are_named() {
+        let path = Path::new("relief.png");
+        let shape = write_relief(path, &[1.0; 5], &[1.0; 4], 2, 2);
+        assert!(matches!(shape, Err(Error::Shape { expected: 4, found: 5, .. })));
+        let shape = write_relief(path, &[1.0; 4], &[1.0; 3], 2, 2);
+        assert!(matches!(shape, Err(Error::Shape { what: "brightness", found: 3, .. })));
+        assert!(matches!(write_relief(path, &[], &[], 0, 2), Err(Error::BadValue { .. })));
+    }
+}

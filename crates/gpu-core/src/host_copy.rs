@@ -1,0 +1,140 @@
+//! Copies between host and device that run beside other work, and memory that they run fast from.
+
+use std::fmt;
+use std::ops::{Deref, DerefMut};
+use std::ptr::NonNull;
+
+use cust::sys;
+
+use crate::gpu::check;
+use crate::{Element, Error, Gpu, Result, Slice, SliceMut};
+
+/// An array in page-locked host memory: the device copies it directly, two to five times as fast as
+/// pageable memory, and without holding up the thread that enqueues the copy.
+///
+/// Such memory is dear to allocate (milliseconds for 100 MB) and taken from the whole system: keep
+/// it and use it again.
+pub struct PageLocked<T: Element> {
+    start: NonNull<T>,
+    len: usize,
+    gpu: Gpu,
+}
+
+// SAFETY: it owns its elements as a Vec does, and they are plain bytes.
+unsafe impl<T: Element + Send> Send for PageLocked<T> {}
+// SAFETY: as above.
+unsafe impl<T: Element + Sync> Sync for PageLocked<T> {}
+
+impl Gpu {
+    /// Page-locked host memory of zeros.
+    ///
+    /// # Errors
+    /// [`Error::Driver`] where the system gives no more of it.
+    pub fn page_locked<T: Element>(&self, len: usize) -> Result<PageLocked<T>> {
+        let bytes = len.checked_mul(size_of::<T>()).ok_or(Error::HostMemory {
+            asked: u64::MAX,
+            available: crate::host_memory::available().unwrap_or(0),
+        })?;
+        let mut start = std::ptr::null_mut();
+        if bytes > 0 {
+            self.make_current()?;
+            // SAFETY: the address is given to a live variable.
+            check("cuMemHostAlloc", unsafe { sys::cuMemHostAlloc(&mut start, bytes, 0) })?;
+        }
+        let start = NonNull::new(start.cast::<T>()).unwrap_or(NonNull::dangling());
+        // SAFETY: the memory is ours, and zeros are a valid `T`.
+        unsafe { start.as_ptr().write_bytes(0, len) };
+        Ok(PageLocked { start, len, gpu: self.clone() })
+    }
+
+    /// Enqueues a copy from the host on this handle's stream. From pageable memory the call returns
+    /// when the memory has been read; from [`PageLocked`] memory at once.
+    ///
+    /// # Errors
+    /// [`Error::Length`] unless both have as many elements, [`Error::Driver`], [`Error::Captured`]
+    /// inside [`Gpu::capture`].
+    ///
+    /// # Safety
+    /// `host` stays as it is until the stream has passed the copy, and the stream passes it after
+    /// all earlier work on the column that runs on other streams ([`Gpu::wait_for`]).
+    pub unsafe fn enqueue_write<T: Element>(&self, mut to: SliceMut<T>, host: &[T]) -> Result<()> {
+        if !self.is_copy(to.len(), host.len())? {
+            return Ok(());
+        }
+        // SAFETY: both sides have as many elements; the rest is passed on to the caller.
+        check("cuMemcpyHtoDAsync", unsafe {
+            sys::cuMemcpyHtoDAsync_v2(
+                to.as_mut_ptr() as sys::CUdeviceptr,
+                host.as_ptr().cast(),
+                size_of_val(host),
+                self.stream.as_inner(),
+            )
+        })
+    }
+
+    /// Enqueues a copy to the host on this handle's stream. To pageable memory the call returns when
+    /// the copy is done; to [`PageLocked`] memory at once.
+    ///
+    /// # Errors
+    /// As [`Gpu::enqueue_write`].
+    ///
+    /// # Safety
+    /// Nobody touches `host` until the stream has passed the copy, and the stream passes it after
+    /// all earlier work on the column that runs on other streams.
+    pub unsafe fn enqueue_read<T: Element>(&self, from: Slice<T>, host: &mut [T]) -> Result<()> {
+        if !self.is_copy(from.len(), host.len())? {
+            return Ok(());
+        }
+        let bytes = size_of_val(host);
+        // SAFETY: both sides have as many elements; the rest is passed on to the caller.
+        check("cuMemcpyDtoHAsync", unsafe {
+            sys::cuMemcpyDtoHAsync_v2(
+                host.as_mut_ptr().cast(),
+                from.as_ptr() as sys::CUdeviceptr,
+                bytes,
+                self.stream.as_inner(),
+            )
+        })
+    }
+
+    /// Whether there is something to copy.
+    fn is_copy(&self, on_device: usize, on_host: usize) -> Result<bool> {
+        if on_device != on_host {
+            let (expected, found) = (on_device as u64, on_host as u64);
+            return Err(Error::Length { what: "host array", expected, found });
+        }
+        self.refuse_in_capture("a copy between host and device")?;
+        Ok(on_host > 0)
+    }
+}
+
+impl<T: Element> Deref for PageLocked<T> {
+    type Target = [T];
+
+    fn deref(&self) -> &[T] {
+        // SAFETY: `len` initialised elements that this value owns.
+        unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.len) }
+    }
+}
+
+impl<T: Element> DerefMut for PageLocked<T> {
+    fn deref_mut(&mut self) -> &mut [T] {
+        // SAFETY: as above, and borrowed mutably.
+        unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.len) }
+    }
+}
+
+impl<T: Element> Drop for PageLocked<T> {
+    fn drop(&mut self) {
+        if self.len * size_of::<T>() > 0 && self.gpu.make_current().is_ok() {
+            // SAFETY: the memory is this value's own. An error would be an earlier one's.
+            let _ = unsafe { sys::cuMemFreeHost(self.start.as_ptr().cast()) };
+        }
+    }
+}
+
+impl<T: Element> fmt::Debug for PageLocked<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "PageLocked<{}>[{}]", std::any::type_name::<T>(), self.len)
+    }
+}

@@ -1,0 +1,272 @@
+//! The grid query, in bands of rows.
+
+use std::ops::Range;
+
+use gpu_core::{Blocks, Column, DeviceGrid, Gpu, GridSpec};
+use gpu_scan::gpu::{Workspace, scan_in_place};
+use gpu_scan::{Scan, Sum};
+use kernels_rs::nni as kernels;
+use kernels_rs::nni::geometry::Width;
+use kernels_rs::nni::{Near, NearShape};
+
+use super::rasterise::Tallies;
+use crate::{Params, QueryLimits, Result, ValueScale};
+
+/// The Voronoi diagram of the points, and the values of its sites.
+pub(super) struct Sites {
+    pub nearest: DeviceGrid<u32>,
+    pub values: Column<i32>,
+    pub tallies: Tallies,
+    pub scale: ValueScale,
+}
+
+/// What the queries write, one element a cell.
+pub(super) struct Cells {
+    pub dem: Column<f32>,
+    pub counts: Option<Column<u32>>,
+    pub deviations: Option<Column<f32>>,
+    pub distances: Option<Column<f32>>,
+}
+
+impl Cells {
+    /// Cells to be written.
+    ///
+    /// # Safety
+    /// As [`Gpu::uninitialized`].
+    pub unsafe fn new(gpu: &Gpu, grid: &GridSpec, counts: bool, deviations: bool) -> Result<Self> {
+        let cells = grid.cells() as usize;
+        // SAFETY: passed on to the caller.
+        unsafe {
+            let dem = gpu.uninitialized(cells)?;
+            let counts = if counts { Some(gpu.uninitialized(cells)?) } else { None };
+            let deviations = if deviations { Some(gpu.uninitialized(cells)?) } else { None };
+            Ok(Self { dem, counts, deviations, distances: None })
+        }
+    }
+
+    fn pointers(&mut self) -> (*mut f32, *mut u32) {
+        let counts = self.counts.as_mut().map_or(std::ptr::null_mut(), Column::as_mut_ptr);
+        (self.dem.as_mut_ptr(), counts)
+    }
+}
+
+/// The queries of a DEM, ready to be enqueued.
+pub(super) struct Queries<'a> {
+    gpu: &'a Gpu,
+    limits: &'a QueryLimits,
+    params: &'a Params,
+    spans: Option<Column<i32>>,
+    /// The kernel for small circles, if it is one, and its list of tiles for each band.
+    near: Option<(NearShape, Near, Column<u32>)>,
+    bands: u32,
+}
+
+impl<'a> Queries<'a> {
+    /// Prepares the queries in so many bands of rows, or less.
+    pub fn new(
+        gpu: &'a Gpu,
+        limits: &'a QueryLimits,
+        params: &'a Params,
+        bands: u32,
+    ) -> Result<Self> {
+        let spans = limits.circle.as_ref().map(|circle| gpu.enqueue_upload(&circle.spans));
+        let spans = spans.transpose()?;
+        let limit = limits.circle.as_ref().map_or(u64::MAX, |circle| circle.limit);
+        let fits = |shape: &NearShape| {
+            let is_small = limit <= u64::from(shape.circle);
+            shape.supersample == params.supersample && is_small && !params.deviations
+        };
+        let mut queries = Self { gpu, limits, params, spans, near: None, bands: bands.max(1) };
+        if let Some(&(shape, kernel)) = kernels::NEAR.iter().find(|(shape, _)| fits(shape)) {
+            let rows = queries.units(shape.rows).div_ceil(queries.bands);
+            let tiles = params.grid.width.div_ceil(shape.columns) as usize * rows as usize;
+            let list = gpu.zeroed((tiles + 1) * queries.bands as usize)?;
+            queries.near = Some((shape, kernel, list));
+        }
+        Ok(queries)
+    }
+
+    /// How many blocks or tiles of so many rows the DEM has.
+    fn units(&self, rows: u32) -> u32 {
+        self.params.grid.height.div_ceil(rows)
+    }
+
+    /// Enqueues the queries; calls `done` with the rows of each band after it.
+    pub fn enqueue(
+        mut self,
+        sites: &mut Sites,
+        cells: &mut Cells,
+        mut done: impl FnMut(&Cells, Range<u32>) -> Result<()>,
+    ) -> Result<()> {
+        let grid = self.params.grid;
+        if grid.cells() == 0 {
+            return Ok(());
+        }
+        let sums = match self.near {
+            None if self.limits.site_limit == u64::MAX && cells.deviations.is_none() => {
+                Some(sums_before(self.gpu, sites)?)
+            }
+            _ => None,
+        };
+        let unit = self.near.as_ref().map_or(kernels::ROWS, |(shape, ..)| shape.rows);
+        let step = self.units(unit).div_ceil(self.bands);
+        for (band, first) in (0..self.units(unit)).step_by(step as usize).enumerate() {
+            let units = first..(first + step).min(self.units(unit));
+            // SAFETY: the sites are those of the grid's raster, and the cells the grid's.
+            unsafe {
+                match self.near.take() {
+                    Some(mut near) => {
+                        self.near_band(&mut near, band, units.clone(), sites, cells)?;
+                        self.near = Some(near);
+                    }
+                    None => self.spans_band(units.clone(), sites, cells, sums.as_ref())?,
+                }
+            }
+            done(cells, units.start * unit..(units.end * unit).min(grid.height))?;
+        }
+        Ok(())
+    }
+
+    /// Rows of tiles by the kernel for small circles, and what that leaves to the other.
+    ///
+    /// # Safety
+    /// `sites` are those of the grid's raster, `cells` the grid's.
+    unsafe fn near_band(
+        &self,
+        (shape, kernel, list): &mut (NearShape, Near, Column<u32>),
+        band: usize,
+        rows: Range<u32>,
+        sites: &mut Sites,
+        cells: &mut Cells,
+    ) -> Result<()> {
+        let grid = self.params.grid;
+        let tiles_x = grid.width.div_ceil(shape.columns);
+        let list_len = list.len() / self.bands as usize;
+        let listed = list.as_mut_ptr().wrapping_add(band * list_len);
+        let limit = self.limits.circle.as_ref().map_or(0, |circle| circle.limit);
+        let reciprocal = Width::reciprocal(sites.nearest.width());
+        let (dem, counts) = cells.pointers();
+        // SAFETY: lengths are as the kernels ask; the list has room for the band's tiles.
+        unsafe {
+            self.gpu.launch(
+                *kernel,
+                Blocks::x(tiles_x * rows.len() as u32),
+                shape.shared_bytes(),
+                (
+                    sites.tallies.counts.as_ptr(),
+                    sites.nearest.column().as_ptr(),
+                    sites.values.as_ptr(),
+                    limit as u32,
+                    self.limits.site_limit,
+                    grid.width,
+                    grid.height,
+                    reciprocal,
+                    tiles_x * rows.start,
+                    sites.scale.offset,
+                    sites.scale.step,
+                    dem,
+                    counts,
+                    listed,
+                ),
+            )?;
+            // Without a limit no tile is left over.
+            if self.limits.site_limit < u64::MAX {
+                let spans = self.spans.as_ref().expect("a small circle has spans");
+                self.gpu.launch(
+                    kernels::query_listed,
+                    Blocks::x(self.gpu.multiprocessors() * 2),
+                    0,
+                    (
+                        sites.tallies.counts.as_mut_ptr(),
+                        sites.nearest.column().as_ptr(),
+                        sites.values.as_ptr(),
+                        spans.as_ptr(),
+                        spans.len() as u32,
+                        self.limits.site_limit,
+                        grid.width,
+                        grid.height,
+                        reciprocal,
+                        self.params.supersample,
+                        listed.cast_const(),
+                        shape.columns,
+                        shape.rows,
+                        sites.scale.offset,
+                        sites.scale.step,
+                        dem,
+                        counts,
+                    ),
+                )?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Rows of blocks by the kernel for any circle.
+    ///
+    /// # Safety
+    /// As [`near_band`](Self::near_band).
+    unsafe fn spans_band(
+        &self,
+        rows: Range<u32>,
+        sites: &mut Sites,
+        cells: &mut Cells,
+        sums: Option<&Column<i64>>,
+    ) -> Result<()> {
+        let grid = self.params.grid;
+        let blocks_x = grid.width.div_ceil(kernels::COLUMNS);
+        let (dem, counts) = cells.pointers();
+        let deviations = cells.deviations.as_mut().map_or(std::ptr::null_mut(), Column::as_mut_ptr);
+        // SAFETY: lengths are as the kernel asks.
+        unsafe {
+            self.gpu.launch(
+                kernels::query_spans,
+                Blocks::x(blocks_x * rows.len() as u32),
+                0,
+                (
+                    sites.tallies.counts.as_mut_ptr(),
+                    sites.nearest.column().as_ptr(),
+                    sites.values.as_ptr(),
+                    self.spans.as_ref().map_or(std::ptr::null(), Column::as_ptr),
+                    self.spans.as_ref().map_or(i32::MAX as u32, |spans| spans.len() as u32),
+                    self.limits.site_limit,
+                    grid.width,
+                    grid.height,
+                    Width::reciprocal(sites.nearest.width()),
+                    self.params.supersample,
+                    blocks_x * rows.start,
+                    sites.scale.offset,
+                    sites.scale.step,
+                    dem,
+                    counts,
+                    sums.map_or(std::ptr::null(), Column::as_ptr),
+                    deviations,
+                ),
+            )?;
+        }
+        Ok(())
+    }
+}
+
+/// The sum of the values of all pixels before each, and before the end.
+fn sums_before(gpu: &Gpu, sites: &Sites) -> Result<Column<i64>> {
+    let pixels = sites.nearest.column().len();
+    // SAFETY: the kernel writes every element; lengths are as it asks.
+    unsafe {
+        let mut sums = gpu.uninitialized::<i64>(pixels + 1)?;
+        gpu.launch(
+            kernels::gather_sums,
+            Blocks::for_each(&kernels::gather_sums, pixels as u64 + 1)?,
+            0,
+            (
+                sites.tallies.counts.as_ptr(),
+                sites.nearest.column().as_ptr(),
+                sites.values.as_ptr(),
+                sums.as_mut_ptr(),
+                pixels as u64,
+            ),
+        )?;
+        let mut workspace = Workspace::new(gpu)?;
+        scan_in_place(&mut workspace, Sum, Scan::exclusive(0), &mut sums)?;
+        Ok(sums)
+    }
+}

@@ -1,0 +1,290 @@
+//! From host columns to a host array, with the copies beside the work.
+//!
+//! Two streams: one copies, one computes. The values go first, so that their range, from which the
+//! fixed point follows, is known while coordinates are under way; points merge into pixels part by
+//! part as they arrive; and bands of the DEM go back while the next are interpolated. What is left
+//! between the copies is the Voronoi diagram.
+
+use std::ops::{ControlFlow, Range};
+
+use gpu_core::{Column, Gpu, Progress, host_memory};
+use gpu_scan::gpu::{Workspace, reduce};
+use gpu_scan::{Max, Min};
+use kernels_rs::nni as kernels;
+
+use super::query::{Cells, Queries, Sites};
+use super::rasterise::{Part, Pixels, Tallies};
+use super::{DevicePoints, cells_of, sites_of, summary};
+use crate::{
+    Dem, Error, Params, Points, QueryLimits, Request, Result, Summary, ValueScale, Weights,
+};
+
+/// Points of a part: large enough that a copy runs at full speed.
+const PART: usize = 1 << 20;
+
+/// Bands of the DEM.
+const BANDS: u32 = 8;
+
+/// [`interpolate`](crate::interpolate) on a GPU, from host columns to a host array. Waits for the
+/// result.
+///
+/// # Errors
+/// As [`interpolate`](crate::interpolate).
+pub fn interpolate(
+    gpu: &Gpu,
+    points: Points,
+    params: &Params,
+    progress: &dyn Progress,
+) -> Result<Dem> {
+    QueryLimits::of(params)?;
+    if !is_plain(params) {
+        points.check_lengths()?;
+        let request = Request { x: points.x, y: points.y, values: &[points.z], mask: None };
+        return Ok(interpolate_all(gpu, &request, params, progress)?.swap_remove(0));
+    }
+    let cells = params.grid.cells() as usize;
+    let mut values = host_memory::filled(f32::NAN, cells)?;
+    let mut counts = match params.counts {
+        true => Some(host_memory::filled(0, cells)?),
+        false => None,
+    };
+    let summary =
+        interpolate_into(gpu, points, params, &mut values, counts.as_deref_mut(), progress)?;
+    let grid = params.grid;
+    Ok(Dem { grid, values, counts, distances: None, deviations: None, summary })
+}
+
+/// Whether the queries alone give all that is asked for.
+fn is_plain(params: &Params) -> bool {
+    params.weights == Weights::Sibson && !params.deviations && !params.needs_finish(false)
+}
+
+/// [`interpolate_all`](crate::interpolate_all) on a GPU. Waits for the result.
+///
+/// # Errors
+/// As [`interpolate_all`](crate::interpolate_all).
+pub fn interpolate_all(
+    gpu: &Gpu,
+    request: &Request,
+    params: &Params,
+    progress: &dyn Progress,
+) -> Result<Vec<Dem>> {
+    let report = |stage, fraction| match progress.report(stage, fraction) {
+        ControlFlow::Continue(()) => Ok(()),
+        ControlFlow::Break(()) => Err(Error::Cancelled),
+    };
+    let limits = QueryLimits::of(params)?;
+    request.check(params)?;
+    report("to the device", 0.0)?;
+    let (x, y) = (gpu.upload(request.x)?, gpu.upload(request.y)?);
+    let mask = request.mask.map(|mask| gpu.upload(mask)).transpose()?;
+    let mut diagram = None;
+    let mut dems = Vec::new();
+    for (column, values) in request.values.iter().enumerate() {
+        report("interpolate", column as f64 / request.values.len() as f64)?;
+        let scale = ValueScale::of(values);
+        let z = gpu.upload(values)?;
+        let points = Part { x: (&x).into(), y: (&y).into(), z: (&z).into(), first: 0 };
+        let mut tallies = Tallies::new(gpu)?;
+        let (occupied, values) = sites_of(gpu, points, scale, params, &mut tallies)?;
+        let nearest = match diagram.take() {
+            Some(nearest) => nearest,
+            None => pba_voronoi::gpu::nearest_sites(gpu, &occupied)?,
+        };
+        let mut sites = Sites { nearest, values, tallies, scale };
+        let cells = cells_of(gpu, &mut sites, &limits, params, mask.as_ref())?;
+        dems.push(to_host(cells, &sites, request, params)?);
+        diagram = Some(sites.nearest);
+    }
+    report("interpolate", 1.0)?;
+    Ok(dems)
+}
+
+fn to_host(cells: Cells, sites: &Sites, request: &Request, params: &Params) -> Result<Dem> {
+    let counted = sites.tallies.counts.to_host()?;
+    let is_finished = params.needs_finish(request.mask.is_some());
+    let (points, count) = (request.x.len() as u64, params.grid.cells());
+    let floats = |layer: Option<Column<f32>>| layer.map(|layer| layer.to_host()).transpose();
+    let distances = floats(cells.distances)?;
+    Ok(Dem {
+        grid: params.grid,
+        values: cells.dem.to_host()?,
+        counts: cells.counts.map(|counts| counts.to_host()).transpose()?,
+        // An empty DEM has empty layers.
+        distances: if params.distances { Some(distances.unwrap_or_default()) } else { None },
+        deviations: floats(cells.deviations)?,
+        summary: summary(&counted, points, count, is_finished),
+    })
+}
+
+/// [`interpolate`](crate::interpolate) on a GPU, into arrays of the caller's. Waits for the result.
+///
+/// From and to [`PageLocked`](gpu_core::PageLocked) memory it takes little longer than the copies
+/// alone; pageable memory is copied several times more slowly. `counts` is written if it is there,
+/// whatever [`Params::counts`] says.
+///
+/// # Errors
+/// As [`interpolate`](crate::interpolate); then the arrays hold anything. [`Error::NotPlain`] for
+/// parameters that ask for more than Sibson's values and their counts, [`Error::Core`] unless `values`
+/// and `counts` have an element for each cell.
+pub fn interpolate_into(
+    gpu: &Gpu,
+    points: Points,
+    params: &Params,
+    values: &mut [f32],
+    mut counts: Option<&mut [u32]>,
+    progress: &dyn Progress,
+) -> Result<Summary> {
+    let report = |stage, fraction| match progress.report(stage, fraction) {
+        ControlFlow::Continue(()) => Ok(()),
+        ControlFlow::Break(()) => Err(Error::Cancelled),
+    };
+    let (limits, grid) = (QueryLimits::of(params)?, params.grid);
+    if !is_plain(params) {
+        return Err(Error::NotPlain);
+    }
+    points.check_lengths()?;
+    for found in std::iter::once(values.len()).chain(counts.as_ref().map(|c| c.len())) {
+        let (expected, found) = (grid.cells(), found as u64);
+        if found != expected {
+            return Err(gpu_core::Error::Length { what: "host array", expected, found }.into());
+        }
+    }
+    // What the copies write and read on the device comes before them here, so that it is dropped after
+    // they have been waited for, whatever happens.
+    let mut resident = resident_for(gpu, points.z.len())?;
+    // SAFETY: the queries write every cell before one is copied.
+    let mut cells = unsafe { Cells::new(gpu, &grid, counts.is_some(), false)? };
+    let copies = Copies(gpu.fork()?);
+    report("to the device", 0.0)?;
+    let mut tallies = Tallies::new(gpu)?;
+    let mut pixels = Pixels::new(gpu, params)?;
+    copies.merge(gpu, points, &mut resident, &mut pixels, &mut tallies, &report)?;
+    report("to the device", 1.0)?;
+
+    report("interpolate", 0.0)?;
+    let (all, scale) = (resident.all(), resident.scale);
+    let (mask, site_values) = pixels.resolve(gpu, all, scale, &mut tallies)?;
+    let nearest = pba_voronoi::gpu::nearest_sites(gpu, &mask)?;
+    drop(mask);
+    let mut sites = Sites { nearest, values: site_values, tallies, scale };
+    let queries = Queries::new(gpu, &limits, params, BANDS)?;
+    queries.enqueue(&mut sites, &mut cells, |cells, rows| {
+        copies.0.wait_for(gpu)?;
+        let width = grid.width as usize;
+        let range = rows.start as usize * width..rows.end as usize * width;
+        copies.back(cells, range, values, counts.as_deref_mut())?;
+        report("interpolate", f64::from(rows.end) / f64::from(grid.height))
+    })?;
+    let counted = sites.tallies.counts.to_host()?;
+    if counted[kernels::BAD] > 0 {
+        let index = sites.tallies.first_bad.to_host()?[0] as usize;
+        let (x, y, z) = (points.x[index], points.y[index], points.z[index]);
+        return Err(Error::NotFinite { index, x, y, z });
+    }
+    copies.0.synchronize()?;
+    Ok(summary(&counted, points.z.len() as u64, grid.cells(), false))
+}
+
+/// The stream of the copies. Dropped, it waits for them: they read and write borrowed memory.
+struct Copies(Gpu);
+
+impl Drop for Copies {
+    fn drop(&mut self) {
+        // An error here was one of a copy, and has been reported.
+        let _ = self.0.synchronize();
+    }
+}
+
+impl Copies {
+    /// Copies the points to the device and merges them into pixels.
+    fn merge(
+        &self,
+        gpu: &Gpu,
+        points: Points,
+        resident: &mut DevicePoints,
+        pixels: &mut Pixels,
+        tallies: &mut Tallies,
+        report: &dyn Fn(&'static str, f64) -> Result<()>,
+    ) -> Result<()> {
+        let count = points.z.len();
+        self.0.wait_for(gpu)?;
+        // SAFETY: the points are borrowed until this stream has been waited for, which dropping
+        // it does at the latest; nothing else works on the column.
+        unsafe { self.0.enqueue_write((&mut resident.z).into(), points.z)? };
+        gpu.wait_for(&self.0)?;
+        let range = value_range(gpu, &resident.z)?;
+        let part = |first: usize| first..count.min(first + PART);
+        self.coordinates(points, part(0), resident)?;
+        // Waits for the values, while the first coordinates are on their way.
+        let range = range.to_host()?;
+        resident.scale = ValueScale::of_range(range[0], range[1]);
+        for first in (0..count).step_by(PART) {
+            gpu.wait_for(&self.0)?;
+            if first + PART < count {
+                self.coordinates(points, part(first + PART), resident)?;
+            }
+            let merged = Part {
+                x: resident.x.slice(part(first))?,
+                y: resident.y.slice(part(first))?,
+                z: resident.z.slice(part(first))?,
+                first: first as u64,
+            };
+            pixels.merge(gpu, merged, resident.scale, tallies)?;
+            report("to the device", first as f64 / count as f64)?;
+        }
+        Ok(())
+    }
+
+    /// Copies the coordinates of some points.
+    fn coordinates(
+        &self,
+        points: Points,
+        part: Range<usize>,
+        resident: &mut DevicePoints,
+    ) -> Result<()> {
+        // SAFETY: as for the values; kernels read other parts of the columns meanwhile.
+        unsafe {
+            let to = resident.x.slice_mut(part.clone())?;
+            self.0.enqueue_write(to, &points.x[part.clone()])?;
+            let to = resident.y.slice_mut(part.clone())?;
+            self.0.enqueue_write(to, &points.y[part])?;
+        }
+        Ok(())
+    }
+
+    /// Copies cells to the host.
+    fn back(
+        &self,
+        cells: &Cells,
+        range: Range<usize>,
+        values: &mut [f32],
+        counts: Option<&mut [u32]>,
+    ) -> Result<()> {
+        // SAFETY: the arrays are borrowed until this stream has been waited for; nobody touches
+        // them before.
+        unsafe {
+            self.0.enqueue_read(cells.dem.slice(range.clone())?, &mut values[range.clone()])?;
+            if let (Some(from), Some(to)) = (&cells.counts, counts) {
+                self.0.enqueue_read(from.slice(range.clone())?, &mut to[range])?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Columns for so many points, to be written before they are read, and no scale yet.
+fn resident_for(gpu: &Gpu, points: usize) -> Result<DevicePoints> {
+    // SAFETY: every element is written before it is read: the streams wait for each other.
+    let column = || unsafe { gpu.uninitialized::<f64>(points) };
+    Ok(DevicePoints { x: column()?, y: column()?, z: column()?, scale: ValueScale::of(&[]) })
+}
+
+/// The least and the greatest value, on the device.
+fn value_range(gpu: &Gpu, values: &Column<f64>) -> Result<Column<f64>> {
+    let mut range = gpu.zeroed::<f64>(2)?;
+    let mut workspace = Workspace::new(gpu)?;
+    reduce(&mut workspace, Min, values, range.slice_mut(0..1)?)?;
+    reduce(&mut workspace, Max, values, range.slice_mut(1..2)?)?;
+    Ok(range)
+}

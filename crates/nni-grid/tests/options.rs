@@ -1,0 +1,371 @@
+//! What may be asked for beyond the plain DEM, against plain loops; on the CPU and on the process's GPU,
+//! which agree in all bits.
+
+mod common;
+
+use common::{Cloud, bits, devices, on_all, square};
+use gpu_core::{Device, GridSpec};
+use nni_grid::{
+    Dem, Error, Fill, Params, Points, Request, ValueScale, Weights, interpolate, interpolate_all,
+};
+use proptest::prelude::*;
+
+/// The sites of a cloud with one point in a pixel: (column, row) in half pixels, and value.
+fn sites(cloud: &Cloud, params: &Params) -> Vec<([i64; 2], i64)> {
+    let raster = params.grid.refined(params.supersample).unwrap();
+    let scale = ValueScale::of(&cloud.z);
+    let mut sites = Vec::new();
+    for i in 0..cloud.z.len() {
+        if let Some((column, row)) = raster.cell_of(cloud.x[i], cloud.y[i]) {
+            let centre = [2 * i64::from(column) + 1, 2 * i64::from(row) + 1];
+            let value = i64::from(scale.quantise(cloud.z[i]));
+            if !sites.iter().any(|&(place, _)| place == centre) {
+                sites.push((centre, value));
+            }
+        }
+    }
+    // In the order of their indices.
+    sites.sort_by_key(|&([x, y], _)| (y, x));
+    sites
+}
+
+fn squared(a: [i64; 2], b: [i64; 2]) -> i64 {
+    (a[0] - b[0]).pow(2) + (a[1] - b[1]).pow(2)
+}
+
+/// What a query point steals: each pixel's site, or `None`, row by row.
+fn stolen(q: [i64; 2], raster: [i64; 2], sites: &[([i64; 2], i64)]) -> Vec<Option<usize>> {
+    let of = |pixel: [i64; 2]| {
+        let nearest = (0..sites.len()).min_by_key(|&s| squared(sites[s].0, pixel))?;
+        (squared(pixel, q) < squared(sites[nearest].0, pixel)).then_some(nearest)
+    };
+    let row = |y: i64| (0..raster[0]).map(move |x| [2 * x + 1, 2 * y + 1]);
+    (0..raster[1]).flat_map(row).map(of).collect()
+}
+
+/// The query points of all cells, in half pixels, row by row.
+fn queries(params: &Params) -> Vec<[i64; 2]> {
+    let at = |i: u32| i64::from(params.supersample * (2 * i + 1));
+    let row = |y: u32| (0..params.grid.width).map(move |x| [at(x), at(y)]);
+    (0..params.grid.height).flat_map(row).collect()
+}
+
+fn raster(params: &Params) -> [i64; 2] {
+    [params.grid.width, params.grid.height].map(|side| i64::from(side * params.supersample))
+}
+
+const UNLIMITED: f64 = f64::INFINITY;
+
+fn unlimited(grid: GridSpec) -> Params {
+    Params {
+        query_radius: UNLIMITED,
+        site_radius: UNLIMITED,
+        duplicates: nni_grid::Duplicates::First,
+        ..Params::new(grid)
+    }
+}
+
+/// Laplace's weights by counting the sides of pixels.
+fn laplace_by_definition(cloud: &Cloud, params: &Params) -> Vec<Option<f64>> {
+    let (sites, [width, height]) = (sites(cloud, params), raster(params));
+    let scale = ValueScale::of(&cloud.z);
+    let answer = |q: [i64; 2]| {
+        let region = stolen(q, [width, height], &sites);
+        let at = |x: i64, y: i64| region[(y * width + x) as usize];
+        let (mut sum, mut weights) = (0.0, 0.0);
+        for y in 0..height {
+            for x in 0..width {
+                let Some(site) = at(x, y) else { continue };
+                let sides = [(x - 1, y), (x + 1, y), (x, y - 1), (x, y + 1)];
+                let is_border = |&(x, y): &(i64, i64)| {
+                    (0..width).contains(&x) && (0..height).contains(&y) && at(x, y).is_none()
+                };
+                let count = sides.iter().filter(|side| is_border(side)).count() as f64;
+                let (place, value) = sites[site];
+                let away = (place[0] - q[0]).abs() + (place[1] - q[1]).abs();
+                weights += count / away as f64;
+                sum += count / away as f64 * value as f64;
+            }
+        }
+        (weights > 0.0).then(|| scale.offset + sum / weights * scale.step)
+    };
+    queries(params).into_iter().map(answer).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
+
+    #[test]
+    fn laplace_weights_are_sides_over_distance(
+        (width, height) in (1u32..9, 1u32..9),
+        count in 0usize..20,
+        supersample in 1u32..4,
+        seed in any::<u64>(),
+    ) {
+        let grid = GridSpec::new(0.5, 9.5, 1.0, width, height).unwrap();
+        let cloud = Cloud::random(count, 11.0, seed, |x, y| 3.0 * x - y * y);
+        let params = Params { supersample, weights: Weights::Laplace, ..unlimited(grid) };
+        let dem = on_all(&cloud, &params);
+        for (value, expected) in dem.values.iter().zip(laplace_by_definition(&cloud, &params)) {
+            // Where nothing is stolen the query point is on a site, or amid four.
+            if let Some(expected) = expected {
+                let error = (f64::from(*value) - expected).abs();
+                prop_assert!(error <= 1e-5 * expected.abs().max(1.0), "{value} is not {expected}");
+            }
+        }
+    }
+
+    #[test]
+    fn layers_and_limits_follow_their_definitions(
+        (width, height) in (1u32..9, 1u32..9),
+        count in 0usize..12,
+        supersample in 1u32..4,
+        (query_radius, max_distance) in (prop_oneof![1f64..6.0, Just(UNLIMITED)], 0f64..5.0),
+        fill in prop::sample::select(vec![Fill::Nodata, Fill::Nearest, Fill::Value(-7.5)]),
+        (hull, masked) in any::<(bool, bool)>(),
+        seed in any::<u64>(),
+    ) {
+        let grid = GridSpec::new(0.5, 9.5, 1.0, width, height).unwrap();
+        let cloud = Cloud::random(count, 11.0, seed, |x, y| 3.0 * x - y * y);
+        let plain = Params { supersample, query_radius, deviations: true, ..unlimited(grid) };
+        let params = Params { max_distance, fill, hull, distances: true, ..plain };
+        let mask: Vec<u8> =
+            (0..grid.cells()).map(|i| u8::from((i * 7 + seed % 5) % 3 != 0)).collect();
+        let values: [&[f64]; 1] = [&cloud.z];
+        let mask = masked.then_some(&mask[..]);
+        let request = Request { x: &cloud.x, y: &cloud.y, values: &values, mask };
+        let run = |device: &Device, params: &Params, request: &Request| {
+            interpolate_all(device, request, params, &()).unwrap().swap_remove(0)
+        };
+        let dems: Vec<Dem> = devices().iter().map(|d| run(d, &params, &request)).collect();
+        for dem in &dems[1..] {
+            prop_assert_eq!(bits(&dem.values), bits(&dems[0].values));
+            prop_assert_eq!(dem.summary, dems[0].summary);
+            for (a, b) in [(&dem.distances, &dems[0].distances), (&dem.deviations, &dems[0].deviations)] {
+                prop_assert_eq!(bits(a.as_ref().unwrap()), bits(b.as_ref().unwrap()));
+            }
+        }
+        let base = run(&Device::Cpu, &plain, &Request { mask: None, ..request });
+        let (sites, scale) = (sites(&cloud, &params), ValueScale::of(&cloud.z));
+        let half = 2.0 * f64::from(supersample);
+        let [raster_width, raster_height] = raster(&params);
+        for (i, q) in queries(&params).into_iter().enumerate() {
+            // The nearest of the sites of the pixels that touch the query point.
+            let reach = if supersample % 2 == 1 { 0 } else { 1 };
+            let corners = [-reach, reach].map(|dy| [-reach, reach].map(|dx| [q[0] + dx, q[1] + dy]));
+            let touching = corners.iter().flatten().filter_map(|&pixel| {
+                (0..sites.len()).min_by_key(|&s| squared(sites[s].0, pixel))
+            });
+            let nearest = touching.min_by_key(|&s| (squared(sites[s].0, q), s));
+            let away = nearest.map_or(f64::INFINITY, |s| (squared(sites[s].0, q) as f64).sqrt() / half);
+            prop_assert_eq!(dems[0].distances.as_ref().unwrap()[i], away as f32);
+            let inside = !hull || in_hull(q, &sites.iter().map(|s| s.0).collect::<Vec<_>>());
+            let kept = inside && away <= max_distance;
+            let value = base.values[i];
+            let expected = match fill {
+                _ if mask.is_some_and(|mask| mask[i] == 0) => f32::NAN,
+                _ if kept && !value.is_nan() => value,
+                Fill::Value(fill) => fill,
+                Fill::Nearest => nearest.map_or(f32::NAN, |s| scale.mean(sites[s].1, 1)),
+                _ => f32::NAN,
+            };
+            prop_assert_eq!(bits(&[dems[0].values[i]]), bits(&[expected]), "cell {}", i);
+            // The deviation, where the circle is the whole raster and something is stolen.
+            let region = stolen(q, [raster_width, raster_height], &sites);
+            let counted: Vec<usize> = region.into_iter().flatten().collect();
+            if query_radius == UNLIMITED && !counted.is_empty() {
+                let mean = |k: usize| {
+                    let sum: i64 = counted.iter().map(|&s| sites[s].0[k] - q[k]).sum();
+                    sum as f64 / counted.len() as f64
+                };
+                let expected = mean(0).hypot(mean(1)) / half;
+                let found = f64::from(base.deviations.as_ref().unwrap()[i]);
+                prop_assert!((found - expected).abs() < 1e-5 * expected.max(1.0));
+            }
+        }
+    }
+}
+
+/// Whether a point is in the convex hull of others, by trying all their triangles.
+fn in_hull(q: [i64; 2], sites: &[[i64; 2]]) -> bool {
+    let cross =
+        |a: [i64; 2], b: [i64; 2]| (a[0] - q[0]) * (b[1] - q[1]) - (a[1] - q[1]) * (b[0] - q[0]);
+    let dot =
+        |a: [i64; 2], b: [i64; 2]| (a[0] - q[0]) * (b[0] - q[0]) + (a[1] - q[1]) * (b[1] - q[1]);
+    let pairs = || sites.iter().flat_map(|&a| sites.iter().map(move |&b| (a, b)));
+    sites.contains(&q)
+        || pairs().any(|(a, b)| cross(a, b) == 0 && dot(a, b) < 0)
+        || pairs().any(|(a, b)| {
+            cross(a, b) > 0 && sites.iter().any(|&c| cross(b, c) > 0 && cross(c, a) > 0)
+        })
+}
+
+#[test]
+fn every_weight_keeps_a_constant_and_nearly_a_plane() {
+    for weights in [Weights::Laplace, Weights::SibsonC1] {
+        let params = Params { weights, supersample: 2, ..unlimited(square(24)) };
+        let constant = on_all(&Cloud::random(60, 24.0, 3, |_, _| -17.25), &params);
+        assert!(constant.values.iter().all(|&v| v == -17.25), "{weights:?}");
+        let cloud = Cloud::random(80, 24.0, 11, |x, _| x);
+        let dem = on_all(&cloud, &params);
+        for row in 6..18 {
+            for column in 6..18 {
+                let error =
+                    (f64::from(dem.values[row * 24 + column]) - (column as f64 + 0.5)).abs();
+                assert!(error < 1.0, "{weights:?}: {error} at ({column}, {row})");
+            }
+        }
+    }
+}
+
+#[test]
+fn gradients_make_a_smooth_surface_more_accurate() {
+    let height = |x: f64, y: f64| 0.05 * ((x - 32.0).powi(2) + (y - 30.0).powi(2));
+    let cloud = Cloud::random(160, 64.0, 5, height);
+    let error = |weights| {
+        let params = Params { weights, supersample: 4, ..unlimited(square(64)) };
+        let dem = interpolate(&Device::Cpu, cloud.points(), &params, &()).unwrap();
+        let mut sum = 0.0;
+        for row in 16..48u32 {
+            for column in 16..48u32 {
+                let (x, y) = dem.grid.cell_centre(column, row);
+                sum += (f64::from(dem.values[(row * 64 + column) as usize]) - height(x, y)).powi(2);
+            }
+        }
+        (sum / 1024.0).sqrt()
+    };
+    let errors = [Weights::Sibson, Weights::Laplace, Weights::SibsonC1].map(error);
+    println!("RMSE on a paraboloid, Sibson, Laplace, Sibson C1: {errors:.4?}");
+    assert!(errors[2] < 0.6 * errors[0], "{errors:?}");
+    assert!(errors[1] < 2.0 * errors[0], "{errors:?}");
+}
+
+#[test]
+fn a_large_void_is_filled_exactly() {
+    // Sites around the border of 300 x 300 pixels; a few query points by brute force.
+    let grid = square(300);
+    let cloud = Cloud::of((0..40).map(|i| {
+        let angle = f64::from(i) * 0.157;
+        let (x, y) = (150.0 + 140.0 * angle.cos(), 150.0 + 140.0 * angle.sin());
+        (x, y, angle.sin() * 10.0)
+    }));
+    for site_radius in [UNLIMITED, 170.0] {
+        let params = Params { site_radius, ..unlimited(grid) };
+        let dem = interpolate(&Device::Cpu, cloud.points(), &params, &()).unwrap();
+        let (sites, scale) = (sites(&cloud, &params), ValueScale::of(&cloud.z));
+        for [column, row] in [[150, 150], [149, 37], [260, 191], [12, 288], [88, 140]] {
+            let q = [2 * column + 1, 2 * row + 1];
+            let counted: Vec<i64> = stolen(q, [300, 300], &sites)
+                .into_iter()
+                .flatten()
+                .filter(|&s| (squared(sites[s].0, q) as f64) < (2.0 * site_radius).powi(2))
+                .map(|s| sites[s].1)
+                .collect();
+            let expected = match counted.len() {
+                0 => f32::NAN,
+                n => scale.mean(counted.iter().sum(), n as u32),
+            };
+            let found = dem.values[(row * 300 + column) as usize];
+            assert_eq!(bits(&[found]), bits(&[expected]), "({column}, {row})");
+        }
+    }
+}
+
+#[test]
+fn pixels_with_very_many_points_are_counted() {
+    // 70,000 points in one pixel and 66,000 in another, which is more than a word counts.
+    let crowd = (0..136_000).map(|i| match i < 70_000 {
+        true => (0.5, 0.5, f64::from(i % 3)),
+        false => (2.5, 1.5, f64::from(i % 7) - 50.0),
+    });
+    let cloud = Cloud::of(crowd.chain([(1.5, 2.5, 12.0)]));
+    let dem = on_all(&cloud, &unlimited_mean(square(3)));
+    assert_eq!((dem.summary.sites, dem.summary.merged), (3, 135_998));
+    let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
+    let [first, second] = [&cloud.z[..70_000], &cloud.z[70_000..136_000]].map(mean);
+    assert!((f64::from(dem.values[6]) - first).abs() < 1e-6);
+    assert!((f64::from(dem.values[5]) - second).abs() < 1e-5);
+}
+
+fn unlimited_mean(grid: GridSpec) -> Params {
+    Params { duplicates: nni_grid::Duplicates::Mean, ..unlimited(grid) }
+}
+
+#[test]
+fn several_values_are_each_as_alone() {
+    let cloud = Cloud::random(200, 20.0, 9, |x, y| x * y);
+    let other: Vec<f64> = cloud.x.iter().map(|x| 100.0 - x).collect();
+    let values: [&[f64]; 3] = [&cloud.z, &other, &cloud.y];
+    let request = Request { x: &cloud.x, y: &cloud.y, values: &values, mask: None };
+    let params = Params { counts: true, supersample: 2, ..Params::new(square(20)) };
+    for device in devices() {
+        let dems = interpolate_all(&device, &request, &params, &()).unwrap();
+        for (dem, z) in dems.iter().zip(values) {
+            let points = Points { x: &cloud.x, y: &cloud.y, z };
+            let alone = interpolate(&device, points, &params, &()).unwrap();
+            assert_eq!(bits(&dem.values), bits(&alone.values));
+            assert_eq!((&dem.counts, dem.summary), (&alone.counts, alone.summary));
+        }
+        let none = Request { values: &[], ..request };
+        assert!(interpolate_all(&device, &none, &params, &()).unwrap().is_empty());
+    }
+}
+
+#[cfg(feature = "cuda")]
+#[test]
+fn arrays_of_the_caller_hold_the_same() {
+    use nni_grid::gpu::interpolate_into;
+    let cloud = Cloud::random(3000, 70.0, 21, |x, y| x - 2.0 * y);
+    let params = Params { counts: true, ..Params::new(square(70)) };
+    for device in devices() {
+        let Device::Gpu(gpu) = &device else { continue };
+        let expected = interpolate(&Device::Cpu, cloud.points(), &params, &()).unwrap();
+        let locked = |values: &[f64]| {
+            let mut memory = gpu.page_locked(values.len()).unwrap();
+            memory.copy_from_slice(values);
+            memory
+        };
+        let (x, y, z) = (locked(&cloud.x), locked(&cloud.y), locked(&cloud.z));
+        let mut values = gpu.page_locked::<f32>(4900).unwrap();
+        let mut counts = vec![0; 4900];
+        let points = Points { x: &x, y: &y, z: &z };
+        let summary =
+            interpolate_into(gpu, points, &params, &mut values, Some(&mut counts), &()).unwrap();
+        assert_eq!(summary, expected.summary);
+        assert_eq!(bits(&values), bits(&expected.values));
+        assert_eq!(Some(counts), expected.counts);
+        let short = interpolate_into(gpu, points, &params, &mut values[1..], None, &());
+        assert!(matches!(short, Err(Error::Core(gpu_core::Error::Length { .. }))));
+        let more = Params { distances: true, ..params };
+        let refused = interpolate_into(gpu, points, &more, &mut values, None, &());
+        assert_eq!(refused, Err(Error::NotPlain));
+        let resident = nni_grid::gpu::upload(gpu, points).unwrap();
+        let dem = nni_grid::gpu::interpolate_resident(gpu, &resident, &params).unwrap();
+        assert_eq!(dem.summary().unwrap(), expected.summary);
+        assert_eq!(bits(&dem.values.into_column().to_host().unwrap()), bits(&expected.values));
+    }
+}
+
+#[test]
+fn bad_options_are_named() {
+    let cloud = Cloud::of([(1.0, 1.0, 1.0)]);
+    let params = Params::new(square(3));
+    for device in devices() {
+        let run = |params: &Params| interpolate(&device, cloud.points(), params, &()).unwrap_err();
+        for max_distance in [-1.0, f64::NAN] {
+            let error = run(&Params { max_distance, ..params });
+            assert!(matches!(error, Error::MaxDistance { .. }), "{error}");
+        }
+        let error = run(&Params { fill: Fill::Value(f32::INFINITY), ..params });
+        assert!(matches!(error, Error::FillValue { .. }), "{error}");
+        let error = run(&Params { weights: Weights::Laplace, ..params });
+        assert!(matches!(error, Error::WeightsRadius { query_radius: 3.0, .. }), "{error}");
+        let smooth = Params { weights: Weights::SibsonC1, ..unlimited(square(3)) };
+        let error = run(&Params { counts: true, ..smooth });
+        assert_eq!(error, Error::WeightsLayers { weights: Weights::SibsonC1 });
+        let values: [&[f64]; 1] = [&cloud.z];
+        let request = Request { x: &cloud.x, y: &cloud.y, values: &values, mask: Some(&[1; 8]) };
+        let error = interpolate_all(&device, &request, &params, &()).unwrap_err();
+        assert!(matches!(error, Error::Core(gpu_core::Error::Length { what: "mask", .. })));
+    }
+}

@@ -1,0 +1,71 @@
+//! What can go wrong with a terrain product.
+
+/// The result of this crate's functions.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// What can go wrong with a terrain product.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The DEM does not have a value for each cell of the grid.
+    #[error("the DEM has {found} values, the grid {expected} cells")]
+    Shape {
+        /// Cells of the grid.
+        expected: u64,
+        /// Values given.
+        found: u64,
+    },
+    /// The grid has more cells than can be named.
+    #[error("a DEM of {width} x {height} cells is too large")]
+    TooLarge {
+        /// Columns.
+        width: u32,
+        /// Rows.
+        height: u32,
+    },
+    /// A parameter is not finite, or not positive where it must be.
+    #[error("{what} {value} is not {expected}")]
+    Parameter {
+        /// The parameter.
+        what: &'static str,
+        /// As given.
+        value: f64,
+        /// What it must be.
+        expected: &'static str,
+    },
+    /// The levels of contour lines do not rise.
+    #[error("contour level {value} does not rise above the one before it")]
+    Levels {
+        /// The first that does not.
+        value: f64,
+    },
+    /// More levels than anybody can look at.
+    #[error("contour lines every {interval} from {low} to {high} have more than {most} levels")]
+    TooManyLevels {
+        /// As given.
+        interval: f64,
+        /// The lowest value.
+        low: f64,
+        /// The highest value.
+        high: f64,
+        /// The most.
+        most: u32,
+    },
+    /// A primitive failed on the device.
+    #[cfg(feature = "cuda")]
+    #[error(transparent)]
+    Scan(gpu_scan::Error),
+    /// The grid, the device or the memory failed.
+    #[error(transparent)]
+    Core(#[from] gpu_core::Error),
+}
+
+#[cfg(feature = "cuda")]
+impl From<gpu_scan::Error> for Error {
+    fn from(error: gpu_scan::Error) -> Self {
+        match error {
+            gpu_scan::Error::Core(core) => Self::Core(core),
+            other => Self::Scan(other),
+        }
+    }
+}

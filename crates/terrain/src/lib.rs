@@ -1,0 +1,110 @@
+//! Slope, hillshade and contour lines of a DEM: what people look at.
+//!
+//! A DEM is row-major, row 0 in the north, NaN where there is no value; heights are in ground units,
+//! unless a `z_factor` says otherwise. On the GPU ([`gpu`]) a DEM stays in device memory from
+//! interpolation to product.
+//!
+//! ```
+//! use gpu_core::{Device, DeviceChoice, GridSpec};
+//! use terrain::{Levels, Slope, contours, slope};
+//!
+//! # fn main() -> Result<(), terrain::Error> {
+//! // A plane that rises by 1 with each column.
+//! let dem: Vec<f32> = (0..20).map(|cell| (cell % 5) as f32).collect();
+//! let grid = GridSpec::new(0.0, 4.0, 1.0, 5, 4)?;
+//! let device = Device::open(DeviceChoice::Cpu)?;
+//! let slopes = slope(&device, &dem, &grid, &Slope::default())?;
+//! assert!(slopes[0].is_nan() && slopes[6] == 45.0); // the border has no slope
+//! let lines = contours(&device, &dem, &grid, &Levels::At(vec![1.5]))?;
+//! assert_eq!(lines[0].points, [[2.0, 0.5], [2.0, 1.5], [2.0, 2.5], [2.0, 3.5]]);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # Methods
+//!
+//! Gradients are Horn's: weighted differences over the 3 x 3 neighbourhood (Horn, B.K.P., 1981, Hill
+//! shading and the reflectance map, doi:10.1109/PROC.1981.11918). The light is Lambert's. Slopes and
+//! brightnesses agree with `gdaldem slope` and `gdaldem hillshade` within rounding (gdaldem writes a
+//! brightness b as the byte 1 + 254 b).
+//!
+//! Contour lines are by marching squares between cell centres, linear along the squares' sides. A
+//! value on the level counts as high. In a saddle, where the two high corners of a square face each
+//! other, they are joined if the mean of the four is high; else they are apart. Squares with a NaN
+//! have no line, so lines end there, as at the border. Lines have the high ground on their right.
+//!
+//! CPU and GPU give the same bits.
+#![deny(missing_docs)]
+
+mod contours;
+pub mod cpu;
+mod error;
+#[cfg(feature = "cuda")]
+pub mod gpu;
+mod params;
+
+use gpu_core::{Device, GridSpec};
+
+pub use contours::Contour;
+pub use error::{Error, Result};
+pub use params::{Edges, Levels, Light, MAX_LEVELS, Slope, SlopeUnit};
+
+/// The slope of every cell; NaN where the cell is NODATA and, by [`Edges`], beside NODATA and at the
+/// border.
+///
+/// # Errors
+/// [`Error::Shape`] unless there is a value for each cell, [`Error::TooLarge`],
+/// [`Error::Parameter`], and [`Error::Core`] where the grid, memory or the device fails.
+pub fn slope(device: &Device, dem: &[f32], grid: &GridSpec, how: &Slope) -> Result<Vec<f32>> {
+    match device {
+        Device::Cpu => cpu::slope(dem, grid, how),
+        #[cfg(feature = "cuda")]
+        Device::Gpu(gpu) => gpu::slope_of_host(gpu, dem, grid, how),
+        // Another crate of the program may switch gpu-core's `cuda` on, but not ours.
+        #[allow(unreachable_patterns)]
+        other => Err(not_built(other)),
+    }
+}
+
+/// The brightness of every cell, from 0 in shadow to 1 where the light falls at a right angle; NaN
+/// as by [`slope`].
+///
+/// # Errors
+/// As [`slope`].
+pub fn hillshade(device: &Device, dem: &[f32], grid: &GridSpec, light: &Light) -> Result<Vec<f32>> {
+    match device {
+        Device::Cpu => cpu::hillshade(dem, grid, light),
+        #[cfg(feature = "cuda")]
+        Device::Gpu(gpu) => gpu::hillshade_of_host(gpu, dem, grid, light),
+        #[allow(unreachable_patterns)]
+        other => Err(not_built(other)),
+    }
+}
+
+/// The contour lines of a DEM, from the lowest level to the highest; in a level the open lines
+/// first.
+///
+/// Work is proportional to the cells, plus the points of the lines.
+///
+/// # Errors
+/// As [`slope`], [`Error::Levels`] where levels do not rise, and [`Error::TooManyLevels`] beyond
+/// [`MAX_LEVELS`].
+pub fn contours(
+    device: &Device,
+    dem: &[f32],
+    grid: &GridSpec,
+    levels: &Levels,
+) -> Result<Vec<Contour>> {
+    match device {
+        Device::Cpu => cpu::contours(dem, grid, levels),
+        #[cfg(feature = "cuda")]
+        Device::Gpu(gpu) => gpu::contours_of_host(gpu, dem, grid, levels),
+        #[allow(unreachable_patterns)]
+        other => Err(not_built(other)),
+    }
+}
+
+#[allow(dead_code)]
+fn not_built(device: &Device) -> Error {
+    gpu_core::Error::NotBuilt { name: device.name() }.into()
+}

@@ -1,0 +1,186 @@
+//! What a caller may ask for, checked.
+
+use gpu_core::GridSpec;
+
+use crate::{Error, Result};
+
+/// What becomes of a cell with a neighbour that is NODATA or beyond the raster.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Edges {
+    /// NODATA, as by gdaldem.
+    #[default]
+    Nodata,
+    /// The neighbour counts as level with the cell: for pictures.
+    Level,
+}
+
+/// The unit of slopes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SlopeUnit {
+    /// Degrees, from 0 to 90.
+    #[default]
+    Degrees,
+    /// Rise over run, in percent.
+    Percent,
+}
+
+/// How slopes are taken.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Slope {
+    /// Their unit.
+    pub unit: SlopeUnit,
+    /// Factor on heights: the ratio of their unit to the ground's.
+    pub z_factor: f64,
+    /// Beside NODATA.
+    pub edges: Edges,
+}
+
+impl Default for Slope {
+    fn default() -> Self {
+        Self { unit: SlopeUnit::Degrees, z_factor: 1.0, edges: Edges::Nodata }
+    }
+}
+
+/// How the light falls.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Light {
+    /// Where it comes from, in degrees clockwise from north.
+    pub azimuth: f64,
+    /// Its height above the horizon, in degrees.
+    pub altitude: f64,
+    /// Factor on heights: exaggeration, or the ratio of their unit to the ground's.
+    pub z_factor: f64,
+    /// Beside NODATA.
+    pub edges: Edges,
+}
+
+impl Default for Light {
+    fn default() -> Self {
+        Self { azimuth: 315.0, altitude: 45.0, z_factor: 1.0, edges: Edges::Nodata }
+    }
+}
+
+/// The heights of contour lines.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Levels {
+    /// `base` plus whole multiples of `interval`.
+    Every {
+        /// From one level to the next.
+        interval: f64,
+        /// A level.
+        base: f64,
+    },
+    /// These, which rise.
+    At(Vec<f64>),
+}
+
+/// The most levels of [`Levels::Every`].
+pub const MAX_LEVELS: u32 = 1 << 20;
+
+fn finite(what: &'static str, value: f64) -> Result<()> {
+    let expected = "a finite number";
+    if value.is_finite() { Ok(()) } else { Err(Error::Parameter { what, value, expected }) }
+}
+
+/// Checks a grid.
+pub(crate) fn check_grid(grid: &GridSpec) -> Result<()> {
+    let &GridSpec { origin_x, origin_y, cell_size, width, height } = grid;
+    GridSpec::new(origin_x, origin_y, cell_size, width, height)?;
+    match grid.cells() < u64::from(u32::MAX) {
+        true => Ok(()),
+        false => Err(Error::TooLarge { width, height }),
+    }
+}
+
+/// Checks a grid and that a DEM fits it.
+pub(crate) fn check(dem: &[f32], grid: &GridSpec) -> Result<()> {
+    check_grid(grid)?;
+    let (expected, found) = (grid.cells(), dem.len() as u64);
+    if found == expected { Ok(()) } else { Err(Error::Shape { expected, found }) }
+}
+
+/// The factor of [`kernels_rs::terrain::Gradient::of`].
+fn factor(z_factor: f64, cell_size: f64) -> f64 {
+    z_factor / (8.0 * cell_size)
+}
+
+impl Slope {
+    /// The kernels' factor.
+    pub(crate) fn factor(&self, cell_size: f64) -> Result<f64> {
+        finite("z factor", self.z_factor)?;
+        Ok(factor(self.z_factor, cell_size))
+    }
+
+    /// The kernels' unit.
+    pub(crate) fn unit(&self) -> u32 {
+        match self.unit {
+            SlopeUnit::Degrees => kernels_rs::terrain::DEGREES,
+            SlopeUnit::Percent => kernels_rs::terrain::PERCENT,
+        }
+    }
+}
+
+impl Light {
+    /// The kernels' factor, and the direction to the light: east, south, up.
+    pub(crate) fn direction(&self, cell_size: f64) -> Result<(f64, [f64; 3])> {
+        finite("azimuth", self.azimuth)?;
+        finite("altitude", self.altitude)?;
+        finite("z factor", self.z_factor)?;
+        let (azimuth, altitude) = (self.azimuth.to_radians(), self.altitude.to_radians());
+        let (east, north) = (azimuth.sin() * altitude.cos(), azimuth.cos() * altitude.cos());
+        Ok((factor(self.z_factor, cell_size), [east, -north, altitude.sin()]))
+    }
+}
+
+impl Edges {
+    pub(crate) fn is_level(self) -> bool {
+        self == Self::Level
+    }
+}
+
+impl Levels {
+    /// Checks what does not depend on the DEM.
+    pub(crate) fn check(&self) -> Result<()> {
+        match self {
+            Self::Every { interval, base } => {
+                finite("base level", *base)?;
+                let (what, value, expected) = ("interval", *interval, "a positive finite number");
+                let good = value.is_finite() && value > 0.0;
+                if good { Ok(()) } else { Err(Error::Parameter { what, value, expected }) }
+            }
+            Self::At(levels) => {
+                levels.iter().try_for_each(|&level| finite("contour level", level))?;
+                match levels.windows(2).find(|pair| pair[0] >= pair[1]) {
+                    Some(pair) => Err(Error::Levels { value: pair[1] }),
+                    None => Ok(()),
+                }
+            }
+        }
+    }
+
+    /// Whether the levels depend on the DEM's range.
+    pub(crate) fn needs_range(&self) -> bool {
+        matches!(self, Self::Every { .. })
+    }
+
+    /// The levels for a DEM from `low` to `high`; none where `low > high`.
+    pub(crate) fn within(&self, low: f64, high: f64) -> Result<Vec<f64>> {
+        match self {
+            Self::At(levels) => Ok(levels.clone()),
+            Self::Every { .. } if low > high => Ok(Vec::new()),
+            &Self::Every { interval, base } => {
+                let first = ((low - base) / interval).floor();
+                let last = ((high - base) / interval).ceil();
+                if last - first > f64::from(MAX_LEVELS) {
+                    return Err(Error::TooManyLevels { interval, low, high, most: MAX_LEVELS });
+                }
+                let steps = (last - first) as u32;
+                let mut levels: Vec<f64> =
+                    (0..=steps).map(|k| base + (first + f64::from(k)) * interval).collect();
+                // Far from 0 two steps may round to one number.
+                levels.dedup();
+                Ok(levels)
+            }
+        }
+    }
+}

@@ -1,0 +1,275 @@
+//! Products against what they must be, on the CPU and on the process's GPU, which agree in all bits.
+
+use gpu_core::{Device, DeviceChoice, GridSpec};
+use proptest::prelude::*;
+use terrain::{
+    Contour, Edges, Error, Levels, Light, Slope, SlopeUnit, contours, cpu, hillshade, slope,
+};
+
+/// The CPU, and the GPU named by `TESSERA_DEVICE`, else the software device.
+fn devices() -> Vec<Device> {
+    let mut devices = vec![Device::Cpu];
+    if cfg!(feature = "cuda") {
+        let choice = DeviceChoice::from_env().unwrap().unwrap_or(DeviceChoice::Software);
+        devices.push(Device::open(choice).unwrap());
+    }
+    devices
+}
+
+fn grid(width: u32, height: u32) -> GridSpec {
+    GridSpec::new(100.0, 50.0, 2.0, width, height).unwrap()
+}
+
+fn bits(values: &[f32]) -> Vec<u32> {
+    values.iter().map(|v| if v.is_nan() { u32::MAX } else { v.to_bits() }).collect()
+}
+
+fn slopes(dem: &[f32], grid: &GridSpec, how: &Slope) -> Vec<f32> {
+    let mut all = devices().into_iter().map(|d| slope(&d, dem, grid, how).unwrap());
+    let first = all.next().unwrap();
+    all.for_each(|other| assert_eq!(bits(&other), bits(&first)));
+    first
+}
+
+fn shades(dem: &[f32], grid: &GridSpec, light: &Light) -> Vec<f32> {
+    let mut all = devices().into_iter().map(|d| hillshade(&d, dem, grid, light).unwrap());
+    let first = all.next().unwrap();
+    all.for_each(|other| assert_eq!(bits(&other), bits(&first)));
+    first
+}
+
+fn lines(dem: &[f32], grid: &GridSpec, levels: &Levels) -> Vec<Contour> {
+    let mut all = devices().into_iter().map(|d| contours(&d, dem, grid, levels).unwrap());
+    let first = all.next().unwrap();
+    all.for_each(|other| assert_eq!(other, first));
+    first
+}
+
+/// A plane with these rises to the east and to the south, per unit of ground.
+fn plane(grid: &GridSpec, east: f64, south: f64) -> Vec<f32> {
+    let cell = |i: u64| {
+        let (x, y) = (i % u64::from(grid.width), i / u64::from(grid.width));
+        ((x as f64 * east + y as f64 * south) * grid.cell_size) as f32
+    };
+    (0..grid.cells()).map(cell).collect()
+}
+
+#[test]
+fn planes_have_their_slope() {
+    let grid = grid(9, 7);
+    for (east, south) in [(0.0, 0.0), (1.0, 0.0), (0.0, -0.5), (0.75, 0.25), (-40.0, 3.0)] {
+        let dem = plane(&grid, east, south);
+        let tangent = f64::hypot(east, south);
+        for (unit, expected) in [
+            (SlopeUnit::Degrees, tangent.atan().to_degrees()),
+            (SlopeUnit::Percent, 100.0 * tangent),
+        ] {
+            let found = slopes(&dem, &grid, &Slope { unit, ..Slope::default() });
+            for (i, &value) in found.iter().enumerate() {
+                let is_border = i % 9 == 0 || i % 9 == 8 || i / 9 == 0 || i / 9 == 6;
+                assert_eq!(value.is_nan(), is_border, "cell {i}");
+                let close = (f64::from(value) - expected).abs() <= 1e-5 * expected.max(1.0);
+                assert!(is_border || close, "{value} is not {expected}");
+            }
+        }
+        let steep = slopes(&dem, &grid, &Slope { z_factor: 2.0, ..Slope::default() });
+        assert!((f64::from(steep[10]) - (2.0 * tangent).atan().to_degrees()).abs() < 1e-4);
+    }
+}
+
+#[test]
+fn slopes_that_face_the_light_are_bright() {
+    let grid = grid(5, 5);
+    let centre = |east, south| shades(&plane(&grid, east, south), &grid, &Light::default())[12];
+    let half = std::f64::consts::FRAC_1_SQRT_2;
+    assert!((f64::from(centre(0.0, 0.0)) - half).abs() < 1e-7);
+    // Rising to the south-east, a slope looks north-west, and at 45 degrees it meets the light.
+    assert!((centre(half, half) - 1.0).abs() < 1e-6);
+    assert!(centre(-half, -half) < 1e-6);
+    assert!((f64::from(centre(half, -half)) - 0.5).abs() < 1e-6);
+    let from_above = Light { altitude: 90.0, ..Light::default() };
+    assert_eq!(shades(&plane(&grid, 0.0, 0.0), &grid, &from_above)[12], 1.0);
+}
+
+#[test]
+fn a_hole_takes_its_neighbours_or_leaves_them_level() {
+    let grid = grid(7, 7);
+    let mut dem = plane(&grid, 1.0, 0.0);
+    dem[24] = f32::NAN;
+    let around = [16, 17, 18, 23, 24, 25, 30, 31, 32];
+    let strict = slopes(&dem, &grid, &Slope::default());
+    let soft = slopes(&dem, &grid, &Slope { edges: Edges::Level, ..Slope::default() });
+    for i in 0..49 {
+        let is_border = i % 7 == 0 || i % 7 == 6 || i / 7 == 0 || i / 7 == 6;
+        assert_eq!(strict[i].is_nan(), is_border || around.contains(&i), "cell {i}");
+        assert_eq!(soft[i].is_nan(), i == 24, "cell {i}");
+    }
+    // At the western border the missing side counts as level: half the slope.
+    let expected = 0.5f64.atan().to_degrees();
+    assert!((f64::from(soft[21]) - expected).abs() < 1e-5, "{} is not {expected}", soft[21]);
+}
+
+#[test]
+fn a_cone_has_rings_of_one_radius() {
+    let grid = GridSpec::new(0.0, 41.0, 1.0, 41, 41).unwrap();
+    let height = |i: usize| {
+        let (x, y) = ((i % 41) as f64 - 20.0, (i / 41) as f64 - 20.0);
+        (30.0 - x.hypot(y)) as f32
+    };
+    let dem: Vec<f32> = (0..41 * 41).map(height).collect();
+    let rings = lines(&dem, &grid, &Levels::At(vec![15.0, 20.0, 25.5]));
+    assert_eq!(rings.len(), 3);
+    for ring in &rings {
+        assert!(ring.is_closed());
+        let mut area = 0.0;
+        for pair in ring.points.windows(2) {
+            let [[x0, y0], [x1, y1]] = [pair[0], pair[1]].map(|[x, y]| [x - 20.5, y - 20.5]);
+            // Linear between cells: the radius is met but for the curvature.
+            assert!((x0.hypot(y0) - (30.0 - ring.level)).abs() < 0.1);
+            area += (x0 * y1 - x1 * y0) / 2.0;
+        }
+        // The high ground is on the right, so rings of a hill go clockwise.
+        assert!(area < 0.0);
+    }
+}
+
+#[test]
+fn saddles_are_decided_by_the_mean() {
+    let grid = GridSpec::new(0.0, 2.0, 1.0, 2, 2).unwrap();
+    // High in the north-west and south-east.
+    for (high, joined) in [(4.0, true), (2.5, false)] {
+        let found = lines(&[high, 0.0, 0.0, high], &grid, &Levels::At(vec![1.5]));
+        assert_eq!(found.len(), 2);
+        // Joined, each line goes round a low corner, the north-eastern or the south-western.
+        let goes_round_low = found.iter().any(|line| {
+            let [x, y] = [0, 1].map(|k| line.points.iter().map(|p| p[k]).sum::<f64>() / 2.0);
+            x > 1.0 && y > 1.0
+        });
+        assert_eq!(goes_round_low, joined);
+    }
+}
+
+#[test]
+fn lines_end_at_holes_and_borders() {
+    let grid = GridSpec::new(0.0, 9.0, 1.0, 9, 9).unwrap();
+    let mut dem = plane(&grid, 1.0, 0.0);
+    assert_eq!(lines(&dem, &grid, &Levels::At(vec![3.5])).len(), 1);
+    dem[4 * 9 + 3] = f32::NAN;
+    let parts = lines(&dem, &grid, &Levels::At(vec![3.5]));
+    assert_eq!(parts.len(), 2);
+    assert!(parts.iter().all(|line| !line.is_closed() && line.points.len() == 4));
+    // Levels every 2 from 0 to 8; the lowest is not crossed, since on the level is high.
+    let every = lines(&plane(&grid, 1.0, 0.0), &grid, &Levels::Every { interval: 2.0, base: 0.0 });
+    assert_eq!(every.iter().map(|line| line.level).collect::<Vec<_>>(), [2.0, 4.0, 6.0, 8.0]);
+    assert_eq!(every[0].points[0], [2.5, 0.5]);
+}
+
+/// The pieces of all lines, directed, as bits of their ends.
+fn pieces(lines: &[Contour]) -> Vec<(u64, [u64; 4])> {
+    let ends = |line: &Contour| {
+        let level = line.level.to_bits();
+        let piece =
+            move |p: &[[f64; 2]]| (level, [p[0][0], p[0][1], p[1][0], p[1][1]].map(f64::to_bits));
+        line.points.windows(2).map(piece).collect::<Vec<_>>()
+    };
+    lines.iter().flat_map(ends).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 40, ..ProptestConfig::default() })]
+
+    #[test]
+    fn lines_separate_high_from_low(
+        (width, height) in (0u32..12, 0u32..12),
+        seed in any::<u64>(),
+        holes in 0u32..30,
+    ) {
+        let grid = GridSpec::new(0.0, f64::from(height), 1.0, width, height).unwrap();
+        let mut state = seed | 1;
+        let mut next = || {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            (state >> 33) as u32
+        };
+        let cell = |_| match next() {
+            n if n % 100 < holes => f32::NAN,
+            n => (n / 100 % 7) as f32,
+        };
+        let dem: Vec<f32> = (0..grid.cells()).map(cell).collect();
+        let levels = [0.5, 2.0, 3.0, 3.25];
+        let found = lines(&dem, &grid, &Levels::At(levels.to_vec()));
+        // Every whole square has its pieces. No piece occurs twice, but for those without length,
+        // where a value lies on the level.
+        let all = pieces(&found);
+        let mut unique: Vec<_> =
+            all.iter().filter(|(_, [x0, y0, x1, y1])| (x0, y0) != (x1, y1)).copied().collect();
+        let with_length = unique.len();
+        unique.sort();
+        unique.dedup();
+        prop_assert_eq!(unique.len(), with_length);
+        let (w, h) = (width as usize, height as usize);
+        let mut expected = 0;
+        for y in 0..h.saturating_sub(1) {
+            for x in 0..w.saturating_sub(1) {
+                let corners =
+                    [dem[y * w + x], dem[y * w + x + 1], dem[(y + 1) * w + x + 1], dem[(y + 1) * w + x]];
+                if corners.iter().any(|v| v.is_nan()) {
+                    continue;
+                }
+                for level in levels {
+                    let high = corners.map(|v| f64::from(v) >= level);
+                    let changes = (0..4).filter(|&i| high[i] != high[(i + 1) % 4]).count();
+                    expected += changes / 2;
+                }
+            }
+        }
+        prop_assert_eq!(all.len(), expected);
+        slopes(&dem, &grid, &Slope { edges: Edges::Level, ..Slope::default() });
+        shades(&dem, &grid, &Light { azimuth: 200.0, altitude: 30.0, ..Light::default() });
+    }
+}
+
+#[test]
+fn overviews_are_means() {
+    let grid = GridSpec::new(0.0, 2.0, 1.0, 3, 2).unwrap();
+    let dem = [1.0, 3.0, f32::NAN, 5.0, 7.0, f32::NAN];
+    let (values, coarse) = cpu::averaged(&dem, &grid, 2).unwrap();
+    assert_eq!((coarse.width, coarse.height, coarse.cell_size), (2, 1, 2.0));
+    assert_eq!(values[0], 4.0);
+    assert!(values[1].is_nan());
+}
+
+#[test]
+fn bad_input_is_named() {
+    let good = grid(3, 3);
+    for device in devices() {
+        let shape = slope(&device, &[1.0; 8], &good, &Slope::default());
+        assert_eq!(shape, Err(Error::Shape { expected: 9, found: 8 }));
+        let flat = GridSpec { cell_size: 0.0, ..good };
+        let cell = hillshade(&device, &[1.0; 9], &flat, &Light::default());
+        assert!(matches!(cell, Err(Error::Core(gpu_core::Error::CellSize { .. }))));
+        let light = Light { azimuth: f64::NAN, ..Light::default() };
+        let azimuth = hillshade(&device, &[1.0; 9], &good, &light);
+        assert!(matches!(azimuth, Err(Error::Parameter { what: "azimuth", .. })));
+        let with = |levels| {
+            contours(&device, &[1.0, 2.0, 3.0, 1.0, 2.0, 3.0, 1.0, 2.0, 3.0], &good, &levels)
+        };
+        assert_eq!(with(Levels::At(vec![2.0, 2.0])), Err(Error::Levels { value: 2.0 }));
+        for interval in [0.0, -1.0, f64::NAN] {
+            let found = with(Levels::Every { interval, base: 0.0 });
+            assert!(matches!(found, Err(Error::Parameter { what: "interval", .. })));
+        }
+        let dense = with(Levels::Every { interval: 1e-9, base: 0.0 });
+        assert!(matches!(dense, Err(Error::TooManyLevels { .. })));
+        let empty = GridSpec { width: 0, ..good };
+        assert_eq!(slope(&device, &[], &empty, &Slope::default()), Ok(vec![]));
+        assert_eq!(
+            contours(&device, &[], &empty, &Levels::Every { interval: 1.0, base: 0.0 }),
+            Ok(vec![])
+        );
+        let void =
+            contours(&device, &[f32::NAN; 9], &good, &Levels::Every { interval: 1.0, base: 0.0 });
+        assert_eq!(void, Ok(vec![]));
+    }
+}

@@ -1,0 +1,473 @@
+//! From points to sites.
+//!
+//! Each pixel has one 64-bit word, into which its points merge by one atomic that does not depend on
+//! order. For the mean the word holds the number of points in its upper 16 bits and the sum of
+//! their values, shifted to be unsigned, in the lower 48. From 65,536 points on a word's count is
+//! short of the truth, and then so is the sum of the counts, which [`resolve_sites`] takes. Where
+//! that is not the number of points inside, the kernels with `crowded` in their names count
+//! again in two arrays. They are launched in any case and return at once where nothing is wrong, so
+//! that the host need not look.
+
+use device_std::shared::{Carver, SharedArray};
+use device_std::vector::{self, Vector};
+use device_std::{atomic, kernel, math, thread, warp};
+
+#[cfg(not(target_arch = "nvptx64"))]
+use super::MODULE;
+
+/// How points in one pixel merge: their mean.
+pub const MEAN: u32 = 0;
+/// How points in one pixel merge: the lowest value.
+pub const MIN: u32 = 1;
+/// How points in one pixel merge: the highest value.
+pub const MAX: u32 = 2;
+/// How points in one pixel merge: the value of the first point.
+pub const FIRST: u32 = 3;
+/// How points in one pixel merge: the value of the last point.
+pub const LAST: u32 = 4;
+
+/// The byte that fills the words at first: with [`MEAN`] no points, with [`MIN`] and [`FIRST`] more
+/// than any value or index, with [`MAX`] and [`LAST`] less than any.
+pub const fn neutral_byte(policy: u32) -> u8 {
+    match policy {
+        MEAN => 0x00,
+        MIN | FIRST => 0x7f,
+        _ => 0x80,
+    }
+}
+
+/// The word of a pixel without points.
+#[inline(always)]
+fn neutral_word(policy: u32) -> i64 {
+    (neutral_byte(policy) as u64 * 0x0101_0101_0101_0101) as i64
+}
+
+/// Where the tallies are: points outside the raster.
+pub const OUTSIDE: usize = 0;
+/// Where the tallies are: sites.
+pub const SITES: usize = 1;
+/// Where the tallies are: points counted in words, with [`MEAN`].
+pub const COUNTED: usize = 2;
+/// Where the tallies are: points that are not finite, or have a value beyond f32.
+pub const BAD: usize = 3;
+/// Where the tallies are: cells without a value.
+pub const NODATA: usize = 4;
+/// Where the tallies are: cells without a value after all.
+pub const LEFT: usize = 5;
+/// Tallies, which start at 0.
+pub const TALLIES: usize = 6;
+
+/// Up to so many points no word can wrap, and [`accumulate_crowded`] is not needed.
+pub const UNCROWDED: u64 = 0xffff;
+
+/// Warps of a block.
+const WARPS: u32 = 256 / warp::SIZE;
+
+/// One point, in the upper bits of a word.
+const ONE_POINT: u64 = 1 << 48;
+
+/// What makes a value unsigned: fixed-point values are within 2^30 of 0.
+const SHIFT: i64 = 1 << 30;
+
+/// Pixels that a thread of [`resolve_sites`] makes.
+pub const RESOLVED: u64 = 4;
+
+/// The value of a point in fixed point: `(z - offset) / step`, where the step is a power of two.
+#[inline(always)]
+fn quantise(z: f64, offset: f64, reciprocal_step: f64) -> i32 {
+    math::round_ties_even((z - offset) * reciprocal_step) as i32
+}
+
+/// Where the pixels of the Voronoi raster lie.
+#[derive(Clone, Copy)]
+struct Raster {
+    origin_x: f64,
+    origin_y: f64,
+    pixel_size: f64,
+    width: u32,
+    height: u32,
+}
+
+impl Raster {
+    /// The index of the pixel under a point, and whether there is one.
+    #[inline(always)]
+    fn pixel_of(&self, x: f64, y: f64) -> (usize, bool) {
+        let column = math::floor((x - self.origin_x) / self.pixel_size);
+        let row = math::floor((self.origin_y - y) / self.pixel_size);
+        let is_inside =
+            column >= 0.0 && row >= 0.0 && column < self.width as f64 && row < self.height as f64;
+        (row as usize * self.width as usize + column as usize, is_inside)
+    }
+}
+
+/// Merges every point into its pixel's word, and counts the points outside the raster.
+///
+/// `words` starts filled with [`neutral_byte`]; `first` is the index of the first of these points
+/// among all. A point that is not finite or has a value beyond f32 is counted as bad, and the index
+/// of the first of them put into `first_bad`. Grid: one thread a point.
+///
+/// # Safety
+/// `x`, `y`, `z` have `points` elements, `words` `width * height`, `tallies` [`TALLIES`].
+#[kernel(block = 256)]
+pub unsafe fn accumulate_points(
+    x: *const f64,
+    y: *const f64,
+    z: *const f64,
+    points: u64,
+    first: u64,
+    origin_x: f64,
+    origin_y: f64,
+    pixel_size: f64,
+    width: u32,
+    height: u32,
+    offset: f64,
+    reciprocal_step: f64,
+    policy: u32,
+    words: *mut i64,
+    tallies: *mut u64,
+    first_bad: *mut i64,
+) {
+    let raster = Raster { origin_x, origin_y, pixel_size, width, height };
+    let point = thread::index_1d();
+    let (mut is_outside, mut is_bad) = (false, false);
+    if point < points {
+        let i = point as usize;
+        // SAFETY: `point < points`; the pixel is checked against the raster.
+        unsafe {
+            let (x, y, z) = (*x.add(i), *y.add(i), *z.add(i));
+            let (pixel, is_inside) = raster.pixel_of(x, y);
+            is_outside = !is_inside;
+            is_bad = !(z.abs() <= f32::MAX as f64 && x.is_finite() && y.is_finite());
+            if is_bad {
+                atomic::min_i64(first_bad, (first + point) as i64);
+            } else if is_inside {
+                let word = words.add(pixel);
+                let value = quantise(z, offset, reciprocal_step) as i64;
+                match policy {
+                    MEAN => _ = atomic::add_i64(word, (ONE_POINT as i64) + value + SHIFT),
+                    MIN => _ = atomic::min_i64(word, value),
+                    MAX => _ = atomic::max_i64(word, value),
+                    FIRST => _ = atomic::min_i64(word, (first + point) as i64),
+                    _ => _ = atomic::max_i64(word, (first + point) as i64),
+                };
+            }
+        }
+    }
+    // SAFETY: all threads of the block come here.
+    unsafe {
+        count_flags(is_outside, tallies.add(OUTSIDE));
+        count_flags(is_bad, tallies.add(BAD));
+    }
+}
+
+/// Whether a word is short of points.
+///
+/// # Safety
+/// `tallies` has [`TALLIES`] elements; all points have been merged, and the words resolved.
+#[inline(always)]
+unsafe fn is_crowded(tallies: *const u64, points: u64) -> bool {
+    // SAFETY: passed on to the caller.
+    unsafe { *tallies.add(COUNTED) != points - *tallies.add(OUTSIDE) }
+}
+
+/// Sets the arrays of [`accumulate_crowded`] to zero, if they are needed.
+///
+/// Grid: any; each thread takes pixels in turn.
+///
+/// # Safety
+/// As for [`is_crowded`]; `counts` and `sums` have `pixels` elements.
+#[kernel(block = 256)]
+pub unsafe fn clear_crowded(
+    tallies: *const u64,
+    points: u64,
+    counts: *mut u32,
+    sums: *mut i64,
+    pixels: u64,
+) {
+    // SAFETY: passed on to the caller.
+    if !unsafe { is_crowded(tallies, points) } {
+        return;
+    }
+    let mut pixel = thread::index_1d();
+    while pixel < pixels {
+        // SAFETY: `pixel < pixels`.
+        unsafe {
+            *counts.add(pixel as usize) = 0;
+            *sums.add(pixel as usize) = 0;
+        }
+        pixel += threads();
+    }
+}
+
+/// Counts and sums the points of each pixel in arrays of their own, if a word is short of points.
+///
+/// Grid: any; each thread takes points in turn.
+///
+/// # Safety
+/// As for [`accumulate_points`] and [`is_crowded`]; `counts` and `sums` have an element for each pixel.
+#[kernel(block = 256)]
+pub unsafe fn accumulate_crowded(
+    tallies: *const u64,
+    x: *const f64,
+    y: *const f64,
+    z: *const f64,
+    points: u64,
+    origin_x: f64,
+    origin_y: f64,
+    pixel_size: f64,
+    width: u32,
+    height: u32,
+    offset: f64,
+    reciprocal_step: f64,
+    counts: *mut u32,
+    sums: *mut i64,
+) {
+    // SAFETY: passed on to the caller.
+    if !unsafe { is_crowded(tallies, points) } {
+        return;
+    }
+    let raster = Raster { origin_x, origin_y, pixel_size, width, height };
+    let mut point = thread::index_1d();
+    while point < points {
+        let i = point as usize;
+        // SAFETY: `point < points`; the pixel is checked against the raster.
+        unsafe {
+            let (pixel, is_inside) = raster.pixel_of(*x.add(i), *y.add(i));
+            if is_inside {
+                let value = quantise(*z.add(i), offset, reciprocal_step);
+                atomic::add_u32(counts.add(pixel), 1);
+                atomic::add_i64(sums.add(pixel), value as i64);
+            }
+        }
+        point += threads();
+    }
+}
+
+/// Threads of the grid.
+#[inline(always)]
+fn threads() -> u64 {
+    thread::grid_dim_x() as u64 * thread::block_dim_x() as u64
+}
+
+/// The values of occupied pixels by [`accumulate_crowded`], if a word is short of points.
+///
+/// Grid: any; each thread takes pixels in turn.
+///
+/// # Safety
+/// As for [`is_crowded`]; `counts`, `sums`, `mask`, `values` have `pixels` elements.
+#[kernel(block = 256)]
+pub unsafe fn resolve_crowded(
+    tallies: *mut u64,
+    points: u64,
+    counts: *const u32,
+    sums: *const i64,
+    pixels: u64,
+    mask: *mut u8,
+    values: *mut i32,
+) {
+    // SAFETY: passed on to the caller.
+    if !unsafe { is_crowded(tallies, points) } {
+        return;
+    }
+    let mut pixel = thread::index_1d();
+    while pixel < pixels {
+        let p = pixel as usize;
+        // SAFETY: `pixel < pixels`.
+        unsafe {
+            let (count, sum) = (*counts.add(p), *sums.add(p));
+            if count > 0 {
+                // A count that wrapped to nothing had left no site.
+                if *mask.add(p) == 0 {
+                    *mask.add(p) = 1;
+                    atomic::add_u64(tallies.add(SITES), 1);
+                }
+                *values.add(p) = rounded_mean(sum, count);
+            }
+        }
+        pixel += threads();
+    }
+}
+
+/// Writes the site mask and the value of every site, and counts the sites and, with [`MEAN`], the
+/// points in the words.
+///
+/// Grid: one thread for every [`RESOLVED`] pixels, [`SUM_SHARED`] bytes of shared memory.
+///
+/// # Safety
+/// `words`, `mask`, `values` have `pixels` elements and start at multiples of 16 bytes; with
+/// [`FIRST`] and [`LAST`] the words of occupied pixels are indices into `z`.
+#[kernel(block = 256)]
+pub unsafe fn resolve_sites(
+    words: *const i64,
+    z: *const f64,
+    offset: f64,
+    reciprocal_step: f64,
+    policy: u32,
+    pixels: u64,
+    mask: *mut u8,
+    values: *mut i32,
+    tallies: *mut u64,
+) {
+    let first = thread::index_1d() * RESOLVED;
+    let (mut sites, mut points) = (0, 0);
+    if first < pixels {
+        let p = first as usize;
+        // SAFETY: the elements from `first` on are guarded by `pixels`.
+        unsafe {
+            let mut four = [neutral_word(policy); 4];
+            let is_whole = first + RESOLVED <= pixels;
+            if is_whole {
+                let low = vector::load(words.add(p).cast());
+                let high = vector::load(words.add(p + 2).cast());
+                four = [
+                    join(low[0], low[1]),
+                    join(low[2], low[3]),
+                    join(high[0], high[1]),
+                    join(high[2], high[3]),
+                ];
+            } else {
+                let mut i = 0;
+                while i < 4 {
+                    if first + (i as u64) < pixels {
+                        four[i] = *words.add(p + i);
+                    }
+                    i += 1;
+                }
+            }
+            let mut flags = 0;
+            let mut vector: Vector = [0; 4];
+            // Pixels whose value takes more than their word.
+            let mut rest = 0;
+            let mut i = 0;
+            while i < 4 {
+                let word = four[i];
+                let is_site = word != neutral_word(policy);
+                flags |= (is_site as u32) << (8 * i);
+                let count = (word as u64 >> 48) as u32;
+                let is_easy = match policy {
+                    MEAN => {
+                        points += count;
+                        count <= 1
+                    }
+                    MIN | MAX => true,
+                    _ => false,
+                };
+                let one = if policy == MEAN { word - ONE_POINT as i64 - SHIFT } else { word };
+                vector[i] = if is_site { one as u32 } else { 0 };
+                rest |= ((is_site && !is_easy) as u32) << i;
+                i += 1;
+            }
+            sites = flags.count_ones();
+            if is_whole {
+                *mask.add(p).cast::<u32>() = flags;
+                vector::store(values.add(p).cast(), vector);
+            } else {
+                let mut i = 0;
+                while i < 4 {
+                    if first + (i as u64) < pixels {
+                        *mask.add(p + i) = (flags >> (8 * i)) as u8;
+                        *values.add(p + i) = vector[i] as i32;
+                    }
+                    i += 1;
+                }
+            }
+            // One division in the code, for as many rounds as the warp's fullest thread needs.
+            while rest != 0 {
+                let i = p + rest.trailing_zeros() as usize;
+                let word = *words.add(i);
+                *values.add(i) = match policy {
+                    MEAN => {
+                        let count = (word as u64 >> 48) as u32;
+                        let sum = (word as u64 & (ONE_POINT - 1)) as i64;
+                        rounded_mean(sum - count as i64 * SHIFT, count)
+                    }
+                    _ => quantise(*z.add(word as usize), offset, reciprocal_step),
+                };
+                rest &= rest - 1;
+            }
+        }
+    }
+    // SAFETY: all threads of the block come here.
+    unsafe {
+        let sum = BlockSum::new(&mut Carver::new()).of((sites as u64) << 32 | points as u64);
+        if sum != 0 && thread::thread_idx_x() == 0 {
+            atomic::add_u64(tallies.add(SITES), sum >> 32);
+            atomic::add_u64(tallies.add(COUNTED), sum & 0xffff_ffff);
+        }
+    }
+}
+
+#[inline(always)]
+fn join(low: u32, high: u32) -> i64 {
+    (low as u64 | (high as u64) << 32) as i64
+}
+
+/// `sum / count` to the nearest integer, halves upward: `floor((2 sum + count) / (2 count))`.
+///
+/// The quotient is taken in f64, where it is off by one at most, and corrected.
+#[inline(always)]
+fn rounded_mean(sum: i64, count: u32) -> i32 {
+    let numerator = 2 * sum + count as i64;
+    let denominator = 2 * count as i64;
+    let mut quotient = math::floor(numerator as f64 / denominator as f64) as i64;
+    let rest = numerator - quotient * denominator;
+    if rest < 0 {
+        quotient -= 1;
+    } else if rest >= denominator {
+        quotient += 1;
+    }
+    quotient as i32
+}
+
+/// Adds the number of threads whose flag is set to `total`, with one atomic a warp: for flags that are
+/// rare.
+///
+/// # Safety
+/// All threads of the block come to the same call.
+#[inline(always)]
+pub(super) unsafe fn count_flags(flag: bool, total: *mut u64) {
+    // SAFETY: passed on to the caller.
+    unsafe {
+        let flags = warp::ballot(warp::FULL, flag);
+        if flags != 0 && warp::lane_id() == 0 {
+            atomic::add_u64(total, flags.count_ones() as u64);
+        }
+    }
+}
+
+/// Shared memory of [`BlockSum`].
+pub const SUM_SHARED: u32 = 8 * WARPS;
+
+/// Sums a number of each thread of a block.
+pub(super) struct BlockSum(SharedArray<u64>);
+
+impl BlockSum {
+    pub(super) const fn new(carver: &mut Carver) -> Self {
+        Self(carver.array(WARPS))
+    }
+
+    /// The sum, in thread 0; in others anything.
+    ///
+    /// # Safety
+    /// All threads of the block come to the same call, once.
+    #[inline(always)]
+    pub(super) unsafe fn of(&self, number: u64) -> u64 {
+        // SAFETY: passed on to the caller; each warp stores its own element.
+        unsafe {
+            let sum = warp::reduce(number, |a, b| a + b);
+            if warp::lane_id() == 0 {
+                self.0.store(warp::warp_id(), sum);
+            }
+            thread::sync_threads();
+            let mut total = 0;
+            if thread::thread_idx_x() == 0 {
+                let mut warp = 0;
+                while warp < WARPS {
+                    total += self.0.load(warp);
+                    warp += 1;
+                }
+            }
+            total
+        }
+    }
+}

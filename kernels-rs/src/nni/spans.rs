@@ -1,0 +1,323 @@
+//! What a query point steals, row by row: for circles of any size, or none.
+//!
+//! Whether pixel p is nearer to the query point q than to a site s is a linear inequality in p, so
+//! what q steals is convex: in each row of pixels it is one interval. [`Cell::rows`] finds the
+//! intervals, from q's row outward. It keeps the two sites that bounded the last row on the left
+//! and on the right; their inequalities give the next row's first guess. At an end that q does not
+//! steal, the site that keeps it gives a tighter inequality, and so on, as in Newton's method on a
+//! convex function: the guess never passes the end that it looks for, so the end that is found
+//! is exact. That costs a row some looks at `nearest`, whatever its length.
+//!
+//! Inside an interval a site's pixels lie together, for a Voronoi cell is convex too.
+//! [`Cell::runs`] goes from run to run, again by inequalities, and each run adds its length times its
+//! site's value.
+//!
+//! With an owner, the same walk goes over the Voronoi cell of a site.
+//!
+//! Where rows end: q is inside all inequalities, so once no real number satisfies them in a row, none
+//! does farther out. In a row that has a real solution but no pixel, the first and the last pixel
+//! cross by one; the walk goes on there, since a slanted sliver may meet a pixel again.
+//!
+//! Host and device run the same functions.
+
+use super::NONE;
+use super::geometry::Width;
+
+/// A site seen from a query point: the way to it, in half pixels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Neighbour {
+    /// The site's pixel.
+    pub site: u32,
+    /// To the east.
+    pub dx: i32,
+    /// To the south.
+    pub dy: i32,
+}
+
+impl Neighbour {
+    /// Squared distance.
+    #[inline(always)]
+    pub fn squared(self) -> i64 {
+        self.dx as i64 * self.dx as i64 + self.dy as i64 * self.dy as i64
+    }
+}
+
+/// A raster's diagram, and the circle round every query point.
+#[derive(Clone, Copy)]
+pub struct Diagram<N, R> {
+    /// The site of a pixel (column, row) of the raster.
+    pub nearest: N,
+    /// The raster's columns.
+    pub width: Width,
+    /// Columns and rows.
+    pub extent: [i32; 2],
+    /// Rows of the circle; `i32::MAX` where there is none.
+    pub circle_rows: i32,
+    /// For a row of the circle, from the top, how many of its pixels lie to the left of the query
+    /// point, and as many to the right.
+    pub reach: R,
+}
+
+/// What a query point, or an owner, has of the raster.
+#[derive(Clone, Copy)]
+pub struct Cell<'a, N, R> {
+    diagram: &'a Diagram<N, R>,
+    /// The query point, in half pixels.
+    q: [i32; 2],
+    /// The pixel under it; where that is a corner, the one to its lower right.
+    base: [i32; 2],
+    /// 1 where the query point is the corner of pixels, 0 where it is the centre of one.
+    on_corner: i32,
+    owner: u32,
+}
+
+/// The inequality `slope * r < room` for the pixels r of a row, as offsets from the base.
+#[derive(Clone, Copy)]
+struct Cut {
+    slope: i64,
+    room: i64,
+}
+
+impl Cut {
+    /// The last offset that satisfies it (positive slope), or the first (negative slope).
+    #[inline(always)]
+    fn end(self) -> i32 {
+        if self.slope > 0 {
+            floor_quotient(self.room - 1, self.slope)
+        } else {
+            floor_quotient(-self.room, -self.slope) + 1
+        }
+    }
+}
+
+/// `floor(a / b)` for a positive b, cut off at 2^29, which is beyond every raster.
+///
+/// In f64 a quotient of that size is off by one at most, which is then corrected.
+#[inline(always)]
+fn floor_quotient(a: i64, b: i64) -> i32 {
+    const MOST: f64 = (1 << 29) as f64;
+    let quotient = f64::max(-MOST, f64::min(MOST, a as f64 / b as f64)) as i64;
+    let rest = a - quotient * b;
+    let correction = if rest < 0 {
+        -1
+    } else if rest >= b {
+        1
+    } else {
+        0
+    };
+    (quotient + correction) as i32
+}
+
+impl<N: Fn(i32, i32) -> u32, R: Fn(i32) -> i32> Diagram<N, R> {
+    /// What a query point, in half pixels, steals.
+    #[inline(always)]
+    pub fn stolen_by(&self, q: [i32; 2]) -> Cell<'_, N, R> {
+        self.cell(q, NONE)
+    }
+
+    /// The Voronoi cell of a site.
+    #[inline(always)]
+    pub fn cell_of(&self, site: u32) -> Cell<'_, N, R> {
+        let (column, row) = self.width.split(site);
+        self.cell([2 * column + 1, 2 * row + 1], site)
+    }
+
+    #[inline(always)]
+    fn cell(&self, q: [i32; 2], owner: u32) -> Cell<'_, N, R> {
+        let base = [q[0] >> 1, q[1] >> 1];
+        Cell { diagram: self, q, base, on_corner: 1 - (q[0] & 1), owner }
+    }
+}
+
+impl<N: Fn(i32, i32) -> u32, R: Fn(i32) -> i32> Cell<'_, N, R> {
+    /// The site of a pixel, seen from the query point.
+    #[inline(always)]
+    pub fn neighbour(&self, r: i32, y: i32) -> Neighbour {
+        let site = (self.diagram.nearest)(self.base[0] + r, y);
+        let (column, row) = self.diagram.width.split(site);
+        Neighbour { site, dx: 2 * column + 1 - self.q[0], dy: 2 * row + 1 - self.q[1] }
+    }
+
+    /// The first row of [`rows`](Self::rows).
+    #[inline(always)]
+    pub fn start_row(&self) -> i32 {
+        self.base[1]
+    }
+
+    /// Whether the raster has a column, given as an offset.
+    #[inline(always)]
+    pub fn is_column(&self, r: i32) -> bool {
+        ((self.base[0] + r) as u32) < self.diagram.extent[0] as u32
+    }
+
+    /// The index of a pixel.
+    #[inline(always)]
+    pub fn index(&self, r: i32, y: i32) -> usize {
+        y as usize * self.diagram.extent[0] as usize + (self.base[0] + r) as usize
+    }
+
+    /// The inequality that keeps the pixels of row `y` nearer to the query point than to a site. The
+    /// owner wins a tie with a site of a higher index.
+    #[inline(always)]
+    fn cut(&self, site: Neighbour, y: i32) -> Cut {
+        let down = (2 * y + 1 - self.q[1]) as i64;
+        let tie = (self.owner < site.site) as i64;
+        let right = site.dx as i64;
+        Cut {
+            slope: 4 * right,
+            room: site.squared() + tie
+                - 2 * (down * site.dy as i64 + self.on_corner as i64 * right),
+        }
+    }
+
+    /// Calls `row(y, first, last)` for the rows in which something may be stolen: from the query
+    /// point's own (where it is a corner, the one below it) to the south, then from the one above
+    /// to the north. Columns are offsets from the base; `first > last` where nothing is.
+    ///
+    /// The raster has a site.
+    #[inline(always)]
+    pub fn rows(&self, mut row: impl FnMut(i32, i32, i32)) {
+        let mut step = 1;
+        while step >= -1 {
+            let mut walk = Walk { left: None, right: None, ended: false };
+            let mut y = if step > 0 { self.base[1] } else { self.base[1] - 1 };
+            while !walk.ended && self.is_row(y) {
+                let (first, last) = walk.interval(self, y);
+                row(y, first, last);
+                y += step;
+            }
+            step -= 2;
+        }
+    }
+
+    /// Whether a row is in the raster and in the circle.
+    #[inline(always)]
+    fn is_row(&self, y: i32) -> bool {
+        let in_raster = (y as u32) < self.diagram.extent[1] as u32;
+        in_raster && (self.circle_row(y) as u32) < self.diagram.circle_rows as u32
+    }
+
+    /// The row of the circle; any that it has where there is no circle.
+    #[inline(always)]
+    fn circle_row(&self, y: i32) -> i32 {
+        match self.diagram.circle_rows {
+            i32::MAX => 0,
+            rows => y - self.base[1] + (rows >> 1),
+        }
+    }
+
+    /// Calls `site` for the sites among the pixels that touch the query point: one, or four where it
+    /// is a corner.
+    #[inline(always)]
+    pub fn touching_sites(&self, mut site: impl FnMut(Neighbour)) {
+        self.touching(|pixel, neighbour| {
+            if pixel == neighbour.site {
+                site(neighbour);
+            }
+        });
+    }
+
+    /// Calls `look(pixel, its site)` for the pixels that touch the query point, which is not on the
+    /// border of the raster.
+    #[inline(always)]
+    pub fn touching(&self, mut look: impl FnMut(u32, Neighbour)) {
+        let mut y = self.base[1] - self.on_corner;
+        while y <= self.base[1] {
+            let mut r = -self.on_corner;
+            while r <= 0 {
+                look(self.index(r, y) as u32, self.neighbour(r, y));
+                r += 1;
+            }
+            y += 1;
+        }
+    }
+
+    /// Calls `run(site, pixels)` for the sites of row `y` from offset `first` to `last`, in order.
+    #[inline(always)]
+    pub fn runs(&self, y: i32, first: i32, last: i32, mut run: impl FnMut(Neighbour, u32)) {
+        // A run is looked at pixel by pixel where not more than this are left.
+        const FEW: i32 = 4;
+        let mut r = first;
+        while r <= last {
+            let site = self.neighbour(r, y);
+            let end = if last - r < FEW { r } else { self.run_end(site, y, last) };
+            run(site, (end - r + 1) as u32);
+            r = end + 1;
+        }
+    }
+
+    /// The last pixel of a site's run, which is `last` at most.
+    #[inline(always)]
+    fn run_end(&self, site: Neighbour, y: i32, last: i32) -> i32 {
+        let mut end = last;
+        loop {
+            let other = self.neighbour(end, y);
+            if other.site == site.site {
+                return end;
+            }
+            // Where the site is still nearer than the other; on a tie the lower index is.
+            let tie = (site.site < other.site) as i64;
+            let down = (2 * y + 1 - self.q[1]) as i64;
+            let right = (other.dx - site.dx) as i64;
+            let away = down * (other.dy - site.dy) as i64 + self.on_corner as i64 * right;
+            let room = other.squared() - site.squared() + tie - 2 * away;
+            // Strictly nearer to the start, for a wrong diagram must not hang.
+            end = i32::min(end - 1, Cut { slope: 4 * right, room }.end());
+        }
+    }
+}
+
+/// The sites that bounded the last row.
+struct Walk {
+    left: Option<Neighbour>,
+    right: Option<Neighbour>,
+    /// No row farther out has a pixel.
+    ended: bool,
+}
+
+impl Walk {
+    /// The interval of row `y`.
+    #[inline(always)]
+    fn interval<N: Fn(i32, i32) -> u32, R: Fn(i32) -> i32>(
+        &mut self,
+        cell: &Cell<'_, N, R>,
+        y: i32,
+    ) -> (i32, i32) {
+        let mut first = -cell.base[0];
+        let mut last = cell.diagram.extent[0] - 1 - cell.base[0];
+        if cell.diagram.circle_rows != i32::MAX {
+            let reach = (cell.diagram.reach)(cell.circle_row(y));
+            first = i32::max(first, -reach);
+            last = i32::min(last, reach - cell.on_corner);
+        }
+        if let Some(left) = self.left {
+            first = i32::max(first, cell.cut(left, y).end());
+        }
+        if let Some(right) = self.right {
+            last = i32::min(last, cell.cut(right, y).end());
+        }
+        let mut at_first = true;
+        while first <= last {
+            let r = if at_first { first } else { last };
+            let site = cell.neighbour(r, y);
+            let cut = cell.cut(site, y);
+            if site.site == cell.owner || cut.slope * (r as i64) < cut.room {
+                if !at_first {
+                    break;
+                }
+                at_first = false;
+            } else if cut.slope < 0 {
+                first = i32::max(first + 1, cut.end());
+                self.left = Some(site);
+            } else if cut.slope > 0 {
+                last = i32::min(last - 1, cut.end());
+                self.right = Some(site);
+            } else {
+                // The site is straight ahead, and all from here on is nearer to it.
+                last = first - 2;
+            }
+        }
+        self.ended = first - last >= 2;
+        (first, last)
+    }
+}

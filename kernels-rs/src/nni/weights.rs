@@ -1,0 +1,181 @@
+//! Weights other than Sibson's areas, and the gradients of Sibson's smooth interpolant.
+//!
+//! Sums here are of f64, always in the order in which [`Cell::rows`] and [`Cell::runs`] go, so host
+//! and device give the same bits.
+
+use device_std::{math, vector};
+
+use super::spans::{Cell, Neighbour};
+
+/// What is left of the interval `first..=last` without another, on its left or on its right.
+#[inline(always)]
+fn difference(interval: [i32; 2], other: [i32; 2], on_right: bool) -> [i32; 2] {
+    let is_other = other[0] <= other[1];
+    match (is_other, on_right) {
+        (false, false) => interval,
+        (false, true) => [0, -1],
+        (true, false) => [interval[0], i32::min(interval[1], other[0] - 1)],
+        (true, true) => [i32::max(interval[0], other[1] + 1), interval[1]],
+    }
+}
+
+/// A row of pixels inside a region, and the one outside that it borders on, as (offset, row); and how
+/// many pixels they have.
+#[derive(Clone, Copy)]
+struct Border {
+    inside: [i32; 2],
+    outside: [i32; 2],
+    pixels: i32,
+}
+
+/// Calls `border` for every pair of pixels that share a side, one in the region and one outside.
+#[inline(always)]
+fn borders<N: Fn(i32, i32) -> u32, R: Fn(i32) -> i32>(
+    cell: &Cell<'_, N, R>,
+    mut border: impl FnMut(Border),
+) {
+    // The row before, and the first row of all, from which the walk to the north starts too.
+    let mut before = [0, -1];
+    let mut start = [0, -1];
+    let start_row = cell.start_row();
+    cell.rows(|y, first, last| {
+        let row = if first <= last { [first, last] } else { [0, -1] };
+        if y == start_row {
+            start = row;
+        } else if y == start_row - 1 {
+            before = start;
+        }
+        let back = if y < start_row { 1 } else { -1 };
+        // The ends of the row, then the pixels with nothing beside them in the row before, then those
+        // of the row before with nothing beside them in this one. A loop, so that the code for a
+        // border stands once.
+        let mut k = 0;
+        while k < vector::unknown(6) {
+            let on_right = k % 2 == 1;
+            let (inside, outside, pixels) = if k < 2 {
+                let [end, beyond] =
+                    if on_right { [row[1], row[1] + 1] } else { [row[0], row[0] - 1] };
+                let is_border = row[0] <= row[1] && cell.is_column(beyond);
+                ([end, y], [beyond, y], is_border as i32)
+            } else if y == start_row {
+                ([0; 2], [0; 2], 0)
+            } else if k < 4 {
+                let [first, last] = difference(row, before, on_right);
+                ([first, y], [first, y + back], last - first + 1)
+            } else {
+                let [first, last] = difference(before, row, on_right);
+                ([first, y + back], [first, y], last - first + 1)
+            };
+            if pixels > 0 {
+                border(Border { inside, outside, pixels });
+            }
+            k += 1;
+        }
+        before = row;
+    });
+}
+
+/// The mean of the sites' values by Laplace's (non-Sibsonian) weights: the length of the border
+/// between what the query point steals from a site and what the site keeps, over the site's
+/// distance. `None` where nothing is stolen.
+///
+/// The length is counted in sides of pixels. A straight border has as many as the sum of its extents in
+/// x and y, so the distance is taken in that sum too, and the quotient is that of the lengths.
+#[inline(always)]
+pub fn laplace<N: Fn(i32, i32) -> u32, R: Fn(i32) -> i32>(
+    cell: &Cell<'_, N, R>,
+    site_limit: u64,
+    value: impl Fn(u32) -> i32,
+) -> Option<f64> {
+    let (mut sum, mut weights) = (0.0, 0.0);
+    borders(cell, |border| {
+        let [first, y] = border.inside;
+        cell.runs(y, first, first + border.pixels - 1, |site, pixels| {
+            if (site.squared() as u64) < site_limit {
+                let weight = pixels as f64 / manhattan(site);
+                weights += weight;
+                sum += weight * value(site.site) as f64;
+            }
+        });
+    });
+    (weights > 0.0).then(|| sum / weights)
+}
+
+#[inline(always)]
+fn manhattan(site: Neighbour) -> f64 {
+    (site.dx as i64).unsigned_abs() as f64 + (site.dy as i64).unsigned_abs() as f64
+}
+
+/// The gradient at a site, whose Voronoi cell this is, in fixed-point values per half pixel to the
+/// east and to the south: the plane through the site that fits its neighbours best, by weighted least
+/// squares. A neighbour's weight is Laplace's over the squared distance. 0 where the neighbours are
+/// in line.
+#[inline(always)]
+pub fn gradient<N: Fn(i32, i32) -> u32, R: Fn(i32) -> i32>(
+    cell: &Cell<'_, N, R>,
+    own: i32,
+    value: impl Fn(u32) -> i32,
+) -> [f32; 2] {
+    let mut matrix = [0.0; 3];
+    let mut right = [0.0; 2];
+    borders(cell, |border| {
+        let [first, y] = border.outside;
+        cell.runs(y, first, first + border.pixels - 1, |site, pixels| {
+            let weight = pixels as f64 / (manhattan(site) * site.squared() as f64);
+            let (x, y) = (site.dx as f64, site.dy as f64);
+            let rise = value(site.site) as f64 - own as f64;
+            matrix[0] += weight * x * x;
+            matrix[1] += weight * x * y;
+            matrix[2] += weight * y * y;
+            right[0] += weight * x * rise;
+            right[1] += weight * y * rise;
+        });
+    });
+    let [xx, xy, yy] = matrix;
+    let (determinant, trace) = (xx * yy - xy * xy, xx + yy);
+    // Below this the neighbours are in line but for rounding.
+    if !(determinant > 1e-9 * trace * trace) {
+        return [0.0; 2];
+    }
+    let east = (yy * right[0] - xy * right[1]) / determinant;
+    let south = (xx * right[1] - xy * right[0]) / determinant;
+    [east as f32, south as f32]
+}
+
+/// Sibson's smooth (C1) interpolant (1981, A brief description of natural neighbour interpolation):
+/// a blend of the areas' mean and of a mean of the sites' planes, by areas over distances. `None` where
+/// nothing is stolen.
+#[inline(always)]
+pub fn smooth<N: Fn(i32, i32) -> u32, R: Fn(i32) -> i32>(
+    cell: &Cell<'_, N, R>,
+    site_limit: u64,
+    value: impl Fn(u32) -> i32,
+    gradient: impl Fn(u32) -> [f32; 2],
+) -> Option<f64> {
+    let (mut areas, mut mean, mut planes, mut inverse) = (0.0, 0.0, 0.0, 0.0);
+    let (mut first_moment, mut second_moment) = (0.0, 0.0);
+    cell.rows(|y, first, last| {
+        cell.runs(y, first, last, |site, pixels| {
+            if (site.squared() as u64) >= site_limit {
+                return;
+            }
+            let area = pixels as f64;
+            let squared = site.squared() as f64;
+            let away = math::sqrt(squared);
+            let [east, south] = gradient(site.site);
+            let value = value(site.site) as f64;
+            let rise = east as f64 * site.dx as f64 + south as f64 * site.dy as f64;
+            areas += area;
+            mean += area * value;
+            inverse += area / away;
+            planes += (area / away) * (value - rise);
+            first_moment += area * away;
+            second_moment += area * squared;
+        });
+    });
+    if areas == 0.0 {
+        return None;
+    }
+    let (alpha, beta) = (first_moment / inverse, second_moment / areas);
+    Some((alpha * (mean / areas) + beta * (planes / inverse)) / (alpha + beta))
+}

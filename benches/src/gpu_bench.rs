@@ -10,7 +10,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, ensure};
-use gpu_core::{Bounds, Device, DeviceChoice, Gpu, GridSpec};
+use gpu_core::{Device, DeviceChoice, Gpu, GridSpec};
 use nni_grid::{Params, Points, Weights};
 use pba_voronoi::gpu::Bits;
 use pba_voronoi::{Algorithm, Input, Outputs, Sites, Transform};

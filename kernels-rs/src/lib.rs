@@ -9,6 +9,8 @@
 pub mod elementwise;
 #[cfg(feature = "flags")]
 pub mod flags;
+#[cfg(feature = "idw")]
+pub mod idw;
 #[cfg(feature = "nni")]
 pub mod nni;
 pub mod operators;

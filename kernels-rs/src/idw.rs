@@ -201,6 +201,24 @@ impl Targets {
         (column + j as u32 * ROW_THREADS, patch_row * PATCH_ROWS + me / ROW_THREADS)
     }
 
+    /// The place of a query, of so many dimensions.
+    #[inline(always)]
+    unsafe fn at(&self, setup: Setup, query: u64, dimensions: u32) -> [f64; 3] {
+        // SAFETY: the query is below the count; the setup is whole.
+        unsafe {
+            if self.places.is_null() {
+                let row = query.checked_div(self.width as u64).unwrap_or(0);
+                let column = query - row * self.width as u64;
+                let cell = *setup.add(setup::GRID + 2);
+                let x = *setup.add(setup::GRID) + (column as f64 + 0.5) * cell;
+                return [x, *setup.add(setup::GRID + 1) - (row as f64 + 0.5) * cell, 0.0];
+            }
+            let (i, n) = (query as usize, self.count as usize);
+            let z = if dimensions > 2 { *self.places.add(i + 2 * n) } else { 0.0 };
+            [*self.places.add(i), *self.places.add(i + n), z]
+        }
+    }
+
     /// The place of query `j`, on the ground.
     #[inline(always)]
     unsafe fn place<const ROW: bool, const Q: usize>(&self, setup: Setup, j: usize) -> [f64; 2] {
@@ -777,18 +795,7 @@ unsafe fn combine_segments<T: Real, const V: usize>(
             segment += 1;
         }
         let frame = Frame::new(setup);
-        let [x, y] = if targets.places.is_null() {
-            let row = query.checked_div(targets.width as u64).unwrap_or(0);
-            let column = query - row * targets.width as u64;
-            let cell = *setup.add(setup::GRID + 2);
-            [
-                *setup.add(setup::GRID) + (column as f64 + 0.5) * cell,
-                *setup.add(setup::GRID + 1) - (row as f64 + 0.5) * cell,
-            ]
-        } else {
-            let i = query as usize;
-            [*targets.places.add(i), *targets.places.add(i + targets.count as usize)]
-        };
+        let [x, y, _] = targets.at(setup, query, 2);
         // In f64 nothing is far.
         let far = T::LANES == 4
             && is_far(frame.x(x) as f32, frame.y(y) as f32, *setup.add(setup::SMOOTHING) as f32);
@@ -845,23 +852,23 @@ struct General {
 /// The squared distance in f64: in the plane in units, on the sphere of the arc in units.
 ///
 /// # Safety
-/// Both places have `dimensions` elements, `points` or `queries` apart.
+/// `point` is one of `points` places of `dimensions` dimensions.
 #[inline(always)]
 unsafe fn squared_distance(
     dimensions: u32,
     scale: f64,
     (point, points): (*const f64, usize),
-    (query, queries): (*const f64, usize),
+    query: [f64; 3],
 ) -> f64 {
     // SAFETY: passed on to the caller.
     unsafe {
-        let dx = *point - *query;
-        let dy = *point.add(points) - *query.add(queries);
+        let dx = *point - query[0];
+        let dy = *point.add(points) - query[1];
         let plane = dx * dx + dy * dy;
         if dimensions < 3 {
             return plane * (scale * scale);
         }
-        let dz = *point.add(2 * points) - *query.add(2 * queries);
+        let dz = *point.add(2 * points) - query[2];
         let arc = (plane + dz * dz).arc_of_squared_chord() * scale;
         arc * arc
     }
@@ -885,6 +892,7 @@ unsafe fn general<const V: usize, T: Real>(
     unsafe {
         let scale = *setup.add(setup::SCALE);
         let smoothing = *setup.add(setup::SMOOTHING);
+        let place = targets.at(setup, query, how.dimensions);
         let exponent = if how.exponents.is_null() {
             *setup.add(setup::EXPONENT)
         } else {
@@ -903,7 +911,7 @@ unsafe fn general<const V: usize, T: Real>(
                     how.dimensions,
                     scale,
                     (points.places.add(point), points.count as usize),
-                    (targets.places.add(query as usize), targets.count as usize),
+                    place,
                 ) + smoothing;
                 let mut weight = weight_by(how.law, squared, exponent);
                 if !how.left_out.is_null() && *how.left_out.add(point) as u64 == query {
@@ -960,6 +968,7 @@ macro_rules! general_kernels {
             segment: u32,
             targets: *const f64,
             count: u64,
+            width: u32,
             dimensions: u32,
             law: u32,
             left_out: *const u32,
@@ -970,7 +979,7 @@ macro_rules! general_kernels {
             partial: *mut f64,
         ) {
             let points = Points { places, values, count: points, segment };
-            let targets = Targets { places: targets, count, width: 0, height: 0 };
+            let targets = Targets { places: targets, count, width, height: 0 };
             let how = General { dimensions, law, left_out, exponents };
             let results = Results { values: results, rescued, partial };
             // SAFETY: passed on to the caller.
@@ -1040,23 +1049,7 @@ unsafe fn rescue<T: Real>(
         let mut at = thread::block_idx_x();
         while at < listed {
             let query = *results.rescued.add(1 + at as usize) as u64;
-            let mut place = [0.0; 3];
-            if targets.places.is_null() {
-                let row = query.checked_div(targets.width as u64).unwrap_or(0);
-                let column = query - row * targets.width as u64;
-                let cell = *setup.add(setup::GRID + 2);
-                place[0] = *setup.add(setup::GRID) + (column as f64 + 0.5) * cell;
-                place[1] = *setup.add(setup::GRID + 1) - (row as f64 + 0.5) * cell;
-            } else {
-                let mut d = 0;
-                while d < 3 {
-                    if d < how.dimensions as usize {
-                        let i = query as usize + d * targets.count as usize;
-                        place[d] = *targets.places.add(i);
-                    }
-                    d += 1;
-                }
-            }
+            let place = targets.at(setup, query, how.dimensions);
             let exponent = if how.exponents.is_null() {
                 *setup.add(setup::EXPONENT)
             } else {
@@ -1064,12 +1057,8 @@ unsafe fn rescue<T: Real>(
             };
             let counts = |i: usize| how.left_out.is_null() || *how.left_out.add(i) as u64 != query;
             let squared = |i: usize| {
-                squared_distance(
-                    how.dimensions,
-                    scale,
-                    (points.places.add(i), n),
-                    (&raw const place[0], 1),
-                ) + smoothing
+                squared_distance(how.dimensions, scale, (points.places.add(i), n), place)
+                    + smoothing
             };
             let mut nearest = f64::INFINITY;
             let mut i = thread::thread_idx_x() as usize;
@@ -1167,9 +1156,8 @@ unsafe fn paper_query(targets: &Targets, setup: Setup) -> (u64, [f32; 2]) {
     // SAFETY: passed on to the caller.
     unsafe {
         let query = thread::index_1d();
-        let i = u64::min(query, targets.count - 1) as usize;
         let frame = Frame::new(setup);
-        let [x, y] = [*targets.places.add(i), *targets.places.add(i + targets.count as usize)];
+        let [x, y, _] = targets.at(setup, u64::min(query, targets.count - 1), 2);
         (query, [frame.x(x) as f32, frame.y(y) as f32])
     }
 }
@@ -1283,7 +1271,7 @@ macro_rules! paper_kernels {
         /// A kernel of the paper, with sums in f32 throughout. Grid: a thread a query.
         ///
         /// # Safety
-        /// As for the fast kernels; `targets` is not null.
+        /// As for the fast kernels.
         #[kernel(block = 256)]
         pub unsafe fn $name(
             places: *const f64,
@@ -1291,12 +1279,13 @@ macro_rules! paper_kernels {
             points: u32,
             targets: *const f64,
             count: u64,
+            width: u32,
             setup: *const f64,
             results: *mut f32,
             rescued: *mut u32,
         ) {
             let points = Points { places, values, count: points, segment: 1 };
-            let targets = Targets { places: targets, count, width: 0, height: 0 };
+            let targets = Targets { places: targets, count, width, height: 0 };
             let results = Results { values: results, rescued, partial: core::ptr::null_mut() };
             // SAFETY: passed on to the caller.
             unsafe { $body($square, points, targets, setup, results) };

@@ -11,6 +11,11 @@ pub mod elementwise;
 pub mod flags;
 #[cfg(feature = "idw")]
 pub mod idw;
+pub mod idw_cells;
+#[cfg(feature = "idw_index")]
+pub mod idw_index;
+#[cfg(feature = "idw_neighbours")]
+pub mod idw_neighbours;
 #[cfg(feature = "nni")]
 pub mod nni;
 pub mod operators;

@@ -15,10 +15,12 @@ use crate::{output_of, root};
 /// The modules: each is a feature of kernels-rs and a source file of that name. Beside it the
 /// compute capabilities that its PTX is built for, lowest first; a GPU takes the highest it can
 /// run. What a level beyond the first is for stands in the module.
-pub const MODULES: [(&str, &[u32]); 8] = [
+pub const MODULES: [(&str, &[u32]); 10] = [
     ("elementwise", &[75]),
     ("flags", &[75]),
     ("idw", &[75]),
+    ("idw_index", &[75]),
+    ("idw_neighbours", &[75]),
     ("nni", &[75]),
     ("reduce", &[75]),
     ("scan", &[75, 80]),

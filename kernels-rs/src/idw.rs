@@ -771,6 +771,7 @@ all_pairs_kernels! {
 #[inline(always)]
 unsafe fn combine_segments<T: Real, const V: usize>(
     segments: u32,
+    in_f32: bool,
     targets: Targets,
     setup: Setup,
     results: Results<T>,
@@ -796,23 +797,24 @@ unsafe fn combine_segments<T: Real, const V: usize>(
         }
         let frame = Frame::new(setup);
         let [x, y, _] = targets.at(setup, query, 2);
+        let smoothing = *setup.add(setup::SMOOTHING) as f32;
         // In f64 nothing is far.
-        let far = T::LANES == 4
-            && is_far(frame.x(x) as f32, frame.y(y) as f32, *setup.add(setup::SMOOTHING) as f32);
+        let far = in_f32 && is_far(frame.x(x) as f32, frame.y(y) as f32, smoothing);
         finish(weight, sums, far, setup, query, targets.count, results);
     }
 }
 
 macro_rules! combine_kernels {
     ($($name:ident: $type:ty, $values:literal;)+) => {$(
-        /// Adds the segments' sums of each query, in order, and writes the results. Grid: a thread a
-        /// query.
+        /// Adds the segments' sums of each query, in order, and writes the results; `in_f32` is not 0
+        /// where the fast kernels made them. Grid: a thread a query.
         ///
         /// # Safety
         /// As for the kernel that wrote `partial`.
         #[kernel(block = 128)]
         pub unsafe fn $name(
             segments: u32,
+            in_f32: u32,
             targets: *const f64,
             count: u64,
             width: u32,
@@ -824,7 +826,7 @@ macro_rules! combine_kernels {
             let targets = Targets { places: targets, count, width, height: 0 };
             let results = Results { values: results, rescued, partial };
             // SAFETY: passed on to the caller.
-            unsafe { combine_segments::<$type, $values>(segments, targets, setup, results) };
+            unsafe { combine_segments::<$type, $values>(segments, in_f32 != 0, targets, setup, results) };
         }
     )+};
 }

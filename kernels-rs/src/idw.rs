@@ -244,8 +244,8 @@ struct Shared {
     /// Places of the queries, relative to the middle of the data, in units: x and the rest that f32
     /// leaves of it, y and the rest.
     queries: SharedArray<Vector>,
-    /// Sums over segments: weights, then weighted values, of each query of each thread.
-    totals: SharedArray<f64>,
+    /// Sums over a segment: weights, then weighted values, of each query of each thread.
+    sums: SharedArray<f64>,
     /// The tile: x, y, and with one value a point that value.
     tile: SharedArray<Vector>,
     /// The values of the tile's points, where there are several.
@@ -258,7 +258,7 @@ impl Shared {
         let of_block = BLOCK * queries;
         Self {
             queries: carver.array(of_block),
-            totals: carver.array(of_block * (1 + values)),
+            sums: carver.array(of_block * (1 + values)),
             tile: carver.array(TILE),
             values: carver.array(if values > 1 { TILE } else { 0 }),
         }
@@ -338,8 +338,10 @@ unsafe fn stage<const V: usize>(
             let point = first + slot;
             if point < points.count {
                 let i = point as usize;
-                let x = (frame.x(*points.places.add(i)) - origin_x as f64) as f32;
-                let y = (frame.y(*points.places.add(i + n)) - origin_y as f64) as f32;
+                // The same operations as for queries, so that one on a point is at distance 0.
+                let [x, x_rest] = split(frame.x(*points.places.add(i)));
+                let [y, y_rest] = split(frame.y(*points.places.add(i + n)));
+                let (x, y) = ((x - origin_x) + x_rest, (y - origin_y) + y_rest);
                 let mut values = [0u32; 4];
                 let mut v = 0;
                 while v < V {
@@ -475,7 +477,7 @@ impl MulAdd for f32 {
     }
 }
 
-/// The body of every kernel in f32.
+/// The body of every kernel in f32: leaves the sums of weights and weighted values in `partial`.
 ///
 /// # Safety
 /// As the kernels say.
@@ -485,12 +487,10 @@ unsafe fn all_pairs<L: Law, const ROW: bool, const Q: usize, const V: usize>(
     targets: Targets,
     setup: Setup,
     exponents: *const f64,
-    results: Results<f32>,
+    partial: *mut f64,
 ) {
     let shared = Shared::new(&mut Carver::new(), Q as u32, V as u32);
     let me = thread::thread_idx_x();
-    let slot = |j: usize| j as u32 * BLOCK + me;
-    let total = |c: usize, j: usize| (c as u32 * Q as u32 + j as u32) * BLOCK + me;
     // SAFETY: the block stays together; slots are the thread's own; the arrays are as long as the
     // kernels ask.
     unsafe {
@@ -506,60 +506,32 @@ unsafe fn all_pairs<L: Law, const ROW: bool, const Q: usize, const V: usize>(
             let [x, y] = targets.place::<ROW, Q>(setup, j);
             let ([x, x_rest], [y, y_rest]) = (split(frame.x(x)), split(frame.y(y)));
             let place = [x.to_bits(), x_rest.to_bits(), y.to_bits(), y_rest.to_bits()];
-            shared.queries.store(slot(j), place);
+            shared.queries.store(j as u32 * BLOCK + me, place);
             if !exponents.is_null() {
                 let query = u64::min(targets.query::<ROW, Q>(j), targets.count - 1);
                 near.exponents[j] = *exponents.add(query as usize) as f32;
             }
-            let mut c = 0;
-            while c < 1 + V {
-                shared.totals.store(total(c, j), 0.0);
-                c += 1;
-            }
             j += 1;
         }
-        let (mut segment, last) = segments(&points);
+        let (first, last) = segments(&points);
+        let mut segment = first;
         while segment < last {
-            let sums = sum_segment::<L, ROW, Q, V>(&shared, &points, &frame, setup, segment, near);
-            near = sums.2;
+            near = sum_segment::<L, ROW, Q, V>(&shared, &points, &frame, setup, segment, near);
+            let split = thread::grid_dim_y() > 1;
+            let row = if split { segment as u64 } else { 0 } * (1 + V as u64);
             let mut j = 0;
             while j < Q {
                 let query = targets.query::<ROW, Q>(j);
                 let mut c = 0;
-                while c < 1 + V {
-                    let sum = if c == 0 { sums.0[j] } else { sums.1[(c - 1) % V][j] };
-                    if results.partial.is_null() {
-                        let at = total(c, j);
-                        shared.totals.store(at, shared.totals.load(at) + sum);
-                    } else if query < targets.count {
-                        let row = segment as u64 * (1 + V as u64) + c as u64;
-                        *results.partial.add((row * targets.count + query) as usize) = sum;
-                    }
+                while c < 1 + V && query < targets.count {
+                    let sum = partial.add(((row + c as u64) * targets.count + query) as usize);
+                    let before = if split || segment == first { 0.0 } else { *sum };
+                    *sum = before + shared.sums.load(sum_slot::<Q>(c, j));
                     c += 1;
                 }
                 j += 1;
             }
             segment += 1;
-        }
-        if !results.partial.is_null() {
-            return;
-        }
-        let mut j = 0;
-        while j < Q {
-            let query = targets.query::<ROW, Q>(j);
-            if query < targets.count {
-                let [x, _, y, _] = shared.queries.load(slot(j));
-                let far = is_far(f32::from_bits(x), f32::from_bits(y), near.smoothing);
-                let mut sums = [0.0; V];
-                let mut v = 0;
-                while v < V {
-                    sums[v] = shared.totals.load(total(v + 1, j));
-                    v += 1;
-                }
-                let weight = shared.totals.load(total(0, j));
-                finish(weight, sums, far, setup, query, targets.count, results);
-            }
-            j += 1;
         }
     }
 }
@@ -570,9 +542,13 @@ fn is_far(x: f32, y: f32, smoothing: f32) -> bool {
     !(x * x + y * y + smoothing < FARTHEST)
 }
 
-type SegmentSums<const Q: usize, const V: usize> = ([f64; Q], [[f64; Q]; V], Near<Q>);
+/// Where a thread keeps sum `c` of its query `j`.
+#[inline(always)]
+fn sum_slot<const Q: usize>(c: usize, j: usize) -> u32 {
+    (c as u32 * Q as u32 + j as u32) * BLOCK + thread::thread_idx_x()
+}
 
-/// The sums of a thread's queries over a segment: weights, and weighted values.
+/// Leaves the sums of a thread's queries over a segment in shared memory.
 ///
 /// # Safety
 /// The whole block comes to the same call; the segment has a point.
@@ -584,12 +560,11 @@ unsafe fn sum_segment<L: Law, const ROW: bool, const Q: usize, const V: usize>(
     setup: Setup,
     segment: u32,
     mut near: Near<Q>,
-) -> SegmentSums<Q, V> {
-    let mut weights = [0.0f64; Q];
-    let mut values = [[0.0f64; Q]; V];
-    let mut first = segment * points.segment * TILE;
+) -> Near<Q> {
+    let start = segment * points.segment * TILE;
     let end =
-        u64::min(first as u64 + points.segment as u64 * TILE as u64, points.count as u64) as u32;
+        u64::min(start as u64 + points.segment as u64 * TILE as u64, points.count as u64) as u32;
+    let mut first = start;
     while first < end {
         // SAFETY: passed on to the caller; the tile has `end - first` points at least.
         unsafe {
@@ -606,18 +581,21 @@ unsafe fn sum_segment<L: Law, const ROW: bool, const Q: usize, const V: usize>(
             let sums = sum_tile::<L, ROW, Q, V>(shared, &near, count);
             let mut j = 0;
             while j < Q {
-                weights[j] += sums.weights[j] as f64;
-                let mut v = 0;
-                while v < V {
-                    values[v][j] += sums.values[v][j] as f64;
-                    v += 1;
+                let mut c = 0;
+                while c < 1 + V {
+                    let slot = sum_slot::<Q>(c, j);
+                    let before = if first == start { 0.0 } else { shared.sums.load(slot) };
+                    let of_tile =
+                        if c == 0 { sums.weights[j] } else { sums.values[(c - 1) % V][j] };
+                    shared.sums.store(slot, before + of_tile as f64);
+                    c += 1;
                 }
                 j += 1;
             }
             first += count;
         }
     }
-    (weights, values, near)
+    near
 }
 
 /// The sums over a staged tile, in f32.
@@ -708,18 +686,18 @@ fn within(x: f64, low: f64, high: f64) -> f64 {
 
 macro_rules! all_pairs_kernels {
     ($($name:ident: $law:ty, $row:literal, $queries:ident, $values:expr, $resident:literal;)+) => {$(
-        /// Interpolates in f32; the name says at which targets, by which power, and whether one or
-        /// [`SEVERAL`] values of each point.
+        /// Sums in f32, to be completed by [`combine_f32_1`] or the like; the name says at which
+        /// targets, by which power, and whether one or [`SEVERAL`] values of each point.
         ///
         /// Grid in x: a block for each `BLOCK * Q` queries, or for each patch of [`PATCH_ROWS`] rows
-        /// and `ROW_THREADS * Q` columns; in y: blocks that share the segments, 1 unless
-        /// `partial` is given. `exponents` replaces the setup's for each query, unless null.
+        /// and `ROW_THREADS * Q` columns; in y: blocks that share the segments. `exponents` replaces
+        /// the setup's for each query, unless null.
         ///
         /// # Safety
         /// `places` has `2 * points` elements, `values` that of each value, `targets` `2 * count` (or
         /// is null for a grid, then `count` is `width * height`); neither `points` nor `count` is 0;
-        /// `results` has `count` for each value, `rescued` `count + 1`, `partial` (unless null)
-        /// `count` for each segment and sum; `setup` is as [`setup`] says.
+        /// `partial` has `count` for each sum, where blocks share segments for each segment; `setup` is
+        /// as [`setup`] says.
         #[kernel(block = 128, resident = $resident)]
         pub unsafe fn $name(
             places: *const f64,
@@ -732,17 +710,14 @@ macro_rules! all_pairs_kernels {
             height: u32,
             setup: *const f64,
             exponents: *const f64,
-            results: *mut f32,
-            rescued: *mut u32,
             partial: *mut f64,
         ) {
             let points = Points { places, values, count: points, segment };
             let targets = Targets { places: targets, count, width, height };
-            let results = Results { values: results, rescued, partial };
             // SAFETY: passed on to the caller.
             unsafe {
                 all_pairs::<$law, $row, { $queries as usize }, $values>(
-                    points, targets, setup, exponents, results,
+                    points, targets, setup, exponents, partial,
                 )
             };
         }
@@ -750,16 +725,16 @@ macro_rules! all_pairs_kernels {
 }
 
 all_pairs_kernels! {
-    scattered_1: Power<1>, false, QUERIES, 1, 4;
-    scattered_2: Power<2>, false, QUERIES, 1, 4;
-    scattered_3: Power<3>, false, QUERIES, 1, 4;
-    scattered_4: Power<4>, false, QUERIES, 1, 4;
-    scattered_any: AnyPower, false, QUERIES, 1, 4;
-    grid_1: Power<1>, true, QUERIES, 1, 4;
-    grid_2: Power<2>, true, QUERIES, 1, 4;
-    grid_3: Power<3>, true, QUERIES, 1, 4;
-    grid_4: Power<4>, true, QUERIES, 1, 4;
-    grid_any: AnyPower, true, QUERIES, 1, 4;
+    scattered_1: Power<1>, false, QUERIES, 1, 6;
+    scattered_2: Power<2>, false, QUERIES, 1, 6;
+    scattered_3: Power<3>, false, QUERIES, 1, 6;
+    scattered_4: Power<4>, false, QUERIES, 1, 6;
+    scattered_any: AnyPower, false, QUERIES, 1, 6;
+    grid_1: Power<1>, true, QUERIES, 1, 6;
+    grid_2: Power<2>, true, QUERIES, 1, 6;
+    grid_3: Power<3>, true, QUERIES, 1, 6;
+    grid_4: Power<4>, true, QUERIES, 1, 6;
+    grid_any: AnyPower, true, QUERIES, 1, 6;
     scattered_2_several: Power<2>, false, QUERIES_SEVERAL, 4, 4;
     scattered_any_several: AnyPower, false, QUERIES_SEVERAL, 4, 4;
     grid_2_several: Power<2>, true, QUERIES_SEVERAL, 4, 4;

@@ -41,7 +41,8 @@ fn every_power_is_that_of_the_definition() {
             for device in devices() {
                 let what = format!("{}, {count} points, power {power}", device.name());
                 let single = values::<f32>(&device, &cloud, targets.targets(), &params);
-                assert_close(&single, &wanted, 1e-5, &what);
+                // What rounding does to a distance, a power multiplies.
+                assert_close(&single, &wanted, 1e-5 * f64::max(1.0, power / 4.0), &what);
                 if power == 2.0 || count == 257 {
                     let double = values::<f64>(&device, &cloud, targets.targets(), &params);
                     assert_close(&double, &wanted, 1e-12, &what);

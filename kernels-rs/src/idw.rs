@@ -157,9 +157,6 @@ struct Results<T> {
     values: *mut T,
     /// The number of queries to rescue, then their indices.
     rescued: *mut u32,
-    /// For each segment the sums of weights of all queries, then those of weighted values; null where
-    /// a block has all segments.
-    partial: *mut f64,
 }
 
 /// The segments that blocks of this row of the launch take.
@@ -725,16 +722,16 @@ macro_rules! all_pairs_kernels {
 }
 
 all_pairs_kernels! {
-    scattered_1: Power<1>, false, QUERIES, 1, 6;
-    scattered_2: Power<2>, false, QUERIES, 1, 6;
-    scattered_3: Power<3>, false, QUERIES, 1, 6;
-    scattered_4: Power<4>, false, QUERIES, 1, 6;
-    scattered_any: AnyPower, false, QUERIES, 1, 6;
-    grid_1: Power<1>, true, QUERIES, 1, 6;
-    grid_2: Power<2>, true, QUERIES, 1, 6;
-    grid_3: Power<3>, true, QUERIES, 1, 6;
-    grid_4: Power<4>, true, QUERIES, 1, 6;
-    grid_any: AnyPower, true, QUERIES, 1, 6;
+    scattered_1: Power<1>, false, QUERIES, 1, 5;
+    scattered_2: Power<2>, false, QUERIES, 1, 5;
+    scattered_3: Power<3>, false, QUERIES, 1, 5;
+    scattered_4: Power<4>, false, QUERIES, 1, 5;
+    scattered_any: AnyPower, false, QUERIES, 1, 5;
+    grid_1: Power<1>, true, QUERIES, 1, 5;
+    grid_2: Power<2>, true, QUERIES, 1, 4;
+    grid_3: Power<3>, true, QUERIES, 1, 5;
+    grid_4: Power<4>, true, QUERIES, 1, 5;
+    grid_any: AnyPower, true, QUERIES, 1, 5;
     scattered_2_several: Power<2>, false, QUERIES_SEVERAL, 4, 4;
     scattered_any_several: AnyPower, false, QUERIES_SEVERAL, 4, 4;
     grid_2_several: Power<2>, true, QUERIES_SEVERAL, 4, 4;
@@ -750,6 +747,7 @@ unsafe fn combine_segments<T: Real, const V: usize>(
     targets: Targets,
     setup: Setup,
     results: Results<T>,
+    partial: *const f64,
 ) {
     let query = thread::index_1d();
     if query >= targets.count {
@@ -761,7 +759,7 @@ unsafe fn combine_segments<T: Real, const V: usize>(
         let mut weight = 0.0;
         let mut segment = 0;
         while segment < segments as u64 {
-            let row = results.partial.add((segment * (1 + V as u64) * targets.count) as usize);
+            let row = partial.add((segment * (1 + V as u64) * targets.count) as usize);
             weight += *row.add(query as usize);
             let mut v = 0;
             while v < V {
@@ -796,12 +794,12 @@ macro_rules! combine_kernels {
             setup: *const f64,
             results: *mut $type,
             rescued: *mut u32,
-            partial: *mut f64,
+            partial: *const f64,
         ) {
             let targets = Targets { places: targets, count, width, height: 0 };
-            let results = Results { values: results, rescued, partial };
+            let results = Results { values: results, rescued };
             // SAFETY: passed on to the caller.
-            unsafe { combine_segments::<$type, $values>(segments, in_f32 != 0, targets, setup, results) };
+            unsafe { combine_segments::<$type, $values>(segments, in_f32 != 0, targets, setup, results, partial) };
         }
     )+};
 }
@@ -854,12 +852,12 @@ unsafe fn squared_distance(
 /// The body of the kernels in f64, for whatever the fast ones do not: a thread a query, straight from
 /// global memory; tiles and segments as there.
 #[inline(always)]
-unsafe fn general<const V: usize, T: Real>(
+unsafe fn general<const V: usize>(
     points: Points,
     targets: Targets,
     how: General,
     setup: Setup,
-    results: Results<T>,
+    partial: *mut f64,
 ) {
     let query = thread::index_1d();
     if query >= targets.count {
@@ -875,8 +873,8 @@ unsafe fn general<const V: usize, T: Real>(
         } else {
             *how.exponents.add(query as usize)
         };
-        let mut total = (0.0, [0.0; V]);
-        let (mut segment, last) = segments(&points);
+        let (first, last) = segments(&points);
+        let mut segment = first;
         while segment < last {
             let mut weights = 0.0;
             let mut values = [0.0; V];
@@ -904,33 +902,23 @@ unsafe fn general<const V: usize, T: Real>(
                 }
                 i += 1;
             }
-            if results.partial.is_null() {
-                total.0 += weights;
-            } else {
-                let row = segment as u64 * (1 + V as u64);
-                *results.partial.add((row * targets.count + query) as usize) = weights;
-            }
-            let mut v = 0;
-            while v < V {
-                if results.partial.is_null() {
-                    total.1[v] += values[v];
-                } else {
-                    let row = segment as u64 * (1 + V as u64) + 1 + v as u64;
-                    *results.partial.add((row * targets.count + query) as usize) = values[v];
-                }
-                v += 1;
+            let split = thread::grid_dim_y() > 1;
+            let row = if split { segment as u64 } else { 0 } * (1 + V as u64);
+            let mut c = 0;
+            while c < 1 + V {
+                let sum = partial.add(((row + c as u64) * targets.count + query) as usize);
+                let before = if split || segment == first { 0.0 } else { *sum };
+                *sum = before + if c == 0 { weights } else { values[(c - 1) % V] };
+                c += 1;
             }
             segment += 1;
-        }
-        if results.partial.is_null() {
-            finish(total.0, total.1, false, setup, query, targets.count, results);
         }
     }
 }
 
 macro_rules! general_kernels {
-    ($($name:ident: $type:ty, $values:literal;)+) => {$(
-        /// Interpolates in f64 whatever the fast kernels do not: on the sphere, with a power for each
+    ($($name:ident: $values:literal;)+) => {$(
+        /// Sums in f64 whatever the fast kernels do not: on the sphere, with a power for each
         /// query, leaving one point out. Grid in x: a thread a query; in y as for the fast kernels.
         ///
         /// # Safety
@@ -951,25 +939,20 @@ macro_rules! general_kernels {
             left_out: *const u32,
             exponents: *const f64,
             setup: *const f64,
-            results: *mut $type,
-            rescued: *mut u32,
             partial: *mut f64,
         ) {
             let points = Points { places, values, count: points, segment };
             let targets = Targets { places: targets, count, width, height: 0 };
             let how = General { dimensions, law, left_out, exponents };
-            let results = Results { values: results, rescued, partial };
             // SAFETY: passed on to the caller.
-            unsafe { general::<$values, $type>(points, targets, how, setup, results) };
+            unsafe { general::<$values>(points, targets, how, setup, partial) };
         }
     )+};
 }
 
 general_kernels! {
-    general_f32_1: f32, 1;
-    general_f32_4: f32, 4;
-    general_f64_1: f64, 1;
-    general_f64_4: f64, 4;
+    general_1: 1;
+    general_4: 4;
 }
 
 /// Threads of a block of [`rescue`](rescue_f32).
@@ -1114,7 +1097,7 @@ macro_rules! rescue_kernels {
             let points = Points { places, values, count: points, segment: 1 };
             let targets = Targets { places: targets, count, width, height: 0 };
             let how = General { dimensions, law: 0, left_out, exponents };
-            let results = Results { values: results, rescued, partial: core::ptr::null_mut() };
+            let results = Results { values: results, rescued };
             // SAFETY: passed on to the caller.
             unsafe { rescue::<$type>(points, value_count, targets, how, setup, results) };
         }
@@ -1263,7 +1246,7 @@ macro_rules! paper_kernels {
         ) {
             let points = Points { places, values, count: points, segment: 1 };
             let targets = Targets { places: targets, count, width, height: 0 };
-            let results = Results { values: results, rescued, partial: core::ptr::null_mut() };
+            let results = Results { values: results, rescued };
             // SAFETY: passed on to the caller.
             unsafe { $body($square, points, targets, setup, results) };
         }
@@ -1282,6 +1265,6 @@ device_std::ptx_module! {
     grid_1, grid_2, grid_3, grid_4, grid_any,
     scattered_2_several, scattered_any_several, grid_2_several, grid_any_several,
     combine_f32_1, combine_f32_4, combine_f64_1, combine_f64_4,
-    general_f32_1, general_f32_4, general_f64_1, general_f64_4,
+    general_1, general_4,
     rescue_f32, rescue_f64, naive_square, naive_any, tiled_square, tiled_any
 }

@@ -35,6 +35,8 @@ pub const COUNT_SHARED: u32 = DIGITS * 4;
 pub const SCATTER_SHARED: u32 = WARPS * DIGITS * 4;
 
 /// Writes the cell of each point, and counts the points of each cell in `counts`, which starts at zero.
+/// With `turning` every second row is numbered from the east, so that cells with consecutive numbers
+/// touch.
 /// Grid: a thread a point.
 ///
 /// # Safety
@@ -49,6 +51,7 @@ pub unsafe fn number_cells(
     per_unit: f64,
     columns: u32,
     rows: u32,
+    turning: u32,
     keys: *mut u32,
     counts: *mut u32,
 ) {
@@ -60,7 +63,9 @@ pub unsafe fn number_cells(
     let i = point as usize;
     // SAFETY: the point is below the count; the cell is in the grid.
     unsafe {
-        let key = cells.row(*y.add(i)) * columns + cells.column(*x.add(i));
+        let (row, column) = (cells.row(*y.add(i)), cells.column(*x.add(i)));
+        let turned = turning != 0 && row % 2 == 1;
+        let key = row * columns + if turned { columns - 1 - column } else { column };
         *keys.add(i) = key;
         atomic::add_u32(counts.add(key as usize), 1);
     }

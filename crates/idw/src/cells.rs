@@ -2,8 +2,12 @@
 
 use crate::points::Data;
 
-/// Points of a cell, on average.
-const POINTS_PER_CELL: f64 = 2.0;
+/// Points of a cell, on average, where neighbours are searched.
+const POINTS_TO_SEARCH: f64 = 2.0;
+
+/// Points of a cell, on average, where all pairs count: a tile of points then lies in two or three
+/// cells.
+const POINTS_TO_TILE: f64 = 128.0;
 
 /// The most cells: their numbers are sorted by three digits of 8 bits.
 const MOST_CELLS: f64 = 16_777_216.0;
@@ -21,12 +25,24 @@ pub(crate) struct CellGrid {
     pub cell: f64,
     pub columns: u32,
     pub rows: u32,
+    /// Every second row is numbered from the east, so that cells with consecutive numbers touch.
+    pub turning: bool,
 }
 
 impl CellGrid {
+    /// The grid to search neighbours by.
+    pub fn to_search(data: &Data, geographic: bool) -> Self {
+        Self::of(data, geographic, POINTS_TO_SEARCH, false)
+    }
+
+    /// The grid to bring points near each other into tiles.
+    pub fn to_tile(data: &Data, geographic: bool) -> Self {
+        Self::of(data, geographic, POINTS_TO_TILE, true)
+    }
+
     /// The grid for points. A few points far from all others do not make the cells large.
-    pub fn of(data: &Data, geographic: bool) -> Self {
-        let lonely = Self { west: 0.0, south: 0.0, cell: 1.0, columns: 1, rows: 1 };
+    fn of(data: &Data, geographic: bool, per_cell: f64, turning: bool) -> Self {
+        let lonely = Self { west: 0.0, south: 0.0, cell: 1.0, columns: 1, rows: 1, turning };
         let Some(b) = data.bounds else { return lonely };
         let (mut west, mut east) = bulk(&data.x, b.min_x, b.max_x);
         let (south, north) = bulk(&data.y, b.min_y, b.max_y);
@@ -34,14 +50,14 @@ impl CellGrid {
             (west, east) = (-180.0, 180.0);
         }
         let (width, height) = (east - west, north - south);
-        let cells = (data.len() as f64 / POINTS_PER_CELL).clamp(1.0, MOST_CELLS / 4.0);
+        let cells = (data.len() as f64 / per_cell).clamp(1.0, MOST_CELLS / 4.0);
         // On a line the area says nothing.
         let cell = (width * height / cells).sqrt().max(width.max(height) / cells);
         if !(cell > 0.0 && cell.is_finite()) {
             return Self { west, south, ..lonely };
         }
         let along = |length: f64| ((length / cell).floor() + 1.0).min(MOST_CELLS) as u32;
-        Self { west, south, cell, columns: along(width), rows: along(height) }
+        Self { west, south, cell, columns: along(width), rows: along(height), turning }
     }
 
     /// How many cells.
@@ -57,6 +73,13 @@ impl CellGrid {
     /// The row of a y, brought into the grid.
     pub fn row(&self, y: f64) -> u32 {
         along((y - self.south) * self.per_unit(), self.rows)
+    }
+
+    /// The number of the cell of a point.
+    pub fn number(&self, x: f64, y: f64) -> u32 {
+        let (row, column) = (self.row(y), self.column(x));
+        let turned = self.turning && row % 2 == 1;
+        row * self.columns + if turned { self.columns - 1 - column } else { column }
     }
 
     /// 1 / side of a cell.
@@ -95,7 +118,7 @@ mod tests {
         let mut y: Vec<f64> = (0..10_000).map(|i| f64::from(i / 100)).collect();
         (x[17], y[17]) = (1e9, -1e9);
         let data = Data::of(Points { x: &x, y: &y, values: &[&x] }, &Params::default()).unwrap();
-        let grid = CellGrid::of(&data, false);
+        let grid = CellGrid::to_search(&data, false);
         assert!(grid.cell < 3.0, "{grid:?}");
         assert_eq!(grid.column(1e9), grid.columns - 1);
         assert_eq!(grid.row(-1e9), 0);
@@ -107,7 +130,7 @@ mod tests {
             [(vec![5.0; 9], vec![7.0; 9]), ((0..9).map(f64::from).collect(), vec![0.0; 9])]
         {
             let points = Points { x: &x, y: &y, values: &[&x] };
-            let grid = CellGrid::of(&Data::of(points, &Params::default()).unwrap(), false);
+            let grid = CellGrid::to_search(&Data::of(points, &Params::default()).unwrap(), false);
             assert!(grid.cell > 0.0 && grid.len() < 100, "{grid:?}");
         }
     }

@@ -19,10 +19,18 @@ pub(super) struct Index<'a> {
 }
 
 impl<'a> Index<'a> {
-    pub fn new(data: &'a Data<'a>, geographic: bool) -> Self {
-        let cells = CellGrid::of(data, geographic);
-        let key = |i: usize| cells.row(data.y[i]) * cells.columns + cells.column(data.x[i]);
-        let keyed = |i: usize| u64::from(key(i)) << 32 | i as u64;
+    /// Sorts points to search neighbours among them.
+    pub fn to_search(data: &'a Data<'a>, geographic: bool) -> Self {
+        Self::new(data, geographic, CellGrid::to_search(data, geographic))
+    }
+
+    /// Sorts points to walk over all of them by tiles.
+    pub fn to_tile(data: &'a Data<'a>, geographic: bool) -> Self {
+        Self::new(data, geographic, CellGrid::to_tile(data, geographic))
+    }
+
+    fn new(data: &'a Data<'a>, geographic: bool, cells: CellGrid) -> Self {
+        let keyed = |i: usize| u64::from(cells.number(data.x[i], data.y[i])) << 32 | i as u64;
         let mut keys: Vec<u64> = (0..data.len()).into_par_iter().map(keyed).collect();
         keys.par_sort_unstable();
         let mut starts = vec![0u32; cells.len() + 1];

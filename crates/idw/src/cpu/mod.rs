@@ -47,25 +47,18 @@ pub fn interpolate<T: Number>(
     let mut found = Vec::new();
     let too_few = params.is_all_pairs() && params.min_points as usize > data.len();
     if data.len() > 0 && count > 0 && !too_few {
-        report(progress, "index", 0.0)?;
-        let index = Index::new(&data, params.geographic);
-        report(progress, "index", 1.0)?;
+        let to_search = || Index::to_search(&data, params.geographic);
         if params.is_all_pairs() {
-            let exponents = exponents(&index, targets, params);
-            pairs::interpolate(
-                &index,
-                targets,
-                params,
-                exponents.as_deref(),
-                &mut values,
-                progress,
-            )?;
+            let exponents = exponents(&data, targets, params);
+            let index = Index::to_tile(&data, params.geographic);
+            let exponents = exponents.as_deref();
+            pairs::interpolate(&index, targets, params, exponents, &mut values, progress)?;
             if params.statistics {
                 let nearest = Params { max_points: 1, adaptive: None, ..*params };
-                found = search::<T>(&index, targets, &nearest, false, &mut [], progress)?;
+                found = search::<T>(&to_search(), targets, &nearest, false, &mut [], progress)?;
             }
         } else {
-            found = search(&index, targets, params, false, &mut values, progress)?;
+            found = search(&to_search(), targets, params, false, &mut values, progress)?;
         }
     }
     let statistics = params.statistics.then(|| match () {
@@ -88,8 +81,9 @@ pub(crate) fn report(progress: &dyn Progress, stage: &'static str, fraction: f64
 }
 
 /// Minus half the adaptive power of each target, if that is asked for.
-fn exponents(index: &Index, targets: Targets, params: &Params) -> Option<Vec<f64>> {
+fn exponents(data: &Data, targets: Targets, params: &Params) -> Option<Vec<f64>> {
     let how = params.adaptive?;
+    let index = &Index::to_search(data, params.geographic);
     let pattern = adaptive::Pattern::new(how, index.len(), index.area());
     let params = Params { max_points: how.neighbours, adaptive: None, ..*params };
     let all = (0..targets.len() as usize).into_par_iter();
@@ -171,11 +165,11 @@ pub(crate) fn leave_one_out(
     params: &Params,
     progress: &dyn Progress,
 ) -> Result<Vec<f64>> {
-    let index = Index::new(data, params.geographic);
     let targets = data.as_targets();
     let mut values = vec![host_memory::filled(f64::NAN, data.len())?];
     if params.is_all_pairs() {
-        let exponents = exponents(&index, targets, params);
+        let index = Index::to_tile(data, params.geographic);
+        let exponents = exponents(data, targets, params);
         report(progress, "cross-validate", 0.0)?;
         let all = (0..data.len()).into_par_iter();
         let value = |i: usize| {
@@ -185,6 +179,7 @@ pub(crate) fn leave_one_out(
         values[0] = all.map(value).collect();
         report(progress, "cross-validate", 1.0)?;
     } else {
+        let index = Index::to_search(data, params.geographic);
         let params = Params { statistics: false, ..*params };
         search(&index, targets, &params, true, &mut values, progress)?;
     }

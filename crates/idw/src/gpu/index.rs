@@ -6,34 +6,82 @@ use gpu_scan::{Scan, Sum};
 use kernels_rs::idw_index as kernels;
 
 use super::DevicePoints;
-use crate::Result;
+use crate::cells::CellGrid;
+use crate::{Params, Result};
 
-/// Points on the device, sorted by cells.
+/// Points on the device, sorted by cells for what the parameters ask for: all pairs, neighbours, or
+/// both.
 #[derive(Debug)]
 pub struct Index {
     pub(super) points: DevicePoints,
+    pub(super) to_tile: Option<Sorted>,
+    pub(super) to_search: Option<Sorted>,
+}
+
+/// Points in the order of their cells.
+#[derive(Debug)]
+pub(super) struct Sorted {
     /// Where each cell's points begin in the sorted order, and where the last one's end.
-    pub(super) starts: Column<u32>,
+    pub starts: Column<u32>,
     /// The index of each sorted point.
-    pub(super) order: Column<u32>,
-    /// Places and values in that order.
-    pub(super) sorted_places: Column<f64>,
-    pub(super) sorted_values: Column<f64>,
+    pub order: Column<u32>,
+    /// Places in that order.
+    pub places: Column<f64>,
+    /// Values in that order, for tiles; empty for a search, which has the points' own.
+    pub values: Column<f64>,
 }
 
 /// Bits of a digit of the sort.
 const DIGIT_BITS: u32 = kernels::DIGITS.trailing_zeros();
 
 impl Index {
-    /// Sorts points by cells. Enqueues and returns.
+    /// Sorts points by cells, for interpolations with such parameters. Enqueues and returns.
     ///
     /// Reads and writes each point about ten times, and a counter for each half point.
     ///
     /// # Errors
     /// [`Error::Core`](crate::Error::Core).
-    pub fn new(gpu: &Gpu, points: DevicePoints) -> Result<Self> {
+    pub fn new(gpu: &Gpu, points: DevicePoints, params: &Params) -> Result<Self> {
+        let all = params.is_all_pairs();
+        let search = !all || params.statistics || params.adaptive.is_some();
+        let (tile_cells, search_cells) = (points.about.to_tile, points.about.to_search);
+        let sorted = |wanted: bool, cells, values| match wanted {
+            true => Sorted::new(gpu, &points, cells, values).map(Some),
+            false => Ok(None),
+        };
+        let to_tile = sorted(all, tile_cells, true)?;
+        let to_search = sorted(search, search_cells, false)?;
+        Ok(Self { points, to_tile, to_search })
+    }
+
+    /// The part that an interpolation needs.
+    pub(super) fn part(&self, all_pairs: bool) -> Result<&Sorted> {
+        let part = if all_pairs { &self.to_tile } else { &self.to_search };
+        let why = if all_pairs { "all pairs" } else { "neighbours, statistics or adaptive power" };
+        let with = "an index that was made for other parameters";
+        part.as_ref().ok_or(crate::Error::Conflict { option: why, with })
+    }
+
+    /// How many points.
+    pub fn len(&self) -> usize {
+        self.points.about.count
+    }
+
+    /// Whether there is no point.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The points alone, to index them again.
+    pub fn into_points(self) -> DevicePoints {
+        self.points
+    }
+}
+
+impl Sorted {
+    fn new(gpu: &Gpu, points: &DevicePoints, cells: CellGrid, with_values: bool) -> Result<Self> {
         let about = &points.about;
-        let (n, cells) = (about.count, about.cells);
+        let n = about.count;
         let mut workspace = Workspace::new(gpu)?;
         let mut starts = gpu.zeroed::<u32>(cells.len() + 1)?;
         let positions = points.positions.as_ref().unwrap_or(&points.places).as_ptr();
@@ -54,6 +102,7 @@ impl Index {
                     cells.per_unit(),
                     cells.columns,
                     cells.rows,
+                    u32::from(cells.turning),
                     keys.as_mut_ptr(),
                     starts.as_mut_ptr(),
                 ),
@@ -70,25 +119,13 @@ impl Index {
                 )?;
                 Ok(to)
             };
-            let sorted_places = gather(&points.places, about.dimensions() as usize)?;
-            let sorted_values = gather(&points.values, super::padded(about.ranges.len()))?;
-            Ok(Self { points, starts, order, sorted_places, sorted_values })
+            let places = gather(&points.places, about.dimensions() as usize)?;
+            let values = match with_values {
+                true => gather(&points.values, super::padded(about.ranges.len()))?,
+                false => gpu.zeroed(0)?,
+            };
+            Ok(Self { starts, order, places, values })
         }
-    }
-
-    /// How many points.
-    pub fn len(&self) -> usize {
-        self.points.about.count
-    }
-
-    /// Whether there is no point.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// The points alone, to index them again.
-    pub fn into_points(self) -> DevicePoints {
-        self.points
     }
 }
 

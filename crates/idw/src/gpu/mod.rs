@@ -39,7 +39,8 @@ pub(crate) struct About {
     pub count: usize,
     pub ranges: Vec<Range>,
     pub geographic: bool,
-    pub cells: CellGrid,
+    pub to_search: CellGrid,
+    pub to_tile: CellGrid,
     pub unit: f64,
     pub centre: [f64; 3],
     /// Mean, and standard deviation, of the first value, for statistics over all points.
@@ -74,7 +75,8 @@ pub(crate) fn upload_data(gpu: &Gpu, data: &Data, params: &Params) -> Result<Dev
         count: data.len(),
         ranges: data.ranges.clone(),
         geographic,
-        cells: CellGrid::of(data, geographic),
+        to_search: CellGrid::to_search(data, geographic),
+        to_tile: CellGrid::to_tile(data, geographic),
         unit: data.unit(geographic),
         centre,
         moments: crate::statistics::moments(&data.values[0], data.ranges[0].offset),
@@ -321,7 +323,7 @@ pub fn interpolate<T: DeviceNumber>(
     let targets = DeviceTargets::new(gpu, targets, params.geographic)?;
     report(progress, "to the device", 1.0)?;
     report(progress, "interpolate", 0.0)?;
-    let index = Index::new(gpu, resident)?;
+    let index = Index::new(gpu, resident, params)?;
     let surface = interpolate_resident::<T>(gpu, &index, &targets, params)?;
     gpu.synchronize()?;
     report(progress, "interpolate", 1.0)?;
@@ -335,7 +337,7 @@ pub fn interpolate<T: DeviceNumber>(
 pub(crate) fn leave_one_out(gpu: &Gpu, data: &Data, params: &Params) -> Result<Vec<f64>> {
     let resident = upload_data(gpu, data, params)?;
     let targets = DeviceTargets::new(gpu, data.as_targets(), params.geographic)?;
-    let index = Index::new(gpu, resident)?;
+    let index = Index::new(gpu, resident, params)?;
     let values = if params.is_all_pairs() {
         let exponents = match params.adaptive {
             Some(how) => Some(adaptive_exponents(gpu, &index, &targets, params, how)?),

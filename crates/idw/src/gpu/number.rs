@@ -7,28 +7,9 @@ use crate::Number;
 
 type Pointer<T> = *const T;
 
-/// Arguments of the general kernels.
-pub(super) type General<T> = (
-    Pointer<f64>,
-    Pointer<f64>,
-    u32,
-    u32,
-    Pointer<f64>,
-    u64,
-    u32,
-    u32,
-    u32,
-    Pointer<u32>,
-    Pointer<f64>,
-    Pointer<f64>,
-    *mut T,
-    *mut u32,
-    *mut f64,
-);
-
 /// Arguments of the kernels that combine segments.
 pub(super) type Combine<T> =
-    (u32, u32, Pointer<f64>, u64, u32, Pointer<f64>, *mut T, *mut u32, *mut f64);
+    (u32, u32, Pointer<f64>, u64, u32, Pointer<f64>, *mut T, *mut u32, Pointer<f64>);
 
 /// Arguments of the kernels that rescue queries.
 pub(super) type Rescue<T> = (
@@ -80,8 +61,6 @@ pub trait Kernels: Sized {
     #[doc(hidden)]
     fn as_f32(pointer: *mut Self) -> *mut f32;
     #[doc(hidden)]
-    fn general(several: bool) -> Kernel<General<Self>>;
-    #[doc(hidden)]
     fn combine(several: bool) -> Kernel<Combine<Self>>;
     #[doc(hidden)]
     fn rescue() -> Kernel<Rescue<Self>>;
@@ -92,16 +71,13 @@ pub trait Kernels: Sized {
 }
 
 macro_rules! kernels {
-    ($type:ty, $fast:literal, $general:ident $general_4:ident $combine:ident $combine_4:ident
+    ($type:ty, $fast:literal, $combine:ident $combine_4:ident
      $rescue:ident $n8:ident $n12:ident $n16:ident $n24:ident $all:ident) => {
         impl Kernels for $type {
             const IS_FAST: bool = $fast;
 
             fn as_f32(pointer: *mut Self) -> *mut f32 {
                 pointer.cast()
-            }
-            fn general(several: bool) -> Kernel<General<Self>> {
-                if several { idw::$general_4 } else { idw::$general }
             }
             fn combine(several: bool) -> Kernel<Combine<Self>> {
                 if several { idw::$combine_4 } else { idw::$combine }
@@ -122,7 +98,7 @@ macro_rules! kernels {
     };
 }
 
-kernels! { f32, true, general_f32_1 general_f32_4 combine_f32_1 combine_f32_4 rescue_f32
+kernels! { f32, true, combine_f32_1 combine_f32_4 rescue_f32
 nearest_8_f32 nearest_12_f32 nearest_16_f32 nearest_24_f32 neighbours_f32 }
-kernels! { f64, false, general_f64_1 general_f64_4 combine_f64_1 combine_f64_4 rescue_f64
+kernels! { f64, false, combine_f64_1 combine_f64_4 rescue_f64
 nearest_8_f64 nearest_12_f64 nearest_16_f64 nearest_24_f64 neighbours_f64 }

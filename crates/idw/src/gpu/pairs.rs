@@ -4,6 +4,7 @@ use gpu_core::{Blocks, Column, Gpu};
 use kernels_rs::idw as kernels;
 use kernels_rs::idw::setup;
 
+use super::index::Sorted;
 use super::number::DeviceNumber;
 use super::{About, DeviceTargets, Index, padded};
 use crate::points::Range;
@@ -18,7 +19,8 @@ const BLOCKS_EACH: u32 = 8;
 /// What all groups of values of a call share.
 struct Call<'a> {
     gpu: &'a Gpu,
-    index: &'a Index,
+    about: &'a About,
+    sorted: &'a Sorted,
     targets: &'a DeviceTargets,
     params: &'a Params,
     left_out: *const u32,
@@ -36,9 +38,10 @@ pub(super) fn interpolate<T: DeviceNumber>(
 ) -> Result<Column<T>> {
     let about = &index.points.about;
     let columns = padded(about.ranges.len());
-    let left_out = if leave_out { index.order.as_ptr() } else { std::ptr::null() };
+    let sorted = index.part(true)?;
+    let left_out = if leave_out { sorted.order.as_ptr() } else { std::ptr::null() };
     let exponents = exponents.map_or(std::ptr::null(), Column::as_ptr);
-    let call = Call { gpu, index, targets, params, left_out, exponents };
+    let call = Call { gpu, about, sorted, targets, params, left_out, exponents };
     // SAFETY: every value of every target is written below.
     let mut values = unsafe { gpu.uninitialized::<T>(columns * targets.count as usize)? };
     let group = columns.min(kernels::SEVERAL as usize);
@@ -75,14 +78,13 @@ fn setup_numbers(
 impl Call<'_> {
     /// Interpolates one value of each point, or several.
     fn group<T: DeviceNumber>(&self, first: usize, group: u32, values: *mut T) -> Result<()> {
-        let &Self { gpu, index, targets, params, left_out, exponents } = self;
-        let about = &index.points.about;
+        let &Self { gpu, about, sorted, targets, params, left_out, exponents } = self;
         let numbers = setup_numbers(about, targets, params, first, group);
         let setup = gpu.enqueue_upload(&numbers)?;
         // SAFETY: the count is zeroed below, and the kernels write indices before they read them.
         let mut rescued = unsafe { gpu.uninitialized::<u32>(1 + targets.count as usize)? };
         let several = group > 1;
-        let sorted_values = index.sorted_values.as_ptr().wrapping_add(first * about.count);
+        let sorted_values = sorted.values.as_ptr().wrapping_add(first * about.count);
         // SAFETY: the columns have the lengths that the kernels ask for; what is dropped at the end
         // is released on the stream, after the launches.
         unsafe {
@@ -95,14 +97,12 @@ impl Call<'_> {
                 let blocks = blocks_of(targets, per_thread)?;
                 let plan = Plan::new(gpu, about.count, blocks, targets.count);
                 let mut partial = plan.partial(gpu, group, targets.count)?;
-                let partial_start =
-                    partial.as_mut().map_or(std::ptr::null_mut(), |p| p.as_mut_ptr());
                 gpu.launch(
                     kernel,
                     Blocks { x: blocks, y: plan.splits },
                     kernels::SHARED[usize::from(several)],
                     (
-                        index.sorted_places.as_ptr(),
+                        sorted.places.as_ptr(),
                         sorted_values,
                         about.count as u32,
                         plan.segment,
@@ -112,25 +112,23 @@ impl Call<'_> {
                         targets.height(),
                         setup.as_ptr(),
                         exponents,
-                        T::as_f32(values),
-                        rescued.as_mut_ptr(),
-                        partial_start,
+                        partial.as_mut_ptr(),
                     ),
                 )?;
+                let partial_start = partial.as_mut_ptr();
                 self.combine(&plan, (true, several), &setup, values, &mut rescued, partial_start)?;
             } else {
-                let kernel = T::general(several);
+                let kernel = if several { kernels::general_4 } else { kernels::general_1 };
                 let blocks = Blocks::for_each(&kernel, targets.count)?.x;
                 let plan = Plan::new(gpu, about.count, blocks, targets.count);
                 let mut partial = plan.partial(gpu, group, targets.count)?;
-                let partial_start =
-                    partial.as_mut().map_or(std::ptr::null_mut(), |p| p.as_mut_ptr());
+                let partial_start = partial.as_mut_ptr();
                 gpu.launch(
                     kernel,
                     Blocks { x: blocks, y: plan.splits },
                     0,
                     (
-                        index.sorted_places.as_ptr(),
+                        sorted.places.as_ptr(),
                         sorted_values,
                         about.count as u32,
                         plan.segment,
@@ -142,8 +140,6 @@ impl Call<'_> {
                         left_out,
                         exponents,
                         setup.as_ptr(),
-                        values,
-                        rescued.as_mut_ptr(),
                         partial_start,
                     ),
                 )?;
@@ -155,7 +151,7 @@ impl Call<'_> {
                 Blocks::x(blocks as u32),
                 kernels::RESCUE_SHARED,
                 (
-                    index.sorted_places.as_ptr(),
+                    sorted.places.as_ptr(),
                     sorted_values,
                     group,
                     about.count as u32,
@@ -174,10 +170,10 @@ impl Call<'_> {
         Ok(())
     }
 
-    /// Adds what the blocks of a split launch found.
+    /// Makes results of the sums that a launch left.
     ///
     /// # Safety
-    /// `partial` is what the launch wrote, or null.
+    /// `partial` is what the launch writes.
     unsafe fn combine<T: DeviceNumber>(
         &self,
         plan: &Plan,
@@ -185,14 +181,11 @@ impl Call<'_> {
         setup: &Column<f64>,
         values: *mut T,
         rescued: &mut Column<u32>,
-        partial: *mut f64,
+        partial: *const f64,
     ) -> Result<()> {
-        if partial.is_null() {
-            return Ok(());
-        }
         let (kernel, targets) = (T::combine(several), self.targets);
         let arguments = (
-            plan.segments,
+            plan.rows(),
             u32::from(fast),
             targets.positions(),
             targets.count,
@@ -228,7 +221,7 @@ impl Call<'_> {
                 with: "f64, several values or leaving points out",
             });
         }
-        let (index, targets) = (self.index, self.targets);
+        let (about, sorted, targets) = (self.about, self.sorted, self.targets);
         let square = self.params.law() == 2;
         let (kernel, shared) = match (self.params.kernel, square) {
             (Kernel::Tiled, true) => (kernels::tiled_square, kernels::PAPER_SHARED),
@@ -237,9 +230,9 @@ impl Call<'_> {
             (_, false) => (kernels::naive_any, 0),
         };
         let arguments = (
-            index.sorted_places.as_ptr(),
+            sorted.places.as_ptr(),
             sorted_values,
-            index.points.about.count as u32,
+            about.count as u32,
             targets.places(),
             targets.count,
             targets.width(),
@@ -277,14 +270,16 @@ impl Plan {
         Self { segment, segments, splits }
     }
 
-    /// Room for the sums of segments, if the launch is split.
-    fn partial(&self, gpu: &Gpu, group: u32, targets: u64) -> Result<Option<Column<f64>>> {
-        if self.splits == 1 {
-            return Ok(None);
-        }
-        let sums = u64::from(self.segments) * u64::from(1 + group) * targets;
+    /// Rows of sums that the launch leaves: one for each segment, or one where it is not split.
+    fn rows(&self) -> u32 {
+        if self.splits > 1 { self.segments } else { 1 }
+    }
+
+    /// Room for the sums of weights and of `group` values.
+    fn partial(&self, gpu: &Gpu, group: u32, targets: u64) -> Result<Column<f64>> {
+        let sums = u64::from(self.rows()) * u64::from(1 + group) * targets;
         // SAFETY: every block writes the sums of its segments, and together they have all.
-        Ok(Some(unsafe { gpu.uninitialized(sums as usize)? }))
+        Ok(unsafe { gpu.uninitialized(sums as usize)? })
     }
 }
 
@@ -305,21 +300,8 @@ fn blocks_of(targets: &DeviceTargets, per_thread: u32) -> Result<u32> {
 }
 
 /// Arguments of the fast kernels.
-type Fast = (
-    *const f64,
-    *const f64,
-    u32,
-    u32,
-    *const f64,
-    u64,
-    u32,
-    u32,
-    *const f64,
-    *const f64,
-    *mut f32,
-    *mut u32,
-    *mut f64,
-);
+type Fast =
+    (*const f64, *const f64, u32, u32, *const f64, u64, u32, u32, *const f64, *const f64, *mut f64);
 
 /// The fast kernel for targets, power and number of values.
 fn fast_kernel(grid: bool, law: u32, several: bool) -> device_std::host::Kernel<Fast> {

@@ -22,11 +22,12 @@ pub(super) fn interpolate<T: DeviceNumber>(
 ) -> Result<(Column<T>, Option<Column<T>>)> {
     let about = &index.points.about;
     let search = Search::of(params);
+    let sorted = index.part(false)?;
     let count = targets.count as usize;
     let setup = gpu.enqueue_upload(&setup_numbers(index, targets, params, &search))?;
     let shape = [
-        about.cells.columns,
-        about.cells.rows,
+        about.to_search.columns,
+        about.to_search.rows,
         about.count as u32,
         params.law(),
         flags(&search, leave_out),
@@ -50,9 +51,9 @@ pub(super) fn interpolate<T: DeviceNumber>(
             Blocks::for_each(&kernel, targets.count)?,
             shared_bytes(size),
             (
-                index.starts.as_ptr(),
-                index.order.as_ptr(),
-                index.sorted_places.as_ptr(),
+                sorted.starts.as_ptr(),
+                sorted.order.as_ptr(),
+                sorted.places.as_ptr(),
                 index.points.values.as_ptr(),
                 shape.as_ptr(),
                 limits.as_ptr(),
@@ -85,7 +86,7 @@ fn setup_numbers(
     search: &Search,
 ) -> Vec<f64> {
     let about = &index.points.about;
-    let cells = &about.cells;
+    let cells = &about.to_search;
     let mut numbers = vec![0.0; setup::VALUES];
     let mut put = |at: usize, values: &[f64]| {
         numbers[at..at + values.len()].copy_from_slice(values);

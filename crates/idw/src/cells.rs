@@ -130,7 +130,8 @@ mod tests {
             [(vec![5.0; 9], vec![7.0; 9]), ((0..9).map(f64::from).collect(), vec![0.0; 9])]
         {
             let points = Points { x: &x, y: &y, values: &[&x] };
-            let grid = CellGrid::to_search(&Data::of(points, &Params::default()).unwrap(), false);
+            let data = Data::of(points, &Params::default()).unwrap();
+            let grid = CellGrid::to_search(&data, false);
             assert!(grid.cell > 0.0 && grid.len() < 100, "{grid:?}");
         }
     }

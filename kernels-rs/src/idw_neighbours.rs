@@ -500,17 +500,18 @@ impl Sums {
     };
 
     #[inline(always)]
-    fn add(&mut self, value: f64, distance: f64) {
+    fn add(&mut self, value: f64, offset: f64, distance: f64) {
+        let rest = value - offset;
         self.count += 1.0;
-        self.values += value;
-        self.squares += value * value;
+        self.values += rest;
+        self.squares += rest * rest;
         self.min = f64::min(self.min, value);
         self.max = f64::max(self.max, value);
         self.nearest = f64::min(self.nearest, distance);
         self.distance += distance;
     }
 
-    /// Writes the statistics of values that had `offset` taken off.
+    /// Writes the statistics of values whose sums had `offset` taken off.
     #[inline(always)]
     unsafe fn write<T: Real>(&self, offset: f64, query: u64, results: &Results<T>) {
         let mean = self.values / self.count;
@@ -525,8 +526,8 @@ impl Sums {
             }
         };
         put(statistic::COUNT, self.count, 0.0);
-        put(statistic::MIN, self.min + offset, f64::NAN);
-        put(statistic::MAX, self.max + offset, f64::NAN);
+        put(statistic::MIN, self.min, f64::NAN);
+        put(statistic::MAX, self.max, f64::NAN);
         put(statistic::MEAN, mean + offset, f64::NAN);
         put(statistic::DEVIATION, math::sqrt(variance), f64::NAN);
         put(statistic::NEAREST, self.nearest, f64::NAN);
@@ -648,8 +649,8 @@ unsafe fn nearest<T: Real, const K: usize>(
         while i < found {
             let squared = lists.squared.load(slot(i));
             if !results.statistics.is_null() {
-                let value = *index.values.add(lists.index.load(slot(i)) as usize) - first_offset;
-                statistics.add(value, math::sqrt(search.on_ground(squared)));
+                let value = *index.values.add(lists.index.load(slot(i)) as usize);
+                statistics.add(value, first_offset, math::sqrt(search.on_ground(squared)));
             }
             let weight =
                 if coincident { (squared == 0.0) as u32 as f64 } else { search.weight(squared) };
@@ -913,7 +914,7 @@ unsafe fn neighbours<T: Real>(index: Index, search: Search, query: Query, result
                 if !results.statistics.is_null() {
                     let i = *index.order.add(candidate.at as usize) as usize;
                     let distance = math::sqrt(search.on_ground(candidate.squared));
-                    all.add(*index.values.add(i) - first_offset, distance);
+                    all.add(*index.values.add(i), first_offset, distance);
                 }
             }
         });

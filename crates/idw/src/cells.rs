@@ -117,7 +117,9 @@ mod tests {
         let mut x: Vec<f64> = (0..10_000).map(|i| f64::from(i % 100)).collect();
         let mut y: Vec<f64> = (0..10_000).map(|i| f64::from(i / 100)).collect();
         (x[17], y[17]) = (1e9, -1e9);
-        let data = Data::of(Points { x: &x, y: &y, values: &[&x] }, &Params::default()).unwrap();
+        let values = [&x[..]];
+        let points = Points { x: &x, y: &y, values: &values };
+        let data = Data::of(points, &Params::default()).unwrap();
         let grid = CellGrid::to_search(&data, false);
         assert!(grid.cell < 3.0, "{grid:?}");
         assert_eq!(grid.column(1e9), grid.columns - 1);
@@ -129,7 +131,8 @@ mod tests {
         for (x, y) in
             [(vec![5.0; 9], vec![7.0; 9]), ((0..9).map(f64::from).collect(), vec![0.0; 9])]
         {
-            let points = Points { x: &x, y: &y, values: &[&x] };
+            let values = [&x[..]];
+            let points = Points { x: &x, y: &y, values: &values };
             let data = Data::of(points, &Params::default()).unwrap();
             let grid = CellGrid::to_search(&data, false);
             assert!(grid.cell > 0.0 && grid.len() < 100, "{grid:?}");

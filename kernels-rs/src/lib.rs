@@ -15,6 +15,13 @@ pub mod elementwise;
 pub mod flags;
 #[cfg(feature = "histogram")]
 pub mod histogram;
+#[cfg(feature = "idw")]
+pub mod idw;
+pub mod idw_cells;
+#[cfg(feature = "idw_index")]
+pub mod idw_index;
+#[cfg(feature = "idw_neighbours")]
+pub mod idw_neighbours;
 #[cfg(feature = "merge")]
 pub mod merge;
 #[cfg(feature = "monotone")]

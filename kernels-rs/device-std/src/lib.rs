@@ -19,6 +19,7 @@ pub mod host;
 pub mod lookback;
 pub mod math;
 mod module;
+pub mod real;
 pub mod scalar;
 pub mod shared;
 pub mod thread;

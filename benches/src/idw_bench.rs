@@ -1,0 +1,182 @@
+//! Times crate idw, one tab-separated row each, as `peers/idw_tiled.cu` prints them for the paper's
+//! kernels in CUDA C++: library, name, points, targets, and the median, least and greatest time in ms.
+//!
+//! `idw_bench [FILTER]`; the device is `TESSERA_DEVICE`, else `cuda`. Points and targets are resident,
+//! uniform and random from a fixed seed; one run to warm up, then 5 (long) or 20 (short) between events
+//! of their own. Each result is compared with f64 sums over all points at a sample of the targets
+//! before its row is printed.
+
+use anyhow::{Result, ensure};
+use gpu_core::{DeviceChoice, Gpu, GridSpec};
+use idw::gpu::{DeviceTargets, Index, interpolate_resident, upload};
+use idw::{Kernel, Params, Points, Targets};
+use rayon::prelude::*;
+
+/// Targets of the sample.
+const SAMPLE: usize = 64;
+
+fn main() -> Result<()> {
+    let filter = std::env::args().nth(1).unwrap_or_default();
+    let choice = DeviceChoice::from_env()?.unwrap_or(DeviceChoice::Cuda(0));
+    let bench = Bench { gpu: Gpu::open(choice)?, filter };
+    let million = Cloud::random(1 << 20, 1.0, 1);
+    let targets = Cloud::random(1 << 20, 1.0, 2);
+    let grid = Targets::Grid(GridSpec::new(0.0, 1.0, 1.0 / 1024.0, 1024, 1024)?);
+    for (name, power) in [("p1", 1.0), ("p2", 2.0), ("p3", 3.0), ("p4", 4.0), ("p2.5", 2.5)] {
+        let params = Params { power, ..Params::default() };
+        bench.pairs(&format!("scattered_{name}"), &million, targets.targets(), &params)?;
+        bench.pairs(&format!("grid_{name}"), &million, grid, &params)?;
+    }
+    for (name, kernel) in [("naive", Kernel::Naive), ("tiled", Kernel::Tiled)] {
+        for (power, law) in [(2.0, "p2"), (3.0, "p3")] {
+            let params = Params { power, kernel, ..Params::default() };
+            bench.pairs(&format!("{name}_{law}"), &million, targets.targets(), &params)?;
+        }
+    }
+    let (points, few) = (Cloud::random(10_240, 1.0, 3), Cloud::random(10_240, 1.0, 4));
+    bench.pairs("scattered_p2_10K", &points, few.targets(), &Params::default())?;
+    let params = Params { power: 3.0, ..Params::default() };
+    bench.pairs("scattered_p3_10K", &points, few.targets(), &params)?;
+    bench.nearest()
+}
+
+struct Bench {
+    gpu: Gpu,
+    filter: String,
+}
+
+impl Bench {
+    fn pairs(&self, name: &str, points: &Cloud, targets: Targets, params: &Params) -> Result<()> {
+        if !name.contains(&self.filter) {
+            return Ok(());
+        }
+        let resident = points.with(|points| upload(&self.gpu, points, params))?;
+        let index = Index::new(&self.gpu, resident, params)?;
+        let places = DeviceTargets::new(&self.gpu, targets, false)?;
+        let run = || Ok(interpolate_resident::<f32>(&self.gpu, &index, &places, params)?);
+        let values = run()?.values.to_host()?;
+        let worst = points.worst_error(targets, params.power, &values);
+        let most = if params.kernel == Kernel::Fast { 1e-5 } else { 1e-2 };
+        if worst > most {
+            eprintln!("{name}: TOO INACCURATE");
+        }
+        eprintln!("{name}: relative error at most {worst:.1e}");
+        let runs = if points.x.len() > 100_000 { 5 } else { 20 };
+        self.row(name, points.x.len(), targets.len(), runs, run)
+    }
+
+    /// The 12 nearest of 10 million points for the 25 million cells of a grid, with the index.
+    fn nearest(&self) -> Result<()> {
+        if !"nearest_k12".contains(&self.filter) {
+            return Ok(());
+        }
+        let n = 10_000_000;
+        let points = Cloud::random(n, 5000.0, 5);
+        let grid = Targets::Grid(GridSpec::new(0.0, 5000.0, 1.0, 5000, 5000)?);
+        let params = Params::nearest(12);
+        let places = DeviceTargets::new(&self.gpu, grid, false)?;
+        let mut resident = Some(points.with(|points| upload(&self.gpu, points, &params))?);
+        let mut build = 0.0;
+        let mut search = 0.0;
+        for round in 0..6 {
+            let Some(uploaded) = resident.take() else { break };
+            let (index, built) = self
+                .gpu
+                .time::<_, anyhow::Error>(|| Ok(Index::new(&self.gpu, uploaded, &params)?))?;
+            let (surface, searched) = self.gpu.time::<_, anyhow::Error>(|| {
+                Ok(interpolate_resident::<f32>(&self.gpu, &index, &places, &params)?)
+            })?;
+            if round == 0 {
+                let values = surface.values.to_host()?;
+                let none = values.iter().filter(|v| v.is_nan()).count();
+                ensure!(none == 0, "{none} cells without a value");
+            } else {
+                build += built.as_secs_f64() * 1e3 / 5.0;
+                search += searched.as_secs_f64() * 1e3 / 5.0;
+            }
+            resident = Some(index.into_points());
+        }
+        let all = build + search;
+        eprintln!("nearest_k12: index {build:.3} ms, search {search:.3} ms (means of 5)");
+        println!("tessera\tnearest_k12\t{n}\t25000000\t{all:.4}\t{all:.4}\t{all:.4}");
+        Ok(())
+    }
+
+    /// Times `work` and prints a row.
+    fn row<R>(
+        &self,
+        name: &str,
+        points: usize,
+        targets: u64,
+        runs: usize,
+        work: impl Fn() -> Result<R>,
+    ) -> Result<()> {
+        work()?;
+        self.gpu.synchronize()?;
+        let run = |_| self.gpu.time::<_, anyhow::Error>(&work).map(|(_, time)| time);
+        let mut times = (0..runs).map(run).collect::<Result<Vec<_>>>()?;
+        times.sort();
+        let ms = |i: usize| times[i].as_secs_f64() * 1e3;
+        let (median, least, most) = (ms(runs / 2), ms(0), ms(runs - 1));
+        println!("tessera\t{name}\t{points}\t{targets}\t{median:.4}\t{least:.4}\t{most:.4}");
+        Ok(())
+    }
+}
+
+/// Points of a square, with values between 10 and 110.
+struct Cloud {
+    x: Vec<f64>,
+    y: Vec<f64>,
+    z: Vec<f64>,
+}
+
+impl Cloud {
+    fn random(n: usize, side: f64, seed: u64) -> Self {
+        let column = |axis: u64, scale: f64, offset: f64| {
+            let unit =
+                |i: u64| (mix(i * 3 + axis + (seed << 40)) >> 11) as f64 / (1u64 << 53) as f64;
+            (0..n as u64).into_par_iter().map(|i| offset + unit(i) * scale).collect()
+        };
+        Self { x: column(0, side, 0.0), y: column(1, side, 0.0), z: column(2, 100.0, 10.0) }
+    }
+
+    fn targets(&self) -> Targets<'_> {
+        Targets::Points { x: &self.x, y: &self.y }
+    }
+
+    fn with<R>(&self, f: impl FnOnce(Points) -> R) -> R {
+        f(Points { x: &self.x, y: &self.y, values: &[&self.z] })
+    }
+
+    /// The greatest relative error of a sample of values.
+    fn worst_error(&self, targets: Targets, power: f64, values: &[f32]) -> f64 {
+        let count = targets.len() as usize;
+        let error = |k: usize| {
+            let i = (mix(k as u64) % count as u64) as usize;
+            let (x, y) = match targets {
+                Targets::Points { x, y } => (x[i], y[i]),
+                Targets::Grid(grid) => {
+                    let width = grid.width as usize;
+                    grid.cell_centre((i % width) as u32, (i / width) as u32)
+                }
+            };
+            let (mut weights, mut sum) = (0.0, 0.0);
+            for j in 0..self.x.len() {
+                let squared = (self.x[j] - x).powi(2) + (self.y[j] - y).powi(2);
+                let weight = if power == 2.0 { 1.0 / squared } else { squared.powf(-power / 2.0) };
+                weights += weight;
+                sum += weight * self.z[j];
+            }
+            (f64::from(values[i]) * weights / sum - 1.0).abs()
+        };
+        (0..SAMPLE).into_par_iter().map(error).reduce(|| 0.0, f64::max)
+    }
+}
+
+/// The finaliser of splitmix64 (Steele, Lea and Flood 2014, DOI 10.1145/2660193.2660195).
+fn mix(i: u64) -> u64 {
+    let mut x = i.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    x = (x ^ x >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    x = (x ^ x >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    x ^ x >> 31
+}

@@ -1,0 +1,187 @@
+//! Inverse distance weighting on the CPU, on all cores.
+//!
+//! Plan: points are sorted by cells ([`index`]); then either every point counts for every target
+//! ([`pairs`], in vectors of targets), or each target searches the index for its neighbours
+//! ([`neighbours`]).
+
+mod careful;
+mod index;
+mod lanes;
+mod neighbours;
+mod pairs;
+
+use std::ops::ControlFlow;
+
+use gpu_core::{Progress, host_memory};
+use rayon::prelude::*;
+
+use crate::points::Data;
+use crate::{Error, Number, Params, Points, Result, Statistics, Summary, Surface, Targets};
+use crate::{adaptive, statistics};
+
+use index::Index;
+use neighbours::Found;
+
+/// Targets between two reports of progress.
+const BAND: usize = 1 << 16;
+
+/// [`interpolate`](crate::interpolate) on the CPU.
+///
+/// # Errors
+/// As [`interpolate`](crate::interpolate).
+pub fn interpolate<T: Number>(
+    points: Points,
+    targets: Targets,
+    params: &Params,
+    progress: &dyn Progress,
+) -> Result<Surface<T>> {
+    params.check()?;
+    let data = Data::of(points, params)?;
+    targets.check(params.geographic)?;
+    let (count, columns) = (targets.len() as usize, data.values.len());
+    host_memory::require((count * columns * size_of::<T>()) as u64)?;
+    let mut values = Vec::with_capacity(columns);
+    for _ in 0..columns {
+        values.push(host_memory::filled(T::from_f64(f64::NAN), count)?);
+    }
+    let mut found = Vec::new();
+    let too_few = params.is_all_pairs() && params.min_points as usize > data.len();
+    if data.len() > 0 && count > 0 && !too_few {
+        let to_search = || Index::to_search(&data, params.geographic);
+        if params.is_all_pairs() {
+            let exponents = exponents(&data, targets, params);
+            let index = Index::to_tile(&data, params.geographic);
+            let exponents = exponents.as_deref();
+            pairs::interpolate(&index, targets, params, exponents, &mut values, progress)?;
+            if params.statistics {
+                let nearest = Params { max_points: 1, adaptive: None, ..*params };
+                found = search::<T>(&to_search(), targets, &nearest, false, &mut [], progress)?;
+            }
+        } else {
+            found = search(&to_search(), targets, params, false, &mut values, progress)?;
+        }
+    }
+    let statistics = params.statistics.then(|| match () {
+        () if found.is_empty() => all_missing(count),
+        () if params.is_all_pairs() => of_all(&data, &found),
+        () => of_neighbours(&found),
+    });
+    let missing = values[0].par_iter().filter(|v| v.is_missing()).count() as u64;
+    let nodata = T::from_f64(params.nodata);
+    values.iter_mut().flatten().filter(|v| v.is_missing()).for_each(|v| *v = nodata);
+    let summary = Summary { points: points.x.len() as u64, skipped: data.skipped, nodata: missing };
+    Ok(Surface { values, statistics, summary })
+}
+
+pub(crate) fn report(progress: &dyn Progress, stage: &'static str, fraction: f64) -> Result<()> {
+    match progress.report(stage, fraction) {
+        ControlFlow::Continue(()) => Ok(()),
+        ControlFlow::Break(()) => Err(Error::Cancelled),
+    }
+}
+
+/// Minus half the adaptive power of each target, if that is asked for.
+fn exponents(data: &Data, targets: Targets, params: &Params) -> Option<Vec<f64>> {
+    let how = params.adaptive?;
+    let index = &Index::to_search(data, params.geographic);
+    let pattern = adaptive::Pattern::new(how, index.len(), index.area());
+    let params = Params { max_points: how.neighbours, adaptive: None, ..*params };
+    let all = (0..targets.len() as usize).into_par_iter();
+    let power = |scratch: &mut neighbours::Scratch, i: usize| {
+        let found = neighbours::around(index, &params, targets.place(i), None, scratch);
+        -0.5 * pattern.power(found.distance)
+    };
+    Some(all.map_init(Default::default, power).collect())
+}
+
+/// The neighbours of every target, and their values.
+fn search<T: Number>(
+    index: &Index,
+    targets: Targets,
+    params: &Params,
+    leave_out: bool,
+    values: &mut [Vec<T>],
+    progress: &dyn Progress,
+) -> Result<Vec<Found>> {
+    let count = targets.len() as usize;
+    let mut all = host_memory::with_capacity(if params.statistics { count } else { 0 })?;
+    for first in (0..count).step_by(BAND) {
+        report(progress, "interpolate", first as f64 / count as f64)?;
+        let band = (first..count.min(first + BAND)).into_par_iter();
+        let columns = values.len();
+        let of_target = |scratch: &mut neighbours::Scratch, i: usize| {
+            let left_out = leave_out.then_some(i as u32);
+            let found = neighbours::around(index, params, targets.place(i), left_out, scratch);
+            let values: Vec<f64> = (0..columns).map(|v| scratch.value(index, params, v)).collect();
+            (found, values)
+        };
+        let done: Vec<(Found, Vec<f64>)> = band.map_init(Default::default, of_target).collect();
+        for (i, (found, of_target)) in (first..).zip(done) {
+            for (column, value) in values.iter_mut().zip(of_target) {
+                column[i] = T::from_f64(value);
+            }
+            if params.statistics {
+                all.push(found);
+            }
+        }
+    }
+    report(progress, "interpolate", 1.0)?;
+    Ok(all)
+}
+
+fn all_missing<T: Number>(count: usize) -> Statistics<T> {
+    let missing = || vec![T::from_f64(f64::NAN); count];
+    Statistics {
+        count: vec![0; count],
+        min: missing(),
+        max: missing(),
+        mean: missing(),
+        deviation: missing(),
+        nearest_distance: missing(),
+    }
+}
+
+fn of_all<T: Number>(data: &Data, found: &[Found]) -> Statistics<T> {
+    let nearest = found.iter().map(|f| T::from_f64(f.nearest)).collect();
+    let moments = statistics::moments(&data.values[0], data.ranges[0].offset);
+    Statistics::constant(data.len() as u32, data.ranges[0], moments, nearest)
+}
+
+fn of_neighbours<T: Number>(found: &[Found]) -> Statistics<T> {
+    let column = |of: fn(&Found) -> f64| found.iter().map(|f| T::from_f64(of(f))).collect();
+    Statistics {
+        count: found.iter().map(|f| f.count).collect(),
+        min: column(|f| f.min),
+        max: column(|f| f.max),
+        mean: column(|f| f.mean),
+        deviation: column(|f| f.deviation),
+        nearest_distance: column(|f| f.nearest),
+    }
+}
+
+/// What the first value of each point would be without that point.
+pub(crate) fn leave_one_out(
+    data: &Data,
+    params: &Params,
+    progress: &dyn Progress,
+) -> Result<Vec<f64>> {
+    let targets = data.as_targets();
+    let mut values = vec![host_memory::filled(f64::NAN, data.len())?];
+    if params.is_all_pairs() {
+        let index = Index::to_tile(data, params.geographic);
+        let exponents = exponents(data, targets, params);
+        report(progress, "cross-validate", 0.0)?;
+        let all = (0..data.len()).into_par_iter();
+        let value = |i: usize| {
+            let exponent = exponents.as_ref().map_or(-0.5 * params.power, |all| all[i]);
+            careful::value(&index, params, targets.place(i), Some(i as u32), exponent, 0)
+        };
+        values[0] = all.map(value).collect();
+        report(progress, "cross-validate", 1.0)?;
+    } else {
+        let index = Index::to_search(data, params.geographic);
+        let params = Params { statistics: false, ..*params };
+        search(&index, targets, &params, true, &mut values, progress)?;
+    }
+    Ok(values.swap_remove(0))
+}

@@ -1,0 +1,516 @@
+//! All pairs on the CPU.
+//!
+//! Plan, as on the GPU: the sorted points are staged once, by tiles, relative to each tile's first point;
+//! a chunk of targets, in vectors, walks over the tiles; sums of a tile are in the type of the result,
+//! those across tiles in f64. At power 2 two points share a reciprocal: 1/a + 1/b = (a + b) / (a b). A
+//! target whose sums are not finite lies on a point or out of range, and is computed anew by
+//! [`careful`].
+
+use gpu_core::Progress;
+use rayon::prelude::*;
+
+use super::careful;
+use super::index::Index;
+use super::lanes::{Array, Lanes};
+use crate::{Number, Params, Result, Targets};
+
+/// Points whose sums are taken together.
+const TILE: usize = 256;
+
+/// Vectors of a chunk.
+const VECTORS: usize = 4;
+
+/// The most targets of a chunk.
+const MOST: usize = VECTORS * 16;
+
+/// Sums of weights beyond these, and squares of distances, are computed anew; as in the kernels.
+const LEAST: f64 = 8.5e-22;
+const GREATEST: f64 = 3.0e38;
+const FARTHEST: f64 = 1.0e18;
+
+/// The sorted points as the vectors take them.
+struct Staged<S> {
+    x: Vec<S>,
+    y: Vec<S>,
+    /// Each value, less its offset.
+    values: Vec<Vec<S>>,
+    /// The place of each tile's first point.
+    origins: Vec<[f64; 2]>,
+    smoothing: S,
+    law: u32,
+}
+
+/// Coordinates in units, relative to the middle of the points.
+#[derive(Clone, Copy)]
+struct Frame {
+    centre: [f64; 2],
+    scale: f64,
+}
+
+impl Frame {
+    fn of(index: &Index) -> Self {
+        let centre = index
+            .data
+            .bounds
+            .map_or([0.0; 2], |b| [b.min_x / 2.0 + b.max_x / 2.0, b.min_y / 2.0 + b.max_y / 2.0]);
+        Self { centre, scale: 1.0 / index.data.unit(index.geographic) }
+    }
+
+    fn place(&self, x: f64, y: f64) -> [f64; 2] {
+        [(x - self.centre[0]) * self.scale, (y - self.centre[1]) * self.scale]
+    }
+}
+
+/// The values of all targets, into `values`.
+pub(super) fn interpolate<T: Number>(
+    index: &Index,
+    targets: Targets,
+    params: &Params,
+    exponents: Option<&[f64]>,
+    values: &mut [Vec<T>],
+    progress: &dyn Progress,
+) -> Result<()> {
+    let width = row_length(targets);
+    let chunks = Chunks { index, targets, params, exponents, width };
+    for first in (0..values.len()).step_by(4) {
+        let group = &mut values[first..];
+        let end = group.len().min(4);
+        chunks.group(first, &mut group[..end], progress)?;
+    }
+    Ok(())
+}
+
+/// Targets that lie in one row, so that a chunk must not pass its end.
+fn row_length(targets: Targets) -> usize {
+    match targets {
+        Targets::Grid(grid) => grid.width as usize,
+        Targets::Points { x, .. } => x.len(),
+    }
+}
+
+struct Chunks<'a> {
+    index: &'a Index<'a>,
+    targets: Targets<'a>,
+    params: &'a Params,
+    exponents: Option<&'a [f64]>,
+    width: usize,
+}
+
+/// A chunk's places in units, and minus half its powers; the places beyond its end repeat its last.
+struct Chunk {
+    x: [f64; MOST],
+    y: [f64; MOST],
+    exponents: [f64; MOST],
+    same_row: bool,
+}
+
+/// The sums of a chunk: weights, then up to four weighted values.
+type Sums = [[f64; MOST]; 5];
+
+impl Chunks<'_> {
+    /// Interpolates up to four values of each point.
+    fn group<T: Number>(
+        &self,
+        first: usize,
+        values: &mut [Vec<T>],
+        progress: &dyn Progress,
+    ) -> Result<()> {
+        let frame = Frame::of(self.index);
+        let geographic = self.index.geographic;
+        let sum = Summer::new::<T>(self.index, self.params, frame, first, values.len());
+        let size = sum.size();
+        let count = self.targets.len() as usize;
+        // Bands of whole rows, so that progress is told of from this thread.
+        let rows = count.div_ceil(self.width);
+        let band_rows = (super::BAND / 4).div_ceil(self.width).min(rows);
+        let band = if rows == 1 { super::BAND / 4 } else { band_rows * self.width };
+        for start in (0..count).step_by(band) {
+            super::report(progress, "interpolate", start as f64 / count as f64)?;
+            let end = count.min(start + band);
+            let chunks: Vec<(usize, usize)> = (start..end)
+                .step_by(self.width)
+                .flat_map(|row| {
+                    let row_end = end.min(row + self.width);
+                    (row..row_end).step_by(size).map(move |at| (at, row_end.min(at + size)))
+                })
+                .collect();
+            let done: Vec<Vec<[f64; 4]>> = chunks
+                .par_iter()
+                .map(|&(from, to)| {
+                    self.chunk(&sum, frame, geographic, first, values.len(), from, to)
+                })
+                .collect();
+            for (&(from, _), of_chunk) in chunks.iter().zip(&done) {
+                for (v, column) in values.iter_mut().enumerate() {
+                    for (value, found) in column[from..].iter_mut().zip(of_chunk) {
+                        *value = T::from_f64(found[v]);
+                    }
+                }
+            }
+        }
+        super::report(progress, "interpolate", 1.0)
+    }
+
+    /// The values of the targets `from..to`.
+    #[allow(clippy::too_many_arguments)]
+    fn chunk(
+        &self,
+        sum: &Summer,
+        frame: Frame,
+        geographic: bool,
+        first: usize,
+        columns: usize,
+        from: usize,
+        to: usize,
+    ) -> Vec<[f64; 4]> {
+        let exponent = |i: usize| self.exponents.map_or(-0.5 * self.params.power, |all| all[i]);
+        let careful = |i: usize, v: usize| {
+            let target = self.targets.place(i);
+            careful::value(self.index, self.params, target, None, exponent(i), first + v)
+        };
+        if geographic {
+            let all = |i| std::array::from_fn(|v| if v < columns { careful(i, v) } else { 0.0 });
+            return (from..to).map(all).collect();
+        }
+        let place = |i: usize| {
+            let (x, y) = self.targets.place(i.min(to - from - 1) + from);
+            frame.place(x, y)
+        };
+        let chunk = Chunk {
+            x: std::array::from_fn(|i| place(i)[0]),
+            y: std::array::from_fn(|i| place(i)[1]),
+            exponents: std::array::from_fn(|i| exponent(i.min(to - from - 1) + from)),
+            same_row: matches!(self.targets, Targets::Grid(_)),
+        };
+        let mut sums = [[0.0; MOST]; 5];
+        sum.add(&chunk, &mut sums);
+        let smoothing = (self.params.smoothing * frame.scale).powi(2);
+        (from..to)
+            .map(|i| {
+                let at = i - from;
+                let weight = sums[0][at];
+                let squared = chunk.x[at] * chunk.x[at] + chunk.y[at] * chunk.y[at] + smoothing;
+                let near = !sum.is_single() || squared < FARTHEST;
+                let good = near && weight > LEAST && weight < GREATEST;
+                std::array::from_fn(|v| {
+                    let mean = sums[1 + v][at] / weight;
+                    if v >= columns {
+                        0.0
+                    } else if good && mean.abs() < GREATEST {
+                        let range = self.index.range(first + v);
+                        (range.offset + mean).clamp(range.low, range.high)
+                    } else {
+                        careful(i, v)
+                    }
+                })
+            })
+            .collect()
+    }
+}
+
+/// Sums over all points for a chunk, by the widest vectors that the processor has.
+enum Summer {
+    Single(Staged<f32>, Width),
+    Double(Staged<f64>),
+}
+
+/// Vectors of f32.
+#[derive(Clone, Copy, PartialEq)]
+enum Width {
+    #[cfg(target_arch = "x86_64")]
+    Avx512,
+    #[cfg(target_arch = "x86_64")]
+    Avx2,
+    Plain,
+}
+
+impl Width {
+    fn detect() -> Self {
+        #[cfg(target_arch = "x86_64")]
+        {
+            if is_x86_feature_detected!("avx512f") {
+                return Self::Avx512;
+            }
+            if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
+                return Self::Avx2;
+            }
+        }
+        Self::Plain
+    }
+}
+
+impl Summer {
+    fn new<T: Number>(
+        index: &Index,
+        params: &Params,
+        frame: Frame,
+        first: usize,
+        columns: usize,
+    ) -> Self {
+        if T::IS_SINGLE {
+            let staged = stage(index, params, frame, first, columns);
+            return Self::Single(staged, Width::detect());
+        }
+        Self::Double(stage(index, params, frame, first, columns))
+    }
+
+    fn is_single(&self) -> bool {
+        matches!(self, Self::Single(..))
+    }
+
+    /// Targets of a chunk.
+    fn size(&self) -> usize {
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            Self::Single(_, Width::Avx512) => VECTORS * 16,
+            _ => VECTORS * 8,
+        }
+    }
+
+    fn add(&self, chunk: &Chunk, sums: &mut Sums) {
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: the processor was asked for these instructions.
+            Self::Single(staged, Width::Avx512) => unsafe { add_avx512(staged, chunk, sums) },
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: the processor was asked for these instructions.
+            Self::Single(staged, Width::Avx2) => unsafe { add_avx2(staged, chunk, sums) },
+            Self::Single(staged, Width::Plain) => add::<Array<f32, 8>>(staged, chunk, sums),
+            Self::Double(staged) => add_double(staged, chunk, sums),
+        }
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx2,fma")]
+fn add_avx512(staged: &Staged<f32>, chunk: &Chunk, sums: &mut Sums) {
+    add::<super::lanes::Avx512>(staged, chunk, sums);
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma")]
+fn add_avx2(staged: &Staged<f32>, chunk: &Chunk, sums: &mut Sums) {
+    add::<super::lanes::Avx2>(staged, chunk, sums);
+}
+
+/// The sums in f64. The same operations in the same order on every processor: the wider instructions
+/// change no bit.
+fn add_double(staged: &Staged<f64>, chunk: &Chunk, sums: &mut Sums) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        #[target_feature(enable = "avx2")]
+        fn wide(staged: &Staged<f64>, chunk: &Chunk, sums: &mut Sums) {
+            add::<Array<f64, 8>>(staged, chunk, sums);
+        }
+        if is_x86_feature_detected!("avx2") {
+            // SAFETY: the processor was asked for these instructions.
+            return unsafe { wide(staged, chunk, sums) };
+        }
+    }
+    add::<Array<f64, 8>>(staged, chunk, sums);
+}
+
+/// The points relative to their tiles, and up to four of their values.
+fn stage<S: Number>(
+    index: &Index,
+    params: &Params,
+    frame: Frame,
+    first: usize,
+    columns: usize,
+) -> Staged<S> {
+    let place = |i: usize| frame.place(index.places[i][0], index.places[i][1]);
+    let n = index.len();
+    let origins: Vec<[f64; 2]> = (0..n).step_by(TILE).map(place).collect();
+    let along = |axis: usize| {
+        let relative = |i: usize| S::from_f64(place(i)[axis] - origins[i / TILE][axis]);
+        (0..n).into_par_iter().map(relative).collect()
+    };
+    let column = |v: usize| {
+        let offset = index.range(v).offset;
+        (0..n).into_par_iter().map(|i| S::from_f64(index.value(v, i) - offset)).collect()
+    };
+    Staged {
+        x: along(0),
+        y: along(1),
+        values: (first..first + columns).map(column).collect(),
+        smoothing: S::from_f64((params.smoothing * frame.scale).powi(2)),
+        law: params.law(),
+        origins,
+    }
+}
+
+#[inline(always)]
+fn add<L: Lanes>(staged: &Staged<L::Scalar>, chunk: &Chunk, sums: &mut Sums) {
+    match staged.values.len() {
+        1 => add_columns::<L, 1>(staged, chunk, sums),
+        2 => add_columns::<L, 2>(staged, chunk, sums),
+        3 => add_columns::<L, 3>(staged, chunk, sums),
+        _ => add_columns::<L, 4>(staged, chunk, sums),
+    }
+}
+
+#[inline(always)]
+fn add_columns<L: Lanes, const V: usize>(
+    staged: &Staged<L::Scalar>,
+    chunk: &Chunk,
+    sums: &mut Sums,
+) {
+    match (staged.law, chunk.same_row) {
+        (1, _) => walk::<L, V, 1, false>(staged, chunk, sums),
+        (2, true) => walk::<L, V, 2, true>(staged, chunk, sums),
+        (2, false) => walk::<L, V, 2, false>(staged, chunk, sums),
+        (3, _) => walk::<L, V, 3, false>(staged, chunk, sums),
+        (4, _) => walk::<L, V, 4, false>(staged, chunk, sums),
+        _ => walk::<L, V, 0, false>(staged, chunk, sums),
+    }
+}
+
+/// A chunk near a tile.
+struct Near<L> {
+    x: [L; VECTORS],
+    y: [L; VECTORS],
+    exponents: [L; VECTORS],
+    smoothing: L,
+}
+
+/// One point, in every lane.
+#[derive(Clone, Copy)]
+struct Point<L, const V: usize> {
+    x: L,
+    y: L,
+    values: [L; V],
+}
+
+/// The sums of a tile.
+struct TileSums<L, const V: usize> {
+    weights: [L; VECTORS],
+    values: [[L; VECTORS]; V],
+}
+
+/// All tiles, one after the other.
+#[inline(always)]
+fn walk<L: Lanes, const V: usize, const LAW: u32, const ROW: bool>(
+    staged: &Staged<L::Scalar>,
+    chunk: &Chunk,
+    sums: &mut Sums,
+) {
+    let zero = L::splat(L::Scalar::from_f64(0.0));
+    let vectors = |of: &dyn Fn(usize) -> f64| -> [L; VECTORS] {
+        let mut lanes = [L::Scalar::from_f64(0.0); 16];
+        std::array::from_fn(|q| {
+            for (i, lane) in lanes[..L::COUNT].iter_mut().enumerate() {
+                *lane = L::Scalar::from_f64(of(q * L::COUNT + i));
+            }
+            L::load(&lanes[..L::COUNT])
+        })
+    };
+    let exponents = vectors(&|i| chunk.exponents[i]);
+    for (tile, &[x, y]) in staged.origins.iter().enumerate() {
+        let near = Near {
+            x: vectors(&|i| chunk.x[i] - x),
+            y: vectors(&|i| chunk.y[i] - y),
+            exponents,
+            smoothing: L::splat(staged.smoothing),
+        };
+        let points = tile * TILE..staged.x.len().min((tile + 1) * TILE);
+        let mut of_tile =
+            TileSums::<L, V> { weights: [zero; VECTORS], values: [[zero; VECTORS]; V] };
+        let load = |i: usize| Point::<L, V> {
+            x: L::splat(staged.x[i]),
+            y: L::splat(staged.y[i]),
+            values: std::array::from_fn(|v| L::splat(staged.values[v][i])),
+        };
+        let mut i = points.start;
+        if LAW == 2 {
+            while i + 2 <= points.end {
+                near.add_two::<V, ROW>(load(i), load(i + 1), &mut of_tile);
+                i += 2;
+            }
+        }
+        while i < points.end {
+            near.add_one::<V, LAW, ROW>(load(i), &mut of_tile);
+            i += 1;
+        }
+        add_up(&of_tile.weights, &mut sums[0]);
+        for v in 0..V {
+            add_up(&of_tile.values[v], &mut sums[1 + v]);
+        }
+    }
+}
+
+/// Adds a tile's sums to those in f64.
+#[inline(always)]
+fn add_up<L: Lanes>(of_tile: &[L; VECTORS], sums: &mut [f64; MOST]) {
+    let mut lanes = [L::Scalar::from_f64(0.0); 16];
+    for (q, vector) in of_tile.iter().enumerate() {
+        vector.store(&mut lanes[..L::COUNT]);
+        let all = &mut sums[q * L::COUNT..(q + 1) * L::COUNT];
+        for (sum, lane) in all.iter_mut().zip(&lanes) {
+            *sum += lane.to_f64();
+        }
+    }
+}
+
+impl<L: Lanes> Near<L> {
+    /// What y and the smoothing give to the square of the distance.
+    #[inline(always)]
+    fn of_y<const V: usize>(&self, q: usize, p: &Point<L, V>) -> L {
+        let dy = p.y.sub(self.y[q]);
+        dy.mul_add(dy, self.smoothing)
+    }
+
+    #[inline(always)]
+    fn squared<const V: usize, const ROW: bool>(&self, q: usize, p: &Point<L, V>, row: L) -> L {
+        let dx = p.x.sub(self.x[q]);
+        dx.mul_add(dx, if ROW { row } else { self.of_y(q, p) })
+    }
+
+    #[inline(always)]
+    fn add_one<const V: usize, const LAW: u32, const ROW: bool>(
+        &self,
+        p: Point<L, V>,
+        sums: &mut TileSums<L, V>,
+    ) {
+        let row = self.of_y(0, &p);
+        for q in 0..VECTORS {
+            let squared = self.squared::<V, ROW>(q, &p, row);
+            let weight = match LAW {
+                1 => squared.reciprocal_sqrt(),
+                2 => squared.reciprocal(),
+                3 => {
+                    let root = squared.reciprocal_sqrt();
+                    root.mul(root).mul(root)
+                }
+                4 => {
+                    let reciprocal = squared.reciprocal();
+                    reciprocal.mul(reciprocal)
+                }
+                _ => squared.power(self.exponents[q]),
+            };
+            sums.weights[q] = sums.weights[q].add(weight);
+            for v in 0..V {
+                sums.values[v][q] = weight.mul_add(p.values[v], sums.values[v][q]);
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn add_two<const V: usize, const ROW: bool>(
+        &self,
+        p: Point<L, V>,
+        r: Point<L, V>,
+        sums: &mut TileSums<L, V>,
+    ) {
+        let rows = [self.of_y(0, &p), self.of_y(0, &r)];
+        for q in 0..VECTORS {
+            let a = self.squared::<V, ROW>(q, &p, rows[0]);
+            let b = self.squared::<V, ROW>(q, &r, rows[1]);
+            let reciprocal = a.mul(b).reciprocal();
+            sums.weights[q] = a.add(b).mul_add(reciprocal, sums.weights[q]);
+            for v in 0..V {
+                let crossed = p.values[v].mul_add(b, r.values[v].mul(a));
+                sums.values[v][q] = crossed.mul_add(reciprocal, sums.values[v][q]);
+            }
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! What can go wrong with an interpolation.
+
+/// The result of this crate's functions.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// What can go wrong with an interpolation.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The columns of the points differ in length.
+    #[error("column {column} has {found} elements, the first has {expected}")]
+    Columns {
+        /// 1 is y, 2 the first value, and so on.
+        column: usize,
+        /// Length of the x column.
+        expected: usize,
+        /// Length of this one.
+        found: usize,
+    },
+    /// The points have no column of values.
+    #[error("the points have no values")]
+    NoValues,
+    /// A coordinate or a value of a point is infinite or NaN.
+    #[error("point {index} is not finite: ({x}, {y}), value {value}")]
+    NotFinite {
+        /// The point.
+        index: usize,
+        /// Its x.
+        x: f64,
+        /// Its y.
+        y: f64,
+        /// The value that is not finite, else the first.
+        value: f64,
+    },
+    /// A latitude is beyond a pole.
+    #[error("point {index}: latitude {latitude} is not between -90 and 90")]
+    Latitude {
+        /// The point.
+        index: usize,
+        /// As given.
+        latitude: f64,
+    },
+    /// A target is infinite or NaN, or beyond a pole.
+    #[error("target {index} is not a place: ({x}, {y})")]
+    Target {
+        /// The target.
+        index: usize,
+        /// Its x.
+        x: f64,
+        /// Its y.
+        y: f64,
+    },
+    /// The power is not a positive number.
+    #[error("power {power} is not a positive number")]
+    Power {
+        /// As given.
+        power: f64,
+    },
+    /// The smoothing is negative or not finite.
+    #[error("smoothing {smoothing} is not 0 or a positive number")]
+    Smoothing {
+        /// As given.
+        smoothing: f64,
+    },
+    /// The radii are neither both 0 (no limit) nor both positive, or are not finite.
+    #[error("radii {radius1} and {radius2} are neither both positive nor both 0")]
+    Radius {
+        /// As given.
+        radius1: f64,
+        /// As given.
+        radius2: f64,
+    },
+    /// The angle is not finite.
+    #[error("angle {angle} is not a number of degrees")]
+    Angle {
+        /// As given.
+        angle: f64,
+    },
+    /// More points are asked for at least than are taken at most.
+    #[error("at least {min} points are asked for, of at most {max}")]
+    MinAboveMax {
+        /// The least.
+        min: u32,
+        /// The most.
+        max: u32,
+    },
+    /// An option that does not go with another.
+    #[error("{option} does not go with {with}")]
+    Conflict {
+        /// The option.
+        option: &'static str,
+        /// What it does not go with.
+        with: &'static str,
+    },
+    /// The levels or bounds of the adaptive power make no sense.
+    #[error("adaptive power: {what} is {value}, which is not {expected}")]
+    Adaptive {
+        /// The parameter.
+        what: &'static str,
+        /// As given.
+        value: f64,
+        /// What would do.
+        expected: &'static str,
+    },
+    /// More points or targets than indices can name.
+    #[error("{count} {what} are too many: at most {most}")]
+    TooMany {
+        /// Points or targets.
+        what: &'static str,
+        /// As given.
+        count: u64,
+        /// The most.
+        most: u64,
+    },
+    /// The progress callback ended the call.
+    #[error("the interpolation was cancelled")]
+    Cancelled,
+    /// The grid, the device or the memory failed.
+    #[error(transparent)]
+    Core(#[from] gpu_core::Error),
+    /// A primitive failed.
+    #[cfg(feature = "cuda")]
+    #[error(transparent)]
+    Scan(gpu_scan::Error),
+}
+
+#[cfg(feature = "cuda")]
+impl From<gpu_scan::Error> for Error {
+    fn from(error: gpu_scan::Error) -> Self {
+        match error {
+            gpu_scan::Error::Core(core) => Self::Core(core),
+            other => Self::Scan(other),
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! The index of points by cells, built on the device.
+
+use gpu_core::{Blocks, Column, Gpu};
+use gpu_scan::gpu::Workspace;
+use gpu_scan::{Scan, Sum};
+use kernels_rs::idw_index as kernels;
+
+use super::DevicePoints;
+use crate::cells::CellGrid;
+use crate::{Params, Result};
+
+/// Points on the device, sorted by cells for what the parameters ask for: all pairs, neighbours, or
+/// both.
+#[derive(Debug)]
+pub struct Index {
+    pub(super) points: DevicePoints,
+    pub(super) to_tile: Option<Sorted>,
+    pub(super) to_search: Option<Sorted>,
+}
+
+/// Points in the order of their cells.
+#[derive(Debug)]
+pub(super) struct Sorted {
+    /// Where each cell's points begin in the sorted order, and where the last one's end.
+    pub starts: Column<u32>,
+    /// The index of each sorted point.
+    pub order: Column<u32>,
+    /// Places in that order.
+    pub places: Column<f64>,
+    /// Values in that order, for tiles; empty for a search, which has the points' own.
+    pub values: Column<f64>,
+}
+
+/// Bits of a digit of the sort.
+const DIGIT_BITS: u32 = kernels::DIGITS.trailing_zeros();
+
+impl Index {
+    /// Sorts points by cells, for interpolations with such parameters. Enqueues and returns.
+    ///
+    /// Reads and writes each point about ten times, and a counter for each half point.
+    ///
+    /// # Errors
+    /// [`Error::Core`](crate::Error::Core).
+    pub fn new(gpu: &Gpu, points: DevicePoints, params: &Params) -> Result<Self> {
+        let all = params.is_all_pairs();
+        let search = !all || params.statistics || params.adaptive.is_some();
+        let (tile_cells, search_cells) = (points.about.to_tile, points.about.to_search);
+        let sorted = |wanted: bool, cells, values| match wanted {
+            true => Sorted::new(gpu, &points, cells, values).map(Some),
+            false => Ok(None),
+        };
+        let to_tile = sorted(all, tile_cells, true)?;
+        let to_search = sorted(search, search_cells, false)?;
+        Ok(Self { points, to_tile, to_search })
+    }
+
+    /// The part that an interpolation needs.
+    pub(super) fn part(&self, all_pairs: bool) -> Result<&Sorted> {
+        let part = if all_pairs { &self.to_tile } else { &self.to_search };
+        let why = if all_pairs { "all pairs" } else { "neighbours, statistics or adaptive power" };
+        let with = "an index that was made for other parameters";
+        part.as_ref().ok_or(crate::Error::Conflict { option: why, with })
+    }
+
+    /// How many points.
+    pub fn len(&self) -> usize {
+        self.points.about.count
+    }
+
+    /// Whether there is no point.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The points alone, to index them again.
+    pub fn into_points(self) -> DevicePoints {
+        self.points
+    }
+}
+
+impl Sorted {
+    fn new(gpu: &Gpu, points: &DevicePoints, cells: CellGrid, with_values: bool) -> Result<Self> {
+        let about = &points.about;
+        let n = about.count;
+        let mut workspace = Workspace::new(gpu)?;
+        let mut starts = gpu.zeroed::<u32>(cells.len() + 1)?;
+        let positions = points.positions.as_ref().unwrap_or(&points.places).as_ptr();
+        // SAFETY: columns have the lengths that the kernels ask for, and are written before they are
+        // read; what is dropped here is released on the stream, after the launches.
+        unsafe {
+            let mut keys = gpu.uninitialized::<u32>(n)?;
+            gpu.launch(
+                kernels::number_cells,
+                Blocks::for_each(&kernels::number_cells, n as u64)?,
+                0,
+                (
+                    positions,
+                    positions.wrapping_add(n),
+                    n as u32,
+                    cells.west,
+                    cells.south,
+                    cells.per_unit(),
+                    cells.columns,
+                    cells.rows,
+                    u32::from(cells.turning),
+                    keys.as_mut_ptr(),
+                    starts.as_mut_ptr(),
+                ),
+            )?;
+            gpu_scan::gpu::scan_in_place(&mut workspace, Sum, Scan::exclusive(0), &mut starts)?;
+            let order = sort(gpu, &mut workspace, keys, cells.len())?;
+            let gather = |from: &Column<f64>, columns: usize| -> Result<Column<f64>> {
+                let mut to = gpu.uninitialized::<f64>(from.len())?;
+                gpu.launch(
+                    kernels::gather_columns,
+                    Blocks::for_each(&kernels::gather_columns, n as u64)?,
+                    0,
+                    (order.as_ptr(), n as u32, columns as u32, from.as_ptr(), to.as_mut_ptr()),
+                )?;
+                Ok(to)
+            };
+            let places = gather(&points.places, about.dimensions() as usize)?;
+            let values = match with_values {
+                true => gather(&points.values, super::padded(about.ranges.len()))?,
+                false => gpu.zeroed(0)?,
+            };
+            Ok(Self { starts, order, places, values })
+        }
+    }
+}
+
+/// The order that sorts keys below `bound`, stable; the keys are used up.
+///
+/// # Safety
+/// The keys are written by work enqueued before.
+unsafe fn sort(
+    gpu: &Gpu,
+    workspace: &mut Workspace,
+    keys: Column<u32>,
+    bound: usize,
+) -> Result<Column<u32>> {
+    let n = keys.len();
+    let blocks = n.div_ceil(kernels::TILE as usize);
+    let bits = usize::BITS - bound.saturating_sub(1).leading_zeros();
+    let mut keys = keys;
+    let mut order: Option<Column<u32>> = None;
+    // A single cell still takes a pass, which numbers the points.
+    for digit in 0..bits.div_ceil(DIGIT_BITS).max(1) {
+        let shift = digit * DIGIT_BITS;
+        // SAFETY: as the caller says; columns have the lengths that the kernels ask for.
+        unsafe {
+            let mut counts = gpu.uninitialized::<u32>(blocks * kernels::DIGITS as usize)?;
+            gpu.launch(
+                kernels::count_digits,
+                Blocks::x(blocks as u32),
+                kernels::COUNT_SHARED,
+                (keys.as_ptr(), n as u32, shift, counts.as_mut_ptr()),
+            )?;
+            gpu_scan::gpu::scan_in_place(workspace, Sum, Scan::exclusive(0), &mut counts)?;
+            let mut keys_out = gpu.uninitialized::<u32>(n)?;
+            let mut order_out = gpu.uninitialized::<u32>(n)?;
+            gpu.launch(
+                kernels::scatter_digits,
+                Blocks::x(blocks as u32),
+                kernels::SCATTER_SHARED,
+                (
+                    keys.as_ptr(),
+                    order.as_ref().map_or(std::ptr::null(), Column::as_ptr),
+                    n as u32,
+                    shift,
+                    counts.as_ptr(),
+                    keys_out.as_mut_ptr(),
+                    order_out.as_mut_ptr(),
+                ),
+            )?;
+            keys = keys_out;
+            order = Some(order_out);
+        }
+    }
+    match order {
+        Some(order) => Ok(order),
+        None => Ok(gpu.zeroed(0)?),
+    }
+}

@@ -1,0 +1,127 @@
+//! Inverse distance weighting: the value at a place is the mean of the points' values, each weighted by
+//! `1 / d^power` of its distance d.
+//!
+//! For surfaces from scattered measurements where an interpolation must stay between the measured
+//! values. All points may count for every target ([`Params::default`]), or the nearest
+//! ([`Params::nearest`]), those within a radius or an ellipse, or some of each quadrant; the names of the
+//! options are `gdal_grid`'s. Coordinates are in ground units, or degrees on a sphere, where distances
+//! are metres.
+//!
+//! ```
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! use gpu_core::{Bounds, Device, DeviceChoice, GridSpec};
+//! use idw::{Params, Points, Targets};
+//!
+//! let (x, y) = ([0.5, 9.5, 0.5, 9.5], [0.5, 0.5, 9.5, 9.5]);
+//! let points = Points { x: &x, y: &y, values: &[&[1.0, 2.0, 3.0, 4.0]] };
+//! let grid = GridSpec::new(0.0, 10.0, 1.0, 10, 10)?;
+//! let device = Device::open(DeviceChoice::Cpu)?; // or Auto: a GPU where there is one
+//! let surface =
+//!     idw::interpolate::<f32>(&device, points, Targets::Grid(grid), &Params::default(), &())?;
+//! assert_eq!(surface.values[0][0], 3.0); // the cell's centre is the point (0.5, 9.5)
+//! assert!(surface.values[0].iter().all(|value| (1.0..=4.0).contains(value)));
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # Method
+//!
+//! Shepard, *A two-dimensional interpolation function for irregularly-spaced data* (1968,
+//! doi:10.1145/800186.810616). The kernels for all pairs grew out of Mei, *Evaluating the Power of GPU
+//! Acceleration for IDW Interpolation Algorithm* (2014, doi:10.1155/2014/171574), whose naive and tiled
+//! kernels remain selectable ([`Kernel`]). `docs/idw.md` has the definition, the differences from the
+//! paper and from `gdal_grid`, and what was measured.
+//!
+//! # Accuracy
+//!
+//! Against f64 throughout: 1e-5 of the value in f32, 1e-12 in f64, for coordinates of any size: they are
+//! taken relative to near points before they are rounded to f32. A target on a point gets the point's
+//! value exactly, on several their mean, unless there is smoothing. Neighbours are found by f64
+//! distances; equal ones go to the lower index.
+#![deny(missing_docs)]
+
+mod adaptive;
+mod cells;
+pub mod cpu;
+mod error;
+#[cfg(feature = "cuda")]
+pub mod gpu;
+mod number;
+mod params;
+mod points;
+mod search;
+mod sphere;
+mod statistics;
+mod validation;
+
+use gpu_core::{Device, Progress};
+
+pub use error::{Error, Result};
+pub use number::Number;
+pub use params::{Adaptive, Below, Invalid, Kernel, Params};
+pub use points::{MOST, Points, Targets};
+pub use sphere::RADIUS;
+pub use statistics::Statistics;
+pub use validation::{Validation, best_power, cross_validate};
+
+/// What was read and left out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Summary {
+    /// Points given.
+    pub points: u64,
+    /// Points left out since they were not finite.
+    pub skipped: u64,
+    /// Targets without a value.
+    pub nodata: u64,
+}
+
+/// Interpolated values.
+#[derive(Clone, Debug)]
+pub struct Surface<T> {
+    /// For each column of the points' values the values of the targets.
+    pub values: Vec<Vec<T>>,
+    /// Statistics of each target's points, if they were asked for.
+    pub statistics: Option<Statistics<T>>,
+    /// What was read and left out.
+    pub summary: Summary,
+}
+
+/// A number type whose kernels this build has.
+#[cfg(feature = "cuda")]
+pub trait Real: gpu::DeviceNumber {}
+#[cfg(feature = "cuda")]
+impl<T: gpu::DeviceNumber> Real for T {}
+
+/// A number type whose kernels this build has.
+#[cfg(not(feature = "cuda"))]
+pub trait Real: Number {}
+#[cfg(not(feature = "cuda"))]
+impl<T: Number> Real for T {}
+
+/// Interpolates points at targets, in f32 or f64.
+///
+/// No points give NODATA everywhere. Work: points times targets where all points count; else, for each
+/// target, a few times the points that it takes.
+///
+/// # Errors
+/// [`Error::Columns`], [`Error::NoValues`], [`Error::NotFinite`], [`Error::Latitude`],
+/// [`Error::TooMany`] for the points; [`Error::Target`] for the targets; [`Error::Power`] and the like for
+/// the parameters; [`Error::Cancelled`] where `progress` breaks; [`Error::Core`] where memory or the
+/// device fails.
+pub fn interpolate<T: Real>(
+    device: &Device,
+    points: Points,
+    targets: Targets,
+    params: &Params,
+    progress: &dyn Progress,
+) -> Result<Surface<T>> {
+    params.check()?;
+    match device {
+        Device::Cpu => cpu::interpolate(points, targets, params, progress),
+        #[cfg(feature = "cuda")]
+        Device::Gpu(gpu) => gpu::interpolate(gpu, points, targets, params, progress),
+        // Another crate of the program may switch gpu-core's `cuda` on, but not ours.
+        #[allow(unreachable_patterns)]
+        other => Err(gpu_core::Error::NotBuilt { name: other.name() }.into()),
+    }
+}

@@ -1,0 +1,254 @@
+//! What a caller may ask for, checked.
+
+use crate::{Error, Result};
+
+/// How to interpolate. Names and meanings are those of `gdal_grid` where it has the option.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Params {
+    /// The weight of a point at distance d is 1 / d^power; positive. 1, 2, 3, 4 are fastest.
+    pub power: f64,
+    /// Added to every distance as a square: d^2 + smoothing^2. In ground units.
+    pub smoothing: f64,
+    /// First half-axis of the search ellipse, in ground units (metres where `geographic`). Both 0: no
+    /// limit.
+    pub radius1: f64,
+    /// Second half-axis.
+    pub radius2: f64,
+    /// Rotation of the ellipse, counter-clockwise, in degrees.
+    pub angle: f64,
+    /// At most so many points: the nearest. 0: no limit.
+    pub max_points: u32,
+    /// With fewer points a target gets no value, or what `below` says.
+    pub min_points: u32,
+    /// At most so many points of each quadrant around the target. 0: no limit.
+    pub max_points_per_quadrant: u32,
+    /// With fewer points in any quadrant a target gets no value, or what `below` says.
+    pub min_points_per_quadrant: u32,
+    /// What a target without a value gets. On the device that is NaN in any case.
+    pub nodata: f64,
+    /// What becomes of a target with too few points.
+    pub below: Below,
+    /// x and y are degrees of longitude and latitude, and distances those on a sphere, in metres.
+    pub geographic: bool,
+    /// The power of each target from the pattern of the points around it, instead of `power`.
+    pub adaptive: Option<Adaptive>,
+    /// What becomes of points that are not finite.
+    pub invalid: Invalid,
+    /// The kernel for all pairs.
+    pub kernel: Kernel,
+    /// Whether statistics of the points of each target are given.
+    pub statistics: bool,
+}
+
+/// What becomes of a target with too few points.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Below {
+    /// It gets no value.
+    #[default]
+    Nodata,
+    /// It takes the `min_points` nearest, however far and in whatever quadrants they are.
+    Nearest,
+}
+
+/// What becomes of points that are not finite, or have a latitude beyond a pole.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Invalid {
+    /// They are an error.
+    #[default]
+    Refuse,
+    /// They are left out, and counted.
+    Skip,
+}
+
+/// The kernel for all pairs on a GPU. The CPU has one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Kernel {
+    /// The one to use.
+    #[default]
+    Fast,
+    /// The naive kernel of Mei (2014): every thread reads every point from global memory. For f32 in
+    /// the plane; sums in f32 throughout, so many points cost accuracy.
+    Naive,
+    /// The tiled kernel of Mei (2014): points pass through shared memory.
+    Tiled,
+}
+
+/// The adaptive power of Lu and Wong (2008, doi:10.1016/j.cageo.2007.07.010).
+///
+/// The mean distance of a target to its `neighbours` nearest points, over the distance expected in a
+/// random pattern, is brought between 0 and 1 by a cosine over the range `r_min` to `r_max`; from 0.1 to
+/// 0.9 the five levels follow by linear interpolation.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Adaptive {
+    /// Neighbours that the pattern is taken from; positive.
+    pub neighbours: u32,
+    /// The powers, from a clustered pattern to a dispersed one; positive.
+    pub levels: [f64; 5],
+    /// The ratio at and below which a pattern counts as clustered.
+    pub r_min: f64,
+    /// The ratio at and above which a pattern counts as dispersed.
+    pub r_max: f64,
+    /// The area of the points, in square ground units; 0 takes that of their bounding box (on a sphere
+    /// of the zone between their bounds).
+    pub area: f64,
+}
+
+impl Default for Adaptive {
+    fn default() -> Self {
+        Self {
+            neighbours: 10,
+            levels: [0.5, 1.0, 2.0, 3.0, 4.0],
+            r_min: 0.0,
+            r_max: 2.0,
+            area: 0.0,
+        }
+    }
+}
+
+impl Default for Params {
+    /// All pairs at power 2, without smoothing; NODATA is NaN.
+    fn default() -> Self {
+        Self {
+            power: 2.0,
+            smoothing: 0.0,
+            radius1: 0.0,
+            radius2: 0.0,
+            angle: 0.0,
+            max_points: 0,
+            min_points: 0,
+            max_points_per_quadrant: 0,
+            min_points_per_quadrant: 0,
+            nodata: f64::NAN,
+            below: Below::Nodata,
+            geographic: false,
+            adaptive: None,
+            invalid: Invalid::Refuse,
+            kernel: Kernel::Fast,
+            statistics: false,
+        }
+    }
+}
+
+impl Params {
+    /// The `max_points` nearest points, at power 2.
+    pub fn nearest(max_points: u32) -> Self {
+        Self { max_points, ..Self::default() }
+    }
+
+    /// Whether every point counts for every target.
+    pub fn is_all_pairs(&self) -> bool {
+        self.max_points == 0 && self.radius1 == 0.0 && !self.has_quadrants()
+    }
+
+    pub(crate) fn has_quadrants(&self) -> bool {
+        self.max_points_per_quadrant > 0 || self.min_points_per_quadrant > 0
+    }
+
+    /// The power where it has a specialised weight, else 0.
+    pub(crate) fn law(&self) -> u32 {
+        let law = (1..=4).find(|&law| f64::from(law) == self.power);
+        if self.adaptive.is_some() { 0 } else { law.unwrap_or(0) }
+    }
+
+    /// Checks the parameters by themselves.
+    pub(crate) fn check(&self) -> Result<()> {
+        let &Self { power, smoothing, radius1, radius2, angle, .. } = self;
+        if !(power.is_finite() && power > 0.0) {
+            return Err(Error::Power { power });
+        }
+        if !(smoothing.is_finite() && smoothing >= 0.0) {
+            return Err(Error::Smoothing { smoothing });
+        }
+        let both = (radius1 > 0.0 && radius2 > 0.0) || (radius1 == 0.0 && radius2 == 0.0);
+        if !(both && radius1.is_finite() && radius2.is_finite()) {
+            return Err(Error::Radius { radius1, radius2 });
+        }
+        if !angle.is_finite() {
+            return Err(Error::Angle { angle });
+        }
+        self.check_counts()?;
+        if self.geographic && radius1 != radius2 {
+            return Err(Error::Conflict { option: "an ellipse", with: "geographic coordinates" });
+        }
+        if self.kernel != Kernel::Fast && (self.geographic || !self.is_all_pairs()) {
+            return Err(Error::Conflict {
+                option: "a kernel of the paper",
+                with: "neighbours or geographic coordinates",
+            });
+        }
+        self.adaptive.map_or(Ok(()), |adaptive| self.check_adaptive(adaptive))
+    }
+
+    fn check_counts(&self) -> Result<()> {
+        let pairs = [
+            (self.min_points, self.max_points),
+            (self.min_points_per_quadrant, self.max_points_per_quadrant),
+        ];
+        match pairs.into_iter().find(|&(min, max)| max > 0 && min > max) {
+            Some((min, max)) => Err(Error::MinAboveMax { min, max }),
+            None => Ok(()),
+        }
+    }
+
+    fn check_adaptive(&self, adaptive: Adaptive) -> Result<()> {
+        let bad = |what, value, expected| Err(Error::Adaptive { what, value, expected });
+        let Adaptive { neighbours, levels, r_min, r_max, area } = adaptive;
+        if neighbours == 0 {
+            return bad("the number of neighbours", 0.0, "positive");
+        }
+        if let Some(&level) = levels.iter().find(|l| !(l.is_finite() && **l > 0.0)) {
+            return bad("a level", level, "a positive number");
+        }
+        if !(r_min.is_finite() && r_min >= 0.0) {
+            return bad("r_min", r_min, "0 or a positive number");
+        }
+        if !(r_max.is_finite() && r_max > r_min) {
+            return bad("r_max", r_max, "above r_min");
+        }
+        if !(area.is_finite() && area >= 0.0) {
+            return bad("the area", area, "0 or a positive number");
+        }
+        if !self.is_all_pairs() || self.kernel != Kernel::Fast {
+            return Err(Error::Conflict {
+                option: "the adaptive power",
+                with: "neighbours or a kernel of the paper",
+            });
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bad_parameters_are_named() {
+        let base = Params::default();
+        for power in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+            let error = Params { power, ..base }.check().unwrap_err();
+            assert!(error.to_string().contains(&power.to_string()), "{error}");
+        }
+        for smoothing in [-1.0, f64::NAN] {
+            assert!(matches!(Params { smoothing, ..base }.check(), Err(Error::Smoothing { .. })));
+        }
+        for (radius1, radius2) in [(-1.0, -1.0), (0.0, 1.0), (1.0, 0.0), (f64::NAN, f64::NAN)] {
+            let params = Params { radius1, radius2, ..base };
+            assert!(matches!(params.check(), Err(Error::Radius { .. })));
+        }
+        let params = Params { min_points: 4, max_points: 3, ..base };
+        assert_eq!(params.check(), Err(Error::MinAboveMax { min: 4, max: 3 }));
+        let params = Params { geographic: true, radius1: 1.0, radius2: 2.0, ..base };
+        assert!(matches!(params.check(), Err(Error::Conflict { .. })));
+        let adaptive = Adaptive { levels: [1.0, 2.0, 0.0, 1.0, 1.0], ..Adaptive::default() };
+        let params = Params { adaptive: Some(adaptive), ..base };
+        assert!(matches!(params.check(), Err(Error::Adaptive { .. })));
+        assert_eq!(base.check(), Ok(()));
+    }
+
+    #[test]
+    fn laws_are_the_whole_powers_to_four() {
+        let law = |power| Params { power, ..Params::default() }.law();
+        assert_eq!([1.0, 2.0, 3.0, 4.0, 5.0, 2.5].map(law), [1, 2, 3, 4, 0, 0]);
+    }
+}

@@ -1,0 +1,248 @@
+//! Points and targets, checked and brought into the form that both back ends take.
+
+use std::borrow::Cow;
+
+use gpu_core::{Bounds, GridSpec};
+use rayon::prelude::*;
+
+use crate::sphere;
+use crate::{Error, Invalid, Params, Result};
+
+/// Points to interpolate, as columns of equal length.
+#[derive(Clone, Copy, Debug)]
+pub struct Points<'a> {
+    /// Eastings, or degrees of longitude.
+    pub x: &'a [f64],
+    /// Northings, or degrees of latitude.
+    pub y: &'a [f64],
+    /// One or more columns of values, interpolated in one pass.
+    pub values: &'a [&'a [f64]],
+}
+
+/// Where to interpolate.
+#[derive(Clone, Copy, Debug)]
+pub enum Targets<'a> {
+    /// At these places.
+    Points {
+        /// Eastings, or degrees of longitude.
+        x: &'a [f64],
+        /// Northings, or degrees of latitude.
+        y: &'a [f64],
+    },
+    /// At the centres of a grid's cells, row by row from the north.
+    Grid(GridSpec),
+}
+
+impl Targets<'_> {
+    /// How many.
+    pub fn len(&self) -> u64 {
+        match self {
+            Self::Points { x, .. } => x.len() as u64,
+            Self::Grid(grid) => grid.cells(),
+        }
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The place of a target.
+    #[inline]
+    pub(crate) fn place(&self, index: usize) -> (f64, f64) {
+        match self {
+            Self::Points { x, y } => (x[index], y[index]),
+            Self::Grid(grid) => {
+                let width = grid.width as usize;
+                grid.cell_centre((index % width) as u32, (index / width) as u32)
+            }
+        }
+    }
+
+    /// Checks that every target is a place.
+    pub(crate) fn check(&self, geographic: bool) -> Result<()> {
+        let is_place =
+            |x: f64, y: f64| x.is_finite() && y.is_finite() && !(geographic && y.abs() > 90.0);
+        if self.len() > MOST {
+            return Err(Error::TooMany { what: "targets", count: self.len(), most: MOST });
+        }
+        match *self {
+            Self::Points { x, y } => {
+                if x.len() != y.len() {
+                    return Err(Error::Columns { column: 1, expected: x.len(), found: y.len() });
+                }
+                match (0..x.len()).find(|&i| !is_place(x[i], y[i])) {
+                    Some(index) => Err(Error::Target { index, x: x[index], y: y[index] }),
+                    None => Ok(()),
+                }
+            }
+            Self::Grid(g) => {
+                GridSpec::new(g.origin_x, g.origin_y, g.cell_size, g.width, g.height)?;
+                let last = (g.cells() as usize).saturating_sub(1);
+                for index in if g.cells() > 0 { vec![0, last] } else { Vec::new() } {
+                    let (x, y) = self.place(index);
+                    if !is_place(x, y) {
+                        return Err(Error::Target { index, x, y });
+                    }
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+/// The most points, and the most targets, of a call.
+pub const MOST: u64 = (1 << 31) - 1;
+
+/// A column of values, and what its sums are relative to.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Range {
+    pub offset: f64,
+    pub low: f64,
+    pub high: f64,
+}
+
+/// The points of a call: finite, with what the back ends need to know of them.
+#[derive(Clone, Debug)]
+pub(crate) struct Data<'a> {
+    /// x, or longitude between -180 and 180.
+    pub x: Cow<'a, [f64]>,
+    pub y: Cow<'a, [f64]>,
+    pub values: Vec<Cow<'a, [f64]>>,
+    pub ranges: Vec<Range>,
+    /// On the sphere the unit vectors.
+    pub vectors: Option<[Vec<f64>; 3]>,
+    /// The points' own indices, where some were left out.
+    pub kept: Option<Vec<u32>>,
+    /// Points left out.
+    pub skipped: u64,
+    pub bounds: Option<Bounds>,
+}
+
+impl<'a> Data<'a> {
+    /// Checks the points, and leaves out those that are not finite if that is asked for.
+    pub fn of(points: Points<'a>, params: &Params) -> Result<Self> {
+        let n = points.x.len();
+        if points.values.is_empty() {
+            return Err(Error::NoValues);
+        }
+        let others = std::iter::once(&points.y).chain(points.values);
+        for (column, found) in others.map(|c| c.len()).enumerate() {
+            if found != n {
+                return Err(Error::Columns { column: column + 1, expected: n, found });
+            }
+        }
+        if n as u64 > MOST {
+            return Err(Error::TooMany { what: "points", count: n as u64, most: MOST });
+        }
+        let fault = |i: usize| fault(&points, i, params.geographic);
+        let bad: Vec<u32> =
+            (0..n as u32).into_par_iter().filter(|&i| fault(i as usize).is_some()).collect();
+        if let (Some(&first), Invalid::Refuse) = (bad.first(), params.invalid) {
+            return Err(fault(first as usize).unwrap_or(Error::NoValues));
+        }
+        let kept = (!bad.is_empty()).then(|| {
+            let kept = (0..n as u32).into_par_iter();
+            kept.filter(|&i| fault(i as usize).is_none()).collect::<Vec<u32>>()
+        });
+        let take = |column: &'a [f64]| match &kept {
+            None => Cow::Borrowed(column),
+            Some(kept) => Cow::Owned(kept.iter().map(|&i| column[i as usize]).collect()),
+        };
+        let mut x = take(points.x);
+        if params.geographic {
+            x = Cow::Owned(x.iter().map(|&lon| sphere::normalised(lon)).collect());
+        }
+        let y = take(points.y);
+        let values: Vec<Cow<[f64]>> = points.values.iter().map(|&column| take(column)).collect();
+        let ranges = values.iter().map(|column| Range::of(column)).collect();
+        let vectors = params.geographic.then(|| sphere::unit_vectors(&x, &y));
+        let bounds = Bounds::of(&x, &y);
+        let skipped = bad.len() as u64;
+        Ok(Self { x, y, values, ranges, vectors, kept, skipped, bounds })
+    }
+
+    /// How many points.
+    pub fn len(&self) -> usize {
+        self.x.len()
+    }
+
+    /// The points' own places as targets.
+    pub fn as_targets(&self) -> Targets<'_> {
+        Targets::Points { x: &self.x, y: &self.y }
+    }
+
+    /// The area that the points cover, in square ground units; 0 where they lie on a line.
+    pub fn area(&self, geographic: bool) -> f64 {
+        let Some(b) = self.bounds else { return 0.0 };
+        if geographic {
+            return sphere::zone_area(b);
+        }
+        (b.max_x - b.min_x) * (b.max_y - b.min_y)
+    }
+
+    /// A power of two near the spacing of the points, in ground units: distances in it are numbers of
+    /// moderate size.
+    pub fn unit(&self, geographic: bool) -> f64 {
+        let (Some(b), n) = (self.bounds, self.len() as f64) else { return 1.0 };
+        let degree = if geographic { sphere::RADIUS.to_radians() } else { 1.0 };
+        let longest = (b.max_x - b.min_x).max(b.max_y - b.min_y) * degree;
+        let spacing = (self.area(geographic) / n).sqrt().max(longest / n);
+        if spacing > 0.0 && spacing.is_finite() {
+            2f64.powi((spacing.log2().round() as i32).clamp(-500, 500))
+        } else {
+            1.0
+        }
+    }
+}
+
+/// What is wrong with a point.
+fn fault(points: &Points, index: usize, geographic: bool) -> Option<Error> {
+    let (x, y) = (points.x[index], points.y[index]);
+    let bad = points.values.iter().map(|column| column[index]).find(|v| !v.is_finite());
+    if !(x.is_finite() && y.is_finite()) || bad.is_some() {
+        let value = bad.unwrap_or(points.values[0][index]);
+        return Some(Error::NotFinite { index, x, y, value });
+    }
+    (geographic && y.abs() > 90.0).then_some(Error::Latitude { index, latitude: y })
+}
+
+impl Range {
+    /// The range of finite values; of none, zeros.
+    fn of(values: &[f64]) -> Self {
+        let start = (f64::INFINITY, f64::NEG_INFINITY);
+        let (low, high) = values.iter().fold(start, |(low, high), &v| (low.min(v), high.max(v)));
+        if values.is_empty() {
+            return Self { offset: 0.0, low: 0.0, high: 0.0 };
+        }
+        Self { offset: low / 2.0 + high / 2.0, low, high }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn points_that_are_not_finite_are_refused_or_counted() {
+        let (x, y) = ([0.0, 1.0, f64::NAN, 3.0], [0.0; 4]);
+        let values = [1.0, f64::INFINITY, 2.0, 5.0];
+        let points = Points { x: &x, y: &y, values: &[&values] };
+        let error = Data::of(points, &Params::default()).unwrap_err();
+        assert!(matches!(error, Error::NotFinite { index: 1, value: f64::INFINITY, .. }));
+        let skip = Params { invalid: Invalid::Skip, ..Params::default() };
+        let data = Data::of(points, &skip).unwrap();
+        assert_eq!((data.len(), data.skipped), (2, 2));
+        assert_eq!(data.kept, Some(vec![0, 3]));
+        assert_eq!(data.ranges[0], Range { offset: 3.0, low: 1.0, high: 5.0 });
+    }
+
+    #[test]
+    fn columns_of_other_lengths_are_named() {
+        let points = Points { x: &[0.0], y: &[0.0], values: &[&[1.0], &[1.0, 2.0]] };
+        let error = Data::of(points, &Params::default()).unwrap_err();
+        assert_eq!(error, Error::Columns { column: 3, expected: 1, found: 2 });
+        let points = Points { x: &[0.0], y: &[0.0], values: &[] };
+        assert_eq!(Data::of(points, &Params::default()).unwrap_err(), Error::NoValues);
+    }
+}

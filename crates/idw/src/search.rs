@@ -1,0 +1,93 @@
+//! What a search for neighbours asks for, in the form that both back ends take.
+
+use crate::sphere;
+use crate::{Below, Params};
+
+/// The limits of a search.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Search {
+    /// At most so many points; `u32::MAX` for no limit.
+    pub max_points: u32,
+    pub min_points: u32,
+    pub max_per_quadrant: u32,
+    pub min_per_quadrant: u32,
+    pub quadrants: bool,
+    pub below: Below,
+    /// The farthest distance: on the ground; on the sphere the chord. Infinite where there is no limit.
+    pub reach: f64,
+    /// The same on the sphere as an angle.
+    pub arc: f64,
+    pub ellipse: Option<Ellipse>,
+    /// Half extents of the box of everything within reach.
+    pub extent: [f64; 2],
+}
+
+/// A place at (dx, dy) is inside where `xx dx^2 + xy dx dy + yy dy^2 <= 1`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Ellipse {
+    pub xx: f64,
+    pub xy: f64,
+    pub yy: f64,
+}
+
+impl Search {
+    /// The search that checked parameters describe.
+    pub fn of(params: &Params) -> Self {
+        let no_limit = |count: u32| if count == 0 { u32::MAX } else { count };
+        let mut search = Self {
+            max_points: no_limit(params.max_points),
+            min_points: params.min_points,
+            max_per_quadrant: no_limit(params.max_points_per_quadrant),
+            min_per_quadrant: params.min_points_per_quadrant,
+            quadrants: params.has_quadrants(),
+            below: params.below,
+            reach: f64::INFINITY,
+            arc: f64::INFINITY,
+            ellipse: None,
+            extent: [f64::INFINITY; 2],
+        };
+        let (a, b) = (params.radius1, params.radius2);
+        if a == 0.0 {
+            return search;
+        }
+        if params.geographic {
+            search.arc = a / sphere::RADIUS;
+            search.reach = sphere::squared_chord_of_arc(search.arc).sqrt();
+        } else if a == b {
+            (search.reach, search.extent) = (a, [a; 2]);
+        } else {
+            let (sin, cos) = params.angle.to_radians().sin_cos();
+            let (p, q) = (1.0 / (a * a), 1.0 / (b * b));
+            search.ellipse = Some(Ellipse {
+                xx: cos * cos * p + sin * sin * q,
+                xy: 2.0 * sin * cos * (p - q),
+                yy: sin * sin * p + cos * cos * q,
+            });
+            search.extent = [(a * cos).hypot(b * sin), (a * sin).hypot(b * cos)];
+        }
+        search
+    }
+
+    /// The search for the points to fall back on with [`Below::Nearest`]: how many, however far.
+    pub fn fallback(&self) -> u32 {
+        let of_quadrants = if self.quadrants { self.min_per_quadrant.saturating_mul(4) } else { 0 };
+        self.min_points.max(of_quadrants).max(1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_ellipse_turns_counter_clockwise() {
+        let params = Params { radius1: 4.0, radius2: 1.0, angle: 30.0, ..Params::default() };
+        let search = Search::of(&params);
+        let e = search.ellipse.unwrap();
+        let form = |x: f64, y: f64| e.xx * x * x + e.xy * x * y + e.yy * y * y;
+        let (sin, cos) = 30f64.to_radians().sin_cos();
+        assert!((form(4.0 * cos, 4.0 * sin) - 1.0).abs() < 1e-12);
+        assert!((form(-sin, cos) - 1.0).abs() < 1e-12);
+        assert!(search.extent[0] >= 4.0 * cos && search.extent[1] >= 4.0 * sin);
+    }
+}

@@ -1,0 +1,100 @@
+//! Leave-one-out cross-validation: how well each point follows from the others.
+
+use gpu_core::{Device, Progress};
+
+use crate::points::Data;
+use crate::{Error, Params, Points, Result, cpu};
+
+/// How well points follow from each other.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Validation {
+    /// For each point given, what the others make of its first value, less that value. NaN where the
+    /// point was skipped, or the others give no value.
+    pub errors: Vec<f64>,
+    /// Points that got a value.
+    pub count: u64,
+    /// The root of the mean squared error; NaN where no point got a value, like the next two.
+    pub rmse: f64,
+    /// The mean of the errors' magnitudes.
+    pub mean_absolute: f64,
+    /// The mean error: above 0 where the others make too much of a point.
+    pub bias: f64,
+}
+
+/// Interpolates the first value of each point from all other points, in f64.
+///
+/// Several points in one place predict each other. Work as for an interpolation at the points.
+///
+/// # Errors
+/// As [`interpolate`](crate::interpolate).
+pub fn cross_validate(
+    device: &Device,
+    points: Points,
+    params: &Params,
+    progress: &dyn Progress,
+) -> Result<Validation> {
+    params.check()?;
+    let data = Data::of(points, params)?;
+    let predicted = match device {
+        _ if data.len() < 2 => vec![f64::NAN; data.len()],
+        Device::Cpu => cpu::leave_one_out(&data, params, progress)?,
+        #[cfg(feature = "cuda")]
+        Device::Gpu(gpu) => crate::gpu::leave_one_out(gpu, &data, params)?,
+        #[allow(unreachable_patterns)]
+        other => return Err(gpu_core::Error::NotBuilt { name: other.name() }.into()),
+    };
+    let mut errors = vec![f64::NAN; points.x.len()];
+    for (i, value) in predicted.into_iter().enumerate() {
+        let point = data.kept.as_ref().map_or(i, |kept| kept[i] as usize);
+        errors[point] = value - points.values[0][point];
+    }
+    Ok(Validation::of(errors))
+}
+
+/// The power among `powers` whose cross-validation has the least root mean squared error, the lowest of
+/// equals, with that of every power; `None` where no power gives a value.
+///
+/// # Errors
+/// As [`cross_validate`].
+pub fn best_power(
+    device: &Device,
+    points: Points,
+    params: &Params,
+    powers: &[f64],
+    progress: &dyn Progress,
+) -> Result<(Option<f64>, Vec<(f64, Validation)>)> {
+    let mut all = Vec::with_capacity(powers.len());
+    for (i, &power) in powers.iter().enumerate() {
+        let fraction = i as f64 / powers.len() as f64;
+        if progress.report("cross-validate", fraction).is_break() {
+            return Err(Error::Cancelled);
+        }
+        let params = Params { power, adaptive: None, ..*params };
+        all.push((power, cross_validate(device, points, &params, &())?));
+    }
+    let with_value = all.iter().filter(|(_, v)| v.count > 0);
+    let best = with_value.min_by(|(p, a), (q, b)| a.rmse.total_cmp(&b.rmse).then(p.total_cmp(q)));
+    Ok((best.map(|&(power, _)| power), all))
+}
+
+impl Validation {
+    fn of(errors: Vec<f64>) -> Self {
+        let known = || errors.iter().filter(|e| !e.is_nan());
+        let count = known().count() as u64;
+        let mean = |of: fn(f64) -> f64| known().map(|&e| of(e)).sum::<f64>() / count as f64;
+        let (rmse, mean_absolute, bias) = (mean(|e| e * e).sqrt(), mean(f64::abs), mean(|e| e));
+        Self { errors, count, rmse, mean_absolute, bias }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_measures_leave_out_what_is_unknown() {
+        let v = Validation::of(vec![3.0, f64::NAN, -4.0]);
+        assert_eq!((v.count, v.mean_absolute, v.bias), (2, 3.5, -0.5));
+        assert!((v.rmse - 12.5f64.sqrt()).abs() < 1e-15);
+    }
+}

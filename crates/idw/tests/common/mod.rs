@@ -1,0 +1,161 @@
+//! What the suites share: devices, points, and the definition in plain f64 loops.
+#![allow(dead_code, reason = "not every suite uses all of it")]
+
+use gpu_core::{Device, DeviceChoice};
+use idw::{Below, Params, Points, Targets};
+
+/// The devices under test: the CPU, and the GPU named by `TESSERA_DEVICE`, else the software
+/// device. A GPU that cannot be opened fails the test.
+pub fn devices() -> Vec<Device> {
+    let mut devices = vec![Device::Cpu];
+    if cfg!(feature = "cuda") {
+        let choice = DeviceChoice::from_env().unwrap().unwrap_or(DeviceChoice::Software);
+        devices.push(Device::open(choice).unwrap());
+    }
+    devices
+}
+
+/// Owned points with one value.
+#[derive(Clone, Debug, Default)]
+pub struct Cloud {
+    pub x: Vec<f64>,
+    pub y: Vec<f64>,
+    pub z: Vec<f64>,
+}
+
+impl Cloud {
+    pub fn of(points: impl IntoIterator<Item = (f64, f64, f64)>) -> Self {
+        let mut cloud = Self::default();
+        for (x, y, z) in points {
+            cloud.x.push(x);
+            cloud.y.push(y);
+            cloud.z.push(z);
+        }
+        cloud
+    }
+
+    /// Repeatable points in a rectangle, with values between 10 and 110.
+    pub fn random(count: usize, [west, south, east, north]: [f64; 4], seed: u64) -> Self {
+        let mut random = Random::new(seed);
+        Self::of((0..count).map(|_| {
+            let x = west + random.unit() * (east - west);
+            let y = south + random.unit() * (north - south);
+            (x, y, 10.0 + 100.0 * random.unit())
+        }))
+    }
+
+    pub fn len(&self) -> usize {
+        self.x.len()
+    }
+
+    pub fn targets(&self) -> Targets<'_> {
+        Targets::Points { x: &self.x, y: &self.y }
+    }
+
+    /// Calls `f` with the points.
+    pub fn with<R>(&self, f: impl FnOnce(Points) -> R) -> R {
+        f(Points { x: &self.x, y: &self.y, values: &[&self.z] })
+    }
+}
+
+/// A small repeatable generator (xorshift64*).
+pub struct Random(u64);
+
+impl Random {
+    pub fn new(seed: u64) -> Self {
+        Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
+    }
+
+    pub fn unit(&mut self) -> f64 {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        (self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 11) as f64 / (1u64 << 53) as f64
+    }
+}
+
+/// The great-circle distance by the haversine formula, in metres.
+pub fn haversine((lon1, lat1): (f64, f64), (lon2, lat2): (f64, f64)) -> f64 {
+    let (dlon, dlat) = ((lon2 - lon1).to_radians(), (lat2 - lat1).to_radians());
+    let h = (dlat / 2.0).sin().powi(2)
+        + lat1.to_radians().cos() * lat2.to_radians().cos() * (dlon / 2.0).sin().powi(2);
+    2.0 * idw::RADIUS * h.sqrt().min(1.0).asin()
+}
+
+/// Indices of the points that a target takes, nearest first, by the definition.
+pub fn neighbours(cloud: &Cloud, (x, y): (f64, f64), params: &Params) -> Vec<(f64, usize)> {
+    let limit = |count: u32| if count == 0 { usize::MAX } else { count as usize };
+    let mut all: Vec<(f64, usize)> = (0..cloud.len())
+        .map(|i| {
+            let p = (cloud.x[i], cloud.y[i]);
+            let d = if params.geographic { haversine((x, y), p) } else { (p.0 - x).hypot(p.1 - y) };
+            (d, i)
+        })
+        .collect();
+    all.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+    let (sin, cos) = params.angle.to_radians().sin_cos();
+    let inside = |&(d, i): &(f64, usize)| {
+        let (dx, dy) = (cloud.x[i] - x, cloud.y[i] - y);
+        let (a, b) =
+            ((dx * cos + dy * sin) / params.radius1, (dy * cos - dx * sin) / params.radius2);
+        params.radius1 == 0.0
+            || if params.geographic { d <= params.radius1 } else { a * a + b * b <= 1.0 }
+    };
+    let reached: Vec<_> = all.iter().copied().filter(inside).collect();
+    let has_quadrants = params.max_points_per_quadrant + params.min_points_per_quadrant > 0;
+    let mut taken: Vec<(f64, usize)> = Vec::new();
+    let mut enough = true;
+    if has_quadrants {
+        let quadrant = |i: usize| usize::from(cloud.x[i] >= x) + 2 * usize::from(cloud.y[i] >= y);
+        let each: Vec<Vec<(f64, usize)>> = (0..4)
+            .map(|q| reached.iter().copied().filter(|&(_, i)| quadrant(i) == q).collect())
+            .collect();
+        enough = each.iter().all(|q| q.len() >= params.min_points_per_quadrant as usize);
+        for turn in 0..limit(params.max_points_per_quadrant).min(cloud.len()) {
+            for of_quadrant in &each {
+                if taken.len() < limit(params.max_points) {
+                    taken.extend(of_quadrant.get(turn));
+                }
+            }
+        }
+        taken.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+    } else {
+        taken.extend(reached.iter().take(limit(params.max_points)));
+    }
+    enough = enough && taken.len() >= params.min_points.max(1) as usize;
+    match params.below {
+        _ if enough => taken,
+        Below::Nearest => {
+            let of_quadrants = if has_quadrants { 4 * params.min_points_per_quadrant } else { 0 };
+            all.truncate(params.min_points.max(of_quadrants).max(1) as usize);
+            all
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// The value at a target by the definition, in f64.
+pub fn by_definition(cloud: &Cloud, target: (f64, f64), params: &Params) -> f64 {
+    let taken = neighbours(cloud, target, params);
+    let smooth = params.smoothing * params.smoothing;
+    let squared = |d: f64| d * d + smooth;
+    let on: Vec<f64> =
+        taken.iter().filter(|p| squared(p.0) == 0.0).map(|&(_, i)| cloud.z[i]).collect();
+    if !on.is_empty() {
+        return on.iter().sum::<f64>() / on.len() as f64;
+    }
+    // Relative to the nearest, so that no weight overflows.
+    let nearest = taken.first().map_or(1.0, |p| squared(p.0));
+    let weight = |d: f64| (squared(d) / nearest).powf(-0.5 * params.power);
+    let weights: f64 = taken.iter().map(|&(d, _)| weight(d)).sum();
+    taken.iter().map(|&(d, i)| weight(d) * cloud.z[i]).sum::<f64>() / weights
+}
+
+/// Asserts that values agree within a share of the expected ones; NaN only with NaN.
+pub fn assert_close(found: &[f64], expected: &[f64], share: f64, what: &str) {
+    assert_eq!(found.len(), expected.len(), "{what}");
+    for (i, (&f, &e)) in found.iter().zip(expected).enumerate() {
+        let same = (f.is_nan() && e.is_nan()) || (f - e).abs() <= share * e.abs();
+        assert!(same, "{what}: target {i}: {f}, expected {e} (off by {:e})", (f - e) / e);
+    }
+}

@@ -1,0 +1,139 @@
+//! What is asked for wrongly, and what is hardly there; on the CPU and on the process's GPU.
+
+mod common;
+
+use common::{Cloud, devices};
+use gpu_core::GridSpec;
+use idw::{Below, Error, Invalid, Kernel, Params, Points, Targets, cross_validate, interpolate};
+
+const EMPTY: Points = Points { x: &[], y: &[], values: &[&[]] };
+
+fn all_params() -> [Params; 4] {
+    let quadrants = Params { max_points_per_quadrant: 2, ..Params::default() };
+    let sphere = Params { geographic: true, statistics: true, ..Params::default() };
+    [Params::default(), Params { statistics: true, ..Params::nearest(5) }, quadrants, sphere]
+}
+
+#[test]
+fn no_points_give_nodata_and_no_targets_nothing() {
+    let targets = Targets::Points { x: &[1.0, 2.0], y: &[3.0, 4.0] };
+    let grid = GridSpec::new(0.0, 1.0, 1.0, 0, 7).unwrap();
+    for device in devices() {
+        for params in all_params() {
+            let surface = interpolate::<f32>(&device, EMPTY, targets, &params, &()).unwrap();
+            assert!(surface.values[0].len() == 2 && surface.values[0].iter().all(|v| v.is_nan()));
+            assert_eq!(surface.summary.nodata, 2);
+            let marked = Params { nodata: -9999.0, ..params };
+            let surface = interpolate::<f64>(&device, EMPTY, targets, &marked, &()).unwrap();
+            assert_eq!(surface.values[0], [-9999.0; 2]);
+            let one = Points { x: &[1.0], y: &[1.0], values: &[&[5.0]] };
+            let surface =
+                interpolate::<f64>(&device, one, Targets::Grid(grid), &params, &()).unwrap();
+            assert!(surface.values[0].is_empty());
+        }
+        let validation = cross_validate(&device, EMPTY, &Params::default(), &()).unwrap();
+        assert!(validation.errors.is_empty() && validation.rmse.is_nan());
+    }
+}
+
+#[test]
+fn one_point_is_everywhere() {
+    let one = Points { x: &[10.0], y: &[20.0], values: &[&[0.3]] };
+    let targets = Targets::Points { x: &[10.0, 0.0, -80.0], y: &[20.0, 0.0, 45.0] };
+    for device in devices() {
+        for params in all_params() {
+            let surface = interpolate::<f64>(&device, one, targets, &params, &()).unwrap();
+            assert_eq!(surface.values[0], [0.3; 3], "{} {params:?}", device.name());
+        }
+        // More than one is asked for.
+        let params = Params { min_points: 2, ..Params::default() };
+        let surface = interpolate::<f64>(&device, one, targets, &params, &()).unwrap();
+        assert_eq!(surface.summary.nodata, 3);
+        let validation = cross_validate(&device, one, &Params::default(), &()).unwrap();
+        assert!(validation.errors[0].is_nan() && validation.count == 0);
+    }
+}
+
+#[test]
+fn points_in_one_place_have_their_mean_everywhere() {
+    let points = Points { x: &[3.0; 5], y: &[4.0; 5], values: &[&[1.0, 2.0, 3.0, 4.0, 10.0]] };
+    let targets = Targets::Points { x: &[3.0, 8.0], y: &[4.0, 9.0] };
+    for device in devices() {
+        for params in [Params::default(), Params::nearest(5)] {
+            let surface = interpolate::<f64>(&device, points, targets, &params, &()).unwrap();
+            assert!(surface.values[0].iter().all(|v| (v - 4.0).abs() < 1e-14), "{surface:?}");
+            assert_eq!(surface.values[0][0], 4.0);
+        }
+    }
+}
+
+#[test]
+fn what_is_not_finite_is_refused_or_counted() {
+    let (x, y) = ([0.0, 1.0, 2.0, f64::INFINITY], [0.0; 4]);
+    let z = [1.0, f64::NAN, 3.0, 4.0];
+    let points = Points { x: &x, y: &y, values: &[&z] };
+    let targets = Targets::Points { x: &[1.0], y: &[0.0] };
+    for device in devices() {
+        let error = interpolate::<f32>(&device, points, targets, &Params::default(), &());
+        assert!(error.unwrap_err().to_string().contains("point 1"));
+        let skip = Params { invalid: Invalid::Skip, ..Params::default() };
+        let surface = interpolate::<f64>(&device, points, targets, &skip, &()).unwrap();
+        assert_eq!((surface.values[0][0], surface.summary.skipped), (2.0, 2));
+        assert_eq!(surface.summary.points, 4);
+        let validation = cross_validate(&device, points, &skip, &()).unwrap();
+        assert_eq!(validation.errors[0], 2.0);
+        assert!(validation.errors[1].is_nan() && validation.errors[3].is_nan());
+        assert_eq!((validation.errors[2], validation.count), (-2.0, 2));
+
+        let lost = Targets::Points { x: &[f64::NAN], y: &[0.0] };
+        let cloud = Cloud::random(3, [0.0, 0.0, 1.0, 1.0], 1);
+        let error = cloud.with(|p| interpolate::<f32>(&device, p, lost, &Params::default(), &()));
+        assert!(matches!(error.unwrap_err(), Error::Target { index: 0, .. }));
+        let sphere = Params { geographic: true, ..Params::default() };
+        let beyond = Points { x: &[0.0], y: &[91.0], values: &[&[1.0]] };
+        let error = interpolate::<f32>(&device, beyond, targets, &sphere, &()).unwrap_err();
+        assert_eq!(error, Error::Latitude { index: 0, latitude: 91.0 });
+    }
+}
+
+#[test]
+fn what_does_not_go_together_is_refused() {
+    let cloud = Cloud::random(9, [0.0, 0.0, 1.0, 1.0], 2);
+    let paper = Params { kernel: Kernel::Tiled, ..Params::default() };
+    for device in devices() {
+        let run = |params: &Params| {
+            cloud.with(|p| interpolate::<f32>(&device, p, cloud.targets(), params, &())).map(drop)
+        };
+        for power in [0.0, -2.0, f64::NAN] {
+            assert!(matches!(run(&Params { power, ..paper }), Err(Error::Power { .. })));
+        }
+        for radius in [-1.0, f64::NAN] {
+            let params = Params { radius1: radius, radius2: radius, ..Params::default() };
+            assert!(matches!(run(&params), Err(Error::Radius { .. })));
+        }
+        assert!(matches!(run(&Params { max_points: 3, ..paper }), Err(Error::Conflict { .. })));
+        assert_eq!(run(&paper), Ok(()));
+    }
+}
+
+#[test]
+fn more_points_than_there_are_means_all() {
+    let cloud = Cloud::random(7, [0.0, 0.0, 10.0, 10.0], 3);
+    let targets = Cloud::random(20, [0.0, 0.0, 10.0, 10.0], 4);
+    for device in devices() {
+        let run = |params: &Params| {
+            cloud.with(|p| interpolate::<f64>(&device, p, targets.targets(), params, &())).unwrap()
+        };
+        let all = run(&Params::default());
+        for max_points in [7, 8, 24, 100] {
+            let found = run(&Params { min_points: 7, ..Params::nearest(max_points) });
+            for (a, b) in all.values[0].iter().zip(&found.values[0]) {
+                assert!((a - b).abs() < 1e-12 * a, "{a} {b}");
+            }
+            let none = Params { min_points: 8, max_points: max_points.max(8), ..Params::default() };
+            assert_eq!(run(&none).summary.nodata, 20);
+            let regardless = Params { below: Below::Nearest, ..none };
+            assert_eq!(run(&regardless).summary.nodata, 20, "there are not so many");
+        }
+    }
+}

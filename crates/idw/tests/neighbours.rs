@@ -1,0 +1,223 @@
+//! Neighbours: which points a target takes, and what they give; on the CPU and on the process's GPU.
+
+mod common;
+
+use common::{Cloud, assert_close, by_definition, devices, haversine, neighbours};
+use gpu_core::GridSpec;
+use idw::{Below, Params, Targets, interpolate};
+use proptest::prelude::*;
+
+const SQUARE: [f64; 4] = [0.0, 0.0, 100.0, 100.0];
+
+/// Interpolates on every device and compares with the definition, the statistics too.
+fn check(cloud: &Cloud, targets: &Cloud, params: &Params, share: f64) {
+    let places: Vec<(f64, f64)> =
+        targets.x.iter().copied().zip(targets.y.iter().copied()).collect();
+    let wanted: Vec<f64> = places.iter().map(|&at| by_definition(cloud, at, params)).collect();
+    let params = Params { statistics: true, ..*params };
+    for device in devices() {
+        let what = format!("{}, {params:?}", device.name());
+        let run = cloud.with(|points| {
+            interpolate::<f64>(&device, points, targets.targets(), &params, &()).unwrap()
+        });
+        assert_close(&run.values[0], &wanted, share, &what);
+        let missing = wanted.iter().filter(|v| v.is_nan()).count() as u64;
+        assert_eq!(run.summary.nodata, missing, "{what}");
+        let statistics = run.statistics.unwrap();
+        for (i, &at) in places.iter().enumerate().filter(|&(i, _)| !wanted[i].is_nan()) {
+            let taken = neighbours(cloud, at, &params);
+            assert_eq!(statistics.count[i] as usize, taken.len(), "{what}, target {i}");
+            let values: Vec<f64> = taken.iter().map(|&(_, p)| cloud.z[p]).collect();
+            let n = values.len() as f64;
+            let mean = values.iter().sum::<f64>() / n;
+            let deviation = (values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / n).sqrt();
+            assert_eq!(statistics.min[i], values.iter().copied().fold(f64::MAX, f64::min));
+            assert_eq!(statistics.max[i], values.iter().copied().fold(f64::MIN, f64::max));
+            assert!((statistics.mean[i] - mean).abs() < 1e-9, "{what}");
+            assert!((statistics.deviation[i] - deviation).abs() < 1e-6, "{what}");
+            let nearest = taken[0].0;
+            assert!((statistics.nearest_distance[i] - nearest).abs() <= 1e-6 * nearest.max(1e-6));
+        }
+        let single = cloud.with(|points| {
+            interpolate::<f32>(&device, points, targets.targets(), &params, &()).unwrap()
+        });
+        let single: Vec<f64> = single.values[0].iter().map(|&v| f64::from(v)).collect();
+        assert_close(&single, &wanted, 1e-6, &what);
+    }
+}
+
+#[test]
+fn the_nearest_points_are_found() {
+    let targets = Cloud::random(80, [-60.0, -60.0, 160.0, 160.0], 31);
+    for count in [1, 5, 33, 400] {
+        let cloud = Cloud::random(count, SQUARE, 30 + count as u64);
+        for max_points in [1, 3, 8, 9, 12, 16, 24, 25, 1000] {
+            let params = Params { max_points, ..Params::default() };
+            check(&cloud, &targets, &params, 1e-12);
+        }
+    }
+}
+
+#[test]
+fn equal_distances_go_to_the_lower_index() {
+    // A lattice with shuffled values, and targets on it, between it and amid its cells.
+    let lattice = |i: usize| (f64::from(i as u32 % 12), f64::from(i as u32 / 12));
+    let cloud = Cloud::of(
+        (0..144)
+            .map(lattice)
+            .enumerate()
+            .map(|(i, (x, y))| (x, y, f64::from((i * 37 % 101) as u32))),
+    );
+    let targets = Cloud::of(
+        (0..60).map(|i| (f64::from(i % 10) + 0.5 * f64::from(i % 3), f64::from(i / 10) + 0.5, 0.0)),
+    );
+    for max_points in [1, 2, 3, 5, 7, 30] {
+        check(&cloud, &targets, &Params::nearest(max_points), 1e-12);
+    }
+}
+
+#[test]
+fn radius_ellipse_and_counts_limit_the_neighbours() {
+    let cloud = Cloud::random(300, SQUARE, 33);
+    let targets = Cloud::random(60, [-20.0, -20.0, 120.0, 120.0], 34);
+    let base = Params { power: 3.0, ..Params::default() };
+    for (radius1, radius2, angle) in
+        [(9.0, 9.0, 0.0), (20.0, 5.0, 0.0), (20.0, 5.0, 30.0), (3.0, 25.0, -75.0)]
+    {
+        for (max_points, min_points) in [(0, 0), (0, 3), (5, 2), (40, 4)] {
+            for below in [Below::Nodata, Below::Nearest] {
+                let params =
+                    Params { radius1, radius2, angle, max_points, min_points, below, ..base };
+                check(&cloud, &targets, &params, 1e-12);
+            }
+        }
+    }
+}
+
+#[test]
+fn quadrants_have_their_own_limits() {
+    let cloud = Cloud::random(250, SQUARE, 35);
+    let targets = Cloud::random(50, [-10.0, -10.0, 110.0, 110.0], 36);
+    for (max_points_per_quadrant, min_points_per_quadrant) in [(1, 0), (3, 1), (2, 2), (0, 2)] {
+        for (max_points, min_points) in [(0, 0), (7, 3)] {
+            for (radius, below) in
+                [(0.0, Below::Nodata), (15.0, Below::Nodata), (15.0, Below::Nearest)]
+            {
+                let params = Params {
+                    max_points_per_quadrant,
+                    min_points_per_quadrant,
+                    max_points,
+                    min_points,
+                    radius1: radius,
+                    radius2: radius,
+                    below,
+                    smoothing: 0.5,
+                    ..Params::default()
+                };
+                check(&cloud, &targets, &params, 1e-12);
+            }
+        }
+    }
+}
+
+#[test]
+fn on_the_sphere_neighbours_lie_beyond_the_date_line_and_the_poles() {
+    let cloud = Cloud::random(300, [-180.0, -90.0, 180.0, 90.0], 37);
+    let mut targets = Cloud::random(50, [-180.0, -90.0, 180.0, 90.0], 38);
+    for (i, at) in [(179.9, 10.0), (-179.9, -40.0), (5.0, 89.5), (77.0, -90.0), (190.0, 0.0)]
+        .into_iter()
+        .enumerate()
+    {
+        (targets.x[i], targets.y[i]) = at;
+    }
+    for max_points in [1, 4, 12, 30] {
+        let params = Params { max_points, geographic: true, ..Params::default() };
+        check(&cloud, &targets, &params, 1e-7);
+    }
+    let params = Params { radius1: 2.5e6, radius2: 2.5e6, geographic: true, ..Params::default() };
+    check(&cloud, &targets, &params, 1e-7);
+    let limited = Params { max_points: 5, min_points: 4, ..params };
+    check(&cloud, &targets, &limited, 1e-7);
+    assert!(haversine((179.9, 0.0), (-179.9, 0.0)) < 23_000.0);
+}
+
+#[test]
+fn clusters_and_outliers_are_searched_alike() {
+    let mut cloud = Cloud::random(400, [0.0, 0.0, 1.0, 1.0], 39);
+    for i in 0..40 {
+        (cloud.x[i], cloud.y[i]) = (cloud.x[i] * 1000.0, cloud.y[i] * 1000.0);
+    }
+    (cloud.x[7], cloud.y[7]) = (-1e7, 1e8);
+    // Several points in one place.
+    for i in 50..60 {
+        (cloud.x[i], cloud.y[i]) = (0.5, 0.5);
+    }
+    let mut targets = Cloud::random(40, [-300.0, -300.0, 1300.0, 1300.0], 40);
+    (targets.x[0], targets.y[0]) = (0.5, 0.5);
+    (targets.x[1], targets.y[1]) = (-1e7, 1e8);
+    (targets.x[2], targets.y[2]) = (1e9, 1e9);
+    for max_points in [3, 12, 20, 40] {
+        check(&cloud, &targets, &Params::nearest(max_points), 1e-12);
+    }
+}
+
+#[test]
+fn a_grid_searches_like_its_centres() {
+    let cloud = Cloud::random(500, SQUARE, 41);
+    let grid = GridSpec::new(-5.0, 105.0, 4.0, 27, 28).unwrap();
+    let params = Params::nearest(12);
+    let centre = |i: u64| grid.cell_centre((i % 27) as u32, (i / 27) as u32);
+    let wanted: Vec<f64> =
+        (0..grid.cells()).map(|i| by_definition(&cloud, centre(i), &params)).collect();
+    for device in devices() {
+        let run = cloud.with(|points| {
+            interpolate::<f64>(&device, points, Targets::Grid(grid), &params, &()).unwrap()
+        });
+        assert_close(&run.values[0], &wanted, 1e-12, &device.name());
+    }
+}
+
+#[test]
+fn statistics_over_all_points_are_those_of_the_points() {
+    let cloud = Cloud::random(90, SQUARE, 42);
+    let targets = Cloud::random(30, SQUARE, 43);
+    check(&cloud, &targets, &Params::default(), 1e-12);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_search_is_that_of_the_definition(
+        seed in 0u64..1000,
+        count in 1usize..120,
+        snap in prop::bool::ANY,
+        max_points in 0u32..30,
+        min in 0u32..4,
+        radius in prop::option::of(1.0f64..80.0),
+        stretch in 0.2f64..3.0,
+        angle in -90.0f64..90.0,
+        quadrants in (0u32..4, 0u32..3),
+        nearest in prop::bool::ANY,
+    ) {
+        let mut cloud = Cloud::random(count, SQUARE, seed);
+        if snap {
+            cloud.x.iter_mut().chain(&mut cloud.y).for_each(|v| *v = (*v / 8.0).round() * 8.0);
+        }
+        let mut targets = Cloud::random(12, [-30.0, -30.0, 130.0, 130.0], seed + 1);
+        (targets.x[0], targets.y[0]) = (cloud.x[0], cloud.y[0]);
+        let params = Params {
+            max_points,
+            min_points: if max_points > 0 { min.min(max_points) } else { min },
+            radius1: radius.unwrap_or(0.0),
+            radius2: radius.map_or(0.0, |r| r * stretch),
+            angle,
+            max_points_per_quadrant: quadrants.0,
+            min_points_per_quadrant:
+                if quadrants.0 > 0 { quadrants.1.min(quadrants.0) } else { quadrants.1 },
+            below: if nearest { Below::Nearest } else { Below::Nodata },
+            ..Params::default()
+        };
+        check(&cloud, &targets, &params, 1e-11);
+    }
+}

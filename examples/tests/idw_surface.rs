@@ -1,0 +1,195 @@
+//! The program `idw_surface` as its users meet it: exit codes, messages, files.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use geo_io::{ArrayData, read_npy};
+use tempfile::TempDir;
+
+const POINTS: &str = "x,y,z\n0.5,0.5,1\n9.5,0.5,2\n0.5,9.5,3\n9.5,9.5,4\n5.0,5.5,2.5\n";
+
+const AIRPORTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../shared/data/airports.csv");
+
+fn idw_surface(folder: &Path, arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_idw_surface"));
+    command.current_dir(folder).args(arguments).output().expect("the program starts")
+}
+
+/// Runs the program, which must succeed in silence on standard error, and gives its report.
+fn succeeds(folder: &Path, arguments: &[&str]) -> String {
+    let output = idw_surface(folder, arguments);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{arguments:?}: {errors}");
+    assert_eq!(errors, "", "{arguments:?}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// Runs the program on bad input: code 2, one line that holds all of `words`, no new file.
+fn fails(folder: &Path, arguments: &[&str], words: &[&str]) {
+    let before = files(folder);
+    let output = idw_surface(folder, arguments);
+    let errors = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{arguments:?}: {errors}");
+    assert_eq!(errors.matches('\n').count(), 1, "{arguments:?}: {errors:?}");
+    assert!(errors.starts_with("idw_surface: ") && errors.ends_with('\n'), "{errors:?}");
+    for word in words {
+        assert!(errors.contains(word), "{arguments:?}: no {word:?} in {errors:?}");
+    }
+    assert_eq!(files(folder), before, "{arguments:?} left files");
+}
+
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let mut files: Vec<_> =
+        std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.sort();
+    files
+}
+
+fn with_points() -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("points.csv"), POINTS).unwrap();
+    folder
+}
+
+fn values(path: &Path) -> (Vec<usize>, Vec<f32>) {
+    let array = read_npy(path).unwrap();
+    match array.data {
+        ArrayData::F32(values) => (array.shape, values),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_surface_goes_through_its_points_on_every_device() {
+    let folder = with_points();
+    let mut surfaces = Vec::new();
+    for device in ["cpu", "software"] {
+        let out = format!("{device}.npy");
+        let bounds = "--bounds=0,0,10,10";
+        succeeds(
+            folder.path(),
+            &["points.csv", "--resolution", "1", bounds, "--device", device, "-o", &out],
+        );
+        let (shape, values) = values(&folder.path().join(out));
+        assert_eq!(shape, [10, 10]);
+        assert_eq!((values[0], values[9], values[90], values[99]), (3.0, 4.0, 1.0, 2.0));
+        assert!(values.iter().all(|v| (1.0..=4.0).contains(v)));
+        surfaces.push(values);
+    }
+    for (a, b) in surfaces[0].iter().zip(&surfaces[1]) {
+        assert!((a - b).abs() < 1e-5, "{a} {b}");
+    }
+}
+
+#[test]
+fn neighbours_leave_nodata_and_every_format_is_written() {
+    let folder = with_points();
+    let base = ["points.csv", "--size", "20x20", "--bounds=0,0,10,10", "--device", "cpu"];
+    let with = |more: &[&'static str]| [&base[..], more].concat();
+    let report =
+        succeeds(folder.path(), &with(&["--radius", "1", "--power", "3", "-o", "near.npy"]));
+    assert!(report.contains("20 x 20 cells of 0.5"), "{report}");
+    let (_, near) = values(&folder.path().join("near.npy"));
+    let empty = near.iter().filter(|v| v.is_nan()).count();
+    assert!(empty > 300 && empty < 400, "{empty}");
+    succeeds(folder.path(), &with(&["--max-points", "1", "-o", "one.npy"]));
+    let (_, one) = values(&folder.path().join("one.npy"));
+    assert!(one.iter().all(|v| [1.0, 2.0, 2.5, 3.0, 4.0].contains(v)));
+    let quadrants = ["--per-quadrant", "1,2", "--max-points", "5", "--min-points", "4"];
+    succeeds(folder.path(), &with(&[&quadrants[..], &["-o", "surface.tif"]].concat()));
+    succeeds(folder.path(), &with(&["--smoothing", "2", "-o", "surface.png"]));
+    succeeds(folder.path(), &with(&["--adaptive", "--cross-validate"]));
+    for name in ["surface.tif", "surface.png"] {
+        assert!(std::fs::metadata(folder.path().join(name)).unwrap().len() > 100);
+    }
+}
+
+#[test]
+fn cross_validation_reports_powers_and_takes_the_best() {
+    let folder = tempfile::tempdir().unwrap();
+    let base = ["--sample-points", "400", "--size", "16x16", "--device", "cpu", "--cross-validate"];
+    let report = succeeds(folder.path(), &base);
+    assert!(report.contains("a sample of 400 points"), "{report}");
+    let errors: Vec<(f64, f64)> = report
+        .lines()
+        .filter_map(|line| {
+            let (power, rest) = line.strip_prefix("left out    power ")?.split_once(": rmse ")?;
+            Some((power.parse().ok()?, rest.split(',').next()?.parse().ok()?))
+        })
+        .collect();
+    assert_eq!(errors.len(), 6, "{report}");
+    let best = errors.iter().min_by(|a, b| a.1.total_cmp(&b.1)).unwrap();
+    assert!(report.contains(&format!("power       {}\n", best.0)), "{report}");
+    let report = succeeds(folder.path(), &[&base[..], &["--power", "2.2"]].concat());
+    assert_eq!(report.matches("left out").count(), 1, "{report}");
+}
+
+#[test]
+fn what_is_wrong_is_said_in_one_line() {
+    let folder = with_points();
+    let here = folder.path();
+    std::fs::write(here.join("empty.csv"), "x,y,z\n").unwrap();
+    std::fs::write(here.join("bad.csv"), "x,y,z\n1,2,NaN\n").unwrap();
+    std::fs::write(here.join("pole.csv"), "lon,lat,z\n1,95,3\n").unwrap();
+    fails(here, &["nowhere.csv"], &["nowhere.csv"]);
+    fails(here, &["points.txt2"], &["points.txt2"]);
+    fails(here, &["empty.csv"], &["none of the 0 points"]);
+    fails(here, &["bad.csv"], &["bad.csv", "NaN"]);
+    fails(here, &["points.csv", "--columns", "a,b,c"], &["\"a\""]);
+    fails(
+        here,
+        &["pole.csv", "--columns", "lon,lat,z", "--geographic", "--device", "cpu"],
+        &["95"],
+    );
+    for (option, value) in [
+        ("--power", "0"),
+        ("--power", "-1"),
+        ("--power", "nan"),
+        ("--radius", "0"),
+        ("--radius", "-3"),
+        ("--smoothing", "-1"),
+        ("--resolution", "0"),
+        ("--size", "0x3"),
+        ("--max-points", "0"),
+        ("--per-quadrant", "3,2"),
+        ("--bounds", "1,1,0,0"),
+        ("--crs", "EPSG:1"),
+        ("--device", "abacus"),
+        ("-o", "surface.jpg"),
+        ("-o", "nowhere/surface.tif"),
+    ] {
+        fails(here, &["points.csv", option, value], &[]);
+    }
+    fails(here, &["points.csv", "--min-points", "5", "--max-points", "4"], &["--min-points 5"]);
+    fails(here, &["points.csv", "--size", "3x3", "--resolution", "1"], &["--resolution"]);
+    fails(here, &["points.csv", "--resolution", "1e-9", "--device", "cpu"], &["cells"]);
+}
+
+#[test]
+fn the_airports_of_the_world_make_a_surface() {
+    if !Path::new(AIRPORTS).exists() {
+        println!("skipped: no {AIRPORTS}");
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let report = succeeds(
+        folder.path(),
+        &[
+            AIRPORTS,
+            "--columns",
+            "lon,lat,elevation_ft",
+            "--geographic",
+            "--max-points",
+            "12",
+            "--size",
+            "360x180",
+            "--bounds=-180,-90,180,90",
+            "--device",
+            "cpu",
+            "-o",
+            "world.tif",
+        ],
+    );
+    assert!(report.contains("360 x 180 cells of 1, 0.0% NODATA"), "{report}");
+    assert!(folder.path().join("world.tif").exists());
+}

@@ -13,9 +13,10 @@ use std::fmt::{Display, Write as _};
 use std::process::ExitCode;
 
 use anyhow::{Result, anyhow, ensure};
-use geo_io::{Crs, HillshadeOptions, PointCloud};
+use geo_io::{Crs, PointCloud};
 use gpu_core::{Bounds, Device, DeviceChoice, GridSpec, host_memory};
 use idw::{Params, Points, Surface, Targets};
+use terrain::{Edges, Light};
 
 use args::{Args, Format};
 use stages::Stages;
@@ -73,7 +74,7 @@ fn run(args: &Args) -> Result<()> {
     })?;
     report.surface(&grid, &params, &surface);
     let crs = args.crs()?.or(cloud.crs);
-    stages.run("write", |_| write(args, &grid, &surface.values[0], crs.as_ref()))?;
+    stages.run("write", |_| write(args, &device, &grid, &surface.values[0], crs.as_ref()))?;
     for stage in stages.done() {
         report.line("time", format_args!("{:>8.3} s  {}", stage.seconds, stage.name));
     }
@@ -111,7 +112,13 @@ fn power(
     Ok(best.unwrap_or(given))
 }
 
-fn write(args: &Args, grid: &GridSpec, values: &[f32], crs: Option<&Crs>) -> Result<()> {
+fn write(
+    args: &Args,
+    device: &Device,
+    grid: &GridSpec,
+    values: &[f32],
+    crs: Option<&Crs>,
+) -> Result<()> {
     let path = &args.output;
     match args.format()? {
         Format::Npy => geo_io::write_npy(path, values, grid.width as usize, grid.height as usize)?,
@@ -123,8 +130,10 @@ fn write(args: &Args, grid: &GridSpec, values: &[f32], crs: Option<&Crs>) -> Res
         Format::Png => {
             let metres = idw::RADIUS.to_radians();
             let cell = if args.geographic { grid.cell_size * metres } else { grid.cell_size };
-            let options = HillshadeOptions::default();
-            geo_io::write_hillshade(path, values, grid.width, grid.height, cell, &options)?;
+            let in_metres = GridSpec { cell_size: cell, ..*grid };
+            let light = Light { edges: Edges::Level, ..Light::default() };
+            let brightness = terrain::hillshade(device, values, &in_metres, &light)?;
+            geo_io::write_relief(path, values, &brightness, grid.width, grid.height)?;
         }
     }
     Ok(())

@@ -349,7 +349,7 @@ unsafe fn histogram<K: Key>(
                 sum += counts.load(digit * copies + copy);
                 copy += 1;
             }
-            if digit % DIGITS == 0 && thread::block_idx_x() as u64 == holds_last {
+            if digit.is_multiple_of(DIGITS) && thread::block_idx_x() as u64 == holds_last {
                 sum -= padding as u32;
             }
             if sum != 0 {

@@ -44,6 +44,7 @@ mod device {
     use crate::scalar::Scalar;
 
     pub unsafe fn store<T: Scalar>(address: u64, value: T) {
+        // SAFETY: passed on to the caller.
         unsafe { (address as usize as *mut T).write(value) }
     }
 }

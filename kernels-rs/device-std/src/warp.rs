@@ -197,6 +197,7 @@ mod device {
     }
     #[inline]
     pub unsafe fn equals_in<const BITS: u32>(mask: u32, value: u32) -> u32 {
+        // SAFETY: passed on to the caller.
         unsafe { equals(mask, value & ((1 << BITS) - 1)) }
     }
     #[inline]

@@ -4,7 +4,7 @@
 //! `gpu.rs` are siblings; the latter launches the kernels of `kernels-rs/src/monotone.rs`.
 
 mod args;
-#[path = "../lidar_dem/stages.rs"]
+#[path = "../../stages.rs"]
 mod stages;
 
 use std::io::Write as _;

@@ -7,6 +7,7 @@
 mod args;
 mod points;
 mod report;
+#[path = "../../stages.rs"]
 mod stages;
 mod survey;
 

@@ -118,7 +118,7 @@ fn bad_options_get_one_line_and_leave_nothing() {
         (&["--resolution", "1e-12"], &["asked for", "available"]),
         (&["--site-radius", "0"], &["site-radius"]),
         (&["--query-radius", "nan"], &["query-radius"]),
-        (&["--supersample", "3"], &["supersample", "3"]),
+        (&["--supersample", "9"], &["supersample", "9"]),
         (&["--classes", "256"], &["256"]),
         (&["--classes", "ground"], &["ground"]),
         (&["--returns", "second"], &["second"]),

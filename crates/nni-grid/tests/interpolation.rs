@@ -257,3 +257,26 @@ fn a_callback_can_cancel() {
         assert_eq!(ended.unwrap_err(), Error::Cancelled);
     }
 }
+
+#[test]
+fn the_finest_raster_follows_the_definition() {
+    let cloud = Cloud::random(15, 6.0, 77, |x, y| x * y);
+    for query_radius in [1.5, f64::INFINITY] {
+        let params = Params { supersample: 8, query_radius, ..Params::new(square(5)) };
+        check_definition(&cloud, &params);
+    }
+}
+
+#[test]
+fn tiles_and_the_tiles_they_leave_agree_with_the_cpu() {
+    // Dense on the left and empty on the right, so that regions of influence end in some tiles only.
+    let dense = Cloud::random(6000, 90.0, 31, |x, y| (0.1 * x).sin() * y);
+    let cloud = Cloud::of((0..6000).map(|i| (dense.x[i], dense.y[i], dense.z[i])));
+    for (supersample, query_radius) in [(1, 3.0), (1, 4.6), (2, 1.9), (2, 3.0)] {
+        let grid = GridSpec::new(0.0, 85.0, 1.0, 150, 85).unwrap();
+        let params = Params { supersample, query_radius, site_radius: 6.0, ..Params::new(grid) };
+        let dem = on_all(&cloud, &params);
+        let empty = dem.values.iter().filter(|v| v.is_nan()).count();
+        assert!(empty > 150 * 20 && empty < 150 * 40, "{empty} cells are empty");
+    }
+}

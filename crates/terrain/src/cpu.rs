@@ -52,10 +52,10 @@ fn each_cell(
     Ok(out)
 }
 
-/// [`contours`](crate::contours) on the CPU.
+/// [`contours`](fn@crate::contours) on the CPU.
 ///
 /// # Errors
-/// As [`contours`](crate::contours).
+/// As [`contours`](fn@crate::contours).
 pub fn contours(dem: &[f32], grid: &GridSpec, levels: &Levels) -> Result<Vec<Contour>> {
     check(dem, grid)?;
     levels.check()?;

@@ -90,7 +90,7 @@ fn check_device(dem: &DeviceGrid<f32>, cell_size: f64) -> Result<(u32, u32)> {
 /// Waits for the stream.
 ///
 /// # Errors
-/// As [`contours`](crate::contours); [`Error::Shape`] unless the DEM has the grid's sides.
+/// As [`contours`](fn@crate::contours); [`Error::Shape`] unless the DEM has the grid's sides.
 pub fn contours(
     gpu: &Gpu,
     dem: &DeviceGrid<f32>,
@@ -202,10 +202,10 @@ pub fn hillshade_of_host(
     Ok(hillshade(gpu, &resident, grid.cell_size, light)?.into_column().to_host()?)
 }
 
-/// [`contours`](crate::contours) on a GPU, from host to host. Waits for the result.
+/// [`contours`](fn@crate::contours) on a GPU, from host to host. Waits for the result.
 ///
 /// # Errors
-/// As [`contours`](crate::contours).
+/// As [`contours`](fn@crate::contours).
 pub fn contours_of_host(
     gpu: &Gpu,
     dem: &[f32],

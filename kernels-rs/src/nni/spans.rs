@@ -94,6 +94,7 @@ impl Cut {
 ///
 /// In f64 a quotient of that size is off by one at most, which is then corrected.
 #[inline(always)]
+#[allow(clippy::manual_clamp)] // `clamp` may panic, which device code must not
 fn floor_quotient(a: i64, b: i64) -> i32 {
     const MOST: f64 = (1 << 29) as f64;
     let quotient = f64::max(-MOST, f64::min(MOST, a as f64 / b as f64)) as i64;

@@ -134,7 +134,7 @@ pub fn gradient<N: Fn(i32, i32) -> u32, R: Fn(i32) -> i32>(
     let [xx, xy, yy] = matrix;
     let (determinant, trace) = (xx * yy - xy * xy, xx + yy);
     // Below this the neighbours are in line but for rounding.
-    if !(determinant > 1e-9 * trace * trace) {
+    if determinant <= 1e-9 * trace * trace {
         return [0.0; 2];
     }
     let east = (yy * right[0] - xy * right[1]) / determinant;

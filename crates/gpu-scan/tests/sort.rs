@@ -149,7 +149,8 @@ fn signed_and_floating_keys() {
 fn keys_that_are_equal_sorted_or_reversed() {
     let (gpu, mut w) = open();
     let n = 20_000u32;
-    let shapes: [(&str, fn(u32) -> u32); 5] = [
+    type Shape = (&'static str, fn(u32) -> u32);
+    let shapes: [Shape; 5] = [
         ("equal", |_| 7),
         ("all ones", |_| u32::MAX),
         ("sorted", |i| i),

@@ -128,37 +128,15 @@ impl<C: Column> Candidates<C> {
     }
 }
 
-/// Rows that [`winner`] looks at before it asks whether to go on: so many loads are in flight
-/// together.
-const STEP: usize = 8;
-
-/// The best of the candidates looked at so far.
-#[derive(Clone, Copy)]
-struct Best<M: Metric> {
-    metric: M,
-    column: Candidates<M::Column>,
-    cost: M::Cost,
-    row: u32,
-}
-
-impl<M: Metric> Best<M> {
-    /// Looks at a candidate `rows` away; it wins a tie if it lies north of all before.
-    #[inline(always)]
-    fn meet(&mut self, row: u32, candidate: M::Column, rows: u32, is_north: bool) {
-        let cost = self.metric.cost(self.column.gap(candidate), rows);
-        let wins = if is_north { cost <= self.cost } else { cost < self.cost };
-        if candidate.is_site() & wins {
-            self.cost = cost;
-            self.row = row;
-        }
-    }
-}
+/// Rows that [`winner`] looks at on each side before it asks whether to go on: so many loads are
+/// in flight together.
+const STEP: usize = 4;
 
 /// The winner of row `y` among the rows `low..=high`, no farther than `limit`; else [`NONE`].
 ///
-/// It looks at the rows nearest to `y` first, upward and downward alike until one of them ends, then
-/// the other way, until none that is left can be as near as the best so far. At the ends it
-/// looks at a row again, as if it were farther away than it is: that never wins.
+/// It looks at the rows nearest to `y` first, upward and downward alike, until none that is left can
+/// be as near as the best so far. At the ends it looks at a row again, as if it were farther away
+/// than it is: that never wins.
 ///
 /// # Safety
 /// `low <= high`, both rows of the raster.
@@ -170,51 +148,45 @@ pub unsafe fn winner<M: Metric>(
     (low, high): (u32, u32),
     limit: M::Cost,
 ) -> u32 {
-    let mut best = Best { metric, column, cost: limit, row: NONE };
+    let mut best = limit;
+    let mut row = NONE;
     // The nearest row there is; the next rows upward and downward, of which the first may pass `low`
     // and the second `high`; and how far both are.
     let base = u32::max(low, u32::min(y, high));
     let mut up = base as i32;
     let mut down = base as i32;
     let mut rows = y.abs_diff(base);
-    let (low, high) = (low as i32, high as i32);
-    let up_can_win = |up, rows, best: &Best<M>| up >= low && metric.cost(0, rows) <= best.cost;
-    let down_can_win =
-        |down, rows, best: &Best<M>| down <= high && metric.cost(0, rows) < best.cost;
-    while up_can_win(up, rows, &best) & down_can_win(down, rows, &best) {
-        const HALF: usize = STEP / 2;
-        let ups: [u32; HALF] = core::array::from_fn(|k| i32::max(up - k as i32, low) as u32);
-        let downs: [u32; HALF] = core::array::from_fn(|k| i32::min(down + k as i32, high) as u32);
+    loop {
+        let ups: [u32; STEP] = core::array::from_fn(|k| i32::max(up - k as i32, low as i32) as u32);
+        let downs: [u32; STEP] =
+            core::array::from_fn(|k| i32::min(down + k as i32, high as i32) as u32);
         // SAFETY: the rows are in `low..=high`.
         let (above, below) =
             unsafe { (ups.map(|row| column.of_row(row)), downs.map(|row| column.of_row(row))) };
         let mut k = 0;
-        while k < HALF {
-            best.meet(ups[k], above[k], rows + k as u32, true);
-            best.meet(downs[k], below[k], rows + k as u32, false);
-            k += 1;
-        }
-        up -= HALF as i32;
-        down += HALF as i32;
-        rows += HALF as u32;
-    }
-    // One way is done; `step` goes the other.
-    let is_north = up_can_win(up, rows, &best);
-    let (mut next, step) = if is_north { (up, -1) } else { (down, 1) };
-    while if is_north { up_can_win(next, rows, &best) } else { down_can_win(next, rows, &best) } {
-        let there: [u32; STEP] =
-            core::array::from_fn(|k| i32::max(low, i32::min(next + step * k as i32, high)) as u32);
-        // SAFETY: the rows are in `low..=high`.
-        let candidates = unsafe { there.map(|row| column.of_row(row)) };
-        let mut k = 0;
         while k < STEP {
-            best.meet(there[k], candidates[k], rows + k as u32, is_north);
+            // Whatever was looked at before lies south of this row: it wins where they tie.
+            let cost = metric.cost(column.gap(above[k]), rows + k as u32);
+            if above[k].is_site() & (cost <= best) {
+                best = cost;
+                row = ups[k];
+            }
+            // And north of this one.
+            let cost = metric.cost(column.gap(below[k]), rows + k as u32);
+            if below[k].is_site() & (cost < best) {
+                best = cost;
+                row = downs[k];
+            }
             k += 1;
         }
-        next += step * STEP as i32;
+        up -= STEP as i32;
+        down += STEP as i32;
         rows += STEP as u32;
+        let nearest = metric.cost(0, rows);
+        if !((up >= low as i32) & (nearest <= best) | (down <= high as i32) & (nearest < best)) {
+            return row;
+        }
     }
-    best.row
 }
 
 /// The winners of one level; see [`search_rows`](super::search_rows).

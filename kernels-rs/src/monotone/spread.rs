@@ -3,8 +3,7 @@
 //! A block serves a tile of 32 columns and 256 rows, a warp 32 of the rows, a thread a column of
 //! these:
 //!
-//! 1. The winner of the warp's first row, by [`search::winner`]: first that of the tile's middle, then
-//!    those of the quarters, then of the eighths, each between those before.
+//! 1. The winner of the warp's first row, by [`search::winner`]; the block shares these.
 //! 2. If there are many candidates between the first winner and the next warp's, the winners of rows
 //!    8, 16 and 24, by a walk over all of them.
 //! 3. The winners of eight rows at a time, by a walk over the candidates from the last winner on: down
@@ -23,9 +22,6 @@ use device_std::{math, thread, vector, warp};
 use super::rows::Column;
 use super::search::{self, Candidates, Metric};
 use super::{GROUP, NONE, PADDING, SPAN, TILE_ROWS, WORD};
-
-/// Spans of a tile, one below the other: a warp each.
-const SPANS: u32 = TILE_ROWS / SPAN;
 
 /// Rows whose winners one walk finds at the end.
 const OCTET: u32 = 8;
@@ -46,7 +42,7 @@ struct Winners {
 impl Winners {
     #[inline(always)]
     const fn new(carver: &mut Carver) -> Self {
-        Self { rows: carver.array((SPANS + 1) * WORD) }
+        Self { rows: carver.array((TILE_ROWS / SPAN + 1) * WORD) }
     }
 }
 
@@ -130,18 +126,7 @@ outputs! {
     Squares64 { out: *mut u64 } false, |_own, _row, _column, cost| cost, u64::MAX;
     /// Distances, times a scale.
     Distances32 { out: *mut f32, scale: f64 } false,
-        |own, _row, _column, cost| distance(cost, own.scale), f32::INFINITY;
-}
-
-/// The distance of a squared distance: its root as f64, times the scale, rounded to f32.
-#[inline(always)]
-fn distance(square: u64, scale: f64) -> f32 {
-    // Such a square is exact as f32; and a root taken in f64 and rounded to f32 is the root rounded
-    // once (Figueroa 1995, When is double rounding innocuous?, doi:10.1145/221332.221334).
-    if scale == 1.0 && square < 1 << 24 {
-        return math::sqrt_f32(square as u32 as f32);
-    }
-    (math::sqrt(square as f64) * scale) as f32
+        |own, _row, _column, cost| (math::sqrt(cost as f64) * own.scale) as f32, f32::INFINITY;
 }
 
 /// A tile; see [`spread_indices`](super::spread_indices).
@@ -172,31 +157,18 @@ pub unsafe fn tile<M: Metric, O: Output>(
         let above = winners.add((tile_y as u64 * raster.pitch as u64 + x as u64) as usize);
         let below = *above.add(raster.pitch as usize);
         let above = *above;
-        let own = thread::thread_idx_x();
+        let own = if warp::warp_id() == 0 || above == NONE || below == NONE {
+            if below == NONE { NONE } else { above }
+        } else if y >= last as u64 {
+            below
+        } else {
+            search::winner(metric, column, y as u32, (above, below), M::limit(search_limit))
+        };
+        shared.rows.store(thread::thread_idx_x(), own);
         if warp::warp_id() == 0 {
-            // Without a site at an end no row between has one in reach.
-            shared.rows.store(own, if below == NONE { NONE } else { above });
-            shared.rows.store(SPANS * WORD + own, if above == NONE { NONE } else { below });
-        }
-        let mut half = SPANS / 2;
-        while half > 0 {
-            thread::sync_threads();
-            if warp::warp_id() % (2 * half) == half {
-                let ends =
-                    (shared.rows.load(own - half * WORD), shared.rows.load(own + half * WORD));
-                let found = if ends.0 == NONE || ends.1 == NONE {
-                    NONE
-                } else if y >= last as u64 {
-                    ends.1
-                } else {
-                    search::winner(metric, column, y as u32, ends, M::limit(search_limit))
-                };
-                shared.rows.store(own, found);
-            }
-            half /= 2;
+            shared.rows.store(TILE_ROWS / SPAN * WORD + thread::thread_idx_x(), below);
         }
         thread::sync_threads();
-        let own = shared.rows.load(thread::thread_idx_x());
         if y <= last as u64 {
             let next = shared.rows.load(thread::thread_idx_x() + WORD);
             let span = Span { metric, column, raster, y: y as u32, limit: M::limit(limit) };

@@ -2,16 +2,16 @@
 //!
 //! Plan. The squared distance splits into a part along the row and a part along the column:
 //!
-//! 1. Rows ([`rows`]), in parallel: for every pixel the column of the nearest site of its row, its
+//! 1. Rows (`rows`), in parallel: for every pixel the column of the nearest site of its row, its
 //!    *candidate*, in 16 bits where the raster is narrow enough.
-//! 2. Columns, in parallel over strips of [`STRIP`] neighbouring columns, so that memory is touched
+//! 2. Columns, in parallel over strips of `STRIP` neighbouring columns, so that memory is touched
 //!    by whole cache lines. Of the candidates of a column each row has a *winner*.
-//!    - [`walk`]: where sites are near, eight rows and sixteen columns at a time, by a walk over the
+//!    - `walk`: where sites are near, eight rows and sixteen columns at a time, by a walk over the
 //!      candidates from the last winners on; it is the GPU's `Monotone` without its coarse levels.
-//!    - [`envelope`]: where they are far, and for whatever the walk does not serve, a stack of the
+//!    - `envelope`: where they are far, and for whatever the walk does not serve, a stack of the
 //!      candidates that win at all, in time independent of the distances. With
-//!      [`Algorithm::ScanPrune`] everywhere.
-//! 3. What is asked for is written along with the winners ([`outputs`]).
+//!      `Algorithm::ScanPrune` everywhere.
+//! 3. What is asked for is written along with the winners (`outputs`).
 //!
 //! All comparisons are in integers.
 

@@ -7,8 +7,10 @@
 //! does not depend on the device, on the number of threads, or on the order of anything.
 //!
 //! Use it for distance maps and buffers around features, for filling each pixel from its nearest
-//! sample, and as the first half of natural neighbour interpolation (crate `nni-grid`). For
-//! distances on the ground multiply by the cell size; pixels are square.
+//! sample, and as the first half of natural neighbour interpolation (crate `nni-grid`).
+//!
+//! [`Transform`] has all inputs and outputs: masks of bytes and bits, lists, labels; distances on the
+//! ground, signed or cut off, values of the nearest site. [`voronoi`] is the short way for masks.
 //!
 //! ```
 //! use gpu_core::{Device, DeviceChoice};
@@ -36,23 +38,28 @@
 //! candidates along the column are parabolas of equal shape, and the nearest sites of the
 //! column's pixels are their lower envelope.
 //!
-//! The GPU does it as in Simin You and Jianting Zhang, *Constructing Natural Neighbor
-//! Interpolation Based Grid DEM Using CUDA* (COM.Geo 2012), who built on the Parallel Banding
+//! [`Algorithm::Monotone`], the default, searches them from coarse rows to fine ones: down a column
+//! the winner's row never decreases (the matrix of costs is totally monotone; Aggarwal, Klawe, Moran,
+//! Shor and Wilber 1987, DOI 10.1007/BF01840359), so that between two rows only the candidates
+//! between their winners count.
+//!
+//! [`Algorithm::ScanPrune`] does it as in Simin You and Jianting Zhang, *Constructing Natural
+//! Neighbor Interpolation Based Grid DEM Using CUDA* (COM.Geo 2012), who built on the Parallel Banding
 //! Algorithm of Cao, Tang, Mohamed and Tan (I3D 2010, DOI 10.1145/1730804.1730818): a forward
 //! max-scan and a backward min-scan over site columns, iterative pruning of each column's
-//! candidates by their bisectors with compaction, and assignment by intervals.
+//! candidates by their bisectors with compaction, and assignment by intervals. On the CPU it is the
+//! stack of Meijster, Roerdink and Hesselink (2000, DOI 10.1007/0-306-47025-X_36) and Felzenszwalb
+//! and Huttenlocher (2012, DOI 10.4086/toc.2012.v008a019), which also serves what is far apart.
+//! Where we differ from the papers: coordinates are 32-bit, ties are defined, and an envelope is
+//! cut at the first *row* where a later candidate is strictly nearer, an integer, instead of at a
+//! real intersection.
 //!
-//! The CPU ([`cpu`]) runs the same two passes with a sequential scan and, for the envelope, the
-//! stack of Meijster, Roerdink and Hesselink (2000, DOI 10.1007/0-306-47025-X_36) and
-//! Felzenszwalb and Huttenlocher (2012, DOI 10.4086/toc.2012.v008a019), in O(pixels). Both test
-//! bisectors in integers and both give ties to the lowest index, so their results are the same
-//! bits. Where we differ from the papers: coordinates are 32-bit, ties are defined, and an
-//! envelope is cut at the first *row* where a later candidate is strictly nearer, an integer,
-//! instead of at a real intersection.
+//! All of them compare integers and give ties to the lowest index: the same bits.
 //!
 //! # Limits
 //!
-//! At most [`MAX_PIXELS`] pixels and [`MAX_SIDE`] on a side; beyond is an error.
+//! At most [`MAX_SIDE`] pixels on a side; in [`voronoi`] and `gpu::nearest_sites` at most [`MAX_PIXELS`]
+//! in all. Beyond is an error.
 #![deny(missing_docs)]
 
 pub mod cpu;

@@ -347,6 +347,22 @@ fn a_largest_distance_cuts_and_changes_nothing_else() {
     }
 }
 
+/// Within reach of few rows of a tile: the search of the others must not hide it.
+#[test]
+fn a_lonely_site_is_found_wherever_it_is() {
+    let (width, height) = (12, 530);
+    for row in [0, 31, 40, 100, 127, 128, 200, 255, 256, 300, 529] {
+        let mut mask = vec![0; 12 * 530];
+        mask[row * 12 + 5] = 1;
+        let input = Input::new(Sites::Mask(&mask), width, height);
+        let expected = brute_force(&mask, width, (1, 1), 81);
+        for device in devices() {
+            let diagram = both().max_distance(9.0).run(&device, &input, &()).unwrap();
+            check(&diagram, &expected, &format!("{}, row {row}", device.name()));
+        }
+    }
+}
+
 #[test]
 fn pixels_that_are_not_square() {
     let mut random = Random(8);

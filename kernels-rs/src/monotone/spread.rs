@@ -375,7 +375,7 @@ impl<M: Metric> Span<M> {
                 low = won[FAR_ROWS - 1].row;
             }
             y += FAR_ROWS as u32;
-            if y % OCTET == 0 {
+            if y.is_multiple_of(OCTET) {
                 ends = [ends[1], ends[2], ends[3], ends[3]];
             }
         }

@@ -2,6 +2,7 @@
 
 use std::marker::PhantomData;
 
+use bytemuck::Pod;
 use gpu_core::host_memory;
 
 use crate::metric::Metric;
@@ -36,12 +37,18 @@ struct Shared<T> {
     values: Vec<T>,
 }
 
-impl<T: Clone> Shared<T> {
-    fn new(asked: bool, none: T, pixels: usize) -> Result<Option<Self>> {
+impl<T: Pod> Shared<T> {
+    /// Zeros, which the system hands out as they are first touched: by the tasks, side by side.
+    /// Every pixel is written later.
+    fn new(asked: bool, pixels: usize) -> Result<Option<Self>> {
         if !asked {
             return Ok(None);
         }
-        Ok(Some(Self { values: host_memory::filled(none, pixels)? }))
+        let asked = (pixels as u64).saturating_mul(size_of::<T>() as u64);
+        let values = bytemuck::try_zeroed_vec(pixels).map_err(|()| {
+            gpu_core::Error::HostMemory { asked, available: host_memory::available().unwrap_or(0) }
+        })?;
+        Ok(Some(Self { values }))
     }
 
     /// The elements from `start` on, to be written.
@@ -97,15 +104,15 @@ impl<'a> Sinks<'a> {
             excluded: input.excluded,
             values,
             labels,
-            nearest: Shared::new(wanted.nearest && !is_long, u32::MAX, pixels)?,
-            long_nearest: Shared::new(wanted.nearest && is_long, u64::MAX, pixels)?,
-            coordinates: Shared::new(wanted.coordinates, [u32::MAX; 2], pixels)?,
-            squares: Shared::new(wanted.squared && metric.is_narrow, u32::MAX, pixels)?,
-            long_squares: Shared::new(wanted.squared && !metric.is_narrow, u64::MAX, pixels)?,
-            distance: Shared::new(wanted.distance, f32::INFINITY, pixels)?,
-            distance_f64: Shared::new(wanted.distance_f64, f64::INFINITY, pixels)?,
-            value: Shared::new(wanted.value, f32::NAN, pixels)?,
-            label: Shared::new(wanted.label, 0, pixels)?,
+            nearest: Shared::new(wanted.nearest && !is_long, pixels)?,
+            long_nearest: Shared::new(wanted.nearest && is_long, pixels)?,
+            coordinates: Shared::new(wanted.coordinates, pixels)?,
+            squares: Shared::new(wanted.squared && metric.is_narrow, pixels)?,
+            long_squares: Shared::new(wanted.squared && !metric.is_narrow, pixels)?,
+            distance: Shared::new(wanted.distance, pixels)?,
+            distance_f64: Shared::new(wanted.distance_f64, pixels)?,
+            value: Shared::new(wanted.value, pixels)?,
+            label: Shared::new(wanted.label, pixels)?,
             input: PhantomData,
         })
     }
@@ -142,7 +149,7 @@ impl<'a> Sinks<'a> {
 
     /// Writes an output, if it is asked for.
     #[inline(always)]
-    unsafe fn each<T: Copy>(
+    unsafe fn each<T: Pod>(
         &self,
         sink: &Option<Shared<T>>,
         start: usize,
@@ -216,7 +223,7 @@ impl<'a> Sinks<'a> {
 ///
 /// # Safety
 /// No other thread touches these pixels.
-unsafe fn blank<T: Copy + Clone>(
+unsafe fn blank<T: Pod>(
     sink: &Option<Shared<T>>,
     start: usize,
     len: usize,

@@ -536,7 +536,8 @@ unsafe fn all_pairs<L: Law, const ROW: bool, const Q: usize, const V: usize>(
 /// Whether squares of distances may leave the range of f32.
 #[inline(always)]
 fn is_far(x: f32, y: f32, smoothing: f32) -> bool {
-    !(x * x + y * y + smoothing < FARTHEST)
+    let squared = x * x + y * y + smoothing;
+    squared.is_nan() || squared >= FARTHEST
 }
 
 /// Where a thread keeps sum `c` of its query `j`.

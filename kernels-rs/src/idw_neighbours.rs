@@ -923,7 +923,8 @@ unsafe fn neighbours<T: Real>(index: Index, search: Search, query: Query, result
         }
         let coincident = all.coincident > 0.0;
         let largest = search.weight(nearest);
-        let overflow = !coincident && !(largest < 1e300 && largest > 1e-280);
+        let in_range = largest < 1e300 && largest > 1e-280;
+        let overflow = !(coincident || in_range);
         let mut v = 0;
         while v < results.value_count {
             let [offset, low, high] = bounds(&search, v);

@@ -76,6 +76,9 @@ fn run(args: &Args) -> Result<()> {
     stages.run("write", |_| write(args, &grid, &surface.values[0], crs.as_ref()))?;
     for stage in stages.done() {
         report.line("time", format_args!("{:>8.3} s  {}", stage.seconds, stage.name));
+        for (part, seconds) in &stage.parts {
+            report.line("", format_args!("{seconds:>8.3} s    {part}"));
+        }
     }
     report.line("written", args.output.display());
     report.print();

@@ -727,7 +727,7 @@ all_pairs_kernels! {
     scattered_2: Power<2>, false, QUERIES, 1, 5;
     scattered_3: Power<3>, false, QUERIES, 1, 5;
     scattered_4: Power<4>, false, QUERIES, 1, 5;
-    scattered_any: AnyPower, false, QUERIES, 1, 5;
+    scattered_any: AnyPower, false, QUERIES, 1, 4;
     grid_1: Power<1>, true, QUERIES, 1, 5;
     grid_2: Power<2>, true, QUERIES, 1, 4;
     grid_3: Power<3>, true, QUERIES, 1, 5;

@@ -536,7 +536,8 @@ unsafe fn all_pairs<L: Law, const ROW: bool, const Q: usize, const V: usize>(
 /// Whether squares of distances may leave the range of f32.
 #[inline(always)]
 fn is_far(x: f32, y: f32, smoothing: f32) -> bool {
-    !(x * x + y * y + smoothing < FARTHEST)
+    let squared = x * x + y * y + smoothing;
+    squared.is_nan() || squared >= FARTHEST
 }
 
 /// Where a thread keeps sum `c` of its query `j`.
@@ -726,7 +727,7 @@ all_pairs_kernels! {
     scattered_2: Power<2>, false, QUERIES, 1, 5;
     scattered_3: Power<3>, false, QUERIES, 1, 5;
     scattered_4: Power<4>, false, QUERIES, 1, 5;
-    scattered_any: AnyPower, false, QUERIES, 1, 5;
+    scattered_any: AnyPower, false, QUERIES, 1, 4;
     grid_1: Power<1>, true, QUERIES, 1, 5;
     grid_2: Power<2>, true, QUERIES, 1, 4;
     grid_3: Power<3>, true, QUERIES, 1, 5;

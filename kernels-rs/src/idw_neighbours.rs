@@ -860,6 +860,7 @@ unsafe fn neighbours<T: Real>(index: Index, search: Search, query: Query, result
     unsafe {
         let mut search = search;
         let wanted = u32::min(search.max_points, search.max_per_quadrant);
+        let wanted = u32::max(wanted, search.min_per_quadrant);
         let (mut circle, mut counts) = Circle::around(&index, &search, &query, wanted, true);
         let mut taken = by_turns(counts, search.max_per_quadrant, search.max_points);
         let total = |taken: [u32; 4]| taken[0] + taken[1] + taken[2] + taken[3];
@@ -923,7 +924,8 @@ unsafe fn neighbours<T: Real>(index: Index, search: Search, query: Query, result
         }
         let coincident = all.coincident > 0.0;
         let largest = search.weight(nearest);
-        let overflow = !coincident && !(largest < 1e300 && largest > 1e-280);
+        let in_range = largest < 1e300 && largest > 1e-280;
+        let overflow = !(coincident || in_range);
         let mut v = 0;
         while v < results.value_count {
             let [offset, low, high] = bounds(&search, v);

@@ -62,7 +62,7 @@ pub use params::{Adaptive, Below, Invalid, Kernel, Params};
 pub use points::{MOST, Points, Targets};
 pub use sphere::RADIUS;
 pub use statistics::Statistics;
-pub use validation::{Validation, best_power, cross_validate};
+pub use validation::{Comparison, Validation, best_power, cross_validate};
 
 /// What was read and left out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -21,6 +21,16 @@ pub struct Validation {
     pub bias: f64,
 }
 
+/// Powers beside each other.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Comparison {
+    /// The power with the least root mean squared error, the lowest of equals; `None` where no power
+    /// gives a value.
+    pub best: Option<f64>,
+    /// Each power with its cross-validation, in the order given.
+    pub all: Vec<(f64, Validation)>,
+}
+
 /// Interpolates the first value of each point from all other points, in f64.
 ///
 /// Several points in one place predict each other. Work as for an interpolation at the points.
@@ -51,8 +61,7 @@ pub fn cross_validate(
     Ok(Validation::of(errors))
 }
 
-/// The power among `powers` whose cross-validation has the least root mean squared error, the lowest of
-/// equals, with that of every power; `None` where no power gives a value.
+/// Cross-validates by several powers, to choose one.
 ///
 /// # Errors
 /// As [`cross_validate`].
@@ -62,7 +71,7 @@ pub fn best_power(
     params: &Params,
     powers: &[f64],
     progress: &dyn Progress,
-) -> Result<(Option<f64>, Vec<(f64, Validation)>)> {
+) -> Result<Comparison> {
     let mut all = Vec::with_capacity(powers.len());
     for (i, &power) in powers.iter().enumerate() {
         let fraction = i as f64 / powers.len() as f64;
@@ -74,7 +83,7 @@ pub fn best_power(
     }
     let with_value = all.iter().filter(|(_, v)| v.count > 0);
     let best = with_value.min_by(|(p, a), (q, b)| a.rmse.total_cmp(&b.rmse).then(p.total_cmp(q)));
-    Ok((best.map(|&(power, _)| power), all))
+    Ok(Comparison { best: best.map(|&(power, _)| power), all })
 }
 
 impl Validation {

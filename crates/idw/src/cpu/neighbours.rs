@@ -97,7 +97,7 @@ impl Query<'_, '_> {
     /// Collects the neighbours that the search asks for; tells whether there are enough.
     fn take(&self, scratch: &mut Scratch) -> bool {
         let s = &self.search;
-        let wanted = s.max_points.min(s.max_per_quadrant);
+        let wanted = s.max_points.min(s.max_per_quadrant).max(s.min_per_quadrant);
         self.nearest(wanted, if s.quadrants { 4 } else { 1 }, scratch);
         let candidates = &mut scratch.candidates;
         if !s.quadrants {

@@ -107,7 +107,7 @@ fn power(
         return Ok(given);
     }
     let params = args.params(given);
-    let (best, all) =
+    let idw::Comparison { best, all } =
         stages.run("cross-validate", |p| idw::best_power(device, points, &params, &powers, p))?;
     for (power, found) in &all {
         report.validation(&format!("power {power}"), found);

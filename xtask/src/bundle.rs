@@ -11,7 +11,8 @@ use anyhow::{Context, Result};
 use crate::{output_of, root};
 
 /// Packages whose tests run on the GPU.
-const TESTED: [&str; 5] = ["gpu-core", "gpu-scan", "pba-voronoi", "nni-grid", "kernels-rs"];
+const TESTED: [&str; 7] =
+    ["gpu-core", "gpu-scan", "idw", "nni-grid", "pba-voronoi", "terrain", "kernels-rs"];
 
 const SCRIPT: &str = include_str!("bundle_run.sh");
 

@@ -51,6 +51,7 @@ pub(crate) struct Metric {
 
 impl Metric {
     /// Square pixels of side 1, no limit.
+    #[cfg(feature = "cuda")]
     pub(crate) fn pixels(width: u32, height: u32) -> Self {
         Self::squares(width, height, 1.0)
     }

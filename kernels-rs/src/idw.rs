@@ -10,7 +10,7 @@
 //!    segments in f64. A segment is a fixed number of tiles, which depends on the number of data points
 //!    alone: so the bits do not depend on how a launch splits the work.
 //! 3. Where there are few queries, blocks share the data: each writes the sums of its segments, and
-//!    [`combine`] adds them in order.
+//!    `combine_segments` adds them in order.
 //! 4. A query whose sum of weights is infinite lies on a data point (or so near, or so far, that f32
 //!    overflowed); it is put on a list, and [`rescue`] computes it anew in f64, relative to its nearest
 //!    data point.

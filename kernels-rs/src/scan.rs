@@ -1,6 +1,6 @@
 //! Inclusive and exclusive scans in one pass: crate `gpu-scan`.
 //!
-//! A block does one [`Tile`]. The plan:
+//! A block does one [`Tile`](device_std::tile::Tile). The plan:
 //!
 //! 1. Load: each thread has `ROWS` vectors of 16 bytes copied to shared memory, for registers are
 //!    too few to hold as many tiles as the memory needs under way, and sums each.

@@ -377,7 +377,7 @@ macro_rules! top_keys {
             /// `input` has `len` elements, `keys` and `indices` have `k`; `words` are those of a
             /// finished search; `control` and `status` are as [`Tickets::take`] and
             /// [`Lookback::exclusive_prefix`] ask.
-            #[kernel(block = 256, resident = 3)]
+            #[kernel(block = 256, resident = 2)]
             pub unsafe fn $collect(
                 input: *const $key,
                 len: u64,

@@ -37,7 +37,7 @@ pub trait Payload: Number + sealed::Payload {}
 
 impl<T: Number + sealed::Payload> Payload for T {}
 
-/// What counts elements: `u32`, or `u64` for columns of 2^32 elements and more.
+/// What counts elements, and measures runs: `u32`, or `u64` for columns of 2^32 elements and more.
 pub trait Count: Number + sealed::Count {}
 
 impl Count for u32 {}

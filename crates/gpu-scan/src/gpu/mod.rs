@@ -25,7 +25,7 @@ pub use elementwise::{adjacent_difference, fill, gather, scatter, sequence, tran
 pub use histogram::{histogram, histogram_even};
 pub use merge::{merge_keys, merge_pairs};
 pub use reduce::{index_of_max, index_of_min, reduce};
-pub use runs::{RunLength, reduce_by_key, run_lengths, segmented_reduce};
+pub use runs::{reduce_by_key, run_lengths, segmented_reduce};
 pub use scan::{
     scan, scan_by_key, scan_by_key_in_place, scan_in_place, scan_rows, scan_rows_in_place,
     segmented_scan, segmented_scan_in_place,

@@ -1,6 +1,6 @@
 //! Runs of equal keys and segments: run-length encoding, reductions by key and by offsets.
 
-use gpu_core::{Blocks, Element, Slice, SliceMut};
+use gpu_core::{Blocks, Slice, SliceMut};
 use kernels_rs::segment_totals::SegmentReduces;
 use kernels_rs::select::Selects;
 
@@ -9,37 +9,7 @@ use super::segments::{Segments, check_offsets};
 use super::select::Call;
 use super::workspace::{Arena, Layout, apart, tiles};
 use crate::error::{Error, Result, same_len};
-use crate::{Number, ReduceOperator};
-
-/// An integer that can hold the length of a run.
-pub trait RunLength: Element + sealed::RunLength {}
-
-impl RunLength for u32 {}
-impl RunLength for u64 {}
-
-mod sealed {
-    /// How the kernels take lengths.
-    pub trait RunLength {
-        /// The most elements of an array whose runs can be counted.
-        const MOST: u64;
-        /// The 32-bit and the 64-bit array of which one is null.
-        fn arrays(lengths: *mut Self) -> (*mut u32, *mut u64);
-    }
-
-    impl RunLength for u32 {
-        const MOST: u64 = u32::MAX as u64;
-        fn arrays(lengths: *mut Self) -> (*mut u32, *mut u64) {
-            (lengths, std::ptr::null_mut())
-        }
-    }
-
-    impl RunLength for u64 {
-        const MOST: u64 = u64::MAX;
-        fn arrays(lengths: *mut Self) -> (*mut u32, *mut u64) {
-            (std::ptr::null_mut(), lengths)
-        }
-    }
-}
+use crate::{Count, Number, ReduceOperator};
 
 /// Writes the first element of each run of equal elements to the front of `values`, the run's
 /// length to the front of `lengths`, and the number of runs to `count[0]`. Elements are compared
@@ -51,7 +21,7 @@ mod sealed {
 /// [`Length`](Error::Length) unless both outputs have as many elements as the input and the count
 /// one, [`Overlap`](Error::Overlap), [`TooLarge`](Error::TooLarge), also where a length might not
 /// fit `L`.
-pub fn run_lengths<'a, 'b, 'c, 'd, T: Number, L: RunLength>(
+pub fn run_lengths<'a, 'b, 'c, 'd, T: Number, L: Count>(
     workspace: &mut Workspace,
     input: impl Into<Slice<'a, T>>,
     values: impl Into<SliceMut<'b, T>>,

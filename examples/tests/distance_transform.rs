@@ -1,44 +1,22 @@
 //! The program `distance_transform` as its users meet it: exit codes, messages, files.
 
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+mod program;
+
+use std::path::Path;
 
 use geo_io::{Array, ArrayData, read_npy, write_npy};
+use program::Program;
 use tempfile::TempDir;
 
-fn program(folder: &Path, arguments: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_distance_transform"));
-    command.current_dir(folder).args(arguments).output().expect("the program starts")
-}
+const PROGRAM: Program =
+    Program { name: "distance_transform", path: env!("CARGO_BIN_EXE_distance_transform") };
 
-/// Runs the program, which must succeed in silence on standard error, and gives its report.
 fn succeeds(folder: &Path, arguments: &[&str]) -> String {
-    let output = program(folder, arguments);
-    let errors = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(0), "{arguments:?}: {errors}");
-    assert_eq!(errors, "", "{arguments:?}");
-    String::from_utf8(output.stdout).unwrap()
+    PROGRAM.succeeds(folder, arguments)
 }
 
-/// Runs the program on bad input: code 2, one line that holds all of `words`, no new file.
 fn fails(folder: &Path, arguments: &[&str], words: &[&str]) {
-    let before = files(folder);
-    let output = program(folder, arguments);
-    let errors = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(output.status.code(), Some(2), "{arguments:?}: {errors}");
-    assert_eq!(errors.matches('\n').count(), 1, "{arguments:?}: {errors:?}");
-    assert!(errors.starts_with("distance_transform: ") && errors.ends_with('\n'), "{errors:?}");
-    for word in words {
-        assert!(errors.contains(word), "{arguments:?}: no {word:?} in {errors:?}");
-    }
-    assert_eq!(files(folder), before, "{arguments:?} left files");
-}
-
-fn files(folder: &Path) -> Vec<PathBuf> {
-    let mut files: Vec<_> =
-        std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
-    files.sort();
-    files
+    PROGRAM.fails(folder, arguments, words);
 }
 
 /// A row of six pixels with sites at both ends, and inputs that are wrong.

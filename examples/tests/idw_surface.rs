@@ -1,48 +1,25 @@
 //! The program `idw_surface` as its users meet it: exit codes, messages, files.
 
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+mod program;
+
+use std::path::Path;
 
 use geo_io::{ArrayData, read_npy};
+use program::Program;
 use tempfile::TempDir;
 
 const POINTS: &str = "x,y,z\n0.5,0.5,1\n9.5,0.5,2\n0.5,9.5,3\n9.5,9.5,4\n5.0,5.5,2.5\n";
 
 const AIRPORTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../shared/data/airports.csv");
 
-fn idw_surface(folder: &Path, arguments: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_idw_surface"));
-    command.current_dir(folder).args(arguments).output().expect("the program starts")
-}
+const PROGRAM: Program = Program { name: "idw_surface", path: env!("CARGO_BIN_EXE_idw_surface") };
 
-/// Runs the program, which must succeed in silence on standard error, and gives its report.
 fn succeeds(folder: &Path, arguments: &[&str]) -> String {
-    let output = idw_surface(folder, arguments);
-    let errors = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(0), "{arguments:?}: {errors}");
-    assert_eq!(errors, "", "{arguments:?}");
-    String::from_utf8(output.stdout).unwrap()
+    PROGRAM.succeeds(folder, arguments)
 }
 
-/// Runs the program on bad input: code 2, one line that holds all of `words`, no new file.
 fn fails(folder: &Path, arguments: &[&str], words: &[&str]) {
-    let before = files(folder);
-    let output = idw_surface(folder, arguments);
-    let errors = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(output.status.code(), Some(2), "{arguments:?}: {errors}");
-    assert_eq!(errors.matches('\n').count(), 1, "{arguments:?}: {errors:?}");
-    assert!(errors.starts_with("idw_surface: ") && errors.ends_with('\n'), "{errors:?}");
-    for word in words {
-        assert!(errors.contains(word), "{arguments:?}: no {word:?} in {errors:?}");
-    }
-    assert_eq!(files(folder), before, "{arguments:?} left files");
-}
-
-fn files(folder: &Path) -> Vec<PathBuf> {
-    let mut files: Vec<_> =
-        std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
-    files.sort();
-    files
+    PROGRAM.fails(folder, arguments, words);
 }
 
 fn with_points() -> TempDir {

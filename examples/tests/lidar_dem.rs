@@ -1,47 +1,25 @@
 //! The program `lidar_dem` as its users meet it: exit codes, messages, files.
 
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+mod program;
+
+use std::path::Path;
+use std::process::Command;
 
 use geo_io::{Crs, LasPoints, write_las};
+use program::{Program, files};
 use serde_json::Value;
 use tempfile::TempDir;
 
 const PLANE: &str = "x,y,z\n0.5,0.5,1\n9.5,0.5,1\n0.5,9.5,4\n9.5,9.5,4\n5.5,5.5,2.5\n";
 
-fn lidar_dem(folder: &Path, arguments: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_lidar_dem"));
-    command.current_dir(folder).args(arguments).output().expect("the program starts")
-}
+const PROGRAM: Program = Program { name: "lidar_dem", path: env!("CARGO_BIN_EXE_lidar_dem") };
 
-/// Runs the program, which must succeed in silence on standard error, and gives its report.
 fn succeeds(folder: &Path, arguments: &[&str]) -> String {
-    let output = lidar_dem(folder, arguments);
-    let errors = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(0), "{arguments:?}: {errors}");
-    assert_eq!(errors, "", "{arguments:?}");
-    String::from_utf8(output.stdout).unwrap()
+    PROGRAM.succeeds(folder, arguments)
 }
 
-/// Runs the program on bad input: code 2, one line that holds all of `words`, no new file.
 fn fails(folder: &Path, arguments: &[&str], words: &[&str]) {
-    let before = files(folder);
-    let output = lidar_dem(folder, arguments);
-    let errors = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(output.status.code(), Some(2), "{arguments:?}: {errors}");
-    assert_eq!(errors.matches('\n').count(), 1, "{arguments:?}: {errors:?}");
-    assert!(errors.starts_with("lidar_dem: ") && errors.ends_with('\n'), "{errors:?}");
-    for word in words {
-        assert!(errors.contains(word), "{arguments:?}: no {word:?} in {errors:?}");
-    }
-    assert_eq!(files(folder), before, "{arguments:?} left files");
-}
-
-fn files(folder: &Path) -> Vec<PathBuf> {
-    let mut files: Vec<_> =
-        std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
-    files.sort();
-    files
+    PROGRAM.fails(folder, arguments, words);
 }
 
 fn write_laz(path: &Path, heights: &[f64], crs: &str) {

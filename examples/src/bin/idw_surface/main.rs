@@ -5,6 +5,8 @@
 //! or `kernels-rs/src/idw_neighbours.rs`.
 
 mod args;
+#[path = "../../point_args.rs"]
+mod point_args;
 mod sample;
 #[path = "../../stages.rs"]
 mod stages;

@@ -5,6 +5,8 @@
 //! pba-voronoi, those of `kernels-rs/src/voronoi.rs`.
 
 mod args;
+#[path = "../../point_args.rs"]
+mod point_args;
 mod points;
 mod report;
 #[path = "../../stages.rs"]

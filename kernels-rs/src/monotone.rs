@@ -22,6 +22,7 @@
 //! All comparisons are in integers, of 32 bits where the squared diagonal fits, and a tie goes to
 //! the lowest row, there to the left site: to the lowest index.
 
+pub mod cut;
 pub mod pack;
 pub mod pixels;
 pub mod rows;

@@ -1,5 +1,6 @@
 //! The winner of one row of a column, among the candidates between two rows.
 
+use device_std::shared::Plain;
 use device_std::{thread, warp};
 
 use super::rows::Column;
@@ -10,7 +11,7 @@ pub trait Metric: Copy {
     /// What holds the column of a candidate.
     type Column: Column;
     /// What holds a squared distance.
-    type Cost: Copy + PartialOrd;
+    type Cost: Plain + PartialOrd;
     /// More than any squared distance.
     const MOST: Self::Cost;
     /// Whether costs are plain squares in pixels, of 32 bits.

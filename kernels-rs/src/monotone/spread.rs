@@ -16,9 +16,10 @@
 //! candidate and row take little more than one addition and one minimum. Most candidates of a sparse raster do
 //! not come so far: a gap alone that is longer than the distance of a known candidate cannot win.
 
-use device_std::shared::{Carver, SharedArray};
+use device_std::shared::{Carver, Plain, SharedArray};
 use device_std::{math, thread, vector, warp};
 
+use super::cut::{self, Found, Sides, Won};
 use super::rows::Column;
 use super::search::{self, Candidates, Metric};
 use super::{GROUP, NONE, PADDING, SPAN, TILE_ROWS, WORD};
@@ -26,23 +27,32 @@ use super::{GROUP, NONE, PADDING, SPAN, TILE_ROWS, WORD};
 /// Rows whose winners one walk finds at the end.
 const OCTET: u32 = 8;
 
-/// Bytes of shared memory of a tile.
+/// Bytes of shared memory of a tile, whatever the costs.
 pub const SHARED: u32 = {
     let mut carver = Carver::new();
-    let _ = Winners::new(&mut carver);
+    let _ = Shared::<u64>::new(&mut carver);
     carver.bytes()
 };
 
-/// The winners at the ends of the warps' spans.
+/// The shared memory of a block.
 #[derive(Clone, Copy)]
-struct Winners {
-    rows: SharedArray<u32>,
+struct Shared<C> {
+    /// The winners at the ends of the warps' spans.
+    ends: SharedArray<u32>,
+    /// The winners above the columns' cuts.
+    above: Found<C>,
+    /// Those below.
+    below: Found<C>,
 }
 
-impl Winners {
+impl<C: Plain + PartialOrd> Shared<C> {
     #[inline(always)]
     const fn new(carver: &mut Carver) -> Self {
-        Self { rows: carver.array((TILE_ROWS / SPAN + 1) * WORD) }
+        Self {
+            ends: carver.array((TILE_ROWS / SPAN + 1) * WORD),
+            above: Found::new(carver),
+            below: Found::new(carver),
+        }
     }
 }
 
@@ -70,6 +80,22 @@ pub trait Output: Copy {
     /// # Safety
     /// The pixel is the raster's, and no other thread touches it.
     unsafe fn put(self, row: u32, column: u32, cost: u64);
+
+    /// Whether [`put_short`](Self::put_short) serves squared distances with no bits but these.
+    #[inline(always)]
+    fn is_short(self, _bits: u64) -> bool {
+        true
+    }
+
+    /// [`put`](Self::put) in less time.
+    ///
+    /// # Safety
+    /// As [`put`](Self::put); the cost [is short](Self::is_short).
+    #[inline(always)]
+    unsafe fn put_short(self, row: u32, column: u32, cost: u64) {
+        // SAFETY: passed on to the caller.
+        unsafe { self.put(row, column, cost) }
+    }
 
     /// Writes the pixel, which has no nearest site.
     ///
@@ -124,9 +150,55 @@ outputs! {
     Squares32 { out: *mut u32 } false, |_own, _row, _column, cost| cost as u32, u32::MAX;
     /// Squared distances of 64 bits.
     Squares64 { out: *mut u64 } false, |_own, _row, _column, cost| cost, u64::MAX;
-    /// Distances, times a scale.
-    Distances32 { out: *mut f32, scale: f64 } false,
-        |own, _row, _column, cost| (math::sqrt(cost as f64) * own.scale) as f32, f32::INFINITY;
+}
+
+/// Distances, times a scale.
+#[derive(Clone, Copy)]
+pub struct Distances32 {
+    /// The pixel.
+    pub out: *mut f32,
+    /// Ground units of a distance of 1.
+    pub scale: f64,
+}
+
+/// The root in `f64`, times the scale, as `f32`.
+///
+/// Of a whole number that `f32` holds, the root rounded to `f64` and then to `f32` is the one rounded
+/// to `f32` at once: 53 bits are no fewer than twice 24 and two (Figueroa 1995,
+/// doi:10.1145/221332.221334). That takes a third of the time.
+impl Output for Distances32 {
+    const NEEDS_COLUMN: bool = false;
+
+    #[inline(always)]
+    fn moved(mut self, pixels: u64) -> Self {
+        self.out = self.out.wrapping_add(pixels as usize);
+        self
+    }
+
+    #[inline(always)]
+    unsafe fn put(self, _row: u32, _column: u32, cost: u64) {
+        // SAFETY: passed on to the caller.
+        unsafe { *self.out = (math::sqrt(cost as f64) * self.scale) as f32 }
+    }
+
+    #[inline(always)]
+    fn is_short(self, bits: u64) -> bool {
+        (bits < 1 << 24) & (self.scale == 1.0)
+    }
+
+    #[inline(always)]
+    unsafe fn put_short(self, _row: u32, _column: u32, cost: u64) {
+        // The root of 0 would take the instruction's slow way.
+        let root = math::sqrt_f32(u32::max(cost as u32, 1) as f32);
+        // SAFETY: passed on to the caller.
+        unsafe { *self.out = if cost == 0 { 0.0 } else { root } }
+    }
+
+    #[inline(always)]
+    unsafe fn put_none(self) {
+        // SAFETY: passed on to the caller.
+        unsafe { *self.out = f32::INFINITY }
+    }
 }
 
 /// A tile; see [`spread_indices`](super::spread_indices).
@@ -142,41 +214,143 @@ pub unsafe fn tile<M: Metric, O: Output>(
     (search_limit, limit): (u64, u64),
     out: O,
 ) {
-    let shared = Winners::new(&mut Carver::new());
+    let shared = Shared::<M::Cost>::new(&mut Carver::new());
     let (tile_x, tile_y) = place_of(thread::block_idx_x(), raster);
     if tile_x * WORD >= raster.pitch {
         return;
     }
     let x = tile_x * WORD + warp::lane_id();
     let last = raster.height - 1;
-    let y = tile_y as u64 * TILE_ROWS as u64 + (warp::warp_id() * SPAN) as u64;
+    let first = tile_y * TILE_ROWS;
+    let y = first as u64 + (warp::warp_id() * SPAN) as u64;
     // SAFETY: `x < pitch`; winners of the tile's first row and of the next tile's are there. The
-    // barrier stands between the stores and the loads of the shared winners.
+    // barriers stand between the stores and the loads of what is shared; all threads of a column
+    // agree on whether it is cut.
     unsafe {
         let column = Candidates { start: nearest.add(x as usize), pitch: raster.pitch, x };
-        let above = winners.add((tile_y as u64 * raster.pitch as u64 + x as u64) as usize);
-        let below = *above.add(raster.pitch as usize);
-        let above = *above;
-        let own = if warp::warp_id() == 0 || above == NONE || below == NONE {
-            if below == NONE { NONE } else { above }
-        } else if y >= last as u64 {
-            below
-        } else {
-            search::winner(metric, column, y as u32, (above, below), M::limit(search_limit))
-        };
-        shared.rows.store(thread::thread_idx_x(), own);
+        let known = winners.add((tile_y as u64 * raster.pitch as u64 + x as u64) as usize);
+        let known = (*known, *known.add(raster.pitch as usize));
+        let tile = Tile { metric, column, shared, known, first, last };
+        let cut = tile.cut();
+        thread::sync_threads();
+        let own = tile.winner_of(y, cut, M::limit(search_limit));
+        shared.ends.store(thread::thread_idx_x(), own);
         if warp::warp_id() == 0 {
-            shared.rows.store(TILE_ROWS / SPAN * WORD + thread::thread_idx_x(), below);
+            shared.ends.store(TILE_ROWS / SPAN * WORD + thread::thread_idx_x(), known.1);
         }
         thread::sync_threads();
+        let next = shared.ends.load(thread::thread_idx_x() + WORD);
+        let end = u64::min(y + SPAN as u64, raster.height as u64) as u32;
+        let span = Span { metric, column, raster, y: y as u32, end, limit: M::limit(limit) };
+        let is_land = warp::all(warp::FULL, span.may_be_land(own, next));
         if y <= last as u64 {
-            let next = shared.rows.load(thread::thread_idx_x() + WORD);
-            let span = Span { metric, column, raster, y: y as u32, limit: M::limit(limit) };
+            let y = y as u32;
             if x < raster.width {
-                span.write((own, next), out);
+                if is_land && span.is_land() {
+                    span.write_land(out);
+                } else if own == NONE || next == NONE {
+                    span.write_none(out);
+                } else {
+                    span.write((own, next), tile.within(y, end, cut, next), out);
+                }
             }
         }
     }
+}
+
+/// A column of a tile.
+#[derive(Clone, Copy)]
+struct Tile<M: Metric> {
+    metric: M,
+    column: Candidates<M::Column>,
+    shared: Shared<M::Cost>,
+    /// The winners of the tile's first row, and of the next tile's.
+    known: (u32, u32),
+    first: u32,
+    /// The last row of the raster.
+    last: u32,
+}
+
+/// No cut.
+const UNCUT: u32 = u32::MAX;
+
+/// A column is cut where its sites are as far off as so many columns, at the tile's first row.
+const FAR_OFF: u32 = 100;
+
+impl<M: Metric> Tile<M> {
+    /// Cuts the column between the winners that are known, if they are far off, and shares what this
+    /// warp finds in its part of the candidates.
+    #[inline(always)]
+    unsafe fn cut(self) -> u32 {
+        let (low, high) = self.known;
+        if low == NONE || high == NONE || high == low {
+            return UNCUT;
+        }
+        // SAFETY: the winners are rows of the raster; the shares of the warps lie between them.
+        unsafe {
+            let gap = self.column.gap(self.column.of_row(low));
+            if self.metric.cost(gap, low.wrapping_sub(self.first)) < self.metric.cost(FAR_OFF, 0) {
+                return UNCUT;
+            }
+            let rows = (self.first, u32::min(self.first + TILE_ROWS, self.last));
+            let cut = cut::cut_between::<M, 8>(self.metric, self.column, self.known, rows);
+            let share = (high - low) / (TILE_ROWS / SPAN) + 1;
+            let from = u32::min(low + warp::warp_id() * share, high);
+            let to = u32::min(from + share, high + 1);
+            let Sides { above, below } = cut::sides(self.metric, self.column, cut, (from, to));
+            self.shared.above.store(above);
+            self.shared.below.store(below);
+            cut
+        }
+    }
+
+    /// The winner of a span's first row, or [`NONE`].
+    #[inline(always)]
+    unsafe fn winner_of(self, y: u64, cut: u32, limit: M::Cost) -> u32 {
+        let (mut low, mut high) = self.known;
+        if low == NONE || high == NONE {
+            return NONE;
+        }
+        if cut != UNCUT {
+            // SAFETY: the warps have shared what they found.
+            unsafe {
+                if y < cut as u64 {
+                    high = self.shared.above.least();
+                } else {
+                    low = self.shared.below.least();
+                }
+            }
+        }
+        if low == high || y == self.first as u64 {
+            low
+        } else if y >= self.last as u64 {
+            high
+        } else {
+            // SAFETY: winners are rows of the raster.
+            unsafe { search::winner(self.metric, self.column, y as u32, (low, high), limit) }
+        }
+    }
+
+    /// The cut within a span from `y` to `end`, with the winners on both sides; else its end.
+    #[inline(always)]
+    unsafe fn within(self, y: u32, end: u32, cut: u32, next: u32) -> Cut {
+        if cut > y && cut <= end {
+            // SAFETY: the warps have shared what they found.
+            unsafe {
+                Cut { row: cut, above: self.shared.above.least(), below: self.shared.below.least() }
+            }
+        } else {
+            Cut { row: end, above: next, below: next }
+        }
+    }
+}
+
+/// A row of a span, with the winners of the row before and of the row itself.
+#[derive(Clone, Copy)]
+struct Cut {
+    row: u32,
+    above: u32,
+    below: u32,
 }
 
 /// The tile of a block: [`GROUP`] tiles side by side, then those below them, then the next group.
@@ -189,39 +363,132 @@ fn place_of(block: u32, raster: Raster) -> (u32, u32) {
     (group * GROUP + place % GROUP, place / GROUP)
 }
 
-/// The rows of one column that a thread serves: [`SPAN`] from `y` on, as far as the raster goes.
+/// The rows of one column that a thread serves.
 #[derive(Clone, Copy)]
 struct Span<M: Metric> {
     metric: M,
     column: Candidates<M::Column>,
     raster: Raster,
     y: u32,
+    /// The row after the last: [`SPAN`] rows on, or the raster's end.
+    end: u32,
     limit: M::Cost,
 }
 
-/// A winner and its cost.
+/// Rows of a span, the last exclusive, of which the winners lie between two.
 #[derive(Clone, Copy)]
-struct Won<M: Metric> {
-    row: u32,
-    cost: M::Cost,
+struct Part {
+    from: u32,
+    to: u32,
+    low: u32,
+    high: u32,
 }
 
 impl<M: Metric> Span<M> {
     /// Writes the span, whose first row `first` wins, and the row after it `next`.
     #[inline(always)]
-    unsafe fn write<O: Output>(self, (first, next): (u32, u32), out: O) {
+    unsafe fn write<O: Output>(self, (first, next): (u32, u32), cut: Cut, out: O) {
+        let Cut { row, above, below } = cut;
         // SAFETY: the winners are rows, the pixels are the raster's.
         unsafe {
-            if first == NONE || next == NONE {
-                self.write_none(out);
+            if first == above && below == next {
+                let all = Part { from: self.y, to: self.end, low: first, high: next };
+                self.write_settled(all, row, out);
                 return;
             }
+            let mut part = Part { from: self.y, to: row, low: first, high: above };
+            loop {
+                self.write_part(part, out);
+                if part.to >= self.end {
+                    return;
+                }
+                part = Part { from: row, to: self.end, low: below, high: next };
+            }
+        }
+    }
+
+    /// Writes a part of the span.
+    #[inline(always)]
+    unsafe fn write_part<O: Output>(self, part: Part, out: O) {
+        // SAFETY: the winners are rows, the pixels are the raster's.
+        unsafe {
             let end = |row| End { row, square: self.square(row) };
-            let (first, next) = (end(first), end(next));
-            if M::PLAIN && self.is_near(first, next) {
-                self.write_near(first, next, out);
+            let (low, high) = (end(part.low), end(part.high));
+            if M::PLAIN && self.is_near(low, high) {
+                self.write_near(part, low.narrow(), high.narrow(), out);
+                return;
+            }
+            let mut cut = part.to;
+            let mut is_settled = part.low == part.high;
+            if !is_settled {
+                let (rows, ends) = ((part.from, part.to), (part.low, part.high));
+                cut = cut::cut_between::<M, 5>(self.metric, self.column, ends, rows);
+                let between = (part.low, part.high + 1);
+                let Sides { above, below } = cut::sides(self.metric, self.column, cut, between);
+                is_settled = above.row == part.low && (below.row == part.high || cut == part.to);
+            }
+            if is_settled {
+                self.write_settled(part, cut, out);
             } else {
-                self.write_far(first.row, next.row, out);
+                self.write_far(part, out);
+            }
+        }
+    }
+
+    /// Whether every pixel may be a site, for what its ends are.
+    #[inline(always)]
+    fn may_be_land(self, first: u32, next: u32) -> bool {
+        first == self.y && next == u32::min(self.end, self.raster.height - 1)
+    }
+
+    /// Whether every pixel is a site.
+    #[inline(always)]
+    unsafe fn is_land(self) -> bool {
+        let mut gaps = 0;
+        let mut y = self.y;
+        let last = self.raster.height - 1;
+        while y < self.end {
+            let mut k = 0;
+            while k < OCTET {
+                // SAFETY: `PADDING` rows are there below the last.
+                gaps |= self.column.gap(unsafe { self.column.of_row(u32::min(y + k, last)) });
+                k += 1;
+            }
+            y += OCTET;
+        }
+        gaps == 0
+    }
+
+    /// Writes the span where every pixel is a site.
+    #[inline(always)]
+    unsafe fn write_land<O: Output>(self, out: O) {
+        let mut out = out.moved(self.pixel(self.y));
+        let mut y = self.y;
+        while y < self.end {
+            // SAFETY: the pixel is the raster's.
+            unsafe { out.put_short(y, self.column.x, 0) };
+            out = out.moved(self.raster.width as u64);
+            y += 1;
+        }
+    }
+
+    /// Writes the rows of a part that `low` wins before the cut, and `high` from there on.
+    #[inline(always)]
+    unsafe fn write_settled<O: Output>(self, part: Part, cut: u32, out: O) {
+        let Part { low, high, .. } = part;
+        // SAFETY: the winners are rows, the pixels are the raster's.
+        unsafe {
+            let of_row = |row| self.column.gap(self.column.of_row(row));
+            let gaps = (of_row(low), of_row(high));
+            let mut y = self.y;
+            while y < self.end {
+                let won = |j: usize| {
+                    let at = y + j as u32;
+                    let (row, gap) = if at < cut { (low, gaps.0) } else { (high, gaps.1) };
+                    Won { row, cost: self.metric.cost(gap, row.wrapping_sub(at)) }
+                };
+                self.write_rows::<ROWS, _>(y, part, core::array::from_fn(won), out);
+                y += OCTET;
             }
         }
     }
@@ -239,7 +506,7 @@ impl<M: Metric> Span<M> {
     unsafe fn write_none<O: Output>(self, out: O) {
         let mut out = out.moved(self.pixel(self.y));
         let mut y = self.y;
-        let end = vector::unknown(u32::min(self.y + SPAN, self.raster.height));
+        let end = vector::unknown(self.end);
         while y < end {
             // SAFETY: the pixel is the raster's.
             unsafe { out.put_none() };
@@ -260,10 +527,10 @@ impl<M: Metric> Span<M> {
             && rows * rows + next.square <= near
     }
 
-    /// Writes the span where [`is_near`](Self::is_near).
+    /// Writes a part of the span where [`is_near`](Self::is_near).
     #[inline(always)]
-    unsafe fn write_near<O: Output>(self, first: End, next: End, out: O) {
-        let (mut low, next) = (first.narrow(), next.narrow());
+    unsafe fn write_near<O: Output>(self, part: Part, low: NearEnd, next: NearEnd, out: O) {
+        let mut low = low;
         let mut ends = [next.row; COARSE + 1];
         if next.row - low.row > LONG {
             // SAFETY: the ends are rows of the raster.
@@ -277,20 +544,21 @@ impl<M: Metric> Span<M> {
             }
         }
         let mut y = self.y;
-        let end = u32::min(self.y + SPAN, self.raster.height);
-        while y < end {
-            // SAFETY: the ends are rows of the raster.
-            unsafe {
-                let next = NearEnd { row: ends[0], square: self.square(ends[0]) as i32 };
-                let keys = self.walk_near::<ROWS, 1, 4>(y, low, next);
-                let won = |j: usize| Won {
-                    row: low.row + (keys[j] as u32 & 0xff),
-                    cost: M::limit(((keys[j] >> 8) + (j * j) as i32) as u32 as u64),
-                };
-                self.write_rows::<ROWS, _>(y, core::array::from_fn(won), out);
-                low.row += keys[LAST] as u32 & 0xff;
-                let rho = low.row as i32 - y as i32 - LAST as i32;
-                low.square = (keys[LAST] >> 8) + (LAST * LAST) as i32 - rho * rho;
+        while y < part.to {
+            if y + OCTET > part.from {
+                // SAFETY: the ends are rows of the raster.
+                unsafe {
+                    let next = NearEnd { row: ends[0], square: self.square(ends[0]) as i32 };
+                    let keys = self.walk_near::<ROWS, 1, 4>(y, low, next);
+                    let won = |j: usize| Won {
+                        row: low.row + (keys[j] as u32 & 0xff),
+                        cost: M::limit(((keys[j] >> 8) + (j * j) as i32) as u32 as u64),
+                    };
+                    self.write_rows::<ROWS, _>(y, part, core::array::from_fn(won), out);
+                    low.row += keys[LAST] as u32 & 0xff;
+                    let rho = low.row as i32 - y as i32 - LAST as i32;
+                    low.square = (keys[LAST] >> 8) + (LAST * LAST) as i32 - rho * rho;
+                }
             }
             ends = [ends[1], ends[2], ends[3], ends[3]];
             y += OCTET;
@@ -350,10 +618,10 @@ impl<M: Metric> Span<M> {
         }
     }
 
-    /// Writes the span by plain comparisons.
+    /// Writes a part of the span by plain comparisons.
     #[inline(always)]
-    unsafe fn write_far<O: Output>(self, first: u32, next: u32, out: O) {
-        let mut low = first;
+    unsafe fn write_far<O: Output>(self, part: Part, out: O) {
+        let Part { mut low, high: next, .. } = part;
         let mut ends = [next; COARSE + 1];
         if next - low > LONG {
             // SAFETY: `low..=next` are rows of the raster.
@@ -366,13 +634,14 @@ impl<M: Metric> Span<M> {
             }
         }
         let mut y = self.y;
-        let end = u32::min(self.y + SPAN, self.raster.height);
-        while y < end {
-            // SAFETY: `low..=next` are rows of the raster.
-            unsafe {
-                let won = self.walk_far::<FAR_ROWS, 1>(y, low, ends[0]);
-                self.write_rows(y, won, out);
-                low = won[FAR_ROWS - 1].row;
+        while y < part.to {
+            if y + FAR_ROWS as u32 > part.from {
+                // SAFETY: `low..=next` are rows of the raster.
+                unsafe {
+                    let won = self.walk_far::<FAR_ROWS, 1>(y, low, ends[0]);
+                    self.write_rows(y, part, won, out);
+                    low = won[FAR_ROWS - 1].row;
+                }
             }
             y += FAR_ROWS as u32;
             if y.is_multiple_of(OCTET) {
@@ -437,28 +706,36 @@ impl<M: Metric> Span<M> {
         if first < last { last } else { first }
     }
 
-    /// Writes `N` rows from `y` on, as far as the raster goes.
+    /// Writes `N` rows from `y` on, as far as they are the part's.
     #[inline(always)]
-    unsafe fn write_rows<const N: usize, O: Output>(self, y: u32, won: [Won<M>; N], out: O) {
+    unsafe fn write_rows<const N: usize, O: Output>(
+        self,
+        y: u32,
+        part: Part,
+        won: [Won<M>; N],
+        out: O,
+    ) {
         let columns = won.map(|Won { row, .. }| match O::NEEDS_COLUMN {
             // SAFETY: a winner is a row of the raster.
             true => unsafe { self.column.of_row(row) }.number(),
             false => 0,
         });
         let mut out = out.moved(self.pixel(y));
-        let is_whole = (y + N as u32 <= self.raster.height) & (self.limit == M::MOST);
+        let is_whole = (y >= part.from) & (y + N as u32 <= part.to) & (self.limit == M::MOST);
+        let bits = won.iter().fold(0, |bits, won| bits | M::number(won.cost));
         let mut j = 0;
-        if is_whole {
+        if is_whole & out.is_short(bits) {
             while j < N {
                 // SAFETY: the pixel is the raster's.
-                unsafe { out.put(won[j].row, columns[j], M::number(won[j].cost)) };
+                unsafe { out.put_short(won[j].row, columns[j], M::number(won[j].cost)) };
                 out = out.moved(self.raster.width as u64);
                 j += 1;
             }
             return;
         }
         while j < N {
-            if y + (j as u32) < self.raster.height {
+            let row = y + j as u32;
+            if (row >= part.from) & (row < part.to) {
                 // SAFETY: the pixel is the raster's.
                 unsafe {
                     if won[j].cost <= self.limit {

@@ -1,0 +1,168 @@
+//! Many rows settled by two: the cut between two winners.
+//!
+//! Let candidate `low` win row `from` and `high`, farther south, row `to`. From some row on, the *cut*,
+//! `high` is nearer than `low`. If no candidate between the two wins the row before the cut, none wins
+//! any from `from` to there; if none wins the cut itself, none wins any from there to `to`: winners
+//! never go back. So one walk over the candidates, two comparisons each, settles all of these rows where
+//! sites are far and winners few. Where it does not, it halves what is left: `low` to the winner of
+//! the row before the cut, and the winner of the cut to `high`.
+
+use device_std::shared::{Carver, Plain, SharedArray};
+use device_std::warp;
+
+use super::rows::Column;
+use super::search::{Candidates, Metric};
+use super::{BLOCK, WORD};
+
+/// A winner and its cost.
+#[derive(Clone, Copy)]
+pub struct Won<M: Metric> {
+    /// The row of its candidate.
+    pub row: u32,
+    /// The squared distance to it.
+    pub cost: M::Cost,
+}
+
+impl<M: Metric> Won<M> {
+    /// Takes another that is nearer.
+    #[inline(always)]
+    pub fn meet(&mut self, other: Self) {
+        if other.cost < self.cost {
+            *self = other;
+        }
+    }
+}
+
+/// The first row after `from` where `high` is nearer than `low`: there is one up to `to`, at most
+/// `2^HALVINGS` rows on.
+///
+/// # Safety
+/// `low` and `high` are rows of the raster.
+#[inline(always)]
+pub unsafe fn cut_between<M: Metric, const HALVINGS: u32>(
+    metric: M,
+    column: Candidates<M::Column>,
+    (low, high): (u32, u32),
+    (from, to): (u32, u32),
+) -> u32 {
+    // SAFETY: passed on to the caller.
+    let (a, b) = unsafe { (column.gap(column.of_row(low)), column.gap(column.of_row(high))) };
+    let (mut before, mut cut) = (from, to);
+    let mut k = 0;
+    while k < HALVINGS {
+        let row = (before + cut) / 2;
+        if metric.cost(b, high.wrapping_sub(row)) < metric.cost(a, low.wrapping_sub(row)) {
+            cut = row;
+        } else {
+            before = row;
+        }
+        k += 1;
+    }
+    cut
+}
+
+/// The winners of the row before a cut and of the cut.
+#[derive(Clone, Copy)]
+pub struct Sides<M: Metric> {
+    /// The winner of the row before.
+    pub above: Won<M>,
+    /// The winner of the cut.
+    pub below: Won<M>,
+}
+
+/// Candidates that [`sides`] loads together.
+const TOGETHER: usize = 8;
+
+/// The winners on both sides of a cut among the candidates of the rows `from..to`, and a few below.
+///
+/// # Safety
+/// They are rows of the raster.
+#[inline(always)]
+pub unsafe fn sides<M: Metric>(
+    metric: M,
+    column: Candidates<M::Column>,
+    cut: u32,
+    (from, to): (u32, u32),
+) -> Sides<M> {
+    let none = Won { row: from, cost: M::MOST };
+    let mut sides = Sides { above: none, below: none };
+    let mut row = from;
+    let pitch = M::Column::bytes_between(1, column.pitch);
+    // SAFETY: passed on to the caller.
+    let mut first = unsafe { column.pointer_to(from) };
+    while row < to {
+        // SAFETY: `row` is one of the raster, and `PADDING` more are there below the last.
+        let candidates: [M::Column; TOGETHER] =
+            core::array::from_fn(|k| unsafe { *first.byte_add(k * pitch) });
+        let mut k = 0;
+        while k < TOGETHER {
+            let gap = column.gap(candidates[k]);
+            let row = row + k as u32;
+            let rows = row.wrapping_sub(cut);
+            if candidates[k].is_site() {
+                sides.above.meet(Won { row, cost: metric.cost(gap, rows.wrapping_add(1)) });
+                sides.below.meet(Won { row, cost: metric.cost(gap, rows) });
+            }
+            k += 1;
+        }
+        row += TOGETHER as u32;
+        first = first.wrapping_byte_add(TOGETHER * pitch);
+    }
+    sides
+}
+
+/// The warps of a block.
+const WARPS: u32 = BLOCK / WORD;
+
+/// What the warps of a block have found on one side of their columns' cuts.
+#[derive(Clone, Copy)]
+pub struct Found<C> {
+    rows: SharedArray<u32>,
+    costs: SharedArray<C>,
+}
+
+impl<C: Plain + PartialOrd> Found<C> {
+    /// Carves it.
+    #[inline(always)]
+    pub const fn new(carver: &mut Carver) -> Self {
+        Self { rows: carver.array(BLOCK), costs: carver.array(BLOCK) }
+    }
+
+    /// Stores what this thread's warp has found in its column.
+    ///
+    /// # Safety
+    /// No other thread does so for it, and none loads it between the same two barriers.
+    #[inline(always)]
+    pub unsafe fn store<M: Metric<Cost = C>>(self, won: Won<M>) {
+        let at = warp::warp_id() * WORD + warp::lane_id();
+        // SAFETY: one element a thread.
+        unsafe {
+            self.rows.store(at, won.row);
+            self.costs.store(at, won.cost);
+        }
+    }
+
+    /// The row of the best in this thread's column. The warps' candidates come from north to
+    /// south, so that the first of several wins.
+    ///
+    /// # Safety
+    /// All warps have stored theirs, before a barrier.
+    #[inline(always)]
+    pub unsafe fn least(self) -> u32 {
+        let mut at = warp::lane_id();
+        // SAFETY: one element a thread of the block.
+        unsafe {
+            let (mut row, mut cost) = (self.rows.load(at), self.costs.load(at));
+            let mut k = 1;
+            while k < WARPS {
+                at += WORD;
+                let (other_row, other) = (self.rows.load(at), self.costs.load(at));
+                if other < cost {
+                    (row, cost) = (other_row, other);
+                }
+                k += 1;
+            }
+            row
+        }
+    }
+}

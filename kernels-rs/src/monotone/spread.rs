@@ -251,7 +251,10 @@ pub unsafe fn tile<M: Metric, O: Output>(
                 } else if own == NONE || next == NONE {
                     span.write_none(out);
                 } else {
-                    span.write((own, next), tile.within(y, end, cut, next), out);
+                    // Loaded again where it is needed: registers are scarce.
+                    let below_cut =
+                        || (shared.below.least(), shared.ends.load(thread::thread_idx_x() + WORD));
+                    span.write(own, tile.within(y, end, cut, next), below_cut, out);
                 }
             }
         }
@@ -337,20 +340,23 @@ impl<M: Metric> Tile<M> {
         if cut > y && cut <= end {
             // SAFETY: the warps have shared what they found.
             unsafe {
-                Cut { row: cut, above: self.shared.above.least(), below: self.shared.below.least() }
+                let (above, below) = (self.shared.above.least(), self.shared.below.least());
+                Cut { row: cut, above, below, next }
             }
         } else {
-            Cut { row: end, above: next, below: next }
+            Cut { row: end, above: next, below: next, next }
         }
     }
 }
 
-/// A row of a span, with the winners of the row before and of the row itself.
+/// A row of a span, with the winners of the row before, of the row itself, and of the row after the
+/// span.
 #[derive(Clone, Copy)]
 struct Cut {
     row: u32,
     above: u32,
     below: u32,
+    next: u32,
 }
 
 /// The tile of a block: [`GROUP`] tiles side by side, then those below them, then the next group.
@@ -385,10 +391,17 @@ struct Part {
 }
 
 impl<M: Metric> Span<M> {
-    /// Writes the span, whose first row `first` wins, and the row after it `next`.
+    /// Writes the span, whose first row `first` wins, with its cut; `below_cut` gives the winner of the
+    /// cut and that of the row after the span once more.
     #[inline(always)]
-    unsafe fn write<O: Output>(self, (first, next): (u32, u32), cut: Cut, out: O) {
-        let Cut { row, above, below } = cut;
+    unsafe fn write<O: Output>(
+        self,
+        first: u32,
+        cut: Cut,
+        below_cut: impl Fn() -> (u32, u32),
+        out: O,
+    ) {
+        let Cut { row, above, below, next } = cut;
         // SAFETY: the winners are rows, the pixels are the raster's.
         unsafe {
             if first == above && below == next {
@@ -402,7 +415,8 @@ impl<M: Metric> Span<M> {
                 if part.to >= self.end {
                     return;
                 }
-                part = Part { from: row, to: self.end, low: below, high: next };
+                let (low, high) = below_cut();
+                part = Part { from: part.to, to: self.end, low, high };
             }
         }
     }
@@ -535,7 +549,7 @@ impl<M: Metric> Span<M> {
         if next.row - low.row > LONG {
             // SAFETY: the ends are rows of the raster.
             let keys = unsafe {
-                self.walk_near::<COARSE, { OCTET as usize }, 8>(self.y + OCTET, low, next)
+                self.walk_near::<COARSE, { OCTET as usize }, 4>(self.y + OCTET, low, next)
             };
             let mut j = 0;
             while j < COARSE {

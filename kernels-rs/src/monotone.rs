@@ -43,6 +43,9 @@ pub const NONE: u32 = u32::MAX;
 /// Pixels of a word of the site bits; rows of words and of columns are padded to it.
 pub const WORD: u32 = 32;
 
+/// Set in a winner's row, between kernels, where it is far: rows are below it.
+pub const FAR: u32 = 1 << 31;
+
 /// Rows between the winners that [`spread_indices`] starts from.
 pub const TILE_ROWS: u32 = 256;
 
@@ -109,7 +112,7 @@ pub unsafe fn nearest_columns_wide(bits: *const u32, nearest: *mut u32, words: u
 }
 
 /// The winners of the rows 0, `spacing`, 2 `spacing` .. and of the last row, `winners[k]` those of
-/// row `min(k spacing, height - 1)`; `levels` counts them. `above` holds the winners of every
+/// row `min(k spacing, height - 1)`, with [`FAR`] where it is so; `levels` counts them. `above` holds the winners of every
 /// `8 spacing`-th row, or is null. A winner farther than `limit`, squared, may be given as [`NONE`].
 ///
 /// Grid: a warp for every 32 columns and winner row: blocks of 8 winner rows, the columns fastest.

@@ -11,17 +11,8 @@ use device_std::shared::{Carver, Plain, SharedArray};
 use device_std::warp;
 
 use super::rows::Column;
-use super::search::{Candidates, Metric};
+use super::search::{Candidates, Metric, Won};
 use super::{BLOCK, WORD};
-
-/// A winner and its cost.
-#[derive(Clone, Copy)]
-pub struct Won<M: Metric> {
-    /// The row of its candidate.
-    pub row: u32,
-    /// The squared distance to it.
-    pub cost: M::Cost,
-}
 
 impl<M: Metric> Won<M> {
     /// Takes another that is nearer.

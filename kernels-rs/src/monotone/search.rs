@@ -4,7 +4,7 @@ use device_std::shared::Plain;
 use device_std::{thread, warp};
 
 use super::rows::Column;
-use super::{LEVEL_RATIO, NONE, WORD};
+use super::{FAR, LEVEL_RATIO, NONE, WORD};
 
 /// How squared distances are counted.
 pub trait Metric: Copy {
@@ -129,11 +129,24 @@ impl<C: Column> Candidates<C> {
     }
 }
 
+/// A winner and its cost.
+#[derive(Clone, Copy)]
+pub struct Won<M: Metric> {
+    /// The row of its candidate.
+    pub row: u32,
+    /// The squared distance to it.
+    pub cost: M::Cost,
+}
+
+/// So many columns off a site is [`FAR`].
+const FAR_OFF: u32 = 200;
+
 /// Rows that [`winner`] looks at on each side before it asks whether to go on: so many loads are
 /// in flight together.
 const STEP: usize = 4;
 
-/// The winner of row `y` among the rows `low..=high`, no farther than `limit`; else [`NONE`].
+/// The winner of row `y` among the rows `low..=high`, and its cost, which is at most `limit`; else
+/// [`NONE`].
 ///
 /// It looks at the rows nearest to `y` first, upward and downward alike, until none that is left can
 /// be as near as the best so far. At the ends it looks at a row again, as if it were farther away
@@ -148,7 +161,7 @@ pub unsafe fn winner<M: Metric>(
     y: u32,
     (low, high): (u32, u32),
     limit: M::Cost,
-) -> u32 {
+) -> Won<M> {
     let mut best = limit;
     let mut row = NONE;
     // The nearest row there is; the next rows upward and downward, of which the first may pass `low`
@@ -185,7 +198,7 @@ pub unsafe fn winner<M: Metric>(
         rows += STEP as u32;
         let nearest = metric.cost(0, rows);
         if !((up >= low as i32) & (nearest <= best) | (down <= high as i32) & (nearest < best)) {
-            return row;
+            return Won { row, cost: best };
         }
     }
 }
@@ -226,7 +239,9 @@ pub unsafe fn level<M: Metric>(
         let found = if rows.0 == NONE || rows.1 == NONE {
             NONE
         } else {
-            winner(metric, column, y, rows, M::limit(limit))
+            let rows = (rows.0 & !FAR, rows.1 & !FAR);
+            let Won { row, cost } = winner(metric, column, y, rows, M::limit(limit));
+            if (row != NONE) & (metric.cost(FAR_OFF, 0) <= cost) { row | FAR } else { row }
         };
         *winners.add((k as u64 * pitch as u64 + x as u64) as usize) = found;
     }

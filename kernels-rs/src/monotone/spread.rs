@@ -19,10 +19,10 @@
 use device_std::shared::{Carver, Plain, SharedArray};
 use device_std::{math, thread, vector, warp};
 
-use super::cut::{self, Found, Sides, Won};
+use super::cut::{self, Found, Sides};
 use super::rows::Column;
-use super::search::{self, Candidates, Metric};
-use super::{GROUP, NONE, PADDING, SPAN, TILE_ROWS, WORD};
+use super::search::{self, Candidates, Metric, Won};
+use super::{FAR, GROUP, NONE, PADDING, SPAN, TILE_ROWS, WORD};
 
 /// Rows whose winners one walk finds at the end.
 const OCTET: u32 = 8;
@@ -71,6 +71,8 @@ pub struct Raster {
 pub trait Output: Copy {
     /// Whether [`put`](Self::put) looks at the column.
     const NEEDS_COLUMN: bool;
+    /// Whether little is done to write a pixel, so that there are registers to spare.
+    const IS_PLAIN: bool = true;
 
     /// The same so many pixels on.
     fn moved(self, pixels: u64) -> Self;
@@ -168,6 +170,7 @@ pub struct Distances32 {
 /// doi:10.1145/221332.221334). That takes a third of the time.
 impl Output for Distances32 {
     const NEEDS_COLUMN: bool = false;
+    const IS_PLAIN: bool = false;
 
     #[inline(always)]
     fn moved(mut self, pixels: u64) -> Self {
@@ -230,7 +233,10 @@ pub unsafe fn tile<M: Metric, O: Output>(
         let column = Candidates { start: nearest.add(x as usize), pitch: raster.pitch, x };
         let known = winners.add((tile_y as u64 * raster.pitch as u64 + x as u64) as usize);
         let known = (*known, *known.add(raster.pitch as usize));
-        let tile = Tile { metric, column, shared, known, first, last };
+        let is_far = (known.0 & known.1 & FAR) != 0;
+        let row_of = |winner| if winner == NONE { NONE } else { winner & !FAR };
+        let known = (row_of(known.0), row_of(known.1));
+        let tile = Tile { metric, column, shared, known, is_far, first, last };
         let cut = tile.cut();
         thread::sync_threads();
         let own = tile.winner_of(y, cut, M::limit(search_limit));
@@ -269,6 +275,8 @@ struct Tile<M: Metric> {
     shared: Shared<M::Cost>,
     /// The winners of the tile's first row, and of the next tile's.
     known: (u32, u32),
+    /// Whether both are far.
+    is_far: bool,
     first: u32,
     /// The last row of the raster.
     last: u32,
@@ -277,24 +285,17 @@ struct Tile<M: Metric> {
 /// No cut.
 const UNCUT: u32 = u32::MAX;
 
-/// A column is cut where its sites are as far off as so many columns, at the tile's first row.
-const FAR_OFF: u32 = 100;
-
 impl<M: Metric> Tile<M> {
-    /// Cuts the column between the winners that are known, if they are far off, and shares what this
-    /// warp finds in its part of the candidates.
+    /// Cuts the column between the winners that are known, if they are far, and shares what this warp
+    /// finds in its part of the candidates.
     #[inline(always)]
     unsafe fn cut(self) -> u32 {
         let (low, high) = self.known;
-        if low == NONE || high == NONE || high == low {
+        if !self.is_far || low == NONE || high == NONE || high == low {
             return UNCUT;
         }
         // SAFETY: the winners are rows of the raster; the shares of the warps lie between them.
         unsafe {
-            let gap = self.column.gap(self.column.of_row(low));
-            if self.metric.cost(gap, low.wrapping_sub(self.first)) < self.metric.cost(FAR_OFF, 0) {
-                return UNCUT;
-            }
             let rows = (self.first, u32::min(self.first + TILE_ROWS, self.last));
             let cut = cut::cut_between::<M, 8>(self.metric, self.column, self.known, rows);
             let share = (high - low) / (TILE_ROWS / SPAN) + 1;
@@ -330,7 +331,7 @@ impl<M: Metric> Tile<M> {
             high
         } else {
             // SAFETY: winners are rows of the raster.
-            unsafe { search::winner(self.metric, self.column, y as u32, (low, high), limit) }
+            unsafe { search::winner(self.metric, self.column, y as u32, (low, high), limit).row }
         }
     }
 
@@ -549,7 +550,11 @@ impl<M: Metric> Span<M> {
         if next.row - low.row > LONG {
             // SAFETY: the ends are rows of the raster.
             let keys = unsafe {
-                self.walk_near::<COARSE, { OCTET as usize }, 4>(self.y + OCTET, low, next)
+                let y = self.y + OCTET;
+                match O::IS_PLAIN {
+                    true => self.walk_near::<COARSE, { OCTET as usize }, 8>(y, low, next),
+                    false => self.walk_near::<COARSE, { OCTET as usize }, 4>(y, low, next),
+                }
             };
             let mut j = 0;
             while j < COARSE {

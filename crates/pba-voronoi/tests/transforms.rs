@@ -164,6 +164,43 @@ fn large_and_far() {
     }
 }
 
+/// Far from a coast that is rough, broken by bays and, in places, all there is: columns of tiles are cut
+/// between two winners where that settles them and where it does not, before and behind what keys
+/// of 32 bits reach.
+#[test]
+fn far_from_a_rough_coast() {
+    let sizes: &[(u32, u32)] = if is_software() {
+        &[(290, 700), (40, 1500), (2300, 45)]
+    } else {
+        &[(290, 700), (40, 5000), (2600, 1300), (5000, 3000), (3000, 9000)]
+    };
+    let mut random = Random(10);
+    for &(width, height) in sizes {
+        for (depth, bay) in [(5, 1), (30, 1), (30, 150), (60, 400)] {
+            let mut mask = vec![0; width as usize * height as usize];
+            for y in 0..height {
+                if y % bay == 0 || random.below(50) == 0 {
+                    mask[(y * width + random.below(depth.min(width))) as usize] = 1;
+                }
+            }
+            let input = Input::new(Sites::Mask(&mask), width, height);
+            for (x, y) in [(1.0, 1.0), (1.0, 2.0)] {
+                let transform = both().spacing(x, y);
+                let expected = transform.run(&Device::Cpu, &input, &()).unwrap();
+                if x == y {
+                    let reference = both().algorithm(Algorithm::ScanPrune);
+                    assert!(expected == reference.run(&Device::Cpu, &input, &()).unwrap());
+                }
+                for device in devices() {
+                    let found = transform.run(&device, &input, &()).unwrap();
+                    let what = format!("{width} x {height}, {depth}, {bay}, {x} x {y}");
+                    assert!(found == expected, "{what}, {}", device.name());
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn sites_on_the_borders_of_tiles() {
     let sides: &[(u32, u32)] = if is_software() {

@@ -3,10 +3,15 @@
 //! A block serves a tile of 32 columns and 256 rows, a warp 32 of the rows, a thread a column of
 //! these:
 //!
-//! 1. The winner of the warp's first row, by [`search::winner`]; the block shares these.
-//! 2. If there are many candidates between the first winner and the next warp's, the winners of rows
-//!    8, 16 and 24, by a walk over all of them.
-//! 3. The winners of eight rows at a time, by a walk over the candidates from the last winner on: down
+//! 1. Where the sites are far off: the [cut](cut) between the winners known at both ends of the tile. The
+//!    warps share the candidates among them. In most columns of an open sea the two win all rows.
+//! 2. The winner of the warp's first row, by [`search::winner`] among those that the cut leaves; the
+//!    block shares these.
+//! 3. Where these winners, with the cut, settle the span, it is written; likewise where every pixel is a
+//!    site. Otherwise its parts above and below the cut come one after the other:
+//! 4. If there are many candidates between the first winner and the last, the winners of rows 8, 16 and
+//!    24, by a walk over all of them.
+//! 5. The winners of eight rows at a time, by a walk over the candidates from the last winner on: down
 //!    to the next winner known, or to where none can win the last of the eight rows any
 //!    more, and hence none of the others. Then the eight rows are written.
 //!
@@ -15,6 +20,8 @@
 //! is linear in j. With the candidate's place in the low 8 bits of the number, which orders ties, a
 //! candidate and row take little more than one addition and one minimum. Most candidates of a sparse raster do
 //! not come so far: a gap alone that is longer than the distance of a known candidate cannot win.
+//! Where numbers of 32 bits do not hold that, a part is cut once more, and only if that settles nothing
+//! costs and rows are compared apart.
 
 use device_std::shared::{Carver, Plain, SharedArray};
 use device_std::{math, thread, vector, warp};
@@ -71,8 +78,6 @@ pub struct Raster {
 pub trait Output: Copy {
     /// Whether [`put`](Self::put) looks at the column.
     const NEEDS_COLUMN: bool;
-    /// Whether little is done to write a pixel, so that there are registers to spare.
-    const IS_PLAIN: bool = true;
 
     /// The same so many pixels on.
     fn moved(self, pixels: u64) -> Self;
@@ -170,7 +175,6 @@ pub struct Distances32 {
 /// doi:10.1145/221332.221334). That takes a third of the time.
 impl Output for Distances32 {
     const NEEDS_COLUMN: bool = false;
-    const IS_PLAIN: bool = false;
 
     #[inline(always)]
     fn moved(mut self, pixels: u64) -> Self {
@@ -549,13 +553,8 @@ impl<M: Metric> Span<M> {
         let mut ends = [next.row; COARSE + 1];
         if next.row - low.row > LONG {
             // SAFETY: the ends are rows of the raster.
-            let keys = unsafe {
-                let y = self.y + OCTET;
-                match O::IS_PLAIN {
-                    true => self.walk_near::<COARSE, { OCTET as usize }, 8>(y, low, next),
-                    false => self.walk_near::<COARSE, { OCTET as usize }, 4>(y, low, next),
-                }
-            };
+            let keys =
+                unsafe { self.walk_near::<COARSE, { OCTET as usize }>(self.y + OCTET, low, next) };
             let mut j = 0;
             while j < COARSE {
                 ends[j] = low.row + (keys[j] as u32 & 0xff);
@@ -568,7 +567,7 @@ impl<M: Metric> Span<M> {
                 // SAFETY: the ends are rows of the raster.
                 unsafe {
                     let next = NearEnd { row: ends[0], square: self.square(ends[0]) as i32 };
-                    let keys = self.walk_near::<ROWS, 1, 4>(y, low, next);
+                    let keys = self.walk_near::<ROWS, 1>(y, low, next);
                     let won = |j: usize| Won {
                         row: low.row + (keys[j] as u32 & 0xff),
                         cost: M::limit(((keys[j] >> 8) + (j * j) as i32) as u32 as u64),
@@ -588,12 +587,11 @@ impl<M: Metric> Span<M> {
     /// a few below.
     ///
     /// The key of a candidate for row j is its cost less j^2, times 256, and its place after `low`.
-    /// The candidates come `G` at a time, for the loads, and four at a time are compared, the first
-    /// of them `rho` rows below `y`: with k from 0 to 3 and gap g the cost less j^2 is
-    /// g^2 + rho^2 + k (2 rho + k) - j (2 rho + 2 k), of which -2 j k and what k alone gives are
-    /// constants.
+    /// The candidates come four at a time, the first of them `rho` rows below `y`: with k from 0 to 3
+    /// and gap g the cost less j^2 is g^2 + rho^2 + k (2 rho + k) - j (2 rho + 2 k), of which -2 j k
+    /// and what k alone gives are constants.
     #[inline(always)]
-    unsafe fn walk_near<const N: usize, const STEP: usize, const G: usize>(
+    unsafe fn walk_near<const N: usize, const STEP: usize>(
         self,
         y: u32,
         low: NearEnd,
@@ -610,24 +608,19 @@ impl<M: Metric> Span<M> {
         let pitch = M::Column::bytes_between(1, self.raster.pitch);
         loop {
             // SAFETY: `low..=next` are rows, and `PADDING` more are there below the last.
-            let candidates: [M::Column; G] =
+            let candidates: [M::Column; FOUR] =
                 core::array::from_fn(|k| unsafe { *first.byte_add(k * pitch) });
             let squares = candidates.map(|candidate| {
                 let gap = self.column.gap(candidate);
                 gap.wrapping_mul(gap)
             });
-            let mut k = 0;
-            while k < G {
-                let four: [u32; FOUR] = core::array::from_fn(|i| squares[k + i]);
-                let nearest = u32::min(u32::min(four[0], four[1]), u32::min(four[2], four[3]));
-                if nearest <= farthest {
-                    meet::<N, STEP>(&mut keys, four, farthest, rho + k as i32, place + k as i32);
-                }
-                k += FOUR;
+            let [a, b, c, d] = squares;
+            if u32::min(u32::min(a, b), u32::min(c, d)) <= farthest {
+                meet::<N, STEP>(&mut keys, squares, farthest, rho, place);
             }
-            rho += G as i32;
-            place += G as i32;
-            first = first.wrapping_byte_add(G * pitch);
+            rho += FOUR as i32;
+            place += FOUR as i32;
+            first = first.wrapping_byte_add(FOUR * pitch);
             // Rows from here to the last of those asked for.
             let reach = rho - bottom;
             let best = (keys[N - 1] >> 8) + bottom * bottom;
@@ -859,10 +852,10 @@ const FOUR: usize = 4;
 /// More than any key, with room for what is added to keys.
 const BEYOND: i32 = 2_000_000_000;
 
-/// The farthest winner, in pixels, at the ends of a span that [`Span::walk_near`] serves. The
-/// candidates that it compares are nearer than NEAR + 2 SPAN, so that a key is below
-/// 256 (NEAR + 2 SPAN)^2 + 512 * 7 (NEAR + SPAN) < 2^31; and a row without a site, whose column is
-/// taken for 65,535, is farther off than that.
+/// The farthest winner, in pixels, at the ends of a part that [`Span::walk_near`] serves. Of the
+/// candidates that it compares neither the gap nor the rows pass NEAR + 2 SPAN, so that a key is
+/// below 512 (NEAR + 2 SPAN)^2 + 512 * 24 (NEAR + 2 SPAN) < [`BEYOND`]; and a row without a site, whose
+/// column is taken for 65,535, is farther off than that.
 const NEAR: u32 = 1700;
 
 /// Most columns of a raster whose candidates have 16 bits.

@@ -3,7 +3,7 @@
 
 use device_std::atomic::Pair;
 use device_std::block::BlockScan;
-use device_std::host::{PtxImage, PtxModule};
+use device_std::host::{PtxImage, PtxModule, PtxText};
 use device_std::lookback::{Lookback, Tickets};
 use device_std::shared::{Carver, SharedArray};
 use device_std::{kernel, thread, warp};
@@ -13,7 +13,7 @@ static MODULE: PtxModule = PtxModule {
     name: "collectives",
     images: &[PtxImage {
         level: 75,
-        text: ".visible .entry products_96(\n.visible .entry products_256(\n",
+        text: PtxText::Plain(".visible .entry products_96(\n.visible .entry products_256(\n"),
     }],
     kernels: &[products_96.host, products_256.host],
 };

@@ -1,10 +1,11 @@
 //! `cargo xtask check-ptx`: is the committed PTX what the sources give, and fit for the GPUs?
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
+use rayon::prelude::*;
 
 use crate::ptx::{self, Compiler, MODULES, Recorded};
 use crate::{output_of, root};
@@ -12,26 +13,51 @@ use crate::{output_of, root};
 /// GPUs that every module must assemble for, from the module's level up.
 const ARCHITECTURES: [u32; 6] = [75, 80, 86, 90, 100, 120];
 
+/// One file of PTX.
+type Image = (&'static str, u32);
+
 /// Checks every module and reports all that is wrong.
+///
+/// The builds share a target folder and go one after the other; meanwhile the assembler, which
+/// needs the committed files alone, takes the other processors.
 pub fn check() -> Result<()> {
     let compiler = Compiler::find()?;
     let ptxas = find_ptxas()?;
+    let images: Vec<Image> = MODULES
+        .iter()
+        .flat_map(|&(module, levels)| levels.iter().map(move |&level| (module, level)))
+        .collect();
+    let (built, assembled) = rayon::join(
+        || images.iter().map(|&image| faults_of_file(&compiler, image)).collect::<Result<Vec<_>>>(),
+        || faults_of_machine_code(&ptxas, &images),
+    );
     let mut faults = Vec::new();
-    for (module, levels) in MODULES {
-        for &level in levels {
-            let name = format!("{module}.sm_{level}.ptx");
-            let text = fs::read_to_string(ptx::file(module, level))
-                .with_context(|| format!("{name} is missing: run cargo xtask ptx"))?;
-            let mut found = faults_of_text(&text);
-            found.extend(faults_of_origin(&text, &compiler, module, level)?);
-            for architecture in ARCHITECTURES.into_iter().filter(|&a| a >= level) {
-                found.extend(faults_of_code(&ptxas, module, level, architecture)?);
-            }
-            println!("{name}: {}", if found.is_empty() { "good" } else { "FAULTY" });
-            faults.extend(found.into_iter().map(|fault| format!("{name}: {fault}")));
-        }
+    for ((module, level), found) in images.into_iter().zip(built?.into_iter().zip(assembled?)) {
+        let name = format!("{module}.sm_{level}.ptx");
+        let found = [found.0, found.1].concat();
+        println!("{name}: {}", if found.is_empty() { "good" } else { "FAULTY" });
+        faults.extend(found.into_iter().map(|fault| format!("{name}: {fault}")));
     }
     if faults.is_empty() { Ok(()) } else { bail!("{}", faults.join("\n")) }
+}
+
+/// What is wrong with a file's text, and with where it comes from.
+fn faults_of_file(compiler: &Compiler, (module, level): Image) -> Result<Vec<String>> {
+    let text = fs::read_to_string(ptx::file(module, level))
+        .with_context(|| format!("{module}.sm_{level}.ptx is missing: run cargo xtask ptx"))?;
+    let mut faults = faults_of_text(&text);
+    faults.extend(faults_of_origin(&text, compiler, module, level)?);
+    Ok(faults)
+}
+
+/// What the assembler finds wrong with each image, for any architecture from the image's level up.
+fn faults_of_machine_code(ptxas: &Path, images: &[Image]) -> Result<Vec<Vec<String>>> {
+    let of_image = |&(module, level): &Image| {
+        let architectures = ARCHITECTURES.into_par_iter().filter(|&a| a >= level);
+        let faults = architectures.map(|a| faults_of_code(ptxas, module, level, a));
+        Ok(faults.collect::<Result<Vec<_>>>()?.concat())
+    };
+    images.par_iter().map(of_image).collect()
 }
 
 /// Calls that no one answers: a panic that was not optimised away, or a missing function.
@@ -70,7 +96,7 @@ fn faults_of_origin(
 
 /// Assembles for one architecture and reads the assembler's account of each kernel.
 fn faults_of_code(
-    ptxas: &PathBuf,
+    ptxas: &Path,
     module: &str,
     level: u32,
     architecture: u32,

@@ -3,12 +3,15 @@
 //! The driver compiles PTX when it is loaded, and a module may hold dozens of kernels of which a
 //! program uses one. So each kernel is loaded alone: the head of its module's text, and its entry.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
+use std::io::Read;
 use std::sync::{Mutex, PoisonError};
 
 use cust::module::Module;
 use cust::sys::CUfunction;
-use device_std::host::{HostKernel, PtxImage, PtxModule};
+use device_std::host::{HostKernel, PtxImage, PtxModule, PtxText};
+use flate2::read::DeflateDecoder;
 
 use crate::gpu::{Properties, call};
 use crate::{Error, Result};
@@ -59,16 +62,29 @@ impl Loaded {
             software_gpu::register(module);
         }
         let image = image_for(module, device)?;
-        let text = alone(image.text, kernel).ok_or_else(|| Error::Driver {
-            call: format!("loading kernel {kernel}"),
-            message: format!("module {} has no such kernel", module.name),
-        })?;
+        let failed = |message| Error::Driver { call: format!("loading kernel {kernel}"), message };
+        let text = whole(image.text)
+            .map_err(|error| failed(format!("module {}: {error}", module.name)))?;
+        let text = alone(&text, kernel)
+            .ok_or_else(|| failed(format!("module {} has no such kernel", module.name)))?;
         let what =
             format!("loading kernel {kernel} of module {} (sm_{})", module.name, image.level);
         let module = call(&what, Module::from_ptx(text, &[]))?;
         let found = call(&format!("finding kernel {kernel}"), module.get_function(kernel))?;
         let function = Function(found.to_raw());
         Ok(Self { _module: module, function })
+    }
+}
+
+/// The text of an image.
+fn whole(text: PtxText) -> std::io::Result<Cow<'static, str>> {
+    match text {
+        PtxText::Plain(text) => Ok(Cow::Borrowed(text)),
+        PtxText::Deflated(bytes) => {
+            let mut text = String::new();
+            DeflateDecoder::new(bytes).read_to_string(&mut text)?;
+            Ok(Cow::Owned(text))
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! The kernels that the host has compiled, found by the PTX that names them.
 
-use device_std::host::{HostKernel, PtxModule};
+use device_std::host::{HostKernel, PtxModule, PtxText};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 static REGISTERED: Mutex<Vec<&'static PtxModule>> = Mutex::new(Vec::new());
@@ -27,7 +27,9 @@ pub(crate) fn kernels_of(text: &str) -> Option<Vec<&'static HostKernel>> {
         return None;
     }
     let registered = lock();
-    let owns = |module: &&&PtxModule| module.images.iter().any(|image| image.text == text);
+    let owns = |module: &&&PtxModule| {
+        module.images.iter().any(|image| matches!(image.text, PtxText::Plain(own) if own == text))
+    };
     let candidates: Vec<_> = match registered.iter().find(owns) {
         Some(module) => module.kernels.to_vec(),
         None => registered.iter().flat_map(|module| module.kernels).copied().collect(),

@@ -5,12 +5,12 @@ mod common;
 use common::{SEEDS, alone, context};
 use cust::memory::DeviceBuffer;
 use cust::prelude::*;
-use device_std::host::{PtxImage, PtxModule};
+use device_std::host::{PtxImage, PtxModule, PtxText};
 use device_std::{kernel, thread, warp};
 
 static MODULE: PtxModule = PtxModule {
     name: "exchange",
-    images: &[PtxImage { level: 75, text: ".visible .entry mixed(\n" }],
+    images: &[PtxImage { level: 75, text: PtxText::Plain(".visible .entry mixed(\n") }],
     kernels: &[mixed.host],
 };
 

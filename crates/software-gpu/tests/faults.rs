@@ -7,7 +7,7 @@ use common::{SEEDS, alone, context, only_report};
 use cust::error::CudaError;
 use cust::memory::{CopyDestination, DeviceBuffer};
 use cust::prelude::*;
-use device_std::host::{PtxImage, PtxModule};
+use device_std::host::{PtxImage, PtxModule, PtxText};
 use device_std::shared::{Carver, SharedArray};
 use device_std::{kernel, thread, warp};
 use software_gpu::{Kind, Report};
@@ -16,10 +16,12 @@ static MODULE: PtxModule = PtxModule {
     name: "faults",
     images: &[PtxImage {
         level: 75,
-        text: ".visible .entry reverse(\n.visible .entry warp_reverse(\n.visible .entry write_at(\n\
+        text: PtxText::Plain(
+            ".visible .entry reverse(\n.visible .entry warp_reverse(\n.visible .entry write_at(\n\
                .visible .entry write_through(\n.visible .entry shared_at(\n\
                .visible .entry sum_written(\n.visible .entry early_end(\n\
                .visible .entry half_barrier(\n.visible .entry vote(\n.visible .entry panics(\n",
+        ),
     }],
     kernels: &[
         reverse.host,

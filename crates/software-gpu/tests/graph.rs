@@ -7,7 +7,7 @@ use cust::error::CudaError;
 use cust::memory::DeviceBuffer;
 use cust::prelude::*;
 use cust::sys;
-use device_std::host::{PtxImage, PtxModule};
+use device_std::host::{PtxImage, PtxModule, PtxText};
 use device_std::{kernel, thread};
 use software_gpu::Kind;
 use std::ffi::c_void;
@@ -17,7 +17,7 @@ static MODULE: PtxModule = PtxModule {
     name: "graph",
     images: &[PtxImage {
         level: 75,
-        text: ".visible .entry increment(\n.visible .entry write_through(\n",
+        text: PtxText::Plain(".visible .entry increment(\n.visible .entry write_through(\n"),
     }],
     kernels: &[increment.host, write_through.host],
 };

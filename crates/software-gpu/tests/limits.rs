@@ -6,13 +6,13 @@ use common::{context, only_report};
 use cust::error::CudaError;
 use cust::memory::DeviceBuffer;
 use cust::prelude::*;
-use device_std::host::{PtxImage, PtxModule};
+use device_std::host::{PtxImage, PtxModule, PtxText};
 use device_std::{atomic, kernel, thread};
 use software_gpu::Kind;
 
 static MODULE: PtxModule = PtxModule {
     name: "limits",
-    images: &[PtxImage { level: 75, text: ".visible .entry wait_for(\n" }],
+    images: &[PtxImage { level: 75, text: PtxText::Plain(".visible .entry wait_for(\n") }],
     kernels: &[wait_for.host],
 };
 

@@ -5,7 +5,7 @@ mod common;
 use common::context;
 use cust::memory::DeviceBuffer;
 use cust::prelude::*;
-use device_std::host::{Kernel, PtxImage, PtxModule};
+use device_std::host::{Kernel, PtxImage, PtxModule, PtxText};
 use device_std::{kernel, thread, warp};
 use std::time::{Duration, Instant};
 
@@ -13,8 +13,10 @@ static MODULE: PtxModule = PtxModule {
     name: "speed",
     images: &[PtxImage {
         level: 75,
-        text: ".visible .entry nothing(\n.visible .entry shuffles(\n.visible .entry ballots(\n\
+        text: PtxText::Plain(
+            ".visible .entry nothing(\n.visible .entry shuffles(\n.visible .entry ballots(\n\
                .visible .entry barriers(\n",
+        ),
     }],
     kernels: &[nothing.host, shuffles.host, ballots.host, barriers.host],
 };

@@ -6,7 +6,7 @@ use common::context;
 use cust::error::CudaError;
 use cust::memory::DeviceBuffer;
 use cust::prelude::*;
-use device_std::host::{PtxImage, PtxModule};
+use device_std::host::{PtxImage, PtxModule, PtxText};
 use device_std::shared::Carver;
 use device_std::{kernel, thread, warp};
 
@@ -14,7 +14,7 @@ static MODULE: PtxModule = PtxModule {
     name: "threads",
     images: &[PtxImage {
         level: 75,
-        text: ".visible .entry running_sum(\n.visible .entry beside(\n",
+        text: PtxText::Plain(".visible .entry running_sum(\n.visible .entry beside(\n"),
     }],
     kernels: &[running_sum.host, beside.host],
 };

@@ -7,7 +7,7 @@ use cust::error::CudaError;
 use cust::event::EventStatus;
 use cust::memory::{CopyDestination, DeviceBuffer, LockedBuffer};
 use cust::prelude::*;
-use device_std::host::{PtxImage, PtxModule};
+use device_std::host::{PtxImage, PtxModule, PtxText};
 use device_std::shared::Carver;
 use device_std::{atomic, kernel, thread, warp};
 
@@ -15,8 +15,10 @@ static MODULE: PtxModule = PtxModule {
     name: "through_cust",
     images: &[PtxImage {
         level: 75,
-        text: ".visible .entry scale(\n.visible .entry block_sum(\n.visible .entry ticket(\n\
+        text: PtxText::Plain(
+            ".visible .entry scale(\n.visible .entry block_sum(\n.visible .entry ticket(\n\
                .visible .entry chain(\n.visible .entry forgotten(\n",
+        ),
     }],
     kernels: &[scale.host, block_sum.host, ticket.host, chain.host],
 };

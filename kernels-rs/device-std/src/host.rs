@@ -14,8 +14,17 @@ use std::ptr::NonNull;
 pub struct PtxImage {
     /// Lowest compute capability that runs it, as `10 * major + minor`.
     pub level: u32,
-    /// The PTX text.
-    pub text: &'static str,
+    /// The PTX.
+    pub text: PtxText,
+}
+
+/// PTX as a program carries it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PtxText {
+    /// As it is.
+    Plain(&'static str),
+    /// As a DEFLATE stream (RFC 1951): a fifth of the size.
+    Deflated(&'static [u8]),
 }
 
 /// The kernels of one algorithm, which are loaded together.

@@ -3,7 +3,8 @@
 /// Declares `static MODULE`, the kernels that are built into one PTX file and loaded together.
 ///
 /// `ptx_module! { "voronoi": row_nearest, column_prune }` names the kernels declared in the same
-/// Rust module; the PTX comes from `ptx/voronoi.sm_75.ptx` in the crate that calls it.
+/// Rust module; the PTX comes from `ptx/voronoi.sm_75.ptx` in the crate that calls it, deflated by
+/// that crate's build script.
 /// `"scan" at 75 80` says that there is PTX for two levels.
 #[macro_export]
 macro_rules! ptx_module {
@@ -17,9 +18,9 @@ macro_rules! ptx_module {
             name: $name,
             images: &[$($crate::host::PtxImage {
                 level: $level,
-                text: include_str!(concat!(
-                    env!("CARGO_MANIFEST_DIR"), "/ptx/", $name, ".sm_", $level, ".ptx"
-                )),
+                text: $crate::host::PtxText::Deflated(include_bytes!(concat!(
+                    env!("OUT_DIR"), "/", $name, ".sm_", $level, ".ptx.deflate"
+                ))),
             }),+],
             kernels: &[$($kernel.host),+],
         };

@@ -1,6 +1,7 @@
 //! What the tests share: the process's GPU, and a kernel of their own.
 #![allow(dead_code)]
 
+use device_std::host::{PtxImage, PtxModule, PtxText};
 use device_std::{kernel, thread};
 use gpu_core::{Blocks, DeviceChoice, Gpu};
 
@@ -26,9 +27,9 @@ pub unsafe fn scale_and_add(x: *mut f32, a: f32, n: u32) {
 }
 
 /// The module of this test's kernel: its PTX is written by hand.
-static MODULE: device_std::host::PtxModule = device_std::host::PtxModule {
+static MODULE: PtxModule = PtxModule {
     name: "gpu_core_test",
-    images: &[device_std::host::PtxImage { level: 75, text: include_str!("../scale_and_add.ptx") }],
+    images: &[PtxImage { level: 75, text: PtxText::Plain(include_str!("../scale_and_add.ptx")) }],
     kernels: &[scale_and_add.host],
 };
 

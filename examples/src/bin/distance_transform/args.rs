@@ -54,20 +54,6 @@ pub enum Format {
 }
 
 impl Args {
-    /// The command line, or one line that says what is wrong with it. `--help` and `--version`
-    /// print and end the program.
-    pub fn from_command_line() -> Result<Self> {
-        use clap::error::ErrorKind::{DisplayHelp, DisplayVersion};
-        Self::try_parse().map_err(|error| match error.kind() {
-            DisplayHelp | DisplayVersion => error.exit(),
-            _ => {
-                let text = error.render().to_string();
-                let first = text.split("\n\n").next().unwrap_or_default();
-                anyhow::anyhow!("{}", first.trim_start_matches("error: ").trim())
-            }
-        })
-    }
-
     /// Checks what clap does not, in particular that the outputs can be written.
     pub fn check(&self) -> Result<()> {
         let Sides(x, y) = self.spacing;

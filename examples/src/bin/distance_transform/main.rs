@@ -4,21 +4,20 @@
 //! `gpu.rs` are siblings; the latter launches the kernels of `kernels-rs/src/monotone.rs`.
 
 mod args;
-#[path = "../../stages.rs"]
-mod stages;
 
-use std::io::Write as _;
 use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, anyhow};
+use examples::program;
+use examples::report::Report;
+use examples::stages::Stages;
 use geo_io::Mask;
-use gpu_core::{Device, DeviceChoice, GridSpec};
+use gpu_core::{Device, GridSpec};
 use pba_voronoi::{Diagram, Input, Integers, Sites, Transform};
 use rayon::prelude::*;
 
 use args::{Args, Format, Sides};
-use stages::Stages;
 
 /// What a GeoTIFF holds where there is no site.
 const NODATA: f32 = -9999.0;
@@ -27,17 +26,7 @@ const NODATA: f32 = -9999.0;
 const PICTURE_SIDE: u32 = 2048;
 
 fn main() -> ExitCode {
-    // A decoder of damaged files may panic, which geo-io turns into an error; its one line is enough.
-    std::panic::set_hook(Box::new(|_| {}));
-    let outcome = std::panic::catch_unwind(|| Args::from_command_line().and_then(|a| run(&a)));
-    let message = match outcome {
-        Ok(Ok(())) => return ExitCode::SUCCESS,
-        Ok(Err(error)) => format!("{error:#}"),
-        Err(panic) => format!("internal error, please report it: {}", panic_text(&*panic)),
-    };
-    let words: Vec<_> = message.split_whitespace().collect();
-    eprintln!("distance_transform: {}", words.join(" "));
-    ExitCode::from(2)
+    program::run("distance_transform", run)
 }
 
 /// The program: check, read, transform, write, report.
@@ -54,27 +43,15 @@ fn run(args: &Args) -> Result<()> {
     // Nothing needs the mask any more, and a writer may need its memory.
     drop(mask);
 
-    let mut report =
-        vec![format!("raster      {} x {} pixels, {sites} sites", diagram.width, diagram.height)];
-    report.push(format!("device      {}", device.name()));
-    if let (DeviceChoice::Auto, Device::Cpu) = (args.device, &device)
-        && let Some(why) = Device::why_no_gpu()
-    {
-        report.push(format!("            no GPU taken: {why}"));
-    }
-    report.push(distances(&diagram));
+    let mut report = Report::default();
+    let (width, height) = (diagram.width, diagram.height);
+    report.line("raster", format_args!("{width} x {height} pixels, {sites} sites"));
+    report.device(&device, args.device);
+    report.line("distances", distances(&diagram));
     stages.run("write", |_| write(args, diagram))?;
-    for stage in stages.done() {
-        report.push(format!("time        {:>8.3} s  {}", stage.seconds, stage.name));
-        for (part, seconds) in &stage.parts {
-            report.push(format!("            {seconds:>8.3} s    {part}"));
-        }
-    }
-    for path in args.output.iter().chain(&args.nearest) {
-        report.push(format!("written     {}", path.display()));
-    }
-    // A reader that went away is no error.
-    let _ = writeln!(std::io::stdout(), "{}", report.join("\n"));
+    report.stages(stages.done());
+    report.written(args.output.iter().chain(&args.nearest));
+    report.print();
     Ok(())
 }
 
@@ -107,11 +84,10 @@ fn distances(diagram: &Diagram) -> String {
     let of = |&v: &f32| if v.is_finite() { (v, 0) } else { (0.0, 1) };
     let both = |a: (f32, usize), b: (f32, usize)| (a.0.max(b.0), a.1 + b.1);
     let (largest, without) = values.par_iter().map(of).reduce(|| (0.0, 0), both);
-    let mut text = format!("distances   up to {largest}");
-    if without > 0 {
-        text += &format!(", {without} pixels without a site");
+    match without {
+        0 => format!("up to {largest}"),
+        _ => format!("up to {largest}, {without} pixels without a site"),
     }
-    text
 }
 
 /// Writes all outputs.
@@ -149,10 +125,4 @@ fn write(args: &Args, mut diagram: Diagram) -> Result<()> {
         }
     }
     Ok(())
-}
-
-/// What a panic said.
-fn panic_text(panic: &(dyn std::any::Any + Send)) -> &str {
-    let text = panic.downcast_ref::<&str>().copied();
-    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message")
 }

@@ -9,7 +9,7 @@ use geo_io::{Crs, Filter};
 use gpu_core::{Bounds, DeviceChoice, GridSpec};
 use idw::{Adaptive, Params};
 
-pub use crate::point_args::{Columns, Extent};
+pub use examples::point_args::{Columns, Extent};
 
 /// Turn scattered measurements into a surface by inverse distance weighting.
 #[derive(Parser, Debug)]
@@ -101,20 +101,6 @@ pub enum Format {
 }
 
 impl Args {
-    /// The command line, or one line that says what is wrong with it. `--help` and `--version`
-    /// print and end the program.
-    pub fn from_command_line() -> Result<Self> {
-        use clap::error::ErrorKind::{DisplayHelp, DisplayVersion};
-        Self::try_parse().map_err(|error| match error.kind() {
-            DisplayHelp | DisplayVersion => error.exit(),
-            _ => {
-                let text = error.render().to_string();
-                let first = text.split("\n\n").next().unwrap_or_default();
-                anyhow::anyhow!("{}", first.trim_start_matches("error: ").trim())
-            }
-        })
-    }
-
     /// Checks what clap does not, in particular that the output can be written.
     pub fn check(&self) -> Result<()> {
         if let Some(r) = self.resolution {

@@ -9,7 +9,7 @@ use geo_io::{Crs, Filter, Returns};
 use gpu_core::DeviceChoice;
 use nni_grid::{Duplicates, Weights};
 
-pub use crate::point_args::{Columns, Extent};
+pub use examples::point_args::{Columns, Extent};
 
 /// Turn LiDAR points into a terrain grid by natural neighbour interpolation.
 #[derive(Parser, Debug)]
@@ -104,20 +104,6 @@ pub enum Format {
 }
 
 impl Args {
-    /// The command line, or one line that says what is wrong with it. `--help` and `--version`
-    /// print and end the program.
-    pub fn from_command_line() -> Result<Self> {
-        use clap::error::ErrorKind::{DisplayHelp, DisplayVersion};
-        Self::try_parse().map_err(|error| match error.kind() {
-            DisplayHelp | DisplayVersion => error.exit(),
-            _ => {
-                let text = error.render().to_string();
-                let first = text.split("\n\n").next().unwrap_or_default();
-                anyhow::anyhow!("{}", first.trim_start_matches("error: ").trim())
-            }
-        })
-    }
-
     /// Checks what clap does not, in particular that the outputs can be written, so that nobody
     /// waits for an interpolation whose result has no place.
     pub fn check(&self) -> Result<()> {

@@ -5,18 +5,16 @@
 //! pba-voronoi, those of `kernels-rs/src/voronoi.rs`.
 
 mod args;
-#[path = "../../point_args.rs"]
-mod point_args;
 mod points;
-mod report;
-#[path = "../../stages.rs"]
-mod stages;
 mod survey;
 
 use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Result, anyhow, ensure};
+use examples::program;
+use examples::report::Report;
+use examples::stages::Stages;
 use geo_io::Crs;
 use gpu_core::{Bounds, Device, DeviceChoice, GridSpec, Progress, host_memory};
 use nni_grid::{Dem, Params, Points};
@@ -24,21 +22,9 @@ use terrain::{Edges, Levels, Light, Slope};
 
 use args::{Args, Format};
 use points::Cloud;
-use report::Report;
-use stages::Stages;
 
 fn main() -> ExitCode {
-    // Nothing here panics on purpose, but a decoder of damaged files may, which geo-io turns into
-    // an error. Its one line is enough, so the panic's own message is kept for the last resort.
-    std::panic::set_hook(Box::new(|_| {}));
-    let outcome = std::panic::catch_unwind(|| Args::from_command_line().and_then(|a| run(&a)));
-    let message = match outcome {
-        Ok(Ok(())) => return ExitCode::SUCCESS,
-        Ok(Err(error)) => error.to_string(),
-        Err(panic) => format!("internal error, please report it: {}", panic_text(&*panic)),
-    };
-    eprintln!("lidar_dem: {}", one_line(&message));
-    ExitCode::from(2)
+    program::run("lidar_dem", run)
 }
 
 /// The program: check, read, interpolate, write, report.
@@ -60,13 +46,21 @@ fn run(args: &Args) -> Result<()> {
     for (path, tally) in inputs.iter().zip(&cloud.tallies) {
         report.input(path, tally);
     }
-    report.absent_classes(&cloud.absent_classes);
-    report.crs(cloud.crs.as_ref());
+    for class in &cloud.absent_classes {
+        report.line("note", format_args!("no point has class {class}"));
+    }
+    match &cloud.crs {
+        Some(crs) => report.line("crs", crs),
+        None => report.line("crs", "unknown: the files name none (--crs gives one)"),
+    }
     report.device(&device, args.device);
 
     let grid = grid(args, &cloud, &device)?;
     let dem = stages.run("interpolate", |p| interpolate(&device, &cloud, grid, args, p))?;
-    report.dem(&dem);
+    let s = &dem.summary;
+    let merged = format!("{} merged into a shared pixel, {} outside the grid", s.merged, s.outside);
+    report.line("sites", format_args!("{} from {} points; {merged}", s.sites, s.points));
+    report.raster("dem", &dem.grid, "heights", &dem.values);
     stages.run("write", |_| write_dem(args, &dem, cloud.crs.as_ref()))?;
     written.push(args.output.clone());
     if let Some(path) = args.hillshade_path() {
@@ -80,7 +74,8 @@ fn run(args: &Args) -> Result<()> {
     if let Some(path) = &args.contours {
         let lines = stages
             .run("contours", |_| write_contours(path, args, &dem, &device, cloud.crs.as_ref()))?;
-        report.contours(lines, args.contour_interval);
+        let interval = args.contour_interval;
+        report.line("contours", format_args!("{lines} lines, one every {interval}"));
         written.push(path.clone());
     }
     report.stages(stages.done());
@@ -220,20 +215,4 @@ fn write_contours(
     let lines = contours.iter().map(|line| (line.level, &line.points[..]));
     geo_io::write_lines(path, lines, crs)?;
     Ok(contours.len())
-}
-
-/// A message on one line, whatever a file name or a library put into it.
-fn one_line(message: &str) -> String {
-    message
-        .split(|c: char| c.is_control())
-        .map(str::trim)
-        .filter(|s| !s.is_empty())
-        .collect::<Vec<_>>()
-        .join(" ")
-}
-
-/// What a panic said.
-fn panic_text(panic: &(dyn std::any::Any + Send)) -> &str {
-    let text = panic.downcast_ref::<&str>().copied();
-    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message")
 }

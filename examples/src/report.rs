@@ -1,11 +1,10 @@
-//! What the program prints at its end.
+//! What a program prints at its end.
 
 use std::fmt::{Display, Write as _};
 use std::path::{Path, PathBuf};
 
 use geo_io::Tally;
-use gpu_core::{Device, DeviceChoice};
-use nni_grid::Dem;
+use gpu_core::{Device, DeviceChoice, GridSpec};
 
 use crate::stages::Stage;
 
@@ -14,7 +13,8 @@ use crate::stages::Stage;
 pub struct Report(String);
 
 impl Report {
-    fn line(&mut self, heading: &str, text: impl Display) {
+    /// A line; what goes on under the line above has no heading.
+    pub fn line(&mut self, heading: &str, text: impl Display) {
         // Writing to a string cannot fail.
         let _ = writeln!(self.0, "{heading:<11} {text}");
     }
@@ -35,21 +35,6 @@ impl Report {
         self.line("input", text);
     }
 
-    /// Classes that were asked for and that no point has.
-    pub fn absent_classes(&mut self, absent: &[u8]) {
-        for class in absent {
-            self.line("note", format_args!("no point has class {class}"));
-        }
-    }
-
-    /// The coordinate system of the result.
-    pub fn crs(&mut self, crs: Option<&geo_io::Crs>) {
-        match crs {
-            Some(crs) => self.line("crs", crs),
-            None => self.line("crs", "unknown: the files name none (--crs gives one)"),
-        }
-    }
-
     /// The device that did the work and, where `auto` fell back to the CPU, why.
     pub fn device(&mut self, device: &Device, asked: DeviceChoice) {
         self.line("device", device.name());
@@ -60,32 +45,19 @@ impl Report {
         }
     }
 
-    /// The grid, its values, and what became of the points.
-    pub fn dem(&mut self, dem: &Dem) {
-        let (s, g) = (&dem.summary, &dem.grid);
-        self.line(
-            "sites",
-            format_args!(
-                "{} from {} points; {} merged into a shared pixel, {} outside the grid",
-                s.sites, s.points, s.merged, s.outside
-            ),
-        );
-        let share = 100.0 * s.nodata as f64 / g.cells().max(1) as f64;
-        self.line(
-            "dem",
-            format_args!("{} x {} cells of {}, {share:.1}% NODATA", g.width, g.height, g.cell_size),
-        );
-        let b = g.bounds();
+    /// A grid and the range of its values, NaN being NODATA.
+    pub fn raster(&mut self, what: &str, grid: &GridSpec, quantity: &str, values: &[f32]) {
+        let (width, height) = (grid.width, grid.height);
+        let known = values.iter().filter(|v| !v.is_nan());
+        let share = 100.0 * (1.0 - known.clone().count() as f64 / grid.cells().max(1) as f64);
+        let cell = grid.cell_size;
+        self.line(what, format_args!("{width} x {height} cells of {cell}, {share:.1}% NODATA"));
+        let b = grid.bounds();
         self.line("extent", format_args!("{} {} to {} {}", b.min_x, b.min_y, b.max_x, b.max_y));
-        match range(&dem.values) {
-            Some((low, high)) => self.line("heights", format_args!("{low:.2} to {high:.2}")),
-            None => self.line("heights", "none: every cell is NODATA"),
+        match known.map(|&v| (v, v)).reduce(|a, b| (a.0.min(b.0), a.1.max(b.1))) {
+            Some((low, high)) => self.line(quantity, format_args!("{low:.2} to {high:.2}")),
+            None => self.line(quantity, "none: every cell is NODATA"),
         }
-    }
-
-    /// The contour lines.
-    pub fn contours(&mut self, lines: usize, interval: f64) {
-        self.line("contours", format_args!("{lines} lines, one every {interval}"));
     }
 
     /// Seconds per stage, and per part of a stage.
@@ -99,7 +71,7 @@ impl Report {
     }
 
     /// The files that were written.
-    pub fn written(&mut self, paths: &[PathBuf]) {
+    pub fn written<'a>(&mut self, paths: impl IntoIterator<Item = &'a PathBuf>) {
         for path in paths {
             self.line("written", path.display());
         }
@@ -110,14 +82,4 @@ impl Report {
         use std::io::Write as _;
         let _ = std::io::stdout().write_all(self.0.as_bytes());
     }
-}
-
-/// Lowest and highest value that is not NODATA.
-fn range(values: &[f32]) -> Option<(f32, f32)> {
-    values
-        .iter()
-        .copied()
-        .filter(|v| !v.is_nan())
-        .map(|v| (v, v))
-        .reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))
 }

@@ -1,0 +1,124 @@
+//! Criterion's watch over the CPU sides: `cargo bench --package benches`.
+//!
+//! Sizes are such that an iteration takes milliseconds; what is compared with other programs stands
+//! in `cpu_bench` and docs/.
+
+use std::hint::black_box;
+
+use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use gpu_core::{Device, GridSpec};
+use pba_voronoi::{Input, Sites, Transform};
+
+criterion_group!(benches, primitives, distances, terrain_from_points, weights, products);
+criterion_main!(benches);
+
+/// Numbers in [0, 1) that look random: the k-th of a stream.
+fn noise(stream: u64, k: u64) -> f64 {
+    // The mixing function of splitmix64.
+    let mut z = (k + (stream << 40)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    ((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 53) as f64
+}
+
+fn column(stream: u64, length: u64, scale: f64) -> Vec<f64> {
+    (0..length).map(|k| scale * noise(stream, k)).collect()
+}
+
+fn primitives(criterion: &mut Criterion) {
+    let keys: Vec<u32> =
+        column(1, 1 << 20, f64::from(u32::MAX)).iter().map(|&x| x as u32).collect();
+    let floats: Vec<f32> = column(2, 1 << 20, 1.0).iter().map(|&x| x as f32).collect();
+    let mut group = criterion.benchmark_group("gpu-scan, 2^20");
+    group.throughput(Throughput::Elements(keys.len() as u64));
+    group.bench_function("sum f32", |b| {
+        b.iter(|| gpu_scan::cpu::reduce(gpu_scan::Sum, black_box(&floats)))
+    });
+    let mut sums = vec![0.0; floats.len()];
+    group.bench_function("scan f32", |b| {
+        let scan = gpu_scan::Scan::inclusive();
+        b.iter(|| gpu_scan::cpu::scan(gpu_scan::Sum, scan, black_box(&floats), &mut sums).unwrap())
+    });
+    group.bench_function("sort u32", |b| {
+        b.iter(|| gpu_scan::cpu::sort(gpu_scan::Sort::ascending(), black_box(&keys)))
+    });
+    group.finish();
+}
+
+fn distances(criterion: &mut Criterion) {
+    const SIDE: u32 = 1024;
+    let mut group = criterion.benchmark_group("pba-voronoi, 1024 x 1024");
+    group.throughput(Throughput::Elements(u64::from(SIDE) * u64::from(SIDE)));
+    for density in [0.0001, 0.01, 0.25] {
+        let cells = u64::from(SIDE) * u64::from(SIDE);
+        let mask: Vec<u8> = (0..cells).map(|p| u8::from(noise(3, p) < density)).collect();
+        let input = Input::new(Sites::Mask(&mask), SIDE, SIDE);
+        let transform = Transform::new().nearest().distance();
+        group.bench_function(format!("{}% sites", density * 100.0), |b| {
+            b.iter(|| transform.run(&Device::Cpu, black_box(&input), &()).unwrap())
+        });
+    }
+    group.finish();
+}
+
+fn terrain_from_points(criterion: &mut Criterion) {
+    let points = 200_000;
+    let (x, y) = (column(4, points, 400.0), column(5, points, 400.0));
+    let z = column(6, points, 50.0);
+    let points = nni_grid::Points { x: &x, y: &y, z: &z };
+    let grid = GridSpec::new(0.0, 400.0, 1.0, 400, 400).unwrap();
+    let bounded =
+        nni_grid::Params { site_radius: 10.0, query_radius: 3.0, ..nni_grid::Params::new(grid) };
+    let mut group = criterion.benchmark_group("nni-grid, 200,000 points to 400 x 400");
+    group.sample_size(20);
+    for (name, supersample) in [("supersample 1", 1), ("supersample 2", 2)] {
+        let params = nni_grid::Params { supersample, ..bounded };
+        group.bench_function(name, |b| {
+            b.iter(|| nni_grid::interpolate(&Device::Cpu, black_box(points), &params, &()).unwrap())
+        });
+    }
+    group.finish();
+}
+
+fn weights(criterion: &mut Criterion) {
+    let points = 20_000;
+    let (x, y) = (column(7, points, 100.0), column(8, points, 100.0));
+    let values = column(9, points, 10.0);
+    let points = idw::Points { x: &x, y: &y, values: &[&values] };
+    let grid = GridSpec::new(0.0, 100.0, 1.0, 100, 100).unwrap();
+    let mut group = criterion.benchmark_group("idw, 20,000 points to 100 x 100");
+    group.sample_size(20);
+    for (name, params) in
+        [("all points", idw::Params::default()), ("12 nearest", idw::Params::nearest(12))]
+    {
+        group.bench_function(name, |b| {
+            b.iter(|| {
+                let targets = idw::Targets::Grid(grid);
+                idw::interpolate::<f32>(&Device::Cpu, black_box(points), targets, &params, &())
+                    .unwrap()
+            })
+        });
+    }
+    group.finish();
+}
+
+fn products(criterion: &mut Criterion) {
+    const SIDE: u32 = 1000;
+    let height = |cell: u64| {
+        let (row, column) = ((cell / u64::from(SIDE)) as f64, (cell % u64::from(SIDE)) as f64);
+        (100.0 + 40.0 * (row / 90.0).sin() * (column / 70.0).cos()) as f32
+    };
+    let dem: Vec<f32> = (0..u64::from(SIDE) * u64::from(SIDE)).map(height).collect();
+    let grid = GridSpec::new(0.0, f64::from(SIDE), 1.0, SIDE, SIDE).unwrap();
+    let levels = terrain::Levels::Every { interval: 5.0, base: 0.0 };
+    let mut group = criterion.benchmark_group("terrain, 1000 x 1000");
+    group.sample_size(20);
+    group.bench_function("hillshade", |b| {
+        let light = terrain::Light::default();
+        b.iter(|| terrain::hillshade(&Device::Cpu, black_box(&dem), &grid, &light).unwrap())
+    });
+    group.bench_function("contours", |b| {
+        b.iter(|| terrain::contours(&Device::Cpu, black_box(&dem), &grid, &levels).unwrap())
+    });
+    group.finish();
+}

@@ -4,7 +4,7 @@ mod program;
 
 use std::path::Path;
 
-use geo_io::{Array, ArrayData, read_npy, write_npy};
+use geo_io::{Array, ArrayData, Crs, Georeference, read_npy, write_georeferenced, write_npy};
 use program::Program;
 use tempfile::TempDir;
 
@@ -76,6 +76,37 @@ fn every_format_is_written_and_read_again() {
     assert_eq!((picture.width, picture.height), (6, 1));
 }
 
+/// A mask's place and system reach the distances, which count in its pixels' sides where asked.
+#[test]
+fn a_georeference_is_carried() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let crs = Crs::parse("EPSG:26910").unwrap();
+    let place =
+        Georeference { transform: [5e5, 30.0, 0.0, 4.6e6, 0.0, -40.0], crs: Some(crs.clone()) };
+    let mask = [1.0, 0.0, 0.0, 0.0, 0.0, 0.0];
+    write_georeferenced(&at("mask.tif"), &place, (3, 2), &mask, -9999.0).unwrap();
+    let run = |more: &[&str]| {
+        let all = ["mask.tif", "-o", "d.tif", "-o", "d.npy", "--device", "cpu"];
+        let report = succeeds(folder.path(), &[&all[..], more].concat());
+        assert!(report.contains("EPSG:26910"), "{report}");
+        let found = geo_io::read_mask(&at("d.tif")).unwrap().georeference.unwrap();
+        assert_eq!((found.transform, found.crs.unwrap().epsg()), (place.transform, crs.epsg()));
+        floats(&at("d.npy")).1
+    };
+    assert_eq!(run(&["--spacing", "georeference"]), [0.0, 30.0, 60.0, 40.0, 50.0, 5200f32.sqrt()]);
+    assert_eq!(run(&[])[..3], [0.0, 1.0, 2.0]);
+    // Without a place: the sides given, from the corner on.
+    write_npy(&at("row.npy"), &[1u8, 0, 0, 0], 2, 2).unwrap();
+    succeeds(folder.path(), &["row.npy", "-o", "e.tif", "--spacing", "1,2", "--device", "cpu"]);
+    let found = geo_io::read_mask(&at("e.tif")).unwrap().georeference.unwrap();
+    assert_eq!((found.transform, found.crs), ([0.0, 1.0, 0.0, 4.0, 0.0, -2.0], None));
+    // Pixels askew have no two sides.
+    let askew = Georeference { transform: [0.0, 1.0, 0.5, 0.0, 0.0, -1.0], crs: None };
+    write_georeferenced(&at("askew.tif"), &askew, (3, 2), &mask, -9999.0).unwrap();
+    fails(folder.path(), &["askew.tif", "--spacing", "georeference"], &["askew", "right angles"]);
+}
+
 #[test]
 fn without_a_site_everything_is_infinite() {
     let folder = folder_of_inputs();
@@ -102,7 +133,7 @@ fn bad_input_gets_one_line_and_leaves_nothing() {
         (&["row.npy", "-o", "d.npy", "-o", "d.npy"], &["d.npy", "two"]),
         (&["row.npy", "--spacing", "0,1"], &["spacing", "0"]),
         (&["row.npy", "--spacing", "1"], &["two numbers"]),
-        (&["row.npy", "--spacing", "1,2"], &["square", "1 x 2"]),
+        (&["row.npy", "--spacing", "georeference"], &["row.npy", "where it lies"]),
         (&["row.npy", "--max-distance", "-3"], &["--max-distance", "-3"]),
         (&["row.npy", "--max-distance", "nan"], &["--max-distance"]),
         (&["row.npy", "--device", "abacus"], &["abacus"]),

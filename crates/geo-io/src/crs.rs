@@ -152,6 +152,16 @@ impl fmt::Display for Crs {
 }
 
 impl GeoKeys {
+    /// Whether they state more than what a raster's values are.
+    pub(crate) fn is_system(&self) -> bool {
+        self.entries().any(|e| e[0] != RASTER_TYPE)
+    }
+
+    /// Whether they say that a raster's values are those of points, the pixels' middles.
+    pub(crate) fn is_point(&self) -> bool {
+        self.short(RASTER_TYPE) == Some(2)
+    }
+
     /// One entry of four numbers a key: identifier, tag that holds the value, count, value.
     fn entries(&self) -> impl Iterator<Item = [u16; 4]> + '_ {
         let count = self.directory.get(3).copied().unwrap_or(0);

@@ -5,7 +5,7 @@
 //! | point clouds | LAS and LAZ 1.0 to 1.4, point formats 0 to 10; CSV ([`read_points`]) | LAS, LAZ ([`write_las`]) |
 //! | arrays | NPY, NPZ ([`read_npy`], [`read_npz`]) | NPY ([`write_npy`]) |
 //! | masks | NPY, NPZ, PNG, TIFF ([`read_mask`]) | |
-//! | distances | | picture PNG ([`write_picture`]) |
+//! | distances | | GeoTIFF ([`write_georeferenced`]), picture PNG ([`write_picture`]) |
 //! | terrain | | GeoTIFF ([`write_geotiff`]), shaded PNG ([`write_relief`]), contour lines as GeoJSON ([`write_lines`]) |
 //!
 //! Coordinates are f64 in the units of the file's coordinate reference system ([`Crs`]). Rasters
@@ -27,6 +27,7 @@
 mod crs;
 mod csv;
 mod error;
+mod georeference;
 mod geotiff;
 mod las;
 mod lines;
@@ -40,7 +41,8 @@ mod relief;
 pub use crs::{Crs, GeoKeys};
 pub use csv::CsvColumns;
 pub use error::{Error, Result};
-pub use geotiff::write_geotiff;
+pub use georeference::Georeference;
+pub use geotiff::{write_georeferenced, write_geotiff};
 pub use las::{LasPoints, write_las};
 pub use lines::write_lines;
 pub use mask::{Mask, read_mask};

@@ -9,10 +9,10 @@ use tiff::decoder::{Decoder, DecodingResult, Limits};
 
 use crate::error::unwinding;
 use crate::points::{ending, open};
-use crate::{Array, ArrayData, Error, Result, npz_names, read_npy, read_npz};
+use crate::{Array, ArrayData, Error, Georeference, Result, npz_names, read_npy, read_npz};
 
 /// A raster of sites: row-major, row 0 in the north.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Mask {
     /// Columns.
     pub width: usize,
@@ -20,13 +20,15 @@ pub struct Mask {
     pub height: usize,
     /// 1 for a site, 0 for none; `width * height` of them.
     pub sites: Vec<u8>,
+    /// Where it lies on the ground, if it is a TIFF that says so.
+    pub georeference: Option<Georeference>,
 }
 
 /// Reads a mask from NPY, NPZ, PNG or TIFF, by the name's ending. Whatever is not zero is a site.
 ///
 /// Of an NPZ archive the array `mask` is read, or the only one. NaN counts as zero. A pixel of a
 /// PNG is a site where any of its colours is not zero; its opacity does not count. Of a TIFF the first
-/// image is read, which has one band; where it lies on the ground is not.
+/// image is read, which has one band.
 ///
 /// # Errors
 /// [`Error::UnknownEnding`]; what is wrong with the file; an array that is not two-dimensional.
@@ -61,7 +63,7 @@ fn from_array(path: &Path, array: Array) -> Result<Mask> {
         ArrayData::I64(v) => v.iter().map(|&v| u8::from(v != 0)).collect(),
         ArrayData::U64(v) => v.iter().map(|&v| u8::from(v != 0)).collect(),
     };
-    Ok(Mask { width, height, sites })
+    Ok(Mask { width, height, sites, georeference: None })
 }
 
 fn from_tiff(path: &Path) -> Result<Mask> {
@@ -74,9 +76,10 @@ fn from_tiff(path: &Path) -> Result<Mask> {
         limits.intermediate_buffer_size = most;
         let mut decoder = Decoder::new(BufReader::new(file))?.with_limits(limits);
         let (sides, bands) = (decoder.dimensions()?, decoder.colortype()?.num_samples());
-        Ok((sides, bands, decoder.read_image()?))
+        let place = Georeference::of_tiff(&mut decoder);
+        Ok((sides, bands, place, decoder.read_image()?))
     });
-    let ((width, height), bands, data) = image
+    let ((width, height), bands, place, data) = image
         .and_then(|image| image.map_err(|e| e.to_string()))
         .map_err(|reason| Error::malformed(path, reason))?;
     if bands != 1 {
@@ -102,7 +105,8 @@ fn from_tiff(path: &Path) -> Result<Mask> {
     if sites.len() != width * height {
         return Err(Error::malformed(path, "its samples are packed below a byte"));
     }
-    Ok(Mask { width, height, sites })
+    let georeference = place.map_err(|reason| Error::malformed(path, reason))?;
+    Ok(Mask { width, height, sites, georeference })
 }
 
 fn from_png(path: &Path) -> Result<Mask> {
@@ -117,5 +121,5 @@ fn from_png(path: &Path) -> Result<Mask> {
         // Sixteen bits a colour hold every other kind of pixel without loss.
         other => other.into_rgb16().pixels().map(|p| u8::from(p.0 != [0; 3])).collect(),
     };
-    Ok(Mask { width, height, sites })
+    Ok(Mask { width, height, sites, georeference: None })
 }

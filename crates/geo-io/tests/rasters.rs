@@ -126,6 +126,46 @@ fn the_system_of_a_real_survey_reaches_gdal() {
     }
 }
 
+/// Pixels that are not square, turned or mirrored: GDAL and `read_mask` find them where they were put.
+#[test]
+fn georeferences_come_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("r.tif");
+    let point = folder.path().join("point.tif");
+    let (_, values) = raster(6, 4);
+    let transforms = [
+        [-180.0, 0.5, 0.0, 90.0, 0.0, -0.25],
+        [500_000.0, 30.0, 0.0, 4_600_000.0, 0.0, -60.0],
+        [10.0, 3.0, 8.0, 20.0, 4.0, -6.0],
+        [10.0, 3.0, 0.0, 20.0, 0.0, 6.0],
+    ];
+    for transform in transforms {
+        for crs in [None, Some(Crs::parse("EPSG:26910").unwrap())] {
+            let place = Georeference { transform, crs };
+            write_georeferenced(&path, &place, (6, 4), &values, -9999.0).unwrap();
+            let found = read_mask(&path).unwrap().georeference.unwrap();
+            assert_eq!(found.transform, transform);
+            assert_eq!(found.crs.and_then(|c| c.epsg()), place.crs.as_ref().and_then(Crs::epsg));
+            let Some(info) = gdalinfo(&path) else { continue };
+            assert_eq!(info["geoTransform"], serde_json::json!(transform));
+            let code = place.crs.map(|_| 26910);
+            assert_eq!(info["stac"]["proj:epsg"], serde_json::json!(code));
+            // The same place, stated by the middles of the pixels.
+            let (from, to) = (path.to_str().unwrap(), point.to_str().unwrap());
+            let as_point = ["-q", "-mo", "AREA_OR_POINT=Point", from, to];
+            if gdal("gdal_translate", &as_point).is_some() {
+                let found = read_mask(&point).unwrap().georeference.unwrap();
+                assert_eq!(found.transform, transform);
+            }
+        }
+    }
+    // A picture that says nothing.
+    let plain = folder.path().join("plain.tif");
+    let mut file = tiff::encoder::TiffEncoder::new(std::fs::File::create(&plain).unwrap()).unwrap();
+    file.write_image::<tiff::encoder::colortype::Gray8>(2, 1, &[0, 1]).unwrap();
+    assert_eq!(read_mask(&plain).unwrap().georeference, None);
+}
+
 #[test]
 fn bad_rasters_are_refused_and_leave_nothing() {
     let folder = tempfile::tempdir().unwrap();
@@ -225,14 +265,14 @@ fn archives_name_their_arrays() {
     let text = read_npz(&path, Some("lon")).unwrap_err().to_string();
     assert!(text.contains("\"lon\"") && text.contains("lat, mask"), "{text}");
     assert!(matches!(read_npz(&path, None), Err(Error::NoArray { .. })));
-    let expected = Mask { width: 3, height: 1, sites: vec![0, 1, 1] };
+    let expected = Mask { width: 3, height: 1, sites: vec![0, 1, 1], georeference: None };
     assert_eq!(read_mask(&path).unwrap(), expected);
 }
 
 #[test]
 fn masks_are_read_from_every_format() {
     let folder = tempfile::tempdir().unwrap();
-    let expected = Mask { width: 3, height: 2, sites: vec![0, 1, 0, 1, 1, 0] };
+    let expected = Mask { width: 3, height: 2, sites: vec![0, 1, 0, 1, 1, 0], georeference: None };
     let check = |name: &str| assert_eq!(read_mask(&folder.path().join(name)).unwrap(), expected);
     let path = |name: &str| folder.path().join(name);
     write_npy(&path("a.npy"), &[0.0, -1.5, f32::NAN, 1.0, 2.0, 0.0], 3, 2).unwrap();

@@ -23,9 +23,10 @@ pub struct Args {
     /// Take the pixels that are zero as the sites
     #[arg(long)]
     pub invert: bool,
-    /// The sides of a pixel on the ground; distances come in the same unit
+    /// The sides of a pixel on the ground, or `georeference` for those that the mask's GeoTIFF states;
+    /// distances come in the same unit
     #[arg(long, value_name = "SX,SY", default_value = "1,1", allow_hyphen_values = true)]
-    pub spacing: Sides,
+    pub spacing: Spacing,
     /// Leave pixels farther than this from every site without one
     #[arg(long, value_name = "D", allow_negative_numbers = true)]
     pub max_distance: Option<f64>,
@@ -38,14 +39,16 @@ const AFTER_HELP: &str = "\
 A pixel without a site (none at all, or none within --max-distance) is NODATA (-9999) in a GeoTIFF, \
 infinite in an array, transparent in a picture, and has the highest number of its type as nearest \
 site. Of an NPZ archive the array `mask` is read, or the only one. A picture has at most 2048 pixels \
-on a side.\n\n\
+on a side. \
+A GeoTIFF carries the place and the reference system of a mask that is one; of another its corner is \
+(0, 0) and its pixels have the sides given.\n\n\
 Exit status: 0 where all files were written, 2 where something was wrong; then one line on \
 standard error says what.";
 
 /// The formats of the distances.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
-    /// Float32 with NODATA; a pixel is a cell of the side given.
+    /// Float32 with NODATA; it lies where the mask does.
     GeoTiff,
     /// A bare array.
     Npy,
@@ -56,17 +59,11 @@ pub enum Format {
 impl Args {
     /// Checks what clap does not, in particular that the outputs can be written.
     pub fn check(&self) -> Result<()> {
-        let Sides(x, y) = self.spacing;
         if let Some(most) = self.max_distance {
             ensure!(most >= 0.0, "--max-distance {most} is not a number from 0 up");
         }
         for path in &self.output {
-            let is_tiff = format(path)? == Format::GeoTiff;
-            ensure!(
-                !is_tiff || x == y,
-                "--output {}: a GeoTIFF has square pixels, not {x} x {y}: use .npy",
-                path.display()
-            );
+            format(path)?;
             geo_io::check_output(path)?;
         }
         if let Some(path) = &self.nearest {
@@ -102,9 +99,14 @@ fn ending(path: &Path) -> String {
 
 /// Width and height of a pixel.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Sides(pub f64, pub f64);
+pub enum Spacing {
+    /// As given.
+    Sides(f64, f64),
+    /// As the mask's georeference has them.
+    Georeference,
+}
 
-impl FromStr for Sides {
+impl FromStr for Spacing {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -113,8 +115,9 @@ impl FromStr for Sides {
             _ => Err(format!("\"{word}\" is not a positive number")),
         };
         match text.split_once(',') {
-            Some((x, y)) => Ok(Self(side(x)?, side(y)?)),
-            None => Err("expected two numbers, such as 30,30".to_owned()),
+            Some((x, y)) => Ok(Self::Sides(side(x)?, side(y)?)),
+            None if text == "georeference" => Ok(Self::Georeference),
+            None => Err("expected two numbers, such as 30,30, or georeference".to_owned()),
         }
     }
 }
@@ -131,9 +134,10 @@ mod tests {
 
     #[test]
     fn sides_are_parsed_and_refused() {
-        assert_eq!("30, 0.5".parse(), Ok(Sides(30.0, 0.5)));
+        assert_eq!("30, 0.5".parse(), Ok(Spacing::Sides(30.0, 0.5)));
+        assert_eq!("georeference".parse(), Ok(Spacing::Georeference));
         for bad in ["", "1", "1,", "0,1", "1,-2", "1,nan", "1,2,3", "inf,1"] {
-            assert!(bad.parse::<Sides>().is_err(), "{bad:?} was taken");
+            assert!(bad.parse::<Spacing>().is_err(), "{bad:?} was taken");
         }
     }
 }

@@ -12,12 +12,12 @@ use anyhow::{Context, Result, anyhow};
 use examples::program;
 use examples::report::Report;
 use examples::stages::Stages;
-use geo_io::Mask;
+use geo_io::{Georeference, Mask};
 use gpu_core::{Device, GridSpec};
 use pba_voronoi::{Diagram, Input, Integers, Sites, Transform};
 use rayon::prelude::*;
 
-use args::{Args, Format, Sides};
+use args::{Args, Format, Spacing};
 
 /// What a GeoTIFF holds where there is no site.
 const NODATA: f32 = -9999.0;
@@ -34,10 +34,12 @@ fn run(args: &Args) -> Result<()> {
     args.check()?;
     let device = Device::open(args.device)?;
     let mut stages = Stages::default();
-    let mask = stages.run("read", |_| geo_io::read_mask(&args.mask))?;
+    let mut mask = stages.run("read", |_| geo_io::read_mask(&args.mask))?;
+    let place = mask.georeference.take();
+    let sides = sides(args, place.as_ref())?;
     let diagram = stages.run("transform", |progress| {
         let input = input(args, &mask)?;
-        Ok::<_, anyhow::Error>(transform(args).run(&device, &input, progress)?)
+        Ok::<_, anyhow::Error>(transform(args, sides).run(&device, &input, progress)?)
     })?;
     let sites = mask.sites.par_iter().filter(|&&s| (s != 0) != args.invert).count();
     // Nothing needs the mask any more, and a writer may need its memory.
@@ -48,7 +50,16 @@ fn run(args: &Args) -> Result<()> {
     report.line("raster", format_args!("{width} x {height} pixels, {sites} sites"));
     report.device(&device, args.device);
     report.line("distances", distances(&diagram));
-    stages.run("write", |_| write(args, diagram))?;
+    if let Some(crs) = place.as_ref().and_then(|place| place.crs.as_ref()) {
+        report.line("system", crs);
+    }
+    if args.spacing == Spacing::Georeference {
+        report.line("pixel", format_args!("{} x {} on the ground", sides.0, sides.1));
+    }
+    // Without a place of its own the raster's south-west corner is (0, 0).
+    let place =
+        place.unwrap_or_else(|| Georeference::north_up((0.0, f64::from(height) * sides.1), sides));
+    stages.run("write", |_| write(args, &place, diagram))?;
     report.stages(stages.done());
     report.written(args.output.iter().chain(&args.nearest));
     report.print();
@@ -68,9 +79,21 @@ fn input<'a>(args: &Args, mask: &'a Mask) -> Result<Input<'a>> {
     Ok(if args.invert { input.inverted() } else { input })
 }
 
+/// The sides of a pixel on the ground.
+fn sides(args: &Args, place: Option<&Georeference>) -> Result<(f64, f64)> {
+    let mask = args.mask.display();
+    match args.spacing {
+        Spacing::Sides(x, y) => Ok((x, y)),
+        Spacing::Georeference => {
+            let place = place.with_context(|| format!("{mask} does not say where it lies"))?;
+            let sides = place.pixel_sides();
+            sides.with_context(|| format!("{mask}: its pixels' sides are not at right angles"))
+        }
+    }
+}
+
 /// What is asked for.
-fn transform(args: &Args) -> Transform {
-    let Sides(x, y) = args.spacing;
+fn transform(args: &Args, (x, y): (f64, f64)) -> Transform {
     let mut transform = Transform::new().distance().spacing(x, y);
     if let Some(most) = args.max_distance {
         transform = transform.max_distance(most);
@@ -91,7 +114,7 @@ fn distances(diagram: &Diagram) -> String {
 }
 
 /// Writes all outputs.
-fn write(args: &Args, mut diagram: Diagram) -> Result<()> {
+fn write(args: &Args, place: &Georeference, mut diagram: Diagram) -> Result<()> {
     let (width, height) = (diagram.width, diagram.height);
     if let (Some(path), Some(nearest)) = (&args.nearest, diagram.nearest.take()) {
         let (width, height) = (width as usize, height as usize);
@@ -117,10 +140,7 @@ fn write(args: &Args, mut diagram: Diagram) -> Result<()> {
             }
             Format::GeoTiff => {
                 distance.par_iter_mut().filter(|v| v.is_infinite()).for_each(|v| *v = f32::NAN);
-                let Sides(side, _) = args.spacing;
-                let top = f64::from(height) * side;
-                let grid = GridSpec::new(0.0, top, side, width, height)?;
-                geo_io::write_geotiff(path, &grid, &distance, None, NODATA)?;
+                geo_io::write_georeferenced(path, place, (width, height), &distance, NODATA)?;
             }
         }
     }

@@ -1,0 +1,157 @@
+//! Where a raster lies on the ground: six numbers and a reference system, from GeoTIFF to GeoTIFF
+//! (OGC 19-008r4).
+
+use std::io::{Read, Seek};
+
+use gpu_core::GridSpec;
+use tiff::decoder::Decoder;
+use tiff::decoder::ifd::Value;
+use tiff::tags::Tag as Name;
+use tiff::{TiffError, TiffResult};
+use tiff_core::{Tag, TagValue};
+
+use crate::{Crs, GeoKeys};
+
+const MODEL_PIXEL_SCALE: u16 = 33550;
+const MODEL_TIEPOINT: u16 = 33922;
+const MODEL_TRANSFORMATION: u16 = 34264;
+const GEO_KEY_DIRECTORY: u16 = 34735;
+const GEO_DOUBLE_PARAMS: u16 = 34736;
+const GEO_ASCII_PARAMS: u16 = 34737;
+
+/// Where a raster lies on the ground.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Georeference {
+    /// GDAL's geotransform t: the corner of a pixel towards column and row 0 lies at
+    /// x = t0 + column t1 + row t2 and y = t3 + column t4 + row t5.
+    pub transform: [f64; 6],
+    /// The reference system, in whose units these are.
+    pub crs: Option<Crs>,
+}
+
+impl Georeference {
+    /// Rows run from north to south, and pixels have the sides `width` and `height`; the raster's
+    /// north-west corner lies at `left`, `top`.
+    pub fn north_up((left, top): (f64, f64), (width, height): (f64, f64)) -> Self {
+        Self { transform: [left, width, 0.0, top, 0.0, -height], crs: None }
+    }
+
+    /// The place of a grid.
+    pub fn of_grid(grid: &GridSpec, crs: Option<&Crs>) -> Self {
+        Self { transform: grid.geotransform(), crs: crs.cloned() }
+    }
+
+    /// Width and height of a pixel; `None` where they are not at right angles, to a millionth.
+    pub fn pixel_sides(&self) -> Option<(f64, f64)> {
+        let [_, ax, bx, _, ay, by] = self.transform;
+        let (width, height) = (ax.hypot(ay), bx.hypot(by));
+        ((ax * bx + ay * by).abs() <= 1e-6 * width * height).then_some((width, height))
+    }
+
+    /// That of an open TIFF; `None` where it states no place, or one only by points on the ground.
+    ///
+    /// # Errors
+    /// The fault, in words.
+    pub(crate) fn of_tiff<R: Read + Seek>(
+        decoder: &mut Decoder<R>,
+    ) -> Result<Option<Self>, String> {
+        let keys = keys(decoder)?;
+        let Some(mut transform) = transform(decoder)? else { return Ok(None) };
+        if keys.is_point() {
+            // The numbers place the middle of a pixel.
+            transform[0] -= (transform[1] + transform[2]) / 2.0;
+            transform[3] -= (transform[4] + transform[5]) / 2.0;
+        }
+        let [_, ax, bx, _, ay, by] = transform;
+        if transform.iter().any(|t| !t.is_finite()) || ax * by - bx * ay == 0.0 {
+            return Err(format!("its pixels have no area on the ground: {transform:?}"));
+        }
+        let crs = if keys.is_system() { Crs::from_geokeys(keys)? } else { None };
+        Ok(Some(Self { transform, crs }))
+    }
+
+    /// The tags that state it.
+    pub(crate) fn tags(&self) -> Vec<Tag> {
+        let [left, ax, bx, top, ay, by] = self.transform;
+        // Without a reference system the keys say that a pixel is an area, and nothing else.
+        let keys = self.crs.as_ref().map(Crs::geokeys).unwrap_or_else(|| GeoKeys {
+            directory: vec![1, 1, 0, 1, 1025, 0, 1, 1],
+            ..Default::default()
+        });
+        let double = |tag, values: &[f64]| Tag::new(tag, TagValue::Double(values.to_vec()));
+        let mut tags = if bx == 0.0 && ay == 0.0 && ax > 0.0 && by < 0.0 {
+            vec![
+                double(MODEL_PIXEL_SCALE, &[ax, -by, 0.0]),
+                double(MODEL_TIEPOINT, &[0.0, 0.0, 0.0, left, top, 0.0]),
+            ]
+        } else {
+            let (x, y) = ([ax, bx, 0.0, left], [ay, by, 0.0, top]);
+            let rest = [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0];
+            vec![double(MODEL_TRANSFORMATION, &[&x[..], &y, &rest].concat())]
+        };
+        tags.push(Tag::new(GEO_KEY_DIRECTORY, TagValue::Short(keys.directory)));
+        if !keys.doubles.is_empty() {
+            tags.push(Tag::new(GEO_DOUBLE_PARAMS, TagValue::Double(keys.doubles)));
+        }
+        if !keys.ascii.is_empty() {
+            tags.push(Tag::new(GEO_ASCII_PARAMS, TagValue::Ascii(keys.ascii)));
+        }
+        tags
+    }
+}
+
+/// What a tag holds, if the file has it.
+fn find<T, R: Read + Seek>(
+    decoder: &mut Decoder<R>,
+    tag: Name,
+    into: fn(Value) -> TiffResult<T>,
+) -> Result<Option<T>, String> {
+    let value = decoder.find_tag(tag).and_then(|value| value.map(into).transpose());
+    value.map_err(|e: TiffError| format!("{tag:?}: {e}"))
+}
+
+/// The keys of the reference system.
+fn keys<R: Read + Seek>(decoder: &mut Decoder<R>) -> Result<GeoKeys, String> {
+    let directory = find(decoder, Name::GeoKeyDirectoryTag, Value::into_u16_vec)?;
+    let doubles = find(decoder, Name::GeoDoubleParamsTag, Value::into_f64_vec)?;
+    let ascii = find(decoder, Name::GeoAsciiParamsTag, Value::into_string)?;
+    Ok(GeoKeys {
+        directory: directory.unwrap_or_default(),
+        doubles: doubles.unwrap_or_default(),
+        ascii: ascii.unwrap_or_default(),
+    })
+}
+
+/// The geotransform as the file has it, by its matrix or by its scale and first point.
+fn transform<R: Read + Seek>(decoder: &mut Decoder<R>) -> Result<Option<[f64; 6]>, String> {
+    if let Some(matrix) = find(decoder, Name::ModelTransformationTag, Value::into_f64_vec)? {
+        let &[a, b, _, left, c, d, _, top, ..] = &matrix[..] else {
+            return Err(format!("its transformation has {} numbers of 16", matrix.len()));
+        };
+        return Ok(Some([left, a, b, top, c, d]));
+    }
+    let scale = find(decoder, Name::ModelPixelScaleTag, Value::into_f64_vec)?;
+    let point = find(decoder, Name::ModelTiepointTag, Value::into_f64_vec)?;
+    match (scale.as_deref(), point.as_deref()) {
+        (Some(&[width, height, ..]), Some(&[column, row, _, x, y, ..])) => {
+            // As GDAL has it: rows run south, whatever the sign.
+            let height = height.abs();
+            Ok(Some([x - column * width, width, 0.0, y + row * height, 0.0, -height]))
+        }
+        (Some(_), _) => Err("it has a pixel scale, but no point on the ground".to_owned()),
+        (None, _) => Ok(None),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sides_are_those_of_right_angles() {
+        let of = |transform| Georeference { transform, crs: None }.pixel_sides();
+        assert_eq!(of([5.0, 2.0, 0.0, 9.0, 0.0, -3.0]), Some((2.0, 3.0)));
+        assert_eq!(of([5.0, 3.0, 8.0, 9.0, 4.0, -6.0]), Some((5.0, 10.0)));
+        assert_eq!(of([5.0, 2.0, 0.1, 9.0, 0.0, -3.0]), None);
+    }
+}

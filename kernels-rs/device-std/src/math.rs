@@ -13,6 +13,19 @@ pub fn sqrt(x: f64) -> f64 {
     }
 }
 
+/// Square root, correctly rounded.
+#[inline(always)]
+pub fn sqrt_f32(x: f32) -> f32 {
+    #[cfg(target_arch = "nvptx64")]
+    {
+        core::f32::math::sqrt(x)
+    }
+    #[cfg(not(target_arch = "nvptx64"))]
+    {
+        x.sqrt()
+    }
+}
+
 /// The largest integer not above `x`, as a float.
 #[inline(always)]
 pub fn floor(x: f64) -> f64 {

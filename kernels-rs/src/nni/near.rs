@@ -20,7 +20,7 @@
 use device_std::shared::{Carver, SharedArray};
 use device_std::{atomic, thread, vector, warp};
 
-use super::geometry::{Width, mean, squared};
+use super::geometry::{Width, means, squared};
 use super::rasterise::SITES;
 use super::values::{MOST_VALUES, Scales, Values};
 
@@ -585,11 +585,11 @@ impl<const N: usize> Scene<N> {
                 }
                 if column < columns && row < rows {
                     let at = row as usize * columns as usize + column as usize;
+                    let values = means(sums, count, |k| self.scales.of(k));
                     let mut k = 0;
                     while k < N {
-                        let [offset, step] = self.scales.of(k);
                         let plane = k * (rows as usize * columns as usize);
-                        *self.dem.add(plane + at) = mean(sums[k], count, offset, step);
+                        *self.dem.add(plane + at) = values[k];
                         k += 1;
                     }
                     if !self.counts.is_null() {

@@ -7,7 +7,7 @@ use device_std::thread;
 #[cfg(all(feature = "nni", not(target_arch = "nvptx64")))]
 use super::MODULE;
 use super::finish::deviation;
-use super::geometry::{Width, mean};
+use super::geometry::{Width, means};
 use super::rasterise::{NODATA, SITES, count_flags};
 use super::spans::{Cell, Diagram, Neighbour};
 use super::values::{Scales, Values};
@@ -168,11 +168,11 @@ impl<const N: usize> Scene<N> {
                     areas = Areas::of(&diagram.stolen_by(q), self.site_limit, values, before);
                 }
                 let index = row as usize * columns as usize + column as usize;
+                let values = means(areas.sums, areas.count, |k| self.scales.of(k));
                 let mut k = 0;
                 while k < N {
-                    let [offset, step] = self.scales.of(k);
                     let plane = k * (columns as usize * rows as usize);
-                    *self.dem.add(plane + index) = mean(areas.sums[k], areas.count, offset, step);
+                    *self.dem.add(plane + index) = values[k];
                     k += 1;
                 }
                 if !self.counts.is_null() {

@@ -393,7 +393,10 @@ impl Words {
                         2 => *of_pixel.cast::<u16>() = flags as u16,
                         _ => *of_pixel = flags as u8,
                     }
-                    vector::store(values.add(first as usize).cast(), vector);
+                    // Where a vector is of one pixel or two most have no site, and nobody looks there.
+                    if N == 1 || sites > 0 {
+                        vector::store(values.add(first as usize).cast(), vector);
+                    }
                 } else {
                     let mut i = 0;
                     while i < 4 {

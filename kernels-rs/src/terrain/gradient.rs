@@ -6,10 +6,10 @@
 //! beyond 1e19, count as vertical.
 //!
 //! A thread goes down a column. It keeps three rows of three cells in registers and loads the next rows
-//! some at a time, which keeps them in flight together; its neighbours have the columns beside, so
-//! what two threads load comes from the cache.
+//! some at a time, while it works on those before; its neighbours have the columns beside, so what two
+//! threads load comes from the cache.
 
-use device_std::{kernel, math, thread, vector};
+use device_std::{kernel, math, thread};
 
 #[cfg(not(target_arch = "nvptx64"))]
 use super::MODULE;
@@ -195,68 +195,93 @@ impl Column {
         if self.column >= self.width {
             return;
         }
-        // SAFETY: the column is in the raster, and so are the rows of the cells that are written.
+        let is_inner = self.first > 0 && self.first + ROWS < self.height;
+        // SAFETY: the column is in the raster.
         unsafe {
-            let mut above = self.row::<IS_LEVEL>(self.first.wrapping_sub(1));
-            let mut own = self.row::<IS_LEVEL>(self.first);
-            let mut done = 0;
-            while done < ROWS {
-                let first = self.first + done;
-                let mut below = [[0.0; 3]; BATCH];
-                let mut i = 0;
-                while i < BATCH {
-                    below[i] = self.row::<IS_LEVEL>(first + i as u32 + 1);
-                    i += 1;
-                }
-                // All products before the first is written: no branch between them.
-                let mut values = [0; BATCH];
-                let mut i = 0;
-                while i < BATCH {
-                    let ([a, b, c], [d, e, f], [g, h, k]) = (above, own, below[i]);
-                    let n = [a, b, c, d, e, f, g, h, k];
-                    let (value, is_known) = product_with_known::<P, IS_LEVEL>(n, product);
-                    let is_known = is_known && (IS_LEVEL || self.is_inner(first + i as u32));
-                    let value = if is_known { value } else { f32::NAN };
-                    values[i] = vector::unknown(value.to_bits());
-                    (above, own) = (own, below[i]);
-                    i += 1;
-                }
-                let mut i = 0;
-                while i < BATCH {
-                    let row = first + i as u32;
-                    if row < self.height {
-                        *out.add((row * self.width + self.column) as usize) =
-                            f32::from_bits(values[i]);
-                    }
-                    i += 1;
-                }
-                done += BATCH as u32;
+            if is_inner {
+                self.sweep::<P, IS_LEVEL, true>(product, out);
+            } else {
+                self.sweep::<P, IS_LEVEL, false>(product, out);
             }
         }
     }
 
-    /// Whether a cell of the column has all neighbours.
+    /// The same, where `IS_INNER` says that all rows of the cells and beside them are in the raster.
+    ///
+    /// # Safety
+    /// As [`write`](Self::write).
     #[inline(always)]
-    fn is_inner(&self, row: u32) -> bool {
-        self.column.wrapping_sub(1) < self.width.wrapping_sub(2)
-            && row.wrapping_sub(1) < self.height.wrapping_sub(2)
+    unsafe fn sweep<P: Product, const IS_LEVEL: bool, const IS_INNER: bool>(
+        &self,
+        product: P,
+        out: *mut f32,
+    ) {
+        let has_sides = IS_LEVEL || self.column.wrapping_sub(1) < self.width.wrapping_sub(2);
+        // SAFETY: the column is in the raster, and so are the rows of the cells that are written.
+        unsafe {
+            let mut above = self.row::<IS_LEVEL, IS_INNER>(self.first.wrapping_sub(1));
+            let mut own = self.row::<IS_LEVEL, IS_INNER>(self.first);
+            let mut below = self.rows::<IS_LEVEL, IS_INNER>(self.first + 1);
+            let mut done = 0;
+            while done < ROWS {
+                let first = self.first + done;
+                done += BATCH as u32;
+                // The next rows are on their way while these are worked on.
+                let mut next = below;
+                if done < ROWS {
+                    next = self.rows::<IS_LEVEL, IS_INNER>(self.first + done + 1);
+                }
+                let mut i = 0;
+                while i < BATCH {
+                    let row = first + i as u32;
+                    let ([a, b, c], [d, e, f], [g, h, k]) = (above, own, below[i]);
+                    let n = [a, b, c, d, e, f, g, h, k];
+                    let (value, is_known) = product_with_known::<P, IS_LEVEL>(n, product);
+                    let has_rows =
+                        IS_LEVEL || IS_INNER || row.wrapping_sub(1) < self.height.wrapping_sub(2);
+                    let value = if is_known && has_sides && has_rows { value } else { f32::NAN };
+                    if IS_INNER || row < self.height {
+                        *out.add((row * self.width + self.column) as usize) = value;
+                    }
+                    (above, own) = (own, below[i]);
+                    i += 1;
+                }
+                below = next;
+            }
+        }
+    }
+
+    /// Some rows.
+    ///
+    /// # Safety
+    /// As [`row`](Self::row).
+    #[inline(always)]
+    unsafe fn rows<const IS_LEVEL: bool, const IS_INNER: bool>(&self, first: u32) -> [Row; BATCH] {
+        let mut rows = [[0.0; 3]; BATCH];
+        let mut i = 0;
+        while i < BATCH {
+            // SAFETY: passed on to the caller.
+            rows[i] = unsafe { self.row::<IS_LEVEL, IS_INNER>(first + i as u32) };
+            i += 1;
+        }
+        rows
     }
 
     /// The cells of a row: NaN beyond the raster if `IS_LEVEL`, else anything for a cell that is not
     /// inner.
     ///
     /// # Safety
-    /// The column is in the raster.
+    /// The column is in the raster, and if `IS_INNER` the row.
     #[inline(always)]
-    unsafe fn row<const IS_LEVEL: bool>(&self, row: u32) -> Row {
+    unsafe fn row<const IS_LEVEL: bool, const IS_INNER: bool>(&self, row: u32) -> Row {
         let (last_column, last_row) = (self.width - 1, self.height - 1);
-        let is_row = row <= last_row;
+        let is_row = IS_INNER || row <= last_row;
         let row = if is_row { row } else { last_row };
-        let at = |column: u32| {
-            // SAFETY: within the raster.
-            unsafe { *self.dem.add((row * self.width + column) as usize) }
-        };
         if IS_LEVEL {
+            let at = |column: u32| {
+                // SAFETY: within the raster.
+                unsafe { *self.dem.add((row * self.width + column) as usize) }
+            };
             let is_first = self.column == 0;
             let is_last = self.column == last_column;
             let west = at(self.column - !is_first as u32);

@@ -254,8 +254,7 @@ impl Lines {
 
     /// The lines on the host.
     ///
-    /// Their points come through one array for some lines at a time, which stays in the cache and costs
-    /// the system its pages only once.
+    /// Their points come through one page-locked array for some lines at a time.
     fn to_host(
         &self,
         gpu: &Gpu,
@@ -264,14 +263,16 @@ impl Lines {
     ) -> Result<Vec<Contour>> {
         const POINTS: u64 = 1 << 18;
         let mut contours = host_memory::with_capacity(self.keys.len())?;
-        let mut staged = Vec::new();
+        let longest = self.starts.windows(2).map(|ends| ends[1] - ends[0]).max().unwrap_or(0);
+        let most = self.starts.last().map_or(0, |&end| end.min(POINTS)).max(longest);
+        let mut staged = gpu.page_locked::<[f64; 2]>(most as usize)?;
         while contours.len() < self.keys.len() {
             let first = contours.len();
             let most = self.starts[first] + POINTS;
+            // At least one line, however long.
             let fit = self.starts[first + 1..].partition_point(|&end| end <= most);
             let lines = first..first + fit.max(1);
             let (start, end) = (self.starts[lines.start], self.starts[lines.end]);
-            staged.resize(staged.len().max((end - start) as usize), [0.0; 2]);
             let part = &mut staged[..(end - start) as usize];
             // SAFETY: the array stays until the stream has been waited for.
             unsafe { gpu.enqueue_read(points.slice(start as usize..end as usize)?, part)? };

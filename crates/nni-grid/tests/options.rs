@@ -249,16 +249,21 @@ fn a_large_void_is_filled_exactly() {
         let (x, y) = (150.0 + 140.0 * angle.cos(), 150.0 + 140.0 * angle.sin());
         (x, y, angle.sin() * 10.0)
     }));
-    for site_radius in [UNLIMITED, 170.0] {
-        let params = Params { site_radius, ..unlimited(grid) };
+    let radii = [UNLIMITED, 170.0, 95.0, 20.0];
+    for (supersample, site_radius) in
+        radii.map(|r| (1, r)).into_iter().chain([(2, 95.0), (2, 20.0)])
+    {
+        let params = Params { site_radius, supersample, ..unlimited(grid) };
         let dem = interpolate(&Device::Cpu, cloud.points(), &params, &()).unwrap();
         let (sites, scale) = (sites(&cloud, &params), ValueScale::of(&cloud.z));
-        for [column, row] in [[150, 150], [149, 37], [260, 191], [12, 288], [88, 140]] {
-            let q = [2 * column + 1, 2 * row + 1];
-            let counted: Vec<i64> = stolen(q, [300, 300], &sites)
+        let cells = [[150, 150], [149, 37], [260, 191], [12, 288], [88, 140], [150, 20], [24, 150]];
+        for [column, row] in cells {
+            let q = [2 * column + 1, 2 * row + 1].map(|place| place * i64::from(supersample));
+            let limit = (2.0 * site_radius * f64::from(supersample)).powi(2);
+            let counted: Vec<i64> = stolen(q, raster(&params), &sites)
                 .into_iter()
                 .flatten()
-                .filter(|&s| (squared(sites[s].0, q) as f64) < (2.0 * site_radius).powi(2))
+                .filter(|&s| (squared(sites[s].0, q) as f64) < limit)
                 .map(|s| sites[s].1)
                 .collect();
             let expected = match counted.len() {

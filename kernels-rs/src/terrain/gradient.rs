@@ -5,21 +5,21 @@
 //! nothing is lost where the ground is high. Sums of differences whose square leaves the range of f32,
 //! beyond 1e19, count as vertical.
 //!
-//! A thread goes down a column. It keeps three rows of three cells in registers and loads the next rows
-//! some at a time, while it works on those before; its neighbours have the columns beside, so what two
-//! threads load comes from the cache.
+//! A thread goes down four columns, or one. It keeps three rows of their cells and of those beside them
+//! in registers, and loads the next rows some at a time, while it works on those before; its neighbours
+//! have the columns beside, so what two threads load comes from the cache.
 
-use device_std::{kernel, math, thread};
+use device_std::{kernel, math, thread, vector};
 
 #[cfg(not(target_arch = "nvptx64"))]
 use super::MODULE;
 
-/// Cells of a block in x.
-pub const COLUMNS: u32 = 256;
+/// Threads of a block, beside each other.
+pub const THREADS: u32 = 256;
 /// Cells of a thread, one below the other.
 pub const ROWS: u32 = 16;
 /// Rows that are loaded together.
-const BATCH: usize = 4;
+const BATCH: usize = 2;
 
 /// What is made of a gradient.
 pub trait Product: Copy {
@@ -162,12 +162,22 @@ pub fn product_of<P: Product, const IS_LEVEL: bool>(n: [f32; 9], product: P) -> 
     if is_known { value } else { f32::NAN }
 }
 
-/// Three cells of a row: those of a thread's column and the two beside it.
-type Row = [f32; 3];
+/// The most columns of a thread: those of 16 bytes.
+const MOST: usize = 4;
 
-/// A raster, and the column and the rows of it that are this thread's.
+/// Columns of a thread, side by side: four where rows start at multiples of 16 bytes and what lies beyond
+/// the raster need not be known, else one.
+#[inline(always)]
+pub fn columns_of_thread(width: u32, is_level: bool) -> u32 {
+    if !is_level && width.is_multiple_of(MOST as u32) { MOST as u32 } else { 1 }
+}
+
+/// The cells of a row: those of a thread's columns, and one on either side.
+type Row = [f32; MOST + 2];
+
+/// A raster, and the columns and the rows of it that are this thread's.
 #[derive(Clone, Copy)]
-struct Column {
+struct Strip<const COUNT: usize> {
     dem: *const f32,
     width: u32,
     height: u32,
@@ -175,27 +185,29 @@ struct Column {
     first: u32,
 }
 
-impl Column {
+impl<const COUNT: usize> Strip<COUNT> {
     /// This thread's.
     #[inline(always)]
     fn own(dem: *const f32, width: u32, height: u32) -> Self {
-        let blocks_x = width.div_ceil(COLUMNS);
+        let columns = THREADS * COUNT as u32;
+        let blocks_x = width.div_ceil(columns);
         let block = thread::block_idx_x();
         let block_row = block.checked_div(blocks_x).unwrap_or(0);
-        let column = (block - block_row * blocks_x) * COLUMNS + thread::thread_idx_x();
+        let column =
+            (block - block_row * blocks_x) * columns + thread::thread_idx_x() * COUNT as u32;
         Self { dem, width, height, column, first: block_row * ROWS }
     }
 
     /// Writes the products of the thread's cells.
     ///
     /// # Safety
-    /// As for the kernels.
+    /// As for the kernels; `COUNT` is [`columns_of_thread`].
     #[inline(always)]
     unsafe fn write<P: Product, const IS_LEVEL: bool>(&self, product: P, out: *mut f32) {
         if self.column >= self.width {
             return;
         }
-        let is_inner = self.first > 0 && self.first + ROWS < self.height;
+        let is_inner = self.first > 0 && self.first + ROWS + 1 < self.height;
         // SAFETY: the column is in the raster.
         unsafe {
             if is_inner {
@@ -206,7 +218,8 @@ impl Column {
         }
     }
 
-    /// The same, where `IS_INNER` says that all rows of the cells and beside them are in the raster.
+    /// The same, where `IS_INNER` says that all rows of the cells and beside them are in the raster, and
+    /// neither the first nor the last of them is the raster's.
     ///
     /// # Safety
     /// As [`write`](Self::write).
@@ -216,8 +229,9 @@ impl Column {
         product: P,
         out: *mut f32,
     ) {
-        let has_sides = IS_LEVEL || self.column.wrapping_sub(1) < self.width.wrapping_sub(2);
-        // SAFETY: the column is in the raster, and so are the rows of the cells that are written.
+        let has_west = IS_LEVEL || self.column > 0;
+        let has_east = IS_LEVEL || self.column + (COUNT as u32) < self.width;
+        // SAFETY: the columns are in the raster, and so are the rows of the cells that are written.
         unsafe {
             let mut above = self.row::<IS_LEVEL, IS_INNER>(self.first.wrapping_sub(1));
             let mut own = self.row::<IS_LEVEL, IS_INNER>(self.first);
@@ -234,14 +248,30 @@ impl Column {
                 let mut i = 0;
                 while i < BATCH {
                     let row = first + i as u32;
-                    let ([a, b, c], [d, e, f], [g, h, k]) = (above, own, below[i]);
-                    let n = [a, b, c, d, e, f, g, h, k];
-                    let (value, is_known) = product_with_known::<P, IS_LEVEL>(n, product);
                     let has_rows =
                         IS_LEVEL || IS_INNER || row.wrapping_sub(1) < self.height.wrapping_sub(2);
-                    let value = if is_known && has_sides && has_rows { value } else { f32::NAN };
+                    let mut values = [f32::NAN; MOST];
+                    let mut j = 0;
+                    while j < COUNT {
+                        let three =
+                            |row: &Row| [row[j % MOST], row[j % MOST + 1], row[j % MOST + 2]];
+                        let ([a, b, c], [d, e, f]) = (three(&above), three(&own));
+                        let [g, h, k] = three(&below[i]);
+                        let n = [a, b, c, d, e, f, g, h, k];
+                        let (value, is_known) = product_with_known::<P, IS_LEVEL>(n, product);
+                        let has_sides = (j > 0 || has_west) && (j + 1 < COUNT || has_east);
+                        if is_known && has_sides && has_rows {
+                            values[j % MOST] = value;
+                        }
+                        j += 1;
+                    }
                     if IS_INNER || row < self.height {
-                        *out.add((row * self.width + self.column) as usize) = value;
+                        let cell = out.add((row * self.width + self.column) as usize);
+                        if COUNT == MOST {
+                            vector::store(cell.cast(), values.map(f32::to_bits));
+                        } else {
+                            *cell = values[0];
+                        }
                     }
                     (above, own) = (own, below[i]);
                     i += 1;
@@ -257,7 +287,7 @@ impl Column {
     /// As [`row`](Self::row).
     #[inline(always)]
     unsafe fn rows<const IS_LEVEL: bool, const IS_INNER: bool>(&self, first: u32) -> [Row; BATCH] {
-        let mut rows = [[0.0; 3]; BATCH];
+        let mut rows = [[0.0; MOST + 2]; BATCH];
         let mut i = 0;
         while i < BATCH {
             // SAFETY: passed on to the caller.
@@ -267,45 +297,43 @@ impl Column {
         rows
     }
 
-    /// The cells of a row: NaN beyond the raster if `IS_LEVEL`, else anything for a cell that is not
-    /// inner.
+    /// The cells of a row. Beyond the raster there is NaN if `IS_LEVEL`, else anything.
     ///
     /// # Safety
-    /// The column is in the raster, and if `IS_INNER` the row.
+    /// The columns are in the raster, and if `IS_INNER` the row, which is neither the first nor the last.
     #[inline(always)]
     unsafe fn row<const IS_LEVEL: bool, const IS_INNER: bool>(&self, row: u32) -> Row {
-        let (last_column, last_row) = (self.width - 1, self.height - 1);
-        let is_row = IS_INNER || row <= last_row;
-        let row = if is_row { row } else { last_row };
-        if IS_LEVEL {
-            let at = |column: u32| {
-                // SAFETY: within the raster.
-                unsafe { *self.dem.add((row * self.width + column) as usize) }
-            };
-            let is_first = self.column == 0;
-            let is_last = self.column == last_column;
-            let west = at(self.column - !is_first as u32);
-            let own = at(self.column);
-            let east = at(self.column + !is_last as u32);
-            let if_not = |beyond: bool, value: f32| if beyond { f32::NAN } else { value };
-            [
-                if_not(is_first || !is_row, west),
-                if_not(!is_row, own),
-                if_not(is_last || !is_row, east),
-            ]
-        } else {
-            // One address, that of the western cell, moved inward at the border.
-            let most = if self.width > 2 { self.width - 3 } else { 0 };
-            let west = u32::min(self.column.wrapping_sub((self.column > 0) as u32), most);
-            // SAFETY: within the raster, which has three columns or only this row's one or two.
-            unsafe {
-                let cell = self.dem.add((row * self.width + west) as usize);
-                if self.width < 3 {
-                    return [*cell; 3];
+        let is_row = IS_INNER || row < self.height;
+        let row = if is_row { row } else { self.height - 1 };
+        let (is_first, is_last) = (self.column == 0, self.column + COUNT as u32 == self.width);
+        let mut cells = [0.0; MOST + 2];
+        // SAFETY: cells of the raster: those beside the columns are left out at its border, or are of
+        // the rows before and after, which are there.
+        unsafe {
+            let own = self.dem.add((row * self.width + self.column) as usize);
+            let is_free = IS_INNER && !IS_LEVEL;
+            cells[0] = *own.sub((is_free || !is_first) as usize);
+            cells[COUNT + 1] = *own.add(COUNT - 1 + (is_free || !is_last) as usize);
+            if COUNT == MOST {
+                let four = vector::load(own.cast());
+                let mut j = 0;
+                while j < MOST {
+                    cells[1 + j] = f32::from_bits(four[j]);
+                    j += 1;
                 }
-                [*cell, *cell.add(1), *cell.add(2)]
+            } else {
+                cells[1] = *own;
             }
         }
+        if IS_LEVEL {
+            let beyond = [is_first || !is_row, !is_row, is_last || !is_row];
+            let mut j = 0;
+            while j < 3 {
+                cells[j] = if beyond[j] { f32::NAN } else { cells[j] };
+                j += 1;
+            }
+        }
+        cells
     }
 }
 
@@ -314,10 +342,12 @@ macro_rules! products {
     ($($name:ident, $is_level:literal, $product:expr, $what:literal, ($($light:ident)*);)+) => {$(
         #[doc = $what]
         ///
-        /// See [`product_of`]. Grid: one block for every [`COLUMNS`] by [`ROWS`] cells, row by row.
+        /// See [`product_of`]. Grid: one block for every [`THREADS`] times [`columns_of_thread`] by
+        /// [`ROWS`] cells, row by row.
         ///
         /// # Safety
-        /// `dem` and `out` have `width * height` elements, less than 2^32.
+        /// `dem` and `out` have `width * height` elements, less than 2^32, and start at multiples of 16
+        /// bytes.
         #[kernel(block = 256)]
         pub unsafe fn $name(
             dem: *const f32,
@@ -327,9 +357,16 @@ macro_rules! products {
             $($light: f32,)*
             out: *mut f32,
         ) {
-            let column = Column::own(dem, width, height);
             // SAFETY: passed on to the caller.
-            unsafe { column.write::<_, $is_level>($product, out) };
+            unsafe {
+                if !$is_level && columns_of_thread(width, $is_level) == MOST as u32 {
+                    let strip = Strip::<MOST>::own(dem, width, height);
+                    strip.write::<_, $is_level>($product, out);
+                } else {
+                    let strip = Strip::<1>::own(dem, width, height);
+                    strip.write::<_, $is_level>($product, out);
+                }
+            }
         }
     )+};
 }

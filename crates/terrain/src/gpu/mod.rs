@@ -28,7 +28,7 @@ pub fn slope(
         (SlopeUnit::Percent, Edges::Level) => kernels::slope_percent_level,
     };
     let factor_squared = how.factor_squared(cell_size)?;
-    product(gpu, dem, cell_size, |Sides { dem, width, height, blocks, out }| {
+    product(gpu, dem, cell_size, how.edges, |Sides { dem, width, height, blocks, out }| {
         // SAFETY: the kernel writes every cell; lengths are as it asks.
         unsafe { gpu.launch(kernel, blocks, 0, (dem, width, height, factor_squared, out)) }
     })
@@ -49,7 +49,7 @@ pub fn hillshade(
         Edges::Level => kernels::hillshade_level,
     };
     let kernels::Shade { factor_squared, light: [east, south, up] } = light.shade(cell_size)?;
-    product(gpu, dem, cell_size, |Sides { dem, width, height, blocks, out }| {
+    product(gpu, dem, cell_size, light.edges, |Sides { dem, width, height, blocks, out }| {
         let arguments = (dem, width, height, factor_squared, east, south, up, out);
         // SAFETY: the kernel writes every cell; lengths are as it asks.
         unsafe { gpu.launch(kernel, blocks, 0, arguments) }
@@ -70,13 +70,15 @@ fn product(
     gpu: &Gpu,
     dem: &DeviceGrid<f32>,
     cell_size: f64,
+    edges: Edges,
     launch: impl FnOnce(Sides) -> gpu_core::Result<()>,
 ) -> Result<DeviceGrid<f32>> {
     let (width, height) = (dem.width(), dem.height());
     check_grid(&GridSpec { origin_x: 0.0, origin_y: 0.0, cell_size, width, height })?;
     // SAFETY: `launch` writes every cell.
     let mut out = unsafe { gpu.uninitialized::<f32>(dem.column().len())? };
-    let blocks = width.div_ceil(kernels::COLUMNS) * height.div_ceil(kernels::ROWS);
+    let columns = kernels::columns_of_thread(width, edges == Edges::Level);
+    let blocks = width.div_ceil(kernels::THREADS * columns) * height.div_ceil(kernels::ROWS);
     launch(Sides {
         dem: dem.column().as_ptr(),
         width,

@@ -40,6 +40,7 @@ fn main() -> Result<()> {
         nni(&gpu, &cloud, 5000, "radii 10 and 3", |params| params)?;
         if filter != "paper" {
             nni_end_to_end(&gpu, &cloud, 5000)?;
+            nni_values(&gpu, &cloud)?;
             nni_options(&gpu, &cloud)?;
         }
     }
@@ -66,6 +67,52 @@ fn nni_options(gpu: &Gpu, cloud: &Cloud) -> Result<()> {
     for weights in [Weights::Laplace, Weights::SibsonC1] {
         let what = format!("no radii, {weights:?} weights");
         nni(gpu, cloud, 5000, &what, |params| Params { weights, ..unlimited(params) })?;
+    }
+    for site_radius in [10.0, 100.0, 400.0] {
+        let what = format!("no query radius, site radius {site_radius}, a void of radius 500");
+        nni(gpu, &void, 5000, &what, |params| Params { site_radius, ..unlimited(params) })?;
+    }
+    Ok(())
+}
+
+/// One, two and four values a point, each as alone.
+fn nni_values(gpu: &Gpu, cloud: &Cloud) -> Result<()> {
+    let side = 5000;
+    let far = f64::INFINITY;
+    let other: Vec<f64> = cloud.x.iter().zip(&cloud.y).map(|(x, y)| (x * y).sin()).collect();
+    let columns: [&[f64]; 4] = [&cloud.z, &other, &cloud.x, &cloud.y];
+    let paper = Params::new(grid(side)?);
+    let unlimited = Params { query_radius: far, site_radius: far, ..paper };
+    let finer = Params { supersample: 2, ..paper };
+    let laplace = Params { weights: Weights::Laplace, ..unlimited };
+    for (what, params) in [
+        ("radii 10 and 3", paper),
+        ("supersample 2", finer),
+        ("no radii", unlimited),
+        ("Laplace", laplace),
+    ] {
+        let alone = |column: usize| -> Result<Vec<f32>> {
+            let points = Points { z: columns[column], ..cloud.points() };
+            let resident = nni_grid::gpu::upload(gpu, points)?;
+            let dem = nni_grid::gpu::interpolate_resident(gpu, &resident, &params)?;
+            Ok(dem.values.into_column().to_host()?)
+        };
+        let alone = (0..4).map(alone).collect::<Result<Vec<_>>>()?;
+        for values in [1, 2, 4] {
+            let resident = nni_grid::gpu::upload_all(gpu, &cloud.x, &cloud.y, &columns[..values])?;
+            let all = || Ok(nni_grid::gpu::interpolate_resident_all(gpu, &resident, &params)?);
+            let times = median_of(gpu, all)?;
+            let dems = all()?;
+            for (value, alone) in alone.iter().enumerate().take(values) {
+                let mut found = vec![0.0; alone.len()];
+                // SAFETY: the array stays until the stream has been waited for.
+                unsafe { gpu.enqueue_read(dems.values(value)?, &mut found)? };
+                gpu.synchronize()?;
+                ensure!(found.iter().zip(alone).all(same), "value {value} of {values} differs");
+            }
+            let work = format!("NNI 7,000,000 points to 5000 x 5000, {what}, {values} values");
+            print_row(&work, times, Duration::ZERO);
+        }
     }
     Ok(())
 }
@@ -96,15 +143,23 @@ fn terrain(gpu: &Gpu, side: u32) -> Result<()> {
     print_row(&format!("hillshade {side} x {side}"), times, cpu_time);
     let levels = Levels::Every { interval: 1.0, base: 0.0 };
     terrain::gpu::contours(gpu, &resident, &grid, &levels)?;
-    let start = Instant::now();
-    let lines = terrain::gpu::contours(gpu, &resident, &grid, &levels)?;
-    let gpu_time = start.elapsed();
+    let mut gpu_times = Vec::new();
+    let mut lines = Vec::new();
+    for _ in 0..RUNS {
+        drop(lines);
+        let start = Instant::now();
+        lines = terrain::gpu::contours(gpu, &resident, &grid, &levels)?;
+        gpu_times.push(start.elapsed());
+    }
+    gpu_times.sort();
     let start = Instant::now();
     let on_cpu = terrain::cpu::contours(&dem, &grid, &levels)?;
     let cpu_time = start.elapsed();
     ensure!(lines == on_cpu, "contour lines differ");
-    let work = format!("contour lines {side} x {side}, {} lines, joined on the host", lines.len());
-    print_row(&work, vec![gpu_time], cpu_time);
+    let points: usize = lines.iter().map(|line| line.points.len()).sum();
+    let count = lines.len();
+    let work = format!("contour lines {side} x {side} to the host, {count} lines, {points} points");
+    print_row(&work, gpu_times, cpu_time);
     Ok(())
 }
 

@@ -26,8 +26,10 @@ pub mod idw_neighbours;
 pub mod merge;
 #[cfg(feature = "monotone")]
 pub mod monotone;
-#[cfg(feature = "nni")]
+#[cfg(any(feature = "nni", feature = "nni_several"))]
 pub mod nni;
+#[cfg(feature = "nni_several")]
+pub mod nni_several;
 #[cfg(any(feature = "segment_keys", feature = "segment_totals"))]
 mod offsets;
 pub mod operators;

@@ -54,13 +54,18 @@ impl<'a> Request<'a> {
         Points { x: self.x, y: self.y, z: self.values[column] }
     }
 
-    /// Checks the columns, the points and the mask.
-    pub(crate) fn check(&self, params: &Params) -> Result<()> {
+    /// Checks the columns and the points.
+    pub(crate) fn check_points(&self) -> Result<()> {
         if self.x.len() != self.y.len() {
             let (x, y) = (self.x.len(), self.y.len());
             return Err(Error::Columns { x, y, z: self.values.first().map_or(0, |z| z.len()) });
         }
-        (0..self.values.len()).try_for_each(|column| self.points(column).check())?;
+        (0..self.values.len()).try_for_each(|column| self.points(column).check())
+    }
+
+    /// Checks the columns, the points and the mask.
+    pub(crate) fn check(&self, params: &Params) -> Result<()> {
+        self.check_points()?;
         match self.mask {
             Some(mask) if mask.len() as u64 != params.grid.cells() => {
                 let (expected, found) = (params.grid.cells(), mask.len() as u64);
@@ -224,6 +229,11 @@ impl Params {
             distances: false,
             deviations: false,
         }
+    }
+
+    /// The same without the layers beside the values.
+    pub(crate) fn values_alone(&self) -> Self {
+        Self { counts: false, distances: false, deviations: false, ..*self }
     }
 
     /// Whether cells are looked at again after the queries.

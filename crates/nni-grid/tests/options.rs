@@ -249,16 +249,21 @@ fn a_large_void_is_filled_exactly() {
         let (x, y) = (150.0 + 140.0 * angle.cos(), 150.0 + 140.0 * angle.sin());
         (x, y, angle.sin() * 10.0)
     }));
-    for site_radius in [UNLIMITED, 170.0] {
-        let params = Params { site_radius, ..unlimited(grid) };
+    let radii = [UNLIMITED, 170.0, 95.0, 20.0];
+    for (supersample, site_radius) in
+        radii.map(|r| (1, r)).into_iter().chain([(2, 95.0), (2, 20.0)])
+    {
+        let params = Params { site_radius, supersample, ..unlimited(grid) };
         let dem = interpolate(&Device::Cpu, cloud.points(), &params, &()).unwrap();
         let (sites, scale) = (sites(&cloud, &params), ValueScale::of(&cloud.z));
-        for [column, row] in [[150, 150], [149, 37], [260, 191], [12, 288], [88, 140]] {
-            let q = [2 * column + 1, 2 * row + 1];
-            let counted: Vec<i64> = stolen(q, [300, 300], &sites)
+        let cells = [[150, 150], [149, 37], [260, 191], [12, 288], [88, 140], [150, 20], [24, 150]];
+        for [column, row] in cells {
+            let q = [2 * column + 1, 2 * row + 1].map(|place| place * i64::from(supersample));
+            let limit = (2.0 * site_radius * f64::from(supersample)).powi(2);
+            let counted: Vec<i64> = stolen(q, raster(&params), &sites)
                 .into_iter()
                 .flatten()
-                .filter(|&s| (squared(sites[s].0, q) as f64) < (2.0 * site_radius).powi(2))
+                .filter(|&s| (squared(sites[s].0, q) as f64) < limit)
                 .map(|s| sites[s].1)
                 .collect();
             let expected = match counted.len() {
@@ -291,24 +296,91 @@ fn unlimited_mean(grid: GridSpec) -> Params {
     Params { duplicates: nni_grid::Duplicates::Mean, ..unlimited(grid) }
 }
 
-#[test]
-fn several_values_are_each_as_alone() {
-    let cloud = Cloud::random(200, 20.0, 9, |x, y| x * y);
-    let other: Vec<f64> = cloud.x.iter().map(|x| 100.0 - x).collect();
-    let values: [&[f64]; 3] = [&cloud.z, &other, &cloud.y];
-    let request = Request { x: &cloud.x, y: &cloud.y, values: &values, mask: None };
-    let params = Params { counts: true, supersample: 2, ..Params::new(square(20)) };
+/// So many columns of values of a cloud, all different, one of them constant.
+fn columns(cloud: &Cloud, count: usize) -> Vec<Vec<f64>> {
+    let of = |k: usize| {
+        let value = move |(x, y): (&f64, &f64)| match k {
+            1 => -3.5,
+            _ => (x * (k as f64 + 0.3)).sin() * 10f64.powi(k as i32) + y,
+        };
+        cloud.x.iter().zip(&cloud.y).map(value).collect()
+    };
+    (0..count).map(of).collect()
+}
+
+fn check_several(cloud: &Cloud, count: usize, params: &Params, mask: Option<&[u8]>) {
+    let columns = columns(cloud, count);
+    let values: Vec<&[f64]> = columns.iter().map(|column| &column[..]).collect();
+    let request = Request { x: &cloud.x, y: &cloud.y, values: &values, mask };
     for device in devices() {
-        let dems = interpolate_all(&device, &request, &params, &()).unwrap();
-        for (dem, z) in dems.iter().zip(values) {
-            let points = Points { x: &cloud.x, y: &cloud.y, z };
-            let alone = interpolate(&device, points, &params, &()).unwrap();
-            assert_eq!(bits(&dem.values), bits(&alone.values));
-            assert_eq!((&dem.counts, dem.summary), (&alone.counts, alone.summary));
+        let name = device.name();
+        let dems = interpolate_all(&device, &request, params, &()).unwrap();
+        assert_eq!(dems.len(), count);
+        for (k, dem) in dems.iter().enumerate() {
+            let one = Request { values: &values[k..=k], ..request };
+            let alone = interpolate_all(&device, &one, params, &()).unwrap().swap_remove(0);
+            assert_eq!(bits(&dem.values), bits(&alone.values), "value {k} of {count}, {name}");
+            assert_eq!((&dem.counts, dem.summary), (&alone.counts, alone.summary), "{name}");
+            let layers = |dem: &Dem| {
+                [&dem.distances, &dem.deviations].map(|layer| layer.as_ref().map(|l| bits(l)))
+            };
+            assert_eq!(layers(dem), layers(&alone), "{name}");
         }
-        let none = Request { values: &[], ..request };
-        assert!(interpolate_all(&device, &none, &params, &()).unwrap().is_empty());
     }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
+
+    #[test]
+    fn several_values_are_each_as_alone(
+        (width, height) in (0u32..40, 1u32..24),
+        (points, count) in (0usize..200, 0usize..8),
+        supersample in 1u32..4,
+        query_radius in prop_oneof![0.5f64..6.0, 8f64..30.0, Just(UNLIMITED)],
+        site_radius in prop_oneof![0.5f64..9.0, Just(UNLIMITED)],
+        weights in prop::sample::select(vec![Weights::Sibson, Weights::Laplace, Weights::SibsonC1]),
+        duplicates in prop::sample::select(nni_grid::Duplicates::ALL.to_vec()),
+        fill in prop::sample::select(vec![Fill::Nodata, Fill::Nearest, Fill::Value(-7.5)]),
+        (layers, masked, hull) in any::<(bool, bool, bool)>(),
+        seed in any::<u64>(),
+    ) {
+        let grid = GridSpec::new(0.5, 24.5, 1.0, width, height).unwrap();
+        let cloud = Cloud::random(points, 40.0, seed, |x, y| x * y);
+        let is_sibson = weights == Weights::Sibson;
+        let query_radius = if is_sibson { query_radius } else { UNLIMITED };
+        let base = Params { supersample, query_radius, site_radius, weights, ..Params::new(grid) };
+        let params = Params {
+            duplicates,
+            fill,
+            hull,
+            counts: layers && is_sibson,
+            deviations: layers && is_sibson && seed % 2 == 0,
+            distances: layers,
+            ..base
+        };
+        let mask: Vec<u8> = (0..grid.cells()).map(|i| u8::from(i % 5 != 0)).collect();
+        check_several(&cloud, count, &params, masked.then_some(&mask[..]));
+    }
+}
+
+#[test]
+fn several_values_of_every_small_circle() {
+    let cloud = Cloud::random(900, 40.0, 9, |x, y| x * y);
+    let grid = GridSpec::new(0.0, 40.0, 1.0, 70, 37).unwrap();
+    for (supersample, query_radius) in [(1, 3.0), (1, 5.0), (2, 2.0), (2, 3.0)] {
+        for count in [2, 3, 6] {
+            let base = Params { supersample, query_radius, site_radius: 6.0, ..Params::new(grid) };
+            check_several(&cloud, count, &Params { counts: true, ..base }, None);
+        }
+    }
+}
+
+#[test]
+fn crowded_pixels_have_several_values() {
+    let crowd = (0..66_000).map(|i| (0.5, 0.5, f64::from(i % 3)));
+    let cloud = Cloud::of(crowd.chain([(1.5, 2.5, 12.0)]));
+    check_several(&cloud, 3, &unlimited_mean(square(3)), None);
 }
 
 #[cfg(feature = "cuda")]

@@ -1,13 +1,19 @@
-//! From the pieces of contour lines to whole lines.
+//! Contour lines, and how the CPU joins them from pieces; the GPU does it by the kernels of
+//! `kernels_rs::terrain::lines`, with the same lines in the same order.
 //!
-//! A piece goes from one side of a square to another with the high ground on its right. So in each
-//! level every side is left by one piece at most and entered by one at most, and lines are chains:
-//! those that begin at a side which no piece enters (at the border, or beside NODATA), then rings.
+//! Plan:
+//!
+//! 1. Each piece finds the one after it, in the square beyond the side at which it leaves.
+//! 2. In each level, on all cores, lines are followed from the pieces that none comes before; what is
+//!    left are rings, which begin at their lowest piece.
 
-use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use gpu_core::GridSpec;
+use gpu_core::{GridSpec, host_memory};
+use kernels_rs::terrain::{Ground, NONE, Piece, continuation, crossing};
 use rayon::prelude::*;
+
+use crate::{Error, Result};
 
 /// The line of one height, with the high ground on its right.
 #[derive(Clone, Debug, PartialEq)]
@@ -25,13 +31,44 @@ impl Contour {
     }
 }
 
-/// Pieces of contour lines: the index of the level, and the numbers of the sides at which a line
-/// enters and leaves a square.
-#[derive(Default)]
-pub(crate) struct Segments {
-    pub level: Vec<u32>,
-    pub from: Vec<u64>,
-    pub to: Vec<u64>,
+/// The pieces of contour lines, in the order of their squares and, in a square, of their levels.
+pub(crate) struct Pieces {
+    pub all: Vec<Piece>,
+    /// The first of each row of squares, and the end.
+    pub starts: Vec<usize>,
+}
+
+impl Pieces {
+    /// The pieces of a square.
+    fn of_square(&self, [column, row]: [u32; 2]) -> std::ops::Range<usize> {
+        let start = self.starts[row as usize];
+        let row = &self.all[start..self.starts[row as usize + 1]];
+        let first = start + row.partition_point(|piece| piece.square[0] < column);
+        let last = start + row.partition_point(|piece| piece.square[0] <= column);
+        first..last
+    }
+
+    /// The piece after each.
+    fn links(&self, squares: [u32; 2]) -> Vec<u32> {
+        let next = |piece: &Piece| match piece.square_beyond(squares) {
+            Some(square) => {
+                let there = self.of_square(square);
+                continuation(*piece, there.start, there.end, |i| self.all[i])
+            }
+            None => NONE,
+        };
+        self.all.par_iter().map(next).collect()
+    }
+}
+
+/// Checks that pieces can be numbered.
+pub(crate) fn check_count(pieces: u64) -> Result<()> {
+    if pieces < u64::from(NONE) { Ok(()) } else { Err(Error::TooManyPieces { pieces }) }
+}
+
+/// Where a grid's cells lie on the ground.
+pub(crate) fn ground(grid: &GridSpec) -> Ground {
+    Ground { x: grid.origin_x, y: grid.origin_y, cell_size: grid.cell_size }
 }
 
 /// The lines, level by level; in a level the open ones first, each by the order of its first piece.
@@ -39,53 +76,44 @@ pub(crate) fn join(
     dem: &[f32],
     grid: &GridSpec,
     levels: &[f64],
-    segments: &Segments,
-) -> Vec<Contour> {
-    let mut of_level: Vec<Vec<usize>> = vec![Vec::new(); levels.len()];
-    for (piece, &level) in segments.level.iter().enumerate() {
-        of_level[level as usize].push(piece);
+    pieces: &Pieces,
+) -> Result<Vec<Contour>> {
+    check_count(pieces.all.len() as u64)?;
+    let mut of_level: Vec<Vec<u32>> = vec![Vec::new(); levels.len()];
+    for (piece, i) in pieces.all.iter().zip(0..) {
+        of_level[piece.level as usize].push(i);
     }
-    let lines = of_level.par_iter().zip(levels).flat_map_iter(|(pieces, &level)| {
-        let chains = chains(segments, pieces);
-        chains.into_iter().map(move |sides| {
-            let point = |&side: &u64| crossing(dem, grid, level, side);
-            Contour { level, points: sides.iter().map(point).collect() }
-        })
+    let next = pieces.links([grid.width.saturating_sub(1), grid.height.saturating_sub(1)]);
+    // Levels share no piece, so that each flag is one thread's own once links are known.
+    let flags = || -> Result<Vec<AtomicBool>> {
+        let mut flags = host_memory::with_capacity(next.len())?;
+        flags.resize_with(next.len(), || AtomicBool::new(false));
+        Ok(flags)
+    };
+    let (is_continued, is_done) = (flags()?, flags()?);
+    next.par_iter().filter(|&&i| i != NONE).for_each(|&i| {
+        is_continued[i as usize].store(true, Ordering::Relaxed);
     });
-    lines.collect()
-}
-
-/// The sides that each line of a level crosses.
-fn chains(segments: &Segments, pieces: &[usize]) -> Vec<Vec<u64>> {
-    let mut leaving: HashMap<u64, usize> =
-        pieces.iter().map(|&piece| (segments.from[piece], piece)).collect();
-    let entered: std::collections::HashSet<u64> =
-        pieces.iter().map(|&piece| segments.to[piece]).collect();
-    let is_start = |&&piece: &&usize| !entered.contains(&segments.from[piece]);
-    let starts: Vec<usize> = pieces.iter().filter(is_start).copied().collect();
-    let mut chains = Vec::new();
-    // After the open lines only rings are left, which may begin anywhere.
-    for &start in starts.iter().chain(pieces) {
-        let mut sides = vec![segments.from[start]];
-        while let Some(piece) = sides.last().and_then(|side| leaving.remove(side)) {
-            sides.push(segments.to[piece]);
+    let (ground, width) = (ground(grid), grid.width as usize);
+    let height = |column: u32, row: u32| dem[row as usize * width + column as usize];
+    // The points of the line from a piece on, if it has not been followed.
+    let line = |first: u32, level: f64| {
+        let mut points = Vec::new();
+        let mut i = first;
+        while i != NONE && !is_done[i as usize].swap(true, Ordering::Relaxed) {
+            let piece = pieces.all[i as usize];
+            points.push(crossing(piece.square, piece.from, level, ground, height));
+            i = next[i as usize];
+            if i == NONE || i == first {
+                points.push(crossing(piece.square, piece.to, level, ground, height));
+            }
         }
-        if sides.len() > 1 {
-            chains.push(sides);
-        }
-    }
-    chains
-}
-
-/// Where a level crosses a side, between the centres of two cells.
-fn crossing(dem: &[f32], grid: &GridSpec, level: f64, side: u64) -> [f64; 2] {
-    let cell = (side / 2) as usize;
-    let goes_south = side % 2 == 1;
-    let width = grid.width as usize;
-    let other = if goes_south { cell + width } else { cell + 1 };
-    let (a, b) = (f64::from(dem[cell]), f64::from(dem[other]));
-    let t = (level - a) / (b - a);
-    let (column, row) = ((cell % width) as f64 + 0.5, (cell / width) as f64 + 0.5);
-    let (column, row) = if goes_south { (column, row + t) } else { (column + t, row) };
-    [grid.origin_x + column * grid.cell_size, grid.origin_y - row * grid.cell_size]
+        (!points.is_empty()).then_some(Contour { level, points })
+    };
+    let lines = of_level.par_iter().zip(levels).flat_map_iter(|(of_level, &level)| {
+        let is_start = |&&i: &&u32| !is_continued[i as usize].load(Ordering::Relaxed);
+        let starts = of_level.iter().filter(is_start);
+        starts.chain(of_level).filter_map(|&i| line(i, level)).collect::<Vec<_>>()
+    });
+    Ok(lines.collect())
 }

@@ -2,11 +2,12 @@
 
 use gpu_core::{GridSpec, host_memory};
 use kernels_rs::terrain as kernels;
+use kernels_rs::terrain::{Degrees, Percent, Piece, Product, product_of};
 use rayon::prelude::*;
 
-use crate::contours::{self, Contour, Segments};
+use crate::contours::{self, Contour, Pieces};
 use crate::params::check;
-use crate::{Levels, Light, Result, Slope};
+use crate::{Edges, Levels, Light, Result, Slope, SlopeUnit};
 
 /// [`slope`](crate::slope) on the CPU.
 ///
@@ -14,8 +15,11 @@ use crate::{Levels, Light, Result, Slope};
 /// As [`slope`](crate::slope).
 pub fn slope(dem: &[f32], grid: &GridSpec, how: &Slope) -> Result<Vec<f32>> {
     check(dem, grid)?;
-    let (factor, is_level, unit) = (how.factor(grid.cell_size)?, how.edges.is_level(), how.unit());
-    each_cell(dem, grid, |n| kernels::slope_of(n, factor, is_level, unit))
+    let factor_squared = how.factor_squared(grid.cell_size)?;
+    match how.unit {
+        SlopeUnit::Degrees => each_cell(dem, grid, how.edges, Degrees { factor_squared }),
+        SlopeUnit::Percent => each_cell(dem, grid, how.edges, Percent { factor_squared }),
+    }
 }
 
 /// [`hillshade`](crate::hillshade) on the CPU.
@@ -24,13 +28,24 @@ pub fn slope(dem: &[f32], grid: &GridSpec, how: &Slope) -> Result<Vec<f32>> {
 /// As [`hillshade`](crate::hillshade).
 pub fn hillshade(dem: &[f32], grid: &GridSpec, light: &Light) -> Result<Vec<f32>> {
     check(dem, grid)?;
-    let (factor, direction) = light.direction(grid.cell_size)?;
-    let is_level = light.edges.is_level();
-    each_cell(dem, grid, |n| kernels::shade_of(n, factor, is_level, direction))
+    each_cell(dem, grid, light.edges, light.shade(grid.cell_size)?)
+}
+
+/// A product of every cell.
+fn each_cell<P: Product + Sync>(
+    dem: &[f32],
+    grid: &GridSpec,
+    edges: Edges,
+    product: P,
+) -> Result<Vec<f32>> {
+    match edges {
+        Edges::Nodata => each_neighbourhood(dem, grid, |n| product_of::<P, false>(n, product)),
+        Edges::Level => each_neighbourhood(dem, grid, |n| product_of::<P, true>(n, product)),
+    }
 }
 
 /// A raster of a function of each cell's neighbourhood, NaN beyond the DEM.
-fn each_cell(
+fn each_neighbourhood(
     dem: &[f32],
     grid: &GridSpec,
     of: impl Fn([f32; 9]) -> f32 + Sync,
@@ -61,8 +76,7 @@ pub fn contours(dem: &[f32], grid: &GridSpec, levels: &Levels) -> Result<Vec<Con
     levels.check()?;
     let (low, high) = if levels.needs_range() { range(dem) } else { (0.0, 0.0) };
     let levels = levels.within(low, high)?;
-    let segments = segments(dem, grid, &levels);
-    Ok(contours::join(dem, grid, &levels, &segments))
+    contours::join(dem, grid, &levels, &pieces(dem, grid, &levels))
 }
 
 /// The lowest and the highest value; the wrong way round where there is none.
@@ -76,37 +90,35 @@ fn range(dem: &[f32]) -> (f64, f64) {
 }
 
 /// The pieces of all lines, square by square.
-fn segments(dem: &[f32], grid: &GridSpec, levels: &[f64]) -> Segments {
+fn pieces(dem: &[f32], grid: &GridSpec, levels: &[f64]) -> Pieces {
     let (width, height) = (grid.width as usize, grid.height as usize);
     let of_row = |y: usize| {
-        let mut segments = Segments::default();
+        let mut pieces = Vec::new();
         for x in 0..width.saturating_sub(1) {
             let north = y * width + x;
             let south = north + width;
             let corners = [dem[north], dem[north + 1], dem[south + 1], dem[south]];
-            let number = |side| kernels::side_number(side, x as u32, y as u32, grid.width);
             kernels::levels_of(
                 corners,
                 levels.len() as u32,
                 |i| levels[i as usize],
-                |i, level| {
-                    kernels::pieces(corners, level, |from, to| {
-                        segments.level.push(i);
-                        segments.from.push(number(from));
-                        segments.to.push(number(to));
+                |level, height| {
+                    let square = [x as u32, y as u32];
+                    kernels::pieces(corners, height, |from, to| {
+                        pieces.push(Piece { square, level, from, to });
                     });
                 },
             );
         }
-        segments
+        pieces
     };
-    let rows: Vec<Segments> = (0..height.saturating_sub(1)).into_par_iter().map(of_row).collect();
-    rows.into_iter().fold(Segments::default(), |mut all, row| {
-        all.level.extend(row.level);
-        all.from.extend(row.from);
-        all.to.extend(row.to);
-        all
-    })
+    let rows: Vec<Vec<Piece>> = (0..height.saturating_sub(1)).into_par_iter().map(of_row).collect();
+    let mut starts = vec![0];
+    starts.extend(rows.iter().scan(0, |end, row| {
+        *end += row.len();
+        Some(*end)
+    }));
+    Pieces { all: rows.into_iter().flatten().collect(), starts }
 }
 
 /// Means over blocks of `factor` x `factor` cells, of the cells that are not NaN; the last blocks of

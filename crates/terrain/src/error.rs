@@ -51,6 +51,12 @@ pub enum Error {
         /// The most.
         most: u32,
     },
+    /// More pieces of contour lines than can be numbered.
+    #[error("the contour lines have {pieces} pieces")]
+    TooManyPieces {
+        /// As found.
+        pieces: u64,
+    },
     /// A primitive failed on the device.
     #[cfg(feature = "cuda")]
     #[error(transparent)]

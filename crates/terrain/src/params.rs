@@ -1,6 +1,7 @@
 //! What a caller may ask for, checked.
 
 use gpu_core::GridSpec;
+use kernels_rs::terrain::Shade;
 
 use crate::{Error, Result};
 
@@ -99,42 +100,30 @@ pub(crate) fn check(dem: &[f32], grid: &GridSpec) -> Result<()> {
     if found == expected { Ok(()) } else { Err(Error::Shape { expected, found }) }
 }
 
-/// The factor of [`kernels_rs::terrain::Gradient::of`].
+/// What makes rises over unit lengths of Horn's sums of differences of heights.
 fn factor(z_factor: f64, cell_size: f64) -> f64 {
     z_factor / (8.0 * cell_size)
 }
 
 impl Slope {
-    /// The kernels' factor.
-    pub(crate) fn factor(&self, cell_size: f64) -> Result<f64> {
+    /// Checks it, and gives the square of the kernels' factor.
+    pub(crate) fn factor_squared(&self, cell_size: f64) -> Result<f32> {
         finite("z factor", self.z_factor)?;
-        Ok(factor(self.z_factor, cell_size))
-    }
-
-    /// The kernels' unit.
-    pub(crate) fn unit(&self) -> u32 {
-        match self.unit {
-            SlopeUnit::Degrees => kernels_rs::terrain::DEGREES,
-            SlopeUnit::Percent => kernels_rs::terrain::PERCENT,
-        }
+        Ok(factor(self.z_factor, cell_size).powi(2) as f32)
     }
 }
 
 impl Light {
-    /// The kernels' factor, and the direction to the light: east, south, up.
-    pub(crate) fn direction(&self, cell_size: f64) -> Result<(f64, [f64; 3])> {
+    /// Checks it, and gives what the kernels make a brightness with.
+    pub(crate) fn shade(&self, cell_size: f64) -> Result<Shade> {
         finite("azimuth", self.azimuth)?;
         finite("altitude", self.altitude)?;
         finite("z factor", self.z_factor)?;
         let (azimuth, altitude) = (self.azimuth.to_radians(), self.altitude.to_radians());
         let (east, north) = (azimuth.sin() * altitude.cos(), azimuth.cos() * altitude.cos());
-        Ok((factor(self.z_factor, cell_size), [east, -north, altitude.sin()]))
-    }
-}
-
-impl Edges {
-    pub(crate) fn is_level(self) -> bool {
-        self == Self::Level
+        let factor = factor(self.z_factor, cell_size);
+        let light = [east * factor, -north * factor, altitude.sin()].map(|part| part as f32);
+        Ok(Shade { factor_squared: factor.powi(2) as f32, light })
     }
 }
 

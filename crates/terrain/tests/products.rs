@@ -78,6 +78,26 @@ fn planes_have_their_slope() {
 }
 
 #[test]
+fn rasters_of_all_shapes_agree() {
+    for (width, height) in
+        [(1, 40), (2, 35), (3, 3), (4, 70), (8, 2), (68, 53), (69, 50), (1032, 34)]
+    {
+        let grid = grid(width, height);
+        let value = |i: u64| match i % 97 {
+            13 => f32::NAN,
+            _ => 1000.0 + (i as f32 * 0.37).sin() * 20.0,
+        };
+        let dem: Vec<f32> = (0..grid.cells()).map(value).collect();
+        for edges in [Edges::Nodata, Edges::Level] {
+            for unit in [SlopeUnit::Degrees, SlopeUnit::Percent] {
+                slopes(&dem, &grid, &Slope { unit, edges, ..Slope::default() });
+            }
+            shades(&dem, &grid, &Light { edges, ..Light::default() });
+        }
+    }
+}
+
+#[test]
 fn slopes_that_face_the_light_are_bright() {
     let grid = grid(5, 5);
     let centre = |east, south| shades(&plane(&grid, east, south), &grid, &Light::default())[12];

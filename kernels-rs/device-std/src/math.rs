@@ -26,6 +26,19 @@ pub fn sqrt_f32(x: f32) -> f32 {
     }
 }
 
+/// `a * b + c`, rounded once.
+#[inline(always)]
+pub fn mul_add(a: f64, b: f64, c: f64) -> f64 {
+    #[cfg(target_arch = "nvptx64")]
+    {
+        core::f64::math::mul_add(a, b, c)
+    }
+    #[cfg(not(target_arch = "nvptx64"))]
+    {
+        a.mul_add(b, c)
+    }
+}
+
 /// The largest integer not above `x`, as a float.
 #[inline(always)]
 pub fn floor(x: f64) -> f64 {

@@ -1,15 +1,17 @@
 //! What is done to cells after the queries: layers of quality, and the control of NODATA.
 
-use device_std::{kernel, math, thread, warp};
+use device_std::math;
+#[cfg(feature = "nni")]
+use device_std::{kernel, thread, warp};
 
-#[cfg(not(target_arch = "nvptx64"))]
+#[cfg(all(feature = "nni", not(target_arch = "nvptx64")))]
 use super::MODULE;
 use super::NONE;
-use super::geometry::Width;
+use super::geometry::{Width, mean};
 use super::query::Areas;
 use super::rasterise::{LEFT, SITES, count_flags};
 use super::spans::{Cell, Diagram};
-use super::weights;
+use super::values::Scales;
 
 /// A cell without a value stays so.
 pub const FILL_NOT: u32 = 0;
@@ -43,7 +45,7 @@ pub fn in_cells(squared: u64, supersample: u32) -> f32 {
 /// How far the mean of the counted sites' places, weighted as their values, is from the query point, in
 /// cells: 0 for exact weights.
 #[inline(always)]
-pub fn deviation(areas: &Areas, supersample: u32) -> f32 {
+pub fn deviation<const N: usize>(areas: &Areas<N>, supersample: u32) -> f32 {
     if areas.count == 0 {
         return f32::NAN;
     }
@@ -78,16 +80,19 @@ pub fn finished(
 ///
 /// `hull` is null, or has for each row of cells the first and the last position of a query point, in
 /// half pixels, within the sites' convex hull. `mask` is null, or not 0 where a cell may have a value.
-/// Cells that have none in the end are counted. Grid: one thread a cell.
+/// Cells that have none in the end are counted, once for the `value_count` values, which are all
+/// there or all missing. Grid: one thread a cell.
 ///
 /// # Safety
-/// As for [`query_spans`](super::query_spans); `hull` has two elements for each row, `mask` and
+/// As for `query_spans` with so many values; `hull` has two elements for each row, `mask` and
 /// `distances` one for each cell.
+#[cfg(feature = "nni")]
 #[kernel(block = 256)]
 pub unsafe fn finish_cells(
     tallies: *mut u64,
     nearest: *const u32,
     values: *const i32,
+    value_count: u32,
     cell_columns: u32,
     cell_rows: u32,
     reciprocal: u64,
@@ -97,8 +102,7 @@ pub unsafe fn finish_cells(
     mask: *const u8,
     fill: u32,
     fill_value: f32,
-    offset: f64,
-    step: f64,
+    scales: *const f64,
     dem: *mut f32,
     distances: *mut f32,
 ) {
@@ -135,17 +139,24 @@ pub unsafe fn finish_cells(
                 bounds = [*hull.add(2 * row as usize), *hull.add(2 * row as usize + 1)];
             }
             let is_masked = !mask.is_null() && *mask.add(cell) == 0;
-            let filling = match fill {
-                FILL_NEAREST if site != NONE => {
-                    Some(super::geometry::mean(*values.add(site as usize) as i64, 1, offset, step))
-                }
-                FILL_VALUE => Some(fill_value),
-                _ => None,
-            };
-            let value =
-                finished(*dem.add(cell), q[0], bounds, squared <= max_squared, is_masked, filling);
-            *dem.add(cell) = value;
-            is_empty = value.is_nan();
+            let is_near = squared <= max_squared;
+            let mut k = 0;
+            while k < value_count as usize {
+                let filling = match fill {
+                    FILL_NEAREST if site != NONE => {
+                        let of_site = *values.add(site as usize * value_count as usize + k);
+                        let [offset, step] = Scales(scales).of(k);
+                        Some(mean(of_site as i64, 1, offset, step))
+                    }
+                    FILL_VALUE => Some(fill_value),
+                    _ => None,
+                };
+                let at = dem.add(k * (cell_columns as usize * cell_rows as usize) + cell);
+                let value = finished(*at, q[0], bounds, is_near, is_masked, filling);
+                *at = value;
+                is_empty = value.is_nan();
+                k += 1;
+            }
         }
     }
     // SAFETY: all threads of the block come here.
@@ -159,6 +170,7 @@ pub unsafe fn finish_cells(
 ///
 /// # Safety
 /// `tallies` has the number of sites, `nearest` has `width` elements for each block, `extremes` two.
+#[cfg(feature = "nni")]
 #[kernel(block = 32)]
 pub unsafe fn row_extremes(
     tallies: *const u64,
@@ -187,129 +199,6 @@ pub unsafe fn row_extremes(
         if warp::lane_id() == 0 {
             *extremes.add(2 * row as usize) = first;
             *extremes.add(2 * row as usize + 1) = last;
-        }
-    }
-}
-
-/// The gradient of every site, by [`weights::gradient`].
-///
-/// Grid: one thread a pixel.
-///
-/// # Safety
-/// `tallies` has the number of sites, `nearest`, `values` and `gradients` an element for each pixel.
-#[kernel(block = 128)]
-pub unsafe fn estimate_gradients(
-    tallies: *const u64,
-    nearest: *const u32,
-    values: *const i32,
-    width: u32,
-    height: u32,
-    reciprocal: u64,
-    gradients: *mut f32,
-) {
-    let pixel = thread::index_1d();
-    // SAFETY: the pixel is in the raster, and the walk keeps within it.
-    unsafe {
-        if pixel >= width as u64 * height as u64 || *tallies.add(SITES) == 0 {
-            return;
-        }
-        if *nearest.add(pixel as usize) as u64 == pixel {
-            let diagram = Diagram {
-                nearest: |x: i32, y: i32| {
-                    *nearest.add((y as i64 * width as i64 + x as i64) as usize)
-                },
-                width: Width::new(width, reciprocal),
-                extent: [width as i32, height as i32],
-                circle_rows: i32::MAX,
-                reach: |_| 0,
-            };
-            let value = |site: u32| *values.add(site as usize);
-            let own = *values.add(pixel as usize);
-            let [east, south] = weights::gradient(&diagram.cell_of(pixel as u32), own, value);
-            *gradients.add(2 * pixel as usize) = east;
-            *gradients.add(2 * pixel as usize + 1) = south;
-        }
-    }
-}
-
-/// Interpolates every cell by Laplace's weights, or where `gradients` is not null by Sibson's smooth
-/// interpolant, without a circle, and counts the cells without a value.
-///
-/// Grid: one thread a cell.
-///
-/// # Safety
-/// As for [`query_spans`](super::query_spans); `gradients` has two elements for each pixel.
-#[kernel(block = 128)]
-pub unsafe fn query_weighted(
-    tallies: *mut u64,
-    nearest: *const u32,
-    values: *const i32,
-    gradients: *const f32,
-    site_limit: u64,
-    cell_columns: u32,
-    cell_rows: u32,
-    reciprocal: u64,
-    supersample: u32,
-    offset: f64,
-    step: f64,
-    dem: *mut f32,
-) {
-    let index = thread::index_1d();
-    let mut is_empty = false;
-    if index < cell_columns as u64 * cell_rows as u64 {
-        let row = (index as u32).checked_div(cell_columns).unwrap_or(0);
-        let column = index as u32 - row * cell_columns;
-        let extent = [(supersample * cell_columns) as i32, (supersample * cell_rows) as i32];
-        let q = [column, row].map(|i| (supersample * (2 * i + 1)) as i32);
-        // SAFETY: the cell is in the DEM, and the walk keeps within the raster.
-        unsafe {
-            let diagram = Diagram {
-                nearest: |x: i32, y: i32| {
-                    *nearest.add((y as i64 * extent[0] as i64 + x as i64) as usize)
-                },
-                width: Width::new(extent[0] as u32, reciprocal),
-                extent,
-                circle_rows: i32::MAX,
-                reach: |_| 0,
-            };
-            let mut result = f32::NAN;
-            if *tallies.add(SITES) > 0 {
-                let cell = diagram.stolen_by(q);
-                let value = |site: u32| *values.add(site as usize);
-                let weighted = if gradients.is_null() {
-                    weights::laplace(&cell, site_limit, value)
-                } else {
-                    let gradient = |site: u32| {
-                        let at = gradients.add(2 * site as usize);
-                        [*at, *at.add(1)]
-                    };
-                    weights::smooth(&cell, site_limit, value, gradient)
-                };
-                result = weighted_value(weighted, &cell, site_limit, value, offset, step);
-            }
-            *dem.add(index as usize) = result;
-            is_empty = result.is_nan();
-        }
-    }
-    // SAFETY: all threads of the block come here.
-    unsafe { count_flags(is_empty, tallies.add(super::NODATA)) };
-}
-
-/// The value of a cell from its weighted mean, or from the sites that touch it.
-#[inline(always)]
-pub fn weighted_value<N: Fn(i32, i32) -> u32, R: Fn(i32) -> i32>(
-    mean: Option<f64>,
-    cell: &Cell<'_, N, R>,
-    site_limit: u64,
-    value: impl Fn(u32) -> i32,
-    offset: f64,
-    step: f64,
-) -> f32 {
-    match mean {
-        Some(mean) => (offset + mean * step) as f32,
-        None => {
-            let areas = Areas::touching(cell, site_limit, value);
-            super::geometry::mean(areas.sum, areas.count, offset, step)
         }
     }
 }

@@ -1,19 +1,22 @@
 //! From points to sites.
 //!
-//! Each pixel has one 64-bit word, into which its points merge by one atomic that does not depend on
-//! order. For the mean the word holds the number of points in its upper 16 bits and the sum of
+//! Each pixel has one 64-bit word for each value, into which its points merge by one atomic that does
+//! not depend on order. The words of a pixel lie together. For the mean the word holds the number of points in its upper 16 bits and the sum of
 //! their values, shifted to be unsigned, in the lower 48. From 65,536 points on a word's count is
-//! short of the truth, and then so is the sum of the counts, which [`resolve_sites`] takes. Where
+//! short of the truth, and then so is the sum of the counts, which `resolve_sites` takes. Where
 //! that is not the number of points inside, the kernels with `crowded` in their names count
 //! again in two arrays. They are launched in any case and return at once where nothing is wrong, so
 //! that the host need not look.
 
+#[cfg(feature = "nni")]
+use device_std::kernel;
 use device_std::shared::{Carver, SharedArray};
 use device_std::vector::{self, Vector};
-use device_std::{atomic, kernel, math, thread, warp};
+use device_std::{atomic, math, thread, warp};
 
-#[cfg(not(target_arch = "nvptx64"))]
+#[cfg(all(feature = "nni", not(target_arch = "nvptx64")))]
 use super::MODULE;
+use super::values::Scales;
 
 /// How points in one pixel merge: their mean.
 pub const MEAN: u32 = 0;
@@ -69,23 +72,23 @@ const ONE_POINT: u64 = 1 << 48;
 /// What makes a value unsigned: fixed-point values are within 2^30 of 0.
 const SHIFT: i64 = 1 << 30;
 
-/// Pixels that a thread of [`resolve_sites`] makes.
+/// Words that a thread of `resolve_sites` takes.
 pub const RESOLVED: u64 = 4;
 
 /// The value of a point in fixed point: `(z - offset) / step`, where the step is a power of two.
 #[inline(always)]
-fn quantise(z: f64, offset: f64, reciprocal_step: f64) -> i32 {
+fn quantise(z: f64, [offset, reciprocal_step]: [f64; 2]) -> i32 {
     math::round_ties_even((z - offset) * reciprocal_step) as i32
 }
 
 /// Where the pixels of the Voronoi raster lie.
 #[derive(Clone, Copy)]
-struct Raster {
-    origin_x: f64,
-    origin_y: f64,
-    pixel_size: f64,
-    width: u32,
-    height: u32,
+pub(crate) struct Raster {
+    pub origin_x: f64,
+    pub origin_y: f64,
+    pub pixel_size: f64,
+    pub width: u32,
+    pub height: u32,
 }
 
 impl Raster {
@@ -100,63 +103,81 @@ impl Raster {
     }
 }
 
-/// Merges every point into its pixel's word, and counts the points outside the raster.
-///
-/// `words` starts filled with [`neutral_byte`]; `first` is the index of the first of these points
-/// among all. A point that is not finite or has a value beyond f32 is counted as bad, and the index
-/// of the first of them put into `first_bad`. Grid: one thread a point.
-///
-/// # Safety
-/// `x`, `y`, `z` have `points` elements, `words` `width * height`, `tallies` [`TALLIES`].
-#[kernel(block = 256)]
-pub unsafe fn accumulate_points(
-    x: *const f64,
-    y: *const f64,
-    z: *const f64,
-    points: u64,
-    first: u64,
-    origin_x: f64,
-    origin_y: f64,
-    pixel_size: f64,
-    width: u32,
-    height: u32,
-    offset: f64,
-    reciprocal_step: f64,
-    policy: u32,
-    words: *mut i64,
-    tallies: *mut u64,
-    first_bad: *mut i64,
-) {
-    let raster = Raster { origin_x, origin_y, pixel_size, width, height };
-    let point = thread::index_1d();
-    let (mut is_outside, mut is_bad) = (false, false);
-    if point < points {
-        let i = point as usize;
-        // SAFETY: `point < points`; the pixel is checked against the raster.
-        unsafe {
-            let (x, y, z) = (*x.add(i), *y.add(i), *z.add(i));
-            let (pixel, is_inside) = raster.pixel_of(x, y);
-            is_outside = !is_inside;
-            is_bad = !(z.abs() <= f32::MAX as f64 && x.is_finite() && y.is_finite());
-            if is_bad {
-                atomic::min_i64(first_bad, (first + point) as i64);
-            } else if is_inside {
-                let word = words.add(pixel);
-                let value = quantise(z, offset, reciprocal_step) as i64;
-                match policy {
-                    MEAN => _ = atomic::add_i64(word, (ONE_POINT as i64) + value + SHIFT),
-                    MIN => _ = atomic::min_i64(word, value),
-                    MAX => _ = atomic::max_i64(word, value),
-                    FIRST => _ = atomic::min_i64(word, (first + point) as i64),
-                    _ => _ = atomic::max_i64(word, (first + point) as i64),
-                };
+/// What [`merge`](Points::merge) merges.
+#[derive(Clone, Copy)]
+pub(crate) struct Points {
+    pub x: *const f64,
+    pub y: *const f64,
+    /// The values: all points' first, then all points' second.
+    pub z: *const f64,
+    /// From a point's value to its next.
+    pub plane: u64,
+    pub points: u64,
+    /// The index of the first point among all.
+    pub first: u64,
+    pub scales: Scales,
+    pub policy: u32,
+}
+
+impl Points {
+    /// Merges this thread's point into the words of its pixel.
+    ///
+    /// # Safety
+    /// As for `accumulate_points`.
+    #[inline(always)]
+    pub unsafe fn merge<const N: usize>(
+        &self,
+        raster: &Raster,
+        words: *mut i64,
+        tallies: *mut u64,
+        first_bad: *mut i64,
+    ) {
+        let point = thread::index_1d();
+        let (mut is_outside, mut is_bad) = (false, false);
+        if point < self.points {
+            let i = point as usize;
+            // SAFETY: `point < points`; the pixel is checked against the raster.
+            unsafe {
+                let (x, y) = (*self.x.add(i), *self.y.add(i));
+                let mut z = [0.0; N];
+                let mut k = 0;
+                while k < N {
+                    z[k] = *self.z.add(k * self.plane as usize + i);
+                    k += 1;
+                }
+                let (pixel, is_inside) = raster.pixel_of(x, y);
+                is_outside = !is_inside;
+                let mut k = 0;
+                while k < N {
+                    is_bad |= !(z[k].abs() <= f32::MAX as f64);
+                    k += 1;
+                }
+                is_bad |= !(x.is_finite() && y.is_finite());
+                let index = (self.first + point) as i64;
+                if is_bad {
+                    atomic::min_i64(first_bad, index);
+                } else if is_inside {
+                    let mut k = 0;
+                    while k < N {
+                        let word = words.add(N * pixel + k);
+                        let value = quantise(z[k], self.scales.inverse_of(k)) as i64;
+                        match self.policy {
+                            MEAN => _ = atomic::add_i64(word, (ONE_POINT as i64) + value + SHIFT),
+                            MIN => _ = atomic::min_i64(word, value),
+                            MAX => _ = atomic::max_i64(word, value),
+                            FIRST => _ = atomic::min_i64(word, index),
+                            _ => _ = atomic::max_i64(word, index),
+                        };
+                        k += 1;
+                    }
+                }
             }
         }
-    }
-    // SAFETY: all threads of the block come here.
-    unsafe {
-        count_flags(is_outside, tallies.add(OUTSIDE));
-        count_flags(is_bad, tallies.add(BAD));
+        // SAFETY: all threads of the block come here.
+        unsafe {
+            count_flags(is_outside, tallies.add(OUTSIDE));
+            count_flags(is_bad, tallies.add(BAD));
+        }
     }
 }
 
@@ -175,13 +196,15 @@ unsafe fn is_crowded(tallies: *const u64, points: u64) -> bool {
 /// Grid: any; each thread takes pixels in turn.
 ///
 /// # Safety
-/// As for [`is_crowded`]; `counts` and `sums` have `pixels` elements.
+/// As for [`is_crowded`]; `counts` has `pixels` elements, `sums` `value_count` times as many.
+#[cfg(feature = "nni")]
 #[kernel(block = 256)]
 pub unsafe fn clear_crowded(
     tallies: *const u64,
     points: u64,
     counts: *mut u32,
     sums: *mut i64,
+    value_count: u32,
     pixels: u64,
 ) {
     // SAFETY: passed on to the caller.
@@ -193,7 +216,11 @@ pub unsafe fn clear_crowded(
         // SAFETY: `pixel < pixels`.
         unsafe {
             *counts.add(pixel as usize) = 0;
-            *sums.add(pixel as usize) = 0;
+            let mut k = 0;
+            while k < value_count as usize {
+                *sums.add(value_count as usize * pixel as usize + k) = 0;
+                k += 1;
+            }
         }
         pixel += threads();
     }
@@ -204,7 +231,9 @@ pub unsafe fn clear_crowded(
 /// Grid: any; each thread takes points in turn.
 ///
 /// # Safety
-/// As for [`accumulate_points`] and [`is_crowded`]; `counts` and `sums` have an element for each pixel.
+/// As for `accumulate_points` with so many values, all points at once, and [`is_crowded`]; `counts` has
+/// an element for each pixel, `sums` `value_count`.
+#[cfg(feature = "nni")]
 #[kernel(block = 256)]
 pub unsafe fn accumulate_crowded(
     tallies: *const u64,
@@ -217,8 +246,8 @@ pub unsafe fn accumulate_crowded(
     pixel_size: f64,
     width: u32,
     height: u32,
-    offset: f64,
-    reciprocal_step: f64,
+    scales: *const f64,
+    value_count: u32,
     counts: *mut u32,
     sums: *mut i64,
 ) {
@@ -234,9 +263,14 @@ pub unsafe fn accumulate_crowded(
         unsafe {
             let (pixel, is_inside) = raster.pixel_of(*x.add(i), *y.add(i));
             if is_inside {
-                let value = quantise(*z.add(i), offset, reciprocal_step);
                 atomic::add_u32(counts.add(pixel), 1);
-                atomic::add_i64(sums.add(pixel), value as i64);
+                let mut k = 0;
+                while k < value_count as usize {
+                    let z = *z.add(k * points as usize + i);
+                    let value = quantise(z, Scales(scales).inverse_of(k));
+                    atomic::add_i64(sums.add(value_count as usize * pixel + k), value as i64);
+                    k += 1;
+                }
             }
         }
         point += threads();
@@ -254,13 +288,16 @@ fn threads() -> u64 {
 /// Grid: any; each thread takes pixels in turn.
 ///
 /// # Safety
-/// As for [`is_crowded`]; `counts`, `sums`, `mask`, `values` have `pixels` elements.
+/// As for [`is_crowded`]; `counts` and `mask` have `pixels` elements, `sums` and `values`
+/// `value_count` times as many.
+#[cfg(feature = "nni")]
 #[kernel(block = 256)]
 pub unsafe fn resolve_crowded(
     tallies: *mut u64,
     points: u64,
     counts: *const u32,
     sums: *const i64,
+    value_count: u32,
     pixels: u64,
     mask: *mut u8,
     values: *mut i32,
@@ -274,51 +311,132 @@ pub unsafe fn resolve_crowded(
         let p = pixel as usize;
         // SAFETY: `pixel < pixels`.
         unsafe {
-            let (count, sum) = (*counts.add(p), *sums.add(p));
+            let count = *counts.add(p);
             if count > 0 {
                 // A count that wrapped to nothing had left no site.
                 if *mask.add(p) == 0 {
                     *mask.add(p) = 1;
                     atomic::add_u64(tallies.add(SITES), 1);
                 }
-                *values.add(p) = rounded_mean(sum, count);
+                let mut k = value_count as usize * p;
+                while k < value_count as usize * (p + 1) {
+                    *values.add(k) = rounded_mean(*sums.add(k), count);
+                    k += 1;
+                }
             }
         }
         pixel += threads();
     }
 }
 
-/// Writes the site mask and the value of every site, and counts the sites and, with [`MEAN`], the
-/// points in the words.
-///
-/// Grid: one thread for every [`RESOLVED`] pixels, [`SUM_SHARED`] bytes of shared memory.
-///
-/// # Safety
-/// `words`, `mask`, `values` have `pixels` elements and start at multiples of 16 bytes; with
-/// [`FIRST`] and [`LAST`] the words of occupied pixels are indices into `z`.
-#[kernel(block = 256)]
-pub unsafe fn resolve_sites(
-    words: *const i64,
-    z: *const f64,
-    offset: f64,
-    reciprocal_step: f64,
-    policy: u32,
-    pixels: u64,
-    mask: *mut u8,
-    values: *mut i32,
-    tallies: *mut u64,
-) {
-    let first = thread::index_1d() * RESOLVED;
-    let (mut sites, mut points) = (0, 0);
-    if first < pixels {
-        let p = first as usize;
-        // SAFETY: the elements from `first` on are guarded by `pixels`.
+/// What [`resolve`](Words::resolve) resolves: the words of a raster with `pixels` pixels.
+#[derive(Clone, Copy)]
+pub(crate) struct Words {
+    pub words: *const i64,
+    /// The values of all points, as [`Points::z`].
+    pub z: *const f64,
+    pub plane: u64,
+    pub scales: Scales,
+    pub policy: u32,
+    pub pixels: u64,
+}
+
+impl Words {
+    /// Writes the mask and the values of the pixels of this thread's [`RESOLVED`] words, and counts
+    /// sites and points.
+    ///
+    /// # Safety
+    /// As for `resolve_sites` with `N` values.
+    #[inline(always)]
+    pub unsafe fn resolve<const N: usize>(
+        &self,
+        mask: *mut u8,
+        values: *mut i32,
+        tallies: *mut u64,
+    ) {
+        let (first, end) = (thread::index_1d() * RESOLVED, self.pixels * N as u64);
+        let (mut sites, mut points) = (0, 0);
+        if first < end {
+            // SAFETY: the words are guarded by `end`.
+            unsafe {
+                let is_whole = first + RESOLVED <= end;
+                let four = self.load(first as usize, end as usize, is_whole);
+                let mut flags = 0;
+                let mut vector: Vector = [0; 4];
+                // Words whose value takes more than themselves.
+                let mut rest = 0;
+                let mut i = 0;
+                while i < 4 {
+                    let word = four[i];
+                    let is_site = word != neutral_word(self.policy);
+                    let count = (word as u64 >> 48) as u32;
+                    if i.is_multiple_of(N) {
+                        flags |= (is_site as u32) << (8 * (i / N));
+                        points += if self.policy == MEAN { count } else { 0 };
+                    }
+                    let is_easy = match self.policy {
+                        MEAN => count <= 1,
+                        MIN | MAX => true,
+                        _ => false,
+                    };
+                    let one =
+                        if self.policy == MEAN { word - ONE_POINT as i64 - SHIFT } else { word };
+                    vector[i] = if is_site { one as u32 } else { 0 };
+                    rest |= ((is_site && !is_easy) as u32) << i;
+                    i += 1;
+                }
+                sites = flags.count_ones();
+                let of_pixel = mask.add(first as usize / N);
+                if is_whole {
+                    match N {
+                        1 => *of_pixel.cast::<u32>() = flags,
+                        2 => *of_pixel.cast::<u16>() = flags as u16,
+                        _ => *of_pixel = flags as u8,
+                    }
+                    // Where a vector is of one pixel or two most have no site, and nobody looks there.
+                    if N == 1 || sites > 0 {
+                        vector::store(values.add(first as usize).cast(), vector);
+                    }
+                } else {
+                    let mut i = 0;
+                    while i < 4 {
+                        if first + (i as u64) < end {
+                            *of_pixel.add(i / N) = (flags >> (8 * (i / N))) as u8;
+                            *values.add(first as usize + i) = vector[i] as i32;
+                        }
+                        i += 1;
+                    }
+                }
+                // One division in the code, for as many rounds as the warp's fullest thread needs.
+                while rest != 0 {
+                    let i = first as usize + rest.trailing_zeros() as usize;
+                    *values.add(i) = self.value_of::<N>(i);
+                    rest &= rest - 1;
+                }
+            }
+        }
+        // SAFETY: all threads of the block come here.
         unsafe {
-            let mut four = [neutral_word(policy); 4];
-            let is_whole = first + RESOLVED <= pixels;
+            let sum = BlockSum::new(&mut Carver::new()).of((sites as u64) << 32 | points as u64);
+            if sum != 0 && thread::thread_idx_x() == 0 {
+                atomic::add_u64(tallies.add(SITES), sum >> 32);
+                atomic::add_u64(tallies.add(COUNTED), sum & 0xffff_ffff);
+            }
+        }
+    }
+
+    /// Four words, neutral ones from `end` on.
+    ///
+    /// # Safety
+    /// There are words up to `end`, which is beyond the four where they are whole.
+    #[inline(always)]
+    unsafe fn load(&self, first: usize, end: usize, is_whole: bool) -> [i64; 4] {
+        let mut four = [neutral_word(self.policy); 4];
+        // SAFETY: passed on to the caller.
+        unsafe {
             if is_whole {
-                let low = vector::load(words.add(p).cast());
-                let high = vector::load(words.add(p + 2).cast());
+                let low = vector::load(self.words.add(first).cast());
+                let high = vector::load(self.words.add(first + 2).cast());
                 four = [
                     join(low[0], low[1]),
                     join(low[2], low[3]),
@@ -328,71 +446,34 @@ pub unsafe fn resolve_sites(
             } else {
                 let mut i = 0;
                 while i < 4 {
-                    if first + (i as u64) < pixels {
-                        four[i] = *words.add(p + i);
+                    if first + i < end {
+                        four[i] = *self.words.add(first + i);
                     }
                     i += 1;
                 }
-            }
-            let mut flags = 0;
-            let mut vector: Vector = [0; 4];
-            // Pixels whose value takes more than their word.
-            let mut rest = 0;
-            let mut i = 0;
-            while i < 4 {
-                let word = four[i];
-                let is_site = word != neutral_word(policy);
-                flags |= (is_site as u32) << (8 * i);
-                let count = (word as u64 >> 48) as u32;
-                let is_easy = match policy {
-                    MEAN => {
-                        points += count;
-                        count <= 1
-                    }
-                    MIN | MAX => true,
-                    _ => false,
-                };
-                let one = if policy == MEAN { word - ONE_POINT as i64 - SHIFT } else { word };
-                vector[i] = if is_site { one as u32 } else { 0 };
-                rest |= ((is_site && !is_easy) as u32) << i;
-                i += 1;
-            }
-            sites = flags.count_ones();
-            if is_whole {
-                *mask.add(p).cast::<u32>() = flags;
-                vector::store(values.add(p).cast(), vector);
-            } else {
-                let mut i = 0;
-                while i < 4 {
-                    if first + (i as u64) < pixels {
-                        *mask.add(p + i) = (flags >> (8 * i)) as u8;
-                        *values.add(p + i) = vector[i] as i32;
-                    }
-                    i += 1;
-                }
-            }
-            // One division in the code, for as many rounds as the warp's fullest thread needs.
-            while rest != 0 {
-                let i = p + rest.trailing_zeros() as usize;
-                let word = *words.add(i);
-                *values.add(i) = match policy {
-                    MEAN => {
-                        let count = (word as u64 >> 48) as u32;
-                        let sum = (word as u64 & (ONE_POINT - 1)) as i64;
-                        rounded_mean(sum - count as i64 * SHIFT, count)
-                    }
-                    _ => quantise(*z.add(word as usize), offset, reciprocal_step),
-                };
-                rest &= rest - 1;
             }
         }
+        four
     }
-    // SAFETY: all threads of the block come here.
-    unsafe {
-        let sum = BlockSum::new(&mut Carver::new()).of((sites as u64) << 32 | points as u64);
-        if sum != 0 && thread::thread_idx_x() == 0 {
-            atomic::add_u64(tallies.add(SITES), sum >> 32);
-            atomic::add_u64(tallies.add(COUNTED), sum & 0xffff_ffff);
+
+    /// The value of a site from its word `i`: the mean of several points, or that of a point by its
+    /// index.
+    ///
+    /// # Safety
+    /// As for [`resolve`](Self::resolve).
+    #[inline(always)]
+    unsafe fn value_of<const N: usize>(&self, i: usize) -> i32 {
+        // SAFETY: passed on to the caller.
+        unsafe {
+            let word = *self.words.add(i);
+            if self.policy == MEAN {
+                let count = (word as u64 >> 48) as u32;
+                let sum = (word as u64 & (ONE_POINT - 1)) as i64;
+                return rounded_mean(sum - count as i64 * SHIFT, count);
+            }
+            let k = i % N;
+            let z = *self.z.add(k * self.plane as usize + word as usize);
+            quantise(z, self.scales.inverse_of(k))
         }
     }
 }

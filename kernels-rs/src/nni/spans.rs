@@ -20,6 +20,8 @@
 //!
 //! Host and device run the same functions.
 
+use device_std::math;
+
 use super::NONE;
 use super::geometry::Width;
 
@@ -233,18 +235,81 @@ impl<N: Fn(i32, i32) -> u32, R: Fn(i32) -> i32> Cell<'_, N, R> {
         }
     }
 
-    /// Calls `run(site, pixels)` for the sites of row `y` from offset `first` to `last`, in order.
+    /// Whether no site is so near to the query point as the squared distance `site_limit`, in half
+    /// pixels; `false` where it would take a longer look.
     #[inline(always)]
-    pub fn runs(&self, y: i32, first: i32, last: i32, mut run: impl FnMut(Neighbour, u32)) {
+    pub fn is_beyond(&self, site_limit: u64) -> bool {
+        if site_limit == u64::MAX {
+            return false;
+        }
+        let site = self.neighbour(0, self.base[1]);
+        if self.on_corner == 0 {
+            // The nearest of all.
+            return site.squared() as u64 >= site_limit;
+        }
+        // Nearest to a pixel which is the root of 2 away.
+        let to_pixel = Neighbour { dx: site.dx - 1, dy: site.dy - 1, ..site };
+        let bound = math::sqrt(site_limit as f64) + 1.5;
+        to_pixel.squared() as f64 >= bound * bound
+    }
+
+    /// Calls `run(site, pixels)` for the sites of row `y` from offset `first` to `last`, in order; but
+    /// not for those whose squared distance is `site_limit` or more.
+    ///
+    /// From west to east the runs of a row have sites that lie farther and farther to the east: of two
+    /// pixels of a row, the eastern one's site is not to the west of the other's. So the runs between
+    /// the first and the last whose site may be near enough are the only ones to be looked at, however
+    /// long the row.
+    #[inline(always)]
+    pub fn runs(
+        &self,
+        y: i32,
+        first: i32,
+        last: i32,
+        site_limit: u64,
+        mut run: impl FnMut(Neighbour, u32),
+    ) {
         // A run is looked at pixel by pixel where not more than this are left.
         const FEW: i32 = 4;
+        let is_beyond = |way: i32| (way as i64 * way as i64) as u64 >= site_limit;
         let mut r = first;
+        if first <= last && is_beyond(i32::min(0, self.neighbour(first, y).dx)) {
+            r = self.first_that(y, first, last, |site| !is_beyond(i32::min(0, site.dx)));
+        }
         while r <= last {
             let site = self.neighbour(r, y);
+            if is_beyond(i32::max(0, site.dx)) {
+                return;
+            }
             let end = if last - r < FEW { r } else { self.run_end(site, y, last) };
-            run(site, (end - r + 1) as u32);
+            if (site.squared() as u64) < site_limit {
+                run(site, (end - r + 1) as u32);
+            }
             r = end + 1;
         }
+    }
+
+    /// The first pixel of a row, after `first` and up to `last`, from which on sites fulfil a
+    /// condition; `last + 1` where none does.
+    #[inline(always)]
+    fn first_that(
+        &self,
+        y: i32,
+        mut first: i32,
+        last: i32,
+        condition: impl Fn(Neighbour) -> bool,
+    ) -> i32 {
+        // `first` does not, and `end` does or is beyond the row.
+        let mut end = last + 1;
+        while end - first > 1 {
+            let middle = first + (end - first) / 2;
+            if condition(self.neighbour(middle, y)) {
+                end = middle;
+            } else {
+                first = middle;
+            }
+        }
+        end
     }
 
     /// The last pixel of a site's run, which is `last` at most.

@@ -5,6 +5,8 @@
 
 use device_std::{math, vector};
 
+use super::geometry::mean;
+use super::query::Areas;
 use super::spans::{Cell, Neighbour};
 
 /// What is left of the interval `first..=last` without another, on its left or on its right.
@@ -75,30 +77,33 @@ fn borders<N: Fn(i32, i32) -> u32, R: Fn(i32) -> i32>(
     });
 }
 
-/// The mean of the sites' values by Laplace's (non-Sibsonian) weights: the length of the border
+/// The means of the sites' values by Laplace's (non-Sibsonian) weights: the length of the border
 /// between what the query point steals from a site and what the site keeps, over the site's
 /// distance. `None` where nothing is stolen.
 ///
 /// The length is counted in sides of pixels. A straight border has as many as the sum of its extents in
 /// x and y, so the distance is taken in that sum too, and the quotient is that of the lengths.
 #[inline(always)]
-pub fn laplace<N: Fn(i32, i32) -> u32, R: Fn(i32) -> i32>(
-    cell: &Cell<'_, N, R>,
+pub fn laplace<const N: usize, D: Fn(i32, i32) -> u32, R: Fn(i32) -> i32>(
+    cell: &Cell<'_, D, R>,
     site_limit: u64,
-    value: impl Fn(u32) -> i32,
-) -> Option<f64> {
-    let (mut sum, mut weights) = (0.0, 0.0);
+    values: impl Fn(u32) -> [i32; N],
+) -> Option<[f64; N]> {
+    let (mut sums, mut weights) = ([0.0; N], 0.0);
     borders(cell, |border| {
         let [first, y] = border.inside;
-        cell.runs(y, first, first + border.pixels - 1, |site, pixels| {
-            if (site.squared() as u64) < site_limit {
-                let weight = pixels as f64 / manhattan(site);
-                weights += weight;
-                sum += weight * value(site.site) as f64;
+        cell.runs(y, first, first + border.pixels - 1, site_limit, |site, pixels| {
+            let weight = pixels as f64 / manhattan(site);
+            weights += weight;
+            let values = values(site.site);
+            let mut k = 0;
+            while k < N {
+                sums[k] += weight * values[k] as f64;
+                k += 1;
             }
         });
     });
-    (weights > 0.0).then(|| sum / weights)
+    (weights > 0.0).then(|| sums.map(|sum| sum / weights))
 }
 
 #[inline(always)]
@@ -106,76 +111,119 @@ fn manhattan(site: Neighbour) -> f64 {
     (site.dx as i64).unsigned_abs() as f64 + (site.dy as i64).unsigned_abs() as f64
 }
 
-/// The gradient at a site, whose Voronoi cell this is, in fixed-point values per half pixel to the
-/// east and to the south: the plane through the site that fits its neighbours best, by weighted least
-/// squares. A neighbour's weight is Laplace's over the squared distance. 0 where the neighbours are
-/// in line.
+/// The gradients at a site, whose Voronoi cell this is, one of each value, in fixed-point values per
+/// half pixel to the east and to the south: the planes through the site that fit its neighbours best,
+/// by weighted least squares. A neighbour's weight is Laplace's over the squared distance. 0 where the
+/// neighbours are in line.
 #[inline(always)]
-pub fn gradient<N: Fn(i32, i32) -> u32, R: Fn(i32) -> i32>(
-    cell: &Cell<'_, N, R>,
-    own: i32,
-    value: impl Fn(u32) -> i32,
-) -> [f32; 2] {
+pub fn gradients<const N: usize, D: Fn(i32, i32) -> u32, R: Fn(i32) -> i32>(
+    cell: &Cell<'_, D, R>,
+    own: [i32; N],
+    values: impl Fn(u32) -> [i32; N],
+) -> [[f32; 2]; N] {
     let mut matrix = [0.0; 3];
-    let mut right = [0.0; 2];
+    let mut right = [[0.0; 2]; N];
     borders(cell, |border| {
         let [first, y] = border.outside;
-        cell.runs(y, first, first + border.pixels - 1, |site, pixels| {
+        cell.runs(y, first, first + border.pixels - 1, u64::MAX, |site, pixels| {
             let weight = pixels as f64 / (manhattan(site) * site.squared() as f64);
             let (x, y) = (site.dx as f64, site.dy as f64);
-            let rise = value(site.site) as f64 - own as f64;
             matrix[0] += weight * x * x;
             matrix[1] += weight * x * y;
             matrix[2] += weight * y * y;
-            right[0] += weight * x * rise;
-            right[1] += weight * y * rise;
+            let values = values(site.site);
+            let mut k = 0;
+            while k < N {
+                let rise = values[k] as f64 - own[k] as f64;
+                right[k][0] += weight * x * rise;
+                right[k][1] += weight * y * rise;
+                k += 1;
+            }
         });
     });
     let [xx, xy, yy] = matrix;
     let (determinant, trace) = (xx * yy - xy * xy, xx + yy);
     // Below this the neighbours are in line but for rounding.
     if determinant <= 1e-9 * trace * trace {
-        return [0.0; 2];
+        return [[0.0; 2]; N];
     }
-    let east = (yy * right[0] - xy * right[1]) / determinant;
-    let south = (xx * right[1] - xy * right[0]) / determinant;
-    [east as f32, south as f32]
+    right.map(|[x, y]| {
+        let east = (yy * x - xy * y) / determinant;
+        let south = (xx * y - xy * x) / determinant;
+        [east as f32, south as f32]
+    })
 }
 
 /// Sibson's smooth (C1) interpolant (1981, A brief description of natural neighbour interpolation):
-/// a blend of the areas' mean and of a mean of the sites' planes, by areas over distances. `None` where
-/// nothing is stolen.
+/// a blend of the areas' mean and of a mean of the sites' planes, by areas over distances; for each
+/// value. `None` where nothing is stolen.
 #[inline(always)]
-pub fn smooth<N: Fn(i32, i32) -> u32, R: Fn(i32) -> i32>(
-    cell: &Cell<'_, N, R>,
+pub fn smooth<const N: usize, D: Fn(i32, i32) -> u32, R: Fn(i32) -> i32>(
+    cell: &Cell<'_, D, R>,
     site_limit: u64,
-    value: impl Fn(u32) -> i32,
-    gradient: impl Fn(u32) -> [f32; 2],
-) -> Option<f64> {
-    let (mut areas, mut mean, mut planes, mut inverse) = (0.0, 0.0, 0.0, 0.0);
+    values: impl Fn(u32) -> [i32; N],
+    gradients: impl Fn(u32) -> [[f32; 2]; N],
+) -> Option<[f64; N]> {
+    let (mut areas, mut inverse) = (0.0, 0.0);
+    let (mut means, mut planes) = ([0.0; N], [0.0; N]);
     let (mut first_moment, mut second_moment) = (0.0, 0.0);
     cell.rows(|y, first, last| {
-        cell.runs(y, first, last, |site, pixels| {
-            if (site.squared() as u64) >= site_limit {
-                return;
-            }
+        cell.runs(y, first, last, site_limit, |site, pixels| {
             let area = pixels as f64;
             let squared = site.squared() as f64;
             let away = math::sqrt(squared);
-            let [east, south] = gradient(site.site);
-            let value = value(site.site) as f64;
-            let rise = east as f64 * site.dx as f64 + south as f64 * site.dy as f64;
+            let (gradients, values) = (gradients(site.site), values(site.site));
             areas += area;
-            mean += area * value;
             inverse += area / away;
-            planes += (area / away) * (value - rise);
             first_moment += area * away;
             second_moment += area * squared;
+            let mut k = 0;
+            while k < N {
+                let ([east, south], value) = (gradients[k], values[k] as f64);
+                let rise = east as f64 * site.dx as f64 + south as f64 * site.dy as f64;
+                means[k] += area * value;
+                planes[k] += (area / away) * (value - rise);
+                k += 1;
+            }
         });
     });
     if areas == 0.0 {
         return None;
     }
     let (alpha, beta) = (first_moment / inverse, second_moment / areas);
-    Some((alpha * (mean / areas) + beta * (planes / inverse)) / (alpha + beta))
+    let mut blends = [0.0; N];
+    let mut k = 0;
+    while k < N {
+        blends[k] = (alpha * (means[k] / areas) + beta * (planes[k] / inverse)) / (alpha + beta);
+        k += 1;
+    }
+    Some(blends)
+}
+
+/// The values of a cell from its weighted means, or from the sites that touch it. `scale` gives the
+/// offset and the step of each.
+#[inline(always)]
+pub fn weighted_values<const N: usize, D: Fn(i32, i32) -> u32, R: Fn(i32) -> i32>(
+    means: Option<[f64; N]>,
+    cell: &Cell<'_, D, R>,
+    site_limit: u64,
+    values: impl Fn(u32) -> [i32; N],
+    scale: impl Fn(usize) -> [f64; 2],
+) -> [f32; N] {
+    let mut result = [f32::NAN; N];
+    let touching = match means {
+        Some(_) => None,
+        None => Some(Areas::touching(cell, site_limit, values)),
+    };
+    let mut k = 0;
+    while k < N {
+        let [offset, step] = scale(k);
+        result[k] = match (means, touching) {
+            (Some(means), _) => (offset + means[k] * step) as f32,
+            (_, Some(areas)) => mean(areas.sums[k], areas.count, offset, step),
+            _ => f32::NAN,
+        };
+        k += 1;
+    }
+    result
 }

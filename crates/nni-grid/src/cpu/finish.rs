@@ -8,53 +8,61 @@ use rayon::prelude::*;
 use super::query::Scene;
 use crate::{Fill, Result, ValueScale, hull};
 
-impl Scene<'_> {
+impl<const N: usize> Scene<'_, N> {
     /// Applies the control of NODATA, and gives the distances if they are asked for.
-    pub fn finish(&self, values: &mut [f32], mask: Option<&[u8]>) -> Result<Option<Vec<f32>>> {
+    pub fn finish(
+        &self,
+        values: &mut [Vec<f32>; N],
+        mask: Option<&[u8]>,
+    ) -> Result<Option<Vec<f32>>> {
         let params = self.params;
+        let cells = params.grid.cells() as usize;
         let mut distances = match params.distances {
-            true => Some(host_memory::filled(f32::INFINITY, values.len())?),
+            true => Some(host_memory::filled(f32::INFINITY, cells)?),
             false => None,
         };
-        if values.is_empty() || !params.needs_finish(mask.is_some()) {
+        if cells == 0 || !params.needs_finish(mask.is_some()) {
             return Ok(distances);
         }
-        let has_sites = self.sites.occupied > 0;
         let hull = params.hull.then(|| self.hull());
         let diagram = self.diagram(false);
         let (width, supersample) = (params.grid.width as usize, params.supersample);
         let max_squared = params.max_squared();
-        let ValueScale { offset, step } = self.scale;
-        let finish = |cell: usize, value: &mut f32| {
-            let (column, row) = (cell % width, cell / width);
-            let q = [column, row].map(|i| (supersample * (2 * i as u32 + 1)) as i32);
-            let nearest = has_sites.then(|| nearest_touching(&diagram.stolen_by(q)));
-            let fill = match (params.fill, nearest) {
-                (Fill::Nearest, Some((_, site))) => {
-                    let value = self.sites.values[site as usize];
-                    Some(mean(value.into(), 1, offset, step))
-                }
-                (Fill::Value(value), _) => Some(value),
-                _ => None,
-            };
-            let bounds = match &hull {
-                Some(hull) => [hull[2 * row], hull[2 * row + 1]],
-                None => [i32::MIN, i32::MAX],
-            };
-            let squared = nearest.map_or(u64::MAX, |(squared, _)| squared);
-            let is_masked = mask.is_some_and(|mask| mask[cell] == 0);
-            *value = finished(*value, q[0], bounds, squared <= max_squared, is_masked, fill);
-            nearest.map_or(f32::INFINITY, |(squared, _)| in_cells(squared, supersample))
+        let query = |cell: usize| {
+            [cell % width, cell / width].map(|i| (supersample * (2 * i as u32 + 1)) as i32)
         };
-        match &mut distances {
-            Some(distances) => values
-                .par_iter_mut()
-                .zip(distances)
-                .enumerate()
-                .for_each(|(cell, (value, distance))| *distance = finish(cell, value)),
-            None => values.par_iter_mut().enumerate().for_each(|(cell, value)| {
-                finish(cell, value);
-            }),
+        // The nearest site and its squared distance.
+        let nearest = |cell: usize| {
+            let has_sites = self.sites.occupied > 0;
+            has_sites.then(|| nearest_touching(&diagram.stolen_by(query(cell))))
+        };
+        if let Some(distances) = &mut distances {
+            distances.par_iter_mut().enumerate().for_each(|(cell, distance)| {
+                if let Some((squared, _)) = nearest(cell) {
+                    *distance = in_cells(squared, supersample);
+                }
+            });
+        }
+        for (k, values) in values.iter_mut().enumerate() {
+            let ValueScale { offset, step } = self.scales[k];
+            values.par_iter_mut().enumerate().for_each(|(cell, value)| {
+                let nearest = nearest(cell);
+                let fill = match (params.fill, nearest) {
+                    (Fill::Nearest, Some((_, site))) => {
+                        let value = self.sites.values[site as usize][k];
+                        Some(mean(value.into(), 1, offset, step))
+                    }
+                    (Fill::Value(value), _) => Some(value),
+                    _ => None,
+                };
+                let bounds = match &hull {
+                    Some(hull) => [hull[2 * (cell / width)], hull[2 * (cell / width) + 1]],
+                    None => [i32::MIN, i32::MAX],
+                };
+                let is_near = nearest.map_or(u64::MAX, |(squared, _)| squared) <= max_squared;
+                let is_masked = mask.is_some_and(|mask| mask[cell] == 0);
+                *value = finished(*value, query(cell)[0], bounds, is_near, is_masked, fill);
+            });
         }
         Ok(distances)
     }

@@ -15,6 +15,7 @@ mod query;
 use std::ops::ControlFlow;
 
 use gpu_core::{GridSpec, Progress, host_memory};
+use kernels_rs::nni::values::MOST_VALUES;
 use pba_voronoi::Outputs;
 use rayon::prelude::*;
 
@@ -23,13 +24,13 @@ use crate::{
 };
 use query::Scene;
 
-/// The sites of a Voronoi raster.
+/// The sites of a Voronoi raster, with `N` values each.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Sites {
+pub struct Sites<const N: usize> {
     /// Byte mask of the raster, row-major: 1 at a site.
     pub mask: Vec<u8>,
-    /// Value of each site, in the fixed point of a [`ValueScale`]; 0 elsewhere.
-    pub values: Vec<i32>,
+    /// Values of each site, each in the fixed point of a [`ValueScale`]; 0 elsewhere.
+    pub values: Vec<[i32; N]>,
     /// Points outside the raster.
     pub outside: u64,
     /// Pixels with a point.
@@ -59,46 +60,82 @@ pub fn interpolate_all(
     let limits = QueryLimits::of(params)?;
     request.check(params)?;
     let raster = params.raster()?;
-    let of_pixel = 25 + 4 * request.values.len() as u64;
-    host_memory::require(raster.cells() * of_pixel + params.grid.cells() * 8)?;
-    let mut nearest: Option<Vec<u32>> = None;
-    let of_column = |column: usize| -> Result<Dem> {
-        let points = request.points(column);
+    let of_pixel = 25 + 12 * request.values.len().min(MOST_VALUES) as u64;
+    let of_cell = 8 + 4 * request.values.len() as u64;
+    host_memory::require(raster.cells() * of_pixel + params.grid.cells() * of_cell)?;
+    let mut run = Run { request, params, limits: &limits, progress, nearest: None };
+    let mut dems = Vec::new();
+    let mut rest = request.values;
+    // The same steps for 4, 2 or 1 values at once, which know their number when they are compiled.
+    while !rest.is_empty() {
+        rest = match rest {
+            [a, b, c, d, rest @ ..] => run.several([a, b, c, d], rest, &mut dems)?,
+            [a, b, rest @ ..] => run.several([a, b], rest, &mut dems)?,
+            [a, rest @ ..] => run.several([a], rest, &mut dems)?,
+            [] => rest,
+        };
+    }
+    Ok(dems)
+}
+
+/// What a call works on.
+struct Run<'a> {
+    request: &'a Request<'a>,
+    params: &'a Params,
+    limits: &'a QueryLimits,
+    progress: &'a dyn Progress,
+    /// The diagram, once it has been made.
+    nearest: Option<Vec<u32>>,
+}
+
+impl Run<'_> {
+    /// Interpolates several values in one pass, and gives back the rest.
+    fn several<'r, const N: usize>(
+        &mut self,
+        columns: [&[f64]; N],
+        rest: &'r [&'r [f64]],
+        dems: &mut Vec<Dem>,
+    ) -> Result<&'r [&'r [f64]]> {
+        let (request, params, progress) = (self.request, self.params, self.progress);
+        let raster = params.raster()?;
         report(progress, "rasterise", 0.0)?;
-        let scale = ValueScale::of(points.z);
-        let sites = rasterise(points, &raster, scale, params.duplicates)?;
+        let scales = columns.map(ValueScale::of);
+        let sites = rasterise(request.x, request.y, columns, &raster, scales, params.duplicates)?;
         report(progress, "rasterise", 1.0)?;
-        let nearest = match &mut nearest {
+        let nearest = match &mut self.nearest {
             Some(nearest) => nearest,
             None => {
                 let none = Outputs::default();
                 let (width, height) = (raster.width, raster.height);
                 let diagram =
                     pba_voronoi::cpu::voronoi(&sites.mask, width, height, none, progress)?;
-                nearest.insert(diagram.nearest)
+                self.nearest.insert(diagram.nearest)
             }
         };
-        let scene = Scene { nearest, sites: &sites, raster, limits: &limits, scale, params };
+        let limits = self.limits;
+        let scene = Scene { nearest, sites: &sites, raster, limits, scales, params };
         let mut layers = scene.query_cells(progress)?;
         let distances = scene.finish(&mut layers.values, request.mask)?;
-        let points = points.z.len() as u64;
-        let summary = Summary {
-            points,
-            outside: sites.outside,
-            sites: sites.occupied,
-            merged: points - sites.outside - sites.occupied,
-            nodata: layers.values.par_iter().filter(|value| value.is_nan()).count() as u64,
-        };
-        Ok(Dem {
-            grid: params.grid,
-            values: layers.values,
-            counts: params.counts.then_some(layers.counts),
-            distances,
-            deviations: params.deviations.then_some(layers.deviations),
-            summary,
-        })
-    };
-    (0..request.values.len()).map(of_column).collect()
+        let points = request.x.len() as u64;
+        for values in layers.values {
+            let summary = Summary {
+                points,
+                outside: sites.outside,
+                sites: sites.occupied,
+                merged: points - sites.outside - sites.occupied,
+                nodata: values.par_iter().filter(|value| value.is_nan()).count() as u64,
+            };
+            dems.push(Dem {
+                grid: params.grid,
+                values,
+                counts: params.counts.then(|| layers.counts.clone()),
+                distances: distances.clone(),
+                deviations: params.deviations.then(|| layers.deviations.clone()),
+                summary,
+            });
+        }
+        Ok(rest)
+    }
 }
 
 fn report(progress: &dyn Progress, stage: &'static str, fraction: f64) -> Result<()> {
@@ -108,45 +145,51 @@ fn report(progress: &dyn Progress, stage: &'static str, fraction: f64) -> Result
     }
 }
 
-/// Makes each pixel with points a site, its value merged by the policy.
+/// Makes each pixel with points a site, its values merged by the policy. `z` has a column for each
+/// value.
 ///
 /// # Errors
 /// [`Error::Core`] where memory fails.
-pub fn rasterise(
-    points: Points,
+pub fn rasterise<const N: usize>(
+    x: &[f64],
+    y: &[f64],
+    z: [&[f64]; N],
     raster: &GridSpec,
-    scale: ValueScale,
+    scales: [ValueScale; N],
     policy: Duplicates,
-) -> Result<Sites> {
+) -> Result<Sites<N>> {
     let pixels = raster.cells() as usize;
     let mut counts = host_memory::filled(0u32, pixels)?;
-    let mut merged = host_memory::filled(0i64, pixels)?;
+    let mut merged = host_memory::filled([0i64; N], pixels)?;
     let mut outside = 0;
-    for ((&x, &y), &z) in points.x.iter().zip(points.y).zip(points.z) {
+    for (point, (&x, &y)) in x.iter().zip(y).enumerate() {
         let Some((column, row)) = raster.cell_of(x, y) else {
             outside += 1;
             continue;
         };
         let pixel = row as usize * raster.width as usize + column as usize;
-        let value = i64::from(scale.quantise(z));
-        let old = merged[pixel];
-        merged[pixel] = match policy {
-            _ if counts[pixel] == 0 => value,
-            Duplicates::Mean => old + value,
-            Duplicates::Min => old.min(value),
-            Duplicates::Max => old.max(value),
-            Duplicates::First => old,
-            Duplicates::Last => value,
-        };
+        for k in 0..N {
+            let value = i64::from(scales[k].quantise(z[k][point]));
+            let old = merged[pixel][k];
+            merged[pixel][k] = match policy {
+                _ if counts[pixel] == 0 => value,
+                Duplicates::Mean => old + value,
+                Duplicates::Min => old.min(value),
+                Duplicates::Max => old.max(value),
+                Duplicates::First => old,
+                Duplicates::Last => value,
+            };
+        }
         counts[pixel] += 1;
     }
-    let finish = |(&merged, &count): (&i64, &u32)| match (policy, i64::from(count)) {
+    let finish = |merged: i64, count: u32| match (policy, i64::from(count)) {
         (_, 0) => 0,
         // The nearest integer, halves upward.
         (Duplicates::Mean, n) => (2 * merged + n).div_euclid(2 * n) as i32,
         _ => merged as i32,
     };
-    let values = merged.par_iter().zip(&counts).map(finish).collect();
+    let of_pixel = |(merged, &count): (&[i64; N], &u32)| merged.map(|sum| finish(sum, count));
+    let values = merged.par_iter().zip(&counts).map(of_pixel).collect();
     let mask: Vec<u8> = counts.par_iter().map(|&count| u8::from(count > 0)).collect();
     let occupied = mask.par_iter().map(|&site| u64::from(site)).sum();
     Ok(Sites { mask, values, outside, occupied })

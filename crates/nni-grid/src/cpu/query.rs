@@ -3,37 +3,37 @@
 use gpu_core::{GridSpec, Progress, host_memory};
 use kernels_rs::nni::geometry::{Width, mean, squared};
 use kernels_rs::nni::spans::{Cell, Diagram};
-use kernels_rs::nni::{Areas, deviation, weighted_value, weights};
+use kernels_rs::nni::{Areas, deviation, weights};
 use rayon::prelude::*;
 
 use super::{Sites, report};
 use crate::{Circle, Params, QueryLimits, Result, ValueScale, Weights};
 
 /// What the queries look at.
-pub(super) struct Scene<'a> {
+pub(super) struct Scene<'a, const N: usize> {
     pub nearest: &'a [u32],
-    pub sites: &'a Sites,
+    pub sites: &'a Sites<N>,
     pub raster: GridSpec,
     pub limits: &'a QueryLimits,
-    pub scale: ValueScale,
+    pub scales: [ValueScale; N],
     pub params: &'a Params,
 }
 
 /// What the queries give for each cell. `deviations` is empty unless it is asked for.
-pub(super) struct Layers {
-    pub values: Vec<f32>,
+pub(super) struct Layers<const N: usize> {
+    pub values: [Vec<f32>; N],
     pub counts: Vec<u32>,
     pub deviations: Vec<f32>,
 }
 
 /// The same for one cell.
-struct Answer {
-    value: f32,
+struct Answer<const N: usize> {
+    values: [f32; N],
     count: u32,
     deviation: f32,
 }
 
-impl Scene<'_> {
+impl<const N: usize> Scene<'_, N> {
     /// The Voronoi diagram as the kernels' functions take it, with the circle or without.
     pub fn diagram(
         &self,
@@ -51,31 +51,36 @@ impl Scene<'_> {
         }
     }
 
-    /// The value, the count and the deviation of every cell.
-    pub fn query_cells(&self, progress: &dyn Progress) -> Result<Layers> {
+    /// The values, the count and the deviation of every cell.
+    pub fn query_cells(&self, progress: &dyn Progress) -> Result<Layers<N>> {
         let params = self.params;
         let cells = params.grid.cells() as usize;
         let mut layers = Layers {
-            values: host_memory::filled(f32::NAN, cells)?,
+            values: [const { Vec::new() }; N],
             counts: host_memory::filled(0u32, cells)?,
             deviations: host_memory::filled(f32::NAN, if params.deviations { cells } else { 0 })?,
         };
+        for values in &mut layers.values {
+            *values = host_memory::filled(f32::NAN, cells)?;
+        }
         if self.sites.occupied == 0 || cells == 0 {
             return Ok(layers);
         }
         let diagram = self.diagram(params.weights == Weights::Sibson);
+        let limit = self.limits.site_limit;
         match params.weights {
             Weights::Sibson => {
                 let small = self.limits.small_circle().filter(|_| !params.deviations);
-                let has_sums = small.is_none() && !params.deviations;
-                let sums = match has_sums && self.limits.site_limit == u64::MAX {
-                    true => Some(self.sums_before()?),
-                    false => None,
-                };
+                let has_sums = small.is_none() && !params.deviations && limit == u64::MAX;
+                let sums = if has_sums { Some(self.sums_before()?) } else { None };
                 self.each_cell(&mut layers, progress, |q| {
                     let areas = self.areas(&diagram.stolen_by(q), q, small, sums.as_deref());
+                    let value = |k: usize| {
+                        let ValueScale { offset, step } = self.scales[k];
+                        mean(areas.sums[k], areas.count, offset, step)
+                    };
                     Answer {
-                        value: mean(areas.sum, areas.count, self.scale.offset, self.scale.step),
+                        values: std::array::from_fn(value),
                         count: areas.count,
                         deviation: deviation(&areas, params.supersample),
                     }
@@ -83,29 +88,32 @@ impl Scene<'_> {
             }
             Weights::Laplace => self.each_cell(&mut layers, progress, |q| {
                 let cell = diagram.stolen_by(q);
-                let value = |site: u32| self.sites.values[site as usize];
-                self.weighted(weights::laplace(&cell, self.limits.site_limit, value), &cell)
+                self.weighted(&cell, || weights::laplace(&cell, limit, |site| self.values(site)))
             })?,
             Weights::SibsonC1 => {
                 let gradients = self.gradients()?;
                 self.each_cell(&mut layers, progress, |q| {
                     let cell = diagram.stolen_by(q);
-                    let value = |site: u32| self.sites.values[site as usize];
-                    let gradient = |site: u32| gradients[site as usize];
-                    let limit = self.limits.site_limit;
-                    self.weighted(weights::smooth(&cell, limit, value, gradient), &cell)
+                    let gradients = |site: u32| gradients[site as usize];
+                    let values = |site| self.values(site);
+                    self.weighted(&cell, || weights::smooth(&cell, limit, values, gradients))
                 })?;
             }
         }
         Ok(layers)
     }
 
+    /// The values of a site.
+    fn values(&self, site: u32) -> [i32; N] {
+        self.sites.values[site as usize]
+    }
+
     /// Fills the layers with the answers to the cells' query points, in half pixels.
     fn each_cell(
         &self,
-        layers: &mut Layers,
+        layers: &mut Layers<N>,
         progress: &dyn Progress,
-        answer: impl Fn([i32; 2]) -> Answer + Sync,
+        answer: impl Fn([i32; 2]) -> Answer<N> + Sync,
     ) -> Result<()> {
         let (width, height) = (self.params.grid.width as usize, self.params.grid.height as usize);
         let position = |i: usize| (self.params.supersample * (2 * i as u32 + 1)) as i32;
@@ -113,98 +121,92 @@ impl Scene<'_> {
         let band = height.div_ceil(32);
         for first in (0..height).step_by(band) {
             report(progress, "query", first as f64 / height as f64)?;
-            let range = first * width..height.min(first + band) * width;
-            let values = layers.values[range.clone()].par_chunks_mut(width);
-            let counts = layers.counts[range.clone()].par_chunks_mut(width);
-            let answers = |row: usize| {
+            let rows = height.min(first + band) - first;
+            let answers_of = |row: usize| {
                 let y = position(first + row);
                 (0..width).map(|column| answer([position(column), y])).collect::<Vec<_>>()
             };
-            let write = |values: &mut [f32], counts: &mut [u32], answers: &[Answer]| {
-                for (i, answer) in answers.iter().enumerate() {
-                    (values[i], counts[i]) = (answer.value, answer.count);
-                }
-            };
+            let answers: Vec<Vec<Answer<N>>> = (0..rows).into_par_iter().map(answers_of).collect();
+            let range = first * width..(first + rows) * width;
+            for (k, values) in layers.values.iter_mut().enumerate() {
+                fill_rows(&mut values[range.clone()], &answers, |answer| answer.values[k]);
+            }
+            fill_rows(&mut layers.counts[range.clone()], &answers, |answer| answer.count);
             if self.params.deviations {
-                let deviations = layers.deviations[range].par_chunks_mut(width);
-                let rows = values.zip(counts).zip(deviations).enumerate();
-                rows.for_each(|(row, ((values, counts), deviations))| {
-                    let answers = answers(row);
-                    write(values, counts, &answers);
-                    for (to, answer) in deviations.iter_mut().zip(&answers) {
-                        *to = answer.deviation;
-                    }
-                });
-            } else {
-                let rows = values.zip(counts).enumerate();
-                rows.for_each(|(row, (values, counts))| write(values, counts, &answers(row)));
+                let deviations = &mut layers.deviations[range];
+                fill_rows(deviations, &answers, |answer| answer.deviation);
             }
         }
         report(progress, "query", 1.0)
     }
 
     /// What a query point steals: pixel by pixel in a small circle, else row by row.
-    fn areas<N: Fn(i32, i32) -> u32, R: Fn(i32) -> i32>(
+    fn areas<D: Fn(i32, i32) -> u32, R: Fn(i32) -> i32>(
         &self,
-        cell: &Cell<'_, N, R>,
+        cell: &Cell<'_, D, R>,
         q: [i32; 2],
         small: Option<&Circle>,
-        sums: Option<&[i64]>,
-    ) -> Areas {
-        let value = |site: u32| self.sites.values[site as usize];
+        sums: Option<&[[i64; N]]>,
+    ) -> Areas<N> {
+        let values = |site| self.values(site);
         let limit = self.limits.site_limit;
         match small.map(|circle| self.pixel_by_pixel(q, circle)) {
-            Some((_, 0)) => Areas::touching(cell, limit, value),
-            Some((sum, count)) => Areas { count, sum, way: [0; 2] },
+            Some((_, 0)) => Areas::touching(cell, limit, values),
+            Some((sums, count)) => Areas { count, sums, way: [0; 2] },
             None => {
                 let before = sums.map(|sums| |pixel: usize| sums[pixel]);
-                Areas::of(cell, limit, value, before)
+                Areas::of(cell, limit, values, before)
             }
         }
     }
 
-    /// The answer from a weighted mean.
-    fn weighted<N: Fn(i32, i32) -> u32, R: Fn(i32) -> i32>(
+    /// The answer from weighted means.
+    fn weighted<D: Fn(i32, i32) -> u32, R: Fn(i32) -> i32>(
         &self,
-        mean: Option<f64>,
-        cell: &Cell<'_, N, R>,
-    ) -> Answer {
-        let value = |site: u32| self.sites.values[site as usize];
-        let ValueScale { offset, step } = self.scale;
-        let value = weighted_value(mean, cell, self.limits.site_limit, value, offset, step);
-        Answer { value, count: 0, deviation: f32::NAN }
+        cell: &Cell<'_, D, R>,
+        means: impl FnOnce() -> Option<[f64; N]>,
+    ) -> Answer<N> {
+        let limit = self.limits.site_limit;
+        let mut values = [f32::NAN; N];
+        if !cell.is_beyond(limit) {
+            let scale = |k: usize| [self.scales[k].offset, self.scales[k].step];
+            let of_site = |site| self.values(site);
+            values = weights::weighted_values(means(), cell, limit, of_site, scale);
+        }
+        Answer { values, count: 0, deviation: f32::NAN }
     }
 
-    /// The sum of the values of all pixels before each, and before the end.
-    fn sums_before(&self) -> Result<Vec<i64>> {
-        let mut sums = host_memory::with_capacity(self.nearest.len() + 1)?;
-        let mut sum = 0;
-        sums.push(sum);
-        sums.extend(self.nearest.iter().map(|&site| {
-            sum += i64::from(self.sites.values[site as usize]);
-            sum
+    /// The sums of the values of all pixels before each, and before the end.
+    fn sums_before(&self) -> Result<Vec<[i64; N]>> {
+        let mut all = host_memory::with_capacity(self.nearest.len() + 1)?;
+        let mut sums = [0; N];
+        all.push(sums);
+        all.extend(self.nearest.iter().map(|&site| {
+            for (sum, value) in sums.iter_mut().zip(self.values(site)) {
+                *sum += i64::from(value);
+            }
+            sums
         }));
-        Ok(sums)
+        Ok(all)
     }
 
-    /// The gradient of each site, at its pixel.
-    fn gradients(&self) -> Result<Vec<[f32; 2]>> {
-        let mut gradients = host_memory::filled([0.0; 2], self.nearest.len())?;
+    /// The gradients of each site, at its pixel.
+    fn gradients(&self) -> Result<Vec<[[f32; 2]; N]>> {
+        let mut gradients = host_memory::filled([[0.0; 2]; N], self.nearest.len())?;
         let diagram = self.diagram(false);
-        gradients.par_iter_mut().enumerate().for_each(|(pixel, gradient)| {
+        gradients.par_iter_mut().enumerate().for_each(|(pixel, gradients)| {
             if self.nearest[pixel] as usize == pixel {
-                let value = |site: u32| self.sites.values[site as usize];
-                let own = self.sites.values[pixel];
-                *gradient = weights::gradient(&diagram.cell_of(pixel as u32), own, value);
+                let (site, values) = (pixel as u32, |site| self.values(site));
+                *gradients = weights::gradients(&diagram.cell_of(site), values(site), values);
             }
         });
         Ok(gradients)
     }
 
-    /// The sum and the number of the pixels of a circle that a query point, in half pixels, steals.
+    /// The sums and the number of the pixels of a circle that a query point, in half pixels, steals.
     #[inline(always)]
-    fn pixel_by_pixel(&self, q: [i32; 2], circle: &Circle) -> (i64, u32) {
-        let (mut sum, mut count) = (0, 0);
+    fn pixel_by_pixel(&self, q: [i32; 2], circle: &Circle) -> ([i64; N], u32) {
+        let (mut sums, mut count) = ([0; N], 0);
         let width = Width::new(self.raster.width, Width::reciprocal(self.raster.width));
         // The pixel under the query point; where that is a corner, the one to its lower right.
         let (base_x, base_y) = (q[0] >> 1, q[1] >> 1);
@@ -224,12 +226,28 @@ impl Scene<'_> {
                 if squared(2 * x + 1 - q[0], 2 * y + 1 - q[1]) < own {
                     let influence = squared(2 * site_x + 1 - q[0], 2 * site_y + 1 - q[1]);
                     if influence < self.limits.site_limit {
-                        sum += i64::from(self.sites.values[site as usize]);
+                        for (sum, value) in sums.iter_mut().zip(self.values(site)) {
+                            *sum += i64::from(value);
+                        }
                         count += 1;
                     }
                 }
             }
         }
-        (sum, count)
+        (sums, count)
     }
+}
+
+/// Fills rows of a layer with what answers have for it.
+fn fill_rows<T: Send, const N: usize>(
+    layer: &mut [T],
+    rows: &[Vec<Answer<N>>],
+    of: impl Fn(&Answer<N>) -> T + Sync,
+) {
+    let width = rows.first().map_or(1, Vec::len);
+    layer.par_chunks_mut(width).zip(rows).for_each(|(cells, answers)| {
+        for (cell, answer) in cells.iter_mut().zip(answers) {
+            *cell = of(answer);
+        }
+    });
 }

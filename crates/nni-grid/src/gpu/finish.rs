@@ -16,7 +16,7 @@ pub(super) fn finish(
     params: &Params,
     mask: Option<&Column<u8>>,
 ) -> Result<()> {
-    let (grid, count) = (params.grid, cells.dem.len());
+    let (grid, count) = (params.grid, params.grid.cells() as usize);
     if count == 0 || !params.needs_finish(mask.is_some()) {
         return Ok(());
     }
@@ -39,6 +39,7 @@ pub(super) fn finish(
                 sites.tallies.counts.as_mut_ptr(),
                 sites.nearest.column().as_ptr(),
                 sites.values.as_ptr(),
+                sites.group.kernels.values as u32,
                 grid.width,
                 grid.height,
                 Width::reciprocal(sites.nearest.width()),
@@ -48,8 +49,7 @@ pub(super) fn finish(
                 mask.map_or(std::ptr::null(), Column::as_ptr),
                 fill,
                 fill_value,
-                sites.scale.offset,
-                sites.scale.step,
+                sites.group.scales.as_ptr(),
                 cells.dem.as_mut_ptr(),
                 cells.distances.as_mut().map_or(std::ptr::null_mut(), Column::as_mut_ptr),
             ),

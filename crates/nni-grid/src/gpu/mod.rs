@@ -5,42 +5,55 @@
 //! raster at its peak.
 
 mod finish;
+mod group;
 mod query;
 mod rasterise;
 mod weighted;
 mod whole;
 
-use gpu_core::{Column, DeviceGrid, Gpu};
+use std::ops::Range;
+
+use gpu_core::{Column, DeviceGrid, Gpu, GridSpec, Slice};
 use kernels_rs::nni as kernels;
 
-use crate::{Params, Points, QueryLimits, Result, Summary, ValueScale, Weights};
+use crate::{Params, Points, QueryLimits, Request, Result, Summary, ValueScale, Weights};
+use group::Group;
 use query::{Cells, Queries, Sites};
 use rasterise::{Part, Pixels, Tallies};
 
 pub use whole::{interpolate, interpolate_all, interpolate_into};
 
-/// Points in device memory, checked.
+/// Points in device memory, checked, with any number of values each.
 #[derive(Debug)]
 pub struct DevicePoints {
     x: Column<f64>,
     y: Column<f64>,
+    /// The points' first value, then their second, and so on; as many as [`group::padded`] says.
     z: Column<f64>,
-    scale: ValueScale,
+    scales: Vec<ValueScale>,
 }
 
 impl DevicePoints {
     /// Points.
     pub fn len(&self) -> usize {
-        self.z.len()
+        self.x.len()
     }
 
     /// Whether there is no point.
     pub fn is_empty(&self) -> bool {
-        self.z.is_empty()
+        self.x.is_empty()
     }
 
-    fn all(&self) -> Part<'_> {
-        Part { x: (&self.x).into(), y: (&self.y).into(), z: (&self.z).into(), first: 0 }
+    /// Values of each point.
+    pub fn values(&self) -> usize {
+        self.scales.len()
+    }
+
+    /// All points with some of their values.
+    fn with_values(&self, values: Range<usize>) -> Result<Part<'_>> {
+        let z = self.z.slice(values.start * self.len()..self.z.len())?;
+        let plane = self.len() as u64;
+        Ok(Part { x: (&self.x).into(), y: (&self.y).into(), z, plane, first: 0 })
     }
 }
 
@@ -72,6 +85,62 @@ impl DeviceDem {
     }
 }
 
+/// The DEMs of several values in device memory. What is asked for beyond the values is the same for
+/// all of them.
+#[derive(Debug)]
+pub struct DeviceDems {
+    /// Where the cells lie.
+    pub grid: GridSpec,
+    /// As [`DeviceDem::counts`].
+    pub counts: Option<Column<u32>>,
+    /// As [`DeviceDem::distances`].
+    pub distances: Option<Column<f32>>,
+    /// As [`DeviceDem::deviations`].
+    pub deviations: Option<Column<f32>>,
+    /// The rasters of the groups in which the values were interpolated, each with its number of values.
+    rasters: Vec<(Column<f32>, usize)>,
+    tallies: Tallies,
+    points: u64,
+    is_finished: bool,
+}
+
+impl DeviceDems {
+    /// Values.
+    pub fn len(&self) -> usize {
+        self.rasters.iter().map(|(_, values)| values).sum()
+    }
+
+    /// Whether there is no value.
+    pub fn is_empty(&self) -> bool {
+        self.rasters.is_empty()
+    }
+
+    /// The raster of a value, row-major; NaN is NODATA.
+    ///
+    /// # Errors
+    /// [`Error::Core`](crate::Error::Core) where there is no such value.
+    pub fn values(&self, mut value: usize) -> Result<Slice<'_, f32>> {
+        let (cells, len) = (self.grid.cells() as usize, self.len());
+        for (raster, values) in &self.rasters {
+            if value < *values {
+                return Ok(raster.slice(value * cells..(value + 1) * cells)?);
+            }
+            value -= values;
+        }
+        let (what, expected, found) = ("values of a point", len as u64, (len + value) as u64 + 1);
+        Err(gpu_core::Error::Length { what, expected, found }.into())
+    }
+
+    /// What was read and skipped, of each value. Waits for the stream.
+    ///
+    /// # Errors
+    /// [`Error::Core`](crate::Error::Core).
+    pub fn summary(&self) -> Result<Summary> {
+        let tallies = self.tallies.counts.to_host()?;
+        Ok(summary(&tallies, self.points, self.grid.cells(), self.is_finished))
+    }
+}
+
 /// The summary from the kernels' tallies. Cells were counted again where they were finished.
 fn summary(tallies: &[u64], points: u64, cells: u64, is_finished: bool) -> Summary {
     let (outside, sites) = (tallies[kernels::OUTSIDE], tallies[kernels::SITES]);
@@ -90,17 +159,32 @@ fn summary(tallies: &[u64], points: u64, cells: u64, is_finished: bool) -> Summa
 /// As [`interpolate`](crate::interpolate) for the points, [`Error::Core`](crate::Error::Core) for
 /// the device.
 pub fn upload(gpu: &Gpu, points: Points) -> Result<DevicePoints> {
-    points.check()?;
-    Ok(DevicePoints {
-        x: gpu.upload(points.x)?,
-        y: gpu.upload(points.y)?,
-        z: gpu.upload(points.z)?,
-        scale: ValueScale::of(points.z),
-    })
+    points.check_lengths()?;
+    upload_all(gpu, points.x, points.y, &[points.z])
 }
 
-/// The DEM of points that are in device memory. Enqueues and returns, but where the hull is asked for:
-/// then it waits for the sites.
+/// As [`upload`], for points with any number of values: one column for each.
+///
+/// # Errors
+/// As [`upload`].
+pub fn upload_all(gpu: &Gpu, x: &[f64], y: &[f64], values: &[&[f64]]) -> Result<DevicePoints> {
+    Request { x, y, values, mask: None }.check_points()?;
+    let columns = (0..group::padded(values.len())).map(|k| values[k.min(values.len() - 1)]);
+    // SAFETY: every element is written, by copies that have ended when the host's columns go.
+    let z = unsafe {
+        let mut z = gpu.uninitialized::<f64>(x.len() * columns.len())?;
+        for (k, column) in columns.enumerate() {
+            gpu.enqueue_write(z.slice_mut(k * x.len()..(k + 1) * x.len())?, column)?;
+        }
+        z
+    };
+    let (x, y) = (gpu.upload(x)?, gpu.upload(y)?);
+    gpu.synchronize()?;
+    Ok(DevicePoints { x, y, z, scales: values.iter().map(|z| ValueScale::of(z)).collect() })
+}
+
+/// The DEM of the first value of points that are in device memory. Enqueues and returns, but where the
+/// hull is asked for: then it waits for the sites.
 ///
 /// # Errors
 /// As [`interpolate`](crate::interpolate) for the parameters, [`Error::Core`](crate::Error::Core)
@@ -110,27 +194,98 @@ pub fn interpolate_resident(
     points: &DevicePoints,
     params: &Params,
 ) -> Result<DeviceDem> {
+    let mut dems = interpolate_values(gpu, points, 1.min(points.values()), params, None)?;
+    let (width, height) = (params.grid.width, params.grid.height);
+    let values = match dems.rasters.pop() {
+        Some((values, _)) => values,
+        None => gpu.upload(&vec![f32::NAN; params.grid.cells() as usize])?,
+    };
+    let in_grid = |layer| DeviceGrid::new(layer, width, height);
+    Ok(DeviceDem {
+        values: in_grid(values)?,
+        counts: dems.counts.map(|c| DeviceGrid::new(c, width, height)).transpose()?,
+        distances: dems.distances.map(in_grid).transpose()?,
+        deviations: dems.deviations.map(in_grid).transpose()?,
+        tallies: dems.tallies,
+        points: dems.points,
+        is_finished: dems.is_finished,
+    })
+}
+
+/// The DEMs of all values of points that are in device memory, in one pass for each four values: it
+/// takes little more than half again the time of one. As [`interpolate_resident`].
+///
+/// # Errors
+/// As [`interpolate_resident`].
+pub fn interpolate_resident_all(
+    gpu: &Gpu,
+    points: &DevicePoints,
+    params: &Params,
+) -> Result<DeviceDems> {
+    interpolate_values(gpu, points, points.values(), params, None)
+}
+
+/// The DEMs of the first values of points.
+fn interpolate_values(
+    gpu: &Gpu,
+    points: &DevicePoints,
+    values: usize,
+    params: &Params,
+    mask: Option<&Column<u8>>,
+) -> Result<DeviceDems> {
     let limits = QueryLimits::of(params)?;
-    let mut tallies = Tallies::new(gpu)?;
-    let (mask, values) = sites_of(gpu, points.all(), points.scale, params, &mut tallies)?;
-    let nearest = pba_voronoi::gpu::nearest_sites(gpu, &mask)?;
-    drop(mask);
-    let mut sites = Sites { nearest, values, tallies, scale: points.scale };
-    let cells = cells_of(gpu, &mut sites, &limits, params, None)?;
-    device_dem(cells, sites.tallies, points.len() as u64, params)
+    let mut dems = DeviceDems {
+        grid: params.grid,
+        counts: None,
+        distances: None,
+        deviations: None,
+        rasters: Vec::new(),
+        tallies: Tallies::new(gpu)?,
+        points: points.len() as u64,
+        is_finished: params.needs_finish(mask.is_some()),
+    };
+    let mut diagram = None;
+    for group in group::groups(values, &limits, params) {
+        // The layers beside the values are those of the first group.
+        let is_first = group.start == 0;
+        let params = if is_first { *params } else { params.values_alone() };
+        let all = points.with_values(group.clone())?;
+        let group = Group::new(gpu, &points.scales[group])?;
+        let mut tallies = Tallies::new(gpu)?;
+        let (occupied, of_sites) = sites_of(gpu, all, &group, &params, &mut tallies)?;
+        let nearest = match diagram.take() {
+            Some(nearest) => nearest,
+            None => pba_voronoi::gpu::nearest_sites(gpu, &occupied)?,
+        };
+        drop(occupied);
+        let mut sites = Sites { nearest, values: of_sites, tallies, group };
+        let cells = cells_of(gpu, &mut sites, &limits, &params, mask)?;
+        dems.rasters.push((cells.dem, sites.group.len));
+        if is_first {
+            dems.tallies = sites.tallies;
+            // An empty DEM has empty layers.
+            dems.distances = match cells.distances {
+                None if params.distances => Some(gpu.zeroed(0)?),
+                distances => distances,
+            };
+            (dems.counts, dems.deviations) = (cells.counts, cells.deviations);
+        }
+        diagram = Some(sites.nearest);
+    }
+    Ok(dems)
 }
 
 /// The mask of the sites and their values.
 fn sites_of(
     gpu: &Gpu,
     points: Part,
-    scale: ValueScale,
+    group: &Group,
     params: &Params,
     tallies: &mut Tallies,
 ) -> Result<(DeviceGrid<u8>, Column<i32>)> {
-    let mut pixels = Pixels::new(gpu, params)?;
-    pixels.merge(gpu, points, scale, tallies)?;
-    pixels.resolve(gpu, points, scale, tallies)
+    let mut pixels = Pixels::new(gpu, params, group.kernels.values)?;
+    pixels.merge(gpu, points, group, tallies)?;
+    pixels.resolve(gpu, points, group, tallies)
 }
 
 /// The cells of a diagram, with all that is asked for.
@@ -141,33 +296,17 @@ fn cells_of(
     params: &Params,
     mask: Option<&Column<u8>>,
 ) -> Result<Cells> {
+    let values = sites.group.kernels.values;
     // SAFETY: the queries write every cell.
-    let mut cells = unsafe { Cells::new(gpu, &params.grid, params.counts, params.deviations)? };
+    let mut cells =
+        unsafe { Cells::new(gpu, &params.grid, values, params.counts, params.deviations)? };
     match params.weights {
         Weights::Sibson => {
-            Queries::new(gpu, limits, params, 1)?.enqueue(sites, &mut cells, |_, _| Ok(()))?;
+            let queries = Queries::new(gpu, limits, params, &sites.group, 1)?;
+            queries.enqueue(sites, &mut cells, |_, _| Ok(()))?;
         }
         _ => weighted::query(gpu, sites, &mut cells, limits, params)?,
     }
     finish::finish(gpu, sites, &mut cells, params, mask)?;
     Ok(cells)
-}
-
-fn device_dem(cells: Cells, tallies: Tallies, points: u64, params: &Params) -> Result<DeviceDem> {
-    let (width, height) = (params.grid.width, params.grid.height);
-    let in_grid = |layer| DeviceGrid::new(layer, width, height);
-    // An empty DEM has empty layers.
-    let distances = match cells.distances {
-        None if params.distances => Some(cells.dem.gpu().zeroed(0)?),
-        distances => distances,
-    };
-    Ok(DeviceDem {
-        values: in_grid(cells.dem)?,
-        counts: cells.counts.map(|c| DeviceGrid::new(c, width, height)).transpose()?,
-        distances: distances.map(in_grid).transpose()?,
-        deviations: cells.deviations.map(in_grid).transpose()?,
-        tallies,
-        points,
-        is_finished: params.needs_finish(false),
-    })
 }

@@ -6,22 +6,25 @@ use gpu_core::{Blocks, Column, DeviceGrid, Gpu, GridSpec};
 use gpu_scan::gpu::{Workspace, scan_in_place};
 use gpu_scan::{Scan, Sum};
 use kernels_rs::nni as kernels;
+use kernels_rs::nni::NearShape;
 use kernels_rs::nni::geometry::Width;
-use kernels_rs::nni::{Near, NearShape};
+use kernels_rs::nni::kernels::NearKernel;
 
+use super::group::{self, Group};
 use super::rasterise::Tallies;
-use crate::{Params, QueryLimits, Result, ValueScale};
+use crate::{Params, QueryLimits, Result};
 
 /// The Voronoi diagram of the points, and the values of its sites.
 pub(super) struct Sites {
     pub nearest: DeviceGrid<u32>,
     pub values: Column<i32>,
     pub tallies: Tallies,
-    pub scale: ValueScale,
+    pub group: Group,
 }
 
 /// What the queries write, one element a cell.
 pub(super) struct Cells {
+    /// All cells' first value, then all cells' second, and so on for each that the kernels have.
     pub dem: Column<f32>,
     pub counts: Option<Column<u32>>,
     pub deviations: Option<Column<f32>>,
@@ -33,11 +36,17 @@ impl Cells {
     ///
     /// # Safety
     /// As [`Gpu::uninitialized`].
-    pub unsafe fn new(gpu: &Gpu, grid: &GridSpec, counts: bool, deviations: bool) -> Result<Self> {
+    pub unsafe fn new(
+        gpu: &Gpu,
+        grid: &GridSpec,
+        values: usize,
+        counts: bool,
+        deviations: bool,
+    ) -> Result<Self> {
         let cells = grid.cells() as usize;
         // SAFETY: passed on to the caller.
         unsafe {
-            let dem = gpu.uninitialized(cells)?;
+            let dem = gpu.uninitialized(cells * values)?;
             let counts = if counts { Some(gpu.uninitialized(cells)?) } else { None };
             let deviations = if deviations { Some(gpu.uninitialized(cells)?) } else { None };
             Ok(Self { dem, counts, deviations, distances: None })
@@ -57,27 +66,23 @@ pub(super) struct Queries<'a> {
     params: &'a Params,
     spans: Option<Column<i32>>,
     /// The kernel for small circles, if it is one, and its list of tiles for each band.
-    near: Option<(NearShape, Near, Column<u32>)>,
+    near: Option<(NearShape, NearKernel, Column<u32>)>,
     bands: u32,
 }
 
 impl<'a> Queries<'a> {
-    /// Prepares the queries in so many bands of rows, or less.
+    /// Prepares the queries of a group in so many bands of rows, or less.
     pub fn new(
         gpu: &'a Gpu,
         limits: &'a QueryLimits,
         params: &'a Params,
+        group: &Group,
         bands: u32,
     ) -> Result<Self> {
         let spans = limits.circle.as_ref().map(|circle| gpu.enqueue_upload(&circle.spans));
         let spans = spans.transpose()?;
-        let limit = limits.circle.as_ref().map_or(u64::MAX, |circle| circle.limit);
-        let fits = |shape: &NearShape| {
-            let is_small = limit <= u64::from(shape.circle);
-            shape.supersample == params.supersample && is_small && !params.deviations
-        };
         let mut queries = Self { gpu, limits, params, spans, near: None, bands: bands.max(1) };
-        if let Some(&(shape, kernel)) = kernels::NEAR.iter().find(|(shape, _)| fits(shape)) {
+        if let Some((shape, kernel)) = group::near(group.kernels, limits, params) {
             let rows = queries.units(shape.rows).div_ceil(queries.bands);
             let tiles = params.grid.width.div_ceil(shape.columns) as usize * rows as usize;
             let list = gpu.zeroed((tiles + 1) * queries.bands as usize)?;
@@ -133,7 +138,7 @@ impl<'a> Queries<'a> {
     /// `sites` are those of the grid's raster, `cells` the grid's.
     unsafe fn near_band(
         &self,
-        (shape, kernel, list): &mut (NearShape, Near, Column<u32>),
+        (shape, kernel, list): &mut (NearShape, NearKernel, Column<u32>),
         band: usize,
         rows: Range<u32>,
         sites: &mut Sites,
@@ -162,8 +167,7 @@ impl<'a> Queries<'a> {
                     grid.height,
                     reciprocal,
                     tiles_x * rows.start,
-                    sites.scale.offset,
-                    sites.scale.step,
+                    sites.group.scales.as_ptr(),
                     dem,
                     counts,
                     listed,
@@ -173,7 +177,7 @@ impl<'a> Queries<'a> {
             if self.limits.site_limit < u64::MAX {
                 let spans = self.spans.as_ref().expect("a small circle has spans");
                 self.gpu.launch(
-                    kernels::query_listed,
+                    sites.group.kernels.query_listed,
                     Blocks::x(self.gpu.multiprocessors() * 2),
                     0,
                     (
@@ -190,8 +194,7 @@ impl<'a> Queries<'a> {
                         listed.cast_const(),
                         shape.columns,
                         shape.rows,
-                        sites.scale.offset,
-                        sites.scale.step,
+                        sites.group.scales.as_ptr(),
                         dem,
                         counts,
                     ),
@@ -219,7 +222,7 @@ impl<'a> Queries<'a> {
         // SAFETY: lengths are as the kernel asks.
         unsafe {
             self.gpu.launch(
-                kernels::query_spans,
+                sites.group.kernels.query_spans,
                 Blocks::x(blocks_x * rows.len() as u32),
                 0,
                 (
@@ -234,8 +237,7 @@ impl<'a> Queries<'a> {
                     Width::reciprocal(sites.nearest.width()),
                     self.params.supersample,
                     blocks_x * rows.start,
-                    sites.scale.offset,
-                    sites.scale.step,
+                    sites.group.scales.as_ptr(),
                     dem,
                     counts,
                     sums.map_or(std::ptr::null(), Column::as_ptr),
@@ -247,12 +249,13 @@ impl<'a> Queries<'a> {
     }
 }
 
-/// The sum of the values of all pixels before each, and before the end.
+/// For each value the sums of all pixels before each, and before the end.
 fn sums_before(gpu: &Gpu, sites: &Sites) -> Result<Column<i64>> {
-    let pixels = sites.nearest.column().len();
-    // SAFETY: the kernel writes every element; lengths are as it asks.
+    let (pixels, values) = (sites.nearest.column().len(), sites.group.kernels.values);
+    let plane = kernels::sum_plane(pixels);
+    // SAFETY: the kernel writes every element that is read; lengths are as it asks.
     unsafe {
-        let mut sums = gpu.uninitialized::<i64>(pixels + 1)?;
+        let mut sums = gpu.uninitialized::<i64>(values * plane)?;
         gpu.launch(
             kernels::gather_sums,
             Blocks::for_each(&kernels::gather_sums, pixels as u64 + 1)?,
@@ -261,12 +264,16 @@ fn sums_before(gpu: &Gpu, sites: &Sites) -> Result<Column<i64>> {
                 sites.tallies.counts.as_ptr(),
                 sites.nearest.column().as_ptr(),
                 sites.values.as_ptr(),
+                values as u32,
                 sums.as_mut_ptr(),
                 pixels as u64,
             ),
         )?;
         let mut workspace = Workspace::new(gpu)?;
-        scan_in_place(&mut workspace, Sum, Scan::exclusive(0), &mut sums)?;
+        for value in 0..values {
+            let of_value = value * plane..value * plane + pixels + 1;
+            scan_in_place(&mut workspace, Sum, Scan::exclusive(0), sums.slice_mut(of_value)?)?;
+        }
         Ok(sums)
     }
 }

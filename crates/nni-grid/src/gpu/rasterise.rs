@@ -3,14 +3,18 @@
 use gpu_core::{Blocks, Column, DeviceGrid, Gpu, GridSpec, Slice};
 use kernels_rs::nni as kernels;
 
-use crate::{Duplicates, Params, Result, ValueScale};
+use super::group::Group;
+use crate::{Duplicates, Params, Result};
 
 /// Part of the points, in device memory.
 #[derive(Clone, Copy)]
 pub(super) struct Part<'a> {
     pub x: Slice<'a, f64>,
     pub y: Slice<'a, f64>,
+    /// The first value of each.
     pub z: Slice<'a, f64>,
+    /// From a point's value to its next.
+    pub plane: u64,
     /// The index of its first point among all.
     pub first: u64,
 }
@@ -37,12 +41,13 @@ pub(super) struct Pixels {
 }
 
 impl Pixels {
-    /// Pixels without points.
-    pub fn new(gpu: &Gpu, params: &Params) -> Result<Self> {
+    /// Pixels without points, with a word for each of so many values.
+    pub fn new(gpu: &Gpu, params: &Params, values: usize) -> Result<Self> {
         let raster = params.raster()?;
         let policy = policy_of(params.duplicates);
         let neutral = kernels::neutral_byte(policy);
-        Ok(Self { words: gpu.filled_with_byte(neutral, raster.cells() as usize)?, raster, policy })
+        let words = gpu.filled_with_byte(neutral, raster.cells() as usize * values)?;
+        Ok(Self { words, raster, policy })
     }
 
     /// Merges points into their pixels.
@@ -50,20 +55,22 @@ impl Pixels {
         &mut self,
         gpu: &Gpu,
         part: Part,
-        scale: ValueScale,
+        group: &Group,
         tallies: &mut Tallies,
     ) -> Result<()> {
-        let (raster, points) = (self.raster, part.z.len() as u64);
+        let (raster, points) = (self.raster, part.x.len() as u64);
+        let kernel = group.kernels.accumulate_points;
         // SAFETY: lengths are as the kernel asks.
         unsafe {
             gpu.launch(
-                kernels::accumulate_points,
-                Blocks::for_each(&kernels::accumulate_points, points)?,
+                kernel,
+                Blocks::for_each(&kernel, points)?,
                 0,
                 (
                     part.x.as_ptr(),
                     part.y.as_ptr(),
                     part.z.as_ptr(),
+                    part.plane,
                     points,
                     part.first,
                     raster.origin_x,
@@ -71,8 +78,7 @@ impl Pixels {
                     raster.cell_size,
                     raster.width,
                     raster.height,
-                    scale.offset,
-                    1.0 / scale.step,
+                    group.scales.as_ptr(),
                     self.policy,
                     self.words.as_mut_ptr(),
                     tallies.counts.as_mut_ptr(),
@@ -88,7 +94,7 @@ impl Pixels {
         self,
         gpu: &Gpu,
         all: Part,
-        scale: ValueScale,
+        group: &Group,
         tallies: &mut Tallies,
     ) -> Result<(DeviceGrid<u8>, Column<i32>)> {
         let pixels = self.raster.cells();
@@ -97,16 +103,18 @@ impl Pixels {
         // the stream, after the launch.
         unsafe {
             let mut mask = gpu.uninitialized::<u8>(pixels as usize)?;
-            let mut values = gpu.uninitialized::<i32>(pixels as usize)?;
+            let mut values = gpu.uninitialized::<i32>(self.words.len())?;
+            let threads = (self.words.len() as u64).div_ceil(kernels::RESOLVED);
+            let kernel = group.kernels.resolve_sites;
             gpu.launch(
-                kernels::resolve_sites,
-                Blocks::for_each(&kernels::resolve_sites, pixels.div_ceil(kernels::RESOLVED))?,
+                kernel,
+                Blocks::for_each(&kernel, threads)?,
                 kernels::SUM_SHARED,
                 (
                     self.words.as_ptr(),
                     all.z.as_ptr(),
-                    scale.offset,
-                    1.0 / scale.step,
+                    all.plane,
+                    group.scales.as_ptr(),
                     self.policy,
                     pixels,
                     mask.as_mut_ptr(),
@@ -114,8 +122,8 @@ impl Pixels {
                     tallies.counts.as_mut_ptr(),
                 ),
             )?;
-            if self.policy == kernels::MEAN && all.z.len() as u64 > kernels::UNCROWDED {
-                self.recount(gpu, all, scale, tallies, &mut mask, &mut values)?;
+            if self.policy == kernels::MEAN && all.x.len() as u64 > kernels::UNCROWDED {
+                self.recount(gpu, all, group, tallies, &mut mask, &mut values)?;
             }
             Ok((DeviceGrid::new(mask, self.raster.width, self.raster.height)?, values))
         }
@@ -126,7 +134,7 @@ impl Pixels {
         &self,
         gpu: &Gpu,
         all: Part,
-        scale: ValueScale,
+        group: &Group,
         tallies: &mut Tallies,
         mask: &mut Column<u8>,
         values: &mut Column<i32>,
@@ -135,16 +143,16 @@ impl Pixels {
         const RESIDENT: u32 = 4;
         let blocks = Blocks::x(gpu.multiprocessors() * RESIDENT);
         let (raster, pixels) = (self.raster, self.raster.cells());
-        let points = all.z.len() as u64;
+        let (points, values_of) = (all.x.len() as u64, group.kernels.values as u32);
         let flags = tallies.counts.as_mut_ptr();
         // SAFETY: lengths are as the kernels ask; the arrays are cleared before they are counted in,
         // by the same decision.
         unsafe {
             let mut counts = gpu.uninitialized::<u32>(pixels as usize)?;
-            let mut sums = gpu.uninitialized::<i64>(pixels as usize)?;
+            let mut sums = gpu.uninitialized::<i64>(self.words.len())?;
             let (count, sum) = (counts.as_mut_ptr(), sums.as_mut_ptr());
             let flags_only = flags.cast_const();
-            let arguments = (flags_only, points, count, sum, pixels);
+            let arguments = (flags_only, points, count, sum, values_of, pixels);
             gpu.launch(kernels::clear_crowded, blocks, 0, arguments)?;
             gpu.launch(
                 kernels::accumulate_crowded,
@@ -161,8 +169,8 @@ impl Pixels {
                     raster.cell_size,
                     raster.width,
                     raster.height,
-                    scale.offset,
-                    1.0 / scale.step,
+                    group.scales.as_ptr(),
+                    values_of,
                     count,
                     sum,
                 ),
@@ -172,7 +180,16 @@ impl Pixels {
                 kernels::resolve_crowded,
                 blocks,
                 0,
-                (flags, points, count.cast_const(), sum.cast_const(), pixels, mask, values),
+                (
+                    flags,
+                    points,
+                    count.cast_const(),
+                    sum.cast_const(),
+                    values_of,
+                    pixels,
+                    mask,
+                    values,
+                ),
             )?;
         }
         Ok(())

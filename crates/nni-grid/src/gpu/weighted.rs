@@ -1,7 +1,6 @@
 //! The queries by other weights than Sibson's areas.
 
 use gpu_core::{Blocks, Column, Gpu};
-use kernels_rs::nni as kernels;
 use kernels_rs::nni::geometry::Width;
 
 use super::query::{Cells, Sites};
@@ -15,7 +14,7 @@ pub(super) fn query(
     limits: &QueryLimits,
     params: &Params,
 ) -> Result<()> {
-    let (grid, count) = (params.grid, cells.dem.len());
+    let (grid, count) = (params.grid, params.grid.cells());
     if count == 0 {
         return Ok(());
     }
@@ -23,11 +22,12 @@ pub(super) fn query(
         Weights::SibsonC1 => Some(gradients(gpu, sites)?),
         _ => None,
     };
+    let kernel = sites.group.kernels.query_weighted;
     // SAFETY: lengths are as the kernel asks, which writes every cell.
     unsafe {
         gpu.launch(
-            kernels::query_weighted,
-            Blocks::for_each(&kernels::query_weighted, count as u64)?,
+            kernel,
+            Blocks::for_each(&kernel, count)?,
             0,
             (
                 sites.tallies.counts.as_mut_ptr(),
@@ -39,8 +39,7 @@ pub(super) fn query(
                 grid.height,
                 Width::reciprocal(sites.nearest.width()),
                 params.supersample,
-                sites.scale.offset,
-                sites.scale.step,
+                sites.group.scales.as_ptr(),
                 cells.dem.as_mut_ptr(),
             ),
         )?;
@@ -48,20 +47,21 @@ pub(super) fn query(
     Ok(())
 }
 
-/// The gradient of each site, at its pixel; other pixels have none.
-fn gradients(gpu: &Gpu, sites: &Sites) -> Result<Column<f32>> {
+/// The gradients of each site, at its pixel; other pixels have none.
+fn gradients(gpu: &Gpu, sites: &mut Sites) -> Result<Column<f32>> {
     let pixels = sites.nearest.column().len();
     let (width, height) = (sites.nearest.width(), sites.nearest.height());
+    let kernel = sites.group.kernels.estimate_gradients;
     // SAFETY: the kernel writes the elements of sites, and the queries read no others; lengths are as
     // it asks.
     unsafe {
-        let mut gradients = gpu.uninitialized::<f32>(2 * pixels)?;
+        let mut gradients = gpu.uninitialized::<f32>(2 * sites.values.len())?;
         gpu.launch(
-            kernels::estimate_gradients,
-            Blocks::for_each(&kernels::estimate_gradients, pixels as u64)?,
+            kernel,
+            Blocks::for_each(&kernel, pixels as u64)?,
             0,
             (
-                sites.tallies.counts.as_ptr(),
+                sites.tallies.counts.as_mut_ptr(),
                 sites.nearest.column().as_ptr(),
                 sites.values.as_ptr(),
                 width,

@@ -12,9 +12,10 @@ use gpu_scan::gpu::{Workspace, reduce};
 use gpu_scan::{Max, Min};
 use kernels_rs::nni as kernels;
 
+use super::group::Group;
 use super::query::{Cells, Queries, Sites};
 use super::rasterise::{Part, Pixels, Tallies};
-use super::{DevicePoints, cells_of, sites_of, summary};
+use super::{DevicePoints, interpolate_values, summary, upload_all};
 use crate::{
     Dem, Error, Params, Points, QueryLimits, Request, Result, Summary, ValueScale, Weights,
 };
@@ -73,48 +74,38 @@ pub fn interpolate_all(
         ControlFlow::Continue(()) => Ok(()),
         ControlFlow::Break(()) => Err(Error::Cancelled),
     };
-    let limits = QueryLimits::of(params)?;
+    QueryLimits::of(params)?;
     request.check(params)?;
     report("to the device", 0.0)?;
-    let (x, y) = (gpu.upload(request.x)?, gpu.upload(request.y)?);
+    let points = upload_all(gpu, request.x, request.y, request.values)?;
     let mask = request.mask.map(|mask| gpu.upload(mask)).transpose()?;
-    let mut diagram = None;
-    let mut dems = Vec::new();
-    for (column, values) in request.values.iter().enumerate() {
-        report("interpolate", column as f64 / request.values.len() as f64)?;
-        let scale = ValueScale::of(values);
-        let z = gpu.upload(values)?;
-        let points = Part { x: (&x).into(), y: (&y).into(), z: (&z).into(), first: 0 };
-        let mut tallies = Tallies::new(gpu)?;
-        let (occupied, values) = sites_of(gpu, points, scale, params, &mut tallies)?;
-        let nearest = match diagram.take() {
-            Some(nearest) => nearest,
-            None => pba_voronoi::gpu::nearest_sites(gpu, &occupied)?,
-        };
-        let mut sites = Sites { nearest, values, tallies, scale };
-        let cells = cells_of(gpu, &mut sites, &limits, params, mask.as_ref())?;
-        dems.push(to_host(cells, &sites, request, params)?);
-        diagram = Some(sites.nearest);
+    report("interpolate", 0.0)?;
+    let values = points.values();
+    let dems = interpolate_values(gpu, &points, values, params, mask.as_ref())?;
+    drop(points);
+    let summary = if values == 0 { Summary::default() } else { dems.summary()? };
+    let (counts, floats) = (|c: &Column<u32>| c.to_host(), |c: &Column<f32>| c.to_host());
+    let counts = dems.counts.as_ref().map(counts).transpose()?;
+    let distances = dems.distances.as_ref().map(floats).transpose()?;
+    let deviations = dems.deviations.as_ref().map(floats).transpose()?;
+    let mut all = Vec::new();
+    for value in 0..values {
+        report("interpolate", value as f64 / values as f64)?;
+        let mut on_host = host_memory::filled(f32::NAN, params.grid.cells() as usize)?;
+        // SAFETY: the host's array stays until the stream has been waited for.
+        unsafe { gpu.enqueue_read(dems.values(value)?, &mut on_host)? };
+        gpu.synchronize()?;
+        all.push(Dem {
+            grid: params.grid,
+            values: on_host,
+            counts: counts.clone(),
+            distances: distances.clone(),
+            deviations: deviations.clone(),
+            summary,
+        });
     }
     report("interpolate", 1.0)?;
-    Ok(dems)
-}
-
-fn to_host(cells: Cells, sites: &Sites, request: &Request, params: &Params) -> Result<Dem> {
-    let counted = sites.tallies.counts.to_host()?;
-    let is_finished = params.needs_finish(request.mask.is_some());
-    let (points, count) = (request.x.len() as u64, params.grid.cells());
-    let floats = |layer: Option<Column<f32>>| layer.map(|layer| layer.to_host()).transpose();
-    let distances = floats(cells.distances)?;
-    Ok(Dem {
-        grid: params.grid,
-        values: cells.dem.to_host()?,
-        counts: cells.counts.map(|counts| counts.to_host()).transpose()?,
-        // An empty DEM has empty layers.
-        distances: if params.distances { Some(distances.unwrap_or_default()) } else { None },
-        deviations: floats(cells.deviations)?,
-        summary: summary(&counted, points, count, is_finished),
-    })
+    Ok(all)
 }
 
 /// [`interpolate`](crate::interpolate) on a GPU, into arrays of the caller's. Waits for the result.
@@ -154,21 +145,21 @@ pub fn interpolate_into(
     // they have been waited for, whatever happens.
     let mut resident = resident_for(gpu, points.z.len())?;
     // SAFETY: the queries write every cell before one is copied.
-    let mut cells = unsafe { Cells::new(gpu, &grid, counts.is_some(), false)? };
+    let mut cells = unsafe { Cells::new(gpu, &grid, 1, counts.is_some(), false)? };
     let copies = Copies(gpu.fork()?);
     report("to the device", 0.0)?;
     let mut tallies = Tallies::new(gpu)?;
-    let mut pixels = Pixels::new(gpu, params)?;
-    copies.merge(gpu, points, &mut resident, &mut pixels, &mut tallies, &report)?;
+    let mut pixels = Pixels::new(gpu, params, 1)?;
+    let group = copies.merge(gpu, points, &mut resident, &mut pixels, &mut tallies, &report)?;
     report("to the device", 1.0)?;
 
     report("interpolate", 0.0)?;
-    let (all, scale) = (resident.all(), resident.scale);
-    let (mask, site_values) = pixels.resolve(gpu, all, scale, &mut tallies)?;
+    let all = resident.with_values(0..1)?;
+    let (mask, site_values) = pixels.resolve(gpu, all, &group, &mut tallies)?;
     let nearest = pba_voronoi::gpu::nearest_sites(gpu, &mask)?;
     drop(mask);
-    let mut sites = Sites { nearest, values: site_values, tallies, scale };
-    let queries = Queries::new(gpu, &limits, params, BANDS)?;
+    let mut sites = Sites { nearest, values: site_values, tallies, group };
+    let queries = Queries::new(gpu, &limits, params, &sites.group, BANDS)?;
     queries.enqueue(&mut sites, &mut cells, |cells, rows| {
         copies.0.wait_for(gpu)?;
         let width = grid.width as usize;
@@ -197,7 +188,8 @@ impl Drop for Copies {
 }
 
 impl Copies {
-    /// Copies the points to the device and merges them into pixels.
+    /// Copies the points to the device and merges them into pixels; gives what the kernels are told of
+    /// their values.
     fn merge(
         &self,
         gpu: &Gpu,
@@ -206,7 +198,7 @@ impl Copies {
         pixels: &mut Pixels,
         tallies: &mut Tallies,
         report: &dyn Fn(&'static str, f64) -> Result<()>,
-    ) -> Result<()> {
+    ) -> Result<Group> {
         let count = points.z.len();
         self.0.wait_for(gpu)?;
         // SAFETY: the points are borrowed until this stream has been waited for, which dropping
@@ -218,7 +210,7 @@ impl Copies {
         self.coordinates(points, part(0), resident)?;
         // Waits for the values, while the first coordinates are on their way.
         let range = range.to_host()?;
-        resident.scale = ValueScale::of_range(range[0], range[1]);
+        let group = Group::new(gpu, &[ValueScale::of_range(range[0], range[1])])?;
         for first in (0..count).step_by(PART) {
             gpu.wait_for(&self.0)?;
             if first + PART < count {
@@ -228,12 +220,13 @@ impl Copies {
                 x: resident.x.slice(part(first))?,
                 y: resident.y.slice(part(first))?,
                 z: resident.z.slice(part(first))?,
+                plane: 0,
                 first: first as u64,
             };
-            pixels.merge(gpu, merged, resident.scale, tallies)?;
+            pixels.merge(gpu, merged, &group, tallies)?;
             report("to the device", first as f64 / count as f64)?;
         }
-        Ok(())
+        Ok(group)
     }
 
     /// Copies the coordinates of some points.
@@ -273,11 +266,11 @@ impl Copies {
     }
 }
 
-/// Columns for so many points, to be written before they are read, and no scale yet.
+/// Columns for so many points with one value, to be written before they are read.
 fn resident_for(gpu: &Gpu, points: usize) -> Result<DevicePoints> {
     // SAFETY: every element is written before it is read: the streams wait for each other.
     let column = || unsafe { gpu.uninitialized::<f64>(points) };
-    Ok(DevicePoints { x: column()?, y: column()?, z: column()?, scale: ValueScale::of(&[]) })
+    Ok(DevicePoints { x: column()?, y: column()?, z: column()?, scales: Vec::new() })
 }
 
 /// The least and the greatest value, on the device.

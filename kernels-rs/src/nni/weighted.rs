@@ -1,0 +1,130 @@
+//! The queries by other [`weights`] than Sibson's areas, a thread a cell.
+
+use device_std::thread;
+
+use super::geometry::Width;
+use super::rasterise::{NODATA, SITES, count_flags};
+use super::spans::Diagram;
+use super::values::{Scales, Values};
+use super::weights;
+
+/// A raster, and what its weighted queries look at.
+#[derive(Clone, Copy)]
+pub(crate) struct Weighted<const N: usize> {
+    pub tallies: *mut u64,
+    pub nearest: *const u32,
+    pub values: Values<N>,
+    /// Null, or two for each value.
+    pub gradients: *const f32,
+    /// Columns and rows of the raster.
+    pub extent: [i32; 2],
+    pub reciprocal: u64,
+}
+
+impl<const N: usize> Weighted<N> {
+    /// The diagram, without a circle.
+    ///
+    /// # Safety
+    /// `nearest` has an element for each pixel of the raster, and is only asked for them.
+    #[inline(always)]
+    unsafe fn diagram(&self) -> Diagram<impl Fn(i32, i32) -> u32, impl Fn(i32) -> i32> {
+        let (nearest, extent) = (self.nearest, self.extent);
+        Diagram {
+            // SAFETY: passed on to the caller.
+            nearest: move |x: i32, y: i32| unsafe {
+                *nearest.add((y as i64 * extent[0] as i64 + x as i64) as usize)
+            },
+            width: Width::new(extent[0] as u32, self.reciprocal),
+            extent,
+            circle_rows: i32::MAX,
+            reach: |_| 0,
+        }
+    }
+
+    /// Writes the gradients at this thread's pixel, if that is a site.
+    ///
+    /// # Safety
+    /// As for `estimate_gradients`.
+    #[inline(always)]
+    pub unsafe fn estimate_gradients(&self, gradients: *mut f32) {
+        let pixel = thread::index_1d();
+        // SAFETY: the pixel is in the raster, and the walk keeps within it.
+        unsafe {
+            if pixel >= self.extent[0] as u64 * self.extent[1] as u64
+                || *self.tallies.add(SITES) == 0
+            {
+                return;
+            }
+            if *self.nearest.add(pixel as usize) as u64 == pixel {
+                let site = pixel as u32;
+                let values = |site: u32| self.values.of(site);
+                let diagram = self.diagram();
+                let found = weights::gradients(&diagram.cell_of(site), values(site), values);
+                let mut k = 0;
+                while k < N {
+                    let at = gradients.add(2 * (N * pixel as usize + k));
+                    let [east, south] = found[k];
+                    *at = east;
+                    *at.add(1) = south;
+                    k += 1;
+                }
+            }
+        }
+    }
+
+    /// Interpolates this thread's cell.
+    ///
+    /// # Safety
+    /// As for `query_weighted`.
+    #[inline(always)]
+    pub unsafe fn query(
+        &self,
+        site_limit: u64,
+        [columns, rows]: [u32; 2],
+        supersample: u32,
+        scales: Scales,
+        dem: *mut f32,
+    ) {
+        let index = thread::index_1d();
+        let mut is_empty = false;
+        if index < columns as u64 * rows as u64 {
+            let row = (index as u32).checked_div(columns).unwrap_or(0);
+            let column = index as u32 - row * columns;
+            let q = [column, row].map(|i| (supersample * (2 * i + 1)) as i32);
+            // SAFETY: the cell is in the DEM, and the walk keeps within the raster.
+            unsafe {
+                let mut result = [f32::NAN; N];
+                let diagram = self.diagram();
+                let cell = diagram.stolen_by(q);
+                if *self.tallies.add(SITES) > 0 && !cell.is_beyond(site_limit) {
+                    let values = |site: u32| self.values.of(site);
+                    let means = if self.gradients.is_null() {
+                        weights::laplace(&cell, site_limit, values)
+                    } else {
+                        let gradients = |site: u32| {
+                            let mut all = [[0.0; 2]; N];
+                            let mut k = 0;
+                            while k < N {
+                                let at = self.gradients.add(2 * (N * site as usize + k));
+                                all[k] = [*at, *at.add(1)];
+                                k += 1;
+                            }
+                            all
+                        };
+                        weights::smooth(&cell, site_limit, values, gradients)
+                    };
+                    let scale = |k: usize| scales.of(k);
+                    result = weights::weighted_values(means, &cell, site_limit, values, scale);
+                }
+                let mut k = 0;
+                while k < N {
+                    *dem.add(k * (columns as usize * rows as usize) + index as usize) = result[k];
+                    k += 1;
+                }
+                is_empty = result[0].is_nan();
+            }
+        }
+        // SAFETY: all threads of the block come here.
+        unsafe { count_flags(is_empty, self.tallies.add(NODATA)) };
+    }
+}

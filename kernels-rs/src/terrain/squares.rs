@@ -1,0 +1,308 @@
+//! Marching squares: the pieces of contour lines in the squares between four cell centres.
+
+#[cfg(not(target_arch = "nvptx64"))]
+use super::MODULE;
+use device_std::{kernel, thread};
+
+/// The side of a square that a contour line crosses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// Between the upper two corners.
+    North = 0,
+    /// Between the right two.
+    East = 1,
+    /// Between the lower two.
+    South = 2,
+    /// Between the left two.
+    West = 3,
+}
+
+impl Side {
+    #[inline(always)]
+    fn of(number: u64) -> Self {
+        match number & 3 {
+            0 => Self::North,
+            1 => Self::East,
+            2 => Self::South,
+            _ => Self::West,
+        }
+    }
+
+    /// The way from a square to the one beyond the side: columns and rows.
+    #[inline(always)]
+    pub fn way(self) -> [i32; 2] {
+        match self {
+            Self::North => [0, -1],
+            Self::East => [1, 0],
+            Self::South => [0, 1],
+            Self::West => [-1, 0],
+        }
+    }
+
+    /// The same side seen from the square beyond it.
+    #[inline(always)]
+    pub fn from_beyond(self) -> Self {
+        Self::of(self as u64 ^ 2)
+    }
+}
+
+/// A piece of a contour line, in 16 bytes: its square, its level and the sides at which it enters and
+/// leaves the square.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Piece {
+    /// The square's column and row.
+    pub square: [u32; 2],
+    /// The index of the level.
+    pub level: u32,
+    /// Where the line enters.
+    pub from: Side,
+    /// Where it leaves.
+    pub to: Side,
+}
+
+impl Piece {
+    /// Two words.
+    #[inline(always)]
+    pub fn to_words(self) -> [u64; 2] {
+        let sides = self.from as u64 | (self.to as u64) << 2;
+        let [column, row] = self.square;
+        [(row as u64) << 32 | column as u64, (self.level as u64) << 32 | sides]
+    }
+
+    /// From two words.
+    #[inline(always)]
+    pub fn from_words([square, rest]: [u64; 2]) -> Self {
+        Self {
+            square: [square as u32, (square >> 32) as u32],
+            level: (rest >> 32) as u32,
+            from: Side::of(rest),
+            to: Side::of(rest >> 2),
+        }
+    }
+
+    /// The square that the line goes to, of a raster with so many columns and rows of squares.
+    #[inline(always)]
+    pub fn square_beyond(self, squares: [u32; 2]) -> Option<[u32; 2]> {
+        let [dx, dy] = self.to.way();
+        let column = self.square[0].wrapping_add_signed(dx);
+        let row = self.square[1].wrapping_add_signed(dy);
+        (column < squares[0] && row < squares[1]).then_some([column, row])
+    }
+
+    /// Whether a piece of the square beyond goes on where this one ends.
+    #[inline(always)]
+    pub fn is_continued_by(self, other: Self) -> bool {
+        other.level == self.level && other.from == self.to.from_beyond()
+    }
+}
+
+/// Where the cells of a raster lie on the ground: the north-western corner, and a cell's side.
+#[derive(Clone, Copy)]
+pub struct Ground {
+    /// To the west.
+    pub x: f64,
+    /// To the north.
+    pub y: f64,
+    /// Of a cell.
+    pub cell_size: f64,
+}
+
+/// Where a level crosses a side of a square, in ground coordinates. `height` gives that of a cell
+/// (column, row).
+///
+/// It goes along the side from north to south or from west to east, so both squares beside it give the
+/// same bits.
+#[inline(always)]
+pub fn crossing(
+    square: [u32; 2],
+    side: Side,
+    level: f64,
+    ground: Ground,
+    height: impl Fn(u32, u32) -> f32,
+) -> [f64; 2] {
+    let goes_south = matches!(side, Side::East | Side::West);
+    let column = square[0] + (side == Side::East) as u32;
+    let row = square[1] + (side == Side::South) as u32;
+    let a = height(column, row) as f64;
+    let b = height(column + !goes_south as u32, row + goes_south as u32) as f64;
+    let t = (level - a) / (b - a);
+    let (x, y) = (column as f64 + 0.5, row as f64 + 0.5);
+    let (x, y) = if goes_south { (x, y + t) } else { (x + t, y) };
+    [ground.x + x * ground.cell_size, ground.y - y * ground.cell_size]
+}
+
+/// Calls `piece(from, to)` for each piece of the contour line of a level in a square with these
+/// corners: north-west, north-east, south-east, south-west.
+///
+/// A corner is high where its value is not below the level. A piece goes with the high ground on its
+/// right. Where two high corners face each other (a saddle) the two are joined if the mean of the
+/// four corners is high, else they are apart. A square with a NaN has no piece.
+#[inline(always)]
+pub fn pieces(corners: [f32; 4], level: f64, mut piece: impl FnMut(Side, Side)) {
+    use Side::{East, North, South, West};
+    let [nw, ne, se, sw] = corners.map(f64::from);
+    if (nw + ne + se + sw).is_nan() {
+        return;
+    }
+    let high = |value: f64| (value >= level) as u32;
+    let joined = nw + ne + se + sw >= 4.0 * level;
+    match high(nw) | high(ne) << 1 | high(se) << 2 | high(sw) << 3 {
+        0b0001 => piece(North, West),
+        0b0010 => piece(East, North),
+        0b0011 => piece(East, West),
+        0b0100 => piece(South, East),
+        0b0110 => piece(South, North),
+        0b0111 => piece(South, West),
+        0b1000 => piece(West, South),
+        0b1001 => piece(North, South),
+        0b1011 => piece(East, South),
+        0b1100 => piece(West, East),
+        0b1101 => piece(North, East),
+        0b1110 => piece(West, North),
+        0b0101 if joined => {
+            piece(North, East);
+            piece(South, West);
+        }
+        0b0101 => {
+            piece(North, West);
+            piece(South, East);
+        }
+        0b1010 if joined => {
+            piece(West, North);
+            piece(East, South);
+        }
+        0b1010 => {
+            piece(East, North);
+            piece(West, South);
+        }
+        _ => {}
+    }
+}
+
+/// Calls `visit(index, level)` for the levels, which rise, above the lowest corner and not above the
+/// highest.
+#[inline(always)]
+pub fn levels_of(
+    corners: [f32; 4],
+    count: u32,
+    level: impl Fn(u32) -> f64,
+    mut visit: impl FnMut(u32, f64),
+) {
+    let mut low = f64::INFINITY;
+    let mut high = f64::NEG_INFINITY;
+    let mut i = 0;
+    while i < 4 {
+        low = f64::min(low, corners[i] as f64);
+        high = f64::max(high, corners[i] as f64);
+        i += 1;
+    }
+    // The first level above the lowest corner.
+    let (mut first, mut end) = (0, count);
+    while first < end {
+        let middle = first + (end - first) / 2;
+        if level(middle) > low {
+            end = middle;
+        } else {
+            first = middle + 1;
+        }
+    }
+    while first < count && level(first) <= high {
+        visit(first, level(first));
+        first += 1;
+    }
+}
+
+/// The corners of a square.
+///
+/// # Safety
+/// `dem` has `width` columns and the square's cells.
+#[inline(always)]
+unsafe fn corners(dem: *const f32, width: u32, column: u32, row: u32) -> [f32; 4] {
+    // SAFETY: passed on to the caller.
+    unsafe {
+        let north = dem.add(row as usize * width as usize + column as usize);
+        let south = north.add(width as usize);
+        [*north, *north.add(1), *south.add(1), *south]
+    }
+}
+
+/// The square (column, row) of this thread, if it has one.
+#[inline(always)]
+fn own_square(columns: u32, rows: u32) -> Option<[u32; 2]> {
+    let square = thread::index_1d();
+    if square >= columns as u64 * rows as u64 {
+        return None;
+    }
+    let row = (square as u32).checked_div(columns).unwrap_or(0);
+    Some([square as u32 - row * columns, row])
+}
+
+/// Counts the pieces of contour lines in every square. `levels` rise.
+///
+/// Grid: one thread a square.
+///
+/// # Safety
+/// `dem` has `width * height` elements, `levels` has `level_count`, `counts` one for each square, of
+/// which there is one less than cells in each direction.
+#[kernel(block = 256)]
+pub unsafe fn count_pieces(
+    dem: *const f32,
+    width: u32,
+    height: u32,
+    levels: *const f64,
+    level_count: u32,
+    counts: *mut u64,
+) {
+    let Some([column, row]) = own_square(width - 1, height - 1) else { return };
+    // SAFETY: the square is in the raster.
+    unsafe {
+        let corners = corners(dem, width, column, row);
+        let mut count = 0;
+        levels_of(
+            corners,
+            level_count,
+            |i| *levels.add(i as usize),
+            |_, level| pieces(corners, level, |_, _| count += 1),
+        );
+        *counts.add(row as usize * (width - 1) as usize + column as usize) = count;
+    }
+}
+
+/// Writes the pieces of contour lines, those of a square from `places` of it on, as [`Piece::to_words`].
+///
+/// Grid: one thread a square.
+///
+/// # Safety
+/// As for [`count_pieces`]; `places` has the sum of the counts before each square, `pieces_out` two
+/// elements for each piece.
+#[kernel(block = 256)]
+pub unsafe fn write_pieces(
+    dem: *const f32,
+    width: u32,
+    height: u32,
+    levels: *const f64,
+    level_count: u32,
+    places: *const u64,
+    pieces_out: *mut u64,
+) {
+    let Some([column, row]) = own_square(width - 1, height - 1) else { return };
+    // SAFETY: the square is in the raster, and there is room for its pieces.
+    unsafe {
+        let corners = corners(dem, width, column, row);
+        let mut place = *places.add(row as usize * (width - 1) as usize + column as usize) as usize;
+        levels_of(
+            corners,
+            level_count,
+            |i| *levels.add(i as usize),
+            |i, level| {
+                pieces(corners, level, |start, end| {
+                    let piece = Piece { square: [column, row], level: i, from: start, to: end };
+                    let [square, rest] = piece.to_words();
+                    *pieces_out.add(2 * place) = square;
+                    *pieces_out.add(2 * place + 1) = rest;
+                    place += 1;
+                })
+            },
+        );
+    }
+}

@@ -33,6 +33,8 @@ mod offsets;
 pub mod operators;
 #[cfg(feature = "reduce")]
 pub mod reduce;
+#[cfg(feature = "reduce_by_key")]
+pub mod reduce_by_key;
 #[cfg(feature = "scan")]
 pub mod scan;
 #[cfg(feature = "search")]
@@ -45,6 +47,8 @@ pub mod segment_totals;
 pub mod select;
 #[cfg(feature = "sort")]
 pub mod sort;
+#[cfg(feature = "reduce_by_key")]
+mod stretches;
 #[cfg(feature = "terrain")]
 pub mod terrain;
 #[cfg(any(feature = "scan", feature = "segment_totals"))]

@@ -1,9 +1,13 @@
 //! Runs of equal keys and segments.
 
+use bytemuck::{cast, cast_slice};
+use kernels_rs::reduce_by_key;
 use rayon::prelude::*;
 
-use super::select::is_head;
-use super::{scan_by_key, segmented_scan};
+use super::segments::Segments;
+use super::select::{is_head, unique};
+use super::segmented_scan;
+use super::stretches::totals;
 use crate::error::{Result, same_len};
 use crate::{Number, ReduceOperator, Scan};
 
@@ -25,13 +29,10 @@ pub fn reduce_by_key<K: Number, T: Number, O: ReduceOperator<T>>(
     values: &[T],
 ) -> Result<(Vec<K>, Vec<T>)> {
     same_len("values", keys.len(), values.len())?;
-    // What a scan gives for a run's last element is combined in the order of the GPU's.
-    let mut sums = values.to_vec();
-    scan_by_key(operator, Scan::inclusive(), keys, values, &mut sums)?;
-    let heads = heads(keys);
-    let ends = heads.iter().skip(1).copied().chain([keys.len()]).take(heads.len());
-    let totals = ends.map(|end| sums[end - 1]).collect();
-    Ok((heads.iter().map(|&head| keys[head]).collect(), totals))
+    let stretch = reduce_by_key::stretch(size_of::<K>() + size_of::<T>());
+    let elements: &[O::Element] = cast_slice(values);
+    let totals = totals(operator.kernel(), stretch, elements, Segments::Keys(keys));
+    Ok((unique(keys), totals.into_iter().map(cast).collect()))
 }
 
 /// The combination of each segment's elements: that of `offsets[s]..offsets[s + 1]`, as

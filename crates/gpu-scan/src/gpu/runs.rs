@@ -1,12 +1,13 @@
 //! Runs of equal keys and segments: run-length encoding, reductions by key and by offsets.
 
 use gpu_core::{Blocks, Slice, SliceMut};
+use kernels_rs::reduce_by_key::{self, Reduction, RunKey};
 use kernels_rs::segment_totals::SegmentReduces;
 use kernels_rs::select::Selects;
 
 use super::Workspace;
 use super::segments::{Segments, check_offsets};
-use super::select::Call;
+use super::select::{Call, zero};
 use super::workspace::{Arena, Layout, apart, tiles};
 use crate::error::{Error, Result, same_len};
 use crate::{Count, Number, ReduceOperator};
@@ -59,18 +60,46 @@ pub fn reduce_by_key<'a, 'b, 'c, 'd, 'e, K: Number, T: Number, O: ReduceOperator
     totals: impl Into<SliceMut<'d, T>>,
     count: impl Into<SliceMut<'e, u64>>,
 ) -> Result<()> {
-    let (values, mut totals) = (values.into(), totals.into());
-    let mut call = Call::new(keys.into(), count.into())?.keep(keys_out.into())?;
-    same_len("values", call.len, values.len())?;
-    same_len("totals", call.len, totals.len())?;
-    let to = totals.as_mut_ptr();
-    apart(("values", values.as_ptr(), call.len), ("totals", to.cast_const(), call.len))?;
-    tiles(call.len as u64, O::Reduction::TILE)?;
-    let (arena, bits) = head_bits(workspace, call.len)?;
-    call.heads = arena.at(&bits);
-    let heads = call.heads;
-    call.enqueue(workspace, K::Bits::UNIQUE)?;
-    enqueue_totals::<T, O>(workspace, operator, values, heads, to, None)
+    let (keys, values, mut count) = (keys.into(), values.into(), count.into());
+    let (mut keys_out, mut totals) = (keys_out.into(), totals.into());
+    let len = keys.len();
+    let lengths = [("values", values.len()), ("output", keys_out.len()), ("totals", totals.len())];
+    lengths.into_iter().try_for_each(|(what, found)| same_len(what, len, found))?;
+    same_len("count", 1, count.len())?;
+    let (to, totals) = (keys_out.as_mut_ptr(), totals.as_mut_ptr());
+    let outputs = (("output", to.cast_const(), len), ("totals", totals.cast_const(), len));
+    apart(("input", keys.as_ptr(), len), outputs.0)?;
+    apart(("values", values.as_ptr(), len), outputs.1)?;
+    apart(("input", keys.as_ptr(), len), outputs.1)?;
+    apart(("values", values.as_ptr(), len), outputs.0)?;
+    apart(outputs.0, outputs.1)?;
+    if len == 0 {
+        return zero(workspace.gpu(), count.as_mut_ptr());
+    }
+    // The end of the array is an element too.
+    let tiles = tiles(len as u64 + 1, reduce_by_key::tile::<K, T>())?;
+    let status = workspace.statuses(u64::from(tiles), 2)?;
+    let [p0, p1, p2, p3] = operator.parameters();
+    let arguments = (
+        keys.as_ptr().cast(),
+        values.as_ptr().cast(),
+        len as u64,
+        to.cast(),
+        totals.cast(),
+        count.as_mut_ptr(),
+        p0,
+        p1,
+        p2,
+        p3,
+        workspace.control(),
+        status,
+        status.wrapping_add(tiles as usize),
+    );
+    let Reduction { kernel, shared } = K::Bits::reduction::<O::Element, O::Reduction>();
+    // SAFETY: the arrays are as long as the kernel asks and have elements of the same size; the
+    // workspace's storage is used on its own stream only.
+    unsafe { workspace.gpu().launch(kernel, Blocks::x(tiles), shared, arguments)? };
+    Ok(())
 }
 
 /// The combination of each segment's elements: `totals[s]` is that of

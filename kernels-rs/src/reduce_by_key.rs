@@ -3,16 +3,16 @@
 //! One block a tile of keys and of values; each is read once, and each run's key and total written
 //! once. The plan, with what `stretches` has of it:
 //!
-//! 1. Load: each warp has its parts of both arrays copied to shared memory.
-//! 2. Heads: a thread marks the keys of its stretch that differ from the one before; a warp scan of
-//!    their number gives each head its slot.
-//! 3. Walk: the thread adds up its values from head to head.
-//! 4. The warps exchange how many heads they have and what they end with; warp 0 publishes what the
-//!    tile ends with, and warp 1 the number of its heads.
-//! 5. Each warp moves the keys at its heads to the front of its part, while warps 0 and 1 look back
-//!    for what comes before the tile: the total of the run that came in, and how many runs began.
-//! 6. Each thread completes its first total, and each warp writes its keys and totals, which follow
-//!    each other in memory.
+//! 1. Load: each warp has its parts of both arrays copied to shared memory, the keys first.
+//! 2. Heads, while the values are on their way: a thread marks the keys of its stretch that differ
+//!    from the one before, and a warp scan of their number gives each head its slot. Each warp moves
+//!    the keys at its heads to the front of its part. The warp that counts last publishes the number
+//!    of the tile's heads, and looks back for how many runs began in the tiles before.
+//! 3. Walk: the thread adds up its values from head to head, and the warps exchange what they end
+//!    with.
+//! 4. Each thread completes its first total, and each warp writes its keys and totals, which follow
+//!    each other in memory. One warp publishes what the tile ends with, and looks back for the total
+//!    of the run that came in; it alone waits for that.
 //!
 //! Where run r + 1 begins, the total of run r is known. The end of the array is a head too, of no
 //! run: so the last total needs no rule of its own, and there is one tile more where the array fills
@@ -25,12 +25,14 @@
 use device_std::atomic::Pair;
 use device_std::lookback::{Lookback, Ticket, Tickets};
 use device_std::scalar::Scalar;
-use device_std::shared::{Carver, SharedArray, wait_for_copies};
+use device_std::shared::{
+    Carver, SharedArray, group_copies, wait_for_copies, wait_for_groups_but_last,
+};
 use device_std::{kernel, thread, vector, warp};
 
 use crate::operators::{Bits, Least, Operator, Sum};
 pub use crate::stretches::BLOCK;
-use crate::stretches::{Ends, Exchange, Place, Stash};
+use crate::stretches::{Ends, Exchange, Partial, Place, Stash};
 
 /// Elements of a thread's stretch, for keys and values of so many bytes together. The shared memory
 /// of a block stays below 48 KiB, what every GPU gives without being asked.
@@ -116,36 +118,36 @@ impl<K: Bits + Default, T: Scalar + Default, O: Operator<T>, const STRETCH: usiz
     unsafe fn tile(&self, ticket: Ticket, status: *mut Pair, count_status: *mut Pair) {
         let Self { arrays, operator, shared } = *self;
         let lookback = Lookback::new(status, ticket);
-        let count_lookback = Lookback::new(count_status, ticket);
         // SAFETY: the caller's arrays are as long as said; the block's threads stay together, and
         // barriers stand between writes and the reads by others.
         unsafe {
             shared.keys.fill(arrays.keys, ticket.tile, arrays.len, K::from_bits64(0));
+            group_copies();
             let beyond = operator.lower(operator.identity());
             shared.values.fill(arrays.values, ticket.tile, arrays.len, beyond);
+            group_copies();
             let before = self.key_before_part(ticket.tile);
+            wait_for_groups_but_last();
+            warp::sync_warp(warp::FULL);
+            let heads = self.heads(ticket, before, count_status);
             wait_for_copies();
             warp::sync_warp(warp::FULL);
-            let heads = self.heads(ticket.tile, before);
             let end = shared.values.walk(operator, heads.bits, heads.slot);
             let ends = Ends::scan_warp(operator, end, heads.bits != 0);
-            let place = shared.exchange.take(operator, &ends, heads.of_warp);
-            if warp::warp_id() == 0 {
+            let place = shared.exchange.take(operator, &ends);
+            let has_first = warp::warp_id() == place.first_with_head;
+            if has_first {
                 lookback.announce(place.of_tile.value, place.of_tile.closed);
             }
-            if warp::warp_id() == 1 {
-                count_lookback.announce(place.heads as u64, false);
-            }
-            // Of which the compiler then knows nothing: it would keep single bits in registers.
-            let heads = Heads { bits: vector::unknown(heads.bits), ..heads };
-            self.move_keys(&heads);
-            self.look_back(lookback, &place);
-            self.look_back_for_heads(count_lookback, &place);
-            thread::sync_threads();
-            let before = shared.exchange.before_thread(operator, &place, &ends);
+            let before = place.before_thread(operator, &ends);
             shared.values.complete(operator, heads.bits, heads.slot, before);
             warp::sync_warp(warp::FULL);
             self.write(ticket.tile, &heads, &place);
+            if has_first {
+                let starts_with_head = warp::shuffle(warp::FULL, heads.bits, 0) & 1 == 1;
+                let is_nothing = warp::warp_id() == 0 && starts_with_head;
+                self.finish_first(lookback, &place, is_nothing);
+            }
         }
     }
 
@@ -160,100 +162,83 @@ impl<K: Bits + Default, T: Scalar + Default, O: Operator<T>, const STRETCH: usiz
         K::from_bits64(0)
     }
 
-    /// Marks and ranks the heads of the thread's stretch.
+    /// Finds the heads, and moves the warp's keys there to the front of its part. The warp that
+    /// counts its heads last finds how many come before the tile.
     #[inline(always)]
-    unsafe fn heads(&self, tile: u64, before_part: K) -> Heads {
-        let first = tile * Self::TILE + thread::thread_idx_x() as u64 * STRETCH as u64;
-        // SAFETY: the whole warp is here, and its part is there.
+    unsafe fn heads(&self, ticket: Ticket, before_part: K, status: *mut Pair) -> Heads {
+        let lookback = Lookback::new(status, ticket);
+        // SAFETY: the whole warp is here, and its part is there. The warp has read it before keys
+        // are put there; slots are distinct.
         unsafe {
-            let keys = self.shared.keys.stretch();
-            let below = warp::shuffle_up(warp::FULL, keys[STRETCH - 1], 1);
-            let mut before = if warp::lane_id() == 0 { before_part } else { below };
-            let mut bits = (first == 0) as u32;
-            let mut i = 0;
-            while i < STRETCH {
-                bits |= ((keys[i] != before) as u32) << i;
-                before = keys[i];
-                i += 1;
-            }
-            // The last tile: what is in the array, and its end.
-            if (tile + 1) * Self::TILE > self.arrays.len {
-                let present = self.arrays.len.saturating_sub(first);
-                let present = u64::min(present, STRETCH as u64) as u32;
-                bits &= (1 << present) - 1;
-                let end = self.arrays.len.wrapping_sub(first);
-                bits |= if end < STRETCH as u64 { 1 << end as u32 } else { 0 };
-            }
+            let bits = self.head_bits(ticket.tile, before_part);
+            // Of the bits the compiler then knows nothing: it would keep each in a register.
+            let bits = vector::unknown(bits);
             let count = bits.count_ones();
             let inclusive = warp::inclusive_scan(count, |a, b| a + b);
             let of_warp = warp::shuffle(warp::FULL, inclusive, 31);
             let slot = warp::warp_id() * Self::PART + inclusive - count;
-            Heads { bits, slot, of_warp }
-        }
-    }
-
-    /// Moves the keys at the warp's heads to the front of its part.
-    #[inline(always)]
-    unsafe fn move_keys(&self, heads: &Heads) {
-        // SAFETY: the warp has read its part before keys are put there; slots are distinct.
-        unsafe {
+            let of_tile = self.shared.exchange.count_heads(of_warp);
+            if let Some(of_tile) = of_tile {
+                lookback.announce(of_tile as u64, false);
+            }
+            // Read once more: in registers they would be in the way.
             let keys = self.shared.keys.stretch();
             warp::sync_warp(warp::FULL);
-            let mut to = heads.slot;
+            let mut to = slot;
             let mut i = 0;
             while i < STRETCH {
-                if heads.bits >> i & 1 == 1 {
+                if bits >> i & 1 == 1 {
                     self.shared.keys.store(to, keys[i]);
-                    to += 1;
                 }
+                to += bits >> i & 1;
                 i += 1;
             }
-        }
-    }
-
-    /// Warp 0 finds what comes before the tile.
-    #[inline(always)]
-    unsafe fn look_back(&self, lookback: Lookback, place: &Place<T>) {
-        if warp::warp_id() == 0 {
-            let operator = self.operator;
-            // SAFETY: the whole warp is here.
-            unsafe {
-                let before = lookback.announced_prefix(
-                    place.of_tile.value,
-                    place.of_tile.closed,
-                    operator.identity(),
-                    O::ASSOCIATIVE,
-                    |a, b| operator.combine(a, b),
-                );
-                if warp::lane_id() == 0 {
-                    self.shared.exchange.put_before(before);
-                }
-            }
-        }
-    }
-
-    /// Warp 1 finds how many heads come before the tile.
-    #[inline(always)]
-    unsafe fn look_back_for_heads(&self, lookback: Lookback, place: &Place<T>) {
-        if warp::warp_id() == 1 {
-            // SAFETY: the whole warp is here.
-            unsafe {
+            if let Some(of_tile) = of_tile {
                 let sum = |a: u64, b: u64| a + b;
-                let before = lookback.announced_prefix(place.heads as u64, false, 0, true, sum);
+                let before = lookback.announced_prefix(of_tile as u64, false, 0, true, sum);
                 if warp::lane_id() == 0 {
                     self.shared.heads_before.store(0, before);
                 }
             }
+            Heads { bits: vector::unknown(bits), slot, of_warp }
         }
     }
 
-    /// Writes the keys of the runs that begin in the warp's part and the totals of those that end;
-    /// in the last tile also how many there are.
+    /// A bit for each key of the thread's stretch that differs from the one before.
+    #[inline(always)]
+    unsafe fn head_bits(&self, tile: u64, before_part: K) -> u32 {
+        let first = tile * Self::TILE + thread::thread_idx_x() as u64 * STRETCH as u64;
+        // SAFETY: the whole warp is here, and its part is there.
+        let (keys, below) = unsafe {
+            let keys = self.shared.keys.stretch();
+            (keys, warp::shuffle_up(warp::FULL, keys[STRETCH - 1], 1))
+        };
+        let mut before = if warp::lane_id() == 0 { before_part } else { below };
+        let mut bits = (first == 0) as u32;
+        let mut i = 0;
+        while i < STRETCH {
+            bits |= ((keys[i] != before) as u32) << i;
+            before = keys[i];
+            i += 1;
+        }
+        // The last tile: what is in the array, and its end.
+        if (tile + 1) * Self::TILE > self.arrays.len {
+            let present = self.arrays.len.saturating_sub(first);
+            let present = u64::min(present, STRETCH as u64) as u32;
+            bits &= (1 << present) - 1;
+            let end = self.arrays.len.wrapping_sub(first);
+            bits |= if end < STRETCH as u64 { 1 << end as u32 } else { 0 };
+        }
+        bits
+    }
+
+    /// Writes the keys of the runs that begin in the warp's part and the totals of those that end,
+    /// but for the tile's first; in the last tile also how many there are.
     #[inline(always)]
     unsafe fn write(&self, tile: u64, heads: &Heads, place: &Place<T>) {
         let Arrays { len, keys_out, totals, count, .. } = self.arrays;
         let part = warp::warp_id() * Self::PART;
-        // SAFETY: the look-back is done; the caller's arrays have room for every run.
+        // SAFETY: the heads before the tile are known; the caller's arrays have room for every run.
         unsafe {
             let before = self.shared.heads_before.load(0);
             let first = before + place.heads_before as u64;
@@ -269,12 +254,34 @@ impl<K: Bits + Default, T: Scalar + Default, O: Operator<T>, const STRETCH: usiz
                 if head < runs {
                     *keys_out.wrapping_add(head as usize) = self.shared.keys.load(part + j);
                 }
-                // No run ends where the first begins.
-                if head > 0 {
+                if place.heads_before + j > 0 {
                     let total = self.operator.lower(self.shared.values.load(part + j));
                     *totals.wrapping_add(head as usize - 1) = total;
                 }
                 j += 32;
+            }
+        }
+    }
+
+    /// Finds what comes before the tile, in the warp that has its first head, and writes the total of
+    /// the run that came in. Whether nothing of that run is in the tile, `is_nothing` says.
+    #[inline(always)]
+    unsafe fn finish_first(&self, lookback: Lookback, place: &Place<T>, is_nothing: bool) {
+        let operator = self.operator;
+        let Partial { value, closed } = place.of_tile;
+        let combine = |a, b| operator.combine(a, b);
+        let identity = operator.identity();
+        // SAFETY: the whole warp is here, and the heads before the tile are known.
+        unsafe {
+            let before =
+                lookback.prefix_of_closed(value, closed, identity, O::ASSOCIATIVE, combine);
+            let heads_before = self.shared.heads_before.load(0);
+            // No run ends where the first begins.
+            if warp::lane_id() == 0 && place.heads > 0 && heads_before > 0 {
+                let stands = self.shared.values.load(warp::warp_id() * Self::PART);
+                let total = if is_nothing { before } else { operator.combine(before, stands) };
+                let to = self.arrays.totals.wrapping_add(heads_before as usize - 1);
+                *to = operator.lower(total);
             }
         }
     }
@@ -394,6 +401,7 @@ macro_rules! reductions {
             let reduce = Reduce { arrays, operator, shared };
             // SAFETY: passed on to the caller.
             unsafe {
+                shared.exchange.begin();
                 let ticket = shared.tickets.take(control);
                 reduce.tile(ticket, status, count_status);
             }

@@ -7,12 +7,15 @@
 //! Each head has a slot, in the order of heads within the warp, in which the total of the run
 //! *before* it comes to lie:
 //!
-//! 1. [`Stash::walk`]: a thread adds up its stretch from head to head. What stands before its first
+//! 1. [`Exchange::count_heads`]: how many heads there are. The warp that counts last knows.
+//! 2. [`Stash::walk`]: a thread adds up its stretch from head to head. What stands before its first
 //!    head is left in that head's slot, and lacks what comes from the threads before.
-//! 2. [`Ends::scan_warp`]: what comes before each thread in its warp, by shuffles.
-//! 3. [`Exchange`]: what comes before each warp in its tile, by shared memory and a barrier.
-//! 4. By a look-back: what comes before the tile.
-//! 5. [`Stash::complete`]: the thread adds what comes before it to its first slot.
+//! 3. [`Ends::scan_warp`]: what comes before each thread in its warp, by shuffles.
+//! 4. [`Exchange::take`]: what comes before each warp in its tile, and how many heads do.
+//! 5. [`Stash::complete`]: the thread adds what comes before it in the tile to its first slot.
+//!
+//! Then only the tile's first slot lacks something: what the tiles before end with. The warp that
+//! has it looks back for that, and no other waits.
 //!
 //! A thread's stretch is short, and the lengths of vectors in it odd where that can be: so the
 //! threads of a warp read their stretches from different banks.
@@ -110,8 +113,7 @@ impl<T: Scalar, const STRETCH: usize> Stash<T, STRETCH> {
             let index = start + at as u64;
             // SAFETY: guarded by the length; the element of the stash is the thread's own.
             unsafe {
-                let element =
-                    if index < len { *array.wrapping_add(index as usize) } else { fill };
+                let element = if index < len { *array.wrapping_add(index as usize) } else { fill };
                 self.store(Self::part() + at, element);
             }
             i += 1;
@@ -206,11 +208,12 @@ impl<T: Scalar, const STRETCH: usize> Stash<T, STRETCH> {
             while i < STRETCH {
                 let element = operator.lift(stretch[i]);
                 let with = operator.combine(sum, element);
-                let is_head = heads >> i & 1 == 1;
+                let bit = heads >> i & 1;
+                let is_head = bit == 1;
                 if is_head {
                     self.store(to, sum);
-                    to += 1;
                 }
+                to += bit;
                 sum = if is_head { element } else { with };
                 i += 1;
             }
@@ -218,7 +221,7 @@ impl<T: Scalar, const STRETCH: usize> Stash<T, STRETCH> {
         }
     }
 
-    /// Puts what comes before the thread before what stands in its first head's slot.
+    /// Puts what comes before the thread in its tile before what stands in its first head's slot.
     ///
     /// # Safety
     /// After [`walk`](Self::walk) with the same heads and slot.
@@ -230,7 +233,8 @@ impl<T: Scalar, const STRETCH: usize> Stash<T, STRETCH> {
         slot: u32,
         before: T,
     ) {
-        if heads != 0 {
+        // Nothing comes before the tile's first thread.
+        if heads != 0 && thread::thread_idx_x() != 0 {
             // SAFETY: the slot is the thread's own.
             unsafe {
                 let stands = self.load(slot);
@@ -274,9 +278,12 @@ impl<T: Scalar> Ends<T> {
 pub(crate) struct Exchange<T> {
     ends: SharedArray<T>,
     heads: SharedArray<u32>,
-    /// What comes before the tile.
-    before: SharedArray<T>,
+    /// The heads of the warps that have counted theirs, and from bit [`ARRIVALS`] on how many have.
+    counter: SharedArray<u32>,
 }
+
+/// A tile has fewer heads than this bit counts.
+const ARRIVALS: u32 = 16;
 
 /// A tile, as seen by a warp of it.
 #[derive(Clone, Copy)]
@@ -289,42 +296,69 @@ pub(crate) struct Place<T> {
     pub(crate) of_tile: Partial<T>,
     /// Heads of the tile.
     pub(crate) heads: u32,
+    /// The first warp that has a head; 0 where none has.
+    pub(crate) first_with_head: u32,
 }
 
 impl<T: Scalar> Exchange<T> {
     #[inline(always)]
     pub(crate) const fn new(carver: &mut Carver) -> Self {
-        Self {
-            before: carver.array(1),
-            ends: carver.array(WARPS),
-            heads: carver.array(WARPS),
-        }
+        Self { ends: carver.array(WARPS), heads: carver.array(WARPS), counter: carver.array(1) }
     }
 
-    /// Gives the warp's and takes the others'. One barrier.
+    /// Begins a tile; a barrier comes after.
     ///
     /// # Safety
     /// The whole block comes here, once.
     #[inline(always)]
-    pub(crate) unsafe fn take<O: Operator<T>>(
-        &self,
-        operator: O,
-        ends: &Ends<T>,
-        heads: u32,
-    ) -> Place<T> {
+    pub(crate) unsafe fn begin(&self) {
+        if thread::thread_idx_x() == 0 {
+            // SAFETY: no other thread touches it before the barrier.
+            unsafe { self.counter.store(0, 0) };
+        }
+    }
+
+    /// Gives the number of the warp's heads. The warp that comes last gets that of the tile: none
+    /// waits for another.
+    ///
+    /// # Safety
+    /// The whole warp comes here, once, after [`begin`](Self::begin) and a barrier.
+    #[inline(always)]
+    pub(crate) unsafe fn count_heads(&self, of_warp: u32) -> Option<u32> {
+        let mut before = 0;
+        // SAFETY: each warp writes its own element; the counter is touched by atomics only.
+        let before = unsafe {
+            if warp::lane_id() == 0 {
+                self.heads.store(warp::warp_id(), of_warp);
+                before = self.counter.atomic_add(0, 1 << ARRIVALS | of_warp);
+            }
+            warp::shuffle(warp::FULL, before, 0)
+        };
+        let is_last = before >> ARRIVALS == WARPS - 1;
+        let of_tile = (before & ((1 << ARRIVALS) - 1)) + of_warp;
+        if is_last { Some(of_tile) } else { None }
+    }
+
+    /// Gives what the warp ends with and takes what the others gave. One barrier.
+    ///
+    /// # Safety
+    /// The whole block comes here, once, after [`count_heads`](Self::count_heads).
+    #[inline(always)]
+    pub(crate) unsafe fn take<O: Operator<T>>(&self, operator: O, ends: &Ends<T>) -> Place<T> {
         // SAFETY: each warp writes its own elements; the barrier stands between writes and reads.
         unsafe {
             if warp::lane_id() == 0 {
                 self.ends.store(warp::warp_id(), ends.of_warp);
-                self.heads.store(warp::warp_id(), heads);
             }
             thread::sync_threads();
             let first = self.heads.load(0);
+            let end = Partial { value: self.ends.load(0), closed: first != 0 };
             let mut place = Place {
-                before: Partial { value: self.ends.load(0), closed: first != 0 },
+                before: end,
                 heads_before: 0,
-                of_tile: Partial { value: self.ends.load(0), closed: first != 0 },
+                of_tile: end,
                 heads: first,
+                first_with_head: 0,
             };
             let mut warp = 1;
             while warp < WARPS {
@@ -333,6 +367,9 @@ impl<T: Scalar> Exchange<T> {
                     place.heads_before = place.heads;
                 }
                 let heads = self.heads.load(warp);
+                if place.heads == 0 && heads != 0 {
+                    place.first_with_head = warp;
+                }
                 let next = Partial { value: self.ends.load(warp), closed: heads != 0 };
                 place.of_tile = place.of_tile.then(operator, next);
                 place.heads += heads;
@@ -341,33 +378,15 @@ impl<T: Scalar> Exchange<T> {
             place
         }
     }
+}
 
-    /// Tells the block what comes before the tile; seen after a barrier.
-    ///
-    /// # Safety
-    /// One thread of the block does.
+impl<T: Scalar> Place<T> {
+    /// What comes before the thread's stretch in its tile, since the last head; nothing for the
+    /// first thread.
     #[inline(always)]
-    pub(crate) unsafe fn put_before(&self, before: T) {
-        // SAFETY: passed on to the caller.
-        unsafe { self.before.store(0, before) }
-    }
-
-    /// What comes before the thread's stretch, since the last head before it.
-    ///
-    /// # Safety
-    /// After [`put_before`](Self::put_before) and a barrier.
-    #[inline(always)]
-    pub(crate) unsafe fn before_thread<O: Operator<T>>(
-        &self,
-        operator: O,
-        place: &Place<T>,
-        ends: &Ends<T>,
-    ) -> T {
-        // SAFETY: passed on to the caller.
-        let of_tiles = Partial { value: unsafe { self.before.load(0) }, closed: false };
-        let with_warps = of_tiles.then(operator, place.before);
-        let outer = if warp::warp_id() == 0 { of_tiles } else { with_warps };
-        let with_lanes = outer.then(operator, ends.below);
-        if warp::lane_id() == 0 { outer.value } else { with_lanes.value }
+    pub(crate) fn before_thread<O: Operator<T>>(&self, operator: O, ends: &Ends<T>) -> T {
+        let with_lanes = self.before.then(operator, ends.below).value;
+        let within = if warp::warp_id() == 0 { ends.below.value } else { with_lanes };
+        if warp::lane_id() == 0 { self.before.value } else { within }
     }
 }

@@ -4,9 +4,9 @@ use bytemuck::{cast, cast_slice};
 use kernels_rs::reduce_by_key;
 use rayon::prelude::*;
 
+use super::segmented_scan;
 use super::segments::Segments;
 use super::select::{is_head, unique};
-use super::segmented_scan;
 use super::stretches::totals;
 use crate::error::{Result, same_len};
 use crate::{Number, ReduceOperator, Scan};

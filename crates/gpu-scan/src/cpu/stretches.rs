@@ -2,10 +2,10 @@
 //!
 //! This is the kernel's order (`kernels_rs::reduce_by_key`) written for one thread. A tile is a
 //! sequence of warps, a warp one of 32 stretches, and a stretch is added up from head to head. What
-//! stands before the first head of a stretch is added to what comes before the stretch: the sum of
-//! the tiles, and after it that of the warps and that of the lanes, each since the last head. Where
-//! the order cannot show, since the operator is associative to the last bit, the whole tile is one
-//! stretch.
+//! stands before the first head of a stretch is added to what comes before the stretch in its tile:
+//! the sum of the warps, and after it that of the lanes, each since the last head. What stands before
+//! the first head of a tile is added to the sum of the tiles before. Where the order cannot show,
+//! since the operator is associative to the last bit, the whole tile is one stretch.
 
 use device_std::scalar::Scalar;
 use kernels_rs::operators::Operator;
@@ -38,9 +38,7 @@ where
     }
     let shape = match P::ASSOCIATIVE {
         true => Shape { operator, stretch: ASSOCIATIVE_TILE, lanes: 1, warps: 1 },
-        false => {
-            Shape { operator, stretch, lanes: LANES_OF_WARP, warps: BLOCK / LANES_OF_WARP }
-        }
+        false => Shape { operator, stretch, lanes: LANES_OF_WARP, warps: BLOCK / LANES_OF_WARP },
     };
     let len = elements.len();
     let tile_len = shape.tile_len();
@@ -62,8 +60,10 @@ where
     let mut totals = Vec::new();
     for mut tile in tiles {
         if let Some(first) = tile.totals.first_mut() {
-            let operands = before.map(|before| before.value).into_iter().chain(tile.lead);
-            *first = operands.reduce(|a, b| operator.combine(a, b)).unwrap_or(*first);
+            let combine = |a, b| operator.combine(a, b);
+            let lead = tile.lead.into_iter().reduce(combine);
+            let operands = before.map(|before| before.value).into_iter().chain(lead);
+            *first = operands.reduce(combine).unwrap_or(*first);
         }
         totals.extend(tile.totals.iter().map(|&total| operator.lower(total)));
         before = Some(before.map_or(tile.end, |before| before.then(operator, tile.end)));

@@ -5,9 +5,11 @@
 //! built from here is committed in `ptx/`; `cargo xtask ptx` makes it anew.
 #![cfg_attr(target_arch = "nvptx64", no_std, feature(abi_ptx, asm_experimental_arch))]
 
+#[cfg(any(feature = "reduce", feature = "segment_totals"))]
+mod block_reduce;
 #[cfg(feature = "columns")]
 pub mod columns;
-#[cfg(any(feature = "segment_totals", feature = "select"))]
+#[cfg(feature = "select")]
 mod compaction;
 #[cfg(feature = "elementwise")]
 pub mod elementwise;
@@ -28,7 +30,7 @@ pub mod merge;
 pub mod monotone;
 #[cfg(feature = "nni")]
 pub mod nni;
-#[cfg(any(feature = "segment_keys", feature = "segment_totals"))]
+#[cfg(feature = "segment_keys")]
 mod offsets;
 pub mod operators;
 #[cfg(feature = "reduce")]
@@ -51,7 +53,7 @@ pub mod sort;
 mod stretches;
 #[cfg(feature = "terrain")]
 pub mod terrain;
-#[cfg(any(feature = "scan", feature = "segment_totals"))]
+#[cfg(feature = "scan")]
 mod tile_scan;
 #[cfg(feature = "top_k")]
 pub mod top_k;

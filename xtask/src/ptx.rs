@@ -31,7 +31,7 @@ pub const MODULES: [(&str, &[u32]); 21] = [
     ("scan", &[75, 80]),
     ("search", &[75]),
     ("segment_keys", &[75]),
-    ("segment_totals", &[75, 80]),
+    ("segment_totals", &[75]),
     ("select", &[75, 80]),
     ("sort", &[75]),
     ("terrain", &[75]),

@@ -25,9 +25,7 @@
 use device_std::atomic::Pair;
 use device_std::lookback::{Lookback, Ticket, Tickets};
 use device_std::scalar::Scalar;
-use device_std::shared::{
-    Carver, SharedArray, group_copies, wait_for_copies, wait_for_groups_but_last,
-};
+use device_std::shared::{Carver, SharedArray, wait_for_copies};
 use device_std::{kernel, thread, vector, warp};
 
 use crate::operators::{Bits, Least, Operator, Sum};
@@ -122,12 +120,8 @@ impl<K: Bits + Default, T: Scalar + Default, O: Operator<T>, const STRETCH: usiz
         // barriers stand between writes and the reads by others.
         unsafe {
             shared.keys.fill(arrays.keys, ticket.tile, arrays.len, K::from_bits64(0));
-            group_copies();
-            let beyond = operator.lower(operator.identity());
-            shared.values.fill(arrays.values, ticket.tile, arrays.len, beyond);
-            group_copies();
             let before = self.key_before_part(ticket.tile);
-            wait_for_groups_but_last();
+            wait_for_copies();
             warp::sync_warp(warp::FULL);
             let heads = self.heads(ticket, before, count_status);
             wait_for_copies();
@@ -181,6 +175,9 @@ impl<K: Bits + Default, T: Scalar + Default, O: Operator<T>, const STRETCH: usiz
             if let Some(of_tile) = of_tile {
                 lookback.announce(of_tile as u64, false);
             }
+            let beyond = self.operator.lower(self.operator.identity());
+            let Arrays { values, len, .. } = self.arrays;
+            self.shared.values.fill(values, ticket.tile, len, beyond);
             // Read once more: in registers they would be in the way.
             let keys = self.shared.keys.stretch();
             warp::sync_warp(warp::FULL);

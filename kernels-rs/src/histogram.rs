@@ -15,15 +15,16 @@
 //! 1. A first kernel makes the ranks of the bounds, of given ones or of equal bins, and sets the
 //!    counts to zero.
 //! 2. Blocks take tiles in turn and count in shared memory, where the bounds lie too. There are
-//!    several copies of the counters, so that warps seldom meet, and a thread that finds a slot
-//!    several times in a row counts first and adds once: where all elements are equal, that leaves
-//!    one atomic of a thread. At the end each block adds its counts to the result.
+//!    several copies of the counters, so that warps seldom meet; lanes of a warp that meet count in
+//!    one step. At the end each block adds its counts to the result.
 //!
 //! Between given bounds a slot is found by a binary search. Every search takes the same number of
 //! steps, so a thread searches for several elements side by side. In equal bins it is
-//! computed in f32, compared with the bounds around it, and moved until it lies between them:
-//! so bounds decide alone, and rounding does not show. With more bins than shared memory holds,
-//! bounds are read from global memory and counts added there at once.
+//! computed in f32; an element that is closer to a bound than rounding may have moved it is compared
+//! with the bounds around it, and its slot moved until it lies between them: so bounds decide
+//! alone, and rounding does not show. With more bins than shared memory holds, bounds are read from
+//! global memory and counts added there at once; a thread that finds a slot several times in a row
+//! counts first and adds once.
 //!
 //! Elements of one byte are counted by value, of which there are 256, and only the counts are
 //! brought to bins.
@@ -250,43 +251,46 @@ const fn side_by_side(element_size: usize) -> usize {
     if element_size == 8 { 2 } else { 4 }
 }
 
-/// Adds up the tiles of this block: `slots_of` gives the slots of some of a vector's elements.
+/// Calls `count` with the slot of each element in the tiles of this block: `slots_of` gives the slots
+/// of some of a vector's elements.
 #[inline(always)]
 unsafe fn count_tiles<B: Bits, const SIDE: usize>(
     input: *const B,
     len: u64,
     slots_of: impl Fn([B; SIDE]) -> [u32; SIDE],
-    add: impl Fn(u32, u32),
+    mut count: impl FnMut(u32),
 ) {
     let tiles = len.div_ceil(tile_len(size_of::<B>()));
     let mut index = thread::block_idx_x() as u64;
-    let mut run = Run::new();
     while index < tiles {
         let tile = Tile::<B, ROWS>::new::<BLOCK>(index, len, false);
         // SAFETY: passed on to the caller.
         let rows = unsafe { tile.load(input, B::ONES) };
-        let mut at = 0;
-        while at < ROWS * B::LANES {
-            let (row, lane) = (at / B::LANES, at % B::LANES);
-            let mut elements = [B::ONES; SIDE];
-            let mut i = 0;
-            while i < SIDE {
-                elements[i] = B::lane(rows[row], lane + i);
-                i += 1;
+        let mut row = 0;
+        while row < ROWS {
+            let present = tile.valid(tile.element(row));
+            let mut lane = 0;
+            while lane < B::LANES {
+                let mut elements = [B::ONES; SIDE];
+                let mut i = 0;
+                while i < SIDE {
+                    elements[i] = B::lane(rows[row], lane + i);
+                    i += 1;
+                }
+                let slots = slots_of(elements);
+                let mut i = 0;
+                while i < SIDE {
+                    if ((lane + i) as u32) < present {
+                        count(slots[i]);
+                    }
+                    i += 1;
+                }
+                lane += SIDE;
             }
-            let slots = slots_of(elements);
-            let first = tile.element(row).saturating_add(lane as u64);
-            let mut i = 0;
-            while i < SIDE {
-                let exists = first.saturating_add(i as u64) < len;
-                run.count(if exists { slots[i] } else { Run::NO_SLOT }, &add);
-                i += 1;
-            }
-            at += SIDE;
+            row += 1;
         }
         index += thread::grid_dim_x() as u64;
     }
-    run.flush(&add);
 }
 
 /// The slots of some elements, by a search in the `bins + 1` bounds.
@@ -319,34 +323,78 @@ fn search<B: Bits, const SIDE: usize>(
     found
 }
 
-/// The slots of some elements among equal bins: computed, then moved to between the bounds.
-#[inline(always)]
-fn compute<B: Bits, const SIDE: usize>(
-    order: Order<B>,
-    elements: [B; SIDE],
-    place: impl Fn(B) -> f32,
-    bounds: impl Fn(u32) -> B,
+/// From here on floats are whole numbers.
+const WHOLE: f32 = 8_388_608.0;
+
+/// Equal bins: where elements lie among them.
+#[derive(Clone, Copy)]
+struct Places<F> {
+    /// The place of an element in bins from the lowest bound on.
+    place: F,
     bins: u32,
-) -> [u32; SIDE] {
-    let mut slots = [0; SIDE];
-    let mut i = 0;
-    while i < SIDE {
-        let (rank, place) = (order.rank(elements[i]), place(elements[i]));
-        let mut slot = bins + 1;
-        // Not so for NaN.
-        if place < bins as f32 {
-            slot = i32::max(place as i32 + 1, 0) as u32;
+    /// A place so close to the middle of a bin, in bins, is certainly in that bin.
+    near: f32,
+}
+
+impl<F> Places<F> {
+    /// With places that `place` gives up to `error` bins, apart from a few roundings.
+    #[inline(always)]
+    fn new(place: F, bins: u32, error: f32) -> Self {
+        // A difference, a scale and a product are rounded, each by 2^-24 of the place.
+        const ROUNDINGS: f32 = 1.0 / (1 << 19) as f32;
+        Self { place, bins, near: 0.5 - bins as f32 * ROUNDINGS - error }
+    }
+
+    /// The slots of some elements: computed, and where the place is close to a bound, compared.
+    #[inline(always)]
+    fn slots<B: Bits, const SIDE: usize>(
+        &self,
+        order: Order<B>,
+        elements: [B; SIDE],
+        bounds: impl Fn(u32) -> B,
+    ) -> [u32; SIDE]
+    where
+        F: Fn(B) -> f32,
+    {
+        let mut slots = [0; SIDE];
+        let mut certain = true;
+        let mut i = 0;
+        while i < SIDE {
+            let place = (self.place)(elements[i]);
+            // The middle of a slot is a whole number; what is outside lies in the middle of its slot.
+            let above = f32::min(f32::max(place + 0.5, 0.0), (self.bins + 1) as f32);
+            let rounded = above + WHOLE;
+            slots[i] = rounded.to_bits().wrapping_sub(WHOLE.to_bits());
+            let from_middle = above - (rounded - WHOLE);
+            certain &= !place.is_nan() & (from_middle < self.near) & (from_middle > -self.near);
+            i += 1;
         }
-        while slot <= bins && rank >= bounds(slot) {
+        let mut i = 0;
+        while i < SIDE && !certain {
+            slots[i] = self.compare(order.rank(elements[i]), slots[i], order, &bounds);
+            i += 1;
+        }
+        slots
+    }
+
+    /// Moves to the slot that has a rank between its bounds.
+    #[inline(always)]
+    fn compare<B: Bits>(
+        &self,
+        rank: B,
+        slot: u32,
+        order: Order<B>,
+        bounds: &impl Fn(u32) -> B,
+    ) -> u32 {
+        let mut slot = u32::min(slot, self.bins + 1);
+        while slot <= self.bins && rank >= bounds(slot) {
             slot += 1;
         }
         while slot > 0 && rank < bounds(slot - 1) {
             slot -= 1;
         }
-        slots[i] = slot + (rank > last_number(order)) as u32;
-        i += 1;
+        slot + (rank > last_number(order)) as u32
     }
-    slots
 }
 
 /// The ranks of some elements.
@@ -412,9 +460,7 @@ unsafe fn in_shared<B: Bits, const SIDE: usize>(
             input,
             len,
             |elements| slots_of(elements, ranks),
-            |slot, count| {
-                counters.atomic_add(mine + slot, count);
-            },
+            |slot| counters.count(mine + slot),
         );
         thread::sync_threads();
         let mut slot = thread::thread_idx_x();
@@ -435,14 +481,17 @@ unsafe fn in_global<B: Bits, const SIDE: usize>(
     order: Order<B>,
     counts: Counts,
 ) {
+    let mut run = Run::new();
     // SAFETY: indices of bounds stay at most at the number of bins, and slots are counters.
     unsafe {
+        let add = |slot, count| counts.add(slot, count as u64);
         count_tiles::<B, SIDE>(
             input,
             len,
             |elements| search(order, elements, |i| *bounds.add(i as usize), counts.bins as u32),
-            |slot, count| counts.add(slot, count as u64),
+            |slot| run.count(slot, &add),
         );
+        run.flush(&add);
     }
 }
 
@@ -575,9 +624,7 @@ counting! {
             arrays.0,
             arrays.1,
             |elements| elements.map(u32::from),
-            |value, count| {
-                counters.atomic_add(mine + value, count);
-            },
+            |value| counters.count(mine + value),
         );
         thread::sync_threads();
         // A thread for each value.
@@ -624,14 +671,13 @@ macro_rules! histograms {
                     let above = (rank.wrapping_sub(lower)) as f32 * scale;
                     if rank < lower { -1.0 } else { above }
                 };
+                // Bounds are rounded up to integers.
+                let places = Places::new(place, counts.bins as u32, 2.0 * scale);
                 in_shared::<$type, { side_by_side(size_of::<$type>()) }>(
                     arrays,
                     bounds,
                     counts,
-                    |elements, ranks| {
-                        let bound = |i| ranks.load(i);
-                        compute(order, elements, place, bound, counts.bins as u32)
-                    },
+                    |elements, ranks| places.slots(order, elements, |i| ranks.load(i)),
                 )
             }
         }
@@ -668,15 +714,17 @@ macro_rules! even_floats {
             /// Counts floats in equal bins in shared memory.
             $name: $bits, |arrays, bounds, order, lower, scale, counts| {
                 let lower = <$float>::from_bits(lower as $bits);
+                let place = |bits| (<$float>::from_bits(bits) - lower) as f32 * scale;
+                // Bounds are rounded to floats: by 2^-24 of the greater end, which is at most so
+                // many bins from the lower one and that from zero.
+                let from_zero = f32::max(lower as f32, -lower as f32) * scale;
+                let error = from_zero / (1 << 21) as f32;
+                let places = Places::new(place, counts.bins as u32, error);
                 in_shared::<$bits, { side_by_side(size_of::<$bits>()) }>(
                     arrays,
                     bounds,
                     counts,
-                    |elements, ranks| {
-                        let place = |bits| (<$float>::from_bits(bits) - lower) as f32 * scale;
-                        let bound = |i| ranks.load(i);
-                        compute(order, elements, place, bound, counts.bins as u32)
-                    },
+                    |elements, ranks| places.slots(order, elements, |i| ranks.load(i)),
                 )
             }
         }

@@ -5,9 +5,11 @@
 //! built from here is committed in `ptx/`; `cargo xtask ptx` makes it anew.
 #![cfg_attr(target_arch = "nvptx64", no_std, feature(abi_ptx, asm_experimental_arch))]
 
+#[cfg(any(feature = "reduce", feature = "segment_totals"))]
+mod block_reduce;
 #[cfg(feature = "columns")]
 pub mod columns;
-#[cfg(any(feature = "segment_totals", feature = "select"))]
+#[cfg(feature = "select")]
 mod compaction;
 #[cfg(feature = "elementwise")]
 pub mod elementwise;
@@ -30,11 +32,13 @@ pub mod monotone;
 pub mod nni;
 #[cfg(feature = "nni_several")]
 pub mod nni_several;
-#[cfg(any(feature = "segment_keys", feature = "segment_totals"))]
+#[cfg(feature = "segment_keys")]
 mod offsets;
 pub mod operators;
 #[cfg(feature = "reduce")]
 pub mod reduce;
+#[cfg(feature = "reduce_by_key")]
+pub mod reduce_by_key;
 #[cfg(feature = "scan")]
 pub mod scan;
 #[cfg(feature = "search")]
@@ -47,9 +51,11 @@ pub mod segment_totals;
 pub mod select;
 #[cfg(feature = "sort")]
 pub mod sort;
+#[cfg(feature = "reduce_by_key")]
+mod stretches;
 #[cfg(feature = "terrain")]
 pub mod terrain;
-#[cfg(any(feature = "scan", feature = "segment_totals"))]
+#[cfg(feature = "scan")]
 mod tile_scan;
 #[cfg(feature = "top_k")]
 pub mod top_k;

@@ -13,11 +13,10 @@ use device_std::tile::Tile;
 use device_std::vector::{self, Vector};
 use device_std::{atomic, kernel, thread, warp};
 
+use crate::block_reduce::{WARPS, reduce_block};
 use crate::operators::{Bits, Least, Operator, Order, Sum};
 
-/// Threads of a block.
-pub const BLOCK: usize = 256;
-const WARPS: usize = BLOCK / 32;
+pub use crate::block_reduce::BLOCK;
 
 /// Rows of a tile: vectors that a thread loads at once.
 pub const ROWS: usize = 4;
@@ -57,28 +56,6 @@ pub const fn shared_bytes<T: Plain>() -> u32 {
     let mut carver = Carver::new();
     let _ = Shared::<T>::new(&mut carver);
     carver.bytes()
-}
-
-/// The combination of the block's values in the order of the threads, valid in warp 0.
-#[inline(always)]
-unsafe fn reduce_block<T: Scalar>(
-    values: SharedArray<T>,
-    value: T,
-    identity: T,
-    combine: impl Fn(T, T) -> T,
-) -> T {
-    // SAFETY: the whole block is here; barriers stand between writes and reads, before and after.
-    unsafe {
-        let of_warp = warp::reduce(value, &combine);
-        thread::sync_threads();
-        if warp::lane_id() == 0 {
-            values.store(warp::warp_id(), of_warp);
-        }
-        thread::sync_threads();
-        let lane = warp::lane_id();
-        let value = if lane < WARPS as u32 { values.load(lane) } else { identity };
-        warp::reduce(value, combine)
-    }
 }
 
 /// Tells the block that comes last, once each has written its part of the result; its threads see

@@ -1,5 +1,4 @@
-//! The scan of one tile by a block, and its place among the tiles: what the kernels of `scan` and
-//! `segment_totals` share. The plan is in `scan`.
+//! The scan of one tile by a block, and its place among the tiles. The plan is in `scan`.
 
 use device_std::atomic::Pair;
 use device_std::lookback::{Lookback, Ticket, Tickets};

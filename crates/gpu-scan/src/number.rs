@@ -8,6 +8,7 @@ use kernels_rs::histogram::Histograms;
 use kernels_rs::merge::Merges;
 use kernels_rs::operators::{Bits, Order};
 use kernels_rs::reduce::IndexReduces;
+use kernels_rs::reduce_by_key::RunKey;
 use kernels_rs::search::Searches;
 use kernels_rs::select::Selects;
 use kernels_rs::sort::{SortKeys, SortPairs};
@@ -134,7 +135,7 @@ pub mod sealed {
 
     /// Unsigned integers that all kernels are built for.
     pub trait KernelBits:
-        Bits + KeyBits + IndexReduces + Moves + Selects + Histograms + Searches + Merges
+        Bits + KeyBits + RunKey + IndexReduces + Moves + Selects + Histograms + Searches + Merges
     {
     }
 

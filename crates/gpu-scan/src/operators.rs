@@ -6,6 +6,7 @@ use kernels_rs::columns::ColumnScans;
 use kernels_rs::operators as kernels;
 use kernels_rs::operators::Operator;
 use kernels_rs::reduce::Reduces;
+use kernels_rs::reduce_by_key::ReducesByKey;
 use kernels_rs::scan::Scans;
 use kernels_rs::segment_totals::SegmentReduces;
 
@@ -59,7 +60,11 @@ pub trait SealedScan<T: Number> {
 #[doc(hidden)]
 pub trait SealedReduce<T: Number>: SealedScan<T, Kernel = Self::Reduction> {
     /// The operator in kernels.
-    type Reduction: Reduces<Self::Element> + SegmentReduces<Self::Element> + Send + Sync;
+    type Reduction: Reduces<Self::Element>
+        + ReducesByKey<Self::Element>
+        + SegmentReduces<Self::Element>
+        + Send
+        + Sync;
     /// The result of reducing nothing.
     fn empty(&self) -> T;
 }

@@ -182,6 +182,52 @@ impl Lookback {
         }
     }
 
+    /// [`announced_prefix`](Self::announced_prefix) where nearly all tiles are closed: the tile
+    /// before has a prefix as soon as it is announced, so that this looks at it alone until then.
+    ///
+    /// # Safety
+    /// As `exclusive_prefix`.
+    #[inline(always)]
+    pub unsafe fn prefix_of_closed<T: Scalar>(
+        &self,
+        aggregate: T,
+        closed: bool,
+        identity: T,
+        associative: bool,
+        combine: impl Fn(T, T) -> T,
+    ) -> T {
+        let tile = self.ticket.tile;
+        loop {
+            // SAFETY: passed on to the caller; conditions are the same in all lanes.
+            unsafe {
+                if tile == 0 {
+                    return identity;
+                }
+                let [bits, tag] = atomic::load_pair(self.status.add(tile as usize - 1));
+                // Each lane has read on its own: the first's counts.
+                let tag = warp::shuffle(warp::FULL, tag, 0);
+                let state = if tag >> 2 == self.ticket.epoch { tag as u32 & 3 } else { 0 };
+                if state == PREFIX {
+                    let prefix = T::from_bits64(warp::shuffle(warp::FULL, bits, 0));
+                    if !closed {
+                        self.publish(PREFIX, combine(prefix, aggregate));
+                    }
+                    return prefix;
+                }
+                if state == AGGREGATE {
+                    return self.announced_prefix(
+                        aggregate,
+                        closed,
+                        identity,
+                        associative,
+                        combine,
+                    );
+                }
+            }
+            thread::pause();
+        }
+    }
+
     #[inline(always)]
     unsafe fn publish<T: Scalar>(&self, state: u32, value: T) {
         if warp::lane_id() == 0 {

@@ -17,6 +17,7 @@ mod search;
 mod segments;
 mod select;
 mod sort;
+mod stretches;
 mod tile;
 
 pub use columns::{scan_columns, scan_columns_in_place};

@@ -4,6 +4,7 @@ use bytemuck::{cast, cast_slice};
 use device_std::scalar::Scalar;
 use kernels_rs::operators::{Operator, Order};
 use kernels_rs::reduce::{BLOCK, ROWS, chunks, tile_len};
+use kernels_rs::segment_totals::{CHUNK as CHUNK_OF_SEGMENT, most_of_group};
 use rayon::prelude::*;
 
 use crate::number::{Direction, nan_last};
@@ -28,8 +29,7 @@ pub fn reduce<T: Number, O: ReduceOperator<T>>(operator: O, input: &[T]) -> T {
     let elements: &[O::Element] = cast_slice(input);
     let operator = operator.kernel();
     let value = if O::Kernel::ASSOCIATIVE {
-        let sums = elements.par_chunks(CHUNK).map(|chunk| sum_of_vector(operator, chunk));
-        sums.reduce(|| operator.identity(), |a, b| operator.combine(a, b))
+        reduce_in_any_order(operator, elements)
     } else {
         reduce_in_order(operator, elements)
     };
@@ -52,6 +52,15 @@ fn index_of_first<T: Number>(direction: Direction, input: &[T]) -> Option<u64> {
     let numbers = input.par_iter().enumerate().filter(|(_, x)| x.partial_cmp(x).is_some());
     let ranked = numbers.map(|(i, x)| (order.rank(x.bits()).to_bits64(), i as u64));
     ranked.min().map(|(_, index)| index)
+}
+
+fn reduce_in_any_order<E, P>(operator: P, elements: &[E]) -> E
+where
+    E: Scalar + Send + Sync,
+    P: Operator<E> + Send + Sync,
+{
+    let sums = elements.par_chunks(CHUNK).map(|chunk| sum_of_vector(operator, chunk));
+    sums.reduce(|| operator.identity(), |a, b| operator.combine(a, b))
 }
 
 fn sum_of_vector<E: Scalar, P: Operator<E>>(operator: P, elements: &[E]) -> E {
@@ -107,6 +116,39 @@ fn reduce_chunk<E: Scalar, P: Operator<E>>(operator: P, elements: &[E]) -> E {
     reduce_block(operator, &of_threads)
 }
 
+/// The combination of a segment's elements, in the order of the kernels (`kernels_rs::segment_totals`)
+/// by groups of so many lanes.
+pub(super) fn reduce_segment<E, P>(operator: P, lanes: usize, elements: &[E]) -> E
+where
+    E: Scalar + Send + Sync,
+    P: Operator<E> + Send + Sync,
+{
+    if P::ASSOCIATIVE {
+        return match elements.len() > CHUNK {
+            true => reduce_in_any_order(operator, elements),
+            false => sum_of_vector(operator, elements),
+        };
+    }
+    let strided = |elements: &[E], lane: usize, lanes: usize| {
+        let lifted = elements.iter().skip(lane).step_by(lanes).map(|&e| operator.lift(e));
+        lifted.fold(operator.identity(), |sum, next| operator.combine(sum, next))
+    };
+    if elements.len() as u64 <= most_of_group(lanes.ilog2()) {
+        let mut sums: Vec<E> = (0..lanes).map(|lane| strided(elements, lane, lanes)).collect();
+        return reduce_lanes(operator, &mut sums);
+    }
+    let of_threads = |elements: &[E]| -> [E; BLOCK] {
+        std::array::from_fn(|thread| strided(elements, thread, BLOCK))
+    };
+    let chunks = elements.par_chunks(CHUNK_OF_SEGMENT as usize);
+    let partials: Vec<E> = chunks.map(|chunk| reduce_block(operator, &of_threads(chunk))).collect();
+    match partials[..] {
+        [only] => only,
+        // Partial results are lifted already, and lifting a sum's changes nothing.
+        _ => reduce_block(operator, &of_threads(&partials)),
+    }
+}
+
 /// Combines each sum with what comes after it.
 fn add<E: Copy, P: Operator<E>>(operator: P, sums: &mut [E], next: impl Iterator<Item = E>) {
     for (sum, next) in sums.iter_mut().zip(next) {
@@ -118,14 +160,14 @@ fn add<E: Copy, P: Operator<E>>(operator: P, sums: &mut [E], next: impl Iterator
 fn reduce_block<E: Copy, P: Operator<E>>(operator: P, of_threads: &[E; BLOCK]) -> E {
     let mut of_warps = [operator.identity(); LANES_OF_WARP];
     for (of_warp, lanes) in of_warps[..WARPS].iter_mut().zip(of_threads.chunks(LANES_OF_WARP)) {
-        *of_warp = reduce_lanes(operator, std::array::from_fn(|lane| lanes[lane]));
+        *of_warp = reduce_lanes(operator, &mut lanes.to_vec());
     }
-    reduce_lanes(operator, of_warps)
+    reduce_lanes(operator, &mut of_warps)
 }
 
 /// Pairs of lanes first, then pairs of pairs.
-fn reduce_lanes<E: Copy, P: Operator<E>>(operator: P, mut sums: [E; LANES_OF_WARP]) -> E {
-    let mut count = LANES_OF_WARP;
+fn reduce_lanes<E: Copy, P: Operator<E>>(operator: P, sums: &mut [E]) -> E {
+    let mut count = sums.len();
     while count > 1 {
         count /= 2;
         for i in 0..count {

@@ -1,11 +1,17 @@
 //! Runs of equal keys and segments.
 
+use bytemuck::{cast, cast_slice};
+use kernels_rs::operators::Operator;
+use kernels_rs::reduce_by_key;
+use kernels_rs::segment_totals::lanes_log2;
 use rayon::prelude::*;
 
-use super::select::is_head;
-use super::{scan_by_key, segmented_scan};
+use super::reduce::reduce_segment;
+use super::segments::{Segments, check_rising};
+use super::select::{is_head, unique};
+use super::stretches::totals;
 use crate::error::{Result, same_len};
-use crate::{Number, ReduceOperator, Scan};
+use crate::{Number, ReduceOperator};
 
 /// The first element and the length of each run of elements with equal bits.
 pub fn run_lengths<T: Number>(input: &[T]) -> (Vec<T>, Vec<u64>) {
@@ -25,30 +31,28 @@ pub fn reduce_by_key<K: Number, T: Number, O: ReduceOperator<T>>(
     values: &[T],
 ) -> Result<(Vec<K>, Vec<T>)> {
     same_len("values", keys.len(), values.len())?;
-    // What a scan gives for a run's last element is combined in the order of the GPU's.
-    let mut sums = values.to_vec();
-    scan_by_key(operator, Scan::inclusive(), keys, values, &mut sums)?;
-    let heads = heads(keys);
-    let ends = heads.iter().skip(1).copied().chain([keys.len()]).take(heads.len());
-    let totals = ends.map(|end| sums[end - 1]).collect();
-    Ok((heads.iter().map(|&head| keys[head]).collect(), totals))
+    let stretch = reduce_by_key::stretch(size_of::<K>() + size_of::<T>());
+    let elements: &[O::Element] = cast_slice(values);
+    let totals = totals(operator.kernel(), stretch, elements, Segments::Keys(keys));
+    Ok((unique(keys), totals.into_iter().map(cast).collect()))
 }
 
 /// The combination of each segment's elements: that of `offsets[s]..offsets[s + 1]`, as
 /// [`reduce`](super::reduce) gives it for an empty one.
 ///
 /// # Errors
-/// As [`segmented_scan`].
+/// As [`segmented_scan`](super::segmented_scan).
 pub fn segmented_reduce<T: Number, O: ReduceOperator<T>>(
     operator: O,
     offsets: &[u64],
     values: &[T],
 ) -> Result<Vec<T>> {
-    let mut sums = values.to_vec();
-    segmented_scan(operator, Scan::inclusive(), offsets, values, &mut sums)?;
-    let total = |bounds: &[u64]| match bounds[0] < bounds[1] {
-        true => sums[bounds[1] as usize - 1],
-        false => operator.empty(),
+    check_rising(offsets, values.len())?;
+    let (kernel, elements): (_, &[O::Element]) = (operator.kernel(), cast_slice(values));
+    let lanes = 1 << lanes_log2(values.len() as u64, offsets.len().saturating_sub(1) as u64);
+    let total = |bounds: &[u64]| {
+        let segment = &elements[bounds[0] as usize..bounds[1] as usize];
+        cast(kernel.lower(reduce_segment(kernel, lanes, segment)))
     };
     Ok(offsets.par_windows(2).map(total).collect())
 }

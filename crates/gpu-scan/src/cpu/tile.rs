@@ -6,6 +6,7 @@
 //! associative to the last bit, the whole tile is one vector.
 
 use device_std::scalar::Scalar;
+use kernels_rs::operators::Operator;
 use kernels_rs::scan::{BLOCK, Scans};
 
 /// Vectors of a row.
@@ -20,6 +21,27 @@ const ASSOCIATIVE_TILE: usize = 4096;
 pub(super) struct Partial<E> {
     pub(super) value: E,
     pub(super) closed: bool,
+}
+
+impl<E: Copy> Partial<E> {
+    /// This and, after it, `next`.
+    pub(super) fn then<P: Operator<E>>(self, operator: P, next: Self) -> Self {
+        let Self { value, closed } = next;
+        let value = if closed { value } else { operator.combine(self.value, value) };
+        Self { value, closed: self.closed | closed }
+    }
+}
+
+/// The partial sums up to and with each lane: of two neighbours first, then of four, and so on
+/// (Hillis and Steele 1986, *Data parallel algorithms*, doi:10.1145/7902.7903).
+pub(super) fn scan_lanes<E: Copy, P: Operator<E>>(operator: P, sums: &mut [Partial<E>]) {
+    let mut delta = 1;
+    while delta < sums.len() {
+        for lane in (delta..sums.len()).rev() {
+            sums[lane] = sums[lane - delta].then(operator, sums[lane]);
+        }
+        delta *= 2;
+    }
 }
 
 /// A scan of tiles, in the order of the scan: backward, tiles come here mirrored.
@@ -60,9 +82,7 @@ impl<E: Scalar, P: Scans<E>> Tile<E, P> {
 
     /// `before` and, after it, `next`.
     pub(super) fn then(&self, before: Partial<E>, next: Partial<E>) -> Partial<E> {
-        let Partial { value, closed } = next;
-        let value = if closed { value } else { self.operator.combine(before.value, value) };
-        Partial { value, closed: before.closed | closed }
+        before.then(self.operator, next)
     }
 
     /// The tile's own sum. Heads are none, or one for each element.
@@ -103,10 +123,10 @@ impl<E: Scalar, P: Scans<E>> Tile<E, P> {
                     first..first + E::LANES
                 };
                 let heads_of = |lane| heads.get(vector(lane)).unwrap_or_default();
-                let sums = std::array::from_fn(|lane| {
+                let mut inclusive: [Partial<E>; LANES_OF_WARP] = std::array::from_fn(|lane| {
                     self.sum_of_vector(&elements[vector(lane)], heads_of(lane))
                 });
-                let inclusive = self.scan_lanes(sums);
+                scan_lanes(self.operator, &mut inclusive);
                 for lane in 0..LANES_OF_WARP {
                     let before_lane = match lane.checked_sub(1) {
                         None => before,
@@ -130,19 +150,6 @@ impl<E: Scalar, P: Scans<E>> Tile<E, P> {
         });
         let first = partials.next().unwrap_or(self.nothing());
         partials.fold(first, |sum, next| self.then(sum, next))
-    }
-
-    /// The sums up to and with each lane: of two neighbours first, then of four, and so on
-    /// (Hillis and Steele 1986, *Data parallel algorithms*, doi:10.1145/7902.7903).
-    fn scan_lanes(&self, mut sums: [Partial<E>; LANES_OF_WARP]) -> [Partial<E>; LANES_OF_WARP] {
-        let mut delta = 1;
-        while delta < LANES_OF_WARP {
-            for lane in (delta..LANES_OF_WARP).rev() {
-                sums[lane] = self.then(sums[lane - delta], sums[lane]);
-            }
-            delta *= 2;
-        }
-        sums
     }
 
     /// The results for a vector, after what comes before it.

@@ -1,15 +1,19 @@
 //! Runs of equal keys and segments: run-length encoding, reductions by key and by offsets.
 
 use gpu_core::{Blocks, Slice, SliceMut};
-use kernels_rs::segment_totals::SegmentReduces;
+use kernels_rs::reduce_by_key::{self, Reduction, RunKey};
+use kernels_rs::segment_totals::{BLOCK, SegmentReduces, lanes_log2, most_listed};
 use kernels_rs::select::Selects;
 
 use super::Workspace;
-use super::segments::{Segments, check_offsets};
-use super::select::Call;
-use super::workspace::{Arena, Layout, apart, tiles};
+use super::segments::check_offsets;
+use super::select::{Call, zero};
+use super::workspace::{Layout, apart, tiles};
 use crate::error::{Error, Result, same_len};
 use crate::{Count, Number, ReduceOperator};
+
+/// Blocks of a multiprocessor that share the chunks of long segments.
+const BLOCKS_OF_MULTIPROCESSOR: u64 = 8;
 
 /// Writes the first element of each run of equal elements to the front of `values`, the run's
 /// length to the front of `lengths`, and the number of runs to `count[0]`. Elements are compared
@@ -59,23 +63,53 @@ pub fn reduce_by_key<'a, 'b, 'c, 'd, 'e, K: Number, T: Number, O: ReduceOperator
     totals: impl Into<SliceMut<'d, T>>,
     count: impl Into<SliceMut<'e, u64>>,
 ) -> Result<()> {
-    let (values, mut totals) = (values.into(), totals.into());
-    let mut call = Call::new(keys.into(), count.into())?.keep(keys_out.into())?;
-    same_len("values", call.len, values.len())?;
-    same_len("totals", call.len, totals.len())?;
-    let to = totals.as_mut_ptr();
-    apart(("values", values.as_ptr(), call.len), ("totals", to.cast_const(), call.len))?;
-    tiles(call.len as u64, O::Reduction::TILE)?;
-    let (arena, bits) = head_bits(workspace, call.len)?;
-    call.heads = arena.at(&bits);
-    let heads = call.heads;
-    call.enqueue(workspace, K::Bits::UNIQUE)?;
-    enqueue_totals::<T, O>(workspace, operator, values, heads, to, None)
+    let (keys, values, mut count) = (keys.into(), values.into(), count.into());
+    let (mut keys_out, mut totals) = (keys_out.into(), totals.into());
+    let len = keys.len();
+    let lengths = [("values", values.len()), ("output", keys_out.len()), ("totals", totals.len())];
+    lengths.into_iter().try_for_each(|(what, found)| same_len(what, len, found))?;
+    same_len("count", 1, count.len())?;
+    let (to, totals) = (keys_out.as_mut_ptr(), totals.as_mut_ptr());
+    let outputs = (("output", to.cast_const(), len), ("totals", totals.cast_const(), len));
+    apart(("input", keys.as_ptr(), len), outputs.0)?;
+    apart(("values", values.as_ptr(), len), outputs.1)?;
+    apart(("input", keys.as_ptr(), len), outputs.1)?;
+    apart(("values", values.as_ptr(), len), outputs.0)?;
+    apart(outputs.0, outputs.1)?;
+    if len == 0 {
+        return zero(workspace.gpu(), count.as_mut_ptr());
+    }
+    // The end of the array is an element too.
+    let tiles = tiles(len as u64 + 1, reduce_by_key::tile::<K, T>())?;
+    let status = workspace.statuses(u64::from(tiles), 2)?;
+    let [p0, p1, p2, p3] = operator.parameters();
+    let arguments = (
+        keys.as_ptr().cast(),
+        values.as_ptr().cast(),
+        len as u64,
+        to.cast(),
+        totals.cast(),
+        count.as_mut_ptr(),
+        p0,
+        p1,
+        p2,
+        p3,
+        workspace.control(),
+        status,
+        status.wrapping_add(tiles as usize),
+    );
+    let Reduction { kernel, shared } = K::Bits::reduction::<O::Element, O::Reduction>();
+    // SAFETY: the arrays are as long as the kernel asks and have elements of the same size; the
+    // workspace's storage is used on its own stream only.
+    unsafe { workspace.gpu().launch(kernel, Blocks::x(tiles), shared, arguments)? };
+    Ok(())
 }
 
 /// The combination of each segment's elements: `totals[s]` is that of
 /// `offsets[s]..offsets[s + 1]`, as [`reduce`](super::reduce) gives it for an empty one. Offsets
 /// rise from 0 to the number of elements; they are on the device, and are not checked there.
+///
+/// One read of each element, one write of each total.
 ///
 /// # Errors
 /// [`Length`](Error::Length) unless there is a total for each segment,
@@ -89,73 +123,44 @@ pub fn segmented_reduce<'a, 'b, 'c, T: Number, O: ReduceOperator<T>>(
     totals: impl Into<SliceMut<'b, T>>,
 ) -> Result<()> {
     let (offsets, values, mut totals) = (offsets.into(), values.into(), totals.into());
-    let segments = check_offsets(offsets.len(), values.len())?;
-    same_len("totals", segments, totals.len())?;
-    let to = totals.as_mut_ptr();
-    apart(("values", values.as_ptr(), values.len()), ("totals", to.cast_const(), segments))?;
-    tiles(values.len() as u64, O::Reduction::TILE)?;
-    super::fill(workspace, operator.empty(), totals)?;
+    let segments = check_offsets(offsets.len(), values.len())? as u64;
+    same_len("totals", segments as usize, totals.len())?;
+    let (to, len) = (totals.as_mut_ptr(), values.len() as u64);
+    let outputs = ("totals", to.cast_const(), segments as usize);
+    apart(("values", values.as_ptr(), values.len()), outputs)?;
+    apart(("offsets", offsets.as_ptr(), offsets.len()), outputs)?;
     if segments == 0 {
         return Ok(());
     }
-    let (arena, bits) = head_bits(workspace, values.len())?;
-    let heads = arena.at(&bits);
-    let len = values.len() as u64;
-    // SAFETY: the part has a word for every 32 elements.
-    unsafe { Segments::<u8>::Offsets(offsets).enqueue(workspace.gpu(), len, false, heads)? };
-    enqueue_totals::<T, O>(workspace, operator, values, heads, to, Some(offsets))
-}
-
-fn head_bits(
-    workspace: &mut Workspace,
-    len: usize,
-) -> Result<(Arena, super::workspace::Part<u32>)> {
+    let lanes = lanes_log2(len, segments);
+    let blocks = tiles(segments << lanes, BLOCK as u64)?;
+    let (entries, chunks) = most_listed(len, lanes);
     let mut layout = Layout::default();
-    let bits = layout.part::<u32>((len as u64).div_ceil(32));
-    Ok((workspace.arena(&layout)?, bits))
-}
-
-/// Enqueues the totals of the segments that head bits mark.
-fn enqueue_totals<T: Number, O: ReduceOperator<T>>(
-    workspace: &mut Workspace,
-    operator: O,
-    values: Slice<'_, T>,
-    heads: *const u32,
-    totals: *mut T,
-    offsets: Option<Slice<'_, u64>>,
-) -> Result<()> {
-    let len = values.len() as u64;
-    let tiles = tiles(len, O::Reduction::TILE)?;
-    let status = workspace.statuses(u64::from(tiles), 2)?;
-    let head_status = status.wrapping_add(tiles as usize);
-    let control = workspace.control();
+    let parts = (layout.part::<u64>(1), layout.part::<[u64; 2]>(entries));
+    let partials = layout.part::<O::Element>(chunks);
+    let arena = workspace.arena(&layout)?;
+    let (listed, list, partials) = (arena.at(&parts.0), arena.at(&parts.1), arena.at(&partials));
+    let (from, at) = (values.as_ptr().cast(), offsets.as_ptr());
+    let to = to.cast::<O::Element>();
     let [p0, p1, p2, p3] = operator.parameters();
-    let (offsets, segments) = match offsets {
-        Some(offsets) => (offsets.as_ptr(), offsets.len() as u64 - 1),
-        None => (std::ptr::null(), 0),
-    };
-    let (values, totals) = (values.as_ptr().cast(), totals.cast());
-    let arguments = (
-        values,
-        len,
-        heads,
-        totals,
-        offsets,
-        segments,
-        p0,
-        p1,
-        p2,
-        p3,
-        control,
-        status,
-        head_status,
-    );
-    let kernel = match offsets.is_null() {
-        true => O::Reduction::OF_RUNS,
-        false => O::Reduction::BY_OFFSETS,
-    };
-    // SAFETY: the arrays are as long as the kernel asks and have elements of the same size; the
+    let (gpu, shared) = (workspace.gpu(), O::Reduction::SHARED);
+    let by_groups = (from, at, segments, lanes, p0, p1, p2, p3, listed, list, to);
+    let by_chunks =
+        (from, at, p0, p1, p2, p3, listed.cast_const(), list.cast_const(), partials, to);
+    let join = (at, p0, p1, p2, p3, by_chunks.6, by_chunks.7, partials.cast_const(), to);
+    // SAFETY: the arrays are as long as the kernels ask and have elements of the same size; the
     // workspace's storage is used on its own stream only.
-    unsafe { workspace.gpu().launch(kernel, Blocks::x(tiles), O::Reduction::SHARED, arguments)? };
+    unsafe {
+        if entries > 0 {
+            gpu.fill_with_byte(listed, 0, 1)?;
+        }
+        gpu.launch(O::Reduction::BY_GROUPS, Blocks::x(blocks), 0, by_groups)?;
+        if entries > 0 {
+            let most = u64::from(gpu.multiprocessors()) * BLOCKS_OF_MULTIPROCESSOR;
+            let blocks = |work: u64| Blocks::x(u64::min(work, most) as u32);
+            gpu.launch(O::Reduction::BY_CHUNKS, blocks(chunks), shared, by_chunks)?;
+            gpu.launch(O::Reduction::JOIN_CHUNKS, blocks(entries), shared, join)?;
+        }
+    }
     Ok(())
 }

@@ -1,0 +1,167 @@
+//! The totals of runs, in the order of stretches.
+//!
+//! This is the kernel's order (`kernels_rs::reduce_by_key`) written for one thread. A tile is a
+//! sequence of warps, a warp one of 32 stretches, and a stretch is added up from head to head. What
+//! stands before the first head of a stretch is added to what comes before the stretch in its tile:
+//! the sum of the warps, and after it that of the lanes, each since the last head. What stands before
+//! the first head of a tile is added to the sum of the tiles before. Where the order cannot show,
+//! since the operator is associative to the last bit, the whole tile is one stretch.
+
+use device_std::scalar::Scalar;
+use kernels_rs::operators::Operator;
+use kernels_rs::reduce_by_key::BLOCK;
+use rayon::prelude::*;
+
+use super::segments::Segments;
+use super::tile::{Partial, scan_lanes};
+use crate::Number;
+
+const LANES_OF_WARP: usize = 32;
+
+/// Elements of a tile of an associative operator.
+const ASSOCIATIVE_TILE: usize = 4096;
+
+/// The total of each run of elements from a head to the next, or to the end of the array.
+pub(super) fn totals<E, P, K>(
+    operator: P,
+    stretch: usize,
+    elements: &[E],
+    segments: Segments<'_, K>,
+) -> Vec<E>
+where
+    E: Scalar + Send + Sync,
+    P: Operator<E> + Send + Sync,
+    K: Number,
+{
+    if elements.is_empty() {
+        return Vec::new();
+    }
+    let shape = match P::ASSOCIATIVE {
+        true => Shape { operator, stretch: ASSOCIATIVE_TILE, lanes: 1, warps: 1 },
+        false => Shape { operator, stretch, lanes: LANES_OF_WARP, warps: BLOCK / LANES_OF_WARP },
+    };
+    let len = elements.len();
+    let tile_len = shape.tile_len();
+    // The end of the array is a head too.
+    let tiles = (0..len / tile_len + 1).into_par_iter().map_init(Vec::new, |heads, tile| {
+        let range = tile * tile_len..len.min((tile + 1) * tile_len);
+        heads.clear();
+        heads.resize(tile_len, false);
+        segments.mark(range.clone(), len, false, &mut heads[..range.len()]);
+        if range.len() < tile_len {
+            heads[range.len()] = true;
+        }
+        let mut of_tile = elements[range].to_vec();
+        of_tile.resize(tile_len, operator.lower(operator.identity()));
+        shape.tile(&of_tile, heads)
+    });
+    let tiles: Vec<TileTotals<E>> = tiles.collect();
+    let mut before: Option<Partial<E>> = None;
+    let mut totals = Vec::new();
+    for mut tile in tiles {
+        if let Some(first) = tile.totals.first_mut() {
+            let combine = |a, b| operator.combine(a, b);
+            let lead = tile.lead.into_iter().reduce(combine);
+            let operands = before.map(|before| before.value).into_iter().chain(lead);
+            *first = operands.reduce(combine).unwrap_or(*first);
+        }
+        totals.extend(tile.totals.iter().map(|&total| operator.lower(total)));
+        before = Some(before.map_or(tile.end, |before| before.then(operator, tile.end)));
+    }
+    // No run ends where the first begins.
+    totals.remove(0);
+    totals
+}
+
+/// What a tile knows of the runs that end in it.
+struct TileTotals<E> {
+    /// The total before each head; the first still lacks what comes before the tile.
+    totals: Vec<E>,
+    /// What the first consists of, in order.
+    lead: Vec<E>,
+    /// What stands after the last head, or everything.
+    end: Partial<E>,
+}
+
+/// How a tile is cut into stretches.
+#[derive(Clone, Copy)]
+struct Shape<P> {
+    operator: P,
+    stretch: usize,
+    lanes: usize,
+    warps: usize,
+}
+
+impl<P> Shape<P> {
+    fn tile_len(&self) -> usize {
+        self.stretch * self.lanes * self.warps
+    }
+
+    /// The totals of one whole tile, with a mark for each element.
+    fn tile<E: Scalar>(&self, elements: &[E], heads: &[bool]) -> TileTotals<E>
+    where
+        P: Operator<E>,
+    {
+        let part = self.stretch * self.lanes;
+        let (mut totals, mut lead) = (Vec::new(), Vec::new());
+        let mut warps_before: Option<Partial<E>> = None;
+        for (elements, heads) in elements.chunks_exact(part).zip(heads.chunks_exact(part)) {
+            let mut firsts = Vec::with_capacity(self.lanes);
+            let stretches = elements.chunks_exact(self.stretch).zip(heads.chunks(self.stretch));
+            let mut ends: Vec<Partial<E>> = stretches
+                .map(|(elements, heads)| {
+                    firsts.push(totals.len());
+                    self.walk(elements, heads, &mut totals)
+                })
+                .collect();
+            let has_head: Vec<bool> = ends.iter().map(|end| end.closed).collect();
+            scan_lanes(self.operator, &mut ends);
+            for lane in (0..self.lanes).filter(|&lane| has_head[lane]) {
+                // From the last sum on that has a head.
+                let lanes_before = lane.checked_sub(1).map(|below| ends[below]);
+                let mut operands = Vec::with_capacity(3);
+                let mut closed = false;
+                for before in [warps_before, lanes_before].into_iter().flatten() {
+                    if before.closed {
+                        operands.clear();
+                        closed = true;
+                    }
+                    operands.push(before.value);
+                }
+                if !heads[lane * self.stretch] {
+                    operands.push(totals[firsts[lane]]);
+                }
+                if closed {
+                    let total = operands.into_iter().reduce(|a, b| self.operator.combine(a, b));
+                    totals[firsts[lane]] = total.unwrap_or(totals[firsts[lane]]);
+                } else {
+                    lead = operands;
+                }
+            }
+            let of_warp = ends[self.lanes - 1];
+            warps_before =
+                Some(warps_before.map_or(of_warp, |sum| sum.then(self.operator, of_warp)));
+        }
+        let nothing = Partial { value: self.operator.identity(), closed: false };
+        TileTotals { totals, lead, end: warps_before.unwrap_or(nothing) }
+    }
+
+    /// Adds up a stretch from head to head: appends what stands before each head (the identity
+    /// before one at the start) and returns what stands after the last.
+    fn walk<E: Scalar>(&self, elements: &[E], heads: &[bool], totals: &mut Vec<E>) -> Partial<E>
+    where
+        P: Operator<E>,
+    {
+        let mut sum = None;
+        let mut closed = false;
+        for (&element, &is_head) in elements.iter().zip(heads) {
+            if is_head {
+                totals.push(sum.take().unwrap_or(self.operator.identity()));
+                closed = true;
+            }
+            let element = self.operator.lift(element);
+            sum = Some(sum.map_or(element, |sum| self.operator.combine(sum, element)));
+        }
+        Partial { value: sum.unwrap_or(self.operator.identity()), closed }
+    }
+}

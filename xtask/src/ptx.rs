@@ -15,7 +15,7 @@ use crate::{output_of, root};
 /// The modules: each is a feature of kernels-rs and a source file of that name. Beside it the
 /// compute capabilities that its PTX is built for, lowest first; a GPU takes the highest it can
 /// run. What a level beyond the first is for stands in the module.
-pub const MODULES: [(&str, &[u32]); 21] = [
+pub const MODULES: &[(&str, &[u32])] = &[
     ("columns", &[75]),
     ("elementwise", &[75]),
     ("flags", &[75]),
@@ -60,7 +60,7 @@ pub fn file(module: &str, level: u32) -> PathBuf {
 /// Builds the named modules, or all where none is named, for every level and writes the files.
 pub fn write(named: &[&str]) -> Result<()> {
     let compiler = Compiler::find()?;
-    for (module, levels) in MODULES {
+    for &(module, levels) in MODULES {
         if !(named.is_empty() || named.contains(&module)) {
             continue;
         }

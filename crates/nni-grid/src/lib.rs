@@ -119,8 +119,9 @@ pub fn interpolate(
     }
 }
 
-/// Interpolates several values of the same points, whose Voronoi diagram is made once: one DEM for each
-/// column of values. Cells may be left out by a mask.
+/// Interpolates several values of the same points: one DEM for each column of values, as of that alone.
+/// The Voronoi diagram is made once, and a query finds what it steals once for each four values. Cells
+/// may be left out by a mask.
 ///
 /// # Errors
 /// As [`interpolate`], and [`Error::Core`] unless the mask has an element for each cell.

@@ -147,12 +147,13 @@ impl Points {
                 }
                 let (pixel, is_inside) = raster.pixel_of(x, y);
                 is_outside = !is_inside;
+                let mut is_good = x.is_finite() && y.is_finite();
                 let mut k = 0;
                 while k < N {
-                    is_bad |= !(z[k].abs() <= f32::MAX as f64);
+                    is_good &= z[k].abs() <= f32::MAX as f64;
                     k += 1;
                 }
-                is_bad |= !(x.is_finite() && y.is_finite());
+                is_bad = !is_good;
                 let index = (self.first + point) as i64;
                 if is_bad {
                     atomic::min_i64(first_bad, index);

@@ -66,6 +66,7 @@ impl Product for Percent {
 
 impl Product for Shade {
     #[inline(always)]
+    #[allow(clippy::manual_clamp)] // `clamp` may panic, which device code must not
     fn of(self, east: f32, south: f32) -> f32 {
         let [x, y, up] = self.light;
         let towards = up - (east * x + south * y);
@@ -236,13 +237,15 @@ impl<const COUNT: usize> Strip<COUNT> {
             let mut above = self.row::<IS_LEVEL, IS_INNER>(self.first.wrapping_sub(1));
             let mut own = self.row::<IS_LEVEL, IS_INNER>(self.first);
             let mut below = self.rows::<IS_LEVEL, IS_INNER>(self.first + 1);
+            // A loop: unrolled it would not fit the cache for instructions.
+            let rows = vector::unknown(ROWS);
             let mut done = 0;
-            while done < ROWS {
+            while done < rows {
                 let first = self.first + done;
                 done += BATCH as u32;
                 // The next rows are on their way while these are worked on.
                 let mut next = below;
-                if done < ROWS {
+                if done < rows {
                     next = self.rows::<IS_LEVEL, IS_INNER>(self.first + done + 1);
                 }
                 let mut i = 0;

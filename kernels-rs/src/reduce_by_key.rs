@@ -3,11 +3,12 @@
 //! One block a tile of keys and of values; each is read once, and each run's key and total written
 //! once. The plan, with what `stretches` has of it:
 //!
-//! 1. Load: each warp has its parts of both arrays copied to shared memory, the keys first.
-//! 2. Heads, while the values are on their way: a thread marks the keys of its stretch that differ
-//!    from the one before, and a warp scan of their number gives each head its slot. Each warp moves
-//!    the keys at its heads to the front of its part. The warp that counts last publishes the number
-//!    of the tile's heads, and looks back for how many runs began in the tiles before.
+//! 1. Load: each warp has its part of the keys copied to shared memory.
+//! 2. Heads: a thread marks the keys of its stretch that differ from the one before, and a warp scan
+//!    of their number gives each head its slot. The warp that counts last publishes the number of the
+//!    tile's heads. Then the values are asked for (not before: the look-back would stand in line
+//!    behind them), and on their way each warp moves the keys at its heads to the front of its part,
+//!    and one looks back for how many runs began in the tiles before.
 //! 3. Walk: the thread adds up its values from head to head, and the warps exchange what they end
 //!    with.
 //! 4. Each thread completes its first total, and each warp writes its keys and totals, which follow

@@ -50,6 +50,25 @@ pub const fn most_listed(len: u64, lanes_log2: u32) -> (u64, u64) {
     (entries, entries + len / CHUNK)
 }
 
+/// Where a segment lies: offsets that do not rise, or beyond the array, name no element outside it.
+#[inline(always)]
+unsafe fn bounds(offsets: *const u64, segment: u64, len: u64) -> (u64, u64) {
+    // SAFETY: passed on to the caller.
+    let (begin, end) =
+        unsafe { (*offsets.add(segment as usize), *offsets.add(segment as usize + 1)) };
+    let end = u64::min(end, len);
+    (u64::min(begin, end), end)
+}
+
+/// What is on the list, and the room there: more only where offsets do not rise.
+#[inline(always)]
+unsafe fn listed_in(listed: *const u64, len: u64, lanes_log2: u32) -> (u64, u64) {
+    let (entries, chunks) = most_listed(len, lanes_log2);
+    // SAFETY: passed on to the caller.
+    let listed = unsafe { *listed };
+    (u64::min(listed >> ENTRIES, entries), u64::min(listed & ((1 << ENTRIES) - 1), chunks))
+}
+
 /// The segments on the list and their chunks, counted in one word, so that they rise together.
 const ENTRIES: u32 = 32;
 
@@ -101,7 +120,7 @@ unsafe fn add_up<T: Scalar, O: Operator<T>>(
 #[inline(always)]
 unsafe fn by_groups<T: Scalar, O: Operator<T>>(
     operator: O,
-    input: *const T,
+    (input, len): (*const T, u64),
     (offsets, segments): (*const u64, u64),
     lanes_log2: u32,
     (listed, list): (*mut u64, *mut Entry),
@@ -114,15 +133,16 @@ unsafe fn by_groups<T: Scalar, O: Operator<T>>(
     unsafe {
         let (mut begin, mut end) = (0, 0);
         if exists {
-            begin = *offsets.add(segment as usize);
-            end = *offsets.add(segment as usize + 1);
+            (begin, end) = bounds(offsets, segment, len);
         }
         let is_long = end.saturating_sub(begin) > most_of_group(lanes_log2);
         if is_long && lane == 0 {
             let chunks = (end - begin).div_ceil(CHUNK);
             let before = atomic::add_u64(listed, 1 << ENTRIES | chunks);
             let first_chunk = before & ((1 << ENTRIES) - 1);
-            *list.add((before >> ENTRIES) as usize) = [segment, first_chunk];
+            if before >> ENTRIES < most_listed(len, lanes_log2).0 {
+                *list.add((before >> ENTRIES) as usize) = [segment, first_chunk];
+            }
         }
         let end_of_group = if is_long { begin } else { end };
         let mut sum = add_up(operator, input, (begin + lane, end_of_group), 1 << lanes_log2);
@@ -158,7 +178,7 @@ unsafe fn entry_of(list: *const Entry, entries: u64, chunk: u64) -> u64 {
 #[inline(always)]
 unsafe fn by_chunks<T: Scalar, O: Operator<T>>(
     operator: O,
-    input: *const T,
+    (input, len, lanes_log2): (*const T, u64, u32),
     offsets: *const u64,
     (listed, list): (*const u64, *const Entry),
     partials: *mut T,
@@ -168,13 +188,13 @@ unsafe fn by_chunks<T: Scalar, O: Operator<T>>(
     let me = thread::thread_idx_x() as u64;
     // SAFETY: the caller's arrays are as long as said; the whole block turns as often.
     unsafe {
-        let (entries, chunks) = (*listed >> ENTRIES, *listed & ((1 << ENTRIES) - 1));
+        let (entries, chunks) = listed_in(listed, len, lanes_log2);
         let mut chunk = thread::block_idx_x() as u64;
         while chunk < chunks {
             let [segment, first_chunk] = *list.add(entry_of(list, entries, chunk) as usize);
             let (begin, end) = (*offsets.add(segment as usize), *offsets.add(segment as usize + 1));
-            let first = begin + (chunk - first_chunk) * CHUNK;
-            let of_chunk = (first + me, u64::min(first + CHUNK, end));
+            let first = begin.wrapping_add(chunk.wrapping_sub(first_chunk).wrapping_mul(CHUNK));
+            let of_chunk = (first.saturating_add(me), u64::min(first.saturating_add(CHUNK), end));
             let sum = add_up(operator, input, of_chunk, BLOCK as u64);
             let combine = |a, b| operator.combine(a, b);
             let sum = reduce_block(values, sum, operator.identity(), combine);
@@ -192,6 +212,7 @@ unsafe fn by_chunks<T: Scalar, O: Operator<T>>(
 #[inline(always)]
 unsafe fn join_chunks<T: Scalar, O: Operator<T>>(
     operator: O,
+    (len, lanes_log2): (u64, u32),
     offsets: *const u64,
     (listed, list): (*const u64, *const Entry),
     partials: *const T,
@@ -201,13 +222,14 @@ unsafe fn join_chunks<T: Scalar, O: Operator<T>>(
     let me = thread::thread_idx_x() as u64;
     // SAFETY: the caller's arrays are as long as said; the whole block turns as often.
     unsafe {
-        let entries = *listed >> ENTRIES;
+        let (entries, all_chunks) = listed_in(listed, len, lanes_log2);
         let mut entry = thread::block_idx_x() as u64;
         while entry < entries {
             let [segment, first_chunk] = *list.add(entry as usize);
             let (begin, end) = (*offsets.add(segment as usize), *offsets.add(segment as usize + 1));
             let chunks = (end - begin).div_ceil(CHUNK);
-            if chunks > 1 {
+            let chunks = u64::min(chunks, all_chunks.saturating_sub(first_chunk));
+            if end - begin > CHUNK {
                 let mut sum = operator.identity();
                 let mut chunk = me;
                 while chunk < chunks {
@@ -239,22 +261,23 @@ pub trait SegmentReduces<T: Copy>: Operator<T> {
     const SHARED: u32;
 }
 
-/// What [`SegmentReduces::BY_GROUPS`] takes: input, offsets, segments, lanes of a group as a power
+/// What [`SegmentReduces::BY_GROUPS`] takes: input and length, offsets, segments, lanes of a group as a power
 /// of two, the operator's parameters, what is listed, the list, totals.
 #[cfg(not(target_arch = "nvptx64"))]
 pub type GroupArguments<T> =
-    (*const T, *const u64, u64, u32, u64, u64, u64, u64, *mut u64, *mut Entry, *mut T);
+    (*const T, u64, *const u64, u64, u32, u64, u64, u64, u64, *mut u64, *mut Entry, *mut T);
 
-/// What [`SegmentReduces::BY_CHUNKS`] takes: input, offsets, the operator's parameters, what is
+/// What [`SegmentReduces::BY_CHUNKS`] takes: input and length, lanes of a group
+/// as before, offsets, the operator's parameters, what is
 /// listed, the list, totals of chunks, totals.
 #[cfg(not(target_arch = "nvptx64"))]
 pub type ChunkArguments<T> =
-    (*const T, *const u64, u64, u64, u64, u64, *const u64, *const Entry, *mut T, *mut T);
+    (*const T, u64, u32, *const u64, u64, u64, u64, u64, *const u64, *const Entry, *mut T, *mut T);
 
 /// What [`SegmentReduces::JOIN_CHUNKS`] takes: as the chunks, without the input.
 #[cfg(not(target_arch = "nvptx64"))]
 pub type JoinArguments<T> =
-    (*const u64, u64, u64, u64, u64, *const u64, *const Entry, *const T, *mut T);
+    (u64, u32, *const u64, u64, u64, u64, u64, *const u64, *const Entry, *const T, *mut T);
 
 macro_rules! totals {
     ($($groups:ident, $chunks:ident, $join:ident: $type:ty, $operator:ty;)+) => {
@@ -268,6 +291,7 @@ macro_rules! totals {
             #[kernel(block = 256, resident = 4)]
             pub unsafe fn $groups(
                 input: *const $type,
+                len: u64,
                 offsets: *const u64,
                 segments: u64,
                 lanes_log2: u32,
@@ -283,7 +307,7 @@ macro_rules! totals {
                 let operator = <$operator as Operator<$type>>::new(parameters);
                 let (segments, list) = ((offsets, segments), (listed, list));
                 // SAFETY: passed on to the caller.
-                unsafe { by_groups(operator, input, segments, lanes_log2, list, totals) }
+                unsafe { by_groups(operator, (input, len), segments, lanes_log2, list, totals) }
             }
             /// Reduces the chunks of listed segments. Grid: any.
             ///
@@ -292,6 +316,8 @@ macro_rules! totals {
             #[kernel(block = 256, resident = 4)]
             pub unsafe fn $chunks(
                 input: *const $type,
+                len: u64,
+                lanes_log2: u32,
                 offsets: *const u64,
                 parameter_0: u64,
                 parameter_1: u64,
@@ -305,7 +331,10 @@ macro_rules! totals {
                 let parameters = [parameter_0, parameter_1, parameter_2, parameter_3];
                 let operator = <$operator as Operator<$type>>::new(parameters);
                 // SAFETY: passed on to the caller.
-                unsafe { by_chunks(operator, input, offsets, (listed, list), partials, totals) }
+                unsafe {
+                    let input = (input, len, lanes_log2);
+                    by_chunks(operator, input, offsets, (listed, list), partials, totals)
+                }
             }
             /// Combines the chunks of listed segments. Grid: any.
             ///
@@ -313,6 +342,8 @@ macro_rules! totals {
             /// After the kernel over chunks, with its arrays.
             #[kernel(block = 256, resident = 4)]
             pub unsafe fn $join(
+                len: u64,
+                lanes_log2: u32,
                 offsets: *const u64,
                 parameter_0: u64,
                 parameter_1: u64,
@@ -326,7 +357,10 @@ macro_rules! totals {
                 let parameters = [parameter_0, parameter_1, parameter_2, parameter_3];
                 let operator = <$operator as Operator<$type>>::new(parameters);
                 // SAFETY: passed on to the caller.
-                unsafe { join_chunks(operator, offsets, (listed, list), partials, totals) }
+                unsafe {
+                    let len = (len, lanes_log2);
+                    join_chunks(operator, len, offsets, (listed, list), partials, totals)
+                }
             }
             #[cfg(not(target_arch = "nvptx64"))]
             impl SegmentReduces<$type> for $operator {

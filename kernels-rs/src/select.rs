@@ -103,7 +103,6 @@ struct Target<B> {
     kept: *mut B,
     rejected: *mut B,
     count: *mut u64,
-    heads: *mut u32,
     lengths: *mut u32,
     long_lengths: *mut u64,
 }
@@ -150,9 +149,6 @@ impl<B: Bits, const ROWS: usize, const MODE: u32> Select<B, ROWS, MODE> {
             let flags = if MODE == FLAGGED { self.flags(&tile) } else { 0 };
             wait_for_copies();
             let kept = self.keep(&tile, flags);
-            if MODE == UNIQUE && !self.target.heads.is_null() {
-                self.write_heads(&tile, &kept);
-            }
             if MODE == RUNS {
                 self.note_last_head(&kept);
             }
@@ -315,29 +311,6 @@ impl<B: Bits, const ROWS: usize, const MODE: u32> Select<B, ROWS, MODE> {
                 warp += 1;
             }
             (before, all)
-        }
-    }
-
-    /// Writes a bit for each element: whether it is kept.
-    #[inline(always)]
-    unsafe fn write_heads(&self, tile: &Tile<B, ROWS>, kept: &Marks<ROWS>) {
-        let lanes = 32 / B::LANES as u32;
-        let mut row = 0;
-        while row < ROWS {
-            let first = tile.element(row);
-            let mut word = kept.of_row::<B>(row) << (first % 32) as u32;
-            let mut delta = 1;
-            // SAFETY: the whole warp is here; the first lane of a word's writes it.
-            unsafe {
-                while delta < lanes {
-                    word |= warp::shuffle_down(warp::FULL, word, delta);
-                    delta *= 2;
-                }
-                if warp::lane_id() & (lanes - 1) == 0 && first < self.len {
-                    *self.target.heads.add((first / 32) as usize) = word;
-                }
-            }
-            row += 1;
         }
     }
 
@@ -576,8 +549,8 @@ pub struct Selection<B: Copy> {
 }
 
 /// What the kernels take: input and length; the order's parameters but for the flip, the lowest
-/// rank, the span, whether the outside is kept; flags; kept and rejected elements, count, head
-/// bits, lengths in 32 and 64 bits; control word and status arrays, the second for run lengths.
+/// rank, the span, whether the outside is kept; flags; kept and rejected elements, count,
+/// lengths in 32 and 64 bits; control word and status arrays, the second for run lengths.
 #[cfg(not(target_arch = "nvptx64"))]
 pub type Arguments<B> = (
     *const B,
@@ -592,7 +565,6 @@ pub type Arguments<B> = (
     *mut B,
     *mut B,
     *mut u64,
-    *mut u32,
     *mut u32,
     *mut u64,
     *mut u64,
@@ -650,7 +622,6 @@ macro_rules! selections {
             kept: *mut $type,
             rejected: *mut $type,
             count: *mut u64,
-            heads: *mut u32,
             lengths: *mut u32,
             long_lengths: *mut u64,
             control: *mut u64,
@@ -660,7 +631,7 @@ macro_rules! selections {
             let shared = Shared::<$type>::new(&mut Carver::new(), $rows, $mode);
             let order = Order { magnitude, top, shift, flip: 0 };
             let rule = Rule { order, low, span, outside: outside != 0, flags };
-            let target = Target { kept, rejected, count, heads, lengths, long_lengths };
+            let target = Target { kept, rejected, count, lengths, long_lengths };
             let select = Select::<$type, $rows, $mode> { input, len, rule, target, shared };
             // SAFETY: passed on to the caller.
             unsafe {

@@ -17,8 +17,8 @@
 //! Then only the tile's first slot lacks something: what the tiles before end with. The warp that
 //! has it looks back for that, and no other waits.
 //!
-//! A thread's stretch is short, and the lengths of vectors in it odd where that can be: so the
-//! threads of a warp read their stretches from different banks.
+//! A stretch is an odd number of vectors where that can be: so the threads of a warp read theirs from
+//! different banks.
 
 use core::marker::PhantomData;
 

@@ -54,6 +54,19 @@
 //! and the warps pairwise, and the chunks: thread t takes t, t + 256, .., and the threads are added
 //! as before.
 //!
+//! A reduction by key has tiles of 256 threads x 20 elements (12 or 8 where key and value have more than
+//! 8 or 12 bytes together). A thread adds up its own elements from the first of a run on, or from its
+//! own first. What comes before them in the tile is the sum of the warps one after the other, and that
+//! of the lanes by doubling distances, each from the run's first element on; a thread's sum is added
+//! to it, and the total to the sum of the tiles before, one after the other.
+//!
+//! A segmented reduction gives a segment to
+//! 2^[`lanes_log2`](kernels_rs::segment_totals::lanes_log2) lanes, so many as the segments are long in
+//! the mean. Each adds up, from 0 on, the elements that many apart; then the lanes are added pairwise.
+//! A segment of more than 512 elements a lane is cut into chunks of 16,384 elements, which 256
+//! threads add up in the same way, the warps' sums pairwise too, and which are added up in the same
+//! way again.
+//!
 //! A scan along columns goes down a column row by row, in chunks of
 //! [`chunks`](kernels_rs::columns::chunks) rows: each is added up from its first row on, the chunks
 //! one after the other, and then each chunk's rows to the sum of all before it. The number of rows

@@ -243,18 +243,6 @@ pub fn wait_for_copies() {
     device::wait_for_copies();
 }
 
-/// Makes one group of the copies that the thread has begun since the group before.
-#[inline(always)]
-pub fn group_copies() {
-    device::group_copies();
-}
-
-/// Waits until all of the thread's groups of copies but the last have ended.
-#[inline(always)]
-pub fn wait_for_groups_but_last() {
-    device::wait_for_groups_but_last();
-}
-
 impl SharedArray<u32> {
     /// Adds to element `index`, atomically among the threads of the block; returns what was there.
     ///
@@ -349,22 +337,6 @@ mod device {
         }
     }
     #[inline(always)]
-    pub fn group_copies() {
-        // SAFETY: changes what is waited for.
-        #[cfg(feature = "sm_80")]
-        unsafe {
-            core::arch::asm!("cp.async.commit_group;", options(nostack));
-        }
-    }
-    #[inline(always)]
-    pub fn wait_for_groups_but_last() {
-        // SAFETY: waits.
-        #[cfg(feature = "sm_80")]
-        unsafe {
-            core::arch::asm!("cp.async.wait_group 1;", options(nostack));
-        }
-    }
-    #[inline(always)]
     pub unsafe fn atomic_add(offset: u32, value: u32) -> u32 {
         let before: u32;
         unsafe {
@@ -426,8 +398,6 @@ mod device {
         unsafe { store(offset, crate::vector::load(from)) }
     }
     pub fn wait_for_copies() {}
-    pub fn group_copies() {}
-    pub fn wait_for_groups_but_last() {}
     pub unsafe fn atomic_add(offset: u32, value: u32) -> u32 {
         update(offset, |before| before.wrapping_add(value))
     }

@@ -144,10 +144,23 @@ pub fn segmented_reduce<'a, 'b, 'c, T: Number, O: ReduceOperator<T>>(
     let to = to.cast::<O::Element>();
     let [p0, p1, p2, p3] = operator.parameters();
     let (gpu, shared) = (workspace.gpu(), O::Reduction::SHARED);
-    let by_groups = (from, at, segments, lanes, p0, p1, p2, p3, listed, list, to);
-    let by_chunks =
-        (from, at, p0, p1, p2, p3, listed.cast_const(), list.cast_const(), partials, to);
-    let join = (at, p0, p1, p2, p3, by_chunks.6, by_chunks.7, partials.cast_const(), to);
+    let by_groups = (from, len, at, segments, lanes, p0, p1, p2, p3, listed, list, to);
+    let by_chunks = (
+        from,
+        len,
+        lanes,
+        at,
+        p0,
+        p1,
+        p2,
+        p3,
+        listed.cast_const(),
+        list.cast_const(),
+        partials,
+        to,
+    );
+    let (done, entries_of) = (listed.cast_const(), list.cast_const());
+    let join = (len, lanes, at, p0, p1, p2, p3, done, entries_of, partials.cast_const(), to);
     // SAFETY: the arrays are as long as the kernels ask and have elements of the same size; the
     // workspace's storage is used on its own stream only.
     unsafe {

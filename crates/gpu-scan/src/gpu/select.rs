@@ -119,7 +119,6 @@ pub(super) struct Call<T: Number> {
     kept: *mut T,
     rejected: *mut T,
     count: *mut u64,
-    pub(super) heads: *mut u32,
     pub(super) lengths: *mut u32,
     pub(super) long_lengths: *mut u64,
 }
@@ -135,7 +134,6 @@ impl<T: Number> Call<T> {
             kept: std::ptr::null_mut(),
             rejected: std::ptr::null_mut(),
             count: count.as_mut_ptr(),
-            heads: std::ptr::null_mut(),
             lengths: std::ptr::null_mut(),
             long_lengths: std::ptr::null_mut(),
         })
@@ -191,7 +189,6 @@ impl<T: Number> Call<T> {
             self.kept.cast(),
             self.rejected.cast(),
             self.count,
-            self.heads,
             self.lengths,
             self.long_lengths,
             workspace.control(),

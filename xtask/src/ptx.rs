@@ -15,7 +15,7 @@ use crate::{output_of, root};
 /// The modules: each is a feature of kernels-rs and a source file of that name. Beside it the
 /// compute capabilities that its PTX is built for, lowest first; a GPU takes the highest it can
 /// run. What a level beyond the first is for stands in the module.
-pub const MODULES: [(&str, &[u32]); 20] = [
+pub const MODULES: [(&str, &[u32]); 21] = [
     ("columns", &[75]),
     ("elementwise", &[75]),
     ("flags", &[75]),
@@ -23,6 +23,7 @@ pub const MODULES: [(&str, &[u32]); 20] = [
     ("idw", &[75]),
     ("idw_index", &[75]),
     ("idw_neighbours", &[75]),
+    ("idw_tree", &[75]),
     ("merge", &[75]),
     ("monotone", &[75]),
     ("nni", &[75]),

@@ -43,7 +43,9 @@
 mod adaptive;
 mod cells;
 pub mod cpu;
+mod curve;
 mod error;
+mod expansion;
 #[cfg(feature = "cuda")]
 pub mod gpu;
 mod number;

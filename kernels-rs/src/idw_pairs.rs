@@ -152,7 +152,11 @@ impl Targets {
 
     /// The place of query `j`, on the ground.
     #[inline(always)]
-    pub unsafe fn place<const ROW: bool, const Q: usize>(&self, setup: Setup, j: usize) -> [f64; 2] {
+    pub unsafe fn place<const ROW: bool, const Q: usize>(
+        &self,
+        setup: Setup,
+        j: usize,
+    ) -> [f64; 2] {
         // SAFETY: the index is brought below the count, which is not 0; the setup is whole.
         unsafe {
             if ROW {

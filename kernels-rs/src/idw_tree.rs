@@ -112,10 +112,7 @@ impl Tree {
         unsafe {
             let e = self.extents.add(4 * item as usize);
             (*e, *e.add(1), *e.add(2), *e.add(3)) = (a, b, c, d);
-            vector::store(
-                self.boxes.add(item as usize).cast(),
-                Middle::of([a, b, c, d]).packed(),
-            );
+            vector::store(self.boxes.add(item as usize).cast(), Middle::of([a, b, c, d]).packed());
         }
     }
 

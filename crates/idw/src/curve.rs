@@ -80,9 +80,8 @@ mod tests {
     #[test]
     fn cells_that_follow_each_other_touch() {
         // The first 32 x 32 cells of the curve.
-        let mut cells: Vec<(u32, u32, u32)> = (0..32)
-            .flat_map(|x| (0..32).map(move |y| (hilbert(x, y), x, y)))
-            .collect();
+        let mut cells: Vec<(u32, u32, u32)> =
+            (0..32).flat_map(|x| (0..32).map(move |y| (hilbert(x, y), x, y))).collect();
         cells.sort_unstable();
         for (i, pair) in cells.windows(2).enumerate() {
             assert_eq!(pair[0].0, i as u32);

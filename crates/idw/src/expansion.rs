@@ -38,10 +38,7 @@ pub(crate) fn separation(power: f64) -> f64 {
 /// Refuses the expansion where the values of targets are not f32, or leave a point out each.
 pub(crate) fn check(params: &Params, single: bool) -> Result<()> {
     if params.kernel == Kernel::Expansion && !single {
-        return Err(Error::Conflict {
-            option: "the expansion",
-            with: "f64 or leaving points out",
-        });
+        return Err(Error::Conflict { option: "the expansion", with: "f64 or leaving points out" });
     }
     Ok(())
 }

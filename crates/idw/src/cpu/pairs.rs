@@ -14,7 +14,7 @@ use super::index::Index;
 use super::lanes::{Array, Lanes};
 use super::tree::Tree;
 use crate::curve::Curve;
-use crate::{expansion, Number, Params, Result, Targets};
+use crate::{Number, Params, Result, Targets, expansion};
 
 /// Points whose sums are taken together.
 const TILE: usize = 256;
@@ -142,7 +142,14 @@ impl Chunks<'_> {
     ) -> Result<()> {
         let frame = Frame::of(self.index);
         let geographic = self.index.geographic;
-        let sum = Summer::new::<T>(self.index, self.params, frame, first, values.len(), self.order.is_some());
+        let sum = Summer::new::<T>(
+            self.index,
+            self.params,
+            frame,
+            first,
+            values.len(),
+            self.order.is_some(),
+        );
         let size = sum.size();
         let count = self.targets.len() as usize;
         // Bands of whole rows, so that progress is told of from this thread.

@@ -121,13 +121,7 @@ impl Chebyshev {
 
 impl Tree {
     /// Columns `first..first + columns` of the points' values.
-    pub fn new(
-        index: &Index,
-        params: &Params,
-        frame: Frame,
-        first: usize,
-        columns: usize,
-    ) -> Self {
+    pub fn new(index: &Index, params: &Params, frame: Frame, first: usize, columns: usize) -> Self {
         let n = index.len();
         let levels = expansion::levels(n);
         let place = |i: usize| frame.place(index.places[i][0], index.places[i][1]);
@@ -330,12 +324,7 @@ impl Sources {
 }
 
 /// The weights, and weighted values, of the nodes that stand for sources.
-fn weigh(
-    chebyshev: &Chebyshev,
-    item: &Item,
-    sources: &[Source],
-    columns: usize,
-) -> Vec<[f64; 5]> {
+fn weigh(chebyshev: &Chebyshev, item: &Item, sources: &[Source], columns: usize) -> Vec<[f64; 5]> {
     let mut all = vec![[0.0; 5]; NODES];
     // A box without extent has all its nodes in one place, and any basis will do.
     let [per_x, per_y] = item.half.map(|half| if half > 0.0 { 1.0 / half } else { 0.0 });

@@ -160,7 +160,14 @@ impl Call<'_> {
                     ),
                 )?;
                 let partial_start = partial.as_mut_ptr();
-                self.combine(plan.rows(), (true, several), &setup, values, &mut rescued, partial_start)?;
+                self.combine(
+                    plan.rows(),
+                    (true, several),
+                    &setup,
+                    values,
+                    &mut rescued,
+                    partial_start,
+                )?;
             } else {
                 let kernel = if several { kernels::general_4 } else { kernels::general_1 };
                 let blocks = Blocks::for_each(&kernel, targets.count)?.x;
@@ -187,7 +194,14 @@ impl Call<'_> {
                         partial_start,
                     ),
                 )?;
-                self.combine(plan.rows(), (false, several), &setup, values, &mut rescued, partial_start)?;
+                self.combine(
+                    plan.rows(),
+                    (false, several),
+                    &setup,
+                    values,
+                    &mut rescued,
+                    partial_start,
+                )?;
             }
             let blocks = u64::min(targets.count, 4 * u64::from(gpu.multiprocessors()));
             gpu.launch(

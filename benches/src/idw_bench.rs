@@ -30,16 +30,10 @@ fn main() -> Result<()> {
             let params = Params { power, kernel, ..Params::default() };
             bench.pairs(&format!("{how}scattered_{name}"), &million, targets.targets(), &params)?;
             bench.pairs(&format!("{how}grid_{name}"), &million, grid, &params)?;
-            // The direct sum takes as long for any points.
-            if kernel == Kernel::Auto {
-                let name = format!("clustered_{name}");
-                bench.pairs(&name, &clustered, targets.targets(), &params)?;
-                bench.pairs(
-                    &format!("{name}_itself"),
-                    &clustered,
-                    clustered.beside().targets(),
-                    &params,
-                )?;
+            let beside = clustered.beside();
+            let rows = [("clustered", targets.targets()), ("beside", beside.targets())];
+            for (which, targets) in rows {
+                bench.pairs(&format!("{how}{which}_{name}"), &clustered, targets, &params)?;
             }
         }
     }

@@ -5,7 +5,7 @@
 //! 1. A block takes [`BLOCK`]` * Q` query points, `Q` a thread, and walks over the data points by
 //!    tiles of [`TILE`], which it stages in shared memory. Data points are sorted by cells (module
 //!    `idw_index`), so a tile is a small piece of ground, and positions in it are taken relative to its
-//!    first point: exact enough in f32 wherever a query is near enough for that to matter.
+//!    middle point: exact enough in f32 wherever a query is near enough for that to matter.
 //! 2. A thread sums weights and weighted values of a tile in f32, tiles in f64 up to a segment, and
 //!    segments in f64. A segment is a fixed number of tiles, which depends on the number of data points
 //!    alone: so the bits do not depend on how a launch splits the work.
@@ -128,7 +128,7 @@ const fn shared_bytes(queries: u32, values: u32) -> u32 {
     carver.bytes()
 }
 
-/// Stages the tile whose first point is `first`, relative to that point; returns that point's place.
+/// Stages the tile whose first point is `first`, relative to its middle point; returns that point's place.
 ///
 /// # Safety
 /// The whole block comes to the same call; `first` is a point.
@@ -143,8 +143,10 @@ unsafe fn stage<const V: usize>(
     let n = points.count as usize;
     // SAFETY: the caller keeps the block together and `first` below the count.
     unsafe {
-        let origin_x = frame.x(*points.places.add(first as usize)) as f32;
-        let origin_y = frame.y(*points.places.add(first as usize + n)) as f32;
+        // In the middle of the order, so that the farthest point of the tile is not too far.
+        let origin = (first + u32::min(TILE, points.count - first) / 2) as usize;
+        let origin_x = frame.x(*points.places.add(origin)) as f32;
+        let origin_y = frame.y(*points.places.add(origin + n)) as f32;
         thread::sync_threads();
         let mut k = 0;
         while k < TILE / BLOCK {
@@ -209,7 +211,7 @@ impl<const V: usize> Staged<V> {
     }
 }
 
-/// The queries of a thread, relative to a tile's first point, and what a weight needs.
+/// The queries of a thread, relative to a tile's middle point, and what a weight needs.
 struct Near<const Q: usize> {
     x: [f32; Q],
     y: [f32; Q],

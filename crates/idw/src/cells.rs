@@ -77,8 +77,14 @@ fn along(position: f64, cells: u32) -> u32 {
 /// The extent without outliers: the middle 98% of a sample, a quarter wider on each side, within the
 /// whole.
 pub(crate) fn bulk(column: &[f64], min: f64, max: f64) -> (f64, f64) {
-    let step = column.len().div_ceil(SAMPLE).max(1);
-    let mut sample: Vec<f64> = column.iter().step_by(step).copied().collect();
+    // By multiples of the golden ratio: points may come in turns from several places.
+    let spread = |k: u64| k.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let index = |k: u64| ((u128::from(spread(k)) * column.len() as u128) >> 64) as usize;
+    let mut sample: Vec<f64> = if column.len() <= SAMPLE {
+        column.to_vec()
+    } else {
+        (0..SAMPLE as u64).map(|k| column[index(k)]).collect()
+    };
     sample.sort_by(f64::total_cmp);
     let at = |share: f64| sample[((sample.len() - 1) as f64 * share) as usize];
     if sample.len() < 100 {
@@ -106,6 +112,12 @@ mod tests {
         assert!(grid.cell < 3.0, "{grid:?}");
         assert_eq!(grid.column(1e9), grid.columns - 1);
         assert_eq!(grid.row(-1e9), 0);
+    }
+
+    #[test]
+    fn points_that_come_in_turns_from_several_places_are_all_seen() {
+        let x: Vec<f64> = (0..100_000).map(|i| f64::from(i % 64)).collect();
+        assert_eq!(bulk(&x, 0.0, 63.0), (0.0, 63.0));
     }
 
     #[test]

@@ -25,9 +25,12 @@ pub(crate) const NODES: usize = SIDE * SIDE;
 /// The highest power for which the nodes are accurate enough at the distances below.
 pub(crate) const HIGHEST_POWER: f64 = 4.0;
 
-/// Fewer points than these, or pairs, are summed faster directly.
+/// Fewer points than these, or pairs, are summed faster directly. Measured on an H200 and on a processor
+/// with AVX-512.
 const LEAST_POINTS: usize = 8192;
-const LEAST_PAIRS: f64 = 3e9;
+#[cfg(feature = "cuda")]
+pub(crate) const LEAST_PAIRS_GPU: f64 = 3e9;
+pub(crate) const LEAST_PAIRS_CPU: f64 = 2e8;
 
 /// How far a box must be from targets for its nodes to stand for its points, in multiples of the longer
 /// half of its sides, from its middle. Measured: `docs/idw.md`.
@@ -43,14 +46,21 @@ pub(crate) fn check(params: &Params, single: bool) -> Result<()> {
     Ok(())
 }
 
-/// Whether far points are expanded.
-pub(crate) fn is_used(params: &Params, single: bool, points: usize, targets: u64) -> bool {
+/// Whether far points are expanded: where `single`, which is f32 without leaving points out, and by
+/// themselves for so many pairs.
+pub(crate) fn is_used(
+    params: &Params,
+    single: bool,
+    points: usize,
+    targets: u64,
+    least_pairs: f64,
+) -> bool {
     let can = single
         && !params.geographic
         && params.adaptive.is_none()
         && params.is_all_pairs()
         && params.power <= HIGHEST_POWER;
-    let enough = points >= LEAST_POINTS && points as f64 * targets as f64 >= LEAST_PAIRS;
+    let enough = points >= LEAST_POINTS && points as f64 * targets as f64 >= least_pairs;
     can && points > 0
         && match params.kernel {
             Kernel::Auto => enough,

@@ -1,6 +1,6 @@
 //! All pairs on the CPU.
 //!
-//! Plan, as on the GPU: the sorted points are staged once, by tiles, relative to each tile's first point;
+//! Plan, as on the GPU: the sorted points are staged once, by tiles, relative to each tile's middle point;
 //! a chunk of targets, in vectors, walks over the tiles; sums of a tile are in the type of the result,
 //! those across tiles in f64. At power 2 two points share a reciprocal: 1/a + 1/b = (a + b) / (a b). A
 //! target whose sums are not finite lies on a point or out of range, and is computed anew by
@@ -36,7 +36,7 @@ struct Staged<S> {
     y: Vec<S>,
     /// Each value, less its offset.
     values: Vec<Vec<S>>,
-    /// The place of each tile's first point.
+    /// The place of each tile's middle point.
     origins: Vec<[f64; 2]>,
     smoothing: S,
     law: u32,
@@ -73,7 +73,13 @@ pub(super) fn interpolate<T: Number>(
     progress: &dyn Progress,
 ) -> Result<()> {
     expansion::check(params, T::IS_SINGLE)?;
-    let expanded = expansion::is_used(params, T::IS_SINGLE, index.len(), targets.len());
+    let expanded = expansion::is_used(
+        params,
+        T::IS_SINGLE,
+        index.len(),
+        targets.len(),
+        expansion::LEAST_PAIRS_CPU,
+    );
     let order = expanded.then(|| along_curve(targets));
     let width = if expanded { targets.len() as usize } else { row_length(targets) };
     let order = order.as_deref();
@@ -377,7 +383,9 @@ fn stage<S: Number>(
 ) -> Staged<S> {
     let place = |i: usize| frame.place(index.places[i][0], index.places[i][1]);
     let n = index.len();
-    let origins: Vec<[f64; 2]> = (0..n).step_by(TILE).map(place).collect();
+    // In the middle of the order, so that the farthest point of the tile is not too far.
+    let middle = |first: usize| first + TILE.min(n - first) / 2;
+    let origins: Vec<[f64; 2]> = (0..n).step_by(TILE).map(middle).map(place).collect();
     let along = |axis: usize| {
         let relative = |i: usize| S::from_f64(place(i)[axis] - origins[i / TILE][axis]);
         (0..n).into_par_iter().map(relative).collect()

@@ -47,7 +47,8 @@ pub(super) fn interpolate<T: DeviceNumber>(
     let exponents = exponents.map_or(std::ptr::null(), Column::as_ptr);
     let single = T::IS_SINGLE && !leave_out;
     expansion::check(params, single)?;
-    let expanded = expansion::is_used(params, single, about.count, targets.count);
+    let expanded =
+        expansion::is_used(params, single, about.count, targets.count, expansion::LEAST_PAIRS_GPU);
     let along = if expanded { targets.along_curve(gpu)? } else { None };
     let targets = along.as_ref().map_or(targets, |(targets, _)| targets);
     let call = Call { gpu, about, sorted, targets, params, left_out, exponents, expanded };

@@ -3,7 +3,7 @@
 //! Plan:
 //!
 //! 1. A block takes [`BLOCK`]` * Q` query points, `Q` a thread, and walks over the data points by
-//!    tiles of [`TILE`], which it stages in shared memory. Data points are sorted by cells (module
+//!    tiles of [`TILE`], which it stages in shared memory. Data points lie along a curve (module
 //!    `idw_index`), so a tile is a small piece of ground, and positions in it are taken relative to its
 //!    middle point: exact enough in f32 wherever a query is near enough for that to matter.
 //! 2. A thread sums weights and weighted values of a tile in f32, tiles in f64 up to a segment, and

@@ -256,7 +256,6 @@ const CHEBYSHEV: [f64; SIDE as usize] = {
     let mut all = [0.0; SIDE as usize];
     let mut k = 0;
     while k < SIDE as usize {
-        // The cosine of (2 k + 1) pi / (2 n), as the sine of what is left to pi / 2.
         all[k] = cosine((2 * k + 1) as f64 * core::f64::consts::PI / (2 * SIDE) as f64);
         k += 1;
     }

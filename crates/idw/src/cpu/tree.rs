@@ -47,7 +47,7 @@ pub(super) struct Tree {
     origins: Vec<[f64; 2]>,
     points: Sources,
     nodes: Sources,
-    /// Half of the longer side that is far enough.
+    /// How far is far, in halves of the longer side.
     separation: f64,
     smoothing: f32,
     law: u32,

@@ -255,7 +255,7 @@ fn what_cannot_be_expanded_is_refused() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 12, ..ProptestConfig::default() })]
 
     #[test]
     fn any_points_keep_the_accuracy(

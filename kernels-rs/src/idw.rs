@@ -3,9 +3,9 @@
 //! Plan:
 //!
 //! 1. A block takes [`BLOCK`]` * Q` query points, `Q` a thread, and walks over the data points by
-//!    tiles of [`TILE`], which it stages in shared memory. Data points are sorted by cells (module
+//!    tiles of [`TILE`], which it stages in shared memory. Data points lie along a curve (module
 //!    `idw_index`), so a tile is a small piece of ground, and positions in it are taken relative to its
-//!    first point: exact enough in f32 wherever a query is near enough for that to matter.
+//!    middle point: exact enough in f32 wherever a query is near enough for that to matter.
 //! 2. A thread sums weights and weighted values of a tile in f32, tiles in f64 up to a segment, and
 //!    segments in f64. A segment is a fixed number of tiles, which depends on the number of data points
 //!    alone: so the bits do not depend on how a launch splits the work.
@@ -27,8 +27,8 @@ use device_std::shared::{Carver, SharedArray};
 use device_std::vector::{self, Vector};
 use device_std::{atomic, kernel, thread, warp};
 
-/// Threads of a block.
-pub const BLOCK: u32 = 128;
+use crate::idw_pairs::{AnyPower, Frame, Law, MulAdd, Power, Setup, Targets, split};
+pub use crate::idw_pairs::{BLOCK, PATCH_ROWS, ROW_THREADS, setup};
 
 /// Data points that are staged, and summed in f32, together.
 pub const TILE: u32 = 256;
@@ -42,79 +42,10 @@ pub const QUERIES_SEVERAL: u32 = 2;
 /// Values a point in the kernels for several.
 pub const SEVERAL: u32 = 4;
 
-/// Threads of a block that share a row of a grid; each has every so-many-th cell.
-pub const ROW_THREADS: u32 = 8;
-
-/// Rows of a grid that a block serves.
-pub const PATCH_ROWS: u32 = BLOCK / ROW_THREADS;
-
-/// Where the numbers of [`Setup`] lie.
-pub mod setup {
-    /// 1 / unit of length, a power of two.
-    pub const SCALE: usize = 0;
-    /// The smoothing's square, in units.
-    pub const SMOOTHING: usize = 1;
-    /// Minus half the power.
-    pub const EXPONENT: usize = 2;
-    /// The middle of the data: x, y, and on a sphere z.
-    pub const CENTRE: usize = 3;
-    /// The grid: x of the west edge, y of the north edge, cell size.
-    pub const GRID: usize = 6;
-    /// Of each value: offset, lowest, highest.
-    pub const VALUES: usize = 9;
-}
-
-/// The numbers of a call, in f64, as [`setup`] says.
-type Setup = *const f64;
-
 /// Sums beyond these bounds (weights) or distances (squared, in units) are computed anew in f64.
 const LEAST: f64 = 8.5e-22;
 const MOST: f64 = 3.0e38;
 const FARTHEST: f32 = 1.0e18;
-
-/// How a weight follows from a squared distance.
-pub trait Law {
-    /// Whether two data points share a reciprocal.
-    const SHARED: bool;
-
-    /// The weight.
-    fn weight<T: Real>(squared: T, exponent: T) -> T;
-}
-
-/// The powers 1 to 4.
-pub struct Power<const P: u32>;
-
-impl<const P: u32> Law for Power<P> {
-    const SHARED: bool = P == 2;
-
-    #[inline(always)]
-    fn weight<T: Real>(squared: T, _: T) -> T {
-        match P {
-            1 => squared.reciprocal_sqrt(),
-            2 => squared.reciprocal(),
-            3 => {
-                let root = squared.reciprocal_sqrt();
-                root * root * root
-            }
-            _ => {
-                let reciprocal = squared.reciprocal();
-                reciprocal * reciprocal
-            }
-        }
-    }
-}
-
-/// Any power.
-pub struct AnyPower;
-
-impl Law for AnyPower {
-    const SHARED: bool = false;
-
-    #[inline(always)]
-    fn weight<T: Real>(squared: T, exponent: T) -> T {
-        (exponent * squared.log2()).exp2()
-    }
-}
 
 /// The weight where the law is known at run time: 1 to 4, else any.
 #[inline(always)]
@@ -140,16 +71,6 @@ struct Points {
     segment: u32,
 }
 
-/// The query points: columns, or the cells of a grid.
-#[derive(Clone, Copy)]
-struct Targets {
-    /// x of each, then y of each; null for a grid.
-    places: *const f64,
-    count: u64,
-    width: u32,
-    height: u32,
-}
-
 /// Where results go.
 #[derive(Clone, Copy)]
 struct Results<T> {
@@ -169,71 +90,6 @@ fn segments(points: &Points) -> (u32, u32) {
     let each = all.checked_div(rows).unwrap_or(0) + (all.checked_rem(rows).unwrap_or(0) > 0) as u32;
     let first = u32::min(each * thread::block_idx_y(), all);
     (first, u32::min(first + each, all))
-}
-
-impl Targets {
-    /// The index of the thread's query `j`; beyond the queries, `count`.
-    #[inline(always)]
-    fn query<const ROW: bool, const Q: usize>(&self, j: usize) -> u64 {
-        let (block, me) = (thread::block_idx_x(), thread::thread_idx_x());
-        if !ROW {
-            let first = block as u64 * (BLOCK as u64 * Q as u64);
-            return u64::min(first + j as u64 * BLOCK as u64 + me as u64, self.count);
-        }
-        let (column, row) = self.cell::<Q>(block, me, j);
-        if column < self.width && row < self.height {
-            row as u64 * self.width as u64 + column as u64
-        } else {
-            self.count
-        }
-    }
-
-    /// The cell of query `j` of thread `me`.
-    #[inline(always)]
-    fn cell<const Q: usize>(&self, block: u32, me: u32, j: usize) -> (u32, u32) {
-        let across = self.width.div_ceil(ROW_THREADS * Q as u32);
-        let patch_row = block.checked_div(across).unwrap_or(0);
-        let patch_column = block - patch_row * across;
-        let column = patch_column * (ROW_THREADS * Q as u32) + me % ROW_THREADS;
-        (column + j as u32 * ROW_THREADS, patch_row * PATCH_ROWS + me / ROW_THREADS)
-    }
-
-    /// The place of a query, of so many dimensions.
-    #[inline(always)]
-    unsafe fn at(&self, setup: Setup, query: u64, dimensions: u32) -> [f64; 3] {
-        // SAFETY: the query is below the count; the setup is whole.
-        unsafe {
-            if self.places.is_null() {
-                let row = query.checked_div(self.width as u64).unwrap_or(0);
-                let column = query - row * self.width as u64;
-                let cell = *setup.add(setup::GRID + 2);
-                let x = *setup.add(setup::GRID) + (column as f64 + 0.5) * cell;
-                return [x, *setup.add(setup::GRID + 1) - (row as f64 + 0.5) * cell, 0.0];
-            }
-            let (i, n) = (query as usize, self.count as usize);
-            let z = if dimensions > 2 { *self.places.add(i + 2 * n) } else { 0.0 };
-            [*self.places.add(i), *self.places.add(i + n), z]
-        }
-    }
-
-    /// The place of query `j`, on the ground.
-    #[inline(always)]
-    unsafe fn place<const ROW: bool, const Q: usize>(&self, setup: Setup, j: usize) -> [f64; 2] {
-        // SAFETY: the index is brought below the count, which is not 0; the setup is whole.
-        unsafe {
-            if ROW {
-                let (column, row) =
-                    self.cell::<Q>(thread::block_idx_x(), thread::thread_idx_x(), j);
-                let cell = *setup.add(setup::GRID + 2);
-                return [
-                    *setup.add(setup::GRID) + (column as f64 + 0.5) * cell,
-                    *setup.add(setup::GRID + 1) - (row as f64 + 0.5) * cell,
-                ];
-            }
-            let query = u64::min(self.query::<ROW, Q>(j), self.count - 1) as usize;
-            [*self.places.add(query), *self.places.add(query + self.count as usize)]
-        }
-    }
 }
 
 /// The shared memory of a block.
@@ -272,46 +128,7 @@ const fn shared_bytes(queries: u32, values: u32) -> u32 {
     carver.bytes()
 }
 
-/// A number and what f32 leaves of it.
-#[inline(always)]
-fn split(x: f64) -> [f32; 2] {
-    let high = x as f32;
-    [high, (x - high as f64) as f32]
-}
-
-/// The middle of the data and the scale.
-#[derive(Clone, Copy)]
-struct Frame {
-    x: f64,
-    y: f64,
-    scale: f64,
-}
-
-impl Frame {
-    #[inline(always)]
-    unsafe fn new(setup: Setup) -> Self {
-        // SAFETY: the setup is whole.
-        unsafe {
-            Self {
-                x: *setup.add(setup::CENTRE),
-                y: *setup.add(setup::CENTRE + 1),
-                scale: *setup.add(setup::SCALE),
-            }
-        }
-    }
-
-    #[inline(always)]
-    fn x(&self, x: f64) -> f64 {
-        (x - self.x) * self.scale
-    }
-
-    #[inline(always)]
-    fn y(&self, y: f64) -> f64 {
-        (y - self.y) * self.scale
-    }
-}
-
-/// Stages the tile whose first point is `first`, relative to that point; returns that point's place.
+/// Stages the tile whose first point is `first`, relative to its middle point; returns that point's place.
 ///
 /// # Safety
 /// The whole block comes to the same call; `first` is a point.
@@ -326,8 +143,10 @@ unsafe fn stage<const V: usize>(
     let n = points.count as usize;
     // SAFETY: the caller keeps the block together and `first` below the count.
     unsafe {
-        let origin_x = frame.x(*points.places.add(first as usize)) as f32;
-        let origin_y = frame.y(*points.places.add(first as usize + n)) as f32;
+        // In the middle of the order, so that the farthest point of the tile is not too far.
+        let origin = (first + u32::min(TILE, points.count - first) / 2) as usize;
+        let origin_x = frame.x(*points.places.add(origin)) as f32;
+        let origin_y = frame.y(*points.places.add(origin + n)) as f32;
         thread::sync_threads();
         let mut k = 0;
         while k < TILE / BLOCK {
@@ -392,7 +211,7 @@ impl<const V: usize> Staged<V> {
     }
 }
 
-/// The queries of a thread, relative to a tile's first point, and what a weight needs.
+/// The queries of a thread, relative to a tile's middle point, and what a weight needs.
 struct Near<const Q: usize> {
     x: [f32; Q],
     y: [f32; Q],
@@ -459,18 +278,6 @@ impl<const Q: usize> Near<Q> {
             }
             j += 1;
         }
-    }
-}
-
-/// `f32::mul_add` under a name that the inherent method of the host does not hide.
-trait MulAdd {
-    fn mul_add_(self, b: f32, c: f32) -> f32;
-}
-
-impl MulAdd for f32 {
-    #[inline(always)]
-    fn mul_add_(self, b: f32, c: f32) -> f32 {
-        Real::mul_add(self, b, c)
     }
 }
 

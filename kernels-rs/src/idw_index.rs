@@ -1,4 +1,5 @@
-//! An index of points by cells, for crate `idw`: points sorted by cell, and where each cell begins.
+//! An index of points by cells, for crate `idw`: points sorted by cell, and where each cell begins; or
+//! places sorted along Hilbert's curve ([`number_on_curve`] in place of step 1).
 //!
 //! Cells are the squares of a uniform grid, row by row from the south-west. Points beyond the grid
 //! belong to the nearest cell of its edge; since that keeps their order along both axes, a search that
@@ -35,8 +36,6 @@ pub const COUNT_SHARED: u32 = DIGITS * 4;
 pub const SCATTER_SHARED: u32 = WARPS * DIGITS * 4;
 
 /// Writes the cell of each point, and counts the points of each cell in `counts`, which starts at zero.
-/// With `turning` every second row is numbered from the east, so that cells with consecutive numbers
-/// touch.
 /// Grid: a thread a point.
 ///
 /// # Safety
@@ -51,7 +50,6 @@ pub unsafe fn number_cells(
     per_unit: f64,
     columns: u32,
     rows: u32,
-    turning: u32,
     keys: *mut u32,
     counts: *mut u32,
 ) {
@@ -63,11 +61,86 @@ pub unsafe fn number_cells(
     let i = point as usize;
     // SAFETY: the point is below the count; the cell is in the grid.
     unsafe {
-        let (row, column) = (cells.row(*y.add(i)), cells.column(*x.add(i)));
-        let turned = turning != 0 && row % 2 == 1;
-        let key = row * columns + if turned { columns - 1 - column } else { column };
+        let key = cells.row(*y.add(i)) * columns + cells.column(*x.add(i));
         *keys.add(i) = key;
         atomic::add_u32(counts.add(key as usize), 1);
+    }
+}
+
+/// Bits of a cell's column, and of its row, on Hilbert's curve.
+const CURVE_BITS: u32 = 16;
+
+/// Writes where each place comes along Hilbert's curve over a square of `2^16` by `2^16` cells. Places
+/// beyond it belong to the nearest cell of its edge. Grid: a thread a place.
+///
+/// # Safety
+/// `x`, `y`, `keys` have `places` elements.
+#[kernel(block = 256)]
+pub unsafe fn number_on_curve(
+    x: *const f64,
+    y: *const f64,
+    places: u64,
+    west: f64,
+    south: f64,
+    per_unit: f64,
+    keys: *mut u32,
+) {
+    let place = thread::index_1d();
+    if place >= places {
+        return;
+    }
+    let side = 1 << CURVE_BITS;
+    let cells = Cells { west, south, per_unit, columns: side, rows: side };
+    let i = place as usize;
+    // SAFETY: the place is below the count.
+    unsafe { *keys.add(i) = hilbert(cells.column(*x.add(i)), cells.row(*y.add(i))) };
+}
+
+/// The number of a cell: from the largest quarters down, two bits for the quarter in the order in which
+/// the curve enters them, the square turned or mirrored so that its entry lies in the south-west.
+#[inline(always)]
+fn hilbert(mut x: u32, mut y: u32) -> u32 {
+    let mut number = 0;
+    let mut bit = CURVE_BITS;
+    while bit > 0 {
+        bit -= 1;
+        let (right, upper) = (x >> bit & 1, y >> bit & 1);
+        number = number << 2 | ((3 * right) ^ upper);
+        if upper == 0 {
+            // All ones where the square is mirrored.
+            let mirrored = right.wrapping_neg();
+            (x, y) = (y ^ mirrored, x ^ mirrored);
+        }
+    }
+    number
+}
+
+/// Moves values to where they belong: element `i` of each column goes to `order[i]`. Grid: a thread an
+/// element.
+///
+/// # Safety
+/// `order` names each of `len` elements once; `from` and `to` have `columns * len` elements.
+#[kernel(block = 256)]
+pub unsafe fn scatter_values(
+    order: *const u32,
+    len: u64,
+    columns: u32,
+    from: *const f32,
+    to: *mut f32,
+) {
+    let i = thread::index_1d();
+    if i >= len {
+        return;
+    }
+    // SAFETY: the element is below the length.
+    unsafe {
+        let target = *order.add(i as usize) as usize;
+        let mut column = 0;
+        while column < columns as usize {
+            let start = column * len as usize;
+            *to.add(start + target) = *from.add(start + i as usize);
+            column += 1;
+        }
     }
 }
 
@@ -200,5 +273,6 @@ pub unsafe fn gather_columns(
 }
 
 device_std::ptx_module! {
-    "idw_index": number_cells, count_digits, scatter_digits, gather_columns
+    "idw_index": number_cells, number_on_curve, count_digits, scatter_digits, gather_columns,
+    scatter_values
 }

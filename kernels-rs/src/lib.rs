@@ -24,6 +24,10 @@ pub mod idw_cells;
 pub mod idw_index;
 #[cfg(feature = "idw_neighbours")]
 pub mod idw_neighbours;
+#[cfg(any(feature = "idw", feature = "idw_tree"))]
+mod idw_pairs;
+#[cfg(feature = "idw_tree")]
+pub mod idw_tree;
 #[cfg(feature = "merge")]
 pub mod merge;
 #[cfg(feature = "monotone")]

@@ -23,6 +23,7 @@ pub const MODULES: &[(&str, &[u32])] = &[
     ("idw", &[75]),
     ("idw_index", &[75]),
     ("idw_neighbours", &[75]),
+    ("idw_tree", &[75]),
     ("merge", &[75]),
     ("monotone", &[75]),
     ("nni", &[75]),

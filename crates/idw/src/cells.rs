@@ -1,13 +1,9 @@
-//! The uniform grid of cells that both back ends index points by.
+//! The uniform grid of cells that both back ends search neighbours by.
 
 use crate::points::Data;
 
 /// Points of a cell, on average, where neighbours are searched.
 const POINTS_TO_SEARCH: f64 = 2.0;
-
-/// Points of a cell, on average, where all pairs count: a tile of points then lies in two or three
-/// cells.
-const POINTS_TO_TILE: f64 = 128.0;
 
 /// The most cells: their numbers are sorted by three digits of 8 bits.
 const MOST_CELLS: f64 = 16_777_216.0;
@@ -25,24 +21,12 @@ pub(crate) struct CellGrid {
     pub cell: f64,
     pub columns: u32,
     pub rows: u32,
-    /// Every second row is numbered from the east, so that cells with consecutive numbers touch.
-    pub turning: bool,
 }
 
 impl CellGrid {
-    /// The grid to search neighbours by.
+    /// The grid to search neighbours by. A few points far from all others do not make the cells large.
     pub fn to_search(data: &Data, geographic: bool) -> Self {
-        Self::of(data, geographic, POINTS_TO_SEARCH, false)
-    }
-
-    /// The grid to bring points near each other into tiles.
-    pub fn to_tile(data: &Data, geographic: bool) -> Self {
-        Self::of(data, geographic, POINTS_TO_TILE, true)
-    }
-
-    /// The grid for points. A few points far from all others do not make the cells large.
-    fn of(data: &Data, geographic: bool, per_cell: f64, turning: bool) -> Self {
-        let lonely = Self { west: 0.0, south: 0.0, cell: 1.0, columns: 1, rows: 1, turning };
+        let lonely = Self { west: 0.0, south: 0.0, cell: 1.0, columns: 1, rows: 1 };
         let Some(b) = data.bounds else { return lonely };
         let (mut west, mut east) = bulk(&data.x, b.min_x, b.max_x);
         let (south, north) = bulk(&data.y, b.min_y, b.max_y);
@@ -50,14 +34,14 @@ impl CellGrid {
             (west, east) = (-180.0, 180.0);
         }
         let (width, height) = (east - west, north - south);
-        let cells = (data.len() as f64 / per_cell).clamp(1.0, MOST_CELLS / 4.0);
+        let cells = (data.len() as f64 / POINTS_TO_SEARCH).clamp(1.0, MOST_CELLS / 4.0);
         // On a line the area says nothing.
         let cell = (width * height / cells).sqrt().max(width.max(height) / cells);
         if !(cell > 0.0 && cell.is_finite()) {
             return Self { west, south, ..lonely };
         }
         let along = |length: f64| ((length / cell).floor() + 1.0).min(MOST_CELLS) as u32;
-        Self { west, south, cell, columns: along(width), rows: along(height), turning }
+        Self { west, south, cell, columns: along(width), rows: along(height) }
     }
 
     /// How many cells.
@@ -77,9 +61,7 @@ impl CellGrid {
 
     /// The number of the cell of a point.
     pub fn number(&self, x: f64, y: f64) -> u32 {
-        let (row, column) = (self.row(y), self.column(x));
-        let turned = self.turning && row % 2 == 1;
-        row * self.columns + if turned { self.columns - 1 - column } else { column }
+        self.row(y) * self.columns + self.column(x)
     }
 
     /// 1 / side of a cell.
@@ -94,9 +76,15 @@ fn along(position: f64, cells: u32) -> u32 {
 
 /// The extent without outliers: the middle 98% of a sample, a quarter wider on each side, within the
 /// whole.
-fn bulk(column: &[f64], min: f64, max: f64) -> (f64, f64) {
-    let step = column.len().div_ceil(SAMPLE).max(1);
-    let mut sample: Vec<f64> = column.iter().step_by(step).copied().collect();
+pub(crate) fn bulk(column: &[f64], min: f64, max: f64) -> (f64, f64) {
+    // By multiples of the golden ratio: points may come in turns from several places.
+    let spread = |k: u64| k.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let index = |k: u64| ((u128::from(spread(k)) * column.len() as u128) >> 64) as usize;
+    let mut sample: Vec<f64> = if column.len() <= SAMPLE {
+        column.to_vec()
+    } else {
+        (0..SAMPLE as u64).map(|k| column[index(k)]).collect()
+    };
     sample.sort_by(f64::total_cmp);
     let at = |share: f64| sample[((sample.len() - 1) as f64 * share) as usize];
     if sample.len() < 100 {
@@ -124,6 +112,12 @@ mod tests {
         assert!(grid.cell < 3.0, "{grid:?}");
         assert_eq!(grid.column(1e9), grid.columns - 1);
         assert_eq!(grid.row(-1e9), 0);
+    }
+
+    #[test]
+    fn points_that_come_in_turns_from_several_places_are_all_seen() {
+        let x: Vec<f64> = (0..100_000).map(|i| f64::from(i % 64)).collect();
+        assert_eq!(bulk(&x, 0.0, 63.0), (0.0, 63.0));
     }
 
     #[test]

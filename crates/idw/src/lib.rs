@@ -29,8 +29,10 @@
 //! Shepard, *A two-dimensional interpolation function for irregularly-spaced data* (1968,
 //! doi:10.1145/800186.810616). The kernels for all pairs grew out of Mei, *Evaluating the Power of GPU
 //! Acceleration for IDW Interpolation Algorithm* (2014, doi:10.1155/2014/171574), whose naive and tiled
-//! kernels remain selectable ([`Kernel`]). `docs/idw.md` has the definition, the differences from the
-//! paper and from `gdal_grid`, and what was measured.
+//! kernels remain selectable ([`Kernel`]). For many points and targets in f32 those far from each other
+//! are expanded in nodes, after Wang, Krasny and Tlupova (2020, doi:10.4208/cicp.OA-2019-0177), unless the
+//! direct sum is asked for. `docs/idw.md` has the definition, the differences from the papers and from
+//! `gdal_grid`, and what was measured.
 //!
 //! # Accuracy
 //!
@@ -43,7 +45,9 @@
 mod adaptive;
 mod cells;
 pub mod cpu;
+mod curve;
 mod error;
+mod expansion;
 #[cfg(feature = "cuda")]
 pub mod gpu;
 mod number;
@@ -100,8 +104,9 @@ impl<T: Number> Real for T {}
 
 /// Interpolates points at targets, in f32 or f64.
 ///
-/// No points give NODATA everywhere. Work: points times targets where all points count; else, for each
-/// target, a few times the points that it takes.
+/// No points give NODATA everywhere. Work: points times targets where all points count, or with the
+/// expansion ([`Kernel`]) about 10,000 pairs a target; else, for each target, a few times the points that
+/// it takes.
 ///
 /// # Errors
 /// [`Error::Columns`], [`Error::NoValues`], [`Error::NotFinite`], [`Error::Latitude`],

@@ -1,6 +1,6 @@
 //! What a caller may ask for, checked.
 
-use crate::{Error, Result};
+use crate::{Error, Result, expansion};
 
 /// How to interpolate. Names and meanings are those of `gdal_grid` where it has the option.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -34,7 +34,7 @@ pub struct Params {
     pub adaptive: Option<Adaptive>,
     /// What becomes of points that are not finite.
     pub invalid: Invalid,
-    /// The kernel for all pairs.
+    /// How all pairs are summed.
     pub kernel: Kernel,
     /// Whether statistics of the points of each target are given.
     pub statistics: bool,
@@ -60,16 +60,24 @@ pub enum Invalid {
     Skip,
 }
 
-/// The kernel for all pairs on a GPU. The CPU has one.
+/// How all pairs are summed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Kernel {
-    /// The one to use.
+    /// The expansion where it can serve and there are points and targets enough for it to be faster,
+    /// else the direct sum.
     #[default]
-    Fast,
+    Auto,
+    /// Every pair of a point and a target, one after the other.
+    Direct,
+    /// Groups of points far from a group of targets by a few nodes each, which stand for them within
+    /// the accuracy that is promised for f32 (`docs/idw.md`). For f32 in the plane and one power for
+    /// all targets, at most 4. The last bits of a target's value depend on the other targets.
+    Expansion,
     /// The naive kernel of Mei (2014): every thread reads every point from global memory. For f32 in
     /// the plane; sums in f32 throughout, so many points cost accuracy.
+    /// On the CPU as `Direct`.
     Naive,
-    /// The tiled kernel of Mei (2014): points pass through shared memory.
+    /// The tiled kernel of Mei (2014): points pass through shared memory. On the CPU as `Direct`.
     Tiled,
 }
 
@@ -123,7 +131,7 @@ impl Default for Params {
             geographic: false,
             adaptive: None,
             invalid: Invalid::Refuse,
-            kernel: Kernel::Fast,
+            kernel: Kernel::Auto,
             statistics: false,
         }
     }
@@ -170,12 +178,7 @@ impl Params {
         if self.geographic && radius1 != radius2 {
             return Err(Error::Conflict { option: "an ellipse", with: "geographic coordinates" });
         }
-        if self.kernel != Kernel::Fast && (self.geographic || !self.is_all_pairs()) {
-            return Err(Error::Conflict {
-                option: "a kernel of the paper",
-                with: "neighbours or geographic coordinates",
-            });
-        }
+        self.check_kernel()?;
         self.adaptive.map_or(Ok(()), |adaptive| self.check_adaptive(adaptive))
     }
 
@@ -188,6 +191,25 @@ impl Params {
             Some((min, max)) => Err(Error::MinAboveMax { min, max }),
             None => Ok(()),
         }
+    }
+
+    fn check_kernel(&self) -> Result<()> {
+        let all_in_plane = self.is_all_pairs() && !self.geographic;
+        let option = match self.kernel {
+            Kernel::Auto | Kernel::Direct => return Ok(()),
+            Kernel::Expansion => "the expansion",
+            Kernel::Naive | Kernel::Tiled => "a kernel of the paper",
+        };
+        if !all_in_plane {
+            return Err(Error::Conflict { option, with: "neighbours or geographic coordinates" });
+        }
+        if self.adaptive.is_some() {
+            return Err(Error::Conflict { option, with: "the adaptive power" });
+        }
+        if self.kernel == Kernel::Expansion && self.power > expansion::HIGHEST_POWER {
+            return Err(Error::Conflict { option, with: "a power above 4" });
+        }
+        Ok(())
     }
 
     fn check_adaptive(&self, adaptive: Adaptive) -> Result<()> {
@@ -208,11 +230,8 @@ impl Params {
         if !(area.is_finite() && area >= 0.0) {
             return bad("the area", area, "0 or a positive number");
         }
-        if !self.is_all_pairs() || self.kernel != Kernel::Fast {
-            return Err(Error::Conflict {
-                option: "the adaptive power",
-                with: "neighbours or a kernel of the paper",
-            });
+        if !self.is_all_pairs() {
+            return Err(Error::Conflict { option: "the adaptive power", with: "neighbours" });
         }
         Ok(())
     }

@@ -1,6 +1,6 @@
 //! Inverse distance weighting on the CPU, on all cores.
 //!
-//! Plan: points are sorted by cells ([`index`]); then either every point counts for every target
+//! Plan: points are sorted ([`index`]); then either every point counts for every target
 //! ([`pairs`], in vectors of targets), or each target searches the index for its neighbours
 //! ([`neighbours`]).
 
@@ -9,6 +9,7 @@ mod index;
 mod lanes;
 mod neighbours;
 mod pairs;
+mod tree;
 
 use std::ops::ControlFlow;
 
@@ -17,7 +18,7 @@ use rayon::prelude::*;
 
 use crate::points::Data;
 use crate::{Error, Number, Params, Points, Result, Statistics, Summary, Surface, Targets};
-use crate::{adaptive, statistics};
+use crate::{adaptive, expansion, statistics};
 
 use index::Index;
 use neighbours::Found;
@@ -168,6 +169,7 @@ pub(crate) fn leave_one_out(
     let targets = data.as_targets();
     let mut values = vec![host_memory::filled(f64::NAN, data.len())?];
     if params.is_all_pairs() {
+        expansion::check(params, false)?;
         let index = Index::to_tile(data, params.geographic);
         let exponents = exponents(data, targets, params);
         report(progress, "cross-validate", 0.0)?;

@@ -1,6 +1,6 @@
 //! All pairs on the CPU.
 //!
-//! Plan, as on the GPU: the sorted points are staged once, by tiles, relative to each tile's first point;
+//! Plan, as on the GPU: the sorted points are staged once, by tiles, relative to each tile's middle point;
 //! a chunk of targets, in vectors, walks over the tiles; sums of a tile are in the type of the result,
 //! those across tiles in f64. At power 2 two points share a reciprocal: 1/a + 1/b = (a + b) / (a b). A
 //! target whose sums are not finite lies on a point or out of range, and is computed anew by
@@ -12,16 +12,18 @@ use rayon::prelude::*;
 use super::careful;
 use super::index::Index;
 use super::lanes::{Array, Lanes};
-use crate::{Number, Params, Result, Targets};
+use super::tree::Tree;
+use crate::curve::Curve;
+use crate::{Number, Params, Result, Targets, expansion};
 
 /// Points whose sums are taken together.
 const TILE: usize = 256;
 
 /// Vectors of a chunk.
-const VECTORS: usize = 4;
+pub(super) const VECTORS: usize = 4;
 
 /// The most targets of a chunk.
-const MOST: usize = VECTORS * 16;
+pub(super) const MOST: usize = VECTORS * 16;
 
 /// Sums of weights beyond these, and squares of distances, are computed anew; as in the kernels.
 const LEAST: f64 = 8.5e-22;
@@ -34,7 +36,7 @@ struct Staged<S> {
     y: Vec<S>,
     /// Each value, less its offset.
     values: Vec<Vec<S>>,
-    /// The place of each tile's first point.
+    /// The place of each tile's middle point.
     origins: Vec<[f64; 2]>,
     smoothing: S,
     law: u32,
@@ -42,9 +44,9 @@ struct Staged<S> {
 
 /// Coordinates in units, relative to the middle of the points.
 #[derive(Clone, Copy)]
-struct Frame {
+pub(super) struct Frame {
     centre: [f64; 2],
-    scale: f64,
+    pub scale: f64,
 }
 
 impl Frame {
@@ -56,7 +58,7 @@ impl Frame {
         Self { centre, scale: 1.0 / index.data.unit(index.geographic) }
     }
 
-    fn place(&self, x: f64, y: f64) -> [f64; 2] {
+    pub fn place(&self, x: f64, y: f64) -> [f64; 2] {
         [(x - self.centre[0]) * self.scale, (y - self.centre[1]) * self.scale]
     }
 }
@@ -70,8 +72,18 @@ pub(super) fn interpolate<T: Number>(
     values: &mut [Vec<T>],
     progress: &dyn Progress,
 ) -> Result<()> {
-    let width = row_length(targets);
-    let chunks = Chunks { index, targets, params, exponents, width };
+    expansion::check(params, T::IS_SINGLE)?;
+    let expanded = expansion::is_used(
+        params,
+        T::IS_SINGLE,
+        index.len(),
+        targets.len(),
+        expansion::LEAST_PAIRS_CPU,
+    );
+    let order = expanded.then(|| along_curve(targets));
+    let width = if expanded { targets.len() as usize } else { row_length(targets) };
+    let order = order.as_deref();
+    let chunks = Chunks { index, targets, order, params, exponents, width };
     for first in (0..values.len()).step_by(4) {
         let group = &mut values[first..];
         let end = group.len().min(4);
@@ -88,26 +100,45 @@ fn row_length(targets: Targets) -> usize {
     }
 }
 
+/// The targets in the order of a curve, so that those of a chunk lie near each other.
+fn along_curve(targets: Targets) -> Vec<u32> {
+    let curve = match targets {
+        Targets::Points { x, y } => Curve::of(x, y),
+        Targets::Grid(grid) => {
+            let b = grid.bounds();
+            Curve::of(&[b.min_x, b.max_x], &[b.min_y, b.max_y])
+        }
+    };
+    curve.order(targets.len() as usize, |i| targets.place(i))
+}
+
 struct Chunks<'a> {
     index: &'a Index<'a>,
     targets: Targets<'a>,
+    /// The targets one after the other, where that is not their own order: with the expansion.
+    order: Option<&'a [u32]>,
     params: &'a Params,
     exponents: Option<&'a [f64]>,
     width: usize,
 }
 
 /// A chunk's places in units, and minus half its powers; the places beyond its end repeat its last.
-struct Chunk {
-    x: [f64; MOST],
-    y: [f64; MOST],
-    exponents: [f64; MOST],
+pub(super) struct Chunk {
+    pub x: [f64; MOST],
+    pub y: [f64; MOST],
+    pub exponents: [f64; MOST],
     same_row: bool,
 }
 
 /// The sums of a chunk: weights, then up to four weighted values.
-type Sums = [[f64; MOST]; 5];
+pub(super) type Sums = [[f64; MOST]; 5];
 
 impl Chunks<'_> {
+    /// The target that comes at this place of the order.
+    fn target(&self, at: usize) -> usize {
+        self.order.map_or(at, |order| order[at] as usize)
+    }
+
     /// Interpolates up to four values of each point.
     fn group<T: Number>(
         &self,
@@ -117,7 +148,14 @@ impl Chunks<'_> {
     ) -> Result<()> {
         let frame = Frame::of(self.index);
         let geographic = self.index.geographic;
-        let sum = Summer::new::<T>(self.index, self.params, frame, first, values.len());
+        let sum = Summer::new::<T>(
+            self.index,
+            self.params,
+            frame,
+            first,
+            values.len(),
+            self.order.is_some(),
+        );
         let size = sum.size();
         let count = self.targets.len() as usize;
         // Bands of whole rows, so that progress is told of from this thread.
@@ -142,8 +180,8 @@ impl Chunks<'_> {
                 .collect();
             for (&(from, _), of_chunk) in chunks.iter().zip(&done) {
                 for (v, column) in values.iter_mut().enumerate() {
-                    for (value, found) in column[from..].iter_mut().zip(of_chunk) {
-                        *value = T::from_f64(found[v]);
+                    for (i, found) in (from..).zip(of_chunk) {
+                        column[self.target(i)] = T::from_f64(found[v]);
                     }
                 }
             }
@@ -165,7 +203,7 @@ impl Chunks<'_> {
     ) -> Vec<[f64; 4]> {
         let exponent = |i: usize| self.exponents.map_or(-0.5 * self.params.power, |all| all[i]);
         let careful = |i: usize, v: usize| {
-            let target = self.targets.place(i);
+            let target = self.targets.place(self.target(i));
             careful::value(self.index, self.params, target, None, exponent(i), first + v)
         };
         if geographic {
@@ -173,14 +211,14 @@ impl Chunks<'_> {
             return (from..to).map(all).collect();
         }
         let place = |i: usize| {
-            let (x, y) = self.targets.place(i.min(to - from - 1) + from);
+            let (x, y) = self.targets.place(self.target(i.min(to - from - 1) + from));
             frame.place(x, y)
         };
         let chunk = Chunk {
             x: std::array::from_fn(|i| place(i)[0]),
             y: std::array::from_fn(|i| place(i)[1]),
             exponents: std::array::from_fn(|i| exponent(i.min(to - from - 1) + from)),
-            same_row: matches!(self.targets, Targets::Grid(_)),
+            same_row: self.order.is_none() && matches!(self.targets, Targets::Grid(_)),
         };
         let mut sums = [[0.0; MOST]; 5];
         sum.add(&chunk, &mut sums);
@@ -210,6 +248,7 @@ impl Chunks<'_> {
 
 /// Sums over all points for a chunk, by the widest vectors that the processor has.
 enum Summer {
+    Expanded(Tree, Width),
     Single(Staged<f32>, Width),
     Double(Staged<f64>),
 }
@@ -246,7 +285,12 @@ impl Summer {
         frame: Frame,
         first: usize,
         columns: usize,
+        expanded: bool,
     ) -> Self {
+        if expanded {
+            let tree = Tree::new(index, params, frame, first, columns);
+            return Self::Expanded(tree, Width::detect());
+        }
         if T::IS_SINGLE {
             let staged = stage(index, params, frame, first, columns);
             return Self::Single(staged, Width::detect());
@@ -255,20 +299,27 @@ impl Summer {
     }
 
     fn is_single(&self) -> bool {
-        matches!(self, Self::Single(..))
+        !matches!(self, Self::Double(..))
     }
 
     /// Targets of a chunk.
     fn size(&self) -> usize {
         match self {
             #[cfg(target_arch = "x86_64")]
-            Self::Single(_, Width::Avx512) => VECTORS * 16,
+            Self::Single(_, Width::Avx512) | Self::Expanded(_, Width::Avx512) => VECTORS * 16,
             _ => VECTORS * 8,
         }
     }
 
     fn add(&self, chunk: &Chunk, sums: &mut Sums) {
         match self {
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: the processor was asked for these instructions.
+            Self::Expanded(tree, Width::Avx512) => unsafe { expanded_avx512(tree, chunk, sums) },
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: the processor was asked for these instructions.
+            Self::Expanded(tree, Width::Avx2) => unsafe { expanded_avx2(tree, chunk, sums) },
+            Self::Expanded(tree, Width::Plain) => tree.add::<Array<f32, 8>>(chunk, sums),
             #[cfg(target_arch = "x86_64")]
             // SAFETY: the processor was asked for these instructions.
             Self::Single(staged, Width::Avx512) => unsafe { add_avx512(staged, chunk, sums) },
@@ -279,6 +330,18 @@ impl Summer {
             Self::Double(staged) => add_double(staged, chunk, sums),
         }
     }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx2,fma")]
+fn expanded_avx512(tree: &Tree, chunk: &Chunk, sums: &mut Sums) {
+    tree.add::<super::lanes::Avx512>(chunk, sums);
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma")]
+fn expanded_avx2(tree: &Tree, chunk: &Chunk, sums: &mut Sums) {
+    tree.add::<super::lanes::Avx2>(chunk, sums);
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -320,7 +383,9 @@ fn stage<S: Number>(
 ) -> Staged<S> {
     let place = |i: usize| frame.place(index.places[i][0], index.places[i][1]);
     let n = index.len();
-    let origins: Vec<[f64; 2]> = (0..n).step_by(TILE).map(place).collect();
+    // In the middle of the order, so that the farthest point of the tile is not too far.
+    let middle = |first: usize| first + TILE.min(n - first) / 2;
+    let origins: Vec<[f64; 2]> = (0..n).step_by(TILE).map(middle).map(place).collect();
     let along = |axis: usize| {
         let relative = |i: usize| S::from_f64(place(i)[axis] - origins[i / TILE][axis]);
         (0..n).into_par_iter().map(relative).collect()
@@ -366,25 +431,37 @@ fn add_columns<L: Lanes, const V: usize>(
 }
 
 /// A chunk near a tile.
-struct Near<L> {
-    x: [L; VECTORS],
-    y: [L; VECTORS],
-    exponents: [L; VECTORS],
-    smoothing: L,
+pub(super) struct Near<L> {
+    pub x: [L; VECTORS],
+    pub y: [L; VECTORS],
+    pub exponents: [L; VECTORS],
+    pub smoothing: L,
 }
 
 /// One point, in every lane.
 #[derive(Clone, Copy)]
-struct Point<L, const V: usize> {
-    x: L,
-    y: L,
-    values: [L; V],
+pub(super) struct Point<L, const V: usize> {
+    pub x: L,
+    pub y: L,
+    pub values: [L; V],
 }
 
 /// The sums of a tile.
-struct TileSums<L, const V: usize> {
-    weights: [L; VECTORS],
-    values: [[L; VECTORS]; V],
+pub(super) struct TileSums<L, const V: usize> {
+    pub weights: [L; VECTORS],
+    pub values: [[L; VECTORS]; V],
+}
+
+/// Vectors of what each target of a chunk has.
+#[inline(always)]
+pub(super) fn vectors<L: Lanes>(of: &dyn Fn(usize) -> f64) -> [L; VECTORS] {
+    let mut lanes = [L::Scalar::from_f64(0.0); 16];
+    std::array::from_fn(|q| {
+        for (i, lane) in lanes[..L::COUNT].iter_mut().enumerate() {
+            *lane = L::Scalar::from_f64(of(q * L::COUNT + i));
+        }
+        L::load(&lanes[..L::COUNT])
+    })
 }
 
 /// All tiles, one after the other.
@@ -395,16 +472,7 @@ fn walk<L: Lanes, const V: usize, const LAW: u32, const ROW: bool>(
     sums: &mut Sums,
 ) {
     let zero = L::splat(L::Scalar::from_f64(0.0));
-    let vectors = |of: &dyn Fn(usize) -> f64| -> [L; VECTORS] {
-        let mut lanes = [L::Scalar::from_f64(0.0); 16];
-        std::array::from_fn(|q| {
-            for (i, lane) in lanes[..L::COUNT].iter_mut().enumerate() {
-                *lane = L::Scalar::from_f64(of(q * L::COUNT + i));
-            }
-            L::load(&lanes[..L::COUNT])
-        })
-    };
-    let exponents = vectors(&|i| chunk.exponents[i]);
+    let exponents = vectors::<L>(&|i| chunk.exponents[i]);
     for (tile, &[x, y]) in staged.origins.iter().enumerate() {
         let near = Near {
             x: vectors(&|i| chunk.x[i] - x),
@@ -440,7 +508,7 @@ fn walk<L: Lanes, const V: usize, const LAW: u32, const ROW: bool>(
 
 /// Adds a tile's sums to those in f64.
 #[inline(always)]
-fn add_up<L: Lanes>(of_tile: &[L; VECTORS], sums: &mut [f64; MOST]) {
+pub(super) fn add_up<L: Lanes>(of_tile: &[L; VECTORS], sums: &mut [f64; MOST]) {
     let mut lanes = [L::Scalar::from_f64(0.0); 16];
     for (q, vector) in of_tile.iter().enumerate() {
         vector.store(&mut lanes[..L::COUNT]);
@@ -460,9 +528,27 @@ impl<L: Lanes> Near<L> {
     }
 
     #[inline(always)]
-    fn squared<const V: usize, const ROW: bool>(&self, q: usize, p: &Point<L, V>, row: L) -> L {
+    pub fn squared<const V: usize, const ROW: bool>(&self, q: usize, p: &Point<L, V>, row: L) -> L {
         let dx = p.x.sub(self.x[q]);
         dx.mul_add(dx, if ROW { row } else { self.of_y(q, p) })
+    }
+
+    /// The weight at the square of a distance.
+    #[inline(always)]
+    pub fn weight<const LAW: u32>(&self, q: usize, squared: L) -> L {
+        match LAW {
+            1 => squared.reciprocal_sqrt(),
+            2 => squared.reciprocal(),
+            3 => {
+                let root = squared.reciprocal_sqrt();
+                root.mul(root).mul(root)
+            }
+            4 => {
+                let reciprocal = squared.reciprocal();
+                reciprocal.mul(reciprocal)
+            }
+            _ => squared.power(self.exponents[q]),
+        }
     }
 
     #[inline(always)]
@@ -473,20 +559,7 @@ impl<L: Lanes> Near<L> {
     ) {
         let row = self.of_y(0, &p);
         for q in 0..VECTORS {
-            let squared = self.squared::<V, ROW>(q, &p, row);
-            let weight = match LAW {
-                1 => squared.reciprocal_sqrt(),
-                2 => squared.reciprocal(),
-                3 => {
-                    let root = squared.reciprocal_sqrt();
-                    root.mul(root).mul(root)
-                }
-                4 => {
-                    let reciprocal = squared.reciprocal();
-                    reciprocal.mul(reciprocal)
-                }
-                _ => squared.power(self.exponents[q]),
-            };
+            let weight = self.weight::<LAW>(q, self.squared::<V, ROW>(q, &p, row));
             sums.weights[q] = sums.weights[q].add(weight);
             for v in 0..V {
                 sums.values[v][q] = weight.mul_add(p.values[v], sums.values[v][q]);

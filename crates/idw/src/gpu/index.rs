@@ -1,4 +1,4 @@
-//! The index of points by cells, built on the device.
+//! The index of points by cells, or along a curve, built on the device.
 
 use gpu_core::{Blocks, Column, Gpu};
 use gpu_scan::gpu::Workspace;
@@ -6,7 +6,7 @@ use gpu_scan::{Scan, Sum};
 use kernels_rs::idw_index as kernels;
 
 use super::DevicePoints;
-use crate::cells::CellGrid;
+use crate::curve::Curve;
 use crate::{Params, Result};
 
 /// Points on the device, sorted by cells for what the parameters ask for: all pairs, neighbours, or
@@ -18,10 +18,11 @@ pub struct Index {
     pub(super) to_search: Option<Sorted>,
 }
 
-/// Points in the order of their cells.
+/// Points in the order of their cells, or along a curve.
 #[derive(Debug)]
 pub(super) struct Sorted {
-    /// Where each cell's points begin in the sorted order, and where the last one's end.
+    /// Where each cell's points begin in the sorted order, and where the last one's end; empty for
+    /// tiles.
     pub starts: Column<u32>,
     /// The index of each sorted point.
     pub order: Column<u32>,
@@ -35,7 +36,7 @@ pub(super) struct Sorted {
 const DIGIT_BITS: u32 = kernels::DIGITS.trailing_zeros();
 
 impl Index {
-    /// Sorts points by cells, for interpolations with such parameters. Enqueues and returns.
+    /// Sorts points by cells, or along a curve, for interpolations with such parameters. Enqueues and returns.
     ///
     /// Reads and writes each point about ten times, and a counter for each half point.
     ///
@@ -44,13 +45,12 @@ impl Index {
     pub fn new(gpu: &Gpu, points: DevicePoints, params: &Params) -> Result<Self> {
         let all = params.is_all_pairs();
         let search = !all || params.statistics || params.adaptive.is_some();
-        let (tile_cells, search_cells) = (points.about.to_tile, points.about.to_search);
-        let sorted = |wanted: bool, cells, values| match wanted {
-            true => Sorted::new(gpu, &points, cells, values).map(Some),
+        let when = |wanted: bool, sorted: fn(&Gpu, &DevicePoints) -> Result<Sorted>| match wanted {
+            true => sorted(gpu, &points).map(Some),
             false => Ok(None),
         };
-        let to_tile = sorted(all, tile_cells, true)?;
-        let to_search = sorted(search, search_cells, false)?;
+        let to_tile = when(all, Sorted::along_curve)?;
+        let to_search = when(search, Sorted::by_cells)?;
         Ok(Self { points, to_tile, to_search })
     }
 
@@ -79,9 +79,9 @@ impl Index {
 }
 
 impl Sorted {
-    fn new(gpu: &Gpu, points: &DevicePoints, cells: CellGrid, with_values: bool) -> Result<Self> {
-        let about = &points.about;
-        let n = about.count;
+    /// Sorted for a search: by cells, without values.
+    fn by_cells(gpu: &Gpu, points: &DevicePoints) -> Result<Self> {
+        let (n, cells) = (points.about.count, points.about.to_search);
         let mut workspace = Workspace::new(gpu)?;
         let mut starts = gpu.zeroed::<u32>(cells.len() + 1)?;
         let positions = points.positions.as_ref().unwrap_or(&points.places).as_ptr();
@@ -102,34 +102,88 @@ impl Sorted {
                     cells.per_unit(),
                     cells.columns,
                     cells.rows,
-                    u32::from(cells.turning),
                     keys.as_mut_ptr(),
                     starts.as_mut_ptr(),
                 ),
             )?;
             gpu_scan::gpu::scan_in_place(&mut workspace, Sum, Scan::exclusive(0), &mut starts)?;
-            let order = sort(gpu, &mut workspace, keys, cells.len())?;
-            let gather = |from: &Column<f64>, columns: usize| -> Result<Column<f64>> {
-                let mut to = gpu.uninitialized::<f64>(from.len())?;
-                gpu.launch(
-                    kernels::gather_columns,
-                    Blocks::for_each(&kernels::gather_columns, n as u64)?,
-                    0,
-                    (order.as_ptr(), n as u32, columns as u32, from.as_ptr(), to.as_mut_ptr()),
-                )?;
-                Ok(to)
-            };
-            let places = gather(&points.places, about.dimensions() as usize)?;
-            let values = match with_values {
-                true => gather(&points.values, super::padded(about.ranges.len()))?,
-                false => gpu.zeroed(0)?,
-            };
-            Ok(Self { starts, order, places, values })
+            let bits = usize::BITS - (cells.len() - 1).leading_zeros();
+            let order = sort(gpu, &mut workspace, keys, bits)?;
+            let places = gather(gpu, &order, &points.places, points.about.dimensions())?;
+            Ok(Self { starts, order, places, values: gpu.zeroed(0)? })
         }
+    }
+
+    /// Sorted for tiles: along a curve, without cells.
+    fn along_curve(gpu: &Gpu, points: &DevicePoints) -> Result<Self> {
+        let about = &points.about;
+        let positions = points.positions.as_ref().unwrap_or(&points.places);
+        let order = curve_order(gpu, positions, about.count, about.curve)?;
+        // SAFETY: the order is that of the points.
+        let (places, values) = unsafe {
+            let columns = super::padded(about.ranges.len()) as u32;
+            (
+                gather(gpu, &order, &points.places, about.dimensions())?,
+                gather(gpu, &order, &points.values, columns)?,
+            )
+        };
+        Ok(Self { starts: gpu.zeroed(0)?, order, places, values })
     }
 }
 
-/// The order that sorts keys below `bound`, stable; the keys are used up.
+/// The order of places along a curve, stable; `positions` has x of each, then y.
+pub(super) fn curve_order(
+    gpu: &Gpu,
+    positions: &Column<f64>,
+    count: usize,
+    curve: Curve,
+) -> Result<Column<u32>> {
+    // SAFETY: the positions are two columns; the keys are written before they are sorted.
+    unsafe {
+        let mut keys = gpu.uninitialized::<u32>(count)?;
+        gpu.launch(
+            kernels::number_on_curve,
+            Blocks::for_each(&kernels::number_on_curve, count as u64)?,
+            0,
+            (
+                positions.as_ptr(),
+                positions.as_ptr().wrapping_add(count),
+                count as u64,
+                curve.west,
+                curve.south,
+                curve.per_unit,
+                keys.as_mut_ptr(),
+            ),
+        )?;
+        sort(gpu, &mut Workspace::new(gpu)?, keys, u32::BITS)
+    }
+}
+
+/// Columns of as many elements as the order has, in that order.
+///
+/// # Safety
+/// The order names elements below its length, and `from` has so many columns.
+pub(super) unsafe fn gather(
+    gpu: &Gpu,
+    order: &Column<u32>,
+    from: &Column<f64>,
+    columns: u32,
+) -> Result<Column<f64>> {
+    let n = order.len();
+    // SAFETY: every element is written; the rest is passed on to the caller.
+    unsafe {
+        let mut to = gpu.uninitialized::<f64>(from.len())?;
+        gpu.launch(
+            kernels::gather_columns,
+            Blocks::for_each(&kernels::gather_columns, n as u64)?,
+            0,
+            (order.as_ptr(), n as u32, columns, from.as_ptr(), to.as_mut_ptr()),
+        )?;
+        Ok(to)
+    }
+}
+
+/// The order that sorts keys of so many bits, stable; the keys are used up.
 ///
 /// # Safety
 /// The keys are written by work enqueued before.
@@ -137,11 +191,10 @@ unsafe fn sort(
     gpu: &Gpu,
     workspace: &mut Workspace,
     keys: Column<u32>,
-    bound: usize,
+    bits: u32,
 ) -> Result<Column<u32>> {
     let n = keys.len();
     let blocks = n.div_ceil(kernels::TILE as usize);
-    let bits = usize::BITS - bound.saturating_sub(1).leading_zeros();
     let mut keys = keys;
     let mut order: Option<Column<u32>> = None;
     // A single cell still takes a pass, which numbers the points.

@@ -8,6 +8,7 @@ mod index;
 mod number;
 mod pairs;
 mod search;
+mod tree;
 
 use std::ops::ControlFlow;
 
@@ -16,7 +17,7 @@ use kernels_rs::idw_neighbours::statistic;
 
 use crate::points::{Data, Range};
 use crate::{Error, Params, Points, Result, Statistics, Summary, Surface, Targets};
-use crate::{adaptive, cells::CellGrid, sphere};
+use crate::{adaptive, cells::CellGrid, curve::Curve, sphere};
 
 pub use index::Index;
 pub use number::DeviceNumber;
@@ -40,7 +41,7 @@ pub(crate) struct About {
     pub ranges: Vec<Range>,
     pub geographic: bool,
     pub to_search: CellGrid,
-    pub to_tile: CellGrid,
+    pub curve: Curve,
     pub unit: f64,
     pub centre: [f64; 3],
     /// Mean, and standard deviation, of the first value, for statistics over all points.
@@ -76,7 +77,7 @@ pub(crate) fn upload_data(gpu: &Gpu, data: &Data, params: &Params) -> Result<Dev
         ranges: data.ranges.clone(),
         geographic,
         to_search: CellGrid::to_search(data, geographic),
-        to_tile: CellGrid::to_tile(data, geographic),
+        curve: Curve::of(&data.x, &data.y),
         unit: data.unit(geographic),
         centre,
         moments: crate::statistics::moments(&data.values[0], data.ranges[0].offset),
@@ -101,6 +102,8 @@ pub struct DeviceTargets {
     positions: Option<Column<f64>>,
     grid: Option<GridSpec>,
     count: u64,
+    /// What brings them into an order in which those near each other follow each other.
+    curve: Curve,
 }
 
 impl DeviceTargets {
@@ -113,7 +116,8 @@ impl DeviceTargets {
         targets.check(geographic)?;
         let count = targets.len();
         if let (Targets::Grid(grid), false) = (targets, geographic) {
-            return Ok(Self { places: None, positions: None, grid: Some(grid), count });
+            let curve = Curve::default();
+            return Ok(Self { places: None, positions: None, grid: Some(grid), count, curve });
         }
         let all = (0..count as usize).map(|i| targets.place(i));
         let (mut x, y): (Vec<f64>, Vec<f64>) = all.unzip();
@@ -125,7 +129,7 @@ impl DeviceTargets {
             true => Some(gpu.upload(&sphere::unit_vectors(&x, &y).concat())?),
             false => None,
         };
-        Ok(Self { places, positions, grid: None, count })
+        Ok(Self { places, positions, grid: None, count, curve: Curve::of(&x, &y) })
     }
 
     /// How many.
@@ -171,6 +175,17 @@ pub struct DeviceSurface<T: DeviceNumber> {
     about: About,
     count: u64,
     constant: bool,
+}
+
+impl DeviceTargets {
+    /// The targets along their curve, and the order; `None` for a grid, whose blocks are compact.
+    fn along_curve(&self, gpu: &Gpu) -> Result<Option<(Self, Column<u32>)>> {
+        let Some(positions) = &self.positions else { return Ok(None) };
+        let order = index::curve_order(gpu, positions, self.count as usize, self.curve)?;
+        // SAFETY: the order is that of the positions, which are two columns.
+        let positions = Some(unsafe { index::gather(gpu, &order, positions, 2)? });
+        Ok(Some((Self { places: None, positions, grid: None, ..*self }, order)))
+    }
 }
 
 /// Enqueues the interpolation, and returns.

@@ -3,12 +3,14 @@
 use gpu_core::{Blocks, Column, Gpu};
 use kernels_rs::idw as kernels;
 use kernels_rs::idw::setup;
+use kernels_rs::idw_index::scatter_values;
 
 use super::index::Sorted;
 use super::number::DeviceNumber;
+use super::tree::Tree;
 use super::{About, DeviceTargets, Index, padded};
 use crate::points::Range;
-use crate::{Error, Kernel, Params, Result, sphere};
+use crate::{Error, Kernel, Params, Result, expansion, sphere};
 
 /// The most segments that sums are divided into.
 const MOST_SEGMENTS: u32 = 128;
@@ -25,6 +27,8 @@ struct Call<'a> {
     params: &'a Params,
     left_out: *const u32,
     exponents: *const f64,
+    /// Whether far points are expanded.
+    expanded: bool,
 }
 
 /// The values of all targets from all points. Enqueues and returns.
@@ -41,7 +45,13 @@ pub(super) fn interpolate<T: DeviceNumber>(
     let sorted = index.part(true)?;
     let left_out = if leave_out { sorted.order.as_ptr() } else { std::ptr::null() };
     let exponents = exponents.map_or(std::ptr::null(), Column::as_ptr);
-    let call = Call { gpu, about, sorted, targets, params, left_out, exponents };
+    let single = T::IS_SINGLE && !leave_out;
+    expansion::check(params, single)?;
+    let expanded =
+        expansion::is_used(params, single, about.count, targets.count, expansion::LEAST_PAIRS_GPU);
+    let along = if expanded { targets.along_curve(gpu)? } else { None };
+    let targets = along.as_ref().map_or(targets, |(targets, _)| targets);
+    let call = Call { gpu, about, sorted, targets, params, left_out, exponents, expanded };
     // SAFETY: every value of every target is written below.
     let mut values = unsafe { gpu.uninitialized::<T>(columns * targets.count as usize)? };
     let group = columns.min(kernels::SEVERAL as usize);
@@ -49,7 +59,37 @@ pub(super) fn interpolate<T: DeviceNumber>(
         let start = values.as_mut_ptr().wrapping_add(first * targets.count as usize);
         call.group(first, group as u32, start)?;
     }
-    Ok(values)
+    match along {
+        Some((_, order)) => scatter(gpu, &order, columns, values),
+        None => Ok(values),
+    }
+}
+
+/// The values of targets along a curve, in the targets' own order.
+fn scatter<T: DeviceNumber>(
+    gpu: &Gpu,
+    order: &Column<u32>,
+    columns: usize,
+    mut values: Column<T>,
+) -> Result<Column<T>> {
+    let count = order.len() as u64;
+    // SAFETY: the order names every target once, so that every value is written; only f32 is expanded.
+    unsafe {
+        let mut scattered = gpu.uninitialized::<T>(values.len())?;
+        gpu.launch(
+            scatter_values,
+            Blocks::for_each(&scatter_values, count)?,
+            0,
+            (
+                order.as_ptr(),
+                count,
+                columns as u32,
+                T::as_f32(values.as_mut_ptr()).cast_const(),
+                T::as_f32(scattered.as_mut_ptr()),
+            ),
+        )?;
+        Ok(scattered)
+    }
 }
 
 /// The numbers of a call, as `kernels_rs::idw::setup` says, for a group of values.
@@ -78,7 +118,7 @@ fn setup_numbers(
 impl Call<'_> {
     /// Interpolates one value of each point, or several.
     fn group<T: DeviceNumber>(&self, first: usize, group: u32, values: *mut T) -> Result<()> {
-        let &Self { gpu, about, sorted, targets, params, left_out, exponents } = self;
+        let &Self { gpu, about, sorted, targets, params, left_out, exponents, expanded } = self;
         let numbers = setup_numbers(about, targets, params, first, group);
         let setup = gpu.enqueue_upload(&numbers)?;
         // SAFETY: the count is zeroed below, and the kernels write indices before they read them.
@@ -89,7 +129,12 @@ impl Call<'_> {
         // is released on the stream, after the launches.
         unsafe {
             gpu.fill_with_byte(rescued.as_mut_ptr(), 0, 1)?;
-            if params.kernel != Kernel::Fast {
+            if expanded {
+                let tree = Tree::new(gpu, about.count, several, sorted, sorted_values, &setup)?;
+                let (rows, mut partial) = tree.sum(gpu, targets, params, &setup)?;
+                let start = partial.as_mut_ptr();
+                self.combine(rows, (true, several), &setup, values, &mut rescued, start)?;
+            } else if matches!(params.kernel, Kernel::Naive | Kernel::Tiled) {
                 self.paper(several, sorted_values, &setup, values, &mut rescued)?;
             } else if T::IS_FAST && !about.geographic && left_out.is_null() {
                 let kernel = fast_kernel(targets.grid.is_some(), params.law(), several);
@@ -116,7 +161,14 @@ impl Call<'_> {
                     ),
                 )?;
                 let partial_start = partial.as_mut_ptr();
-                self.combine(&plan, (true, several), &setup, values, &mut rescued, partial_start)?;
+                self.combine(
+                    plan.rows(),
+                    (true, several),
+                    &setup,
+                    values,
+                    &mut rescued,
+                    partial_start,
+                )?;
             } else {
                 let kernel = if several { kernels::general_4 } else { kernels::general_1 };
                 let blocks = Blocks::for_each(&kernel, targets.count)?.x;
@@ -143,7 +195,14 @@ impl Call<'_> {
                         partial_start,
                     ),
                 )?;
-                self.combine(&plan, (false, several), &setup, values, &mut rescued, partial_start)?;
+                self.combine(
+                    plan.rows(),
+                    (false, several),
+                    &setup,
+                    values,
+                    &mut rescued,
+                    partial_start,
+                )?;
             }
             let blocks = u64::min(targets.count, 4 * u64::from(gpu.multiprocessors()));
             gpu.launch(
@@ -170,13 +229,13 @@ impl Call<'_> {
         Ok(())
     }
 
-    /// Makes results of the sums that a launch left.
+    /// Makes results of the sums that a launch left, in so many rows.
     ///
     /// # Safety
     /// `partial` is what the launch writes.
     unsafe fn combine<T: DeviceNumber>(
         &self,
-        plan: &Plan,
+        rows: u32,
         (fast, several): (bool, bool),
         setup: &Column<f64>,
         values: *mut T,
@@ -185,7 +244,7 @@ impl Call<'_> {
     ) -> Result<()> {
         let (kernel, targets) = (T::combine(several), self.targets);
         let arguments = (
-            plan.rows(),
+            rows,
             u32::from(fast),
             targets.positions(),
             targets.count,
@@ -284,7 +343,7 @@ impl Plan {
 }
 
 /// Blocks of the fast kernels, with so many targets a thread.
-fn blocks_of(targets: &DeviceTargets, per_thread: u32) -> Result<u32> {
+pub(super) fn blocks_of(targets: &DeviceTargets, per_thread: u32) -> Result<u32> {
     let blocks = match targets.grid {
         Some(grid) => {
             let across = grid.width.div_ceil(kernels::ROW_THREADS * per_thread);

@@ -1,0 +1,382 @@
+//! Boxes of points, and boxes of those, each with nodes that stand for its points far away: see
+//! [`crate::expansion`].
+//!
+//! Plan:
+//!
+//! 1. Leaves are the runs of [`LEAF`] points along the curve; an item of the next level stands for
+//!    [`CHILDREN`] of the one below, up to one root. Each has the box of its points.
+//! 2. A leaf's node (k, l) gets the weight `sum w L_k(x) L_l(y)` over its points, with the Lagrange
+//!    polynomials of the Chebyshev nodes, and likewise the weighted values. An item above sums over the
+//!    nodes of its children, as if they were points.
+//! 3. For a chunk of targets the items are visited from the root. One that is far from the box of the
+//!    targets gives its nodes, a leaf that is near its points, and any other item is opened.
+
+use rayon::prelude::*;
+
+use super::index::Index;
+use super::lanes::Lanes;
+use super::pairs::{Chunk, Frame, MOST, Near, Point, Sums, TileSums, VECTORS, add_up, vectors};
+use crate::Params;
+use crate::expansion::{self, CHILDREN, LEAF, NODES, SIDE};
+
+/// Points and nodes that are summed over alike: places relative to the origin of their leaf or the middle
+/// of their item, a weight, and weighted values less their offsets.
+#[derive(Default)]
+struct Sources {
+    x: Vec<f32>,
+    y: Vec<f32>,
+    weights: Vec<f32>,
+    values: Vec<Vec<f32>>,
+}
+
+/// A box of points, in units.
+#[derive(Clone, Copy)]
+struct Item {
+    low: [f64; 2],
+    high: [f64; 2],
+    middle: [f64; 2],
+    /// Half of each side.
+    half: [f64; 2],
+}
+
+/// The items, leaves first.
+pub(super) struct Tree {
+    levels: Vec<u32>,
+    items: Vec<Item>,
+    /// What the points of each leaf are relative to.
+    origins: Vec<[f64; 2]>,
+    points: Sources,
+    nodes: Sources,
+    /// How far is far, in halves of the longer side.
+    separation: f64,
+    smoothing: f32,
+    law: u32,
+}
+
+/// One source in f64, while weights are computed.
+type Source = (f64, f64, [f64; 5]);
+
+impl Item {
+    fn new(low: [f64; 2], high: [f64; 2]) -> Self {
+        let middle = [0, 1].map(|axis| low[axis] / 2.0 + high[axis] / 2.0);
+        let half = [0, 1].map(|axis| (high[axis] - middle[axis]).max(middle[axis] - low[axis]));
+        Self { low, high, middle, half }
+    }
+
+    fn around(places: impl Iterator<Item = ([f64; 2], [f64; 2])>) -> Self {
+        let (mut low, mut high) = ([f64::INFINITY; 2], [f64::NEG_INFINITY; 2]);
+        for (l, h) in places {
+            low = [0, 1].map(|axis| low[axis].min(l[axis]));
+            high = [0, 1].map(|axis| high[axis].max(h[axis]));
+        }
+        Self::new(low, high)
+    }
+
+    /// Whether the box is far from that of targets.
+    fn is_far(&self, (low, high): &([f64; 2], [f64; 2]), separation: f64) -> bool {
+        let gap = |axis: usize| {
+            let middle = self.middle[axis];
+            (low[axis] - middle).max(middle - high[axis]).max(0.0)
+        };
+        let (gx, gy) = (gap(0), gap(1));
+        let reach = separation * self.half[0].max(self.half[1]);
+        // An item without extent that a target lies on is not far.
+        let squared = gx * gx + gy * gy;
+        squared >= reach * reach && squared > 0.0
+    }
+}
+
+/// The Chebyshev nodes of -1..1, and 1 / the product of each one's distances from the others.
+struct Chebyshev {
+    nodes: [f64; SIDE],
+    factors: [f64; SIDE],
+}
+
+impl Chebyshev {
+    fn new() -> Self {
+        let angle = |k: usize| (2 * k + 1) as f64 * std::f64::consts::PI / (2 * SIDE) as f64;
+        let nodes: [f64; SIDE] = std::array::from_fn(|k| angle(k).cos());
+        let others = |k: usize| (0..SIDE).filter(move |&j| j != k);
+        let factors =
+            std::array::from_fn(|k| 1.0 / others(k).map(|j| nodes[k] - nodes[j]).product::<f64>());
+        Self { nodes, factors }
+    }
+
+    /// The Lagrange polynomials at a place of -1..1.
+    fn basis(&self, t: f64) -> [f64; SIDE] {
+        let mut all = self.factors;
+        let mut below = 1.0;
+        for (value, node) in all.iter_mut().zip(&self.nodes) {
+            *value *= below;
+            below *= t - node;
+        }
+        let mut above = 1.0;
+        for (value, node) in all.iter_mut().zip(&self.nodes).rev() {
+            *value *= above;
+            above *= t - node;
+        }
+        all
+    }
+}
+
+impl Tree {
+    /// Columns `first..first + columns` of the points' values.
+    pub fn new(index: &Index, params: &Params, frame: Frame, first: usize, columns: usize) -> Self {
+        let n = index.len();
+        let levels = expansion::levels(n);
+        let place = |i: usize| frame.place(index.places[i][0], index.places[i][1]);
+        let leaf = |l: usize| {
+            Item::around((l * LEAF..n.min((l + 1) * LEAF)).map(place).map(|place| (place, place)))
+        };
+        let mut items: Vec<Item> = (0..n.div_ceil(LEAF)).into_par_iter().map(leaf).collect();
+        // The point in the middle of the order: where points crowd, there f32 should keep most.
+        let origin = |l: usize| place(l * LEAF + LEAF.min(n - l * LEAF) / 2);
+        let origins: Vec<[f64; 2]> = (0..items.len()).map(origin).collect();
+        let along = |axis: usize| {
+            let relative = |i: usize| (place(i)[axis] - origins[i / LEAF][axis]) as f32;
+            (0..n).into_par_iter().map(relative).collect()
+        };
+        let column = |v: usize| {
+            let offset = index.range(v).offset;
+            (0..n).into_par_iter().map(|i| (index.value(v, i) - offset) as f32).collect()
+        };
+        let points = Sources {
+            x: along(0),
+            y: along(1),
+            weights: vec![1.0; n],
+            values: (first..first + columns).map(column).collect(),
+        };
+        let mut tree = Self {
+            levels,
+            items: Vec::new(),
+            origins,
+            points,
+            nodes: Sources { values: vec![Vec::new(); columns], ..Sources::default() },
+            separation: expansion::separation(params.power),
+            smoothing: ((params.smoothing * frame.scale).powi(2)) as f32,
+            law: params.law(),
+        };
+        tree.add_nodes(&items, |tree, l| {
+            let range = l * LEAF..n.min((l + 1) * LEAF);
+            let from = [0, 1].map(|axis| tree.origins[l][axis] - items[l].middle[axis]);
+            range.map(|i| tree.points.source(i, from)).collect()
+        });
+        for level in 1..tree.levels.len() - 1 {
+            let (start, end) = (tree.levels[level - 1] as usize, tree.levels[level] as usize);
+            let children = &tree.items[start..end];
+            items = children
+                .chunks(CHILDREN)
+                .map(|four| Item::around(four.iter().map(|item| (item.low, item.high))))
+                .collect();
+            let parents = items.clone();
+            tree.add_nodes(&items, |tree, parent| {
+                let first = start + parent * CHILDREN;
+                let nodes_of = |child: usize| {
+                    let from = [0, 1]
+                        .map(|axis| tree.items[child].middle[axis] - parents[parent].middle[axis]);
+                    let nodes = child * NODES..(child + 1) * NODES;
+                    nodes.map(move |i| tree.nodes.source(i, from))
+                };
+                (first..end.min(first + CHILDREN)).flat_map(nodes_of).collect()
+            });
+        }
+        tree
+    }
+
+    /// Adds items, with the nodes that stand for their sources.
+    fn add_nodes(&mut self, items: &[Item], sources: impl Fn(&Self, usize) -> Vec<Source> + Sync) {
+        let (chebyshev, columns) = (Chebyshev::new(), self.nodes.values.len());
+        let all: Vec<Vec<[f64; 5]>> = (0..items.len())
+            .into_par_iter()
+            .map(|i| weigh(&chebyshev, &items[i], &sources(self, i), columns))
+            .collect();
+        for (item, weights) in items.iter().zip(all) {
+            self.items.push(*item);
+            for (i, sums) in weights.iter().enumerate() {
+                let [x, y] = [i / SIDE, i % SIDE].map(|k| chebyshev.nodes[k]);
+                self.nodes.x.push((x * item.half[0]) as f32);
+                self.nodes.y.push((y * item.half[1]) as f32);
+                self.nodes.weights.push(sums[0] as f32);
+                for (column, sum) in self.nodes.values.iter_mut().zip(&sums[1..]) {
+                    column.push(*sum as f32);
+                }
+            }
+        }
+    }
+
+    /// Adds the sums over all points for a chunk of targets.
+    #[inline(always)]
+    pub fn add<L: Lanes<Scalar = f32>>(&self, chunk: &Chunk, sums: &mut Sums) {
+        match self.points.values.len() {
+            1 => self.add_columns::<L, 1>(chunk, sums),
+            2 => self.add_columns::<L, 2>(chunk, sums),
+            3 => self.add_columns::<L, 3>(chunk, sums),
+            _ => self.add_columns::<L, 4>(chunk, sums),
+        }
+    }
+
+    #[inline(always)]
+    fn add_columns<L: Lanes<Scalar = f32>, const V: usize>(&self, chunk: &Chunk, sums: &mut Sums) {
+        match self.law {
+            1 => self.walk::<L, V, 1>(chunk, sums),
+            2 => self.walk::<L, V, 2>(chunk, sums),
+            3 => self.walk::<L, V, 3>(chunk, sums),
+            4 => self.walk::<L, V, 4>(chunk, sums),
+            _ => self.walk::<L, V, 0>(chunk, sums),
+        }
+    }
+
+    /// Visits the items from the root.
+    #[inline(always)]
+    fn walk<L: Lanes<Scalar = f32>, const V: usize, const LAW: u32>(
+        &self,
+        chunk: &Chunk,
+        sums: &mut Sums,
+    ) {
+        let place = |i: usize| ([chunk.x[i], chunk.y[i]], [chunk.x[i], chunk.y[i]]);
+        let around = Item::around((0..MOST).map(place));
+        let around = (around.low, around.high);
+        let mut level = self.levels.len() - 2;
+        let mut at = 0;
+        loop {
+            let item = self.levels[level] as usize + at;
+            let far = self.items[item].is_far(&around, self.separation);
+            if !far && level > 0 {
+                (level, at) = (level - 1, at * CHILDREN);
+                continue;
+            }
+            if far {
+                let (nodes, middle) = (item * NODES..(item + 1) * NODES, self.items[item].middle);
+                self.add_item::<L, V, LAW>(&self.nodes, nodes, middle, chunk, sums);
+            } else {
+                let points = at * LEAF..self.points.x.len().min((at + 1) * LEAF);
+                self.add_item::<L, V, LAW>(&self.points, points, self.origins[at], chunk, sums);
+            }
+            // On to the next item that is neither done nor within one that is.
+            at += 1;
+            while at % CHILDREN == 0 || at == self.len(level) {
+                if level + 2 == self.levels.len() {
+                    return;
+                }
+                (level, at) = (level + 1, (at - 1) / CHILDREN + 1);
+            }
+        }
+    }
+
+    /// Items of a level.
+    #[inline(always)]
+    fn len(&self, level: usize) -> usize {
+        (self.levels[level + 1] - self.levels[level]) as usize
+    }
+
+    /// Adds the sums over sources relative to this place.
+    #[inline(always)]
+    fn add_item<L: Lanes<Scalar = f32>, const V: usize, const LAW: u32>(
+        &self,
+        sources: &Sources,
+        mut range: std::ops::Range<usize>,
+        origin: [f64; 2],
+        chunk: &Chunk,
+        sums: &mut Sums,
+    ) {
+        let zero = L::splat(0.0);
+        let near = Near {
+            x: vectors::<L>(&|i| chunk.x[i] - origin[0]),
+            y: vectors::<L>(&|i| chunk.y[i] - origin[1]),
+            exponents: vectors::<L>(&|i| chunk.exponents[i]),
+            smoothing: L::splat(self.smoothing),
+        };
+        let mut of_item =
+            TileSums::<L, V> { weights: [zero; VECTORS], values: [[zero; VECTORS]; V] };
+        let load = |i: usize| Point::<L, V> {
+            x: L::splat(sources.x[i]),
+            y: L::splat(sources.y[i]),
+            values: std::array::from_fn(|v| L::splat(sources.values[v][i])),
+        };
+        if LAW == 2 {
+            while range.len() >= 2 {
+                let i = range.start;
+                let weights = [i, i + 1].map(|i| L::splat(sources.weights[i]));
+                near.add_two_weighted(load(i), load(i + 1), weights, &mut of_item);
+                range.start += 2;
+            }
+        }
+        for i in range {
+            let weight = L::splat(sources.weights[i]);
+            near.add_weighted::<V, LAW>(load(i), weight, &mut of_item);
+        }
+        add_up(&of_item.weights, &mut sums[0]);
+        for v in 0..V {
+            add_up(&of_item.values[v], &mut sums[1 + v]);
+        }
+    }
+}
+
+impl Sources {
+    /// A source, its place relative to a middle that lies so far from its own.
+    fn source(&self, i: usize, from: [f64; 2]) -> Source {
+        let mut sums = [f64::from(self.weights[i]), 0.0, 0.0, 0.0, 0.0];
+        for (sum, column) in sums[1..].iter_mut().zip(&self.values) {
+            *sum = f64::from(column[i]);
+        }
+        (f64::from(self.x[i]) + from[0], f64::from(self.y[i]) + from[1], sums)
+    }
+}
+
+/// The weights, and weighted values, of the nodes that stand for sources.
+fn weigh(chebyshev: &Chebyshev, item: &Item, sources: &[Source], columns: usize) -> Vec<[f64; 5]> {
+    let mut all = vec![[0.0; 5]; NODES];
+    // A box without extent has all its nodes in one place, and any basis will do.
+    let [per_x, per_y] = item.half.map(|half| if half > 0.0 { 1.0 / half } else { 0.0 });
+    for &(x, y, ref of_source) in sources {
+        let (across, up) = (chebyshev.basis(x * per_x), chebyshev.basis(y * per_y));
+        for (row, a) in all.chunks_exact_mut(SIDE).zip(across) {
+            for (sums, b) in row.iter_mut().zip(up) {
+                for (sum, source) in sums[..=columns].iter_mut().zip(of_source) {
+                    *sum += a * b * source;
+                }
+            }
+        }
+    }
+    all
+}
+
+impl<L: Lanes> Near<L> {
+    #[inline(always)]
+    fn add_weighted<const V: usize, const LAW: u32>(
+        &self,
+        p: Point<L, V>,
+        weight: L,
+        sums: &mut TileSums<L, V>,
+    ) {
+        for q in 0..VECTORS {
+            let kernel = self.weight::<LAW>(q, self.squared::<V, false>(q, &p, self.smoothing));
+            sums.weights[q] = kernel.mul_add(weight, sums.weights[q]);
+            for v in 0..V {
+                sums.values[v][q] = kernel.mul_add(p.values[v], sums.values[v][q]);
+            }
+        }
+    }
+
+    /// Two sources that share a reciprocal: v/a + w/b = (v b + w a) / (a b).
+    #[inline(always)]
+    fn add_two_weighted<const V: usize>(
+        &self,
+        p: Point<L, V>,
+        r: Point<L, V>,
+        weights: [L; 2],
+        sums: &mut TileSums<L, V>,
+    ) {
+        for q in 0..VECTORS {
+            let a = self.squared::<V, false>(q, &p, self.smoothing);
+            let b = self.squared::<V, false>(q, &r, self.smoothing);
+            let reciprocal = a.mul(b).reciprocal();
+            let crossed = weights[0].mul_add(b, weights[1].mul(a));
+            sums.weights[q] = crossed.mul_add(reciprocal, sums.weights[q]);
+            for v in 0..V {
+                let crossed = p.values[v].mul_add(b, r.values[v].mul(a));
+                sums.values[v][q] = crossed.mul_add(reciprocal, sums.values[v][q]);
+            }
+        }
+    }
+}

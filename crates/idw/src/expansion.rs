@@ -1,0 +1,81 @@
+//! The expansion of far points in nodes: what both back ends share.
+//!
+//! Wang, Krasny and Tlupova, *A kernel-independent treecode based on barycentric Lagrange interpolation*
+//! (2020, doi:10.4208/cicp.OA-2019-0177): over a box of points that is far from a target the weight is a
+//! smooth function of the point's place, and so nearly the polynomial that takes the same values at the
+//! Chebyshev nodes of the box. The sum over the points is then one over the nodes, each with a weight of
+//! its own, which depends on the points alone. Ours differs in that boxes hold runs of points along a
+//! curve, in that a whole block of targets decides together, and in that nodes and points go through the
+//! same inner loop.
+
+use crate::{Error, Kernel, Params, Result};
+
+/// Points of a leaf.
+pub(crate) const LEAF: usize = 256;
+
+/// Items of the next level below that an item stands for.
+pub(crate) const CHILDREN: usize = 4;
+
+/// Nodes along each axis of a box.
+pub(crate) const SIDE: usize = 9;
+
+/// Nodes of a box.
+pub(crate) const NODES: usize = SIDE * SIDE;
+
+/// The highest power for which the nodes are accurate enough at the distances below.
+pub(crate) const HIGHEST_POWER: f64 = 4.0;
+
+/// Fewer points than these, or pairs, are summed faster directly. Measured on an H200 and on a processor
+/// with AVX-512.
+const LEAST_POINTS: usize = 8192;
+#[cfg(feature = "cuda")]
+pub(crate) const LEAST_PAIRS_GPU: f64 = 3e9;
+pub(crate) const LEAST_PAIRS_CPU: f64 = 2e8;
+
+/// How far a box must be from targets for its nodes to stand for its points, in multiples of the longer
+/// half of its sides, from its middle. Measured: `docs/idw.md`.
+pub(crate) fn separation(power: f64) -> f64 {
+    2.25 + 0.5 * power
+}
+
+/// Refuses the expansion where the values of targets are not f32, or leave a point out each.
+pub(crate) fn check(params: &Params, single: bool) -> Result<()> {
+    if params.kernel == Kernel::Expansion && !single {
+        return Err(Error::Conflict { option: "the expansion", with: "f64 or leaving points out" });
+    }
+    Ok(())
+}
+
+/// Whether far points are expanded: where `single`, which is f32 without leaving points out, and by
+/// themselves for so many pairs.
+pub(crate) fn is_used(
+    params: &Params,
+    single: bool,
+    points: usize,
+    targets: u64,
+    least_pairs: f64,
+) -> bool {
+    let can = single
+        && !params.geographic
+        && params.adaptive.is_none()
+        && params.is_all_pairs()
+        && params.power <= HIGHEST_POWER;
+    let enough = points >= LEAST_POINTS && points as f64 * targets as f64 >= least_pairs;
+    can && points > 0
+        && match params.kernel {
+            Kernel::Auto => enough,
+            Kernel::Expansion => true,
+            Kernel::Direct | Kernel::Naive | Kernel::Tiled => false,
+        }
+}
+
+/// The first item of each level, leaves first, and behind the last the number of all items.
+pub(crate) fn levels(points: usize) -> Vec<u32> {
+    let mut count = points.div_ceil(LEAF);
+    let mut starts = vec![0, count as u32];
+    while count > 1 {
+        count = count.div_ceil(CHILDREN);
+        starts.push(starts[starts.len() - 1] + count as u32);
+    }
+    starts
+}

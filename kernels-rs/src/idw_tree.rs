@@ -984,11 +984,11 @@ macro_rules! sum_kernels {
 }
 
 sum_kernels! {
-    expand_scattered_1: Power<1>, false, QUERIES, 1, 8;
+    expand_scattered_1: Power<1>, false, QUERIES, 1, 7;
     expand_scattered_2: Power<2>, false, QUERIES, 1, 8;
-    expand_scattered_3: Power<3>, false, QUERIES, 1, 8;
-    expand_scattered_4: Power<4>, false, QUERIES, 1, 8;
-    expand_scattered_any: AnyPower, false, QUERIES, 1, 8;
+    expand_scattered_3: Power<3>, false, QUERIES, 1, 7;
+    expand_scattered_4: Power<4>, false, QUERIES, 1, 7;
+    expand_scattered_any: AnyPower, false, QUERIES, 1, 7;
     expand_grid_1: Power<1>, true, QUERIES, 1, 8;
     expand_grid_2: Power<2>, true, QUERIES, 1, 8;
     expand_grid_3: Power<3>, true, QUERIES, 1, 8;

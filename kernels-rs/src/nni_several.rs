@@ -6,7 +6,7 @@ mod two {
     use crate::nni::kernels::*;
 
     kernels_of! {
-        TWO, 2, 3:
+        TWO, 2, 2:
         accumulate_points_2, resolve_sites_2, query_spans_2, query_listed_2, estimate_gradients_2,
         query_weighted_2;
         query_near_1_36_2: 1, 36, 32, 3;

@@ -40,8 +40,8 @@ A pixel without a site (none at all, or none within --max-distance) is NODATA (-
 infinite in an array, transparent in a picture, and has the highest number of its type as nearest \
 site. Of an NPZ archive the array `mask` is read, or the only one. A picture has at most 2048 pixels \
 on a side. \
-A GeoTIFF carries the place and the reference system of a mask that is one; of another its corner is \
-(0, 0) and its pixels have the sides given.\n\n\
+A GeoTIFF carries the place and the reference system of a mask that is one; of another \
+its south-west corner is (0, 0) and its pixels have the sides given.\n\n\
 Exit status: 0 where all files were written, 2 where something was wrong; then one line on \
 standard error says what.";
 

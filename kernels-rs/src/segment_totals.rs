@@ -288,7 +288,7 @@ macro_rules! totals {
             /// `offsets` has `segments + 1` elements, which rise from 0 to the length of `input`;
             /// `totals` has one for each segment. `listed` is zero, and `list` has the room that
             /// [`most_listed`] says; both may be null where it says none.
-            #[kernel(block = 256, resident = 4)]
+            #[kernel(block = 256, resident = 3)]
             pub unsafe fn $groups(
                 input: *const $type,
                 len: u64,

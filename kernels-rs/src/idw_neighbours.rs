@@ -91,6 +91,8 @@ struct Index {
 #[derive(Clone, Copy)]
 struct Search {
     setup: *const f64,
+    /// Minus half the power.
+    exponent: *const f64,
     law: u32,
     flags: u32,
     max_points: u32,
@@ -171,9 +173,8 @@ impl Search {
     #[inline(always)]
     unsafe fn weight(&self, squared: f64) -> f64 {
         // SAFETY: passed on to the caller.
-        let (squared, exponent) = unsafe {
-            (self.on_ground(squared) + self.number(setup::LAW), self.number(setup::LAW + 1))
-        };
+        let (squared, exponent) =
+            unsafe { (self.on_ground(squared) + self.number(setup::LAW), *self.exponent) };
         match self.law {
             2 => 1.0 / squared,
             4 => 1.0 / (squared * squared),
@@ -964,7 +965,8 @@ macro_rules! search_kernels {
         /// points, the law, the [`flag`]s and the values a point; all six and more of `index` are the
         /// index's arrays: starts, order, sorted places, values, as addresses; `positions` and (on the
         /// sphere) `places` have `count` elements a column, or `positions` is null for a grid of
-        /// `width` columns; `values` has `count` elements for each value, `statistics` (unless null)
+        /// `width` columns; `exponents`, unless null, has minus half the power of each query, which
+        /// then takes the place of that in `setup`; `values` has `count` elements for each value, `statistics` (unless null)
         /// for each [`statistic`]; `setup` is as [`setup`] says.
         #[kernel(block = 128)]
         pub unsafe fn $name(
@@ -979,6 +981,7 @@ macro_rules! search_kernels {
             places: *const f64,
             count: u64,
             width: u32,
+            exponents: *const f64,
             values: *mut $type,
             statistics: *mut $type,
         ) {
@@ -1005,6 +1008,11 @@ macro_rules! search_kernels {
                 };
                 let search = Search {
                     setup,
+                    exponent: if exponents.is_null() {
+                        setup.add(setup::LAW + 1)
+                    } else {
+                        exponents.add(thread::index_1d() as usize)
+                    },
                     law: *shape.add(3),
                     flags: *shape.add(4),
                     max_points: *limits,

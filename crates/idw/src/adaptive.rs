@@ -1,7 +1,12 @@
 //! The adaptive power: Lu and Wong, *An adaptive inverse-distance weighting spatial interpolation
 //! technique* (Computers & Geosciences 34, 2008, doi:10.1016/j.cageo.2007.07.010).
 
-use crate::Adaptive;
+use crate::{Adaptive, Params};
+
+/// The search whose mean distance is the pattern's: among all points, whatever else is asked for.
+pub(crate) fn search(how: Adaptive, params: &Params) -> Params {
+    Params { max_points: how.neighbours, geographic: params.geographic, ..Params::default() }
+}
 
 /// The pattern of points that a power follows from.
 #[derive(Clone, Copy, Debug)]

@@ -230,9 +230,6 @@ impl Params {
         if !(area.is_finite() && area >= 0.0) {
             return bad("the area", area, "0 or a positive number");
         }
-        if !self.is_all_pairs() {
-            return Err(Error::Conflict { option: "the adaptive power", with: "neighbours" });
-        }
         Ok(())
     }
 }

@@ -4,7 +4,7 @@ mod common;
 
 use common::{Cloud, assert_close, by_definition, devices, haversine, neighbours};
 use gpu_core::GridSpec;
-use idw::{Below, Params, Targets, interpolate};
+use idw::{Adaptive, Below, Params, Targets, interpolate};
 use proptest::prelude::*;
 
 const SQUARE: [f64; 4] = [0.0, 0.0, 100.0, 100.0];
@@ -55,6 +55,26 @@ fn the_nearest_points_are_found() {
             let params = Params { max_points, ..Params::default() };
             check(&cloud, &targets, &params, 1e-12);
         }
+    }
+}
+
+#[test]
+fn the_adaptive_power_goes_with_a_search() {
+    let targets = Cloud::random(80, SQUARE, 33);
+    let mut cloud = Cloud::random(150, SQUARE, 34);
+    for i in 0..75 {
+        (cloud.x[i], cloud.y[i]) = (cloud.x[i] / 8.0, cloud.y[i] / 8.0);
+    }
+    // The pattern is of the nearest points, whatever the search takes.
+    let how = Adaptive { area: 10_000.0, neighbours: 6, ..Adaptive::default() };
+    let base = Params { adaptive: Some(how), ..Params::default() };
+    for params in [
+        Params { max_points: 4, ..base },
+        Params { max_points: 30, min_points: 2, ..base },
+        Params { radius1: 9.0, radius2: 9.0, smoothing: 0.5, ..base },
+        Params { max_points_per_quadrant: 3, ..base },
+    ] {
+        check(&cloud, &targets, &params, 1e-12);
     }
 }
 

@@ -275,28 +275,7 @@ fn the_adaptive_power_follows_the_pattern() {
     let targets = Cloud::random(60, SQUARE, 23);
     let how = Adaptive { area: 10_000.0, neighbours: 5, ..Adaptive::default() };
     let params = Params { adaptive: Some(how), ..Params::default() };
-    // Lu and Wong's formulas, once more.
-    let power = |i: usize| {
-        let nearest = Params { max_points: 5, ..Params::default() };
-        let five = common::neighbours(&cloud, (targets.x[i], targets.y[i]), &nearest);
-        let observed = five.iter().map(|p| p.0).sum::<f64>() / 5.0;
-        let ratio = observed / (0.5 * (10_000.0f64 / 100.0).sqrt());
-        let mu =
-            if ratio >= 2.0 { 1.0 } else { 0.5 - 0.5 * (std::f64::consts::PI * ratio / 2.0).cos() };
-        let [a, b, c, d, e] = how.levels;
-        match mu {
-            _ if mu <= 0.1 => a,
-            _ if mu <= 0.3 => a * (1.0 - 5.0 * (mu - 0.1)) + 5.0 * b * (mu - 0.1),
-            _ if mu <= 0.5 => 5.0 * c * (mu - 0.3) + b * (1.0 - 5.0 * (mu - 0.3)),
-            _ if mu <= 0.7 => c * (1.0 - 5.0 * (mu - 0.5)) + 5.0 * d * (mu - 0.5),
-            _ if mu <= 0.9 => 5.0 * e * (mu - 0.7) + d * (1.0 - 5.0 * (mu - 0.7)),
-            _ => e,
-        }
-    };
-    let of = |i: usize| {
-        let params = Params { power: power(i), ..Params::default() };
-        by_definition(&cloud, (targets.x[i], targets.y[i]), &params)
-    };
+    let of = |i: usize| by_definition(&cloud, (targets.x[i], targets.y[i]), &params);
     let wanted: Vec<f64> = (0..targets.len()).map(of).collect();
     for device in devices() {
         let double = values::<f64>(&device, &cloud, targets.targets(), &params);

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{Cloud, by_definition, devices};
-use idw::{Params, best_power, cross_validate};
+use idw::{Adaptive, Params, best_power, cross_validate};
 
 /// What the other points make of point `i`, by the definition.
 fn without(cloud: &Cloud, i: usize, params: &Params) -> f64 {
@@ -18,12 +18,15 @@ fn each_point_is_predicted_from_the_others() {
     // Two points in one place predict each other.
     (cloud.x[1], cloud.y[1]) = (cloud.x[0], cloud.y[0]);
     let radius = Params { radius1: 8.0, radius2: 8.0, ..Params::default() };
+    let adaptive = Some(Adaptive { area: 2500.0, ..Adaptive::default() });
     for params in [
         Params::default(),
         Params { power: 2.7, smoothing: 0.1, ..Params::default() },
         Params::nearest(6),
         Params::nearest(40),
         radius,
+        Params { adaptive, ..Params::default() },
+        Params { adaptive, ..Params::nearest(6) },
     ] {
         for device in devices() {
             let found = cloud.with(|p| cross_validate(&device, p, &params, &())).unwrap();

@@ -49,17 +49,19 @@ pub fn interpolate<T: Number>(
     let too_few = params.is_all_pairs() && params.min_points as usize > data.len();
     if data.len() > 0 && count > 0 && !too_few {
         let to_search = || Index::to_search(&data, params.geographic);
+        let exponents = exponents(&data, targets, params, false);
+        let exponents = exponents.as_deref();
         if params.is_all_pairs() {
-            let exponents = exponents(&data, targets, params);
             let index = Index::to_tile(&data, params.geographic);
-            let exponents = exponents.as_deref();
             pairs::interpolate(&index, targets, params, exponents, &mut values, progress)?;
             if params.statistics {
                 let nearest = Params { max_points: 1, adaptive: None, ..*params };
-                found = search::<T>(&to_search(), targets, &nearest, false, &mut [], progress)?;
+                let index = to_search();
+                found = search::<T>(&index, targets, &nearest, false, None, &mut [], progress)?;
             }
         } else {
-            found = search(&to_search(), targets, params, false, &mut values, progress)?;
+            let index = to_search();
+            found = search(&index, targets, params, false, exponents, &mut values, progress)?;
         }
     }
     let statistics = params.statistics.then(|| match () {
@@ -82,25 +84,29 @@ pub(crate) fn report(progress: &dyn Progress, stage: &'static str, fraction: f64
 }
 
 /// Minus half the adaptive power of each target, if that is asked for.
-fn exponents(data: &Data, targets: Targets, params: &Params) -> Option<Vec<f64>> {
+fn exponents(data: &Data, targets: Targets, params: &Params, leave_out: bool) -> Option<Vec<f64>> {
     let how = params.adaptive?;
     let index = &Index::to_search(data, params.geographic);
-    let pattern = adaptive::Pattern::new(how, index.len(), index.area());
-    let params = Params { max_points: how.neighbours, adaptive: None, ..*params };
+    let points = index.len() - usize::from(leave_out);
+    let pattern = adaptive::Pattern::new(how, points, index.area());
+    let params = adaptive::search(how, params);
     let all = (0..targets.len() as usize).into_par_iter();
     let power = |scratch: &mut neighbours::Scratch, i: usize| {
-        let found = neighbours::around(index, &params, targets.place(i), None, scratch);
+        let left_out = leave_out.then_some(i as u32);
+        let found = neighbours::around(index, &params, targets.place(i), left_out, scratch);
         -0.5 * pattern.power(found.distance)
     };
     Some(all.map_init(Default::default, power).collect())
 }
 
-/// The neighbours of every target, and their values.
+/// The neighbours of every target, and their values; `exponents`, where each target has a power of its
+/// own.
 fn search<T: Number>(
     index: &Index,
     targets: Targets,
     params: &Params,
     leave_out: bool,
+    exponents: Option<&[f64]>,
     values: &mut [Vec<T>],
     progress: &dyn Progress,
 ) -> Result<Vec<Found>> {
@@ -112,6 +118,8 @@ fn search<T: Number>(
         let columns = values.len();
         let of_target = |scratch: &mut neighbours::Scratch, i: usize| {
             let left_out = leave_out.then_some(i as u32);
+            let power = exponents.map_or(params.power, |all| -2.0 * all[i]);
+            let params = &Params { power, ..*params };
             let found = neighbours::around(index, params, targets.place(i), left_out, scratch);
             let values: Vec<f64> = (0..columns).map(|v| scratch.value(index, params, v)).collect();
             (found, values)
@@ -168,10 +176,10 @@ pub(crate) fn leave_one_out(
 ) -> Result<Vec<f64>> {
     let targets = data.as_targets();
     let mut values = vec![host_memory::filled(f64::NAN, data.len())?];
+    let exponents = exponents(data, targets, params, true);
     if params.is_all_pairs() {
         expansion::check(params, false)?;
         let index = Index::to_tile(data, params.geographic);
-        let exponents = exponents(data, targets, params);
         report(progress, "cross-validate", 0.0)?;
         let all = (0..data.len()).into_par_iter();
         let value = |i: usize| {
@@ -183,7 +191,8 @@ pub(crate) fn leave_one_out(
     } else {
         let index = Index::to_search(data, params.geographic);
         let params = Params { statistics: false, ..*params };
-        search(&index, targets, &params, true, &mut values, progress)?;
+        let exponents = exponents.as_deref();
+        search(&index, targets, &params, true, exponents, &mut values, progress)?;
     }
     Ok(values.swap_remove(0))
 }

@@ -218,23 +218,20 @@ pub fn interpolate_resident<T: DeviceNumber>(
         let (about, count) = (about.clone(), targets.count);
         return Ok(DeviceSurface { values, statistics, about, count, constant: false });
     }
+    let exponents = exponents(gpu, index, targets, params, false)?;
     let (values, statistics) = if constant {
-        let exponents = match params.adaptive {
-            Some(how) => Some(adaptive_exponents(gpu, index, targets, params, how)?),
-            None => None,
-        };
         let values = pairs::interpolate(gpu, index, targets, params, false, exponents.as_ref())?;
         let statistics = match params.statistics {
             // All but the nearest distance is the same everywhere.
             true => {
                 let nearest = Params { max_points: 1, adaptive: None, ..*params };
-                search::interpolate(gpu, index, targets, &nearest, false)?.1
+                search::interpolate(gpu, index, targets, &nearest, false, None)?.1
             }
             false => None,
         };
         (values, statistics)
     } else {
-        search::interpolate(gpu, index, targets, params, false)?
+        search::interpolate(gpu, index, targets, params, false, exponents.as_ref())?
     };
     let (about, count) = (about.clone(), targets.count);
     Ok(DeviceSurface { values, statistics, about, count, constant })
@@ -245,26 +242,29 @@ fn all_nodata<T: DeviceNumber>(gpu: &Gpu, len: usize) -> Result<Column<T>> {
     Ok(gpu.filled_with_byte(0xff, len)?)
 }
 
-/// Minus half the adaptive power of each target. Waits for the search.
-fn adaptive_exponents(
+/// Minus half the adaptive power of each target, if that is asked for. Waits for the search.
+fn exponents(
     gpu: &Gpu,
     index: &Index,
     targets: &DeviceTargets,
     params: &Params,
-    how: crate::Adaptive,
-) -> Result<Column<f64>> {
+    leave_out: bool,
+) -> Result<Option<Column<f64>>> {
+    let Some(how) = params.adaptive else { return Ok(None) };
     let about = &index.points.about;
-    let search = Params { max_points: how.neighbours, statistics: true, adaptive: None, ..*params };
-    let (_, statistics) = search::interpolate::<f64>(gpu, index, targets, &search, false)?;
+    let search = Params { statistics: true, ..adaptive::search(how, params) };
+    let (_, statistics) =
+        search::interpolate::<f64>(gpu, index, targets, &search, leave_out, None)?;
     let all = match statistics {
         Some(column) => column.to_host()?,
         None => Vec::new(),
     };
     let count = targets.count as usize;
-    let pattern = adaptive::Pattern::new(how, about.count, about.area);
+    let points = about.count - usize::from(leave_out);
+    let pattern = adaptive::Pattern::new(how, points, about.area);
     let distances = all.iter().skip(statistic::DISTANCE * count).take(count);
     let exponents: Vec<f64> = distances.map(|&d| -0.5 * pattern.power(d)).collect();
-    Ok(gpu.upload(&exponents)?)
+    Ok(Some(gpu.upload(&exponents)?))
 }
 
 impl<T: DeviceNumber> DeviceSurface<T> {
@@ -353,14 +353,11 @@ pub(crate) fn leave_one_out(gpu: &Gpu, data: &Data, params: &Params) -> Result<V
     let resident = upload_data(gpu, data, params)?;
     let targets = DeviceTargets::new(gpu, data.as_targets(), params.geographic)?;
     let index = Index::new(gpu, resident, params)?;
+    let exponents = exponents(gpu, &index, &targets, params, true)?;
     let values = if params.is_all_pairs() {
-        let exponents = match params.adaptive {
-            Some(how) => Some(adaptive_exponents(gpu, &index, &targets, params, how)?),
-            None => None,
-        };
         pairs::interpolate::<f64>(gpu, &index, &targets, params, true, exponents.as_ref())?
     } else {
-        search::interpolate::<f64>(gpu, &index, &targets, params, true)?.0
+        search::interpolate::<f64>(gpu, &index, &targets, params, true, exponents.as_ref())?.0
     };
     let mut values = values.to_host()?;
     values.truncate(data.len());

@@ -41,6 +41,7 @@ pub(super) type Neighbours<T> = (
     Pointer<f64>,
     u64,
     u32,
+    Pointer<f64>,
     *mut T,
     *mut T,
 );

@@ -11,14 +11,15 @@ use crate::{Below, Params, Result, sphere};
 /// The most points that a kernel keeps in registers.
 const MOST_KEPT: u32 = 24;
 
-/// The values of all targets from their neighbours, and statistics of those if they are asked for.
-/// Enqueues and returns.
+/// The values of all targets from their neighbours, and statistics of those if they are asked for;
+/// `exponents`, where each target has a power of its own. Enqueues and returns.
 pub(super) fn interpolate<T: DeviceNumber>(
     gpu: &Gpu,
     index: &Index,
     targets: &DeviceTargets,
     params: &Params,
     leave_out: bool,
+    exponents: Option<&Column<f64>>,
 ) -> Result<(Column<T>, Option<Column<T>>)> {
     let about = &index.points.about;
     let search = Search::of(params);
@@ -62,6 +63,7 @@ pub(super) fn interpolate<T: DeviceNumber>(
                 targets.places(),
                 targets.count,
                 targets.width(),
+                exponents.map_or(std::ptr::null(), Column::as_ptr),
                 values.as_mut_ptr(),
                 statistics.as_mut().map_or(std::ptr::null_mut(), Column::as_mut_ptr),
             ),

@@ -2,7 +2,7 @@
 #![allow(dead_code, reason = "not every suite uses all of it")]
 
 use gpu_core::{Device, DeviceChoice};
-use idw::{Below, Params, Points, Targets};
+use idw::{Adaptive, Below, Params, Points, Targets};
 
 /// The devices under test: the CPU, and the GPU named by `TESSERA_DEVICE`, else the software
 /// device. A GPU that cannot be opened fails the test.
@@ -134,9 +134,31 @@ pub fn neighbours(cloud: &Cloud, (x, y): (f64, f64), params: &Params) -> Vec<(f6
     }
 }
 
+/// The adaptive power at a target: Lu and Wong's formulas, for an area that is given and the default
+/// range.
+pub fn adaptive_power(cloud: &Cloud, target: (f64, f64), how: &Adaptive) -> f64 {
+    assert!(how.area > 0.0 && (how.r_min, how.r_max) == (0.0, 2.0));
+    let nearest = Params { max_points: how.neighbours, ..Params::default() };
+    let taken = neighbours(cloud, target, &nearest);
+    let observed = taken.iter().map(|p| p.0).sum::<f64>() / taken.len() as f64;
+    let ratio = observed / (0.5 * (how.area / cloud.len() as f64).sqrt());
+    let mu =
+        if ratio >= 2.0 { 1.0 } else { 0.5 - 0.5 * (std::f64::consts::PI * ratio / 2.0).cos() };
+    let [a, b, c, d, e] = how.levels;
+    match mu {
+        _ if mu <= 0.1 => a,
+        _ if mu <= 0.3 => a * (1.0 - 5.0 * (mu - 0.1)) + 5.0 * b * (mu - 0.1),
+        _ if mu <= 0.5 => 5.0 * c * (mu - 0.3) + b * (1.0 - 5.0 * (mu - 0.3)),
+        _ if mu <= 0.7 => c * (1.0 - 5.0 * (mu - 0.5)) + 5.0 * d * (mu - 0.5),
+        _ if mu <= 0.9 => 5.0 * e * (mu - 0.7) + d * (1.0 - 5.0 * (mu - 0.7)),
+        _ => e,
+    }
+}
+
 /// The value at a target by the definition, in f64.
 pub fn by_definition(cloud: &Cloud, target: (f64, f64), params: &Params) -> f64 {
     let taken = neighbours(cloud, target, params);
+    let power = params.adaptive.map_or(params.power, |how| adaptive_power(cloud, target, &how));
     let smooth = params.smoothing * params.smoothing;
     let squared = |d: f64| d * d + smooth;
     let on: Vec<f64> =
@@ -146,7 +168,7 @@ pub fn by_definition(cloud: &Cloud, target: (f64, f64), params: &Params) -> f64 
     }
     // Relative to the nearest, so that no weight overflows.
     let nearest = taken.first().map_or(1.0, |p| squared(p.0));
-    let weight = |d: f64| (squared(d) / nearest).powf(-0.5 * params.power);
+    let weight = |d: f64| (squared(d) / nearest).powf(-0.5 * power);
     let weights: f64 = taken.iter().map(|&(d, _)| weight(d)).sum();
     taken.iter().map(|&(d, i)| weight(d) * cloud.z[i]).sum::<f64>() / weights
 }

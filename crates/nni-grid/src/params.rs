@@ -232,6 +232,7 @@ impl Params {
     }
 
     /// The same without the layers beside the values.
+    #[cfg(feature = "cuda")]
     pub(crate) fn values_alone(&self) -> Self {
         Self { counts: false, distances: false, deviations: false, ..*self }
     }

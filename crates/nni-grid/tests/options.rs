@@ -6,7 +6,7 @@ mod common;
 use common::{Cloud, bits, devices, on_all, square};
 use gpu_core::{Device, GridSpec};
 use nni_grid::{
-    Dem, Error, Fill, Params, Points, Request, ValueScale, Weights, interpolate, interpolate_all,
+    Dem, Error, Fill, Params, Request, ValueScale, Weights, interpolate, interpolate_all,
 };
 use proptest::prelude::*;
 
@@ -386,7 +386,7 @@ fn crowded_pixels_have_several_values() {
 #[cfg(feature = "cuda")]
 #[test]
 fn arrays_of_the_caller_hold_the_same() {
-    use nni_grid::gpu::interpolate_into;
+    use nni_grid::{Points, gpu::interpolate_into};
     let cloud = Cloud::random(3000, 70.0, 21, |x, y| x - 2.0 * y);
     let params = Params { counts: true, ..Params::new(square(70)) };
     for device in devices() {

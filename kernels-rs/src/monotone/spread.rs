@@ -3,7 +3,7 @@
 //! A block serves a tile of 32 columns and 256 rows, a warp 32 of the rows, a thread a column of
 //! these:
 //!
-//! 1. Where the sites are far off: the [cut](cut) between the winners known at both ends of the tile. The
+//! 1. Where the sites are far off: the [cut] between the winners known at both ends of the tile. The
 //!    warps share the candidates among them. In most columns of an open sea the two win all rows.
 //! 2. The winner of the warp's first row, by [`search::winner`] among those that the cut leaves; the
 //!    block shares these.

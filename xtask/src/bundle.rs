@@ -26,12 +26,13 @@ pub fn collect(folder: &Path) -> Result<()> {
     }
     let mut build = cargo();
     build.args(["test", "--no-run"]).args(TESTED.map(|name| format!("--package={name}")));
-    for (name, path) in executables(&mut build)? {
-        fs::copy(&path, tests.join(name))?;
+    // Cargo builds the packages' examples along with their tests.
+    for Executable { name, path, .. } in executables(&mut build)?.iter().filter(|e| e.is_test) {
+        fs::copy(path, tests.join(name))?;
     }
     let mut build = cargo();
     build.args(["build", "--bins", "--package=examples", "--package=benches"]);
-    for (name, path) in executables(&mut build)? {
+    for Executable { name, path, .. } in executables(&mut build)? {
         fs::copy(&path, programs.join(name))?;
     }
     let script = folder.join("run.sh");
@@ -47,8 +48,15 @@ fn cargo() -> Command {
     cargo
 }
 
-/// The executables that a cargo command makes, each with a name that tells package and target.
-fn executables(command: &mut Command) -> Result<Vec<(String, PathBuf)>> {
+/// What a cargo command makes.
+struct Executable {
+    /// Tells the target, and of a test the package.
+    name: String,
+    path: PathBuf,
+    is_test: bool,
+}
+
+fn executables(command: &mut Command) -> Result<Vec<Executable>> {
     command.args(["--profile=bundle", "--message-format=json-render-diagnostics"]);
     let messages = output_of(command)?;
     let mut found = Vec::new();
@@ -63,7 +71,7 @@ fn executables(command: &mut Command) -> Result<Vec<(String, PathBuf)>> {
                 true => format!("{}-{target}", package.to_string_lossy()),
                 false => target.to_owned(),
             };
-            found.push((name, PathBuf::from(path)));
+            found.push(Executable { name, path: PathBuf::from(path), is_test });
         }
     }
     Ok(found)

@@ -4,6 +4,7 @@
 #   ./run.sh sanitize TOOL     the tests under compute-sanitizer (memcheck, racecheck, ...)
 #   ./run.sh bench [NAME ...]  gpu_bench
 #   ./run.sh scan [FILTER]     scan_bench
+#   ./run.sh idw [FILTER]      idw_bench
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 export TESSERA_DEVICE=${TESSERA_DEVICE:-cuda}
@@ -23,5 +24,6 @@ tests) each_test env ;;
 sanitize) each_test compute-sanitizer --tool "$2" --error-exitcode 9 --require-cuda-init=no $([ "$2" = memcheck ] && echo --report-api-errors=no) ;;
 bench) shift; "$here"/bin/gpu_bench "$@" ;;
 scan) shift; "$here"/bin/scan_bench "$@" ;;
-*) sed -n '2,6p' "$0"; exit 2 ;;
+idw) shift; "$here"/bin/idw_bench "$@" ;;
+*) sed -n '2,7p' "$0"; exit 2 ;;
 esac

@@ -22,9 +22,11 @@ const GEOGRAPHIC_TYPE: u16 = 2048;
 const PROJECTED_TYPE: u16 = 3072;
 const PROJECTED_CITATION: u16 = 3073;
 const USER_DEFINED: u16 = 32767;
-const DIRECTORY_TAG: u16 = 34735;
-const DOUBLES_TAG: u16 = 34736;
-const ASCII_TAG: u16 = 34737;
+
+// The tags of a TIFF, and of the records of a LAS file.
+pub(crate) const DIRECTORY_TAG: u16 = 34735;
+pub(crate) const DOUBLES_TAG: u16 = 34736;
+pub(crate) const ASCII_TAG: u16 = 34737;
 
 /// A coordinate reference system.
 #[derive(Clone, Debug, PartialEq)]

@@ -10,14 +10,12 @@ use tiff::tags::Tag as Name;
 use tiff::{TiffError, TiffResult};
 use tiff_core::{Tag, TagValue};
 
+use crate::crs::{ASCII_TAG, DIRECTORY_TAG, DOUBLES_TAG};
 use crate::{Crs, GeoKeys};
 
 const MODEL_PIXEL_SCALE: u16 = 33550;
 const MODEL_TIEPOINT: u16 = 33922;
 const MODEL_TRANSFORMATION: u16 = 34264;
-const GEO_KEY_DIRECTORY: u16 = 34735;
-const GEO_DOUBLE_PARAMS: u16 = 34736;
-const GEO_ASCII_PARAMS: u16 = 34737;
 
 /// Where a raster lies on the ground.
 #[derive(Clone, Debug, PartialEq)]
@@ -89,12 +87,12 @@ impl Georeference {
             let rest = [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0];
             vec![double(MODEL_TRANSFORMATION, &[&x[..], &y, &rest].concat())]
         };
-        tags.push(Tag::new(GEO_KEY_DIRECTORY, TagValue::Short(keys.directory)));
+        tags.push(Tag::new(DIRECTORY_TAG, TagValue::Short(keys.directory)));
         if !keys.doubles.is_empty() {
-            tags.push(Tag::new(GEO_DOUBLE_PARAMS, TagValue::Double(keys.doubles)));
+            tags.push(Tag::new(DOUBLES_TAG, TagValue::Double(keys.doubles)));
         }
         if !keys.ascii.is_empty() {
-            tags.push(Tag::new(GEO_ASCII_PARAMS, TagValue::Ascii(keys.ascii)));
+            tags.push(Tag::new(ASCII_TAG, TagValue::Ascii(keys.ascii)));
         }
         tags
     }

@@ -20,6 +20,7 @@ use ::laz::laszip::ChunkTable;
 use ::laz::{LasZipDecompressor, LazItemType, LazVlr, ParLasZipDecompressor};
 use gpu_core::Progress;
 
+use crate::crs::{ASCII_TAG, DIRECTORY_TAG, DOUBLES_TAG};
 use crate::error::unwinding;
 use crate::output::{check_output, write_atomic};
 use crate::points::{Attributes, ending, open, report};
@@ -145,15 +146,20 @@ impl LasFile {
         };
         let wkt = find(2112).and_then(|v| Crs::from_wkt(&String::from_utf8_lossy(&v.data)));
         let says_wkt = self.raw.global_encoding & 16 != 0;
-        let Some(directory) = find(34735).filter(|_| !(says_wkt && wkt.is_some())) else {
+        let Some(directory) = find(DIRECTORY_TAG).filter(|_| !(says_wkt && wkt.is_some())) else {
             return Ok(wkt);
         };
         let bytes = |record| find(record).map_or(&[][..], |v| &v.data);
-        let ascii = bytes(34737).strip_suffix(b"\0").unwrap_or(bytes(34737));
+        let ascii = bytes(ASCII_TAG).strip_suffix(b"\0").unwrap_or(bytes(ASCII_TAG));
         let words = directory.data.as_chunks().0.iter().map(|&b| u16::from_le_bytes(b));
         let keys = GeoKeys {
             directory: words.collect(),
-            doubles: bytes(34736).as_chunks().0.iter().map(|&b| f64::from_le_bytes(b)).collect(),
+            doubles: bytes(DOUBLES_TAG)
+                .as_chunks()
+                .0
+                .iter()
+                .map(|&b| f64::from_le_bytes(b))
+                .collect(),
             // One byte for one byte: the directory counts them.
             ascii: ascii.iter().map(|&b| if b.is_ascii() { b as char } else { '?' }).collect(),
         };
@@ -561,13 +567,13 @@ fn projection(record_id: u16, data: Vec<u8>) -> Vlr {
 
 fn key_records(keys: &GeoKeys) -> Vec<Vlr> {
     let directory = keys.directory.iter().flat_map(|v| v.to_le_bytes()).collect();
-    let mut records = vec![projection(34735, directory)];
+    let mut records = vec![projection(DIRECTORY_TAG, directory)];
     if !keys.doubles.is_empty() {
         let doubles = keys.doubles.iter().flat_map(|v| v.to_le_bytes()).collect();
-        records.push(projection(34736, doubles));
+        records.push(projection(DOUBLES_TAG, doubles));
     }
     if !keys.ascii.is_empty() {
-        records.push(projection(34737, keys.ascii.bytes().chain([0]).collect()));
+        records.push(projection(ASCII_TAG, keys.ascii.bytes().chain([0]).collect()));
     }
     records
 }

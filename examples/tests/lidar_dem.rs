@@ -47,7 +47,7 @@ fn folder_of_inputs() -> TempDir {
     std::fs::write(at("empty.csv"), "").unwrap();
     std::fs::write(at("empty.laz"), "").unwrap();
     std::fs::write(at("text.laz"), "this is no point file, whatever its name says\n").unwrap();
-    std::fs::write(at("points.xyz"), "1 2 3\n").unwrap();
+    std::fs::write(at("points.ply"), "1 2 3\n").unwrap();
     write_laz(&at("none.laz"), &[], "EPSG:26910");
     let heights: Vec<f64> = (0..20_000).map(|i| f64::from(i % 97)).collect();
     write_laz(&at("west.laz"), &heights, "EPSG:26910");
@@ -73,9 +73,9 @@ fn bad_files_get_one_line_and_leave_nothing() {
         (&["head.laz"], &["head.laz"]),
         (&["short.laz"], &["short.laz"]),
         (&["text.laz"], &["text.laz"]),
-        (&["points.xyz"], &["points.xyz"]),
+        (&["points.ply"], &["points.ply", ".laz"]),
         (&["nan.csv"], &["nan.csv", "row 2", "NaN"]),
-        (&["plane.csv", "--columns", "x,y,height"], &["height"]),
+        (&["plane.csv", "--columns", "x,y,height"], &["height", "x, y, z", "--columns"]),
     ];
     for (input, words) in cases {
         fails(folder.path(), &[input, &["--device", "cpu"]].concat(), words);
@@ -92,8 +92,8 @@ fn bad_options_get_one_line_and_leave_nothing() {
         (&["--resolution", "-1"], &["resolution", "-1"]),
         (&["--resolution", "nan"], &["resolution"]),
         (&["--resolution", "fine"], &["resolution", "fine"]),
-        (&["--resolution", "1e-5"], &["0.00001", "asked for", "available"]),
-        (&["--resolution", "1e-12"], &["asked for", "available"]),
+        (&["--resolution", "1e-5"], &["0.00001", "need", "GiB", "available"]),
+        (&["--resolution", "1e-12"], &["0.000000000001", "cells are too many"]),
         (&["--site-radius", "0"], &["site-radius"]),
         (&["--query-radius", "nan"], &["query-radius"]),
         (&["--supersample", "9"], &["supersample", "9"]),
@@ -102,23 +102,23 @@ fn bad_options_get_one_line_and_leave_nothing() {
         (&["--returns", "second"], &["second"]),
         (&["--duplicates", "median"], &["median"]),
         (&["--bounds", "0,0,1"], &["bounds"]),
-        (&["--bounds", "-9,-9,-8,-8"], &["--bounds"]),
+        (&["--bounds", "-99,-99,-98,-98"], &["--bounds"]),
         (&["--crs", "EPSG:1"], &["EPSG:1"]),
         (&["--crs", "UTM 10"], &["UTM 10"]),
         (&["--nodata", "none"], &["none"]),
         (&["-o", "nowhere/dem.tif"], &["nowhere", "does not exist"]),
         (&["-o", "dem.jpg"], &["dem.jpg", ".tif"]),
         (&["--hillshade", "nowhere/dem.png"], &["nowhere"]),
-        (&["--hillshade", "dem.tif"], &[".png"]),
+        (&["--hillshade", "dem.jpg"], &[".png", ".tif"]),
         (&["--slope", "slope.png"], &["--slope", ".tif"]),
         (&["--contours", "lines.shp"], &["--contours", ".geojson"]),
         (&["--contours", "l.json", "--contour-interval", "0"], &["contour-interval", "0"]),
         (&["--weights", "linear"], &["linear", "laplace"]),
-        (&["--weights", "laplace"], &["infinite query radius"]),
+        (&["--weights", "laplace", "--query-radius", "3"], &["--query-radius inf"]),
         (&["--max-distance", "-1"], &["maximum distance", "-1"]),
         (&["--device", "gpu"], &["gpu"]),
         (&["--device", "cuda:4096"], &[]),
-        (&["--no-such-option"], &["--no-such-option"]),
+        (&["--res", "1"], &["--res", "tip", "--resolution"]),
     ];
     for (options, words) in cases {
         let device: &[&str] = if options[0] == "--device" { &[] } else { &["--device", "cpu"] };
@@ -166,7 +166,9 @@ fn slope_and_contours_are_written_beside_the_dem() {
 #[test]
 fn cells_outside_the_points_are_left_out_or_filled() {
     let folder = folder_of_inputs();
-    let base = ["plane.csv", "--bounds", "-5,-5,15,15", "-o", "dem.npy", "--device", "cpu"];
+    let bounds = ["--bounds", "-5,-5,15,15"];
+    let base =
+        [&["plane.csv", "-o", "dem.npy", "--device", "cpu", "--overwrite"][..], &bounds].concat();
     let radii = ["--query-radius", "inf", "--site-radius", "inf"];
     let known = |more: &[&str]| {
         succeeds(folder.path(), &[&base[..], &radii, more].concat());
@@ -188,7 +190,7 @@ fn bounds_are_the_extent() {
     let bounds = ["--bounds", "0,0,20,5", "-o", "dem.npy", "--device", "cpu"];
     let report = succeeds(folder.path(), &[&["plane.csv"][..], &bounds].concat());
     assert!(report.contains("20 x 5 cells of 1"), "{report}");
-    assert!(report.contains("3 outside the grid"), "{report}");
+    assert!(report.contains("5 points; 0 merged into a shared pixel, 0 outside"), "{report}");
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::process::Command;
 use geo_io::*;
 use gpu_core::GridSpec;
 use proptest::prelude::*;
-use tiff::decoder::{Decoder, DecodingResult};
+use tiff_reader::TiffFile;
 
 fn real_data(name: &str) -> Option<PathBuf> {
     let path = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data")).join(name);
@@ -38,6 +38,28 @@ fn gdalinfo(path: &Path) -> Option<serde_json::Value> {
     Some(serde_json::from_str(&text).unwrap())
 }
 
+/// A TIFF of bytes that says nothing of its place.
+fn plain_tiff(path: &Path, values: &[u8], width: u32) {
+    let image =
+        tiff_writer::ImageBuilder::new(width, values.len() as u32 / width).sample_type::<u8>();
+    let file = std::fs::File::create(path).unwrap();
+    let mut tiff = tiff_writer::TiffWriter::new(file, tiff_writer::WriteOptions::auto()).unwrap();
+    let image = tiff.add_image(image.strips(values.len() as u32 / width)).unwrap();
+    tiff.write_block(&image, 0, values).unwrap();
+    tiff.finish().unwrap();
+}
+
+/// A PNG of bytes, `colour` of them a pixel.
+fn write_png(path: &Path, colour: png::ColorType, values: &[u8], width: u32, height: u32) {
+    let mut encoder = png::Encoder::new(std::fs::File::create(path).unwrap(), width, height);
+    encoder.set_color(colour);
+    encoder.write_header().unwrap().write_image_data(values).unwrap();
+}
+
+fn mask_of(path: &Path) -> Result<Mask> {
+    read_mask(path, &SiteValues::default())
+}
+
 /// A wavy raster with a hole.
 fn raster(width: u32, height: u32) -> (GridSpec, Vec<f32>) {
     let grid = GridSpec::new(634_000.25, 851_001.5, 2.5, width, height).unwrap();
@@ -57,11 +79,12 @@ fn geotiff_values_come_back_bit_for_bit() {
         let (grid, values) = raster(width, height);
         let path = folder.path().join("r.tif");
         write_geotiff(&path, &grid, &values, None, -9999.0).unwrap();
-        let file = std::io::BufReader::new(std::fs::File::open(&path).unwrap());
-        let mut decoder = Decoder::new(file).unwrap();
-        assert_eq!(decoder.dimensions().unwrap(), (width, height));
-        assert_eq!(decoder.chunk_dimensions(), (256, 256));
-        let DecodingResult::F32(found) = decoder.read_image().unwrap() else { panic!() };
+        let file = TiffFile::open(&path).unwrap();
+        let image = file.ifd(0).unwrap();
+        assert_eq!((image.width(), image.height()), (width, height));
+        assert_eq!((image.tile_width(), image.tile_height()), (Some(256), Some(256)));
+        let bytes = file.read_image_bytes(0).unwrap();
+        let found: Vec<f32> = bytes.as_chunks().0.iter().map(|&b| f32::from_ne_bytes(b)).collect();
         assert!(found == stored(&values, -9999.0), "{width} x {height}");
     }
 }
@@ -143,7 +166,7 @@ fn georeferences_come_back() {
         for crs in [None, Some(Crs::parse("EPSG:26910").unwrap())] {
             let place = Georeference { transform, crs };
             write_georeferenced(&path, &place, (6, 4), &values, -9999.0).unwrap();
-            let found = read_mask(&path).unwrap().georeference.unwrap();
+            let found = mask_of(&path).unwrap().georeference.unwrap();
             assert_eq!(found.transform, transform);
             assert_eq!(found.crs.and_then(|c| c.epsg()), place.crs.as_ref().and_then(Crs::epsg));
             let Some(info) = gdalinfo(&path) else { continue };
@@ -154,16 +177,15 @@ fn georeferences_come_back() {
             let (from, to) = (path.to_str().unwrap(), point.to_str().unwrap());
             let as_point = ["-q", "-mo", "AREA_OR_POINT=Point", from, to];
             if gdal("gdal_translate", &as_point).is_some() {
-                let found = read_mask(&point).unwrap().georeference.unwrap();
+                let found = mask_of(&point).unwrap().georeference.unwrap();
                 assert_eq!(found.transform, transform);
             }
         }
     }
     // A picture that says nothing.
     let plain = folder.path().join("plain.tif");
-    let mut file = tiff::encoder::TiffEncoder::new(std::fs::File::create(&plain).unwrap()).unwrap();
-    file.write_image::<tiff::encoder::colortype::Gray8>(2, 1, &[0, 1]).unwrap();
-    assert_eq!(read_mask(&plain).unwrap().georeference, None);
+    plain_tiff(&plain, &[0, 1], 2);
+    assert_eq!(mask_of(&plain).unwrap().georeference, None);
 }
 
 #[test]
@@ -264,26 +286,38 @@ fn archives_name_their_arrays() {
     assert_eq!(read_npz(&path, Some("lat")).unwrap().shape, [2]);
     let text = read_npz(&path, Some("lon")).unwrap_err().to_string();
     assert!(text.contains("\"lon\"") && text.contains("lat, mask"), "{text}");
-    assert!(matches!(read_npz(&path, None), Err(Error::NoArray { .. })));
-    let expected = Mask { width: 3, height: 1, sites: vec![0, 1, 1], georeference: None };
-    assert_eq!(read_mask(&path).unwrap(), expected);
+    let text = read_npz(&path, None).unwrap_err().to_string();
+    assert!(text.contains("one array is needed") && text.contains("lat, mask"), "{text}");
+    let expected =
+        Mask { width: 3, height: 1, sites: vec![0, 1, 1], georeference: None, without_value: 0 };
+    assert_eq!(mask_of(&path).unwrap(), expected);
 }
 
 #[test]
 fn masks_are_read_from_every_format() {
     let folder = tempfile::tempdir().unwrap();
-    let expected = Mask { width: 3, height: 2, sites: vec![0, 1, 0, 1, 1, 0], georeference: None };
-    let check = |name: &str| assert_eq!(read_mask(&folder.path().join(name)).unwrap(), expected);
+    let expected = Mask {
+        width: 3,
+        height: 2,
+        sites: vec![0, 1, 0, 1, 1, 0],
+        georeference: None,
+        without_value: 0,
+    };
+    let check = |name: &str| {
+        let found = mask_of(&folder.path().join(name)).unwrap();
+        let without_value = u64::from(name == "a.npy");
+        assert_eq!(found, Mask { without_value, ..expected.clone() }, "{name}");
+    };
     let path = |name: &str| folder.path().join(name);
     write_npy(&path("a.npy"), &[0.0, -1.5, f32::NAN, 1.0, 2.0, 0.0], 3, 2).unwrap();
     check("a.npy");
     let grey = [0, 255, 0, 1, 7, 0];
-    image::GrayImage::from_raw(3, 2, grey.to_vec()).unwrap().save(path("b.png")).unwrap();
+    write_png(&path("b.png"), png::ColorType::Grayscale, &grey, 3, 2);
     check("b.png");
-    let colour = grey.iter().flat_map(|&v| [0, 0, v, 255]).collect();
-    image::RgbaImage::from_raw(3, 2, colour).unwrap().save(path("c.png")).unwrap();
+    let colour: Vec<u8> = grey.iter().flat_map(|&v| [0, 0, v, 255]).collect();
+    write_png(&path("c.png"), png::ColorType::Rgba, &colour, 3, 2);
     check("c.png");
-    assert!(matches!(read_mask(&path("d.gif")), Err(Error::UnknownEnding { .. })));
+    assert!(matches!(mask_of(&path("d.gif")), Err(Error::UnknownEnding { .. })));
 }
 
 #[test]
@@ -293,7 +327,7 @@ fn the_land_mask_of_the_earth_is_read() {
         println!("skipped: 933 M cells; set TESSERA_LARGE to read them in a debug build");
         return;
     }
-    let mask = read_mask(&path).unwrap();
+    let mask = mask_of(&path).unwrap();
     assert_eq!((mask.width, mask.height), (43_200, 21_600));
     let ocean = mask.sites.iter().map(|&s| u64::from(s)).sum::<u64>();
     // Row 0 is the arctic ocean, the last row is Antarctica.
@@ -308,21 +342,25 @@ fn damaged_arrays_and_pictures_give_an_error_of_one_line() {
     let values: Vec<f32> = (0..12).map(|i| i as f32).collect();
     write_npy(&path("a.npy"), &values, 4, 3).unwrap();
     npz(&path("a.npz"), &[("mask", std::fs::read(path("a.npy")).unwrap())]);
-    image::GrayImage::from_fn(9, 9, |x, y| image::Luma([(x * y) as u8]))
-        .save(path("a.png"))
-        .unwrap();
+    let products: Vec<u8> = (0..81).map(|i| (i % 9) * (i / 9)).collect();
+    write_png(&path("a.png"), png::ColorType::Grayscale, &products, 9, 9);
+    plain_tiff(&path("a.tif"), &products, 9);
     std::panic::set_hook(Box::new(|_| {}));
     let result = std::panic::catch_unwind(|| {
-        for name in ["a.npy", "a.npz", "a.png"] {
+        for name in ["a.npy", "a.npz", "a.png", "a.tif"] {
             let whole = std::fs::read(path(name)).unwrap();
             let damaged = path(&format!("damaged-{name}"));
             let read = |bytes: &[u8]| {
                 std::fs::write(&damaged, bytes).unwrap();
-                read_mask(&damaged).map_err(|e| assert!(!e.to_string().contains('\n'), "{e}"))
+                mask_of(&damaged).map_err(|e| assert!(!e.to_string().contains('\n'), "{e}"))
             };
             for end in 0..whole.len() {
                 let cut = read(&whole[..end]);
-                assert!(cut.is_err() || name == "a.png", "{name} cut at {end} of {}", whole.len());
+                assert!(
+                    cut.is_err() || matches!(name, "a.png" | "a.tif"),
+                    "{name} cut at {end} of {}",
+                    whole.len()
+                );
             }
             for at in 0..whole.len() {
                 for bits in [0x01, 0x80, 0xFF] {

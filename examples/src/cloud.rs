@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, bail, ensure};
 use geo_io::{Crs, PointCloud, Tally};
 use gpu_core::{Bounds, Progress};
+use rayon::prelude::*;
 
 use crate::args::PointArgs;
 
@@ -100,6 +101,23 @@ impl Cloud {
         }
     }
 
+    /// Rounds heights to a step that depends on the files alone, not on the part of them that was kept: to a
+    /// power of two, a fraction of a micrometre over the relief of a survey.
+    ///
+    /// The interpolation takes values as integers, of a scale that follows the range of those it gets
+    /// (`nni_grid::ValueScale`). Multiples of this step are such integers exactly in every part, so that a
+    /// tile's cells do not differ from the whole's by a rounding. Left as they are where the range that the
+    /// files state is none of the points', or too wide for that.
+    pub fn settle_heights(&mut self) {
+        const COARSEST: f64 = 1.0 / 1024.0;
+        let Some([low, high]) = self.range else { return };
+        let step = 2f64.powi(((high - low) / f64::from(1 << 29)).log2().ceil() as i32);
+        let within = self.z.par_iter().all(|z| (low..=high).contains(z));
+        if within && step.is_normal() && step <= COARSEST {
+            self.z.par_iter_mut().for_each(|z| *z = (*z / step).round_ties_even() * step);
+        }
+    }
+
     /// Where the points lie.
     pub fn bounds(&self) -> Option<Bounds> {
         Bounds::of(&self.x, &self.y)
@@ -144,6 +162,24 @@ fn name(crs: Option<&Crs>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn heights_are_settled_by_the_files_range() {
+        let heights = [180.003, 179.999, 181.25];
+        let settled = |range| {
+            let mut cloud = Cloud { z: heights.to_vec(), range, ..Cloud::default() };
+            cloud.settle_heights();
+            cloud.z
+        };
+        let step = 2f64.powi(-22);
+        for (found, z) in settled(Some([100.0, 220.0])).iter().zip(heights) {
+            assert!((found - z).abs() <= step / 2.0 && (found / step).fract() == 0.0, "{found}");
+        }
+        // A header that lies, and one of another world.
+        for range in [None, Some([180.0, 181.0]), Some([-1e30, 1e30]), Some([180.0, 180.0])] {
+            assert_eq!(settled(range), heights);
+        }
+    }
 
     #[test]
     fn strays_are_noted_and_even_points_are_not() {

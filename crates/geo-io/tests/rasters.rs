@@ -149,6 +149,180 @@ fn the_system_of_a_real_survey_reaches_gdal() {
     }
 }
 
+/// A directory with a key of zeros, as one of the common writers leaves it, makes GDAL ignore all of it.
+#[test]
+fn a_system_with_a_broken_key_reaches_gdal() {
+    let directory = vec![1, 1, 0, 4, 1024, 0, 1, 1, 1025, 0, 1, 1, 3072, 0, 1, 26910, 0, 0, 0, 0];
+    let keys = GeoKeys { directory, ..Default::default() };
+    let (clean, dropped) = keys.cleaned();
+    assert_eq!(dropped, [0]);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("r.tif");
+    let (grid, values) = raster(8, 8);
+    let crs = Crs::from_geokeys(clean).unwrap();
+    write_geotiff(&path, &grid, &values, crs.as_ref(), -9999.0).unwrap();
+    let Some(info) = gdalinfo(&path) else { return };
+    assert_eq!(info["stac"]["proj:epsg"], 26910, "{}", info["coordinateSystem"]);
+}
+
+#[test]
+fn vertical_systems_reach_gdal() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("r.tif");
+    let (grid, values) = raster(8, 8);
+    for (text, parts) in [
+        ("EPSG:7415", ["28992", "5709"]),
+        ("EPSG:26910+5703", ["26910", "5703"]),
+        ("EPSG:2927+6360", ["2927", "6360"]),
+        ("EPSG:4326+5773", ["4326", "5773"]),
+    ] {
+        let crs = Crs::parse(text).unwrap();
+        write_geotiff(&path, &grid, &values, Some(&crs), -9999.0).unwrap();
+        let Some(info) = gdalinfo(&path) else { return };
+        let wkt = info["coordinateSystem"]["wkt"].as_str().unwrap();
+        assert!(wkt.starts_with("COMPOUNDCRS"), "{text}: {wkt}");
+        for part in parts {
+            assert!(wkt.contains(&format!("ID[\"EPSG\",{part}]")), "{text}: {wkt}");
+        }
+    }
+}
+
+/// Every packing, plain and cloud-optimised: GDAL reads what was written, and so does `read_mask`.
+#[test]
+fn every_packing_comes_back_through_gdal() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, raw) = (folder.path().join("r.tif"), folder.path().join("r.raw"));
+    let (grid, values) = raster(700, 513);
+    let place = Georeference::of_grid(&grid, None);
+    let bytes: Vec<u8> = (0..700 * 513).map(|i| (i % 251) as u8).collect();
+    let colours: Vec<u8> = bytes.iter().flat_map(|&b| [b, 255 - b, 7, 255]).collect();
+    let stored: Vec<u8> = stored(&values, -9999.0).iter().flat_map(|v| v.to_le_bytes()).collect();
+    for compression in
+        [Compression::Deflate, Compression::Zstd, Compression::Lzw, Compression::None]
+    {
+        for cloud_optimised in [false, true] {
+            let options = TiffOptions { compression, cloud_optimised };
+            let numbers = Cells::Values { values: &values, nodata: -9999.0 };
+            for (cells, expected) in [
+                (numbers, &stored),
+                (Cells::Grey(&bytes), &bytes),
+                (Cells::Colours(&colours), &colours),
+            ] {
+                write_tiff(&path, &place, (700, 513), cells, &options).unwrap();
+                let (from, to) = (path.to_str().unwrap(), raw.to_str().unwrap());
+                let bip = ["-q", "-of", "ENVI", "-co", "INTERLEAVE=BIP", from, to];
+                if gdal("gdal_translate", &bip).is_none() {
+                    return;
+                }
+                assert!(&std::fs::read(&raw).unwrap() == expected, "{options:?}");
+                let Some(info) = gdalinfo(&path) else { return };
+                let structure = &info["metadata"]["IMAGE_STRUCTURE"];
+                let layout = cloud_optimised.then_some("COG");
+                assert_eq!(structure["LAYOUT"].as_str(), layout, "{options:?}: {info}");
+                let packing = structure["COMPRESSION"].as_str().map(str::to_lowercase);
+                let name = compression.to_string();
+                assert_eq!(packing, (name != "none").then_some(name));
+            }
+        }
+    }
+}
+
+/// Overviews are means of what has a value, and statistics those of the cells.
+#[test]
+fn a_cloud_optimised_file_has_overviews_and_statistics() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("r.tif");
+    let (grid, values) = raster(1025, 600);
+    let place = Georeference::of_grid(&grid, None);
+    let options = TiffOptions { cloud_optimised: true, ..Default::default() };
+    let cells = Cells::Values { values: &values, nodata: -9999.0 };
+    write_tiff(&path, &place, (1025, 600), cells, &options).unwrap();
+    let file = TiffFile::open(&path).unwrap();
+    let sizes: Vec<_> = file.ifds().iter().map(|i| (i.width(), i.height())).collect();
+    assert_eq!(sizes, [(1025, 600), (513, 300), (257, 150), (129, 75)]);
+    let bytes = file.read_image_bytes(1).unwrap();
+    let half: Vec<f32> = bytes.as_chunks().0.iter().map(|&b| f32::from_ne_bytes(b)).collect();
+    for (column, row) in [(0, 0), (5, 3), (512, 299), (100, 200)] {
+        let of = |x: usize, y: usize| (x < 1025 && y < 600).then(|| values[y * 1025 + x]);
+        let four = [(0, 0), (1, 0), (0, 1), (1, 1)];
+        let four = four.map(|(dx, dy)| of(2 * column + dx, 2 * row + dy));
+        let known: Vec<f64> =
+            four.iter().flatten().filter(|v| !v.is_nan()).map(|v| f64::from(*v)).collect();
+        let mean = (known.iter().sum::<f64>() / known.len() as f64) as f32;
+        assert_eq!(half[row * 513 + column], mean, "{column}, {row}");
+    }
+    // Tiles of overviews lie before those of the raster, and all directories before these.
+    let first = |i: usize| file.ifd(i).unwrap().tile_offsets().unwrap()[0];
+    assert!(first(3) < first(2) && first(2) < first(1) && first(1) < first(0));
+    assert!(file.ifds().iter().all(|ifd| ifd.offset() < first(3)));
+    let Some(info) = gdalinfo(&path) else { return };
+    let stated = |name: &str| -> f64 {
+        info["bands"][0]["metadata"][""][format!("STATISTICS_{name}")]
+            .as_str()
+            .unwrap()
+            .parse()
+            .unwrap()
+    };
+    let known: Vec<f64> = values.iter().filter(|v| !v.is_nan()).map(|v| f64::from(*v)).collect();
+    let mean = known.iter().sum::<f64>() / known.len() as f64;
+    assert!((stated("MEAN") - mean).abs() < 1e-9 * mean.abs());
+    assert_eq!(stated("MINIMUM"), known.iter().copied().fold(f64::MAX, f64::min));
+    assert_eq!(info["bands"][0]["overviews"].as_array().unwrap().len(), 3);
+}
+
+/// Masks as GDAL packs and types them.
+#[test]
+fn masks_of_every_packing_and_type_are_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let (from, to) = (folder.path().join("m.tif"), folder.path().join("t.tif"));
+    let bytes: Vec<u8> = (0..90 * 70).map(|i| u8::from(i % 7 == 3)).collect();
+    let place = Georeference::north_up((0.0, 0.0), (1.0, 1.0));
+    let values: Vec<f32> = bytes.iter().map(|&b| f32::from(b)).collect();
+    write_georeferenced(&from, &place, (90, 70), &values, -9999.0).unwrap();
+    for options in [
+        &["-ot", "Byte", "-co", "NBITS=1"][..],
+        &["-ot", "Byte", "-co", "NBITS=1", "-co", "COMPRESS=DEFLATE"],
+        &["-ot", "Byte", "-co", "NBITS=4", "-co", "TILED=YES"],
+        &["-ot", "Byte", "-co", "COMPRESS=PACKBITS"],
+        &["-ot", "UInt16", "-co", "COMPRESS=ZSTD", "-co", "PREDICTOR=2"],
+        &["-ot", "Int16", "-co", "COMPRESS=LZW"],
+        &["-ot", "Float32", "-co", "COMPRESS=LERC"],
+        &["-ot", "Float32", "-co", "COMPRESS=LERC_ZSTD", "-co", "TILED=YES"],
+        &["-ot", "Float32", "-co", "NBITS=16"],
+        &["-ot", "Float64", "-co", "COMPRESS=DEFLATE", "-co", "BIGTIFF=YES"],
+        &["-ot", "Int32", "-co", "ENDIANNESS=BIG"],
+    ] {
+        let ends = ["-q", "-a_nodata", "none", from.to_str().unwrap(), to.to_str().unwrap()];
+        if gdal("gdal_translate", &[options, &ends].concat()).is_none() {
+            return;
+        }
+        let mask = mask_of(&to).unwrap_or_else(|e| panic!("{options:?}: {e}"));
+        assert_eq!((mask.width, mask.height, mask.without_value), (90, 70, 0));
+        assert!(mask.sites == bytes, "{options:?}");
+    }
+}
+
+#[test]
+fn arrays_of_every_type_are_masks() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.npy");
+    // The halves 0, 1.5, NaN, infinity, -2^-24.
+    let halves = [0x0000_u16, 0x3E00, 0x7E00, 0x7C00, 0x8001];
+    let of_halves: Vec<u8> = halves.iter().flat_map(|v| v.to_le_bytes()).collect();
+    let of_words: Vec<u8> = [0_i16, -1, 300, 0, 7].iter().flat_map(|v| v.to_be_bytes()).collect();
+    for (kind, bytes, sites) in [
+        ("<f2", of_halves, [0, 1, 0, 1, 1]),
+        ("|i1", vec![0, 255, 1, 0, 7], [0, 1, 1, 0, 1]),
+        (">i2", of_words.clone(), [0, 1, 1, 0, 1]),
+        (">u2", of_words, [0, 1, 1, 0, 1]),
+    ] {
+        std::fs::write(&path, by_hand(kind, false, "(1, 5)", &bytes)).unwrap();
+        assert_eq!(mask_of(&path).unwrap().sites, sites, "{kind}");
+    }
+    std::fs::write(&path, by_hand("<f2", false, "(1, 3)", &[0, 0x3C, 1, 0, 0, 0xC5])).unwrap();
+    assert_eq!(read_npy(&path).unwrap().data, ArrayData::F32(vec![1.0, 2f32.powi(-24), -5.0]));
+}
+
 /// Pixels that are not square, turned or mirrored: GDAL and `read_mask` find them where they were put.
 #[test]
 fn georeferences_come_back() {
@@ -249,6 +423,9 @@ proptest! {
         round!(F64, |b| *b as f64);
         round!(U8, |b| *b as u8);
         round!(Bool, |b| b % 2 == 1);
+        round!(I8, |b| *b as i8);
+        round!(I16, |b| *b as i16);
+        round!(U16, |b| *b as u16);
         round!(I32, |b| *b as i32);
         round!(U32, |b| *b as u32);
         round!(I64, |b| *b as i64);

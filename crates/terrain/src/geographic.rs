@@ -96,3 +96,65 @@ fn stretched<P>(
     let product = of_side(grid.cell_size * along)?;
     Ok(Stretched { product, ratio: (along / across) as f32 })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Edges;
+
+    #[test]
+    fn a_degree_has_its_known_lengths() {
+        // The equator's and the meridian's degrees as geodesy has them (WGS 84), to the metre.
+        for (latitude, across, along) in [
+            (0.0, 111_320.0, 110_574.0),
+            (45.0, 78_847.0, 111_132.0),
+            (60.0, 55_800.0, 111_412.0),
+            (-60.0, 55_800.0, 111_412.0),
+        ] {
+            let found = metres_of_degree(latitude);
+            assert!((found.0 - across).abs() < 1.0, "{latitude}: {found:?}");
+            assert!((found.1 - along).abs() < 1.0, "{latitude}: {found:?}");
+        }
+        let (across, along) = metres_of_degree(90.0);
+        assert!(across > 0.0 && across < 0.01 && (along - 111_694.0).abs() < 1.0);
+    }
+
+    /// Planes of known rises to the east and to the north, far from the equator.
+    #[test]
+    fn slope_and_light_are_those_of_planes_on_the_ground() {
+        let grid = GridSpec::new(20.0, 65.01, 0.001, 30, 20).unwrap();
+        for (east, north) in [(0.3, 0.0), (0.0, -0.5), (0.4, 0.7), (-1.0, 0.2)] {
+            // Rises for each metre, along the metres of the middle row.
+            let (across, along) = metres_of_degree(65.0);
+            let height = |cell: u32| {
+                let (x, y) = grid.cell_centre(cell % 30, cell / 30);
+                (east * (x - 20.0) * across + north * (y - 65.0) * along) as f32
+            };
+            let dem: Vec<f32> = (0..600).map(height).collect();
+            let middle = 10 * 30 + 15;
+            let slopes = slope(&dem, &grid, &Slope::default()).unwrap();
+            let rise = f64::hypot(east, north);
+            let expected = rise.atan().to_degrees();
+            assert!((f64::from(slopes[middle]) - expected).abs() < 0.02, "{}", slopes[middle]);
+            assert!(slopes[0].is_nan());
+            let light =
+                Light { azimuth: 30.0, altitude: 50.0, edges: Edges::Level, ..Light::default() };
+            let found = hillshade(&dem, &grid, &light).unwrap()[middle];
+            let (azimuth, altitude) = (30f64.to_radians(), 50f64.to_radians());
+            let towards =
+                altitude.sin() - altitude.cos() * (azimuth.sin() * east + azimuth.cos() * north);
+            let expected = (towards / (1.0 + rise * rise).sqrt()).clamp(0.0, 1.0);
+            assert!((f64::from(found) - expected).abs() < 1e-3, "{found}, not {expected}");
+        }
+    }
+
+    #[test]
+    fn bad_arguments_are_named() {
+        let grid = GridSpec::new(0.0, 1.0, 0.1, 3, 3).unwrap();
+        assert!(slope(&[0.0; 8], &grid, &Slope::default()).is_err());
+        let how = Slope { z_factor: f64::NAN, ..Slope::default() };
+        assert!(slope(&[0.0; 9], &grid, &how).is_err());
+        let light = Light { azimuth: f64::INFINITY, ..Light::default() };
+        assert!(hillshade(&[0.0; 9], &grid, &light).is_err());
+    }
+}

@@ -35,20 +35,25 @@ fn sized(b: Bounds, size: Size, is_sphere: bool) -> Result<GridSpec> {
     let (columns, rows) = (f64::from(size.width), f64::from(size.height));
     let cell = (width / columns).max(height / rows);
     let cell = if cell > 0.0 { cell } else { 1.0 };
-    let west = b.min_x + width / 2.0 - cell * columns / 2.0;
+    let mut west = b.min_x + width / 2.0 - cell * columns / 2.0;
     let mut north = b.min_y + height / 2.0 + cell * rows / 2.0;
     if is_sphere {
-        let tall = cell * rows;
+        let (wide, tall) = (cell * columns, cell * rows);
         // A little more than from pole to pole is rounding.
+        let most = 1.0 + 1e-12;
         ensure!(
-            tall <= 2.0 * POLE * (1.0 + 1e-12),
-            "--size {}x{}: cells of {cell} degrees reach beyond the poles; {}x{} of them do not",
+            wide <= 2.0 * HALF_TURN * most && tall <= 2.0 * POLE * most,
+            "--size {}x{}: cells of {cell} degrees reach beyond the poles or once around; {}x{} of \
+             them do not",
             size.width,
             size.height,
-            size.width,
-            (2.0 * POLE / cell).floor()
+            columns.min((2.0 * HALF_TURN / cell * most).floor()),
+            rows.min((2.0 * POLE / cell * most).floor())
         );
-        north = north.min(POLE).max(tall - POLE).min(POLE);
+        north = north.max(tall - POLE).min(POLE);
+        if b.min_x >= -HALF_TURN && b.max_x <= HALF_TURN {
+            west = west.min(HALF_TURN - wide).max(-HALF_TURN);
+        }
     }
     Ok(GridSpec::new(west, north, cell, size.width, size.height)?)
 }
@@ -131,7 +136,7 @@ mod tests {
             &["--geographic", "--resolution", "0.7"],
             &["--geographic", "--resolution", "7"],
             &["--geographic", "--size", "360x180"],
-            &["--geographic", "--size", "500x200"],
+            &["--geographic", "--size", "416x200"],
         ] {
             let grid = of(words, WORLD).unwrap();
             let b = grid.bounds();
@@ -139,12 +144,14 @@ mod tests {
             let (_, south) = grid.cell_centre(0, grid.height - 1);
             assert!(north <= 90.0 && south >= -90.0, "{words:?}: {b:?}");
             assert!(b.min_x >= -180.5 && b.max_x <= 180.5, "{words:?}: {b:?}");
-            assert!(north > 80.0 && south < -83.0, "{words:?}: {b:?}");
+            assert!(north > 80.0 && south < -80.0, "{words:?}: {b:?}");
         }
         let grid = of(&["--geographic"], WORLD).unwrap();
         assert_eq!((grid.bounds().min_x, grid.bounds().min_y), (-180.0, -90.0));
         let error = of(&["--geographic", "--size", "100x100"], WORLD).unwrap_err().to_string();
         assert!(error.contains("100x50"), "{error}");
+        let error = of(&["--geographic", "--size", "500x200"], WORLD).unwrap_err().to_string();
+        assert!(error.contains("416x200"), "{error}");
         let beyond = Bounds { max_y: 95.0, ..WORLD };
         assert!(of(&["--geographic"], beyond).unwrap_err().to_string().contains("95"));
     }

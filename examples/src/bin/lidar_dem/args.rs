@@ -85,6 +85,9 @@ then one line on standard error says what, and no unfinished file is left.";
 /// How far a DEM cell looks where nothing else is asked for.
 const DEFAULT_QUERY_RADIUS: f64 = 3.0;
 
+/// Site radii that count as far away where there is no query radius.
+const WIDE: f64 = 10.0;
+
 impl AsRef<RunArgs> for Args {
     fn as_ref(&self) -> &RunArgs {
         &self.run
@@ -176,12 +179,20 @@ impl Args {
 
     /// How far from a cell a point may lie that its height depends on, in cells; infinite where there is no
     /// limit.
+    ///
+    /// A cell looks at ground within the query radius: at its pixels, whose sites lie within the site radius
+    /// of it, or at a square of it, which no point farther than twice its half diagonal can cut. Without a
+    /// query radius only gaps in the points that are wider than [`WIDE`] site radii let points farther away
+    /// take part.
     pub fn reach(&self) -> f64 {
+        let (site, query) = (self.site_radius, self.query_radius());
         if self.hull {
             return f64::INFINITY;
         }
-        // A pixel that the cell looks at, and that pixel's site; and the cell's own size.
-        (self.query_radius() + self.site_radius).ceil() + 1.0
+        let reach =
+            if query.is_finite() { (site + query).max(8f64.sqrt() * query) } else { WIDE * site };
+        // And the cell's own size.
+        reach.ceil() + 1.0
     }
 }
 
@@ -219,6 +230,8 @@ mod tests {
         assert_eq!(of(&[]).query_radius(), 3.0);
         assert_eq!(of(&["--weights", "c1"]).query_radius(), f64::INFINITY);
         assert_eq!(of(&["--query-radius", "5"]).reach(), 16.0);
+        assert_eq!(of(&["--query-radius", "inf"]).reach(), 101.0);
+        assert_eq!(of(&["--site-radius", "inf"]).reach(), f64::INFINITY);
         assert_eq!(of(&["--hull"]).reach(), f64::INFINITY);
     }
 }

@@ -45,8 +45,9 @@ fn run(args: &Args) -> Result<()> {
         inputs.push(path);
     }
     let wanted = extent::wanted(args, &inputs)?;
-    let cloud =
+    let mut cloud =
         stages.run("read", |progress| Cloud::read(&inputs, &args.points, wanted, progress))?;
+    cloud.settle_heights();
     for (path, tally) in inputs.iter().zip(&cloud.tallies) {
         report.input(path, tally);
     }

@@ -354,7 +354,8 @@ impl GeoKeys {
         let rest = tail.get(4 * self.entries().count()..).unwrap_or_default();
         let place = entries.partition_point(|e| e[0] < RASTER_TYPE);
         entries.insert(place, [RASTER_TYPE, 0, 1, 1]);
-        let head = [head[0], head[1], head[2], entries.len() as u16];
+        let minor = head[2].max(minor_revision(&entries));
+        let head = [head[0], head[1], minor, entries.len() as u16];
         keys.directory = [&head[..], entries.as_flattened(), rest].concat();
         keys
     }
@@ -399,9 +400,14 @@ impl GeoKeys {
     }
 
     fn of_entries(entries: &[[u16; 4]], ascii: String) -> Self {
-        let head = [1, 1, 0, entries.len() as u16];
+        let head = [1, 1, minor_revision(entries), entries.len() as u16];
         Self { directory: [&head[..], entries.as_flattened()].concat(), doubles: vec![], ascii }
     }
+}
+
+/// Revision 1.1 of GeoTIFF with a vertical system, which GDAL passes over in 1.0, else 1.0.
+fn minor_revision(entries: &[[u16; 4]]) -> u16 {
+    entries.iter().any(|entry| entry[0] == VERTICAL_TYPE).into()
 }
 
 /// Metres of a unit with a code.

@@ -79,7 +79,7 @@ impl FromStr for SiteValues {
 /// Of an NPZ archive the array `mask` is read, or the only one. A coloured pixel of a PNG has the value of
 /// its largest colour; its opacity does not count. Of a TIFF the first image is read, which has one band;
 /// its compression may be Deflate, LZW, ZSTD, LERC or none, its samples integers of 1 to 64 bits or floats
-/// of 16 to 64.
+/// of 32 or 64.
 ///
 /// # Errors
 /// [`Error::UnknownEnding`]; what is wrong with the file; an array that is not two-dimensional;
@@ -226,7 +226,6 @@ fn window_sites(
         (2, 2) => of!(i16, f64::from),
         (2, 4) => of!(i32, f64::from),
         (2, 8) => of!(i64, |v| v as f64),
-        (3, 2) => of!(u16, |v| f64::from(crate::npy::half(v))),
         (3, 4) => of!(f32, f64::from),
         (3, 8) => of!(f64, |v| v),
         _ => return None,

@@ -262,7 +262,7 @@ impl Layout<'_> {
 }
 
 /// The number that sixteen bits state (IEEE 754, binary16), which every f32 can hold.
-pub(crate) fn half(bits: u16) -> f32 {
+fn half(bits: u16) -> f32 {
     let (exponent, fraction) = (bits >> 10 & 31, f32::from(bits & 1023));
     let size = match exponent {
         0 => fraction * 2f32.powi(-24),

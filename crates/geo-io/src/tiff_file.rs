@@ -30,9 +30,12 @@ const DEFLATE_LEVEL: u32 = 4;
 /// Tiles that are packed together, at least.
 const BATCH: usize = 64;
 
-/// What tells GDAL that the file is laid out so (its documentation of the COG driver has the form).
-const LAYOUT: &str =
-    "LAYOUT=IFDS_BEFORE_DATA\nBLOCK_ORDER=ROW_MAJOR\nKNOWN_INCOMPATIBLE_EDITION=NO\n ";
+/// What tells GDAL that the file is laid out so (its documentation of the COG driver has the form): before a
+/// tile stands its length, behind it stand its last four bytes again, by which a reader that has the one
+/// finds the next, and sees whether the file was changed since.
+const LAYOUT: &str = "LAYOUT=IFDS_BEFORE_DATA\nBLOCK_ORDER=ROW_MAJOR\n\
+    BLOCK_LEADER=SIZE_AS_UINT4\nBLOCK_TRAILER=LAST_4_BYTES_REPEATED\n\
+    KNOWN_INCOMPATIBLE_EDITION=NO\n ";
 
 const ORDER: ByteOrder = ByteOrder::LittleEndian;
 
@@ -79,7 +82,8 @@ pub(crate) fn write_levels<T: Sample>(
         write!(file, "GDAL_STRUCTURAL_METADATA_SIZE={:06} bytes\n{LAYOUT}", LAYOUT.len())?;
     }
     let directories = write_directories(file, levels, per_cell, options, tags, is_big)?;
-    let pack = Packing { per_cell, compression: options.compression, padding, stored };
+    let is_framed = options.cloud_optimised;
+    let pack = Packing { per_cell, compression: options.compression, is_framed, padding, stored };
     for (level, directory) in levels.iter().zip(&directories).rev() {
         file.seek(SeekFrom::End(0))?;
         let places = pack.write_tiles(file, *level)?;
@@ -167,6 +171,8 @@ fn tiles_of(width: usize, height: usize) -> Vec<(usize, usize)> {
 struct Packing<T, F> {
     per_cell: usize,
     compression: Compression,
+    /// Whether lengths and last bytes stand around tiles, as [`LAYOUT`] has it.
+    is_framed: bool,
     padding: T,
     stored: F,
 }
@@ -185,16 +191,26 @@ impl<T: Sample, F: Fn(T) -> T + Sync> Packing<T, F> {
         // One batch is written while the next is packed; a last, empty one writes the last.
         for batch in tiles.chunks(BATCH).chain([&[][..]]) {
             let pack = || batch.par_iter().map(|&tile| self.packed(size, samples, tile)).collect();
-            let write = || packed.iter().try_for_each(|tile| file.write_all(tile));
+            let write = || packed.iter().try_for_each(|tile| self.write_tile(file, tile));
             let (next, written): (Result<Vec<Vec<u8>>>, _) = rayon::join(pack, write);
             written?;
             for tile in &packed {
-                places.push((position, tile.len() as u64));
-                position += tile.len() as u64;
+                let (before, behind) = if self.is_framed { (4, tile.len().min(4)) } else { (0, 0) };
+                places.push((position + before, tile.len() as u64));
+                position += before + tile.len() as u64 + behind as u64;
             }
             packed = next?;
         }
         Ok(places)
+    }
+
+    fn write_tile(&self, file: &mut BufWriter<File>, tile: &[u8]) -> std::io::Result<()> {
+        if !self.is_framed {
+            return file.write_all(tile);
+        }
+        file.write_all(&(tile.len() as u32).to_le_bytes())?;
+        file.write_all(tile)?;
+        file.write_all(&tile[tile.len().saturating_sub(4)..])
     }
 
     /// One tile in the form in which it lies in the file.

@@ -288,7 +288,6 @@ fn masks_of_every_packing_and_type_are_read() {
         &["-ot", "Int16", "-co", "COMPRESS=LZW"],
         &["-ot", "Float32", "-co", "COMPRESS=LERC"],
         &["-ot", "Float32", "-co", "COMPRESS=LERC_ZSTD", "-co", "TILED=YES"],
-        &["-ot", "Float32", "-co", "NBITS=16"],
         &["-ot", "Float64", "-co", "COMPRESS=DEFLATE", "-co", "BIGTIFF=YES"],
         &["-ot", "Int32", "-co", "ENDIANNESS=BIG"],
     ] {

@@ -157,7 +157,8 @@ fn write_products(
         report.field("contours", json!({"lines": lines, "interval": interval}));
         if crs.is_some_and(|crs| crs.epsg().is_none()) {
             let path = path.display();
-            report.note(format_args!("{path} names no coordinate system: this one has no EPSG code"));
+            report
+                .note(format_args!("{path} names no coordinate system: this one has no EPSG code"));
         }
     }
     Ok(())

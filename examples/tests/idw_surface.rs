@@ -176,3 +176,38 @@ fn the_airports_of_the_world_make_a_surface() {
     let all = ["--size", "36x18", "-o", "coarse.npy"];
     succeeds(folder.path(), &[&base[..], &all].concat());
 }
+
+/// With a radius the surface of a part is that part of the surface, to the last bit.
+#[test]
+fn tiles_have_no_seams() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut table = "x,y,z\n".to_owned();
+    let mut state = 7_u64;
+    for _ in 0..4000 {
+        let mut unit = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (state >> 40) as f64 / (1u64 << 24) as f64
+        };
+        let (x, y, z) = (unit() * 200.0, unit() * 100.0, unit());
+        table.push_str(&format!("{x},{y},{z}\n"));
+    }
+    std::fs::write(folder.path().join("many.csv"), table).unwrap();
+    let surface = |west: usize, east: usize, more: &[&str]| {
+        let bounds = format!("--bounds={west},0,{east},100");
+        let base = ["many.csv", "--resolution", "1", "--radius", "6", "-o", "part.npy", &bounds];
+        let cpu = ["--device", "cpu", "--overwrite"];
+        succeeds(folder.path(), &[&base[..], &cpu, more].concat());
+        let (shape, values) = values(&folder.path().join("part.npy"));
+        assert_eq!(shape, [100, east - west]);
+        values
+    };
+    for more in [&[][..], &["--max-points", "5"], &["--per-quadrant", "1,2"]] {
+        let whole = surface(0, 200, more);
+        for (west, east) in [(0, 100), (100, 200), (37, 61)] {
+            let expected = whole.chunks_exact(200).flat_map(|row| &row[west..east]);
+            let part = surface(west, east, more);
+            let same = part.iter().zip(expected).all(|(a, b)| a.to_bits() == b.to_bits());
+            assert!(same, "{more:?}: {west} to {east}");
+        }
+    }
+}

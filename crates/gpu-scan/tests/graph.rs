@@ -61,7 +61,7 @@ impl Data {
         let x: Vec<f32> = (0..LEN).map(|i| (hash(i) as f32).sqrt() - 3e4).collect();
         let keys: Vec<u32> = (0..LEN as u32).map(|i| i / (3 + seed)).collect();
         self.input.copy_from(&gpu.upload(&x)?)?;
-        self.grid.column_mut().copy_from(&gpu.upload(&x)?)?;
+        self.grid.copy_from(&gpu.upload(&x)?)?;
         self.keys.copy_from(&gpu.upload(&keys)?)?;
         Ok(())
     }

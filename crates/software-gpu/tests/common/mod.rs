@@ -1,11 +1,11 @@
 //! What the tests share: a context on the software device, and launches of declared kernels.
 #![allow(dead_code)]
 
-use cust::context::Context;
-use cust::error::CudaResult;
-use cust::module::Module;
-use cust::prelude::*;
+pub mod host;
+
+use cuda_driver::Status;
 use device_std::host::{Kernel, PtxModule, PtxText};
+use host::{Context, Module, Stream};
 use software_gpu::Report;
 use std::ffi::c_void;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
@@ -16,8 +16,7 @@ pub const SEEDS: [u64; 4] = [1, 2, 0xfeed, u64::MAX];
 /// Loads the software device and makes its context current on this thread.
 pub fn context() -> Context {
     software_gpu::load().unwrap();
-    cust::init(CudaFlags::empty()).unwrap();
-    Context::new(Device::get_device(0).unwrap()).unwrap()
+    Context::new()
 }
 
 /// Tests that look at the reports, or set the seed, take turns: both are the whole process's.
@@ -32,7 +31,7 @@ pub fn load(module: &'static PtxModule) -> &'static Module {
     LOADED.get_or_init(|| {
         software_gpu::register(module);
         let PtxText::Plain(text) = module.images[0].text else { panic!("the tests' PTX is text") };
-        Module::from_ptx(text, &[]).unwrap()
+        Module::from_ptx(text)
     })
 }
 
@@ -43,10 +42,10 @@ pub fn launch<A>(
     grid: u32,
     shared: u32,
     arguments: &[*mut c_void],
-) -> CudaResult<()> {
-    let function = load(kernel.module()).get_function(kernel.host.name)?;
+) -> Result<(), Status> {
+    let function = load(kernel.module()).function(kernel.host.name)?;
     // SAFETY: the tests give the arguments that their kernels take.
-    unsafe { stream.launch(&function, grid, kernel.host.block, shared, arguments) }
+    unsafe { stream.launch(function, (grid, 1), kernel.host.block, shared, arguments) }
 }
 
 /// `launch!(kernel, stream, grid, shared, arguments..)`: as [`launch`].

@@ -36,10 +36,11 @@ pub fn histogram<'a, 'b, 'c, 'd, T: Number, C: Count>(
     counts: impl Into<SliceMut<'b, C>>,
     outside: impl Into<SliceMut<'c, u64>>,
 ) -> Result<()> {
-    let (bounds, counts) = (bounds.into(), counts.into());
+    let (input, mut outside) = (workspace.read(input)?, workspace.write(outside)?);
+    let (bounds, mut counts) = (workspace.read(bounds)?, workspace.write(counts)?);
     same_len("bounds", 1 + counts.len().max(1), bounds.len())?;
     check_bins(counts.len() as u64)?;
-    let call = Call::new(input.into(), counts, outside.into())?;
+    let call = Call::new(*input, counts.reborrow(), outside.reborrow())?;
     call.apart_from("bounds", bounds.as_ptr(), bounds.len())?;
     call.enqueue(workspace, Bounds::Given(bounds.as_ptr()))
 }
@@ -60,9 +61,10 @@ pub fn histogram_even<'a, 'b, 'c, T: Number, C: Count>(
     counts: impl Into<SliceMut<'b, C>>,
     outside: impl Into<SliceMut<'c, u64>>,
 ) -> Result<()> {
-    let counts = counts.into();
+    let (input, mut outside) = (workspace.read(input)?, workspace.write(outside)?);
+    let mut counts = workspace.write(counts)?;
     let bounds = Bounds::Even(even(lower, upper, counts.len())?, lower);
-    Call::new(input.into(), counts, outside.into())?.enqueue(workspace, bounds)
+    Call::new(*input, counts.reborrow(), outside.reborrow())?.enqueue(workspace, bounds)
 }
 
 /// Where bins begin and end.

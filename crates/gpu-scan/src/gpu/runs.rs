@@ -32,8 +32,9 @@ pub fn run_lengths<'a, 'b, 'c, 'd, T: Number, L: Count>(
     lengths: impl Into<SliceMut<'d, L>>,
     count: impl Into<SliceMut<'c, u64>>,
 ) -> Result<()> {
-    let (input, mut lengths) = (input.into(), lengths.into());
-    let mut call = Call::new(input, count.into())?.keep(values.into())?;
+    let (mut values, mut count) = (workspace.write(values)?, workspace.write(count)?);
+    let (input, mut lengths) = (workspace.read(input)?, workspace.write(lengths)?);
+    let mut call = Call::new(*input, count.reborrow())?.keep(values.reborrow())?;
     same_len("lengths", call.len, lengths.len())?;
     if call.len as u64 > L::MOST {
         return Err(Error::TooLarge { elements: call.len as u64, most: L::MOST });
@@ -63,8 +64,9 @@ pub fn reduce_by_key<'a, 'b, 'c, 'd, 'e, K: Number, T: Number, O: ReduceOperator
     totals: impl Into<SliceMut<'d, T>>,
     count: impl Into<SliceMut<'e, u64>>,
 ) -> Result<()> {
-    let (keys, values, mut count) = (keys.into(), values.into(), count.into());
-    let (mut keys_out, mut totals) = (keys_out.into(), totals.into());
+    let (keys, values, mut count) =
+        (workspace.read(keys)?, workspace.read(values)?, workspace.write(count)?);
+    let (mut keys_out, mut totals) = (workspace.write(keys_out)?, workspace.write(totals)?);
     let len = keys.len();
     let lengths = [("values", values.len()), ("output", keys_out.len()), ("totals", totals.len())];
     lengths.into_iter().try_for_each(|(what, found)| same_len(what, len, found))?;
@@ -122,7 +124,8 @@ pub fn segmented_reduce<'a, 'b, 'c, T: Number, O: ReduceOperator<T>>(
     values: impl Into<Slice<'a, T>>,
     totals: impl Into<SliceMut<'b, T>>,
 ) -> Result<()> {
-    let (offsets, values, mut totals) = (offsets.into(), values.into(), totals.into());
+    let (offsets, values, mut totals) =
+        (workspace.read(offsets)?, workspace.read(values)?, workspace.write(totals)?);
     let segments = check_offsets(offsets.len(), values.len())? as u64;
     same_len("totals", segments as usize, totals.len())?;
     let (to, len) = (totals.as_mut_ptr(), values.len() as u64);

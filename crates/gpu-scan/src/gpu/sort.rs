@@ -29,7 +29,7 @@ pub fn sort<'a, 'b, K: Key>(
     keys: impl Into<Slice<'a, K>>,
     sorted: impl Into<SliceMut<'b, K>>,
 ) -> Result<()> {
-    let (keys, mut sorted) = (keys.into(), sorted.into());
+    let (keys, mut sorted) = (workspace.read(keys)?, workspace.write(sorted)?);
     same_len("sorted", keys.len(), sorted.len())?;
     let (from, to) = (keys.as_ptr(), sorted.as_mut_ptr());
     apart(("keys", from, keys.len()), ("sorted", to.cast_const(), keys.len()))?;
@@ -47,7 +47,7 @@ pub fn sort_in_place<'a, K: Key>(
     sort: Sort,
     keys: impl Into<SliceMut<'a, K>>,
 ) -> Result<()> {
-    let mut keys = keys.into();
+    let mut keys = workspace.write(keys)?;
     let call = Call::new::<K>(&sort, keys.len())?;
     let start = keys.as_mut_ptr();
     // SAFETY: the array has `len` elements.
@@ -68,9 +68,12 @@ pub fn sort_pairs<'a, 'b, 'c, 'd, K: Key, V: Payload>(
     sorted_keys: impl Into<SliceMut<'c, K>>,
     sorted_values: impl Into<SliceMut<'d, V>>,
 ) -> Result<()> {
-    let keys = keys.into();
+    let (values, mut sorted_keys, mut sorted_values) =
+        (workspace.read(values)?, workspace.write(sorted_keys)?, workspace.write(sorted_values)?);
+    let keys = workspace.read(keys)?;
     let call = Call::new::<K>(&sort, keys.len())?;
-    let (keys, values) = pair_ends(keys, values.into(), sorted_keys.into(), sorted_values.into())?;
+    let (keys, values) =
+        pair_ends(*keys, *values, sorted_keys.reborrow(), sorted_values.reborrow())?;
     // SAFETY: the arrays have as many elements; those read are apart from those written.
     unsafe { call.enqueue_pairs_of(workspace, keys, values) }
 }
@@ -105,7 +108,7 @@ pub fn sort_pairs_in_place<'a, 'b, K: Key, V: Payload>(
     keys: impl Into<SliceMut<'a, K>>,
     values: impl Into<SliceMut<'b, V>>,
 ) -> Result<()> {
-    let (mut keys, mut values) = (keys.into(), values.into());
+    let (mut keys, mut values) = (workspace.write(keys)?, workspace.write(values)?);
     let len = keys.len();
     same_len("values", len, values.len())?;
     let (key, value) = (keys.as_mut_ptr(), values.as_mut_ptr());
@@ -128,7 +131,7 @@ pub fn argsort<'a, 'b, K: Key, I: Index + Payload>(
     keys: impl Into<Slice<'a, K>>,
     indices: impl Into<SliceMut<'b, I>>,
 ) -> Result<()> {
-    let (keys, mut indices) = (keys.into(), indices.into());
+    let (keys, mut indices) = (workspace.read(keys)?, workspace.write(indices)?);
     let len = keys.len();
     same_len("indices", len, indices.len())?;
     let (key, index) = (keys.as_ptr(), indices.as_mut_ptr());

@@ -1,7 +1,7 @@
 //! The temporary storage of the primitives, and the stream they run on.
 
 use device_std::atomic::Pair;
-use gpu_core::{Column, Gpu};
+use gpu_core::{Column, Gpu, Reading, Slice, SliceMut, Writing};
 use kernels_rs::sort::{DIGITS, MOST_PASSES};
 
 use crate::{Error, Result};
@@ -85,6 +85,16 @@ impl Workspace {
     /// The handle that calls are enqueued on.
     pub fn gpu(&self) -> &Gpu {
         &self.gpu
+    }
+
+    /// Puts the work of the call that holds the result in order with the slice's own stream.
+    pub(crate) fn read<'a, T>(&self, slice: impl Into<Slice<'a, T>>) -> Result<Reading<'a, T>> {
+        Ok(self.gpu.admit(slice)?)
+    }
+
+    /// The same for a slice that is written.
+    pub(crate) fn write<'a, T>(&self, slice: impl Into<SliceMut<'a, T>>) -> Result<Writing<'a, T>> {
+        Ok(self.gpu.admit_mut(slice)?)
     }
 
     /// The control word of look-backs.

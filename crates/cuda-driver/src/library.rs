@@ -20,7 +20,12 @@ pub(crate) fn open() -> Result<Library, LoadError> {
         // SAFETY: the driver's initialisers are meant to run in any process.
         match unsafe { Library::new(*name) } {
             Ok(library) => return Ok(library),
-            Err(error) => reason = reason.or(Some(error.to_string())),
+            Err(error) => {
+                let why = std::error::Error::source(&error).map(ToString::to_string);
+                let why = why.unwrap_or_else(|| error.to_string());
+                let named = if why.contains(name) { why } else { format!("{name}: {why}") };
+                reason = reason.or(Some(named));
+            }
         }
     }
     let reason = reason.unwrap_or_else(|| "there is none for this platform".to_owned());

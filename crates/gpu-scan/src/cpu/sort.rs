@@ -5,8 +5,8 @@ use rayon::prelude::*;
 
 use super::segments::check_rising;
 use crate::error::{Error, Result, same_len};
+use crate::number::nan_last;
 use crate::number::sealed::Element;
-use crate::number::{nan_last, total_order};
 use crate::{Direction, Index, Key, Payload, Sort};
 
 /// The keys in order: stable, and NaN last (first, if descending).
@@ -145,7 +145,7 @@ impl<B: Bits> Rank<B> {
     pub(super) fn new<K: Key + Element<Bits = B>>(sort: &Sort) -> Result<Self> {
         let bits = sort.range::<K>()?;
         let mask = u64::MAX >> (64 - (bits.end - bits.start));
-        Ok(Self { order: total_order::<K>(sort.direction), begin: bits.start, mask })
+        Ok(Self { order: sort.order::<K>(), begin: bits.start, mask })
     }
 
     pub(super) fn of(&self, bits: B) -> u64 {

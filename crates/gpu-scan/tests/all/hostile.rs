@@ -2,11 +2,8 @@
 //! the array, bounds that fall. The results are what the documentation says, of no use or some of the
 //! input's elements, but nothing else is read or written: on the software device what lies outside is
 //! NaN, and a write there is an error.
-#![cfg(feature = "cuda")]
 
-mod common;
-
-use common::{Unaligned, open};
+use crate::common::{Unaligned, open};
 use gpu_scan::gpu;
 use gpu_scan::{Error, Max, Min, Scan, Sort, Sum, cpu};
 

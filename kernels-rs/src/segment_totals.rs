@@ -201,9 +201,9 @@ unsafe fn by_chunks<T: Scalar, O: Operator<T>>(
         while chunk < chunks {
             let [segment, first_chunk] = *list.add(entry_of(list, entries, chunk) as usize);
             let (begin, end) = bounds(offsets, segment, len);
-            // Of fewer than 2^32 chunks: no sum passes 2^64.
-            let first = begin + chunk.saturating_sub(first_chunk) * CHUNK;
-            let of_chunk = (first + me, u64::min(first + CHUNK, end));
+            // Whatever the list holds, what is read lies before the end, and that in the array.
+            let first = begin.wrapping_add(chunk.wrapping_sub(first_chunk).wrapping_mul(CHUNK));
+            let of_chunk = (first.saturating_add(me), u64::min(first.saturating_add(CHUNK), end));
             let sum = add_up(operator, input, of_chunk, BLOCK as u64);
             let combine = |a, b| operator.combine(a, b);
             let sum = reduce_block(values, sum, operator.identity(), combine);

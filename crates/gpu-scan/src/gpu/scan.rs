@@ -81,8 +81,11 @@ pub fn scan_by_key_in_place<'a, 'c, T: Number, K: Number, O: ScanOperator<T>>(
     enqueue(workspace, operator, how, from, to, Some(Segments::Keys(keys)))
 }
 
-/// A scan of each segment: segment s is `offsets[s]..offsets[s + 1]`, and may be empty. Offsets
-/// rise from 0 to the number of elements; they are on the device, and are not checked there.
+/// A scan of each segment: segment s is `offsets[s]..offsets[s + 1]`, and may be empty.
+///
+/// Offsets rise from 0 to the number of elements. They are on the device and no error is given where
+/// they do not: the scan begins anew where a segment that is not empty begins (backward, ends) within
+/// the array, and nowhere else.
 ///
 /// # Errors
 /// As [`scan`], and [`TooManySegments`](crate::Error::TooManySegments) for more segments than

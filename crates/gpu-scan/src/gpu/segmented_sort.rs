@@ -17,7 +17,9 @@ use crate::{Key, Payload, Sort};
 const MOST_SEGMENTS: u64 = 1 << 32;
 
 /// Each segment's keys in order, stably: those of segment s are `offsets[s]..offsets[s + 1]`.
-/// Offsets rise from 0 to the number of keys; they are on the device, and are not checked there.
+///
+/// Offsets rise from 0 to the number of keys. They are on the device and no error is given where they
+/// do not: then the keys come in some order, each once (without any segment they do not come).
 ///
 /// For keys of 4 bytes by all their bits: a sort of keys of 8 bytes by as many bits as key and
 /// segment have, and two passes. Otherwise two sorts of pairs and a gather.

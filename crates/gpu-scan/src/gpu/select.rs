@@ -183,7 +183,8 @@ impl<T: Number> Call<T> {
     ) -> Result<()> {
         let tiles = tiles(self.len as u64, selection.tile)?;
         if tiles == 0 {
-            return zero(workspace.gpu(), self.count);
+            // SAFETY: a count is one element of device memory.
+            return unsafe { zero(workspace.gpu(), self.count) };
         }
         // The second status array is for run lengths.
         let status = workspace.statuses(u64::from(tiles), 2)?;
@@ -216,8 +217,11 @@ impl<T: Number> Call<T> {
 }
 
 /// Enqueues setting a count to 0.
-pub(super) fn zero(gpu: &Gpu, count: *mut u64) -> Result<()> {
-    // SAFETY: the caller's count is one element of device memory.
+///
+/// # Safety
+/// `count` is an element of device memory that nobody else touches until the work has run.
+pub(super) unsafe fn zero(gpu: &Gpu, count: *mut u64) -> Result<()> {
+    // SAFETY: passed on to the caller.
     unsafe { gpu.fill_with_byte(count, 0, 1)? };
     Ok(())
 }

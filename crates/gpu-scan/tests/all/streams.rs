@@ -1,6 +1,5 @@
 //! Every function on columns of another stream than its workspace's: the order is the function's
 //! to keep. The software device reports work that nothing orders.
-#![cfg(feature = "cuda")]
 
 use gpu_core::{Column, DeviceChoice, Element, Gpu};
 use gpu_scan::gpu::{self, Workspace};

@@ -1,9 +1,6 @@
 //! A sequence of primitives, captured once and launched again and again.
-#![cfg(feature = "cuda")]
 
-mod common;
-
-use common::open;
+use crate::common::open;
 use gpu_core::{Column, DeviceGrid, Gpu};
 use gpu_scan::gpu::{self, Workspace};
 use gpu_scan::{Direction, Error, Max, Number, Predicate, Result, Scan, Sum};

@@ -27,6 +27,5 @@ mod sort;
 mod sorted;
 #[cfg(feature = "cuda")]
 mod streams;
-mod streams;
 #[cfg(feature = "cuda")]
 mod types;

@@ -157,6 +157,8 @@ impl Workshop {
         let device = libraries.core.parent().context("a file lies in a folder")?;
         let mut command = self.compiler.command(&self.compiler.rustc);
         command
+            // What `#[kernel]` puts before the kernels' names.
+            .env("TESSERA_PTX_MODULE", module)
             .arg(CRATE_ROOT)
             .args(FLAGS)
             .args([&feature, &level, &format!("--target={TARGET}")])

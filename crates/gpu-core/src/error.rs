@@ -55,8 +55,12 @@ pub enum Error {
         /// As given.
         name: String,
     },
-    /// The program was built without the `cuda` feature.
-    #[error("device {name} needs the \"cuda\" feature, which this program was built without")]
+    /// The program was built without the feature that the device needs: `cuda`, or for the software
+    /// device `software`.
+    #[error(
+        "device {name} needs the \"{}\" feature, which this program was built without",
+        feature_of(.name)
+    )]
     NotBuilt {
         /// The device asked for.
         name: String,
@@ -152,4 +156,19 @@ pub enum Error {
         /// The driver's words.
         message: String,
     },
+}
+
+/// The feature that brings a device.
+fn feature_of(device: &str) -> &'static str {
+    if device == "software" { "software" } else { "cuda" }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn a_device_that_is_not_built_in_names_its_feature() {
+        let message = |name: &str| super::Error::NotBuilt { name: name.to_owned() }.to_string();
+        assert!(message("software").contains("needs the \"software\" feature"));
+        assert!(message("cuda:1").contains("needs the \"cuda\" feature"));
+    }
 }

@@ -72,7 +72,8 @@ impl Gpu {
     ///
     /// # Errors
     /// [`Error::NoDriver`], [`Error::DriverTooOld`], [`Error::NoDevice`], [`Error::OtherDriver`],
-    /// and [`Error::UnknownDevice`] for `cpu`.
+    /// [`Error::NotBuilt`] for `software` in a build without that feature, and
+    /// [`Error::UnknownDevice`] for `cpu`.
     pub fn open(choice: DeviceChoice) -> Result<Self> {
         let ordinal = match choice {
             DeviceChoice::Software => 0,
@@ -219,7 +220,10 @@ impl Properties {
 /// Loads the driver that serves `choice`, and checks that it is new enough.
 fn load_driver(choice: DeviceChoice) -> Result<()> {
     let loaded = match choice {
+        #[cfg(feature = "software")]
         DeviceChoice::Software => software_gpu::load(),
+        #[cfg(not(feature = "software"))]
+        DeviceChoice::Software => return Err(Error::NotBuilt { name: choice.to_string() }),
         _ => cuda_driver::load_cuda(),
     };
     loaded.map_err(|error| match error {

@@ -16,10 +16,10 @@ use flate2::read::DeflateDecoder;
 use crate::gpu::{Properties, call};
 use crate::{Error, Result};
 
-/// The loaded kernels of one device, by name.
+/// The loaded kernels of one device, by module and name.
 #[derive(Default)]
 pub(crate) struct Modules {
-    loaded: Mutex<HashMap<&'static str, Loaded>>,
+    loaded: Mutex<HashMap<(&'static str, &'static str), Loaded>>,
 }
 
 struct Loaded {
@@ -41,36 +41,41 @@ impl Modules {
     /// The context must be current.
     pub(crate) fn function(
         &self,
-        module: &'static PtxModule,
         kernel: &'static HostKernel,
         device: &Properties,
     ) -> Result<CUfunction> {
+        let key = (kernel.module.name, kernel.name);
         let mut loaded = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(kernel) = loaded.get(kernel.name) {
+        if let Some(kernel) = loaded.get(&key) {
             return Ok(kernel.function.0);
         }
-        let fresh = Loaded::load(module, kernel.name, device)?;
+        let fresh = Loaded::load(kernel, device)?;
         let function = fresh.function.0;
-        loaded.insert(kernel.name, fresh);
+        loaded.insert(key, fresh);
         Ok(function)
     }
 }
 
 impl Loaded {
-    fn load(module: &'static PtxModule, kernel: &'static str, device: &Properties) -> Result<Self> {
+    fn load(kernel: &'static HostKernel, device: &Properties) -> Result<Self> {
+        let (module, name) = (kernel.module, kernel.entry_name());
+        let failed = |message: &str| Error::Driver {
+            call: format!("loading kernel {name}"),
+            message: message.to_owned(),
+        };
+        #[cfg(feature = "software")]
         if cuda_driver::loaded() == Some(cuda_driver::Loaded::Software) {
-            software_gpu::register(module);
+            software_gpu::register(kernel);
+        }
+        if module.images.is_empty() {
+            return Err(failed("the crate that declares it was built without its PTX"));
         }
         let image = image_for(module, device)?;
-        let failed = |message| Error::Driver { call: format!("loading kernel {kernel}"), message };
-        let text = whole(image.text)
-            .map_err(|error| failed(format!("module {}: {error}", module.name)))?;
-        let text = alone(&text, kernel)
-            .ok_or_else(|| failed(format!("module {} has no such kernel", module.name)))?;
-        let what =
-            format!("loading kernel {kernel} of module {} (sm_{})", module.name, image.level);
+        let text = whole(image.text).map_err(|error| failed(&error.to_string()))?;
+        let text = alone(&text, &name).ok_or_else(|| failed("the PTX has no such kernel"))?;
+        let what = format!("loading kernel {name} (sm_{})", image.level);
         let module = call(&what, Module::from_ptx(text, &[]))?;
-        let found = call(&format!("finding kernel {kernel}"), module.get_function(kernel))?;
+        let found = call(&format!("finding kernel {name}"), module.get_function(&name))?;
         let function = Function(found.to_raw());
         Ok(Self { _module: module, function })
     }

@@ -5,14 +5,10 @@ mod common;
 use common::{SEEDS, alone, context};
 use cust::memory::DeviceBuffer;
 use cust::prelude::*;
-use device_std::host::{PtxImage, PtxModule, PtxText};
+use device_std::host::PtxModule;
 use device_std::{kernel, thread, warp};
 
-static MODULE: PtxModule = PtxModule {
-    name: "exchange",
-    images: &[PtxImage { level: 75, text: PtxText::Plain(".visible .entry mixed(\n") }],
-    kernels: &[mixed.host],
-};
+static MODULE: PtxModule = PtxModule { name: "exchange", images: &[] };
 
 /// Two warps, and a third of 16 lanes.
 const BLOCK: u32 = 80;

@@ -3,7 +3,7 @@
 use proc_macro2::{Span, TokenStream};
 use quote::{format_ident, quote};
 use syn::visit_mut::{self, VisitMut};
-use syn::{Expr, GenericArgument, Generics, Ident, LitStr, Type, Visibility};
+use syn::{Expr, ExprLit, GenericArgument, Generics, Ident, Lit, LitStr, Type, Visibility};
 
 use crate::declaration::{Declaration, Instance, Parameter, name_of};
 
@@ -12,14 +12,30 @@ struct Entry<'a> {
     /// What follows the module's name in the PTX.
     name: String,
     span: Span,
-    /// The types of the parameters.
-    kinds: Vec<Type>,
+    /// The parameters as they are passed.
+    wires: Wires,
     block: Expr,
     resident: Expr,
     shared: Expr,
     /// What the entry's body is, given the parameters.
     body: TokenStream,
     instance: Option<&'a Instance>,
+}
+
+/// Parameters as they are passed: scalars and raw pointers, an array as its elements.
+#[derive(Default)]
+struct Wires {
+    names: Vec<Ident>,
+    kinds: Vec<Type>,
+    /// `let array = [array_0, array_1];`
+    arrays: Vec<TokenStream>,
+}
+
+/// Element type and length of an array.
+fn elements(kind: &Type) -> Option<(&Type, usize)> {
+    let Type::Array(array) = kind else { return None };
+    let Expr::Lit(ExprLit { lit: Lit::Int(len), .. }) = &array.len else { return None };
+    Some((&array.elem, len.base10_parse().ok()?))
 }
 
 impl Declaration {
@@ -37,7 +53,7 @@ impl Declaration {
         let entry = Entry {
             name: name.to_string(),
             span: name.span(),
-            kinds: self.parameters.iter().map(|p| p.kind.clone()).collect(),
+            wires: self.wires(|kind| kind.clone()),
             block: self.setting.block.clone(),
             resident: self.setting.resident.clone(),
             shared: self.setting.shared.clone(),
@@ -56,7 +72,7 @@ impl Declaration {
             let beside = module(name, visibility, quote!(#[doc = #about]), inner);
             (self.constant(&entry, quote!(#name::Args)), beside)
         } else {
-            let kinds = &entry.kinds;
+            let kinds = &entry.wires.kinds;
             (self.constant(&entry, quote!((#(#kinds,)*))), TokenStream::new())
         };
         quote! {
@@ -117,13 +133,13 @@ impl Declaration {
         let function = &self.function.sig.ident;
         let names = self.parameters.iter().map(|p| &p.name);
         let mut put = Put { generics: &self.function.sig.generics, instance };
-        let kinds = self.parameters.iter().map(|p| put.set_in_type(&p.kind)).collect();
+        let wires = self.wires(|kind| put.set_in_type(kind));
         let values = &instance.generics;
         let resident = instance.resident.as_ref().unwrap_or(&self.setting.resident);
         Entry {
             name: format!("{function}_{}", instance.name),
             span: instance.name.span(),
-            kinds,
+            wires,
             block: put.set_in_expression(&self.setting.block),
             resident: put.set_in_expression(resident),
             shared: put.set_in_expression(&self.setting.shared),
@@ -142,13 +158,13 @@ impl Declaration {
                 compile_error!(#reason);
             };
         };
-        let Entry { name, span, kinds, block, resident, body, .. } = entry;
+        let Entry { name, span, wires, block, resident, body, .. } = entry;
+        let Wires { names, kinds, arrays } = wires;
         let exported = LitStr::new(&format!("{ptx_module}__{name}"), *span);
         let function = match entry.instance {
             Some(_) => format_ident!("{name}", span = *span),
             None => self.function.sig.ident.clone(),
         };
-        let names = self.parameters.iter().map(|p| &p.name);
         quote! {
             #[allow(clippy::too_many_arguments, clippy::missing_safety_doc, missing_docs)]
             #[cfg(target_arch = "nvptx64")]
@@ -164,6 +180,7 @@ impl Declaration {
                         options(nomem, nostack, preserves_flags)
                     )
                 };
+                #(#arrays)*
                 #body
             }
         }
@@ -171,8 +188,8 @@ impl Declaration {
 
     /// The host's constant, from its type on: `Kernel<Args> = value`.
     fn constant(&self, entry: &Entry, arguments: TokenStream) -> TokenStream {
-        let Entry { name, kinds, block, shared, body, .. } = entry;
-        let names: Vec<_> = self.parameters.iter().map(|p| &p.name).collect();
+        let Entry { name, wires, block, shared, body, .. } = entry;
+        let Wires { names, kinds, arrays } = wires;
         let index = 0..names.len();
         let shared = match shared {
             Expr::Closure(of_arguments) => quote!(#of_arguments),
@@ -183,7 +200,10 @@ impl Declaration {
                 const ENTRY: ::core::option::Option<::device_std::host::Entry> =
                     ::device_std::if_software!({
                         #[allow(clippy::too_many_arguments, clippy::missing_safety_doc)]
-                        unsafe fn thread(#(#names: #kinds),*) #body
+                        unsafe fn thread(#(#names: #kinds),*) {
+                            #(#arrays)*
+                            #body
+                        }
                         unsafe fn entry(arguments: *const *const ::core::ffi::c_void) {
                             // SAFETY: the launcher passes one valid pointer for each parameter.
                             unsafe { thread(#((*arguments.add(#index)).cast::<#kinds>().read()),*) }
@@ -204,6 +224,24 @@ impl Declaration {
         }
     }
 
+    /// What is passed for the parameters, whose types `set` gives their place.
+    fn wires(&self, mut set: impl FnMut(&Type) -> Type) -> Wires {
+        let mut wires = Wires::default();
+        for Parameter { name, kind, .. } in &self.parameters {
+            let Some((kind, len)) = elements(kind) else {
+                wires.names.push(name.clone());
+                wires.kinds.push(set(kind));
+                continue;
+            };
+            let names = (0..len).map(|i| format_ident!("{name}_{i}", span = name.span()));
+            let names: Vec<_> = names.collect();
+            wires.arrays.push(quote!(let #name = [#(#names),*];));
+            wires.names.extend(names);
+            wires.kinds.extend(std::iter::repeat_n(set(kind), len));
+        }
+        wires
+    }
+
     /// The struct of the arguments, generic over those types that the parameters name.
     fn arguments(&self, generics: &Generics) -> TokenStream {
         let used = self.types_of_parameters(generics);
@@ -212,6 +250,12 @@ impl Declaration {
             quote!(#(#documentation)* pub #name: #kind)
         });
         let names: Vec<_> = self.parameters.iter().map(|p| &p.name).collect();
+        let pointers = self.parameters.iter().flat_map(|Parameter { name, kind, .. }| {
+            let elements = elements(kind).map_or(0, |(_, len)| len);
+            let of_array = (0..elements).map(move |i| quote!((&raw mut #name[#i]).cast()));
+            let whole = (elements == 0).then(|| quote!((&raw mut #name).cast()));
+            of_array.chain(whole)
+        });
         quote! {
             #[allow(missing_docs)]
             #[derive(Clone, Copy, Debug)]
@@ -223,7 +267,7 @@ impl Declaration {
                     give: impl ::core::ops::FnOnce(&mut [*mut ::core::ffi::c_void]) -> Given,
                 ) -> Given {
                     let Self { #(mut #names),* } = self;
-                    give(&mut [#((&raw mut #names).cast()),*])
+                    give(&mut [#(#pointers),*])
                 }
             }
         }

@@ -19,6 +19,8 @@
 //!
 //! The tokens of types and body are the author's own, so a mistake in them is reported where it is.
 //!
+//! Parameters are scalars, raw pointers, and arrays of them, which are passed as their elements.
+//!
 //! # What is declared
 //!
 //! - `block = EXPRESSION`: threads of a block, a constant.
@@ -142,6 +144,20 @@ mod tests {
             expanded("named, block = 32, instances(u8: <u8>; u16: <u16>)", item).to_string();
         for name in ["maps__fill_u8", "maps__fill_u16"] {
             assert!(instances.contains(&format!("export_name = {name:?}")), "{instances}");
+        }
+    }
+
+    #[test]
+    fn an_array_is_passed_as_its_elements() {
+        let item = "pub unsafe fn f(p: [u64; 2]) { unsafe { work(p) } }";
+        let tokens = expanded("named, block = 32", item).to_string();
+        for part in [
+            "extern \"ptx-kernel\" fn f (p_0 : u64 , p_1 : u64)",
+            "let p = [p_0 , p_1]",
+            "pub p : [u64 ; 2]",
+            "(& raw mut p [1usize])",
+        ] {
+            assert!(tokens.contains(part), "no {part} in {tokens}");
         }
     }
 

@@ -19,10 +19,10 @@ use crate::driver::{check, given};
 use crate::opened::Properties;
 use crate::{Error, Result};
 
-/// The loaded kernels of one device, by name.
+/// The loaded kernels of one device, by module and name.
 #[derive(Default)]
 pub(crate) struct Modules {
-    loaded: Mutex<HashMap<&'static str, Loaded>>,
+    loaded: Mutex<HashMap<(&'static str, &'static str), Loaded>>,
 }
 
 /// A kernel's function, and the module that keeps it valid: both stay until the process ends.
@@ -36,41 +36,45 @@ impl Modules {
     /// The context must be current.
     pub(crate) fn function(
         &self,
-        module: &'static PtxModule,
         kernel: &'static HostKernel,
         device: &Properties,
     ) -> Result<CUfunction> {
+        let key = (kernel.module.name, kernel.name);
         let mut loaded = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(kernel) = loaded.get(kernel.name) {
+        if let Some(kernel) = loaded.get(&key) {
             return Ok(kernel.function);
         }
-        let fresh = Loaded::load(module, kernel.name, device)?;
+        let fresh = Loaded::load(kernel, device)?;
         let function = fresh.function;
-        loaded.insert(kernel.name, fresh);
+        loaded.insert(key, fresh);
         Ok(function)
     }
 }
 
 impl Loaded {
-    fn load(module: &'static PtxModule, kernel: &'static str, device: &Properties) -> Result<Self> {
+    fn load(kernel: &'static HostKernel, device: &Properties) -> Result<Self> {
+        let (module, name) = (kernel.module, kernel.entry_name());
+        let failed =
+            |reason: String| Error::Kernel { kernel: kernel.name, module: module.name, reason };
         #[cfg(feature = "software")]
         if is_software() {
-            software_gpu::register(module);
+            software_gpu::register(kernel);
+        }
+        if module.images.is_empty() {
+            return Err(failed("the crate that declares it was built without its PTX".to_owned()));
         }
         let image = image_for(module, device)?;
-        let failed = |reason: String| Error::Kernel { kernel, module: module.name, reason };
         let text = whole(image.text).map_err(|error| failed(error.to_string()))?;
-        let text = alone(&text, kernel).ok_or_else(|| failed("there is none".to_owned()))?;
+        let text = alone(&text, &name).ok_or_else(|| failed("the PTX has none".to_owned()))?;
         let text = CString::new(text).map_err(|error| failed(error.to_string()))?;
-        let name = CString::new(kernel).map_err(|error| failed(error.to_string()))?;
-        let what =
-            format!("loading kernel {kernel} of module {} (sm_{})", module.name, image.level);
+        let entry = CString::new(name.as_str()).map_err(|error| failed(error.to_string()))?;
+        let what = format!("loading kernel {name} (sm_{})", image.level);
         // SAFETY: the texts end in a zero; the functions write what they are asked for.
         let function = unsafe {
             let loaded: CUmodule =
                 given(&what, |module| sys::cuModuleLoadData(module, text.as_ptr().cast()))?;
-            given(&format!("finding kernel {kernel}"), |function| {
-                sys::cuModuleGetFunction(function, loaded, name.as_ptr())
+            given(&format!("finding kernel {name}"), |function| {
+                sys::cuModuleGetFunction(function, loaded, entry.as_ptr())
             })
             .inspect_err(|_| drop(check("cuModuleUnload", sys::cuModuleUnload(loaded))))?
         };

@@ -2,14 +2,14 @@
 
 use bytemuck::Pod;
 use device_std::scalar::Scalar;
-use kernels_rs::elementwise::{Arithmetic, Moves, Steps};
-use kernels_rs::flags::KeyBits;
+use kernels_rs::elementwise::{Arithmetic, Moves, difference, sequence};
+use kernels_rs::flags::key_bits;
 use kernels_rs::histogram::Histograms;
 use kernels_rs::merge::Merges;
 use kernels_rs::operators::{Bits, Order};
 use kernels_rs::reduce::IndexReduces;
 use kernels_rs::reduce_by_key::RunKey;
-use kernels_rs::search::Searches;
+use kernels_rs::search::bounds;
 use kernels_rs::select::Selects;
 use kernels_rs::sort::{SortKeys, SortPairs};
 use kernels_rs::top_k::TopKeys;
@@ -135,7 +135,15 @@ pub mod sealed {
 
     /// Unsigned integers that all kernels are built for.
     pub trait KernelBits:
-        Bits + KeyBits + RunKey + IndexReduces + Moves + Selects + Histograms + Searches + Merges
+        Bits
+        + key_bits::Instance
+        + RunKey
+        + IndexReduces
+        + Moves
+        + Selects
+        + Histograms
+        + bounds::Instance
+        + Merges
     {
     }
 
@@ -169,7 +177,13 @@ pub mod sealed {
     /// The types with the same bits that kernels are built for.
     pub trait Element: Copy {
         /// The type that sums are taken in.
-        type Sum: Scalar + Arithmetic + Steps + Pod + Send + Sync;
+        type Sum: Scalar
+            + Arithmetic
+            + sequence::Instance
+            + difference::Instance
+            + Pod
+            + Send
+            + Sync;
         /// Unsigned integers of the same size.
         type Bits: KernelBits + Pod + Send + Sync;
         /// Bits below the sign in a float; 0 for integers.

@@ -2,7 +2,7 @@
 
 use bytemuck::Pod;
 use device_std::scalar::Scalar;
-use kernels_rs::columns::ColumnScans;
+use kernels_rs::columns;
 use kernels_rs::operators as kernels;
 use kernels_rs::operators::Operator;
 use kernels_rs::reduce::Reduces;
@@ -47,7 +47,11 @@ pub trait SealedScan<T: Number> {
     /// What the kernels take elements for: a type with the same bits.
     type Element: Scalar + Pod + Send + Sync;
     /// The operator in kernels.
-    type Kernel: Scans<Self::Element> + ColumnScans<Self::Element> + Send + Sync;
+    type Kernel: Scans<Self::Element>
+        + columns::sums::Instance<Self::Element>
+        + columns::scan::Instance<Self::Element>
+        + Send
+        + Sync;
     /// The operator's parameters.
     fn parameters(&self) -> [u64; 4];
     /// The operator in kernels.

@@ -4,14 +4,10 @@ mod common;
 
 use common::host::{DeviceBuffer, Stream};
 use common::{SEEDS, alone, context};
-use device_std::host::{PtxImage, PtxModule, PtxText};
+use device_std::host::PtxModule;
 use device_std::{kernel, thread, warp};
 
-static MODULE: PtxModule = PtxModule {
-    name: "exchange",
-    images: &[PtxImage { level: 75, text: PtxText::Plain(".visible .entry mixed(\n") }],
-    kernels: &[mixed.host],
-};
+static MODULE: PtxModule = PtxModule { name: "exchange", images: &[] };
 
 /// Two warps, and a third of 16 lanes.
 const BLOCK: u32 = 80;

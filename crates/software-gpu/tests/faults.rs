@@ -6,35 +6,12 @@ mod common;
 use common::host::{DeviceBuffer, Stream};
 use common::{SEEDS, alone, context, only_report};
 use cuda_driver::Status;
-use device_std::host::{PtxImage, PtxModule, PtxText};
+use device_std::host::PtxModule;
 use device_std::shared::{Carver, SharedArray};
 use device_std::{kernel, thread, warp};
 use software_gpu::{Kind, Report};
 
-static MODULE: PtxModule = PtxModule {
-    name: "faults",
-    images: &[PtxImage {
-        level: 75,
-        text: PtxText::Plain(
-            ".visible .entry reverse(\n.visible .entry warp_reverse(\n.visible .entry write_at(\n\
-               .visible .entry write_through(\n.visible .entry shared_at(\n\
-               .visible .entry sum_written(\n.visible .entry early_end(\n\
-               .visible .entry half_barrier(\n.visible .entry vote(\n.visible .entry panics(\n",
-        ),
-    }],
-    kernels: &[
-        reverse.host,
-        warp_reverse.host,
-        write_at.host,
-        write_through.host,
-        shared_at.host,
-        sum_written.host,
-        early_end.host,
-        half_barrier.host,
-        vote.host,
-        panics.host,
-    ],
-};
+static MODULE: PtxModule = PtxModule { name: "faults", images: &[] };
 
 fn array() -> SharedArray<u32> {
     Carver::new().array(128)
@@ -403,7 +380,7 @@ fn a_panic_is_a_report() {
 
 #[test]
 fn launches_that_cannot_be_are_refused() {
-    let function = || common::load(&MODULE).function("early_end").unwrap();
+    let function = || common::function(early_end.host);
     let launched = |stream: &Stream, grid: (u32, u32), block: u32, shared: u32| {
         let n = 128_u32;
         let arguments = [std::ptr::from_ref(&n).cast_mut().cast()];

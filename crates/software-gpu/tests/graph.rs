@@ -3,22 +3,15 @@
 mod common;
 
 use common::host::{DeviceBuffer, Stream};
-use common::{alone, context, load, only_report};
+use common::{alone, context, only_report};
 use cuda_driver::Status as Code;
 use cuda_driver::sys;
-use device_std::host::{PtxImage, PtxModule, PtxText};
+use device_std::host::PtxModule;
 use device_std::{kernel, thread};
 use software_gpu::Kind;
 use std::ffi::c_void;
 
-static MODULE: PtxModule = PtxModule {
-    name: "graph",
-    images: &[PtxImage {
-        level: 75,
-        text: PtxText::Plain(".visible .entry increment(\n.visible .entry write_through(\n"),
-    }],
-    kernels: &[increment.host, write_through.host],
-};
+static MODULE: PtxModule = PtxModule { name: "graph", images: &[] };
 
 /// Adds one to every element.
 #[kernel(block = 32)]
@@ -196,7 +189,7 @@ fn what_cannot_be_captured_invalidates_the_capture() {
 fn a_launch_that_cannot_be_is_refused_when_it_is_captured() {
     let (_turn, _context) = (alone(), context());
     let stream = stream();
-    let function = load(&MODULE).function("increment").unwrap();
+    let function = common::function(increment.host);
     begin(&stream);
     let null = std::ptr::null_mut::<c_void>();
     let arguments = [(&raw const null).cast_mut().cast::<c_void>()];

@@ -5,15 +5,11 @@ mod common;
 use common::host::{DeviceBuffer, Stream};
 use common::{context, host, only_report};
 use cuda_driver::Status;
-use device_std::host::{PtxImage, PtxModule, PtxText};
+use device_std::host::PtxModule;
 use device_std::{atomic, kernel, thread};
 use software_gpu::Kind;
 
-static MODULE: PtxModule = PtxModule {
-    name: "limits",
-    images: &[PtxImage { level: 75, text: PtxText::Plain(".visible .entry wait_for(\n") }],
-    kernels: &[wait_for.host],
-};
+static MODULE: PtxModule = PtxModule { name: "limits", images: &[] };
 
 /// Waits until `*flag` is at least `value`; the grid's first thread adds 1.
 #[kernel(block = 32)]

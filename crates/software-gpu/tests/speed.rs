@@ -4,21 +4,11 @@ mod common;
 
 use common::context;
 use common::host::{DeviceBuffer, Stream};
-use device_std::host::{Kernel, PtxImage, PtxModule, PtxText};
+use device_std::host::{Kernel, PtxModule};
 use device_std::{kernel, thread, warp};
 use std::time::{Duration, Instant};
 
-static MODULE: PtxModule = PtxModule {
-    name: "speed",
-    images: &[PtxImage {
-        level: 75,
-        text: PtxText::Plain(
-            ".visible .entry nothing(\n.visible .entry shuffles(\n.visible .entry ballots(\n\
-               .visible .entry barriers(\n",
-        ),
-    }],
-    kernels: &[nothing.host, shuffles.host, ballots.host, barriers.host],
-};
+static MODULE: PtxModule = PtxModule { name: "speed", images: &[] };
 
 /// What a thread costs by itself, one wait included.
 #[kernel(block = 256)]

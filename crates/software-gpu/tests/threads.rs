@@ -5,18 +5,11 @@ mod common;
 use common::context;
 use common::host::{DeviceBuffer, Stream};
 use cuda_driver::Status;
-use device_std::host::{PtxImage, PtxModule, PtxText};
+use device_std::host::PtxModule;
 use device_std::shared::Carver;
 use device_std::{kernel, thread, warp};
 
-static MODULE: PtxModule = PtxModule {
-    name: "threads",
-    images: &[PtxImage {
-        level: 75,
-        text: PtxText::Plain(".visible .entry running_sum(\n.visible .entry beside(\n"),
-    }],
-    kernels: &[running_sum.host, beside.host],
-};
+static MODULE: PtxModule = PtxModule { name: "threads", images: &[] };
 
 /// Inclusive sums of each block's values.
 #[kernel(block = 128)]
@@ -47,7 +40,6 @@ pub unsafe fn beside(values: *mut u32, n: u32) {
 #[test]
 fn host_threads_do_not_disturb_one_another() {
     let _context = context();
-    common::load(&MODULE);
     std::thread::scope(|scope| {
         for host in 0..8_u32 {
             scope.spawn(move || {

@@ -22,10 +22,11 @@ fn slope_hillshade_and_contours() {
 
     let slope = gpu::slope(&b, &dem, 1.0, &Slope::default()).unwrap();
     let shade = gpu::hillshade(&b, &dem, 1.0, &Light::default()).unwrap();
-    let lines = gpu::contours(&b, &dem, &grid, &Levels::every(10.0)).unwrap();
+    let lines =
+        gpu::contours(&b, &dem, &grid, &Levels::Every { interval: 10.0, base: 5.0 }).unwrap();
     drop(dem);
     let middle = (15 * width + 20) as usize;
     assert!((slope.column().to_host().unwrap()[middle] - 45.0).abs() < 1e-4);
     assert!(shade.column().to_host().unwrap()[middle] > 0.0);
-    assert_eq!(lines.len(), 3);
+    assert_eq!(lines.len(), 4);
 }

@@ -2,26 +2,16 @@
 
 mod common;
 
-use common::{alone, context, load};
+use common::{alone, context};
 use cust::error::CudaError;
 use cust::event::EventStatus;
 use cust::memory::{CopyDestination, DeviceBuffer, LockedBuffer};
 use cust::prelude::*;
-use device_std::host::{PtxImage, PtxModule, PtxText};
+use device_std::host::PtxModule;
 use device_std::shared::Carver;
 use device_std::{atomic, kernel, thread, warp};
 
-static MODULE: PtxModule = PtxModule {
-    name: "through_cust",
-    images: &[PtxImage {
-        level: 75,
-        text: PtxText::Plain(
-            ".visible .entry scale(\n.visible .entry block_sum(\n.visible .entry ticket(\n\
-               .visible .entry chain(\n.visible .entry forgotten(\n",
-        ),
-    }],
-    kernels: &[scale.host, block_sum.host, ticket.host, chain.host],
-};
+static MODULE: PtxModule = PtxModule { name: "through_cust", images: &[] };
 
 /// No thread of it ever waits.
 #[kernel(block = 128)]
@@ -153,15 +143,17 @@ fn a_call_without_a_context_is_refused() {
 #[test]
 fn a_kernel_is_found_by_its_entry_in_the_text() {
     let _context = context();
-    let module = load(&MODULE);
-    assert!(module.get_function("scale").is_ok());
+    software_gpu::register(scale.host);
+    software_gpu::register(ticket.host);
+    let text = ".visible .entry through_cust__scale(\n.visible .entry through_cust__forgotten(\n";
+    let module = Module::from_ptx(text, &[]).unwrap();
+    assert!(module.get_function("through_cust__scale").is_ok());
     assert_eq!(module.get_function("nowhere").unwrap_err(), CudaError::NotFound);
     // In the text, but not compiled for the host.
-    assert_eq!(module.get_function("forgotten").unwrap_err(), CudaError::NotFound);
-    let other = Module::from_ptx(".visible .entry scale(", &[]).unwrap();
-    assert!(other.get_function("scale").is_ok());
-    assert_eq!(other.get_function("ticket").unwrap_err(), CudaError::NotFound);
-    drop(other);
+    assert_eq!(module.get_function("through_cust__forgotten").unwrap_err(), CudaError::NotFound);
+    // Registered, but not in the text.
+    assert_eq!(module.get_function("through_cust__ticket").unwrap_err(), CudaError::NotFound);
+    drop(module);
 
     let _turn = alone();
     assert_eq!(Module::from_ptx("no entry", &[]).unwrap_err(), CudaError::InvalidPtx);

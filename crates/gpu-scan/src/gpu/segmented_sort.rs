@@ -135,19 +135,27 @@ impl<'a> Segmented<'a> {
         let joined = layout.part::<u64>(self.len as u64);
         let joined = workspace.outer_arena(&layout)?.at(&joined);
         let (len, blocks) = (self.len as u64, self.blocks());
-        let (offsets, [p0, p1, p2, p3]) = (self.offsets.as_ptr(), self.sort.order());
+        let parameters = self.sort.order();
         let both = Call::by_bits(self.len, 0..32 + self.segment_bits());
         let ends = Ends::<u64>::new(joined, joined);
         // SAFETY: passed on to the caller; `joined` has `len` elements.
         unsafe {
-            let arguments = (keys.from, len, offsets, self.segments, p0, p1, p2, p3, joined);
-            workspace.gpu().launch(kernels::join_segments, blocks, 0, arguments)?;
+            let arguments = kernels::join_segments::Args {
+                keys: keys.from,
+                len,
+                offsets: self.offsets.as_ptr(),
+                segments: self.segments,
+                parameters,
+                joined,
+            };
+            workspace.gpu().enqueue(kernels::join_segments, blocks, arguments)?;
             match values {
                 None => both.enqueue_keys(workspace, ends)?,
                 Some(values) => both.enqueue_pairs_of(workspace, ends, values)?,
             }
-            let arguments = (joined.cast_const(), len, p0, p1, p2, p3, keys.to);
-            workspace.gpu().launch(kernels::part_segments, blocks, 0, arguments)?;
+            let joined = joined.cast_const();
+            let arguments = kernels::part_segments::Args { joined, len, parameters, keys: keys.to };
+            workspace.gpu().enqueue(kernels::part_segments, blocks, arguments)?;
         }
         Ok(())
     }
@@ -172,9 +180,14 @@ impl<'a> Segmented<'a> {
         unsafe {
             let by_key = Ends::<K>::new(keys.from, std::ptr::null_mut());
             self.sort.enqueue_pairs_of(workspace, by_key, Ends::indices(indices))?;
-            let offsets = self.offsets.as_ptr();
-            let arguments = (indices.cast_const(), len, offsets, self.segments, segment_of);
-            workspace.gpu().launch(kernels::segments_of, self.blocks(), 0, arguments)?;
+            let arguments = kernels::segments_of::Args {
+                elements: indices.cast_const(),
+                len,
+                offsets: self.offsets.as_ptr(),
+                segments: self.segments,
+                segment_of,
+            };
+            workspace.gpu().enqueue(kernels::segments_of, self.blocks(), arguments)?;
             let segment_of = Ends::<u32>::new(segment_of, segment_of);
             by_segment.enqueue_pairs_of(workspace, segment_of, Ends::new(indices, indices))?;
             self.gather(workspace, indices, keys)?;

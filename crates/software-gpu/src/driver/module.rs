@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 struct Module {
     /// Handle of each function, by name.
-    functions: Vec<(&'static str, usize)>,
+    functions: Vec<(String, usize)>,
 }
 
 /// A kernel of a loaded module.
@@ -49,9 +49,9 @@ pub(super) unsafe extern "C" fn cuModuleLoadData(module: *mut usize, image: *con
             Report::new(Kind::Launch, message.to_owned()).file();
             return Err(Code::CUDA_ERROR_INVALID_PTX);
         };
-        let insert = |kernel: &'static HostKernel| {
+        let insert = |(name, kernel): (String, &'static HostKernel)| {
             let max_shared = AtomicU32::new(SHARED_MEMORY);
-            (kernel.name, FUNCTIONS.insert(Function { kernel, max_shared }))
+            (name, FUNCTIONS.insert(Function { kernel, max_shared }))
         };
         let functions = kernels.into_iter().map(insert).collect();
         // SAFETY: as above.

@@ -4,11 +4,13 @@
 pub mod host;
 
 use cuda_driver::Status;
-use device_std::host::{Kernel, PtxModule, PtxText};
+use cuda_driver::sys::CUfunction;
+use device_std::host::{HostKernel, Kernel};
 use host::{Context, Module, Stream};
 use software_gpu::Report;
+use std::collections::BTreeMap;
 use std::ffi::c_void;
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Orders that every kernel is tried in.
 pub const SEEDS: [u64; 4] = [1, 2, 0xfeed, u64::MAX];
@@ -25,13 +27,14 @@ pub fn alone() -> MutexGuard<'static, ()> {
     TURN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The module, loaded once.
-pub fn load(module: &'static PtxModule) -> &'static Module {
-    static LOADED: OnceLock<Module> = OnceLock::new();
-    LOADED.get_or_init(|| {
-        software_gpu::register(module);
-        let PtxText::Plain(text) = module.images[0].text else { panic!("the tests' PTX is text") };
-        Module::from_ptx(text)
+/// The kernel's function. Its module is loaded once, and stays.
+pub fn function(kernel: &'static HostKernel) -> CUfunction {
+    static LOADED: Mutex<BTreeMap<&str, CUfunction>> = Mutex::new(BTreeMap::new());
+    let mut loaded = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
+    *loaded.entry(kernel.name).or_insert_with(|| {
+        software_gpu::register(kernel);
+        let module = Module::from_ptx(&format!(".visible .entry {}(", kernel.entry_name()));
+        module.function(&kernel.entry_name()).unwrap()
     })
 }
 
@@ -43,7 +46,7 @@ pub fn launch<A>(
     shared: u32,
     arguments: &[*mut c_void],
 ) -> Result<(), Status> {
-    let function = load(kernel.module()).function(kernel.host.name)?;
+    let function = function(kernel.host);
     // SAFETY: the tests give the arguments that their kernels take.
     unsafe { stream.launch(function, (grid, 1), kernel.host.block, shared, arguments) }
 }

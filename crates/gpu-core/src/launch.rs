@@ -1,10 +1,10 @@
 //! Typed kernel launches.
 
-use cust::sys;
+use cuda_driver::sys;
 pub use device_std::host::Arguments;
 use device_std::host::Kernel;
 
-use crate::gpu::check;
+use crate::driver::check;
 use crate::{Error, Gpu, Result};
 
 /// Blocks of a grid, in x and y.
@@ -95,7 +95,7 @@ impl Gpu {
                     1,
                     1,
                     shared_bytes,
-                    self.stream.as_inner(),
+                    self.stream.raw,
                     pointers.as_mut_ptr(),
                     std::ptr::null_mut(),
                 )

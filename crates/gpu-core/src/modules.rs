@@ -5,15 +5,18 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::ffi::CString;
 use std::io::Read;
 use std::sync::{Mutex, PoisonError};
 
-use cust::module::Module;
-use cust::sys::CUfunction;
+use cuda_driver::sys::{self, CUfunction, CUmodule};
 use device_std::host::{HostKernel, PtxImage, PtxModule, PtxText};
 use flate2::read::DeflateDecoder;
 
-use crate::gpu::{Properties, call};
+#[cfg(feature = "software")]
+use crate::driver::is_software;
+use crate::driver::{check, given};
+use crate::opened::Properties;
 use crate::{Error, Result};
 
 /// The loaded kernels of one device, by module and name.
@@ -22,18 +25,10 @@ pub(crate) struct Modules {
     loaded: Mutex<HashMap<(&'static str, &'static str), Loaded>>,
 }
 
+/// A kernel's function, and the module that keeps it valid: both stay until the process ends.
 struct Loaded {
-    /// Keeps the function valid.
-    _module: Module,
-    function: Function,
+    function: CUfunction,
 }
-
-/// A function of a loaded module: valid as long as the module is.
-#[derive(Clone, Copy)]
-struct Function(CUfunction);
-
-// SAFETY: a CUfunction may be used from any thread, as the module that it belongs to.
-unsafe impl Send for Function {}
 
 impl Modules {
     /// The driver's function for a kernel; loads it at the first call.
@@ -47,10 +42,10 @@ impl Modules {
         let key = (kernel.module.name, kernel.name);
         let mut loaded = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(kernel) = loaded.get(&key) {
-            return Ok(kernel.function.0);
+            return Ok(kernel.function);
         }
         let fresh = Loaded::load(kernel, device)?;
-        let function = fresh.function.0;
+        let function = fresh.function;
         loaded.insert(key, fresh);
         Ok(function)
     }
@@ -58,26 +53,32 @@ impl Modules {
 
 impl Loaded {
     fn load(kernel: &'static HostKernel, device: &Properties) -> Result<Self> {
-        let (module, name) = (kernel.module, kernel.entry_name());
-        let failed = |message: &str| Error::Driver {
-            call: format!("loading kernel {name}"),
-            message: message.to_owned(),
-        };
         #[cfg(feature = "software")]
-        if cuda_driver::loaded() == Some(cuda_driver::Loaded::Software) {
+        if is_software() {
             software_gpu::register(kernel);
         }
+        let (module, name) = (kernel.module, kernel.entry_name());
+        let failed =
+            |reason: String| Error::Kernel { kernel: kernel.name, module: module.name, reason };
         if module.images.is_empty() {
-            return Err(failed("the crate that declares it was built without its PTX"));
+            return Err(failed("the crate that declares it was built without its PTX".to_owned()));
         }
         let image = image_for(module, device)?;
-        let text = whole(image.text).map_err(|error| failed(&error.to_string()))?;
-        let text = alone(&text, &name).ok_or_else(|| failed("the PTX has no such kernel"))?;
+        let text = whole(image.text).map_err(|error| failed(error.to_string()))?;
+        let text = alone(&text, &name).ok_or_else(|| failed("there is none".to_owned()))?;
+        let text = CString::new(text).map_err(|error| failed(error.to_string()))?;
+        let symbol = CString::new(name.as_str()).map_err(|error| failed(error.to_string()))?;
         let what = format!("loading kernel {name} (sm_{})", image.level);
-        let module = call(&what, Module::from_ptx(text, &[]))?;
-        let found = call(&format!("finding kernel {name}"), module.get_function(&name))?;
-        let function = Function(found.to_raw());
-        Ok(Self { _module: module, function })
+        // SAFETY: the texts end in a zero; the functions write what they are asked for.
+        let function = unsafe {
+            let loaded: CUmodule =
+                given(&what, |module| sys::cuModuleLoadData(module, text.as_ptr().cast()))?;
+            given(&format!("finding kernel {name}"), |function| {
+                sys::cuModuleGetFunction(function, loaded, symbol.as_ptr())
+            })
+            .inspect_err(|_| drop(check("cuModuleUnload", sys::cuModuleUnload(loaded))))?
+        };
+        Ok(Self { function })
     }
 }
 

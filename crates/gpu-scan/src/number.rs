@@ -250,10 +250,20 @@ pub(crate) fn nan_last<T: Number>(direction: Direction) -> Order<T::Bits> {
     order::<T>(direction, direction == Direction::Ascending)
 }
 
+/// The order of the bits, the sign bit flipped, of negative floats all: as the total order, but for
+/// negative NaNs, which come before minus infinity. Or its reverse.
+pub(crate) fn order_of_bits<T: Number>(direction: Direction) -> Order<T::Bits> {
+    turned::<T>(direction, 0)
+}
+
 fn order<T: Number>(direction: Direction, nans_on_top: bool) -> Order<T::Bits> {
     // Negative NaNs lie below minus infinity: turned down by their number, they go to the top;
     // turned up by the number of the positive ones, those go to the bottom.
-    let shift = if nans_on_top { T::NANS } else { T::NANS.wrapping_neg() };
+    turned::<T>(direction, if nans_on_top { T::NANS } else { T::NANS.wrapping_neg() })
+}
+
+/// The order of the bits, turned down by `shift`.
+fn turned<T: Number>(direction: Direction, shift: u64) -> Order<T::Bits> {
     let flip = if direction == Direction::Ascending { 0 } else { u64::MAX };
     Order::new([T::MAGNITUDE, T::TOP, shift, flip])
 }

@@ -127,6 +127,6 @@ pub fn interpolate<T: Real>(
         Device::Gpu(gpu) => gpu::interpolate(gpu, points, targets, params, progress),
         // Another crate of the program may switch gpu-core's `cuda` on, but not ours.
         #[allow(unreachable_patterns)]
-        other => Err(gpu_core::Error::NotBuilt { name: other.name() }.into()),
+        other => Err(gpu_core::Error::without_cuda(other).into()),
     }
 }

@@ -51,7 +51,7 @@ pub fn cross_validate(
         #[cfg(feature = "cuda")]
         Device::Gpu(gpu) => crate::gpu::leave_one_out(gpu, &data, params)?,
         #[allow(unreachable_patterns)]
-        other => return Err(gpu_core::Error::NotBuilt { name: other.name() }.into()),
+        other => return Err(gpu_core::Error::without_cuda(other).into()),
     };
     let mut errors = vec![f64::NAN; points.x.len()];
     for (i, value) in predicted.into_iter().enumerate() {

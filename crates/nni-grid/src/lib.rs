@@ -115,7 +115,7 @@ pub fn interpolate(
         Device::Gpu(gpu) => gpu::interpolate(gpu, points, params, progress),
         // Another crate of the program may switch gpu-core's `cuda` on, but not ours.
         #[allow(unreachable_patterns)]
-        other => Err(gpu_core::Error::NotBuilt { name: other.name() }.into()),
+        other => Err(gpu_core::Error::without_cuda(other).into()),
     }
 }
 
@@ -136,6 +136,6 @@ pub fn interpolate_all(
         #[cfg(feature = "cuda")]
         Device::Gpu(gpu) => gpu::interpolate_all(gpu, request, params, progress),
         #[allow(unreachable_patterns)]
-        other => Err(gpu_core::Error::NotBuilt { name: other.name() }.into()),
+        other => Err(gpu_core::Error::without_cuda(other).into()),
     }
 }

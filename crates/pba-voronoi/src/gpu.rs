@@ -97,7 +97,7 @@ fn scan_prune(gpu: &Gpu, sites: &DeviceGrid<u8>) -> Result<DeviceGrid<u32>> {
 }
 
 /// The exact squared distance, in pixels, to the sites of a diagram; `u64::MAX` where there is
-/// none. Enqueues and returns.
+/// none, or an index that is no pixel's. Enqueues and returns.
 ///
 /// # Errors
 /// [`Error::Core`].
@@ -117,8 +117,8 @@ pub fn squared_distances(gpu: &Gpu, nearest: &DeviceGrid<u32>) -> Result<DeviceG
     }
 }
 
-/// The distance, in pixels, to the sites of a diagram; infinite where there is none. Enqueues and
-/// returns.
+/// The distance, in pixels, to the sites of a diagram; infinite where there is none, or an index that
+/// is no pixel's. Enqueues and returns.
 ///
 /// # Errors
 /// [`Error::Core`].

@@ -29,8 +29,9 @@ pub fn scan_columns<T: Number, O: ScanOperator<T>>(
     same_len("columns of the output", input.width() as usize, output.width() as usize)?;
     same_len("rows of the output", input.height() as usize, output.height() as usize)?;
     let shape = (input.width(), input.height());
-    let (from, to) = (input.column().as_ptr(), output.column_mut().as_mut_ptr());
-    enqueue(workspace, operator, how, (from, to), shape)
+    let from = workspace.read(input.column())?;
+    let mut to = workspace.write(output.column_mut())?;
+    enqueue(workspace, operator, how, (from.as_ptr(), to.as_mut_ptr()), shape)
 }
 
 /// [`scan_columns`] that overwrites its input.
@@ -44,7 +45,8 @@ pub fn scan_columns_in_place<T: Number, O: ScanOperator<T>>(
     grid: &mut DeviceGrid<T>,
 ) -> Result<()> {
     let shape = (grid.width(), grid.height());
-    let to = grid.column_mut().as_mut_ptr();
+    let mut data = workspace.write(grid.column_mut())?;
+    let to = data.as_mut_ptr();
     enqueue(workspace, operator, how, (to.cast_const(), to), shape)
 }
 

@@ -22,7 +22,7 @@ pub fn fill<'a, T: Number>(
     value: T,
     output: impl Into<SliceMut<'a, T>>,
 ) -> Result<()> {
-    let mut output = output.into();
+    let mut output = workspace.write(output)?;
     let len = output.len() as u64;
     let output = output.as_mut_ptr().cast();
     let arguments = kernels::fill::Args { output, len, value: value.bits() };
@@ -41,7 +41,7 @@ pub fn sequence<'a, T: Number>(
     step: T,
     output: impl Into<SliceMut<'a, T>>,
 ) -> Result<()> {
-    let mut output = output.into();
+    let mut output = workspace.write(output)?;
     let len = output.len() as u64;
     let (start, step) = (bytemuck::cast(start), bytemuck::cast(step));
     let output = output.as_mut_ptr().cast();
@@ -61,7 +61,7 @@ pub fn adjacent_difference<'a, 'b, T: Number>(
     input: impl Into<Slice<'a, T>>,
     output: impl Into<SliceMut<'b, T>>,
 ) -> Result<()> {
-    let (input, mut output) = (input.into(), output.into());
+    let (input, mut output) = (workspace.read(input)?, workspace.write(output)?);
     let (from, to, len) = (input.as_ptr(), output.as_mut_ptr(), input.len());
     same_len("output", len, output.len())?;
     apart(("input", from, len), ("output", to.cast_const(), len))?;
@@ -84,7 +84,8 @@ pub fn gather<'a, 'b, 'c, T: Number, I: Index>(
     input: impl Into<Slice<'a, T>>,
     output: impl Into<SliceMut<'b, T>>,
 ) -> Result<()> {
-    let (indices, input, mut output) = (indices.into(), input.into(), output.into());
+    let (indices, input, mut output) =
+        (workspace.read(indices)?, workspace.read(input)?, workspace.write(output)?);
     let (from, to, at) = (input.as_ptr(), output.as_mut_ptr(), indices.as_ptr());
     let len = indices.len();
     same_len("output", len, output.len())?;
@@ -123,7 +124,8 @@ pub fn scatter<'a, 'b, 'c, T: Number, I: Index>(
     input: impl Into<Slice<'a, T>>,
     output: impl Into<SliceMut<'b, T>>,
 ) -> Result<()> {
-    let (indices, input, mut output) = (indices.into(), input.into(), output.into());
+    let (indices, input, mut output) =
+        (workspace.read(indices)?, workspace.read(input)?, workspace.write(output)?);
     let (from, to, at) = (input.as_ptr(), output.as_mut_ptr(), indices.as_ptr());
     let len = input.len();
     same_len("indices", len, indices.len())?;
@@ -168,7 +170,8 @@ pub fn transpose<T: Number>(
         let most = u64::from(MOST_Y * SIDE) * u64::from(width);
         return Err(Error::TooLarge { elements: input.column().len() as u64, most });
     }
-    let (input, output) = (input.column().as_ptr().cast(), output.column_mut().as_mut_ptr().cast());
+    let (from, mut to) = (workspace.read(input.column())?, workspace.write(output.column_mut())?);
+    let (input, output) = (from.as_ptr().cast(), to.as_mut_ptr().cast());
     let arguments = kernels::transpose::Args { input, output, width, height };
     let kernel = <T::Bits as kernels::transpose::Instance>::KERNEL;
     // SAFETY: both grids have `width * height` elements, and are apart: one is borrowed alone.

@@ -23,7 +23,7 @@ pub fn reduce<'a, 'b, T: Number, O: ReduceOperator<T>>(
     input: impl Into<Slice<'a, T>>,
     result: impl Into<SliceMut<'b, T>>,
 ) -> Result<()> {
-    let (input, mut result) = (input.into(), result.into());
+    let (input, mut result) = (workspace.read(input)?, workspace.write(result)?);
     same_len("result", 1, result.len())?;
     let len = input.len() as u64;
     let (tiles, blocks) = chunks(len, size_of::<T>());
@@ -60,7 +60,8 @@ pub fn index_of_min<'a, 'b, T: Number>(
     input: impl Into<Slice<'a, T>>,
     result: impl Into<SliceMut<'b, u64>>,
 ) -> Result<()> {
-    index_of_first(workspace, Direction::Ascending, input.into(), result.into())
+    let (input, mut result) = (workspace.read(input)?, workspace.write(result)?);
+    index_of_first(workspace, Direction::Ascending, *input, result.reborrow())
 }
 
 /// The index of the greatest element; otherwise as [`index_of_min`].
@@ -72,7 +73,8 @@ pub fn index_of_max<'a, 'b, T: Number>(
     input: impl Into<Slice<'a, T>>,
     result: impl Into<SliceMut<'b, u64>>,
 ) -> Result<()> {
-    index_of_first(workspace, Direction::Descending, input.into(), result.into())
+    let (input, mut result) = (workspace.read(input)?, workspace.write(result)?);
+    index_of_first(workspace, Direction::Descending, *input, result.reborrow())
 }
 
 fn index_of_first<T: Number>(

@@ -23,7 +23,9 @@ pub fn lower_bound<'a, 'b, 'c, T: Number>(
     queries: impl Into<Slice<'b, T>>,
     output: impl Into<SliceMut<'c, u64>>,
 ) -> Result<()> {
-    bounds(workspace, sorted.into(), queries.into(), false, output.into())
+    let (sorted, queries, mut output) =
+        (workspace.read(sorted)?, workspace.read(queries)?, workspace.write(output)?);
+    bounds(workspace, *sorted, *queries, false, output.reborrow())
 }
 
 /// For each query the number of elements of `sorted` that are less or equal: the last place where
@@ -37,7 +39,9 @@ pub fn upper_bound<'a, 'b, 'c, T: Number>(
     queries: impl Into<Slice<'b, T>>,
     output: impl Into<SliceMut<'c, u64>>,
 ) -> Result<()> {
-    bounds(workspace, sorted.into(), queries.into(), true, output.into())
+    let (sorted, queries, mut output) =
+        (workspace.read(sorted)?, workspace.read(queries)?, workspace.write(output)?);
+    bounds(workspace, *sorted, *queries, true, output.reborrow())
 }
 
 fn bounds<T: Number>(

@@ -17,7 +17,9 @@ use crate::{Key, Payload, Sort};
 const MOST_SEGMENTS: u64 = 1 << 32;
 
 /// Each segment's keys in order, stably: those of segment s are `offsets[s]..offsets[s + 1]`.
-/// Offsets rise from 0 to the number of keys; they are on the device, and are not checked there.
+///
+/// Offsets rise from 0 to the number of keys. They are on the device and no error is given where they
+/// do not: then the keys come in some order, each once (without any segment they do not come).
 ///
 /// For keys of 4 bytes by all their bits: a sort of keys of 8 bytes by as many bits as key and
 /// segment have, and two passes. Otherwise two sorts of pairs and a gather.
@@ -32,12 +34,13 @@ pub fn segmented_sort<'a, 'b, 'c, K: Key>(
     keys: impl Into<Slice<'a, K>>,
     sorted: impl Into<SliceMut<'b, K>>,
 ) -> Result<()> {
-    let (keys, mut sorted) = (keys.into(), sorted.into());
+    let offsets = workspace.read(offsets)?;
+    let (keys, mut sorted) = (workspace.read(keys)?, workspace.write(sorted)?);
     let len = keys.len();
     same_len("sorted", len, sorted.len())?;
     let (from, to) = (keys.as_ptr(), sorted.as_mut_ptr());
     apart(("keys", from, len), ("sorted", to.cast_const(), len))?;
-    let call = Segmented::new::<K>(&sort, offsets.into(), len)?;
+    let call = Segmented::new::<K>(&sort, *offsets, len)?;
     // SAFETY: both arrays have `len` elements and are apart.
     unsafe { call.enqueue::<K, u32>(workspace, Ends::new(from, to), None) }
 }
@@ -58,9 +61,16 @@ pub fn segmented_sort_pairs<'a, 'b, 'c, 'd, 'e, K: Key, V: Payload>(
     sorted_keys: impl Into<SliceMut<'c, K>>,
     sorted_values: impl Into<SliceMut<'d, V>>,
 ) -> Result<()> {
-    let keys = keys.into();
-    let call = Segmented::new::<K>(&sort, offsets.into(), keys.len())?;
-    let (keys, values) = pair_ends(keys, values.into(), sorted_keys.into(), sorted_values.into())?;
+    let (offsets, values, mut sorted_keys, mut sorted_values) = (
+        workspace.read(offsets)?,
+        workspace.read(values)?,
+        workspace.write(sorted_keys)?,
+        workspace.write(sorted_values)?,
+    );
+    let keys = workspace.read(keys)?;
+    let call = Segmented::new::<K>(&sort, *offsets, keys.len())?;
+    let (keys, values) =
+        pair_ends(*keys, *values, sorted_keys.reborrow(), sorted_values.reborrow())?;
     // SAFETY: all arrays have as many elements, and those written are apart from those read.
     unsafe { call.enqueue(workspace, keys, Some(values)) }
 }

@@ -28,7 +28,8 @@ pub fn top_k<'a, 'b, 'c, K: Key>(
     top: impl Into<SliceMut<'b, K>>,
     indices: impl Into<SliceMut<'c, u64>>,
 ) -> Result<()> {
-    let (keys, mut top, mut indices) = (keys.into(), top.into(), indices.into());
+    let (keys, mut top, mut indices) =
+        (workspace.read(keys)?, workspace.write(top)?, workspace.write(indices)?);
     let (len, k) = (keys.len(), top.len());
     check(len, k)?;
     same_len("indices", k, indices.len())?;

@@ -81,45 +81,50 @@ impl Bits {
         }
     }
 
-    /// Takes words that are bits already.
-    ///
-    /// Bits beyond the width must be 0.
+    /// Takes words that are bits already. Those beyond the width are set to 0.
     ///
     /// # Errors
-    /// [`Error::Length`] unless there are `width.div_ceil(32) * height`.
-    pub fn from_words(words: Column<u32>, width: u32, height: u32) -> Result<Self> {
+    /// [`Error::Length`] unless there are `width.div_ceil(32) * height`, [`Error::Core`].
+    pub fn from_words(mut words: Column<u32>, width: u32, height: u32) -> Result<Self> {
         let expected = u64::from(words_of(width)) * u64::from(height);
         let found = words.len() as u64;
-        match found == expected {
-            true => Ok(Self { words, width, height }),
-            false => Err(Error::Length { what: "bit mask", width, height, expected, found }),
+        if found != expected {
+            return Err(Error::Length { what: "bit mask", width, height, expected, found });
         }
+        if !width.is_multiple_of(kernels::WORD) {
+            let gpu = words.gpu().clone();
+            let blocks = Blocks::for_each(&kernels::trim_bits, u64::from(height))?;
+            let arguments = (words.as_mut_ptr(), width, words_of(width), height);
+            // SAFETY: there are as many words.
+            unsafe { gpu.launch(kernels::trim_bits, blocks, 0, arguments)? };
+        }
+        Ok(Self { words, width, height })
     }
 
-    /// Sets the bits of listed sites.
+    /// Sets the bits of listed sites. What is listed outside the raster is left out.
     ///
     /// # Errors
-    /// [`Error::Core`].
-    ///
-    /// # Safety
-    /// They are pixels of the raster, and there are as many rows as columns.
-    pub unsafe fn from_list(
+    /// [`Error::Length`] unless there are as many rows as columns, [`Error::Core`].
+    pub fn from_list(
         gpu: &Gpu,
         columns: &Column<u32>,
         rows: &Column<u32>,
         width: u32,
         height: u32,
     ) -> Result<Self> {
-        let words = words_of(width);
-        let mut bits = gpu.zeroed::<u32>(words as usize * height as usize)?;
-        let sites = columns.len() as u64;
-        // SAFETY: passed on to the caller; `bits` has all words.
+        let (sites, found) = (columns.len() as u64, rows.len() as u64);
+        if found != sites {
+            let what = "list of rows";
+            return Err(Error::Length { what, width, height, expected: sites, found });
+        }
+        let mut bits = gpu.zeroed::<u32>(words_of(width) as usize * height as usize)?;
+        // SAFETY: both lists have `sites` elements, and `bits` has all words.
         unsafe {
             gpu.launch(
                 kernels::scatter_sites,
                 Blocks::for_each(&kernels::scatter_sites, sites)?,
                 0,
-                (columns.as_ptr(), rows.as_ptr(), bits.as_mut_ptr(), words, sites),
+                (columns.as_ptr(), rows.as_ptr(), bits.as_mut_ptr(), width, height, sites),
             )?;
         }
         Ok(Self { words: bits, width, height })

@@ -36,7 +36,7 @@ impl DeviceIntegers {
 
     /// The distances, as `f32`, of squared distances.
     pub(super) fn distances(&self, gpu: &Gpu, scale: f64) -> Result<DeviceGrid<f32>> {
-        self.per_pixel(gpu, |out, blocks, pixels| {
+        let launch = |out, blocks, pixels| {
             let (out, none) = (out, std::ptr::null_mut());
             // SAFETY: sizes are as the kernels ask.
             unsafe {
@@ -51,12 +51,14 @@ impl DeviceIntegers {
                     }
                 }
             }
-        })
+        };
+        // SAFETY: the kernels write every pixel.
+        unsafe { self.per_pixel(gpu, launch) }
     }
 
     /// The distances, as `f64`, of squared distances.
     pub(super) fn distances_f64(&self, gpu: &Gpu, scale: f64) -> Result<DeviceGrid<f64>> {
-        self.per_pixel(gpu, |out, blocks, pixels| {
+        let launch = |out, blocks, pixels| {
             let (out, none) = (out, std::ptr::null_mut());
             // SAFETY: sizes are as the kernels ask.
             unsafe {
@@ -71,13 +73,15 @@ impl DeviceIntegers {
                     }
                 }
             }
-        })
+        };
+        // SAFETY: the kernels write every pixel.
+        unsafe { self.per_pixel(gpu, launch) }
     }
 
     /// Columns (low half) and rows (high half) of indices.
     pub(super) fn coordinates(&self, gpu: &Gpu) -> Result<DeviceGrid<u64>> {
         let (width, _) = self.sides();
-        self.per_pixel(gpu, |out, blocks, pixels| {
+        let launch = |out, blocks, pixels| {
             // SAFETY: sizes are as the kernels ask.
             unsafe {
                 match self {
@@ -91,7 +95,9 @@ impl DeviceIntegers {
                     }
                 }
             }
-        })
+        };
+        // SAFETY: the kernels write every pixel.
+        unsafe { self.per_pixel(gpu, launch) }
     }
 
     /// What a raster holds at the indices; `none` where there is none.
@@ -102,7 +108,7 @@ impl DeviceIntegers {
         none: u32,
     ) -> Result<DeviceGrid<u32>> {
         let values = values.as_ptr();
-        self.per_pixel(gpu, |out, blocks, pixels| {
+        let launch = |out, blocks, pixels| {
             // SAFETY: sizes are as the kernels ask.
             unsafe {
                 match self {
@@ -116,18 +122,23 @@ impl DeviceIntegers {
                     }
                 }
             }
-        })
+        };
+        // SAFETY: the kernels write every pixel.
+        unsafe { self.per_pixel(gpu, launch) }
     }
 
     /// A raster that `launch` writes whole, given where it is, blocks and pixels.
-    fn per_pixel<T: Element>(
+    ///
+    /// # Safety
+    /// `launch` enqueues writing every pixel, or gives an error.
+    unsafe fn per_pixel<T: Element>(
         &self,
         gpu: &Gpu,
         launch: impl FnOnce(*mut T, Blocks, u64) -> gpu_core::Result<()>,
     ) -> Result<DeviceGrid<T>> {
         let (width, height) = self.sides();
         let pixels = u64::from(width) * u64::from(height);
-        // SAFETY: written by the launch.
+        // SAFETY: passed on to the caller.
         let mut out = unsafe { gpu.uninitialized(pixels as usize)? };
         let blocks = Blocks::for_each(&kernels::roots, pixels)?;
         launch(out.as_mut_ptr(), blocks, pixels)?;

@@ -208,9 +208,13 @@ impl Lines {
             let mut starts_of = gpu.uninitialized::<u64>(len)?;
             let arguments = (keys.as_ptr(), starts.as_ptr(), lines as u32, starts_of.as_mut_ptr());
             gpu.launch(kernels::place_lines, blocks, 0, arguments)?;
-            let mut on_host = vec![0; lines];
-            gpu.enqueue_read(keys.slice(0..lines)?, &mut on_host)?;
-            Ok(Self { keys: on_host, starts: starts.to_host()?, starts_of })
+            let starts = starts.to_host()?;
+            let mut on_host = host_memory::filled(0, lines)?;
+            let copied = gpu.enqueue_read(keys.slice(0..lines)?, &mut on_host);
+            // Waited for before anything can drop the array.
+            gpu.synchronize()?;
+            copied?;
+            Ok(Self { keys: on_host, starts, starts_of })
         }
     }
 
@@ -274,9 +278,11 @@ impl Lines {
             let lines = first..first + fit.max(1);
             let (start, end) = (self.starts[lines.start], self.starts[lines.end]);
             let part = &mut staged[..(end - start) as usize];
-            // SAFETY: the array stays until the stream has been waited for.
-            unsafe { gpu.enqueue_read(points.slice(start as usize..end as usize)?, part)? };
+            let from = points.slice(start as usize..end as usize)?;
+            // SAFETY: nothing comes between the copy and the wait for it.
+            let copied = unsafe { gpu.enqueue_read(from, part) };
             gpu.synchronize()?;
+            copied?;
             let line = |i: usize| {
                 let [from, to] = [i, i + 1].map(|i| (self.starts[i] - start) as usize);
                 let level = heights[(self.keys[i] >> 33) as usize];

@@ -1,9 +1,6 @@
 //! Scans along the columns and rows of grids, on the CPU and on the GPU.
-#![cfg(feature = "cuda")]
 
-mod common;
-
-use common::{open, same_bits};
+use crate::common::{open, same_bits};
 use gpu_core::{DeviceGrid, Gpu};
 use gpu_scan::gpu::{self, Workspace};
 use gpu_scan::{Error, LastValid, Max, Min, Number, Scan, ScanOperator, Sum, cpu};

@@ -92,13 +92,9 @@ fn large_arrays_are_put_together_from_chunks() {
 #[cfg(feature = "cuda")]
 #[test]
 fn the_gpu_gives_the_same() {
-    use gpu_core::{DeviceChoice, Gpu};
-    use gpu_scan::gpu::{self, Workspace};
-    use gpu_scan::{Scan, Sum};
+    use gpu_scan::{Scan, Sum, gpu};
 
-    let choice = DeviceChoice::from_env().unwrap().unwrap_or(DeviceChoice::Software);
-    let gpu = Gpu::open(choice).unwrap();
-    let mut w = Workspace::new(&gpu).unwrap();
+    let (gpu, mut w) = crate::common::open();
     let x: Vec<f64> = (0..40_000u64).map(|i| (i * i / 91 % 17) as f64 / 8.0 - 1.0).collect();
     let input = gpu.upload(&x).unwrap();
     let mut values = gpu.zeroed::<f64>(x.len()).unwrap();

@@ -1,9 +1,6 @@
 //! Histograms against plain counting, on the CPU and on the GPU.
-#![cfg(feature = "cuda")]
 
-mod common;
-
-use common::{Unaligned, open};
+use crate::common::{Unaligned, open};
 use gpu_core::Gpu;
 use gpu_scan::gpu::{self, Workspace};
 use gpu_scan::{Error, Histogram, Number, cpu};

@@ -1,11 +1,8 @@
 //! Merges and bounds of sorted arrays against std, on the CPU and on the GPU.
-#![cfg(feature = "cuda")]
-
-mod common;
 
 use std::cmp::Ordering;
 
-use common::{Unaligned, open, same_bits};
+use crate::common::{Unaligned, open, same_bits};
 use gpu_scan::{Direction, Error, Number, Payload, cpu, gpu};
 use proptest::prelude::*;
 

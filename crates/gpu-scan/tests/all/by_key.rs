@@ -1,10 +1,7 @@
 //! Reductions by key and by offsets of sums that are not exact: the CPU's order is the GPU's, bit for
 //! bit, for runs of every length and keys of every size, and the order is the documented one.
-#![cfg(feature = "cuda")]
 
-mod common;
-
-use common::{Unaligned, open, same_bits};
+use crate::common::{Unaligned, open, same_bits};
 use gpu_core::Gpu;
 use gpu_scan::gpu::{self, Workspace};
 use gpu_scan::{Max, Number, Sum, cpu};

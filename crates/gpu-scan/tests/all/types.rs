@@ -1,16 +1,9 @@
 //! Every element type, unaligned starts, the elementwise primitives, and what is refused.
-#![cfg(feature = "cuda")]
 
-use gpu_core::{DeviceChoice, DeviceGrid, Gpu, Slice, SliceMut};
-use gpu_scan::gpu::{self, Workspace};
+use crate::common::open;
+use gpu_core::{DeviceGrid, Slice, SliceMut};
+use gpu_scan::gpu;
 use gpu_scan::{Error, LastValid, Max, Min, Number, Predicate, Scan, Sum};
-
-fn open() -> (Gpu, Workspace) {
-    let choice = DeviceChoice::from_env().unwrap().unwrap_or(DeviceChoice::Software);
-    let gpu = Gpu::open(choice).unwrap();
-    let workspace = Workspace::new(&gpu).unwrap();
-    (gpu, workspace)
-}
 
 /// Lengths around those of vectors, rows and tiles.
 const LENGTHS: [usize; 9] = [0, 1, 2, 31, 33, 511, 2049, 8191, 20_000];

@@ -1,10 +1,7 @@
 //! Scans and reductions of whole arrays, by key and by offsets, over every shape of segments,
 //! against std's iterators: on the CPU and on the GPU, with starts that are not aligned.
-#![cfg(feature = "cuda")]
 
-mod common;
-
-use common::{Unaligned, open, same_bits};
+use crate::common::{Unaligned, open, same_bits};
 use gpu_core::Gpu;
 use gpu_scan::gpu::{self, Workspace};
 use gpu_scan::{LastValid, Max, Min, Number, ReduceOperator, Scan, ScanOperator, Sum, cpu};

@@ -1,5 +1,4 @@
 //! What the tests share.
-#![allow(dead_code)]
 
 use gpu_core::{Column, DeviceChoice, Gpu};
 use gpu_scan::Number;

@@ -1,18 +1,12 @@
 //! The primitives against std, on the software device or, with `TESSERA_DEVICE`, on another.
-#![cfg(feature = "cuda")]
 
-use gpu_core::{DeviceChoice, Gpu};
-use gpu_scan::gpu::{self, Workspace};
+use crate::common::open;
+use gpu_scan::gpu;
 use gpu_scan::{LastValid, Max, Min, Predicate, Scan, Sum};
-
-fn open() -> Gpu {
-    Gpu::open(DeviceChoice::from_env().unwrap().unwrap_or(DeviceChoice::Software)).unwrap()
-}
 
 #[test]
 fn scans_and_reductions() {
-    let gpu = open();
-    let mut w = Workspace::new(&gpu).unwrap();
+    let (gpu, mut w) = open();
     for n in [0usize, 1, 31, 33, 4096, 8192, 8193, 100_000] {
         let x: Vec<u32> = (0..n as u32).map(|i| i.wrapping_mul(2654435761) >> 7).collect();
         let input = gpu.upload(&x).unwrap();
@@ -81,8 +75,7 @@ fn scans_and_reductions() {
 
 #[test]
 fn selections_and_runs() {
-    let gpu = open();
-    let mut w = Workspace::new(&gpu).unwrap();
+    let (gpu, mut w) = open();
     for n in [0usize, 1, 31, 33, 4096, 8192, 8193, 60_000] {
         for mean in [1u32, 2, 50, 100_000] {
             let mut run = 0u32;

@@ -1,20 +1,13 @@
 //! Sorts, and the first k, against std's stable sort, on the CPU and on the software device or, with
 //! `TESSERA_DEVICE`, on another.
-#![cfg(feature = "cuda")]
 
 use std::cmp::Reverse;
 
-use gpu_core::{DeviceChoice, Gpu};
+use crate::common::open;
+use gpu_core::Gpu;
 use gpu_scan::gpu::{self, Workspace};
 use gpu_scan::{Direction, Error, Key, Payload, Sort, cpu};
 use proptest::prelude::*;
-
-fn open() -> (Gpu, Workspace) {
-    let choice = DeviceChoice::from_env().unwrap().unwrap_or(DeviceChoice::Software);
-    let gpu = Gpu::open(choice).unwrap();
-    let workspace = Workspace::new(&gpu).unwrap();
-    (gpu, workspace)
-}
 
 /// Lengths around those of warps and tiles (384 threads x 11, 17 or 22 keys).
 const LENGTHS: [usize; 11] = [0, 1, 2, 31, 33, 4223, 4225, 6529, 8447, 8449, 30_000];

@@ -1,9 +1,6 @@
 //! A sequence of primitives, captured once and launched again and again.
-#![cfg(feature = "cuda")]
 
-mod common;
-
-use common::open;
+use crate::common::open;
 use gpu_core::{Column, DeviceGrid, Gpu};
 use gpu_scan::gpu::{self, Workspace};
 use gpu_scan::{Direction, Error, Max, Number, Predicate, Result, Scan, Sum};
@@ -61,7 +58,7 @@ impl Data {
         let x: Vec<f32> = (0..LEN).map(|i| (hash(i) as f32).sqrt() - 3e4).collect();
         let keys: Vec<u32> = (0..LEN as u32).map(|i| i / (3 + seed)).collect();
         self.input.copy_from(&gpu.upload(&x)?)?;
-        self.grid.column_mut().copy_from(&gpu.upload(&x)?)?;
+        self.grid.copy_from(&gpu.upload(&x)?)?;
         self.keys.copy_from(&gpu.upload(&keys)?)?;
         Ok(())
     }

@@ -1,9 +1,6 @@
 //! More elements than 32 bits can count: on a GPU only, where one has the memory for it.
-#![cfg(feature = "cuda")]
 
-mod common;
-
-use common::open;
+use crate::common::open;
 use gpu_core::{Column, Gpu};
 use gpu_scan::gpu::{self, Workspace};
 use gpu_scan::{Direction, Error, Max, Min, Predicate, Scan, Sum};

@@ -53,28 +53,28 @@ impl Modules {
 
 impl Loaded {
     fn load(kernel: &'static HostKernel, device: &Properties) -> Result<Self> {
-        let (module, name) = (kernel.module, kernel.entry_name());
-        let failed =
-            |reason: String| Error::Kernel { kernel: kernel.name, module: module.name, reason };
         #[cfg(feature = "software")]
         if is_software() {
             software_gpu::register(kernel);
         }
+        let (module, name) = (kernel.module, kernel.entry_name());
+        let failed =
+            |reason: String| Error::Kernel { kernel: kernel.name, module: module.name, reason };
         if module.images.is_empty() {
             return Err(failed("the crate that declares it was built without its PTX".to_owned()));
         }
         let image = image_for(module, device)?;
         let text = whole(image.text).map_err(|error| failed(error.to_string()))?;
-        let text = alone(&text, &name).ok_or_else(|| failed("the PTX has none".to_owned()))?;
+        let text = alone(&text, &name).ok_or_else(|| failed("there is none".to_owned()))?;
         let text = CString::new(text).map_err(|error| failed(error.to_string()))?;
-        let entry = CString::new(name.as_str()).map_err(|error| failed(error.to_string()))?;
+        let symbol = CString::new(name.as_str()).map_err(|error| failed(error.to_string()))?;
         let what = format!("loading kernel {name} (sm_{})", image.level);
         // SAFETY: the texts end in a zero; the functions write what they are asked for.
         let function = unsafe {
             let loaded: CUmodule =
                 given(&what, |module| sys::cuModuleLoadData(module, text.as_ptr().cast()))?;
             given(&format!("finding kernel {name}"), |function| {
-                sys::cuModuleGetFunction(function, loaded, entry.as_ptr())
+                sys::cuModuleGetFunction(function, loaded, symbol.as_ptr())
             })
             .inspect_err(|_| drop(check("cuModuleUnload", sys::cuModuleUnload(loaded))))?
         };

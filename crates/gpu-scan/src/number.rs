@@ -7,12 +7,12 @@ use kernels_rs::flags::key_bits;
 use kernels_rs::histogram::Histograms;
 use kernels_rs::merge::Merges;
 use kernels_rs::operators::{Bits, Order};
-use kernels_rs::reduce::IndexReduces;
+use kernels_rs::reduce::index_of_least;
 use kernels_rs::reduce_by_key::RunKey;
 use kernels_rs::search::bounds;
 use kernels_rs::select::Selects;
 use kernels_rs::sort::{SortKeys, SortPairs};
-use kernels_rs::top_k::TopKeys;
+use kernels_rs::top_k::{collect, count};
 
 #[cfg(not(feature = "cuda"))]
 use bytemuck::Pod as Storable;
@@ -97,7 +97,13 @@ pub mod sealed {
 
     /// Unsigned integers that kernels sort by.
     pub trait SortBits:
-        Bits + SortKeys + SortPairs<u32> + SortPairs<u64> + TopKeys + Storable
+        Bits
+        + SortKeys
+        + SortPairs<u32>
+        + SortPairs<u64>
+        + count::Instance
+        + collect::Instance
+        + Storable
     {
     }
 
@@ -138,7 +144,7 @@ pub mod sealed {
         Bits
         + key_bits::Instance
         + RunKey
-        + IndexReduces
+        + index_of_least::Instance
         + Moves
         + Selects
         + Histograms

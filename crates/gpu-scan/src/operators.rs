@@ -5,7 +5,7 @@ use device_std::scalar::Scalar;
 use kernels_rs::columns;
 use kernels_rs::operators as kernels;
 use kernels_rs::operators::Operator;
-use kernels_rs::reduce::Reduces;
+use kernels_rs::reduce::reduce;
 use kernels_rs::reduce_by_key::ReducesByKey;
 use kernels_rs::scan::Scans;
 use kernels_rs::segment_totals::SegmentReduces;
@@ -64,7 +64,7 @@ pub trait SealedScan<T: Number> {
 #[doc(hidden)]
 pub trait SealedReduce<T: Number>: SealedScan<T, Kernel = Self::Reduction> {
     /// The operator in kernels.
-    type Reduction: Reduces<Self::Element>
+    type Reduction: reduce::Instance<Self::Element>
         + ReducesByKey<Self::Element>
         + SegmentReduces<Self::Element>
         + Send

@@ -170,8 +170,7 @@ pub fn transpose<T: Number>(
         let most = u64::from(MOST_Y * SIDE) * u64::from(width);
         return Err(Error::TooLarge { elements: input.column().len() as u64, most });
     }
-    let from = workspace.read(input.column())?;
-    let mut to = workspace.write(output.column_mut())?;
+    let (from, mut to) = (workspace.read(input.column())?, workspace.write(output.column_mut())?);
     let (input, output) = (from.as_ptr().cast(), to.as_mut_ptr().cast());
     let arguments = kernels::transpose::Args { input, output, width, height };
     let kernel = <T::Bits as kernels::transpose::Instance>::KERNEL;

@@ -3,7 +3,7 @@
 use device_std::scalar::Scalar;
 use gpu_core::{Blocks, DeviceGrid, Slice, SliceMut};
 use kernels_rs::operators::Operator;
-use kernels_rs::scan::Scans;
+use kernels_rs::scan::{Scans, segmented, whole};
 
 use super::Workspace;
 use super::segments::{Segments, check_offsets};
@@ -200,30 +200,33 @@ fn enqueue<T: Number, O: ScanOperator<T>, K: Number>(
         // SAFETY: the part has a word for every 32 elements.
         unsafe { segments.enqueue(workspace.gpu(), len, how.backward, bits)? };
     }
-    let kernel = if segments.is_some() { O::Kernel::SEGMENTED } else { O::Kernel::WHOLE };
-    let initial = initial(operator, how);
-    let [p0, p1, p2, p3] = operator.parameters();
+    let (initial, mode, parameters) = (initial(operator, how), how.mode(), operator.parameters());
     let (control, status) = (workspace.control(), workspace.statuses(u64::from(tiles), 1)?);
     let (input, output) = (input.cast::<O::Element>(), output.cast::<O::Element>());
     debug_assert_eq!(size_of::<T>() * O::Element::LANES, 16);
-    let arguments = (
-        input,
-        output,
-        len,
-        bits.cast_const(),
-        how.mode(),
-        initial,
-        p0,
-        p1,
-        p2,
-        p3,
-        control,
-        status,
-    );
-    // SAFETY: the arrays are as long as the kernel asks and have elements of the same size; the
+    let (gpu, blocks) = (workspace.gpu(), Blocks::x(tiles));
+    // SAFETY: the arrays are as long as the kernels ask and have elements of the same size; the
     // workspace's storage is used on its own stream only.
     unsafe {
-        workspace.gpu().launch(kernel, Blocks::x(tiles), O::Kernel::SHARED, arguments)?;
+        if segments.is_some() {
+            let heads = bits.cast_const();
+            let arguments = segmented::Args {
+                input,
+                output,
+                len,
+                heads,
+                mode,
+                initial,
+                parameters,
+                control,
+                status,
+            };
+            gpu.enqueue(<O::Kernel as segmented::Instance<_>>::KERNEL, blocks, arguments)?;
+        } else {
+            let arguments =
+                whole::Args { input, output, len, mode, initial, parameters, control, status };
+            gpu.enqueue(<O::Kernel as whole::Instance<_>>::KERNEL, blocks, arguments)?;
+        }
     }
     Ok(())
 }

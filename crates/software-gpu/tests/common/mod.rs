@@ -33,8 +33,8 @@ pub fn function(kernel: &'static HostKernel) -> CUfunction {
     let mut loaded = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
     *loaded.entry(kernel.name).or_insert_with(|| {
         software_gpu::register(kernel);
-        let module = Module::from_ptx(&format!(".visible .entry {}(", kernel.entry_name()));
-        module.function(&kernel.entry_name()).unwrap()
+        let name = kernel.entry_name();
+        Module::from_ptx(&format!(".visible .entry {name}(")).function(&name).unwrap()
     })
 }
 

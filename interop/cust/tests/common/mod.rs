@@ -3,12 +3,14 @@
 
 use cust::context::Context;
 use cust::error::CudaResult;
+use cust::function::Function;
 use cust::module::Module;
 use cust::prelude::*;
-use device_std::host::{Kernel, PtxModule, PtxText};
+use device_std::host::{HostKernel, Kernel};
 use software_gpu::Report;
+use std::collections::BTreeMap;
 use std::ffi::c_void;
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Orders that every kernel is tried in.
 pub const SEEDS: [u64; 4] = [1, 2, 0xfeed, u64::MAX];
@@ -26,14 +28,16 @@ pub fn alone() -> MutexGuard<'static, ()> {
     TURN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The module, loaded once.
-pub fn load(module: &'static PtxModule) -> &'static Module {
-    static LOADED: OnceLock<Module> = OnceLock::new();
-    LOADED.get_or_init(|| {
-        software_gpu::register(module);
-        let PtxText::Plain(text) = module.images[0].text else { panic!("the tests' PTX is text") };
-        Module::from_ptx(text, &[]).unwrap()
-    })
+/// The kernel's function. Its module is loaded once, and stays.
+pub fn function(kernel: &'static HostKernel) -> Function<'static> {
+    static LOADED: Mutex<BTreeMap<&str, &'static Module>> = Mutex::new(BTreeMap::new());
+    let mut loaded = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
+    let module: &'static Module = loaded.entry(kernel.name).or_insert_with(|| {
+        software_gpu::register(kernel);
+        let text = format!(".visible .entry {}(", kernel.entry_name());
+        Box::leak(Box::new(Module::from_ptx(text, &[]).unwrap()))
+    });
+    module.get_function(kernel.entry_name()).unwrap()
 }
 
 /// Launches `kernel` with blocks of the declared size.
@@ -44,7 +48,7 @@ pub fn launch<A>(
     shared: u32,
     arguments: &[*mut c_void],
 ) -> CudaResult<()> {
-    let function = load(kernel.module()).get_function(kernel.host.name)?;
+    let function = function(kernel.host);
     // SAFETY: the tests give the arguments that their kernels take.
     unsafe { stream.launch(&function, grid, kernel.host.block, shared, arguments) }
 }

@@ -44,6 +44,7 @@ pub struct Params {
 
 /// What becomes of a target with too few points.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Below {
     /// It gets no value.
     #[default]
@@ -54,6 +55,7 @@ pub enum Below {
 
 /// What becomes of points that are not finite, or have a latitude beyond a pole.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Invalid {
     /// They are an error.
     #[default]
@@ -64,6 +66,7 @@ pub enum Invalid {
 
 /// How all pairs are summed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Kernel {
     /// The expansion where it can serve and there are points and targets enough for it to be faster,
     /// else the direct sum.

@@ -62,12 +62,15 @@ fn heaps_of_metres_over_a_thousand_kilometres_keep_it() {
 #[test]
 fn a_grid_over_one_of_many_heaps_keeps_it() {
     let cloud = heaps(63, |_, unit| 10.0 + 100.0 * unit);
-    let grid = GridSpec::new(cloud.x[5] - 2.0, cloud.y[5] + 2.0, 0.3, 17, 14).unwrap();
-    let centres = Cloud::of((0..grid.cells()).map(|i| {
-        let (x, y) = grid.cell_centre((i % 17) as u32, (i / 17) as u32);
-        (x, y, 0.0)
-    }));
-    assert_promised(&cloud, Targets::Grid(grid), &centres, "a grid");
+    for heap in [5, 23, 41] {
+        let (west, north) = (cloud.x[heap] - 1.0, cloud.y[heap] + 1.0);
+        let grid = GridSpec::new(west, north, 0.3, 9, 8).unwrap();
+        let centres = Cloud::of((0..grid.cells()).map(|i| {
+            let (x, y) = grid.cell_centre((i % 9) as u32, (i / 9) as u32);
+            (x, y, 0.0)
+        }));
+        assert_promised(&cloud, Targets::Grid(grid), &centres, "a grid");
+    }
 }
 
 #[test]

@@ -195,7 +195,12 @@ impl DeviceTargets {
     }
 }
 
-/// Enqueues the interpolation, and returns.
+/// Enqueues the interpolation, and returns; with an adaptive power it waits for the search that the powers
+/// follow from.
+///
+/// It cannot be part of a graph: the parameters of a call are copied from the host, so inside
+/// [`Gpu::capture`] it gives [`gpu_core::Error::Captured`], and so do [`upload`] and
+/// [`DeviceTargets::new`], which wait.
 ///
 /// # Errors
 /// As [`interpolate`](crate::interpolate) for the parameters, [`Error::Conflict`] where points, targets

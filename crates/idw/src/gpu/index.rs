@@ -3,9 +3,10 @@
 use gpu_core::{Blocks, Column, Gpu};
 use gpu_scan::gpu::Workspace;
 use gpu_scan::{Scan, Sum};
+use kernels_rs::idw as pairs;
 use kernels_rs::idw_index as kernels;
 
-use super::DevicePoints;
+use super::{About, DevicePoints};
 use crate::curve::Curve;
 use crate::{Params, Result};
 
@@ -30,6 +31,8 @@ pub(super) struct Sorted {
     pub places: Column<f64>,
     /// Values in that order, for tiles; empty for a search, which has the points' own.
     pub values: Column<f64>,
+    /// How far the points of each tile are from its origin; empty for a search and on the sphere.
+    pub reaches: Column<f32>,
 }
 
 /// Bits of a digit of the sort.
@@ -110,7 +113,7 @@ impl Sorted {
             let bits = usize::BITS - (cells.len() - 1).leading_zeros();
             let order = sort(gpu, &mut workspace, keys, bits)?;
             let places = gather(gpu, &order, &points.places, points.about.dimensions())?;
-            Ok(Self { starts, order, places, values: gpu.zeroed(0)? })
+            Ok(Self { starts, order, places, values: gpu.zeroed(0)?, reaches: gpu.zeroed(0)? })
         }
     }
 
@@ -127,7 +130,30 @@ impl Sorted {
                 gather(gpu, &order, &points.values, columns)?,
             )
         };
-        Ok(Self { starts: gpu.zeroed(0)?, order, places, values })
+        let reaches = match about.geographic {
+            true => gpu.zeroed(0)?,
+            false => measure(gpu, about, &places)?,
+        };
+        Ok(Self { starts: gpu.zeroed(0)?, order, places, values, reaches })
+    }
+}
+
+/// How far the points of each tile are from its origin.
+fn measure(gpu: &Gpu, about: &About, places: &Column<f64>) -> Result<Column<f32>> {
+    let tiles = about.count.div_ceil(pairs::TILE as usize);
+    // SAFETY: every element is written; the places are two columns of points.
+    unsafe {
+        let mut reaches = gpu.uninitialized::<f32>(tiles)?;
+        if tiles > 0 {
+            let [x, y, _] = about.centre;
+            gpu.launch(
+                pairs::measure_tiles,
+                Blocks::x(tiles as u32),
+                pairs::MEASURE_SHARED,
+                (places.as_ptr(), about.count as u32, x, y, 1.0 / about.unit, reaches.as_mut_ptr()),
+            )?;
+        }
+        Ok(reaches)
     }
 }
 

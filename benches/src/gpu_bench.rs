@@ -206,7 +206,7 @@ fn voronoi(gpu: &Gpu, side: u32, density: f64) -> Result<()> {
 }
 
 fn distances_to_zeros(gpu: &Gpu, path: &Path) -> Result<()> {
-    let mask = geo_io::read_mask(path)?;
+    let mask = geo_io::read_mask(path, &geo_io::SiteValues::default())?;
     let (width, height) = (u32::try_from(mask.width)?, u32::try_from(mask.height)?);
     let sites: Vec<u8> = mask.sites.iter().map(|&s| u8::from(s == 0)).collect();
     let resident = gpu.upload_grid(&sites, width, height)?;

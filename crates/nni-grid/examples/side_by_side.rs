@@ -41,7 +41,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let picture = GridSpec { width: 3 * SIDE, ..grid };
     let light = Light { edges: Edges::Level, ..Light::default() };
     let brightness = hillshade(&Device::Cpu, &values, &picture, &light)?;
-    write_relief(path.as_ref(), &values, &brightness, picture.width, picture.height)?;
+    write_relief(std::path::Path::new(&path), &values, &brightness, picture.width, picture.height)?;
     Ok(())
 }
 

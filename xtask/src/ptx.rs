@@ -27,6 +27,7 @@ pub const MODULES: &[(&str, &[u32])] = &[
     ("merge", &[75]),
     ("monotone", &[75]),
     ("nni", &[75]),
+    ("nni_exact", &[75]),
     ("nni_several", &[75]),
     ("reduce", &[75]),
     ("reduce_by_key", &[75, 80]),

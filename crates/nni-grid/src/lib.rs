@@ -45,6 +45,7 @@
 
 pub mod cpu;
 mod error;
+mod exact;
 #[cfg(feature = "cuda")]
 pub mod gpu;
 mod hull;
@@ -56,7 +57,9 @@ use gpu_core::{Device, GridSpec, Progress};
 
 pub use error::{Error, Result};
 pub use limits::{Circle, QueryLimits};
-pub use params::{Duplicates, Fill, MAX_SIDE, MAX_SUPERSAMPLE, Params, Points, Request, Weights};
+pub use params::{
+    Duplicates, Fill, MAX_SIDE, MAX_SUPERSAMPLE, Method, Params, Points, Request, Weights,
+};
 pub use value_scale::ValueScale;
 
 /// What was read, merged and left out.

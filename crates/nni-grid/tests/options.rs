@@ -61,7 +61,7 @@ fn unlimited(grid: GridSpec) -> Params {
         query_radius: UNLIMITED,
         site_radius: UNLIMITED,
         duplicates: nni_grid::Duplicates::First,
-        ..Params::new(grid)
+        ..Params::on_pixels(grid)
     }
 }
 
@@ -349,7 +349,7 @@ proptest! {
         let cloud = Cloud::random(points, 40.0, seed, |x, y| x * y);
         let is_sibson = weights == Weights::Sibson;
         let query_radius = if is_sibson { query_radius } else { UNLIMITED };
-        let base = Params { supersample, query_radius, site_radius, weights, ..Params::new(grid) };
+        let base = Params { supersample, query_radius, site_radius, weights, ..Params::on_pixels(grid) };
         let params = Params {
             duplicates,
             fill,
@@ -370,7 +370,7 @@ fn several_values_of_every_small_circle() {
     let grid = GridSpec::new(0.0, 40.0, 1.0, 70, 37).unwrap();
     for (supersample, query_radius) in [(1, 3.0), (1, 5.0), (2, 2.0), (2, 3.0)] {
         for count in [2, 3, 6] {
-            let base = Params { supersample, query_radius, site_radius: 6.0, ..Params::new(grid) };
+            let base = Params { supersample, query_radius, site_radius: 6.0, ..Params::on_pixels(grid) };
             check_several(&cloud, count, &Params { counts: true, ..base }, None);
         }
     }
@@ -388,7 +388,7 @@ fn crowded_pixels_have_several_values() {
 fn arrays_of_the_caller_hold_the_same() {
     use nni_grid::{Points, gpu::interpolate_into};
     let cloud = Cloud::random(3000, 70.0, 21, |x, y| x - 2.0 * y);
-    let params = Params { counts: true, ..Params::new(square(70)) };
+    let params = Params { counts: true, ..Params::on_pixels(square(70)) };
     for device in devices() {
         let Device::Gpu(gpu) = &device else { continue };
         let expected = interpolate(&Device::Cpu, cloud.points(), &params, &()).unwrap();
@@ -421,7 +421,7 @@ fn arrays_of_the_caller_hold_the_same() {
 #[test]
 fn bad_options_are_named() {
     let cloud = Cloud::of([(1.0, 1.0, 1.0)]);
-    let params = Params::new(square(3));
+    let params = Params::on_pixels(square(3));
     for device in devices() {
         let run = |params: &Params| interpolate(&device, cloud.points(), params, &()).unwrap_err();
         for max_distance in [-1.0, f64::NAN] {

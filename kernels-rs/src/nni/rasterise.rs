@@ -488,7 +488,7 @@ fn join(low: u32, high: u32) -> i64 {
 ///
 /// The quotient is taken in f64, where it is off by one at most, and corrected.
 #[inline(always)]
-fn rounded_mean(sum: i64, count: u32) -> i32 {
+pub(crate) fn rounded_mean(sum: i64, count: u32) -> i32 {
     let numerator = 2 * sum + count as i64;
     let denominator = 2 * count as i64;
     let mut quotient = math::floor(numerator as f64 / denominator as f64) as i64;
@@ -507,7 +507,7 @@ fn rounded_mean(sum: i64, count: u32) -> i32 {
 /// # Safety
 /// All threads of the block come to the same call.
 #[inline(always)]
-pub(super) unsafe fn count_flags(flag: bool, total: *mut u64) {
+pub(crate) unsafe fn count_flags(flag: bool, total: *mut u64) {
     // SAFETY: passed on to the caller.
     unsafe {
         let flags = warp::ballot(warp::FULL, flag);

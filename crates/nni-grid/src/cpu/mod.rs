@@ -20,7 +20,8 @@ use pba_voronoi::Outputs;
 use rayon::prelude::*;
 
 use crate::{
-    Dem, Duplicates, Error, Params, Points, QueryLimits, Request, Result, Summary, ValueScale,
+    Dem, Duplicates, Error, Method, Params, Points, QueryLimits, Request, Result, Summary, ValueScale,
+    exact,
 };
 use query::Scene;
 
@@ -57,6 +58,9 @@ pub fn interpolate_all(
     params: &Params,
     progress: &dyn Progress,
 ) -> Result<Vec<Dem>> {
+    if params.method == Method::Exact {
+        return exact::cpu::interpolate_all(request, params, progress);
+    }
     let limits = QueryLimits::of(params)?;
     request.check(params)?;
     let raster = params.raster()?;

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Cloud, bits, devices, on_all, square};
+use common::{Cloud, bits, devices, on_all, square, united};
 use gpu_core::GridSpec;
 use nni_grid::{Duplicates, Error, Params, ValueScale, interpolate};
 use proptest::prelude::*;
@@ -37,13 +37,15 @@ fn by_definition(cloud: &Cloud, params: &Params) -> (Vec<f32>, Vec<u32>) {
     let circle = ((params.query_radius * half) * (params.query_radius * half)).max(2.0);
     let influence = (params.site_radius * half) * (params.site_radius * half);
 
-    let answer = |row: i64, column: i64| {
+    // Ties go to the lowest index, or to the highest.
+    let one = |row: i64, column: i64, to_highest: bool| {
         let q = (s * (2 * row + 1), s * (2 * column + 1));
         let (mut stolen, mut touching) = (Vec::new(), Vec::new());
         for pixel in (0..i64::from(raster.height))
             .flat_map(|y| (0..i64::from(raster.width)).map(move |x| (y, x)))
         {
-            let nearest = sites.iter().min_by_key(|site| (squared(site.0, pixel), site.0));
+            let index = |(y, x): (i64, i64)| if to_highest { (-y, -x) } else { (y, x) };
+            let nearest = sites.iter().min_by_key(|site| (squared(site.0, pixel), index(site.0)));
             let Some(&(site, value)) = nearest else { continue };
             if squared(centre(site), q) as f64 >= influence {
                 continue;
@@ -60,6 +62,10 @@ fn by_definition(cloud: &Cloud, params: &Params) -> (Vec<f32>, Vec<u32>) {
         let count = counted.len() as u32;
         let value = if count == 0 { f32::NAN } else { scale.mean(counted.iter().sum(), count) };
         (value, count)
+    };
+    let answer = |row: i64, column: i64| {
+        let [(a, m), (b, n)] = [false, true].map(|to_highest| one(row, column, to_highest));
+        (united(a, b), m.max(n))
     };
     let (width, height) = (i64::from(params.grid.width), i64::from(params.grid.height));
     (0..height)
@@ -146,13 +152,34 @@ fn a_query_on_a_site_gives_its_value() {
 }
 
 #[test]
+fn values_one_unit_in_the_last_place_apart_fit_the_words() {
+    // The offset is rounded to one of the two values, so the other is a whole range away.
+    let cloud = Cloud::of((0..16).map(|i| {
+        let (x, y) = (f64::from(i % 4) * 0.5 + 0.25, f64::from(i / 4) * 0.5 + 0.25);
+        (x, y, if x < 0.5 && y > 1.5 { 1.0 } else { 1.0 + f64::EPSILON })
+    }));
+    let dem = on_all(&cloud, &Params { supersample: 2, ..Params::on_pixels(square(2)) });
+    assert_eq!(dem.values, [1.0; 4]);
+}
+
+#[test]
+fn points_far_outside_are_counted() {
+    let cloud =
+        Cloud::of([(1.5, 1.5, 3.0), (1.0, -1e19, 1.0), (1e300, 1.0, 2.0), (-1e19, 1e19, 0.0)]);
+    let dem = on_all(&cloud, &Params::on_pixels(square(3)));
+    assert_eq!((dem.summary.outside, dem.summary.sites), (3, 1));
+    assert!(dem.values.iter().all(|&v| (v - 3.0).abs() < 1e-6));
+}
+
+#[test]
 fn no_points_and_no_cells() {
     let empty = Cloud::default();
     let dem = on_all(&empty, &Params::on_pixels(square(20)));
     assert!(dem.values.iter().all(|v| v.is_nan()));
     assert_eq!(dem.summary.nodata, 400);
     let outside = Cloud::of([(-5.0, 3.0, 1.0), (3.0, 99.0, 2.0)]);
-    let dem = on_all(&outside, &Params { site_radius: f64::INFINITY, ..Params::on_pixels(square(20)) });
+    let dem =
+        on_all(&outside, &Params { site_radius: f64::INFINITY, ..Params::on_pixels(square(20)) });
     assert!(dem.values.iter().all(|v| v.is_nan()));
     assert_eq!((dem.summary.outside, dem.summary.sites), (2, 0));
     for (width, height) in [(0, 0), (0, 5), (5, 0)] {
@@ -274,7 +301,8 @@ fn tiles_and_the_tiles_they_leave_agree_with_the_cpu() {
     let cloud = Cloud::of((0..6000).map(|i| (dense.x[i], dense.y[i], dense.z[i])));
     for (supersample, query_radius) in [(1, 3.0), (1, 4.6), (2, 1.9), (2, 3.0)] {
         let grid = GridSpec::new(0.0, 85.0, 1.0, 150, 85).unwrap();
-        let params = Params { supersample, query_radius, site_radius: 6.0, ..Params::on_pixels(grid) };
+        let params =
+            Params { supersample, query_radius, site_radius: 6.0, ..Params::on_pixels(grid) };
         let dem = on_all(&cloud, &params);
         let empty = dem.values.iter().filter(|v| v.is_nan()).count();
         assert!(empty > 150 * 20 && empty < 150 * 40, "{empty} cells are empty");

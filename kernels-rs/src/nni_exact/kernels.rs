@@ -97,7 +97,7 @@ impl Slots for InShared {
     }
 }
 
-/// A polygon in global memory: the slots of a thread lie as far apart as there are threads.
+/// A polygon in global memory: the slots of a thread lie as far apart as there are workers.
 struct InGlobal {
     numbers: *mut f64,
     lines: *mut u32,
@@ -110,11 +110,11 @@ impl InGlobal {
     /// The slots of this thread.
     ///
     /// # Safety
-    /// `slots` has [`SIDE_BYTES`] for each of `capacity` sides of each thread of the grid.
+    /// `slots` has [`SIDE_BYTES`] for each of `capacity` sides of each of `workers` threads, of which this is
+    /// one.
     #[inline(always)]
-    unsafe fn new(slots: *mut f64, capacity: u32) -> Self {
-        let threads = threads() as usize;
-        let me = thread::index_1d() as usize;
+    unsafe fn new(slots: *mut f64, capacity: u32, workers: u32) -> Self {
+        let (threads, me) = (workers as usize, thread::index_1d() as usize);
         // SAFETY: passed on to the caller.
         let lines = unsafe { slots.add(4 * capacity as usize * threads).cast() };
         Self { numbers: slots, lines, capacity, threads, me }
@@ -168,12 +168,6 @@ impl Slots for InGlobal {
     fn set_time(&mut self, i: u32, time: f64) {
         unsafe { *self.numbers.add(self.at(3, i)) = time }
     }
-}
-
-/// Threads of the grid.
-#[inline(always)]
-fn threads() -> u64 {
-    thread::grid_dim_x() as u64 * thread::block_dim_x() as u64
 }
 
 /// The columns of points, sorted.
@@ -231,10 +225,8 @@ pub unsafe fn key_points(
             *keys.add(i) = key(&cells, x, y);
             let column = math::floor((x - origin_x) / cell_size);
             let row = math::floor((origin_y - y) / cell_size);
-            let is_inside = column >= 0.0
-                && row >= 0.0
-                && column < dem_columns as f64
-                && row < dem_rows as f64;
+            let is_inside =
+                column >= 0.0 && row >= 0.0 && column < dem_columns as f64 && row < dem_rows as f64;
             is_outside = !is_inside;
         }
     }
@@ -377,72 +369,72 @@ impl Sites for OnDevice {
     }
 }
 
-/// Numbers of [`read_setup`]: those of the cells and of the scene that are floats.
-pub const FLOATS: usize = 12;
+/// Numbers of the setup.
+pub const SETUP: usize = 20;
 
-/// Numbers of [`read_setup`] that are integers.
-pub const INTEGERS: usize = 6;
-
-/// The cells and the scene as they lie in memory.
-pub fn setup_in_memory(cells: &Cells, scene: &Scene) -> ([f64; FLOATS], [u32; INTEGERS]) {
-    (
-        [
-            cells.west,
-            cells.south,
-            cells.side,
-            cells.per_unit,
-            scene.origin_x,
-            scene.origin_y,
-            scene.cell_size,
-            scene.half_window,
-            scene.half_extent,
-            scene.site_limit,
-            scene.give_up,
-            scene.max_squared,
-        ],
-        [
-            cells.columns,
-            cells.rows,
-            scene.columns,
-            scene.weights,
-            scene.fill,
-            scene.fill_value.to_bits(),
-        ],
-    )
+/// The cells and the scene, the rows of the DEM, and how many values a site has, as they lie in memory.
+pub fn setup_in_memory(
+    cells: &Cells,
+    scene: &Scene,
+    dem_rows: u32,
+    value_count: u32,
+) -> [f64; SETUP] {
+    [
+        cells.west,
+        cells.south,
+        cells.side,
+        cells.per_unit,
+        cells.columns as f64,
+        cells.rows as f64,
+        scene.origin_x,
+        scene.origin_y,
+        scene.cell_size,
+        scene.columns as f64,
+        scene.half_window,
+        scene.half_extent,
+        scene.site_limit,
+        scene.give_up,
+        scene.max_squared,
+        scene.weights as f64,
+        scene.fill as f64,
+        scene.fill_value as f64,
+        dem_rows as f64,
+        value_count as f64,
+    ]
 }
 
-/// The cells and the scene from memory.
+/// The same from memory.
 ///
 /// # Safety
-/// `floats` and `integers` have what [`setup_in_memory`] gave.
+/// `setup` has what [`setup_in_memory`] gave.
 #[inline(always)]
-unsafe fn read_setup(floats: *const f64, integers: *const u32) -> (Cells, Scene) {
+unsafe fn read_setup(setup: *const f64) -> (Cells, Scene, u32, u32) {
     // SAFETY: passed on to the caller.
     unsafe {
-        let (f, i) = (|k: usize| *floats.add(k), |k: usize| *integers.add(k));
+        let (float, integer) = (|k: usize| *setup.add(k), |k: usize| *setup.add(k) as u32);
         let cells = Cells {
-            west: f(0),
-            south: f(1),
-            side: f(2),
-            per_unit: f(3),
-            columns: i(0),
-            rows: i(1),
+            west: float(0),
+            south: float(1),
+            side: float(2),
+            per_unit: float(3),
+            columns: integer(4),
+            rows: integer(5),
         };
         let scene = Scene {
-            origin_x: f(4),
-            origin_y: f(5),
-            cell_size: f(6),
-            columns: i(2),
-            half_window: f(7),
-            half_extent: f(8),
-            site_limit: f(9),
-            give_up: f(10),
-            max_squared: f(11),
-            weights: i(3),
-            fill: i(4),
-            fill_value: f32::from_bits(i(5)),
+            origin_x: float(6),
+            origin_y: float(7),
+            cell_size: float(8),
+            columns: integer(9),
+            half_window: float(10),
+            half_extent: float(11),
+            site_limit: float(12),
+            give_up: float(13),
+            max_squared: float(14),
+            weights: integer(15),
+            fill: integer(16),
+            fill_value: float(17) as f32,
         };
-        (cells, scene)
+        (cells, scene, integer(18), integer(19))
     }
 }
 
@@ -521,7 +513,10 @@ impl Results {
             });
             if let Some(answer) = answer {
                 let distance = answer.distance;
-                self.layers(cell, if is_masked { Answer { distance, ..Answer::NONE } } else { answer });
+                self.layers(
+                    cell,
+                    if is_masked { Answer { distance, ..Answer::NONE } } else { answer },
+                );
             }
             (has_value, answer.is_some())
         }
@@ -554,23 +549,19 @@ impl Results {
 /// memory.
 ///
 /// # Safety
-/// `floats` and `integers` have what [`setup_in_memory`] gave; `starts`, `places` and `values` what
+/// `setup` has what [`setup_in_memory`] gave; `starts`, `places` and `values` what
 /// [`find_starts`] and [`make_sites`] wrote, and `gradients` two elements for each value, or null unless
-/// the weights want it; `scales` is for `value_count` values. `hull` is null, or has two elements for
-/// each of the `dem_rows` rows; `mask`, `counts`, `distances` and `deviations` are null, or have one for
+/// the weights want it; `scales` is for each value. `hull` is null, or has two elements for each row; `mask`, `counts`, `distances` and `deviations` are null, or have one for
 /// each cell; `dem` has one for each value of each cell, one value after the other; `listed` one more
 /// than there are cells, the first of them 0.
-#[kernel(block = 64, resident = 8)]
+#[kernel(block = 64, resident = 6)]
 pub unsafe fn exact_cells(
-    floats: *const f64,
-    integers: *const u32,
+    setup: *const f64,
     starts: *const u32,
     places: *const f64,
     values: *const i32,
     gradients: *const f32,
     scales: *const f64,
-    value_count: u32,
-    dem_rows: u32,
     hull: *const i32,
     mask: *const u8,
     dem: *mut f32,
@@ -583,7 +574,7 @@ pub unsafe fn exact_cells(
     let mut is_empty = false;
     // SAFETY: passed on to the caller; the cell is checked against the DEM.
     unsafe {
-        let (cells, scene) = read_setup(floats, integers);
+        let (cells, scene, dem_rows, value_count) = read_setup(setup);
         let patches = scene.columns.div_ceil(PATCH);
         let patch_row = thread::block_idx_x().checked_div(patches).unwrap_or(0);
         let patch_column = thread::block_idx_x() - patch_row * patches;
@@ -613,21 +604,18 @@ pub unsafe fn exact_cells(
 /// As [`exact_cells`] for listed cells, by polygons of up to `capacity` sides in `slots`, and blocks of any
 /// size. Cells for which that does not suffice go into `left` in the same way.
 ///
-/// Grid: any; each thread takes cells in turn.
+/// Grid: a thread a worker; each takes cells in turn.
 ///
 /// # Safety
-/// As for [`exact_cells`]; `slots` has [`SIDE_BYTES`] for each of `capacity` sides of each thread.
+/// As for [`exact_cells`]; `slots` has [`SIDE_BYTES`] for each of `capacity` sides of each worker.
 #[kernel(block = 64)]
 pub unsafe fn exact_cells_listed(
-    floats: *const f64,
-    integers: *const u32,
+    setup: *const f64,
     starts: *const u32,
     places: *const f64,
     values: *const i32,
     gradients: *const f32,
     scales: *const f64,
-    value_count: u32,
-    dem_rows: u32,
     hull: *const i32,
     mask: *const u8,
     dem: *mut f32,
@@ -638,17 +626,18 @@ pub unsafe fn exact_cells_listed(
     left: *mut u32,
     slots: *mut f64,
     capacity: u32,
+    workers: u32,
     tallies: *mut u64,
 ) {
     // SAFETY: passed on to the caller; the list names cells of the DEM.
     unsafe {
-        let (cells, scene) = read_setup(floats, integers);
+        let (cells, scene, dem_rows, value_count) = read_setup(setup);
         let results = Results { rows: dem_rows, hull, mask, dem, counts, distances, deviations };
         let sites = OnDevice { values, gradients, scales, value_count };
         let index = index_of(cells, places, starts);
-        let mut slots = InGlobal::new(slots, capacity);
+        let mut slots = InGlobal::new(slots, capacity, workers);
         let mut i = thread::index_1d();
-        while i < *listed as u64 {
+        while i < *listed as u64 && thread::index_1d() < workers as u64 {
             let cell = *listed.add(1 + i as usize);
             let row = cell.checked_div(scene.columns).unwrap_or(0);
             let place = [cell - row * scene.columns, row];
@@ -661,7 +650,7 @@ pub unsafe fn exact_cells_listed(
             } else if !has_value {
                 atomic::add_u64(tallies.add(LEFT), 1);
             }
-            i += threads();
+            i += workers as u64;
         }
     }
 }
@@ -677,12 +666,10 @@ pub unsafe fn exact_cells_listed(
 /// elements for each value of a site, `listed` one more than there are sites, the first of them 0.
 #[kernel(block = 64, resident = 8)]
 pub unsafe fn exact_gradients(
-    floats: *const f64,
-    integers: *const u32,
+    setup: *const f64,
     starts: *const u32,
     places: *const f64,
     values: *const i32,
-    value_count: u32,
     sites_before: *const u32,
     points: u32,
     gradients: *mut f32,
@@ -694,7 +681,7 @@ pub unsafe fn exact_gradients(
         if site >= *sites_before.add(points as usize) as u64 {
             return;
         }
-        let (cells, scene) = read_setup(floats, integers);
+        let (cells, scene, _, value_count) = read_setup(setup);
         let index = index_of(cells, places, starts);
         let mut slots = InShared::new();
         let site = site as u32;
@@ -708,38 +695,37 @@ pub unsafe fn exact_gradients(
 /// As [`exact_gradients`] for listed sites, by polygons of up to `capacity` sides in `slots`, and blocks
 /// of any size. Sites for which that does not suffice go into `left` in the same way.
 ///
-/// Grid: any; each thread takes sites in turn.
+/// Grid: a thread a worker; each takes sites in turn.
 ///
 /// # Safety
-/// As for [`exact_gradients`]; `slots` has [`SIDE_BYTES`] for each of `capacity` sides of each thread.
+/// As for [`exact_gradients`]; `slots` has [`SIDE_BYTES`] for each of `capacity` sides of each worker.
 #[kernel(block = 64)]
 pub unsafe fn exact_gradients_listed(
-    floats: *const f64,
-    integers: *const u32,
+    setup: *const f64,
     starts: *const u32,
     places: *const f64,
     values: *const i32,
-    value_count: u32,
     gradients: *mut f32,
     listed: *const u32,
     left: *mut u32,
     slots: *mut f64,
     capacity: u32,
+    workers: u32,
 ) {
     // SAFETY: passed on to the caller; the list names sites.
     unsafe {
-        let (cells, scene) = read_setup(floats, integers);
+        let (cells, scene, _, value_count) = read_setup(setup);
         let index = index_of(cells, places, starts);
-        let mut slots = InGlobal::new(slots, capacity);
+        let mut slots = InGlobal::new(slots, capacity, workers);
         let mut i = thread::index_1d();
-        while i < *listed as u64 {
+        while i < *listed as u64 && thread::index_1d() < workers as u64 {
             let site = *listed.add(1 + i as usize);
             let most = u32::MAX / 4;
             if !estimate(site, &scene, &index, values, value_count, gradients, &mut slots, most) {
                 let at = atomic::add_u32(left, 1) as usize;
                 *left.add(1 + at) = site;
             }
-            i += threads();
+            i += workers as u64;
         }
     }
 }

@@ -136,6 +136,18 @@ impl<S: Slots> Polygon<'_, S> {
         if i == 0 { len - 1 } else { i - 1 }
     }
 
+    /// Whether the window bounds it.
+    #[inline(always)]
+    pub fn is_open(&self) -> bool {
+        let mut is_open = false;
+        let mut i = 0;
+        while i < self.len {
+            is_open |= self.slots.line(i) >= WINDOW;
+            i += 1;
+        }
+        is_open
+    }
+
     /// The squared distance of the farthest corner.
     #[inline(always)]
     pub fn farthest(&self) -> f64 {
@@ -283,7 +295,7 @@ impl<S: Slots> Polygon<'_, S> {
         let whole = area(a, b, c);
         let parts = [area(a, b, top), area(b, c, top), area(c, a, top)];
         // Where rounding puts the top outside there is next to nothing to share.
-        let is_inside = is_positive(parts, whole);
+        let is_inside = is_positive(parts, length(a, b) + length(b, c));
         let part = |part: f64| f64::max(if is_inside { part } else { whole * (1.0 / 3.0) }, 0.0);
         self.add(0, part(parts[0]));
         self.add(1, part(parts[1]));
@@ -322,7 +334,7 @@ impl<S: Slots> Polygon<'_, S> {
         let end = self.slots.corner(self.after(after, alive));
         let mut top = Event::of(line_before, line_of(name), line_after).place();
         let parts = [area(start, left, top), area(left, right, top), area(right, end, top)];
-        if !is_positive(parts, 0.0) {
+        if !is_positive(parts, length(start, left) + length(left, right) + length(right, end)) {
             // Rounding alone decides about a side so short.
             top = [(left[0] + right[0]) * 0.5, (left[1] + right[1]) * 0.5];
         }
@@ -354,11 +366,18 @@ impl<S: Slots> Polygon<'_, S> {
     }
 }
 
-/// Whether no part is negative beyond rounding.
+/// Whether no part is negative beyond the rounding of places so far apart.
 #[inline(always)]
-fn is_positive([a, b, c]: [f64; 3], whole: f64) -> bool {
-    let all = a.abs() + b.abs() + c.abs() + whole.abs();
-    f64::min(f64::min(a, b), c) >= -1e-9 * all && all < f64::INFINITY
+fn is_positive([a, b, c]: [f64; 3], reach: f64) -> bool {
+    // What is not a number is not positive, which `min` would not tell.
+    let is_number = (a + b + c).abs() < f64::INFINITY;
+    is_number && f64::min(f64::min(a, b), c) >= -1e-10 * (reach * reach)
+}
+
+/// The length of a way along the axes.
+#[inline(always)]
+fn length(a: [f64; 2], b: [f64; 2]) -> f64 {
+    (b[0] - a[0]).abs() + (b[1] - a[1]).abs()
 }
 
 /// Where three moving lines meet: `normal . p + speed * time = room` for each, by Cramer's rule.

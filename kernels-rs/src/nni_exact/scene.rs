@@ -7,6 +7,12 @@ use super::search::{End, Index, Query};
 use super::weights::{Neighbours, Planes, SMOOTH};
 use crate::nni::finish::{FILL_NEAREST, FILL_VALUE, finished};
 
+/// Half the side of the window round a query point outside the hull, in distances of the nearest site.
+///
+/// There the cell has no end, and most of it would be so far away that all sites along the hull count
+/// alike. The window keeps the estimate to what is near.
+const OPEN_WINDOW: f64 = 8.0;
+
 /// What is asked of every cell.
 #[derive(Clone, Copy, Debug)]
 pub struct Scene {
@@ -90,9 +96,19 @@ impl Scene {
     ) -> Option<Answer> {
         let at = self.centre(column, row);
         let (half_window, give_up) = (self.half_window, self.give_up);
-        let query = Query { at, own: WINDOW, half_window, give_up, most };
+        let mut query = Query { at, own: WINDOW, half_window, give_up, most };
         let mut polygon = Polygon { slots, len: 0 };
-        let found = index.cell(&query, &mut polygon);
+        let mut found;
+        // Goes round twice at most; a loop, so that the code for the search stands once.
+        loop {
+            found = index.cell(&query, &mut polygon);
+            let near = OPEN_WINDOW * math::sqrt(found.squared);
+            let is_unlimited = query.half_window >= self.half_extent && near < self.half_extent;
+            if !(found.end == End::Found && is_unlimited && polygon.is_open()) {
+                break;
+            }
+            query.half_window = near;
+        }
         if found.end == End::Exceeded {
             return None;
         }
@@ -127,8 +143,7 @@ impl Scene {
             }
             return Some(answer);
         }
-        let all =
-            Neighbours::weigh(index, &query, &mut polygon, self.weights, self.site_limit);
+        let all = Neighbours::weigh(index, &query, &mut polygon, self.weights, self.site_limit);
         let mut k = 0;
         while k < sites.values() {
             let value = |site: u32| sites.value(site, k);

@@ -11,7 +11,7 @@
 //!    each row only what a point must lie in to cut is gone through: the circles through the query point
 //!    round the corners. Rows are contiguous in memory, so a void costs as many looks as it has rows.
 
-use device_std::math;
+use device_std::{math, vector};
 
 use super::polygon::{Cut, Line, Polygon, Slots, WINDOW};
 use crate::cells::{Block, Cells};
@@ -154,15 +154,18 @@ impl<P: Fn(u32) -> [f64; 2], S: Fn(u32) -> u32> Walk<'_, P, S> {
                     _ => [u32::MAX, 0],
                 };
                 // What lies before the hole, and what lies behind it; without one all is before it.
-                let before = [first, u32::min(last, hole[0].wrapping_sub(1))];
-                let behind = [u32::max(first, hole[1] + 1), last];
-                let has_before = hole[0] > 0;
-                let has_hole = hole[0] <= hole[1];
-                if has_before && !self.cells_of(row, before, polygon) {
-                    return false;
-                }
-                if has_hole && !self.cells_of(row, behind, polygon) {
-                    return false;
+                let mut part = if hole[0] == 0 { 1 } else { 0 };
+                let parts = if hole[0] <= hole[1] { 2 } else { 1 };
+                while part < vector::unknown(parts) {
+                    let range = if part == 0 {
+                        [first, u32::min(last, hole[0].wrapping_sub(1))]
+                    } else {
+                        [u32::max(first, hole[1] + 1), last]
+                    };
+                    if !self.cells_of(row, range, polygon) {
+                        return false;
+                    }
+                    part += 1;
                 }
             }
             row += 1;

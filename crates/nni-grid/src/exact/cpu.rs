@@ -10,7 +10,7 @@ use kernels_rs::nni_exact::scene::{Answer, Sites};
 use kernels_rs::nni_exact::search::Index;
 use rayon::prelude::*;
 
-use super::{Setup, policy_of, row_bounds};
+use super::{Setup, count_within, policy_of, row_bounds};
 use crate::{Dem, Error, Params, Request, Result, Summary, ValueScale, Weights};
 
 /// A side of a polygon.
@@ -86,13 +86,7 @@ impl Table {
     /// Sorts points by cells and merges those at the same place.
     fn new(request: &Request, setup: &Setup, params: &Params) -> Result<Self> {
         let (x, y) = (request.x, request.y);
-        let within = setup.has_far_points().then(|| {
-            let b = setup.indexed;
-            let is_within = |(&x, &y): (&f64, &f64)| {
-                b.min_x <= x && x <= b.max_x && b.min_y <= y && y <= b.max_y
-            };
-            x.par_iter().zip(y).filter(|&point| is_within(point)).count()
-        });
+        let within = setup.has_far_points().then(|| count_within(x, y, setup.indexed));
         let cells = setup.cells(within);
         let mut keys: Vec<(u64, u32)> = host_memory::filled((0, 0), x.len())?;
         keys.par_iter_mut().enumerate().for_each(|(i, entry)| {
@@ -241,8 +235,7 @@ pub(crate) fn interpolate_all(
             let (mask, hull) = (request.mask, hull.as_deref());
             interpolate_row(row, &table, &setup, params, mask, hull, slots)
         };
-        let rows: Vec<Row> =
-            (first..last).into_par_iter().map_init(OnHost::new, of_row).collect();
+        let rows: Vec<Row> = (first..last).into_par_iter().map_init(OnHost::new, of_row).collect();
         for (row, done) in (first..last).zip(rows) {
             let range = row * width..(row + 1) * width;
             for (dem, values) in dems.iter_mut().zip(done.values.chunks(width.max(1))) {

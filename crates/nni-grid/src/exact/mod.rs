@@ -12,6 +12,7 @@ use kernels_rs::cells::Cells;
 use kernels_rs::nni::finish::{FILL_NEAREST, FILL_NOT, FILL_VALUE};
 use kernels_rs::nni_exact::scene::Scene;
 use kernels_rs::nni_exact::weights::{LAPLACE, SIBSON, SMOOTH};
+use rayon::prelude::*;
 
 use crate::{Duplicates, Error, Fill, Params, Result, Weights};
 
@@ -123,6 +124,13 @@ fn near(bounds: Bounds, area: Bounds) -> Bounds {
         max_y: bounds.max_y.min(area.max_y + height),
     };
     if part.min_x <= part.max_x && part.min_y <= part.max_y { part } else { bounds }
+}
+
+/// How many points lie within bounds.
+pub(crate) fn count_within(x: &[f64], y: &[f64], b: Bounds) -> usize {
+    let is_within =
+        |&(&x, &y): &(&f64, &f64)| b.min_x <= x && x <= b.max_x && b.min_y <= y && y <= b.max_y;
+    x.par_iter().zip(y).filter(is_within).count()
 }
 
 /// The kernels' number of a policy.

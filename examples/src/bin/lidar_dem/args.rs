@@ -7,7 +7,7 @@ use anyhow::{Result, bail, ensure};
 use clap::Parser;
 use geo_io::{Crs, Filter, Returns};
 use gpu_core::DeviceChoice;
-use nni_grid::{Duplicates, Weights};
+use nni_grid::{Duplicates, Method, Weights};
 
 pub use examples::point_args::{Columns, Extent};
 
@@ -39,14 +39,17 @@ pub struct Args {
     /// How far a point reaches, in DEM cells ("inf": everywhere); farther ground is NODATA
     #[arg(long, value_name = "CELLS", default_value_t = 10.0, allow_negative_numbers = true)]
     pub site_radius: f64,
+    /// Natural neighbours by exact geometry, or by the pixels of a raster: exact or pixels
+    #[arg(long, value_name = "NAME", default_value = "exact")]
+    pub method: Method,
     /// How far a DEM cell looks for ground that it would take over, in DEM cells; "inf" for no limit
-    #[arg(long, value_name = "CELLS", default_value_t = 3.0, allow_negative_numbers = true)]
+    #[arg(long, value_name = "CELLS", default_value_t = f64::INFINITY, allow_negative_numbers = true)]
     pub query_radius: f64,
-    /// Voronoi pixels along the side of a DEM cell, 1 to 8; more is more accurate and slower
+    /// With --method pixels: pixels along the side of a DEM cell, 1 to 8; more is more accurate and slower
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub supersample: u32,
-    /// How much each natural neighbour counts: sibson, laplace, or c1 (smooth); the latter two with
-    /// --query-radius inf
+    /// How much each natural neighbour counts: sibson, laplace, or c1 (smooth); with --method pixels the
+    /// latter two with --query-radius inf
     #[arg(long, value_name = "NAME", default_value = "sibson")]
     pub weights: Weights,
     /// Leave out cells outside the convex hull of the points

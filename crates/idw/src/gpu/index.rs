@@ -1,6 +1,6 @@
 //! The index of points by cells, or along a curve, built on the device.
 
-use gpu_core::{Blocks, Column, Gpu};
+use gpu_core::{Blocks, Column, Gpu, Reading};
 use gpu_scan::gpu::Workspace;
 use gpu_scan::{Scan, Sum};
 use kernels_rs::idw as pairs;
@@ -18,6 +18,9 @@ pub struct Index {
     pub(super) to_tile: Option<Sorted>,
     pub(super) to_search: Option<Sorted>,
 }
+
+/// What keeps the points' stream and the index's in order.
+type Orders<'a> = (Reading<'a, f64>, Option<Reading<'a, u32>>);
 
 /// Points in the order of their cells, or along a curve.
 #[derive(Debug)]
@@ -46,6 +49,7 @@ impl Index {
     /// # Errors
     /// [`Error::Core`](crate::Error::Core).
     pub fn new(gpu: &Gpu, points: DevicePoints, params: &Params) -> Result<Self> {
+        let order = gpu.admit(&points.places)?;
         let all = params.is_all_pairs();
         let search = !all || params.statistics || params.adaptive.is_some();
         let when = |wanted: bool, sorted: fn(&Gpu, &DevicePoints) -> Result<Sorted>| match wanted {
@@ -54,7 +58,16 @@ impl Index {
         };
         let to_tile = when(all, Sorted::along_curve)?;
         let to_search = when(search, Sorted::by_cells)?;
+        drop(order);
         Ok(Self { points, to_tile, to_search })
+    }
+
+    /// Puts the work that is enqueued on the handle while the result lives in order with the streams of
+    /// the points and of the index.
+    pub(super) fn admit(&self, gpu: &Gpu) -> Result<Orders<'_>> {
+        let part = self.to_tile.as_ref().or(self.to_search.as_ref());
+        let part = part.map(|part| gpu.admit(&part.order)).transpose()?;
+        Ok((gpu.admit(&self.points.places)?, part))
     }
 
     /// The part that an interpolation needs.

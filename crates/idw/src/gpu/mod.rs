@@ -12,7 +12,7 @@ mod tree;
 
 use std::ops::ControlFlow;
 
-use gpu_core::{Column, Gpu, GridSpec, Progress};
+use gpu_core::{Column, Gpu, GridSpec, Progress, Reading};
 use kernels_rs::idw_neighbours::statistic;
 
 use crate::points::{Data, Range};
@@ -149,6 +149,13 @@ impl DeviceTargets {
         self.count == 0
     }
 
+    /// Puts the work that is enqueued on the handle while the result lives in order with the targets'
+    /// own stream, which all their columns share.
+    fn admit(&self, gpu: &Gpu) -> Result<Option<Reading<'_, f64>>> {
+        let column = self.places.as_ref().or(self.positions.as_ref());
+        Ok(column.map(|column| gpu.admit(column)).transpose()?)
+    }
+
     fn positions(&self) -> *const f64 {
         self.positions.as_ref().map_or(std::ptr::null(), Column::as_ptr)
     }
@@ -234,6 +241,7 @@ pub fn interpolate_resident<T: DeviceNumber>(
         let (about, count) = (about.clone(), targets.count);
         return Ok(DeviceSurface { values, statistics, about, count, constant: false });
     }
+    let _order = (index.admit(gpu)?, targets.admit(gpu)?);
     let exponents = exponents(gpu, index, targets, params, false)?;
     let (values, statistics) = if constant {
         let values = pairs::interpolate(gpu, index, targets, params, false, exponents.as_ref())?;

@@ -250,6 +250,8 @@ fn interpolate_values(
     params: &Params,
     mask: Option<&Column<u8>>,
 ) -> Result<DeviceDems> {
+    // The points' columns are all of one stream.
+    let _order = gpu.admit(&points.x)?;
     if params.method == Method::Exact {
         return interpolate_exactly(gpu, points, values, params, mask);
     }

@@ -427,8 +427,10 @@ impl Block<'_> {
                 let of_value = setup.add(setup::VALUES + 3 * v);
                 let [offset, low, high] =
                     [*of_value as f32, *of_value.add(1) as f32, *of_value.add(2) as f32];
-                // Values of both signs may cancel, and nothing is promised of what remains.
-                if low >= 0.0 || high <= 0.0 {
+                // Of values of both signs the sums do not tell the magnitudes: they may be all here.
+                if low < 0.0 && high > 0.0 {
+                    share = 1.0;
+                } else {
                     let sum = f32::abs(values[v] + offset * weight);
                     let before = self.sums.load(slot::<Q>(0, j, me)) * *of_value
                         + self.sums.load(slot::<Q>(1 + v, j, me));

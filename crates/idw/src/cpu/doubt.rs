@@ -102,8 +102,10 @@ impl<'a> Doubt<'a> {
         for v in 0..self.columns {
             let Range { offset, low, high } = self.index.range(self.first + v);
             let sum = (of_group[1 + v][i] + offset * weight).abs();
-            // Values of both signs may cancel, and nothing is promised of what remains.
-            if (low >= 0.0 || high <= 0.0) && sum > 0.0 {
+            if low < 0.0 && high > 0.0 {
+                // Of values of both signs the sums do not tell the magnitudes: they may be all here.
+                share = 1.0;
+            } else if sum > 0.0 {
                 let all = (before[1 + v][i] + offset * before[0][i]).abs() + sum;
                 share = share.max(sum / all.max(low.abs().min(high.abs()) * known));
             }

@@ -1,0 +1,282 @@
+"""The programs beside their rivals, as a GIS analyst would run them.
+
+    python3 trial.py [--bin DIR] [--work DIR] [--pairs N] [--points N] [--data DIR]
+
+Needs the release builds of the programs (cargo build --release -p examples), and takes what it finds of
+the rivals: startinpy, scipy, edt, opencv-python-headless, laspy, lazrs, numpy, whitebox-workflows (PyPI);
+gdal_grid (Debian's gdal-bin). Program and rival run in
+turn, N pairs; of each the median of the processor time (user and system), of the wall time, and of the
+largest memory is printed. A rival that is not there is named and passed over.
+
+Accuracy: a tenth of the ground points is held out, and the bilinear DEM compared there, at the points that
+all methods have.
+"""
+
+import argparse
+import importlib.util
+import os
+import resource
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import textwrap
+import time
+
+PYTHON = sys.executable
+
+
+def run(command, cwd):
+    """Seconds of the wall, seconds of processors, and the most memory in MB of a command.
+
+    A child begins with its parent's memory: so this process holds no data, which others make.
+    """
+    start = time.monotonic()
+    child = subprocess.Popen(command, cwd=cwd, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    errors = child.stderr.read()
+    _, status, usage = os.wait4(child.pid, 0)
+    child.returncode = os.waitstatus_to_exitcode(status)
+    wall = time.monotonic() - start
+    if child.returncode != 0:
+        raise RuntimeError(f"{command}: {errors.decode(errors='replace').strip()[-300:]}")
+    return wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
+
+
+def alternate(title, contenders, cwd, pairs):
+    """Runs all contenders in turn, and prints their medians and their wall time over the first's."""
+    taken = {name: [] for name in contenders}
+    failed = {}
+    for _ in range(pairs):
+        for name, command in contenders.items():
+            if name in failed:
+                continue
+            try:
+                taken[name].append(run(command, cwd))
+            except (RuntimeError, OSError) as error:
+                failed[name] = str(error)
+    print(f"\n## {title}\n\n| command | wall s | CPU s | peak MB | first's wall over its |")
+    print("|---|---|---|---|---|")
+    first = next(iter(taken.values()))
+    for name, times in taken.items():
+        if name in failed or not times:
+            print(f"| {name} | failed: {failed.get(name, '')[:120]} | | | |")
+            continue
+        wall, cpu, memory = (statistics.median(column) for column in zip(*times))
+        ratio = statistics.median(a[0] / b[0] for a, b in zip(first, times))
+        print(f"| {name} | {wall:.2f} | {cpu:.2f} | {memory:.0f} | {ratio:.2f} |")
+
+
+def have(*modules):
+    missing = [m for m in modules if importlib.util.find_spec(m) is None]
+    if missing:
+        print(f"passed over: no {', '.join(missing)}")
+    return not missing
+
+
+def script(code):
+    return [PYTHON, "-c", textwrap.dedent(code)]
+
+
+def startinpy_dem(laz, out, method):
+    """An exact DEM of the ground points of a LAZ file on its metre grid."""
+    return script(f"""
+        import laspy, numpy, startinpy
+        las = laspy.read({laz!r})
+        ground = numpy.asarray(las.classification) == 2
+        points = numpy.column_stack([las.x, las.y, las.z])[ground]
+        dt = startinpy.DT()
+        dt.duplicates_handling = "First"
+        dt.insert(points)
+        west, north = numpy.floor(points[:, 0].min()), numpy.ceil(points[:, 1].max())
+        columns = int(points[:, 0].max() - west) + 1
+        rows = int(north - points[:, 1].min()) + 1
+        x, y = numpy.meshgrid(west + numpy.arange(columns) + .5, north - numpy.arange(rows) - .5)
+        z = dt.interpolate({{"method": {method!r}}}, numpy.column_stack([x.ravel(), y.ravel()]))
+        numpy.save({out!r}, z.reshape(rows, columns).astype("f4"))
+    """)
+
+
+def whitebox_dem(laz, out, tool):
+    return script(f"""
+        import whitebox_workflows
+        wbe = whitebox_workflows.WbEnvironment()
+        cloud = wbe.read_lidar({laz!r})
+        kept = [c for c in range(19) if c != 2]
+        dem = wbe.{tool}(input_lidar=cloud, cell_size=1.0, excluded_classes=kept)
+        wbe.write_raster(dem, {out!r})
+    """)
+
+
+def terrain(args, bin_at, cwd):
+    survey = f"{cwd}/survey.laz"
+    lidar = f"{bin_at}/lidar_dem"
+    run([lidar, "--survey-points", str(args.points), "-o", f"{cwd}/first.tif", "--device", "cpu"], cwd)
+    ours = [lidar, survey, "--classes", "2", "--device", "cpu", "--overwrite", "-o", "dem.tif"]
+    contenders = {
+        "lidar_dem": ours,
+        "lidar_dem, --supersample 4": ours + ["--supersample", "4"],
+        "lidar_dem, --weights c1": ours + ["--weights", "c1"],
+    }
+    if have("laspy", "startinpy", "numpy"):
+        contenders["startinpy TIN"] = startinpy_dem(survey, "tin.npy", "TIN")
+        contenders["startinpy NNI"] = startinpy_dem(survey, "nni.npy", "NNI")
+    if have("whitebox_workflows"):
+        contenders["Whitebox TIN"] = whitebox_dem(survey, f"{cwd}/wb.tif", "lidar_tin_gridding")
+    alternate(f"LAZ ground points to a 1 m DEM ({args.points} pulses)", contenders, cwd, args.pairs)
+
+    corner = (560_000, 5_120_000)
+    side = int(args.points**0.5)
+    low, high = side // 3, side // 3 + min(500, side // 3)
+    bounds = f"--bounds={corner[0] + low},{corner[1] + low},{corner[0] + high},{corner[1] + high}"
+    alternate("A tile of it", {"lidar_dem --bounds": ours + [bounds]}, cwd, args.pairs)
+
+
+def accuracy(args, bin_at, cwd):
+    """RMSE at held-out ground points."""
+    if not have("laspy", "numpy", "startinpy"):
+        return
+    import laspy
+    import numpy
+    import startinpy
+
+    print("\n## RMSE at a tenth of the ground points, held out\n\n| cloud | method | RMSE |\n|---|---|---|")
+    clouds = [("survey", f"{cwd}/survey.laz", 1.0)]
+    for name, cell in [("topography.laz", 1.0), ("autzen.laz", 3.0), ("lone-star.laz", 1.0)]:
+        clouds.append((name, f"{args.data}/{name}", cell))
+    for name, path, cell in clouds:
+        if not os.path.exists(path):
+            print(f"| {name} | not there | |")
+            continue
+        las = laspy.read(path)
+        ground = numpy.asarray(las.classification) == 2
+        if ground.sum() < 1000:
+            ground[:] = True  # without classes all points are taken
+        points = numpy.column_stack([las.x, las.y, las.z])[ground]
+        held = numpy.random.default_rng(1).random(len(points)) < 0.1
+        numpy.savetxt(f"{cwd}/kept.csv", points[~held], "%.4f", ",", header="x,y,z", comments="")
+        found = {}
+        base = [f"{bin_at}/lidar_dem", "kept.csv", "--resolution", str(cell), "--device", "cpu"]
+        base += ["--overwrite", "-o", "held.npy"]
+        for label, more in [("lidar_dem", []), ("supersample 4", ["--supersample", "4"]),
+                            ("c1", ["--weights", "c1"])]:
+            run(base + more, cwd)
+            dem = numpy.load(f"{cwd}/held.npy")
+            west = numpy.floor(points[~held, 0].min() / cell) * cell
+            north = numpy.ceil(points[~held, 1].max() / cell) * cell
+            column = (points[held, 0] - west) / cell - 0.5
+            row = (north - points[held, 1]) / cell - 0.5
+            c, r = numpy.floor(column).astype(int), numpy.floor(row).astype(int)
+            inside = (c >= 0) & (r >= 0) & (c + 1 < dem.shape[1]) & (r + 1 < dem.shape[0])
+            z = numpy.full(held.sum(), numpy.nan)
+            c, r, u, v = c[inside], r[inside], (column - c)[inside], (row - r)[inside]
+            z[inside] = (dem[r, c] * (1 - u) * (1 - v) + dem[r, c + 1] * u * (1 - v)
+                         + dem[r + 1, c] * (1 - u) * v + dem[r + 1, c + 1] * u * v)
+            found[label] = z
+        dt = startinpy.DT()
+        dt.duplicates_handling = "First"
+        dt.insert(points[~held])
+        for method in ["TIN", "NNI"]:
+            found[f"startinpy {method} (at the points)"] = dt.interpolate(
+                {"method": method}, points[held, :2])
+        known = numpy.all([numpy.isfinite(z) for z in found.values()], axis=0)
+        for label, z in found.items():
+            error = float(numpy.sqrt(numpy.mean((z - points[held, 2])[known] ** 2)))
+            print(f"| {name} | {label} | {error:.3f} |")
+
+
+def distances(args, bin_at, cwd):
+    if not have("numpy"):
+        return
+    side = 4096
+    masks = {
+        "blocks, 40%": f"numpy.kron(r({side // 64}) < 0.4, numpy.ones((64, 64), 'u1'))",
+        "random 1%": f"r({side}) < 0.01",
+        "random 0.01%": f"r({side}) < 0.0001",
+    }
+    for title, mask in masks.items():
+        run(script(f"""
+            import numpy
+            rng = numpy.random.default_rng(1)
+            r = lambda side: rng.random((side, side))
+            numpy.save("mask.npy", ({mask}).astype("u1"))
+        """), cwd)
+        ours = [f"{bin_at}/distance_transform", "mask.npy", "-o", "d.npy", "--device", "cpu", "--overwrite"]
+        contenders = {"distance_transform": ours}
+        load = "import numpy; away = numpy.load('mask.npy') == 0; "
+        if have("edt"):
+            contenders["edt, 2 threads"] = script(
+                load + "import edt; numpy.save('e.npy', edt.edt(away, parallel=2))")
+        if have("scipy"):
+            contenders["SciPy"] = script(
+                load + "from scipy import ndimage; "
+                "numpy.save('s.npy', ndimage.distance_transform_edt(away).astype('f4'))")
+        if have("cv2"):
+            contenders["OpenCV precise"] = script(
+                load + "import cv2; numpy.save('c.npy', cv2.distanceTransform("
+                "away.astype('u1'), cv2.DIST_L2, cv2.DIST_MASK_PRECISE))")
+        alternate(f"Distances, {side}^2, {title}", contenders, cwd, args.pairs)
+
+
+def inverse_distance(args, bin_at, cwd):
+    if not have("numpy"):
+        return
+    run(script("""
+        import numpy
+        points = numpy.random.default_rng(2).random((1_000_000, 2)) * 2000
+        z = 100 + 20 * numpy.sin(points[:, 0] / 150) * numpy.cos(points[:, 1] / 90)
+        table = numpy.column_stack([points, z])
+        numpy.savetxt("points.csv", table, "%.4f", ",", header="x,y,z", comments="")
+    """), cwd)
+    with open(f"{cwd}/points.vrt", "w") as vrt:
+        vrt.write("""<OGRVRTDataSource><OGRVRTLayer name="points">
+            <SrcDataSource relativeToVRT="1">points.csv</SrcDataSource>
+            <GeometryType>wkbPoint</GeometryType>
+            <GeometryField encoding="PointFromColumns" x="x" y="y" z="z"/>
+            </OGRVRTLayer></OGRVRTDataSource>""")
+    ours = [f"{bin_at}/idw_surface", "points.csv", "--max-points", "12", "--bounds=0,0,2000,2000"]
+    ours += ["--resolution", "1", "--device", "cpu", "--overwrite", "-o", "idw.tif"]
+    contenders = {"idw_surface": ours}
+    if shutil.which("gdal_grid"):
+        grid = "invdistnn:power=2:radius=100:max_points=12"
+        contenders["gdal_grid"] = [
+            "gdal_grid", "-q", "-a", grid, "-txe", "0", "2000", "-tye", "0", "2000",
+            "-outsize", "2000", "2000", "points.vrt", "gdal.tif"]
+    if have("scipy"):
+        contenders["SciPy cKDTree"] = script("""
+            import numpy
+            from scipy.spatial import cKDTree
+            t = numpy.loadtxt("points.csv", delimiter=",", skiprows=1)
+            x, y = numpy.meshgrid(numpy.arange(2000) + .5, 2000 - numpy.arange(2000) - .5)
+            d, i = cKDTree(t[:, :2]).query(numpy.column_stack([x.ravel(), y.ravel()]), 12, workers=2)
+            w = 1 / numpy.maximum(d, 1e-12) ** 2
+            numpy.save("k.npy", ((w * t[i, 2]).sum(1) / w.sum(1)).astype("f4"))
+        """)
+    alternate("12 nearest of 1,000,000 points to 2000^2", contenders, cwd, args.pairs)
+
+
+def main():
+    here = os.path.dirname(os.path.abspath(__file__))
+    root = os.path.join(here, "..", "..")
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--bin", default=os.path.join(root, "target", "release"))
+    parser.add_argument("--data", default=os.path.join(root, "..", "shared", "data"))
+    parser.add_argument("--work", help="a folder to work in [default: a temporary one]")
+    parser.add_argument("--pairs", type=int, default=3)
+    parser.add_argument("--points", type=int, default=1_000_000)
+    parser.add_argument("--only", choices=["terrain", "accuracy", "distances", "inverse_distance"])
+    args = parser.parse_args()
+    bin_at = os.path.abspath(args.bin)
+    soft, hard = resource.getrlimit(resource.RLIMIT_CORE)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, hard))
+    work = args.work or tempfile.mkdtemp(prefix="trial-")
+    os.makedirs(work, exist_ok=True)
+    for part in [terrain, accuracy, distances, inverse_distance]:
+        if args.only in (None, part.__name__):
+            part(args, bin_at, work)
+    if not args.work:
+        shutil.rmtree(work)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,6 +1,11 @@
 //! What the example programs share.
 
-pub mod point_args;
+pub mod args;
+pub mod cloud;
+pub mod inputs;
+pub mod products;
 pub mod program;
 pub mod report;
+
 pub mod stages;
+pub mod units;

@@ -4,38 +4,149 @@ use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, set_hook};
 use std::process::ExitCode;
 
-use anyhow::Result;
-use clap::Parser;
+use anyhow::{Context, Result};
 use clap::error::ErrorKind::{DisplayHelp, DisplayVersion};
+use clap::{Command, Parser};
+use clap_complete::Shell;
+
+use crate::args::RunArgs;
+
+/// The exit status of a program that was interrupted from its terminal, as shells have it.
+const INTERRUPTED: i32 = 130;
+
+/// The exit status where something was wrong.
+const FAILED: u8 = 2;
 
 /// Runs a program on its command line. Where it fails, one line on standard error says why, and the
-/// exit status is 2.
-pub fn run<Args: Parser>(name: &str, program: impl FnOnce(&Args) -> Result<()>) -> ExitCode {
+/// exit status is 2. A signal that ends it leaves no unfinished files either.
+pub fn run<Args: Parser + AsRef<RunArgs>>(
+    name: &'static str,
+    program: impl FnOnce(&Args) -> Result<()>,
+) -> ExitCode {
     // Nothing here panics on purpose, but a decoder of damaged files may, which geo-io turns into
     // an error. Its one line is enough, so the panic's own message is kept for the last resort.
     set_hook(Box::new(|_| {}));
+    let started = end_cleanly_at_signals(name).and_then(|()| command_line::<Args>(name));
+    let work = |args: Option<Args>| args.map_or(Ok(()), |args| on_threads(&args, program));
     // What a panic leaves behind is not looked at again: the program ends.
-    let outcome = catch_unwind(AssertUnwindSafe(|| command_line().and_then(|a| program(&a))));
+    let outcome = catch_unwind(AssertUnwindSafe(|| started.and_then(work)));
     let message = match outcome {
         Ok(Ok(())) => return ExitCode::SUCCESS,
-        Ok(Err(error)) => format!("{error:#}"),
+        Ok(Err(error)) => with_tip(&error),
         Err(panic) => format!("internal error, please report it: {}", panic_text(&*panic)),
     };
     eprintln!("{name}: {}", one_line(&message));
-    ExitCode::from(2)
+    ExitCode::from(FAILED)
+}
+
+/// Works on as many threads as asked for.
+fn on_threads<Args: AsRef<RunArgs>>(
+    args: &Args,
+    program: impl FnOnce(&Args) -> Result<()>,
+) -> Result<()> {
+    if let Some(threads) = args.as_ref().threads {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build_global();
+        pool.with_context(|| format!("--threads {threads}"))?;
+    }
+    program(args)
 }
 
 /// The command line, or one line that says what is wrong with it. `--help` and `--version` print
-/// and end the program.
-fn command_line<Args: Parser>() -> Result<Args> {
-    Args::try_parse().map_err(|error| match error.kind() {
+/// and end the program; a completion script and the manual page are printed in its stead.
+fn command_line<Args: Parser>(name: &'static str) -> Result<Option<Args>> {
+    let command = || Args::command().name(name).bin_name(name);
+    let words: Vec<String> =
+        std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
+    if print_instead(&words, command)? {
+        return Ok(None);
+    }
+    let parsed = command().try_get_matches().and_then(|m| Args::from_arg_matches(&m));
+    parsed.map(Some).map_err(|error| match error.kind() {
         DisplayHelp | DisplayVersion => error.exit(),
         _ => {
             let text = error.render().to_string();
-            let first = text.split("\n\n").next().unwrap_or_default();
-            anyhow::anyhow!("{}", first.trim_start_matches("error: ").trim())
+            // What is wrong and clap's tips; not the usage.
+            let parts = text.split("\n\n").take_while(|part| !part.starts_with("Usage:"));
+            let parts = parts.filter(|part| !part.starts_with("For more information"));
+            let parts: Vec<_> = parts.map(|part| one_line(part.trim())).collect();
+            anyhow::anyhow!("{}", parts.join("; ").trim_start_matches("error: "))
         }
     })
+}
+
+/// Prints what `--completions SHELL` or `--man` asks for, if one of them is the command line.
+fn print_instead(words: &[String], command: impl Fn() -> Command) -> Result<bool> {
+    let shell = match words {
+        [word] if word == "--man" => {
+            clap_mangen::Man::new(command()).render(&mut std::io::stdout())?;
+            return Ok(true);
+        }
+        [word, shell] if word == "--completions" => shell.as_str(),
+        [word] => match word.strip_prefix("--completions=") {
+            Some(shell) => shell,
+            None => return Ok(false),
+        },
+        _ => return Ok(false),
+    };
+    let shell: Shell = shell.parse().map_err(|_| {
+        anyhow::anyhow!("--completions {shell}: use bash, elvish, fish, powershell or zsh")
+    })?;
+    let mut command = command();
+    let name = command.get_name().to_owned();
+    clap_complete::generate(shell, &mut command, name, &mut std::io::stdout());
+    Ok(true)
+}
+
+/// Interruption, termination and the end of memory remove unfinished files and end the program with one
+/// line.
+#[cfg(unix)]
+fn end_cleanly_at_signals(name: &'static str) -> Result<()> {
+    use signal_hook::consts::{SIGABRT, SIGHUP, SIGINT, SIGTERM};
+    use signal_hook::{iterator::Signals, low_level};
+
+    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
+    std::thread::Builder::new().name("signals".to_owned()).spawn(move || {
+        if let Some(signal) = signals.forever().next() {
+            geo_io::remove_unfinished(false);
+            let (word, status) = match signal {
+                SIGINT => ("interrupted", INTERRUPTED),
+                _ => ("terminated", FAILED.into()),
+            };
+            eprintln!("{name}: {word}, nothing unfinished is left");
+            std::process::exit(status);
+        }
+    })?;
+    // An allocation that fails prints a line and aborts, wherever it is.
+    //
+    // SAFETY: the handler runs on the thread that raised the signal. It tries a lock without waiting,
+    // unlinks the files listed there, whose names are short enough for a buffer on the stack, and ends the
+    // process at once; it neither allocates nor panics.
+    unsafe {
+        low_level::register(SIGABRT, || {
+            geo_io::remove_unfinished(true);
+            low_level::exit(FAILED.into());
+        })?;
+    }
+    Ok(())
+}
+
+#[cfg(not(unix))]
+fn end_cleanly_at_signals(name: &'static str) -> Result<()> {
+    let _ = (name, INTERRUPTED);
+    Ok(())
+}
+
+/// An error's line, with the option that mends it.
+fn with_tip(error: &anyhow::Error) -> String {
+    let text = format!("{error:#}");
+    let tip = match error.downcast_ref::<geo_io::Error>() {
+        Some(geo_io::Error::Exists { .. } | geo_io::Error::Differs { .. }) => {
+            "--overwrite replaces it"
+        }
+        Some(geo_io::Error::NoColumn { .. }) => "--columns X,Y,Z names the three that are wanted",
+        _ => return text,
+    };
+    format!("{text}; {tip}")
 }
 
 /// A message on one line, whatever a file name or a library put into it.

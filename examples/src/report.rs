@@ -1,43 +1,91 @@
-//! What a program prints at its end.
+//! What a program prints at its end: lines for people, or one JSON object for programs.
 
 use std::fmt::{Display, Write as _};
 use std::path::{Path, PathBuf};
 
-use geo_io::Tally;
+use geo_io::{Crs, Tally};
 use gpu_core::{Device, DeviceChoice, GridSpec};
+use serde_json::{Map, Value, json};
 
+use crate::args::RunArgs;
 use crate::stages::Stage;
 
-/// The report under way: lines of text, each under a heading of the same width.
+/// The report under way: lines of text, each under a heading of the same width, and the same as fields.
 #[derive(Default)]
-pub struct Report(String);
+pub struct Report {
+    text: String,
+    fields: Map<String, Value>,
+}
 
 impl Report {
-    /// A line; what goes on under the line above has no heading.
+    /// A line without a field; what goes on under the line above has no heading.
     pub fn line(&mut self, heading: &str, text: impl Display) {
         // Writing to a string cannot fail.
-        let _ = writeln!(self.0, "{heading:<11} {text}");
+        let _ = writeln!(self.text, "{heading:<11} {text}");
+    }
+
+    /// A field without a line.
+    pub fn field(&mut self, name: &str, value: impl Into<Value>) {
+        self.fields.insert(name.to_owned(), value.into());
+    }
+
+    /// An element of a field that is a list.
+    pub fn element(&mut self, name: &str, value: impl Into<Value>) {
+        let list = self.fields.entry(name).or_insert_with(|| json!([]));
+        if let Value::Array(list) = list {
+            list.push(value.into());
+        }
+    }
+
+    /// What the user should know.
+    pub fn note(&mut self, text: impl Display) {
+        let text = text.to_string();
+        self.line("note", &text);
+        self.element("notes", text);
     }
 
     /// One file: what was read, kept, dropped and why.
     pub fn input(&mut self, path: &Path, tally: &Tally) {
         let mut text =
             format!("{}: {} points read, {} kept", path.display(), tally.read, tally.kept);
-        for (count, why) in [
-            (tally.dropped_class, "by class"),
-            (tally.dropped_return, "by return"),
-            (tally.dropped_withheld, "withheld"),
+        let mut dropped = Map::new();
+        for (count, name, why) in [
+            (tally.dropped_class, "class", "by class"),
+            (tally.dropped_noise, "noise", "as noise (classes 7 and 18)"),
+            (tally.dropped_return, "return", "by return"),
+            (tally.dropped_withheld, "withheld", "withheld"),
+            (tally.dropped_outside, "outside", "out of reach of --bounds"),
         ] {
             if count > 0 {
                 let _ = write!(text, ", {count} dropped {why}");
+                dropped.insert(name.to_owned(), count.into());
             }
         }
         self.line("input", text);
+        let path = path.display().to_string();
+        let (read, kept) = (tally.read, tally.kept);
+        let input = json!({"path": path, "read": read, "kept": kept, "dropped": dropped});
+        self.element("inputs", input);
+    }
+
+    /// The coordinate system.
+    pub fn crs(&mut self, crs: Option<&Crs>) {
+        match crs {
+            Some(crs) => self.line("crs", crs),
+            None => self.line("crs", "unknown: the files name none (--crs gives one)"),
+        }
+        self.field("crs", crs.map(Crs::to_string));
     }
 
     /// The device that did the work and, where `auto` fell back to the CPU, why.
     pub fn device(&mut self, device: &Device, asked: DeviceChoice) {
-        self.line("device", device.name());
+        let name = match device {
+            // As many threads as this program was given, which may be fewer than there are.
+            Device::Cpu => format!("CPU ({} threads)", rayon::current_num_threads()),
+            other => other.name(),
+        };
+        self.line("device", &name);
+        self.field("device", name);
         if let (DeviceChoice::Auto, Device::Cpu) = (asked, device)
             && let Some(why) = Device::why_no_gpu()
         {
@@ -49,37 +97,62 @@ impl Report {
     pub fn raster(&mut self, what: &str, grid: &GridSpec, quantity: &str, values: &[f32]) {
         let (width, height) = (grid.width, grid.height);
         let known = values.iter().filter(|v| !v.is_nan());
-        let share = 100.0 * (1.0 - known.clone().count() as f64 / grid.cells().max(1) as f64);
+        let count = known.clone().count();
+        let share = 100.0 * (1.0 - count as f64 / grid.cells().max(1) as f64);
         let cell = grid.cell_size;
         self.line(what, format_args!("{width} x {height} cells of {cell}, {share:.1}% NODATA"));
         let b = grid.bounds();
         self.line("extent", format_args!("{} {} to {} {}", b.min_x, b.min_y, b.max_x, b.max_y));
-        match known.map(|&v| (v, v)).reduce(|a, b| (a.0.min(b.0), a.1.max(b.1))) {
+        let range = known.map(|&v| (v, v)).reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)));
+        match range {
             Some((low, high)) => self.line(quantity, format_args!("{low:.2} to {high:.2}")),
             None => self.line(quantity, "none: every cell is NODATA"),
         }
+        self.field(
+            what,
+            json!({
+                "width": width, "height": height, "cell_size": cell,
+                "bounds": [b.min_x, b.min_y, b.max_x, b.max_y],
+                "nodata_cells": grid.cells() - count as u64,
+                quantity: range.map(|(low, high)| [low, high]),
+            }),
+        );
     }
 
     /// Seconds per stage, and per part of a stage.
     pub fn stages(&mut self, stages: &[Stage]) {
+        let mut seconds = Map::new();
         for stage in stages {
             self.line("time", format_args!("{:>8.3} s  {}", stage.seconds, stage.name));
+            seconds.insert(stage.name.to_owned(), stage.seconds.into());
             for (part, seconds) in &stage.parts {
                 self.line("", format_args!("{seconds:>8.3} s    {part}"));
             }
         }
+        self.field("seconds", seconds);
     }
 
     /// The files that were written.
     pub fn written<'a>(&mut self, paths: impl IntoIterator<Item = &'a PathBuf>) {
         for path in paths {
             self.line("written", path.display());
+            self.element("written", path.display().to_string());
         }
     }
 
-    /// Prints the report; a reader that went away is no error.
-    pub fn print(&self) {
+    /// Prints the report as asked for, to standard error where a result went to standard output; a reader
+    /// that went away is no error.
+    pub fn print(&self, how: &RunArgs, is_output_taken: bool) {
         use std::io::Write as _;
-        let _ = std::io::stdout().write_all(self.0.as_bytes());
+        let text = match (how.quiet, how.json) {
+            (true, _) => return,
+            (false, true) => format!("{}\n", Value::Object(self.fields.clone())),
+            (false, false) => self.text.clone(),
+        };
+        let _ = if is_output_taken {
+            std::io::stderr().write_all(text.as_bytes())
+        } else {
+            std::io::stdout().write_all(text.as_bytes())
+        };
     }
 }

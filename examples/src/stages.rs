@@ -22,6 +22,7 @@ pub struct Stage {
 /// The bar goes to standard error and is hidden where that is not a terminal.
 #[derive(Default)]
 pub struct Stages {
+    is_quiet: bool,
     done: Vec<Stage>,
     running: RefCell<Running>,
 }
@@ -43,10 +44,16 @@ impl Default for Running {
 const STEPS: u64 = 1000;
 
 impl Stages {
+    /// Without bars, if asked for.
+    pub fn new(is_quiet: bool) -> Self {
+        Self { is_quiet, ..Self::default() }
+    }
+
     /// Runs one stage; `work` gets the bar to report to.
     pub fn run<T>(&mut self, name: &'static str, work: impl FnOnce(&dyn Progress) -> T) -> T {
         let start = Instant::now();
-        let bar = ProgressBar::new(STEPS).with_prefix(name).with_style(style());
+        let bar = if self.is_quiet { ProgressBar::hidden() } else { ProgressBar::new(STEPS) };
+        let bar = bar.with_prefix(name).with_style(style());
         self.running.replace(Running { bar, ..Running::default() });
         let result = work(&*self);
         let mut running = self.running.take();

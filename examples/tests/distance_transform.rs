@@ -4,7 +4,9 @@ mod program;
 
 use std::path::Path;
 
-use geo_io::{Array, ArrayData, Crs, Georeference, read_npy, write_georeferenced, write_npy};
+use geo_io::{
+    Array, ArrayData, Crs, Georeference, Mask, SiteValues, read_npy, write_georeferenced, write_npy,
+};
 use program::Program;
 use tempfile::TempDir;
 
@@ -33,6 +35,10 @@ fn folder_of_inputs() -> TempDir {
     folder
 }
 
+fn read_mask(path: &Path) -> Mask {
+    geo_io::read_mask(path, &SiteValues::default()).unwrap()
+}
+
 fn floats(path: &Path) -> (Vec<usize>, Vec<f32>) {
     let Array { shape, data } = read_npy(path).unwrap();
     let ArrayData::F32(values) = data else { panic!("{data:?}") };
@@ -44,7 +50,7 @@ fn distances_and_nearest_sites_are_written() {
     let folder = folder_of_inputs();
     let at = |name: &str| folder.path().join(name);
     for device in ["cpu", "software"] {
-        let device = ["--device", device];
+        let device = ["--overwrite", "--device", device];
         let write = ["row.npy", "-o", "d.npy", "--nearest", "n.npy"];
         let report = succeeds(folder.path(), &[&write[..], &device].concat());
         assert!(report.contains("6 x 1 pixels, 2 sites"), "{report}");
@@ -72,7 +78,7 @@ fn every_format_is_written_and_read_again() {
     // The distances are zero at the sites alone: as a mask they are its complement.
     succeeds(folder.path(), &["d.tif", "--invert", "-o", "again.npy", "--device", "cpu"]);
     assert_eq!(floats(&folder.path().join("again.npy")).1, [0.0, 1.0, 2.0, 2.0, 1.0, 0.0]);
-    let picture = geo_io::read_mask(&folder.path().join("d.png")).unwrap();
+    let picture = read_mask(&folder.path().join("d.png"));
     assert_eq!((picture.width, picture.height), (6, 1));
 }
 
@@ -87,10 +93,10 @@ fn a_georeference_is_carried() {
     let mask = [1.0, 0.0, 0.0, 0.0, 0.0, 0.0];
     write_georeferenced(&at("mask.tif"), &place, (3, 2), &mask, -9999.0).unwrap();
     let run = |more: &[&str]| {
-        let all = ["mask.tif", "-o", "d.tif", "-o", "d.npy", "--device", "cpu"];
+        let all = ["mask.tif", "-o", "d.tif", "-o", "d.npy", "--device", "cpu", "--overwrite"];
         let report = succeeds(folder.path(), &[&all[..], more].concat());
         assert!(report.contains("EPSG:26910"), "{report}");
-        let found = geo_io::read_mask(&at("d.tif")).unwrap().georeference.unwrap();
+        let found = read_mask(&at("d.tif")).georeference.unwrap();
         assert_eq!((found.transform, found.crs.unwrap().epsg()), (place.transform, crs.epsg()));
         floats(&at("d.npy")).1
     };
@@ -99,7 +105,7 @@ fn a_georeference_is_carried() {
     // Without a place: the sides given, from the corner on.
     write_npy(&at("row.npy"), &[1u8, 0, 0, 0], 2, 2).unwrap();
     succeeds(folder.path(), &["row.npy", "-o", "e.tif", "--spacing", "1,2", "--device", "cpu"]);
-    let found = geo_io::read_mask(&at("e.tif")).unwrap().georeference.unwrap();
+    let found = read_mask(&at("e.tif")).georeference.unwrap();
     assert_eq!((found.transform, found.crs), ([0.0, 1.0, 0.0, 4.0, 0.0, -2.0], None));
     // Pixels askew have no two sides.
     let askew = Georeference { transform: [0.0, 1.0, 0.5, 0.0, 0.0, -1.0], crs: None };
@@ -117,6 +123,29 @@ fn without_a_site_everything_is_infinite() {
 }
 
 #[test]
+fn sites_are_the_values_asked_for_and_never_those_without_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let place = Georeference::north_up((0.0, 1.0), (1.0, 1.0));
+    let values = [f32::NAN, 1.0, 0.0, 5.0, f32::NAN, 6.0];
+    for nodata in [-9999.0, 255.0, f32::NAN] {
+        write_georeferenced(&at("mask.tif"), &place, (6, 1), &values, nodata).unwrap();
+        for (more, expected) in [
+            (&[][..], [1.0, 0.0, 1.0, 0.0, 1.0, 0.0]),
+            (&["--invert"], [2.0, 1.0, 0.0, 1.0, 2.0, 3.0]),
+            (&["--values", "1,6-7"], [1.0, 0.0, 1.0, 2.0, 1.0, 0.0]),
+            (&["--values", "0-5.5", "--invert"], [5.0, 4.0, 3.0, 2.0, 1.0, 0.0]),
+        ] {
+            let base = ["mask.tif", "-o", "d.npy", "--device", "cpu", "--overwrite"];
+            let report = succeeds(folder.path(), &[&base[..], more].concat());
+            assert!(report.contains("2 pixels are NODATA"), "{report}");
+            assert_eq!(floats(&at("d.npy")).1, expected, "{more:?} at NODATA {nodata}");
+        }
+    }
+    fails(folder.path(), &["mask.tif", "--values", "7-4"], &["--values", "7-4", "1,4-7"]);
+}
+
+#[test]
 fn bad_input_gets_one_line_and_leaves_nothing() {
     let folder = folder_of_inputs();
     let cases: [(&[&str], &[&str]); 17] = [
@@ -130,7 +159,7 @@ fn bad_input_gets_one_line_and_leaves_nothing() {
         (&["row.npy", "-o", "d.jpg"], &["d.jpg", ".png"]),
         (&["row.npy", "-o", "nowhere/d.npy"], &["nowhere"]),
         (&["row.npy", "--nearest", "n.tif"], &["n.tif", ".npy"]),
-        (&["row.npy", "-o", "d.npy", "-o", "d.npy"], &["d.npy", "two"]),
+        (&["row.npy", "-o", "d.npy", "-o", "d.npy"], &["d.npy", "same file"]),
         (&["row.npy", "--spacing", "0,1"], &["spacing", "0"]),
         (&["row.npy", "--spacing", "1"], &["two numbers"]),
         (&["row.npy", "--spacing", "georeference"], &["row.npy", "where it lies"]),

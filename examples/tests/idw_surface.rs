@@ -75,7 +75,7 @@ fn neighbours_leave_nodata_and_every_format_is_written() {
     let quadrants = ["--per-quadrant", "1,2", "--max-points", "5", "--min-points", "4"];
     succeeds(folder.path(), &with(&[&quadrants[..], &["-o", "surface.tif"]].concat()));
     succeeds(folder.path(), &with(&["--smoothing", "2", "-o", "surface.png"]));
-    succeeds(folder.path(), &with(&["--adaptive", "--cross-validate"]));
+    succeeds(folder.path(), &with(&["--adaptive", "--cross-validate", "--overwrite"]));
     for name in ["surface.tif", "surface.png"] {
         assert!(std::fs::metadata(folder.path().join(name)).unwrap().len() > 100);
     }
@@ -97,7 +97,7 @@ fn cross_validation_reports_powers_and_takes_the_best() {
     assert_eq!(errors.len(), 6, "{report}");
     let best = errors.iter().min_by(|a, b| a.1.total_cmp(&b.1)).unwrap();
     assert!(report.contains(&format!("power       {}\n", best.0)), "{report}");
-    let report = succeeds(folder.path(), &[&base[..], &["--power", "2.2"]].concat());
+    let report = succeeds(folder.path(), &[&base[..], &["--power", "2.2", "--overwrite"]].concat());
     assert_eq!(report.matches("left out").count(), 1, "{report}");
 }
 
@@ -110,7 +110,7 @@ fn what_is_wrong_is_said_in_one_line() {
     std::fs::write(here.join("pole.csv"), "lon,lat,z\n1,95,3\n").unwrap();
     fails(here, &["nowhere.csv"], &["nowhere.csv"]);
     fails(here, &["points.txt2"], &["points.txt2"]);
-    fails(here, &["empty.csv"], &["none of the 0 points"]);
+    fails(here, &["empty.csv"], &["no points"]);
     fails(here, &["bad.csv"], &["bad.csv", "NaN"]);
     fails(here, &["points.csv", "--columns", "a,b,c"], &["\"a\""]);
     fails(
@@ -149,24 +149,30 @@ fn the_airports_of_the_world_make_a_surface() {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
-    let report = succeeds(
-        folder.path(),
-        &[
-            AIRPORTS,
-            "--columns",
-            "lon,lat,elevation_ft",
-            "--geographic",
-            "--max-points",
-            "12",
-            "--size",
-            "360x180",
-            "--bounds=-180,-90,180,90",
-            "--device",
-            "cpu",
-            "-o",
-            "world.tif",
-        ],
-    );
-    assert!(report.contains("360 x 180 cells of 1, 0.0% NODATA"), "{report}");
-    assert!(folder.path().join("world.tif").exists());
+    let base = [AIRPORTS, "--columns", "lon,lat,elevation_ft", "--geographic", "--device", "cpu"];
+    let few = ["--max-points", "12"];
+    for (more, cells) in [
+        (&["-o", "default.tif"][..], "720 x 346 cells of 0.5, 0.0% NODATA"),
+        (&["--size", "360x180", "-o", "sized.tif"], "360 x 180 cells"),
+        (
+            &["--size", "360x180", "--bounds=-180,-90,180,90", "-o", "world.tif"],
+            "360 x 180 cells of 1, 0.0% NODATA",
+        ),
+        (&["--resolution", "0.7", "-o", "odd.png"], "cells of 0.7, 0.0% NODATA"),
+    ] {
+        let report = succeeds(folder.path(), &[&base[..], &few, more].concat());
+        assert!(report.contains(cells), "{report}");
+        assert!(report.contains("EPSG:4326"), "{report}");
+        assert!(folder.path().join(more[more.len() - 1]).exists());
+    }
+    for (bounds, words) in [
+        ("--bounds=-180,-91,180,90", "latitude -91"),
+        ("--bounds=-500,-90,180,90", "longitude -500"),
+    ] {
+        fails(folder.path(), &[&base[..], &[bounds]].concat(), &["--bounds", words]);
+    }
+    fails(folder.path(), &[&base[..], &["--size", "100x100"]].concat(), &["--size", "poles"]);
+    // All points of a coarse grid, without any option but what the table needs.
+    let all = ["--size", "36x18", "-o", "coarse.npy"];
+    succeeds(folder.path(), &[&base[..], &all].concat());
 }

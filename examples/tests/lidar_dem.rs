@@ -47,7 +47,7 @@ fn folder_of_inputs() -> TempDir {
     std::fs::write(at("empty.csv"), "").unwrap();
     std::fs::write(at("empty.laz"), "").unwrap();
     std::fs::write(at("text.laz"), "this is no point file, whatever its name says\n").unwrap();
-    std::fs::write(at("points.xyz"), "1 2 3\n").unwrap();
+    std::fs::write(at("points.ply"), "1 2 3\n").unwrap();
     write_laz(&at("none.laz"), &[], "EPSG:26910");
     let heights: Vec<f64> = (0..20_000).map(|i| f64::from(i % 97)).collect();
     write_laz(&at("west.laz"), &heights, "EPSG:26910");
@@ -73,9 +73,9 @@ fn bad_files_get_one_line_and_leave_nothing() {
         (&["head.laz"], &["head.laz"]),
         (&["short.laz"], &["short.laz"]),
         (&["text.laz"], &["text.laz"]),
-        (&["points.xyz"], &["points.xyz"]),
+        (&["points.ply"], &["points.ply", ".laz"]),
         (&["nan.csv"], &["nan.csv", "row 2", "NaN"]),
-        (&["plane.csv", "--columns", "x,y,height"], &["height"]),
+        (&["plane.csv", "--columns", "x,y,height"], &["height", "x, y, z", "--columns"]),
     ];
     for (input, words) in cases {
         fails(folder.path(), &[input, &["--device", "cpu"]].concat(), words);
@@ -92,8 +92,8 @@ fn bad_options_get_one_line_and_leave_nothing() {
         (&["--resolution", "-1"], &["resolution", "-1"]),
         (&["--resolution", "nan"], &["resolution"]),
         (&["--resolution", "fine"], &["resolution", "fine"]),
-        (&["--resolution", "1e-5"], &["0.00001", "asked for", "available"]),
-        (&["--resolution", "1e-12"], &["asked for", "available"]),
+        (&["--resolution", "1e-5"], &["0.00001", "need", "GiB", "available"]),
+        (&["--resolution", "1e-12"], &["0.000000000001", "cells are too many"]),
         (&["--site-radius", "0"], &["site-radius"]),
         (&["--query-radius", "nan"], &["query-radius"]),
         (&["--supersample", "9"], &["supersample", "9"]),
@@ -102,23 +102,23 @@ fn bad_options_get_one_line_and_leave_nothing() {
         (&["--returns", "second"], &["second"]),
         (&["--duplicates", "median"], &["median"]),
         (&["--bounds", "0,0,1"], &["bounds"]),
-        (&["--bounds", "-9,-9,-8,-8"], &["--bounds"]),
+        (&["--bounds", "-99,-99,-98,-98"], &["--bounds"]),
         (&["--crs", "EPSG:1"], &["EPSG:1"]),
         (&["--crs", "UTM 10"], &["UTM 10"]),
         (&["--nodata", "none"], &["none"]),
         (&["-o", "nowhere/dem.tif"], &["nowhere", "does not exist"]),
         (&["-o", "dem.jpg"], &["dem.jpg", ".tif"]),
         (&["--hillshade", "nowhere/dem.png"], &["nowhere"]),
-        (&["--hillshade", "dem.tif"], &[".png"]),
+        (&["--hillshade", "dem.jpg"], &[".png", ".tif"]),
         (&["--slope", "slope.png"], &["--slope", ".tif"]),
         (&["--contours", "lines.shp"], &["--contours", ".geojson"]),
         (&["--contours", "l.json", "--contour-interval", "0"], &["contour-interval", "0"]),
         (&["--weights", "linear"], &["linear", "laplace"]),
-        (&["--weights", "laplace"], &["infinite query radius"]),
+        (&["--weights", "laplace", "--query-radius", "3"], &["--query-radius inf"]),
         (&["--max-distance", "-1"], &["maximum distance", "-1"]),
         (&["--device", "gpu"], &["gpu"]),
         (&["--device", "cuda:4096"], &[]),
-        (&["--no-such-option"], &["--no-such-option"]),
+        (&["--res", "1"], &["--res", "tip", "--resolution"]),
     ];
     for (options, words) in cases {
         let device: &[&str] = if options[0] == "--device" { &[] } else { &["--device", "cpu"] };
@@ -166,7 +166,9 @@ fn slope_and_contours_are_written_beside_the_dem() {
 #[test]
 fn cells_outside_the_points_are_left_out_or_filled() {
     let folder = folder_of_inputs();
-    let base = ["plane.csv", "--bounds", "-5,-5,15,15", "-o", "dem.npy", "--device", "cpu"];
+    let bounds = ["--bounds", "-5,-5,15,15"];
+    let base =
+        [&["plane.csv", "-o", "dem.npy", "--device", "cpu", "--overwrite"][..], &bounds].concat();
     let radii = ["--query-radius", "inf", "--site-radius", "inf"];
     let known = |more: &[&str]| {
         succeeds(folder.path(), &[&base[..], &radii, more].concat());
@@ -188,7 +190,7 @@ fn bounds_are_the_extent() {
     let bounds = ["--bounds", "0,0,20,5", "-o", "dem.npy", "--device", "cpu"];
     let report = succeeds(folder.path(), &[&["plane.csv"][..], &bounds].concat());
     assert!(report.contains("20 x 5 cells of 1"), "{report}");
-    assert!(report.contains("3 outside the grid"), "{report}");
+    assert!(report.contains("5 points; 0 merged into a shared pixel, 0 outside"), "{report}");
 }
 
 #[test]
@@ -294,4 +296,164 @@ fn the_example_of_the_readme_is_the_program() {
     assert!(include_str!("../../README.md").contains(code), "README.md shows other code");
     let output = Command::new(env!("CARGO_BIN_EXE_first_grid")).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// The DEM of a part is that part of the DEM, to the last bit: points outside the bounds count as far as
+/// they reach.
+#[test]
+fn tiles_have_no_seams() {
+    let folder = tempfile::tempdir().unwrap();
+    let cpu = ["--device", "cpu", "--overwrite"];
+    let survey = ["--survey-points", "60000", "-o", "all.npy"];
+    succeeds(folder.path(), &[&survey[..], &cpu].concat());
+    // The landscape's south-west corner, and rectangles from it.
+    let (x, y) = (560_000, 5_120_000);
+    let dem = |west: i32, south: i32, east: i32, north: i32, more: &[&str]| {
+        let bounds = format!("--bounds={},{},{},{}", x + west, y + south, x + east, y + north);
+        let base = ["survey.laz", "--classes", "2", "-o", "part.npy", &bounds];
+        succeeds(folder.path(), &[&base[..], &cpu, more].concat());
+        let values = floats_of_npy(&folder.path().join("part.npy"));
+        assert_eq!(values.len(), ((east - west) * (north - south)) as usize);
+        values
+    };
+    let same =
+        |a: &[f32], b: &[f32]| a.iter().map(|v| v.to_bits()).eq(b.iter().map(|v| v.to_bits()));
+    for more in [
+        &[][..],
+        &["--supersample", "2"],
+        &["--site-radius", "4", "--query-radius", "6", "--supersample", "3"],
+    ] {
+        let whole = dem(0, 0, 240, 240, more);
+        assert!(whole.iter().filter(|v| !v.is_nan()).count() > whole.len() / 2);
+        let rows: Vec<&[f32]> = whole.chunks_exact(240).collect();
+        for (west, south, east, north) in
+            [(0, 0, 120, 240), (120, 0, 240, 240), (0, 0, 240, 101), (77, 60, 131, 90)]
+        {
+            let part = dem(west, south, east, north, more);
+            let expected: Vec<f32> = rows[(240 - north) as usize..(240 - south) as usize]
+                .iter()
+                .flat_map(|row| &row[west as usize..east as usize])
+                .copied()
+                .collect();
+            assert!(same(&part, &expected), "{more:?}: {west} {south} {east} {north}");
+        }
+    }
+    // Farther points are left out while reading, and counted.
+    let bounds = format!("--bounds={x},{y},{},{}", x + 50, y + 50);
+    let report =
+        succeeds(folder.path(), &[&["survey.laz", "-o", "p.npy", &bounds][..], &cpu].concat());
+    assert!(report.contains("dropped out of reach of --bounds"), "{report}");
+}
+
+/// A plane that rises by one metre for each metre to the north, in the units of a coordinate system.
+fn slope_of_plane(
+    crs: &str,
+    origin: (f64, f64),
+    step: (f64, f64),
+    rise: f64,
+    more: &[&str],
+) -> f32 {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("plane.laz");
+    let at = |i: usize| (i % 40, i / 40);
+    let x: Vec<f64> = (0..1600).map(|i| origin.0 + (at(i).0 as f64 + 0.5) * step.0).collect();
+    let y: Vec<f64> = (0..1600).map(|i| origin.1 + (at(i).1 as f64 + 0.5) * step.1).collect();
+    let z: Vec<f64> = (0..1600).map(|i| at(i).1 as f64 * rise).collect();
+    let points = LasPoints { x: &x, y: &y, z: &z, ..Default::default() };
+    write_las(&path, &points, Some(&Crs::parse(crs).unwrap())).unwrap();
+    let resolution = step.0.max(step.1).to_string();
+    let base = ["plane.laz", "-o", "dem.tif", "--slope", "slope.npy", "--device", "cpu"];
+    let more = [&["--resolution", &resolution][..], more].concat();
+    succeeds(folder.path(), &[&base[..], &more].concat());
+    let values = floats_of_npy(&folder.path().join("slope.npy"));
+    let known: Vec<f32> = values.iter().copied().filter(|v| !v.is_nan()).collect();
+    assert!(known.len() > values.len() / 2);
+    known.iter().sum::<f32>() / known.len() as f32
+}
+
+#[test]
+fn slopes_know_the_units_of_ground_and_heights() {
+    let degree = 111_415.0;
+    let feet = 0.3048;
+    for (crs, origin, step, rise, more, expected) in [
+        ("EPSG:26910", (5e5, 4e6), 1.0, 1.0, &[][..], 45.0),
+        // At 60 degrees north a degree of latitude has 111,415 m.
+        ("EPSG:4326", (10.0, 60.0), 1e-4, degree * 1e-4, &[], 45.0),
+        ("EPSG:4326+8228", (10.0, 60.0), 1e-4, degree * 1e-4 / feet, &[], 45.0),
+        ("EPSG:2994", (6e5, 8e5), 1.0, 1.0, &[], 45.0),
+        ("EPSG:2994+5703", (6e5, 8e5), 1.0, feet, &[], 45.0),
+        ("EPSG:26910", (5e5, 4e6), 1.0, 1.0 / feet, &["--z-factor", "0.3048"], 45.0),
+        ("EPSG:26910", (5e5, 4e6), 1.0, 1.0, &["--z-factor", "2"], 2f32.atan().to_degrees()),
+    ] {
+        let found = slope_of_plane(crs, origin, (step, step), rise, more);
+        assert!((found - expected).abs() < 0.05, "{crs} {more:?}: {found}, not {expected}");
+    }
+}
+
+#[test]
+fn a_default_resolution_that_makes_no_sense_is_refused_with_another() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let heights: Vec<f64> = (0..100).map(f64::from).collect();
+    let (x, y): (Vec<f64>, Vec<f64>) = (0..100)
+        .map(|i| (10.0 + f64::from(i % 10) * 1e-4, 50.0 + f64::from(i / 10) * 1e-4))
+        .unzip();
+    let points = LasPoints { x: &x, y: &y, z: &heights, ..Default::default() };
+    write_las(&at("degrees.laz"), &points, Some(&Crs::parse("EPSG:4326").unwrap())).unwrap();
+    write_las(&at("unknown.laz"), &points, None).unwrap();
+    let feet: Vec<f64> = (0..100).map(|i| f64::from(i) * 7.0).collect();
+    let points = LasPoints { x: &feet, y: &feet, z: &heights, ..Default::default() };
+    write_las(&at("feet.laz"), &points, Some(&Crs::parse("EPSG:2994").unwrap())).unwrap();
+    let cpu = ["--device", "cpu"];
+    fails(
+        folder.path(),
+        &[&["degrees.laz"][..], &cpu].concat(),
+        &["degrees", "--resolution 0.0000"],
+    );
+    fails(
+        folder.path(),
+        &[&["unknown.laz"][..], &cpu].concat(),
+        &["1 x 2", "100 points", "--resolution 0.0001"],
+    );
+    let report = succeeds(folder.path(), &[&["feet.laz"][..], &cpu].concat());
+    assert!(report.contains("cells of 3,") && report.contains("feet"), "{report}");
+}
+
+#[test]
+fn noise_and_strays_are_said() {
+    let folder = tempfile::tempdir().unwrap();
+    let count = 400;
+    let mut x: Vec<f64> = (0..count).map(|i| f64::from(i % 20)).collect();
+    let mut y: Vec<f64> = (0..count).map(|i| f64::from(i / 20)).collect();
+    let mut class = vec![2; count as usize];
+    let z = vec![5.0; count as usize];
+    (class[3], class[40], class[77]) = (7, 18, 18);
+    let write = |x: &[f64], y: &[f64], class: &[u8]| {
+        let points = LasPoints { x, y, z: &z, class, ..Default::default() };
+        write_las(&folder.path().join("a.laz"), &points, None).unwrap();
+    };
+    write(&x, &y, &class);
+    let cpu = ["a.laz", "--device", "cpu", "--overwrite"];
+    let report = succeeds(folder.path(), &cpu);
+    assert!(report.contains("397 kept, 3 dropped as noise"), "{report}");
+    let report = succeeds(folder.path(), &[&cpu[..], &["--classes", "2,7,18"]].concat());
+    assert!(report.contains("400 kept") && !report.contains("dropped"), "{report}");
+    (x[0], y[0]) = (3000.0, 900.0);
+    write(&x, &y, &class);
+    let report = succeeds(folder.path(), &cpu);
+    assert!(report.contains("a few points lie far from the others"), "{report}");
+}
+
+#[test]
+fn a_vertical_system_reaches_the_dem() {
+    let folder = folder_of_inputs();
+    let arguments = ["east.laz", "--crs", "EPSG:26910+5703", "--device", "cpu"];
+    let report = succeeds(folder.path(), &arguments);
+    assert!(report.contains("EPSG:26910+5703"), "{report}");
+    if Command::new("gdalinfo").arg("--version").output().is_err() {
+        println!("skipped: gdalinfo is not on the PATH");
+        return;
+    }
+    let info = gdal(folder.path(), "gdalinfo", &["dem.tif"]);
+    assert!(info.contains("COMPOUNDCRS") && info.contains("NAVD88"), "{info}");
 }

@@ -333,9 +333,9 @@ pub unsafe fn collect<K: Bits>(
         while row < ROWS {
             let classes = classes.of_row::<K>(row);
             let up_to = warp::inclusive_scan(classes.counts(), add);
-            let begin = add(before_row, up_to - classes.counts());
+            let before = add(before_row, up_to - classes.counts());
             before_row = add(before_row, warp::shuffle(warp::FULL, up_to, 31));
-            let (mut of_below, mut of_equal) = (begin >> 32, begin & 0xffff_ffff);
+            let (mut of_below, mut of_equal) = (before >> 32, before & 0xffff_ffff);
             let mut i = 0;
             while i < K::LANES {
                 let is_below = classes.below >> i & 1 == 1;

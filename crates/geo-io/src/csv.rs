@@ -1,6 +1,6 @@
 //! Points from a table with column names.
 
-use std::io::{BufRead, BufReader, Seek};
+use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
 use gpu_core::Progress;
@@ -8,7 +8,8 @@ use gpu_core::Progress;
 use crate::points::{Attributes, open, report};
 use crate::{Error, Filter, PointCloud, Result, Returns};
 
-/// The names of the coordinate columns of a table, upper or lower case alike.
+/// The names of the coordinate columns of a table, upper or lower case alike. The columns of a table
+/// without names are called 1, 2, 3 ...; there the default names mean the first three.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CsvColumns {
     /// Column of the eastings or longitudes.
@@ -25,21 +26,42 @@ impl Default for CsvColumns {
     }
 }
 
-/// Reads the table. Its first line names the columns; the separator is the first of tab,
-/// semicolon, comma, space that occurs there. A column named `class` or `classification` holds
-/// classes.
+/// Reads the table, from standard input where the path is `-`. Its first line names the columns unless it
+/// holds numbers only; the separator is the first of tab, semicolon, comma, space that occurs there, runs of
+/// spaces counting as one. A column named `class` or `classification` holds classes. Where the separator
+/// is no comma, a comma in a number is its decimal point. What follows a # at a line's start is a comment.
 pub(crate) fn read(
     path: &Path,
     filter: &Filter,
     columns: &CsvColumns,
     progress: &dyn Progress,
 ) -> Result<PointCloud> {
-    let (file, size) = open(path)?;
+    let (file, size): (Box<dyn Read>, u64) = if path.as_os_str() == "-" {
+        (Box::new(io::stdin().lock()), 0)
+    } else {
+        let (file, size) = open(path)?;
+        (Box::new(file), size)
+    };
     let mut file = BufReader::with_capacity(1 << 20, file);
     let separator = separator(&mut file).map_err(|e| Error::read(path, e))?;
-    let mut table =
-        ::csv::ReaderBuilder::new().delimiter(separator).trim(::csv::Trim::All).from_reader(file);
-    let header = Header::find(path, table.byte_headers().map_err(|e| bad(path, e))?, columns)?;
+    let file: Box<dyn Read> =
+        if separator == b' ' { Box::new(SingleSpaces::new(file)) } else { Box::new(file) };
+    let mut table = ::csv::ReaderBuilder::new()
+        .delimiter(separator)
+        .trim(::csv::Trim::All)
+        .comment(Some(b'#'))
+        .has_headers(false)
+        .from_reader(file);
+    let mut record = ::csv::ByteRecord::new();
+    let mut there = table.read_byte_record(&mut record).map_err(|e| bad(path, e))?;
+    if !there {
+        return Err(Error::Empty { path: path.to_owned() });
+    }
+    let header = Header::find(path, &record, columns)?;
+    if header.is_stated {
+        there = table.read_byte_record(&mut record).map_err(|e| bad(path, e))?;
+    }
+    let decimal_comma = separator != b',';
     if filter.classes.is_some() && header.class.is_none() {
         return Err(Error::NoAttribute { path: path.to_owned(), what: "classes" });
     }
@@ -48,13 +70,13 @@ pub(crate) fn read(
     }
 
     let mut cloud = PointCloud { class: header.class.map(|_| Vec::new()), ..Default::default() };
-    let mut record = ::csv::ByteRecord::new();
     let mut row = 0;
-    while table.read_byte_record(&mut record).map_err(|e| bad(path, e))? {
+    while there {
         row += 1;
         let place = record.position().map_or((0, 0), |p| (p.line(), p.byte()));
         if row % 65_536 == 1 {
             report(progress, place.1, size)?;
+            cloud.reserve(path, 65_536)?;
         }
         let field = |i: usize| Field {
             path,
@@ -62,32 +84,39 @@ pub(crate) fn read(
             line: place.0,
             name: header.names[i].as_str(),
             record: &record,
+            decimal_comma,
         };
         let [x, y, z] = header.xyz;
         let (x, y, z) = (field(x).number(x)?, field(y).number(y)?, field(z).number(z)?);
         let class = header.class.map(|i| field(i).class(i)).transpose()?;
         let point = Attributes {
+            x,
+            y,
             class: class.unwrap_or(0),
             return_number: 1,
             number_of_returns: 1,
             withheld: false,
         };
+        let [low, high] = cloud.heights.unwrap_or([z; 2]);
+        cloud.heights = Some([low.min(z), high.max(z)]);
         if filter.keeps(point, &mut cloud.tally) {
             cloud.x.push(x);
             cloud.y.push(y);
             cloud.z.push(z);
             cloud.class.iter_mut().for_each(|column| column.push(point.class));
         }
+        there = table.read_byte_record(&mut record).map_err(|e| bad(path, e))?;
     }
     report(progress, size, size)?;
     Ok(cloud)
 }
 
 /// The separator that the first line uses; leaves the reader behind a byte order mark.
-fn separator(file: &mut (impl BufRead + Seek)) -> std::io::Result<u8> {
+fn separator(file: &mut impl BufRead) -> io::Result<u8> {
     let start = file.fill_buf()?;
     let mark = if start.starts_with(b"\xEF\xBB\xBF") { 3 } else { 0 };
-    let line = start[mark..].split(|&b| b == b'\n').next().unwrap_or_default();
+    let mut lines = start[mark..].split(|&b| b == b'\n');
+    let line = lines.find(|line| !line.starts_with(b"#")).unwrap_or_default();
     let line = line.trim_ascii();
     let found = [b'\t', b';', b',', b' '].into_iter().find(|c| line.contains(c));
     file.consume(mark);
@@ -99,26 +128,70 @@ fn bad(path: &Path, error: ::csv::Error) -> Error {
         ::csv::ErrorKind::Io(e) => Error::read(path, e),
         ::csv::ErrorKind::UnequalLengths { pos, expected_len, len } => {
             let line = pos.map_or(0, |p| p.line());
-            Error::malformed(
-                path,
-                format!("line {line} has {len} fields, the first has {expected_len}"),
-            )
+            let tip = if len == 2 * expected_len {
+                "; decimal commas need another separator, such as a semicolon"
+            } else {
+                ""
+            };
+            let reason = format!("line {line} has {len} fields, the first has {expected_len}{tip}");
+            Error::malformed(path, reason)
         }
         other => Error::malformed(path, format!("{other:?}")),
     }
 }
 
+/// Text whose runs of spaces are one space, and whose lines begin with none.
+struct SingleSpaces<R> {
+    source: R,
+    /// Whether the next space is one too many.
+    is_blank: bool,
+}
+
+impl<R: BufRead> SingleSpaces<R> {
+    fn new(source: R) -> Self {
+        Self { source, is_blank: true }
+    }
+}
+
+impl<R: BufRead> Read for SingleSpaces<R> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        loop {
+            let text = self.source.fill_buf()?;
+            let (seen, mut kept) = (text.len().min(out.len()), 0);
+            for &byte in &text[..seen] {
+                let blank = byte == b' ' || byte == b'\t';
+                if !(blank && self.is_blank) {
+                    out[kept] = if blank { b' ' } else { byte };
+                    kept += 1;
+                }
+                self.is_blank = blank || byte == b'\n';
+            }
+            self.source.consume(seen);
+            if kept > 0 || seen == 0 {
+                return Ok(kept);
+            }
+        }
+    }
+}
+
 /// Where the columns are.
 struct Header {
+    /// Whether the table's first line is their names.
+    is_stated: bool,
     names: Vec<String>,
     xyz: [usize; 3],
     class: Option<usize>,
 }
 
 impl Header {
-    fn find(path: &Path, names: &::csv::ByteRecord, columns: &CsvColumns) -> Result<Self> {
+    fn find(path: &Path, first: &::csv::ByteRecord, columns: &CsvColumns) -> Result<Self> {
         let names: Vec<String> =
-            names.iter().map(|n| String::from_utf8_lossy(n).trim().to_owned()).collect();
+            first.iter().map(|n| String::from_utf8_lossy(n).trim().to_owned()).collect();
+        let number =
+            |name: &String| !name.is_empty() && name.replace(',', ".").parse::<f64>().is_ok();
+        if names.iter().filter(|name| !name.is_empty()).all(number) {
+            return Self::by_number(path, names.len(), columns);
+        }
         let position = |wanted: &str| names.iter().position(|n| n.eq_ignore_ascii_case(wanted));
         let needed = |wanted: &String| {
             position(wanted.trim()).ok_or_else(|| Error::NoColumn {
@@ -129,7 +202,26 @@ impl Header {
         };
         let xyz = [needed(&columns.x)?, needed(&columns.y)?, needed(&columns.z)?];
         let class = position("classification").or_else(|| position("class"));
-        Ok(Self { xyz, class, names })
+        Ok(Self { is_stated: true, xyz, class, names })
+    }
+
+    /// The columns of a table that names none.
+    fn by_number(path: &Path, count: usize, columns: &CsvColumns) -> Result<Self> {
+        let names: Vec<String> = (1..=count).map(|i| i.to_string()).collect();
+        let [x, y, z] = if *columns == CsvColumns::default() {
+            ["1", "2", "3"]
+        } else {
+            [&columns.x, &columns.y, &columns.z].map(|name| name.trim())
+        };
+        let needed = |wanted: &str| {
+            names.iter().position(|name| name == wanted).ok_or_else(|| Error::NoColumn {
+                path: path.to_owned(),
+                column: wanted.to_owned(),
+                columns: names.join(", "),
+            })
+        };
+        let xyz = [needed(x)?, needed(y)?, needed(z)?];
+        Ok(Self { is_stated: false, xyz, class: None, names })
     }
 }
 
@@ -140,11 +232,19 @@ struct Field<'a> {
     line: u64,
     name: &'a str,
     record: &'a ::csv::ByteRecord,
+    decimal_comma: bool,
 }
 
 impl Field<'_> {
     fn number(&self, column: usize) -> Result<f64> {
-        let number = self.text(column).and_then(|t| t.parse::<f64>().ok());
+        let text = self.text(column).unwrap_or_default();
+        let number = match text.parse::<f64>() {
+            Err(_) if self.decimal_comma && text.matches(',').count() == 1 => {
+                text.replace(',', ".").parse()
+            }
+            other => other,
+        };
+        let number = number.ok();
         let expected = "a finite number";
         number.filter(|v| v.is_finite()).ok_or_else(|| self.error(column, expected))
     }
@@ -208,6 +308,25 @@ mod tests {
         }
         let text = read_text("x,y,z\n1,2\n", &Filter::default()).unwrap_err().to_string();
         assert!(text.contains("line 2 has 2 fields"), "{text}");
+    }
+
+    #[test]
+    fn tables_without_names_and_with_decimal_commas_are_read() {
+        for text in [
+            "  1.5   2   3\n 4\t 5    6.25\n",
+            "1.5 2 3 255 0 0\n4 5 6.25 0 0 0\n",
+            "# x y z\n1.5,2,3\n4,5,6.25\n",
+            "1,5;2;3\n4;5;6,25\n",
+            "x;y;z\n1,5;2,0;3,0\n4;5;6,25\n",
+        ] {
+            let cloud = read_text(text, &Filter::default()).unwrap();
+            assert_eq!((cloud.x, cloud.y), (vec![1.5, 4.0], vec![2.0, 5.0]), "{text}");
+            assert_eq!(cloud.z, [3.0, 6.25]);
+        }
+        let commas = read_text("x,y,z\n1,5,2,0,3,0\n", &Filter::default()).unwrap_err().to_string();
+        assert!(commas.contains("decimal commas"), "{commas}");
+        let short = read_text("1,2\n3,4\n", &Filter::default()).unwrap_err().to_string();
+        assert!(short.contains("no column \"3\""), "{short}");
     }
 
     #[test]

@@ -14,12 +14,12 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[non_exhaustive]
 pub enum Error {
     /// The file is missing, or may not be read, or the system failed while reading it.
-    #[error("cannot read {}: {source}", path.display())]
+    #[error("cannot read {}: {}", path.display(), plain(reason))]
     Read {
         /// The file.
         path: PathBuf,
         /// The system's reason.
-        source: io::Error,
+        reason: io::Error,
     },
     /// The file has zero bytes.
     #[error("{} is empty", path.display())]
@@ -116,13 +116,21 @@ pub enum Error {
         /// Why it was not taken.
         reason: &'static str,
     },
-    /// An archive has no array of that name, or has several and none was named.
+    /// An archive has no array of that name.
     #[error("{} has no array \"{name}\"; its arrays are {names}", path.display())]
     NoArray {
         /// The file.
         path: PathBuf,
         /// The name looked for.
         name: String,
+        /// The names there, comma-separated.
+        names: String,
+    },
+    /// An archive has several arrays or none, and none was named.
+    #[error("{}: one array is needed, or one of the name mask; it has {names}", path.display())]
+    NotOneArray {
+        /// The file.
+        path: PathBuf,
         /// The names there, comma-separated.
         names: String,
     },
@@ -147,7 +155,10 @@ pub enum Error {
         expected: &'static str,
     },
     /// The data do not fit into memory.
-    #[error("{}: {asked} bytes of memory are needed and cannot be had", path.display())]
+    #[error(
+        "{}: {} MiB of memory are needed and cannot be had",
+        path.display(), asked.div_ceil(1 << 20)
+    )]
     OutOfMemory {
         /// The file.
         path: PathBuf,
@@ -170,14 +181,36 @@ pub enum Error {
         /// Why.
         reason: String,
     },
+    /// The output's file is there already, and is to stay.
+    #[error("{} exists already", path.display())]
+    Exists {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The output's file is there already with other content, and is to stay.
+    #[error("{} exists already and differs from what would be written", path.display())]
+    Differs {
+        /// The file.
+        path: PathBuf,
+    },
+    /// An output would replace an input, or another output.
+    #[error("the output {} is the same file as {role} {}", path.display(), other.display())]
+    SameFile {
+        /// The output.
+        path: PathBuf,
+        /// What the other is.
+        role: &'static str,
+        /// The other's name.
+        other: PathBuf,
+    },
     /// The caller's progress ended the work.
     #[error("cancelled")]
     Cancelled,
 }
 
 impl Error {
-    pub(crate) fn read(path: &Path, source: io::Error) -> Self {
-        Self::Read { path: path.to_owned(), source }
+    pub(crate) fn read(path: &Path, reason: io::Error) -> Self {
+        Self::Read { path: path.to_owned(), reason }
     }
 
     pub(crate) fn malformed(path: &Path, reason: impl Display) -> Self {
@@ -187,6 +220,12 @@ impl Error {
     pub(crate) fn write(path: &Path, reason: impl Display) -> Self {
         Self::Write { path: path.to_owned(), reason: one_line(&reason) }
     }
+}
+
+/// A reason without the number that the system has for it.
+fn plain(reason: &io::Error) -> String {
+    let text = reason.to_string();
+    text.split(" (os error").next().unwrap_or(&text).to_owned()
 }
 
 /// Other libraries' messages may hold line breaks; a message of this crate is one line.

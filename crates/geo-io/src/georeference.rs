@@ -1,14 +1,9 @@
 //! Where a raster lies on the ground: six numbers and a reference system, from GeoTIFF to GeoTIFF
 //! (OGC 19-008r4).
 
-use std::io::{Read, Seek};
-
 use gpu_core::GridSpec;
-use tiff::decoder::Decoder;
-use tiff::decoder::ifd::Value;
-use tiff::tags::Tag as Name;
-use tiff::{TiffError, TiffResult};
 use tiff_core::{Tag, TagValue};
+use tiff_reader::ifd::Ifd;
 
 use crate::crs::{ASCII_TAG, DIRECTORY_TAG, DOUBLES_TAG};
 use crate::{Crs, GeoKeys};
@@ -46,15 +41,13 @@ impl Georeference {
         ((ax * bx + ay * by).abs() <= 1e-6 * width * height).then_some((width, height))
     }
 
-    /// That of an open TIFF; `None` where it states no place, or one only by points on the ground.
+    /// That of an image of a TIFF; `None` where it states no place, or one only by points on the ground.
     ///
     /// # Errors
     /// The fault, in words.
-    pub(crate) fn of_tiff<R: Read + Seek>(
-        decoder: &mut Decoder<R>,
-    ) -> Result<Option<Self>, String> {
-        let keys = keys(decoder)?;
-        let Some(mut transform) = transform(decoder)? else { return Ok(None) };
+    pub(crate) fn of_tiff(image: &Ifd) -> Result<Option<Self>, String> {
+        let (keys, _) = keys(image).cleaned();
+        let Some(mut transform) = transform(image)? else { return Ok(None) };
         if keys.is_point() {
             // The numbers place the middle of a pixel.
             transform[0] -= (transform[1] + transform[2]) / 2.0;
@@ -98,38 +91,35 @@ impl Georeference {
     }
 }
 
-/// What a tag holds, if the file has it.
-fn find<T, R: Read + Seek>(
-    decoder: &mut Decoder<R>,
-    tag: Name,
-    into: fn(Value) -> TiffResult<T>,
-) -> Result<Option<T>, String> {
-    let value = decoder.find_tag(tag).and_then(|value| value.map(into).transpose());
-    value.map_err(|e: TiffError| format!("{tag:?}: {e}"))
+/// The numbers that a tag holds, if the file has it.
+fn numbers(image: &Ifd, tag: u16) -> Result<Option<Vec<f64>>, String> {
+    let Some(tag) = image.tag(tag) else { return Ok(None) };
+    let numbers = tag.value.as_f64_vec();
+    numbers.map(Some).ok_or_else(|| format!("its tag {} holds no numbers", tag.code))
 }
 
 /// The keys of the reference system.
-fn keys<R: Read + Seek>(decoder: &mut Decoder<R>) -> Result<GeoKeys, String> {
-    let directory = find(decoder, Name::GeoKeyDirectoryTag, Value::into_u16_vec)?;
-    let doubles = find(decoder, Name::GeoDoubleParamsTag, Value::into_f64_vec)?;
-    let ascii = find(decoder, Name::GeoAsciiParamsTag, Value::into_string)?;
-    Ok(GeoKeys {
-        directory: directory.unwrap_or_default(),
-        doubles: doubles.unwrap_or_default(),
-        ascii: ascii.unwrap_or_default(),
-    })
+fn keys(image: &Ifd) -> GeoKeys {
+    let value = |tag| image.tag(tag).map(|tag| &tag.value);
+    let directory = value(DIRECTORY_TAG).and_then(TagValue::as_u16_slice).unwrap_or_default();
+    let ascii = value(ASCII_TAG).and_then(TagValue::as_str).unwrap_or_default();
+    GeoKeys {
+        directory: directory.to_vec(),
+        doubles: value(DOUBLES_TAG).and_then(TagValue::as_f64_vec).unwrap_or_default(),
+        ascii: ascii.trim_end_matches('\0').to_owned(),
+    }
 }
 
 /// The geotransform as the file has it, by its matrix or by its scale and first point.
-fn transform<R: Read + Seek>(decoder: &mut Decoder<R>) -> Result<Option<[f64; 6]>, String> {
-    if let Some(matrix) = find(decoder, Name::ModelTransformationTag, Value::into_f64_vec)? {
+fn transform(image: &Ifd) -> Result<Option<[f64; 6]>, String> {
+    if let Some(matrix) = numbers(image, MODEL_TRANSFORMATION)? {
         let &[a, b, _, left, c, d, _, top, ..] = &matrix[..] else {
             return Err(format!("its transformation has {} numbers of 16", matrix.len()));
         };
         return Ok(Some([left, a, b, top, c, d]));
     }
-    let scale = find(decoder, Name::ModelPixelScaleTag, Value::into_f64_vec)?;
-    let point = find(decoder, Name::ModelTiepointTag, Value::into_f64_vec)?;
+    let scale = numbers(image, MODEL_PIXEL_SCALE)?;
+    let point = numbers(image, MODEL_TIEPOINT)?;
     match (scale.as_deref(), point.as_deref()) {
         (Some(&[width, height, ..]), Some(&[column, row, _, x, y, ..])) => {
             // As GDAL has it: rows run south, whatever the sign.

@@ -1,22 +1,90 @@
-//! GeoTIFF: one band of float32, tiled, deflated, readable by GDAL and everything built on it.
+//! GeoTIFF, readable by GDAL and everything built on it: values of float32, grey and coloured pictures.
 //!
-//! Tiles of 256 x 256 cells with the floating-point predictor are compressed on all cores, a
-//! row of tiles at a time, and written in order by `tiff-writer`, which turns to BigTIFF where
-//! the file would pass 4 GiB.
+//! How the file is laid out, and packed on all cores, is [`crate::tiff_file`]'s. Cloud-optimised, it has
+//! smaller and smaller copies beside the raster, each half the size of the one before down to a tile (means
+//! of the cells that have a value), and the raster's statistics as GDAL states them.
 
-use std::path::Path;
+use std::fmt;
+use std::str::FromStr;
 
 use gpu_core::GridSpec;
 use rayon::prelude::*;
-use tiff_core::{ByteOrder, Compression, Predictor, Tag, TagValue};
-use tiff_writer::compress::{BlockEncodingOptions, compress_block};
-use tiff_writer::{ImageBuilder, TiffWriter, WriteOptions};
+use tiff_core::{Tag, TagValue};
 
-use crate::output::write_atomic;
+use crate::output::{Output, write_atomic};
+use crate::tiff_file::{Sample, TILE, write_levels};
 use crate::{Crs, Error, Georeference, Result};
 
-const TILE: usize = 256;
+const GDAL_METADATA: u16 = 42112;
 const GDAL_NODATA: u16 = 42113;
+
+/// How the tiles of a GeoTIFF are packed; all of it comes back.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Compression {
+    /// Deflate, which every reader knows.
+    #[default]
+    Deflate,
+    /// Zstandard.
+    Zstd,
+    /// Lempel, Ziv and Welch.
+    Lzw,
+    /// Not at all.
+    None,
+}
+
+impl Compression {
+    const ALL: [(&str, Self); 4] = [
+        ("deflate", Self::Deflate),
+        ("zstd", Self::Zstd),
+        ("lzw", Self::Lzw),
+        ("none", Self::None),
+    ];
+}
+
+impl FromStr for Compression {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let found = Self::ALL.iter().find(|(name, _)| text.eq_ignore_ascii_case(name));
+        found.map(|(_, compression)| *compression).ok_or_else(|| Error::UnknownChoice {
+            what: "compression",
+            text: text.to_owned(),
+            known: "deflate, zstd, lzw or none",
+        })
+    }
+}
+
+impl fmt::Display for Compression {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = Self::ALL.iter().find(|(_, other)| other == self);
+        f.pad(name.map_or("", |(name, _)| name))
+    }
+}
+
+/// How a GeoTIFF is written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TiffOptions {
+    /// How its tiles are packed.
+    pub compression: Compression,
+    /// With overviews and statistics, in the order that is read in parts over a network.
+    pub cloud_optimised: bool,
+}
+
+/// The cells of a raster: row-major, row 0 in the north.
+#[derive(Clone, Copy, Debug)]
+pub enum Cells<'a> {
+    /// One number a cell; NaN is written as `nodata`, which may be NaN too.
+    Values {
+        /// The numbers.
+        values: &'a [f32],
+        /// What the file holds where there is none.
+        nodata: f32,
+    },
+    /// One byte a cell: 0 for NODATA, brightness from 1 to 255.
+    Grey(&'a [u8]),
+    /// Four bytes a cell: red, green, blue and opacity, which is 0 or 255.
+    Colours(&'a [u8]),
+}
 
 /// Writes a raster as GeoTIFF. `values` are row-major, row 0 in the north; NaN becomes `nodata`.
 ///
@@ -24,97 +92,241 @@ const GDAL_NODATA: u16 = 42113;
 /// given, the reference system. A `nodata` of NaN is allowed.
 ///
 /// # Errors
-/// [`Error::Shape`] unless there is one value a cell, [`Error::BadValue`] for a grid without
-/// cells or for a value that equals `nodata` and would be lost, and those of writing.
-pub fn write_geotiff(
-    path: &Path,
+/// As [`write_tiff`].
+pub fn write_geotiff<'a>(
+    output: impl Into<Output<'a>>,
     grid: &GridSpec,
     values: &[f32],
     crs: Option<&Crs>,
     nodata: f32,
 ) -> Result<()> {
     let place = Georeference::of_grid(grid, crs);
-    write_georeferenced(path, &place, (grid.width, grid.height), values, nodata)
+    write_georeferenced(output, &place, (grid.width, grid.height), values, nodata)
 }
 
 /// [`write_geotiff`] of a raster of `width` columns and `height` rows, wherever it lies: pixels that are
 /// not square, turned or mirrored.
 ///
 /// # Errors
-/// As there.
-pub fn write_georeferenced(
-    path: &Path,
+/// As [`write_tiff`].
+pub fn write_georeferenced<'a>(
+    output: impl Into<Output<'a>>,
     place: &Georeference,
-    (width, height): (u32, u32),
+    size: (u32, u32),
     values: &[f32],
     nodata: f32,
 ) -> Result<()> {
-    let (found, expected) = (values.len() as u64, u64::from(width) * u64::from(height));
+    write_tiff(output, place, size, Cells::Values { values, nodata }, &TiffOptions::default())
+}
+
+/// Writes a raster of `width` columns and `height` rows as GeoTIFF.
+///
+/// # Errors
+/// [`Error::Shape`] unless there is one cell for each place, [`Error::BadValue`] for a raster without
+/// cells or for a value that equals `nodata` and would be lost, and those of writing.
+pub fn write_tiff<'a>(
+    output: impl Into<Output<'a>>,
+    place: &Georeference,
+    (width, height): (u32, u32),
+    cells: Cells,
+    options: &TiffOptions,
+) -> Result<()> {
+    let output = output.into();
+    let bytes = match cells {
+        Cells::Values { values, .. } => values.len(),
+        Cells::Grey(bytes) => bytes.len(),
+        Cells::Colours(bytes) => bytes.len() / 4,
+    };
+    let (found, expected) = (bytes as u64, u64::from(width) * u64::from(height));
     if found != expected {
         return Err(Error::Shape { what: "raster", expected, found });
     }
     if found == 0 {
         return Err(Error::BadValue { what: "number of cells", value: 0.0, expected: "positive" });
     }
-    if values.par_iter().any(|&v| v == nodata) {
-        let expected = "usable as NODATA: a cell has that value; choose another";
-        return Err(Error::BadValue { what: "the value", value: nodata.into(), expected });
+    let mut tags = place.tags();
+    let mut nodata_tag = |text: String| tags.push(Tag::new(GDAL_NODATA, TagValue::Ascii(text)));
+    match cells {
+        Cells::Values { nodata, .. } if nodata.is_nan() => nodata_tag("nan".to_owned()),
+        Cells::Values { nodata, .. } => nodata_tag(nodata.to_string()),
+        Cells::Grey(_) => nodata_tag("0".to_owned()),
+        Cells::Colours(_) => {}
     }
-    let mut image = ImageBuilder::new(width, height)
-        .sample_type::<f32>()
-        .compression(Compression::Deflate)
-        .predictor(Predictor::FloatingPoint)
-        .tiles(TILE as u32, TILE as u32);
-    let nodata_text = if nodata.is_nan() { "nan".to_owned() } else { nodata.to_string() };
-    for tag in place.tags() {
-        image = image.tag(tag);
-    }
-    image = image.tag(Tag::new(GDAL_NODATA, TagValue::Ascii(nodata_text)));
-    write_atomic(path, |file| {
-        let bad = |e: tiff_writer::Error| Error::write(path, e);
-        let mut tiff = TiffWriter::new(file, WriteOptions::auto()).map_err(bad)?;
-        let handle = tiff.add_image(image).map_err(bad)?;
-        let (width, height) = (width as usize, height as usize);
-        let (across, down) = (width.div_ceil(TILE), height.div_ceil(TILE));
-        for row in 0..down {
-            let blocks: Vec<_> = (0..across)
-                .into_par_iter()
-                .map(|column| compressed((width, height), values, nodata, column, row))
-                .collect();
-            for (column, block) in blocks.into_iter().enumerate() {
-                tiff.write_block_raw(&handle, row * across + column, &block.map_err(bad)?)
-                    .map_err(bad)?;
+    let size = (width as usize, height as usize);
+    match cells {
+        Cells::Values { values, nodata } => {
+            if values.par_iter().any(|&v| v == nodata) {
+                let expected = "usable as NODATA: a cell has that value; choose another";
+                return Err(Error::BadValue { what: "the value", value: nodata.into(), expected });
             }
+            let number = |v: &f32| (!v.is_nan()).then_some(f64::from(*v));
+            tags.extend(statistics(options, values, number));
+            let value = |v: f32| if v.is_nan() { nodata } else { v };
+            let mean = |cells: &[f32]| mean_of(cells).unwrap_or(f32::NAN);
+            let levels = Levels { size, cells: values, per_cell: 1, padding: nodata };
+            write(output, levels, options, tags, value, |cells, out| out[0] = mean(cells))
         }
-        tiff.finish().map(drop).map_err(bad)
+        Cells::Grey(bytes) => {
+            let number = |v: &u8| (*v != 0).then_some(f64::from(*v));
+            tags.extend(statistics(options, bytes, number));
+            let levels = Levels { size, cells: bytes, per_cell: 1, padding: 0 };
+            write(
+                output,
+                levels,
+                options,
+                tags,
+                |v| v,
+                |cells, out| {
+                    let known = cells.iter().filter(|v| **v != 0).map(|v| u32::from(*v));
+                    out[0] = rounded_mean(known);
+                },
+            )
+        }
+        Cells::Colours(bytes) => {
+            let levels = Levels { size, cells: bytes, per_cell: 4, padding: 0 };
+            write(
+                output,
+                levels,
+                options,
+                tags,
+                |v| v,
+                |cells, out| {
+                    for (colour, out) in out.iter_mut().enumerate() {
+                        let opaque = cells.as_chunks::<4>().0.iter().filter(|cell| cell[3] != 0);
+                        *out = rounded_mean(opaque.map(|cell| u32::from(cell[colour])));
+                    }
+                },
+            )
+        }
+    }
+}
+
+/// A raster whose overviews are to be made.
+struct Levels<'a, T> {
+    size: (usize, usize),
+    cells: &'a [T],
+    per_cell: usize,
+    padding: T,
+}
+
+/// Makes the overviews, if they are asked for, and writes all levels. `mean` puts the mean of up to four
+/// cells, one behind the other, into a cell.
+fn write<T: Sample>(
+    output: Output,
+    raster: Levels<T>,
+    options: &TiffOptions,
+    tags: Vec<Tag>,
+    stored: impl Fn(T) -> T + Sync,
+    mean: impl Fn(&[T], &mut [T]) + Sync,
+) -> Result<()> {
+    let Levels { size, cells, per_cell, padding } = raster;
+    let mut overviews: Vec<((usize, usize), Vec<T>)> = Vec::new();
+    if options.cloud_optimised {
+        loop {
+            let (size, cells) =
+                overviews.last().map_or((size, cells), |(size, cells)| (*size, &cells[..]));
+            if size.0.max(size.1) <= TILE {
+                break;
+            }
+            let next = halved(size, cells, per_cell, padding, &mean);
+            overviews.push(next);
+        }
+    }
+    let levels = std::iter::once((size, cells))
+        .chain(overviews.iter().map(|(size, cells)| (*size, &cells[..])))
+        .collect::<Vec<_>>();
+    write_atomic(output, |file| {
+        write_levels(file, &levels, per_cell, options, &tags, padding, stored)
+            .map_err(|e| Error::write(output.path, e))
     })
 }
 
-/// One tile in the form in which it lies in the file; beyond the raster's edge it is NODATA.
-fn compressed(
+/// A raster of half the columns and half the rows, rounded up.
+fn halved<T: Sample>(
     (width, height): (usize, usize),
-    values: &[f32],
-    nodata: f32,
-    column: usize,
-    row: usize,
-) -> tiff_writer::Result<Vec<u8>> {
-    let (x0, y0) = (column * TILE, row * TILE);
-    let mut tile = vec![nodata; TILE * TILE];
-    for (line, y) in tile.chunks_exact_mut(TILE).zip(y0..height) {
-        let source = &values[y * width + x0..y * width + width.min(x0 + TILE)];
-        for (cell, &value) in line.iter_mut().zip(source) {
-            *cell = if value.is_nan() { nodata } else { value };
+    cells: &[T],
+    per_cell: usize,
+    padding: T,
+    mean: &(impl Fn(&[T], &mut [T]) + Sync),
+) -> ((usize, usize), Vec<T>) {
+    let (columns, rows) = (width.div_ceil(2), height.div_ceil(2));
+    let mut out = vec![padding; columns * rows * per_cell];
+    out.par_chunks_exact_mut(columns * per_cell).enumerate().for_each(|(row, line)| {
+        let mut four = Vec::with_capacity(4 * per_cell);
+        for (column, cell) in line.chunks_exact_mut(per_cell).enumerate() {
+            four.clear();
+            for y in 2 * row..height.min(2 * row + 2) {
+                let start = (y * width + 2 * column) * per_cell;
+                let end = (y * width + width.min(2 * column + 2)) * per_cell;
+                four.extend_from_slice(&cells[start..end]);
+            }
+            mean(&four, cell);
         }
+    });
+    ((columns, rows), out)
+}
+
+fn mean_of(cells: &[f32]) -> Option<f32> {
+    let known = cells.iter().filter(|v| !v.is_nan());
+    let (sum, count) = known.fold((0.0, 0_u32), |(sum, n), &v| (sum + f64::from(v), n + 1));
+    (count > 0).then(|| (sum / f64::from(count)) as f32)
+}
+
+fn rounded_mean(values: impl Iterator<Item = u32>) -> u8 {
+    let (sum, count) = values.fold((0, 0), |(sum, n), v| (sum + v, n + 1));
+    if count == 0 { 0 } else { ((sum + count / 2) / count) as u8 }
+}
+
+/// GDAL's tag of lowest and highest value, mean and standard deviation, where they are asked for and there
+/// is a value. Sums over rows of a stated length are added in order, so that the text does not depend on the
+/// number of cores.
+fn statistics<T: Sync>(
+    options: &TiffOptions,
+    values: &[T],
+    number: impl Fn(&T) -> Option<f64> + Sync,
+) -> Option<Tag> {
+    const ROW: usize = 1 << 16;
+    if !options.cloud_optimised {
+        return None;
     }
-    let options = BlockEncodingOptions {
-        byte_order: ByteOrder::LittleEndian,
-        compression: Compression::Deflate,
-        predictor: Predictor::FloatingPoint,
-        samples_per_pixel: 1,
-        row_width_pixels: TILE,
-        jpeg_options: None,
-        jpeg_sampling: None,
-        deflate_level: Some(6),
+    let numbers = |row: &'_ [T]| row.iter().filter_map(&number).filter(|v| v.is_finite()).collect();
+    let sums = |of: &(dyn Fn(f64) -> f64 + Sync)| {
+        let rows: Vec<(f64, u64)> = values
+            .par_chunks(ROW)
+            .map(|row| {
+                let numbers: Vec<f64> = numbers(row);
+                (numbers.iter().map(|v| of(*v)).sum::<f64>(), numbers.len() as u64)
+            })
+            .collect();
+        rows.iter().fold((0.0, 0), |(sum, n), row| (sum + row.0, n + row.1))
     };
-    compress_block(&tile, options, 0)
+    let (sum, count) = sums(&|v| v);
+    if count == 0 {
+        return None;
+    }
+    let mean = sum / count as f64;
+    let deviation = (sums(&|v| (v - mean).powi(2)).0 / count as f64).sqrt();
+    let ends = |a: (f64, f64), b: (f64, f64)| (a.0.min(b.0), a.1.max(b.1));
+    let (low, high) = values
+        .par_iter()
+        .filter_map(&number)
+        .filter(|v| v.is_finite())
+        .map(|v| (v, v))
+        .reduce(|| (f64::INFINITY, f64::NEG_INFINITY), ends);
+    let percent = 100.0 * count as f64 / values.len() as f64;
+    let items = [
+        ("MINIMUM", low),
+        ("MAXIMUM", high),
+        ("MEAN", mean),
+        ("STDDEV", deviation),
+        ("VALID_PERCENT", percent),
+    ];
+    let items: String = items
+        .iter()
+        .map(|(name, value)| {
+            format!("  <Item name=\"STATISTICS_{name}\" sample=\"0\">{value}</Item>\n")
+        })
+        .collect();
+    let text = format!("<GDALMetadata>\n{items}</GDALMetadata>\n");
+    Some(Tag::new(GDAL_METADATA, TagValue::Ascii(text)))
 }

@@ -8,6 +8,9 @@
 //! one by one from the start: a file with whole points but a damaged table is still read, and of
 //! a truncated one the error says how many points it holds.
 //!
+//! Where the filter has bounds, a file whose header lies outside them is not read at all, and of a COPC
+//! only the chunks that touch them.
+//!
 //! Writing. LAS 1.4 with point format 6 and the reference system as WKT, as the specification
 //! asks; a system known only by GeoTIFF keys goes into LAS 1.2, format 0, which can hold keys.
 
@@ -16,15 +19,16 @@ use std::io::{self, BufReader, Cursor, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
 use ::las::{Builder, PointDataBuilder, Transform, Vector, Version, Vlr, Writer, point, raw};
-use ::laz::laszip::ChunkTable;
-use ::laz::{LasZipDecompressor, LazItemType, LazVlr, ParLasZipDecompressor};
-use gpu_core::Progress;
+use ::laz::laszip::{ChunkTable, ChunkTableEntry};
+use ::laz::{LasZipDecompressor, LazItemType, LazVlr, ParLasZipDecompressor, par_decompress};
+use gpu_core::{Bounds, Progress};
 
+use crate::copc::{Chunk, Info};
 use crate::crs::{ASCII_TAG, DIRECTORY_TAG, DOUBLES_TAG};
 use crate::error::unwinding;
-use crate::output::{check_output, write_atomic};
+use crate::output::{Output, check_output, write_atomic};
 use crate::points::{Attributes, ending, open, report};
-use crate::{Crs, Error, Filter, GeoKeys, PointCloud, Result};
+use crate::{Crs, Error, Filter, GeoKeys, Header, PointCloud, Result};
 
 /// Points decoded between two progress reports.
 const BATCH: usize = 1 << 19;
@@ -35,31 +39,59 @@ const BATCH_BYTES: usize = 1 << 26;
 /// Reads a LAS or LAZ file; which of the two it is, its header says.
 pub(crate) fn read(path: &Path, filter: &Filter, progress: &dyn Progress) -> Result<PointCloud> {
     let file = LasFile::open(path)?;
-    let mut cloud = PointCloud { class: Some(vec![]), crs: file.crs(path)?, ..Default::default() };
+    let (crs, notes) = file.crs(path)?;
+    let heights = file.heights();
+    let empty = PointCloud { class: Some(vec![]), crs, heights, notes, ..Default::default() };
+    let mut cloud = empty.clone();
+    if filter.bounds.is_some_and(|bounds| file.is_outside(&bounds)) {
+        cloud.tally.read = file.points;
+        cloud.tally.dropped_outside = file.points;
+        return Ok(cloud);
+    }
     if let Some(laz) = &file.laz
         && file.points > 0
     {
+        if let Some(chunks) = file.chunks_within(filter) {
+            file.read_chunks(path, laz, &chunks, filter, progress, &mut cloud)?;
+            return Ok(cloud);
+        }
+        let parallel = parallel_decoder(&file, laz);
+        // With its chunk table a file has all of its bytes: what ends early then is damaged.
+        let is_whole = parallel.is_ok();
+        let judged = |error: Error| match error {
+            Error::Truncated { found, .. } if is_whole => {
+                file.damaged(path, found, "its compressed data contradict themselves")
+            }
+            other => other,
+        };
         if is_layered(laz) {
             let found = file.layered_points(laz).map_err(|e| Error::read(path, e))?;
             if found < file.points {
-                return Err(file.truncated(path, found));
+                return Err(judged(file.truncated(path, found)));
             }
         }
-        if let Ok(source) = parallel_decoder(&file, laz) {
+        if let Ok(source) = parallel {
             let parallel = file.read_all(path, source, BATCH, filter, progress, &mut cloud);
             if !matches!(parallel, Err(Error::Malformed { .. } | Error::Truncated { .. })) {
                 return parallel.map(|()| cloud);
             }
-            cloud = PointCloud { class: Some(vec![]), crs: cloud.crs, ..Default::default() };
+            cloud = empty;
         }
         let source = sequential_decoder(&file, laz).map_err(|e| Error::malformed(path, e))?;
-        file.read_all(path, source, 1, filter, progress, &mut cloud)?;
+        file.read_all(path, source, 1, filter, progress, &mut cloud).map_err(judged)?;
     } else {
         let mut source = file.at_points().map_err(|e| Error::read(path, e))?;
         let read = move |out: &mut [u8]| source.read_exact(out);
         file.read_all(path, Box::new(read), BATCH, filter, progress, &mut cloud)?;
     }
     Ok(cloud)
+}
+
+/// Reads what the header of a LAS or LAZ file says of its points.
+pub(crate) fn read_header(path: &Path) -> Result<Header> {
+    let file = LasFile::open(path)?;
+    let (crs, _) = file.crs(path)?;
+    Ok(Header { points: file.points, bounds: file.bounds(), crs })
 }
 
 /// Fills the buffer with the next records.
@@ -101,6 +133,13 @@ impl LasFile {
         if !transforms.as_flattened().iter().all(|v| v.is_finite()) {
             return Err(bad("a scale or an offset of its header is not finite".into()));
         }
+        for (axis, scale) in
+            [("x", raw.x_scale_factor), ("y", raw.y_scale_factor), ("z", raw.z_scale_factor)]
+        {
+            if scale == 0.0 {
+                return Err(bad(format!("the scale of {axis} in its header is 0")));
+            }
+        }
         if u64::from(raw.header_size) > size {
             return Err(bad("it ends within its header".into()));
         }
@@ -138,8 +177,95 @@ impl LasFile {
         Ok(BufReader::with_capacity(1 << 20, file))
     }
 
-    /// The reference system: WKT where the header says so or nothing else is there, else keys.
-    fn crs(&self, path: &Path) -> Result<Option<Crs>> {
+    /// Where the points lie, as the header has it. Some writers leave its bounds at zero.
+    fn bounds(&self) -> Option<Bounds> {
+        let h = &self.raw;
+        let all = [h.min_x, h.max_x, h.min_y, h.max_y];
+        let stated = all.iter().all(|v| v.is_finite()) && all.iter().any(|v| *v != 0.0);
+        (stated && h.min_x <= h.max_x && h.min_y <= h.max_y).then_some(Bounds {
+            min_x: h.min_x,
+            min_y: h.min_y,
+            max_x: h.max_x,
+            max_y: h.max_y,
+        })
+    }
+
+    /// The lowest and the highest elevation, as the header has it.
+    fn heights(&self) -> Option<[f64; 2]> {
+        let [low, high] = [self.raw.min_z, self.raw.max_z];
+        (low.is_finite() && high.is_finite() && low <= high).then_some([low, high])
+    }
+
+    /// Whether all points lie outside some bounds, as the header has it.
+    fn is_outside(&self, bounds: &Bounds) -> bool {
+        // A coordinate is rounded once more than its bound may be.
+        let (x, y) = (self.raw.x_scale_factor.abs(), self.raw.y_scale_factor.abs());
+        self.bounds().is_some_and(|all| {
+            all.min_x - x > bounds.max_x
+                || all.max_x + x < bounds.min_x
+                || all.min_y - y > bounds.max_y
+                || all.max_y + y < bounds.min_y
+        })
+    }
+
+    /// The chunks that a COPC's index names for the filter's bounds; `None` of another file.
+    fn chunks_within(&self, filter: &Filter) -> Option<Vec<Chunk>> {
+        let bounds = filter.bounds?;
+        let info = self.vlrs.iter().find(|v| v.user_id == "copc" && v.record_id == 1)?;
+        let mut file = BufReader::new(self.file.try_clone().ok()?);
+        Info::of(&info.data)?.chunks_within(&mut file, (self.size, self.points), &bounds)
+    }
+
+    /// Decodes some chunks on all cores, a few megabytes at a time. The other points count as outside.
+    fn read_chunks(
+        &self,
+        path: &Path,
+        vlr: &LazVlr,
+        chunks: &[Chunk],
+        filter: &Filter,
+        progress: &dyn Progress,
+        cloud: &mut PointCloud,
+    ) -> Result<()> {
+        let wanted: u64 = chunks.iter().map(|chunk| chunk.points).sum();
+        let damaged = |done: u64, reason: &str| self.damaged(path, done, reason);
+        let mut source = self.file.try_clone().map_err(|e| Error::read(path, e))?;
+        let (mut done, mut rest) = (0, chunks);
+        while !rest.is_empty() {
+            report(progress, done, wanted)?;
+            let points = |count: usize| rest[..count].iter().map(|c| c.points).sum::<u64>();
+            let fits = |&count: &usize| points(count) <= BATCH as u64;
+            let (batch, after) =
+                rest.split_at((2..=rest.len()).take_while(fits).last().unwrap_or(1));
+            let mut packed = Vec::new();
+            for chunk in batch {
+                let start = packed.len();
+                packed.resize(start + chunk.bytes as usize, 0);
+                source
+                    .seek(SeekFrom::Start(chunk.offset))
+                    .and_then(|_| source.read_exact(&mut packed[start..]))
+                    .map_err(|e| Error::read(path, e))?;
+                if !is_sound(&packed[start..], self.record, vlr, chunk.points) {
+                    return Err(damaged(done, "a chunk contradicts its index"));
+                }
+            }
+            let entry = |c: &Chunk| ChunkTableEntry { point_count: c.points, byte_count: c.bytes };
+            let table: Vec<_> = batch.iter().map(entry).collect();
+            let count = batch.iter().map(|c| c.points).sum::<u64>();
+            let mut records = vec![0; count as usize * self.record];
+            unwinding(|| par_decompress(&packed, &mut records, vlr, &table))
+                .and_then(|decoded| decoded.map_err(|e| e.to_string()))
+                .map_err(|reason| damaged(done, &reason))?;
+            self.keep(path, &records, filter, cloud)?;
+            (done, rest) = (done + count, after);
+        }
+        cloud.tally.read += self.points - wanted;
+        cloud.tally.dropped_outside += self.points - wanted;
+        report(progress, wanted, wanted)
+    }
+
+    /// The reference system: WKT where the header says so or nothing else is there, else keys. And what
+    /// was passed over, in words.
+    fn crs(&self, path: &Path) -> Result<(Option<Crs>, Vec<String>)> {
         let find = |record| {
             let mut vlrs = self.vlrs.iter();
             vlrs.find(|v| v.user_id == "LASF_Projection" && v.record_id == record)
@@ -147,7 +273,7 @@ impl LasFile {
         let wkt = find(2112).and_then(|v| Crs::from_wkt(&String::from_utf8_lossy(&v.data)));
         let says_wkt = self.raw.global_encoding & 16 != 0;
         let Some(directory) = find(DIRECTORY_TAG).filter(|_| !(says_wkt && wkt.is_some())) else {
-            return Ok(wkt);
+            return Ok((wkt, vec![]));
         };
         let bytes = |record| find(record).map_or(&[][..], |v| &v.data);
         let ascii = bytes(ASCII_TAG).strip_suffix(b"\0").unwrap_or(bytes(ASCII_TAG));
@@ -163,7 +289,16 @@ impl LasFile {
             // One byte for one byte: the directory counts them.
             ascii: ascii.iter().map(|&b| if b.is_ascii() { b as char } else { '?' }).collect(),
         };
-        Ok(Crs::from_geokeys(keys).map_err(|reason| Error::malformed(path, reason))?.or(wkt))
+        let (keys, dropped) = keys.cleaned();
+        let notes = match dropped[..] {
+            [] => vec![],
+            _ => vec![format!(
+                "{} broken GeoTIFF keys dropped from its coordinate system: {dropped:?}",
+                dropped.len()
+            )],
+        };
+        let crs = Crs::from_geokeys(keys).map_err(|reason| Error::malformed(path, reason))?;
+        Ok((crs.or(wkt), notes))
     }
 
     /// Decodes all points in batches and keeps those that pass the filter.
@@ -196,7 +331,7 @@ impl LasFile {
             }
             let buffer = &mut bytes[..count as usize * self.record];
             match unwinding(|| decode(buffer)) {
-                Ok(Ok(())) => self.keep(buffer, filter, cloud),
+                Ok(Ok(())) => self.keep(path, buffer, filter, cloud)?,
                 Ok(Err(e)) if e.kind() == io::ErrorKind::UnexpectedEof => {
                     return Err(self.truncated(path, done));
                 }
@@ -246,14 +381,28 @@ impl LasFile {
     }
 
     /// Takes coordinates and attributes out of whole records.
-    fn keep(&self, records: &[u8], filter: &Filter, cloud: &mut PointCloud) {
+    fn keep(
+        &self,
+        path: &Path,
+        records: &[u8],
+        filter: &Filter,
+        cloud: &mut PointCloud,
+    ) -> Result<()> {
+        cloud.reserve(path, records.len() / self.record)?;
         let word = |r: &[u8], at: usize| {
             f64::from(i32::from_le_bytes([r[at], r[at + 1], r[at + 2], r[at + 3]]))
         };
         let h = &self.raw;
+        let place = |r: &[u8]| {
+            let x = word(r, 0) * h.x_scale_factor + h.x_offset;
+            (x, word(r, 4) * h.y_scale_factor + h.y_offset)
+        };
         for r in records.chunks_exact(self.record) {
+            let (x, y) = place(r);
             let point = if self.extended {
                 Attributes {
+                    x,
+                    y,
                     class: r[16],
                     return_number: r[14] & 15,
                     number_of_returns: r[14] >> 4,
@@ -261,6 +410,8 @@ impl LasFile {
                 }
             } else {
                 Attributes {
+                    x,
+                    y,
                     class: r[15] & 31,
                     return_number: r[14] & 7,
                     number_of_returns: r[14] >> 3 & 7,
@@ -268,12 +419,13 @@ impl LasFile {
                 }
             };
             if filter.keeps(point, &mut cloud.tally) {
-                cloud.x.push(word(r, 0) * h.x_scale_factor + h.x_offset);
-                cloud.y.push(word(r, 4) * h.y_scale_factor + h.y_offset);
+                cloud.x.push(x);
+                cloud.y.push(y);
                 cloud.z.push(word(r, 8) * h.z_scale_factor + h.z_offset);
                 cloud.class.iter_mut().for_each(|column| column.push(point.class));
             }
         }
+        Ok(())
     }
 }
 
@@ -325,6 +477,16 @@ fn read_vlrs(
 /// Whether the fields of a chunk lie one behind the other, as for point formats 6 to 10.
 fn is_layered(vlr: &LazVlr) -> bool {
     vlr.items().first().is_some_and(|item| matches!(item.version(), 3 | 4))
+}
+
+/// Whether a layered chunk holds as many points as stated and is as long as its layers are.
+fn is_sound(chunk: &[u8], record: usize, vlr: &LazVlr, points: u64) -> bool {
+    let layers: usize = vlr.items().iter().map(|item| layers_of(item.item_type())).sum();
+    let Some(words) = chunk.get(record..record + 4 * (1 + layers)) else { return false };
+    let mut words = words.as_chunks().0.iter().map(|&b| u64::from(u32::from_le_bytes(b)));
+    let count = words.next().unwrap_or(0);
+    let head = record + 4 * (1 + layers);
+    is_layered(vlr) && count == points && head as u64 + words.sum::<u64>() <= chunk.len() as u64
 }
 
 /// Layers in which LASzip stores an item of a layered chunk.
@@ -434,7 +596,13 @@ pub struct LasPoints<'a> {
 /// # Errors
 /// [`Error::Shape`] for columns of different lengths, [`Error::BadValue`] for a coordinate that is
 /// not finite or an attribute out of range, [`Error::UnknownEnding`], and those of writing.
-pub fn write_las(path: &Path, points: &LasPoints<'_>, crs: Option<&Crs>) -> Result<()> {
+pub fn write_las<'a>(
+    output: impl Into<Output<'a>>,
+    points: &LasPoints<'_>,
+    crs: Option<&Crs>,
+) -> Result<()> {
+    let output = output.into();
+    let path = output.path;
     let compressed = match ending(path).as_str() {
         "las" => false,
         "laz" => true,
@@ -442,7 +610,7 @@ pub fn write_las(path: &Path, points: &LasPoints<'_>, crs: Option<&Crs>) -> Resu
             return Err(Error::UnknownEnding { path: path.to_owned(), known: ".las or .laz" });
         }
     };
-    check_output(path)?;
+    check_output(output)?;
     // Only WKT 1 is LAS's WKT; what is known otherwise is written as keys.
     let wkt = crs
         .and_then(Crs::wkt)
@@ -487,7 +655,7 @@ pub fn write_las(path: &Path, points: &LasPoints<'_>, crs: Option<&Crs>) -> Resu
         writer.write_points(&data).map_err(bad)?;
     }
     let bytes = writer.into_inner().map_err(bad)?.into_inner();
-    write_atomic(path, |file| file.write_all(&bytes).map_err(|e| Error::write(path, e)))
+    write_atomic(output, |file| file.write_all(&bytes).map_err(|e| Error::write(path, e)))
 }
 
 impl LasPoints<'_> {

@@ -2,11 +2,12 @@
 //!
 //! | what | reads | writes |
 //! |---|---|---|
-//! | point clouds | LAS and LAZ 1.0 to 1.4, point formats 0 to 10; CSV ([`read_points`]) | LAS, LAZ ([`write_las`]) |
+//! | point clouds | LAS and LAZ 1.0 to 1.4, point formats 0 to 10, COPC by its index; tables: CSV, XYZ ([`read_points`]) | LAS, LAZ ([`write_las`]) |
 //! | arrays | NPY, NPZ ([`read_npy`], [`read_npz`]) | NPY ([`write_npy`]) |
 //! | masks | NPY, NPZ, PNG, TIFF ([`read_mask`]) | |
-//! | distances | | GeoTIFF ([`write_georeferenced`]), picture PNG ([`write_picture`]) |
-//! | terrain | | GeoTIFF ([`write_geotiff`]), shaded PNG ([`write_relief`]), contour lines as GeoJSON ([`write_lines`]) |
+//! | rasters | | GeoTIFF, cloud-optimised if asked for ([`write_tiff`]); CSV, XYZ ([`write_table`]) |
+//! | distances | | picture PNG ([`write_picture`]) |
+//! | terrain | | shade and relief as PNG ([`write_shade`], [`write_relief`]), contour lines as GeoJSON ([`write_lines`]) and FlatGeobuf ([`write_flatgeobuf`]) |
 //!
 //! Coordinates are f64 in the units of the file's coordinate reference system ([`Crs`]). Rasters
 //! are row-major, row 0 in the north; NODATA is NaN in memory.
@@ -24,6 +25,7 @@
 //! ```
 #![deny(missing_docs)]
 
+mod copc;
 mod crs;
 mod csv;
 mod error;
@@ -35,19 +37,25 @@ mod mask;
 mod npy;
 mod output;
 mod picture;
+mod png;
 mod points;
 mod relief;
+mod table;
+mod tiff_file;
 
 pub use crs::{Crs, GeoKeys};
 pub use csv::CsvColumns;
 pub use error::{Error, Result};
 pub use georeference::Georeference;
-pub use geotiff::{write_georeferenced, write_geotiff};
+pub use geotiff::{
+    Cells, Compression, TiffOptions, write_georeferenced, write_geotiff, write_tiff,
+};
 pub use las::{LasPoints, write_las};
-pub use lines::write_lines;
-pub use mask::{Mask, read_mask};
+pub use lines::{write_flatgeobuf, write_lines};
+pub use mask::{Mask, SiteValues, read_mask};
 pub use npy::{Array, ArrayData, NpyElement, npz_names, read_npy, read_npz, write_npy};
-pub use output::check_output;
+pub use output::{Existing, Output, check_distinct, check_output, remove_unfinished};
 pub use picture::write_picture;
-pub use points::{Filter, PointCloud, Returns, Tally, read_points};
-pub use relief::write_relief;
+pub use points::{Filter, Header, NOISE, PointCloud, Returns, Tally, read_header, read_points};
+pub use relief::{relief_colours, shade_bytes, write_relief, write_shade};
+pub use table::write_table;

@@ -1,11 +1,11 @@
-//! Lines with a height, such as contour lines, as GeoJSON.
+//! Lines with a height, such as contour lines, as GeoJSON and as FlatGeobuf.
 
-use std::io::Write;
-use std::path::Path;
-
+use flatgeobuf::geozero::{self, ColumnValue, GeomProcessor, PropertyProcessor};
+use flatgeobuf::{ColumnType, FgbCrs, FgbWriter, FgbWriterOptions, GeometryType, GeozeroGeometry};
 use geojson::{Feature, Geometry, JsonObject, Value};
+use std::io::Write;
 
-use crate::output::write_atomic;
+use crate::output::{Output, write_atomic};
 use crate::{Crs, Error, Result};
 
 /// Writes lines as a GeoJSON FeatureCollection of LineStrings, each with its height as the property
@@ -18,11 +18,13 @@ use crate::{Crs, Error, Result};
 /// # Errors
 /// [`Error::BadValue`] for a coordinate that is not finite, and those of writing.
 pub fn write_lines<'a>(
-    path: &Path,
+    output: impl Into<Output<'a>>,
     lines: impl IntoIterator<Item = (f64, &'a [[f64; 2]])>,
     crs: Option<&Crs>,
 ) -> Result<()> {
-    write_atomic(path, |file| {
+    let output = output.into();
+    let path = output.path;
+    write_atomic(output, |file| {
         let failed = |e: std::io::Error| Error::write(path, e);
         write!(file, "{{\"type\":\"FeatureCollection\",").map_err(failed)?;
         if let Some(code) = crs.and_then(Crs::epsg) {
@@ -43,11 +45,74 @@ pub fn write_lines<'a>(
     })
 }
 
-fn feature(elevation: f64, points: &[[f64; 2]]) -> Result<Feature> {
-    let all = points.iter().flatten().chain([&elevation]);
-    if let Some(&value) = all.clone().find(|value| !value.is_finite()) {
-        return Err(Error::BadValue { what: "coordinate", value, expected: "a finite number" });
+/// Writes lines as FlatGeobuf: LineStrings with an index, each with its height as the column `elevation`. A
+/// line is its height and its points (x, y). The reference system is named by its EPSG code, or given as
+/// WKT.
+///
+/// The lines are kept in a file without a name until all are there.
+///
+/// # Errors
+/// As [`write_lines`].
+pub fn write_flatgeobuf<'a>(
+    output: impl Into<Output<'a>>,
+    lines: impl IntoIterator<Item = (f64, &'a [[f64; 2]])>,
+    crs: Option<&Crs>,
+) -> Result<()> {
+    let output = output.into();
+    write_atomic(output, |file| {
+        let failed = |e: &dyn std::fmt::Display| Error::write(output.path, e);
+        let crs = FgbCrs {
+            code: crs.and_then(Crs::epsg).map_or(0, i32::from),
+            wkt: crs.and_then(Crs::wkt),
+            ..Default::default()
+        };
+        let options = FgbWriterOptions {
+            crs,
+            detect_type: false,
+            promote_to_multi: false,
+            ..Default::default()
+        };
+        let kind = GeometryType::LineString;
+        let mut writer =
+            FgbWriter::create_with_options("contours", kind, options).map_err(|e| failed(&e))?;
+        writer.add_column("elevation", ColumnType::Double, |_, _| {});
+        for (elevation, points) in lines {
+            check(elevation, points)?;
+            let mut stated = Ok(false);
+            let added = writer.add_feature_geom(Line(points), |feature| {
+                stated = feature.property(0, "elevation", &ColumnValue::Double(elevation));
+            });
+            added.and(stated.map(drop)).map_err(|e| failed(&e))?;
+        }
+        writer.write(file).map_err(|e| failed(&e))
+    })
+}
+
+/// A line's points, for a writer.
+struct Line<'a>(&'a [[f64; 2]]);
+
+impl GeozeroGeometry for Line<'_> {
+    fn process_geom<P: GeomProcessor>(&self, processor: &mut P) -> geozero::error::Result<()> {
+        processor.linestring_begin(true, self.0.len(), 0)?;
+        for (i, [x, y]) in self.0.iter().enumerate() {
+            processor.xy(*x, *y, i)?;
+        }
+        processor.linestring_end(true, 0)
     }
+}
+
+fn check(elevation: f64, points: &[[f64; 2]]) -> Result<()> {
+    let mut all = points.iter().flatten().chain([&elevation]);
+    match all.find(|value| !value.is_finite()) {
+        Some(&value) => {
+            Err(Error::BadValue { what: "coordinate", value, expected: "a finite number" })
+        }
+        None => Ok(()),
+    }
+}
+
+fn feature(elevation: f64, points: &[[f64; 2]]) -> Result<Feature> {
+    check(elevation, points)?;
     let line = points.iter().map(|point| point.to_vec()).collect();
     let mut properties = JsonObject::new();
     properties.insert("elevation".to_owned(), elevation.into());
@@ -94,6 +159,8 @@ mod tests {
         let path = folder.path().join("lines.geojson");
         let line = [[0.0, f64::NAN], [1.0, 1.0]];
         let result = write_lines(&path, [(1.0, &line[..])], None);
+        assert!(matches!(result, Err(Error::BadValue { .. })));
+        let result = write_flatgeobuf(&path, [(1.0, &line[..])], None);
         assert!(matches!(result, Err(Error::BadValue { .. })));
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
     }

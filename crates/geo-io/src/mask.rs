@@ -1,15 +1,17 @@
 //! Masks: rasters that say where the sites are.
 
-use std::io::BufReader;
+use std::ops::RangeInclusive;
 use std::path::Path;
+use std::str::FromStr;
 
-use image::{DynamicImage, ImageFormat, ImageReader};
-
-use tiff::decoder::{Decoder, DecodingResult, Limits};
+use gpu_core::host_memory;
+use rayon::prelude::*;
+use tiff_reader::ifd::{Ifd, RasterLayout};
+use tiff_reader::{OpenOptions, TiffFile};
 
 use crate::error::unwinding;
 use crate::points::{ending, open};
-use crate::{Array, ArrayData, Error, Georeference, Result, npz_names, read_npy, read_npz};
+use crate::{Array, ArrayData, Error, Georeference, Result, npz_names, png, read_npy, read_npz};
 
 /// A raster of sites: row-major, row 0 in the north.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,25 +24,79 @@ pub struct Mask {
     pub sites: Vec<u8>,
     /// Where it lies on the ground, if it is a TIFF that says so.
     pub georeference: Option<Georeference>,
+    /// Pixels that are no site because they have no value: NODATA of a GeoTIFF, or NaN.
+    pub without_value: u64,
 }
 
-/// Reads a mask from NPY, NPZ, PNG or TIFF, by the name's ending. Whatever is not zero is a site.
+/// Which pixels are sites, by their values. A pixel without a value, NODATA or NaN, never is.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SiteValues {
+    /// Values in one of these ranges; `None` stands for all but 0.
+    pub ranges: Option<Vec<RangeInclusive<f64>>>,
+    /// Those that are not, instead.
+    pub inverted: bool,
+}
+
+impl SiteValues {
+    fn contain(&self, value: f64) -> bool {
+        let within = match &self.ranges {
+            None => value != 0.0,
+            Some(ranges) => ranges.iter().any(|range| range.contains(&value)),
+        };
+        within != self.inverted
+    }
+}
+
+impl FromStr for SiteValues {
+    type Err = Error;
+
+    /// Numbers and ranges with commas between, such as `1,4-7` or `-2--1,0.5`.
+    fn from_str(text: &str) -> Result<Self> {
+        let unknown = || Error::UnknownChoice {
+            what: "values",
+            text: text.to_owned(),
+            known: "numbers and ranges, such as 1,4-7",
+        };
+        let number = |word: &str| word.trim().parse().ok().filter(|v: &f64| v.is_finite());
+        let range = |word: &str| {
+            let word = word.trim();
+            if let Some(value) = number(word) {
+                return Some(value..=value);
+            }
+            // Any minus but a sign may be the dash between; only at the right one both sides are numbers.
+            let dashes = word.char_indices().filter(|&(i, c)| i > 0 && c == '-').map(|(i, _)| i);
+            let mut ranges =
+                dashes.filter_map(|i| Some(number(&word[..i])?..=number(&word[i + 1..])?));
+            ranges.next().filter(|range| !range.is_empty())
+        };
+        let ranges: Option<Vec<_>> = text.split(',').map(range).collect();
+        Ok(Self { ranges: Some(ranges.ok_or_else(unknown)?), inverted: false })
+    }
+}
+
+/// Reads a mask from NPY, NPZ, PNG or TIFF, by the name's ending. `values` says which pixels are sites.
 ///
-/// Of an NPZ archive the array `mask` is read, or the only one. NaN counts as zero. A pixel of a
-/// PNG is a site where any of its colours is not zero; its opacity does not count. Of a TIFF the first
-/// image is read, which has one band.
+/// Of an NPZ archive the array `mask` is read, or the only one. A coloured pixel of a PNG has the value of
+/// its largest colour; its opacity does not count. Of a TIFF the first image is read, which has one band;
+/// its compression may be Deflate, LZW, ZSTD, LERC or none, its samples integers of 1 to 64 bits or floats
+/// of 32 or 64.
 ///
 /// # Errors
-/// [`Error::UnknownEnding`]; what is wrong with the file; an array that is not two-dimensional.
-pub fn read_mask(path: &Path) -> Result<Mask> {
+/// [`Error::UnknownEnding`]; what is wrong with the file; an array that is not two-dimensional;
+/// [`Error::OutOfMemory`].
+pub fn read_mask(path: &Path, values: &SiteValues) -> Result<Mask> {
     match ending(path).as_str() {
-        "npy" => from_array(path, read_npy(path)?),
+        "npy" => from_array(path, read_npy(path)?, values),
         "npz" => {
             let named = npz_names(path)?.iter().any(|n| n == "mask");
-            from_array(path, read_npz(path, named.then_some("mask"))?)
+            from_array(path, read_npz(path, named.then_some("mask"))?, values)
         }
-        "png" => from_png(path),
-        "tif" | "tiff" => from_tiff(path),
+        "png" => {
+            let (width, height, pixels) = png::read_brightness(path)?;
+            let (sites, _) = sites_of(pixels, values, None, f64::from);
+            Ok(Mask { width, height, sites, georeference: None, without_value: 0 })
+        }
+        "tif" | "tiff" => from_tiff(path, values),
         _ => {
             let known = ".npy, .npz, .png, .tif or .tiff";
             Err(Error::UnknownEnding { path: path.to_owned(), known })
@@ -48,78 +104,157 @@ pub fn read_mask(path: &Path) -> Result<Mask> {
     }
 }
 
-fn from_array(path: &Path, array: Array) -> Result<Mask> {
+fn from_array(path: &Path, array: Array, rule: &SiteValues) -> Result<Mask> {
     let &[height, width] = &array.shape[..] else {
         return Err(Error::malformed(path, "a mask has two dimensions, this array has one"));
     };
-    let sites = match array.data {
-        // These two have the size of a site: `collect` reuses their memory.
-        ArrayData::U8(v) => v.into_iter().map(|v| u8::from(v != 0)).collect(),
-        ArrayData::Bool(v) => v.into_iter().map(u8::from).collect(),
-        ArrayData::F32(v) => v.iter().map(|v| u8::from(!v.is_nan() && *v != 0.0)).collect(),
-        ArrayData::F64(v) => v.iter().map(|v| u8::from(!v.is_nan() && *v != 0.0)).collect(),
-        ArrayData::I32(v) => v.iter().map(|&v| u8::from(v != 0)).collect(),
-        ArrayData::U32(v) => v.iter().map(|&v| u8::from(v != 0)).collect(),
-        ArrayData::I64(v) => v.iter().map(|&v| u8::from(v != 0)).collect(),
-        ArrayData::U64(v) => v.iter().map(|&v| u8::from(v != 0)).collect(),
+    let (sites, without_value) = match array.data {
+        ArrayData::U8(v) => (sites_of_bytes(v, rule), 0),
+        ArrayData::Bool(v) => (sites_of_bytes(v.into_iter().map(u8::from).collect(), rule), 0),
+        ArrayData::F32(v) => sites_of(v, rule, None, f64::from),
+        ArrayData::F64(v) => sites_of(v, rule, None, |v| v),
+        ArrayData::I8(v) => sites_of(v, rule, None, f64::from),
+        ArrayData::I16(v) => sites_of(v, rule, None, f64::from),
+        ArrayData::U16(v) => sites_of(v, rule, None, f64::from),
+        ArrayData::I32(v) => sites_of(v, rule, None, f64::from),
+        ArrayData::U32(v) => sites_of(v, rule, None, f64::from),
+        ArrayData::I64(v) => sites_of(v, rule, None, |v| v as f64),
+        ArrayData::U64(v) => sites_of(v, rule, None, |v| v as f64),
     };
-    Ok(Mask { width, height, sites, georeference: None })
+    Ok(Mask { width, height, sites, georeference: None, without_value })
 }
 
-fn from_tiff(path: &Path) -> Result<Mask> {
-    let (file, size) = open(path)?;
-    let image = unwinding(|| -> tiff::TiffResult<_> {
-        let mut limits = Limits::default();
-        // A file of zeros packs well: a thousandfold is what Deflate can do.
-        let most = usize::try_from(size.saturating_mul(1040).max(1 << 20)).unwrap_or(usize::MAX);
-        limits.decoding_buffer_size = most;
-        limits.intermediate_buffer_size = most;
-        let mut decoder = Decoder::new(BufReader::new(file))?.with_limits(limits);
-        let (sides, bands) = (decoder.dimensions()?, decoder.colortype()?.num_samples());
-        let place = Georeference::of_tiff(&mut decoder);
-        Ok((sides, bands, place, decoder.read_image()?))
-    });
-    let ((width, height), bands, place, data) = image
-        .and_then(|image| image.map_err(|e| e.to_string()))
-        .map_err(|reason| Error::malformed(path, reason))?;
-    if bands != 1 {
+/// Which of some values are sites, and how many are none for want of a value.
+fn sites_of<T: Copy + Send + Sync>(
+    values: Vec<T>,
+    rule: &SiteValues,
+    nodata: Option<f64>,
+    number: impl Fn(T) -> f64 + Sync,
+) -> (Vec<u8>, u64) {
+    let is_missing = |value: f64| value.is_nan() || nodata == Some(value);
+    let of = |&value: &T| match number(value) {
+        value if is_missing(value) => 0,
+        value => u8::from(rule.contain(value)),
+    };
+    let missing = values.par_iter().filter(|&&v| is_missing(number(v))).count();
+    (values.par_iter().map(of).collect(), missing as u64)
+}
+
+/// The same of bytes that all have a value, in place: there may be a billion of them.
+fn sites_of_bytes(mut values: Vec<u8>, rule: &SiteValues) -> Vec<u8> {
+    let table: [u8; 256] = std::array::from_fn(|value| u8::from(rule.contain(value as f64)));
+    values.par_iter_mut().for_each(|value| *value = table[usize::from(*value)]);
+    values
+}
+
+/// Bytes of samples that are decoded together.
+const WINDOW: usize = 1 << 26;
+
+fn from_tiff(path: &Path, rule: &SiteValues) -> Result<Mask> {
+    // What is missing, empty or a folder is said as of any other file.
+    let (_, size) = open(path)?;
+    unwinding(|| tiff_sites(path, size, rule)).map_err(|reason| Error::malformed(path, reason))?
+}
+
+fn tiff_sites(path: &Path, size: u64, rule: &SiteValues) -> Result<Mask> {
+    let bad = |e: tiff_reader::error::Error| Error::malformed(path, e);
+    let options =
+        OpenOptions { block_cache_bytes: WINDOW, block_cache_slots: 16, ..Default::default() };
+    let file = TiffFile::open_with_options(path, options).map_err(bad)?;
+    let image = file.ifd(0).map_err(bad)?;
+    let layout = image.raster_layout().map_err(bad)?;
+    let (width, height) = (layout.width, layout.height);
+    if layout.samples_per_pixel != 1 {
+        let bands = layout.samples_per_pixel;
         return Err(Error::malformed(path, format!("a mask has one band, this image has {bands}")));
     }
-    fn sites<T: Copy + PartialEq + Default>(values: Vec<T>) -> Vec<u8> {
-        values.into_iter().map(|v| u8::from(v != T::default())).collect()
+    let georeference =
+        Georeference::of_tiff(image).map_err(|reason| Error::malformed(path, reason))?;
+    let nodata = nodata(image, &layout);
+    let cells = width as u64 * height as u64;
+    // A sparse file of a few bytes may have any size; what is asked for must be there.
+    let memory = |_| Error::OutOfMemory { path: path.to_owned(), asked: cells.max(size) };
+    host_memory::require(cells).map_err(memory)?;
+    let mut sites = host_memory::with_capacity(cells as usize).map_err(memory)?;
+    let mut without_value = 0;
+
+    // Whole rows of blocks at a time, so that none is decoded twice.
+    let block = image.tile_height().unwrap_or(image.rows_per_strip()).max(1) as usize;
+    let row = width * layout.bytes_per_sample;
+    let rows = (WINDOW / row.max(1) / block.min(height)).max(1).saturating_mul(block.min(height));
+    for top in (0..height).step_by(rows) {
+        let count = rows.min(height - top);
+        let bytes = file.read_window_bytes(0, top, 0, count, width).map_err(bad)?;
+        let (part, missing) = window_sites(bytes, &layout, rule, nodata)
+            .ok_or_else(|| Error::malformed(path, "its samples are of an unknown type"))?;
+        sites.extend(part);
+        without_value += missing;
     }
-    let sites = match data {
-        DecodingResult::U8(v) => sites(v),
-        DecodingResult::U16(v) => sites(v),
-        DecodingResult::U32(v) => sites(v),
-        DecodingResult::U64(v) => sites(v),
-        DecodingResult::I8(v) => sites(v),
-        DecodingResult::I16(v) => sites(v),
-        DecodingResult::I32(v) => sites(v),
-        DecodingResult::I64(v) => sites(v),
-        DecodingResult::F32(v) => v.iter().map(|v| u8::from(!v.is_nan() && *v != 0.0)).collect(),
-        DecodingResult::F64(v) => v.iter().map(|v| u8::from(!v.is_nan() && *v != 0.0)).collect(),
-        _ => return Err(Error::malformed(path, "its samples are of an unknown type")),
-    };
-    let (width, height) = (width as usize, height as usize);
-    if sites.len() != width * height {
-        return Err(Error::malformed(path, "its samples are packed below a byte"));
-    }
-    let georeference = place.map_err(|reason| Error::malformed(path, reason))?;
-    Ok(Mask { width, height, sites, georeference })
+    Ok(Mask { width, height, sites, georeference, without_value })
 }
 
-fn from_png(path: &Path) -> Result<Mask> {
-    let (file, _) = open(path)?;
-    let reader = ImageReader::with_format(BufReader::new(file), ImageFormat::Png);
-    let picture = unwinding(|| reader.decode())
-        .and_then(|picture| picture.map_err(|e| e.to_string()))
-        .map_err(|reason| Error::malformed(path, reason))?;
-    let (width, height) = (picture.width() as usize, picture.height() as usize);
-    let sites = match picture {
-        DynamicImage::ImageLuma8(p) => p.into_raw().into_iter().map(|v| u8::from(v != 0)).collect(),
-        // Sixteen bits a colour hold every other kind of pixel without loss.
-        other => other.into_rgb16().pixels().map(|p| u8::from(p.0 != [0; 3])).collect(),
-    };
-    Ok(Mask { width, height, sites, georeference: None })
+/// What a GeoTIFF says that its pixels without a value hold, as its samples can have it.
+fn nodata(image: &Ifd, layout: &RasterLayout) -> Option<f64> {
+    const GDAL_NODATA: u16 = 42113;
+    let text = image.tag(GDAL_NODATA)?.value.as_str()?;
+    let value: f64 = text.trim_matches(|c: char| c == '\0' || c.is_whitespace()).parse().ok()?;
+    // The text may have more digits than a sample.
+    let is_single = (layout.sample_format, layout.bits_per_sample) == (3, 32);
+    Some(if is_single { f64::from(value as f32) } else { value })
+}
+
+/// The sites of samples in the machine's byte order.
+fn window_sites(
+    bytes: Vec<u8>,
+    layout: &RasterLayout,
+    rule: &SiteValues,
+    nodata: Option<f64>,
+) -> Option<(Vec<u8>, u64)> {
+    macro_rules! of {
+        ($type:ty, $number:expr) => {{
+            const SIZE: usize = size_of::<$type>();
+            let samples = bytes.as_chunks::<SIZE>().0.to_vec();
+            sites_of(samples, rule, nodata, |b| $number(<$type>::from_ne_bytes(b)))
+        }};
+    }
+    Some(match (layout.sample_format, layout.bytes_per_sample) {
+        (1, 1) => sites_of(bytes, rule, nodata, f64::from),
+        (1, 2) => of!(u16, f64::from),
+        (1, 4) => of!(u32, f64::from),
+        (1, 8) => of!(u64, |v| v as f64),
+        (2, 1) => of!(i8, f64::from),
+        (2, 2) => of!(i16, f64::from),
+        (2, 4) => of!(i32, f64::from),
+        (2, 8) => of!(i64, |v| v as f64),
+        (3, 4) => of!(f32, f64::from),
+        (3, 8) => of!(f64, |v| v),
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_numbers_and_ranges() {
+        let values: SiteValues = "1, 4-7,-2--1,1e-3".parse().unwrap();
+        for (value, expected) in [
+            (1.0, true),
+            (2.0, false),
+            (4.0, true),
+            (6.5, true),
+            (7.1, false),
+            (-1.5, true),
+            (1e-3, true),
+        ] {
+            assert_eq!(values.contain(value), expected, "{value}");
+            let inverted = SiteValues { inverted: true, ..values.clone() };
+            assert_eq!(inverted.contain(value), !expected);
+        }
+        for bad in ["", "1,", "a", "7-4", "1-", "-", "nan", "1-inf", "1-2-3"] {
+            assert!(bad.parse::<SiteValues>().is_err(), "{bad:?} was taken");
+        }
+        assert!(SiteValues::default().contain(-0.5) && !SiteValues::default().contain(0.0));
+    }
 }

@@ -14,7 +14,7 @@ use npyz::{DType, NpyHeader, Order, TypeStr, WriteOptions, WriterBuilder};
 use zip::ZipArchive;
 
 use crate::error::unwinding;
-use crate::output::write_atomic;
+use crate::output::{Output, write_atomic};
 use crate::points::open;
 use crate::{Error, Result};
 
@@ -35,13 +35,16 @@ pub enum ArrayData {
     F64(Vec<f64>),
     U8(Vec<u8>),
     Bool(Vec<bool>),
+    I8(Vec<i8>),
+    I16(Vec<i16>),
+    U16(Vec<u16>),
     I32(Vec<i32>),
     U32(Vec<u32>),
     I64(Vec<i64>),
     U64(Vec<u64>),
 }
 
-/// Types that [`write_npy`] writes: the eight of [`ArrayData`].
+/// Types that [`write_npy`] writes: those of [`ArrayData`].
 pub trait NpyElement: NoUninit + sealed::Sealed {
     /// NumPy's name for the type, without the byte order: `f4`, `b1` ...
     const TYPE: &'static str;
@@ -60,19 +63,21 @@ macro_rules! elements {
     )*};
 }
 
-elements!(f32 => "f4", f64 => "f8", u8 => "u1", bool => "b1", i32 => "i4", u32 => "u4",
-    i64 => "i8", u64 => "u8");
+elements!(f32 => "f4", f64 => "f8", u8 => "u1", bool => "b1", i8 => "i1",
+    i16 => "i2", u16 => "u2", i32 => "i4", u32 => "u4", i64 => "i8", u64 => "u8");
 
 /// Writes a two-dimensional array of `height` rows and `width` columns, row by row.
 ///
 /// # Errors
 /// [`Error::Shape`] unless there are `width * height` values, and those of writing.
-pub fn write_npy<T: NpyElement>(
-    path: &Path,
+pub fn write_npy<'a, T: NpyElement>(
+    output: impl Into<Output<'a>>,
     values: &[T],
     width: usize,
     height: usize,
 ) -> Result<()> {
+    let output = output.into();
+    let path = output.path;
     let (expected, found) = (width as u64 * height as u64, values.len() as u64);
     if expected != found {
         return Err(Error::Shape { what: "array", expected, found });
@@ -83,7 +88,7 @@ pub fn write_npy<T: NpyElement>(
         (_, false) => '>',
     };
     let name: TypeStr = format!("{order}{}", T::TYPE).parse().map_err(|e| Error::write(path, e))?;
-    write_atomic(path, |file| {
+    write_atomic(output, |file| {
         let options = WriteOptions::new_header_only().dtype(DType::Plain(name));
         let shaped = options.shape(&[height as u64, width as u64]).writer(&mut *file);
         shaped
@@ -93,8 +98,8 @@ pub fn write_npy<T: NpyElement>(
     })
 }
 
-/// Reads an NPY file of one or two dimensions and one of the eight types of [`ArrayData`], in
-/// either byte order, stored by rows or by columns.
+/// Reads an NPY file of one or two dimensions and one of the types of [`ArrayData`], in either byte
+/// order, stored by rows or by columns. Floats of 16 bits become floats of 32, without loss.
 ///
 /// # Errors
 /// What is wrong with the file; [`Error::OutOfMemory`].
@@ -116,18 +121,20 @@ pub fn npz_names(path: &Path) -> Result<Vec<String>> {
 /// Reads one array out of an NPZ archive: the named one, or the only one.
 ///
 /// # Errors
-/// [`Error::NoArray`] where there is none of that name, or none is named and there are several;
-/// and as [`read_npy`].
+/// [`Error::NoArray`] where there is none of that name, [`Error::NotOneArray`] where none is named and
+/// there are several; and as [`read_npy`].
 pub fn read_npz(path: &Path, name: Option<&str>) -> Result<Array> {
     let names = npz_names(path)?;
     let index = match name {
         Some(name) => names.iter().position(|n| n == name),
         None => (names.len() == 1).then_some(0),
     };
-    let index = index.ok_or_else(|| Error::NoArray {
-        path: path.to_owned(),
-        name: name.unwrap_or("(the only one)").to_owned(),
-        names: names.join(", "),
+    let index = index.ok_or_else(|| match name {
+        Some(name) => {
+            let (path, name, names) = (path.to_owned(), name.to_owned(), names.join(", "));
+            Error::NoArray { path, name, names }
+        }
+        None => Error::NotOneArray { path: path.to_owned(), names: names.join(", ") },
     })?;
     let mut archive = open_archive(path)?;
     let entry = archive.by_index(index).map_err(|e| Error::malformed(path, e))?;
@@ -186,6 +193,13 @@ fn read_array(path: &Path, mut source: impl Read, size: u64) -> Result<Array> {
     let data = match kind {
         "f4" => ArrayData::F32(layout.read(&mut source, &shape)?),
         "f8" => ArrayData::F64(layout.read(&mut source, &shape)?),
+        "f2" => {
+            let halves: Vec<u16> = layout.read(&mut source, &shape)?;
+            ArrayData::F32(halves.into_iter().map(half).collect())
+        }
+        "i1" => ArrayData::I8(layout.read(&mut source, &shape)?),
+        "i2" => ArrayData::I16(layout.read(&mut source, &shape)?),
+        "u2" => ArrayData::U16(layout.read(&mut source, &shape)?),
         "u1" => ArrayData::U8(layout.read(&mut source, &shape)?),
         "b1" => ArrayData::Bool(booleans(layout.read(&mut source, &shape)?)),
         "i4" => ArrayData::I32(layout.read(&mut source, &shape)?),
@@ -193,7 +207,7 @@ fn read_array(path: &Path, mut source: impl Read, size: u64) -> Result<Array> {
         "i8" => ArrayData::I64(layout.read(&mut source, &shape)?),
         "u8" => ArrayData::U64(layout.read(&mut source, &shape)?),
         _ => {
-            let known = "f4, f8, u1, b1, i4, u4, i8 and u8";
+            let known = "f2, f4, f8, b1, i1, u1, i2, u2, i4, u4, i8 and u8";
             return Err(bad(format!("its type is {name}; {known} are read")));
         }
     };
@@ -245,6 +259,18 @@ impl Layout<'_> {
         }
         Ok(values)
     }
+}
+
+/// The number that sixteen bits state (IEEE 754, binary16), which every f32 can hold.
+fn half(bits: u16) -> f32 {
+    let (exponent, fraction) = (bits >> 10 & 31, f32::from(bits & 1023));
+    let size = match exponent {
+        0 => fraction * 2f32.powi(-24),
+        31 if fraction == 0.0 => f32::INFINITY,
+        31 => f32::NAN,
+        _ => (1024.0 + fraction) * 2f32.powi(i32::from(exponent) - 25),
+    };
+    if bits >> 15 == 1 { -size } else { size }
 }
 
 /// Bytes as booleans: NumPy takes any byte but 0 as true. `collect` reuses the memory, since

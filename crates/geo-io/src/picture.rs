@@ -1,12 +1,9 @@
 //! A picture of a raster of distances: colour from 0 to the largest.
 
-use std::path::Path;
-
-use image::codecs::png::PngEncoder;
-use image::{ExtendedColorType, ImageEncoder};
 use rayon::prelude::*;
 
-use crate::output::write_atomic;
+use crate::output::Output;
+use crate::png;
 use crate::{Error, Result};
 
 /// Colours from distance 0 to the largest, evenly spaced: land, shallows, deep water, night.
@@ -26,7 +23,12 @@ const RAMP: [[f32; 3]; 5] = [
 /// # Errors
 /// [`Error::Shape`] unless there are `width * height` values, [`Error::BadValue`] for a raster without
 /// cells, and those of writing.
-pub fn write_picture(path: &Path, values: &[f32], width: u32, height: u32) -> Result<()> {
+pub fn write_picture<'a>(
+    output: impl Into<Output<'a>>,
+    values: &[f32],
+    width: u32,
+    height: u32,
+) -> Result<()> {
     let (expected, found) = (u64::from(width) * u64::from(height), values.len() as u64);
     if found != expected {
         return Err(Error::Shape { what: "raster", expected, found });
@@ -37,11 +39,7 @@ pub fn write_picture(path: &Path, values: &[f32], width: u32, height: u32) -> Re
     let finite = |v: &f32| if v.is_finite() { *v } else { 0.0 };
     let largest = values.par_iter().map(finite).reduce(|| 0.0, f32::max);
     let pixels: Vec<u8> = values.par_iter().flat_map_iter(|&v| colour(v, largest)).collect();
-    write_atomic(path, |file| {
-        PngEncoder::new(file)
-            .write_image(&pixels, width, height, ExtendedColorType::Rgba8)
-            .map_err(|e| Error::write(path, e))
-    })
+    png::write_rgba(output.into(), &pixels, width, height)
 }
 
 fn colour(value: f32, largest: f32) -> [u8; 4] {
@@ -76,9 +74,9 @@ mod tests {
         let path = folder.path().join("p.png");
         let values: Vec<f32> = (0..300 * 20).map(|p| (p % 300) as f32).collect();
         write_picture(&path, &values, 300, 20).unwrap();
-        let picture = image::open(&path).unwrap().into_rgba8();
-        assert_eq!(picture.dimensions(), (300, 20));
-        assert_eq!(picture.get_pixel(299, 3).0, [14, 14, 44, 255]);
+        let (width, height, pixels) = png::read_rgba(&path);
+        assert_eq!((width, height), (300, 20));
+        assert_eq!(pixels[3 * 300 + 299], [14, 14, 44, 255]);
         assert!(write_picture(&path, &values, 300, 21).is_err());
         assert!(write_picture(&path, &[], 0, 0).is_err());
     }

@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::Path;
 use std::str::FromStr;
 
-use gpu_core::Progress;
+use gpu_core::{Bounds, Progress};
 
 use crate::{Crs, CsvColumns, Error, Result, csv, las};
 
@@ -23,14 +23,30 @@ pub struct PointCloud {
     pub class: Option<Vec<u8>>,
     /// The coordinate reference system, where the file states one.
     pub crs: Option<Crs>,
+    /// The lowest and the highest elevation of the file, kept or not, as its header or its table has it.
+    pub heights: Option<[f64; 2]>,
     /// What was read, kept and dropped.
     pub tally: Tally,
+    /// What the file has that was passed over, in words.
+    pub notes: Vec<String>,
 }
 
 impl PointCloud {
     /// Points in the columns.
     pub fn len(&self) -> usize {
         self.x.len()
+    }
+
+    /// Makes room for more points.
+    pub(crate) fn reserve(&mut self, path: &Path, more: usize) -> Result<()> {
+        let columns = [&mut self.x, &mut self.y, &mut self.z];
+        let made = columns.into_iter().try_for_each(|column| column.try_reserve(more));
+        made.and_then(|()| self.class.iter_mut().try_for_each(|column| column.try_reserve(more)))
+            .map_err(|_| {
+                // A column that grows doubles.
+                let asked = (2 * self.x.len() + more) as u64 * 25;
+                Error::OutOfMemory { path: path.to_owned(), asked }
+            })
     }
 
     /// Whether there is no point.
@@ -40,7 +56,8 @@ impl PointCloud {
 }
 
 /// What a reader read, kept, and dropped for which reason. A dropped point counts once: as
-/// withheld, else by its class, else by its return.
+/// withheld, else as noise or by its class, else by its return, else by its place. Points that lie in a
+/// file, or in a chunk of a file, of which the header says that all of it is outside count by their place.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     /// Points in the file.
@@ -49,11 +66,18 @@ pub struct Tally {
     pub kept: u64,
     /// Dropped: of a class not asked for.
     pub dropped_class: u64,
+    /// Dropped: of class 7 or 18, noise.
+    pub dropped_noise: u64,
     /// Dropped: of a return not asked for.
     pub dropped_return: u64,
     /// Dropped: flagged as withheld, which in LAS means deleted.
     pub dropped_withheld: u64,
+    /// Dropped: outside the bounds.
+    pub dropped_outside: u64,
 }
+
+/// Classes of noise: low, and high.
+pub const NOISE: [u8; 2] = [7, 18];
 
 /// Which returns of a pulse are kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -94,18 +118,22 @@ impl fmt::Display for Returns {
     }
 }
 
-/// Which points are kept while a file is read. The default keeps all that are not withheld.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// Which points are kept while a file is read. The default keeps all but the withheld and noise.
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Filter {
-    /// Classes to keep; `None` keeps all.
+    /// Classes to keep; `None` keeps all but those of [`NOISE`].
     pub classes: Option<Vec<u8>>,
     /// Returns to keep.
     pub returns: Returns,
+    /// Keeps points within these, edges included; `None` keeps all.
+    pub bounds: Option<Bounds>,
 }
 
 /// The attributes of a point that a filter looks at.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Attributes {
+    pub x: f64,
+    pub y: f64,
     pub class: u8,
     pub return_number: u8,
     pub number_of_returns: u8,
@@ -116,6 +144,7 @@ impl Filter {
     /// Whether the point stays; it is counted either way.
     pub(crate) fn keeps(&self, point: Attributes, tally: &mut Tally) -> bool {
         tally.read += 1;
+        let is_noise = self.classes.is_none() && NOISE.contains(&point.class);
         let wanted_class = self.classes.as_ref().is_none_or(|c| c.contains(&point.class));
         let wanted_return = match self.returns {
             Returns::All => true,
@@ -124,10 +153,14 @@ impl Filter {
         };
         let counter = if point.withheld {
             &mut tally.dropped_withheld
+        } else if is_noise {
+            &mut tally.dropped_noise
         } else if !wanted_class {
             &mut tally.dropped_class
         } else if !wanted_return {
             &mut tally.dropped_return
+        } else if !self.bounds.is_none_or(|b| contains(&b, point.x, point.y)) {
+            &mut tally.dropped_outside
         } else {
             tally.kept += 1;
             return true;
@@ -137,8 +170,15 @@ impl Filter {
     }
 }
 
-/// Reads a point cloud: LAS or LAZ by the endings `.las` and `.laz`, a table by `.csv` and
-/// `.txt`, in upper or lower case. `columns` names the columns of a table.
+fn contains(b: &Bounds, x: f64, y: f64) -> bool {
+    x >= b.min_x && x <= b.max_x && y >= b.min_y && y <= b.max_y
+}
+
+/// Reads a point cloud: LAS or LAZ by the endings `.las` and `.laz`, a table by `.csv`, `.txt` and
+/// `.xyz`, in upper or lower case; the name `-` stands for a table on standard input. `columns` names the
+/// columns of a table.
+///
+/// Of a COPC only the chunks that touch the filter's bounds are read.
 ///
 /// A file without points gives an empty cloud. `progress` is told the share of the file read.
 ///
@@ -153,8 +193,34 @@ pub fn read_points(
 ) -> Result<PointCloud> {
     match ending(path).as_str() {
         "las" | "laz" => las::read(path, filter, progress),
-        "csv" | "txt" => csv::read(path, filter, columns, progress),
-        _ => Err(Error::UnknownEnding { path: path.to_owned(), known: ".las, .laz, .csv or .txt" }),
+        "csv" | "txt" | "xyz" => csv::read(path, filter, columns, progress),
+        _ if path.as_os_str() == "-" => csv::read(path, filter, columns, progress),
+        _ => Err(Error::UnknownEnding {
+            path: path.to_owned(),
+            known: ".las, .laz, .csv, .txt or .xyz",
+        }),
+    }
+}
+
+/// What the header of a point file says of all its points.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Header {
+    /// Points.
+    pub points: u64,
+    /// Where they lie.
+    pub bounds: Option<Bounds>,
+    /// The coordinate reference system.
+    pub crs: Option<Crs>,
+}
+
+/// Reads the header of a point file, and no points; `None` for a table, which has none.
+///
+/// # Errors
+/// What is wrong with the file.
+pub fn read_header(path: &Path) -> Result<Option<Header>> {
+    match ending(path).as_str() {
+        "las" | "laz" => las::read_header(path).map(Some),
+        _ => Ok(None),
     }
 }
 
@@ -199,17 +265,52 @@ mod tests {
 
     #[test]
     fn each_point_counts_once() {
-        let filter = Filter { classes: Some(vec![2]), returns: Returns::Last };
+        let bounds = Some(Bounds { min_x: 0.0, min_y: 0.0, max_x: 1.0, max_y: 1.0 });
+        let filter = Filter { classes: Some(vec![2]), returns: Returns::Last, bounds };
         let mut tally = Tally::default();
-        let point =
-            Attributes { class: 2, return_number: 2, number_of_returns: 2, withheld: false };
+        let point = Attributes {
+            x: 0.0,
+            y: 1.0,
+            class: 2,
+            return_number: 2,
+            number_of_returns: 2,
+            withheld: false,
+        };
         assert!(filter.keeps(point, &mut tally));
         assert!(!filter.keeps(Attributes { withheld: true, class: 3, ..point }, &mut tally));
         assert!(!filter.keeps(Attributes { class: 3, return_number: 1, ..point }, &mut tally));
         assert!(!filter.keeps(Attributes { return_number: 1, ..point }, &mut tally));
-        let expected =
-            Tally { read: 4, kept: 1, dropped_class: 1, dropped_return: 1, dropped_withheld: 1 };
+        assert!(!filter.keeps(Attributes { x: 1.5, ..point }, &mut tally));
+        let expected = Tally {
+            read: 5,
+            kept: 1,
+            dropped_class: 1,
+            dropped_noise: 0,
+            dropped_return: 1,
+            dropped_withheld: 1,
+            dropped_outside: 1,
+        };
         assert_eq!(tally, expected);
+    }
+
+    #[test]
+    fn noise_is_kept_only_where_it_is_asked_for() {
+        let point = |class| Attributes {
+            x: 0.0,
+            y: 0.0,
+            class,
+            return_number: 1,
+            number_of_returns: 1,
+            withheld: false,
+        };
+        let asked = Filter { classes: Some(vec![2, 18]), ..Filter::default() };
+        for (filter, kept, noise) in [(Filter::default(), 1, 2), (asked, 2, 0)] {
+            let mut tally = Tally::default();
+            for class in [2, 7, 18] {
+                filter.keeps(point(class), &mut tally);
+            }
+            assert_eq!((tally.kept, tally.dropped_noise), (kept, noise));
+        }
     }
 
     #[test]

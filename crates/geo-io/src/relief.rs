@@ -1,12 +1,9 @@
 //! A picture of terrain: elevation as colour, brightness as light.
 
-use std::path::Path;
-
-use image::codecs::png::PngEncoder;
-use image::{ExtendedColorType, ImageEncoder};
 use rayon::prelude::*;
 
-use crate::output::write_atomic;
+use crate::output::Output;
+use crate::png;
 use crate::{Error, Result};
 
 /// Colours from the lowest to the highest elevation, evenly spaced: lowland green, straw, brown,
@@ -29,33 +26,64 @@ const AMBIENT: f32 = 0.25;
 ///
 /// # Errors
 /// [`Error::Shape`], [`Error::BadValue`] for a raster without cells, and those of writing.
-pub fn write_relief(
-    path: &Path,
+pub fn write_relief<'a>(
+    output: impl Into<Output<'a>>,
     values: &[f32],
     brightness: &[f32],
     width: u32,
     height: u32,
 ) -> Result<()> {
     let expected = u64::from(width) * u64::from(height);
-    for (what, raster) in [("raster", values), ("brightness", brightness)] {
-        let found = raster.len() as u64;
-        if expected != found {
-            return Err(Error::Shape { what, expected, found });
-        }
+    check(values, "raster", expected)?;
+    check(brightness, "brightness", expected)?;
+    let pixels = relief_colours(values, brightness)?;
+    png::write_rgba(output.into(), &pixels, width, height)
+}
+
+/// Writes a raster of brightness (row-major, row 0 in the north, from 0 to 1) as a grey PNG; NaN is
+/// transparent.
+///
+/// # Errors
+/// As [`write_relief`].
+pub fn write_shade<'a>(
+    output: impl Into<Output<'a>>,
+    brightness: &[f32],
+    width: u32,
+    height: u32,
+) -> Result<()> {
+    check(brightness, "brightness", u64::from(width) * u64::from(height))?;
+    let opaque = |v: u8| [v, if v == 0 { 0 } else { 255 }];
+    let pixels: Vec<u8> = shade_bytes(brightness).into_iter().flat_map(opaque).collect();
+    png::write_grey(output.into(), &pixels, width, height)
+}
+
+fn check(raster: &[f32], what: &'static str, expected: u64) -> Result<()> {
+    let found = raster.len() as u64;
+    if expected != found {
+        return Err(Error::Shape { what, expected, found });
     }
     if expected == 0 {
         return Err(Error::BadValue { what: "number of cells", value: 0.0, expected: "positive" });
     }
-    let pixels = coloured(values, brightness);
-    write_atomic(path, |file| {
-        PngEncoder::new(file)
-            .write_image(&pixels, width, height, ExtendedColorType::Rgba8)
-            .map_err(|e| Error::write(path, e))
-    })
+    Ok(())
 }
 
-/// RGBA, four bytes a pixel.
-fn coloured(values: &[f32], brightness: &[f32]) -> Vec<u8> {
+/// Brightness from 0 to 1 as bytes from 1 to 255, as gdaldem has it; 0 for NaN.
+pub fn shade_bytes(brightness: &[f32]) -> Vec<u8> {
+    let byte =
+        |b: &f32| if b.is_nan() { 0 } else { (1.0 + 254.0 * b.clamp(0.0, 1.0)).round() as u8 };
+    brightness.par_iter().map(byte).collect()
+}
+
+/// The colours of [`write_relief`]: red, green, blue and opacity, four bytes a cell.
+///
+/// # Errors
+/// [`Error::Shape`] unless there is a brightness for each value.
+pub fn relief_colours(values: &[f32], brightness: &[f32]) -> Result<Vec<u8>> {
+    let (expected, found) = (values.len() as u64, brightness.len() as u64);
+    if expected != found {
+        return Err(Error::Shape { what: "brightness", expected, found });
+    }
     let (low, high) = values
         .par_iter()
         .filter(|v| v.is_finite())
@@ -71,7 +99,7 @@ fn coloured(values: &[f32], brightness: &[f32]) -> Vec<u8> {
             pixel.copy_from_slice(&[r, g, b, 255]);
         }
     });
-    pixels
+    Ok(pixels)
 }
 
 /// The ramp at a position from 0 to 1.
@@ -95,20 +123,20 @@ mod tests {
         let mut brightness = vec![0.5; 35];
         (brightness[0], brightness[1], brightness[20]) = (0.0, 1.0, f32::NAN);
         write_relief(&path, &values, &brightness, 7, 5).unwrap();
-        let picture = image::open(path).unwrap().to_rgba8();
-        assert_eq!(picture.dimensions(), (7, 5));
-        for (x, y, pixel) in picture.enumerate_pixels() {
-            let is_clear = (x, y) == (3, 2) || (x, y) == (6, 2);
+        let (width, height, pixels) = png::read_rgba(&path);
+        assert_eq!((width, height), (7, 5));
+        for (i, pixel) in pixels.iter().enumerate() {
+            let is_clear = i == 17 || i == 20;
             assert_eq!(pixel[3], if is_clear { 0 } else { 255 });
         }
-        let green = |x| picture.get_pixel(x, 0)[1];
+        let green = |x: usize| pixels[x][1];
         assert!(green(0) < green(2) && green(2) < green(1));
         assert_eq!(green(0), (130.0 * AMBIENT).round() as u8);
     }
 
     #[test]
     fn bad_arguments_are_named() {
-        let path = Path::new("relief.png");
+        let path = std::path::Path::new("relief.png");
         let shape = write_relief(path, &[1.0; 5], &[1.0; 4], 2, 2);
         assert!(matches!(shape, Err(Error::Shape { expected: 4, found: 5, .. })));
         let shape = write_relief(path, &[1.0; 4], &[1.0; 3], 2, 2);

@@ -7,7 +7,7 @@ use std::process::Command;
 use geo_io::*;
 use gpu_core::GridSpec;
 use proptest::prelude::*;
-use tiff::decoder::{Decoder, DecodingResult};
+use tiff_reader::TiffFile;
 
 fn real_data(name: &str) -> Option<PathBuf> {
     let path = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data")).join(name);
@@ -38,6 +38,28 @@ fn gdalinfo(path: &Path) -> Option<serde_json::Value> {
     Some(serde_json::from_str(&text).unwrap())
 }
 
+/// A TIFF of bytes that says nothing of its place.
+fn plain_tiff(path: &Path, values: &[u8], width: u32) {
+    let image =
+        tiff_writer::ImageBuilder::new(width, values.len() as u32 / width).sample_type::<u8>();
+    let file = std::fs::File::create(path).unwrap();
+    let mut tiff = tiff_writer::TiffWriter::new(file, tiff_writer::WriteOptions::auto()).unwrap();
+    let image = tiff.add_image(image.strips(values.len() as u32 / width)).unwrap();
+    tiff.write_block(&image, 0, values).unwrap();
+    tiff.finish().unwrap();
+}
+
+/// A PNG of bytes, `colour` of them a pixel.
+fn write_png(path: &Path, colour: png::ColorType, values: &[u8], width: u32, height: u32) {
+    let mut encoder = png::Encoder::new(std::fs::File::create(path).unwrap(), width, height);
+    encoder.set_color(colour);
+    encoder.write_header().unwrap().write_image_data(values).unwrap();
+}
+
+fn mask_of(path: &Path) -> Result<Mask> {
+    read_mask(path, &SiteValues::default())
+}
+
 /// A wavy raster with a hole.
 fn raster(width: u32, height: u32) -> (GridSpec, Vec<f32>) {
     let grid = GridSpec::new(634_000.25, 851_001.5, 2.5, width, height).unwrap();
@@ -57,11 +79,12 @@ fn geotiff_values_come_back_bit_for_bit() {
         let (grid, values) = raster(width, height);
         let path = folder.path().join("r.tif");
         write_geotiff(&path, &grid, &values, None, -9999.0).unwrap();
-        let file = std::io::BufReader::new(std::fs::File::open(&path).unwrap());
-        let mut decoder = Decoder::new(file).unwrap();
-        assert_eq!(decoder.dimensions().unwrap(), (width, height));
-        assert_eq!(decoder.chunk_dimensions(), (256, 256));
-        let DecodingResult::F32(found) = decoder.read_image().unwrap() else { panic!() };
+        let file = TiffFile::open(&path).unwrap();
+        let image = file.ifd(0).unwrap();
+        assert_eq!((image.width(), image.height()), (width, height));
+        assert_eq!((image.tile_width(), image.tile_height()), (Some(256), Some(256)));
+        let bytes = file.read_image_bytes(0).unwrap();
+        let found: Vec<f32> = bytes.as_chunks().0.iter().map(|&b| f32::from_ne_bytes(b)).collect();
         assert!(found == stored(&values, -9999.0), "{width} x {height}");
     }
 }
@@ -126,6 +149,179 @@ fn the_system_of_a_real_survey_reaches_gdal() {
     }
 }
 
+/// A directory with a key of zeros, as one of the common writers leaves it, makes GDAL ignore all of it.
+#[test]
+fn a_system_with_a_broken_key_reaches_gdal() {
+    let directory = vec![1, 1, 0, 4, 1024, 0, 1, 1, 1025, 0, 1, 1, 3072, 0, 1, 26910, 0, 0, 0, 0];
+    let keys = GeoKeys { directory, ..Default::default() };
+    let (clean, dropped) = keys.cleaned();
+    assert_eq!(dropped, [0]);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("r.tif");
+    let (grid, values) = raster(8, 8);
+    let crs = Crs::from_geokeys(clean).unwrap();
+    write_geotiff(&path, &grid, &values, crs.as_ref(), -9999.0).unwrap();
+    let Some(info) = gdalinfo(&path) else { return };
+    assert_eq!(info["stac"]["proj:epsg"], 26910, "{}", info["coordinateSystem"]);
+}
+
+#[test]
+fn vertical_systems_reach_gdal() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("r.tif");
+    let (grid, values) = raster(8, 8);
+    for (text, parts) in [
+        ("EPSG:7415", ["28992", "5709"]),
+        ("EPSG:26910+5703", ["26910", "5703"]),
+        ("EPSG:2927+6360", ["2927", "6360"]),
+        ("EPSG:4326+5773", ["4326", "5773"]),
+    ] {
+        let crs = Crs::parse(text).unwrap();
+        write_geotiff(&path, &grid, &values, Some(&crs), -9999.0).unwrap();
+        let Some(info) = gdalinfo(&path) else { return };
+        let wkt = info["coordinateSystem"]["wkt"].as_str().unwrap();
+        assert!(wkt.starts_with("COMPOUNDCRS"), "{text}: {wkt}");
+        for part in parts {
+            assert!(wkt.contains(&format!("ID[\"EPSG\",{part}]")), "{text}: {wkt}");
+        }
+    }
+}
+
+/// Every packing, plain and cloud-optimised: GDAL reads what was written, and so does `read_mask`.
+#[test]
+fn every_packing_comes_back_through_gdal() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, raw) = (folder.path().join("r.tif"), folder.path().join("r.raw"));
+    let (grid, values) = raster(700, 513);
+    let place = Georeference::of_grid(&grid, None);
+    let bytes: Vec<u8> = (0..700 * 513).map(|i| (i % 251) as u8).collect();
+    let colours: Vec<u8> = bytes.iter().flat_map(|&b| [b, 255 - b, 7, 255]).collect();
+    let stored: Vec<u8> = stored(&values, -9999.0).iter().flat_map(|v| v.to_le_bytes()).collect();
+    for compression in
+        [Compression::Deflate, Compression::Zstd, Compression::Lzw, Compression::None]
+    {
+        for cloud_optimised in [false, true] {
+            let options = TiffOptions { compression, cloud_optimised };
+            let numbers = Cells::Values { values: &values, nodata: -9999.0 };
+            for (cells, expected) in [
+                (numbers, &stored),
+                (Cells::Grey(&bytes), &bytes),
+                (Cells::Colours(&colours), &colours),
+            ] {
+                write_tiff(&path, &place, (700, 513), cells, &options).unwrap();
+                let (from, to) = (path.to_str().unwrap(), raw.to_str().unwrap());
+                let bip = ["-q", "-of", "ENVI", "-co", "INTERLEAVE=BIP", from, to];
+                if gdal("gdal_translate", &bip).is_none() {
+                    return;
+                }
+                assert!(&std::fs::read(&raw).unwrap() == expected, "{options:?}");
+                let Some(info) = gdalinfo(&path) else { return };
+                let structure = &info["metadata"]["IMAGE_STRUCTURE"];
+                let layout = cloud_optimised.then_some("COG");
+                assert_eq!(structure["LAYOUT"].as_str(), layout, "{options:?}: {info}");
+                let packing = structure["COMPRESSION"].as_str().map(str::to_lowercase);
+                let name = compression.to_string();
+                assert_eq!(packing, (name != "none").then_some(name));
+            }
+        }
+    }
+}
+
+/// Overviews are means of what has a value, and statistics those of the cells.
+#[test]
+fn a_cloud_optimised_file_has_overviews_and_statistics() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("r.tif");
+    let (grid, values) = raster(1025, 600);
+    let place = Georeference::of_grid(&grid, None);
+    let options = TiffOptions { cloud_optimised: true, ..Default::default() };
+    let cells = Cells::Values { values: &values, nodata: -9999.0 };
+    write_tiff(&path, &place, (1025, 600), cells, &options).unwrap();
+    let file = TiffFile::open(&path).unwrap();
+    let sizes: Vec<_> = file.ifds().iter().map(|i| (i.width(), i.height())).collect();
+    assert_eq!(sizes, [(1025, 600), (513, 300), (257, 150), (129, 75)]);
+    let bytes = file.read_image_bytes(1).unwrap();
+    let half: Vec<f32> = bytes.as_chunks().0.iter().map(|&b| f32::from_ne_bytes(b)).collect();
+    for (column, row) in [(0, 0), (5, 3), (512, 299), (100, 200)] {
+        let of = |x: usize, y: usize| (x < 1025 && y < 600).then(|| values[y * 1025 + x]);
+        let four = [(0, 0), (1, 0), (0, 1), (1, 1)];
+        let four = four.map(|(dx, dy)| of(2 * column + dx, 2 * row + dy));
+        let known: Vec<f64> =
+            four.iter().flatten().filter(|v| !v.is_nan()).map(|v| f64::from(*v)).collect();
+        let mean = (known.iter().sum::<f64>() / known.len() as f64) as f32;
+        assert_eq!(half[row * 513 + column], mean, "{column}, {row}");
+    }
+    // Tiles of overviews lie before those of the raster, and all directories before these.
+    let first = |i: usize| file.ifd(i).unwrap().tile_offsets().unwrap()[0];
+    assert!(first(3) < first(2) && first(2) < first(1) && first(1) < first(0));
+    assert!(file.ifds().iter().all(|ifd| ifd.offset() < first(3)));
+    let Some(info) = gdalinfo(&path) else { return };
+    let stated = |name: &str| -> f64 {
+        info["bands"][0]["metadata"][""][format!("STATISTICS_{name}")]
+            .as_str()
+            .unwrap()
+            .parse()
+            .unwrap()
+    };
+    let known: Vec<f64> = values.iter().filter(|v| !v.is_nan()).map(|v| f64::from(*v)).collect();
+    let mean = known.iter().sum::<f64>() / known.len() as f64;
+    assert!((stated("MEAN") - mean).abs() < 1e-9 * mean.abs());
+    assert_eq!(stated("MINIMUM"), known.iter().copied().fold(f64::MAX, f64::min));
+    assert_eq!(info["bands"][0]["overviews"].as_array().unwrap().len(), 3);
+}
+
+/// Masks as GDAL packs and types them.
+#[test]
+fn masks_of_every_packing_and_type_are_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let (from, to) = (folder.path().join("m.tif"), folder.path().join("t.tif"));
+    let bytes: Vec<u8> = (0..90 * 70).map(|i| u8::from(i % 7 == 3)).collect();
+    let place = Georeference::north_up((0.0, 0.0), (1.0, 1.0));
+    let values: Vec<f32> = bytes.iter().map(|&b| f32::from(b)).collect();
+    write_georeferenced(&from, &place, (90, 70), &values, -9999.0).unwrap();
+    for options in [
+        &["-ot", "Byte", "-co", "NBITS=1"][..],
+        &["-ot", "Byte", "-co", "NBITS=1", "-co", "COMPRESS=DEFLATE"],
+        &["-ot", "Byte", "-co", "NBITS=4", "-co", "TILED=YES"],
+        &["-ot", "Byte", "-co", "COMPRESS=PACKBITS"],
+        &["-ot", "UInt16", "-co", "COMPRESS=ZSTD", "-co", "PREDICTOR=2"],
+        &["-ot", "Int16", "-co", "COMPRESS=LZW"],
+        &["-ot", "Float32", "-co", "COMPRESS=LERC"],
+        &["-ot", "Float32", "-co", "COMPRESS=LERC_ZSTD", "-co", "TILED=YES"],
+        &["-ot", "Float64", "-co", "COMPRESS=DEFLATE", "-co", "BIGTIFF=YES"],
+        &["-ot", "Int32", "-co", "ENDIANNESS=BIG"],
+    ] {
+        let ends = ["-q", "-a_nodata", "none", from.to_str().unwrap(), to.to_str().unwrap()];
+        if gdal("gdal_translate", &[options, &ends].concat()).is_none() {
+            return;
+        }
+        let mask = mask_of(&to).unwrap_or_else(|e| panic!("{options:?}: {e}"));
+        assert_eq!((mask.width, mask.height, mask.without_value), (90, 70, 0));
+        assert!(mask.sites == bytes, "{options:?}");
+    }
+}
+
+#[test]
+fn arrays_of_every_type_are_masks() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.npy");
+    // The halves 0, 1.5, NaN, infinity, -2^-24.
+    let halves = [0x0000_u16, 0x3E00, 0x7E00, 0x7C00, 0x8001];
+    let of_halves: Vec<u8> = halves.iter().flat_map(|v| v.to_le_bytes()).collect();
+    let of_words: Vec<u8> = [0_i16, -1, 300, 0, 7].iter().flat_map(|v| v.to_be_bytes()).collect();
+    for (kind, bytes, sites) in [
+        ("<f2", of_halves, [0, 1, 0, 1, 1]),
+        ("|i1", vec![0, 255, 1, 0, 7], [0, 1, 1, 0, 1]),
+        (">i2", of_words.clone(), [0, 1, 1, 0, 1]),
+        (">u2", of_words, [0, 1, 1, 0, 1]),
+    ] {
+        std::fs::write(&path, by_hand(kind, false, "(1, 5)", &bytes)).unwrap();
+        assert_eq!(mask_of(&path).unwrap().sites, sites, "{kind}");
+    }
+    std::fs::write(&path, by_hand("<f2", false, "(1, 3)", &[0, 0x3C, 1, 0, 0, 0xC5])).unwrap();
+    assert_eq!(read_npy(&path).unwrap().data, ArrayData::F32(vec![1.0, 2f32.powi(-24), -5.0]));
+}
+
 /// Pixels that are not square, turned or mirrored: GDAL and `read_mask` find them where they were put.
 #[test]
 fn georeferences_come_back() {
@@ -143,7 +339,7 @@ fn georeferences_come_back() {
         for crs in [None, Some(Crs::parse("EPSG:26910").unwrap())] {
             let place = Georeference { transform, crs };
             write_georeferenced(&path, &place, (6, 4), &values, -9999.0).unwrap();
-            let found = read_mask(&path).unwrap().georeference.unwrap();
+            let found = mask_of(&path).unwrap().georeference.unwrap();
             assert_eq!(found.transform, transform);
             assert_eq!(found.crs.and_then(|c| c.epsg()), place.crs.as_ref().and_then(Crs::epsg));
             let Some(info) = gdalinfo(&path) else { continue };
@@ -154,16 +350,15 @@ fn georeferences_come_back() {
             let (from, to) = (path.to_str().unwrap(), point.to_str().unwrap());
             let as_point = ["-q", "-mo", "AREA_OR_POINT=Point", from, to];
             if gdal("gdal_translate", &as_point).is_some() {
-                let found = read_mask(&point).unwrap().georeference.unwrap();
+                let found = mask_of(&point).unwrap().georeference.unwrap();
                 assert_eq!(found.transform, transform);
             }
         }
     }
     // A picture that says nothing.
     let plain = folder.path().join("plain.tif");
-    let mut file = tiff::encoder::TiffEncoder::new(std::fs::File::create(&plain).unwrap()).unwrap();
-    file.write_image::<tiff::encoder::colortype::Gray8>(2, 1, &[0, 1]).unwrap();
-    assert_eq!(read_mask(&plain).unwrap().georeference, None);
+    plain_tiff(&plain, &[0, 1], 2);
+    assert_eq!(mask_of(&plain).unwrap().georeference, None);
 }
 
 #[test]
@@ -227,6 +422,9 @@ proptest! {
         round!(F64, |b| *b as f64);
         round!(U8, |b| *b as u8);
         round!(Bool, |b| b % 2 == 1);
+        round!(I8, |b| *b as i8);
+        round!(I16, |b| *b as i16);
+        round!(U16, |b| *b as u16);
         round!(I32, |b| *b as i32);
         round!(U32, |b| *b as u32);
         round!(I64, |b| *b as i64);
@@ -264,26 +462,38 @@ fn archives_name_their_arrays() {
     assert_eq!(read_npz(&path, Some("lat")).unwrap().shape, [2]);
     let text = read_npz(&path, Some("lon")).unwrap_err().to_string();
     assert!(text.contains("\"lon\"") && text.contains("lat, mask"), "{text}");
-    assert!(matches!(read_npz(&path, None), Err(Error::NoArray { .. })));
-    let expected = Mask { width: 3, height: 1, sites: vec![0, 1, 1], georeference: None };
-    assert_eq!(read_mask(&path).unwrap(), expected);
+    let text = read_npz(&path, None).unwrap_err().to_string();
+    assert!(text.contains("one array is needed") && text.contains("lat, mask"), "{text}");
+    let expected =
+        Mask { width: 3, height: 1, sites: vec![0, 1, 1], georeference: None, without_value: 0 };
+    assert_eq!(mask_of(&path).unwrap(), expected);
 }
 
 #[test]
 fn masks_are_read_from_every_format() {
     let folder = tempfile::tempdir().unwrap();
-    let expected = Mask { width: 3, height: 2, sites: vec![0, 1, 0, 1, 1, 0], georeference: None };
-    let check = |name: &str| assert_eq!(read_mask(&folder.path().join(name)).unwrap(), expected);
+    let expected = Mask {
+        width: 3,
+        height: 2,
+        sites: vec![0, 1, 0, 1, 1, 0],
+        georeference: None,
+        without_value: 0,
+    };
+    let check = |name: &str| {
+        let found = mask_of(&folder.path().join(name)).unwrap();
+        let without_value = u64::from(name == "a.npy");
+        assert_eq!(found, Mask { without_value, ..expected.clone() }, "{name}");
+    };
     let path = |name: &str| folder.path().join(name);
     write_npy(&path("a.npy"), &[0.0, -1.5, f32::NAN, 1.0, 2.0, 0.0], 3, 2).unwrap();
     check("a.npy");
     let grey = [0, 255, 0, 1, 7, 0];
-    image::GrayImage::from_raw(3, 2, grey.to_vec()).unwrap().save(path("b.png")).unwrap();
+    write_png(&path("b.png"), png::ColorType::Grayscale, &grey, 3, 2);
     check("b.png");
-    let colour = grey.iter().flat_map(|&v| [0, 0, v, 255]).collect();
-    image::RgbaImage::from_raw(3, 2, colour).unwrap().save(path("c.png")).unwrap();
+    let colour: Vec<u8> = grey.iter().flat_map(|&v| [0, 0, v, 255]).collect();
+    write_png(&path("c.png"), png::ColorType::Rgba, &colour, 3, 2);
     check("c.png");
-    assert!(matches!(read_mask(&path("d.gif")), Err(Error::UnknownEnding { .. })));
+    assert!(matches!(mask_of(&path("d.gif")), Err(Error::UnknownEnding { .. })));
 }
 
 #[test]
@@ -293,7 +503,7 @@ fn the_land_mask_of_the_earth_is_read() {
         println!("skipped: 933 M cells; set TESSERA_LARGE to read them in a debug build");
         return;
     }
-    let mask = read_mask(&path).unwrap();
+    let mask = mask_of(&path).unwrap();
     assert_eq!((mask.width, mask.height), (43_200, 21_600));
     let ocean = mask.sites.iter().map(|&s| u64::from(s)).sum::<u64>();
     // Row 0 is the arctic ocean, the last row is Antarctica.
@@ -308,21 +518,25 @@ fn damaged_arrays_and_pictures_give_an_error_of_one_line() {
     let values: Vec<f32> = (0..12).map(|i| i as f32).collect();
     write_npy(&path("a.npy"), &values, 4, 3).unwrap();
     npz(&path("a.npz"), &[("mask", std::fs::read(path("a.npy")).unwrap())]);
-    image::GrayImage::from_fn(9, 9, |x, y| image::Luma([(x * y) as u8]))
-        .save(path("a.png"))
-        .unwrap();
+    let products: Vec<u8> = (0..81).map(|i| (i % 9) * (i / 9)).collect();
+    write_png(&path("a.png"), png::ColorType::Grayscale, &products, 9, 9);
+    plain_tiff(&path("a.tif"), &products, 9);
     std::panic::set_hook(Box::new(|_| {}));
     let result = std::panic::catch_unwind(|| {
-        for name in ["a.npy", "a.npz", "a.png"] {
+        for name in ["a.npy", "a.npz", "a.png", "a.tif"] {
             let whole = std::fs::read(path(name)).unwrap();
             let damaged = path(&format!("damaged-{name}"));
             let read = |bytes: &[u8]| {
                 std::fs::write(&damaged, bytes).unwrap();
-                read_mask(&damaged).map_err(|e| assert!(!e.to_string().contains('\n'), "{e}"))
+                mask_of(&damaged).map_err(|e| assert!(!e.to_string().contains('\n'), "{e}"))
             };
             for end in 0..whole.len() {
                 let cut = read(&whole[..end]);
-                assert!(cut.is_err() || name == "a.png", "{name} cut at {end} of {}", whole.len());
+                assert!(
+                    cut.is_err() || matches!(name, "a.png" | "a.tif"),
+                    "{name} cut at {end} of {}",
+                    whole.len()
+                );
             }
             for at in 0..whole.len() {
                 for bits in [0x01, 0x80, 0xFF] {

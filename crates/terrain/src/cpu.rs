@@ -32,23 +32,36 @@ pub fn hillshade(dem: &[f32], grid: &GridSpec, light: &Light) -> Result<Vec<f32>
 }
 
 /// A product of every cell.
-fn each_cell<P: Product + Sync>(
+fn each_cell<P: Product + Send + Sync>(
     dem: &[f32],
     grid: &GridSpec,
     edges: Edges,
     product: P,
 ) -> Result<Vec<f32>> {
+    each_cell_of_rows(dem, grid, edges, |_| Ok(product))
+}
+
+/// A product of every cell, which each row has of its own.
+pub(crate) fn each_cell_of_rows<P: Product + Send + Sync>(
+    dem: &[f32],
+    grid: &GridSpec,
+    edges: Edges,
+    of_row: impl Fn(usize) -> Result<P>,
+) -> Result<Vec<f32>> {
+    let products = (0..grid.height as usize).map(of_row).collect::<Result<Vec<P>>>()?;
     match edges {
-        Edges::Nodata => each_neighbourhood(dem, grid, |n| product_of::<P, false>(n, product)),
-        Edges::Level => each_neighbourhood(dem, grid, |n| product_of::<P, true>(n, product)),
+        Edges::Nodata => {
+            each_neighbourhood(dem, grid, |y, n| product_of::<P, false>(n, products[y]))
+        }
+        Edges::Level => each_neighbourhood(dem, grid, |y, n| product_of::<P, true>(n, products[y])),
     }
 }
 
-/// A raster of a function of each cell's neighbourhood, NaN beyond the DEM.
+/// A raster of a function of each cell's row and neighbourhood, NaN beyond the DEM.
 fn each_neighbourhood(
     dem: &[f32],
     grid: &GridSpec,
-    of: impl Fn([f32; 9]) -> f32 + Sync,
+    of: impl Fn(usize, [f32; 9]) -> f32 + Sync,
 ) -> Result<Vec<f32>> {
     let mut out = host_memory::filled(f32::NAN, dem.len())?;
     if dem.is_empty() {
@@ -57,11 +70,14 @@ fn each_neighbourhood(
     let (width, height) = (grid.width as usize, grid.height as usize);
     out.par_chunks_mut(width).enumerate().for_each(|(y, line)| {
         for (x, cell) in line.iter_mut().enumerate() {
-            *cell = of(std::array::from_fn(|i| {
-                // Offsets 0, 1, 2 stand for -1, 0, 1.
-                let (x, y) = ((x + i % 3).wrapping_sub(1), (y + i / 3).wrapping_sub(1));
-                if x < width && y < height { dem[y * width + x] } else { f32::NAN }
-            }));
+            *cell = of(
+                y,
+                std::array::from_fn(|i| {
+                    // Offsets 0, 1, 2 stand for -1, 0, 1.
+                    let (x, y) = ((x + i % 3).wrapping_sub(1), (y + i / 3).wrapping_sub(1));
+                    if x < width && y < height { dem[y * width + x] } else { f32::NAN }
+                }),
+            );
         }
     });
     Ok(out)

@@ -39,6 +39,7 @@
 mod contours;
 pub mod cpu;
 mod error;
+pub mod geographic;
 #[cfg(feature = "cuda")]
 pub mod gpu;
 mod params;

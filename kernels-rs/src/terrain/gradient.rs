@@ -425,11 +425,6 @@ mod tests {
         assert!(worst <= 8e-7, "{worst}");
         assert_eq!(twice_reciprocal_sqrt(1.0), 2.0);
     }
-}
-
-#[cfg(all(test, not(target_arch = "nvptx64")))]
-mod tests {
-    use super::*;
 
     #[test]
     fn strips_at_the_end_of_the_tallest_rasters_are_not_inner() {

@@ -162,7 +162,7 @@ fn every_element_is_counted_between_bounds_that_fall() {
     // In shared memory, and in global memory.
     for bins in [4, 20_000] {
         let falling: Vec<f32> = (0..=bins).rev().map(|b| b as f32).collect();
-        let wild = |b: usize| if b % 3 == 0 { f32::NAN } else { (b * 7919 % LEN) as f32 };
+        let wild = |b: usize| if b.is_multiple_of(3) { f32::NAN } else { (b * 7919 % LEN) as f32 };
         let wild: Vec<f32> = (0..=bins).map(wild).collect();
         for bounds in [falling, wild, vec![f32::NAN; bins + 1]] {
             let bounds = gpu.upload(&bounds).unwrap();

@@ -99,3 +99,22 @@ fn merges_and_bounds() {
     gpu::reduce(&mut w, Min, ones, &mut byte).unwrap();
     assert_eq!(byte.to_host().unwrap(), [1]);
 }
+
+/// So many long segments, all over each other, that the counter of their chunks goes round while the
+/// list of them still has room.
+#[test]
+fn segments_that_overlap_a_hundred_million_times_do_no_harm() {
+    const LEN: usize = 1 << 28;
+    let Some((gpu, mut w)) = open_large(8 * LEN as u64) else { return };
+    let values = gpu.filled_with_byte::<u8>(1, LEN).unwrap();
+    let offsets: Vec<u64> =
+        (0..=LEN / 4).into_par_iter().map(|i| if i % 2 == 0 { 0 } else { u64::MAX }).collect();
+    let offsets = gpu.upload(&offsets).unwrap();
+    let mut greatest = gpu.zeroed::<u8>(LEN / 4).unwrap();
+    gpu::segmented_reduce(&mut w, Max, &offsets, &values, &mut greatest).unwrap();
+    assert!(greatest.to_host().unwrap().par_iter().all(|x| *x <= 1));
+    let offsets = gpu.upload(&[0, 5, LEN as u64]).unwrap();
+    let mut sums = gpu.zeroed::<u8>(2).unwrap();
+    gpu::segmented_reduce(&mut w, Sum, &offsets, &values, &mut sums).unwrap();
+    assert_eq!(sums.to_host().unwrap(), [5, (LEN - 5) as u8]);
+}

@@ -42,11 +42,13 @@ impl DeviceIntegers {
             unsafe {
                 match self {
                     Self::U32(from) => {
-                        let from = from.column().as_ptr();
+                        let from = gpu.admit(from.column())?;
+                        let from = from.as_ptr();
                         gpu.launch(kernels::roots, blocks, 0, (from, out, none, scale, pixels))
                     }
                     Self::U64(from) => {
-                        let from = from.column().as_ptr();
+                        let from = gpu.admit(from.column())?;
+                        let from = from.as_ptr();
                         gpu.launch(kernels::roots_long, blocks, 0, (from, out, none, scale, pixels))
                     }
                 }
@@ -64,11 +66,13 @@ impl DeviceIntegers {
             unsafe {
                 match self {
                     Self::U32(from) => {
-                        let from = from.column().as_ptr();
+                        let from = gpu.admit(from.column())?;
+                        let from = from.as_ptr();
                         gpu.launch(kernels::roots, blocks, 0, (from, none, out, scale, pixels))
                     }
                     Self::U64(from) => {
-                        let from = from.column().as_ptr();
+                        let from = gpu.admit(from.column())?;
+                        let from = from.as_ptr();
                         gpu.launch(kernels::roots_long, blocks, 0, (from, none, out, scale, pixels))
                     }
                 }
@@ -86,11 +90,13 @@ impl DeviceIntegers {
             unsafe {
                 match self {
                     Self::U32(from) => {
-                        let from = from.column().as_ptr();
+                        let from = gpu.admit(from.column())?;
+                        let from = from.as_ptr();
                         gpu.launch(kernels::coordinates, blocks, 0, (from, out, width, pixels))
                     }
                     Self::U64(from) => {
-                        let from = from.column().as_ptr();
+                        let from = gpu.admit(from.column())?;
+                        let from = from.as_ptr();
                         gpu.launch(kernels::coordinates_long, blocks, 0, (from, out, width, pixels))
                     }
                 }
@@ -107,17 +113,19 @@ impl DeviceIntegers {
         values: &Column<u32>,
         none: u32,
     ) -> Result<DeviceGrid<u32>> {
-        let values = values.as_ptr();
+        let values = gpu.admit(values)?;
         let launch = |out, blocks, pixels| {
             // SAFETY: sizes are as the kernels ask.
             unsafe {
                 match self {
                     Self::U32(from) => {
-                        let arguments = (from.column().as_ptr(), values, out, none, pixels);
+                        let from = gpu.admit(from.column())?;
+                        let arguments = (from.as_ptr(), values.as_ptr(), out, none, pixels);
                         gpu.launch(kernels::gather, blocks, 0, arguments)
                     }
                     Self::U64(from) => {
-                        let arguments = (from.column().as_ptr(), values, out, none, pixels);
+                        let from = gpu.admit(from.column())?;
+                        let arguments = (from.as_ptr(), values.as_ptr(), out, none, pixels);
                         gpu.launch(kernels::gather_long, blocks, 0, arguments)
                     }
                 }
@@ -154,10 +162,15 @@ pub(super) fn sign(
 ) -> Result<()> {
     let pixels = inside.column().len() as u64;
     let blocks = Blocks::for_each(&kernels::signed_distances, pixels)?;
-    let to = outside.column_mut().as_mut_ptr();
+    let (inside, mut to) = (gpu.admit(inside.column())?, gpu.admit_mut(outside.column_mut())?);
     // SAFETY: both have as many pixels.
     unsafe {
-        gpu.launch(kernels::signed_distances, blocks, 0, (to, inside.column().as_ptr(), pixels))?;
+        gpu.launch(
+            kernels::signed_distances,
+            blocks,
+            0,
+            (to.as_mut_ptr(), inside.as_ptr(), pixels),
+        )?;
     }
     Ok(())
 }
@@ -172,7 +185,8 @@ pub(super) fn exclude<T: Element>(
     let Some(mask) = mask else { return Ok(()) };
     let pixels = mask.len() as u64;
     let blocks = Blocks::for_each(&kernels::exclude, pixels)?;
-    let to = out.column_mut().as_mut_ptr();
+    let (mask, mut to) = (gpu.admit(mask)?, gpu.admit_mut(out.column_mut())?);
+    let to = to.as_mut_ptr();
     // SAFETY: both have as many pixels, of 4 or 8 bytes.
     unsafe {
         if size_of::<T>() == 8 {

@@ -75,7 +75,8 @@ impl Pieces {
         let squares = (width as usize - 1) * (height as usize - 1);
         let blocks = Blocks::for_each(&kernels::count_pieces, squares as u64)?;
         let (heights, level_count) = (levels.as_ptr(), levels.len() as u32);
-        let raster = dem.column().as_ptr();
+        let dem = gpu.admit(dem.column())?;
+        let raster = dem.as_ptr();
         // SAFETY: lengths are as the kernels ask; counts are written whole, and one after them.
         unsafe {
             let mut places = gpu.uninitialized::<u64>(squares + 1)?;
@@ -230,6 +231,7 @@ impl Lines {
     ) -> Result<Column<[f64; 2]>> {
         let count = self.starts.last().copied().unwrap_or(0);
         let ground = ground(grid);
+        let (width, dem) = (dem.width(), gpu.admit(dem.column())?);
         // SAFETY: lengths are as the kernel asks, which writes every point.
         unsafe {
             let mut points = gpu.uninitialized::<[f64; 2]>(count as usize)?;
@@ -243,8 +245,8 @@ impl Lines {
                     chains.ranks.as_ptr(),
                     pieces.count,
                     self.starts_of.as_ptr(),
-                    dem.column().as_ptr(),
-                    dem.width(),
+                    dem.as_ptr(),
+                    width,
                     levels.as_ptr(),
                     ground.x,
                     ground.y,

@@ -84,10 +84,11 @@ unsafe fn product(
     check_grid(&GridSpec { origin_x: 0.0, origin_y: 0.0, cell_size, width, height })?;
     // SAFETY: passed on to the caller.
     let mut out = unsafe { gpu.uninitialized::<f32>(dem.column().len())? };
+    let dem = gpu.admit(dem.column())?;
     let columns = kernels::columns_of_thread(width, edges == Edges::Level);
     let blocks = width.div_ceil(kernels::THREADS * columns) * height.div_ceil(kernels::ROWS);
     launch(Sides {
-        dem: dem.column().as_ptr(),
+        dem: dem.as_ptr(),
         width,
         height,
         blocks: Blocks::x(blocks),

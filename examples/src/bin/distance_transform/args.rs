@@ -3,15 +3,16 @@
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Result, ensure};
 use clap::Parser;
-use gpu_core::DeviceChoice;
+use examples::args::{Format, RasterArgs, RunArgs, ending, fraction};
+use geo_io::{Output, SiteValues};
 
 /// Compute the distance from every pixel of a raster to the nearest site.
 #[derive(Parser, Debug)]
-#[command(version, after_help = AFTER_HELP)]
+#[command(name = "distance_transform", version, after_help = AFTER_HELP)]
 pub struct Args {
-    /// The raster (.npy, .npz, .png, .tif): a site is a pixel that is not zero
+    /// The raster (.npy, .npz, .png, .tif): a site is a pixel that is not zero and has a value
     #[arg(value_name = "MASK")]
     pub mask: PathBuf,
     /// The distances: a GeoTIFF (.tif), an array (.npy) or a picture (.png); may be given several times
@@ -20,7 +21,10 @@ pub struct Args {
     /// Also write the linear index (row * width + column) of each pixel's nearest site (.npy)
     #[arg(long, value_name = "PATH")]
     pub nearest: Option<PathBuf>,
-    /// Take the pixels that are zero as the sites
+    /// The values of sites, such as 1,4-7 [default: all but 0]; NODATA and NaN are none
+    #[arg(long, value_name = "LIST", allow_hyphen_values = true)]
+    pub values: Option<SiteValues>,
+    /// Take the other pixels as the sites; those without a value are none either way
     #[arg(long)]
     pub invert: bool,
     /// The sides of a pixel on the ground, or `georeference` for those that the mask's GeoTIFF states;
@@ -28,73 +32,65 @@ pub struct Args {
     #[arg(long, value_name = "SX,SY", default_value = "1,1", allow_hyphen_values = true)]
     pub spacing: Spacing,
     /// Leave pixels farther than this from every site without one
-    #[arg(long, value_name = "D", allow_negative_numbers = true)]
+    #[arg(long, value_name = "D", value_parser = fraction, allow_negative_numbers = true)]
     pub max_distance: Option<f64>,
-    /// auto, cpu, software or cuda:N
-    #[arg(long, default_value = "auto")]
-    pub device: DeviceChoice,
+    #[command(flatten)]
+    pub raster: RasterArgs,
+    #[command(flatten)]
+    pub run: RunArgs,
 }
 
 const AFTER_HELP: &str = "\
-A pixel without a site (none at all, or none within --max-distance) is NODATA (-9999) in a GeoTIFF, \
+A pixel without a site (none at all, or none within --max-distance) is NODATA in a GeoTIFF, \
 infinite in an array, transparent in a picture, and has the highest number of its type as nearest \
 site. Of an NPZ archive the array `mask` is read, or the only one. A picture has at most 2048 pixels \
 on a side. \
 A GeoTIFF carries the place and the reference system of a mask that is one; of another \
 its south-west corner is (0, 0) and its pixels have the sides given.\n\n\
-Exit status: 0 where all files were written, 2 where something was wrong; then one line on \
-standard error says what.";
+Exit status: 0 where all files were written, 2 where something was wrong, 130 where it was interrupted; \
+then one line on standard error says what, and no unfinished file is left.";
 
-/// The formats of the distances.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
-    /// Float32 with NODATA; it lies where the mask does.
-    GeoTiff,
-    /// A bare array.
-    Npy,
-    /// A coloured overview.
-    Png,
+/// The formats of the distances: float32 where the mask lies, a bare array, a coloured overview.
+const FORMATS: [Format; 3] = [Format::GeoTiff, Format::Npy, Format::Png];
+
+impl AsRef<RunArgs> for Args {
+    fn as_ref(&self) -> &RunArgs {
+        &self.run
+    }
 }
 
 impl Args {
     /// Checks what clap does not, in particular that the outputs can be written.
     pub fn check(&self) -> Result<()> {
-        if let Some(most) = self.max_distance {
-            ensure!(most >= 0.0, "--max-distance {most} is not a number from 0 up");
-        }
         for path in &self.output {
             format(path)?;
-            geo_io::check_output(path)?;
         }
         if let Some(path) = &self.nearest {
             let npy = ending(path) == "npy";
             ensure!(npy, "--nearest {}: the name must end in .npy", path.display());
-            geo_io::check_output(path)?;
         }
-        let mut names: Vec<_> = self.output.iter().chain(&self.nearest).collect();
-        names.sort();
-        if let Some(two) = names.windows(2).find(|two| two[0] == two[1]) {
-            bail!("{} is named for two outputs", two[0].display());
+        let outputs: Vec<&Path> = self.outputs().map(PathBuf::as_path).collect();
+        geo_io::check_distinct(std::slice::from_ref(&self.mask), &outputs)?;
+        for path in outputs {
+            geo_io::check_output(Output { path, existing: self.run.existing() })?;
         }
         Ok(())
+    }
+
+    /// All files to be written.
+    pub fn outputs(&self) -> impl Iterator<Item = &PathBuf> {
+        self.output.iter().chain(&self.nearest)
+    }
+
+    /// Which pixels are sites.
+    pub fn sites(&self) -> SiteValues {
+        SiteValues { inverted: self.invert, ..self.values.clone().unwrap_or_default() }
     }
 }
 
 /// The format that an output's name asks for.
 pub fn format(path: &Path) -> Result<Format> {
-    match ending(path).as_str() {
-        "tif" | "tiff" => Ok(Format::GeoTiff),
-        "npy" => Ok(Format::Npy),
-        "png" => Ok(Format::Png),
-        _ => {
-            bail!("--output {}: the name must end in .tif, .tiff, .npy or .png", path.display())
-        }
-    }
-}
-
-/// The ending of a file's name, in lower case.
-fn ending(path: &Path) -> String {
-    path.extension().map(|e| e.to_string_lossy().to_lowercase()).unwrap_or_default()
+    Format::of("--output", path, &FORMATS)
 }
 
 /// Width and height of a pixel.

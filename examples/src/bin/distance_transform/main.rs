@@ -9,18 +9,17 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, anyhow};
+use examples::args::Format;
 use examples::program;
 use examples::report::Report;
 use examples::stages::Stages;
-use geo_io::{Georeference, Mask};
+use geo_io::{Cells, Georeference, Mask, Output};
 use gpu_core::{Device, GridSpec};
 use pba_voronoi::{Diagram, Input, Integers, Sites, Transform};
 use rayon::prelude::*;
+use serde_json::json;
 
-use args::{Args, Format, Spacing};
-
-/// What a GeoTIFF holds where there is no site.
-const NODATA: f32 = -9999.0;
+use args::{Args, Spacing};
 
 /// Most pixels on the longest side of a picture.
 const PICTURE_SIDE: u32 = 2048;
@@ -32,24 +31,31 @@ fn main() -> ExitCode {
 /// The program: check, read, transform, write, report.
 fn run(args: &Args) -> Result<()> {
     args.check()?;
-    let device = Device::open(args.device)?;
-    let mut stages = Stages::default();
-    let mut mask = stages.run("read", |_| geo_io::read_mask(&args.mask))?;
+    let device = Device::open(args.run.device)?;
+    let mut stages = Stages::new(args.run.quiet);
+    let mut mask = stages.run("read", |_| geo_io::read_mask(&args.mask, &args.sites()))?;
     let place = mask.georeference.take();
     let sides = sides(args, place.as_ref())?;
     let diagram = stages.run("transform", |progress| {
         let input = input(args, &mask)?;
         Ok::<_, anyhow::Error>(transform(args, sides).run(&device, &input, progress)?)
     })?;
-    let sites = mask.sites.par_iter().filter(|&&s| (s != 0) != args.invert).count();
+    let sites = mask.sites.par_iter().filter(|&&s| s != 0).count();
+    let without_value = mask.without_value;
     // Nothing needs the mask any more, and a writer may need its memory.
     drop(mask);
 
     let mut report = Report::default();
     let (width, height) = (diagram.width, diagram.height);
     report.line("raster", format_args!("{width} x {height} pixels, {sites} sites"));
-    report.device(&device, args.device);
-    report.line("distances", distances(&diagram));
+    if without_value > 0 {
+        report.line("", format_args!("{without_value} pixels are NODATA or NaN, and no sites"));
+    }
+    let raster =
+        json!({"width": width, "height": height, "sites": sites, "without_value": without_value});
+    report.field("raster", raster);
+    report.device(&device, args.run.device);
+    report_distances(&mut report, &diagram);
     if let Some(crs) = place.as_ref().and_then(|place| place.crs.as_ref()) {
         report.line("system", crs);
     }
@@ -61,8 +67,8 @@ fn run(args: &Args) -> Result<()> {
         place.unwrap_or_else(|| Georeference::north_up((0.0, f64::from(height) * sides.1), sides));
     stages.run("write", |_| write(args, &place, diagram))?;
     report.stages(stages.done());
-    report.written(args.output.iter().chain(&args.nearest));
-    report.print();
+    report.written(args.outputs());
+    report.print(&args.run, false);
     Ok(())
 }
 
@@ -75,8 +81,7 @@ fn input<'a>(args: &Args, mask: &'a Mask) -> Result<Input<'a>> {
     if mask.sites.is_empty() {
         return Err(anyhow!("{} has no pixels ({width} x {height})", args.mask.display()));
     }
-    let input = Input::new(Sites::Mask(&mask.sites), width, height);
-    Ok(if args.invert { input.inverted() } else { input })
+    Ok(Input::new(Sites::Mask(&mask.sites), width, height))
 }
 
 /// The sides of a pixel on the ground.
@@ -101,26 +106,30 @@ fn transform(args: &Args, (x, y): (f64, f64)) -> Transform {
     if args.nearest.is_some() { transform.nearest() } else { transform }
 }
 
-/// The largest distance, and how many pixels have none, in words.
-fn distances(diagram: &Diagram) -> String {
+/// The largest distance, and how many pixels have none.
+fn report_distances(report: &mut Report, diagram: &Diagram) {
     let values = diagram.distance.as_deref().unwrap_or_default();
     let of = |&v: &f32| if v.is_finite() { (v, 0) } else { (0.0, 1) };
     let both = |a: (f32, usize), b: (f32, usize)| (a.0.max(b.0), a.1 + b.1);
     let (largest, without) = values.par_iter().map(of).reduce(|| (0.0, 0), both);
     match without {
-        0 => format!("up to {largest}"),
-        _ => format!("up to {largest}, {without} pixels without a site"),
+        0 => report.line("distances", format_args!("up to {largest}")),
+        _ => report
+            .line("distances", format_args!("up to {largest}, {without} pixels without a site")),
     }
+    report.field("distances", json!({"largest": largest, "pixels_without": without}));
 }
 
 /// Writes all outputs.
 fn write(args: &Args, place: &Georeference, mut diagram: Diagram) -> Result<()> {
     let (width, height) = (diagram.width, diagram.height);
+    let existing = args.run.existing();
     if let (Some(path), Some(nearest)) = (&args.nearest, diagram.nearest.take()) {
         let (width, height) = (width as usize, height as usize);
+        let output = Output { path, existing };
         match nearest {
-            Integers::U32(v) => geo_io::write_npy(path, &v, width, height)?,
-            Integers::U64(v) => geo_io::write_npy(path, &v, width, height)?,
+            Integers::U32(v) => geo_io::write_npy(output, &v, width, height)?,
+            Integers::U64(v) => geo_io::write_npy(output, &v, width, height)?,
         }
     }
     let mut distance = diagram.distance.take().unwrap_or_default();
@@ -128,19 +137,21 @@ fn write(args: &Args, place: &Georeference, mut diagram: Diagram) -> Result<()> 
     let mut paths: Vec<&Path> = args.output.iter().map(AsRef::as_ref).collect();
     paths.sort_by_key(|path| args::format(path).ok() == Some(Format::GeoTiff));
     for path in paths {
+        let output = Output { path, existing };
         match args::format(path)? {
             Format::Npy => {
-                geo_io::write_npy(path, &distance, width as usize, height as usize)?;
+                geo_io::write_npy(output, &distance, width as usize, height as usize)?;
             }
             Format::Png => {
                 let grid = GridSpec::new(0.0, f64::from(height), 1.0, width, height)?;
                 let factor = width.max(height).div_ceil(PICTURE_SIDE);
                 let (picture, small) = terrain::cpu::averaged(&distance, &grid, factor)?;
-                geo_io::write_picture(path, &picture, small.width, small.height)?;
+                geo_io::write_picture(output, &picture, small.width, small.height)?;
             }
-            Format::GeoTiff => {
+            _ => {
                 distance.par_iter_mut().filter(|v| v.is_infinite()).for_each(|v| *v = f32::NAN);
-                geo_io::write_georeferenced(path, place, (width, height), &distance, NODATA)?;
+                let cells = Cells::Values { values: &distance, nodata: args.raster.nodata };
+                geo_io::write_tiff(output, place, (width, height), cells, &args.raster.options())?;
             }
         }
     }

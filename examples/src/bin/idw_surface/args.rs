@@ -1,49 +1,41 @@
 //! The command line, and what can be checked before any work starts.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::str::FromStr;
 
 use anyhow::{Result, bail, ensure};
 use clap::Parser;
-use geo_io::{Crs, Filter};
-use gpu_core::{Bounds, DeviceChoice, GridSpec};
+use examples::args::{Format, LightArgs, PointArgs, RasterArgs, RunArgs, fraction, positive};
+use geo_io::{Crs, Existing, Output};
 use idw::{Adaptive, Params};
-
-pub use examples::point_args::{Columns, Extent};
 
 /// Turn scattered measurements into a surface by inverse distance weighting.
 #[derive(Parser, Debug)]
-#[command(version, after_help = AFTER_HELP)]
+#[command(name = "idw_surface", version, after_help = AFTER_HELP)]
 pub struct Args {
-    /// The measurements (.csv, .las, .laz)
-    #[arg(value_name = "POINTS")]
-    pub input: Option<PathBuf>,
-    /// Names of the columns of a CSV file
-    #[arg(long, value_name = "X,Y,Z", default_value = "x,y,z")]
-    pub columns: Columns,
-    /// The surface: a GeoTIFF (.tif, .tiff), an array (.npy) or a picture (.png)
+    #[command(flatten)]
+    pub points: PointArgs,
+    /// The surface: a GeoTIFF (.tif, .tiff), an array (.npy), a table (.csv, .xyz, - for standard output) or a
+    /// picture of its relief (.png)
     #[arg(short, long, value_name = "PATH", default_value = "surface.tif")]
     pub output: PathBuf,
-    /// Side of a cell, in the units of the coordinates
-    #[arg(long, allow_negative_numbers = true, conflicts_with = "size")]
+    /// Side of a cell, in the units of the coordinates [default: about 512 cells along the longer side]
+    #[arg(long, value_parser = positive, allow_negative_numbers = true, conflicts_with = "size")]
     pub resolution: Option<f64>,
-    /// Cells across and down [default: 512 along the longer side]
+    /// Cells across and down
     #[arg(long, value_name = "WxH")]
     pub size: Option<Size>,
-    /// The surface's extent [default: that of the points]
-    #[arg(long, value_name = "XMIN,YMIN,XMAX,YMAX", allow_hyphen_values = true)]
-    pub bounds: Option<Extent>,
     /// A point's weight is 1 / distance^POWER [default: 2, or the best with --cross-validate]
-    #[arg(long, allow_negative_numbers = true)]
+    #[arg(long, value_parser = positive, allow_negative_numbers = true)]
     pub power: Option<f64>,
     /// The power of each cell from the pattern of the points around it (Lu and Wong 2008)
     #[arg(long, conflicts_with_all = ["power", "radius", "max_points", "per_quadrant"])]
     pub adaptive: bool,
     /// Added to distances: sqrt(distance^2 + SMOOTHING^2)
-    #[arg(long, default_value_t = 0.0, allow_negative_numbers = true)]
+    #[arg(long, default_value_t = 0.0, value_parser = fraction, allow_negative_numbers = true)]
     pub smoothing: f64,
     /// Only points within this distance count [default: all]; in metres with --geographic
-    #[arg(long, allow_negative_numbers = true)]
+    #[arg(long, value_parser = positive, allow_negative_numbers = true)]
     pub radius: Option<f64>,
     /// Only so many points count, the nearest [default: all]
     #[arg(long, value_name = "K")]
@@ -61,68 +53,65 @@ pub struct Args {
     /// is given
     #[arg(long)]
     pub cross_validate: bool,
-    /// Keep only these classes of a LAS file, such as 2,9
-    #[arg(long, value_name = "LIST", value_delimiter = ',')]
-    pub classes: Option<Vec<u8>>,
-    /// Coordinate system, such as EPSG:26910, in place of the one in the file
-    #[arg(long)]
-    pub crs: Option<String>,
-    /// What the GeoTIFF holds where there is no value
-    #[arg(long, value_name = "VALUE", default_value_t = -9999.0, allow_hyphen_values = true)]
-    pub nodata: f32,
-    /// auto, cpu, software or cuda:N
-    #[arg(long, default_value = "auto")]
-    pub device: DeviceChoice,
+    #[command(flatten)]
+    pub light: LightArgs,
+    #[command(flatten)]
+    pub raster: RasterArgs,
+    #[command(flatten)]
+    pub run: RunArgs,
     /// Points of the sample
-    #[arg(long, hide = true, default_value_t = 5000, conflicts_with = "input")]
+    #[arg(long, hide = true, default_value_t = 5000, conflicts_with = "inputs")]
     pub sample_points: u32,
     /// Seed of the sample
-    #[arg(long, hide = true, default_value_t = 1, conflicts_with = "input")]
+    #[arg(long, hide = true, default_value_t = 1, conflicts_with = "inputs")]
     pub seed: u64,
 }
 
 const AFTER_HELP: &str = "\
-Without POINTS a seeded sample of 5000 measurements of a made-up field is interpolated.\n\n\
-Exit status: 0 where the file was written, 2 where something was wrong; then one line on standard \
-error says what.";
-
-/// Cells along the longer side where nothing is asked for.
-const DEFAULT_SIDE: f64 = 512.0;
+Without INPUT a seeded sample of 5000 measurements of a made-up field is interpolated; its surface may be \
+there already from the last time, if it is the same.\n\n\
+With --geographic the surface ends at the poles, and without --bounds its edges are multiples of the \
+resolution.\n\n\
+Exit status: 0 where the file was written, 2 where something was wrong, 130 where it was interrupted; then \
+one line on standard error says what, and no unfinished file is left.";
 
 /// The formats of the surface.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
-    /// Float32, with NODATA, geotransform and coordinate system.
-    GeoTiff,
-    /// A bare array, NODATA as NaN.
-    Npy,
-    /// Colours and shades; NODATA is transparent.
-    Png,
+const FORMATS: [Format; 4] = [Format::GeoTiff, Format::Npy, Format::Table, Format::Png];
+
+impl AsRef<RunArgs> for Args {
+    fn as_ref(&self) -> &RunArgs {
+        &self.run
+    }
 }
 
 impl Args {
-    /// Checks what clap does not, in particular that the output can be written.
-    pub fn check(&self) -> Result<()> {
-        if let Some(r) = self.resolution {
-            ensure!(r.is_finite() && r > 0.0, "--resolution {r} is not a positive number");
-        }
-        if let Some(p) = self.power {
-            ensure!(p.is_finite() && p > 0.0, "--power {p} is not a positive number");
-        }
-        let s = self.smoothing;
-        ensure!(s.is_finite() && s >= 0.0, "--smoothing {s} is not 0 or a positive number");
-        if let Some(r) = self.radius {
-            ensure!(r.is_finite() && r > 0.0, "--radius {r} is not a positive number");
-        }
+    /// Checks what clap does not, in particular that the output can be written. `inputs` are all files to
+    /// read.
+    pub fn check(&self, inputs: &[PathBuf]) -> Result<()> {
         ensure!(self.max_points != Some(0), "--max-points 0: a value needs a point");
         if let Some(most) = self.max_points.filter(|&most| most < self.min_points) {
             bail!("--min-points {} is above --max-points {most}", self.min_points);
         }
         ensure!(self.sample_points > 0, "--sample-points 0: a sample needs a point");
         self.crs()?;
+        if let Some(extent) = self.points.bounds.filter(|_| self.geographic) {
+            let b = extent.0;
+            let latitude = if b.max_y > 90.0 { b.max_y } else { b.min_y };
+            ensure!(latitude.abs() <= 90.0, "--bounds: latitude {latitude} is beyond the pole");
+            for longitude in [b.min_x, b.max_x] {
+                let known = (-360.0..=360.0).contains(&longitude);
+                ensure!(known, "--bounds: longitude {longitude} is not from -360 to 360");
+            }
+        }
         self.format()?;
-        geo_io::check_output(&self.output)?;
-        Ok(())
+        geo_io::check_distinct(inputs, &[&self.output])?;
+        Ok(geo_io::check_output(Output { path: &self.output, existing: self.existing() })?)
+    }
+
+    /// What becomes of a file that exists.
+    pub fn existing(&self) -> Existing {
+        let is_sample = self.points.inputs.is_empty();
+        if is_sample { self.run.existing_example() } else { self.run.existing() }
     }
 
     /// How to interpolate, by this power.
@@ -146,63 +135,26 @@ impl Args {
 
     /// The format that the output's name asks for.
     pub fn format(&self) -> Result<Format> {
-        match ending(&self.output).as_str() {
-            "tif" | "tiff" => Ok(Format::GeoTiff),
-            "npy" => Ok(Format::Npy),
-            "png" => Ok(Format::Png),
-            _ => bail!(
-                "--output {}: the name must end in .tif, .tiff, .npy or .png",
-                self.output.display()
-            ),
-        }
+        Format::of("--output", &self.output, &FORMATS)
     }
 
     /// The coordinate system given by `--crs`; degrees are WGS 84 unless it says otherwise.
     pub fn crs(&self) -> Result<Option<Crs>> {
-        let text = self.crs.as_deref().or(self.geographic.then_some("EPSG:4326"));
-        Ok(text.map(Crs::parse).transpose()?)
-    }
-
-    /// Which points to keep.
-    pub fn filter(&self) -> Filter {
-        Filter { classes: self.classes.clone(), ..Filter::default() }
-    }
-
-    /// The cells, over `--bounds` or over the points.
-    pub fn grid(&self, points: Bounds) -> Result<GridSpec> {
-        let b = self.bounds.map_or(points, |extent| extent.0);
-        let (width, height) = (b.max_x - b.min_x, b.max_y - b.min_y);
-        let longest = width.max(height);
-        if let Some(Size { width: columns, height: rows }) = self.size {
-            let cell = (width / f64::from(columns)).max(height / f64::from(rows));
-            let cell = if cell > 0.0 { cell } else { 1.0 };
-            let middle = (b.min_x + width / 2.0, b.min_y + height / 2.0);
-            let west = middle.0 - cell * f64::from(columns) / 2.0;
-            let north = middle.1 + cell * f64::from(rows) / 2.0;
-            return Ok(GridSpec::new(west, north, cell, columns, rows)?);
+        let degrees = || self.geographic.then(|| Crs::parse("EPSG:4326")).transpose();
+        match self.points.crs()? {
+            Some(crs) => Ok(Some(crs)),
+            None => Ok(degrees()?),
         }
-        let default = if longest > 0.0 { longest / DEFAULT_SIDE } else { 1.0 };
-        let cell = self.resolution.unwrap_or(default);
-        let along = |length: f64| (length / cell).ceil().max(1.0);
-        let (columns, rows) = (along(width), along(height));
-        let side = f64::from(u32::MAX);
-        if !(columns <= side && rows <= side) {
-            return Err(gpu_core::Error::GridTooLarge { columns, rows }.into());
-        }
-        Ok(GridSpec::new(b.min_x, b.max_y, cell, columns as u32, rows as u32)?)
     }
-}
-
-/// The ending of a file's name, in lower case.
-fn ending(path: &Path) -> String {
-    path.extension().map(|e| e.to_string_lossy().to_lowercase()).unwrap_or_default()
 }
 
 /// `--size`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Size {
-    width: u32,
-    height: u32,
+    /// Columns.
+    pub width: u32,
+    /// Rows.
+    pub height: u32,
 }
 
 impl FromStr for Size {
@@ -262,15 +214,5 @@ mod tests {
         for bad in ["", "1", "5,4", "a,b", "1,2,3"] {
             assert!(bad.parse::<Quadrants>().is_err(), "{bad:?} was taken");
         }
-    }
-
-    #[test]
-    fn a_size_is_met_and_covers_the_bounds() {
-        let args = Args::parse_from(["idw_surface", "--size", "40x30"]);
-        let bounds = Bounds { min_x: 0.0, min_y: 10.0, max_x: 100.0, max_y: 20.0 };
-        let grid = args.grid(bounds).unwrap();
-        assert_eq!((grid.width, grid.height, grid.cell_size), (40, 30, 2.5));
-        let b = grid.bounds();
-        assert!(b.min_x <= 0.0 && b.max_x >= 100.0 && b.min_y <= 10.0 && b.max_y >= 20.0);
     }
 }

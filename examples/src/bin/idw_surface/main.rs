@@ -5,20 +5,25 @@
 //! or `kernels-rs/src/idw_neighbours.rs`.
 
 mod args;
+mod extent;
 mod sample;
 
 use std::process::ExitCode;
 
-use anyhow::{Result, anyhow, ensure};
+use anyhow::{Result, anyhow};
+use examples::args::Format;
+use examples::cloud::Cloud;
+use examples::products::Products;
 use examples::program;
 use examples::report::Report;
 use examples::stages::Stages;
+use examples::units::Units;
 use geo_io::Crs;
 use gpu_core::{Bounds, Device, GridSpec, host_memory};
 use idw::{Points, Targets};
-use terrain::{Edges, Light};
+use serde_json::json;
 
-use args::{Args, Format};
+use args::Args;
 
 /// The powers that cross-validation tries.
 const POWERS: [f64; 6] = [1.0, 1.5, 2.0, 2.5, 3.0, 4.0];
@@ -32,31 +37,37 @@ fn main() -> ExitCode {
 
 /// The program: check, read, interpolate, write, report.
 fn run(args: &Args) -> Result<()> {
-    args.check()?;
-    let device = Device::open(args.device)?;
-    let mut stages = Stages::default();
+    let inputs = args.points.files()?;
+    args.check(&inputs)?;
+    let device = Device::open(args.run.device)?;
+    let mut stages = Stages::new(args.run.quiet);
     let mut report = Report::default();
 
-    let cloud = match &args.input {
-        Some(path) => {
-            let (filter, columns) = (args.filter(), args.columns.names());
-            stages.run("read", |p| geo_io::read_points(path, &filter, &columns, p))?
-        }
-        None => sample::field(args.sample_points, args.seed),
+    let cloud = if inputs.is_empty() {
+        sample::field(args.sample_points, args.seed)
+    } else {
+        // Where all points count, no bounds can leave any out.
+        let bounds = reach(args);
+        stages.run("read", |p| Cloud::read(&inputs, &args.points, bounds, p))?
     };
-    match &args.input {
-        Some(path) => report.input(path, &cloud.tally),
-        None => report.line("input", format_args!("a sample of {} points", cloud.len())),
+    if inputs.is_empty() {
+        report.line("input", format_args!("a sample of {} points", cloud.x.len()));
     }
-    let count = cloud.tally.read;
-    ensure!(!cloud.is_empty(), "none of the {count} points is left: see --classes");
-    let bounds = Bounds::of(&cloud.x, &cloud.y);
-    let bounds = bounds.ok_or_else(|| anyhow!("none of {count} points is finite"))?;
-    let grid = args.grid(bounds)?;
+    for (path, tally) in inputs.iter().zip(&cloud.tallies) {
+        report.input(path, tally);
+    }
+    for note in &cloud.notes {
+        report.note(note);
+    }
+    let count = cloud.x.len();
+    let bounds = cloud.bounds().ok_or_else(|| anyhow!("none of {count} points is finite"))?;
+    let grid = extent::grid(args, bounds)?;
+    let crs = args.crs()?.or(cloud.crs.clone());
+    report.crs(crs.as_ref());
     // The values, their copy with NODATA, and the writer's.
     host_memory::require(grid.cells().saturating_mul(12))
         .map_err(|error| anyhow!("{} x {} cells: {error}", grid.width, grid.height))?;
-    report.device(&device, args.device);
+    report.device(&device, args.run.device);
 
     let points = Points { x: &cloud.x, y: &cloud.y, values: &[&cloud.z] };
     let power = power(args, &device, points, &mut stages, &mut report)?;
@@ -68,13 +79,31 @@ fn run(args: &Args) -> Result<()> {
         Some(_) => report.line("power", "adaptive"),
         None => report.line("power", params.power),
     }
+    report.field("power", params.adaptive.is_none().then_some(params.power));
     report.raster("surface", &grid, "values", &surface.values[0]);
-    let crs = args.crs()?.or(cloud.crs);
     stages.run("write", |_| write(args, &device, &grid, &surface.values[0], crs.as_ref()))?;
     report.stages(stages.done());
     report.written([&args.output]);
-    report.print();
+    report.print(&args.run, args.output.as_os_str() == "-");
     Ok(())
+}
+
+/// Where the points lie that count; `None` for everywhere.
+fn reach(args: &Args) -> Option<Bounds> {
+    let b = args.points.bounds?.0;
+    // On the sphere a distance has no one width in degrees.
+    let radius = args.radius.filter(|_| !args.geographic && !args.cross_validate)?;
+    Some(Bounds {
+        min_x: b.min_x - radius - cell_of(args, b),
+        min_y: b.min_y - radius - cell_of(args, b),
+        max_x: b.max_x + radius + cell_of(args, b),
+        max_y: b.max_y + radius + cell_of(args, b),
+    })
+}
+
+/// The most that a grid over these bounds passes them by: a cell, or what a size adds to the shorter side.
+fn cell_of(args: &Args, b: Bounds) -> f64 {
+    args.resolution.unwrap_or((b.max_x - b.min_x).max(b.max_y - b.min_y))
 }
 
 /// The power to use: as given, else the best of several if they were compared.
@@ -98,7 +127,7 @@ fn power(
         return Ok(given);
     }
     let params = args.params(given);
-    let idw::Comparison { best, all } =
+    let idw::Comparison { best, all, .. } =
         stages.run("cross-validate", |p| idw::best_power(device, points, &params, &powers, p))?;
     for (power, found) in &all {
         report_validation(report, &format!("power {power}"), found);
@@ -114,23 +143,17 @@ fn write(
     crs: Option<&Crs>,
 ) -> Result<()> {
     let path = &args.output;
-    match args.format()? {
-        Format::Npy => geo_io::write_npy(path, values, grid.width as usize, grid.height as usize)?,
-        Format::GeoTiff => {
-            let clash = values.contains(&args.nodata);
-            ensure!(!clash, "--nodata {}: a cell has this value: choose another", args.nodata);
-            geo_io::write_geotiff(path, grid, values, crs, args.nodata)?;
-        }
-        Format::Png => {
-            let metres = idw::RADIUS.to_radians();
-            let cell = if args.geographic { grid.cell_size * metres } else { grid.cell_size };
-            let in_metres = GridSpec { cell_size: cell, ..*grid };
-            let light = Light { edges: Edges::Level, ..Light::default() };
-            let brightness = terrain::hillshade(device, values, &in_metres, &light)?;
-            geo_io::write_relief(path, values, &brightness, grid.width, grid.height)?;
-        }
+    let products = Products { grid, crs, how: &args.raster, existing: args.existing() };
+    if args.format()? != Format::Png {
+        return products.write_values("--output", path, values);
     }
-    Ok(())
+    // What was measured is in no unit of the ground, unless the system says so.
+    let units = match Units::of(crs) {
+        Units::Plane { .. } if args.geographic => Units::Degrees { height: 1.0 },
+        units => units,
+    };
+    let light = units.hillshade(device, values, grid, &args.light)?;
+    products.write_relief("--output", path, values, &light)
 }
 
 /// What leaving points out one by one found.
@@ -138,4 +161,8 @@ fn report_validation(report: &mut Report, what: &str, found: &idw::Validation) {
     let idw::Validation { rmse, mean_absolute, bias, count, .. } = found;
     let errors = format!("rmse {rmse:.4}, mean absolute error {mean_absolute:.4}, bias {bias:.4}");
     report.line("left out", format_args!("{what}: {errors}, {count} points"));
+    let found = json!({
+        "what": what, "rmse": rmse, "mean_absolute": mean_absolute, "bias": bias, "points": count,
+    });
+    report.element("cross_validation", found);
 }

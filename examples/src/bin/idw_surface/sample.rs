@@ -1,12 +1,12 @@
 //! A seeded sample of a made-up field, for a first run without data.
 
-use geo_io::{PointCloud, Tally};
+use examples::cloud::Cloud;
 
 /// Side of the square that is sampled.
 const SIDE: f64 = 1000.0;
 
 /// Measurements of two hills, a valley and a slope, at places that crowd towards the south-west.
-pub fn field(points: u32, seed: u64) -> PointCloud {
+pub fn field(points: u32, seed: u64) -> Cloud {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     // xorshift64* (Marsaglia 2003).
     let mut unit = || {
@@ -15,15 +15,13 @@ pub fn field(points: u32, seed: u64) -> PointCloud {
         state ^= state >> 27;
         (state.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 11) as f64 / (1u64 << 53) as f64
     };
-    let mut cloud = PointCloud::default();
+    let mut cloud = Cloud::default();
     for _ in 0..points {
         let (x, y) = (unit().powf(1.3) * SIDE, unit().powf(1.3) * SIDE);
         cloud.x.push(x);
         cloud.y.push(y);
         cloud.z.push(height(x / SIDE, y / SIDE));
     }
-    let count = u64::from(points);
-    cloud.tally = Tally { read: count, kept: count, ..Tally::default() };
     cloud
 }
 

@@ -5,23 +5,27 @@
 //! pba-voronoi, those of `kernels-rs/src/voronoi.rs`.
 
 mod args;
-mod points;
+mod extent;
 mod survey;
 
 use std::path::Path;
 use std::process::ExitCode;
 
-use anyhow::{Result, anyhow, ensure};
+use anyhow::Result;
+use examples::cloud::Cloud;
+use examples::products::Products;
 use examples::program;
 use examples::report::Report;
 use examples::stages::Stages;
-use geo_io::Crs;
-use gpu_core::{Bounds, Device, DeviceChoice, GridSpec, Progress, host_memory};
+use examples::units::Units;
+use geo_io::{Crs, LasPoints, Output};
+use gpu_core::{Device, Progress};
 use nni_grid::{Dem, Params, Points};
-use terrain::{Edges, Levels, Light, Slope};
+use serde_json::json;
+use terrain::Levels;
 
-use args::{Args, Format};
-use points::Cloud;
+use args::{Args, LinesFormat, lines_format};
+use extent::Extents;
 
 fn main() -> ExitCode {
     program::run("lidar_dem", run)
@@ -29,182 +33,141 @@ fn main() -> ExitCode {
 
 /// The program: check, read, interpolate, write, report.
 fn run(args: &Args) -> Result<()> {
-    args.check()?;
-    let device = Device::open(args.device)?;
-    let mut stages = Stages::default();
+    let mut inputs = args.points.files()?;
+    args.check(&inputs)?;
+    let device = Device::open(args.run.device)?;
+    let mut stages = Stages::new(args.run.quiet);
     let mut report = Report::default();
-    let mut written = Vec::new();
 
-    let mut inputs = args.inputs.clone();
     if inputs.is_empty() {
         let path = args.survey_path();
-        stages.run("survey", |progress| points::simulate(args, &path, progress))?;
-        inputs.push(path.clone());
-        written.push(path);
+        stages.run("survey", |progress| simulate(args, &path, progress))?;
+        inputs.push(path);
     }
-    let cloud = stages.run("read", |progress| Cloud::read(&inputs, args, progress))?;
+    let wanted = extent::wanted(args, &inputs)?;
+    let mut cloud =
+        stages.run("read", |progress| Cloud::read(&inputs, &args.points, wanted, progress))?;
+    cloud.settle_heights();
     for (path, tally) in inputs.iter().zip(&cloud.tallies) {
         report.input(path, tally);
     }
-    for class in &cloud.absent_classes {
-        report.line("note", format_args!("no point has class {class}"));
+    for note in cloud.notes.iter().chain(&cloud.note_on_strays()) {
+        report.note(note);
     }
-    match &cloud.crs {
-        Some(crs) => report.line("crs", crs),
-        None => report.line("crs", "unknown: the files name none (--crs gives one)"),
-    }
-    report.device(&device, args.device);
+    let crs = cloud.crs.as_ref();
+    let units = Units::of(crs);
+    report.crs(crs);
+    report.line("units", units.text(crs));
+    report.device(&device, args.run.device);
 
-    let grid = grid(args, &cloud, &device)?;
-    let dem = stages.run("interpolate", |p| interpolate(&device, &cloud, grid, args, p))?;
-    let s = &dem.summary;
-    let merged = format!("{} merged into a shared pixel, {} outside the grid", s.merged, s.outside);
-    report.line("sites", format_args!("{} from {} points; {merged}", s.sites, s.points));
+    let extents = extent::extents(args, &cloud, &device)?;
+    let dem = stages.run("interpolate", |p| interpolate(&device, &cloud, extents, args, p))?;
+    report_sites(&mut report, &dem);
     report.raster("dem", &dem.grid, "heights", &dem.values);
-    stages.run("write", |_| write_dem(args, &dem, cloud.crs.as_ref()))?;
-    written.push(args.output.clone());
-    if let Some(path) = args.hillshade_path() {
-        stages.run("hillshade", |_| write_hillshade(&path, &dem, &device))?;
-        written.push(path);
-    }
-    if let Some(path) = &args.slope {
-        stages.run("slope", |_| write_slope(path, args, &dem, &device, cloud.crs.as_ref()))?;
-        written.push(path.clone());
-    }
-    if let Some(path) = &args.contours {
-        let lines = stages
-            .run("contours", |_| write_contours(path, args, &dem, &device, cloud.crs.as_ref()))?;
-        let interval = args.contour_interval;
-        report.line("contours", format_args!("{lines} lines, one every {interval}"));
-        written.push(path.clone());
-    }
+    write_products(args, &dem, crs, units, &device, &mut stages, &mut report)?;
     report.stages(stages.done());
-    report.written(&written);
-    report.print();
+    report.written(&args.outputs());
+    report.print(&args.run, args.output.as_os_str() == "-");
     Ok(())
 }
 
-/// The DEM's cells: over `--bounds`, or over the points; edges on multiples of the resolution.
-/// Fails before anything is allocated where they do not fit the memory.
-fn grid(args: &Args, cloud: &Cloud, device: &Device) -> Result<GridSpec> {
-    let (cell, count) = (args.resolution, cloud.x.len());
-    let grid = match args.bounds {
-        Some(args::Extent(bounds)) => snapped(bounds, cell),
-        None => {
-            let bounds = Bounds::of(&cloud.x, &cloud.y);
-            let bounds = bounds.ok_or_else(|| anyhow!("none of {count} points is finite"))?;
-            GridSpec::covering(bounds, cell)
-        }
+/// Surveys the simulated landscape and writes its points to a LAZ file.
+fn simulate(args: &Args, path: &Path, progress: &dyn Progress) -> Result<()> {
+    let survey = survey::fly(args.survey_points, args.seed, progress);
+    let points = LasPoints {
+        x: &survey.x,
+        y: &survey.y,
+        z: &survey.z,
+        class: &survey.class,
+        return_number: &survey.return_number,
+        number_of_returns: &survey.number_of_returns,
     };
-    let grid = match grid {
-        Ok(grid) => {
-            let (columns, rows) = (f64::from(grid.width), f64::from(grid.height));
-            require_memory(args, device, columns, rows)?;
-            grid
-        }
-        Err(gpu_core::Error::GridTooLarge { columns, rows }) => {
-            require_memory(args, device, columns, rows)?;
-            return Err(gpu_core::Error::GridTooLarge { columns, rows }.into());
-        }
-        Err(error) => return Err(error.into()),
-    };
-    let inside = cloud.x.iter().zip(&cloud.y).any(|(&x, &y)| grid.cell_of(x, y).is_some());
-    ensure!(inside, "none of the {count} points lies in --bounds");
-    Ok(grid)
+    let crs = Crs::parse(survey::CRS)?;
+    let output = Output { path, existing: args.existing() };
+    Ok(geo_io::write_las(output, &points, Some(&crs))?)
 }
 
-/// The grid over bounds that were asked for. [`GridSpec::covering`] would add a column for points
-/// on their eastern edge.
-fn snapped(b: Bounds, cell: f64) -> gpu_core::Result<GridSpec> {
-    let (west, south) = ((b.min_x / cell).floor(), (b.min_y / cell).floor());
-    let (columns, rows) = ((b.max_x / cell).ceil() - west, (b.max_y / cell).ceil() - south);
-    let side = f64::from(u32::MAX);
-    if !(columns <= side && rows <= side) {
-        return Err(gpu_core::Error::GridTooLarge { columns, rows });
-    }
-    GridSpec::new(west * cell, (south + rows) * cell, cell, columns as u32, rows as u32)
-}
-
-/// Asks for the host memory of a grid: the values, once more for the writer, and on the CPU and
-/// the software device the Voronoi raster (index, height and distance of a pixel).
-fn require_memory(args: &Args, device: &Device, columns: f64, rows: f64) -> Result<()> {
-    let on_host = matches!(device, Device::Cpu) || args.device == DeviceChoice::Software;
-    let pixels = f64::from(args.supersample).powi(2);
-    let a_cell = if on_host { 8.0 + 12.0 * pixels } else { 8.0 };
-    host_memory::require((columns * rows * a_cell) as u64).map_err(|error| {
-        anyhow!("--resolution {}: {columns} x {rows} cells: {error}", args.resolution)
-    })
-}
-
+/// The DEM over what is asked for, from all points within reach of it.
 fn interpolate(
     device: &Device,
     cloud: &Cloud,
-    grid: GridSpec,
+    extents: Extents,
     args: &Args,
     progress: &dyn Progress,
 ) -> Result<Dem> {
-    let mut params = Params::new(grid);
+    let mut params = Params::new(extents.with_margin);
+    params.method = args.method;
     params.site_radius = args.site_radius;
-    params.query_radius = args.query_radius;
+    params.query_radius = args.query_radius();
     params.supersample = args.supersample;
     params.duplicates = args.duplicates;
     params.weights = args.weights;
     params.hull = args.hull;
     params.max_distance = args.max_distance;
     let points = Points { x: &cloud.x, y: &cloud.y, z: &cloud.z };
-    Ok(nni_grid::interpolate(device, points, &params, progress)?)
+    let dem = nni_grid::interpolate(device, points, &params, progress)?;
+    Ok(extents.cut(dem))
 }
 
-fn write_dem(args: &Args, dem: &Dem, crs: Option<&Crs>) -> Result<()> {
-    write_raster("--output", &args.output, args, &dem.grid, &dem.values, crs)
+fn report_sites(report: &mut Report, dem: &Dem) {
+    let s = &dem.summary;
+    let merged = format!("{} merged into a shared pixel, {} outside the grid", s.merged, s.outside);
+    report.line("sites", format_args!("{} from {} points; {merged}", s.sites, s.points));
+    let fields = json!({
+        "points": s.points, "sites": s.sites, "merged": s.merged, "outside": s.outside,
+    });
+    report.field("sites", fields);
 }
 
-/// A raster in the format of its name.
-fn write_raster(
-    option: &str,
-    path: &Path,
+/// Makes and writes the DEM and what is asked for beside it.
+fn write_products(
     args: &Args,
-    grid: &GridSpec,
-    values: &[f32],
+    dem: &Dem,
     crs: Option<&Crs>,
+    units: Units,
+    device: &Device,
+    stages: &mut Stages,
+    report: &mut Report,
 ) -> Result<()> {
-    match args::format(option, path)? {
-        Format::Npy => geo_io::write_npy(path, values, grid.width as usize, grid.height as usize)?,
-        Format::GeoTiff => {
-            let clash = values.contains(&args.nodata);
-            ensure!(
-                !clash,
-                "--nodata {}: a cell of {} has this value: choose another",
-                args.nodata,
-                path.display()
-            );
-            geo_io::write_geotiff(path, grid, values, crs, args.nodata)?;
+    let products = Products { grid: &dem.grid, crs, how: &args.raster, existing: args.existing() };
+    stages.run("write", |_| products.write_values("--output", &args.output, &dem.values))?;
+    let relief = args.relief();
+    if args.hillshade.is_some() || relief.is_some() {
+        stages.run("hillshade", |_| -> Result<()> {
+            let light = units.hillshade(device, &dem.values, &dem.grid, &args.light)?;
+            if let Some(path) = &args.hillshade {
+                products.write_shade("--hillshade", path, &light)?;
+            }
+            if let Some(path) = &relief {
+                products.write_relief("--relief", path, &dem.values, &light)?;
+            }
+            Ok(())
+        })?;
+    }
+    if let Some(path) = &args.slope {
+        stages.run("slope", |_| -> Result<()> {
+            let slope = units.slope(device, &dem.values, &dem.grid, &args.light)?;
+            products.write_values("--slope", path, &slope)
+        })?;
+    }
+    if let Some(path) = &args.contours {
+        let lines = stages
+            .run("contours", |_| write_contours(products.output(path), args, dem, device, crs))?;
+        let interval = args.contour_interval;
+        report.line("contours", format_args!("{lines} lines, one every {interval}"));
+        report.field("contours", json!({"lines": lines, "interval": interval}));
+        if crs.is_some_and(|crs| crs.epsg().is_none()) {
+            let path = path.display();
+            report
+                .note(format_args!("{path} names no coordinate system: this one has no EPSG code"));
         }
     }
     Ok(())
 }
 
-fn write_hillshade(path: &Path, dem: &Dem, device: &Device) -> Result<()> {
-    let light = Light { edges: Edges::Level, ..Light::default() };
-    let brightness = terrain::hillshade(device, &dem.values, &dem.grid, &light)?;
-    let (width, height) = (dem.grid.width, dem.grid.height);
-    Ok(geo_io::write_relief(path, &dem.values, &brightness, width, height)?)
-}
-
-fn write_slope(
-    path: &Path,
-    args: &Args,
-    dem: &Dem,
-    device: &Device,
-    crs: Option<&Crs>,
-) -> Result<()> {
-    let slope = terrain::slope(device, &dem.values, &dem.grid, &Slope::default())?;
-    write_raster("--slope", path, args, &dem.grid, &slope, crs)
-}
-
 /// Writes the contour lines and says how many there are.
 fn write_contours(
-    path: &Path,
+    output: Output,
     args: &Args,
     dem: &Dem,
     device: &Device,
@@ -213,6 +176,9 @@ fn write_contours(
     let levels = Levels::Every { interval: args.contour_interval, base: 0.0 };
     let contours = terrain::contours(device, &dem.values, &dem.grid, &levels)?;
     let lines = contours.iter().map(|line| (line.level, &line.points[..]));
-    geo_io::write_lines(path, lines, crs)?;
+    match lines_format(output.path)? {
+        LinesFormat::GeoJson => geo_io::write_lines(output, lines, crs)?,
+        LinesFormat::FlatGeobuf => geo_io::write_flatgeobuf(output, lines, crs)?,
+    }
     Ok(contours.len())
 }

@@ -1,0 +1,252 @@
+//! Points within bounds: those outside are not kept, and where an index or a header tells, not read.
+
+use std::io::Cursor;
+use std::path::{Path, PathBuf};
+
+use geo_io::{Error, Filter, LasPoints, PointCloud, read_header, read_points, write_las};
+use gpu_core::Bounds;
+use laz::{LasZipCompressor, LazVlrBuilder};
+
+fn bounds(min_x: f64, min_y: f64, max_x: f64, max_y: f64) -> Bounds {
+    Bounds { min_x, min_y, max_x, max_y }
+}
+
+fn read(path: &Path, bounds: Option<Bounds>) -> geo_io::Result<PointCloud> {
+    read_points(path, &Filter { bounds, ..Filter::default() }, &Default::default(), &())
+}
+
+/// The points of a cloud that lie within bounds, in order.
+fn within(cloud: &PointCloud, b: &Bounds) -> Vec<[f64; 3]> {
+    let inside = |i: &usize| {
+        let (x, y) = (cloud.x[*i], cloud.y[*i]);
+        x >= b.min_x && x <= b.max_x && y >= b.min_y && y <= b.max_y
+    };
+    (0..cloud.len()).filter(inside).map(|i| [cloud.x[i], cloud.y[i], cloud.z[i]]).collect()
+}
+
+fn rows(cloud: &PointCloud) -> Vec<[f64; 3]> {
+    (0..cloud.len()).map(|i| [cloud.x[i], cloud.y[i], cloud.z[i]]).collect()
+}
+
+#[test]
+fn points_outside_are_counted_and_a_file_outside_is_not_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let column = |step: usize| (0..5000).map(|i| (i / step % 71) as f64).collect::<Vec<_>>();
+    let (x, y) = (column(1), column(71));
+    let points = LasPoints { x: &x, y: &y, z: &x, ..Default::default() };
+    for name in ["a.las", "a.laz"] {
+        let path = folder.path().join(name);
+        write_las(&path, &points, None).unwrap();
+        let all = read(&path, None).unwrap();
+        let some = bounds(3.0, 10.0, 20.0, 20.0);
+        let part = read(&path, Some(some)).unwrap();
+        assert_eq!(rows(&part), within(&all, &some));
+        assert_eq!(part.tally.read, 5000);
+        assert_eq!(part.tally.kept + part.tally.dropped_outside, 5000);
+        assert_eq!(part.heights, Some([0.0, 70.0]));
+        let header = read_header(&path).unwrap().unwrap();
+        assert_eq!((header.points, header.bounds), (5000, Some(bounds(0.0, 0.0, 70.0, 70.0))));
+
+        // Behind the header nothing is looked at: its points may be gone.
+        let whole = std::fs::read(&path).unwrap();
+        std::fs::write(&path, &whole[..whole.len() / 2]).unwrap();
+        let outside = read(&path, Some(bounds(100.0, 0.0, 200.0, 70.0))).unwrap();
+        assert!(outside.is_empty());
+        assert_eq!((outside.tally.read, outside.tally.dropped_outside), (5000, 5000));
+        assert!(read(&path, Some(some)).is_err());
+    }
+    let table = folder.path().join("a.csv");
+    std::fs::write(&table, "x,y,z\n0,0,-5\n1,1,2\n9,9,7\n").unwrap();
+    let part = read(&table, Some(bounds(0.5, 0.5, 2.0, 2.0))).unwrap();
+    assert_eq!((rows(&part), part.heights), (vec![[1.0, 1.0, 2.0]], Some([-5.0, 7.0])));
+    assert_eq!(read_header(&table).unwrap(), None);
+}
+
+/// A node of the octree: level, x, y, z, and its points.
+type Node = ([i32; 4], Vec<[i32; 3]>);
+
+/// A record of point format 6 with these coordinates in thousandths.
+fn record(point: [i32; 3]) -> Vec<u8> {
+    let mut record: Vec<u8> = point.iter().flat_map(|v| v.to_le_bytes()).collect();
+    record.extend([0, 0, 0x11, 0, 2]);
+    record.resize(30, 0);
+    record
+}
+
+/// A COPC of these nodes over the cube from 0 to 1000; the entries of the last two nodes are on a page of
+/// their own. Gives the places of the chunks.
+fn write_copc(path: &Path, nodes: &[Node]) -> Vec<(u64, u64)> {
+    let laz = LazVlrBuilder::default()
+        .with_point_format(6, 0)
+        .unwrap()
+        .with_variable_chunk_size()
+        .build();
+    let mut laz_record = Cursor::new(Vec::new());
+    laz.write_to(&mut laz_record).unwrap();
+    let laz_record = laz_record.into_inner();
+    let vlr = |user: &str, id: u16, data: &[u8]| {
+        let mut bytes = vec![0; 54];
+        bytes[2..2 + user.len()].copy_from_slice(user.as_bytes());
+        bytes[18..20].copy_from_slice(&id.to_le_bytes());
+        bytes[20..22].copy_from_slice(&(data.len() as u16).to_le_bytes());
+        [bytes, data.to_vec()].concat()
+    };
+    let start = 375 + 54 + 160 + 54 + laz_record.len() as u64;
+
+    // The points, a chunk a node; the compressor begins with the place of the chunk table.
+    let mut packed = Cursor::new(vec![0; start as usize]);
+    packed.set_position(start);
+    let mut compressor = LasZipCompressor::new(&mut packed, laz).unwrap();
+    for (i, (_, points)) in nodes.iter().enumerate() {
+        if i > 0 {
+            compressor.finish_current_chunk().unwrap();
+        }
+        for point in points {
+            compressor.compress_one(&record(*point)).unwrap();
+        }
+    }
+    compressor.done().unwrap();
+    drop(compressor);
+    let mut file = packed.into_inner();
+    let table = laz::laszip::ChunkTable::read_from(
+        &mut {
+            let mut c = Cursor::new(&file);
+            c.set_position(start);
+            c
+        },
+        &LazVlrBuilder::default()
+            .with_point_format(6, 0)
+            .unwrap()
+            .with_variable_chunk_size()
+            .build(),
+    )
+    .unwrap();
+    let mut places = Vec::new();
+    let mut at = start + 8;
+    for entry in table.as_ref() {
+        places.push((at, entry.byte_count));
+        at += entry.byte_count;
+    }
+
+    // Pages of the hierarchy, in an extended record: the second follows the first.
+    let entry = |key: [i32; 4], offset: u64, bytes: u64, count: i32| {
+        let mut entry: Vec<u8> = key.iter().flat_map(|v| v.to_le_bytes()).collect();
+        entry.extend(offset.to_le_bytes());
+        entry.extend((bytes as i32).to_le_bytes());
+        entry.extend(count.to_le_bytes());
+        entry
+    };
+    let of_node = |i: usize| entry(nodes[i].0, places[i].0, places[i].1, nodes[i].1.len() as i32);
+    let own = nodes.len() - 2;
+    let first = file.len() as u64 + 60;
+    let second = first + 32 * (own as u64 + 1);
+    let mut pages: Vec<u8> = (0..own).flat_map(of_node).collect();
+    pages.extend(entry(nodes[own].0, second, 64, -1));
+    pages.extend((own..nodes.len()).flat_map(of_node));
+    let mut extended = vec![0; 60];
+    extended[2..6].copy_from_slice(b"copc");
+    extended[18..20].copy_from_slice(&1000_u16.to_le_bytes());
+    extended[20..28].copy_from_slice(&(pages.len() as u64).to_le_bytes());
+    let extended_at = file.len() as u64;
+    file.extend(extended);
+    file.extend(pages);
+
+    let numbers = [500.0, 500.0, 500.0, 500.0, 1.0_f64];
+    let mut info: Vec<u8> = numbers.iter().flat_map(|v| v.to_le_bytes()).collect();
+    info.extend(first.to_le_bytes());
+    info.extend((32 * (own as u64 + 1)).to_le_bytes());
+    info.resize(160, 0);
+    let records = [vlr("copc", 1, &info), vlr("laszip encoded", 22204, &laz_record)].concat();
+
+    let total: usize = nodes.iter().map(|(_, points)| points.len()).sum();
+    let mut header = vec![0; 375];
+    header[..4].copy_from_slice(b"LASF");
+    header[24..26].copy_from_slice(&[1, 4]);
+    header[94..96].copy_from_slice(&375_u16.to_le_bytes());
+    header[96..100].copy_from_slice(&(start as u32).to_le_bytes());
+    header[100..104].copy_from_slice(&2_u32.to_le_bytes());
+    header[104] = 6 | 128;
+    header[105..107].copy_from_slice(&30_u16.to_le_bytes());
+    for (i, scale) in [0.001_f64; 3].iter().enumerate() {
+        header[131 + 8 * i..139 + 8 * i].copy_from_slice(&scale.to_le_bytes());
+    }
+    for (i, bound) in [1000.0_f64, 0.0, 1000.0, 0.0, 1000.0, 0.0].iter().enumerate() {
+        header[179 + 8 * i..187 + 8 * i].copy_from_slice(&bound.to_le_bytes());
+    }
+    header[235..243].copy_from_slice(&extended_at.to_le_bytes());
+    header[243..247].copy_from_slice(&1_u32.to_le_bytes());
+    header[247..255].copy_from_slice(&(total as u64).to_le_bytes());
+    file[..375].copy_from_slice(&header);
+    file[375..start as usize].copy_from_slice(&records);
+    std::fs::write(path, file).unwrap();
+    places
+}
+
+fn copc() -> (tempfile::TempDir, PathBuf, Vec<(u64, u64)>) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("tree.copc.laz");
+    let quadrant = |x: i32, y: i32| -> Node {
+        let points = (0..400).map(|i| {
+            let (a, b) = (i % 20, i / 20);
+            [x * 500_000 + a * 24_000 + 7, y * 500_000 + b * 24_000 + 3, i * 100]
+        });
+        ([1, x, y, 0], points.collect())
+    };
+    let root = (0..100).map(|i| [i % 10 * 100_000, i / 10 * 100_000, 5]).collect();
+    let nodes =
+        [([0, 0, 0, 0], root), quadrant(0, 0), quadrant(1, 0), quadrant(0, 1), quadrant(1, 1)];
+    let places = write_copc(&path, &nodes);
+    (folder, path, places)
+}
+
+#[test]
+fn of_a_copc_only_the_chunks_within_the_bounds_are_read() {
+    let (_folder, path, places) = copc();
+    let all = read(&path, None).unwrap();
+    assert_eq!(all.len(), 1700);
+    for some in [
+        bounds(0.0, 0.0, 499.0, 499.0),
+        bounds(100.0, 300.0, 800.0, 350.0),
+        bounds(-10.0, 600.0, 2000.0, 2000.0),
+        bounds(0.0, 0.0, 1000.0, 1000.0),
+    ] {
+        let part = read(&path, Some(some)).unwrap();
+        assert_eq!(rows(&part), within(&all, &some), "{some:?}");
+        assert_eq!(part.tally.read, 1700);
+        assert_eq!(part.tally.kept + part.tally.dropped_outside, 1700);
+    }
+    // A chunk that is not asked for may be gone.
+    let mut bytes = std::fs::read(&path).unwrap();
+    let (at, length) = places[4];
+    bytes[at as usize..(at + length) as usize].fill(0);
+    std::fs::write(&path, &bytes).unwrap();
+    let west = bounds(0.0, 0.0, 400.0, 1000.0);
+    assert_eq!(rows(&read(&path, Some(west)).unwrap()), within(&all, &west));
+    let east = bounds(600.0, 600.0, 900.0, 900.0);
+    assert!(matches!(read(&path, Some(east)), Err(Error::Malformed { .. })));
+}
+
+#[test]
+fn a_damaged_index_gives_the_same_points_or_an_error() {
+    let (folder, path, _) = copc();
+    let some = bounds(0.0, 0.0, 300.0, 300.0);
+    let whole = std::fs::read(&path).unwrap();
+    let damaged = folder.path().join("damaged.copc.laz");
+    let index = whole.len() - 6 * 32..whole.len();
+    let info = 375 + 54..375 + 54 + 160;
+    std::panic::set_hook(Box::new(|_| {}));
+    let result = std::panic::catch_unwind(|| {
+        for at in index.chain(info) {
+            for bits in [0x01, 0x80, 0xFF] {
+                let mut bytes = whole.clone();
+                bytes[at] ^= bits;
+                std::fs::write(&damaged, &bytes).unwrap();
+                if let Err(error) = read(&damaged, Some(some)) {
+                    assert!(!error.to_string().contains('\n'), "{error}");
+                }
+            }
+        }
+    });
+    let _ = std::panic::take_hook();
+    assert!(result.is_ok(), "a read panicked");
+}

@@ -1,0 +1,35 @@
+//! Options of the programs that shade.
+
+use clap::Args;
+use terrain::{Edges, Light, Slope};
+
+use crate::args::{number, positive};
+
+/// How slopes and shades are taken.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Slope and light")]
+pub struct LightArgs {
+    /// Factor on heights for slope and light, beside what the units of the coordinate system give: 2 doubles
+    /// the relief, 0.3048 is for heights in feet of which the system says nothing
+    #[arg(long, value_name = "FACTOR", default_value_t = 1.0, value_parser = positive)]
+    pub z_factor: f64,
+    /// Where the light comes from, in degrees clockwise from north
+    #[arg(long, value_name = "DEGREES", default_value_t = 315.0, value_parser = number, allow_negative_numbers = true)]
+    pub azimuth: f64,
+    /// Height of the light above the horizon, in degrees
+    #[arg(long, value_name = "DEGREES", default_value_t = 45.0, value_parser = number, allow_negative_numbers = true)]
+    pub altitude: f64,
+}
+
+impl LightArgs {
+    /// The light, for heights whose unit is `units` of the ground's.
+    pub fn light(&self, units: f64) -> Light {
+        let Self { z_factor, azimuth, altitude } = *self;
+        Light { azimuth, altitude, z_factor: z_factor * units, edges: Edges::Level }
+    }
+
+    /// The slope in degrees, likewise.
+    pub fn slope(&self, units: f64) -> Slope {
+        Slope { z_factor: self.z_factor * units, ..Slope::default() }
+    }
+}

@@ -1,0 +1,13 @@
+//! Options that several programs have, each with one name and one meaning.
+
+mod light;
+mod points;
+mod raster;
+mod run;
+mod words;
+
+pub use light::LightArgs;
+pub use points::PointArgs;
+pub use raster::{Format, RasterArgs, ending};
+pub use run::RunArgs;
+pub use words::{Classes, Columns, Extent, count, fraction, number, positive};

@@ -1,0 +1,56 @@
+//! Options of the programs on points.
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+use clap::Args;
+use geo_io::{Crs, Filter, Returns};
+use gpu_core::Bounds;
+
+use crate::args::{Classes, Columns, Extent};
+use crate::inputs;
+
+/// Options of the programs on points.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Points")]
+pub struct PointArgs {
+    /// Point files (.las, .laz, .csv, .txt, .xyz), folders of them, patterns such as "tiles/*.laz", or - for a
+    /// table on standard input; all are joined, and their coordinate systems must agree
+    #[arg(value_name = "INPUT")]
+    pub inputs: Vec<PathBuf>,
+    /// Names of a table's columns, or their numbers where it names none
+    #[arg(long, value_name = "X,Y,Z", default_value = "x,y,z")]
+    pub columns: Columns,
+    /// Keep only these classes, such as 2,9 (2 ground, 5 high vegetation, 6 building, 9 water) [default: all
+    /// but 7 and 18, noise]
+    #[arg(long, value_name = "LIST")]
+    pub classes: Option<Classes>,
+    /// Keep all, the first or the last returns of a pulse
+    #[arg(long, value_name = "all|first|last", default_value = "all")]
+    pub returns: Returns,
+    /// The result's extent, snapped outward to the resolution [default: that of the points]; points outside
+    /// count as far as they reach in
+    #[arg(long, value_name = "XMIN,YMIN,XMAX,YMAX", allow_hyphen_values = true)]
+    pub bounds: Option<Extent>,
+    /// Coordinate system, such as EPSG:26910 or EPSG:26910+5703, in place of the one in the files
+    #[arg(long)]
+    pub crs: Option<String>,
+}
+
+impl PointArgs {
+    /// The files that the inputs mean.
+    pub fn files(&self) -> Result<Vec<PathBuf>> {
+        inputs::expand(&self.inputs)
+    }
+
+    /// The coordinate system given by `--crs`.
+    pub fn crs(&self) -> Result<Option<Crs>> {
+        Ok(self.crs.as_deref().map(Crs::parse).transpose()?)
+    }
+
+    /// Which points to keep, of those within `bounds`.
+    pub fn filter(&self, bounds: Option<Bounds>) -> Filter {
+        let classes = self.classes.as_ref().map(|c| c.0.clone());
+        Filter { classes, returns: self.returns, bounds }
+    }
+}

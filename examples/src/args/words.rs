@@ -1,0 +1,128 @@
+//! The values of options, as words.
+
+use std::str::FromStr;
+
+use geo_io::CsvColumns;
+use gpu_core::Bounds;
+
+/// A number, as an option has it; not NaN.
+pub fn number(text: &str) -> Result<f64, String> {
+    let value: Option<f64> = text.trim().parse().ok();
+    value.filter(|v| !v.is_nan()).ok_or_else(|| format!("\"{text}\" is not a number"))
+}
+
+/// A finite number above 0.
+pub fn positive(text: &str) -> Result<f64, String> {
+    let value = number(text)?;
+    let good = value.is_finite() && value > 0.0;
+    if good { Ok(value) } else { Err(format!("{text} is not a positive number")) }
+}
+
+/// A finite number from 0 up.
+pub fn fraction(text: &str) -> Result<f64, String> {
+    let value = number(text)?;
+    let good = value.is_finite() && value >= 0.0;
+    if good { Ok(value) } else { Err(format!("{text} is not a number from 0 up")) }
+}
+
+/// A whole number from 1 up.
+pub fn count(text: &str) -> Result<usize, String> {
+    let value = text.trim().parse().ok().filter(|&n| n > 0);
+    value.ok_or_else(|| format!("\"{text}\" is not a whole number from 1 up"))
+}
+
+/// The rectangle of `--bounds`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Extent(pub Bounds);
+
+impl FromStr for Extent {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let finite = |word: &str| {
+            let value = number(word)?;
+            if value.is_finite() { Ok(value) } else { Err(format!("\"{word}\" is not finite")) }
+        };
+        let numbers = text.split(',').map(finite).collect::<Result<Vec<f64>, _>>()?;
+        let [min_x, min_y, max_x, max_y] = numbers[..] else {
+            return Err(format!("expected 4 numbers, found {}", numbers.len()));
+        };
+        if min_x < max_x && min_y < max_y {
+            Ok(Self(Bounds { min_x, min_y, max_x, max_y }))
+        } else {
+            Err("the minimum must lie below the maximum".to_owned())
+        }
+    }
+}
+
+/// The columns of a table.
+#[derive(Clone, Debug)]
+pub struct Columns(pub [String; 3]);
+
+impl Columns {
+    /// As geo-io takes them.
+    pub fn names(&self) -> CsvColumns {
+        let [x, y, z] = self.0.clone();
+        CsvColumns { x, y, z }
+    }
+}
+
+impl FromStr for Columns {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let names: Vec<String> = text.split(',').map(|n| n.trim().to_owned()).collect();
+        let count = names.len();
+        names.try_into().map(Self).map_err(|_| format!("expected 3 names, found {count}"))
+    }
+}
+
+/// A comma-separated list of point classes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Classes(pub Vec<u8>);
+
+impl FromStr for Classes {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let class = |word: &str| {
+            let word = word.trim();
+            word.parse().map_err(|_| format!("unknown class \"{word}\": classes are 0 to 255"))
+        };
+        let mut classes = text.split(',').map(class).collect::<Result<Vec<u8>, _>>()?;
+        classes.sort_unstable();
+        classes.dedup();
+        Ok(Self(classes))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_are_parsed_and_refused() {
+        assert_eq!("9, 2,2".parse(), Ok(Classes(vec![2, 9])));
+        for bad in ["", "256", "-1", "2,,9", "ground"] {
+            assert!(bad.parse::<Classes>().is_err(), "{bad:?} was taken");
+        }
+        let bounds = Bounds { min_x: -1.0, min_y: 0.0, max_x: 2.5, max_y: 3.0 };
+        assert_eq!("-1,0,2.5,3".parse(), Ok(Extent(bounds)));
+        for bad in ["", "1,2,3", "0,0,0,1", "0,0,nan,1", "0,0,inf,1", "0,0,1,1,1"] {
+            assert!(bad.parse::<Extent>().is_err(), "{bad:?} was taken");
+        }
+    }
+
+    #[test]
+    fn numbers_are_parsed_and_refused() {
+        assert_eq!((number("-1e3"), positive("0.5"), fraction("0")), (Ok(-1e3), Ok(0.5), Ok(0.0)));
+        assert_eq!(count("12"), Ok(12));
+        for bad in ["1m", "nan", "", "one"] {
+            assert!(number(bad).unwrap_err().contains("is not a number"), "{bad:?} was taken");
+        }
+        for bad in ["0", "-1", "inf"] {
+            assert!(positive(bad).is_err(), "{bad:?} was taken");
+        }
+        assert!(fraction("-1").is_err() && count("0").is_err() && count("1.5").is_err());
+    }
+}

@@ -1,0 +1,107 @@
+//! Rasters and pictures in the formats of their names.
+
+use std::path::Path;
+
+use anyhow::{Result, ensure};
+use geo_io::{Cells, Crs, Existing, Georeference, Output};
+use gpu_core::GridSpec;
+
+use crate::args::{Format, RasterArgs};
+
+/// What the products of one grid have in common.
+#[derive(Clone, Copy)]
+pub struct Products<'a> {
+    /// Their cells.
+    pub grid: &'a GridSpec,
+    /// Their coordinate system.
+    pub crs: Option<&'a Crs>,
+    /// How they are written.
+    pub how: &'a RasterArgs,
+    /// What becomes of files that exist.
+    pub existing: Existing,
+}
+
+impl<'a> Products<'a> {
+    /// The formats of values.
+    pub const VALUES: [Format; 3] = [Format::GeoTiff, Format::Npy, Format::Table];
+    /// The formats of pictures.
+    pub const PICTURES: [Format; 2] = [Format::Png, Format::GeoTiff];
+
+    /// Where a product goes.
+    pub fn output<'p>(&self, path: &'p Path) -> Output<'p> {
+        Output { path, existing: self.existing }
+    }
+
+    fn place(&self) -> Georeference {
+        Georeference::of_grid(self.grid, self.crs)
+    }
+
+    fn size(&self) -> (u32, u32) {
+        (self.grid.width, self.grid.height)
+    }
+
+    /// Writes numbers.
+    pub fn write_values(&self, option: &str, path: &Path, values: &[f32]) -> Result<()> {
+        let output = self.output(path);
+        match Format::of(option, path, &Self::VALUES)? {
+            Format::Npy => {
+                let (width, height) = (self.grid.width as usize, self.grid.height as usize);
+                geo_io::write_npy(output, values, width, height)?;
+            }
+            Format::Table => geo_io::write_table(output, self.grid, values)?,
+            _ => {
+                let nodata = self.how.nodata;
+                let clash = values.contains(&nodata);
+                let path = path.display();
+                ensure!(
+                    !clash,
+                    "--nodata {nodata}: a cell of {path} has this value: choose another"
+                );
+                let cells = Cells::Values { values, nodata };
+                let options = self.how.options();
+                geo_io::write_tiff(output, &self.place(), self.size(), cells, &options)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes brightness from 0 to 1 in grey.
+    pub fn write_shade(&self, option: &str, path: &Path, brightness: &[f32]) -> Result<()> {
+        let (output, (width, height)) = (self.output(path), self.size());
+        match Format::of(option, path, &Self::PICTURES)? {
+            Format::Png => geo_io::write_shade(output, brightness, width, height)?,
+            _ => {
+                let bytes = geo_io::shade_bytes(brightness);
+                let (place, options) = (self.place(), self.how.options());
+                geo_io::write_tiff(output, &place, self.size(), Cells::Grey(&bytes), &options)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes values as colours, under this brightness.
+    pub fn write_relief(
+        &self,
+        option: &str,
+        path: &Path,
+        values: &[f32],
+        brightness: &[f32],
+    ) -> Result<()> {
+        let (output, (width, height)) = (self.output(path), self.size());
+        match Format::of(option, path, &Self::PICTURES)? {
+            Format::Png => geo_io::write_relief(output, values, brightness, width, height)?,
+            _ => {
+                let colours = geo_io::relief_colours(values, brightness)?;
+                let (place, options) = (self.place(), self.how.options());
+                geo_io::write_tiff(
+                    output,
+                    &place,
+                    self.size(),
+                    Cells::Colours(&colours),
+                    &options,
+                )?;
+            }
+        }
+        Ok(())
+    }
+}

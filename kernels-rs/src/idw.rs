@@ -394,10 +394,12 @@ unsafe fn sum_segment<L: Law, const ROW: bool, const Q: usize, const V: usize>(
                 points: points.count,
                 first,
                 count,
+                origin: [origin_x, origin_y],
                 reach: *points.reaches.add((first / TILE) as usize),
             };
             let values = |slot: u32| Staged::<V>::load(shared, slot).values;
-            block.add::<L, ROW, Q, V>(group, (&near.x, &near.y), &sums, first == start, values);
+            let places = (&near.x, &near.y);
+            block.add::<L, ROW, Q, V>(group, places, &sums, first == start, shared.tile, values);
             first += count;
         }
     }

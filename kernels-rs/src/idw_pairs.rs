@@ -268,6 +268,8 @@ pub struct Group {
     /// The first of the group, and their number.
     pub first: u32,
     pub count: u32,
+    /// What places are relative to: a place relative to the middle of the data, in units.
+    pub origin: [f32; 2],
     /// How far its points are from its origin, along either axis, in units.
     pub reach: f32,
 }
@@ -296,21 +298,28 @@ impl<const Q: usize, const V: usize> GroupSums<Q, V> {
     /// The sums of a query that is not known to the compiler: these are registers.
     #[inline(always)]
     fn pick(&self, j: u32) -> (f32, [f32; V]) {
-        let (mut weight, mut values) = (0.0, [0.0; V]);
-        let mut k = 0;
-        while k < Q {
-            if k as u32 == j {
-                weight = self.weights[k];
-                let mut v = 0;
-                while v < V {
-                    values[v] = self.values[v][k];
-                    v += 1;
-                }
-            }
-            k += 1;
+        let mut values = [0.0; V];
+        let mut v = 0;
+        while v < V {
+            values[v] = pick(&self.values[v], j);
+            v += 1;
         }
-        (weight, values)
+        (pick(&self.weights, j), values)
     }
+}
+
+/// The element of an array in registers that is not known to the compiler.
+#[inline(always)]
+fn pick<const Q: usize>(all: &[f32; Q], j: u32) -> f32 {
+    let mut picked = 0.0;
+    let mut k = 0;
+    while k < Q {
+        if k as u32 == j {
+            picked = all[k];
+        }
+        k += 1;
+    }
+    picked
 }
 
 /// Where a thread keeps sum `c` (weights, then weighted values) of its query `j`.
@@ -342,7 +351,8 @@ impl Block<'_> {
     /// # Safety
     /// The whole block comes to the same call; the group's points are data points; all that the block
     /// has is as the kernels ask. `near_x` and `near_y` are the queries' places relative to the group's
-    /// origin; `values` gives a point's values by its place in the group.
+    /// origin; `points` has x and y of the group's points, before two other words, and
+    /// `values` gives a point's values by its place in the group.
     #[inline(always)]
     pub unsafe fn add<L: Law, const ROW: bool, const Q: usize, const V: usize>(
         &self,
@@ -350,6 +360,7 @@ impl Block<'_> {
         (near_x, near_y): (&[f32; Q], &[f32; Q]),
         of_group: &GroupSums<Q, V>,
         is_first: bool,
+        points: SharedArray<Vector>,
         values: impl Fn(u32) -> [f32; V],
     ) {
         let me = thread::thread_idx_x();
@@ -375,7 +386,8 @@ impl Block<'_> {
             while near != 0 {
                 let j = near.trailing_zeros();
                 near &= near - 1;
-                doubtful |= (self.is_due::<ROW, Q, V>(&group, j, of_group.pick(j)) as u32) << j;
+                let is_due = self.is_due::<ROW, Q, V>(&group, j, of_group.pick(j), points);
+                doubtful |= (is_due as u32) << j;
             }
             self.add_doubtful::<L, ROW, Q, V>(doubtful, group, values);
         }
@@ -383,7 +395,8 @@ impl Block<'_> {
 
     /// Adds the sums over a group that is near query `j`, unless they are in doubt: then returns true.
     ///
-    /// No distance in the group is known, but the sum `S` of its weights is, and `1 / d <= S^(1/p)`. What
+    /// No distance in the group is known, but the sum `S` of its weights is, and `1 / d <= S^(1/p)`; where
+    /// that does not settle it, the least distance is looked for. What
     /// a weight off by a share makes of the result is that share times `S / W`, `W` being the sum of all
     /// weights, and likewise with weighted values. Of `W` what was summed before is known, and that it
     /// is not less than if all points were as far as the farthest corner of their box.
@@ -396,6 +409,7 @@ impl Block<'_> {
         group: &Group,
         j: u32,
         (weight, values): (f32, [f32; V]),
+        points: SharedArray<Vector>,
     ) -> bool {
         let me = thread::thread_idx_x();
         // SAFETY: passed on to the caller.
@@ -413,8 +427,10 @@ impl Block<'_> {
                 let of_value = setup.add(setup::VALUES + 3 * v);
                 let [offset, low, high] =
                     [*of_value as f32, *of_value.add(1) as f32, *of_value.add(2) as f32];
-                // Values of both signs may cancel, and nothing is promised of what remains.
-                if low >= 0.0 || high <= 0.0 {
+                // Of values of both signs the sums do not tell the magnitudes: they may be all here.
+                if low < 0.0 && high > 0.0 {
+                    share = 1.0;
+                } else {
                     let sum = f32::abs(values[v] + offset * weight);
                     let before = self.sums.load(slot::<Q>(0, j, me)) * *of_value
                         + self.sums.load(slot::<Q>(1 + v, j, me));
@@ -426,10 +442,19 @@ impl Block<'_> {
             }
             let inverse = Real::exp2(Real::log2(weight) * (-0.5 / exponent));
             // Above power 4 what is promised is in proportion to the power.
-            let rounding = f32::min(-2.0 * exponent, 4.0) * group.reach * inverse;
+            let rounding = f32::min(-2.0 * exponent, 4.0) * group.reach * share;
             // What is not a number is in doubt too.
-            if weight > 0.0 && !(rounding * share <= MOST_DOUBT) {
-                return true;
+            if weight > 0.0 && !(rounding * inverse <= MOST_DOUBT) {
+                let [x, x_rest, y, y_rest] = self.queries.load(j * BLOCK + me);
+                let place = [
+                    (f32::from_bits(x) - group.origin[0]) + f32::from_bits(x_rest),
+                    (f32::from_bits(y) - group.origin[1]) + f32::from_bits(y_rest),
+                ];
+                let nearest = nearest_square(points.as_elements(), group.count, place);
+                let nearest = nearest + *setup.add(setup::SMOOTHING) as f32;
+                if !(rounding * Real::reciprocal_sqrt(nearest) <= MOST_DOUBT) {
+                    return true;
+                }
             }
             let mut c = 0;
             while c < 1 + V {
@@ -517,6 +542,23 @@ impl Block<'_> {
             }
         }
     }
+}
+
+/// The square of the least distance of a place from staged points, which have four words each.
+///
+/// # Safety
+/// So many points are staged.
+#[inline(always)]
+unsafe fn nearest_square(points: SharedArray<f32>, count: u32, [x, y]: [f32; 2]) -> f32 {
+    let mut nearest = f32::INFINITY;
+    let mut word = 0;
+    while word < vector::unknown(4 * count) {
+        // SAFETY: passed on to the caller.
+        let (dx, dy) = unsafe { (points.load(word) - x, points.load(word + 1) - y) };
+        nearest = f32::min(nearest, dx * dx + dy * dy);
+        word += 4;
+    }
+    nearest
 }
 
 /// The sums of weights and of weighted values over a group for a query at `place`, in every lane.

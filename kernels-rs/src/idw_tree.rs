@@ -826,12 +826,7 @@ unsafe fn sum<L: Law, const ROW: bool, const Q: usize, const V: usize>(
         while visit.level <= top {
             let found = way.next(&tree, &mut visit);
             if turn == mine {
-                let Found { first, count, .. } = found;
-                // The nodes of an item are for queries far from it.
-                let is_leaf = first < tree.points;
-                let reach = if is_leaf { *reaches.add((first / LEAF) as usize) } else { -1.0 };
-                let group = Group { places, points: tree.points, first, count, reach };
-                add_item::<L, ROW, Q, V>(&room, &tree, &block, (found, group));
+                add_item::<L, ROW, Q, V>(&room, &tree, &block, (places, reaches), found);
             }
             turn = if turn + 1 == rows { 0 } else { turn + 1 };
         }
@@ -865,7 +860,8 @@ unsafe fn add_item<L: Law, const ROW: bool, const Q: usize, const V: usize>(
     room: &Room,
     tree: &Tree,
     block: &Block,
-    (found, group): (Found, Group),
+    (places, reaches): (*const f64, *const f32),
+    found: Found,
 ) {
     let me = thread::thread_idx_x();
     // SAFETY: passed on to the caller; slots are the thread's own.
@@ -896,8 +892,17 @@ unsafe fn add_item<L: Law, const ROW: bool, const Q: usize, const V: usize>(
             j += 1;
         }
         let sums = sum_sources::<L, ROW, Q, V>(room, &near, found.count);
+        let Found { origin, first, count } = found;
+        // The nodes of an item are for queries far from it.
+        let is_leaf = first < tree.points;
+        let leaf = (first / LEAF) as usize;
+        let reach = if is_leaf { *reaches.add(leaf) } else { -1.0 };
+        let [x, y, _] = tree.middle(origin);
+        let (points, origin) = (tree.points, [x, y]);
+        let group = Group { places, points, first, count, origin, reach };
         let values = |slot: u32| Source::<V>::load(room, slot).values;
-        block.add::<L, ROW, Q, V>(group, (&near.x, &near.y), &sums, false, values);
+        let places = (&near.x, &near.y);
+        block.add::<L, ROW, Q, V>(group, places, &sums, false, room.sources, values);
     }
 }
 
@@ -990,7 +995,7 @@ macro_rules! sum_kernels {
 
 sum_kernels! {
     expand_scattered_1: Power<1>, false, QUERIES, 1, 7;
-    expand_scattered_2: Power<2>, false, QUERIES, 1, 8;
+    expand_scattered_2: Power<2>, false, QUERIES, 1, 7;
     expand_scattered_3: Power<3>, false, QUERIES, 1, 7;
     expand_scattered_4: Power<4>, false, QUERIES, 1, 7;
     expand_scattered_any: AnyPower, false, QUERIES, 1, 7;

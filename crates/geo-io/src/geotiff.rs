@@ -274,7 +274,7 @@ fn mean_of(cells: &[f32]) -> Option<f32> {
 
 fn rounded_mean(values: impl Iterator<Item = u32>) -> u8 {
     let (sum, count) = values.fold((0, 0), |(sum, n), v| (sum + v, n + 1));
-    if count == 0 { 0 } else { ((sum + count / 2) / count) as u8 }
+    (sum + count / 2).checked_div(count).unwrap_or(0) as u8
 }
 
 /// GDAL's tag of lowest and highest value, mean and standard deviation, where they are asked for and there

@@ -292,10 +292,11 @@ impl LasFile {
         let (keys, dropped) = keys.cleaned();
         let notes = match dropped[..] {
             [] => vec![],
-            _ => vec![format!(
-                "{} broken GeoTIFF keys dropped from its coordinate system: {dropped:?}",
-                dropped.len()
-            )],
+            _ => {
+                let numbers: Vec<String> = dropped.iter().map(u16::to_string).collect();
+                let numbers = numbers.join(", ");
+                vec![format!("broken GeoTIFF keys of its coordinate system dropped: {numbers}")]
+            }
         };
         let crs = Crs::from_geokeys(keys).map_err(|reason| Error::malformed(path, reason))?;
         Ok((crs.or(wkt), notes))

@@ -73,8 +73,8 @@ fn record(point: [i32; 3]) -> Vec<u8> {
     record
 }
 
-/// A COPC of these nodes over the cube from 0 to 1000; the entries of the last two nodes are on a page of
-/// their own. Gives the places of the chunks.
+/// A COPC of these nodes over the cube from 0 to 1000; the entries of the last two nodes, one
+/// below the other, are on a page of their own. Gives the places of the chunks.
 fn write_copc(path: &Path, nodes: &[Node]) -> Vec<(u64, u64)> {
     let laz = LazVlrBuilder::default()
         .with_point_format(6, 0)
@@ -193,8 +193,16 @@ fn copc() -> (tempfile::TempDir, PathBuf, Vec<(u64, u64)>) {
         ([1, x, y, 0], points.collect())
     };
     let root = (0..100).map(|i| [i % 10 * 100_000, i / 10 * 100_000, 5]).collect();
-    let nodes =
-        [([0, 0, 0, 0], root), quadrant(0, 0), quadrant(1, 0), quadrant(0, 1), quadrant(1, 1)];
+    let child = (0..100).map(|i| [i % 10 * 24_000 + 5, 500_000 + i / 10 * 24_000, 9]).collect();
+    let nodes = [
+        ([0, 0, 0, 0], root),
+        quadrant(0, 0),
+        quadrant(1, 0),
+        quadrant(1, 1),
+        // A page of its own: a node, and one below it.
+        quadrant(0, 1),
+        ([2, 0, 2, 0], child),
+    ];
     let places = write_copc(&path, &nodes);
     (folder, path, places)
 }
@@ -203,7 +211,7 @@ fn copc() -> (tempfile::TempDir, PathBuf, Vec<(u64, u64)>) {
 fn of_a_copc_only_the_chunks_within_the_bounds_are_read() {
     let (_folder, path, places) = copc();
     let all = read(&path, None).unwrap();
-    assert_eq!(all.len(), 1700);
+    assert_eq!(all.len(), 1800);
     for some in [
         bounds(0.0, 0.0, 499.0, 499.0),
         bounds(100.0, 300.0, 800.0, 350.0),
@@ -212,12 +220,12 @@ fn of_a_copc_only_the_chunks_within_the_bounds_are_read() {
     ] {
         let part = read(&path, Some(some)).unwrap();
         assert_eq!(rows(&part), within(&all, &some), "{some:?}");
-        assert_eq!(part.tally.read, 1700);
-        assert_eq!(part.tally.kept + part.tally.dropped_outside, 1700);
+        assert_eq!(part.tally.read, 1800);
+        assert_eq!(part.tally.kept + part.tally.dropped_outside, 1800);
     }
     // A chunk that is not asked for may be gone.
     let mut bytes = std::fs::read(&path).unwrap();
-    let (at, length) = places[4];
+    let (at, length) = places[3];
     bytes[at as usize..(at + length) as usize].fill(0);
     std::fs::write(&path, &bytes).unwrap();
     let west = bounds(0.0, 0.0, 400.0, 1000.0);

@@ -240,6 +240,43 @@ fn a_layer_that_claims_gigabytes_is_not_believed() {
 }
 
 #[test]
+fn a_header_without_a_scale_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("flat.las");
+    write_las(&path, &Columns::new(40).points(), None).unwrap();
+    let whole = std::fs::read(&path).unwrap();
+    for (axis, at) in [("x", 131), ("y", 139), ("z", 147)] {
+        let mut bytes = whole.clone();
+        bytes[at..at + 8].fill(0);
+        std::fs::write(&path, bytes).unwrap();
+        let text = read(&path, &Filter::default()).unwrap_err().to_string();
+        assert!(text.contains(&format!("scale of {axis}")), "{text}");
+    }
+}
+
+/// What is flipped in whole data is damage, not an end before its time.
+#[test]
+fn flipped_bytes_are_not_called_truncated() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("flipped.laz");
+    write_las(&path, &Columns::new(60_000).points(), None).unwrap();
+    let whole = std::fs::read(&path).unwrap();
+    let points = u32::from_le_bytes(whole[96..100].try_into().unwrap()) as usize;
+    std::panic::set_hook(Box::new(|_| {}));
+    let mut errors = Vec::new();
+    for at in (points + 8..whole.len() - 100).step_by(whole.len() / 60) {
+        let mut bytes = whole.clone();
+        bytes[at] ^= 0xFF;
+        std::fs::write(&path, bytes).unwrap();
+        errors.extend(read(&path, &Filter::default()).err());
+    }
+    let _ = std::panic::take_hook();
+    for error in &errors {
+        assert!(!matches!(error, Error::Truncated { .. }), "{error}");
+    }
+}
+
+#[test]
 fn bad_points_are_not_written() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("bad.las");

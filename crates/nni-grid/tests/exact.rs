@@ -138,10 +138,10 @@ fn points_in_line_give_what_lies_beside_them() {
             let length = f64::hypot(dx, dy);
             let along = ((x - 12.0) * dx + (y - 12.0) * dy) / (length * length);
             let across = ((x - 12.0) * dy - (y - 12.0) * dx) / length;
-            // Beside the line the surface follows it, as far as the ends are not near.
+            // Beside the line the surface follows it to a step, as far as the ends are not near.
             let error = (f64::from(*value) - along).abs();
             let is_beside = along.abs() * length + 4.0 * across.abs() + 1.0 < 9.5 * length;
-            assert!(!is_beside || error < 0.2, "{value} at {along}, {across} beside the line");
+            assert!(!is_beside || error < 1.0, "{value} at {along}, {across} beside the line");
             assert!((-9.5..=9.5).contains(value), "{value}");
         }
     }

@@ -136,16 +136,18 @@ impl<S: Slots> Polygon<'_, S> {
         if i == 0 { len - 1 } else { i - 1 }
     }
 
-    /// Whether the window bounds it.
+    /// How much of the window's border is its own, along the axes.
     #[inline(always)]
-    pub fn is_open(&self) -> bool {
-        let mut is_open = false;
+    pub fn open_border(&self) -> f64 {
+        let mut open = 0.0;
         let mut i = 0;
         while i < self.len {
-            is_open |= self.slots.line(i) >= WINDOW;
+            if self.slots.line(i) >= WINDOW {
+                open += length(self.slots.corner(i), self.slots.corner(self.after(i, self.len)));
+            }
             i += 1;
         }
-        is_open
+        open
     }
 
     /// The squared distance of the farthest corner.
@@ -380,36 +382,74 @@ fn length(a: [f64; 2], b: [f64; 2]) -> f64 {
     (b[0] - a[0]).abs() + (b[1] - a[1]).abs()
 }
 
-/// Where three moving lines meet: `normal . p + speed * time = room` for each, by Cramer's rule.
+/// Where and when three moving lines meet: `normal . p + speed * time = room` for each.
 #[derive(Clone, Copy)]
 struct Event {
+    /// The lines that meet: of a side before the one that shrinks to nothing, of that, of one after.
     lines: [Line; 3],
+    /// Positive where the middle side shrinks.
     determinant: f64,
 }
 
 impl Event {
     #[inline(always)]
     fn of(a: Line, b: Line, c: Line) -> Self {
-        let determinant = a.speed * cross(b.normal, c.normal)
-            + b.speed * cross(c.normal, a.normal)
-            + c.speed * cross(a.normal, b.normal);
-        Self { lines: [a, b, c], determinant }
+        let mut event = Self { lines: [a, b, c], determinant: 0.0 };
+        event.determinant = if event.is_of_sites() {
+            let [before, after] = event.ways();
+            cross(after, before)
+        } else {
+            a.speed * cross(b.normal, c.normal)
+                + b.speed * cross(c.normal, a.normal)
+                + c.speed * cross(a.normal, b.normal)
+        };
+        event
     }
 
-    /// When; never where the middle line grows.
+    #[inline(always)]
+    fn is_of_sites(&self) -> bool {
+        let [a, b, c] = self.lines;
+        a.speed * b.speed * c.speed > 0.0
+    }
+
+    /// The ways from the middle site to the others. Sites may lie much closer to each other than to the
+    /// query point, so differences come first.
+    #[inline(always)]
+    fn ways(&self) -> [[f64; 2]; 2] {
+        let [a, b, c] = self.lines;
+        [
+            [a.normal[0] - b.normal[0], a.normal[1] - b.normal[1]],
+            [c.normal[0] - b.normal[0], c.normal[1] - b.normal[1]],
+        ]
+    }
+
+    /// When; never where the middle side grows.
     #[inline(always)]
     fn time(self) -> f64 {
+        if self.determinant <= 0.0 {
+            return f64::INFINITY;
+        }
         let [a, b, c] = self.lines;
+        if self.is_of_sites() {
+            // Half of how much nearer the place is to the query point than to the site.
+            let [x, y] = self.from_middle();
+            return -b.room - (b.normal[0] * x + b.normal[1] * y);
+        }
         let numerator = a.room * cross(b.normal, c.normal)
             + b.room * cross(c.normal, a.normal)
             + c.room * cross(a.normal, b.normal);
-        if self.determinant > 0.0 { numerator / self.determinant } else { f64::INFINITY }
+        numerator / self.determinant
     }
 
     /// Where.
     #[inline(always)]
     fn place(self) -> [f64; 2] {
         let [a, b, c] = self.lines;
+        if self.is_of_sites() {
+            let [x, y] = self.from_middle();
+            return [b.normal[0] + x, b.normal[1] + y];
+        }
+        // Cramer's rule.
         let along = |k: fn([f64; 2]) -> f64| {
             a.room * (k(b.normal) * c.speed - b.speed * k(c.normal))
                 + b.room * (k(c.normal) * a.speed - c.speed * k(a.normal))
@@ -417,5 +457,15 @@ impl Event {
         };
         let inverse = 1.0 / self.determinant;
         [along(|n| n[1]) * inverse, -along(|n| n[0]) * inverse]
+    }
+
+    /// The middle of the circle through three sites, from the middle one.
+    #[inline(always)]
+    fn from_middle(self) -> [f64; 2] {
+        let [a, c] = self.ways();
+        let (a_room, c_room) =
+            ((a[0] * a[0] + a[1] * a[1]) * 0.5, (c[0] * c[0] + c[1] * c[1]) * 0.5);
+        let inverse = 1.0 / self.determinant;
+        [(c_room * a[1] - a_room * c[1]) * inverse, (a_room * c[0] - c_room * a[0]) * inverse]
     }
 }

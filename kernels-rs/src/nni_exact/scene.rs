@@ -13,6 +13,9 @@ use crate::nni::finish::{FILL_NEAREST, FILL_VALUE, finished};
 /// alike. The window keeps the estimate to what is near.
 const OPEN_WINDOW: f64 = 8.0;
 
+/// The least angle between the ends of a cell outside the hull.
+const LEAST_ANGLE: f64 = 1.0 / 1024.0;
+
 /// What is asked of every cell.
 #[derive(Clone, Copy, Debug)]
 pub struct Scene {
@@ -104,7 +107,9 @@ impl Scene {
             found = index.cell(&query, &mut polygon);
             let near = OPEN_WINDOW * math::sqrt(found.squared);
             let is_unlimited = query.half_window >= self.half_extent && near < self.half_extent;
-            if !(found.end == End::Found && is_unlimited && polygon.is_open()) {
+            // On the hull a cell has no end either, but does not widen.
+            let is_outside = polygon.open_border() > LEAST_ANGLE * query.half_window;
+            if !(found.end == End::Found && is_unlimited && is_outside) {
                 break;
             }
             query.half_window = near;

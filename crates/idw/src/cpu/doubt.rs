@@ -3,7 +3,7 @@
 //! A place relative to the origin of its tile is off by about `2^-24` of the tile's reach `r`, and so a
 //! weight `d^-p` by the share `p 2^-24 r / d`: much, where points crowd in a part of the tile and a target
 //! lies among them. No distance is known afterwards, but the sum `S` of the tile's weights is, and
-//! `1 / d <= S^(1/p)`. What a weight off by a share makes of the result is that share times `S / W`, `W`
+//! `1 / d <= S^(1/p)`; where that does not settle it, the least distance is looked for. What a weight off by a share makes of the result is that share times `S / W`, `W`
 //! being the sum of all weights, and likewise with weighted values. Of `W` what was summed before is known,
 //! and that it is not less than if all points were as far as the farthest corner of their box. The kernels
 //! (`kernels_rs::idw_pairs`) do the same.
@@ -102,17 +102,31 @@ impl<'a> Doubt<'a> {
         for v in 0..self.columns {
             let Range { offset, low, high } = self.index.range(self.first + v);
             let sum = (of_group[1 + v][i] + offset * weight).abs();
-            // Values of both signs may cancel, and nothing is promised of what remains.
-            if (low >= 0.0 || high <= 0.0) && sum > 0.0 {
+            if low < 0.0 && high > 0.0 {
+                // Of values of both signs the sums do not tell the magnitudes: they may be all here.
+                share = 1.0;
+            } else if sum > 0.0 {
                 let all = (before[1 + v][i] + offset * before[0][i]).abs() + sum;
                 share = share.max(sum / all.max(low.abs().min(high.abs()) * known));
             }
         }
         // Above power 4 what is promised is in proportion to the power.
         let power = (-2.0 * exponent).min(4.0);
-        let rounding = power * self.reaches[group] * weight.powf(-0.5 / exponent);
+        let rounding = power * self.reaches[group] * share;
+        let is_fine = |inverse: f64| rounding * inverse <= MOST_DOUBT;
         // What is not a number is in doubt too.
-        !(rounding * share <= MOST_DOUBT)
+        !is_fine(weight.powf(-0.5 / exponent))
+            && !is_fine(1.0 / (self.nearest(group, chunk, i) + self.smoothing).sqrt())
+    }
+
+    /// The square of the least distance of a target to a point of a group.
+    fn nearest(&self, group: usize, chunk: &Chunk, i: usize) -> f64 {
+        let points = group * self.group..self.index.len().min((group + 1) * self.group);
+        let squared = |p: &[f64; 3]| {
+            let [x, y] = self.frame.place(p[0], p[1]);
+            (x - chunk.x[i]).powi(2) + (y - chunk.y[i]).powi(2)
+        };
+        self.index.places[points].iter().map(squared).fold(f64::INFINITY, f64::min)
     }
 
     /// The sums of one target over a group.

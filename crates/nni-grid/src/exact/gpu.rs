@@ -14,7 +14,7 @@ use crate::{Params, Result, ValueScale, Weights};
 
 /// Sides of the polygons of the listed cells and sites, and how many of them are worked on at once: few
 /// need more than the first.
-const TIERS: [(u64, u64); 2] = [(256, 8192), (4096, 512)];
+const TIERS: [(u64, u64); 3] = [(64, 1 << 16), (512, 1 << 13), (4096, 512)];
 
 /// Bytes of slots for polygons of any size.
 const MOST_SLOTS: u64 = 64 << 20;

@@ -100,7 +100,7 @@ impl Setup {
         let (width, height) = (max_x - min_x, max_y - min_y);
         let wanted = (indexed.unwrap_or(self.points) as f64 / POINTS_OF_CELL).max(1.0);
         // Also where all points are in line.
-        let side = (width / wanted * height).sqrt().max(width.max(height) / wanted);
+        let side = ((width / wanted).sqrt() * height.sqrt()).max(width.max(height) / wanted);
         let side = if side > 0.0 && side.is_finite() { side } else { self.scene.cell_size };
         let count = |length: f64| ((length / side).ceil().max(1.0)) as u32;
         Cells {

@@ -349,7 +349,8 @@ impl Declaration {
 
 /// The expression, of whatever type of integer; what is wrong with it is reported where it stands.
 fn as_u32(expression: &Expr) -> TokenStream {
-    quote_spanned!(expression.span()=> (#expression) as u32)
+    let here = Span::mixed_site().located_at(expression.span());
+    quote_spanned!(here=> (#expression) as u32)
 }
 
 /// The module beside a kernel, of the kernel's name.

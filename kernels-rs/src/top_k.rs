@@ -359,7 +359,7 @@ pub unsafe fn collect<K: Bits>(
 /// # Safety
 /// `words` has [`WORDS`] elements.
 #[kernel(named, block = BLOCK)]
-pub unsafe fn begin(words: *mut u64, k: u64) {
+pub unsafe fn begin_search(words: *mut u64, k: u64) {
     let mut i = thread::thread_idx_x() as u64;
     while i < WORDS {
         // SAFETY: guarded.

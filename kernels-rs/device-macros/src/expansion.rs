@@ -1,7 +1,8 @@
 //! What a declaration becomes.
 
 use proc_macro2::{Span, TokenStream};
-use quote::{format_ident, quote};
+use quote::{format_ident, quote, quote_spanned};
+use syn::spanned::Spanned;
 use syn::visit_mut::{self, VisitMut};
 use syn::{Expr, ExprLit, GenericArgument, Generics, Ident, Lit, LitStr, Type, Visibility};
 
@@ -160,6 +161,7 @@ impl Declaration {
         };
         let Entry { name, span, wires, block, resident, body, .. } = entry;
         let Wires { names, kinds, arrays } = wires;
+        let (block, resident) = (as_u32(block), as_u32(resident));
         let exported = LitStr::new(&format!("{ptx_module}__{name}"), *span);
         let function = match entry.instance {
             Some(_) => format_ident!("{name}", span = *span),
@@ -175,8 +177,8 @@ impl Declaration {
                 unsafe {
                     ::core::arch::asm!(
                         "// launch bounds {} {}",
-                        const (#block) as u32,
-                        const (#resident) as u32,
+                        const #block,
+                        const #resident,
                         options(nomem, nostack, preserves_flags)
                     )
                 };
@@ -191,9 +193,13 @@ impl Declaration {
         let Entry { name, wires, block, shared, body, .. } = entry;
         let Wires { names, kinds, arrays } = wires;
         let index = 0..names.len();
+        let block = as_u32(block);
         let shared = match shared {
             Expr::Closure(of_arguments) => quote!(#of_arguments),
-            constant => quote!(|_| { const BYTES: u32 = (#constant) as u32; BYTES }),
+            constant => {
+                let constant = as_u32(constant);
+                quote!(|_| { const BYTES: u32 = #constant; BYTES })
+            }
         };
         quote! {
             ::device_std::host::Kernel<#arguments> = {
@@ -215,7 +221,7 @@ impl Declaration {
                 static HOST: ::device_std::host::HostKernel = ::device_std::host::HostKernel {
                     module: &MODULE,
                     name: #name,
-                    block: (#block) as u32,
+                    block: #block,
                     parameters: &[#(::device_std::host::Parameter::of::<#kinds>()),*],
                     entry: ENTRY,
                 };
@@ -341,6 +347,12 @@ impl Declaration {
     }
 }
 
+/// The expression, of whatever type of integer; what is wrong with it is reported where it stands.
+fn as_u32(expression: &Expr) -> TokenStream {
+    let here = Span::mixed_site().located_at(expression.span());
+    quote_spanned!(here=> (#expression) as u32)
+}
+
 /// The module beside a kernel, of the kernel's name.
 fn module(
     name: &Ident,
@@ -386,6 +398,17 @@ impl Put<'_> {
 }
 
 impl VisitMut for Put<'_> {
+    fn visit_generic_argument_mut(&mut self, argument: &mut GenericArgument) {
+        // A constant parameter reads as a type where it stands alone.
+        if let GenericArgument::Type(Type::Path(path)) = argument
+            && let Some(value @ GenericArgument::Const(_)) = self.value_of(&path.path)
+        {
+            *argument = value.clone();
+            return;
+        }
+        visit_mut::visit_generic_argument_mut(self, argument);
+    }
+
     fn visit_type_mut(&mut self, kind: &mut Type) {
         if let Type::Path(path) = kind
             && path.qself.is_none()

@@ -148,6 +148,16 @@ mod tests {
     }
 
     #[test]
+    fn generic_parameters_may_be_named_in_what_is_declared() {
+        let attribute = "named, block = N, shared = bytes::<T, N>() + N, instances(a: <u8, 64>)";
+        let item = "pub unsafe fn f<T: Copy, const N: u32>(x: *const T) {}";
+        let tokens = expanded(attribute, item).to_string();
+        for part in ["bytes :: < u8 , 64 > () + 64", "block : (64) as u32"] {
+            assert!(tokens.contains(part), "no {part} in {tokens}");
+        }
+    }
+
+    #[test]
     fn an_array_is_passed_as_its_elements() {
         let item = "pub unsafe fn f(p: [u64; 2]) { unsafe { work(p) } }";
         let tokens = expanded("named, block = 32", item).to_string();

@@ -1,7 +1,7 @@
 //! Runs of equal keys and segments: run-length encoding, reductions by key and by offsets.
 
 use gpu_core::{Blocks, Slice, SliceMut};
-use kernels_rs::reduce_by_key::{self, Reduction, RunKey};
+use kernels_rs::reduce_by_key::{RunKey, by_key, tile};
 use kernels_rs::segment_totals::{BLOCK, SegmentReduces, lanes_log2, most_listed};
 use kernels_rs::select::Selects;
 
@@ -83,28 +83,24 @@ pub fn reduce_by_key<'a, 'b, 'c, 'd, 'e, K: Number, T: Number, O: ReduceOperator
         return unsafe { zero(workspace.gpu(), count.as_mut_ptr()) };
     }
     // The end of the array is an element too.
-    let tiles = tiles(len as u64 + 1, reduce_by_key::tile::<K, T>())?;
+    let tiles = tiles(len as u64 + 1, tile::<K, T>())?;
     let status = workspace.statuses(u64::from(tiles), 2)?;
-    let [p0, p1, p2, p3] = operator.parameters();
-    let arguments = (
-        keys.as_ptr().cast(),
-        values.as_ptr().cast(),
-        len as u64,
-        to.cast(),
-        totals.cast(),
-        count.as_mut_ptr(),
-        p0,
-        p1,
-        p2,
-        p3,
-        workspace.control(),
+    let arguments = by_key::Args {
+        keys: keys.as_ptr().cast(),
+        values: values.as_ptr().cast(),
+        len: len as u64,
+        keys_out: to.cast(),
+        totals: totals.cast(),
+        count: count.as_mut_ptr(),
+        parameters: operator.parameters(),
+        control: workspace.control(),
         status,
-        status.wrapping_add(tiles as usize),
-    );
-    let Reduction { kernel, shared } = K::Bits::reduction::<O::Element, O::Reduction>();
+        count_status: status.wrapping_add(tiles as usize),
+    };
+    let kernel = K::Bits::reduction::<O::Element, O::Reduction>();
     // SAFETY: the arrays are as long as the kernel asks and have elements of the same size; the
     // workspace's storage is used on its own stream only.
-    unsafe { workspace.gpu().launch(kernel, Blocks::x(tiles), shared, arguments)? };
+    unsafe { workspace.gpu().enqueue(kernel, Blocks::x(tiles), arguments)? };
     Ok(())
 }
 

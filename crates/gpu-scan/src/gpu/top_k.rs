@@ -84,7 +84,7 @@ unsafe fn enqueue_collection<B: Copy + count::Instance + collect::Instance>(
     // SAFETY: the arrays are as long as the kernels ask; the workspace's storage is used on its
     // own stream only.
     unsafe {
-        gpu.enqueue(kernels::begin, Blocks::x(1), kernels::begin::Args { words, k })?;
+        gpu.enqueue(kernels::begin_search, Blocks::x(1), kernels::begin_search::Args { words, k })?;
         let mut end = 8 * size_of::<B>() as u32;
         while end > 0 {
             let shift = end.saturating_sub(RADIX_BITS);

@@ -81,7 +81,7 @@ fn nni_values(gpu: &Gpu, cloud: &Cloud) -> Result<()> {
     let far = f64::INFINITY;
     let other: Vec<f64> = cloud.x.iter().zip(&cloud.y).map(|(x, y)| (x * y).sin()).collect();
     let columns: [&[f64]; 4] = [&cloud.z, &other, &cloud.x, &cloud.y];
-    let paper = Params::new(grid(side)?);
+    let paper = Params::on_pixels(grid(side)?);
     let unlimited = Params { query_radius: far, site_radius: far, ..paper };
     let finer = Params { supersample: 2, ..paper };
     let laplace = Params { weights: Weights::Laplace, ..unlimited };
@@ -271,7 +271,7 @@ fn nni(
     what: &str,
     change: impl Fn(Params) -> Params,
 ) -> Result<()> {
-    let params = change(Params::new(grid(side)?));
+    let params = change(Params::on_pixels(grid(side)?));
     let points = cloud.points();
     let resident = nni_grid::gpu::upload(gpu, points)?;
     let times =
@@ -289,7 +289,7 @@ fn nni(
 
 /// From host columns to a host array, beside the transfers alone.
 fn nni_end_to_end(gpu: &Gpu, cloud: &Cloud, side: u32) -> Result<()> {
-    let params = Params::new(grid(side)?);
+    let params = Params::on_pixels(grid(side)?);
     let locked = |values: &[f64]| -> Result<_> {
         let mut memory = gpu.page_locked(values.len())?;
         memory.copy_from_slice(values);

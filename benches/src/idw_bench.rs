@@ -2,7 +2,7 @@
 //! kernels in CUDA C++: library, name, points, targets, and the median, least and greatest time in ms.
 //!
 //! `idw_bench [FILTER]`; the device is `TESSERA_DEVICE`, else `cuda`. Points and targets are resident,
-//! uniform and random from a fixed seed; one run to warm up, then 5 (long) or 20 (short) between events
+//! uniform and random from a fixed seed unless the name says heaps, clustered, beside or spikes; one run to warm up, then 5 (long) or 20 (short) between events
 //! of their own. Each result is compared with f64 sums over all points at a sample of the targets
 //! before its row is printed. Rows with `direct` in their name sum every pair; the others are what the
 //! library does by itself, which for many pairs expands far points in nodes.
@@ -30,11 +30,20 @@ fn main() -> Result<()> {
             let params = Params { power, kernel, ..Params::default() };
             bench.pairs(&format!("{how}scattered_{name}"), &million, targets.targets(), &params)?;
             bench.pairs(&format!("{how}grid_{name}"), &million, grid, &params)?;
-            let beside = clustered.beside();
+            let beside = clustered.moved(1e-6);
             let rows = [("clustered", targets.targets()), ("beside", beside.targets())];
             for (which, targets) in rows {
                 bench.pairs(&format!("{how}{which}_{name}"), &clustered, targets, &params)?;
             }
+        }
+    }
+    let (heaps, spiked) = (Cloud::heaps(1 << 20, 9), Cloud::spiked(1 << 20, 10));
+    let among = heaps.moved(0.3);
+    for (name, power) in powers {
+        for (how, kernel) in [("", Kernel::Auto), ("direct_", Kernel::Direct)] {
+            let params = Params { power, kernel, ..Params::default() };
+            bench.pairs(&format!("{how}heaps_{name}"), &heaps, among.targets(), &params)?;
+            bench.pairs(&format!("{how}spikes_{name}"), &spiked, targets.targets(), &params)?;
         }
     }
     for (name, kernel) in [("naive", Kernel::Naive), ("tiled", Kernel::Tiled)] {
@@ -69,10 +78,10 @@ impl Bench {
         let worst = points.worst_error(targets, params.power, &values);
         let most =
             if !matches!(params.kernel, Kernel::Naive | Kernel::Tiled) { 1e-5 } else { 1e-2 };
+        eprintln!("{name}: relative error at most {worst:.1e}");
         if worst > most {
             eprintln!("{name}: TOO INACCURATE");
         }
-        eprintln!("{name}: relative error at most {worst:.1e}");
         let runs = if points.x.len() > 100_000 { 5 } else { 20 };
         self.row(name, points.x.len(), targets.len(), runs, run)
     }
@@ -192,10 +201,30 @@ impl Cloud {
         Self { x: along(&heaps.x, &even.x), y: along(&heaps.y, &even.y), z: even.z }
     }
 
-    /// Places beside the points.
-    fn beside(&self) -> Self {
-        let beside = |column: &[f64]| column.iter().map(|x| x + 1e-6).collect();
-        Self { x: beside(&self.x), y: beside(&self.y), z: self.z.clone() }
+    /// Points in heaps of 3 m over 1000 km, 64 in each.
+    fn heaps(n: usize, seed: u64) -> Self {
+        let (even, heaps) = (Self::random(n, 3.0, seed), Self::random(n / 64, 1e6, seed + 1));
+        let along = |middles: &[f64], offsets: &[f64]| {
+            offsets
+                .iter()
+                .enumerate()
+                .map(|(i, offset)| middles[i % middles.len()] + offset)
+                .collect()
+        };
+        Self { x: along(&heaps.x, &even.x), y: along(&heaps.y, &even.y), z: even.z }
+    }
+
+    /// Points of the unit square with values near 100, but every thousandth 1e6.
+    fn spiked(n: usize, seed: u64) -> Self {
+        let even = Self::random(n, 1.0, seed);
+        let value = |(i, z): (usize, &f64)| if i % 1000 == 7 { 1e6 } else { 99.0 + z / 50.0 };
+        Self { z: even.z.iter().enumerate().map(value).collect(), ..even }
+    }
+
+    /// Places so far beside the points, along both axes.
+    fn moved(&self, by: f64) -> Self {
+        let moved = |column: &[f64]| column.iter().map(|x| x + by).collect();
+        Self { x: moved(&self.x), y: moved(&self.y), z: self.z.clone() }
     }
 
     fn targets(&self) -> Targets<'_> {

@@ -3,10 +3,10 @@
 //! Each column is cut into chunks of as many rows, and a thread has one chunk of one column:
 //! neighbouring threads have neighbouring columns, so every access is as wide as a warp. The plan:
 //!
-//! 1. [`ColumnScans::SUMS`]: each thread adds up its chunk. The sums are a grid as wide, with a row
+//! 1. [`sums`]: each thread adds up its chunk. The sums are a grid as wide, with a row
 //!    for each chunk.
-//! 2. [`ColumnScans::SCAN`] on that grid, exclusive, with one chunk: what comes before each chunk.
-//! 3. [`ColumnScans::SCAN`] of the chunks, each from what comes before it.
+//! 2. [`scan`] on that grid, exclusive, with one chunk: what comes before each chunk.
+//! 3. [`scan`] of the chunks, each from what comes before it.
 //!
 //! So each element is read twice and written once; with one chunk, only once. Backward, rows are
 //! counted from the last.
@@ -112,15 +112,39 @@ impl<O: Copy> Chunk<O> {
     }
 }
 
-/// The sum of each chunk.
-#[inline(always)]
-unsafe fn sums<T: Scalar, O: Operator<T>>(
-    (input, output): (*const T, *mut T),
-    shape: (u32, u32, u32),
+/// The sums of the chunks, one row of sums after the other. Grid: a thread for each chunk of each
+/// column.
+///
+/// # Safety
+/// `input` is a grid of `width` columns and `height` rows, `output` one as wide, with a row for each
+/// chunk.
+#[kernel(named, block = BLOCK, resident = 6, instances(
+    sum_u8: <u8, Sum>;
+    sum_u16: <u16, Sum>;
+    sum_u32: <u32, Sum>;
+    sum_u64: <u64, Sum>, resident = 4;
+    sum_f32: <f32, Sum>;
+    sum_f64: <f64, Sum>, resident = 4;
+    least_u8: <u8, Least<u8>>;
+    least_u16: <u16, Least<u16>>, resident = 4;
+    least_u32: <u32, Least<u32>>;
+    least_u64: <u64, Least<u64>>, resident = 4;
+    last_u8: <u8, Last<u8>>;
+    last_u16: <u16, Last<u16>>;
+    last_u32: <u32, Last<u32>>;
+    last_u64: <u64, Last<u64>>, resident = 4;
+))]
+pub unsafe fn sums<T: Scalar, O: Operator<T>>(
+    input: *const T,
+    output: *mut T,
+    width: u32,
+    height: u32,
+    rows: u32,
     mode: u32,
-    operator: O,
+    parameters: [u64; 4],
 ) {
-    if let Some(chunk) = Chunk::new(operator, shape, mode & BACKWARD != 0) {
+    let operator = O::new(parameters);
+    if let Some(chunk) = Chunk::new(operator, (width, height, rows), mode & BACKWARD != 0) {
         let mut sum = operator.identity();
         // SAFETY: passed on to the caller.
         unsafe {
@@ -130,15 +154,41 @@ unsafe fn sums<T: Scalar, O: Operator<T>>(
     }
 }
 
-/// The scan of each chunk, after what comes before it.
-#[inline(always)]
-unsafe fn scan<T: Scalar, O: Operator<T>>(
-    (input, output, before): (*const T, *mut T, *const T),
-    shape: (u32, u32, u32),
-    (mode, initial): (u32, T),
-    operator: O,
+/// The scans of the chunks, each after what comes before it. Grid: a thread for each chunk of each
+/// column.
+///
+/// # Safety
+/// `input` and `output` are grids of `width` columns and `height` rows, the same or apart; `before`
+/// is null where there is one chunk, or has a value for each chunk of each column.
+#[kernel(named, block = BLOCK, resident = 6, instances(
+    sum_u8: <u8, Sum>;
+    sum_u16: <u16, Sum>;
+    sum_u32: <u32, Sum>;
+    sum_u64: <u64, Sum>, resident = 4;
+    sum_f32: <f32, Sum>;
+    sum_f64: <f64, Sum>, resident = 4;
+    least_u8: <u8, Least<u8>>;
+    least_u16: <u16, Least<u16>>, resident = 4;
+    least_u32: <u32, Least<u32>>;
+    least_u64: <u64, Least<u64>>, resident = 4;
+    last_u8: <u8, Last<u8>>;
+    last_u16: <u16, Last<u16>>;
+    last_u32: <u32, Last<u32>>;
+    last_u64: <u64, Last<u64>>, resident = 4;
+))]
+pub unsafe fn scan<T: Scalar, O: Operator<T>>(
+    input: *const T,
+    output: *mut T,
+    before: *const T,
+    width: u32,
+    height: u32,
+    rows: u32,
+    mode: u32,
+    initial: T,
+    parameters: [u64; 4],
 ) {
-    if let Some(chunk) = Chunk::new(operator, shape, mode & BACKWARD != 0) {
+    let operator = O::new(parameters);
+    if let Some(chunk) = Chunk::new(operator, (width, height, rows), mode & BACKWARD != 0) {
         let initial = operator.lift(initial);
         let mut sum = operator.identity();
         // SAFETY: passed on to the caller; an element is read before it is written.
@@ -156,86 +206,4 @@ unsafe fn scan<T: Scalar, O: Operator<T>>(
     }
 }
 
-/// What the kernels take: input, output, what comes before each chunk (null with one chunk, and
-/// where sums are taken); width, height and rows of a chunk; mode as in the scans, initial value,
-/// the operator's parameters.
-#[cfg(not(target_arch = "nvptx64"))]
-pub type Arguments<T> = (*const T, *mut T, *const T, u32, u32, u32, u32, T, u64, u64, u64, u64);
-
-/// The kernels of an operator over elements of one type.
-#[cfg(not(target_arch = "nvptx64"))]
-pub trait ColumnScans<T: Copy>: Operator<T> {
-    /// The sums of the chunks.
-    const SUMS: device_std::host::Kernel<Arguments<T>>;
-    /// The scans of the chunks.
-    const SCAN: device_std::host::Kernel<Arguments<T>>;
-}
-
-macro_rules! columns {
-    ($($sums:ident, $scan:ident: $type:ty, $operator:ty, $resident:literal;)+) => {
-        $(
-            columns! { @kernel $sums, $type, $operator, $resident,
-                |(input, output, _), shape, mode, operator| sums((input, output), shape, mode.0, operator),
-                "The sums of the chunks, one row of sums after the other." }
-            columns! { @kernel $scan, $type, $operator, $resident,
-                |arrays, shape, mode, operator| scan(arrays, shape, mode, operator),
-                "The scans of the chunks. Input and output are the same grid or apart." }
-            #[cfg(not(target_arch = "nvptx64"))]
-            impl ColumnScans<$type> for $operator {
-                const SUMS: device_std::host::Kernel<Arguments<$type>> = $sums;
-                const SCAN: device_std::host::Kernel<Arguments<$type>> = $scan;
-            }
-        )+
-        device_std::ptx_module! { "columns": $($sums, $scan),+ }
-    };
-    (@kernel $name:ident, $type:ty, $operator:ty, $resident:literal,
-        |$arrays:pat_param, $shape:ident, $mode:ident, $op:ident| $body:expr, $about:literal) => {
-        #[doc = $about]
-        ///
-        /// Grid: a thread for each chunk of each column.
-        ///
-        /// # Safety
-        /// `input` is a grid of `width` columns and `height` rows; the output one as large, or of
-        /// as many rows as chunks; `before` null, or a value for each chunk of each column.
-        #[kernel(block = 256, resident = $resident)]
-        pub unsafe fn $name(
-            input: *const $type,
-            output: *mut $type,
-            before: *const $type,
-            width: u32,
-            height: u32,
-            rows: u32,
-            mode: u32,
-            initial: $type,
-            parameter_0: u64,
-            parameter_1: u64,
-            parameter_2: u64,
-            parameter_3: u64,
-        ) {
-            let parameters = [parameter_0, parameter_1, parameter_2, parameter_3];
-            let $op = <$operator as Operator<$type>>::new(parameters);
-            let $arrays = (input, output, before);
-            let ($shape, $mode) = ((width, height, rows), (mode, initial));
-            // SAFETY: passed on to the caller.
-            unsafe { $body }
-        }
-    };
-}
-
-// Columns: kernels; type and operator; blocks on a multiprocessor, at least.
-columns! {
-    column_sums_u8, column_scan_sum_u8: u8, Sum, 6;
-    column_sums_u16, column_scan_sum_u16: u16, Sum, 6;
-    column_sums_u32, column_scan_sum_u32: u32, Sum, 6;
-    column_sums_u64, column_scan_sum_u64: u64, Sum, 4;
-    column_sums_f32, column_scan_sum_f32: f32, Sum, 6;
-    column_sums_f64, column_scan_sum_f64: f64, Sum, 4;
-    column_leasts_u8, column_scan_least_u8: u8, Least<u8>, 6;
-    column_leasts_u16, column_scan_least_u16: u16, Least<u16>, 4;
-    column_leasts_u32, column_scan_least_u32: u32, Least<u32>, 6;
-    column_leasts_u64, column_scan_least_u64: u64, Least<u64>, 4;
-    column_lasts_u8, column_scan_last_u8: u8, Last<u8>, 6;
-    column_lasts_u16, column_scan_last_u16: u16, Last<u16>, 6;
-    column_lasts_u32, column_scan_last_u32: u32, Last<u32>, 6;
-    column_lasts_u64, column_scan_last_u64: u64, Last<u64>, 4;
-}
+device_std::ptx_module! { "columns" }

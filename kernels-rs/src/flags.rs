@@ -16,8 +16,12 @@ const ITEMS: u32 = 4;
 /// Elements that a block looks at.
 pub const TILE: u32 = BLOCK * ITEMS;
 
-#[inline(always)]
-unsafe fn key_bits<T: Scalar>(keys: *const T, len: u64, tails: u32, bits: *mut u32) {
+/// Marks where keys change, compared by their bits. Grid: blocks of [`TILE`] elements.
+///
+/// # Safety
+/// `keys` has `len` elements, `bits` a bit for each, in whole words.
+#[kernel(named, block = BLOCK, instances(u8: <u8>; u16: <u16>; u32: <u32>; u64: <u64>))]
+pub unsafe fn key_bits<T: Scalar>(keys: *const T, len: u64, tails: u32, bits: *mut u32) {
     let first = thread::block_idx_x() as u64 * TILE as u64;
     let lane = warp::lane_id() as u64;
     let mut item = 0;
@@ -49,44 +53,12 @@ unsafe fn differ<T: Scalar>(keys: *const T, i: u64, j: u64) -> bool {
     unsafe { (*keys.add(i as usize)).to_bits64() != (*keys.add(j as usize)).to_bits64() }
 }
 
-/// The kernel for keys of one size.
-#[cfg(not(target_arch = "nvptx64"))]
-pub trait KeyBits: Copy {
-    /// The kernel.
-    const KEY_BITS: device_std::host::Kernel<(*const Self, u64, u32, *mut u32)>;
-}
-
-macro_rules! key_bits {
-    ($($name:ident: $type:ty;)+) => {$(
-        /// Marks where keys change, compared by their bits. Grid: blocks of [`TILE`] elements.
-        ///
-        /// # Safety
-        /// `keys` has `len` elements, `bits` a bit for each, in whole words.
-        #[kernel(block = 256)]
-        pub unsafe fn $name(keys: *const $type, len: u64, tails: u32, bits: *mut u32) {
-            // SAFETY: passed on to the caller.
-            unsafe { key_bits(keys, len, tails, bits) }
-        }
-        #[cfg(not(target_arch = "nvptx64"))]
-        impl KeyBits for $type {
-            const KEY_BITS: device_std::host::Kernel<(*const Self, u64, u32, *mut u32)> = $name;
-        }
-    )+};
-}
-
-key_bits! {
-    key_bits_u8: u8;
-    key_bits_u16: u16;
-    key_bits_u32: u32;
-    key_bits_u64: u64;
-}
-
 /// Marks the first (or last) element of each segment `offsets[s]..offsets[s + 1]` that has one.
 /// Grid: one thread a segment.
 ///
 /// # Safety
 /// `offsets` has `segments + 1` elements, `bits` a bit for each of `len` elements, all zero.
-#[kernel(block = 256)]
+#[kernel(named, block = BLOCK)]
 pub unsafe fn offset_bits(
     offsets: *const u64,
     segments: u64,
@@ -113,7 +85,7 @@ pub unsafe fn offset_bits(
 ///
 /// # Safety
 /// `bits` has a bit for each of `len` elements, in whole words; `width` is not 0.
-#[kernel(block = 256)]
+#[kernel(named, block = BLOCK)]
 pub unsafe fn row_bits(width: u64, len: u64, tails: u32, bits: *mut u32) {
     let word = thread::index_1d();
     if word >= len.div_ceil(32) {
@@ -133,6 +105,4 @@ pub unsafe fn row_bits(width: u64, len: u64, tails: u32, bits: *mut u32) {
     unsafe { *bits.add(word as usize) = all };
 }
 
-device_std::ptx_module! {
-    "flags": key_bits_u8, key_bits_u16, key_bits_u32, key_bits_u64, offset_bits, row_bits
-}
+device_std::ptx_module! { "flags" }

@@ -11,7 +11,9 @@
 //!    alone: so the bits do not depend on how a launch splits the work.
 //! 3. Where there are few queries, blocks share the data: each writes the sums of its segments, and
 //!    `combine_segments` adds them in order.
-//! 4. A query whose sum of weights is infinite lies on a data point (or so near, or so far, that f32
+//! 4. A query near the points of a tile may lose by places in f32: where points crowd in a part of the
+//!    tile. The sums tell ([`Block::add`]), and the warp sums the tile anew for that query, by distances in f64.
+//! 5. A query whose sum of weights is infinite lies on a data point (or so near, or so far, that f32
 //!    overflowed); it is put on a list, and [`rescue`] computes it anew in f64, relative to its nearest
 //!    data point.
 //!
@@ -29,6 +31,7 @@ use device_std::{atomic, kernel, thread, warp};
 
 use crate::idw_pairs::{AnyPower, Frame, Law, MulAdd, Power, Setup, Targets, split};
 pub use crate::idw_pairs::{BLOCK, PATCH_ROWS, ROW_THREADS, setup};
+use crate::idw_pairs::{Block, Group, GroupSums};
 
 /// Data points that are staged, and summed in f32, together.
 pub const TILE: u32 = 256;
@@ -69,6 +72,8 @@ struct Points {
     count: u32,
     /// Tiles of a segment.
     segment: u32,
+    /// How far the points of each tile are from its origin, as [`measure_tiles`] writes it.
+    reaches: *const f32,
 }
 
 /// Where results go.
@@ -177,12 +182,6 @@ unsafe fn stage<const V: usize>(
     }
 }
 
-/// The sums of a thread's queries over a tile.
-struct Sums<const Q: usize, const V: usize> {
-    weights: [f32; Q],
-    values: [[f32; Q]; V],
-}
-
 /// A staged point.
 #[derive(Clone, Copy)]
 struct Staged<const V: usize> {
@@ -240,7 +239,11 @@ impl<const Q: usize> Near<Q> {
 
     /// Adds one point.
     #[inline(always)]
-    fn add<L: Law, const ROW: bool, const V: usize>(&self, p: Staged<V>, sums: &mut Sums<Q, V>) {
+    fn add<L: Law, const ROW: bool, const V: usize>(
+        &self,
+        p: Staged<V>,
+        sums: &mut GroupSums<Q, V>,
+    ) {
         let row = self.of_row(&p);
         let mut j = 0;
         while j < Q {
@@ -261,7 +264,7 @@ impl<const Q: usize> Near<Q> {
         &self,
         p: Staged<V>,
         q: Staged<V>,
-        sums: &mut Sums<Q, V>,
+        sums: &mut GroupSums<Q, V>,
     ) {
         let (row_p, row_q) = (self.of_row(&p), self.of_row(&q));
         let mut j = 0;
@@ -317,10 +320,12 @@ unsafe fn all_pairs<L: Law, const ROW: bool, const Q: usize, const V: usize>(
             }
             j += 1;
         }
+        let Shared { queries, sums, .. } = shared;
+        let block = Block { queries, sums, targets: &targets, setup, exponents };
         let (first, last) = segments(&points);
         let mut segment = first;
         while segment < last {
-            near = sum_segment::<L, ROW, Q, V>(&shared, &points, &frame, setup, segment, near);
+            near = sum_segment::<L, ROW, Q, V>(&shared, &points, &frame, &block, segment, near);
             let split = thread::grid_dim_y() > 1;
             let row = if split { segment as u64 } else { 0 } * (1 + V as u64);
             let mut j = 0;
@@ -362,7 +367,7 @@ unsafe fn sum_segment<L: Law, const ROW: bool, const Q: usize, const V: usize>(
     shared: &Shared,
     points: &Points,
     frame: &Frame,
-    setup: Setup,
+    block: &Block,
     segment: u32,
     mut near: Near<Q>,
 ) -> Near<Q> {
@@ -373,7 +378,7 @@ unsafe fn sum_segment<L: Law, const ROW: bool, const Q: usize, const V: usize>(
     while first < end {
         // SAFETY: passed on to the caller; the tile has `end - first` points at least.
         unsafe {
-            let [origin_x, origin_y] = stage::<V>(shared, points, frame, setup, first);
+            let [origin_x, origin_y] = stage::<V>(shared, points, frame, block.setup, first);
             let mut j = 0;
             while j < Q {
                 let [x, x_rest, y, y_rest] =
@@ -384,19 +389,17 @@ unsafe fn sum_segment<L: Law, const ROW: bool, const Q: usize, const V: usize>(
             }
             let count = u32::min(TILE, end - first);
             let sums = sum_tile::<L, ROW, Q, V>(shared, &near, count);
-            let mut j = 0;
-            while j < Q {
-                let mut c = 0;
-                while c < 1 + V {
-                    let slot = sum_slot::<Q>(c, j);
-                    let before = if first == start { 0.0 } else { shared.sums.load(slot) };
-                    let of_tile =
-                        if c == 0 { sums.weights[j] } else { sums.values[(c - 1) % V][j] };
-                    shared.sums.store(slot, before + of_tile as f64);
-                    c += 1;
-                }
-                j += 1;
-            }
+            let group = Group {
+                places: points.places,
+                points: points.count,
+                first,
+                count,
+                origin: [origin_x, origin_y],
+                reach: *points.reaches.add((first / TILE) as usize),
+            };
+            let values = |slot: u32| Staged::<V>::load(shared, slot).values;
+            let places = (&near.x, &near.y);
+            block.add::<L, ROW, Q, V>(group, places, &sums, first == start, shared.tile, values);
             first += count;
         }
     }
@@ -412,8 +415,8 @@ unsafe fn sum_tile<L: Law, const ROW: bool, const Q: usize, const V: usize>(
     shared: &Shared,
     near: &Near<Q>,
     count: u32,
-) -> Sums<Q, V> {
-    let mut sums = Sums { weights: [0.0; Q], values: [[0.0; Q]; V] };
+) -> GroupSums<Q, V> {
+    let mut sums = GroupSums::NONE;
     let mut slot = 0;
     // SAFETY: slots below the count are staged.
     unsafe {
@@ -489,6 +492,43 @@ fn within(x: f64, low: f64, high: f64) -> f64 {
     f64::min(f64::max(x, low), high)
 }
 
+/// Writes how far the points of each tile are from its origin, along either axis in units, and what f32
+/// does to a place there. Grid: a block a tile.
+///
+/// # Safety
+/// `places` has `2 * points` elements, `reaches` one for each tile; `points` is not 0.
+#[kernel(block = 256)]
+pub unsafe fn measure_tiles(
+    places: *const f64,
+    points: u32,
+    centre_x: f64,
+    centre_y: f64,
+    scale: f64,
+    reaches: *mut f32,
+) {
+    let shared: SharedArray<f64> = Carver::new().array(RESCUE_WARPS);
+    let (tile, n) = (thread::block_idx_x(), points as usize);
+    let first = tile * TILE;
+    let frame = Frame::of(centre_x, centre_y, scale);
+    // SAFETY: the block stays together; beyond the points its threads take the last one.
+    unsafe {
+        let i = u32::min(first + thread::thread_idx_x(), points - 1) as usize;
+        let origin = (first + u32::min(TILE, points - first) / 2) as usize;
+        let x = frame.x(*places.add(origin)) as f32 as f64;
+        let y = frame.y(*places.add(origin + n)) as f32 as f64;
+        let (dx, dy) = (frame.x(*places.add(i)) - x, frame.y(*places.add(i + n)) - y);
+        let farthest = f64::max(f64::abs(dx), f64::abs(dy));
+        let reach = of_block(shared, farthest, f64::max);
+        if thread::thread_idx_x() == 0 {
+            let of_place = f64::max(f64::abs(x), f64::abs(y)) / 16_777_216.0;
+            *reaches.add(tile as usize) = ((reach + of_place) * 1.000_000_2) as f32;
+        }
+    }
+}
+
+/// Shared memory of [`measure_tiles`].
+pub const MEASURE_SHARED: u32 = RESCUE_SHARED;
+
 macro_rules! all_pairs_kernels {
     ($($name:ident: $law:ty, $row:literal, $queries:ident, $values:expr, $resident:literal;)+) => {$(
         /// Sums in f32, to be completed by [`combine_f32_1`] or the like; the name says at which
@@ -501,6 +541,7 @@ macro_rules! all_pairs_kernels {
         /// # Safety
         /// `places` has `2 * points` elements, `values` that of each value, `targets` `2 * count` (or
         /// is null for a grid, then `count` is `width * height`); neither `points` nor `count` is 0;
+        /// `reaches` has what [`measure_tiles`] writes;
         /// `partial` has `count` for each sum, where blocks share segments for each segment; `setup` is
         /// as [`setup`] says.
         #[kernel(block = 128, resident = $resident)]
@@ -515,9 +556,10 @@ macro_rules! all_pairs_kernels {
             height: u32,
             setup: *const f64,
             exponents: *const f64,
+            reaches: *const f32,
             partial: *mut f64,
         ) {
-            let points = Points { places, values, count: points, segment };
+            let points = Points { places, values, count: points, segment, reaches };
             let targets = Targets { places: targets, count, width, height };
             // SAFETY: passed on to the caller.
             unsafe {
@@ -536,7 +578,7 @@ all_pairs_kernels! {
     scattered_4: Power<4>, false, QUERIES, 1, 5;
     scattered_any: AnyPower, false, QUERIES, 1, 4;
     grid_1: Power<1>, true, QUERIES, 1, 5;
-    grid_2: Power<2>, true, QUERIES, 1, 4;
+    grid_2: Power<2>, true, QUERIES, 1, 5;
     grid_3: Power<3>, true, QUERIES, 1, 5;
     grid_4: Power<4>, true, QUERIES, 1, 5;
     grid_any: AnyPower, true, QUERIES, 1, 5;
@@ -749,7 +791,8 @@ macro_rules! general_kernels {
             setup: *const f64,
             partial: *mut f64,
         ) {
-            let points = Points { places, values, count: points, segment };
+            let reaches = core::ptr::null();
+            let points = Points { places, values, count: points, segment, reaches };
             let targets = Targets { places: targets, count, width, height: 0 };
             let how = General { dimensions, law, left_out, exponents };
             // SAFETY: passed on to the caller.
@@ -812,8 +855,9 @@ unsafe fn rescue<T: Real>(
     // are below their counts.
     unsafe {
         let listed = *results.rescued;
-        let scale = *setup.add(setup::SCALE);
-        let smoothing = *setup.add(setup::SMOOTHING);
+        // In ground units, of which the squares are numbers, however many units of the data they are.
+        let scale = *setup.add(setup::GROUND);
+        let smoothing = *setup.add(setup::GROUND + 1);
         let mut at = thread::block_idx_x();
         while at < listed {
             let query = *results.rescued.add(1 + at as usize) as u64;
@@ -902,7 +946,8 @@ macro_rules! rescue_kernels {
             results: *mut $type,
             rescued: *mut u32,
         ) {
-            let points = Points { places, values, count: points, segment: 1 };
+            let reaches = core::ptr::null();
+            let points = Points { places, values, count: points, segment: 1, reaches };
             let targets = Targets { places: targets, count, width, height: 0 };
             let how = General { dimensions, law: 0, left_out, exponents };
             let results = Results { values: results, rescued };
@@ -1052,7 +1097,8 @@ macro_rules! paper_kernels {
             results: *mut f32,
             rescued: *mut u32,
         ) {
-            let points = Points { places, values, count: points, segment: 1 };
+            let reaches = core::ptr::null();
+            let points = Points { places, values, count: points, segment: 1, reaches };
             let targets = Targets { places: targets, count, width, height: 0 };
             let results = Results { values: results, rescued };
             // SAFETY: passed on to the caller.
@@ -1073,6 +1119,6 @@ device_std::ptx_module! {
     grid_1, grid_2, grid_3, grid_4, grid_any,
     scattered_2_several, scattered_any_several, grid_2_several, grid_any_several,
     combine_f32_1, combine_f32_4, combine_f64_1, combine_f64_4,
-    general_1, general_4,
+    general_1, general_4, measure_tiles,
     rescue_f32, rescue_f64, naive_square, naive_any, tiled_square, tiled_any
 }

@@ -169,18 +169,25 @@ impl Search {
         arc * arc
     }
 
-    /// The weight at a squared distance.
+    /// The square of the distance on the ground, smoothed.
     #[inline(always)]
-    unsafe fn weight(&self, squared: f64) -> f64 {
+    unsafe fn smoothed(&self, squared: f64) -> f64 {
         // SAFETY: passed on to the caller.
-        let (squared, exponent) =
-            unsafe { (self.on_ground(squared) + self.number(setup::LAW), *self.exponent) };
+        unsafe { self.on_ground(squared) + self.number(setup::LAW) }
+    }
+
+    /// The weight at a squared distance, over that of the nearest neighbour, whose smoothed square is
+    /// given: at most 1, so that none overflows.
+    #[inline(always)]
+    unsafe fn weight(&self, squared: f64, nearest: f64) -> f64 {
+        // SAFETY: passed on to the caller.
+        let (ratio, exponent) = unsafe { (nearest / self.smoothed(squared), *self.exponent) };
         match self.law {
-            2 => 1.0 / squared,
-            4 => 1.0 / (squared * squared),
-            1 => 1.0 / math::sqrt(squared),
-            3 => 1.0 / (squared * math::sqrt(squared)),
-            _ => (exponent * squared.log2()).exp2(),
+            2 => ratio,
+            4 => ratio * ratio,
+            1 => math::sqrt(ratio),
+            3 => ratio * math::sqrt(ratio),
+            _ => (-exponent * ratio.log2()).exp2(),
         }
     }
 }
@@ -645,7 +652,7 @@ unsafe fn nearest<T: Real, const K: usize>(
         let coincident = enough && !smooth && lists.squared.load(slot(0)) == 0.0;
         let [first_offset, _, _] = bounds(&search, 0);
         let mut statistics = Sums::EMPTY;
-        let mut largest = 0.0;
+        let nearest = if found > 0 { search.smoothed(lists.squared.load(slot(0))) } else { 1.0 };
         let mut i = 0;
         while i < found {
             let squared = lists.squared.load(slot(i));
@@ -653,17 +660,17 @@ unsafe fn nearest<T: Real, const K: usize>(
                 let value = *index.values.add(lists.index.load(slot(i)) as usize);
                 statistics.add(value, first_offset, math::sqrt(search.on_ground(squared)));
             }
-            let weight =
-                if coincident { (squared == 0.0) as u32 as f64 } else { search.weight(squared) };
+            let weight = if coincident {
+                (squared == 0.0) as u32 as f64
+            } else {
+                search.weight(squared, nearest)
+            };
             lists.squared.store(slot(i), weight);
-            largest = f64::max(largest, weight);
             i += 1;
         }
         if !results.statistics.is_null() {
             statistics.write(first_offset, query.index, &results);
         }
-        // Where the largest weight is beyond all numbers the nearest point alone counts.
-        let counted = if largest < 1e300 && largest > 1e-280 { found } else { u32::min(found, 1) };
         let mut v = 0;
         while v < results.value_count {
             let [offset, low, high] = bounds(&search, v);
@@ -671,8 +678,8 @@ unsafe fn nearest<T: Real, const K: usize>(
             let values = index.values.add(v as usize * index.points as usize);
             let (mut weights, mut sum) = (0.0, 0.0);
             let mut i = 0;
-            while i < counted {
-                let weight = if counted < found { 1.0 } else { lists.squared.load(slot(i)) };
+            while i < found {
+                let weight = lists.squared.load(slot(i));
                 weights += weight;
                 sum += weight * (*values.add(lists.index.load(slot(i)) as usize) - offset);
                 i += 1;
@@ -878,7 +885,8 @@ unsafe fn neighbours<T: Real>(index: Index, search: Search, query: Query, result
         if !enough && search.has(flag::NEAREST_BELOW) {
             // Without quadrants and without reach.
             search.flags &= !flag::QUADRANTS;
-            let least = u32::max(1, u32::max(search.min_points, 4 * search.min_per_quadrant));
+            let least =
+                u32::max(1, u32::max(search.min_points, search.min_per_quadrant.saturating_mul(4)));
             (circle, counts) = Circle::around(&index, &search, &query, least, false);
             taken = by_turns(counts, u32::MAX, least);
             enough = total(taken) >= search.min_points && total(taken) > 0;
@@ -924,9 +932,7 @@ unsafe fn neighbours<T: Real>(index: Index, search: Search, query: Query, result
             all.write(first_offset, query.index, &results);
         }
         let coincident = all.coincident > 0.0;
-        let largest = search.weight(nearest);
-        let in_range = largest < 1e300 && largest > 1e-280;
-        let overflow = !(coincident || in_range);
+        let nearest = search.smoothed(nearest);
         let mut v = 0;
         while v < results.value_count {
             let [offset, low, high] = bounds(&search, v);
@@ -936,11 +942,8 @@ unsafe fn neighbours<T: Real>(index: Index, search: Search, query: Query, result
                 if counts_in(candidate, of) {
                     let weight = if coincident {
                         (candidate.squared == 0.0) as u32 as f64
-                    } else if overflow {
-                        // The nearest alone counts, if its weight is beyond all numbers.
-                        (candidate.squared == nearest) as u32 as f64
                     } else {
-                        search.weight(candidate.squared)
+                        search.weight(candidate.squared, nearest)
                     };
                     let i = *index.order.add(candidate.at as usize) as usize;
                     let value = *index.values.add(v as usize * index.points as usize + i);

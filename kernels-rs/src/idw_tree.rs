@@ -13,7 +13,9 @@
 //! 3. A block takes queries near each other, and visits the items from the root, all threads the same.
 //!    An item far from the box of its queries gives its nodes, a leaf that is near its points, and any
 //!    other item is opened. Nodes and points go through the same loop: a point is a node of weight 1.
-//! 4. Sums over an item are in f32, those over items in f64; `combine_f32_1` of module `idw` makes
+//! 4. A query near the points of a leaf may lose by places in f32: as in module `idw`, the sums tell, and
+//!    the warp sums the leaf anew by distances in f64.
+//! 5. Sums over an item are in f32, those over items in f64; `combine_f32_1` of module `idw` makes
 //!    results of them, and lists what must be computed anew.
 //!
 //! Where there are few queries, blocks share the items: each takes every so-many-th that is visited.
@@ -24,7 +26,7 @@ use device_std::vector::{self, Vector};
 use device_std::{kernel, thread, warp};
 
 use crate::idw_pairs::{AnyPower, Frame, Law, MulAdd, Power, Setup, Targets, split};
-use crate::idw_pairs::{BLOCK, setup};
+use crate::idw_pairs::{BLOCK, Block, Group, GroupSums, setup};
 
 /// Data points of a leaf.
 pub const LEAF: u32 = 256;
@@ -588,12 +590,6 @@ struct Near<const Q: usize> {
     exponent: f32,
 }
 
-/// The sums of a thread's queries over an item.
-struct Sums<const Q: usize, const V: usize> {
-    weights: [f32; Q],
-    values: [[f32; Q]; V],
-}
-
 impl<const Q: usize> Near<Q> {
     /// The squared distance of query `j` to a source, `row` being the share of the queries' row.
     #[inline(always)]
@@ -611,7 +607,11 @@ impl<const Q: usize> Near<Q> {
 
     /// Adds one source.
     #[inline(always)]
-    fn add<L: Law, const ROW: bool, const V: usize>(&self, p: Source<V>, sums: &mut Sums<Q, V>) {
+    fn add<L: Law, const ROW: bool, const V: usize>(
+        &self,
+        p: Source<V>,
+        sums: &mut GroupSums<Q, V>,
+    ) {
         let row = self.of_y(0, &p);
         let mut j = 0;
         while j < Q {
@@ -632,7 +632,7 @@ impl<const Q: usize> Near<Q> {
         &self,
         p: Source<V>,
         q: Source<V>,
-        sums: &mut Sums<Q, V>,
+        sums: &mut GroupSums<Q, V>,
     ) {
         let (row_p, row_q) = (self.of_y(0, &p), self.of_y(0, &q));
         let mut j = 0;
@@ -799,6 +799,7 @@ unsafe fn first_cell<const Q: usize>(targets: &Targets, setup: Setup) -> [f64; 2
 #[inline(always)]
 unsafe fn sum<L: Law, const ROW: bool, const Q: usize, const V: usize>(
     tree: Tree,
+    (places, reaches): (*const f64, *const f32),
     (levels, top, separation): (*const u32, u32, f64),
     targets: Targets,
     setup: Setup,
@@ -816,13 +817,16 @@ unsafe fn sum<L: Law, const ROW: bool, const Q: usize, const V: usize>(
             room.sums.store(c * BLOCK + thread::thread_idx_x(), 0.0);
             c += 1;
         }
+        let Room { queries, sums, .. } = room;
+        let exponents = core::ptr::null();
+        let block = Block { queries, sums, targets: &targets, setup, exponents };
         let (rows, mine) = (thread::grid_dim_y(), thread::block_idx_y());
         let mut visit = Visit { level: top, at: 0 };
         let mut turn = 0;
         while visit.level <= top {
             let found = way.next(&tree, &mut visit);
             if turn == mine {
-                add_item::<L, ROW, Q, V>(&room, &tree, setup, found);
+                add_item::<L, ROW, Q, V>(&room, &tree, &block, (places, reaches), found);
             }
             turn = if turn + 1 == rows { 0 } else { turn + 1 };
         }
@@ -855,7 +859,8 @@ fn sum_slot<const Q: usize>(c: usize, j: usize) -> u32 {
 unsafe fn add_item<L: Law, const ROW: bool, const Q: usize, const V: usize>(
     room: &Room,
     tree: &Tree,
-    setup: Setup,
+    block: &Block,
+    (places, reaches): (*const f64, *const f32),
     found: Found,
 ) {
     let me = thread::thread_idx_x();
@@ -876,8 +881,8 @@ unsafe fn add_item<L: Law, const ROW: bool, const Q: usize, const V: usize>(
         let mut near = Near {
             x: [0.0; Q],
             y: [0.0; Q],
-            smoothing: *setup.add(setup::SMOOTHING) as f32,
-            exponent: *setup.add(setup::EXPONENT) as f32,
+            smoothing: *block.setup.add(setup::SMOOTHING) as f32,
+            exponent: *block.setup.add(setup::EXPONENT) as f32,
         };
         let mut j = 0;
         while j < Q {
@@ -887,17 +892,17 @@ unsafe fn add_item<L: Law, const ROW: bool, const Q: usize, const V: usize>(
             j += 1;
         }
         let sums = sum_sources::<L, ROW, Q, V>(room, &near, found.count);
-        let mut j = 0;
-        while j < Q {
-            let mut c = 0;
-            while c < 1 + V {
-                let slot = sum_slot::<Q>(c, j);
-                let of_item = if c == 0 { sums.weights[j] } else { sums.values[(c - 1) % V][j] };
-                room.sums.store(slot, room.sums.load(slot) + of_item as f64);
-                c += 1;
-            }
-            j += 1;
-        }
+        let Found { origin, first, count } = found;
+        // The nodes of an item are for queries far from it.
+        let is_leaf = first < tree.points;
+        let leaf = (first / LEAF) as usize;
+        let reach = if is_leaf { *reaches.add(leaf) } else { -1.0 };
+        let [x, y, _] = tree.middle(origin);
+        let (points, origin) = (tree.points, [x, y]);
+        let group = Group { places, points, first, count, origin, reach };
+        let values = |slot: u32| Source::<V>::load(room, slot).values;
+        let places = (&near.x, &near.y);
+        block.add::<L, ROW, Q, V>(group, places, &sums, false, room.sources, values);
     }
 }
 
@@ -910,8 +915,8 @@ unsafe fn sum_sources<L: Law, const ROW: bool, const Q: usize, const V: usize>(
     room: &Room,
     near: &Near<Q>,
     count: u32,
-) -> Sums<Q, V> {
-    let mut sums = Sums { weights: [0.0; Q], values: [[0.0; Q]; V] };
+) -> GroupSums<Q, V> {
+    let mut sums = GroupSums::NONE;
     let mut slot = 0;
     // SAFETY: slots below the count are staged.
     unsafe {
@@ -948,7 +953,8 @@ macro_rules! sum_kernels {
         /// each patch of a grid, as for the kernels of module `idw`; in y: blocks that share the items.
         ///
         /// # Safety
-        /// `sources`, `all` and `boxes` are as `weigh_1` or `weigh_4` leaves them, `levels` has the
+        /// `sources`, `all` and `boxes` are as `weigh_1` or `weigh_4` leaves them, `places` has the
+        /// points' x and then their y, `reaches` what `measure_tiles` of module `idw` writes, `levels` the
         /// first item of each level up to that of the root, `top`, and behind it the number of items;
         /// `targets` has `2 * count` elements or is null for a grid, then `count` is `width * height`;
         /// it is not 0; `partial` has `count` for each sum and each row of blocks.
@@ -958,6 +964,8 @@ macro_rules! sum_kernels {
             all: *const u32,
             boxes: *const u32,
             points: u32,
+            places: *const f64,
+            reaches: *const f32,
             levels: *const u32,
             top: u32,
             separation: f64,
@@ -977,7 +985,9 @@ macro_rules! sum_kernels {
             let way = (levels, top, separation);
             // SAFETY: passed on to the caller.
             unsafe {
-                sum::<$law, $row, { $queries as usize }, $values>(tree, way, targets, setup, partial)
+                sum::<$law, $row, { $queries as usize }, $values>(
+                    tree, (places, reaches), way, targets, setup, partial,
+                )
             };
         }
     )+};
@@ -985,7 +995,7 @@ macro_rules! sum_kernels {
 
 sum_kernels! {
     expand_scattered_1: Power<1>, false, QUERIES, 1, 7;
-    expand_scattered_2: Power<2>, false, QUERIES, 1, 8;
+    expand_scattered_2: Power<2>, false, QUERIES, 1, 7;
     expand_scattered_3: Power<3>, false, QUERIES, 1, 7;
     expand_scattered_4: Power<4>, false, QUERIES, 1, 7;
     expand_scattered_any: AnyPower, false, QUERIES, 1, 7;

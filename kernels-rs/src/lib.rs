@@ -3,10 +3,18 @@
 //! Each kernel is declared once by `#[kernel]` (see `device-std`), which makes its PTX entry, its
 //! typed launch descriptor, and the function that the software device runs. The PTX that is
 //! built from here is committed in `ptx/`; `cargo xtask ptx` makes it anew.
+//!
+//! Each module is a feature. The host compiles the kernels' bodies with the feature `software` only:
+//! a launch needs their names, arguments and PTX.
 #![cfg_attr(target_arch = "nvptx64", no_std, feature(abi_ptx, asm_experimental_arch))]
+#![cfg_attr(
+    not(any(target_arch = "nvptx64", feature = "software")),
+    allow(dead_code, unused_imports, unused_macros)
+)]
 
 #[cfg(any(feature = "reduce", feature = "segment_totals"))]
 mod block_reduce;
+pub mod cells;
 #[cfg(feature = "columns")]
 pub mod columns;
 #[cfg(feature = "select")]
@@ -19,6 +27,7 @@ pub mod flags;
 pub mod histogram;
 #[cfg(feature = "idw")]
 pub mod idw;
+#[cfg(any(feature = "idw_index", feature = "idw_neighbours"))]
 pub mod idw_cells;
 #[cfg(feature = "idw_index")]
 pub mod idw_index;
@@ -32,8 +41,10 @@ pub mod idw_tree;
 pub mod merge;
 #[cfg(feature = "monotone")]
 pub mod monotone;
-#[cfg(any(feature = "nni", feature = "nni_several"))]
+#[cfg(any(feature = "nni", feature = "nni_exact", feature = "nni_several"))]
 pub mod nni;
+#[cfg(feature = "nni_exact")]
+pub mod nni_exact;
 #[cfg(feature = "nni_several")]
 pub mod nni_several;
 #[cfg(feature = "segment_keys")]

@@ -329,20 +329,32 @@ pub unsafe fn spread_long_squares(
     }
 }
 
-/// Sets the bits of listed sites. Grid: one thread a site.
+/// Sets the bits of listed sites; what is listed outside the raster is left out. Grid: one thread a
+/// site.
 ///
 /// # Safety
-/// `columns` and `rows` have `sites` elements, which are pixels of the raster that `bits` has.
+/// `columns` and `rows` have `sites` elements; `bits` are those of `width * height` pixels.
 #[kernel(block = 256)]
 pub unsafe fn scatter_sites(
     columns: *const u32,
     rows: *const u32,
     bits: *mut u32,
-    words: u32,
+    width: u32,
+    height: u32,
     sites: u64,
 ) {
     // SAFETY: passed on to the caller.
-    unsafe { pixels::scatter(columns, rows, bits, words, sites) }
+    unsafe { pixels::scatter(columns, rows, bits, (width, height), sites) }
+}
+
+/// Sets the bits beyond the width to 0. Grid: one thread a row.
+///
+/// # Safety
+/// `bits` has `words` elements a row, for a width that does not fill the last.
+#[kernel(block = 256)]
+pub unsafe fn trim_bits(bits: *mut u32, width: u32, words: u32, rows: u32) {
+    // SAFETY: passed on to the caller.
+    unsafe { pixels::trim(bits, width, words, rows) }
 }
 
 /// Packs a raster of labels into bits, set where the label is not zero. Grid: a warp for each of the
@@ -493,7 +505,7 @@ pub unsafe fn signed_distances(outside: *mut f32, inside: *const f32, pixels: u6
 device_std::ptx_module! {
     "monotone": pack_bytes, pack_vectors, nearest_columns, nearest_columns_wide, search_rows,
     search_rows_wide, spread_indices, spread_squares, spread_distances, spread_indices_wide,
-    spread_long_indices, spread_long_squares, scatter_sites, pack_labels, unpack_bits, flip_bits, coordinates,
-    coordinates_long, gather, gather_long, roots, roots_long, exclude, exclude_long,
-    signed_distances
+    spread_long_indices, spread_long_squares, scatter_sites, trim_bits, pack_labels, unpack_bits,
+    flip_bits, coordinates, coordinates_long, gather, gather_long, roots, roots_long, exclude,
+    exclude_long, signed_distances
 }

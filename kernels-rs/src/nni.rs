@@ -6,7 +6,8 @@
 //! 3. A query for each DEM cell, the sums over the pixels that the cell's centre would steal from
 //!    their sites: by [`near`], pixel by pixel in shared memory, where the query circle is small;
 //!    else by [`spans`], row by row; or by other [`weights`].
-//! 4. Where it is asked for, [`finish`]: layers of quality, and the control of NODATA.
+//! 4. The same on the raster [`turned`] by half a circle, for ties without a lean, and the mean of both.
+//! 5. Where it is asked for, [`finish`]: layers of quality, and the control of NODATA.
 //!
 //! Values are fixed-point integers (`ValueScale` in nni-grid), so sums are exact and the result
 //! does not depend on order. Positions in the query are in half pixels, which makes pixel centres
@@ -22,6 +23,7 @@ pub mod near;
 pub mod query;
 pub mod rasterise;
 pub mod spans;
+pub mod turned;
 pub mod values;
 pub(crate) mod weighted;
 pub mod weights;
@@ -30,6 +32,7 @@ pub use finish::*;
 pub use near::*;
 pub use query::*;
 pub use rasterise::*;
+pub use turned::*;
 
 /// `nearest` of a raster without sites, as module `voronoi` writes it.
 const NONE: u32 = u32::MAX;
@@ -58,5 +61,5 @@ device_std::ptx_module! {
     "nni": accumulate_points, clear_crowded, accumulate_crowded, resolve_crowded, resolve_sites,
         query_near_1_36, query_near_1_100, query_near_2_64, query_near_2_144, query_spans,
         query_listed, gather_sums, query_weighted, estimate_gradients, row_extremes,
-        finish_cells
+        finish_cells, turn_sites, unite_turned
 }

@@ -52,7 +52,7 @@ impl<T: Plain> Shared<T> {
 }
 
 /// Bytes of shared memory.
-pub const fn shared_bytes<T: Plain>() -> u32 {
+const fn shared_bytes<T: Plain>() -> u32 {
     let mut carver = Carver::new();
     let _ = Shared::<T>::new(&mut carver);
     carver.bytes()
@@ -124,15 +124,33 @@ fn reduce_vector<T: Scalar, O: Operator<T>>(operator: O, vector: Vector) -> T {
     sum
 }
 
-/// The reduction of an array, the body of every kernel that reduces to a value.
-#[inline(always)]
-unsafe fn reduce<T: Scalar, O: Operator<T>>(
-    (input, len, tiles): (*const T, u64, u64),
-    operator: O,
+/// A reduction to one value. Grid: one block a chunk, see [`chunks`].
+///
+/// # Safety
+/// `input` has `len` elements, `partials` one for each block, `result` one. `done` is zero, and used by
+/// nobody but launches that follow each other.
+#[kernel(named, block = BLOCK, shared = shared_bytes::<T>(), instances(
+    sum_u8: <u8, Sum>, resident = 2;
+    sum_u16: <u16, Sum>, resident = 2;
+    sum_u32: <u32, Sum>, resident = 4;
+    sum_u64: <u64, Sum>, resident = 4;
+    sum_f32: <f32, Sum>, resident = 4;
+    sum_f64: <f64, Sum>, resident = 4;
+    least_u8: <u8, Least<u8>>, resident = 2;
+    least_u16: <u16, Least<u16>>, resident = 2;
+    least_u32: <u32, Least<u32>>, resident = 4;
+    least_u64: <u64, Least<u64>>, resident = 4;
+))]
+pub unsafe fn reduce<T: Scalar, O: Operator<T>>(
+    input: *const T,
+    len: u64,
+    tiles: u64,
+    parameters: [u64; 4],
     partials: *mut T,
     done: *mut u32,
     result: *mut T,
 ) {
+    let operator = O::new(parameters);
     let shared = Shared::<T>::new(&mut Carver::new());
     let identity = operator.identity();
     let combine = |a, b| operator.combine(a, b);
@@ -165,65 +183,6 @@ unsafe fn reduce<T: Scalar, O: Operator<T>>(
             *result = operator.lower(sum);
         }
     }
-}
-
-/// The kernel of an operator over elements of one type.
-#[cfg(not(target_arch = "nvptx64"))]
-pub trait Reduces<T: Copy>: Operator<T> {
-    /// The reduction to one value.
-    const TO_VALUE: device_std::host::Kernel<Arguments<T>>;
-}
-
-/// What the kernels take: input, length, tiles of a chunk, the operator's parameters, partial
-/// results, counter of finished blocks, result.
-#[cfg(not(target_arch = "nvptx64"))]
-pub type Arguments<T> = (*const T, u64, u64, u64, u64, u64, u64, *mut T, *mut u32, *mut T);
-
-macro_rules! reductions {
-    ($($name:ident: $type:ty, $operator:ty, $resident:literal;)+) => {
-        $(
-            /// A reduction to one value. Grid: one block a chunk, see [`chunks`].
-            ///
-            /// # Safety
-            /// `input` has `len` elements, `partials` one for each block, `result` one. `done` is
-            /// zero, and used by nobody but launches that follow each other.
-            #[kernel(block = 256, resident = $resident)]
-            pub unsafe fn $name(
-                input: *const $type,
-                len: u64,
-                tiles: u64,
-                parameter_0: u64,
-                parameter_1: u64,
-                parameter_2: u64,
-                parameter_3: u64,
-                partials: *mut $type,
-                done: *mut u32,
-                result: *mut $type,
-            ) {
-                let parameters = [parameter_0, parameter_1, parameter_2, parameter_3];
-                let operator = <$operator as Operator<$type>>::new(parameters);
-                // SAFETY: passed on to the caller.
-                unsafe { reduce((input, len, tiles), operator, partials, done, result) }
-            }
-            #[cfg(not(target_arch = "nvptx64"))]
-            impl Reduces<$type> for $operator {
-                const TO_VALUE: device_std::host::Kernel<Arguments<$type>> = $name;
-            }
-        )+
-    };
-}
-
-reductions! {
-    reduce_sum_u8: u8, Sum, 2;
-    reduce_sum_u16: u16, Sum, 2;
-    reduce_sum_u32: u32, Sum, 4;
-    reduce_sum_u64: u64, Sum, 4;
-    reduce_sum_f32: f32, Sum, 4;
-    reduce_sum_f64: f64, Sum, 4;
-    reduce_least_u8: u8, Least<u8>, 2;
-    reduce_least_u16: u16, Least<u16>, 2;
-    reduce_least_u32: u32, Least<u32>, 4;
-    reduce_least_u64: u64, Least<u64>, 4;
 }
 
 /// An element's rank and its index: the lesser rank wins, and of equal ones the lesser index.
@@ -274,7 +233,7 @@ impl IndexShared {
 }
 
 /// Bytes of shared memory of the index reductions.
-pub const INDEX_SHARED: u32 = {
+const INDEX_SHARED: u32 = {
     let mut carver = Carver::new();
     let _ = IndexShared::new(&mut carver);
     carver.bytes()
@@ -333,16 +292,29 @@ unsafe fn first_of_chunk<B: Bits>(
     NOBODY
 }
 
-/// The index of the first element in an order, the body of the index reductions.
-#[inline(always)]
-unsafe fn index_of_least<B: Bits>(
-    (input, len, tiles): (*const B, u64, u64),
-    order: Order<B>,
+/// The index of the element that comes first in an order, the lowest of equal ones; `u64::MAX` if the
+/// ranks of all are above `most`. Grid: one block a chunk, see [`chunks`].
+///
+/// # Safety
+/// `input` has `len` elements, `partials` two for each block, `result` one. `done` is zero, and used by
+/// nobody but launches that follow each other.
+#[kernel(
+    named,
+    block = BLOCK,
+    shared = INDEX_SHARED,
+    instances(u8: <u8>; u16: <u16>; u32: <u32>; u64: <u64>)
+)]
+pub unsafe fn index_of_least<B: Bits>(
+    input: *const B,
+    len: u64,
+    tiles: u64,
+    parameters: [u64; 4],
     most: u64,
     partials: *mut u64,
     done: *mut u32,
     result: *mut u64,
 ) {
+    let order = Order::<B>::new(parameters);
     let shared = IndexShared::new(&mut Carver::new());
     let me = thread::thread_idx_x();
     // SAFETY: the caller's arrays are as long as said; the block's threads stay together.
@@ -372,64 +344,4 @@ unsafe fn index_of_least<B: Bits>(
     }
 }
 
-/// The index reduction over unsigned integers of one size.
-#[cfg(not(target_arch = "nvptx64"))]
-pub trait IndexReduces: Bits {
-    /// The kernel.
-    const INDEX_OF_LEAST: device_std::host::Kernel<IndexArguments<Self>>;
-}
-
-/// What the index reductions take: input, length, tiles of a chunk, the order's parameters, the
-/// highest rank that counts, partial results, counter of finished blocks, result.
-#[cfg(not(target_arch = "nvptx64"))]
-pub type IndexArguments<T> =
-    (*const T, u64, u64, u64, u64, u64, u64, u64, *mut u64, *mut u32, *mut u64);
-
-macro_rules! index_reductions {
-    ($($name:ident: $type:ty;)+) => {
-        $(
-            /// The index of the element that comes first in an order, the lowest of equal ones;
-            /// `u64::MAX` if the ranks of all are above `most`. Grid: one block a chunk, see
-            /// [`chunks`].
-            ///
-            /// # Safety
-            /// `input` has `len` elements, `partials` two for each block, `result` one. `done` is
-            /// zero, and used by nobody but launches that follow each other.
-            #[kernel(block = 256)]
-            pub unsafe fn $name(
-                input: *const $type,
-                len: u64,
-                tiles: u64,
-                parameter_0: u64,
-                parameter_1: u64,
-                parameter_2: u64,
-                parameter_3: u64,
-                most: u64,
-                partials: *mut u64,
-                done: *mut u32,
-                result: *mut u64,
-            ) {
-                let order = Order::new([parameter_0, parameter_1, parameter_2, parameter_3]);
-                // SAFETY: passed on to the caller.
-                unsafe { index_of_least((input, len, tiles), order, most, partials, done, result) }
-            }
-            #[cfg(not(target_arch = "nvptx64"))]
-            impl IndexReduces for $type {
-                const INDEX_OF_LEAST: device_std::host::Kernel<IndexArguments<$type>> = $name;
-            }
-        )+
-    };
-}
-
-index_reductions! {
-    index_of_least_u8: u8;
-    index_of_least_u16: u16;
-    index_of_least_u32: u32;
-    index_of_least_u64: u64;
-}
-
-device_std::ptx_module! {
-    "reduce": reduce_sum_u8, reduce_sum_u16, reduce_sum_u32, reduce_sum_u64, reduce_sum_f32,
-    reduce_sum_f64, reduce_least_u8, reduce_least_u16, reduce_least_u32, reduce_least_u64,
-    index_of_least_u8, index_of_least_u16, index_of_least_u32, index_of_least_u64
-}
+device_std::ptx_module! { "reduce" }

@@ -24,6 +24,8 @@
 //! each other only where a run goes through whole tiles.
 
 use device_std::atomic::Pair;
+#[cfg(not(target_arch = "nvptx64"))]
+use device_std::host::Kernel;
 use device_std::lookback::{Lookback, Ticket, Tickets};
 use device_std::scalar::Scalar;
 use device_std::shared::{Carver, SharedArray, wait_for_copies};
@@ -285,34 +287,84 @@ impl<K: Bits + Default, T: Scalar + Default, O: Operator<T>, const STRETCH: usiz
     }
 }
 
-/// The kernel of an operator over values of one type, for keys of one size.
-#[cfg(not(target_arch = "nvptx64"))]
-#[derive(Clone, Copy)]
-pub struct Reduction<K: Copy, T: Copy> {
-    /// The kernel.
-    pub kernel: device_std::host::Kernel<Arguments<K, T>>,
-    /// Bytes of shared memory.
-    pub shared: u32,
+/// A reduction by key; see the module's plan. Grid: one block for every [`tile`] of the array with one
+/// element more.
+///
+/// # Safety
+/// `keys` and `values` have `len` elements, `keys_out` and `totals` room for as many, apart from each
+/// other and from the inputs; `count` has one; the status arrays have an element for each block.
+/// `control` and they are as [`Tickets::take`] and [`Lookback::exclusive_prefix`] ask.
+#[kernel(named, block = BLOCK, shared = shared_bytes::<K, T, STRETCH>(), instances(
+    sums_u8_by_u8: <u8, u8, Sum, 20>, resident = 5;
+    sums_u8_by_u16: <u16, u8, Sum, 20>, resident = 5;
+    sums_u8_by_u32: <u32, u8, Sum, 20>, resident = 5;
+    sums_u8_by_u64: <u64, u8, Sum, 12>, resident = 4;
+    sums_u16_by_u8: <u8, u16, Sum, 20>, resident = 5;
+    sums_u16_by_u16: <u16, u16, Sum, 20>, resident = 5;
+    sums_u16_by_u32: <u32, u16, Sum, 20>, resident = 5;
+    sums_u16_by_u64: <u64, u16, Sum, 12>, resident = 4;
+    sums_u32_by_u8: <u8, u32, Sum, 20>, resident = 5;
+    sums_u32_by_u16: <u16, u32, Sum, 20>, resident = 5;
+    sums_u32_by_u32: <u32, u32, Sum, 20>, resident = 5;
+    sums_u32_by_u64: <u64, u32, Sum, 12>, resident = 4;
+    sums_u64_by_u8: <u8, u64, Sum, 12>, resident = 4;
+    sums_u64_by_u16: <u16, u64, Sum, 12>, resident = 4;
+    sums_u64_by_u32: <u32, u64, Sum, 12>, resident = 4;
+    sums_u64_by_u64: <u64, u64, Sum, 8>, resident = 4;
+    sums_f32_by_u8: <u8, f32, Sum, 20>, resident = 5;
+    sums_f32_by_u16: <u16, f32, Sum, 20>, resident = 5;
+    sums_f32_by_u32: <u32, f32, Sum, 20>, resident = 5;
+    sums_f32_by_u64: <u64, f32, Sum, 12>, resident = 4;
+    sums_f64_by_u8: <u8, f64, Sum, 12>, resident = 4;
+    sums_f64_by_u16: <u16, f64, Sum, 12>, resident = 4;
+    sums_f64_by_u32: <u32, f64, Sum, 12>, resident = 4;
+    sums_f64_by_u64: <u64, f64, Sum, 8>, resident = 4;
+    leasts_u8_by_u8: <u8, u8, Least<u8>, 20>, resident = 4;
+    leasts_u8_by_u16: <u16, u8, Least<u8>, 20>, resident = 4;
+    leasts_u8_by_u32: <u32, u8, Least<u8>, 20>, resident = 4;
+    leasts_u8_by_u64: <u64, u8, Least<u8>, 12>, resident = 4;
+    leasts_u16_by_u8: <u8, u16, Least<u16>, 20>, resident = 4;
+    leasts_u16_by_u16: <u16, u16, Least<u16>, 20>, resident = 4;
+    leasts_u16_by_u32: <u32, u16, Least<u16>, 20>, resident = 4;
+    leasts_u16_by_u64: <u64, u16, Least<u16>, 12>, resident = 3;
+    leasts_u32_by_u8: <u8, u32, Least<u32>, 20>, resident = 5;
+    leasts_u32_by_u16: <u16, u32, Least<u32>, 20>, resident = 5;
+    leasts_u32_by_u32: <u32, u32, Least<u32>, 20>, resident = 5;
+    leasts_u32_by_u64: <u64, u32, Least<u32>, 12>, resident = 5;
+    leasts_u64_by_u8: <u8, u64, Least<u64>, 12>, resident = 3;
+    leasts_u64_by_u16: <u16, u64, Least<u64>, 12>, resident = 3;
+    leasts_u64_by_u32: <u32, u64, Least<u64>, 12>, resident = 3;
+    leasts_u64_by_u64: <u64, u64, Least<u64>, 8>, resident = 3;
+))]
+pub unsafe fn by_key<
+    K: Bits + Default,
+    T: Scalar + Default,
+    O: Operator<T>,
+    const STRETCH: usize,
+>(
+    keys: *const K,
+    values: *const T,
+    len: u64,
+    keys_out: *mut K,
+    totals: *mut T,
+    count: *mut u64,
+    parameters: [u64; 4],
+    control: *mut u64,
+    status: *mut Pair,
+    count_status: *mut Pair,
+) {
+    const { assert!(STRETCH == stretch(size_of::<K>() + size_of::<T>())) };
+    let operator = O::new(parameters);
+    let shared = Shared::<K, T, STRETCH>::new(&mut Carver::new());
+    let arrays = Arrays { keys, values, len, keys_out, totals, count };
+    let reduce = Reduce { arrays, operator, shared };
+    // SAFETY: passed on to the caller.
+    unsafe {
+        shared.exchange.begin();
+        let ticket = shared.tickets.take(control);
+        reduce.tile(ticket, status, count_status);
+    }
 }
-
-/// What the kernels take: keys, values, their number, keys of runs, totals of runs, number of runs,
-/// the operator's parameters, control word, status arrays of values and of counts.
-#[cfg(not(target_arch = "nvptx64"))]
-pub type Arguments<K, T> = (
-    *const K,
-    *const T,
-    u64,
-    *mut K,
-    *mut T,
-    *mut u64,
-    u64,
-    u64,
-    u64,
-    u64,
-    *mut u64,
-    *mut Pair,
-    *mut Pair,
-);
 
 /// Elements of a tile of keys and values of these types.
 #[cfg(not(target_arch = "nvptx64"))]
@@ -320,121 +372,46 @@ pub const fn tile<K, T>() -> u64 {
     (BLOCK * stretch(size_of::<K>() + size_of::<T>())) as u64
 }
 
-/// The kernels of an operator over values of one type.
+/// The operators that reduce values of one type by keys of any size.
 #[cfg(not(target_arch = "nvptx64"))]
-pub trait ReducesByKey<T: Copy>: Operator<T> {
-    /// For keys of 1 byte.
-    const BY_U8: Reduction<u8, T>;
-    /// For keys of 2 bytes.
-    const BY_U16: Reduction<u16, T>;
-    /// For keys of 4 bytes.
-    const BY_U32: Reduction<u32, T>;
-    /// For keys of 8 bytes.
-    const BY_U64: Reduction<u64, T>;
+pub trait ReducesByKey<T: Copy>:
+    Operator<T>
+    + by_key::Instance<u8, T>
+    + by_key::Instance<u16, T>
+    + by_key::Instance<u32, T>
+    + by_key::Instance<u64, T>
+{
+}
+
+#[cfg(not(target_arch = "nvptx64"))]
+impl<T: Copy, O> ReducesByKey<T> for O where
+    O: Operator<T>
+        + by_key::Instance<u8, T>
+        + by_key::Instance<u16, T>
+        + by_key::Instance<u32, T>
+        + by_key::Instance<u64, T>
+{
 }
 
 /// The bits of a key.
 #[cfg(not(target_arch = "nvptx64"))]
 pub trait RunKey: Copy {
     /// The kernel for keys of this size.
-    fn reduction<T: Copy, O: ReducesByKey<T>>() -> Reduction<Self, T>;
-}
-
-macro_rules! reductions {
-    ($($type:ty, $operator:ty: $u8:ident $resident_u8:literal, $u16:ident $resident_u16:literal,
-        $u32:ident $resident_u32:literal, $u64:ident $resident_u64:literal;)+) => {
-        $(
-            reductions! { @kernel $u8, u8, $type, $operator, $resident_u8 }
-            reductions! { @kernel $u16, u16, $type, $operator, $resident_u16 }
-            reductions! { @kernel $u32, u32, $type, $operator, $resident_u32 }
-            reductions! { @kernel $u64, u64, $type, $operator, $resident_u64 }
-            #[cfg(not(target_arch = "nvptx64"))]
-            impl ReducesByKey<$type> for $operator {
-                const BY_U8: Reduction<u8, $type> = reductions! { @value $u8, u8, $type };
-                const BY_U16: Reduction<u16, $type> = reductions! { @value $u16, u16, $type };
-                const BY_U32: Reduction<u32, $type> = reductions! { @value $u32, u32, $type };
-                const BY_U64: Reduction<u64, $type> = reductions! { @value $u64, u64, $type };
-            }
-        )+
-        device_std::ptx_module! { "reduce_by_key" at 75 80: $($u8, $u16, $u32, $u64),+ }
-    };
-    (@value $name:ident, $key:ty, $type:ty) => {
-        Reduction {
-            kernel: $name,
-            shared: shared_bytes::<
-                $key, $type, { stretch(size_of::<$key>() + size_of::<$type>()) },
-            >(),
-        }
-    };
-    (@kernel $name:ident, $key:ty, $type:ty, $operator:ty, $resident:literal) => {
-        /// A reduction by key; see the module's plan. Grid: one block for every [`tile`] of the
-        /// array with one element more.
-        ///
-        /// # Safety
-        /// `keys` and `values` have `len` elements, `keys_out` and `totals` room for as many, apart
-        /// from each other and from the inputs; `count` has one; the status arrays have an element
-        /// for each block. `control` and they are as [`Tickets::take`] and
-        /// [`Lookback::exclusive_prefix`] ask.
-        #[kernel(block = 256, resident = $resident)]
-        pub unsafe fn $name(
-            keys: *const $key,
-            values: *const $type,
-            len: u64,
-            keys_out: *mut $key,
-            totals: *mut $type,
-            count: *mut u64,
-            parameter_0: u64,
-            parameter_1: u64,
-            parameter_2: u64,
-            parameter_3: u64,
-            control: *mut u64,
-            status: *mut Pair,
-            count_status: *mut Pair,
-        ) {
-            const STRETCH: usize = stretch(size_of::<$key>() + size_of::<$type>());
-            let parameters = [parameter_0, parameter_1, parameter_2, parameter_3];
-            let operator = <$operator as Operator<$type>>::new(parameters);
-            let shared = Shared::<$key, $type, STRETCH>::new(&mut Carver::new());
-            let arrays = Arrays { keys, values, len, keys_out, totals, count };
-            let reduce = Reduce { arrays, operator, shared };
-            // SAFETY: passed on to the caller.
-            unsafe {
-                shared.exchange.begin();
-                let ticket = shared.tickets.take(control);
-                reduce.tile(ticket, status, count_status);
-            }
-        }
-    };
+    fn reduction<T: Copy, O: ReducesByKey<T>>() -> Kernel<by_key::Args<Self, T>>;
 }
 
 #[cfg(not(target_arch = "nvptx64"))]
 macro_rules! run_keys {
-    ($($key:ty: $kernel:ident;)+) => {$(
+    ($($key:ty)+) => {$(
         impl RunKey for $key {
-            fn reduction<T: Copy, O: ReducesByKey<T>>() -> Reduction<Self, T> {
-                O::$kernel
+            fn reduction<T: Copy, O: ReducesByKey<T>>() -> Kernel<by_key::Args<Self, T>> {
+                <O as by_key::Instance<$key, T>>::KERNEL
             }
         }
     )+};
 }
 
 #[cfg(not(target_arch = "nvptx64"))]
-run_keys! { u8: BY_U8; u16: BY_U16; u32: BY_U32; u64: BY_U64; }
+run_keys! { u8 u16 u32 u64 }
 
-// Columns: type and operator; for keys of 1, 2, 4 and 8 bytes the kernel, and blocks on a
-// multiprocessor, at least.
-reductions! {
-    u8, Sum: sums_u8_by_u8 5, sums_u8_by_u16 5, sums_u8_by_u32 5, sums_u8_by_u64 4;
-    u16, Sum: sums_u16_by_u8 5, sums_u16_by_u16 5, sums_u16_by_u32 5, sums_u16_by_u64 4;
-    u32, Sum: sums_u32_by_u8 5, sums_u32_by_u16 5, sums_u32_by_u32 5, sums_u32_by_u64 4;
-    u64, Sum: sums_u64_by_u8 4, sums_u64_by_u16 4, sums_u64_by_u32 4, sums_u64_by_u64 4;
-    f32, Sum: sums_f32_by_u8 5, sums_f32_by_u16 5, sums_f32_by_u32 5, sums_f32_by_u64 4;
-    f64, Sum: sums_f64_by_u8 4, sums_f64_by_u16 4, sums_f64_by_u32 4, sums_f64_by_u64 4;
-    u8, Least<u8>: leasts_u8_by_u8 4, leasts_u8_by_u16 4, leasts_u8_by_u32 4, leasts_u8_by_u64 4;
-    u16, Least<u16>:
-        leasts_u16_by_u8 4, leasts_u16_by_u16 4, leasts_u16_by_u32 4, leasts_u16_by_u64 3;
-    u32, Least<u32>:
-        leasts_u32_by_u8 5, leasts_u32_by_u16 5, leasts_u32_by_u32 5, leasts_u32_by_u64 5;
-    u64, Least<u64>:
-        leasts_u64_by_u8 3, leasts_u64_by_u16 3, leasts_u64_by_u32 3, leasts_u64_by_u64 3;
-}
+device_std::ptx_module! { "reduce_by_key" }

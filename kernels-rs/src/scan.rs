@@ -56,102 +56,90 @@ unsafe fn scan<T: Scalar, O: Operator<T>, const ROWS: usize, const SEGMENTED: bo
     }
 }
 
-/// The kernels of an operator over elements of one type.
+/// A scan of the whole array; see the module's plan. Grid: one block a tile.
+///
+/// # Safety
+/// `input` and `output` have `len` elements and are the same array or apart; `status` has an element
+/// for each block. `control` and `status` are as [`Tickets::take`] and [`Lookback::exclusive_prefix`]
+/// ask.
+#[kernel(named, block = BLOCK, shared = shared_bytes::<T>(ROWS), instances(
+    sum_u8: <u8, Sum, 4>, resident = 4;
+    sum_u16: <u16, Sum, 8>, resident = 4;
+    sum_u32: <u32, Sum, 8>, resident = 5;
+    sum_u64: <u64, Sum, 8>, resident = 3;
+    sum_f32: <f32, Sum, 8>, resident = 5;
+    sum_f64: <f64, Sum, 8>, resident = 3;
+    least_u8: <u8, Least<u8>, 4>, resident = 3;
+    least_u16: <u16, Least<u16>, 8>, resident = 3;
+    least_u32: <u32, Least<u32>, 8>, resident = 5;
+    least_u64: <u64, Least<u64>, 8>, resident = 2;
+    last_u8: <u8, Last<u8>, 4>, resident = 4;
+    last_u16: <u16, Last<u16>, 8>, resident = 4;
+    last_u32: <u32, Last<u32>, 8>, resident = 4;
+    last_u64: <u64, Last<u64>, 8>, resident = 4;
+))]
+pub unsafe fn whole<T: Scalar, O: Operator<T>, const ROWS: usize>(
+    input: *const T,
+    output: *mut T,
+    len: u64,
+    mode: u32,
+    initial: T,
+    parameters: [u64; 4],
+    control: *mut u64,
+    status: *mut Pair,
+) {
+    let (arrays, operator) = ((input, output, len), O::new(parameters));
+    let none = core::ptr::null();
+    // SAFETY: passed on to the caller.
+    unsafe { scan::<T, O, ROWS, false>(arrays, none, mode, initial, operator, control, status) }
+}
+
+/// A scan that begins anew at each head. Grid: one block a tile.
+///
+/// # Safety
+/// As for [`whole`]; `heads` has a bit for each element.
+#[kernel(named, block = BLOCK, shared = shared_bytes::<T>(ROWS), instances(
+    sum_u8: <u8, Sum, 4>, resident = 2;
+    sum_u16: <u16, Sum, 8>, resident = 3;
+    sum_u32: <u32, Sum, 8>, resident = 4;
+    sum_u64: <u64, Sum, 8>, resident = 2;
+    sum_f32: <f32, Sum, 8>, resident = 4;
+    sum_f64: <f64, Sum, 8>, resident = 2;
+    least_u8: <u8, Least<u8>, 4>, resident = 1;
+    least_u16: <u16, Least<u16>, 8>, resident = 1;
+    least_u32: <u32, Least<u32>, 8>, resident = 4;
+    least_u64: <u64, Least<u64>, 8>, resident = 2;
+    last_u8: <u8, Last<u8>, 4>, resident = 1;
+    last_u16: <u16, Last<u16>, 8>, resident = 1;
+    last_u32: <u32, Last<u32>, 8>, resident = 3;
+    last_u64: <u64, Last<u64>, 8>, resident = 2;
+))]
+pub unsafe fn segmented<T: Scalar, O: Operator<T>, const ROWS: usize>(
+    input: *const T,
+    output: *mut T,
+    len: u64,
+    heads: *const u32,
+    mode: u32,
+    initial: T,
+    parameters: [u64; 4],
+    control: *mut u64,
+    status: *mut Pair,
+) {
+    let (arrays, operator) = ((input, output, len), O::new(parameters));
+    // SAFETY: passed on to the caller.
+    unsafe { scan::<T, O, ROWS, true>(arrays, heads, mode, initial, operator, control, status) }
+}
+
+/// The operators that there are scans for, over elements of one type.
 #[cfg(not(target_arch = "nvptx64"))]
-pub trait Scans<T: Copy>: Operator<T> {
-    /// Rows of a tile.
-    const ROWS: usize;
-    /// The scan of the whole array.
-    const WHOLE: device_std::host::Kernel<Arguments<T>>;
-    /// The scan that begins anew at each head.
-    const SEGMENTED: device_std::host::Kernel<Arguments<T>>;
-    /// Bytes of shared memory.
-    const SHARED: u32;
+pub trait Scans<T: Copy>: Operator<T> + whole::Instance<T> + segmented::Instance<T> {
+    /// Vectors of a thread, in both kernels.
+    const ROWS_OF_TILE: usize = <Self as whole::Instance<T>>::ROWS;
     /// Elements of a tile.
-    const TILE: u64 = (BLOCK * Self::ROWS * 16 / size_of::<T>()) as u64;
+    const TILE: u64 = (BLOCK * Self::ROWS_OF_TILE * 16 / size_of::<T>()) as u64;
 }
 
-/// What the kernels take: input, output and length, head bits, mode, initial value, the operator's
-/// parameters, control word, status array.
 #[cfg(not(target_arch = "nvptx64"))]
-pub type Arguments<T> =
-    (*const T, *mut T, u64, *const u32, u32, T, u64, u64, u64, u64, *mut u64, *mut Pair);
+impl<T: Copy, O: Operator<T> + whole::Instance<T> + segmented::Instance<T>> Scans<T> for O {}
 
-macro_rules! scans {
-    ($($whole:ident, $segmented:ident: $type:ty, $operator:ty, $rows:literal,
-        $resident:literal, $resident_segmented:literal;)+) => {
-        $(
-            scans! { @kernel $whole, $type, $operator, $rows, false, $resident }
-            scans! { @kernel $segmented, $type, $operator, $rows, true, $resident_segmented }
-            #[cfg(not(target_arch = "nvptx64"))]
-            impl Scans<$type> for $operator {
-                const ROWS: usize = $rows;
-                const SHARED: u32 = shared_bytes::<$type>($rows);
-                const WHOLE: device_std::host::Kernel<Arguments<$type>> = $whole;
-                const SEGMENTED: device_std::host::Kernel<Arguments<$type>> = $segmented;
-            }
-        )+
-    };
-    (@kernel $name:ident, $type:ty, $operator:ty, $rows:literal, $is_segmented:literal, $resident:literal) => {
-        /// A scan; see the module's plan. Grid: one block a tile.
-        ///
-        /// # Safety
-        /// `input` and `output` have `len` elements and are the same array or apart; `heads` has a
-        /// bit for each (segmented scans only); `status` an element for each block. `control` and
-        /// `status` are as [`Tickets::take`] and [`Lookback::exclusive_prefix`] ask.
-        #[kernel(block = 256, resident = $resident)]
-        pub unsafe fn $name(
-            input: *const $type,
-            output: *mut $type,
-            len: u64,
-            heads: *const u32,
-            mode: u32,
-            initial: $type,
-            parameter_0: u64,
-            parameter_1: u64,
-            parameter_2: u64,
-            parameter_3: u64,
-            control: *mut u64,
-            status: *mut Pair,
-        ) {
-            let parameters = [parameter_0, parameter_1, parameter_2, parameter_3];
-            let operator = <$operator as Operator<$type>>::new(parameters);
-            let arrays = (input, output, len);
-            // SAFETY: passed on to the caller.
-            unsafe {
-                scan::<$type, $operator, $rows, $is_segmented>(
-                    arrays, heads, mode, initial, operator, control, status,
-                )
-            }
-        }
-    };
-}
-
-// Columns: kernels; type and operator; rows of a tile; blocks on a multiprocessor, at least.
-scans! {
-    scan_sum_u8, segmented_scan_sum_u8: u8, Sum, 4, 4, 2;
-    scan_sum_u16, segmented_scan_sum_u16: u16, Sum, 8, 4, 3;
-    scan_sum_u32, segmented_scan_sum_u32: u32, Sum, 8, 5, 4;
-    scan_sum_u64, segmented_scan_sum_u64: u64, Sum, 8, 3, 2;
-    scan_sum_f32, segmented_scan_sum_f32: f32, Sum, 8, 5, 4;
-    scan_sum_f64, segmented_scan_sum_f64: f64, Sum, 8, 3, 2;
-    scan_least_u8, segmented_scan_least_u8: u8, Least<u8>, 4, 3, 1;
-    scan_least_u16, segmented_scan_least_u16: u16, Least<u16>, 8, 3, 1;
-    scan_least_u32, segmented_scan_least_u32: u32, Least<u32>, 8, 5, 4;
-    scan_least_u64, segmented_scan_least_u64: u64, Least<u64>, 8, 2, 2;
-    scan_last_u8, segmented_scan_last_u8: u8, Last<u8>, 4, 4, 1;
-    scan_last_u16, segmented_scan_last_u16: u16, Last<u16>, 8, 4, 1;
-    scan_last_u32, segmented_scan_last_u32: u32, Last<u32>, 8, 4, 3;
-    scan_last_u64, segmented_scan_last_u64: u64, Last<u64>, 8, 4, 2;
-}
-
-device_std::ptx_module! {
-    "scan" at 75 80:
-    scan_sum_u8, segmented_scan_sum_u8, scan_sum_u16, segmented_scan_sum_u16, scan_sum_u32,
-    segmented_scan_sum_u32, scan_sum_u64, segmented_scan_sum_u64, scan_sum_f32,
-    segmented_scan_sum_f32, scan_sum_f64, segmented_scan_sum_f64, scan_least_u8,
-    segmented_scan_least_u8, scan_least_u16, segmented_scan_least_u16, scan_least_u32,
-    segmented_scan_least_u32, scan_least_u64, segmented_scan_least_u64, scan_last_u8,
-    segmented_scan_last_u8, scan_last_u16, segmented_scan_last_u16, scan_last_u32,
-    segmented_scan_last_u32, scan_last_u64, segmented_scan_last_u64
-}
+device_std::ptx_module! { "scan" }

@@ -16,15 +16,23 @@ const ITEMS: usize = 4;
 /// Queries of a block.
 pub const TILE: u64 = (BLOCK * ITEMS) as u64;
 
-/// Counts the elements before each query (or, with `upper`, those not after it).
-#[inline(always)]
-unsafe fn bounds<B: Bits>(
-    (sorted, len): (*const B, u64),
-    (queries, count): (*const B, u64),
-    order: Order<B>,
-    upper: bool,
+/// The number of elements of a sorted array that come before each query (`upper` 0) or do not come
+/// after it. Grid: blocks of [`TILE`] queries.
+///
+/// # Safety
+/// `sorted` has `len` elements, `queries` and `output` `count`, not 0; the output is apart from the
+/// others.
+#[kernel(named, block = BLOCK, instances(u8: <u8>; u16: <u16>; u32: <u32>; u64: <u64>))]
+pub unsafe fn bounds<B: Bits>(
+    sorted: *const B,
+    len: u64,
+    queries: *const B,
+    count: u64,
+    parameters: [u64; 4],
+    upper: u32,
     output: *mut u64,
 ) {
+    let (order, upper) = (Order::<B>::new(parameters), upper != 0);
     let first = thread::block_idx_x() as u64 * TILE + thread::thread_idx_x() as u64;
     // SAFETY: indices are held within the arrays: a step looks at no element beyond `rest` ones
     // from `found` on.
@@ -69,57 +77,4 @@ unsafe fn bounds<B: Bits>(
     }
 }
 
-/// What the bounds take: sorted array and length, queries and their number, the order's
-/// parameters, whether upper bounds are meant, output.
-#[cfg(not(target_arch = "nvptx64"))]
-pub type BoundsArguments<B> = (*const B, u64, *const B, u64, u64, u64, u64, u64, u32, *mut u64);
-
-/// The kernel that searches elements of one size.
-#[cfg(not(target_arch = "nvptx64"))]
-pub trait Searches: Bits {
-    /// The kernel.
-    const BOUNDS: device_std::host::Kernel<BoundsArguments<Self>>;
-}
-
-macro_rules! searches {
-    ($($name:ident: $type:ty;)+) => {$(
-        /// The number of elements of a sorted array that come before each query (`upper` 0) or do
-        /// not come after it. Grid: blocks of [`TILE`] queries.
-        ///
-        /// # Safety
-        /// `sorted` has `len` elements, `queries` and `output` `count`, not 0; the output is
-        /// apart from the others.
-        #[kernel(block = 256)]
-        pub unsafe fn $name(
-            sorted: *const $type,
-            len: u64,
-            queries: *const $type,
-            count: u64,
-            parameter_0: u64,
-            parameter_1: u64,
-            parameter_2: u64,
-            parameter_3: u64,
-            upper: u32,
-            output: *mut u64,
-        ) {
-            let order = Order::new([parameter_0, parameter_1, parameter_2, parameter_3]);
-            // SAFETY: passed on to the caller.
-            unsafe { bounds((sorted, len), (queries, count), order, upper != 0, output) }
-        }
-        #[cfg(not(target_arch = "nvptx64"))]
-        impl Searches for $type {
-            const BOUNDS: device_std::host::Kernel<BoundsArguments<$type>> = $name;
-        }
-    )+};
-}
-
-searches! {
-    bounds_u8: u8;
-    bounds_u16: u16;
-    bounds_u32: u32;
-    bounds_u64: u64;
-}
-
-device_std::ptx_module! {
-    "search": bounds_u8, bounds_u16, bounds_u32, bounds_u64
-}
+device_std::ptx_module! { "search" }

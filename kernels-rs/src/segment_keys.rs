@@ -43,20 +43,17 @@ unsafe fn for_each(offsets: Offsets, len: u64, each: impl Fn(u64, u64)) {
 /// # Safety
 /// `keys` and `joined` have `len` elements. `offsets` rise from 0 to `len`, one more than the
 /// `segments`, of which there is one.
-#[kernel(block = 256)]
+#[kernel(named, block = BLOCK)]
 #[allow(clippy::too_many_arguments)]
 pub unsafe fn join_segments(
     keys: *const u32,
     len: u64,
     offsets: *const u64,
     segments: u64,
-    parameter_0: u64,
-    parameter_1: u64,
-    parameter_2: u64,
-    parameter_3: u64,
+    parameters: [u64; 4],
     joined: *mut u64,
 ) {
-    let order = Order::<u32>::new([parameter_0, parameter_1, parameter_2, parameter_3]);
+    let order = Order::<u32>::new(parameters);
     // SAFETY: passed on to the caller.
     unsafe {
         for_each(Offsets::new(offsets, segments), len, |i, segment| {
@@ -70,17 +67,9 @@ pub unsafe fn join_segments(
 ///
 /// # Safety
 /// `joined` and `keys` have `len` elements.
-#[kernel(block = 256)]
-pub unsafe fn part_segments(
-    joined: *const u64,
-    len: u64,
-    parameter_0: u64,
-    parameter_1: u64,
-    parameter_2: u64,
-    parameter_3: u64,
-    keys: *mut u32,
-) {
-    let order = Order::<u32>::new([parameter_0, parameter_1, parameter_2, parameter_3]);
+#[kernel(named, block = BLOCK)]
+pub unsafe fn part_segments(joined: *const u64, len: u64, parameters: [u64; 4], keys: *mut u32) {
+    let order = Order::<u32>::new(parameters);
     let first = thread::block_idx_x() as u64 * TILE + thread::thread_idx_x() as u64;
     let mut i = 0;
     while i < ITEMS {
@@ -98,7 +87,7 @@ pub unsafe fn part_segments(
 /// # Safety
 /// `elements` and `segment_of` have `len` elements, those of the one below `len`; the rest as for
 /// [`join_segments`].
-#[kernel(block = 256)]
+#[kernel(named, block = BLOCK)]
 pub unsafe fn segments_of(
     elements: *const u64,
     len: u64,
@@ -123,4 +112,4 @@ pub unsafe fn segments_of(
     }
 }
 
-device_std::ptx_module! { "segment_keys": join_segments, part_segments, segments_of }
+device_std::ptx_module! { "segment_keys" }

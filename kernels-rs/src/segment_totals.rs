@@ -11,6 +11,11 @@
 //! 3. A third kernel combines the chunks of segments that have several.
 //!
 //! In which order segments come to the list is left to chance; their totals do not depend on it.
+//!
+//! Offsets are the caller's and may be anything: whoever reads them clamps them ([`bounds`]), so that a
+//! segment has elements of the array alone. Segments that overlap may be more and longer than the list
+//! and the counters have room for. Then some totals are of no use, but nothing else is read or written:
+//! an entry of the list that was left out is zero, which is one of segment 0.
 
 use device_std::scalar::Scalar;
 use device_std::shared::{Carver, SharedArray};
@@ -60,13 +65,16 @@ unsafe fn bounds(offsets: *const u64, segment: u64, len: u64) -> (u64, u64) {
     (u64::min(begin, end), end)
 }
 
-/// What is on the list, and the room there: more only where offsets do not rise.
+/// What is on the list, as far as there is room: more comes only where offsets do not rise, so much
+/// more perhaps that the counters went round.
 #[inline(always)]
 unsafe fn listed_in(listed: *const u64, len: u64, lanes_log2: u32) -> (u64, u64) {
     let (entries, chunks) = most_listed(len, lanes_log2);
     // SAFETY: passed on to the caller.
     let listed = unsafe { *listed };
-    (u64::min(listed >> ENTRIES, entries), u64::min(listed & ((1 << ENTRIES) - 1), chunks))
+    let entries = u64::min(listed >> ENTRIES, entries);
+    let chunks = u64::min(listed & ((1 << ENTRIES) - 1), chunks);
+    (entries, if entries == 0 { 0 } else { chunks })
 }
 
 /// The segments on the list and their chunks, counted in one word, so that they rise together.
@@ -192,7 +200,8 @@ unsafe fn by_chunks<T: Scalar, O: Operator<T>>(
         let mut chunk = thread::block_idx_x() as u64;
         while chunk < chunks {
             let [segment, first_chunk] = *list.add(entry_of(list, entries, chunk) as usize);
-            let (begin, end) = (*offsets.add(segment as usize), *offsets.add(segment as usize + 1));
+            let (begin, end) = bounds(offsets, segment, len);
+            // Whatever the list holds, what is read lies before the end, and that in the array.
             let first = begin.wrapping_add(chunk.wrapping_sub(first_chunk).wrapping_mul(CHUNK));
             let of_chunk = (first.saturating_add(me), u64::min(first.saturating_add(CHUNK), end));
             let sum = add_up(operator, input, of_chunk, BLOCK as u64);
@@ -226,7 +235,7 @@ unsafe fn join_chunks<T: Scalar, O: Operator<T>>(
         let mut entry = thread::block_idx_x() as u64;
         while entry < entries {
             let [segment, first_chunk] = *list.add(entry as usize);
-            let (begin, end) = (*offsets.add(segment as usize), *offsets.add(segment as usize + 1));
+            let (begin, end) = bounds(offsets, segment, len);
             let chunks = (end - begin).div_ceil(CHUNK);
             let chunks = u64::min(chunks, all_chunks.saturating_sub(first_chunk));
             if end - begin > CHUNK {
@@ -285,8 +294,8 @@ macro_rules! totals {
             /// Reduces segments by groups of lanes. Grid: a thread for each lane.
             ///
             /// # Safety
-            /// `offsets` has `segments + 1` elements, which rise from 0 to the length of `input`;
-            /// `totals` has one for each segment. `listed` is zero, and `list` has the room that
+            /// `input` has `len` elements, `offsets` `segments + 1`, whatever these are; `totals` has
+            /// one for each segment. `listed` and `list` are zero, and `list` has the room that
             /// [`most_listed`] says; both may be null where it says none.
             #[kernel(block = 256, resident = 3)]
             pub unsafe fn $groups(

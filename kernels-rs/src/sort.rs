@@ -205,17 +205,23 @@ impl DigitLookback {
     }
 }
 
-/// Clears the statuses when epochs are about to repeat: `control[1]` is the number of the round of
-/// epochs in which that was done. Called by one block between passes.
+/// Clears the statuses when epochs are about to repeat: `status[len]` is the number of the round of
+/// epochs in which that was done. Called by one block before the passes of a sort.
+///
+/// The round changes with the first sort that might come to the end of a round of 2^[`EPOCH_BITS`]
+/// epochs. So a sort whose first pass has the epoch e and that does not clear comes less than 2^22
+/// epochs after the first pass of the one that did, and its first pass meets no status of an epoch
+/// that only looks like e. Its other passes may: but what they look at was written by the pass before,
+/// which has the same tiles.
 ///
 /// # Safety
-/// Every thread of the block comes here; `status` has `len` words; no pass runs.
+/// Every thread of the block comes here; `status` has `len + 1` words; no pass runs.
 #[inline(always)]
 unsafe fn clear_stale(control: *mut u64, status: *mut u64, len: u64) {
     // SAFETY: passed on to the caller; the barrier orders the reads before the write.
     unsafe {
         let round = (next_epoch(control) + MOST_PASSES as u64) >> EPOCH_BITS;
-        let cleared = *control.add(1);
+        let cleared = *status.add(len as usize);
         thread::sync_threads();
         if round == cleared {
             return;
@@ -226,7 +232,7 @@ unsafe fn clear_stale(control: *mut u64, status: *mut u64, len: u64) {
             word += thread::block_dim_x() as u64;
         }
         if thread::thread_idx_x() == 0 {
-            *control.add(1) = round;
+            *status.add(len as usize) = round;
         }
     }
 }
@@ -789,13 +795,13 @@ pub trait SortPairs<V>: SortKeys {
 }
 
 /// What the histogram takes: keys and their number; the first bit and the one after the last, the
-/// order's parameters; the histogram; control words, statuses and their number.
+/// order's parameters; the histogram; control word, statuses and their number, one word less.
 #[cfg(not(target_arch = "nvptx64"))]
 pub type HistogramArguments<K> =
     (*const K, u64, u32, u32, u64, u64, u64, u64, *mut u64, *mut u64, *mut u64, u64);
 
 /// What a pass takes: keys in and out, values in and out, their number; the pass word; the order's
-/// parameters; the pass's histogram, control words, statuses.
+/// parameters; the pass's histogram, control word, statuses.
 #[cfg(not(target_arch = "nvptx64"))]
 pub type Arguments<K, V> = (
     *const K,
@@ -822,8 +828,8 @@ macro_rules! sorts {
             /// Adds the digits of all passes to `counts`. Grid: any number of blocks.
             ///
             /// # Safety
-            /// `input` has `len` elements, more than none; `counts` 256 for each pass. No pass
-            /// over these control words and statuses runs.
+            /// `input` has `len` elements, more than none; `counts` 256 for each pass; `status`
+            /// `status_len + 1`. No pass over this control word and these statuses runs.
             #[kernel(block = 256, resident = 4)]
             pub unsafe fn $histogram(
                 input: *const $key,

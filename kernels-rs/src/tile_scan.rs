@@ -37,10 +37,10 @@ impl<T: Scalar> Partial<T> {
 pub(crate) struct Shared<T> {
     /// The threads' rows, while they wait for the tiles before: registers are few.
     pub(crate) stash: SharedArray<Vector>,
-    pub(crate) tickets: Tickets,
-    /// Not behind the arrays: where their ends are read by 16 bytes, it would be read too, while
-    /// it is written.
+    /// Before the tickets, which fill its word, and not beside the arrays: these are read by up to 16
+    /// bytes, and it would be read too, while it is written.
     prefix: SharedArray<T>,
+    pub(crate) tickets: Tickets,
     values: SharedArray<T>,
     closed: SharedArray<u32>,
 }
@@ -50,8 +50,8 @@ impl<T: Plain> Shared<T> {
     pub(crate) const fn new(carver: &mut Carver, rows: usize) -> Self {
         Self {
             stash: carver.array((rows * BLOCK) as u32),
-            tickets: Tickets::new(carver),
             prefix: carver.array(1),
+            tickets: Tickets::new(carver),
             values: carver.array(WARPS as u32),
             closed: carver.array(WARPS as u32),
         }

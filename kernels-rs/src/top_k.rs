@@ -83,19 +83,33 @@ impl CountShared {
 }
 
 /// Bytes of shared memory of counting.
-pub const COUNT_SHARED: u32 = {
+const COUNT_SHARED: u32 = {
     let mut carver = Carver::new();
     let _ = CountShared::new(&mut carver);
     carver.bytes()
 };
 
-#[inline(always)]
-unsafe fn count<K: Bits>(
-    (input, len): (*const K, u64),
-    (shift, bits): (u32, u32),
-    order: Order<K>,
-    search: Search,
+/// Finds the next digit of the k-th rank. Grid: any number of blocks.
+///
+/// # Safety
+/// `input` has `len` elements; `words` are those of a search ([`WORDS`]), at first all 0 but for the
+/// number wanted, of 1 to `len`.
+#[kernel(
+    named,
+    block = BLOCK,
+    resident = 4,
+    shared = COUNT_SHARED,
+    instances(u32: <u32>; u64: <u64>)
+)]
+pub unsafe fn count<K: Bits>(
+    input: *const K,
+    len: u64,
+    shift: u32,
+    bits: u32,
+    parameters: [u64; 4],
+    words: *mut u64,
 ) {
+    let (order, search) = (Order::<K>::new(parameters), Search::new(words));
     let shared = CountShared::new(&mut Carver::new());
     let me = thread::thread_idx_x();
     let mask = (1 << bits) - 1;
@@ -206,7 +220,7 @@ impl CollectShared {
 }
 
 /// Bytes of shared memory of collecting.
-pub const COLLECT_SHARED: u32 = {
+const COLLECT_SHARED: u32 = {
     let mut carver = Carver::new();
     let _ = CollectShared::new(&mut carver);
     carver.bytes()
@@ -265,16 +279,31 @@ impl Classes {
     }
 }
 
-#[inline(always)]
-#[allow(clippy::too_many_arguments)]
-unsafe fn collect<K: Bits>(
-    (input, len): (*const K, u64),
+/// Collects the first k elements, those below the k-th rank before those with it. Grid: one block a
+/// tile.
+///
+/// # Safety
+/// `input` has `len` elements, `keys` and `indices` have `k`; `words` are those of a finished search;
+/// `control` and `status` are as [`Tickets::take`] and [`Lookback::exclusive_prefix`] ask.
+#[kernel(
+    named,
+    block = BLOCK,
+    resident = 2,
+    shared = COLLECT_SHARED,
+    instances(u32: <u32>; u64: <u64>)
+)]
+pub unsafe fn collect<K: Bits>(
+    input: *const K,
+    len: u64,
     k: u64,
-    order: Order<K>,
-    search: Search,
-    (keys, indices): (*mut K, *mut u64),
-    (control, status): (*mut u64, *mut Pair),
+    parameters: [u64; 4],
+    words: *mut u64,
+    keys: *mut K,
+    indices: *mut u64,
+    control: *mut u64,
+    status: *mut Pair,
 ) {
+    let (order, search) = (Order::<K>::new(parameters), Search::new(words));
     let shared = CollectShared::new(&mut Carver::new());
     // SAFETY: the caller's arrays are as long as said; the whole block comes to each barrier.
     unsafe {
@@ -304,9 +333,9 @@ unsafe fn collect<K: Bits>(
         while row < ROWS {
             let classes = classes.of_row::<K>(row);
             let up_to = warp::inclusive_scan(classes.counts(), add);
-            let begin = add(before_row, up_to - classes.counts());
+            let before = add(before_row, up_to - classes.counts());
             before_row = add(before_row, warp::shuffle(warp::FULL, up_to, 31));
-            let (mut of_below, mut of_equal) = (begin >> 32, begin & 0xffff_ffff);
+            let (mut of_below, mut of_equal) = (before >> 32, before & 0xffff_ffff);
             let mut i = 0;
             while i < K::LANES {
                 let is_below = classes.below >> i & 1 == 1;
@@ -325,102 +354,12 @@ unsafe fn collect<K: Bits>(
     }
 }
 
-/// The kernels for keys of one size.
-#[cfg(not(target_arch = "nvptx64"))]
-pub trait TopKeys: Bits {
-    /// Finds a digit.
-    const COUNT: device_std::host::Kernel<CountArguments<Self>>;
-    /// Collects the elements.
-    const COLLECT: device_std::host::Kernel<CollectArguments<Self>>;
-}
-
-/// What counting takes: keys and their number; the digit's shift and bits; the order's parameters;
-/// the words of the search.
-#[cfg(not(target_arch = "nvptx64"))]
-pub type CountArguments<K> = (*const K, u64, u32, u32, u64, u64, u64, u64, *mut u64);
-
-/// What collecting takes: keys and their number, k, the order's parameters, the words of the
-/// search, keys and indices out, control word and statuses.
-#[cfg(not(target_arch = "nvptx64"))]
-pub type CollectArguments<K> =
-    (*const K, u64, u64, u64, u64, u64, u64, *mut u64, *mut K, *mut u64, *mut u64, *mut Pair);
-
-macro_rules! top_keys {
-    ($($count:ident, $collect:ident: $key:ty;)+) => {
-        $(
-            /// Finds the next digit of the k-th rank. Grid: any number of blocks.
-            ///
-            /// # Safety
-            /// `input` has `len` elements; `words` are those of a search ([`WORDS`]), at first all
-            /// 0 but for the number wanted, of 1 to `len`.
-            #[kernel(block = 256, resident = 4)]
-            pub unsafe fn $count(
-                input: *const $key,
-                len: u64,
-                shift: u32,
-                bits: u32,
-                parameter_0: u64,
-                parameter_1: u64,
-                parameter_2: u64,
-                parameter_3: u64,
-                words: *mut u64,
-            ) {
-                let order = Order::new([parameter_0, parameter_1, parameter_2, parameter_3]);
-                // SAFETY: passed on to the caller.
-                unsafe { count((input, len), (shift, bits), order, Search::new(words)) }
-            }
-
-            /// Collects the first k elements, those below the k-th rank before those with it. Grid:
-            /// one block a tile.
-            ///
-            /// # Safety
-            /// `input` has `len` elements, `keys` and `indices` have `k`; `words` are those of a
-            /// finished search; `control` and `status` are as [`Tickets::take`] and
-            /// [`Lookback::exclusive_prefix`] ask.
-            #[kernel(block = 256, resident = 2)]
-            pub unsafe fn $collect(
-                input: *const $key,
-                len: u64,
-                k: u64,
-                parameter_0: u64,
-                parameter_1: u64,
-                parameter_2: u64,
-                parameter_3: u64,
-                words: *mut u64,
-                keys: *mut $key,
-                indices: *mut u64,
-                control: *mut u64,
-                status: *mut Pair,
-            ) {
-                let order = Order::new([parameter_0, parameter_1, parameter_2, parameter_3]);
-                let search = Search::new(words);
-                // SAFETY: passed on to the caller.
-                unsafe {
-                    collect((input, len), k, order, search, (keys, indices), (control, status))
-                }
-            }
-
-            #[cfg(not(target_arch = "nvptx64"))]
-            impl TopKeys for $key {
-                const COUNT: device_std::host::Kernel<CountArguments<$key>> = $count;
-                const COLLECT: device_std::host::Kernel<CollectArguments<$key>> = $collect;
-            }
-        )+
-        device_std::ptx_module! { "top_k": begin_top, $($count, $collect),+ }
-    };
-}
-
-top_keys! {
-    top_count_u32, top_collect_u32: u32;
-    top_count_u64, top_collect_u64: u64;
-}
-
 /// Writes the words of a search for k elements. Grid: one block.
 ///
 /// # Safety
 /// `words` has [`WORDS`] elements.
-#[kernel(block = 256)]
-pub unsafe fn begin_top(words: *mut u64, k: u64) {
+#[kernel(named, block = BLOCK)]
+pub unsafe fn begin_search(words: *mut u64, k: u64) {
     let mut i = thread::thread_idx_x() as u64;
     while i < WORDS {
         // SAFETY: guarded.
@@ -428,3 +367,5 @@ pub unsafe fn begin_top(words: *mut u64, k: u64) {
         i += BLOCK as u64;
     }
 }
+
+device_std::ptx_module! { "top_k" }

@@ -384,15 +384,21 @@ unsafe fn assign_strip(
     }
 }
 
-/// Squared distance in pixels from pixel `p` to the site `nearest[p]`.
+/// Squared distance in pixels from pixel `p` to the site `nearest[p]`; none without one, as which
+/// counts what is no pixel.
 #[inline(always)]
-unsafe fn squared_distance_at(nearest: *const u32, p: u64, width: u32) -> Option<u64> {
+unsafe fn squared_distance_at(
+    nearest: *const u32,
+    p: u64,
+    (width, pixels): (u32, u32),
+) -> Option<u64> {
     // SAFETY: passed on to the caller.
     let site = unsafe { *nearest.add(p as usize) };
-    if site == NONE {
+    // A raster has less than 2^32 pixels, so `NONE` is none.
+    if site >= pixels {
         return None;
     }
-    // A raster has less than 2^32 pixels. `checked` only to keep the division's panic out.
+    // `checked` only to keep the division's panic out.
     let (row, column) = (div(p as u32, width), rem(p as u32, width));
     let dy = row as i64 - div(site, width) as i64;
     let dx = column as i64 - rem(site, width) as i64;
@@ -411,7 +417,8 @@ fn rem(a: u32, b: u32) -> u32 {
     a.checked_rem(b).unwrap_or(0)
 }
 
-/// Squared distance to the nearest site for each pixel; `u64::MAX` without a site.
+/// Squared distance to the nearest site for each pixel; `u64::MAX` without a site, as which counts an
+/// index beyond the raster.
 ///
 /// Grid: one thread a pixel.
 ///
@@ -423,12 +430,14 @@ pub unsafe fn squared_distances(nearest: *const u32, squared: *mut u64, width: u
     if p < pixels as u64 {
         // SAFETY: `p < pixels`.
         unsafe {
-            *squared.add(p as usize) = squared_distance_at(nearest, p, width).unwrap_or(u64::MAX);
+            *squared.add(p as usize) =
+                squared_distance_at(nearest, p, (width, pixels)).unwrap_or(u64::MAX);
         }
     }
 }
 
-/// Distance to the nearest site for each pixel; infinity without a site.
+/// Distance to the nearest site for each pixel; infinity without a site, as which counts an index
+/// beyond the raster.
 ///
 /// Grid: one thread a pixel.
 ///
@@ -440,7 +449,7 @@ pub unsafe fn distances(nearest: *const u32, distance: *mut f32, width: u32, pix
     if p < pixels as u64 {
         // SAFETY: `p < pixels`.
         unsafe {
-            *distance.add(p as usize) = match squared_distance_at(nearest, p, width) {
+            *distance.add(p as usize) = match squared_distance_at(nearest, p, (width, pixels)) {
                 Some(squared) => math::sqrt(squared as f64) as f32,
                 None => f32::INFINITY,
             };

@@ -13,9 +13,10 @@ static MODULE: PtxModule = PtxModule {
     name: "collectives",
     images: &[PtxImage {
         level: 75,
-        text: PtxText::Plain(".visible .entry products_96(\n.visible .entry products_256(\n"),
+        text: PtxText::Plain(
+            ".visible .entry collectives__products_96(\n.visible .entry collectives__products_256(\n",
+        ),
     }],
-    kernels: &[products_96.host, products_256.host],
 };
 
 /// `[[1, 0], [0, 1]]`.

@@ -1,63 +1,63 @@
 //! `cargo xtask check-ptx`: is the committed PTX what the sources give, and fit for the GPUs?
 
-use std::fs;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 use rayon::prelude::*;
 
-use crate::ptx::{self, Compiler, MODULES, Recorded};
+use crate::compiler::{Compiler, Workshop};
+use crate::modules::{self, Image};
+use crate::ptx::Ptx;
 use crate::{output_of, root};
 
 /// GPUs that every module must assemble for, from the module's level up.
 const ARCHITECTURES: [u32; 6] = [75, 80, 86, 90, 100, 120];
 
-/// One file of PTX.
-type Image = (&'static str, u32);
-
 /// Checks every module and reports all that is wrong.
-///
-/// The builds share a target folder and go one after the other; meanwhile the assembler, which
-/// needs the committed files alone, takes the other processors.
 pub fn check() -> Result<()> {
-    let compiler = Compiler::find()?;
     let ptxas = find_ptxas()?;
-    let images: Vec<Image> = MODULES
-        .iter()
-        .flat_map(|&(module, levels)| levels.iter().map(move |&level| (module, level)))
-        .collect();
-    let (built, assembled) = rayon::join(
-        || images.iter().map(|&image| faults_of_file(&compiler, image)).collect::<Result<Vec<_>>>(),
-        || faults_of_machine_code(&ptxas, &images),
-    );
-    let mut faults = Vec::new();
-    for ((module, level), found) in images.into_iter().zip(built?.into_iter().zip(assembled?)) {
-        let name = format!("{module}.sm_{level}.ptx");
-        let found = [found.0, found.1].concat();
-        println!("{name}: {}", if found.is_empty() { "good" } else { "FAULTY" });
-        faults.extend(found.into_iter().map(|fault| format!("{name}: {fault}")));
+    let images = modules::images()?;
+    let mut faults = modules::strays(&images)?;
+    faults.iter_mut().for_each(|name| name.push_str(": belongs to no module of kernels-rs"));
+    let workshop = Compiler::find()?.workshop(&images)?;
+
+    let of_image = |image: &Image| -> Result<(Vec<String>, Ptx)> {
+        let ptx = Ptx::read(image)?;
+        let mut found = faults_of_text(&ptx.text);
+        found.extend(faults_of_origin(&ptx, &workshop, image)?);
+        found.extend(faults_of_machine_code(&ptxas, image)?);
+        println!("{}: {}", image.file_name(), if found.is_empty() { "good" } else { "FAULTY" });
+        Ok((found, ptx))
+    };
+    let checked = images.par_iter().map(of_image).collect::<Result<Vec<_>>>()?;
+    for (image, (found, _)) in images.iter().zip(&checked) {
+        faults.extend(found.iter().map(|fault| format!("{}: {fault}", image.file_name())));
     }
+    faults.extend(faults_of_names(images.iter().zip(checked.iter().map(|(_, ptx)| ptx))));
     if faults.is_empty() { Ok(()) } else { bail!("{}", faults.join("\n")) }
 }
 
-/// What is wrong with a file's text, and with where it comes from.
-fn faults_of_file(compiler: &Compiler, (module, level): Image) -> Result<Vec<String>> {
-    let text = fs::read_to_string(ptx::file(module, level))
-        .with_context(|| format!("{module}.sm_{level}.ptx is missing: run cargo xtask ptx"))?;
-    let mut faults = faults_of_text(&text);
-    faults.extend(faults_of_origin(&text, compiler, module, level)?);
-    Ok(faults)
+/// Kernels of one name in two modules, or twice in one.
+fn faults_of_names<'a>(files: impl Iterator<Item = (&'a Image, &'a Ptx)>) -> Vec<String> {
+    let mut seen = BTreeMap::new();
+    let mut faults = Vec::new();
+    for (image, ptx) in files {
+        for kernel in ptx.kernels() {
+            if let Some(other) = seen.insert((kernel, image.level), &image.module) {
+                faults.push(format!("modules {other} and {} have a kernel {kernel}", image.module));
+            }
+        }
+    }
+    faults
 }
 
-/// What the assembler finds wrong with each image, for any architecture from the image's level up.
-fn faults_of_machine_code(ptxas: &Path, images: &[Image]) -> Result<Vec<Vec<String>>> {
-    let of_image = |&(module, level): &Image| {
-        let architectures = ARCHITECTURES.into_par_iter().filter(|&a| a >= level);
-        let faults = architectures.map(|a| faults_of_code(ptxas, module, level, a));
-        Ok(faults.collect::<Result<Vec<_>>>()?.concat())
-    };
-    images.par_iter().map(of_image).collect()
+/// What the assembler finds wrong with an image, for any architecture from its level up.
+fn faults_of_machine_code(ptxas: &Path, image: &Image) -> Result<Vec<String>> {
+    let architectures = ARCHITECTURES.into_par_iter().filter(|&a| a >= image.level);
+    let faults = architectures.map(|a| faults_of_code(ptxas, image, a));
+    Ok(faults.collect::<Result<Vec<_>>>()?.concat())
 }
 
 /// Calls that no one answers: a panic that was not optimised away, or a missing function.
@@ -72,39 +72,34 @@ fn faults_of_text(text: &str) -> Vec<String> {
     panics.into_iter().chain(externs).chain(functions).collect()
 }
 
-/// Whether the sources, and with the recorded compiler a fresh build, agree with the file.
-fn faults_of_origin(
-    text: &str,
-    compiler: &Compiler,
-    module: &str,
-    level: u32,
-) -> Result<Vec<String>> {
-    let recorded = Recorded::of(text)?;
-    if recorded.sources != ptx::source_hash()? {
-        return Ok(vec!["not built from these sources: run cargo xtask ptx".to_owned()]);
+/// Whether a fresh build gives the file. With another compiler than the recorded one only the
+/// sources can be compared: those of the build that made the file, and those of now.
+fn faults_of_origin(ptx: &Ptx, workshop: &Workshop, image: &Image) -> Result<Vec<String>> {
+    let fresh = Ptx::new(workshop.version(), workshop.build(image)?, image)?;
+    if ptx.compiler == fresh.compiler {
+        let same = ptx.text == fresh.text;
+        let fault = "a fresh build differs: run cargo xtask ptx".to_owned();
+        return Ok(if same { vec![] } else { vec![fault] });
     }
-    if recorded.compiler != compiler.version {
+    if ptx.sources == fresh.sources {
+        let (name, recorded, here) = (image.file_name(), &ptx.compiler, &fresh.compiler);
         println!(
-            "note: {module} was built by {}, here is {}: not compared byte for byte",
-            recorded.compiler, compiler.version
+            "note: {name} was built by {recorded}, here is {here}: not compared byte for byte"
         );
-        return Ok(Vec::new());
+        return Ok(vec![]);
     }
-    let same = compiler.build(module, level)? == text;
-    Ok(if same { Vec::new() } else { vec!["a fresh build differs".to_owned()] })
+    Ok(vec![format!(
+        "the sources changed since {} built it, and here is {}: run cargo xtask ptx",
+        ptx.compiler, fresh.compiler
+    )])
 }
 
 /// Assembles for one architecture and reads the assembler's account of each kernel.
-fn faults_of_code(
-    ptxas: &Path,
-    module: &str,
-    level: u32,
-    architecture: u32,
-) -> Result<Vec<String>> {
+fn faults_of_code(ptxas: &Path, image: &Image, architecture: u32) -> Result<Vec<String>> {
     let mut command = Command::new(ptxas);
     command
         .args(["--verbose", &format!("--gpu-name=sm_{architecture}"), "--output-file=/dev/null"])
-        .arg(ptx::file(module, level));
+        .arg(image.file());
     let output = command.output().with_context(|| format!("cannot run {}", ptxas.display()))?;
     let account = String::from_utf8_lossy(&output.stderr).into_owned()
         + &String::from_utf8_lossy(&output.stdout);
@@ -136,4 +131,27 @@ fn find_ptxas() -> Result<PathBuf> {
         .context(
             "no ptxas: pip install --target .tools/nvcc nvidia-cuda-nvcc==13.0.88, or set PTXAS",
         )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_kernels_of_one_name_are_found() {
+        let image =
+            |module: &str, level| Image { module: module.to_owned(), level, is_highest: true };
+        let ptx = |name: &str| Ptx {
+            compiler: String::new(),
+            sources: String::new(),
+            text: format!(".visible .entry {name}(\n)"),
+        };
+        let faults = |files: [(Image, Ptx); 2]| faults_of_names(files.iter().map(|(i, p)| (i, p)));
+        let apart = faults([(image("a", 75), ptx("a__f")), (image("b", 75), ptx("b__f"))]);
+        assert_eq!(apart, [""; 0]);
+        let levels = faults([(image("a", 75), ptx("a__f")), (image("a", 80), ptx("a__f"))]);
+        assert_eq!(levels, [""; 0]);
+        let clash = faults([(image("a", 75), ptx("f")), (image("b", 75), ptx("f"))]);
+        assert_eq!(clash, ["modules a and b have a kernel f"]);
+    }
 }

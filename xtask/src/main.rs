@@ -8,7 +8,10 @@
 
 mod bundle;
 mod check;
+mod compiler;
+mod modules;
 mod ptx;
+mod sources;
 
 use std::path::Path;
 use std::process::{Command, ExitCode};

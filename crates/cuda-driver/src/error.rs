@@ -26,7 +26,4 @@ pub enum LoadError {
         /// The driver that was asked for.
         wanted: Loaded,
     },
-    /// The trampolines exist for Linux on x86-64 and AArch64.
-    #[error("the CUDA driver can be bound on Linux x86-64 and AArch64 only")]
-    Platform,
 }

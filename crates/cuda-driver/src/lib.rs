@@ -1,28 +1,10 @@
 //! The CUDA driver API, bound at run time.
 //!
-//! The host crate `cust` calls the driver's C functions (`cuInit`, `cuLaunchKernel`, ...) as
-//! ordinary external symbols. Linked the usual way, `-lcuda`, a program does not even start on a
-//! machine without an NVIDIA driver, and nothing can stand in for the driver. This crate defines
-//! those symbols itself, so a program starts anywhere, and decides at run time who answers:
-//! `libcuda.so.1` ([`load_cuda`]) or the software device ([`load_with`]).
-//!
-//! # How it works
-//!
-//! Per symbol there is one slot, a pointer to the function that serves it, and one trampoline
-//! with the symbol's name: a naked function of one instruction that jumps through the slot. A
-//! jump leaves registers and stack as the caller made them, so a trampoline needs to know neither
-//! the number nor the types of the arguments. Filling the table is a `dlsym` per symbol.
-//!
-//! - Before a driver is loaded every slot leads to a stub that returns
-//!   `CUDA_ERROR_NOT_INITIALIZED`; the two functions that put errors into words work already, so
-//!   that an early error can be displayed.
-//! - A symbol that the loaded driver lacks returns `CUDA_ERROR_NOT_SUPPORTED`.
-//!
-//! `cust`'s build script and the linker still want a library called `cuda`: the empty archive in
-//! `empty-libcuda/lib64`, which `.cargo/config.toml` names, satisfies both.
-//!
-//! It costs one predicted indirect jump a call, about a nanosecond, where a driver call takes
-//! hundreds.
+//! A program that links `libcuda` does not even start on a machine without an NVIDIA driver, and
+//! nothing can stand in for the driver. This crate declares the driver's functions ([`sys`]) and
+//! decides at run time who answers: the driver's library ([`load_cuda`]) or the software device
+//! ([`load_with`]). It needs no CUDA toolkit, neither to build nor to run, and defines no symbol of
+//! the driver's, so that a program can hold other CUDA libraries beside it.
 //!
 //! # Use
 //!
@@ -36,22 +18,43 @@
 //! }
 //! ```
 //!
+//! # Features
+//!
+//! `trampolines` (off by default): the crate also defines the driver's symbols, for a program that
+//! uses the host crate `cust` 0.3, which calls them. Then every call of `cust` goes through the same
+//! table, and a program so built starts without a driver too. `cust`'s build script and the linker
+//! still want a library called `cuda`: the empty archive in `empty-libcuda/lib64`, to which the
+//! environment variable `CUDA_LIBRARY_PATH` points the build. Linux on x86-64 and AArch64.
+//!
 //! # Platforms
 //!
-//! Linux on x86-64 and AArch64. Elsewhere the crate compiles without the trampolines, so a
-//! program must do without `cust` there (the algorithm crates' feature `cuda` switched off), and
-//! loading answers [`LoadError::Platform`].
+//! Linux (`libcuda.so.1`) is tested, on x86-64. Windows (`nvcuda.dll`) is written and not tested.
+//! Elsewhere everything builds, and [`load_cuda`] says that there is no driver.
 #![deny(missing_docs)]
 
+pub mod attribute;
 mod error;
-mod names;
-mod symbols;
+mod library;
+mod slots;
+mod status;
+pub mod sys;
+#[cfg(all(
+    feature = "trampolines",
+    target_os = "linux",
+    any(target_arch = "x86_64", target_arch = "aarch64")
+))]
+mod trampolines;
+#[cfg(all(
+    feature = "trampolines",
+    not(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))
+))]
+compile_error!("the feature \"trampolines\" of cuda-driver is for Linux on x86-64 and AArch64");
 
 use std::ffi::c_void;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 pub use error::LoadError;
-pub use names::{ErrorText, error_text};
+pub use status::{Status, StatusText};
 
 /// The drivers that can serve a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,29 +85,27 @@ pub fn loaded() -> Option<Loaded> {
     *lock()
 }
 
-/// Every driver function that this crate defines, by its exported name, sorted.
+/// Every driver function that a loaded driver can serve, by its name in the driver's library.
 pub fn symbols() -> impl Iterator<Item = &'static str> {
-    symbols::TABLE.iter().map(|(name, _)| *name)
+    slots::all().map(|(name, _)| name)
 }
 
-/// Opens `libcuda.so.1` and lets it serve the process. Idempotent and thread-safe.
+/// Opens the driver's library and lets it serve the process. Idempotent and thread-safe.
 ///
 /// This neither initialises the driver nor asks for its version: call `cuInit` next.
 ///
 /// # Errors
 /// [`LoadError::NoLibrary`] without an NVIDIA driver, [`LoadError::NotADriver`] if the library is
-/// something else, [`LoadError::OtherDriver`] if the software device serves the process already,
-/// [`LoadError::Platform`] where there are no trampolines. A failed call changes nothing.
+/// something else, [`LoadError::OtherDriver`] if the software device serves the process already.
+/// A failed call changes nothing.
 pub fn load_cuda() -> Result<(), LoadError> {
     install(Loaded::Cuda, || {
-        // SAFETY: libcuda's initialisers are meant to run in any process.
-        let library = unsafe { libloading::Library::new("libcuda.so.1") }
-            .map_err(|error| LoadError::NoLibrary { reason: error.to_string() })?;
-        let found = symbols::TABLE.map(|(name, _)| {
+        let library = library::open()?;
+        let found = find(|name| {
             // SAFETY: the symbol is only taken as an address here.
-            let symbol = unsafe { library.get::<*const c_void>(name.as_bytes()) };
+            let symbol = unsafe { library.get::<*const c_void>(name.as_bytes()) }.ok()?;
             // SAFETY: a function's address is a pointer to its code.
-            symbol.ok().map(|symbol| unsafe { symbol.into_raw().into_raw() }.cast_const().cast())
+            unsafe { symbol.try_as_raw_ptr() }.map(|address| address.cast_const())
         });
         // The slots point into it for the rest of the process.
         std::mem::forget(library);
@@ -121,20 +122,23 @@ pub fn load_cuda() -> Result<(), LoadError> {
 ///
 /// # Errors
 /// [`LoadError::OtherDriver`] if the CUDA driver serves the process already,
-/// [`LoadError::NotADriver`] without a `cuInit`, [`LoadError::Platform`] where there are no
-/// trampolines.
+/// [`LoadError::NotADriver`] without a `cuInit`.
 pub unsafe fn load_with(lookup: impl Fn(&str) -> Option<*const c_void>) -> Result<(), LoadError> {
-    install(Loaded::Software, || Ok(symbols::TABLE.map(|(name, _)| lookup(name))))
+    install(Loaded::Software, || Ok(find(lookup)))
+}
+
+/// What a driver has for each slot.
+type Found = Vec<(&'static str, &'static slots::Slot, Option<*const c_void>)>;
+
+fn find(lookup: impl Fn(&str) -> Option<*const c_void>) -> Found {
+    slots::all().map(|(name, slot)| (name, slot, lookup(name))).collect()
 }
 
 /// Fills the table with what `find` finds, unless a driver is there already.
 fn install(
     driver: Loaded,
-    find: impl FnOnce() -> Result<[Option<*const c_void>; symbols::COUNT], LoadError>,
+    find: impl FnOnce() -> Result<Found, LoadError>,
 ) -> Result<(), LoadError> {
-    if !symbols::SUPPORTED {
-        return Err(LoadError::Platform);
-    }
     let mut loaded = lock();
     match *loaded {
         Some(other) if other == driver => return Ok(()),
@@ -142,14 +146,21 @@ fn install(
         None => {}
     }
     let found = find()?;
-    let has_init =
-        symbols::TABLE.iter().zip(&found).any(|((n, _), f)| *n == "cuInit" && f.is_some());
-    if !has_init {
+    if !found.iter().any(|(name, _, function)| *name == "cuInit" && function.is_some()) {
         return Err(LoadError::NotADriver { driver });
     }
-    for ((name, slot), function) in symbols::TABLE.iter().zip(found) {
-        slot.set(function.unwrap_or_else(|| names::fallback(name)));
+    for (name, slot, function) in found {
+        slot.set(function.unwrap_or_else(|| missing(name)));
     }
     *loaded = Some(driver);
     Ok(())
+}
+
+/// What serves `symbol` when the loaded driver does not have it.
+fn missing(symbol: &str) -> *const c_void {
+    match symbol {
+        "cuGetErrorName" => status::get_error_name as *const c_void,
+        "cuGetErrorString" => status::get_error_string as *const c_void,
+        _ => status::not_supported as *const c_void,
+    }
 }

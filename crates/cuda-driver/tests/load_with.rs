@@ -1,9 +1,7 @@
-//! Another driver in libcuda's place: cust reaches it through the trampolines, arguments intact.
-#![cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+//! Another driver in libcuda's place, arguments intact.
 
-use cuda_driver::{LoadError, Loaded};
-use cust::device::Device;
-use cust::error::CudaError;
+use cuda_driver::sys::{self, CUfunction, CUstream};
+use cuda_driver::{LoadError, Loaded, Status};
 use std::ffi::{c_int, c_uint, c_void};
 use std::sync::Mutex;
 
@@ -14,7 +12,7 @@ extern "C" fn init(flags: c_uint) -> c_int {
 }
 
 unsafe extern "C" fn device_count(count: *mut c_int) -> c_int {
-    // SAFETY: cust passes a valid pointer.
+    // SAFETY: the test passes a valid pointer.
     unsafe { count.write(5) };
     0
 }
@@ -42,26 +40,8 @@ extern "C" fn launch(
     719
 }
 
-unsafe extern "C" {
-    #[allow(clashing_extern_declarations)]
-    #[link_name = "cuLaunchKernel"]
-    fn call_launch(
-        function: u64,
-        grid_x: c_uint,
-        grid_y: c_uint,
-        grid_z: c_uint,
-        block_x: c_uint,
-        block_y: c_uint,
-        block_z: c_uint,
-        shared: c_uint,
-        stream: u64,
-        parameters: u64,
-        extra: u64,
-    ) -> c_int;
-}
-
 #[test]
-fn cust_calls_the_functions_that_were_put_in() {
+fn calls_go_to_the_functions_that_were_put_in() {
     let lookup = |name: &str| match name {
         "cuInit" => Some(init as *const c_void),
         "cuDeviceGetCount" => Some(device_count as *const c_void),
@@ -78,16 +58,24 @@ fn cust_calls_the_functions_that_were_put_in() {
     // SAFETY: as above; the table is filled already, so nothing is looked up.
     unsafe { cuda_driver::load_with(|_| unreachable!()) }.unwrap();
 
-    cust::init(cust::CudaFlags::empty()).unwrap();
-    assert_eq!(Device::num_devices(), Ok(5));
+    let mut count = 0;
+    // SAFETY: the functions take what they are given.
+    unsafe {
+        assert_eq!(sys::cuInit(0), Status::CUDA_SUCCESS);
+        assert_eq!(sys::cuInit(7), Status::CUDA_ERROR_INVALID_VALUE);
+        assert_eq!(sys::cuDeviceGetCount(&mut count), Status::CUDA_SUCCESS);
+        // What this driver lacks.
+        assert_eq!(sys::cuDeviceGet(&mut 0, 0), Status::CUDA_ERROR_NOT_SUPPORTED);
+    }
+    assert_eq!(count, 5);
+    assert_eq!(Status::CUDA_ERROR_NOT_SUPPORTED.to_string(), "operation not supported");
 
-    // What this driver lacks.
-    let error = Device::get_device(0).unwrap_err();
-    assert_eq!(error, CudaError::NotSupported);
-    assert!(error.to_string().contains("operation not supported"), "{error}");
-
+    let handle = |number: usize| number as *mut c_void;
+    let (function, stream) = (CUfunction(handle(1)), CUstream(handle(usize::MAX)));
+    let (arguments, extra) = (handle(10).cast(), handle(11).cast());
     // SAFETY: `launch` takes any values.
-    let code = unsafe { call_launch(1, 2, 3, 4, 5, 6, 7, 8, u64::MAX, 10, 11) };
-    assert_eq!(code, 719);
+    let status =
+        unsafe { sys::cuLaunchKernel(function, 2, 3, 4, 5, 6, 7, 8, stream, arguments, extra) };
+    assert_eq!(status, Status::CUDA_ERROR_LAUNCH_FAILED);
     assert_eq!(*LAUNCHED.lock().unwrap(), [1, 2, 3, 4, 5, 6, 7, 8, u64::MAX, 10, 11]);
 }

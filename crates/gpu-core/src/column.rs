@@ -1,119 +1,189 @@
-//! Typed device memory: columns and grids.
+//! Typed device memory.
 
+use std::any::Any;
 use std::fmt;
-use std::mem::ManuallyDrop;
+use std::marker::PhantomData;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use bytemuck::Pod;
-use cust::error::CudaError;
-use cust::memory::{DeviceBuffer, DeviceCopy};
-use cust::sys;
+use cuda_driver::Status;
+use cuda_driver::sys::{self, CUdeviceptr};
 
-use crate::gpu::{Gpu, call, check};
-use crate::{Error, Result};
+use crate::driver::check;
+use crate::gpu::Gpu;
+use crate::{Error, Result, Slice};
 
-/// An element that device memory can hold: plain bytes, any bit pattern valid.
-pub trait Element: Pod + DeviceCopy {}
+/// An element that device memory can hold: plain bytes, any bit pattern valid
+/// ([`bytemuck::Pod`]).
+pub trait Element: Pod {}
 
-impl<T: Pod + DeviceCopy> Element for T {}
+impl<T: Pod> Element for T {}
 
-/// A typed array in device memory: a cust [`DeviceBuffer`] from the stream-ordered pool of the
-/// handle that made it.
+/// A typed array in device memory, from the stream-ordered pool of the handle that made it.
 ///
 /// Dropping it enqueues the release on that handle's stream, after the work that uses it; the
 /// pool keeps the memory for the next column, so steady state allocates nothing.
+///
+/// A column may be used through any handle of its device ([`Gpu::admit`] orders the streams);
+/// [`Column::move_to`] hands it over to another handle for good.
 pub struct Column<T: Element> {
-    buffer: ManuallyDrop<DeviceBuffer<T>>,
-    gpu: Gpu,
+    start: CUdeviceptr,
+    len: usize,
+    pub(crate) owner: Owner,
+    /// Whoever releases the memory, where it is not from the pool.
+    foreign: Option<Box<dyn Any + Send + Sync>>,
+    elements: PhantomData<T>,
+}
+
+/// Whose a column is, and whether it is there yet.
+pub(crate) struct Owner {
+    /// The handle on whose stream it lives.
+    pub(crate) gpu: Gpu,
+    /// For memory of a graph: whether the graph was launched.
+    made_in: Option<Arc<AtomicBool>>,
+}
+
+impl Owner {
+    /// The memory of a graph is there from its first launch on.
+    pub(crate) fn check_launched(&self) -> Result<()> {
+        match &self.made_in {
+            Some(launched) if !launched.load(Ordering::Acquire) => Err(Error::NotLaunched),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether `gpu`'s stream records the graph to which the memory belongs.
+    pub(crate) fn is_of_capture_on(&self, gpu: &Gpu) -> bool {
+        let recorded = gpu.stream.recording();
+        matches!((&self.made_in, &recorded), (Some(a), Some(b)) if Arc::ptr_eq(a, b))
+    }
 }
 
 impl<T: Element> Column<T> {
     /// Elements.
     pub fn len(&self) -> usize {
-        self.buffer.len()
+        self.len
     }
 
     /// Whether it has no element.
     pub fn is_empty(&self) -> bool {
-        self.buffer.is_empty()
+        self.len == 0
     }
 
     /// The device address, to read from in a kernel.
     pub fn as_ptr(&self) -> *const T {
-        self.buffer.as_device_ptr().as_ptr()
+        self.start as *const T
     }
 
     /// The device address, to write to in a kernel.
     pub fn as_mut_ptr(&mut self) -> *mut T {
-        self.buffer.as_device_ptr().as_mut_ptr()
-    }
-
-    /// The cust buffer beneath.
-    pub fn as_device_buffer(&self) -> &DeviceBuffer<T> {
-        &self.buffer
+        self.start as *mut T
     }
 
     /// The handle on whose stream the column lives.
     pub fn gpu(&self) -> &Gpu {
-        &self.gpu
+        &self.owner.gpu
+    }
+
+    /// Memory that somebody else allocated on the device of `gpu` and releases when `foreign` is
+    /// dropped.
+    ///
+    /// # Safety
+    /// The `len` elements from `start` on are initialised, live as long as `foreign`, and are
+    /// nobody else's; work on them that runs on other streams is ordered before `gpu`'s.
+    #[cfg(any(feature = "cust", feature = "cudarc"))]
+    pub(crate) unsafe fn from_foreign(
+        gpu: &Gpu,
+        start: CUdeviceptr,
+        len: usize,
+        foreign: Box<dyn Any + Send + Sync>,
+    ) -> Self {
+        let owner = Owner { gpu: gpu.clone(), made_in: None };
+        Self { start, len, owner, foreign: Some(foreign), elements: PhantomData }
+    }
+
+    /// Takes the memory out, to be released by whoever calls: its address, and whoever else
+    /// releases it. Waits for the stream, so that nothing of ours uses it any more.
+    #[cfg(any(feature = "cust", feature = "cudarc"))]
+    pub(crate) fn into_foreign(self) -> Result<(CUdeviceptr, Option<Box<dyn Any + Send + Sync>>)> {
+        self.owner.check_launched()?;
+        self.owner.gpu.synchronize()?;
+        let mut this = std::mem::ManuallyDrop::new(self);
+        let foreign = this.foreign.take();
+        // SAFETY: the owner is not used again: the value is not dropped.
+        unsafe { std::ptr::drop_in_place(&raw mut this.owner) };
+        Ok((this.start, foreign))
+    }
+
+    /// Hands the column over to another handle of its device: from now on it lives on that
+    /// handle's stream, which waits for what is enqueued on the old one by now.
+    ///
+    /// # Errors
+    /// [`Error::OtherGpu`] for a handle to another device, [`Error::Captured`] while either stream
+    /// captures, [`Error::NotLaunched`], [`Error::Driver`]. The column is lost then.
+    pub fn move_to(mut self, gpu: &Gpu) -> Result<Self> {
+        self.owner.check_launched()?;
+        gpu.wait_for(&self.owner.gpu)?;
+        self.owner.gpu = gpu.clone();
+        Ok(self)
     }
 
     /// Enqueues a copy of another column's elements on this column's stream: new input for a
     /// [`Graph`](crate::Graph), which works on the columns that it was captured with.
     ///
     /// # Errors
-    /// [`Error::Length`] unless both have as many elements, [`Error::Driver`].
-    pub fn copy_from(&mut self, other: &Column<T>) -> Result<()> {
-        let (expected, found) = (self.len() as u64, other.len() as u64);
-        if found != expected {
-            return Err(Error::Length { what: "column", expected, found });
-        }
-        if self.is_empty() {
-            return Ok(());
-        }
-        self.gpu.make_current()?;
-        // SAFETY: both columns have so many bytes, and are two, as one is borrowed mutably.
-        check("cuMemcpyDtoDAsync", unsafe {
-            sys::cuMemcpyDtoDAsync_v2(
-                self.buffer.as_device_ptr().as_raw(),
-                other.buffer.as_device_ptr().as_raw(),
-                self.len() * size_of::<T>(),
-                self.gpu.stream.as_inner(),
-            )
-        })
+    /// [`Error::Length`] unless both have as many elements, [`Error::Driver`], and those of
+    /// [`Gpu::admit`].
+    pub fn copy_from<'a>(&mut self, other: impl Into<Slice<'a, T>>) -> Result<()> {
+        let gpu = self.owner.gpu.clone();
+        gpu.copy(other, self)
     }
 
     /// Copies the column to the host. Waits for the handle's stream.
     ///
     /// # Errors
-    /// [`Error::Driver`], also for what failed on the stream before; [`Error::HostMemory`].
+    /// [`Error::Driver`], also for what failed on the stream before; [`Error::HostMemory`];
+    /// [`Error::NotLaunched`].
     pub fn to_host(&self) -> Result<Vec<T>> {
+        let gpu = &self.owner.gpu;
         let mut host = crate::host_memory::filled(T::zeroed(), self.len())?;
         if !host.is_empty() {
-            self.gpu.make_current()?;
+            self.owner.check_launched()?;
+            gpu.make_current()?;
+            let bytes = size_of_val(host.as_slice());
             // SAFETY: both sides have as many elements; `host` lives until the stream is
             // synchronised below.
-            let code = unsafe {
+            check("cuMemcpyDtoHAsync", unsafe {
                 sys::cuMemcpyDtoHAsync_v2(
                     host.as_mut_ptr().cast(),
-                    self.buffer.as_device_ptr().as_raw(),
-                    size_of_val(host.as_slice()),
-                    self.gpu.stream.as_inner(),
+                    self.start,
+                    bytes,
+                    gpu.stream.raw,
                 )
-            };
-            check("cuMemcpyDtoHAsync", code)?;
+            })?;
         }
-        self.gpu.synchronize()?;
+        gpu.synchronize()?;
         Ok(host)
     }
 }
 
 impl<T: Element> Drop for Column<T> {
     fn drop(&mut self) {
-        // SAFETY: the buffer is not used again.
-        let buffer = unsafe { ManuallyDrop::take(&mut self.buffer) };
-        if self.gpu.make_current().is_ok() {
-            // An error here is an earlier one of the stream, which the next wait reports.
-            let _ = buffer.drop_async(&self.gpu.stream);
+        let gpu = &self.owner.gpu;
+        // A graph that was never launched has not allocated what it would.
+        let is_there = self.start != 0 && self.owner.check_launched().is_ok();
+        if !is_there && !self.owner.is_of_capture_on(gpu) || gpu.make_current().is_err() {
+            return;
+        }
+        if self.foreign.is_some() {
+            // Its owner knows nothing of our stream. An error here, and below, is an earlier one
+            // of the stream, which the next wait reports.
+            let _ = gpu.synchronize();
+        } else if self.start != 0 {
+            // SAFETY: the memory is this value's own and from the pool; what uses it is enqueued
+            // before.
+            let _ = unsafe { sys::cuMemFreeAsync(self.start, gpu.stream.raw) };
         }
     }
 }
@@ -133,23 +203,38 @@ impl Gpu {
     /// # Safety
     /// No element is read before it is written.
     pub unsafe fn uninitialized<T: Element>(&self, len: usize) -> Result<Column<T>> {
+        let bytes = len.checked_mul(size_of::<T>());
+        let start = match bytes {
+            Some(0) => 0,
+            Some(bytes) => self.allocate(bytes)?,
+            None => return Err(self.out_of_memory(u64::MAX)?),
+        };
+        let owner = Owner { gpu: self.clone(), made_in: self.stream.recording() };
+        Ok(Column { start, len, owner, foreign: None, elements: PhantomData })
+    }
+
+    /// Memory from the pool.
+    fn allocate(&self, bytes: usize) -> Result<CUdeviceptr> {
         self.make_current()?;
-        // SAFETY: passed on to the caller.
-        let allocate = || unsafe { DeviceBuffer::uninitialized_async(len, &self.stream) };
-        let buffer = allocate().or_else(|error| match error {
+        let mut start = 0;
+        // SAFETY: the stream is alive, the address a live variable.
+        let mut allocate = || unsafe { sys::cuMemAllocAsync(&mut start, bytes, self.stream.raw) };
+        let mut answer = allocate();
+        if answer == Status::CUDA_ERROR_OUT_OF_MEMORY {
             // Memory whose release is still enqueued comes back once the stream has run.
-            CudaError::OutOfMemory => self.stream.synchronize().and_then(|()| allocate()),
-            error => Err(error),
-        });
-        match buffer {
-            Ok(buffer) => Ok(Column { buffer: ManuallyDrop::new(buffer), gpu: self.clone() }),
-            Err(CudaError::OutOfMemory) => Err(Error::OutOfMemory {
-                asked: (len as u64).saturating_mul(size_of::<T>() as u64),
-                free: self.free_memory()?,
-                total: self.total_memory(),
-            }),
-            Err(error) => call("cuMemAllocAsync", Err(error)),
+            self.synchronize()?;
+            answer = allocate();
         }
+        if answer == Status::CUDA_ERROR_OUT_OF_MEMORY {
+            return Err(self.out_of_memory(bytes as u64)?);
+        }
+        check("cuMemAllocAsync", answer)?;
+        Ok(start)
+    }
+
+    fn out_of_memory(&self, asked: u64) -> Result<Error> {
+        let (free, total) = (self.free_memory()?, self.total_memory());
+        Ok(Error::OutOfMemory { asked, free, total })
     }
 
     /// A column with every byte set to `byte`.
@@ -157,14 +242,12 @@ impl Gpu {
     /// # Errors
     /// [`Error::OutOfMemory`], [`Error::Driver`].
     pub fn filled_with_byte<T: Element>(&self, byte: u8, len: usize) -> Result<Column<T>> {
-        // SAFETY: written right below.
-        let mut column = unsafe { self.uninitialized(len)? };
-        if len > 0 {
-            let buffer: &mut DeviceBuffer<T> = &mut column.buffer;
-            // SAFETY: the stream orders this before every use of the column.
-            call("cuMemsetD8Async", unsafe { buffer.set_8_async(byte, &self.stream) })?;
+        // SAFETY: written right below, which the stream orders before every use of the column.
+        unsafe {
+            let mut column = self.uninitialized(len)?;
+            self.fill_with_byte::<T>(column.as_mut_ptr(), byte, len)?;
+            Ok(column)
         }
-        Ok(column)
     }
 
     /// Enqueues setting every byte of `len` elements from `start` on.
@@ -180,10 +263,10 @@ impl Gpu {
             return Ok(());
         }
         self.make_current()?;
-        let (start, bytes) = (start as sys::CUdeviceptr, len * size_of::<T>());
-        // SAFETY: passed on to the caller.
-        let code = unsafe { sys::cuMemsetD8Async(start, byte, bytes, self.stream.as_inner()) };
-        check("cuMemsetD8Async", code)
+        let (start, bytes) = (start as CUdeviceptr, len * size_of::<T>());
+        // SAFETY: the range is device memory, by the caller's promise; the stream is alive.
+        let answer = unsafe { sys::cuMemsetD8Async(start, byte, bytes, self.stream.raw) };
+        check("cuMemsetD8Async", answer)
     }
 
     /// A column of zeros.
@@ -226,80 +309,18 @@ impl Gpu {
         // SAFETY: written right below.
         let column = unsafe { self.uninitialized(host.len())? };
         if !host.is_empty() {
-            // SAFETY: both sides have `host.len()` elements; the rest is passed on to the caller.
-            // (cust's own copy wants a mutable source.)
-            let code = unsafe {
+            let bytes = size_of_val(host);
+            // SAFETY: both sides have `host.len()` elements; the host's stays, by the caller's
+            // promise.
+            check("cuMemcpyHtoDAsync", unsafe {
                 sys::cuMemcpyHtoDAsync_v2(
-                    column.buffer.as_device_ptr().as_raw(),
+                    column.start,
                     host.as_ptr().cast(),
-                    size_of_val(host),
-                    self.stream.as_inner(),
+                    bytes,
+                    self.stream.raw,
                 )
-            };
-            check("cuMemcpyHtoDAsync", code)?;
+            })?;
         }
         Ok(column)
-    }
-
-    /// Copies a row-major raster to the device. Waits for the copy.
-    ///
-    /// # Errors
-    /// [`Error::Length`] unless `host` has `width * height` elements, [`Error::OutOfMemory`],
-    /// [`Error::Driver`].
-    pub fn upload_grid<T: Element>(
-        &self,
-        host: &[T],
-        width: u32,
-        height: u32,
-    ) -> Result<DeviceGrid<T>> {
-        DeviceGrid::new(self.upload(host)?, width, height)
-    }
-}
-
-/// A row-major raster in device memory.
-#[derive(Debug)]
-pub struct DeviceGrid<T: Element> {
-    column: Column<T>,
-    width: u32,
-    height: u32,
-}
-
-impl<T: Element> DeviceGrid<T> {
-    /// Takes a column of `width * height` elements as a raster.
-    ///
-    /// # Errors
-    /// [`Error::Length`] where it has another length.
-    pub fn new(column: Column<T>, width: u32, height: u32) -> Result<Self> {
-        let expected = u64::from(width) * u64::from(height);
-        let found = column.len() as u64;
-        if found != expected {
-            return Err(Error::Length { what: "raster", expected, found });
-        }
-        Ok(Self { column, width, height })
-    }
-
-    /// Columns of the raster.
-    pub fn width(&self) -> u32 {
-        self.width
-    }
-
-    /// Rows of the raster.
-    pub fn height(&self) -> u32 {
-        self.height
-    }
-
-    /// The elements, row by row.
-    pub fn column(&self) -> &Column<T> {
-        &self.column
-    }
-
-    /// The elements, row by row, to be written.
-    pub fn column_mut(&mut self) -> &mut Column<T> {
-        &mut self.column
-    }
-
-    /// The elements alone.
-    pub fn into_column(self) -> Column<T> {
-        self.column
     }
 }

@@ -36,7 +36,7 @@ impl Device {
 
     #[cfg(not(feature = "cuda"))]
     fn open_gpu(choice: DeviceChoice) -> Result<Self> {
-        Err(Error::NotBuilt { name: choice.to_string() })
+        Err(Error::NotBuilt { name: choice.to_string(), feature: "cuda" })
     }
 
     /// Why `auto` does not take an NVIDIA GPU in this process; `None` where it does.

@@ -55,11 +55,13 @@ pub enum Error {
         /// As given.
         name: String,
     },
-    /// The program was built without the `cuda` feature.
-    #[error("device {name} needs the \"cuda\" feature, which this program was built without")]
+    /// The program was built without the feature that the device needs.
+    #[error("device {name} needs the feature \"{feature}\", which this program was built without")]
     NotBuilt {
         /// The device asked for.
         name: String,
+        /// The feature of gpu-core, which the algorithm crates forward.
+        feature: &'static str,
     },
     /// No CUDA driver could be loaded.
     #[error("no CUDA driver: {reason}")]
@@ -138,18 +140,55 @@ pub enum Error {
         /// Blocks asked for.
         blocks: u64,
     },
+    /// Memory of one device in work of another.
+    #[error("memory of device {memory} in work of device {handle}")]
+    OtherGpu {
+        /// The handle's device, by number.
+        handle: i32,
+        /// The memory's.
+        memory: i32,
+    },
+    /// A context of the caller's is not the primary one of its device.
+    #[error("the context is not the primary one of device {device}")]
+    ForeignContext {
+        /// The device, by number.
+        device: i32,
+    },
     /// A capture cannot hold what was asked for.
     #[error("{what} cannot be captured in a graph")]
     Captured {
         /// What was asked for.
         what: &'static str,
     },
+    /// A column that a capture has made is not there before its graph is launched.
+    #[error("a column of a graph is read before the graph was launched")]
+    NotLaunched,
+    /// A kernel cannot be found in the PTX of its module.
+    #[error("kernel {kernel} of module {module}: {reason}")]
+    Kernel {
+        /// The kernel's name.
+        kernel: &'static str,
+        /// The module's.
+        module: &'static str,
+        /// What is wrong.
+        reason: String,
+    },
     /// The driver reported an error in a call.
     #[error("{call}: {message}")]
     Driver {
         /// The call, or the kernel launched.
         call: String,
+        /// The driver's error code (`CUresult`).
+        code: i32,
         /// The driver's words.
         message: String,
     },
+}
+
+impl Error {
+    /// The error of an algorithm crate that was built without `cuda` and is given another device
+    /// than the CPU.
+    pub fn without_cuda(device: &crate::Device) -> Self {
+        Self::NotBuilt { name: device.name(), feature: "cuda" }
+    }
 }

@@ -4,32 +4,31 @@
 //! whole sequence for little more than the price of one, with the arguments it was recorded with.
 
 use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, PoisonError};
 
-use cust::sys;
+use cuda_driver::sys::{self, CUgraph, CUgraphExec};
 
-use crate::gpu::check;
+use crate::driver::{check, given};
+use crate::stream::is_capturing;
 use crate::{Error, Gpu, Result};
-
-/// `CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH`: what the last launch allocated and nobody
-/// freed does not forbid the next one.
-const AUTO_FREE_ON_LAUNCH: u64 = 1;
 
 impl Gpu {
     /// Records what `enqueue` enqueues on this handle's stream, instead of doing it.
     ///
     /// A graph can hold launches (their arguments are copied, modules are loaded as needed),
-    /// fills, copies on the device ([`Column::copy_from`](crate::Column::copy_from)), and the allocation and release of columns, so every function
-    /// that says "enqueues and returns" can be captured. It cannot hold what waits for the
-    /// stream, copies from or to the host, [`Gpu::time`], or [`Gpu::wait_for`] between this
-    /// handle and another.
+    /// fills, copies on the device ([`Column::copy_from`](crate::Column::copy_from)), and the
+    /// allocation and release of columns. It cannot hold what waits for the stream, copies from or
+    /// to the host, [`Gpu::time`], or work on memory of another stream: a function that needs one of
+    /// these says so and answers [`Error::Captured`], as [`Gpu::refuse_in_capture`] lets it.
     ///
     /// Columns around a capture:
     /// - One made before is used by the graph where it lies. It must not be dropped inside
     ///   `enqueue`: its memory would not come back.
     /// - One made and dropped inside is scratch of the graph, which keeps the memory reserved.
-    /// - One made inside and kept holds the result of the latest launch. It may be read, copied
-    ///   from or dropped once the graph has been launched, and each launch makes it anew: keep it
-    ///   until after the last one.
+    /// - One made inside and kept holds the result of the latest launch. Before the first it is not
+    ///   there, and to read it is [`Error::NotLaunched`]; each launch makes it anew: keep it until
+    ///   after the last one.
     ///
     /// Other threads must leave this handle and its clones alone meanwhile; what they enqueue
     /// would be recorded too.
@@ -53,63 +52,66 @@ impl Gpu {
     /// [`Error::Captured`] with `what`.
     pub fn refuse_in_capture(&self, what: &'static str) -> Result<()> {
         self.make_current()?;
-        let mut status = sys::CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE;
-        // SAFETY: the stream is alive, and the status is written before it is read.
-        let code = unsafe { sys::cuStreamIsCapturing(self.stream.as_inner(), &mut status) };
-        check("cuStreamIsCapturing", code)?;
-        match status {
-            sys::CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE => Ok(()),
-            _ => Err(Error::Captured { what }),
-        }
+        if is_capturing(self.stream.raw)? { Err(Error::Captured { what }) } else { Ok(()) }
     }
 }
 
 /// A stream that captures; dropped without [`Capture::end`], what was recorded is lost.
 struct Capture<'a> {
     gpu: &'a Gpu,
+    launched: Arc<AtomicBool>,
 }
 
 impl<'a> Capture<'a> {
     fn begin(gpu: &'a Gpu) -> Result<Self> {
         gpu.make_current()?;
         // Relaxed: other threads, and the loading of modules on this one, are not disturbed.
-        let mode = sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED;
+        let mode = sys::CU_STREAM_CAPTURE_MODE_RELAXED;
         // SAFETY: the stream is alive.
-        let code = unsafe { sys::cuStreamBeginCapture_v2(gpu.stream.as_inner(), mode) };
-        check("cuStreamBeginCapture", code)?;
-        Ok(Self { gpu })
+        let status = unsafe { sys::cuStreamBeginCapture_v2(gpu.stream.raw, mode) };
+        check("cuStreamBeginCapture", status)?;
+        let launched = Arc::new(AtomicBool::new(false));
+        set_recording(gpu, Some(Arc::clone(&launched)));
+        Ok(Self { gpu, launched })
     }
 
     fn end(self) -> Result<Recorded> {
-        let gpu = self.gpu.clone();
+        let (gpu, launched) = (self.gpu.clone(), Arc::clone(&self.launched));
         std::mem::forget(self);
-        Recorded::take(gpu)
+        Recorded::take(gpu, launched)
     }
 }
 
 impl Drop for Capture<'_> {
     fn drop(&mut self) {
         // The caller has an error already; this one would say that the capture has failed.
-        let _ = Recorded::take(self.gpu.clone());
+        let _ = Recorded::take(self.gpu.clone(), Arc::clone(&self.launched));
     }
+}
+
+/// Says whose graph's the columns are that are made from now on.
+fn set_recording(gpu: &Gpu, launched: Option<Arc<AtomicBool>>) {
+    *gpu.stream.recording.lock().unwrap_or_else(PoisonError::into_inner) = launched;
 }
 
 /// A graph as the driver recorded it.
 struct Recorded {
-    raw: sys::CUgraph,
+    raw: CUgraph,
     gpu: Gpu,
+    /// Whether its memory is there.
+    launched: Arc<AtomicBool>,
 }
 
 impl Recorded {
     /// Ends the capture on the handle's stream.
-    fn take(gpu: Gpu) -> Result<Self> {
+    fn take(gpu: Gpu, launched: Arc<AtomicBool>) -> Result<Self> {
+        set_recording(&gpu, None);
         gpu.make_current()?;
-        let mut raw = std::ptr::null_mut();
-        // SAFETY: the stream is alive, and the graph is given to a live variable.
-        check("cuStreamEndCapture", unsafe {
-            sys::cuStreamEndCapture(gpu.stream.as_inner(), &mut raw)
-        })?;
-        Ok(Self { raw, gpu })
+        // SAFETY: the stream is alive, and the function writes the graph.
+        let raw = unsafe {
+            given("cuStreamEndCapture", |graph| sys::cuStreamEndCapture(gpu.stream.raw, graph))
+        }?;
+        Ok(Self { raw, gpu, launched })
     }
 }
 
@@ -127,21 +129,21 @@ impl Drop for Recorded {
 /// Dropping it gives the memory that it keeps reserved back to the driver. Launches that are under
 /// way finish.
 pub struct Graph {
-    executable: sys::CUgraphExec,
+    executable: CUgraphExec,
     /// The memory's addresses are the graph's, so it stays.
     recorded: Recorded,
 }
 
-// SAFETY: the driver's graph objects may be used from any thread, by one at a time.
-unsafe impl Send for Graph {}
-
 impl Graph {
     fn instantiate(recorded: Recorded) -> Result<Self> {
-        let mut executable = std::ptr::null_mut();
-        // SAFETY: the graph is alive, and the result is given to a live variable.
-        check("cuGraphInstantiate", unsafe {
-            sys::cuGraphInstantiateWithFlags(&mut executable, recorded.raw, AUTO_FREE_ON_LAUNCH)
-        })?;
+        // What the last launch allocated and nobody freed does not forbid the next one.
+        let flags = sys::CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH;
+        // SAFETY: the graph is alive, and the function writes the executable one.
+        let executable = unsafe {
+            given("cuGraphInstantiate", |executable| {
+                sys::cuGraphInstantiateWithFlags(executable, recorded.raw, flags)
+            })
+        }?;
         Ok(Self { executable, recorded })
     }
 
@@ -157,10 +159,10 @@ impl Graph {
     pub unsafe fn launch(&self) -> Result<()> {
         let gpu = &self.recorded.gpu;
         gpu.make_current()?;
-        // SAFETY: graph and stream are alive; the rest is passed on to the caller.
-        check("cuGraphLaunch", unsafe {
-            sys::cuGraphLaunch(self.executable, gpu.stream.as_inner())
-        })
+        // SAFETY: graph and stream are alive, and the columns are, by the caller's promise.
+        check("cuGraphLaunch", unsafe { sys::cuGraphLaunch(self.executable, gpu.stream.raw) })?;
+        self.recorded.launched.store(true, Ordering::Release);
+        Ok(())
     }
 }
 

@@ -4,9 +4,9 @@ use std::fmt;
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
 
-use cust::sys;
+use cuda_driver::sys;
 
-use crate::gpu::check;
+use crate::driver::check;
 use crate::{Element, Error, Gpu, Result, Slice, SliceMut};
 
 /// An array in page-locked host memory: the device copies it directly, two to five times as fast as
@@ -64,10 +64,10 @@ impl Gpu {
         // SAFETY: both sides have as many elements; the rest is passed on to the caller.
         check("cuMemcpyHtoDAsync", unsafe {
             sys::cuMemcpyHtoDAsync_v2(
-                to.as_mut_ptr() as sys::CUdeviceptr,
+                to.as_mut_ptr() as u64,
                 host.as_ptr().cast(),
                 size_of_val(host),
-                self.stream.as_inner(),
+                self.stream.raw,
             )
         })
     }
@@ -90,9 +90,9 @@ impl Gpu {
         check("cuMemcpyDtoHAsync", unsafe {
             sys::cuMemcpyDtoHAsync_v2(
                 host.as_mut_ptr().cast(),
-                from.as_ptr() as sys::CUdeviceptr,
+                from.as_ptr() as u64,
                 bytes,
-                self.stream.as_inner(),
+                self.stream.raw,
             )
         })
     }

@@ -1,11 +1,10 @@
 //! Typed kernel launches.
 
-use std::ffi::c_void;
-
-use cust::sys;
+use cuda_driver::sys;
+pub use device_std::host::Arguments;
 use device_std::host::Kernel;
 
-use crate::gpu::check;
+use crate::driver::check;
 use crate::{Error, Gpu, Result};
 
 /// Blocks of a grid, in x and y.
@@ -40,8 +39,26 @@ impl Blocks {
 }
 
 impl Gpu {
-    /// Enqueues a launch of `kernel`. Its block size comes with its declaration, and `arguments`
-    /// is a tuple of exactly the parameters' types. No blocks: nothing happens.
+    /// Enqueues a launch of `kernel`. Block size and shared memory come with its declaration, and
+    /// `arguments` is the struct that the declaration made. No blocks: nothing happens.
+    ///
+    /// # Errors
+    /// As [`launch`](Self::launch).
+    ///
+    /// # Safety
+    /// As [`launch`](Self::launch).
+    pub unsafe fn enqueue<A: Arguments>(
+        &self,
+        kernel: Kernel<A>,
+        blocks: Blocks,
+        arguments: A,
+    ) -> Result<()> {
+        let shared_bytes = kernel.shared_bytes(&arguments);
+        // SAFETY: passed on to the caller.
+        unsafe { self.launch(kernel, blocks, shared_bytes, arguments) }
+    }
+
+    /// The same for a kernel that does not declare its shared memory.
     ///
     /// # Errors
     /// [`Error::Driver`] where the launch is refused, [`Error::Architecture`] where the device is
@@ -64,7 +81,7 @@ impl Gpu {
         }
         self.make_current()?;
         let opened = &self.opened;
-        let function = opened.modules.function(kernel.module(), kernel.host, &opened.properties)?;
+        let function = opened.modules.function(kernel.host, &opened.properties)?;
         arguments.with_pointers(|pointers| {
             // SAFETY: the pointers are to values of the kernel's parameter types, in order; the
             // rest is passed on to the caller.
@@ -78,7 +95,7 @@ impl Gpu {
                     1,
                     1,
                     shared_bytes,
-                    self.stream.as_inner(),
+                    self.stream.raw,
                     pointers.as_mut_ptr(),
                     std::ptr::null_mut(),
                 )
@@ -87,40 +104,3 @@ impl Gpu {
         })
     }
 }
-
-/// A tuple of kernel arguments: scalars and raw pointers.
-pub trait Arguments {
-    /// Calls `f` with a pointer to each argument.
-    fn with_pointers<R>(self, f: impl FnOnce(&mut [*mut c_void]) -> R) -> R;
-}
-
-macro_rules! arguments {
-    ($($name:ident)+) => {
-        impl<$($name: Copy),+> Arguments for ($($name,)+) {
-            #[allow(non_snake_case)]
-            fn with_pointers<R>(self, f: impl FnOnce(&mut [*mut c_void]) -> R) -> R {
-                let ($(mut $name,)+) = self;
-                f(&mut [$((&raw mut $name).cast()),+])
-            }
-        }
-    };
-}
-
-arguments!(A);
-arguments!(A B);
-arguments!(A B C);
-arguments!(A B C D);
-arguments!(A B C D E);
-arguments!(A B C D E F);
-arguments!(A B C D E F G);
-arguments!(A B C D E F G H);
-arguments!(A B C D E F G H I);
-arguments!(A B C D E F G H I J);
-arguments!(A B C D E F G H I J K);
-arguments!(A B C D E F G H I J K L);
-arguments!(A B C D E F G H I J K L M);
-arguments!(A B C D E F G H I J K L M N);
-arguments!(A B C D E F G H I J K L M N O);
-arguments!(A B C D E F G H I J K L M N O P);
-arguments!(A B C D E F G H I J K L M N O P Q);
-arguments!(A B C D E F G H I J K L M N O P Q S);

@@ -10,11 +10,21 @@
 //! - [`host_memory`]: large host allocations that fail with an error.
 #![deny(missing_docs)]
 
+#[cfg(feature = "cuda")]
+mod admit;
 mod choice;
 #[cfg(feature = "cuda")]
 mod column;
 mod device;
+#[cfg(feature = "cuda")]
+mod device_grid;
+#[cfg(feature = "cuda")]
+mod driver;
 mod error;
+#[cfg(feature = "cudarc")]
+mod foreign_cudarc;
+#[cfg(feature = "cust")]
+mod foreign_cust;
 #[cfg(feature = "cuda")]
 mod gpu;
 #[cfg(feature = "cuda")]
@@ -27,15 +37,31 @@ pub mod host_memory;
 mod launch;
 #[cfg(feature = "cuda")]
 mod modules;
+#[cfg(feature = "cuda")]
+mod opened;
 mod progress;
 #[cfg(feature = "cuda")]
 mod slice;
+#[cfg(feature = "cuda")]
+mod stream;
 
+#[cfg(feature = "cuda")]
+pub use admit::{Reading, Writing};
+#[cfg(feature = "cuda")]
+pub use bytemuck;
 pub use choice::DeviceChoice;
 #[cfg(feature = "cuda")]
-pub use column::{Column, DeviceGrid, Element};
+pub use column::{Column, Element};
+#[cfg(feature = "cudarc")]
+pub use cudarc;
+#[cfg(feature = "cust")]
+pub use cust;
 pub use device::Device;
+#[cfg(feature = "cuda")]
+pub use device_grid::DeviceGrid;
 pub use error::{Error, Result};
+#[cfg(feature = "cust")]
+pub use foreign_cust::cust_init;
 #[cfg(feature = "cuda")]
 pub use gpu::Gpu;
 #[cfg(feature = "cuda")]

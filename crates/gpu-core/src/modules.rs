@@ -5,35 +5,30 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::ffi::CString;
 use std::io::Read;
 use std::sync::{Mutex, PoisonError};
 
-use cust::module::Module;
-use cust::sys::CUfunction;
+use cuda_driver::sys::{self, CUfunction, CUmodule};
 use device_std::host::{HostKernel, PtxImage, PtxModule, PtxText};
 use flate2::read::DeflateDecoder;
 
-use crate::gpu::{Properties, call};
+#[cfg(feature = "software")]
+use crate::driver::is_software;
+use crate::driver::{check, given};
+use crate::opened::Properties;
 use crate::{Error, Result};
 
-/// The loaded kernels of one device, by name.
+/// The loaded kernels of one device, by module and name.
 #[derive(Default)]
 pub(crate) struct Modules {
-    loaded: Mutex<HashMap<&'static str, Loaded>>,
+    loaded: Mutex<HashMap<(&'static str, &'static str), Loaded>>,
 }
 
+/// A kernel's function, and the module that keeps it valid: both stay until the process ends.
 struct Loaded {
-    /// Keeps the function valid.
-    _module: Module,
-    function: Function,
+    function: CUfunction,
 }
-
-/// A function of a loaded module: valid as long as the module is.
-#[derive(Clone, Copy)]
-struct Function(CUfunction);
-
-// SAFETY: a CUfunction may be used from any thread, as the module that it belongs to.
-unsafe impl Send for Function {}
 
 impl Modules {
     /// The driver's function for a kernel; loads it at the first call.
@@ -41,38 +36,49 @@ impl Modules {
     /// The context must be current.
     pub(crate) fn function(
         &self,
-        module: &'static PtxModule,
         kernel: &'static HostKernel,
         device: &Properties,
     ) -> Result<CUfunction> {
+        let key = (kernel.module.name, kernel.name);
         let mut loaded = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(kernel) = loaded.get(kernel.name) {
-            return Ok(kernel.function.0);
+        if let Some(kernel) = loaded.get(&key) {
+            return Ok(kernel.function);
         }
-        let fresh = Loaded::load(module, kernel.name, device)?;
-        let function = fresh.function.0;
-        loaded.insert(kernel.name, fresh);
+        let fresh = Loaded::load(kernel, device)?;
+        let function = fresh.function;
+        loaded.insert(key, fresh);
         Ok(function)
     }
 }
 
 impl Loaded {
-    fn load(module: &'static PtxModule, kernel: &'static str, device: &Properties) -> Result<Self> {
-        if cuda_driver::loaded() == Some(cuda_driver::Loaded::Software) {
-            software_gpu::register(module);
+    fn load(kernel: &'static HostKernel, device: &Properties) -> Result<Self> {
+        #[cfg(feature = "software")]
+        if is_software() {
+            software_gpu::register(kernel);
+        }
+        let (module, name) = (kernel.module, kernel.entry_name());
+        let failed =
+            |reason: String| Error::Kernel { kernel: kernel.name, module: module.name, reason };
+        if module.images.is_empty() {
+            return Err(failed("the crate that declares it was built without its PTX".to_owned()));
         }
         let image = image_for(module, device)?;
-        let failed = |message| Error::Driver { call: format!("loading kernel {kernel}"), message };
-        let text = whole(image.text)
-            .map_err(|error| failed(format!("module {}: {error}", module.name)))?;
-        let text = alone(&text, kernel)
-            .ok_or_else(|| failed(format!("module {} has no such kernel", module.name)))?;
-        let what =
-            format!("loading kernel {kernel} of module {} (sm_{})", module.name, image.level);
-        let module = call(&what, Module::from_ptx(text, &[]))?;
-        let found = call(&format!("finding kernel {kernel}"), module.get_function(kernel))?;
-        let function = Function(found.to_raw());
-        Ok(Self { _module: module, function })
+        let text = whole(image.text).map_err(|error| failed(error.to_string()))?;
+        let text = alone(&text, &name).ok_or_else(|| failed("there is none".to_owned()))?;
+        let text = CString::new(text).map_err(|error| failed(error.to_string()))?;
+        let symbol = CString::new(name.as_str()).map_err(|error| failed(error.to_string()))?;
+        let what = format!("loading kernel {name} (sm_{})", image.level);
+        // SAFETY: the texts end in a zero; the functions write what they are asked for.
+        let function = unsafe {
+            let loaded: CUmodule =
+                given(&what, |module| sys::cuModuleLoadData(module, text.as_ptr().cast()))?;
+            given(&format!("finding kernel {name}"), |function| {
+                sys::cuModuleGetFunction(function, loaded, symbol.as_ptr())
+            })
+            .inspect_err(|_| drop(check("cuModuleUnload", sys::cuModuleUnload(loaded))))?
+        };
+        Ok(Self { function })
     }
 }
 

@@ -1,27 +1,53 @@
 //! Parts of columns, borrowed.
 
+use std::fmt;
 use std::marker::PhantomData;
 use std::ops::Range;
 
-use crate::{Column, Element, Error, Result};
+use cuda_driver::sys;
+
+use crate::admit::Home;
+use crate::driver::check;
+use crate::{Column, Element, Error, Gpu, Result};
 
 /// Elements of a column that stay as they are while this lives: what `&[T]` is to `Vec<T>`, on the
 /// device.
-#[derive(Clone, Copy, Debug)]
+///
+/// It knows the column's device and stream: [`Gpu::admit`] puts work on it in order. `&Column<T>`
+/// becomes a slice by itself where a function takes `impl Into<Slice<T>>`, and so do the buffers of
+/// other host crates (features `cust` and `cudarc`).
 pub struct Slice<'a, T> {
     start: *const T,
     len: usize,
-    column: PhantomData<&'a T>,
+    pub(crate) home: Home<'a>,
+    elements: PhantomData<&'a T>,
 }
 
 /// Elements of a column that nobody else can touch while this lives: what `&mut [T]` is to
 /// `Vec<T>`, on the device.
-#[derive(Debug)]
 pub struct SliceMut<'a, T> {
     start: *mut T,
     len: usize,
-    column: PhantomData<&'a mut T>,
+    pub(crate) home: Home<'a>,
+    elements: PhantomData<&'a mut T>,
 }
+
+impl<T> Clone for Slice<'_, T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Slice<'_, T> {}
+
+// SAFETY: as `&[T]`; the home is a shared reference to what is `Sync`.
+unsafe impl<T: Sync> Send for Slice<'_, T> {}
+// SAFETY: as above.
+unsafe impl<T: Sync> Sync for Slice<'_, T> {}
+// SAFETY: as `&mut [T]`.
+unsafe impl<T: Send> Send for SliceMut<'_, T> {}
+// SAFETY: as above.
+unsafe impl<T: Sync> Sync for SliceMut<'_, T> {}
 
 impl<T: Element> Column<T> {
     /// The elements in `range`.
@@ -29,8 +55,7 @@ impl<T: Element> Column<T> {
     /// # Errors
     /// [`Error::OutOfBounds`] unless the range lies in the column.
     pub fn slice(&self, range: Range<usize>) -> Result<Slice<'_, T>> {
-        let len = checked_len(&range, self.len())?;
-        Ok(Slice { start: self.as_ptr().wrapping_add(range.start), len, column: PhantomData })
+        Slice::from(self).slice(range)
     }
 
     /// The elements in `range`, to be written.
@@ -38,16 +63,11 @@ impl<T: Element> Column<T> {
     /// # Errors
     /// [`Error::OutOfBounds`] unless the range lies in the column.
     pub fn slice_mut(&mut self, range: Range<usize>) -> Result<SliceMut<'_, T>> {
-        let len = checked_len(&range, self.len())?;
-        Ok(SliceMut {
-            start: self.as_mut_ptr().wrapping_add(range.start),
-            len,
-            column: PhantomData,
-        })
+        SliceMut::from(self).slice(range)
     }
 }
 
-fn checked_len(range: &Range<usize>, len: usize) -> Result<usize> {
+fn check_range(range: &Range<usize>, len: usize) -> Result<()> {
     if range.start > range.end || range.end > len {
         return Err(Error::OutOfBounds {
             start: range.start as u64,
@@ -55,17 +75,21 @@ fn checked_len(range: &Range<usize>, len: usize) -> Result<usize> {
             len: len as u64,
         });
     }
-    Ok(range.end - range.start)
+    Ok(())
 }
 
-impl<T> Slice<'_, T> {
+impl<'a, T> Slice<'a, T> {
+    pub(crate) fn new(start: *const T, len: usize, home: Home<'a>) -> Self {
+        Self { start, len, home, elements: PhantomData }
+    }
+
     /// A slice of device memory that no column of ours owns.
     ///
     /// # Safety
     /// The `len` elements from `start` on are device memory, aligned and initialised when the work
     /// that reads them runs, and nobody writes them until it has run.
     pub unsafe fn from_raw_parts(start: *const T, len: usize) -> Self {
-        Self { start, len, column: PhantomData }
+        Self::new(start, len, Home::Promised)
     }
 
     /// Elements.
@@ -78,20 +102,43 @@ impl<T> Slice<'_, T> {
         self.len == 0
     }
 
-    /// The device address of the first element.
+    /// The device address of the first element. Before it goes into a launch, [`Gpu::admit`] puts
+    /// the launch in order.
     pub fn as_ptr(&self) -> *const T {
         self.start
     }
+
+    /// The elements in `range`.
+    ///
+    /// # Errors
+    /// [`Error::OutOfBounds`] unless the range lies in the slice.
+    pub fn slice(self, range: Range<usize>) -> Result<Self> {
+        check_range(&range, self.len)?;
+        let start = self.start.wrapping_add(range.start);
+        Ok(Self::new(start, range.end - range.start, self.home))
+    }
+
+    /// The elements before `at`, and those from it on.
+    ///
+    /// # Errors
+    /// [`Error::OutOfBounds`] where `at` lies beyond the end.
+    pub fn split_at(self, at: usize) -> Result<(Self, Self)> {
+        Ok((self.slice(0..at)?, self.slice(at..self.len)?))
+    }
 }
 
-impl<T> SliceMut<'_, T> {
+impl<'a, T> SliceMut<'a, T> {
+    pub(crate) fn new(start: *mut T, len: usize, home: Home<'a>) -> Self {
+        Self { start, len, home, elements: PhantomData }
+    }
+
     /// A slice of device memory that no column of ours owns.
     ///
     /// # Safety
     /// The `len` elements from `start` on are device memory and aligned, and nobody else touches
     /// them until the work that uses the slice has run.
     pub unsafe fn from_raw_parts(start: *mut T, len: usize) -> Self {
-        Self { start, len, column: PhantomData }
+        Self::new(start, len, Home::Promised)
     }
 
     /// Elements.
@@ -104,31 +151,107 @@ impl<T> SliceMut<'_, T> {
         self.len == 0
     }
 
-    /// The device address of the first element.
+    /// The device address of the first element. Before it goes into a launch,
+    /// [`Gpu::admit_mut`] puts the launch in order.
     pub fn as_mut_ptr(&mut self) -> *mut T {
         self.start
     }
 
     /// The same elements, for a shorter time.
     pub fn reborrow(&mut self) -> SliceMut<'_, T> {
-        SliceMut { start: self.start, len: self.len, column: PhantomData }
+        SliceMut::new(self.start, self.len, self.home)
     }
 
     /// The same elements, to be read.
     pub fn as_slice(&self) -> Slice<'_, T> {
-        Slice { start: self.start, len: self.len, column: PhantomData }
+        Slice::new(self.start, self.len, self.home)
+    }
+
+    /// The elements in `range`.
+    ///
+    /// # Errors
+    /// [`Error::OutOfBounds`] unless the range lies in the slice.
+    pub fn slice(self, range: Range<usize>) -> Result<Self> {
+        check_range(&range, self.len)?;
+        let start = self.start.wrapping_add(range.start);
+        Ok(Self::new(start, range.end - range.start, self.home))
+    }
+
+    /// The elements before `at`, and those from it on.
+    ///
+    /// # Errors
+    /// [`Error::OutOfBounds`] where `at` lies beyond the end.
+    pub fn split_at(self, at: usize) -> Result<(Self, Self)> {
+        check_range(&(at..self.len), self.len)?;
+        let (start, home) = (self.start, self.home);
+        let rest = Self::new(start.wrapping_add(at), self.len - at, home);
+        Ok((Self::new(start, at, home), rest))
+    }
+}
+
+impl Gpu {
+    /// Enqueues a copy on the device, on this handle's stream.
+    ///
+    /// # Errors
+    /// [`Error::Length`] unless both have as many elements, [`Error::Driver`], and those of
+    /// [`Gpu::admit`].
+    pub fn copy<'a, 'b, T: Element>(
+        &self,
+        from: impl Into<Slice<'a, T>>,
+        to: impl Into<SliceMut<'b, T>>,
+    ) -> Result<()> {
+        let (from, to) = (from.into(), to.into());
+        let (expected, found) = (to.len as u64, from.len as u64);
+        if found != expected {
+            return Err(Error::Length { what: "column", expected, found });
+        }
+        if from.is_empty() {
+            return Ok(());
+        }
+        let (from, mut to) = (self.admit(from)?, self.admit_mut(to)?);
+        let (to, bytes) = (to.as_mut_ptr(), from.len() * size_of::<T>());
+        self.make_current()?;
+        // SAFETY: both have so many bytes, and are two, as one is borrowed mutably; the handle has
+        // admitted them.
+        check("cuMemcpyDtoDAsync", unsafe {
+            sys::cuMemcpyDtoDAsync_v2(to as u64, from.as_ptr() as u64, bytes, self.stream.raw)
+        })
     }
 }
 
 impl<'a, T: Element> From<&'a Column<T>> for Slice<'a, T> {
     fn from(column: &'a Column<T>) -> Self {
-        Self { start: column.as_ptr(), len: column.len(), column: PhantomData }
+        Self::new(column.as_ptr(), column.len(), Home::Column(&column.owner))
     }
 }
 
 impl<'a, T: Element> From<&'a mut Column<T>> for SliceMut<'a, T> {
     fn from(column: &'a mut Column<T>) -> Self {
-        let len = column.len();
-        Self { start: column.as_mut_ptr(), len, column: PhantomData }
+        let (start, len) = (column.as_mut_ptr(), column.len());
+        Self::new(start, len, Home::Column(&column.owner))
+    }
+}
+
+impl<'a, T> From<&'a SliceMut<'_, T>> for Slice<'a, T> {
+    fn from(slice: &'a SliceMut<'_, T>) -> Self {
+        slice.as_slice()
+    }
+}
+
+impl<'a, T> From<&'a mut SliceMut<'_, T>> for SliceMut<'a, T> {
+    fn from(slice: &'a mut SliceMut<'_, T>) -> Self {
+        slice.reborrow()
+    }
+}
+
+impl<T> fmt::Debug for Slice<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Slice<{}>[{}]", std::any::type_name::<T>(), self.len)
+    }
+}
+
+impl<T> fmt::Debug for SliceMut<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "SliceMut<{}>[{}]", std::any::type_name::<T>(), self.len)
     }
 }

@@ -2,17 +2,17 @@
 
 use bytemuck::Pod;
 use device_std::scalar::Scalar;
-use kernels_rs::elementwise::{Arithmetic, Moves, Steps};
-use kernels_rs::flags::KeyBits;
+use kernels_rs::elementwise::{Arithmetic, Moves, difference, sequence};
+use kernels_rs::flags::key_bits;
 use kernels_rs::histogram::Histograms;
 use kernels_rs::merge::Merges;
 use kernels_rs::operators::{Bits, Order};
-use kernels_rs::reduce::IndexReduces;
+use kernels_rs::reduce::index_of_least;
 use kernels_rs::reduce_by_key::RunKey;
-use kernels_rs::search::Searches;
+use kernels_rs::search::bounds;
 use kernels_rs::select::Selects;
 use kernels_rs::sort::{SortKeys, SortPairs};
-use kernels_rs::top_k::TopKeys;
+use kernels_rs::top_k::{collect, count};
 
 #[cfg(not(feature = "cuda"))]
 use bytemuck::Pod as Storable;
@@ -97,7 +97,13 @@ pub mod sealed {
 
     /// Unsigned integers that kernels sort by.
     pub trait SortBits:
-        Bits + SortKeys + SortPairs<u32> + SortPairs<u64> + TopKeys + Storable
+        Bits
+        + SortKeys
+        + SortPairs<u32>
+        + SortPairs<u64>
+        + count::Instance
+        + collect::Instance
+        + Storable
     {
     }
 
@@ -135,7 +141,15 @@ pub mod sealed {
 
     /// Unsigned integers that all kernels are built for.
     pub trait KernelBits:
-        Bits + KeyBits + RunKey + IndexReduces + Moves + Selects + Histograms + Searches + Merges
+        Bits
+        + key_bits::Instance
+        + RunKey
+        + index_of_least::Instance
+        + Moves
+        + Selects
+        + Histograms
+        + bounds::Instance
+        + Merges
     {
     }
 
@@ -169,7 +183,13 @@ pub mod sealed {
     /// The types with the same bits that kernels are built for.
     pub trait Element: Copy {
         /// The type that sums are taken in.
-        type Sum: Scalar + Arithmetic + Steps + Pod + Send + Sync;
+        type Sum: Scalar
+            + Arithmetic
+            + sequence::Instance
+            + difference::Instance
+            + Pod
+            + Send
+            + Sync;
         /// Unsigned integers of the same size.
         type Bits: KernelBits + Pod + Send + Sync;
         /// Bits below the sign in a float; 0 for integers.
@@ -236,10 +256,20 @@ pub(crate) fn nan_last<T: Number>(direction: Direction) -> Order<T::Bits> {
     order::<T>(direction, direction == Direction::Ascending)
 }
 
+/// The order of the bits, the sign bit flipped, of negative floats all: as the total order, but for
+/// negative NaNs, which come before minus infinity. Or its reverse.
+pub(crate) fn order_of_bits<T: Number>(direction: Direction) -> Order<T::Bits> {
+    turned::<T>(direction, 0)
+}
+
 fn order<T: Number>(direction: Direction, nans_on_top: bool) -> Order<T::Bits> {
     // Negative NaNs lie below minus infinity: turned down by their number, they go to the top;
     // turned up by the number of the positive ones, those go to the bottom.
-    let shift = if nans_on_top { T::NANS } else { T::NANS.wrapping_neg() };
+    turned::<T>(direction, if nans_on_top { T::NANS } else { T::NANS.wrapping_neg() })
+}
+
+/// The order of the bits, turned down by `shift`.
+fn turned<T: Number>(direction: Direction, shift: u64) -> Order<T::Bits> {
     let flip = if direction == Direction::Ascending { 0 } else { u64::MAX };
     Order::new([T::MAGNITUDE, T::TOP, shift, flip])
 }

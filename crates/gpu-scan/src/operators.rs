@@ -2,10 +2,10 @@
 
 use bytemuck::Pod;
 use device_std::scalar::Scalar;
-use kernels_rs::columns::ColumnScans;
+use kernels_rs::columns;
 use kernels_rs::operators as kernels;
 use kernels_rs::operators::Operator;
-use kernels_rs::reduce::Reduces;
+use kernels_rs::reduce::reduce;
 use kernels_rs::reduce_by_key::ReducesByKey;
 use kernels_rs::scan::Scans;
 use kernels_rs::segment_totals::SegmentReduces;
@@ -47,7 +47,11 @@ pub trait SealedScan<T: Number> {
     /// What the kernels take elements for: a type with the same bits.
     type Element: Scalar + Pod + Send + Sync;
     /// The operator in kernels.
-    type Kernel: Scans<Self::Element> + ColumnScans<Self::Element> + Send + Sync;
+    type Kernel: Scans<Self::Element>
+        + columns::sums::Instance<Self::Element>
+        + columns::scan::Instance<Self::Element>
+        + Send
+        + Sync;
     /// The operator's parameters.
     fn parameters(&self) -> [u64; 4];
     /// The operator in kernels.
@@ -60,7 +64,7 @@ pub trait SealedScan<T: Number> {
 #[doc(hidden)]
 pub trait SealedReduce<T: Number>: SealedScan<T, Kernel = Self::Reduction> {
     /// The operator in kernels.
-    type Reduction: Reduces<Self::Element>
+    type Reduction: reduce::Instance<Self::Element>
         + ReducesByKey<Self::Element>
         + SegmentReduces<Self::Element>
         + Send

@@ -4,8 +4,10 @@ use std::ops::Range;
 
 #[cfg(feature = "cuda")]
 use kernels_rs::operators as kernels;
+use kernels_rs::operators::Order;
 
 use crate::error::{Error, Result};
+use crate::number::{order_of_bits, total_order};
 use crate::{Direction, Key};
 
 /// How a scan runs: with or without the element itself, and from which end.
@@ -64,10 +66,20 @@ impl Sort {
 
     /// By these bits alone, 0 the lowest: each 8 of them cost a pass over the array.
     ///
-    /// For signed and floating keys they are bits of the key's rank in its order, which is the key
-    /// with its sign bit flipped, and for negative floats with all others too.
+    /// For signed and floating keys they are the bits of the key with its sign bit flipped, and for
+    /// negative floats with all others flipped too. So NaNs lie where their bits put them: with the
+    /// sign set before -inf, without it after +inf; they come last only where no bits are named.
     pub const fn by_bits(self, bits: Range<u32>) -> Self {
         Self { bits: Some(bits), ..self }
+    }
+
+    /// What ranks keys: in the total order or, where bits of it are named, without the turn that
+    /// brings all NaNs to one end, since it would change every bit.
+    pub(crate) fn order<K: Key>(&self) -> Order<K::Bits> {
+        match self.bits {
+            None => total_order::<K>(self.direction),
+            Some(_) => order_of_bits::<K>(self.direction),
+        }
     }
 
     /// The bits of keys of a type.

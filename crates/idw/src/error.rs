@@ -50,20 +50,35 @@ pub enum Error {
         /// Its y.
         y: f64,
     },
+    /// The square of a coordinate leaves the range of f64: it is beyond 1e150, or nearer to 0 than 1e-130
+    /// and not 0. Not on the sphere.
+    #[error(
+        "{what} {index}: ({x}, {y}) has a coordinate that is neither 0 nor between 1e-130 and 1e150"
+    )]
+    Place {
+        /// A point or a target.
+        what: &'static str,
+        /// Which.
+        index: usize,
+        /// Its x.
+        x: f64,
+        /// Its y.
+        y: f64,
+    },
     /// The power is not a positive number.
     #[error("power {power} is not a positive number")]
     Power {
         /// As given.
         power: f64,
     },
-    /// The smoothing is negative or not finite.
-    #[error("smoothing {smoothing} is not 0 or a positive number")]
+    /// The smoothing is negative or not finite, or its square leaves the range of f64.
+    #[error("smoothing {smoothing} is neither 0 nor between 1e-130 and 1e150")]
     Smoothing {
         /// As given.
         smoothing: f64,
     },
-    /// The radii are neither both 0 (no limit) nor both positive, or are not finite.
-    #[error("radii {radius1} and {radius2} are neither both positive nor both 0")]
+    /// The radii are neither both 0 (no limit) nor both positive (at least 1e-130), or are not finite.
+    #[error("radii {radius1} and {radius2} are neither both positive (1e-130 or more) nor both 0")]
     Radius {
         /// As given.
         radius1: f64,

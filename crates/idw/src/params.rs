@@ -1,5 +1,6 @@
 //! What a caller may ask for, checked.
 
+use crate::points::{LEAST_LENGTH, has_square};
 use crate::{Error, Result, expansion};
 
 /// How to interpolate. Names and meanings are those of `gdal_grid` where it has the option.
@@ -7,7 +8,8 @@ use crate::{Error, Result, expansion};
 pub struct Params {
     /// The weight of a point at distance d is 1 / d^power; positive. 1, 2, 3, 4 are fastest.
     pub power: f64,
-    /// Added to every distance as a square: d^2 + smoothing^2. In ground units.
+    /// Added to every distance as a square: d^2 + smoothing^2. In ground units; 0, or between 1e-130 and
+    /// 1e150.
     pub smoothing: f64,
     /// First half-axis of the search ellipse, in ground units (metres where `geographic`). Both 0: no
     /// limit.
@@ -42,6 +44,7 @@ pub struct Params {
 
 /// What becomes of a target with too few points.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Below {
     /// It gets no value.
     #[default]
@@ -52,6 +55,7 @@ pub enum Below {
 
 /// What becomes of points that are not finite, or have a latitude beyond a pole.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Invalid {
     /// They are an error.
     #[default]
@@ -62,6 +66,7 @@ pub enum Invalid {
 
 /// How all pairs are summed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Kernel {
     /// The expansion where it can serve and there are points and targets enough for it to be faster,
     /// else the direct sum.
@@ -164,10 +169,11 @@ impl Params {
         if !(power.is_finite() && power > 0.0) {
             return Err(Error::Power { power });
         }
-        if !(smoothing.is_finite() && smoothing >= 0.0) {
+        if !(smoothing >= 0.0 && has_square(smoothing)) {
             return Err(Error::Smoothing { smoothing });
         }
-        let both = (radius1 > 0.0 && radius2 > 0.0) || (radius1 == 0.0 && radius2 == 0.0);
+        let is_radius = |radius: f64| radius >= LEAST_LENGTH;
+        let both = (is_radius(radius1) && is_radius(radius2)) || (radius1 == 0.0 && radius2 == 0.0);
         if !(both && radius1.is_finite() && radius2.is_finite()) {
             return Err(Error::Radius { radius1, radius2 });
         }

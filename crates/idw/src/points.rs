@@ -61,8 +61,14 @@ impl Targets<'_> {
 
     /// Checks that every target is a place.
     pub(crate) fn check(&self, geographic: bool) -> Result<()> {
-        let is_place =
-            |x: f64, y: f64| x.is_finite() && y.is_finite() && !(geographic && y.abs() > 90.0);
+        let fault = |index: usize, x: f64, y: f64| {
+            if !(x.is_finite() && y.is_finite()) || (geographic && y.abs() > 90.0) {
+                return Some(Error::Target { index, x, y });
+            }
+            let what = "target";
+            let can = geographic || (has_square(x) && has_square(y));
+            (!can).then_some(Error::Place { what, index, x, y })
+        };
         if self.len() > MOST {
             return Err(Error::TooMany { what: "targets", count: self.len(), most: MOST });
         }
@@ -71,21 +77,21 @@ impl Targets<'_> {
                 if x.len() != y.len() {
                     return Err(Error::Columns { column: 1, expected: x.len(), found: y.len() });
                 }
-                match (0..x.len()).find(|&i| !is_place(x[i], y[i])) {
-                    Some(index) => Err(Error::Target { index, x: x[index], y: y[index] }),
-                    None => Ok(()),
-                }
+                (0..x.len()).find_map(|i| fault(i, x[i], y[i])).map_or(Ok(()), Err)
             }
             Self::Grid(g) => {
                 GridSpec::new(g.origin_x, g.origin_y, g.cell_size, g.width, g.height)?;
-                let last = (g.cells() as usize).saturating_sub(1);
-                for index in if g.cells() > 0 { vec![0, last] } else { Vec::new() } {
-                    let (x, y) = self.place(index);
-                    if !is_place(x, y) {
-                        return Err(Error::Target { index, x, y });
-                    }
+                if g.cells() == 0 {
+                    return Ok(());
                 }
-                Ok(())
+                // Every centre is a sum of the edge and half cells; what cancels to less than a cell
+                // is 0, or more than rounding leaves of one.
+                if !geographic && g.cell_size < LEAST_LENGTH / f64::EPSILON {
+                    let (x, y) = (g.cell_size, g.cell_size);
+                    return Err(Error::Place { what: "the size of cells, target", index: 0, x, y });
+                }
+                let corners = [0, g.cells() as usize - 1].map(|i| (i, self.place(i)));
+                corners.into_iter().find_map(|(i, (x, y))| fault(i, x, y)).map_or(Ok(()), Err)
             }
         }
     }
@@ -93,6 +99,16 @@ impl Targets<'_> {
 
 /// The most points, and the most targets, of a call.
 pub const MOST: u64 = (1 << 31) - 1;
+
+/// Lengths whose squares, and those of their sums and differences, are numbers: what lies between has
+/// square and ratio of squares without overflow or loss.
+pub(crate) const LEAST_LENGTH: f64 = 1e-130;
+pub(crate) const GREATEST_LENGTH: f64 = 1e150;
+
+/// Whether the differences of such coordinates can be squared.
+pub(crate) fn has_square(coordinate: f64) -> bool {
+    coordinate == 0.0 || (LEAST_LENGTH..=GREATEST_LENGTH).contains(&coordinate.abs())
+}
 
 /// A column of values, and what its sums are relative to.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -204,7 +220,11 @@ fn fault(points: &Points, index: usize, geographic: bool) -> Option<Error> {
         let value = bad.unwrap_or(points.values[0][index]);
         return Some(Error::NotFinite { index, x, y, value });
     }
-    (geographic && y.abs() > 90.0).then_some(Error::Latitude { index, latitude: y })
+    if geographic {
+        return (y.abs() > 90.0).then_some(Error::Latitude { index, latitude: y });
+    }
+    let can = has_square(x) && has_square(y);
+    (!can).then_some(Error::Place { what: "point", index, x, y })
 }
 
 impl Range {
@@ -215,7 +235,18 @@ impl Range {
         if values.is_empty() {
             return Self { offset: 0.0, low: 0.0, high: 0.0 };
         }
-        Self { offset: low / 2.0 + high / 2.0, low, high }
+        // The middle, but never farther from a value than 0 is: then what f32 leaves of a sum of
+        // weighted differences is a share of the weighted magnitudes, for values of one sign of the
+        // result, however few values make the range as wide as it is.
+        let middle = low / 2.0 + high / 2.0;
+        let offset = if low > 0.0 {
+            middle.min(2.0 * low)
+        } else if high < 0.0 {
+            middle.max(2.0 * high)
+        } else {
+            0.0
+        };
+        Self { offset, low, high }
     }
 }
 
@@ -234,7 +265,7 @@ mod tests {
         let data = Data::of(points, &skip).unwrap();
         assert_eq!((data.len(), data.skipped), (2, 2));
         assert_eq!(data.kept, Some(vec![0, 3]));
-        assert_eq!(data.ranges[0], Range { offset: 3.0, low: 1.0, high: 5.0 });
+        assert_eq!(data.ranges[0], Range { offset: 2.0, low: 1.0, high: 5.0 });
     }
 
     #[test]

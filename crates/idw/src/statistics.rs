@@ -6,6 +6,7 @@ use crate::points::Range;
 /// Statistics of the points of each target, of their first value; in ground units and those of the
 /// value. NaN where a target has no point.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
 pub struct Statistics<T> {
     /// How many points.
     pub count: Vec<u32>,

@@ -7,6 +7,7 @@ use crate::{Error, Params, Points, Result, cpu};
 
 /// How well points follow from each other.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Validation {
     /// For each point given, what the others make of its first value, less that value. NaN where the
     /// point was skipped, or the others give no value.
@@ -23,6 +24,7 @@ pub struct Validation {
 
 /// Powers beside each other.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Comparison {
     /// The power with the least root mean squared error, the lowest of equals; `None` where no power
     /// gives a value.
@@ -51,7 +53,7 @@ pub fn cross_validate(
         #[cfg(feature = "cuda")]
         Device::Gpu(gpu) => crate::gpu::leave_one_out(gpu, &data, params)?,
         #[allow(unreachable_patterns)]
-        other => return Err(gpu_core::Error::NotBuilt { name: other.name() }.into()),
+        other => return Err(gpu_core::Error::without_cuda(other).into()),
     };
     let mut errors = vec![f64::NAN; points.x.len()];
     for (i, value) in predicted.into_iter().enumerate() {

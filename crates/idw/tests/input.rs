@@ -137,3 +137,78 @@ fn more_points_than_there_are_means_all() {
         }
     }
 }
+
+#[test]
+fn places_and_lengths_whose_squares_leave_f64_are_refused() {
+    let cloud = Cloud::random(9, [0.0, 0.0, 1.0, 1.0], 5);
+    let run = |device: &_, x: f64, at: f64, params: &Params| {
+        let mut cloud = cloud.clone();
+        cloud.x[4] = x;
+        let targets = Targets::Points { x: &[0.5, 0.3], y: &[0.5, at] };
+        cloud.with(|p| interpolate::<f64>(device, p, targets, params, &())).map(drop)
+    };
+    for device in devices() {
+        for params in [Params::default(), Params::nearest(3)] {
+            for x in [1e151, -1e200, 1e-131, -1e-200, 5e-324, f64::MAX] {
+                let error = run(&device, x, 0.5, &params).unwrap_err();
+                assert!(matches!(error, Error::Place { what: "point", index: 4, .. }), "{error}");
+                let error = run(&device, 0.5, x, &params).unwrap_err();
+                assert!(matches!(error, Error::Place { what: "target", index: 1, .. }), "{error}");
+                let skip = Params { invalid: Invalid::Skip, ..params };
+                assert_eq!(run(&device, x, 0.5, &skip), Ok(()));
+                // Degrees are not squared.
+                if x.abs() < 1.0 {
+                    let sphere = Params { geographic: true, ..params };
+                    assert_eq!(run(&device, x, x, &sphere), Ok(()));
+                }
+            }
+            for smoothing in [1e160, 1e-160] {
+                let error = run(&device, 0.5, 0.5, &Params { smoothing, ..params }).unwrap_err();
+                assert!(matches!(error, Error::Smoothing { .. }), "{error}");
+            }
+            let radius = Params { radius1: 1e-160, radius2: 1e-160, ..params };
+            assert!(matches!(run(&device, 0.5, 0.5, &radius), Err(Error::Radius { .. })));
+            let far = GridSpec::new(1e160, 10.0, 1e150, 3, 3).unwrap();
+            let error = cloud.with(|p| {
+                interpolate::<f32>(&device, p, Targets::Grid(far), &params, &()).map(drop)
+            });
+            assert!(matches!(error, Err(Error::Place { what: "target", .. })), "{error:?}");
+        }
+    }
+}
+
+#[test]
+fn the_largest_and_the_least_lengths_give_the_value_of_the_definition() {
+    for device in devices() {
+        for unit in [1e149, 1e-120, 1e-20, 1.0] {
+            let cloud = Cloud::random(30, [0.0, 0.0, unit, unit], 6);
+            let mut at = Cloud::random(10, [-unit, -unit, 2.0 * unit, 2.0 * unit], 7);
+            // As far, and as near, as can be.
+            at.x[0] = 1e150;
+            at.x[1] = cloud.x[3] + unit * 1e-9;
+            at.y[1] = cloud.y[3];
+            for smoothing in [0.0, 0.1 * unit, 1e150, 1e-125] {
+                for power in [1.0, 2.0, 3.0, 4.0, 1.5] {
+                    for base in [Params::default(), Params::nearest(4), Params::nearest(25)] {
+                        let params = Params { power, smoothing, ..base };
+                        let of = |i| common::by_definition(&cloud, (at.x[i], at.y[i]), &params);
+                        let wanted: Vec<f64> = (0..at.len()).map(of).collect();
+                        let what = format!("{}, unit {unit}, {params:?}", device.name());
+                        let run = |params: &Params| {
+                            cloud.with(|p| {
+                                interpolate::<f64>(&device, p, at.targets(), params, &()).unwrap()
+                            })
+                        };
+                        common::assert_close(&run(&params).values[0], &wanted, 1e-9, &what);
+                        let single = cloud.with(|p| {
+                            interpolate::<f32>(&device, p, at.targets(), &params, &()).unwrap()
+                        });
+                        let single: Vec<f64> =
+                            single.values[0].iter().map(|&v| f64::from(v)).collect();
+                        common::assert_close(&single, &wanted, 1e-5, &what);
+                    }
+                }
+            }
+        }
+    }
+}

@@ -241,3 +241,42 @@ proptest! {
         check(&cloud, &targets, &params, 1e-11);
     }
 }
+
+#[test]
+fn weights_are_relative_to_the_nearest_whatever_the_power() {
+    let cloud = Cloud::of([(1000.0, 0.0, 1.0), (0.0, 1001.0, 2.0), (-5000.0, 1.0, 9.0)]);
+    let origin = Cloud::of([(0.0, 0.0, 0.0)]);
+    for params in [
+        Params { power: 100.0, ..Params::nearest(2) },
+        Params { power: 100.0, ..Params::nearest(30) },
+        Params { power: 100.0, max_points_per_quadrant: 2, ..Params::default() },
+        Params { power: 100.0, radius1: 2e3, radius2: 2e3, ..Params::default() },
+        Params { power: 100.0, smoothing: 1e3, ..Params::nearest(2) },
+    ] {
+        check(&cloud, &origin, &params, 1e-12);
+        if params.smoothing == 0.0 {
+            let value = by_definition(&cloud, (0.0, 0.0), &params);
+            assert!((value - 1.475).abs() < 1e-3, "{value}");
+        }
+    }
+    // Weights that overflow by themselves, and points equally far.
+    let tiny = Cloud::of([(1e-100, 0.0, 3.0), (0.0, 2e-100, 1.0), (3.0, 4.0, 5.0)]);
+    let ties = Cloud::of([(1e4, 0.0, 1.0), (0.0, 1e4, 2.0), (-1e4, 0.0, 6.0), (0.0, -2e4, 7.0)]);
+    for power in [1.0, 2.0, 3.0, 4.0, 80.0] {
+        for cloud in [&tiny, &ties] {
+            check(cloud, &origin, &Params { power, ..Params::nearest(3) }, 1e-12);
+            check(cloud, &origin, &Params { power, ..Params::nearest(30) }, 1e-12);
+        }
+    }
+}
+
+#[test]
+fn as_many_points_of_a_quadrant_as_there_are_numbers_means_all() {
+    let cloud = Cloud::random(40, SQUARE, 45);
+    let targets = Cloud::random(10, SQUARE, 46);
+    for least in [1 << 30, (1 << 30) + 1, u32::MAX] {
+        let params =
+            Params { min_points_per_quadrant: least, below: Below::Nearest, ..Params::default() };
+        check(&cloud, &targets, &params, 1e-12);
+    }
+}

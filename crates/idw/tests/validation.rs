@@ -51,7 +51,7 @@ fn the_best_power_has_the_least_error() {
     }
     let powers = [0.5, 1.0, 2.0, 3.0, 5.0];
     for device in devices() {
-        let idw::Comparison { best, all } =
+        let idw::Comparison { best, all, .. } =
             cloud.with(|p| best_power(&device, p, &Params::default(), &powers, &())).unwrap();
         let least = all.iter().map(|(_, v)| v.rmse).fold(f64::INFINITY, f64::min);
         let (power, _) = all.iter().find(|(_, v)| v.rmse == least).unwrap();

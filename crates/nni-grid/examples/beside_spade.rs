@@ -51,8 +51,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         per_query(whole)
     );
     for (name, radius) in [("query radius 3", 3.0), ("no radius", f64::INFINITY)] {
-        let params =
-            Params { query_radius: radius, site_radius: radius.max(10.0), ..Params::new(grid) };
+        let params = Params {
+            query_radius: radius,
+            site_radius: radius.max(10.0),
+            ..Params::on_pixels(grid)
+        };
         let start = Instant::now();
         let dem = interpolate(&Device::Cpu, Points { x: &x, y: &y, z: &z }, &params, &())?;
         let time = start.elapsed();

@@ -28,7 +28,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let grid = GridSpec::new(0.0, f64::from(SIDE), 1.0, SIDE, SIDE)?;
     let mut pictures = vec![exact(&x, &y, &z, &grid)?];
     for supersample in [1, 4] {
-        let params = Params { supersample, query_radius: 24.0, ..Params::new(grid) };
+        let params = Params { supersample, query_radius: 24.0, ..Params::on_pixels(grid) };
         let params = Params { site_radius: f64::INFINITY, ..params };
         let points = Points { x: &x, y: &y, z: &z };
         pictures.push(interpolate(&Device::Cpu, points, &params, &())?.values);
@@ -41,7 +41,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let picture = GridSpec { width: 3 * SIDE, ..grid };
     let light = Light { edges: Edges::Level, ..Light::default() };
     let brightness = hillshade(&Device::Cpu, &values, &picture, &light)?;
-    write_relief(path.as_ref(), &values, &brightness, picture.width, picture.height)?;
+    write_relief(std::path::Path::new(&path), &values, &brightness, picture.width, picture.height)?;
     Ok(())
 }
 

@@ -79,7 +79,7 @@ pub enum Error {
     )]
     NotPlain,
     /// The Voronoi raster is beyond what indices can name.
-    #[error("a Voronoi raster of {width} x {height} pixels is too large")]
+    #[error("a raster of {width} x {height} pixels is too large")]
     TooLarge {
         /// Pixels in x.
         width: u64,
@@ -91,6 +91,18 @@ pub enum Error {
     UnknownDuplicates {
         /// As given.
         name: String,
+    },
+    /// A name that is none of the methods.
+    #[error("unknown method \"{name}\": use exact or pixels")]
+    UnknownMethod {
+        /// As given.
+        name: String,
+    },
+    /// More points than indices can name.
+    #[error("{points} points are too many: at most 4294967287")]
+    TooManyPoints {
+        /// As given.
+        points: usize,
     },
     /// A name that is none of the weights.
     #[error("unknown weights \"{name}\": use sibson, laplace or c1")]

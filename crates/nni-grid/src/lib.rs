@@ -2,10 +2,9 @@
 //!
 //! A natural neighbour estimate at a query point is the mean of the sites' values, each weighted by
 //! the area that the query point's Voronoi cell, inserted among theirs, would steal from its own
-//! (Sibson 1981). It needs no search radius or power to tune, passes through the data, and stays
-//! within their range. This crate computes it on a raster of pixels: the pixels that a query steals
-//! are counted, and their sites' values averaged. Radii are in DEM cells; values keep the unit of
-//! `z`.
+//! (Sibson 1980, 1981). It needs no search radius or power to tune, passes through the data, and stays
+//! within their range. This crate computes it exactly, from the cells themselves, or as published on a
+//! raster of pixels ([`Method`]). Radii are in DEM cells; values keep the unit of `z`.
 //!
 //! ```
 //! use gpu_core::{Bounds, Device, DeviceChoice, GridSpec};
@@ -15,7 +14,7 @@
 //! let (x, y) = ([0.5, 9.5, 0.5, 9.5, 5.0], [0.5, 0.5, 9.5, 9.5, 5.0]);
 //! let z = [1.0, 2.0, 3.0, 4.0, 2.5];
 //! let grid = GridSpec::covering(Bounds::of(&x, &y).unwrap(), 1.0)?;
-//! let params = Params { query_radius: 20.0, ..Params::new(grid) };
+//! let params = Params::new(grid);
 //! let device = Device::open(DeviceChoice::Cpu)?;
 //! let dem = interpolate(&device, Points { x: &x, y: &y, z: &z }, &params, &())?;
 //! assert_eq!(dem.values[0], 3.0); // row 0 is the north: the point (0.5, 9.5)
@@ -26,25 +25,31 @@
 //!
 //! # Method
 //!
-//! After Simin You and Jianting Zhang, *Constructing Natural Neighbor Interpolation Based Grid DEM
-//! Using CUDA* (COM.Geo 2012): points become sites of a raster, the raster's exact Voronoi diagram
-//! is made (crate `pba-voronoi`), and every DEM cell sums over the pixels in a circle around it. A
-//! site counts only within its region of influence, so gaps in the data, a lake, stay NODATA without
-//! any pass before or after (Beutel, Mølhave and Agarwal 2010, doi:10.1145/1869790.1869817).
+//! [`Method::Exact`], the default: a query cuts its own Voronoi cell by the bisectors of the sites around
+//! it, until none farther out can matter (Ray, Sokolov, Lefebvre and Levy 2018,
+//! doi:10.1145/3272127.3275092), and shares it among its neighbours.
 //!
-//! `docs/nni-grid.md` has the definition to the last bit. Where we differ from the paper: the
-//! Voronoi raster may be finer than the DEM (`supersample`), several points in a pixel merge by a
-//! stated policy, a query on a site gives that site's value, and sums are fixed-point integers, so
-//! CPU and GPU give the same counts and the same bits.
+//! [`Method::Pixels`], after Simin You and Jianting Zhang, *Constructing Natural Neighbor Interpolation
+//! Based Grid DEM Using CUDA* (COM.Geo 2012): points become sites of a raster, the raster's exact
+//! Voronoi diagram is made (crate `pba-voronoi`), and every DEM cell sums over the pixels in a circle
+//! around it. Where we differ from the paper: the Voronoi raster may be finer than the DEM
+//! (`supersample`), several points in a pixel merge by a stated policy, a query on a site gives that
+//! site's value, and pixels as far from one site as from another count for both sides.
+//!
+//! By either, a site counts only within its region of influence, so gaps in the data, a lake, stay NODATA
+//! without any pass before or after (Beutel, Mølhave and Agarwal 2010, doi:10.1145/1869790.1869817); and
+//! CPU and GPU give the same bits. `docs/nni-grid.md` has the definitions.
 //!
 //! # Accuracy
 //!
-//! Sites move to the centres of their pixels: by half a pixel's diagonal at most, which a finer raster
-//! shrinks. Values are resolved to their range / 2^31 or better ([`ValueScale`]).
+//! The exact method is off by the rounding of results to f32. On pixels, sites move to the centres of
+//! their pixels: by half a pixel's diagonal at most, which a finer raster shrinks. Values are resolved to
+//! their range / 2^31 or better ([`ValueScale`]).
 #![deny(missing_docs)]
 
 pub mod cpu;
 mod error;
+mod exact;
 #[cfg(feature = "cuda")]
 pub mod gpu;
 mod hull;
@@ -56,7 +61,9 @@ use gpu_core::{Device, GridSpec, Progress};
 
 pub use error::{Error, Result};
 pub use limits::{Circle, QueryLimits};
-pub use params::{Duplicates, Fill, MAX_SIDE, MAX_SUPERSAMPLE, Params, Points, Request, Weights};
+pub use params::{
+    Duplicates, Fill, MAX_SIDE, MAX_SUPERSAMPLE, Method, Params, Points, Request, Weights,
+};
 pub use value_scale::ValueScale;
 
 /// What was read, merged and left out.
@@ -64,11 +71,11 @@ pub use value_scale::ValueScale;
 pub struct Summary {
     /// Points given.
     pub points: u64,
-    /// Points outside the grid, which were skipped.
+    /// Points outside the grid. The method on pixels skips them; the exact one uses them.
     pub outside: u64,
-    /// Occupied pixels of the Voronoi raster.
+    /// Sites: places with points, or with the method on pixels occupied pixels.
     pub sites: u64,
-    /// Points that share their pixel with the one that made the site.
+    /// Points that share their place, or their pixel, with the one that made the site.
     pub merged: u64,
     /// Cells without a value.
     pub nodata: u64,
@@ -81,11 +88,12 @@ pub struct Dem {
     pub grid: GridSpec,
     /// Row-major, row 0 in the north; NaN is NODATA.
     pub values: Vec<f32>,
-    /// The number of pixels that went into each cell, if it was asked for.
+    /// The number of natural neighbours that went into each cell, or with the method on pixels of pixels,
+    /// if it was asked for.
     pub counts: Option<Vec<u32>>,
     /// The distance of each cell to the nearest site, in cells, if it was asked for; infinite where
-    /// there is none. With an even supersampling: to the nearest of the sites of the four pixels that
-    /// touch the cell's centre.
+    /// there is none. With the method on pixels and an even supersampling: to the nearest of the sites of
+    /// the four pixels that touch the cell's centre.
     pub distances: Option<Vec<f32>>,
     /// The local-coordinates deviation of each cell, in cells, if it was asked for.
     pub deviations: Option<Vec<f32>>,
@@ -95,13 +103,15 @@ pub struct Dem {
 
 /// Interpolates points onto a grid.
 ///
-/// No points give a DEM of NODATA. Work is proportional to the pixels of the Voronoi raster plus,
-/// for each cell, the pixels of the query circle.
+/// No points give a DEM of NODATA. Work is proportional to the points and the cells; in a void a cell costs
+/// the square of its natural neighbours. With the method on pixels it is proportional to the pixels of
+/// the Voronoi raster plus, for each cell, those of the query circle.
 ///
 /// # Errors
 /// [`Error::Columns`], [`Error::NotFinite`] for the points; [`Error::Supersample`],
 /// [`Error::QueryRadius`], [`Error::SiteRadius`], [`Error::MaxDistance`], [`Error::FillValue`],
 /// [`Error::WeightsRadius`], [`Error::WeightsLayers`], [`Error::TooLarge`] for the parameters;
+/// [`Error::TooManyPoints`];
 /// [`Error::Cancelled`] where `progress` breaks; [`Error::Core`] where memory or the device fails.
 pub fn interpolate(
     device: &Device,
@@ -115,7 +125,7 @@ pub fn interpolate(
         Device::Gpu(gpu) => gpu::interpolate(gpu, points, params, progress),
         // Another crate of the program may switch gpu-core's `cuda` on, but not ours.
         #[allow(unreachable_patterns)]
-        other => Err(gpu_core::Error::NotBuilt { name: other.name() }.into()),
+        other => Err(gpu_core::Error::without_cuda(other).into()),
     }
 }
 
@@ -136,6 +146,6 @@ pub fn interpolate_all(
         #[cfg(feature = "cuda")]
         Device::Gpu(gpu) => gpu::interpolate_all(gpu, request, params, progress),
         #[allow(unreachable_patterns)]
-        other => Err(gpu_core::Error::NotBuilt { name: other.name() }.into()),
+        other => Err(gpu_core::Error::without_cuda(other).into()),
     }
 }

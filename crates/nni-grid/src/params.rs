@@ -122,6 +122,30 @@ impl FromStr for Duplicates {
     }
 }
 
+/// Where the weights come from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Method {
+    /// From the Voronoi cells themselves: exact but for rounding.
+    #[default]
+    Exact,
+    /// From the pixels of a raster: the published method, whose accuracy grows with
+    /// [`Params::supersample`].
+    Pixels,
+}
+
+impl FromStr for Method {
+    type Err = Error;
+
+    /// Parses `exact` or `pixels`.
+    fn from_str(text: &str) -> Result<Self> {
+        match text {
+            "exact" => Ok(Self::Exact),
+            "pixels" => Ok(Self::Pixels),
+            _ => Err(Error::UnknownMethod { name: text.to_owned() }),
+        }
+    }
+}
+
 /// How much each natural neighbour counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Weights {
@@ -182,15 +206,19 @@ pub struct Request<'a> {
 pub struct Params {
     /// The DEM.
     pub grid: GridSpec,
+    /// Where the weights come from.
+    pub method: Method,
     /// Region of influence of a site, in DEM cells: a cell farther away does not use it. May be
     /// infinite.
     pub site_radius: f64,
-    /// Radius, in DEM cells, of the circle in which a cell looks for pixels to steal. May be
-    /// infinite: then the weights are those of the whole natural neighbourhood.
+    /// How far a cell looks for ground to steal, in DEM cells. May be infinite: then the weights are
+    /// those of the whole natural neighbourhood. The exact method looks in the square whose half side
+    /// this is, that on pixels in the circle whose radius it is.
     pub query_radius: f64,
-    /// Pixels of the Voronoi raster along a cell's side: 1 to [`MAX_SUPERSAMPLE`].
+    /// Pixels of the Voronoi raster along a cell's side: 1 to [`MAX_SUPERSAMPLE`]. Of the method on
+    /// pixels alone.
     pub supersample: u32,
-    /// What becomes of several points in one pixel.
+    /// What becomes of several points at one place, or with the method on pixels in one pixel.
     pub duplicates: Duplicates,
     /// How much each natural neighbour counts.
     pub weights: Weights,
@@ -201,24 +229,26 @@ pub struct Params {
     pub max_distance: f64,
     /// What cells that are left out, or have no value otherwise, take.
     pub fill: Fill,
-    /// Whether the number of stolen pixels is given for each cell. Of Sibson's weights alone.
+    /// Whether the number of natural neighbours that count is given for each cell; with the method on
+    /// pixels the number of stolen pixels, of Sibson's weights alone.
     pub counts: bool,
     /// Whether the distance to the nearest site, in cells, is given for each cell.
     pub distances: bool,
     /// Whether the local-coordinates deviation is given for each cell: how far the weighted mean of the
-    /// sites' places is from the cell's centre, in cells; 0 for exact weights. Of Sibson's weights
-    /// alone.
+    /// sites' places is from the cell's centre, in cells; 0 for exact weights. With the method on
+    /// pixels of Sibson's weights alone.
     pub deviations: bool,
 }
 
 impl Params {
-    /// Site radius 10 and query radius 3, as in the paper; no supersampling, Sibson's weights, the mean
-    /// of several points, nothing left out, no layers.
+    /// The exact method, site radius 10, no query radius; Sibson's weights, the mean of several points,
+    /// nothing left out, no layers.
     pub fn new(grid: GridSpec) -> Self {
         Self {
             grid,
+            method: Method::Exact,
             site_radius: 10.0,
-            query_radius: 3.0,
+            query_radius: f64::INFINITY,
             supersample: 1,
             duplicates: Duplicates::Mean,
             weights: Weights::Sibson,
@@ -229,6 +259,12 @@ impl Params {
             distances: false,
             deviations: false,
         }
+    }
+
+    /// The method on pixels, with site radius 10 and query radius 3, as in the paper, and no
+    /// supersampling; else as [`new`](Self::new).
+    pub fn on_pixels(grid: GridSpec) -> Self {
+        Self { method: Method::Pixels, query_radius: 3.0, ..Self::new(grid) }
     }
 
     /// The same without the layers beside the values.
@@ -261,7 +297,7 @@ impl Params {
         {
             return Err(Error::FillValue { value });
         }
-        if weights != Weights::Sibson {
+        if weights != Weights::Sibson && self.method == Method::Pixels {
             if self.query_radius.is_finite() {
                 return Err(Error::WeightsRadius { weights, query_radius: self.query_radius });
             }
@@ -272,8 +308,8 @@ impl Params {
         Ok(())
     }
 
-    /// The Voronoi raster, checked like everything else.
-    pub(crate) fn raster(&self) -> Result<GridSpec> {
+    /// Checks everything but the size of the Voronoi raster.
+    pub(crate) fn check(&self) -> Result<()> {
         let &Self { grid, site_radius, query_radius, supersample, .. } = self;
         if !(1..=MAX_SUPERSAMPLE).contains(&supersample) {
             return Err(Error::Supersample { supersample });
@@ -286,6 +322,17 @@ impl Params {
         }
         self.check_extras()?;
         GridSpec::new(grid.origin_x, grid.origin_y, grid.cell_size, grid.width, grid.height)?;
+        let (width, height) = (u64::from(grid.width), u64::from(grid.height));
+        if width.max(height) > MAX_SIDE || width * height > pba_voronoi::MAX_PIXELS {
+            return Err(Error::TooLarge { width, height });
+        }
+        Ok(())
+    }
+
+    /// The Voronoi raster, checked like everything else.
+    pub(crate) fn raster(&self) -> Result<GridSpec> {
+        self.check()?;
+        let &Self { grid, supersample, .. } = self;
         let side = |cells: u32| u64::from(cells) * u64::from(supersample);
         let (width, height) = (side(grid.width), side(grid.height));
         if width.max(height) > MAX_SIDE || width * height > pba_voronoi::MAX_PIXELS {

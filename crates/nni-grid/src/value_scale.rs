@@ -21,6 +21,9 @@ pub struct ValueScale {
 /// The most steps from the lowest value to the highest.
 const STEPS: f64 = 2147483392.0;
 
+/// The most steps from the offset to a value: the kernels shift values by 2^30 into 31 bits.
+const FARTHEST: f64 = 1073741823.0;
+
 impl ValueScale {
     /// The scale for finite values. Equal values come back exactly; so does the value of no values
     /// at all, for want of any.
@@ -48,7 +51,13 @@ impl ValueScale {
         while step > f64::MIN_POSITIVE && 2.0 * (half / (step / 2.0)) <= STEPS {
             step /= 2.0;
         }
-        Self { offset: min + half, step }
+        let offset = min + half;
+        // The offset is rounded, which in a range of a few units in the last place may put one end
+        // farther from it than half the range.
+        while f64::max(offset - min, max - offset) / step > FARTHEST {
+            step *= 2.0;
+        }
+        Self { offset, step }
     }
 
     /// The integer nearest to a value, ties to even.
@@ -88,6 +97,23 @@ mod tests {
             }
         }
         assert_eq!(ValueScale::of(&[]), ValueScale { offset: 0.0, step: 1.0 });
+    }
+
+    #[test]
+    fn every_value_fits_31_bits_however_narrow_the_range() {
+        for min in [1.0f64, -1.0, 0.1, 1e300, 123456.789] {
+            for ulps in 1..70u64 {
+                let max = f64::from_bits((min.abs().to_bits()) + ulps).copysign(min);
+                let (min, max) = (min.min(max), min.max(max));
+                let scale = ValueScale::of(&[min, max]);
+                for value in [min, max] {
+                    let steps = scale.quantise(value);
+                    assert!((-(1 << 30)..1 << 30).contains(&steps), "{steps} of {min} to {max}");
+                    let back = scale.offset + f64::from(steps) * scale.step;
+                    assert!((back - value).abs() <= max - min, "{value} came back as {back}");
+                }
+            }
+        }
     }
 
     #[test]

@@ -54,7 +54,7 @@ fn rmse(dem: &Dem, points: Points, wanted: impl Fn(u32, u32) -> bool) -> (f64, u
 /// The error at each supersampling, without radii.
 fn errors(points: Points, grid: GridSpec, wanted: impl Fn(u32, u32) -> bool + Copy) -> [f64; 4] {
     [1, 2, 4, 8].map(|supersample| {
-        let params = Params { supersample, query_radius: f64::INFINITY, ..Params::new(grid) };
+        let params = Params { supersample, query_radius: f64::INFINITY, ..Params::on_pixels(grid) };
         let params = Params { site_radius: f64::INFINITY, ..params };
         let dem = interpolate(&Device::Cpu, points, &params, &()).unwrap();
         let (error, cells) = rmse(&dem, points, wanted);
@@ -133,7 +133,7 @@ fn a_lake_stays_empty_at_a_small_site_radius_and_fills_at_a_large_one() {
     let points = Points { x: &cloud.x, y: &cloud.y, z: &cloud.z };
     let grid = GridSpec::covering(Bounds::of(points.x, points.y).unwrap(), 1.0).unwrap();
     let empty_cells = |site_radius| {
-        let params = Params { site_radius, ..Params::new(grid) };
+        let params = Params { site_radius, ..Params::on_pixels(grid) };
         interpolate(&Device::Cpu, points, &params, &()).unwrap().summary.nodata
     };
     let (small, large) = (empty_cells(3.0), empty_cells(f64::INFINITY));

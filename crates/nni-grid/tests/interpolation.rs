@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Cloud, bits, devices, on_all, square};
+use common::{Cloud, bits, devices, on_all, square, united};
 use gpu_core::GridSpec;
 use nni_grid::{Duplicates, Error, Params, ValueScale, interpolate};
 use proptest::prelude::*;
@@ -37,13 +37,15 @@ fn by_definition(cloud: &Cloud, params: &Params) -> (Vec<f32>, Vec<u32>) {
     let circle = ((params.query_radius * half) * (params.query_radius * half)).max(2.0);
     let influence = (params.site_radius * half) * (params.site_radius * half);
 
-    let answer = |row: i64, column: i64| {
+    // Ties go to the lowest index, or to the highest.
+    let one = |row: i64, column: i64, to_highest: bool| {
         let q = (s * (2 * row + 1), s * (2 * column + 1));
         let (mut stolen, mut touching) = (Vec::new(), Vec::new());
         for pixel in (0..i64::from(raster.height))
             .flat_map(|y| (0..i64::from(raster.width)).map(move |x| (y, x)))
         {
-            let nearest = sites.iter().min_by_key(|site| (squared(site.0, pixel), site.0));
+            let index = |(y, x): (i64, i64)| if to_highest { (-y, -x) } else { (y, x) };
+            let nearest = sites.iter().min_by_key(|site| (squared(site.0, pixel), index(site.0)));
             let Some(&(site, value)) = nearest else { continue };
             if squared(centre(site), q) as f64 >= influence {
                 continue;
@@ -60,6 +62,10 @@ fn by_definition(cloud: &Cloud, params: &Params) -> (Vec<f32>, Vec<u32>) {
         let count = counted.len() as u32;
         let value = if count == 0 { f32::NAN } else { scale.mean(counted.iter().sum(), count) };
         (value, count)
+    };
+    let answer = |row: i64, column: i64| {
+        let [(a, m), (b, n)] = [false, true].map(|to_highest| one(row, column, to_highest));
+        (united(a, b), m.max(n))
     };
     let (width, height) = (i64::from(params.grid.width), i64::from(params.grid.height));
     (0..height)
@@ -92,7 +98,7 @@ proptest! {
         let grid = GridSpec::new(0.5, 12.5, 1.0, width, height).unwrap();
         let cloud = Cloud::random(count, 14.0, seed, |x, y| 3.0 * x - y * y);
         let params =
-            Params { query_radius, site_radius, supersample, duplicates, ..Params::new(grid) };
+            Params { query_radius, site_radius, supersample, duplicates, ..Params::on_pixels(grid) };
         check_definition(&cloud, &params);
     }
 }
@@ -102,7 +108,7 @@ fn a_constant_field_comes_back_exactly() {
     for value in [0.0, -17.3, 1234.5678] {
         let cloud = Cloud::random(300, 40.0, 3, |_, _| value);
         for supersample in [1, 2, 4] {
-            let params = Params { supersample, ..Params::new(square(40)) };
+            let params = Params { supersample, ..Params::on_pixels(square(40)) };
             let dem = on_all(&cloud, &params);
             assert!(dem.values.iter().all(|&v| v == value as f32 || v.is_nan()));
             assert!(dem.values.iter().any(|v| !v.is_nan()));
@@ -114,7 +120,7 @@ fn a_constant_field_comes_back_exactly() {
 /// one-sided.
 fn plane_error(supersample: u32) -> f64 {
     let cloud = Cloud::random(500, 48.0, 11, |x, _| x);
-    let params = Params { supersample, query_radius: 8.0, ..Params::new(square(48)) };
+    let params = Params { supersample, query_radius: 8.0, ..Params::on_pixels(square(48)) };
     let dem = on_all(&cloud, &params);
     let error = |row: usize, column: usize| {
         (f64::from(dem.values[row * 48 + column]) - (column as f64 + 0.5)).abs()
@@ -137,7 +143,7 @@ fn a_plane_is_met_within_the_discretisation_which_shrinks() {
 fn a_query_on_a_site_gives_its_value() {
     // Points at cell centres: at odd supersampling the query is on the site.
     let cloud = Cloud::of([(2.5, 2.5, 7.25), (6.5, 3.5, -1.0), (4.5, 7.5, 3.0)]);
-    let dem = on_all(&cloud, &Params { query_radius: 20.0, ..Params::new(square(9)) });
+    let dem = on_all(&cloud, &Params { query_radius: 20.0, ..Params::on_pixels(square(9)) });
     for (x, y, z) in [(2, 6, 7.25), (6, 5, -1.0), (4, 1, 3.0)] {
         let at = y * 9 + x;
         assert!((dem.values[at] - z).abs() < 1e-6, "{} is not {z}", dem.values[at]);
@@ -146,18 +152,39 @@ fn a_query_on_a_site_gives_its_value() {
 }
 
 #[test]
+fn values_one_unit_in_the_last_place_apart_fit_the_words() {
+    // The offset is rounded to one of the two values, so the other is a whole range away.
+    let cloud = Cloud::of((0..16).map(|i| {
+        let (x, y) = (f64::from(i % 4) * 0.5 + 0.25, f64::from(i / 4) * 0.5 + 0.25);
+        (x, y, if x < 0.5 && y > 1.5 { 1.0 } else { 1.0 + f64::EPSILON })
+    }));
+    let dem = on_all(&cloud, &Params { supersample: 2, ..Params::on_pixels(square(2)) });
+    assert_eq!(dem.values, [1.0; 4]);
+}
+
+#[test]
+fn points_far_outside_are_counted() {
+    let cloud =
+        Cloud::of([(1.5, 1.5, 3.0), (1.0, -1e19, 1.0), (1e300, 1.0, 2.0), (-1e19, 1e19, 0.0)]);
+    let dem = on_all(&cloud, &Params::on_pixels(square(3)));
+    assert_eq!((dem.summary.outside, dem.summary.sites), (3, 1));
+    assert!(dem.values.iter().all(|&v| (v - 3.0).abs() < 1e-6));
+}
+
+#[test]
 fn no_points_and_no_cells() {
     let empty = Cloud::default();
-    let dem = on_all(&empty, &Params::new(square(20)));
+    let dem = on_all(&empty, &Params::on_pixels(square(20)));
     assert!(dem.values.iter().all(|v| v.is_nan()));
     assert_eq!(dem.summary.nodata, 400);
     let outside = Cloud::of([(-5.0, 3.0, 1.0), (3.0, 99.0, 2.0)]);
-    let dem = on_all(&outside, &Params { site_radius: f64::INFINITY, ..Params::new(square(20)) });
+    let dem =
+        on_all(&outside, &Params { site_radius: f64::INFINITY, ..Params::on_pixels(square(20)) });
     assert!(dem.values.iter().all(|v| v.is_nan()));
     assert_eq!((dem.summary.outside, dem.summary.sites), (2, 0));
     for (width, height) in [(0, 0), (0, 5), (5, 0)] {
         let grid = GridSpec::new(0.0, 5.0, 1.0, width, height).unwrap();
-        let dem = on_all(&Cloud::of([(1.0, 1.0, 1.0)]), &Params::new(grid));
+        let dem = on_all(&Cloud::of([(1.0, 1.0, 1.0)]), &Params::on_pixels(grid));
         assert_eq!((dem.values.len(), dem.summary.outside), (0, 1));
     }
 }
@@ -165,7 +192,7 @@ fn no_points_and_no_cells() {
 #[test]
 fn one_point_reaches_as_far_as_its_radius() {
     let cloud = Cloud::of([(10.5, 10.5, 5.0)]);
-    let params = Params { site_radius: 4.0, ..Params::new(square(21)) };
+    let params = Params { site_radius: 4.0, ..Params::on_pixels(square(21)) };
     let dem = on_all(&cloud, &params);
     for (cell, value) in dem.values.iter().enumerate() {
         let (dx, dy) = (cell as i32 % 21 - 10, cell as i32 / 21 - 10);
@@ -186,7 +213,7 @@ fn points_in_one_pixel_merge_by_the_policy() {
         (Duplicates::First, 4.0),
         (Duplicates::Last, 2.0),
     ] {
-        let dem = on_all(&cloud, &Params { duplicates, ..Params::new(square(3)) });
+        let dem = on_all(&cloud, &Params { duplicates, ..Params::on_pixels(square(3)) });
         assert!(dem.values.iter().all(|v| (v - expected).abs() < 1e-6), "{duplicates}");
         assert_eq!((dem.summary.sites, dem.summary.merged), (1, 3));
         assert_eq!(duplicates.to_string().parse::<Duplicates>(), Ok(duplicates));
@@ -202,7 +229,7 @@ fn the_order_of_points_does_not_matter() {
     order.rotate_left(217);
     let shuffled = Cloud::of(order.iter().map(|&i| (cloud.x[i], cloud.y[i], cloud.z[i])));
     for duplicates in [Duplicates::Mean, Duplicates::Min, Duplicates::Max] {
-        let params = Params { duplicates, ..Params::new(square(24)) };
+        let params = Params { duplicates, ..Params::on_pixels(square(24)) };
         assert_eq!(bits(&on_all(&cloud, &params).values), bits(&on_all(&shuffled, &params).values));
     }
 }
@@ -210,7 +237,7 @@ fn the_order_of_points_does_not_matter() {
 #[test]
 fn bad_input_is_named() {
     let good = Cloud::of([(1.0, 1.0, 1.0)]);
-    let params = Params::new(square(3));
+    let params = Params::on_pixels(square(3));
     for device in devices() {
         let run = |cloud: &Cloud, params: &Params| {
             interpolate(&device, cloud.points(), params, &()).unwrap_err()
@@ -239,7 +266,7 @@ fn bad_input_is_named() {
             assert!(matches!(error, Error::SiteRadius { .. }), "{error}");
         }
         let grid = GridSpec::new(0.0, 0.0, 1.0, 1 << 20, 1 << 20).unwrap();
-        assert!(matches!(run(&good, &Params::new(grid)), Error::TooLarge { .. }));
+        assert!(matches!(run(&good, &Params::on_pixels(grid)), Error::TooLarge { .. }));
     }
 }
 
@@ -253,7 +280,7 @@ fn a_callback_can_cancel() {
     }
     let cloud = Cloud::of([(1.0, 1.0, 1.0)]);
     for device in devices() {
-        let ended = interpolate(&device, cloud.points(), &Params::new(square(3)), &Stop);
+        let ended = interpolate(&device, cloud.points(), &Params::on_pixels(square(3)), &Stop);
         assert_eq!(ended.unwrap_err(), Error::Cancelled);
     }
 }
@@ -262,7 +289,7 @@ fn a_callback_can_cancel() {
 fn the_finest_raster_follows_the_definition() {
     let cloud = Cloud::random(15, 6.0, 77, |x, y| x * y);
     for query_radius in [1.5, f64::INFINITY] {
-        let params = Params { supersample: 8, query_radius, ..Params::new(square(5)) };
+        let params = Params { supersample: 8, query_radius, ..Params::on_pixels(square(5)) };
         check_definition(&cloud, &params);
     }
 }
@@ -274,7 +301,8 @@ fn tiles_and_the_tiles_they_leave_agree_with_the_cpu() {
     let cloud = Cloud::of((0..6000).map(|i| (dense.x[i], dense.y[i], dense.z[i])));
     for (supersample, query_radius) in [(1, 3.0), (1, 4.6), (2, 1.9), (2, 3.0)] {
         let grid = GridSpec::new(0.0, 85.0, 1.0, 150, 85).unwrap();
-        let params = Params { supersample, query_radius, site_radius: 6.0, ..Params::new(grid) };
+        let params =
+            Params { supersample, query_radius, site_radius: 6.0, ..Params::on_pixels(grid) };
         let dem = on_all(&cloud, &params);
         let empty = dem.values.iter().filter(|v| v.is_nan()).count();
         assert!(empty > 150 * 20 && empty < 150 * 40, "{empty} cells are empty");

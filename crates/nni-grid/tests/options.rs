@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{Cloud, bits, devices, on_all, square};
+use common::{Cloud, bits, devices, on_all, square, united};
 use gpu_core::{Device, GridSpec};
 use nni_grid::{
     Dem, Error, Fill, Params, Request, ValueScale, Weights, interpolate, interpolate_all,
@@ -33,10 +33,20 @@ fn squared(a: [i64; 2], b: [i64; 2]) -> i64 {
     (a[0] - b[0]).pow(2) + (a[1] - b[1]).pow(2)
 }
 
-/// What a query point steals: each pixel's site, or `None`, row by row.
-fn stolen(q: [i64; 2], raster: [i64; 2], sites: &[([i64; 2], i64)]) -> Vec<Option<usize>> {
+/// What a query point steals: each pixel's site, or `None`, row by row. Ties go to the lowest index, or to
+/// the highest.
+fn stolen(
+    q: [i64; 2],
+    raster: [i64; 2],
+    sites: &[([i64; 2], i64)],
+    to_highest: bool,
+) -> Vec<Option<usize>> {
     let of = |pixel: [i64; 2]| {
-        let nearest = (0..sites.len()).min_by_key(|&s| squared(sites[s].0, pixel))?;
+        let away = |s: &usize| squared(sites[*s].0, pixel);
+        let nearest = match to_highest {
+            false => (0..sites.len()).min_by_key(away)?,
+            true => (0..sites.len()).rev().min_by_key(away)?,
+        };
         (squared(pixel, q) < squared(sites[nearest].0, pixel)).then_some(nearest)
     };
     let row = |y: i64| (0..raster[0]).map(move |x| [2 * x + 1, 2 * y + 1]);
@@ -61,7 +71,7 @@ fn unlimited(grid: GridSpec) -> Params {
         query_radius: UNLIMITED,
         site_radius: UNLIMITED,
         duplicates: nni_grid::Duplicates::First,
-        ..Params::new(grid)
+        ..Params::on_pixels(grid)
     }
 }
 
@@ -69,8 +79,8 @@ fn unlimited(grid: GridSpec) -> Params {
 fn laplace_by_definition(cloud: &Cloud, params: &Params) -> Vec<Option<f64>> {
     let (sites, [width, height]) = (sites(cloud, params), raster(params));
     let scale = ValueScale::of(&cloud.z);
-    let answer = |q: [i64; 2]| {
-        let region = stolen(q, [width, height], &sites);
+    let one = |q: [i64; 2], to_highest: bool| {
+        let region = stolen(q, [width, height], &sites, to_highest);
         let at = |x: i64, y: i64| region[(y * width + x) as usize];
         let (mut sum, mut weights) = (0.0, 0.0);
         for y in 0..height {
@@ -89,6 +99,7 @@ fn laplace_by_definition(cloud: &Cloud, params: &Params) -> Vec<Option<f64>> {
         }
         (weights > 0.0).then(|| scale.offset + sum / weights * scale.step)
     };
+    let answer = |q| Some((one(q, false)? + one(q, true)?) / 2.0);
     queries(params).into_iter().map(answer).collect()
 }
 
@@ -171,14 +182,18 @@ proptest! {
             };
             prop_assert_eq!(bits(&[dems[0].values[i]]), bits(&[expected]), "cell {}", i);
             // The deviation, where the circle is the whole raster and something is stolen.
-            let region = stolen(q, [raster_width, raster_height], &sites);
-            let counted: Vec<usize> = region.into_iter().flatten().collect();
-            if query_radius == UNLIMITED && !counted.is_empty() {
+            let deviation = |to_highest: bool| {
+                let region = stolen(q, [raster_width, raster_height], &sites, to_highest);
+                let counted: Vec<usize> = region.into_iter().flatten().collect();
                 let mean = |k: usize| {
                     let sum: i64 = counted.iter().map(|&s| sites[s].0[k] - q[k]).sum();
                     sum as f64 / counted.len() as f64
                 };
-                let expected = mean(0).hypot(mean(1)) / half;
+                mean(0).hypot(mean(1)) / half
+            };
+            // The mean of both; not a number where nothing is stolen.
+            let expected = (deviation(false) + deviation(true)) / 2.0;
+            if query_radius == UNLIMITED && !expected.is_nan() {
                 let found = f64::from(base.deviations.as_ref().unwrap()[i]);
                 prop_assert!((found - expected).abs() < 1e-5 * expected.max(1.0));
             }
@@ -260,16 +275,19 @@ fn a_large_void_is_filled_exactly() {
         for [column, row] in cells {
             let q = [2 * column + 1, 2 * row + 1].map(|place| place * i64::from(supersample));
             let limit = (2.0 * site_radius * f64::from(supersample)).powi(2);
-            let counted: Vec<i64> = stolen(q, raster(&params), &sites)
-                .into_iter()
-                .flatten()
-                .filter(|&s| (squared(sites[s].0, q) as f64) < limit)
-                .map(|s| sites[s].1)
-                .collect();
-            let expected = match counted.len() {
-                0 => f32::NAN,
-                n => scale.mean(counted.iter().sum(), n as u32),
+            let one = |to_highest: bool| {
+                let counted: Vec<i64> = stolen(q, raster(&params), &sites, to_highest)
+                    .into_iter()
+                    .flatten()
+                    .filter(|&s| (squared(sites[s].0, q) as f64) < limit)
+                    .map(|s| sites[s].1)
+                    .collect();
+                match counted.len() {
+                    0 => f32::NAN,
+                    n => scale.mean(counted.iter().sum(), n as u32),
+                }
             };
+            let expected = united(one(false), one(true));
             let found = dem.values[(row * 300 + column) as usize];
             assert_eq!(bits(&[found]), bits(&[expected]), "({column}, {row})");
         }
@@ -349,7 +367,7 @@ proptest! {
         let cloud = Cloud::random(points, 40.0, seed, |x, y| x * y);
         let is_sibson = weights == Weights::Sibson;
         let query_radius = if is_sibson { query_radius } else { UNLIMITED };
-        let base = Params { supersample, query_radius, site_radius, weights, ..Params::new(grid) };
+        let base = Params { supersample, query_radius, site_radius, weights, ..Params::on_pixels(grid) };
         let params = Params {
             duplicates,
             fill,
@@ -370,7 +388,8 @@ fn several_values_of_every_small_circle() {
     let grid = GridSpec::new(0.0, 40.0, 1.0, 70, 37).unwrap();
     for (supersample, query_radius) in [(1, 3.0), (1, 5.0), (2, 2.0), (2, 3.0)] {
         for count in [2, 3, 6] {
-            let base = Params { supersample, query_radius, site_radius: 6.0, ..Params::new(grid) };
+            let base =
+                Params { supersample, query_radius, site_radius: 6.0, ..Params::on_pixels(grid) };
             check_several(&cloud, count, &Params { counts: true, ..base }, None);
         }
     }
@@ -388,7 +407,7 @@ fn crowded_pixels_have_several_values() {
 fn arrays_of_the_caller_hold_the_same() {
     use nni_grid::{Points, gpu::interpolate_into};
     let cloud = Cloud::random(3000, 70.0, 21, |x, y| x - 2.0 * y);
-    let params = Params { counts: true, ..Params::new(square(70)) };
+    let params = Params { counts: true, ..Params::on_pixels(square(70)) };
     for device in devices() {
         let Device::Gpu(gpu) = &device else { continue };
         let expected = interpolate(&Device::Cpu, cloud.points(), &params, &()).unwrap();
@@ -421,7 +440,7 @@ fn arrays_of_the_caller_hold_the_same() {
 #[test]
 fn bad_options_are_named() {
     let cloud = Cloud::of([(1.0, 1.0, 1.0)]);
-    let params = Params::new(square(3));
+    let params = Params::on_pixels(square(3));
     for device in devices() {
         let run = |params: &Params| interpolate(&device, cloud.points(), params, &()).unwrap_err();
         for max_distance in [-1.0, f64::NAN] {

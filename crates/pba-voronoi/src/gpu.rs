@@ -58,6 +58,7 @@ pub fn nearest_sites_by(
 fn scan_prune(gpu: &Gpu, sites: &DeviceGrid<u8>) -> Result<DeviceGrid<u32>> {
     let (width, height) = (sites.width(), sites.height());
     let pixels = check_size(width, height)? as usize;
+    let sites = gpu.admit(sites.column())?;
 
     // SAFETY: each column is written by one kernel before the next reads it: `in_row` whole,
     // `candidates` up to `counts`, `nearest` whole. Sizes are as the kernels' safety sections ask;
@@ -68,7 +69,7 @@ fn scan_prune(gpu: &Gpu, sites: &DeviceGrid<u8>) -> Result<DeviceGrid<u32>> {
             kernels::row_nearest,
             Blocks::x(if width > 0 { height } else { 0 }),
             kernels::ROW_SHARED,
-            (sites.column().as_ptr(), in_row.as_mut_ptr(), width),
+            (sites.as_ptr(), in_row.as_mut_ptr(), width),
         )?;
 
         let mut candidates = gpu.uninitialized::<[i32; 2]>(pixels)?;
@@ -97,13 +98,14 @@ fn scan_prune(gpu: &Gpu, sites: &DeviceGrid<u8>) -> Result<DeviceGrid<u32>> {
 }
 
 /// The exact squared distance, in pixels, to the sites of a diagram; `u64::MAX` where there is
-/// none. Enqueues and returns.
+/// none, or an index that is no pixel's. Enqueues and returns.
 ///
 /// # Errors
 /// [`Error::Core`].
 pub fn squared_distances(gpu: &Gpu, nearest: &DeviceGrid<u32>) -> Result<DeviceGrid<u64>> {
     let (width, height) = (nearest.width(), nearest.height());
     let pixels = check_size(width, height)?;
+    let nearest = gpu.admit(nearest.column())?;
     // SAFETY: the kernel writes every element; both columns have `pixels` elements.
     unsafe {
         let mut squared = gpu.uninitialized(pixels as usize)?;
@@ -111,20 +113,21 @@ pub fn squared_distances(gpu: &Gpu, nearest: &DeviceGrid<u32>) -> Result<DeviceG
             kernels::squared_distances,
             Blocks::for_each(&kernels::squared_distances, pixels)?,
             0,
-            (nearest.column().as_ptr(), squared.as_mut_ptr(), width, pixels as u32),
+            (nearest.as_ptr(), squared.as_mut_ptr(), width, pixels as u32),
         )?;
         Ok(DeviceGrid::new(squared, width, height)?)
     }
 }
 
-/// The distance, in pixels, to the sites of a diagram; infinite where there is none. Enqueues and
-/// returns.
+/// The distance, in pixels, to the sites of a diagram; infinite where there is none, or an index that
+/// is no pixel's. Enqueues and returns.
 ///
 /// # Errors
 /// [`Error::Core`].
 pub fn distances(gpu: &Gpu, nearest: &DeviceGrid<u32>) -> Result<DeviceGrid<f32>> {
     let (width, height) = (nearest.width(), nearest.height());
     let pixels = check_size(width, height)?;
+    let nearest = gpu.admit(nearest.column())?;
     // SAFETY: the kernel writes every element; both columns have `pixels` elements.
     unsafe {
         let mut distance = gpu.uninitialized(pixels as usize)?;
@@ -132,7 +135,7 @@ pub fn distances(gpu: &Gpu, nearest: &DeviceGrid<u32>) -> Result<DeviceGrid<f32>
             kernels::distances,
             Blocks::for_each(&kernels::distances, pixels)?,
             0,
-            (nearest.column().as_ptr(), distance.as_mut_ptr(), width, pixels as u32),
+            (nearest.as_ptr(), distance.as_mut_ptr(), width, pixels as u32),
         )?;
         Ok(DeviceGrid::new(distance, width, height)?)
     }

@@ -120,6 +120,6 @@ pub fn voronoi(
         Device::Gpu(gpu) => gpu::voronoi(gpu, sites, width, height, outputs, progress),
         // Another crate of the program may switch gpu-core's `cuda` on, but not ours.
         #[allow(unreachable_patterns)]
-        other => Err(gpu_core::Error::NotBuilt { name: other.name() }.into()),
+        other => Err(gpu_core::Error::without_cuda(other).into()),
     }
 }

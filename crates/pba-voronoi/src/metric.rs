@@ -83,6 +83,9 @@ impl Metric {
             let (across, down, scale) = weights(width, height, spacing)?;
             Self { across, down, scale, limit: u64::MAX, is_narrow: false }
         };
+        if metric.scale == 0.0 {
+            return Err(Error::Spacing { x, y });
+        }
         if let Some(most) = max_distance {
             if most.is_nan() || most < 0.0 {
                 return Err(Error::MaxDistance { max_distance: most });
@@ -120,8 +123,8 @@ impl Metric {
             return u64::MAX;
         }
         let reach = (self.limit as f64).sqrt() + f64::from(rows) * f64::from(self.down).sqrt();
-        // Rounded up by more than the errors of the roots.
-        (reach * reach * (1.0 + 1e-9)).ceil() as u64 + 1
+        // Rounded up by more than the errors of the roots; beyond every raster there is no limit.
+        ((reach * reach * (1.0 + 1e-9)).ceil() as u64).saturating_add(1)
     }
 }
 
@@ -150,8 +153,12 @@ fn weights(width: u32, height: u32, Spacing { x, y }: Spacing) -> Result<(u32, u
 }
 
 /// The ratio as one of two whole numbers up to [`MAX_RATIO`], if it is one to the precision of f64: the
-/// convergents of its continued fraction are the best there are.
+/// convergents of its continued fraction are the best there are. Not that of 0 and 1, to which sides
+/// may underflow.
 fn whole_ratio(ratio: f64) -> Option<(u32, u32)> {
+    if ratio < f64::MIN_POSITIVE {
+        return None;
+    }
     let (mut p, mut q) = ((1u64, 0u64), (0u64, 1u64));
     let mut rest = ratio;
     for _ in 0..32 {
@@ -187,6 +194,7 @@ mod tests {
             assert!((metric.distance(u64::from(p * p)) / x - 1.0).abs() < 1e-15);
         }
         assert_eq!(whole_ratio(std::f64::consts::PI), None);
+        assert_eq!(whole_ratio(1e-200 / 1e200), None);
     }
 
     #[test]
@@ -201,6 +209,16 @@ mod tests {
         assert!(Metric::new(10, 10, Spacing { x: 1e-9, y: 1.0 }, None).is_err());
         assert!(Metric::new(10, 10, Spacing { x: 1.0, y: f64::NAN }, None).is_err());
         assert!(Metric::new(10, 10, Spacing { x: 0.0, y: 1.0 }, None).is_err());
+    }
+
+    #[test]
+    #[cfg(feature = "cuda")]
+    fn limits_of_far_searches_are_none() {
+        let spacing = Spacing { x: 1.0, y: 2f64.sqrt() };
+        let metric = Metric::new(32, 33_000, spacing, Some(60_000.0)).unwrap();
+        assert!(metric.limit < u64::MAX);
+        assert_eq!(metric.limit_within(0) / metric.limit, 1);
+        assert_eq!(metric.limit_within(u32::MAX), u64::MAX);
     }
 
     #[test]

@@ -5,8 +5,9 @@ use crate::{Error, Result};
 /// The most pixels of a raster: every index, and [`NONE`](crate::NONE), fits 32 bits.
 pub const MAX_PIXELS: u64 = u32::MAX as u64 - 1;
 
-/// The most columns or rows of a raster: coordinates are `i32`.
-pub const MAX_SIDE: u32 = i32::MAX as u32;
+/// The most columns or rows of a raster: coordinates are `i32`, and so is the end of a tile of 256 that
+/// begins within it.
+pub const MAX_SIDE: u32 = i32::MAX as u32 - 255;
 
 /// How a diagram is made. Every way gives the same bits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

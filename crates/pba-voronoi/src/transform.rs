@@ -265,7 +265,7 @@ impl Transform {
             #[cfg(feature = "cuda")]
             Device::Gpu(gpu) => crate::gpu::transform(self, gpu, input, progress),
             #[allow(unreachable_patterns)]
-            other => Err(gpu_core::Error::NotBuilt { name: other.name() }.into()),
+            other => Err(gpu_core::Error::without_cuda(other).into()),
         }
     }
 

@@ -26,7 +26,7 @@ fn a_captured_diagram_follows_its_sites() {
         let (graph, nearest) = (graph.unwrap(), nearest.unwrap());
         for (one_in, seed) in [(2, 1), (50, 2), (5000, 3)] {
             let now = mask(width, height, one_in, seed);
-            sites.column_mut().copy_from(&gpu.upload(&now).unwrap()).unwrap();
+            sites.copy_from(&gpu.upload(&now).unwrap()).unwrap();
             // SAFETY: `sites` is where it was, and as long.
             unsafe { graph.launch().unwrap() };
             let expected = cpu::voronoi(&now, width, height, Outputs::default(), &()).unwrap();

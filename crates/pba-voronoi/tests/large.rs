@@ -142,7 +142,6 @@ fn many_listed_sites() {
     let sites = sites(50_000, &mut random);
     let (columns, rows): (Vec<u32>, Vec<u32>) = sites.iter().copied().unzip();
     let (columns, rows) = (gpu.upload(&columns).unwrap(), gpu.upload(&rows).unwrap());
-    // SAFETY: the sites are pixels of the raster.
-    let bits = unsafe { Bits::from_list(&gpu, &columns, &rows, WIDTH, HEIGHT).unwrap() };
+    let bits = Bits::from_list(&gpu, &columns, &rows, WIDTH, HEIGHT).unwrap();
     check(&gpu, &bits, &sites, &samples(0, 3000, &mut random));
 }

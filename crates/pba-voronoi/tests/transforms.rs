@@ -460,6 +460,25 @@ fn pixels_of_any_ratio() {
     }
 }
 
+/// On the way to the last row a search looks so far around that the square of it passes 2^64.
+#[test]
+fn a_largest_distance_reaches_down_tall_rasters_of_oblong_pixels() {
+    let (width, height) = (32, 33_000);
+    let mut mask = vec![0; width as usize * height as usize];
+    mask[0] = 1;
+    let input = Input::new(Sites::Mask(&mask), width, height);
+    let transform = Transform::new().spacing(1.0, 2f64.sqrt()).max_distance(60_000.0).distance();
+    for device in devices() {
+        let found = transform.run(&device, &input, &()).unwrap().distance.unwrap();
+        for (p, distance) in found.into_iter().enumerate() {
+            let (x, y) = ((p % 32) as f64, (p / 32) as f64);
+            let expected = (x * x + 2.0 * y * y).sqrt();
+            let close = (f64::from(distance) - expected).abs() <= 1e-6 * expected;
+            assert!(close, "{}: pixel {p} at {distance}, not {expected}", device.name());
+        }
+    }
+}
+
 #[test]
 fn listed_values_reach_their_pixels() {
     let (columns, rows) = ([3, 0, 3], [0, 0, 0]);
@@ -512,6 +531,12 @@ fn bad_input_is_named() {
     );
     assert!(error(both().max_distance(-1.0), good).contains("-1"));
     assert!(error(both().spacing(0.0, 1.0), good).contains("0 x 1"));
+    // Ratios that underflow and overflow; a unit that underflows.
+    let tiny = |n| f64::from_bits(n);
+    for (x, y) in [(1e-200, 1e200), (1e200, 1e-200), (tiny(7919), tiny(7907))] {
+        let refused = both().spacing(x, y).run(&device, &good, &());
+        assert!(matches!(refused, Err(Error::Spacing { .. })), "{x} x {y}");
+    }
     assert!(error(both().value(), good).contains("values"));
     assert!(error(both().label(), good).contains("labels"));
     assert!(error(both(), good.excluding(&[1])).contains("excluded"));

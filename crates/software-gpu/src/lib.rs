@@ -1,8 +1,8 @@
 //! The software device: a CUDA driver whose GPU is the CPU.
 //!
 //! [`load`] puts this driver into the place of `libcuda` (see the crate `cuda-driver`). From then
-//! on `cust`, and everything on top of it, works as on a machine with one GPU: it allocates,
-//! copies, loads modules and launches kernels. A launch runs the kernel's host-compiled function,
+//! on everything on top of it works as on a machine with one GPU: it allocates, copies, loads
+//! modules and launches kernels. A launch runs the kernel's host-compiled function,
 //! the same source that became the PTX, so the whole path is tested on any machine.
 //!
 //! # What it checks
@@ -17,6 +17,8 @@
 //!   shared memory that no thread of the block has written is found at once.
 //! - **Races on shared memory**: two accesses of different threads, at least one a write and not
 //!   both atomic, that no barrier orders, nor, within a warp, an exchange of the whole warp.
+//! - **Two streams**: work on memory that work of another stream uses, at least one of them writing
+//!   it, without an event, a wait of the host, or the legacy default stream between them.
 //! - **Divergence**: a barrier that some threads never reach, warp operations in which lanes
 //!   disagree or are missing, threads that spin for ever.
 //! - **Panics** in a kernel.
@@ -24,6 +26,8 @@
 //! A failed check is one [`Report`], printed to standard error and kept for [`take_reports`]. The
 //! driver call in which it was found returns an error as a real device would: `LAUNCH_FAILED` or
 //! `ILLEGAL_ADDRESS` for what a kernel did, `INVALID_VALUE` for a call that cannot be.
+//!
+//! [`fail`] lets a call fail, so that a program's way out of an error can be tested.
 //!
 //! # What it promises
 //!
@@ -48,7 +52,9 @@
 //! - Exchanges of part of a warp order nothing for the race check, which can therefore report a
 //!   pair of accesses that is ordered by one.
 //! - A spin loop without `device_std::thread::pause` runs for ever.
-//! - Work on two streams without an event between them is not found: it runs in order here.
+//! - How far from its pointers a kernel reaches is not known, so that of two kernels on two streams
+//!   that overlap in memory those are found that were given the same address; copies, fills and
+//!   frees are known exactly.
 //! - An error is **not sticky**: on a real device a fault in a kernel spoils the context for
 //!   good; here the next call works, so that tests of faulty kernels can share a process. A
 //!   launch reports its own fault at once, not at a later synchronisation.
@@ -69,9 +75,11 @@
 
 mod block;
 mod driver;
+mod failure;
 mod fiber;
 mod memory;
 mod modules;
+mod order;
 mod race;
 mod random;
 mod report;
@@ -80,9 +88,15 @@ mod settings;
 
 use cuda_driver::LoadError;
 
+pub use failure::{Failure, Operation, fail};
 pub use modules::register;
 pub use report::{Kind, Report, take_reports};
 pub use settings::{seed, set_seed};
+
+/// Bytes of device memory that are allocated now, in the whole process.
+pub fn bytes_in_use() -> u64 {
+    memory::in_use()
+}
 
 /// Lets the software device serve this process. Idempotent and thread-safe.
 ///

@@ -10,12 +10,13 @@
 //! its end, so a stray write is blamed on the kernel that made it, not on another host thread
 //! that happens to synchronise.
 
+use crate::order::{Access, History, Use};
 use crate::report::{Kind, Report};
 use crate::settings;
 use std::alloc::{Layout, alloc, dealloc};
 use std::collections::{BTreeMap, VecDeque};
 use std::slice;
-use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Bytes of a red zone; also the alignment of an allocation, as on a GPU.
@@ -55,6 +56,9 @@ pub(crate) struct Allocation {
     /// Running launches that were given it.
     busy: AtomicUsize,
     owner: AtomicU8,
+    /// Whether it came from the pool: then its release waits for nothing by itself.
+    pooled: AtomicBool,
+    history: Mutex<History>,
 }
 
 // SAFETY: the pointer is to memory that only this value frees; what is in it belongs to the
@@ -73,7 +77,8 @@ impl Allocation {
             return None;
         }
         let (busy, owner) = (AtomicUsize::new(0), AtomicU8::new(BY_PROGRAM));
-        let new = Self { base, size, layout, busy, owner };
+        let (pooled, history) = (AtomicBool::new(false), Mutex::default());
+        let new = Self { base, size, layout, busy, owner, pooled, history };
         new.fill(0, RED_ZONE, RED);
         new.fill(RED_ZONE, size.next_multiple_of(4), FRESH);
         new.fill_tail();
@@ -227,6 +232,57 @@ pub(crate) fn allocate(size: usize) -> Result<u64, Refused> {
     let address = new.address();
     lock().live.insert(address, Arc::new(new));
     Ok(address)
+}
+
+/// Allocates device memory from the pool.
+pub(crate) fn allocate_from_pool(size: usize) -> Result<u64, Refused> {
+    let address = allocate(size)?;
+    if let Some(new) = lock().live.get(&address) {
+        new.pooled.store(true, Ordering::Release);
+    }
+    Ok(address)
+}
+
+/// Whether the address lies in memory from the pool.
+pub(crate) fn is_pooled(address: u64) -> bool {
+    find(&lock().live, address).is_some_and(|a| a.pooled.load(Ordering::Acquire))
+}
+
+/// Bytes that are allocated now.
+pub(crate) fn in_use() -> u64 {
+    lock().used
+}
+
+/// The memory that some work uses: for each pointer into it, how many bytes from there, and what
+/// for. What lies in no live allocation is left out; that is for other checks.
+pub(crate) struct Used(Vec<(Arc<Allocation>, std::ops::Range<u64>, Access)>);
+
+impl Used {
+    pub(crate) fn new(parts: impl IntoIterator<Item = (u64, usize, Access)>) -> Self {
+        let table = lock();
+        let part = |(address, len, access): (u64, usize, Access)| {
+            let found = find(&table.live, address)?;
+            Some((found.clone(), address..address + len as u64, access))
+        };
+        Self(parts.into_iter().filter_map(part).collect())
+    }
+
+    /// All of one allocation, which is made or freed.
+    pub(crate) fn whole(address: u64) -> Self {
+        let size = find(&lock().live, address).map_or(0, |a| a.size);
+        Self::new([(address, size, Access::Write)])
+    }
+
+    /// Checks the order of a new piece of work on the stream that uses the memory so.
+    pub(crate) fn on(&self, stream: usize, what: &str) -> Result<(), Report> {
+        let uses = self.0.iter().map(|(allocation, bytes, access)| Use {
+            history: &allocation.history,
+            bytes: bytes.clone(),
+            access: *access,
+            memory: allocation.described(),
+        });
+        crate::order::work(stream, what, &uses.collect::<Vec<_>>())
+    }
 }
 
 /// Allocates device memory for a graph, which is not there before [`revive`].

@@ -1,41 +1,36 @@
 //! The kernels that the host has compiled, found by the PTX that names them.
 
-use device_std::host::{HostKernel, PtxModule, PtxText};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::collections::HashMap;
+use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 
-static REGISTERED: Mutex<Vec<&'static PtxModule>> = Mutex::new(Vec::new());
+use device_std::host::HostKernel;
 
-fn lock() -> MutexGuard<'static, Vec<&'static PtxModule>> {
+/// By the names that they have in PTX.
+type Kernels = HashMap<String, &'static HostKernel>;
+
+fn registered() -> MutexGuard<'static, Kernels> {
+    static REGISTERED: LazyLock<Mutex<Kernels>> = LazyLock::new(Mutex::default);
     REGISTERED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Tells the software device the host kernels of a module, so that loading one of its images
-/// finds them. To be called before the module is loaded; a second time does nothing.
-pub fn register(module: &'static PtxModule) {
-    let mut registered = lock();
-    if !registered.iter().any(|known| std::ptr::eq(*known, module)) {
-        registered.push(module);
+/// Tells the software device a kernel, so that loading PTX with its entry finds it. To be called
+/// before the PTX is loaded; a second time does nothing, nor does a kernel that has no host function.
+pub fn register(kernel: &'static HostKernel) {
+    if kernel.entry.is_some() {
+        registered().insert(kernel.entry_name(), kernel);
     }
 }
 
-/// The kernels that a PTX text declares and that are registered: those of the module that has
-/// this text among its images, or, for a text that is no module's, any of the same name.
-/// `None` if the text declares no kernel.
-pub(crate) fn kernels_of(text: &str) -> Option<Vec<&'static HostKernel>> {
+/// The kernels that a PTX text declares and that are registered, with their names there. `None` if
+/// the text declares no kernel.
+pub(crate) fn kernels_of(text: &str) -> Option<Vec<(String, &'static HostKernel)>> {
     let entries = entries(text);
     if entries.is_empty() {
         return None;
     }
-    let registered = lock();
-    let owns = |module: &&&PtxModule| {
-        module.images.iter().any(|image| matches!(image.text, PtxText::Plain(own) if own == text))
-    };
-    let candidates: Vec<_> = match registered.iter().find(owns) {
-        Some(module) => module.kernels.to_vec(),
-        None => registered.iter().flat_map(|module| module.kernels).copied().collect(),
-    };
-    let kernel = |name: &&str| candidates.iter().find(|kernel| kernel.name == *name).copied();
-    Some(entries.iter().filter_map(kernel).collect())
+    let registered = registered();
+    let known = |name: &str| Some((name.to_owned(), *registered.get(name)?));
+    Some(entries.into_iter().filter_map(known).collect())
 }
 
 /// The names behind `.entry` in a PTX text.

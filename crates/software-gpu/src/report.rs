@@ -24,6 +24,9 @@ pub enum Kind {
     SharedUninitialised,
     /// Two unordered accesses to shared memory, at least one a write.
     SharedRace,
+    /// Work on one stream uses memory that work on another uses, at least one of them writing it, and
+    /// no event, wait or default stream orders the two.
+    StreamRace,
     /// Threads wait for others that will never come.
     Deadlock,
     /// Lanes of a warp meet in different operations, or name lanes that are not there.

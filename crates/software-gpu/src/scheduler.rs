@@ -256,7 +256,7 @@ impl Worker<'_> {
     /// Runs new threads of the current block, one after the other. Called on a fiber.
     pub(crate) fn run_new_threads(&self) {
         let block = self.block();
-        let HostKernel { entry, .. } = *self.launch.kernel;
+        let entry = self.launch.kernel.entry.expect("what is registered can be run");
         let arguments = self.launch.arguments;
         while !self.launch.has_failed() {
             let Some(thread) = block.start_next() else { return };

@@ -2,17 +2,12 @@
 
 mod common;
 
+use common::host::{DeviceBuffer, Stream};
 use common::{SEEDS, alone, context};
-use cust::memory::DeviceBuffer;
-use cust::prelude::*;
-use device_std::host::{PtxImage, PtxModule, PtxText};
+use device_std::host::PtxModule;
 use device_std::{kernel, thread, warp};
 
-static MODULE: PtxModule = PtxModule {
-    name: "exchange",
-    images: &[PtxImage { level: 75, text: PtxText::Plain(".visible .entry mixed(\n") }],
-    kernels: &[mixed.host],
-};
+static MODULE: PtxModule = PtxModule { name: "exchange", images: &[] };
 
 /// Two warps, and a third of 16 lanes.
 const BLOCK: u32 = 80;
@@ -74,17 +69,17 @@ fn mixed_on_host(values: &mut [u32], rounds: u32) {
 #[test]
 fn parts_and_wholes_do_not_mix_up() {
     let (_turn, _context) = (alone(), context());
-    let stream = Stream::new(StreamFlags::DEFAULT, None).unwrap();
+    let stream = Stream::new();
     let usual = software_gpu::seed();
     for seed in SEEDS {
         software_gpu::set_seed(seed);
         for rounds in [0, 1, 2, 3, 4, 50] {
             let mut host: Vec<u32> = (0..5 * BLOCK).map(|i| i.wrapping_mul(0x9e37_79b1)).collect();
             let device = DeviceBuffer::from_slice(&host).unwrap();
-            launch!(mixed, &stream, 5, 0, device.as_device_ptr(), rounds).unwrap();
+            launch!(mixed, &stream, 5, 0, device.address(), rounds).unwrap();
             let warps = host.chunks_mut(BLOCK as usize).flat_map(|block| block.chunks_mut(32));
             warps.for_each(|warp| mixed_on_host(warp, rounds));
-            assert_eq!(device.as_host_vec().unwrap(), host, "seed {seed}, {rounds} rounds");
+            assert_eq!(device.to_host().unwrap(), host, "seed {seed}, {rounds} rounds");
         }
     }
     software_gpu::set_seed(usual);

@@ -3,39 +3,15 @@
 
 mod common;
 
+use common::host::{DeviceBuffer, Stream};
 use common::{SEEDS, alone, context, only_report};
-use cust::error::CudaError;
-use cust::memory::{CopyDestination, DeviceBuffer};
-use cust::prelude::*;
-use device_std::host::{PtxImage, PtxModule, PtxText};
+use cuda_driver::Status;
+use device_std::host::PtxModule;
 use device_std::shared::{Carver, SharedArray};
 use device_std::{kernel, thread, warp};
 use software_gpu::{Kind, Report};
 
-static MODULE: PtxModule = PtxModule {
-    name: "faults",
-    images: &[PtxImage {
-        level: 75,
-        text: PtxText::Plain(
-            ".visible .entry reverse(\n.visible .entry warp_reverse(\n.visible .entry write_at(\n\
-               .visible .entry write_through(\n.visible .entry shared_at(\n\
-               .visible .entry sum_written(\n.visible .entry early_end(\n\
-               .visible .entry half_barrier(\n.visible .entry vote(\n.visible .entry panics(\n",
-        ),
-    }],
-    kernels: &[
-        reverse.host,
-        warp_reverse.host,
-        write_at.host,
-        write_through.host,
-        shared_at.host,
-        sum_written.host,
-        early_end.host,
-        half_barrier.host,
-        vote.host,
-        panics.host,
-    ],
-};
+static MODULE: PtxModule = PtxModule { name: "faults", images: &[] };
 
 fn array() -> SharedArray<u32> {
     Carver::new().array(128)
@@ -168,15 +144,15 @@ pub unsafe fn panics(index: u32, len: u32) {
 }
 
 fn stream() -> Stream {
-    Stream::new(StreamFlags::DEFAULT, None).unwrap()
+    Stream::new()
 }
 
 /// In each order: `wrong` fails with `error` and one report of `kind`, `right` with nothing.
 fn find(
-    error: CudaError,
+    error: Status,
     kind: Kind,
-    wrong: impl Fn(&Stream) -> Result<(), CudaError>,
-    right: impl Fn(&Stream) -> Result<(), CudaError>,
+    wrong: impl Fn(&Stream) -> Result<(), Status>,
+    right: impl Fn(&Stream) -> Result<(), Status>,
 ) -> Vec<Report> {
     let _turn = alone();
     let _context = context();
@@ -204,19 +180,19 @@ fn reversed(
     stream: &Stream,
     ordered: u32,
     span: usize,
-) -> Result<(), CudaError> {
+) -> Result<(), Status> {
     let numbers: Vec<u32> = (0..1280).collect();
     let values = DeviceBuffer::from_slice(&numbers)?;
-    launch!(kernel, stream, 10, 512, values.as_device_ptr(), ordered)?;
+    launch!(kernel, stream, 10, 512, values.address(), ordered)?;
     let expected: Vec<u32> = numbers.chunks(span).flat_map(|c| c.iter().rev().copied()).collect();
-    assert_eq!(values.as_host_vec()?, expected);
+    assert_eq!(values.to_host()?, expected);
     Ok(())
 }
 
 #[test]
 fn a_missing_barrier_is_a_race() {
     let reports = find(
-        CudaError::LaunchFailed,
+        Status::CUDA_ERROR_LAUNCH_FAILED,
         Kind::SharedRace,
         |stream| reversed(reverse, stream, 0, 128),
         |stream| reversed(reverse, stream, 1, 128),
@@ -230,23 +206,24 @@ fn a_missing_barrier_is_a_race() {
 #[test]
 fn a_missing_warp_barrier_is_a_race() {
     find(
-        CudaError::LaunchFailed,
+        Status::CUDA_ERROR_LAUNCH_FAILED,
         Kind::SharedRace,
         |stream| reversed(warp_reverse, stream, 0, 32),
         |stream| reversed(warp_reverse, stream, 1, 32),
     );
 }
 
-fn written_at(stream: &Stream, index: i64) -> Result<(), CudaError> {
+fn written_at(stream: &Stream, index: i64) -> Result<(), Status> {
     let values = DeviceBuffer::<u32>::zeroed(100)?;
-    launch!(write_at, stream, 1, 0, values.as_device_ptr(), index)
+    launch!(write_at, stream, 1, 0, values.address(), index)
 }
 
 #[test]
 fn a_write_past_the_end_hits_the_red_zone() {
     let wrong = |stream: &Stream| written_at(stream, 100);
-    let found =
-        find(CudaError::IllegalAddress, Kind::RedZone, wrong, |stream| written_at(stream, 99));
+    let found = find(Status::CUDA_ERROR_ILLEGAL_ADDRESS, Kind::RedZone, wrong, |stream| {
+        written_at(stream, 99)
+    });
     assert!(found[0].message.contains("0 bytes past the end"), "{}", found[0]);
     assert_eq!(found[0].kernel.as_deref(), Some("write_at"));
 }
@@ -254,8 +231,9 @@ fn a_write_past_the_end_hits_the_red_zone() {
 #[test]
 fn a_write_before_the_start_hits_the_red_zone() {
     let wrong = |stream: &Stream| written_at(stream, -1);
-    let found =
-        find(CudaError::IllegalAddress, Kind::RedZone, wrong, |stream| written_at(stream, 0));
+    let found = find(Status::CUDA_ERROR_ILLEGAL_ADDRESS, Kind::RedZone, wrong, |stream| {
+        written_at(stream, 0)
+    });
     assert!(found[0].message.contains("bytes before the start"), "{}", found[0]);
 }
 
@@ -263,29 +241,29 @@ fn a_write_before_the_start_hits_the_red_zone() {
 fn a_write_beside_memory_the_launch_was_not_given_is_found_at_the_next_wait() {
     let write = |stream: &Stream, past: u64| {
         let victim = DeviceBuffer::<u32>::zeroed(8)?;
-        let address = victim.as_device_ptr().as_raw() + past;
+        let address = victim.address() + past;
         let addresses = DeviceBuffer::from_slice(&[address])?;
-        launch!(write_through, stream, 1, 0, addresses.as_device_ptr())?;
+        launch!(write_through, stream, 1, 0, addresses.address())?;
         stream.synchronize()
     };
-    find(CudaError::IllegalAddress, Kind::RedZone, |s| write(s, 32), |s| write(s, 28));
+    find(Status::CUDA_ERROR_ILLEGAL_ADDRESS, Kind::RedZone, |s| write(s, 32), |s| write(s, 28));
 }
 
 #[test]
 fn a_write_to_freed_memory_is_found_at_the_next_wait() {
     let write = |stream: &Stream, free: bool| {
         let mut victim = Some(DeviceBuffer::<u32>::zeroed(1000)?);
-        let address = victim.as_ref().unwrap().as_device_ptr().as_raw() + 400;
+        let address = victim.as_ref().unwrap().address() + 400;
         let addresses = DeviceBuffer::from_slice(&[address])?;
         if free {
             victim = None;
         }
-        launch!(write_through, stream, 1, 0, addresses.as_device_ptr())?;
+        launch!(write_through, stream, 1, 0, addresses.address())?;
         drop(victim);
         stream.synchronize()
     };
     let found = find(
-        CudaError::IllegalAddress,
+        Status::CUDA_ERROR_ILLEGAL_ADDRESS,
         Kind::UseAfterFree,
         |stream| write(stream, true),
         |stream| write(stream, false),
@@ -297,14 +275,19 @@ fn a_write_to_freed_memory_is_found_at_the_next_wait() {
 fn a_launch_with_a_freed_pointer_is_refused() {
     let launched = |stream: &Stream, free: bool| {
         let values = DeviceBuffer::<u32>::zeroed(100)?;
-        let pointer = values.as_device_ptr();
+        let pointer = values.address();
         if free {
             drop(values);
             return launch!(write_at, stream, 1, 0, pointer, 0_i64);
         }
         launch!(write_at, stream, 1, 0, pointer, 0_i64)
     };
-    find(CudaError::InvalidValue, Kind::Launch, |s| launched(s, true), |s| launched(s, false));
+    find(
+        Status::CUDA_ERROR_INVALID_VALUE,
+        Kind::Launch,
+        |s| launched(s, true),
+        |s| launched(s, false),
+    );
 }
 
 #[test]
@@ -317,7 +300,7 @@ fn a_launch_may_be_given_a_null_pointer() {
 #[test]
 fn an_access_beyond_shared_memory_is_found() {
     let found = find(
-        CudaError::IllegalAddress,
+        Status::CUDA_ERROR_ILLEGAL_ADDRESS,
         Kind::SharedBounds,
         |stream| launch!(shared_at, stream, 3, 512, 128_u32),
         |stream| launch!(shared_at, stream, 3, 512, 127_u32),
@@ -330,19 +313,23 @@ fn an_access_beyond_shared_memory_is_found() {
 fn a_read_of_unwritten_shared_memory_is_found() {
     let sum = |stream: &Stream, read: u32| {
         let sum = DeviceBuffer::<u32>::zeroed(1)?;
-        launch!(sum_written, stream, 1, 512, sum.as_device_ptr(), 100_u32, read)?;
-        assert_eq!(sum.as_host_vec()?, [(0..read).sum::<u32>()]);
+        launch!(sum_written, stream, 1, 512, sum.address(), 100_u32, read)?;
+        assert_eq!(sum.to_host()?, [(0..read).sum::<u32>()]);
         Ok(())
     };
-    let found =
-        find(CudaError::LaunchFailed, Kind::SharedUninitialised, |s| sum(s, 101), |s| sum(s, 100));
+    let found = find(
+        Status::CUDA_ERROR_LAUNCH_FAILED,
+        Kind::SharedUninitialised,
+        |s| sum(s, 101),
+        |s| sum(s, 100),
+    );
     assert!(found[0].message.contains("offset 400 "), "{}", found[0]);
 }
 
 #[test]
 fn a_thread_that_ends_without_the_barrier_is_found() {
     let found = find(
-        CudaError::LaunchFailed,
+        Status::CUDA_ERROR_LAUNCH_FAILED,
         Kind::Deadlock,
         |stream| launch!(early_end, stream, 5, 0, 127_u32),
         |stream| launch!(early_end, stream, 5, 0, 128_u32),
@@ -353,7 +340,7 @@ fn a_thread_that_ends_without_the_barrier_is_found() {
 #[test]
 fn a_block_that_waits_for_two_things_is_found() {
     find(
-        CudaError::LaunchFailed,
+        Status::CUDA_ERROR_LAUNCH_FAILED,
         Kind::Deadlock,
         |stream| launch!(half_barrier, stream, 2, 0, 50_u32),
         |stream| launch!(half_barrier, stream, 2, 0, 64_u32),
@@ -365,12 +352,16 @@ fn lanes_that_disagree_are_found() {
     for wrong in [1, 2, 3, 4_u32] {
         let voted = |stream: &Stream, wrong: u32| {
             let votes = DeviceBuffer::<u32>::zeroed(64)?;
-            launch!(vote, stream, 1, 0, votes.as_device_ptr(), wrong)?;
-            assert_eq!(votes.as_host_vec()?, [0x5555_5555; 64]);
+            launch!(vote, stream, 1, 0, votes.address(), wrong)?;
+            assert_eq!(votes.to_host()?, [0x5555_5555; 64]);
             Ok(())
         };
-        let found =
-            find(CudaError::LaunchFailed, Kind::Exchange, |s| voted(s, wrong), |s| voted(s, 0));
+        let found = find(
+            Status::CUDA_ERROR_LAUNCH_FAILED,
+            Kind::Exchange,
+            |s| voted(s, wrong),
+            |s| voted(s, 0),
+        );
         assert!(found[0].message.contains("ballot"), "{}", found[0]);
     }
 }
@@ -378,7 +369,7 @@ fn lanes_that_disagree_are_found() {
 #[test]
 fn a_panic_is_a_report() {
     let found = find(
-        CudaError::LaunchFailed,
+        Status::CUDA_ERROR_LAUNCH_FAILED,
         Kind::Panic,
         |stream| launch!(panics, stream, 2, 0, 5_u32, 5_u32),
         |stream| launch!(panics, stream, 2, 0, 4_u32, 5_u32),
@@ -389,12 +380,12 @@ fn a_panic_is_a_report() {
 
 #[test]
 fn launches_that_cannot_be_are_refused() {
-    let function = || common::load(&MODULE).get_function("early_end").unwrap();
+    let function = || common::function(early_end.host);
     let launched = |stream: &Stream, grid: (u32, u32), block: u32, shared: u32| {
         let n = 128_u32;
         let arguments = [std::ptr::from_ref(&n).cast_mut().cast()];
         // SAFETY: the argument is the kernel's.
-        unsafe { stream.launch(&function(), grid, block, shared, &arguments) }
+        unsafe { stream.launch(function(), grid, block, shared, &arguments) }
     };
     let right = |stream: &Stream| launched(stream, (1, 65535), 128, 48 << 10);
     for (grid, block, shared) in [
@@ -406,7 +397,7 @@ fn launches_that_cannot_be_are_refused() {
         ((1, 1), 128, (48 << 10) + 1),
     ] {
         find(
-            CudaError::InvalidValue,
+            Status::CUDA_ERROR_INVALID_VALUE,
             Kind::Launch,
             |s| launched(s, grid, block, shared),
             |_| Ok(()),
@@ -421,11 +412,7 @@ fn launches_that_cannot_be_are_refused() {
 fn copies_outside_an_allocation_are_refused() {
     let copied = |len: usize| {
         let values = DeviceBuffer::<u32>::zeroed(10)?;
-        let mut host = vec![0_u32; len];
-        // SAFETY: the slice is as long as the vector; that it may leave the memory is the point.
-        let slice =
-            unsafe { cust::memory::DeviceSlice::from_raw_parts(values.as_device_ptr(), len) };
-        slice.copy_to(&mut host)
+        values.copied(len).map(drop)
     };
-    find(CudaError::InvalidValue, Kind::Range, |_| copied(11), |_| copied(10));
+    find(Status::CUDA_ERROR_INVALID_VALUE, Kind::Range, |_| copied(11), |_| copied(10));
 }

@@ -2,25 +2,16 @@
 
 mod common;
 
-use common::{alone, context, load, only_report};
-use cust::error::CudaError;
-use cust::memory::DeviceBuffer;
-use cust::prelude::*;
-use cust::sys;
-use device_std::host::{PtxImage, PtxModule, PtxText};
+use common::host::{DeviceBuffer, Stream};
+use common::{alone, context, only_report};
+use cuda_driver::Status as Code;
+use cuda_driver::sys;
+use device_std::host::PtxModule;
 use device_std::{kernel, thread};
 use software_gpu::Kind;
 use std::ffi::c_void;
-use sys::cudaError_enum as Code;
 
-static MODULE: PtxModule = PtxModule {
-    name: "graph",
-    images: &[PtxImage {
-        level: 75,
-        text: PtxText::Plain(".visible .entry increment(\n.visible .entry write_through(\n"),
-    }],
-    kernels: &[increment.host, write_through.host],
-};
+static MODULE: PtxModule = PtxModule { name: "graph", images: &[] };
 
 /// Adds one to every element.
 #[kernel(block = 32)]
@@ -47,7 +38,7 @@ struct Graph {
 impl Graph {
     fn launch(&self, stream: &Stream) -> Code {
         // SAFETY: both are alive.
-        unsafe { sys::cuGraphLaunch(self.executable, stream.as_inner()) }
+        unsafe { sys::cuGraphLaunch(self.executable, stream.raw()) }
     }
 }
 
@@ -61,17 +52,17 @@ impl Drop for Graph {
 }
 
 fn begin(stream: &Stream) {
-    let mode = sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED;
+    let mode = sys::CU_STREAM_CAPTURE_MODE_RELAXED;
     // SAFETY: the stream is alive.
-    let code = unsafe { sys::cuStreamBeginCapture_v2(stream.as_inner(), mode) };
+    let code = unsafe { sys::cuStreamBeginCapture_v2(stream.raw(), mode) };
     assert_eq!(code, Code::CUDA_SUCCESS);
 }
 
 fn end(stream: &Stream, flags: u64) -> Result<Graph, Code> {
-    let (mut graph, mut executable) = (std::ptr::null_mut(), std::ptr::null_mut());
+    let (mut graph, mut executable) = (sys::CUgraph::NULL, sys::CUgraphExec::NULL);
     // SAFETY: the stream is alive; graphs are given to live variables.
     unsafe {
-        match sys::cuStreamEndCapture(stream.as_inner(), &mut graph) {
+        match sys::cuStreamEndCapture(stream.raw(), &mut graph) {
             Code::CUDA_SUCCESS => {}
             code => return Err(code),
         }
@@ -82,13 +73,12 @@ fn end(stream: &Stream, flags: u64) -> Result<Graph, Code> {
 }
 
 fn stream() -> Stream {
-    Stream::new(StreamFlags::DEFAULT, None).unwrap()
+    Stream::new()
 }
 
 /// Memory from the stream's pool, or, while it captures, the graph's.
 fn allocate(stream: &Stream, len: usize) -> DeviceBuffer<u32> {
-    // SAFETY: the tests write before they read, or want to see what happens.
-    unsafe { DeviceBuffer::uninitialized_async(len, stream) }.unwrap()
+    DeviceBuffer::uninitialized_async(len, stream).unwrap()
 }
 
 #[test]
@@ -97,10 +87,10 @@ fn memory_that_is_gone_is_found_at_the_launch() {
     let stream = stream();
     let values = DeviceBuffer::from_slice(&[0_u32; 32]).unwrap();
     begin(&stream);
-    launch!(increment, &stream, 1, 0, values.as_device_ptr()).unwrap();
+    launch!(increment, &stream, 1, 0, values.address()).unwrap();
     let graph = end(&stream, 0).unwrap();
     assert_eq!([graph.launch(&stream), graph.launch(&stream)], [Code::CUDA_SUCCESS; 2]);
-    assert_eq!(values.as_host_vec().unwrap(), [2; 32]);
+    assert_eq!(values.to_host().unwrap(), [2; 32]);
     drop(values);
     assert_eq!(graph.launch(&stream), Code::CUDA_ERROR_INVALID_VALUE);
     assert_eq!(only_report().kind, Kind::Launch);
@@ -113,24 +103,23 @@ fn memory_of_a_graph_is_there_from_launch_to_free() {
     begin(&stream);
     let values = allocate(&stream, 31);
     // SAFETY: the memory is fresh.
-    let filled =
-        unsafe { sys::cuMemsetD32Async(values.as_device_ptr().as_raw(), 7, 31, stream.as_inner()) };
+    let filled = unsafe { sys::cuMemsetD8Async(values.address(), 7, 31 * 4, stream.raw()) };
     assert_eq!(filled, Code::CUDA_SUCCESS);
     let graph = end(&stream, 0).unwrap();
-    assert_eq!(values.as_host_vec(), Err(CudaError::InvalidValue));
+    assert_eq!(values.to_host(), Err(Code::CUDA_ERROR_INVALID_VALUE));
     assert_eq!(only_report().kind, Kind::Range);
 
     assert_eq!(graph.launch(&stream), Code::CUDA_SUCCESS);
-    assert_eq!(values.as_host_vec().unwrap(), [7; 31]);
+    assert_eq!(values.to_host().unwrap(), [0x0707_0707; 31]);
     // Without the flag that frees on launch, the program must.
     assert_eq!(graph.launch(&stream), Code::CUDA_ERROR_INVALID_VALUE);
-    let again = values.as_device_ptr();
+    let again = values.address();
     drop(values);
     assert_eq!(graph.launch(&stream), Code::CUDA_SUCCESS);
-    // SAFETY: the launch has allocated it again, and nobody else frees it.
-    let values = unsafe { DeviceBuffer::from_raw_parts(again, 31) };
+    // The launch has allocated it again.
+    let values = DeviceBuffer::<u32>::from_raw_parts(again, 31);
     drop(graph);
-    assert_eq!(values.as_host_vec().unwrap(), [7; 31]);
+    assert_eq!(values.to_host().unwrap(), [0x0707_0707; 31]);
     drop(values);
     assert!(software_gpu::take_reports().is_empty());
 }
@@ -141,14 +130,14 @@ fn a_write_to_a_graphs_freed_memory_is_found() {
     let stream = stream();
     begin(&stream);
     let scratch = allocate(&stream, 33);
-    let address = scratch.as_device_ptr().as_raw();
+    let address = scratch.address();
     scratch.drop_async(&stream).unwrap();
     let graph = end(&stream, 0).unwrap();
     assert_eq!(graph.launch(&stream), Code::CUDA_SUCCESS);
     stream.synchronize().unwrap();
     assert!(software_gpu::take_reports().is_empty());
     launch!(write_through, &stream, 1, 0, address).unwrap();
-    assert_eq!(stream.synchronize(), Err(CudaError::IllegalAddress));
+    assert_eq!(stream.synchronize(), Err(Code::CUDA_ERROR_ILLEGAL_ADDRESS));
     assert_eq!(only_report().kind, Kind::UseAfterFree);
     assert_eq!(graph.launch(&stream), Code::CUDA_SUCCESS);
 }
@@ -158,38 +147,39 @@ fn a_capture_frees_only_what_it_allocated() {
     let (_turn, _context) = (alone(), context());
     let stream = stream();
     let before = allocate(&stream, 8);
-    let address = before.as_device_ptr();
+    let address = before.address();
     begin(&stream);
-    assert_eq!(before.drop_async(&stream), Err(CudaError::InvalidValue));
+    assert_eq!(before.drop_async(&stream), Err(Code::CUDA_ERROR_INVALID_VALUE));
     assert_eq!(only_report().kind, Kind::Range);
     end(&stream, 0).unwrap();
-    // SAFETY: the free was refused, so it is still ours.
-    unsafe { DeviceBuffer::from_raw_parts(address, 8) }.drop_async(&stream).unwrap();
+    // The free was refused, so it is still ours.
+    DeviceBuffer::<u32>::from_raw_parts(address, 8).drop_async(&stream).unwrap();
 }
 
 #[test]
 fn what_cannot_be_captured_invalidates_the_capture() {
     let (_turn, _context) = (alone(), context());
     let stream = stream();
-    let status = |expected: sys::CUstreamCaptureStatus| {
-        let mut found = sys::CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE;
+    let status = |expected: i32| {
+        let mut found = 0;
         // SAFETY: the stream is alive.
-        let code = unsafe { sys::cuStreamIsCapturing(stream.as_inner(), &mut found) };
+        let code = unsafe { sys::cuStreamIsCapturing(stream.raw(), &mut found) };
         assert_eq!((code, found), (Code::CUDA_SUCCESS, expected));
     };
-    status(sys::CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE);
+    let (none, active, invalidated) = (0, 1, 2);
+    status(none);
     begin(&stream);
-    status(sys::CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_ACTIVE);
+    status(active);
     // SAFETY: the stream is alive.
-    let waited = unsafe { sys::cuStreamSynchronize(stream.as_inner()) };
+    let waited = unsafe { sys::cuStreamSynchronize(stream.raw()) };
     assert_eq!(waited, Code::CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
-    status(sys::CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_INVALIDATED);
+    status(invalidated);
     // SAFETY: as above.
-    let waited = unsafe { sys::cuStreamSynchronize(stream.as_inner()) };
+    let waited = unsafe { sys::cuStreamSynchronize(stream.raw()) };
     assert_eq!(waited, Code::CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
     let ended = end(&stream, 0).err();
     assert_eq!(ended, Some(Code::CUDA_ERROR_STREAM_CAPTURE_INVALIDATED));
-    status(sys::CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE);
+    status(none);
     stream.synchronize().unwrap();
     assert_eq!(end(&stream, 0).err(), Some(Code::CUDA_ERROR_ILLEGAL_STATE));
 }
@@ -199,13 +189,13 @@ fn what_cannot_be_captured_invalidates_the_capture() {
 fn a_launch_that_cannot_be_is_refused_when_it_is_captured() {
     let (_turn, _context) = (alone(), context());
     let stream = stream();
-    let function = load(&MODULE).get_function("increment").unwrap();
+    let function = common::function(increment.host);
     begin(&stream);
     let null = std::ptr::null_mut::<c_void>();
     let arguments = [(&raw const null).cast_mut().cast::<c_void>()];
     // SAFETY: it does not run.
-    let refused = unsafe { stream.launch(&function, 1, 64, 0, &arguments) };
-    assert_eq!(refused, Err(CudaError::InvalidValue));
+    let refused = unsafe { stream.launch(function, (1, 1), 64, 0, &arguments) };
+    assert_eq!(refused, Err(Code::CUDA_ERROR_INVALID_VALUE));
     assert_eq!(only_report().kind, Kind::Launch);
     end(&stream, 0).unwrap();
 }

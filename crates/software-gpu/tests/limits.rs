@@ -2,19 +2,14 @@
 
 mod common;
 
-use common::{context, only_report};
-use cust::error::CudaError;
-use cust::memory::DeviceBuffer;
-use cust::prelude::*;
-use device_std::host::{PtxImage, PtxModule, PtxText};
+use common::host::{DeviceBuffer, Stream};
+use common::{context, host, only_report};
+use cuda_driver::Status;
+use device_std::host::PtxModule;
 use device_std::{atomic, kernel, thread};
 use software_gpu::Kind;
 
-static MODULE: PtxModule = PtxModule {
-    name: "limits",
-    images: &[PtxImage { level: 75, text: PtxText::Plain(".visible .entry wait_for(\n") }],
-    kernels: &[wait_for.host],
-};
+static MODULE: PtxModule = PtxModule { name: "limits", images: &[] };
 
 /// Waits until `*flag` is at least `value`; the grid's first thread adds 1.
 #[kernel(block = 32)]
@@ -39,27 +34,27 @@ fn memory_and_patience_end() {
         std::env::set_var("TESSERA_SOFTWARE_PATIENCE", "0.2");
     }
     let _context = context();
-    assert_eq!(cust::memory::mem_get_info(), Ok((1_000_000, 1_000_000)));
+    assert_eq!(host::memory(), (1_000_000, 1_000_000));
 
     let first = DeviceBuffer::<u8>::zeroed(600_000).unwrap();
-    assert_eq!(DeviceBuffer::<u8>::zeroed(400_001).unwrap_err(), CudaError::OutOfMemory);
-    assert_eq!(cust::memory::mem_get_info().unwrap().0, 400_000);
+    assert_eq!(DeviceBuffer::<u8>::zeroed(400_001).err(), Some(Status::CUDA_ERROR_OUT_OF_MEMORY));
+    assert_eq!(host::memory().0, 400_000);
     let second = DeviceBuffer::<u8>::zeroed(400_000).unwrap();
-    assert_eq!(DeviceBuffer::<u8>::zeroed(1).unwrap_err(), CudaError::OutOfMemory);
+    assert_eq!(DeviceBuffer::<u8>::zeroed(1).err(), Some(Status::CUDA_ERROR_OUT_OF_MEMORY));
     drop((first, second));
-    assert_eq!(cust::memory::mem_get_info().unwrap().0, 1_000_000);
+    assert_eq!(host::memory().0, 1_000_000);
     assert_eq!(software_gpu::take_reports().len(), 0);
 
-    let stream = Stream::new(StreamFlags::DEFAULT, None).unwrap();
+    let stream = Stream::new();
     let flag = DeviceBuffer::<u32>::zeroed(1).unwrap();
-    let stuck = launch!(wait_for, &stream, 2, 0, flag.as_device_ptr(), 2_u32);
-    assert_eq!(stuck, Err(CudaError::LaunchTimeout));
+    let stuck = launch!(wait_for, &stream, 2, 0, flag.address(), 2_u32);
+    assert_eq!(stuck, Err(Status::CUDA_ERROR_LAUNCH_TIMEOUT));
     let report = only_report();
     assert_eq!(report.kind, Kind::NoProgress);
     assert_eq!(report.kernel.as_deref(), Some("wait_for"));
 
-    launch!(wait_for, &stream, 2, 0, flag.as_device_ptr(), 1_u32).unwrap();
+    launch!(wait_for, &stream, 2, 0, flag.address(), 1_u32).unwrap();
     stream.synchronize().unwrap();
-    assert_eq!(flag.as_host_vec().unwrap(), [2]);
+    assert_eq!(flag.to_host().unwrap(), [2]);
     assert_eq!(software_gpu::take_reports().len(), 0);
 }

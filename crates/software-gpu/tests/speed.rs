@@ -3,23 +3,12 @@
 mod common;
 
 use common::context;
-use cust::memory::DeviceBuffer;
-use cust::prelude::*;
-use device_std::host::{Kernel, PtxImage, PtxModule, PtxText};
+use common::host::{DeviceBuffer, Stream};
+use device_std::host::{Kernel, PtxModule};
 use device_std::{kernel, thread, warp};
 use std::time::{Duration, Instant};
 
-static MODULE: PtxModule = PtxModule {
-    name: "speed",
-    images: &[PtxImage {
-        level: 75,
-        text: PtxText::Plain(
-            ".visible .entry nothing(\n.visible .entry shuffles(\n.visible .entry ballots(\n\
-               .visible .entry barriers(\n",
-        ),
-    }],
-    kernels: &[nothing.host, shuffles.host, ballots.host, barriers.host],
-};
+static MODULE: PtxModule = PtxModule { name: "speed", images: &[] };
 
 /// What a thread costs by itself, one wait included.
 #[kernel(block = 256)]
@@ -77,7 +66,7 @@ fn time(kernel: Kernel<(*mut u32, u32)>, stream: &Stream) -> Duration {
     let values = DeviceBuffer::<u32>::zeroed(BLOCKS as usize * 256).unwrap();
     let once = || {
         let start = Instant::now();
-        launch!(kernel, stream, BLOCKS, 0, values.as_device_ptr(), ROUNDS).unwrap();
+        launch!(kernel, stream, BLOCKS, 0, values.address(), ROUNDS).unwrap();
         start.elapsed()
     };
     (0..5).map(|_| once()).min().unwrap()
@@ -87,7 +76,7 @@ fn time(kernel: Kernel<(*mut u32, u32)>, stream: &Stream) -> Duration {
 #[ignore = "measures, and tests nothing"]
 fn waits() {
     let _context = context();
-    let stream = Stream::new(StreamFlags::DEFAULT, None).unwrap();
+    let stream = Stream::new();
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let threads = BLOCKS * 256;
     println!("{threads} threads on {cores} cores; ns are of one core");

@@ -3,21 +3,13 @@
 mod common;
 
 use common::context;
-use cust::error::CudaError;
-use cust::memory::DeviceBuffer;
-use cust::prelude::*;
-use device_std::host::{PtxImage, PtxModule, PtxText};
+use common::host::{DeviceBuffer, Stream};
+use cuda_driver::Status;
+use device_std::host::PtxModule;
 use device_std::shared::Carver;
 use device_std::{kernel, thread, warp};
 
-static MODULE: PtxModule = PtxModule {
-    name: "threads",
-    images: &[PtxImage {
-        level: 75,
-        text: PtxText::Plain(".visible .entry running_sum(\n.visible .entry beside(\n"),
-    }],
-    kernels: &[running_sum.host, beside.host],
-};
+static MODULE: PtxModule = PtxModule { name: "threads", images: &[] };
 
 /// Inclusive sums of each block's values.
 #[kernel(block = 128)]
@@ -48,12 +40,11 @@ pub unsafe fn beside(values: *mut u32, n: u32) {
 #[test]
 fn host_threads_do_not_disturb_one_another() {
     let _context = context();
-    common::load(&MODULE);
     std::thread::scope(|scope| {
         for host in 0..8_u32 {
             scope.spawn(move || {
                 let _context = context();
-                let stream = Stream::new(StreamFlags::DEFAULT, None).unwrap();
+                let stream = Stream::new();
                 for round in 0..20 {
                     if host == 0 { fault(&stream) } else { sums(&stream, host, round) }
                 }
@@ -64,15 +55,15 @@ fn host_threads_do_not_disturb_one_another() {
 
 fn fault(stream: &Stream) {
     let values = DeviceBuffer::<u32>::zeroed(10).unwrap();
-    let code = launch!(beside, stream, 1, 0, values.as_device_ptr(), 10_u32);
-    assert_eq!(code, Err(CudaError::IllegalAddress));
+    let code = launch!(beside, stream, 1, 0, values.address(), 10_u32);
+    assert_eq!(code, Err(Status::CUDA_ERROR_ILLEGAL_ADDRESS));
 }
 
 fn sums(stream: &Stream, host: u32, round: u32) {
     let blocks = 1 + (host + round) % 9;
     let numbers: Vec<u32> = (0..blocks * 128).map(|i| i % 7 + host).collect();
     let values = DeviceBuffer::from_slice(&numbers).unwrap();
-    launch!(running_sum, stream, blocks, 16, values.as_device_ptr()).unwrap();
+    launch!(running_sum, stream, blocks, 16, values.address()).unwrap();
     stream.synchronize().unwrap();
     let sums = |block: &[u32]| {
         block
@@ -84,7 +75,7 @@ fn sums(stream: &Stream, host: u32, round: u32) {
             .collect::<Vec<u32>>()
     };
     let expected: Vec<u32> = numbers.chunks(128).flat_map(sums).collect();
-    assert_eq!(values.as_host_vec().unwrap(), expected);
+    assert_eq!(values.to_host().unwrap(), expected);
 }
 
 /// What a large launch costs, printed: `cargo test --release -p software-gpu --test threads
@@ -92,16 +83,16 @@ fn sums(stream: &Stream, host: u32, round: u32) {
 #[test]
 fn a_million_threads() {
     let _context = context();
-    let stream = Stream::new(StreamFlags::DEFAULT, None).unwrap();
+    let stream = Stream::new();
     let numbers = vec![1_u32; 1 << 20];
     let values = DeviceBuffer::from_slice(&numbers).unwrap();
     for _ in 0..2 {
         let start = std::time::Instant::now();
-        launch!(running_sum, &stream, 1 << 13, 16, values.as_device_ptr()).unwrap();
+        launch!(running_sum, &stream, 1 << 13, 16, values.address()).unwrap();
         println!("1,048,576 threads, 5 shuffles and a barrier each: {:?}", start.elapsed());
         stream.synchronize().unwrap();
     }
-    let sums = values.as_host_vec().unwrap();
+    let sums = values.to_host().unwrap();
     let twice = |i: usize| ((i % 128 + 1) * (i % 128 + 2) / 2) as u32;
     assert!(sums.iter().enumerate().all(|(i, sum)| *sum == twice(i)));
 }

@@ -107,5 +107,5 @@ pub fn contours(
 
 #[allow(dead_code)]
 fn not_built(device: &Device) -> Error {
-    gpu_core::Error::NotBuilt { name: device.name() }.into()
+    gpu_core::Error::without_cuda(device).into()
 }

@@ -1,162 +1,195 @@
-//! The `#[kernel]` attribute: one declaration of a kernel, three uses.
+//! The `#[kernel]` attribute: one declaration of a kernel, all its uses.
 //!
-//! `#[kernel(block = 256)] pub unsafe fn scale(x: *mut f32, n: u32) { .. }` becomes
+//! ```ignore
+//! /// `y[i] += a * x[i]`. Grid: a thread for each element.
+//! ///
+//! /// # Safety
+//! /// Both arrays have `len` elements.
+//! #[kernel(named, block = BLOCK)]
+//! pub unsafe fn add_scaled(a: f32, x: *const f32, y: *mut f32, len: u64) { .. }
+//! ```
 //!
-//! - in the device build, the entry point `scale` with the `ptx-kernel` ABI,
-//! - on the host, the constant `scale: Kernel<(*mut f32, u32)>`, which carries the types for a
-//!   checked launch, the block size, and
-//! - the function that the software device runs for each thread.
+//! becomes
 //!
-//! `#[kernel(block = 256, resident = 4)]` also asks the assembler to keep the registers of a thread
-//! so few that 4 blocks fit on a multiprocessor.
+//! - in the device build, the PTX entry `MODULE__add_scaled`;
+//! - on the host, the module `add_scaled` with the struct `Args { a, x, y, len }`, and the constant
+//!   `add_scaled: Kernel<add_scaled::Args>`, which `Gpu::enqueue` takes;
+//! - where device-std's feature `software` is on, the function that the software device runs for each
+//!   thread. Without it the host compiles no kernel's body.
+//!
+//! The tokens of types and body are the author's own, so a mistake in them is reported where it is.
+//!
+//! Parameters are scalars, raw pointers, and arrays of them, which are passed as their elements.
+//!
+//! # What is declared
+//!
+//! - `block = EXPRESSION`: threads of a block, a constant.
+//! - `resident = EXPRESSION`: blocks that shall fit on a multiprocessor, at least: it bounds the
+//!   registers of a thread. 1 where it is left out.
+//! - `shared = EXPRESSION`: bytes of shared memory, a constant; or `shared = |args| EXPRESSION`, of
+//!   the arguments. 0 where it is left out.
+//! - `instances(NAME: <GENERICS>, resident = EXPRESSION; ..)` of a generic function: an entry
+//!   `MODULE__KERNEL_NAME` and a constant `KERNEL::NAME` for each. In `block`, `resident` and
+//!   `shared` the generic parameters may be named.
+//!
+//! # Instances by type
+//!
+//! Where a kernel is generic over types, the trait `KERNEL::Instance` finds an instance from them:
+//! it is implemented for the last type parameter, and takes the others as its parameters in their
+//! order; constant parameters are its associated constants. So of
+//! `fn scan<T: Scalar, O: Operator<T>, const ROWS: usize>` and `instances(sum_u8: <u8, Sum, 4>)`
+//! comes `impl scan::Instance<u8> for Sum`, with `KERNEL: Kernel<scan::Args<u8>>` and `ROWS: usize`.
+//! `Args` is generic over those types that the parameters name.
+//!
+//! # Around it
 //!
 //! The module that declares kernels must have a `static MODULE: PtxModule` in scope; the macro
-//! `device_std::ptx_module!` makes it.
+//! `device_std::ptx_module!` makes it. The device build takes the module's name from the environment
+//! variable `TESSERA_PTX_MODULE`, which `cargo xtask ptx` sets.
+//!
+//! Without the word `named`, arguments are a tuple: `add_scaled: Kernel<(f32, *const f32, *mut f32,
+//! u64)>`. This form goes when the last kernel has left it, and then the word too.
 
-use proc_macro::{Delimiter, Group, TokenStream, TokenTree};
+mod declaration;
+mod expansion;
+
+use declaration::Declaration;
+use proc_macro2::{Group, Span, TokenStream, TokenTree};
 
 /// Declares a kernel. See the crate's documentation.
 #[proc_macro_attribute]
-pub fn kernel(attribute: TokenStream, item: TokenStream) -> TokenStream {
-    match Declaration::parse(attribute, item) {
-        Ok(declaration) => declaration.expand(),
-        Err(message) => format!("compile_error!({message:?});").parse().unwrap(),
+pub fn kernel(
+    attribute: proc_macro::TokenStream,
+    item: proc_macro::TokenStream,
+) -> proc_macro::TokenStream {
+    let ptx_module = std::env::var("TESSERA_PTX_MODULE").ok();
+    expand(attribute.into(), item.into(), ptx_module.as_deref()).into()
+}
+
+fn expand(attribute: TokenStream, item: TokenStream, ptx_module: Option<&str>) -> TokenStream {
+    let declared = Declaration::parse(attribute.clone(), item.clone()).and_then(|declaration| {
+        // What macros of the old form put together shares no hygiene.
+        let is_old = !declaration.setting.named;
+        if is_old { Declaration::parse(attribute, at_call_site(item)) } else { Ok(declaration) }
+    });
+    match declared {
+        Ok(declaration) => declaration.expand(ptx_module),
+        Err(error) => error.into_compile_error(),
     }
 }
 
-/// The parts of `#[kernel(block = N, resident = M)] /// docs.. pub unsafe fn name(a: A, b: B) { body }`.
-struct Declaration {
-    block: String,
-    resident: String,
-    outer: TokenStream,
-    name: String,
-    parameters: Vec<(String, String)>,
-    body: Group,
+/// The tokens where they are, with names that mean what they mean at the attribute.
+fn at_call_site(tokens: TokenStream) -> TokenStream {
+    let moved = tokens.into_iter().map(|token| match token {
+        TokenTree::Group(group) => {
+            let inner = at_call_site(group.stream());
+            let mut moved = Group::new(group.delimiter(), inner);
+            moved.set_span(group.span());
+            TokenTree::Group(moved)
+        }
+        TokenTree::Ident(mut ident) if ident != "$crate" => {
+            ident.set_span(ident.span().resolved_at(Span::call_site()));
+            TokenTree::Ident(ident)
+        }
+        other => other,
+    });
+    moved.collect()
 }
 
-impl Declaration {
-    fn parse(attribute: TokenStream, item: TokenStream) -> Result<Self, String> {
-        let attribute = attribute.to_string().replace(char::is_whitespace, "");
-        let (block, resident) = attribute.split_once(",resident=").unwrap_or((&attribute, "1"));
-        let block = block
-            .strip_prefix("block=")
-            .ok_or("expected #[kernel(block = THREADS)]: the threads of a block")?
-            .to_owned();
-        let resident = resident.to_owned();
+#[cfg(test)]
+mod tests {
+    use super::{TokenStream, TokenTree};
 
-        let tokens: Vec<TokenTree> = item.into_iter().collect();
-        let is_word =
-            |t: &TokenTree, word: &str| matches!(t, TokenTree::Ident(i) if i.to_string() == word);
-        let at = tokens
-            .windows(3)
-            .position(|w| is_word(&w[0], "pub") && is_word(&w[1], "unsafe") && is_word(&w[2], "fn"))
-            .ok_or("a kernel is declared `pub unsafe fn`")?;
-        let outer = tokens[..at].iter().cloned().collect();
-        match &tokens[at + 3..] {
-            [TokenTree::Ident(name), TokenTree::Group(arguments), TokenTree::Group(body)]
-                if arguments.delimiter() == Delimiter::Parenthesis
-                    && body.delimiter() == Delimiter::Brace =>
-            {
-                Ok(Self {
-                    block,
-                    resident,
-                    outer,
-                    name: name.to_string(),
-                    parameters: parse_parameters(arguments.stream())?,
-                    body: body.clone(),
-                })
-            }
-            _ => Err("a kernel has a name, scalar and pointer parameters, a body, and returns \
-                      nothing"
-                .to_owned()),
+    /// Where the identifier `name` stands in the tokens: its lines.
+    fn lines_of(name: &str, tokens: TokenStream) -> Vec<usize> {
+        let lines = tokens.into_iter().flat_map(|token| match token {
+            TokenTree::Group(group) => lines_of(name, group.stream()),
+            TokenTree::Ident(ident) if ident == name => vec![ident.span().start().line],
+            _ => vec![],
+        });
+        lines.collect()
+    }
+
+    fn expanded(attribute: &str, item: &str) -> TokenStream {
+        super::expand(attribute.parse().unwrap(), item.parse().unwrap(), Some("maps"))
+    }
+
+    const SCALE: &str = "/// Scales.\npub unsafe fn scale(\n    x: *mut Wrong,\n    n: u32,\n) {\n    mistake(x, n)\n}";
+
+    #[test]
+    fn types_and_body_keep_their_lines_on_host_and_device() {
+        for attribute in ["named, block = 256", "block = 256"] {
+            let tokens = expanded(attribute, SCALE);
+            let (body, types) = (lines_of("mistake", tokens.clone()), lines_of("Wrong", tokens));
+            assert!(body.len() >= 2 && body.iter().all(|&line| line == 6), "{attribute}: {body:?}");
+            assert!(types.len() >= 2 && types.iter().all(|&line| line == 3), "{types:?}");
         }
     }
 
-    fn expand(self) -> TokenStream {
-        let Self { block, resident, outer, name, parameters, body } = self;
-        let signature: String = parameters.iter().map(|(n, t)| format!("{n}: {t}, ")).collect();
-        let types: String = parameters.iter().map(|(_, t)| format!("{t}, ")).collect();
-        let kinds: String = parameters
-            .iter()
-            .map(|(_, t)| format!("::device_std::host::Parameter::of::<{t}>(), "))
-            .collect();
-        let reads: String = parameters
-            .iter()
-            .enumerate()
-            .map(|(i, (_, t))| format!("unsafe {{ (*arguments.add({i})).cast::<{t}>().read() }}, "))
-            .collect();
-        let allow = "#[allow(clippy::too_many_arguments, clippy::missing_safety_doc)]";
-        format!(
-            r#"
-            {outer}
-            {allow}
-            #[cfg(target_arch = "nvptx64")]
-            #[unsafe(no_mangle)]
-            pub unsafe extern "ptx-kernel" fn {name}({signature}) {{
-                // The compiler has no words for launch bounds: `cargo xtask ptx` moves them from
-                // here to the entry's head.
-                unsafe {{
-                    ::core::arch::asm!(
-                        "// launch bounds {block} {resident}",
-                        options(nomem, nostack, preserves_flags)
-                    )
-                }};
-                {body}
-            }}
-
-            {outer}
-            #[cfg(not(target_arch = "nvptx64"))]
-            #[allow(non_upper_case_globals)]
-            pub const {name}: ::device_std::host::Kernel<({types})> = {{
-                {allow}
-                unsafe fn thread({signature}) {body}
-                unsafe fn entry(arguments: *const *const ::core::ffi::c_void) {{
-                    // SAFETY: the launcher passes one valid pointer for each parameter.
-                    unsafe {{ thread({reads}) }}
-                }}
-                static HOST: ::device_std::host::HostKernel = ::device_std::host::HostKernel {{
-                    name: {name:?},
-                    block: {block},
-                    parameters: &[{kinds}],
-                    entry,
-                }};
-                ::device_std::host::Kernel::new(&HOST, || &MODULE)
-            }};
-            "#
-        )
-        .parse()
-        .unwrap()
+    #[test]
+    fn an_instances_generics_keep_their_lines() {
+        let attribute =
+            "named,\nblock = BLOCK,\ninstances(\nwide: <u64, Wrong>;\nslim: <u8, Sum>;\n)";
+        let item = "pub unsafe fn sums<T: Scalar, O: Operator<T>>(x: *const T) { unsafe { mistake::<O>(x) } }";
+        let lines = lines_of("Wrong", expanded(attribute, item));
+        assert!(lines.len() >= 2 && lines.iter().all(|&line| line == 4), "{lines:?}");
     }
-}
 
-/// Splits `a: A, b: B` at the commas outside `<..>`, and each part at its first colon.
-fn parse_parameters(stream: TokenStream) -> Result<Vec<(String, String)>, String> {
-    let mut parameters = Vec::new();
-    let mut part = Vec::new();
-    let mut depth = 0;
-    let comma = |t: &TokenTree| matches!(t, TokenTree::Punct(p) if p.as_char() == ',');
-    for token in stream {
-        if let TokenTree::Punct(p) = &token {
-            depth += i32::from(p.as_char() == '<') - i32::from(p.as_char() == '>');
-        }
-        if depth == 0 && comma(&token) {
-            parameters.push(parse_parameter(std::mem::take(&mut part))?);
-        } else {
-            part.push(token);
+    #[test]
+    fn entries_are_named_by_module_and_kernel() {
+        let simple = expanded("named, block = 256", SCALE).to_string();
+        assert!(simple.contains("export_name = \"maps__scale\""), "{simple}");
+        let item = "pub unsafe fn fill<T: Scalar>(x: *mut T, value: T) { unsafe { *x = value } }";
+        let instances =
+            expanded("named, block = 32, instances(u8: <u8>; u16: <u16>)", item).to_string();
+        for name in ["maps__fill_u8", "maps__fill_u16"] {
+            assert!(instances.contains(&format!("export_name = {name:?}")), "{instances}");
         }
     }
-    if !part.is_empty() {
-        parameters.push(parse_parameter(part)?);
-    }
-    Ok(parameters)
-}
 
-fn parse_parameter(tokens: Vec<TokenTree>) -> Result<(String, String), String> {
-    match tokens.as_slice() {
-        [TokenTree::Ident(name), TokenTree::Punct(colon), ty @ ..] if colon.as_char() == ':' => {
-            let ty: TokenStream = ty.iter().cloned().collect();
-            Ok((name.to_string(), ty.to_string()))
+    #[test]
+    fn generic_parameters_may_be_named_in_what_is_declared() {
+        let attribute = "named, block = N, shared = bytes::<T, N>() + N, instances(a: <u8, 64>)";
+        let item = "pub unsafe fn f<T: Copy, const N: u32>(x: *const T) {}";
+        let tokens = expanded(attribute, item).to_string();
+        for part in ["bytes :: < u8 , 64 > () + 64", "block : (64) as u32"] {
+            assert!(tokens.contains(part), "no {part} in {tokens}");
         }
-        _ => Err("a kernel parameter is `name: type`".to_owned()),
+    }
+
+    #[test]
+    fn an_array_is_passed_as_its_elements() {
+        let item = "pub unsafe fn f(p: [u64; 2]) { unsafe { work(p) } }";
+        let tokens = expanded("named, block = 32", item).to_string();
+        for part in [
+            "extern \"ptx-kernel\" fn f (p_0 : u64 , p_1 : u64)",
+            "let p = [p_0 , p_1]",
+            "pub p : [u64 ; 2]",
+            "(& raw mut p [1usize])",
+        ] {
+            assert!(tokens.contains(part), "no {part} in {tokens}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_kernel_is_refused_with_the_reason() {
+        let fn_ok = "pub unsafe fn f(x: u32) {}";
+        for (attribute, item, reason) in [
+            ("named", fn_ok, "block"),
+            ("named, block = 1, blocks = 2", fn_ok, "blocks"),
+            ("named, block = 1", "pub fn f(x: u32) {}", "unsafe"),
+            ("named, block = 1", "pub unsafe fn f(x: u32) -> u32 { x }", "returns nothing"),
+            ("named, block = 1", "pub unsafe fn f((x, y): (u32, u32)) {}", "name: type"),
+            ("named, block = 1", "pub unsafe fn f<T>(x: T) {}", "instances"),
+            ("named, block = 1, instances(a: <u8>)", fn_ok, "no generic parameters"),
+            (
+                "named, block = 1, instances(a: <u8, u8>)",
+                "pub unsafe fn f<T>(x: T) {}",
+                "1 generic",
+            ),
+        ] {
+            let error = expanded(attribute, item).to_string();
+            assert!(error.contains("compile_error") && error.contains(reason), "{item}: {error}");
+        }
     }
 }

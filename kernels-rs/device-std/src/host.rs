@@ -6,7 +6,6 @@
 use std::any::type_name;
 use std::cell::Cell;
 use std::ffi::c_void;
-use std::marker::PhantomData;
 use std::ptr::NonNull;
 
 /// One architecture level of a module's PTX.
@@ -27,15 +26,13 @@ pub enum PtxText {
     Deflated(&'static [u8]),
 }
 
-/// The kernels of one algorithm, which are loaded together.
+/// The kernels of one algorithm, whose PTX is one text.
 #[derive(Debug)]
 pub struct PtxModule {
     /// The algorithm's name, and the stem of the PTX file names.
     pub name: &'static str,
-    /// The module's images, lowest level first.
+    /// The module's images, lowest level first. None where the crate embeds no PTX.
     pub images: &'static [PtxImage],
-    /// Every kernel of the module.
-    pub kernels: &'static [&'static HostKernel],
 }
 
 /// How one kernel parameter is passed.
@@ -59,36 +56,48 @@ impl Parameter {
     }
 }
 
+/// What runs one thread of a kernel; takes a pointer to each argument, as `cuLaunchKernel` does.
+pub type Entry = unsafe fn(*const *const c_void);
+
 /// A kernel as the software device runs it.
 #[derive(Debug)]
 pub struct HostKernel {
-    /// The entry point's name in the PTX.
+    /// The module that it is part of: with the name it tells kernels apart.
+    pub module: &'static PtxModule,
+    /// Its name in the module.
     pub name: &'static str,
     /// Threads of a block; blocks are one-dimensional.
     pub block: u32,
     /// The parameters, in order.
     pub parameters: &'static [Parameter],
-    /// Runs one thread; takes a pointer to each argument, as `cuLaunchKernel` does.
-    pub entry: unsafe fn(*const *const c_void),
+    /// What the software device runs; none where this crate was built without its feature
+    /// `software`.
+    pub entry: Option<Entry>,
 }
 
-/// A kernel with the types of its arguments: what a launch needs to know.
+impl HostKernel {
+    /// The entry point's name in the PTX.
+    pub fn entry_name(&self) -> String {
+        format!("{}__{}", self.module.name, self.name)
+    }
+}
+
+/// A kernel with the type of its arguments: what a launch needs to know.
 pub struct Kernel<Arguments> {
     /// Name, block size, parameters, host function.
     pub host: &'static HostKernel,
-    module: fn() -> &'static PtxModule,
-    arguments: PhantomData<fn(Arguments)>,
+    shared: fn(&Arguments) -> u32,
 }
 
 impl<Arguments> Kernel<Arguments> {
     /// Called by the `#[kernel]` attribute.
-    pub const fn new(host: &'static HostKernel, module: fn() -> &'static PtxModule) -> Self {
-        Self { host, module, arguments: PhantomData }
+    pub const fn new(host: &'static HostKernel, shared: fn(&Arguments) -> u32) -> Self {
+        Self { host, shared }
     }
 
-    /// The module that it is loaded with.
-    pub fn module(&self) -> &'static PtxModule {
-        (self.module)()
+    /// The bytes of shared memory that a block needs, as the kernel declares it.
+    pub fn shared_bytes(&self, arguments: &Arguments) -> u32 {
+        (self.shared)(arguments)
     }
 }
 
@@ -99,6 +108,29 @@ impl<Arguments> Clone for Kernel<Arguments> {
 }
 
 impl<Arguments> Copy for Kernel<Arguments> {}
+
+/// A kernel's arguments: scalars and raw pointers.
+pub trait Arguments {
+    /// Calls `give` with a pointer to each argument.
+    fn with_pointers<R>(self, give: impl FnOnce(&mut [*mut c_void]) -> R) -> R;
+}
+
+/// Tuples, for the kernels whose arguments have no names yet.
+macro_rules! tuples {
+    ($first:ident $($rest:ident)*) => {
+        impl<$first: Copy, $($rest: Copy),*> Arguments for ($first, $($rest,)*) {
+            #[allow(non_snake_case)]
+            fn with_pointers<Given>(self, give: impl FnOnce(&mut [*mut c_void]) -> Given) -> Given {
+                let (mut $first, $(mut $rest,)*) = self;
+                give(&mut [(&raw mut $first).cast(), $((&raw mut $rest).cast()),*])
+            }
+        }
+        tuples!($($rest)*);
+    };
+    () => {};
+}
+
+tuples!(A B C D E F G H I J K L M N O P Q R);
 
 /// How a thread touches shared memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,28 +1,41 @@
 //! The declaration of a kernel module.
 
-/// Declares `static MODULE`, the kernels that are built into one PTX file and loaded together.
+/// Declares `static MODULE`, of which the kernels that the same Rust module declares are part.
 ///
-/// `ptx_module! { "voronoi": row_nearest, column_prune }` names the kernels declared in the same
-/// Rust module; the PTX comes from `ptx/voronoi.sm_75.ptx` in the crate that calls it, deflated by
-/// that crate's build script.
-/// `"scan" at 75 80` says that there is PTX for two levels.
+/// `ptx_module! { "voronoi" }` names the module: it is a feature of the crate that calls it, and the
+/// stem of its PTX files' names. The crate's build script leaves the images in
+/// `OUT_DIR/voronoi.images.rs`.
+///
+/// What may follow the name, levels and a list of kernels, is not looked at: kernels are found by
+/// their names.
 #[macro_export]
 macro_rules! ptx_module {
-    ($name:literal: $($kernel:ident),+ $(,)?) => {
-        $crate::ptx_module! { $name at 75: $($kernel),+ }
-    };
-    ($name:literal at $($level:literal)+: $($kernel:ident),+ $(,)?) => {
-        /// The module: its PTX by architecture level, and its kernels.
+    ($name:literal $($rest:tt)*) => {
+        /// The module: its PTX by architecture level.
         #[cfg(not(target_arch = "nvptx64"))]
         pub static MODULE: $crate::host::PtxModule = $crate::host::PtxModule {
             name: $name,
-            images: &[$($crate::host::PtxImage {
-                level: $level,
-                text: $crate::host::PtxText::Deflated(include_bytes!(concat!(
-                    env!("OUT_DIR"), "/", $name, ".sm_", $level, ".ptx.deflate"
-                ))),
-            }),+],
-            kernels: &[$($kernel.host),+],
+            images: include!(concat!(env!("OUT_DIR"), "/", $name, ".images.rs")),
         };
     };
+}
+
+/// Its first part where this crate's feature `software` is on, else what follows `else`: whether
+/// kernels are compiled for the host is decided here, for every crate that declares some. Items alone
+/// are there or not.
+#[doc(hidden)]
+#[macro_export]
+#[cfg(feature = "software")]
+macro_rules! if_software {
+    ({ $($on:tt)* } else { $($off:tt)* }) => {{ $($on)* }};
+    ($($item:item)*) => { $($item)* };
+}
+
+/// As above.
+#[doc(hidden)]
+#[macro_export]
+#[cfg(not(feature = "software"))]
+macro_rules! if_software {
+    ({ $($on:tt)* } else { $($off:tt)* }) => {{ $($off)* }};
+    ($($item:item)*) => {};
 }

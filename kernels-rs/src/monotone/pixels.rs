@@ -13,16 +13,35 @@ pub unsafe fn scatter(
     columns: *const u32,
     rows: *const u32,
     bits: *mut u32,
-    words: u32,
+    (width, height): (u32, u32),
     sites: u64,
 ) {
     let i = thread::index_1d();
     if i < sites {
-        // SAFETY: `i < sites`, and a site is a pixel of the raster.
+        // SAFETY: `i < sites`, and what is written is a pixel of the raster.
         unsafe {
             let (x, y) = (*columns.add(i as usize), *rows.add(i as usize));
-            let word = bits.add((y as u64 * words as u64 + (x / WORD) as u64) as usize);
-            atomic::or_u32(word, 1 << (x % WORD));
+            if x < width && y < height {
+                let words = width.div_ceil(WORD);
+                let word = bits.add((y as u64 * words as u64 + (x / WORD) as u64) as usize);
+                atomic::or_u32(word, 1 << (x % WORD));
+            }
+        }
+    }
+}
+
+/// Sets the bits beyond the width to 0.
+///
+/// # Safety
+/// As [`trim_bits`](super::trim_bits).
+#[inline(always)]
+pub unsafe fn trim(bits: *mut u32, width: u32, words: u32, rows: u32) {
+    let row = thread::index_1d();
+    if row < rows as u64 && words > 0 {
+        // SAFETY: the last word of a row.
+        unsafe {
+            let last = bits.add(((row + 1) * words as u64 - 1) as usize);
+            *last &= (1 << (width % WORD)) - 1;
         }
     }
 }
@@ -139,11 +158,10 @@ pub unsafe fn gather<I: Number>(
 ) {
     let p = thread::index_1d();
     if p < pixels {
-        // SAFETY: `p < pixels`, and an index is one of the raster's.
+        // SAFETY: `p < pixels`, and so is an index that is followed.
         unsafe {
-            let index = *indices.add(p as usize);
-            *out.add(p as usize) =
-                if index == I::NONE { none } else { *values.add(index.wide() as usize) };
+            let index = (*indices.add(p as usize)).wide();
+            *out.add(p as usize) = if index < pixels { *values.add(index as usize) } else { none };
         }
     }
 }

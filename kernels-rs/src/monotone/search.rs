@@ -167,13 +167,13 @@ pub unsafe fn winner<M: Metric>(
     // The nearest row there is; the next rows upward and downward, of which the first may pass `low`
     // and the second `high`; and how far both are.
     let base = u32::max(low, u32::min(y, high));
+    // A side is below 2^31: on its way to `low` the one cannot pass -2^31, nor the other 2^32.
     let mut up = base as i32;
-    let mut down = base as i32;
+    let mut down = base;
     let mut rows = y.abs_diff(base);
     loop {
         let ups: [u32; STEP] = core::array::from_fn(|k| i32::max(up - k as i32, low as i32) as u32);
-        let downs: [u32; STEP] =
-            core::array::from_fn(|k| i32::min(down + k as i32, high as i32) as u32);
+        let downs: [u32; STEP] = core::array::from_fn(|k| u32::min(down + k as u32, high));
         // SAFETY: the rows are in `low..=high`.
         let (above, below) =
             unsafe { (ups.map(|row| column.of_row(row)), downs.map(|row| column.of_row(row))) };
@@ -194,10 +194,10 @@ pub unsafe fn winner<M: Metric>(
             k += 1;
         }
         up -= STEP as i32;
-        down += STEP as i32;
+        down += STEP as u32;
         rows += STEP as u32;
         let nearest = metric.cost(0, rows);
-        if !((up >= low as i32) & (nearest <= best) | (down <= high as i32) & (nearest < best)) {
+        if !((up >= low as i32) & (nearest <= best) | (down <= high) & (nearest < best)) {
             return Won { row, cost: best };
         }
     }

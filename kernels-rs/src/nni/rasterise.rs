@@ -53,12 +53,14 @@ pub const SITES: usize = 1;
 pub const COUNTED: usize = 2;
 /// Where the tallies are: points that are not finite, or have a value beyond f32.
 pub const BAD: usize = 3;
-/// Where the tallies are: cells without a value.
+/// Where the tallies are: cells without a value in one diagram.
 pub const NODATA: usize = 4;
 /// Where the tallies are: cells without a value after all.
 pub const LEFT: usize = 5;
+/// Where the tallies are: cells without a value in either diagram.
+pub const UNITED: usize = 6;
 /// Tallies, which start at 0.
-pub const TALLIES: usize = 6;
+pub const TALLIES: usize = 7;
 
 /// Up to so many points no word can wrap, and [`accumulate_crowded`] is not needed.
 pub const UNCROWDED: u64 = 0xffff;
@@ -99,7 +101,10 @@ impl Raster {
         let row = math::floor((self.origin_y - y) / self.pixel_size);
         let is_inside =
             column >= 0.0 && row >= 0.0 && column < self.width as f64 && row < self.height as f64;
-        (row as usize * self.width as usize + column as usize, is_inside)
+        // Far outside a row saturates, and its index would overflow.
+        let pixel =
+            if is_inside { row as usize * self.width as usize + column as usize } else { 0 };
+        (pixel, is_inside)
     }
 }
 
@@ -488,7 +493,7 @@ fn join(low: u32, high: u32) -> i64 {
 ///
 /// The quotient is taken in f64, where it is off by one at most, and corrected.
 #[inline(always)]
-fn rounded_mean(sum: i64, count: u32) -> i32 {
+pub(crate) fn rounded_mean(sum: i64, count: u32) -> i32 {
     let numerator = 2 * sum + count as i64;
     let denominator = 2 * count as i64;
     let mut quotient = math::floor(numerator as f64 / denominator as f64) as i64;
@@ -507,7 +512,7 @@ fn rounded_mean(sum: i64, count: u32) -> i32 {
 /// # Safety
 /// All threads of the block come to the same call.
 #[inline(always)]
-pub(super) unsafe fn count_flags(flag: bool, total: *mut u64) {
+pub(crate) unsafe fn count_flags(flag: bool, total: *mut u64) {
     // SAFETY: passed on to the caller.
     unsafe {
         let flags = warp::ballot(warp::FULL, flag);

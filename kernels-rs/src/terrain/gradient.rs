@@ -173,6 +173,14 @@ pub fn columns_of_thread(width: u32, is_level: bool) -> u32 {
     if !is_level && width.is_multiple_of(MOST as u32) { MOST as u32 } else { 1 }
 }
 
+/// Whether the rows of a strip that begins in row `first` of the raster, and those beside them, are rows
+/// of the raster, and neither the first nor the last of them is the raster's.
+#[inline(always)]
+pub fn is_inner(first: u32, height: u32) -> bool {
+    // `first` is a row: a sum might pass 2^32 where the difference does not.
+    first > 0 && height - first > ROWS + 1
+}
+
 /// The cells of a row: those of a thread's columns, and one on either side.
 type Row = [f32; MOST + 2];
 
@@ -208,7 +216,7 @@ impl<const COUNT: usize> Strip<COUNT> {
         if self.column >= self.width {
             return;
         }
-        let is_inner = self.first > 0 && self.first + ROWS + 1 < self.height;
+        let is_inner = is_inner(self.first, self.height);
         // SAFETY: the column is in the raster.
         unsafe {
             if is_inner {
@@ -236,7 +244,7 @@ impl<const COUNT: usize> Strip<COUNT> {
         unsafe {
             let mut above = self.row::<IS_LEVEL, IS_INNER>(self.first.wrapping_sub(1));
             let mut own = self.row::<IS_LEVEL, IS_INNER>(self.first);
-            let mut below = self.rows::<IS_LEVEL, IS_INNER>(self.first + 1);
+            let mut below = self.rows::<IS_LEVEL, IS_INNER>(self.first.wrapping_add(1));
             // A loop: unrolled it would not fit the cache for instructions.
             let rows = vector::unknown(ROWS);
             let mut done = 0;
@@ -246,7 +254,7 @@ impl<const COUNT: usize> Strip<COUNT> {
                 // The next rows are on their way while these are worked on.
                 let mut next = below;
                 if done < rows {
-                    next = self.rows::<IS_LEVEL, IS_INNER>(self.first + done + 1);
+                    next = self.rows::<IS_LEVEL, IS_INNER>(first.wrapping_add(BATCH as u32 + 1));
                 }
                 let mut i = 0;
                 while i < BATCH {
@@ -294,7 +302,7 @@ impl<const COUNT: usize> Strip<COUNT> {
         let mut i = 0;
         while i < BATCH {
             // SAFETY: passed on to the caller.
-            rows[i] = unsafe { self.row::<IS_LEVEL, IS_INNER>(first + i as u32) };
+            rows[i] = unsafe { self.row::<IS_LEVEL, IS_INNER>(first.wrapping_add(i as u32)) };
             i += 1;
         }
         rows
@@ -416,5 +424,19 @@ mod tests {
         }
         assert!(worst <= 8e-7, "{worst}");
         assert_eq!(twice_reciprocal_sqrt(1.0), 2.0);
+    }
+
+    #[test]
+    fn strips_at_the_end_of_the_tallest_rasters_are_not_inner() {
+        for height in [1, 16, 17, 33, 34, 1000, u32::MAX - 15, u32::MAX - 1, u32::MAX] {
+            let last = (height - 1) / ROWS * ROWS;
+            for first in [0, 16, 32, last.saturating_sub(32), last.saturating_sub(16), last] {
+                if first < height {
+                    let end = u64::from(first) + u64::from(ROWS) + 1;
+                    let expected = first > 0 && end < u64::from(height);
+                    assert_eq!(is_inner(first, height), expected, "row {first} of {height}");
+                }
+            }
+        }
     }
 }

@@ -30,7 +30,6 @@ pub unsafe fn scale_and_add(x: *mut f32, a: f32, n: u32) {
 static MODULE: PtxModule = PtxModule {
     name: "gpu_core_test",
     images: &[PtxImage { level: 75, text: PtxText::Plain(include_str!("../scale_and_add.ptx")) }],
-    kernels: &[scale_and_add.host],
 };
 
 pub fn run(gpu: &Gpu, host: &[f32], a: f32) -> Vec<f32> {

@@ -46,12 +46,7 @@ pub fn scan_columns_in_place<T: Number, O: ScanOperator<T>>(
     let rows = rows_of_chunk(width, data.len() / width)?;
     let columns = Columns { operator: operator.kernel(), width, backward: how.backward };
     let initial = how.initial.map(|initial| columns.operator.lift(cast(initial)));
-    let data: &mut [O::Element] = cast_slice_mut(data);
-    let before = columns.before_each(columns.cut(&mut *data, rows * width));
-    let parts = columns.cut(data, rows * width).into_par_iter().zip(before);
-    parts.for_each(|(part, mut sums)| {
-        columns.for_each_row(part, |row| columns.finish(row, &mut sums, initial));
-    });
+    columns.scan(cast_slice_mut::<T, O::Element>(data), rows, initial);
     Ok(())
 }
 
@@ -75,6 +70,19 @@ impl<P: Send + Sync> Columns<P> {
     /// The chunks, `len` elements each but the last, in the order of the scan.
     fn cut<'a, E>(&self, data: &'a mut [E], len: usize) -> Vec<&'a mut [E]> {
         if self.backward { data.rchunks_mut(len).collect() } else { data.chunks_mut(len).collect() }
+    }
+
+    /// Scans chunks of so many rows.
+    fn scan<E>(&self, data: &mut [E], rows: usize, initial: Option<E>)
+    where
+        E: Scalar + Send + Sync,
+        P: Operator<E>,
+    {
+        let before = self.before_each(self.cut(&mut *data, rows * self.width));
+        let parts = self.cut(data, rows * self.width).into_par_iter().zip(before);
+        parts.for_each(|(part, mut sums)| {
+            self.for_each_row(part, |row| self.finish(row, &mut sums, initial));
+        });
     }
 
     /// Calls `visit` with each row of a chunk, in the order of the scan.

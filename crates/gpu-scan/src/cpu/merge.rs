@@ -1,9 +1,11 @@
 //! Merging sorted arrays.
 
-use kernels_rs::operators::Order;
+use bytemuck::{cast_slice, cast_slice_mut};
+use kernels_rs::operators::{Bits, Order};
 use rayon::prelude::*;
 
 use crate::error::{Result, same_len};
+use crate::number::sealed::PayloadSize;
 use crate::number::{Direction, Number, Payload, total_order};
 
 /// Outputs that one task merges.
@@ -27,6 +29,12 @@ pub fn merge_keys<K: Number>(
 ) -> Result<()> {
     same_len("output", a.len() + b.len(), output.len())?;
     let order = total_order::<K>(direction);
+    merge_bits(order, cast_slice(a), cast_slice(b), cast_slice_mut(output));
+    Ok(())
+}
+
+/// The same over the bits of numbers.
+fn merge_bits<B: Bits + Send + Sync>(order: Order<B>, a: &[B], b: &[B], output: &mut [B]) {
     output.par_chunks_mut(CHUNK).enumerate().for_each(|(chunk, output)| {
         let mut path = Path::new(order, a, b, chunk * CHUNK);
         for key in output {
@@ -36,7 +44,6 @@ pub fn merge_keys<K: Number>(
             };
         }
     });
-    Ok(())
 }
 
 /// [`merge_keys`] that moves a value along with each key. What is equal by its key is ordered as
@@ -55,6 +62,27 @@ pub fn merge_pairs<K: Number, V: Payload>(
     same_len("output of values", output.len(), output_values.len())?;
     same_len("output", a.len() + b.len(), output.len())?;
     let order = total_order::<K>(direction);
+    let (a, b, output) = (cast_slice(a), cast_slice(b), cast_slice_mut(output));
+    match V::SIZE {
+        PayloadSize::Four => {
+            let (a, b) = ((a, cast_slice(a_values)), (b, cast_slice(b_values)));
+            merge_bits_of_pairs::<_, u32>(order, a, b, (output, cast_slice_mut(output_values)));
+        }
+        PayloadSize::Eight => {
+            let (a, b) = ((a, cast_slice(a_values)), (b, cast_slice(b_values)));
+            merge_bits_of_pairs::<_, u64>(order, a, b, (output, cast_slice_mut(output_values)));
+        }
+    }
+    Ok(())
+}
+
+/// The same over the bits of numbers and of values.
+fn merge_bits_of_pairs<B: Bits + Send + Sync, V: Copy + Send + Sync>(
+    order: Order<B>,
+    (a, a_values): (&[B], &[V]),
+    (b, b_values): (&[B], &[V]),
+    (output, output_values): (&mut [B], &mut [V]),
+) {
     let chunks = output.par_chunks_mut(CHUNK).zip(output_values.par_chunks_mut(CHUNK));
     chunks.enumerate().for_each(|(chunk, (keys, values))| {
         let mut path = Path::new(order, a, b, chunk * CHUNK);
@@ -65,14 +93,13 @@ pub fn merge_pairs<K: Number, V: Payload>(
             };
         }
     });
-    Ok(())
 }
 
 /// A walk over both arrays in the order of the merge.
-struct Path<'a, K: Number> {
-    order: Order<K::Bits>,
-    a: &'a [K],
-    b: &'a [K],
+struct Path<'a, B> {
+    order: Order<B>,
+    a: &'a [B],
+    b: &'a [B],
     at_a: usize,
     at_b: usize,
 }
@@ -83,13 +110,13 @@ enum Step {
     B(usize),
 }
 
-impl<'a, K: Number> Path<'a, K> {
+impl<'a, B: Bits> Path<'a, B> {
     /// After `diagonal` outputs.
-    fn new(order: Order<K::Bits>, a: &'a [K], b: &'a [K], diagonal: usize) -> Self {
+    fn new(order: Order<B>, a: &'a [B], b: &'a [B], diagonal: usize) -> Self {
         let (mut low, mut high) = (diagonal.saturating_sub(b.len()), diagonal.min(a.len()));
         while low < high {
             let middle = low + (high - low) / 2;
-            if order.rank(b[diagonal - 1 - middle].bits()) < order.rank(a[middle].bits()) {
+            if order.rank(b[diagonal - 1 - middle]) < order.rank(a[middle]) {
                 high = middle;
             } else {
                 low = middle + 1;
@@ -100,7 +127,7 @@ impl<'a, K: Number> Path<'a, K> {
 
     /// The next output, of which there must be one.
     fn step(&mut self) -> Step {
-        let rank = |key: &K| self.order.rank(key.bits());
+        let rank = |key: &B| self.order.rank(*key);
         let a_wins = match (self.a.get(self.at_a), self.b.get(self.at_b)) {
             (Some(a), Some(b)) => rank(a) <= rank(b),
             (a, _) => a.is_some(),

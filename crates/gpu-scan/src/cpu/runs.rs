@@ -1,13 +1,14 @@
 //! Runs of equal keys and segments.
 
 use bytemuck::{cast, cast_slice};
+use device_std::scalar::Scalar;
 use kernels_rs::operators::Operator;
 use kernels_rs::reduce_by_key;
 use kernels_rs::segment_totals::lanes_log2;
 use rayon::prelude::*;
 
 use super::reduce::reduce_segment;
-use super::segments::{Segments, check_rising};
+use super::segments::{Keys, Segments, check_rising};
 use super::select::{is_head, unique};
 use super::stretches::totals;
 use crate::error::{Result, same_len};
@@ -33,7 +34,7 @@ pub fn reduce_by_key<K: Number, T: Number, O: ReduceOperator<T>>(
     same_len("values", keys.len(), values.len())?;
     let stretch = reduce_by_key::stretch(size_of::<K>() + size_of::<T>());
     let elements: &[O::Element] = cast_slice(values);
-    let totals = totals(operator.kernel(), stretch, elements, Segments::Keys(keys));
+    let totals = totals(operator.kernel(), stretch, elements, Segments::Keys(Keys::new(keys)));
     Ok((unique(keys), totals.into_iter().map(cast).collect()))
 }
 
@@ -50,11 +51,21 @@ pub fn segmented_reduce<T: Number, O: ReduceOperator<T>>(
     check_rising(offsets, values.len())?;
     let (kernel, elements): (_, &[O::Element]) = (operator.kernel(), cast_slice(values));
     let lanes = 1 << lanes_log2(values.len() as u64, offsets.len().saturating_sub(1) as u64);
+    let totals = reduce_segments(kernel, lanes, offsets, elements);
+    Ok(totals.into_iter().map(cast).collect())
+}
+
+/// The same over elements as kernels see them, of which there are fewer kinds.
+fn reduce_segments<E, P>(kernel: P, lanes: usize, offsets: &[u64], elements: &[E]) -> Vec<E>
+where
+    E: Scalar + Send + Sync,
+    P: Operator<E> + Send + Sync,
+{
     let total = |bounds: &[u64]| {
         let segment = &elements[bounds[0] as usize..bounds[1] as usize];
-        cast(kernel.lower(reduce_segment(kernel, lanes, segment)))
+        kernel.lower(reduce_segment(kernel, lanes, segment))
     };
-    Ok(offsets.par_windows(2).map(total).collect())
+    offsets.par_windows(2).map(total).collect()
 }
 
 /// Where the runs of elements with equal bits begin.

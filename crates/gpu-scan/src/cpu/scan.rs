@@ -10,7 +10,7 @@ use device_std::scalar::Scalar;
 use kernels_rs::scan::Scans;
 use rayon::prelude::*;
 
-use super::segments::Segments;
+use super::segments::{Keys, Segments};
 use super::tile::{Partial, Tile};
 use crate::error::{Result, same_len};
 use crate::{Number, Scan, ScanOperator};
@@ -35,7 +35,7 @@ pub fn scan<T: Number, O: ScanOperator<T>>(
     input: &[T],
     output: &mut [T],
 ) -> Result<()> {
-    run::<T, O, u8>(operator, how, Some(input), output, Segments::Whole)
+    run(operator, how, Some(input), output, Segments::Whole)
 }
 
 /// [`scan`] that overwrites its input.
@@ -47,7 +47,7 @@ pub fn scan_in_place<T: Number, O: ScanOperator<T>>(
     how: Scan<T>,
     data: &mut [T],
 ) -> Result<()> {
-    run::<T, O, u8>(operator, how, None, data, Segments::Whole)
+    run(operator, how, None, data, Segments::Whole)
 }
 
 /// A scan that begins anew wherever the key changes. Keys are compared by their bits.
@@ -63,7 +63,7 @@ pub fn scan_by_key<T: Number, K: Number, O: ScanOperator<T>>(
 ) -> Result<()> {
     same_len("output", input.len(), output.len())?;
     same_len("keys", input.len(), keys.len())?;
-    run(operator, how, Some(input), output, Segments::Keys(keys))
+    run(operator, how, Some(input), output, Segments::Keys(Keys::new(keys)))
 }
 
 /// [`scan_by_key`] that overwrites its input.
@@ -77,7 +77,7 @@ pub fn scan_by_key_in_place<T: Number, K: Number, O: ScanOperator<T>>(
     data: &mut [T],
 ) -> Result<()> {
     same_len("keys", data.len(), keys.len())?;
-    run(operator, how, None, data, Segments::Keys(keys))
+    run(operator, how, None, data, Segments::Keys(Keys::new(keys)))
 }
 
 /// A scan of each segment: segment s is `offsets[s]..offsets[s + 1]`, and may be empty.
@@ -142,23 +142,36 @@ pub fn scan_rows_in_place<T: Number, O: ScanOperator<T>>(
 }
 
 /// Scans `input` into `data`, or `data` in place.
-fn run<T: Number, O: ScanOperator<T>, K: Number>(
+fn run<T: Number, O: ScanOperator<T>>(
     operator: O,
     how: Scan<T>,
     input: Option<&[T]>,
     data: &mut [T],
-    segments: Segments<'_, K>,
+    segments: Segments<'_>,
 ) -> Result<()> {
     if let Some(input) = input {
         same_len("output", input.len(), data.len())?;
     }
-    if data.is_empty() {
-        return Ok(());
-    }
     let tile = Tile::new(operator.kernel(), how.initial.map(cast::<T, O::Element>));
-    let tiles = Tiles::new(tile, how.backward, data.len(), segments);
-    let input: Option<&[O::Element]> = input.map(cast_slice);
-    let data: &mut [O::Element] = cast_slice_mut(data);
+    run_tiles(tile, how.backward, input.map(cast_slice), cast_slice_mut(data), segments);
+    Ok(())
+}
+
+/// The same over elements as kernels see them, of which there are fewer kinds.
+fn run_tiles<E, P>(
+    tile: Tile<E, P>,
+    backward: bool,
+    input: Option<&[E]>,
+    data: &mut [E],
+    segments: Segments<'_>,
+) where
+    E: Scalar + Send + Sync,
+    P: Scans<E> + Send + Sync,
+{
+    if data.is_empty() {
+        return;
+    }
+    let tiles = Tiles::new(tile, backward, data.len(), segments);
     let before = tiles.before_each(input.unwrap_or(data));
     let work = tiles.cut(data).into_par_iter().zip(before).enumerate();
     work.for_each_init(Buffer::default, |buffer, (index, (part, before))| {
@@ -166,22 +179,21 @@ fn run<T: Number, O: ScanOperator<T>, K: Number>(
         tiles.tile.scan(&mut buffer.elements, &buffer.heads, before);
         buffer.store(&tiles, index, part);
     });
-    Ok(())
 }
 
 /// An array as the tiles of a scan, in its order.
-struct Tiles<'a, E, P, K> {
+struct Tiles<'a, E, P> {
     tile: Tile<E, P>,
     backward: bool,
     /// Elements of the array.
     len: usize,
     /// The same with the padding.
     padded: usize,
-    segments: Segments<'a, K>,
+    segments: Segments<'a>,
 }
 
-impl<'a, E: Scalar + Send + Sync, P: Scans<E> + Send + Sync, K: Number> Tiles<'a, E, P, K> {
-    fn new(tile: Tile<E, P>, backward: bool, len: usize, segments: Segments<'a, K>) -> Self {
+impl<'a, E: Scalar + Send + Sync, P: Scans<E> + Send + Sync> Tiles<'a, E, P> {
+    fn new(tile: Tile<E, P>, backward: bool, len: usize, segments: Segments<'a>) -> Self {
         Self { tile, backward, len, padded: len.next_multiple_of(tile.padded_to()), segments }
     }
 
@@ -243,10 +255,9 @@ impl<E> Default for Buffer<E> {
 
 impl<E: Scalar + Send + Sync> Buffer<E> {
     /// Takes a tile out of its part of the array.
-    fn load<P, K>(&mut self, tiles: &Tiles<'_, E, P, K>, index: usize, part: &[E])
+    fn load<P>(&mut self, tiles: &Tiles<'_, E, P>, index: usize, part: &[E])
     where
         P: Scans<E> + Send + Sync,
-        K: Number,
     {
         let Self { elements, heads } = self;
         let padding = tiles.padding(index);
@@ -263,7 +274,7 @@ impl<E: Scalar + Send + Sync> Buffer<E> {
         heads.clear();
         heads.resize(padding + part.len(), false);
         let of_part = &mut heads[padding..];
-        tiles.segments.mark(tiles.range(index), tiles.len, tiles.backward, of_part);
+        tiles.segments.mark(tiles.range(index), tiles.backward, of_part);
         if tiles.backward {
             of_part.reverse();
         }
@@ -271,10 +282,9 @@ impl<E: Scalar + Send + Sync> Buffer<E> {
     }
 
     /// Puts the results there.
-    fn store<P, K>(&self, tiles: &Tiles<'_, E, P, K>, index: usize, part: &mut [E])
+    fn store<P>(&self, tiles: &Tiles<'_, E, P>, index: usize, part: &mut [E])
     where
         P: Scans<E> + Send + Sync,
-        K: Number,
     {
         part.copy_from_slice(&self.elements[tiles.padding(index)..][..part.len()]);
         if tiles.backward {

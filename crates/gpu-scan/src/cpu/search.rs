@@ -1,5 +1,7 @@
 //! Lower and upper bounds.
 
+use bytemuck::cast_slice;
+use kernels_rs::operators::{Bits, Order};
 use rayon::prelude::*;
 
 use crate::error::{Result, same_len};
@@ -13,7 +15,7 @@ use crate::number::{Direction, Number, total_order};
 /// # Errors
 /// [`Length`](crate::Error::Length) unless there is a result for each query.
 pub fn lower_bound<T: Number>(sorted: &[T], queries: &[T], output: &mut [u64]) -> Result<()> {
-    bounds(sorted, queries, output, |element, query| element < query)
+    bounds(sorted, queries, output, false)
 }
 
 /// For each query the number of elements of `sorted` that are less or equal: the last place where
@@ -22,22 +24,31 @@ pub fn lower_bound<T: Number>(sorted: &[T], queries: &[T], output: &mut [u64]) -
 /// # Errors
 /// As [`lower_bound`].
 pub fn upper_bound<T: Number>(sorted: &[T], queries: &[T], output: &mut [u64]) -> Result<()> {
-    bounds(sorted, queries, output, |element, query| element <= query)
+    bounds(sorted, queries, output, true)
 }
 
-fn bounds<T: Number>(
-    sorted: &[T],
-    queries: &[T],
-    output: &mut [u64],
-    is_before: impl Fn(T::Bits, T::Bits) -> bool + Sync,
-) -> Result<()> {
+fn bounds<T: Number>(sorted: &[T], queries: &[T], output: &mut [u64], upper: bool) -> Result<()> {
     same_len("output", queries.len(), output.len())?;
     let order = total_order::<T>(Direction::Ascending);
+    bounds_of_bits(order, cast_slice(sorted), cast_slice(queries), output, upper);
+    Ok(())
+}
+
+/// The same over the bits of numbers.
+fn bounds_of_bits<B: Bits + Send + Sync>(
+    order: Order<B>,
+    sorted: &[B],
+    queries: &[B],
+    output: &mut [u64],
+    upper: bool,
+) {
     let pairs = output.par_iter_mut().with_min_len(1 << 10).zip(queries);
     pairs.for_each(|(bound, query)| {
-        let query = order.rank(query.bits());
-        let before = |element: &T| is_before(order.rank(element.bits()), query);
-        *bound = sorted.partition_point(before) as u64;
+        let query = order.rank(*query);
+        let is_before = |element: &B| {
+            let rank = order.rank(*element);
+            rank < query || (upper && rank == query)
+        };
+        *bound = sorted.partition_point(is_before) as u64;
     });
-    Ok(())
 }

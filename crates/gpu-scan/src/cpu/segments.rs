@@ -2,22 +2,43 @@
 
 use std::ops::Range;
 
-use device_std::scalar::Scalar;
+use bytemuck::cast_slice;
 
 use crate::error::{Error, Result, check_offsets};
 use crate::number::Number;
 
 /// How an array is cut into segments.
 #[derive(Clone, Copy)]
-pub(super) enum Segments<'a, K> {
+pub(super) enum Segments<'a> {
     /// Not at all.
     Whole,
     /// At changes of a key.
-    Keys(&'a [K]),
+    Keys(Keys<'a>),
     /// At offsets, which rise from 0 to the length.
     Offsets(&'a [u64]),
     /// Into rows of this width.
     Rows(usize),
+}
+
+/// Keys as unsigned integers of their size: only their bits are compared, so that what works with them
+/// need not be compiled for each type.
+#[derive(Clone, Copy)]
+pub(super) enum Keys<'a> {
+    Bytes(&'a [u8]),
+    ShortWords(&'a [u16]),
+    Words(&'a [u32]),
+    LongWords(&'a [u64]),
+}
+
+impl<'a> Keys<'a> {
+    pub(super) fn new<K: Number>(keys: &'a [K]) -> Self {
+        match size_of::<K>() {
+            1 => Self::Bytes(cast_slice(keys)),
+            2 => Self::ShortWords(cast_slice(keys)),
+            4 => Self::Words(cast_slice(keys)),
+            _ => Self::LongWords(cast_slice(keys)),
+        }
+    }
 }
 
 /// Checks that offsets rise from 0 to the number of elements.
@@ -35,7 +56,7 @@ pub(super) fn check_rising(offsets: &[u64], elements: usize) -> Result<()> {
     Ok(())
 }
 
-impl<'a> Segments<'a, u8> {
+impl<'a> Segments<'a> {
     /// Segments at offsets, which are checked.
     pub(super) fn at(offsets: &'a [u64], elements: usize) -> Result<Self> {
         check_rising(offsets, elements)?;
@@ -51,26 +72,21 @@ impl<'a> Segments<'a, u8> {
         }
         Ok(Self::Rows(width))
     }
-}
 
-impl<K: Number> Segments<'_, K> {
     pub(super) fn is_whole(&self) -> bool {
         matches!(self, Self::Whole)
     }
 
-    /// Sets `heads[j]` where element `range.start + j` of `len` is the first of a segment, or with
-    /// `tails` the last; all are unset before.
-    pub(super) fn mark(&self, range: Range<usize>, len: usize, tails: bool, heads: &mut [bool]) {
+    /// Sets `heads[j]` where element `range.start + j` is the first of a segment, or with `tails` the
+    /// last; all are unset before.
+    pub(super) fn mark(&self, range: Range<usize>, tails: bool, heads: &mut [bool]) {
         let shift = usize::from(tails);
         match self {
             Self::Whole => {}
-            Self::Keys(keys) => {
-                for (head, at) in heads.iter_mut().zip(range) {
-                    // The border before element `border` belongs to it, or to the one before.
-                    let border = at + shift;
-                    *head = border == 0 || border == len || differ(keys[border - 1], keys[border]);
-                }
-            }
+            Self::Keys(Keys::Bytes(keys)) => mark_changes(keys, range, shift, heads),
+            Self::Keys(Keys::ShortWords(keys)) => mark_changes(keys, range, shift, heads),
+            Self::Keys(Keys::Words(keys)) => mark_changes(keys, range, shift, heads),
+            Self::Keys(Keys::LongWords(keys)) => mark_changes(keys, range, shift, heads),
             Self::Offsets(offsets) => {
                 let borders = (range.start + shift) as u64..(range.end + shift) as u64;
                 let first = offsets.partition_point(|&offset| offset < borders.start);
@@ -85,7 +101,11 @@ impl<K: Number> Segments<'_, K> {
     }
 }
 
-/// Whether two keys have different bits.
-fn differ<K: Number>(a: K, b: K) -> bool {
-    a.bits().to_bits64() != b.bits().to_bits64()
+/// Marks where keys change.
+fn mark_changes<B: PartialEq>(keys: &[B], range: Range<usize>, shift: usize, heads: &mut [bool]) {
+    for (head, at) in heads.iter_mut().zip(range) {
+        // The border before element `border` belongs to it, or to the one before.
+        let border = at + shift;
+        *head = border == 0 || border == keys.len() || keys[border - 1] != keys[border];
+    }
 }

@@ -1,12 +1,13 @@
 //! Stable sorts, on rayon's merge sort.
 
+use bytemuck::{cast_slice, cast_slice_mut};
 use kernels_rs::operators::{Bits, Order};
 use rayon::prelude::*;
 
 use super::segments::check_rising;
 use crate::error::{Error, Result, same_len};
-use crate::number::sealed::Element;
-use crate::number::{nan_last, total_order};
+use crate::number::nan_last;
+use crate::number::sealed::{Element, PayloadSize};
 use crate::{Direction, Index, Key, Payload, Sort};
 
 /// The keys in order: stable, and NaN last (first, if descending).
@@ -24,9 +25,13 @@ pub fn sort<K: Key>(sort: Sort, keys: &[K]) -> Result<Vec<K>> {
 /// # Errors
 /// As [`sort`].
 pub fn sort_in_place<K: Key>(sort: Sort, keys: &mut [K]) -> Result<()> {
-    let rank = Rank::new::<K>(&sort)?;
-    keys.par_sort_by_key(|key| rank.of(key.bits()));
+    sort_bits(Rank::new::<K>(&sort)?, cast_slice_mut(keys));
     Ok(())
+}
+
+/// The same over the bits of keys.
+fn sort_bits<B: Bits + Send + Sync>(rank: Rank<B>, keys: &mut [B]) {
+    keys.par_sort_by_key(|key| rank.of(*key));
 }
 
 /// The keys in order, and each key's value at the key's place.
@@ -53,12 +58,24 @@ pub fn sort_pairs_in_place<K: Key, V: Payload>(
     values: &mut [V],
 ) -> Result<()> {
     same_len("values", keys.len(), values.len())?;
-    let rank = Rank::new::<K>(&sort)?;
-    let mut pairs: Vec<(K, V)> = keys.par_iter().copied().zip(values.par_iter().copied()).collect();
-    pairs.par_sort_by_key(|(key, _)| rank.of(key.bits()));
+    let (rank, keys) = (Rank::new::<K>(&sort)?, cast_slice_mut(keys));
+    match V::SIZE {
+        PayloadSize::Four => sort_bits_of_pairs::<_, u32>(rank, keys, cast_slice_mut(values)),
+        PayloadSize::Eight => sort_bits_of_pairs::<_, u64>(rank, keys, cast_slice_mut(values)),
+    }
+    Ok(())
+}
+
+/// The same over the bits of keys and of values.
+fn sort_bits_of_pairs<B, V>(rank: Rank<B>, keys: &mut [B], values: &mut [V])
+where
+    B: Bits + Send + Sync,
+    V: Copy + Send + Sync,
+{
+    let mut pairs: Vec<(B, V)> = keys.par_iter().copied().zip(values.par_iter().copied()).collect();
+    pairs.par_sort_by_key(|(key, _)| rank.of(*key));
     let places = keys.par_iter_mut().zip(values.par_iter_mut());
     places.zip(pairs).for_each(|((key, value), pair)| (*key, *value) = pair);
-    Ok(())
 }
 
 /// The indices of the keys in the order of the keys; equal keys by rising index.
@@ -68,9 +85,14 @@ pub fn sort_pairs_in_place<K: Key, V: Payload>(
 pub fn argsort<K: Key, I: Index>(sort: Sort, keys: &[K]) -> Result<Vec<I>> {
     let rank = Rank::new::<K>(&sort)?;
     I::check(keys.len())?;
+    Ok(argsort_bits(rank, cast_slice(keys)))
+}
+
+/// The same over the bits of keys.
+fn argsort_bits<B: Bits + Send + Sync, I: Index>(rank: Rank<B>, keys: &[B]) -> Vec<I> {
     let mut indices: Vec<I> = (0..keys.len()).into_par_iter().map(I::at).collect();
-    indices.par_sort_by_key(|i| rank.of(keys[i.position()].bits()));
-    Ok(indices)
+    indices.par_sort_by_key(|i| rank.of(keys[i.position()]));
+    indices
 }
 
 /// Each segment's keys in order, stably: those of segment s are `offsets[s]..offsets[s + 1]`.
@@ -82,12 +104,21 @@ pub fn argsort<K: Key, I: Index>(sort: Sort, keys: &[K]) -> Result<Vec<I>> {
 pub fn segmented_sort<K: Key>(sort: Sort, offsets: &[u64], keys: &[K]) -> Result<Vec<K>> {
     check_rising(offsets, keys.len())?;
     let rank = Rank::new::<K>(&sort)?;
-    let sorted = offsets.par_windows(2).flat_map_iter(|ends| {
-        let mut keys = keys[ends[0] as usize..ends[1] as usize].to_vec();
-        keys.sort_by_key(|key| rank.of(key.bits()));
-        keys
+    let mut sorted = keys.to_vec();
+    let segments = cut(offsets, cast_slice_mut::<K, K::Bits>(&mut sorted));
+    segments.into_par_iter().for_each(|segment| segment.sort_by_key(|key| rank.of(*key)));
+    Ok(sorted)
+}
+
+/// The segments of an array, between offsets that rise from 0 to its end.
+fn cut<'a, T>(offsets: &[u64], mut rest: &'a mut [T]) -> Vec<&'a mut [T]> {
+    let lengths = offsets.windows(2).map(|ends| (ends[1] - ends[0]) as usize);
+    let segments = lengths.map(|length| {
+        let (segment, after) = std::mem::take(&mut rest).split_at_mut(length);
+        rest = after;
+        segment
     });
-    Ok(sorted.collect())
+    segments.collect()
 }
 
 /// Each segment's keys in order, and each key's value at the key's place.
@@ -103,14 +134,31 @@ pub fn segmented_sort_pairs<K: Key, V: Payload>(
     check_rising(offsets, keys.len())?;
     same_len("values", keys.len(), values.len())?;
     let rank = Rank::new::<K>(&sort)?;
-    let sorted = offsets.par_windows(2).flat_map_iter(|ends| {
-        let segment = ends[0] as usize..ends[1] as usize;
-        let mut pairs: Vec<(K, V)> =
-            keys[segment.clone()].iter().copied().zip(values[segment].iter().copied()).collect();
-        pairs.sort_by_key(|(key, _)| rank.of(key.bits()));
-        pairs
+    let (mut keys, mut values) = (keys.to_vec(), values.to_vec());
+    let of_keys = cut(offsets, cast_slice_mut(&mut keys));
+    match V::SIZE {
+        PayloadSize::Four => {
+            sort_segments::<_, u32>(rank, of_keys, cut(offsets, cast_slice_mut(&mut values)));
+        }
+        PayloadSize::Eight => {
+            sort_segments::<_, u64>(rank, of_keys, cut(offsets, cast_slice_mut(&mut values)));
+        }
+    }
+    Ok((keys, values))
+}
+
+/// Sorts the bits of each segment's keys, and those of their values with them.
+fn sort_segments<B, V>(rank: Rank<B>, keys: Vec<&mut [B]>, values: Vec<&mut [V]>)
+where
+    B: Bits + Send + Sync,
+    V: Copy + Send + Sync,
+{
+    keys.into_par_iter().zip(values).for_each(|(keys, values)| {
+        let mut pairs: Vec<(B, V)> = keys.iter().copied().zip(values.iter().copied()).collect();
+        pairs.sort_by_key(|(key, _)| rank.of(*key));
+        let places = keys.iter_mut().zip(values);
+        places.zip(pairs).for_each(|((key, value), pair)| (*key, *value) = pair);
     });
-    Ok(sorted.unzip())
 }
 
 /// The least (greatest) k elements in order, and their indices: of equal elements those with the
@@ -145,7 +193,7 @@ impl<B: Bits> Rank<B> {
     pub(super) fn new<K: Key + Element<Bits = B>>(sort: &Sort) -> Result<Self> {
         let bits = sort.range::<K>()?;
         let mask = u64::MAX >> (64 - (bits.end - bits.start));
-        Ok(Self { order: total_order::<K>(sort.direction), begin: bits.start, mask })
+        Ok(Self { order: sort.order::<K>(), begin: bits.start, mask })
     }
 
     pub(super) fn of(&self, bits: B) -> u64 {

@@ -14,7 +14,6 @@ use rayon::prelude::*;
 
 use super::segments::Segments;
 use super::tile::{Partial, scan_lanes};
-use crate::Number;
 
 const LANES_OF_WARP: usize = 32;
 
@@ -22,16 +21,15 @@ const LANES_OF_WARP: usize = 32;
 const ASSOCIATIVE_TILE: usize = 4096;
 
 /// The total of each run of elements from a head to the next, or to the end of the array.
-pub(super) fn totals<E, P, K>(
+pub(super) fn totals<E, P>(
     operator: P,
     stretch: usize,
     elements: &[E],
-    segments: Segments<'_, K>,
+    segments: Segments<'_>,
 ) -> Vec<E>
 where
     E: Scalar + Send + Sync,
     P: Operator<E> + Send + Sync,
-    K: Number,
 {
     if elements.is_empty() {
         return Vec::new();
@@ -47,7 +45,7 @@ where
         let range = tile * tile_len..len.min((tile + 1) * tile_len);
         heads.clear();
         heads.resize(tile_len, false);
-        segments.mark(range.clone(), len, false, &mut heads[..range.len()]);
+        segments.mark(range.clone(), false, &mut heads[..range.len()]);
         if range.len() < tile_len {
             heads[range.len()] = true;
         }

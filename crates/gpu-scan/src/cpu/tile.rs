@@ -57,7 +57,7 @@ pub(super) struct Tile<E, P> {
 impl<E: Scalar, P: Scans<E>> Tile<E, P> {
     pub(super) fn new(operator: P, initial: Option<E>) -> Self {
         let initial = initial.map(|element| operator.lift(element));
-        Self { operator, initial, rows: (!P::ASSOCIATIVE).then_some(P::ROWS) }
+        Self { operator, initial, rows: (!P::ASSOCIATIVE).then_some(P::ROWS_OF_TILE) }
     }
 
     /// Elements of a tile.

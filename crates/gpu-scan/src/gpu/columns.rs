@@ -1,7 +1,7 @@
 //! Scans along the columns of a grid.
 
 use gpu_core::{Blocks, DeviceGrid};
-use kernels_rs::columns::{ColumnScans, chunks};
+use kernels_rs::columns::{chunks, scan, sums};
 use kernels_rs::operators::EXCLUSIVE;
 
 use super::Workspace;
@@ -29,8 +29,9 @@ pub fn scan_columns<T: Number, O: ScanOperator<T>>(
     same_len("columns of the output", input.width() as usize, output.width() as usize)?;
     same_len("rows of the output", input.height() as usize, output.height() as usize)?;
     let shape = (input.width(), input.height());
-    let (from, to) = (input.column().as_ptr(), output.column_mut().as_mut_ptr());
-    enqueue(workspace, operator, how, (from, to), shape)
+    let from = workspace.read(input.column())?;
+    let mut to = workspace.write(output.column_mut())?;
+    enqueue(workspace, operator, how, (from.as_ptr(), to.as_mut_ptr()), shape)
 }
 
 /// [`scan_columns`] that overwrites its input.
@@ -44,7 +45,8 @@ pub fn scan_columns_in_place<T: Number, O: ScanOperator<T>>(
     grid: &mut DeviceGrid<T>,
 ) -> Result<()> {
     let shape = (grid.width(), grid.height());
-    let to = grid.column_mut().as_mut_ptr();
+    let mut data = workspace.write(grid.column_mut())?;
+    let to = data.as_mut_ptr();
     enqueue(workspace, operator, how, (to.cast_const(), to), shape)
 }
 
@@ -59,32 +61,45 @@ fn enqueue<T: Number, O: ScanOperator<T>>(
     let (rows, chunks) = chunks(width, height);
     let threads = u64::from(width) * u64::from(chunks);
     let mut layout = Layout::default();
-    let sums = layout.part::<O::Element>(if chunks > 1 { threads } else { 0 });
-    let sums = workspace.arena(&layout)?.at(&sums);
-    let (sums_kernel, scan_kernel) = (O::Kernel::SUMS, O::Kernel::SCAN);
+    let place = layout.part::<O::Element>(if chunks > 1 { threads } else { 0 });
+    let sums = workspace.arena(&layout)?.at(&place);
+    let (sums_kernel, scan_kernel) =
+        (<O::Kernel as sums::Instance<_>>::KERNEL, <O::Kernel as scan::Instance<_>>::KERNEL);
     let blocks = Blocks::for_each(&scan_kernel, threads)?;
     let blocks_of_sums = Blocks::for_each(&scan_kernel, u64::from(width))?;
-    let [p0, p1, p2, p3] = operator.parameters();
-    let nothing = initial(operator, Scan::inclusive());
-    let (input, output) = (input.cast(), output.cast());
-    let none = std::ptr::null();
+    let of_chunks = scan::Args {
+        input: input.cast(),
+        output: output.cast(),
+        before: if chunks > 1 { sums.cast_const() } else { std::ptr::null() },
+        width,
+        height,
+        rows,
+        mode: how.mode(),
+        initial: initial(operator, how),
+        parameters: operator.parameters(),
+    };
     let gpu = workspace.gpu();
     // SAFETY: the grids are as large as said, and there is a sum for each chunk of each column; the
     // workspace's storage is used on its own stream only.
     unsafe {
         if chunks > 1 {
-            let mode = how.mode() & !EXCLUSIVE;
-            let of_chunks = (input, sums, none, width, height, rows, mode, nothing, p0, p1, p2, p3);
-            gpu.launch(sums_kernel, blocks, 0, of_chunks)?;
-            let from = sums.cast_const();
-            let of_sums =
-                (from, sums, none, width, chunks, chunks, EXCLUSIVE, nothing, p0, p1, p2, p3);
-            gpu.launch(scan_kernel, blocks_of_sums, 0, of_sums)?;
+            let (mode, parameters) = (how.mode() & !EXCLUSIVE, of_chunks.parameters);
+            let (input, output) = (of_chunks.input, sums);
+            let up = sums::Args { input, output, width, height, rows, mode, parameters };
+            gpu.enqueue(sums_kernel, blocks, up)?;
+            let of_sums = scan::Args {
+                input: sums.cast_const(),
+                output: sums,
+                before: std::ptr::null(),
+                height: chunks,
+                rows: chunks,
+                mode: EXCLUSIVE,
+                initial: initial(operator, Scan::inclusive()),
+                ..of_chunks
+            };
+            gpu.enqueue(scan_kernel, blocks_of_sums, of_sums)?;
         }
-        let before = if chunks > 1 { sums.cast_const() } else { none };
-        let (mode, initial) = (how.mode(), initial(operator, how));
-        let arguments = (input, output, before, width, height, rows, mode, initial, p0, p1, p2, p3);
-        gpu.launch(scan_kernel, blocks, 0, arguments)?;
+        gpu.enqueue(scan_kernel, blocks, of_chunks)?;
     }
     Ok(())
 }

@@ -3,7 +3,7 @@
 
 use device_std::host::Kernel;
 use gpu_core::{Arguments, Blocks, DeviceGrid, Slice, SliceMut};
-use kernels_rs::elementwise::{MOVED, Moves, SIDE, Steps, tile_len, transpose_shared};
+use kernels_rs::elementwise::{self as kernels, MOVED, SIDE, tile_len};
 
 use super::Workspace;
 use super::workspace::apart;
@@ -22,11 +22,13 @@ pub fn fill<'a, T: Number>(
     value: T,
     output: impl Into<SliceMut<'a, T>>,
 ) -> Result<()> {
-    let mut output = output.into();
+    let mut output = workspace.write(output)?;
     let len = output.len() as u64;
-    let arguments = (output.as_mut_ptr().cast(), len, value.bits());
+    let output = output.as_mut_ptr().cast();
+    let arguments = kernels::fill::Args { output, len, value: value.bits() };
+    let kernel = <T::Bits as kernels::fill::Instance>::KERNEL;
     // SAFETY: the output has `len` elements.
-    unsafe { launch(workspace, T::Bits::FILL, len.div_ceil(tile_len(size_of::<T>())), arguments) }
+    unsafe { launch(workspace, kernel, len.div_ceil(tile_len(size_of::<T>())), arguments) }
 }
 
 /// Sets element i to `start + i * step`: wrapping for integers, two rounded operations for floats.
@@ -39,14 +41,14 @@ pub fn sequence<'a, T: Number>(
     step: T,
     output: impl Into<SliceMut<'a, T>>,
 ) -> Result<()> {
-    let mut output = output.into();
+    let mut output = workspace.write(output)?;
     let len = output.len() as u64;
     let (start, step) = (bytemuck::cast(start), bytemuck::cast(step));
-    let arguments = (output.as_mut_ptr().cast(), len, start, step);
+    let output = output.as_mut_ptr().cast();
+    let arguments = kernels::sequence::Args { output, len, start, step };
+    let kernel = <T::Sum as kernels::sequence::Instance>::KERNEL;
     // SAFETY: the output has `len` elements.
-    unsafe {
-        launch(workspace, T::Sum::SEQUENCE, len.div_ceil(tile_len(size_of::<T>())), arguments)
-    }
+    unsafe { launch(workspace, kernel, len.div_ceil(tile_len(size_of::<T>())), arguments) }
 }
 
 /// `output[i] = input[i] - input[i - 1]`, and the first element as it is: the inverse of an
@@ -59,14 +61,15 @@ pub fn adjacent_difference<'a, 'b, T: Number>(
     input: impl Into<Slice<'a, T>>,
     output: impl Into<SliceMut<'b, T>>,
 ) -> Result<()> {
-    let (input, mut output) = (input.into(), output.into());
+    let (input, mut output) = (workspace.read(input)?, workspace.write(output)?);
     let (from, to, len) = (input.as_ptr(), output.as_mut_ptr(), input.len());
     same_len("output", len, output.len())?;
     apart(("input", from, len), ("output", to.cast_const(), len))?;
-    let arguments = (from.cast(), to.cast(), len as u64);
-    let tiles = (len as u64).div_ceil(tile_len(size_of::<T>()));
+    let len = len as u64;
+    let arguments = kernels::difference::Args { input: from.cast(), output: to.cast(), len };
+    let kernel = <T::Sum as kernels::difference::Instance>::KERNEL;
     // SAFETY: both arrays have `len` elements and are apart.
-    unsafe { launch(workspace, T::Sum::DIFFERENCE, tiles, arguments) }
+    unsafe { launch(workspace, kernel, len.div_ceil(tile_len(size_of::<T>())), arguments) }
 }
 
 /// `output[i] = input[indices[i]]`. Where an index lies beyond the input, the output stays as it
@@ -81,23 +84,29 @@ pub fn gather<'a, 'b, 'c, T: Number, I: Index>(
     input: impl Into<Slice<'a, T>>,
     output: impl Into<SliceMut<'b, T>>,
 ) -> Result<()> {
-    let (indices, input, mut output) = (indices.into(), input.into(), output.into());
+    let (indices, input, mut output) =
+        (workspace.read(indices)?, workspace.read(input)?, workspace.write(output)?);
     let (from, to, at) = (input.as_ptr(), output.as_mut_ptr(), indices.as_ptr());
     let len = indices.len();
     same_len("output", len, output.len())?;
     apart(("input", from, input.len()), ("output", to.cast_const(), len))?;
     apart(("indices", at, len), ("output", to.cast_const(), len))?;
-    let (n, m, blocks) = (len as u64, input.len() as u64, (len as u64).div_ceil(MOVED));
+    let (len, input_len) = (len as u64, input.len() as u64);
+    let (input, output, blocks) = (from.cast(), to.cast(), len.div_ceil(MOVED));
     // SAFETY: the arrays are as long as said; the kernel checks the indices.
     unsafe {
         match I::SIZE {
             IndexSize::Four => {
-                let arguments = (at.cast(), n, from.cast(), m, to.cast());
-                launch(workspace, T::Bits::GATHER, blocks, arguments)
+                let indices = at.cast();
+                let arguments = kernels::gather::Args { indices, len, input, input_len, output };
+                let kernel = <T::Bits as kernels::gather::Instance<u32>>::KERNEL;
+                launch(workspace, kernel, blocks, arguments)
             }
             IndexSize::Eight => {
-                let arguments = (at.cast(), n, from.cast(), m, to.cast());
-                launch(workspace, T::Bits::GATHER_LONG, blocks, arguments)
+                let indices = at.cast();
+                let arguments = kernels::gather::Args { indices, len, input, input_len, output };
+                let kernel = <T::Bits as kernels::gather::Instance<u64>>::KERNEL;
+                launch(workspace, kernel, blocks, arguments)
             }
         }
     }
@@ -115,23 +124,29 @@ pub fn scatter<'a, 'b, 'c, T: Number, I: Index>(
     input: impl Into<Slice<'a, T>>,
     output: impl Into<SliceMut<'b, T>>,
 ) -> Result<()> {
-    let (indices, input, mut output) = (indices.into(), input.into(), output.into());
+    let (indices, input, mut output) =
+        (workspace.read(indices)?, workspace.read(input)?, workspace.write(output)?);
     let (from, to, at) = (input.as_ptr(), output.as_mut_ptr(), indices.as_ptr());
     let len = input.len();
     same_len("indices", len, indices.len())?;
     apart(("input", from, len), ("output", to.cast_const(), output.len()))?;
     apart(("indices", at, len), ("output", to.cast_const(), output.len()))?;
-    let (n, m, blocks) = (len as u64, output.len() as u64, (len as u64).div_ceil(MOVED));
+    let (len, output_len) = (len as u64, output.len() as u64);
+    let (input, output, blocks) = (from.cast(), to.cast(), len.div_ceil(MOVED));
     // SAFETY: as above.
     unsafe {
         match I::SIZE {
             IndexSize::Four => {
-                let arguments = (at.cast(), n, from.cast(), to.cast(), m);
-                launch(workspace, T::Bits::SCATTER, blocks, arguments)
+                let indices = at.cast();
+                let arguments = kernels::scatter::Args { indices, len, input, output, output_len };
+                let kernel = <T::Bits as kernels::scatter::Instance<u32>>::KERNEL;
+                launch(workspace, kernel, blocks, arguments)
             }
             IndexSize::Eight => {
-                let arguments = (at.cast(), n, from.cast(), to.cast(), m);
-                launch(workspace, T::Bits::SCATTER_LONG, blocks, arguments)
+                let indices = at.cast();
+                let arguments = kernels::scatter::Args { indices, len, input, output, output_len };
+                let kernel = <T::Bits as kernels::scatter::Instance<u64>>::KERNEL;
+                launch(workspace, kernel, blocks, arguments)
             }
         }
     }
@@ -155,15 +170,16 @@ pub fn transpose<T: Number>(
         let most = u64::from(MOST_Y * SIDE) * u64::from(width);
         return Err(Error::TooLarge { elements: input.column().len() as u64, most });
     }
-    let (from, to) = (input.column().as_ptr().cast(), output.column_mut().as_mut_ptr().cast());
-    let shared = transpose_shared::<T::Bits>();
-    let kernel = T::Bits::TRANSPOSE;
+    let (from, mut to) = (workspace.read(input.column())?, workspace.write(output.column_mut())?);
+    let (input, output) = (from.as_ptr().cast(), to.as_mut_ptr().cast());
+    let arguments = kernels::transpose::Args { input, output, width, height };
+    let kernel = <T::Bits as kernels::transpose::Instance>::KERNEL;
     // SAFETY: both grids have `width * height` elements, and are apart: one is borrowed alone.
-    unsafe { workspace.gpu().launch(kernel, blocks, shared, (from, to, width, height))? };
+    unsafe { workspace.gpu().enqueue(kernel, blocks, arguments)? };
     Ok(())
 }
 
-/// Enqueues a kernel without shared memory.
+/// Enqueues a kernel.
 ///
 /// # Safety
 /// As [`gpu_core::Gpu::launch`].
@@ -177,6 +193,6 @@ unsafe fn launch<A: Arguments>(
     let blocks = i32::try_from(blocks)
         .map_err(|_| gpu_core::Error::LaunchTooLarge { kernel: name, blocks })?;
     // SAFETY: passed on to the caller.
-    unsafe { workspace.gpu().launch(kernel, Blocks::x(blocks as u32), 0, arguments)? };
+    unsafe { workspace.gpu().enqueue(kernel, Blocks::x(blocks as u32), arguments)? };
     Ok(())
 }

@@ -19,7 +19,8 @@ const BLOCKS_OF_MULTIPROCESSOR: u64 = 8;
 /// the last, and NaNs.
 ///
 /// Every bin is half open, also the last (unlike numpy's); -0.0 and +0.0 are equal. Bounds do not
-/// fall, and between equal ones nothing is counted; they are on the device and not checked there.
+/// fall, and between equal ones nothing is counted. They are on the device, and no error is given
+/// where they fall or are NaN: then every element is counted somewhere.
 /// The greatest value of an integer type is below no bound: to count every value of `u8`, take the
 /// bounds 0 to 255, and 255 is what lies above.
 ///
@@ -36,10 +37,14 @@ pub fn histogram<'a, 'b, 'c, 'd, T: Number, C: Count>(
     counts: impl Into<SliceMut<'b, C>>,
     outside: impl Into<SliceMut<'c, u64>>,
 ) -> Result<()> {
-    let (bounds, counts) = (bounds.into(), counts.into());
-    same_len("bounds", 1 + counts.len().max(1), bounds.len())?;
+    let (input, mut outside) = (workspace.read(input)?, workspace.write(outside)?);
+    let (bounds, mut counts) = (workspace.read(bounds)?, workspace.write(counts)?);
+    if counts.is_empty() {
+        return Err(Error::Length { what: "counts", expected: 1, found: 0 });
+    }
+    same_len("bounds", 1 + counts.len(), bounds.len())?;
     check_bins(counts.len() as u64)?;
-    let call = Call::new(input.into(), counts, outside.into())?;
+    let call = Call::new(*input, counts.reborrow(), outside.reborrow())?;
     call.apart_from("bounds", bounds.as_ptr(), bounds.len())?;
     call.enqueue(workspace, Bounds::Given(bounds.as_ptr()))
 }
@@ -60,9 +65,10 @@ pub fn histogram_even<'a, 'b, 'c, T: Number, C: Count>(
     counts: impl Into<SliceMut<'b, C>>,
     outside: impl Into<SliceMut<'c, u64>>,
 ) -> Result<()> {
-    let counts = counts.into();
+    let (input, mut outside) = (workspace.read(input)?, workspace.write(outside)?);
+    let mut counts = workspace.write(counts)?;
     let bounds = Bounds::Even(even(lower, upper, counts.len())?, lower);
-    Call::new(input.into(), counts, outside.into())?.enqueue(workspace, bounds)
+    Call::new(*input, counts.reborrow(), outside.reborrow())?.enqueue(workspace, bounds)
 }
 
 /// Where bins begin and end.

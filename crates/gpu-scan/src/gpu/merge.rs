@@ -26,7 +26,8 @@ pub fn merge_keys<'a, 'b, 'c, K: Number>(
     b: impl Into<Slice<'b, K>>,
     output: impl Into<SliceMut<'c, K>>,
 ) -> Result<()> {
-    let merge = Merge::new(direction, a.into(), b.into(), output.into())?;
+    let (a, b, mut output) = (workspace.read(a)?, workspace.read(b)?, workspace.write(output)?);
+    let merge = Merge::new(direction, *a, *b, output.reborrow())?;
     let [p0, p1, p2, p3] = merge.parameters;
     // SAFETY: `Merge::new` checked lengths and overlap; the splits are those of the arrays.
     unsafe {
@@ -54,9 +55,9 @@ pub fn merge_pairs<'a, 'b, 'c, 'd, 'e, 'f, K: Number, V: Payload>(
     output: impl Into<SliceMut<'c, K>>,
     output_values: impl Into<SliceMut<'f, V>>,
 ) -> Result<()> {
-    let (a, b, mut output) = (a.into(), b.into(), output.into());
-    let (a_values, b_values) = (a_values.into(), b_values.into());
-    let mut output_values = output_values.into();
+    let (a, b, mut output) = (workspace.read(a)?, workspace.read(b)?, workspace.write(output)?);
+    let (a_values, b_values) = (workspace.read(a_values)?, workspace.read(b_values)?);
+    let mut output_values = workspace.write(output_values)?;
     same_len("values of a", a.len(), a_values.len())?;
     same_len("values of b", b.len(), b_values.len())?;
     same_len("output of values", output.len(), output_values.len())?;
@@ -65,13 +66,13 @@ pub fn merge_pairs<'a, 'b, 'c, 'd, 'e, 'f, K: Number, V: Payload>(
     for keys in [("a", a.as_ptr(), a.len()), ("b", b.as_ptr(), b.len()), keys_to] {
         apart(keys, to)?;
     }
-    let values = [("values of a", a_values), ("values of b", b_values)];
+    let values = [("values of a", *a_values), ("values of b", *b_values)];
     for (name, values) in values {
         let values = (name, values.as_ptr(), values.len());
         apart(values, to)?;
         apart(values, keys_to)?;
     }
-    let merge = Merge::new(direction, a, b, output)?;
+    let merge = Merge::new(direction, *a, *b, output.reborrow())?;
     let (a_values, b_values) = (a_values.as_ptr(), b_values.as_ptr());
     let output_values = output_values.as_mut_ptr();
     // SAFETY: as above; and there is a value for each key, of the size that the kernel takes.

@@ -2,7 +2,7 @@
 
 use gpu_core::{Blocks, Slice, SliceMut};
 use kernels_rs::operators::Order;
-use kernels_rs::reduce::{INDEX_SHARED, IndexReduces, Reduces, chunks, shared_bytes};
+use kernels_rs::reduce::{self as kernels, chunks};
 
 use super::Workspace;
 use super::workspace::Layout;
@@ -23,7 +23,7 @@ pub fn reduce<'a, 'b, T: Number, O: ReduceOperator<T>>(
     input: impl Into<Slice<'a, T>>,
     result: impl Into<SliceMut<'b, T>>,
 ) -> Result<()> {
-    let (input, mut result) = (input.into(), result.into());
+    let (input, mut result) = (workspace.read(input)?, workspace.write(result)?);
     same_len("result", 1, result.len())?;
     let len = input.len() as u64;
     let (tiles, blocks) = chunks(len, size_of::<T>());
@@ -32,21 +32,19 @@ pub fn reduce<'a, 'b, T: Number, O: ReduceOperator<T>>(
     let mut layout = Layout::default();
     let partials = layout.part::<O::Element>(u64::from(blocks));
     let partials = workspace.arena(&layout)?.at(&partials);
-    let [p0, p1, p2, p3] = operator.parameters();
-    let done = workspace.done();
-    let (input, result) = (input.as_ptr().cast(), result.as_mut_ptr().cast());
-    let arguments = (input, len, tiles, p0, p1, p2, p3, partials, done, result);
-    let kernel = O::Reduction::TO_VALUE;
+    let arguments = kernels::reduce::Args {
+        input: input.as_ptr().cast(),
+        len,
+        tiles,
+        parameters: operator.parameters(),
+        partials,
+        done: workspace.done(),
+        result: result.as_mut_ptr().cast(),
+    };
+    let kernel = <O::Reduction as kernels::reduce::Instance<_>>::KERNEL;
     // SAFETY: the arrays are as long as the kernel asks and have elements of the same size; the
     // workspace's storage is used on its own stream only.
-    unsafe {
-        workspace.gpu().launch(
-            kernel,
-            Blocks::x(blocks),
-            shared_bytes::<O::Element>(),
-            arguments,
-        )?;
-    }
+    unsafe { workspace.gpu().enqueue(kernel, Blocks::x(blocks), arguments)? };
     Ok(())
 }
 
@@ -60,7 +58,8 @@ pub fn index_of_min<'a, 'b, T: Number>(
     input: impl Into<Slice<'a, T>>,
     result: impl Into<SliceMut<'b, u64>>,
 ) -> Result<()> {
-    index_of_first(workspace, Direction::Ascending, input.into(), result.into())
+    let (input, mut result) = (workspace.read(input)?, workspace.write(result)?);
+    index_of_first(workspace, Direction::Ascending, *input, result.reborrow())
 }
 
 /// The index of the greatest element; otherwise as [`index_of_min`].
@@ -72,7 +71,8 @@ pub fn index_of_max<'a, 'b, T: Number>(
     input: impl Into<Slice<'a, T>>,
     result: impl Into<SliceMut<'b, u64>>,
 ) -> Result<()> {
-    index_of_first(workspace, Direction::Descending, input.into(), result.into())
+    let (input, mut result) = (workspace.read(input)?, workspace.write(result)?);
+    index_of_first(workspace, Direction::Descending, *input, result.reborrow())
 }
 
 fn index_of_first<T: Number>(
@@ -89,16 +89,19 @@ fn index_of_first<T: Number>(
     let partials = layout.part::<u64>(2 * u64::from(blocks));
     let partials = workspace.arena(&layout)?.at(&partials);
     let order: Order<T::Bits> = nan_last::<T>(direction);
-    let [p0, p1, p2, p3] = order.parameters();
-    // NaNs have the highest ranks.
-    let most = (u64::MAX >> (64 - 8 * size_of::<T>())) - 2 * T::NANS;
-    let done = workspace.done();
-    let (input, result) = (input.as_ptr().cast(), result.as_mut_ptr());
-    let arguments = (input, len, tiles, p0, p1, p2, p3, most, partials, done, result);
-    let kernel = T::Bits::INDEX_OF_LEAST;
+    let arguments = kernels::index_of_least::Args {
+        input: input.as_ptr().cast(),
+        len,
+        tiles,
+        parameters: order.parameters(),
+        // NaNs have the highest ranks.
+        most: (u64::MAX >> (64 - 8 * size_of::<T>())) - 2 * T::NANS,
+        partials,
+        done: workspace.done(),
+        result: result.as_mut_ptr(),
+    };
+    let kernel = <T::Bits as kernels::index_of_least::Instance>::KERNEL;
     // SAFETY: as above.
-    unsafe {
-        workspace.gpu().launch(kernel, Blocks::x(blocks), INDEX_SHARED, arguments)?;
-    }
+    unsafe { workspace.gpu().enqueue(kernel, Blocks::x(blocks), arguments)? };
     Ok(())
 }

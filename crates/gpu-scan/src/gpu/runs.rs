@@ -1,7 +1,7 @@
 //! Runs of equal keys and segments: run-length encoding, reductions by key and by offsets.
 
 use gpu_core::{Blocks, Slice, SliceMut};
-use kernels_rs::reduce_by_key::{self, Reduction, RunKey};
+use kernels_rs::reduce_by_key::{RunKey, by_key, tile};
 use kernels_rs::segment_totals::{BLOCK, SegmentReduces, lanes_log2, most_listed};
 use kernels_rs::select::Selects;
 
@@ -32,8 +32,9 @@ pub fn run_lengths<'a, 'b, 'c, 'd, T: Number, L: Count>(
     lengths: impl Into<SliceMut<'d, L>>,
     count: impl Into<SliceMut<'c, u64>>,
 ) -> Result<()> {
-    let (input, mut lengths) = (input.into(), lengths.into());
-    let mut call = Call::new(input, count.into())?.keep(values.into())?;
+    let (mut values, mut count) = (workspace.write(values)?, workspace.write(count)?);
+    let (input, mut lengths) = (workspace.read(input)?, workspace.write(lengths)?);
+    let mut call = Call::new(*input, count.reborrow())?.keep(values.reborrow())?;
     same_len("lengths", call.len, lengths.len())?;
     if call.len as u64 > L::MOST {
         return Err(Error::TooLarge { elements: call.len as u64, most: L::MOST });
@@ -63,8 +64,9 @@ pub fn reduce_by_key<'a, 'b, 'c, 'd, 'e, K: Number, T: Number, O: ReduceOperator
     totals: impl Into<SliceMut<'d, T>>,
     count: impl Into<SliceMut<'e, u64>>,
 ) -> Result<()> {
-    let (keys, values, mut count) = (keys.into(), values.into(), count.into());
-    let (mut keys_out, mut totals) = (keys_out.into(), totals.into());
+    let (keys, values, mut count) =
+        (workspace.read(keys)?, workspace.read(values)?, workspace.write(count)?);
+    let (mut keys_out, mut totals) = (workspace.write(keys_out)?, workspace.write(totals)?);
     let len = keys.len();
     let lengths = [("values", values.len()), ("output", keys_out.len()), ("totals", totals.len())];
     lengths.into_iter().try_for_each(|(what, found)| same_len(what, len, found))?;
@@ -77,37 +79,38 @@ pub fn reduce_by_key<'a, 'b, 'c, 'd, 'e, K: Number, T: Number, O: ReduceOperator
     apart(("values", values.as_ptr(), len), outputs.0)?;
     apart(outputs.0, outputs.1)?;
     if len == 0 {
-        return zero(workspace.gpu(), count.as_mut_ptr());
+        // SAFETY: the slice is one element, borrowed mutably.
+        return unsafe { zero(workspace.gpu(), count.as_mut_ptr()) };
     }
     // The end of the array is an element too.
-    let tiles = tiles(len as u64 + 1, reduce_by_key::tile::<K, T>())?;
+    let tiles = tiles(len as u64 + 1, tile::<K, T>())?;
     let status = workspace.statuses(u64::from(tiles), 2)?;
-    let [p0, p1, p2, p3] = operator.parameters();
-    let arguments = (
-        keys.as_ptr().cast(),
-        values.as_ptr().cast(),
-        len as u64,
-        to.cast(),
-        totals.cast(),
-        count.as_mut_ptr(),
-        p0,
-        p1,
-        p2,
-        p3,
-        workspace.control(),
+    let arguments = by_key::Args {
+        keys: keys.as_ptr().cast(),
+        values: values.as_ptr().cast(),
+        len: len as u64,
+        keys_out: to.cast(),
+        totals: totals.cast(),
+        count: count.as_mut_ptr(),
+        parameters: operator.parameters(),
+        control: workspace.control(),
         status,
-        status.wrapping_add(tiles as usize),
-    );
-    let Reduction { kernel, shared } = K::Bits::reduction::<O::Element, O::Reduction>();
+        count_status: status.wrapping_add(tiles as usize),
+    };
+    let kernel = K::Bits::reduction::<O::Element, O::Reduction>();
     // SAFETY: the arrays are as long as the kernel asks and have elements of the same size; the
     // workspace's storage is used on its own stream only.
-    unsafe { workspace.gpu().launch(kernel, Blocks::x(tiles), shared, arguments)? };
+    unsafe { workspace.gpu().enqueue(kernel, Blocks::x(tiles), arguments)? };
     Ok(())
 }
 
 /// The combination of each segment's elements: `totals[s]` is that of
-/// `offsets[s]..offsets[s + 1]`, as [`reduce`](super::reduce) gives it for an empty one. Offsets
-/// rise from 0 to the number of elements; they are on the device, and are not checked there.
+/// `offsets[s]..offsets[s + 1]`, as [`reduce`](super::reduce) gives it for an empty one.
+///
+/// Offsets rise from 0 to the number of elements. They are on the device and no error is given where
+/// they do not, but nothing outside the arrays is touched: an offset beyond the end counts as the
+/// end, a segment that would end before it begins as empty, and where segments overlap some totals
+/// may be any value, or stay as they were.
 ///
 /// One read of each element, one write of each total.
 ///
@@ -122,7 +125,8 @@ pub fn segmented_reduce<'a, 'b, 'c, T: Number, O: ReduceOperator<T>>(
     values: impl Into<Slice<'a, T>>,
     totals: impl Into<SliceMut<'b, T>>,
 ) -> Result<()> {
-    let (offsets, values, mut totals) = (offsets.into(), values.into(), totals.into());
+    let (offsets, values, mut totals) =
+        (workspace.read(offsets)?, workspace.read(values)?, workspace.write(totals)?);
     let segments = check_offsets(offsets.len(), values.len())? as u64;
     same_len("totals", segments as usize, totals.len())?;
     let (to, len) = (totals.as_mut_ptr(), values.len() as u64);
@@ -136,10 +140,12 @@ pub fn segmented_reduce<'a, 'b, 'c, T: Number, O: ReduceOperator<T>>(
     let blocks = tiles(segments << lanes, BLOCK as u64)?;
     let (entries, chunks) = most_listed(len, lanes);
     let mut layout = Layout::default();
-    let parts = (layout.part::<u64>(1), layout.part::<[u64; 2]>(entries));
+    // The counters of the list, and the list.
+    let both = layout.part::<[u64; 2]>(1 + entries);
     let partials = layout.part::<O::Element>(chunks);
     let arena = workspace.arena(&layout)?;
-    let (listed, list, partials) = (arena.at(&parts.0), arena.at(&parts.1), arena.at(&partials));
+    let (both, partials) = (arena.at(&both), arena.at(&partials));
+    let (listed, list) = (both.cast::<u64>(), both.wrapping_add(1));
     let (from, at) = (values.as_ptr().cast(), offsets.as_ptr());
     let to = to.cast::<O::Element>();
     let [p0, p1, p2, p3] = operator.parameters();
@@ -165,7 +171,7 @@ pub fn segmented_reduce<'a, 'b, 'c, T: Number, O: ReduceOperator<T>>(
     // workspace's storage is used on its own stream only.
     unsafe {
         if entries > 0 {
-            gpu.fill_with_byte(listed, 0, 1)?;
+            gpu.fill_with_byte(both, 0, 1 + entries as usize)?;
         }
         gpu.launch(O::Reduction::BY_GROUPS, Blocks::x(blocks), 0, by_groups)?;
         if entries > 0 {

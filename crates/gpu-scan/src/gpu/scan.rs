@@ -3,7 +3,7 @@
 use device_std::scalar::Scalar;
 use gpu_core::{Blocks, DeviceGrid, Slice, SliceMut};
 use kernels_rs::operators::Operator;
-use kernels_rs::scan::Scans;
+use kernels_rs::scan::{Scans, segmented, whole};
 
 use super::Workspace;
 use super::segments::{Segments, check_offsets};
@@ -25,7 +25,8 @@ pub fn scan<'a, 'b, T: Number, O: ScanOperator<T>>(
     input: impl Into<Slice<'a, T>>,
     output: impl Into<SliceMut<'b, T>>,
 ) -> Result<()> {
-    let (from, to) = apart_arrays(input.into(), output.into())?;
+    let (input, mut output) = (workspace.read(input)?, workspace.write(output)?);
+    let (from, to) = apart_arrays(*input, output.reborrow())?;
     enqueue::<T, O, u8>(workspace, operator, how, from, to, None)
 }
 
@@ -39,7 +40,8 @@ pub fn scan_in_place<'a, T: Number, O: ScanOperator<T>>(
     how: Scan<T>,
     data: impl Into<SliceMut<'a, T>>,
 ) -> Result<()> {
-    let (from, to) = same_array(data.into());
+    let mut data = workspace.write(data)?;
+    let (from, to) = same_array(data.reborrow());
     enqueue::<T, O, u8>(workspace, operator, how, from, to, None)
 }
 
@@ -55,7 +57,9 @@ pub fn scan_by_key<'a, 'b, 'c, T: Number, K: Number, O: ScanOperator<T>>(
     input: impl Into<Slice<'a, T>>,
     output: impl Into<SliceMut<'b, T>>,
 ) -> Result<()> {
-    let (keys, (from, to)) = (keys.into(), apart_arrays(input.into(), output.into())?);
+    let (keys, input, mut output) =
+        (workspace.read(keys)?, workspace.read(input)?, workspace.write(output)?);
+    let (keys, (from, to)) = (*keys, apart_arrays(*input, output.reborrow())?);
     same_len("keys", from.1, keys.len())?;
     enqueue(workspace, operator, how, from, to, Some(Segments::Keys(keys)))
 }
@@ -71,13 +75,17 @@ pub fn scan_by_key_in_place<'a, 'c, T: Number, K: Number, O: ScanOperator<T>>(
     keys: impl Into<Slice<'c, K>>,
     data: impl Into<SliceMut<'a, T>>,
 ) -> Result<()> {
-    let (keys, (from, to)) = (keys.into(), same_array(data.into()));
+    let (keys, mut data) = (workspace.read(keys)?, workspace.write(data)?);
+    let (keys, (from, to)) = (*keys, same_array(data.reborrow()));
     same_len("keys", from.1, keys.len())?;
     enqueue(workspace, operator, how, from, to, Some(Segments::Keys(keys)))
 }
 
-/// A scan of each segment: segment s is `offsets[s]..offsets[s + 1]`, and may be empty. Offsets
-/// rise from 0 to the number of elements; they are on the device, and are not checked there.
+/// A scan of each segment: segment s is `offsets[s]..offsets[s + 1]`, and may be empty.
+///
+/// Offsets rise from 0 to the number of elements. They are on the device and no error is given where
+/// they do not: the scan begins anew where a segment that is not empty begins (backward, ends) within
+/// the array, and nowhere else.
 ///
 /// # Errors
 /// As [`scan`], and [`TooManySegments`](crate::Error::TooManySegments) for more segments than
@@ -90,7 +98,9 @@ pub fn segmented_scan<'a, 'b, 'c, T: Number, O: ScanOperator<T>>(
     input: impl Into<Slice<'a, T>>,
     output: impl Into<SliceMut<'b, T>>,
 ) -> Result<()> {
-    let (offsets, (from, to)) = (offsets.into(), apart_arrays(input.into(), output.into())?);
+    let (offsets, input, mut output) =
+        (workspace.read(offsets)?, workspace.read(input)?, workspace.write(output)?);
+    let (offsets, (from, to)) = (*offsets, apart_arrays(*input, output.reborrow())?);
     check_offsets(offsets.len(), from.1)?;
     enqueue::<T, O, u8>(workspace, operator, how, from, to, Some(Segments::Offsets(offsets)))
 }
@@ -106,7 +116,8 @@ pub fn segmented_scan_in_place<'a, 'c, T: Number, O: ScanOperator<T>>(
     offsets: impl Into<Slice<'c, u64>>,
     data: impl Into<SliceMut<'a, T>>,
 ) -> Result<()> {
-    let (offsets, (from, to)) = (offsets.into(), same_array(data.into()));
+    let (offsets, mut data) = (workspace.read(offsets)?, workspace.write(data)?);
+    let (offsets, (from, to)) = (*offsets, same_array(data.reborrow()));
     check_offsets(offsets.len(), from.1)?;
     enqueue::<T, O, u8>(workspace, operator, how, from, to, Some(Segments::Offsets(offsets)))
 }
@@ -124,7 +135,9 @@ pub fn scan_rows<T: Number, O: ScanOperator<T>>(
 ) -> Result<()> {
     same_len("columns of the output", input.width() as usize, output.width() as usize)?;
     let width = u64::from(input.width());
-    let (from, to) = apart_arrays(input.column().into(), output.column_mut().into())?;
+    let input = workspace.read(input.column())?;
+    let mut output = workspace.write(output.column_mut())?;
+    let (from, to) = apart_arrays(*input, output.reborrow())?;
     enqueue::<T, O, u8>(workspace, operator, how, from, to, Some(Segments::Rows(width)))
 }
 
@@ -139,7 +152,8 @@ pub fn scan_rows_in_place<T: Number, O: ScanOperator<T>>(
     grid: &mut DeviceGrid<T>,
 ) -> Result<()> {
     let width = u64::from(grid.width());
-    let (from, to) = same_array(grid.column_mut().into());
+    let mut data = workspace.write(grid.column_mut())?;
+    let (from, to) = same_array(data.reborrow());
     enqueue::<T, O, u8>(workspace, operator, how, from, to, Some(Segments::Rows(width)))
 }
 
@@ -186,30 +200,33 @@ fn enqueue<T: Number, O: ScanOperator<T>, K: Number>(
         // SAFETY: the part has a word for every 32 elements.
         unsafe { segments.enqueue(workspace.gpu(), len, how.backward, bits)? };
     }
-    let kernel = if segments.is_some() { O::Kernel::SEGMENTED } else { O::Kernel::WHOLE };
-    let initial = initial(operator, how);
-    let [p0, p1, p2, p3] = operator.parameters();
+    let (initial, mode, parameters) = (initial(operator, how), how.mode(), operator.parameters());
     let (control, status) = (workspace.control(), workspace.statuses(u64::from(tiles), 1)?);
     let (input, output) = (input.cast::<O::Element>(), output.cast::<O::Element>());
     debug_assert_eq!(size_of::<T>() * O::Element::LANES, 16);
-    let arguments = (
-        input,
-        output,
-        len,
-        bits.cast_const(),
-        how.mode(),
-        initial,
-        p0,
-        p1,
-        p2,
-        p3,
-        control,
-        status,
-    );
-    // SAFETY: the arrays are as long as the kernel asks and have elements of the same size; the
+    let (gpu, blocks) = (workspace.gpu(), Blocks::x(tiles));
+    // SAFETY: the arrays are as long as the kernels ask and have elements of the same size; the
     // workspace's storage is used on its own stream only.
     unsafe {
-        workspace.gpu().launch(kernel, Blocks::x(tiles), O::Kernel::SHARED, arguments)?;
+        if segments.is_some() {
+            let heads = bits.cast_const();
+            let arguments = segmented::Args {
+                input,
+                output,
+                len,
+                heads,
+                mode,
+                initial,
+                parameters,
+                control,
+                status,
+            };
+            gpu.enqueue(<O::Kernel as segmented::Instance<_>>::KERNEL, blocks, arguments)?;
+        } else {
+            let arguments =
+                whole::Args { input, output, len, mode, initial, parameters, control, status };
+            gpu.enqueue(<O::Kernel as whole::Instance<_>>::KERNEL, blocks, arguments)?;
+        }
     }
     Ok(())
 }

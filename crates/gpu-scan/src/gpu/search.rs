@@ -1,7 +1,7 @@
 //! Lower and upper bounds.
 
 use gpu_core::{Blocks, Slice, SliceMut};
-use kernels_rs::search::{Searches, TILE};
+use kernels_rs::search::{TILE, bounds as kernel};
 
 use super::Workspace;
 use super::workspace::{apart, tiles};
@@ -23,7 +23,9 @@ pub fn lower_bound<'a, 'b, 'c, T: Number>(
     queries: impl Into<Slice<'b, T>>,
     output: impl Into<SliceMut<'c, u64>>,
 ) -> Result<()> {
-    bounds(workspace, sorted.into(), queries.into(), false, output.into())
+    let (sorted, queries, mut output) =
+        (workspace.read(sorted)?, workspace.read(queries)?, workspace.write(output)?);
+    bounds(workspace, *sorted, *queries, false, output.reborrow())
 }
 
 /// For each query the number of elements of `sorted` that are less or equal: the last place where
@@ -37,7 +39,9 @@ pub fn upper_bound<'a, 'b, 'c, T: Number>(
     queries: impl Into<Slice<'b, T>>,
     output: impl Into<SliceMut<'c, u64>>,
 ) -> Result<()> {
-    bounds(workspace, sorted.into(), queries.into(), true, output.into())
+    let (sorted, queries, mut output) =
+        (workspace.read(sorted)?, workspace.read(queries)?, workspace.write(output)?);
+    bounds(workspace, *sorted, *queries, true, output.reborrow())
 }
 
 fn bounds<T: Number>(
@@ -53,12 +57,17 @@ fn bounds<T: Number>(
     apart(("queries", queries.as_ptr(), queries.len()), to)?;
     let count = queries.len() as u64;
     let blocks = Blocks::x(tiles(count, TILE)?);
-    let [p0, p1, p2, p3] = total_order::<T>(Direction::Ascending).parameters();
-    let (array, len) = (sorted.as_ptr().cast(), sorted.len() as u64);
-    let upper = u32::from(upper);
-    let queries = queries.as_ptr().cast();
-    let arguments = (array, len, queries, count, p0, p1, p2, p3, upper, output.as_mut_ptr());
+    let arguments = kernel::Args {
+        sorted: sorted.as_ptr().cast(),
+        len: sorted.len() as u64,
+        queries: queries.as_ptr().cast(),
+        count,
+        parameters: total_order::<T>(Direction::Ascending).parameters(),
+        upper: u32::from(upper),
+        output: output.as_mut_ptr(),
+    };
+    let kernel = <T::Bits as kernel::Instance>::KERNEL;
     // SAFETY: the arrays are as long as the kernel asks; without queries there is no block.
-    unsafe { workspace.gpu().launch(T::Bits::BOUNDS, blocks, 0, arguments)? };
+    unsafe { workspace.gpu().enqueue(kernel, blocks, arguments)? };
     Ok(())
 }

@@ -17,7 +17,9 @@ use crate::{Key, Payload, Sort};
 const MOST_SEGMENTS: u64 = 1 << 32;
 
 /// Each segment's keys in order, stably: those of segment s are `offsets[s]..offsets[s + 1]`.
-/// Offsets rise from 0 to the number of keys; they are on the device, and are not checked there.
+///
+/// Offsets rise from 0 to the number of keys. They are on the device and no error is given where they
+/// do not: then the keys come in some order, each once (without any segment they do not come).
 ///
 /// For keys of 4 bytes by all their bits: a sort of keys of 8 bytes by as many bits as key and
 /// segment have, and two passes. Otherwise two sorts of pairs and a gather.
@@ -32,12 +34,13 @@ pub fn segmented_sort<'a, 'b, 'c, K: Key>(
     keys: impl Into<Slice<'a, K>>,
     sorted: impl Into<SliceMut<'b, K>>,
 ) -> Result<()> {
-    let (keys, mut sorted) = (keys.into(), sorted.into());
+    let offsets = workspace.read(offsets)?;
+    let (keys, mut sorted) = (workspace.read(keys)?, workspace.write(sorted)?);
     let len = keys.len();
     same_len("sorted", len, sorted.len())?;
     let (from, to) = (keys.as_ptr(), sorted.as_mut_ptr());
     apart(("keys", from, len), ("sorted", to.cast_const(), len))?;
-    let call = Segmented::new::<K>(&sort, offsets.into(), len)?;
+    let call = Segmented::new::<K>(&sort, *offsets, len)?;
     // SAFETY: both arrays have `len` elements and are apart.
     unsafe { call.enqueue::<K, u32>(workspace, Ends::new(from, to), None) }
 }
@@ -58,9 +61,16 @@ pub fn segmented_sort_pairs<'a, 'b, 'c, 'd, 'e, K: Key, V: Payload>(
     sorted_keys: impl Into<SliceMut<'c, K>>,
     sorted_values: impl Into<SliceMut<'d, V>>,
 ) -> Result<()> {
-    let keys = keys.into();
-    let call = Segmented::new::<K>(&sort, offsets.into(), keys.len())?;
-    let (keys, values) = pair_ends(keys, values.into(), sorted_keys.into(), sorted_values.into())?;
+    let (offsets, values, mut sorted_keys, mut sorted_values) = (
+        workspace.read(offsets)?,
+        workspace.read(values)?,
+        workspace.write(sorted_keys)?,
+        workspace.write(sorted_values)?,
+    );
+    let keys = workspace.read(keys)?;
+    let call = Segmented::new::<K>(&sort, *offsets, keys.len())?;
+    let (keys, values) =
+        pair_ends(*keys, *values, sorted_keys.reborrow(), sorted_values.reborrow())?;
     // SAFETY: all arrays have as many elements, and those written are apart from those read.
     unsafe { call.enqueue(workspace, keys, Some(values)) }
 }
@@ -125,19 +135,27 @@ impl<'a> Segmented<'a> {
         let joined = layout.part::<u64>(self.len as u64);
         let joined = workspace.outer_arena(&layout)?.at(&joined);
         let (len, blocks) = (self.len as u64, self.blocks());
-        let (offsets, [p0, p1, p2, p3]) = (self.offsets.as_ptr(), self.sort.order());
+        let parameters = self.sort.order();
         let both = Call::by_bits(self.len, 0..32 + self.segment_bits());
         let ends = Ends::<u64>::new(joined, joined);
         // SAFETY: passed on to the caller; `joined` has `len` elements.
         unsafe {
-            let arguments = (keys.from, len, offsets, self.segments, p0, p1, p2, p3, joined);
-            workspace.gpu().launch(kernels::join_segments, blocks, 0, arguments)?;
+            let arguments = kernels::join_segments::Args {
+                keys: keys.from,
+                len,
+                offsets: self.offsets.as_ptr(),
+                segments: self.segments,
+                parameters,
+                joined,
+            };
+            workspace.gpu().enqueue(kernels::join_segments, blocks, arguments)?;
             match values {
                 None => both.enqueue_keys(workspace, ends)?,
                 Some(values) => both.enqueue_pairs_of(workspace, ends, values)?,
             }
-            let arguments = (joined.cast_const(), len, p0, p1, p2, p3, keys.to);
-            workspace.gpu().launch(kernels::part_segments, blocks, 0, arguments)?;
+            let joined = joined.cast_const();
+            let arguments = kernels::part_segments::Args { joined, len, parameters, keys: keys.to };
+            workspace.gpu().enqueue(kernels::part_segments, blocks, arguments)?;
         }
         Ok(())
     }
@@ -162,9 +180,14 @@ impl<'a> Segmented<'a> {
         unsafe {
             let by_key = Ends::<K>::new(keys.from, std::ptr::null_mut());
             self.sort.enqueue_pairs_of(workspace, by_key, Ends::indices(indices))?;
-            let offsets = self.offsets.as_ptr();
-            let arguments = (indices.cast_const(), len, offsets, self.segments, segment_of);
-            workspace.gpu().launch(kernels::segments_of, self.blocks(), 0, arguments)?;
+            let arguments = kernels::segments_of::Args {
+                elements: indices.cast_const(),
+                len,
+                offsets: self.offsets.as_ptr(),
+                segments: self.segments,
+                segment_of,
+            };
+            workspace.gpu().enqueue(kernels::segments_of, self.blocks(), arguments)?;
             let segment_of = Ends::<u32>::new(segment_of, segment_of);
             by_segment.enqueue_pairs_of(workspace, segment_of, Ends::new(indices, indices))?;
             self.gather(workspace, indices, keys)?;

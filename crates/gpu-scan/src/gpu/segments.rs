@@ -34,20 +34,28 @@ impl<K: Number> Segments<'_, K> {
         unsafe {
             match self {
                 Self::Keys(keys) => {
-                    let kernel = <K::Bits as kernels::KeyBits>::KEY_BITS;
+                    let kernel = <K::Bits as kernels::key_bits::Instance>::KERNEL;
                     let blocks = Blocks::x(len.div_ceil(u64::from(kernels::TILE)) as u32);
-                    gpu.launch(kernel, blocks, 0, (keys.as_ptr().cast(), len, tails, bits))?;
+                    let keys = keys.as_ptr().cast();
+                    gpu.enqueue(
+                        kernel,
+                        blocks,
+                        kernels::key_bits::Args { keys, len, tails, bits },
+                    )?;
                 }
                 Self::Offsets(offsets) => {
                     let segments = offsets.len() as u64 - 1;
                     gpu.fill_with_byte(bits, 0, len.div_ceil(32) as usize)?;
                     let blocks = Blocks::for_each(&kernels::offset_bits, segments)?;
-                    let arguments = (offsets.as_ptr(), segments, len, tails, bits);
-                    gpu.launch(kernels::offset_bits, blocks, 0, arguments)?;
+                    let offsets = offsets.as_ptr();
+                    let arguments =
+                        kernels::offset_bits::Args { offsets, segments, len, tails, bits };
+                    gpu.enqueue(kernels::offset_bits, blocks, arguments)?;
                 }
                 Self::Rows(width) => {
                     let blocks = Blocks::for_each(&kernels::row_bits, len.div_ceil(32))?;
-                    gpu.launch(kernels::row_bits, blocks, 0, (*width, len, tails, bits))?;
+                    let arguments = kernels::row_bits::Args { width: *width, len, tails, bits };
+                    gpu.enqueue(kernels::row_bits, blocks, arguments)?;
                 }
             }
         }

@@ -24,7 +24,9 @@ pub fn select_if<'a, 'b, 'c, T: Number>(
     output: impl Into<SliceMut<'b, T>>,
     count: impl Into<SliceMut<'c, u64>>,
 ) -> Result<()> {
-    let call = Call::new(input.into(), count.into())?.keep(output.into())?;
+    let (input, mut output, mut count) =
+        (workspace.read(input)?, workspace.write(output)?, workspace.write(count)?);
+    let call = Call::new(*input, count.reborrow())?.keep(output.reborrow())?;
     call.with(predicate).enqueue(workspace, T::Bits::SELECT_IF)
 }
 
@@ -39,8 +41,10 @@ pub fn select_flagged<'a, 'b, 'c, 'd, T: Number>(
     output: impl Into<SliceMut<'b, T>>,
     count: impl Into<SliceMut<'c, u64>>,
 ) -> Result<()> {
-    let flags = flags.into();
-    let mut call = Call::new(input.into(), count.into())?.keep(output.into())?;
+    let (input, mut output, mut count) =
+        (workspace.read(input)?, workspace.write(output)?, workspace.write(count)?);
+    let flags = workspace.read(flags)?;
+    let mut call = Call::new(*input, count.reborrow())?.keep(output.reborrow())?;
     same_len("flags", call.len, flags.len())?;
     call.flags = flags.as_ptr();
     call.enqueue(workspace, T::Bits::SELECT_FLAGGED)
@@ -56,7 +60,9 @@ pub fn unique<'a, 'b, 'c, T: Number>(
     output: impl Into<SliceMut<'b, T>>,
     count: impl Into<SliceMut<'c, u64>>,
 ) -> Result<()> {
-    let call = Call::new(input.into(), count.into())?.keep(output.into())?;
+    let (input, mut output, mut count) =
+        (workspace.read(input)?, workspace.write(output)?, workspace.write(count)?);
+    let call = Call::new(*input, count.reborrow())?.keep(output.reborrow())?;
     call.enqueue(workspace, T::Bits::UNIQUE)
 }
 
@@ -73,8 +79,14 @@ pub fn partition<'a, 'b, 'c, 'd, T: Number>(
     rejected: impl Into<SliceMut<'d, T>>,
     count: impl Into<SliceMut<'c, u64>>,
 ) -> Result<()> {
-    let call = Call::new(input.into(), count.into())?;
-    let call = call.keep(selected.into())?.reject(rejected.into())?;
+    let (input, mut selected, mut rejected, mut count) = (
+        workspace.read(input)?,
+        workspace.write(selected)?,
+        workspace.write(rejected)?,
+        workspace.write(count)?,
+    );
+    let call = Call::new(*input, count.reborrow())?;
+    let call = call.keep(selected.reborrow())?.reject(rejected.reborrow())?;
     call.with(predicate).enqueue(workspace, T::Bits::SELECT_IF)
 }
 
@@ -94,15 +106,15 @@ pub fn partition_three<'a, 'b, 'c, T: Number>(
     outputs: [SliceMut<'b, T>; 3],
     counts: impl Into<SliceMut<'c, u64>>,
 ) -> Result<()> {
-    let (input, mut counts) = (input.into(), counts.into());
+    let (input, mut counts) = (workspace.read(input)?, workspace.write(counts)?);
     same_len("counts", 3, counts.len())?;
     let classes = Predicate::three(low, high)?;
-    let counts = counts.as_mut_ptr();
+    let admitted = outputs.into_iter().map(|output| workspace.write(output));
+    let mut outputs = admitted.collect::<Result<Vec<_>>>()?;
     let mut calls = Vec::with_capacity(3);
-    for (i, (output, class)) in outputs.into_iter().zip(classes).enumerate() {
-        // SAFETY: the three counts are apart, and borrowed until this returns.
-        let count = unsafe { SliceMut::from_raw_parts(counts.wrapping_add(i), 1) };
-        calls.push(Call::new(input, count)?.keep(output)?.with(class));
+    for (i, (output, class)) in outputs.iter_mut().zip(classes).enumerate() {
+        let count = counts.reborrow().slice(i..i + 1)?;
+        calls.push(Call::new(*input, count)?.keep(output.reborrow())?.with(class));
     }
     for call in calls {
         call.enqueue(workspace, T::Bits::SELECT_IF)?;
@@ -171,7 +183,8 @@ impl<T: Number> Call<T> {
     ) -> Result<()> {
         let tiles = tiles(self.len as u64, selection.tile)?;
         if tiles == 0 {
-            return zero(workspace.gpu(), self.count);
+            // SAFETY: a count is one element of device memory.
+            return unsafe { zero(workspace.gpu(), self.count) };
         }
         // The second status array is for run lengths.
         let status = workspace.statuses(u64::from(tiles), 2)?;
@@ -204,8 +217,11 @@ impl<T: Number> Call<T> {
 }
 
 /// Enqueues setting a count to 0.
-pub(super) fn zero(gpu: &Gpu, count: *mut u64) -> Result<()> {
-    // SAFETY: the caller's count is one element of device memory.
+///
+/// # Safety
+/// `count` is an element of device memory that nobody else touches until the work has run.
+pub(super) unsafe fn zero(gpu: &Gpu, count: *mut u64) -> Result<()> {
+    // SAFETY: passed on to the caller.
     unsafe { gpu.fill_with_byte(count, 0, 1)? };
     Ok(())
 }

@@ -13,7 +13,6 @@ use super::Workspace;
 use super::workspace::{Arena, Layout, Part, apart, tiles};
 use crate::error::{Result, same_len};
 use crate::number::sealed::{PayloadSize, SortBits};
-use crate::number::total_order;
 use crate::{Index, Key, Payload, Sort};
 
 /// The keys in order: stable, and NaN last (first, if descending).
@@ -29,7 +28,7 @@ pub fn sort<'a, 'b, K: Key>(
     keys: impl Into<Slice<'a, K>>,
     sorted: impl Into<SliceMut<'b, K>>,
 ) -> Result<()> {
-    let (keys, mut sorted) = (keys.into(), sorted.into());
+    let (keys, mut sorted) = (workspace.read(keys)?, workspace.write(sorted)?);
     same_len("sorted", keys.len(), sorted.len())?;
     let (from, to) = (keys.as_ptr(), sorted.as_mut_ptr());
     apart(("keys", from, keys.len()), ("sorted", to.cast_const(), keys.len()))?;
@@ -47,7 +46,7 @@ pub fn sort_in_place<'a, K: Key>(
     sort: Sort,
     keys: impl Into<SliceMut<'a, K>>,
 ) -> Result<()> {
-    let mut keys = keys.into();
+    let mut keys = workspace.write(keys)?;
     let call = Call::new::<K>(&sort, keys.len())?;
     let start = keys.as_mut_ptr();
     // SAFETY: the array has `len` elements.
@@ -68,9 +67,12 @@ pub fn sort_pairs<'a, 'b, 'c, 'd, K: Key, V: Payload>(
     sorted_keys: impl Into<SliceMut<'c, K>>,
     sorted_values: impl Into<SliceMut<'d, V>>,
 ) -> Result<()> {
-    let keys = keys.into();
+    let (values, mut sorted_keys, mut sorted_values) =
+        (workspace.read(values)?, workspace.write(sorted_keys)?, workspace.write(sorted_values)?);
+    let keys = workspace.read(keys)?;
     let call = Call::new::<K>(&sort, keys.len())?;
-    let (keys, values) = pair_ends(keys, values.into(), sorted_keys.into(), sorted_values.into())?;
+    let (keys, values) =
+        pair_ends(*keys, *values, sorted_keys.reborrow(), sorted_values.reborrow())?;
     // SAFETY: the arrays have as many elements; those read are apart from those written.
     unsafe { call.enqueue_pairs_of(workspace, keys, values) }
 }
@@ -105,7 +107,7 @@ pub fn sort_pairs_in_place<'a, 'b, K: Key, V: Payload>(
     keys: impl Into<SliceMut<'a, K>>,
     values: impl Into<SliceMut<'b, V>>,
 ) -> Result<()> {
-    let (mut keys, mut values) = (keys.into(), values.into());
+    let (mut keys, mut values) = (workspace.write(keys)?, workspace.write(values)?);
     let len = keys.len();
     same_len("values", len, values.len())?;
     let (key, value) = (keys.as_mut_ptr(), values.as_mut_ptr());
@@ -128,7 +130,7 @@ pub fn argsort<'a, 'b, K: Key, I: Index + Payload>(
     keys: impl Into<Slice<'a, K>>,
     indices: impl Into<SliceMut<'b, I>>,
 ) -> Result<()> {
-    let (keys, mut indices) = (keys.into(), indices.into());
+    let (keys, mut indices) = (workspace.read(keys)?, workspace.write(indices)?);
     let len = keys.len();
     same_len("indices", len, indices.len())?;
     let (key, index) = (keys.as_ptr(), indices.as_mut_ptr());
@@ -211,7 +213,7 @@ pub(super) struct Call {
 impl Call {
     pub(super) fn new<K: Key>(sort: &Sort, len: usize) -> Result<Self> {
         let bits = sort.range::<K>()?;
-        let order = total_order::<K>(sort.direction).parameters();
+        let order = sort.order::<K>().parameters();
         Ok(Self { len: len as u64, begin: bits.start, end: bits.end, order })
     }
 
@@ -314,7 +316,7 @@ impl Call {
         let passes = self.passes(keys.is_in_place());
         let scratch = Scratch::new(self.len, passes, &keys, &values);
         let arena = workspace.arena(&scratch.layout)?;
-        let digits = workspace.digits(u64::from(blocks) * u64::from(DIGITS))?;
+        let digits = workspace.begin_sort(u64::from(blocks) * u64::from(DIGITS))?;
         let [p0, p1, p2, p3] = self.order;
         // SAFETY: passed on to the caller; the digit counts are zero, and used by one sort at a
         // time.
@@ -364,6 +366,7 @@ impl Call {
             // SAFETY: as above.
             unsafe { workspace.gpu().launch(kernel, Blocks::x(blocks), shared, arguments)? };
         }
+        workspace.end_sort();
         Ok(())
     }
 }
@@ -394,5 +397,122 @@ impl<B, V> Scratch<B, V> {
 
     fn values(&self, arena: Arena) -> [*mut V; 2] {
         self.values.each_ref().map(|part| arena.at(part))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use gpu_core::{DeviceChoice, Gpu};
+    use kernels_rs::sort::MOST_PASSES;
+
+    use super::*;
+    use crate::Error;
+
+    fn open() -> (Gpu, Workspace) {
+        let choice = DeviceChoice::from_env().unwrap().unwrap_or(DeviceChoice::Software);
+        let gpu = Gpu::open(choice).unwrap();
+        let workspace = Workspace::new(&gpu).unwrap();
+        (gpu, workspace)
+    }
+
+    fn random(n: usize, seed: u32) -> Vec<u32> {
+        let hash = |i: u32| (i ^ seed).wrapping_mul(0x9e37_79b1).rotate_left(15);
+        (0..n as u32).map(|i| hash(hash(i))).collect()
+    }
+
+    /// Sorts by the lowest 8 bits, one pass, or by all, four, and looks at the result.
+    fn check(w: &mut Workspace, keys: &[u32], bits: Range<u32>) {
+        let input = w.gpu().upload(keys).unwrap();
+        let mut output = w.gpu().zeroed::<u32>(keys.len()).unwrap();
+        let by_bits = Sort::ascending().by_bits(bits.clone());
+        sort(w, by_bits, &input, &mut output).unwrap();
+        let mut expected = keys.to_vec();
+        let mask = u32::MAX >> (32 - bits.len());
+        expected.sort_by_key(|key| key >> bits.start & mask);
+        assert!(output.to_host().unwrap() == expected, "{} keys by {bits:?}", keys.len());
+    }
+
+    /// Lets the next pass of a workspace have this epoch, as after so many passes.
+    fn set_epoch(w: &mut Workspace, epoch: u64) {
+        const TICKET_BITS: u32 = 26;
+        let gpu = w.gpu().clone();
+        let control = w.begin_sort(0).unwrap().control;
+        w.end_sort();
+        // SAFETY: the control word is one element, and no sort runs; the copy is waited for.
+        unsafe {
+            let word = SliceMut::from_raw_parts(control, 1);
+            gpu.enqueue_write(word, &[(epoch - 1) << TICKET_BITS]).unwrap();
+        }
+        gpu.synchronize().unwrap();
+    }
+
+    #[test]
+    fn a_pass_that_cannot_be_launched_leaves_the_next_sort_right() {
+        let (gpu, mut w) = open();
+        let keys = random(30_000, 1);
+        check(&mut w, &keys, 0..32);
+        let input = gpu.upload(&keys).unwrap();
+        let mut output = gpu.zeroed::<u32>(keys.len()).unwrap();
+        let call = Call::new::<u32>(&Sort::ascending(), keys.len()).unwrap();
+        let ends = Ends::new(input.as_ptr(), output.as_mut_ptr());
+        // More shared memory than any device has: the histogram runs, the first pass does not.
+        let kernel = (<u32 as SortKeys>::PASS, <u32 as SortKeys>::TILE, 1 << 30);
+        // SAFETY: both have `len` elements and are apart.
+        let refused =
+            unsafe { call.enqueue(&mut w, ends, Ends::<u32>::indices(ptr::null_mut()), kernel) };
+        assert!(matches!(refused, Err(Error::Core(_))), "{refused:?}");
+        let captured = gpu.capture(|| sort(&mut w, Sort::ascending(), &input, &mut output));
+        let captured = captured.err();
+        assert!(
+            matches!(captured, Some(Error::Core(gpu_core::Error::Captured { .. }))),
+            "{captured:?}"
+        );
+        check(&mut w, &keys, 0..32);
+        check(&mut w, &keys, 0..8);
+    }
+
+    /// Statuses of the first sort of a round must not pass for those of its last.
+    #[test]
+    fn epochs_that_come_again_are_told_apart() {
+        let (gpu, _) = open();
+        let (zeros, keys) = (vec![0; 100_000], random(100_000, 2));
+        for seed in 0..4 {
+            software_gpu::set_seed(seed);
+            let mut w = Workspace::new(&gpu).unwrap();
+            for round in [1u64, 2] {
+                let begin = (round << 22) - u64::from(MOST_PASSES);
+                let end = begin + (1 << 22);
+                set_epoch(&mut w, begin);
+                check(&mut w, &zeros, 0..8);
+                for (epoch, bits) in [(end - 1, 0..16), (end, 0..8), (end + 1, 0..32)] {
+                    set_epoch(&mut w, epoch);
+                    check(&mut w, &keys, bits);
+                }
+            }
+        }
+    }
+
+    /// A graph goes on with the statuses that its workspace has outgrown: that they are cleared says
+    /// nothing about those that calls use now.
+    #[test]
+    fn statuses_of_a_graph_and_of_calls_are_cleared_apart() {
+        let (gpu, mut w) = open();
+        let few = gpu.upload(&random(1000, 3)).unwrap();
+        let mut sorted = gpu.zeroed::<u32>(1000).unwrap();
+        let mut enqueue = |w: &mut Workspace| sort(w, Sort::ascending(), &few, &mut sorted);
+        enqueue(&mut w).unwrap();
+        let graph = gpu.capture(|| enqueue(&mut w)).unwrap();
+        let (zeros, keys) = (vec![0; 200_000], random(200_000, 4));
+        for seed in 0..4 {
+            software_gpu::set_seed(seed);
+            let first = 100 + (seed << 23);
+            set_epoch(&mut w, first);
+            check(&mut w, &zeros, 0..8);
+            set_epoch(&mut w, first + (1 << 22) - 4);
+            // SAFETY: columns and workspace are there as they were, and nothing else uses them now.
+            unsafe { graph.launch().unwrap() };
+            gpu.synchronize().unwrap();
+            check(&mut w, &keys, 0..8);
+        }
     }
 }

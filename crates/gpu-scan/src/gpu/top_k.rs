@@ -1,7 +1,7 @@
 //! The first k elements of an order.
 
 use gpu_core::{Blocks, Slice, SliceMut};
-use kernels_rs::top_k::{self as kernels, COLLECT_SHARED, COUNT_SHARED, RADIX_BITS, TopKeys};
+use kernels_rs::top_k::{self as kernels, RADIX_BITS, collect, count};
 
 use super::Workspace;
 use super::sort::{Call, Ends};
@@ -28,7 +28,8 @@ pub fn top_k<'a, 'b, 'c, K: Key>(
     top: impl Into<SliceMut<'b, K>>,
     indices: impl Into<SliceMut<'c, u64>>,
 ) -> Result<()> {
-    let (keys, mut top, mut indices) = (keys.into(), top.into(), indices.into());
+    let (keys, mut top, mut indices) =
+        (workspace.read(keys)?, workspace.write(top)?, workspace.write(indices)?);
     let (len, k) = (keys.len(), top.len());
     check(len, k)?;
     same_len("indices", k, indices.len())?;
@@ -66,11 +67,11 @@ pub(crate) fn check(len: usize, k: usize) -> Result<()> {
 /// # Safety
 /// The input has `len` elements; the outputs have k, at most as many and more than none, and are
 /// apart from it.
-unsafe fn enqueue_collection<B: TopKeys>(
+unsafe fn enqueue_collection<B: Copy + count::Instance + collect::Instance>(
     workspace: &mut Workspace,
     (input, len): (*const B, u64),
-    [p0, p1, p2, p3]: [u64; 4],
-    (top, indices, k): (*mut B, *mut u64, u64),
+    parameters: [u64; 4],
+    (keys, indices, k): (*mut B, *mut u64, u64),
     tiles: u32,
 ) -> Result<()> {
     let mut layout = Layout::default();
@@ -83,16 +84,18 @@ unsafe fn enqueue_collection<B: TopKeys>(
     // SAFETY: the arrays are as long as the kernels ask; the workspace's storage is used on its
     // own stream only.
     unsafe {
-        gpu.launch(kernels::begin_top, Blocks::x(1), 0, (words, k))?;
+        gpu.enqueue(kernels::begin_search, Blocks::x(1), kernels::begin_search::Args { words, k })?;
         let mut end = 8 * size_of::<B>() as u32;
         while end > 0 {
             let shift = end.saturating_sub(RADIX_BITS);
-            let arguments = (input, len, shift, end - shift, p0, p1, p2, p3, words);
-            gpu.launch(B::COUNT, resident, COUNT_SHARED, arguments)?;
+            let bits = end - shift;
+            let arguments = count::Args { input, len, shift, bits, parameters, words };
+            gpu.enqueue(<B as count::Instance>::KERNEL, resident, arguments)?;
             end = shift;
         }
-        let arguments = (input, len, k, p0, p1, p2, p3, words, top, indices, control, status);
-        gpu.launch(B::COLLECT, Blocks::x(tiles), COLLECT_SHARED, arguments)?;
+        let arguments =
+            collect::Args { input, len, k, parameters, words, keys, indices, control, status };
+        gpu.enqueue(<B as collect::Instance>::KERNEL, Blocks::x(tiles), arguments)?;
     }
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! The temporary storage of the primitives, and the stream they run on.
 
 use device_std::atomic::Pair;
-use gpu_core::{Column, Gpu};
+use gpu_core::{Column, Gpu, Reading, Slice, SliceMut, Writing};
 use kernels_rs::sort::{DIGITS, MOST_PASSES};
 
 use crate::{Error, Result};
@@ -14,7 +14,8 @@ use crate::{Error, Result};
 ///
 /// A sequence of calls can be captured into a CUDA graph, after the same sequence has run once
 /// outside, so that the workspace has grown: inside it refuses to, by
-/// [`Captured`](gpu_core::Error::Captured). The workspace must live as long as the graph is
+/// [`Captured`](gpu_core::Error::Captured), as it refuses to tidy up after a sort that failed. The
+/// workspace must live as long as the graph is
 /// launched, and work on it and the graph must not run at the same time.
 #[derive(Debug)]
 pub struct Workspace {
@@ -23,10 +24,12 @@ pub struct Workspace {
     control: Column<u64>,
     /// The statuses of tiles.
     status: Column<Pair>,
-    /// The control words of a sort; after them the counts of the digits of all its passes, zero
+    /// The control word of sorts; after it the counts of the digits of all passes of one, zero
     /// between sorts.
     sort: Column<u64>,
-    /// The statuses of the digits of tiles.
+    /// Whether a sort was begun and not enqueued to its end: its counts may not be zero then.
+    is_sorting: bool,
+    /// The statuses of the digits of tiles, and a word that says when they were cleared.
     digit_status: Column<u64>,
     /// What a call puts there between its launches.
     arena: Column<Pair>,
@@ -47,22 +50,27 @@ enum Outgrown {
 pub(crate) struct Digits {
     /// Digit counts, for each pass.
     pub(crate) counts: *mut u64,
-    /// The control words.
+    /// The control word.
     pub(crate) control: *mut u64,
-    /// The statuses of tiles.
+    /// The statuses of tiles, and one word more.
     pub(crate) status: *mut u64,
     /// How many there are.
     pub(crate) status_len: u64,
 }
 
 /// Control words of a sort.
-const SORT_CONTROL: usize = 2;
+const SORT_CONTROL: usize = 1;
+
+/// Digit counts of a sort.
+const COUNTS: usize = (MOST_PASSES * DIGITS) as usize;
 
 /// Statuses to begin with: enough for 2^24 elements of 4 bytes.
 const FIRST_TILES: usize = 4096;
 
 /// What a capture is refused for: the memory would be the graph's.
 const GROWTH: &str = "the growth of a workspace, which happens at the first call of its size,";
+/// The same.
+const CLEARING: &str = "the first sort after one that failed";
 
 impl Workspace {
     /// A workspace on the stream of `gpu`.
@@ -74,7 +82,8 @@ impl Workspace {
             gpu: gpu.clone(),
             control: gpu.zeroed(2)?,
             status: gpu.zeroed(FIRST_TILES)?,
-            sort: gpu.zeroed(SORT_CONTROL + (MOST_PASSES * DIGITS) as usize)?,
+            sort: gpu.zeroed(SORT_CONTROL + COUNTS)?,
+            is_sorting: false,
             digit_status: gpu.zeroed(0)?,
             arena: gpu.zeroed(0)?,
             outer_arena: gpu.zeroed(0)?,
@@ -85,6 +94,16 @@ impl Workspace {
     /// The handle that calls are enqueued on.
     pub fn gpu(&self) -> &Gpu {
         &self.gpu
+    }
+
+    /// Puts the work of the call that holds the result in order with the slice's own stream.
+    pub(crate) fn read<'a, T>(&self, slice: impl Into<Slice<'a, T>>) -> Result<Reading<'a, T>> {
+        Ok(self.gpu.admit(slice)?)
+    }
+
+    /// The same for a slice that is written.
+    pub(crate) fn write<'a, T>(&self, slice: impl Into<SliceMut<'a, T>>) -> Result<Writing<'a, T>> {
+        Ok(self.gpu.admit_mut(slice)?)
     }
 
     /// The control word of look-backs.
@@ -109,22 +128,35 @@ impl Workspace {
         Ok(self.status.as_mut_ptr())
     }
 
-    /// The arrays of a sort with so many statuses.
-    pub(crate) fn digits(&mut self, statuses: u64) -> Result<Digits> {
+    /// The arrays of a sort with so many statuses, which ends with [`end_sort`](Self::end_sort).
+    pub(crate) fn begin_sort(&mut self, statuses: u64) -> Result<Digits> {
         let needed = statuses as usize;
-        if needed > self.digit_status.len() {
+        if needed >= self.digit_status.len() {
             self.gpu.refuse_in_capture(GROWTH)?;
-            let grown = self.gpu.zeroed(needed.next_power_of_two())?;
+            let grown = self.gpu.zeroed(needed.next_power_of_two() + 1)?;
             let outgrown = std::mem::replace(&mut self.digit_status, grown);
             self.outgrown.push(Outgrown::Words(outgrown));
         }
         let control = self.sort.as_mut_ptr();
+        let counts = control.wrapping_add(SORT_CONTROL);
+        if self.is_sorting {
+            // Enqueued, not recorded: the graph might never be launched.
+            self.gpu.refuse_in_capture(CLEARING)?;
+            // SAFETY: the counts lie behind the control word, and are used on this stream only.
+            unsafe { self.gpu.fill_with_byte(counts, 0, COUNTS)? };
+        }
+        self.is_sorting = true;
         Ok(Digits {
-            counts: control.wrapping_add(SORT_CONTROL),
+            counts,
             control,
             status: self.digit_status.as_mut_ptr(),
-            status_len: self.digit_status.len() as u64,
+            status_len: self.digit_status.len() as u64 - 1,
         })
+    }
+
+    /// All passes of a sort are enqueued, the last of which leaves the counts at zero.
+    pub(crate) fn end_sort(&mut self) {
+        self.is_sorting = false;
     }
 
     /// Uninitialised memory for the parts of a layout.

@@ -5,6 +5,8 @@
 //! ([`neighbours`]).
 
 mod careful;
+mod doubt;
+mod frame;
 mod index;
 mod lanes;
 mod neighbours;

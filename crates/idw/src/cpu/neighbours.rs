@@ -292,34 +292,32 @@ fn by_turns(counts: [u32; 4], most: u32) -> [u32; 4] {
 }
 
 impl Scratch {
-    /// The weights of the candidates, which are in order. Those that lie on the target leave nothing to
-    /// the others.
+    /// The weights of the candidates, which are in order, relative to that of the nearest, so that none
+    /// overflows. Those that lie on the target leave nothing to the others.
     fn weigh(&mut self, params: &Params) {
         let smoothing = params.smoothing * params.smoothing;
         let on_target =
             smoothing == 0.0 && self.candidates.first().is_some_and(|c| c.squared == 0.0);
+        let squared = |c: &Candidate| {
+            let squared = if params.geographic { careful::on_ground(c.squared) } else { c.squared };
+            squared + smoothing
+        };
+        let nearest = self.candidates.first().map_or(1.0, squared);
         let weight = |c: &Candidate| {
             if on_target {
                 return f64::from(u8::from(c.squared == 0.0));
             }
-            let squared = if params.geographic { careful::on_ground(c.squared) } else { c.squared };
-            let squared = squared + smoothing;
+            let ratio = nearest / squared(c);
             match params.law() {
-                1 => 1.0 / squared.sqrt(),
-                2 => 1.0 / squared,
-                3 => 1.0 / (squared * squared.sqrt()),
-                4 => 1.0 / (squared * squared),
-                _ => squared.powf(-0.5 * params.power),
+                1 => ratio.sqrt(),
+                2 => ratio,
+                3 => ratio * ratio.sqrt(),
+                4 => ratio * ratio,
+                _ => ratio.powf(0.5 * params.power),
             }
         };
         self.weights.clear();
         self.weights.extend(self.candidates.iter().map(weight));
-        // Where the largest weight is beyond all numbers the nearest point alone counts.
-        let largest = self.weights.first().copied().unwrap_or(1.0);
-        if !(largest < 1e300 && largest > 1e-280) {
-            self.weights.fill(0.0);
-            self.weights[0] = 1.0;
-        }
     }
 
     /// Value `v` of the target that was searched around.

@@ -2,7 +2,8 @@
 //!
 //! Plan, as on the GPU: the sorted points are staged once, by tiles, relative to each tile's middle point;
 //! a chunk of targets, in vectors, walks over the tiles; sums of a tile are in the type of the result,
-//! those across tiles in f64. At power 2 two points share a reciprocal: 1/a + 1/b = (a + b) / (a b). A
+//! those across tiles in f64; what f32 loses where points crowd in a part of a tile, [`Doubt`] makes good.
+//! At power 2 two points share a reciprocal: 1/a + 1/b = (a + b) / (a b). A
 //! target whose sums are not finite lies on a point or out of range, and is computed anew by
 //! [`careful`].
 
@@ -10,6 +11,8 @@ use gpu_core::Progress;
 use rayon::prelude::*;
 
 use super::careful;
+use super::doubt::Doubt;
+use super::frame::{Chunk, Frame, MOST, NO_SUMS, Sums, VECTORS};
 use super::index::Index;
 use super::lanes::{Array, Lanes};
 use super::tree::Tree;
@@ -19,48 +22,23 @@ use crate::{Number, Params, Result, Targets, expansion};
 /// Points whose sums are taken together.
 const TILE: usize = 256;
 
-/// Vectors of a chunk.
-pub(super) const VECTORS: usize = 4;
-
-/// The most targets of a chunk.
-pub(super) const MOST: usize = VECTORS * 16;
-
 /// Sums of weights beyond these, and squares of distances, are computed anew; as in the kernels.
 const LEAST: f64 = 8.5e-22;
 const GREATEST: f64 = 3.0e38;
 const FARTHEST: f64 = 1.0e18;
 
 /// The sorted points as the vectors take them.
-struct Staged<S> {
+struct Staged<'a, S> {
     x: Vec<S>,
     y: Vec<S>,
     /// Each value, less its offset.
     values: Vec<Vec<S>>,
     /// The place of each tile's middle point.
     origins: Vec<[f64; 2]>,
+    /// In f32.
+    doubt: Option<Doubt<'a>>,
     smoothing: S,
     law: u32,
-}
-
-/// Coordinates in units, relative to the middle of the points.
-#[derive(Clone, Copy)]
-pub(super) struct Frame {
-    centre: [f64; 2],
-    pub scale: f64,
-}
-
-impl Frame {
-    fn of(index: &Index) -> Self {
-        let centre = index
-            .data
-            .bounds
-            .map_or([0.0; 2], |b| [b.min_x / 2.0 + b.max_x / 2.0, b.min_y / 2.0 + b.max_y / 2.0]);
-        Self { centre, scale: 1.0 / index.data.unit(index.geographic) }
-    }
-
-    pub fn place(&self, x: f64, y: f64) -> [f64; 2] {
-        [(x - self.centre[0]) * self.scale, (y - self.centre[1]) * self.scale]
-    }
 }
 
 /// The values of all targets, into `values`.
@@ -122,17 +100,6 @@ struct Chunks<'a> {
     width: usize,
 }
 
-/// A chunk's places in units, and minus half its powers; the places beyond its end repeat its last.
-pub(super) struct Chunk {
-    pub x: [f64; MOST],
-    pub y: [f64; MOST],
-    pub exponents: [f64; MOST],
-    same_row: bool,
-}
-
-/// The sums of a chunk: weights, then up to four weighted values.
-pub(super) type Sums = [[f64; MOST]; 5];
-
 impl Chunks<'_> {
     /// The target that comes at this place of the order.
     fn target(&self, at: usize) -> usize {
@@ -146,7 +113,7 @@ impl Chunks<'_> {
         values: &mut [Vec<T>],
         progress: &dyn Progress,
     ) -> Result<()> {
-        let frame = Frame::of(self.index);
+        let frame = Frame::of(self.index, T::IS_SINGLE);
         let geographic = self.index.geographic;
         let sum = Summer::new::<T>(
             self.index,
@@ -220,7 +187,7 @@ impl Chunks<'_> {
             exponents: std::array::from_fn(|i| exponent(i.min(to - from - 1) + from)),
             same_row: self.order.is_none() && matches!(self.targets, Targets::Grid(_)),
         };
-        let mut sums = [[0.0; MOST]; 5];
+        let mut sums = NO_SUMS;
         sum.add(&chunk, &mut sums);
         let smoothing = (self.params.smoothing * frame.scale).powi(2);
         (from..to)
@@ -247,10 +214,10 @@ impl Chunks<'_> {
 }
 
 /// Sums over all points for a chunk, by the widest vectors that the processor has.
-enum Summer {
-    Expanded(Tree, Width),
-    Single(Staged<f32>, Width),
-    Double(Staged<f64>),
+enum Summer<'a> {
+    Expanded(Tree<'a>, Width),
+    Single(Staged<'a, f32>, Width),
+    Double(Staged<'a, f64>),
 }
 
 /// Vectors of f32.
@@ -278,9 +245,9 @@ impl Width {
     }
 }
 
-impl Summer {
+impl<'a> Summer<'a> {
     fn new<T: Number>(
-        index: &Index,
+        index: &'a Index<'a>,
         params: &Params,
         frame: Frame,
         first: usize,
@@ -374,18 +341,19 @@ fn add_double(staged: &Staged<f64>, chunk: &Chunk, sums: &mut Sums) {
 }
 
 /// The points relative to their tiles, and up to four of their values.
-fn stage<S: Number>(
-    index: &Index,
+fn stage<'a, S: Number>(
+    index: &'a Index<'a>,
     params: &Params,
     frame: Frame,
     first: usize,
     columns: usize,
-) -> Staged<S> {
+) -> Staged<'a, S> {
     let place = |i: usize| frame.place(index.places[i][0], index.places[i][1]);
     let n = index.len();
     // In the middle of the order, so that the farthest point of the tile is not too far.
     let middle = |first: usize| first + TILE.min(n - first) / 2;
-    let origins: Vec<[f64; 2]> = (0..n).step_by(TILE).map(middle).map(place).collect();
+    let origin = |first: usize| if S::IS_SINGLE { place(middle(first)) } else { [0.0; 2] };
+    let origins: Vec<[f64; 2]> = (0..n).step_by(TILE).map(origin).collect();
     let along = |axis: usize| {
         let relative = |i: usize| S::from_f64(place(i)[axis] - origins[i / TILE][axis]);
         (0..n).into_par_iter().map(relative).collect()
@@ -400,6 +368,10 @@ fn stage<S: Number>(
         values: (first..first + columns).map(column).collect(),
         smoothing: S::from_f64((params.smoothing * frame.scale).powi(2)),
         law: params.law(),
+        doubt: S::IS_SINGLE.then(|| {
+            let groups = (TILE, origins.clone());
+            Doubt::new(index, params, frame, groups, (first, columns))
+        }),
         origins,
     }
 }
@@ -473,6 +445,7 @@ fn walk<L: Lanes, const V: usize, const LAW: u32, const ROW: bool>(
 ) {
     let zero = L::splat(L::Scalar::from_f64(0.0));
     let exponents = vectors::<L>(&|i| chunk.exponents[i]);
+    let bounds = chunk.bounds();
     for (tile, &[x, y]) in staged.origins.iter().enumerate() {
         let near = Near {
             x: vectors(&|i| chunk.x[i] - x),
@@ -499,16 +472,41 @@ fn walk<L: Lanes, const V: usize, const LAW: u32, const ROW: bool>(
             near.add_one::<V, LAW, ROW>(load(i), &mut of_tile);
             i += 1;
         }
-        add_up(&of_tile.weights, &mut sums[0]);
+        of_tile.add_to(chunk, (staged.doubt.as_ref(), tile, &bounds), sums);
+    }
+}
+
+impl<L: Lanes, const V: usize> TileSums<L, V> {
+    /// Adds the sums over a tile, or a leaf, to those in f64, unless they are in doubt.
+    #[inline(always)]
+    pub fn add_to(
+        &self,
+        chunk: &Chunk,
+        (doubt, tile, bounds): (Option<&Doubt>, usize, &([f64; 2], [f64; 2])),
+        sums: &mut Sums,
+    ) {
+        match doubt.filter(|doubt| doubt.is_near(tile, bounds)) {
+            None => self.add_up(sums),
+            Some(doubt) => {
+                let mut of_tile = NO_SUMS;
+                self.add_up(&mut of_tile);
+                doubt.add(tile, chunk, &mut of_tile, sums);
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn add_up(&self, sums: &mut Sums) {
+        add_up(&self.weights, &mut sums[0]);
         for v in 0..V {
-            add_up(&of_tile.values[v], &mut sums[1 + v]);
+            add_up(&self.values[v], &mut sums[1 + v]);
         }
     }
 }
 
 /// Adds a tile's sums to those in f64.
 #[inline(always)]
-pub(super) fn add_up<L: Lanes>(of_tile: &[L; VECTORS], sums: &mut [f64; MOST]) {
+fn add_up<L: Lanes>(of_tile: &[L; VECTORS], sums: &mut [f64; MOST]) {
     let mut lanes = [L::Scalar::from_f64(0.0); 16];
     for (q, vector) in of_tile.iter().enumerate() {
         vector.store(&mut lanes[..L::COUNT]);

@@ -13,9 +13,11 @@
 
 use rayon::prelude::*;
 
+use super::doubt::Doubt;
+use super::frame::{Chunk, Frame, Sums, VECTORS};
 use super::index::Index;
 use super::lanes::Lanes;
-use super::pairs::{Chunk, Frame, MOST, Near, Point, Sums, TileSums, VECTORS, add_up, vectors};
+use super::pairs::{Near, Point, TileSums, vectors};
 use crate::Params;
 use crate::expansion::{self, CHILDREN, LEAF, NODES, SIDE};
 
@@ -40,11 +42,13 @@ struct Item {
 }
 
 /// The items, leaves first.
-pub(super) struct Tree {
+pub(super) struct Tree<'a> {
     levels: Vec<u32>,
     items: Vec<Item>,
     /// What the points of each leaf are relative to.
     origins: Vec<[f64; 2]>,
+    /// Of leaves: what is far is expanded where it loses nothing.
+    doubt: Doubt<'a>,
     points: Sources,
     nodes: Sources,
     /// How far is far, in halves of the longer side.
@@ -119,9 +123,15 @@ impl Chebyshev {
     }
 }
 
-impl Tree {
+impl<'a> Tree<'a> {
     /// Columns `first..first + columns` of the points' values.
-    pub fn new(index: &Index, params: &Params, frame: Frame, first: usize, columns: usize) -> Self {
+    pub fn new(
+        index: &'a Index<'a>,
+        params: &Params,
+        frame: Frame,
+        first: usize,
+        columns: usize,
+    ) -> Self {
         let n = index.len();
         let levels = expansion::levels(n);
         let place = |i: usize| frame.place(index.places[i][0], index.places[i][1]);
@@ -149,6 +159,7 @@ impl Tree {
         let mut tree = Self {
             levels,
             items: Vec::new(),
+            doubt: Doubt::new(index, params, frame, (LEAF, origins.clone()), (first, columns)),
             origins,
             points,
             nodes: Sources { values: vec![Vec::new(); columns], ..Sources::default() },
@@ -233,9 +244,7 @@ impl Tree {
         chunk: &Chunk,
         sums: &mut Sums,
     ) {
-        let place = |i: usize| ([chunk.x[i], chunk.y[i]], [chunk.x[i], chunk.y[i]]);
-        let around = Item::around((0..MOST).map(place));
-        let around = (around.low, around.high);
+        let around = chunk.bounds();
         let mut level = self.levels.len() - 2;
         let mut at = 0;
         loop {
@@ -247,10 +256,18 @@ impl Tree {
             }
             if far {
                 let (nodes, middle) = (item * NODES..(item + 1) * NODES, self.items[item].middle);
-                self.add_item::<L, V, LAW>(&self.nodes, nodes, middle, chunk, sums);
+                self.sum_item::<L, V, LAW>(&self.nodes, nodes, middle, chunk).add_to(
+                    chunk,
+                    (None, at, &around),
+                    sums,
+                );
             } else {
                 let points = at * LEAF..self.points.x.len().min((at + 1) * LEAF);
-                self.add_item::<L, V, LAW>(&self.points, points, self.origins[at], chunk, sums);
+                self.sum_item::<L, V, LAW>(&self.points, points, self.origins[at], chunk).add_to(
+                    chunk,
+                    (Some(&self.doubt), at, &around),
+                    sums,
+                );
             }
             // On to the next item that is neither done nor within one that is.
             at += 1;
@@ -269,16 +286,15 @@ impl Tree {
         (self.levels[level + 1] - self.levels[level]) as usize
     }
 
-    /// Adds the sums over sources relative to this place.
+    /// The sums over sources relative to this place.
     #[inline(always)]
-    fn add_item<L: Lanes<Scalar = f32>, const V: usize, const LAW: u32>(
+    fn sum_item<L: Lanes<Scalar = f32>, const V: usize, const LAW: u32>(
         &self,
         sources: &Sources,
         mut range: std::ops::Range<usize>,
         origin: [f64; 2],
         chunk: &Chunk,
-        sums: &mut Sums,
-    ) {
+    ) -> TileSums<L, V> {
         let zero = L::splat(0.0);
         let near = Near {
             x: vectors::<L>(&|i| chunk.x[i] - origin[0]),
@@ -305,10 +321,7 @@ impl Tree {
             let weight = L::splat(sources.weights[i]);
             near.add_weighted::<V, LAW>(load(i), weight, &mut of_item);
         }
-        add_up(&of_item.weights, &mut sums[0]);
-        for v in 0..V {
-            add_up(&of_item.values[v], &mut sums[1 + v]);
-        }
+        of_item
     }
 }
 

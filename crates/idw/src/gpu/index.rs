@@ -1,11 +1,12 @@
 //! The index of points by cells, or along a curve, built on the device.
 
-use gpu_core::{Blocks, Column, Gpu};
+use gpu_core::{Blocks, Column, Gpu, Reading};
 use gpu_scan::gpu::Workspace;
 use gpu_scan::{Scan, Sum};
+use kernels_rs::idw as pairs;
 use kernels_rs::idw_index as kernels;
 
-use super::DevicePoints;
+use super::{About, DevicePoints};
 use crate::curve::Curve;
 use crate::{Params, Result};
 
@@ -17,6 +18,9 @@ pub struct Index {
     pub(super) to_tile: Option<Sorted>,
     pub(super) to_search: Option<Sorted>,
 }
+
+/// What keeps the points' stream and the index's in order.
+type Orders<'a> = (Reading<'a, f64>, Option<Reading<'a, u32>>);
 
 /// Points in the order of their cells, or along a curve.
 #[derive(Debug)]
@@ -30,6 +34,8 @@ pub(super) struct Sorted {
     pub places: Column<f64>,
     /// Values in that order, for tiles; empty for a search, which has the points' own.
     pub values: Column<f64>,
+    /// How far the points of each tile are from its origin; empty for a search and on the sphere.
+    pub reaches: Column<f32>,
 }
 
 /// Bits of a digit of the sort.
@@ -43,6 +49,7 @@ impl Index {
     /// # Errors
     /// [`Error::Core`](crate::Error::Core).
     pub fn new(gpu: &Gpu, points: DevicePoints, params: &Params) -> Result<Self> {
+        let order = gpu.admit(&points.places)?;
         let all = params.is_all_pairs();
         let search = !all || params.statistics || params.adaptive.is_some();
         let when = |wanted: bool, sorted: fn(&Gpu, &DevicePoints) -> Result<Sorted>| match wanted {
@@ -51,7 +58,16 @@ impl Index {
         };
         let to_tile = when(all, Sorted::along_curve)?;
         let to_search = when(search, Sorted::by_cells)?;
+        drop(order);
         Ok(Self { points, to_tile, to_search })
+    }
+
+    /// Puts the work that is enqueued on the handle while the result lives in order with the streams of
+    /// the points and of the index.
+    pub(super) fn admit(&self, gpu: &Gpu) -> Result<Orders<'_>> {
+        let part = self.to_tile.as_ref().or(self.to_search.as_ref());
+        let part = part.map(|part| gpu.admit(&part.order)).transpose()?;
+        Ok((gpu.admit(&self.points.places)?, part))
     }
 
     /// The part that an interpolation needs.
@@ -110,7 +126,7 @@ impl Sorted {
             let bits = usize::BITS - (cells.len() - 1).leading_zeros();
             let order = sort(gpu, &mut workspace, keys, bits)?;
             let places = gather(gpu, &order, &points.places, points.about.dimensions())?;
-            Ok(Self { starts, order, places, values: gpu.zeroed(0)? })
+            Ok(Self { starts, order, places, values: gpu.zeroed(0)?, reaches: gpu.zeroed(0)? })
         }
     }
 
@@ -127,7 +143,30 @@ impl Sorted {
                 gather(gpu, &order, &points.values, columns)?,
             )
         };
-        Ok(Self { starts: gpu.zeroed(0)?, order, places, values })
+        let reaches = match about.geographic {
+            true => gpu.zeroed(0)?,
+            false => measure(gpu, about, &places)?,
+        };
+        Ok(Self { starts: gpu.zeroed(0)?, order, places, values, reaches })
+    }
+}
+
+/// How far the points of each tile are from its origin.
+fn measure(gpu: &Gpu, about: &About, places: &Column<f64>) -> Result<Column<f32>> {
+    let tiles = about.count.div_ceil(pairs::TILE as usize);
+    // SAFETY: every element is written; the places are two columns of points.
+    unsafe {
+        let mut reaches = gpu.uninitialized::<f32>(tiles)?;
+        if tiles > 0 {
+            let [x, y, _] = about.centre;
+            gpu.launch(
+                pairs::measure_tiles,
+                Blocks::x(tiles as u32),
+                pairs::MEASURE_SHARED,
+                (places.as_ptr(), about.count as u32, x, y, 1.0 / about.unit, reaches.as_mut_ptr()),
+            )?;
+        }
+        Ok(reaches)
     }
 }
 

@@ -12,7 +12,7 @@ mod tree;
 
 use std::ops::ControlFlow;
 
-use gpu_core::{Column, Gpu, GridSpec, Progress};
+use gpu_core::{Column, Gpu, GridSpec, Progress, Reading};
 use kernels_rs::idw_neighbours::statistic;
 
 use crate::points::{Data, Range};
@@ -44,6 +44,8 @@ pub(crate) struct About {
     pub curve: Curve,
     pub unit: f64,
     pub centre: [f64; 3],
+    /// Half the sides of the bounding box.
+    pub extent: [f64; 2],
     /// Mean, and standard deviation, of the first value, for statistics over all points.
     pub moments: [f64; 2],
     pub area: f64,
@@ -70,6 +72,7 @@ pub(crate) fn upload_data(gpu: &Gpu, data: &Data, params: &Params) -> Result<Dev
         Some(b) => [b.min_x / 2.0 + b.max_x / 2.0, b.min_y / 2.0 + b.max_y / 2.0, 0.0],
         None => [0.0; 3],
     };
+    let extent = data.bounds.map_or([0.0; 2], |b| [b.max_x - centre[0], b.max_y - centre[1]]);
     let mut values = data.values.concat();
     values.resize(padded(data.values.len()) * data.len(), 0.0);
     let about = About {
@@ -80,6 +83,7 @@ pub(crate) fn upload_data(gpu: &Gpu, data: &Data, params: &Params) -> Result<Dev
         curve: Curve::of(&data.x, &data.y),
         unit: data.unit(geographic),
         centre,
+        extent,
         moments: crate::statistics::moments(&data.values[0], data.ranges[0].offset),
         area: data.area(geographic),
     };
@@ -102,6 +106,8 @@ pub struct DeviceTargets {
     positions: Option<Column<f64>>,
     grid: Option<GridSpec>,
     count: u64,
+    /// Whether `places` has three columns, of unit vectors, instead of none.
+    geographic: bool,
     /// What brings them into an order in which those near each other follow each other.
     curve: Curve,
 }
@@ -117,7 +123,8 @@ impl DeviceTargets {
         let count = targets.len();
         if let (Targets::Grid(grid), false) = (targets, geographic) {
             let curve = Curve::default();
-            return Ok(Self { places: None, positions: None, grid: Some(grid), count, curve });
+            let (places, positions, grid) = (None, None, Some(grid));
+            return Ok(Self { places, positions, grid, count, geographic, curve });
         }
         let all = (0..count as usize).map(|i| targets.place(i));
         let (mut x, y): (Vec<f64>, Vec<f64>) = all.unzip();
@@ -129,7 +136,7 @@ impl DeviceTargets {
             true => Some(gpu.upload(&sphere::unit_vectors(&x, &y).concat())?),
             false => None,
         };
-        Ok(Self { places, positions, grid: None, count, curve: Curve::of(&x, &y) })
+        Ok(Self { places, positions, grid: None, count, geographic, curve: Curve::of(&x, &y) })
     }
 
     /// How many.
@@ -140,6 +147,13 @@ impl DeviceTargets {
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
         self.count == 0
+    }
+
+    /// Puts the work that is enqueued on the handle while the result lives in order with the targets'
+    /// own stream, which all their columns share.
+    fn admit(&self, gpu: &Gpu) -> Result<Option<Reading<'_, f64>>> {
+        let column = self.places.as_ref().or(self.positions.as_ref());
+        Ok(column.map(|column| gpu.admit(column)).transpose()?)
     }
 
     fn positions(&self) -> *const f64 {
@@ -188,10 +202,16 @@ impl DeviceTargets {
     }
 }
 
-/// Enqueues the interpolation, and returns.
+/// Enqueues the interpolation, and returns; with an adaptive power it waits for the search that the powers
+/// follow from.
+///
+/// It cannot be part of a graph: the parameters of a call are copied from the host, so inside
+/// [`Gpu::capture`] it gives [`gpu_core::Error::Captured`], and so do [`upload`] and
+/// [`DeviceTargets::new`], which wait.
 ///
 /// # Errors
-/// As [`interpolate`](crate::interpolate) for the parameters, [`Error::Core`] for the device.
+/// As [`interpolate`](crate::interpolate) for the parameters, [`Error::Conflict`] where points, targets
+/// or index were made for others, [`Error::Core`] for the device.
 pub fn interpolate_resident<T: DeviceNumber>(
     gpu: &Gpu,
     index: &Index,
@@ -200,11 +220,14 @@ pub fn interpolate_resident<T: DeviceNumber>(
 ) -> Result<DeviceSurface<T>> {
     params.check()?;
     let about = &index.points.about;
-    if about.geographic != params.geographic {
-        return Err(Error::Conflict {
-            option: "geographic",
-            with: "points that were brought to the device otherwise",
-        });
+    // How many columns a place has follows from it, so what differs would be read out of bounds.
+    for (geographic, with) in [
+        (about.geographic, "points that were brought to the device otherwise"),
+        (targets.geographic, "targets that were brought to the device otherwise"),
+    ] {
+        if geographic != params.geographic {
+            return Err(Error::Conflict { option: "geographic", with });
+        }
     }
     let columns = padded(about.ranges.len()) as u64;
     let constant = params.is_all_pairs();
@@ -218,6 +241,7 @@ pub fn interpolate_resident<T: DeviceNumber>(
         let (about, count) = (about.clone(), targets.count);
         return Ok(DeviceSurface { values, statistics, about, count, constant: false });
     }
+    let _order = (index.admit(gpu)?, targets.admit(gpu)?);
     let exponents = exponents(gpu, index, targets, params, false)?;
     let (values, statistics) = if constant {
         let values = pairs::interpolate(gpu, index, targets, params, false, exponents.as_ref())?;

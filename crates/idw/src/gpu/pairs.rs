@@ -107,6 +107,10 @@ fn setup_numbers(
     numbers[setup::EXPONENT] = -0.5 * params.power;
     numbers[setup::CENTRE..setup::CENTRE + 3].copy_from_slice(&about.centre);
     numbers[setup::GRID..setup::GRID + 3].copy_from_slice(&targets.grid_numbers());
+    numbers[setup::GROUND] = on_ground;
+    numbers[setup::GROUND + 1] = params.smoothing * params.smoothing;
+    numbers[setup::EXTENT] = about.extent[0] / about.unit;
+    numbers[setup::EXTENT + 1] = about.extent[1] / about.unit;
     for v in first..first + group as usize {
         let none = Range { offset: 0.0, low: 0.0, high: 0.0 };
         let Range { offset, low, high } = about.ranges.get(v).copied().unwrap_or(none);
@@ -131,7 +135,7 @@ impl Call<'_> {
             gpu.fill_with_byte(rescued.as_mut_ptr(), 0, 1)?;
             if expanded {
                 let tree = Tree::new(gpu, about.count, several, sorted, sorted_values, &setup)?;
-                let (rows, mut partial) = tree.sum(gpu, targets, params, &setup)?;
+                let (rows, mut partial) = tree.sum(gpu, targets, params, sorted, &setup)?;
                 let start = partial.as_mut_ptr();
                 self.combine(rows, (true, several), &setup, values, &mut rescued, start)?;
             } else if matches!(params.kernel, Kernel::Naive | Kernel::Tiled) {
@@ -157,6 +161,7 @@ impl Call<'_> {
                         targets.height(),
                         setup.as_ptr(),
                         exponents,
+                        sorted.reaches.as_ptr(),
                         partial.as_mut_ptr(),
                     ),
                 )?;
@@ -359,8 +364,20 @@ pub(super) fn blocks_of(targets: &DeviceTargets, per_thread: u32) -> Result<u32>
 }
 
 /// Arguments of the fast kernels.
-type Fast =
-    (*const f64, *const f64, u32, u32, *const f64, u64, u32, u32, *const f64, *const f64, *mut f64);
+type Fast = (
+    *const f64,
+    *const f64,
+    u32,
+    u32,
+    *const f64,
+    u64,
+    u32,
+    u32,
+    *const f64,
+    *const f64,
+    *const f32,
+    *mut f64,
+);
 
 /// The fast kernel for targets, power and number of values.
 fn fast_kernel(grid: bool, law: u32, several: bool) -> device_std::host::Kernel<Fast> {

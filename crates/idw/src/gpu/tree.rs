@@ -106,6 +106,7 @@ impl Tree {
         gpu: &Gpu,
         targets: &DeviceTargets,
         params: &Params,
+        sorted: &Sorted,
         setup: &Column<f64>,
     ) -> Result<(u32, Column<f64>)> {
         let per_thread = if self.several { kernels::QUERIES_SEVERAL } else { kernels::QUERIES };
@@ -126,6 +127,8 @@ impl Tree {
                     self.all.as_ptr(),
                     self.boxes.as_ptr(),
                     self.points as u32,
+                    sorted.places.as_ptr(),
+                    sorted.reaches.as_ptr(),
                     self.levels.as_ptr(),
                     self.starts.len() as u32 - 2,
                     expansion::separation(params.power),
@@ -148,6 +151,8 @@ type Expand = (
     *const u32,
     *const u32,
     u32,
+    *const f64,
+    *const f32,
     *const u32,
     u32,
     f64,

@@ -102,7 +102,7 @@ pub fn neighbours(cloud: &Cloud, (x, y): (f64, f64), params: &Params) -> Vec<(f6
             || if params.geographic { d <= params.radius1 } else { a * a + b * b <= 1.0 }
     };
     let reached: Vec<_> = all.iter().copied().filter(inside).collect();
-    let has_quadrants = params.max_points_per_quadrant + params.min_points_per_quadrant > 0;
+    let has_quadrants = params.max_points_per_quadrant > 0 || params.min_points_per_quadrant > 0;
     let mut taken: Vec<(f64, usize)> = Vec::new();
     let mut enough = true;
     if has_quadrants {
@@ -126,7 +126,8 @@ pub fn neighbours(cloud: &Cloud, (x, y): (f64, f64), params: &Params) -> Vec<(f6
     match params.below {
         _ if enough => taken,
         Below::Nearest => {
-            let of_quadrants = if has_quadrants { 4 * params.min_points_per_quadrant } else { 0 };
+            let of_each = params.min_points_per_quadrant.saturating_mul(4);
+            let of_quadrants = if has_quadrants { of_each } else { 0 };
             all.truncate(params.min_points.max(of_quadrants).max(1) as usize);
             all
         }

@@ -20,7 +20,8 @@ use pba_voronoi::Outputs;
 use rayon::prelude::*;
 
 use crate::{
-    Dem, Duplicates, Error, Params, Points, QueryLimits, Request, Result, Summary, ValueScale,
+    Dem, Duplicates, Error, Method, Params, Points, QueryLimits, Request, Result, Summary,
+    ValueScale, exact,
 };
 use query::Scene;
 
@@ -35,6 +36,17 @@ pub struct Sites<const N: usize> {
     pub outside: u64,
     /// Pixels with a point.
     pub occupied: u64,
+}
+
+impl<const N: usize> Sites<N> {
+    /// The same on the raster turned by half a circle.
+    fn turned(&self) -> Self {
+        Self {
+            mask: self.mask.iter().rev().copied().collect(),
+            values: self.values.iter().rev().copied().collect(),
+            ..*self
+        }
+    }
 }
 
 /// [`interpolate`](crate::interpolate) on the CPU.
@@ -57,10 +69,13 @@ pub fn interpolate_all(
     params: &Params,
     progress: &dyn Progress,
 ) -> Result<Vec<Dem>> {
+    if params.method == Method::Exact {
+        return exact::cpu::interpolate_all(request, params, progress);
+    }
     let limits = QueryLimits::of(params)?;
     request.check(params)?;
     let raster = params.raster()?;
-    let of_pixel = 25 + 12 * request.values.len().min(MOST_VALUES) as u64;
+    let of_pixel = 30 + 16 * request.values.len().min(MOST_VALUES) as u64;
     let of_cell = 8 + 4 * request.values.len() as u64;
     host_memory::require(raster.cells() * of_pixel + params.grid.cells() * of_cell)?;
     let mut run = Run { request, params, limits: &limits, progress, nearest: None };
@@ -84,8 +99,8 @@ struct Run<'a> {
     params: &'a Params,
     limits: &'a QueryLimits,
     progress: &'a dyn Progress,
-    /// The diagram, once it has been made.
-    nearest: Option<Vec<u32>>,
+    /// The diagram, and that of the turned raster, once they have been made.
+    nearest: Option<[Vec<u32>; 2]>,
 }
 
 impl Run<'_> {
@@ -102,19 +117,27 @@ impl Run<'_> {
         let scales = columns.map(ValueScale::of);
         let sites = rasterise(request.x, request.y, columns, &raster, scales, params.duplicates)?;
         report(progress, "rasterise", 1.0)?;
-        let nearest = match &mut self.nearest {
+        // Ties go to the lowest index in one diagram, and in the turned one the other way.
+        let turned = sites.turned();
+        let [nearest, turned_nearest] = match &mut self.nearest {
             Some(nearest) => nearest,
             None => {
-                let none = Outputs::default();
-                let (width, height) = (raster.width, raster.height);
-                let diagram =
-                    pba_voronoi::cpu::voronoi(&sites.mask, width, height, none, progress)?;
-                self.nearest.insert(diagram.nearest)
+                let diagram = |sites: &Sites<N>| {
+                    let (width, height) = (raster.width, raster.height);
+                    let none = Outputs::default();
+                    pba_voronoi::cpu::voronoi(&sites.mask, width, height, none, progress)
+                };
+                self.nearest.insert([diagram(&sites)?.nearest, diagram(&turned)?.nearest])
             }
         };
         let limits = self.limits;
+        let other =
+            Scene { nearest: turned_nearest, sites: &turned, raster, limits, scales, params };
+        let other = other.query_cells(progress)?;
+        drop(turned);
         let scene = Scene { nearest, sites: &sites, raster, limits, scales, params };
         let mut layers = scene.query_cells(progress)?;
+        layers.unite(&other);
         let distances = scene.finish(&mut layers.values, request.mask)?;
         let points = request.x.len() as u64;
         for values in layers.values {

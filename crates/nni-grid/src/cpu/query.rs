@@ -3,7 +3,7 @@
 use gpu_core::{GridSpec, Progress, host_memory};
 use kernels_rs::nni::geometry::{Width, mean, squared};
 use kernels_rs::nni::spans::{Cell, Diagram};
-use kernels_rs::nni::{Areas, deviation, weights};
+use kernels_rs::nni::{Areas, deviation, united, weights};
 use rayon::prelude::*;
 
 use super::{Sites, report};
@@ -24,6 +24,22 @@ pub(super) struct Layers<const N: usize> {
     pub values: [Vec<f32>; N],
     pub counts: Vec<u32>,
     pub deviations: Vec<f32>,
+}
+
+impl<const N: usize> Layers<N> {
+    /// Makes them the means with those of the turned raster; of the counts, the greater.
+    pub fn unite(&mut self, turned: &Self) {
+        let floats = |layer: &mut Vec<f32>, other: &Vec<f32>| {
+            let pairs = layer.par_iter_mut().zip(other.par_iter().rev());
+            pairs.for_each(|(a, b)| *a = united(*a, *b));
+        };
+        for (values, other) in self.values.iter_mut().zip(&turned.values) {
+            floats(values, other);
+        }
+        floats(&mut self.deviations, &turned.deviations);
+        let counts = self.counts.iter_mut().zip(turned.counts.iter().rev());
+        counts.for_each(|(a, b)| *a = u32::max(*a, *b));
+    }
 }
 
 /// The same for one cell.

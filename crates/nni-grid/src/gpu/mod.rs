@@ -8,18 +8,22 @@ mod finish;
 mod group;
 mod query;
 mod rasterise;
+mod turned;
 mod weighted;
 mod whole;
 
 use std::ops::Range;
 
-use gpu_core::{Column, DeviceGrid, Gpu, GridSpec, Slice};
+use gpu_core::{Bounds, Column, DeviceGrid, Gpu, GridSpec, Slice};
 use kernels_rs::nni as kernels;
 
-use crate::{Params, Points, QueryLimits, Request, Result, Summary, ValueScale, Weights};
+use crate::{
+    Method, Params, Points, QueryLimits, Request, Result, Summary, ValueScale, Weights, exact,
+};
 use group::Group;
 use query::{Cells, Queries, Sites};
 use rasterise::{Part, Pixels, Tallies};
+use turned::Turned;
 
 pub use whole::{interpolate, interpolate_all, interpolate_into};
 
@@ -31,6 +35,7 @@ pub struct DevicePoints {
     /// The points' first value, then their second, and so on; as many as [`group::padded`] says.
     z: Column<f64>,
     scales: Vec<ValueScale>,
+    bounds: Option<Bounds>,
 }
 
 impl DevicePoints {
@@ -70,7 +75,7 @@ pub struct DeviceDem {
     pub deviations: Option<DeviceGrid<f32>>,
     tallies: Tallies,
     points: u64,
-    is_finished: bool,
+    counted: Counted,
 }
 
 impl DeviceDem {
@@ -80,8 +85,7 @@ impl DeviceDem {
     /// [`Error::Core`](crate::Error::Core).
     pub fn summary(&self) -> Result<Summary> {
         let tallies = self.tallies.counts.to_host()?;
-        let cells = self.values.column().len() as u64;
-        Ok(summary(&tallies, self.points, cells, self.is_finished))
+        Ok(summary(&tallies, self.points, self.counted))
     }
 }
 
@@ -101,7 +105,7 @@ pub struct DeviceDems {
     rasters: Vec<(Column<f32>, usize)>,
     tallies: Tallies,
     points: u64,
-    is_finished: bool,
+    counted: Counted,
 }
 
 impl DeviceDems {
@@ -137,20 +141,30 @@ impl DeviceDems {
     /// [`Error::Core`](crate::Error::Core).
     pub fn summary(&self) -> Result<Summary> {
         let tallies = self.tallies.counts.to_host()?;
-        Ok(summary(&tallies, self.points, self.grid.cells(), self.is_finished))
+        Ok(summary(&tallies, self.points, self.counted))
     }
 }
 
-/// The summary from the kernels' tallies. Cells were counted again where they were finished.
-fn summary(tallies: &[u64], points: u64, cells: u64, is_finished: bool) -> Summary {
+/// What the kernels' tallies mean.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Counted {
+    /// The method on pixels.
+    Queried,
+    /// The method on pixels, where cells were looked at again after the queries.
+    Finished,
+    /// The exact method, which uses points outside the grid too.
+    Exactly,
+}
+
+/// The summary from the kernels' tallies.
+fn summary(tallies: &[u64], points: u64, counted: Counted) -> Summary {
     let (outside, sites) = (tallies[kernels::OUTSIDE], tallies[kernels::SITES]);
-    let nodata = match sites {
-        _ if is_finished => tallies[kernels::LEFT],
-        // Without sites the queries count nothing.
-        0 => cells,
-        _ => tallies[kernels::NODATA],
+    let nodata = match counted {
+        Counted::Queried => tallies[kernels::UNITED],
+        Counted::Finished | Counted::Exactly => tallies[kernels::LEFT],
     };
-    Summary { points, outside, sites, merged: points - outside - sites, nodata }
+    let skipped = if counted == Counted::Exactly { 0 } else { outside };
+    Summary { points, outside, sites, merged: points - skipped - sites, nodata }
 }
 
 /// Checks points and copies them to the device. Waits for the copies.
@@ -171,7 +185,7 @@ pub fn upload_all(gpu: &Gpu, x: &[f64], y: &[f64], values: &[&[f64]]) -> Result<
     Request { x, y, values, mask: None }.check_points()?;
     let columns = (0..group::padded(values.len())).map(|k| values[k.min(values.len() - 1)]);
     let scales = values.iter().map(|z| ValueScale::of(z)).collect();
-    let points = x.len();
+    let (points, bounds) = (x.len(), Bounds::of(x, y));
     let (x, y) = (gpu.upload(x)?, gpu.upload(y)?);
     // SAFETY: every element is written before it is read.
     let mut z = unsafe { gpu.uninitialized::<f64>(points * columns.len())? };
@@ -183,7 +197,7 @@ pub fn upload_all(gpu: &Gpu, x: &[f64], y: &[f64], values: &[&[f64]]) -> Result<
     let written = columns.enumerate().try_for_each(write);
     gpu.synchronize()?;
     written?;
-    Ok(DevicePoints { x, y, z, scales })
+    Ok(DevicePoints { x, y, z, scales, bounds })
 }
 
 /// The DEM of the first value of points that are in device memory. Enqueues and returns, but where the
@@ -211,7 +225,7 @@ pub fn interpolate_resident(
         deviations: dems.deviations.map(in_grid).transpose()?,
         tallies: dems.tallies,
         points: dems.points,
-        is_finished: dems.is_finished,
+        counted: dems.counted,
     })
 }
 
@@ -236,7 +250,13 @@ fn interpolate_values(
     params: &Params,
     mask: Option<&Column<u8>>,
 ) -> Result<DeviceDems> {
+    // The points' columns are all of one stream.
+    let _order = gpu.admit(&points.x)?;
+    if params.method == Method::Exact {
+        return interpolate_exactly(gpu, points, values, params, mask);
+    }
     let limits = QueryLimits::of(params)?;
+    let is_finished = params.needs_finish(mask.is_some());
     let mut dems = DeviceDems {
         grid: params.grid,
         counts: None,
@@ -245,7 +265,7 @@ fn interpolate_values(
         rasters: Vec::new(),
         tallies: Tallies::new(gpu)?,
         points: points.len() as u64,
-        is_finished: params.needs_finish(mask.is_some()),
+        counted: if is_finished { Counted::Finished } else { Counted::Queried },
     };
     let mut diagram = None;
     for group in group::groups(values, &limits, params) {
@@ -256,13 +276,19 @@ fn interpolate_values(
         let group = Group::new(gpu, &points.scales[group])?;
         let mut tallies = Tallies::new(gpu)?;
         let (occupied, of_sites) = sites_of(gpu, all, &group, &params, &mut tallies)?;
-        let nearest = match diagram.take() {
+        let (turned_mask, turned_values) =
+            turned::sites(gpu, &occupied, &of_sites, group.kernels.values)?;
+        let [nearest, turned_nearest] = match diagram.take() {
             Some(nearest) => nearest,
-            None => pba_voronoi::gpu::nearest_sites(gpu, &occupied)?,
+            None => [
+                pba_voronoi::gpu::nearest_sites(gpu, &occupied)?,
+                pba_voronoi::gpu::nearest_sites(gpu, &turned_mask)?,
+            ],
         };
-        drop(occupied);
+        drop((occupied, turned_mask));
         let mut sites = Sites { nearest, values: of_sites, tallies, group };
-        let cells = cells_of(gpu, &mut sites, &limits, &params, mask)?;
+        let mut turned = Turned { nearest: turned_nearest, values: turned_values };
+        let cells = cells_of(gpu, &mut sites, &mut turned, &limits, &params, mask)?;
         dems.rasters.push((cells.dem, sites.group.len));
         if is_first {
             dems.tallies = sites.tallies;
@@ -273,8 +299,40 @@ fn interpolate_values(
             };
             (dems.counts, dems.deviations) = (cells.counts, cells.deviations);
         }
-        diagram = Some(sites.nearest);
+        diagram = Some([sites.nearest, turned.nearest]);
     }
+    Ok(dems)
+}
+
+/// The same by the exact method.
+fn interpolate_exactly(
+    gpu: &Gpu,
+    points: &DevicePoints,
+    values: usize,
+    params: &Params,
+    mask: Option<&Column<u8>>,
+) -> Result<DeviceDems> {
+    params.check()?;
+    let mut dems = DeviceDems {
+        grid: params.grid,
+        counts: None,
+        distances: None,
+        deviations: None,
+        rasters: Vec::new(),
+        tallies: Tallies::new(gpu)?,
+        points: points.len() as u64,
+        counted: Counted::Exactly,
+    };
+    if values == 0 {
+        return Ok(dems);
+    }
+    let (scales, bounds) = (&points.scales[..values], points.bounds);
+    let z = (&points.z).into();
+    let points = exact::gpu::Points { x: &points.x, y: &points.y, z, scales, bounds };
+    let layers = exact::gpu::interpolate(gpu, points, params, mask)?;
+    dems.rasters.push((layers.dem, values));
+    (dems.counts, dems.distances) = (layers.counts, layers.distances);
+    (dems.deviations, dems.tallies.counts) = (layers.deviations, layers.tallies);
     Ok(dems)
 }
 
@@ -291,14 +349,26 @@ fn sites_of(
     pixels.resolve(gpu, points, group, tallies)
 }
 
-/// The cells of a diagram, with all that is asked for.
+/// The cells of a diagram and the turned one, with all that is asked for.
 fn cells_of(
     gpu: &Gpu,
     sites: &mut Sites,
+    turned: &mut Turned,
     limits: &QueryLimits,
     params: &Params,
     mask: Option<&Column<u8>>,
 ) -> Result<Cells> {
+    let other = turned.instead(sites, |sites| query(gpu, sites, limits, params))?;
+    let mut cells = query(gpu, sites, limits, params)?;
+    let all = [0, params.grid.cells()];
+    let tallies = &mut sites.tallies.counts;
+    turned::unite(gpu, tallies, &mut cells, &other, &params.grid, all)?;
+    finish::finish(gpu, sites, &mut cells, params, mask)?;
+    Ok(cells)
+}
+
+/// The cells of a diagram, queried.
+fn query(gpu: &Gpu, sites: &mut Sites, limits: &QueryLimits, params: &Params) -> Result<Cells> {
     let values = sites.group.kernels.values;
     // SAFETY: the queries write every cell.
     let mut cells =
@@ -306,10 +376,9 @@ fn cells_of(
     match params.weights {
         Weights::Sibson => {
             let queries = Queries::new(gpu, limits, params, &sites.group, 1)?;
-            queries.enqueue(sites, &mut cells, |_, _| Ok(()))?;
+            queries.enqueue(sites, &mut cells, |_, _, _| Ok(()))?;
         }
         _ => weighted::query(gpu, sites, &mut cells, limits, params)?,
     }
-    finish::finish(gpu, sites, &mut cells, params, mask)?;
     Ok(cells)
 }

@@ -101,7 +101,7 @@ impl<'a> Queries<'a> {
         mut self,
         sites: &mut Sites,
         cells: &mut Cells,
-        mut done: impl FnMut(&Cells, Range<u32>) -> Result<()>,
+        mut done: impl FnMut(&mut Sites, &mut Cells, Range<u32>) -> Result<()>,
     ) -> Result<()> {
         let grid = self.params.grid;
         if grid.cells() == 0 {
@@ -127,7 +127,7 @@ impl<'a> Queries<'a> {
                     None => self.spans_band(units.clone(), sites, cells, sums.as_ref())?,
                 }
             }
-            done(cells, units.start * unit..(units.end * unit).min(grid.height))?;
+            done(sites, cells, units.start * unit..(units.end * unit).min(grid.height))?;
         }
         Ok(())
     }

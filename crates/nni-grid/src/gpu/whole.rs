@@ -15,9 +15,10 @@ use kernels_rs::nni as kernels;
 use super::group::Group;
 use super::query::{Cells, Queries, Sites};
 use super::rasterise::{Part, Pixels, Tallies};
-use super::{DevicePoints, interpolate_values, summary, upload_all};
+use super::turned::{self, Turned};
+use super::{Counted, DevicePoints, interpolate_values, summary, upload_all};
 use crate::{
-    Dem, Error, Params, Points, QueryLimits, Request, Result, Summary, ValueScale, Weights,
+    Dem, Error, Method, Params, Points, QueryLimits, Request, Result, Summary, ValueScale, Weights,
 };
 
 /// Points of a part: large enough that a copy runs at full speed.
@@ -37,7 +38,7 @@ pub fn interpolate(
     params: &Params,
     progress: &dyn Progress,
 ) -> Result<Dem> {
-    QueryLimits::of(params)?;
+    params.check()?;
     if !is_plain(params) {
         points.check_lengths()?;
         let request = Request { x: points.x, y: points.y, values: &[points.z], mask: None };
@@ -57,7 +58,8 @@ pub fn interpolate(
 
 /// Whether the queries alone give all that is asked for.
 fn is_plain(params: &Params) -> bool {
-    params.weights == Weights::Sibson && !params.deviations && !params.needs_finish(false)
+    let is_plain = params.weights == Weights::Sibson && !params.deviations;
+    is_plain && params.method == Method::Pixels && !params.needs_finish(false)
 }
 
 /// [`interpolate_all`](crate::interpolate_all) on a GPU. Waits for the result.
@@ -74,7 +76,7 @@ pub fn interpolate_all(
         ControlFlow::Continue(()) => Ok(()),
         ControlFlow::Break(()) => Err(Error::Cancelled),
     };
-    QueryLimits::of(params)?;
+    params.check()?;
     request.check(params)?;
     report("to the device", 0.0)?;
     let points = upload_all(gpu, request.x, request.y, request.values)?;
@@ -130,10 +132,10 @@ pub fn interpolate_into(
         ControlFlow::Continue(()) => Ok(()),
         ControlFlow::Break(()) => Err(Error::Cancelled),
     };
-    let (limits, grid) = (QueryLimits::of(params)?, params.grid);
     if !is_plain(params) {
         return Err(Error::NotPlain);
     }
+    let (limits, grid) = (QueryLimits::of(params)?, params.grid);
     points.check_lengths()?;
     for found in std::iter::once(values.len()).chain(counts.as_ref().map(|c| c.len())) {
         let (expected, found) = (grid.cells(), found as u64);
@@ -156,11 +158,25 @@ pub fn interpolate_into(
     report("interpolate", 0.0)?;
     let all = resident.with_values(0..1)?;
     let (mask, site_values) = pixels.resolve(gpu, all, &group, &mut tallies)?;
+    let (turned_mask, turned_values) =
+        turned::sites(gpu, &mask, &site_values, group.kernels.values)?;
     let nearest = pba_voronoi::gpu::nearest_sites(gpu, &mask)?;
-    drop(mask);
+    let turned_nearest = pba_voronoi::gpu::nearest_sites(gpu, &turned_mask)?;
+    drop((mask, turned_mask));
     let mut sites = Sites { nearest, values: site_values, tallies, group };
+    let mut turned = Turned { nearest: turned_nearest, values: turned_values };
+    let other = turned.instead(&mut sites, |sites| {
+        // SAFETY: the queries write every cell.
+        let mut cells = unsafe { Cells::new(gpu, &grid, 1, counts.is_some(), false)? };
+        let queries = Queries::new(gpu, &limits, params, &sites.group, 1)?;
+        queries.enqueue(sites, &mut cells, |_, _, _| Ok(()))?;
+        Ok(cells)
+    })?;
     let queries = Queries::new(gpu, &limits, params, &sites.group, BANDS)?;
-    queries.enqueue(&mut sites, &mut cells, |cells, rows| {
+    queries.enqueue(&mut sites, &mut cells, |sites, cells, rows| {
+        let [first, len] =
+            [rows.start, rows.len() as u32].map(|rows| u64::from(rows) * u64::from(grid.width));
+        turned::unite(gpu, &mut sites.tallies.counts, cells, &other, &grid, [first, len])?;
         copies.0.wait_for(gpu)?;
         let width = grid.width as usize;
         let range = rows.start as usize * width..rows.end as usize * width;
@@ -174,7 +190,7 @@ pub fn interpolate_into(
         return Err(Error::NotFinite { index, x, y, z });
     }
     copies.0.synchronize()?;
-    Ok(summary(&counted, points.z.len() as u64, grid.cells(), false))
+    Ok(summary(&counted, points.z.len() as u64, Counted::Queried))
 }
 
 /// The stream of the copies. Dropped, it waits for them: they read and write borrowed memory.
@@ -270,7 +286,7 @@ impl Copies {
 fn resident_for(gpu: &Gpu, points: usize) -> Result<DevicePoints> {
     // SAFETY: every element is written before it is read: the streams wait for each other.
     let column = || unsafe { gpu.uninitialized::<f64>(points) };
-    Ok(DevicePoints { x: column()?, y: column()?, z: column()?, scales: Vec::new() })
+    Ok(DevicePoints { x: column()?, y: column()?, z: column()?, scales: Vec::new(), bounds: None })
 }
 
 /// The least and the greatest value, on the device.

@@ -54,6 +54,15 @@ impl Cloud {
     }
 }
 
+/// The mean of two values; of one, where only that is there.
+pub fn united(a: f32, b: f32) -> f32 {
+    match (a.is_nan(), b.is_nan()) {
+        (true, _) => b,
+        (_, true) => a,
+        _ => ((f64::from(a) + f64::from(b)) / 2.0) as f32,
+    }
+}
+
 pub fn square(side: u32) -> GridSpec {
     GridSpec::new(0.0, f64::from(side), 1.0, side, side).unwrap()
 }

@@ -64,7 +64,8 @@ impl Bits {
     pub fn from_mask(gpu: &Gpu, mask: &DeviceGrid<u8>) -> Result<Self> {
         let (width, height) = (mask.width(), mask.height());
         let words = words_of(width);
-        let sites = mask.column().as_ptr();
+        let mask = gpu.admit(mask.column())?;
+        let sites = mask.as_ptr();
         let aligned = width.is_multiple_of(16) && (sites as usize).is_multiple_of(16);
         // SAFETY: `bits` is written whole, and the sizes are as the kernels ask.
         unsafe {
@@ -81,45 +82,51 @@ impl Bits {
         }
     }
 
-    /// Takes words that are bits already.
-    ///
-    /// Bits beyond the width must be 0.
+    /// Takes words that are bits already. Those beyond the width are set to 0.
     ///
     /// # Errors
-    /// [`Error::Length`] unless there are `width.div_ceil(32) * height`.
-    pub fn from_words(words: Column<u32>, width: u32, height: u32) -> Result<Self> {
+    /// [`Error::Length`] unless there are `width.div_ceil(32) * height`, [`Error::Core`].
+    pub fn from_words(mut words: Column<u32>, width: u32, height: u32) -> Result<Self> {
         let expected = u64::from(words_of(width)) * u64::from(height);
         let found = words.len() as u64;
-        match found == expected {
-            true => Ok(Self { words, width, height }),
-            false => Err(Error::Length { what: "bit mask", width, height, expected, found }),
+        if found != expected {
+            return Err(Error::Length { what: "bit mask", width, height, expected, found });
         }
+        if !width.is_multiple_of(kernels::WORD) {
+            let gpu = words.gpu().clone();
+            let blocks = Blocks::for_each(&kernels::trim_bits, u64::from(height))?;
+            let arguments = (words.as_mut_ptr(), width, words_of(width), height);
+            // SAFETY: there are as many words.
+            unsafe { gpu.launch(kernels::trim_bits, blocks, 0, arguments)? };
+        }
+        Ok(Self { words, width, height })
     }
 
-    /// Sets the bits of listed sites.
+    /// Sets the bits of listed sites. What is listed outside the raster is left out.
     ///
     /// # Errors
-    /// [`Error::Core`].
-    ///
-    /// # Safety
-    /// They are pixels of the raster, and there are as many rows as columns.
-    pub unsafe fn from_list(
+    /// [`Error::Length`] unless there are as many rows as columns, [`Error::Core`].
+    pub fn from_list(
         gpu: &Gpu,
         columns: &Column<u32>,
         rows: &Column<u32>,
         width: u32,
         height: u32,
     ) -> Result<Self> {
-        let words = words_of(width);
-        let mut bits = gpu.zeroed::<u32>(words as usize * height as usize)?;
-        let sites = columns.len() as u64;
-        // SAFETY: passed on to the caller; `bits` has all words.
+        let (sites, found) = (columns.len() as u64, rows.len() as u64);
+        if found != sites {
+            let what = "list of rows";
+            return Err(Error::Length { what, width, height, expected: sites, found });
+        }
+        let (columns, rows) = (gpu.admit(columns)?, gpu.admit(rows)?);
+        let mut bits = gpu.zeroed::<u32>(words_of(width) as usize * height as usize)?;
+        // SAFETY: both lists have `sites` elements, and `bits` has all words.
         unsafe {
             gpu.launch(
                 kernels::scatter_sites,
                 Blocks::for_each(&kernels::scatter_sites, sites)?,
                 0,
-                (columns.as_ptr(), rows.as_ptr(), bits.as_mut_ptr(), words, sites),
+                (columns.as_ptr(), rows.as_ptr(), bits.as_mut_ptr(), width, height, sites),
             )?;
         }
         Ok(Self { words: bits, width, height })
@@ -133,6 +140,7 @@ impl Bits {
         let (width, height) = (labels.width(), labels.height());
         let words = words_of(width);
         let total = u64::from(words) * u64::from(height);
+        let labels = gpu.admit(labels.column())?;
         // SAFETY: `bits` is written whole, and the sizes are as the kernel asks.
         unsafe {
             let mut bits = gpu.uninitialized(total as usize)?;
@@ -140,7 +148,7 @@ impl Bits {
                 kernels::pack_labels,
                 blocks_x("pack_labels", total.div_ceil(u64::from(WARPS)))?,
                 0,
-                (labels.column().as_ptr(), bits.as_mut_ptr(), width, words, total),
+                (labels.as_ptr(), bits.as_mut_ptr(), width, words, total),
             )?;
             Ok(Self { words: bits, width, height })
         }
@@ -155,6 +163,7 @@ impl Bits {
     pub(super) fn unpacked(&self, gpu: &Gpu) -> Result<DeviceGrid<u8>> {
         let &Self { ref words, width, height } = self;
         let pixels = u64::from(width) * u64::from(height);
+        let words = gpu.admit(words)?;
         // SAFETY: the mask is written whole, and the sizes are as the kernel asks.
         unsafe {
             let mut mask = gpu.uninitialized(pixels as usize)?;
@@ -174,6 +183,7 @@ impl Bits {
     /// [`Error::Core`].
     pub fn flipped(&self, gpu: &Gpu) -> Result<Self> {
         let &Self { ref words, width, height } = self;
+        let words = gpu.admit(words)?;
         let total = words.len() as u64;
         // SAFETY: `bits` is written whole, and the sizes are as the kernel asks.
         unsafe {
@@ -251,6 +261,7 @@ impl Winners {
             return self.squares(gpu)?.distances(gpu, self.metric.scale);
         };
         let (pitch, search, limit) = self.shape();
+        let (nearest, rows) = (gpu.admit(nearest)?, gpu.admit(&self.rows)?);
         // SAFETY: the kernel writes every pixel, and sizes are as it asks.
         unsafe {
             let mut out = gpu.uninitialized(self.pixels())?;
@@ -260,7 +271,7 @@ impl Winners {
                 kernels::SPREAD_SHARED,
                 (
                     nearest.as_ptr(),
-                    self.rows.as_ptr(),
+                    rows.as_ptr(),
                     out.as_mut_ptr(),
                     pitch,
                     self.width,
@@ -282,10 +293,11 @@ impl Winners {
         kernel: Kernel<SpreadArguments<u16, T>>,
     ) -> Result<DeviceGrid<T>> {
         let (pitch, search, limit) = self.shape();
+        let (nearest, rows) = (gpu.admit(nearest)?, gpu.admit(&self.rows)?);
         // SAFETY: the kernel writes every pixel, and sizes are as it asks.
         unsafe {
             let mut out = gpu.uninitialized(self.pixels())?;
-            let (nearest, rows) = (nearest.as_ptr(), self.rows.as_ptr());
+            let (nearest, rows) = (nearest.as_ptr(), rows.as_ptr());
             let (width, height) = (self.width, self.height);
             let arguments = (nearest, rows, out.as_mut_ptr(), pitch, width, height, search, limit);
             gpu.launch(kernel, self.tiles()?, kernels::SPREAD_SHARED, arguments)?;
@@ -302,10 +314,11 @@ impl Winners {
     ) -> Result<DeviceGrid<T>> {
         let (pitch, search, limit) = self.shape();
         let Metric { across, down, .. } = self.metric;
+        let (nearest, rows) = (gpu.admit(nearest)?, gpu.admit(&self.rows)?);
         // SAFETY: the kernel writes every pixel, and sizes are as it asks.
         unsafe {
             let mut out = gpu.uninitialized(self.pixels())?;
-            let (nearest, rows) = (nearest.as_ptr(), self.rows.as_ptr());
+            let (nearest, rows) = (nearest.as_ptr(), rows.as_ptr());
             let (width, height) = (self.width, self.height);
             let to = out.as_mut_ptr();
             let arguments = (nearest, rows, to, pitch, width, height, search, limit, across, down);
@@ -348,6 +361,7 @@ impl Candidates {
         )?;
         let pixels = bits.len() + words as usize * kernels::PADDING as usize;
         let pixels = pixels * kernels::WORD as usize;
+        let bits = gpu.admit(bits)?;
         // SAFETY: the kernels write every element, and the sizes are as they ask.
         unsafe {
             if metric.is_narrow {

@@ -36,62 +36,74 @@ impl DeviceIntegers {
 
     /// The distances, as `f32`, of squared distances.
     pub(super) fn distances(&self, gpu: &Gpu, scale: f64) -> Result<DeviceGrid<f32>> {
-        self.per_pixel(gpu, |out, blocks, pixels| {
+        let launch = |out, blocks, pixels| {
             let (out, none) = (out, std::ptr::null_mut());
             // SAFETY: sizes are as the kernels ask.
             unsafe {
                 match self {
                     Self::U32(from) => {
-                        let from = from.column().as_ptr();
+                        let from = gpu.admit(from.column())?;
+                        let from = from.as_ptr();
                         gpu.launch(kernels::roots, blocks, 0, (from, out, none, scale, pixels))
                     }
                     Self::U64(from) => {
-                        let from = from.column().as_ptr();
+                        let from = gpu.admit(from.column())?;
+                        let from = from.as_ptr();
                         gpu.launch(kernels::roots_long, blocks, 0, (from, out, none, scale, pixels))
                     }
                 }
             }
-        })
+        };
+        // SAFETY: the kernels write every pixel.
+        unsafe { self.per_pixel(gpu, launch) }
     }
 
     /// The distances, as `f64`, of squared distances.
     pub(super) fn distances_f64(&self, gpu: &Gpu, scale: f64) -> Result<DeviceGrid<f64>> {
-        self.per_pixel(gpu, |out, blocks, pixels| {
+        let launch = |out, blocks, pixels| {
             let (out, none) = (out, std::ptr::null_mut());
             // SAFETY: sizes are as the kernels ask.
             unsafe {
                 match self {
                     Self::U32(from) => {
-                        let from = from.column().as_ptr();
+                        let from = gpu.admit(from.column())?;
+                        let from = from.as_ptr();
                         gpu.launch(kernels::roots, blocks, 0, (from, none, out, scale, pixels))
                     }
                     Self::U64(from) => {
-                        let from = from.column().as_ptr();
+                        let from = gpu.admit(from.column())?;
+                        let from = from.as_ptr();
                         gpu.launch(kernels::roots_long, blocks, 0, (from, none, out, scale, pixels))
                     }
                 }
             }
-        })
+        };
+        // SAFETY: the kernels write every pixel.
+        unsafe { self.per_pixel(gpu, launch) }
     }
 
     /// Columns (low half) and rows (high half) of indices.
     pub(super) fn coordinates(&self, gpu: &Gpu) -> Result<DeviceGrid<u64>> {
         let (width, _) = self.sides();
-        self.per_pixel(gpu, |out, blocks, pixels| {
+        let launch = |out, blocks, pixels| {
             // SAFETY: sizes are as the kernels ask.
             unsafe {
                 match self {
                     Self::U32(from) => {
-                        let from = from.column().as_ptr();
+                        let from = gpu.admit(from.column())?;
+                        let from = from.as_ptr();
                         gpu.launch(kernels::coordinates, blocks, 0, (from, out, width, pixels))
                     }
                     Self::U64(from) => {
-                        let from = from.column().as_ptr();
+                        let from = gpu.admit(from.column())?;
+                        let from = from.as_ptr();
                         gpu.launch(kernels::coordinates_long, blocks, 0, (from, out, width, pixels))
                     }
                 }
             }
-        })
+        };
+        // SAFETY: the kernels write every pixel.
+        unsafe { self.per_pixel(gpu, launch) }
     }
 
     /// What a raster holds at the indices; `none` where there is none.
@@ -101,33 +113,40 @@ impl DeviceIntegers {
         values: &Column<u32>,
         none: u32,
     ) -> Result<DeviceGrid<u32>> {
-        let values = values.as_ptr();
-        self.per_pixel(gpu, |out, blocks, pixels| {
+        let values = gpu.admit(values)?;
+        let launch = |out, blocks, pixels| {
             // SAFETY: sizes are as the kernels ask.
             unsafe {
                 match self {
                     Self::U32(from) => {
-                        let arguments = (from.column().as_ptr(), values, out, none, pixels);
+                        let from = gpu.admit(from.column())?;
+                        let arguments = (from.as_ptr(), values.as_ptr(), out, none, pixels);
                         gpu.launch(kernels::gather, blocks, 0, arguments)
                     }
                     Self::U64(from) => {
-                        let arguments = (from.column().as_ptr(), values, out, none, pixels);
+                        let from = gpu.admit(from.column())?;
+                        let arguments = (from.as_ptr(), values.as_ptr(), out, none, pixels);
                         gpu.launch(kernels::gather_long, blocks, 0, arguments)
                     }
                 }
             }
-        })
+        };
+        // SAFETY: the kernels write every pixel.
+        unsafe { self.per_pixel(gpu, launch) }
     }
 
     /// A raster that `launch` writes whole, given where it is, blocks and pixels.
-    fn per_pixel<T: Element>(
+    ///
+    /// # Safety
+    /// `launch` enqueues writing every pixel, or gives an error.
+    unsafe fn per_pixel<T: Element>(
         &self,
         gpu: &Gpu,
         launch: impl FnOnce(*mut T, Blocks, u64) -> gpu_core::Result<()>,
     ) -> Result<DeviceGrid<T>> {
         let (width, height) = self.sides();
         let pixels = u64::from(width) * u64::from(height);
-        // SAFETY: written by the launch.
+        // SAFETY: passed on to the caller.
         let mut out = unsafe { gpu.uninitialized(pixels as usize)? };
         let blocks = Blocks::for_each(&kernels::roots, pixels)?;
         launch(out.as_mut_ptr(), blocks, pixels)?;
@@ -143,10 +162,15 @@ pub(super) fn sign(
 ) -> Result<()> {
     let pixels = inside.column().len() as u64;
     let blocks = Blocks::for_each(&kernels::signed_distances, pixels)?;
-    let to = outside.column_mut().as_mut_ptr();
+    let (inside, mut to) = (gpu.admit(inside.column())?, gpu.admit_mut(outside.column_mut())?);
     // SAFETY: both have as many pixels.
     unsafe {
-        gpu.launch(kernels::signed_distances, blocks, 0, (to, inside.column().as_ptr(), pixels))?;
+        gpu.launch(
+            kernels::signed_distances,
+            blocks,
+            0,
+            (to.as_mut_ptr(), inside.as_ptr(), pixels),
+        )?;
     }
     Ok(())
 }
@@ -161,7 +185,8 @@ pub(super) fn exclude<T: Element>(
     let Some(mask) = mask else { return Ok(()) };
     let pixels = mask.len() as u64;
     let blocks = Blocks::for_each(&kernels::exclude, pixels)?;
-    let to = out.column_mut().as_mut_ptr();
+    let (mask, mut to) = (gpu.admit(mask)?, gpu.admit_mut(out.column_mut())?);
+    let to = to.as_mut_ptr();
     // SAFETY: both have as many pixels, of 4 or 8 bytes.
     unsafe {
         if size_of::<T>() == 8 {

@@ -43,15 +43,10 @@ fn upload(gpu: &Gpu, input: &Input<'_>) -> Result<Bits> {
     let (width, height) = (input.width, input.height);
     let bits = match input.sites {
         Sites::Mask(mask) => Bits::from_mask(gpu, &gpu.upload_grid(mask, width, height)?)?,
-        Sites::Bits(words) => {
-            let bits = Bits::from_words(gpu.upload(words)?, width, height)?;
-            // Twice turned, the bits beyond the width are 0.
-            bits.flipped(gpu)?.flipped(gpu)?
-        }
+        Sites::Bits(words) => Bits::from_words(gpu.upload(words)?, width, height)?,
         Sites::List { columns, rows } => {
             let (columns, rows) = (gpu.upload(columns)?, gpu.upload(rows)?);
-            // SAFETY: the transform has checked the input.
-            unsafe { Bits::from_list(gpu, &columns, &rows, width, height)? }
+            Bits::from_list(gpu, &columns, &rows, width, height)?
         }
         Sites::Labels(labels) => Bits::from_labels(gpu, &gpu.upload_grid(labels, width, height)?)?,
     };

@@ -1,7 +1,7 @@
 //! Contexts: there is the device's primary one, and each host thread has a stack of current ones.
 
 use super::{Code, Outcome, call, call_in_context, device, give};
-use crate::memory;
+use crate::{memory, order};
 use std::cell::RefCell;
 use std::ffi::{c_int, c_uint};
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
@@ -140,7 +140,10 @@ pub(super) unsafe extern "C" fn cuCtxGetApiVersion(context: usize, version: *mut
 
 /// Everything is done already; what is left is to look at the memory.
 pub(super) extern "C" fn cuCtxSynchronize() -> Code {
-    call_in_context(|| Ok(memory::check()?))
+    call_in_context(|| {
+        order::host_waited_for_all();
+        Ok(memory::check()?)
+    })
 }
 
 pub(super) unsafe extern "C" fn cuCtxGetStreamPriorityRange(

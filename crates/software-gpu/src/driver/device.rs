@@ -2,7 +2,7 @@
 
 use super::{Code, call, give};
 use crate::{memory, scheduler};
-use cust_raw::CUdevice_attribute_enum as Attribute;
+use cuda_driver::attribute::device as attribute_of;
 use std::ffi::{CStr, c_char, c_int, c_uint};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -48,14 +48,14 @@ pub(super) unsafe extern "C" fn cuDriverGetVersion(version: *mut c_int) -> Code 
     call(|| unsafe { give(version, VERSION) })
 }
 
-pub(super) unsafe extern "C" fn cuGetErrorName(code: c_uint, text: *mut *const c_char) -> Code {
+pub(super) unsafe extern "C" fn cuGetErrorName(code: c_int, text: *mut *const c_char) -> Code {
     // SAFETY: as above.
-    unsafe { give_text(cuda_driver::error_text(code).map(|t| t.name), text) }
+    unsafe { give_text(Code(code).text().map(|t| t.name), text) }
 }
 
-pub(super) unsafe extern "C" fn cuGetErrorString(code: c_uint, text: *mut *const c_char) -> Code {
+pub(super) unsafe extern "C" fn cuGetErrorString(code: c_int, text: *mut *const c_char) -> Code {
     // SAFETY: as above.
-    unsafe { give_text(cuda_driver::error_text(code).map(|t| t.description), text) }
+    unsafe { give_text(Code(code).text().map(|t| t.description), text) }
 }
 
 /// # Safety
@@ -145,43 +145,43 @@ pub(super) unsafe extern "C" fn cuDeviceGetAttribute(
 /// work by them, zero for what is not there. `None` for a number that is no attribute.
 fn attribute(number: c_int) -> Option<c_int> {
     let values = [
-        (Attribute::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK, MAX_THREADS),
-        (Attribute::CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X, MAX_THREADS),
-        (Attribute::CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y, 1),
-        (Attribute::CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z, 1),
-        (Attribute::CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X, MAX_GRID[0]),
-        (Attribute::CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y, MAX_GRID[1]),
-        (Attribute::CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z, MAX_GRID[2]),
-        (Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK, SHARED_MEMORY),
-        (Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, SHARED_MEMORY_OPT_IN),
-        (Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR, 228 << 10),
-        (Attribute::CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK, 1 << 10),
-        (Attribute::CU_DEVICE_ATTRIBUTE_TOTAL_CONSTANT_MEMORY, 64 << 10),
-        (Attribute::CU_DEVICE_ATTRIBUTE_WARP_SIZE, 32),
-        (Attribute::CU_DEVICE_ATTRIBUTE_MAX_PITCH, i32::MAX as u32),
-        (Attribute::CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK, 65536),
-        (Attribute::CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR, 65536),
-        (Attribute::CU_DEVICE_ATTRIBUTE_CLOCK_RATE, 1_000_000),
-        (Attribute::CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE, 1_000_000),
-        (Attribute::CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH, 64),
-        (Attribute::CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE, 32 << 20),
-        (Attribute::CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT, 512),
-        (Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, scheduler::workers() as u32),
-        (Attribute::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR, 2048),
-        (Attribute::CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR, 4),
-        (Attribute::CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY, 1),
-        (Attribute::CU_DEVICE_ATTRIBUTE_CONCURRENT_KERNELS, 1),
-        (Attribute::CU_DEVICE_ATTRIBUTE_ASYNC_ENGINE_COUNT, 1),
-        (Attribute::CU_DEVICE_ATTRIBUTE_GPU_OVERLAP, 1),
-        (Attribute::CU_DEVICE_ATTRIBUTE_INTEGRATED, 1),
-        (Attribute::CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING, 1),
-        (Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, 9),
-        (Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, 0),
-        (Attribute::CU_DEVICE_ATTRIBUTE_STREAM_PRIORITIES_SUPPORTED, 1),
-        (Attribute::CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED, 1),
-        (Attribute::CU_DEVICE_ATTRIBUTE_SINGLE_TO_DOUBLE_PRECISION_PERF_RATIO, 2),
+        (attribute_of::MAX_THREADS_PER_BLOCK, MAX_THREADS),
+        (attribute_of::MAX_BLOCK_DIM_X, MAX_THREADS),
+        (attribute_of::MAX_BLOCK_DIM_Y, 1),
+        (attribute_of::MAX_BLOCK_DIM_Z, 1),
+        (attribute_of::MAX_GRID_DIM_X, MAX_GRID[0]),
+        (attribute_of::MAX_GRID_DIM_Y, MAX_GRID[1]),
+        (attribute_of::MAX_GRID_DIM_Z, MAX_GRID[2]),
+        (attribute_of::MAX_SHARED_MEMORY_PER_BLOCK, SHARED_MEMORY),
+        (attribute_of::MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, SHARED_MEMORY_OPT_IN),
+        (attribute_of::MAX_SHARED_MEMORY_PER_MULTIPROCESSOR, 228 << 10),
+        (attribute_of::RESERVED_SHARED_MEMORY_PER_BLOCK, 1 << 10),
+        (attribute_of::TOTAL_CONSTANT_MEMORY, 64 << 10),
+        (attribute_of::WARP_SIZE, 32),
+        (attribute_of::MAX_PITCH, i32::MAX as u32),
+        (attribute_of::MAX_REGISTERS_PER_BLOCK, 65536),
+        (attribute_of::MAX_REGISTERS_PER_MULTIPROCESSOR, 65536),
+        (attribute_of::CLOCK_RATE, 1_000_000),
+        (attribute_of::MEMORY_CLOCK_RATE, 1_000_000),
+        (attribute_of::GLOBAL_MEMORY_BUS_WIDTH, 64),
+        (attribute_of::L2_CACHE_SIZE, 32 << 20),
+        (attribute_of::TEXTURE_ALIGNMENT, 512),
+        (attribute_of::MULTIPROCESSOR_COUNT, scheduler::workers() as u32),
+        (attribute_of::MAX_THREADS_PER_MULTIPROCESSOR, 2048),
+        (attribute_of::MAX_BLOCKS_PER_MULTIPROCESSOR, 4),
+        (attribute_of::CAN_MAP_HOST_MEMORY, 1),
+        (attribute_of::CONCURRENT_KERNELS, 1),
+        (attribute_of::ASYNC_ENGINE_COUNT, 1),
+        (attribute_of::GPU_OVERLAP, 1),
+        (attribute_of::INTEGRATED, 1),
+        (attribute_of::UNIFIED_ADDRESSING, 1),
+        (attribute_of::COMPUTE_CAPABILITY_MAJOR, 9),
+        (attribute_of::COMPUTE_CAPABILITY_MINOR, 0),
+        (attribute_of::STREAM_PRIORITIES_SUPPORTED, 1),
+        (attribute_of::MEMORY_POOLS_SUPPORTED, 1),
+        (attribute_of::SINGLE_TO_DOUBLE_PRECISION_PERF_RATIO, 2),
     ];
-    let valid = 1..Attribute::CU_DEVICE_ATTRIBUTE_MAX as c_int;
-    let stated = values.iter().find(|(a, _)| *a as c_int == number).map(|(_, v)| *v as c_int);
+    let valid = 1..attribute_of::END;
+    let stated = values.iter().find(|(a, _)| *a == number).map(|(_, v)| *v as c_int);
     stated.or(valid.contains(&number).then_some(0))
 }

@@ -6,7 +6,7 @@
 //! what the graph does not free, the program may free after the launch.
 
 use super::{Code, Handles, Outcome, call_in_context, give, stream};
-use crate::memory;
+use crate::memory::{self, Used};
 use crate::report::{Kind, Report};
 use std::ffi::{c_int, c_ulonglong};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -16,8 +16,8 @@ const AUTO_FREE_ON_LAUNCH: c_ulonglong = 1;
 /// Of capture modes: the one that forbids nothing but what the stream itself cannot do.
 const RELAXED: c_int = 2;
 
-/// One piece of work; it does the same on every call.
-type Node = Box<dyn Fn() -> Outcome + Send + Sync>;
+/// One piece of work, told the stream that it runs on; it does the same on every call.
+type Node = Box<dyn Fn(usize) -> Outcome + Send + Sync>;
 
 /// What was enqueued on a stream while it captured, in order.
 #[derive(Default)]
@@ -28,7 +28,7 @@ pub(super) struct Recording {
 }
 
 impl Recording {
-    pub(super) fn push(&mut self, node: impl Fn() -> Outcome + Send + Sync + 'static) {
+    pub(super) fn push(&mut self, node: impl Fn(usize) -> Outcome + Send + Sync + 'static) {
         self.nodes.push(Box::new(node));
     }
 
@@ -36,7 +36,10 @@ impl Recording {
     pub(super) fn allocate(&mut self, size: usize) -> Result<u64, Code> {
         let address = memory::reserve(size)?;
         self.memory.push((address, false));
-        self.push(move || Ok(memory::revive(address)?));
+        self.push(move |stream| {
+            memory::revive(address)?;
+            stream::in_order(&Used::whole(address), stream, "an allocation of a graph")
+        });
         Ok(address)
     }
 
@@ -51,21 +54,21 @@ impl Recording {
             return Err(Code::CUDA_ERROR_INVALID_VALUE);
         };
         *freed = true;
-        self.push(move || Ok(memory::free(address)?));
+        self.push(move |stream| stream::free_now(stream, address));
         Ok(())
     }
 
     /// Does everything, in order, up to the first fault.
-    fn run(&self, auto_free: bool) -> Outcome {
+    fn run(&self, stream: usize, auto_free: bool) -> Outcome {
         for (address, _) in &self.memory {
             if memory::is_device(*address) {
                 if !auto_free {
                     return Err(Code::CUDA_ERROR_INVALID_VALUE);
                 }
-                memory::free(*address)?;
+                stream::free_now(stream, *address)?;
             }
         }
-        self.nodes.iter().try_for_each(|node| node())
+        self.nodes.iter().try_for_each(|node| node(stream))
     }
 }
 
@@ -131,7 +134,7 @@ pub(super) extern "C" fn cuGraphLaunch(executable: usize, on_stream: usize) -> C
         let executable = EXECUTABLES.get(executable)?;
         stream::cannot_be_captured(on_stream)?;
         let _turn = executable.turn.lock().unwrap_or_else(PoisonError::into_inner);
-        executable.recording.run(executable.auto_free)
+        executable.recording.run(on_stream, executable.auto_free)
     })
 }
 

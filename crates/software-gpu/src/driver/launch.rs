@@ -3,7 +3,9 @@
 use super::device::{MAX_GRID, SHARED_MEMORY};
 use super::module::Function;
 use super::{Code, Outcome, call_in_context, module, stream};
-use crate::memory::Busy;
+use crate::failure::{self, Operation};
+use crate::memory::{Busy, Used};
+use crate::order::Access;
 use crate::report::{Kind, Report};
 use crate::scheduler::Launch;
 use device_std::host::HostKernel;
@@ -38,6 +40,7 @@ pub(super) unsafe extern "C" fn cuLaunchKernel(
     extra: *mut *mut c_void,
 ) -> Code {
     call_in_context(|| {
+        failure::check(Operation::Launch)?;
         stream::known(on_stream)?;
         let function = module::function(function)?;
         let kernel = function.kernel;
@@ -52,7 +55,7 @@ pub(super) unsafe extern "C" fn cuLaunchKernel(
         let arguments = unsafe { Arguments::copy(kernel, parameters.cast_const().cast()) }
             .map_err(|message| refuse(kernel, message))?;
         let arguments = Arc::new(arguments);
-        stream::enqueue(on_stream, move || run(&function, shape, &arguments))
+        stream::enqueue(on_stream, move |stream| run(&function, shape, &arguments, stream))
     })
 }
 
@@ -63,9 +66,10 @@ fn refuse(kernel: &HostKernel, message: String) -> Code {
 }
 
 /// Runs a launch whose shape was found good.
-fn run(function: &Function, shape: Shape, arguments: &Arguments) -> Outcome {
+fn run(function: &Function, shape: Shape, arguments: &Arguments, stream: usize) -> Outcome {
     let kernel = function.kernel;
     let busy = arguments.check_pointers(kernel).map_err(|message| refuse(kernel, message))?;
+    let ordered = arguments.used(kernel).on(stream, &format!("kernel {}", kernel.name));
     let pointers = arguments.pointers();
     // SAFETY: the arguments are those of the kernel, and `pointers` outlives the launch.
     let launch = unsafe { Launch::new(kernel, shape.grid, shape.shared, pointers.as_ptr()) };
@@ -77,6 +81,10 @@ fn run(function: &Function, shape: Shape, arguments: &Arguments) -> Outcome {
         let code = code_of(report.kind);
         report.file();
         code
+    })?;
+    ordered.map_err(|report| {
+        report.in_kernel(kernel.name).file();
+        Code::CUDA_ERROR_LAUNCH_FAILED
     })?;
     if damaged { Err(Code::CUDA_ERROR_ILLEGAL_ADDRESS) } else { Ok(()) }
 }
@@ -173,6 +181,18 @@ impl Arguments {
     /// A pointer to each.
     fn pointers(&self) -> Vec<*const c_void> {
         self.starts.iter().map(|start| self.bytes[*start..].as_ptr().cast()).collect()
+    }
+
+    /// The memory that the pointer arguments point at, each to be read or written by its type.
+    fn used(&self, kernel: &HostKernel) -> Used {
+        let pointers = kernel.parameters.iter().zip(&self.starts);
+        Used::new(pointers.filter(|(parameter, _)| parameter.is_pointer()).map(
+            |(parameter, start)| {
+                let is_const = (parameter.type_name)().starts_with("*const");
+                let access = if is_const { Access::Read } else { Access::Write };
+                (self.bytes[*start] as u64, 1, access)
+            },
+        ))
     }
 
     /// Finds the memory behind each pointer argument.

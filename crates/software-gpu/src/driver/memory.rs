@@ -4,11 +4,15 @@
 //! synchronise, and so look at the memory.
 
 use super::{Code, Outcome, call, call_in_context, context, device, give, stream};
-use crate::memory;
+use crate::failure::{self, Operation};
+use crate::memory::{self, Used};
+use crate::order::{self, Access};
 use std::ffi::{c_int, c_uint, c_void};
 
 /// The handle of the device's memory pool.
 const POOL: usize = 0xd0;
+/// The legacy default stream, on which what names no stream runs.
+const LEGACY: usize = 0;
 
 // SAFETY (everywhere in this module): the driver's interface promises that a host pointer which a
 // caller passes is valid for what the function reads or writes there, or null where a result is
@@ -26,8 +30,11 @@ pub(super) unsafe extern "C" fn cuMemGetInfo_v2(free: *mut usize, total: *mut us
 }
 
 pub(super) unsafe extern "C" fn cuMemAlloc_v2(address: *mut u64, size: usize) -> Code {
-    // SAFETY: as above.
-    call_in_context(|| unsafe { give(address, memory::allocate(size)?) })
+    call_in_context(|| {
+        failure::check(Operation::Allocation)?;
+        // SAFETY: as above.
+        unsafe { give(address, memory::allocate(size)?) }
+    })
 }
 
 pub(super) unsafe extern "C" fn cuMemAllocAsync(
@@ -40,7 +47,17 @@ pub(super) unsafe extern "C" fn cuMemAllocAsync(
 }
 
 pub(super) extern "C" fn cuMemFree_v2(address: u64) -> Code {
-    call_in_context(|| if address == 0 { Ok(()) } else { Ok(memory::free(address)?) })
+    call_in_context(|| {
+        if address == 0 {
+            return Ok(());
+        }
+        // This waits for the device's work, but not where the memory is from the pool.
+        if memory::is_pooled(address) {
+            return stream::free_now(LEGACY, address);
+        }
+        order::host_waited_for_all();
+        Ok(memory::free(address)?)
+    })
 }
 
 pub(super) extern "C" fn cuMemFreeAsync(address: u64, stream: usize) -> Code {
@@ -81,8 +98,10 @@ unsafe fn copy(to: u64, from: u64, len: usize) {
 
 /// # Safety
 /// The host's range is valid.
-unsafe fn to_device(to: u64, from: u64, len: usize) -> Outcome {
-    memory::check_range(to, len, "a copy to the device")?;
+unsafe fn to_device(to: u64, from: u64, len: usize, stream: usize) -> Outcome {
+    let what = "a copy to the device";
+    memory::check_range(to, len, what)?;
+    stream::in_order(&Used::new([(to, len, Access::Write)]), stream, what)?;
     // SAFETY: checked here, and by the caller.
     unsafe { copy(to, from, len) };
     Ok(())
@@ -90,16 +109,20 @@ unsafe fn to_device(to: u64, from: u64, len: usize) -> Outcome {
 
 /// # Safety
 /// The host's range is valid.
-unsafe fn to_host(to: u64, from: u64, len: usize) -> Outcome {
-    memory::check_range(from, len, "a copy from the device")?;
+unsafe fn to_host(to: u64, from: u64, len: usize, stream: usize) -> Outcome {
+    let what = "a copy from the device";
+    memory::check_range(from, len, what)?;
+    stream::in_order(&Used::new([(from, len, Access::Read)]), stream, what)?;
     // SAFETY: checked here, and by the caller.
     unsafe { copy(to, from, len) };
     Ok(())
 }
 
-fn on_device(to: u64, from: u64, len: usize) -> Outcome {
+fn on_device(to: u64, from: u64, len: usize, stream: usize) -> Outcome {
+    let used = Used::new([(from, len, Access::Read), (to, len, Access::Write)]);
     memory::check_range(to, len, "a copy on the device, to the range")?;
     memory::check_range(from, len, "a copy on the device, from the range")?;
+    stream::in_order(&used, stream, "a copy on the device")?;
     // SAFETY: checked here.
     unsafe { copy(to, from, len) };
     Ok(())
@@ -107,12 +130,14 @@ fn on_device(to: u64, from: u64, len: usize) -> Outcome {
 
 /// # Safety
 /// Whichever range is not device memory is valid host memory.
-unsafe fn anywhere(to: u64, from: u64, len: usize) -> Outcome {
+unsafe fn anywhere(to: u64, from: u64, len: usize, stream: usize) -> Outcome {
+    let used = Used::new([(from, len, Access::Read), (to, len, Access::Write)]);
     for (address, what) in [(to, "a copy, to the range"), (from, "a copy, from the range")] {
         if memory::is_device(address) {
             memory::check_range(address, len, what)?;
         }
     }
+    stream::in_order(&used, stream, "a copy")?;
     // SAFETY: checked here, or by the caller.
     unsafe { copy(to, from, len) };
     Ok(())
@@ -120,9 +145,12 @@ unsafe fn anywhere(to: u64, from: u64, len: usize) -> Outcome {
 
 pub(super) unsafe extern "C" fn cuMemcpyHtoD_v2(to: u64, from: u64, len: usize) -> Code {
     call_in_context(|| {
+        failure::check(Operation::Copy)?;
         memory::check()?;
         // SAFETY: as above.
-        unsafe { to_device(to, from, len) }
+        unsafe { to_device(to, from, len, LEGACY) }?;
+        order::host_waited_for(LEGACY);
+        Ok(())
     })
 }
 
@@ -133,17 +161,21 @@ pub(super) unsafe extern "C" fn cuMemcpyHtoDAsync_v2(
     stream: usize,
 ) -> Code {
     call_in_context(|| {
+        failure::check(Operation::Copy)?;
         stream::cannot_be_captured(stream)?;
         // SAFETY: as above.
-        unsafe { to_device(to, from, len) }
+        unsafe { to_device(to, from, len, stream) }
     })
 }
 
 pub(super) unsafe extern "C" fn cuMemcpyDtoH_v2(to: u64, from: u64, len: usize) -> Code {
     call_in_context(|| {
+        failure::check(Operation::Copy)?;
         memory::check()?;
         // SAFETY: as above.
-        unsafe { to_host(to, from, len) }
+        unsafe { to_host(to, from, len, LEGACY) }?;
+        order::host_waited_for(LEGACY);
+        Ok(())
     })
 }
 
@@ -154,16 +186,20 @@ pub(super) unsafe extern "C" fn cuMemcpyDtoHAsync_v2(
     stream: usize,
 ) -> Code {
     call_in_context(|| {
+        failure::check(Operation::Copy)?;
         stream::cannot_be_captured(stream)?;
         // SAFETY: as above.
-        unsafe { to_host(to, from, len) }
+        unsafe { to_host(to, from, len, stream) }
     })
 }
 
 pub(super) extern "C" fn cuMemcpyDtoD_v2(to: u64, from: u64, len: usize) -> Code {
     call_in_context(|| {
+        failure::check(Operation::Copy)?;
         memory::check()?;
-        on_device(to, from, len)
+        on_device(to, from, len, LEGACY)?;
+        order::host_waited_for(LEGACY);
+        Ok(())
     })
 }
 
@@ -173,14 +209,20 @@ pub(super) extern "C" fn cuMemcpyDtoDAsync_v2(
     len: usize,
     stream: usize,
 ) -> Code {
-    call_in_context(|| stream::enqueue(stream, move || on_device(to, from, len)))
+    call_in_context(|| {
+        failure::check(Operation::Copy)?;
+        stream::enqueue(stream, move |stream| on_device(to, from, len, stream))
+    })
 }
 
 pub(super) unsafe extern "C" fn cuMemcpy(to: u64, from: u64, len: usize) -> Code {
     call_in_context(|| {
+        failure::check(Operation::Copy)?;
         memory::check()?;
         // SAFETY: as above.
-        unsafe { anywhere(to, from, len) }
+        unsafe { anywhere(to, from, len, LEGACY) }?;
+        order::host_waited_for(LEGACY);
+        Ok(())
     })
 }
 
@@ -191,22 +233,24 @@ pub(super) unsafe extern "C" fn cuMemcpyAsync(
     stream: usize,
 ) -> Code {
     call_in_context(|| {
+        failure::check(Operation::Copy)?;
         if memory::is_device(to) && memory::is_device(from) {
-            return stream::enqueue(stream, move || on_device(to, from, len));
+            return stream::enqueue(stream, move |stream| on_device(to, from, len, stream));
         }
         stream::cannot_be_captured(stream)?;
         // SAFETY: as above.
-        unsafe { anywhere(to, from, len) }
+        unsafe { anywhere(to, from, len, stream) }
     })
 }
 
 /// Fills `count` elements of device memory.
-fn fill<T: Copy>(to: u64, value: T, count: usize) -> Outcome {
+fn fill<T: Copy>(to: u64, value: T, count: usize, stream: usize) -> Outcome {
     let bytes = count.checked_mul(size_of::<T>()).ok_or(Code::CUDA_ERROR_INVALID_VALUE)?;
     if !to.is_multiple_of(align_of::<T>() as u64) {
         return Err(Code::CUDA_ERROR_INVALID_VALUE);
     }
     memory::check_range(to, bytes, "a fill")?;
+    stream::in_order(&Used::new([(to, bytes, Access::Write)]), stream, "a fill")?;
     if count > 0 {
         // SAFETY: the range is live device memory and aligned.
         unsafe { std::slice::from_raw_parts_mut(to as *mut T, count) }.fill(value);
@@ -217,7 +261,10 @@ fn fill<T: Copy>(to: u64, value: T, count: usize) -> Outcome {
 macro_rules! fills {
     ($($name:ident $on_stream:ident $type:ty;)+) => {$(
         pub(super) extern "C" fn $name(to: u64, value: $type, count: usize) -> Code {
-            call_in_context(|| fill(to, value, count))
+            call_in_context(|| {
+                failure::check(Operation::Fill)?;
+                fill(to, value, count, LEGACY)
+            })
         }
 
         pub(super) extern "C" fn $on_stream(
@@ -226,7 +273,10 @@ macro_rules! fills {
             count: usize,
             stream: usize,
         ) -> Code {
-            call_in_context(|| stream::enqueue(stream, move || fill(to, value, count)))
+            call_in_context(|| {
+                failure::check(Operation::Fill)?;
+                stream::enqueue(stream, move |stream| fill(to, value, count, stream))
+            })
         }
     )+};
 }
@@ -235,6 +285,29 @@ fills! {
     cuMemsetD8_v2 cuMemsetD8Async u8;
     cuMemsetD16_v2 cuMemsetD16Async u16;
     cuMemsetD32_v2 cuMemsetD32Async u32;
+}
+
+/// `CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL` and `CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE`; the others are
+/// not supported.
+pub(super) unsafe extern "C" fn cuPointerGetAttribute(
+    value: *mut c_void,
+    attribute: c_int,
+    address: u64,
+) -> Code {
+    call_in_context(|| {
+        if !memory::is_device(address) {
+            return Err(Code::CUDA_ERROR_INVALID_VALUE);
+        }
+        let pool = if memory::is_pooled(address) { POOL } else { 0 };
+        // SAFETY: as above; the attributes are a number and a handle.
+        unsafe {
+            match attribute {
+                9 => give(value.cast::<c_int>(), 0),
+                17 => give(value.cast::<usize>(), pool),
+                _ => Err(Code::CUDA_ERROR_NOT_SUPPORTED),
+            }
+        }
+    })
 }
 
 pub(super) unsafe extern "C" fn cuDeviceGetDefaultMemPool(pool: *mut usize, number: c_int) -> Code {

@@ -2,16 +2,17 @@
 
 use super::device::{MAX_THREADS, SHARED_MEMORY, SHARED_MEMORY_OPT_IN};
 use super::{Code, Handles, call_in_context, give};
+use crate::failure::{self, Operation};
 use crate::report::{Kind, Report};
 use crate::{modules, scheduler};
-use cust_raw::CUfunction_attribute_enum as Attribute;
+use cuda_driver::attribute::function as attribute_of;
 use device_std::host::HostKernel;
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 struct Module {
     /// Handle of each function, by name.
-    functions: Vec<(&'static str, usize)>,
+    functions: Vec<(String, usize)>,
 }
 
 /// A kernel of a loaded module.
@@ -38,6 +39,7 @@ pub(super) unsafe extern "C" fn cuModuleLoadData(module: *mut usize, image: *con
         if image.is_null() {
             return Err(Code::CUDA_ERROR_INVALID_VALUE);
         }
+        failure::check(Operation::ModuleLoad)?;
         // SAFETY: as above; an image that is no PTX text is told from one by its first bytes.
         let text = unsafe { CStr::from_ptr(image.cast()) };
         let text = text.to_str().map_err(|_| Code::CUDA_ERROR_INVALID_IMAGE)?;
@@ -47,9 +49,9 @@ pub(super) unsafe extern "C" fn cuModuleLoadData(module: *mut usize, image: *con
             Report::new(Kind::Launch, message.to_owned()).file();
             return Err(Code::CUDA_ERROR_INVALID_PTX);
         };
-        let insert = |kernel: &'static HostKernel| {
+        let insert = |(name, kernel): (String, &'static HostKernel)| {
             let max_shared = AtomicU32::new(SHARED_MEMORY);
-            (kernel.name, FUNCTIONS.insert(Function { kernel, max_shared }))
+            (name, FUNCTIONS.insert(Function { kernel, max_shared }))
         };
         let functions = kernels.into_iter().map(insert).collect();
         // SAFETY: as above.
@@ -118,18 +120,16 @@ pub(super) unsafe extern "C" fn cuFuncGetAttribute(
 ) -> Code {
     call_in_context(|| {
         let function = function(handle)?;
-        let is = |a: Attribute| attribute == a as c_int;
-        let found = if is(Attribute::CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK) {
+        let is = |a: c_int| attribute == a;
+        let found = if is(attribute_of::MAX_THREADS_PER_BLOCK) {
             function.kernel.block
-        } else if is(Attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES) {
+        } else if is(attribute_of::MAX_DYNAMIC_SHARED_SIZE_BYTES) {
             function.max_shared.load(Ordering::Relaxed)
-        } else if is(Attribute::CU_FUNC_ATTRIBUTE_NUM_REGS) {
+        } else if is(attribute_of::NUM_REGS) {
             32
-        } else if is(Attribute::CU_FUNC_ATTRIBUTE_PTX_VERSION)
-            || is(Attribute::CU_FUNC_ATTRIBUTE_BINARY_VERSION)
-        {
+        } else if is(attribute_of::PTX_VERSION) || is(attribute_of::BINARY_VERSION) {
             90
-        } else if (0..Attribute::CU_FUNC_ATTRIBUTE_MAX as c_int).contains(&attribute) {
+        } else if (0..attribute_of::END).contains(&attribute) {
             0
         } else {
             return Err(Code::CUDA_ERROR_INVALID_VALUE);
@@ -142,10 +142,10 @@ pub(super) unsafe extern "C" fn cuFuncGetAttribute(
 pub(super) extern "C" fn cuFuncSetAttribute(handle: usize, attribute: c_int, value: c_int) -> Code {
     call_in_context(|| {
         let function = function(handle)?;
-        if attribute == Attribute::CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT as c_int {
+        if attribute == attribute_of::PREFERRED_SHARED_MEMORY_CARVEOUT {
             return Ok(());
         }
-        let settable = Attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES as c_int;
+        let settable = attribute_of::MAX_DYNAMIC_SHARED_SIZE_BYTES;
         let bytes = u32::try_from(value).ok().filter(|bytes| *bytes <= SHARED_MEMORY_OPT_IN);
         match bytes {
             Some(bytes) if attribute == settable => {

@@ -3,7 +3,10 @@
 
 use super::graph::Recording;
 use super::{Code, Handles, Outcome, call_in_context, give};
-use crate::memory;
+use crate::failure::{self, Operation};
+use crate::memory::{self, Used};
+use crate::order::{self, Clock};
+use crate::report::Report;
 use std::ffi::{c_int, c_uint};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
@@ -15,6 +18,7 @@ pub(super) const GREATEST_PRIORITY: c_int = -5;
 const DEFAULT_STREAMS: [usize; 3] = [0, 1, 2];
 
 const EVENT_DISABLE_TIMING: c_uint = 2;
+const STREAM_NON_BLOCKING: c_uint = 1;
 
 struct Stream {
     flags: c_uint,
@@ -32,9 +36,12 @@ enum Capture {
     Invalidated,
 }
 
+#[derive(Default)]
 struct Event {
     timed: bool,
     recorded: Mutex<Option<Instant>>,
+    /// What it stands for in the order of the streams.
+    clock: Mutex<Clock>,
 }
 
 static STREAMS: Handles<Stream> = Handles::new();
@@ -58,22 +65,36 @@ fn captured<R>(stream: usize, f: impl FnOnce(&mut Recording) -> R) -> Result<Opt
     }
 }
 
-/// Does some work now, or records it.
+/// Does some work now, or records it. It is told the stream that it runs on: that of a graph's
+/// launch, where it was recorded.
 pub(super) fn enqueue(
     stream: usize,
-    work: impl Fn() -> Outcome + Clone + Send + Sync + 'static,
+    work: impl Fn(usize) -> Outcome + Clone + Send + Sync + 'static,
 ) -> Outcome {
     match captured(stream, |recording| recording.push(work.clone()))? {
         Some(()) => Ok(()),
-        None => work(),
+        None => work(stream),
     }
+}
+
+/// Checks the order of work on a stream with the other streams' use of the same memory.
+pub(super) fn in_order(used: &Used, stream: usize, what: &str) -> Outcome {
+    used.on(stream, what).map_err(|report: Report| {
+        report.file();
+        Code::CUDA_ERROR_INVALID_VALUE
+    })
 }
 
 /// Allocates memory now, or records that.
 pub(super) fn allocate(stream: usize, size: usize) -> Result<u64, Code> {
+    failure::check(Operation::Allocation)?;
     match captured(stream, |recording| recording.allocate(size))? {
         Some(address) => address,
-        None => Ok(memory::allocate(size)?),
+        None => {
+            let address = memory::allocate_from_pool(size)?;
+            in_order(&Used::whole(address), stream, "an allocation")?;
+            Ok(address)
+        }
     }
 }
 
@@ -81,8 +102,15 @@ pub(super) fn allocate(stream: usize, size: usize) -> Result<u64, Code> {
 pub(super) fn free(stream: usize, address: u64) -> Outcome {
     match captured(stream, |recording| recording.free(address))? {
         Some(outcome) => outcome,
-        None => Ok(memory::free(address)?),
+        None => free_now(stream, address),
     }
+}
+
+/// Frees memory in a stream's order.
+pub(super) fn free_now(stream: usize, address: u64) -> Outcome {
+    let ordered = in_order(&Used::whole(address), stream, "a free");
+    memory::free(address)?;
+    ordered
 }
 
 /// The error of a call that a stream cannot record, while it captures: the capture is lost.
@@ -122,6 +150,12 @@ pub(super) fn end_capture(stream: usize) -> Result<Recording, Code> {
     }
 }
 
+impl Event {
+    fn clock(&self) -> Clock {
+        self.clock.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
 impl Stream {
     fn lock(&self) -> MutexGuard<'_, Capture> {
         self.capture.lock().unwrap_or_else(PoisonError::into_inner)
@@ -143,32 +177,43 @@ pub(super) unsafe extern "C" fn cuStreamCreateWithPriority(
 ) -> Code {
     call_in_context(|| {
         let priority = priority.clamp(GREATEST_PRIORITY, 0);
+        let new = STREAMS.insert(Stream { flags, priority, capture: Mutex::default() });
+        order::created(new, flags & STREAM_NON_BLOCKING != 0);
         // SAFETY: as above.
-        unsafe {
-            give(stream, STREAMS.insert(Stream { flags, priority, capture: Mutex::default() }))
-        }
+        unsafe { give(stream, new) }
     })
 }
 
 pub(super) extern "C" fn cuStreamDestroy_v2(stream: usize) -> Code {
-    call_in_context(|| STREAMS.remove(stream).map(|_| ()))
+    call_in_context(|| {
+        STREAMS.remove(stream)?;
+        order::destroyed(stream);
+        Ok(())
+    })
 }
 
 pub(super) extern "C" fn cuStreamSynchronize(stream: usize) -> Code {
     call_in_context(|| {
         cannot_be_captured(stream)?;
+        order::host_waited_for(stream);
         Ok(memory::check()?)
     })
 }
 
+/// All is done, so this is as good as a wait.
 pub(super) extern "C" fn cuStreamQuery(stream: usize) -> Code {
-    call_in_context(|| cannot_be_captured(stream))
+    call_in_context(|| {
+        cannot_be_captured(stream)?;
+        order::host_waited_for(stream);
+        Ok(())
+    })
 }
 
 pub(super) extern "C" fn cuStreamWaitEvent(stream: usize, event: usize, _flags: c_uint) -> Code {
     call_in_context(|| {
         cannot_be_captured(stream)?;
-        EVENTS.get(event).map(|_| ())
+        order::waits(stream, &EVENTS.get(event)?.clock());
+        Ok(())
     })
 }
 
@@ -206,7 +251,7 @@ pub(super) unsafe extern "C" fn cuEventCreate(event: *mut usize, flags: c_uint) 
     call_in_context(|| {
         let timed = flags & EVENT_DISABLE_TIMING == 0;
         // SAFETY: as above.
-        unsafe { give(event, EVENTS.insert(Event { timed, recorded: Mutex::new(None) })) }
+        unsafe { give(event, EVENTS.insert(Event { timed, ..Event::default() })) }
     })
 }
 
@@ -219,17 +264,21 @@ pub(super) extern "C" fn cuEventRecord(event: usize, stream: usize) -> Code {
         cannot_be_captured(stream)?;
         let event = EVENTS.get(event)?;
         *event.recorded.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
+        *event.clock.lock().unwrap_or_else(PoisonError::into_inner) = order::recorded(stream);
         Ok(())
     })
 }
 
 pub(super) extern "C" fn cuEventQuery(event: usize) -> Code {
-    call_in_context(|| EVENTS.get(event).map(|_| ()))
+    call_in_context(|| {
+        order::host_waited(&EVENTS.get(event)?.clock());
+        Ok(())
+    })
 }
 
 pub(super) extern "C" fn cuEventSynchronize(event: usize) -> Code {
     call_in_context(|| {
-        EVENTS.get(event)?;
+        order::host_waited(&EVENTS.get(event)?.clock());
         Ok(memory::check()?)
     })
 }

@@ -1,14 +1,16 @@
 //! What the tests share: a context on the software device, and launches of declared kernels.
 #![allow(dead_code)]
 
-use cust::context::Context;
-use cust::error::CudaResult;
-use cust::module::Module;
-use cust::prelude::*;
-use device_std::host::{Kernel, PtxModule, PtxText};
+pub mod host;
+
+use cuda_driver::Status;
+use cuda_driver::sys::CUfunction;
+use device_std::host::{HostKernel, Kernel};
+use host::{Context, Module, Stream};
 use software_gpu::Report;
+use std::collections::BTreeMap;
 use std::ffi::c_void;
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Orders that every kernel is tried in.
 pub const SEEDS: [u64; 4] = [1, 2, 0xfeed, u64::MAX];
@@ -16,8 +18,7 @@ pub const SEEDS: [u64; 4] = [1, 2, 0xfeed, u64::MAX];
 /// Loads the software device and makes its context current on this thread.
 pub fn context() -> Context {
     software_gpu::load().unwrap();
-    cust::init(CudaFlags::empty()).unwrap();
-    Context::new(Device::get_device(0).unwrap()).unwrap()
+    Context::new()
 }
 
 /// Tests that look at the reports, or set the seed, take turns: both are the whole process's.
@@ -26,13 +27,14 @@ pub fn alone() -> MutexGuard<'static, ()> {
     TURN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The module, loaded once.
-pub fn load(module: &'static PtxModule) -> &'static Module {
-    static LOADED: OnceLock<Module> = OnceLock::new();
-    LOADED.get_or_init(|| {
-        software_gpu::register(module);
-        let PtxText::Plain(text) = module.images[0].text else { panic!("the tests' PTX is text") };
-        Module::from_ptx(text, &[]).unwrap()
+/// The kernel's function. Its module is loaded once, and stays.
+pub fn function(kernel: &'static HostKernel) -> CUfunction {
+    static LOADED: Mutex<BTreeMap<&str, CUfunction>> = Mutex::new(BTreeMap::new());
+    let mut loaded = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
+    *loaded.entry(kernel.name).or_insert_with(|| {
+        software_gpu::register(kernel);
+        let name = kernel.entry_name();
+        Module::from_ptx(&format!(".visible .entry {name}(")).function(&name).unwrap()
     })
 }
 
@@ -43,10 +45,10 @@ pub fn launch<A>(
     grid: u32,
     shared: u32,
     arguments: &[*mut c_void],
-) -> CudaResult<()> {
-    let function = load(kernel.module()).get_function(kernel.host.name)?;
+) -> Result<(), Status> {
+    let function = function(kernel.host);
     // SAFETY: the tests give the arguments that their kernels take.
-    unsafe { stream.launch(&function, grid, kernel.host.block, shared, arguments) }
+    unsafe { stream.launch(function, (grid, 1), kernel.host.block, shared, arguments) }
 }
 
 /// `launch!(kernel, stream, grid, shared, arguments..)`: as [`launch`].

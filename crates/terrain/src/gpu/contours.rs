@@ -75,7 +75,8 @@ impl Pieces {
         let squares = (width as usize - 1) * (height as usize - 1);
         let blocks = Blocks::for_each(&kernels::count_pieces, squares as u64)?;
         let (heights, level_count) = (levels.as_ptr(), levels.len() as u32);
-        let raster = dem.column().as_ptr();
+        let dem = gpu.admit(dem.column())?;
+        let raster = dem.as_ptr();
         // SAFETY: lengths are as the kernels ask; counts are written whole, and one after them.
         unsafe {
             let mut places = gpu.uninitialized::<u64>(squares + 1)?;
@@ -208,9 +209,13 @@ impl Lines {
             let mut starts_of = gpu.uninitialized::<u64>(len)?;
             let arguments = (keys.as_ptr(), starts.as_ptr(), lines as u32, starts_of.as_mut_ptr());
             gpu.launch(kernels::place_lines, blocks, 0, arguments)?;
-            let mut on_host = vec![0; lines];
-            gpu.enqueue_read(keys.slice(0..lines)?, &mut on_host)?;
-            Ok(Self { keys: on_host, starts: starts.to_host()?, starts_of })
+            let starts = starts.to_host()?;
+            let mut on_host = host_memory::filled(0, lines)?;
+            let copied = gpu.enqueue_read(keys.slice(0..lines)?, &mut on_host);
+            // Waited for before anything can drop the array.
+            gpu.synchronize()?;
+            copied?;
+            Ok(Self { keys: on_host, starts, starts_of })
         }
     }
 
@@ -226,6 +231,7 @@ impl Lines {
     ) -> Result<Column<[f64; 2]>> {
         let count = self.starts.last().copied().unwrap_or(0);
         let ground = ground(grid);
+        let (width, dem) = (dem.width(), gpu.admit(dem.column())?);
         // SAFETY: lengths are as the kernel asks, which writes every point.
         unsafe {
             let mut points = gpu.uninitialized::<[f64; 2]>(count as usize)?;
@@ -239,8 +245,8 @@ impl Lines {
                     chains.ranks.as_ptr(),
                     pieces.count,
                     self.starts_of.as_ptr(),
-                    dem.column().as_ptr(),
-                    dem.width(),
+                    dem.as_ptr(),
+                    width,
                     levels.as_ptr(),
                     ground.x,
                     ground.y,
@@ -274,9 +280,11 @@ impl Lines {
             let lines = first..first + fit.max(1);
             let (start, end) = (self.starts[lines.start], self.starts[lines.end]);
             let part = &mut staged[..(end - start) as usize];
-            // SAFETY: the array stays until the stream has been waited for.
-            unsafe { gpu.enqueue_read(points.slice(start as usize..end as usize)?, part)? };
+            let from = points.slice(start as usize..end as usize)?;
+            // SAFETY: nothing comes between the copy and the wait for it.
+            let copied = unsafe { gpu.enqueue_read(from, part) };
             gpu.synchronize()?;
+            copied?;
             let line = |i: usize| {
                 let [from, to] = [i, i + 1].map(|i| (self.starts[i] - start) as usize);
                 let level = heights[(self.keys[i] >> 33) as usize];

@@ -28,10 +28,12 @@ pub fn slope(
         (SlopeUnit::Percent, Edges::Level) => kernels::slope_percent_level,
     };
     let factor_squared = how.factor_squared(cell_size)?;
-    product(gpu, dem, cell_size, how.edges, |Sides { dem, width, height, blocks, out }| {
-        // SAFETY: the kernel writes every cell; lengths are as it asks.
+    let launch = |Sides { dem, width, height, blocks, out }: Sides| {
+        // SAFETY: lengths are as the kernel asks.
         unsafe { gpu.launch(kernel, blocks, 0, (dem, width, height, factor_squared, out)) }
-    })
+    };
+    // SAFETY: the kernel writes every cell.
+    unsafe { product(gpu, dem, cell_size, how.edges, launch) }
 }
 
 /// The brightness of every cell of a DEM in device memory. Enqueues and returns.
@@ -49,11 +51,13 @@ pub fn hillshade(
         Edges::Level => kernels::hillshade_level,
     };
     let kernels::Shade { factor_squared, light: [east, south, up] } = light.shade(cell_size)?;
-    product(gpu, dem, cell_size, light.edges, |Sides { dem, width, height, blocks, out }| {
+    let launch = |Sides { dem, width, height, blocks, out }: Sides| {
         let arguments = (dem, width, height, factor_squared, east, south, up, out);
-        // SAFETY: the kernel writes every cell; lengths are as it asks.
+        // SAFETY: lengths are as the kernel asks.
         unsafe { gpu.launch(kernel, blocks, 0, arguments) }
-    })
+    };
+    // SAFETY: the kernel writes every cell.
+    unsafe { product(gpu, dem, cell_size, light.edges, launch) }
 }
 
 /// What the kernels of all products take.
@@ -66,7 +70,10 @@ struct Sides {
 }
 
 /// A raster beside a DEM, which `launch` writes.
-fn product(
+///
+/// # Safety
+/// `launch` enqueues writing every cell, or gives an error.
+unsafe fn product(
     gpu: &Gpu,
     dem: &DeviceGrid<f32>,
     cell_size: f64,
@@ -75,12 +82,13 @@ fn product(
 ) -> Result<DeviceGrid<f32>> {
     let (width, height) = (dem.width(), dem.height());
     check_grid(&GridSpec { origin_x: 0.0, origin_y: 0.0, cell_size, width, height })?;
-    // SAFETY: `launch` writes every cell.
+    // SAFETY: passed on to the caller.
     let mut out = unsafe { gpu.uninitialized::<f32>(dem.column().len())? };
+    let dem = gpu.admit(dem.column())?;
     let columns = kernels::columns_of_thread(width, edges == Edges::Level);
     let blocks = width.div_ceil(kernels::THREADS * columns) * height.div_ceil(kernels::ROWS);
     launch(Sides {
-        dem: dem.column().as_ptr(),
+        dem: dem.as_ptr(),
         width,
         height,
         blocks: Blocks::x(blocks),

@@ -127,7 +127,7 @@ fn power(
         return Ok(given);
     }
     let params = args.params(given);
-    let idw::Comparison { best, all } =
+    let idw::Comparison { best, all, .. } =
         stages.run("cross-validate", |p| idw::best_power(device, points, &params, &powers, p))?;
     for (power, found) in &all {
         report_validation(report, &format!("power {power}"), found);

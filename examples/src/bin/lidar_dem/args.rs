@@ -7,7 +7,7 @@ use clap::Parser;
 use examples::args::{Format, LightArgs, PointArgs, RasterArgs, RunArgs, ending, number, positive};
 use examples::products::Products;
 use geo_io::{Existing, Output};
-use nni_grid::{Duplicates, Weights};
+use nni_grid::{Duplicates, Method, Weights};
 
 /// Turn LiDAR points into a terrain grid by natural neighbour interpolation.
 #[derive(Parser, Debug)]
@@ -40,14 +40,18 @@ pub struct Args {
     /// How far a point reaches, in DEM cells ("inf": everywhere); farther ground is NODATA
     #[arg(long, value_name = "CELLS", default_value_t = 10.0, value_parser = number, allow_negative_numbers = true)]
     pub site_radius: f64,
+    /// Natural neighbours by exact geometry, or by the pixels of a raster: exact or pixels
+    #[arg(long, value_name = "NAME", default_value = "exact")]
+    pub method: Method,
     /// How far a DEM cell looks for ground that it would take over, in DEM cells; "inf" for no limit
-    /// [default: 3; inf with other weights than sibson]
+    /// [default: inf; 3 with --method pixels and weights sibson]
     #[arg(long, value_name = "CELLS", value_parser = number, allow_negative_numbers = true)]
     pub query_radius: Option<f64>,
-    /// Voronoi pixels along the side of a DEM cell, 1 to 8; more is more accurate and slower
+    /// With --method pixels: pixels along the side of a DEM cell, 1 to 8; more is more accurate and slower
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub supersample: u32,
-    /// How much each natural neighbour counts: sibson, laplace, or c1 (smooth)
+    /// How much each natural neighbour counts: sibson, laplace, or c1 (smooth); with --method pixels the
+    /// latter two with --query-radius inf
     #[arg(long, value_name = "NAME", default_value = "sibson")]
     pub weights: Weights,
     /// Leave out cells outside the convex hull of the points
@@ -82,7 +86,7 @@ Slope and light know the units: degrees are scaled by latitude, feet and metres 
 Exit status: 0 where all files were written, 2 where something was wrong, 130 where it was interrupted; \
 then one line on standard error says what, and no unfinished file is left.";
 
-/// How far a DEM cell looks where nothing else is asked for.
+/// How far a DEM cell looks on pixels where nothing else is asked for.
 const DEFAULT_QUERY_RADIUS: f64 = 3.0;
 
 /// Site radii that count as far away where there is no query radius.
@@ -108,8 +112,8 @@ impl Args {
         ensure!((1..=most).contains(&s), "--supersample {s} is not from 1 to {most}");
         let is_bounded = self.query_radius().is_finite();
         ensure!(
-            self.weights == Weights::Sibson || !is_bounded,
-            "--weights other than sibson need --query-radius inf"
+            self.method == Method::Exact || self.weights == Weights::Sibson || !is_bounded,
+            "with --method pixels, --weights other than sibson need --query-radius inf"
         );
         ensure!(self.survey_points > 0, "--survey-points 0: a survey needs a point");
         self.points.crs()?;
@@ -172,8 +176,8 @@ impl Args {
 
     /// How far a DEM cell looks, in cells.
     pub fn query_radius(&self) -> f64 {
-        let other =
-            if self.weights == Weights::Sibson { DEFAULT_QUERY_RADIUS } else { f64::INFINITY };
+        let is_bounded = self.method == Method::Pixels && self.weights == Weights::Sibson;
+        let other = if is_bounded { DEFAULT_QUERY_RADIUS } else { f64::INFINITY };
         self.query_radius.unwrap_or(other)
     }
 
@@ -227,8 +231,10 @@ mod tests {
     #[test]
     fn other_weights_have_no_limit_unless_one_is_asked_for() {
         let of = |words: &[&str]| Args::parse_from([&["lidar_dem"], words].concat());
-        assert_eq!(of(&[]).query_radius(), 3.0);
-        assert_eq!(of(&["--weights", "c1"]).query_radius(), f64::INFINITY);
+        let on_pixels = |words: &[&str]| of(&[&["--method", "pixels"], words].concat());
+        assert_eq!(of(&[]).query_radius(), f64::INFINITY);
+        assert_eq!(on_pixels(&[]).query_radius(), 3.0);
+        assert_eq!(on_pixels(&["--weights", "c1"]).query_radius(), f64::INFINITY);
         assert_eq!(of(&["--query-radius", "5"]).reach(), 16.0);
         assert_eq!(of(&["--query-radius", "inf"]).reach(), 101.0);
         assert_eq!(of(&["--site-radius", "inf"]).reach(), f64::INFINITY);

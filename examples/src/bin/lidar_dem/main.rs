@@ -96,6 +96,7 @@ fn interpolate(
     progress: &dyn Progress,
 ) -> Result<Dem> {
     let mut params = Params::new(extents.with_margin);
+    params.method = args.method;
     params.site_radius = args.site_radius;
     params.query_radius = args.query_radius();
     params.supersample = args.supersample;

@@ -1,0 +1,52 @@
+//! The table of functions: for each symbol the address of what serves it.
+#![allow(non_upper_case_globals)]
+
+use std::ffi::c_void;
+use std::sync::atomic::{AtomicPtr, Ordering};
+
+use crate::status;
+use crate::sys::driver_functions;
+
+/// The address of the function that serves a symbol.
+#[repr(transparent)]
+pub(crate) struct Slot(AtomicPtr<c_void>);
+
+impl Slot {
+    pub(crate) const fn new(function: *const c_void) -> Self {
+        Self(AtomicPtr::new(function.cast_mut()))
+    }
+
+    /// A slot of a driver that is not loaded.
+    pub(crate) const fn empty() -> Self {
+        Self::new(status::not_initialized as *const c_void)
+    }
+
+    /// Makes `function` serve the symbol from now on.
+    pub(crate) fn set(&self, function: *const c_void) {
+        self.0.store(function.cast_mut(), Ordering::Release);
+    }
+
+    /// What serves the symbol now.
+    pub(crate) fn get(&self) -> *const c_void {
+        self.0.load(Ordering::Acquire)
+    }
+}
+
+macro_rules! slots {
+    ($(fn $name:ident($($argument:ident: $type:ty),* $(,)?);)+) => {
+        $(pub(crate) static $name: Slot = Slot::empty();)+
+
+        static TYPED: &[(&str, &Slot)] = &[$((stringify!($name), &$name)),+];
+    };
+}
+
+driver_functions!(slots);
+
+/// Every symbol that can be served, with its slot.
+pub(crate) fn all() -> impl Iterator<Item = (&'static str, &'static Slot)> {
+    #[cfg(feature = "trampolines")]
+    let rest = crate::trampolines::REST;
+    #[cfg(not(feature = "trampolines"))]
+    let rest: &[(&str, &Slot)] = &[];
+    TYPED.iter().chain(rest).copied()
+}

@@ -1,0 +1,88 @@
+//! What the handles of one device share.
+
+use std::collections::BTreeMap;
+use std::ffi::c_int;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use cuda_driver::attribute::device as attribute_of;
+use cuda_driver::sys::{self, CUcontext, CUdevice, CUmemoryPool};
+
+use crate::Result;
+use crate::driver::{attribute, check, device_name, given, make_current};
+use crate::modules::Modules;
+
+/// A device that was opened. It stays so until the process ends: its modules are compiled once.
+pub(crate) struct Opened {
+    pub(crate) device: CUdevice,
+    /// The primary context, which CUDA's runtime, cust and cudarc use too.
+    pub(crate) context: CUcontext,
+    pub(crate) modules: Modules,
+    pub(crate) properties: Properties,
+}
+
+/// What is known of a device from the start.
+pub(crate) struct Properties {
+    pub(crate) name: String,
+    pub(crate) total_memory: u64,
+    pub(crate) compute_capability: (u32, u32),
+    pub(crate) multiprocessors: u32,
+}
+
+impl Opened {
+    /// The device with this ordinal, opened at the first call. The driver is loaded.
+    pub(crate) fn get(ordinal: u32) -> Result<Arc<Self>> {
+        static DEVICES: Mutex<BTreeMap<u32, Arc<Opened>>> = Mutex::new(BTreeMap::new());
+        let mut devices = DEVICES.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(opened) = devices.get(&ordinal) {
+            return Ok(Arc::clone(opened));
+        }
+        let opened = Arc::new(Self::open(ordinal)?);
+        devices.insert(ordinal, Arc::clone(&opened));
+        Ok(opened)
+    }
+
+    fn open(ordinal: u32) -> Result<Self> {
+        // SAFETY: the functions write what they are asked for.
+        let (device, context): (CUdevice, CUcontext) = unsafe {
+            let device = given("cuDeviceGet", |d| sys::cuDeviceGet(d, ordinal as c_int))?;
+            let retain = |context| sys::cuDevicePrimaryCtxRetain(context, device);
+            (device, given("cuDevicePrimaryCtxRetain", retain)?)
+        };
+        make_current(context)?;
+        keep_freed_memory(device)?;
+        let properties = Properties::of(device)?;
+        Ok(Self { device, context, modules: Modules::default(), properties })
+    }
+}
+
+impl Properties {
+    fn of(device: CUdevice) -> Result<Self> {
+        // SAFETY: the function writes the size.
+        let total_memory: usize =
+            unsafe { given("cuDeviceTotalMem", |bytes| sys::cuDeviceTotalMem_v2(bytes, device)) }?;
+        Ok(Self {
+            name: device_name(device)?,
+            total_memory: total_memory as u64,
+            compute_capability: (
+                attribute(device, attribute_of::COMPUTE_CAPABILITY_MAJOR)?,
+                attribute(device, attribute_of::COMPUTE_CAPABILITY_MINOR)?,
+            ),
+            multiprocessors: attribute(device, attribute_of::MULTIPROCESSOR_COUNT)?,
+        })
+    }
+}
+
+/// Lets the device's memory pool keep what is freed for the allocations to come: by default it
+/// goes back to the system at each synchronisation, and allocating it again costs milliseconds.
+fn keep_freed_memory(device: CUdevice) -> Result<()> {
+    let mut threshold = u64::MAX;
+    let threshold_of = sys::CU_MEMPOOL_ATTR_RELEASE_THRESHOLD;
+    // SAFETY: the function writes the pool; the attribute is a u64, and a live variable.
+    unsafe {
+        let pool: CUmemoryPool = given("cuDeviceGetDefaultMemPool", |pool| {
+            sys::cuDeviceGetDefaultMemPool(pool, device)
+        })?;
+        let set = sys::cuMemPoolSetAttribute(pool, threshold_of, (&raw mut threshold).cast());
+        check("cuMemPoolSetAttribute", set)
+    }
+}

@@ -1,0 +1,322 @@
+//! Sorts, and the first k, against std's stable sort, on the CPU and on the software device or, with
+//! `TESSERA_DEVICE`, on another.
+
+use std::cmp::Reverse;
+
+use crate::common::open;
+use gpu_core::Gpu;
+use gpu_scan::gpu::{self, Workspace};
+use gpu_scan::{Direction, Error, Key, Payload, Sort, cpu};
+use proptest::prelude::*;
+
+/// Lengths around those of warps and tiles (384 threads x 11, 17 or 22 keys).
+const LENGTHS: [usize; 11] = [0, 1, 2, 31, 33, 4223, 4225, 6529, 8447, 8449, 30_000];
+
+fn random(i: u64) -> u64 {
+    let mut x = i.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    x ^ (x >> 31)
+}
+
+/// Compares bits, which tell NaNs and zeros apart.
+fn assert_same<T: Key>(found: &[T], expected: &[T], what: &str) {
+    let (found, expected): (&[u8], &[u8]) =
+        (bytemuck::cast_slice(found), bytemuck::cast_slice(expected));
+    assert!(found == expected, "{what}");
+}
+
+/// Every kind of sort of these keys, on both devices, against std.
+fn check<K: Key, V: Payload + Key, R: Ord>(
+    (gpu, w): (&Gpu, &mut Workspace),
+    sort: Sort,
+    keys: &[K],
+    rank: impl Fn(&K) -> R,
+    value: impl Fn(usize) -> V,
+    what: &str,
+) {
+    let n = keys.len();
+    let mut order: Vec<u32> = (0..n as u32).collect();
+    order.sort_by_key(|i| rank(&keys[*i as usize]));
+    let sorted: Vec<K> = order.iter().map(|i| keys[*i as usize]).collect();
+    let values: Vec<V> = (0..n).map(value).collect();
+    let carried: Vec<V> = order.iter().map(|i| values[*i as usize]).collect();
+
+    assert_same(&cpu::sort(sort.clone(), keys).unwrap(), &sorted, what);
+    let (a, b) = cpu::sort_pairs(sort.clone(), keys, &values).unwrap();
+    assert_same(&a, &sorted, what);
+    assert_same(&b, &carried, what);
+    assert_eq!(cpu::argsort::<K, u32>(sort.clone(), keys).unwrap(), order, "{what}");
+
+    // One element before the start: no array is aligned to more than an element.
+    let shifted: Vec<K> = keys.first().into_iter().chain(keys).copied().collect();
+    let first = shifted.len() - n;
+    let mut input = gpu.upload(&shifted).unwrap();
+    let mut carried_in = gpu.upload(&values).unwrap();
+    let mut output = gpu.zeroed::<K>(n).unwrap();
+    let mut output_values = gpu.zeroed::<V>(n).unwrap();
+    let mut indices = gpu.zeroed::<u32>(n).unwrap();
+    let mut long = gpu.zeroed::<u64>(n).unwrap();
+    let slice = input.slice(first..first + n).unwrap();
+    gpu::sort(w, sort.clone(), slice, &mut output).unwrap();
+    assert_same(&output.to_host().unwrap(), &sorted, what);
+    gpu::sort_pairs(w, sort.clone(), slice, &carried_in, &mut output, &mut output_values).unwrap();
+    assert_same(&output.to_host().unwrap(), &sorted, what);
+    assert_same(&output_values.to_host().unwrap(), &carried, what);
+    gpu::argsort(w, sort.clone(), slice, &mut indices).unwrap();
+    assert_eq!(indices.to_host().unwrap(), order, "{what}");
+    gpu::argsort(w, sort.clone(), slice, &mut long).unwrap();
+    assert!(long.to_host().unwrap().iter().copied().eq(order.iter().map(|i| u64::from(*i))));
+    let slice = input.slice_mut(first..first + n).unwrap();
+    gpu::sort_pairs_in_place(w, sort.clone(), slice, &mut carried_in).unwrap();
+    assert_same(&carried_in.to_host().unwrap(), &carried, what);
+    assert_same(&input.to_host().unwrap()[first..], &sorted, what);
+    let mut input = gpu.upload(&shifted).unwrap();
+    gpu::sort_in_place(w, sort, input.slice_mut(first..first + n).unwrap()).unwrap();
+    assert_same(&input.to_host().unwrap()[first..], &sorted, what);
+}
+
+/// The rank of a float: as IEEE 754's total order, but all NaNs come last, the negative ones after
+/// the positive ones.
+fn float_rank(bits: u64, size: u32) -> (bool, i128) {
+    let top = 1 << (size - 1);
+    let infinity = if size == 32 { 0xff << 23 } else { 0x7ff << 52 };
+    let magnitude = i128::from(bits & (top - 1));
+    let is_negative = bits & top != 0;
+    let is_nan = magnitude > infinity;
+    let ordered = match (is_nan, is_negative) {
+        (true, true) => i128::MAX - magnitude,
+        (_, false) => magnitude,
+        (false, true) => -1 - magnitude,
+    };
+    (is_nan, ordered)
+}
+
+#[test]
+fn unsigned_keys_of_every_length() {
+    let (gpu, mut w) = open();
+    for n in LENGTHS {
+        let keys: Vec<u32> = (0..n as u64).map(|i| random(i) as u32).collect();
+        let what = format!("u32 {n}");
+        check((&gpu, &mut w), Sort::ascending(), &keys, |k| u64::from(*k), |i| i as u32, &what);
+        let keys: Vec<u64> = (0..n as u64).map(random).collect();
+        let what = format!("u64 {n}");
+        check((&gpu, &mut w), Sort::descending(), &keys, |k| !*k, |i| i as u64, &what);
+    }
+}
+
+#[test]
+fn signed_and_floating_keys() {
+    let (gpu, mut w) = open();
+    let n = 9000;
+    let keys: Vec<i32> = (0..n).map(|i| random(i) as i32).collect();
+    let rank = |k: &i32| (i64::from(*k) + (1 << 31)) as u64;
+    check((&gpu, &mut w), Sort::ascending(), &keys, rank, |i| i as f64, "i32");
+    let keys: Vec<i64> = (0..n).map(|i| random(i) as i64 >> (i % 50)).collect();
+    let rank = |k: &i64| !(*k as u64 ^ 1 << 63);
+    check((&gpu, &mut w), Sort::descending(), &keys, rank, |i| i as i32, "i64");
+
+    let special = [0.0, -0.0, f32::NAN, -f32::NAN, f32::INFINITY, f32::NEG_INFINITY, 1e-40, -1e-40];
+    let float = |i: u64| match i % 3 {
+        0 => special[random(i) as usize % special.len()],
+        1 => f32::from_bits(random(i) as u32),
+        _ => (random(i) as i32) as f32 / 1e6,
+    };
+    let keys: Vec<f32> = (0..n).map(float).collect();
+    let rank = |k: &f32| float_rank(k.to_bits().into(), 32);
+    check((&gpu, &mut w), Sort::ascending(), &keys, rank, |i| i as f32, "f32");
+    check(
+        (&gpu, &mut w),
+        Sort::descending(),
+        &keys,
+        |k| Reverse(rank(k)),
+        |i| i as i64,
+        "f32 down",
+    );
+    let keys: Vec<f64> = (0..n).map(|i| f64::from(float(i)) * 1e-3).collect();
+    let rank = |k: &f64| float_rank(k.to_bits(), 64);
+    check((&gpu, &mut w), Sort::ascending(), &keys, rank, |i| i as u32, "f64");
+}
+
+#[test]
+fn keys_that_are_equal_sorted_or_reversed() {
+    let (gpu, mut w) = open();
+    let n = 20_000u32;
+    type Shape = (&'static str, fn(u32) -> u32);
+    let shapes: [Shape; 5] = [
+        ("equal", |_| 7),
+        ("all ones", |_| u32::MAX),
+        ("sorted", |i| i),
+        ("reversed", |i| u32::MAX - i),
+        ("two values", |i| (i % 2) << 31),
+    ];
+    for (name, key) in shapes {
+        let keys: Vec<u32> = (0..n).map(key).collect();
+        check((&gpu, &mut w), Sort::ascending(), &keys, |k| u64::from(*k), |i| i as u32, name);
+        check((&gpu, &mut w), Sort::descending(), &keys, |k| !u64::from(*k), |i| i as u64, name);
+    }
+}
+
+#[test]
+fn ranges_of_bits() {
+    let (gpu, mut w) = open();
+    let keys: Vec<u32> = (0..9000).map(|i| random(i) as u32).collect();
+    for (begin, end) in [(0, 1), (0, 8), (3, 12), (5, 29), (24, 32), (31, 32), (7, 32)] {
+        let mask = u64::MAX >> (64 - (end - begin));
+        let rank = |k: &u32| u64::from(*k) >> begin & mask;
+        let what = format!("bits {begin}..{end}");
+        let sort = Sort::ascending().by_bits(begin..end);
+        check((&gpu, &mut w), sort, &keys, rank, |i| i as u32, &what);
+        let sort = Sort::descending().by_bits(begin..end);
+        check((&gpu, &mut w), sort, &keys, |k| !(rank(k) | !mask), |i| i as u64, &what);
+    }
+    let keys: Vec<u64> = (0..5000).map(random).collect();
+    for (begin, end) in [(0, 62), (40, 64), (63, 64), (0, 24)] {
+        let mask = u64::MAX >> (64 - (end - begin));
+        let rank = |k: &u64| *k >> begin & mask;
+        let sort = Sort::ascending().by_bits(begin..end);
+        check((&gpu, &mut w), sort, &keys, rank, |i| i as u32, "bits of u64");
+    }
+}
+
+/// Segments of every shape: none, one, all of one element, empty ones in front, between and
+/// behind, short and long ones.
+fn segment_shapes(n: u64) -> Vec<Vec<u64>> {
+    let mut mixed = vec![0, 0, 0, 1, 1, 34, 5000, 5000, 5001];
+    mixed.extend((5002..n).step_by(100));
+    mixed.extend([n, n, n]);
+    vec![vec![0, n], (0..=n).collect(), mixed]
+}
+
+#[test]
+fn segments_of_every_shape() {
+    let (gpu, mut w) = open();
+    let n = 9000;
+    let values: Vec<u64> = (0..n).collect();
+    let words: Vec<u32> = (0..n).map(|i| random(i) as u32 % 1000).collect();
+    let floats: Vec<f64> = (0..n).map(|i| f64::from(random(i) as i32 >> 22) - 0.5).collect();
+    for offsets in segment_shapes(n) {
+        for sort in [Sort::ascending(), Sort::descending(), Sort::descending().by_bits(2..9)] {
+            check_segments((&gpu, &mut w), sort.clone(), &offsets, &words, &values);
+            let values: Vec<f32> = values.iter().map(|v| *v as f32).collect();
+            check_segments((&gpu, &mut w), sort, &offsets, &floats, &values);
+        }
+    }
+}
+
+/// Sorts segments on both devices; the CPU's are also compared with a sort of each one alone.
+fn check_segments<K: Key, V: Payload + Key>(
+    (gpu, w): (&Gpu, &mut Workspace),
+    sort: Sort,
+    offsets: &[u64],
+    keys: &[K],
+    values: &[V],
+) {
+    let expected = cpu::segmented_sort(sort.clone(), offsets, keys).unwrap();
+    for ends in offsets.windows(2) {
+        let segment = ends[0] as usize..ends[1] as usize;
+        let alone = cpu::sort(sort.clone(), &keys[segment.clone()]).unwrap();
+        assert_same(&expected[segment], &alone, "one segment");
+    }
+    let offsets_in = gpu.upload(offsets).unwrap();
+    let (input, values_in) = (gpu.upload(keys).unwrap(), gpu.upload(values).unwrap());
+    let mut output = gpu.zeroed::<K>(keys.len()).unwrap();
+    let mut carried = gpu.zeroed::<V>(keys.len()).unwrap();
+    gpu::segmented_sort(w, sort.clone(), &offsets_in, &input, &mut output).unwrap();
+    assert_same(&output.to_host().unwrap(), &expected, "keys");
+    let pairs = cpu::segmented_sort_pairs(sort.clone(), offsets, keys, values).unwrap();
+    gpu::segmented_sort_pairs(w, sort, &offsets_in, &input, &values_in, &mut output, &mut carried)
+        .unwrap();
+    assert_same(&pairs.0, &expected, "keys of pairs on the CPU");
+    assert_same(&output.to_host().unwrap(), &expected, "keys of pairs");
+    assert_same(&carried.to_host().unwrap(), &pairs.1, "values");
+}
+
+#[test]
+fn the_first_k() {
+    let (gpu, mut w) = open();
+    for n in [0, 1, 33, 4097, 20_000usize] {
+        let words: Vec<u32> = (0..n as u64).map(|i| random(i) as u32 >> (i % 20)).collect();
+        let few: Vec<i64> = (0..n as u64).map(|i| (random(i) % 5) as i64 - 2).collect();
+        let nan = |i: u64| if random(i).is_multiple_of(3) { f32::NAN } else { random(i) as f32 };
+        let floats: Vec<f32> = (0..n as u64).map(nan).collect();
+        for k in [0, 1, 32, 1000, n / 2, n] {
+            let k = k.min(n);
+            for direction in [Direction::Ascending, Direction::Descending] {
+                check_top((&gpu, &mut w), direction, &words, k, |x| i128::from(*x));
+                check_top((&gpu, &mut w), direction, &few, k, |x| i128::from(*x));
+                check_top((&gpu, &mut w), direction, &floats, k, |x| {
+                    let rank = if x.is_nan() { 1 << 80 } else { *x as i128 };
+                    // NaN is last, whatever the direction.
+                    if direction == Direction::Descending && x.is_nan() { -rank } else { rank }
+                });
+            }
+        }
+    }
+    let keys = gpu.zeroed::<u32>(4).unwrap();
+    let (mut top, mut at) = (gpu.zeroed::<u32>(5).unwrap(), gpu.zeroed::<u64>(5).unwrap());
+    let found = gpu::top_k(&mut w, Direction::Ascending, &keys, &mut top, &mut at);
+    assert_eq!(found, Err(Error::Length { what: "keys", expected: 5, found: 4 }));
+}
+
+fn check_top<K: Key>(
+    (gpu, w): (&Gpu, &mut Workspace),
+    direction: Direction,
+    keys: &[K],
+    k: usize,
+    rank: impl Fn(&K) -> i128,
+) {
+    let mut order: Vec<u64> = (0..keys.len() as u64).collect();
+    let sign = if direction == Direction::Descending { -1 } else { 1 };
+    order.sort_by_key(|i| sign * rank(&keys[*i as usize]));
+    let expected: Vec<K> = order[..k].iter().map(|i| keys[*i as usize]).collect();
+    let what = format!("{k} of {}", keys.len());
+    let (top, at) = cpu::top_k(direction, keys, k).unwrap();
+    assert_eq!(at, order[..k], "{what}");
+    assert_same(&top, &expected, &what);
+    let input = gpu.upload(keys).unwrap();
+    let (mut top, mut at) = (gpu.zeroed::<K>(k).unwrap(), gpu.zeroed::<u64>(k).unwrap());
+    gpu::top_k(w, direction, &input, &mut top, &mut at).unwrap();
+    assert_eq!(at.to_host().unwrap(), order[..k], "{what}");
+    assert_same(&top.to_host().unwrap(), &expected, &what);
+}
+
+#[test]
+fn what_is_refused() {
+    let (gpu, mut w) = open();
+    let mut keys = gpu.zeroed::<u32>(10).unwrap();
+    let mut short = gpu.zeroed::<u32>(9).unwrap();
+    for (begin, end) in [(3, 3), (5, 4), (0, 33), (32, 40)] {
+        let sort = Sort::ascending().by_bits(begin..end);
+        let found = gpu::sort_in_place(&mut w, sort.clone(), &mut keys);
+        assert_eq!(found, Err(Error::BitRange { begin, end, bits: 32 }));
+        assert_eq!(cpu::sort(sort, &[1u32]), Err(Error::BitRange { begin, end, bits: 32 }));
+    }
+    let found = gpu::sort(&mut w, Sort::ascending(), &keys, &mut short);
+    assert_eq!(found, Err(Error::Length { what: "sorted", expected: 10, found: 9 }));
+    let values = keys.slice(0..10).unwrap();
+    // SAFETY: refused before anything touches the overlapping part.
+    let overlapping = unsafe {
+        gpu_core::SliceMut::from_raw_parts(values.as_ptr().cast_mut().wrapping_add(3), 10)
+    };
+    let found = gpu::sort(&mut w, Sort::ascending(), values, overlapping);
+    assert_eq!(found, Err(Error::Overlap { first: "keys", second: "sorted" }));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 12, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_keys_in_any_direction(
+        keys in proptest::collection::vec(any::<u64>(), 0..6000),
+        (begin, end) in (0u32..64).prop_flat_map(|begin| (Just(begin), begin + 1..=64)),
+        down in any::<bool>(),
+    ) {
+        let (gpu, mut w) = open();
+        let mask = u64::MAX >> (64 - (end - begin));
+        let sort = if down { Sort::descending() } else { Sort::ascending() };
+        let rank = |k: &u64| (if down { !*k } else { *k }) >> begin & mask;
+        let what = format!("{begin}..{end} {down}");
+        check((&gpu, &mut w), sort.by_bits(begin..end), &keys, rank, |i| i as u32, &what);
+    }
+}

@@ -1,0 +1,303 @@
+//! The exact method on the CPU, on all cores.
+
+use std::ops::ControlFlow;
+
+use gpu_core::{Bounds, Progress, host_memory};
+use kernels_rs::cells::Cells;
+use kernels_rs::nni_exact::index::{Merge, PLACE_BITS, Sorted, key};
+use kernels_rs::nni_exact::polygon::Slots;
+use kernels_rs::nni_exact::scene::{Answer, Sites};
+use kernels_rs::nni_exact::search::Index;
+use rayon::prelude::*;
+
+use super::{Setup, count_within, policy_of, row_bounds};
+use crate::{Dem, Error, Params, Request, Result, Summary, ValueScale, Weights};
+
+/// A side of a polygon.
+#[derive(Clone, Copy, Default)]
+struct Side {
+    corner: [f64; 2],
+    share: f64,
+    time: f64,
+    line: u32,
+}
+
+/// Slots that a thread uses again and again.
+struct OnHost(Vec<Side>);
+
+impl OnHost {
+    fn new() -> Self {
+        Self(vec![Side::default(); 64])
+    }
+
+    /// Calls `attempt` with more and more slots until they suffice.
+    fn until<T>(&mut self, mut attempt: impl FnMut(&mut Self) -> Option<T>) -> T {
+        loop {
+            if let Some(done) = attempt(self) {
+                return done;
+            }
+            let more = 2 * self.0.len();
+            self.0.resize(more, Side::default());
+        }
+    }
+}
+
+impl Slots for OnHost {
+    fn capacity(&self) -> u32 {
+        self.0.len() as u32
+    }
+    fn corner(&self, i: u32) -> [f64; 2] {
+        self.0[i as usize].corner
+    }
+    fn set_corner(&mut self, i: u32, corner: [f64; 2]) {
+        self.0[i as usize].corner = corner;
+    }
+    fn line(&self, i: u32) -> u32 {
+        self.0[i as usize].line
+    }
+    fn set_line(&mut self, i: u32, line: u32) {
+        self.0[i as usize].line = line;
+    }
+    fn share(&self, i: u32) -> f64 {
+        self.0[i as usize].share
+    }
+    fn set_share(&mut self, i: u32, share: f64) {
+        self.0[i as usize].share = share;
+    }
+    fn time(&self, i: u32) -> f64 {
+        self.0[i as usize].time
+    }
+    fn set_time(&mut self, i: u32, time: f64) {
+        self.0[i as usize].time = time;
+    }
+}
+
+/// Sites sorted by cells, with their values.
+struct Table {
+    cells: Cells,
+    places: Vec<[f64; 2]>,
+    starts: Vec<u32>,
+    values: Vec<i32>,
+    gradients: Vec<[f32; 2]>,
+    scales: Vec<ValueScale>,
+}
+
+impl Table {
+    /// Sorts points by cells and merges those at the same place.
+    fn new(request: &Request, setup: &Setup, params: &Params) -> Result<Self> {
+        let (x, y) = (request.x, request.y);
+        let within = setup.has_far_points().then(|| count_within(x, y, setup.indexed));
+        let cells = setup.cells(within);
+        let mut keys: Vec<(u64, u32)> = host_memory::filled((0, 0), x.len())?;
+        keys.par_iter_mut().enumerate().for_each(|(i, entry)| {
+            *entry = (key(&cells, x[i], y[i]), i as u32);
+        });
+        keys.par_sort_unstable();
+        let sorted = Sorted {
+            len: keys.len(),
+            key: |i: usize| keys[i].0,
+            point: |i: usize| keys[i].1 as usize,
+            place: |point: usize| [x[point], y[point]],
+        };
+        let firsts: Vec<u32> = (0..keys.len() as u32)
+            .into_par_iter()
+            .filter(|&i| sorted.is_first(i as usize))
+            .collect();
+        let mut starts = host_memory::filled(0u32, cells.len() as usize + 1)?;
+        let mut next = 0;
+        for (site, &first) in firsts.iter().enumerate() {
+            let cell = (keys[first as usize].0 >> PLACE_BITS) as usize;
+            if cell >= next {
+                starts[next..=cell].fill(site as u32);
+                next = cell + 1;
+            }
+        }
+        starts[next..].fill(firsts.len() as u32);
+        let places = firsts.par_iter().map(|&i| (sorted.place)((sorted.point)(i as usize)));
+        let scales: Vec<ValueScale> = request.values.iter().map(|z| ValueScale::of(z)).collect();
+        let count = scales.len();
+        let mut values = host_memory::filled(0i32, firsts.len() * count)?;
+        let policy = policy_of(params.duplicates);
+        values.par_chunks_mut(count.max(1)).zip(&firsts).for_each(|(values, &first)| {
+            for (k, value) in values.iter_mut().enumerate() {
+                let mut merge = Merge::new(policy);
+                sorted.each_at(first as usize, |point| {
+                    merge.add(scales[k].quantise(request.values[k][point]));
+                });
+                *value = merge.value();
+            }
+        });
+        let places = places.collect();
+        Ok(Self { cells, places, starts, values, gradients: Vec::new(), scales })
+    }
+
+    fn index(&self) -> Index<impl Fn(u32) -> [f64; 2] + Sync, impl Fn(u32) -> u32 + Sync> {
+        Index {
+            cells: self.cells,
+            place: |site: u32| self.places[site as usize],
+            start: |cell: u32| self.starts[cell as usize],
+        }
+    }
+
+    /// The gradients of all values at all sites.
+    fn estimate_gradients(&mut self, setup: &Setup) -> Result<()> {
+        let count = self.scales.len();
+        let mut gradients = host_memory::filled([0.0f32; 2], self.values.len())?;
+        let index = self.index();
+        gradients.par_chunks_mut(count.max(1)).enumerate().for_each_init(
+            OnHost::new,
+            |slots, (site, gradients)| {
+                slots.until(|slots| {
+                    let write = |k: u32, gradient| gradients[k as usize] = gradient;
+                    let site = site as u32;
+                    setup.scene.gradients(site, &index, self, slots, MOST, write).then_some(())
+                });
+            },
+        );
+        drop(index);
+        self.gradients = gradients;
+        Ok(())
+    }
+}
+
+impl Sites for Table {
+    fn values(&self) -> u32 {
+        self.scales.len() as u32
+    }
+    fn value(&self, site: u32, k: u32) -> i32 {
+        self.values[site as usize * self.scales.len() + k as usize]
+    }
+    fn gradient(&self, site: u32, k: u32) -> [f32; 2] {
+        self.gradients[site as usize * self.scales.len() + k as usize]
+    }
+    fn scale(&self, k: u32) -> [f64; 2] {
+        let ValueScale { offset, step } = self.scales[k as usize];
+        [offset, step]
+    }
+}
+
+/// Blocks of any size.
+const MOST: u32 = u32::MAX / 4;
+
+/// What belongs to a row of cells.
+struct Row {
+    /// All cells' first value, then all cells' second.
+    values: Vec<f32>,
+    answers: Vec<Answer>,
+}
+
+/// As [`interpolate_all`](crate::interpolate_all).
+pub(crate) fn interpolate_all(
+    request: &Request,
+    params: &Params,
+    progress: &dyn Progress,
+) -> Result<Vec<Dem>> {
+    let report = |stage, fraction| match progress.report(stage, fraction) {
+        ControlFlow::Continue(()) => Ok(()),
+        ControlFlow::Break(()) => Err(Error::Cancelled),
+    };
+    params.check()?;
+    request.check(params)?;
+    let values = request.values.len();
+    if values == 0 {
+        return Ok(Vec::new());
+    }
+    let (points, cells) = (request.x.len(), params.grid.cells() as usize);
+    let of_point = 40 + 16 * values as u64;
+    let of_cell = 12 + 4 * values as u64;
+    host_memory::require(points as u64 * of_point + cells as u64 * of_cell)?;
+    let setup = Setup::of(params, Bounds::of(request.x, request.y), points)?;
+    report("index", 0.0)?;
+    let mut table = Table::new(request, &setup, params)?;
+    if params.weights == Weights::SibsonC1 {
+        report("gradients", 0.0)?;
+        table.estimate_gradients(&setup)?;
+    }
+    let hull = params.hull.then(|| row_bounds(table.places.clone(), &params.grid));
+    let layer = |wanted: bool, value: f32| match wanted {
+        true => host_memory::filled(value, cells).map(Some),
+        false => Ok(None),
+    };
+    let mut counts = params.counts.then(|| host_memory::filled(0u32, cells)).transpose()?;
+    let mut distances = layer(params.distances, f32::INFINITY)?;
+    let mut deviations = layer(params.deviations, f32::NAN)?;
+    let mut dems = Vec::new();
+    for _ in 0..values {
+        dems.push(host_memory::filled(f32::NAN, cells)?);
+    }
+    let (width, height) = (params.grid.width as usize, params.grid.height as usize);
+    // Bands of rows, so that progress is told of from this thread.
+    let band = height.div_ceil(32).max(1);
+    for first in (0..height).step_by(band) {
+        report("query", first as f64 / height as f64)?;
+        let last = height.min(first + band);
+        let of_row = |slots: &mut OnHost, row: usize| {
+            let (mask, hull) = (request.mask, hull.as_deref());
+            interpolate_row(row, &table, &setup, params, mask, hull, slots)
+        };
+        let rows: Vec<Row> = (first..last).into_par_iter().map_init(OnHost::new, of_row).collect();
+        for (row, done) in (first..last).zip(rows) {
+            let range = row * width..(row + 1) * width;
+            for (dem, values) in dems.iter_mut().zip(done.values.chunks(width.max(1))) {
+                dem[range.clone()].copy_from_slice(values);
+            }
+            for (cell, answer) in range.zip(done.answers) {
+                counts.iter_mut().for_each(|counts| counts[cell] = answer.count);
+                distances.iter_mut().for_each(|all| all[cell] = answer.distance);
+                deviations.iter_mut().for_each(|all| all[cell] = answer.deviation);
+            }
+        }
+    }
+    report("query", 1.0)?;
+    let inside = |(&x, &y): (&f64, &f64)| params.grid.cell_of(x, y).is_some();
+    let outside = request.x.par_iter().zip(request.y).filter(|&point| !inside(point)).count();
+    let sites = table.places.len() as u64;
+    let dem = |values: Vec<f32>| Dem {
+        grid: params.grid,
+        summary: Summary {
+            points: points as u64,
+            outside: outside as u64,
+            sites,
+            merged: points as u64 - sites,
+            nodata: values.par_iter().filter(|value| value.is_nan()).count() as u64,
+        },
+        values,
+        counts: counts.clone(),
+        distances: distances.clone(),
+        deviations: deviations.clone(),
+    };
+    Ok(dems.into_iter().map(dem).collect())
+}
+
+/// Interpolates a row of cells.
+fn interpolate_row(
+    row: usize,
+    table: &Table,
+    setup: &Setup,
+    params: &Params,
+    mask: Option<&[u8]>,
+    hull: Option<&[i32]>,
+    slots: &mut OnHost,
+) -> Row {
+    let (width, has_distances) = (params.grid.width as usize, params.distances);
+    let mut values = vec![f32::NAN; width * table.scales.len()];
+    let bounds = hull.map_or([i32::MIN, i32::MAX], |hull| [hull[2 * row], hull[2 * row + 1]]);
+    let index = table.index();
+    let mut answer = |column: usize| {
+        let is_masked = mask.is_some_and(|mask| mask[row * width + column] == 0);
+        if is_masked && !has_distances {
+            return Answer::NONE;
+        }
+        let cell = [column as u32, row as u32];
+        let answer = slots.until(|slots| {
+            setup.scene.cell(cell, &index, table, slots, MOST, bounds, |k, value| {
+                if !is_masked {
+                    values[k as usize * width + column] = value;
+                }
+            })
+        });
+        if is_masked { Answer { distance: answer.distance, ..Answer::NONE } } else { answer }
+    };
+    let answers = (0..width).map(&mut answer).collect();
+    Row { values, answers }
+}

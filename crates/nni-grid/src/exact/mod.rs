@@ -1,0 +1,146 @@
+//! The exact method: what CPU and GPU share.
+//!
+//! The plan, and the geometry, are in `kernels_rs::nni_exact`.
+
+pub(crate) mod cpu;
+#[cfg(feature = "cuda")]
+pub(crate) mod gpu;
+mod hull;
+
+use gpu_core::Bounds;
+use kernels_rs::cells::Cells;
+use kernels_rs::nni::finish::{FILL_NEAREST, FILL_NOT, FILL_VALUE};
+use kernels_rs::nni_exact::scene::Scene;
+use kernels_rs::nni_exact::weights::{LAPLACE, SIBSON, SMOOTH};
+use rayon::prelude::*;
+
+use crate::{Duplicates, Error, Fill, Params, Result, Weights};
+
+pub(crate) use hull::row_bounds;
+
+/// Points of a cell of the index, about.
+const POINTS_OF_CELL: f64 = 2.0;
+
+/// Half the side of the window round a query point without a radius, in extents of the data: so far away
+/// that it does not show, and near enough for exact arithmetic.
+const FAR: f64 = (1 << 20) as f64;
+
+/// The most points: indices are `u32`, and a few of them have a meaning of their own.
+const MOST_POINTS: usize = u32::MAX as usize - 8;
+
+/// Where points lie that are indexed, and what is asked of the cells of the DEM.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Setup {
+    /// What is asked.
+    pub scene: Scene,
+    /// Bounds of the points.
+    bounds: Bounds,
+    /// Bounds of the index: of the points that are not far from the grid.
+    pub indexed: Bounds,
+    /// Points.
+    points: usize,
+}
+
+impl Setup {
+    /// Checks the parameters and lays out the index of so many points within `bounds`.
+    pub fn of(params: &Params, bounds: Option<Bounds>, points: usize) -> Result<Self> {
+        params.check()?;
+        if points > MOST_POINTS {
+            return Err(Error::TooManyPoints { points });
+        }
+        let grid = params.grid;
+        let area = grid.bounds();
+        let bounds = bounds.unwrap_or(area);
+        let united = Bounds {
+            min_x: bounds.min_x.min(area.min_x),
+            min_y: bounds.min_y.min(area.min_y),
+            max_x: bounds.max_x.max(area.max_x),
+            max_y: bounds.max_y.max(area.max_y),
+        };
+        let extent = (united.max_x - united.min_x).max(united.max_y - united.min_y);
+        // Squares of lengths stay finite.
+        let half_extent = (extent * FAR).clamp(f64::MIN_POSITIVE, 1e150);
+        let squared = |cells: f64| (cells * grid.cell_size) * (cells * grid.cell_size);
+        let site_limit = squared(params.site_radius);
+        let needs_nearest = params.distances || params.fill == Fill::Nearest;
+        let (fill, fill_value) = match params.fill {
+            Fill::Nodata => (FILL_NOT, 0.0),
+            Fill::Nearest => (FILL_NEAREST, 0.0),
+            Fill::Value(value) => (FILL_VALUE, value),
+        };
+        let scene = Scene {
+            origin_x: grid.origin_x,
+            origin_y: grid.origin_y,
+            cell_size: grid.cell_size,
+            columns: grid.width,
+            half_window: (params.query_radius * grid.cell_size).min(half_extent),
+            half_extent,
+            site_limit,
+            give_up: if needs_nearest { f64::INFINITY } else { site_limit },
+            max_squared: squared(params.max_distance),
+            weights: match params.weights {
+                Weights::Sibson => SIBSON,
+                Weights::Laplace => LAPLACE,
+                Weights::SibsonC1 => SMOOTH,
+            },
+            fill,
+            fill_value,
+        };
+        Ok(Self { scene, bounds, indexed: near(bounds, area), points })
+    }
+
+    /// Whether some points may lie beyond the index's bounds, so that those within must be counted.
+    pub fn has_far_points(&self) -> bool {
+        self.indexed != self.bounds
+    }
+
+    /// The cells of the index, for so many points within its bounds.
+    pub fn cells(&self, indexed: Option<usize>) -> Cells {
+        let Bounds { min_x, min_y, max_x, max_y } = self.indexed;
+        let (width, height) = (max_x - min_x, max_y - min_y);
+        let wanted = (indexed.unwrap_or(self.points) as f64 / POINTS_OF_CELL).max(1.0);
+        // Also where all points are in line.
+        let side = ((width / wanted).sqrt() * height.sqrt()).max(width.max(height) / wanted);
+        let side = if side > 0.0 && side.is_finite() { side } else { self.scene.cell_size };
+        let count = |length: f64| ((length / side).ceil().max(1.0)) as u32;
+        Cells {
+            west: min_x,
+            south: min_y,
+            side,
+            per_unit: 1.0 / side,
+            columns: count(width),
+            rows: count(height),
+        }
+    }
+}
+
+/// What of some bounds is not farther from an area than that is large; all where nothing is.
+fn near(bounds: Bounds, area: Bounds) -> Bounds {
+    let (width, height) = (area.max_x - area.min_x, area.max_y - area.min_y);
+    let part = Bounds {
+        min_x: bounds.min_x.max(area.min_x - width),
+        min_y: bounds.min_y.max(area.min_y - height),
+        max_x: bounds.max_x.min(area.max_x + width),
+        max_y: bounds.max_y.min(area.max_y + height),
+    };
+    if part.min_x <= part.max_x && part.min_y <= part.max_y { part } else { bounds }
+}
+
+/// How many points lie within bounds.
+pub(crate) fn count_within(x: &[f64], y: &[f64], b: Bounds) -> usize {
+    let is_within =
+        |&(&x, &y): &(&f64, &f64)| b.min_x <= x && x <= b.max_x && b.min_y <= y && y <= b.max_y;
+    x.par_iter().zip(y).filter(is_within).count()
+}
+
+/// The kernels' number of a policy.
+pub(crate) fn policy_of(duplicates: Duplicates) -> u32 {
+    use kernels_rs::nni::rasterise::{FIRST, LAST, MAX, MEAN, MIN};
+    match duplicates {
+        Duplicates::Mean => MEAN,
+        Duplicates::Min => MIN,
+        Duplicates::Max => MAX,
+        Duplicates::First => FIRST,
+        Duplicates::Last => LAST,
+    }
+}

@@ -1,0 +1,82 @@
+//! Driver calls that fail when a test wants them to.
+
+use crate::driver::Code;
+use std::cell::Cell;
+
+/// A kind of driver call that can be made to fail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Operation {
+    /// Of device memory: from the one that is named on, all fail, as where memory has run out.
+    Allocation,
+    /// Between host and device, or on the device.
+    Copy,
+    /// Setting device memory to a value.
+    Fill,
+    /// Of a kernel.
+    Launch,
+    /// Of a module. Modules stay loaded, so each fails only before its first use.
+    ModuleLoad,
+}
+
+impl Operation {
+    fn code(self) -> Code {
+        match self {
+            Self::Allocation => Code::CUDA_ERROR_OUT_OF_MEMORY,
+            Self::Copy | Self::Fill => Code::CUDA_ERROR_UNKNOWN,
+            Self::Launch => Code::CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES,
+            Self::ModuleLoad => Code::CUDA_ERROR_NO_BINARY_FOR_GPU,
+        }
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Plan {
+    operation: Operation,
+    /// Calls that still succeed.
+    left: u64,
+    happened: bool,
+}
+
+thread_local! {
+    static PLAN: Cell<Option<Plan>> = const { Cell::new(None) };
+}
+
+/// Failures planned by [`fail`]; dropping it ends them.
+#[derive(Debug)]
+#[must_use = "dropped, nothing fails"]
+pub struct Failure(());
+
+/// Lets one call of this kind on this thread fail: the next after `successes` that succeed. It does
+/// nothing then but answer with an error, as the real driver might.
+///
+/// One plan at a time: a second one takes the place of the first.
+pub fn fail(operation: Operation, successes: u64) -> Failure {
+    PLAN.set(Some(Plan { operation, left: successes, happened: false }));
+    Failure(())
+}
+
+impl Failure {
+    /// Whether the call was made, and failed.
+    pub fn happened(&self) -> bool {
+        PLAN.get().is_some_and(|plan| plan.happened)
+    }
+}
+
+impl Drop for Failure {
+    fn drop(&mut self) {
+        PLAN.set(None);
+    }
+}
+
+/// The error of a call of this kind that is to fail.
+pub(crate) fn check(operation: Operation) -> Result<(), Code> {
+    let Some(mut plan) = PLAN.get().filter(|plan| plan.operation == operation) else {
+        return Ok(());
+    };
+    let fails = plan.left == 0 && (!plan.happened || operation == Operation::Allocation);
+    plan.happened |= fails;
+    plan.left = plan.left.saturating_sub(1);
+    PLAN.set(Some(plan));
+    if fails { Err(operation.code()) } else { Ok(()) }
+}

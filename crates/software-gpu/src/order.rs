@@ -1,0 +1,227 @@
+//! Which work is ordered before which: the streams' promise, checked.
+//!
+//! Here work is done in the order of the calls, so a program that forgets to order two streams
+//! would never notice. This module keeps, for each stream, what it is known to come after: a vector
+//! clock (Lamport 1978; Fidge 1988, Mattern 1989), that is for each other stream the number of its
+//! last piece of work that is certainly done. A stream learns from an event that it waits for, from
+//! the host where that has waited, and, if it is a blocking one, from the legacy default stream and
+//! that from it. An access to memory must know the last write to it, and a write all reads since.
+//!
+//! What host threads tell one another is not seen: what one of them has waited for counts as known
+//! to all. So nothing is reported that cannot happen, and a missing handshake of threads is missed.
+
+use crate::report::{Kind, Report};
+use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// The legacy default stream.
+const LEGACY: usize = 0;
+
+/// The number of the last piece of work of each stream that is known to be done.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Clock(HashMap<usize, u64>);
+
+impl Clock {
+    fn learn(&mut self, other: &Clock) {
+        for (&stream, &work) in &other.0 {
+            let known = self.0.entry(stream).or_default();
+            *known = work.max(*known);
+        }
+    }
+
+    fn knows(&self, work: Work) -> bool {
+        self.0.get(&work.stream).is_some_and(|known| *known >= work.number)
+    }
+}
+
+/// One piece of work.
+#[derive(Clone, Copy, Debug)]
+struct Work {
+    stream: usize,
+    number: u64,
+}
+
+/// What an access does with memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Access {
+    /// It only reads.
+    Read,
+    /// It may write. Allocating and freeing are such too.
+    Write,
+}
+
+/// The accesses to one allocation that the next ones must know.
+#[derive(Debug, Default)]
+pub(crate) struct History(Vec<Past>);
+
+/// An access to a part of an allocation.
+#[derive(Clone, Debug)]
+struct Past {
+    bytes: Range<u64>,
+    work: Work,
+    access: Access,
+}
+
+/// Accesses that are kept of one allocation; older ones are forgotten.
+const KEPT: usize = 64;
+
+impl History {
+    /// The access that `new` should come after and does not know.
+    fn unordered(&self, clock: &Clock, new: &Past) -> Option<&Past> {
+        let meets = |old: &&Past| {
+            (old.access == Access::Write || new.access == Access::Write)
+                && old.bytes.start < new.bytes.end
+                && new.bytes.start < old.bytes.end
+        };
+        self.0.iter().filter(meets).find(|old| !clock.knows(old.work))
+    }
+
+    /// Adds an access and forgets what no later one can miss.
+    fn add(&mut self, new: Past, host: &Clock) {
+        let replaces = |old: &Past| {
+            let whole = new.bytes.start <= old.bytes.start && old.bytes.end <= new.bytes.end;
+            let same = old.work.stream == new.work.stream && old.access == new.access;
+            whole && (same || new.access == Access::Write)
+        };
+        self.0.retain(|old| !replaces(old) && !host.knows(old.work));
+        if self.0.len() == KEPT {
+            self.0.remove(0);
+        }
+        self.0.push(new);
+    }
+}
+
+/// An access of new work to an allocation.
+pub(crate) struct Use<'a> {
+    pub(crate) history: &'a Mutex<History>,
+    /// Addresses, of which those of a launch are just the ones it was given: how far it goes from
+    /// there is not known.
+    pub(crate) bytes: Range<u64>,
+    pub(crate) access: Access,
+    /// The allocation, in words.
+    pub(crate) memory: String,
+}
+
+#[derive(Default)]
+struct Streams {
+    clocks: HashMap<usize, Clock>,
+    /// Those that do not wait for the legacy default stream.
+    non_blocking: Vec<usize>,
+    /// What the host has waited for.
+    host: Clock,
+}
+
+static STREAMS: Mutex<Option<Streams>> = Mutex::new(None);
+
+fn with_streams<R>(f: impl FnOnce(&mut Streams) -> R) -> R {
+    let mut streams: MutexGuard<Option<Streams>> =
+        STREAMS.lock().unwrap_or_else(PoisonError::into_inner);
+    f(streams.get_or_insert_default())
+}
+
+impl Streams {
+    /// Brings a stream's clock up to what it must know by now.
+    fn refresh(&mut self, stream: usize) -> &mut Clock {
+        let mut clock = self.clocks.remove(&stream).unwrap_or_default();
+        clock.learn(&self.host);
+        if stream == LEGACY {
+            let blocking = self.clocks.iter().filter(|(s, _)| !self.non_blocking.contains(s));
+            blocking.for_each(|(_, other)| clock.learn(other));
+        } else if !self.non_blocking.contains(&stream)
+            && let Some(legacy) = self.clocks.get(&LEGACY)
+        {
+            clock.learn(legacy);
+        }
+        self.clocks.entry(stream).or_insert(clock)
+    }
+}
+
+/// One name for the three that the default stream has.
+fn named(stream: usize) -> usize {
+    if stream <= 2 { LEGACY } else { stream }
+}
+
+/// A stream was made.
+pub(crate) fn created(stream: usize, non_blocking: bool) {
+    with_streams(|streams| {
+        streams.clocks.insert(stream, Clock::default());
+        if non_blocking {
+            streams.non_blocking.push(stream);
+        }
+    });
+}
+
+/// A stream is gone; what is still to be ordered after its work stays.
+pub(crate) fn destroyed(stream: usize) {
+    with_streams(|streams| {
+        let Some(clock) = streams.clocks.remove(&stream) else { return };
+        streams.non_blocking.retain(|other| *other != stream);
+        let last = clock.0.get(&stream).copied().unwrap_or(0);
+        if last > 0 && !streams.host.knows(Work { stream, number: last }) {
+            // Kept under its handle, which no other stream gets: others may have learnt of it.
+            streams.clocks.insert(stream, clock);
+        }
+    });
+}
+
+/// What an event stands for that is recorded on the stream now.
+pub(crate) fn recorded(stream: usize) -> Clock {
+    with_streams(|streams| streams.refresh(named(stream)).clone())
+}
+
+/// A stream waits for an event.
+pub(crate) fn waits(stream: usize, event: &Clock) {
+    with_streams(|streams| streams.refresh(named(stream)).learn(event));
+}
+
+/// The host has waited for an event.
+pub(crate) fn host_waited(event: &Clock) {
+    with_streams(|streams| streams.host.learn(event));
+}
+
+/// The host has waited for a stream.
+pub(crate) fn host_waited_for(stream: usize) {
+    host_waited(&recorded(stream));
+}
+
+/// The host has waited for everything.
+pub(crate) fn host_waited_for_all() {
+    with_streams(|streams| {
+        let Streams { clocks, host, .. } = streams;
+        clocks.values().for_each(|clock| host.learn(clock));
+    });
+}
+
+/// A new piece of work on the stream, with its accesses; what they should have been ordered after
+/// and were not is reported, `what` being the work in words.
+pub(crate) fn work(stream: usize, what: &str, uses: &[Use<'_>]) -> Result<(), Report> {
+    let stream = named(stream);
+    let (clock, host, number) = with_streams(|streams| {
+        let clock = streams.refresh(stream);
+        let number = clock.0.entry(stream).or_default();
+        *number += 1;
+        let number = *number;
+        (clock.clone(), streams.host.clone(), number)
+    });
+    let work = Work { stream, number };
+    let mut found = None;
+    for Use { history, bytes, access, memory } in uses {
+        let mut history = history.lock().unwrap_or_else(PoisonError::into_inner);
+        let new = Past { bytes: bytes.clone(), work, access: *access };
+        if found.is_none()
+            && let Some(old) = history.unordered(&clock, &new)
+        {
+            let verb = |access| if access == Access::Read { "reads" } else { "writes" };
+            let (ours, theirs) = (verb(*access), verb(old.access));
+            let message = format!(
+                "{what} on stream {stream:#x} {ours} the {memory}, which work on stream {:#x} \
+                 {theirs}; nothing orders the two",
+                old.work.stream
+            );
+            found = Some(Report::new(Kind::StreamRace, message));
+        }
+        history.add(new, &host);
+    }
+    found.map_or(Ok(()), Err)
+}

@@ -1,0 +1,190 @@
+//! What the author of a kernel writes, read.
+
+use proc_macro2::TokenStream;
+use syn::parse::{Parse, ParseStream};
+use syn::punctuated::Punctuated;
+use syn::{
+    AngleBracketedGenericArguments, Attribute, Error, Expr, FnArg, GenericArgument, GenericParam,
+    Generics, Ident, ItemFn, Pat, Result, ReturnType, Safety, Token, Type, parenthesized,
+    parse_quote,
+};
+
+/// A kernel.
+pub struct Declaration {
+    pub setting: Setting,
+    pub function: ItemFn,
+    pub parameters: Vec<Parameter>,
+}
+
+/// What stands in the attribute's parentheses.
+pub struct Setting {
+    /// Whether the arguments are a struct of named fields.
+    pub named: bool,
+    pub block: Expr,
+    pub resident: Expr,
+    pub shared: Expr,
+    pub instances: Vec<Instance>,
+}
+
+/// A parameter of the kernel.
+pub struct Parameter {
+    pub attributes: Vec<Attribute>,
+    pub name: Ident,
+    pub kind: Type,
+}
+
+/// A generic kernel with its parameters set.
+pub struct Instance {
+    pub name: Ident,
+    pub generics: Vec<GenericArgument>,
+    pub resident: Option<Expr>,
+}
+
+impl Declaration {
+    pub fn parse(attribute: TokenStream, item: TokenStream) -> Result<Self> {
+        let setting: Setting = syn::parse2(attribute)?;
+        let function: ItemFn = syn::parse2(item)?;
+        let signature = &function.sig;
+        if !matches!(signature.safety, Safety::Unsafe(_)) {
+            let reason = "a kernel is declared `unsafe fn`: it is given raw pointers";
+            return Err(Error::new_spanned(signature.fn_token, reason));
+        }
+        if let ReturnType::Type(arrow, _) = &signature.output {
+            return Err(Error::new_spanned(arrow, "a kernel returns nothing"));
+        }
+        let parameters = signature.inputs.iter().map(Parameter::of).collect::<Result<_>>()?;
+        check_generics(&signature.generics, &signature.ident, &setting.instances)?;
+        Ok(Self { setting, function, parameters })
+    }
+}
+
+/// Each instance sets each generic parameter; no parameters, no instances.
+fn check_generics(generics: &Generics, name: &Ident, instances: &[Instance]) -> Result<()> {
+    let count = generics.params.len();
+    if let Some(lifetime) = generics.lifetimes().next() {
+        return Err(Error::new_spanned(lifetime, "a kernel takes raw pointers, no references"));
+    }
+    match instances.first() {
+        None if count > 0 => {
+            Err(Error::new_spanned(generics, "a generic kernel lists its instances(..)"))
+        }
+        Some(_) if count == 0 => {
+            Err(Error::new_spanned(name, "instances of a function with no generic parameters"))
+        }
+        _ => match instances.iter().find(|instance| instance.generics.len() != count) {
+            Some(instance) => {
+                let reason = format!("the kernel has {count} generic parameter(s)");
+                Err(Error::new_spanned(&instance.name, reason))
+            }
+            None => Ok(()),
+        },
+    }
+}
+
+impl Parse for Setting {
+    fn parse(input: ParseStream) -> Result<Self> {
+        let (mut named, mut block, mut resident, mut shared) = (false, None, None, None);
+        let mut instances = Vec::new();
+        while !input.is_empty() {
+            let word: Ident = input.parse()?;
+            let value = |slot: &mut Option<Expr>| -> Result<()> {
+                input.parse::<Token![=]>()?;
+                *slot = Some(input.parse()?);
+                Ok(())
+            };
+            match word.to_string().as_str() {
+                "named" => named = true,
+                "block" => value(&mut block)?,
+                "resident" => value(&mut resident)?,
+                "shared" => value(&mut shared)?,
+                "instances" => {
+                    let content;
+                    parenthesized!(content in input);
+                    let list = Punctuated::<Instance, Token![;]>::parse_terminated(&content)?;
+                    instances.extend(list);
+                }
+                other => {
+                    let reason = format!(
+                        "`{other}` is none of block, resident, shared, instances and named"
+                    );
+                    return Err(Error::new_spanned(word, reason));
+                }
+            }
+            if !input.is_empty() {
+                input.parse::<Token![,]>()?;
+            }
+        }
+        let missing = || input.error("`block = THREADS` is missing: the threads of a block");
+        Ok(Self {
+            named: named || !instances.is_empty(),
+            block: block.ok_or_else(missing)?,
+            resident: resident.unwrap_or_else(|| parse_quote!(1)),
+            shared: shared.unwrap_or_else(|| parse_quote!(0)),
+            instances,
+        })
+    }
+}
+
+impl Parse for Instance {
+    fn parse(input: ParseStream) -> Result<Self> {
+        let name = input.parse()?;
+        input.parse::<Token![:]>()?;
+        let generics: AngleBracketedGenericArguments = input.parse()?;
+        let mut resident = None;
+        if input.peek(Token![,]) {
+            input.parse::<Token![,]>()?;
+            let word: Ident = input.parse()?;
+            if word != "resident" {
+                return Err(Error::new_spanned(word, "expected `resident = BLOCKS` or `;`"));
+            }
+            input.parse::<Token![=]>()?;
+            resident = Some(input.parse()?);
+        }
+        Ok(Self { name, generics: generics.args.into_iter().collect(), resident })
+    }
+}
+
+impl Parameter {
+    fn of(argument: &FnArg) -> Result<Self> {
+        let reason = "a kernel's parameter is `name: type`";
+        let FnArg::Typed(typed) = argument else {
+            return Err(Error::new_spanned(argument, reason));
+        };
+        let Pat::Ident(name) = &*typed.pat else {
+            return Err(Error::new_spanned(&typed.pat, reason));
+        };
+        let (attributes, name) = (typed.attrs.clone(), name.ident.clone());
+        Ok(Self { attributes, name, kind: (*typed.ty).clone() })
+    }
+}
+
+/// The generic parameter's name.
+pub fn name_of(parameter: &GenericParam) -> &Ident {
+    match parameter {
+        GenericParam::Type(parameter) => &parameter.ident,
+        GenericParam::Const(parameter) => &parameter.ident,
+        GenericParam::Lifetime(parameter) => &parameter.lifetime.ident,
+    }
+}
+
+/// The instances' list alone, as tests write it.
+#[cfg(test)]
+pub fn instances(text: &str) -> Result<Vec<Instance>> {
+    let list = Punctuated::<Instance, Token![;]>::parse_terminated;
+    Ok(syn::parse::Parser::parse_str(list, text)?.into_iter().collect())
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn instances_are_read_with_their_own_settings() {
+        let list =
+            super::instances("a: <u8, Least<u8>, 4>, resident = 2; b: <u16, Sum, 8>;").unwrap();
+        let read: Vec<_> = list
+            .iter()
+            .map(|i| (i.name.to_string(), i.generics.len(), i.resident.is_some()))
+            .collect();
+        assert_eq!(read, [("a".to_owned(), 3, true), ("b".to_owned(), 3, false)]);
+        assert!(super::instances("a: <u8>, block = 2").is_err());
+    }
+}

@@ -1,0 +1,457 @@
+//! What a declaration becomes.
+
+use proc_macro2::{Span, TokenStream};
+use quote::{format_ident, quote, quote_spanned};
+use syn::spanned::Spanned;
+use syn::visit_mut::{self, VisitMut};
+use syn::{Expr, ExprLit, GenericArgument, Generics, Ident, Lit, LitStr, Type, Visibility};
+
+use crate::declaration::{Declaration, Instance, Parameter, name_of};
+
+/// A kernel that can be launched: the function itself, or an instance of it.
+struct Entry<'a> {
+    /// What follows the module's name in the PTX.
+    name: String,
+    span: Span,
+    /// The parameters as they are passed.
+    wires: Wires,
+    block: Expr,
+    resident: Expr,
+    shared: Expr,
+    /// What the entry's body is, given the parameters.
+    body: TokenStream,
+    instance: Option<&'a Instance>,
+}
+
+/// Parameters as they are passed: scalars and raw pointers, an array as its elements.
+#[derive(Default)]
+struct Wires {
+    names: Vec<Ident>,
+    kinds: Vec<Type>,
+    /// `let array = [array_0, array_1];`
+    arrays: Vec<TokenStream>,
+}
+
+/// Element type and length of an array.
+fn elements(kind: &Type) -> Option<(&Type, usize)> {
+    let Type::Array(array) = kind else { return None };
+    let Expr::Lit(ExprLit { lit: Lit::Int(len), .. }) = &array.len else { return None };
+    Some((&array.elem, len.base10_parse().ok()?))
+}
+
+impl Declaration {
+    pub fn expand(&self, ptx_module: Option<&str>) -> TokenStream {
+        if self.setting.instances.is_empty() {
+            self.expand_single(ptx_module)
+        } else {
+            self.expand_instances(ptx_module)
+        }
+    }
+
+    fn expand_single(&self, ptx_module: Option<&str>) -> TokenStream {
+        let (name, visibility) = (&self.function.sig.ident, &self.function.vis);
+        let body = &self.function.block;
+        let entry = Entry {
+            name: name.to_string(),
+            span: name.span(),
+            wires: self.wires(|kind| kind.clone()),
+            block: self.setting.block.clone(),
+            resident: self.setting.resident.clone(),
+            shared: self.setting.shared.clone(),
+            body: quote!(#body),
+            instance: None,
+        };
+        let attributes = &self.function.attrs;
+        let device = self.device(&entry, ptx_module);
+        let (kernel, arguments) = if self.setting.named {
+            let arguments = self.arguments(&Generics::default());
+            let inner = quote! {
+                /// The kernel's arguments.
+                #arguments
+            };
+            let about = format!("What goes with the kernel [`{name}`](const@{name}).");
+            let beside = module(name, visibility, quote!(#[doc = #about]), inner);
+            (self.constant(&entry, quote!(#name::Args)), beside)
+        } else {
+            let kinds = &entry.wires.kinds;
+            (self.constant(&entry, quote!((#(#kinds,)*))), TokenStream::new())
+        };
+        quote! {
+            #(#attributes)*
+            #device
+            #(#attributes)*
+            #[cfg(not(target_arch = "nvptx64"))]
+            #[allow(non_upper_case_globals)]
+            #visibility const #name: #kernel;
+            #arguments
+        }
+    }
+
+    fn expand_instances(&self, ptx_module: Option<&str>) -> TokenStream {
+        let (name, visibility) = (&self.function.sig.ident, &self.function.vis);
+        let (attributes, signature) = (&self.function.attrs, &self.function.sig);
+        let (generics, body) = (&signature.generics, &self.function.block);
+        let (where_clause, inputs) = (&generics.where_clause, self.signature());
+        let entries: Vec<_> = self.setting.instances.iter().map(|i| self.entry(i)).collect();
+        let devices = entries.iter().map(|entry| self.device(entry, ptx_module));
+
+        let arguments = self.arguments(generics);
+        let by_type = self.instance_trait();
+        let constants = entries.iter().map(|entry| self.instance_constant(entry));
+        let inner = quote! {
+            /// The arguments of each instance.
+            #arguments
+            #by_type
+            #(#constants)*
+        };
+        let documentation = attributes.iter().filter(|a| a.path().is_ident("doc"));
+        let host = module(name, visibility, quote!(#(#documentation)*), inner);
+        let function = quote! {
+            #(#attributes)*
+            #[allow(clippy::too_many_arguments, clippy::missing_safety_doc)]
+            #[inline(always)]
+            #visibility unsafe fn #name #generics(#inputs) #where_clause #body
+        };
+        quote! {
+            #[cfg(target_arch = "nvptx64")]
+            #function
+            #[cfg(not(target_arch = "nvptx64"))]
+            ::device_std::if_software! { #function }
+            #(#devices)*
+            #host
+        }
+    }
+
+    /// `a: A, b: B`, of the function as it was declared.
+    fn signature(&self) -> TokenStream {
+        let names = self.parameters.iter().map(|p| &p.name);
+        let kinds = self.parameters.iter().map(|p| &p.kind);
+        quote!(#(#names: #kinds),*)
+    }
+
+    /// The entry of an instance, whose body calls the generic function.
+    fn entry<'a>(&self, instance: &'a Instance) -> Entry<'a> {
+        let function = &self.function.sig.ident;
+        let names = self.parameters.iter().map(|p| &p.name);
+        let mut put = Put { generics: &self.function.sig.generics, instance };
+        let wires = self.wires(|kind| put.set_in_type(kind));
+        let values = &instance.generics;
+        let resident = instance.resident.as_ref().unwrap_or(&self.setting.resident);
+        Entry {
+            name: format!("{function}_{}", instance.name),
+            span: instance.name.span(),
+            wires,
+            block: put.set_in_expression(&self.setting.block),
+            resident: put.set_in_expression(resident),
+            shared: put.set_in_expression(&self.setting.shared),
+            // SAFETY of what is written here: the entry has the function's safety section.
+            body: quote!({ unsafe { #function::<#(#values),*>(#(#names),*) } }),
+            instance: Some(instance),
+        }
+    }
+
+    /// The entry in the PTX.
+    fn device(&self, entry: &Entry, ptx_module: Option<&str>) -> TokenStream {
+        let Some(ptx_module) = ptx_module else {
+            let reason = "the environment has no TESSERA_PTX_MODULE: build by cargo xtask ptx";
+            return quote! {
+                #[cfg(target_arch = "nvptx64")]
+                compile_error!(#reason);
+            };
+        };
+        let Entry { name, span, wires, block, resident, body, .. } = entry;
+        let Wires { names, kinds, arrays } = wires;
+        let (block, resident) = (as_u32(block), as_u32(resident));
+        let exported = LitStr::new(&format!("{ptx_module}__{name}"), *span);
+        let function = match entry.instance {
+            Some(_) => format_ident!("{name}", span = *span),
+            None => self.function.sig.ident.clone(),
+        };
+        quote! {
+            #[allow(clippy::too_many_arguments, clippy::missing_safety_doc, missing_docs)]
+            #[cfg(target_arch = "nvptx64")]
+            #[unsafe(export_name = #exported)]
+            pub unsafe extern "ptx-kernel" fn #function(#(#names: #kinds),*) {
+                // The compiler has no words for launch bounds: `cargo xtask ptx` moves them from
+                // here to the entry's head.
+                unsafe {
+                    ::core::arch::asm!(
+                        "// launch bounds {} {}",
+                        const #block,
+                        const #resident,
+                        options(nomem, nostack, preserves_flags)
+                    )
+                };
+                #(#arrays)*
+                #body
+            }
+        }
+    }
+
+    /// The host's constant, from its type on: `Kernel<Args> = value`.
+    fn constant(&self, entry: &Entry, arguments: TokenStream) -> TokenStream {
+        let Entry { name, wires, block, shared, body, .. } = entry;
+        let Wires { names, kinds, arrays } = wires;
+        let index = 0..names.len();
+        let block = as_u32(block);
+        let shared = match shared {
+            Expr::Closure(of_arguments) => quote!(#of_arguments),
+            constant => {
+                let constant = as_u32(constant);
+                quote!(|_| { const BYTES: u32 = #constant; BYTES })
+            }
+        };
+        quote! {
+            ::device_std::host::Kernel<#arguments> = {
+                const ENTRY: ::core::option::Option<::device_std::host::Entry> =
+                    ::device_std::if_software!({
+                        #[allow(clippy::too_many_arguments, clippy::missing_safety_doc)]
+                        unsafe fn thread(#(#names: #kinds),*) {
+                            #(#arrays)*
+                            #body
+                        }
+                        unsafe fn entry(arguments: *const *const ::core::ffi::c_void) {
+                            // SAFETY: the launcher passes one valid pointer for each parameter.
+                            unsafe { thread(#((*arguments.add(#index)).cast::<#kinds>().read()),*) }
+                        }
+                        ::core::option::Option::Some(entry)
+                    } else {
+                        ::core::option::Option::None
+                    });
+                static HOST: ::device_std::host::HostKernel = ::device_std::host::HostKernel {
+                    module: &MODULE,
+                    name: #name,
+                    block: #block,
+                    parameters: &[#(::device_std::host::Parameter::of::<#kinds>()),*],
+                    entry: ENTRY,
+                };
+                ::device_std::host::Kernel::new(&HOST, #shared)
+            }
+        }
+    }
+
+    /// What is passed for the parameters, whose types `set` gives their place.
+    fn wires(&self, mut set: impl FnMut(&Type) -> Type) -> Wires {
+        let mut wires = Wires::default();
+        for Parameter { name, kind, .. } in &self.parameters {
+            let Some((kind, len)) = elements(kind) else {
+                wires.names.push(name.clone());
+                wires.kinds.push(set(kind));
+                continue;
+            };
+            let names = (0..len).map(|i| format_ident!("{name}_{i}", span = name.span()));
+            let names: Vec<_> = names.collect();
+            wires.arrays.push(quote!(let #name = [#(#names),*];));
+            wires.names.extend(names);
+            wires.kinds.extend(std::iter::repeat_n(set(kind), len));
+        }
+        wires
+    }
+
+    /// The struct of the arguments, generic over those types that the parameters name.
+    fn arguments(&self, generics: &Generics) -> TokenStream {
+        let used = self.types_of_parameters(generics);
+        let fields = self.parameters.iter().map(|Parameter { attributes, name, kind }| {
+            let documentation = attributes.iter().filter(|a| a.path().is_ident("doc"));
+            quote!(#(#documentation)* pub #name: #kind)
+        });
+        let names: Vec<_> = self.parameters.iter().map(|p| &p.name).collect();
+        let pointers = self.parameters.iter().flat_map(|Parameter { name, kind, .. }| {
+            let elements = elements(kind).map_or(0, |(_, len)| len);
+            let of_array = (0..elements).map(move |i| quote!((&raw mut #name[#i]).cast()));
+            let whole = (elements == 0).then(|| quote!((&raw mut #name).cast()));
+            of_array.chain(whole)
+        });
+        quote! {
+            #[allow(missing_docs)]
+            #[derive(Clone, Copy, Debug)]
+            pub struct Args<#(#used),*> { #(#fields),* }
+
+            impl<#(#used: ::core::marker::Copy),*> ::device_std::host::Arguments for Args<#(#used),*> {
+                fn with_pointers<Given>(
+                    self,
+                    give: impl ::core::ops::FnOnce(&mut [*mut ::core::ffi::c_void]) -> Given,
+                ) -> Given {
+                    let Self { #(mut #names),* } = self;
+                    give(&mut [#(#pointers),*])
+                }
+            }
+        }
+    }
+
+    /// The type parameters that stand in the parameters' types.
+    fn types_of_parameters<'a>(&self, generics: &'a Generics) -> Vec<&'a Ident> {
+        let names = generics.type_params().map(|parameter| &parameter.ident);
+        let mut found = Found { names: names.collect(), seen: Vec::new() };
+        for Parameter { kind, .. } in &self.parameters {
+            found.visit_type_mut(&mut kind.clone());
+        }
+        let Found { names, seen } = found;
+        names.into_iter().filter(|name| seen.contains(name)).collect()
+    }
+
+    /// The trait that finds an instance from its types; none where the kernel has no type parameter.
+    fn instance_trait(&self) -> TokenStream {
+        let generics = &self.function.sig.generics;
+        let used = self.types_of_parameters(generics);
+        let types: Vec<_> = generics.type_params().map(|parameter| &parameter.ident).collect();
+        let Some((last, others)) = types.split_last() else { return TokenStream::new() };
+        let of_self =
+            used.iter().map(|name| if name == last { quote!(Self) } else { quote!(#name) });
+        let constants = generics.const_params().map(|parameter| {
+            let (name, kind) = (&parameter.ident, &parameter.ty);
+            quote!(#[allow(missing_docs)] const #name: #kind;)
+        });
+        quote! {
+            /// The types that there is an instance for.
+            pub trait Instance<#(#others),*>: Sized {
+                /// The instance.
+                const KERNEL: ::device_std::host::Kernel<Args<#(#of_self),*>>;
+                #(#constants)*
+            }
+        }
+    }
+
+    /// An instance's constant, and what finds it by its types.
+    fn instance_constant(&self, entry: &Entry) -> TokenStream {
+        let generics = &self.function.sig.generics;
+        let Some(instance) = entry.instance else { return TokenStream::new() };
+        let name = &instance.name;
+        let value_of = |wanted: &Ident| {
+            let at = generics.params.iter().position(|parameter| name_of(parameter) == wanted);
+            at.map(|at| &instance.generics[at])
+        };
+        let used = self.types_of_parameters(generics).into_iter().map(value_of);
+        let arguments = quote!(Args<#(#used),*>);
+        let constant = self.constant(entry, arguments.clone());
+
+        let types: Vec<_> = generics.type_params().map(|p| value_of(&p.ident)).collect();
+        let by_type = types.split_last().map(|(last, others)| {
+            let constants = generics.const_params().map(|parameter| {
+                let (name, kind, value) =
+                    (&parameter.ident, &parameter.ty, value_of(&parameter.ident));
+                quote!(const #name: #kind = #value;)
+            });
+            quote! {
+                impl Instance<#(#others),*> for #last {
+                    const KERNEL: ::device_std::host::Kernel<#arguments> = #name;
+                    #(#constants)*
+                }
+            }
+        });
+        quote! {
+            #[allow(missing_docs, non_upper_case_globals)]
+            pub const #name: #constant;
+            #by_type
+        }
+    }
+}
+
+/// The expression, of whatever type of integer; what is wrong with it is reported where it stands.
+fn as_u32(expression: &Expr) -> TokenStream {
+    let here = Span::mixed_site().located_at(expression.span());
+    quote_spanned!(here=> (#expression) as u32)
+}
+
+/// The module beside a kernel, of the kernel's name.
+fn module(
+    name: &Ident,
+    visibility: &Visibility,
+    about: TokenStream,
+    inner: TokenStream,
+) -> TokenStream {
+    quote! {
+        #about
+        #[cfg(not(target_arch = "nvptx64"))]
+        #visibility mod #name {
+            #[allow(unused_imports)]
+            use super::*;
+            #inner
+        }
+    }
+}
+
+/// Puts an instance's values in the place of the generic parameters.
+struct Put<'a> {
+    generics: &'a Generics,
+    instance: &'a Instance,
+}
+
+impl Put<'_> {
+    fn value_of(&self, path: &syn::Path) -> Option<&GenericArgument> {
+        let name = path.get_ident()?;
+        let at = self.generics.params.iter().position(|parameter| name_of(parameter) == name)?;
+        Some(&self.instance.generics[at])
+    }
+
+    fn set_in_type(&mut self, kind: &Type) -> Type {
+        let mut kind = kind.clone();
+        self.visit_type_mut(&mut kind);
+        kind
+    }
+
+    fn set_in_expression(&mut self, expression: &Expr) -> Expr {
+        let mut expression = expression.clone();
+        self.visit_expr_mut(&mut expression);
+        expression
+    }
+}
+
+impl VisitMut for Put<'_> {
+    fn visit_generic_argument_mut(&mut self, argument: &mut GenericArgument) {
+        // A constant parameter reads as a type where it stands alone.
+        if let GenericArgument::Type(Type::Path(path)) = argument
+            && let Some(value @ GenericArgument::Const(_)) = self.value_of(&path.path)
+        {
+            *argument = value.clone();
+            return;
+        }
+        visit_mut::visit_generic_argument_mut(self, argument);
+    }
+
+    fn visit_type_mut(&mut self, kind: &mut Type) {
+        if let Type::Path(path) = kind
+            && path.qself.is_none()
+            && let Some(GenericArgument::Type(value)) = self.value_of(&path.path)
+        {
+            *kind = value.clone();
+            return;
+        }
+        visit_mut::visit_type_mut(self, kind);
+    }
+
+    fn visit_expr_mut(&mut self, expression: &mut Expr) {
+        if let Expr::Path(path) = expression {
+            match self.value_of(&path.path) {
+                Some(GenericArgument::Const(value)) => {
+                    *expression = value.clone();
+                    return;
+                }
+                // A constant's name looks like a type's.
+                Some(GenericArgument::Type(Type::Path(value))) => {
+                    path.path = value.path.clone();
+                    return;
+                }
+                _ => {}
+            }
+        }
+        visit_mut::visit_expr_mut(self, expression);
+    }
+}
+
+/// Looks for type parameters.
+struct Found<'a> {
+    names: Vec<&'a Ident>,
+    seen: Vec<Ident>,
+}
+
+impl VisitMut for Found<'_> {
+    fn visit_path_mut(&mut self, path: &mut syn::Path) {
+        if let Some(name) = path.get_ident()
+            && self.names.contains(&name)
+        {
+            self.seen.push(name.clone());
+        }
+        visit_mut::visit_path_mut(self, path);
+    }
+}

@@ -1,0 +1,471 @@
+//! A convex polygon round a query point, cut by bisectors; and how it falls to the sites at its sides.
+//!
+//! Places are relative to the query point. A corner is computed from the two lines that meet there, never
+//! from earlier corners, so errors do not add up and the polygon does not depend on the order of the
+//! cuts.
+
+/// Names of lines below this are sites; from here on they are the sides of the window.
+pub const WINDOW: u32 = u32::MAX - 3;
+
+/// The half-plane of the places p with `normal . p <= room`. For a site at n these are `n` and
+/// `|n|^2 / 2`: the places nearer to the query point than to the site.
+#[derive(Clone, Copy, Debug)]
+pub struct Line {
+    /// Outward.
+    pub normal: [f64; 2],
+    /// See above; positive.
+    pub room: f64,
+    /// How fast `room` falls: 1 for a site, 0 for a side of the window. See [`Polygon::share`].
+    pub speed: f64,
+}
+
+impl Line {
+    /// The bisector between the query point and a site.
+    #[inline(always)]
+    pub fn of_site(n: [f64; 2]) -> Self {
+        Self { normal: n, room: (n[0] * n[0] + n[1] * n[1]) * 0.5, speed: 1.0 }
+    }
+
+    /// Side `k` of a square window: east, north, west, south.
+    #[inline(always)]
+    pub fn of_window(k: u32, half_side: f64) -> Self {
+        let sign = if k & 2 == 0 { 1.0 } else { -1.0 };
+        let normal = if k & 1 == 0 { [sign, 0.0] } else { [0.0, sign] };
+        Self { normal, room: half_side, speed: 0.0 }
+    }
+
+    /// By how much a place is beyond the line.
+    #[inline(always)]
+    fn excess(&self, p: [f64; 2]) -> f64 {
+        p[0] * self.normal[0] + p[1] * self.normal[1] - self.room
+    }
+}
+
+/// Where two lines meet that follow each other round the polygon; `None` where they are parallel but for
+/// rounding.
+#[inline(always)]
+fn meeting(a: Line, b: Line) -> Option<[f64; 2]> {
+    let turn = cross(a.normal, b.normal);
+    let scale = (a.normal[0].abs() + a.normal[1].abs()) * (b.normal[0].abs() + b.normal[1].abs());
+    if turn <= 1e-12 * scale {
+        return None;
+    }
+    let inverse = 1.0 / turn;
+    Some([
+        (a.room * b.normal[1] - b.room * a.normal[1]) * inverse,
+        (b.room * a.normal[0] - a.room * b.normal[0]) * inverse,
+    ])
+}
+
+#[inline(always)]
+fn cross(a: [f64; 2], b: [f64; 2]) -> f64 {
+    a[0] * b[1] - a[1] * b[0]
+}
+
+/// Twice the area of a triangle, positive where it is counterclockwise.
+#[inline(always)]
+fn area(a: [f64; 2], b: [f64; 2], c: [f64; 2]) -> f64 {
+    cross([b[0] - a[0], b[1] - a[1]], [c[0] - a[0], c[1] - a[1]])
+}
+
+/// Memory for a polygon: side i goes from corner i to corner i + 1 and has a line, a share of the area,
+/// and a time. Indices are below the capacity.
+pub trait Slots {
+    /// The most sides.
+    fn capacity(&self) -> u32;
+    /// A corner.
+    fn corner(&self, i: u32) -> [f64; 2];
+    /// Sets a corner.
+    fn set_corner(&mut self, i: u32, corner: [f64; 2]);
+    /// The name of a side's line.
+    fn line(&self, i: u32) -> u32;
+    /// Sets the name of a side's line.
+    fn set_line(&mut self, i: u32, line: u32);
+    /// The share of a side.
+    fn share(&self, i: u32) -> f64;
+    /// Sets the share of a side.
+    fn set_share(&mut self, i: u32, share: f64);
+    /// The time of a side.
+    fn time(&self, i: u32) -> f64;
+    /// Sets the time of a side.
+    fn set_time(&mut self, i: u32, time: f64);
+}
+
+/// A polygon in slots.
+pub struct Polygon<'a, S> {
+    /// Where it is.
+    pub slots: &'a mut S,
+    /// Its sides.
+    pub len: u32,
+}
+
+/// What came of a cut.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cut {
+    /// The line does not meet the polygon.
+    Missed,
+    /// A part is cut off.
+    Made,
+    /// The slots do not suffice.
+    Full,
+}
+
+impl<S: Slots> Polygon<'_, S> {
+    /// Makes it the square window.
+    #[inline(always)]
+    pub fn open(&mut self, half_side: f64) {
+        self.len = 4;
+        let mut k = 0;
+        while k < 4 {
+            // Side 0 is the eastern one, from the south-eastern corner.
+            let x = if k == 0 || k == 1 { half_side } else { -half_side };
+            let y = if k == 1 || k == 2 { half_side } else { -half_side };
+            self.slots.set_corner(k, [x, y]);
+            self.slots.set_line(k, WINDOW + k);
+            k += 1;
+        }
+    }
+
+    #[inline(always)]
+    fn after(&self, i: u32, len: u32) -> u32 {
+        if i + 1 == len { 0 } else { i + 1 }
+    }
+
+    #[inline(always)]
+    fn before(&self, i: u32, len: u32) -> u32 {
+        if i == 0 { len - 1 } else { i - 1 }
+    }
+
+    /// How much of the window's border is its own, along the axes.
+    #[inline(always)]
+    pub fn open_border(&self) -> f64 {
+        let mut open = 0.0;
+        let mut i = 0;
+        while i < self.len {
+            if self.slots.line(i) >= WINDOW {
+                open += length(self.slots.corner(i), self.slots.corner(self.after(i, self.len)));
+            }
+            i += 1;
+        }
+        open
+    }
+
+    /// The squared distance of the farthest corner.
+    #[inline(always)]
+    pub fn farthest(&self) -> f64 {
+        let mut farthest = 0.0;
+        let mut i = 0;
+        while i < self.len {
+            let [x, y] = self.slots.corner(i);
+            farthest = f64::max(farthest, x * x + y * y);
+            i += 1;
+        }
+        farthest
+    }
+
+    /// Cuts off what is beyond a line. `line_of` gives the lines by name.
+    ///
+    /// The corner that is farthest beyond goes, and with it its neighbours as long as they are beyond:
+    /// one run, whatever rounding makes of the others.
+    #[inline(always)]
+    pub fn cut(&mut self, new: Line, name: u32, line_of: impl Fn(u32) -> Line) -> Cut {
+        let len = self.len;
+        let (mut worst, mut at) = (0.0, len);
+        let mut i = 0;
+        while i < len {
+            let excess = new.excess(self.slots.corner(i));
+            if excess > worst {
+                (worst, at) = (excess, i);
+            }
+            i += 1;
+        }
+        if at == len {
+            return Cut::Missed;
+        }
+        // The corners that go are those from `first` to `last`, and one at least stays.
+        let (mut first, mut last, mut gone) = (at, at, 1);
+        while gone + 1 < len && new.excess(self.slots.corner(self.before(first, len))) > 0.0 {
+            first = self.before(first, len);
+            gone += 1;
+        }
+        while gone + 1 < len && new.excess(self.slots.corner(self.after(last, len))) > 0.0 {
+            last = self.after(last, len);
+            gone += 1;
+        }
+        if len + 2 - gone > self.slots.capacity() {
+            return Cut::Full;
+        }
+        let (kept_before, kept_after) = (self.before(first, len), self.after(last, len));
+        let (line_before, line_after) = (self.slots.line(kept_before), self.slots.line(last));
+        let enter = match meeting(line_of(line_before), new) {
+            Some(corner) => corner,
+            None => self.crossing(kept_before, first, new),
+        };
+        let leave = match meeting(new, line_of(line_after)) {
+            Some(corner) => corner,
+            None => self.crossing(kept_after, last, new),
+        };
+        let place = self.make_room(first, last, gone);
+        self.slots.set_corner(place, enter);
+        self.slots.set_line(place, name);
+        self.slots.set_corner(place + 1, leave);
+        self.slots.set_line(place + 1, line_after);
+        self.len = len + 2 - gone;
+        Cut::Made
+    }
+
+    /// Where a line crosses the side between a corner that stays and one that goes.
+    #[inline(always)]
+    fn crossing(&self, stays: u32, goes: u32, line: Line) -> [f64; 2] {
+        let (a, b) = (self.slots.corner(stays), self.slots.corner(goes));
+        let (from, to) = (f64::min(line.excess(a), 0.0), line.excess(b));
+        let part = from / (from - to);
+        [a[0] + (b[0] - a[0]) * part, a[1] + (b[1] - a[1]) * part]
+    }
+
+    /// Puts two slots in place of those from `first` to `last`, `gone` in number; gives the first.
+    #[inline(always)]
+    fn make_room(&mut self, first: u32, last: u32, gone: u32) -> u32 {
+        let len = self.len;
+        if first > last {
+            // The run goes over the end: what stays moves to the start, and the two follow.
+            let mut i = last + 1;
+            while i < first {
+                self.move_side(i, i - last - 1);
+                i += 1;
+            }
+            return first - last - 1;
+        }
+        if gone == 1 {
+            let mut i = len;
+            while i > last + 1 {
+                i -= 1;
+                self.move_side(i, i + 1);
+            }
+        } else if gone > 2 {
+            let mut i = last + 1;
+            while i < len {
+                self.move_side(i, i + 2 - gone);
+                i += 1;
+            }
+        }
+        first
+    }
+
+    #[inline(always)]
+    fn move_side(&mut self, from: u32, to: u32) {
+        let (corner, line) = (self.slots.corner(from), self.slots.line(from));
+        self.slots.set_corner(to, corner);
+        self.slots.set_line(to, line);
+    }
+
+    /// Gives each side its share of the area, doubled: of what is nearer to its site than to the others'.
+    ///
+    /// How much nearer a place p is to the query point than to the site n, `|p - n|^2 - |p|^2`, is
+    /// linear in p. So the shares are the faces of a roof, whose ridges lie where two of them are equal.
+    /// Its level sets are the polygon with all sides moved inward, each at its own speed. In the order of
+    /// levels sides shrink to nothing, one after the other (as many as there are, less two); where one
+    /// does, its share is closed, and its neighbours meet from there on. What lies between an
+    /// old side and a new one is three triangles, each of which belongs to one site. All are positive, so
+    /// nothing cancels.
+    ///
+    /// A side of the window stays where it is and takes nothing.
+    ///
+    /// Sides change places. Work grows with the square of the sides.
+    #[inline(always)]
+    pub fn share(&mut self, line_of: impl Fn(u32) -> Line) {
+        let len = self.len;
+        let mut before = line_of(self.slots.line(len - 1));
+        let mut here = line_of(self.slots.line(0));
+        let mut i = 0;
+        while i < len {
+            let after = line_of(self.slots.line(self.after(i, len)));
+            self.slots.set_share(i, 0.0);
+            self.slots.set_time(i, Event::of(before, here, after).time());
+            (before, here) = (here, after);
+            i += 1;
+        }
+        let mut alive = len;
+        while alive > 3 {
+            let side = self.soonest(alive);
+            self.close(side, alive, &line_of);
+            alive -= 1;
+        }
+        let last = |i: u32| line_of(self.slots.line(i));
+        let top = Event::of(last(0), last(1), last(2)).place();
+        let [a, b, c] = [0, 1, 2].map(|i| self.slots.corner(i));
+        let whole = area(a, b, c);
+        let parts = [area(a, b, top), area(b, c, top), area(c, a, top)];
+        // Where rounding puts the top outside there is next to nothing to share.
+        let is_inside = is_positive(parts, length(a, b) + length(b, c));
+        let part = |part: f64| f64::max(if is_inside { part } else { whole * (1.0 / 3.0) }, 0.0);
+        self.add(0, part(parts[0]));
+        self.add(1, part(parts[1]));
+        self.add(2, part(parts[2]));
+    }
+
+    #[inline(always)]
+    fn add(&mut self, i: u32, part: f64) {
+        self.slots.set_share(i, self.slots.share(i) + part);
+    }
+
+    /// The side that shrinks to nothing first.
+    #[inline(always)]
+    fn soonest(&self, alive: u32) -> u32 {
+        let (mut soonest, mut side) = (f64::INFINITY, 0);
+        let mut i = 0;
+        while i < alive {
+            let time = self.slots.time(i);
+            if time < soonest {
+                (soonest, side) = (time, i);
+            }
+            i += 1;
+        }
+        side
+    }
+
+    /// Closes the share of a side that has shrunk to nothing, and puts it behind the ones that are left.
+    #[inline(always)]
+    fn close(&mut self, side: u32, alive: u32, line_of: &impl Fn(u32) -> Line) {
+        let (before, after) = (self.before(side, alive), self.after(side, alive));
+        let (name, name_before, name_after) =
+            (self.slots.line(side), self.slots.line(before), self.slots.line(after));
+        let (line_before, line_after) = (line_of(name_before), line_of(name_after));
+        let start = self.slots.corner(before);
+        let (left, right) = (self.slots.corner(side), self.slots.corner(after));
+        let end = self.slots.corner(self.after(after, alive));
+        let mut top = Event::of(line_before, line_of(name), line_after).place();
+        let parts = [area(start, left, top), area(left, right, top), area(right, end, top)];
+        if !is_positive(parts, length(start, left) + length(left, right) + length(right, end)) {
+            // Rounding alone decides about a side so short.
+            top = [(left[0] + right[0]) * 0.5, (left[1] + right[1]) * 0.5];
+        }
+        self.add(before, f64::max(area(start, left, top), 0.0));
+        self.add(side, f64::max(area(left, right, top), 0.0));
+        self.add(after, f64::max(area(right, end, top), 0.0));
+        self.slots.set_corner(after, top);
+        let share = self.slots.share(side);
+        let mut i = side;
+        while i + 1 < alive {
+            self.move_side(i + 1, i);
+            self.slots.set_share(i, self.slots.share(i + 1));
+            self.slots.set_time(i, self.slots.time(i + 1));
+            i += 1;
+        }
+        let alive = alive - 1;
+        self.slots.set_line(alive, name);
+        self.slots.set_share(alive, share);
+        // The neighbours' times, with their new neighbours.
+        let after = if side == alive { 0 } else { side };
+        let before = self.before(after, alive);
+        let beyond = |i: u32| line_of(self.slots.line(i));
+        let time_before =
+            Event::of(beyond(self.before(before, alive)), line_before, line_after).time();
+        let time_after =
+            Event::of(line_before, line_after, beyond(self.after(after, alive))).time();
+        self.slots.set_time(before, time_before);
+        self.slots.set_time(after, time_after);
+    }
+}
+
+/// Whether no part is negative beyond the rounding of places so far apart.
+#[inline(always)]
+fn is_positive([a, b, c]: [f64; 3], reach: f64) -> bool {
+    // What is not a number is not positive, which `min` would not tell.
+    let is_number = (a + b + c).abs() < f64::INFINITY;
+    is_number && f64::min(f64::min(a, b), c) >= -1e-10 * (reach * reach)
+}
+
+/// The length of a way along the axes.
+#[inline(always)]
+fn length(a: [f64; 2], b: [f64; 2]) -> f64 {
+    (b[0] - a[0]).abs() + (b[1] - a[1]).abs()
+}
+
+/// Where and when three moving lines meet: `normal . p + speed * time = room` for each.
+#[derive(Clone, Copy)]
+struct Event {
+    /// The lines that meet: of a side before the one that shrinks to nothing, of that, of one after.
+    lines: [Line; 3],
+    /// Positive where the middle side shrinks.
+    determinant: f64,
+}
+
+impl Event {
+    #[inline(always)]
+    fn of(a: Line, b: Line, c: Line) -> Self {
+        let mut event = Self { lines: [a, b, c], determinant: 0.0 };
+        event.determinant = if event.is_of_sites() {
+            let [before, after] = event.ways();
+            cross(after, before)
+        } else {
+            a.speed * cross(b.normal, c.normal)
+                + b.speed * cross(c.normal, a.normal)
+                + c.speed * cross(a.normal, b.normal)
+        };
+        event
+    }
+
+    #[inline(always)]
+    fn is_of_sites(&self) -> bool {
+        let [a, b, c] = self.lines;
+        a.speed * b.speed * c.speed > 0.0
+    }
+
+    /// The ways from the middle site to the others. Sites may lie much closer to each other than to the
+    /// query point, so differences come first.
+    #[inline(always)]
+    fn ways(&self) -> [[f64; 2]; 2] {
+        let [a, b, c] = self.lines;
+        [
+            [a.normal[0] - b.normal[0], a.normal[1] - b.normal[1]],
+            [c.normal[0] - b.normal[0], c.normal[1] - b.normal[1]],
+        ]
+    }
+
+    /// When; never where the middle side grows.
+    #[inline(always)]
+    fn time(self) -> f64 {
+        if self.determinant <= 0.0 {
+            return f64::INFINITY;
+        }
+        let [a, b, c] = self.lines;
+        if self.is_of_sites() {
+            // Half of how much nearer the place is to the query point than to the site.
+            let [x, y] = self.from_middle();
+            return -b.room - (b.normal[0] * x + b.normal[1] * y);
+        }
+        let numerator = a.room * cross(b.normal, c.normal)
+            + b.room * cross(c.normal, a.normal)
+            + c.room * cross(a.normal, b.normal);
+        numerator / self.determinant
+    }
+
+    /// Where.
+    #[inline(always)]
+    fn place(self) -> [f64; 2] {
+        let [a, b, c] = self.lines;
+        if self.is_of_sites() {
+            let [x, y] = self.from_middle();
+            return [b.normal[0] + x, b.normal[1] + y];
+        }
+        // Cramer's rule.
+        let along = |k: fn([f64; 2]) -> f64| {
+            a.room * (k(b.normal) * c.speed - b.speed * k(c.normal))
+                + b.room * (k(c.normal) * a.speed - c.speed * k(a.normal))
+                + c.room * (k(a.normal) * b.speed - a.speed * k(b.normal))
+        };
+        let inverse = 1.0 / self.determinant;
+        [along(|n| n[1]) * inverse, -along(|n| n[0]) * inverse]
+    }
+
+    /// The middle of the circle through three sites, from the middle one.
+    #[inline(always)]
+    fn from_middle(self) -> [f64; 2] {
+        let [a, c] = self.ways();
+        let (a_room, c_room) =
+            ((a[0] * a[0] + a[1] * a[1]) * 0.5, (c[0] * c[0] + c[1] * c[1]) * 0.5);
+        let inverse = 1.0 / self.determinant;
+        [(c_room * a[1] - a_room * c[1]) * inverse, (a_room * c[0] - c_room * a[0]) * inverse]
+    }
+}

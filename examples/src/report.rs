@@ -82,6 +82,8 @@ impl Report {
         let name = match device {
             // As many threads as this program was given, which may be fewer than there are.
             Device::Cpu => format!("CPU ({} threads)", rayon::current_num_threads()),
+            // Without CUDA there is no other.
+            #[allow(unreachable_patterns)]
             other => other.name(),
         };
         self.line("device", &name);

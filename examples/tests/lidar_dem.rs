@@ -114,7 +114,11 @@ fn bad_options_get_one_line_and_leave_nothing() {
         (&["--contours", "lines.shp"], &["--contours", ".geojson"]),
         (&["--contours", "l.json", "--contour-interval", "0"], &["contour-interval", "0"]),
         (&["--weights", "linear"], &["linear", "laplace"]),
-        (&["--weights", "laplace"], &["infinite query radius"]),
+        (
+            &["--weights", "laplace", "--method", "pixels", "--query-radius", "3"],
+            &["infinite query radius"],
+        ),
+        (&["--method", "raster"], &["raster", "exact or pixels"]),
         (&["--max-distance", "-1"], &["maximum distance", "-1"]),
         (&["--device", "gpu"], &["gpu"]),
         (&["--device", "cuda:4096"], &[]),

@@ -114,7 +114,11 @@ fn bad_options_get_one_line_and_leave_nothing() {
         (&["--contours", "lines.shp"], &["--contours", ".geojson"]),
         (&["--contours", "l.json", "--contour-interval", "0"], &["contour-interval", "0"]),
         (&["--weights", "linear"], &["linear", "laplace"]),
-        (&["--weights", "laplace", "--query-radius", "3"], &["--query-radius inf"]),
+        (
+            &["--weights", "laplace", "--method", "pixels", "--query-radius", "3"],
+            &["--query-radius inf"],
+        ),
+        (&["--method", "raster"], &["raster", "exact or pixels"]),
         (&["--max-distance", "-1"], &["maximum distance", "-1"]),
         (&["--device", "gpu"], &["gpu"]),
         (&["--device", "cuda:4096"], &[]),

@@ -62,10 +62,12 @@ impl Slots for InShared {
     }
     #[inline(always)]
     fn corner(&self, i: u32) -> [f64; 2] {
+        // SAFETY: as above.
         unsafe { [self.numbers.load(self.at(0, i)), self.numbers.load(self.at(1, i))] }
     }
     #[inline(always)]
     fn set_corner(&mut self, i: u32, [x, y]: [f64; 2]) {
+        // SAFETY: as above.
         unsafe {
             self.numbers.store(self.at(0, i), x);
             self.numbers.store(self.at(1, i), y);
@@ -73,26 +75,32 @@ impl Slots for InShared {
     }
     #[inline(always)]
     fn line(&self, i: u32) -> u32 {
+        // SAFETY: as above.
         unsafe { self.lines.load(i * BLOCK + self.me) }
     }
     #[inline(always)]
     fn set_line(&mut self, i: u32, line: u32) {
+        // SAFETY: as above.
         unsafe { self.lines.store(i * BLOCK + self.me, line) }
     }
     #[inline(always)]
     fn share(&self, i: u32) -> f64 {
+        // SAFETY: as above.
         unsafe { self.numbers.load(self.at(2, i)) }
     }
     #[inline(always)]
     fn set_share(&mut self, i: u32, share: f64) {
+        // SAFETY: as above.
         unsafe { self.numbers.store(self.at(2, i), share) }
     }
     #[inline(always)]
     fn time(&self, i: u32) -> f64 {
+        // SAFETY: as above.
         unsafe { self.numbers.load(self.at(3, i)) }
     }
     #[inline(always)]
     fn set_time(&mut self, i: u32, time: f64) {
+        // SAFETY: as above.
         unsafe { self.numbers.store(self.at(3, i), time) }
     }
 }
@@ -135,10 +143,12 @@ impl Slots for InGlobal {
     }
     #[inline(always)]
     fn corner(&self, i: u32) -> [f64; 2] {
+        // SAFETY: as above.
         unsafe { [*self.numbers.add(self.at(0, i)), *self.numbers.add(self.at(1, i))] }
     }
     #[inline(always)]
     fn set_corner(&mut self, i: u32, [x, y]: [f64; 2]) {
+        // SAFETY: as above.
         unsafe {
             *self.numbers.add(self.at(0, i)) = x;
             *self.numbers.add(self.at(1, i)) = y;
@@ -146,26 +156,32 @@ impl Slots for InGlobal {
     }
     #[inline(always)]
     fn line(&self, i: u32) -> u32 {
+        // SAFETY: as above.
         unsafe { *self.lines.add(self.at(0, i)) }
     }
     #[inline(always)]
     fn set_line(&mut self, i: u32, line: u32) {
+        // SAFETY: as above.
         unsafe { *self.lines.add(self.at(0, i)) = line }
     }
     #[inline(always)]
     fn share(&self, i: u32) -> f64 {
+        // SAFETY: as above.
         unsafe { *self.numbers.add(self.at(2, i)) }
     }
     #[inline(always)]
     fn set_share(&mut self, i: u32, share: f64) {
+        // SAFETY: as above.
         unsafe { *self.numbers.add(self.at(2, i)) = share }
     }
     #[inline(always)]
     fn time(&self, i: u32) -> f64 {
+        // SAFETY: as above.
         unsafe { *self.numbers.add(self.at(3, i)) }
     }
     #[inline(always)]
     fn set_time(&mut self, i: u32, time: f64) {
+        // SAFETY: as above.
         unsafe { *self.numbers.add(self.at(3, i)) = time }
     }
 }
@@ -185,8 +201,11 @@ unsafe fn sorted(
     // SAFETY (all): passed on to the caller.
     Sorted {
         len: points as usize,
+        // SAFETY: passed on to the caller.
         key: move |i: usize| unsafe { *keys.add(i) },
+        // SAFETY: passed on to the caller.
         point: move |i: usize| unsafe { *order.add(i) as usize },
+        // SAFETY: passed on to the caller.
         place: move |i: usize| unsafe { [*x.add(i), *y.add(i)] },
     }
 }
@@ -356,15 +375,18 @@ impl Sites for OnDevice {
     }
     #[inline(always)]
     fn value(&self, site: u32, k: u32) -> i32 {
+        // SAFETY: as above.
         unsafe { *self.values.add(site as usize * self.value_count as usize + k as usize) }
     }
     #[inline(always)]
     fn gradient(&self, site: u32, k: u32) -> [f32; 2] {
         let i = 2 * (site as usize * self.value_count as usize + k as usize);
+        // SAFETY: as above.
         unsafe { [*self.gradients.add(i), *self.gradients.add(i + 1)] }
     }
     #[inline(always)]
     fn scale(&self, k: u32) -> [f64; 2] {
+        // SAFETY: as above.
         unsafe { Scales(self.scales).of(k as usize) }
     }
 }
@@ -449,10 +471,12 @@ unsafe fn index_of(
     starts: *const u32,
 ) -> Index<impl Fn(u32) -> [f64; 2], impl Fn(u32) -> u32> {
     // SAFETY (both): passed on to the caller.
+    // SAFETY: passed on to the caller.
     let place = move |site: u32| unsafe {
         let at = places.add(2 * site as usize);
         [*at, *at.add(1)]
     };
+    // SAFETY: passed on to the caller.
     Index { cells, place, start: move |cell: u32| unsafe { *starts.add(cell as usize) } }
 }
 

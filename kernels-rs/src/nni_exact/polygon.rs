@@ -432,7 +432,7 @@ impl Event {
         let [a, b, c] = self.lines;
         if self.is_of_sites() {
             // Half of how much nearer the place is to the query point than to the site.
-            let [x, y] = self.from_middle();
+            let [x, y] = self.way_from_site();
             return -b.room - (b.normal[0] * x + b.normal[1] * y);
         }
         let numerator = a.room * cross(b.normal, c.normal)
@@ -446,7 +446,7 @@ impl Event {
     fn place(self) -> [f64; 2] {
         let [a, b, c] = self.lines;
         if self.is_of_sites() {
-            let [x, y] = self.from_middle();
+            let [x, y] = self.way_from_site();
             return [b.normal[0] + x, b.normal[1] + y];
         }
         // Cramer's rule.
@@ -461,7 +461,7 @@ impl Event {
 
     /// The middle of the circle through three sites, from the middle one.
     #[inline(always)]
-    fn from_middle(self) -> [f64; 2] {
+    fn way_from_site(self) -> [f64; 2] {
         let [a, c] = self.ways();
         let (a_room, c_room) =
             ((a[0] * a[0] + a[1] * a[1]) * 0.5, (c[0] * c[0] + c[1] * c[1]) * 0.5);

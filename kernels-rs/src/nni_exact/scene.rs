@@ -131,7 +131,7 @@ impl Scene {
         };
         let distance = (math::sqrt(found.squared) / self.cell_size) as f32;
         let mut answer = Answer { count: 0, distance, deviation: f32::NAN };
-        if found.end != End::Found || !(found.squared < self.site_limit) {
+        if found.end != End::Found || found.squared >= self.site_limit {
             let is_on_site = found.end == End::OnSite;
             let mut k = 0;
             while k < sites.values() {

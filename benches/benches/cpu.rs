@@ -113,15 +113,15 @@ fn products(criterion: &mut Criterion) {
     };
     let dem: Vec<f32> = (0..u64::from(SIDE) * u64::from(SIDE)).map(height).collect();
     let grid = GridSpec::new(0.0, f64::from(SIDE), 1.0, SIDE, SIDE).unwrap();
-    let levels = terrain::Levels::Every { interval: 5.0, base: 0.0 };
+    let levels = terrain_grid::Levels::Every { interval: 5.0, base: 0.0 };
     let mut group = criterion.benchmark_group("terrain, 1000 x 1000");
     group.sample_size(20);
     group.bench_function("hillshade", |b| {
-        let light = terrain::Light::default();
-        b.iter(|| terrain::hillshade(&Device::Cpu, black_box(&dem), &grid, &light).unwrap())
+        let light = terrain_grid::Light::default();
+        b.iter(|| terrain_grid::hillshade(&Device::Cpu, black_box(&dem), &grid, &light).unwrap())
     });
     group.bench_function("contours", |b| {
-        b.iter(|| terrain::contours(&Device::Cpu, black_box(&dem), &grid, &levels).unwrap())
+        b.iter(|| terrain_grid::contours(&Device::Cpu, black_box(&dem), &grid, &levels).unwrap())
     });
     group.finish();
 }

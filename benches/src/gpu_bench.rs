@@ -14,7 +14,7 @@ use gpu_core::{Device, DeviceChoice, Gpu, GridSpec};
 use nni_grid::{Params, Points, Weights};
 use pba_voronoi::gpu::Bits;
 use pba_voronoi::{Algorithm, Input, Outputs, Sites, Transform};
-use terrain::{Levels, Light, Slope};
+use terrain_grid::{Levels, Light, Slope};
 
 const RUNS: usize = 10;
 
@@ -127,33 +127,33 @@ fn terrain(gpu: &Gpu, side: u32) -> Result<()> {
     let dem: Vec<f32> = (0..grid.cells()).map(height).collect();
     let resident = gpu.upload_grid(&dem, side, side)?;
     let (slope, light) = (Slope::default(), Light::default());
-    let times = median_of(gpu, || Ok(terrain::gpu::slope(gpu, &resident, 1.0, &slope)?))?;
+    let times = median_of(gpu, || Ok(terrain_grid::gpu::slope(gpu, &resident, 1.0, &slope)?))?;
     let start = Instant::now();
-    let on_cpu = terrain::cpu::slope(&dem, &grid, &slope)?;
+    let on_cpu = terrain_grid::cpu::slope(&dem, &grid, &slope)?;
     let cpu_time = start.elapsed();
-    let on_gpu = terrain::gpu::slope(gpu, &resident, 1.0, &slope)?.into_column().to_host()?;
+    let on_gpu = terrain_grid::gpu::slope(gpu, &resident, 1.0, &slope)?.into_column().to_host()?;
     ensure!(on_gpu.iter().zip(&on_cpu).all(same), "slopes differ");
     print_row(&format!("slope {side} x {side}"), times, cpu_time);
-    let times = median_of(gpu, || Ok(terrain::gpu::hillshade(gpu, &resident, 1.0, &light)?))?;
+    let times = median_of(gpu, || Ok(terrain_grid::gpu::hillshade(gpu, &resident, 1.0, &light)?))?;
     let start = Instant::now();
-    let on_cpu = terrain::cpu::hillshade(&dem, &grid, &light)?;
+    let on_cpu = terrain_grid::cpu::hillshade(&dem, &grid, &light)?;
     let cpu_time = start.elapsed();
-    let on_gpu = terrain::gpu::hillshade(gpu, &resident, 1.0, &light)?.into_column().to_host()?;
+    let on_gpu = terrain_grid::gpu::hillshade(gpu, &resident, 1.0, &light)?.into_column().to_host()?;
     ensure!(on_gpu.iter().zip(&on_cpu).all(same), "hillshades differ");
     print_row(&format!("hillshade {side} x {side}"), times, cpu_time);
     let levels = Levels::Every { interval: 1.0, base: 0.0 };
-    terrain::gpu::contours(gpu, &resident, &grid, &levels)?;
+    terrain_grid::gpu::contours(gpu, &resident, &grid, &levels)?;
     let mut gpu_times = Vec::new();
     let mut lines = Vec::new();
     for _ in 0..RUNS {
         drop(lines);
         let start = Instant::now();
-        lines = terrain::gpu::contours(gpu, &resident, &grid, &levels)?;
+        lines = terrain_grid::gpu::contours(gpu, &resident, &grid, &levels)?;
         gpu_times.push(start.elapsed());
     }
     gpu_times.sort();
     let start = Instant::now();
-    let on_cpu = terrain::cpu::contours(&dem, &grid, &levels)?;
+    let on_cpu = terrain_grid::cpu::contours(&dem, &grid, &levels)?;
     let cpu_time = start.elapsed();
     ensure!(lines == on_cpu, "contour lines differ");
     let points: usize = lines.iter().map(|line| line.points.len()).sum();

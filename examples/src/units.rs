@@ -3,7 +3,7 @@
 use anyhow::{Result, bail};
 use geo_io::Crs;
 use gpu_core::{Bounds, Device, GridSpec};
-use terrain::{Light, Slope, geographic};
+use terrain_grid::{Light, Slope, geographic};
 
 use crate::args::LightArgs;
 
@@ -48,7 +48,7 @@ impl Units {
             Self::Degrees { height } => geographic::slope(dem, grid, &how.slope(height))?,
             Self::Plane { height } => {
                 let how: Slope = how.slope(height);
-                terrain::slope(device, dem, grid, &how)?
+                terrain_grid::slope(device, dem, grid, &how)?
             }
         })
     }
@@ -65,7 +65,7 @@ impl Units {
             Self::Degrees { height } => geographic::hillshade(dem, grid, &how.light(height))?,
             Self::Plane { height } => {
                 let light: Light = how.light(height);
-                terrain::hillshade(device, dem, grid, &light)?
+                terrain_grid::hillshade(device, dem, grid, &light)?
             }
         })
     }

@@ -12,7 +12,7 @@ use crate::{output_of, root};
 
 /// Packages whose tests run on the GPU.
 const TESTED: [&str; 7] =
-    ["gpu-core", "gpu-scan", "idw", "nni-grid", "pba-voronoi", "terrain", "kernels-rs"];
+    ["gpu-core", "gpu-scan", "idw", "nni-grid", "pba-voronoi", "terrain-grid", "kernels-rs"];
 
 const SCRIPT: &str = include_str!("bundle_run.sh");
 

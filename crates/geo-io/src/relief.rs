@@ -21,7 +21,7 @@ const RAMP: [[f32; 3]; 6] = [
 const AMBIENT: f32 = 0.25;
 
 /// Writes a raster of elevations (row-major, row 0 in the north) as a shaded PNG with a colour
-/// ramp from its lowest to its highest value. `brightness` is from 0 to 1, as of crate `terrain`'s
+/// ramp from its lowest to its highest value. `brightness` is from 0 to 1, as of crate `terrain-grid`'s
 /// `hillshade`. NaN in either is transparent.
 ///
 /// # Errors

@@ -7,7 +7,7 @@ use geo_io::write_relief;
 use gpu_core::{Device, GridSpec};
 use nni_grid::{Params, Points, interpolate};
 use spade::{DelaunayTriangulation, HasPosition, Point2, Triangulation};
-use terrain::{Edges, Light, hillshade};
+use terrain_grid::{Edges, Light, hillshade};
 
 /// Cells of a side of one picture, and of the ground.
 const SIDE: u32 = 240;

@@ -1,7 +1,7 @@
 //! Options of the programs that shade.
 
 use clap::Args;
-use terrain::{Edges, Light, Slope};
+use terrain_grid::{Edges, Light, Slope};
 
 use crate::args::{number, positive};
 

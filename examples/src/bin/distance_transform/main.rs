@@ -145,7 +145,7 @@ fn write(args: &Args, place: &Georeference, mut diagram: Diagram) -> Result<()> 
             Format::Png => {
                 let grid = GridSpec::new(0.0, f64::from(height), 1.0, width, height)?;
                 let factor = width.max(height).div_ceil(PICTURE_SIDE);
-                let (picture, small) = terrain::cpu::averaged(&distance, &grid, factor)?;
+                let (picture, small) = terrain_grid::cpu::averaged(&distance, &grid, factor)?;
                 geo_io::write_picture(output, &picture, small.width, small.height)?;
             }
             _ => {

@@ -22,7 +22,7 @@ use geo_io::{Crs, LasPoints, Output};
 use gpu_core::{Device, Progress};
 use nni_grid::{Dem, Params, Points};
 use serde_json::json;
-use terrain::Levels;
+use terrain_grid::Levels;
 
 use args::{Args, LinesFormat, lines_format};
 use extent::Extents;
@@ -174,7 +174,7 @@ fn write_contours(
     crs: Option<&Crs>,
 ) -> Result<usize> {
     let levels = Levels::Every { interval: args.contour_interval, base: 0.0 };
-    let contours = terrain::contours(device, &dem.values, &dem.grid, &levels)?;
+    let contours = terrain_grid::contours(device, &dem.values, &dem.grid, &levels)?;
     let lines = contours.iter().map(|line| (line.level, &line.points[..]));
     match lines_format(output.path)? {
         LinesFormat::GeoJson => geo_io::write_lines(output, lines, crs)?,

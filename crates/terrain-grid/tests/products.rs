@@ -2,7 +2,7 @@
 
 use gpu_core::{Device, DeviceChoice, GridSpec};
 use proptest::prelude::*;
-use terrain::{
+use terrain_grid::{
     Contour, Edges, Error, Levels, Light, Slope, SlopeUnit, contours, cpu, hillshade, slope,
 };
 

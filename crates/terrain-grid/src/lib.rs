@@ -6,9 +6,9 @@
 //!
 //! ```
 //! use gpu_core::{Device, DeviceChoice, GridSpec};
-//! use terrain::{Levels, Slope, contours, slope};
+//! use terrain_grid::{Levels, Slope, contours, slope};
 //!
-//! # fn main() -> Result<(), terrain::Error> {
+//! # fn main() -> Result<(), terrain_grid::Error> {
 //! // A plane that rises by 1 with each column.
 //! let dem: Vec<f32> = (0..20).map(|cell| (cell % 5) as f32).collect();
 //! let grid = GridSpec::new(0.0, 4.0, 1.0, 5, 4)?;

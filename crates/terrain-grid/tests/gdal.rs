@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Command;
 
 use gpu_core::{Device, GridSpec};
-use terrain::{Light, Slope, SlopeUnit, hillshade, slope};
+use terrain_grid::{Light, Slope, SlopeUnit, hillshade, slope};
 
 /// A smooth surface with noise and two holes.
 fn dem(grid: &GridSpec) -> Vec<f32> {

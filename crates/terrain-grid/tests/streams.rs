@@ -3,7 +3,7 @@
 #![cfg(feature = "cuda")]
 
 use gpu_core::{DeviceChoice, DeviceGrid, Gpu, GridSpec};
-use terrain::{Levels, Light, Slope, gpu};
+use terrain_grid::{Levels, Light, Slope, gpu};
 
 fn handle() -> Gpu {
     let choice = DeviceChoice::from_env().unwrap().unwrap_or(DeviceChoice::Software);

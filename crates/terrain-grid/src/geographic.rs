@@ -6,9 +6,9 @@
 //!
 //! ```
 //! use gpu_core::GridSpec;
-//! use terrain::{Slope, geographic};
+//! use terrain_grid::{Slope, geographic};
 //!
-//! # fn main() -> Result<(), terrain::Error> {
+//! # fn main() -> Result<(), terrain_grid::Error> {
 //! // At 60 degrees north a degree of longitude has 55,800 m: a rise of 55.8 m over a thousandth is 45 degrees.
 //! let dem: Vec<f32> = (0..15).map(|cell| 55.8 * (cell % 5) as f32).collect();
 //! let grid = GridSpec::new(10.0, 60.0015, 0.001, 5, 3)?;

@@ -138,7 +138,8 @@ fn terrain(gpu: &Gpu, side: u32) -> Result<()> {
     let start = Instant::now();
     let on_cpu = terrain_grid::cpu::hillshade(&dem, &grid, &light)?;
     let cpu_time = start.elapsed();
-    let on_gpu = terrain_grid::gpu::hillshade(gpu, &resident, 1.0, &light)?.into_column().to_host()?;
+    let on_gpu =
+        terrain_grid::gpu::hillshade(gpu, &resident, 1.0, &light)?.into_column().to_host()?;
     ensure!(on_gpu.iter().zip(&on_cpu).all(same), "hillshades differ");
     print_row(&format!("hillshade {side} x {side}"), times, cpu_time);
     let levels = Levels::Every { interval: 1.0, base: 0.0 };

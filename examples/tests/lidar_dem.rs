@@ -87,7 +87,7 @@ fn bad_files_get_one_line_and_leave_nothing() {
 #[test]
 fn bad_options_get_one_line_and_leave_nothing() {
     let folder = folder_of_inputs();
-    let cases: [(&[&str], &[&str]); 31] = [
+    let cases: [(&[&str], &[&str]); 32] = [
         (&["--resolution", "0"], &["resolution", "0"]),
         (&["--resolution", "-1"], &["resolution", "-1"]),
         (&["--resolution", "nan"], &["resolution"]),

@@ -404,6 +404,7 @@ impl Block<'_> {
     /// # Safety
     /// As for [`Self::add`].
     #[inline(always)]
+    #[allow(clippy::neg_cmp_op_on_partial_ord)] // what is not a number is in doubt
     unsafe fn is_due<const ROW: bool, const Q: usize, const V: usize>(
         &self,
         group: &Group,

@@ -60,7 +60,7 @@ unsafe fn scan<T: Scalar, O: Operator<T>, const ROWS: usize, const SEGMENTED: bo
 ///
 /// # Safety
 /// `input` and `output` have `len` elements and are the same array or apart; `status` has an element
-/// for each block. `control` and `status` are as [`Tickets::take`] and [`Lookback::exclusive_prefix`]
+/// for each block. `control` and `status` are as [`Tickets::take`](device_std::lookback::Tickets::take) and [`Lookback::exclusive_prefix`](device_std::lookback::Lookback::exclusive_prefix)
 /// ask.
 #[kernel(named, block = BLOCK, shared = shared_bytes::<T>(ROWS), instances(
     sum_u8: <u8, Sum, 4>, resident = 4;

@@ -63,7 +63,7 @@ pub unsafe fn join_segments(
     }
 }
 
-/// Writes the keys of what [`join_segments`] wrote.
+/// Writes the keys of what [`join_segments`](const@join_segments) wrote.
 ///
 /// # Safety
 /// `joined` and `keys` have `len` elements.
@@ -86,7 +86,7 @@ pub unsafe fn part_segments(joined: *const u64, len: u64, parameters: [u64; 4], 
 ///
 /// # Safety
 /// `elements` and `segment_of` have `len` elements, those of the one below `len`; the rest as for
-/// [`join_segments`].
+/// [`join_segments`](const@join_segments).
 #[kernel(named, block = BLOCK)]
 pub unsafe fn segments_of(
     elements: *const u64,

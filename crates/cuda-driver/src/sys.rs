@@ -175,10 +175,10 @@ macro_rules! declare {
         /// The driver's reference says what the arguments must be.
         pub unsafe fn $name($($argument: $type),*) -> Status {
             let function = slots::$name.get();
+            type Function = unsafe extern "C" fn($($type),*) -> Status;
             // SAFETY: the slot holds a function of this signature, or a stub that ignores its
             // arguments.
-            let function: unsafe extern "C" fn($($type),*) -> Status =
-                unsafe { std::mem::transmute(function) };
+            let function = unsafe { std::mem::transmute::<*const c_void, Function>(function) };
             // SAFETY: the caller's promise.
             unsafe { function($($argument),*) }
         }

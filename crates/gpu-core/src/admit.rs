@@ -80,9 +80,9 @@ impl Gpu {
     /// slice's own stream. To be called by every function that reads a slice in a launch.
     ///
     /// # Errors
-    /// [`Error::OtherGpu`] for memory of another device; [`Error::Captured`] for memory of another
-    /// stream while either captures; [`Error::NotLaunched`] for memory of a graph that was never
-    /// launched; [`Error::Driver`].
+    /// [`Error::OtherGpu`](crate::Error::OtherGpu) for memory of another device; [`Error::Captured`](crate::Error::Captured) for memory of another
+    /// stream while either captures; [`Error::NotLaunched`](crate::Error::NotLaunched) for memory of a graph that was never
+    /// launched; [`Error::Driver`](crate::Error::Driver).
     pub fn admit<'a, T>(&self, slice: impl Into<Slice<'a, T>>) -> Result<Reading<'a, T>> {
         let slice = slice.into();
         Ok(Reading { _order: self.order(slice.home, Use::Read)?, slice })

@@ -174,10 +174,12 @@ fn a_slice_can_be_cut_and_crosses_threads() {
         let gpu = &gpu;
         scope.spawn(move || work(gpu, left).unwrap());
     });
-    drop(right);
+    assert_eq!(right.len(), N / 2);
     let (left, right) = Slice::from(&x).split_at(N / 2).unwrap();
     assert_eq!((left.len(), right.len()), (N / 2, N / 2));
-    assert!(left.split_at(N).is_err() && right.slice(1..0).is_err());
+    assert!(left.split_at(N).is_err() && right.slice(2..N).is_err());
+    let backwards = std::ops::Range { start: 1, end: 0 };
+    assert!(right.slice(backwards).is_err());
     let mut whole = expected(&[1.0; N / 2], 2.0);
     whole.extend([1.0; N / 2]);
     assert_eq!(x.to_host().unwrap(), whole);

@@ -19,8 +19,7 @@ fn resident_interpolations() {
     let (tx, ty) = ([3.5, 100.0], [4.5, 7.0]);
     let (a, b, c) = (handle(), handle(), handle());
     let all = Params::default();
-    let mut nearest = Params::default();
-    nearest.max_points = 5;
+    let nearest = Params { max_points: 5, ..Params::default() };
     for params in [all, nearest] {
         let points = gpu::upload(&a, Points { x: &x, y: &y, values: &[&values] }, &params).unwrap();
         let index = Index::new(&b, points, &params).unwrap();

@@ -101,8 +101,7 @@ pub fn bytes_in_use() -> u64 {
 /// Lets the software device serve this process. Idempotent and thread-safe.
 ///
 /// # Errors
-/// [`LoadError::OtherDriver`] if the CUDA driver serves it already; [`LoadError::Platform`] on a
-/// platform without trampolines.
+/// [`LoadError::OtherDriver`] if the CUDA driver serves it already.
 pub fn load() -> Result<(), LoadError> {
     // SAFETY: the functions in `driver` have the signatures of the driver's.
     unsafe { cuda_driver::load_with(driver::lookup) }

@@ -26,15 +26,15 @@ macro_rules! kernels_of {
         /// Merges every point into the words of its pixel, and counts the points outside the raster.
         ///
         /// `z` has the first value of the points, after `plane` elements the second, and so on.
-        /// `words` starts filled with [`neutral_byte`](super::nni::neutral_byte); `first` is the index
+        /// `words` starts filled with [`neutral_byte`](crate::nni::neutral_byte); `first` is the index
         /// of the first of these points among all. A point that is not finite or has a value beyond f32
         /// is counted as bad, and the index of the first of them put into `first_bad`. Grid: one thread a
         /// point.
         ///
         /// # Safety
         /// `x`, `y` and each value have `points` elements, `words` `width * height` for each value,
-        /// `tallies` [`TALLIES`](super::nni::TALLIES), `scales` one for each value
-        /// ([`Scales`](super::nni::values::Scales)).
+        /// `tallies` [`TALLIES`](crate::nni::TALLIES), `scales` one for each value
+        /// ([`Scales`](crate::nni::values::Scales)).
         #[kernel(block = 256)]
         pub unsafe fn $accumulate_points(
             x: *const f64,
@@ -62,14 +62,14 @@ macro_rules! kernels_of {
         }
 
         /// Writes the site mask and the values of every site, and counts the sites and, with
-        /// [`MEAN`](super::nni::MEAN), the points in the words.
+        /// [`MEAN`](crate::nni::MEAN), the points in the words.
         ///
-        /// Grid: one thread for every [`RESOLVED`](super::nni::RESOLVED) words,
-        /// [`SUM_SHARED`](super::nni::SUM_SHARED) bytes of shared memory.
+        /// Grid: one thread for every [`RESOLVED`](crate::nni::RESOLVED) words,
+        /// [`SUM_SHARED`](crate::nni::SUM_SHARED) bytes of shared memory.
         ///
         /// # Safety
         /// `mask` has `pixels` elements, `words` and `values` one for each value of each; all start at
-        /// multiples of 16 bytes. With [`FIRST`](super::nni::FIRST) and [`LAST`](super::nni::LAST) the
+        /// multiples of 16 bytes. With [`FIRST`](crate::nni::FIRST) and [`LAST`](crate::nni::LAST) the
         /// words of occupied pixels are indices into each value of `z`.
         #[kernel(block = 256)]
         pub unsafe fn $resolve_sites(
@@ -93,7 +93,7 @@ macro_rules! kernels_of {
         ///
         /// `spans` holds for each of the `span_rows` rows of the query circle, from the top, how many of
         /// its pixels lie to the left of the query point, and as many to the right. Grid: one block for
-        /// [`COLUMNS`](super::nni::COLUMNS) by [`ROWS`](super::nni::ROWS) cells, row by row, from block
+        /// [`COLUMNS`](crate::nni::COLUMNS) by [`ROWS`](crate::nni::ROWS) cells, row by row, from block
         /// `first_block` on.
         ///
         /// # Safety
@@ -145,7 +145,7 @@ macro_rules! kernels_of {
         /// As `query_spans` for the cells of listed tiles, of `tile_columns` by `tile_rows` cells.
         /// `listed` has their number, then the tiles.
         ///
-        /// Grid: any; each block takes [`COLUMNS`](super::nni::COLUMNS) by [`ROWS`](super::nni::ROWS)
+        /// Grid: any; each block takes [`COLUMNS`](crate::nni::COLUMNS) by [`ROWS`](crate::nni::ROWS)
         /// cells of a tile in turn.
         ///
         /// # Safety
@@ -189,7 +189,7 @@ macro_rules! kernels_of {
             unsafe { scene.query_listed(listed, [tile_columns, tile_rows]) };
         }
 
-        /// The gradients of every site, by [`gradients`](super::nni::weights::gradients).
+        /// The gradients of every site, by [`gradients`](crate::nni::weights::gradients).
         ///
         /// Grid: one thread a pixel.
         ///

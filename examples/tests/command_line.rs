@@ -148,7 +148,7 @@ fn what_is_wrong_is_said_with_a_tip() {
         (&LIDAR, &["missing.laz"], &["missing.laz: No such file or directory"]),
         (
             &LIDAR,
-            &["points.csv", "--weights", "c1", "--query-radius", "2"],
+            &["points.csv", "--method", "pixels", "--weights", "c1", "--query-radius", "2"],
             &["--query-radius inf"],
         ),
         (&DISTANCE, &["mask.npy", "--compress", "zip"], &["zip", "deflate, zstd, lzw or none"]),

@@ -102,7 +102,7 @@ fn bad_options_get_one_line_and_leave_nothing() {
         (&["--returns", "second"], &["second"]),
         (&["--duplicates", "median"], &["median"]),
         (&["--bounds", "0,0,1"], &["bounds"]),
-        (&["--bounds", "-99,-99,-98,-98"], &["--bounds"]),
+        (&["--bounds", "-999,-999,-998,-998"], &["--bounds"]),
         (&["--crs", "EPSG:1"], &["EPSG:1"]),
         (&["--crs", "UTM 10"], &["UTM 10"]),
         (&["--nodata", "none"], &["none"]),
@@ -322,10 +322,13 @@ fn tiles_have_no_seams() {
     };
     let same =
         |a: &[f32], b: &[f32]| a.iter().map(|v| v.to_bits()).eq(b.iter().map(|v| v.to_bits()));
+    let pixels = ["--method", "pixels"];
+    let narrow = ["--site-radius", "4", "--query-radius", "6"];
     for more in [
-        &[][..],
-        &["--supersample", "2"],
-        &["--site-radius", "4", "--query-radius", "6", "--supersample", "3"],
+        &narrow[..],
+        &pixels,
+        &[&pixels[..], &["--supersample", "2"]].concat(),
+        &[&pixels[..], &narrow, &["--supersample", "3"]].concat(),
     ] {
         let whole = dem(0, 0, 240, 240, more);
         assert!(whole.iter().filter(|v| !v.is_nan()).count() > whole.len() / 2);

@@ -627,12 +627,14 @@ unsafe fn nearest<T: Real, const K: usize>(
     let slot = |i: u32| i * BLOCK + thread::thread_idx_x();
     // SAFETY: slots are the thread's own; the rest is passed on to the caller.
     unsafe {
+        // No neighbour at all is too few, whatever was asked for.
+        let least = u32::max(1, search.min_points);
         let (mut wanted, mut limited) = (search.max_points, true);
         let found = loop {
             let nearest = nearest_points::<K>(&index, &search, &query, wanted, limited);
             let found = nearest.found();
-            if limited && found < search.min_points && search.has(flag::NEAREST_BELOW) {
-                (wanted, limited) = (search.min_points, false);
+            if limited && found < least && search.has(flag::NEAREST_BELOW) {
+                (wanted, limited) = (least, false);
                 continue;
             }
             // From the registers, where only constants can index, without the spare places.

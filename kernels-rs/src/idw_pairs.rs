@@ -276,7 +276,7 @@ pub struct Group {
 
 /// Above this, what f32 may have taken from the sums over a group is too much: the relative error of a
 /// weight, in multiples of `2^-24`, times its share. See [`Block::add`].
-const MOST_DOUBT: f32 = 200.0;
+const MOST_DOUBT: f32 = 128.0;
 
 /// The sums of a thread's queries over a group, in f32.
 #[derive(Clone, Copy)]

@@ -61,39 +61,6 @@ fn a_column_handed_over_lives_on_the_other_stream() {
 }
 
 #[test]
-fn two_threads_hand_columns_to_one_another_and_back() {
-    let rounds = if gpu().is_software() { 200 } else { 10_000 };
-    let (to_second, from_first) = std::sync::mpsc::channel::<Column<f32>>();
-    let (to_first, from_second) = std::sync::mpsc::channel::<Column<f32>>();
-    std::thread::scope(|scope| {
-        scope.spawn(move || {
-            let own = gpu();
-            for x in from_first {
-                let mut x = x.move_to(&own).unwrap();
-                work(&own, &mut x).unwrap();
-                to_first.send(x).unwrap();
-            }
-        });
-        let own = gpu();
-        let (mut free, mut host) = (None, vec![1.0f32; 300]);
-        for round in 0..rounds {
-            // New input from time to time, so that the memory of others comes and goes too.
-            let x = own.upload(&host).unwrap();
-            to_second.send(x).unwrap();
-            let x = from_second.recv().unwrap().move_to(&own).unwrap();
-            host = expected(&host, 2.0).iter().map(|v| v % 1024.0).collect();
-            let found: Vec<f32> = x.to_host().unwrap().iter().map(|v| v % 1024.0).collect();
-            assert_eq!(found, host, "round {round}");
-            let now = own.free_memory().unwrap();
-            // Other tests run beside this one on the software device; the pool of a card keeps
-            // what it has once taken.
-            assert!(own.is_software() || now >= *free.get_or_insert(now), "round {round}");
-        }
-        drop(to_second);
-    });
-}
-
-#[test]
 fn memory_of_another_stream_is_refused_in_a_capture() {
     let (a, b) = (gpu(), gpu());
     let mut x = ones(&a);

@@ -52,9 +52,9 @@
 //! - Exchanges of part of a warp order nothing for the race check, which can therefore report a
 //!   pair of accesses that is ordered by one.
 //! - A spin loop without `device_std::thread::pause` runs for ever.
-//! - How far from its pointers a kernel reaches is not known, so that of two kernels on two streams
-//!   that overlap in memory those are found that were given the same address; copies, fills and
-//!   frees are known exactly.
+//! - How far from its pointers a kernel reaches is not known. So of two kernels on two streams those are
+//!   found that were given the same address, and a kernel beside a copy or a fill is not found; two
+//!   copies, and whatever meets an allocation or a free, are known exactly.
 //! - An error is **not sticky**: on a real device a fault in a kernel spoils the context for
 //!   good; here the next call works, so that tests of faulty kernels can share a process. A
 //!   launch reports its own fault at once, not at a later synchronisation.

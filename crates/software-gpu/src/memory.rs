@@ -10,11 +10,12 @@
 //! its end, so a stray write is blamed on the kernel that made it, not on another host thread
 //! that happens to synchronise.
 
-use crate::order::{Access, History, Use};
+use crate::order::{Access, History, Reach, Use};
 use crate::report::{Kind, Report};
 use crate::settings;
 use std::alloc::{Layout, alloc, dealloc};
 use std::collections::{BTreeMap, VecDeque};
+use std::ops::Range;
 use std::slice;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -255,29 +256,43 @@ pub(crate) fn in_use() -> u64 {
 
 /// The memory that some work uses: for each pointer into it, how many bytes from there, and what
 /// for. What lies in no live allocation is left out; that is for other checks.
-pub(crate) struct Used(Vec<(Arc<Allocation>, std::ops::Range<u64>, Access)>);
+pub(crate) struct Used {
+    parts: Vec<(Arc<Allocation>, Range<u64>, Access)>,
+    reach: Reach,
+}
 
 impl Used {
+    /// What a copy or a fill uses.
     pub(crate) fn new(parts: impl IntoIterator<Item = (u64, usize, Access)>) -> Self {
+        Self::with_reach(parts, Reach::Exact)
+    }
+
+    /// What a launch uses that was given these addresses.
+    pub(crate) fn from(pointers: impl IntoIterator<Item = (u64, Access)>) -> Self {
+        Self::with_reach(pointers.into_iter().map(|(at, access)| (at, 1, access)), Reach::Unknown)
+    }
+
+    fn with_reach(parts: impl IntoIterator<Item = (u64, usize, Access)>, reach: Reach) -> Self {
         let table = lock();
         let part = |(address, len, access): (u64, usize, Access)| {
             let found = find(&table.live, address)?;
             Some((found.clone(), address..address + len as u64, access))
         };
-        Self(parts.into_iter().filter_map(part).collect())
+        Self { parts: parts.into_iter().filter_map(part).collect(), reach }
     }
 
     /// All of one allocation, which is made or freed.
     pub(crate) fn whole(address: u64) -> Self {
         let size = find(&lock().live, address).map_or(0, |a| a.size);
-        Self::new([(address, size, Access::Write)])
+        Self::with_reach([(address, size, Access::Write)], Reach::Whole)
     }
 
     /// Checks the order of a new piece of work on the stream that uses the memory so.
     pub(crate) fn on(&self, stream: usize, what: &str) -> Result<(), Report> {
-        let uses = self.0.iter().map(|(allocation, bytes, access)| Use {
+        let uses = self.parts.iter().map(|(allocation, bytes, access)| Use {
             history: &allocation.history,
             bytes: bytes.clone(),
+            reach: self.reach,
             access: *access,
             memory: allocation.described(),
         });

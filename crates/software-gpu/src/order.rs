@@ -35,6 +35,25 @@ impl Clock {
     }
 }
 
+/// How much of an allocation an access touches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reach {
+    /// Just the bytes that are stated: a copy or a fill.
+    Exact,
+    /// From the stated address on, nobody knows how far: a launch.
+    Unknown,
+    /// All of it: it is made or freed.
+    Whole,
+}
+
+impl Reach {
+    /// Whether two accesses whose stated bytes overlap are known to meet. A launch may leave alone what
+    /// a copy moves meanwhile: a raster goes to the host in bands while the next band is made.
+    fn meets(self, other: Self) -> bool {
+        self == other || self == Self::Whole || other == Self::Whole
+    }
+}
+
 /// One piece of work.
 #[derive(Clone, Copy, Debug)]
 struct Work {
@@ -59,6 +78,7 @@ pub(crate) struct History(Vec<Past>);
 #[derive(Clone, Debug)]
 struct Past {
     bytes: Range<u64>,
+    reach: Reach,
     work: Work,
     access: Access,
 }
@@ -71,6 +91,7 @@ impl History {
     fn unordered(&self, clock: &Clock, new: &Past) -> Option<&Past> {
         let meets = |old: &&Past| {
             (old.access == Access::Write || new.access == Access::Write)
+                && old.reach.meets(new.reach)
                 && old.bytes.start < new.bytes.end
                 && new.bytes.start < old.bytes.end
         };
@@ -82,7 +103,8 @@ impl History {
         let replaces = |old: &Past| {
             let whole = new.bytes.start <= old.bytes.start && old.bytes.end <= new.bytes.end;
             let same = old.work.stream == new.work.stream && old.access == new.access;
-            whole && (same || new.access == Access::Write)
+            let meets = old.reach.meets(new.reach);
+            whole && meets && (same || new.access == Access::Write)
         };
         self.0.retain(|old| !replaces(old) && !host.knows(old.work));
         if self.0.len() == KEPT {
@@ -95,9 +117,9 @@ impl History {
 /// An access of new work to an allocation.
 pub(crate) struct Use<'a> {
     pub(crate) history: &'a Mutex<History>,
-    /// Addresses, of which those of a launch are just the ones it was given: how far it goes from
-    /// there is not known.
+    /// Addresses, of which those of a launch are just the ones it was given.
     pub(crate) bytes: Range<u64>,
+    pub(crate) reach: Reach,
     pub(crate) access: Access,
     /// The allocation, in words.
     pub(crate) memory: String,
@@ -206,9 +228,9 @@ pub(crate) fn work(stream: usize, what: &str, uses: &[Use<'_>]) -> Result<(), Re
     });
     let work = Work { stream, number };
     let mut found = None;
-    for Use { history, bytes, access, memory } in uses {
+    for Use { history, bytes, reach, access, memory } in uses {
         let mut history = history.lock().unwrap_or_else(PoisonError::into_inner);
-        let new = Past { bytes: bytes.clone(), work, access: *access };
+        let new = Past { bytes: bytes.clone(), reach: *reach, work, access: *access };
         if found.is_none()
             && let Some(old) = history.unordered(&clock, &new)
         {

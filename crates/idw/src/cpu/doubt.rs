@@ -14,7 +14,7 @@ use crate::Params;
 use crate::points::Range;
 
 /// The most of a share, in multiples of `2^-24`, that is borne.
-const MOST_DOUBT: f64 = 200.0;
+const MOST_DOUBT: f64 = 128.0;
 
 /// The points by groups of so many, and what decides on the sums over a group.
 pub(super) struct Doubt<'a> {

@@ -186,11 +186,11 @@ impl Arguments {
     /// The memory that the pointer arguments point at, each to be read or written by its type.
     fn used(&self, kernel: &HostKernel) -> Used {
         let pointers = kernel.parameters.iter().zip(&self.starts);
-        Used::new(pointers.filter(|(parameter, _)| parameter.is_pointer()).map(
+        Used::from(pointers.filter(|(parameter, _)| parameter.is_pointer()).map(
             |(parameter, start)| {
                 let is_const = (parameter.type_name)().starts_with("*const");
                 let access = if is_const { Access::Read } else { Access::Write };
-                (self.bytes[*start] as u64, 1, access)
+                (self.bytes[*start] as u64, access)
             },
         ))
     }

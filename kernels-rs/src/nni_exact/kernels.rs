@@ -655,13 +655,15 @@ pub unsafe fn exact_cells_listed(
 ) {
     // SAFETY: passed on to the caller; the list names cells of the DEM.
     unsafe {
-        let (cells, scene, dem_rows, value_count) = read_setup(setup);
-        let results = Results { rows: dem_rows, hull, mask, dem, counts, distances, deviations };
-        let sites = OnDevice { values, gradients, scales, value_count };
-        let index = index_of(cells, places, starts);
-        let mut slots = InGlobal::new(slots, capacity, workers);
         let mut i = thread::index_1d();
         while i < *listed as u64 && thread::index_1d() < workers as u64 {
+            // Read anew for each cell: registers are short, and the cells few.
+            let (cells, scene, dem_rows, value_count) = read_setup(setup);
+            let results =
+                Results { rows: dem_rows, hull, mask, dem, counts, distances, deviations };
+            let sites = OnDevice { values, gradients, scales, value_count };
+            let index = index_of(cells, places, starts);
+            let mut slots = InGlobal::new(slots, capacity, workers);
             let cell = *listed.add(1 + i as usize);
             let row = cell.checked_div(scene.columns).unwrap_or(0);
             let place = [cell - row * scene.columns, row];

@@ -14,7 +14,6 @@
 
 #[cfg(any(feature = "reduce", feature = "segment_totals"))]
 mod block_reduce;
-pub mod cells;
 #[cfg(feature = "columns")]
 pub mod columns;
 #[cfg(feature = "select")]
@@ -66,6 +65,7 @@ pub mod segment_totals;
 pub mod select;
 #[cfg(feature = "sort")]
 pub mod sort;
+pub mod spatial;
 #[cfg(feature = "reduce_by_key")]
 mod stretches;
 #[cfg(feature = "terrain")]
@@ -76,6 +76,8 @@ mod tile_scan;
 pub mod top_k;
 #[cfg(feature = "voronoi")]
 pub mod voronoi;
+
+pub use spatial::cells;
 
 /// Nothing here may panic; `cargo xtask check-ptx` fails on a kernel that still refers to this.
 #[cfg(target_arch = "nvptx64")]

@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 #[cfg(feature = "cuda")]
-use kernels_rs::operators as kernels;
-use kernels_rs::operators::Order;
+use kernels_rs::primitives::operators as kernels;
+use kernels_rs::primitives::operators::Order;
 
 use crate::error::{Error, Result};
 use crate::number::{order_of_bits, total_order};

@@ -2,8 +2,8 @@
 
 use bytemuck::{cast, cast_slice_mut};
 use device_std::scalar::Scalar;
-use kernels_rs::columns::chunks;
-use kernels_rs::operators::Operator;
+use kernels_rs::primitives::columns::chunks;
+use kernels_rs::primitives::operators::Operator;
 use rayon::prelude::*;
 
 use super::segments::Segments;

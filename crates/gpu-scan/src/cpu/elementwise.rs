@@ -1,6 +1,6 @@
 //! Primitives in which elements do not meet.
 
-use kernels_rs::elementwise::Arithmetic;
+use kernels_rs::primitives::elementwise::Arithmetic;
 use rayon::prelude::*;
 
 use super::CHUNK;

@@ -1,7 +1,7 @@
 //! Merging sorted arrays.
 
 use bytemuck::{cast_slice, cast_slice_mut};
-use kernels_rs::operators::{Bits, Order};
+use kernels_rs::primitives::operators::{Bits, Order};
 use rayon::prelude::*;
 
 use crate::error::{Result, same_len};

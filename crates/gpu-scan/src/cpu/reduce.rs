@@ -2,9 +2,9 @@
 
 use bytemuck::{cast, cast_slice};
 use device_std::scalar::Scalar;
-use kernels_rs::operators::{Operator, Order};
-use kernels_rs::reduce::{BLOCK, ROWS, chunks, tile_len};
-use kernels_rs::segment_totals::{CHUNK as CHUNK_OF_SEGMENT, most_of_group};
+use kernels_rs::primitives::operators::{Operator, Order};
+use kernels_rs::primitives::reduce::{BLOCK, ROWS, chunks, tile_len};
+use kernels_rs::primitives::segment_totals::{CHUNK as CHUNK_OF_SEGMENT, most_of_group};
 use rayon::prelude::*;
 
 use crate::number::{Direction, nan_last};
@@ -69,7 +69,7 @@ fn sum_of_vector<E: Scalar, P: Operator<E>>(operator: P, elements: &[E]) -> E {
     lifted.fold(first, |sum, next| operator.combine(sum, next))
 }
 
-/// The kernel's order (`kernels_rs::reduce`) written for one thread a chunk: the elements that fall
+/// The kernel's order (`kernels_rs::primitives::reduce`) written for one thread a chunk: the elements that fall
 /// to each thread of a block, row by row; rows, lanes, warps; then the chunks in the same way.
 fn reduce_in_order<E, P>(operator: P, elements: &[E]) -> E
 where
@@ -116,7 +116,7 @@ fn reduce_chunk<E: Scalar, P: Operator<E>>(operator: P, elements: &[E]) -> E {
     reduce_block(operator, &of_threads)
 }
 
-/// The combination of a segment's elements, in the order of the kernels (`kernels_rs::segment_totals`)
+/// The combination of a segment's elements, in the order of the kernels (`kernels_rs::primitives::segment_totals`)
 /// by groups of so many lanes.
 pub(super) fn reduce_segment<E, P>(operator: P, lanes: usize, elements: &[E]) -> E
 where

@@ -2,9 +2,9 @@
 
 use bytemuck::{cast, cast_slice};
 use device_std::scalar::Scalar;
-use kernels_rs::operators::Operator;
-use kernels_rs::reduce_by_key;
-use kernels_rs::segment_totals::lanes_log2;
+use kernels_rs::primitives::operators::Operator;
+use kernels_rs::primitives::reduce_by_key;
+use kernels_rs::primitives::segment_totals::lanes_log2;
 use rayon::prelude::*;
 
 use super::reduce::reduce_segment;

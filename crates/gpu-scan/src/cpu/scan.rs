@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use bytemuck::{cast, cast_slice, cast_slice_mut};
 use device_std::scalar::Scalar;
-use kernels_rs::scan::Scans;
+use kernels_rs::primitives::scan::Scans;
 use rayon::prelude::*;
 
 use super::segments::{Keys, Segments};

@@ -1,7 +1,7 @@
 //! Lower and upper bounds.
 
 use bytemuck::cast_slice;
-use kernels_rs::operators::{Bits, Order};
+use kernels_rs::primitives::operators::{Bits, Order};
 use rayon::prelude::*;
 
 use crate::error::{Result, same_len};

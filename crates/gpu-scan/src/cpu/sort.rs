@@ -1,7 +1,7 @@
 //! Stable sorts, on rayon's merge sort.
 
 use bytemuck::{cast_slice, cast_slice_mut};
-use kernels_rs::operators::{Bits, Order};
+use kernels_rs::primitives::operators::{Bits, Order};
 use rayon::prelude::*;
 
 use super::segments::check_rising;

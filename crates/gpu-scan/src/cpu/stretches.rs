@@ -1,6 +1,6 @@
 //! The totals of runs, in the order of stretches.
 //!
-//! This is the kernel's order (`kernels_rs::reduce_by_key`) written for one thread. A tile is a
+//! This is the kernel's order (`kernels_rs::primitives::reduce_by_key`) written for one thread. A tile is a
 //! sequence of warps, a warp one of 32 stretches, and a stretch is added up from head to head. What
 //! stands before the first head of a stretch is added to what comes before the stretch in its tile:
 //! the sum of the warps, and after it that of the lanes, each since the last head. What stands before
@@ -8,8 +8,8 @@
 //! since the operator is associative to the last bit, the whole tile is one stretch.
 
 use device_std::scalar::Scalar;
-use kernels_rs::operators::Operator;
-use kernels_rs::reduce_by_key::BLOCK;
+use kernels_rs::primitives::operators::Operator;
+use kernels_rs::primitives::reduce_by_key::BLOCK;
 use rayon::prelude::*;
 
 use super::segments::Segments;

@@ -1,8 +1,8 @@
 //! Scans along the columns of a grid.
 
 use gpu_core::{Blocks, DeviceGrid};
-use kernels_rs::columns::{chunks, scan, sums};
-use kernels_rs::operators::EXCLUSIVE;
+use kernels_rs::primitives::columns::{chunks, scan, sums};
+use kernels_rs::primitives::operators::EXCLUSIVE;
 
 use super::Workspace;
 use super::scan::initial;

@@ -3,7 +3,7 @@
 
 use device_std::host::Kernel;
 use gpu_core::{Arguments, Blocks, DeviceGrid, Slice, SliceMut};
-use kernels_rs::elementwise::{self as kernels, MOVED, SIDE, tile_len};
+use kernels_rs::primitives::elementwise::{self as kernels, MOVED, SIDE, tile_len};
 
 use super::Workspace;
 use super::workspace::apart;

@@ -1,8 +1,8 @@
 //! Reductions to one value.
 
 use gpu_core::{Blocks, Slice, SliceMut};
-use kernels_rs::operators::Order;
-use kernels_rs::reduce::{self as kernels, chunks};
+use kernels_rs::primitives::operators::Order;
+use kernels_rs::primitives::reduce::{self as kernels, chunks};
 
 use super::Workspace;
 use super::workspace::Layout;

@@ -2,8 +2,8 @@
 
 use device_std::scalar::Scalar;
 use gpu_core::{Blocks, DeviceGrid, Slice, SliceMut};
-use kernels_rs::operators::Operator;
-use kernels_rs::scan::{Scans, segmented, whole};
+use kernels_rs::primitives::operators::Operator;
+use kernels_rs::primitives::scan::{Scans, segmented, whole};
 
 use super::Workspace;
 use super::segments::{Segments, check_offsets};

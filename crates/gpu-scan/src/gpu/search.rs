@@ -1,7 +1,7 @@
 //! Lower and upper bounds.
 
 use gpu_core::{Blocks, Slice, SliceMut};
-use kernels_rs::search::{TILE, bounds as kernel};
+use kernels_rs::primitives::search::{TILE, bounds as kernel};
 
 use super::Workspace;
 use super::workspace::{apart, tiles};

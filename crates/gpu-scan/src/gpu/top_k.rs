@@ -1,7 +1,7 @@
 //! The first k elements of an order.
 
 use gpu_core::{Blocks, Slice, SliceMut};
-use kernels_rs::top_k::{self as kernels, RADIX_BITS, collect, count};
+use kernels_rs::primitives::top_k::{self as kernels, RADIX_BITS, collect, count};
 
 use super::Workspace;
 use super::sort::{Call, Ends};

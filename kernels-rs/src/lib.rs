@@ -12,7 +12,6 @@
     allow(dead_code, unused_imports, unused_macros)
 )]
 
-pub mod cells;
 #[cfg(feature = "idw")]
 pub mod idw;
 #[cfg(any(feature = "idw_index", feature = "idw_neighbours"))]
@@ -34,10 +33,13 @@ pub mod nni_exact;
 #[cfg(feature = "nni_several")]
 pub mod nni_several;
 pub mod primitives;
+pub mod spatial;
 #[cfg(feature = "terrain")]
 pub mod terrain;
 #[cfg(feature = "voronoi")]
 pub mod voronoi;
+
+pub use spatial::cells;
 
 /// Nothing here may panic; `cargo xtask check-ptx` fails on a kernel that still refers to this.
 #[cfg(target_arch = "nvptx64")]

@@ -1,37 +1,62 @@
 //! Rasters in device memory.
 
-use crate::{Column, Element, Error, Gpu, Result, Slice, SliceMut};
+use crate::raster::check_length;
+use crate::{Column, Element, Gpu, Grid, GridSpec, GridView, Result, Slice, SliceMut};
 
-/// A row-major raster in device memory.
+/// A row-major raster in device memory, row 0 in the north.
 #[derive(Debug)]
 pub struct DeviceGrid<T: Element> {
     column: Column<T>,
-    width: u32,
-    height: u32,
+    grid: GridSpec,
+}
+
+/// A row-major raster in device memory, borrowed: a slice of a column, and where its cells lie.
+#[derive(Clone, Copy, Debug)]
+pub struct GridSlice<'a, T> {
+    values: Slice<'a, T>,
+    grid: GridSpec,
 }
 
 impl<T: Element> DeviceGrid<T> {
-    /// Takes a column of `width * height` elements as a raster.
+    /// Takes a column as the raster of `grid`.
     ///
     /// # Errors
-    /// [`Error::Length`] where it has another length.
+    /// [`Error::Length`](crate::Error::Length) unless there is an element for each cell.
+    pub fn from_column(column: Column<T>, grid: GridSpec) -> Result<Self> {
+        check_length(column.len(), &grid)?;
+        Ok(Self { column, grid })
+    }
+
+    /// Copies a raster to the device. Waits for the copy.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver).
+    pub fn upload<'a>(gpu: &Gpu, raster: impl Into<GridView<'a, T>>) -> Result<Self> {
+        let raster = raster.into();
+        Self::from_column(gpu.upload(raster.values())?, *raster.grid())
+    }
+
+    /// Takes a column of `width * height` elements as a raster that lies nowhere.
+    ///
+    /// # Errors
+    /// As [`from_column`](Self::from_column).
     pub fn new(column: Column<T>, width: u32, height: u32) -> Result<Self> {
-        let expected = u64::from(width) * u64::from(height);
-        let found = column.len() as u64;
-        if found != expected {
-            return Err(Error::Length { what: "raster", expected, found });
-        }
-        Ok(Self { column, width, height })
+        Self::from_column(column, GridSpec::of_pixels(width, height))
+    }
+
+    /// Where the cells lie.
+    pub fn grid(&self) -> &GridSpec {
+        &self.grid
     }
 
     /// Columns of the raster.
     pub fn width(&self) -> u32 {
-        self.width
+        self.grid.width
     }
 
     /// Rows of the raster.
     pub fn height(&self) -> u32 {
-        self.height
+        self.grid.height
     }
 
     /// The elements, row by row.
@@ -57,14 +82,50 @@ impl<T: Element> DeviceGrid<T> {
     pub fn into_column(self) -> Column<T> {
         self.column
     }
+
+    /// Copies the raster to the host. Waits for the stream.
+    ///
+    /// # Errors
+    /// As [`Column::to_host`].
+    pub fn to_host(&self) -> Result<Grid<T>> {
+        Grid::new(self.column.to_host()?, self.grid)
+    }
+}
+
+impl<'a, T> GridSlice<'a, T> {
+    /// Takes a slice as the raster of `grid`.
+    ///
+    /// # Errors
+    /// [`Error::Length`](crate::Error::Length) unless there is an element for each cell.
+    pub fn new(values: impl Into<Slice<'a, T>>, grid: GridSpec) -> Result<Self> {
+        let values = values.into();
+        check_length(values.len(), &grid)?;
+        Ok(Self { values, grid })
+    }
+
+    /// The elements, row by row.
+    pub fn values(&self) -> Slice<'a, T> {
+        self.values
+    }
+
+    /// Where the cells lie.
+    pub fn grid(&self) -> &GridSpec {
+        &self.grid
+    }
+}
+
+impl<'a, T: Element> From<&'a DeviceGrid<T>> for GridSlice<'a, T> {
+    fn from(raster: &'a DeviceGrid<T>) -> Self {
+        Self { values: (&raster.column).into(), grid: raster.grid }
+    }
 }
 
 impl Gpu {
-    /// Copies a row-major raster to the device. Waits for the copy.
+    /// Copies a row-major raster that lies nowhere to the device. Waits for the copy.
     ///
     /// # Errors
-    /// [`Error::Length`] unless `host` has `width * height` elements, [`Error::OutOfMemory`],
-    /// [`Error::Driver`].
+    /// [`Error::Length`](crate::Error::Length) unless `host` has `width * height` elements,
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver).
     pub fn upload_grid<T: Element>(
         &self,
         host: &[T],

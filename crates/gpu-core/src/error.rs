@@ -29,7 +29,7 @@ pub enum Error {
         /// Rows asked for.
         rows: f64,
     },
-    /// A buffer does not have the length that its use asks for.
+    /// A buffer has not the length that its use needs.
     #[error("{what} has {found} elements, expected {expected}")]
     Length {
         /// The argument.
@@ -38,6 +38,37 @@ pub enum Error {
         expected: u64,
         /// Elements given.
         found: u64,
+    },
+    /// A coordinate or a value is NaN or infinite.
+    #[error("{what} {index} is {value}, not a finite number")]
+    NotFinite {
+        /// The column.
+        what: &'static str,
+        /// The first such element, from 0.
+        index: u64,
+        /// As given.
+        value: f64,
+    },
+    /// Points on the device come without bounds.
+    #[error("the extent of the points has no bounds")]
+    NoBounds,
+    /// An array has not the sides of its grid.
+    #[error("an array of {rows} rows and {columns} columns for a grid of {width} x {height} cells")]
+    Shape {
+        /// Rows of the array.
+        rows: usize,
+        /// Columns of the array.
+        columns: usize,
+        /// Columns of the grid.
+        width: u32,
+        /// Rows of the grid.
+        height: u32,
+    },
+    /// The elements of an array do not lie row after row without gaps.
+    #[error("an array with strides {strides:?} is not row-major without gaps")]
+    Strides {
+        /// Elements from row to row, and from column to column.
+        strides: [isize; 2],
     },
     /// A range reaches beyond its column, or ends before it starts.
     #[error("{start}..{end} is not a range of a column of {len} elements")]

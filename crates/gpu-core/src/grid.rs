@@ -72,6 +72,11 @@ impl GridSpec {
         Ok(Self { origin_x, origin_y, cell_size, width, height })
     }
 
+    /// The grid of a raster that lies nowhere: its cells are of side 1, its south-west corner is (0, 0).
+    pub fn of_pixels(width: u32, height: u32) -> Self {
+        Self { origin_x: 0.0, origin_y: height.into(), cell_size: 1.0, width, height }
+    }
+
     /// The smallest grid over `bounds` whose edges are whole multiples of `cell_size`.
     ///
     /// Every point of the bounds lies in a cell: one on the eastern or southern edge, which

@@ -1,9 +1,12 @@
 //! The ground under Tessera's GPU crates.
 //!
-//! - [`GridSpec`] and [`Bounds`]: the raster that every crate shares.
+//! - [`GridSpec`] and [`Bounds`]: where the cells of a raster lie. [`Grid`] and [`GridView`]: a raster in
+//!   host memory, owned and borrowed; with the feature `ndarray` from arrays and as arrays, without a
+//!   copy. [`Points`] and their [`Extent`].
 //! - [`DeviceChoice`] and [`Device`]: which device a program asks for, and the one it got.
-//! - With the feature `cuda`: [`Gpu`], the handle to a device and a stream; [`Column`] and
-//!   [`DeviceGrid`], typed device memory; [`Gpu::launch`], a launch whose arguments are checked
+//! - [`Progress`]: how a long call says where it is, and may be ended.
+//! - With the feature `cuda`: [`Gpu`], the handle to a device and a stream; [`Column`] and [`Slice`],
+//!   [`DeviceGrid`] and [`GridSlice`], [`DevicePoints`], typed device memory; [`Gpu::launch`], a launch whose arguments are checked
 //!   against the kernel's declaration; [`Gpu::capture`], work recorded once as a [`Graph`] and
 //!   launched as often as one likes; [`Gpu::time`]; [`PageLocked`] host memory, and copies that run
 //!   beside other work.
@@ -18,6 +21,8 @@ mod column;
 mod device;
 #[cfg(feature = "cuda")]
 mod device_grid;
+#[cfg(feature = "cuda")]
+mod device_points;
 #[cfg(feature = "cuda")]
 mod driver;
 mod error;
@@ -39,7 +44,9 @@ mod launch;
 mod modules;
 #[cfg(feature = "cuda")]
 mod opened;
+mod points;
 mod progress;
+mod raster;
 #[cfg(feature = "cuda")]
 mod slice;
 #[cfg(feature = "cuda")]
@@ -58,7 +65,9 @@ pub use cudarc;
 pub use cust;
 pub use device::Device;
 #[cfg(feature = "cuda")]
-pub use device_grid::DeviceGrid;
+pub use device_grid::{DeviceGrid, GridSlice};
+#[cfg(feature = "cuda")]
+pub use device_points::DevicePoints;
 pub use error::{Error, Result};
 #[cfg(feature = "cust")]
 pub use foreign_cust::cust_init;
@@ -71,6 +80,10 @@ pub use grid::{Bounds, GridSpec};
 pub use host_copy::PageLocked;
 #[cfg(feature = "cuda")]
 pub use launch::{Arguments, Blocks};
-pub use progress::Progress;
+#[cfg(feature = "ndarray")]
+pub use ndarray;
+pub use points::{Extent, Points, ValueRange};
+pub use progress::{Cancelled, Progress};
+pub use raster::{Grid, GridView};
 #[cfg(feature = "cuda")]
 pub use slice::{Slice, SliceMut};

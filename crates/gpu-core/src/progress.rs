@@ -9,6 +9,17 @@ pub trait Progress {
     /// `stage` is under way and `fraction` (0 to 1) of it is done; [`ControlFlow::Break`] ends the
     /// call with the crate's `Cancelled` error.
     fn report(&self, stage: &'static str, fraction: f64) -> ControlFlow<()>;
+
+    /// Reports, as a result.
+    ///
+    /// # Errors
+    /// [`Cancelled`] where [`report`](Self::report) breaks.
+    fn at(&self, stage: &'static str, fraction: f64) -> Result<(), Cancelled> {
+        match self.report(stage, fraction) {
+            ControlFlow::Continue(()) => Ok(()),
+            ControlFlow::Break(()) => Err(Cancelled),
+        }
+    }
 }
 
 impl Progress for () {
@@ -16,3 +27,8 @@ impl Progress for () {
         ControlFlow::Continue(())
     }
 }
+
+/// The caller's [`Progress`] ended a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("cancelled")]
+pub struct Cancelled;

@@ -1,0 +1,76 @@
+//! Scattered points in device memory.
+
+use crate::{Error, Extent, Result, Slice};
+
+/// Points in device memory, as columns of equal length, and what they lie between.
+///
+/// Whoever makes them says the extent; `gpu_scan::gpu::extent` finds it on the device. A point or value
+/// outside of it gives results without meaning, but nothing is read or written beyond what was given.
+#[derive(Clone, Debug)]
+pub struct DevicePoints<'a> {
+    x: Slice<'a, f64>,
+    y: Slice<'a, f64>,
+    values: Vec<Slice<'a, f64>>,
+    extent: Extent,
+}
+
+impl<'a> DevicePoints<'a> {
+    /// Takes columns as points.
+    ///
+    /// # Errors
+    /// [`Error::Length`] where columns differ in length, or where there are points and the extent does
+    /// not have a range for each column of values; [`Error::NoBounds`] where there are points and the
+    /// extent has no bounds.
+    pub fn new(
+        x: impl Into<Slice<'a, f64>>,
+        y: impl Into<Slice<'a, f64>>,
+        values: impl IntoIterator<Item = Slice<'a, f64>>,
+        extent: Extent,
+    ) -> Result<Self> {
+        let points =
+            Self { x: x.into(), y: y.into(), values: values.into_iter().collect(), extent };
+        let check = |what, found: usize, expected: usize| match found == expected {
+            true => Ok(()),
+            false => Err(Error::Length { what, expected: expected as u64, found: found as u64 }),
+        };
+        check("column of y", points.y.len(), points.len())?;
+        for column in &points.values {
+            check("column of values", column.len(), points.len())?;
+        }
+        if !points.is_empty() {
+            check("list of value ranges", points.extent.ranges.len(), points.values.len())?;
+            points.extent.bounds.ok_or(Error::NoBounds)?;
+        }
+        Ok(points)
+    }
+
+    /// The number of points.
+    pub fn len(&self) -> usize {
+        self.x.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.x.is_empty()
+    }
+
+    /// Eastings, or longitudes.
+    pub fn x(&self) -> Slice<'a, f64> {
+        self.x
+    }
+
+    /// Northings, or latitudes.
+    pub fn y(&self) -> Slice<'a, f64> {
+        self.y
+    }
+
+    /// The columns of values.
+    pub fn values(&self) -> &[Slice<'a, f64>] {
+        &self.values
+    }
+
+    /// What the points and their values lie between.
+    pub fn extent(&self) -> &Extent {
+        &self.extent
+    }
+}

@@ -7,6 +7,8 @@
 pub mod columns;
 #[cfg(feature = "elementwise")]
 pub mod elementwise;
+#[cfg(feature = "extent")]
+pub mod extent;
 #[cfg(feature = "flags")]
 pub mod flags;
 #[cfg(feature = "histogram")]

@@ -10,6 +10,8 @@ mod columns;
 #[cfg(feature = "cuda")]
 mod common;
 #[cfg(feature = "cuda")]
+mod extent;
+#[cfg(feature = "cuda")]
 mod graph;
 #[cfg(feature = "cuda")]
 mod histogram;

@@ -98,6 +98,7 @@ pub mod sealed {
     /// Unsigned integers that kernels sort by.
     pub trait SortBits:
         sort::Key
+        + crate::cpu::SortsBits
         + count_digits::Instance
         + sort_by_digit::Instance<()>
         + sort_by_digit::Instance<u32>

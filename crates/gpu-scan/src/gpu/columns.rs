@@ -18,7 +18,7 @@ use crate::{Number, Scan, ScanOperator};
 /// scanned along rows.
 ///
 /// # Errors
-/// [`Length`](crate::Error::Length) for grids of different size.
+/// [`Length`](gpu_core::Error::Length) for grids of different size.
 pub fn scan_columns<T: Number, O: ScanOperator<T>>(
     workspace: &mut Workspace,
     operator: O,

@@ -33,7 +33,7 @@ use crate::error::{Result, same_len};
 /// ```
 ///
 /// # Errors
-/// [`Length`](CoreError::Length) for columns of other lengths than that of x,
+/// [`Length`](gpu_core::Error::Length) for columns of other lengths than that of x,
 /// [`NotFinite`](CoreError::NotFinite) of the first coordinate, then of the first value that is NaN or
 /// infinite, [`Captured`](CoreError::Captured).
 pub fn extent<'a, 'b>(

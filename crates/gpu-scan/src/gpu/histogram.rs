@@ -8,7 +8,7 @@ use kernels_rs::primitives::histogram::{
 
 use super::Workspace;
 use super::workspace::{Layout, apart};
-use crate::error::{Error, Result, same_len};
+use crate::error::{Error, Result, length, same_len};
 use crate::histogram::{bins_per_unit, check_bins, even};
 use crate::number::{Count, Direction, Number, total_order};
 
@@ -28,7 +28,7 @@ const BLOCKS_OF_MULTIPROCESSOR: u64 = 8;
 /// One read of each element, and log2(bins) steps for it, except for `u8`.
 ///
 /// # Errors
-/// [`Length`](Error::Length) unless there is a bin, one bound more than bins, and three counts
+/// [`Length`](gpu_core::Error::Length) unless there is a bin, one bound more than bins, and three counts
 /// outside; [`Overlap`](Error::Overlap); [`TooLarge`](Error::TooLarge) for more elements than `C`
 /// can count, and for 2^32 - 3 bins and more.
 pub fn histogram<'a, 'b, 'c, 'd, T: Number, C: Count>(
@@ -41,7 +41,7 @@ pub fn histogram<'a, 'b, 'c, 'd, T: Number, C: Count>(
     let (input, mut outside) = (workspace.read(input)?, workspace.write(outside)?);
     let (bounds, mut counts) = (workspace.read(bounds)?, workspace.write(counts)?);
     if counts.is_empty() {
-        return Err(Error::Length { what: "counts", expected: 1, found: 0 });
+        return Err(length("counts", 1, 0));
     }
     same_len("bounds", 1 + counts.len(), bounds.len())?;
     check_bins(counts.len() as u64)?;

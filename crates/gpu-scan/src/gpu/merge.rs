@@ -7,11 +7,12 @@ use kernels_rs::primitives::merge::{TILE, find_splits, merge};
 
 use super::Workspace;
 use super::workspace::{Layout, apart, tiles};
+use crate::Merge;
 use crate::error::{Result, same_len};
 use crate::number::sealed::{KernelBits, PayloadSize};
-use crate::number::{Direction, Number, Payload, total_order};
+use crate::number::{Number, Payload, total_order};
 
-/// Merges two arrays that are sorted in `direction` into one that is. Equal keys of `a` come
+/// Merges two arrays that are sorted as said into one that is. Equal keys of `a` come
 /// before those of `b`, and keep their order.
 ///
 /// Numbers are in their total order: -0.0 before +0.0, NaN last (first, if descending). Of arrays
@@ -20,19 +21,19 @@ use crate::number::{Direction, Number, Payload, total_order};
 /// DOI 10.1145/2304576.2304621.
 ///
 /// # Errors
-/// [`Length`](crate::Error::Length) unless the output has room for both exactly,
+/// [`Length`](gpu_core::Error::Length) unless the output has room for both exactly,
 /// [`Overlap`](crate::Error::Overlap), [`TooLarge`](crate::Error::TooLarge).
 pub fn merge_keys<'a, 'b, 'c, K: Number>(
     workspace: &mut Workspace,
-    direction: Direction,
+    how: Merge,
     a: impl Into<Slice<'a, K>>,
     b: impl Into<Slice<'b, K>>,
     output: impl Into<SliceMut<'c, K>>,
 ) -> Result<()> {
     let (a, b, mut output) = (workspace.read(a)?, workspace.read(b)?, workspace.write(output)?);
-    let call = Merge::new(direction, *a, *b, output.reborrow())?;
+    let call = Call::new(how, *a, *b, output.reborrow())?;
     let none = Values::<()> { a: ptr::null(), b: ptr::null(), output: ptr::null_mut() };
-    // SAFETY: `Merge::new` checked lengths and overlap.
+    // SAFETY: `Call::new` checked lengths and overlap.
     unsafe { call.enqueue(workspace, none) }
 }
 
@@ -41,16 +42,12 @@ pub fn merge_keys<'a, 'b, 'c, K: Number>(
 ///
 /// # Errors
 /// As [`merge_keys`], also for the values, of which there must be one for each key.
-#[allow(clippy::too_many_arguments)]
 pub fn merge_pairs<'a, 'b, 'c, 'd, 'e, 'f, K: Number, V: Payload>(
     workspace: &mut Workspace,
-    direction: Direction,
-    a: impl Into<Slice<'a, K>>,
-    a_values: impl Into<Slice<'d, V>>,
-    b: impl Into<Slice<'b, K>>,
-    b_values: impl Into<Slice<'e, V>>,
-    output: impl Into<SliceMut<'c, K>>,
-    output_values: impl Into<SliceMut<'f, V>>,
+    how: Merge,
+    (a, a_values): (impl Into<Slice<'a, K>>, impl Into<Slice<'d, V>>),
+    (b, b_values): (impl Into<Slice<'b, K>>, impl Into<Slice<'e, V>>),
+    (output, output_values): (impl Into<SliceMut<'c, K>>, impl Into<SliceMut<'f, V>>),
 ) -> Result<()> {
     let (a, b, mut output) = (workspace.read(a)?, workspace.read(b)?, workspace.write(output)?);
     let (a_values, b_values) = (workspace.read(a_values)?, workspace.read(b_values)?);
@@ -69,7 +66,7 @@ pub fn merge_pairs<'a, 'b, 'c, 'd, 'e, 'f, K: Number, V: Payload>(
         apart(values, to)?;
         apart(values, keys_to)?;
     }
-    let call = Merge::new(direction, *a, *b, output.reborrow())?;
+    let call = Call::new(how, *a, *b, output.reborrow())?;
     let values =
         Values { a: a_values.as_ptr(), b: b_values.as_ptr(), output: output_values.as_mut_ptr() };
     // SAFETY: as above; and there is a value for each key, of the size that the kernel takes.
@@ -82,7 +79,7 @@ pub fn merge_pairs<'a, 'b, 'c, 'd, 'e, 'f, K: Number, V: Payload>(
 }
 
 /// Keys to merge, checked.
-struct Merge<B> {
+struct Call<B> {
     a: *const B,
     a_len: u64,
     b: *const B,
@@ -106,9 +103,9 @@ impl<V> Values<V> {
     }
 }
 
-impl<B: KernelBits> Merge<B> {
+impl<B: KernelBits> Call<B> {
     fn new<K: Number<Bits = B>>(
-        direction: Direction,
+        how: Merge,
         a: Slice<'_, K>,
         b: Slice<'_, K>,
         mut output: SliceMut<'_, K>,
@@ -123,7 +120,7 @@ impl<B: KernelBits> Merge<B> {
             b: b.as_ptr().cast(),
             b_len: b.len() as u64,
             output: output.as_mut_ptr().cast(),
-            parameters: total_order::<K>(direction).parameters(),
+            parameters: total_order::<K>(how.direction).parameters(),
             tiles: tiles(output.len() as u64, TILE)?,
         })
     }
@@ -131,7 +128,7 @@ impl<B: KernelBits> Merge<B> {
     /// Enqueues the search for the tiles' splits, and the merge.
     ///
     /// # Safety
-    /// The arrays are those that the merge was made of; those of values, if there are any, are as long
+    /// The arrays are those that the call was made of; those of values, if there are any, are as long
     /// as those of their keys, and apart.
     unsafe fn enqueue<V: Copy>(self, workspace: &mut Workspace, values: Values<V>) -> Result<()>
     where

@@ -24,7 +24,7 @@ const BLOCKS_OF_MULTIPROCESSOR: u64 = 8;
 /// One read of each element, one write of each run.
 ///
 /// # Errors
-/// [`Length`](Error::Length) unless both outputs have as many elements as the input and the count
+/// [`Length`](gpu_core::Error::Length) unless both outputs have as many elements as the input and the count
 /// one, [`Overlap`](Error::Overlap), [`TooLarge`](Error::TooLarge), also where a length might not
 /// fit `L`.
 pub fn run_lengths<'a, 'b, 'c, 'd, T: Number, L: Count>(
@@ -54,7 +54,7 @@ pub fn run_lengths<'a, 'b, 'c, 'd, T: Number, L: Count>(
 /// One read of each key and each value, one write of each run.
 ///
 /// # Errors
-/// [`Length`](Error::Length) unless all arrays have the length of the keys and the count one,
+/// [`Length`](gpu_core::Error::Length) unless all arrays have the length of the keys and the count one,
 /// [`Overlap`](Error::Overlap), [`TooLarge`](Error::TooLarge).
 #[allow(clippy::too_many_arguments)]
 pub fn reduce_by_key<'a, 'b, 'c, 'd, 'e, K: Number, T: Number, O: ReduceOperator<T>>(
@@ -117,7 +117,7 @@ pub fn reduce_by_key<'a, 'b, 'c, 'd, 'e, K: Number, T: Number, O: ReduceOperator
 /// One read of each element, one write of each total.
 ///
 /// # Errors
-/// [`Length`](Error::Length) unless there is a total for each segment,
+/// [`Length`](gpu_core::Error::Length) unless there is a total for each segment,
 /// [`TooManySegments`](Error::TooManySegments) for more segments than elements,
 /// [`Overlap`](Error::Overlap), [`TooLarge`](Error::TooLarge).
 pub fn segmented_reduce<'a, 'b, 'c, T: Number, O: ReduceOperator<T>>(

@@ -16,7 +16,7 @@ use crate::{Number, Scan, ScanOperator};
 /// One read and one write of each element.
 ///
 /// # Errors
-/// [`Length`](crate::Error::Length) for another length of the output,
+/// [`Length`](gpu_core::Error::Length) for another length of the output,
 /// [`Overlap`](crate::Error::Overlap), [`TooLarge`](crate::Error::TooLarge).
 pub fn scan<'a, 'b, T: Number, O: ScanOperator<T>>(
     workspace: &mut Workspace,

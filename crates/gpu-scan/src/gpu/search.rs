@@ -15,7 +15,7 @@ use crate::number::{Direction, Number, total_order};
 /// the results are some numbers up to its length. Each query takes log2(n) reads.
 ///
 /// # Errors
-/// [`Length`](crate::Error::Length) unless there is a result for each query,
+/// [`Length`](gpu_core::Error::Length) unless there is a result for each query,
 /// [`Overlap`](crate::Error::Overlap), [`TooLarge`](crate::Error::TooLarge).
 pub fn lower_bound<'a, 'b, 'c, T: Number>(
     workspace: &mut Workspace,

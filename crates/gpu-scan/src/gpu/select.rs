@@ -15,7 +15,7 @@ use crate::{Number, Predicate};
 /// One read of each element, one write of each that is kept.
 ///
 /// # Errors
-/// [`Length`](crate::Error::Length) unless the output has as many elements as the input and the
+/// [`Length`](gpu_core::Error::Length) unless the output has as many elements as the input and the
 /// count one, [`Overlap`](crate::Error::Overlap), [`TooLarge`](crate::Error::TooLarge).
 pub fn select_if<'a, 'b, 'c, T: Number>(
     workspace: &mut Workspace,

@@ -19,7 +19,7 @@ use crate::{Index, Key, Payload, Sort};
 /// One read of the keys, and for each 8 bits sorted by one read and one write.
 ///
 /// # Errors
-/// [`Length`](crate::Error::Length), [`Overlap`](crate::Error::Overlap),
+/// [`Length`](gpu_core::Error::Length), [`Overlap`](crate::Error::Overlap),
 /// [`BitRange`](crate::Error::BitRange), [`TooLarge`](crate::Error::TooLarge).
 pub fn sort<'a, 'b, K: Key>(
     workspace: &mut Workspace,
@@ -99,7 +99,7 @@ pub(super) fn pair_ends<K: Key, V: Payload>(
 /// As [`sort_pairs`], in place.
 ///
 /// # Errors
-/// As [`sort_in_place`]; [`Length`](crate::Error::Length), [`Overlap`](crate::Error::Overlap).
+/// As [`sort_in_place`]; [`Length`](gpu_core::Error::Length), [`Overlap`](crate::Error::Overlap).
 pub fn sort_pairs_in_place<'a, 'b, K: Key, V: Payload>(
     workspace: &mut Workspace,
     sort: Sort,

@@ -1,13 +1,13 @@
 //! A tile of a scan: in which order its elements are combined.
 //!
-//! This is the kernel's order (`kernels_rs::scan`) written for one thread. A tile is a sequence of
+//! This is the kernel's order (`kernels_rs::primitives::scan`) written for one thread. A tile is a sequence of
 //! warps, a warp of rows, a row of 32 vectors of 16 bytes. All levels deal in [`Partial`] sums, and
 //! all of the order is in [`Tile::walk`]. Where the order cannot show, since the operator is
 //! associative to the last bit, the whole tile is one vector.
 
 use device_std::scalar::Scalar;
-use kernels_rs::operators::Operator;
-use kernels_rs::scan::{BLOCK, Scans};
+use kernels_rs::primitives::operators::Operator;
+use kernels_rs::primitives::scan::{BLOCK, Scans};
 
 /// Vectors of a row.
 const LANES_OF_WARP: usize = 32;

@@ -2,7 +2,7 @@
 
 use device_std::atomic::Pair;
 use gpu_core::{Column, Gpu, Reading, Slice, SliceMut, Writing};
-use kernels_rs::sort::{DIGITS, MOST_PASSES};
+use kernels_rs::primitives::sort::{DIGITS, MOST_PASSES};
 
 use crate::{Error, Result};
 

@@ -6,7 +6,7 @@ use std::cmp::Reverse;
 use crate::common::open;
 use gpu_core::Gpu;
 use gpu_scan::gpu::{self, Workspace};
-use gpu_scan::{Direction, Error, Key, Payload, Sort, cpu};
+use gpu_scan::{Direction, Error, Key, Payload, Sort, TopK, cpu};
 use proptest::prelude::*;
 
 /// Lengths around those of warps and tiles (384 threads x 11, 17 or 22 keys).
@@ -242,41 +242,41 @@ fn the_first_k() {
         let floats: Vec<f32> = (0..n as u64).map(nan).collect();
         for k in [0, 1, 32, 1000, n / 2, n] {
             let k = k.min(n);
-            for direction in [Direction::Ascending, Direction::Descending] {
-                check_top((&gpu, &mut w), direction, &words, k, |x| i128::from(*x));
-                check_top((&gpu, &mut w), direction, &few, k, |x| i128::from(*x));
-                check_top((&gpu, &mut w), direction, &floats, k, |x| {
+            for how in [TopK::least(), TopK::greatest()] {
+                check_top((&gpu, &mut w), how, &words, k, |x| i128::from(*x));
+                check_top((&gpu, &mut w), how, &few, k, |x| i128::from(*x));
+                check_top((&gpu, &mut w), how, &floats, k, |x| {
                     let rank = if x.is_nan() { 1 << 80 } else { *x as i128 };
-                    // NaN is last, whatever the direction.
-                    if direction == Direction::Descending && x.is_nan() { -rank } else { rank }
+                    // NaN is last, whatever is first.
+                    if how == TopK::greatest() && x.is_nan() { -rank } else { rank }
                 });
             }
         }
     }
     let keys = gpu.zeroed::<u32>(4).unwrap();
     let (mut top, mut at) = (gpu.zeroed::<u32>(5).unwrap(), gpu.zeroed::<u64>(5).unwrap());
-    let found = gpu::top_k(&mut w, Direction::Ascending, &keys, &mut top, &mut at);
-    assert_eq!(found, Err(Error::Length { what: "keys", expected: 5, found: 4 }));
+    let found = gpu::top_k(&mut w, TopK::least(), &keys, &mut top, &mut at);
+    assert_eq!(found, Err(crate::length("keys", 5, 4)));
 }
 
 fn check_top<K: Key>(
     (gpu, w): (&Gpu, &mut Workspace),
-    direction: Direction,
+    how: TopK,
     keys: &[K],
     k: usize,
     rank: impl Fn(&K) -> i128,
 ) {
     let mut order: Vec<u64> = (0..keys.len() as u64).collect();
-    let sign = if direction == Direction::Descending { -1 } else { 1 };
+    let sign = if how.direction == Direction::Descending { -1 } else { 1 };
     order.sort_by_key(|i| sign * rank(&keys[*i as usize]));
     let expected: Vec<K> = order[..k].iter().map(|i| keys[*i as usize]).collect();
     let what = format!("{k} of {}", keys.len());
-    let (top, at) = cpu::top_k(direction, keys, k).unwrap();
+    let (top, at) = cpu::top_k(how, keys, k).unwrap();
     assert_eq!(at, order[..k], "{what}");
     assert_same(&top, &expected, &what);
     let input = gpu.upload(keys).unwrap();
     let (mut top, mut at) = (gpu.zeroed::<K>(k).unwrap(), gpu.zeroed::<u64>(k).unwrap());
-    gpu::top_k(w, direction, &input, &mut top, &mut at).unwrap();
+    gpu::top_k(w, how, &input, &mut top, &mut at).unwrap();
     assert_eq!(at.to_host().unwrap(), order[..k], "{what}");
     assert_same(&top.to_host().unwrap(), &expected, &what);
 }
@@ -293,7 +293,7 @@ fn what_is_refused() {
         assert_eq!(cpu::sort(sort, &[1u32]), Err(Error::BitRange { begin, end, bits: 32 }));
     }
     let found = gpu::sort(&mut w, Sort::ascending(), &keys, &mut short);
-    assert_eq!(found, Err(Error::Length { what: "sorted", expected: 10, found: 9 }));
+    assert_eq!(found, Err(crate::length("sorted", 10, 9)));
     let values = keys.slice(0..10).unwrap();
     // SAFETY: refused before anything touches the overlapping part.
     let overlapping = unsafe {

@@ -5,7 +5,7 @@
 
 use device_std::{kernel, thread};
 
-use crate::operators::{Bits, Order};
+use super::operators::{Bits, Order};
 
 /// Threads of a block.
 pub const BLOCK: usize = 256;

@@ -8,46 +8,28 @@ use device_std::tile::Tile;
 use device_std::vector::Vector;
 use device_std::{thread, warp};
 
-use crate::operators::Operator;
+use crate::primitives::operators::{Operator, Partial};
 
 /// Threads of a block.
 pub const BLOCK: usize = 256;
 const WARPS: usize = BLOCK / 32;
 
-/// A partial sum of a segmented scan: what was combined since the last head, and whether there
-/// was one. Without segments `closed` is always false and costs nothing.
-#[derive(Clone, Copy)]
-pub(crate) struct Partial<T> {
-    pub(crate) value: T,
-    pub(crate) closed: bool,
-}
-
-impl<T: Scalar> Partial<T> {
-    #[inline(always)]
-    fn then<O: Operator<T>>(self, operator: O, next: Self) -> Self {
-        Self {
-            value: if next.closed { next.value } else { operator.combine(self.value, next.value) },
-            closed: self.closed | next.closed,
-        }
-    }
-}
-
 /// What a block keeps in shared memory.
 #[derive(Clone, Copy)]
-pub(crate) struct Shared<T> {
+pub(super) struct Shared<T> {
     /// The threads' rows, while they wait for the tiles before: registers are few.
-    pub(crate) stash: SharedArray<Vector>,
+    pub(super) stash: SharedArray<Vector>,
     /// Before the tickets, which fill its word, and not beside the arrays: these are read by up to 16
     /// bytes, and it would be read too, while it is written.
     prefix: SharedArray<T>,
-    pub(crate) tickets: Tickets,
+    pub(super) tickets: Tickets,
     values: SharedArray<T>,
     closed: SharedArray<u32>,
 }
 
 impl<T: Plain> Shared<T> {
     #[inline(always)]
-    pub(crate) const fn new(carver: &mut Carver, rows: usize) -> Self {
+    pub(super) const fn new(carver: &mut Carver, rows: usize) -> Self {
         Self {
             stash: carver.array((rows * BLOCK) as u32),
             prefix: carver.array(1),
@@ -60,18 +42,18 @@ impl<T: Plain> Shared<T> {
 
 /// The head bits of a thread's vectors, row after row.
 #[derive(Clone, Copy)]
-pub(crate) struct Heads(pub(crate) u64);
+pub(super) struct Heads(pub(super) u64);
 
 impl Heads {
     #[inline(always)]
-    pub(crate) fn of_row<T: Scalar>(self, row: usize) -> u32 {
+    pub(super) fn of_row<T: Scalar>(self, row: usize) -> u32 {
         (self.0 >> (row * T::LANES)) as u32 & ((1 << T::LANES) - 1)
     }
 }
 
 /// What comes before each of a thread's vectors within its warp.
 #[derive(Clone, Copy)]
-pub(crate) struct Before<T, const ROWS: usize> {
+pub(super) struct Before<T, const ROWS: usize> {
     values: [T; ROWS],
     /// A bit for each row: whether the value begins at a head, so that nothing comes before it.
     closed: u32,
@@ -79,24 +61,24 @@ pub(crate) struct Before<T, const ROWS: usize> {
 
 /// Everything a scan over one tile needs to know.
 #[derive(Clone, Copy)]
-pub(crate) struct Scan<T, O, const ROWS: usize, const SEGMENTED: bool> {
-    pub(crate) operator: O,
-    pub(crate) exclusive: bool,
-    pub(crate) initial: T,
-    pub(crate) shared: Shared<T>,
+pub(super) struct Scan<T, O, const ROWS: usize, const SEGMENTED: bool> {
+    pub(super) operator: O,
+    pub(super) exclusive: bool,
+    pub(super) initial: T,
+    pub(super) shared: Shared<T>,
 }
 
 impl<T: Scalar, O: Operator<T>, const ROWS: usize, const SEGMENTED: bool>
     Scan<T, O, ROWS, SEGMENTED>
 {
     #[inline(always)]
-    pub(crate) fn is_head(heads: u32, i: usize) -> bool {
+    pub(super) fn is_head(heads: u32, i: usize) -> bool {
         SEGMENTED && heads >> i & 1 == 1
     }
 
     /// The scan of one tile.
     #[inline(always)]
-    pub(crate) unsafe fn tile(
+    pub(super) unsafe fn tile(
         &self,
         (input, output, len): (*const T, *mut T, u64),
         heads: *const u32,
@@ -148,7 +130,7 @@ impl<T: Scalar, O: Operator<T>, const ROWS: usize, const SEGMENTED: bool>
 
     /// What comes before the thread's vector in a row, from the array's start or the last head.
     #[inline(always)]
-    pub(crate) fn before(&self, outer: Partial<T>, before: &Before<T, ROWS>, row: usize) -> T {
+    pub(super) fn before(&self, outer: Partial<T>, before: &Before<T, ROWS>, row: usize) -> T {
         let closed = SEGMENTED && before.closed >> row & 1 == 1;
         outer.then(self.operator, Partial { value: before.values[row], closed }).value
     }
@@ -171,7 +153,7 @@ impl<T: Scalar, O: Operator<T>, const ROWS: usize, const SEGMENTED: bool>
 
     /// The sums of a thread's vectors.
     #[inline(always)]
-    pub(crate) unsafe fn sums(&self, tile: &Tile<T, ROWS>, heads: Heads) -> [T; ROWS] {
+    pub(super) unsafe fn sums(&self, tile: &Tile<T, ROWS>, heads: Heads) -> [T; ROWS] {
         let mut sums = [self.operator.identity(); ROWS];
         let mut row = 0;
         while row < ROWS {
@@ -186,7 +168,7 @@ impl<T: Scalar, O: Operator<T>, const ROWS: usize, const SEGMENTED: bool>
     /// For each row what comes before the thread's vector within the warp, and for the warp its
     /// sum.
     #[inline(always)]
-    pub(crate) unsafe fn scan_warp(
+    pub(super) unsafe fn scan_warp(
         &self,
         sums: [T; ROWS],
         heads: Heads,
@@ -219,7 +201,7 @@ impl<T: Scalar, O: Operator<T>, const ROWS: usize, const SEGMENTED: bool>
     /// The sum of the warps before the thread's, from the tile's start or the last head, and that
     /// of the tile. One barrier.
     #[inline(always)]
-    pub(crate) unsafe fn scan_warps(&self, of_warp: Partial<T>) -> (Partial<T>, Partial<T>) {
+    pub(super) unsafe fn scan_warps(&self, of_warp: Partial<T>) -> (Partial<T>, Partial<T>) {
         let Shared { values, closed, .. } = self.shared;
         let operator = self.operator;
         // SAFETY: each warp writes its own elements; the barrier stands between writes and reads.
@@ -248,7 +230,7 @@ impl<T: Scalar, O: Operator<T>, const ROWS: usize, const SEGMENTED: bool>
 
     /// Warp 0 looks for the sum of the tiles before, once it has announced that of this one.
     #[inline(always)]
-    pub(crate) unsafe fn look_back(&self, of_tile: Partial<T>, lookback: Lookback) {
+    pub(super) unsafe fn look_back(&self, of_tile: Partial<T>, lookback: Lookback) {
         let operator = self.operator;
         if warp::warp_id() == 0 {
             // SAFETY: the whole warp is here.
@@ -270,7 +252,7 @@ impl<T: Scalar, O: Operator<T>, const ROWS: usize, const SEGMENTED: bool>
     /// What comes before the thread's warp, from the array's start or the last head; after
     /// [`look_back`](Self::look_back) and a barrier.
     #[inline(always)]
-    pub(crate) unsafe fn outer(&self, before_warp: Partial<T>) -> Partial<T> {
+    pub(super) unsafe fn outer(&self, before_warp: Partial<T>) -> Partial<T> {
         // SAFETY: passed on to the caller.
         let value = unsafe { self.shared.prefix.load(0) };
         Partial { value, closed: false }.then(self.operator, before_warp)

@@ -7,16 +7,18 @@
 //! thus fixed, whatever the device, and floats give the same bits in every run:
 //! `gpu-scan`'s documentation spells it out, and its CPU twin follows it.
 
+use device_std::block::{BlockReduce, LastBlock};
 use device_std::scalar::Scalar;
-use device_std::shared::{Carver, Plain, SharedArray};
+use device_std::shared::{Carver, Plain};
 use device_std::tile::Tile;
 use device_std::vector::{self, Vector};
-use device_std::{atomic, kernel, thread, warp};
+use device_std::warp::Word;
+use device_std::{kernel, thread};
 
-use crate::block_reduce::{WARPS, reduce_block};
-use crate::operators::{Bits, Least, Operator, Order, Sum};
+use super::operators::{Bits, Least, Operator, Order, Sum};
 
-pub use crate::block_reduce::BLOCK;
+/// Threads of a block.
+pub const BLOCK: usize = 256;
 
 /// Rows of a tile: vectors that a thread loads at once.
 pub const ROWS: usize = 4;
@@ -37,46 +39,25 @@ pub const fn chunks(len: u64, element_size: usize) -> (u64, u64) {
     (tiles_of_chunk, tiles.div_ceil(tiles_of_chunk))
 }
 
-/// What a block keeps in shared memory: a value of each warp, and whether it is the last block.
+/// What a block keeps in shared memory.
 #[derive(Clone, Copy)]
 struct Shared<T> {
-    values: SharedArray<T>,
-    is_last: SharedArray<u32>,
+    block: BlockReduce<T>,
+    last: LastBlock,
 }
 
-impl<T: Plain> Shared<T> {
+impl<T: Plain + Word> Shared<T> {
     #[inline(always)]
     const fn new(carver: &mut Carver) -> Self {
-        Self { values: carver.array(WARPS as u32), is_last: carver.array(1) }
+        Self { block: BlockReduce::new(carver, BLOCK), last: LastBlock::new(carver) }
     }
 }
 
 /// Bytes of shared memory.
-const fn shared_bytes<T: Plain>() -> u32 {
+const fn shared_bytes<T: Plain + Word>() -> u32 {
     let mut carver = Carver::new();
     let _ = Shared::<T>::new(&mut carver);
     carver.bytes()
-}
-
-/// Tells the block that comes last, once each has written its part of the result; its threads see
-/// what all blocks have written.
-#[inline(always)]
-unsafe fn is_last_block(is_last: SharedArray<u32>, done: *mut u32) -> bool {
-    // SAFETY: the whole block is here; thread 0 wrote the block's part itself.
-    unsafe {
-        if thread::thread_idx_x() == 0 {
-            atomic::fence();
-            let last = atomic::add_u32(done, 1) + 1 == thread::grid_dim_x();
-            if last {
-                atomic::store_u32(done, 0);
-            }
-            is_last.store(0, last as u32);
-        }
-        thread::sync_threads();
-        let last = is_last.load(0) != 0;
-        atomic::fence();
-        last
-    }
 }
 
 /// The combination of a thread's vectors of one chunk: rows apart, then row after row.
@@ -158,7 +139,7 @@ pub unsafe fn reduce<T: Scalar, O: Operator<T>>(
     // SAFETY: the caller's arrays are as long as said; the block's threads stay together.
     unsafe {
         let of_thread = reduce_chunk(operator, input, len, tiles);
-        let of_block = reduce_block(shared.values, of_thread, identity, combine);
+        let of_block = shared.block.reduce(of_thread, identity, combine);
         let chunks = thread::grid_dim_x();
         if chunks == 1 {
             if me == 0 {
@@ -169,7 +150,7 @@ pub unsafe fn reduce<T: Scalar, O: Operator<T>>(
         if me == 0 {
             *partials.add(thread::block_idx_x() as usize) = of_block;
         }
-        if !is_last_block(shared.is_last, done) {
+        if !shared.last.is_this(done, chunks) {
             return;
         }
         let mut sum = identity;
@@ -178,7 +159,7 @@ pub unsafe fn reduce<T: Scalar, O: Operator<T>>(
             sum = operator.combine(sum, *partials.add(chunk as usize));
             chunk += BLOCK as u32;
         }
-        let sum = reduce_block(shared.values, sum, identity, combine);
+        let sum = shared.block.reduce(sum, identity, combine);
         if me == 0 {
             *result = operator.lower(sum);
         }
@@ -195,49 +176,6 @@ fn first((a, i): Ranked, (b, j): Ranked) -> Ranked {
 
 /// No element.
 const NOBODY: Ranked = (u64::MAX, u64::MAX);
-
-/// What a block of an index reduction keeps in shared memory.
-#[derive(Clone, Copy)]
-struct IndexShared {
-    ranks: SharedArray<u64>,
-    indices: SharedArray<u64>,
-    is_last: SharedArray<u32>,
-}
-
-impl IndexShared {
-    #[inline(always)]
-    const fn new(carver: &mut Carver) -> Self {
-        let warps = WARPS as u32;
-        Self { ranks: carver.array(warps), indices: carver.array(warps), is_last: carver.array(1) }
-    }
-
-    #[inline(always)]
-    unsafe fn reduce_block(&self, value: Ranked) -> Ranked {
-        // SAFETY: as `reduce_block`.
-        unsafe {
-            let of_warp = warp::reduce(value, first);
-            thread::sync_threads();
-            if warp::lane_id() == 0 {
-                self.ranks.store(warp::warp_id(), of_warp.0);
-                self.indices.store(warp::warp_id(), of_warp.1);
-            }
-            thread::sync_threads();
-            let lane = warp::lane_id();
-            let value = match lane < WARPS as u32 {
-                true => (self.ranks.load(lane), self.indices.load(lane)),
-                false => NOBODY,
-            };
-            warp::reduce(value, first)
-        }
-    }
-}
-
-/// Bytes of shared memory of the index reductions.
-const INDEX_SHARED: u32 = {
-    let mut carver = Carver::new();
-    let _ = IndexShared::new(&mut carver);
-    carver.bytes()
-};
 
 /// The first in an order among a thread's elements of one chunk.
 ///
@@ -301,7 +239,7 @@ unsafe fn first_of_chunk<B: Bits>(
 #[kernel(
     named,
     block = BLOCK,
-    shared = INDEX_SHARED,
+    shared = shared_bytes::<Ranked>(),
     instances(u8: <u8>; u16: <u16>; u32: <u32>; u64: <u64>)
 )]
 pub unsafe fn index_of_least<B: Bits>(
@@ -315,19 +253,19 @@ pub unsafe fn index_of_least<B: Bits>(
     result: *mut u64,
 ) {
     let order = Order::<B>::new(parameters);
-    let shared = IndexShared::new(&mut Carver::new());
+    let shared = Shared::<Ranked>::new(&mut Carver::new());
     let me = thread::thread_idx_x();
     // SAFETY: the caller's arrays are as long as said; the block's threads stay together.
     unsafe {
         let best = first_of_chunk((input, len, tiles), order, most);
-        let best = shared.reduce_block(best);
+        let best = shared.block.reduce(best, NOBODY, first);
         let chunks = thread::grid_dim_x();
         if me == 0 {
             let partial = partials.add(2 * thread::block_idx_x() as usize);
             *partial = best.0;
             *partial.add(1) = best.1;
         }
-        if !is_last_block(shared.is_last, done) {
+        if !shared.last.is_this(done, chunks) {
             return;
         }
         let mut best = NOBODY;
@@ -337,7 +275,7 @@ pub unsafe fn index_of_least<B: Bits>(
             best = first(best, (*partial, *partial.add(1)));
             chunk += BLOCK as u32;
         }
-        let best = shared.reduce_block(best);
+        let best = shared.block.reduce(best, NOBODY, first);
         if me == 0 {
             *result = best.1;
         }

@@ -6,8 +6,8 @@
 
 use device_std::{kernel, thread, warp};
 
-use crate::offsets::Offsets;
-use crate::operators::Order;
+use super::offsets::Offsets;
+use super::operators::Order;
 
 /// Threads of a block.
 const BLOCK: u32 = 256;

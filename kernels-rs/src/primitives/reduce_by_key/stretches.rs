@@ -27,48 +27,31 @@ use device_std::shared::{Carver, Plain, SharedArray};
 use device_std::vector::{self, Vector};
 use device_std::{thread, warp};
 
-use crate::operators::Operator;
+use crate::primitives::operators::{Operator, Partial};
 
 /// Threads of a block.
 pub const BLOCK: usize = 256;
-pub(crate) const WARPS: u32 = BLOCK as u32 / 32;
+pub(super) const WARPS: u32 = BLOCK as u32 / 32;
 
 /// Elements that a thread reads from shared memory at once.
 const CHUNK: usize = 4;
 
-/// What was combined since the last head, and whether there was one.
-#[derive(Clone, Copy)]
-pub(crate) struct Partial<T> {
-    pub(crate) value: T,
-    pub(crate) closed: bool,
-}
-
-impl<T: Copy> Partial<T> {
-    #[inline(always)]
-    pub(crate) fn then<O: Operator<T>>(self, operator: O, next: Self) -> Self {
-        Self {
-            value: if next.closed { next.value } else { operator.combine(self.value, next.value) },
-            closed: self.closed | next.closed,
-        }
-    }
-}
-
 /// A tile of an array in shared memory.
 #[derive(Clone, Copy)]
-pub(crate) struct Stash<T, const STRETCH: usize> {
+pub(super) struct Stash<T, const STRETCH: usize> {
     vectors: SharedArray<Vector>,
     element: PhantomData<T>,
 }
 
 impl<T: Plain, const STRETCH: usize> Stash<T, STRETCH> {
     /// Elements of a warp's part, and of a tile.
-    pub(crate) const PART: u32 = 32 * STRETCH as u32;
-    pub(crate) const TILE: u64 = (BLOCK * STRETCH) as u64;
+    pub(super) const PART: u32 = 32 * STRETCH as u32;
+    pub(super) const TILE: u64 = (BLOCK * STRETCH) as u64;
     /// Vectors of a warp's part.
     const VECTORS: u32 = Self::PART * size_of::<T>() as u32 / vector::BYTES as u32;
 
     #[inline(always)]
-    pub(crate) const fn new(carver: &mut Carver) -> Self {
+    pub(super) const fn new(carver: &mut Carver) -> Self {
         Self { vectors: carver.array(Self::VECTORS * WARPS), element: PhantomData }
     }
 }
@@ -76,7 +59,7 @@ impl<T: Plain, const STRETCH: usize> Stash<T, STRETCH> {
 impl<T: Scalar, const STRETCH: usize> Stash<T, STRETCH> {
     /// The element of the tile with which the thread's warp's part begins.
     #[inline(always)]
-    pub(crate) fn part() -> u32 {
+    pub(super) fn part() -> u32 {
         warp::warp_id() * Self::PART
     }
 
@@ -87,7 +70,7 @@ impl<T: Scalar, const STRETCH: usize> Stash<T, STRETCH> {
     /// # Safety
     /// `array` has `len` elements, and nobody writes them meanwhile.
     #[inline(always)]
-    pub(crate) unsafe fn fill(&self, array: *const T, tile: u64, len: u64, fill: T) {
+    pub(super) unsafe fn fill(&self, array: *const T, tile: u64, len: u64, fill: T) {
         let start = tile * Self::TILE + Self::part() as u64;
         let lane = warp::lane_id();
         // The condition is the same in the whole block.
@@ -125,7 +108,7 @@ impl<T: Scalar, const STRETCH: usize> Stash<T, STRETCH> {
     /// # Safety
     /// The warp's part is there, and no thread of the warp writes it meanwhile.
     #[inline(always)]
-    pub(crate) unsafe fn stretch(&self) -> [T; STRETCH]
+    pub(super) unsafe fn stretch(&self) -> [T; STRETCH]
     where
         T: Default,
     {
@@ -171,7 +154,7 @@ impl<T: Scalar, const STRETCH: usize> Stash<T, STRETCH> {
     /// # Safety
     /// As for [`SharedArray::load`].
     #[inline(always)]
-    pub(crate) unsafe fn load(&self, at: u32) -> T {
+    pub(super) unsafe fn load(&self, at: u32) -> T {
         // SAFETY: passed on to the caller.
         unsafe { self.vectors.as_elements::<T>().load(at) }
     }
@@ -181,7 +164,7 @@ impl<T: Scalar, const STRETCH: usize> Stash<T, STRETCH> {
     /// # Safety
     /// As for [`SharedArray::store`].
     #[inline(always)]
-    pub(crate) unsafe fn store(&self, at: u32, element: T) {
+    pub(super) unsafe fn store(&self, at: u32, element: T) {
         // SAFETY: passed on to the caller.
         unsafe { self.vectors.as_elements::<T>().store(at, element) }
     }
@@ -194,7 +177,7 @@ impl<T: Scalar, const STRETCH: usize> Stash<T, STRETCH> {
     /// # Safety
     /// The whole warp comes here, and its part is there; the slots are the thread's own.
     #[inline(always)]
-    pub(crate) unsafe fn walk<O: Operator<T>>(&self, operator: O, heads: u32, slot: u32) -> T
+    pub(super) unsafe fn walk<O: Operator<T>>(&self, operator: O, heads: u32, slot: u32) -> T
     where
         T: Default,
     {
@@ -226,7 +209,7 @@ impl<T: Scalar, const STRETCH: usize> Stash<T, STRETCH> {
     /// # Safety
     /// After [`walk`](Self::walk) with the same heads and slot.
     #[inline(always)]
-    pub(crate) unsafe fn complete<O: Operator<T>>(
+    pub(super) unsafe fn complete<O: Operator<T>>(
         &self,
         operator: O,
         heads: u32,
@@ -247,7 +230,7 @@ impl<T: Scalar, const STRETCH: usize> Stash<T, STRETCH> {
 
 /// What comes before a thread in its warp, and what the warp ends with.
 #[derive(Clone, Copy)]
-pub(crate) struct Ends<T> {
+pub(super) struct Ends<T> {
     below: Partial<T>,
     of_warp: T,
 }
@@ -258,7 +241,7 @@ impl<T: Scalar> Ends<T> {
     /// # Safety
     /// The whole warp comes here.
     #[inline(always)]
-    pub(crate) unsafe fn scan_warp<O: Operator<T>>(operator: O, end: T, has_head: bool) -> Self {
+    pub(super) unsafe fn scan_warp<O: Operator<T>>(operator: O, end: T, has_head: bool) -> Self {
         // SAFETY: passed on to the caller.
         unsafe {
             let with_head = warp::ballot(warp::FULL, has_head);
@@ -275,7 +258,7 @@ impl<T: Scalar> Ends<T> {
 
 /// Where the warps of a block exchange how many heads they have and what they end with.
 #[derive(Clone, Copy)]
-pub(crate) struct Exchange<T> {
+pub(super) struct Exchange<T> {
     ends: SharedArray<T>,
     heads: SharedArray<u32>,
     /// The heads of the warps that have counted theirs, and from bit [`ARRIVALS`] on how many have.
@@ -287,22 +270,22 @@ const ARRIVALS: u32 = 16;
 
 /// A tile, as seen by a warp of it.
 #[derive(Clone, Copy)]
-pub(crate) struct Place<T> {
+pub(super) struct Place<T> {
     /// What the warps before end with; nothing for warp 0.
     before: Partial<T>,
     /// Heads of the warps before.
-    pub(crate) heads_before: u32,
+    pub(super) heads_before: u32,
     /// What the tile ends with.
-    pub(crate) of_tile: Partial<T>,
+    pub(super) of_tile: Partial<T>,
     /// Heads of the tile.
-    pub(crate) heads: u32,
+    pub(super) heads: u32,
     /// The first warp that has a head; 0 where none has.
-    pub(crate) first_with_head: u32,
+    pub(super) first_with_head: u32,
 }
 
 impl<T: Scalar> Exchange<T> {
     #[inline(always)]
-    pub(crate) const fn new(carver: &mut Carver) -> Self {
+    pub(super) const fn new(carver: &mut Carver) -> Self {
         Self { ends: carver.array(WARPS), heads: carver.array(WARPS), counter: carver.array(1) }
     }
 
@@ -311,7 +294,7 @@ impl<T: Scalar> Exchange<T> {
     /// # Safety
     /// The whole block comes here, once.
     #[inline(always)]
-    pub(crate) unsafe fn begin(&self) {
+    pub(super) unsafe fn begin(&self) {
         if thread::thread_idx_x() == 0 {
             // SAFETY: no other thread touches it before the barrier.
             unsafe { self.counter.store(0, 0) };
@@ -324,7 +307,7 @@ impl<T: Scalar> Exchange<T> {
     /// # Safety
     /// The whole warp comes here, once, after [`begin`](Self::begin) and a barrier.
     #[inline(always)]
-    pub(crate) unsafe fn count_heads(&self, of_warp: u32) -> Option<u32> {
+    pub(super) unsafe fn count_heads(&self, of_warp: u32) -> Option<u32> {
         let mut before = 0;
         // SAFETY: each warp writes its own element; the counter is touched by atomics only.
         let before = unsafe {
@@ -344,7 +327,7 @@ impl<T: Scalar> Exchange<T> {
     /// # Safety
     /// The whole block comes here, once, after [`count_heads`](Self::count_heads).
     #[inline(always)]
-    pub(crate) unsafe fn take<O: Operator<T>>(&self, operator: O, ends: &Ends<T>) -> Place<T> {
+    pub(super) unsafe fn take<O: Operator<T>>(&self, operator: O, ends: &Ends<T>) -> Place<T> {
         // SAFETY: each warp writes its own elements; the barrier stands between writes and reads.
         unsafe {
             if warp::lane_id() == 0 {
@@ -384,7 +367,7 @@ impl<T: Scalar> Place<T> {
     /// What comes before the thread's stretch in its tile, since the last head; nothing for the
     /// first thread.
     #[inline(always)]
-    pub(crate) fn before_thread<O: Operator<T>>(&self, operator: O, ends: &Ends<T>) -> T {
+    pub(super) fn before_thread<O: Operator<T>>(&self, operator: O, ends: &Ends<T>) -> T {
         let with_lanes = self.before.then(operator, ends.below).value;
         let within = if warp::warp_id() == 0 { ends.below.value } else { with_lanes };
         if warp::lane_id() == 0 { self.before.value } else { within }

@@ -17,7 +17,7 @@
 use device_std::scalar::Scalar;
 use device_std::{kernel, thread, vector};
 
-use crate::operators::{BACKWARD, EXCLUSIVE, Last, Least, Operator, Sum};
+use super::operators::{BACKWARD, EXCLUSIVE, Last, Least, Operator, Sum};
 
 /// Threads of a block.
 pub const BLOCK: usize = 256;

@@ -31,9 +31,12 @@ use device_std::scalar::Scalar;
 use device_std::shared::{Carver, SharedArray, wait_for_copies};
 use device_std::{kernel, thread, vector, warp};
 
-use crate::operators::{Bits, Least, Operator, Sum};
-pub use crate::stretches::BLOCK;
-use crate::stretches::{Ends, Exchange, Partial, Place, Stash};
+use super::operators::{Bits, Least, Operator, Partial, Sum};
+
+mod stretches;
+
+pub use stretches::BLOCK;
+use stretches::{Ends, Exchange, Place, Stash};
 
 /// Elements of a thread's stretch, for keys and values of so many bytes together. The shared memory
 /// of a block stays below 48 KiB, what every GPU gives without being asked.

@@ -10,14 +10,14 @@
 //! Sorting those k is another matter (module `sort`).
 
 use device_std::atomic::{self, Pair};
-use device_std::block::BlockScan;
+use device_std::block::{BlockScan, LastBlock};
 use device_std::lookback::{Lookback, Tickets};
 use device_std::shared::{Carver, SharedArray};
 use device_std::tile::Tile;
 use device_std::vector::Vector;
 use device_std::{kernel, thread, warp};
 
-use crate::operators::{Bits, Order};
+use super::operators::{Bits, Order};
 
 /// Threads of a block.
 const BLOCK: usize = 256;
@@ -68,7 +68,7 @@ impl Search {
 struct CountShared {
     counts: SharedArray<u32>,
     scan: BlockScan<u64>,
-    is_last: SharedArray<u32>,
+    last: LastBlock,
 }
 
 impl CountShared {
@@ -77,7 +77,7 @@ impl CountShared {
         Self {
             counts: carver.array(DIGITS),
             scan: BlockScan::new(carver),
-            is_last: carver.array(1),
+            last: LastBlock::new(carver),
         }
     }
 }
@@ -150,15 +150,8 @@ pub unsafe fn count<K: Bits>(
             }
             i += 1;
         }
-        atomic::fence();
         thread::sync_threads();
-        if me == 0 {
-            let before = atomic::add_u32(search.done, 1);
-            shared.is_last.store(0, (before + 1 == thread::grid_dim_x()) as u32);
-        }
-        thread::sync_threads();
-        if shared.is_last.load(0) == 1 {
-            atomic::fence();
+        if shared.last.is_this(search.done, thread::grid_dim_x()) {
             choose(shared.scan, search, known, shift);
         }
     }
@@ -193,9 +186,6 @@ unsafe fn choose(scan: BlockScan<u64>, search: Search, known: u64, shift: u32) {
             }
             before += own[i];
             i += 1;
-        }
-        if me == 0 {
-            *search.done = 0;
         }
     }
 }

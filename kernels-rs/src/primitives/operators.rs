@@ -30,6 +30,27 @@ pub trait Operator<T>: Copy {
     fn lower(self, value: T) -> T;
 }
 
+/// What was combined since the last head, the start of a segment, and whether there was one. Without
+/// segments `closed` is always false and costs nothing.
+#[derive(Clone, Copy)]
+pub struct Partial<T> {
+    /// The combination.
+    pub value: T,
+    /// Whether it begins at a head, so that nothing comes before it.
+    pub closed: bool,
+}
+
+impl<T: Copy> Partial<T> {
+    /// This and, after it, `next`.
+    #[inline(always)]
+    pub fn then<O: Operator<T>>(self, operator: O, next: Self) -> Self {
+        Self {
+            value: if next.closed { next.value } else { operator.combine(self.value, next.value) },
+            closed: self.closed | next.closed,
+        }
+    }
+}
+
 /// The sum; integers wrap. The identity is +0.
 #[derive(Clone, Copy)]
 pub struct Sum;

@@ -16,11 +16,11 @@
 //! With values, the place in the shared arrays that each output comes from is kept in shared memory
 //! too; then the values take the keys' place there, and are picked by it.
 
-use device_std::scalar::Scalar;
-use device_std::shared::{Carver, Plain, SharedArray};
+use device_std::shared::{Carver, SharedArray};
 use device_std::{kernel, thread, vector};
 
-use crate::operators::{Bits, Order};
+use super::operators::{Bits, Order};
+use super::value::Value;
 
 /// Threads of a block.
 pub const BLOCK: usize = 256;
@@ -31,11 +31,29 @@ const ITEMS: usize = 15;
 /// Outputs of a block.
 pub const TILE: u64 = (BLOCK * ITEMS) as u64;
 
-/// Bytes of shared memory: the keys or, later in the same place, values; with them places.
-pub const fn shared_bytes(key_size: usize, value_size: usize) -> u32 {
-    let larger = if key_size > value_size { key_size } else { value_size };
-    let places = if value_size > 0 { size_of::<u16>() } else { 0 };
-    TILE as u32 * (larger + places) as u32
+/// What a block keeps in shared memory: the places that outputs come from, if there are values; then
+/// the ranks of the keys and, in the same place, the values.
+#[derive(Clone, Copy)]
+struct Shared<B, V> {
+    places: SharedArray<u16>,
+    ranks: SharedArray<B>,
+    values: SharedArray<V>,
+}
+
+impl<B: Bits, V: Value> Shared<B, V> {
+    #[inline(always)]
+    const fn new(carver: &mut Carver) -> Self {
+        let places = carver.array(if V::IS_THERE { TILE as u32 } else { 0 });
+        let (ranks, values) = carver.overlay(TILE as u32);
+        Self { places, ranks, values }
+    }
+}
+
+/// Bytes of shared memory.
+const fn shared_bytes<B: Bits, V: Value>() -> u32 {
+    let mut carver = Carver::new();
+    let _ = Shared::<B, V>::new(&mut carver);
+    carver.bytes()
 }
 
 /// How many of the first `diagonal` outputs come from a. `a` and `b` give ranks.
@@ -59,13 +77,21 @@ fn split<B: Bits>(
     low
 }
 
-#[inline(always)]
-unsafe fn splits<B: Bits>(
-    (a, a_len): (*const B, u64),
-    (b, b_len): (*const B, u64),
-    order: Order<B>,
+/// How many of the outputs before each tile come from `a`. Grid: a thread for each tile of [`TILE`]
+/// outputs, and one for the end.
+///
+/// # Safety
+/// The arrays are as long as said, `splits` has an element for each tile and one more.
+#[kernel(named, block = BLOCK, instances(u8: <u8>; u16: <u16>; u32: <u32>; u64: <u64>))]
+pub unsafe fn find_splits<B: Bits>(
+    a: *const B,
+    a_len: u64,
+    b: *const B,
+    b_len: u64,
+    parameters: [u64; 4],
     splits: *mut u64,
 ) {
+    let order = Order::<B>::new(parameters);
     let tile = thread::index_1d();
     let len = a_len + b_len;
     if tile > len.div_ceil(TILE) {
@@ -117,10 +143,11 @@ impl Part {
         Self { from_a, count, a_first, b_first: self.first - a_first, ..self }
     }
 
-    /// Reads this thread's inputs, a block's width apart. What is beyond the last is the last.
+    /// Reads this thread's inputs, a block's width apart, in the place of `none`. What is beyond the
+    /// last is the last.
     #[inline(always)]
-    unsafe fn load<B: Scalar>(&self, a: *const B, b: *const B) -> [B; ITEMS] {
-        let mut inputs = [B::from_bits64(0); ITEMS];
+    unsafe fn load<T: Copy>(&self, a: *const T, b: *const T, none: T) -> [T; ITEMS] {
+        let mut inputs = [none; ITEMS];
         let mut item = 0;
         while item < ITEMS {
             let place = u32::min(thread::thread_idx_x() + (item * BLOCK) as u32, self.count - 1);
@@ -138,11 +165,8 @@ impl Part {
 
     /// Merges this thread's outputs, and writes the places that they come from.
     #[inline(always)]
-    unsafe fn merge<B: Bits>(
-        &self,
-        ranks: SharedArray<B>,
-        places: Option<SharedArray<u16>>,
-    ) -> [B; ITEMS] {
+    unsafe fn merge<B: Bits, V: Value>(&self, shared: Shared<B, V>) -> [B; ITEMS] {
+        let Shared { places, ranks, .. } = shared;
         let me = thread::thread_idx_x() * ITEMS as u32;
         let Self { from_a, count, .. } = *self;
         let diagonal = u32::min(me, count);
@@ -161,7 +185,7 @@ impl Part {
             while item < ITEMS {
                 let a_wins = at_a < from_a && (at_b >= count || next_a <= next_b);
                 merged[item] = if a_wins { next_a } else { next_b };
-                if let Some(places) = places {
+                if V::IS_THERE {
                     places.store(me + item as u32, if a_wins { at_a } else { at_b } as u16);
                 }
                 at_a += a_wins as u32;
@@ -176,37 +200,27 @@ impl Part {
     }
 }
 
-/// What a block keeps in shared memory: the places of outputs, if there are values, then keys or
-/// values.
+/// Merges the keys of one tile. Other threads may still be reading shared memory when it returns.
 #[inline(always)]
-const fn carve<T: Plain>(with_places: bool) -> (Option<SharedArray<u16>>, SharedArray<T>) {
-    let mut carver = Carver::new();
-    let places = if with_places { Some(carver.array(TILE as u32)) } else { None };
-    (places, carver.array(TILE as u32))
-}
-
-/// Merges the keys of one tile, the body of every kernel here. Other threads may still be reading
-/// shared memory when it returns.
-#[inline(always)]
-unsafe fn merge_keys<B: Bits>(
+unsafe fn merge_keys<B: Bits, V: Value>(
     part: &Part,
+    shared: Shared<B, V>,
     (a, b): (*const B, *const B),
     order: Order<B>,
     output: *mut B,
-    with_places: bool,
 ) {
-    let (places, ranks) = carve::<B>(with_places);
+    let ranks = shared.ranks;
     let me = thread::thread_idx_x();
     // SAFETY: barriers stand between what threads write and others read.
     unsafe {
-        let inputs = part.load(a, b);
+        let inputs = part.load(a, b, B::from_bits64(0));
         let mut item = 0;
         while item < ITEMS {
             ranks.store(me + (item * BLOCK) as u32, order.rank(inputs[item]));
             item += 1;
         }
         thread::sync_threads();
-        let merged = part.merge(ranks, places);
+        let merged = part.merge(shared);
         thread::sync_threads();
         let mut item = 0;
         while item < ITEMS {
@@ -228,12 +242,17 @@ unsafe fn merge_keys<B: Bits>(
 
 /// Puts the values of one tile where their keys went.
 #[inline(always)]
-unsafe fn merge_values<V: Scalar>(part: &Part, (a, b): (*const V, *const V), output: *mut V) {
-    let (Some(places), values) = carve::<V>(true) else { return };
+unsafe fn merge_values<B: Bits, V: Value>(
+    part: &Part,
+    shared: Shared<B, V>,
+    (a, b): (*const V, *const V),
+    output: *mut V,
+) {
+    let Shared { places, values, .. } = shared;
     let me = thread::thread_idx_x();
     // SAFETY: barriers stand between what threads write and others read.
     unsafe {
-        let inputs = part.load(a, b);
+        let inputs = part.load(a, b, V::of_index(0));
         // The keys, in whose place the values come, have been read.
         thread::sync_threads();
         let mut item = 0;
@@ -254,129 +273,47 @@ unsafe fn merge_values<V: Scalar>(part: &Part, (a, b): (*const V, *const V), out
     }
 }
 
-/// What the search for splits takes: both arrays and their lengths, the order's parameters, splits.
-#[cfg(not(target_arch = "nvptx64"))]
-pub type SplitsArguments<B> = (*const B, u64, *const B, u64, u64, u64, u64, u64, *mut u64);
-
-/// What the merge of keys takes: both arrays, the length of the output, the order's parameters,
-/// splits, output.
-#[cfg(not(target_arch = "nvptx64"))]
-pub type KeysArguments<B> = (*const B, *const B, u64, u64, u64, u64, u64, *const u64, *mut B);
-
-/// What the merge of pairs takes beyond [`KeysArguments`]: both arrays of values, and their output.
-#[cfg(not(target_arch = "nvptx64"))]
-pub type PairsArguments<B, V> =
-    (*const B, *const B, u64, u64, u64, u64, u64, *const u64, *mut B, *const V, *const V, *mut V);
-
-/// The kernels that merge keys of one size.
-#[cfg(not(target_arch = "nvptx64"))]
-pub trait Merges: Bits {
-    /// Finds the splits.
-    const SPLITS: device_std::host::Kernel<SplitsArguments<Self>>;
-    /// Merges keys.
-    const KEYS: device_std::host::Kernel<KeysArguments<Self>>;
-    /// Merges pairs with values of 4 bytes.
-    const PAIRS_4: device_std::host::Kernel<PairsArguments<Self, u32>>;
-    /// Merges pairs with values of 8 bytes.
-    const PAIRS_8: device_std::host::Kernel<PairsArguments<Self, u64>>;
+/// Merges keys and, if there are any, their values with them. Grid: one block a tile of [`TILE`]
+/// outputs.
+///
+/// # Safety
+/// `splits` are those of `a` and `b`, which have `len` elements together, as the output has, which is
+/// apart. The arrays of values, if there are any, are as long as those of their keys.
+#[kernel(named, block = BLOCK, shared = shared_bytes::<B, V>(), instances(
+    keys_u8: <(), u8>, resident = 2;
+    keys_u16: <(), u16>, resident = 3;
+    keys_u32: <(), u32>, resident = 3;
+    keys_u64: <(), u64>, resident = 2;
+    pairs_u8_u32: <u32, u8>, resident = 2;
+    pairs_u16_u32: <u32, u16>, resident = 3;
+    pairs_u32_u32: <u32, u32>, resident = 3;
+    pairs_u64_u32: <u32, u64>, resident = 2;
+    pairs_u8_u64: <u64, u8>, resident = 2;
+    pairs_u16_u64: <u64, u16>, resident = 3;
+    pairs_u32_u64: <u64, u32>, resident = 3;
+    pairs_u64_u64: <u64, u64>, resident = 2;
+))]
+pub unsafe fn merge<V: Value, B: Bits>(
+    a: *const B,
+    b: *const B,
+    len: u64,
+    parameters: [u64; 4],
+    splits: *const u64,
+    output: *mut B,
+    a_values: *const V,
+    b_values: *const V,
+    output_values: *mut V,
+) {
+    let order = Order::<B>::new(parameters);
+    let shared = Shared::<B, V>::new(&mut Carver::new());
+    // SAFETY: passed on to the caller.
+    unsafe {
+        let part = Part::new(len, splits);
+        merge_keys(&part, shared, (a, b), order, output);
+        if V::IS_THERE {
+            merge_values(&part.forgotten(), shared, (a_values, b_values), output_values);
+        }
+    }
 }
 
-macro_rules! merges {
-    ($($splits:ident, $keys:ident, $pairs_4:ident, $pairs_8:ident: $type:ty,
-        $resident:literal;)+) => {
-        $(
-        /// How many of the outputs before each tile come from `a`. Grid: a thread for each tile
-        /// of [`TILE`] outputs, and one for the end.
-        ///
-        /// # Safety
-        /// The arrays are as long as said, `splits` has an element for each tile and one more.
-        #[kernel(block = 256)]
-        pub unsafe fn $splits(
-            a: *const $type,
-            a_len: u64,
-            b: *const $type,
-            b_len: u64,
-            parameter_0: u64,
-            parameter_1: u64,
-            parameter_2: u64,
-            parameter_3: u64,
-            splits: *mut u64,
-        ) {
-            let order = Order::new([parameter_0, parameter_1, parameter_2, parameter_3]);
-            // SAFETY: passed on to the caller.
-            unsafe { self::splits((a, a_len), (b, b_len), order, splits) }
-        }
-        /// Merges keys. Grid: one block a tile of [`TILE`] outputs.
-        ///
-        /// # Safety
-        /// `splits` are those of `a` and `b`, which have `len` elements together, as the output
-        /// has, which is apart. The shared memory is [`shared_bytes`].
-        #[kernel(block = 256, resident = $resident)]
-        pub unsafe fn $keys(
-            a: *const $type,
-            b: *const $type,
-            len: u64,
-            parameter_0: u64,
-            parameter_1: u64,
-            parameter_2: u64,
-            parameter_3: u64,
-            splits: *const u64,
-            output: *mut $type,
-        ) {
-            let order = Order::new([parameter_0, parameter_1, parameter_2, parameter_3]);
-            // SAFETY: passed on to the caller.
-            unsafe {
-                let part = Part::new(len, splits);
-                merge_keys(&part, (a, b), order, output, false);
-            }
-        }
-        merges! { @pairs $pairs_4, $type, u32, $resident }
-        merges! { @pairs $pairs_8, $type, u64, $resident }
-        #[cfg(not(target_arch = "nvptx64"))]
-        impl Merges for $type {
-            const SPLITS: device_std::host::Kernel<SplitsArguments<$type>> = $splits;
-            const KEYS: device_std::host::Kernel<KeysArguments<$type>> = $keys;
-            const PAIRS_4: device_std::host::Kernel<PairsArguments<$type, u32>> = $pairs_4;
-            const PAIRS_8: device_std::host::Kernel<PairsArguments<$type, u64>> = $pairs_8;
-        }
-        )+
-        device_std::ptx_module! { "merge": $($splits, $keys, $pairs_4, $pairs_8),+ }
-    };
-    (@pairs $name:ident, $type:ty, $value:ty, $resident:literal) => {
-        /// Merges keys, and their values with them. Grid: one block a tile of [`TILE`] outputs.
-        ///
-        /// # Safety
-        /// As for the keys; each value array is as long as that of its keys.
-        #[kernel(block = 256, resident = $resident)]
-        pub unsafe fn $name(
-            a: *const $type,
-            b: *const $type,
-            len: u64,
-            parameter_0: u64,
-            parameter_1: u64,
-            parameter_2: u64,
-            parameter_3: u64,
-            splits: *const u64,
-            output: *mut $type,
-            a_values: *const $value,
-            b_values: *const $value,
-            output_values: *mut $value,
-        ) {
-            let order = Order::new([parameter_0, parameter_1, parameter_2, parameter_3]);
-            // SAFETY: passed on to the caller.
-            unsafe {
-                let part = Part::new(len, splits);
-                merge_keys(&part, (a, b), order, output, true);
-                merge_values(&part.forgotten(), (a_values, b_values), output_values);
-            }
-        }
-    };
-}
-
-// Columns: kernels; type; blocks on a multiprocessor, at least.
-merges! {
-    merge_splits_u8, merge_keys_u8, merge_pairs_u8_4, merge_pairs_u8_8: u8, 2;
-    merge_splits_u16, merge_keys_u16, merge_pairs_u16_4, merge_pairs_u16_8: u16, 3;
-    merge_splits_u32, merge_keys_u32, merge_pairs_u32_4, merge_pairs_u32_8: u32, 3;
-    merge_splits_u64, merge_keys_u64, merge_pairs_u64_4, merge_pairs_u64_8: u64, 2;
-}
+device_std::ptx_module! { "merge" }

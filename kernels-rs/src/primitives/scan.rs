@@ -23,9 +23,12 @@ use device_std::kernel;
 use device_std::scalar::Scalar;
 use device_std::shared::{Carver, Plain};
 
-use crate::operators::{BACKWARD, EXCLUSIVE, Last, Least, Operator, Sum};
-pub use crate::tile_scan::BLOCK;
-use crate::tile_scan::{Scan, Shared};
+use super::operators::{BACKWARD, EXCLUSIVE, Last, Least, Operator, Sum};
+
+mod tile_scan;
+
+pub use tile_scan::BLOCK;
+use tile_scan::{Scan, Shared};
 
 /// Bytes of shared memory.
 const fn shared_bytes<T: Plain>(rows: usize) -> u32 {

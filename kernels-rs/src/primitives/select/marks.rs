@@ -5,13 +5,13 @@ use device_std::{vector, warp};
 
 /// Which elements of a warp's part of a tile are marked.
 #[derive(Clone, Copy)]
-pub(crate) struct Marks<const ROWS: usize> {
+pub(super) struct Marks<const ROWS: usize> {
     /// A bit for each of the thread's elements, row after row.
-    pub(crate) bits: u64,
+    pub(super) bits: u64,
     /// How many of the warp's come before each of the thread's vectors: two rows in a word.
     ranks: [u32; ROWS],
     /// How many the warp has.
-    pub(crate) count: u32,
+    pub(super) count: u32,
 }
 
 impl<const ROWS: usize> Marks<ROWS> {
@@ -20,7 +20,7 @@ impl<const ROWS: usize> Marks<ROWS> {
     /// # Safety
     /// The whole warp comes here.
     #[inline(always)]
-    pub(crate) unsafe fn new<T: Scalar>(bits: u64) -> Self {
+    pub(super) unsafe fn new<T: Scalar>(bits: u64) -> Self {
         let mut ranks = [0; ROWS];
         let mut count = 0;
         let mut row = 0;
@@ -43,19 +43,19 @@ impl<const ROWS: usize> Marks<ROWS> {
     /// The same, of which the compiler then knows nothing: what it knew of single bits it would keep
     /// in registers over the barriers.
     #[inline(always)]
-    pub(crate) fn anew(&self) -> Self {
+    pub(super) fn anew(&self) -> Self {
         Self { bits: vector::unknown_64(self.bits), ..*self }
     }
 
     /// The bits of the thread's vector in a row.
     #[inline(always)]
-    pub(crate) fn of_row<T: Scalar>(&self, row: usize) -> u32 {
+    pub(super) fn of_row<T: Scalar>(&self, row: usize) -> u32 {
         of_row::<T>(self.bits, row)
     }
 
     /// How many of the warp's come before the thread's vector.
     #[inline(always)]
-    pub(crate) fn rank(&self, row: usize) -> u32 {
+    pub(super) fn rank(&self, row: usize) -> u32 {
         self.ranks[row / 2] >> (row % 2 * 16) & 0xffff
     }
 }

@@ -38,8 +38,6 @@ mod idw_pairs;
 pub mod idw_tree;
 #[cfg(feature = "merge")]
 pub mod merge;
-#[cfg(feature = "monotone")]
-pub mod monotone;
 #[cfg(any(feature = "nni", feature = "nni_exact", feature = "nni_several"))]
 pub mod nni;
 #[cfg(feature = "nni_exact")]
@@ -74,7 +72,7 @@ pub mod terrain;
 mod tile_scan;
 #[cfg(feature = "top_k")]
 pub mod top_k;
-#[cfg(feature = "voronoi")]
+#[cfg(any(feature = "monotone", feature = "voronoi"))]
 pub mod voronoi;
 
 pub use spatial::cells;

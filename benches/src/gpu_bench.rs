@@ -9,12 +9,12 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use anyhow::{Result, ensure};
-use gpu_core::{Device, DeviceChoice, Gpu, GridSpec};
+use anyhow::{Context, Result, bail, ensure};
+use gpu_core::{Device, DeviceChoice, DeviceGrid, Gpu, GridSlice, GridSpec, GridView};
+use gpu_scan::gpu::Workspace;
 use nni_grid::{Params, Points, Weights};
-use pba_voronoi::gpu::Bits;
-use pba_voronoi::{Algorithm, Input, Outputs, Sites, Transform};
-use terrain_grid::{Levels, Light, Slope};
+use pba_voronoi::{Algorithm, Input, Params as VoronoiParams, Sites};
+use terrain_grid::{ContourParams, HillshadeParams, SlopeParams};
 
 const RUNS: usize = 10;
 
@@ -125,36 +125,39 @@ fn terrain(gpu: &Gpu, side: u32) -> Result<()> {
         (40.0 * (x / 300.0).sin() + 25.0 * (y / 170.0).cos()) as f32
     };
     let dem: Vec<f32> = (0..grid.cells()).map(height).collect();
-    let resident = gpu.upload_grid(&dem, side, side)?;
-    let (slope, light) = (Slope::default(), Light::default());
-    let times = median_of(gpu, || Ok(terrain_grid::gpu::slope(gpu, &resident, 1.0, &slope)?))?;
+    let dem = GridView::new(&dem, grid)?;
+    let resident = DeviceGrid::upload(gpu, dem)?;
+    let mut workspace = Workspace::new(gpu)?;
+    let (slope, light) = (SlopeParams::new(), HillshadeParams::new());
+    let mut slopes = || Ok(terrain_grid::gpu::slope(&mut workspace, &resident, &slope)?);
+    let times = median_of(gpu, &mut slopes)?;
     let start = Instant::now();
-    let on_cpu = terrain_grid::cpu::slope(&dem, &grid, &slope)?;
+    let on_cpu = terrain_grid::cpu::slope(dem, &slope, &())?;
     let cpu_time = start.elapsed();
-    let on_gpu = terrain_grid::gpu::slope(gpu, &resident, 1.0, &slope)?.into_column().to_host()?;
-    ensure!(on_gpu.iter().zip(&on_cpu).all(same), "slopes differ");
+    let on_gpu = slopes()?.to_host()?;
+    ensure!(on_gpu.values().iter().zip(on_cpu.values()).all(same), "slopes differ");
     print_row(&format!("slope {side} x {side}"), times, cpu_time);
-    let times = median_of(gpu, || Ok(terrain_grid::gpu::hillshade(gpu, &resident, 1.0, &light)?))?;
+    let mut shades = || Ok(terrain_grid::gpu::hillshade(&mut workspace, &resident, &light)?);
+    let times = median_of(gpu, &mut shades)?;
     let start = Instant::now();
-    let on_cpu = terrain_grid::cpu::hillshade(&dem, &grid, &light)?;
+    let on_cpu = terrain_grid::cpu::hillshade(dem, &light, &())?;
     let cpu_time = start.elapsed();
-    let on_gpu =
-        terrain_grid::gpu::hillshade(gpu, &resident, 1.0, &light)?.into_column().to_host()?;
-    ensure!(on_gpu.iter().zip(&on_cpu).all(same), "hillshades differ");
+    let on_gpu = shades()?.to_host()?;
+    ensure!(on_gpu.values().iter().zip(on_cpu.values()).all(same), "hillshades differ");
     print_row(&format!("hillshade {side} x {side}"), times, cpu_time);
-    let levels = Levels::Every { interval: 1.0, base: 0.0 };
-    terrain_grid::gpu::contours(gpu, &resident, &grid, &levels)?;
+    let levels = ContourParams::every(1.0);
+    terrain_grid::gpu::contours(&mut workspace, &resident, &levels)?;
     let mut gpu_times = Vec::new();
     let mut lines = Vec::new();
     for _ in 0..RUNS {
         drop(lines);
         let start = Instant::now();
-        lines = terrain_grid::gpu::contours(gpu, &resident, &grid, &levels)?;
+        lines = terrain_grid::gpu::contours(&mut workspace, &resident, &levels)?;
         gpu_times.push(start.elapsed());
     }
     gpu_times.sort();
     let start = Instant::now();
-    let on_cpu = terrain_grid::cpu::contours(&dem, &grid, &levels)?;
+    let on_cpu = terrain_grid::cpu::contours(dem, &levels, &())?;
     let cpu_time = start.elapsed();
     ensure!(lines == on_cpu, "contour lines differ");
     let points: usize = lines.iter().map(|line| line.points.len()).sum();
@@ -175,35 +178,61 @@ fn voronoi(gpu: &Gpu, side: u32, density: f64) -> Result<()> {
     let sites: Vec<u8> = (0..pixels).map(|_| u8::from(random.unit() < density)).collect();
     let mask = gpu.upload_grid(&sites, side, side)?;
     let work = format!("Voronoi indices {side} x {side}, {}% sites", density * 100.0);
-    let by = |algorithm| pba_voronoi::gpu::nearest_sites_by(gpu, &mask, algorithm);
+    let grid = *mask.grid();
+    let mut workspace = Workspace::new(gpu)?;
+    let mut run = |params: &VoronoiParams| {
+        let input = GridSlice::from(&mask).into();
+        Ok(pba_voronoi::gpu::transform(&mut workspace, &input, params)?)
+    };
+    let indices = VoronoiParams::new().nearest();
 
-    let times = median_of(gpu, || Ok(by(Algorithm::Auto)?))?;
-    let device = by(Algorithm::Auto)?.into_column().to_host()?;
+    let times = median_of(gpu, || run(&indices))?;
+    let device = host_indices(run(&indices)?)?;
     let start = Instant::now();
-    let cpu = pba_voronoi::cpu::voronoi(&sites, side, side, Outputs::default(), &())?;
+    let cpu = pba_voronoi::cpu::nearest_sites(GridView::new(&sites, grid)?, &())?;
     print_row(&work, times, start.elapsed());
-    ensure!(device == cpu.nearest, "GPU and CPU differ");
+    ensure!(device == cpu.values(), "GPU and CPU differ");
 
-    let bits = Bits::from_mask(gpu, &mask)?;
-    let search = |transform: Transform| transform.search(gpu, &Bits::from_mask(gpu, &mask)?);
     let more = [
-        ("squared distances", Transform::new()),
-        ("squared distances, at most 20", Transform::new().max_distance(20.0)),
+        ("squared distances", VoronoiParams::new().squared_distance()),
+        (
+            "squared distances, at most 20",
+            VoronoiParams::new().squared_distance().max_distance(20.0),
+        ),
+        ("distances", VoronoiParams::new().distance()),
     ];
-    for (name, transform) in more {
-        let times = median_of(gpu, || Ok(search(transform)?.squares(gpu)?))?;
+    for (name, params) in more {
+        let times = median_of(gpu, || run(&params))?;
         print_row(name, times, Duration::ZERO);
     }
-    let times = median_of(gpu, || Ok(search(Transform::new())?.distances(gpu)?))?;
-    print_row("distances", times, Duration::ZERO);
-    let times = median_of(gpu, || Ok(Transform::new().search(gpu, &bits)?.indices(gpu)?))?;
-    print_row("indices from bits", times, Duration::ZERO);
-
-    let times = median_of(gpu, || Ok(by(Algorithm::ScanPrune)?))?;
-    let device = by(Algorithm::ScanPrune)?.into_column().to_host()?;
-    ensure!(device == cpu.nearest, "ScanPrune and the CPU differ");
+    let scan_prune = indices.algorithm(Algorithm::ScanPrune);
+    let times = median_of(gpu, || run(&scan_prune))?;
+    ensure!(host_indices(run(&scan_prune)?)? == cpu.values(), "ScanPrune and the CPU differ");
     print_row("the same by ScanPrune", times, Duration::ZERO);
+
+    let bits = gpu.upload(&packed(&sites, side))?;
+    let input = pba_voronoi::gpu::Input::new(pba_voronoi::gpu::Sites::Bits((&bits).into()), grid);
+    let mut run = || {
+        Ok(pba_voronoi::gpu::transform(&mut workspace, &input, &VoronoiParams::new().nearest())?)
+    };
+    let times = median_of(gpu, &mut run)?;
+    ensure!(host_indices(run()?)? == cpu.values(), "from bits, GPU and CPU differ");
+    print_row("indices from bits", times, Duration::ZERO);
     Ok(())
+}
+
+/// The indices of a diagram of at most 2^32 - 2 pixels.
+fn host_indices(diagram: pba_voronoi::gpu::Diagram) -> Result<Vec<u32>> {
+    match diagram.nearest {
+        Some(pba_voronoi::gpu::Integers::U32(nearest)) => Ok(nearest.to_host()?.into_values()),
+        _ => bail!("no indices of 32 bits"),
+    }
+}
+
+/// A mask as bits.
+fn packed(mask: &[u8], width: u32) -> Vec<u32> {
+    let word = |part: &[u8]| part.iter().rev().fold(0, |word, &m| word << 1 | u32::from(m != 0));
+    mask.chunks(width as usize).flat_map(|row| row.chunks(32).map(word)).collect()
 }
 
 fn distances_to_zeros(gpu: &Gpu, path: &Path) -> Result<()> {
@@ -211,23 +240,26 @@ fn distances_to_zeros(gpu: &Gpu, path: &Path) -> Result<()> {
     let (width, height) = (u32::try_from(mask.width)?, u32::try_from(mask.height)?);
     let sites: Vec<u8> = mask.sites.iter().map(|&s| u8::from(s == 0)).collect();
     let resident = gpu.upload_grid(&sites, width, height)?;
-    let run = |transform: Transform| {
-        let bits = Bits::from_mask(gpu, &resident)?;
-        transform.search(gpu, &bits)?.distances(gpu)
+    let mut workspace = Workspace::new(gpu)?;
+    let mut run = |params: &VoronoiParams| {
+        let input = GridSlice::from(&resident).into();
+        Ok(pba_voronoi::gpu::transform(&mut workspace, &input, params)?)
     };
-    let times = median_of(gpu, || Ok(run(Transform::new())?))?;
-    let device = run(Transform::new())?.into_column().to_host()?;
-    let input = Input::new(Sites::Mask(&sites), width, height);
+    let distances = VoronoiParams::new().distance();
+    let times = median_of(gpu, || run(&distances))?;
+    let device = run(&distances)?.distance.context("no distances")?.to_host()?;
+    let input = Input::new(Sites::Mask(&sites), *resident.grid());
     let start = Instant::now();
-    let cpu = Transform::new().distance().run(&Device::Cpu, &input, &())?;
+    let cpu = pba_voronoi::cpu::transform(&input, &distances, &())?;
     let cpu_time = start.elapsed();
-    ensure!(cpu.distance.as_deref() == Some(&device[..]), "GPU and CPU differ");
+    ensure!(cpu.distance == Some(device), "GPU and CPU differ");
     print_row(
         &format!("distances in {width} x {height} to what is zero in the mask"),
         times,
         cpu_time,
     );
-    let times = median_of(gpu, || Ok(run(Transform::new().max_distance(50.0))?))?;
+    let near = distances.max_distance(50.0);
+    let times = median_of(gpu, || run(&near))?;
     print_row("the same, at most 50", times, Duration::ZERO);
     Ok(())
 }
@@ -347,12 +379,12 @@ fn end_to_end(
 }
 
 /// The times of [`RUNS`] runs, sorted, after two to warm up.
-fn median_of<R>(gpu: &Gpu, work: impl Fn() -> Result<R>) -> Result<Vec<Duration>> {
+fn median_of<R>(gpu: &Gpu, mut work: impl FnMut() -> Result<R>) -> Result<Vec<Duration>> {
     for _ in 0..2 {
         work()?;
     }
     gpu.synchronize()?;
-    let run = |_| gpu.time::<_, anyhow::Error>(&work).map(|(_, time)| time);
+    let run = |_| gpu.time::<_, anyhow::Error>(&mut work).map(|(_, time)| time);
     let mut times = (0..RUNS).map(run).collect::<Result<Vec<_>>>()?;
     times.sort();
     Ok(times)

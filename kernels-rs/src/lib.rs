@@ -24,8 +24,6 @@ pub mod idw_neighbours;
 mod idw_pairs;
 #[cfg(feature = "idw_tree")]
 pub mod idw_tree;
-#[cfg(feature = "monotone")]
-pub mod monotone;
 #[cfg(any(feature = "nni", feature = "nni_exact", feature = "nni_several"))]
 pub mod nni;
 #[cfg(feature = "nni_exact")]
@@ -36,7 +34,7 @@ pub mod primitives;
 pub mod spatial;
 #[cfg(feature = "terrain")]
 pub mod terrain;
-#[cfg(feature = "voronoi")]
+#[cfg(any(feature = "monotone", feature = "voronoi"))]
 pub mod voronoi;
 
 pub use spatial::cells;

@@ -4,10 +4,10 @@
 //! `cargo run --release --package nni-grid --example side_by_side -- OUT.png`
 
 use geo_io::write_relief;
-use gpu_core::{Device, GridSpec};
+use gpu_core::{Device, GridSpec, GridView};
 use nni_grid::{Params, Points, interpolate};
 use spade::{DelaunayTriangulation, HasPosition, Point2, Triangulation};
-use terrain_grid::{Edges, Light, hillshade};
+use terrain_grid::{Edges, HillshadeParams, hillshade};
 
 /// Cells of a side of one picture, and of the ground.
 const SIDE: u32 = 240;
@@ -39,9 +39,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     });
     let values: Vec<f32> = rows.collect();
     let picture = GridSpec { width: 3 * SIDE, ..grid };
-    let light = Light { edges: Edges::Level, ..Light::default() };
-    let brightness = hillshade(&Device::Cpu, &values, &picture, &light)?;
-    write_relief(std::path::Path::new(&path), &values, &brightness, picture.width, picture.height)?;
+    let light = HillshadeParams::new().edges(Edges::Level);
+    let brightness = hillshade(&Device::Cpu, GridView::new(&values, picture)?, &light, &())?;
+    let brightness = brightness.values();
+    write_relief(std::path::Path::new(&path), &values, brightness, picture.width, picture.height)?;
     Ok(())
 }
 

@@ -138,7 +138,7 @@ impl From<gpu_scan::Error> for Error {
 impl From<pba_voronoi::Error> for Error {
     fn from(error: pba_voronoi::Error) -> Self {
         match error {
-            pba_voronoi::Error::Cancelled => Self::Cancelled,
+            pba_voronoi::Error::Cancelled(_) => Self::Cancelled,
             pba_voronoi::Error::Core(core) => Self::Core(core),
             other => Self::Voronoi(other),
         }

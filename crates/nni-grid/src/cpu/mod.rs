@@ -14,9 +14,8 @@ mod query;
 
 use std::ops::ControlFlow;
 
-use gpu_core::{GridSpec, Progress, host_memory};
+use gpu_core::{GridSpec, GridView, Progress, host_memory};
 use kernels_rs::nni::values::MOST_VALUES;
-use pba_voronoi::Outputs;
 use rayon::prelude::*;
 
 use crate::{
@@ -123,11 +122,12 @@ impl Run<'_> {
             Some(nearest) => nearest,
             None => {
                 let diagram = |sites: &Sites<N>| {
-                    let (width, height) = (raster.width, raster.height);
-                    let none = Outputs::default();
-                    pba_voronoi::cpu::voronoi(&sites.mask, width, height, none, progress)
+                    let grid = GridSpec::of_pixels(raster.width, raster.height);
+                    let mask = GridView::new(&sites.mask, grid)?;
+                    pba_voronoi::cpu::nearest_sites(mask, progress)
                 };
-                self.nearest.insert([diagram(&sites)?.nearest, diagram(&turned)?.nearest])
+                self.nearest
+                    .insert([diagram(&sites)?.into_values(), diagram(&turned)?.into_values()])
             }
         };
         let limits = self.limits;

@@ -152,7 +152,7 @@ fn write(
         Units::Plane { .. } if args.geographic => Units::Degrees { height: 1.0 },
         units => units,
     };
-    let light = units.hillshade(device, values, grid, &args.light)?;
+    let light = units.hillshade(device, values, grid, &args.light, &())?;
     products.write_relief("--output", path, values, &light)
 }
 

@@ -2,7 +2,7 @@
 //!
 //! The way from here to the kernel: [`interpolate`] calls `nni_grid::interpolate`, whose `cpu`
 //! and `gpu` are siblings; the latter launches the kernels of `kernels-rs/src/nni` and, through
-//! pba-voronoi, those of `kernels-rs/src/voronoi.rs`.
+//! pba-voronoi, those of `kernels-rs/src/voronoi`.
 
 mod args;
 mod extent;
@@ -19,10 +19,10 @@ use examples::report::Report;
 use examples::stages::Stages;
 use examples::units::Units;
 use geo_io::{Crs, LasPoints, Output};
-use gpu_core::{Device, Progress};
+use gpu_core::{Device, GridView, Progress};
 use nni_grid::{Dem, Params, Points};
 use serde_json::json;
-use terrain_grid::Levels;
+use terrain_grid::ContourParams;
 
 use args::{Args, LinesFormat, lines_format};
 use extent::Extents;
@@ -133,8 +133,9 @@ fn write_products(
     stages.run("write", |_| products.write_values("--output", &args.output, &dem.values))?;
     let relief = args.relief();
     if args.hillshade.is_some() || relief.is_some() {
-        stages.run("hillshade", |_| -> Result<()> {
-            let light = units.hillshade(device, &dem.values, &dem.grid, &args.light)?;
+        stages.run("hillshade", |progress| -> Result<()> {
+            let (values, light) = (&dem.values, &args.light);
+            let light = units.hillshade(device, values, &dem.grid, light, progress)?;
             if let Some(path) = &args.hillshade {
                 products.write_shade("--hillshade", path, &light)?;
             }
@@ -145,14 +146,15 @@ fn write_products(
         })?;
     }
     if let Some(path) = &args.slope {
-        stages.run("slope", |_| -> Result<()> {
-            let slope = units.slope(device, &dem.values, &dem.grid, &args.light)?;
+        stages.run("slope", |progress| -> Result<()> {
+            let slope = units.slope(device, &dem.values, &dem.grid, &args.light, progress)?;
             products.write_values("--slope", path, &slope)
         })?;
     }
     if let Some(path) = &args.contours {
-        let lines = stages
-            .run("contours", |_| write_contours(products.output(path), args, dem, device, crs))?;
+        let lines = stages.run("contours", |progress| {
+            write_contours(products.output(path), args, dem, device, crs, progress)
+        })?;
         let interval = args.contour_interval;
         report.line("contours", format_args!("{lines} lines, one every {interval}"));
         report.field("contours", json!({"lines": lines, "interval": interval}));
@@ -172,9 +174,11 @@ fn write_contours(
     dem: &Dem,
     device: &Device,
     crs: Option<&Crs>,
+    progress: &dyn Progress,
 ) -> Result<usize> {
-    let levels = Levels::Every { interval: args.contour_interval, base: 0.0 };
-    let contours = terrain_grid::contours(device, &dem.values, &dem.grid, &levels)?;
+    let raster = GridView::new(&dem.values, dem.grid)?;
+    let every = ContourParams::every(args.contour_interval);
+    let contours = terrain_grid::contours(device, raster, &every, progress)?;
     let lines = contours.iter().map(|line| (line.level, &line.points[..]));
     match lines_format(output.path)? {
         LinesFormat::GeoJson => geo_io::write_lines(output, lines, crs)?,

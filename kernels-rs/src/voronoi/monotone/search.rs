@@ -1,10 +1,12 @@
 //! The winner of one row of a column, among the candidates between two rows.
 
 use device_std::shared::Plain;
-use device_std::{thread, warp};
+use device_std::{kernel, thread, warp};
 
+#[cfg(not(target_arch = "nvptx64"))]
+use super::MODULE;
 use super::rows::Column;
-use super::{FAR, LEVEL_RATIO, NONE, WORD};
+use super::{BLOCK, FAR, LEVEL_RATIO, NONE, WORD};
 
 /// How squared distances are counted.
 pub trait Metric: Copy {
@@ -17,7 +19,7 @@ pub trait Metric: Copy {
     /// Whether costs are plain squares in pixels, of 32 bits.
     const PLAIN: bool;
 
-    /// The squared distance of so many columns and rows, which may be negative, as `i32` counts.
+    /// The squared distance of as many columns and rows, which may be negative, as `i32` counts.
     fn cost(self, columns: u32, rows: u32) -> Self::Cost;
 
     /// A limit as a cost; what is too large for one becomes [`MOST`](Self::MOST).
@@ -138,7 +140,7 @@ pub struct Won<M: Metric> {
     pub cost: M::Cost,
 }
 
-/// So many columns off a site is [`FAR`].
+/// A site this many columns off is [`FAR`].
 const FAR_OFF: u32 = 200;
 
 /// Rows that [`winner`] looks at on each side before it asks whether to go on: so many loads are
@@ -203,12 +205,62 @@ pub unsafe fn winner<M: Metric>(
     }
 }
 
-/// The winners of one level; see [`search_rows`](super::search_rows).
+/// The winners of the rows 0, `spacing`, 2 `spacing` .. and of the last row, `winners[k]` those of
+/// row `min(k spacing, height - 1)`, with [`FAR`] where it is so;
+/// `levels` counts them. `above` holds the winners of every `8 spacing`-th row, or is null. A winner farther than `limit`, squared, may be given as [`NONE`].
+///
+/// Grid: a warp for every 32 columns and winner row: blocks of 8 winner rows, the columns fastest.
+///
+/// # Safety
+/// `nearest` comes from [`nearest_columns`](super::rows::nearest_columns), `winners` `pitch * levels`, `above` what its level has.
+#[kernel(named, block = BLOCK)]
+pub unsafe fn search_rows(
+    nearest: *const u16,
+    above: *const u32,
+    winners: *mut u32,
+    pitch: u32,
+    height: u32,
+    spacing: u32,
+    levels: u32,
+    limit: u64,
+) {
+    // SAFETY: passed on to the caller.
+    unsafe {
+        level(Pixels, nearest, above, winners, (pitch, height), (spacing, levels), limit);
+    }
+}
+
+/// [`search_rows`] for large rasters, and for pixels that are not square: a step in x costs
+/// `across`, one in y `down`, both squared.
+///
+/// # Safety
+/// As there.
+#[kernel(named, block = BLOCK)]
+pub unsafe fn search_rows_wide(
+    nearest: *const u32,
+    above: *const u32,
+    winners: *mut u32,
+    pitch: u32,
+    height: u32,
+    spacing: u32,
+    levels: u32,
+    limit: u64,
+    across: u32,
+    down: u32,
+) {
+    let ground = Ground { across, down };
+    // SAFETY: passed on to the caller.
+    unsafe {
+        level(ground, nearest, above, winners, (pitch, height), (spacing, levels), limit);
+    }
+}
+
+/// The winners of one level; see [`search_rows`].
 ///
 /// # Safety
 /// As there.
 #[inline(always)]
-pub unsafe fn level<M: Metric>(
+unsafe fn level<M: Metric>(
     metric: M,
     nearest: *const M::Column,
     above: *const u32,

@@ -6,7 +6,11 @@
 
 use core::ops::Add;
 
-use device_std::{thread, vector, warp};
+use device_std::{kernel, thread, vector, warp};
+
+use super::BLOCK;
+#[cfg(not(target_arch = "nvptx64"))]
+use super::MODULE;
 
 /// The type that holds a column.
 pub trait Column: Copy {
@@ -106,11 +110,16 @@ pub const PADDING: u32 = 7;
 /// Pixels that a lane writes at a time.
 const OCTET: u32 = 8;
 
-/// The row pass; see [`nearest_columns`](super::nearest_columns).
+/// The column of the nearest site in each pixel's row; all bits set in a row without one. In 16 bits for
+/// rasters of at most 65,535 columns, else in 32.
+///
+/// A row of `nearest` is padded to `32 * words` pixels, which are filled too, and [`PADDING`] rows
+/// without a site follow. Grid: a warp a row, also for these.
 ///
 /// # Safety
-/// As there.
-#[inline(always)]
+/// `bits` has `words * rows` elements, `nearest` `32 * words * (rows + PADDING)` and is aligned to
+/// 16.
+#[kernel(named, block = BLOCK, instances(narrow: <u16>; wide: <u32>))]
 pub unsafe fn nearest_columns<C: Column>(bits: *const u32, nearest: *mut C, words: u32, rows: u32) {
     let warps = thread::block_dim_x() / warp::SIZE;
     let row = thread::block_idx_x() as u64 * warps as u64 + warp::warp_id() as u64;

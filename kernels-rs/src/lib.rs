@@ -24,18 +24,7 @@ pub mod elementwise;
 pub mod flags;
 #[cfg(feature = "histogram")]
 pub mod histogram;
-#[cfg(feature = "idw")]
 pub mod idw;
-#[cfg(any(feature = "idw_index", feature = "idw_neighbours"))]
-pub mod idw_cells;
-#[cfg(feature = "idw_index")]
-pub mod idw_index;
-#[cfg(feature = "idw_neighbours")]
-pub mod idw_neighbours;
-#[cfg(any(feature = "idw", feature = "idw_tree"))]
-mod idw_pairs;
-#[cfg(feature = "idw_tree")]
-pub mod idw_tree;
 #[cfg(feature = "merge")]
 pub mod merge;
 #[cfg(feature = "monotone")]

@@ -97,8 +97,13 @@ fn weights(criterion: &mut Criterion) {
         group.bench_function(name, |b| {
             b.iter(|| {
                 let targets = idw::Targets::Grid(grid);
-                idw::interpolate::<f32>(&Device::Cpu, black_box(points), targets, &params, &())
-                    .unwrap()
+                idw::interpolate::<f32>(
+                    &Device::Cpu,
+                    Input::new(black_box(points), targets),
+                    &params,
+                    &(),
+                )
+                .unwrap()
             })
         });
     }

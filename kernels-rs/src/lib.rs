@@ -12,18 +12,7 @@
     allow(dead_code, unused_imports, unused_macros)
 )]
 
-#[cfg(feature = "idw")]
 pub mod idw;
-#[cfg(any(feature = "idw_index", feature = "idw_neighbours"))]
-pub mod idw_cells;
-#[cfg(feature = "idw_index")]
-pub mod idw_index;
-#[cfg(feature = "idw_neighbours")]
-pub mod idw_neighbours;
-#[cfg(any(feature = "idw", feature = "idw_tree"))]
-mod idw_pairs;
-#[cfg(feature = "idw_tree")]
-pub mod idw_tree;
 #[cfg(any(feature = "nni", feature = "nni_exact", feature = "nni_several"))]
 pub mod nni;
 #[cfg(feature = "nni_exact")]

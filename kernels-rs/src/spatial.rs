@@ -1,4 +1,6 @@
 //! What is computed about places, on the host and on the device by the same functions.
 
 pub mod cells;
+pub mod hilbert;
 pub mod morton;
+pub mod sphere;

@@ -13,10 +13,9 @@ use rayon::prelude::*;
 use super::careful;
 use super::doubt::Doubt;
 use super::frame::{Chunk, Frame, MOST, NO_SUMS, Sums, VECTORS};
-use super::index::Index;
+use super::index::{Index, curve_of, order_along};
 use super::lanes::{Array, Lanes};
 use super::tree::Tree;
-use crate::curve::Curve;
 use crate::{Number, Params, Result, Targets, expansion};
 
 /// Points whose sums are taken together.
@@ -81,13 +80,13 @@ fn row_length(targets: Targets) -> usize {
 /// The targets in the order of a curve, so that those of a chunk lie near each other.
 fn along_curve(targets: Targets) -> Vec<u32> {
     let curve = match targets {
-        Targets::Points { x, y } => Curve::of(x, y),
+        Targets::Points { x, y } => curve_of(x, y),
         Targets::Grid(grid) => {
             let b = grid.bounds();
-            Curve::of(&[b.min_x, b.max_x], &[b.min_y, b.max_y])
+            curve_of(&[b.min_x, b.max_x], &[b.min_y, b.max_y])
         }
     };
-    curve.order(targets.len() as usize, |i| targets.place(i))
+    order_along(&curve, targets.len() as usize, |i| targets.place(i))
 }
 
 struct Chunks<'a> {
@@ -130,7 +129,7 @@ impl Chunks<'_> {
         let band_rows = (super::BAND / 4).div_ceil(self.width).min(rows);
         let band = if rows == 1 { super::BAND / 4 } else { band_rows * self.width };
         for start in (0..count).step_by(band) {
-            super::report(progress, "interpolate", start as f64 / count as f64)?;
+            progress.at("interpolate", start as f64 / count as f64)?;
             let end = count.min(start + band);
             let chunks: Vec<(usize, usize)> = (start..end)
                 .step_by(self.width)
@@ -153,7 +152,8 @@ impl Chunks<'_> {
                 }
             }
         }
-        super::report(progress, "interpolate", 1.0)
+        progress.at("interpolate", 1.0)?;
+        Ok(())
     }
 
     /// The values of the targets `from..to`.
@@ -281,17 +281,17 @@ impl<'a> Summer<'a> {
     fn add(&self, chunk: &Chunk, sums: &mut Sums) {
         match self {
             #[cfg(target_arch = "x86_64")]
-            // SAFETY: the processor was asked for these instructions.
+            // SAFETY: the processor has these instructions: it was looked up.
             Self::Expanded(tree, Width::Avx512) => unsafe { expanded_avx512(tree, chunk, sums) },
             #[cfg(target_arch = "x86_64")]
-            // SAFETY: the processor was asked for these instructions.
+            // SAFETY: the processor has these instructions: it was looked up.
             Self::Expanded(tree, Width::Avx2) => unsafe { expanded_avx2(tree, chunk, sums) },
             Self::Expanded(tree, Width::Plain) => tree.add::<Array<f32, 8>>(chunk, sums),
             #[cfg(target_arch = "x86_64")]
-            // SAFETY: the processor was asked for these instructions.
+            // SAFETY: the processor has these instructions: it was looked up.
             Self::Single(staged, Width::Avx512) => unsafe { add_avx512(staged, chunk, sums) },
             #[cfg(target_arch = "x86_64")]
-            // SAFETY: the processor was asked for these instructions.
+            // SAFETY: the processor has these instructions: it was looked up.
             Self::Single(staged, Width::Avx2) => unsafe { add_avx2(staged, chunk, sums) },
             Self::Single(staged, Width::Plain) => add::<Array<f32, 8>>(staged, chunk, sums),
             Self::Double(staged) => add_double(staged, chunk, sums),
@@ -333,7 +333,7 @@ fn add_double(staged: &Staged<f64>, chunk: &Chunk, sums: &mut Sums) {
             add::<Array<f64, 8>>(staged, chunk, sums);
         }
         if is_x86_feature_detected!("avx2") {
-            // SAFETY: the processor was asked for these instructions.
+            // SAFETY: the processor has these instructions: it was looked up.
             return unsafe { wide(staged, chunk, sums) };
         }
     }

@@ -99,7 +99,7 @@ fn weights(criterion: &mut Criterion) {
                 let targets = idw::Targets::Grid(grid);
                 idw::interpolate::<f32>(
                     &Device::Cpu,
-                    Input::new(black_box(points), targets),
+                    idw::Input::new(black_box(points), targets),
                     &params,
                     &(),
                 )

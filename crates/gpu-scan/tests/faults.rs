@@ -166,10 +166,12 @@ fn reductions_survive_faults() {
 
 #[test]
 fn extents_survive_faults() {
-    suffer(|s| {
+    let failures = suffer(|s| {
         let values = [(&s.coordinates).into()];
         gpu::extent(&mut s.workspace, &s.coordinates, &s.coordinates, &values)
     });
+    // No other call has this kernel.
+    assert!(failures.is_none_or(|failures| failures.module_loads == 1), "{failures:?}");
 }
 
 #[test]

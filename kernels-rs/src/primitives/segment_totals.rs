@@ -169,7 +169,7 @@ pub unsafe fn by_groups<T: Scalar, O: Operator<T>>(
 /// The entry of the list that has a chunk.
 #[inline(always)]
 unsafe fn entry_of(list: *const Entry, entries: u64, chunk: u64) -> u64 {
-    // SAFETY: the caller's list has so many entries.
+    // SAFETY: the caller's list has these entries.
     search::last(0, entries - 1, |entry| unsafe { (*list.add(entry as usize))[1] } <= chunk)
 }
 

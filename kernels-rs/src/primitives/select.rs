@@ -136,7 +136,7 @@ struct Rule<B> {
     flags: *const u8,
 }
 
-/// Where a selection writes; null where nothing is asked for.
+/// Where a selection writes; null where it does not.
 #[derive(Clone, Copy)]
 struct Target<B> {
     kept: *mut B,

@@ -35,7 +35,7 @@ pub const fn tile_len(size: usize) -> u64 {
     (BLOCK * ROWS * 16 / size) as u64
 }
 
-/// The most elements that can be asked for.
+/// The greatest k.
 pub const MOST: u64 = 1 << 31;
 
 /// Words of a search: the known bits of the k-th rank; how many elements with just these bits are

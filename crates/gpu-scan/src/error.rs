@@ -28,7 +28,7 @@ pub enum Error {
     /// There are more segments than elements where each needs one.
     #[error("{segments} segments of {elements} elements: each segment needs an element")]
     TooManySegments {
-        /// Segments asked for.
+        /// Segments given.
         segments: u64,
         /// Elements there.
         elements: u64,
@@ -54,7 +54,7 @@ pub enum Error {
     /// A histogram without bins, or whose bounds do not rise.
     #[error("{bins} bins from {lower} to {upper}: bounds must rise, and bins be at least one")]
     Bins {
-        /// Bins asked for.
+        /// Bins given.
         bins: u64,
         /// First bound.
         lower: String,

@@ -62,7 +62,7 @@
 //! to it, and the total to the sum of the tiles before, one after the other.
 //!
 //! A segmented reduction gives a segment to
-//! 2^[`lanes_log2`](kernels_rs::primitives::segment_totals::lanes_log2) lanes, so many as the segments are long in
+//! 2^[`lanes_log2`](kernels_rs::primitives::segment_totals::lanes_log2) lanes, the more the longer segments are in
 //! the mean. Each adds up, from 0 on, the elements that many apart; then the lanes are added pairwise.
 //! A segment of more than 512 elements a lane is cut into chunks of 16,384 elements, which 256
 //! threads add up in the same way, the warps' sums pairwise too, and which are added up in the same

@@ -233,13 +233,6 @@ const fn square<T: Plain>(carver: &mut Carver) -> SharedArray<T> {
     carver.array(SIDE * (SIDE + 1))
 }
 
-/// Bytes of shared memory of a transposition.
-const fn square_bytes<T: Plain>() -> u32 {
-    let mut carver = Carver::new();
-    let _: SharedArray<T> = square(&mut carver);
-    carver.bytes()
-}
-
 /// Rows become columns. Grid: one block a square of [`SIDE`], x over columns, y over rows.
 ///
 /// # Safety
@@ -247,7 +240,7 @@ const fn square_bytes<T: Plain>() -> u32 {
 #[kernel(
     named,
     block = BLOCK,
-    shared = square_bytes::<T>(),
+    carve = |carver| square::<T>(carver),
     instances(u8: <u8>; u16: <u16>; u32: <u32>; u64: <u64>)
 )]
 pub unsafe fn transpose<T: Scalar>(input: *const T, output: *mut T, width: u32, height: u32) {

@@ -68,7 +68,7 @@ pub const MOST_BINS: u64 = u32::MAX as u64 - OUTSIDE;
 /// Bytes of shared memory that counters and bounds may take: what every device gives a block.
 const MOST_SHARED: u64 = 48 << 10;
 
-/// Bytes of shared memory that copies of the counters may take: so many blocks still fit on a
+/// Bytes of shared memory that copies of the counters may take: enough blocks still fit on a
 /// multiprocessor that all its threads are busy.
 const COPIES_SHARED: u64 = 16 << 10;
 

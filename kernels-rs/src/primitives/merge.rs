@@ -49,13 +49,6 @@ impl<B: Bits, V: Value> Shared<B, V> {
     }
 }
 
-/// Bytes of shared memory.
-const fn shared_bytes<B: Bits, V: Value>() -> u32 {
-    let mut carver = Carver::new();
-    let _ = Shared::<B, V>::new(&mut carver);
-    carver.bytes()
-}
-
 /// How many of the first `diagonal` outputs come from a. `a` and `b` give ranks.
 #[inline(always)]
 fn split<B: Bits>(
@@ -279,7 +272,7 @@ unsafe fn merge_values<B: Bits, V: Value>(
 /// # Safety
 /// `splits` are those of `a` and `b`, which have `len` elements together, as the output has, which is
 /// apart. The arrays of values, if there are any, are as long as those of their keys.
-#[kernel(named, block = BLOCK, shared = shared_bytes::<B, V>(), instances(
+#[kernel(named, block = BLOCK, carve = |carver| Shared::<B, V>::new(carver), instances(
     keys_u8: <(), u8>, resident = 2;
     keys_u16: <(), u16>, resident = 3;
     keys_u32: <(), u32>, resident = 3;

@@ -53,13 +53,6 @@ impl<T: Plain + Word> Shared<T> {
     }
 }
 
-/// Bytes of shared memory.
-const fn shared_bytes<T: Plain + Word>() -> u32 {
-    let mut carver = Carver::new();
-    let _ = Shared::<T>::new(&mut carver);
-    carver.bytes()
-}
-
 /// The combination of a thread's vectors of one chunk: rows apart, then row after row.
 #[inline(always)]
 unsafe fn reduce_chunk<T: Scalar, O: Operator<T>>(
@@ -110,7 +103,7 @@ fn reduce_vector<T: Scalar, O: Operator<T>>(operator: O, vector: Vector) -> T {
 /// # Safety
 /// `input` has `len` elements, `partials` one for each block, `result` one. `done` is zero, and used by
 /// nobody but launches that follow each other.
-#[kernel(named, block = BLOCK, shared = shared_bytes::<T>(), instances(
+#[kernel(named, block = BLOCK, carve = |carver| Shared::<T>::new(carver), instances(
     sum_u8: <u8, Sum>, resident = 2;
     sum_u16: <u16, Sum>, resident = 2;
     sum_u32: <u32, Sum>, resident = 4;
@@ -239,7 +232,7 @@ unsafe fn first_of_chunk<B: Bits>(
 #[kernel(
     named,
     block = BLOCK,
-    shared = shared_bytes::<Ranked>(),
+    carve = |carver| Shared::<Ranked>::new(carver),
     instances(u8: <u8>; u16: <u16>; u32: <u32>; u64: <u64>)
 )]
 pub unsafe fn index_of_least<B: Bits>(

@@ -6,7 +6,7 @@
 //! 1. Load: each warp has its part of the keys copied to shared memory.
 //! 2. Heads: a thread marks the keys of its stretch that differ from the one before, and a warp scan
 //!    of their number gives each head its slot. The warp that counts last publishes the number of the
-//!    tile's heads. Then the values are asked for (not before: the look-back would stand in line
+//!    tile's heads. Then the values are fetched (not before: the look-back would stand in line
 //!    behind them), and on their way each warp moves the keys at its heads to the front of its part,
 //!    and one looks back for how many runs began in the tiles before.
 //! 3. Walk: the thread adds up its values from head to head, and the warps exchange what they end
@@ -38,7 +38,7 @@ mod stretches;
 pub use stretches::BLOCK;
 use stretches::{Ends, Exchange, Place, Stash};
 
-/// Elements of a thread's stretch, for keys and values of so many bytes together. The shared memory
+/// Elements of a thread's stretch, for keys and values of `bytes` bytes together. The shared memory
 /// of a block stays below 48 KiB, what every GPU gives without being asked.
 pub const fn stretch(bytes: usize) -> usize {
     match bytes {
@@ -71,14 +71,6 @@ impl<K: Scalar, T: Scalar, const STRETCH: usize> Shared<K, T, STRETCH> {
             exchange: Exchange::new(carver),
         }
     }
-}
-
-/// Bytes of shared memory.
-#[cfg(not(target_arch = "nvptx64"))]
-const fn shared_bytes<K: Scalar, T: Scalar, const STRETCH: usize>() -> u32 {
-    let mut carver = Carver::new();
-    let _ = Shared::<K, T, STRETCH>::new(&mut carver);
-    carver.bytes()
 }
 
 /// The arrays of a reduction.
@@ -297,7 +289,7 @@ impl<K: Bits + Default, T: Scalar + Default, O: Operator<T>, const STRETCH: usiz
 /// `keys` and `values` have `len` elements, `keys_out` and `totals` room for as many, apart from each
 /// other and from the inputs; `count` has one; the status arrays have an element for each block.
 /// `control` and they are as [`Tickets::take`] and [`Lookback::exclusive_prefix`] ask.
-#[kernel(named, block = BLOCK, shared = shared_bytes::<K, T, STRETCH>(), instances(
+#[kernel(named, block = BLOCK, carve = |carver| Shared::<K, T, STRETCH>::new(carver), instances(
     sums_u8_by_u8: <u8, u8, Sum, 20>, resident = 5;
     sums_u8_by_u16: <u16, u8, Sum, 20>, resident = 5;
     sums_u8_by_u32: <u32, u8, Sum, 20>, resident = 5;

@@ -21,7 +21,7 @@
 use device_std::atomic::Pair;
 use device_std::kernel;
 use device_std::scalar::Scalar;
-use device_std::shared::{Carver, Plain};
+use device_std::shared::Carver;
 
 use super::operators::{BACKWARD, EXCLUSIVE, Last, Least, Operator, Sum};
 
@@ -29,13 +29,6 @@ mod tile_scan;
 
 pub use tile_scan::BLOCK;
 use tile_scan::{Scan, Shared};
-
-/// Bytes of shared memory.
-const fn shared_bytes<T: Plain>(rows: usize) -> u32 {
-    let mut carver = Carver::new();
-    let _ = Shared::<T>::new(&mut carver, rows);
-    carver.bytes()
-}
 
 /// The scan of an array, the body of every kernel here.
 #[inline(always)]
@@ -65,7 +58,7 @@ unsafe fn scan<T: Scalar, O: Operator<T>, const ROWS: usize, const SEGMENTED: bo
 /// `input` and `output` have `len` elements and are the same array or apart; `status` has an element
 /// for each block. `control` and `status` are as [`Tickets::take`](device_std::lookback::Tickets::take) and [`Lookback::exclusive_prefix`](device_std::lookback::Lookback::exclusive_prefix)
 /// ask.
-#[kernel(named, block = BLOCK, shared = shared_bytes::<T>(ROWS), instances(
+#[kernel(named, block = BLOCK, carve = |carver| Shared::<T>::new(carver, ROWS), instances(
     sum_u8: <u8, Sum, 4>, resident = 4;
     sum_u16: <u16, Sum, 8>, resident = 4;
     sum_u32: <u32, Sum, 8>, resident = 5;
@@ -101,7 +94,7 @@ pub unsafe fn whole<T: Scalar, O: Operator<T>, const ROWS: usize>(
 ///
 /// # Safety
 /// As for [`whole`]; `heads` has a bit for each element.
-#[kernel(named, block = BLOCK, shared = shared_bytes::<T>(ROWS), instances(
+#[kernel(named, block = BLOCK, carve = |carver| Shared::<T>::new(carver, ROWS), instances(
     sum_u8: <u8, Sum, 4>, resident = 2;
     sum_u16: <u16, Sum, 8>, resident = 3;
     sum_u32: <u32, Sum, 8>, resident = 4;

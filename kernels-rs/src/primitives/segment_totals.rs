@@ -77,13 +77,6 @@ const ENTRIES: u32 = 32;
 /// A segment on the list: its number, and its first chunk among those of all.
 pub type Entry = [u64; 2];
 
-/// Bytes of shared memory of the kernels over chunks.
-const fn shared_bytes<T: Scalar>() -> u32 {
-    let mut carver = Carver::new();
-    let _ = BlockReduce::<T>::new(&mut carver, BLOCK);
-    carver.bytes()
-}
-
 /// The combination of the elements `first`, `first + step`, .. below `end`, one after the other.
 #[inline(always)]
 unsafe fn add_up<T: Scalar, O: Operator<T>>(
@@ -176,7 +169,7 @@ pub unsafe fn by_groups<T: Scalar, O: Operator<T>>(
 /// The entry of the list that has a chunk.
 #[inline(always)]
 unsafe fn entry_of(list: *const Entry, entries: u64, chunk: u64) -> u64 {
-    // SAFETY: the caller's list has so many entries.
+    // SAFETY: the caller's list has these entries.
     search::last(0, entries - 1, |entry| unsafe { (*list.add(entry as usize))[1] } <= chunk)
 }
 
@@ -184,7 +177,7 @@ unsafe fn entry_of(list: *const Entry, entries: u64, chunk: u64) -> u64 {
 ///
 /// # Safety
 /// After [`by_groups`], with its arrays; `partials` has an element for each chunk.
-#[kernel(named, block = BLOCK, resident = 4, shared = shared_bytes::<T>(), instances(
+#[kernel(named, block = BLOCK, resident = 4, carve = |carver| BlockReduce::<T>::new(carver, BLOCK), instances(
     sum_u8: <u8, Sum>; sum_u16: <u16, Sum>; sum_u32: <u32, Sum>; sum_u64: <u64, Sum>;
     sum_f32: <f32, Sum>; sum_f64: <f64, Sum>;
     least_u8: <u8, Least<u8>>; least_u16: <u16, Least<u16>>;
@@ -231,7 +224,7 @@ pub unsafe fn by_chunks<T: Scalar, O: Operator<T>>(
 ///
 /// # Safety
 /// After [`by_chunks`], with its arrays.
-#[kernel(named, block = BLOCK, resident = 4, shared = shared_bytes::<T>(), instances(
+#[kernel(named, block = BLOCK, resident = 4, carve = |carver| BlockReduce::<T>::new(carver, BLOCK), instances(
     sum_u8: <u8, Sum>; sum_u16: <u16, Sum>; sum_u32: <u32, Sum>; sum_u64: <u64, Sum>;
     sum_f32: <f32, Sum>; sum_f64: <f64, Sum>;
     least_u8: <u8, Least<u8>>; least_u16: <u16, Least<u16>>;

@@ -125,13 +125,6 @@ impl<B: Plain> Shared<B> {
     }
 }
 
-/// Bytes of shared memory.
-const fn shared_bytes<B: Plain, M: Mode>(rows: usize) -> u32 {
-    let mut carver = Carver::new();
-    let _ = Shared::<B>::new::<M>(&mut carver, rows);
-    carver.bytes()
-}
-
 /// Which elements a selection keeps.
 #[derive(Clone, Copy)]
 struct Rule<B> {
@@ -143,7 +136,7 @@ struct Rule<B> {
     flags: *const u8,
 }
 
-/// Where a selection writes; null where nothing is asked for.
+/// Where a selection writes; null where it does not.
 #[derive(Clone, Copy)]
 struct Target<B> {
     kept: *mut B,
@@ -275,7 +268,7 @@ impl<B: Bits, M: Mode, const ROWS: usize> Select<B, M, ROWS> {
 /// `input` (and `flags`, where they count) has `len` elements; outputs that are not null have room for
 /// what is written; `status` (and `heads_status`, for run lengths) has an element for each block.
 /// `control` and the status arrays are as [`Tickets::take`] and [`Lookback::exclusive_prefix`] ask.
-#[kernel(named, block = BLOCK, shared = shared_bytes::<B, M>(ROWS), instances(
+#[kernel(named, block = BLOCK, carve = |carver| Shared::<B>::new::<M>(carver, ROWS), instances(
     if_u8: <If, u8, 2>, resident = 4;
     if_u16: <If, u16, 4>, resident = 5;
     if_u32: <If, u32, 8>, resident = 5;

@@ -35,7 +35,7 @@ pub const fn tile_len(size: usize) -> u64 {
     (BLOCK * ROWS * 16 / size) as u64
 }
 
-/// The most elements that can be asked for.
+/// The greatest k.
 pub const MOST: u64 = 1 << 31;
 
 /// Words of a search: the known bits of the k-th rank; how many elements with just these bits are
@@ -82,13 +82,6 @@ impl CountShared {
     }
 }
 
-/// Bytes of shared memory of counting.
-const COUNT_SHARED: u32 = {
-    let mut carver = Carver::new();
-    let _ = CountShared::new(&mut carver);
-    carver.bytes()
-};
-
 /// Finds the next digit of the k-th rank. Grid: any number of blocks.
 ///
 /// # Safety
@@ -98,7 +91,7 @@ const COUNT_SHARED: u32 = {
     named,
     block = BLOCK,
     resident = 4,
-    shared = COUNT_SHARED,
+    carve = |carver| CountShared::new(carver),
     instances(u32: <u32>; u64: <u64>)
 )]
 pub unsafe fn count<K: Bits>(
@@ -209,13 +202,6 @@ impl CollectShared {
     }
 }
 
-/// Bytes of shared memory of collecting.
-const COLLECT_SHARED: u32 = {
-    let mut carver = Carver::new();
-    let _ = CollectShared::new(&mut carver);
-    carver.bytes()
-};
-
 /// Two counts in one word: of elements below the k-th rank, fewer than [`MOST`], and of elements
 /// with it, of which more than `MOST` count as that.
 #[inline(always)]
@@ -279,7 +265,7 @@ impl Classes {
     named,
     block = BLOCK,
     resident = 2,
-    shared = COLLECT_SHARED,
+    carve = |carver| CollectShared::new(carver),
     instances(u32: <u32>; u64: <u64>)
 )]
 pub unsafe fn collect<K: Bits>(

@@ -72,7 +72,7 @@ impl<P: Send + Sync> Columns<P> {
         if self.backward { data.rchunks_mut(len).collect() } else { data.chunks_mut(len).collect() }
     }
 
-    /// Scans chunks of so many rows.
+    /// Scans chunks of `rows` rows.
     fn scan<E>(&self, data: &mut [E], rows: usize, initial: Option<E>)
     where
         E: Scalar + Send + Sync,

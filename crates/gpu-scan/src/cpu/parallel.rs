@@ -73,7 +73,7 @@ impl<'a, T> Parts<'a, T> {
         self.0.len()
     }
 
-    /// A part, for the task that it is part of: nobody else asks for it.
+    /// A part, which one task works on.
     pub(super) fn part(&self, index: usize) -> MutexGuard<'_, &'a mut [T]> {
         locked(&self.0[index])
     }

@@ -121,7 +121,7 @@ fn reduce_chunk<E: Scalar, P: Operator<E>>(operator: P, elements: &[E]) -> E {
 }
 
 /// The combination of a segment's elements, in the order of the kernels (`kernels_rs::primitives::segment_totals`)
-/// by groups of so many lanes.
+/// by groups of `lanes` lanes.
 pub(super) fn reduce_segment<E, P>(operator: P, lanes: usize, elements: &[E]) -> E
 where
     E: Scalar + Send + Sync,

@@ -7,11 +7,12 @@ use std::ops::Range;
 
 use bytemuck::{cast, cast_slice, cast_slice_mut};
 use device_std::scalar::Scalar;
+use kernels_rs::primitives::operators::Partial;
 use kernels_rs::primitives::scan::Scans;
 
 use super::parallel::{Parts, for_ranges, map_ranges};
 use super::segments::{Keys, Segments};
-use super::tile::{Partial, Tile};
+use super::tile::Tile;
 use crate::error::{Result, same_len};
 use crate::{Number, Scan, ScanOperator};
 

@@ -8,12 +8,12 @@
 //! since the operator is associative to the last bit, the whole tile is one stretch.
 
 use device_std::scalar::Scalar;
-use kernels_rs::primitives::operators::Operator;
+use kernels_rs::primitives::operators::{Operator, Partial};
 use kernels_rs::primitives::reduce_by_key::BLOCK;
 
 use super::parallel::map_ranges;
 use super::segments::Segments;
-use super::tile::{Partial, scan_lanes};
+use super::tile::scan_lanes;
 
 const LANES_OF_WARP: usize = 32;
 

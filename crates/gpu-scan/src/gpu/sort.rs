@@ -136,7 +136,7 @@ pub fn argsort<'a, 'b, K: Key, I: Index + Payload>(
     apart(("keys", key, len), ("indices", index.cast_const(), len))?;
     I::check(len)?;
     let call = Call::new::<K>(&sort, len)?;
-    // SAFETY: both have `len` elements and are apart; no sorted keys are asked for.
+    // SAFETY: both have `len` elements and are apart; sorted keys go nowhere.
     unsafe {
         let keys = Ends::new(key, ptr::null_mut());
         call.enqueue_pairs_of(workspace, keys, Ends::indices(index))
@@ -405,7 +405,7 @@ mod tests {
         assert!(output.to_host().unwrap() == expected, "{} keys by {bits:?}", keys.len());
     }
 
-    /// Lets the next pass of a workspace have this epoch, as after so many passes.
+    /// Lets the next pass of a workspace have this epoch, as if passes had gone before.
     fn set_epoch(w: &mut Workspace, epoch: u64) {
         const TICKET_BITS: u32 = 26;
         let gpu = w.gpu().clone();

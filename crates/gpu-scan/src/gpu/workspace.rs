@@ -128,7 +128,7 @@ impl Workspace {
         Ok(self.status.as_mut_ptr())
     }
 
-    /// The arrays of a sort with so many statuses, which ends with [`end_sort`](Self::end_sort).
+    /// The arrays of a sort with this number of statuses, which ends with [`end_sort`](Self::end_sort).
     pub(crate) fn begin_sort(&mut self, statuses: u64) -> Result<Digits> {
         let needed = statuses as usize;
         if needed >= self.digit_status.len() {

@@ -303,6 +303,30 @@ fn what_is_refused() {
     assert_eq!(found, Err(Error::Overlap { first: "keys", second: "sorted" }));
 }
 
+#[test]
+fn a_sort_that_failed_on_its_way_leaves_the_next_one_right() {
+    let (gpu, mut w) = open();
+    if !gpu.is_software() {
+        return;
+    }
+    let keys: Vec<u32> = (0..30_000u32).map(|i| i.wrapping_mul(2_654_435_761)).collect();
+    let input = gpu.upload(&keys).unwrap();
+    let mut output = gpu.zeroed::<u32>(keys.len()).unwrap();
+    // The histogram is counted, and the first pass, which would set it to zero, never runs.
+    let failure = software_gpu::fail(software_gpu::Operation::Launch, 1);
+    let failed = gpu::sort(&mut w, Sort::ascending(), &input, &mut output);
+    assert!(matches!(failed, Err(Error::Core(_))) && failure.happened(), "{failed:?}");
+    drop(failure);
+    let captured = gpu.capture(|| gpu::sort(&mut w, Sort::ascending(), &input, &mut output));
+    let refused = matches!(captured, Err(Error::Core(gpu_core::Error::Captured { .. })));
+    assert!(refused, "{captured:?}");
+    for bits in [0..32, 0..8] {
+        let sort = Sort::ascending().by_bits(bits);
+        gpu::sort(&mut w, sort.clone(), &input, &mut output).unwrap();
+        assert_eq!(output.to_host().unwrap(), cpu::sort(sort, &keys).unwrap());
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 12, ..ProptestConfig::default() })]
 

@@ -163,6 +163,13 @@ calls! {
         assert!(done(both).is_sorted());
         assert_eq!(done(bounds)[N - 1], N as u64);
     }
+    extents: |test, workspace| {
+        let numbers: Vec<f64> = (0..N).map(|i| (i * 7 % 1000) as f64).collect();
+        let (x, y, z) = (test.column(&numbers), test.column(&numbers), test.column(&numbers));
+        let found = gpu::extent(workspace, &x, &y, &[(&z).into()]).unwrap();
+        drop((x, y, z));
+        assert_eq!((found.ranges[0].min, found.ranges[0].max), (0.0, 999.0));
+    }
     moves: |test, workspace| {
         let (input, mut output) = (test.numbers(), test.zeros::<u32>(N));
         gpu::fill(workspace, 7, &mut output).unwrap();

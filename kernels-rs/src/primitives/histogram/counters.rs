@@ -104,7 +104,7 @@ pub(super) unsafe fn total(
     let mut sum = 0;
     let mut copy = 0;
     while copy < copies {
-        // SAFETY: the caller's array has so many copies; a barrier came after the last addition.
+        // SAFETY: the caller's array has these copies; a barrier came after the last addition.
         sum += unsafe { counters.load(copy * of_copy + counter) } as u64;
         copy += 1;
     }

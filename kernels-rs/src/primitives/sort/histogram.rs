@@ -41,13 +41,6 @@ impl Counters {
     }
 }
 
-/// Bytes of shared memory.
-const fn shared_bytes(size: usize) -> u32 {
-    let mut carver = Carver::new();
-    let _ = Counters::new(size, &mut carver);
-    carver.bytes()
-}
-
 /// Bits `begin..end` of the keys' ranks are sorted by.
 /// Adds the digits of all passes to `histogram`. Grid: any number of blocks.
 ///
@@ -58,7 +51,7 @@ const fn shared_bytes(size: usize) -> u32 {
     named,
     block = BLOCK,
     resident = RESIDENT,
-    shared = shared_bytes(size_of::<K>()),
+    carve = |carver| Counters::new(size_of::<K>(), carver),
     instances(u32: <u32>; u64: <u64>)
 )]
 pub unsafe fn count_digits<K: Key>(

@@ -63,13 +63,6 @@ impl<K: Key, V: Value, const ITEMS: usize> Shared<K, V, ITEMS> {
     }
 }
 
-/// Bytes of shared memory.
-const fn shared_bytes<K: Key, V: Value, const ITEMS: usize>() -> u32 {
-    let mut carver = Carver::new();
-    let _ = Shared::<K, V, ITEMS>::new(&mut carver);
-    carver.bytes()
-}
-
 /// Everything that a block of a pass needs to know.
 #[derive(Clone, Copy)]
 struct Pass<K, V, const ITEMS: usize> {
@@ -252,7 +245,7 @@ impl<K: Key, V: Value, const ITEMS: usize> Pass<K, V, ITEMS> {
 /// # Safety
 /// Arrays that are there have `len` elements; what is written is apart from what is read. `histogram`
 /// is that of the digit, `status` has 256 words for each block.
-#[kernel(named, block = BLOCK, shared = shared_bytes::<K, V, ITEMS>(), instances(
+#[kernel(named, block = BLOCK, carve = |carver| Shared::<K, V, ITEMS>::new(carver), instances(
     keys_u32: <(), u32, 22>, resident = 3;
     keys_u64: <(), u64, 11>, resident = 3;
     pairs_u32_u32: <u32, u32, 17>, resident = 2;

@@ -3,10 +3,10 @@
 //! A block serves a tile of 32 columns and 256 rows, a warp 32 of the rows, a thread a column of
 //! these:
 //!
-//! 1. Where the sites are far off: the [cut](super::cut) between the winners known at both ends of the tile. The
-//!    warps share the candidates among them. In most columns of an open sea the two win all rows.
-//! 2. The winner of the warp's first row, by [`search::winner`](super::search::winner) among those that the cut leaves; the
-//!    block shares these.
+//! 1. Where the sites are far off: the [cut](super::cut) between the winners known at both ends of the
+//!    tile. The warps share the candidates among them. In most columns of an open sea the two win all rows.
+//! 2. The winner of the warp's first row, by [`search::winner`](super::search::winner) among those that
+//!    the cut leaves; the block shares these.
 //! 3. Where these winners, with the cut, settle the span, it is written; likewise where every pixel is a
 //!    site. Otherwise its parts above and below the cut come one after the other:
 //! 4. If there are many candidates between the first winner and the last, the winners of rows 8, 16 and

@@ -232,7 +232,7 @@ pub unsafe fn search_rows(
     }
 }
 
-/// [`search_rows`] for large rasters, and for pixels that are not square: a step in x costs
+/// [`search_rows`](const@search_rows) for large rasters, and for pixels that are not square: a step in x costs
 /// `across`, one in y `down`, both squared.
 ///
 /// # Safety
@@ -257,7 +257,7 @@ pub unsafe fn search_rows_wide(
     }
 }
 
-/// The winners of one level; see [`search_rows`].
+/// The winners of one level; see [`search_rows`](const@search_rows).
 ///
 /// # Safety
 /// As there.

@@ -73,8 +73,7 @@ pub fn transform(input: &Input<'_>, params: &Params, progress: &dyn Progress) ->
 /// [`NONE`](crate::NONE), on all cores.
 ///
 /// # Errors
-/// [`Error::TooLarge`](crate::Error::TooLarge), [`Error::Cancelled`](crate::Error::Cancelled),
-/// [`Error::Core`](crate::Error::Core) where memory fails.
+/// [`Error::TooLarge`], [`Error::Cancelled`], [`Error::Core`] where memory fails.
 pub fn nearest_sites(sites: GridView<'_, u8>, progress: &dyn Progress) -> Result<Grid<u32>> {
     let GridSpec { width, height, .. } = *sites.grid();
     check_short(width, height)?;

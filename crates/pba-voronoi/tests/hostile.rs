@@ -1,4 +1,4 @@
-//! What lies in device memory is the caller's: indices beyond the raster, bits beyond its width, sites
+//! What lies in device memory is the caller's: bits beyond the raster's width, sites
 //! outside it. None of it makes a call read or write outside what it was given.
 #![cfg(feature = "cuda")]
 

@@ -4,17 +4,18 @@
 //! every side is left by one piece at most and entered by one at most, and lines are chains: those that
 //! begin at a side which no piece enters (at the border, or beside NODATA), and rings.
 //!
-//! 1. [`link_pieces`]: each finds the piece after it, in the square beyond the side at which it leaves,
-//!    and tells it.
-//! 2. [`start_heads`] and [`jump`] by [`Heads`]: pointer jumping (Wyllie 1979). In each round a piece
-//!    looks at where it points to and takes over that one's pointer, so that pointers reach twice as far
-//!    as before. In the end a piece of an open line points beyond its line's first, and one of a ring
-//!    has seen the lowest of the ring, which becomes its first.
-//! 3. [`start_ranks`] and [`jump`] by [`Ranks`]: the same once more, from the first on: now each piece knows its
-//!    line's first piece and how many are between.
-//! 4. [`key_lines`]: the first pieces' keys, which sorted give the order of the lines; and
-//!    [`measure_lines`], their numbers of points, of which a scan makes places.
-//! 5. [`place_lines`] and [`write_points`]: each piece writes its point at its place.
+//! 1. [`link_pieces`](const@link_pieces): each finds the piece after it, in the square beyond the side at
+//!    which it leaves, and tells it.
+//! 2. [`start_heads`](const@start_heads) and [`jump`] by [`Heads`]: pointer jumping (Wyllie 1979). In each
+//!    round a piece looks at where it points to and takes over that one's pointer, so that pointers reach
+//!    twice as far as before. In the end a piece of an open line points beyond its line's first, and one of
+//!    a ring has seen the lowest of the ring, which becomes its first.
+//! 3. [`start_ranks`](const@start_ranks) and [`jump`] by [`Ranks`]: the same once more, from the first on:
+//!    now each piece knows its line's first piece and how many are between.
+//! 4. [`key_lines`](const@key_lines): the first pieces' keys, which sorted give the order of the lines; and
+//!    [`measure_lines`](const@measure_lines), their numbers of points, of which a scan makes places.
+//! 5. [`place_lines`](const@place_lines) and [`write_points`](const@write_points): each piece writes its
+//!    point at its place.
 //!
 //! A round of jumping does nothing after one that changed nothing.
 
@@ -304,8 +305,8 @@ pub unsafe fn place_lines(keys: *const u64, starts: *const u64, lines: u32, star
 /// Grid: one thread a piece.
 ///
 /// # Safety
-/// As for [`key_lines`]; `dem` has `width` columns and the pieces' cells, `levels` the pieces' levels,
-/// `starts_of` an element for each piece, `points` two for each point.
+/// As for [`key_lines`](const@key_lines); `dem` has `width` columns and the pieces' cells, `levels` the
+/// pieces' levels, `starts_of` an element for each piece, `points` two for each point.
 #[kernel(named, block = BLOCK)]
 pub unsafe fn write_points(
     pieces: *const u64,

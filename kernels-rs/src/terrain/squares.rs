@@ -275,8 +275,8 @@ pub unsafe fn count_pieces(
 /// Grid: one thread a square.
 ///
 /// # Safety
-/// As for [`count_pieces`]; `places` has the sum of the counts before each square, `pieces_out` two
-/// elements for each piece.
+/// As for [`count_pieces`](const@count_pieces); `places` has the sum of the counts before each square,
+/// `pieces_out` two elements for each piece.
 #[kernel(named, block = BLOCK)]
 pub unsafe fn write_pieces(
     dem: *const f32,

@@ -3,14 +3,12 @@
 //!
 //! 1. [`bits`]: the sites as bits, 32 pixels a word. All that follows reads bits, so every kind of input
 //!    begins here.
-//! 2. [`rows`], a warp a row: for every pixel the column of the nearest site of its own
-//!    row, the left one where two tie, by counting zeros in words. 16 bits a pixel where
-//!    the raster is narrow enough.
-//! 3. [`search`], a thread a column and every 256th row (before that every 2048th, 16384th ..,
-//!    as tall as the raster is): the *winner* there, the row whose candidate is nearest.
-//! 4. [`spread`], a block a tile of 32 columns and 256 rows: the winners of
-//!    every 32nd row, then of every 8th, then of all, and indices, squared distances or
-//!    distances are written.
+//! 2. [`rows`], a warp a row: for every pixel the column of the nearest site of its own row, the left
+//!    one where two tie, by counting zeros in words. 16 bits a pixel where the raster is narrow enough.
+//! 3. [`search`], a thread a column and every 256th row (before that every 2048th, 16384th .., as tall as
+//!    the raster is): the *winner* there, the row whose candidate is nearest.
+//! 4. [`spread`], a block a tile of 32 columns and 256 rows: the winners of every 32nd row, then of every
+//!    8th, then of all, and indices, squared distances or distances are written.
 //! 5. [`derived`], a thread a pixel: what follows from these.
 //!
 //! Why so few candidates do: in a column the winner's row never decreases from north to south. For

@@ -3,15 +3,15 @@
 //! The plan follows You and Zhang, *Constructing Natural Neighbor Interpolation Based Grid DEM
 //! Using CUDA*, after Cao et al.'s Parallel Banding Algorithm (2010, doi:10.1145/1730804.1730818):
 //!
-//! 1. [`scan_rows`], a block a row: the nearest site of each pixel within its row. A forward
+//! 1. [`scan_rows`](const@scan_rows), a block a row: the nearest site of each pixel within its row. A forward
 //!    max-scan over the site columns gives the nearest on the left, a backward min-scan the
 //!    nearest on the right; the nearer of the two is kept, the left one where they tie.
-//! 2. [`prune_columns`], a block a column: each row offers one [candidate](Candidate) to the
+//! 2. [`prune_columns`](const@prune_columns), a block a column: each row offers one [candidate](Candidate) to the
 //!    column. Over the rows, the squared distances to two candidates differ by a linear function,
 //!    so each wins a half of the column; a candidate that wins no row against its two neighbours
 //!    is pruned, all at once, and the rest is compacted by a prefix sum, until nothing changes.
-//! 3. [`assign_intervals`]: now each candidate wins the rows from where it beats the one above it
-//!    to where the one below beats it, and every pixel takes the winner of its row.
+//! 3. [`assign_intervals`](const@assign_intervals): now each candidate wins the rows from where it beats
+//!    the one above it to where the one below beats it, and every pixel takes the winner of its row.
 //!
 //! Where the paper compares intersection points as floats, we compare the first whole row where
 //! the lower candidate is strictly nearer, an integer, so the result is exact and a tie goes to
@@ -25,29 +25,29 @@ use device_std::{kernel, math, thread};
 
 use super::BLOCK;
 
-/// Columns of the tile that a block of [`assign_intervals`] serves: a warp writes one row.
+/// Columns of the tile that a block of [`assign_intervals`](const@assign_intervals) serves: a warp writes one row.
 pub const ASSIGN_COLUMNS: u32 = 32;
 
-/// Rows that one thread of [`assign_intervals`] walks down.
+/// Rows that one thread of [`assign_intervals`](const@assign_intervals) walks down.
 pub const ASSIGN_STRIP: u32 = 64;
 
-/// Rows that a block of [`assign_intervals`] serves.
+/// Rows that a block of [`assign_intervals`](const@assign_intervals) serves.
 pub const ASSIGN_ROWS: u32 = BLOCK / ASSIGN_COLUMNS * ASSIGN_STRIP;
 
 /// `nearest` where the raster has no site.
 pub const NONE: u32 = u32::MAX;
 
-/// No site in this row, as [`scan_rows`] writes it.
+/// No site in this row, as [`scan_rows`](const@scan_rows) writes it.
 const NO_COLUMN: i32 = -1;
 
-/// Bytes of shared memory for [`scan_rows`].
+/// Bytes of shared memory for [`scan_rows`](const@scan_rows).
 const ROW_SHARED: u32 = {
     let mut carver = Carver::new();
     let _ = BlockScan::<i32>::new(&mut carver);
     carver.bytes()
 };
 
-/// Bytes of shared memory for [`prune_columns`].
+/// Bytes of shared memory for [`prune_columns`](const@prune_columns).
 const COLUMN_SHARED: u32 = {
     let mut carver = Carver::new();
     let _ = Carried::new(&mut carver);
@@ -160,7 +160,7 @@ fn first_row_won(upper: Candidate, lower: Candidate, x: i32, height: i32) -> i32
     i64::max(0, i64::min(quotient + 1, height as i64)) as i32
 }
 
-/// What a block of [`prune_columns`] keeps in shared memory: the scan's storage, and the last
+/// What a block of [`prune_columns`](const@prune_columns) keeps in shared memory: the scan's storage, and the last
 /// candidate of the tile before, which compaction may have overwritten in global memory.
 #[derive(Clone, Copy)]
 struct Carried {
@@ -178,7 +178,7 @@ impl Carried {
 
 /// The candidates that win at least one row of their column, in row order.
 ///
-/// `nearest` comes from [`scan_rows`]. The candidates of column x are written at
+/// `nearest` comes from [`scan_rows`](const@scan_rows). The candidates of column x are written at
 /// `candidates[x * height ..]` and counted in `counts[x]`. Grid: one block a column.
 ///
 /// # Safety
@@ -297,7 +297,7 @@ unsafe fn prune(shared: Carried, list: *mut Candidate, count: u32, x: i32, heigh
 
 /// The nearest site's linear index (row * width + column) for each pixel.
 ///
-/// `candidates` and `counts` come from [`prune_columns`]; a column without candidates gets
+/// `candidates` and `counts` come from [`prune_columns`](const@prune_columns); a column without candidates gets
 /// [`NONE`]. A thread serves a strip of rows of one column: it finds the strip's first winner by
 /// bisection and walks on from there. Grid: x covers the columns in tiles of [`ASSIGN_COLUMNS`], y
 /// the rows in tiles of [`ASSIGN_ROWS`]; blocks stride over y.

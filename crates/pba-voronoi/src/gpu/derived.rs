@@ -205,7 +205,7 @@ pub(super) fn exclude<T: Element>(
     let pixels = out.grid().cells();
     let mask = gpu.admit(mask)?;
     let out = out.column_mut().as_mut_ptr();
-    // SAFETY: mask and output have as many pixels; of 8 bytes or of 4, as is asked first.
+    // SAFETY: mask and output have as many pixels, and the size of a pixel is looked at first.
     unsafe {
         if size_of::<T>() == 8 {
             let kernel = kernels::exclude::u64;

@@ -60,11 +60,11 @@ pub unsafe fn pack_bytes(mask: *const u8, bits: *mut u32, width: u32, words: u32
     }
 }
 
-/// [`pack_bytes`] where `width` is a multiple of 16 and `mask` is aligned to 16: a thread makes its word of
-/// two vectors. Grid: a thread for every word.
+/// [`pack_bytes`](const@pack_bytes) where `width` is a multiple of 16 and `mask` is aligned to 16: a thread
+/// makes its word of two vectors. Grid: a thread for every word.
 ///
 /// # Safety
-/// As [`pack_bytes`].
+/// As [`pack_bytes`](const@pack_bytes).
 #[kernel(named, block = BLOCK)]
 pub unsafe fn pack_vectors(mask: *const u8, bits: *mut u32, width: u32, words: u32, rows: u32) {
     let at = thread::index_1d();

@@ -143,8 +143,8 @@ pub struct Won<M: Metric> {
 /// A site this many columns off is [`FAR`].
 const FAR_OFF: u32 = 200;
 
-/// Rows that [`winner`] looks at on each side before it asks whether to go on: so many loads are
-/// in flight together.
+/// Rows that [`winner`] looks at on each side before it asks whether to go on: their loads are in
+/// flight together.
 const STEP: usize = 4;
 
 /// The winner of row `y` among the rows `low..=high`, and its cost, which is at most `limit`; else
@@ -206,13 +206,15 @@ pub unsafe fn winner<M: Metric>(
 }
 
 /// The winners of the rows 0, `spacing`, 2 `spacing` .. and of the last row, `winners[k]` those of
-/// row `min(k spacing, height - 1)`, with [`FAR`] where it is so;
-/// `levels` counts them. `above` holds the winners of every `8 spacing`-th row, or is null. A winner farther than `limit`, squared, may be given as [`NONE`].
+/// row `min(k spacing, height - 1)`, with [`FAR`] where it is so; `levels` counts them. `above` holds the
+/// winners of every `8 spacing`-th row, or is null. A winner farther than `limit`, squared, may be given as
+/// [`NONE`].
 ///
 /// Grid: a warp for every 32 columns and winner row: blocks of 8 winner rows, the columns fastest.
 ///
 /// # Safety
-/// `nearest` comes from [`nearest_columns`](super::rows::nearest_columns), `winners` `pitch * levels`, `above` what its level has.
+/// `nearest` comes from [`nearest_columns`](super::rows::nearest_columns), `winners` has `pitch * levels`
+/// elements, `above` what its level has.
 #[kernel(named, block = BLOCK)]
 pub unsafe fn search_rows(
     nearest: *const u16,
@@ -230,7 +232,7 @@ pub unsafe fn search_rows(
     }
 }
 
-/// [`search_rows`] for large rasters, and for pixels that are not square: a step in x costs
+/// [`search_rows`](const@search_rows) for large rasters, and for pixels that are not square: a step in x costs
 /// `across`, one in y `down`, both squared.
 ///
 /// # Safety
@@ -255,7 +257,7 @@ pub unsafe fn search_rows_wide(
     }
 }
 
-/// The winners of one level; see [`search_rows`].
+/// The winners of one level; see [`search_rows`](const@search_rows).
 ///
 /// # Safety
 /// As there.

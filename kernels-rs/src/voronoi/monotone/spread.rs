@@ -3,10 +3,10 @@
 //! A block serves a tile of 32 columns and 256 rows, a warp 32 of the rows, a thread a column of
 //! these:
 //!
-//! 1. Where the sites are far off: the [cut](super::cut) between the winners known at both ends of the tile. The
-//!    warps share the candidates among them. In most columns of an open sea the two win all rows.
-//! 2. The winner of the warp's first row, by [`search::winner`](super::search::winner) among those that the cut leaves; the
-//!    block shares these.
+//! 1. Where the sites are far off: the [cut] between the winners known at both ends of the
+//!    tile. The warps share the candidates among them. In most columns of an open sea the two win all rows.
+//! 2. The winner of the warp's first row, by [`search::winner`] among those that
+//!    the cut leaves; the block shares these.
 //! 3. Where these winners, with the cut, settle the span, it is written; likewise where every pixel is a
 //!    site. Otherwise its parts above and below the cut come one after the other:
 //! 4. If there are many candidates between the first winner and the last, the winners of rows 8, 16 and
@@ -15,10 +15,10 @@
 //!    to the next winner known, or to where none can win the last of the eight rows any
 //!    more, and hence none of the others. Then the eight rows are written.
 //!
-//! In a walk over near candidates ([`near`]) a candidate and row take little more than one addition and one
+//! In a walk over near candidates (`near`) a candidate and row take little more than one addition and one
 //! minimum. Most candidates of a sparse raster do not come so far: a gap alone that is longer than the distance
 //! of a known candidate cannot win. Where numbers of 32 bits do not hold that, a part is cut once more, and
-//! only if that settles nothing costs and rows are compared apart ([`far`]).
+//! only if that settles nothing costs and rows are compared apart (`far`).
 
 mod far;
 mod near;
@@ -95,7 +95,7 @@ pub struct Raster {
 ///
 /// `winners` holds the winners of every 256th row; those of the rows between are searched up to
 /// `search_limit`, squared, which a pixel in a span's middle reaches if an end does not. Grid: a
-/// block a tile, in the order of [`place_of`].
+/// block a tile, in the order of `place_of`.
 ///
 /// # Safety
 /// `nearest` comes from [`nearest_columns`](super::rows::nearest_columns), `winners` a row of `pitch` for every
@@ -144,8 +144,8 @@ pub unsafe fn spread_distances(
 }
 
 /// [`spread_narrow`] for large rasters, and for pixels that are not square, as in
-/// [`search_rows_wide`](super::search::search_rows_wide); indices of 64 bits for more pixels than 32 can name.
-/// Squares are `across dx^2 + down dy^2`.
+/// [`search_rows_wide`](const@super::search::search_rows_wide); indices of 64 bits for more pixels than 32
+/// can name. Squares are `across dx^2 + down dy^2`.
 ///
 /// # Safety
 /// As there.

@@ -149,7 +149,7 @@ impl<M: Metric> Span<M> {
             rho += FOUR as i32;
             place += FOUR as i32;
             first = first.wrapping_byte_add(FOUR * pitch);
-            // Rows from here to the last of those asked for.
+            // Rows from here to the last of the `N`.
             let reach = rho - bottom;
             let best = (keys[N - 1] >> 8) + bottom * bottom;
             if (rho > last) | ((reach > 0) & (reach * reach >= best)) {

@@ -9,6 +9,7 @@ mod doubt;
 mod frame;
 mod index;
 mod lanes;
+mod near;
 mod neighbours;
 mod pairs;
 mod tree;

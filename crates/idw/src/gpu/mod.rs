@@ -27,6 +27,7 @@
 //! # }
 //! ```
 
+mod group;
 mod index;
 mod number;
 mod pairs;

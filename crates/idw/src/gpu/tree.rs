@@ -9,7 +9,7 @@ use kernels_rs::idw::tree::leaves::stage_leaves;
 use kernels_rs::idw::tree::nodes::weigh_nodes;
 use kernels_rs::idw::tree::sum::{QUERIES, sum_items};
 
-use super::pairs::{Group, instance};
+use super::group::{Group, instance};
 use crate::Result;
 use crate::expansion::{self, CHILDREN, LEAF, NODES};
 

@@ -1,5 +1,5 @@
 //! What the suites share: points, and the definition in plain f64 loops.
-#![allow(dead_code, reason = "not every suite uses all of it")]
+#![allow(dead_code, unused_imports, reason = "not every suite uses all of it")]
 
 use idw::{Adaptive, Below, Params, Targets};
 

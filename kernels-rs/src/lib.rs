@@ -40,12 +40,10 @@ pub mod idw_tree;
 pub mod merge;
 #[cfg(feature = "monotone")]
 pub mod monotone;
-#[cfg(any(feature = "nni", feature = "nni_exact", feature = "nni_several"))]
+#[cfg(any(feature = "nni", feature = "nni_exact"))]
 pub mod nni;
 #[cfg(feature = "nni_exact")]
 pub mod nni_exact;
-#[cfg(feature = "nni_several")]
-pub mod nni_several;
 #[cfg(feature = "segment_keys")]
 mod offsets;
 pub mod operators;

@@ -147,7 +147,7 @@ fn a_graph_cannot_hold_what_waits() {
         let mut run = || gpu::interpolate(&mut workspace, &there.input(extent.clone()), &params);
         let expected = run().unwrap().to_host().unwrap();
         let refused = gpu.capture(|| run().map(drop));
-        let error = refused.err().expect("it waits");
+        let error = refused.expect_err("it waits");
         assert!(matches!(error, Error::Core(gpu_core::Error::Captured { .. })), "{error}");
         assert_same(&run().unwrap().to_host().unwrap(), &expected, "afterwards");
     }

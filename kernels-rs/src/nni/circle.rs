@@ -38,7 +38,7 @@ impl Circle {
     #[inline(always)]
     pub fn span(self, row: u32) -> i32 {
         let half = self.rows() / 2;
-        let above = if row < half { half - row } else { row - half };
+        let above = half.abs_diff(row);
         // The k-th row from a centre is 2k half pixels away, from a corner 2k - 1.
         let away = match (self.on_centre(), row < half) {
             (true, _) => 2 * above,
@@ -100,7 +100,8 @@ mod tests {
                 let is_inside = |x: i64, y: i64| side(x).pow(2) + side(y).pow(2) <= limit as i64;
                 let half = i64::from(circle.rows() / 2);
                 let last = if on_centre { half } else { half - 1 };
-                assert_eq!((-40..40).filter(|&y| is_inside(0, y)).count() as u32, circle.rows());
+                let reaches = |&y: &i64| side(y).pow(2) <= limit as i64;
+                assert_eq!((-40..40).filter(reaches).count() as u32, circle.rows());
                 for (row, y) in (-half..=last).enumerate() {
                     let expected = (-40..40).filter(|&x| is_inside(x, y)).count() as i32;
                     assert_eq!(2 * circle.span(row as u32) + i32::from(on_centre), expected);

@@ -194,8 +194,8 @@ pub unsafe fn row_extremes(
                 x += warp::SIZE;
             }
         }
-        let first = warp::reduce(first, |a, b| i32::min(a, b));
-        let last = warp::reduce(last, |a, b| i32::max(a, b));
+        let first = warp::reduce(first, i32::min);
+        let last = warp::reduce(last, i32::max);
         if warp::lane_id() == 0 {
             *extremes.add(2 * row as usize) = first;
             *extremes.add(2 * row as usize + 1) = last;

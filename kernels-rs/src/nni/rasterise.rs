@@ -74,6 +74,7 @@ const MOST_STEPS: f64 = (SHIFT - 1) as f64;
 /// The value of a point in fixed point: `(z - offset) / step`, where the step is a power of two. A value
 /// beyond the range that the scale was made for is brought to what a word has room for.
 #[inline(always)]
+#[allow(clippy::manual_clamp)] // `clamp` may panic, which device code must not
 pub(super) fn quantise(z: f64, [offset, reciprocal_step]: [f64; 2]) -> i32 {
     let steps = math::round_ties_even((z - offset) * reciprocal_step);
     f64::max(-MOST_STEPS, f64::min(MOST_STEPS, steps)) as i32

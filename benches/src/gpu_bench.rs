@@ -10,9 +10,12 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
-use gpu_core::{Device, DeviceChoice, DeviceGrid, Gpu, GridSlice, GridSpec, GridView};
+use gpu_core::{
+    Column, Device, DeviceChoice, DeviceGrid, DevicePoints, Extent, Gpu, GridSlice, GridSpec,
+    GridView, Points, Slice,
+};
 use gpu_scan::gpu::Workspace;
-use nni_grid::{Params, Points, Weights};
+use nni_grid::{Params, Weights};
 use pba_voronoi::{Algorithm, Input, Params as VoronoiParams, Sites};
 use terrain_grid::{ContourParams, HillshadeParams, SlopeParams};
 
@@ -52,25 +55,25 @@ fn main() -> Result<()> {
 
 /// Other radii, finer rasters, a void, other weights.
 fn nni_options(gpu: &Gpu, cloud: &Cloud) -> Result<()> {
-    let plain = |params| params;
+    let plain = |params: Params| params;
     nni(gpu, &Cloud::random(1_000_000, 2000, 0.0), 2000, "radii 10 and 3", plain)?;
-    let finer = |params| Params { supersample: 2, ..params };
+    let finer = |params: Params| params.supersample(2);
     nni(gpu, cloud, 5000, "radii 10 and 3, supersample 2", finer)?;
-    let finest = |params| Params { supersample: 4, ..params };
+    let finest = |params: Params| params.supersample(4);
     nni(gpu, cloud, 5000, "radii 10 and 3, supersample 4", finest)?;
     let far = f64::INFINITY;
-    let unlimited = |params| Params { query_radius: far, site_radius: far, ..params };
+    let unlimited = |params: Params| params.query_radius(far).site_radius(far);
     nni(gpu, cloud, 5000, "no radii", unlimited)?;
     let void = Cloud::random(7_000_000, 5000, 500.0);
     nni(gpu, &void, 5000, "radii 10 and 3, a void of radius 500", plain)?;
     nni(gpu, &void, 5000, "no radii, a void of radius 500", unlimited)?;
     for weights in [Weights::Laplace, Weights::SibsonC1] {
         let what = format!("no radii, {weights:?} weights");
-        nni(gpu, cloud, 5000, &what, |params| Params { weights, ..unlimited(params) })?;
+        nni(gpu, cloud, 5000, &what, |params| unlimited(params).weights(weights))?;
     }
     for site_radius in [10.0, 100.0, 400.0] {
         let what = format!("no query radius, site radius {site_radius}, a void of radius 500");
-        nni(gpu, &void, 5000, &what, |params| Params { site_radius, ..unlimited(params) })?;
+        nni(gpu, &void, 5000, &what, |params| unlimited(params).site_radius(site_radius))?;
     }
     Ok(())
 }
@@ -82,33 +85,33 @@ fn nni_values(gpu: &Gpu, cloud: &Cloud) -> Result<()> {
     let other: Vec<f64> = cloud.x.iter().zip(&cloud.y).map(|(x, y)| (x * y).sin()).collect();
     let columns: [&[f64]; 4] = [&cloud.z, &other, &cloud.x, &cloud.y];
     let paper = Params::on_pixels(grid(side)?);
-    let unlimited = Params { query_radius: far, site_radius: far, ..paper };
-    let finer = Params { supersample: 2, ..paper };
-    let laplace = Params { weights: Weights::Laplace, ..unlimited };
+    let unlimited = paper.query_radius(far).site_radius(far);
+    let finer = paper.supersample(2);
+    let laplace = unlimited.weights(Weights::Laplace);
     for (what, params) in [
         ("radii 10 and 3", paper),
         ("supersample 2", finer),
         ("no radii", unlimited),
         ("Laplace", laplace),
     ] {
-        let alone = |column: usize| -> Result<Vec<f32>> {
-            let points = Points { z: columns[column], ..cloud.points() };
-            let resident = nni_grid::gpu::upload(gpu, points)?;
-            let dem = nni_grid::gpu::interpolate_resident(gpu, &resident, &params)?;
-            Ok(dem.values.into_column().to_host()?)
+        let mut workspace = Workspace::new(gpu)?;
+        let resident = |columns: &[&[f64]]| {
+            Resident::new(gpu, Points { x: &cloud.x, y: &cloud.y, values: columns })
         };
-        let alone = (0..4).map(alone).collect::<Result<Vec<_>>>()?;
+        let mut alone = Vec::new();
+        for column in &columns {
+            let there = resident(std::slice::from_ref(column))?;
+            let dem = nni_grid::gpu::interpolate(&mut workspace, &there.input()?, &params)?;
+            alone.extend(dem.to_host()?.values);
+        }
         for values in [1, 2, 4] {
-            let resident = nni_grid::gpu::upload_all(gpu, &cloud.x, &cloud.y, &columns[..values])?;
-            let all = || Ok(nni_grid::gpu::interpolate_resident_all(gpu, &resident, &params)?);
-            let times = median_of(gpu, all)?;
-            let dems = all()?;
-            for (value, alone) in alone.iter().enumerate().take(values) {
-                let mut found = vec![0.0; alone.len()];
-                // SAFETY: the array stays until the stream has been waited for.
-                unsafe { gpu.enqueue_read(dems.values(value)?, &mut found)? };
-                gpu.synchronize()?;
-                ensure!(found.iter().zip(alone).all(same), "value {value} of {values} differs");
+            let there = resident(&columns[..values])?;
+            let input = there.input()?;
+            let mut all = || Ok(nni_grid::gpu::interpolate(&mut workspace, &input, &params)?);
+            let times = median_of(gpu, &mut all)?;
+            for (value, (found, alone)) in all()?.to_host()?.values.iter().zip(&alone).enumerate() {
+                let mut pairs = found.values().iter().zip(alone.values());
+                ensure!(pairs.all(same), "value {value} of {values} differs");
             }
             let work = format!("NNI 7,000,000 points to 5000 x 5000, {what}, {values} values");
             print_row(&work, times, Duration::ZERO);
@@ -287,9 +290,30 @@ impl Cloud {
         }
         cloud
     }
+}
 
-    fn points(&self) -> Points<'_> {
-        Points { x: &self.x, y: &self.y, z: &self.z }
+/// Points on the device.
+struct Resident {
+    x: Column<f64>,
+    y: Column<f64>,
+    values: Vec<Column<f64>>,
+    extent: Extent,
+}
+
+impl Resident {
+    fn new(gpu: &Gpu, points: Points) -> Result<Self> {
+        let values = points.values.iter().map(|column| gpu.upload(column));
+        Ok(Self {
+            x: gpu.upload(points.x)?,
+            y: gpu.upload(points.y)?,
+            values: values.collect::<Result<_, _>>()?,
+            extent: Extent::of(&points)?,
+        })
+    }
+
+    fn input(&self) -> Result<nni_grid::gpu::Input<'_>> {
+        let values = self.values.iter().map(Slice::from);
+        Ok(DevicePoints::new(&self.x, &self.y, values, self.extent.clone())?.into())
     }
 }
 
@@ -305,15 +329,17 @@ fn nni(
     change: impl Fn(Params) -> Params,
 ) -> Result<()> {
     let params = change(Params::on_pixels(grid(side)?));
-    let points = cloud.points();
-    let resident = nni_grid::gpu::upload(gpu, points)?;
+    let points = Points { x: &cloud.x, y: &cloud.y, values: &[&cloud.z] };
+    let (mut workspace, there) = (Workspace::new(gpu)?, Resident::new(gpu, points)?);
+    let input = there.input()?;
     let times =
-        median_of(gpu, || Ok(nni_grid::gpu::interpolate_resident(gpu, &resident, &params)?))?;
+        median_of(gpu, || Ok(nni_grid::gpu::interpolate(&mut workspace, &input, &params)?))?;
     let on_gpu = nni_grid::interpolate(&Device::Gpu(gpu.clone()), points, &params, &())?;
     let start = Instant::now();
     let on_cpu = nni_grid::interpolate(&Device::Cpu, points, &params, &())?;
     let cpu_time = start.elapsed();
-    ensure!(on_gpu.values.iter().zip(&on_cpu.values).all(same), "GPU and CPU differ");
+    let [on_gpu_values, on_cpu_values] = [&on_gpu, &on_cpu].map(|dem| dem.values[0].values());
+    ensure!(on_gpu_values.iter().zip(on_cpu_values).all(same), "GPU and CPU differ");
     ensure!(on_gpu.summary == on_cpu.summary, "the summaries of GPU and CPU differ");
     let work = format!("NNI {} points to {side} x {side}, {what}", cloud.x.len());
     print_row(&work, times, cpu_time);
@@ -330,10 +356,11 @@ fn nni_end_to_end(gpu: &Gpu, cloud: &Cloud, side: u32) -> Result<()> {
     };
     let (x, y, z) = (locked(&cloud.x)?, locked(&cloud.y)?, locked(&cloud.z)?);
     let mut dem = gpu.page_locked::<f32>(params.grid.cells() as usize)?;
-    let points = Points { x: &x, y: &y, z: &z };
+    let points = Points { x: &x, y: &y, values: &[&z] };
     end_to_end(gpu, points, &params, &mut dem, "page-locked")?;
     let mut dem = vec![0.0; params.grid.cells() as usize];
-    end_to_end(gpu, cloud.points(), &params, &mut dem, "pageable")
+    let points = Points { x: &cloud.x, y: &cloud.y, values: &[&cloud.z] };
+    end_to_end(gpu, points, &params, &mut dem, "pageable")
 }
 
 fn end_to_end(
@@ -344,13 +371,14 @@ fn end_to_end(
     memory: &str,
 ) -> Result<()> {
     let work = |dem: &mut [f32]| -> Result<()> {
-        nni_grid::gpu::interpolate_into(gpu, points, params, dem, None, &())?;
+        let mut workspace = Workspace::new(gpu)?;
+        nni_grid::gpu::interpolate_into(&mut workspace, points, params, dem, None, &())?;
         Ok(())
     };
     let transfers = |dem: &mut [f32]| -> Result<()> {
         // SAFETY: what is read was zeroed; the host arrays stay until the stream has run.
         unsafe {
-            for column in [points.x, points.y, points.z] {
+            for column in [points.x, points.y, points.values[0]] {
                 let mut there = gpu.uninitialized::<f64>(column.len())?;
                 gpu.enqueue_write((&mut there).into(), column)?;
             }

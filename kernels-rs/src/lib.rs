@@ -13,12 +13,10 @@
 )]
 
 pub mod idw;
-#[cfg(any(feature = "nni", feature = "nni_exact", feature = "nni_several"))]
+#[cfg(any(feature = "nni", feature = "nni_exact"))]
 pub mod nni;
 #[cfg(feature = "nni_exact")]
 pub mod nni_exact;
-#[cfg(feature = "nni_several")]
-pub mod nni_several;
 pub mod primitives;
 pub mod spatial;
 #[cfg(feature = "terrain")]

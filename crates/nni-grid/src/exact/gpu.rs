@@ -4,12 +4,12 @@ use gpu_core::{Blocks, Bounds, Column, Gpu, Slice};
 use gpu_scan::gpu::{Workspace, scan_in_place, sequence, sort_pairs};
 use gpu_scan::{Scan, Sort, Sum};
 use kernels_rs::cells::Cells;
-use kernels_rs::nni::values::Scales;
-use kernels_rs::nni::{SITES, TALLIES};
+use kernels_rs::nni::{self, SITES, TALLIES};
 use kernels_rs::nni_exact as kernels;
 use kernels_rs::nni_exact::index::PLACE_BITS;
 
 use super::{Setup, policy_of, row_bounds};
+use crate::gpu::put::{put_numbers, put_scales};
 use crate::{Params, Result, ValueScale, Weights};
 
 /// Sides of the polygons of the listed cells and sites, and how many of them are worked on at once: few
@@ -22,8 +22,8 @@ const MOST_SLOTS: u64 = 64 << 20;
 /// Points in device memory.
 #[derive(Clone, Copy)]
 pub(crate) struct Points<'a> {
-    pub x: &'a Column<f64>,
-    pub y: &'a Column<f64>,
+    pub x: Slice<'a, f64>,
+    pub y: Slice<'a, f64>,
     /// The points' first value, then their second, and so on.
     pub z: Slice<'a, f64>,
     pub scales: &'a [ValueScale],
@@ -53,17 +53,18 @@ struct Table {
     points: u32,
 }
 
-/// Interpolates all values of points. Enqueues and returns, but where the hull is asked for, or points lie
-/// far from the grid: then it waits for the points.
+/// Interpolates all values of points, which the workspace's handle has admitted. Enqueues and returns; but
+/// with the hull, or where points lie far from the grid, it waits for the points.
 pub(crate) fn interpolate(
-    gpu: &Gpu,
+    workspace: &mut Workspace,
     points: Points,
     params: &Params,
-    mask: Option<&Column<u8>>,
+    mask: *const u8,
 ) -> Result<Layers> {
+    let gpu = &workspace.gpu().clone();
     let setup = Setup::of(params, points.bounds, points.x.len())?;
     let mut tallies = gpu.zeroed::<u64>(TALLIES)?;
-    let table = Table::new(gpu, points, &setup, params, &mut tallies)?;
+    let table = Table::new(workspace, points, &setup, params, &mut tallies)?;
     let gradients = match params.weights {
         Weights::SibsonC1 => Some(table.gradients(gpu)?),
         _ => None,
@@ -95,29 +96,27 @@ fn list(gpu: &Gpu, entries: usize) -> Result<Column<u32>> {
 impl Table {
     /// Sorts points by cells and merges those at the same place.
     fn new(
-        gpu: &Gpu,
+        workspace: &mut Workspace,
         points: Points,
         setup: &Setup,
         params: &Params,
         tallies: &mut Column<u64>,
     ) -> Result<Self> {
+        let gpu = &workspace.gpu().clone();
         let within = match setup.has_far_points() {
-            true => Some(count_within(points, setup.indexed)?),
+            true => Some(count_within(gpu, points, setup.indexed)?),
             false => None,
         };
         let cells = setup.cells(within);
         let n = points.x.len();
-        let mut workspace = Workspace::new(gpu)?;
         let value_count = points.scales.len();
-        let in_memory = |scale: &ValueScale| Scales::in_memory(scale.offset, scale.step);
-        let scales: Vec<f64> = points.scales.iter().flat_map(in_memory).collect();
         let in_memory =
             kernels::setup_in_memory(&cells, &setup.scene, params.grid.height, value_count as u32);
         let (x, y) = (points.x.as_ptr(), points.y.as_ptr());
         // SAFETY: columns have the lengths that the kernels ask for, and are written before they are
         // read; what is dropped here is released on the stream, after the launches.
         unsafe {
-            let (keys, order) = sorted(gpu, &mut workspace, points, &cells, params, tallies)?;
+            let (keys, order) = sorted(gpu, workspace, points, &cells, params, tallies)?;
             let mut sites_before = gpu.uninitialized::<u32>(n + 1)?;
             gpu.launch(
                 kernels::mark_first,
@@ -133,7 +132,7 @@ impl Table {
                     tallies.as_mut_ptr(),
                 ),
             )?;
-            scan_in_place(&mut workspace, Sum, Scan::exclusive(0), &mut sites_before)?;
+            scan_in_place(workspace, Sum, Scan::exclusive(0), &mut sites_before)?;
             let mut starts = gpu.uninitialized::<u32>(cells.len() as usize + 1)?;
             gpu.launch(
                 kernels::find_starts,
@@ -152,8 +151,8 @@ impl Table {
                 places: gpu.uninitialized(2 * n)?,
                 values: gpu.uninitialized(value_count * n)?,
                 sites_before,
-                scales: gpu.enqueue_upload(&scales)?,
-                setup: gpu.enqueue_upload(&in_memory)?,
+                scales: put_scales(gpu, points.scales.iter().copied())?,
+                setup: put_numbers(gpu, &in_memory)?,
                 value_count: value_count as u32,
                 points: n as u32,
             };
@@ -231,6 +230,7 @@ impl Table {
 
     /// The cells of each row that are in the hull of the sites. Waits for them.
     fn hull(&self, gpu: &Gpu, params: &Params, tallies: &Column<u64>) -> Result<Column<i32>> {
+        gpu.refuse_in_capture("the hull of the sites")?;
         let sites = tallies.to_host()?[SITES] as usize;
         let places = self.places.to_host()?;
         let places = places.chunks_exact(2).take(sites).map(|place| [place[0], place[1]]);
@@ -244,7 +244,7 @@ impl Table {
         params: &Params,
         gradients: Option<&Column<f32>>,
         hull: Option<&Column<i32>>,
-        mask: Option<&Column<u8>>,
+        mask: *const u8,
         tallies: Column<u64>,
     ) -> Result<Layers> {
         let (grid, cells) = (params.grid, params.grid.cells() as usize);
@@ -275,7 +275,7 @@ impl Table {
                     address(gradients),
                     self.scales.as_ptr(),
                     address(hull),
-                    address(mask),
+                    mask,
                     layers.dem.as_mut_ptr(),
                     address_mut(layers.counts.as_mut()),
                     address_mut(layers.distances.as_mut()),
@@ -299,7 +299,7 @@ impl Table {
                         address(gradients),
                         self.scales.as_ptr(),
                         address(hull),
-                        address(mask),
+                        mask,
                         layers.dem.as_mut_ptr(),
                         address_mut(layers.counts.as_mut()),
                         address_mut(layers.distances.as_mut()),
@@ -335,9 +335,23 @@ fn slots(sides: u64, workers: u64) -> usize {
 }
 
 /// Points within bounds. Waits for them.
-fn count_within(points: Points, bounds: Bounds) -> Result<usize> {
-    let (x, y) = (points.x.to_host()?, points.y.to_host()?);
-    Ok(super::count_within(&x, &y, bounds))
+fn count_within(gpu: &Gpu, points: Points, bounds: Bounds) -> Result<usize> {
+    gpu.refuse_in_capture("an exact interpolation with points far from the grid")?;
+    let (mut count, len) = (gpu.zeroed::<u64>(1)?, points.x.len() as u64);
+    let arguments = nni::count_within::Args {
+        x: points.x.as_ptr(),
+        y: points.y.as_ptr(),
+        points: len,
+        min_x: bounds.min_x,
+        min_y: bounds.min_y,
+        max_x: bounds.max_x,
+        max_y: bounds.max_y,
+        count: count.as_mut_ptr(),
+    };
+    let blocks = Blocks::for_each(&nni::count_within, len)?;
+    // SAFETY: lengths are as the kernel asks.
+    unsafe { gpu.enqueue(nni::count_within, blocks, arguments)? };
+    Ok(count.to_host()?[0] as usize)
 }
 
 /// The keys of points, sorted, and which point each is.

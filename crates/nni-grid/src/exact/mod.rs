@@ -16,7 +16,7 @@ use rayon::prelude::*;
 
 use crate::{Duplicates, Error, Fill, Params, Result, Weights};
 
-pub(crate) use hull::row_bounds;
+use hull::row_bounds;
 
 /// Points of a cell of the index, about.
 const POINTS_OF_CELL: f64 = 2.0;
@@ -42,7 +42,7 @@ pub(crate) struct Setup {
 }
 
 impl Setup {
-    /// Checks the parameters and lays out the index of so many points within `bounds`.
+    /// Checks the parameters and lays out the index of points within `bounds`.
     pub fn of(params: &Params, bounds: Option<Bounds>, points: usize) -> Result<Self> {
         params.check()?;
         if points > MOST_POINTS {
@@ -94,7 +94,7 @@ impl Setup {
         self.indexed != self.bounds
     }
 
-    /// The cells of the index, for so many points within its bounds.
+    /// The cells of the index, for the number of points within its bounds, or for all.
     pub fn cells(&self, indexed: Option<usize>) -> Cells {
         let Bounds { min_x, min_y, max_x, max_y } = self.indexed;
         let (width, height) = (max_x - min_x, max_y - min_y);

@@ -39,8 +39,7 @@ fn on_cpu(cloud: &Cloud) -> Outcome {
     let dem = nni_grid::interpolate(&device, points, &interpolation, &()).unwrap();
     let slope =
         terrain_grid::slope(&device, dem.values[0].view(), &SlopeParams::new(), &()).unwrap();
-    let (_, steepest) =
-        gpu_scan::cpu::top_k(TopK::greatest(), slope.values(), STEEPEST).unwrap();
+    let (_, steepest) = gpu_scan::cpu::top_k(TopK::greatest(), slope.values(), STEEPEST).unwrap();
     let mut mask = vec![0u8; grid.cells() as usize];
     gpu_scan::cpu::scatter(&steepest, &[1u8; STEEPEST], &mut mask).unwrap();
     let input = pba_voronoi::Input::new(Sites::Mask(&mask), grid);
@@ -87,13 +86,13 @@ fn six_crates_work_on_the_device_without_a_copy_to_the_host() {
     let input = GridSlice::from(&mask).into();
     let diagram = pba_voronoi::gpu::transform(&mut workspace, &input, &distances).unwrap();
     let input = idw::gpu::DeviceInput::new(points, grid);
-    let surface = idw::gpu::interpolate::<f32>(&mut workspace, &input, &weighting).unwrap();
+    let surface = idw::gpu::interpolate::<f32>(&mut workspace, input, &weighting).unwrap();
 
     if gpu.is_software() {
         assert_eq!(software_gpu::copies(), copies_before, "copies between host and device");
     }
     let (of_weights, of_distance) = on_cpu(&cloud);
-    let surface = surface.to_host(&weighting).unwrap();
+    let surface = surface.to_host().unwrap();
     assert_eq!(bits(&surface.values[0]), bits(&of_weights));
     let distance = diagram.distance.unwrap().to_host().unwrap();
     assert_eq!(bits(distance.values()), bits(&of_distance));

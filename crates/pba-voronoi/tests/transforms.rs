@@ -552,3 +552,51 @@ fn bad_input_is_named() {
         Error::Unsupported { algorithm: Algorithm::ScanPrune, .. }
     ));
 }
+
+#[test]
+fn a_raster_on_the_ground_has_distances_on_the_ground() {
+    let grid = GridSpec::new(500.0, 900.0, 30.0, 4, 2).unwrap();
+    let mask = [1, 0, 0, 0, 0, 0, 0, 0];
+    let mask = gpu_core::GridView::new(&mask, grid).unwrap();
+    for device in devices() {
+        let params = Params::new().distance().squared_distance().nearest();
+        let diagram = run(&params, &device, &mask.into());
+        assert_eq!((diagram.grid, diagram.square_unit), (grid, 900.0));
+        let distance = diagram.distance.unwrap();
+        assert_eq!((distance.grid(), distance.get(3, 0)), (&grid, Some(&90.0)));
+        assert_eq!(diagram.squared_distance.unwrap().get(3), Some(9));
+        // A spacing of the caller's goes before the grid's.
+        let diagram = run(&params.spacing(1.0, 1.0), &device, &mask.into());
+        assert_eq!(diagram.distance.unwrap().get(3, 0), Some(&3.0));
+    }
+}
+
+/// Ends a call at a report of its own choice.
+struct Ending(std::cell::Cell<u32>);
+
+impl gpu_core::Progress for Ending {
+    fn report(&self, _: &'static str, _: f64) -> std::ops::ControlFlow<()> {
+        match self.0.replace(self.0.get().saturating_sub(1)) {
+            0 => std::ops::ControlFlow::Break(()),
+            _ => std::ops::ControlFlow::Continue(()),
+        }
+    }
+}
+
+#[test]
+fn a_transform_can_be_cancelled_at_every_report() {
+    let mask = [1, 0, 0, 0, 0, 0];
+    let input = of_mask(&mask, 3, 2);
+    let params = both().distance().signed_distance();
+    for device in devices() {
+        let mut cancelled = 0;
+        loop {
+            match transform(&device, &input, &params, &Ending(cancelled.into())) {
+                Err(error) => assert_eq!(error, Error::Cancelled(gpu_core::Cancelled)),
+                Ok(diagram) => break assert_eq!(diagram, run(&params, &device, &input)),
+            }
+            cancelled += 1;
+        }
+        assert!(cancelled >= 3, "{}: {cancelled}", device.name());
+    }
+}

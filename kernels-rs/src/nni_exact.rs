@@ -12,13 +12,12 @@
 pub mod index;
 pub mod kernels;
 pub mod polygon;
+pub mod rings;
 pub mod scene;
 pub mod search;
+pub mod walk;
 pub mod weights;
 
 pub use kernels::*;
 
-device_std::ptx_module! {
-    "nni_exact": key_points, mark_first, find_starts, make_sites, exact_cells, exact_cells_listed,
-        exact_gradients, exact_gradients_listed
-}
+device_std::ptx_module! { "nni_exact" }

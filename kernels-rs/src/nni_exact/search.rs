@@ -86,6 +86,68 @@ impl<P: Fn(u32) -> [f64; 2], S: Fn(u32) -> u32> Index<P, S> {
         [x - query.at[0], y - query.at[1]]
     }
 
+    /// Calls `visit(site, way to it)` for the sites in a block of cells; `false`, after some of them, where
+    /// those are more than `most`.
+    #[inline(always)]
+    pub fn scan(
+        &self,
+        at: [f64; 2],
+        block: Block,
+        most: u32,
+        mut visit: impl FnMut(u32, [f64; 2]),
+    ) -> bool {
+        let [first, last] = block.columns;
+        let mut left = most;
+        let mut row = block.rows[0];
+        while row <= block.rows[1] {
+            let start = row * self.cells.columns;
+            let mut site = (self.start)(start + first);
+            let end = (self.start)(start + last + 1);
+            if end - site > left {
+                return false;
+            }
+            left -= end - site;
+            while site < end {
+                let [x, y] = (self.place)(site);
+                visit(site, [x - at[0], y - at[1]]);
+                site += 1;
+            }
+            row += 1;
+        }
+        true
+    }
+
+    /// The nearest site, as far as blocks of up to [`NEAR`] cells to each side tell: `Exceeded` where they do
+    /// not, `Beyond` where it is not within the query's limit.
+    #[inline(always)]
+    pub fn nearest(&self, query: &Query) -> Found {
+        let mut found = Found { end: End::Exceeded, nearest: WINDOW, squared: f64::INFINITY };
+        let mut half = 1;
+        while half <= NEAR {
+            let block = self.cells.around(query.at, half);
+            self.scan(query.at, block, u32::MAX, |site, way| {
+                let squared = way[0] * way[0] + way[1] * way[1];
+                if squared < found.squared {
+                    (found.squared, found.nearest) = (squared, site);
+                }
+            });
+            let reach = self.cells.reach(block, query.at);
+            let squared = if reach > 0.0 { reach * reach } else { 0.0 };
+            if found.squared == 0.0 {
+                found.end = End::OnSite;
+            } else if found.squared <= squared || self.cells.is_whole(block) {
+                found.end = End::Found;
+            } else if query.give_up <= squared && found.squared >= query.give_up {
+                found.end = End::Beyond;
+            }
+            if found.end != End::Exceeded {
+                break;
+            }
+            half += 1;
+        }
+        found
+    }
+
     /// Makes the polygon the Voronoi cell of the query point among the sites, within the window.
     #[inline(always)]
     pub fn cell<Q: Slots>(&self, query: &Query, polygon: &mut Polygon<'_, Q>) -> Found {

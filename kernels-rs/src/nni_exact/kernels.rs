@@ -497,7 +497,7 @@ impl Sites for OnDevice {
 }
 
 /// Numbers of the setup.
-pub const SETUP: usize = 20;
+pub const SETUP: usize = 21;
 
 /// The cells and the scene, the rows of the DEM, and how many values a site has, as they lie in memory.
 pub fn setup_in_memory(
@@ -527,6 +527,7 @@ pub fn setup_in_memory(
         scene.fill_value as f64,
         dem_rows as f64,
         value_count as f64,
+        scene.has_deviations as u32 as f64,
     ]
 }
 
@@ -560,6 +561,7 @@ unsafe fn read_setup(setup: *const f64) -> (Cells, Scene, u32, u32) {
             weights: integer(15),
             fill: integer(16),
             fill_value: float(17) as f32,
+            has_deviations: integer(20) != 0,
         };
         (cells, scene, integer(18), integer(19))
     }
@@ -722,7 +724,7 @@ fn in_patches(i: u32, columns: u32) -> [u32; 2] {
 /// # Safety
 /// As for [`walk_cells`]; `sites_before` has the number of sites at `points`; `rings` has [`RING_NUMBERS`] for each
 /// site, at a multiple of 16 bytes.
-#[kernel(named, block = RING_BLOCK, resident = 6)]
+#[kernel(named, block = RING_BLOCK, resident = 4)]
 pub unsafe fn make_rings(
     setup: *const f64,
     starts: *const u32,
@@ -764,7 +766,7 @@ pub unsafe fn make_rings(
 #[kernel(
     named,
     block = WALK_BLOCK,
-    instances(mean: <false>, resident = 9; smooth: <true>, resident = 8)
+    instances(mean: <false>, resident = 8; smooth: <true>, resident = 8)
 )]
 pub unsafe fn walk_cells<const BLENDS: bool>(
     setup: *const f64,
@@ -869,7 +871,8 @@ pub unsafe fn clip_cells<M: Memory>(
             }
             let done = results.cell(&scene, value_count, place, |cell, writer| {
                 let write = |k, value| writer.write(k, value);
-                scene.cell_by_clipping(cell, &index, &mut slots, M::MOST, &sites, write)
+                let again = || read_setup(forgotten(setup)).1;
+                scene.cell_by_clipping(cell, &index, &mut slots, M::MOST, &sites, again, write)
             });
             if done == Done::Left {
                 append(left, row * scene.columns + column);

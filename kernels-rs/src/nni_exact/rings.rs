@@ -11,7 +11,8 @@
 //!    middles of all circles through the site and a lie on a line, so a quotient tells them apart, and
 //!    quotients are compared without a division.
 //! 3. The sites of the 3 x 3 cells round the site are gone through first, and then, where the circle reaches
-//!    beyond, those of the cells that it reaches into. So all threads of a warp run the same short loops.
+//!    beyond, those of the cells that it reaches into; where these are many, first more cells round the site.
+//!    So all threads of a warp run the same short loops.
 //! 4. The ring is closed when the first neighbour comes again.
 //!
 //! Where work or memory would have no bound a site has no ring: next to the hull, with more than
@@ -32,10 +33,13 @@ use crate::cells::Block;
 pub const MOST_SIDES: u32 = 12;
 
 /// The most sites that one pass over cells goes through.
-const CROWD: u32 = 160;
+const CROWD: u32 = 256;
 
 /// The most columns, and rows, of cells that a circle may reach into.
-const WIDEST: u32 = 9;
+const WIDEST: u32 = 6;
+
+/// The most cells to each side that are gone through before a circle is narrow enough.
+const MOST_HALF: u32 = 4;
 
 /// More than rounding moves the end of a circle, in radii.
 const SLACK: f64 = 1e-9;
@@ -59,18 +63,21 @@ impl<P: Fn(u32) -> [f64; 2], S: Fn(u32) -> u32> Index<P, S> {
     #[inline(always)]
     pub fn ring(&self, site: u32, mut write: impl FnMut(u32, u32, [f64; 2])) -> u32 {
         let at = (self.place)(site);
-        let near = self.cells.around(at, 1);
-        let covered = self.cells.within(near, at);
-        let start = Start { index: self, at, near, covered };
-        let Some((first, to_first)) = start.first(site) else {
+        let mut nearest =
+            Nearest { but: site, site: WINDOW, way: [0.0; 2], squared: f64::INFINITY };
+        if !self.find(at, &mut nearest) {
             return 0;
-        };
+        }
+        let (first, to_first) = (nearest.site, nearest.way);
         let (mut neighbour, mut way) = (first, to_first);
         let mut sides = 0;
         while sides < vector::unknown(MOST_SIDES) {
-            let Some((mut next, mut to_next)) = start.next(way) else {
+            let mut found =
+                Next { after: way, site: WINDOW, way: [0.0; 2], above: 1.0, below: 0.0 };
+            if !self.find(at, &mut found) {
                 return 0;
-            };
+            }
+            let (mut next, mut to_next) = (found.site, found.way);
             // Where rounding alone decides between the first and one beyond it, it is the first.
             if cross(way, to_first) > 0.0 && cross(to_first, to_next) > 0.0 {
                 (next, to_next) = (first, to_first);
@@ -89,92 +96,108 @@ impl<P: Fn(u32) -> [f64; 2], S: Fn(u32) -> u32> Index<P, S> {
     }
 }
 
-/// Where a ring is made.
-struct Start<'a, P, S> {
-    index: &'a Index<P, S>,
-    /// The site's place.
-    at: [f64; 2],
-    /// The cells round it.
-    near: Block,
-    /// What these hold for certain, seen from the site.
-    covered: Area,
+/// What is looked for among the sites round a place.
+trait Sought {
+    /// Takes a site, if it is better than those before.
+    fn visit(&mut self, site: u32, way: [f64; 2]);
+    /// Where a better site would lie; `None` where there is none yet.
+    fn area(&self) -> Option<Area>;
 }
 
-impl<P: Fn(u32) -> [f64; 2], S: Fn(u32) -> u32> Start<'_, P, S> {
-    /// The site nearest to `site`, and the way there.
+/// The nearest site but one.
+struct Nearest {
+    but: u32,
+    site: u32,
+    way: [f64; 2],
+    squared: f64,
+}
+
+impl Sought for Nearest {
     #[inline(always)]
-    fn first(&self, site: u32) -> Option<(u32, [f64; 2])> {
-        let mut nearest = (WINDOW, [0.0; 2]);
-        let mut least = f64::INFINITY;
-        let (mut block, mut is_second) = (self.near, false);
-        loop {
-            let is_scanned = self.index.scan(self.at, block, CROWD, |other, way| {
-                let squared = way[0] * way[0] + way[1] * way[1];
-                if squared < least && other != site {
-                    (least, nearest) = (squared, (other, way));
-                }
-            });
-            if !is_scanned || nearest.0 == WINDOW {
-                return None;
-            }
-            if is_second {
-                return Some(nearest);
-            }
-            let reach = math::sqrt(least) * (1.0 + SLACK);
-            let around = [[-reach, reach], [-reach, reach]];
-            if self.covers(around) {
-                return Some(nearest);
-            }
-            (block, is_second) = (self.cells_of(around)?, true);
+    fn visit(&mut self, site: u32, way: [f64; 2]) {
+        let squared = way[0] * way[0] + way[1] * way[1];
+        if squared < self.squared && site != self.but {
+            (self.site, self.way, self.squared) = (site, way, squared);
         }
     }
-
-    /// The neighbour that follows the one at `way`, and the way there.
     #[inline(always)]
-    fn next(&self, way: [f64; 2]) -> Option<(u32, [f64; 2])> {
-        let mut next = (WINDOW, [0.0; 2]);
-        // A quotient, infinite at first.
-        let (mut above, mut below) = (1.0, 0.0);
-        let (mut block, mut is_second) = (self.near, false);
-        loop {
-            let is_scanned = self.index.scan(self.at, block, CROWD, |other, to| {
-                let turn = cross(way, to);
-                let rise = to[0] * (to[0] - way[0]) + to[1] * (to[1] - way[1]);
-                if turn > 0.0 && rise * below < above * turn {
-                    (above, below, next) = (rise, turn, (other, to));
-                }
-            });
-            if !is_scanned || next.0 == WINDOW {
-                return None;
-            }
-            if is_second {
-                return Some(next);
-            }
-            let circle = left_of_circle(way, above / below);
-            if self.covers(circle) {
-                return Some(next);
-            }
-            (block, is_second) = (self.cells_of(circle)?, true);
+    fn area(&self) -> Option<Area> {
+        let reach = math::sqrt(self.squared) * (1.0 + SLACK);
+        (self.site != WINDOW).then_some([[-reach, reach], [-reach, reach]])
+    }
+}
+
+/// The neighbour that follows the one at `after`.
+struct Next {
+    after: [f64; 2],
+    site: u32,
+    way: [f64; 2],
+    /// How far its circle reaches to the left: a quotient, infinite at first.
+    above: f64,
+    below: f64,
+}
+
+impl Sought for Next {
+    #[inline(always)]
+    fn visit(&mut self, site: u32, way: [f64; 2]) {
+        let turn = cross(self.after, way);
+        let rise = way[0] * (way[0] - self.after[0]) + way[1] * (way[1] - self.after[1]);
+        if turn > 0.0 && rise * self.below < self.above * turn {
+            (self.site, self.way, self.above, self.below) = (site, way, rise, turn);
         }
     }
-
-    /// Whether the cells round the site hold all sites of an area.
     #[inline(always)]
-    fn covers(&self, [x, y]: Area) -> bool {
-        let [covered_x, covered_y] = self.covered;
-        let is_covered_x = covered_x[0] <= x[0] && x[1] <= covered_x[1];
-        is_covered_x && covered_y[0] <= y[0] && y[1] <= covered_y[1]
+    fn area(&self) -> Option<Area> {
+        (self.site != WINDOW).then(|| left_of_circle(self.after, self.above / self.below))
+    }
+}
+
+impl<P: Fn(u32) -> [f64; 2], S: Fn(u32) -> u32> Index<P, S> {
+    /// Finds the best site of all; `false` where that would be too much work.
+    #[inline(always)]
+    fn find(&self, at: [f64; 2], sought: &mut impl Sought) -> bool {
+        let mut half = 1;
+        let (mut block, mut is_last) = (self.cells.around(at, half), false);
+        loop {
+            if !self.scan(at, block, CROWD, |site, way| sought.visit(site, way)) {
+                return false;
+            }
+            if is_last {
+                return true;
+            }
+            let area = sought.area();
+            if let Some(area) = area
+                && covers(self.cells.within(block, at), area)
+            {
+                return true;
+            }
+            let reached = area.and_then(|area| self.reached(at, area));
+            is_last = reached.is_some();
+            half += 1;
+            block = match reached {
+                Some(reached) => reached,
+                None if half > MOST_HALF => return false,
+                None => self.cells.around(at, half),
+            };
+        }
     }
 
     /// The cells that hold all sites of an area; `None` where they are many.
     #[inline(always)]
-    fn cells_of(&self, [x, y]: Area) -> Option<Block> {
-        let cells = &self.index.cells;
-        let columns = [cells.column(self.at[0] + x[0]), cells.column(self.at[0] + x[1])];
-        let rows = [cells.row(self.at[1] + y[0]), cells.row(self.at[1] + y[1])];
+    fn reached(&self, at: [f64; 2], [x, y]: Area) -> Option<Block> {
+        let cells = &self.cells;
+        let columns = [cells.column(at[0] + x[0]), cells.column(at[0] + x[1])];
+        let rows = [cells.row(at[1] + y[0]), cells.row(at[1] + y[1])];
         let is_narrow = columns[1] - columns[0] < WIDEST && rows[1] - rows[0] < WIDEST;
         is_narrow.then_some(Block { columns, rows })
     }
+}
+
+/// Whether one box holds another.
+#[inline(always)]
+fn covers(outer: Area, inner: Area) -> bool {
+    let holds = |outer: [f64; 2], inner: [f64; 2]| outer[0] <= inner[0] && inner[1] <= outer[1];
+    holds(outer[0], inner[0]) && holds(outer[1], inner[1])
 }
 
 /// The box of what lies to the left of the chord `way` in a circle through both its ends. The circle's

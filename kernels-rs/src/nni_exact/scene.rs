@@ -45,6 +45,8 @@ pub struct Scene {
     pub fill: u32,
     /// The same as a value.
     pub fill_value: f32,
+    /// Whether deviations are wanted.
+    pub has_deviations: bool,
 }
 
 /// A cell of the DEM.
@@ -65,7 +67,8 @@ pub struct Answer {
     pub count: u32,
     /// The distance to the nearest site, in cells.
     pub distance: f32,
-    /// The local-coordinates deviation, in cells.
+    /// How far the weighted mean of the sites' places is from the cell's centre, in cells: 0 but for
+    /// rounding where all sites count and the cell is bounded by sites alone.
     pub deviation: f32,
 }
 
@@ -130,8 +133,9 @@ impl Scene {
     }
 
     /// Interpolates a cell by clipping; `write(k, value)` gets its values. `None` where the slots, or blocks of
-    /// `most` cells to each side, do not suffice.
+    /// `most` cells to each side, do not suffice. `again` as above.
     #[inline(always)]
+    #[allow(clippy::too_many_arguments)]
     pub fn cell_by_clipping<P: Fn(u32) -> [f64; 2], I: Fn(u32) -> u32, Q: Slots>(
         &self,
         cell: Cell,
@@ -139,6 +143,7 @@ impl Scene {
         slots: &mut Q,
         most: u32,
         sites: &impl Sites,
+        again: impl Fn() -> Self,
         write: impl FnMut(u32, f32),
     ) -> Option<Answer> {
         let mut query = self.query(self.centre(cell.column, cell.row), most);
@@ -156,14 +161,15 @@ impl Scene {
             }
             query.half_window = near;
         }
-        let mut result = Outcome { scene: || *self, cell, found, sites, write };
+        let mut result = Outcome { scene: again, cell, found, sites, write };
         if found.end == End::Exceeded {
             return None;
         }
         if self.is_without_weights(found) {
             return Some(result.without_weights());
         }
-        result.weighted::<true>(&Clipped::weigh(index, &query, &mut polygon, self.weights))
+        let weights = self.weights;
+        result.weighted::<true>(&Clipped::weigh(index, &query, &mut polygon, weights))
     }
 
     /// Whether the search alone tells what becomes of a cell.
@@ -285,25 +291,39 @@ impl<T: Sites, C: Fn() -> Scene, W: FnMut(u32, f32)> Outcome<'_, T, C, W> {
     #[inline(always)]
     fn weighted<const BLENDS: bool>(&mut self, neighbours: &impl Natural) -> Option<Answer> {
         let sites = self.sites;
-        let mut answer = Answer::NONE;
-        let mut k = 0;
-        while k < sites.values() {
+        let values = sites.values();
+        // For the deviation the ways to the sites are two values more. Each goes round by itself: that
+        // takes the fewest registers.
+        let all = if (self.scene)().has_deviations { values + 2 } else { values };
+        let (mut count, mut way, mut k) = (0, [f64::NAN; 2], 0);
+        while k < all {
             let scene = (self.scene)();
             let mut sums = Sums::<BLENDS>::new(scene.weights, scene.site_limit);
             let are_all = neighbours.each(|site, weight, way| {
-                sums.add(weight, way, || sites.value(site, k), || sites.gradient(site, k));
+                let value = || match k.wrapping_sub(values) {
+                    0 => way[0],
+                    1 => way[1],
+                    _ => sites.value(site, k) as f64,
+                };
+                let gradient = || if k < values { sites.gradient(site, k) } else { [0.0; 2] };
+                sums.add(weight, way, value, gradient);
             });
             if !are_all {
                 return None;
             }
-            let [offset, step] = sites.scale(k);
-            let value = sums.value().map_or(f32::NAN, |value| (offset + value * step) as f32);
-            self.finish(k, value);
-            answer.count = sums.count;
-            answer.deviation = (sums.deviation() / (self.scene)().cell_size) as f32;
+            count = sums.count;
+            if k < values {
+                let [offset, step] = sites.scale(k);
+                let value = sums.value().map_or(f32::NAN, |value| (offset + value * step) as f32);
+                self.finish(k, value);
+            } else {
+                let mean = sums.mean().unwrap_or(f64::NAN);
+                way = if k == values { [mean, way[1]] } else { [way[0], mean] };
+            }
             k += 1;
         }
-        let distance = self.answer().distance;
-        Some(Answer { distance, ..answer })
+        let away = math::sqrt(way[0] * way[0] + way[1] * way[1]);
+        let deviation = (away / (self.scene)().cell_size) as f32;
+        Some(Answer { count, deviation, ..self.answer() })
     }
 }

@@ -142,8 +142,7 @@ impl<'a, P: Fn(u32) -> [f64; 2], S: Fn(u32) -> u32, R: Rings> Walk<'a, P, S, R> 
         let seen = |[x, y]: [f64; 2]| [x + way[0] - enter[0], y + way[1] - enter[1]];
         let before = corner(0);
         let (mut was_taken, mut last) = (is_taken(before, line), seen(before));
-        let (mut area, mut runs) = (0.0, 0);
-        let (mut exit, mut first) = (0, [0.0; 2]);
+        let (mut area, mut runs, mut exit) = (0.0, 0, 0);
         let mut i = 1;
         while i <= sides {
             let side = if i == sides { 0 } else { i };
@@ -153,7 +152,7 @@ impl<'a, P: Fn(u32) -> [f64; 2], S: Fn(u32) -> u32, R: Rings> Walk<'a, P, S, R> 
                 area += cross(last, to_here);
             }
             if taken && !was_taken {
-                (exit, first) = (side, to_here);
+                exit = side;
                 runs += 1;
             }
             (was_taken, last) = (taken, to_here);
@@ -165,7 +164,7 @@ impl<'a, P: Fn(u32) -> [f64; 2], S: Fn(u32) -> u32, R: Rings> Walk<'a, P, S, R> 
         let next = self.rings.neighbour(site, exit);
         let to_next = self.way(next);
         let leave = meeting(line, Line::of_site(to_next))?;
-        area += cross([leave[0] - enter[0], leave[1] - enter[1]], first);
+        area += cross([leave[0] - enter[0], leave[1] - enter[1]], seen(corner(exit)));
         Some((next, to_next, leave, f64::max(area, 0.0)))
     }
 }

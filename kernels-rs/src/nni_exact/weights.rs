@@ -98,8 +98,6 @@ pub struct Sums<const BLENDS: bool> {
     total: f64,
     /// Of the values.
     mean: f64,
-    /// Of the ways to the sites.
-    way: [f64; 2],
     /// For the smooth interpolant: of 1 over the distance, of the sites' planes at the place by the same weights,
     /// of the distance, and of its square.
     inverse: f64,
@@ -113,10 +111,8 @@ impl<const BLENDS: bool> Sums<BLENDS> {
     #[inline(always)]
     pub fn new(weights: u32, site_limit: f64) -> Self {
         let [total, mean, inverse, planes, first_moment, second_moment] = [0.0; 6];
-        let way = [0.0; 2];
         Self {
-            weights, site_limit, count: 0, total, mean, way, inverse, planes, first_moment,
-            second_moment,
+            weights, site_limit, count: 0, total, mean, inverse, planes, first_moment, second_moment,
         }
     }
 
@@ -126,18 +122,17 @@ impl<const BLENDS: bool> Sums<BLENDS> {
         &mut self,
         weight: f64,
         way: [f64; 2],
-        value: impl FnOnce() -> i32,
+        value: impl FnOnce() -> f64,
         gradient: impl FnOnce() -> [f32; 2],
     ) {
         let squared = way[0] * way[0] + way[1] * way[1];
         if squared >= self.site_limit {
             return;
         }
-        let value = value() as f64;
+        let value = value();
         self.count += 1;
         self.total += weight;
         self.mean += weight * value;
-        self.way = [self.way[0] + weight * way[0], self.way[1] + weight * way[1]];
         if BLENDS && self.weights == SMOOTH {
             let away = math::sqrt(squared);
             let [east, north] = gradient();
@@ -150,28 +145,23 @@ impl<const BLENDS: bool> Sums<BLENDS> {
         }
     }
 
+    /// The weighted mean; `None` where no site counts.
+    #[inline(always)]
+    pub fn mean(&self) -> Option<f64> {
+        (self.total > 0.0).then(|| self.mean / self.total)
+    }
+
     /// The value at the place: the weighted mean, or Sibson's smooth (C1) interpolant (1981, A brief
     /// description of natural neighbour interpolation), a blend of the mean and of a mean of the sites'
     /// planes, by areas over distances. `None` where no site counts.
     #[inline(always)]
     pub fn value(&self) -> Option<f64> {
-        if self.total <= 0.0 {
-            return None;
-        }
-        let mean = self.mean / self.total;
+        let mean = self.mean()?;
         if !(BLENDS && self.weights == SMOOTH) {
             return Some(mean);
         }
         let (alpha, beta) = (self.first_moment / self.inverse, self.second_moment / self.total);
         Some((alpha * mean + beta * (self.planes / self.inverse)) / (alpha + beta))
-    }
-
-    /// How far the weighted mean of the sites' places is from the place; 0 but for rounding where
-    /// all sites count and the cell is bounded by sites alone.
-    #[inline(always)]
-    pub fn deviation(&self) -> f64 {
-        let [x, y] = self.way;
-        math::sqrt(x * x + y * y) / self.total
     }
 }
 

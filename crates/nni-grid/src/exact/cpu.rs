@@ -367,14 +367,14 @@ fn interpolate_row(
                 values[k as usize * width + column] = value;
             }
         };
-        let scene = &setup.scene;
+        let (scene, again) = (&setup.scene, || setup.scene);
         let by_rings = match setup.has_rings {
-            true => scene.cell_by_rings::<true, _, _>(cell, &index, table, table, || *scene, &mut write),
+            true => scene.cell_by_rings::<true, _, _>(cell, &index, table, table, again, &mut write),
             false => None,
         };
         let answer = by_rings.unwrap_or_else(|| {
             slots.until(|slots| {
-                scene.cell_by_clipping(cell, &index, slots, MOST, table, &mut write)
+                scene.cell_by_clipping(cell, &index, slots, MOST, table, again, &mut write)
             })
         });
         if is_masked { Answer { distance: answer.distance, ..Answer::NONE } } else { answer }

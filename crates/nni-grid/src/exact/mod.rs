@@ -90,6 +90,7 @@ impl Setup {
             },
             fill,
             fill_value,
+            has_deviations: params.deviations,
         };
         // The gradients want them anyway.
         let has_rings =

@@ -97,10 +97,7 @@ impl Cells {
     pub fn within(&self, block: Block, place: [f64; 2]) -> [[f64; 2]; 2] {
         let ends = |range: [u32; 2], cells: u32, position: f64| {
             let [first, end] = open_interval(range, cells);
-            [
-                (first + MARGIN) * self.side - position,
-                (end - MARGIN) * self.side - position,
-            ]
+            [(first + MARGIN) * self.side - position, (end - MARGIN) * self.side - position]
         };
         [
             ends(block.columns, self.columns, place[0] - self.west),

@@ -9,7 +9,7 @@ use super::index::{Merge, Sorted, key};
 use super::polygon::Slots;
 use super::rings::{MOST_SIDES, Rings};
 use super::scene::{Answer, Cell, Scene, Sites};
-use super::search::{Index, NEAR};
+use super::search::Index;
 use crate::cells::Cells;
 use crate::nni::rasterise::{LEFT, OUTSIDE, SITES, count_flags};
 use crate::nni::values::Scales;
@@ -42,8 +42,6 @@ pub const SIDE_BYTES: u64 = 36;
 pub trait Memory: Sized {
     /// Bytes of shared memory for a block.
     const SHARED: u32;
-    /// How many cells to each side a search goes.
-    const MOST: u32;
     /// The slots of this thread.
     ///
     /// # Safety
@@ -77,7 +75,7 @@ const fn shared_bytes<M: Memory>() -> u32 {
     M::SHARED
 }
 
-/// Polygons of up to [`FEW_SIDES`] sides in shared memory, for the cells next to a place.
+/// Polygons of up to [`FEW_SIDES`] sides in shared memory.
 pub struct InShared {
     numbers: SharedArray<f64>,
     names: SharedArray<u32>,
@@ -101,7 +99,6 @@ impl InShared {
 // SAFETY (all): passed on to the caller.
 impl Memory for InShared {
     const SHARED: u32 = Self::BYTES;
-    const MOST: u32 = NEAR;
 
     #[inline(always)]
     unsafe fn slots(_: *mut f64, _: u32, _: u32) -> Strided<Self> {
@@ -130,7 +127,7 @@ impl Memory for InShared {
     }
 }
 
-/// Polygons of any number of sides in global memory, for cells of any size.
+/// Polygons of any number of sides in global memory.
 pub struct InGlobal {
     numbers: *mut f64,
     names: *mut u32,
@@ -139,7 +136,6 @@ pub struct InGlobal {
 // SAFETY (all): passed on to the caller.
 impl Memory for InGlobal {
     const SHARED: u32 = 0;
-    const MOST: u32 = u32::MAX / 4;
 
     #[inline(always)]
     unsafe fn slots(slots: *mut f64, capacity: u32, workers: u32) -> Strided<Self> {
@@ -822,7 +818,7 @@ pub unsafe fn walk_cells<const BLENDS: bool>(
     named,
     block = CLIP_BLOCK,
     shared = shared_bytes::<M>(),
-    instances(shared: <InShared>, resident = 6; global: <InGlobal>)
+    instances(shared: <InShared>, resident = 4; global: <InGlobal>)
 )]
 pub unsafe fn clip_cells<M: Memory>(
     setup: *const f64,
@@ -872,7 +868,7 @@ pub unsafe fn clip_cells<M: Memory>(
             let done = results.cell(&scene, value_count, place, |cell, writer| {
                 let write = |k, value| writer.write(k, value);
                 let again = || read_setup(forgotten(setup)).1;
-                scene.cell_by_clipping(cell, &index, &mut slots, M::MOST, &sites, again, write)
+                scene.cell_by_clipping(cell, &index, &mut slots, &sites, again, write)
             });
             if done == Done::Left {
                 append(left, row * scene.columns + column);
@@ -931,7 +927,7 @@ pub unsafe fn fit_planes(
     named,
     block = CLIP_BLOCK,
     shared = shared_bytes::<M>(),
-    instances(shared: <InShared>, resident = 8; global: <InGlobal>)
+    instances(shared: <InShared>, resident = 6; global: <InGlobal>)
 )]
 pub unsafe fn clip_sites<M: Memory>(
     setup: *const f64,
@@ -956,7 +952,7 @@ pub unsafe fn clip_sites<M: Memory>(
             let site = *listed.add(1 + i as usize);
             let gradients = Gradients { gradients, site, value_count };
             let write = |k, g| gradients.write(k, g);
-            if !scene.gradients_by_clipping(site, &index, &mut slots, M::MOST, &sites, write) {
+            if !scene.gradients_by_clipping(site, &index, &mut slots, &sites, write) {
                 append(left, site);
             }
             i += workers as u64;

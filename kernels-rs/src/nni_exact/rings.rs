@@ -68,8 +68,8 @@ impl<P: Fn(u32) -> [f64; 2], S: Fn(u32) -> u32> Index<P, S> {
         if !self.find(at, &mut nearest) {
             return 0;
         }
-        let (first, to_first) = (nearest.site, nearest.way);
-        let (mut neighbour, mut way) = (first, to_first);
+        let first = nearest.site;
+        let (mut neighbour, mut way) = (first, nearest.way);
         let mut sides = 0;
         while sides < vector::unknown(MOST_SIDES) {
             let mut found =
@@ -78,6 +78,8 @@ impl<P: Fn(u32) -> [f64; 2], S: Fn(u32) -> u32> Index<P, S> {
                 return 0;
             }
             let (mut next, mut to_next) = (found.site, found.way);
+            let [x, y] = (self.place)(first);
+            let to_first = [x - at[0], y - at[1]];
             // Where rounding alone decides between the first and one beyond it, it is the first.
             if cross(way, to_first) > 0.0 && cross(to_first, to_next) > 0.0 {
                 (next, to_next) = (first, to_first);
@@ -157,12 +159,12 @@ impl<P: Fn(u32) -> [f64; 2], S: Fn(u32) -> u32> Index<P, S> {
     #[inline(always)]
     fn find(&self, at: [f64; 2], sought: &mut impl Sought) -> bool {
         let mut half = 1;
-        let (mut block, mut is_last) = (self.cells.around(at, half), false);
+        let mut block = self.cells.around(at, half);
         loop {
             if !self.scan(at, block, CROWD, |site, way| sought.visit(site, way)) {
                 return false;
             }
-            if is_last {
+            if half > MOST_HALF {
                 return true;
             }
             let area = sought.area();
@@ -171,13 +173,10 @@ impl<P: Fn(u32) -> [f64; 2], S: Fn(u32) -> u32> Index<P, S> {
             {
                 return true;
             }
-            let reached = area.and_then(|area| self.reached(at, area));
-            is_last = reached.is_some();
-            half += 1;
-            block = match reached {
-                Some(reached) => reached,
-                None if half > MOST_HALF => return false,
-                None => self.cells.around(at, half),
+            (block, half) = match area.and_then(|area| self.reached(at, area)) {
+                Some(reached) => (reached, u32::MAX),
+                None if half == MOST_HALF => return false,
+                None => (self.cells.around(at, half + 1), half + 1),
             };
         }
     }

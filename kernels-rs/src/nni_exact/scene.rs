@@ -4,7 +4,7 @@ use device_std::math;
 
 use super::polygon::{Polygon, Slots, WINDOW};
 use super::rings::{RingSides, Rings};
-use super::search::{End, Found, Index, NEAR, Query};
+use super::search::{End, Found, Index, Query};
 use super::walk::Walk;
 use super::weights::{self, Clipped, ClippedSides, Natural, Planes, Sums, Walked};
 use crate::nni::finish::{FILL_NEAREST, FILL_VALUE, finished};
@@ -101,9 +101,9 @@ impl Scene {
 
     /// What to look for from a place.
     #[inline(always)]
-    fn query(&self, at: [f64; 2], most: u32) -> Query {
+    fn query(&self, at: [f64; 2]) -> Query {
         let (half_window, give_up) = (self.half_window, self.give_up);
-        Query { at, own: WINDOW, half_window, give_up, most }
+        Query { at, own: WINDOW, half_window, give_up }
     }
 
     /// Interpolates a cell by the rings of sites; `write(k, value)` gets its values. `None` where the rings do not
@@ -120,7 +120,7 @@ impl Scene {
         write: impl FnMut(u32, f32),
     ) -> Option<Answer> {
         let at = self.centre(cell.column, cell.row);
-        let found = index.nearest(&self.query(at, NEAR));
+        let found = index.nearest(&self.query(at));
         let mut result = Outcome { scene: again, cell, found, sites, write };
         if found.end == End::Exceeded {
             return None;
@@ -132,8 +132,8 @@ impl Scene {
         result.weighted::<BLENDS>(&Walked { walk, weights: self.weights })
     }
 
-    /// Interpolates a cell by clipping; `write(k, value)` gets its values. `None` where the slots, or blocks of
-    /// `most` cells to each side, do not suffice. `again` as above.
+    /// Interpolates a cell by clipping; `write(k, value)` gets its values. `None` where the slots do not
+    /// suffice. `again` as above.
     #[inline(always)]
     #[allow(clippy::too_many_arguments)]
     pub fn cell_by_clipping<P: Fn(u32) -> [f64; 2], I: Fn(u32) -> u32, Q: Slots>(
@@ -141,12 +141,11 @@ impl Scene {
         cell: Cell,
         index: &Index<P, I>,
         slots: &mut Q,
-        most: u32,
         sites: &impl Sites,
         again: impl Fn() -> Self,
         write: impl FnMut(u32, f32),
     ) -> Option<Answer> {
-        let mut query = self.query(self.centre(cell.column, cell.row), most);
+        let mut query = self.query(self.centre(cell.column, cell.row));
         let mut polygon = Polygon { slots, len: 0 };
         let mut found;
         // Goes round twice at most; a loop, so that the code for the search stands once.
@@ -191,21 +190,20 @@ impl Scene {
         planes(Planes::weigh(RingSides { index, rings, site }), site, sites, write);
     }
 
-    /// Estimates the gradients at a site; `write(k, gradient)` gets them. `false` where the slots, or
-    /// blocks of `most` cells to each side, do not suffice.
+    /// Estimates the gradients at a site; `write(k, gradient)` gets them. `false` where the slots do not
+    /// suffice.
     #[inline(always)]
     pub fn gradients_by_clipping<P: Fn(u32) -> [f64; 2], I: Fn(u32) -> u32, Q: Slots>(
         &self,
         site: u32,
         index: &Index<P, I>,
         slots: &mut Q,
-        most: u32,
         sites: &impl Sites,
         write: impl FnMut(u32, [f32; 2]),
     ) -> bool {
         let at = (index.place)(site);
         let half_window = self.half_extent;
-        let query = Query { at, own: site, half_window, give_up: f64::INFINITY, most };
+        let query = Query { at, own: site, half_window, give_up: f64::INFINITY };
         let mut polygon = Polygon { slots, len: 0 };
         if index.cell(&query, &mut polygon).end == End::Exceeded {
             return false;

@@ -41,8 +41,6 @@ pub struct Query {
     pub half_window: f64,
     /// Where no site is nearer than the root of this, the search ends.
     pub give_up: f64,
-    /// Blocks reach so many cells to each side at most.
-    pub most: u32,
 }
 
 /// How a search ended.
@@ -54,7 +52,7 @@ pub enum End {
     OnSite,
     /// No site is near enough.
     Beyond,
-    /// The slots or the blocks do not suffice.
+    /// The slots, or the cells gone through, do not suffice.
     Exceeded,
 }
 
@@ -157,7 +155,7 @@ impl<P: Fn(u32) -> [f64; 2], S: Fn(u32) -> u32> Index<P, S> {
         let mut walk = Walk { index: self, query, farthest, found };
         let mut inner: Option<Block> = None;
         let mut half = 0;
-        while half <= query.most {
+        loop {
             let block = self.cells.around(query.at, half);
             if !walk.block(block, inner, half > NEAR, polygon) {
                 return walk.found;
@@ -175,7 +173,6 @@ impl<P: Fn(u32) -> [f64; 2], S: Fn(u32) -> u32> Index<P, S> {
             inner = Some(block);
             half = if half < NEAR { half + 1 } else { 2 * half + 1 };
         }
-        walk.found
     }
 }
 
@@ -199,8 +196,11 @@ impl<P: Fn(u32) -> [f64; 2], S: Fn(u32) -> u32> Walk<'_, P, S> {
         polygon: &mut Polygon<'_, Q>,
     ) -> bool {
         let cells = &self.index.cells;
-        let mut row = block.rows[0];
-        while row <= block.rows[1] {
+        let [mut row, last_row] = match by_circles {
+            true => self.rows(block.rows, polygon),
+            false => block.rows,
+        };
+        while row <= last_row {
             let [west, east] = match by_circles {
                 true => self.circles(row, polygon),
                 false => {
@@ -272,6 +272,27 @@ impl<P: Fn(u32) -> [f64; 2], S: Fn(u32) -> u32> Walk<'_, P, S> {
         true
     }
 
+    /// The rows, of some, in which a point may lie that cuts the polygon: see [`circles`](Self::circles).
+    #[inline(always)]
+    fn rows<Q: Slots>(&self, [first, last]: [u32; 2], polygon: &Polygon<'_, Q>) -> [u32; 2] {
+        let (mut south, mut north) = (f64::INFINITY, f64::NEG_INFINITY);
+        let mut i = 0;
+        while i < polygon.len {
+            let [x, y] = polygon.slots.corner(i);
+            // More than rounding takes away.
+            let radius = math::sqrt(x * x + y * y) * (1.0 + 1e-12);
+            south = f64::min(south, y - radius);
+            north = f64::max(north, y + radius);
+            i += 1;
+        }
+        let cells = &self.index.cells;
+        let margin = 1e-6 * cells.side;
+        [
+            u32::max(first, cells.row(self.query.at[1] + south - margin)),
+            u32::min(last, cells.row(self.query.at[1] + north + margin)),
+        ]
+    }
+
     /// From where to where a point of a row of cells may lie that cuts the polygon: it is nearer to a corner
     /// than the query point is.
     #[inline(always)]
@@ -285,9 +306,9 @@ impl<P: Fn(u32) -> [f64; 2], S: Fn(u32) -> u32> Walk<'_, P, S> {
             let squared = x * x + y * y;
             let away = f64::max(f64::max(south - rise - y, y - (north - rise)), 0.0);
             let rest = squared - away * away;
-            // More than rounding takes away.
-            let half = math::sqrt(f64::max(rest, 0.0) + 1e-15 * squared);
             if rest >= -1e-15 * squared {
+                // More than rounding takes away.
+                let half = math::sqrt(f64::max(rest, 0.0) + 1e-15 * squared);
                 let slack = 1e-15 * (x.abs() + half);
                 west = f64::min(west, x - half - slack);
                 east = f64::max(east, x + half + slack);

@@ -112,7 +112,15 @@ impl<const BLENDS: bool> Sums<BLENDS> {
     pub fn new(weights: u32, site_limit: f64) -> Self {
         let [total, mean, inverse, planes, first_moment, second_moment] = [0.0; 6];
         Self {
-            weights, site_limit, count: 0, total, mean, inverse, planes, first_moment, second_moment,
+            weights,
+            site_limit,
+            count: 0,
+            total,
+            mean,
+            inverse,
+            planes,
+            first_moment,
+            second_moment,
         }
     }
 

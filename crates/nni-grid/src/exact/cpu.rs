@@ -168,9 +168,9 @@ impl Table {
         // Six sides a site, or nearly.
         host_memory::require(self.places.len() as u64 * (4 + 6 * 20))?;
         let len = self.places.len();
-        let some = (0..len.div_ceil(TOGETHER)).into_par_iter().map(|i| {
-            RingsOfSome::new(i * TOGETHER..len.min((i + 1) * TOGETHER), self)
-        });
+        let some = (0..len.div_ceil(TOGETHER))
+            .into_par_iter()
+            .map(|i| RingsOfSome::new(i * TOGETHER..len.min((i + 1) * TOGETHER), self));
         self.rings = some.collect();
         Ok(())
     }
@@ -202,9 +202,7 @@ impl Table {
                     return scene.gradients_by_ring(site, &index, self, self, write);
                 }
                 slots.until(|slots| {
-                    scene
-                        .gradients_by_clipping(site, &index, slots, MOST, self, &mut write)
-                        .then_some(())
+                    scene.gradients_by_clipping(site, &index, slots, self, &mut write).then_some(())
                 });
             },
         );
@@ -244,9 +242,6 @@ impl Rings for Table {
         some.corners[(some.starts[at] + i) as usize]
     }
 }
-
-/// Blocks of any size.
-const MOST: u32 = u32::MAX / 4;
 
 /// What belongs to a row of cells.
 struct Row {
@@ -369,12 +364,14 @@ fn interpolate_row(
         };
         let (scene, again) = (&setup.scene, || setup.scene);
         let by_rings = match setup.has_rings {
-            true => scene.cell_by_rings::<true, _, _>(cell, &index, table, table, again, &mut write),
+            true => {
+                scene.cell_by_rings::<true, _, _>(cell, &index, table, table, again, &mut write)
+            }
             false => None,
         };
         let answer = by_rings.unwrap_or_else(|| {
             slots.until(|slots| {
-                scene.cell_by_clipping(cell, &index, slots, MOST, table, again, &mut write)
+                scene.cell_by_clipping(cell, &index, slots, table, again, &mut write)
             })
         });
         if is_masked { Answer { distance: answer.distance, ..Answer::NONE } } else { answer }

@@ -379,3 +379,58 @@ fn interpolate_row(
     let answers = (0..width).map(&mut answer).collect();
     Row { values, answers }
 }
+
+#[cfg(test)]
+mod tests {
+    use gpu_core::GridSpec;
+
+    use super::*;
+
+    #[test]
+    fn rings_answer_nearly_all_queries_among_random_points() {
+        // Low bits of multiples of an irrational number, differently for x and y.
+        let place = |i: u32, by: f64| (f64::from(i) * by).fract() * 200.0;
+        let count = 12_000;
+        let x: Vec<f64> = (0..count).map(|i| place(i, 754.877_666_246_69)).collect();
+        let y: Vec<f64> = (0..count).map(|i| place(i ^ (i >> 3), 569.840_290_998_05)).collect();
+        let z = vec![1.0; x.len()];
+        let grid = GridSpec::new(0.0, 200.0, 1.0, 200, 200).unwrap();
+        let params = Params::new(grid);
+        let values = [&z[..]];
+        let request = Request { x: &x, y: &y, values: &values, mask: None };
+        let bounds = Bounds::of(&x, &y);
+        let setup = Setup::of(&params, bounds, x.len()).unwrap();
+        assert!(setup.has_rings);
+        let mut table = Table::new(&request, &setup, &params).unwrap();
+        table.make_rings().unwrap();
+        let is_inner = |[x, y]: [f64; 2]| x > 10.0 && x < 190.0 && y > 10.0 && y < 190.0;
+        let sites = 0..table.places.len() as u32;
+        let lack = sites.filter(|&site| is_inner(table.places[site as usize])).filter(|&site| {
+            let sides = table.sides(site);
+            // A ring is mutual: each neighbour names the site.
+            let is_mutual = (0..sides).all(|i| {
+                let other = table.neighbour(site, i);
+                let len = table.sides(other);
+                len == 0 || (0..len).any(|j| table.neighbour(other, j) == site)
+            });
+            assert!(is_mutual, "site {site}");
+            sides == 0
+        });
+        assert!(lack.count() < 24);
+        let index = table.index();
+        let mut left = 0;
+        for row in 10..190 {
+            for column in 10..190 {
+                let cell = Cell { column, row, hull: [i32::MIN, i32::MAX] };
+                let (scene, again) = (&setup.scene, || setup.scene);
+                let write = |_, value: f32| assert!(value == 1.0, "{value} at {column}, {row}");
+                left += u32::from(
+                    scene
+                        .cell_by_rings::<true, _, _>(cell, &index, &table, &table, again, write)
+                        .is_none(),
+                );
+            }
+        }
+        assert!(left < 324, "{left} queries of 32,400 are left");
+    }
+}

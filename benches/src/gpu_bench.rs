@@ -47,10 +47,30 @@ fn main() -> Result<()> {
             nni_options(&gpu, &cloud)?;
         }
     }
+    if "exact".contains(&filter) {
+        nni_exact(&gpu, 5000)?;
+    }
     if "terrain".contains(&filter) {
         terrain(&gpu, 5000)?;
     }
     Ok(())
+}
+
+/// The exact method by each kind of weights, and within other radii.
+fn nni_exact(gpu: &Gpu, side: u32) -> Result<()> {
+    let cloud = Cloud::random(7_000_000, side, 0.0);
+    let exact = Params::new(grid(side)?);
+    for (what, params) in [
+        ("exact", exact),
+        ("exact, Laplace weights", exact.weights(Weights::Laplace)),
+        ("exact, SibsonC1 weights", exact.weights(Weights::SibsonC1)),
+        ("exact, query radius 3", exact.query_radius(3.0)),
+        ("exact, no site radius", exact.site_radius(f64::INFINITY)),
+    ] {
+        nni(gpu, &cloud, side, what, |_| params)?;
+    }
+    let void = Cloud::random(7_000_000, side, 500.0);
+    nni(gpu, &void, side, "exact, a void of radius 500", |_| exact)
 }
 
 /// Other radii, finer rasters, a void, other weights.

@@ -6,7 +6,8 @@ use gpu_core::{Extent, Grid, Progress, host_memory};
 use kernels_rs::cells::Cells;
 use kernels_rs::nni_exact::index::{Merge, PLACE_BITS, Sorted, key};
 use kernels_rs::nni_exact::polygon::Slots;
-use kernels_rs::nni_exact::scene::{Answer, Sites};
+use kernels_rs::nni_exact::rings::{MOST_SIDES, Rings};
+use kernels_rs::nni_exact::scene::{Answer, Cell, Sites};
 use kernels_rs::nni_exact::search::Index;
 use rayon::prelude::*;
 
@@ -78,8 +79,38 @@ struct Table {
     places: Vec<[f64; 2]>,
     starts: Vec<u32>,
     values: Vec<i32>,
+    rings: Vec<RingsOfSome>,
     gradients: Vec<[f32; 2]>,
     scales: Vec<ValueScale>,
+}
+
+/// Sites whose rings lie together.
+const TOGETHER: usize = 4096;
+
+/// The rings of some sites that follow each other.
+struct RingsOfSome {
+    /// Where each site's begins, and where the last ends.
+    starts: Vec<u32>,
+    corners: Vec<[f64; 2]>,
+    neighbours: Vec<u32>,
+}
+
+impl RingsOfSome {
+    fn new(sites: Range<usize>, table: &Table) -> Self {
+        let index = table.index();
+        let (mut starts, mut corners, mut neighbours) = (vec![0], Vec::new(), Vec::new());
+        let mut sides = [(0, [0.0; 2]); MOST_SIDES as usize];
+        for site in sites {
+            let len = index.ring(site as u32, |i, neighbour, corner| {
+                sides[i as usize] = (neighbour, corner);
+            });
+            let sides = &sides[..len as usize];
+            neighbours.extend(sides.iter().map(|side| side.0));
+            corners.extend(sides.iter().map(|side| side.1));
+            starts.push(corners.len() as u32);
+        }
+        Self { starts, corners, neighbours }
+    }
 }
 
 impl Table {
@@ -128,7 +159,20 @@ impl Table {
             }
         });
         let places = places.collect();
-        Ok(Self { cells, places, starts, values, gradients: Vec::new(), scales })
+        let (rings, gradients) = (Vec::new(), Vec::new());
+        Ok(Self { cells, places, starts, values, rings, gradients, scales })
+    }
+
+    /// Makes the rings of all sites.
+    fn make_rings(&mut self) -> Result<()> {
+        // Six sides a site, or nearly.
+        host_memory::require(self.places.len() as u64 * (4 + 6 * 20))?;
+        let len = self.places.len();
+        let some = (0..len.div_ceil(TOGETHER))
+            .into_par_iter()
+            .map(|i| RingsOfSome::new(i * TOGETHER..len.min((i + 1) * TOGETHER), self));
+        self.rings = some.collect();
+        Ok(())
     }
 
     fn index(&self) -> Index<impl Fn(u32) -> [f64; 2] + Sync, impl Fn(u32) -> u32 + Sync> {
@@ -139,6 +183,11 @@ impl Table {
         }
     }
 
+    /// Where a site's ring is, and its number there.
+    fn rings_of(&self, site: u32) -> (&RingsOfSome, usize) {
+        (&self.rings[site as usize / TOGETHER], site as usize % TOGETHER)
+    }
+
     /// The gradients of all values at all sites.
     fn estimate_gradients(&mut self, setup: &Setup) -> Result<()> {
         let count = self.scales.len();
@@ -147,10 +196,13 @@ impl Table {
         gradients.par_chunks_mut(count.max(1)).enumerate().for_each_init(
             OnHost::new,
             |slots, (site, gradients)| {
+                let (scene, site) = (&setup.scene, site as u32);
+                let mut write = |k: u32, gradient| gradients[k as usize] = gradient;
+                if self.sides(site) > 0 {
+                    return scene.gradients_by_ring(site, &index, self, self, write);
+                }
                 slots.until(|slots| {
-                    let write = |k: u32, gradient| gradients[k as usize] = gradient;
-                    let site = site as u32;
-                    setup.scene.gradients(site, &index, self, slots, MOST, write).then_some(())
+                    scene.gradients_by_clipping(site, &index, slots, self, &mut write).then_some(())
                 });
             },
         );
@@ -176,8 +228,20 @@ impl Sites for Table {
     }
 }
 
-/// Blocks of any size.
-const MOST: u32 = u32::MAX / 4;
+impl Rings for Table {
+    fn sides(&self, site: u32) -> u32 {
+        let (some, i) = self.rings_of(site);
+        some.starts[i + 1] - some.starts[i]
+    }
+    fn neighbour(&self, site: u32, i: u32) -> u32 {
+        let (some, at) = self.rings_of(site);
+        some.neighbours[(some.starts[at] + i) as usize]
+    }
+    fn corner(&self, site: u32, i: u32) -> [f64; 2] {
+        let (some, at) = self.rings_of(site);
+        some.corners[(some.starts[at] + i) as usize]
+    }
+}
 
 /// What belongs to a row of cells.
 struct Row {
@@ -201,6 +265,10 @@ pub(crate) fn interpolate(input: &Input, params: &Params, progress: &dyn Progres
     let setup = Setup::of(params, extent.bounds, x.len())?;
     progress.at("index", 0.0)?;
     let mut table = Table::new(input, &extent, &setup, params)?;
+    if setup.has_rings {
+        progress.at("rings", 0.0)?;
+        table.make_rings()?;
+    }
     if params.weights == Weights::SibsonC1 {
         progress.at("gradients", 0.0)?;
         table.estimate_gradients(&setup)?;
@@ -325,16 +393,81 @@ fn interpolate_row(
         if is_masked && !has_distances {
             return Answer::NONE;
         }
-        let cell = [column as u32, row as u32];
-        let answer = slots.until(|slots| {
-            setup.scene.cell(cell, &index, table, slots, MOST, bounds, |k, value| {
-                if !is_masked {
-                    values[k as usize * width + column] = value;
-                }
+        let cell = Cell { column: column as u32, row: row as u32, hull: bounds };
+        let mut write = |k: u32, value| {
+            if !is_masked {
+                values[k as usize * width + column] = value;
+            }
+        };
+        let (scene, again) = (&setup.scene, || setup.scene);
+        let by_rings = match setup.has_rings {
+            true => {
+                scene.cell_by_rings::<true, _, _>(cell, &index, table, table, again, &mut write)
+            }
+            false => None,
+        };
+        let answer = by_rings.unwrap_or_else(|| {
+            slots.until(|slots| {
+                scene.cell_by_clipping(cell, &index, slots, table, again, &mut write)
             })
         });
         if is_masked { Answer { distance: answer.distance, ..Answer::NONE } } else { answer }
     };
     let answers = (0..width).map(&mut answer).collect();
     Row { values, answers }
+}
+
+#[cfg(test)]
+mod tests {
+    use gpu_core::GridSpec;
+
+    use super::*;
+
+    #[test]
+    fn rings_answer_nearly_all_queries_among_random_points() {
+        // Low bits of multiples of an irrational number, differently for x and y.
+        let place = |i: u32, by: f64| (f64::from(i) * by).fract() * 200.0;
+        let count = 12_000;
+        let x: Vec<f64> = (0..count).map(|i| place(i, 754.877_666_246_69)).collect();
+        let y: Vec<f64> = (0..count).map(|i| place(i ^ (i >> 3), 569.840_290_998_05)).collect();
+        let z = vec![1.0; x.len()];
+        let grid = GridSpec::new(0.0, 200.0, 1.0, 200, 200).unwrap();
+        let params = Params::new(grid);
+        let values = [&z[..]];
+        let input = Input::from(gpu_core::Points { x: &x, y: &y, values: &values });
+        let extent = input.check(&params.grid).unwrap();
+        let setup = Setup::of(&params, extent.bounds, x.len()).unwrap();
+        assert!(setup.has_rings);
+        let mut table = Table::new(&input, &extent, &setup, &params).unwrap();
+        table.make_rings().unwrap();
+        let is_inner = |[x, y]: [f64; 2]| x > 10.0 && x < 190.0 && y > 10.0 && y < 190.0;
+        let sites = 0..table.places.len() as u32;
+        let lack = sites.filter(|&site| is_inner(table.places[site as usize])).filter(|&site| {
+            let sides = table.sides(site);
+            // A ring is mutual: each neighbour names the site.
+            let is_mutual = (0..sides).all(|i| {
+                let other = table.neighbour(site, i);
+                let len = table.sides(other);
+                len == 0 || (0..len).any(|j| table.neighbour(other, j) == site)
+            });
+            assert!(is_mutual, "site {site}");
+            sides == 0
+        });
+        assert!(lack.count() < 24);
+        let index = table.index();
+        let mut left = 0;
+        for row in 10..190 {
+            for column in 10..190 {
+                let cell = Cell { column, row, hull: [i32::MIN, i32::MAX] };
+                let (scene, again) = (&setup.scene, || setup.scene);
+                let write = |_, value: f32| assert!(value == 1.0, "{value} at {column}, {row}");
+                left += u32::from(
+                    scene
+                        .cell_by_rings::<true, _, _>(cell, &index, &table, &table, again, write)
+                        .is_none(),
+                );
+            }
+        }
+        assert!(left < 324, "{left} queries of 32,400 are left");
+    }
 }

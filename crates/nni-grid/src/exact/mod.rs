@@ -21,6 +21,9 @@ use hull::row_bounds;
 /// Points of a cell of the index, about.
 const POINTS_OF_CELL: f64 = 2.0;
 
+/// Points of a cell of the DEM beyond which a query clips its own cell: rings of all sites would cost more.
+const MOST_OF_CELL: u64 = 4;
+
 /// Half the side of the window round a query point without a radius, in extents of the data: so far away
 /// that it does not show, and near enough for exact arithmetic.
 const FAR: f64 = (1 << 20) as f64;
@@ -39,6 +42,8 @@ pub(crate) struct Setup {
     pub indexed: Bounds,
     /// Points.
     points: usize,
+    /// Whether cells are interpolated by the rings of sites.
+    pub has_rings: bool,
 }
 
 impl Setup {
@@ -85,8 +90,12 @@ impl Setup {
             },
             fill,
             fill_value,
+            has_deviations: params.deviations,
         };
-        Ok(Self { scene, bounds, indexed: near(bounds, area), points })
+        // The gradients want them anyway.
+        let has_rings =
+            params.weights == Weights::SibsonC1 || points as u64 <= MOST_OF_CELL * grid.cells();
+        Ok(Self { scene, bounds, indexed: near(bounds, area), points, has_rings })
     }
 
     /// Whether some points may lie beyond the index's bounds, so that those within must be counted.

@@ -13,8 +13,7 @@ const TASKS_OF_CORE: usize = 4;
 
 /// Calls `work` with ranges that together are `0..count`, each of at least `grain` numbers but the last.
 pub(super) fn for_ranges(count: usize, grain: usize, work: &(dyn Fn(Range<usize>) + Sync)) {
-    let most = TASKS_OF_CORE * rayon::current_num_threads();
-    let len = count.div_ceil(most).max(grain).max(1);
+    let len = len_of_range(count, grain);
     match count.div_ceil(len) {
         0 => {}
         1 => work(0..count),
@@ -24,21 +23,26 @@ pub(super) fn for_ranges(count: usize, grain: usize, work: &(dyn Fn(Range<usize>
     }
 }
 
+/// How many numbers a task takes.
+fn len_of_range(count: usize, grain: usize) -> usize {
+    count.div_ceil(TASKS_OF_CORE * rayon::current_num_threads()).max(grain).max(1)
+}
+
 /// What `work` gives for ranges that together are `0..count`, in their order.
 pub(super) fn map_ranges<R: Send>(
     count: usize,
     grain: usize,
     work: &(dyn Fn(Range<usize>) -> R + Sync),
 ) -> Vec<R> {
-    let results = Mutex::new(Vec::new());
+    let len = len_of_range(count, grain);
+    let results: Vec<_> = (0..count.div_ceil(len)).map(|_| Mutex::new(None)).collect();
     for_ranges(count, grain, &|range| {
-        let start = range.start;
+        let task = range.start / len;
         let result = work(range);
-        locked(&results).push((start, result));
+        *locked(&results[task]) = Some(result);
     });
-    let mut results = results.into_inner().unwrap_or_else(PoisonError::into_inner);
-    results.sort_unstable_by_key(|&(start, _)| start);
-    results.into_iter().map(|(_, result)| result).collect()
+    let taken = |result: Mutex<_>| result.into_inner().unwrap_or_else(PoisonError::into_inner);
+    results.into_iter().filter_map(taken).collect()
 }
 
 /// What `work` gives for each number below `count`, in their order.

@@ -96,11 +96,16 @@ pub fn segmented_sort<K: Key>(sort: Sort, offsets: &[u64], keys: &[K]) -> Result
     check_rising(offsets, keys.len())?;
     let rank = Rank::new::<K>(&sort)?;
     let mut sorted = keys.to_vec();
-    let segments = Parts::new(cut(offsets, cast_slice_mut::<K, K::Bits>(&mut sorted)).into_iter());
+    sort_each(rank, cut(offsets, cast_slice_mut(&mut sorted)));
+    Ok(sorted)
+}
+
+/// Sorts the bits of each segment's keys.
+fn sort_each<B: Bits + Send + Sync>(rank: Rank<B>, segments: Vec<&mut [B]>) {
+    let segments = Parts::new(segments.into_iter());
     for_ranges(segments.len(), 1, &|range| {
         range.for_each(|s| segments.part(s).sort_by_key(|key| rank.of(*key)));
     });
-    Ok(sorted)
 }
 
 /// The segments of an array, between offsets that rise from 0 to its end.

@@ -10,7 +10,7 @@ use idw::gpu::{DeviceInput, DeviceTargets, Index, Workspace, interpolate};
 use idw::{Adaptive, Error, Input, Kernel, Params, Targets};
 use testing::{Cloud, bits, gpu};
 
-const SQUARE: [f64; 4] = [0.0, 0.0, 100.0, 100.0];
+const SQUARE: [f64; 4] = [0.0, 0.0, 80.0, 80.0];
 
 /// Points on the device.
 struct Resident {

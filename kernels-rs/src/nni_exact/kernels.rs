@@ -705,6 +705,14 @@ unsafe fn append(list: *mut u32, entry: u32) {
     }
 }
 
+/// The first entry of a list that this thread takes, of `workers`: entries that follow each other go to different
+/// warps. Each of them may be long, and a warp does the long ones of its threads one after the other.
+#[inline(always)]
+fn spread(workers: u32) -> u64 {
+    let (me, warps) = (thread::index_1d(), (workers / 32) as u64);
+    if workers % 32 == 0 { me % 32 * warps + me / 32 } else { me }
+}
+
 /// The column and row of cell `i` of the DEM patch by patch; they may lie outside.
 #[inline(always)]
 fn in_patches(i: u32, columns: u32) -> [u32; 2] {
@@ -845,7 +853,7 @@ pub unsafe fn clip_cells<M: Memory>(
         let (_, scene, dem_rows, _) = read_setup(setup);
         let all = scene.columns.div_ceil(PATCH) * dem_rows.div_ceil(PATCH) * OF_PATCH;
         let count = if listed.is_null() { all } else { *listed };
-        let mut i = thread::index_1d();
+        let mut i = if listed.is_null() { thread::index_1d() } else { spread(workers) };
         while i < count as u64 && thread::index_1d() < workers as u64 {
             // Read anew for each cell: registers are short.
             let (cells, scene, dem_rows, value_count) = read_setup(setup);
@@ -947,7 +955,7 @@ pub unsafe fn clip_sites<M: Memory>(
         let index = index_of(cells, places, starts);
         let sites = without_gradients(values, value_count);
         let mut slots = M::slots(slots, capacity, workers);
-        let mut i = thread::index_1d();
+        let mut i = spread(workers);
         while i < *listed as u64 && thread::index_1d() < workers as u64 {
             let site = *listed.add(1 + i as usize);
             let gradients = Gradients { gradients, site, value_count };

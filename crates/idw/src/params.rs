@@ -49,7 +49,8 @@ pub enum Below {
     /// It gets no value.
     #[default]
     Nodata,
-    /// It takes the `min_points` nearest, however far and in whatever quadrants they are.
+    /// It takes the `min_points` nearest, however far and in whatever quadrants they are. Of fewer points
+    /// in all it gets no value.
     Nearest,
 }
 

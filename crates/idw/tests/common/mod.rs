@@ -129,7 +129,8 @@ pub fn neighbours(cloud: &Cloud, (x, y): (f64, f64), params: &Params) -> Vec<(f6
             let of_each = params.min_points_per_quadrant.saturating_mul(4);
             let of_quadrants = if has_quadrants { of_each } else { 0 };
             all.truncate(params.min_points.max(of_quadrants).max(1) as usize);
-            all
+            // Of fewer points in all than that nobody can take as many.
+            if all.len() < params.min_points as usize { Vec::new() } else { all }
         }
         _ => Vec::new(),
     }

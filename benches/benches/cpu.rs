@@ -92,14 +92,8 @@ fn weights(criterion: &mut Criterion) {
     {
         group.bench_function(name, |b| {
             b.iter(|| {
-                let targets = idw::Targets::Grid(grid);
-                idw::interpolate::<f32>(
-                    &Device::Cpu,
-                    idw::Input::new(black_box(points), targets),
-                    &params,
-                    &(),
-                )
-                .unwrap()
+                let input = idw::Input::new(black_box(points), grid);
+                idw::interpolate::<f32>(&Device::Cpu, input, &params, &()).unwrap()
             })
         });
     }

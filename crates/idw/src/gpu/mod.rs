@@ -22,7 +22,7 @@
 //! let points = DevicePoints::new(&x, &y, [(&z).into()], extent)?;
 //! let input = DeviceInput::new(points, GridSpec::new(0.0, 10.0, 1.0, 10, 10)?);
 //! let surface = interpolate::<f32>(&mut workspace, input, &Params::default())?;
-//! assert_eq!(surface.values.to_host()?[9], 1.5); // as far from the one as from the other
+//! assert_eq!(surface.values.to_host()?[0], 1.5); // as far from the one as from the other
 //! # Ok(())
 //! # }
 //! ```

@@ -710,7 +710,7 @@ unsafe fn append(list: *mut u32, entry: u32) {
 #[inline(always)]
 fn spread(workers: u32) -> u64 {
     let (me, warps) = (thread::index_1d(), (workers / 32) as u64);
-    if workers % 32 == 0 { me % 32 * warps + me / 32 } else { me }
+    if workers.is_multiple_of(32) { me % 32 * warps + me / 32 } else { me }
 }
 
 /// The column and row of cell `i` of the DEM patch by patch; they may lie outside.

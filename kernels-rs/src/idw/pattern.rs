@@ -18,6 +18,7 @@ pub struct Pattern {
 impl Pattern {
     /// The power where the mean distance to the neighbours is this.
     #[inline(always)]
+    #[allow(clippy::manual_clamp)] // `clamp` has a panic path, and keeps what is not a number
     pub fn power(&self, distance: f64) -> f64 {
         let [clustered, dispersed] = self.bounds;
         // Points on a line, or in one place, have no area: as dispersed as can be.

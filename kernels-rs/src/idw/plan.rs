@@ -99,6 +99,7 @@ pub fn most_cells(points: u64) -> u64 {
 
 /// Cells in the bulk of `points` points, about.
 #[inline(always)]
+#[allow(clippy::manual_clamp)] // `clamp` has a panic path
 fn cells_of(points: u64) -> f64 {
     f64::max(1.0, f64::min(points as f64 / POINTS_OF_CELL, MOST_CELLS))
 }

@@ -5,8 +5,8 @@
 //! - [`tree`]: the same with far points expanded in nodes.
 //! - [`neighbours`]: the points near each target.
 //!
-//! What sums over all points share: [`weights`], [`targets`], the inner loop ([`staged`]), and what is
-//! summed anew ([`doubt`]). [`pattern`] has the adaptive power.
+//! What sums over all points share: `weights`, [`targets`], the inner loop (`staged`), and what is
+//! summed anew (`doubt`). [`pattern`] has the adaptive power.
 
 #[cfg(any(feature = "idw_pairs", feature = "idw_tree"))]
 mod doubt;

@@ -1,12 +1,12 @@
-//! Points sorted by cells or along a curve, as [`plan`](super::plan) says.
+//! Points sorted by cells or along a curve, as `plan` says.
 //!
-//! 1. [`find_bulk`] and [`make_plan`]: where most of the points lie, and what follows from it.
-//! 2. [`number_cells`], or [`number_on_curve`]: the key of each point; with cells the points of each.
+//! 1. `find_bulk` and `make_plan`: where most of the points lie, and what follows from it.
+//! 2. `number_cells`, or `number_on_curve`: the key of each point; with cells the points of each.
 //! 3. Keys are sorted by `gpu-scan`, stably, so that points of a key stay in the order of their indices.
-//! 4. [`gather_column`]: the points' columns in the new order.
+//! 4. `gather_column`: the points' columns in the new order.
 //!
-//! On the sphere [`place_on_sphere`] comes first. [`take_off`] and [`square_deviations`] are for sums over
-//! a column, [`write_ranges`] for what is known of the values.
+//! On the sphere `place_on_sphere` comes first. `take_off` and `square_deviations` are for sums over
+//! a column, `write_ranges` for what is known of the values.
 
 use device_std::block::BlockScan;
 use device_std::shared::Carver;
@@ -117,7 +117,7 @@ unsafe fn of_rank(scan: BlockScan<u32>, mine: &[u64; OF_THREAD], rank: u32) -> u
 /// Writes the plan for points with a bulk; `geographic` is not 0 on the sphere. Grid: one block.
 ///
 /// # Safety
-/// `bulk` is what [`find_bulk`] writes.
+/// `bulk` is what `find_bulk` writes.
 #[kernel(named, block = 32)]
 pub unsafe fn make_plan(bulk: *const f64, points: u64, geographic: u32, plan: *mut Plan) {
     if thread::index_1d() == 0 {

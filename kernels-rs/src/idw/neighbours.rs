@@ -3,7 +3,7 @@
 //! A thread takes a query, and searches the index of module [`index`](super::index):
 //!
 //! 1. It widens a box of cells until the box holds points enough, and estimates from them the radius
-//!    that holds the neighbours wanted: [`search`].
+//!    that holds the neighbours wanted: `search`.
 //! 2. It looks at the points of the cells within that radius. Cells are numbered by rows, so those of a
 //!    box are one run of points a row. If the radius held too few points it is widened; once it has
 //!    enough, the farthest of them is the radius for which the answer is certain.

@@ -4,14 +4,14 @@
 //!
 //! 1. A block takes `BLOCK * Q` query points, `Q` a thread, and walks over the data points by tiles of
 //!    [`TILE`], which it stages in shared memory: [`direct`]. Data points lie along a curve (module
-//!    [`plan`](super::plan)), so a tile is a small piece of ground, and positions in it are taken relative
+//!    `plan`), so a tile is a small piece of ground, and positions in it are taken relative
 //!    to its middle point: exact enough in f32 wherever a query is near enough for that to matter.
 //! 2. A thread sums weights and weighted values of a tile in f32, tiles in f64 up to a segment, and
 //!    segments in f64. A segment is a fixed number of tiles, which depends on the number of data points
 //!    alone: so the bits do not depend on how a launch splits the work.
 //! 3. Where there are few queries, blocks share the data: each writes the sums of its segments, and
 //!    [`combine`] adds them in order.
-//! 4. What f32 takes from a sum is found by a bound, and the tile summed anew in f64: [`doubt`](super::doubt).
+//! 4. What f32 takes from a sum is found by a bound, and the tile summed anew in f64: `doubt`.
 //!    How far a tile reaches, [`measure`] has found.
 //! 5. A query whose sum of weights is infinite lies on a data point (or so near, or so far, that f32
 //!    overflowed); it is put on a list, and [`rescue`] computes it anew in f64, relative to its nearest

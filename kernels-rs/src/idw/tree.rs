@@ -10,12 +10,12 @@
 //!    points is one over the nodes, each with the weight `sum w L_k(x) L_l(y)` over the points and the
 //!    like sums of weighted values, with Lagrange's polynomials L. [`nodes`] computes these, for leaves
 //!    from their points, for items above from their children's nodes, as if they were points.
-//! 3. A block takes queries near each other, and [`visit`]s the items from the root, all threads the same.
+//! 3. A block takes queries near each other, and `visit`s the items from the root, all threads the same.
 //!    An item far from the box of its queries gives its nodes, a leaf that is near its points, and any
-//!    other item is opened. Nodes and points go through the same loop ([`staged`](super::staged)): a point
+//!    other item is opened. Nodes and points go through the same loop (`staged`): a point
 //!    is a node of weight 1.
 //! 4. A query near the points of a leaf may lose by places in f32: the leaf is summed anew
-//!    ([`doubt`](super::doubt)).
+//!    (`doubt`).
 //! 5. Sums over an item are in f32, those over items in f64; `combine` of module `pairs` makes results of
 //!    them, and lists what must be computed anew.
 //!

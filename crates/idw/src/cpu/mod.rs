@@ -1,8 +1,8 @@
 //! Inverse distance weighting on the CPU, on all cores.
 //!
-//! Plan: points are sorted ([`index`]); then either every point counts for every target
-//! ([`pairs`], in vectors of targets), or each target searches the index for its neighbours
-//! ([`neighbours`]).
+//! Plan: points are sorted (`index`); then either every point counts for every target
+//! (`pairs`, in vectors of targets), or each target searches the index for its neighbours
+//! (`neighbours`).
 
 mod careful;
 mod doubt;

@@ -37,7 +37,7 @@ const fn shared_bytes(queries: usize, values: usize) -> u32 {
 /// `places` has `2 * points` elements, `values` that of each value, `ranges` three for each value; `x` and
 /// `y` have `count` (or are null for a grid, then `count` is `width * height`); neither `points` nor
 /// `count` is 0; `exponents`, unless null, has minus half the power of each query; `reaches` has what
-/// [`measure_tiles`](super::measure::measure_tiles) writes; `partial` has `count` for each sum, where
+/// `measure_tiles` writes; `partial` has `count` for each sum, where
 /// blocks share segments for each segment.
 #[kernel(named, block = BLOCK, shared = shared_bytes(Q, V), instances(
     scattered_1: <1, false, ONE, 1>, resident = 5;

@@ -30,7 +30,7 @@ fn expected(cloud: &Cloud, targets: &Cloud, params: &Params) -> Vec<f64> {
 fn assert_accurate(cloud: &Cloud, targets: &Cloud, params: &Params, what: &str) {
     let wanted = expected(cloud, targets, params);
     for device in devices() {
-        let found = values(&device, cloud, targets_at(&targets), params);
+        let found = values(&device, cloud, targets_at(targets), params);
         let what = format!("{what}, {}, power {}", device.name(), params.power);
         assert_close(&found, &wanted, 1e-5, &what);
     }

@@ -20,7 +20,7 @@ fn check(cloud: &Cloud, targets: &Cloud, params: &Params, share: f64) {
     for device in devices() {
         let what = format!("{}, {params:?}", device.name());
         let run = cloud.with(|points| {
-            interpolate::<f64>(&device, Input::new(points, targets_at(&targets)), &params, &())
+            interpolate::<f64>(&device, Input::new(points, targets_at(targets)), &params, &())
                 .unwrap()
         });
         assert_close(&run.values[0], &wanted, share, &what);
@@ -42,7 +42,7 @@ fn check(cloud: &Cloud, targets: &Cloud, params: &Params, share: f64) {
             assert!((statistics.nearest_distance[i] - nearest).abs() <= 1e-6 * nearest.max(1e-6));
         }
         let single = cloud.with(|points| {
-            interpolate::<f32>(&device, Input::new(points, targets_at(&targets)), &params, &())
+            interpolate::<f32>(&device, Input::new(points, targets_at(targets)), &params, &())
                 .unwrap()
         });
         let single: Vec<f64> = single.values[0].iter().map(|&v| f64::from(v)).collect();

@@ -21,7 +21,7 @@ unsafe fn is_crowded(tallies: *const u64, points: u64) -> bool {
     unsafe { *tallies.add(COUNTED) != points - *tallies.add(OUTSIDE) }
 }
 
-/// Sets the arrays of [`accumulate_crowded`] to zero, if they are needed.
+/// Sets the arrays of [`const@accumulate_crowded`] to zero, if they are needed.
 ///
 /// Grid: any; each thread takes pixels in turn.
 ///
@@ -113,7 +113,7 @@ fn threads() -> u64 {
     thread::grid_dim_x() as u64 * thread::block_dim_x() as u64
 }
 
-/// The values of occupied pixels by [`accumulate_crowded`], if a word is short of points.
+/// The values of occupied pixels by [`const@accumulate_crowded`], if a word is short of points.
 ///
 /// Grid: any; each thread takes pixels in turn.
 ///

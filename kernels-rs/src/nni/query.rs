@@ -248,7 +248,7 @@ impl<const N: usize> Scene<N> {
 /// `tallies` has the number of sites, `nearest` an element for each pixel, `values` `N` for each, `spans`
 /// `span_rows`, `counts` (unless null) one for each cell, `dem` as many for each value, one value after
 /// the other. The raster has `supersample` times the cells' columns and rows; `reciprocal` is that of its
-/// width. `sums` is null, or there is no site limit and it has what [`gather_sums`] wrote, scanned;
+/// width. `sums` is null, or there is no site limit and it has what [`const@gather_sums`] wrote, scanned;
 /// `deviations` is null, or has an element for each cell, and `sums` is null.
 #[cfg(feature = "nni")]
 #[kernel(named, block = COLUMNS * ROWS, instances(

@@ -386,7 +386,7 @@ pub unsafe fn mark_first(
 }
 
 /// Writes the first site of each cell, and behind them the number of sites. `sites_before` is the
-/// exclusive scan of what [`mark_first`] wrote. Grid: a thread a cell and one more.
+/// exclusive scan of what [`const@mark_first`] wrote. Grid: a thread a cell and one more.
 ///
 /// # Safety
 /// `keys` has `points` elements, `sites_before` one more; `starts` one more than `cells`.
@@ -413,7 +413,7 @@ pub unsafe fn find_starts(
 /// Writes the places and the merged values of sites. Grid: a thread a point.
 ///
 /// # Safety
-/// As for [`mark_first`]; `sites_before` is its exclusive scan; `z` has `value_count` planes of
+/// As for [`const@mark_first`]; `sites_before` is its exclusive scan; `z` has `value_count` planes of
 /// `plane` elements; `places` has two elements for each site, `values` `value_count`.
 #[kernel(named, block = BLOCK)]
 pub unsafe fn make_sites(
@@ -762,7 +762,7 @@ pub unsafe fn make_rings(
 ///
 /// # Safety
 /// `setup` has what [`setup_in_memory`] gave; `starts`, `places` and `values` what
-/// [`find_starts`] and [`make_sites`] wrote, and `rings` what [`make_rings`] did; `gradients` has two elements
+/// [`const@find_starts`] and [`const@make_sites`] wrote, and `rings` what [`const@make_rings`] did; `gradients` has two elements
 /// for each value, or is null unless
 /// the weights want it; `scales` is for each value. `hull` is null, or has two elements for each row; `mask`, `counts`, `distances` and `deviations` are null, or have one for
 /// each cell; `dem` has one for each value of each cell, one value after the other; `listed` one more
@@ -891,7 +891,7 @@ pub unsafe fn clip_cells<M: Memory>(
 /// they. Grid: a thread a point.
 ///
 /// # Safety
-/// As for [`make_rings`], which wrote `rings`; `gradients` has two elements for each value of a site, `listed` one
+/// As for [`const@make_rings`], which wrote `rings`; `gradients` has two elements for each value of a site, `listed` one
 /// more than there are sites, the first of them 0.
 #[kernel(named, block = BLOCK)]
 pub unsafe fn fit_planes(
@@ -930,7 +930,7 @@ pub unsafe fn fit_planes(
 /// Grid: a thread a worker; each takes sites in turn.
 ///
 /// # Safety
-/// As for [`fit_planes`]; `slots` as for [`Memory::slots`]; `left` as `listed`.
+/// As for [`const@fit_planes`]; `slots` as for [`Memory::slots`]; `left` as `listed`.
 #[kernel(
     named,
     block = CLIP_BLOCK,

@@ -1,7 +1,7 @@
 //! Histograms: crate `gpu-scan`.
 //!
 //! Bins lie between bounds that rise. Elements and bounds are compared as ranks (see
-//! [`Order`](super::operators::Order)); what is below the first bound, not below the last, or NaN has a slot of its own:
+//! [`Order`]); what is below the first bound, not below the last, or NaN has a slot of its own:
 //!
 //! | slot | counts |
 //! |---|---|

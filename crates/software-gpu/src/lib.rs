@@ -101,6 +101,12 @@ pub fn bytes_in_use() -> u64 {
     memory::in_use()
 }
 
+/// Bytes of device memory that this thread has allocated, less those that it has freed: so tests that count may
+/// run side by side.
+pub fn bytes_of_thread() -> i64 {
+    memory::of_thread()
+}
+
 /// Lets the software device serve this process. Idempotent and thread-safe.
 ///
 /// # Errors

@@ -144,8 +144,10 @@ impl<T: Real> Rescue<T> {
             let weights = of_block(shared, weights, |a, b| a + b);
             let sum = of_block(shared, sum, |a, b| a + b);
             if thread::thread_idx_x() == 0 {
+                // From a query that is no place no distance is a number, and weights mean nothing.
+                let has_value = nearest < f64::INFINITY && weights > 0.0;
                 let value =
-                    if weights > 0.0 { within(offset + sum / weights, range) } else { f64::NAN };
+                    if has_value { within(offset + sum / weights, range) } else { f64::NAN };
                 let at = v as u64 * self.targets.count + listed.query;
                 *self.results.add(at as usize) = T::from_f64(value);
             }

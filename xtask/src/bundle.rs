@@ -6,18 +6,24 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 
-use crate::{output_of, root};
-
-/// Packages whose tests run on the GPU.
-const TESTED: [&str; 7] =
-    ["gpu-core", "gpu-scan", "idw", "nni-grid", "pba-voronoi", "terrain-grid", "kernels-rs"];
+use crate::{output_of, packages, root};
 
 const SCRIPT: &str = include_str!("bundle_run.sh");
 
-/// Builds for this machine's processor and copies into `folder`.
-pub fn collect(folder: &Path) -> Result<()> {
+/// Builds for this machine's processor and copies into `folder`: the tests of `packages`, or of all
+/// that run on a GPU where none is named.
+pub fn collect(folder: &Path, packages: &[&str]) -> Result<()> {
+    let all = packages::tested_on_gpu()?;
+    if let Some(other) = packages.iter().find(|name| !all.iter().any(|known| known == **name)) {
+        bail!("{other} has no tests for a GPU; these have: {}", all.join(", "));
+    }
+    let tested: Vec<&str> = if packages.is_empty() {
+        all.iter().map(String::as_str).collect()
+    } else {
+        packages.to_vec()
+    };
     let tests = folder.join("tests");
     let programs = folder.join("bin");
     for part in [&tests, &programs] {
@@ -25,7 +31,7 @@ pub fn collect(folder: &Path) -> Result<()> {
         fs::create_dir_all(part)?;
     }
     let mut build = cargo();
-    build.args(["test", "--no-run"]).args(TESTED.map(|name| format!("--package={name}")));
+    build.args(["test", "--no-run"]).args(tested.iter().map(|name| format!("--package={name}")));
     // Cargo builds the packages' examples along with their tests.
     for Executable { name, path, .. } in executables(&mut build)?.iter().filter(|e| e.is_test) {
         fs::copy(path, tests.join(name))?;

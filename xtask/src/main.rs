@@ -4,12 +4,15 @@
 //!   `kernels-rs/ptx/`.
 //! - `cargo xtask check-ptx` fails where the committed PTX is not what the sources give, or not
 //!   fit for every GPU it is meant for.
-//! - `cargo xtask gpu-bundle [DIR]` collects tests and benches for a GPU machine without Rust.
+//! - `cargo xtask gpu-bundle [PACKAGE..]` collects tests and benches for a GPU machine without Rust, in the
+//!   folder `gpu-bundle`.
+//! - `cargo xtask algorithms` lists the crates that have a feature `cuda`, a line each.
 
 mod bundle;
 mod check;
 mod compiler;
 mod modules;
+mod packages;
 mod ptx;
 mod sources;
 
@@ -18,7 +21,8 @@ use std::process::{Command, ExitCode};
 
 use anyhow::{Context, Result, bail};
 
-const USAGE: &str = "usage: cargo xtask ptx [MODULE..] | check-ptx | gpu-bundle [DIR]";
+const USAGE: &str =
+    "usage: cargo xtask ptx [MODULE..] | check-ptx | gpu-bundle [PACKAGE..] | algorithms";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -26,8 +30,8 @@ fn main() -> ExitCode {
     let done = match words.as_slice() {
         ["ptx", modules @ ..] => ptx::write(modules),
         ["check-ptx"] => check::check(),
-        ["gpu-bundle"] => bundle::collect(&root().join("gpu-bundle")),
-        ["gpu-bundle", folder] => bundle::collect(Path::new(folder)),
+        ["gpu-bundle", packages @ ..] => bundle::collect(&root().join("gpu-bundle"), packages),
+        ["algorithms"] => packages::algorithms().map(|names| println!("{}", names.join("\n"))),
         _ => {
             eprintln!("{USAGE}");
             return ExitCode::from(2);

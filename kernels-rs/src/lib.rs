@@ -15,16 +15,12 @@
 pub mod idw;
 #[cfg(any(feature = "nni", feature = "nni_exact"))]
 pub mod nni;
-#[cfg(feature = "nni_exact")]
-pub mod nni_exact;
 pub mod primitives;
 pub mod spatial;
 #[cfg(feature = "terrain")]
 pub mod terrain;
 #[cfg(any(feature = "monotone", feature = "voronoi"))]
 pub mod voronoi;
-
-pub use spatial::cells;
 
 /// Nothing here may panic; `cargo xtask check-ptx` fails on a kernel that still refers to this.
 #[cfg(target_arch = "nvptx64")]

@@ -14,10 +14,14 @@
 //! and query points integers at every supersampling.
 //!
 //! Most kernels take all [`values`] of a point at once: an instance each for 1, 2 and 4 of them.
+//!
+//! Weights without pixels are module `exact`.
 
 pub mod circle;
 #[cfg(feature = "nni")]
 pub mod crowded;
+#[cfg(feature = "nni_exact")]
+pub mod exact;
 pub mod finish;
 pub mod geometry;
 #[cfg(feature = "nni")]

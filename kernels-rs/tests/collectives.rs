@@ -14,7 +14,7 @@ static MODULE: PtxModule = PtxModule {
     images: &[PtxImage {
         level: 75,
         text: PtxText::Plain(
-            ".visible .entry collectives__products_96(\n.visible .entry collectives__products_256(\n",
+            ".visible .entry collectives__products_slim(\n.visible .entry collectives__products_wide(\n",
         ),
     }],
 };
@@ -45,7 +45,7 @@ struct Shared {
 }
 
 impl Shared {
-    fn new(carver: &mut Carver) -> Self {
+    const fn new(carver: &mut Carver) -> Self {
         Self {
             before: carver.array(1),
             scan: BlockScan::new(carver),
@@ -54,22 +54,20 @@ impl Shared {
     }
 }
 
-fn shared_bytes() -> u32 {
-    let mut carver = Carver::new();
-    Shared::new(&mut carver);
-    carver.bytes()
-}
-
 /// Results of the layers, `len` each, one after the other.
 const LAYERS: usize = 4;
 
-/// One element a thread. Writes, for each element, the product over the elements of its warp up to
+/// One element a thread, in blocks of three warps, which is no power of two, and of eight. Writes, for each element, the product over the elements of its warp up to
 /// it, the product of its whole warp, the product over its block up to it, and over the array.
 ///
 /// # Safety
 /// `input` has `len` elements, `output` [`LAYERS`] times as many; `control` and `status` are as
 /// [`Tickets::take`] and [`Lookback::exclusive_prefix`] ask.
-unsafe fn products(
+#[kernel(block = BLOCK, carve = |carver| Shared::new(carver), instances(
+    slim: <96>;
+    wide: <256>;
+))]
+pub unsafe fn products<const BLOCK: u32>(
     input: *const u64,
     output: *mut u64,
     len: u64,
@@ -102,38 +100,6 @@ unsafe fn products(
     }
 }
 
-/// Three warps: not a power of two.
-///
-/// # Safety
-/// As [`products`].
-#[kernel(block = 96)]
-pub unsafe fn products_96(
-    input: *const u64,
-    output: *mut u64,
-    len: u64,
-    control: *mut u64,
-    status: *mut Pair,
-) {
-    // SAFETY: passed on to the caller.
-    unsafe { products(input, output, len, control, status) }
-}
-
-/// Eight warps.
-///
-/// # Safety
-/// As [`products`].
-#[kernel(block = 256)]
-pub unsafe fn products_256(
-    input: *const u64,
-    output: *mut u64,
-    len: u64,
-    control: *mut u64,
-    status: *mut Pair,
-) {
-    // SAFETY: passed on to the caller.
-    unsafe { products(input, output, len, control, status) }
-}
-
 /// The products of each chunk's elements up to each.
 fn scan(elements: &[u64], chunk: usize) -> Vec<u64> {
     let in_chunk = |chunk: &[u64]| -> Vec<u64> {
@@ -155,7 +121,7 @@ fn left_operands_come_from_below_at_every_layer() {
     let usual = software_gpu::seed();
     let one = 0x0003_0001_0001_0002;
     assert_ne!(product(one, one << 16 | 1), product(one << 16 | 1, one));
-    for (kernel, block) in [(products_96, 96), (products_256, 256)] {
+    for (kernel, block) in [(products::slim, 96), (products::wide, 256)] {
         for len in [1, 31, 32, 33, block - 1, block, block + 1, 3 * block + 7, 80 * block + 1] {
             let hash = |i: usize| (i as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
             let x: Vec<u64> = (0..len).map(hash).collect();
@@ -163,11 +129,16 @@ fn left_operands_come_from_below_at_every_layer() {
             for seed in 0..3 {
                 software_gpu::set_seed(seed);
                 let mut output = gpu.zeroed::<u64>(LAYERS * len).unwrap();
-                let (from, to) = (input.as_ptr(), output.as_mut_ptr());
-                let arguments = (from, to, len as u64, control.as_mut_ptr(), status.as_mut_ptr());
+                let arguments = products::Args {
+                    input: input.as_ptr(),
+                    output: output.as_mut_ptr(),
+                    len: len as u64,
+                    control: control.as_mut_ptr(),
+                    status: status.as_mut_ptr(),
+                };
                 let blocks = Blocks::x(len.div_ceil(block) as u32);
                 // SAFETY: the arrays are as long as said, and there is a status for each block.
-                unsafe { gpu.launch(kernel, blocks, shared_bytes(), arguments).unwrap() };
+                unsafe { gpu.enqueue(kernel, blocks, arguments).unwrap() };
                 let output = output.to_host().unwrap();
                 let [in_warp, of_warp, in_block, in_array] =
                     std::array::from_fn(|layer| &output[layer * len..][..len]);

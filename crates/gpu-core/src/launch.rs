@@ -1,8 +1,10 @@
 //! Typed kernel launches.
 
+use std::ffi::c_void;
+
 use cuda_driver::sys;
 pub use device_std::host::Arguments;
-use device_std::host::Kernel;
+use device_std::host::{HostKernel, Kernel};
 
 use crate::driver::check;
 use crate::{Error, Gpu, Result};
@@ -43,24 +45,6 @@ impl Gpu {
     /// `arguments` is the struct that the declaration made. No blocks: nothing happens.
     ///
     /// # Errors
-    /// As [`launch`](Self::launch).
-    ///
-    /// # Safety
-    /// As [`launch`](Self::launch).
-    pub unsafe fn enqueue<A: Arguments>(
-        &self,
-        kernel: Kernel<A>,
-        blocks: Blocks,
-        arguments: A,
-    ) -> Result<()> {
-        let shared_bytes = kernel.shared_bytes(&arguments);
-        // SAFETY: passed on to the caller.
-        unsafe { self.launch(kernel, blocks, shared_bytes, arguments) }
-    }
-
-    /// The same for a kernel that does not declare its shared memory.
-    ///
-    /// # Errors
     /// [`Error::Driver`] where the launch is refused, [`Error::Architecture`] where the device is
     /// too old for the kernel's module. What fails while the kernel runs is reported by a later
     /// call that waits.
@@ -69,38 +53,53 @@ impl Gpu {
     /// The arguments meet the kernel's own safety section, and the device memory that they point
     /// to stays allocated until the stream has passed the launch (a [`Column`](crate::Column) of
     /// this handle that is dropped after the call does).
-    pub unsafe fn launch<A: Arguments>(
+    pub unsafe fn enqueue<A: Arguments>(
         &self,
         kernel: Kernel<A>,
         blocks: Blocks,
-        shared_bytes: u32,
         arguments: A,
+    ) -> Result<()> {
+        let shared_bytes = kernel.shared_bytes(&arguments);
+        // SAFETY: the pointers are to values of the kernel's parameter types, in order; the rest is
+        // passed on to the caller.
+        arguments.with_pointers(|pointers| unsafe {
+            self.launch(kernel.host, blocks, shared_bytes, pointers)
+        })
+    }
+
+    /// What is the same for all types of arguments.
+    ///
+    /// # Safety
+    /// As [`enqueue`](Self::enqueue); a pointer to each argument, in order.
+    unsafe fn launch(
+        &self,
+        kernel: &'static HostKernel,
+        blocks: Blocks,
+        shared_bytes: u32,
+        arguments: &mut [*mut c_void],
     ) -> Result<()> {
         if blocks.x == 0 || blocks.y == 0 {
             return Ok(());
         }
         self.make_current()?;
         let opened = &self.opened;
-        let function = opened.modules.function(kernel.host, &opened.properties)?;
-        arguments.with_pointers(|pointers| {
-            // SAFETY: the pointers are to values of the kernel's parameter types, in order; the
-            // rest is passed on to the caller.
-            let code = unsafe {
-                sys::cuLaunchKernel(
-                    function,
-                    blocks.x,
-                    blocks.y,
-                    1,
-                    kernel.host.block,
-                    1,
-                    1,
-                    shared_bytes,
-                    self.stream.raw,
-                    pointers.as_mut_ptr(),
-                    std::ptr::null_mut(),
-                )
-            };
-            check(kernel.host.name, code)
-        })
+        let function = opened.modules.function(kernel, &opened.properties)?;
+        // SAFETY: passed on to the caller.
+        let code = unsafe {
+            sys::cuLaunchKernel(
+                function,
+                blocks.x,
+                blocks.y,
+                1,
+                kernel.block,
+                1,
+                1,
+                shared_bytes,
+                self.stream.raw,
+                arguments.as_mut_ptr(),
+                std::ptr::null_mut(),
+            )
+        };
+        check(kernel.name, code)
     }
 }

@@ -78,9 +78,21 @@ fn one_stream_can_wait_for_another() {
     let blocks = Blocks::for_each(&scale_and_add, 4096).unwrap();
     // SAFETY: `x` has 4096 elements; the second launch waits for the first.
     unsafe {
-        producer.launch(scale_and_add, blocks, 0, (x.as_mut_ptr(), 2.0, 4096)).unwrap();
+        producer
+            .enqueue(
+                scale_and_add,
+                blocks,
+                scale_and_add::Args { x: x.as_mut_ptr(), a: 2.0, n: 4096 },
+            )
+            .unwrap();
         consumer.wait_for(&producer).unwrap();
-        consumer.launch(scale_and_add, blocks, 0, (x.as_mut_ptr(), 1.0, 4096)).unwrap();
+        consumer
+            .enqueue(
+                scale_and_add,
+                blocks,
+                scale_and_add::Args { x: x.as_mut_ptr(), a: 1.0, n: 4096 },
+            )
+            .unwrap();
     }
     consumer.synchronize().unwrap();
     let result = x.to_host().unwrap();

@@ -19,7 +19,7 @@ fn enqueue(gpu: &Gpu, x: &mut Column<f32>, a: f32) -> Result<(), Error> {
     let n = x.len() as u32;
     let blocks = Blocks::for_each(&scale_and_add, u64::from(n))?;
     // SAFETY: `x` has `n` elements.
-    unsafe { gpu.launch(scale_and_add, blocks, 0, (x.as_mut_ptr(), a, n)) }
+    unsafe { gpu.enqueue(scale_and_add, blocks, scale_and_add::Args { x: x.as_mut_ptr(), a, n }) }
 }
 
 fn numbers(n: u32, factor: f32) -> Vec<f32> {

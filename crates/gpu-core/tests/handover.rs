@@ -12,7 +12,10 @@ fn work(gpu: &Gpu, x: &mut Column<f32>) {
     let mut x = gpu.admit_mut(x).unwrap();
     let blocks = Blocks::for_each(&scale_and_add, u64::from(n)).unwrap();
     // SAFETY: `x` has `n` elements, and is admitted.
-    unsafe { gpu.launch(scale_and_add, blocks, 0, (x.as_mut_ptr(), 2.0, n)).unwrap() }
+    unsafe {
+        gpu.enqueue(scale_and_add, blocks, scale_and_add::Args { x: x.as_mut_ptr(), a: 2.0, n })
+            .unwrap()
+    }
 }
 
 #[test]

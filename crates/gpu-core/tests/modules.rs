@@ -30,7 +30,7 @@ macro_rules! module {
 
             /// # Safety
             /// `output` has an element.
-            #[kernel(named, block = 1)]
+            #[kernel(block = 1)]
             pub unsafe fn gather(output: *mut u32) {
                 // SAFETY: passed on to the caller.
                 unsafe { *output = $value };

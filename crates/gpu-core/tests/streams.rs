@@ -13,7 +13,9 @@ fn work<'a>(gpu: &Gpu, x: impl Into<SliceMut<'a, f32>>) -> Result<(), Error> {
     let n = x.len() as u32;
     let blocks = Blocks::for_each(&scale_and_add, u64::from(n))?;
     // SAFETY: `x` has `n` elements, and is admitted.
-    unsafe { gpu.launch(scale_and_add, blocks, 0, (x.as_mut_ptr(), 2.0, n)) }
+    unsafe {
+        gpu.enqueue(scale_and_add, blocks, scale_and_add::Args { x: x.as_mut_ptr(), a: 2.0, n })
+    }
 }
 
 const N: usize = 10_000;
@@ -118,7 +120,13 @@ fn work_that_is_not_admitted_is_found() {
     work(&a, &mut x).unwrap();
     let blocks = Blocks::for_each(&scale_and_add, N as u64).unwrap();
     // SAFETY: none for the order, on purpose: here work is done in the order of the calls.
-    let found = unsafe { b.launch(scale_and_add, blocks, 0, (x.as_mut_ptr(), 2.0, N as u32)) };
+    let found = unsafe {
+        b.enqueue(
+            scale_and_add,
+            blocks,
+            scale_and_add::Args { x: x.as_mut_ptr(), a: 2.0, n: N as u32 },
+        )
+    };
     assert!(matches!(found, Err(Error::Driver { .. })), "{found:?}");
     a.wait_for(&b).unwrap();
     drop(x);

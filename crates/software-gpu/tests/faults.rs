@@ -175,8 +175,8 @@ fn find(
         .collect()
 }
 
-fn reversed(
-    kernel: device_std::host::Kernel<(*mut u32, u32)>,
+fn reversed<A>(
+    kernel: device_std::host::Kernel<A>,
     stream: &Stream,
     ordered: u32,
     span: usize,

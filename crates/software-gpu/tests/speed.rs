@@ -62,7 +62,7 @@ const BLOCKS: u32 = 256;
 const ROUNDS: u32 = 40;
 
 /// The fastest of five launches.
-fn time(kernel: Kernel<(*mut u32, u32)>, stream: &Stream) -> Duration {
+fn time<A>(kernel: Kernel<A>, stream: &Stream) -> Duration {
     let values = DeviceBuffer::<u32>::zeroed(BLOCKS as usize * 256).unwrap();
     let once = || {
         let start = Instant::now();
@@ -85,7 +85,12 @@ fn waits() {
     };
     let alone = time(nothing, &stream);
     println!("{:>10}: {:6.1} ns a thread", "one wait", each(alone, 1));
-    for (name, kernel) in [("shuffle", shuffles), ("ballot", ballots), ("barrier", barriers)] {
-        println!("{name:>10}: {:6.1} ns a thread and wait", each(time(kernel, &stream), ROUNDS));
+    let times = [
+        ("shuffle", time(shuffles, &stream)),
+        ("ballot", time(ballots, &stream)),
+        ("barrier", time(barriers, &stream)),
+    ];
+    for (name, time) in times {
+        println!("{name:>10}: {:6.1} ns a thread and wait", each(time, ROUNDS));
     }
 }

@@ -18,8 +18,6 @@ pub struct Declaration {
 
 /// What stands in the attribute's parentheses.
 pub struct Setting {
-    /// Whether the arguments are a struct of named fields.
-    pub named: bool,
     pub block: Expr,
     pub resident: Expr,
     pub shared: Expr,
@@ -52,7 +50,13 @@ impl Declaration {
         if let ReturnType::Type(arrow, _) = &signature.output {
             return Err(Error::new_spanned(arrow, "a kernel returns nothing"));
         }
-        let parameters = signature.inputs.iter().map(Parameter::of).collect::<Result<_>>()?;
+        let parameters: Vec<_> =
+            signature.inputs.iter().map(Parameter::of).collect::<Result<_>>()?;
+        if let Some(same) = parameters.iter().find(|parameter| parameter.name == signature.ident) {
+            let reason =
+                "a parameter cannot have its kernel's name: on the host that is a constant";
+            return Err(Error::new_spanned(&same.name, reason));
+        }
         check_generics(&signature.generics, &signature.ident, &setting.instances)?;
         Ok(Self { setting, function, parameters })
     }
@@ -83,7 +87,7 @@ fn check_generics(generics: &Generics, name: &Ident, instances: &[Instance]) -> 
 
 impl Parse for Setting {
     fn parse(input: ParseStream) -> Result<Self> {
-        let (mut named, mut block, mut resident, mut shared) = (false, None, None, None);
+        let (mut block, mut resident, mut shared) = (None, None, None);
         let mut instances = Vec::new();
         while !input.is_empty() {
             let word: Ident = input.parse()?;
@@ -93,7 +97,6 @@ impl Parse for Setting {
                 Ok(())
             };
             match word.to_string().as_str() {
-                "named" => named = true,
                 "block" => value(&mut block)?,
                 "resident" => value(&mut resident)?,
                 "shared" => value(&mut shared)?,
@@ -109,7 +112,7 @@ impl Parse for Setting {
                 }
                 other => {
                     let reason = format!(
-                        "`{other}` is none of block, resident, shared, carve, instances and named"
+                        "`{other}` is none of block, resident, shared, carve and instances"
                     );
                     return Err(Error::new_spanned(word, reason));
                 }
@@ -120,7 +123,6 @@ impl Parse for Setting {
         }
         let missing = || input.error("`block = THREADS` is missing: the threads of a block");
         Ok(Self {
-            named: named || !instances.is_empty(),
             block: block.ok_or_else(missing)?,
             resident: resident.unwrap_or_else(|| parse_quote!(1)),
             shared: shared.unwrap_or_else(|| parse_quote!(0)),

@@ -63,19 +63,14 @@ impl Declaration {
         };
         let attributes = &self.function.attrs;
         let device = self.device(&entry, ptx_module);
-        let (kernel, arguments) = if self.setting.named {
-            let arguments = self.arguments(&Generics::default());
-            let inner = quote! {
-                /// The kernel's arguments.
-                #arguments
-            };
-            let about = format!("What goes with the kernel [`{name}`](const@{name}).");
-            let beside = module(name, visibility, quote!(#[doc = #about]), inner);
-            (self.constant(&entry, quote!(#name::Args)), beside)
-        } else {
-            let kinds = &entry.wires.kinds;
-            (self.constant(&entry, quote!((#(#kinds,)*))), TokenStream::new())
+        let kernel = self.constant(&entry, quote!(#name::Args));
+        let arguments = self.arguments(&Generics::default());
+        let inner = quote! {
+            /// The kernel's arguments.
+            #arguments
         };
+        let about = format!("What goes with the kernel [`{name}`](const@{name}).");
+        let beside = module(name, visibility, quote!(#[doc = #about]), inner);
         quote! {
             #(#attributes)*
             #device
@@ -83,7 +78,7 @@ impl Declaration {
             #[cfg(not(target_arch = "nvptx64"))]
             #[allow(non_upper_case_globals)]
             #visibility const #name: #kernel;
-            #arguments
+            #beside
         }
     }
 

@@ -5,7 +5,7 @@
 //! ///
 //! /// # Safety
 //! /// Both arrays have `len` elements.
-//! #[kernel(named, block = BLOCK)]
+//! #[kernel(block = BLOCK)]
 //! pub unsafe fn add_scaled(a: f32, x: *const f32, y: *mut f32, len: u64) { .. }
 //! ```
 //!
@@ -48,15 +48,12 @@
 //! The module that declares kernels must have a `static MODULE: PtxModule` in scope; the macro
 //! `device_std::ptx_module!` makes it. The device build takes the module's name from the environment
 //! variable `TESSERA_PTX_MODULE`, which `cargo xtask ptx` sets.
-//!
-//! Without the word `named`, arguments are a tuple: `add_scaled: Kernel<(f32, *const f32, *mut f32,
-//! u64)>`. This form goes when the last kernel has left it, and then the word too.
 
 mod declaration;
 mod expansion;
 
 use declaration::Declaration;
-use proc_macro2::{Group, Span, TokenStream, TokenTree};
+use proc_macro2::TokenStream;
 
 /// Declares a kernel. See the crate's documentation.
 #[proc_macro_attribute]
@@ -69,38 +66,15 @@ pub fn kernel(
 }
 
 fn expand(attribute: TokenStream, item: TokenStream, ptx_module: Option<&str>) -> TokenStream {
-    let declared = Declaration::parse(attribute.clone(), item.clone()).and_then(|declaration| {
-        // What macros of the old form put together shares no hygiene.
-        let is_old = !declaration.setting.named;
-        if is_old { Declaration::parse(attribute, at_call_site(item)) } else { Ok(declaration) }
-    });
-    match declared {
+    match Declaration::parse(attribute, item) {
         Ok(declaration) => declaration.expand(ptx_module),
         Err(error) => error.into_compile_error(),
     }
 }
 
-/// The tokens where they are, with names that mean what they mean at the attribute.
-fn at_call_site(tokens: TokenStream) -> TokenStream {
-    let moved = tokens.into_iter().map(|token| match token {
-        TokenTree::Group(group) => {
-            let inner = at_call_site(group.stream());
-            let mut moved = Group::new(group.delimiter(), inner);
-            moved.set_span(group.span());
-            TokenTree::Group(moved)
-        }
-        TokenTree::Ident(mut ident) if ident != "$crate" => {
-            ident.set_span(ident.span().resolved_at(Span::call_site()));
-            TokenTree::Ident(ident)
-        }
-        other => other,
-    });
-    moved.collect()
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{TokenStream, TokenTree};
+    use proc_macro2::{TokenStream, TokenTree};
 
     /// Where the identifier `name` stands in the tokens: its lines.
     fn lines_of(name: &str, tokens: TokenStream) -> Vec<usize> {
@@ -120,18 +94,15 @@ mod tests {
 
     #[test]
     fn types_and_body_keep_their_lines_on_host_and_device() {
-        for attribute in ["named, block = 256", "block = 256"] {
-            let tokens = expanded(attribute, SCALE);
-            let (body, types) = (lines_of("mistake", tokens.clone()), lines_of("Wrong", tokens));
-            assert!(body.len() >= 2 && body.iter().all(|&line| line == 6), "{attribute}: {body:?}");
-            assert!(types.len() >= 2 && types.iter().all(|&line| line == 3), "{types:?}");
-        }
+        let tokens = expanded("block = 256", SCALE);
+        let (body, types) = (lines_of("mistake", tokens.clone()), lines_of("Wrong", tokens));
+        assert!(body.len() >= 2 && body.iter().all(|&line| line == 6), "{body:?}");
+        assert!(types.len() >= 2 && types.iter().all(|&line| line == 3), "{types:?}");
     }
 
     #[test]
     fn an_instances_generics_keep_their_lines() {
-        let attribute =
-            "named,\nblock = BLOCK,\ninstances(\nwide: <u64, Wrong>;\nslim: <u8, Sum>;\n)";
+        let attribute = "\nblock = BLOCK,\ninstances(\nwide: <u64, Wrong>;\nslim: <u8, Sum>;\n)";
         let item = "pub unsafe fn sums<T: Scalar, O: Operator<T>>(x: *const T) { unsafe { mistake::<O>(x) } }";
         let lines = lines_of("Wrong", expanded(attribute, item));
         assert!(lines.len() >= 2 && lines.iter().all(|&line| line == 4), "{lines:?}");
@@ -139,11 +110,10 @@ mod tests {
 
     #[test]
     fn entries_are_named_by_module_and_kernel() {
-        let simple = expanded("named, block = 256", SCALE).to_string();
+        let simple = expanded("block = 256", SCALE).to_string();
         assert!(simple.contains("export_name = \"maps__scale\""), "{simple}");
         let item = "pub unsafe fn fill<T: Scalar>(x: *mut T, value: T) { unsafe { *x = value } }";
-        let instances =
-            expanded("named, block = 32, instances(u8: <u8>; u16: <u16>)", item).to_string();
+        let instances = expanded("block = 32, instances(u8: <u8>; u16: <u16>)", item).to_string();
         for name in ["maps__fill_u8", "maps__fill_u16"] {
             assert!(instances.contains(&format!("export_name = {name:?}")), "{instances}");
         }
@@ -151,7 +121,7 @@ mod tests {
 
     #[test]
     fn generic_parameters_may_be_named_in_what_is_declared() {
-        let attribute = "named, block = N, shared = bytes::<T, N>() + N, instances(a: <u8, 64>)";
+        let attribute = "block = N, shared = bytes::<T, N>() + N, instances(a: <u8, 64>)";
         let item = "pub unsafe fn f<T: Copy, const N: u32>(x: *const T) {}";
         let tokens = expanded(attribute, item).to_string();
         for part in ["bytes :: < u8 , 64 > () + 64", "block : (64) as u32"] {
@@ -162,13 +132,13 @@ mod tests {
     #[test]
     fn shared_memory_may_be_what_is_carved() {
         let item = "pub unsafe fn f<T: Copy>(x: *const T) {}";
-        let carve = "named, block = 32, carve = |c| Shared::<T>::new(c), instances(a: <u8>)";
+        let carve = "block = 32, carve = |c| Shared::<T>::new(c), instances(a: <u8>)";
         let tokens = expanded(carve, item).to_string();
         for part in ["let _ = Shared :: < u8 > :: new (c)", "c . bytes ()"] {
             assert!(tokens.contains(part), "no {part} in {tokens}");
         }
         for wrong in ["4", "|a, b| Shared::new(a)"] {
-            let attribute = format!("named, block = 32, carve = {wrong}, instances(a: <u8>)");
+            let attribute = format!("block = 32, carve = {wrong}, instances(a: <u8>)");
             assert!(expanded(&attribute, item).to_string().contains("compile_error"), "{wrong}");
         }
     }
@@ -176,7 +146,7 @@ mod tests {
     #[test]
     fn an_array_is_passed_as_its_elements() {
         let item = "pub unsafe fn f(p: [u64; 2]) { unsafe { work(p) } }";
-        let tokens = expanded("named, block = 32", item).to_string();
+        let tokens = expanded("block = 32", item).to_string();
         for part in [
             "extern \"ptx-kernel\" fn f (p_0 : u64 , p_1 : u64)",
             "let p = [p_0 , p_1]",
@@ -191,18 +161,15 @@ mod tests {
     fn what_is_no_kernel_is_refused_with_the_reason() {
         let fn_ok = "pub unsafe fn f(x: u32) {}";
         for (attribute, item, reason) in [
-            ("named", fn_ok, "block"),
-            ("named, block = 1, blocks = 2", fn_ok, "blocks"),
-            ("named, block = 1", "pub fn f(x: u32) {}", "unsafe"),
-            ("named, block = 1", "pub unsafe fn f(x: u32) -> u32 { x }", "returns nothing"),
-            ("named, block = 1", "pub unsafe fn f((x, y): (u32, u32)) {}", "name: type"),
-            ("named, block = 1", "pub unsafe fn f<T>(x: T) {}", "instances"),
-            ("named, block = 1, instances(a: <u8>)", fn_ok, "no generic parameters"),
-            (
-                "named, block = 1, instances(a: <u8, u8>)",
-                "pub unsafe fn f<T>(x: T) {}",
-                "1 generic",
-            ),
+            ("", fn_ok, "block"),
+            ("block = 1, blocks = 2", fn_ok, "blocks"),
+            ("block = 1", "pub fn f(x: u32) {}", "unsafe"),
+            ("block = 1", "pub unsafe fn f(x: u32) -> u32 { x }", "returns nothing"),
+            ("block = 1", "pub unsafe fn f((x, y): (u32, u32)) {}", "name: type"),
+            ("block = 1", "pub unsafe fn f(f: u32) {}", "kernel's name"),
+            ("block = 1", "pub unsafe fn f<T>(x: T) {}", "instances"),
+            ("block = 1, instances(a: <u8>)", fn_ok, "no generic parameters"),
+            ("block = 1, instances(a: <u8, u8>)", "pub unsafe fn f<T>(x: T) {}", "1 generic"),
         ] {
             let error = expanded(attribute, item).to_string();
             assert!(error.contains("compile_error") && error.contains(reason), "{item}: {error}");

@@ -109,28 +109,11 @@ impl<Arguments> Clone for Kernel<Arguments> {
 
 impl<Arguments> Copy for Kernel<Arguments> {}
 
-/// A kernel's arguments: scalars and raw pointers.
+/// A kernel's arguments, scalars and raw pointers: the struct `Args` that the `#[kernel]` attribute makes.
 pub trait Arguments {
     /// Calls `give` with a pointer to each argument.
     fn with_pointers<R>(self, give: impl FnOnce(&mut [*mut c_void]) -> R) -> R;
 }
-
-/// Tuples, for the kernels whose arguments have no names yet.
-macro_rules! tuples {
-    ($first:ident $($rest:ident)*) => {
-        impl<$first: Copy, $($rest: Copy),*> Arguments for ($first, $($rest,)*) {
-            #[allow(non_snake_case)]
-            fn with_pointers<Given>(self, give: impl FnOnce(&mut [*mut c_void]) -> Given) -> Given {
-                let (mut $first, $(mut $rest,)*) = self;
-                give(&mut [(&raw mut $first).cast(), $((&raw mut $rest).cast()),*])
-            }
-        }
-        tuples!($($rest)*);
-    };
-    () => {};
-}
-
-tuples!(A B C D E F G H I J K L M N O P Q R);
 
 /// How a thread touches shared memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -22,7 +22,7 @@ extern crate self as device_std;
 /// ///
 /// /// # Safety
 /// /// `x` has `len` elements.
-/// #[kernel(named, block = 256, shared = 2 * size_of::<T>(), instances(f32: <f32>; f64: <f64>))]
+/// #[kernel(block = 256, shared = 2 * size_of::<T>(), instances(f32: <f32>; f64: <f64>))]
 /// pub unsafe fn scale<T: Copy + std::ops::Mul<Output = T>>(x: *mut T, factor: T, len: u64) {
 ///     let i = thread::index_1d();
 ///     if i < len {
@@ -44,7 +44,7 @@ extern crate self as device_std;
 /// ```compile_fail,E0063
 /// # use device_std::{host::PtxModule, kernel};
 /// # static MODULE: PtxModule = PtxModule { name: "maps", images: &[] };
-/// #[kernel(named, block = 256)]
+/// #[kernel(block = 256)]
 /// unsafe fn fill(x: *mut f32, len: u32, value: u32) {}
 ///
 /// fn main() {

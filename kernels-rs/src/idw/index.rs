@@ -53,7 +53,7 @@ const ROOM_BYTES: u32 = {
 ///
 /// # Safety
 /// `x` and `y` have `count` elements, which is not 0, and `bulk` has 4.
-#[kernel(named, block = BLOCK, shared = ROOM_BYTES)]
+#[kernel(block = BLOCK, shared = ROOM_BYTES)]
 pub unsafe fn find_bulk(
     x: *const f64,
     y: *const f64,
@@ -118,7 +118,7 @@ unsafe fn of_rank(scan: BlockScan<u32>, mine: &[u64; OF_THREAD], rank: u32) -> u
 ///
 /// # Safety
 /// `bulk` is what `find_bulk` writes.
-#[kernel(named, block = 32)]
+#[kernel(block = 32)]
 pub unsafe fn make_plan(bulk: *const f64, points: u64, geographic: u32, plan: *mut Plan) {
     if thread::index_1d() == 0 {
         // SAFETY: passed on to the caller; one thread writes.
@@ -134,7 +134,7 @@ pub unsafe fn make_plan(bulk: *const f64, points: u64, geographic: u32, plan: *m
 ///
 /// # Safety
 /// `x`, `y`, `keys` have `points` elements, `counts` as many as a plan for them has cells at most.
-#[kernel(named, block = BLOCK)]
+#[kernel(block = BLOCK)]
 pub unsafe fn number_cells(
     x: *const f64,
     y: *const f64,
@@ -161,7 +161,7 @@ pub unsafe fn number_cells(
 ///
 /// # Safety
 /// `x`, `y`, `keys` have `places` elements.
-#[kernel(named, block = BLOCK)]
+#[kernel(block = BLOCK)]
 pub unsafe fn number_on_curve(
     x: *const f64,
     y: *const f64,
@@ -183,7 +183,7 @@ pub unsafe fn number_on_curve(
 ///
 /// # Safety
 /// `order`, unless null, has `len` elements below `len`, `from` and `to` have `len`.
-#[kernel(named, block = BLOCK)]
+#[kernel(block = BLOCK)]
 pub unsafe fn gather_column(order: *const u32, len: u64, from: *const f64, to: *mut f64) {
     let i = thread::index_1d();
     if i >= len {
@@ -201,7 +201,7 @@ pub unsafe fn gather_column(order: *const u32, len: u64, from: *const f64, to: *
 ///
 /// # Safety
 /// `order` names each of `len` elements once; `from` and `to` have `columns * len` elements.
-#[kernel(named, block = BLOCK)]
+#[kernel(block = BLOCK)]
 pub unsafe fn scatter_values(
     order: *const u32,
     len: u64,
@@ -231,7 +231,7 @@ pub unsafe fn scatter_values(
 /// # Safety
 /// `x` and `y` have `count` elements, or are null for a grid of `width` columns; `degrees` has twice as
 /// many, `vectors` three times.
-#[kernel(named, block = BLOCK)]
+#[kernel(block = BLOCK)]
 pub unsafe fn place_on_sphere(
     x: *const f64,
     y: *const f64,
@@ -261,7 +261,7 @@ pub unsafe fn place_on_sphere(
 ///
 /// # Safety
 /// `to` has three elements for each of `values` values, which are 4 at most.
-#[kernel(named, block = 32)]
+#[kernel(block = 32)]
 pub unsafe fn write_ranges(ranges: [f64; 12], values: u32, to: *mut f64) {
     if thread::index_1d() != 0 {
         return;
@@ -280,7 +280,7 @@ pub unsafe fn write_ranges(ranges: [f64; 12], values: u32, to: *mut f64) {
 ///
 /// # Safety
 /// `values` and `to` have `len` elements.
-#[kernel(named, block = BLOCK)]
+#[kernel(block = BLOCK)]
 pub unsafe fn take_off(values: *const f64, len: u64, offset: f64, to: *mut f64) {
     let i = thread::index_1d();
     if i < len {
@@ -293,7 +293,7 @@ pub unsafe fn take_off(values: *const f64, len: u64, offset: f64, to: *mut f64) 
 ///
 /// # Safety
 /// `numbers` and `to` have `len` elements, and may be the same; `sum` has one.
-#[kernel(named, block = BLOCK)]
+#[kernel(block = BLOCK)]
 pub unsafe fn square_deviations(numbers: *const f64, len: u64, sum: *const f64, to: *mut f64) {
     let i = thread::index_1d();
     if i < len {

@@ -73,7 +73,7 @@ pub struct Wanted {
 /// them, else it is null; `exponents`, unless null, has minus half the power of each query, which then
 /// takes the place of `exponent`; `values` has `count` elements for each value, `statistics` (unless null)
 /// for each [`statistic`](super::statistic).
-#[kernel(named, block = BLOCK, shared = <M as Method>::SHARED, instances(
+#[kernel(block = BLOCK, shared = <M as Method>::SHARED, instances(
     f32_8: <f32, Nearest<8>>;
     f32_12: <f32, Nearest<12>>;
     f32_16: <f32, Nearest<16>>;

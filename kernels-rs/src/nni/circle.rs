@@ -74,7 +74,7 @@ fn root(n: u64) -> u64 {
 /// # Safety
 /// `spans` has an element for each of the circle's rows.
 #[cfg(feature = "nni")]
-#[kernel(named, block = 256)]
+#[kernel(block = 256)]
 pub unsafe fn write_spans(limit: u64, supersample: u32, spans: *mut i32) {
     let circle = Circle { limit, supersample };
     let row = thread::index_1d();

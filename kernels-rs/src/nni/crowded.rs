@@ -27,7 +27,7 @@ unsafe fn is_crowded(tallies: *const u64, points: u64) -> bool {
 ///
 /// # Safety
 /// As for [`is_crowded`]; `counts` has `pixels` elements, `sums` `value_count` times as many.
-#[kernel(named, block = 256)]
+#[kernel(block = 256)]
 pub unsafe fn clear_crowded(
     tallies: *const u64,
     points: u64,
@@ -62,7 +62,7 @@ pub unsafe fn clear_crowded(
 /// # Safety
 /// As for `accumulate_points` with `value_count` values, all points at once, and [`is_crowded`]; `counts`
 /// has an element for each pixel, `sums` `value_count`.
-#[kernel(named, block = 256)]
+#[kernel(block = 256)]
 pub unsafe fn accumulate_crowded(
     tallies: *const u64,
     x: *const f64,
@@ -120,7 +120,7 @@ fn threads() -> u64 {
 /// # Safety
 /// As for [`is_crowded`]; `counts` and `mask` have `pixels` elements, `sums` and `values`
 /// `value_count` times as many.
-#[kernel(named, block = 256)]
+#[kernel(block = 256)]
 pub unsafe fn resolve_crowded(
     tallies: *mut u64,
     points: u64,

@@ -87,7 +87,7 @@ pub fn finished(
 /// As for [`query_spans`](super::query_spans) with `value_count` values; `hull` has two elements for each row, `mask` and
 /// `distances` one for each cell.
 #[cfg(feature = "nni")]
-#[kernel(named, block = 256)]
+#[kernel(block = 256)]
 pub unsafe fn finish_cells(
     tallies: *mut u64,
     nearest: *const u32,
@@ -171,7 +171,7 @@ pub unsafe fn finish_cells(
 /// # Safety
 /// `tallies` has the number of sites, `nearest` has `width` elements for each block, `extremes` two.
 #[cfg(feature = "nni")]
-#[kernel(named, block = 32)]
+#[kernel(block = 32)]
 pub unsafe fn row_extremes(
     tallies: *const u64,
     nearest: *const u32,

@@ -392,7 +392,6 @@ impl<const N: usize> Scene<N> {
 /// As for [`query_spans`](super::query_spans); `listed` has one element more than there are tiles, and
 /// `circle_limit` is at most the shape's circle.
 #[kernel(
-    named,
     block = BLOCK,
     shared = NearShape::new(N, SUPERSAMPLE, CIRCLE, ROWS).shared_bytes(),
     instances(

@@ -14,7 +14,7 @@ pub const MOST_PUT: usize = 16;
 ///
 /// # Safety
 /// `output` has `count` elements, of [`MOST_PUT`] at most.
-#[kernel(named, block = 32)]
+#[kernel(block = 32)]
 pub unsafe fn put_numbers(numbers: [f64; 16], count: u32, output: *mut f64) {
     let mut i = 0;
     while i < MOST_PUT {

@@ -251,7 +251,7 @@ impl<const N: usize> Scene<N> {
 /// width. `sums` is null, or there is no site limit and it has what [`const@gather_sums`] wrote, scanned;
 /// `deviations` is null, or has an element for each cell, and `sums` is null.
 #[cfg(feature = "nni")]
-#[kernel(named, block = COLUMNS * ROWS, instances(
+#[kernel(block = COLUMNS * ROWS, instances(
     one: <1>, resident = 3;
     two: <2>, resident = 2;
     four: <4>, resident = 2;
@@ -302,7 +302,7 @@ pub unsafe fn query_spans<const N: usize>(
 /// # Safety
 /// As for [`query_spans`]; the sides of a tile are multiples of those of a block.
 #[cfg(feature = "nni")]
-#[kernel(named, block = COLUMNS * ROWS, instances(one: <1>; two: <2>; four: <4>))]
+#[kernel(block = COLUMNS * ROWS, instances(one: <1>; two: <2>; four: <4>))]
 pub unsafe fn query_listed<const N: usize>(
     tallies: *mut u64,
     nearest: *const u32,
@@ -350,7 +350,7 @@ pub unsafe fn query_listed<const N: usize>(
 /// `tallies` has the number of sites, `nearest` has `pixels` elements, `values` has `value_count` for
 /// each, `sums` [`sum_plane`] for each value.
 #[cfg(feature = "nni")]
-#[kernel(named, block = 256)]
+#[kernel(block = 256)]
 pub unsafe fn gather_sums(
     tallies: *const u64,
     nearest: *const u32,

@@ -186,7 +186,7 @@ impl Words {
 /// `mask` has `pixels` elements, `words` and `values` one for each value of each; all start at multiples of
 /// 16 bytes. With [`FIRST`](super::FIRST) and [`LAST`](super::LAST) the words of occupied pixels are
 /// indices into the first `N` of `z`.
-#[kernel(named, block = BLOCK, shared = SHARED, instances(one: <1>; two: <2>; four: <4>))]
+#[kernel(block = BLOCK, shared = SHARED, instances(one: <1>; two: <2>; four: <4>))]
 pub unsafe fn resolve_sites<const N: usize>(
     words: *const i64,
     z: [*const f64; 4],

@@ -138,7 +138,7 @@ impl<const N: usize> Weighted<N> {
 /// # Safety
 /// `tallies` has the number of sites, `nearest` an element for each pixel, `values` `N` for each, `gradients`
 /// two for each value.
-#[kernel(named, block = 128, instances(one: <1>; two: <2>; four: <4>))]
+#[kernel(block = 128, instances(one: <1>; two: <2>; four: <4>))]
 pub unsafe fn estimate_gradients<const N: usize>(
     tallies: *mut u64,
     nearest: *const u32,
@@ -162,7 +162,7 @@ pub unsafe fn estimate_gradients<const N: usize>(
 ///
 /// # Safety
 /// As for [`query_spans`](super::query_spans); `gradients` has two elements for each value of each pixel.
-#[kernel(named, block = 128, instances(one: <1>; two: <2>; four: <4>))]
+#[kernel(block = 128, instances(one: <1>; two: <2>; four: <4>))]
 pub unsafe fn query_weighted<const N: usize>(
     tallies: *mut u64,
     nearest: *const u32,

@@ -10,7 +10,7 @@ use super::rasterise::count_flags;
 ///
 /// # Safety
 /// `x` and `y` have `points` elements, `count` one.
-#[kernel(named, block = 256)]
+#[kernel(block = 256)]
 pub unsafe fn count_within(
     x: *const f64,
     y: *const f64,

@@ -118,7 +118,7 @@ impl<O: Copy> Chunk<O> {
 /// # Safety
 /// `input` is a grid of `width` columns and `height` rows, `output` one as wide, with a row for each
 /// chunk.
-#[kernel(named, block = BLOCK, resident = 6, instances(
+#[kernel(block = BLOCK, resident = 6, instances(
     sum_u8: <u8, Sum>;
     sum_u16: <u16, Sum>;
     sum_u32: <u32, Sum>;
@@ -160,7 +160,7 @@ pub unsafe fn sums<T: Scalar, O: Operator<T>>(
 /// # Safety
 /// `input` and `output` are grids of `width` columns and `height` rows, the same or apart; `before`
 /// is null where there is one chunk, or has a value for each chunk of each column.
-#[kernel(named, block = BLOCK, resident = 6, instances(
+#[kernel(block = BLOCK, resident = 6, instances(
     sum_u8: <u8, Sum>;
     sum_u16: <u16, Sum>;
     sum_u32: <u32, Sum>;

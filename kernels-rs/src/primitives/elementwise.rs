@@ -84,7 +84,7 @@ unsafe fn write<T: Scalar>(output: *mut T, len: u64, value: impl Fn(u64) -> T) {
 ///
 /// # Safety
 /// `output` has `len` elements.
-#[kernel(named, block = BLOCK, instances(u8: <u8>; u16: <u16>; u32: <u32>; u64: <u64>))]
+#[kernel(block = BLOCK, instances(u8: <u8>; u16: <u16>; u32: <u32>; u64: <u64>))]
 pub unsafe fn fill<T: Scalar>(output: *mut T, len: u64, value: T) {
     // SAFETY: passed on to the caller.
     unsafe { write(output, len, |_| value) }
@@ -94,7 +94,7 @@ pub unsafe fn fill<T: Scalar>(output: *mut T, len: u64, value: T) {
 ///
 /// # Safety
 /// `output` has `len` elements.
-#[kernel(named, block = BLOCK, instances(
+#[kernel(block = BLOCK, instances(
     u8: <u8>; u16: <u16>; u32: <u32>; u64: <u64>; f32: <f32>; f64: <f64>;
 ))]
 pub unsafe fn sequence<T: Arithmetic>(output: *mut T, len: u64, start: T, step: T) {
@@ -107,7 +107,7 @@ pub unsafe fn sequence<T: Arithmetic>(output: *mut T, len: u64, start: T, step: 
 ///
 /// # Safety
 /// Both arrays have `len` elements and are apart.
-#[kernel(named, block = BLOCK, instances(
+#[kernel(block = BLOCK, instances(
     u8: <u8>; u16: <u16>; u32: <u32>; u64: <u64>; f32: <f32>; f64: <f64>;
 ))]
 pub unsafe fn difference<T: Arithmetic>(input: *const T, output: *mut T, len: u64) {
@@ -176,7 +176,7 @@ impl Index for u64 {
 ///
 /// # Safety
 /// `indices` and `output` have `len` elements, `input` has `input_len`.
-#[kernel(named, block = BLOCK, instances(
+#[kernel(block = BLOCK, instances(
     u8: <u32, u8>; u16: <u32, u16>; u32: <u32, u32>; u64: <u32, u64>;
     long_u8: <u64, u8>; long_u16: <u64, u16>; long_u32: <u64, u32>; long_u64: <u64, u64>;
 ))]
@@ -201,7 +201,7 @@ pub unsafe fn gather<I: Index, T: Scalar>(
 ///
 /// # Safety
 /// `indices` and `input` have `len` elements, `output` has `output_len`.
-#[kernel(named, block = BLOCK, instances(
+#[kernel(block = BLOCK, instances(
     u8: <u32, u8>; u16: <u32, u16>; u32: <u32, u32>; u64: <u32, u64>;
     long_u8: <u64, u8>; long_u16: <u64, u16>; long_u32: <u64, u32>; long_u64: <u64, u64>;
 ))]
@@ -238,7 +238,6 @@ const fn square<T: Plain>(carver: &mut Carver) -> SharedArray<T> {
 /// # Safety
 /// Both arrays have `width * height` elements and are apart.
 #[kernel(
-    named,
     block = BLOCK,
     carve = |carver| square::<T>(carver),
     instances(u8: <u8>; u16: <u16>; u32: <u32>; u64: <u64>)

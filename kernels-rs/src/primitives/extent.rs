@@ -208,7 +208,7 @@ unsafe fn look_at_chunk(column: *const u64, len: u64, tiles: u64) -> Found {
 /// Each column of the grid has `len` elements, the bits of f64, and `len` is not 0; `partials` has
 /// [`WORDS`] for each block and `results` for each column. `done` is zero, and used by nobody but
 /// launches that follow each other.
-#[kernel(named, block = BLOCK, resident = 4, carve = |carver| Shared::new(carver))]
+#[kernel(block = BLOCK, resident = 4, carve = |carver| Shared::new(carver))]
 pub unsafe fn find_extent(
     columns: [*const u64; 8],
     len: u64,

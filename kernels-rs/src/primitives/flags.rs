@@ -20,7 +20,7 @@ pub const TILE: u32 = BLOCK * ITEMS;
 ///
 /// # Safety
 /// `keys` has `len` elements, `bits` a bit for each, in whole words.
-#[kernel(named, block = BLOCK, instances(u8: <u8>; u16: <u16>; u32: <u32>; u64: <u64>))]
+#[kernel(block = BLOCK, instances(u8: <u8>; u16: <u16>; u32: <u32>; u64: <u64>))]
 pub unsafe fn key_bits<T: Scalar>(keys: *const T, len: u64, tails: u32, bits: *mut u32) {
     let first = thread::block_idx_x() as u64 * TILE as u64;
     let lane = warp::lane_id() as u64;
@@ -58,7 +58,7 @@ unsafe fn differ<T: Scalar>(keys: *const T, i: u64, j: u64) -> bool {
 ///
 /// # Safety
 /// `offsets` has `segments + 1` elements, `bits` a bit for each of `len` elements, all zero.
-#[kernel(named, block = BLOCK)]
+#[kernel(block = BLOCK)]
 pub unsafe fn offset_bits(
     offsets: *const u64,
     segments: u64,
@@ -85,7 +85,7 @@ pub unsafe fn offset_bits(
 ///
 /// # Safety
 /// `bits` has a bit for each of `len` elements, in whole words; `width` is not 0.
-#[kernel(named, block = BLOCK)]
+#[kernel(block = BLOCK)]
 pub unsafe fn row_bits(width: u64, len: u64, tails: u32, bits: *mut u32) {
     let word = thread::index_1d();
     if word >= len.div_ceil(32) {

@@ -133,7 +133,7 @@ pub const fn copies<B: Plain>(bins: u64) -> u32 {
 /// # Safety
 /// `thresholds` is null or has `bins + 1` elements, `ranks` has as many, the array of counts that is
 /// not null `bins`, `outside` [`OUTSIDE`].
-#[kernel(named, block = BLOCK, instances(u8: <u8>; u16: <u16>; u32: <u32>; u64: <u64>))]
+#[kernel(block = BLOCK, instances(u8: <u8>; u16: <u16>; u32: <u32>; u64: <u64>))]
 pub unsafe fn make_bounds<B: Bits>(
     thresholds: *const B,
     first: u64,
@@ -170,7 +170,6 @@ pub unsafe fn make_bounds<B: Bits>(
 /// `input` has `len` elements, `ranks` `bins + 1`, the array of counts that is not null `bins`,
 /// `outside` [`OUTSIDE`]. There are as many [`copies`] as fit, and none where the method uses none.
 #[kernel(
-    named,
     block = BLOCK,
     resident = 4,
     shared = |args| shared_bytes::<B>(args.bins, args.copies),

@@ -75,7 +75,7 @@ fn split<B: Bits>(
 ///
 /// # Safety
 /// The arrays are as long as said, `splits` has an element for each tile and one more.
-#[kernel(named, block = BLOCK, instances(u8: <u8>; u16: <u16>; u32: <u32>; u64: <u64>))]
+#[kernel(block = BLOCK, instances(u8: <u8>; u16: <u16>; u32: <u32>; u64: <u64>))]
 pub unsafe fn find_splits<B: Bits>(
     a: *const B,
     a_len: u64,
@@ -272,7 +272,7 @@ unsafe fn merge_values<B: Bits, V: Value>(
 /// # Safety
 /// `splits` are those of `a` and `b`, which have `len` elements together, as the output has, which is
 /// apart. The arrays of values, if there are any, are as long as those of their keys.
-#[kernel(named, block = BLOCK, carve = |carver| Shared::<B, V>::new(carver), instances(
+#[kernel(block = BLOCK, carve = |carver| Shared::<B, V>::new(carver), instances(
     keys_u8: <(), u8>, resident = 2;
     keys_u16: <(), u16>, resident = 3;
     keys_u32: <(), u32>, resident = 3;

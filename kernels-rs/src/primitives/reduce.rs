@@ -103,7 +103,7 @@ fn reduce_vector<T: Scalar, O: Operator<T>>(operator: O, vector: Vector) -> T {
 /// # Safety
 /// `input` has `len` elements, `partials` one for each block, `result` one. `done` is zero, and used by
 /// nobody but launches that follow each other.
-#[kernel(named, block = BLOCK, carve = |carver| Shared::<T>::new(carver), instances(
+#[kernel(block = BLOCK, carve = |carver| Shared::<T>::new(carver), instances(
     sum_u8: <u8, Sum>, resident = 2;
     sum_u16: <u16, Sum>, resident = 2;
     sum_u32: <u32, Sum>, resident = 4;
@@ -230,7 +230,6 @@ unsafe fn first_of_chunk<B: Bits>(
 /// `input` has `len` elements, `partials` two for each block, `result` one. `done` is zero, and used by
 /// nobody but launches that follow each other.
 #[kernel(
-    named,
     block = BLOCK,
     carve = |carver| Shared::<Ranked>::new(carver),
     instances(u8: <u8>; u16: <u16>; u32: <u32>; u64: <u64>)

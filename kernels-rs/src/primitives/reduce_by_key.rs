@@ -289,7 +289,7 @@ impl<K: Bits + Default, T: Scalar + Default, O: Operator<T>, const STRETCH: usiz
 /// `keys` and `values` have `len` elements, `keys_out` and `totals` room for as many, apart from each
 /// other and from the inputs; `count` has one; the status arrays have an element for each block.
 /// `control` and they are as [`Tickets::take`] and [`Lookback::exclusive_prefix`] ask.
-#[kernel(named, block = BLOCK, carve = |carver| Shared::<K, T, STRETCH>::new(carver), instances(
+#[kernel(block = BLOCK, carve = |carver| Shared::<K, T, STRETCH>::new(carver), instances(
     sums_u8_by_u8: <u8, u8, Sum, 20>, resident = 5;
     sums_u8_by_u16: <u16, u8, Sum, 20>, resident = 5;
     sums_u8_by_u32: <u32, u8, Sum, 20>, resident = 5;

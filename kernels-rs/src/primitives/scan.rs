@@ -58,7 +58,7 @@ unsafe fn scan<T: Scalar, O: Operator<T>, const ROWS: usize, const SEGMENTED: bo
 /// `input` and `output` have `len` elements and are the same array or apart; `status` has an element
 /// for each block. `control` and `status` are as [`Tickets::take`](device_std::lookback::Tickets::take) and [`Lookback::exclusive_prefix`](device_std::lookback::Lookback::exclusive_prefix)
 /// ask.
-#[kernel(named, block = BLOCK, carve = |carver| Shared::<T>::new(carver, ROWS), instances(
+#[kernel(block = BLOCK, carve = |carver| Shared::<T>::new(carver, ROWS), instances(
     sum_u8: <u8, Sum, 4>, resident = 4;
     sum_u16: <u16, Sum, 8>, resident = 4;
     sum_u32: <u32, Sum, 8>, resident = 5;
@@ -94,7 +94,7 @@ pub unsafe fn whole<T: Scalar, O: Operator<T>, const ROWS: usize>(
 ///
 /// # Safety
 /// As for [`whole`]; `heads` has a bit for each element.
-#[kernel(named, block = BLOCK, carve = |carver| Shared::<T>::new(carver, ROWS), instances(
+#[kernel(block = BLOCK, carve = |carver| Shared::<T>::new(carver, ROWS), instances(
     sum_u8: <u8, Sum, 4>, resident = 2;
     sum_u16: <u16, Sum, 8>, resident = 3;
     sum_u32: <u32, Sum, 8>, resident = 4;

@@ -22,7 +22,7 @@ pub const TILE: u64 = (BLOCK * ITEMS) as u64;
 /// # Safety
 /// `sorted` has `len` elements, `queries` and `output` `count`, not 0; the output is apart from the
 /// others.
-#[kernel(named, block = BLOCK, instances(u8: <u8>; u16: <u16>; u32: <u32>; u64: <u64>))]
+#[kernel(block = BLOCK, instances(u8: <u8>; u16: <u16>; u32: <u32>; u64: <u64>))]
 pub unsafe fn bounds<B: Bits>(
     sorted: *const B,
     len: u64,

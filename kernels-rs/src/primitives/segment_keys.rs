@@ -43,7 +43,7 @@ unsafe fn for_each(offsets: Offsets, len: u64, each: impl Fn(u64, u64)) {
 /// # Safety
 /// `keys` and `joined` have `len` elements. `offsets` rise from 0 to `len`, one more than the
 /// `segments`, of which there is one.
-#[kernel(named, block = BLOCK)]
+#[kernel(block = BLOCK)]
 #[allow(clippy::too_many_arguments)]
 pub unsafe fn join_segments(
     keys: *const u32,
@@ -67,7 +67,7 @@ pub unsafe fn join_segments(
 ///
 /// # Safety
 /// `joined` and `keys` have `len` elements.
-#[kernel(named, block = BLOCK)]
+#[kernel(block = BLOCK)]
 pub unsafe fn part_segments(joined: *const u64, len: u64, parameters: [u64; 4], keys: *mut u32) {
     let order = Order::<u32>::new(parameters);
     let first = thread::block_idx_x() as u64 * TILE + thread::thread_idx_x() as u64;
@@ -87,7 +87,7 @@ pub unsafe fn part_segments(joined: *const u64, len: u64, parameters: [u64; 4], 
 /// # Safety
 /// `elements` and `segment_of` have `len` elements, those of the one below `len`; the rest as for
 /// [`join_segments`](const@join_segments).
-#[kernel(named, block = BLOCK)]
+#[kernel(block = BLOCK)]
 pub unsafe fn segments_of(
     elements: *const u64,
     len: u64,

@@ -116,7 +116,7 @@ unsafe fn add_up<T: Scalar, O: Operator<T>>(
 /// `input` has `len` elements, `offsets` `segments + 1`, whatever these are; `totals` has one for each
 /// segment. `listed` and `list` are zero, and `list` has the room that [`most_listed`] says; both may
 /// be null where it says none.
-#[kernel(named, block = BLOCK, resident = 3, instances(
+#[kernel(block = BLOCK, resident = 3, instances(
     sum_u8: <u8, Sum>; sum_u16: <u16, Sum>; sum_u32: <u32, Sum>; sum_u64: <u64, Sum>;
     sum_f32: <f32, Sum>; sum_f64: <f64, Sum>;
     least_u8: <u8, Least<u8>>; least_u16: <u16, Least<u16>>;
@@ -177,7 +177,7 @@ unsafe fn entry_of(list: *const Entry, entries: u64, chunk: u64) -> u64 {
 ///
 /// # Safety
 /// After [`by_groups`], with its arrays; `partials` has an element for each chunk.
-#[kernel(named, block = BLOCK, resident = 4, carve = |carver| BlockReduce::<T>::new(carver, BLOCK), instances(
+#[kernel(block = BLOCK, resident = 4, carve = |carver| BlockReduce::<T>::new(carver, BLOCK), instances(
     sum_u8: <u8, Sum>; sum_u16: <u16, Sum>; sum_u32: <u32, Sum>; sum_u64: <u64, Sum>;
     sum_f32: <f32, Sum>; sum_f64: <f64, Sum>;
     least_u8: <u8, Least<u8>>; least_u16: <u16, Least<u16>>;
@@ -224,7 +224,7 @@ pub unsafe fn by_chunks<T: Scalar, O: Operator<T>>(
 ///
 /// # Safety
 /// After [`by_chunks`], with its arrays.
-#[kernel(named, block = BLOCK, resident = 4, carve = |carver| BlockReduce::<T>::new(carver, BLOCK), instances(
+#[kernel(block = BLOCK, resident = 4, carve = |carver| BlockReduce::<T>::new(carver, BLOCK), instances(
     sum_u8: <u8, Sum>; sum_u16: <u16, Sum>; sum_u32: <u32, Sum>; sum_u64: <u64, Sum>;
     sum_f32: <f32, Sum>; sum_f64: <f64, Sum>;
     least_u8: <u8, Least<u8>>; least_u16: <u16, Least<u16>>;

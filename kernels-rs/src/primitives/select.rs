@@ -268,7 +268,7 @@ impl<B: Bits, M: Mode, const ROWS: usize> Select<B, M, ROWS> {
 /// `input` (and `flags`, where they count) has `len` elements; outputs that are not null have room for
 /// what is written; `status` (and `heads_status`, for run lengths) has an element for each block.
 /// `control` and the status arrays are as [`Tickets::take`] and [`Lookback::exclusive_prefix`] ask.
-#[kernel(named, block = BLOCK, carve = |carver| Shared::<B>::new::<M>(carver, ROWS), instances(
+#[kernel(block = BLOCK, carve = |carver| Shared::<B>::new::<M>(carver, ROWS), instances(
     if_u8: <If, u8, 2>, resident = 4;
     if_u16: <If, u16, 4>, resident = 5;
     if_u32: <If, u32, 8>, resident = 5;

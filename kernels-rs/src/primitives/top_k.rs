@@ -88,7 +88,6 @@ impl CountShared {
 /// `input` has `len` elements; `words` are those of a search ([`WORDS`]), at first all 0 but for the
 /// number wanted, of 1 to `len`.
 #[kernel(
-    named,
     block = BLOCK,
     resident = 4,
     carve = |carver| CountShared::new(carver),
@@ -262,7 +261,6 @@ impl Classes {
 /// `input` has `len` elements, `keys` and `indices` have `k`; `words` are those of a finished search;
 /// `control` and `status` are as [`Tickets::take`] and [`Lookback::exclusive_prefix`] ask.
 #[kernel(
-    named,
     block = BLOCK,
     resident = 2,
     carve = |carver| CollectShared::new(carver),
@@ -334,7 +332,7 @@ pub unsafe fn collect<K: Bits>(
 ///
 /// # Safety
 /// `words` has [`WORDS`] elements.
-#[kernel(named, block = BLOCK)]
+#[kernel(block = BLOCK)]
 pub unsafe fn begin_search(words: *mut u64, k: u64) {
     let mut i = thread::thread_idx_x() as u64;
     while i < WORDS {

@@ -91,7 +91,7 @@ pub fn continuation(piece: Piece, first: usize, end: usize, at: impl Fn(usize) -
 /// # Safety
 /// `pieces` has two elements for each of `count` pieces, `places` one for each of `columns * rows` squares
 /// and one more: the first of its pieces. `next` and `previous` have one for each piece.
-#[kernel(named, block = BLOCK)]
+#[kernel(block = BLOCK)]
 pub unsafe fn link_pieces(
     pieces: *const u64,
     count: u32,
@@ -125,7 +125,7 @@ pub unsafe fn link_pieces(
 ///
 /// # Safety
 /// `previous` and `heads` have `count` elements.
-#[kernel(named, block = BLOCK)]
+#[kernel(block = BLOCK)]
 pub unsafe fn start_heads(previous: *const u32, count: u32, heads: *mut u64) {
     let Some(i) = own(count) else { return };
     // SAFETY: guarded by `count`.
@@ -138,7 +138,7 @@ pub unsafe fn start_heads(previous: *const u32, count: u32, heads: *mut u64) {
 ///
 /// # Safety
 /// `previous`, `heads` and `ranks` have `count` elements.
-#[kernel(named, block = BLOCK)]
+#[kernel(block = BLOCK)]
 pub unsafe fn start_ranks(previous: *const u32, heads: *const u64, count: u32, ranks: *mut u64) {
     let Some(i) = own(count) else { return };
     // SAFETY: guarded by `count`.
@@ -212,7 +212,7 @@ impl Jumping for Ranks {
 /// # Safety
 /// `from` and `to` have `count` elements; `changes` has one for each round, of zeros at first. After a
 /// round that changed nothing `from` and `to` are the same.
-#[kernel(named, block = BLOCK, instances(heads: <Heads>; ranks: <Ranks>))]
+#[kernel(block = BLOCK, instances(heads: <Heads>; ranks: <Ranks>))]
 pub unsafe fn jump<J: Jumping>(
     from: *const u64,
     to: *mut u64,
@@ -239,7 +239,7 @@ pub unsafe fn jump<J: Jumping>(
 ///
 /// # Safety
 /// `pieces` has two elements for each of `count` pieces, the others one; levels are below 2^31.
-#[kernel(named, block = BLOCK)]
+#[kernel(block = BLOCK)]
 pub unsafe fn key_lines(
     pieces: *const u64,
     next: *const u32,
@@ -273,7 +273,7 @@ pub unsafe fn key_lines(
 ///
 /// # Safety
 /// `keys` and `points` have `lines` elements, `lengths` one for each piece.
-#[kernel(named, block = BLOCK)]
+#[kernel(block = BLOCK)]
 pub unsafe fn measure_lines(keys: *const u64, lengths: *const u32, lines: u32, points: *mut u64) {
     let Some(line) = own(lines) else { return };
     // SAFETY: guarded by `lines`; keys end with a piece.
@@ -289,7 +289,7 @@ pub unsafe fn measure_lines(keys: *const u64, lengths: *const u32, lines: u32, p
 ///
 /// # Safety
 /// `keys` and `starts` have `lines` elements, `starts_of` one for each piece.
-#[kernel(named, block = BLOCK)]
+#[kernel(block = BLOCK)]
 pub unsafe fn place_lines(keys: *const u64, starts: *const u64, lines: u32, starts_of: *mut u64) {
     let Some(line) = own(lines) else { return };
     // SAFETY: guarded by `lines`; keys end with a piece.
@@ -307,7 +307,7 @@ pub unsafe fn place_lines(keys: *const u64, starts: *const u64, lines: u32, star
 /// # Safety
 /// As for [`key_lines`](const@key_lines); `dem` has `width` columns and the pieces' cells, `levels` the
 /// pieces' levels, `starts_of` an element for each piece, `points` two for each point.
-#[kernel(named, block = BLOCK)]
+#[kernel(block = BLOCK)]
 pub unsafe fn write_points(
     pieces: *const u64,
     next: *const u32,

@@ -246,7 +246,7 @@ fn own_square(columns: u32, rows: u32) -> Option<[u32; 2]> {
 /// # Safety
 /// `dem` has `width * height` elements, `levels` has `level_count`, `counts` one for each square, of
 /// which there is one less than cells in each direction.
-#[kernel(named, block = BLOCK)]
+#[kernel(block = BLOCK)]
 pub unsafe fn count_pieces(
     dem: *const f32,
     width: u32,
@@ -277,7 +277,7 @@ pub unsafe fn count_pieces(
 /// # Safety
 /// As for [`count_pieces`](const@count_pieces); `places` has the sum of the counts before each square,
 /// `pieces_out` two elements for each piece.
-#[kernel(named, block = BLOCK)]
+#[kernel(block = BLOCK)]
 pub unsafe fn write_pieces(
     dem: *const f32,
     width: u32,

@@ -228,7 +228,7 @@ unsafe fn write_products<P: Product, E: Edge>(
 ///
 /// # Safety
 /// `dem` and `out` have `width * height` elements, less than 2^32; `out` starts at a multiple of 16 bytes.
-#[kernel(named, block = BLOCK, instances(
+#[kernel(block = BLOCK, instances(
     degrees: <Degrees, Nodata>;
     degrees_level: <Degrees, Level>;
     percent: <Percent, Nodata>;
@@ -249,7 +249,7 @@ pub unsafe fn slope<P: Slope, E: Edge>(
 ///
 /// # Safety
 /// As [`slope`].
-#[kernel(named, block = BLOCK, instances(nodata: <Nodata>; level: <Level>))]
+#[kernel(block = BLOCK, instances(nodata: <Nodata>; level: <Level>))]
 pub unsafe fn hillshade<E: Edge>(
     dem: *const f32,
     width: u32,

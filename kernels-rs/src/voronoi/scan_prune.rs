@@ -60,7 +60,7 @@ const COLUMN_SHARED: u32 = {
 ///
 /// # Safety
 /// `sites` and `nearest` have `width * gridDim.x` elements.
-#[kernel(named, block = BLOCK, shared = ROW_SHARED)]
+#[kernel(block = BLOCK, shared = ROW_SHARED)]
 pub unsafe fn scan_rows(sites: *const u8, nearest: *mut i32, width: u32) {
     let scan = BlockScan::<i32>::new(&mut Carver::new());
     let row = thread::block_idx_x() as u64 * width as u64;
@@ -183,7 +183,7 @@ impl Carried {
 ///
 /// # Safety
 /// `nearest` and `candidates` have `gridDim.x * height` elements, `counts` has `gridDim.x`.
-#[kernel(named, block = BLOCK, shared = COLUMN_SHARED)]
+#[kernel(block = BLOCK, shared = COLUMN_SHARED)]
 pub unsafe fn prune_columns(
     nearest: *const i32,
     candidates: *mut Candidate,
@@ -304,7 +304,7 @@ unsafe fn prune(shared: Carried, list: *mut Candidate, count: u32, x: i32, heigh
 ///
 /// # Safety
 /// `candidates` and `nearest` have `width * height` elements, `counts` has `width`.
-#[kernel(named, block = BLOCK)]
+#[kernel(block = BLOCK)]
 pub unsafe fn assign_intervals(
     candidates: *const Candidate,
     counts: *const u32,

@@ -37,7 +37,9 @@ pub fn run(gpu: &Gpu, host: &[f32], a: f32) -> Vec<f32> {
     let n = x.len() as u32;
     let blocks = Blocks::for_each(&scale_and_add, u64::from(n)).unwrap();
     // SAFETY: `x` has `n` elements.
-    unsafe { gpu.launch(scale_and_add, blocks, 0, (x.as_mut_ptr(), a, n)).unwrap() };
+    unsafe {
+        gpu.enqueue(scale_and_add, blocks, scale_and_add::Args { x: x.as_mut_ptr(), a, n }).unwrap()
+    };
     x.to_host().unwrap()
 }
 

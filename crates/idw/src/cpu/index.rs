@@ -4,8 +4,8 @@ use rayon::prelude::*;
 
 use crate::points::{Data, Range};
 use gpu_core::Bounds;
-use kernels_rs::cells::Cells;
 use kernels_rs::idw::plan::{self, Curve, Plan};
+use kernels_rs::spatial::cells::Cells;
 use kernels_rs::spatial::sphere;
 
 /// Points sorted by cells, or along a curve, those of a cell by their indices.

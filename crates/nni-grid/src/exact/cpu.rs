@@ -3,12 +3,12 @@
 use std::ops::Range;
 
 use gpu_core::{Extent, Grid, Progress, host_memory};
-use kernels_rs::cells::Cells;
-use kernels_rs::nni_exact::index::{Merge, PLACE_BITS, Sorted, key};
-use kernels_rs::nni_exact::polygon::Slots;
-use kernels_rs::nni_exact::rings::{MOST_SIDES, Rings};
-use kernels_rs::nni_exact::scene::{Answer, Cell, Sites};
-use kernels_rs::nni_exact::search::Index;
+use kernels_rs::nni::exact::index::{Merge, PLACE_BITS, Sorted, key};
+use kernels_rs::nni::exact::polygon::Slots;
+use kernels_rs::nni::exact::rings::{MOST_SIDES, Rings};
+use kernels_rs::nni::exact::scene::{Answer, Cell, Sites};
+use kernels_rs::nni::exact::search::Index;
+use kernels_rs::spatial::cells::Cells;
 use rayon::prelude::*;
 
 use super::{Setup, count_within, policy_of, row_bounds};

@@ -3,10 +3,10 @@
 use gpu_core::{Blocks, Bounds, Column, Gpu, Slice};
 use gpu_scan::gpu::{Workspace, scan_in_place, sequence, sort_pairs};
 use gpu_scan::{Scan, Sort, Sum};
-use kernels_rs::cells::Cells;
+use kernels_rs::nni::exact as kernels;
+use kernels_rs::nni::exact::index::PLACE_BITS;
 use kernels_rs::nni::{self, SITES, TALLIES};
-use kernels_rs::nni_exact as kernels;
-use kernels_rs::nni_exact::index::PLACE_BITS;
+use kernels_rs::spatial::cells::Cells;
 
 use super::{Setup, policy_of, row_bounds};
 use crate::gpu::put::{put_numbers, put_scales};

@@ -1,6 +1,6 @@
 //! The exact method: what CPU and GPU share.
 //!
-//! The plan, and the geometry, are in `kernels_rs::nni_exact`.
+//! The plan, and the geometry, are in `kernels_rs::nni::exact`.
 
 pub(crate) mod cpu;
 #[cfg(feature = "cuda")]
@@ -8,10 +8,10 @@ pub(crate) mod gpu;
 mod hull;
 
 use gpu_core::Bounds;
-use kernels_rs::cells::Cells;
+use kernels_rs::nni::exact::scene::Scene;
+use kernels_rs::nni::exact::weights::{LAPLACE, SIBSON, SMOOTH};
 use kernels_rs::nni::finish::{FILL_NEAREST, FILL_NOT, FILL_VALUE};
-use kernels_rs::nni_exact::scene::Scene;
-use kernels_rs::nni_exact::weights::{LAPLACE, SIBSON, SMOOTH};
+use kernels_rs::spatial::cells::Cells;
 use rayon::prelude::*;
 
 use crate::{Duplicates, Error, Fill, Params, Result, Weights};

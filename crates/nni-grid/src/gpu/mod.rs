@@ -1,7 +1,7 @@
 //! Natural neighbour interpolation on a GPU.
 //!
 //! [`interpolate`] goes from device memory to device memory, [`interpolate_into`] from arrays of the caller's
-//! to arrays of the caller's. The kernels, with the plan of the algorithms, are in `kernels_rs::nni_exact`,
+//! to arrays of the caller's. The kernels, with the plan of the algorithms, are in `kernels_rs::nni::exact`,
 //! `kernels_rs::nni` and `kernels_rs::voronoi`. By the method on pixels a call takes about 25 bytes of
 //! scratch for each pixel of the Voronoi raster at its peak.
 

@@ -12,7 +12,7 @@ use crate::idw::pattern::Pattern;
 ///
 /// # Safety
 /// `distances` and `exponents` have `count` elements.
-#[kernel(named, block = BLOCK)]
+#[kernel(block = BLOCK)]
 pub unsafe fn adapt_powers(
     distances: *const f64,
     count: u64,

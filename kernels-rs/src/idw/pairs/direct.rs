@@ -39,7 +39,7 @@ const fn shared_bytes(queries: usize, values: usize) -> u32 {
 /// `count` is 0; `exponents`, unless null, has minus half the power of each query; `reaches` has what
 /// `measure_tiles` writes; `partial` has `count` for each sum, where
 /// blocks share segments for each segment.
-#[kernel(named, block = BLOCK, shared = shared_bytes(Q, V), instances(
+#[kernel(block = BLOCK, shared = shared_bytes(Q, V), instances(
     scattered_1: <1, false, ONE, 1>, resident = 5;
     scattered_2: <2, false, ONE, 1>, resident = 5;
     scattered_3: <3, false, ONE, 1>, resident = 5;

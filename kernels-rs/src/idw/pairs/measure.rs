@@ -16,7 +16,7 @@ const _: () = assert!(TILE == RESCUE_BLOCK);
 ///
 /// # Safety
 /// `places` has `2 * points` elements, `reaches` one for each tile; `points` is not 0.
-#[kernel(named, block = TILE, shared = super::rescue::ROOM_BYTES)]
+#[kernel(block = TILE, shared = super::rescue::ROOM_BYTES)]
 pub unsafe fn measure_tiles(
     places: *const f64,
     points: u32,

@@ -150,7 +150,7 @@ const TILE_BYTES: u32 = {
 /// # Safety
 /// As for [`sum_tiles`](super::direct::sum_tiles) and [`combine`](super::combine::combine), with one value,
 /// whose range is `range`.
-#[kernel(named, block = PAPER_BLOCK, shared = if TILED { TILE_BYTES } else { 0 }, instances(
+#[kernel(block = PAPER_BLOCK, shared = if TILED { TILE_BYTES } else { 0 }, instances(
     naive_square: <false, true>;
     naive_any: <false, false>;
     tiled_square: <true, true>;

@@ -163,7 +163,7 @@ impl<T: Real> Rescue<T> {
 /// # Safety
 /// `rescued` is as [`combine`](super::combine::combine) leaves it; the rest as for
 /// [`sum_in_f64`](super::general::sum_in_f64).
-#[kernel(named, block = RESCUE_BLOCK, shared = ROOM_BYTES, instances(f32: <f32>; f64: <f64>))]
+#[kernel(block = RESCUE_BLOCK, shared = ROOM_BYTES, instances(f32: <f32>; f64: <f64>))]
 pub unsafe fn rescue<T: Real>(
     places: *const f64,
     values: *const f64,

@@ -33,7 +33,7 @@ const ROOM_BYTES: u32 = {
 /// `places` has `2 * points` elements, `values` that of each value, `ranges` three for each; `points` is
 /// not 0; `sources` has a vector for each point, `all` (with several values) too, `extents` 4 numbers and
 /// `boxes` a vector for each of `items` items, and `boxes` one more for each leaf.
-#[kernel(named, block = LEAF, shared = ROOM_BYTES, instances(one: <1>; several: <ALL>))]
+#[kernel(block = LEAF, shared = ROOM_BYTES, instances(one: <1>; several: <ALL>))]
 pub unsafe fn stage_leaves<const V: usize>(
     places: *const f64,
     values: *const f64,

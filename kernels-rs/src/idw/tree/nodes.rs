@@ -169,7 +169,7 @@ unsafe fn extent_of(tree: &Tree, level: Level) -> [f64; 4] {
 /// `sources` has a vector for each point and each node, `all` (with several values) too, `extents` 4 numbers
 /// and `boxes` a vector for each item, and `boxes` one more for each leaf; those of the level below, or of
 /// the leaves, are written.
-#[kernel(named, block = BLOCK, shared = shared_bytes(V), instances(one: <1>; several: <ALL>))]
+#[kernel(block = BLOCK, shared = shared_bytes(V), instances(one: <1>; several: <ALL>))]
 pub unsafe fn weigh_nodes<const V: usize>(
     points: u32,
     items: u32,

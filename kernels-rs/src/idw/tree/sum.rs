@@ -56,7 +56,7 @@ struct Ground {
 /// `reaches` what `measure_tiles` of module `pairs` writes, `ranges` three numbers for each value; `x` and
 /// `y` have `count` elements or are null for a grid, then `count` is `width * height`; it is not 0;
 /// `partial` has `count` for each sum and each row of blocks.
-#[kernel(named, block = BLOCK, shared = shared_bytes(Q, V), instances(
+#[kernel(block = BLOCK, shared = shared_bytes(Q, V), instances(
     scattered_1: <1, false, ONE, 1>, resident = 7;
     scattered_2: <2, false, ONE, 1>, resident = 7;
     scattered_3: <3, false, ONE, 1>, resident = 7;

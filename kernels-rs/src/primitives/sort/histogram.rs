@@ -48,7 +48,6 @@ impl Counters {
 /// `input` has `len` elements, more than none; `histogram` 256 for each pass; `status`
 /// `status_len + 1`. No pass over this control word and these statuses runs.
 #[kernel(
-    named,
     block = BLOCK,
     resident = RESIDENT,
     carve = |carver| Counters::new(size_of::<K>(), carver),

@@ -245,7 +245,7 @@ impl<K: Key, V: Value, const ITEMS: usize> Pass<K, V, ITEMS> {
 /// # Safety
 /// Arrays that are there have `len` elements; what is written is apart from what is read. `histogram`
 /// is that of the digit, `status` has 256 words for each block.
-#[kernel(named, block = BLOCK, carve = |carver| Shared::<K, V, ITEMS>::new(carver), instances(
+#[kernel(block = BLOCK, carve = |carver| Shared::<K, V, ITEMS>::new(carver), instances(
     keys_u32: <(), u32, 22>, resident = 3;
     keys_u64: <(), u64, 11>, resident = 3;
     pairs_u32_u32: <u32, u32, 17>, resident = 2;

@@ -20,7 +20,7 @@ const WORDS: u32 = warp::SIZE;
 ///
 /// # Safety
 /// `mask` has `width * rows` elements, `bits` has `words * rows`.
-#[kernel(named, block = BLOCK)]
+#[kernel(block = BLOCK)]
 pub unsafe fn pack_bytes(mask: *const u8, bits: *mut u32, width: u32, words: u32, rows: u32) {
     let lane = warp::lane_id();
     let warps = thread::block_dim_x() / warp::SIZE;
@@ -65,7 +65,7 @@ pub unsafe fn pack_bytes(mask: *const u8, bits: *mut u32, width: u32, words: u32
 ///
 /// # Safety
 /// As [`pack_bytes`](const@pack_bytes).
-#[kernel(named, block = BLOCK)]
+#[kernel(block = BLOCK)]
 pub unsafe fn pack_vectors(mask: *const u8, bits: *mut u32, width: u32, words: u32, rows: u32) {
     let at = thread::index_1d();
     if at >= words as u64 * rows as u64 {
@@ -105,7 +105,7 @@ fn four_bits(bytes: u32) -> u32 {
 ///
 /// # Safety
 /// `bits` has `total` elements, `words` a row, `labels` `width` a row.
-#[kernel(named, block = BLOCK)]
+#[kernel(block = BLOCK)]
 pub unsafe fn pack_labels(labels: *const u32, bits: *mut u32, width: u32, words: u32, total: u64) {
     let at = thread::index_1d() / warp::SIZE as u64;
     if at >= total {
@@ -128,7 +128,7 @@ pub unsafe fn pack_labels(labels: *const u32, bits: *mut u32, width: u32, words:
 ///
 /// # Safety
 /// `columns` and `rows` have `sites` elements; `bits` are those of `width * height` pixels.
-#[kernel(named, block = BLOCK)]
+#[kernel(block = BLOCK)]
 pub unsafe fn scatter_sites(
     columns: *const u32,
     rows: *const u32,
@@ -155,7 +155,7 @@ pub unsafe fn scatter_sites(
 ///
 /// # Safety
 /// `from` and `to` have `total` elements, `words` a row.
-#[kernel(named, block = BLOCK)]
+#[kernel(block = BLOCK)]
 pub unsafe fn trim_bits(from: *const u32, to: *mut u32, width: u32, words: u32, total: u64) {
     let at = thread::index_1d();
     if at < total {
@@ -168,7 +168,7 @@ pub unsafe fn trim_bits(from: *const u32, to: *mut u32, width: u32, words: u32, 
 ///
 /// # Safety
 /// `bits` has `words` elements a row, `mask` `width` a row and `pixels` in all.
-#[kernel(named, block = BLOCK)]
+#[kernel(block = BLOCK)]
 pub unsafe fn unpack_bits(bits: *const u32, mask: *mut u8, width: u32, words: u32, pixels: u64) {
     let p = thread::index_1d();
     if p < pixels {
@@ -186,7 +186,7 @@ pub unsafe fn unpack_bits(bits: *const u32, mask: *mut u8, width: u32, words: u3
 ///
 /// # Safety
 /// `from` and `to` have `total` elements, `words` a row.
-#[kernel(named, block = BLOCK)]
+#[kernel(block = BLOCK)]
 pub unsafe fn flip_bits(from: *const u32, to: *mut u32, width: u32, words: u32, total: u64) {
     let at = thread::index_1d();
     if at < total {
@@ -208,7 +208,7 @@ fn inside(at: u64, width: u32, words: u32) -> u32 {
 ///
 /// # Safety
 /// `columns` and `rows` have `sites` elements, `first` `width * height`.
-#[kernel(named, block = BLOCK)]
+#[kernel(block = BLOCK)]
 pub unsafe fn find_first_sites(
     columns: *const u32,
     rows: *const u32,

@@ -12,7 +12,7 @@ use super::spread::Number;
 ///
 /// # Safety
 /// `indices` and `out` have `pixels` elements.
-#[kernel(named, block = BLOCK, instances(u32: <u32>; u64: <u64>))]
+#[kernel(block = BLOCK, instances(u32: <u32>; u64: <u64>))]
 pub unsafe fn coordinates<I: Number>(indices: *const I, out: *mut u64, width: u32, pixels: u64) {
     let p = thread::index_1d();
     if p < pixels {
@@ -30,7 +30,7 @@ pub unsafe fn coordinates<I: Number>(indices: *const I, out: *mut u64, width: u3
 ///
 /// # Safety
 /// `indices` and `out` have `pixels` elements, `values` has `len`.
-#[kernel(named, block = BLOCK, instances(u32: <u32>; u64: <u64>))]
+#[kernel(block = BLOCK, instances(u32: <u32>; u64: <u64>))]
 pub unsafe fn gather<I: Number>(
     indices: *const I,
     values: *const u32,
@@ -54,7 +54,7 @@ pub unsafe fn gather<I: Number>(
 ///
 /// # Safety
 /// `squares` and the output that is not null have `pixels` elements.
-#[kernel(named, block = BLOCK, instances(u32: <u32>; u64: <u64>))]
+#[kernel(block = BLOCK, instances(u32: <u32>; u64: <u64>))]
 pub unsafe fn roots<S: Number>(
     squares: *const S,
     out: *mut f32,
@@ -85,7 +85,7 @@ pub unsafe fn roots<S: Number>(
 ///
 /// # Safety
 /// Both have `pixels` elements.
-#[kernel(named, block = BLOCK)]
+#[kernel(block = BLOCK)]
 pub unsafe fn sign_distances(outside: *mut f32, inside: *const f32, pixels: u64) {
     let p = thread::index_1d();
     if p < pixels {
@@ -98,7 +98,7 @@ pub unsafe fn sign_distances(outside: *mut f32, inside: *const f32, pixels: u64)
 ///
 /// # Safety
 /// `mask` and `out` have `pixels` elements.
-#[kernel(named, block = BLOCK, instances(u32: <u32>; u64: <u64>))]
+#[kernel(block = BLOCK, instances(u32: <u32>; u64: <u64>))]
 pub unsafe fn exclude<T: Copy>(mask: *const u8, out: *mut T, value: T, pixels: u64) {
     let p = thread::index_1d();
     if p < pixels {

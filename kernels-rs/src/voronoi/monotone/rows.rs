@@ -119,7 +119,7 @@ const OCTET: u32 = 8;
 /// # Safety
 /// `bits` has `words * rows` elements, `nearest` `32 * words * (rows + PADDING)` and is aligned to
 /// 16.
-#[kernel(named, block = BLOCK, instances(narrow: <u16>; wide: <u32>))]
+#[kernel(block = BLOCK, instances(narrow: <u16>; wide: <u32>))]
 pub unsafe fn nearest_columns<C: Column>(bits: *const u32, nearest: *mut C, words: u32, rows: u32) {
     let warps = thread::block_dim_x() / warp::SIZE;
     let row = thread::block_idx_x() as u64 * warps as u64 + warp::warp_id() as u64;

@@ -215,7 +215,7 @@ pub unsafe fn winner<M: Metric>(
 /// # Safety
 /// `nearest` comes from [`nearest_columns`](super::rows::nearest_columns), `winners` has `pitch * levels`
 /// elements, `above` what its level has.
-#[kernel(named, block = BLOCK)]
+#[kernel(block = BLOCK)]
 pub unsafe fn search_rows(
     nearest: *const u16,
     above: *const u32,
@@ -237,7 +237,7 @@ pub unsafe fn search_rows(
 ///
 /// # Safety
 /// As there.
-#[kernel(named, block = BLOCK)]
+#[kernel(block = BLOCK)]
 pub unsafe fn search_rows_wide(
     nearest: *const u32,
     above: *const u32,

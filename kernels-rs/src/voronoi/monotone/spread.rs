@@ -100,7 +100,7 @@ pub struct Raster {
 /// # Safety
 /// `nearest` comes from [`nearest_columns`](super::rows::nearest_columns), `winners` a row of `pitch` for every
 /// tile row and one more, `out` `width * height`.
-#[kernel(named, block = BLOCK, resident = 4, shared = shared_bytes::<u32>(), instances(
+#[kernel(block = BLOCK, resident = 4, shared = shared_bytes::<u32>(), instances(
     indices: <u32, Indices<u32>>;
     squares: <u32, Squares<u32>>;
 ))]
@@ -124,7 +124,7 @@ pub unsafe fn spread_narrow<T: Number, O: Numbers<T>>(
 ///
 /// # Safety
 /// As there.
-#[kernel(named, block = BLOCK, resident = 4, shared = shared_bytes::<u32>())]
+#[kernel(block = BLOCK, resident = 4, shared = shared_bytes::<u32>())]
 pub unsafe fn spread_distances(
     nearest: *const u16,
     winners: *const u32,
@@ -149,7 +149,7 @@ pub unsafe fn spread_distances(
 ///
 /// # Safety
 /// As there.
-#[kernel(named, block = BLOCK, shared = shared_bytes::<u64>(), instances(
+#[kernel(block = BLOCK, shared = shared_bytes::<u64>(), instances(
     indices: <u32, Indices<u32>>;
     long_indices: <u64, Indices<u64>>;
     squares: <u64, Squares<u64>>;

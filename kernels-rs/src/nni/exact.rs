@@ -1,6 +1,6 @@
 //! Natural neighbour interpolation by exact weights: crate `nni-grid`.
 //!
-//! 1. Points are sorted by the [`cells`](crate::cells) of a grid, and by a number made from their place
+//! 1. Points are sorted by the [`cells`](crate::spatial::cells) of a grid, and by a number made from their place
 //!    within a cell, so that points at one place lie together and become one site: [`index`].
 //! 2. Each site's own Voronoi cell is made once: [`rings`]. From them come the gradients that the smooth interpolant
 //!    wants.

@@ -27,7 +27,7 @@ use device_std::{math, vector};
 use super::polygon::{Line, WINDOW, cross, meeting};
 use super::search::Index;
 use super::weights::Sides;
-use crate::cells::Block;
+use crate::spatial::cells::Block;
 
 /// The most sides of a ring. Of random sites 1 in 25,000 has more.
 pub const MOST_SIDES: u32 = 12;

@@ -10,9 +10,9 @@ use super::polygon::Slots;
 use super::rings::{MOST_SIDES, Rings};
 use super::scene::{Answer, Cell, Scene, Sites};
 use super::search::Index;
-use crate::cells::Cells;
 use crate::nni::rasterise::{LEFT, OUTSIDE, SITES, count_flags};
 use crate::nni::values::Scales;
+use crate::spatial::cells::Cells;
 
 /// Threads of a block of the kernels over points, and of those over rings.
 const BLOCK: u32 = 256;
@@ -315,7 +315,7 @@ unsafe fn sorted(
 ///
 /// # Safety
 /// `x`, `y` and `keys` have `points` elements, `tallies` as many as the pixel method's.
-#[kernel(named, block = BLOCK)]
+#[kernel(block = BLOCK)]
 pub unsafe fn key_points(
     x: *const f64,
     y: *const f64,
@@ -360,7 +360,7 @@ pub unsafe fn key_points(
 /// # Safety
 /// `keys` and `order` have `points` elements, `x` and `y` one for each that `order` names, `first` one
 /// more.
-#[kernel(named, block = BLOCK)]
+#[kernel(block = BLOCK)]
 pub unsafe fn mark_first(
     keys: *const u64,
     order: *const u32,
@@ -390,7 +390,7 @@ pub unsafe fn mark_first(
 ///
 /// # Safety
 /// `keys` has `points` elements, `sites_before` one more; `starts` one more than `cells`.
-#[kernel(named, block = BLOCK)]
+#[kernel(block = BLOCK)]
 pub unsafe fn find_starts(
     keys: *const u64,
     points: u32,
@@ -415,7 +415,7 @@ pub unsafe fn find_starts(
 /// # Safety
 /// As for [`const@mark_first`]; `sites_before` is its exclusive scan; `z` has `value_count` planes of
 /// `plane` elements; `places` has two elements for each site, `values` `value_count`.
-#[kernel(named, block = BLOCK)]
+#[kernel(block = BLOCK)]
 pub unsafe fn make_sites(
     keys: *const u64,
     order: *const u32,
@@ -728,7 +728,7 @@ fn in_patches(i: u32, columns: u32) -> [u32; 2] {
 /// # Safety
 /// As for [`walk_cells`]; `sites_before` has the number of sites at `points`; `rings` has [`RING_NUMBERS`] for each
 /// site, at a multiple of 16 bytes.
-#[kernel(named, block = RING_BLOCK, resident = 4)]
+#[kernel(block = RING_BLOCK, resident = 4)]
 pub unsafe fn make_rings(
     setup: *const f64,
     starts: *const u32,
@@ -768,7 +768,6 @@ pub unsafe fn make_rings(
 /// each cell; `dem` has one for each value of each cell, one value after the other; `listed` one more
 /// than there are cells, the first of them 0.
 #[kernel(
-    named,
     block = WALK_BLOCK,
     instances(mean: <false>, resident = 8; smooth: <true>, resident = 8)
 )]
@@ -823,7 +822,6 @@ pub unsafe fn walk_cells<const BLENDS: bool>(
 /// # Safety
 /// As for [`walk_cells`]; `slots` as for [`Memory::slots`]; `left` as `listed` there.
 #[kernel(
-    named,
     block = CLIP_BLOCK,
     shared = shared_bytes::<M>(),
     instances(shared: <InShared>, resident = 4; global: <InGlobal>)
@@ -893,7 +891,7 @@ pub unsafe fn clip_cells<M: Memory>(
 /// # Safety
 /// As for [`const@make_rings`], which wrote `rings`; `gradients` has two elements for each value of a site, `listed` one
 /// more than there are sites, the first of them 0.
-#[kernel(named, block = BLOCK)]
+#[kernel(block = BLOCK)]
 pub unsafe fn fit_planes(
     setup: *const f64,
     starts: *const u32,
@@ -932,7 +930,6 @@ pub unsafe fn fit_planes(
 /// # Safety
 /// As for [`const@fit_planes`]; `slots` as for [`Memory::slots`]; `left` as `listed`.
 #[kernel(
-    named,
     block = CLIP_BLOCK,
     shared = shared_bytes::<M>(),
     instances(shared: <InShared>, resident = 6; global: <InGlobal>)

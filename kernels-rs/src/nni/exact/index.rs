@@ -1,6 +1,6 @@
 //! From points to sites sorted by cells: what host and device do alike.
 
-use crate::cells::Cells;
+use crate::spatial::cells::Cells;
 
 /// Bits of a key that tell apart the places within a cell.
 pub const PLACE_BITS: u32 = 32;

@@ -14,7 +14,7 @@
 use device_std::{math, vector};
 
 use super::polygon::{Cut, Line, Polygon, Slots, WINDOW};
-use crate::cells::{Block, Cells};
+use crate::spatial::cells::{Block, Cells};
 
 /// Half the side of the largest block that is gone through whole, in cells.
 pub const NEAR: u32 = 3;

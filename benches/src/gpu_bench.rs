@@ -199,7 +199,7 @@ fn voronoi(gpu: &Gpu, side: u32, density: f64) -> Result<()> {
     let mut random = Random(42);
     let pixels = side as usize * side as usize;
     let sites: Vec<u8> = (0..pixels).map(|_| u8::from(random.unit() < density)).collect();
-    let mask = gpu.upload_grid(&sites, side, side)?;
+    let mask = DeviceGrid::from_column(gpu.upload(&sites)?, GridSpec::of_pixels(side, side))?;
     let work = format!("Voronoi indices {side} x {side}, {}% sites", density * 100.0);
     let grid = *mask.grid();
     let mut workspace = Workspace::new(gpu)?;
@@ -262,7 +262,8 @@ fn distances_to_zeros(gpu: &Gpu, path: &Path) -> Result<()> {
     let mask = geo_io::read_mask(path, &geo_io::SiteValues::default())?;
     let (width, height) = (u32::try_from(mask.width)?, u32::try_from(mask.height)?);
     let sites: Vec<u8> = mask.sites.iter().map(|&s| u8::from(s == 0)).collect();
-    let resident = gpu.upload_grid(&sites, width, height)?;
+    let resident =
+        DeviceGrid::from_column(gpu.upload(&sites)?, GridSpec::of_pixels(width, height))?;
     let mut workspace = Workspace::new(gpu)?;
     let mut run = |params: &VoronoiParams| {
         let input = GridSlice::from(&resident).into();

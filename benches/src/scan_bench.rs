@@ -6,7 +6,7 @@
 //! fit the L2 cache are in it.
 
 use anyhow::Result;
-use gpu_core::{Column, DeviceChoice, DeviceGrid, Gpu};
+use gpu_core::{Column, DeviceChoice, DeviceGrid, Gpu, GridSpec};
 use gpu_scan::gpu::{self, Workspace};
 use gpu_scan::{
     Key, Max, Merge, Min, Number, Payload, Predicate, ReduceOperator, Scan, ScanOperator, Sort, Sum,
@@ -310,8 +310,12 @@ impl Bench {
         }
         let width = 1u32 << (n.ilog2() / 2);
         let height = n as u32 / width;
-        let input = DeviceGrid::new(self.random::<f32>(n)?, width, height)?;
-        let mut output = DeviceGrid::new(self.gpu.zeroed::<f32>(n)?, width, height)?;
+        let input =
+            DeviceGrid::from_column(self.random::<f32>(n)?, GridSpec::of_pixels(width, height))?;
+        let mut output = DeviceGrid::from_column(
+            self.gpu.zeroed::<f32>(n)?,
+            GridSpec::of_pixels(width, height),
+        )?;
         let how = Scan::inclusive();
         if self.wants(names[0]) {
             self.row(names[0], n, |w| gpu::scan_columns(w, Sum, how, &input, &mut output))?;

@@ -85,8 +85,8 @@ fn six_crates_work_on_the_device_without_a_copy_to_the_host() {
     let mask = DeviceGrid::from_column(mask, grid).unwrap();
     let input = GridSlice::from(&mask).into();
     let diagram = pba_voronoi::gpu::transform(&mut workspace, &input, &distances).unwrap();
-    let input = idw::gpu::DeviceInput::new(points, grid);
-    let surface = idw::gpu::interpolate::<f32>(&mut workspace, input, &weighting).unwrap();
+    let input = idw::gpu::Input::new(points, grid);
+    let surface = idw::gpu::interpolate::<f32>(&mut workspace, &input, &weighting).unwrap();
 
     if gpu.is_software() {
         assert_eq!(software_gpu::copies(), copies_before, "copies between host and device");

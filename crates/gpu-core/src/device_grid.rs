@@ -36,14 +36,6 @@ impl<T: Element> DeviceGrid<T> {
         Self::from_column(gpu.upload(raster.values())?, *raster.grid())
     }
 
-    /// Takes a column of `width * height` elements as a raster that lies nowhere.
-    ///
-    /// # Errors
-    /// As [`from_column`](Self::from_column).
-    pub fn new(column: Column<T>, width: u32, height: u32) -> Result<Self> {
-        Self::from_column(column, GridSpec::of_pixels(width, height))
-    }
-
     /// Where the cells lie.
     pub fn grid(&self) -> &GridSpec {
         &self.grid
@@ -117,21 +109,5 @@ impl<'a, T> GridSlice<'a, T> {
 impl<'a, T: Element> From<&'a DeviceGrid<T>> for GridSlice<'a, T> {
     fn from(raster: &'a DeviceGrid<T>) -> Self {
         Self { values: (&raster.column).into(), grid: raster.grid }
-    }
-}
-
-impl Gpu {
-    /// Copies a row-major raster that lies nowhere to the device. Waits for the copy.
-    ///
-    /// # Errors
-    /// [`Error::Length`](crate::Error::Length) unless `host` has `width * height` elements,
-    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver).
-    pub fn upload_grid<T: Element>(
-        &self,
-        host: &[T],
-        width: u32,
-        height: u32,
-    ) -> Result<DeviceGrid<T>> {
-        DeviceGrid::new(self.upload(host)?, width, height)
     }
 }

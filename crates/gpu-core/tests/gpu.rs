@@ -5,7 +5,7 @@
 mod common;
 
 use common::{choice, expected, gpu, run, scale_and_add};
-use gpu_core::{Blocks, Device, DeviceChoice, DeviceGrid, Error, Gpu};
+use gpu_core::{Blocks, Device, DeviceChoice, DeviceGrid, Error, Gpu, GridSpec};
 
 #[test]
 fn a_launch_computes() {
@@ -33,9 +33,13 @@ fn copies_round_trip() {
 #[test]
 fn a_raster_has_the_length_of_its_sides() {
     let gpu = gpu();
-    let grid = gpu.upload_grid(&[1i32, 2, 3, 4, 5, 6], 3, 2).unwrap();
+    let grid = DeviceGrid::from_column(
+        gpu.upload(&[1i32, 2, 3, 4, 5, 6]).unwrap(),
+        GridSpec::of_pixels(3, 2),
+    )
+    .unwrap();
     assert_eq!((grid.width(), grid.height()), (3, 2));
-    let error = DeviceGrid::new(grid.into_column(), 4, 2).unwrap_err();
+    let error = DeviceGrid::from_column(grid.into_column(), GridSpec::of_pixels(4, 2)).unwrap_err();
     assert_eq!(error, Error::Length { what: "raster", expected: 8, found: 6 });
 }
 

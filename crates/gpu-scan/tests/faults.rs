@@ -6,7 +6,7 @@
 //! its own.
 #![cfg(feature = "cuda")]
 
-use gpu_core::{Column, DeviceGrid, Gpu};
+use gpu_core::{Column, DeviceGrid, Gpu, GridSpec};
 use gpu_scan::gpu::{self, Workspace};
 use gpu_scan::{Error, Max, Merge, Predicate, Result, Scan, Sort, Sum, TopK};
 use testing::faults::{Failures, everywhere};
@@ -138,7 +138,8 @@ fn scans_survive_faults() {
         Ok(s.words.to_host()?)
     });
     suffer(|s| {
-        let mut grid = DeviceGrid::new(s.gpu.upload(&[1u32; N])?, 90, 100)?;
+        let mut grid =
+            DeviceGrid::from_column(s.gpu.upload(&[1u32; N])?, GridSpec::of_pixels(90, 100))?;
         gpu::scan_columns_in_place(&mut s.workspace, Sum, Scan::inclusive(), &mut grid)?;
         gpu::scan_rows_in_place(&mut s.workspace, Sum, Scan::inclusive(), &mut grid)?;
         Ok(grid.column().to_host()?)

@@ -3,7 +3,7 @@
 #![cfg(feature = "cuda")]
 
 use gpu_core::{Column, DevicePoints, Extent, GridSpec, Points};
-use idw::gpu::{DeviceInput, Workspace, interpolate};
+use idw::gpu::{Input, Workspace, interpolate};
 use idw::{Adaptive, Error, Kernel, Params};
 use testing::faults::everywhere;
 use testing::{Cloud, bits, gpu};
@@ -35,8 +35,8 @@ fn every_failure_is_an_error_and_the_next_call_is_right() {
         let call = |state: &mut State| {
             let [x, y, z] = &state.columns;
             let points = DevicePoints::new(x, y, [z.into()], extent.clone())?;
-            let input = DeviceInput::new(points, grid);
-            let surface = interpolate::<f32>(&mut state.workspace, input, &params)?.to_host()?;
+            let input = Input::new(points, grid);
+            let surface = interpolate::<f32>(&mut state.workspace, &input, &params)?.to_host()?;
             Ok::<_, Error>(bits(&surface.values[0]))
         };
         if let Some(failures) = everywhere(&gpu, make, call) {

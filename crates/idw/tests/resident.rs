@@ -6,8 +6,8 @@ mod common;
 
 use common::random_cloud;
 use gpu_core::{Column, Device, DevicePoints, Extent, Gpu, Graph, GridSpec, Points};
-use idw::gpu::{DeviceInput, DeviceTargets, Index, Workspace, interpolate};
-use idw::{Adaptive, Error, Input, Kernel, Params, Targets};
+use idw::gpu::{DeviceTargets, Index, Input, Workspace, interpolate};
+use idw::{Adaptive, Error, Kernel, Params, Targets};
 use testing::{Cloud, bits, gpu};
 
 const SQUARE: [f64; 4] = [0.0, 0.0, 80.0, 80.0];
@@ -68,11 +68,11 @@ fn values_are_those_of_the_call_from_the_host() {
         let cases = [(common::targets_at(&places), at.targets()), (grid.into(), grid.into())];
         for (from_host, on_device) in cases {
             let wanted = cloud.with(|points| {
-                idw::interpolate::<f32>(&device, Input::new(points, from_host), &params, &())
+                idw::interpolate::<f32>(&device, idw::Input::new(points, from_host), &params, &())
             });
             let wanted = wanted.unwrap();
-            let input = DeviceInput::new(resident.points(), on_device);
-            let found = interpolate::<f32>(&mut workspace, input, &params).unwrap();
+            let input = Input::new(resident.points(), on_device);
+            let found = interpolate::<f32>(&mut workspace, &input, &params).unwrap();
             let found = found.to_host().unwrap();
             assert_eq!(bits(&found.values[0]), bits(&wanted.values[0]), "{params:?}");
             assert_eq!((found.grid, found.summary), (wanted.grid, wanted.summary));
@@ -124,8 +124,8 @@ fn no_points_and_no_targets_are_no_error() {
     let (none, some) = (Resident::new(&gpu, &none), Resident::new(&gpu, &some));
     for params in all_params() {
         let mut run = |points: &Resident, targets: &Resident| {
-            let input = DeviceInput::new(points.points(), targets.targets());
-            interpolate::<f64>(&mut workspace, input, &params).unwrap().to_host().unwrap()
+            let input = Input::new(points.points(), targets.targets());
+            interpolate::<f64>(&mut workspace, &input, &params).unwrap().to_host().unwrap()
         };
         let nodata = run(&none, &some);
         assert!(nodata.values[0].len() == 20 && nodata.summary.nodata == 20, "{params:?}");
@@ -154,15 +154,15 @@ fn a_captured_call_takes_the_values_that_are_there_when_it_is_launched() {
         let mut expected = Vec::new();
         for values in [&first, &other] {
             resident.z.copy_from(values).unwrap();
-            let input = DeviceInput::new(resident.points(), at.targets());
-            let surface = interpolate::<f32>(&mut workspace, input, &params).unwrap();
+            let input = Input::new(resident.points(), at.targets());
+            let surface = interpolate::<f32>(&mut workspace, &input, &params).unwrap();
             expected.push(bits(&surface.values.to_host().unwrap()[..70]));
         }
         assert_ne!(expected[0], expected[1], "{params:?}");
         let mut captured = None;
         let graph = gpu.capture::<Error>(|| {
-            let input = DeviceInput::new(resident.points(), at.targets());
-            captured = Some(interpolate::<f32>(&mut workspace, input, &params)?);
+            let input = Input::new(resident.points(), at.targets());
+            captured = Some(interpolate::<f32>(&mut workspace, &input, &params)?);
             Ok(())
         });
         let graph = graph.unwrap_or_else(|error| panic!("{params:?}: {error}"));
@@ -199,8 +199,8 @@ fn whatever_lies_in_memory_nothing_outside_is_touched() {
         for params in all_params() {
             let points = DevicePoints::new(&x, &y, [(&z).into()], extent.clone()).unwrap();
             let targets = DeviceTargets::points(&tx, &ty);
-            let surface =
-                interpolate::<f32>(&mut workspace, DeviceInput::new(points, targets), &params);
+            let input = Input::new(points, targets);
+            let surface = interpolate::<f32>(&mut workspace, &input, &params);
             // The software device looks at its red zones whenever the host waits.
             let surface = surface.unwrap().to_host().unwrap();
             for (i, value) in surface.values[0].iter().enumerate() {
@@ -212,8 +212,8 @@ fn whatever_lies_in_memory_nothing_outside_is_touched() {
     // It still works.
     let (cloud, grid) = (random_cloud(50, SQUARE, 89), GridSpec::new(0.0, 9.0, 1.0, 9, 9).unwrap());
     let resident = Resident::new(&gpu, &cloud);
-    let input = DeviceInput::new(resident.points(), grid);
-    let surface = interpolate::<f32>(&mut workspace, input, &Params::nearest(3)).unwrap();
+    let input = Input::new(resident.points(), grid);
+    let surface = interpolate::<f32>(&mut workspace, &input, &Params::nearest(3)).unwrap();
     assert_eq!(surface.to_host().unwrap().summary.nodata, 0);
     assert_eq!(Targets::from(grid).len(), surface.len() as u64);
 }

@@ -5,8 +5,8 @@ mod common;
 
 use common::{Cloud, assert_same, bits, masked, on_cpu, only, random, slices, square};
 use gpu_core::{
-    Bounds, Column, Device, DeviceGrid, DevicePoints, Extent, Gpu, GridSlice, Points, Slice,
-    ValueRange,
+    Bounds, Column, Device, DeviceGrid, DevicePoints, Extent, Gpu, GridSlice, GridSpec, Points,
+    Slice, ValueRange,
 };
 use nni_grid::{
     Duplicates, Error, Fill, Method, Params, Summary, ValueScale, Weights, gpu, interpolate,
@@ -257,7 +257,8 @@ fn extents_and_masks_that_fit_nothing_are_refused() {
     let endless = Extent { bounds: Some(bounds), ..extent_of(&cloud) };
     let refused = gpu::interpolate(&mut workspace, &there.input(endless), &params).unwrap_err();
     assert!(matches!(refused, Error::Core(gpu_core::Error::NotFinite { .. })), "{refused}");
-    let mask: DeviceGrid<u8> = gpu.upload_grid(&[1; 40], 10, 4).unwrap();
+    let mask: DeviceGrid<u8> =
+        DeviceGrid::from_column(gpu.upload(&[1; 40]).unwrap(), GridSpec::of_pixels(10, 4)).unwrap();
     let input = there.input(extent_of(&cloud)).mask(&mask);
     let refused = gpu::interpolate(&mut workspace, &input, &params).unwrap_err();
     assert!(matches!(refused, Error::Core(gpu_core::Error::Shape { .. })), "{refused}");

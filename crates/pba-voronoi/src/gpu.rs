@@ -13,7 +13,7 @@ mod scan_prune;
 mod winners;
 
 use device_std::host::Kernel;
-use gpu_core::{Blocks, DeviceGrid, Gpu, GridSlice, GridSpec};
+use gpu_core::{Blocks, DeviceGrid, GridSlice, GridSpec};
 
 pub use diagram::{Diagram, Integers};
 pub use gpu_scan::gpu::Workspace;
@@ -57,10 +57,10 @@ pub fn transform(workspace: &mut Workspace, input: &Input<'_>, params: &Params) 
 /// # Errors
 /// [`Error::TooLarge`], [`Error::Core`].
 pub fn nearest_sites<'a>(
-    gpu: &Gpu,
+    workspace: &mut Workspace,
     sites: impl Into<GridSlice<'a, u8>>,
 ) -> Result<DeviceGrid<u32>> {
-    let sites = sites.into();
+    let (gpu, sites) = (&workspace.gpu().clone(), sites.into());
     let GridSpec { width, height, .. } = *sites.grid();
     check_short(width, height)?;
     let bits = Bits::of(gpu, &sites.into())?;

@@ -2,7 +2,7 @@
 //! nothing.
 #![cfg(feature = "cuda")]
 
-use gpu_core::{Device, GridSpec};
+use gpu_core::{Device, DeviceGrid, GridSpec};
 use pba_voronoi::gpu::{self, Workspace};
 use pba_voronoi::{Algorithm, Error, Input, Params, Sites, transform};
 use testing::faults::{Failures, everywhere};
@@ -78,7 +78,8 @@ fn listed_sites_host_to_host() {
 fn resident() {
     let gpu = testing::gpu();
     let make = || {
-        let mask = gpu.upload_grid(&mask(), WIDTH, HEIGHT)?;
+        let mask =
+            DeviceGrid::from_column(gpu.upload(&mask())?, GridSpec::of_pixels(WIDTH, HEIGHT))?;
         Ok::<_, Error>((Workspace::new(&gpu).unwrap(), mask))
     };
     // What reads the result is not what is tested: it stays on the device.
@@ -94,7 +95,13 @@ fn resident() {
 #[test]
 fn nearest_sites() {
     let gpu = testing::gpu();
-    let make = || Ok::<_, Error>(gpu.upload_grid(&mask(), WIDTH, HEIGHT)?);
-    let failures = everywhere(&gpu, make, |mask| Ok(*gpu::nearest_sites(&gpu, &*mask)?.grid()));
+    let make = || {
+        let mask =
+            DeviceGrid::from_column(gpu.upload(&mask())?, GridSpec::of_pixels(WIDTH, HEIGHT))?;
+        Ok::<_, Error>((Workspace::new(&gpu).unwrap(), mask))
+    };
+    let failures = everywhere(&gpu, make, |(workspace, mask)| {
+        Ok(*gpu::nearest_sites(workspace, &*mask)?.grid())
+    });
     assert_complete(failures, false);
 }

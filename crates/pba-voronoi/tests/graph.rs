@@ -1,7 +1,7 @@
 //! A transform captured once, and launched on other sites.
 #![cfg(feature = "cuda")]
 
-use gpu_core::{Device, GridSlice, GridSpec};
+use gpu_core::{Device, DeviceGrid, GridSlice, GridSpec};
 use pba_voronoi::gpu::{self, Workspace};
 use pba_voronoi::{Algorithm, Error, Input, Params, Sites, cpu, transform};
 
@@ -18,11 +18,16 @@ const LATER: [(u32, u32); 3] = [(2, 1), (50, 2), (5000, 3)];
 #[test]
 fn captured_nearest_sites_follow_their_mask() {
     let gpu = testing::gpu();
+    let mut workspace = Workspace::new(&gpu).unwrap();
     for (width, height) in [(1, 1), (97, 61), (130, 257)] {
-        let mut sites = gpu.upload_grid(&mask(width, height, 3, 0), width, height).unwrap();
+        let mut sites = DeviceGrid::from_column(
+            gpu.upload(&mask(width, height, 3, 0)).unwrap(),
+            GridSpec::of_pixels(width, height),
+        )
+        .unwrap();
         let mut nearest = None;
         let graph = gpu.capture(|| {
-            nearest = Some(gpu::nearest_sites(&gpu, &sites)?);
+            nearest = Some(gpu::nearest_sites(&mut workspace, &sites)?);
             Ok::<_, Error>(())
         });
         let (graph, nearest) = (graph.unwrap(), nearest.unwrap());

@@ -26,7 +26,7 @@ fn nearest_sites() {
     let (a, b) = (handle(), handle());
     let sites = written(&a, &mask());
     let sites_of = GridSlice::new(&sites, GridSpec::of_pixels(WIDTH, HEIGHT)).unwrap();
-    let nearest = gpu::nearest_sites(&b, sites_of).unwrap();
+    let nearest = gpu::nearest_sites(&mut Workspace::new(&b).unwrap(), sites_of).unwrap();
     drop(sites);
     assert_eq!(nearest.to_host().unwrap().values()[..3], [0; 3]);
 }

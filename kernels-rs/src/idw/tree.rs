@@ -27,9 +27,8 @@ pub mod nodes;
 pub mod sum;
 pub mod visit;
 
-use device_std::shared::SharedArray;
+use device_std::block::BlockReduce;
 use device_std::vector::{self, Vector};
-use device_std::{thread, warp};
 
 use super::TILE;
 
@@ -124,27 +123,17 @@ impl Tree {
     }
 }
 
-/// The least of the block's numbers, in every thread.
+/// The box of the block's places between `low` and `high`, in every thread: least x and y, greatest x and y.
 ///
 /// # Safety
-/// The whole block of `warps` warps comes to the same call; the array has as many elements.
+/// The whole block comes to the same call.
 #[inline(always)]
-unsafe fn least(shared: SharedArray<f64>, warps: u32, value: f64) -> f64 {
-    // SAFETY: passed on to the caller; barriers stand between writes and reads.
+unsafe fn box_of(block: BlockReduce<f64>, low: [f64; 2], high: [f64; 2]) -> [f64; 4] {
+    // SAFETY: passed on to the caller.
     unsafe {
-        let of_warp = warp::reduce(value, f64::min);
-        thread::sync_threads();
-        if warp::lane_id() == 0 {
-            shared.store(warp::warp_id(), of_warp);
-        }
-        thread::sync_threads();
-        let mut all = shared.load(0);
-        let mut i = 1;
-        while i < warps {
-            all = f64::min(all, shared.load(i));
-            i += 1;
-        }
-        all
+        let least = |x| block.reduce(x, f64::INFINITY, f64::min);
+        let greatest = |x| block.reduce(x, f64::NEG_INFINITY, f64::max);
+        [least(low[0]), least(low[1]), greatest(high[0]), greatest(high[1])]
     }
 }
 

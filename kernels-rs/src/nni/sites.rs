@@ -1,8 +1,9 @@
 //! From the words of pixels to sites: the mask, and the sites' values.
 
-use device_std::shared::{Carver, SharedArray};
+use device_std::block::BlockReduce;
+use device_std::shared::Carver;
 use device_std::vector::{self, Vector};
-use device_std::{atomic, kernel, thread, warp};
+use device_std::{atomic, kernel, thread};
 
 #[cfg(not(target_arch = "nvptx64"))]
 use super::MODULE;
@@ -13,9 +14,6 @@ use super::values::{MOST_VALUES, Scales};
 
 /// Threads of a block.
 const BLOCK: u32 = 256;
-
-/// Warps of a block.
-const WARPS: u32 = BLOCK / warp::SIZE;
 
 /// Words that a thread of [`resolve_sites`] takes.
 pub const RESOLVED: u64 = 4;
@@ -102,7 +100,8 @@ impl Words {
         }
         // SAFETY: all threads of the block come here.
         unsafe {
-            let sum = BlockSum::new(&mut Carver::new()).of((sites as u64) << 32 | points as u64);
+            let block = BlockReduce::<u64>::new(&mut Carver::new(), BLOCK as usize);
+            let sum = block.reduce((sites as u64) << 32 | points as u64, 0, |a, b| a + b);
             if sum != 0 && thread::thread_idx_x() == 0 {
                 atomic::add_u64(tallies.add(SITES), sum >> 32);
                 atomic::add_u64(tallies.add(COUNTED), sum & 0xffff_ffff);
@@ -186,7 +185,11 @@ impl Words {
 /// `mask` has `pixels` elements, `words` and `values` one for each value of each; all start at multiples of
 /// 16 bytes. With [`FIRST`](super::FIRST) and [`LAST`](super::LAST) the words of occupied pixels are
 /// indices into the first `N` of `z`.
-#[kernel(block = BLOCK, shared = SHARED, instances(one: <1>; two: <2>; four: <4>))]
+#[kernel(
+    block = BLOCK,
+    carve = |carver| BlockReduce::<u64>::new(carver, BLOCK as usize),
+    instances(one: <1>; two: <2>; four: <4>)
+)]
 pub unsafe fn resolve_sites<const N: usize>(
     words: *const i64,
     z: [*const f64; 4],
@@ -205,45 +208,4 @@ pub unsafe fn resolve_sites<const N: usize>(
 #[inline(always)]
 fn join(low: u32, high: u32) -> i64 {
     (low as u64 | (high as u64) << 32) as i64
-}
-
-/// Bytes of shared memory of [`resolve_sites`].
-const SHARED: u32 = {
-    let mut carver = Carver::new();
-    let _ = BlockSum::new(&mut carver);
-    carver.bytes()
-};
-
-/// Sums a number of each thread of a block.
-struct BlockSum(SharedArray<u64>);
-
-impl BlockSum {
-    const fn new(carver: &mut Carver) -> Self {
-        Self(carver.array(WARPS))
-    }
-
-    /// The sum, in thread 0; in others anything.
-    ///
-    /// # Safety
-    /// All threads of the block come to the same call, once.
-    #[inline(always)]
-    unsafe fn of(&self, number: u64) -> u64 {
-        // SAFETY: passed on to the caller; each warp stores its own element.
-        unsafe {
-            let sum = warp::reduce(number, |a, b| a + b);
-            if warp::lane_id() == 0 {
-                self.0.store(warp::warp_id(), sum);
-            }
-            thread::sync_threads();
-            let mut total = 0;
-            if thread::thread_idx_x() == 0 {
-                let mut warp = 0;
-                while warp < WARPS {
-                    total += self.0.load(warp);
-                    warp += 1;
-                }
-            }
-            total
-        }
-    }
 }

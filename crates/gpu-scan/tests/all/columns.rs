@@ -1,7 +1,7 @@
 //! Scans along the columns and rows of grids, on the CPU and on the GPU.
 
 use crate::common::{open, same_bits};
-use gpu_core::{DeviceGrid, Gpu};
+use gpu_core::{DeviceGrid, Gpu, GridSpec};
 use gpu_scan::gpu::{self, Workspace};
 use gpu_scan::{LastValid, Max, Min, Number, Scan, ScanOperator, Sum, cpu};
 
@@ -19,8 +19,12 @@ fn scan<T: Number, O: ScanOperator<T>>(
     cpu::scan_columns_in_place(operator, how, width, &mut again).unwrap();
     assert!(same_bits(&again, &expected));
     let (columns, rows) = (width as u32, (x.len() / width) as u32);
-    let mut grid = gpu.upload_grid(x, columns, rows).unwrap();
-    let mut output = DeviceGrid::new(gpu.zeroed(x.len()).unwrap(), columns, rows).unwrap();
+    let mut grid =
+        DeviceGrid::from_column(gpu.upload(x).unwrap(), GridSpec::of_pixels(columns, rows))
+            .unwrap();
+    let mut output =
+        DeviceGrid::from_column(gpu.zeroed(x.len()).unwrap(), GridSpec::of_pixels(columns, rows))
+            .unwrap();
     gpu::scan_columns(w, operator, how, &grid, &mut output).unwrap();
     assert!(same_bits(&output.column().to_host().unwrap(), &expected), "{width} {how:?}");
     gpu::scan_columns_in_place(w, operator, how, &mut grid).unwrap();
@@ -125,7 +129,8 @@ fn rows_can_be_scanned_in_place() {
     let x: Vec<u32> = (0..37 * 70).map(|i| i * 7 % 251).collect();
     let mut expected = x.clone();
     cpu::scan_rows_in_place(Sum, Scan::exclusive(3), 37, &mut expected).unwrap();
-    let mut grid = gpu.upload_grid(&x, 37, 70).unwrap();
+    let mut grid =
+        DeviceGrid::from_column(gpu.upload(&x).unwrap(), GridSpec::of_pixels(37, 70)).unwrap();
     gpu::scan_rows_in_place(&mut w, Sum, Scan::exclusive(3), &mut grid).unwrap();
     assert_eq!(grid.column().to_host().unwrap(), expected);
 }
@@ -143,8 +148,12 @@ fn tall_grids_are_put_together_from_chunks() {
 #[test]
 fn what_cannot_be_done_is_named() {
     let (gpu, mut w) = open();
-    let grid = gpu.upload_grid(&[1u32, 2, 3, 4], 2, 2).unwrap();
-    let mut other = gpu.upload_grid(&[1u32, 2], 2, 1).unwrap();
+    let grid =
+        DeviceGrid::from_column(gpu.upload(&[1u32, 2, 3, 4]).unwrap(), GridSpec::of_pixels(2, 2))
+            .unwrap();
+    let mut other =
+        DeviceGrid::from_column(gpu.upload(&[1u32, 2]).unwrap(), GridSpec::of_pixels(2, 1))
+            .unwrap();
     let how = Scan::inclusive();
     let length = |what, expected, found| Err(crate::length(what, expected, found));
     assert_eq!(

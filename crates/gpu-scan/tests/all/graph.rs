@@ -1,7 +1,7 @@
 //! A sequence of primitives, captured once and launched again and again.
 
 use crate::common::open;
-use gpu_core::{Column, DeviceGrid, Gpu};
+use gpu_core::{Column, DeviceGrid, Gpu, GridSpec};
 use gpu_scan::gpu::{self, Workspace};
 use gpu_scan::{Error, Max, Merge, Number, Predicate, Result, Scan, Sum};
 
@@ -35,7 +35,7 @@ impl Data {
         Ok(Self {
             input: floats()?,
             keys: words()?,
-            grid: DeviceGrid::new(floats()?, WIDTH, HEIGHT)?,
+            grid: DeviceGrid::from_column(floats()?, GridSpec::of_pixels(WIDTH, HEIGHT))?,
             total: gpu.zeroed(1)?,
             scanned: floats()?,
             by_key: floats()?,
@@ -43,8 +43,8 @@ impl Data {
             distinct: words()?,
             totals: floats()?,
             lengths: words()?,
-            columns: DeviceGrid::new(floats()?, WIDTH, HEIGHT)?,
-            turned: DeviceGrid::new(floats()?, HEIGHT, WIDTH)?,
+            columns: DeviceGrid::from_column(floats()?, GridSpec::of_pixels(WIDTH, HEIGHT))?,
+            turned: DeviceGrid::from_column(floats()?, GridSpec::of_pixels(HEIGHT, WIDTH))?,
             merged: gpu.zeroed(2 * LEN)?,
             found: gpu.zeroed(LEN)?,
             counts: gpu.zeroed(32)?,

@@ -1,7 +1,7 @@
 //! Every function on columns of another stream than its workspace's: the order is the function's
 //! to keep. The software device reports work that nothing orders.
 
-use gpu_core::{Column, DeviceChoice, Element, Gpu};
+use gpu_core::{Column, DeviceChoice, DeviceGrid, Element, Gpu, GridSpec};
 use gpu_scan::gpu::{self, Workspace};
 use gpu_scan::{Merge, Predicate, Scan, Sort, Sum, TopK};
 
@@ -81,14 +81,14 @@ calls! {
         assert_ne!(done(output)[N - 1], 0);
     }
     scans_of_grids: |test, workspace| {
-        let grid = |column| gpu_core::DeviceGrid::new(column, 100, 50).unwrap();
+        let grid = |column| DeviceGrid::from_column(column, GridSpec::of_pixels(100, 50)).unwrap();
         let (input, mut output) = (grid(test.numbers()), grid(test.zeros::<u32>(N)));
         gpu::scan_rows(workspace, Sum, Scan::inclusive(), &input, &mut output).unwrap();
         gpu::scan_rows_in_place(workspace, Sum, Scan::inclusive(), &mut output).unwrap();
         gpu::scan_columns(workspace, Sum, Scan::inclusive(), &input, &mut output).unwrap();
         gpu::scan_columns_in_place(workspace, Sum, Scan::inclusive(), &mut output).unwrap();
         let mut turned =
-            gpu_core::DeviceGrid::new(test.zeros::<u32>(N), 50, 100).unwrap();
+            DeviceGrid::from_column(test.zeros::<u32>(N), GridSpec::of_pixels(50, 100)).unwrap();
         gpu::transpose(workspace, &output, &mut turned).unwrap();
         drop((input, output));
         assert_ne!(done(turned.into_column())[N - 1], 0);

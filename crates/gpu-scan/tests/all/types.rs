@@ -1,7 +1,7 @@
 //! Every element type, unaligned starts, the elementwise primitives, and what is refused.
 
 use crate::common::open;
-use gpu_core::{DeviceGrid, Slice, SliceMut};
+use gpu_core::{DeviceGrid, GridSpec, Slice, SliceMut};
 use gpu_scan::gpu;
 use gpu_scan::{Error, LastValid, Max, Min, Number, Predicate, Scan, Sum};
 
@@ -108,15 +108,15 @@ macro_rules! each_type {
             }
             let (width, height) = (37u32, 70u32);
             let x: Vec<$type> = (0..width * height).map(|i| (i % 251) as $type).collect();
-            let grid = gpu.upload_grid(&x, width, height).unwrap();
-            let mut turned = gpu.upload_grid(&x, height, width).unwrap();
+            let grid = DeviceGrid::from_column(gpu.upload(&x).unwrap(), GridSpec::of_pixels(width, height)).unwrap();
+            let mut turned = DeviceGrid::from_column(gpu.upload(&x).unwrap(), GridSpec::of_pixels(height, width)).unwrap();
             gpu::transpose(&mut w, &grid, &mut turned).unwrap();
             let turned = turned.column().to_host().unwrap();
             for (i, v) in x.iter().enumerate() {
                 let (column, row) = (i % width as usize, i / width as usize);
                 assert_eq!(turned[column * height as usize + row], *v);
             }
-            let mut sums = gpu.upload_grid(&x, width, height).unwrap();
+            let mut sums = DeviceGrid::from_column(gpu.upload(&x).unwrap(), GridSpec::of_pixels(width, height)).unwrap();
             gpu::scan_rows(&mut w, Min, Scan::inclusive().backward(), &grid, &mut sums).unwrap();
             let sums = sums.column().to_host().unwrap();
             for (row, least) in x.chunks(width as usize).zip(sums.chunks(width as usize)) {
@@ -243,8 +243,10 @@ fn what_cannot_be_done_is_named_before_anything_runs() {
         gpu::select_if(&mut w, Predicate::at_most(2), &input, &mut short, &mut count),
         length("output", 3, 2)
     );
-    let grid = gpu.upload_grid(&[1u32, 2, 3], 3, 1).unwrap();
-    let mut same_shape = DeviceGrid::new(output, 3, 1).unwrap();
+    let grid =
+        DeviceGrid::from_column(gpu.upload(&[1u32, 2, 3]).unwrap(), GridSpec::of_pixels(3, 1))
+            .unwrap();
+    let mut same_shape = DeviceGrid::from_column(output, GridSpec::of_pixels(3, 1)).unwrap();
     assert_eq!(
         gpu::transpose(&mut w, &grid, &mut same_shape),
         length("columns of the output", 1, 3)

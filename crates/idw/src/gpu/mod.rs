@@ -9,7 +9,7 @@
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! use gpu_core::{Bounds, DeviceChoice, DevicePoints, Extent, Gpu, GridSpec, ValueRange};
 //! use idw::Params;
-//! use idw::gpu::{DeviceInput, Workspace, interpolate};
+//! use idw::gpu::{Input, Workspace, interpolate};
 //!
 //! let gpu = Gpu::open(DeviceChoice::Software)?; // or Cuda(0)
 //! let mut workspace = Workspace::new(&gpu)?;
@@ -20,8 +20,8 @@
 //!     ranges: vec![ValueRange { min: 1.0, max: 2.0 }],
 //! };
 //! let points = DevicePoints::new(&x, &y, [(&z).into()], extent)?;
-//! let input = DeviceInput::new(points, GridSpec::new(0.0, 10.0, 1.0, 10, 10)?);
-//! let surface = interpolate::<f32>(&mut workspace, input, &Params::default())?;
+//! let input = Input::new(points, GridSpec::new(0.0, 10.0, 1.0, 10, 10)?);
+//! let surface = interpolate::<f32>(&mut workspace, &input, &Params::default())?;
 //! assert_eq!(surface.values.to_host()?[0], 1.5); // as far from the one as from the other
 //! # Ok(())
 //! # }
@@ -42,7 +42,7 @@ use kernels_rs::idw::neighbours::powers::adapt_powers;
 use kernels_rs::idw::statistic;
 
 use crate::points::{Data, check_count, check_grid, check_len};
-use crate::{Error, Input, Params, Result, Summary, Surface, Targets};
+use crate::{Error, Params, Result, Summary, Surface, Targets};
 use queries::Queries;
 
 pub use gpu_scan::gpu::Workspace;
@@ -104,14 +104,14 @@ impl From<GridSpec> for DeviceTargets<'_> {
 /// Points on the device, and where to interpolate them.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub struct DeviceInput<'a> {
+pub struct Input<'a> {
     /// The points, with one or more columns of values.
     pub points: DevicePoints<'a>,
     /// Where to interpolate.
     pub targets: DeviceTargets<'a>,
 }
 
-impl<'a> DeviceInput<'a> {
+impl<'a> Input<'a> {
     /// Points at targets: a [`GridSpec`], or [`DeviceTargets::points`].
     pub fn new(points: DevicePoints<'a>, targets: impl Into<DeviceTargets<'a>>) -> Self {
         Self { points, targets: targets.into() }
@@ -130,7 +130,7 @@ impl<'a> DeviceInput<'a> {
 /// As those.
 pub fn interpolate<T: DeviceNumber>(
     workspace: &mut Workspace,
-    input: DeviceInput,
+    input: &Input<'_>,
     params: &Params,
 ) -> Result<DeviceSurface<T>> {
     Index::new(workspace, &input.points, params)?.interpolate(workspace, input.targets, params)
@@ -256,7 +256,7 @@ impl Uploaded {
 /// [`interpolate`](crate::interpolate) with all columns on the host. Waits for the result.
 pub(crate) fn from_host<T: DeviceNumber>(
     gpu: &Gpu,
-    input: Input,
+    input: crate::Input,
     params: &Params,
     progress: &dyn Progress,
 ) -> Result<Surface<T>> {
@@ -275,8 +275,8 @@ pub(crate) fn from_host<T: DeviceNumber>(
     };
     progress.at("to the device", 1.0)?;
     progress.at("interpolate", 0.0)?;
-    let input = DeviceInput::new(uploaded.points(&data)?, targets);
-    let surface = interpolate::<T>(&mut workspace, input, params)?;
+    let input = Input::new(uploaded.points(&data)?, targets);
+    let surface = interpolate::<T>(&mut workspace, &input, params)?;
     gpu.synchronize()?;
     progress.at("interpolate", 1.0)?;
     progress.at("to the host", 0.0)?;

@@ -17,7 +17,7 @@ mod turned;
 mod weighted;
 mod whole;
 
-use gpu_core::{Column, DeviceGrid, Gpu};
+use gpu_core::{Column, DeviceGrid};
 pub use gpu_scan::gpu::Workspace;
 
 use crate::limits::QueryLimits;
@@ -79,7 +79,7 @@ fn on_pixels(
         let params = if is_first { *params } else { params.values_alone() };
         let part = points.part(group.clone());
         let group = Group::new(gpu, &scales[group])?;
-        let (mut sites, mut turned) = sites_of(gpu, part, group, &params, &mut diagram)?;
+        let (mut sites, mut turned) = sites_of(workspace, part, group, &params, &mut diagram)?;
         let cells = cells_of(workspace, &mut sites, &mut turned, &limits, &params, mask)?;
         dem.rasters.push((cells.dem, sites.group.len));
         if is_first {
@@ -132,12 +132,13 @@ fn exactly(
 /// The sites of points and of the turned raster, with their diagrams: those given, or where there are none
 /// yet new ones.
 fn sites_of(
-    gpu: &Gpu,
+    workspace: &mut Workspace,
     points: Part,
     group: Group,
     params: &Params,
     diagram: &mut Option<[DeviceGrid<u32>; 2]>,
 ) -> Result<(Sites, Turned)> {
+    let gpu = &workspace.gpu().clone();
     let (mut tallies, values) = (Tallies::new(gpu)?, group.instances.values());
     let mut pixels = Pixels::new(gpu, params, values)?;
     pixels.merge(gpu, points, &group, &mut tallies)?;
@@ -145,15 +146,15 @@ fn sites_of(
     let (turned_mask, of_turned) = turned::sites(gpu, &mask, &of_sites, values)?;
     let [nearest, turned_nearest] = match diagram.take() {
         Some(nearest) => nearest,
-        None => [nearest_sites(gpu, &mask)?, nearest_sites(gpu, &turned_mask)?],
+        None => [nearest_sites(workspace, &mask)?, nearest_sites(workspace, &turned_mask)?],
     };
     let turned = Turned { nearest: turned_nearest, values: of_turned };
     Ok((Sites { nearest, values: of_sites, tallies, group }, turned))
 }
 
 /// The index of the nearest site of each pixel; of sites at one distance the lowest.
-fn nearest_sites(gpu: &Gpu, mask: &DeviceGrid<u8>) -> Result<DeviceGrid<u32>> {
-    Ok(pba_voronoi::gpu::nearest_sites(gpu, mask)?)
+fn nearest_sites(workspace: &mut Workspace, mask: &DeviceGrid<u8>) -> Result<DeviceGrid<u32>> {
+    Ok(pba_voronoi::gpu::nearest_sites(workspace, mask)?)
 }
 
 /// The cells of a diagram and the turned one, with all that the parameters want.

@@ -171,7 +171,7 @@ pub fn interpolate_into(
     progress.at("to the device", 1.0)?;
 
     progress.at("interpolate", 0.0)?;
-    let (mut sites, mut turned) = resident.sites(gpu, pixels, group, tallies)?;
+    let (mut sites, mut turned) = resident.sites(workspace, pixels, group, tallies)?;
     let other = turned.instead(&mut sites, |sites| {
         // SAFETY: the queries write every cell.
         let mut cells = unsafe { Cells::new(gpu, &grid, 1, counts.is_some(), false)? };
@@ -227,18 +227,19 @@ impl Resident {
     /// The sites of points that were merged into pixels, and their diagrams.
     fn sites(
         &self,
-        gpu: &Gpu,
+        workspace: &mut Workspace,
         pixels: Pixels,
         group: Group,
         mut tallies: Tallies,
     ) -> Result<(Sites, Turned)> {
+        let gpu = &workspace.gpu().clone();
         let all = self.part(0..self.x.len())?;
         let (mask, values) = pixels.resolve(gpu, all, &group, &mut tallies)?;
         let (turned_mask, turned_values) =
             turned::sites(gpu, &mask, &values, group.instances.values())?;
-        let nearest = super::nearest_sites(gpu, &mask)?;
-        let turned =
-            Turned { nearest: super::nearest_sites(gpu, &turned_mask)?, values: turned_values };
+        let nearest = super::nearest_sites(workspace, &mask)?;
+        let turned = super::nearest_sites(workspace, &turned_mask)?;
+        let turned = Turned { nearest: turned, values: turned_values };
         Ok((Sites { nearest, values, tallies, group }, turned))
     }
 }

@@ -1,8 +1,9 @@
 //! Queries that lie on a data point, or too near or too far for f32, anew in f64.
 
+use device_std::block::BlockReduce;
 use device_std::real::Real;
-use device_std::shared::{Carver, SharedArray};
-use device_std::{kernel, thread, warp};
+use device_std::shared::Carver;
+use device_std::{kernel, thread};
 
 #[cfg(not(target_arch = "nvptx64"))]
 use super::MODULE;
@@ -13,49 +14,8 @@ use crate::idw::targets::Targets;
 /// Threads of a block.
 pub const RESCUE_BLOCK: u32 = 256;
 
-/// Warps of such a block.
-const WARPS: u32 = RESCUE_BLOCK / warp::SIZE;
-
 /// What a block combines its values in.
-#[inline(always)]
-pub(super) const fn room(carver: &mut Carver) -> SharedArray<f64> {
-    carver.array(WARPS)
-}
-
-/// Bytes of it.
-pub(super) const ROOM_BYTES: u32 = {
-    let mut carver = Carver::new();
-    let _ = room(&mut carver);
-    carver.bytes()
-};
-
-/// The combination of the block's values in a fixed order, in every thread.
-///
-/// # Safety
-/// The whole block comes to the same call.
-#[inline(always)]
-pub(super) unsafe fn of_block(
-    shared: SharedArray<f64>,
-    value: f64,
-    combine: impl Fn(f64, f64) -> f64,
-) -> f64 {
-    // SAFETY: passed on to the caller; barriers stand between writes and reads.
-    unsafe {
-        let of_warp = warp::reduce(value, &combine);
-        thread::sync_threads();
-        if warp::lane_id() == 0 {
-            shared.store(warp::warp_id(), of_warp);
-        }
-        thread::sync_threads();
-        let mut all = shared.load(0);
-        let mut i = 1;
-        while i < WARPS {
-            all = combine(all, shared.load(i));
-            i += 1;
-        }
-        all
-    }
-}
+pub(super) type Shared = BlockReduce<f64>;
 
 /// The list's queries, and all that their values follow from.
 struct Rescue<T> {
@@ -97,7 +57,7 @@ impl<T: Real> Rescue<T> {
 
     /// The square of the distance to the nearest point, in every thread.
     #[inline(always)]
-    unsafe fn nearest(&self, shared: SharedArray<f64>, listed: &Listed) -> f64 {
+    unsafe fn nearest(&self, shared: Shared, listed: &Listed) -> f64 {
         let mut nearest = f64::INFINITY;
         let mut i = thread::thread_idx_x() as usize;
         // SAFETY: points are below their count; the whole block is here.
@@ -108,14 +68,14 @@ impl<T: Real> Rescue<T> {
                 }
                 i += RESCUE_BLOCK as usize;
             }
-            of_block(shared, nearest, f64::min)
+            shared.reduce(nearest, f64::INFINITY, f64::min)
         }
     }
 
     /// Writes value `v`: the mean of the data points that lie on the query, else weights relative to that
     /// of the nearest data point, so that none overflows.
     #[inline(always)]
-    unsafe fn write(&self, shared: SharedArray<f64>, listed: &Listed, nearest: f64, v: usize) {
+    unsafe fn write(&self, shared: Shared, listed: &Listed, nearest: f64, v: usize) {
         let n = self.points.count as usize;
         // SAFETY: points are below their count; the whole block is here.
         unsafe {
@@ -141,8 +101,8 @@ impl<T: Real> Rescue<T> {
                 }
                 i += RESCUE_BLOCK as usize;
             }
-            let weights = of_block(shared, weights, |a, b| a + b);
-            let sum = of_block(shared, sum, |a, b| a + b);
+            let weights = shared.reduce(weights, 0.0, |a, b| a + b);
+            let sum = shared.reduce(sum, 0.0, |a, b| a + b);
             if thread::thread_idx_x() == 0 {
                 // From a query that is no place no distance is a number, and weights mean nothing.
                 let has_value = nearest < f64::INFINITY && weights > 0.0;
@@ -163,7 +123,11 @@ impl<T: Real> Rescue<T> {
 /// # Safety
 /// `rescued` is as [`combine`](super::combine::combine) leaves it; the rest as for
 /// [`sum_in_f64`](super::general::sum_in_f64).
-#[kernel(block = RESCUE_BLOCK, shared = ROOM_BYTES, instances(f32: <f32>; f64: <f64>))]
+#[kernel(
+    block = RESCUE_BLOCK,
+    carve = |carver| Shared::new(carver, RESCUE_BLOCK as usize),
+    instances(f32: <f32>; f64: <f64>)
+)]
 pub unsafe fn rescue<T: Real>(
     places: *const f64,
     values: *const f64,
@@ -184,7 +148,7 @@ pub unsafe fn rescue<T: Real>(
     results: *mut T,
     rescued: *const u32,
 ) {
-    let shared = room(&mut Carver::new());
+    let shared = Shared::new(&mut Carver::new(), RESCUE_BLOCK as usize);
     let points = Points { places, values, count: points, segment: 1, ranges };
     let targets = Targets { x, y, count, width, height: 0, grid };
     let rescue = Rescue { points, targets, vectors, scale, smoothing, left_out, results };

@@ -1,31 +1,17 @@
 //! The boxes of the leaves, and their points as sources.
 
-use device_std::shared::{Carver, SharedArray};
+use device_std::block::BlockReduce;
+use device_std::shared::Carver;
 use device_std::vector::{self, Vector};
-use device_std::{kernel, thread, warp};
+use device_std::{kernel, thread};
 
 #[cfg(not(target_arch = "nvptx64"))]
 use super::MODULE;
-use super::{LEAF, Tree, least};
+use super::{LEAF, Tree, box_of};
 use crate::idw::SEVERAL;
 use crate::idw::targets::{Frame, split};
 
 const ALL: usize = SEVERAL as usize;
-
-const WARPS: u32 = LEAF / warp::SIZE;
-
-/// One number of each warp.
-#[inline(always)]
-const fn room(carver: &mut Carver) -> SharedArray<f64> {
-    carver.array(WARPS)
-}
-
-/// Bytes of it.
-const ROOM_BYTES: u32 = {
-    let mut carver = Carver::new();
-    let _ = room(&mut carver);
-    carver.bytes()
-};
 
 /// The boxes of the leaves, and their points as sources. Grid: a block a leaf.
 ///
@@ -33,7 +19,11 @@ const ROOM_BYTES: u32 = {
 /// `places` has `2 * points` elements, `values` that of each value, `ranges` three for each; `points` is
 /// not 0; `sources` has a vector for each point, `all` (with several values) too, `extents` 4 numbers and
 /// `boxes` a vector for each of `items` items, and `boxes` one more for each leaf.
-#[kernel(block = LEAF, shared = ROOM_BYTES, instances(one: <1>; several: <ALL>))]
+#[kernel(
+    block = LEAF,
+    carve = |carver| BlockReduce::<f64>::new(carver, LEAF as usize),
+    instances(one: <1>; several: <ALL>)
+)]
 pub unsafe fn stage_leaves<const V: usize>(
     places: *const f64,
     values: *const f64,
@@ -47,7 +37,7 @@ pub unsafe fn stage_leaves<const V: usize>(
     extents: *mut f64,
     boxes: *mut Vector,
 ) {
-    let shared = room(&mut Carver::new());
+    let block = BlockReduce::<f64>::new(&mut Carver::new(), LEAF as usize);
     let frame = Frame::new(centre, scale);
     let tree = Tree { sources, values: all, extents, boxes, points, items };
     let leaf = thread::block_idx_x();
@@ -57,10 +47,7 @@ pub unsafe fn stage_leaves<const V: usize>(
         let n = tree.points as usize;
         let i = u32::min(point, tree.points - 1) as usize;
         let (x, y) = (frame.x(*places.add(i)), frame.y(*places.add(i + n)));
-        let warps = WARPS;
-        let low = [least(shared, warps, x), least(shared, warps, y)];
-        let high = [-least(shared, warps, -x), -least(shared, warps, -y)];
-        let extent = [low[0], low[1], high[0], high[1]];
+        let extent = box_of(block, [x, y], [x, y]);
         // The point in the middle of the order: where points crowd, there f32 should keep most.
         let half = u32::min(LEAF, tree.points - leaf * LEAF) / 2;
         let origin = (leaf * LEAF + half) as usize;

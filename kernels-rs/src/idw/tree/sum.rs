@@ -1,13 +1,14 @@
 //! The sums over points and nodes: steps 3 and 4 of the plan.
 
-use device_std::shared::{Carver, SharedArray};
+use device_std::block::BlockReduce;
+use device_std::shared::Carver;
 use device_std::vector::{self, Vector};
-use device_std::{kernel, thread, warp};
+use device_std::{kernel, thread};
 
 #[cfg(not(target_arch = "nvptx64"))]
 use super::MODULE;
 use super::visit::{Found, Way};
-use super::{LEAF, Tree, least};
+use super::{LEAF, Tree, box_of};
 use crate::idw::doubt::{Block, Group, Weighting, unknown};
 use crate::idw::staged::{Near, Room, Source, slot, sum_staged};
 use crate::idw::targets::{Frame, Targets, split};
@@ -21,18 +22,11 @@ const ONE: usize = QUERIES[0] as usize;
 const FEW: usize = QUERIES[1] as usize;
 const ALL: usize = SEVERAL as usize;
 
-/// The shared memory of a block, and one number of each of its warps.
+/// The shared memory of a block.
 #[inline(always)]
-const fn room(carver: &mut Carver, queries: usize, values: usize) -> (Room, SharedArray<f64>) {
+const fn shared(carver: &mut Carver, queries: usize, values: usize) -> (Room, BlockReduce<f64>) {
     let room = Room::new(carver, queries as u32, values as u32);
-    (room, carver.array(BLOCK / warp::SIZE))
-}
-
-/// Bytes of it.
-const fn shared_bytes(queries: usize, values: usize) -> u32 {
-    let mut carver = Carver::new();
-    let _ = room(&mut carver, queries, values);
-    carver.bytes()
+    (room, BlockReduce::new(carver, BLOCK as usize))
 }
 
 /// The data points of the tree, as they lie on the ground.
@@ -56,7 +50,7 @@ struct Ground {
 /// `reaches` what `measure_tiles` of module `pairs` writes, `ranges` three numbers for each value; `x` and
 /// `y` have `count` elements or are null for a grid, then `count` is `width * height`; it is not 0;
 /// `partial` has `count` for each sum and each row of blocks.
-#[kernel(block = BLOCK, shared = shared_bytes(Q, V), instances(
+#[kernel(block = BLOCK, carve = |carver| shared(carver, Q, V), instances(
     scattered_1: <1, false, ONE, 1>, resident = 7;
     scattered_2: <2, false, ONE, 1>, resident = 7;
     scattered_3: <3, false, ONE, 1>, resident = 7;
@@ -99,7 +93,7 @@ pub unsafe fn sum_items<const LAW: u32, const ROW: bool, const Q: usize, const V
     let (sources, values, boxes) = (sources.cast_mut(), all.cast_mut(), boxes.cast_mut());
     let tree = Tree { sources, values, extents: core::ptr::null_mut(), boxes, points, items };
     let targets = Targets { x, y, count, width, height, grid };
-    let (room, warps) = room(&mut Carver::new(), Q, V);
+    let (room, reduce) = shared(&mut Carver::new(), Q, V);
     let block = Block {
         room,
         targets: &targets,
@@ -111,7 +105,7 @@ pub unsafe fn sum_items<const LAW: u32, const ROW: bool, const Q: usize, const V
     let ground = Ground { places, reaches };
     // SAFETY: passed on to the caller; all threads of the block come here.
     unsafe {
-        let around = place_queries::<ROW, Q>(&block, warps);
+        let around = place_queries::<ROW, Q>(&block, reduce);
         let way = Way::new(&tree, top, separation, around);
         add_items::<Power<LAW>, ROW, Q, V>(&tree, &block, ground, &way);
         write_sums::<ROW, Q, V>(&block, partial);
@@ -125,7 +119,7 @@ pub unsafe fn sum_items<const LAW: u32, const ROW: bool, const Q: usize, const V
 #[inline(always)]
 unsafe fn place_queries<const ROW: bool, const Q: usize>(
     block: &Block,
-    warps: SharedArray<f64>,
+    reduce: BlockReduce<f64>,
 ) -> ([f32; 2], [f32; 2]) {
     // SAFETY: passed on to the caller; slots are the thread's own.
     unsafe {
@@ -147,11 +141,9 @@ unsafe fn place_queries<const ROW: bool, const Q: usize>(
             block.room.queries.store(j as u32 * BLOCK + thread::thread_idx_x(), packed);
             j += 1;
         }
-        let n = BLOCK / warp::SIZE;
         let down = |x: f64| x as f32 - f32::abs(x as f32) * 2.4e-7;
-        let low = [least(warps, n, low[0]), least(warps, n, low[1])];
-        let high = [least(warps, n, -high[0]), least(warps, n, -high[1])];
-        ([down(low[0]), down(low[1])], [-down(high[0]), -down(high[1])])
+        let [west, south, east, north] = box_of(reduce, low, high);
+        ([down(west), down(south)], [-down(-east), -down(-north)])
     }
 }
 

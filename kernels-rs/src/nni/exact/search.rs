@@ -9,7 +9,8 @@
 //!    than that, the polygon is the cell.
 //! 3. Beyond [`NEAR`] cells, where there is a void or the edge of all points, blocks double, and of
 //!    each row only what a point must lie in to cut is gone through: the circles through the query point
-//!    round the corners. Rows are contiguous in memory, so a void costs as many looks as it has rows.
+//!    round the corners, found for a strip of rows at once, the farther the higher. Rows are contiguous in
+//!    memory, so a void costs as many looks as it has rows.
 
 use device_std::{math, vector};
 
@@ -18,6 +19,9 @@ use crate::spatial::cells::{Block, Cells};
 
 /// Half the side of the largest block that is gone through whole, in cells.
 pub const NEAR: u32 = 3;
+
+/// How far rows are for each that is taken together with others: a strip of them, the farther the higher.
+const STRIP: u32 = 8;
 
 /// Sites sorted by cells.
 #[derive(Clone, Copy)]
@@ -186,7 +190,8 @@ struct Walk<'a, P, S> {
 }
 
 impl<P: Fn(u32) -> [f64; 2], S: Fn(u32) -> u32> Walk<'_, P, S> {
-    /// Goes through what a block has beyond an inner one; `false` where the search is over.
+    /// Goes through what a block has beyond an inner one, from the query point's row to the north and then to
+    /// the south: what is near cuts most. `false` where the search is over.
     #[inline(always)]
     fn block<Q: Slots>(
         &mut self,
@@ -196,19 +201,23 @@ impl<P: Fn(u32) -> [f64; 2], S: Fn(u32) -> u32> Walk<'_, P, S> {
         polygon: &mut Polygon<'_, Q>,
     ) -> bool {
         let cells = &self.index.cells;
-        let [mut row, last_row] = match by_circles {
-            true => self.rows(block.rows, polygon),
-            false => block.rows,
-        };
-        while row <= last_row {
-            let [west, east] = match by_circles {
-                true => self.circles(row, polygon),
-                false => {
-                    let reach = 2.0 * math::sqrt(self.farthest);
-                    [self.query.at[0] - reach, self.query.at[0] + reach]
-                }
-            };
-            if west <= east {
+        let [first_row, last_row] = block.rows;
+        let own_row = cells.row(self.query.at[1]);
+        let (mut row, mut is_southward) = (own_row, false);
+        let ([mut west, mut east], mut strip_rows) = ([0.0; 2], 0);
+        loop {
+            if !by_circles {
+                let reach = 2.0 * math::sqrt(self.farthest);
+                [west, east] = [self.query.at[0] - reach, self.query.at[0] + reach];
+            } else if strip_rows == 0 {
+                let beyond = if is_southward { row - first_row } else { last_row - row };
+                let more = u32::min(u32::max(row.abs_diff(own_row) / STRIP, 1) - 1, beyond);
+                let strip = if is_southward { [row - more, row] } else { [row, row + more] };
+                [west, east] = self.circles(strip, polygon);
+                strip_rows = more + 1;
+            }
+            let is_reached = west <= east;
+            if is_reached {
                 let first = u32::max(block.columns[0], cells.column(west));
                 let last = u32::min(block.columns[1], cells.column(east));
                 let hole = match inner {
@@ -230,9 +239,22 @@ impl<P: Fn(u32) -> [f64; 2], S: Fn(u32) -> u32> Walk<'_, P, S> {
                     part += 1;
                 }
             }
-            row += 1;
+            strip_rows = strip_rows.wrapping_sub(1);
+            // The circles all hold the query point: where one row is beyond them, so are those behind it.
+            if is_southward {
+                if row == first_row || !is_reached {
+                    return true;
+                }
+                row -= 1;
+            } else if row == last_row || !is_reached {
+                if own_row == first_row {
+                    return true;
+                }
+                (row, is_southward, strip_rows) = (own_row - 1, true, 0);
+            } else {
+                row += 1;
+            }
         }
-        true
     }
 
     /// Cuts by the points of some cells of a row; `false` where the search is over.
@@ -253,7 +275,8 @@ impl<P: Fn(u32) -> [f64; 2], S: Fn(u32) -> u32> Walk<'_, P, S> {
             let n = index.way(query, site);
             let squared = n[0] * n[0] + n[1] * n[1];
             if squared < 4.0 * self.farthest && site != query.own {
-                if squared < self.found.squared {
+                let is_first = squared == self.found.squared && site < self.found.nearest;
+                if squared < self.found.squared || is_first {
                     (self.found.squared, self.found.nearest) = (squared, site);
                 }
                 if squared == 0.0 {
@@ -272,32 +295,12 @@ impl<P: Fn(u32) -> [f64; 2], S: Fn(u32) -> u32> Walk<'_, P, S> {
         true
     }
 
-    /// The rows, of some, in which a point may lie that cuts the polygon: see [`circles`](Self::circles).
-    #[inline(always)]
-    fn rows<Q: Slots>(&self, [first, last]: [u32; 2], polygon: &Polygon<'_, Q>) -> [u32; 2] {
-        let (mut south, mut north) = (f64::INFINITY, f64::NEG_INFINITY);
-        let mut i = 0;
-        while i < polygon.len {
-            let [x, y] = polygon.slots.corner(i);
-            // More than rounding takes away.
-            let radius = math::sqrt(x * x + y * y) * (1.0 + 1e-12);
-            south = f64::min(south, y - radius);
-            north = f64::max(north, y + radius);
-            i += 1;
-        }
-        let cells = &self.index.cells;
-        let margin = 1e-6 * cells.side;
-        [
-            u32::max(first, cells.row(self.query.at[1] + south - margin)),
-            u32::min(last, cells.row(self.query.at[1] + north + margin)),
-        ]
-    }
-
-    /// From where to where a point of a row of cells may lie that cuts the polygon: it is nearer to a corner
+    /// From where to where a point of some rows of cells may lie that cuts the polygon: it is nearer to a corner
     /// than the query point is.
     #[inline(always)]
-    fn circles<Q: Slots>(&self, row: u32, polygon: &Polygon<'_, Q>) -> [f64; 2] {
-        let [south, north] = self.index.cells.strip(row);
+    fn circles<Q: Slots>(&self, [first, last]: [u32; 2], polygon: &Polygon<'_, Q>) -> [f64; 2] {
+        let ([south, _], [_, north]) =
+            (self.index.cells.strip(first), self.index.cells.strip(last));
         let rise = self.query.at[1] - self.index.cells.south;
         let (mut west, mut east) = (f64::INFINITY, f64::NEG_INFINITY);
         let mut i = 0;

@@ -2,9 +2,7 @@
 # Runs what is beside it on this machine's GPU.
 #   ./run.sh tests             every test, on the card
 #   ./run.sh sanitize TOOL     the tests under compute-sanitizer (memcheck, racecheck, ...)
-#   ./run.sh bench [NAME ...]  gpu_bench
-#   ./run.sh scan [FILTER]     scan_bench
-#   ./run.sh idw [FILTER]      idw_bench
+#   ./run.sh bench NAME [ARG]  NAME_bench: gpu, scan, idw, and what else lies in bin/
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 export TESSERA_DEVICE=${TESSERA_DEVICE:-cuda}
@@ -22,8 +20,6 @@ each_test() {
 case "${1:-tests}" in
 tests) each_test env ;;
 sanitize) each_test compute-sanitizer --tool "$2" --error-exitcode 9 --require-cuda-init=no $([ "$2" = memcheck ] && echo --report-api-errors=no) ;;
-bench) shift; "$here"/bin/gpu_bench "$@" ;;
-scan) shift; "$here"/bin/scan_bench "$@" ;;
-idw) shift; "$here"/bin/idw_bench "$@" ;;
-*) sed -n '2,7p' "$0"; exit 2 ;;
+bench) "$here/bin/${2:-gpu}_bench" "${@:3}" ;;
+*) sed -n '2,5p' "$0"; exit 2 ;;
 esac

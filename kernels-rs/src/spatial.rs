@@ -1,4 +1,5 @@
 //! What is computed about places, on the host and on the device by the same functions.
 
 pub mod cells;
+pub mod frame;
 pub mod morton;

@@ -1,0 +1,70 @@
+//! What can go wrong.
+
+use gpu_core::Bounds;
+
+/// The result of this crate's functions.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// What can go wrong when a tree is built, read or asked.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The columns, memory or the device.
+    #[error(transparent)]
+    Core(#[from] gpu_core::Error),
+    /// The caller's progress ended the call.
+    #[error(transparent)]
+    Cancelled(#[from] gpu_core::Cancelled),
+    /// A leaf must be allowed to hold a point.
+    #[error("a threshold of 0: a leaf holds at least one point")]
+    Threshold,
+    /// A level beyond the deepest.
+    #[error("level {level} is beyond the deepest, {most}")]
+    MaxLevel {
+        /// As given.
+        level: u32,
+        /// The deepest.
+        most: u32,
+    },
+    /// Bounds that are not finite, the wrong way round, or too far apart to subtract.
+    #[error(
+        "bounds {} to {} by {} to {} are no rectangle",
+        bounds.min_x, bounds.max_x, bounds.min_y, bounds.max_y
+    )]
+    Bounds {
+        /// As given.
+        bounds: Bounds,
+    },
+    /// A point beyond the bounds, where that is refused.
+    #[error("point {index}, ({x}, {y}), lies outside the bounds")]
+    Outside {
+        /// The first such point, from 0.
+        index: u64,
+        /// Its x.
+        x: f64,
+        /// Its y.
+        y: f64,
+    },
+    /// More points than the permutation can name.
+    #[error("{points} points; a tree holds at most {most}")]
+    TooManyPoints {
+        /// As given.
+        points: u64,
+        /// The most.
+        most: u64,
+    },
+    /// More nodes than a node can name.
+    #[error("{nodes} nodes; a tree holds at most {most}: raise the threshold or lower the level")]
+    TooManyNodes {
+        /// As the points would need.
+        nodes: u64,
+        /// The most.
+        most: u64,
+    },
+    /// The parts of a tree do not fit together.
+    #[error("not a quadtree: {what}")]
+    Damaged {
+        /// What is wrong.
+        what: String,
+    },
+}

@@ -49,6 +49,8 @@ pub mod nni_several;
 #[cfg(feature = "segment_keys")]
 mod offsets;
 pub mod operators;
+#[cfg(feature = "quadtree")]
+pub mod quadtree;
 #[cfg(feature = "reduce")]
 pub mod reduce;
 #[cfg(feature = "reduce_by_key")]

@@ -67,4 +67,18 @@ pub enum Error {
         /// What is wrong.
         what: String,
     },
+    /// A primitive failed.
+    #[cfg(feature = "cuda")]
+    #[error(transparent)]
+    Scan(gpu_scan::Error),
+}
+
+#[cfg(feature = "cuda")]
+impl From<gpu_scan::Error> for Error {
+    fn from(error: gpu_scan::Error) -> Self {
+        match error {
+            gpu_scan::Error::Core(core) => Self::Core(core),
+            other => Self::Scan(other),
+        }
+    }
 }

@@ -1,12 +1,16 @@
 //! draft
 mod cpu;
 mod error;
+#[cfg(feature = "cuda")]
+pub mod gpu;
 mod params;
 mod tree;
 pub use error::{Error, Result};
 pub use kernels_rs::spatial::morton::MAX_LEVEL;
 pub use params::{Algorithm, Outside, Params};
 pub use tree::{Node, Quadtree, Summary};
+/// The most points of a tree: the permutation holds indices of 32 bits.
+pub const MOST_POINTS: u64 = u32::MAX as u64;
 /// Builds.
 pub fn build(
     device: &gpu_core::Device,
@@ -16,6 +20,8 @@ pub fn build(
 ) -> Result<Quadtree> {
     match device {
         gpu_core::Device::Cpu => cpu::build(points, params, progress),
+        #[cfg(feature = "cuda")]
+        gpu_core::Device::Gpu(gpu) => gpu::build_of_host(gpu, points, params, progress),
         #[allow(unreachable_patterns)]
         other => Err(gpu_core::Error::without_cuda(other).into()),
     }

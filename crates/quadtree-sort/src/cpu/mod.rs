@@ -8,10 +8,7 @@ use kernels_rs::spatial::frame::Frame;
 use rayon::prelude::*;
 
 use crate::tree::{Node, Quadtree};
-use crate::{Algorithm, Error, Outside, Params, Result};
-
-/// The most points of a tree: the permutation holds indices of 32 bits.
-pub const MOST_POINTS: u64 = u32::MAX as u64;
+use crate::{Algorithm, Error, MOST_POINTS, Outside, Params, Result};
 
 /// A point's code, and its index as given.
 type Coded = (u64, u32);

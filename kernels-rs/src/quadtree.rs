@@ -1,0 +1,21 @@
+//! Point quadtrees: crate `quadtree-sort`.
+//!
+//! 1. [`encode`]: the Morton code of each point's cell of the deepest level. gpu-scan sorts them, with the
+//!    points' indices.
+//! 2. [`divide`], once a level: sorted by code, the points of any cell lie side by side, so the quadrants of
+//!    a node begin where the two bits of its level change. Three bisections find them, and the children go
+//!    behind the nodes that there are. How many those are only the device knows.
+//! 3. [`order_small_leaves`] or [`order_leaves`]: the points of a leaf were sorted by bits that the tree does
+//!    not have; they go back into the order in which they were given.
+
+mod codes;
+mod leaves;
+mod levels;
+mod node;
+
+pub use codes::{Code, Place, encode};
+pub use leaves::{MOST_SHARED, mark_leaves, order_leaves, order_small_leaves};
+pub use levels::{BLOCK as DIVIDE_BLOCK, divide, plant};
+pub use node::WORDS;
+
+device_std::ptx_module! { "quadtree" }

@@ -226,8 +226,12 @@ impl Call<'_> {
     ) -> Result<DeviceQuadtree<T>> {
         let gpu = workspace.gpu().clone();
         let (mut codes, mut order) = self.codes::<T, K>(workspace, x, y)?;
-        let sort = Sort::ascending().by_bits(0..2 * self.params.max_level);
-        sort_pairs_in_place(workspace, sort, &mut codes, &mut order)?;
+        let bits = 0..2 * self.params.max_level;
+        // Level 0 has one code.
+        if !bits.is_empty() {
+            let sort = Sort::ascending().by_bits(bits);
+            sort_pairs_in_place(workspace, sort, &mut codes, &mut order)?;
+        }
         let (nodes, starts) = self.nodes(&gpu, &codes)?;
         let node_count = nodes.1;
         let nodes = nodes.0;
@@ -452,11 +456,4 @@ fn kept<K: DeviceCode>(
     some.copy_from(kept.slice(0..count)?)?;
     some_codes.copy_from(kept_codes.slice(0..count)?)?;
     Ok((some_codes, some))
-}
-
-impl Params {
-    /// Whether the algorithm is one that this module has.
-    pub(crate) fn is_on_gpu(&self) -> bool {
-        matches!(self.algorithm, Algorithm::Auto | Algorithm::Morton)
-    }
 }

@@ -6,8 +6,8 @@
 use std::hint::black_box;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use gpu_core::{Device, GridSpec};
-use pba_voronoi::{Input, Sites, Transform};
+use gpu_core::{Device, GridSpec, GridView};
+use pba_voronoi::{Input, Params, Sites, transform};
 
 criterion_group!(benches, primitives, distances, terrain_from_points, weights, products);
 criterion_main!(benches);
@@ -52,10 +52,10 @@ fn distances(criterion: &mut Criterion) {
     for density in [0.0001, 0.01, 0.25] {
         let cells = u64::from(SIDE) * u64::from(SIDE);
         let mask: Vec<u8> = (0..cells).map(|p| u8::from(noise(3, p) < density)).collect();
-        let input = Input::new(Sites::Mask(&mask), SIDE, SIDE);
-        let transform = Transform::new().nearest().distance();
+        let input = Input::new(Sites::Mask(&mask), GridSpec::of_pixels(SIDE, SIDE));
+        let params = Params::new().nearest().distance();
         group.bench_function(format!("{}% sites", density * 100.0), |b| {
-            b.iter(|| transform.run(&Device::Cpu, black_box(&input), &()).unwrap())
+            b.iter(|| transform(&Device::Cpu, black_box(&input), &params, &()).unwrap())
         });
     }
     group.finish();
@@ -65,17 +65,13 @@ fn terrain_from_points(criterion: &mut Criterion) {
     let points = 200_000;
     let (x, y) = (column(4, points, 400.0), column(5, points, 400.0));
     let z = column(6, points, 50.0);
-    let points = nni_grid::Points { x: &x, y: &y, z: &z };
+    let points = gpu_core::Points { x: &x, y: &y, values: &[&z] };
     let grid = GridSpec::new(0.0, 400.0, 1.0, 400, 400).unwrap();
-    let bounded = nni_grid::Params {
-        site_radius: 10.0,
-        query_radius: 3.0,
-        ..nni_grid::Params::on_pixels(grid)
-    };
+    let bounded = nni_grid::Params::on_pixels(grid).site_radius(10.0).query_radius(3.0);
     let mut group = criterion.benchmark_group("nni-grid, 200,000 points to 400 x 400");
     group.sample_size(20);
     for (name, supersample) in [("supersample 1", 1), ("supersample 2", 2)] {
-        let params = nni_grid::Params { supersample, ..bounded };
+        let params = bounded.supersample(supersample);
         group.bench_function(name, |b| {
             b.iter(|| nni_grid::interpolate(&Device::Cpu, black_box(points), &params, &()).unwrap())
         });
@@ -96,9 +92,8 @@ fn weights(criterion: &mut Criterion) {
     {
         group.bench_function(name, |b| {
             b.iter(|| {
-                let targets = idw::Targets::Grid(grid);
-                idw::interpolate::<f32>(&Device::Cpu, black_box(points), targets, &params, &())
-                    .unwrap()
+                let input = idw::Input::new(black_box(points), grid);
+                idw::interpolate::<f32>(&Device::Cpu, input, &params, &()).unwrap()
             })
         });
     }
@@ -113,15 +108,16 @@ fn products(criterion: &mut Criterion) {
     };
     let dem: Vec<f32> = (0..u64::from(SIDE) * u64::from(SIDE)).map(height).collect();
     let grid = GridSpec::new(0.0, f64::from(SIDE), 1.0, SIDE, SIDE).unwrap();
-    let levels = terrain_grid::Levels::Every { interval: 5.0, base: 0.0 };
+    let dem = GridView::new(&dem, grid).unwrap();
+    let levels = terrain_grid::ContourParams::every(5.0);
     let mut group = criterion.benchmark_group("terrain, 1000 x 1000");
     group.sample_size(20);
     group.bench_function("hillshade", |b| {
-        let light = terrain_grid::Light::default();
-        b.iter(|| terrain_grid::hillshade(&Device::Cpu, black_box(&dem), &grid, &light).unwrap())
+        let light = terrain_grid::HillshadeParams::new();
+        b.iter(|| terrain_grid::hillshade(&Device::Cpu, black_box(dem), &light, &()).unwrap())
     });
     group.bench_function("contours", |b| {
-        b.iter(|| terrain_grid::contours(&Device::Cpu, black_box(&dem), &grid, &levels).unwrap())
+        b.iter(|| terrain_grid::contours(&Device::Cpu, black_box(dem), &levels, &()).unwrap())
     });
     group.finish();
 }

@@ -6,8 +6,8 @@
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use gpu_core::Device;
-use pba_voronoi::{Input, Sites, Transform};
+use gpu_core::{Device, GridSpec};
+use pba_voronoi::{Input, Params, Sites, transform};
 
 const RUNS: usize = 5;
 
@@ -19,19 +19,19 @@ fn main() -> Result<()> {
     println!("{} threads, {side} x {side}", rayon::current_num_threads());
     for density in densities {
         let sites = mask(side, density);
-        let input = Input::new(Sites::Mask(&sites), side, side);
-        let both = Transform::new().nearest().distance();
+        let input = Input::new(Sites::Mask(&sites), GridSpec::of_pixels(side, side));
+        let both = Params::new().nearest().distance();
         let wanted = [
             ("indices and distances", both),
-            ("indices", Transform::new().nearest()),
-            ("distances", Transform::new().distance()),
+            ("indices", Params::new().nearest()),
+            ("distances", Params::new().distance()),
             ("both by ScanPrune", both.algorithm(pba_voronoi::Algorithm::ScanPrune)),
         ];
-        for (name, transform) in wanted {
+        for (name, params) in wanted {
             let mut best = Duration::MAX;
             for _ in 0..RUNS {
                 let start = Instant::now();
-                let diagram = transform.run(&Device::Cpu, &input, &())?;
+                let diagram = transform(&Device::Cpu, &input, &params, &())?;
                 best = best.min(start.elapsed());
                 drop(diagram);
             }

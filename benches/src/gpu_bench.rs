@@ -9,12 +9,15 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use anyhow::{Result, ensure};
-use gpu_core::{Device, DeviceChoice, Gpu, GridSpec};
-use nni_grid::{Params, Points, Weights};
-use pba_voronoi::gpu::Bits;
-use pba_voronoi::{Algorithm, Input, Outputs, Sites, Transform};
-use terrain_grid::{Levels, Light, Slope};
+use anyhow::{Context, Result, bail, ensure};
+use gpu_core::{
+    Column, Device, DeviceChoice, DeviceGrid, DevicePoints, Extent, Gpu, GridSlice, GridSpec,
+    GridView, Points, Slice,
+};
+use gpu_scan::gpu::Workspace;
+use nni_grid::{Params, Weights};
+use pba_voronoi::{Algorithm, Input, Params as VoronoiParams, Sites};
+use terrain_grid::{ContourParams, HillshadeParams, SlopeParams};
 
 const RUNS: usize = 10;
 
@@ -44,33 +47,53 @@ fn main() -> Result<()> {
             nni_options(&gpu, &cloud)?;
         }
     }
+    if "exact".contains(&filter) {
+        nni_exact(&gpu, 5000)?;
+    }
     if "terrain".contains(&filter) {
         terrain(&gpu, 5000)?;
     }
     Ok(())
 }
 
+/// The exact method by each kind of weights, and within other radii.
+fn nni_exact(gpu: &Gpu, side: u32) -> Result<()> {
+    let cloud = Cloud::random(7_000_000, side, 0.0);
+    let exact = Params::new(grid(side)?);
+    for (what, params) in [
+        ("exact", exact),
+        ("exact, Laplace weights", exact.weights(Weights::Laplace)),
+        ("exact, SibsonC1 weights", exact.weights(Weights::SibsonC1)),
+        ("exact, query radius 3", exact.query_radius(3.0)),
+        ("exact, no site radius", exact.site_radius(f64::INFINITY)),
+    ] {
+        nni(gpu, &cloud, side, what, |_| params)?;
+    }
+    let void = Cloud::random(7_000_000, side, 500.0);
+    nni(gpu, &void, side, "exact, a void of radius 500", |_| exact)
+}
+
 /// Other radii, finer rasters, a void, other weights.
 fn nni_options(gpu: &Gpu, cloud: &Cloud) -> Result<()> {
-    let plain = |params| params;
+    let plain = |params: Params| params;
     nni(gpu, &Cloud::random(1_000_000, 2000, 0.0), 2000, "radii 10 and 3", plain)?;
-    let finer = |params| Params { supersample: 2, ..params };
+    let finer = |params: Params| params.supersample(2);
     nni(gpu, cloud, 5000, "radii 10 and 3, supersample 2", finer)?;
-    let finest = |params| Params { supersample: 4, ..params };
+    let finest = |params: Params| params.supersample(4);
     nni(gpu, cloud, 5000, "radii 10 and 3, supersample 4", finest)?;
     let far = f64::INFINITY;
-    let unlimited = |params| Params { query_radius: far, site_radius: far, ..params };
+    let unlimited = |params: Params| params.query_radius(far).site_radius(far);
     nni(gpu, cloud, 5000, "no radii", unlimited)?;
     let void = Cloud::random(7_000_000, 5000, 500.0);
     nni(gpu, &void, 5000, "radii 10 and 3, a void of radius 500", plain)?;
     nni(gpu, &void, 5000, "no radii, a void of radius 500", unlimited)?;
     for weights in [Weights::Laplace, Weights::SibsonC1] {
         let what = format!("no radii, {weights:?} weights");
-        nni(gpu, cloud, 5000, &what, |params| Params { weights, ..unlimited(params) })?;
+        nni(gpu, cloud, 5000, &what, |params| unlimited(params).weights(weights))?;
     }
     for site_radius in [10.0, 100.0, 400.0] {
         let what = format!("no query radius, site radius {site_radius}, a void of radius 500");
-        nni(gpu, &void, 5000, &what, |params| Params { site_radius, ..unlimited(params) })?;
+        nni(gpu, &void, 5000, &what, |params| unlimited(params).site_radius(site_radius))?;
     }
     Ok(())
 }
@@ -82,33 +105,33 @@ fn nni_values(gpu: &Gpu, cloud: &Cloud) -> Result<()> {
     let other: Vec<f64> = cloud.x.iter().zip(&cloud.y).map(|(x, y)| (x * y).sin()).collect();
     let columns: [&[f64]; 4] = [&cloud.z, &other, &cloud.x, &cloud.y];
     let paper = Params::on_pixels(grid(side)?);
-    let unlimited = Params { query_radius: far, site_radius: far, ..paper };
-    let finer = Params { supersample: 2, ..paper };
-    let laplace = Params { weights: Weights::Laplace, ..unlimited };
+    let unlimited = paper.query_radius(far).site_radius(far);
+    let finer = paper.supersample(2);
+    let laplace = unlimited.weights(Weights::Laplace);
     for (what, params) in [
         ("radii 10 and 3", paper),
         ("supersample 2", finer),
         ("no radii", unlimited),
         ("Laplace", laplace),
     ] {
-        let alone = |column: usize| -> Result<Vec<f32>> {
-            let points = Points { z: columns[column], ..cloud.points() };
-            let resident = nni_grid::gpu::upload(gpu, points)?;
-            let dem = nni_grid::gpu::interpolate_resident(gpu, &resident, &params)?;
-            Ok(dem.values.into_column().to_host()?)
+        let mut workspace = Workspace::new(gpu)?;
+        let resident = |columns: &[&[f64]]| {
+            Resident::new(gpu, Points { x: &cloud.x, y: &cloud.y, values: columns })
         };
-        let alone = (0..4).map(alone).collect::<Result<Vec<_>>>()?;
+        let mut alone = Vec::new();
+        for column in &columns {
+            let there = resident(std::slice::from_ref(column))?;
+            let dem = nni_grid::gpu::interpolate(&mut workspace, &there.input()?, &params)?;
+            alone.extend(dem.to_host()?.values);
+        }
         for values in [1, 2, 4] {
-            let resident = nni_grid::gpu::upload_all(gpu, &cloud.x, &cloud.y, &columns[..values])?;
-            let all = || Ok(nni_grid::gpu::interpolate_resident_all(gpu, &resident, &params)?);
-            let times = median_of(gpu, all)?;
-            let dems = all()?;
-            for (value, alone) in alone.iter().enumerate().take(values) {
-                let mut found = vec![0.0; alone.len()];
-                // SAFETY: the array stays until the stream has been waited for.
-                unsafe { gpu.enqueue_read(dems.values(value)?, &mut found)? };
-                gpu.synchronize()?;
-                ensure!(found.iter().zip(alone).all(same), "value {value} of {values} differs");
+            let there = resident(&columns[..values])?;
+            let input = there.input()?;
+            let mut all = || Ok(nni_grid::gpu::interpolate(&mut workspace, &input, &params)?);
+            let times = median_of(gpu, &mut all)?;
+            for (value, (found, alone)) in all()?.to_host()?.values.iter().zip(&alone).enumerate() {
+                let mut pairs = found.values().iter().zip(alone.values());
+                ensure!(pairs.all(same), "value {value} of {values} differs");
             }
             let work = format!("NNI 7,000,000 points to 5000 x 5000, {what}, {values} values");
             print_row(&work, times, Duration::ZERO);
@@ -125,36 +148,39 @@ fn terrain(gpu: &Gpu, side: u32) -> Result<()> {
         (40.0 * (x / 300.0).sin() + 25.0 * (y / 170.0).cos()) as f32
     };
     let dem: Vec<f32> = (0..grid.cells()).map(height).collect();
-    let resident = gpu.upload_grid(&dem, side, side)?;
-    let (slope, light) = (Slope::default(), Light::default());
-    let times = median_of(gpu, || Ok(terrain_grid::gpu::slope(gpu, &resident, 1.0, &slope)?))?;
+    let dem = GridView::new(&dem, grid)?;
+    let resident = DeviceGrid::upload(gpu, dem)?;
+    let mut workspace = Workspace::new(gpu)?;
+    let (slope, light) = (SlopeParams::new(), HillshadeParams::new());
+    let mut slopes = || Ok(terrain_grid::gpu::slope(&mut workspace, &resident, &slope)?);
+    let times = median_of(gpu, &mut slopes)?;
     let start = Instant::now();
-    let on_cpu = terrain_grid::cpu::slope(&dem, &grid, &slope)?;
+    let on_cpu = terrain_grid::cpu::slope(dem, &slope, &())?;
     let cpu_time = start.elapsed();
-    let on_gpu = terrain_grid::gpu::slope(gpu, &resident, 1.0, &slope)?.into_column().to_host()?;
-    ensure!(on_gpu.iter().zip(&on_cpu).all(same), "slopes differ");
+    let on_gpu = slopes()?.to_host()?;
+    ensure!(on_gpu.values().iter().zip(on_cpu.values()).all(same), "slopes differ");
     print_row(&format!("slope {side} x {side}"), times, cpu_time);
-    let times = median_of(gpu, || Ok(terrain_grid::gpu::hillshade(gpu, &resident, 1.0, &light)?))?;
+    let mut shades = || Ok(terrain_grid::gpu::hillshade(&mut workspace, &resident, &light)?);
+    let times = median_of(gpu, &mut shades)?;
     let start = Instant::now();
-    let on_cpu = terrain_grid::cpu::hillshade(&dem, &grid, &light)?;
+    let on_cpu = terrain_grid::cpu::hillshade(dem, &light, &())?;
     let cpu_time = start.elapsed();
-    let on_gpu =
-        terrain_grid::gpu::hillshade(gpu, &resident, 1.0, &light)?.into_column().to_host()?;
-    ensure!(on_gpu.iter().zip(&on_cpu).all(same), "hillshades differ");
+    let on_gpu = shades()?.to_host()?;
+    ensure!(on_gpu.values().iter().zip(on_cpu.values()).all(same), "hillshades differ");
     print_row(&format!("hillshade {side} x {side}"), times, cpu_time);
-    let levels = Levels::Every { interval: 1.0, base: 0.0 };
-    terrain_grid::gpu::contours(gpu, &resident, &grid, &levels)?;
+    let levels = ContourParams::every(1.0);
+    terrain_grid::gpu::contours(&mut workspace, &resident, &levels)?;
     let mut gpu_times = Vec::new();
     let mut lines = Vec::new();
     for _ in 0..RUNS {
         drop(lines);
         let start = Instant::now();
-        lines = terrain_grid::gpu::contours(gpu, &resident, &grid, &levels)?;
+        lines = terrain_grid::gpu::contours(&mut workspace, &resident, &levels)?;
         gpu_times.push(start.elapsed());
     }
     gpu_times.sort();
     let start = Instant::now();
-    let on_cpu = terrain_grid::cpu::contours(&dem, &grid, &levels)?;
+    let on_cpu = terrain_grid::cpu::contours(dem, &levels, &())?;
     let cpu_time = start.elapsed();
     ensure!(lines == on_cpu, "contour lines differ");
     let points: usize = lines.iter().map(|line| line.points.len()).sum();
@@ -175,35 +201,61 @@ fn voronoi(gpu: &Gpu, side: u32, density: f64) -> Result<()> {
     let sites: Vec<u8> = (0..pixels).map(|_| u8::from(random.unit() < density)).collect();
     let mask = gpu.upload_grid(&sites, side, side)?;
     let work = format!("Voronoi indices {side} x {side}, {}% sites", density * 100.0);
-    let by = |algorithm| pba_voronoi::gpu::nearest_sites_by(gpu, &mask, algorithm);
+    let grid = *mask.grid();
+    let mut workspace = Workspace::new(gpu)?;
+    let mut run = |params: &VoronoiParams| {
+        let input = GridSlice::from(&mask).into();
+        Ok(pba_voronoi::gpu::transform(&mut workspace, &input, params)?)
+    };
+    let indices = VoronoiParams::new().nearest();
 
-    let times = median_of(gpu, || Ok(by(Algorithm::Auto)?))?;
-    let device = by(Algorithm::Auto)?.into_column().to_host()?;
+    let times = median_of(gpu, || run(&indices))?;
+    let device = host_indices(run(&indices)?)?;
     let start = Instant::now();
-    let cpu = pba_voronoi::cpu::voronoi(&sites, side, side, Outputs::default(), &())?;
+    let cpu = pba_voronoi::cpu::nearest_sites(GridView::new(&sites, grid)?, &())?;
     print_row(&work, times, start.elapsed());
-    ensure!(device == cpu.nearest, "GPU and CPU differ");
+    ensure!(device == cpu.values(), "GPU and CPU differ");
 
-    let bits = Bits::from_mask(gpu, &mask)?;
-    let search = |transform: Transform| transform.search(gpu, &Bits::from_mask(gpu, &mask)?);
     let more = [
-        ("squared distances", Transform::new()),
-        ("squared distances, at most 20", Transform::new().max_distance(20.0)),
+        ("squared distances", VoronoiParams::new().squared_distance()),
+        (
+            "squared distances, at most 20",
+            VoronoiParams::new().squared_distance().max_distance(20.0),
+        ),
+        ("distances", VoronoiParams::new().distance()),
     ];
-    for (name, transform) in more {
-        let times = median_of(gpu, || Ok(search(transform)?.squares(gpu)?))?;
+    for (name, params) in more {
+        let times = median_of(gpu, || run(&params))?;
         print_row(name, times, Duration::ZERO);
     }
-    let times = median_of(gpu, || Ok(search(Transform::new())?.distances(gpu)?))?;
-    print_row("distances", times, Duration::ZERO);
-    let times = median_of(gpu, || Ok(Transform::new().search(gpu, &bits)?.indices(gpu)?))?;
-    print_row("indices from bits", times, Duration::ZERO);
-
-    let times = median_of(gpu, || Ok(by(Algorithm::ScanPrune)?))?;
-    let device = by(Algorithm::ScanPrune)?.into_column().to_host()?;
-    ensure!(device == cpu.nearest, "ScanPrune and the CPU differ");
+    let scan_prune = indices.algorithm(Algorithm::ScanPrune);
+    let times = median_of(gpu, || run(&scan_prune))?;
+    ensure!(host_indices(run(&scan_prune)?)? == cpu.values(), "ScanPrune and the CPU differ");
     print_row("the same by ScanPrune", times, Duration::ZERO);
+
+    let bits = gpu.upload(&packed(&sites, side))?;
+    let input = pba_voronoi::gpu::Input::new(pba_voronoi::gpu::Sites::Bits((&bits).into()), grid);
+    let mut run = || {
+        Ok(pba_voronoi::gpu::transform(&mut workspace, &input, &VoronoiParams::new().nearest())?)
+    };
+    let times = median_of(gpu, &mut run)?;
+    ensure!(host_indices(run()?)? == cpu.values(), "from bits, GPU and CPU differ");
+    print_row("indices from bits", times, Duration::ZERO);
     Ok(())
+}
+
+/// The indices of a diagram of at most 2^32 - 2 pixels.
+fn host_indices(diagram: pba_voronoi::gpu::Diagram) -> Result<Vec<u32>> {
+    match diagram.nearest {
+        Some(pba_voronoi::gpu::Integers::U32(nearest)) => Ok(nearest.to_host()?.into_values()),
+        _ => bail!("no indices of 32 bits"),
+    }
+}
+
+/// A mask as bits.
+fn packed(mask: &[u8], width: u32) -> Vec<u32> {
+    let word = |part: &[u8]| part.iter().rev().fold(0, |word, &m| word << 1 | u32::from(m != 0));
+    mask.chunks(width as usize).flat_map(|row| row.chunks(32).map(word)).collect()
 }
 
 fn distances_to_zeros(gpu: &Gpu, path: &Path) -> Result<()> {
@@ -211,23 +263,26 @@ fn distances_to_zeros(gpu: &Gpu, path: &Path) -> Result<()> {
     let (width, height) = (u32::try_from(mask.width)?, u32::try_from(mask.height)?);
     let sites: Vec<u8> = mask.sites.iter().map(|&s| u8::from(s == 0)).collect();
     let resident = gpu.upload_grid(&sites, width, height)?;
-    let run = |transform: Transform| {
-        let bits = Bits::from_mask(gpu, &resident)?;
-        transform.search(gpu, &bits)?.distances(gpu)
+    let mut workspace = Workspace::new(gpu)?;
+    let mut run = |params: &VoronoiParams| {
+        let input = GridSlice::from(&resident).into();
+        Ok(pba_voronoi::gpu::transform(&mut workspace, &input, params)?)
     };
-    let times = median_of(gpu, || Ok(run(Transform::new())?))?;
-    let device = run(Transform::new())?.into_column().to_host()?;
-    let input = Input::new(Sites::Mask(&sites), width, height);
+    let distances = VoronoiParams::new().distance();
+    let times = median_of(gpu, || run(&distances))?;
+    let device = run(&distances)?.distance.context("no distances")?.to_host()?;
+    let input = Input::new(Sites::Mask(&sites), *resident.grid());
     let start = Instant::now();
-    let cpu = Transform::new().distance().run(&Device::Cpu, &input, &())?;
+    let cpu = pba_voronoi::cpu::transform(&input, &distances, &())?;
     let cpu_time = start.elapsed();
-    ensure!(cpu.distance.as_deref() == Some(&device[..]), "GPU and CPU differ");
+    ensure!(cpu.distance == Some(device), "GPU and CPU differ");
     print_row(
         &format!("distances in {width} x {height} to what is zero in the mask"),
         times,
         cpu_time,
     );
-    let times = median_of(gpu, || Ok(run(Transform::new().max_distance(50.0))?))?;
+    let near = distances.max_distance(50.0);
+    let times = median_of(gpu, || run(&near))?;
     print_row("the same, at most 50", times, Duration::ZERO);
     Ok(())
 }
@@ -255,9 +310,30 @@ impl Cloud {
         }
         cloud
     }
+}
 
-    fn points(&self) -> Points<'_> {
-        Points { x: &self.x, y: &self.y, z: &self.z }
+/// Points on the device.
+struct Resident {
+    x: Column<f64>,
+    y: Column<f64>,
+    values: Vec<Column<f64>>,
+    extent: Extent,
+}
+
+impl Resident {
+    fn new(gpu: &Gpu, points: Points) -> Result<Self> {
+        let values = points.values.iter().map(|column| gpu.upload(column));
+        Ok(Self {
+            x: gpu.upload(points.x)?,
+            y: gpu.upload(points.y)?,
+            values: values.collect::<Result<_, _>>()?,
+            extent: Extent::of(&points)?,
+        })
+    }
+
+    fn input(&self) -> Result<nni_grid::gpu::Input<'_>> {
+        let values = self.values.iter().map(Slice::from);
+        Ok(DevicePoints::new(&self.x, &self.y, values, self.extent.clone())?.into())
     }
 }
 
@@ -273,15 +349,17 @@ fn nni(
     change: impl Fn(Params) -> Params,
 ) -> Result<()> {
     let params = change(Params::on_pixels(grid(side)?));
-    let points = cloud.points();
-    let resident = nni_grid::gpu::upload(gpu, points)?;
+    let points = Points { x: &cloud.x, y: &cloud.y, values: &[&cloud.z] };
+    let (mut workspace, there) = (Workspace::new(gpu)?, Resident::new(gpu, points)?);
+    let input = there.input()?;
     let times =
-        median_of(gpu, || Ok(nni_grid::gpu::interpolate_resident(gpu, &resident, &params)?))?;
+        median_of(gpu, || Ok(nni_grid::gpu::interpolate(&mut workspace, &input, &params)?))?;
     let on_gpu = nni_grid::interpolate(&Device::Gpu(gpu.clone()), points, &params, &())?;
     let start = Instant::now();
     let on_cpu = nni_grid::interpolate(&Device::Cpu, points, &params, &())?;
     let cpu_time = start.elapsed();
-    ensure!(on_gpu.values.iter().zip(&on_cpu.values).all(same), "GPU and CPU differ");
+    let [on_gpu_values, on_cpu_values] = [&on_gpu, &on_cpu].map(|dem| dem.values[0].values());
+    ensure!(on_gpu_values.iter().zip(on_cpu_values).all(same), "GPU and CPU differ");
     ensure!(on_gpu.summary == on_cpu.summary, "the summaries of GPU and CPU differ");
     let work = format!("NNI {} points to {side} x {side}, {what}", cloud.x.len());
     print_row(&work, times, cpu_time);
@@ -298,10 +376,11 @@ fn nni_end_to_end(gpu: &Gpu, cloud: &Cloud, side: u32) -> Result<()> {
     };
     let (x, y, z) = (locked(&cloud.x)?, locked(&cloud.y)?, locked(&cloud.z)?);
     let mut dem = gpu.page_locked::<f32>(params.grid.cells() as usize)?;
-    let points = Points { x: &x, y: &y, z: &z };
+    let points = Points { x: &x, y: &y, values: &[&z] };
     end_to_end(gpu, points, &params, &mut dem, "page-locked")?;
     let mut dem = vec![0.0; params.grid.cells() as usize];
-    end_to_end(gpu, cloud.points(), &params, &mut dem, "pageable")
+    let points = Points { x: &cloud.x, y: &cloud.y, values: &[&cloud.z] };
+    end_to_end(gpu, points, &params, &mut dem, "pageable")
 }
 
 fn end_to_end(
@@ -312,13 +391,14 @@ fn end_to_end(
     memory: &str,
 ) -> Result<()> {
     let work = |dem: &mut [f32]| -> Result<()> {
-        nni_grid::gpu::interpolate_into(gpu, points, params, dem, None, &())?;
+        let mut workspace = Workspace::new(gpu)?;
+        nni_grid::gpu::interpolate_into(&mut workspace, points, params, dem, None, &())?;
         Ok(())
     };
     let transfers = |dem: &mut [f32]| -> Result<()> {
         // SAFETY: what is read was zeroed; the host arrays stay until the stream has run.
         unsafe {
-            for column in [points.x, points.y, points.z] {
+            for column in [points.x, points.y, points.values[0]] {
                 let mut there = gpu.uninitialized::<f64>(column.len())?;
                 gpu.enqueue_write((&mut there).into(), column)?;
             }
@@ -347,12 +427,12 @@ fn end_to_end(
 }
 
 /// The times of [`RUNS`] runs, sorted, after two to warm up.
-fn median_of<R>(gpu: &Gpu, work: impl Fn() -> Result<R>) -> Result<Vec<Duration>> {
+fn median_of<R>(gpu: &Gpu, mut work: impl FnMut() -> Result<R>) -> Result<Vec<Duration>> {
     for _ in 0..2 {
         work()?;
     }
     gpu.synchronize()?;
-    let run = |_| gpu.time::<_, anyhow::Error>(&work).map(|(_, time)| time);
+    let run = |_| gpu.time::<_, anyhow::Error>(&mut work).map(|(_, time)| time);
     let mut times = (0..RUNS).map(run).collect::<Result<Vec<_>>>()?;
     times.sort();
     Ok(times)

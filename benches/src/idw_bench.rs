@@ -8,9 +8,11 @@
 //! library does by itself, which for many pairs expands far points in nodes.
 
 use anyhow::{Result, ensure};
-use gpu_core::{DeviceChoice, Gpu, GridSpec};
-use idw::gpu::{DeviceTargets, Index, interpolate_resident, upload};
-use idw::{Kernel, Params, Points, Targets};
+use std::cell::RefCell;
+
+use gpu_core::{Column, DeviceChoice, DevicePoints, Extent, Gpu, GridSpec, Points};
+use idw::gpu::{DeviceTargets, Index, Workspace};
+use idw::{Kernel, Params, Targets};
 use rayon::prelude::*;
 
 /// Targets of the sample.
@@ -27,7 +29,7 @@ fn main() -> Result<()> {
     let powers = [("p1", 1.0), ("p2", 2.0), ("p3", 3.0), ("p4", 4.0), ("p2.5", 2.5)];
     for (how, kernel) in [("", Kernel::Auto), ("direct_", Kernel::Direct)] {
         for (name, power) in powers {
-            let params = Params { power, kernel, ..Params::default() };
+            let params = Params::default().power(power).kernel(kernel);
             bench.pairs(&format!("{how}scattered_{name}"), &million, targets.targets(), &params)?;
             bench.pairs(&format!("{how}grid_{name}"), &million, grid, &params)?;
             let beside = clustered.moved(1e-6);
@@ -41,20 +43,20 @@ fn main() -> Result<()> {
     let among = heaps.moved(0.3);
     for (name, power) in powers {
         for (how, kernel) in [("", Kernel::Auto), ("direct_", Kernel::Direct)] {
-            let params = Params { power, kernel, ..Params::default() };
+            let params = Params::default().power(power).kernel(kernel);
             bench.pairs(&format!("{how}heaps_{name}"), &heaps, among.targets(), &params)?;
             bench.pairs(&format!("{how}spikes_{name}"), &spiked, targets.targets(), &params)?;
         }
     }
     for (name, kernel) in [("naive", Kernel::Naive), ("tiled", Kernel::Tiled)] {
         for (power, law) in [(2.0, "p2"), (3.0, "p3")] {
-            let params = Params { power, kernel, ..Params::default() };
+            let params = Params::default().power(power).kernel(kernel);
             bench.pairs(&format!("{name}_{law}"), &million, targets.targets(), &params)?;
         }
     }
     let (points, few) = (Cloud::random(10_240, 1.0, 3), Cloud::random(10_240, 1.0, 4));
     bench.pairs("scattered_p2_10K", &points, few.targets(), &Params::default())?;
-    let params = Params { power: 3.0, ..Params::default() };
+    let params = Params::default().power(3.0);
     bench.pairs("scattered_p3_10K", &points, few.targets(), &params)?;
     bench.crossover()?;
     bench.nearest()
@@ -70,10 +72,14 @@ impl Bench {
         if !name.contains(&self.filter) {
             return Ok(());
         }
-        let resident = points.with(|points| upload(&self.gpu, points, params))?;
-        let index = Index::new(&self.gpu, resident, params)?;
-        let places = DeviceTargets::new(&self.gpu, targets, false)?;
-        let run = || Ok(interpolate_resident::<f32>(&self.gpu, &index, &places, params)?);
+        let resident = points.upload(&self.gpu)?;
+        let places = Places::upload(&self.gpu, targets)?;
+        let workspace = RefCell::new(Workspace::new(&self.gpu)?);
+        let index = Index::new(&mut workspace.borrow_mut(), &resident.points()?, params)?;
+        let run = || {
+            let mut workspace = workspace.borrow_mut();
+            Ok(index.interpolate::<f32>(&mut workspace, places.targets(), params)?)
+        };
         let values = run()?.values.to_host()?;
         let worst = points.worst_error(targets, params.power, &values);
         let most =
@@ -101,7 +107,7 @@ impl Bench {
         ] {
             let (from, to) = (Cloud::random(points, 1.0, 7), Cloud::random(targets, 1.0, 8));
             for (how, kernel) in [("direct", Kernel::Direct), ("expansion", Kernel::Expansion)] {
-                let params = Params { kernel, ..Params::default() };
+                let params = Params::default().kernel(kernel);
                 let name = format!("crossover_{how}_{points}_{targets}");
                 self.pairs(&name, &from, to.targets(), &params)?;
             }
@@ -118,16 +124,17 @@ impl Bench {
         let points = Cloud::random(n, 5000.0, 5);
         let grid = Targets::Grid(GridSpec::new(0.0, 5000.0, 1.0, 5000, 5000)?);
         let params = Params::nearest(12);
-        let places = DeviceTargets::new(&self.gpu, grid, false)?;
-        let mut resident = Some(points.with(|points| upload(&self.gpu, points, &params))?);
+        let resident = points.upload(&self.gpu)?;
+        let resident = resident.points()?;
+        let places = Places::upload(&self.gpu, grid)?;
+        let mut workspace = Workspace::new(&self.gpu)?;
         let (mut build, mut search, mut all) = (0.0, 0.0, Vec::new());
         for round in 0..6 {
-            let Some(uploaded) = resident.take() else { break };
             let (index, built) = self
                 .gpu
-                .time::<_, anyhow::Error>(|| Ok(Index::new(&self.gpu, uploaded, &params)?))?;
+                .time::<_, anyhow::Error>(|| Ok(Index::new(&mut workspace, &resident, &params)?))?;
             let (surface, searched) = self.gpu.time::<_, anyhow::Error>(|| {
-                Ok(interpolate_resident::<f32>(&self.gpu, &index, &places, &params)?)
+                Ok(index.interpolate::<f32>(&mut workspace, places.targets(), &params)?)
             })?;
             if round == 0 {
                 let values = surface.values.to_host()?;
@@ -138,7 +145,6 @@ impl Bench {
                 search += searched.as_secs_f64() * 1e3 / 5.0;
                 all.push((built + searched).as_secs_f64() * 1e3);
             }
-            resident = Some(index.into_points());
         }
         all.sort_by(f64::total_cmp);
         eprintln!("nearest_k12: index {build:.3} ms, search {search:.3} ms (means of 5)");
@@ -231,8 +237,10 @@ impl Cloud {
         Targets::Points { x: &self.x, y: &self.y }
     }
 
-    fn with<R>(&self, f: impl FnOnce(Points) -> R) -> R {
-        f(Points { x: &self.x, y: &self.y, values: &[&self.z] })
+    fn upload(&self, gpu: &Gpu) -> Result<Resident> {
+        let extent = Extent::of(&Points { x: &self.x, y: &self.y, values: &[&self.z] })?;
+        let columns = [gpu.upload(&self.x)?, gpu.upload(&self.y)?, gpu.upload(&self.z)?];
+        Ok(Resident { columns, extent })
     }
 
     /// The greatest relative error of a sample of values.
@@ -257,6 +265,41 @@ impl Cloud {
             (f64::from(values[i]) * weights / sum - 1.0).abs()
         };
         (0..SAMPLE).into_par_iter().map(error).reduce(|| 0.0, f64::max)
+    }
+}
+
+/// Points on the device.
+struct Resident {
+    columns: [Column<f64>; 3],
+    extent: Extent,
+}
+
+impl Resident {
+    fn points(&self) -> Result<DevicePoints<'_>> {
+        let [x, y, z] = &self.columns;
+        Ok(DevicePoints::new(x, y, [z.into()], self.extent.clone())?)
+    }
+}
+
+/// Targets on the device.
+enum Places {
+    Grid(GridSpec),
+    Columns(Column<f64>, Column<f64>),
+}
+
+impl Places {
+    fn upload(gpu: &Gpu, targets: Targets) -> Result<Self> {
+        Ok(match targets {
+            Targets::Points { x, y } => Self::Columns(gpu.upload(x)?, gpu.upload(y)?),
+            Targets::Grid(grid) => Self::Grid(grid),
+        })
+    }
+
+    fn targets(&self) -> DeviceTargets<'_> {
+        match self {
+            Self::Grid(grid) => (*grid).into(),
+            Self::Columns(x, y) => DeviceTargets::points(x, y),
+        }
     }
 }
 

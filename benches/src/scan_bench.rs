@@ -9,8 +9,7 @@ use anyhow::Result;
 use gpu_core::{Column, DeviceChoice, DeviceGrid, Gpu};
 use gpu_scan::gpu::{self, Workspace};
 use gpu_scan::{
-    Direction, Key, Max, Min, Number, Payload, Predicate, ReduceOperator, Scan, ScanOperator, Sort,
-    Sum,
+    Key, Max, Merge, Min, Number, Payload, Predicate, ReduceOperator, Scan, ScanOperator, Sort, Sum,
 };
 use rayon::prelude::*;
 
@@ -277,7 +276,7 @@ impl Bench {
         if !names.iter().any(|name| self.wants(name)) {
             return Ok(());
         }
-        let up = Direction::Ascending;
+        let up = Merge::ascending();
         let values = self.random::<u32>(n)?;
         if names[..2].iter().any(|name| self.wants(name)) {
             let half = n / 2;
@@ -291,7 +290,7 @@ impl Bench {
             if self.wants(names[1]) {
                 let (k, v) = (&mut keys, &mut moved);
                 self.row(names[1], n, |w| {
-                    gpu::merge_pairs(w, up, &a, of_a, &b, of_b, &mut *k, &mut *v)
+                    gpu::merge_pairs(w, up, (&a, of_a), (&b, of_b), (&mut *k, &mut *v))
                 })?;
             }
         }

@@ -2,20 +2,20 @@
 
 use anyhow::{Result, bail};
 use geo_io::Crs;
-use gpu_core::{Bounds, Device, GridSpec};
-use terrain_grid::{Light, Slope, geographic};
+use gpu_core::{Bounds, Device, GridSpec, GridView, Progress};
+use terrain_grid::geographic;
 
 use crate::args::LightArgs;
 
 /// How the ground and the heights of a raster are measured.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Units {
-    /// Longitudes and latitudes; so many metres has a unit of height.
+    /// Longitudes and latitudes.
     Degrees {
         /// Metres of a unit of height: 1 where the system does not say.
         height: f64,
     },
-    /// Plane coordinates; so many of their units has a unit of height.
+    /// Plane coordinates.
     Plane {
         /// Units of the ground in a unit of height: 1 where the system does not say.
         height: f64,
@@ -43,14 +43,16 @@ impl Units {
         dem: &[f32],
         grid: &GridSpec,
         how: &LightArgs,
+        progress: &dyn Progress,
     ) -> Result<Vec<f32>> {
-        Ok(match self {
-            Self::Degrees { height } => geographic::slope(dem, grid, &how.slope(height))?,
+        let dem = GridView::new(dem, *grid)?;
+        let slope = match self {
+            Self::Degrees { height } => geographic::slope(dem, &how.slope(height), progress)?,
             Self::Plane { height } => {
-                let how: Slope = how.slope(height);
-                terrain_grid::slope(device, dem, grid, &how)?
+                terrain_grid::slope(device, dem, &how.slope(height), progress)?
             }
-        })
+        };
+        Ok(slope.into_values())
     }
 
     /// The brightness of a raster, from 0 to 1.
@@ -60,14 +62,16 @@ impl Units {
         dem: &[f32],
         grid: &GridSpec,
         how: &LightArgs,
+        progress: &dyn Progress,
     ) -> Result<Vec<f32>> {
-        Ok(match self {
-            Self::Degrees { height } => geographic::hillshade(dem, grid, &how.light(height))?,
+        let dem = GridView::new(dem, *grid)?;
+        let shade = match self {
+            Self::Degrees { height } => geographic::hillshade(dem, &how.light(height), progress)?,
             Self::Plane { height } => {
-                let light: Light = how.light(height);
-                terrain_grid::hillshade(device, dem, grid, &light)?
+                terrain_grid::hillshade(device, dem, &how.light(height), progress)?
             }
-        })
+        };
+        Ok(shade.into_values())
     }
 
     /// In words, for a report.

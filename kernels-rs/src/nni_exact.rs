@@ -2,23 +2,25 @@
 //!
 //! 1. Points are sorted by the [`cells`](crate::cells) of a grid, and by a number made from their place
 //!    within a cell, so that points at one place lie together and become one site: [`index`].
-//! 2. For the smooth interpolant, the gradients at each site.
-//! 3. Each cell of the DEM by itself ([`scene`]): its centre's Voronoi cell among the sites ([`search`]),
-//!    which falls to its natural neighbours ([`polygon`]), and their weighted mean ([`weights`]).
+//! 2. Each site's own Voronoi cell is made once: [`rings`]. From them come the gradients that the smooth interpolant
+//!    wants.
+//! 3. Each cell of the DEM by itself ([`scene`]): a [`walk`] over the rings round its centre gives its natural
+//!    neighbours and what it takes from each, and [`weights`] the mean of their values.
+//! 4. Where rings do not tell, the centre's Voronoi cell is clipped ([`search`]) and falls to its natural
+//!    neighbours ([`polygon`]).
 //!
-//! All geometry is in f64, relative to the query point, in single operations whose order is that of the
-//! source. Host and device run the same functions and give the same bits.
+//! All geometry is in f64, relative to a site or to the query point, in single operations whose order is that of
+//! the source. Host and device run the same functions and give the same bits.
 
 pub mod index;
 pub mod kernels;
 pub mod polygon;
+pub mod rings;
 pub mod scene;
 pub mod search;
+pub mod walk;
 pub mod weights;
 
 pub use kernels::*;
 
-device_std::ptx_module! {
-    "nni_exact": key_points, mark_first, find_starts, make_sites, exact_cells, exact_cells_listed,
-        exact_gradients, exact_gradients_listed
-}
+device_std::ptx_module! { "nni_exact" }

@@ -2,4 +2,6 @@
 
 pub mod cells;
 pub mod frame;
+pub mod hilbert;
 pub mod morton;
+pub mod sphere;

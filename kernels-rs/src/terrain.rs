@@ -1,6 +1,7 @@
-//! Terrain products from a DEM: crate `terrain`.
+//! Terrain products from a DEM: crate `terrain-grid`.
 //!
-//! - [`gradient`]: slope and hillshade, from the 3 x 3 neighbourhood of each cell.
+//! - [`gradient`]: slope and brightness of a cell, from its 3 x 3 neighbourhood.
+//! - [`strips`]: the same of every cell, a thread some columns of a strip.
 //! - [`squares`]: the pieces of contour lines, by marching squares, a thread a square; they are counted,
 //!   the counts scanned, by gpu-scan, to places, and the pieces written.
 //! - [`lines`]: the pieces joined to lines.
@@ -11,13 +12,14 @@
 pub mod gradient;
 pub mod lines;
 pub mod squares;
+pub mod strips;
 
 pub use gradient::*;
 pub use lines::*;
 pub use squares::*;
+pub use strips::*;
 
-device_std::ptx_module! {
-    "terrain": slope_degrees, slope_degrees_level, slope_percent, slope_percent_level, hillshade,
-        hillshade_level, count_pieces, write_pieces, link_pieces, start_heads, jump_heads,
-        start_ranks, jump_ranks, key_lines, measure_lines, place_lines, write_points
-}
+/// Threads of a block, in every kernel here.
+pub const BLOCK: u32 = 256;
+
+device_std::ptx_module! { "terrain" }

@@ -7,16 +7,6 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// Two arrays that belong together have different lengths.
-    #[error("{what} has {found} elements, expected {expected}")]
-    Length {
-        /// The argument.
-        what: &'static str,
-        /// Elements needed.
-        expected: u64,
-        /// Elements given.
-        found: u64,
-    },
     /// Two arrays share memory where the call does not work in place.
     #[error("{first} and {second} overlap, which this primitive does not allow")]
     Overlap {
@@ -38,7 +28,7 @@ pub enum Error {
     /// There are more segments than elements where each needs one.
     #[error("{segments} segments of {elements} elements: each segment needs an element")]
     TooManySegments {
-        /// Segments asked for.
+        /// Segments given.
         segments: u64,
         /// Elements there.
         elements: u64,
@@ -64,7 +54,7 @@ pub enum Error {
     /// A histogram without bins, or whose bounds do not rise.
     #[error("{bins} bins from {lower} to {upper}: bounds must rise, and bins be at least one")]
     Bins {
-        /// Bins asked for.
+        /// Bins given.
         bins: u64,
         /// First bound.
         lower: String,
@@ -79,7 +69,8 @@ pub enum Error {
         /// The most.
         most: u64,
     },
-    /// The device or the memory failed.
+    /// Two arrays that belong together have different lengths ([`gpu_core::Error::Length`]); or the device
+    /// or the memory failed.
     #[error(transparent)]
     Core(#[from] gpu_core::Error),
 }
@@ -87,22 +78,28 @@ pub enum Error {
 /// Checks a length.
 ///
 /// # Errors
-/// [`Error::Length`].
+/// [`Length`](gpu_core::Error::Length).
 pub(crate) fn same_len(what: &'static str, expected: usize, found: usize) -> Result<()> {
     if expected != found {
-        return Err(Error::Length { what, expected: expected as u64, found: found as u64 });
+        return Err(length(what, expected, found));
     }
     Ok(())
+}
+
+/// The error of a length.
+pub(crate) fn length(what: &'static str, expected: usize, found: usize) -> Error {
+    let (expected, found) = (expected as u64, found as u64);
+    Error::Core(gpu_core::Error::Length { what, expected, found })
 }
 
 /// Checks what can be seen of segment offsets without reading them, and gives the number of
 /// segments.
 ///
 /// # Errors
-/// [`Error::Length`] without any offset, [`Error::TooManySegments`].
+/// [`Length`](gpu_core::Error::Length) without any offset, [`Error::TooManySegments`].
 pub(crate) fn check_offsets(offsets: usize, elements: usize) -> Result<usize> {
     let Some(segments) = offsets.checked_sub(1) else {
-        return Err(Error::Length { what: "offsets", expected: 1, found: 0 });
+        return Err(length("offsets", 1, 0));
     };
     if segments > elements {
         let (segments, elements) = (segments as u64, elements as u64);

@@ -1,8 +1,8 @@
 //! The bounds of histograms, for CPU and GPU alike.
 
 use device_std::scalar::Scalar;
-use kernels_rs::histogram::{Even, MOST_BINS, rank_of_bound};
-use kernels_rs::operators::Bits;
+use kernels_rs::primitives::histogram::{Even, MOST_BINS, rank_of_bound};
+use kernels_rs::primitives::operators::Bits;
 
 use crate::error::{Error, Result};
 use crate::number::{Direction, Number, total_order};

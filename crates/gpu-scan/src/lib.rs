@@ -2,7 +2,7 @@
 //!
 //! | | [`gpu`] |
 //! |---|---|
-//! | reduce | [`reduce`](gpu::reduce) (sum, min, max), [`index_of_min`](gpu::index_of_min), [`index_of_max`](gpu::index_of_max), [`segmented_reduce`](gpu::segmented_reduce), [`reduce_by_key`](gpu::reduce_by_key) |
+//! | reduce | [`reduce`](gpu::reduce) (sum, min, max), [`index_of_min`](gpu::index_of_min), [`index_of_max`](gpu::index_of_max), [`extent`](gpu::extent()), [`segmented_reduce`](gpu::segmented_reduce), [`reduce_by_key`](gpu::reduce_by_key) |
 //! | scan | [`scan`](gpu::scan) (sum, min, max, last valid; inclusive, exclusive, backward), [`scan_by_key`](gpu::scan_by_key), [`segmented_scan`](gpu::segmented_scan), [`scan_rows`](gpu::scan_rows), [`scan_columns`](gpu::scan_columns) |
 //! | select | [`select_if`](gpu::select_if), [`select_flagged`](gpu::select_flagged), [`unique`](gpu::unique), [`partition`](gpu::partition), [`partition_three`](gpu::partition_three), [`run_lengths`](gpu::run_lengths) |
 //! | sort | [`sort`](gpu::sort()), [`sort_pairs`](gpu::sort_pairs), [`argsort`](gpu::argsort), [`segmented_sort`](gpu::segmented_sort), [`segmented_sort_pairs`](gpu::segmented_sort_pairs), [`top_k`](gpu::top_k) |
@@ -10,7 +10,8 @@
 //! | sorted | [`lower_bound`](gpu::lower_bound), [`upper_bound`](gpu::upper_bound), [`merge_keys`](gpu::merge_keys), [`merge_pairs`](gpu::merge_pairs) |
 //! | move | [`fill`](gpu::fill), [`sequence`](gpu::sequence), [`gather`](gpu::gather), [`scatter`](gpu::scatter), [`transpose`](gpu::transpose), [`adjacent_difference`](gpu::adjacent_difference) |
 //!
-//! Each has a twin of the same name in [`cpu`], over slices, with the same result bit for bit.
+//! Each has a twin of the same name in [`cpu`], over slices, with the same result bit for bit; that of
+//! `extent` is [`gpu_core::Extent::of`].
 //!
 //! Elements are `u8`, `u16`, `u32`, `i32`, `u64`, `i64`, `f32`, `f64`; what is sorted has 4 or 8
 //! bytes. Arrays may be parts of
@@ -61,14 +62,14 @@
 //! to it, and the total to the sum of the tiles before, one after the other.
 //!
 //! A segmented reduction gives a segment to
-//! 2^[`lanes_log2`](kernels_rs::segment_totals::lanes_log2) lanes, so many as the segments are long in
+//! 2^[`lanes_log2`](kernels_rs::primitives::segment_totals::lanes_log2) lanes, the more the longer segments are in
 //! the mean. Each adds up, from 0 on, the elements that many apart; then the lanes are added pairwise.
 //! A segment of more than 512 elements a lane is cut into chunks of 16,384 elements, which 256
 //! threads add up in the same way, the warps' sums pairwise too, and which are added up in the same
 //! way again.
 //!
 //! A scan along columns goes down a column row by row, in chunks of
-//! [`chunks`](kernels_rs::columns::chunks) rows: each is added up from its first row on, the chunks
+//! [`chunks`](kernels_rs::primitives::columns::chunks) rows: each is added up from its first row on, the chunks
 //! one after the other, and then each chunk's rows to the sum of all before it. The number of rows
 //! of a chunk depends on the shape of the grid alone.
 //!
@@ -97,5 +98,5 @@ pub use error::{Error, Result};
 pub use histogram::Histogram;
 pub use number::{Count, Direction, Index, Key, Number, Payload};
 pub use operators::{LastValid, Max, Min, ReduceOperator, ScanOperator, Sum};
-pub use options::{Scan, Sort};
+pub use options::{Merge, Scan, Sort, TopK};
 pub use predicate::Predicate;

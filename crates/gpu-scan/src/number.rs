@@ -2,17 +2,17 @@
 
 use bytemuck::Pod;
 use device_std::scalar::Scalar;
-use kernels_rs::elementwise::{Arithmetic, Moves, difference, sequence};
-use kernels_rs::flags::key_bits;
-use kernels_rs::histogram::Histograms;
-use kernels_rs::merge::Merges;
-use kernels_rs::operators::{Bits, Order};
-use kernels_rs::reduce::index_of_least;
-use kernels_rs::reduce_by_key::RunKey;
-use kernels_rs::search::bounds;
-use kernels_rs::select::Selects;
-use kernels_rs::sort::{SortKeys, SortPairs};
-use kernels_rs::top_k::{collect, count};
+use kernels_rs::primitives::elementwise::{Arithmetic, Moves, difference, sequence};
+use kernels_rs::primitives::flags::key_bits;
+use kernels_rs::primitives::histogram::Histograms;
+use kernels_rs::primitives::merge::{find_splits, merge};
+use kernels_rs::primitives::operators::{Bits, Order};
+use kernels_rs::primitives::reduce::index_of_least;
+use kernels_rs::primitives::reduce_by_key::RunKey;
+use kernels_rs::primitives::search::bounds;
+use kernels_rs::primitives::select::{Flagged, If, Runs, Unique, select};
+use kernels_rs::primitives::sort::{self, count_digits, sort_by_digit};
+use kernels_rs::primitives::top_k::{collect, count};
 
 #[cfg(not(feature = "cuda"))]
 use bytemuck::Pod as Storable;
@@ -97,10 +97,12 @@ pub mod sealed {
 
     /// Unsigned integers that kernels sort by.
     pub trait SortBits:
-        Bits
-        + SortKeys
-        + SortPairs<u32>
-        + SortPairs<u64>
+        sort::Key
+        + crate::cpu::SortsBits
+        + count_digits::Instance
+        + sort_by_digit::Instance<()>
+        + sort_by_digit::Instance<u32>
+        + sort_by_digit::Instance<u64>
         + count::Instance
         + collect::Instance
         + Storable
@@ -146,10 +148,16 @@ pub mod sealed {
         + RunKey
         + index_of_least::Instance
         + Moves
-        + Selects
+        + select::Instance<If>
+        + select::Instance<Flagged>
+        + select::Instance<Unique>
+        + select::Instance<Runs>
         + Histograms
         + bounds::Instance
-        + Merges
+        + find_splits::Instance
+        + merge::Instance<()>
+        + merge::Instance<u32>
+        + merge::Instance<u64>
     {
     }
 

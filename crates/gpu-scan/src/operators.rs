@@ -2,13 +2,13 @@
 
 use bytemuck::Pod;
 use device_std::scalar::Scalar;
-use kernels_rs::columns;
-use kernels_rs::operators as kernels;
-use kernels_rs::operators::Operator;
-use kernels_rs::reduce::reduce;
-use kernels_rs::reduce_by_key::ReducesByKey;
-use kernels_rs::scan::Scans;
-use kernels_rs::segment_totals::SegmentReduces;
+use kernels_rs::primitives::columns;
+use kernels_rs::primitives::operators as kernels;
+use kernels_rs::primitives::operators::Operator;
+use kernels_rs::primitives::reduce::reduce;
+use kernels_rs::primitives::reduce_by_key::ReducesByKey;
+use kernels_rs::primitives::scan::Scans;
+use kernels_rs::primitives::segment_totals::SegmentReduces;
 
 use crate::number::{Direction, Number, nan_last};
 

@@ -1,10 +1,10 @@
-//! What a caller may choose about a scan or a sort.
+//! What a caller may choose about a scan, a sort, a merge.
 
 use std::ops::Range;
 
 #[cfg(feature = "cuda")]
-use kernels_rs::operators as kernels;
-use kernels_rs::operators::Order;
+use kernels_rs::primitives::operators as kernels;
+use kernels_rs::primitives::operators::Order;
 
 use crate::error::{Error, Result};
 use crate::number::{order_of_bits, total_order};
@@ -12,9 +12,12 @@ use crate::{Direction, Key};
 
 /// How a scan runs: with or without the element itself, and from which end.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Scan<T> {
-    pub(crate) initial: Option<T>,
-    pub(crate) backward: bool,
+    /// What comes before the first element, where the scan is exclusive.
+    pub initial: Option<T>,
+    /// From the last element to the first.
+    pub backward: bool,
 }
 
 impl<T> Scan<T> {
@@ -48,9 +51,12 @@ impl<T> Scan<T> {
 /// let by_cell = Sort::ascending().by_bits(0..24);
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Sort {
-    pub(crate) direction: Direction,
-    bits: Option<Range<u32>>,
+    /// Which end of the order comes first.
+    pub direction: Direction,
+    /// The bits that count; none named, all.
+    pub bits: Option<Range<u32>>,
 }
 
 impl Sort {
@@ -92,5 +98,45 @@ impl Sort {
             return Err(Error::BitRange { begin: range.start, end: range.end, bits: all });
         }
         Ok(range)
+    }
+}
+
+/// How sorted arrays are merged: in which direction they are sorted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Merge {
+    /// Which end of the order comes first.
+    pub direction: Direction,
+}
+
+impl Merge {
+    /// The least key first; NaN last.
+    pub const fn ascending() -> Self {
+        Self { direction: Direction::Ascending }
+    }
+
+    /// The greatest key first, which makes NaN the first.
+    pub const fn descending() -> Self {
+        Self { direction: Direction::Descending }
+    }
+}
+
+/// Which elements are the first k.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct TopK {
+    /// Which end of the order comes first.
+    pub direction: Direction,
+}
+
+impl TopK {
+    /// The least; NaN last.
+    pub const fn least() -> Self {
+        Self { direction: Direction::Ascending }
+    }
+
+    /// The greatest; NaN last.
+    pub const fn greatest() -> Self {
+        Self { direction: Direction::Descending }
     }
 }

@@ -7,16 +7,6 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The columns of the points differ in length.
-    #[error("column {column} has {found} elements, the first has {expected}")]
-    Columns {
-        /// 1 is y, 2 the first value, and so on.
-        column: usize,
-        /// Length of the x column.
-        expected: usize,
-        /// Length of this one.
-        found: usize,
-    },
     /// The points have no column of values.
     #[error("the points have no values")]
     NoValues,
@@ -91,8 +81,8 @@ pub enum Error {
         /// As given.
         angle: f64,
     },
-    /// More points are asked for at least than are taken at most.
-    #[error("at least {min} points are asked for, of at most {max}")]
+    /// The least number of points is above the greatest.
+    #[error("at least {min} points of at most {max}")]
     MinAboveMax {
         /// The least.
         min: u32,
@@ -137,6 +127,12 @@ pub enum Error {
     #[cfg(feature = "cuda")]
     #[error(transparent)]
     Scan(gpu_scan::Error),
+}
+
+impl From<gpu_core::Cancelled> for Error {
+    fn from(_: gpu_core::Cancelled) -> Self {
+        Self::Cancelled
+    }
 }
 
 #[cfg(feature = "cuda")]

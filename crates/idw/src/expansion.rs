@@ -47,7 +47,7 @@ pub(crate) fn check(params: &Params, single: bool) -> Result<()> {
 }
 
 /// Whether far points are expanded: where `single`, which is f32 without leaving points out, and by
-/// themselves for so many pairs.
+/// themselves from `least_pairs` pairs on.
 pub(crate) fn is_used(
     params: &Params,
     single: bool,

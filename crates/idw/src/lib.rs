@@ -9,20 +9,25 @@
 //!
 //! ```
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! use gpu_core::{Bounds, Device, DeviceChoice, GridSpec};
-//! use idw::{Params, Points, Targets};
+//! use gpu_core::{Device, DeviceChoice, GridSpec, Points};
+//! use idw::{Input, Params, interpolate};
 //!
 //! let (x, y) = ([0.5, 9.5, 0.5, 9.5], [0.5, 0.5, 9.5, 9.5]);
 //! let points = Points { x: &x, y: &y, values: &[&[1.0, 2.0, 3.0, 4.0]] };
 //! let grid = GridSpec::new(0.0, 10.0, 1.0, 10, 10)?;
 //! let device = Device::open(DeviceChoice::Cpu)?; // or Auto: a GPU where there is one
-//! let surface =
-//!     idw::interpolate::<f32>(&device, points, Targets::Grid(grid), &Params::default(), &())?;
+//! let params = Params::default().power(2.0);
+//! let surface = interpolate::<f32>(&device, Input::new(points, grid), &params, &())?;
 //! assert_eq!(surface.values[0][0], 3.0); // the cell's centre is the point (0.5, 9.5)
 //! assert!(surface.values[0].iter().all(|value| (1.0..=4.0).contains(value)));
+//! let raster = &surface.into_grids().unwrap()[0];
+//! assert_eq!(raster.get(9, 0), Some(&4.0));
 //! # Ok(())
 //! # }
 //! ```
+//!
+//! Points that lie on the device already go into [`gpu::interpolate`], which copies nothing from or to the
+//! host and can be captured into a graph.
 //!
 //! # Method
 //!
@@ -31,7 +36,7 @@
 //! Acceleration for IDW Interpolation Algorithm* (2014, doi:10.1155/2014/171574), whose naive and tiled
 //! kernels remain selectable ([`Kernel`]). For many points and targets in f32 those far from each other
 //! are expanded in nodes, after Wang, Krasny and Tlupova (2020, doi:10.4208/cicp.OA-2019-0177), unless the
-//! direct sum is asked for. `docs/idw.md` has the definition, the differences from the papers and from
+//! direct sum is chosen. `docs/idw.md` has the definition, the differences from the papers and from
 //! `gdal_grid`, and what was measured.
 //!
 //! # Accuracy
@@ -52,29 +57,28 @@
 //! coordinates, and the smoothing, are 0 or between 1e-130 and 1e150 ([`Error::Place`]).
 #![deny(missing_docs)]
 
-mod adaptive;
-mod cells;
 pub mod cpu;
-mod curve;
 mod error;
 mod expansion;
 #[cfg(feature = "cuda")]
 pub mod gpu;
+mod ground;
 mod number;
 mod params;
 mod points;
 mod search;
-mod sphere;
 mod statistics;
 mod validation;
 
-use gpu_core::{Device, Progress};
+use gpu_core::{Device, Grid, GridSpec, Progress};
+use points::Data;
 
 pub use error::{Error, Result};
+pub use gpu_core::Points;
+pub use ground::RADIUS;
 pub use number::Number;
 pub use params::{Adaptive, Below, Invalid, Kernel, Params};
-pub use points::{MOST, Points, Targets};
-pub use sphere::RADIUS;
+pub use points::{Input, MOST, Targets};
 pub use statistics::Statistics;
 pub use validation::{Comparison, Validation, best_power, cross_validate};
 
@@ -96,10 +100,20 @@ pub struct Summary {
 pub struct Surface<T> {
     /// For each column of the points' values the values of the targets.
     pub values: Vec<Vec<T>>,
-    /// Statistics of each target's points, if they were asked for.
+    /// Where the values lie, if the targets are a grid.
+    pub grid: Option<GridSpec>,
+    /// Statistics of each target's points, with [`Params::statistics`].
     pub statistics: Option<Statistics<T>>,
     /// What was read and left out.
     pub summary: Summary,
+}
+
+impl<T> Surface<T> {
+    /// A raster for each column of values, if the targets are a grid.
+    pub fn into_grids(self) -> Option<Vec<Grid<T>>> {
+        let grid = self.grid?;
+        self.values.into_iter().map(|values| Grid::new(values, grid).ok()).collect()
+    }
 }
 
 /// A number type whose kernels this build has.
@@ -121,23 +135,38 @@ impl<T: Number> Real for T {}
 /// it takes.
 ///
 /// # Errors
-/// [`Error::Columns`], [`Error::NoValues`], [`Error::NotFinite`], [`Error::Latitude`], [`Error::Place`],
-/// [`Error::TooMany`] for the points; [`Error::Target`] and [`Error::Place`] for the targets; [`Error::Power`] and the like for
-/// the parameters; [`Error::Cancelled`] where `progress` breaks; [`Error::Core`] where memory or the
-/// device fails.
+/// [`gpu_core::Error::Length`] for columns of other lengths, [`Error::NoValues`], [`Error::NotFinite`],
+/// [`Error::Latitude`], [`Error::Place`], [`Error::TooMany`] for the points; [`Error::Target`] and
+/// [`Error::Place`] for the targets; [`Error::Power`] and the like for the parameters;
+/// [`Error::Cancelled`] where `progress` breaks; [`Error::Core`] where memory or the device fails.
 pub fn interpolate<T: Real>(
     device: &Device,
-    points: Points,
-    targets: Targets,
+    input: Input,
     params: &Params,
     progress: &dyn Progress,
 ) -> Result<Surface<T>> {
     params.check()?;
     match device {
-        Device::Cpu => cpu::interpolate(points, targets, params, progress),
+        Device::Cpu => cpu::interpolate(input, params, progress),
         #[cfg(feature = "cuda")]
-        Device::Gpu(gpu) => gpu::interpolate(gpu, points, targets, params, progress),
+        Device::Gpu(gpu) => gpu::from_host(gpu, input, params, progress),
         // Another crate of the program may switch gpu-core's `cuda` on, but not ours.
+        #[allow(unreachable_patterns)]
+        other => Err(gpu_core::Error::without_cuda(other).into()),
+    }
+}
+
+/// What the first value of each point would be without that point.
+fn leave_one_out(
+    device: &Device,
+    data: &Data,
+    params: &Params,
+    progress: &dyn Progress,
+) -> Result<Vec<f64>> {
+    match device {
+        Device::Cpu => cpu::leave_one_out(data, params, progress),
+        #[cfg(feature = "cuda")]
+        Device::Gpu(gpu) => gpu::leave_one_out(gpu, data, params),
         #[allow(unreachable_patterns)]
         other => Err(gpu_core::Error::without_cuda(other).into()),
     }

@@ -1,10 +1,16 @@
-//! What a caller may ask for, checked.
+//! How to interpolate, checked.
 
 use crate::points::{LEAST_LENGTH, has_square};
 use crate::{Error, Result, expansion};
 
 /// How to interpolate. Names and meanings are those of `gdal_grid` where it has the option.
+///
+/// ```
+/// use idw::Params;
+/// let params = Params::nearest(12).power(3.0).radius(250.0).min_points(3);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Params {
     /// The weight of a point at distance d is 1 / d^power; positive. 1, 2, 3, 4 are fastest.
     pub power: f64,
@@ -18,11 +24,11 @@ pub struct Params {
     pub radius2: f64,
     /// Rotation of the ellipse, counter-clockwise, in degrees.
     pub angle: f64,
-    /// At most so many points: the nearest. 0: no limit.
+    /// The most points of a target: its nearest. 0: no limit.
     pub max_points: u32,
     /// With fewer points a target gets no value, or what `below` says.
     pub min_points: u32,
-    /// At most so many points of each quadrant around the target. 0: no limit.
+    /// The most points of each quadrant around the target. 0: no limit.
     pub max_points_per_quadrant: u32,
     /// With fewer points in any quadrant a target gets no value, or what `below` says.
     pub min_points_per_quadrant: u32,
@@ -93,6 +99,7 @@ pub enum Kernel {
 /// random pattern, is brought between 0 and 1 by a cosine over the range `r_min` to `r_max`; from 0.1 to
 /// 0.9 the five levels follow by linear interpolation.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Adaptive {
     /// Neighbours that the pattern is taken from; positive.
     pub neighbours: u32,
@@ -116,6 +123,27 @@ impl Default for Adaptive {
             r_max: 2.0,
             area: 0.0,
         }
+    }
+}
+
+/// Builder methods, each of its field's name.
+macro_rules! builders {
+    ($($field:ident: $type:ty;)+) => {$(
+        #[doc = concat!("Sets [`", stringify!($field), "`](Self#structfield.", stringify!($field), ").")]
+        #[must_use]
+        pub fn $field(self, $field: $type) -> Self {
+            Self { $field, ..self }
+        }
+    )+};
+}
+
+impl Adaptive {
+    builders! {
+        neighbours: u32;
+        levels: [f64; 5];
+        r_min: f64;
+        r_max: f64;
+        area: f64;
     }
 }
 
@@ -147,6 +175,46 @@ impl Params {
     /// The `max_points` nearest points, at power 2.
     pub fn nearest(max_points: u32) -> Self {
         Self { max_points, ..Self::default() }
+    }
+
+    builders! {
+        power: f64;
+        smoothing: f64;
+        radius1: f64;
+        radius2: f64;
+        angle: f64;
+        max_points: u32;
+        min_points: u32;
+        max_points_per_quadrant: u32;
+        min_points_per_quadrant: u32;
+        nodata: f64;
+        below: Below;
+        geographic: bool;
+        invalid: Invalid;
+        kernel: Kernel;
+        statistics: bool;
+    }
+
+    /// Sets [`adaptive`](Self#structfield.adaptive): a power for each target.
+    #[must_use]
+    pub fn adaptive(self, adaptive: impl Into<Option<Adaptive>>) -> Self {
+        Self { adaptive: adaptive.into(), ..self }
+    }
+
+    /// Sets both half-axes: the points within a circle.
+    #[must_use]
+    pub fn radius(self, radius: f64) -> Self {
+        self.radius1(radius).radius2(radius)
+    }
+
+    /// The search among all points for the pattern that adaptive powers follow from.
+    pub(crate) fn of_pattern(&self, how: Adaptive) -> Self {
+        Self::nearest(how.neighbours).geographic(self.geographic)
+    }
+
+    /// The search for the nearest point alone.
+    pub(crate) fn of_nearest(&self) -> Self {
+        self.max_points(1).adaptive(None)
     }
 
     /// Whether every point counts for every target.
@@ -249,29 +317,29 @@ mod tests {
     fn bad_parameters_are_named() {
         let base = Params::default();
         for power in [0.0, -1.0, f64::NAN, f64::INFINITY] {
-            let error = Params { power, ..base }.check().unwrap_err();
+            let error = base.power(power).check().unwrap_err();
             assert!(error.to_string().contains(&power.to_string()), "{error}");
         }
         for smoothing in [-1.0, f64::NAN] {
-            assert!(matches!(Params { smoothing, ..base }.check(), Err(Error::Smoothing { .. })));
+            assert!(matches!(base.smoothing(smoothing).check(), Err(Error::Smoothing { .. })));
         }
         for (radius1, radius2) in [(-1.0, -1.0), (0.0, 1.0), (1.0, 0.0), (f64::NAN, f64::NAN)] {
-            let params = Params { radius1, radius2, ..base };
+            let params = base.radius1(radius1).radius2(radius2);
             assert!(matches!(params.check(), Err(Error::Radius { .. })));
         }
-        let params = Params { min_points: 4, max_points: 3, ..base };
+        let params = base.min_points(4).max_points(3);
         assert_eq!(params.check(), Err(Error::MinAboveMax { min: 4, max: 3 }));
-        let params = Params { geographic: true, radius1: 1.0, radius2: 2.0, ..base };
+        let params = base.geographic(true).radius1(1.0).radius2(2.0);
         assert!(matches!(params.check(), Err(Error::Conflict { .. })));
-        let adaptive = Adaptive { levels: [1.0, 2.0, 0.0, 1.0, 1.0], ..Adaptive::default() };
-        let params = Params { adaptive: Some(adaptive), ..base };
+        let adaptive = Adaptive::default().levels([1.0, 2.0, 0.0, 1.0, 1.0]);
+        let params = base.adaptive(adaptive);
         assert!(matches!(params.check(), Err(Error::Adaptive { .. })));
         assert_eq!(base.check(), Ok(()));
     }
 
     #[test]
     fn laws_are_the_whole_powers_to_four() {
-        let law = |power| Params { power, ..Params::default() }.law();
+        let law = |power| Params::default().power(power).law();
         assert_eq!([1.0, 2.0, 3.0, 4.0, 5.0, 2.5].map(law), [1, 2, 3, 4, 0, 0]);
     }
 }

@@ -2,21 +2,30 @@
 
 use std::borrow::Cow;
 
-use gpu_core::{Bounds, GridSpec};
+use gpu_core::{Bounds, GridSpec, Points};
+use kernels_rs::spatial::sphere;
 use rayon::prelude::*;
 
-use crate::sphere;
+use crate::ground::Ground;
 use crate::{Error, Invalid, Params, Result};
 
-/// Points to interpolate, as columns of equal length.
+/// Points, and where to interpolate them.
+///
+/// Both are data, and may differ from call to call where the parameters stay: so neither is a parameter.
 #[derive(Clone, Copy, Debug)]
-pub struct Points<'a> {
-    /// Eastings, or degrees of longitude.
-    pub x: &'a [f64],
-    /// Northings, or degrees of latitude.
-    pub y: &'a [f64],
-    /// One or more columns of values, interpolated in one pass.
-    pub values: &'a [&'a [f64]],
+#[non_exhaustive]
+pub struct Input<'a> {
+    /// The points, with one or more columns of values, interpolated in one pass.
+    pub points: Points<'a>,
+    /// Where to interpolate.
+    pub targets: Targets<'a>,
+}
+
+impl<'a> Input<'a> {
+    /// Points at targets: a [`GridSpec`], or [`Targets::Points`].
+    pub fn new(points: Points<'a>, targets: impl Into<Targets<'a>>) -> Self {
+        Self { points, targets: targets.into() }
+    }
 }
 
 /// Where to interpolate.
@@ -33,7 +42,21 @@ pub enum Targets<'a> {
     Grid(GridSpec),
 }
 
+impl From<GridSpec> for Targets<'_> {
+    fn from(grid: GridSpec) -> Self {
+        Self::Grid(grid)
+    }
+}
+
 impl Targets<'_> {
+    /// The grid, where they are one.
+    pub fn grid(&self) -> Option<GridSpec> {
+        match *self {
+            Self::Points { .. } => None,
+            Self::Grid(grid) => Some(grid),
+        }
+    }
+
     /// How many.
     pub fn len(&self) -> u64 {
         match self {
@@ -61,40 +84,61 @@ impl Targets<'_> {
 
     /// Checks that every target is a place.
     pub(crate) fn check(&self, geographic: bool) -> Result<()> {
-        let fault = |index: usize, x: f64, y: f64| {
-            if !(x.is_finite() && y.is_finite()) || (geographic && y.abs() > 90.0) {
-                return Some(Error::Target { index, x, y });
-            }
-            let what = "target";
-            let can = geographic || (has_square(x) && has_square(y));
-            (!can).then_some(Error::Place { what, index, x, y })
-        };
-        if self.len() > MOST {
-            return Err(Error::TooMany { what: "targets", count: self.len(), most: MOST });
-        }
+        check_count("targets", self.len())?;
         match *self {
             Self::Points { x, y } => {
-                if x.len() != y.len() {
-                    return Err(Error::Columns { column: 1, expected: x.len(), found: y.len() });
-                }
-                (0..x.len()).find_map(|i| fault(i, x[i], y[i])).map_or(Ok(()), Err)
+                check_len("column of targets' y", x.len(), y.len())?;
+                (0..x.len()).try_for_each(|i| check_target(i, (x[i], y[i]), geographic))
             }
-            Self::Grid(g) => {
-                GridSpec::new(g.origin_x, g.origin_y, g.cell_size, g.width, g.height)?;
-                if g.cells() == 0 {
-                    return Ok(());
-                }
-                // Every centre is a sum of the edge and half cells; what cancels to less than a cell
-                // is 0, or more than rounding leaves of one.
-                if !geographic && g.cell_size < LEAST_LENGTH / f64::EPSILON {
-                    let (x, y) = (g.cell_size, g.cell_size);
-                    return Err(Error::Place { what: "the size of cells, target", index: 0, x, y });
-                }
-                let corners = [0, g.cells() as usize - 1].map(|i| (i, self.place(i)));
-                corners.into_iter().find_map(|(i, (x, y))| fault(i, x, y)).map_or(Ok(()), Err)
-            }
+            Self::Grid(grid) => check_grid(grid, geographic),
         }
     }
+}
+
+/// Checks that a target is a place.
+fn check_target(index: usize, (x, y): (f64, f64), geographic: bool) -> Result<()> {
+    if !(x.is_finite() && y.is_finite()) || (geographic && y.abs() > 90.0) {
+        return Err(Error::Target { index, x, y });
+    }
+    if geographic || (has_square(x) && has_square(y)) {
+        return Ok(());
+    }
+    Err(Error::Place { what: "target", index, x, y })
+}
+
+/// Checks that the cells of a grid are places, and not too many.
+pub(crate) fn check_grid(grid: GridSpec, geographic: bool) -> Result<()> {
+    let GridSpec { origin_x, origin_y, cell_size, width, height } = grid;
+    GridSpec::new(origin_x, origin_y, cell_size, width, height)?;
+    check_count("targets", grid.cells())?;
+    if grid.cells() == 0 {
+        return Ok(());
+    }
+    // Every centre is a sum of the edge and half cells; what cancels to less than a cell is 0, or more
+    // than rounding leaves of one.
+    if !geographic && cell_size < LEAST_LENGTH / f64::EPSILON {
+        let (x, y) = (cell_size, cell_size);
+        return Err(Error::Place { what: "the size of cells, target", index: 0, x, y });
+    }
+    check_target(0, grid.cell_centre(0, 0), geographic)?;
+    check_target(grid.cells() as usize - 1, grid.cell_centre(width - 1, height - 1), geographic)
+}
+
+/// Checks that indices can name them all.
+pub(crate) fn check_count(what: &'static str, count: u64) -> Result<()> {
+    if count > MOST {
+        return Err(Error::TooMany { what, count, most: MOST });
+    }
+    Ok(())
+}
+
+/// Checks the length of a column.
+pub(crate) fn check_len(what: &'static str, expected: usize, found: usize) -> Result<()> {
+    if found != expected {
+        let (expected, found) = (expected as u64, found as u64);
+        return Err(gpu_core::Error::Length { what, expected, found }.into());
+    }
+    Ok(())
 }
 
 /// The most points, and the most targets, of a call.
@@ -126,31 +170,22 @@ pub(crate) struct Data<'a> {
     pub y: Cow<'a, [f64]>,
     pub values: Vec<Cow<'a, [f64]>>,
     pub ranges: Vec<Range>,
-    /// On the sphere the unit vectors.
-    pub vectors: Option<[Vec<f64>; 3]>,
     /// The points' own indices, where some were left out.
     pub kept: Option<Vec<u32>>,
     /// Points left out.
     pub skipped: u64,
-    pub bounds: Option<Bounds>,
+    pub ground: Ground,
 }
 
 impl<'a> Data<'a> {
-    /// Checks the points, and leaves out those that are not finite if that is asked for.
+    /// Checks the points, and leaves out those that are not finite, or refuses them.
     pub fn of(points: Points<'a>, params: &Params) -> Result<Self> {
         let n = points.x.len();
         if points.values.is_empty() {
             return Err(Error::NoValues);
         }
-        let others = std::iter::once(&points.y).chain(points.values);
-        for (column, found) in others.map(|c| c.len()).enumerate() {
-            if found != n {
-                return Err(Error::Columns { column: column + 1, expected: n, found });
-            }
-        }
-        if n as u64 > MOST {
-            return Err(Error::TooMany { what: "points", count: n as u64, most: MOST });
-        }
+        points.check_lengths()?;
+        check_count("points", n as u64)?;
         let fault = |i: usize| fault(&points, i, params.geographic);
         let bad: Vec<u32> =
             (0..n as u32).into_par_iter().filter(|&i| fault(i as usize).is_some()).collect();
@@ -172,10 +207,10 @@ impl<'a> Data<'a> {
         let y = take(points.y);
         let values: Vec<Cow<[f64]>> = points.values.iter().map(|&column| take(column)).collect();
         let ranges = values.iter().map(|column| Range::of(column)).collect();
-        let vectors = params.geographic.then(|| sphere::unit_vectors(&x, &y));
-        let bounds = Bounds::of(&x, &y);
+        let (count, bounds) = (x.len(), Bounds::of(&x, &y));
+        let ground = Ground { count, bounds, geographic: params.geographic };
         let skipped = bad.len() as u64;
-        Ok(Self { x, y, values, ranges, vectors, kept, skipped, bounds })
+        Ok(Self { x, y, values, ranges, kept, skipped, ground })
     }
 
     /// How many points.
@@ -186,29 +221,6 @@ impl<'a> Data<'a> {
     /// The points' own places as targets.
     pub fn as_targets(&self) -> Targets<'_> {
         Targets::Points { x: &self.x, y: &self.y }
-    }
-
-    /// The area that the points cover, in square ground units; 0 where they lie on a line.
-    pub fn area(&self, geographic: bool) -> f64 {
-        let Some(b) = self.bounds else { return 0.0 };
-        if geographic {
-            return sphere::zone_area(b);
-        }
-        (b.max_x - b.min_x) * (b.max_y - b.min_y)
-    }
-
-    /// A power of two near the spacing of the points, in ground units: distances in it are numbers of
-    /// moderate size.
-    pub fn unit(&self, geographic: bool) -> f64 {
-        let (Some(b), n) = (self.bounds, self.len() as f64) else { return 1.0 };
-        let degree = if geographic { sphere::RADIUS.to_radians() } else { 1.0 };
-        let longest = (b.max_x - b.min_x).max(b.max_y - b.min_y) * degree;
-        let spacing = (self.area(geographic) / n).sqrt().max(longest / n);
-        if spacing > 0.0 && spacing.is_finite() {
-            2f64.powi((spacing.log2().round() as i32).clamp(-500, 500))
-        } else {
-            1.0
-        }
     }
 }
 
@@ -232,9 +244,14 @@ impl Range {
     fn of(values: &[f64]) -> Self {
         let start = (f64::INFINITY, f64::NEG_INFINITY);
         let (low, high) = values.iter().fold(start, |(low, high), &v| (low.min(v), high.max(v)));
-        if values.is_empty() {
-            return Self { offset: 0.0, low: 0.0, high: 0.0 };
-        }
+        if values.is_empty() { Self::NONE } else { Self::between(low, high) }
+    }
+
+    /// Of no values.
+    pub const NONE: Self = Self { offset: 0.0, low: 0.0, high: 0.0 };
+
+    /// The range from a lowest value to a highest.
+    pub fn between(low: f64, high: f64) -> Self {
         // The middle, but never farther from a value than 0 is: then what f32 leaves of a sum of
         // weighted differences is a share of the weighted magnitudes, for values of one sign of the
         // result, however few values make the range as wide as it is.
@@ -261,7 +278,7 @@ mod tests {
         let points = Points { x: &x, y: &y, values: &[&values] };
         let error = Data::of(points, &Params::default()).unwrap_err();
         assert!(matches!(error, Error::NotFinite { index: 1, value: f64::INFINITY, .. }));
-        let skip = Params { invalid: Invalid::Skip, ..Params::default() };
+        let skip = Params::default().invalid(Invalid::Skip);
         let data = Data::of(points, &skip).unwrap();
         assert_eq!((data.len(), data.skipped), (2, 2));
         assert_eq!(data.kept, Some(vec![0, 3]));
@@ -272,8 +289,10 @@ mod tests {
     fn columns_of_other_lengths_are_named() {
         let points = Points { x: &[0.0], y: &[0.0], values: &[&[1.0], &[1.0, 2.0]] };
         let error = Data::of(points, &Params::default()).unwrap_err();
-        assert_eq!(error, Error::Columns { column: 3, expected: 1, found: 2 });
-        let points = Points { x: &[0.0], y: &[0.0], values: &[] };
+        let what = "column of values";
+        let length = gpu_core::Error::Length { what, expected: 1, found: 2 };
+        assert_eq!(error, Error::Core(length));
+        let points = Points::new(&[0.0], &[0.0]);
         assert_eq!(Data::of(points, &Params::default()).unwrap_err(), Error::NoValues);
     }
 }

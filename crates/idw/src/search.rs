@@ -1,12 +1,14 @@
-//! What a search for neighbours asks for, in the form that both back ends take.
+//! The limits of a search for neighbours, in the form that both back ends take.
 
-use crate::sphere;
+use kernels_rs::spatial::sphere;
+
+use crate::ground::RADIUS;
 use crate::{Below, Params};
 
 /// The limits of a search.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Search {
-    /// At most so many points; `u32::MAX` for no limit.
+    /// The most points; `u32::MAX` for no limit.
     pub max_points: u32,
     pub min_points: u32,
     pub max_per_quadrant: u32,
@@ -51,7 +53,7 @@ impl Search {
             return search;
         }
         if params.geographic {
-            search.arc = a / sphere::RADIUS;
+            search.arc = a / RADIUS;
             search.reach = sphere::squared_chord_of_arc(search.arc).sqrt();
         } else if a == b {
             (search.reach, search.extent) = (a, [a; 2]);
@@ -81,7 +83,7 @@ mod tests {
 
     #[test]
     fn the_ellipse_turns_counter_clockwise() {
-        let params = Params { radius1: 4.0, radius2: 1.0, angle: 30.0, ..Params::default() };
+        let params = Params::default().radius1(4.0).radius2(1.0).angle(30.0);
         let search = Search::of(&params);
         let e = search.ellipse.unwrap();
         let form = |x: f64, y: f64| e.xx * x * x + e.xy * x * y + e.yy * y * y;

@@ -1,5 +1,7 @@
 //! Statistics of the points that a target's value comes from.
 
+use gpu_scan::{Sum, cpu};
+
 use crate::Number;
 use crate::points::Range;
 
@@ -43,10 +45,18 @@ impl<T: Number> Statistics<T> {
     }
 }
 
-/// Mean and standard deviation of values.
+/// Mean and standard deviation of values. Both back ends sum in the order of `gpu-scan`'s reductions.
 pub(crate) fn moments(values: &[f64], offset: f64) -> [f64; 2] {
-    let n = values.len() as f64;
-    let mean = values.iter().map(|v| v - offset).sum::<f64>() / n;
-    let variance = values.iter().map(|v| (v - offset - mean).powi(2)).sum::<f64>() / n;
-    [offset + mean, variance.sqrt()]
+    let rest: Vec<f64> = values.iter().map(|value| value - offset).collect();
+    let sum = cpu::reduce(Sum, &rest);
+    let mean = sum / values.len() as f64;
+    let squares: Vec<f64> = rest.iter().map(|rest| (rest - mean) * (rest - mean)).collect();
+    moments_of([sum, cpu::reduce(Sum, &squares)], values.len(), offset)
+}
+
+/// The same from the sum of the values less their offset, and that of the squares of what their mean
+/// leaves.
+pub(crate) fn moments_of([sum, squares]: [f64; 2], count: usize, offset: f64) -> [f64; 2] {
+    let n = count as f64;
+    [offset + sum / n, (squares / n).sqrt()]
 }

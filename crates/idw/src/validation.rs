@@ -1,9 +1,9 @@
 //! Leave-one-out cross-validation: how well each point follows from the others.
 
-use gpu_core::{Device, Progress};
+use gpu_core::{Device, Points, Progress};
 
 use crate::points::Data;
-use crate::{Error, Params, Points, Result, cpu};
+use crate::{Params, Result, leave_one_out};
 
 /// How well points follow from each other.
 #[derive(Clone, Debug, PartialEq)]
@@ -47,13 +47,9 @@ pub fn cross_validate(
 ) -> Result<Validation> {
     params.check()?;
     let data = Data::of(points, params)?;
-    let predicted = match device {
-        _ if data.len() < 2 => vec![f64::NAN; data.len()],
-        Device::Cpu => cpu::leave_one_out(&data, params, progress)?,
-        #[cfg(feature = "cuda")]
-        Device::Gpu(gpu) => crate::gpu::leave_one_out(gpu, &data, params)?,
-        #[allow(unreachable_patterns)]
-        other => return Err(gpu_core::Error::without_cuda(other).into()),
+    let predicted = match data.len() {
+        0 | 1 => vec![f64::NAN; data.len()],
+        _ => leave_one_out(device, &data, params, progress)?,
     };
     let mut errors = vec![f64::NAN; points.x.len()];
     for (i, value) in predicted.into_iter().enumerate() {
@@ -77,10 +73,8 @@ pub fn best_power(
     let mut all = Vec::with_capacity(powers.len());
     for (i, &power) in powers.iter().enumerate() {
         let fraction = i as f64 / powers.len() as f64;
-        if progress.report("cross-validate", fraction).is_break() {
-            return Err(Error::Cancelled);
-        }
-        let params = Params { power, adaptive: None, ..*params };
+        progress.at("cross-validate", fraction)?;
+        let params = params.power(power).adaptive(None);
         all.push((power, cross_validate(device, points, &params, &())?));
     }
     let with_value = all.iter().filter(|(_, v)| v.count > 0);

@@ -3,15 +3,15 @@
 
 mod common;
 
-use common::{Cloud, Random, assert_close, by_definition, devices};
+use common::{Cloud, Random, assert_close, by_definition, devices, random_cloud, targets_at};
 use gpu_core::{Device, GridSpec};
-use idw::{Kernel, Params, Points, Targets, interpolate};
+use idw::{Input, Kernel, Params, Points, Targets, interpolate};
 
 const POWERS: [f64; 5] = [1.0, 2.0, 3.0, 4.0, 2.5];
 
 fn values(device: &Device, cloud: &Cloud, targets: Targets, params: &Params) -> Vec<f64> {
     cloud.with(|points| {
-        let surface = interpolate::<f32>(device, points, targets, params, &()).unwrap();
+        let surface = interpolate::<f32>(device, Input::new(points, targets), params, &()).unwrap();
         surface.values[0].iter().map(|&v| f64::from(v)).collect()
     })
 }
@@ -19,13 +19,13 @@ fn values(device: &Device, cloud: &Cloud, targets: Targets, params: &Params) -> 
 /// Asserts 1e-5 of the value at every power, on every device, by both ways of summing.
 fn assert_promised(cloud: &Cloud, targets: Targets, places: &Cloud, what: &str) {
     for power in POWERS {
-        let params = Params { power, ..Params::default() };
+        let params = Params::default().power(power);
         let of = |i: usize| by_definition(cloud, (places.x[i], places.y[i]), &params);
         let wanted: Vec<f64> = (0..places.len()).map(of).collect();
         for device in devices() {
             for kernel in [Kernel::Direct, Kernel::Expansion] {
                 let what = format!("{what}, {}, {kernel:?}, power {power}", device.name());
-                let found = values(&device, cloud, targets, &Params { kernel, ..params });
+                let found = values(&device, cloud, targets, &params.kernel(kernel));
                 assert_close(&found, &wanted, 1e-5, &what);
             }
         }
@@ -56,7 +56,7 @@ fn among(cloud: &Cloud, count: usize, seed: u64) -> Cloud {
 fn heaps_of_metres_over_a_thousand_kilometres_keep_it() {
     let cloud = heaps(61, |_, unit| 10.0 + 100.0 * unit);
     let targets = among(&cloud, 150, 62);
-    assert_promised(&cloud, targets.targets(), &targets, "heaps");
+    assert_promised(&cloud, targets_at(&targets), &targets, "heaps");
 }
 
 #[test]
@@ -80,31 +80,31 @@ fn values_with_rare_spikes_keep_it() {
     let even = Cloud::of(
         (0..4000).map(|i| (100.0 * random.unit(), 100.0 * random.unit(), spiked(i, random.unit()))),
     );
-    let targets = Cloud::random(150, [-10.0, -10.0, 110.0, 110.0], 65);
-    assert_promised(&even, targets.targets(), &targets, "spikes");
+    let targets = random_cloud(150, [-10.0, -10.0, 110.0, 110.0], 65);
+    assert_promised(&even, targets_at(&targets), &targets, "spikes");
     let below = Cloud { z: even.z.iter().map(|z| -z).collect(), ..even };
-    assert_promised(&below, targets.targets(), &targets, "spikes downwards");
+    assert_promised(&below, targets_at(&targets), &targets, "spikes downwards");
     let heaps = heaps(66, spiked);
     let targets = among(&heaps, 100, 67);
-    assert_promised(&heaps, targets.targets(), &targets, "spikes in heaps");
+    assert_promised(&heaps, targets_at(&targets), &targets, "spikes in heaps");
 }
 
 #[test]
 fn targets_close_beside_points_keep_it() {
-    let cloud = Cloud::random(3000, [0.0, 0.0, 100.0, 100.0], 68);
+    let cloud = random_cloud(3000, [0.0, 0.0, 100.0, 100.0], 68);
     let mut random = Random::new(69);
     let beside = Cloud::of((0..200).map(|i| {
         let reach = 10f64.powf(-6.0 * random.unit());
         (cloud.x[i] + reach * random.unit(), cloud.y[i] - reach * random.unit(), 0.0)
     }));
-    assert_promised(&cloud, beside.targets(), &beside, "beside points");
+    assert_promised(&cloud, targets_at(&beside), &beside, "beside points");
 }
 
 #[test]
 fn close_pairs_of_unlike_points_keep_it() {
     // Pairs from 1 m down to 1 mm apart, and targets between the two.
     let mut random = Random::new(70);
-    let mut cloud = Cloud::random(2000, [0.0, 0.0, 3e4, 3e4], 71);
+    let mut cloud = random_cloud(2000, [0.0, 0.0, 3e4, 3e4], 71);
     let mut between = Cloud::default();
     for i in (0..400).step_by(2) {
         let apart = 10f64.powf(-3.0 * random.unit());
@@ -114,7 +114,7 @@ fn close_pairs_of_unlike_points_keep_it() {
         between.y.push(cloud.y[i] + 0.1 * apart);
         between.z.push(0.0);
     }
-    assert_promised(&cloud, between.targets(), &between, "pairs");
+    assert_promised(&cloud, targets_at(&between), &between, "pairs");
 }
 
 #[test]
@@ -125,13 +125,13 @@ fn values_of_both_signs_are_off_by_a_share_of_their_mean_magnitude() {
         (0..4000).map(|i| (100.0 * random.unit(), 100.0 * random.unit(), spiked(i, random.unit()))),
     );
     let magnitudes = Cloud { z: cloud.z.iter().map(|z| z.abs()).collect(), ..cloud.clone() };
-    let targets = Cloud::random(100, [0.0, 0.0, 100.0, 100.0], 73);
+    let targets = random_cloud(100, [0.0, 0.0, 100.0, 100.0], 73);
     for power in POWERS {
-        let params = Params { power, ..Params::default() };
+        let params = Params::default().power(power);
         for device in devices() {
             for kernel in [Kernel::Direct, Kernel::Expansion] {
-                let params = Params { kernel, ..params };
-                let found = values(&device, &cloud, targets.targets(), &params);
+                let params = params.kernel(kernel);
+                let found = values(&device, &cloud, targets_at(&targets), &params);
                 for (i, &value) in found.iter().enumerate() {
                     let at = (targets.x[i], targets.y[i]);
                     let off = (value - by_definition(&cloud, at, &params)).abs();
@@ -148,10 +148,11 @@ fn heaps_keep_the_accuracy_of_f64() {
     let cloud = heaps(74, |_, unit| 10.0 + 100.0 * unit);
     let targets = among(&cloud, 60, 75);
     for power in POWERS {
-        let params = Params { power, ..Params::default() };
+        let params = Params::default().power(power);
         for device in devices() {
             let surface = cloud.with(|points| {
-                interpolate::<f64>(&device, points, targets.targets(), &params, &()).unwrap()
+                interpolate::<f64>(&device, Input::new(points, targets_at(&targets)), &params, &())
+                    .unwrap()
             });
             let of = |i: usize| by_definition(&cloud, (targets.x[i], targets.y[i]), &params);
             let wanted: Vec<f64> = (0..targets.len()).map(of).collect();
@@ -171,9 +172,14 @@ fn several_values_in_heaps_keep_it() {
     let second = Cloud { z: other.clone(), ..cloud.clone() };
     for power in [1.0, 2.0, 3.0] {
         for kernel in [Kernel::Direct, Kernel::Expansion] {
-            let params = Params { power, kernel, ..Params::default() };
+            let params = Params::default().power(power).kernel(kernel);
             for device in devices() {
-                let all = interpolate::<f32>(&device, points, targets.targets(), &params, &());
+                let all = interpolate::<f32>(
+                    &device,
+                    Input::new(points, targets_at(&targets)),
+                    &params,
+                    &(),
+                );
                 for (found, cloud) in all.unwrap().values.iter().zip([&cloud, &second]) {
                     let of = |i| by_definition(cloud, (targets.x[i], targets.y[i]), &params);
                     let wanted: Vec<f64> = (0..targets.len()).map(of).collect();

@@ -3,20 +3,20 @@
 
 mod common;
 
-use common::{Cloud, Random, assert_close, by_definition, devices};
+use common::{Cloud, Random, assert_close, by_definition, devices, random_cloud, targets_at};
 use gpu_core::{Device, GridSpec};
-use idw::{Error, Kernel, Params, Points, Targets, interpolate};
+use idw::{Error, Input, Kernel, Params, Points, Targets, interpolate};
 use proptest::prelude::*;
 
 const SQUARE: [f64; 4] = [0.0, 0.0, 100.0, 100.0];
 
 fn expanded(power: f64) -> Params {
-    Params { power, kernel: Kernel::Expansion, ..Params::default() }
+    Params::default().power(power).kernel(Kernel::Expansion)
 }
 
 fn values(device: &Device, cloud: &Cloud, targets: Targets, params: &Params) -> Vec<f64> {
     cloud.with(|points| {
-        let surface = interpolate::<f32>(device, points, targets, params, &()).unwrap();
+        let surface = interpolate::<f32>(device, Input::new(points, targets), params, &()).unwrap();
         surface.values[0].iter().map(|&v| f64::from(v)).collect()
     })
 }
@@ -30,7 +30,7 @@ fn expected(cloud: &Cloud, targets: &Cloud, params: &Params) -> Vec<f64> {
 fn assert_accurate(cloud: &Cloud, targets: &Cloud, params: &Params, what: &str) {
     let wanted = expected(cloud, targets, params);
     for device in devices() {
-        let found = values(&device, cloud, targets.targets(), params);
+        let found = values(&device, cloud, targets_at(targets), params);
         let what = format!("{what}, {}, power {}", device.name(), params.power);
         assert_close(&found, &wanted, 1e-5, &what);
     }
@@ -49,9 +49,9 @@ fn heaps(count: usize, seed: u64) -> Cloud {
 
 #[test]
 fn every_power_is_that_of_the_definition() {
-    let targets = Cloud::random(60, [-20.0, -20.0, 120.0, 120.0], 2);
+    let targets = random_cloud(60, [-20.0, -20.0, 120.0, 120.0], 2);
     for count in [1, 255, 257, 1024, 1025, 6000] {
-        let cloud = Cloud::random(count, SQUARE, 40 + count as u64);
+        let cloud = random_cloud(count, SQUARE, 40 + count as u64);
         for power in [0.5, 1.0, 2.0, 2.5, 3.0, 4.0] {
             if count == 6000 || power == 2.0 || power == 2.5 {
                 assert_accurate(&cloud, &targets, &expanded(power), &format!("{count} points"));
@@ -62,7 +62,7 @@ fn every_power_is_that_of_the_definition() {
 
 #[test]
 fn heaps_lines_and_single_places_keep_the_accuracy() {
-    let targets = Cloud::random(50, [-20.0, -20.0, 120.0, 120.0], 3);
+    let targets = random_cloud(50, [-20.0, -20.0, 120.0, 120.0], 3);
     let mut random = Random::new(5);
     let line = Cloud::of((0..3000).map(|_| {
         let t = 100.0 * random.unit();
@@ -94,7 +94,7 @@ fn voids_and_places_far_outside_keep_the_accuracy() {
         let value = if angle < 2.0 { 60.0 } else { 40.0 + 5.0 * random.unit() };
         (50.0 + radius * angle.cos(), 50.0 + radius * angle.sin(), value)
     }));
-    let mut targets = Cloud::random(40, [25.0, 25.0, 75.0, 75.0], 8);
+    let mut targets = random_cloud(40, [25.0, 25.0, 75.0, 75.0], 8);
     for (x, y) in [(300.0, 50.0), (-2e4, 3e5), (50.0, 1e9), (1e13, -1e13)] {
         targets.x.push(x);
         targets.y.push(y);
@@ -108,11 +108,11 @@ fn voids_and_places_far_outside_keep_the_accuracy() {
 #[test]
 fn smoothing_and_northings_keep_the_accuracy() {
     let (x, y) = (431_000.123, 5_274_000.123);
-    let cloud = Cloud::random(4000, [x, y, x + 50.0, y + 50.0], 9);
-    let targets = Cloud::random(60, [x, y, x + 50.0, y + 50.0], 10);
+    let cloud = random_cloud(4000, [x, y, x + 50.0, y + 50.0], 9);
+    let targets = random_cloud(60, [x, y, x + 50.0, y + 50.0], 10);
     for smoothing in [0.0, 0.01, 5.0, 500.0] {
         for power in [2.0, 3.5] {
-            let params = Params { smoothing, ..expanded(power) };
+            let params = expanded(power).smoothing(smoothing);
             assert_accurate(&cloud, &targets, &params, &format!("smoothing {smoothing}"));
         }
     }
@@ -141,7 +141,7 @@ fn a_grid_has_the_values_of_its_centres() {
 
 #[test]
 fn points_and_constants_stay_exact_and_values_within_their_range() {
-    let mut cloud = Cloud::random(3000, SQUARE, 12);
+    let mut cloud = random_cloud(3000, SQUARE, 12);
     // Three points in one place, and one whose value f32 rounds.
     for (i, z) in [(20, 11.0), (21, 12.0), (22, 14.5)] {
         (cloud.x[i], cloud.y[i], cloud.z[i]) = (50.0, 51.0, z);
@@ -149,23 +149,23 @@ fn points_and_constants_stay_exact_and_values_within_their_range() {
     cloud.z[30] = 10.1;
     let few: Vec<usize> = (0..60).collect();
     let at = Cloud::of(few.iter().map(|&i| (cloud.x[i], cloud.y[i], 0.0)));
-    let around = Cloud::random(100, [-50.0, -50.0, 150.0, 150.0], 13);
+    let around = random_cloud(100, [-50.0, -50.0, 150.0, 150.0], 13);
     let (low, high) = cloud.z.iter().fold((f64::MAX, f64::MIN), |(l, h), &z| (l.min(z), h.max(z)));
     for power in [1.0, 2.0, 3.0, 4.0, 2.2] {
         for device in devices() {
-            let found = values(&device, &cloud, at.targets(), &expanded(power));
+            let found = values(&device, &cloud, targets_at(&at), &expanded(power));
             for &i in &few {
                 let wanted = if (20..23).contains(&i) { 12.5 } else { cloud.z[i] };
                 assert_eq!(found[i], f64::from(wanted as f32), "{} at {i}", device.name());
             }
-            for v in values(&device, &cloud, around.targets(), &expanded(power)) {
+            for v in values(&device, &cloud, targets_at(&around), &expanded(power)) {
                 assert!(v >= f64::from(low as f32) && v <= f64::from(high as f32), "{v}");
             }
         }
     }
     cloud.z.fill(0.1);
     for device in devices() {
-        let found = values(&device, &cloud, around.targets(), &expanded(2.0));
+        let found = values(&device, &cloud, targets_at(&around), &expanded(2.0));
         assert!(found.iter().all(|&v| v == f64::from(0.1f32)), "{}", device.name());
     }
 }
@@ -173,7 +173,7 @@ fn points_and_constants_stay_exact_and_values_within_their_range() {
 #[test]
 fn several_values_of_either_sign_are_off_by_a_share_of_the_greatest() {
     let cloud = heaps(2500, 14);
-    let targets = Cloud::random(70, SQUARE, 15);
+    let targets = random_cloud(70, SQUARE, 15);
     let grid = GridSpec::new(0.0, 100.0, 9.0, 11, 11).unwrap();
     let columns: Vec<Vec<f64>> = (0..6)
         .map(|v| cloud.z.iter().map(|z| (z - 60.0) * (1.0 + f64::from(v))).collect())
@@ -181,11 +181,14 @@ fn several_values_of_either_sign_are_off_by_a_share_of_the_greatest() {
     for (power, number) in [(2.0, 2), (3.0, 6), (1.5, 5)] {
         let refs: Vec<&[f64]> = columns[..number].iter().map(|c| &c[..]).collect();
         let points = Points { x: &cloud.x, y: &cloud.y, values: &refs };
-        let exact = Params { power, ..Params::default() };
+        let exact = Params::default().power(power);
         for device in devices() {
-            for at in [targets.targets(), Targets::Grid(grid)] {
-                let all = interpolate::<f32>(&device, points, at, &expanded(power), &()).unwrap();
-                let wanted = interpolate::<f64>(&Device::Cpu, points, at, &exact, &()).unwrap();
+            for at in [targets_at(&targets), Targets::Grid(grid)] {
+                let all =
+                    interpolate::<f32>(&device, Input::new(points, at), &expanded(power), &())
+                        .unwrap();
+                let wanted =
+                    interpolate::<f64>(&Device::Cpu, Input::new(points, at), &exact, &()).unwrap();
                 for (v, (found, wanted)) in all.values.iter().zip(&wanted.values).enumerate() {
                     let greatest = 50.0 * (1.0 + v as f64);
                     for (f, w) in found.iter().zip(wanted) {
@@ -201,10 +204,10 @@ fn several_values_of_either_sign_are_off_by_a_share_of_the_greatest() {
 #[test]
 fn bits_are_the_same_on_every_run() {
     let cloud = heaps(3000, 16);
-    let targets = Cloud::random(1500, SQUARE, 17);
+    let targets = random_cloud(1500, SQUARE, 17);
     let grid = GridSpec::new(0.0, 100.0, 3.0, 33, 33).unwrap();
     for device in devices() {
-        for at in [targets.targets(), Targets::Grid(grid)] {
+        for at in [targets_at(&targets), Targets::Grid(grid)] {
             let first = values(&device, &cloud, at, &expanded(2.0));
             assert_eq!(first, values(&device, &cloud, at, &expanded(2.0)), "{}", device.name());
         }
@@ -214,12 +217,12 @@ fn bits_are_the_same_on_every_run() {
 #[test]
 fn cpu_and_gpu_and_the_direct_sum_agree() {
     let cloud = heaps(3000, 18);
-    let targets = Cloud::random(300, SQUARE, 19);
+    let targets = random_cloud(300, SQUARE, 19);
     for power in [1.0, 2.0, 3.0] {
-        let direct = Params { kernel: Kernel::Direct, ..expanded(power) };
-        let wanted = values(&Device::Cpu, &cloud, targets.targets(), &direct);
+        let direct = expanded(power).kernel(Kernel::Direct);
+        let wanted = values(&Device::Cpu, &cloud, targets_at(&targets), &direct);
         for device in devices() {
-            let found = values(&device, &cloud, targets.targets(), &expanded(power));
+            let found = values(&device, &cloud, targets_at(&targets), &expanded(power));
             assert_close(&found, &wanted, 1e-5, &device.name());
         }
     }
@@ -227,24 +230,28 @@ fn cpu_and_gpu_and_the_direct_sum_agree() {
 
 #[test]
 fn what_cannot_be_expanded_is_refused() {
-    let cloud = Cloud::random(100, SQUARE, 20);
+    let cloud = random_cloud(100, SQUARE, 20);
     let base = expanded(2.0);
     let refused = |params: Params, double: bool, device: &Device| {
         cloud.with(|points| {
-            let at = cloud.targets();
+            let at = targets_at(&cloud);
             match double {
-                true => interpolate::<f64>(device, points, at, &params, &()).map(|_| ()),
-                false => interpolate::<f32>(device, points, at, &params, &()).map(|_| ()),
+                true => {
+                    interpolate::<f64>(device, Input::new(points, at), &params, &()).map(|_| ())
+                }
+                false => {
+                    interpolate::<f32>(device, Input::new(points, at), &params, &()).map(|_| ())
+                }
             }
         })
     };
     for device in devices() {
         for (params, double) in [
             (base, true),
-            (Params { power: 4.5, ..base }, false),
-            (Params { geographic: true, ..base }, false),
-            (Params { max_points: 3, ..base }, false),
-            (Params { adaptive: Some(Default::default()), ..base }, false),
+            (base.power(4.5), false),
+            (base.geographic(true), false),
+            (base.max_points(3), false),
+            (base.adaptive(idw::Adaptive::default()), false),
         ] {
             let error = refused(params, double, &device).unwrap_err();
             assert!(matches!(error, Error::Conflict { option: "the expansion", .. }), "{error}");
@@ -272,18 +279,18 @@ proptest! {
         let (w, h) = (10f64.powf(width), 10f64.powf(width + ratio));
         let mut any = || random.unit().powf(crowding);
         let cloud = Cloud::of((0..count).map(|_| (w * any(), h * any(), 10.0 + 40.0 * any())));
-        let targets = Cloud::random(25, [-0.2 * w, -0.2 * h, 1.2 * w, 1.2 * h], seed + 1);
-        let params = Params { smoothing: smoothing * w.min(h), ..expanded(power) };
+        let targets = random_cloud(25, [-0.2 * w, -0.2 * h, 1.2 * w, 1.2 * h], seed + 1);
+        let params = expanded(power).smoothing(smoothing * w.min(h));
         let wanted = expected(&cloud, &targets, &params);
         // Where points crowd, places in f32 alone may cost more than that.
-        let direct = Params { kernel: Kernel::Direct, ..params };
+        let direct = params.kernel(Kernel::Direct);
         let off = |found: &[f64]| {
             let each = found.iter().zip(&wanted).map(|(f, w)| (f / w - 1.0).abs());
             each.fold(0.0, f64::max)
         };
         for device in devices() {
-            let found = off(&values(&device, &cloud, targets.targets(), &params));
-            let direct = off(&values(&device, &cloud, targets.targets(), &direct));
+            let found = off(&values(&device, &cloud, targets_at(&targets), &params));
+            let direct = off(&values(&device, &cloud, targets_at(&targets), &direct));
             let most = f64::max(1e-5, 3.0 * direct);
             prop_assert!(found <= most, "{found:e}, directly {direct:e}, {}", device.name());
         }

@@ -9,7 +9,7 @@ use std::process::Command;
 use common::{Cloud, devices};
 use geo_io::{CsvColumns, Filter, read_points};
 use gpu_core::GridSpec;
-use idw::{Params, Targets, interpolate};
+use idw::{Input, Params, interpolate};
 
 const DATA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data/autzen.laz");
 
@@ -74,36 +74,25 @@ fn values_are_those_of_gdal_grid() {
     let cell = (bounds.max_x - bounds.min_x) / f64::from(SIZE.0);
     let grid =
         GridSpec::new(bounds.min_x.floor(), bounds.max_y.ceil(), cell, SIZE.0, SIZE.1).unwrap();
-    let base = Params { nodata: -1.0, ..Params::default() };
-    let circle = |r: f64| Params { radius1: r, radius2: r, ..base };
+    let base = Params::default().nodata(-1.0);
+    let circle = |r: f64| base.radius1(r).radius2(r);
     let cases = [
         ("invdist:power=2:nodata=-1", base),
-        ("invdist:power=1:nodata=-1", Params { power: 1.0, ..base }),
-        ("invdist:power=3.5:smoothing=4:nodata=-1", Params { power: 3.5, smoothing: 4.0, ..base }),
-        (
-            "invdist:radius1=30:radius2=30:nodata=-1:min_points=5",
-            Params { min_points: 5, ..circle(30.0) },
-        ),
+        ("invdist:power=1:nodata=-1", base.power(1.0)),
+        ("invdist:power=3.5:smoothing=4:nodata=-1", base.power(3.5).smoothing(4.0)),
+        ("invdist:radius1=30:radius2=30:nodata=-1:min_points=5", circle(30.0).min_points(5)),
         (
             "invdist:radius1=60:radius2=20:angle=25:nodata=-1",
-            Params { radius1: 60.0, radius2: 20.0, angle: 25.0, ..base },
+            base.radius1(60.0).radius2(20.0).angle(25.0),
         ),
-        (
-            "invdistnn:power=2:radius=50:max_points=12:nodata=-1",
-            Params { max_points: 12, ..circle(50.0) },
-        ),
+        ("invdistnn:power=2:radius=50:max_points=12:nodata=-1", circle(50.0).max_points(12)),
         (
             "invdistnn:power=3:smoothing=1:radius=8:max_points=7:min_points=3:nodata=-1",
-            Params { power: 3.0, smoothing: 1.0, max_points: 7, min_points: 3, ..circle(8.0) },
+            circle(8.0).power(3.0).smoothing(1.0).max_points(7).min_points(3),
         ),
         (
             "invdistnn:radius=40:max_points=10:max_points_per_quadrant=3:min_points_per_quadrant=1:nodata=-1",
-            Params {
-                max_points: 10,
-                max_points_per_quadrant: 3,
-                min_points_per_quadrant: 1,
-                ..circle(40.0)
-            },
+            circle(40.0).max_points(10).max_points_per_quadrant(3).min_points_per_quadrant(1),
         ),
     ];
     for (algorithm, params) in cases {
@@ -113,7 +102,7 @@ fn values_are_those_of_gdal_grid() {
         for device in devices() {
             // All pairs take the software device long; the arithmetic is checked elsewhere.
             let found = cloud.with(|points| {
-                interpolate::<f64>(&device, points, Targets::Grid(grid), &params, &()).unwrap()
+                interpolate::<f64>(&device, Input::new(points, grid), &params, &()).unwrap()
             });
             for (i, (f, w)) in found.values[0].iter().zip(&wanted).enumerate() {
                 let close = (f - w).abs() <= 1e-5 * w.abs();

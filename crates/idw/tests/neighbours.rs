@@ -2,9 +2,11 @@
 
 mod common;
 
-use common::{Cloud, assert_close, by_definition, devices, haversine, neighbours};
+use common::{
+    Cloud, assert_close, by_definition, devices, haversine, neighbours, random_cloud, targets_at,
+};
 use gpu_core::GridSpec;
-use idw::{Adaptive, Below, Params, Targets, interpolate};
+use idw::{Adaptive, Below, Input, Params, interpolate};
 use proptest::prelude::*;
 
 const SQUARE: [f64; 4] = [0.0, 0.0, 100.0, 100.0];
@@ -14,11 +16,12 @@ fn check(cloud: &Cloud, targets: &Cloud, params: &Params, share: f64) {
     let places: Vec<(f64, f64)> =
         targets.x.iter().copied().zip(targets.y.iter().copied()).collect();
     let wanted: Vec<f64> = places.iter().map(|&at| by_definition(cloud, at, params)).collect();
-    let params = Params { statistics: true, ..*params };
+    let params = params.statistics(true);
     for device in devices() {
         let what = format!("{}, {params:?}", device.name());
         let run = cloud.with(|points| {
-            interpolate::<f64>(&device, points, targets.targets(), &params, &()).unwrap()
+            interpolate::<f64>(&device, Input::new(points, targets_at(targets)), &params, &())
+                .unwrap()
         });
         assert_close(&run.values[0], &wanted, share, &what);
         let missing = wanted.iter().filter(|v| v.is_nan()).count() as u64;
@@ -39,7 +42,8 @@ fn check(cloud: &Cloud, targets: &Cloud, params: &Params, share: f64) {
             assert!((statistics.nearest_distance[i] - nearest).abs() <= 1e-6 * nearest.max(1e-6));
         }
         let single = cloud.with(|points| {
-            interpolate::<f32>(&device, points, targets.targets(), &params, &()).unwrap()
+            interpolate::<f32>(&device, Input::new(points, targets_at(targets)), &params, &())
+                .unwrap()
         });
         let single: Vec<f64> = single.values[0].iter().map(|&v| f64::from(v)).collect();
         assert_close(&single, &wanted, 1e-6, &what);
@@ -48,11 +52,11 @@ fn check(cloud: &Cloud, targets: &Cloud, params: &Params, share: f64) {
 
 #[test]
 fn the_nearest_points_are_found() {
-    let targets = Cloud::random(80, [-60.0, -60.0, 160.0, 160.0], 31);
+    let targets = random_cloud(80, [-60.0, -60.0, 160.0, 160.0], 31);
     for count in [1, 5, 33, 400] {
-        let cloud = Cloud::random(count, SQUARE, 30 + count as u64);
+        let cloud = random_cloud(count, SQUARE, 30 + count as u64);
         for max_points in [1, 3, 8, 9, 12, 16, 24, 25, 1000] {
-            let params = Params { max_points, ..Params::default() };
+            let params = Params::default().max_points(max_points);
             check(&cloud, &targets, &params, 1e-12);
         }
     }
@@ -60,19 +64,19 @@ fn the_nearest_points_are_found() {
 
 #[test]
 fn the_adaptive_power_goes_with_a_search() {
-    let targets = Cloud::random(80, SQUARE, 33);
-    let mut cloud = Cloud::random(150, SQUARE, 34);
+    let targets = random_cloud(80, SQUARE, 33);
+    let mut cloud = random_cloud(150, SQUARE, 34);
     for i in 0..75 {
         (cloud.x[i], cloud.y[i]) = (cloud.x[i] / 8.0, cloud.y[i] / 8.0);
     }
     // The pattern is of the nearest points, whatever the search takes.
-    let how = Adaptive { area: 10_000.0, neighbours: 6, ..Adaptive::default() };
-    let base = Params { adaptive: Some(how), ..Params::default() };
+    let how = Adaptive::default().area(10_000.0).neighbours(6);
+    let base = Params::default().adaptive(how);
     for params in [
-        Params { max_points: 4, ..base },
-        Params { max_points: 30, min_points: 2, ..base },
-        Params { radius1: 9.0, radius2: 9.0, smoothing: 0.5, ..base },
-        Params { max_points_per_quadrant: 3, ..base },
+        base.max_points(4),
+        base.max_points(30).min_points(2),
+        base.radius1(9.0).radius2(9.0).smoothing(0.5),
+        base.max_points_per_quadrant(3),
     ] {
         check(&cloud, &targets, &params, 1e-12);
     }
@@ -98,16 +102,21 @@ fn equal_distances_go_to_the_lower_index() {
 
 #[test]
 fn radius_ellipse_and_counts_limit_the_neighbours() {
-    let cloud = Cloud::random(300, SQUARE, 33);
-    let targets = Cloud::random(60, [-20.0, -20.0, 120.0, 120.0], 34);
-    let base = Params { power: 3.0, ..Params::default() };
+    let cloud = random_cloud(300, SQUARE, 33);
+    let targets = random_cloud(60, [-20.0, -20.0, 120.0, 120.0], 34);
+    let base = Params::default().power(3.0);
     for (radius1, radius2, angle) in
         [(9.0, 9.0, 0.0), (20.0, 5.0, 0.0), (20.0, 5.0, 30.0), (3.0, 25.0, -75.0)]
     {
         for (max_points, min_points) in [(0, 0), (0, 3), (5, 2), (40, 4)] {
             for below in [Below::Nodata, Below::Nearest] {
-                let params =
-                    Params { radius1, radius2, angle, max_points, min_points, below, ..base };
+                let params = base
+                    .radius1(radius1)
+                    .radius2(radius2)
+                    .angle(angle)
+                    .max_points(max_points)
+                    .min_points(min_points)
+                    .below(below);
                 check(&cloud, &targets, &params, 1e-12);
             }
         }
@@ -116,24 +125,22 @@ fn radius_ellipse_and_counts_limit_the_neighbours() {
 
 #[test]
 fn quadrants_have_their_own_limits() {
-    let cloud = Cloud::random(250, SQUARE, 35);
-    let targets = Cloud::random(50, [-10.0, -10.0, 110.0, 110.0], 36);
+    let cloud = random_cloud(250, SQUARE, 35);
+    let targets = random_cloud(50, [-10.0, -10.0, 110.0, 110.0], 36);
     for (max_points_per_quadrant, min_points_per_quadrant) in [(1, 0), (3, 1), (2, 2), (0, 2)] {
         for (max_points, min_points) in [(0, 0), (7, 3)] {
             for (radius, below) in
                 [(0.0, Below::Nodata), (15.0, Below::Nodata), (15.0, Below::Nearest)]
             {
-                let params = Params {
-                    max_points_per_quadrant,
-                    min_points_per_quadrant,
-                    max_points,
-                    min_points,
-                    radius1: radius,
-                    radius2: radius,
-                    below,
-                    smoothing: 0.5,
-                    ..Params::default()
-                };
+                let params = Params::default()
+                    .max_points_per_quadrant(max_points_per_quadrant)
+                    .min_points_per_quadrant(min_points_per_quadrant)
+                    .max_points(max_points)
+                    .min_points(min_points)
+                    .radius1(radius)
+                    .radius2(radius)
+                    .below(below)
+                    .smoothing(0.5);
                 check(&cloud, &targets, &params, 1e-12);
             }
         }
@@ -142,8 +149,8 @@ fn quadrants_have_their_own_limits() {
 
 #[test]
 fn on_the_sphere_neighbours_lie_beyond_the_date_line_and_the_poles() {
-    let cloud = Cloud::random(300, [-180.0, -90.0, 180.0, 90.0], 37);
-    let mut targets = Cloud::random(50, [-180.0, -90.0, 180.0, 90.0], 38);
+    let cloud = random_cloud(300, [-180.0, -90.0, 180.0, 90.0], 37);
+    let mut targets = random_cloud(50, [-180.0, -90.0, 180.0, 90.0], 38);
     for (i, at) in [(179.9, 10.0), (-179.9, -40.0), (5.0, 89.5), (77.0, -90.0), (190.0, 0.0)]
         .into_iter()
         .enumerate()
@@ -151,19 +158,19 @@ fn on_the_sphere_neighbours_lie_beyond_the_date_line_and_the_poles() {
         (targets.x[i], targets.y[i]) = at;
     }
     for max_points in [1, 4, 12, 30] {
-        let params = Params { max_points, geographic: true, ..Params::default() };
+        let params = Params::default().max_points(max_points).geographic(true);
         check(&cloud, &targets, &params, 1e-7);
     }
-    let params = Params { radius1: 2.5e6, radius2: 2.5e6, geographic: true, ..Params::default() };
+    let params = Params::default().radius1(2.5e6).radius2(2.5e6).geographic(true);
     check(&cloud, &targets, &params, 1e-7);
-    let limited = Params { max_points: 5, min_points: 4, ..params };
+    let limited = params.max_points(5).min_points(4);
     check(&cloud, &targets, &limited, 1e-7);
     assert!(haversine((179.9, 0.0), (-179.9, 0.0)) < 23_000.0);
 }
 
 #[test]
 fn clusters_and_outliers_are_searched_alike() {
-    let mut cloud = Cloud::random(400, [0.0, 0.0, 1.0, 1.0], 39);
+    let mut cloud = random_cloud(400, [0.0, 0.0, 1.0, 1.0], 39);
     for i in 0..40 {
         (cloud.x[i], cloud.y[i]) = (cloud.x[i] * 1000.0, cloud.y[i] * 1000.0);
     }
@@ -172,7 +179,7 @@ fn clusters_and_outliers_are_searched_alike() {
     for i in 50..60 {
         (cloud.x[i], cloud.y[i]) = (0.5, 0.5);
     }
-    let mut targets = Cloud::random(40, [-300.0, -300.0, 1300.0, 1300.0], 40);
+    let mut targets = random_cloud(40, [-300.0, -300.0, 1300.0, 1300.0], 40);
     (targets.x[0], targets.y[0]) = (0.5, 0.5);
     (targets.x[1], targets.y[1]) = (-1e7, 1e8);
     (targets.x[2], targets.y[2]) = (1e9, 1e9);
@@ -183,7 +190,7 @@ fn clusters_and_outliers_are_searched_alike() {
 
 #[test]
 fn a_grid_searches_like_its_centres() {
-    let cloud = Cloud::random(500, SQUARE, 41);
+    let cloud = random_cloud(500, SQUARE, 41);
     let grid = GridSpec::new(-5.0, 105.0, 4.0, 27, 28).unwrap();
     let params = Params::nearest(12);
     let centre = |i: u64| grid.cell_centre((i % 27) as u32, (i / 27) as u32);
@@ -191,7 +198,7 @@ fn a_grid_searches_like_its_centres() {
         (0..grid.cells()).map(|i| by_definition(&cloud, centre(i), &params)).collect();
     for device in devices() {
         let run = cloud.with(|points| {
-            interpolate::<f64>(&device, points, Targets::Grid(grid), &params, &()).unwrap()
+            interpolate::<f64>(&device, Input::new(points, grid), &params, &()).unwrap()
         });
         assert_close(&run.values[0], &wanted, 1e-12, &device.name());
     }
@@ -199,8 +206,8 @@ fn a_grid_searches_like_its_centres() {
 
 #[test]
 fn statistics_over_all_points_are_those_of_the_points() {
-    let cloud = Cloud::random(90, SQUARE, 42);
-    let targets = Cloud::random(30, SQUARE, 43);
+    let cloud = random_cloud(90, SQUARE, 42);
+    let targets = random_cloud(30, SQUARE, 43);
     check(&cloud, &targets, &Params::default(), 1e-12);
 }
 
@@ -220,24 +227,13 @@ proptest! {
         quadrants in (0u32..4, 0u32..3),
         nearest in prop::bool::ANY,
     ) {
-        let mut cloud = Cloud::random(count, SQUARE, seed);
+        let mut cloud = random_cloud(count, SQUARE, seed);
         if snap {
             cloud.x.iter_mut().chain(&mut cloud.y).for_each(|v| *v = (*v / 8.0).round() * 8.0);
         }
-        let mut targets = Cloud::random(12, [-30.0, -30.0, 130.0, 130.0], seed + 1);
+        let mut targets = random_cloud(12, [-30.0, -30.0, 130.0, 130.0], seed + 1);
         (targets.x[0], targets.y[0]) = (cloud.x[0], cloud.y[0]);
-        let params = Params {
-            max_points,
-            min_points: if max_points > 0 { min.min(max_points) } else { min },
-            radius1: radius.unwrap_or(0.0),
-            radius2: radius.map_or(0.0, |r| r * stretch),
-            angle,
-            max_points_per_quadrant: quadrants.0,
-            min_points_per_quadrant:
-                if quadrants.0 > 0 { quadrants.1.min(quadrants.0) } else { quadrants.1 },
-            below: if nearest { Below::Nearest } else { Below::Nodata },
-            ..Params::default()
-        };
+        let params = Params::default().max_points(max_points).min_points(if max_points > 0 { min.min(max_points) } else { min }).radius1(radius.unwrap_or(0.0)).radius2(radius.map_or(0.0, |r| r * stretch)).angle(angle).max_points_per_quadrant(quadrants.0).min_points_per_quadrant(if quadrants.0 > 0 { quadrants.1.min(quadrants.0) } else { quadrants.1 }).below(if nearest { Below::Nearest } else { Below::Nodata });
         check(&cloud, &targets, &params, 1e-11);
     }
 }
@@ -247,11 +243,11 @@ fn weights_are_relative_to_the_nearest_whatever_the_power() {
     let cloud = Cloud::of([(1000.0, 0.0, 1.0), (0.0, 1001.0, 2.0), (-5000.0, 1.0, 9.0)]);
     let origin = Cloud::of([(0.0, 0.0, 0.0)]);
     for params in [
-        Params { power: 100.0, ..Params::nearest(2) },
-        Params { power: 100.0, ..Params::nearest(30) },
-        Params { power: 100.0, max_points_per_quadrant: 2, ..Params::default() },
-        Params { power: 100.0, radius1: 2e3, radius2: 2e3, ..Params::default() },
-        Params { power: 100.0, smoothing: 1e3, ..Params::nearest(2) },
+        Params::nearest(2).power(100.0),
+        Params::nearest(30).power(100.0),
+        Params::default().power(100.0).max_points_per_quadrant(2),
+        Params::default().power(100.0).radius1(2e3).radius2(2e3),
+        Params::nearest(2).power(100.0).smoothing(1e3),
     ] {
         check(&cloud, &origin, &params, 1e-12);
         if params.smoothing == 0.0 {
@@ -264,19 +260,18 @@ fn weights_are_relative_to_the_nearest_whatever_the_power() {
     let ties = Cloud::of([(1e4, 0.0, 1.0), (0.0, 1e4, 2.0), (-1e4, 0.0, 6.0), (0.0, -2e4, 7.0)]);
     for power in [1.0, 2.0, 3.0, 4.0, 80.0] {
         for cloud in [&tiny, &ties] {
-            check(cloud, &origin, &Params { power, ..Params::nearest(3) }, 1e-12);
-            check(cloud, &origin, &Params { power, ..Params::nearest(30) }, 1e-12);
+            check(cloud, &origin, &Params::nearest(3).power(power), 1e-12);
+            check(cloud, &origin, &Params::nearest(30).power(power), 1e-12);
         }
     }
 }
 
 #[test]
 fn as_many_points_of_a_quadrant_as_there_are_numbers_means_all() {
-    let cloud = Cloud::random(40, SQUARE, 45);
-    let targets = Cloud::random(10, SQUARE, 46);
+    let cloud = random_cloud(40, SQUARE, 45);
+    let targets = random_cloud(10, SQUARE, 46);
     for least in [1 << 30, (1 << 30) + 1, u32::MAX] {
-        let params =
-            Params { min_points_per_quadrant: least, below: Below::Nearest, ..Params::default() };
+        let params = Params::default().min_points_per_quadrant(least).below(Below::Nearest);
         check(&cloud, &targets, &params, 1e-12);
     }
 }

@@ -1,67 +1,219 @@
-//! Points and targets that stay on the device.
+//! Points and targets that lie on the device: the same values as from the host, nothing copied, captured
+//! into graphs, and nothing outside touched whatever lies in memory.
 #![cfg(feature = "cuda")]
 
 mod common;
 
-use common::{Cloud, devices};
-use gpu_core::{Device, Gpu, GridSpec};
-use idw::gpu::{DeviceTargets, Index, interpolate_resident, upload};
-use idw::{Adaptive, Error, Params, Targets};
+use common::random_cloud;
+use gpu_core::{Column, Device, DevicePoints, Extent, Gpu, Graph, GridSpec, Points};
+use idw::gpu::{DeviceInput, DeviceTargets, Index, Workspace, interpolate};
+use idw::{Adaptive, Error, Input, Kernel, Params, Targets};
+use testing::{Cloud, bits, gpu};
 
-/// The process's GPU: the software device, or the card.
-fn gpu() -> Gpu {
-    let gpu = devices().into_iter().find_map(|device| match device {
-        Device::Gpu(gpu) => Some(gpu),
-        _ => None,
-    });
-    gpu.unwrap()
+const SQUARE: [f64; 4] = [0.0, 0.0, 80.0, 80.0];
+
+/// Points on the device.
+struct Resident {
+    x: Column<f64>,
+    y: Column<f64>,
+    z: Column<f64>,
+    extent: Extent,
+}
+
+impl Resident {
+    fn new(gpu: &Gpu, cloud: &Cloud) -> Self {
+        let [x, y, z] = [&cloud.x, &cloud.y, &cloud.z].map(|column| gpu.upload(column).unwrap());
+        Self { x, y, z, extent: cloud.with(|points| Extent::of(&points)).unwrap() }
+    }
+
+    fn points(&self) -> DevicePoints<'_> {
+        let values = [(&self.z).into()];
+        DevicePoints::new(&self.x, &self.y, values, self.extent.clone()).unwrap()
+    }
+
+    fn targets(&self) -> DeviceTargets<'_> {
+        DeviceTargets::points(&self.x, &self.y)
+    }
+}
+
+/// Every way of interpolating.
+fn all_params() -> Vec<Params> {
+    let all = Params::default();
+    let plane = [
+        all,
+        all.power(2.5).smoothing(0.5),
+        all.kernel(Kernel::Expansion),
+        all.kernel(Kernel::Tiled),
+        all.statistics(true),
+        Params::nearest(5).statistics(true),
+        Params::nearest(40),
+        all.radius(20.0).min_points(2),
+        all.max_points_per_quadrant(2),
+        all.adaptive(Adaptive::default()),
+        Params::nearest(6).adaptive(Adaptive::default()),
+    ];
+    let sphere = [all, Params::nearest(5), all.radius(2e6)].map(|params| params.geographic(true));
+    plane.into_iter().chain(sphere).collect()
 }
 
 #[test]
-fn targets_and_points_of_the_other_geometry_are_refused() {
+fn values_are_those_of_the_call_from_the_host() {
     let gpu = gpu();
-    let cloud = Cloud::random(50, [0.0, 0.0, 10.0, 10.0], 1);
-    let grid = Targets::Grid(GridSpec::new(0.0, 10.0, 1.0, 10, 10).unwrap());
-    for base in [Params::default(), Params::nearest(3)] {
-        for sphere in [false, true] {
-            let params = Params { geographic: sphere, ..base };
-            let other = Params { geographic: !sphere, ..base };
-            let index = |params: &Params| {
-                let points = cloud.with(|points| upload(&gpu, points, params)).unwrap();
-                Index::new(&gpu, points, params).unwrap()
-            };
-            for at in [cloud.targets(), grid] {
-                let wrong = DeviceTargets::new(&gpu, at, !sphere).unwrap();
-                let right = DeviceTargets::new(&gpu, at, sphere).unwrap();
-                let run = |index: &Index, targets: &DeviceTargets| {
-                    let done = interpolate_resident::<f32>(&gpu, index, targets, &params);
-                    gpu.synchronize().unwrap();
-                    done.map(|_| ())
-                };
-                let error = run(&index(&params), &wrong).unwrap_err();
-                assert!(matches!(error, Error::Conflict { option: "geographic", .. }), "{error}");
-                let error = run(&index(&other), &right).unwrap_err();
-                assert!(matches!(error, Error::Conflict { option: "geographic", .. }), "{error}");
-                assert_eq!(run(&index(&params), &right), Ok(()));
-            }
+    let device = Device::Gpu(gpu.clone());
+    let mut workspace = Workspace::new(&gpu).unwrap();
+    let (cloud, places) = (random_cloud(700, SQUARE, 81), random_cloud(90, SQUARE, 82));
+    let grid = GridSpec::new(-3.0, 80.0, 7.0, 15, 10).unwrap();
+    let (resident, at) = (Resident::new(&gpu, &cloud), Resident::new(&gpu, &places));
+    for params in all_params() {
+        let cases = [(common::targets_at(&places), at.targets()), (grid.into(), grid.into())];
+        for (from_host, on_device) in cases {
+            let wanted = cloud.with(|points| {
+                idw::interpolate::<f32>(&device, Input::new(points, from_host), &params, &())
+            });
+            let wanted = wanted.unwrap();
+            let input = DeviceInput::new(resident.points(), on_device);
+            let found = interpolate::<f32>(&mut workspace, input, &params).unwrap();
+            let found = found.to_host().unwrap();
+            assert_eq!(bits(&found.values[0]), bits(&wanted.values[0]), "{params:?}");
+            assert_eq!((found.grid, found.summary), (wanted.grid, wanted.summary));
+            assert_eq!(found.statistics, wanted.statistics, "{params:?}");
+            assert_eq!(found.grid, from_host.grid());
         }
     }
 }
 
 #[test]
-fn inside_a_capture_it_is_refused_and_works_as_before_after_it() {
+fn an_index_serves_several_calls_and_refuses_what_it_was_not_made_for() {
     let gpu = gpu();
-    let cloud = Cloud::random(300, [0.0, 0.0, 10.0, 10.0], 2);
-    let adaptive = Params { adaptive: Some(Adaptive::default()), ..Params::default() };
-    for params in [Params::default(), Params::nearest(5), adaptive] {
-        let points = cloud.with(|points| upload(&gpu, points, &params)).unwrap();
-        let index = Index::new(&gpu, points, &params).unwrap();
-        let targets = DeviceTargets::new(&gpu, cloud.targets(), false).unwrap();
-        let run = || interpolate_resident::<f32>(&gpu, &index, &targets, &params);
-        let graph = gpu.capture::<Error>(|| run().map(drop));
-        let is_refused = |e: &Error| matches!(e, Error::Core(gpu_core::Error::Captured { .. }));
-        assert!(graph.as_ref().is_err_and(is_refused), "{params:?}");
-        let values = run().unwrap().values.to_host().unwrap();
-        assert!(values.iter().zip(&cloud.z).all(|(v, z)| f64::from(*v) == f64::from(*z as f32)));
+    let mut workspace = Workspace::new(&gpu).unwrap();
+    let resident = Resident::new(&gpu, &random_cloud(300, SQUARE, 83));
+    let all = Index::new(&mut workspace, &resident.points(), &Params::default()).unwrap();
+    let near = Index::new(&mut workspace, &resident.points(), &Params::nearest(3)).unwrap();
+    let sphere = Params::default().geographic(true);
+    let on_sphere = Index::new(&mut workspace, &resident.points(), &sphere).unwrap();
+    let mut run = |index: &Index, params: &Params| {
+        let surface = index.interpolate::<f32>(&mut workspace, resident.targets(), params)?;
+        surface.to_host().map(|surface| surface.values[0].clone())
+    };
+    let powers = [1.0, 2.0, 3.0].map(|power| run(&all, &Params::default().power(power)).unwrap());
+    assert_eq!(powers[0], powers[2], "targets on points have their values");
+    assert_eq!(run(&near, &Params::nearest(1)).unwrap(), powers[0]);
+    assert!(run(&near, &Params::nearest(30)).is_ok() && run(&on_sphere, &sphere).is_ok());
+    for (index, params) in [
+        (&all, Params::nearest(3)),
+        (&all, Params::default().statistics(true)),
+        (&all, Params::default().adaptive(Adaptive::default())),
+        (&near, Params::default()),
+        (&all, sphere),
+        (&on_sphere, Params::default()),
+    ] {
+        assert!(matches!(run(index, &params), Err(Error::Conflict { .. })), "{params:?}");
     }
+    let (x, short) = (gpu.upload(&[1.0, 2.0]).unwrap(), gpu.upload(&[1.0]).unwrap());
+    let odd = DeviceTargets::points(&x, &short);
+    let error = all.interpolate::<f32>(&mut workspace, odd, &Params::default()).unwrap_err();
+    let what = "column of targets' y";
+    assert_eq!(error, Error::Core(gpu_core::Error::Length { what, expected: 2, found: 1 }));
+}
+
+#[test]
+fn no_points_and_no_targets_are_no_error() {
+    let gpu = gpu();
+    let mut workspace = Workspace::new(&gpu).unwrap();
+    let (none, some) = (Cloud::default(), random_cloud(20, SQUARE, 84));
+    let (none, some) = (Resident::new(&gpu, &none), Resident::new(&gpu, &some));
+    for params in all_params() {
+        let mut run = |points: &Resident, targets: &Resident| {
+            let input = DeviceInput::new(points.points(), targets.targets());
+            interpolate::<f64>(&mut workspace, input, &params).unwrap().to_host().unwrap()
+        };
+        let nodata = run(&none, &some);
+        assert!(nodata.values[0].len() == 20 && nodata.summary.nodata == 20, "{params:?}");
+        assert!(run(&some, &none).values[0].is_empty());
+    }
+}
+
+/// Launches a graph, and waits for it.
+fn launch(gpu: &Gpu, graph: &Graph) {
+    // SAFETY: what the graph uses is alive, and nothing else runs.
+    unsafe { graph.launch().unwrap() };
+    gpu.synchronize().unwrap();
+}
+
+#[test]
+fn a_captured_call_takes_the_values_that_are_there_when_it_is_launched() {
+    let gpu = gpu();
+    let mut workspace = Workspace::new(&gpu).unwrap();
+    let (cloud, places) = (random_cloud(600, SQUARE, 85), random_cloud(70, SQUARE, 86));
+    let (mut resident, at) = (Resident::new(&gpu, &cloud), Resident::new(&gpu, &places));
+    // Other values of the same range, so that the extent holds for both.
+    let turned: Vec<f64> = cloud.z.iter().rev().copied().collect();
+    let other = gpu.upload(&turned).unwrap();
+    let first = gpu.upload(&cloud.z).unwrap();
+    for params in all_params() {
+        let mut expected = Vec::new();
+        for values in [&first, &other] {
+            resident.z.copy_from(values).unwrap();
+            let input = DeviceInput::new(resident.points(), at.targets());
+            let surface = interpolate::<f32>(&mut workspace, input, &params).unwrap();
+            expected.push(bits(&surface.values.to_host().unwrap()[..70]));
+        }
+        assert_ne!(expected[0], expected[1], "{params:?}");
+        let mut captured = None;
+        let graph = gpu.capture::<Error>(|| {
+            let input = DeviceInput::new(resident.points(), at.targets());
+            captured = Some(interpolate::<f32>(&mut workspace, input, &params)?);
+            Ok(())
+        });
+        let graph = graph.unwrap_or_else(|error| panic!("{params:?}: {error}"));
+        let surface = captured.unwrap();
+        for (values, expected) in [&first, &other].into_iter().zip(&expected) {
+            resident.z.copy_from(values).unwrap();
+            launch(&gpu, &graph);
+            let found = surface.values.to_host().unwrap();
+            assert_eq!(&bits(&found[..70]), expected, "{params:?}");
+        }
+    }
+}
+
+#[test]
+fn whatever_lies_in_memory_nothing_outside_is_touched() {
+    let gpu = gpu();
+    let mut workspace = Workspace::new(&gpu).unwrap();
+    let (mut cloud, mut places) = (random_cloud(500, SQUARE, 87), random_cloud(60, SQUARE, 88));
+    // The extent is that of points which were there before.
+    let extent = cloud.with(|points| Extent::of(&points)).unwrap();
+    let odd = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 1e300, -1e300, 1e-320, 1e9, -0.0];
+    for (i, &value) in odd.iter().enumerate() {
+        cloud.x[7 * i] = value;
+        cloud.y[11 * i + 3] = value;
+        cloud.z[13 * i + 5] = value;
+        places.x[2 * i] = value;
+        places.y[3 * i + 1] = value;
+    }
+    let hostile = [cloud.clone(), Cloud { x: vec![f64::NAN; 500], ..cloud }];
+    for cloud in &hostile {
+        let points = Points { x: &cloud.x, y: &cloud.y, values: &[&cloud.z] };
+        let [x, y, z] = [points.x, points.y, points.values[0]].map(|c| gpu.upload(c).unwrap());
+        let [tx, ty] = [&places.x, &places.y].map(|column| gpu.upload(column).unwrap());
+        for params in all_params() {
+            let points = DevicePoints::new(&x, &y, [(&z).into()], extent.clone()).unwrap();
+            let targets = DeviceTargets::points(&tx, &ty);
+            let surface =
+                interpolate::<f32>(&mut workspace, DeviceInput::new(points, targets), &params);
+            // The software device looks at its red zones whenever the host waits.
+            let surface = surface.unwrap().to_host().unwrap();
+            for (i, value) in surface.values[0].iter().enumerate() {
+                let is_place = places.x[i].is_finite() && places.y[i].is_finite();
+                assert!(is_place || value.is_nan(), "{params:?}, target {i}: {value}");
+            }
+        }
+    }
+    // It still works.
+    let (cloud, grid) = (random_cloud(50, SQUARE, 89), GridSpec::new(0.0, 9.0, 1.0, 9, 9).unwrap());
+    let resident = Resident::new(&gpu, &cloud);
+    let input = DeviceInput::new(resident.points(), grid);
+    let surface = interpolate::<f32>(&mut workspace, input, &Params::nearest(3)).unwrap();
+    assert_eq!(surface.to_host().unwrap().summary.nodata, 0);
+    assert_eq!(Targets::from(grid).len(), surface.len() as u64);
 }

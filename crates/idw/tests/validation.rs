@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Cloud, by_definition, devices};
+use common::{Cloud, by_definition, devices, random_cloud};
 use idw::{Adaptive, Params, best_power, cross_validate};
 
 /// What the other points make of point `i`, by the definition.
@@ -14,19 +14,19 @@ fn without(cloud: &Cloud, i: usize, params: &Params) -> f64 {
 
 #[test]
 fn each_point_is_predicted_from_the_others() {
-    let mut cloud = Cloud::random(120, [0.0, 0.0, 50.0, 50.0], 51);
+    let mut cloud = random_cloud(120, [0.0, 0.0, 50.0, 50.0], 51);
     // Two points in one place predict each other.
     (cloud.x[1], cloud.y[1]) = (cloud.x[0], cloud.y[0]);
-    let radius = Params { radius1: 8.0, radius2: 8.0, ..Params::default() };
-    let adaptive = Some(Adaptive { area: 2500.0, ..Adaptive::default() });
+    let radius = Params::default().radius1(8.0).radius2(8.0);
+    let adaptive = Some(Adaptive::default().area(2500.0));
     for params in [
         Params::default(),
-        Params { power: 2.7, smoothing: 0.1, ..Params::default() },
+        Params::default().power(2.7).smoothing(0.1),
         Params::nearest(6),
         Params::nearest(40),
         radius,
-        Params { adaptive, ..Params::default() },
-        Params { adaptive, ..Params::nearest(6) },
+        Params::default().adaptive(adaptive),
+        Params::nearest(6).adaptive(adaptive),
     ] {
         for device in devices() {
             let found = cloud.with(|p| cross_validate(&device, p, &params, &())).unwrap();
@@ -45,7 +45,7 @@ fn each_point_is_predicted_from_the_others() {
 
 #[test]
 fn the_best_power_has_the_least_error() {
-    let mut cloud = Cloud::random(150, [0.0, 0.0, 50.0, 50.0], 52);
+    let mut cloud = random_cloud(150, [0.0, 0.0, 50.0, 50.0], 52);
     for i in 0..cloud.len() {
         cloud.z[i] = (cloud.x[i] / 6.0).sin() + (cloud.y[i] / 9.0).cos();
     }

@@ -5,8 +5,8 @@
 
 use std::time::Instant;
 
-use gpu_core::{Device, GridSpec};
-use nni_grid::{Params, Points, interpolate};
+use gpu_core::{Device, GridSpec, Points};
+use nni_grid::{Params, interpolate};
 use rayon::prelude::*;
 use spade::{DelaunayTriangulation, HasPosition, Point2, Triangulation};
 
@@ -51,15 +51,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         per_query(whole)
     );
     for (name, radius) in [("query radius 3", 3.0), ("no radius", f64::INFINITY)] {
-        let params = Params {
-            query_radius: radius,
-            site_radius: radius.max(10.0),
-            ..Params::on_pixels(grid)
-        };
+        let params = Params::on_pixels(grid).query_radius(radius).site_radius(radius.max(10.0));
         let start = Instant::now();
-        let dem = interpolate(&Device::Cpu, Points { x: &x, y: &y, z: &z }, &params, &())?;
+        let dem = interpolate(&Device::Cpu, Points { x: &x, y: &y, values: &[&z] }, &params, &())?;
         let time = start.elapsed();
-        let differences = dem.values.iter().zip(&exact).map(|(a, b)| (f64::from(*a) - b).powi(2));
+        let differences =
+            dem.values[0].values().iter().zip(&exact).map(|(a, b)| (f64::from(*a) - b).powi(2));
         let known: Vec<f64> = differences.filter(|d| !d.is_nan()).collect();
         let error = (known.iter().sum::<f64>() / known.len() as f64).sqrt();
         println!(

@@ -4,10 +4,10 @@
 //! `cargo run --release --package nni-grid --example side_by_side -- OUT.png`
 
 use geo_io::write_relief;
-use gpu_core::{Device, GridSpec};
-use nni_grid::{Params, Points, interpolate};
+use gpu_core::{Device, GridSpec, GridView, Points};
+use nni_grid::{Params, interpolate};
 use spade::{DelaunayTriangulation, HasPosition, Point2, Triangulation};
-use terrain_grid::{Edges, Light, hillshade};
+use terrain_grid::{Edges, HillshadeParams, hillshade};
 
 /// Cells of a side of one picture, and of the ground.
 const SIDE: u32 = 240;
@@ -28,10 +28,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let grid = GridSpec::new(0.0, f64::from(SIDE), 1.0, SIDE, SIDE)?;
     let mut pictures = vec![exact(&x, &y, &z, &grid)?];
     for supersample in [1, 4] {
-        let params = Params { supersample, query_radius: 24.0, ..Params::on_pixels(grid) };
-        let params = Params { site_radius: f64::INFINITY, ..params };
-        let points = Points { x: &x, y: &y, z: &z };
-        pictures.push(interpolate(&Device::Cpu, points, &params, &())?.values);
+        let params = Params::on_pixels(grid).supersample(supersample).query_radius(24.0);
+        let params = params.site_radius(f64::INFINITY);
+        let points = Points { x: &x, y: &y, values: &[&z] };
+        let dem = interpolate(&Device::Cpu, points, &params, &())?;
+        pictures.extend(dem.values.into_iter().map(gpu_core::Grid::into_values));
     }
     let rows = (0..SIDE as usize).flat_map(|row| {
         let part = row * SIDE as usize..(row + 1) * SIDE as usize;
@@ -39,9 +40,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     });
     let values: Vec<f32> = rows.collect();
     let picture = GridSpec { width: 3 * SIDE, ..grid };
-    let light = Light { edges: Edges::Level, ..Light::default() };
-    let brightness = hillshade(&Device::Cpu, &values, &picture, &light)?;
-    write_relief(std::path::Path::new(&path), &values, &brightness, picture.width, picture.height)?;
+    let light = HillshadeParams::new().edges(Edges::Level);
+    let brightness = hillshade(&Device::Cpu, GridView::new(&values, picture)?, &light, &())?;
+    let brightness = brightness.values();
+    write_relief(std::path::Path::new(&path), &values, brightness, picture.width, picture.height)?;
     Ok(())
 }
 

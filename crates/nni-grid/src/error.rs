@@ -7,27 +7,13 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The columns of the points differ in length.
-    #[error("the points have {x} x, {y} y and {z} z values")]
-    Columns {
-        /// Length of the x column.
-        x: usize,
-        /// Length of the y column.
-        y: usize,
-        /// Length of the z column.
-        z: usize,
-    },
-    /// A coordinate is infinite or NaN, or a value is that in f32.
-    #[error("point {index} is not finite: ({x}, {y}, {z})")]
-    NotFinite {
-        /// The point.
-        index: usize,
-        /// Its x.
-        x: f64,
-        /// Its y.
-        y: f64,
-        /// Its z.
-        z: f64,
+    /// A value is finite, but not as an f32.
+    #[error("value {index} is {value:e}, beyond what an f32 holds")]
+    Value {
+        /// The first such point, from 0.
+        index: u64,
+        /// As given.
+        value: f64,
     },
     /// The supersampling is not offered.
     #[error("supersample {supersample} is not from 1 to {}", crate::MAX_SUPERSAMPLE)]
@@ -73,11 +59,12 @@ pub enum Error {
         /// As given.
         weights: crate::Weights,
     },
-    /// More is asked for than goes into the arrays given.
-    #[error(
-        "layers, control of NODATA and other weights than Sibson's need interpolate or interpolate_all"
-    )]
-    NotPlain,
+    /// The streaming path gives values and counts by Sibson's weights on pixels, of one value.
+    #[error("interpolate_into gives {what} not: use interpolate")]
+    NotPlain {
+        /// What it was to give.
+        what: &'static str,
+    },
     /// The Voronoi raster is beyond what indices can name.
     #[error("a raster of {width} x {height} pixels is too large")]
     TooLarge {
@@ -112,7 +99,7 @@ pub enum Error {
     },
     /// The progress callback ended the call.
     #[error("the interpolation was cancelled")]
-    Cancelled,
+    Cancelled(#[from] gpu_core::Cancelled),
     /// The Voronoi diagram failed.
     #[error(transparent)]
     Voronoi(pba_voronoi::Error),
@@ -138,7 +125,7 @@ impl From<gpu_scan::Error> for Error {
 impl From<pba_voronoi::Error> for Error {
     fn from(error: pba_voronoi::Error) -> Self {
         match error {
-            pba_voronoi::Error::Cancelled => Self::Cancelled,
+            pba_voronoi::Error::Cancelled(cancelled) => Self::Cancelled(cancelled),
             pba_voronoi::Error::Core(core) => Self::Core(core),
             other => Self::Voronoi(other),
         }

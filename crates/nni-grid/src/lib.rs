@@ -7,18 +7,19 @@
 //! raster of pixels ([`Method`]). Radii are in DEM cells; values keep the unit of `z`.
 //!
 //! ```
-//! use gpu_core::{Bounds, Device, DeviceChoice, GridSpec};
-//! use nni_grid::{Params, Points, interpolate};
+//! use gpu_core::{Bounds, Device, DeviceChoice, GridSpec, Points};
+//! use nni_grid::{Params, interpolate};
 //!
 //! # fn main() -> Result<(), nni_grid::Error> {
 //! let (x, y) = ([0.5, 9.5, 0.5, 9.5, 5.0], [0.5, 0.5, 9.5, 9.5, 5.0]);
 //! let z = [1.0, 2.0, 3.0, 4.0, 2.5];
 //! let grid = GridSpec::covering(Bounds::of(&x, &y).unwrap(), 1.0)?;
-//! let params = Params::new(grid);
 //! let device = Device::open(DeviceChoice::Cpu)?;
-//! let dem = interpolate(&device, Points { x: &x, y: &y, z: &z }, &params, &())?;
-//! assert_eq!(dem.values[0], 3.0); // row 0 is the north: the point (0.5, 9.5)
-//! assert!(dem.values.iter().all(|value| (1.0..=4.0).contains(value)));
+//! let points = Points { x: &x, y: &y, values: &[&z] };
+//! let dem = interpolate(&device, points, &Params::new(grid), &())?;
+//! let z = &dem.values[0]; // one raster for each column of values
+//! assert_eq!(z.get(0, 0), Some(&3.0)); // row 0 is the north: the point (0.5, 9.5)
+//! assert!(z.values().iter().all(|value| (1.0..=4.0).contains(value)));
 //! # Ok(())
 //! # }
 //! ```
@@ -45,29 +46,35 @@
 //! The exact method is off by the rounding of results to f32. On pixels, sites move to the centres of
 //! their pixels: by half a pixel's diagonal at most, which a finer raster shrinks. Values are resolved to
 //! their range / 2^31 or better ([`ValueScale`]).
+//!
+//! # On the device
+//!
+//! `gpu::interpolate` takes points that lie in device memory and gives a `gpu::DeviceDem` there, without a copy
+//! from or to the host; `gpu::interpolate_into` streams from arrays of the caller's into arrays of the
+//! caller's, with the copies beside the work.
 #![deny(missing_docs)]
 
-pub mod cpu;
+mod cpu;
 mod error;
 mod exact;
 #[cfg(feature = "cuda")]
 pub mod gpu;
 mod hull;
+mod input;
 mod limits;
 mod params;
 mod value_scale;
 
-use gpu_core::{Device, GridSpec, Progress};
+use gpu_core::{Device, Grid, GridSpec, Progress};
 
 pub use error::{Error, Result};
-pub use limits::{Circle, QueryLimits};
-pub use params::{
-    Duplicates, Fill, MAX_SIDE, MAX_SUPERSAMPLE, Method, Params, Points, Request, Weights,
-};
+pub use input::Input;
+pub use params::{Duplicates, Fill, MAX_SIDE, MAX_SUPERSAMPLE, Method, Params, Weights};
 pub use value_scale::ValueScale;
 
 /// What was read, merged and left out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Summary {
     /// Points given.
     pub points: u64,
@@ -77,74 +84,69 @@ pub struct Summary {
     pub sites: u64,
     /// Points that share their place, or their pixel, with the one that made the site.
     pub merged: u64,
-    /// Cells without a value.
+    /// Cells without a value, of each raster of values.
     pub nodata: u64,
 }
 
-/// A DEM on the host.
+/// A DEM on the host: a raster for each column of values, and what goes with all of them.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Dem {
-    /// Where its cells lie.
+    /// Where the cells lie.
     pub grid: GridSpec,
-    /// Row-major, row 0 in the north; NaN is NODATA.
-    pub values: Vec<f32>,
-    /// The number of natural neighbours that went into each cell, or with the method on pixels of pixels,
-    /// if it was asked for.
-    pub counts: Option<Vec<u32>>,
-    /// The distance of each cell to the nearest site, in cells, if it was asked for; infinite where
+    /// The interpolated values, a raster for each column; NaN is NODATA.
+    pub values: Vec<Grid<f32>>,
+    /// The number of natural neighbours that went into each cell, or with the method on pixels of pixels:
+    /// with [`Params::counts`].
+    pub counts: Option<Grid<u32>>,
+    /// The distance of each cell to the nearest site, in cells, with [`Params::distances`]; infinite where
     /// there is none. With the method on pixels and an even supersampling: to the nearest of the sites of
     /// the four pixels that touch the cell's centre.
-    pub distances: Option<Vec<f32>>,
-    /// The local-coordinates deviation of each cell, in cells, if it was asked for.
-    pub deviations: Option<Vec<f32>>,
-    /// What was read, merged and left out.
+    pub distances: Option<Grid<f32>>,
+    /// The local-coordinates deviation of each cell, in cells, with [`Params::deviations`].
+    pub deviations: Option<Grid<f32>>,
+    /// What was read, merged and left out. Of points without values nothing is read.
     pub summary: Summary,
 }
 
-/// Interpolates points onto a grid.
-///
-/// No points give a DEM of NODATA. Work is proportional to the points and the cells; in a void a cell costs
-/// the square of its natural neighbours. With the method on pixels it is proportional to the pixels of
-/// the Voronoi raster plus, for each cell, those of the query circle.
-///
-/// # Errors
-/// [`Error::Columns`], [`Error::NotFinite`] for the points; [`Error::Supersample`],
-/// [`Error::QueryRadius`], [`Error::SiteRadius`], [`Error::MaxDistance`], [`Error::FillValue`],
-/// [`Error::WeightsRadius`], [`Error::WeightsLayers`], [`Error::TooLarge`] for the parameters;
-/// [`Error::TooManyPoints`];
-/// [`Error::Cancelled`] where `progress` breaks; [`Error::Core`] where memory or the device fails.
-pub fn interpolate(
-    device: &Device,
-    points: Points,
-    params: &Params,
-    progress: &dyn Progress,
-) -> Result<Dem> {
-    match device {
-        Device::Cpu => cpu::interpolate(points, params, progress),
-        #[cfg(feature = "cuda")]
-        Device::Gpu(gpu) => gpu::interpolate(gpu, points, params, progress),
-        // Another crate of the program may switch gpu-core's `cuda` on, but not ours.
-        #[allow(unreachable_patterns)]
-        other => Err(gpu_core::Error::without_cuda(other).into()),
+impl Dem {
+    /// The DEM of points without values.
+    fn without_values(grid: GridSpec) -> Self {
+        let (counts, distances, deviations) = (None, None, None);
+        let summary = Summary::default();
+        Self { grid, values: Vec::new(), counts, distances, deviations, summary }
     }
 }
 
-/// Interpolates several values of the same points: one DEM for each column of values, as of that alone.
-/// The Voronoi diagram is made once, and a query finds what it steals once for each four values. Cells
-/// may be left out by a mask.
+/// Interpolates points onto a grid: a raster for each column of values, as of that alone.
+///
+/// Points come as [`gpu_core::Points`], or as [`Input`] with a mask of cells. The geometry is worked out once
+/// for all columns of values, or with the method on pixels once for each four. No points give a DEM of
+/// NODATA.
+///
+/// Work is proportional to the points and the cells; in a void a cell costs the square of its natural
+/// neighbours. With the method on pixels it is proportional to the pixels of the Voronoi raster plus, for
+/// each cell, those of the query circle.
 ///
 /// # Errors
-/// As [`interpolate`], and [`Error::Core`] unless the mask has an element for each cell.
-pub fn interpolate_all(
+/// For the points [`Error::Core`] with [`Length`](gpu_core::Error::Length) or
+/// [`NotFinite`](gpu_core::Error::NotFinite), [`Error::Value`], [`Error::TooManyPoints`]; for a mask of other
+/// sides than the grid's [`Error::Core`] with [`Shape`](gpu_core::Error::Shape). For the parameters
+/// [`Error::Supersample`], [`Error::QueryRadius`], [`Error::SiteRadius`], [`Error::MaxDistance`],
+/// [`Error::FillValue`], [`Error::WeightsRadius`], [`Error::WeightsLayers`], [`Error::TooLarge`].
+/// [`Error::Cancelled`] where `progress` breaks; [`Error::Core`] where memory or the device fails.
+pub fn interpolate<'a>(
     device: &Device,
-    request: &Request,
+    input: impl Into<Input<'a>>,
     params: &Params,
     progress: &dyn Progress,
-) -> Result<Vec<Dem>> {
+) -> Result<Dem> {
+    let input = input.into();
     match device {
-        Device::Cpu => cpu::interpolate_all(request, params, progress),
+        Device::Cpu => cpu::interpolate(&input, params, progress),
         #[cfg(feature = "cuda")]
-        Device::Gpu(gpu) => gpu::interpolate_all(gpu, request, params, progress),
+        Device::Gpu(gpu) => gpu::from_host(gpu, &input, params, progress),
+        // Another crate of the program may switch gpu-core's `cuda` on, but not ours.
         #[allow(unreachable_patterns)]
         other => Err(gpu_core::Error::without_cuda(other).into()),
     }

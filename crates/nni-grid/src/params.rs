@@ -1,10 +1,9 @@
-//! What a caller may ask for, checked.
+//! How to interpolate, checked.
 
 use std::fmt;
 use std::str::FromStr;
 
 use gpu_core::GridSpec;
-use rayon::prelude::*;
 
 use crate::{Error, Result};
 
@@ -13,68 +12,6 @@ pub const MAX_SUPERSAMPLE: u32 = 8;
 
 /// The most pixels on a side of the Voronoi raster: positions in half pixels are `i32`.
 pub const MAX_SIDE: u64 = 1 << 29;
-
-/// Points to interpolate, as columns of equal length, in ground units.
-#[derive(Clone, Copy, Debug)]
-pub struct Points<'a> {
-    /// Eastings.
-    pub x: &'a [f64],
-    /// Northings.
-    pub y: &'a [f64],
-    /// Values: elevations, say.
-    pub z: &'a [f64],
-}
-
-impl Points<'_> {
-    /// Checks that the columns have the same length.
-    pub(crate) fn check_lengths(&self) -> Result<()> {
-        let (x, y, z) = (self.x.len(), self.y.len(), self.z.len());
-        if x == y && y == z { Ok(()) } else { Err(Error::Columns { x, y, z }) }
-    }
-
-    /// Checks the columns, and that the points are finite.
-    pub(crate) fn check(&self) -> Result<()> {
-        self.check_lengths()?;
-        let finite = |&i: &usize| {
-            self.x[i].is_finite() && self.y[i].is_finite() && self.z[i].abs() <= f64::from(f32::MAX)
-        };
-        match (0..self.z.len()).into_par_iter().find_first(|i| !finite(i)) {
-            Some(index) => {
-                let (x, y, z) = (self.x[index], self.y[index], self.z[index]);
-                Err(Error::NotFinite { index, x, y, z })
-            }
-            None => Ok(()),
-        }
-    }
-}
-
-impl<'a> Request<'a> {
-    /// The points with one of their values.
-    pub(crate) fn points(&self, column: usize) -> Points<'a> {
-        Points { x: self.x, y: self.y, z: self.values[column] }
-    }
-
-    /// Checks the columns and the points.
-    pub(crate) fn check_points(&self) -> Result<()> {
-        if self.x.len() != self.y.len() {
-            let (x, y) = (self.x.len(), self.y.len());
-            return Err(Error::Columns { x, y, z: self.values.first().map_or(0, |z| z.len()) });
-        }
-        (0..self.values.len()).try_for_each(|column| self.points(column).check())
-    }
-
-    /// Checks the columns, the points and the mask.
-    pub(crate) fn check(&self, params: &Params) -> Result<()> {
-        self.check_points()?;
-        match self.mask {
-            Some(mask) if mask.len() as u64 != params.grid.cells() => {
-                let (expected, found) = (params.grid.cells(), mask.len() as u64);
-                Err(gpu_core::Error::Length { what: "mask", expected, found }.into())
-            }
-            _ => Ok(()),
-        }
-    }
-}
 
 /// Which value a site gets when several points lie in its pixel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -188,21 +125,20 @@ pub enum Fill {
     Value(f32),
 }
 
-/// What to interpolate: points with any number of values each, which share the geometry.
-#[derive(Clone, Copy, Debug)]
-pub struct Request<'a> {
-    /// Eastings.
-    pub x: &'a [f64],
-    /// Northings.
-    pub y: &'a [f64],
-    /// The values of the points, one column each: elevation, intensity, a colour.
-    pub values: &'a [&'a [f64]],
-    /// For each cell, whether it may have a value: not 0.
-    pub mask: Option<&'a [u8]>,
-}
-
 /// How to interpolate.
+///
+/// ```
+/// use gpu_core::GridSpec;
+/// use nni_grid::{Params, Weights};
+///
+/// # fn main() -> Result<(), gpu_core::Error> {
+/// let grid = GridSpec::new(0.0, 100.0, 1.0, 100, 100)?;
+/// let params = Params::new(grid).site_radius(25.0).weights(Weights::SibsonC1).hull(true);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Params {
     /// The DEM.
     pub grid: GridSpec,
@@ -223,7 +159,7 @@ pub struct Params {
     /// How much each natural neighbour counts.
     pub weights: Weights,
     /// Whether cells outside the sites' convex hull are left out. On the GPU the call then waits for
-    /// the sites.
+    /// the sites, and a graph cannot hold it.
     pub hull: bool,
     /// Cells farther from the nearest site, in cells, are left out. May be infinite.
     pub max_distance: f64,
@@ -267,8 +203,72 @@ impl Params {
         Self { method: Method::Pixels, query_radius: 3.0, ..Self::new(grid) }
     }
 
+    /// Sets the DEM: the field of that name.
+    pub fn grid(self, grid: GridSpec) -> Self {
+        Self { grid, ..self }
+    }
+
+    /// Sets where the weights come from: the field of that name.
+    pub fn method(self, method: Method) -> Self {
+        Self { method, ..self }
+    }
+
+    /// Sets the region of influence of a site, in cells: the field of that name.
+    pub fn site_radius(self, site_radius: f64) -> Self {
+        Self { site_radius, ..self }
+    }
+
+    /// Sets how far a cell looks, in cells: the field of that name.
+    pub fn query_radius(self, query_radius: f64) -> Self {
+        Self { query_radius, ..self }
+    }
+
+    /// Sets the pixels along a cell's side: the field of that name.
+    pub fn supersample(self, supersample: u32) -> Self {
+        Self { supersample, ..self }
+    }
+
+    /// Sets what becomes of several points at one place: the field of that name.
+    pub fn duplicates(self, duplicates: Duplicates) -> Self {
+        Self { duplicates, ..self }
+    }
+
+    /// Sets how much each natural neighbour counts: the field of that name.
+    pub fn weights(self, weights: Weights) -> Self {
+        Self { weights, ..self }
+    }
+
+    /// Sets whether cells outside of the sites' hull are left out: the field of that name.
+    pub fn hull(self, hull: bool) -> Self {
+        Self { hull, ..self }
+    }
+
+    /// Sets the distance to the nearest site, in cells, beyond which cells are left out: the field of that name.
+    pub fn max_distance(self, max_distance: f64) -> Self {
+        Self { max_distance, ..self }
+    }
+
+    /// Sets what cells without a value take: the field of that name.
+    pub fn fill(self, fill: Fill) -> Self {
+        Self { fill, ..self }
+    }
+
+    /// Sets whether counts are given: the field of that name.
+    pub fn counts(self, counts: bool) -> Self {
+        Self { counts, ..self }
+    }
+
+    /// Sets whether distances are given: the field of that name.
+    pub fn distances(self, distances: bool) -> Self {
+        Self { distances, ..self }
+    }
+
+    /// Sets whether deviations are given: the field of that name.
+    pub fn deviations(self, deviations: bool) -> Self {
+        Self { deviations, ..self }
+    }
+
     /// The same without the layers beside the values.
-    #[cfg(feature = "cuda")]
     pub(crate) fn values_alone(&self) -> Self {
         Self { counts: false, distances: false, deviations: false, ..*self }
     }
@@ -286,7 +286,7 @@ impl Params {
         (length * length).floor() as u64
     }
 
-    /// Checks what is asked for beyond the plain DEM.
+    /// Checks what goes beyond the plain DEM.
     fn check_extras(&self) -> Result<()> {
         let (distance, weights) = (self.max_distance, self.weights);
         if distance.is_nan() || distance < 0.0 {

@@ -3,7 +3,7 @@
 //! Sums of integers are exact, so they do not depend on the order of their terms: not on the order
 //! of points, of threads, or of blocks.
 
-use rayon::prelude::*;
+use gpu_core::ValueRange;
 
 /// How values become 32-bit integers and back: `value = offset + integer * step`.
 ///
@@ -25,22 +25,20 @@ const STEPS: f64 = 2147483392.0;
 const FARTHEST: f64 = 1073741823.0;
 
 impl ValueScale {
-    /// The scale for finite values. Equal values come back exactly; so does the value of no values
-    /// at all, for want of any.
+    /// The scale for finite values. Equal values come back exactly.
     pub fn of(values: &[f64]) -> Self {
         let start = (f64::INFINITY, f64::NEG_INFINITY);
         let widen = |(min, max): (f64, f64), &v: &f64| (min.min(v), max.max(v));
-        let unite = |a: (f64, f64), b: (f64, f64)| (a.0.min(b.0), a.1.max(b.1));
-        let (min, max) = values.par_iter().fold(|| start, widen).reduce(|| start, unite);
-        Self::of_range(min, max)
+        let (min, max) = values.iter().fold(start, widen);
+        Self::of_range(ValueRange { min, max })
     }
 
-    /// The scale for values from `min` to `max`; any scale where these are not finite or where
-    /// `min > max`.
-    pub fn of_range(min: f64, max: f64) -> Self {
+    /// The scale for values in a range; any scale where its ends are not finite or the wrong way round.
+    pub fn of_range(ValueRange { min, max }: ValueRange) -> Self {
         let some = min <= max && min.is_finite() && max.is_finite();
         if !some || min == max {
-            return Self { offset: if some { min } else { 0.0 }, step: 1.0 };
+            // One zero of two, as either may be the least.
+            return Self { offset: if some { min + 0.0 } else { 0.0 }, step: 1.0 };
         }
         // Halves, since the range of finite values may be infinite.
         let half = max / 2.0 - min / 2.0;

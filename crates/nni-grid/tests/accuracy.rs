@@ -4,11 +4,14 @@
 //! `cargo test --package nni-grid --test accuracy -- --nocapture` prints the table of
 //! docs/nni-grid.md.
 
+mod common;
+
 use std::path::Path;
 
-use geo_io::{CsvColumns, Filter, PointCloud, read_points};
-use gpu_core::{Bounds, Device, GridSpec};
-use nni_grid::{Dem, Params, Points, interpolate};
+use common::{Cloud, on_cpu, random};
+use geo_io::{CsvColumns, Filter, read_points};
+use gpu_core::{Bounds, GridSpec};
+use nni_grid::{Dem, Params};
 use spade::{DelaunayTriangulation, HasPosition, Point2, Triangulation};
 
 /// A point of the exact method.
@@ -27,7 +30,7 @@ impl HasPosition for Site {
 
 /// Root mean square of the difference to exact Sibson, over the cells that `wanted` names, and how
 /// many they are.
-fn rmse(dem: &Dem, points: Points, wanted: impl Fn(u32, u32) -> bool) -> (f64, usize) {
+fn rmse(dem: &Dem, points: &Cloud, wanted: impl Fn(u32, u32) -> bool) -> (f64, usize) {
     let mut exact = DelaunayTriangulation::<Site>::new();
     for i in 0..points.z.len() {
         let position = Point2::new(points.x[i], points.y[i]);
@@ -37,7 +40,7 @@ fn rmse(dem: &Dem, points: Points, wanted: impl Fn(u32, u32) -> bool) -> (f64, u
     let (mut sum, mut cells) = (0.0, 0);
     for row in 0..dem.grid.height {
         for column in 0..dem.grid.width {
-            let value = dem.values[(row * dem.grid.width + column) as usize];
+            let value = *dem.values[0].get(column, row).unwrap();
             let (x, y) = dem.grid.cell_centre(column, row);
             if !wanted(column, row) || value.is_nan() {
                 continue;
@@ -52,11 +55,11 @@ fn rmse(dem: &Dem, points: Points, wanted: impl Fn(u32, u32) -> bool) -> (f64, u
 }
 
 /// The error at each supersampling, without radii.
-fn errors(points: Points, grid: GridSpec, wanted: impl Fn(u32, u32) -> bool + Copy) -> [f64; 4] {
+fn errors(points: &Cloud, grid: GridSpec, wanted: impl Fn(u32, u32) -> bool + Copy) -> [f64; 4] {
     [1, 2, 4, 8].map(|supersample| {
-        let params = Params { supersample, query_radius: f64::INFINITY, ..Params::on_pixels(grid) };
-        let params = Params { site_radius: f64::INFINITY, ..params };
-        let dem = interpolate(&Device::Cpu, points, &params, &()).unwrap();
+        let params = Params::on_pixels(grid).supersample(supersample).query_radius(f64::INFINITY);
+        let params = params.site_radius(f64::INFINITY);
+        let dem = on_cpu(points, &params);
         let (error, cells) = rmse(&dem, points, wanted);
         assert!(cells > 500, "only {cells} cells are compared");
         error
@@ -67,33 +70,18 @@ fn print_row(what: &str, [a, b, c, d]: [f64; 4]) {
     println!("| {what} | {a:.4} | {b:.4} | {c:.4} | {d:.4} |");
 }
 
-/// Repeatable points over a smooth surface with a relief of about 20.
-fn hills(count: usize, side: f64) -> PointCloud {
-    let mut state = 0x1234_5678_9abc_def1u64;
-    let mut next = || {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        (state >> 11) as f64 / (1u64 << 53) as f64 * side
-    };
-    let mut cloud = PointCloud::default();
-    for _ in 0..count {
-        let (x, y) = (next(), next());
-        cloud.x.push(x);
-        cloud.y.push(y);
-        cloud.z.push(10.0 * (x / 9.0).sin() * (y / 12.0).cos() + 0.05 * x);
-    }
-    cloud
+/// A smooth surface with a relief of about 20.
+fn hills(x: f64, y: f64) -> f64 {
+    10.0 * (x / 9.0).sin() * (y / 12.0).cos() + 0.05 * x
 }
 
 #[test]
 fn random_points_against_exact_sibson() {
     for (count, bound) in [(125, 0.08), (500, 0.08), (2000, 0.08), (8000, 0.12)] {
-        let cloud = hills(count, 64.0);
-        let points = Points { x: &cloud.x, y: &cloud.y, z: &cloud.z };
+        let cloud = random(count, 64.0, 1, hills);
         let grid = GridSpec::new(0.0, 64.0, 1.0, 64, 64).unwrap();
         let inside = |column, row| (12..52).contains(&column) && (12..52).contains(&row);
-        let errors = errors(points, grid, inside);
+        let errors = errors(&cloud, grid, inside);
         print_row(&format!("{count} random points, 64 x 64 cells"), errors);
         assert!(errors.is_sorted_by(|a, b| a > b), "{errors:?}");
         assert!(errors[2] < bound && errors[3] < bound / 2.0, "{errors:?}");
@@ -101,28 +89,28 @@ fn random_points_against_exact_sibson() {
 }
 
 /// The ground points of the sample survey with a lake, if the data are there.
-fn topography() -> Option<PointCloud> {
+fn topography() -> Option<Cloud> {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data/topography.laz");
     if !Path::new(path).exists() {
         println!("skipped: {path} is not there");
         return None;
     }
     let ground = Filter { classes: Some(vec![2]), ..Filter::default() };
-    Some(read_points(Path::new(path), &ground, &CsvColumns::default(), &()).unwrap())
+    let read = read_points(Path::new(path), &ground, &CsvColumns::default(), &()).unwrap();
+    Some(Cloud { x: read.x, y: read.y, z: read.z })
 }
 
 #[test]
 fn real_ground_against_exact_sibson() {
     let Some(cloud) = topography() else { return };
-    let points = Points { x: &cloud.x, y: &cloud.y, z: &cloud.z };
-    let grid = GridSpec::covering(Bounds::of(points.x, points.y).unwrap(), 1.0).unwrap();
+    let grid = GridSpec::covering(Bounds::of(&cloud.x, &cloud.y).unwrap(), 1.0).unwrap();
     let (width, height) = (grid.width, grid.height);
     // Every fifth cell, away from the border, where natural neighbours are one-sided.
     let sample = move |column: u32, row: u32| {
         let inside = (30..width - 30).contains(&column) && (30..height - 30).contains(&row);
         inside && column.is_multiple_of(5) && row.is_multiple_of(5)
     };
-    let errors = errors(points, grid, sample);
+    let errors = errors(&cloud, grid, sample);
     print_row("ground of topography.laz, 1 m cells", errors);
     assert!(errors[2] < errors[0] && errors[2] < 0.1, "{errors:?}");
 }
@@ -130,11 +118,10 @@ fn real_ground_against_exact_sibson() {
 #[test]
 fn a_lake_stays_empty_at_a_small_site_radius_and_fills_at_a_large_one() {
     let Some(cloud) = topography() else { return };
-    let points = Points { x: &cloud.x, y: &cloud.y, z: &cloud.z };
-    let grid = GridSpec::covering(Bounds::of(points.x, points.y).unwrap(), 1.0).unwrap();
+    let grid = GridSpec::covering(Bounds::of(&cloud.x, &cloud.y).unwrap(), 1.0).unwrap();
     let empty_cells = |site_radius| {
-        let params = Params { site_radius, ..Params::on_pixels(grid) };
-        interpolate(&Device::Cpu, points, &params, &()).unwrap().summary.nodata
+        let params = Params::on_pixels(grid).site_radius(site_radius);
+        on_cpu(&cloud, &params).summary.nodata
     };
     let (small, large) = (empty_cells(3.0), empty_cells(f64::INFINITY));
     println!("NODATA cells of {}: {small} at site radius 3, {large} without limit", grid.cells());

@@ -3,10 +3,9 @@
 
 mod common;
 
-use common::{Cloud, bits, devices, on_all, square};
-use gpu_core::{Device, GridSpec};
-use nni_grid::{Dem, Duplicates, Fill, Method, Params, Request, Weights};
-use nni_grid::{interpolate, interpolate_all};
+use common::{Cloud, bits, input_on_all, masked, on_all, on_cpu, only, random, slices, square};
+use gpu_core::{Device, GridSpec, Points};
+use nni_grid::{Duplicates, Fill, Method, Params, Weights, interpolate};
 use proptest::prelude::*;
 use spade::{DelaunayTriangulation, HasPosition, Point2, Triangulation};
 
@@ -43,8 +42,8 @@ fn oracle(cloud: &Cloud, grid: &GridSpec) -> Vec<Option<f64>> {
 
 /// No limit on anything, with all layers.
 fn unlimited(grid: GridSpec) -> Params {
-    let all = Params { counts: true, distances: true, deviations: true, ..Params::new(grid) };
-    Params { site_radius: f64::INFINITY, ..all }
+    let all = Params::new(grid).counts(true).distances(true).deviations(true);
+    all.site_radius(f64::INFINITY)
 }
 
 fn range(cloud: &Cloud) -> f64 {
@@ -55,15 +54,15 @@ fn range(cloud: &Cloud) -> f64 {
 /// Compares every cell inside the hull with the oracle, to 1e-5 of the range of the values, and looks at
 /// the local coordinates; gives how many cells were compared.
 fn check(what: &str, cloud: &Cloud, grid: GridSpec) -> usize {
-    let params = Params { hull: true, ..unlimited(grid) };
+    let params = unlimited(grid).hull(true);
     let dem = on_all(cloud, &params);
     let expected = oracle(cloud, &grid);
     let range = range(cloud);
     let (mut worst, mut farthest, mut compared) = (0.0f64, 0.0f32, 0);
-    let deviations = dem.deviations.as_ref().unwrap();
+    let deviations = dem.deviations.as_ref().unwrap().values();
     for (cell, expected) in expected.iter().enumerate() {
-        let (Some(expected), false) = (expected, dem.values[cell].is_nan()) else { continue };
-        worst = worst.max((f64::from(dem.values[cell]) - expected).abs());
+        let (Some(expected), false) = (expected, only(&dem)[cell].is_nan()) else { continue };
+        worst = worst.max((f64::from(only(&dem)[cell]) - expected).abs());
         farthest = farthest.max(deviations[cell]);
         compared += 1;
     }
@@ -82,7 +81,7 @@ fn relief(x: f64, y: f64) -> f64 {
 #[test]
 fn cells_inside_the_hull_are_exact_at_any_density() {
     for count in [60, 500, 4000, 40_000] {
-        let cloud = Cloud::random(count, 64.0, 7, relief);
+        let cloud = random(count, 64.0, 7, relief);
         let compared = check(&format!("{count} random points"), &cloud, square(64));
         assert!(compared > 2800, "{compared}");
     }
@@ -90,8 +89,8 @@ fn cells_inside_the_hull_are_exact_at_any_density() {
 
 #[test]
 fn clusters_at_a_distance_ratio_of_a_million_are_exact() {
-    let wide = Cloud::random(300, 64.0, 5, relief);
-    let dense = Cloud::random(300, 64e-6, 9, relief);
+    let wide = random(300, 64.0, 5, relief);
+    let dense = random(300, 64e-6, 9, relief);
     let place = |i: usize| (dense.x[i] + 31.4999, dense.y[i] + 20.49998, dense.z[i] + 3.0);
     let all = (0..300).map(|i| (wide.x[i], wide.y[i], wide.z[i])).chain((0..300).map(place));
     let compared = check("clusters", &Cloud::of(all), square(64));
@@ -133,7 +132,7 @@ fn points_in_line_give_what_lies_beside_them() {
             (12.0 + t * dx, 12.0 + t * dy, t)
         }));
         let dem = on_all(&cloud, &unlimited(square(24)));
-        for (cell, value) in dem.values.iter().enumerate() {
+        for (cell, value) in only(&dem).iter().enumerate() {
             let (x, y) = dem.grid.cell_centre(cell as u32 % 24, cell as u32 / 24);
             let length = f64::hypot(dx, dy);
             let along = ((x - 12.0) * dx + (y - 12.0) * dy) / (length * length);
@@ -151,14 +150,14 @@ fn points_in_line_give_what_lies_beside_them() {
 fn displacement(per_cell: f64, params: &Params, along: fn(f64, f64) -> f64, seed: u64) -> f64 {
     let side = params.grid.width;
     let count = (f64::from(side * side) * per_cell) as usize;
-    let cloud = Cloud::random(count, f64::from(side), seed, along);
-    let dem = interpolate(&Device::Cpu, cloud.points(), params, &()).unwrap();
+    let cloud = random(count, f64::from(side), seed, along);
+    let dem = on_cpu(&cloud, params);
     let margin = side / 8;
     let (mut sum, mut cells) = (0.0, 0);
     for row in margin..side - margin {
         for column in margin..side - margin {
             let (x, y) = dem.grid.cell_centre(column, row);
-            sum += f64::from(dem.values[(row * side + column) as usize]) - along(x, y);
+            sum += f64::from(only(&dem)[(row * side + column) as usize]) - along(x, y);
             cells += 1;
         }
     }
@@ -173,7 +172,7 @@ fn planes_lie_in_their_place_by_every_weight() {
         for per_cell in [0.1, 0.25, 1.0, 4.0, 16.0] {
             for along in PLANES {
                 let grid = square(if per_cell > 1.0 { 128 } else { 200 });
-                let params = Params { weights, ..unlimited(grid) };
+                let params = unlimited(grid).weights(weights);
                 let found = displacement(per_cell, &params, along, 3);
                 assert!(found.abs() < 1e-4, "{weights:?}, {per_cell} a cell: {found}");
             }
@@ -183,11 +182,11 @@ fn planes_lie_in_their_place_by_every_weight() {
 
 #[test]
 fn the_mean_of_the_neighbours_places_is_the_query() {
-    let cloud = Cloud::random(3000, 64.0, 17, relief);
+    let cloud = random(3000, 64.0, 17, relief);
     for weights in [Weights::Sibson, Weights::Laplace] {
-        let params = Params { weights, ..unlimited(square(64)) };
+        let params = unlimited(square(64)).weights(weights);
         let dem = on_all(&cloud, &params);
-        let deviations = dem.deviations.unwrap();
+        let deviations = dem.deviations.unwrap().into_values();
         for row in 6..58 {
             for column in 6..58 {
                 let deviation = deviations[row * 64 + column];
@@ -210,11 +209,11 @@ fn a_site_under_a_query_gives_its_value_and_duplicates_merge() {
         (Duplicates::First, 4.0),
         (Duplicates::Last, 2.0),
     ] {
-        let dem = on_all(&cloud, &Params { duplicates, ..unlimited(square(9)) });
+        let dem = on_all(&cloud, &unlimited(square(9)).duplicates(duplicates));
         for (x, y) in &places[..3] {
             let cell = (8 - *y as usize) * 9 + *x as usize;
-            assert!((f64::from(dem.values[cell]) - (expected + x)).abs() < 1e-6, "{duplicates}");
-            assert_eq!(dem.counts.as_ref().unwrap()[cell], 1);
+            assert!((f64::from(only(&dem)[cell]) - (expected + x)).abs() < 1e-6, "{duplicates}");
+            assert_eq!(dem.counts.as_ref().unwrap().values()[cell], 1);
         }
         assert_eq!((dem.summary.sites, dem.summary.merged), (4, 12));
     }
@@ -227,31 +226,29 @@ fn very_many_points_at_one_place_are_one_site() {
     let dem = on_all(&cloud, &unlimited(square(3)));
     assert_eq!((dem.summary.sites, dem.summary.merged), (3, 69_999));
     let mean = cloud.z[..70_000].iter().sum::<f64>() / 70_000.0;
-    assert!((f64::from(dem.values[6]) - mean).abs() < 1e-6);
+    assert!((f64::from(only(&dem)[6]) - mean).abs() < 1e-6);
 }
 
 #[test]
 fn points_outside_the_grid_count_and_far_ones_do_no_harm() {
-    let inner = Cloud::random(2000, 40.0, 3, relief);
-    let whole = interpolate(&Device::Cpu, inner.points(), &unlimited(square(40)), &()).unwrap();
+    let inner = random(2000, 40.0, 3, relief);
+    let whole = on_cpu(&inner, &unlimited(square(40)));
     // The middle of the grid alone, with all points.
     let grid = GridSpec::new(15.0, 25.0, 1.0, 10, 10).unwrap();
     let part = on_all(&inner, &unlimited(grid));
     for row in 0..10 {
         for column in 0..10 {
-            let expected = whole.values[(row + 15) * 40 + column + 15];
-            assert!((part.values[row * 10 + column] - expected).abs() < 1e-5);
+            let expected = only(&whole)[(row + 15) * 40 + column + 15];
+            assert!((only(&part)[row * 10 + column] - expected).abs() < 1e-5);
         }
     }
     assert!(part.summary.outside > 1800 && part.summary.sites == 2000);
     let mut with_stray = inner.clone();
     for (x, y) in [(2e5, -3e5), (20.0, -1e19), (1e300, 0.0)] {
-        with_stray.x.push(x);
-        with_stray.y.push(y);
-        with_stray.z.push(0.0);
+        with_stray.push((x, y, 0.0));
     }
     let strayed = on_all(&with_stray, &unlimited(grid));
-    for (a, b) in strayed.values.iter().zip(&part.values) {
+    for (a, b) in only(&strayed).iter().zip(only(&part)) {
         assert!((a - b).abs() < 1e-5, "{a} is not {b}");
     }
 }
@@ -259,34 +256,34 @@ fn points_outside_the_grid_count_and_far_ones_do_no_harm() {
 #[test]
 fn one_point_or_two_reach_as_far_as_their_radius() {
     let cloud = Cloud::of([(10.5, 10.5, 5.0), (10.5, 10.5, 5.0)]);
-    let params = Params { site_radius: 4.0, counts: true, ..Params::new(square(21)) };
+    let params = Params::new(square(21)).site_radius(4.0).counts(true);
     let dem = on_all(&cloud, &params);
-    for (cell, value) in dem.values.iter().enumerate() {
+    for (cell, value) in only(&dem).iter().enumerate() {
         let (dx, dy) = (cell as i32 % 21 - 10, cell as i32 / 21 - 10);
         assert_eq!(dx * dx + dy * dy < 16, *value == 5.0, "cell {cell}: {value}");
     }
-    let everywhere = Params { site_radius: f64::INFINITY, ..params };
-    assert!(on_all(&cloud, &everywhere).values.iter().all(|&v| v == 5.0));
+    let everywhere = params.site_radius(f64::INFINITY);
+    assert!(only(&on_all(&cloud, &everywhere)).iter().all(|&v| v == 5.0));
     let empty = on_all(&Cloud::default(), &params);
     assert_eq!(empty.summary.nodata, 441);
     for (width, height) in [(0, 0), (0, 5), (5, 0)] {
         let grid = GridSpec::new(0.0, 5.0, 1.0, width, height).unwrap();
         let dem = on_all(&Cloud::of([(1.0, 1.0, 1.0)]), &Params::new(grid));
-        assert_eq!((dem.values.len(), dem.summary.outside), (0, 1));
+        assert_eq!((only(&dem).len(), dem.summary.outside), (0, 1));
     }
 }
 
 #[test]
 fn a_void_has_as_many_neighbours_as_border_it() {
     // More sides than any fast path holds, and blocks far beyond the next cells.
-    let mut cloud = Cloud::random(30_000, 100.0, 23, relief);
+    let mut cloud = random(30_000, 100.0, 23, relief);
     let keep: Vec<usize> = (0..cloud.z.len())
         .filter(|&i| (cloud.x[i] - 50.0).hypot(cloud.y[i] - 50.0) > 30.0)
         .collect();
     cloud = Cloud::of(keep.iter().map(|&i| (cloud.x[i], cloud.y[i], cloud.z[i])));
     check("void", &cloud, square(100));
     let dem = on_all(&cloud, &unlimited(square(100)));
-    assert!(dem.counts.unwrap()[50 * 100 + 50] > 64);
+    assert!(dem.counts.unwrap().values()[50 * 100 + 50] > 64);
     let near = on_all(&cloud, &Params::new(square(100)));
     assert!(near.summary.nodata > 800, "{}", near.summary.nodata);
 }
@@ -303,45 +300,31 @@ proptest! {
         weights in prop::sample::select(vec![Weights::Sibson, Weights::Laplace, Weights::SibsonC1]),
         duplicates in prop::sample::select(Duplicates::ALL.to_vec()),
         fill in prop::sample::select(vec![Fill::Nodata, Fill::Nearest, Fill::Value(-7.5)]),
-        (layers, masked, hull, snapped) in any::<(bool, bool, bool, bool)>(),
+        (layers, has_mask, hull, snapped) in any::<(bool, bool, bool, bool)>(),
         max_distance in prop_oneof![0.3f64..4.0, Just(f64::INFINITY)],
         seed in any::<u64>(),
     ) {
         let grid = GridSpec::new(0.5, 24.5, 1.0, width, height).unwrap();
-        let mut cloud = Cloud::random(points, 40.0, seed, |x, y| x * y);
+        let mut cloud = random(points, 40.0, seed, |x, y| x * y);
         if snapped {
             // Duplicates, lines, and queries on points.
             cloud.x.iter_mut().chain(&mut cloud.y).for_each(|c| *c = (*c / 2.0).round() * 2.0);
         }
-        let params = Params {
-            query_radius, site_radius, weights, duplicates, fill, hull, max_distance,
-            counts: layers, deviations: layers, distances: layers, ..Params::new(grid)
-        };
+        let params = Params::new(grid).query_radius(query_radius).site_radius(site_radius).weights(weights).duplicates(duplicates).fill(fill).hull(hull).max_distance(max_distance).counts(layers).deviations(layers).distances(layers);
         let columns: Vec<Vec<f64>> = (0..count)
             .map(|k| cloud.x.iter().map(|x| (x * (k as f64 + 0.3)).sin() * 10f64.powi(k as i32)).collect())
             .collect();
-        let values: Vec<&[f64]> = columns.iter().map(|column| &column[..]).collect();
+        let values = slices(&columns);
         let mask: Vec<u8> = (0..grid.cells()).map(|i| u8::from(i % 5 != 0)).collect();
-        let mask = masked.then_some(&mask[..]);
-        let request = Request { x: &cloud.x, y: &cloud.y, values: &values, mask };
-        let all: Vec<Vec<Dem>> = devices()
-            .iter()
-            .map(|device| interpolate_all(device, &request, &params, &()).unwrap())
-            .collect();
-        for dems in &all {
-            prop_assert_eq!(dems.len(), count);
-            for (k, (dem, first)) in dems.iter().zip(&all[0]).enumerate() {
-                prop_assert_eq!(bits(&dem.values), bits(&first.values), "value {}", k);
-                prop_assert_eq!((&dem.counts, dem.summary), (&first.counts, first.summary));
-                let layers = |dem: &Dem| {
-                    [&dem.distances, &dem.deviations].map(|layer| layer.as_ref().map(|l| bits(l)))
-                };
-                prop_assert_eq!(layers(dem), layers(first));
-                // Each value is as it is alone.
-                let one = Request { values: &values[k..=k], ..request };
-                let alone = interpolate_all(&Device::Cpu, &one, &params, &()).unwrap().swap_remove(0);
-                prop_assert_eq!(bits(&dem.values), bits(&alone.values), "value {} alone", k);
-            }
+        let points = Points { x: &cloud.x, y: &cloud.y, values: &values };
+        let mask = has_mask.then_some(&mask[..]);
+        let all = input_on_all(&masked(points, mask, grid), &params);
+        prop_assert_eq!(all.values.len(), count);
+        // Each value is as it is alone.
+        for (k, found) in all.values.iter().enumerate() {
+            let one = masked(Points { values: &values[k..=k], ..points }, mask, grid);
+            let alone = interpolate(&Device::Cpu, one, &params, &()).unwrap();
+            prop_assert_eq!(bits(found.values()), bits(only(&alone)), "value {} alone", k);
         }
     }
 }

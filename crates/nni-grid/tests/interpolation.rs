@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Cloud, bits, devices, on_all, square, united};
+use common::{Cloud, bits, devices, on_all, only, random, square, united};
 use gpu_core::GridSpec;
 use nni_grid::{Duplicates, Error, Params, ValueScale, interpolate};
 use proptest::prelude::*;
@@ -77,9 +77,9 @@ fn by_definition(cloud: &Cloud, params: &Params) -> (Vec<f32>, Vec<u32>) {
 fn check_definition(cloud: &Cloud, params: &Params) {
     let dem = on_all(cloud, params);
     let (values, counts) = by_definition(cloud, params);
-    assert_eq!(dem.counts.unwrap(), counts);
-    assert_eq!(bits(&dem.values), bits(&values));
+    assert_eq!(bits(only(&dem)), bits(&values));
     assert_eq!(dem.summary.nodata, values.iter().filter(|v| v.is_nan()).count() as u64);
+    assert_eq!(dem.counts.unwrap().into_values(), counts);
 }
 
 proptest! {
@@ -96,9 +96,9 @@ proptest! {
         seed in any::<u64>(),
     ) {
         let grid = GridSpec::new(0.5, 12.5, 1.0, width, height).unwrap();
-        let cloud = Cloud::random(count, 14.0, seed, |x, y| 3.0 * x - y * y);
+        let cloud = random(count, 14.0, seed, |x, y| 3.0 * x - y * y);
         let params =
-            Params { query_radius, site_radius, supersample, duplicates, ..Params::on_pixels(grid) };
+            Params::on_pixels(grid).query_radius(query_radius).site_radius(site_radius).supersample(supersample).duplicates(duplicates);
         check_definition(&cloud, &params);
     }
 }
@@ -106,12 +106,12 @@ proptest! {
 #[test]
 fn a_constant_field_comes_back_exactly() {
     for value in [0.0, -17.3, 1234.5678] {
-        let cloud = Cloud::random(300, 40.0, 3, |_, _| value);
+        let cloud = random(300, 40.0, 3, |_, _| value);
         for supersample in [1, 2, 4] {
-            let params = Params { supersample, ..Params::on_pixels(square(40)) };
+            let params = Params::on_pixels(square(40)).supersample(supersample);
             let dem = on_all(&cloud, &params);
-            assert!(dem.values.iter().all(|&v| v == value as f32 || v.is_nan()));
-            assert!(dem.values.iter().any(|v| !v.is_nan()));
+            assert!(only(&dem).iter().all(|&v| v == value as f32 || v.is_nan()));
+            assert!(only(&dem).iter().any(|v| !v.is_nan()));
         }
     }
 }
@@ -119,11 +119,11 @@ fn a_constant_field_comes_back_exactly() {
 /// The greatest error of a plane z = x, away from the border, where natural neighbours are
 /// one-sided.
 fn plane_error(supersample: u32) -> f64 {
-    let cloud = Cloud::random(500, 48.0, 11, |x, _| x);
-    let params = Params { supersample, query_radius: 8.0, ..Params::on_pixels(square(48)) };
+    let cloud = random(500, 48.0, 11, |x, _| x);
+    let params = Params::on_pixels(square(48)).supersample(supersample).query_radius(8.0);
     let dem = on_all(&cloud, &params);
     let error = |row: usize, column: usize| {
-        (f64::from(dem.values[row * 48 + column]) - (column as f64 + 0.5)).abs()
+        (f64::from(only(&dem)[row * 48 + column]) - (column as f64 + 0.5)).abs()
     };
     (12..36).flat_map(|row| (12..36).map(move |column| error(row, column))).fold(0.0, f64::max)
 }
@@ -143,11 +143,11 @@ fn a_plane_is_met_within_the_discretisation_which_shrinks() {
 fn a_query_on_a_site_gives_its_value() {
     // Points at cell centres: at odd supersampling the query is on the site.
     let cloud = Cloud::of([(2.5, 2.5, 7.25), (6.5, 3.5, -1.0), (4.5, 7.5, 3.0)]);
-    let dem = on_all(&cloud, &Params { query_radius: 20.0, ..Params::on_pixels(square(9)) });
+    let dem = on_all(&cloud, &Params::on_pixels(square(9)).query_radius(20.0));
     for (x, y, z) in [(2, 6, 7.25), (6, 5, -1.0), (4, 1, 3.0)] {
         let at = y * 9 + x;
-        assert!((dem.values[at] - z).abs() < 1e-6, "{} is not {z}", dem.values[at]);
-        assert_eq!(dem.counts.as_ref().unwrap()[at], 1);
+        assert!((only(&dem)[at] - z).abs() < 1e-6, "{} is not {z}", only(&dem)[at]);
+        assert_eq!(dem.counts.as_ref().unwrap().values()[at], 1);
     }
 }
 
@@ -158,8 +158,8 @@ fn values_one_unit_in_the_last_place_apart_fit_the_words() {
         let (x, y) = (f64::from(i % 4) * 0.5 + 0.25, f64::from(i / 4) * 0.5 + 0.25);
         (x, y, if x < 0.5 && y > 1.5 { 1.0 } else { 1.0 + f64::EPSILON })
     }));
-    let dem = on_all(&cloud, &Params { supersample: 2, ..Params::on_pixels(square(2)) });
-    assert_eq!(dem.values, [1.0; 4]);
+    let dem = on_all(&cloud, &Params::on_pixels(square(2)).supersample(2));
+    assert_eq!(only(&dem), [1.0; 4]);
 }
 
 #[test]
@@ -168,39 +168,38 @@ fn points_far_outside_are_counted() {
         Cloud::of([(1.5, 1.5, 3.0), (1.0, -1e19, 1.0), (1e300, 1.0, 2.0), (-1e19, 1e19, 0.0)]);
     let dem = on_all(&cloud, &Params::on_pixels(square(3)));
     assert_eq!((dem.summary.outside, dem.summary.sites), (3, 1));
-    assert!(dem.values.iter().all(|&v| (v - 3.0).abs() < 1e-6));
+    assert!(only(&dem).iter().all(|&v| (v - 3.0).abs() < 1e-6));
 }
 
 #[test]
 fn no_points_and_no_cells() {
     let empty = Cloud::default();
     let dem = on_all(&empty, &Params::on_pixels(square(20)));
-    assert!(dem.values.iter().all(|v| v.is_nan()));
+    assert!(only(&dem).iter().all(|v| v.is_nan()));
     assert_eq!(dem.summary.nodata, 400);
     let outside = Cloud::of([(-5.0, 3.0, 1.0), (3.0, 99.0, 2.0)]);
-    let dem =
-        on_all(&outside, &Params { site_radius: f64::INFINITY, ..Params::on_pixels(square(20)) });
-    assert!(dem.values.iter().all(|v| v.is_nan()));
+    let dem = on_all(&outside, &Params::on_pixels(square(20)).site_radius(f64::INFINITY));
+    assert!(only(&dem).iter().all(|v| v.is_nan()));
     assert_eq!((dem.summary.outside, dem.summary.sites), (2, 0));
     for (width, height) in [(0, 0), (0, 5), (5, 0)] {
         let grid = GridSpec::new(0.0, 5.0, 1.0, width, height).unwrap();
         let dem = on_all(&Cloud::of([(1.0, 1.0, 1.0)]), &Params::on_pixels(grid));
-        assert_eq!((dem.values.len(), dem.summary.outside), (0, 1));
+        assert_eq!((only(&dem).len(), dem.summary.outside), (0, 1));
     }
 }
 
 #[test]
 fn one_point_reaches_as_far_as_its_radius() {
     let cloud = Cloud::of([(10.5, 10.5, 5.0)]);
-    let params = Params { site_radius: 4.0, ..Params::on_pixels(square(21)) };
+    let params = Params::on_pixels(square(21)).site_radius(4.0);
     let dem = on_all(&cloud, &params);
-    for (cell, value) in dem.values.iter().enumerate() {
+    for (cell, value) in only(&dem).iter().enumerate() {
         let (dx, dy) = (cell as i32 % 21 - 10, cell as i32 / 21 - 10);
         let inside = dx * dx + dy * dy < 16;
         assert_eq!(inside, *value == 5.0, "cell {cell}: {value}");
     }
-    let everywhere = Params { site_radius: f64::INFINITY, ..params };
-    assert!(on_all(&cloud, &everywhere).values.iter().all(|&v| v == 5.0));
+    let everywhere = params.site_radius(f64::INFINITY);
+    assert!(only(&on_all(&cloud, &everywhere)).iter().all(|&v| v == 5.0));
 }
 
 #[test]
@@ -213,8 +212,8 @@ fn points_in_one_pixel_merge_by_the_policy() {
         (Duplicates::First, 4.0),
         (Duplicates::Last, 2.0),
     ] {
-        let dem = on_all(&cloud, &Params { duplicates, ..Params::on_pixels(square(3)) });
-        assert!(dem.values.iter().all(|v| (v - expected).abs() < 1e-6), "{duplicates}");
+        let dem = on_all(&cloud, &Params::on_pixels(square(3)).duplicates(duplicates));
+        assert!(only(&dem).iter().all(|v| (v - expected).abs() < 1e-6), "{duplicates}");
         assert_eq!((dem.summary.sites, dem.summary.merged), (1, 3));
         assert_eq!(duplicates.to_string().parse::<Duplicates>(), Ok(duplicates));
     }
@@ -223,14 +222,14 @@ fn points_in_one_pixel_merge_by_the_policy() {
 
 #[test]
 fn the_order_of_points_does_not_matter() {
-    let cloud = Cloud::random(600, 24.0, 5, |x, y| (x * 0.7).sin() + y);
+    let cloud = random(600, 24.0, 5, |x, y| (x * 0.7).sin() + y);
     let mut order: Vec<usize> = (0..600).collect();
     order.reverse();
     order.rotate_left(217);
     let shuffled = Cloud::of(order.iter().map(|&i| (cloud.x[i], cloud.y[i], cloud.z[i])));
     for duplicates in [Duplicates::Mean, Duplicates::Min, Duplicates::Max] {
-        let params = Params { duplicates, ..Params::on_pixels(square(24)) };
-        assert_eq!(bits(&on_all(&cloud, &params).values), bits(&on_all(&shuffled, &params).values));
+        let params = Params::on_pixels(square(24)).duplicates(duplicates);
+        assert_eq!(bits(only(&on_all(&cloud, &params))), bits(only(&on_all(&shuffled, &params))));
     }
 }
 
@@ -240,29 +239,37 @@ fn bad_input_is_named() {
     let params = Params::on_pixels(square(3));
     for device in devices() {
         let run = |cloud: &Cloud, params: &Params| {
-            interpolate(&device, cloud.points(), params, &()).unwrap_err()
+            cloud.with(|points| interpolate(&device, points, params, &()).unwrap_err())
         };
         let nan = Cloud::of([(1.0, 1.0, 1.0), (1.0, f64::NAN, 2.0)]);
-        assert!(matches!(run(&nan, &params), Error::NotFinite { index: 1, .. }));
-        for z in [f64::INFINITY, 1e39] {
-            let error = run(&Cloud::of([(1.0, 1.0, z)]), &params);
-            assert!(matches!(error, Error::NotFinite { index: 0, .. }), "{error}");
+        for params in [params, Params::new(square(3))] {
+            let error = run(&nan, &params);
+            let expected = gpu_core::Error::NotFinite { what: "y", index: 1, value: f64::NAN };
+            assert_eq!(error.to_string(), expected.to_string());
+            let (what, index, value) = ("value", 0, f64::INFINITY);
+            let infinite = Cloud::of([(1.0, 1.0, value)]);
+            let expected = gpu_core::Error::NotFinite { what, index, value };
+            assert_eq!(run(&infinite, &params), Error::Core(expected));
+            let wide = Cloud::of([(1.0, 1.0, 2.0), (2.0, 2.0, -1e39)]);
+            assert_eq!(run(&wide, &params), Error::Value { index: 1, value: -1e39 });
         }
         let flat = GridSpec { cell_size: 0.0, ..square(3) };
-        let error = run(&good, &Params { grid: flat, ..params });
+        let error = run(&good, &params.grid(flat));
         assert!(matches!(error, Error::Core(gpu_core::Error::CellSize { .. })), "{error}");
         let uneven = Cloud { z: vec![], ..good.clone() };
-        assert!(matches!(run(&uneven, &params), Error::Columns { x: 1, y: 1, z: 0 }));
+        let (what, expected, found) = ("column of values", 1, 0);
+        let length = gpu_core::Error::Length { what, expected, found };
+        assert_eq!(run(&uneven, &params), Error::Core(length));
         for supersample in [0, 9] {
-            let error = run(&good, &Params { supersample, ..params });
+            let error = run(&good, &params.supersample(supersample));
             assert_eq!(error, Error::Supersample { supersample });
         }
         for query_radius in [0.0, -1.0, f64::NAN] {
-            let error = run(&good, &Params { query_radius, ..params });
+            let error = run(&good, &params.query_radius(query_radius));
             assert!(matches!(error, Error::QueryRadius { .. }), "{error}");
         }
         for site_radius in [0.0, -2.0, f64::NAN] {
-            let error = run(&good, &Params { site_radius, ..params });
+            let error = run(&good, &params.site_radius(site_radius));
             assert!(matches!(error, Error::SiteRadius { .. }), "{error}");
         }
         let grid = GridSpec::new(0.0, 0.0, 1.0, 1 << 20, 1 << 20).unwrap();
@@ -280,16 +287,18 @@ fn a_callback_can_cancel() {
     }
     let cloud = Cloud::of([(1.0, 1.0, 1.0)]);
     for device in devices() {
-        let ended = interpolate(&device, cloud.points(), &Params::on_pixels(square(3)), &Stop);
-        assert_eq!(ended.unwrap_err(), Error::Cancelled);
+        for params in [Params::on_pixels(square(3)), Params::new(square(3))] {
+            let ended = cloud.with(|points| interpolate(&device, points, &params, &Stop));
+            assert_eq!(ended.unwrap_err(), Error::Cancelled(gpu_core::Cancelled));
+        }
     }
 }
 
 #[test]
 fn the_finest_raster_follows_the_definition() {
-    let cloud = Cloud::random(15, 6.0, 77, |x, y| x * y);
+    let cloud = random(15, 6.0, 77, |x, y| x * y);
     for query_radius in [1.5, f64::INFINITY] {
-        let params = Params { supersample: 8, query_radius, ..Params::on_pixels(square(5)) };
+        let params = Params::on_pixels(square(5)).supersample(8).query_radius(query_radius);
         check_definition(&cloud, &params);
     }
 }
@@ -297,14 +306,16 @@ fn the_finest_raster_follows_the_definition() {
 #[test]
 fn tiles_and_the_tiles_they_leave_agree_with_the_cpu() {
     // Dense on the left and empty on the right, so that regions of influence end in some tiles only.
-    let dense = Cloud::random(6000, 90.0, 31, |x, y| (0.1 * x).sin() * y);
+    let dense = random(6000, 90.0, 31, |x, y| (0.1 * x).sin() * y);
     let cloud = Cloud::of((0..6000).map(|i| (dense.x[i], dense.y[i], dense.z[i])));
     for (supersample, query_radius) in [(1, 3.0), (1, 4.6), (2, 1.9), (2, 3.0)] {
         let grid = GridSpec::new(0.0, 85.0, 1.0, 150, 85).unwrap();
-        let params =
-            Params { supersample, query_radius, site_radius: 6.0, ..Params::on_pixels(grid) };
+        let params = Params::on_pixels(grid)
+            .supersample(supersample)
+            .query_radius(query_radius)
+            .site_radius(6.0);
         let dem = on_all(&cloud, &params);
-        let empty = dem.values.iter().filter(|v| v.is_nan()).count();
+        let empty = only(&dem).iter().filter(|v| v.is_nan()).count();
         assert!(empty > 150 * 20 && empty < 150 * 40, "{empty} cells are empty");
     }
 }

@@ -1,13 +1,14 @@
-//! What may be asked for beyond the plain DEM, against plain loops; on the CPU and on the process's GPU,
+//! Weights, layers and limits beyond the plain DEM, against plain loops; on the CPU and on the process's GPU,
 //! which agree in all bits.
 
 mod common;
 
-use common::{Cloud, bits, devices, on_all, square, united};
-use gpu_core::{Device, GridSpec};
-use nni_grid::{
-    Dem, Error, Fill, Params, Request, ValueScale, Weights, interpolate, interpolate_all,
+use common::{
+    Cloud, bits, devices, input_on_all, layer_bits, masked, on_all, on_cpu, only, random, slices,
+    square, united,
 };
+use gpu_core::{GridSpec, GridView, Points};
+use nni_grid::{Error, Fill, Input, Params, ValueScale, Weights, interpolate};
 use proptest::prelude::*;
 
 /// The sites of a cloud with one point in a pixel: (column, row) in half pixels, and value.
@@ -67,12 +68,10 @@ fn raster(params: &Params) -> [i64; 2] {
 const UNLIMITED: f64 = f64::INFINITY;
 
 fn unlimited(grid: GridSpec) -> Params {
-    Params {
-        query_radius: UNLIMITED,
-        site_radius: UNLIMITED,
-        duplicates: nni_grid::Duplicates::First,
-        ..Params::on_pixels(grid)
-    }
+    Params::on_pixels(grid)
+        .query_radius(UNLIMITED)
+        .site_radius(UNLIMITED)
+        .duplicates(nni_grid::Duplicates::First)
 }
 
 /// Laplace's weights by counting the sides of pixels.
@@ -114,10 +113,10 @@ proptest! {
         seed in any::<u64>(),
     ) {
         let grid = GridSpec::new(0.5, 9.5, 1.0, width, height).unwrap();
-        let cloud = Cloud::random(count, 11.0, seed, |x, y| 3.0 * x - y * y);
-        let params = Params { supersample, weights: Weights::Laplace, ..unlimited(grid) };
+        let cloud = random(count, 11.0, seed, |x, y| 3.0 * x - y * y);
+        let params = unlimited(grid).supersample(supersample).weights(Weights::Laplace);
         let dem = on_all(&cloud, &params);
-        for (value, expected) in dem.values.iter().zip(laplace_by_definition(&cloud, &params)) {
+        for (value, expected) in only(&dem).iter().zip(laplace_by_definition(&cloud, &params)) {
             // Where nothing is stolen the query point is on a site, or amid four.
             if let Some(expected) = expected {
                 let error = (f64::from(*value) - expected).abs();
@@ -133,30 +132,22 @@ proptest! {
         supersample in 1u32..4,
         (query_radius, max_distance) in (prop_oneof![1f64..6.0, Just(UNLIMITED)], 0f64..5.0),
         fill in prop::sample::select(vec![Fill::Nodata, Fill::Nearest, Fill::Value(-7.5)]),
-        (hull, masked) in any::<(bool, bool)>(),
+        (hull, has_mask) in any::<(bool, bool)>(),
         seed in any::<u64>(),
     ) {
         let grid = GridSpec::new(0.5, 9.5, 1.0, width, height).unwrap();
-        let cloud = Cloud::random(count, 11.0, seed, |x, y| 3.0 * x - y * y);
-        let plain = Params { supersample, query_radius, deviations: true, ..unlimited(grid) };
-        let params = Params { max_distance, fill, hull, distances: true, ..plain };
+        let cloud = random(count, 11.0, seed, |x, y| 3.0 * x - y * y);
+        let plain = unlimited(grid).supersample(supersample).query_radius(query_radius).deviations(true);
+        let params = plain.max_distance(max_distance).fill(fill).hull(hull).distances(true);
         let mask: Vec<u8> =
             (0..grid.cells()).map(|i| u8::from((i * 7 + seed % 5) % 3 != 0)).collect();
         let values: [&[f64]; 1] = [&cloud.z];
-        let mask = masked.then_some(&mask[..]);
-        let request = Request { x: &cloud.x, y: &cloud.y, values: &values, mask };
-        let run = |device: &Device, params: &Params, request: &Request| {
-            interpolate_all(device, request, params, &()).unwrap().swap_remove(0)
-        };
-        let dems: Vec<Dem> = devices().iter().map(|d| run(d, &params, &request)).collect();
-        for dem in &dems[1..] {
-            prop_assert_eq!(bits(&dem.values), bits(&dems[0].values));
-            prop_assert_eq!(dem.summary, dems[0].summary);
-            for (a, b) in [(&dem.distances, &dems[0].distances), (&dem.deviations, &dems[0].deviations)] {
-                prop_assert_eq!(bits(a.as_ref().unwrap()), bits(b.as_ref().unwrap()));
-            }
-        }
-        let base = run(&Device::Cpu, &plain, &Request { mask: None, ..request });
+        let mask = has_mask.then_some(&mask[..]);
+        let points = Points { x: &cloud.x, y: &cloud.y, values: &values };
+        let dem = input_on_all(&masked(points, mask, grid), &params);
+        let distances = dem.distances.as_ref().unwrap().values();
+        let base = on_cpu(&cloud, &plain);
+        let deviations = base.deviations.as_ref().unwrap().values();
         let (sites, scale) = (sites(&cloud, &params), ValueScale::of(&cloud.z));
         let half = 2.0 * f64::from(supersample);
         let [raster_width, raster_height] = raster(&params);
@@ -169,10 +160,10 @@ proptest! {
             });
             let nearest = touching.min_by_key(|&s| (squared(sites[s].0, q), s));
             let away = nearest.map_or(f64::INFINITY, |s| (squared(sites[s].0, q) as f64).sqrt() / half);
-            prop_assert_eq!(dems[0].distances.as_ref().unwrap()[i], away as f32);
+            prop_assert_eq!(distances[i], away as f32);
             let inside = !hull || in_hull(q, &sites.iter().map(|s| s.0).collect::<Vec<_>>());
             let kept = inside && away <= max_distance;
-            let value = base.values[i];
+            let value = only(&base)[i];
             let expected = match fill {
                 _ if mask.is_some_and(|mask| mask[i] == 0) => f32::NAN,
                 _ if kept && !value.is_nan() => value,
@@ -180,7 +171,7 @@ proptest! {
                 Fill::Nearest => nearest.map_or(f32::NAN, |s| scale.mean(sites[s].1, 1)),
                 _ => f32::NAN,
             };
-            prop_assert_eq!(bits(&[dems[0].values[i]]), bits(&[expected]), "cell {}", i);
+            prop_assert_eq!(bits(&[only(&dem)[i]]), bits(&[expected]), "cell {}", i);
             // The deviation, where the circle is the whole raster and something is stolen.
             let deviation = |to_highest: bool| {
                 let region = stolen(q, [raster_width, raster_height], &sites, to_highest);
@@ -194,7 +185,7 @@ proptest! {
             // The mean of both; not a number where nothing is stolen.
             let expected = (deviation(false) + deviation(true)) / 2.0;
             if query_radius == UNLIMITED && !expected.is_nan() {
-                let found = f64::from(base.deviations.as_ref().unwrap()[i]);
+                let found = f64::from(deviations[i]);
                 prop_assert!((found - expected).abs() < 1e-5 * expected.max(1.0));
             }
         }
@@ -218,15 +209,15 @@ fn in_hull(q: [i64; 2], sites: &[[i64; 2]]) -> bool {
 #[test]
 fn every_weight_keeps_a_constant_and_nearly_a_plane() {
     for weights in [Weights::Laplace, Weights::SibsonC1] {
-        let params = Params { weights, supersample: 2, ..unlimited(square(24)) };
-        let constant = on_all(&Cloud::random(60, 24.0, 3, |_, _| -17.25), &params);
-        assert!(constant.values.iter().all(|&v| v == -17.25), "{weights:?}");
-        let cloud = Cloud::random(80, 24.0, 11, |x, _| x);
+        let params = unlimited(square(24)).weights(weights).supersample(2);
+        let constant = on_all(&random(60, 24.0, 3, |_, _| -17.25), &params);
+        assert!(only(&constant).iter().all(|&v| v == -17.25), "{weights:?}");
+        let cloud = random(80, 24.0, 11, |x, _| x);
         let dem = on_all(&cloud, &params);
         for row in 6..18 {
             for column in 6..18 {
                 let error =
-                    (f64::from(dem.values[row * 24 + column]) - (column as f64 + 0.5)).abs();
+                    (f64::from(only(&dem)[row * 24 + column]) - (column as f64 + 0.5)).abs();
                 assert!(error < 1.0, "{weights:?}: {error} at ({column}, {row})");
             }
         }
@@ -236,15 +227,15 @@ fn every_weight_keeps_a_constant_and_nearly_a_plane() {
 #[test]
 fn gradients_make_a_smooth_surface_more_accurate() {
     let height = |x: f64, y: f64| 0.05 * ((x - 32.0).powi(2) + (y - 30.0).powi(2));
-    let cloud = Cloud::random(160, 64.0, 5, height);
+    let cloud = random(160, 64.0, 5, height);
     let error = |weights| {
-        let params = Params { weights, supersample: 4, ..unlimited(square(64)) };
-        let dem = interpolate(&Device::Cpu, cloud.points(), &params, &()).unwrap();
+        let params = unlimited(square(64)).weights(weights).supersample(4);
+        let dem = on_cpu(&cloud, &params);
         let mut sum = 0.0;
         for row in 16..48u32 {
             for column in 16..48u32 {
                 let (x, y) = dem.grid.cell_centre(column, row);
-                sum += (f64::from(dem.values[(row * 64 + column) as usize]) - height(x, y)).powi(2);
+                sum += (f64::from(only(&dem)[(row * 64 + column) as usize]) - height(x, y)).powi(2);
             }
         }
         (sum / 1024.0).sqrt()
@@ -268,8 +259,8 @@ fn a_large_void_is_filled_exactly() {
     for (supersample, site_radius) in
         radii.map(|r| (1, r)).into_iter().chain([(2, 95.0), (2, 20.0)])
     {
-        let params = Params { site_radius, supersample, ..unlimited(grid) };
-        let dem = interpolate(&Device::Cpu, cloud.points(), &params, &()).unwrap();
+        let params = unlimited(grid).site_radius(site_radius).supersample(supersample);
+        let dem = on_cpu(&cloud, &params);
         let (sites, scale) = (sites(&cloud, &params), ValueScale::of(&cloud.z));
         let cells = [[150, 150], [149, 37], [260, 191], [12, 288], [88, 140], [150, 20], [24, 150]];
         for [column, row] in cells {
@@ -288,7 +279,7 @@ fn a_large_void_is_filled_exactly() {
                 }
             };
             let expected = united(one(false), one(true));
-            let found = dem.values[(row * 300 + column) as usize];
+            let found = only(&dem)[(row * 300 + column) as usize];
             assert_eq!(bits(&[found]), bits(&[expected]), "({column}, {row})");
         }
     }
@@ -306,15 +297,15 @@ fn pixels_with_very_many_points_are_counted() {
     assert_eq!((dem.summary.sites, dem.summary.merged), (3, 135_998));
     let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
     let [first, second] = [&cloud.z[..70_000], &cloud.z[70_000..136_000]].map(mean);
-    assert!((f64::from(dem.values[6]) - first).abs() < 1e-6);
-    assert!((f64::from(dem.values[5]) - second).abs() < 1e-5);
+    assert!((f64::from(only(&dem)[6]) - first).abs() < 1e-6);
+    assert!((f64::from(only(&dem)[5]) - second).abs() < 1e-5);
 }
 
 fn unlimited_mean(grid: GridSpec) -> Params {
-    Params { duplicates: nni_grid::Duplicates::Mean, ..unlimited(grid) }
+    unlimited(grid).duplicates(nni_grid::Duplicates::Mean)
 }
 
-/// So many columns of values of a cloud, all different, one of them constant.
+/// Columns of values of a cloud, all different, one of them constant.
 fn columns(cloud: &Cloud, count: usize) -> Vec<Vec<f64>> {
     let of = |k: usize| {
         let value = move |(x, y): (&f64, &f64)| match k {
@@ -328,21 +319,20 @@ fn columns(cloud: &Cloud, count: usize) -> Vec<Vec<f64>> {
 
 fn check_several(cloud: &Cloud, count: usize, params: &Params, mask: Option<&[u8]>) {
     let columns = columns(cloud, count);
-    let values: Vec<&[f64]> = columns.iter().map(|column| &column[..]).collect();
-    let request = Request { x: &cloud.x, y: &cloud.y, values: &values, mask };
+    let values = slices(&columns);
+    let points = Points { x: &cloud.x, y: &cloud.y, values: &values };
     for device in devices() {
         let name = device.name();
-        let dems = interpolate_all(&device, &request, params, &()).unwrap();
-        assert_eq!(dems.len(), count);
-        for (k, dem) in dems.iter().enumerate() {
-            let one = Request { values: &values[k..=k], ..request };
-            let alone = interpolate_all(&device, &one, params, &()).unwrap().swap_remove(0);
-            assert_eq!(bits(&dem.values), bits(&alone.values), "value {k} of {count}, {name}");
-            assert_eq!((&dem.counts, dem.summary), (&alone.counts, alone.summary), "{name}");
-            let layers = |dem: &Dem| {
-                [&dem.distances, &dem.deviations].map(|layer| layer.as_ref().map(|l| bits(l)))
-            };
-            assert_eq!(layers(dem), layers(&alone), "{name}");
+        let all = interpolate(&device, masked(points, mask, params.grid), params, &()).unwrap();
+        assert_eq!(all.values.len(), count);
+        for (k, found) in all.values.iter().enumerate() {
+            let one = masked(Points { values: &values[k..=k], ..points }, mask, params.grid);
+            let alone = interpolate(&device, one, params, &()).unwrap();
+            let what = format!("value {k} of {count}, {name}");
+            assert_eq!(bits(found.values()), bits(only(&alone)), "{what}");
+            assert_eq!((&all.counts, all.summary), (&alone.counts, alone.summary), "{what}");
+            assert_eq!(layer_bits(&all.distances), layer_bits(&alone.distances), "{what}");
+            assert_eq!(layer_bits(&all.deviations), layer_bits(&alone.deviations), "{what}");
         }
     }
 }
@@ -360,37 +350,31 @@ proptest! {
         weights in prop::sample::select(vec![Weights::Sibson, Weights::Laplace, Weights::SibsonC1]),
         duplicates in prop::sample::select(nni_grid::Duplicates::ALL.to_vec()),
         fill in prop::sample::select(vec![Fill::Nodata, Fill::Nearest, Fill::Value(-7.5)]),
-        (layers, masked, hull) in any::<(bool, bool, bool)>(),
+        (layers, has_mask, hull) in any::<(bool, bool, bool)>(),
         seed in any::<u64>(),
     ) {
         let grid = GridSpec::new(0.5, 24.5, 1.0, width, height).unwrap();
-        let cloud = Cloud::random(points, 40.0, seed, |x, y| x * y);
+        let cloud = random(points, 40.0, seed, |x, y| x * y);
         let is_sibson = weights == Weights::Sibson;
         let query_radius = if is_sibson { query_radius } else { UNLIMITED };
-        let base = Params { supersample, query_radius, site_radius, weights, ..Params::on_pixels(grid) };
-        let params = Params {
-            duplicates,
-            fill,
-            hull,
-            counts: layers && is_sibson,
-            deviations: layers && is_sibson && seed % 2 == 0,
-            distances: layers,
-            ..base
-        };
+        let base = Params::on_pixels(grid).supersample(supersample).query_radius(query_radius).site_radius(site_radius).weights(weights);
+        let params = base.duplicates(duplicates).fill(fill).hull(hull).counts(layers && is_sibson).deviations(layers && is_sibson && seed % 2 == 0).distances(layers);
         let mask: Vec<u8> = (0..grid.cells()).map(|i| u8::from(i % 5 != 0)).collect();
-        check_several(&cloud, count, &params, masked.then_some(&mask[..]));
+        check_several(&cloud, count, &params, has_mask.then_some(&mask[..]));
     }
 }
 
 #[test]
 fn several_values_of_every_small_circle() {
-    let cloud = Cloud::random(900, 40.0, 9, |x, y| x * y);
+    let cloud = random(900, 40.0, 9, |x, y| x * y);
     let grid = GridSpec::new(0.0, 40.0, 1.0, 70, 37).unwrap();
     for (supersample, query_radius) in [(1, 3.0), (1, 5.0), (2, 2.0), (2, 3.0)] {
         for count in [2, 3, 6] {
-            let base =
-                Params { supersample, query_radius, site_radius: 6.0, ..Params::on_pixels(grid) };
-            check_several(&cloud, count, &Params { counts: true, ..base }, None);
+            let base = Params::on_pixels(grid)
+                .supersample(supersample)
+                .query_radius(query_radius)
+                .site_radius(6.0);
+            check_several(&cloud, count, &base.counts(true), None);
         }
     }
 }
@@ -402,61 +386,32 @@ fn crowded_pixels_have_several_values() {
     check_several(&cloud, 3, &unlimited_mean(square(3)), None);
 }
 
-#[cfg(feature = "cuda")]
-#[test]
-fn arrays_of_the_caller_hold_the_same() {
-    use nni_grid::{Points, gpu::interpolate_into};
-    let cloud = Cloud::random(3000, 70.0, 21, |x, y| x - 2.0 * y);
-    let params = Params { counts: true, ..Params::on_pixels(square(70)) };
-    for device in devices() {
-        let Device::Gpu(gpu) = &device else { continue };
-        let expected = interpolate(&Device::Cpu, cloud.points(), &params, &()).unwrap();
-        let locked = |values: &[f64]| {
-            let mut memory = gpu.page_locked(values.len()).unwrap();
-            memory.copy_from_slice(values);
-            memory
-        };
-        let (x, y, z) = (locked(&cloud.x), locked(&cloud.y), locked(&cloud.z));
-        let mut values = gpu.page_locked::<f32>(4900).unwrap();
-        let mut counts = vec![0; 4900];
-        let points = Points { x: &x, y: &y, z: &z };
-        let summary =
-            interpolate_into(gpu, points, &params, &mut values, Some(&mut counts), &()).unwrap();
-        assert_eq!(summary, expected.summary);
-        assert_eq!(bits(&values), bits(&expected.values));
-        assert_eq!(Some(counts), expected.counts);
-        let short = interpolate_into(gpu, points, &params, &mut values[1..], None, &());
-        assert!(matches!(short, Err(Error::Core(gpu_core::Error::Length { .. }))));
-        let more = Params { distances: true, ..params };
-        let refused = interpolate_into(gpu, points, &more, &mut values, None, &());
-        assert_eq!(refused, Err(Error::NotPlain));
-        let resident = nni_grid::gpu::upload(gpu, points).unwrap();
-        let dem = nni_grid::gpu::interpolate_resident(gpu, &resident, &params).unwrap();
-        assert_eq!(dem.summary().unwrap(), expected.summary);
-        assert_eq!(bits(&dem.values.into_column().to_host().unwrap()), bits(&expected.values));
-    }
-}
-
 #[test]
 fn bad_options_are_named() {
     let cloud = Cloud::of([(1.0, 1.0, 1.0)]);
     let params = Params::on_pixels(square(3));
     for device in devices() {
-        let run = |params: &Params| interpolate(&device, cloud.points(), params, &()).unwrap_err();
+        let run = |params: &Params| {
+            cloud.with(|points| interpolate(&device, points, params, &()).unwrap_err())
+        };
         for max_distance in [-1.0, f64::NAN] {
-            let error = run(&Params { max_distance, ..params });
+            let error = run(&params.max_distance(max_distance));
             assert!(matches!(error, Error::MaxDistance { .. }), "{error}");
         }
-        let error = run(&Params { fill: Fill::Value(f32::INFINITY), ..params });
+        let error = run(&params.fill(Fill::Value(f32::INFINITY)));
         assert!(matches!(error, Error::FillValue { .. }), "{error}");
-        let error = run(&Params { weights: Weights::Laplace, ..params });
+        let error = run(&params.weights(Weights::Laplace));
         assert!(matches!(error, Error::WeightsRadius { query_radius: 3.0, .. }), "{error}");
-        let smooth = Params { weights: Weights::SibsonC1, ..unlimited(square(3)) };
-        let error = run(&Params { counts: true, ..smooth });
+        let smooth = unlimited(square(3)).weights(Weights::SibsonC1);
+        let error = run(&smooth.counts(true));
         assert_eq!(error, Error::WeightsLayers { weights: Weights::SibsonC1 });
-        let values: [&[f64]; 1] = [&cloud.z];
-        let request = Request { x: &cloud.x, y: &cloud.y, values: &values, mask: Some(&[1; 8]) };
-        let error = interpolate_all(&device, &request, &params, &()).unwrap_err();
-        assert!(matches!(error, Error::Core(gpu_core::Error::Length { what: "mask", .. })));
+        let mask = GridView::new(&[1; 8], GridSpec::of_pixels(2, 4)).unwrap();
+        let error = cloud.with(|points| {
+            let input = Input::new(points).mask(mask);
+            interpolate(&device, input, &params, &()).unwrap_err()
+        });
+        let (rows, columns, width, height) = (4, 2, 3, 3);
+        let shape = gpu_core::Error::Shape { rows, columns, width, height };
+        assert_eq!(error, Error::Core(shape));
     }
 }

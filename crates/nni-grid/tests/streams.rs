@@ -2,28 +2,34 @@
 //! orders.
 #![cfg(feature = "cuda")]
 
-use gpu_core::{Bounds, DeviceChoice, Gpu, GridSpec};
-use nni_grid::{Params, Points, gpu};
+mod common;
 
-fn handle() -> Gpu {
-    let choice = DeviceChoice::from_env().unwrap().unwrap_or(DeviceChoice::Software);
-    Gpu::open(choice).unwrap()
-}
+use common::{bits, only, random, square};
+use gpu_core::{DevicePoints, Extent, GridSlice, Slice};
+use nni_grid::{Input, Params, gpu, interpolate};
 
 #[test]
-fn resident_interpolations() {
-    let (x, y): (Vec<f64>, Vec<f64>) =
-        (0..200).map(|i| (f64::from(i * 7 % 20) + 0.3, f64::from(i * 11 % 17) + 0.4)).unzip();
-    let grid = GridSpec::covering(Bounds::of(&x, &y).unwrap(), 1.0).unwrap();
-    let (a, b) = (handle(), handle());
-    for params in [Params::new(grid), Params::on_pixels(grid)] {
-        let points = gpu::upload(&a, Points { x: &x, y: &y, z: &x }).unwrap();
-        let dem = gpu::interpolate_resident(&b, &points, &params).unwrap();
-        drop(points);
+fn points_and_mask_of_another_stream() {
+    let cloud = random(200, 20.0, 3, |x, y| x - y);
+    let mask: Vec<u8> = (0..400).map(|i| u8::from(i % 7 != 0)).collect();
+    let (a, b) = (testing::gpu(), testing::gpu());
+    let mut workspace = gpu::Workspace::new(&b).unwrap();
+    for params in [Params::new(square(20)), Params::on_pixels(square(20))] {
+        let [x, y, z] = [&cloud.x, &cloud.y, &cloud.z].map(|column| a.upload(column).unwrap());
+        let mask_there = a.upload(&mask).unwrap();
+        let extent = cloud.with(|points| Extent::of(&points)).unwrap();
+        let points = DevicePoints::new(&x, &y, [Slice::from(&z)], extent).unwrap();
+        let input = gpu::Input::new(points).mask(GridSlice::new(&mask_there, params.grid).unwrap());
+        let dem = gpu::interpolate(&mut workspace, &input, &params).unwrap();
+        drop((x, y, z, mask_there));
         let again = a.zeroed::<f64>(1000).unwrap();
-        let values = dem.values.column().to_host().unwrap();
+        let found = dem.to_host().unwrap();
         drop(again);
-        assert!(values.iter().filter(|v| !v.is_nan()).all(|v| (0.0..=20.3).contains(v)));
-        assert_eq!(dem.summary().unwrap().points, 200);
+        let expected = cloud.with(|points| {
+            let mask = gpu_core::GridView::new(&mask, params.grid).unwrap();
+            interpolate(&gpu_core::Device::Cpu, Input::new(points).mask(mask), &params, &())
+        });
+        assert_eq!(bits(only(&found)), bits(only(&expected.unwrap())));
+        assert_eq!(found.summary.points, 200);
     }
 }

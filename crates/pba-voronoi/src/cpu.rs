@@ -11,7 +11,7 @@
 //!    - `envelope`: where they are far, and for whatever the walk does not serve, a stack of the
 //!      candidates that win at all, in time independent of the distances. With
 //!      `Algorithm::ScanPrune` everywhere.
-//! 3. What is asked for is written along with the winners (`outputs`).
+//! 3. The outputs are written along with the winners (`outputs`).
 //!
 //! All comparisons are in integers.
 
@@ -22,13 +22,12 @@ mod walk;
 
 use std::ops::Range;
 
-use gpu_core::{Progress, host_memory};
+use gpu_core::{Grid, GridSpec, GridView, Progress, host_memory};
 use rayon::prelude::*;
 
 use crate::metric::Metric;
-use crate::params::{Algorithm, MAX_PIXELS, check_raster};
-use crate::transform::Wanted;
-use crate::{Diagram, Error, Input, Integers, Outputs, Result, Sites, Transform, Voronoi};
+use crate::params::{Algorithm, MAX_PIXELS, check_short};
+use crate::{Diagram, Error, Input, Integers, Params, Result, Sites};
 
 use envelope::Envelope;
 use outputs::Sinks;
@@ -40,118 +39,85 @@ const STRIP: usize = 64;
 /// How often a pass reports its progress, at most.
 const REPORTS: usize = 32;
 
-/// The exact Voronoi diagram of the sites (nonzero bytes) in a row-major mask, on all cores.
+/// [`transform`](crate::transform) on all cores of the CPU.
 ///
-/// O(pixels) time. Beside mask and outputs it takes 2 bytes a pixel (4 in rasters wider than 60,000),
+/// O(pixels) time. Beside input and outputs it takes 2 bytes a pixel (4 in rasters wider than 60,000),
 /// and, where sites are far apart, up to 12 bytes x 64 columns x rows per thread.
 ///
 /// # Errors
-/// As [`voronoi`](crate::voronoi).
-pub fn voronoi(
-    sites: &[u8],
-    width: u32,
-    height: u32,
-    outputs: Outputs,
-    progress: &dyn Progress,
-) -> Result<Voronoi> {
-    check_raster(sites, width, height)?;
-    let mut wanted = Transform::new().nearest();
-    wanted.wanted.squared = outputs.squared_distance;
-    wanted.wanted.distance = outputs.distance;
-    let diagram = transform(&wanted, &Input::new(Sites::Mask(sites), width, height), progress)?;
-    let narrow = |numbers| match numbers {
-        Some(Integers::U32(v)) => v,
-        // Below MAX_PIXELS, so there is no other; without pixels there is nothing.
-        _ => Vec::new(),
-    };
-    Ok(Voronoi {
-        width,
-        height,
-        nearest: narrow(diagram.nearest),
-        squared_distance: diagram.squared_distance.map(widened),
-        distance: diagram.distance,
-    })
-}
-
-/// The numbers in 64 bits.
-pub(crate) fn widened(numbers: Integers) -> Vec<u64> {
-    match numbers {
-        Integers::U64(v) => v,
-        Integers::U32(v) => {
-            let widen = |&n: &u32| if n == u32::MAX { u64::MAX } else { n.into() };
-            v.par_iter().map(widen).collect()
-        }
-    }
-}
-
-/// [`Transform::run`] on the CPU.
-///
-/// # Errors
-/// As there.
-pub(crate) fn transform(
-    transform: &Transform,
-    input: &Input<'_>,
-    progress: &dyn Progress,
-) -> Result<Diagram> {
-    let pixels = input.check()?;
-    let metric = transform.metric(input.width, input.height)?;
-    host_memory::require(bytes_needed(input, &metric, transform.wanted))?;
-    let mut wanted = transform.wanted;
-    let keep_distance = wanted.distance;
-    wanted.distance |= wanted.signed;
-    let mut diagram = pass(transform.algorithm, wanted, input, metric, progress)?;
-    if wanted.signed {
-        let only = Wanted { distance: true, ..Wanted::default() };
+/// As [`transform`](crate::transform).
+pub fn transform(input: &Input<'_>, params: &Params, progress: &dyn Progress) -> Result<Diagram> {
+    let metric = params.check(&input.shape())?;
+    input.check_list()?;
+    host_memory::require(bytes_needed(input, &metric, params))?;
+    let mut wanted = *params;
+    wanted.distance |= wanted.signed_distance;
+    let mut diagram = pass(&wanted, input, metric, progress)?;
+    if wanted.signed_distance {
+        let only = Params::new().algorithm(params.algorithm).distance();
         let others = Input { excluded: None, ..input.inverted() };
-        let inside = pass(transform.algorithm, only, &others, metric, progress)?.distance;
-        if let (Some(outside), Some(inside)) = (&diagram.distance, inside) {
-            let mut signed = inside;
-            signed.par_iter_mut().zip(outside).for_each(|(s, o)| *s = o - *s);
+        let inside = pass(&only, &others, metric, progress)?.distance;
+        if let (Some(outside), Some(mut signed)) = (&diagram.distance, inside) {
+            let pairs = signed.values_mut().par_iter_mut().zip(outside.values());
+            pairs.for_each(|(s, o)| *s = o - *s);
             diagram.signed_distance = Some(signed);
         }
-        if !keep_distance {
+        if !params.distance {
             diagram.distance = None;
         }
     }
-    debug_assert!(diagram.nearest.as_ref().is_none_or(|n| n.len() == pixels));
     Ok(diagram)
 }
 
+/// The nearest site's linear index (row * width + column) for each pixel of a mask, or
+/// [`NONE`](crate::NONE), on all cores.
+///
+/// # Errors
+/// [`Error::TooLarge`], [`Error::Cancelled`], [`Error::Core`] where memory fails.
+pub fn nearest_sites(sites: GridView<'_, u8>, progress: &dyn Progress) -> Result<Grid<u32>> {
+    let GridSpec { width, height, .. } = *sites.grid();
+    check_short(width, height)?;
+    let params = Params::new().spacing(1.0, 1.0).nearest();
+    match transform(&sites.into(), &params, progress)?.nearest {
+        Some(Integers::U32(nearest)) => Ok(nearest),
+        _ => Err(Error::TooLarge { width, height }),
+    }
+}
+
 /// Bytes that a call takes at its peak.
-fn bytes_needed(input: &Input<'_>, metric: &Metric, wanted: Wanted) -> u64 {
-    let (columns, rows) = (u64::from(input.width), u64::from(input.height));
+fn bytes_needed(input: &Input<'_>, metric: &Metric, params: &Params) -> u64 {
+    let (columns, rows) = (u64::from(input.grid.width), u64::from(input.grid.height));
     let pixels = columns * rows;
     let index = if pixels > MAX_PIXELS { 8 } else { 4 };
     let square = if metric.is_narrow { 4 } else { 8 };
-    let asked = [
-        (wanted.nearest, index),
-        (wanted.coordinates, 8),
-        (wanted.squared, square),
-        (wanted.distance || wanted.signed, 4),
-        (wanted.distance_f64, 8),
-        (wanted.signed, 4),
-        (wanted.value, 4),
-        (wanted.label, 4),
+    let outputs = [
+        (params.nearest, index),
+        (params.coordinates, 8),
+        (params.squared_distance, square),
+        (params.distance || params.signed_distance, 4),
+        (params.distance_f64, 8),
+        (params.signed_distance, 4),
+        (params.value, 4),
+        (params.label, 4),
     ];
-    let written: u64 = asked.iter().filter(|(asked, _)| *asked).map(|(_, bytes)| bytes).sum();
+    let written: u64 = outputs.iter().filter(|(wanted, _)| *wanted).map(|(_, bytes)| bytes).sum();
     let candidate = if metric.is_narrow { 2 } else { 4 };
     let listed = if matches!(input.sites, Sites::List { .. }) { pixels / 8 } else { 0 };
     let strips = columns.div_ceil(STRIP as u64).min(rayon::current_num_threads() as u64);
     pixels * (candidate + written) + listed + strips * rows * STRIP as u64 * 12
 }
 
-/// One diagram, and what is asked of it.
+/// One diagram; signed distances take two.
 fn pass(
-    algorithm: Algorithm,
-    wanted: Wanted,
+    params: &Params,
     input: &Input<'_>,
     metric: Metric,
     progress: &dyn Progress,
 ) -> Result<Diagram> {
-    let pixels = input.check()?;
-    let values = if wanted.value { input.value_raster(pixels)? } else { None };
-    let mut sinks = Sinks::new(wanted, input, metric, values.as_deref(), pixels)?;
-    if pixels > 0 {
+    let algorithm = params.algorithm;
+    let values = if params.value { input.value_raster()? } else { None };
+    let sinks = Sinks::new(params, input, metric, values.as_deref())?;
+    if input.grid.cells() > 0 {
         if metric.is_narrow {
             let candidates = Candidates::<u16>::find(input, progress)?;
             columns(algorithm, &candidates, metric, &sinks, progress)?;
@@ -160,7 +126,7 @@ fn pass(
             columns(algorithm, &candidates, metric, &sinks, progress)?;
         }
     }
-    Ok(sinks.take(metric))
+    sinks.into_diagram()
 }
 
 /// The column pass.
@@ -200,5 +166,5 @@ fn bands(count: usize) -> impl Iterator<Item = Range<usize>> {
 /// Tells the caller that `done` of `count` parts of a stage are done.
 fn report(progress: &dyn Progress, stage: &'static str, done: usize, count: usize) -> Result<()> {
     let fraction = done as f64 / count.max(1) as f64;
-    if progress.report(stage, fraction).is_break() { Err(Error::Cancelled) } else { Ok(()) }
+    Ok(progress.at(stage, fraction)?)
 }

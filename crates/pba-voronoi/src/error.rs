@@ -7,36 +7,6 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The mask does not have one byte per pixel.
-    #[error(
-        "the site mask has {found} bytes, a raster of {width} x {height} pixels needs {expected}"
-    )]
-    MaskLength {
-        /// Columns of the raster.
-        width: u32,
-        /// Rows of the raster.
-        height: u32,
-        /// Bytes needed.
-        expected: u64,
-        /// Bytes given.
-        found: u64,
-    },
-    /// An array does not have the length that the raster asks for.
-    #[error(
-        "the {what} has {found} elements, a raster of {width} x {height} pixels needs {expected}"
-    )]
-    Length {
-        /// The array.
-        what: &'static str,
-        /// Columns of the raster.
-        width: u32,
-        /// Rows of the raster.
-        height: u32,
-        /// Elements needed.
-        expected: u64,
-        /// Elements given.
-        found: u64,
-    },
     /// A listed site is not a pixel of the raster.
     #[error(
         "site {site} at column {column}, row {row} is outside the raster of {width} x {height} pixels"
@@ -69,37 +39,39 @@ pub enum Error {
         /// As given.
         max_distance: f64,
     },
-    /// An output was asked for whose input is not there.
-    #[error("the {output} of the nearest site was asked for, but the input has no {input}")]
+    /// An output is wanted whose input is not there.
+    #[error("the {output} of the nearest site is wanted, but the input has no {input}")]
     Missing {
-        /// What was asked for.
+        /// The output.
         output: &'static str,
-        /// What is not there.
+        /// The input that is not there.
         input: &'static str,
     },
-    /// The algorithm cannot do what is asked.
+    /// The algorithm cannot do what is wanted.
     #[error("{algorithm:?} cannot do {why}: leave the choice of the algorithm open")]
     Unsupported {
-        /// As asked for.
+        /// As given.
         algorithm: crate::Algorithm,
         /// What it cannot do.
         why: &'static str,
     },
-    /// The raster has more pixels than a 32-bit index can name, or a side beyond `i32`.
+    /// The raster has a side beyond `i32`, or more pixels than the call can number: as many as memory
+    /// holds, but in `nearest_sites` as 32 bits can name.
     #[error(
-        "a raster of {width} x {height} pixels is too large: at most {} pixels, {} on a side",
-        crate::MAX_PIXELS,
-        crate::MAX_SIDE
+        "a raster of {width} x {height} pixels is too large: at most {} on a side, and {} pixels where \
+         indices have 32 bits",
+        crate::MAX_SIDE,
+        crate::MAX_PIXELS
     )]
     TooLarge {
-        /// Columns asked for.
+        /// Columns.
         width: u32,
-        /// Rows asked for.
+        /// Rows.
         height: u32,
     },
-    /// The progress callback ended the call.
-    #[error("the Voronoi diagram was cancelled")]
-    Cancelled,
+    /// The caller's progress ended the call.
+    #[error(transparent)]
+    Cancelled(#[from] gpu_core::Cancelled),
     /// The device or the memory failed.
     #[error(transparent)]
     Core(#[from] gpu_core::Error),

@@ -1,7 +1,7 @@
 //! Exact discrete Voronoi diagrams and Euclidean distance transforms of rasters.
 //!
-//! Given a raster in which some pixels are *sites*, [`voronoi`] finds for every pixel the site
-//! whose centre is nearest to the pixel's own centre. Distances are in pixels and exact: they
+//! Given a raster in which some pixels are *sites*, [`transform`] finds for every pixel the site
+//! whose centre is nearest to the pixel's own centre, and the distance to it. Distances are exact: they
 //! are compared as integers, so no pixel is ever given to the second nearest site. Equal
 //! distances go to the site with the lowest linear index (row x width + column), so the result
 //! does not depend on the device, on the number of threads, or on the order of anything.
@@ -9,24 +9,26 @@
 //! Use it for distance maps and buffers around features, for filling each pixel from its nearest
 //! sample, and as the first half of natural neighbour interpolation (crate `nni-grid`).
 //!
-//! [`Transform`] has all inputs and outputs: masks of bytes and bits, lists, labels; distances on the
-//! ground, signed or cut off, values of the nearest site. [`voronoi`] is the short way for masks.
+//! [`Input`] says where the sites are: masks of bytes or bits, lists, labels. [`Params`] say what is wanted:
+//! indices, coordinates, squared distances; distances on the ground, signed or cut off; values and labels
+//! of the nearest site. In device memory `gpu::transform` does the same.
 //!
 //! ```
-//! use gpu_core::{Device, DeviceChoice};
-//! use pba_voronoi::{Outputs, voronoi};
+//! use gpu_core::{Device, DeviceChoice, GridSpec};
+//! use pba_voronoi::{Input, Params, Sites, transform};
 //!
 //! # fn main() -> Result<(), pba_voronoi::Error> {
 //! let device = Device::open(DeviceChoice::Cpu)?;
-//! let sites = [
+//! let mask = [
 //!     1, 0, 0, 0, //
 //!     0, 0, 0, 0, //
 //!     0, 0, 0, 1,
 //! ];
-//! let outputs = Outputs { squared_distance: true, ..Outputs::default() };
-//! let diagram = voronoi(&device, &sites, 4, 3, outputs, &())?;
-//! assert_eq!(diagram.nearest, [0, 0, 0, 11, 0, 0, 11, 11, 0, 11, 11, 11]);
-//! assert_eq!(diagram.squared_distance.unwrap()[..4], [0, 1, 4, 4]);
+//! let input = Input::new(Sites::Mask(&mask), GridSpec::of_pixels(4, 3));
+//! let diagram = transform(&device, &input, &Params::new().coordinates().distance(), &())?;
+//! let (sites, distances) = (diagram.coordinates.unwrap(), diagram.distance.unwrap());
+//! assert_eq!((sites.get(2, 0), sites.get(3, 0)), (Some(&[0, 0]), Some(&[3, 2])));
+//! assert_eq!(distances.values()[..4], [0.0, 1.0, 2.0, 2.0]);
 //! # Ok(())
 //! # }
 //! ```
@@ -58,66 +60,50 @@
 //!
 //! # Limits
 //!
-//! At most [`MAX_SIDE`] pixels on a side; in [`voronoi`] and `gpu::nearest_sites` at most [`MAX_PIXELS`]
-//! in all. Beyond is an error.
+//! At most [`MAX_SIDE`] pixels on a side, and as many in all as memory holds; in `nearest_sites` of `cpu` and
+//! `gpu`, whose indices have 32 bits, at most [`MAX_PIXELS`]. Beyond is an error.
 #![deny(missing_docs)]
 
 pub mod cpu;
+mod diagram;
 mod error;
 #[cfg(feature = "cuda")]
 pub mod gpu;
+mod input;
 mod metric;
 mod params;
-mod transform;
 
 use gpu_core::{Device, Progress};
 
+pub use diagram::{Diagram, Integers};
 pub use error::{Error, Result};
+pub use input::{Input, Sites};
 pub use metric::Spacing;
-pub use params::{Algorithm, MAX_PIXELS, MAX_SIDE, Outputs};
-pub use transform::{Diagram, Input, Integers, Sites, Transform};
+pub use params::{Algorithm, MAX_PIXELS, MAX_SIDE, Params};
 
-/// In [`Voronoi::nearest`]: there is no site at all.
+/// An index of 32 bits where there is no site at all.
 pub const NONE: u32 = u32::MAX;
 
-/// The Voronoi diagram of a raster. All arrays are row-major, `width * height` long.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Voronoi {
-    /// Columns.
-    pub width: u32,
-    /// Rows.
-    pub height: u32,
-    /// Linear index (row * width + column) of each pixel's nearest site, or [`NONE`].
-    pub nearest: Vec<u32>,
-    /// Exact squared distance to it, in pixels; `u64::MAX` where there is no site.
-    pub squared_distance: Option<Vec<u64>>,
-    /// Distance to it, in pixels: the square root in `f64`, rounded to `f32`; infinite where
-    /// there is no site.
-    pub distance: Option<Vec<f32>>,
-}
-
-/// The exact Voronoi diagram of the sites (nonzero bytes) in a row-major mask.
+/// The exact distance transform of a raster of sites, from host arrays to host arrays.
 ///
-/// O(pixels) work on the CPU. An empty raster gives an empty diagram, one without sites gives
-/// [`NONE`] and infinite distances. `progress` is told of the stages `voronoi rows`,
-/// `voronoi columns` and `distances`.
+/// O(pixels) work. An empty raster gives empty outputs, one without sites no nearest sites and infinite
+/// distances. `progress` is told of the stages; on a GPU of each output.
 ///
 /// # Errors
-/// [`Error::MaskLength`] unless the mask has `width * height` bytes, [`Error::TooLarge`] beyond
-/// [`MAX_PIXELS`] or [`MAX_SIDE`], [`Error::Cancelled`] where `progress` breaks, and
-/// [`Error::Core`] where memory or the device fails.
-pub fn voronoi(
+/// [`Error::TooLarge`], [`gpu_core::Error::Length`] and [`Error::SiteOutside`] for the input,
+/// [`Error::Spacing`], [`Error::MaxDistance`] and [`Error::Missing`] for the parameters,
+/// [`Error::Unsupported`] for what [`Algorithm::ScanPrune`] cannot do, [`Error::Cancelled`] where `progress`
+/// breaks, and [`Error::Core`] where memory or the device fails.
+pub fn transform(
     device: &Device,
-    sites: &[u8],
-    width: u32,
-    height: u32,
-    outputs: Outputs,
+    input: &Input<'_>,
+    params: &Params,
     progress: &dyn Progress,
-) -> Result<Voronoi> {
+) -> Result<Diagram> {
     match device {
-        Device::Cpu => cpu::voronoi(sites, width, height, outputs, progress),
+        Device::Cpu => cpu::transform(input, params, progress),
         #[cfg(feature = "cuda")]
-        Device::Gpu(gpu) => gpu::voronoi(gpu, sites, width, height, outputs, progress),
+        Device::Gpu(gpu) => gpu::transform_host(gpu, input, params, progress),
         // Another crate of the program may switch gpu-core's `cuda` on, but not ours.
         #[allow(unreachable_patterns)]
         other => Err(gpu_core::Error::without_cuda(other).into()),

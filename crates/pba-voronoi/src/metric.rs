@@ -27,13 +27,6 @@ pub struct Spacing {
     pub y: f64,
 }
 
-impl Default for Spacing {
-    /// Pixels of side 1: distances in pixels.
-    fn default() -> Self {
-        Self { x: 1.0, y: 1.0 }
-    }
-}
-
 /// The squares of a step in x and in y, and the squared distance beyond which there is no site.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Metric {
@@ -115,7 +108,7 @@ impl Metric {
         squared
     }
 
-    /// The squared limit of a search so many rows away: it finds a site wherever one is within the
+    /// The squared limit of a search `rows` rows away: it finds a site wherever one is within the
     /// limit of a row that is no farther.
     #[cfg(feature = "cuda")]
     pub(crate) fn limit_within(&self, rows: u32) -> u64 {
@@ -223,14 +216,14 @@ mod tests {
 
     #[test]
     fn limits_are_the_last_square_within() {
-        let limit = |most| Metric::new(9, 9, Spacing::default(), Some(most)).unwrap().limit;
+        let limit = |most| Metric::new(9, 9, Spacing { x: 1.0, y: 1.0 }, Some(most)).unwrap().limit;
         assert_eq!(limit(0.0), 0);
         assert_eq!(limit(3.0), 9);
         assert_eq!(limit(2.999), 8);
         assert_eq!(limit(5f64.sqrt()), 5);
         assert_eq!(limit(f64::INFINITY), u64::MAX);
-        assert!(Metric::new(9, 9, Spacing::default(), Some(-1.0)).is_err());
-        assert!(Metric::new(9, 9, Spacing::default(), Some(f64::NAN)).is_err());
+        assert!(Metric::new(9, 9, Spacing { x: 1.0, y: 1.0 }, Some(-1.0)).is_err());
+        assert!(Metric::new(9, 9, Spacing { x: 1.0, y: 1.0 }, Some(f64::NAN)).is_err());
         let metres = Metric::new(9, 9, Spacing { x: 30.0, y: 30.0 }, Some(60.0)).unwrap();
         assert_eq!(metres.limit, 4);
     }

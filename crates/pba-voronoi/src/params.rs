@@ -1,8 +1,12 @@
-//! What a caller may ask for, and what a raster must be.
+//! How distances are counted, and what a transform gives.
 
+use gpu_core::GridSpec;
+
+use crate::input::{Form, Shape};
+use crate::metric::{Metric, Spacing};
 use crate::{Error, Result};
 
-/// The most pixels of a raster: every index, and [`NONE`](crate::NONE), fits 32 bits.
+/// The most pixels of a raster whose indices, and [`NONE`](crate::NONE), fit 32 bits.
 pub const MAX_PIXELS: u64 = u32::MAX as u64 - 1;
 
 /// The most columns or rows of a raster: coordinates are `i32`, and so is the end of a tile of 256 that
@@ -23,38 +27,190 @@ pub enum Algorithm {
     Monotone,
 }
 
-/// What a Voronoi diagram holds beside the nearest sites. The default is neither.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Outputs {
-    /// The exact squared distance to the nearest site, in pixels, as `u64`.
+/// A distance transform: how distances are counted, and which outputs it gives. Each output is
+/// computed and written only where its field is set.
+///
+/// ```
+/// use gpu_core::{Device, DeviceChoice, GridSpec};
+/// use pba_voronoi::{Input, Params, Sites, transform};
+///
+/// # fn main() -> Result<(), pba_voronoi::Error> {
+/// let device = Device::open(DeviceChoice::Cpu)?;
+/// let labels = [7, 0, 0, 0, 0, 9];
+/// let input = Input::new(Sites::Labels(&labels), GridSpec::of_pixels(6, 1));
+/// let params = Params::new().spacing(30.0, 30.0).max_distance(60.0).distance().label();
+/// let diagram = transform(&device, &input, &params, &())?;
+/// assert_eq!(diagram.distance.unwrap().values(), [0.0, 30.0, 60.0, 60.0, 30.0, 0.0]);
+/// assert_eq!(diagram.label.unwrap().values(), [7, 7, 7, 9, 9, 9]);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct Params {
+    /// The way of working; every way gives the same bits.
+    pub algorithm: Algorithm,
+    /// The sides of a pixel on the ground. `None`: squares of the grid's cell size, so of side 1 for
+    /// [`GridSpec::of_pixels`].
+    pub spacing: Option<Spacing>,
+    /// Pixels farther than this from every site have none: distances are infinite there. The work is
+    /// then local.
+    pub max_distance: Option<f64>,
+    /// The linear index (row * width + column) of the nearest site.
+    pub nearest: bool,
+    /// The column and row of the nearest site.
+    pub coordinates: bool,
+    /// The squared distance, an exact integer: in pixels where these are square, else in units of
+    /// [`Diagram::square_unit`](crate::Diagram::square_unit).
     pub squared_distance: bool,
-    /// The distance to the nearest site, in pixels, as `f32`.
+    /// The distance as `f32`: that as `f64`, rounded.
     pub distance: bool,
+    /// The distance as `f64`: the root of the squared distance, times the side of a square pixel, each
+    /// rounded once.
+    pub distance_f64: bool,
+    /// The signed distance as `f32`: outside the sites that to the nearest site, at a site the negative
+    /// distance to the nearest pixel that is none.
+    pub signed_distance: bool,
+    /// The nearest site's value, out of those of the input.
+    pub value: bool,
+    /// The nearest site's label, out of the input's labels.
+    pub label: bool,
+}
+
+impl Params {
+    /// Distances by the grid's cells, without a limit, and no output yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Sets [`algorithm`](Self::algorithm).
+    pub fn algorithm(mut self, algorithm: Algorithm) -> Self {
+        self.algorithm = algorithm;
+        self
+    }
+
+    /// Sets [`spacing`](Self::spacing): a pixel's width and height.
+    pub fn spacing(mut self, x: f64, y: f64) -> Self {
+        self.spacing = Some(Spacing { x, y });
+        self
+    }
+
+    /// Sets [`max_distance`](Self::max_distance).
+    pub fn max_distance(mut self, max_distance: f64) -> Self {
+        self.max_distance = Some(max_distance);
+        self
+    }
+
+    /// Adds [`nearest`](Self::nearest) to the outputs.
+    pub fn nearest(mut self) -> Self {
+        self.nearest = true;
+        self
+    }
+
+    /// Adds [`coordinates`](Self::coordinates) to the outputs.
+    pub fn coordinates(mut self) -> Self {
+        self.coordinates = true;
+        self
+    }
+
+    /// Adds [`squared_distance`](Self::squared_distance) to the outputs.
+    pub fn squared_distance(mut self) -> Self {
+        self.squared_distance = true;
+        self
+    }
+
+    /// Adds [`distance`](Self::distance) to the outputs.
+    pub fn distance(mut self) -> Self {
+        self.distance = true;
+        self
+    }
+
+    /// Adds [`distance_f64`](Self::distance_f64) to the outputs.
+    pub fn distance_f64(mut self) -> Self {
+        self.distance_f64 = true;
+        self
+    }
+
+    /// Adds [`signed_distance`](Self::signed_distance) to the outputs.
+    pub fn signed_distance(mut self) -> Self {
+        self.signed_distance = true;
+        self
+    }
+
+    /// Adds [`value`](Self::value) to the outputs.
+    pub fn value(mut self) -> Self {
+        self.value = true;
+        self
+    }
+
+    /// Adds [`label`](Self::label) to the outputs.
+    pub fn label(mut self) -> Self {
+        self.label = true;
+        self
+    }
+
+    /// The number of outputs.
+    #[cfg(feature = "cuda")]
+    pub(crate) fn outputs(&self) -> u32 {
+        let of_indices = [self.nearest, self.coordinates, self.value, self.label];
+        let distances =
+            [self.squared_distance, self.distance, self.distance_f64, self.signed_distance];
+        of_indices.into_iter().chain(distances).map(u32::from).sum()
+    }
+
+    /// Checks them and the lengths of an input, and gives how its distances are counted.
+    ///
+    /// # Errors
+    /// [`Error::TooLarge`], [`gpu_core::Error::Length`], [`Error::Spacing`], [`Error::MaxDistance`],
+    /// [`Error::Missing`], [`Error::Unsupported`].
+    pub(crate) fn check(&self, input: &Shape) -> Result<Metric> {
+        input.check()?;
+        let GridSpec { width, height, cell_size, .. } = input.grid;
+        let spacing = self.spacing.unwrap_or(Spacing { x: cell_size, y: cell_size });
+        let metric = Metric::new(width, height, spacing, self.max_distance)?;
+        if self.value && input.values.is_none() {
+            return Err(Error::Missing { output: "value", input: "values" });
+        }
+        if self.label && !matches!(input.sites, Form::Labels(_)) {
+            return Err(Error::Missing { output: "label", input: "labels" });
+        }
+        if self.algorithm == Algorithm::ScanPrune {
+            let why = if (metric.across, metric.down) != (1, 1) {
+                "pixels that are not square"
+            } else if input.grid.cells() > MAX_PIXELS {
+                "more pixels than 32 bits can name"
+            } else if self.max_distance.is_some() {
+                "a largest distance"
+            } else {
+                return Ok(metric);
+            };
+            return Err(Error::Unsupported { algorithm: self.algorithm, why });
+        }
+        Ok(metric)
+    }
 }
 
 /// Checks the sides of a raster and gives the number of pixels.
 ///
 /// # Errors
 /// [`Error::TooLarge`].
-pub(crate) fn check_size(width: u32, height: u32) -> Result<u64> {
+pub(crate) fn check_sides(width: u32, height: u32) -> Result<u64> {
     let pixels = u64::from(width) * u64::from(height);
-    if pixels > MAX_PIXELS || (pixels > 0 && width.max(height) > MAX_SIDE) {
+    if pixels > 0 && (width.max(height) > MAX_SIDE || usize::try_from(pixels).is_err()) {
         return Err(Error::TooLarge { width, height });
     }
     Ok(pixels)
 }
 
-/// Checks a mask against its raster and gives the number of pixels.
+/// The same for rasters whose indices shall fit 32 bits.
 ///
 /// # Errors
-/// [`Error::TooLarge`] and [`Error::MaskLength`].
-pub(crate) fn check_raster(sites: &[u8], width: u32, height: u32) -> Result<usize> {
-    let expected = check_size(width, height)?;
-    let found = sites.len() as u64;
-    if found != expected {
-        return Err(Error::MaskLength { width, height, expected, found });
+/// [`Error::TooLarge`].
+pub(crate) fn check_short(width: u32, height: u32) -> Result<u64> {
+    match check_sides(width, height)? {
+        pixels if pixels <= MAX_PIXELS => Ok(pixels),
+        _ => Err(Error::TooLarge { width, height }),
     }
-    Ok(sites.len())
 }
 
 #[cfg(test)]
@@ -64,14 +220,25 @@ mod tests {
     #[test]
     fn rasters_beyond_the_limits_are_named() {
         for (width, height) in [(u32::MAX, 1), (1, u32::MAX), (MAX_SIDE + 1, 1), (65536, 65536)] {
-            assert_eq!(check_raster(&[], width, height), Err(Error::TooLarge { width, height }));
+            assert_eq!(check_short(width, height), Err(Error::TooLarge { width, height }));
         }
-        assert_eq!(check_raster(&[], u32::MAX, 0), Ok(0));
-        let too_short = check_raster(&[0; 5], 2, 3);
-        assert_eq!(
-            too_short.unwrap_err().to_string(),
-            "the site mask has 5 bytes, a raster of 2 x 3 pixels needs 6"
-        );
-        assert_eq!(check_raster(&[0; 6], 2, 3), Ok(6));
+        assert_eq!(check_sides(65536, 65536), Ok(1 << 32));
+        assert_eq!(check_short(u32::MAX, 0), Ok(0));
+        let input = crate::Input::new(crate::Sites::Mask(&[0; 5]), GridSpec::of_pixels(2, 3));
+        let too_short = Params::new().check(&input.shape());
+        assert_eq!(too_short.unwrap_err().to_string(), "site mask has 5 elements, expected 6");
+        let input = crate::Input::new(crate::Sites::Mask(&[0; 6]), GridSpec::of_pixels(2, 3));
+        assert!(Params::new().check(&input.shape()).is_ok());
+    }
+
+    #[test]
+    fn distances_are_of_the_grid_s_cells_unless_a_spacing_is_set() {
+        let grid = GridSpec::new(0.0, 0.0, 2.5, 4, 3).unwrap();
+        let shape = crate::Input::new(crate::Sites::Mask(&[0; 12]), grid).shape();
+        assert_eq!(Params::new().check(&shape).unwrap().scale, 2.5);
+        assert_eq!(Params::new().spacing(1.0, 1.0).check(&shape).unwrap().scale, 1.0);
+        let grid = GridSpec { cell_size: f64::NAN, ..grid };
+        let shape = crate::Input::new(crate::Sites::Mask(&[0; 12]), grid).shape();
+        assert!(matches!(Params::new().check(&shape), Err(Error::Spacing { .. })));
     }
 }

@@ -1,33 +1,26 @@
 //! Every pixel of every case against brute force, on the CPU and on the process's GPU.
 
-use gpu_core::{Device, DeviceChoice};
-use pba_voronoi::{NONE, Outputs, Voronoi, voronoi};
+use gpu_core::{DeviceChoice, GridSpec};
+use pba_voronoi::{Error, Input, NONE, Params, Sites, transform};
 use proptest::prelude::*;
-
-/// The devices under test: the CPU, and the GPU named by `TESSERA_DEVICE`, else the software
-/// device. A GPU that cannot be opened fails the test.
-fn devices() -> Vec<Device> {
-    let mut devices = vec![Device::Cpu];
-    if cfg!(feature = "cuda") {
-        let choice = DeviceChoice::from_env().unwrap().unwrap_or(DeviceChoice::Software);
-        devices.push(Device::open(choice).unwrap());
-    }
-    devices
-}
-
-const ALL: Outputs = Outputs { squared_distance: true, distance: true };
+use testing::{Random, devices};
 
 /// Runs a mask on every device and compares all outputs with `expected`.
 fn check_against(sites: &[u8], width: u32, height: u32, expected: &[(u32, u64)]) {
+    let input = Input::new(Sites::Mask(sites), GridSpec::of_pixels(width, height));
+    let params = Params::new().nearest().squared_distance().distance();
     for device in devices() {
-        let Voronoi { nearest, squared_distance, distance, .. } =
-            voronoi(&device, sites, width, height, ALL, &()).unwrap();
-        let (squared, distance) = (squared_distance.unwrap(), distance.unwrap());
+        let diagram = transform(&device, &input, &params, &()).unwrap();
+        let (nearest, squared) = (diagram.nearest.unwrap(), diagram.squared_distance.unwrap());
+        let distance = diagram.distance.unwrap().into_values();
         assert_eq!(nearest.len(), expected.len());
         for (p, &(site, d2)) in expected.iter().enumerate() {
-            let found = (nearest[p], squared[p], distance[p]);
-            let root = if site == NONE { f32::INFINITY } else { (d2 as f64).sqrt() as f32 };
-            assert_eq!(found, (site, d2, root), "{}: {width} x {height}, pixel {p}", device.name());
+            let found = (nearest.get(p), squared.get(p), distance[p]);
+            let expected = match site {
+                NONE => (None, None, f32::INFINITY),
+                _ => (Some(site.into()), Some(d2), (d2 as f64).sqrt() as f32),
+            };
+            assert_eq!(found, expected, "{}: {width} x {height}, pixel {p}", device.name());
         }
     }
 }
@@ -54,15 +47,9 @@ fn check(sites: &[u8], width: u32, height: u32) {
 
 /// A repeatable raster with about `density` of its pixels sites.
 fn random_mask(width: u32, height: u32, density: f64, seed: u64) -> Vec<u8> {
-    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
-    let mut next = || {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        state
-    };
-    let threshold = (density * 2f64.powi(32)) as u64;
-    (0..width as usize * height as usize).map(|_| u8::from(next() >> 32 < threshold)).collect()
+    let mut random = Random::new(seed);
+    let pixels = width as usize * height as usize;
+    (0..pixels).map(|_| u8::from(random.unit() < density)).collect()
 }
 
 const LADDER: [u32; 11] = [0, 1, 31, 32, 33, 64, 255, 256, 257, 511, 775];
@@ -163,8 +150,7 @@ fn checkerboards() {
 #[test]
 fn strips() {
     // A block for each of many thousand rows or columns takes the software device a minute.
-    let software = DeviceChoice::from_env().unwrap().unwrap_or(DeviceChoice::Software)
-        == DeviceChoice::Software;
+    let software = testing::choice() == DeviceChoice::Software;
     let length = if software { 3_000u32 } else { 100_000 };
     for density in [0.002, 0.02] {
         let sites = random_mask(length, 1, density, 5);
@@ -220,12 +206,14 @@ proptest! {
 
 #[test]
 fn bad_masks_are_refused_before_any_work() {
+    let params = Params::new().nearest();
     for device in devices() {
-        let error = voronoi(&device, &[1, 0], 3, 1, ALL, &()).unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "the site mask has 2 bytes, a raster of 3 x 1 pixels needs 3"
-        );
-        assert!(voronoi(&device, &[], u32::MAX, u32::MAX, ALL, &()).is_err());
+        let input = Input::new(Sites::Mask(&[1, 0]), GridSpec::of_pixels(3, 1));
+        let error = transform(&device, &input, &params, &()).unwrap_err();
+        assert_eq!(error.to_string(), "site mask has 2 elements, expected 3");
+        let (width, height) = (u32::MAX, u32::MAX);
+        let input = Input::new(Sites::Mask(&[]), GridSpec::of_pixels(width, height));
+        let error = transform(&device, &input, &params, &()).unwrap_err();
+        assert_eq!(error, Error::TooLarge { width, height });
     }
 }

@@ -4,18 +4,9 @@
 //! agree; of several nearest sites SciPy names any, we the lowest index. Where nothing is a site SciPy's
 //! result has no meaning, and ours is infinite.
 
-use gpu_core::{Device, DeviceChoice};
-use pba_voronoi::{Input, Sites, Transform};
-
-/// The devices under test: the CPU, and the GPU named by `TESSERA_DEVICE`, else the software device.
-fn devices() -> Vec<Device> {
-    let mut devices = vec![Device::Cpu];
-    if cfg!(feature = "cuda") {
-        let choice = DeviceChoice::from_env().unwrap().unwrap_or(DeviceChoice::Software);
-        devices.push(Device::open(choice).unwrap());
-    }
-    devices
-}
+use gpu_core::GridSpec;
+use pba_voronoi::{Input, Params, Sites, transform};
+use testing::devices;
 
 macro_rules! case {
     ($name:ident, $width:literal, $height:literal, $x:literal, $y:literal) => {
@@ -37,12 +28,13 @@ case!(metres, 45, 52, 30.0, 30.0);
 fn check(mask: &[u8], expected: &[u8], (width, height): (u32, u32), (x, y): (f64, f64)) {
     let expected: Vec<f64> =
         expected.as_chunks().0.iter().map(|bytes| f64::from_le_bytes(*bytes)).collect();
-    let input = Input::new(Sites::Mask(mask), width, height);
+    let input = Input::new(Sites::Mask(mask), GridSpec::of_pixels(width, height));
     // The squares are whole numbers in one unit and not in the other: roots differ by a rounding.
     let tolerance = if x == 30.0 { 2.0 * f64::EPSILON } else { 0.0 };
     for device in devices() {
-        let transform = Transform::new().distance_f64().spacing(x, y);
-        let found = transform.run(&device, &input, &()).unwrap().distance_f64.unwrap();
+        let params = Params::new().distance_f64().spacing(x, y);
+        let found = transform(&device, &input, &params, &()).unwrap().distance_f64.unwrap();
+        let found = found.values();
         assert_eq!(found.len(), expected.len());
         for (p, (found, expected)) in found.iter().zip(&expected).enumerate() {
             let near = (found - expected).abs() <= tolerance * expected;

@@ -2,23 +2,19 @@
 //! work that nothing orders.
 #![cfg(feature = "cuda")]
 
-use gpu_core::{Column, DeviceChoice, DeviceGrid, Element, Gpu};
-use pba_voronoi::gpu::{self, Bits};
-use pba_voronoi::{Algorithm, Transform};
+use gpu_core::{Column, Element, Gpu, GridSlice, GridSpec};
+use pba_voronoi::gpu::{self, Input, Sites, Workspace};
+use pba_voronoi::{Algorithm, Params};
+use testing::gpu as handle;
 
 const WIDTH: u32 = 70;
 const HEIGHT: u32 = 50;
 
-fn handle() -> Gpu {
-    let choice = DeviceChoice::from_env().unwrap().unwrap_or(DeviceChoice::Software);
-    Gpu::open(choice).unwrap()
-}
-
-/// A raster that the handle's own stream has written last.
-fn raster<T: Element>(gpu: &Gpu, host: &[T]) -> DeviceGrid<T> {
+/// A column that the handle's own stream has written last.
+fn written<T: Element>(gpu: &Gpu, host: &[T]) -> Column<T> {
     let mut column: Column<T> = gpu.zeroed(host.len()).unwrap();
     column.copy_from(&gpu.upload(host).unwrap()).unwrap();
-    DeviceGrid::new(column, WIDTH, HEIGHT).unwrap()
+    column
 }
 
 fn mask() -> Vec<u8> {
@@ -26,43 +22,52 @@ fn mask() -> Vec<u8> {
 }
 
 #[test]
-fn diagrams_and_distances() {
+fn nearest_sites() {
     let (a, b) = (handle(), handle());
-    for algorithm in [Algorithm::ScanPrune, Algorithm::Monotone] {
-        let sites = raster(&a, &mask());
-        let nearest = gpu::nearest_sites_by(&b, &sites, algorithm).unwrap();
-        drop(sites);
-        let squares = gpu::squared_distances(&a, &nearest).unwrap();
-        let distances = gpu::distances(&a, &nearest).unwrap();
-        drop(nearest);
-        assert_eq!(squares.column().to_host().unwrap()[1], 1);
-        assert_eq!(distances.column().to_host().unwrap()[1], 1.0);
-    }
+    let sites = written(&a, &mask());
+    let sites_of = GridSlice::new(&sites, GridSpec::of_pixels(WIDTH, HEIGHT)).unwrap();
+    let nearest = gpu::nearest_sites(&b, sites_of).unwrap();
+    drop(sites);
+    assert_eq!(nearest.to_host().unwrap().values()[..3], [0; 3]);
 }
 
 #[test]
-fn bits_and_winners() {
+fn every_input_of_a_transform() {
     let (a, b) = (handle(), handle());
-    let transform = Transform::new().distance();
-    let mask = raster(&a, &mask());
-    let labels = raster(&a, &vec![1u32; (WIDTH * HEIGHT) as usize]);
-    let (columns, rows) = (a.upload(&[3u32]).unwrap(), a.upload(&[4u32]).unwrap());
-    let all = [
-        Bits::from_mask(&b, &mask).unwrap(),
-        Bits::from_labels(&b, &labels).unwrap(),
-        Bits::from_list(&b, &columns, &rows, WIDTH, HEIGHT).unwrap(),
-    ];
-    drop((mask, labels, columns, rows));
-    for bits in all {
-        let flipped = bits.flipped(&a).unwrap();
-        drop(bits);
-        let winners = transform.search(&b, &flipped).unwrap();
-        drop(flipped);
-        let indices = winners.indices(&a).unwrap();
-        let squares = winners.squares(&a).unwrap();
-        let distances = winners.distances(&a).unwrap();
-        drop(winners);
-        assert_eq!(indices.to_host().unwrap().len(), squares.to_host().unwrap().len());
-        assert_eq!(distances.column().to_host().unwrap().len(), (WIDTH * HEIGHT) as usize);
+    let mut workspace = Workspace::new(&b).unwrap();
+    let grid = GridSpec::of_pixels(WIDTH, HEIGHT);
+    let pixels = grid.cells() as usize;
+    for (case, algorithm) in
+        [Algorithm::ScanPrune, Algorithm::Monotone].into_iter().cycle().take(8).enumerate()
+    {
+        let mask = written(&a, &mask());
+        let labels = written(&a, &vec![1u32; pixels]);
+        let words = written(&a, &vec![1u32; (WIDTH.div_ceil(32) * HEIGHT) as usize]);
+        let (columns, rows) = (written(&a, &[3u32]), written(&a, &[4u32]));
+        let excluded = written(&a, &vec![0u8; pixels]);
+        let values = written(&a, &vec![2.5f32; if case / 2 == 2 { 1 } else { pixels }]);
+        let sites = match case / 2 {
+            0 => Sites::Mask((&mask).into()),
+            1 => Sites::Bits((&words).into()),
+            2 => Sites::List { columns: (&columns).into(), rows: (&rows).into() },
+            _ => Sites::Labels((&labels).into()),
+        };
+        let input = Input::new(sites, grid).excluded(&excluded).values(&values);
+        let params = Params::new()
+            .algorithm(algorithm)
+            .nearest()
+            .coordinates()
+            .squared_distance()
+            .distance()
+            .distance_f64()
+            .signed_distance()
+            .value();
+        let params = if case / 2 == 3 { params.label() } else { params };
+        let diagram = gpu::transform(&mut workspace, &input, &params).unwrap();
+        drop((mask, labels, words, columns, rows, excluded, values));
+        assert_eq!(diagram.nearest.unwrap().to_host().unwrap().len(), pixels);
+        assert_eq!(diagram.value.unwrap().to_host().unwrap().values(), vec![2.5; pixels]);
+        let signed = diagram.signed_distance.unwrap().to_host().unwrap();
+        assert!(signed.values().iter().all(|distance| !distance.is_nan()));
     }
 }

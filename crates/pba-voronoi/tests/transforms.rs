@@ -1,57 +1,48 @@
 //! Every input and output of a transform against its definition, on the CPU and on the process's GPU,
 //! by every algorithm.
 
-use gpu_core::{Device, DeviceChoice};
-use pba_voronoi::{Algorithm, Diagram, Error, Input, Integers, Sites, Transform};
-
-fn choice() -> DeviceChoice {
-    DeviceChoice::from_env().unwrap().unwrap_or(DeviceChoice::Software)
-}
+use gpu_core::{Device, DeviceChoice, Grid, GridSpec};
+use pba_voronoi::{Algorithm, Diagram, Error, Input, Integers, Params, Sites, transform};
+use testing::{Random, devices};
 
 /// Whether the GPU kernels run on the CPU here: then fewer and smaller cases.
 fn is_software() -> bool {
-    choice() == DeviceChoice::Software
+    testing::choice() == DeviceChoice::Software
 }
 
-/// The devices under test: the CPU, and the GPU named by `TESSERA_DEVICE`, else the software device.
-fn devices() -> Vec<Device> {
-    let mut devices = vec![Device::Cpu];
-    if cfg!(feature = "cuda") {
-        devices.push(Device::open(choice()).unwrap());
-    }
-    devices
+/// A whole number below `end`, or 0.
+fn below(random: &mut Random, end: u32) -> u32 {
+    random.below(u64::from(end.max(1))) as u32
 }
 
-/// A small repeatable generator (splitmix64).
-struct Random(u64);
+/// A mask of a density between 1 and 10^-`decades`.
+fn sparse_mask(random: &mut Random, width: u32, height: u32, decades: f64) -> Vec<u8> {
+    let density = 10f64.powf(-decades * random.unit());
+    dense_mask(random, width, height, density)
+}
 
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
+/// A mask of a density.
+fn dense_mask(random: &mut Random, width: u32, height: u32, density: f64) -> Vec<u8> {
+    (0..width as usize * height as usize).map(|_| u8::from(random.unit() < density)).collect()
+}
 
-    /// A number from 0 to `end`, without the end.
-    fn below(&mut self, end: u32) -> u32 {
-        (self.next() >> 32) as u32 % end.max(1)
-    }
+/// Sites in a raster that lies nowhere.
+fn of_pixels(sites: Sites, width: u32, height: u32) -> Input {
+    Input::new(sites, GridSpec::of_pixels(width, height))
+}
 
-    fn unit(&mut self) -> f64 {
-        (self.next() >> 11) as f64 / (1u64 << 53) as f64
-    }
+/// A mask as an input.
+fn of_mask(mask: &[u8], width: u32, height: u32) -> Input<'_> {
+    of_pixels(Sites::Mask(mask), width, height)
+}
 
-    /// A mask of a density between 1 and 10^-`decades`.
-    fn sparse_mask(&mut self, width: u32, height: u32, decades: f64) -> Vec<u8> {
-        let density = 10f64.powf(-decades * self.unit());
-        self.mask(width, height, density)
-    }
+fn run(params: &Params, device: &Device, input: &Input) -> Diagram {
+    transform(device, input, params, &()).unwrap()
+}
 
-    fn mask(&mut self, width: u32, height: u32, density: f64) -> Vec<u8> {
-        (0..width as usize * height as usize).map(|_| u8::from(self.unit() < density)).collect()
-    }
+/// An output's values.
+fn values<T>(raster: &Option<Grid<T>>) -> &[T] {
+    raster.as_ref().unwrap().values()
 }
 
 /// The nearest site of every pixel and its squared distance `a dx^2 + b dy^2`, by looking at all; none
@@ -80,31 +71,35 @@ fn check(diagram: &Diagram, expected: &[Option<(u64, u64)>], what: &str) {
     assert_eq!(diagram.nearest.as_ref().unwrap().len(), expected.len(), "{what}");
     for (p, site) in expected.iter().enumerate() {
         let found = get(&diagram.squared_distance, p).zip(get(&diagram.nearest, p));
-        assert_eq!(&found, site, "{what}: {} x {}, pixel {p}", diagram.width, diagram.height);
+        assert_eq!(
+            &found, site,
+            "{what}: {} x {}, pixel {p}",
+            diagram.grid.width, diagram.grid.height
+        );
     }
 }
 
-fn both() -> Transform {
-    Transform::new().nearest().squared_distance()
+fn both() -> Params {
+    Params::new().nearest().squared_distance()
 }
 
 #[test]
 fn random_rasters_by_every_algorithm() {
-    let mut random = Random(1);
+    let mut random = Random::new(1);
     let cases = if is_software() { 150 } else { 20_000 };
     for case in 0..cases {
-        let (width, height) = (1 + random.below(70), 1 + random.below(70));
+        let (width, height) = (1 + below(&mut random, 70), 1 + below(&mut random, 70));
         let density = 10f64.powf(-4.0 * random.unit());
-        let mask = random.mask(width, height, density);
+        let mask = dense_mask(&mut random, width, height, density);
         let expected = brute_force(&mask, width, (1, 1), u64::MAX);
-        let input = Input::new(Sites::Mask(&mask), width, height);
+        let input = of_mask(&mask, width, height);
         for device in devices() {
             for algorithm in [Algorithm::Auto, Algorithm::ScanPrune] {
                 // A block a row and one a column: the software device takes its time.
                 if is_software() && algorithm == Algorithm::ScanPrune && case % 5 > 0 {
                     continue;
                 }
-                let diagram = both().algorithm(algorithm).run(&device, &input, &()).unwrap();
+                let diagram = run(&both().algorithm(algorithm), &device, &input);
                 let what = format!("case {case}, {algorithm:?}, {}", device.name());
                 check(&diagram, &expected, &what);
             }
@@ -114,12 +109,12 @@ fn random_rasters_by_every_algorithm() {
 
 #[test]
 fn many_random_rasters_on_the_cpu() {
-    let mut random = Random(2);
+    let mut random = Random::new(2);
     for case in 0..20_000 {
-        let (width, height) = (1 + random.below(40), 1 + random.below(40));
-        let mask = random.sparse_mask(width, height, 3.5);
-        let input = Input::new(Sites::Mask(&mask), width, height);
-        let run = |algorithm| both().algorithm(algorithm).run(&Device::Cpu, &input, &()).unwrap();
+        let (width, height) = (1 + below(&mut random, 40), 1 + below(&mut random, 40));
+        let mask = sparse_mask(&mut random, width, height, 3.5);
+        let input = of_mask(&mask, width, height);
+        let run = |algorithm| run(&both().algorithm(algorithm), &Device::Cpu, &input);
         let diagram = run(Algorithm::Monotone);
         assert_eq!(diagram, run(Algorithm::ScanPrune), "case {case}");
         if case % 4 == 0 {
@@ -144,20 +139,20 @@ fn large_and_far() {
             (60_001, 70),
         ]
     };
-    let mut random = Random(3);
+    let mut random = Random::new(3);
     for &(width, height) in sizes {
         let pixels = f64::from(width) * f64::from(height);
         for sites in [1.0, 3.0, 40.0, pixels / 1000.0, pixels / 20.0] {
-            let mut mask = random.mask(width, height, sites / pixels);
+            let mut mask = dense_mask(&mut random, width, height, sites / pixels);
             if sites < 2.0 {
                 mask.fill(0);
-                mask[random.below(pixels as u32) as usize] = 1;
+                mask[below(&mut random, pixels as u32) as usize] = 1;
             }
-            let input = Input::new(Sites::Mask(&mask), width, height);
+            let input = of_mask(&mask, width, height);
             let reference = both().algorithm(Algorithm::ScanPrune);
-            let expected = reference.run(&Device::Cpu, &input, &()).unwrap();
+            let expected = run(&reference, &Device::Cpu, &input);
             for device in devices() {
-                let found = both().run(&device, &input, &()).unwrap();
+                let found = run(&both(), &device, &input);
                 assert!(found == expected, "{width} x {height}, {sites} sites, {}", device.name());
             }
         }
@@ -174,25 +169,25 @@ fn far_from_a_rough_coast() {
     } else {
         &[(290, 700), (40, 5000), (2600, 1300), (5000, 3000), (3000, 9000)]
     };
-    let mut random = Random(10);
+    let mut random = Random::new(10);
     for &(width, height) in sizes {
         for (depth, bay) in [(5, 1), (30, 1), (30, 150), (60, 400)] {
             let mut mask = vec![0; width as usize * height as usize];
             for y in 0..height {
-                if y % bay == 0 || random.below(50) == 0 {
-                    mask[(y * width + random.below(depth.min(width))) as usize] = 1;
+                if y % bay == 0 || below(&mut random, 50) == 0 {
+                    mask[(y * width + below(&mut random, depth.min(width))) as usize] = 1;
                 }
             }
-            let input = Input::new(Sites::Mask(&mask), width, height);
+            let input = of_mask(&mask, width, height);
             for (x, y) in [(1.0, 1.0), (1.0, 2.0)] {
-                let transform = both().spacing(x, y);
-                let expected = transform.run(&Device::Cpu, &input, &()).unwrap();
+                let params = both().spacing(x, y);
+                let expected = run(&params, &Device::Cpu, &input);
                 if x == y {
                     let reference = both().algorithm(Algorithm::ScanPrune);
-                    assert!(expected == reference.run(&Device::Cpu, &input, &()).unwrap());
+                    assert!(expected == run(&reference, &Device::Cpu, &input));
                 }
                 for device in devices() {
-                    let found = transform.run(&device, &input, &()).unwrap();
+                    let found = run(&params, &device, &input);
                     let what = format!("{width} x {height}, {depth}, {bay}, {x} x {y}");
                     assert!(found == expected, "{what}, {}", device.name());
                 }
@@ -215,11 +210,11 @@ fn sites_on_the_borders_of_tiles() {
                 (x % across <= 1 || (x + 1) % across == 0) && (y % down <= 1 || (y + 1) % down == 0)
             };
             let mask: Vec<u8> = (0..width * height).map(|p| u8::from(is_border(p))).collect();
-            let input = Input::new(Sites::Mask(&mask), width, height);
+            let input = of_mask(&mask, width, height);
             let reference = both().algorithm(Algorithm::ScanPrune);
-            let expected = reference.run(&Device::Cpu, &input, &()).unwrap();
+            let expected = run(&reference, &Device::Cpu, &input);
             for device in devices() {
-                assert!(both().run(&device, &input, &()).unwrap() == expected, "{}", device.name());
+                assert!(run(&both(), &device, &input) == expected, "{}", device.name());
             }
         }
     }
@@ -227,19 +222,19 @@ fn sites_on_the_borders_of_tiles() {
 
 #[test]
 fn strips_of_100_000_and_wide_rasters() {
-    let mut random = Random(4);
+    let mut random = Random::new(4);
     for (width, height) in [(100_000, 1), (1, 100_000), (65_535, 3), (65_536, 2), (65_537, 2)] {
         for density in [0.0, 1e-4, 1e-2, 0.3] {
-            let mask = random.mask(width, height, density);
-            let input = Input::new(Sites::Mask(&mask), width, height);
+            let mask = dense_mask(&mut random, width, height, density);
+            let input = of_mask(&mask, width, height);
             let reference = both().algorithm(Algorithm::ScanPrune);
-            let expected = reference.run(&Device::Cpu, &input, &()).unwrap();
+            let expected = run(&reference, &Device::Cpu, &input);
             for device in devices() {
                 // The software device takes seconds for a hundred thousand warps.
                 if device.name().contains("software") && density != 1e-2 {
                     continue;
                 }
-                assert!(both().run(&device, &input, &()).unwrap() == expected, "{}", device.name());
+                assert!(run(&both(), &device, &input) == expected, "{}", device.name());
             }
         }
     }
@@ -247,9 +242,9 @@ fn strips_of_100_000_and_wide_rasters() {
 
 #[test]
 fn every_input_gives_the_same() {
-    let mut random = Random(5);
+    let mut random = Random::new(5);
     for (width, height, density) in [(1, 1, 0.5), (33, 20, 0.1), (64, 31, 0.01), (90, 45, 0.4)] {
-        let mask = random.mask(width, height, density);
+        let mask = dense_mask(&mut random, width, height, density);
         let words = width.div_ceil(32) as usize;
         let mut bits = vec![0u32; words * height as usize];
         let (mut columns, mut rows) = (Vec::new(), Vec::new());
@@ -270,18 +265,18 @@ fn every_input_gives_the_same() {
         let labels: Vec<u32> = mask.iter().map(|&m| u32::from(m) * 77).collect();
         let flipped: Vec<u8> = mask.iter().map(|&m| 1 - m).collect();
         let inputs = [
-            Input::new(Sites::Mask(&mask), width, height),
-            Input::new(Sites::Bits(&bits), width, height),
-            Input::new(Sites::List { columns: &columns, rows: &rows }, width, height),
-            Input::new(Sites::Labels(&labels), width, height),
-            Input::new(Sites::Mask(&flipped), width, height).inverted(),
+            of_mask(&mask, width, height),
+            of_pixels(Sites::Bits(&bits), width, height),
+            of_pixels(Sites::List { columns: &columns, rows: &rows }, width, height),
+            of_pixels(Sites::Labels(&labels), width, height),
+            of_pixels(Sites::Mask(&flipped), width, height).inverted(),
         ];
         let expected = brute_force(&mask, width, (1, 1), u64::MAX);
         for device in devices() {
             for input in &inputs {
-                check(&both().run(&device, input, &()).unwrap(), &expected, &device.name());
+                check(&run(&both(), &device, input), &expected, &device.name());
                 let again = input.inverted().inverted();
-                check(&both().run(&device, &again, &()).unwrap(), &expected, &device.name());
+                check(&run(&both(), &device, &again), &expected, &device.name());
             }
         }
     }
@@ -289,15 +284,15 @@ fn every_input_gives_the_same() {
 
 #[test]
 fn every_output_agrees_with_the_nearest_site() {
-    let mut random = Random(6);
+    let mut random = Random::new(6);
     for (width, height, density) in [(1, 1, 1.0), (50, 41, 0.05), (70, 33, 0.0), (40, 60, 0.3)] {
-        let mask = random.mask(width, height, density);
+        let mask = dense_mask(&mut random, width, height, density);
         let labels: Vec<u32> =
-            mask.iter().map(|&m| u32::from(m) * (1 + random.below(1_000_000))).collect();
-        let values: Vec<f32> = mask.iter().map(|_| random.unit() as f32).collect();
-        let excluded = random.mask(width, height, 0.2);
+            mask.iter().map(|&m| u32::from(m) * (1 + below(&mut random, 1_000_000))).collect();
+        let of_pixels: Vec<f32> = mask.iter().map(|_| random.unit() as f32).collect();
+        let excluded = dense_mask(&mut random, width, height, 0.2);
         let expected = brute_force(&mask, width, (1, 1), u64::MAX);
-        let all = Transform::new()
+        let all = Params::new()
             .nearest()
             .coordinates()
             .squared_distance()
@@ -306,11 +301,12 @@ fn every_output_agrees_with_the_nearest_site() {
             .signed_distance()
             .value()
             .label();
-        let input = Input::new(Sites::Labels(&labels), width, height).with_values(&values);
+        let grid = GridSpec::of_pixels(width, height);
+        let input = Input::new(Sites::Labels(&labels), grid).values(&of_pixels);
         let inside =
             brute_force(&mask.iter().map(|m| 1 - m).collect::<Vec<_>>(), width, (1, 1), u64::MAX);
         for device in devices() {
-            let whole = all.run(&device, &input, &()).unwrap();
+            let whole = run(&all, &device, &input);
             check(&whole, &expected, &device.name());
             for (p, site) in expected.iter().enumerate() {
                 let root = |found: &Option<(u64, u64)>| {
@@ -318,67 +314,74 @@ fn every_output_agrees_with_the_nearest_site() {
                 };
                 let coordinates = site
                     .map_or([u32::MAX; 2], |(_, site)| [site as u32 % width, site as u32 / width]);
-                assert_eq!(whole.coordinates.as_ref().unwrap()[p], coordinates);
-                assert_eq!(whole.distance_f64.as_ref().unwrap()[p], root(site));
-                assert_eq!(whole.distance.as_ref().unwrap()[p], root(site) as f32);
+                assert_eq!(values(&whole.coordinates)[p], coordinates);
+                assert_eq!(values(&whole.distance_f64)[p], root(site));
+                assert_eq!(values(&whole.distance)[p], root(site) as f32);
                 let signed = root(site) as f32 - root(&inside[p]) as f32;
-                assert_eq!(whole.signed_distance.as_ref().unwrap()[p], signed);
+                assert_eq!(values(&whole.signed_distance)[p], signed);
                 let label = site.map_or(0, |(_, site)| labels[site as usize]);
-                assert_eq!(whole.label.as_ref().unwrap()[p], label);
-                let value = site.map_or(f32::NAN, |(_, site)| values[site as usize]);
-                assert_eq!(whole.value.as_ref().unwrap()[p].to_bits(), value.to_bits());
+                assert_eq!(values(&whole.label)[p], label);
+                let value = site.map_or(f32::NAN, |(_, site)| of_pixels[site as usize]);
+                assert_eq!(values(&whole.value)[p].to_bits(), value.to_bits());
             }
-            let part = all.run(&device, &input.excluding(&excluded), &()).unwrap();
+            let part = run(&all, &device, &input.excluded(&excluded));
             for (p, &is_excluded) in excluded.iter().enumerate() {
                 if is_excluded == 0 {
                     assert_eq!(get(&part.nearest, p), get(&whole.nearest, p));
                     assert_eq!(get(&part.squared_distance, p), get(&whole.squared_distance, p));
-                    let of = |d: &Diagram| d.signed_distance.as_ref().unwrap()[p];
+                    let of = |d: &Diagram| values(&d.signed_distance)[p];
                     assert_eq!(of(&part), of(&whole));
                     continue;
                 }
                 assert_eq!(get(&part.nearest, p), None);
                 assert_eq!(get(&part.squared_distance, p), None);
-                assert_eq!(part.coordinates.as_ref().unwrap()[p], [u32::MAX; 2]);
-                assert!(part.distance.as_ref().unwrap()[p].is_nan());
-                assert!(part.distance_f64.as_ref().unwrap()[p].is_nan());
-                assert!(part.signed_distance.as_ref().unwrap()[p].is_nan());
-                assert!(part.value.as_ref().unwrap()[p].is_nan());
-                assert_eq!(part.label.as_ref().unwrap()[p], 0);
+                assert_eq!(values(&part.coordinates)[p], [u32::MAX; 2]);
+                assert!(values(&part.distance)[p].is_nan());
+                assert!(values(&part.distance_f64)[p].is_nan());
+                assert!(values(&part.signed_distance)[p].is_nan());
+                assert!(values(&part.value)[p].is_nan());
+                assert_eq!(values(&part.label)[p], 0);
             }
         }
     }
 }
 
 #[test]
-fn only_what_is_asked_for_is_there() {
-    let input = Input::new(Sites::Mask(&[0, 1]), 2, 1);
+fn only_the_outputs_that_are_wanted_are_there() {
+    let input = of_mask(&[0, 1], 2, 1);
     for device in devices() {
-        let diagram = Transform::new().run(&device, &input, &()).unwrap();
-        let empty = Diagram { width: 2, height: 1, square_unit: 1.0, ..Diagram::default() };
-        assert_eq!(diagram, empty);
-        let diagram = Transform::new().distance().run(&device, &input, &()).unwrap();
-        assert_eq!(diagram, Diagram { distance: Some(vec![1.0, 0.0]), ..empty });
+        let nothing = run(&Params::new(), &device, &input);
+        assert_eq!((nothing.grid, nothing.square_unit), (GridSpec::of_pixels(2, 1), 1.0));
+        assert!(nothing.nearest.is_none() && nothing.coordinates.is_none());
+        assert!(nothing.squared_distance.is_none() && nothing.distance_f64.is_none());
+        assert!(nothing.signed_distance.is_none() && nothing.value.is_none());
+        assert!(nothing.distance.is_none() && nothing.label.is_none());
+        let diagram = run(&Params::new().distance(), &device, &input);
+        assert_eq!(values(&diagram.distance), [1.0, 0.0]);
+        let mut rest = diagram;
+        rest.distance = None;
+        assert_eq!(rest, nothing);
     }
 }
 
 #[test]
 fn a_largest_distance_cuts_and_changes_nothing_else() {
-    let mut random = Random(7);
+    let mut random = Random::new(7);
     let cases = if is_software() { 40 } else { 2000 };
     for _ in 0..cases {
-        let (width, height) = (1 + random.below(60), 1 + random.below(90));
-        let mask = random.sparse_mask(width, height, 3.0);
-        let most = f64::from(random.below(12)) + if random.below(2) == 0 { 0.0 } else { 0.5 };
+        let (width, height) = (1 + below(&mut random, 60), 1 + below(&mut random, 90));
+        let mask = sparse_mask(&mut random, width, height, 3.0);
+        let most =
+            f64::from(below(&mut random, 12)) + if below(&mut random, 2) == 0 { 0.0 } else { 0.5 };
         let limit = (most * most).floor() as u64;
         let expected = brute_force(&mask, width, (1, 1), limit);
-        let input = Input::new(Sites::Mask(&mask), width, height);
+        let input = of_mask(&mask, width, height);
         for device in devices() {
-            let transform = both().distance().max_distance(most);
-            let diagram = transform.run(&device, &input, &()).unwrap();
+            let params = both().distance().max_distance(most);
+            let diagram = run(&params, &device, &input);
             check(&diagram, &expected, &format!("{}, at most {most}", device.name()));
             let far = |p: usize| expected[p].is_none();
-            let distance = diagram.distance.unwrap();
+            let distance = values(&diagram.distance);
             assert!((0..mask.len()).all(|p| far(p) == distance[p].is_infinite()));
         }
     }
@@ -391,10 +394,10 @@ fn a_lonely_site_is_found_wherever_it_is() {
     for row in [0, 31, 40, 100, 127, 128, 200, 255, 256, 300, 529] {
         let mut mask = vec![0; 12 * 530];
         mask[row * 12 + 5] = 1;
-        let input = Input::new(Sites::Mask(&mask), width, height);
+        let input = of_mask(&mask, width, height);
         let expected = brute_force(&mask, width, (1, 1), 81);
         for device in devices() {
-            let diagram = both().max_distance(9.0).run(&device, &input, &()).unwrap();
+            let diagram = run(&both().max_distance(9.0), &device, &input);
             check(&diagram, &expected, &format!("{}, row {row}", device.name()));
         }
     }
@@ -402,18 +405,18 @@ fn a_lonely_site_is_found_wherever_it_is() {
 
 #[test]
 fn pixels_that_are_not_square() {
-    let mut random = Random(8);
+    let mut random = Random::new(8);
     for (x, y, a, b) in [(2.0, 1.0, 4, 1), (1.0, 3.0, 1, 9), (0.5, 0.75, 4, 9), (30.0, 30.0, 1, 1)]
     {
         let cases = if is_software() { 8 } else { 300 };
         for _ in 0..cases {
-            let (width, height) = (1 + random.below(60), 1 + random.below(60));
-            let mask = random.sparse_mask(width, height, 3.0);
-            let input = Input::new(Sites::Mask(&mask), width, height);
+            let (width, height) = (1 + below(&mut random, 60), 1 + below(&mut random, 60));
+            let mask = sparse_mask(&mut random, width, height, 3.0);
+            let input = of_mask(&mask, width, height);
             let expected = brute_force(&mask, width, (a, b), u64::MAX);
             for device in devices() {
-                let transform = both().distance_f64().distance().spacing(x, y);
-                let diagram = transform.run(&device, &input, &()).unwrap();
+                let params = both().distance_f64().distance().spacing(x, y);
+                let diagram = run(&params, &device, &input);
                 check(&diagram, &expected, &format!("{}, {x} x {y}", device.name()));
                 for (p, site) in expected.iter().enumerate() {
                     let true_distance = site.map_or(f64::INFINITY, |(_, site)| {
@@ -423,11 +426,11 @@ fn pixels_that_are_not_square() {
                         let dy = (p / w).abs_diff(site / w) as f64 * y;
                         (dx * dx + dy * dy).sqrt()
                     });
-                    let found = diagram.distance_f64.as_ref().unwrap()[p];
+                    let found = values(&diagram.distance_f64)[p];
                     let is_near = found == true_distance
                         || (found / true_distance - 1.0).abs() < 4.0 * f64::EPSILON;
                     assert!(is_near, "{found}, {true_distance}");
-                    assert_eq!(diagram.distance.as_ref().unwrap()[p], found as f32);
+                    assert_eq!(values(&diagram.distance)[p], found as f32);
                 }
             }
         }
@@ -438,12 +441,12 @@ fn pixels_that_are_not_square() {
 /// the ratio.
 #[test]
 fn pixels_of_any_ratio() {
-    let mut random = Random(9);
+    let mut random = Random::new(9);
     let (x, y) = (1.0, 0.4f64.cos());
     let (width, height) = (80, 70);
-    let mask = random.mask(width, height, 0.01);
-    let input = Input::new(Sites::Mask(&mask), width, height);
-    let run = |device: &Device| both().spacing(x, y).run(device, &input, &()).unwrap();
+    let mask = dense_mask(&mut random, width, height, 0.01);
+    let input = of_mask(&mask, width, height);
+    let run = |device: &Device| run(&both().spacing(x, y), device, &input);
     let diagram = run(&Device::Cpu);
     let distance = |p: usize, site: usize| {
         let w = width as usize;
@@ -466,10 +469,10 @@ fn a_largest_distance_reaches_down_tall_rasters_of_oblong_pixels() {
     let (width, height) = (32, 33_000);
     let mut mask = vec![0; width as usize * height as usize];
     mask[0] = 1;
-    let input = Input::new(Sites::Mask(&mask), width, height);
-    let transform = Transform::new().spacing(1.0, 2f64.sqrt()).max_distance(60_000.0).distance();
+    let input = of_mask(&mask, width, height);
+    let params = Params::new().spacing(1.0, 2f64.sqrt()).max_distance(60_000.0).distance();
     for device in devices() {
-        let found = transform.run(&device, &input, &()).unwrap().distance.unwrap();
+        let found = run(&params, &device, &input).distance.unwrap().into_values();
         for (p, distance) in found.into_iter().enumerate() {
             let (x, y) = ((p % 32) as f64, (p / 32) as f64);
             let expected = (x * x + 2.0 * y * y).sqrt();
@@ -481,12 +484,18 @@ fn a_largest_distance_reaches_down_tall_rasters_of_oblong_pixels() {
 
 #[test]
 fn listed_values_reach_their_pixels() {
-    let (columns, rows) = ([3, 0, 3], [0, 0, 0]);
+    // The first of those named on a pixel counts; the list may be longer than the raster.
+    let (columns, rows) = ([3, 0, 3, 3, 3, 0], [0; 6]);
     let sites = Sites::List { columns: &columns, rows: &rows };
-    let input = Input::new(sites, 4, 1).with_values(&[5.0, 6.0, 7.0]);
+    let listed = [5.0, 6.0, 7.0, 8.0, 9.0, 10.0];
+    let input = of_pixels(sites, 4, 1).values(&listed);
     for device in devices() {
-        let diagram = Transform::new().value().run(&device, &input, &()).unwrap();
-        assert_eq!(diagram.value.unwrap(), [6.0, 6.0, 5.0, 5.0], "{}", device.name());
+        let diagram = run(&Params::new().value(), &device, &input);
+        assert_eq!(values(&diagram.value), [6.0, 6.0, 5.0, 5.0], "{}", device.name());
+        // Inverted, the sites are the other pixels: then there is a value for each pixel.
+        let input = of_pixels(sites, 4, 1).inverted().values(&[1.0, 2.0, 3.0, 4.0]);
+        let diagram = run(&Params::new().value(), &device, &input);
+        assert_eq!(values(&diagram.value), [2.0, 2.0, 3.0, 3.0], "{}", device.name());
     }
 }
 
@@ -494,37 +503,33 @@ fn listed_values_reach_their_pixels() {
 fn no_pixels_and_no_sites() {
     for device in devices() {
         for (width, height) in [(0, 0), (0, 5), (7, 0)] {
-            let input = Input::new(Sites::Mask(&[]), width, height);
-            let diagram = both().distance().signed_distance().run(&device, &input, &()).unwrap();
+            let input = of_pixels(Sites::Mask(&[]), width, height);
+            let diagram = run(&both().distance().signed_distance(), &device, &input);
             assert!(diagram.nearest.unwrap().is_empty());
-            assert!(diagram.signed_distance.unwrap().is_empty());
+            assert!(values(&diagram.signed_distance).is_empty());
         }
         let mask = [0; 12];
-        let input = Input::new(Sites::Mask(&mask), 4, 3);
-        let diagram = both().distance().signed_distance().run(&device, &input, &()).unwrap();
-        assert_eq!(diagram.distance.unwrap(), [f32::INFINITY; 12]);
-        assert_eq!(diagram.signed_distance.unwrap(), [f32::INFINITY; 12]);
+        let input = of_pixels(Sites::Mask(&mask), 4, 3);
+        let diagram = run(&both().distance().signed_distance(), &device, &input);
+        assert_eq!(values(&diagram.distance), [f32::INFINITY; 12]);
+        assert_eq!(values(&diagram.signed_distance), [f32::INFINITY; 12]);
         assert_eq!(diagram.nearest.unwrap().get(0), None);
-        let diagram =
-            Transform::new().signed_distance().run(&device, &input.inverted(), &()).unwrap();
-        assert_eq!(diagram.signed_distance.unwrap(), [f32::NEG_INFINITY; 12]);
+        let diagram = run(&Params::new().signed_distance(), &device, &input.inverted());
+        assert_eq!(values(&diagram.signed_distance), [f32::NEG_INFINITY; 12]);
     }
 }
 
 #[test]
 fn bad_input_is_named() {
     let device = Device::Cpu;
-    let error = |transform: Transform, input: Input| {
-        transform.run(&device, &input, &()).unwrap_err().to_string()
+    let error = |params: Params, input: Input| {
+        transform(&device, &input, &params, &()).unwrap_err().to_string()
     };
     let mask = [0, 1, 0];
-    let good = Input::new(Sites::Mask(&mask), 3, 1);
-    let short = Input::new(Sites::Mask(&mask), 2, 2);
-    assert_eq!(
-        error(both(), short),
-        "the site mask has 3 elements, a raster of 2 x 2 pixels needs 4"
-    );
-    let outside = Input::new(Sites::List { columns: &[1, 3], rows: &[0, 0] }, 3, 1);
+    let good = of_pixels(Sites::Mask(&mask), 3, 1);
+    let short = of_pixels(Sites::Mask(&mask), 2, 2);
+    assert_eq!(error(both(), short), "site mask has 3 elements, expected 4");
+    let outside = of_pixels(Sites::List { columns: &[1, 3], rows: &[0, 0] }, 3, 1);
     assert_eq!(
         error(both(), outside),
         "site 1 at column 3, row 0 is outside the raster of 3 x 1 pixels"
@@ -534,16 +539,64 @@ fn bad_input_is_named() {
     // Ratios that underflow and overflow; a unit that underflows.
     let tiny = |n| f64::from_bits(n);
     for (x, y) in [(1e-200, 1e200), (1e200, 1e-200), (tiny(7919), tiny(7907))] {
-        let refused = both().spacing(x, y).run(&device, &good, &());
+        let refused = transform(&device, &good, &both().spacing(x, y), &());
         assert!(matches!(refused, Err(Error::Spacing { .. })), "{x} x {y}");
     }
     assert!(error(both().value(), good).contains("values"));
     assert!(error(both().label(), good).contains("labels"));
-    assert!(error(both(), good.excluding(&[1])).contains("excluded"));
-    assert!(error(both(), good.with_values(&[1.0])).contains("values"));
+    assert!(error(both(), good.excluded(&[1])).contains("excluded"));
+    assert!(error(both(), good.values(&[1.0])).contains("values"));
     let scan_prune = both().algorithm(Algorithm::ScanPrune).spacing(1.0, 2.0);
     assert!(matches!(
-        scan_prune.run(&device, &good, &()).unwrap_err(),
+        transform(&device, &good, &scan_prune, &()).unwrap_err(),
         Error::Unsupported { algorithm: Algorithm::ScanPrune, .. }
     ));
+}
+
+#[test]
+fn a_raster_on_the_ground_has_distances_on_the_ground() {
+    let grid = GridSpec::new(500.0, 900.0, 30.0, 4, 2).unwrap();
+    let mask = [1, 0, 0, 0, 0, 0, 0, 0];
+    let mask = gpu_core::GridView::new(&mask, grid).unwrap();
+    for device in devices() {
+        let params = Params::new().distance().squared_distance().nearest();
+        let diagram = run(&params, &device, &mask.into());
+        assert_eq!((diagram.grid, diagram.square_unit), (grid, 900.0));
+        let distance = diagram.distance.unwrap();
+        assert_eq!((distance.grid(), distance.get(3, 0)), (&grid, Some(&90.0)));
+        assert_eq!(diagram.squared_distance.unwrap().get(3), Some(9));
+        // A spacing of the caller's goes before the grid's.
+        let diagram = run(&params.spacing(1.0, 1.0), &device, &mask.into());
+        assert_eq!(diagram.distance.unwrap().get(3, 0), Some(&3.0));
+    }
+}
+
+/// Ends a call at a report of its own choice.
+struct Ending(std::cell::Cell<u32>);
+
+impl gpu_core::Progress for Ending {
+    fn report(&self, _: &'static str, _: f64) -> std::ops::ControlFlow<()> {
+        match self.0.replace(self.0.get().saturating_sub(1)) {
+            0 => std::ops::ControlFlow::Break(()),
+            _ => std::ops::ControlFlow::Continue(()),
+        }
+    }
+}
+
+#[test]
+fn a_transform_can_be_cancelled_at_every_report() {
+    let mask = [1, 0, 0, 0, 0, 0];
+    let input = of_mask(&mask, 3, 2);
+    let params = both().distance().signed_distance();
+    for device in devices() {
+        let mut cancelled = 0;
+        loop {
+            match transform(&device, &input, &params, &Ending(cancelled.into())) {
+                Err(error) => assert_eq!(error, Error::Cancelled(gpu_core::Cancelled)),
+                Ok(diagram) => break assert_eq!(diagram, run(&params, &device, &input)),
+            }
+            cancelled += 1;
+        }
+        assert!(cancelled >= 3, "{}: {cancelled}", device.name());
+    }
 }

@@ -27,7 +27,8 @@
 //! driver call in which it was found returns an error as a real device would: `LAUNCH_FAILED` or
 //! `ILLEGAL_ADDRESS` for what a kernel did, `INVALID_VALUE` for a call that cannot be.
 //!
-//! [`fail`] lets a call fail, so that a program's way out of an error can be tested.
+//! [`fail`] lets a call fail, so that a program's way out of an error can be tested; [`copies`] and
+//! [`bytes_in_use`] count what a program is to be sparing with.
 //!
 //! # What it promises
 //!
@@ -74,6 +75,7 @@
 #![deny(missing_docs)]
 
 mod block;
+mod copies;
 mod driver;
 mod failure;
 mod fiber;
@@ -88,6 +90,7 @@ mod settings;
 
 use cuda_driver::LoadError;
 
+pub use copies::copies;
 pub use failure::{Failure, Operation, fail};
 pub use modules::register;
 pub use report::{Kind, Report, take_reports};
@@ -96,6 +99,12 @@ pub use settings::{seed, set_seed};
 /// Bytes of device memory that are allocated now, in the whole process.
 pub fn bytes_in_use() -> u64 {
     memory::in_use()
+}
+
+/// Bytes of device memory that this thread has allocated, less those that it has freed: so tests that count may
+/// run side by side.
+pub fn bytes_of_thread() -> i64 {
+    memory::of_thread()
 }
 
 /// Lets the software device serve this process. Idempotent and thread-safe.

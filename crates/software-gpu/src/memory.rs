@@ -224,10 +224,12 @@ pub(crate) fn allocate(size: usize) -> Result<u64, Refused> {
             return Err(Refused::OutOfMemory);
         }
         table.used = used;
+        count_bytes(size as i64);
     }
     // Filling takes long, so it is done outside the lock.
     let Some(new) = Allocation::new(size) else {
         lock().used -= size as u64;
+        count_bytes(-(size as i64));
         return Err(Refused::OutOfMemory);
     };
     let address = new.address();
@@ -252,6 +254,19 @@ pub(crate) fn is_pooled(address: u64) -> bool {
 /// Bytes that are allocated now.
 pub(crate) fn in_use() -> u64 {
     lock().used
+}
+
+thread_local! {
+    static OF_THREAD: std::cell::Cell<i64> = const { std::cell::Cell::new(0) };
+}
+
+fn count_bytes(more: i64) {
+    OF_THREAD.set(OF_THREAD.get() + more);
+}
+
+/// Bytes that this thread has allocated, less those that it has freed.
+pub(crate) fn of_thread() -> i64 {
+    OF_THREAD.get()
 }
 
 /// The memory that some work uses: for each pointer into it, how many bytes from there, and what
@@ -325,6 +340,7 @@ pub(crate) fn unreserve(address: u64) {
     let mut table = lock();
     let Some(reserved) = table.live.get(&address) else { return };
     if reserved.owner.swap(BY_PROGRAM, Ordering::AcqRel) == ABSENT {
+        count_bytes(-(reserved.size as i64));
         table.used -= reserved.size as u64;
         table.live.remove(&address);
     }
@@ -338,6 +354,7 @@ fn take_out(address: u64) -> Option<Arc<Allocation>> {
         ABSENT => return None,
         RESERVED => found.owner.store(ABSENT, Ordering::Release),
         _ => {
+            count_bytes(-(found.size as i64));
             table.used -= found.size as u64;
             table.live.remove(&address);
         }

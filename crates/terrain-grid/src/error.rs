@@ -7,14 +7,6 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The DEM does not have a value for each cell of the grid.
-    #[error("the DEM has {found} values, the grid {expected} cells")]
-    Shape {
-        /// Cells of the grid.
-        expected: u64,
-        /// Values given.
-        found: u64,
-    },
     /// The grid has more cells than can be named.
     #[error("a DEM of {width} x {height} cells is too large")]
     TooLarge {
@@ -57,6 +49,9 @@ pub enum Error {
         /// As found.
         pieces: u64,
     },
+    /// The caller's progress ended the call.
+    #[error(transparent)]
+    Cancelled(#[from] gpu_core::Cancelled),
     /// A primitive failed on the device.
     #[cfg(feature = "cuda")]
     #[error(transparent)]

@@ -1,29 +1,28 @@
 //! Slope and hillshade of a DEM whose grid is in degrees of longitude and latitude.
 //!
-//! A degree is so many metres as it has on the ellipsoid of WGS 84 in the middle of the cell's row, to the
+//! A degree has the metres that it has on the ellipsoid of WGS 84 in the middle of the cell's row, to the
 //! east and to the north; heights are in metres, unless a `z_factor` says otherwise. Cells are not square on
 //! the ground then, which the GPU's kernels take them to be: this is the CPU's work on every device.
 //!
 //! ```
-//! use gpu_core::GridSpec;
-//! use terrain_grid::{Slope, geographic};
+//! use gpu_core::{GridSpec, GridView};
+//! use terrain_grid::{SlopeParams, geographic};
 //!
 //! # fn main() -> Result<(), terrain_grid::Error> {
 //! // At 60 degrees north a degree of longitude has 55,800 m: a rise of 55.8 m over a thousandth is 45 degrees.
 //! let dem: Vec<f32> = (0..15).map(|cell| 55.8 * (cell % 5) as f32).collect();
 //! let grid = GridSpec::new(10.0, 60.0015, 0.001, 5, 3)?;
-//! let slopes = geographic::slope(&dem, &grid, &Slope::default())?;
-//! assert!((slopes[7] - 45.0).abs() < 0.01);
+//! let slopes = geographic::slope(GridView::new(&dem, grid)?, &SlopeParams::new(), &())?;
+//! assert!((slopes.values()[7] - 45.0).abs() < 0.01);
 //! # Ok(())
 //! # }
 //! ```
 
-use gpu_core::GridSpec;
+use gpu_core::{Grid, GridSpec, GridView, Progress};
 use kernels_rs::terrain::{Degrees, Percent, Product};
 
-use crate::cpu::each_cell_of_rows;
-use crate::params::check;
-use crate::{Light, Result, Slope, SlopeUnit};
+use crate::cpu::Work;
+use crate::{HillshadeParams, Result, SlopeParams, SlopeUnit};
 
 /// Metres of a degree of longitude and of latitude at a latitude in degrees, on the ellipsoid of WGS 84: the
 /// radii of curvature of the prime vertical and of the meridian (for example J. P. Snyder, Map projections: a
@@ -45,19 +44,21 @@ pub fn metres_of_degree(latitude: f64) -> (f64, f64) {
 ///
 /// # Errors
 /// As [`slope`](crate::slope).
-pub fn slope(dem: &[f32], grid: &GridSpec, how: &Slope) -> Result<Vec<f32>> {
-    check(dem, grid)?;
-    how.factor_squared(grid.cell_size)?;
-    match how.unit {
-        SlopeUnit::Degrees => each_cell_of_rows(dem, grid, how.edges, |row| {
-            stretched(grid, row, |side| {
-                how.factor_squared(side).map(|f| Degrees { factor_squared: f })
-            })
+pub fn slope(
+    dem: GridView<'_, f32>,
+    params: &SlopeParams,
+    progress: &dyn Progress,
+) -> Result<Grid<f32>> {
+    let grid = dem.grid();
+    params.factor_squared(grid.cell_size)?;
+    let work = Work { dem, edges: params.edges, stage: "slope", progress };
+    let factor_squared = |side| params.factor_squared(side);
+    match params.unit {
+        SlopeUnit::Degrees => work.each_cell(|row| {
+            stretched(grid, row, |side| Ok(Degrees { factor_squared: factor_squared(side)? }))
         }),
-        SlopeUnit::Percent => each_cell_of_rows(dem, grid, how.edges, |row| {
-            stretched(grid, row, |side| {
-                how.factor_squared(side).map(|f| Percent { factor_squared: f })
-            })
+        SlopeUnit::Percent => work.each_cell(|row| {
+            stretched(grid, row, |side| Ok(Percent { factor_squared: factor_squared(side)? }))
         }),
     }
 }
@@ -66,9 +67,14 @@ pub fn slope(dem: &[f32], grid: &GridSpec, how: &Slope) -> Result<Vec<f32>> {
 ///
 /// # Errors
 /// As [`hillshade`](crate::hillshade).
-pub fn hillshade(dem: &[f32], grid: &GridSpec, light: &Light) -> Result<Vec<f32>> {
-    check(dem, grid)?;
-    each_cell_of_rows(dem, grid, light.edges, |row| stretched(grid, row, |side| light.shade(side)))
+pub fn hillshade(
+    dem: GridView<'_, f32>,
+    params: &HillshadeParams,
+    progress: &dyn Progress,
+) -> Result<Grid<f32>> {
+    let grid = dem.grid();
+    let work = Work { dem, edges: params.edges, stage: "hillshade", progress };
+    work.each_cell(|row| stretched(grid, row, |side| params.shade(side)))
 }
 
 /// A product of cells that are longer one way than the other: that of square ones, with rises to the east
@@ -132,14 +138,16 @@ mod tests {
             };
             let dem: Vec<f32> = (0..600).map(height).collect();
             let middle = 10 * 30 + 15;
-            let slopes = slope(&dem, &grid, &Slope::default()).unwrap();
+            let slopes =
+                slope(GridView::new(&dem, grid).unwrap(), &SlopeParams::new(), &()).unwrap();
+            let slopes = slopes.values();
             let rise = f64::hypot(east, north);
             let expected = rise.atan().to_degrees();
             assert!((f64::from(slopes[middle]) - expected).abs() < 0.02, "{}", slopes[middle]);
             assert!(slopes[0].is_nan());
-            let light =
-                Light { azimuth: 30.0, altitude: 50.0, edges: Edges::Level, ..Light::default() };
-            let found = hillshade(&dem, &grid, &light).unwrap()[middle];
+            let light = HillshadeParams::new().azimuth(30.0).altitude(50.0).edges(Edges::Level);
+            let shades = hillshade(GridView::new(&dem, grid).unwrap(), &light, &()).unwrap();
+            let found = shades.values()[middle];
             let (azimuth, altitude) = (30f64.to_radians(), 50f64.to_radians());
             let towards =
                 altitude.sin() - altitude.cos() * (azimuth.sin() * east + azimuth.cos() * north);
@@ -151,10 +159,11 @@ mod tests {
     #[test]
     fn bad_arguments_are_named() {
         let grid = GridSpec::new(0.0, 1.0, 0.1, 3, 3).unwrap();
-        assert!(slope(&[0.0; 8], &grid, &Slope::default()).is_err());
-        let how = Slope { z_factor: f64::NAN, ..Slope::default() };
-        assert!(slope(&[0.0; 9], &grid, &how).is_err());
-        let light = Light { azimuth: f64::INFINITY, ..Light::default() };
-        assert!(hillshade(&[0.0; 9], &grid, &light).is_err());
+        let dem = GridView::new(&[0.0; 9], grid).unwrap();
+        assert!(slope(dem, &SlopeParams::new().z_factor(f64::NAN), &()).is_err());
+        assert!(hillshade(dem, &HillshadeParams::new().azimuth(f64::INFINITY), &()).is_err());
+        let flat = GridSpec { cell_size: 0.0, ..grid };
+        let dem = GridView::new(&[0.0; 9], flat).unwrap();
+        assert!(slope(dem, &SlopeParams::new(), &()).is_err());
     }
 }

@@ -5,17 +5,17 @@
 //! interpolation to product.
 //!
 //! ```
-//! use gpu_core::{Device, DeviceChoice, GridSpec};
-//! use terrain_grid::{Levels, Slope, contours, slope};
+//! use gpu_core::{Device, DeviceChoice, GridSpec, GridView};
+//! use terrain_grid::{ContourParams, SlopeParams, contours, slope};
 //!
 //! # fn main() -> Result<(), terrain_grid::Error> {
 //! // A plane that rises by 1 with each column.
 //! let dem: Vec<f32> = (0..20).map(|cell| (cell % 5) as f32).collect();
-//! let grid = GridSpec::new(0.0, 4.0, 1.0, 5, 4)?;
+//! let dem = GridView::new(&dem, GridSpec::new(0.0, 4.0, 1.0, 5, 4)?)?;
 //! let device = Device::open(DeviceChoice::Cpu)?;
-//! let slopes = slope(&device, &dem, &grid, &Slope::default())?;
+//! let slopes = slope(&device, dem, &SlopeParams::new(), &())?.into_values();
 //! assert!(slopes[0].is_nan() && (slopes[6] - 45.0).abs() < 1e-4); // the border has no slope
-//! let lines = contours(&device, &dem, &grid, &Levels::At(vec![1.5]))?;
+//! let lines = contours(&device, dem, &ContourParams::at([1.5]), &())?;
 //! assert_eq!(lines[0].points, [[2.0, 0.5], [2.0, 1.5], [2.0, 2.5], [2.0, 3.5]]);
 //! # Ok(())
 //! # }
@@ -36,7 +36,7 @@
 //! CPU and GPU give the same bits.
 #![deny(missing_docs)]
 
-mod contours;
+mod contour;
 pub mod cpu;
 mod error;
 pub mod geographic;
@@ -44,26 +44,33 @@ pub mod geographic;
 pub mod gpu;
 mod params;
 
-use gpu_core::{Device, GridSpec};
+use gpu_core::{Device, Grid, GridView, Progress};
 
-pub use contours::Contour;
+pub use contour::Contour;
 pub use error::{Error, Result};
-pub use params::{Edges, Levels, Light, MAX_LEVELS, Slope, SlopeUnit};
+pub use params::{
+    ContourParams, Edges, HillshadeParams, Levels, MAX_LEVELS, SlopeParams, SlopeUnit,
+};
 
 /// The slope of every cell; NaN where the cell is NODATA and, by [`Edges`], beside NODATA and at the
 /// border.
 ///
 /// # Errors
-/// [`Error::Shape`] unless there is a value for each cell, [`Error::TooLarge`],
-/// [`Error::Parameter`], and [`Error::Core`] where the grid, memory or the device fails.
-pub fn slope(device: &Device, dem: &[f32], grid: &GridSpec, how: &Slope) -> Result<Vec<f32>> {
+/// [`Error::TooLarge`], [`Error::Parameter`], [`Error::Cancelled`], and [`Error::Core`] where the grid, memory
+/// or the device fails.
+pub fn slope(
+    device: &Device,
+    dem: GridView<'_, f32>,
+    params: &SlopeParams,
+    progress: &dyn Progress,
+) -> Result<Grid<f32>> {
     match device {
-        Device::Cpu => cpu::slope(dem, grid, how),
+        Device::Cpu => cpu::slope(dem, params, progress),
         #[cfg(feature = "cuda")]
-        Device::Gpu(gpu) => gpu::slope_of_host(gpu, dem, grid, how),
+        Device::Gpu(gpu) => gpu::slope_host(gpu, dem, params, progress),
         // Another crate of the program may switch gpu-core's `cuda` on, but not ours.
         #[allow(unreachable_patterns)]
-        other => Err(not_built(other)),
+        other => Err(gpu_core::Error::without_cuda(other).into()),
     }
 }
 
@@ -72,13 +79,18 @@ pub fn slope(device: &Device, dem: &[f32], grid: &GridSpec, how: &Slope) -> Resu
 ///
 /// # Errors
 /// As [`slope`].
-pub fn hillshade(device: &Device, dem: &[f32], grid: &GridSpec, light: &Light) -> Result<Vec<f32>> {
+pub fn hillshade(
+    device: &Device,
+    dem: GridView<'_, f32>,
+    params: &HillshadeParams,
+    progress: &dyn Progress,
+) -> Result<Grid<f32>> {
     match device {
-        Device::Cpu => cpu::hillshade(dem, grid, light),
+        Device::Cpu => cpu::hillshade(dem, params, progress),
         #[cfg(feature = "cuda")]
-        Device::Gpu(gpu) => gpu::hillshade_of_host(gpu, dem, grid, light),
+        Device::Gpu(gpu) => gpu::hillshade_host(gpu, dem, params, progress),
         #[allow(unreachable_patterns)]
-        other => Err(not_built(other)),
+        other => Err(gpu_core::Error::without_cuda(other).into()),
     }
 }
 
@@ -92,20 +104,15 @@ pub fn hillshade(device: &Device, dem: &[f32], grid: &GridSpec, light: &Light) -
 /// [`MAX_LEVELS`], and [`Error::TooManyPieces`] beyond 2^32 - 2.
 pub fn contours(
     device: &Device,
-    dem: &[f32],
-    grid: &GridSpec,
-    levels: &Levels,
+    dem: GridView<'_, f32>,
+    params: &ContourParams,
+    progress: &dyn Progress,
 ) -> Result<Vec<Contour>> {
     match device {
-        Device::Cpu => cpu::contours(dem, grid, levels),
+        Device::Cpu => cpu::contours(dem, params, progress),
         #[cfg(feature = "cuda")]
-        Device::Gpu(gpu) => gpu::contours_of_host(gpu, dem, grid, levels),
+        Device::Gpu(gpu) => gpu::contours_host(gpu, dem, params, progress),
         #[allow(unreachable_patterns)]
-        other => Err(not_built(other)),
+        other => Err(gpu_core::Error::without_cuda(other).into()),
     }
-}
-
-#[allow(dead_code)]
-fn not_built(device: &Device) -> Error {
-    gpu_core::Error::without_cuda(device).into()
 }

@@ -1,4 +1,4 @@
-//! What a caller may ask for, checked.
+//! What a caller may choose, checked.
 
 use gpu_core::GridSpec;
 use kernels_rs::terrain::Shade;
@@ -27,37 +27,95 @@ pub enum SlopeUnit {
 
 /// How slopes are taken.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Slope {
-    /// Their unit.
+#[non_exhaustive]
+pub struct SlopeParams {
+    /// Their unit: degrees by default.
     pub unit: SlopeUnit,
-    /// Factor on heights: the ratio of their unit to the ground's.
+    /// Factor on heights, the ratio of their unit to the ground's: 1 by default.
     pub z_factor: f64,
-    /// Beside NODATA.
+    /// Beside NODATA: NODATA too by default.
     pub edges: Edges,
 }
 
-impl Default for Slope {
-    fn default() -> Self {
+impl SlopeParams {
+    /// The defaults.
+    pub fn new() -> Self {
         Self { unit: SlopeUnit::Degrees, z_factor: 1.0, edges: Edges::Nodata }
+    }
+
+    /// Sets [`unit`](Self::unit).
+    pub fn unit(mut self, unit: SlopeUnit) -> Self {
+        self.unit = unit;
+        self
+    }
+
+    /// Sets [`z_factor`](Self::z_factor).
+    pub fn z_factor(mut self, z_factor: f64) -> Self {
+        self.z_factor = z_factor;
+        self
+    }
+
+    /// Sets [`edges`](Self::edges).
+    pub fn edges(mut self, edges: Edges) -> Self {
+        self.edges = edges;
+        self
+    }
+}
+
+impl Default for SlopeParams {
+    fn default() -> Self {
+        Self::new()
     }
 }
 
 /// How the light falls.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Light {
-    /// Where it comes from, in degrees clockwise from north.
+#[non_exhaustive]
+pub struct HillshadeParams {
+    /// Where it comes from, in degrees clockwise from north: 315 by default.
     pub azimuth: f64,
-    /// Its height above the horizon, in degrees.
+    /// Its height above the horizon, in degrees: 45 by default.
     pub altitude: f64,
-    /// Factor on heights: exaggeration, or the ratio of their unit to the ground's.
+    /// Factor on heights, exaggeration, or the ratio of their unit to the ground's: 1 by default.
     pub z_factor: f64,
-    /// Beside NODATA.
+    /// Beside NODATA: NODATA too by default.
     pub edges: Edges,
 }
 
-impl Default for Light {
-    fn default() -> Self {
+impl HillshadeParams {
+    /// The defaults.
+    pub fn new() -> Self {
         Self { azimuth: 315.0, altitude: 45.0, z_factor: 1.0, edges: Edges::Nodata }
+    }
+
+    /// Sets [`azimuth`](Self::azimuth).
+    pub fn azimuth(mut self, azimuth: f64) -> Self {
+        self.azimuth = azimuth;
+        self
+    }
+
+    /// Sets [`altitude`](Self::altitude).
+    pub fn altitude(mut self, altitude: f64) -> Self {
+        self.altitude = altitude;
+        self
+    }
+
+    /// Sets [`z_factor`](Self::z_factor).
+    pub fn z_factor(mut self, z_factor: f64) -> Self {
+        self.z_factor = z_factor;
+        self
+    }
+
+    /// Sets [`edges`](Self::edges).
+    pub fn edges(mut self, edges: Edges) -> Self {
+        self.edges = edges;
+        self
+    }
+}
+
+impl Default for HillshadeParams {
+    fn default() -> Self {
+        Self::new()
     }
 }
 
@@ -73,6 +131,37 @@ pub enum Levels {
     },
     /// These, which rise.
     At(Vec<f64>),
+}
+
+/// Which contour lines are drawn.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct ContourParams {
+    /// Their heights.
+    pub levels: Levels,
+}
+
+impl ContourParams {
+    /// Lines of these heights.
+    pub fn new(levels: Levels) -> Self {
+        Self { levels }
+    }
+
+    /// Lines at the whole multiples of `interval`.
+    pub fn every(interval: f64) -> Self {
+        Self::new(Levels::Every { interval, base: 0.0 })
+    }
+
+    /// Lines at these heights, which rise.
+    pub fn at(levels: impl Into<Vec<f64>>) -> Self {
+        Self::new(Levels::At(levels.into()))
+    }
+
+    /// Sets [`levels`](Self::levels).
+    pub fn levels(mut self, levels: Levels) -> Self {
+        self.levels = levels;
+        self
+    }
 }
 
 /// The most levels of [`Levels::Every`].
@@ -93,19 +182,12 @@ pub(crate) fn check_grid(grid: &GridSpec) -> Result<()> {
     }
 }
 
-/// Checks a grid and that a DEM fits it.
-pub(crate) fn check(dem: &[f32], grid: &GridSpec) -> Result<()> {
-    check_grid(grid)?;
-    let (expected, found) = (grid.cells(), dem.len() as u64);
-    if found == expected { Ok(()) } else { Err(Error::Shape { expected, found }) }
-}
-
 /// What makes rises over unit lengths of Horn's sums of differences of heights.
 fn factor(z_factor: f64, cell_size: f64) -> f64 {
     z_factor / (8.0 * cell_size)
 }
 
-impl Slope {
+impl SlopeParams {
     /// Checks it, and gives the square of the kernels' factor.
     pub(crate) fn factor_squared(&self, cell_size: f64) -> Result<f32> {
         finite("z factor", self.z_factor)?;
@@ -113,7 +195,7 @@ impl Slope {
     }
 }
 
-impl Light {
+impl HillshadeParams {
     /// Checks it, and gives what the kernels make a brightness with.
     pub(crate) fn shade(&self, cell_size: f64) -> Result<Shade> {
         finite("azimuth", self.azimuth)?;
@@ -127,17 +209,17 @@ impl Light {
     }
 }
 
-impl Levels {
+impl ContourParams {
     /// Checks what does not depend on the DEM.
     pub(crate) fn check(&self) -> Result<()> {
-        match self {
-            Self::Every { interval, base } => {
+        match &self.levels {
+            Levels::Every { interval, base } => {
                 finite("base level", *base)?;
                 let (what, value, expected) = ("interval", *interval, "a positive finite number");
                 let good = value.is_finite() && value > 0.0;
                 if good { Ok(()) } else { Err(Error::Parameter { what, value, expected }) }
             }
-            Self::At(levels) => {
+            Levels::At(levels) => {
                 levels.iter().try_for_each(|&level| finite("contour level", level))?;
                 match levels.windows(2).find(|pair| pair[0] >= pair[1]) {
                     Some(pair) => Err(Error::Levels { value: pair[1] }),
@@ -149,15 +231,15 @@ impl Levels {
 
     /// Whether the levels depend on the DEM's range.
     pub(crate) fn needs_range(&self) -> bool {
-        matches!(self, Self::Every { .. })
+        matches!(self.levels, Levels::Every { .. })
     }
 
     /// The levels for a DEM from `low` to `high`; none where `low > high`.
     pub(crate) fn within(&self, low: f64, high: f64) -> Result<Vec<f64>> {
-        match self {
-            Self::At(levels) => Ok(levels.clone()),
-            Self::Every { .. } if low > high => Ok(Vec::new()),
-            &Self::Every { interval, base } => {
+        match &self.levels {
+            Levels::At(levels) => Ok(levels.clone()),
+            Levels::Every { .. } if low > high => Ok(Vec::new()),
+            &Levels::Every { interval, base } => {
                 let first = ((low - base) / interval).floor();
                 let last = ((high - base) / interval).ceil();
                 if last - first > f64::from(MAX_LEVELS) {

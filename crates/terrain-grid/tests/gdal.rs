@@ -3,23 +3,18 @@
 use std::path::Path;
 use std::process::Command;
 
-use gpu_core::{Device, GridSpec};
-use terrain_grid::{Light, Slope, SlopeUnit, hillshade, slope};
+use gpu_core::{Device, GridSpec, GridView};
+use terrain_grid::{HillshadeParams, SlopeParams, SlopeUnit, hillshade, slope};
+use testing::Random;
 
 /// A smooth surface with noise and two holes.
 fn dem(grid: &GridSpec) -> Vec<f32> {
-    let mut state = 7u64;
-    let mut noise = || {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        (state >> 40) as f64 / (1u64 << 24) as f64
-    };
+    let mut random = Random::new(7);
     let mut values = Vec::new();
     for row in 0..grid.height {
         for column in 0..grid.width {
             let (x, y) = (f64::from(column), f64::from(row));
-            values.push((30.0 * (x / 9.0).sin() * (y / 7.0).cos() + 2.0 * noise()) as f32);
+            values.push((30.0 * (x / 9.0).sin() * (y / 7.0).cos() + 2.0 * random.unit()) as f32);
         }
     }
     let width = grid.width as usize;
@@ -57,8 +52,9 @@ fn slope_and_hillshade_are_those_of_gdaldem() {
             println!("skipped: gdaldem is not installed");
             return;
         };
-        let how = Slope { unit, ..Slope::default() };
-        let ours = slope(&Device::Cpu, &dem, &grid, &how).unwrap();
+        let view = GridView::new(&dem, grid).unwrap();
+        let ours = slope(&Device::Cpu, view, &SlopeParams::new().unit(unit), &()).unwrap();
+        let ours = ours.values();
         for (i, (&a, &b)) in ours.iter().zip(&theirs).enumerate() {
             assert_eq!(a.is_nan(), b == -9999.0, "cell {i}: {a} and {b}");
             assert!(a.is_nan() || (a - b).abs() <= 1e-5 * b.abs().max(1.0), "{i}: {a} and {b}");
@@ -74,8 +70,10 @@ fn slope_and_hillshade_are_those_of_gdaldem() {
             &z_factor.to_string(),
         ];
         let theirs = gdaldem(folder.path(), &[&["hillshade"], &options[..]].concat()).unwrap();
-        let light = Light { azimuth, altitude, z_factor, ..Light::default() };
-        let ours = hillshade(&Device::Cpu, &dem, &grid, &light).unwrap();
+        let light = HillshadeParams::new().azimuth(azimuth).altitude(altitude).z_factor(z_factor);
+        let view = GridView::new(&dem, grid).unwrap();
+        let ours = hillshade(&Device::Cpu, view, &light, &()).unwrap();
+        let ours = ours.values();
         for (i, (&a, &b)) in ours.iter().zip(&theirs).enumerate() {
             // gdaldem: 0 is NODATA, 1 is shadow, 255 the brightest.
             assert_eq!(a.is_nan(), b == 0.0, "cell {i}: {a} and {b}");

@@ -1,45 +1,40 @@
 //! Products against what they must be, on the CPU and on the process's GPU, which agree in all bits.
 
-use gpu_core::{Device, DeviceChoice, GridSpec};
+use gpu_core::{GridSpec, GridView};
 use proptest::prelude::*;
 use terrain_grid::{
-    Contour, Edges, Error, Levels, Light, Slope, SlopeUnit, contours, cpu, hillshade, slope,
+    Contour, ContourParams, Edges, Error, HillshadeParams, Levels, SlopeParams, SlopeUnit,
+    contours, cpu, hillshade, slope,
 };
-
-/// The CPU, and the GPU named by `TESSERA_DEVICE`, else the software device.
-fn devices() -> Vec<Device> {
-    let mut devices = vec![Device::Cpu];
-    if cfg!(feature = "cuda") {
-        let choice = DeviceChoice::from_env().unwrap().unwrap_or(DeviceChoice::Software);
-        devices.push(Device::open(choice).unwrap());
-    }
-    devices
-}
+use testing::{Random, bits, devices};
 
 fn grid(width: u32, height: u32) -> GridSpec {
     GridSpec::new(100.0, 50.0, 2.0, width, height).unwrap()
 }
 
-fn bits(values: &[f32]) -> Vec<u32> {
-    values.iter().map(|v| if v.is_nan() { u32::MAX } else { v.to_bits() }).collect()
+fn view<'a>(dem: &'a [f32], grid: &GridSpec) -> GridView<'a, f32> {
+    GridView::new(dem, *grid).unwrap()
 }
 
-fn slopes(dem: &[f32], grid: &GridSpec, how: &Slope) -> Vec<f32> {
-    let mut all = devices().into_iter().map(|d| slope(&d, dem, grid, how).unwrap());
+fn slopes(dem: &[f32], grid: &GridSpec, params: &SlopeParams) -> Vec<f32> {
+    let of = |device| slope(&device, view(dem, grid), params, &()).unwrap().into_values();
+    let mut all = devices().into_iter().map(of);
     let first = all.next().unwrap();
     all.for_each(|other| assert_eq!(bits(&other), bits(&first)));
     first
 }
 
-fn shades(dem: &[f32], grid: &GridSpec, light: &Light) -> Vec<f32> {
-    let mut all = devices().into_iter().map(|d| hillshade(&d, dem, grid, light).unwrap());
+fn shades(dem: &[f32], grid: &GridSpec, params: &HillshadeParams) -> Vec<f32> {
+    let of = |device| hillshade(&device, view(dem, grid), params, &()).unwrap().into_values();
+    let mut all = devices().into_iter().map(of);
     let first = all.next().unwrap();
     all.for_each(|other| assert_eq!(bits(&other), bits(&first)));
     first
 }
 
-fn lines(dem: &[f32], grid: &GridSpec, levels: &Levels) -> Vec<Contour> {
-    let mut all = devices().into_iter().map(|d| contours(&d, dem, grid, levels).unwrap());
+fn lines(dem: &[f32], grid: &GridSpec, params: &ContourParams) -> Vec<Contour> {
+    let of = |device| contours(&device, view(dem, grid), params, &()).unwrap();
+    let mut all = devices().into_iter().map(of);
     let first = all.next().unwrap();
     all.for_each(|other| assert_eq!(other, first));
     first
@@ -64,7 +59,7 @@ fn planes_have_their_slope() {
             (SlopeUnit::Degrees, tangent.atan().to_degrees()),
             (SlopeUnit::Percent, 100.0 * tangent),
         ] {
-            let found = slopes(&dem, &grid, &Slope { unit, ..Slope::default() });
+            let found = slopes(&dem, &grid, &SlopeParams::new().unit(unit));
             for (i, &value) in found.iter().enumerate() {
                 let is_border = i % 9 == 0 || i % 9 == 8 || i / 9 == 0 || i / 9 == 6;
                 assert_eq!(value.is_nan(), is_border, "cell {i}");
@@ -72,7 +67,7 @@ fn planes_have_their_slope() {
                 assert!(is_border || close, "{value} is not {expected}");
             }
         }
-        let steep = slopes(&dem, &grid, &Slope { z_factor: 2.0, ..Slope::default() });
+        let steep = slopes(&dem, &grid, &SlopeParams::new().z_factor(2.0));
         assert!((f64::from(steep[10]) - (2.0 * tangent).atan().to_degrees()).abs() < 1e-4);
     }
 }
@@ -90,9 +85,9 @@ fn rasters_of_all_shapes_agree() {
         let dem: Vec<f32> = (0..grid.cells()).map(value).collect();
         for edges in [Edges::Nodata, Edges::Level] {
             for unit in [SlopeUnit::Degrees, SlopeUnit::Percent] {
-                slopes(&dem, &grid, &Slope { unit, edges, ..Slope::default() });
+                slopes(&dem, &grid, &SlopeParams::new().unit(unit).edges(edges));
             }
-            shades(&dem, &grid, &Light { edges, ..Light::default() });
+            shades(&dem, &grid, &HillshadeParams::new().edges(edges));
         }
     }
 }
@@ -100,14 +95,15 @@ fn rasters_of_all_shapes_agree() {
 #[test]
 fn slopes_that_face_the_light_are_bright() {
     let grid = grid(5, 5);
-    let centre = |east, south| shades(&plane(&grid, east, south), &grid, &Light::default())[12];
+    let centre =
+        |east, south| shades(&plane(&grid, east, south), &grid, &HillshadeParams::new())[12];
     let half = std::f64::consts::FRAC_1_SQRT_2;
     assert!((f64::from(centre(0.0, 0.0)) - half).abs() < 1e-7);
     // Rising to the south-east, a slope looks north-west, and at 45 degrees it meets the light.
     assert!((centre(half, half) - 1.0).abs() < 1e-6);
     assert!(centre(-half, -half) < 1e-6);
     assert!((f64::from(centre(half, -half)) - 0.5).abs() < 1e-6);
-    let from_above = Light { altitude: 90.0, ..Light::default() };
+    let from_above = HillshadeParams::new().altitude(90.0);
     assert_eq!(shades(&plane(&grid, 0.0, 0.0), &grid, &from_above)[12], 1.0);
 }
 
@@ -117,8 +113,8 @@ fn a_hole_takes_its_neighbours_or_leaves_them_level() {
     let mut dem = plane(&grid, 1.0, 0.0);
     dem[24] = f32::NAN;
     let around = [16, 17, 18, 23, 24, 25, 30, 31, 32];
-    let strict = slopes(&dem, &grid, &Slope::default());
-    let soft = slopes(&dem, &grid, &Slope { edges: Edges::Level, ..Slope::default() });
+    let strict = slopes(&dem, &grid, &SlopeParams::new());
+    let soft = slopes(&dem, &grid, &SlopeParams::new().edges(Edges::Level));
     for i in 0..49 {
         let is_border = i % 7 == 0 || i % 7 == 6 || i / 7 == 0 || i / 7 == 6;
         assert_eq!(strict[i].is_nan(), is_border || around.contains(&i), "cell {i}");
@@ -137,7 +133,7 @@ fn a_cone_has_rings_of_one_radius() {
         (30.0 - x.hypot(y)) as f32
     };
     let dem: Vec<f32> = (0..41 * 41).map(height).collect();
-    let rings = lines(&dem, &grid, &Levels::At(vec![15.0, 20.0, 25.5]));
+    let rings = lines(&dem, &grid, &ContourParams::at(vec![15.0, 20.0, 25.5]));
     assert_eq!(rings.len(), 3);
     for ring in &rings {
         assert!(ring.is_closed());
@@ -158,7 +154,7 @@ fn saddles_are_decided_by_the_mean() {
     let grid = GridSpec::new(0.0, 2.0, 1.0, 2, 2).unwrap();
     // High in the north-west and south-east.
     for (high, joined) in [(4.0, true), (2.5, false)] {
-        let found = lines(&[high, 0.0, 0.0, high], &grid, &Levels::At(vec![1.5]));
+        let found = lines(&[high, 0.0, 0.0, high], &grid, &ContourParams::at(vec![1.5]));
         assert_eq!(found.len(), 2);
         // Joined, each line goes round a low corner, the north-eastern or the south-western.
         let goes_round_low = found.iter().any(|line| {
@@ -173,13 +169,13 @@ fn saddles_are_decided_by_the_mean() {
 fn lines_end_at_holes_and_borders() {
     let grid = GridSpec::new(0.0, 9.0, 1.0, 9, 9).unwrap();
     let mut dem = plane(&grid, 1.0, 0.0);
-    assert_eq!(lines(&dem, &grid, &Levels::At(vec![3.5])).len(), 1);
+    assert_eq!(lines(&dem, &grid, &ContourParams::at(vec![3.5])).len(), 1);
     dem[4 * 9 + 3] = f32::NAN;
-    let parts = lines(&dem, &grid, &Levels::At(vec![3.5]));
+    let parts = lines(&dem, &grid, &ContourParams::at(vec![3.5]));
     assert_eq!(parts.len(), 2);
     assert!(parts.iter().all(|line| !line.is_closed() && line.points.len() == 4));
     // Levels every 2 from 0 to 8; the lowest is not crossed, since on the level is high.
-    let every = lines(&plane(&grid, 1.0, 0.0), &grid, &Levels::Every { interval: 2.0, base: 0.0 });
+    let every = lines(&plane(&grid, 1.0, 0.0), &grid, &ContourParams::every(2.0));
     assert_eq!(every.iter().map(|line| line.level).collect::<Vec<_>>(), [2.0, 4.0, 6.0, 8.0]);
     assert_eq!(every[0].points[0], [2.5, 0.5]);
 }
@@ -205,20 +201,14 @@ proptest! {
         holes in 0u32..30,
     ) {
         let grid = GridSpec::new(0.0, f64::from(height), 1.0, width, height).unwrap();
-        let mut state = seed | 1;
-        let mut next = || {
-            state ^= state << 13;
-            state ^= state >> 7;
-            state ^= state << 17;
-            (state >> 33) as u32
-        };
-        let cell = |_| match next() {
+        let mut random = Random::new(seed);
+        let cell = |_| match random.next_u64() as u32 {
             n if n % 100 < holes => f32::NAN,
             n => (n / 100 % 7) as f32,
         };
         let dem: Vec<f32> = (0..grid.cells()).map(cell).collect();
         let levels = [0.5, 2.0, 3.0, 3.25];
-        let found = lines(&dem, &grid, &Levels::At(levels.to_vec()));
+        let found = lines(&dem, &grid, &ContourParams::at(levels.to_vec()));
         // Every whole square has its pieces. No piece occurs twice, but for those without length,
         // where a value lies on the level.
         let all = pieces(&found);
@@ -245,8 +235,8 @@ proptest! {
             }
         }
         prop_assert_eq!(all.len(), expected);
-        slopes(&dem, &grid, &Slope { edges: Edges::Level, ..Slope::default() });
-        shades(&dem, &grid, &Light { azimuth: 200.0, altitude: 30.0, ..Light::default() });
+        slopes(&dem, &grid, &SlopeParams::new().edges(Edges::Level));
+        shades(&dem, &grid, &HillshadeParams::new().azimuth(200.0).altitude(30.0));
     }
 }
 
@@ -254,7 +244,8 @@ proptest! {
 fn overviews_are_means() {
     let grid = GridSpec::new(0.0, 2.0, 1.0, 3, 2).unwrap();
     let dem = [1.0, 3.0, f32::NAN, 5.0, 7.0, f32::NAN];
-    let (values, coarse) = cpu::averaged(&dem, &grid, 2).unwrap();
+    let averaged = cpu::averaged(view(&dem, &grid), 2, &()).unwrap();
+    let (values, coarse) = (averaged.values(), averaged.grid());
     assert_eq!((coarse.width, coarse.height, coarse.cell_size), (2, 1, 2.0));
     assert_eq!(values[0], 4.0);
     assert!(values[1].is_nan());
@@ -263,33 +254,85 @@ fn overviews_are_means() {
 #[test]
 fn bad_input_is_named() {
     let good = grid(3, 3);
+    let ones = view(&[1.0; 9], &good);
     for device in devices() {
-        let shape = slope(&device, &[1.0; 8], &good, &Slope::default());
-        assert_eq!(shape, Err(Error::Shape { expected: 9, found: 8 }));
-        let flat = GridSpec { cell_size: 0.0, ..good };
-        let cell = hillshade(&device, &[1.0; 9], &flat, &Light::default());
+        let flat = view(&[1.0; 9], &GridSpec { cell_size: 0.0, ..good });
+        let cell = hillshade(&device, flat, &HillshadeParams::new(), &());
         assert!(matches!(cell, Err(Error::Core(gpu_core::Error::CellSize { .. }))));
-        let light = Light { azimuth: f64::NAN, ..Light::default() };
-        let azimuth = hillshade(&device, &[1.0; 9], &good, &light);
+        let azimuth = hillshade(&device, ones, &HillshadeParams::new().azimuth(f64::NAN), &());
         assert!(matches!(azimuth, Err(Error::Parameter { what: "azimuth", .. })));
-        let with = |levels| {
-            contours(&device, &[1.0, 2.0, 3.0, 1.0, 2.0, 3.0, 1.0, 2.0, 3.0], &good, &levels)
-        };
-        assert_eq!(with(Levels::At(vec![2.0, 2.0])), Err(Error::Levels { value: 2.0 }));
+        let rows = [1.0, 2.0, 3.0, 1.0, 2.0, 3.0, 1.0, 2.0, 3.0];
+        let with = |params: ContourParams| contours(&device, view(&rows, &good), &params, &());
+        assert_eq!(with(ContourParams::at([2.0, 2.0])), Err(Error::Levels { value: 2.0 }));
         for interval in [0.0, -1.0, f64::NAN] {
-            let found = with(Levels::Every { interval, base: 0.0 });
+            let found = with(ContourParams::every(interval));
             assert!(matches!(found, Err(Error::Parameter { what: "interval", .. })));
         }
-        let dense = with(Levels::Every { interval: 1e-9, base: 0.0 });
+        let base = with(ContourParams::new(Levels::Every { interval: 1.0, base: f64::NAN }));
+        assert!(matches!(base, Err(Error::Parameter { what: "base level", .. })));
+        let dense = with(ContourParams::every(1e-9));
         assert!(matches!(dense, Err(Error::TooManyLevels { .. })));
-        let empty = GridSpec { width: 0, ..good };
-        assert_eq!(slope(&device, &[], &empty, &Slope::default()), Ok(vec![]));
-        assert_eq!(
-            contours(&device, &[], &empty, &Levels::Every { interval: 1.0, base: 0.0 }),
-            Ok(vec![])
-        );
-        let void =
-            contours(&device, &[f32::NAN; 9], &good, &Levels::Every { interval: 1.0, base: 0.0 });
-        assert_eq!(void, Ok(vec![]));
+        let empty = view(&[], &GridSpec { width: 0, ..good });
+        let nothing = slope(&device, empty, &SlopeParams::new(), &()).unwrap();
+        assert!(nothing.values().is_empty());
+        assert_eq!(contours(&device, empty, &ContourParams::every(1.0), &()), Ok(vec![]));
+        let void = view(&[f32::NAN; 9], &good);
+        assert_eq!(contours(&device, void, &ContourParams::every(1.0), &()), Ok(vec![]));
+    }
+}
+
+/// Ends a call at its first report.
+struct Ending;
+
+impl gpu_core::Progress for Ending {
+    fn report(&self, _: &'static str, _: f64) -> std::ops::ControlFlow<()> {
+        std::ops::ControlFlow::Break(())
+    }
+}
+
+#[test]
+fn every_product_can_be_cancelled() {
+    let grid = grid(3, 3);
+    let dem = view(&[1.0; 9], &grid);
+    let cancelled = Error::Cancelled(gpu_core::Cancelled);
+    for device in devices() {
+        let slope = slope(&device, dem, &SlopeParams::new(), &Ending);
+        assert_eq!(slope, Err(cancelled.clone()));
+        let shade = hillshade(&device, dem, &HillshadeParams::new(), &Ending);
+        assert_eq!(shade, Err(cancelled.clone()));
+        let lines = contours(&device, dem, &ContourParams::every(1.0), &Ending);
+        assert_eq!(lines, Err(cancelled.clone()));
+    }
+}
+
+/// Parts of one column, as of several DEMs; the second begins at no multiple of 16 bytes.
+#[cfg(feature = "cuda")]
+#[test]
+fn a_dem_may_begin_anywhere_in_a_column() {
+    use gpu_core::GridSlice;
+    use terrain_grid::gpu::{self, Workspace};
+
+    let gpu = testing::gpu();
+    let mut workspace = Workspace::new(&gpu).unwrap();
+    let grid = grid(8, 37);
+    let cells = grid.cells() as usize;
+    let mut random = Random::new(3);
+    let heights: Vec<f32> = (0..3 * cells).map(|_| random.between(0.0, 9.0) as f32).collect();
+    let column = gpu.upload(&heights).unwrap();
+    for start in [0, cells, cells + 1, 2 * cells - 2] {
+        let part = start..start + cells;
+        let resident = GridSlice::new(column.slice(part.clone()).unwrap(), grid).unwrap();
+        let dem = &heights[part];
+        for unit in [SlopeUnit::Degrees, SlopeUnit::Percent] {
+            let params = SlopeParams::new().unit(unit);
+            let found = gpu::slope(&mut workspace, resident, &params).unwrap().to_host().unwrap();
+            assert_eq!(bits(found.values()), bits(&slopes(dem, &grid, &params)), "from {start}");
+        }
+        let params = HillshadeParams::new();
+        let found = gpu::hillshade(&mut workspace, resident, &params).unwrap().to_host().unwrap();
+        assert_eq!(bits(found.values()), bits(&shades(dem, &grid, &params)), "from {start}");
+        let params = ContourParams::every(2.0);
+        let found = gpu::contours(&mut workspace, resident, &params).unwrap();
+        assert_eq!(found, lines(dem, &grid, &params), "from {start}");
     }
 }

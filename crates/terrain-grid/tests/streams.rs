@@ -2,31 +2,29 @@
 //! reports work that nothing orders.
 #![cfg(feature = "cuda")]
 
-use gpu_core::{DeviceChoice, DeviceGrid, Gpu, GridSpec};
-use terrain_grid::{Levels, Light, Slope, gpu};
-
-fn handle() -> Gpu {
-    let choice = DeviceChoice::from_env().unwrap().unwrap_or(DeviceChoice::Software);
-    Gpu::open(choice).unwrap()
-}
+use gpu_core::{DeviceGrid, GridSpec};
+use terrain_grid::gpu::{self, Workspace};
+use terrain_grid::{ContourParams, HillshadeParams, Levels, SlopeParams};
+use testing::gpu as handle;
 
 #[test]
 fn slope_hillshade_and_contours() {
     let (a, b) = (handle(), handle());
+    let mut workspace = Workspace::new(&b).unwrap();
     let (width, height) = (40, 30);
     let heights: Vec<f32> = (0..width * height).map(|i| (i % width) as f32).collect();
     let mut column = a.zeroed(heights.len()).unwrap();
     column.copy_from(&a.upload(&heights).unwrap()).unwrap();
-    let dem = DeviceGrid::new(column, width, height).unwrap();
     let grid = GridSpec { origin_x: 0.0, origin_y: 0.0, cell_size: 1.0, width, height };
+    let dem = DeviceGrid::from_column(column, grid).unwrap();
 
-    let slope = gpu::slope(&b, &dem, 1.0, &Slope::default()).unwrap();
-    let shade = gpu::hillshade(&b, &dem, 1.0, &Light::default()).unwrap();
-    let lines =
-        gpu::contours(&b, &dem, &grid, &Levels::Every { interval: 10.0, base: 5.0 }).unwrap();
+    let slope = gpu::slope(&mut workspace, &dem, &SlopeParams::new()).unwrap();
+    let shade = gpu::hillshade(&mut workspace, &dem, &HillshadeParams::new()).unwrap();
+    let levels = ContourParams::new(Levels::Every { interval: 10.0, base: 5.0 });
+    let lines = gpu::contours(&mut workspace, &dem, &levels).unwrap();
     drop(dem);
     let middle = (15 * width + 20) as usize;
-    assert!((slope.column().to_host().unwrap()[middle] - 45.0).abs() < 1e-4);
-    assert!(shade.column().to_host().unwrap()[middle] > 0.0);
+    assert!((slope.to_host().unwrap().values()[middle] - 45.0).abs() < 1e-4);
+    assert!(shade.to_host().unwrap().values()[middle] > 0.0);
     assert_eq!(lines.len(), 4);
 }

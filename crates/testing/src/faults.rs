@@ -5,14 +5,14 @@
 //! looks at what a user would: an error that says what happened, the same objects usable at once and
 //! right, and no byte of device memory more in use than before.
 //!
-//! Memory is counted for the process, so one runs at a time; a suite of faults is a test binary of its
-//! own, for modules are loaded once in a process and can fail only before.
+//! Memory is counted for the calling thread, so other tests may run beside; a suite of faults is a test binary of
+//! its own, for modules are loaded once in a process and can fail only before, and one suite runs at a time.
 
 use std::fmt::Debug;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use gpu_core::Gpu;
-use software_gpu::{Operation, bytes_in_use, fail};
+use software_gpu::{Operation, bytes_of_thread, fail};
 
 /// How often each kind of driver call was made to fail.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -141,10 +141,10 @@ fn check_words(what: &str, operation: Operation, error: &dyn std::error::Error) 
     }
 }
 
-/// Bytes of device memory in use after all work has been done.
-fn in_use(gpu: &Gpu) -> u64 {
+/// Bytes of device memory that this thread holds after all work has been done.
+fn in_use(gpu: &Gpu) -> i64 {
     gpu.synchronize().expect("work that was enqueued");
-    bytes_in_use()
+    bytes_of_thread()
 }
 
 /// One at a time. A suite that panicked says so itself.

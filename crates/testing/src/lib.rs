@@ -1,6 +1,6 @@
 //! What the tests of Tessera's crates share. Not published.
 //!
-//! - [`devices`], [`gpu`]: the devices under test.
+//! - [`devices`], and with the feature `software` `gpu`: the devices under test.
 //! - [`Random`], [`Cloud`]: repeatable numbers and points.
 //! - [`sizes`]: the lengths at which kernels go wrong.
 //! - [`bits`], [`bits64`]: floats to compare bit by bit.

@@ -1,7 +1,7 @@
 //! Options of the programs that shade.
 
 use clap::Args;
-use terrain_grid::{Edges, Light, Slope};
+use terrain_grid::{Edges, HillshadeParams, SlopeParams};
 
 use crate::args::{number, positive};
 
@@ -23,13 +23,14 @@ pub struct LightArgs {
 
 impl LightArgs {
     /// The light, for heights whose unit is `units` of the ground's.
-    pub fn light(&self, units: f64) -> Light {
+    pub fn light(&self, units: f64) -> HillshadeParams {
         let Self { z_factor, azimuth, altitude } = *self;
-        Light { azimuth, altitude, z_factor: z_factor * units, edges: Edges::Level }
+        let light = HillshadeParams::new().azimuth(azimuth).altitude(altitude);
+        light.z_factor(z_factor * units).edges(Edges::Level)
     }
 
     /// The slope in degrees, likewise.
-    pub fn slope(&self, units: f64) -> Slope {
-        Slope { z_factor: self.z_factor * units, ..Slope::default() }
+    pub fn slope(&self, units: f64) -> SlopeParams {
+        SlopeParams::new().z_factor(self.z_factor * units)
     }
 }

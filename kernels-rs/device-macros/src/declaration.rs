@@ -97,6 +97,10 @@ impl Parse for Setting {
                 "block" => value(&mut block)?,
                 "resident" => value(&mut resident)?,
                 "shared" => value(&mut shared)?,
+                "carve" => {
+                    value(&mut shared)?;
+                    shared = shared.map(bytes_carved).transpose()?;
+                }
                 "instances" => {
                     let content;
                     parenthesized!(content in input);
@@ -105,7 +109,7 @@ impl Parse for Setting {
                 }
                 other => {
                     let reason = format!(
-                        "`{other}` is none of block, resident, shared, instances and named"
+                        "`{other}` is none of block, resident, shared, carve, instances and named"
                     );
                     return Err(Error::new_spanned(word, reason));
                 }
@@ -123,6 +127,26 @@ impl Parse for Setting {
             instances,
         })
     }
+}
+
+/// The bytes that a closure carves, `|carver| ..`.
+fn bytes_carved(carve: Expr) -> Result<Expr> {
+    let Expr::Closure(closure) = &carve else {
+        return Err(Error::new_spanned(carve, "expected `|carver| EXPRESSION`"));
+    };
+    let (inputs, body) = (&closure.inputs, &closure.body);
+    let Some(Pat::Ident(carver)) = inputs.first().filter(|_| inputs.len() == 1) else {
+        return Err(Error::new_spanned(inputs, "expected one name, of the carver"));
+    };
+    let name = &carver.ident;
+    Ok(parse_quote!({
+        let mut #name = ::device_std::shared::Carver::new();
+        {
+            let #name = &mut #name;
+            let _ = #body;
+        }
+        #name.bytes()
+    }))
 }
 
 impl Parse for Instance {

@@ -28,6 +28,8 @@
 //!   registers of a thread. 1 where it is left out.
 //! - `shared = EXPRESSION`: bytes of shared memory, a constant; or `shared = |args| EXPRESSION`, of
 //!   the arguments. 0 where it is left out.
+//! - `carve = |carver| EXPRESSION`, in place of `shared`: the bytes are those that the expression takes
+//!   from the `Carver`. The body carves in the same way.
 //! - `instances(NAME: <GENERICS>, resident = EXPRESSION; ..)` of a generic function: an entry
 //!   `MODULE__KERNEL_NAME` and a constant `KERNEL::NAME` for each. In `block`, `resident` and
 //!   `shared` the generic parameters may be named.
@@ -154,6 +156,20 @@ mod tests {
         let tokens = expanded(attribute, item).to_string();
         for part in ["bytes :: < u8 , 64 > () + 64", "block : (64) as u32"] {
             assert!(tokens.contains(part), "no {part} in {tokens}");
+        }
+    }
+
+    #[test]
+    fn shared_memory_may_be_what_is_carved() {
+        let item = "pub unsafe fn f<T: Copy>(x: *const T) {}";
+        let carve = "named, block = 32, carve = |c| Shared::<T>::new(c), instances(a: <u8>)";
+        let tokens = expanded(carve, item).to_string();
+        for part in ["let _ = Shared :: < u8 > :: new (c)", "c . bytes ()"] {
+            assert!(tokens.contains(part), "no {part} in {tokens}");
+        }
+        for wrong in ["4", "|a, b| Shared::new(a)"] {
+            let attribute = format!("named, block = 32, carve = {wrong}, instances(a: <u8>)");
+            assert!(expanded(&attribute, item).to_string().contains("compile_error"), "{wrong}");
         }
     }
 

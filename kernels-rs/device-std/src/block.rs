@@ -6,10 +6,12 @@
 //! |---|---|---|
 //! | [`BlockScan::inclusive`] | every thread; the total in every thread | 2 |
 //! | [`BlockScan::exclusive_count`] | every thread; the total in every thread | 2 |
+//! | [`BlockReduce::reduce`] | every thread | 2 |
+//! | [`LastBlock::is_this`] | every thread | 1 |
 
 use crate::shared::{Carver, Plain, SharedArray};
 use crate::warp::{self, Word};
-use crate::{thread, warp::SIZE};
+use crate::{atomic, thread, warp::SIZE};
 
 /// Warps of the largest block.
 const MAX_WARPS: u32 = 1024 / SIZE;
@@ -71,5 +73,85 @@ impl BlockScan<u32> {
         // SAFETY: passed on to the caller.
         let (inclusive, all) = unsafe { self.inclusive(flag, 0, |a, b| a + b) };
         (inclusive - flag, all)
+    }
+}
+
+/// Combines one value of each thread.
+#[derive(Clone, Copy)]
+pub struct BlockReduce<T> {
+    of_warps: SharedArray<T>,
+    warps: u32,
+}
+
+impl<T: Plain + Word> BlockReduce<T> {
+    /// For blocks of `threads`. Takes its temporary storage from `carver`: a value for each warp.
+    #[inline(always)]
+    pub const fn new(carver: &mut Carver, threads: usize) -> Self {
+        let warps = threads as u32 / SIZE;
+        Self { of_warps: carver.array(warps), warps }
+    }
+
+    /// The combination of all threads' values in the order of the threads: in a warp pairs first, then
+    /// pairs of pairs; and the warps' likewise.
+    ///
+    /// `combine` is associative, as far as the caller cares; it need not commute. `identity` leaves
+    /// what it is combined with unchanged.
+    ///
+    /// # Safety
+    /// Every thread of the block comes to the same call.
+    #[inline(always)]
+    pub unsafe fn reduce(&self, value: T, identity: T, combine: impl Fn(T, T) -> T) -> T {
+        // SAFETY: the whole block is here; barriers stand between writes and reads, before and after.
+        unsafe {
+            let of_warp = warp::reduce(value, &combine);
+            thread::sync_threads();
+            if warp::lane_id() == 0 {
+                self.of_warps.store(warp::warp_id(), of_warp);
+            }
+            thread::sync_threads();
+            let lane = warp::lane_id();
+            let value = if lane < self.warps { self.of_warps.load(lane) } else { identity };
+            warp::reduce(value, combine)
+        }
+    }
+}
+
+/// Tells the block that finishes last: what all blocks have written is there for it to put together.
+#[derive(Clone, Copy)]
+pub struct LastBlock {
+    is_last: SharedArray<u32>,
+}
+
+impl LastBlock {
+    /// Takes its temporary storage from `carver`.
+    #[inline(always)]
+    pub const fn new(carver: &mut Carver) -> Self {
+        Self { is_last: carver.array(1) }
+    }
+
+    /// Whether all other blocks of a grid of `blocks` have come here before. If so, the block sees what
+    /// their threads 0 wrote, and the others too if a barrier came after; and `done` is zero again for
+    /// the next launch.
+    ///
+    /// # Safety
+    /// Every thread of the block comes here, once in the launch. `done` is zero at the launch, and
+    /// touched by nothing else meanwhile.
+    #[inline(always)]
+    pub unsafe fn is_this(&self, done: *mut u32, blocks: u32) -> bool {
+        // SAFETY: passed on to the caller; the barrier stands between the flag's write and its reads.
+        unsafe {
+            if thread::thread_idx_x() == 0 {
+                atomic::fence();
+                let last = atomic::add_u32(done, 1) + 1 == blocks;
+                if last {
+                    atomic::store_u32(done, 0);
+                }
+                self.is_last.store(0, last as u32);
+            }
+            thread::sync_threads();
+            let last = self.is_last.load(0) != 0;
+            atomic::fence();
+            last
+        }
     }
 }

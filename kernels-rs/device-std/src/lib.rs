@@ -63,6 +63,7 @@ pub mod math;
 mod module;
 pub mod real;
 pub mod scalar;
+pub mod search;
 pub mod shared;
 pub mod thread;
 pub mod tile;

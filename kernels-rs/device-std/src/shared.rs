@@ -8,7 +8,8 @@ use core::marker::PhantomData;
 
 use crate::vector::Vector;
 
-/// A type whose elements can lie in shared memory: a scalar of 1 to 8 bytes, or a vector of 16.
+/// A type whose elements can lie in shared memory: a scalar of 1 to 8 bytes, a pair of words, a vector
+/// of 16 bytes, or nothing.
 pub trait Plain: Copy {
     /// Loads from an address in the shared window.
     ///
@@ -90,6 +91,37 @@ macro_rules! plain_narrow {
 }
 
 plain_narrow! { u8, "u8"; u16, "u16"; }
+
+/// Nothing: it takes no room.
+impl Plain for () {
+    #[cfg(target_arch = "nvptx64")]
+    #[inline(always)]
+    unsafe fn load_shared(_: u32) -> Self {}
+
+    #[cfg(target_arch = "nvptx64")]
+    #[inline(always)]
+    unsafe fn store_shared(self, _: u32) {}
+}
+
+/// Two words, side by side.
+impl Plain for (u64, u64) {
+    #[cfg(target_arch = "nvptx64")]
+    #[inline(always)]
+    unsafe fn load_shared(address: u32) -> Self {
+        // SAFETY: passed on to the caller.
+        unsafe { (u64::load_shared(address), u64::load_shared(address + 8)) }
+    }
+
+    #[cfg(target_arch = "nvptx64")]
+    #[inline(always)]
+    unsafe fn store_shared(self, address: u32) {
+        // SAFETY: passed on to the caller.
+        unsafe {
+            self.0.store_shared(address);
+            self.1.store_shared(address + 8);
+        }
+    }
+}
 
 /// 16 bytes; the array must be carved at a multiple of 16.
 impl Plain for Vector {

@@ -84,10 +84,10 @@ pub fn finished(
 /// there or all missing. Grid: one thread a cell.
 ///
 /// # Safety
-/// As for `query_spans` with so many values; `hull` has two elements for each row, `mask` and
+/// As for [`query_spans`](super::query_spans) with `value_count` values; `hull` has two elements for each row, `mask` and
 /// `distances` one for each cell.
 #[cfg(feature = "nni")]
-#[kernel(block = 256)]
+#[kernel(named, block = 256)]
 pub unsafe fn finish_cells(
     tallies: *mut u64,
     nearest: *const u32,
@@ -171,7 +171,7 @@ pub unsafe fn finish_cells(
 /// # Safety
 /// `tallies` has the number of sites, `nearest` has `width` elements for each block, `extremes` two.
 #[cfg(feature = "nni")]
-#[kernel(block = 32)]
+#[kernel(named, block = 32)]
 pub unsafe fn row_extremes(
     tallies: *const u64,
     nearest: *const u32,
@@ -194,8 +194,8 @@ pub unsafe fn row_extremes(
                 x += warp::SIZE;
             }
         }
-        let first = warp::reduce(first, |a, b| i32::min(a, b));
-        let last = warp::reduce(last, |a, b| i32::max(a, b));
+        let first = warp::reduce(first, i32::min);
+        let last = warp::reduce(last, i32::max);
         if warp::lane_id() == 0 {
             *extremes.add(2 * row as usize) = first;
             *extremes.add(2 * row as usize + 1) = last;

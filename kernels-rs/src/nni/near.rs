@@ -1,7 +1,7 @@
 //! The query of small circles, from tiles of pixels in shared memory.
 //!
 //! A block takes a tile of cells. It gathers what the queries ask of the tile's pixels, and of those
-//! around it that a circle may reach, into a few words each ([`Packing`]):
+//! around it that a circle may reach, into a few words each (`packing`):
 //!
 //! - for each value a word with its upper bits; above those of the first, the squared distance to the
 //!   pixel's site, in half pixels, cut off just beyond the circle's: a pixel counts where this is more
@@ -17,258 +17,32 @@
 //! A tile with a pixel so far from its site that the site's region of influence may end before a
 //! query point is left to [`query_listed`](super::query_listed).
 
-use device_std::shared::{Carver, SharedArray};
-use device_std::{atomic, thread, vector, warp};
+mod packing;
+mod shape;
 
+#[cfg(not(target_arch = "nvptx64"))]
+use device_std::host::Kernel;
+use device_std::shared::{Carver, SharedArray};
+use device_std::{atomic, kernel, thread, vector, warp};
+
+#[cfg(not(target_arch = "nvptx64"))]
+use super::MODULE;
 use super::geometry::{Width, means, squared};
 use super::rasterise::SITES;
-use super::values::{MOST_VALUES, Scales, Values};
+use super::values::{Scales, Values};
+use packing::{MOST_WORDS, Packing, add_words};
+
+pub use shape::NearShape;
 
 /// Threads of a block.
 const BLOCK: u32 = 256;
 const WARPS: u32 = BLOCK / warp::SIZE;
-
-/// Bits of a value that is made unsigned.
-const VALUE_BITS: u32 = 31;
-/// What makes a value unsigned: fixed-point values are within 2^30 of 0.
-const SHIFT: i64 = 1 << 30;
 
 /// Pixels that a thread gathers at once.
 const BATCH: usize = 4;
 
 /// The most cells of a thread.
 const MOST_CELLS: usize = 8;
-
-/// The most words of a pixel.
-const MOST_WORDS: usize = 8;
-
-/// A kernel's shape.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct NearShape {
-    /// Values of a pixel.
-    pub values: usize,
-    /// Pixels along a cell's side.
-    pub supersample: u32,
-    /// The squared radius of the largest circle, in half pixels.
-    pub circle: u32,
-    /// Cells of a tile in x.
-    pub columns: u32,
-    /// Cells of a tile in y.
-    pub rows: u32,
-}
-
-impl NearShape {
-    /// A tile 64 pixels wide.
-    pub const fn new(values: usize, supersample: u32, circle: u32, rows: u32) -> Self {
-        Self { values, supersample, circle, columns: 64 / supersample, rows }
-    }
-
-    /// How far the circle reaches to the west and north, in pixels.
-    const fn reach(self) -> u32 {
-        let on_centre = self.supersample % 2;
-        let mut reach = 0;
-        while (2 * (reach + 1) + on_centre - 1).pow(2) <= self.circle {
-            reach += 1;
-        }
-        reach
-    }
-
-    /// Pixels of the circle.
-    const fn pixels_of_circle(self) -> u32 {
-        let (reach, on_corner) = (self.reach() as i32, 1 - (self.supersample % 2) as i32);
-        let mut pixels = 0;
-        let mut y = -reach;
-        while y <= reach - on_corner {
-            let mut x = -reach;
-            while x <= reach - on_corner {
-                let (dx, dy) = (2 * x + on_corner, 2 * y + on_corner);
-                pixels += ((dx * dx + dy * dy) as u32 <= self.circle) as u32;
-                x += 1;
-            }
-            y += 1;
-        }
-        pixels
-    }
-
-    /// Pixels along the tile's sides.
-    const fn sides(self) -> [u32; 2] {
-        let halo = 2 * self.reach();
-        [self.columns * self.supersample + halo, self.rows * self.supersample + halo]
-    }
-
-    /// Pixels of the tile.
-    const fn pixels(self) -> u32 {
-        self.sides()[0] * self.sides()[1]
-    }
-
-    /// Cells of a thread, one below the other.
-    const fn cells_of_thread(self) -> u32 {
-        self.columns * self.rows / BLOCK
-    }
-
-    /// The pairs of words of the tile's pixels, and a flag for each warp.
-    const fn carve(self, carver: &mut Carver) -> (SharedArray<u64>, SharedArray<u32>) {
-        let pairs = Packing::of(self).words.div_ceil(2) as u32;
-        (carver.array(pairs * self.pixels()), carver.array(WARPS))
-    }
-
-    /// Shared memory to launch with.
-    pub const fn shared_bytes(self) -> u32 {
-        let mut carver = Carver::new();
-        let _ = self.carve(&mut carver);
-        carver.bytes()
-    }
-}
-
-/// What the words of a pixel hold: word `k < N` the upper bits of value `k`, those after them the
-/// lower bits of the values, and a one.
-#[derive(Clone, Copy)]
-struct Packing {
-    /// How many there are.
-    words: usize,
-    /// Lower bits of each value.
-    low_bits: [u32; MOST_VALUES],
-    /// Where they are: word and shift.
-    low: [(usize, u32); MOST_VALUES],
-    /// Where the one is.
-    one: (usize, u32),
-    /// Bits of the number of a circle's pixels.
-    count_bits: u32,
-    /// The bits below the distance in the first word.
-    first_bits: u32,
-}
-
-impl Packing {
-    /// Words with room for the sums over the circle of a shape.
-    const fn of(shape: NearShape) -> Self {
-        let count_bits = u32::BITS - shape.pixels_of_circle().leading_zeros();
-        // Up to one more than the circle's own squared radius.
-        let distance_bits = u32::BITS - (shape.circle + 1).leading_zeros();
-        assert!(count_bits <= distance_bits);
-        let first_bits = u32::BITS - distance_bits;
-        let mut packing = Self {
-            words: shape.values,
-            low_bits: [0; MOST_VALUES],
-            low: [(0, 0); MOST_VALUES],
-            one: (shape.values, 0),
-            count_bits,
-            first_bits,
-        };
-        let mut used = count_bits;
-        let mut k = 0;
-        while k < shape.values {
-            let upper_bits = if k == 0 { first_bits } else { u32::BITS - count_bits };
-            packing.low_bits[k] = VALUE_BITS - upper_bits;
-            let room = packing.low_bits[k] + count_bits;
-            if used + room > u32::BITS {
-                packing.words += 1;
-                used = 0;
-            }
-            packing.low[k] = (packing.words, used);
-            used += room;
-            k += 1;
-        }
-        packing.words += 1;
-        assert!(packing.words <= MOST_WORDS);
-        packing
-    }
-
-    /// The words of a pixel.
-    #[inline(always)]
-    fn pack<const N: usize>(&self, distance: u32, values: [i32; N]) -> [u32; MOST_WORDS] {
-        let mut words = [0; MOST_WORDS];
-        words[0] = distance << self.first_bits;
-        words[self.one.0] = 1 << self.one.1;
-        let mut k = 0;
-        while k < N {
-            let value = (values[k] as i64 + SHIFT) as u32;
-            words[k] |= value >> self.low_bits[k];
-            let (word, shift) = self.low[k];
-            words[word] |= (value & ((1 << self.low_bits[k]) - 1)) << shift;
-            k += 1;
-        }
-        words
-    }
-
-    /// The sums of the values, and how many they are of each, from sums of words.
-    #[inline(always)]
-    fn unpack<const N: usize>(&self, words: &[u32; MOST_WORDS]) -> ([i64; N], u32) {
-        let count = words[self.one.0] >> self.one.1 & ((1 << self.count_bits) - 1);
-        let mut sums = [0; N];
-        let mut k = 0;
-        while k < N {
-            let (word, shift) = self.low[k];
-            let low = words[word] >> shift & ((1 << (self.low_bits[k] + self.count_bits)) - 1);
-            sums[k] = ((words[k] as i64) << self.low_bits[k]) + low as i64 - count as i64 * SHIFT;
-            k += 1;
-        }
-        (sums, count)
-    }
-}
-
-/// Adds the first `count` words, if a condition holds.
-///
-/// The compiler would first select what to add, which takes an instruction more a word than an addition
-/// that is skipped.
-#[inline(always)]
-fn add_words(
-    count: usize,
-    condition: bool,
-    sums: &mut [u32; MOST_WORDS],
-    words: &[u32; MOST_WORDS],
-) {
-    #[cfg(target_arch = "nvptx64")]
-    {
-        macro_rules! predicated {
-            ($additions:literal $($word:literal $sum:ident $term:ident)+) => {
-                // SAFETY: arithmetic.
-                unsafe {
-                    core::arch::asm!(
-                        concat!(
-                            "{{ .reg .pred p; setp.ne.u32 p, {condition}, 0; ",
-                            $additions,
-                            " }}"
-                        ),
-                        condition = in(reg32) condition as u32,
-                        $($sum = inout(reg32) sums[$word], $term = in(reg32) words[$word],)+
-                        options(pure, nomem, nostack, preserves_flags),
-                    )
-                }
-            };
-        }
-        // As many as the packings have.
-        match count {
-            2 => predicated!(
-                "@p add.u32 {a}, {a}, {s}; @p add.u32 {b}, {b}, {t};"
-                0 a s 1 b t
-            ),
-            3 => predicated!(
-                "@p add.u32 {a}, {a}, {s}; @p add.u32 {b}, {b}, {t}; @p add.u32 {c}, {c}, {u};"
-                0 a s 1 b t 2 c u
-            ),
-            4 => predicated!(
-                "@p add.u32 {a}, {a}, {s}; @p add.u32 {b}, {b}, {t}; @p add.u32 {c}, {c}, {u}; \
-                 @p add.u32 {d}, {d}, {v};"
-                0 a s 1 b t 2 c u 3 d v
-            ),
-            6 => predicated!(
-                "@p add.u32 {a}, {a}, {s}; @p add.u32 {b}, {b}, {t}; @p add.u32 {c}, {c}, {u}; \
-                 @p add.u32 {d}, {d}, {v}; @p add.u32 {e}, {e}, {w}; @p add.u32 {f}, {f}, {x};"
-                0 a s 1 b t 2 c u 3 d v 4 e w 5 f x
-            ),
-            _ => predicated!(
-                "@p add.u32 {a}, {a}, {s}; @p add.u32 {b}, {b}, {t}; @p add.u32 {c}, {c}, {u}; \
-                 @p add.u32 {d}, {d}, {v}; @p add.u32 {e}, {e}, {w}; @p add.u32 {f}, {f}, {x}; \
-                 @p add.u32 {g}, {g}, {y};"
-                0 a s 1 b t 2 c u 3 d v 4 e w 5 f x 6 g y
-            ),
-        }
-    }
-    #[cfg(not(target_arch = "nvptx64"))]
-    for word in 0..count {
-        sums[word] += if condition { words[word] } else { 0 };
-    }
-}
 
 /// A tile of a kernel's shape. Positions of queries are in half pixels.
 #[derive(Clone, Copy)]
@@ -485,30 +259,30 @@ macro_rules! all_rows {
 /// The running sums of the words of what a thread's cells steal.
 type Stolen = [[u32; MOST_WORDS]; MOST_CELLS];
 
-/// What the kernels of this file look at and write.
+/// What a query looks at and writes.
 #[derive(Clone, Copy)]
-pub(crate) struct Scene<const N: usize> {
-    pub tallies: *const u64,
-    pub nearest: *const u32,
-    pub values: Values<N>,
-    pub circle_limit: u32,
-    pub site_limit: u64,
-    pub cells: [u32; 2],
-    pub reciprocal: u64,
-    pub first_tile: u32,
-    pub scales: Scales,
-    pub dem: *mut f32,
-    pub counts: *mut u32,
-    pub listed: *mut u32,
+struct Scene<const N: usize> {
+    tallies: *const u64,
+    nearest: *const u32,
+    values: Values<N>,
+    circle_limit: u32,
+    site_limit: u64,
+    cells: [u32; 2],
+    reciprocal: u64,
+    first_tile: u32,
+    scales: Scales,
+    dem: *mut f32,
+    counts: *mut u32,
+    listed: *mut u32,
 }
 
 impl<const N: usize> Scene<N> {
     /// Interpolates the cells of the block's tile, or puts it into the list.
     ///
     /// # Safety
-    /// As for the kernels; `SUPERSAMPLE`, `CIRCLE` and `ROWS` are those of their shape.
+    /// As for [`query_near`].
     #[inline(always)]
-    pub unsafe fn interpolate<const SUPERSAMPLE: u32, const CIRCLE: u32, const ROWS: u32>(&self) {
+    unsafe fn interpolate<const SUPERSAMPLE: u32, const CIRCLE: u32, const ROWS: u32>(&self) {
         let shape = Tile::<N, SUPERSAMPLE, CIRCLE, ROWS>::SHAPE;
         let [columns, rows] = self.cells;
         let (pixels, flags) = shape.carve(&mut Carver::new());
@@ -598,6 +372,114 @@ impl<const N: usize> Scene<N> {
                 }
                 cell += 1;
             }
+        }
+    }
+}
+
+/// Interpolates the cells of tiles, from tile `first_tile` on, row by row of tiles.
+///
+/// The cell (column, row) asks from `supersample * (2 column + 1, 2 row + 1)`, in half pixels. A pixel counts
+/// when it is nearer to the query point than to its own site, within the circle of squared radius
+/// `circle_limit`, and its site is nearer to the query point than `site_limit` (squared). Where none counts
+/// the query point is on a site, or amid four: then the sites among the pixels that touch it count.
+/// Everywhere, if the raster has no sites, the cell is NaN. Tiles in which the site limit plays a part are
+/// not interpolated, but put into `listed`: their number, which starts at 0, then they.
+/// Grid: one block a tile.
+///
+/// An instance's name has its values, supersampling, circle and rows, as [`NearShape::new`] takes them.
+///
+/// # Safety
+/// As for [`query_spans`](super::query_spans); `listed` has one element more than there are tiles, and
+/// `circle_limit` is at most the shape's circle.
+#[kernel(
+    named,
+    block = BLOCK,
+    shared = NearShape::new(N, SUPERSAMPLE, CIRCLE, ROWS).shared_bytes(),
+    instances(
+        of_1_1_36_32: <1, 1, 36, 32>, resident = 4;
+        of_1_1_100_16: <1, 1, 100, 16>, resident = 4;
+        of_1_2_64_16: <1, 2, 64, 16>, resident = 4;
+        of_1_2_144_16: <1, 2, 144, 16>, resident = 4;
+        of_2_1_36_32: <2, 1, 36, 32>, resident = 3;
+        of_2_1_100_16: <2, 1, 100, 16>, resident = 4;
+        of_2_2_64_16: <2, 2, 64, 16>, resident = 4;
+        of_2_2_144_8: <2, 2, 144, 8>, resident = 4;
+        of_4_1_36_16: <4, 1, 36, 16>, resident = 3;
+        of_4_1_100_8: <4, 1, 100, 8>, resident = 4;
+        of_4_2_64_8: <4, 2, 64, 8>, resident = 4;
+    )
+)]
+pub unsafe fn query_near<
+    const N: usize,
+    const SUPERSAMPLE: u32,
+    const CIRCLE: u32,
+    const ROWS: u32,
+>(
+    tallies: *const u64,
+    nearest: *const u32,
+    values: *const i32,
+    circle_limit: u32,
+    site_limit: u64,
+    cell_columns: u32,
+    cell_rows: u32,
+    reciprocal: u64,
+    first_tile: u32,
+    scales: *const f64,
+    dem: *mut f32,
+    counts: *mut u32,
+    listed: *mut u32,
+) {
+    let scene = Scene::<N> {
+        tallies,
+        nearest,
+        values: Values(values),
+        circle_limit,
+        site_limit,
+        cells: [cell_columns, cell_rows],
+        reciprocal,
+        first_tile,
+        scales: Scales(scales),
+        dem,
+        counts,
+        listed,
+    };
+    // SAFETY: passed on to the caller.
+    unsafe { scene.interpolate::<SUPERSAMPLE, CIRCLE, ROWS>() };
+}
+
+/// An instance of [`query_near`].
+#[cfg(not(target_arch = "nvptx64"))]
+pub type NearKernel = Kernel<query_near::Args>;
+
+/// The instances of [`query_near`] with their shapes; of those for as many values and as fine a raster the
+/// smaller circle first.
+#[cfg(not(target_arch = "nvptx64"))]
+pub const NEAR: [(NearShape, NearKernel); 11] = [
+    (NearShape::new(1, 1, 36, 32), query_near::of_1_1_36_32),
+    (NearShape::new(1, 1, 100, 16), query_near::of_1_1_100_16),
+    (NearShape::new(1, 2, 64, 16), query_near::of_1_2_64_16),
+    (NearShape::new(1, 2, 144, 16), query_near::of_1_2_144_16),
+    (NearShape::new(2, 1, 36, 32), query_near::of_2_1_36_32),
+    (NearShape::new(2, 1, 100, 16), query_near::of_2_1_100_16),
+    (NearShape::new(2, 2, 64, 16), query_near::of_2_2_64_16),
+    (NearShape::new(2, 2, 144, 8), query_near::of_2_2_144_8),
+    (NearShape::new(4, 1, 36, 16), query_near::of_4_1_36_16),
+    (NearShape::new(4, 1, 100, 8), query_near::of_4_1_100_8),
+    (NearShape::new(4, 2, 64, 8), query_near::of_4_2_64_8),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::NEAR;
+
+    #[test]
+    fn every_instance_stands_beside_its_own_shape() {
+        for (shape, kernel) in NEAR {
+            let name = format!(
+                "query_near_of_{}_{}_{}_{}",
+                shape.values, shape.supersample, shape.circle, shape.rows
+            );
+            assert_eq!(kernel.host.name, name);
         }
     }
 }

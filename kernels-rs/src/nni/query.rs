@@ -99,8 +99,8 @@ impl<const N: usize> Areas<N> {
     }
 }
 
-/// From the sums of one value to those of the next: for each pixel and one more, and so many that all
-/// start at multiples of 16 bytes.
+/// From the sums of one value to those of the next: one for each pixel and one more, made even so that
+/// each value's start at a multiple of 16 bytes.
 #[inline(always)]
 pub const fn sum_plane(pixels: usize) -> usize {
     (pixels + 2) & !1
@@ -108,22 +108,22 @@ pub const fn sum_plane(pixels: usize) -> usize {
 
 /// A DEM, and what its queries look at.
 #[derive(Clone, Copy)]
-pub(crate) struct Scene<const N: usize> {
-    pub tallies: *mut u64,
-    pub nearest: *const u32,
-    pub values: Values<N>,
-    pub spans: *const i32,
-    pub span_rows: u32,
-    pub site_limit: u64,
-    pub cells: [u32; 2],
-    pub reciprocal: u64,
-    pub supersample: u32,
-    pub scales: Scales,
-    pub dem: *mut f32,
-    pub counts: *mut u32,
+struct Scene<const N: usize> {
+    tallies: *mut u64,
+    nearest: *const u32,
+    values: Values<N>,
+    spans: *const i32,
+    span_rows: u32,
+    site_limit: u64,
+    cells: [u32; 2],
+    reciprocal: u64,
+    supersample: u32,
+    scales: Scales,
+    dem: *mut f32,
+    counts: *mut u32,
     /// Null, or for each value the sums of all pixels before each.
-    pub sums: *const i64,
-    pub deviations: *mut f32,
+    sums: *const i64,
+    deviations: *mut f32,
 }
 
 impl<const N: usize> Scene<N> {
@@ -193,7 +193,7 @@ impl<const N: usize> Scene<N> {
     /// # Safety
     /// As for the kernels.
     #[inline(always)]
-    pub unsafe fn query_block(&self, block: u32) {
+    unsafe fn query_block(&self, block: u32) {
         let thread = thread::thread_idx_x();
         let blocks_x = self.cells[0].div_ceil(COLUMNS);
         let block_row = block.checked_div(blocks_x).unwrap_or(0);
@@ -209,7 +209,7 @@ impl<const N: usize> Scene<N> {
     /// As for the kernels; `listed` has the number of tiles, then they; the sides of a tile are
     /// multiples of [`COLUMNS`] and [`ROWS`].
     #[inline(always)]
-    pub unsafe fn query_listed(&self, listed: *const u32, tile: [u32; 2]) {
+    unsafe fn query_listed(&self, listed: *const u32, tile: [u32; 2]) {
         let [tile_columns, tile_rows] = tile;
         let tiles_x = self.cells[0].checked_div(tile_columns).unwrap_or(0)
             + (self.cells[0].checked_rem(tile_columns).unwrap_or(0) > 0) as u32;
@@ -237,6 +237,110 @@ impl<const N: usize> Scene<N> {
     }
 }
 
+/// Interpolates cells, as the kernels for small circles do, with a circle of any size, or none where
+/// `span_rows` is `i32::MAX`, and counts those without a value.
+///
+/// `spans` holds for each of the `span_rows` rows of the query circle, from the top, how many of its pixels
+/// lie to the left of the query point, and as many to the right. Grid: one block for [`COLUMNS`] by
+/// [`ROWS`] cells, row by row, from block `first_block` on.
+///
+/// # Safety
+/// `tallies` has the number of sites, `nearest` an element for each pixel, `values` `N` for each, `spans`
+/// `span_rows`, `counts` (unless null) one for each cell, `dem` as many for each value, one value after
+/// the other. The raster has `supersample` times the cells' columns and rows; `reciprocal` is that of its
+/// width. `sums` is null, or there is no site limit and it has what [`const@gather_sums`] wrote, scanned;
+/// `deviations` is null, or has an element for each cell, and `sums` is null.
+#[cfg(feature = "nni")]
+#[kernel(named, block = COLUMNS * ROWS, instances(
+    one: <1>, resident = 3;
+    two: <2>, resident = 2;
+    four: <4>, resident = 2;
+))]
+pub unsafe fn query_spans<const N: usize>(
+    tallies: *mut u64,
+    nearest: *const u32,
+    values: *const i32,
+    spans: *const i32,
+    span_rows: u32,
+    site_limit: u64,
+    cell_columns: u32,
+    cell_rows: u32,
+    reciprocal: u64,
+    supersample: u32,
+    first_block: u32,
+    scales: *const f64,
+    dem: *mut f32,
+    counts: *mut u32,
+    sums: *const i64,
+    deviations: *mut f32,
+) {
+    let scene = Scene::<N> {
+        tallies,
+        nearest,
+        values: Values(values),
+        spans,
+        span_rows,
+        site_limit,
+        cells: [cell_columns, cell_rows],
+        reciprocal,
+        supersample,
+        scales: Scales(scales),
+        dem,
+        counts,
+        sums,
+        deviations,
+    };
+    // SAFETY: passed on to the caller.
+    unsafe { scene.query_block(first_block + thread::block_idx_x()) };
+}
+
+/// As [`query_spans`] for the cells of listed tiles, of `tile_columns` by `tile_rows` cells. `listed` has
+/// their number, then the tiles.
+///
+/// Grid: any; each block takes [`COLUMNS`] by [`ROWS`] cells of a tile in turn.
+///
+/// # Safety
+/// As for [`query_spans`]; the sides of a tile are multiples of those of a block.
+#[cfg(feature = "nni")]
+#[kernel(named, block = COLUMNS * ROWS, instances(one: <1>; two: <2>; four: <4>))]
+pub unsafe fn query_listed<const N: usize>(
+    tallies: *mut u64,
+    nearest: *const u32,
+    values: *const i32,
+    spans: *const i32,
+    span_rows: u32,
+    site_limit: u64,
+    cell_columns: u32,
+    cell_rows: u32,
+    reciprocal: u64,
+    supersample: u32,
+    listed: *const u32,
+    tile_columns: u32,
+    tile_rows: u32,
+    scales: *const f64,
+    dem: *mut f32,
+    counts: *mut u32,
+) {
+    let scene = Scene::<N> {
+        tallies,
+        nearest,
+        values: Values(values),
+        spans,
+        span_rows,
+        site_limit,
+        cells: [cell_columns, cell_rows],
+        reciprocal,
+        supersample,
+        scales: Scales(scales),
+        dem,
+        counts,
+        sums: core::ptr::null(),
+        deviations: core::ptr::null_mut(),
+    };
+    // SAFETY: passed on to the caller.
+    unsafe { scene.query_listed(listed, [tile_columns, tile_rows]) };
+}
+
 /// Writes the values of every pixel's site, and zeros after the last: scanned, the sums of the values of
 /// all pixels before each.
 ///
@@ -246,7 +350,7 @@ impl<const N: usize> Scene<N> {
 /// `tallies` has the number of sites, `nearest` has `pixels` elements, `values` has `value_count` for
 /// each, `sums` [`sum_plane`] for each value.
 #[cfg(feature = "nni")]
-#[kernel(block = 256)]
+#[kernel(named, block = 256)]
 pub unsafe fn gather_sums(
     tallies: *const u64,
     nearest: *const u32,

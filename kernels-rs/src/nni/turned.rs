@@ -30,7 +30,7 @@ pub fn united(a: f32, b: f32) -> f32 {
 /// # Safety
 /// `mask` and `turned_mask` have `pixels` elements, `values` and `turned_values` `value_count` for each.
 #[cfg(feature = "nni")]
-#[kernel(block = 256)]
+#[kernel(named, block = 256)]
 pub unsafe fn turn_sites(
     mask: *const u8,
     values: *const i32,
@@ -66,7 +66,7 @@ pub unsafe fn turn_sites(
 /// `dem` and `turned_dem` have `value_count` times `cells` elements, `counts` and `deviations` with their
 /// turned ones as many as there are cells, or are null.
 #[cfg(feature = "nni")]
-#[kernel(block = 256)]
+#[kernel(named, block = 256)]
 pub unsafe fn unite_turned(
     tallies: *mut u64,
     value_count: u32,

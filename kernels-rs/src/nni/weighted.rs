@@ -1,7 +1,9 @@
 //! The queries by other [`weights`] than Sibson's areas, a thread a cell.
 
-use device_std::thread;
+use device_std::{kernel, thread};
 
+#[cfg(not(target_arch = "nvptx64"))]
+use super::MODULE;
 use super::geometry::Width;
 use super::rasterise::{NODATA, SITES, count_flags};
 use super::spans::Diagram;
@@ -10,22 +12,22 @@ use super::weights;
 
 /// A raster, and what its weighted queries look at.
 #[derive(Clone, Copy)]
-pub(crate) struct Weighted<const N: usize> {
-    pub tallies: *mut u64,
-    pub nearest: *const u32,
-    pub values: Values<N>,
+struct Weighted<const N: usize> {
+    tallies: *mut u64,
+    nearest: *const u32,
+    values: Values<N>,
     /// Null, or two for each value.
-    pub gradients: *const f32,
+    gradients: *const f32,
     /// Columns and rows of the raster.
-    pub extent: [i32; 2],
-    pub reciprocal: u64,
+    extent: [i32; 2],
+    reciprocal: u64,
 }
 
 impl<const N: usize> Weighted<N> {
     /// The diagram, without a circle.
     ///
     /// # Safety
-    /// `nearest` has an element for each pixel of the raster, and is only asked for them.
+    /// `nearest` has an element for each pixel of the raster, and the diagram is not asked for others.
     #[inline(always)]
     unsafe fn diagram(&self) -> Diagram<impl Fn(i32, i32) -> u32, impl Fn(i32) -> i32> {
         let (nearest, extent) = (self.nearest, self.extent);
@@ -46,7 +48,7 @@ impl<const N: usize> Weighted<N> {
     /// # Safety
     /// As for `estimate_gradients`.
     #[inline(always)]
-    pub unsafe fn estimate_gradients(&self, gradients: *mut f32) {
+    unsafe fn estimate_gradients(&self, gradients: *mut f32) {
         let pixel = thread::index_1d();
         // SAFETY: the pixel is in the raster, and the walk keeps within it.
         unsafe {
@@ -77,7 +79,7 @@ impl<const N: usize> Weighted<N> {
     /// # Safety
     /// As for `query_weighted`.
     #[inline(always)]
-    pub unsafe fn query(
+    unsafe fn query(
         &self,
         site_limit: u64,
         [columns, rows]: [u32; 2],
@@ -127,4 +129,57 @@ impl<const N: usize> Weighted<N> {
         // SAFETY: all threads of the block come here.
         unsafe { count_flags(is_empty, self.tallies.add(NODATA)) };
     }
+}
+
+/// The gradients of every site, by [`gradients`](weights::gradients).
+///
+/// Grid: one thread a pixel.
+///
+/// # Safety
+/// `tallies` has the number of sites, `nearest` an element for each pixel, `values` `N` for each, `gradients`
+/// two for each value.
+#[kernel(named, block = 128, instances(one: <1>; two: <2>; four: <4>))]
+pub unsafe fn estimate_gradients<const N: usize>(
+    tallies: *mut u64,
+    nearest: *const u32,
+    values: *const i32,
+    width: u32,
+    height: u32,
+    reciprocal: u64,
+    gradients: *mut f32,
+) {
+    let (values, extent) = (Values::<N>(values), [width as i32, height as i32]);
+    let of_cells = core::ptr::null();
+    let all = Weighted { tallies, nearest, values, gradients: of_cells, extent, reciprocal };
+    // SAFETY: passed on to the caller.
+    unsafe { all.estimate_gradients(gradients) };
+}
+
+/// Interpolates every cell by Laplace's weights, or where `gradients` is not null by Sibson's smooth
+/// interpolant, without a circle, and counts the cells without a value.
+///
+/// Grid: one thread a cell.
+///
+/// # Safety
+/// As for [`query_spans`](super::query_spans); `gradients` has two elements for each value of each pixel.
+#[kernel(named, block = 128, instances(one: <1>; two: <2>; four: <4>))]
+pub unsafe fn query_weighted<const N: usize>(
+    tallies: *mut u64,
+    nearest: *const u32,
+    values: *const i32,
+    gradients: *const f32,
+    site_limit: u64,
+    cell_columns: u32,
+    cell_rows: u32,
+    reciprocal: u64,
+    supersample: u32,
+    scales: *const f64,
+    dem: *mut f32,
+) {
+    let cells = [cell_columns, cell_rows];
+    let values = Values::<N>(values);
+    let extent = cells.map(|side| (supersample * side) as i32);
+    let all = Weighted { tallies, nearest, values, gradients, extent, reciprocal };
+    // SAFETY: passed on to the caller.
+    unsafe { all.query(site_limit, cells, supersample, Scales(scales), dem) };
 }

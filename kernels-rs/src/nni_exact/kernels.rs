@@ -1,142 +1,189 @@
 //! The kernels: see the [module](super) for the plan.
 
 use device_std::shared::{Carver, SharedArray};
-use device_std::{atomic, kernel, math, thread};
+use device_std::{atomic, kernel, math, thread, vector};
 
 #[cfg(not(target_arch = "nvptx64"))]
 use super::MODULE;
 use super::index::{Merge, Sorted, key};
 use super::polygon::Slots;
-use super::scene::{Answer, Scene, Sites};
-use super::search::{Index, NEAR};
+use super::rings::{MOST_SIDES, Rings};
+use super::scene::{Answer, Cell, Scene, Sites};
+use super::search::Index;
 use crate::cells::Cells;
 use crate::nni::rasterise::{LEFT, OUTSIDE, SITES, count_flags};
 use crate::nni::values::Scales;
 
-/// Threads of a block of [`exact_cells`] and [`exact_gradients`].
-pub const BLOCK: u32 = 64;
+/// Threads of a block of the kernels over points, and of those over rings.
+const BLOCK: u32 = 256;
 
-/// Cells of the DEM along each side of a block of [`exact_cells`].
+/// Threads of a block of [`make_rings`].
+const RING_BLOCK: u32 = 128;
+
+/// Threads of a block of [`walk_cells`].
+const WALK_BLOCK: u32 = 64;
+
+/// Threads of a block of the kernels that clip.
+pub const CLIP_BLOCK: u32 = 64;
+
+/// Cells of the DEM along each side of a patch: a warp or a block takes cells that lie together.
 pub const PATCH: u32 = 8;
+
+/// Cells of a patch.
+const OF_PATCH: u32 = PATCH * PATCH;
 
 /// Sides of a polygon in shared memory.
 pub const FEW_SIDES: u32 = 12;
 
-/// Threads of a block of the kernels that take a list.
-pub const LISTED_BLOCK: u32 = 64;
-
 /// Bytes that a polygon's side takes in memory.
 pub const SIDE_BYTES: u64 = 36;
 
-/// Shared memory of [`exact_cells`] and [`exact_gradients`].
-pub const SHARED: u32 = FEW_SIDES * BLOCK * SIDE_BYTES as u32;
-
-/// A polygon in shared memory: the slots of a thread lie [`BLOCK`] apart.
-struct InShared {
-    numbers: SharedArray<f64>,
-    lines: SharedArray<u32>,
-    me: u32,
-}
-
-impl InShared {
-    /// The slots of this thread.
-    #[inline(always)]
-    fn new() -> Self {
-        let mut carver = Carver::new();
-        let numbers = carver.array(4 * FEW_SIDES * BLOCK);
-        Self { numbers, lines: carver.array(FEW_SIDES * BLOCK), me: thread::thread_idx_x() }
-    }
-
-    #[inline(always)]
-    fn at(&self, number: u32, i: u32) -> u32 {
-        (number * FEW_SIDES + i) * BLOCK + self.me
-    }
-}
-
-// SAFETY (all): indices are below the capacity, by the contract of `Slots`, and the slots are the
-// thread's own.
-impl Slots for InShared {
-    #[inline(always)]
-    fn capacity(&self) -> u32 {
-        FEW_SIDES
-    }
-    #[inline(always)]
-    fn corner(&self, i: u32) -> [f64; 2] {
-        // SAFETY: as above.
-        unsafe { [self.numbers.load(self.at(0, i)), self.numbers.load(self.at(1, i))] }
-    }
-    #[inline(always)]
-    fn set_corner(&mut self, i: u32, [x, y]: [f64; 2]) {
-        // SAFETY: as above.
-        unsafe {
-            self.numbers.store(self.at(0, i), x);
-            self.numbers.store(self.at(1, i), y);
-        }
-    }
-    #[inline(always)]
-    fn line(&self, i: u32) -> u32 {
-        // SAFETY: as above.
-        unsafe { self.lines.load(i * BLOCK + self.me) }
-    }
-    #[inline(always)]
-    fn set_line(&mut self, i: u32, line: u32) {
-        // SAFETY: as above.
-        unsafe { self.lines.store(i * BLOCK + self.me, line) }
-    }
-    #[inline(always)]
-    fn share(&self, i: u32) -> f64 {
-        // SAFETY: as above.
-        unsafe { self.numbers.load(self.at(2, i)) }
-    }
-    #[inline(always)]
-    fn set_share(&mut self, i: u32, share: f64) {
-        // SAFETY: as above.
-        unsafe { self.numbers.store(self.at(2, i), share) }
-    }
-    #[inline(always)]
-    fn time(&self, i: u32) -> f64 {
-        // SAFETY: as above.
-        unsafe { self.numbers.load(self.at(3, i)) }
-    }
-    #[inline(always)]
-    fn set_time(&mut self, i: u32, time: f64) {
-        // SAFETY: as above.
-        unsafe { self.numbers.store(self.at(3, i), time) }
-    }
-}
-
-/// A polygon in global memory: the slots of a thread lie as far apart as there are workers.
-struct InGlobal {
-    numbers: *mut f64,
-    lines: *mut u32,
-    capacity: u32,
-    threads: usize,
-    me: usize,
-}
-
-impl InGlobal {
+/// Where the polygons of the threads lie: for each side four numbers and the name of a line.
+pub trait Memory: Sized {
+    /// Bytes of shared memory for a block.
+    const SHARED: u32;
     /// The slots of this thread.
     ///
     /// # Safety
     /// `slots` has [`SIDE_BYTES`] for each of `capacity` sides of each of `workers` threads, of which this is
-    /// one.
-    #[inline(always)]
-    unsafe fn new(slots: *mut f64, capacity: u32, workers: u32) -> Self {
-        let (threads, me) = (workers as usize, thread::index_1d() as usize);
-        // SAFETY: passed on to the caller.
-        let lines = unsafe { slots.add(4 * capacity as usize * threads).cast() };
-        Self { numbers: slots, lines, capacity, threads, me }
+    /// one; shared memory takes nothing of it.
+    unsafe fn slots(slots: *mut f64, capacity: u32, workers: u32) -> Strided<Self>;
+    /// Number `at`.
+    ///
+    /// # Safety
+    /// It is one of the thread's own.
+    unsafe fn number(&self, at: usize) -> f64;
+    /// Sets number `at`.
+    ///
+    /// # Safety
+    /// As for [`number`](Self::number).
+    unsafe fn set_number(&mut self, at: usize, number: f64);
+    /// Name `at`.
+    ///
+    /// # Safety
+    /// As for [`number`](Self::number).
+    unsafe fn name(&self, at: usize) -> u32;
+    /// Sets name `at`.
+    ///
+    /// # Safety
+    /// As for [`number`](Self::number).
+    unsafe fn set_name(&mut self, at: usize, name: u32);
+}
+
+/// What [`Memory::SHARED`] says.
+const fn shared_bytes<M: Memory>() -> u32 {
+    M::SHARED
+}
+
+/// Polygons of up to [`FEW_SIDES`] sides in shared memory.
+pub struct InShared {
+    numbers: SharedArray<f64>,
+    names: SharedArray<u32>,
+}
+
+impl InShared {
+    const fn carve(carver: &mut Carver) -> Self {
+        Self {
+            numbers: carver.array(4 * FEW_SIDES * CLIP_BLOCK),
+            names: carver.array(FEW_SIDES * CLIP_BLOCK),
+        }
     }
 
+    const BYTES: u32 = {
+        let mut carver = Carver::new();
+        Self::carve(&mut carver);
+        carver.bytes()
+    };
+}
+
+// SAFETY (all): passed on to the caller.
+impl Memory for InShared {
+    const SHARED: u32 = Self::BYTES;
+
+    #[inline(always)]
+    unsafe fn slots(_: *mut f64, _: u32, _: u32) -> Strided<Self> {
+        let (stride, me) = (CLIP_BLOCK as usize, thread::thread_idx_x() as usize);
+        Strided { memory: Self::carve(&mut Carver::new()), capacity: FEW_SIDES, stride, me }
+    }
+    #[inline(always)]
+    unsafe fn number(&self, at: usize) -> f64 {
+        // SAFETY: as above.
+        unsafe { self.numbers.load(at as u32) }
+    }
+    #[inline(always)]
+    unsafe fn set_number(&mut self, at: usize, number: f64) {
+        // SAFETY: as above.
+        unsafe { self.numbers.store(at as u32, number) }
+    }
+    #[inline(always)]
+    unsafe fn name(&self, at: usize) -> u32 {
+        // SAFETY: as above.
+        unsafe { self.names.load(at as u32) }
+    }
+    #[inline(always)]
+    unsafe fn set_name(&mut self, at: usize, name: u32) {
+        // SAFETY: as above.
+        unsafe { self.names.store(at as u32, name) }
+    }
+}
+
+/// Polygons of any number of sides in global memory.
+pub struct InGlobal {
+    numbers: *mut f64,
+    names: *mut u32,
+}
+
+// SAFETY (all): passed on to the caller.
+impl Memory for InGlobal {
+    const SHARED: u32 = 0;
+
+    #[inline(always)]
+    unsafe fn slots(slots: *mut f64, capacity: u32, workers: u32) -> Strided<Self> {
+        let (stride, me) = (workers as usize, thread::index_1d() as usize);
+        // SAFETY: as above.
+        let names = unsafe { slots.add(4 * capacity as usize * stride).cast() };
+        Strided { memory: Self { numbers: slots, names }, capacity, stride, me }
+    }
+    #[inline(always)]
+    unsafe fn number(&self, at: usize) -> f64 {
+        // SAFETY: as above.
+        unsafe { *self.numbers.add(at) }
+    }
+    #[inline(always)]
+    unsafe fn set_number(&mut self, at: usize, number: f64) {
+        // SAFETY: as above.
+        unsafe { *self.numbers.add(at) = number }
+    }
+    #[inline(always)]
+    unsafe fn name(&self, at: usize) -> u32 {
+        // SAFETY: as above.
+        unsafe { *self.names.add(at) }
+    }
+    #[inline(always)]
+    unsafe fn set_name(&mut self, at: usize, name: u32) {
+        // SAFETY: as above.
+        unsafe { *self.names.add(at) = name }
+    }
+}
+
+/// The slots of a thread: they lie `stride` apart, so that those of a warp lie together.
+pub struct Strided<M> {
+    memory: M,
+    capacity: u32,
+    stride: usize,
+    me: usize,
+}
+
+impl<M> Strided<M> {
     #[inline(always)]
     fn at(&self, number: u32, i: u32) -> usize {
-        (number as usize * self.capacity as usize + i as usize) * self.threads + self.me
+        (number * self.capacity + i) as usize * self.stride + self.me
     }
 }
 
 // SAFETY (all): indices are below the capacity, by the contract of `Slots`, and the slots are the
 // thread's own.
-impl Slots for InGlobal {
+impl<M: Memory> Slots for Strided<M> {
     #[inline(always)]
     fn capacity(&self) -> u32 {
         self.capacity
@@ -144,46 +191,100 @@ impl Slots for InGlobal {
     #[inline(always)]
     fn corner(&self, i: u32) -> [f64; 2] {
         // SAFETY: as above.
-        unsafe { [*self.numbers.add(self.at(0, i)), *self.numbers.add(self.at(1, i))] }
+        unsafe { [self.memory.number(self.at(0, i)), self.memory.number(self.at(1, i))] }
     }
     #[inline(always)]
     fn set_corner(&mut self, i: u32, [x, y]: [f64; 2]) {
+        let (at_x, at_y) = (self.at(0, i), self.at(1, i));
         // SAFETY: as above.
         unsafe {
-            *self.numbers.add(self.at(0, i)) = x;
-            *self.numbers.add(self.at(1, i)) = y;
+            self.memory.set_number(at_x, x);
+            self.memory.set_number(at_y, y);
         }
     }
     #[inline(always)]
     fn line(&self, i: u32) -> u32 {
         // SAFETY: as above.
-        unsafe { *self.lines.add(self.at(0, i)) }
+        unsafe { self.memory.name(self.at(0, i)) }
     }
     #[inline(always)]
     fn set_line(&mut self, i: u32, line: u32) {
+        let at = self.at(0, i);
         // SAFETY: as above.
-        unsafe { *self.lines.add(self.at(0, i)) = line }
+        unsafe { self.memory.set_name(at, line) }
     }
     #[inline(always)]
     fn share(&self, i: u32) -> f64 {
         // SAFETY: as above.
-        unsafe { *self.numbers.add(self.at(2, i)) }
+        unsafe { self.memory.number(self.at(2, i)) }
     }
     #[inline(always)]
     fn set_share(&mut self, i: u32, share: f64) {
+        let at = self.at(2, i);
         // SAFETY: as above.
-        unsafe { *self.numbers.add(self.at(2, i)) = share }
+        unsafe { self.memory.set_number(at, share) }
     }
     #[inline(always)]
     fn time(&self, i: u32) -> f64 {
         // SAFETY: as above.
-        unsafe { *self.numbers.add(self.at(3, i)) }
+        unsafe { self.memory.number(self.at(3, i)) }
     }
     #[inline(always)]
     fn set_time(&mut self, i: u32, time: f64) {
+        let at = self.at(3, i);
         // SAFETY: as above.
-        unsafe { *self.numbers.add(self.at(3, i)) = time }
+        unsafe { self.memory.set_number(at, time) }
     }
+}
+
+/// The rings of sites in memory: [`RING_NUMBERS`] for each, the corners, then the neighbours and the number of sides
+/// in halves of numbers.
+#[derive(Clone, Copy)]
+struct InRecords(*const f64);
+
+/// Numbers of a site's ring in memory: 256 bytes, so that a record begins with a line of the cache.
+pub const RING_NUMBERS: usize = 32;
+
+/// Where the neighbours begin, and where the number of sides is, in halves of numbers.
+const NEIGHBOURS_AT: usize = 4 * MOST_SIDES as usize;
+const SIDES_AT: usize = 5 * MOST_SIDES as usize;
+
+impl InRecords {
+    #[inline(always)]
+    fn record(&self, site: u32) -> *const f64 {
+        self.0.wrapping_add(RING_NUMBERS * site as usize)
+    }
+}
+
+// SAFETY (all): sites and sides are below their counts, by the contract of the kernels.
+impl Rings for InRecords {
+    #[inline(always)]
+    fn sides(&self, site: u32) -> u32 {
+        // SAFETY: as above.
+        unsafe { *self.record(site).cast::<u32>().add(SIDES_AT) }
+    }
+    #[inline(always)]
+    fn neighbour(&self, site: u32, i: u32) -> u32 {
+        // SAFETY: as above.
+        unsafe { *self.record(site).cast::<u32>().add(NEIGHBOURS_AT + i as usize) }
+    }
+    #[inline(always)]
+    fn corner(&self, site: u32, i: u32) -> [f64; 2] {
+        // SAFETY: as above.
+        unsafe { pair(self.record(site).add(2 * i as usize)) }
+    }
+}
+
+/// Two numbers that lie together.
+///
+/// # Safety
+/// Both are there, at a multiple of 16 bytes, and nobody writes them meanwhile.
+#[inline(always)]
+unsafe fn pair(at: *const f64) -> [f64; 2] {
+    // SAFETY: passed on to the caller.
+    let [a, b, c, d] = unsafe { vector::load(at.cast()) };
+    let number = |low: u32, high: u32| f64::from_bits(low as u64 | (high as u64) << 32);
+    [number(a, b), number(c, d)]
 }
 
 /// The columns of points, sorted.
@@ -214,7 +315,7 @@ unsafe fn sorted(
 ///
 /// # Safety
 /// `x`, `y` and `keys` have `points` elements, `tallies` as many as the pixel method's.
-#[kernel(block = 256)]
+#[kernel(named, block = BLOCK)]
 pub unsafe fn key_points(
     x: *const f64,
     y: *const f64,
@@ -259,7 +360,7 @@ pub unsafe fn key_points(
 /// # Safety
 /// `keys` and `order` have `points` elements, `x` and `y` one for each that `order` names, `first` one
 /// more.
-#[kernel(block = 256)]
+#[kernel(named, block = BLOCK)]
 pub unsafe fn mark_first(
     keys: *const u64,
     order: *const u32,
@@ -285,11 +386,11 @@ pub unsafe fn mark_first(
 }
 
 /// Writes the first site of each cell, and behind them the number of sites. `sites_before` is the
-/// exclusive scan of what [`mark_first`] wrote. Grid: a thread a cell and one more.
+/// exclusive scan of what [`const@mark_first`] wrote. Grid: a thread a cell and one more.
 ///
 /// # Safety
 /// `keys` has `points` elements, `sites_before` one more; `starts` one more than `cells`.
-#[kernel(block = 256)]
+#[kernel(named, block = BLOCK)]
 pub unsafe fn find_starts(
     keys: *const u64,
     points: u32,
@@ -312,9 +413,9 @@ pub unsafe fn find_starts(
 /// Writes the places and the merged values of sites. Grid: a thread a point.
 ///
 /// # Safety
-/// As for [`mark_first`]; `sites_before` is its exclusive scan; `z` has `value_count` planes of
+/// As for [`const@mark_first`]; `sites_before` is its exclusive scan; `z` has `value_count` planes of
 /// `plane` elements; `places` has two elements for each site, `values` `value_count`.
-#[kernel(block = 256)]
+#[kernel(named, block = BLOCK)]
 pub unsafe fn make_sites(
     keys: *const u64,
     order: *const u32,
@@ -392,7 +493,7 @@ impl Sites for OnDevice {
 }
 
 /// Numbers of the setup.
-pub const SETUP: usize = 20;
+pub const SETUP: usize = 21;
 
 /// The cells and the scene, the rows of the DEM, and how many values a site has, as they lie in memory.
 pub fn setup_in_memory(
@@ -422,6 +523,7 @@ pub fn setup_in_memory(
         scene.fill_value as f64,
         dem_rows as f64,
         value_count as f64,
+        scene.has_deviations as u32 as f64,
     ]
 }
 
@@ -455,9 +557,16 @@ unsafe fn read_setup(setup: *const f64) -> (Cells, Scene, u32, u32) {
             weights: integer(15),
             fill: integer(16),
             fill_value: float(17) as f32,
+            has_deviations: integer(20) != 0,
         };
         (cells, scene, integer(18), integer(19))
     }
+}
+
+/// The same address, of which the compiler does not know that it has read there.
+#[inline(always)]
+fn forgotten(setup: *const f64) -> *const f64 {
+    vector::unknown_64(setup as u64) as *const f64
 }
 
 /// The sites, sorted by cells.
@@ -470,12 +579,8 @@ unsafe fn index_of(
     places: *const f64,
     starts: *const u32,
 ) -> Index<impl Fn(u32) -> [f64; 2], impl Fn(u32) -> u32> {
-    // SAFETY (both): passed on to the caller.
     // SAFETY: passed on to the caller.
-    let place = move |site: u32| unsafe {
-        let at = places.add(2 * site as usize);
-        [*at, *at.add(1)]
-    };
+    let place = move |site: u32| unsafe { pair(places.add(2 * site as usize)) };
     // SAFETY: passed on to the caller.
     Index { cells, place, start: move |cell: u32| unsafe { *starts.add(cell as usize) } }
 }
@@ -492,22 +597,30 @@ struct Results {
     deviations: *mut f32,
 }
 
+/// What became of a cell.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Done {
+    /// It has a value.
+    Valued,
+    /// It has none.
+    Empty,
+    /// The means did not suffice.
+    Left,
+}
+
 impl Results {
-    /// Interpolates a cell and writes what belongs to it: whether it has a value, and whether the slots and
-    /// blocks sufficed.
+    /// Interpolates a cell by `attempt(cell, write)` and writes what belongs to it.
     ///
     /// # Safety
-    /// As for [`exact_cells`].
+    /// As for [`walk_cells`]; the cell is in the DEM.
     #[inline(always)]
-    unsafe fn cell<P: Fn(u32) -> [f64; 2], I: Fn(u32) -> u32, Q: Slots>(
+    unsafe fn cell(
         &self,
         scene: &Scene,
-        index: &Index<P, I>,
-        sites: &OnDevice,
-        slots: &mut Q,
+        values: u32,
         [column, row]: [u32; 2],
-        most: u32,
-    ) -> (bool, bool) {
+        attempt: impl FnOnce(Cell, &mut Writer) -> Option<Answer>,
+    ) -> Done {
         let cell = row as usize * scene.columns as usize + column as usize;
         let cells = scene.columns as usize * self.rows as usize;
         // SAFETY: the cell is in the DEM; the rest is passed on to the caller.
@@ -515,39 +628,32 @@ impl Results {
             let is_masked = !self.mask.is_null() && *self.mask.add(cell) == 0;
             if is_masked {
                 let mut k = 0;
-                while k < sites.value_count as usize {
+                while k < values as usize {
                     *self.dem.add(k * cells + cell) = f32::NAN;
                     k += 1;
                 }
                 self.layers(cell, Answer::NONE);
                 if self.distances.is_null() {
-                    return (false, true);
+                    return Done::Empty;
                 }
             }
             let mut hull = [i32::MIN, i32::MAX];
             if !self.hull.is_null() {
                 hull = [*self.hull.add(2 * row as usize), *self.hull.add(2 * row as usize + 1)];
             }
-            let mut has_value = false;
-            let answer = scene.cell([column, row], index, sites, slots, most, hull, |k, value| {
-                if !is_masked {
-                    *self.dem.add(k as usize * cells + cell) = value;
-                    has_value = !value.is_nan();
-                }
-            });
-            if let Some(answer) = answer {
-                let distance = answer.distance;
-                self.layers(
-                    cell,
-                    if is_masked { Answer { distance, ..Answer::NONE } } else { answer },
-                );
-            }
-            (has_value, answer.is_some())
+            let dem = self.dem.add(cell);
+            let mut writer = Writer { dem, stride: cells, is_masked, has_value: false };
+            let Some(answer) = attempt(Cell { column, row, hull }, &mut writer) else {
+                return Done::Left;
+            };
+            let distance = answer.distance;
+            self.layers(cell, if is_masked { Answer { distance, ..Answer::NONE } } else { answer });
+            if writer.has_value { Done::Valued } else { Done::Empty }
         }
     }
 
     /// # Safety
-    /// As for [`exact_cells`].
+    /// As for [`walk_cells`].
     #[inline(always)]
     unsafe fn layers(&self, cell: usize, answer: Answer) {
         // SAFETY: passed on to the caller.
@@ -565,24 +671,112 @@ impl Results {
     }
 }
 
-/// Interpolates every cell of the DEM, by polygons of up to [`FEW_SIDES`] sides and blocks of up to
-/// [`NEAR`] cells to each side. Cells for which these do not suffice go into `listed`: their number,
-/// then they. Cells without a value in the end are counted.
-///
-/// Grid: a block for [`PATCH`] by [`PATCH`] cells of the DEM, row by row; [`SHARED`] bytes of shared
-/// memory.
+/// Writes the values of a cell, `stride` apart, unless it is masked.
+struct Writer {
+    dem: *mut f32,
+    stride: usize,
+    is_masked: bool,
+    has_value: bool,
+}
+
+impl Writer {
+    /// # Safety
+    /// The cell has value `k`.
+    #[inline(always)]
+    unsafe fn write(&mut self, k: u32, value: f32) {
+        if !self.is_masked {
+            // SAFETY: passed on to the caller.
+            unsafe { *self.dem.add(k as usize * self.stride) = value };
+            self.has_value = !value.is_nan();
+        }
+    }
+}
+
+/// Adds to a list: the number of its entries, then they.
 ///
 /// # Safety
-/// `setup` has what [`setup_in_memory`] gave; `starts`, `places` and `values` what
-/// [`find_starts`] and [`make_sites`] wrote, and `gradients` two elements for each value, or null unless
-/// the weights want it; `scales` is for each value. `hull` is null, or has two elements for each row; `mask`, `counts`, `distances` and `deviations` are null, or have one for
-/// each cell; `dem` has one for each value of each cell, one value after the other; `listed` one more
-/// than there are cells, the first of them 0.
-#[kernel(block = 64, resident = 6)]
-pub unsafe fn exact_cells(
+/// The list has room for one more.
+#[inline(always)]
+unsafe fn append(list: *mut u32, entry: u32) {
+    // SAFETY: passed on to the caller; the place is this thread's alone.
+    unsafe {
+        let at = atomic::add_u32(list, 1) as usize;
+        *list.add(1 + at) = entry;
+    }
+}
+
+/// The first entry of a list that this thread takes, of `workers`: entries that follow each other go to different
+/// warps. Each of them may be long, and a warp does the long ones of its threads one after the other.
+#[inline(always)]
+fn spread(workers: u32) -> u64 {
+    let (me, warps) = (thread::index_1d(), (workers / 32) as u64);
+    if workers.is_multiple_of(32) { me % 32 * warps + me / 32 } else { me }
+}
+
+/// The column and row of cell `i` of the DEM patch by patch; they may lie outside.
+#[inline(always)]
+fn in_patches(i: u32, columns: u32) -> [u32; 2] {
+    let (patch, within) = (i / OF_PATCH, i % OF_PATCH);
+    let patches = columns.div_ceil(PATCH);
+    let patch_row = patch.checked_div(patches).unwrap_or(0);
+    let patch_column = patch - patch_row * patches;
+    [patch_column * PATCH + within % PATCH, patch_row * PATCH + within / PATCH]
+}
+
+/// Makes the ring of every site. Grid: a thread a point.
+///
+/// # Safety
+/// As for [`walk_cells`]; `sites_before` has the number of sites at `points`; `rings` has [`RING_NUMBERS`] for each
+/// site, at a multiple of 16 bytes.
+#[kernel(named, block = RING_BLOCK, resident = 4)]
+pub unsafe fn make_rings(
     setup: *const f64,
     starts: *const u32,
     places: *const f64,
+    sites_before: *const u32,
+    points: u32,
+    rings: *mut f64,
+) {
+    let site = thread::index_1d();
+    // SAFETY: passed on to the caller; the site is below the count, and sides below the most.
+    unsafe {
+        if site >= *sites_before.add(points as usize) as u64 {
+            return;
+        }
+        let (cells, ..) = read_setup(setup);
+        let record = rings.add(RING_NUMBERS * site as usize);
+        let halves = record.cast::<u32>();
+        let sides = index_of(cells, places, starts).ring(site as u32, |i, neighbour, [x, y]| {
+            *record.add(2 * i as usize) = x;
+            *record.add(2 * i as usize + 1) = y;
+            *halves.add(NEIGHBOURS_AT + i as usize) = neighbour;
+        });
+        *halves.add(SIDES_AT) = sides;
+    }
+}
+
+/// Interpolates every cell of the DEM by rings. Cells that these do not tell go into `listed`: their number, then
+/// they. Cells without a value in the end are counted.
+///
+/// Grid: a block for a patch of [`PATCH`] by [`PATCH`] cells of the DEM, row by row.
+///
+/// # Safety
+/// `setup` has what [`setup_in_memory`] gave; `starts`, `places` and `values` what
+/// [`const@find_starts`] and [`const@make_sites`] wrote, and `rings` what [`const@make_rings`] did; `gradients` has two elements
+/// for each value, or is null unless
+/// the weights want it; `scales` is for each value. `hull` is null, or has two elements for each row; `mask`, `counts`, `distances` and `deviations` are null, or have one for
+/// each cell; `dem` has one for each value of each cell, one value after the other; `listed` one more
+/// than there are cells, the first of them 0.
+#[kernel(
+    named,
+    block = WALK_BLOCK,
+    instances(mean: <false>, resident = 8; smooth: <true>, resident = 8)
+)]
+pub unsafe fn walk_cells<const BLENDS: bool>(
+    setup: *const f64,
+    starts: *const u32,
+    places: *const f64,
+    rings: *const f64,
     values: *const i32,
     gradients: *const f32,
     scales: *const f64,
@@ -599,25 +793,21 @@ pub unsafe fn exact_cells(
     // SAFETY: passed on to the caller; the cell is checked against the DEM.
     unsafe {
         let (cells, scene, dem_rows, value_count) = read_setup(setup);
-        let patches = scene.columns.div_ceil(PATCH);
-        let patch_row = thread::block_idx_x().checked_div(patches).unwrap_or(0);
-        let patch_column = thread::block_idx_x() - patch_row * patches;
-        let me = thread::thread_idx_x();
-        let column = patch_column * PATCH + me % PATCH;
-        let row = patch_row * PATCH + me / PATCH;
+        let [column, row] = in_patches(thread::index_1d() as u32, scene.columns);
         if column < scene.columns && row < dem_rows {
             let results =
                 Results { rows: dem_rows, hull, mask, dem, counts, distances, deviations };
             let sites = OnDevice { values, gradients, scales, value_count };
             let index = index_of(cells, places, starts);
-            let mut slots = InShared::new();
-            let (has_value, suffices) =
-                results.cell(&scene, &index, &sites, &mut slots, [column, row], NEAR);
-            if suffices {
-                is_empty = !has_value;
-            } else {
-                let at = atomic::add_u32(listed, 1) as usize;
-                *listed.add(1 + at) = row * scene.columns + column;
+            let done = results.cell(&scene, value_count, [column, row], |cell, writer| {
+                let write = |k, value| writer.write(k, value);
+                let again = || read_setup(forgotten(setup)).1;
+                let rings = InRecords(rings);
+                scene.cell_by_rings::<BLENDS, _, _>(cell, &index, &rings, &sites, again, write)
+            });
+            is_empty = done == Done::Empty;
+            if done == Done::Left {
+                append(listed, row * scene.columns + column);
             }
         }
         // All threads of the block come here.
@@ -625,15 +815,20 @@ pub unsafe fn exact_cells(
     }
 }
 
-/// As [`exact_cells`] for listed cells, by polygons of up to `capacity` sides in `slots`, and blocks of any
-/// size. Cells for which that does not suffice go into `left` in the same way.
+/// Interpolates listed cells by clipping, or all where `listed` is null: by polygons of up to `capacity` sides in
+/// `slots`, or in shared memory. Cells for which that does not suffice go into `left`.
 ///
 /// Grid: a thread a worker; each takes cells in turn.
 ///
 /// # Safety
-/// As for [`exact_cells`]; `slots` has [`SIDE_BYTES`] for each of `capacity` sides of each worker.
-#[kernel(block = 64)]
-pub unsafe fn exact_cells_listed(
+/// As for [`walk_cells`]; `slots` as for [`Memory::slots`]; `left` as `listed` there.
+#[kernel(
+    named,
+    block = CLIP_BLOCK,
+    shared = shared_bytes::<M>(),
+    instances(shared: <InShared>, resident = 4; global: <InGlobal>)
+)]
+pub unsafe fn clip_cells<M: Memory>(
     setup: *const f64,
     starts: *const u32,
     places: *const f64,
@@ -655,46 +850,55 @@ pub unsafe fn exact_cells_listed(
 ) {
     // SAFETY: passed on to the caller; the list names cells of the DEM.
     unsafe {
-        let mut i = thread::index_1d();
-        while i < *listed as u64 && thread::index_1d() < workers as u64 {
-            // Read anew for each cell: registers are short, and the cells few.
+        let (_, scene, dem_rows, _) = read_setup(setup);
+        let all = scene.columns.div_ceil(PATCH) * dem_rows.div_ceil(PATCH) * OF_PATCH;
+        let count = if listed.is_null() { all } else { *listed };
+        let mut i = if listed.is_null() { thread::index_1d() } else { spread(workers) };
+        while i < count as u64 && thread::index_1d() < workers as u64 {
+            // Read anew for each cell: registers are short.
             let (cells, scene, dem_rows, value_count) = read_setup(setup);
             let results =
                 Results { rows: dem_rows, hull, mask, dem, counts, distances, deviations };
             let sites = OnDevice { values, gradients, scales, value_count };
             let index = index_of(cells, places, starts);
-            let mut slots = InGlobal::new(slots, capacity, workers);
-            let cell = *listed.add(1 + i as usize);
-            let row = cell.checked_div(scene.columns).unwrap_or(0);
-            let place = [cell - row * scene.columns, row];
-            let most = u32::MAX / 4;
-            let (has_value, suffices) =
-                results.cell(&scene, &index, &sites, &mut slots, place, most);
-            if !suffices {
-                let at = atomic::add_u32(left, 1) as usize;
-                *left.add(1 + at) = cell;
-            } else if !has_value {
-                atomic::add_u64(tallies.add(LEFT), 1);
+            let mut slots = M::slots(slots, capacity, workers);
+            let mut place = in_patches(i as u32, scene.columns);
+            if !listed.is_null() {
+                let cell = *listed.add(1 + i as usize);
+                let row = cell.checked_div(scene.columns).unwrap_or(0);
+                place = [cell - row * scene.columns, row];
             }
             i += workers as u64;
+            let [column, row] = place;
+            if column >= scene.columns || row >= dem_rows {
+                continue;
+            }
+            let done = results.cell(&scene, value_count, place, |cell, writer| {
+                let write = |k, value| writer.write(k, value);
+                let again = || read_setup(forgotten(setup)).1;
+                scene.cell_by_clipping(cell, &index, &mut slots, &sites, again, write)
+            });
+            if done == Done::Left {
+                append(left, row * scene.columns + column);
+            } else if done == Done::Empty {
+                atomic::add_u64(tallies.add(LEFT), 1);
+            }
         }
     }
 }
 
-/// Estimates the gradients of every site, by polygons of up to [`FEW_SIDES`] sides and blocks of up to
-/// [`NEAR`] cells to each side. Sites for which these do not suffice go into `listed`: their number, then
-/// they.
-///
-/// Grid: a thread a point; [`SHARED`] bytes of shared memory.
+/// Estimates the gradients of every site that has a ring. The others go into `listed`: their number, then
+/// they. Grid: a thread a point.
 ///
 /// # Safety
-/// As for [`exact_cells`]; `sites_before` has the number of sites at `points`; `gradients` has two
-/// elements for each value of a site, `listed` one more than there are sites, the first of them 0.
-#[kernel(block = 64, resident = 8)]
-pub unsafe fn exact_gradients(
+/// As for [`const@make_rings`], which wrote `rings`; `gradients` has two elements for each value of a site, `listed` one
+/// more than there are sites, the first of them 0.
+#[kernel(named, block = BLOCK)]
+pub unsafe fn fit_planes(
     setup: *const f64,
     starts: *const u32,
     places: *const f64,
+    rings: *const f64,
     values: *const i32,
     sites_before: *const u32,
     points: u32,
@@ -708,25 +912,32 @@ pub unsafe fn exact_gradients(
             return;
         }
         let (cells, scene, _, value_count) = read_setup(setup);
-        let index = index_of(cells, places, starts);
-        let mut slots = InShared::new();
-        let site = site as u32;
-        if !estimate(site, &scene, &index, values, value_count, gradients, &mut slots, NEAR) {
-            let at = atomic::add_u32(listed, 1) as usize;
-            *listed.add(1 + at) = site;
+        let (rings, site) = (InRecords(rings), site as u32);
+        if rings.sides(site) == 0 {
+            append(listed, site);
+            return;
         }
+        let index = index_of(cells, places, starts);
+        let sites = without_gradients(values, value_count);
+        let gradients = Gradients { gradients, site, value_count };
+        scene.gradients_by_ring(site, &index, &rings, &sites, |k, g| gradients.write(k, g));
     }
 }
 
-/// As [`exact_gradients`] for listed sites, by polygons of up to `capacity` sides in `slots`, and blocks
-/// of any size. Sites for which that does not suffice go into `left` in the same way.
+/// Estimates the gradients of listed sites by clipping, by polygons of up to `capacity` sides in `slots`, or in
+/// shared memory. Sites for which that does not suffice go into `left` in the same way.
 ///
 /// Grid: a thread a worker; each takes sites in turn.
 ///
 /// # Safety
-/// As for [`exact_gradients`]; `slots` has [`SIDE_BYTES`] for each of `capacity` sides of each worker.
-#[kernel(block = 64)]
-pub unsafe fn exact_gradients_listed(
+/// As for [`const@fit_planes`]; `slots` as for [`Memory::slots`]; `left` as `listed`.
+#[kernel(
+    named,
+    block = CLIP_BLOCK,
+    shared = shared_bytes::<M>(),
+    instances(shared: <InShared>, resident = 6; global: <InGlobal>)
+)]
+pub unsafe fn clip_sites<M: Memory>(
     setup: *const f64,
     starts: *const u32,
     places: *const f64,
@@ -742,44 +953,44 @@ pub unsafe fn exact_gradients_listed(
     unsafe {
         let (cells, scene, _, value_count) = read_setup(setup);
         let index = index_of(cells, places, starts);
-        let mut slots = InGlobal::new(slots, capacity, workers);
-        let mut i = thread::index_1d();
+        let sites = without_gradients(values, value_count);
+        let mut slots = M::slots(slots, capacity, workers);
+        let mut i = spread(workers);
         while i < *listed as u64 && thread::index_1d() < workers as u64 {
             let site = *listed.add(1 + i as usize);
-            let most = u32::MAX / 4;
-            if !estimate(site, &scene, &index, values, value_count, gradients, &mut slots, most) {
-                let at = atomic::add_u32(left, 1) as usize;
-                *left.add(1 + at) = site;
+            let gradients = Gradients { gradients, site, value_count };
+            let write = |k, g| gradients.write(k, g);
+            if !scene.gradients_by_clipping(site, &index, &mut slots, &sites, write) {
+                append(left, site);
             }
             i += workers as u64;
         }
     }
 }
 
-/// Writes the gradients of a site; `false` where slots or blocks do not suffice.
-///
-/// # Safety
-/// As for [`exact_gradients`].
-#[inline(always)]
-#[allow(clippy::too_many_arguments)]
-unsafe fn estimate<P: Fn(u32) -> [f64; 2], I: Fn(u32) -> u32, Q: Slots>(
-    site: u32,
-    scene: &Scene,
-    index: &Index<P, I>,
-    values: *const i32,
-    value_count: u32,
+/// Sites before their gradients are known.
+fn without_gradients(values: *const i32, value_count: u32) -> OnDevice {
+    OnDevice { values, gradients: core::ptr::null(), scales: core::ptr::null(), value_count }
+}
+
+/// Where the gradients of a site go.
+#[derive(Clone, Copy)]
+struct Gradients {
     gradients: *mut f32,
-    slots: &mut Q,
-    most: u32,
-) -> bool {
-    let null = core::ptr::null();
-    let sites = OnDevice { values, gradients: null, scales: core::ptr::null(), value_count };
-    scene.gradients(site, index, &sites, slots, most, |k, [east, north]| {
-        let i = 2 * (site as usize * value_count as usize + k as usize);
-        // SAFETY: the site and the value are below their counts.
+    site: u32,
+    value_count: u32,
+}
+
+impl Gradients {
+    /// # Safety
+    /// The site and value `k` are below their counts.
+    #[inline(always)]
+    unsafe fn write(&self, k: u32, [east, north]: [f32; 2]) {
+        let i = 2 * (self.site as usize * self.value_count as usize + k as usize);
+        // SAFETY: passed on to the caller.
         unsafe {
-            *gradients.add(i) = east;
-            *gradients.add(i + 1) = north;
+            *self.gradients.add(i) = east;
+            *self.gradients.add(i + 1) = north;
         }
-    })
+    }
 }

@@ -44,7 +44,7 @@ impl Line {
 /// Where two lines meet that follow each other round the polygon; `None` where they are parallel but for
 /// rounding.
 #[inline(always)]
-fn meeting(a: Line, b: Line) -> Option<[f64; 2]> {
+pub fn meeting(a: Line, b: Line) -> Option<[f64; 2]> {
     let turn = cross(a.normal, b.normal);
     let scale = (a.normal[0].abs() + a.normal[1].abs()) * (b.normal[0].abs() + b.normal[1].abs());
     if turn <= 1e-12 * scale {
@@ -57,8 +57,9 @@ fn meeting(a: Line, b: Line) -> Option<[f64; 2]> {
     ])
 }
 
+/// Twice the area of the triangle that two ways span, positive where it is counterclockwise.
 #[inline(always)]
-fn cross(a: [f64; 2], b: [f64; 2]) -> f64 {
+pub fn cross(a: [f64; 2], b: [f64; 2]) -> f64 {
     a[0] * b[1] - a[1] * b[0]
 }
 

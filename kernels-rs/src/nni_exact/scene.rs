@@ -3,8 +3,10 @@
 use device_std::math;
 
 use super::polygon::{Polygon, Slots, WINDOW};
-use super::search::{End, Index, Query};
-use super::weights::{Neighbours, Planes, SMOOTH};
+use super::rings::{RingSides, Rings};
+use super::search::{End, Found, Index, Query};
+use super::walk::Walk;
+use super::weights::{self, Clipped, ClippedSides, Natural, Planes, Sums, Walked};
 use crate::nni::finish::{FILL_NEAREST, FILL_VALUE, finished};
 
 /// Half the side of the window round a query point outside the hull, in distances of the nearest site.
@@ -43,6 +45,19 @@ pub struct Scene {
     pub fill: u32,
     /// The same as a value.
     pub fill_value: f32,
+    /// Whether deviations are wanted.
+    pub has_deviations: bool,
+}
+
+/// A cell of the DEM.
+#[derive(Clone, Copy, Debug)]
+pub struct Cell {
+    /// Its column.
+    pub column: u32,
+    /// Its row.
+    pub row: u32,
+    /// The first and the last column of the row that is inside the hull.
+    pub hull: [i32; 2],
 }
 
 /// What belongs to a cell beside its values.
@@ -52,7 +67,8 @@ pub struct Answer {
     pub count: u32,
     /// The distance to the nearest site, in cells.
     pub distance: f32,
-    /// The local-coordinates deviation, in cells.
+    /// How far the weighted mean of the sites' places is from the cell's centre, in cells: 0 but for
+    /// rounding where all sites count and the cell is bounded by sites alone.
     pub deviation: f32,
 }
 
@@ -83,23 +99,53 @@ impl Scene {
         ]
     }
 
-    /// Interpolates a cell; `write(k, value)` gets its values. `hull` has the first and the last column of the row that is
-    /// inside the hull. `None` where the slots, or blocks of `most` cells to each side, do not suffice.
+    /// What to look for from a place.
+    #[inline(always)]
+    fn query(&self, at: [f64; 2]) -> Query {
+        let (half_window, give_up) = (self.half_window, self.give_up);
+        Query { at, own: WINDOW, half_window, give_up }
+    }
+
+    /// Interpolates a cell by the rings of sites; `write(k, value)` gets its values. `None` where the rings do not
+    /// tell them. Where it `BLENDS` it can do the smooth interpolant. `again` gives the scene once more: what is
+    /// wanted only in the end then takes no registers before.
+    #[inline(always)]
+    pub fn cell_by_rings<const BLENDS: bool, P: Fn(u32) -> [f64; 2], I: Fn(u32) -> u32>(
+        &self,
+        cell: Cell,
+        index: &Index<P, I>,
+        rings: &impl Rings,
+        sites: &impl Sites,
+        again: impl Fn() -> Self,
+        write: impl FnMut(u32, f32),
+    ) -> Option<Answer> {
+        let at = self.centre(cell.column, cell.row);
+        let found = index.nearest(&self.query(at));
+        let mut result = Outcome { scene: again, cell, found, sites, write };
+        if found.end == End::Exceeded {
+            return None;
+        }
+        if self.is_without_weights(found) {
+            return Some(result.without_weights());
+        }
+        let walk = Walk::begin(index, rings, at, found.nearest, self.half_window)?;
+        result.weighted::<BLENDS>(&Walked { walk, weights: self.weights })
+    }
+
+    /// Interpolates a cell by clipping; `write(k, value)` gets its values. `None` where the slots do not
+    /// suffice. `again` as above.
     #[inline(always)]
     #[allow(clippy::too_many_arguments)]
-    pub fn cell<P: Fn(u32) -> [f64; 2], I: Fn(u32) -> u32, Q: Slots>(
+    pub fn cell_by_clipping<P: Fn(u32) -> [f64; 2], I: Fn(u32) -> u32, Q: Slots>(
         &self,
-        [column, row]: [u32; 2],
+        cell: Cell,
         index: &Index<P, I>,
-        sites: &impl Sites,
         slots: &mut Q,
-        most: u32,
-        hull: [i32; 2],
-        mut write: impl FnMut(u32, f32),
+        sites: &impl Sites,
+        again: impl Fn() -> Self,
+        write: impl FnMut(u32, f32),
     ) -> Option<Answer> {
-        let at = self.centre(column, row);
-        let (half_window, give_up) = (self.half_window, self.give_up);
-        let mut query = Query { at, own: WINDOW, half_window, give_up, most };
+        let mut query = self.query(self.centre(cell.column, cell.row));
         let mut polygon = Polygon { slots, len: 0 };
         let mut found;
         // Goes round twice at most; a loop, so that the code for the search stands once.
@@ -114,82 +160,168 @@ impl Scene {
             }
             query.half_window = near;
         }
+        let mut result = Outcome { scene: again, cell, found, sites, write };
         if found.end == End::Exceeded {
             return None;
         }
-        let is_near = found.squared <= self.max_squared;
-        let mut out = |k: u32, value: f32| {
-            let fill = match self.fill {
-                FILL_NEAREST if found.nearest < WINDOW => {
-                    let [offset, step] = sites.scale(k);
-                    Some((offset + sites.value(found.nearest, k) as f64 * step) as f32)
-                }
-                FILL_VALUE => Some(self.fill_value),
-                _ => None,
-            };
-            write(k, finished(value, column as i32, hull, is_near, false, fill));
-        };
-        let distance = (math::sqrt(found.squared) / self.cell_size) as f32;
-        let mut answer = Answer { count: 0, distance, deviation: f32::NAN };
-        if found.end != End::Found || found.squared >= self.site_limit {
-            let is_on_site = found.end == End::OnSite;
-            let mut k = 0;
-            while k < sites.values() {
-                let mut value = f32::NAN;
-                if is_on_site {
-                    let [offset, step] = sites.scale(k);
-                    value = (offset + sites.value(found.nearest, k) as f64 * step) as f32;
-                }
-                out(k, value);
-                k += 1;
-            }
-            if is_on_site {
-                (answer.count, answer.deviation) = (1, 0.0);
-            }
-            return Some(answer);
+        if self.is_without_weights(found) {
+            return Some(result.without_weights());
         }
-        let all = Neighbours::weigh(index, &query, &mut polygon, self.weights, self.site_limit);
-        let mut k = 0;
-        while k < sites.values() {
-            let value = |site: u32| sites.value(site, k);
-            let mean = match self.weights {
-                SMOOTH => all.smooth(value, |site| sites.gradient(site, k)),
-                _ => all.mean(value),
-            };
-            let [offset, step] = sites.scale(k);
-            out(k, mean.map_or(f32::NAN, |mean| (offset + mean * step) as f32));
-            k += 1;
-        }
-        answer.count = all.count;
-        answer.deviation = (all.deviation() / self.cell_size) as f32;
-        Some(answer)
+        let weights = self.weights;
+        result.weighted::<true>(&Clipped::weigh(index, &query, &mut polygon, weights))
     }
 
-    /// Estimates the gradients at a site; `write(k, gradient)` gets them. `false` where the slots, or
-    /// blocks of `most` cells to each side, do not suffice.
+    /// Whether the search alone tells what becomes of a cell.
     #[inline(always)]
-    pub fn gradients<P: Fn(u32) -> [f64; 2], I: Fn(u32) -> u32, Q: Slots>(
+    fn is_without_weights(&self, found: Found) -> bool {
+        found.end != End::Found || found.squared >= self.site_limit
+    }
+
+    /// Estimates the gradients at a site that has a ring; `write(k, gradient)` gets them.
+    #[inline(always)]
+    pub fn gradients_by_ring<P: Fn(u32) -> [f64; 2], I: Fn(u32) -> u32>(
         &self,
         site: u32,
         index: &Index<P, I>,
+        rings: &impl Rings,
         sites: &impl Sites,
+        write: impl FnMut(u32, [f32; 2]),
+    ) {
+        planes(Planes::weigh(RingSides { index, rings, site }), site, sites, write);
+    }
+
+    /// Estimates the gradients at a site; `write(k, gradient)` gets them. `false` where the slots do not
+    /// suffice.
+    #[inline(always)]
+    pub fn gradients_by_clipping<P: Fn(u32) -> [f64; 2], I: Fn(u32) -> u32, Q: Slots>(
+        &self,
+        site: u32,
+        index: &Index<P, I>,
         slots: &mut Q,
-        most: u32,
-        mut write: impl FnMut(u32, [f32; 2]),
+        sites: &impl Sites,
+        write: impl FnMut(u32, [f32; 2]),
     ) -> bool {
         let at = (index.place)(site);
         let half_window = self.half_extent;
-        let query = Query { at, own: site, half_window, give_up: f64::INFINITY, most };
+        let query = Query { at, own: site, half_window, give_up: f64::INFINITY };
         let mut polygon = Polygon { slots, len: 0 };
         if index.cell(&query, &mut polygon).end == End::Exceeded {
             return false;
         }
-        let planes = Planes::weigh(index, &query, &mut polygon);
+        let sides = ClippedSides::measure(index, &query, &mut polygon);
+        planes(Planes::weigh(sides), site, sites, write);
+        true
+    }
+}
+
+/// Gives the gradients of all values at a site.
+#[inline(always)]
+fn planes<E: weights::Sides>(
+    planes: Planes<E>,
+    site: u32,
+    sites: &impl Sites,
+    mut write: impl FnMut(u32, [f32; 2]),
+) {
+    let mut k = 0;
+    while k < sites.values() {
+        write(k, planes.gradient(sites.value(site, k), |other| sites.value(other, k)));
+        k += 1;
+    }
+}
+
+/// What becomes of a cell after the search.
+struct Outcome<'a, T, C, W> {
+    /// Gives the scene.
+    scene: C,
+    cell: Cell,
+    found: Found,
+    sites: &'a T,
+    write: W,
+}
+
+impl<T: Sites, C: Fn() -> Scene, W: FnMut(u32, f32)> Outcome<'_, T, C, W> {
+    /// Writes a value after the control of NODATA.
+    #[inline(always)]
+    fn finish(&mut self, k: u32, value: f32) {
+        let scene = (self.scene)();
+        let fill = match scene.fill {
+            FILL_NEAREST if self.found.nearest < WINDOW => {
+                Some(self.value_of(self.found.nearest, k))
+            }
+            FILL_VALUE => Some(scene.fill_value),
+            _ => None,
+        };
+        let is_near = self.found.squared <= scene.max_squared;
+        let column = self.cell.column as i32;
+        (self.write)(k, finished(value, column, self.cell.hull, is_near, false, fill));
+    }
+
+    #[inline(always)]
+    fn value_of(&self, site: u32, k: u32) -> f32 {
+        let [offset, step] = self.sites.scale(k);
+        (offset + self.sites.value(site, k) as f64 * step) as f32
+    }
+
+    #[inline(always)]
+    fn answer(&self) -> Answer {
+        let distance = (math::sqrt(self.found.squared) / (self.scene)().cell_size) as f32;
+        Answer { count: 0, distance, deviation: f32::NAN }
+    }
+
+    /// Writes the values of a place at which a site lies, or that has no site near enough.
+    #[inline(always)]
+    fn without_weights(&mut self) -> Answer {
+        let is_on_site = self.found.end == End::OnSite;
         let mut k = 0;
-        while k < sites.values() {
-            write(k, planes.gradient(sites.value(site, k), |other| sites.value(other, k)));
+        while k < self.sites.values() {
+            let value = if is_on_site { self.value_of(self.found.nearest, k) } else { f32::NAN };
+            self.finish(k, value);
             k += 1;
         }
-        true
+        let mut answer = self.answer();
+        if is_on_site {
+            (answer.count, answer.deviation) = (1, 0.0);
+        }
+        answer
+    }
+
+    /// Writes the weighted values; `None` where neighbours are missing.
+    #[inline(always)]
+    fn weighted<const BLENDS: bool>(&mut self, neighbours: &impl Natural) -> Option<Answer> {
+        let sites = self.sites;
+        let values = sites.values();
+        // For the deviation the ways to the sites are two values more. Each goes round by itself: that
+        // takes the fewest registers.
+        let all = if (self.scene)().has_deviations { values + 2 } else { values };
+        let (mut count, mut way, mut k) = (0, [f64::NAN; 2], 0);
+        while k < all {
+            let scene = (self.scene)();
+            let mut sums = Sums::<BLENDS>::new(scene.weights, scene.site_limit);
+            let are_all = neighbours.each(|site, weight, way| {
+                let value = || match k.wrapping_sub(values) {
+                    0 => way[0],
+                    1 => way[1],
+                    _ => sites.value(site, k) as f64,
+                };
+                let gradient = || if k < values { sites.gradient(site, k) } else { [0.0; 2] };
+                sums.add(weight, way, value, gradient);
+            });
+            if !are_all {
+                return None;
+            }
+            count = sums.count;
+            if k < values {
+                let [offset, step] = sites.scale(k);
+                let value = sums.value().map_or(f32::NAN, |value| (offset + value * step) as f32);
+                self.finish(k, value);
+            } else {
+                let mean = sums.mean().unwrap_or(f64::NAN);
+                way = if k == values { [mean, way[1]] } else { [way[0], mean] };
+            }
+            k += 1;
+        }
+        let away = math::sqrt(way[0] * way[0] + way[1] * way[1]);
+        let deviation = (away / (self.scene)().cell_size) as f32;
+        Some(Answer { count, deviation, ..self.answer() })
     }
 }

@@ -41,8 +41,6 @@ pub struct Query {
     pub half_window: f64,
     /// Where no site is nearer than the root of this, the search ends.
     pub give_up: f64,
-    /// Blocks reach so many cells to each side at most.
-    pub most: u32,
 }
 
 /// How a search ended.
@@ -54,7 +52,7 @@ pub enum End {
     OnSite,
     /// No site is near enough.
     Beyond,
-    /// The slots or the blocks do not suffice.
+    /// The slots, or the cells gone through, do not suffice.
     Exceeded,
 }
 
@@ -86,6 +84,68 @@ impl<P: Fn(u32) -> [f64; 2], S: Fn(u32) -> u32> Index<P, S> {
         [x - query.at[0], y - query.at[1]]
     }
 
+    /// Calls `visit(site, way to it)` for the sites in a block of cells; `false`, after some of them, where
+    /// those are more than `most`.
+    #[inline(always)]
+    pub fn scan(
+        &self,
+        at: [f64; 2],
+        block: Block,
+        most: u32,
+        mut visit: impl FnMut(u32, [f64; 2]),
+    ) -> bool {
+        let [first, last] = block.columns;
+        let mut left = most;
+        let mut row = block.rows[0];
+        while row <= block.rows[1] {
+            let start = row * self.cells.columns;
+            let mut site = (self.start)(start + first);
+            let end = (self.start)(start + last + 1);
+            if end - site > left {
+                return false;
+            }
+            left -= end - site;
+            while site < end {
+                let [x, y] = (self.place)(site);
+                visit(site, [x - at[0], y - at[1]]);
+                site += 1;
+            }
+            row += 1;
+        }
+        true
+    }
+
+    /// The nearest site, as far as blocks of up to [`NEAR`] cells to each side tell: `Exceeded` where they do
+    /// not, `Beyond` where it is not within the query's limit.
+    #[inline(always)]
+    pub fn nearest(&self, query: &Query) -> Found {
+        let mut found = Found { end: End::Exceeded, nearest: WINDOW, squared: f64::INFINITY };
+        let mut half = 1;
+        while half <= NEAR {
+            let block = self.cells.around(query.at, half);
+            self.scan(query.at, block, u32::MAX, |site, way| {
+                let squared = way[0] * way[0] + way[1] * way[1];
+                if squared < found.squared {
+                    (found.squared, found.nearest) = (squared, site);
+                }
+            });
+            let reach = self.cells.reach(block, query.at);
+            let squared = if reach > 0.0 { reach * reach } else { 0.0 };
+            if found.squared == 0.0 {
+                found.end = End::OnSite;
+            } else if found.squared <= squared || self.cells.is_whole(block) {
+                found.end = End::Found;
+            } else if query.give_up <= squared && found.squared >= query.give_up {
+                found.end = End::Beyond;
+            }
+            if found.end != End::Exceeded {
+                break;
+            }
+            half += 1;
+        }
+        found
+    }
+
     /// Makes the polygon the Voronoi cell of the query point among the sites, within the window.
     #[inline(always)]
     pub fn cell<Q: Slots>(&self, query: &Query, polygon: &mut Polygon<'_, Q>) -> Found {
@@ -95,7 +155,7 @@ impl<P: Fn(u32) -> [f64; 2], S: Fn(u32) -> u32> Index<P, S> {
         let mut walk = Walk { index: self, query, farthest, found };
         let mut inner: Option<Block> = None;
         let mut half = 0;
-        while half <= query.most {
+        loop {
             let block = self.cells.around(query.at, half);
             if !walk.block(block, inner, half > NEAR, polygon) {
                 return walk.found;
@@ -113,7 +173,6 @@ impl<P: Fn(u32) -> [f64; 2], S: Fn(u32) -> u32> Index<P, S> {
             inner = Some(block);
             half = if half < NEAR { half + 1 } else { 2 * half + 1 };
         }
-        walk.found
     }
 }
 
@@ -137,8 +196,11 @@ impl<P: Fn(u32) -> [f64; 2], S: Fn(u32) -> u32> Walk<'_, P, S> {
         polygon: &mut Polygon<'_, Q>,
     ) -> bool {
         let cells = &self.index.cells;
-        let mut row = block.rows[0];
-        while row <= block.rows[1] {
+        let [mut row, last_row] = match by_circles {
+            true => self.rows(block.rows, polygon),
+            false => block.rows,
+        };
+        while row <= last_row {
             let [west, east] = match by_circles {
                 true => self.circles(row, polygon),
                 false => {
@@ -210,6 +272,27 @@ impl<P: Fn(u32) -> [f64; 2], S: Fn(u32) -> u32> Walk<'_, P, S> {
         true
     }
 
+    /// The rows, of some, in which a point may lie that cuts the polygon: see [`circles`](Self::circles).
+    #[inline(always)]
+    fn rows<Q: Slots>(&self, [first, last]: [u32; 2], polygon: &Polygon<'_, Q>) -> [u32; 2] {
+        let (mut south, mut north) = (f64::INFINITY, f64::NEG_INFINITY);
+        let mut i = 0;
+        while i < polygon.len {
+            let [x, y] = polygon.slots.corner(i);
+            // More than rounding takes away.
+            let radius = math::sqrt(x * x + y * y) * (1.0 + 1e-12);
+            south = f64::min(south, y - radius);
+            north = f64::max(north, y + radius);
+            i += 1;
+        }
+        let cells = &self.index.cells;
+        let margin = 1e-6 * cells.side;
+        [
+            u32::max(first, cells.row(self.query.at[1] + south - margin)),
+            u32::min(last, cells.row(self.query.at[1] + north + margin)),
+        ]
+    }
+
     /// From where to where a point of a row of cells may lie that cuts the polygon: it is nearer to a corner
     /// than the query point is.
     #[inline(always)]
@@ -223,9 +306,9 @@ impl<P: Fn(u32) -> [f64; 2], S: Fn(u32) -> u32> Walk<'_, P, S> {
             let squared = x * x + y * y;
             let away = f64::max(f64::max(south - rise - y, y - (north - rise)), 0.0);
             let rest = squared - away * away;
-            // More than rounding takes away.
-            let half = math::sqrt(f64::max(rest, 0.0) + 1e-15 * squared);
             if rest >= -1e-15 * squared {
+                // More than rounding takes away.
+                let half = math::sqrt(f64::max(rest, 0.0) + 1e-15 * squared);
                 let slack = 1e-15 * (x.abs() + half);
                 west = f64::min(west, x - half - slack);
                 east = f64::max(east, x + half + slack);

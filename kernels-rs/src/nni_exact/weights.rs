@@ -1,9 +1,11 @@
-//! What a query takes from its natural neighbours, and what becomes of a cell of the DEM.
+//! The weights of natural neighbours, and what is made of them: values and gradients.
 
 use device_std::math;
 
 use super::polygon::{Polygon, Slots, WINDOW};
+use super::rings::Rings;
 use super::search::{Index, Query};
+use super::walk::Walk;
 
 /// Weights are the areas that the query point takes over.
 pub const SIBSON: u32 = 0;
@@ -12,109 +14,202 @@ pub const LAPLACE: u32 = 1;
 /// Sibson's smooth interpolant.
 pub const SMOOTH: u32 = 2;
 
-/// The natural neighbours of a query point with their weights, in the slots of its polygon.
-pub struct Neighbours<'a, P, I, Q> {
+/// The natural neighbours of a place with their weights.
+pub trait Natural {
+    /// Calls `visit(site, weight, way to it)` for each; `false` where they are not all found.
+    fn each(&self, visit: impl FnMut(u32, f64, [f64; 2])) -> bool;
+}
+
+/// The sites at the sides of a clipped cell, weighed.
+pub struct Clipped<'a, P, I, Q> {
     index: &'a Index<P, I>,
     query: &'a Query,
     slots: &'a Q,
     len: u32,
-    /// Sites count whose squared distance is below this.
-    site_limit: f64,
-    /// The sum of the weights of the sites that count.
-    total: f64,
-    /// How many count.
-    pub count: u32,
 }
 
-impl<'a, P: Fn(u32) -> [f64; 2], I: Fn(u32) -> u32, Q: Slots> Neighbours<'a, P, I, Q> {
-    /// Weighs the sites at the sides of a Voronoi cell.
+impl<'a, P: Fn(u32) -> [f64; 2], I: Fn(u32) -> u32, Q: Slots> Clipped<'a, P, I, Q> {
+    /// Weighs them.
     #[inline(always)]
     pub fn weigh(
         index: &'a Index<P, I>,
         query: &'a Query,
         polygon: &'a mut Polygon<'_, Q>,
         weights: u32,
-        site_limit: f64,
     ) -> Self {
         if weights == LAPLACE {
             borders(index, query, polygon);
         } else {
             polygon.share(|name| index.line(query, name));
         }
-        let (len, slots) = (polygon.len, &*polygon.slots);
-        let mut all = Self { index, query, slots, len, site_limit, total: 0.0, count: 0 };
-        let (mut total, mut count) = (0.0, 0);
-        all.each(|_, weight, _| {
-            total += weight;
-            count += 1;
-        });
-        (all.total, all.count) = (total, count);
-        all
+        Self { index, query, slots: &*polygon.slots, len: polygon.len }
     }
+}
 
-    /// Calls `visit(site, weight, way to it)` for every site that counts.
+impl<P: Fn(u32) -> [f64; 2], I: Fn(u32) -> u32, Q: Slots> Natural for Clipped<'_, P, I, Q> {
     #[inline(always)]
-    fn each(&self, mut visit: impl FnMut(u32, f64, [f64; 2])) {
+    fn each(&self, mut visit: impl FnMut(u32, f64, [f64; 2])) -> bool {
         let mut i = 0;
         while i < self.len {
             let site = self.slots.line(i);
             if site < WINDOW {
-                let way = self.index.way(self.query, site);
-                if way[0] * way[0] + way[1] * way[1] < self.site_limit {
-                    visit(site, self.slots.share(i), way);
-                }
+                visit(site, self.slots.share(i), self.index.way(self.query, site));
             }
             i += 1;
         }
+        true
     }
+}
 
-    /// The weighted mean of the sites' values; `None` where none counts.
+/// The sites that a walk over rings comes by, with Laplace's weights or the areas.
+pub struct Walked<'a, P, I, R> {
+    /// The walk.
+    pub walk: Walk<'a, P, I, R>,
+    /// [`LAPLACE`], or others.
+    pub weights: u32,
+}
+
+impl<P: Fn(u32) -> [f64; 2], I: Fn(u32) -> u32, R: Rings> Natural for Walked<'_, P, I, R> {
     #[inline(always)]
-    pub fn mean(&self, value: impl Fn(u32) -> i32) -> Option<f64> {
-        let mut sum = 0.0;
-        self.each(|site, weight, _| sum += weight * value(site) as f64);
-        (self.total > 0.0).then(|| sum / self.total)
+    fn each(&self, mut visit: impl FnMut(u32, f64, [f64; 2])) -> bool {
+        self.walk.each(|neighbour| {
+            let (mut weight, [x, y]) = (neighbour.area, neighbour.way);
+            if self.weights == LAPLACE {
+                let [from, to] = neighbour.border;
+                let border = [to[0] - from[0], to[1] - from[1]];
+                let squared = border[0] * border[0] + border[1] * border[1];
+                weight = math::sqrt(squared / (x * x + y * y));
+            }
+            visit(neighbour.site, weight, [x, y]);
+        })
     }
+}
 
-    /// Sibson's smooth (C1) interpolant (1981, A brief description of natural neighbour interpolation):
-    /// a blend of the mean and of a mean of the sites' planes, by areas over distances.
+/// Weighted sums over natural neighbours, of a value and of what goes with it. Only where it `BLENDS` can it be
+/// asked for the smooth interpolant.
+#[derive(Clone, Copy)]
+pub struct Sums<const BLENDS: bool> {
+    weights: u32,
+    /// Sites count whose squared distance is below this.
+    site_limit: f64,
+    /// How many count.
+    pub count: u32,
+    /// Of the weights.
+    total: f64,
+    /// Of the values.
+    mean: f64,
+    /// For the smooth interpolant: of 1 over the distance, of the sites' planes at the place by the same weights,
+    /// of the distance, and of its square.
+    inverse: f64,
+    planes: f64,
+    first_moment: f64,
+    second_moment: f64,
+}
+
+impl<const BLENDS: bool> Sums<BLENDS> {
+    /// No site yet.
     #[inline(always)]
-    pub fn smooth(
-        &self,
-        value: impl Fn(u32) -> i32,
-        gradient: impl Fn(u32) -> [f32; 2],
-    ) -> Option<f64> {
-        let (mut mean, mut planes, mut inverse) = (0.0, 0.0, 0.0);
-        let (mut first_moment, mut second_moment) = (0.0, 0.0);
-        self.each(|site, area, way| {
-            let squared = way[0] * way[0] + way[1] * way[1];
-            let away = math::sqrt(squared);
-            let ([east, north], value) = (gradient(site), value(site) as f64);
-            let rise = east as f64 * way[0] + north as f64 * way[1];
-            let per_length = area / away;
-            inverse += per_length;
-            first_moment += area * away;
-            second_moment += area * squared;
-            mean += area * value;
-            planes += per_length * (value - rise);
-        });
-        if self.total <= 0.0 {
-            return None;
+    pub fn new(weights: u32, site_limit: f64) -> Self {
+        let [total, mean, inverse, planes, first_moment, second_moment] = [0.0; 6];
+        Self {
+            weights,
+            site_limit,
+            count: 0,
+            total,
+            mean,
+            inverse,
+            planes,
+            first_moment,
+            second_moment,
         }
-        let (alpha, beta) = (first_moment / inverse, second_moment / self.total);
-        Some((alpha * (mean / self.total) + beta * (planes / inverse)) / (alpha + beta))
     }
 
-    /// How far the weighted mean of the sites' places is from the query point; 0 but for rounding where
-    /// all sites count and the cell is bounded by sites alone.
+    /// Adds a site, if it counts.
     #[inline(always)]
-    pub fn deviation(&self) -> f64 {
-        let mut sum = [0.0; 2];
-        self.each(|_, weight, way| {
-            sum[0] += weight * way[0];
-            sum[1] += weight * way[1];
-        });
-        math::sqrt(sum[0] * sum[0] + sum[1] * sum[1]) / self.total
+    pub fn add(
+        &mut self,
+        weight: f64,
+        way: [f64; 2],
+        value: impl FnOnce() -> f64,
+        gradient: impl FnOnce() -> [f32; 2],
+    ) {
+        let squared = way[0] * way[0] + way[1] * way[1];
+        if squared >= self.site_limit {
+            return;
+        }
+        let value = value();
+        self.count += 1;
+        self.total += weight;
+        self.mean += weight * value;
+        if BLENDS && self.weights == SMOOTH {
+            let away = math::sqrt(squared);
+            let [east, north] = gradient();
+            let rise = east as f64 * way[0] + north as f64 * way[1];
+            let per_length = weight / away;
+            self.inverse += per_length;
+            self.first_moment += weight * away;
+            self.second_moment += weight * squared;
+            self.planes += per_length * (value - rise);
+        }
+    }
+
+    /// The weighted mean; `None` where no site counts.
+    #[inline(always)]
+    pub fn mean(&self) -> Option<f64> {
+        (self.total > 0.0).then(|| self.mean / self.total)
+    }
+
+    /// The value at the place: the weighted mean, or Sibson's smooth (C1) interpolant (1981, A brief
+    /// description of natural neighbour interpolation), a blend of the mean and of a mean of the sites'
+    /// planes, by areas over distances. `None` where no site counts.
+    #[inline(always)]
+    pub fn value(&self) -> Option<f64> {
+        let mean = self.mean()?;
+        if !(BLENDS && self.weights == SMOOTH) {
+            return Some(mean);
+        }
+        let (alpha, beta) = (self.first_moment / self.inverse, self.second_moment / self.total);
+        Some((alpha * mean + beta * (self.planes / self.inverse)) / (alpha + beta))
+    }
+}
+
+/// The sides of a site's Voronoi cell.
+pub trait Sides {
+    /// Calls `visit(site, border over distance, way to it)` for the site beyond each side.
+    fn each(&self, visit: impl FnMut(u32, f64, [f64; 2]));
+}
+
+/// The sides of a clipped cell.
+pub struct ClippedSides<'a, P, I, Q> {
+    index: &'a Index<P, I>,
+    query: &'a Query,
+    polygon: &'a Polygon<'a, Q>,
+}
+
+impl<'a, P: Fn(u32) -> [f64; 2], I: Fn(u32) -> u32, Q: Slots> ClippedSides<'a, P, I, Q> {
+    /// Measures them.
+    #[inline(always)]
+    pub fn measure(
+        index: &'a Index<P, I>,
+        query: &'a Query,
+        polygon: &'a mut Polygon<'a, Q>,
+    ) -> Self {
+        borders(index, query, polygon);
+        Self { index, query, polygon }
+    }
+}
+
+impl<P: Fn(u32) -> [f64; 2], I: Fn(u32) -> u32, Q: Slots> Sides for ClippedSides<'_, P, I, Q> {
+    #[inline(always)]
+    fn each(&self, mut visit: impl FnMut(u32, f64, [f64; 2])) {
+        let mut i = 0;
+        while i < self.polygon.len {
+            let site = self.polygon.slots.line(i);
+            if site < WINDOW {
+                visit(site, self.polygon.slots.share(i), self.index.way(self.query, site));
+            }
+            i += 1;
+        }
     }
 }
 
@@ -141,28 +236,19 @@ fn borders<P: Fn(u32) -> [f64; 2], I: Fn(u32) -> u32, Q: Slots>(
 /// are endless.
 const LONGEST: f64 = 2.0;
 
-/// The gradients at a site whose Voronoi cell the polygon is: the planes through the site that fit its
-/// neighbours best, by weighted least squares. A neighbour's weight is Laplace's over the squared
-/// distance.
-pub struct Planes<'a, P, I, Q> {
-    index: &'a Index<P, I>,
-    query: &'a Query,
-    polygon: &'a Polygon<'a, Q>,
+/// The gradients at a site: the planes through it that fit its neighbours best, by weighted least squares.
+/// A neighbour's weight is Laplace's over the squared distance.
+pub struct Planes<E> {
+    sides: E,
     /// The matrix of the normal equations: xx, xy, yy.
     matrix: [f64; 3],
 }
 
-impl<'a, P: Fn(u32) -> [f64; 2], I: Fn(u32) -> u32, Q: Slots> Planes<'a, P, I, Q> {
+impl<E: Sides> Planes<E> {
     /// Weighs the neighbours.
     #[inline(always)]
-    pub fn weigh(
-        index: &'a Index<P, I>,
-        query: &'a Query,
-        polygon: &'a mut Polygon<'a, Q>,
-    ) -> Self {
-        borders(index, query, polygon);
-        let polygon = &*polygon;
-        let mut all = Self { index, query, polygon, matrix: [0.0; 3] };
+    pub fn weigh(sides: E) -> Self {
+        let mut all = Self { sides, matrix: [0.0; 3] };
         let [mut xx, mut xy, mut yy] = [0.0; 3];
         all.each(|_, weight, [x, y]| {
             xx += weight * x * x;
@@ -175,16 +261,9 @@ impl<'a, P: Fn(u32) -> [f64; 2], I: Fn(u32) -> u32, Q: Slots> Planes<'a, P, I, Q
 
     #[inline(always)]
     fn each(&self, mut visit: impl FnMut(u32, f64, [f64; 2])) {
-        let mut i = 0;
-        while i < self.polygon.len {
-            let site = self.polygon.slots.line(i);
-            if site < WINDOW {
-                let [x, y] = self.index.way(self.query, site);
-                let border = f64::min(self.polygon.slots.share(i), LONGEST);
-                visit(site, border / (x * x + y * y), [x, y]);
-            }
-            i += 1;
-        }
+        self.sides.each(|site, border, [x, y]| {
+            visit(site, f64::min(border, LONGEST) / (x * x + y * y), [x, y]);
+        });
     }
 
     /// The gradient of a value, per unit to the east and to the north; 0 where the neighbours are in line.

@@ -91,6 +91,20 @@ impl Cells {
         f64::min(across, along) - MARGIN * self.side
     }
 
+    /// The box, seen from a place in a block, of which the block holds every point: from x to x, and from y
+    /// to y; infinite where the grid ends.
+    #[inline(always)]
+    pub fn within(&self, block: Block, place: [f64; 2]) -> [[f64; 2]; 2] {
+        let ends = |range: [u32; 2], cells: u32, position: f64| {
+            let [first, end] = open_interval(range, cells);
+            [(first + MARGIN) * self.side - position, (end - MARGIN) * self.side - position]
+        };
+        [
+            ends(block.columns, self.columns, place[0] - self.west),
+            ends(block.rows, self.rows, place[1] - self.south),
+        ]
+    }
+
     /// Where the points of a row may lie: from y to y, relative to the southern edge.
     #[inline(always)]
     pub fn strip(&self, row: u32) -> [f64; 2] {

@@ -4,22 +4,24 @@
 //! every side is left by one piece at most and entered by one at most, and lines are chains: those that
 //! begin at a side which no piece enters (at the border, or beside NODATA), and rings.
 //!
-//! 1. [`link_pieces`]: each finds the piece after it, in the square beyond the side at which it leaves,
-//!    and tells it.
-//! 2. [`start_heads`] and [`jump_heads`]: pointer jumping (Wyllie 1979). In each round a piece
-//!    looks at where it points to and takes over that one's pointer, so that pointers reach twice as far
-//!    as before. In the end a piece of an open line points beyond its line's first, and one of a ring
-//!    has seen the lowest of the ring, which becomes its first.
-//! 3. [`start_ranks`] and [`jump_ranks`]: the same once more, from the first on: now each piece knows its
-//!    line's first piece and how many are between.
-//! 4. [`key_lines`]: the first pieces' keys, which sorted give the order of the lines; and
-//!    [`measure_lines`], their numbers of points, of which a scan makes places.
-//! 5. [`place_lines`] and [`write_points`]: each piece writes its point at its place.
+//! 1. [`link_pieces`](const@link_pieces): each finds the piece after it, in the square beyond the side at
+//!    which it leaves, and tells it.
+//! 2. [`start_heads`](const@start_heads) and [`jump`] by [`Heads`]: pointer jumping (Wyllie 1979). In each
+//!    round a piece looks at where it points to and takes over that one's pointer, so that pointers reach
+//!    twice as far as before. In the end a piece of an open line points beyond its line's first, and one of
+//!    a ring has seen the lowest of the ring, which becomes its first.
+//! 3. [`start_ranks`](const@start_ranks) and [`jump`] by [`Ranks`]: the same once more, from the first on:
+//!    now each piece knows its line's first piece and how many are between.
+//! 4. [`key_lines`](const@key_lines): the first pieces' keys, which sorted give the order of the lines; and
+//!    [`measure_lines`](const@measure_lines), their numbers of points, of which a scan makes places.
+//! 5. [`place_lines`](const@place_lines) and [`write_points`](const@write_points): each piece writes its
+//!    point at its place.
 //!
 //! A round of jumping does nothing after one that changed nothing.
 
 use device_std::{kernel, thread};
 
+use super::BLOCK;
 #[cfg(not(target_arch = "nvptx64"))]
 use super::MODULE;
 use super::squares::{Ground, Piece, crossing};
@@ -89,7 +91,7 @@ pub fn continuation(piece: Piece, first: usize, end: usize, at: impl Fn(usize) -
 /// # Safety
 /// `pieces` has two elements for each of `count` pieces, `places` one for each of `columns * rows` squares
 /// and one more: the first of its pieces. `next` and `previous` have one for each piece.
-#[kernel(block = 256)]
+#[kernel(named, block = BLOCK)]
 pub unsafe fn link_pieces(
     pieces: *const u64,
     count: u32,
@@ -123,11 +125,29 @@ pub unsafe fn link_pieces(
 ///
 /// # Safety
 /// `previous` and `heads` have `count` elements.
-#[kernel(block = 256)]
+#[kernel(named, block = BLOCK)]
 pub unsafe fn start_heads(previous: *const u32, count: u32, heads: *mut u64) {
     let Some(i) = own(count) else { return };
     // SAFETY: guarded by `count`.
     unsafe { *heads.add(i) = pair(*previous.add(i), i as u32) };
+}
+
+/// Begins the count from the lines' first pieces.
+///
+/// Grid: one thread a piece.
+///
+/// # Safety
+/// `previous`, `heads` and `ranks` have `count` elements.
+#[kernel(named, block = BLOCK)]
+pub unsafe fn start_ranks(previous: *const u32, heads: *const u64, count: u32, ranks: *mut u64) {
+    let Some(i) = own(count) else { return };
+    // SAFETY: guarded by `count`.
+    unsafe {
+        let (pointer, lowest) = parts(*heads.add(i));
+        let before = *previous.add(i);
+        let is_first = before == NONE || (pointer != NONE && lowest == i as u32);
+        *ranks.add(i) = if is_first { pair(i as u32, 0) } else { pair(before, 1) };
+    }
 }
 
 /// Whether a round of jumping has anything to do; it is called in the one before.
@@ -140,15 +160,60 @@ unsafe fn is_done(changes: *const u32, round: u32) -> bool {
     round > 0 && unsafe { *changes.add(round as usize - 1) } == 0
 }
 
-/// A round of the search: pointers, and the lowest piece seen.
+/// What a round of pointer jumping does for a piece.
+pub trait Jumping {
+    /// What the round writes for a piece with this pointer and number; `note` is called if that changes
+    /// anything.
+    ///
+    /// # Safety
+    /// `from` has an element for each piece, and pointers are pieces.
+    unsafe fn jumped(from: *const u64, pointer: u32, number: u32, note: impl FnOnce()) -> u64;
+}
+
+/// The search for the lines' first pieces: pointers, and the lowest piece seen.
+pub struct Heads;
+
+impl Jumping for Heads {
+    #[inline(always)]
+    unsafe fn jumped(from: *const u64, pointer: u32, lowest: u32, note: impl FnOnce()) -> u64 {
+        let mut new = pair(pointer, lowest);
+        if pointer != NONE {
+            // SAFETY: the pointer is a piece.
+            let (beyond, other) = parts(unsafe { *from.add(pointer as usize) });
+            new = pair(beyond, u32::min(lowest, other));
+            // Pointers in a ring go round for ever.
+            if beyond == NONE || other < lowest {
+                note();
+            }
+        }
+        new
+    }
+}
+
+/// The count: pointers, and the number of pieces up to where they point.
+pub struct Ranks;
+
+impl Jumping for Ranks {
+    #[inline(always)]
+    unsafe fn jumped(from: *const u64, pointer: u32, rank: u32, note: impl FnOnce()) -> u64 {
+        // SAFETY: the pointer is a piece.
+        let (beyond, more) = parts(unsafe { *from.add(pointer as usize) });
+        if beyond != pointer {
+            note();
+        }
+        pair(beyond, rank + more)
+    }
+}
+
+/// A round of pointer jumping.
 ///
 /// Grid: one thread a piece.
 ///
 /// # Safety
 /// `from` and `to` have `count` elements; `changes` has one for each round, of zeros at first. After a
 /// round that changed nothing `from` and `to` are the same.
-#[kernel(block = 256)]
-pub unsafe fn jump_heads(
+#[kernel(named, block = BLOCK, instances(heads: <Heads>; ranks: <Ranks>))]
+pub unsafe fn jump<J: Jumping>(
     from: *const u64,
     to: *mut u64,
     count: u32,
@@ -161,64 +226,8 @@ pub unsafe fn jump_heads(
             return;
         }
         let Some(i) = own(count) else { return };
-        let (pointer, lowest) = parts(*from.add(i));
-        let mut new = pair(pointer, lowest);
-        if pointer != NONE {
-            let (beyond, other) = parts(*from.add(pointer as usize));
-            new = pair(beyond, u32::min(lowest, other));
-            // Pointers in a ring go round for ever.
-            if beyond == NONE || other < lowest {
-                *changes.add(round as usize) = 1;
-            }
-        }
-        *to.add(i) = new;
-    }
-}
-
-/// Begins the count from the lines' first pieces.
-///
-/// Grid: one thread a piece.
-///
-/// # Safety
-/// `previous`, `heads` and `ranks` have `count` elements.
-#[kernel(block = 256)]
-pub unsafe fn start_ranks(previous: *const u32, heads: *const u64, count: u32, ranks: *mut u64) {
-    let Some(i) = own(count) else { return };
-    // SAFETY: guarded by `count`.
-    unsafe {
-        let (pointer, lowest) = parts(*heads.add(i));
-        let before = *previous.add(i);
-        let is_first = before == NONE || (pointer != NONE && lowest == i as u32);
-        *ranks.add(i) = if is_first { pair(i as u32, 0) } else { pair(before, 1) };
-    }
-}
-
-/// A round of the count: pointers, and the number of pieces up to where they point.
-///
-/// Grid: one thread a piece.
-///
-/// # Safety
-/// As for [`jump_heads`].
-#[kernel(block = 256)]
-pub unsafe fn jump_ranks(
-    from: *const u64,
-    to: *mut u64,
-    count: u32,
-    round: u32,
-    changes: *mut u32,
-) {
-    // SAFETY: passed on to the caller; pointers are pieces.
-    unsafe {
-        if is_done(changes, round) {
-            return;
-        }
-        let Some(i) = own(count) else { return };
-        let (pointer, rank) = parts(*from.add(i));
-        let (beyond, more) = parts(*from.add(pointer as usize));
-        if beyond != pointer {
-            *changes.add(round as usize) = 1;
-        }
-        *to.add(i) = pair(beyond, rank + more);
+        let (pointer, number) = parts(*from.add(i));
+        *to.add(i) = J::jumped(from, pointer, number, || *changes.add(round as usize) = 1);
     }
 }
 
@@ -230,7 +239,7 @@ pub unsafe fn jump_ranks(
 ///
 /// # Safety
 /// `pieces` has two elements for each of `count` pieces, the others one; levels are below 2^31.
-#[kernel(block = 256)]
+#[kernel(named, block = BLOCK)]
 pub unsafe fn key_lines(
     pieces: *const u64,
     next: *const u32,
@@ -264,7 +273,7 @@ pub unsafe fn key_lines(
 ///
 /// # Safety
 /// `keys` and `points` have `lines` elements, `lengths` one for each piece.
-#[kernel(block = 256)]
+#[kernel(named, block = BLOCK)]
 pub unsafe fn measure_lines(keys: *const u64, lengths: *const u32, lines: u32, points: *mut u64) {
     let Some(line) = own(lines) else { return };
     // SAFETY: guarded by `lines`; keys end with a piece.
@@ -280,7 +289,7 @@ pub unsafe fn measure_lines(keys: *const u64, lengths: *const u32, lines: u32, p
 ///
 /// # Safety
 /// `keys` and `starts` have `lines` elements, `starts_of` one for each piece.
-#[kernel(block = 256)]
+#[kernel(named, block = BLOCK)]
 pub unsafe fn place_lines(keys: *const u64, starts: *const u64, lines: u32, starts_of: *mut u64) {
     let Some(line) = own(lines) else { return };
     // SAFETY: guarded by `lines`; keys end with a piece.
@@ -296,9 +305,9 @@ pub unsafe fn place_lines(keys: *const u64, starts: *const u64, lines: u32, star
 /// Grid: one thread a piece.
 ///
 /// # Safety
-/// As for [`key_lines`]; `dem` has `width` columns and the pieces' cells, `levels` the pieces' levels,
-/// `starts_of` an element for each piece, `points` two for each point.
-#[kernel(block = 256)]
+/// As for [`key_lines`](const@key_lines); `dem` has `width` columns and the pieces' cells, `levels` the
+/// pieces' levels, `starts_of` an element for each piece, `points` two for each point.
+#[kernel(named, block = BLOCK)]
 pub unsafe fn write_points(
     pieces: *const u64,
     next: *const u32,
@@ -334,7 +343,3 @@ pub unsafe fn write_points(
         }
     }
 }
-
-/// [`jump_heads`] or [`jump_ranks`].
-#[cfg(not(target_arch = "nvptx64"))]
-pub type Jump = device_std::host::Kernel<(*const u64, *mut u64, u32, u32, *mut u32)>;

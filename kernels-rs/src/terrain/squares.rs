@@ -1,8 +1,10 @@
 //! Marching squares: the pieces of contour lines in the squares between four cell centres.
 
+use device_std::{kernel, thread};
+
+use super::BLOCK;
 #[cfg(not(target_arch = "nvptx64"))]
 use super::MODULE;
-use device_std::{kernel, thread};
 
 /// The side of a square that a contour line crosses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,7 +82,7 @@ impl Piece {
         }
     }
 
-    /// The square that the line goes to, of a raster with so many columns and rows of squares.
+    /// The square that the line goes to, of a raster with `squares` columns and rows of squares.
     #[inline(always)]
     pub fn square_beyond(self, squares: [u32; 2]) -> Option<[u32; 2]> {
         let [dx, dy] = self.to.way();
@@ -244,7 +246,7 @@ fn own_square(columns: u32, rows: u32) -> Option<[u32; 2]> {
 /// # Safety
 /// `dem` has `width * height` elements, `levels` has `level_count`, `counts` one for each square, of
 /// which there is one less than cells in each direction.
-#[kernel(block = 256)]
+#[kernel(named, block = BLOCK)]
 pub unsafe fn count_pieces(
     dem: *const f32,
     width: u32,
@@ -273,9 +275,9 @@ pub unsafe fn count_pieces(
 /// Grid: one thread a square.
 ///
 /// # Safety
-/// As for [`count_pieces`]; `places` has the sum of the counts before each square, `pieces_out` two
-/// elements for each piece.
-#[kernel(block = 256)]
+/// As for [`count_pieces`](const@count_pieces); `places` has the sum of the counts before each square,
+/// `pieces_out` two elements for each piece.
+#[kernel(named, block = BLOCK)]
 pub unsafe fn write_pieces(
     dem: *const f32,
     width: u32,

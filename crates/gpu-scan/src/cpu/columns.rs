@@ -2,10 +2,10 @@
 
 use bytemuck::{cast, cast_slice_mut};
 use device_std::scalar::Scalar;
-use kernels_rs::columns::chunks;
-use kernels_rs::operators::Operator;
-use rayon::prelude::*;
+use kernels_rs::primitives::columns::chunks;
+use kernels_rs::primitives::operators::Operator;
 
+use super::parallel::{Parts, for_ranges, map};
 use super::segments::Segments;
 use crate::error::{Error, Result, same_len};
 use crate::{Number, Scan, ScanOperator};
@@ -14,7 +14,7 @@ use crate::{Number, Scan, ScanOperator};
 /// last or, backward, from the last to the first. Two reads and one write of each element.
 ///
 /// # Errors
-/// [`Length`](Error::Length) for another length of the output, and for an input that is not
+/// [`Length`](gpu_core::Error::Length) for another length of the output, and for an input that is not
 /// whole rows; [`TooLarge`](Error::TooLarge) for more than 2^32 - 1 columns or rows.
 pub fn scan_columns<T: Number, O: ScanOperator<T>>(
     operator: O,
@@ -72,16 +72,21 @@ impl<P: Send + Sync> Columns<P> {
         if self.backward { data.rchunks_mut(len).collect() } else { data.chunks_mut(len).collect() }
     }
 
-    /// Scans chunks of so many rows.
+    /// Scans chunks of `rows` rows.
     fn scan<E>(&self, data: &mut [E], rows: usize, initial: Option<E>)
     where
         E: Scalar + Send + Sync,
         P: Operator<E>,
     {
-        let before = self.before_each(self.cut(&mut *data, rows * self.width));
-        let parts = self.cut(data, rows * self.width).into_par_iter().zip(before);
-        parts.for_each(|(part, mut sums)| {
-            self.for_each_row(part, |row| self.finish(row, &mut sums, initial));
+        let parts = Parts::new(self.cut(data, rows * self.width).into_iter());
+        let before = self.before_each(&parts);
+        for_ranges(parts.len(), 1, &|chunks| {
+            for chunk in chunks {
+                let mut sums = before[chunk].clone();
+                self.for_each_row(&mut parts.part(chunk), |row| {
+                    self.finish(row, &mut sums, initial);
+                });
+            }
         });
     }
 
@@ -92,23 +97,21 @@ impl<P: Send + Sync> Columns<P> {
     }
 
     /// What comes before each chunk, a value for each column.
-    fn before_each<E>(&self, chunks: Vec<&mut [E]>) -> Vec<Vec<E>>
+    fn before_each<E>(&self, chunks: &Parts<'_, E>) -> Vec<Vec<E>>
     where
         E: Scalar + Send + Sync,
         P: Operator<E>,
     {
         let nothing = || vec![self.operator.identity(); self.width];
-        let last = chunks.len() - 1;
-        let sums = chunks.into_par_iter().take(last).map(|chunk| {
+        let sums = map(chunks.len() - 1, 1, &|chunk| {
             let mut sums = nothing();
-            self.for_each_row(chunk, |row| {
+            self.for_each_row(&mut chunks.part(chunk), |row| {
                 for (sum, element) in sums.iter_mut().zip(row) {
                     *sum = self.operator.combine(*sum, self.operator.lift(*element));
                 }
             });
             sums
         });
-        let sums: Vec<Vec<E>> = sums.collect();
         let mut before = vec![nothing()];
         for (chunk, sums) in sums.iter().enumerate() {
             let until = before[chunk].iter().zip(sums);

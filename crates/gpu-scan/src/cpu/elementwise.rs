@@ -1,21 +1,21 @@
 //! Primitives in which elements do not meet.
 
-use kernels_rs::elementwise::Arithmetic;
-use rayon::prelude::*;
+use kernels_rs::primitives::elementwise::Arithmetic;
 
 use super::CHUNK;
+use super::parallel::for_chunks;
 use crate::error::{Result, same_len};
 use crate::{Index, Number};
 
 /// Sets every element to `value`.
 pub fn fill<T: Number>(value: T, output: &mut [T]) {
-    output.par_chunks_mut(CHUNK).for_each(|chunk| chunk.fill(value));
+    for_chunks(output, CHUNK, &|_, chunk| chunk.fill(value));
 }
 
 /// Sets element i to `start + i * step`: wrapping for integers, two rounded operations for floats.
 pub fn sequence<T: Number>(start: T, step: T, output: &mut [T]) {
     let (start, step): (T::Sum, T::Sum) = (bytemuck::cast(start), bytemuck::cast(step));
-    output.par_iter_mut().enumerate().for_each(|(i, element)| {
+    for_each(output, &|i, element| {
         *element = bytemuck::cast(T::Sum::step(start, step, i as u64));
     });
 }
@@ -23,11 +23,11 @@ pub fn sequence<T: Number>(start: T, step: T, output: &mut [T]) {
 /// `output[i] = input[i] - input[i - 1]`, and the first element as it is; integers wrap.
 ///
 /// # Errors
-/// [`Length`](crate::Error::Length).
+/// [`Length`](gpu_core::Error::Length).
 pub fn adjacent_difference<T: Number>(input: &[T], output: &mut [T]) -> Result<()> {
     same_len("output", input.len(), output.len())?;
     let element = |i: usize| -> T::Sum { bytemuck::cast(input[i]) };
-    output.par_iter_mut().enumerate().for_each(|(i, difference)| {
+    for_each(output, &|i, difference| {
         *difference = match i {
             0 => input[0],
             _ => bytemuck::cast(element(i).minus(element(i - 1))),
@@ -40,11 +40,11 @@ pub fn adjacent_difference<T: Number>(input: &[T], output: &mut [T]) -> Result<(
 /// is.
 ///
 /// # Errors
-/// [`Length`](crate::Error::Length) unless there is an index for each element of the output.
+/// [`Length`](gpu_core::Error::Length) unless there is an index for each element of the output.
 pub fn gather<T: Number, I: Index>(indices: &[I], input: &[T], output: &mut [T]) -> Result<()> {
     same_len("output", indices.len(), output.len())?;
-    output.par_iter_mut().zip(indices).for_each(|(element, index)| {
-        if let Some(found) = input.get(index.position()) {
+    for_each(output, &|i, element| {
+        if let Some(found) = input.get(indices[i].position()) {
             *element = *found;
         }
     });
@@ -55,7 +55,7 @@ pub fn gather<T: Number, I: Index>(indices: &[I], input: &[T], output: &mut [T])
 /// written. An element whose index lies beyond the output is not written. On one core.
 ///
 /// # Errors
-/// [`Length`](crate::Error::Length) unless there is an index for each element of the input.
+/// [`Length`](gpu_core::Error::Length) unless there is an index for each element of the input.
 pub fn scatter<T: Number, I: Index>(indices: &[I], input: &[T], output: &mut [T]) -> Result<()> {
     same_len("indices", input.len(), indices.len())?;
     for (element, index) in input.iter().zip(indices) {
@@ -70,18 +70,25 @@ pub fn scatter<T: Number, I: Index>(indices: &[I], input: &[T], output: &mut [T]
 /// the length and `width` give.
 ///
 /// # Errors
-/// [`Length`](crate::Error::Length) unless the input is whole rows, and for another length of the
+/// [`Length`](gpu_core::Error::Length) unless the input is whole rows, and for another length of the
 /// output.
 pub fn transpose<T: Number>(width: usize, input: &[T], output: &mut [T]) -> Result<()> {
     same_len("output", input.len(), output.len())?;
     let height = input.len().checked_div(width).unwrap_or(0);
     same_len("input", width * height, input.len())?;
     if !input.is_empty() {
-        output.par_chunks_mut(height).enumerate().for_each(|(x, column)| {
+        for_chunks(output, height, &|x, column| {
             for (y, element) in column.iter_mut().enumerate() {
                 *element = input[y * width + x];
             }
         });
     }
     Ok(())
+}
+
+/// Calls `work` with each element and its index.
+fn for_each<T: Number>(array: &mut [T], work: &(impl Fn(usize, &mut T) + Sync)) {
+    for_chunks(array, CHUNK, &|chunk, part| {
+        part.iter_mut().enumerate().for_each(|(i, element)| work(chunk * CHUNK + i, element));
+    });
 }

@@ -1,7 +1,6 @@
 //! Histograms.
 
-use rayon::prelude::*;
-
+use super::parallel::map_ranges;
 use crate::Histogram;
 use crate::error::Result;
 use crate::histogram::{even, ranks};
@@ -53,9 +52,9 @@ pub fn histogram_even<T: Number>(
 fn count<T: Number>(ranks: &[T::Bits], input: &[T]) -> Histogram {
     let order = total_order::<T>(Direction::Ascending);
     let bins = ranks.len() - 1;
-    let none = || Histogram { counts: vec![0; bins], ..Histogram::default() };
-    let count = |mut counted: Histogram, chunk: &[T]| {
-        for x in chunk {
+    let parts = map_ranges(input.len(), CHUNK.max(bins), &|range| {
+        let mut counted = Histogram { counts: vec![0; bins], ..Histogram::default() };
+        for x in &input[range] {
             let rank = order.rank(x.bits());
             let not_above = ranks.partition_point(|bound| *bound <= rank);
             let counter = match not_above.checked_sub(1) {
@@ -66,7 +65,7 @@ fn count<T: Number>(ranks: &[T::Bits], input: &[T]) -> Histogram {
             *counter += 1;
         }
         counted
-    };
+    });
     let sum = |mut a: Histogram, b: Histogram| {
         a.counts.iter_mut().zip(&b.counts).for_each(|(a, b)| *a += b);
         a.below += b.below;
@@ -74,5 +73,6 @@ fn count<T: Number>(ranks: &[T::Bits], input: &[T]) -> Histogram {
         a.nan += b.nan;
         a
     };
-    input.par_chunks(CHUNK.max(bins)).fold(none, count).reduce(none, sum)
+    let none = Histogram { counts: vec![0; bins], ..Histogram::default() };
+    parts.into_iter().fold(none, sum)
 }

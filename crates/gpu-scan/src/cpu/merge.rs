@@ -1,17 +1,18 @@
 //! Merging sorted arrays.
 
 use bytemuck::{cast_slice, cast_slice_mut};
-use kernels_rs::operators::{Bits, Order};
-use rayon::prelude::*;
+use kernels_rs::primitives::operators::{Bits, Order};
 
+use super::parallel::{Parts, for_chunks, for_ranges};
+use crate::Merge;
 use crate::error::{Result, same_len};
 use crate::number::sealed::PayloadSize;
-use crate::number::{Direction, Number, Payload, total_order};
+use crate::number::{Number, Payload, total_order};
 
 /// Outputs that one task merges.
 const CHUNK: usize = 1 << 14;
 
-/// Merges two arrays that are sorted in `direction` into one that is. Equal keys of `a` come
+/// Merges two arrays that are sorted as said into one that is. Equal keys of `a` come
 /// before those of `b`, and keep their order.
 ///
 /// Numbers are in their total order: -0.0 before +0.0, NaN last (first, if descending). Of arrays
@@ -20,22 +21,17 @@ const CHUNK: usize = 1 << 14;
 /// DOI 10.1145/2304576.2304621.
 ///
 /// # Errors
-/// [`Length`](crate::Error::Length) unless the output has room for both exactly.
-pub fn merge_keys<K: Number>(
-    direction: Direction,
-    a: &[K],
-    b: &[K],
-    output: &mut [K],
-) -> Result<()> {
+/// [`Length`](gpu_core::Error::Length) unless the output has room for both exactly.
+pub fn merge_keys<K: Number>(how: Merge, a: &[K], b: &[K], output: &mut [K]) -> Result<()> {
     same_len("output", a.len() + b.len(), output.len())?;
-    let order = total_order::<K>(direction);
+    let order = total_order::<K>(how.direction);
     merge_bits(order, cast_slice(a), cast_slice(b), cast_slice_mut(output));
     Ok(())
 }
 
 /// The same over the bits of numbers.
 fn merge_bits<B: Bits + Send + Sync>(order: Order<B>, a: &[B], b: &[B], output: &mut [B]) {
-    output.par_chunks_mut(CHUNK).enumerate().for_each(|(chunk, output)| {
+    for_chunks(output, CHUNK, &|chunk, output| {
         let mut path = Path::new(order, a, b, chunk * CHUNK);
         for key in output {
             *key = match path.step() {
@@ -52,7 +48,7 @@ fn merge_bits<B: Bits + Send + Sync>(order: Order<B>, a: &[B], b: &[B], output: 
 /// # Errors
 /// As [`merge_keys`], also for the values, of which there must be one for each key.
 pub fn merge_pairs<K: Number, V: Payload>(
-    direction: Direction,
+    how: Merge,
     (a, a_values): (&[K], &[V]),
     (b, b_values): (&[K], &[V]),
     (output, output_values): (&mut [K], &mut [V]),
@@ -61,7 +57,7 @@ pub fn merge_pairs<K: Number, V: Payload>(
     same_len("values of b", b.len(), b_values.len())?;
     same_len("output of values", output.len(), output_values.len())?;
     same_len("output", a.len() + b.len(), output.len())?;
-    let order = total_order::<K>(direction);
+    let order = total_order::<K>(how.direction);
     let (a, b, output) = (cast_slice(a), cast_slice(b), cast_slice_mut(output));
     match V::SIZE {
         PayloadSize::Four => {
@@ -83,14 +79,18 @@ fn merge_bits_of_pairs<B: Bits + Send + Sync, V: Copy + Send + Sync>(
     (b, b_values): (&[B], &[V]),
     (output, output_values): (&mut [B], &mut [V]),
 ) {
-    let chunks = output.par_chunks_mut(CHUNK).zip(output_values.par_chunks_mut(CHUNK));
-    chunks.enumerate().for_each(|(chunk, (keys, values))| {
-        let mut path = Path::new(order, a, b, chunk * CHUNK);
-        for (key, value) in keys.iter_mut().zip(values) {
-            (*key, *value) = match path.step() {
-                Step::A(i) => (a[i], a_values[i]),
-                Step::B(j) => (b[j], b_values[j]),
-            };
+    let keys = Parts::new(output.chunks_mut(CHUNK));
+    let values = Parts::new(output_values.chunks_mut(CHUNK));
+    for_ranges(keys.len(), 1, &|chunks| {
+        for chunk in chunks {
+            let (mut keys, mut values) = (keys.part(chunk), values.part(chunk));
+            let mut path = Path::new(order, a, b, chunk * CHUNK);
+            for (key, value) in keys.iter_mut().zip(values.iter_mut()) {
+                (*key, *value) = match path.step() {
+                    Step::A(i) => (a[i], a_values[i]),
+                    Step::B(j) => (b[j], b_values[j]),
+                };
+            }
         }
     });
 }

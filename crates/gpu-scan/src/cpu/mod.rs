@@ -10,6 +10,7 @@ mod columns;
 mod elementwise;
 mod histogram;
 mod merge;
+mod parallel;
 mod reduce;
 mod runs;
 mod scan;
@@ -32,6 +33,7 @@ pub use scan::{
 };
 pub use search::{lower_bound, upper_bound};
 pub use select::{partition, partition_three, select_flagged, select_if, unique};
+pub(crate) use sort::SortsBits;
 pub use sort::{
     argsort, segmented_sort, segmented_sort_pairs, sort, sort_in_place, sort_pairs,
     sort_pairs_in_place, top_k,

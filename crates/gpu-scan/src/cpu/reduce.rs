@@ -2,11 +2,11 @@
 
 use bytemuck::{cast, cast_slice};
 use device_std::scalar::Scalar;
-use kernels_rs::operators::{Operator, Order};
-use kernels_rs::reduce::{BLOCK, ROWS, chunks, tile_len};
-use kernels_rs::segment_totals::{CHUNK as CHUNK_OF_SEGMENT, most_of_group};
-use rayon::prelude::*;
+use kernels_rs::primitives::operators::{Operator, Order};
+use kernels_rs::primitives::reduce::{BLOCK, ROWS, chunks, tile_len};
+use kernels_rs::primitives::segment_totals::{CHUNK as CHUNK_OF_SEGMENT, most_of_group};
 
+use super::parallel::{map, map_ranges};
 use crate::number::{Direction, nan_last};
 use crate::{Number, ReduceOperator};
 
@@ -49,9 +49,11 @@ pub fn index_of_max<T: Number>(input: &[T]) -> Option<u64> {
 
 fn index_of_first<T: Number>(direction: Direction, input: &[T]) -> Option<u64> {
     let order: Order<T::Bits> = nan_last::<T>(direction);
-    let numbers = input.par_iter().enumerate().filter(|(_, x)| x.partial_cmp(x).is_some());
-    let ranked = numbers.map(|(i, x)| (order.rank(x.bits()).to_bits64(), i as u64));
-    ranked.min().map(|(_, index)| index)
+    let first = map_ranges(input.len(), CHUNK, &|range| {
+        let numbers = range.filter(|&i| input[i].partial_cmp(&input[i]).is_some());
+        numbers.map(|i| (order.rank(input[i].bits()).to_bits64(), i as u64)).min()
+    });
+    first.into_iter().flatten().min().map(|(_, index)| index)
 }
 
 fn reduce_in_any_order<E, P>(operator: P, elements: &[E]) -> E
@@ -59,8 +61,9 @@ where
     E: Scalar + Send + Sync,
     P: Operator<E> + Send + Sync,
 {
-    let sums = elements.par_chunks(CHUNK).map(|chunk| sum_of_vector(operator, chunk));
-    sums.reduce(|| operator.identity(), |a, b| operator.combine(a, b))
+    let sums =
+        map_ranges(elements.len(), CHUNK, &|range| sum_of_vector(operator, &elements[range]));
+    sums.into_iter().fold(operator.identity(), |a, b| operator.combine(a, b))
 }
 
 fn sum_of_vector<E: Scalar, P: Operator<E>>(operator: P, elements: &[E]) -> E {
@@ -69,7 +72,7 @@ fn sum_of_vector<E: Scalar, P: Operator<E>>(operator: P, elements: &[E]) -> E {
     lifted.fold(first, |sum, next| operator.combine(sum, next))
 }
 
-/// The kernel's order (`kernels_rs::reduce`) written for one thread a chunk: the elements that fall
+/// The kernel's order (`kernels_rs::primitives::reduce`) written for one thread a chunk: the elements that fall
 /// to each thread of a block, row by row; rows, lanes, warps; then the chunks in the same way.
 fn reduce_in_order<E, P>(operator: P, elements: &[E]) -> E
 where
@@ -78,8 +81,9 @@ where
 {
     let (tiles, _) = chunks(elements.len() as u64, size_of::<E>());
     let chunk_len = (tiles * tile_len(size_of::<E>())) as usize;
-    let chunks = elements.par_chunks(chunk_len).map(|chunk| reduce_chunk(operator, chunk));
-    let of_chunks: Vec<E> = chunks.collect();
+    let chunk = |i| &elements[i * chunk_len..elements.len().min((i + 1) * chunk_len)];
+    let chunks = elements.len().div_ceil(chunk_len.max(1));
+    let of_chunks = map(chunks, 1, &|i| reduce_chunk(operator, chunk(i)));
     if let [of_chunk] = of_chunks[..] {
         return of_chunk;
     }
@@ -116,8 +120,8 @@ fn reduce_chunk<E: Scalar, P: Operator<E>>(operator: P, elements: &[E]) -> E {
     reduce_block(operator, &of_threads)
 }
 
-/// The combination of a segment's elements, in the order of the kernels (`kernels_rs::segment_totals`)
-/// by groups of so many lanes.
+/// The combination of a segment's elements, in the order of the kernels (`kernels_rs::primitives::segment_totals`)
+/// by groups of `lanes` lanes.
 pub(super) fn reduce_segment<E, P>(operator: P, lanes: usize, elements: &[E]) -> E
 where
     E: Scalar + Send + Sync,
@@ -140,8 +144,10 @@ where
     let of_threads = |elements: &[E]| -> [E; BLOCK] {
         std::array::from_fn(|thread| strided(elements, thread, BLOCK))
     };
-    let chunks = elements.par_chunks(CHUNK_OF_SEGMENT as usize);
-    let partials: Vec<E> = chunks.map(|chunk| reduce_block(operator, &of_threads(chunk))).collect();
+    let chunk_len = CHUNK_OF_SEGMENT as usize;
+    let chunk = |i| &elements[i * chunk_len..elements.len().min((i + 1) * chunk_len)];
+    let chunks = elements.len().div_ceil(chunk_len);
+    let partials = map(chunks, 1, &|i| reduce_block(operator, &of_threads(chunk(i))));
     match partials[..] {
         [only] => only,
         // Partial results are lifted already, and lifting a sum's changes nothing.

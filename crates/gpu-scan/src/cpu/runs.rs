@@ -2,11 +2,12 @@
 
 use bytemuck::{cast, cast_slice};
 use device_std::scalar::Scalar;
-use kernels_rs::operators::Operator;
-use kernels_rs::reduce_by_key;
-use kernels_rs::segment_totals::lanes_log2;
-use rayon::prelude::*;
+use kernels_rs::primitives::operators::Operator;
+use kernels_rs::primitives::reduce_by_key;
+use kernels_rs::primitives::segment_totals::lanes_log2;
 
+use super::CHUNK;
+use super::parallel::{map, map_ranges};
 use super::reduce::reduce_segment;
 use super::segments::{Keys, Segments, check_rising};
 use super::select::{is_head, unique};
@@ -25,7 +26,7 @@ pub fn run_lengths<T: Number>(input: &[T]) -> (Vec<T>, Vec<u64>) {
 /// The key of each run of keys with equal bits, and the combination of the run's values.
 ///
 /// # Errors
-/// [`Length`](crate::Error::Length) unless there is a value for each key.
+/// [`Length`](gpu_core::Error::Length) unless there is a value for each key.
 pub fn reduce_by_key<K: Number, T: Number, O: ReduceOperator<T>>(
     operator: O,
     keys: &[K],
@@ -61,15 +62,16 @@ where
     E: Scalar + Send + Sync,
     P: Operator<E> + Send + Sync,
 {
-    let total = |bounds: &[u64]| {
-        let segment = &elements[bounds[0] as usize..bounds[1] as usize];
+    map(offsets.len().saturating_sub(1), 1, &|s| {
+        let segment = &elements[offsets[s] as usize..offsets[s + 1] as usize];
         kernel.lower(reduce_segment(kernel, lanes, segment))
-    };
-    offsets.par_windows(2).map(total).collect()
+    })
 }
 
 /// Where the runs of elements with equal bits begin.
 fn heads<T: Number>(input: &[T]) -> Vec<usize> {
-    let is_head = |i: &usize| is_head(input, *i, input[*i]);
-    (0..input.len()).into_par_iter().filter(is_head).collect()
+    let heads = map_ranges(input.len(), CHUNK, &|range| {
+        range.filter(|&i| is_head(input, i, input[i])).collect::<Vec<usize>>()
+    });
+    heads.concat()
 }

@@ -7,11 +7,12 @@ use std::ops::Range;
 
 use bytemuck::{cast, cast_slice, cast_slice_mut};
 use device_std::scalar::Scalar;
-use kernels_rs::scan::Scans;
-use rayon::prelude::*;
+use kernels_rs::primitives::operators::Partial;
+use kernels_rs::primitives::scan::Scans;
 
+use super::parallel::{Parts, for_ranges, map_ranges};
 use super::segments::{Keys, Segments};
-use super::tile::{Partial, Tile};
+use super::tile::Tile;
 use crate::error::{Result, same_len};
 use crate::{Number, Scan, ScanOperator};
 
@@ -28,7 +29,7 @@ use crate::{Number, Scan, ScanOperator};
 /// ```
 ///
 /// # Errors
-/// [`Length`](crate::Error::Length) for another length of the output.
+/// [`Length`](gpu_core::Error::Length) for another length of the output.
 pub fn scan<T: Number, O: ScanOperator<T>>(
     operator: O,
     how: Scan<T>,
@@ -69,7 +70,7 @@ pub fn scan_by_key<T: Number, K: Number, O: ScanOperator<T>>(
 /// [`scan_by_key`] that overwrites its input.
 ///
 /// # Errors
-/// [`Length`](crate::Error::Length) for another length of the keys.
+/// [`Length`](gpu_core::Error::Length) for another length of the keys.
 pub fn scan_by_key_in_place<T: Number, K: Number, O: ScanOperator<T>>(
     operator: O,
     how: Scan<T>,
@@ -130,7 +131,7 @@ pub fn scan_rows<T: Number, O: ScanOperator<T>>(
 /// [`scan_rows`] that overwrites its input.
 ///
 /// # Errors
-/// [`Length`](crate::Error::Length) for an input that is not whole rows.
+/// [`Length`](gpu_core::Error::Length) for an input that is not whole rows.
 pub fn scan_rows_in_place<T: Number, O: ScanOperator<T>>(
     operator: O,
     how: Scan<T>,
@@ -140,6 +141,9 @@ pub fn scan_rows_in_place<T: Number, O: ScanOperator<T>>(
     let segments = Segments::rows(width, data.len())?;
     run(operator, how, None, data, segments)
 }
+
+/// Tiles that a task takes, at least.
+const TILES_OF_TASK: usize = 4;
 
 /// Scans `input` into `data`, or `data` in place.
 fn run<T: Number, O: ScanOperator<T>>(
@@ -173,11 +177,15 @@ fn run_tiles<E, P>(
     }
     let tiles = Tiles::new(tile, backward, data.len(), segments);
     let before = tiles.before_each(input.unwrap_or(data));
-    let work = tiles.cut(data).into_par_iter().zip(before).enumerate();
-    work.for_each_init(Buffer::default, |buffer, (index, (part, before))| {
-        buffer.load(&tiles, index, input.map_or(part, |input| &input[tiles.range(index)]));
-        tiles.tile.scan(&mut buffer.elements, &buffer.heads, before);
-        buffer.store(&tiles, index, part);
+    let parts = Parts::new(tiles.cut(data).into_iter());
+    for_ranges(parts.len(), TILES_OF_TASK, &|range| {
+        let mut buffer = Buffer::default();
+        for index in range {
+            let part = &mut **parts.part(index);
+            buffer.load(&tiles, index, input.map_or(&*part, |input| &input[tiles.range(index)]));
+            tiles.tile.scan(&mut buffer.elements, &buffer.heads, before[index]);
+            buffer.store(&tiles, index, part);
+        }
     });
 }
 
@@ -226,13 +234,16 @@ impl<'a, E: Scalar + Send + Sync, P: Scans<E> + Send + Sync> Tiles<'a, E, P> {
     /// has a head.
     fn before_each(&self, array: &[E]) -> Vec<E> {
         let last = self.padded.div_ceil(self.tile.len()) - 1;
-        let sums = (0..last).into_par_iter().map_init(Buffer::default, |buffer, index| {
-            buffer.load(self, index, &array[self.range(index)]);
-            self.tile.sum(&mut buffer.elements, &buffer.heads)
+        let sums = map_ranges(last, TILES_OF_TASK, &|range| {
+            let mut buffer = Buffer::default();
+            let sum = |index| {
+                buffer.load(self, index, &array[self.range(index)]);
+                self.tile.sum(&mut buffer.elements, &buffer.heads)
+            };
+            range.map(sum).collect::<Vec<Partial<E>>>()
         });
-        let sums: Vec<Partial<E>> = sums.collect();
         let first = std::iter::once(self.tile.nothing().value);
-        let others = sums.iter().scan(None, |before, &sum| {
+        let others = sums.iter().flatten().scan(None, |before, &sum| {
             let with = before.map_or(sum, |before| self.tile.then(before, sum));
             *before = Some(with);
             Some(with.value)

@@ -1,9 +1,9 @@
 //! Lower and upper bounds.
 
 use bytemuck::cast_slice;
-use kernels_rs::operators::{Bits, Order};
-use rayon::prelude::*;
+use kernels_rs::primitives::operators::{Bits, Order};
 
+use super::parallel::for_chunks;
 use crate::error::{Result, same_len};
 use crate::number::{Direction, Number, total_order};
 
@@ -13,7 +13,7 @@ use crate::number::{Direction, Number, total_order};
 /// Numbers are in their total order: -0.0 before +0.0, NaN last. Each query takes log2(n) reads.
 ///
 /// # Errors
-/// [`Length`](crate::Error::Length) unless there is a result for each query.
+/// [`Length`](gpu_core::Error::Length) unless there is a result for each query.
 pub fn lower_bound<T: Number>(sorted: &[T], queries: &[T], output: &mut [u64]) -> Result<()> {
     bounds(sorted, queries, output, false)
 }
@@ -34,6 +34,9 @@ fn bounds<T: Number>(sorted: &[T], queries: &[T], output: &mut [u64], upper: boo
     Ok(())
 }
 
+/// Queries that a task takes at once.
+const CHUNK: usize = 1 << 10;
+
 /// The same over the bits of numbers.
 fn bounds_of_bits<B: Bits + Send + Sync>(
     order: Order<B>,
@@ -42,13 +45,14 @@ fn bounds_of_bits<B: Bits + Send + Sync>(
     output: &mut [u64],
     upper: bool,
 ) {
-    let pairs = output.par_iter_mut().with_min_len(1 << 10).zip(queries);
-    pairs.for_each(|(bound, query)| {
-        let query = order.rank(*query);
-        let is_before = |element: &B| {
-            let rank = order.rank(*element);
-            rank < query || (upper && rank == query)
-        };
-        *bound = sorted.partition_point(is_before) as u64;
+    for_chunks(output, CHUNK, &|chunk, bounds| {
+        for (bound, query) in bounds.iter_mut().zip(&queries[chunk * CHUNK..]) {
+            let query = order.rank(*query);
+            let is_before = |element: &B| {
+                let rank = order.rank(*element);
+                rank < query || (upper && rank == query)
+            };
+            *bound = sorted.partition_point(is_before) as u64;
+        }
     });
 }

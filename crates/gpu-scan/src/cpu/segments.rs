@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use bytemuck::cast_slice;
 
-use crate::error::{Error, Result, check_offsets};
+use crate::error::{Error, Result, check_offsets, length};
 use crate::number::Number;
 
 /// How an array is cut into segments.
@@ -67,8 +67,7 @@ impl<'a> Segments<'a> {
     pub(super) fn rows(width: usize, elements: usize) -> Result<Self> {
         let rows = elements.checked_div(width).unwrap_or(0);
         if rows * width != elements {
-            let (expected, found) = ((rows * width) as u64, elements as u64);
-            return Err(Error::Length { what: "input (as whole rows)", expected, found });
+            return Err(length("input (as whole rows)", rows * width, elements));
         }
         Ok(Self::Rows(width))
     }

@@ -1,8 +1,7 @@
 //! Selections and partitions: chunks in parallel, put together in their order.
 
-use rayon::prelude::*;
-
 use super::CHUNK;
+use super::parallel::map_ranges;
 use crate::error::{Result, same_len};
 use crate::{Number, Predicate};
 
@@ -14,7 +13,7 @@ pub fn select_if<T: Number>(predicate: Predicate<T>, input: &[T]) -> Vec<T> {
 /// The elements whose flag is not 0, in their order.
 ///
 /// # Errors
-/// [`Length`](crate::Error::Length) unless there is a flag for each element.
+/// [`Length`](gpu_core::Error::Length) unless there is a flag for each element.
 pub fn select_flagged<T: Number>(flags: &[u8], input: &[T]) -> Result<Vec<T>> {
     same_len("flags", input.len(), flags.len())?;
     Ok(keep(input, |i, _| flags[i] != 0))
@@ -44,10 +43,8 @@ pub(super) fn is_head<T: Number>(input: &[T], i: usize, element: T) -> bool {
 }
 
 fn keep<T: Number>(input: &[T], keep: impl Fn(usize, T) -> bool + Sync) -> Vec<T> {
-    let chunk = |(c, chunk): (usize, &[T])| -> Vec<T> {
-        let kept = chunk.iter().enumerate().filter(|&(i, element)| keep(c * CHUNK + i, *element));
-        kept.map(|(_, element)| *element).collect()
-    };
-    let chunks: Vec<Vec<T>> = input.par_chunks(CHUNK).enumerate().map(chunk).collect();
-    chunks.concat()
+    let parts = map_ranges(input.len(), CHUNK, &|range| {
+        range.filter(|&i| keep(i, input[i])).map(|i| input[i]).collect::<Vec<T>>()
+    });
+    parts.concat()
 }

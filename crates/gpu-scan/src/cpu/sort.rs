@@ -1,14 +1,20 @@
 //! Stable sorts, on rayon's merge sort.
+//!
+//! What sorts sees keys and values as bits, of which there are two sizes, and is compiled here, once, by
+//! way of [`SortsBits`]: not for each type in each crate that sorts.
 
 use bytemuck::{cast_slice, cast_slice_mut};
-use kernels_rs::operators::{Bits, Order};
+use device_std::scalar::Scalar;
+use kernels_rs::primitives::operators::{Bits, Order};
 use rayon::prelude::*;
 
+use super::CHUNK;
+use super::parallel::{Parts, for_ranges, map};
 use super::segments::check_rising;
-use crate::error::{Error, Result, same_len};
+use crate::error::{Result, length, same_len};
 use crate::number::nan_last;
-use crate::number::sealed::{Element, PayloadSize};
-use crate::{Direction, Index, Key, Payload, Sort};
+use crate::number::sealed::{Element, IndexSize, PayloadSize};
+use crate::{Index, Key, Payload, Sort, TopK};
 
 /// The keys in order: stable, and NaN last (first, if descending).
 ///
@@ -25,19 +31,14 @@ pub fn sort<K: Key>(sort: Sort, keys: &[K]) -> Result<Vec<K>> {
 /// # Errors
 /// As [`sort`].
 pub fn sort_in_place<K: Key>(sort: Sort, keys: &mut [K]) -> Result<()> {
-    sort_bits(Rank::new::<K>(&sort)?, cast_slice_mut(keys));
+    K::Bits::sort(Rank::new::<K>(&sort)?, cast_slice_mut(keys));
     Ok(())
-}
-
-/// The same over the bits of keys.
-fn sort_bits<B: Bits + Send + Sync>(rank: Rank<B>, keys: &mut [B]) {
-    keys.par_sort_by_key(|key| rank.of(*key));
 }
 
 /// The keys in order, and each key's value at the key's place.
 ///
 /// # Errors
-/// As [`sort`]; [`Length`](crate::Error::Length) unless there is a value for each key.
+/// As [`sort`]; [`Length`](gpu_core::Error::Length) unless there is a value for each key.
 pub fn sort_pairs<K: Key, V: Payload>(
     sort: Sort,
     keys: &[K],
@@ -60,22 +61,10 @@ pub fn sort_pairs_in_place<K: Key, V: Payload>(
     same_len("values", keys.len(), values.len())?;
     let (rank, keys) = (Rank::new::<K>(&sort)?, cast_slice_mut(keys));
     match V::SIZE {
-        PayloadSize::Four => sort_bits_of_pairs::<_, u32>(rank, keys, cast_slice_mut(values)),
-        PayloadSize::Eight => sort_bits_of_pairs::<_, u64>(rank, keys, cast_slice_mut(values)),
+        PayloadSize::Four => K::Bits::sort_with_words(rank, keys, cast_slice_mut(values)),
+        PayloadSize::Eight => K::Bits::sort_with_long_words(rank, keys, cast_slice_mut(values)),
     }
     Ok(())
-}
-
-/// The same over the bits of keys and of values.
-fn sort_bits_of_pairs<B, V>(rank: Rank<B>, keys: &mut [B], values: &mut [V])
-where
-    B: Bits + Send + Sync,
-    V: Copy + Send + Sync,
-{
-    let mut pairs: Vec<(B, V)> = keys.par_iter().copied().zip(values.par_iter().copied()).collect();
-    pairs.par_sort_by_key(|(key, _)| rank.of(*key));
-    let places = keys.par_iter_mut().zip(values.par_iter_mut());
-    places.zip(pairs).for_each(|((key, value), pair)| (*key, *value) = pair);
 }
 
 /// The indices of the keys in the order of the keys; equal keys by rising index.
@@ -85,14 +74,16 @@ where
 pub fn argsort<K: Key, I: Index>(sort: Sort, keys: &[K]) -> Result<Vec<I>> {
     let rank = Rank::new::<K>(&sort)?;
     I::check(keys.len())?;
-    Ok(argsort_bits(rank, cast_slice(keys)))
-}
-
-/// The same over the bits of keys.
-fn argsort_bits<B: Bits + Send + Sync, I: Index>(rank: Rank<B>, keys: &[B]) -> Vec<I> {
-    let mut indices: Vec<I> = (0..keys.len()).into_par_iter().map(I::at).collect();
-    indices.par_sort_by_key(|i| rank.of(keys[i.position()]));
-    indices
+    let mut indices = map(keys.len(), CHUNK, &I::at);
+    match I::SIZE {
+        IndexSize::Four => {
+            K::Bits::sort_words(rank, cast_slice(keys), cast_slice_mut(&mut indices))
+        }
+        IndexSize::Eight => {
+            K::Bits::sort_long_words(rank, cast_slice(keys), cast_slice_mut(&mut indices));
+        }
+    }
+    Ok(indices)
 }
 
 /// Each segment's keys in order, stably: those of segment s are `offsets[s]..offsets[s + 1]`.
@@ -105,9 +96,16 @@ pub fn segmented_sort<K: Key>(sort: Sort, offsets: &[u64], keys: &[K]) -> Result
     check_rising(offsets, keys.len())?;
     let rank = Rank::new::<K>(&sort)?;
     let mut sorted = keys.to_vec();
-    let segments = cut(offsets, cast_slice_mut::<K, K::Bits>(&mut sorted));
-    segments.into_par_iter().for_each(|segment| segment.sort_by_key(|key| rank.of(*key)));
+    sort_each(rank, cut(offsets, cast_slice_mut(&mut sorted)));
     Ok(sorted)
+}
+
+/// Sorts the bits of each segment's keys.
+fn sort_each<B: Bits + Send + Sync>(rank: Rank<B>, segments: Vec<&mut [B]>) {
+    let segments = Parts::new(segments.into_iter());
+    for_ranges(segments.len(), 1, &|range| {
+        range.for_each(|s| segments.part(s).sort_by_key(|key| rank.of(*key)));
+    });
 }
 
 /// The segments of an array, between offsets that rise from 0 to its end.
@@ -124,7 +122,7 @@ fn cut<'a, T>(offsets: &[u64], mut rest: &'a mut [T]) -> Vec<&'a mut [T]> {
 /// Each segment's keys in order, and each key's value at the key's place.
 ///
 /// # Errors
-/// As [`segmented_sort`]; [`Length`](crate::Error::Length) unless there is a value for each key.
+/// As [`segmented_sort`]; [`Length`](gpu_core::Error::Length) unless there is a value for each key.
 pub fn segmented_sort_pairs<K: Key, V: Payload>(
     sort: Sort,
     offsets: &[u64],
@@ -153,37 +151,45 @@ where
     B: Bits + Send + Sync,
     V: Copy + Send + Sync,
 {
-    keys.into_par_iter().zip(values).for_each(|(keys, values)| {
-        let mut pairs: Vec<(B, V)> = keys.iter().copied().zip(values.iter().copied()).collect();
-        pairs.sort_by_key(|(key, _)| rank.of(*key));
-        let places = keys.iter_mut().zip(values);
-        places.zip(pairs).for_each(|((key, value), pair)| (*key, *value) = pair);
+    let (keys, values) = (Parts::new(keys.into_iter()), Parts::new(values.into_iter()));
+    for_ranges(keys.len(), 1, &|segments| {
+        for segment in segments {
+            let (mut keys, mut values) = (keys.part(segment), values.part(segment));
+            let mut pairs: Vec<(B, V)> = keys.iter().copied().zip(values.iter().copied()).collect();
+            pairs.sort_by_key(|(key, _)| rank.of(*key));
+            let places = keys.iter_mut().zip(values.iter_mut());
+            places.zip(pairs).for_each(|((key, value), pair)| (*key, *value) = pair);
+        }
     });
 }
 
-/// The least (greatest) k elements in order, and their indices: of equal elements those with the
-/// lowest indices. NaN comes last in either direction.
+/// The first k elements of an order, in that order, and their indices: of equal elements those with
+/// the lowest indices. NaN comes last, whether the least or the greatest are first.
 ///
 /// # Errors
-/// [`Length`](crate::Error::Length) unless there are k elements.
-pub fn top_k<K: Key>(direction: Direction, keys: &[K], k: usize) -> Result<(Vec<K>, Vec<u64>)> {
+/// [`Length`](gpu_core::Error::Length) unless there are k elements.
+pub fn top_k<K: Key>(how: TopK, keys: &[K], k: usize) -> Result<(Vec<K>, Vec<u64>)> {
     if k > keys.len() {
-        let (expected, found) = (k as u64, keys.len() as u64);
-        return Err(Error::Length { what: "keys", expected, found });
+        return Err(length("keys", k, keys.len()));
     }
-    let order = nan_last::<K>(direction);
-    let rank = |index: &u64| (order.rank(keys[*index as usize].bits()), *index);
-    let mut indices: Vec<u64> = (0..keys.len() as u64).collect();
-    if (1..indices.len()).contains(&k) {
-        indices.select_nth_unstable_by_key(k - 1, rank);
-    }
-    indices.truncate(k);
-    indices.par_sort_by_key(rank);
+    let order = nan_last::<K>(how.direction);
+    let ranked = |i: usize| (order.rank(keys[i].bits()).to_bits64(), i as u64);
+    let indices = first_ranked(map(keys.len(), CHUNK, &ranked), k);
     Ok((indices.iter().map(|index| keys[*index as usize]).collect(), indices))
 }
 
+/// The indices of the first k of elements with their ranks, in order.
+fn first_ranked(mut ranked: Vec<(u64, u64)>, k: usize) -> Vec<u64> {
+    if (1..ranked.len()).contains(&k) {
+        ranked.select_nth_unstable(k - 1);
+    }
+    ranked.truncate(k);
+    ranked.par_sort_unstable();
+    ranked.into_iter().map(|(_, index)| index).collect()
+}
+
 /// What keys are sorted by: some bits of their ranks.
-pub(super) struct Rank<B> {
+pub struct Rank<B> {
     order: Order<B>,
     begin: u32,
     mask: u64,
@@ -199,4 +205,53 @@ impl<B: Bits> Rank<B> {
     pub(super) fn of(&self, bits: B) -> u64 {
         self.order.rank(bits).to_bits64() >> self.begin & self.mask
     }
+}
+
+/// Sorts of keys of one size.
+pub trait SortsBits: Bits {
+    /// The keys alone.
+    fn sort(rank: Rank<Self>, keys: &mut [Self]);
+    /// The keys, and values of 4 bytes with them.
+    fn sort_with_words(rank: Rank<Self>, keys: &mut [Self], values: &mut [u32]);
+    /// The keys, and values of 8 bytes with them.
+    fn sort_with_long_words(rank: Rank<Self>, keys: &mut [Self], values: &mut [u64]);
+    /// Indices of 4 bytes by the keys there.
+    fn sort_words(rank: Rank<Self>, keys: &[Self], indices: &mut [u32]);
+    /// Indices of 8 bytes by the keys there.
+    fn sort_long_words(rank: Rank<Self>, keys: &[Self], indices: &mut [u64]);
+}
+
+macro_rules! sorts {
+    ($($bits:ty)+) => {$(
+        impl SortsBits for $bits {
+            fn sort(rank: Rank<Self>, keys: &mut [Self]) {
+                keys.par_sort_by_key(|key| rank.of(*key));
+            }
+            fn sort_with_words(rank: Rank<Self>, keys: &mut [Self], values: &mut [u32]) {
+                sort_pairs_of_bits(rank, keys, values);
+            }
+            fn sort_with_long_words(rank: Rank<Self>, keys: &mut [Self], values: &mut [u64]) {
+                sort_pairs_of_bits(rank, keys, values);
+            }
+            fn sort_words(rank: Rank<Self>, keys: &[Self], indices: &mut [u32]) {
+                indices.par_sort_by_key(|i| rank.of(keys[*i as usize]));
+            }
+            fn sort_long_words(rank: Rank<Self>, keys: &[Self], indices: &mut [u64]) {
+                indices.par_sort_by_key(|i| rank.of(keys[*i as usize]));
+            }
+        }
+    )+};
+}
+
+sorts! { u32 u64 }
+
+fn sort_pairs_of_bits<B, V>(rank: Rank<B>, keys: &mut [B], values: &mut [V])
+where
+    B: Bits + Send + Sync,
+    V: Copy + Send + Sync,
+{
+    let mut pairs: Vec<(B, V)> = keys.par_iter().copied().zip(values.par_iter().copied()).collect();
+    pairs.par_sort_by_key(|(key, _)| rank.of(*key));
+    let places = keys.par_iter_mut().zip(values.par_iter_mut());
+    places.zip(pairs).for_each(|((key, value), pair)| (*key, *value) = pair);
 }

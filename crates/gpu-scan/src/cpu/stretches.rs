@@ -1,6 +1,6 @@
 //! The totals of runs, in the order of stretches.
 //!
-//! This is the kernel's order (`kernels_rs::reduce_by_key`) written for one thread. A tile is a
+//! This is the kernel's order (`kernels_rs::primitives::reduce_by_key`) written for one thread. A tile is a
 //! sequence of warps, a warp one of 32 stretches, and a stretch is added up from head to head. What
 //! stands before the first head of a stretch is added to what comes before the stretch in its tile:
 //! the sum of the warps, and after it that of the lanes, each since the last head. What stands before
@@ -8,17 +8,20 @@
 //! since the operator is associative to the last bit, the whole tile is one stretch.
 
 use device_std::scalar::Scalar;
-use kernels_rs::operators::Operator;
-use kernels_rs::reduce_by_key::BLOCK;
-use rayon::prelude::*;
+use kernels_rs::primitives::operators::{Operator, Partial};
+use kernels_rs::primitives::reduce_by_key::BLOCK;
 
+use super::parallel::map_ranges;
 use super::segments::Segments;
-use super::tile::{Partial, scan_lanes};
+use super::tile::scan_lanes;
 
 const LANES_OF_WARP: usize = 32;
 
 /// Elements of a tile of an associative operator.
 const ASSOCIATIVE_TILE: usize = 4096;
+
+/// Tiles that a task takes, at least.
+const TILES_OF_TASK: usize = 4;
 
 /// The total of each run of elements from a head to the next, or to the end of the array.
 pub(super) fn totals<E, P>(
@@ -41,22 +44,26 @@ where
     let len = elements.len();
     let tile_len = shape.tile_len();
     // The end of the array is a head too.
-    let tiles = (0..len / tile_len + 1).into_par_iter().map_init(Vec::new, |heads, tile| {
-        let range = tile * tile_len..len.min((tile + 1) * tile_len);
-        heads.clear();
-        heads.resize(tile_len, false);
-        segments.mark(range.clone(), false, &mut heads[..range.len()]);
-        if range.len() < tile_len {
-            heads[range.len()] = true;
-        }
-        let mut of_tile = elements[range].to_vec();
-        of_tile.resize(tile_len, operator.lower(operator.identity()));
-        shape.tile(&of_tile, heads)
+    let tiles = map_ranges(len / tile_len + 1, TILES_OF_TASK, &|tiles| {
+        let (mut heads, mut of_tile) = (Vec::new(), Vec::new());
+        let totals = |tile| {
+            let range = tile * tile_len..len.min((tile + 1) * tile_len);
+            heads.clear();
+            heads.resize(tile_len, false);
+            segments.mark(range.clone(), false, &mut heads[..range.len()]);
+            if range.len() < tile_len {
+                heads[range.len()] = true;
+            }
+            of_tile.clear();
+            of_tile.extend_from_slice(&elements[range]);
+            of_tile.resize(tile_len, operator.lower(operator.identity()));
+            shape.tile(&of_tile, &heads)
+        };
+        tiles.map(totals).collect::<Vec<TileTotals<E>>>()
     });
-    let tiles: Vec<TileTotals<E>> = tiles.collect();
     let mut before: Option<Partial<E>> = None;
     let mut totals = Vec::new();
-    for mut tile in tiles {
+    for mut tile in tiles.into_iter().flatten() {
         if let Some(first) = tile.totals.first_mut() {
             let combine = |a, b| operator.combine(a, b);
             let lead = tile.lead.into_iter().reduce(combine);

@@ -1,13 +1,13 @@
 //! A tile of a scan: in which order its elements are combined.
 //!
-//! This is the kernel's order (`kernels_rs::scan`) written for one thread. A tile is a sequence of
+//! This is the kernel's order (`kernels_rs::primitives::scan`) written for one thread. A tile is a sequence of
 //! warps, a warp of rows, a row of 32 vectors of 16 bytes. All levels deal in [`Partial`] sums, and
 //! all of the order is in [`Tile::walk`]. Where the order cannot show, since the operator is
 //! associative to the last bit, the whole tile is one vector.
 
 use device_std::scalar::Scalar;
-use kernels_rs::operators::Operator;
-use kernels_rs::scan::{BLOCK, Scans};
+use kernels_rs::primitives::operators::{Operator, Partial};
+use kernels_rs::primitives::scan::{BLOCK, Scans};
 
 /// Vectors of a row.
 const LANES_OF_WARP: usize = 32;
@@ -15,22 +15,6 @@ const WARPS: usize = BLOCK / LANES_OF_WARP;
 
 /// Elements of a tile of an associative operator: they stay in the nearest cache.
 const ASSOCIATIVE_TILE: usize = 4096;
-
-/// What was combined since the last head, and whether there was one.
-#[derive(Clone, Copy)]
-pub(super) struct Partial<E> {
-    pub(super) value: E,
-    pub(super) closed: bool,
-}
-
-impl<E: Copy> Partial<E> {
-    /// This and, after it, `next`.
-    pub(super) fn then<P: Operator<E>>(self, operator: P, next: Self) -> Self {
-        let Self { value, closed } = next;
-        let value = if closed { value } else { operator.combine(self.value, value) };
-        Self { value, closed: self.closed | closed }
-    }
-}
 
 /// The partial sums up to and with each lane: of two neighbours first, then of four, and so on
 /// (Hillis and Steele 1986, *Data parallel algorithms*, doi:10.1145/7902.7903).

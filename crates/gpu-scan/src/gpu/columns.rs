@@ -1,8 +1,8 @@
 //! Scans along the columns of a grid.
 
 use gpu_core::{Blocks, DeviceGrid};
-use kernels_rs::columns::{chunks, scan, sums};
-use kernels_rs::operators::EXCLUSIVE;
+use kernels_rs::primitives::columns::{chunks, scan, sums};
+use kernels_rs::primitives::operators::EXCLUSIVE;
 
 use super::Workspace;
 use super::scan::initial;
@@ -18,7 +18,7 @@ use crate::{Number, Scan, ScanOperator};
 /// scanned along rows.
 ///
 /// # Errors
-/// [`Length`](crate::Error::Length) for grids of different size.
+/// [`Length`](gpu_core::Error::Length) for grids of different size.
 pub fn scan_columns<T: Number, O: ScanOperator<T>>(
     workspace: &mut Workspace,
     operator: O,

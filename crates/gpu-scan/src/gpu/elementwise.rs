@@ -3,7 +3,7 @@
 
 use device_std::host::Kernel;
 use gpu_core::{Arguments, Blocks, DeviceGrid, Slice, SliceMut};
-use kernels_rs::elementwise::{self as kernels, MOVED, SIDE, tile_len};
+use kernels_rs::primitives::elementwise::{self as kernels, MOVED, SIDE, tile_len};
 
 use super::Workspace;
 use super::workspace::apart;
@@ -55,7 +55,7 @@ pub fn sequence<'a, T: Number>(
 /// inclusive sum of integers, which wrap.
 ///
 /// # Errors
-/// [`Length`](Error::Length), [`Overlap`](Error::Overlap).
+/// [`Length`](gpu_core::Error::Length), [`Overlap`](Error::Overlap).
 pub fn adjacent_difference<'a, 'b, T: Number>(
     workspace: &mut Workspace,
     input: impl Into<Slice<'a, T>>,
@@ -76,7 +76,7 @@ pub fn adjacent_difference<'a, 'b, T: Number>(
 /// is.
 ///
 /// # Errors
-/// [`Length`](Error::Length) unless there is an index for each element of the output,
+/// [`Length`](gpu_core::Error::Length) unless there is an index for each element of the output,
 /// [`Overlap`](Error::Overlap) of the output with one of the others.
 pub fn gather<'a, 'b, 'c, T: Number, I: Index>(
     workspace: &mut Workspace,
@@ -116,7 +116,7 @@ pub fn gather<'a, 'b, 'c, T: Number, I: Index>(
 /// written. An element whose index lies beyond the output is not written.
 ///
 /// # Errors
-/// [`Length`](Error::Length) unless there is an index for each element of the input,
+/// [`Length`](gpu_core::Error::Length) unless there is an index for each element of the input,
 /// [`Overlap`](Error::Overlap) of the output with one of the others.
 pub fn scatter<'a, 'b, 'c, T: Number, I: Index>(
     workspace: &mut Workspace,
@@ -155,7 +155,7 @@ pub fn scatter<'a, 'b, 'c, T: Number, I: Index>(
 /// Makes rows of columns: `output[x][y] = input[y][x]`.
 ///
 /// # Errors
-/// [`Length`](Error::Length) unless the output is as wide as the input is high and the other way
+/// [`Length`](gpu_core::Error::Length) unless the output is as wide as the input is high and the other way
 /// round, [`TooLarge`](Error::TooLarge) for more than 2,097,120 rows.
 pub fn transpose<T: Number>(
     workspace: &mut Workspace,

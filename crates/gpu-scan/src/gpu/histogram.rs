@@ -1,13 +1,14 @@
 //! Histograms.
 
-use device_std::host::Kernel;
 use device_std::scalar::Scalar;
 use gpu_core::{Blocks, Slice, SliceMut};
-use kernels_rs::histogram::{Arguments, Even, Histograms, MOST_TILES, OUTSIDE, plan, tile_len};
+use kernels_rs::primitives::histogram::{
+    Even, Histograms, How, MOST_TILES, OUTSIDE, copies, count, make_bounds, tile_len,
+};
 
 use super::Workspace;
 use super::workspace::{Layout, apart};
-use crate::error::{Error, Result, same_len};
+use crate::error::{Error, Result, length, same_len};
 use crate::histogram::{bins_per_unit, check_bins, even};
 use crate::number::{Count, Direction, Number, total_order};
 
@@ -27,7 +28,7 @@ const BLOCKS_OF_MULTIPROCESSOR: u64 = 8;
 /// One read of each element, and log2(bins) steps for it, except for `u8`.
 ///
 /// # Errors
-/// [`Length`](Error::Length) unless there is a bin, one bound more than bins, and three counts
+/// [`Length`](gpu_core::Error::Length) unless there is a bin, one bound more than bins, and three counts
 /// outside; [`Overlap`](Error::Overlap); [`TooLarge`](Error::TooLarge) for more elements than `C`
 /// can count, and for 2^32 - 3 bins and more.
 pub fn histogram<'a, 'b, 'c, 'd, T: Number, C: Count>(
@@ -40,7 +41,7 @@ pub fn histogram<'a, 'b, 'c, 'd, T: Number, C: Count>(
     let (input, mut outside) = (workspace.read(input)?, workspace.write(outside)?);
     let (bounds, mut counts) = (workspace.read(bounds)?, workspace.write(counts)?);
     if counts.is_empty() {
-        return Err(Error::Length { what: "counts", expected: 1, found: 0 });
+        return Err(length("counts", 1, 0));
     }
     same_len("bounds", 1 + counts.len(), bounds.len())?;
     check_bins(counts.len() as u64)?;
@@ -120,50 +121,69 @@ impl<T: Number, C: Count> Call<T, C> {
         let ranks = layout.part::<T::Bits>(bins + 1);
         let ranks = workspace.arena(&layout)?.at(&ranks);
         let gpu = workspace.gpu();
-        let plan = plan(size_of::<T>(), bins);
-        let (kernel, lower, scale) = counting(&bounds, plan.copies);
+        let copies = copies::<T::Bits>(bins);
+        let (how, lower, scale) = how(&bounds, copies);
         let (thresholds, even) = match bounds {
             Bounds::Given(thresholds) => (thresholds, None),
             Bounds::Even(even, _) => (std::ptr::null(), Some(even)),
         };
         let no_bins = Even { first: 0, quotient: 0, rest: 0, bins, floats: false };
         let Even { first, quotient, rest, floats, .. } = even.unwrap_or(no_bins);
-        let [p0, p1, p2, p3] = total_order::<T>(Direction::Ascending).parameters();
+        let parameters = total_order::<T>(Direction::Ascending).parameters();
         let (words, long_words) = C::arrays(self.counts);
-        let (thresholds, floats) = (thresholds.cast(), u32::from(floats));
-        let to = self.outside;
-        let of_bounds = (
-            thresholds, first, quotient, rest, floats, bins, p0, p1, p2, p3, ranks, words,
-            long_words, to,
-        );
-        let (input, from, copies) = (self.input.cast(), ranks.cast_const(), plan.copies);
-        let arguments =
-            (input, len, from, bins, copies, p0, p1, p2, p3, lower, scale, words, long_words, to);
+        let outside = self.outside;
+        let of_bounds = make_bounds::Args {
+            thresholds: thresholds.cast(),
+            first,
+            quotient,
+            rest,
+            floats: u32::from(floats),
+            bins,
+            parameters,
+            ranks,
+            words,
+            long_words,
+            outside,
+        };
+        let of_counts = count::Args {
+            input: self.input.cast(),
+            len,
+            ranks: ranks.cast_const(),
+            bins,
+            copies,
+            parameters,
+            lower,
+            scale,
+            words,
+            long_words,
+            outside,
+        };
         let tiles = len.div_ceil(tile_len(size_of::<T>()));
         let blocks = Blocks::x(blocks(tiles, gpu.multiprocessors()));
-        let blocks_of_bounds = Blocks::for_each(&T::Bits::BOUNDS, bins + OUTSIDE)?;
+        let make_bounds = <T::Bits as make_bounds::Instance>::KERNEL;
+        let blocks_of_bounds = Blocks::for_each(&make_bounds, bins + OUTSIDE)?;
         // SAFETY: the arrays are as long as the kernels ask; the workspace's storage is used on its
         // own stream only.
         unsafe {
-            gpu.launch(T::Bits::BOUNDS, blocks_of_bounds, 0, of_bounds)?;
-            gpu.launch(kernel, blocks, plan.shared, arguments)?;
+            gpu.enqueue(make_bounds, blocks_of_bounds, of_bounds)?;
+            gpu.enqueue(T::Bits::counting(how), blocks, of_counts)?;
         }
         Ok(())
     }
 }
 
-/// The kernel that counts; and for equal bins the bits of the lowest bound, and bins per unit.
-fn counting<T: Number>(bounds: &Bounds<T>, copies: u32) -> (Kernel<Arguments<T::Bits>>, u64, f32) {
+/// How to count; and for equal bins the bits of the lowest bound, and bins per unit.
+fn how<T: Number>(bounds: &Bounds<T>, copies: u32) -> (How, u64, f32) {
     if copies == 0 {
-        return (T::Bits::GLOBAL, 0, 0.0);
+        return (How::Global, 0, 0.0);
     }
     if let Bounds::Even(even, lower) = bounds
         && let Some(scale) = bins_per_unit(even)
     {
-        let kernel = if even.floats { T::Bits::EVEN_FLOATS } else { T::Bits::EVEN };
-        return (kernel, lower.bits().to_bits64(), scale);
+        let how = if even.floats { How::EvenFloats } else { How::EvenIntegers };
+        return (how, lower.bits().to_bits64(), scale);
     }
-    (T::Bits::SEARCH, 0, 0.0)
+    (How::Search, 0, 0.0)
 }
 
 /// Blocks that share the tiles: enough for the device, and for the counters of each.

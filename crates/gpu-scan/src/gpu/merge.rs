@@ -1,14 +1,18 @@
 //! Merging sorted arrays.
 
+use std::ptr;
+
 use gpu_core::{Blocks, Slice, SliceMut};
-use kernels_rs::merge::{Merges, TILE, shared_bytes};
+use kernels_rs::primitives::merge::{TILE, find_splits, merge};
 
 use super::Workspace;
 use super::workspace::{Layout, apart, tiles};
+use crate::Merge;
 use crate::error::{Result, same_len};
-use crate::number::{Direction, Number, Payload, total_order};
+use crate::number::sealed::{KernelBits, PayloadSize};
+use crate::number::{Number, Payload, total_order};
 
-/// Merges two arrays that are sorted in `direction` into one that is. Equal keys of `a` come
+/// Merges two arrays that are sorted as said into one that is. Equal keys of `a` come
 /// before those of `b`, and keep their order.
 ///
 /// Numbers are in their total order: -0.0 before +0.0, NaN last (first, if descending). Of arrays
@@ -17,26 +21,20 @@ use crate::number::{Direction, Number, Payload, total_order};
 /// DOI 10.1145/2304576.2304621.
 ///
 /// # Errors
-/// [`Length`](crate::Error::Length) unless the output has room for both exactly,
+/// [`Length`](gpu_core::Error::Length) unless the output has room for both exactly,
 /// [`Overlap`](crate::Error::Overlap), [`TooLarge`](crate::Error::TooLarge).
 pub fn merge_keys<'a, 'b, 'c, K: Number>(
     workspace: &mut Workspace,
-    direction: Direction,
+    how: Merge,
     a: impl Into<Slice<'a, K>>,
     b: impl Into<Slice<'b, K>>,
     output: impl Into<SliceMut<'c, K>>,
 ) -> Result<()> {
     let (a, b, mut output) = (workspace.read(a)?, workspace.read(b)?, workspace.write(output)?);
-    let merge = Merge::new(direction, *a, *b, output.reborrow())?;
-    let [p0, p1, p2, p3] = merge.parameters;
-    // SAFETY: `Merge::new` checked lengths and overlap; the splits are those of the arrays.
-    unsafe {
-        let splits = merge.find_splits(workspace)?;
-        let arguments = (merge.a.0, merge.b.0, merge.len(), p0, p1, p2, p3, splits, merge.output);
-        let shared = shared_bytes(size_of::<K>(), 0);
-        workspace.gpu().launch(K::Bits::KEYS, merge.blocks, shared, arguments)?;
-    }
-    Ok(())
+    let call = Call::new(how, *a, *b, output.reborrow())?;
+    let none = Values::<()> { a: ptr::null(), b: ptr::null(), output: ptr::null_mut() };
+    // SAFETY: `Call::new` checked lengths and overlap.
+    unsafe { call.enqueue(workspace, none) }
 }
 
 /// [`merge_keys`] that moves a value along with each key. What is equal by its key is ordered as
@@ -44,16 +42,12 @@ pub fn merge_keys<'a, 'b, 'c, K: Number>(
 ///
 /// # Errors
 /// As [`merge_keys`], also for the values, of which there must be one for each key.
-#[allow(clippy::too_many_arguments)]
 pub fn merge_pairs<'a, 'b, 'c, 'd, 'e, 'f, K: Number, V: Payload>(
     workspace: &mut Workspace,
-    direction: Direction,
-    a: impl Into<Slice<'a, K>>,
-    a_values: impl Into<Slice<'d, V>>,
-    b: impl Into<Slice<'b, K>>,
-    b_values: impl Into<Slice<'e, V>>,
-    output: impl Into<SliceMut<'c, K>>,
-    output_values: impl Into<SliceMut<'f, V>>,
+    how: Merge,
+    (a, a_values): (impl Into<Slice<'a, K>>, impl Into<Slice<'d, V>>),
+    (b, b_values): (impl Into<Slice<'b, K>>, impl Into<Slice<'e, V>>),
+    (output, output_values): (impl Into<SliceMut<'c, K>>, impl Into<SliceMut<'f, V>>),
 ) -> Result<()> {
     let (a, b, mut output) = (workspace.read(a)?, workspace.read(b)?, workspace.write(output)?);
     let (a_values, b_values) = (workspace.read(a_values)?, workspace.read(b_values)?);
@@ -72,40 +66,46 @@ pub fn merge_pairs<'a, 'b, 'c, 'd, 'e, 'f, K: Number, V: Payload>(
         apart(values, to)?;
         apart(values, keys_to)?;
     }
-    let merge = Merge::new(direction, *a, *b, output.reborrow())?;
-    let (a_values, b_values) = (a_values.as_ptr(), b_values.as_ptr());
-    let output_values = output_values.as_mut_ptr();
+    let call = Call::new(how, *a, *b, output.reborrow())?;
+    let values =
+        Values { a: a_values.as_ptr(), b: b_values.as_ptr(), output: output_values.as_mut_ptr() };
     // SAFETY: as above; and there is a value for each key, of the size that the kernel takes.
     unsafe {
-        let splits = merge.find_splits(workspace)?;
-        let shared = shared_bytes(size_of::<K>(), size_of::<V>());
-        let (Merge { a, b, output, blocks, .. }, len) = (&merge, merge.len());
-        let [p0, p1, p2, p3] = merge.parameters;
-        if size_of::<V>() == 4 {
-            let (from_a, from_b, to) = (a_values.cast(), b_values.cast(), output_values.cast());
-            let arguments = (a.0, b.0, len, p0, p1, p2, p3, splits, *output, from_a, from_b, to);
-            workspace.gpu().launch(K::Bits::PAIRS_4, *blocks, shared, arguments)?;
-        } else {
-            let (from_a, from_b, to) = (a_values.cast(), b_values.cast(), output_values.cast());
-            let arguments = (a.0, b.0, len, p0, p1, p2, p3, splits, *output, from_a, from_b, to);
-            workspace.gpu().launch(K::Bits::PAIRS_8, *blocks, shared, arguments)?;
+        match V::SIZE {
+            PayloadSize::Four => call.enqueue::<u32>(workspace, values.cast()),
+            PayloadSize::Eight => call.enqueue::<u64>(workspace, values.cast()),
         }
     }
-    Ok(())
 }
 
 /// Keys to merge, checked.
-struct Merge<B> {
-    a: (*const B, u64),
-    b: (*const B, u64),
+struct Call<B> {
+    a: *const B,
+    a_len: u64,
+    b: *const B,
+    b_len: u64,
     output: *mut B,
     parameters: [u64; 4],
-    blocks: Blocks,
+    tiles: u32,
 }
 
-impl<B: Merges> Merge<B> {
+/// The values that go with keys.
+struct Values<V> {
+    a: *const V,
+    b: *const V,
+    output: *mut V,
+}
+
+impl<V> Values<V> {
+    /// The same arrays, of elements of the same size.
+    fn cast<S>(self) -> Values<S> {
+        Values { a: self.a.cast(), b: self.b.cast(), output: self.output.cast() }
+    }
+}
+
+impl<B: KernelBits> Call<B> {
     fn new<K: Number<Bits = B>>(
-        direction: Direction,
+        how: Merge,
         a: Slice<'_, K>,
         b: Slice<'_, K>,
         mut output: SliceMut<'_, K>,
@@ -115,33 +115,49 @@ impl<B: Merges> Merge<B> {
         apart(("a", a.as_ptr(), a.len()), to)?;
         apart(("b", b.as_ptr(), b.len()), to)?;
         Ok(Self {
-            a: (a.as_ptr().cast(), a.len() as u64),
-            b: (b.as_ptr().cast(), b.len() as u64),
+            a: a.as_ptr().cast(),
+            a_len: a.len() as u64,
+            b: b.as_ptr().cast(),
+            b_len: b.len() as u64,
             output: output.as_mut_ptr().cast(),
-            parameters: total_order::<K>(direction).parameters(),
-            blocks: Blocks::x(tiles(output.len() as u64, TILE)?),
+            parameters: total_order::<K>(how.direction).parameters(),
+            tiles: tiles(output.len() as u64, TILE)?,
         })
     }
 
-    /// Keys of the output.
-    fn len(&self) -> u64 {
-        self.a.1 + self.b.1
-    }
-
-    /// Enqueues the search for the tiles' splits.
+    /// Enqueues the search for the tiles' splits, and the merge.
     ///
     /// # Safety
-    /// The arrays are those that the merge was made of.
-    unsafe fn find_splits(&self, workspace: &mut Workspace) -> Result<*const u64> {
-        let splits = u64::from(self.blocks.x) + 1;
+    /// The arrays are those that the call was made of; those of values, if there are any, are as long
+    /// as those of their keys, and apart.
+    unsafe fn enqueue<V: Copy>(self, workspace: &mut Workspace, values: Values<V>) -> Result<()>
+    where
+        B: merge::Instance<V>,
+    {
+        let Self { a, a_len, b, b_len, output, parameters, tiles } = self;
+        let count = u64::from(tiles) + 1;
         let mut layout = Layout::default();
-        let part = layout.part::<u64>(splits);
-        let to = workspace.arena(&layout)?.at(&part);
-        let ((a, a_len), (b, b_len), [p0, p1, p2, p3]) = (self.a, self.b, self.parameters);
-        let arguments = (a, a_len, b, b_len, p0, p1, p2, p3, to);
-        let blocks = Blocks::for_each(&B::SPLITS, splits)?;
-        // SAFETY: there is room for a split of each tile and the end.
-        unsafe { workspace.gpu().launch(B::SPLITS, blocks, 0, arguments)? };
-        Ok(to)
+        let splits = layout.part::<u64>(count);
+        let splits = workspace.arena(&layout)?.at(&splits);
+        let gpu = workspace.gpu();
+        // SAFETY: passed on to the caller; there is room for a split of each tile and the end.
+        unsafe {
+            let kernel = <B as find_splits::Instance>::KERNEL;
+            let arguments = find_splits::Args { a, a_len, b, b_len, parameters, splits };
+            gpu.enqueue(kernel, Blocks::for_each(&kernel, count)?, arguments)?;
+            let arguments = merge::Args {
+                a,
+                b,
+                len: a_len + b_len,
+                parameters,
+                splits: splits.cast_const(),
+                output,
+                a_values: values.a,
+                b_values: values.b,
+                output_values: values.output,
+            };
+            gpu.enqueue(<B as merge::Instance<V>>::KERNEL, Blocks::x(tiles), arguments)?;
+        }
+        Ok(())
     }
 }

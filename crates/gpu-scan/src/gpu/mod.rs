@@ -7,6 +7,7 @@
 
 mod columns;
 mod elementwise;
+mod extent;
 mod histogram;
 mod merge;
 mod reduce;
@@ -22,6 +23,7 @@ mod workspace;
 
 pub use columns::{scan_columns, scan_columns_in_place};
 pub use elementwise::{adjacent_difference, fill, gather, scatter, sequence, transpose};
+pub use extent::extent;
 pub use histogram::{histogram, histogram_even};
 pub use merge::{merge_keys, merge_pairs};
 pub use reduce::{index_of_max, index_of_min, reduce};

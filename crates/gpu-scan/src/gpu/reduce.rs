@@ -1,8 +1,8 @@
 //! Reductions to one value.
 
 use gpu_core::{Blocks, Slice, SliceMut};
-use kernels_rs::operators::Order;
-use kernels_rs::reduce::{self as kernels, chunks};
+use kernels_rs::primitives::operators::Order;
+use kernels_rs::primitives::reduce::{self as kernels, chunks};
 
 use super::Workspace;
 use super::workspace::Layout;
@@ -16,7 +16,7 @@ use crate::{Number, ReduceOperator};
 /// One read of each element.
 ///
 /// # Errors
-/// [`Length`](crate::Error::Length) unless the result has one element.
+/// [`Length`](gpu_core::Error::Length) unless the result has one element.
 pub fn reduce<'a, 'b, T: Number, O: ReduceOperator<T>>(
     workspace: &mut Workspace,
     operator: O,
@@ -52,7 +52,7 @@ pub fn reduce<'a, 'b, T: Number, O: ReduceOperator<T>>(
 /// `u64::MAX` where there is no element but NaNs. NaN is passed over; -0.0 is less than +0.0.
 ///
 /// # Errors
-/// [`Length`](crate::Error::Length) unless the result has one element.
+/// [`Length`](gpu_core::Error::Length) unless the result has one element.
 pub fn index_of_min<'a, 'b, T: Number>(
     workspace: &mut Workspace,
     input: impl Into<Slice<'a, T>>,

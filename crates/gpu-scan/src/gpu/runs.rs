@@ -1,9 +1,11 @@
 //! Runs of equal keys and segments: run-length encoding, reductions by key and by offsets.
 
 use gpu_core::{Blocks, Slice, SliceMut};
-use kernels_rs::reduce_by_key::{RunKey, by_key, tile};
-use kernels_rs::segment_totals::{BLOCK, SegmentReduces, lanes_log2, most_listed};
-use kernels_rs::select::Selects;
+use kernels_rs::primitives::reduce_by_key::{RunKey, by_key, tile};
+use kernels_rs::primitives::segment_totals::{
+    BLOCK, by_chunks, by_groups, join_chunks, lanes_log2, most_listed,
+};
+use kernels_rs::primitives::select::Runs;
 
 use super::Workspace;
 use super::segments::check_offsets;
@@ -22,7 +24,7 @@ const BLOCKS_OF_MULTIPROCESSOR: u64 = 8;
 /// One read of each element, one write of each run.
 ///
 /// # Errors
-/// [`Length`](Error::Length) unless both outputs have as many elements as the input and the count
+/// [`Length`](gpu_core::Error::Length) unless both outputs have as many elements as the input and the count
 /// one, [`Overlap`](Error::Overlap), [`TooLarge`](Error::TooLarge), also where a length might not
 /// fit `L`.
 pub fn run_lengths<'a, 'b, 'c, 'd, T: Number, L: Count>(
@@ -42,7 +44,7 @@ pub fn run_lengths<'a, 'b, 'c, 'd, T: Number, L: Count>(
     let start = lengths.as_mut_ptr();
     apart(("input", input.as_ptr(), call.len), ("lengths", start.cast_const(), call.len))?;
     (call.lengths, call.long_lengths) = L::arrays(start);
-    call.enqueue(workspace, T::Bits::RUNS)
+    call.enqueue::<Runs>(workspace)
 }
 
 /// Writes the key of each run of equal keys to the front of `keys_out`, the combination of the
@@ -52,7 +54,7 @@ pub fn run_lengths<'a, 'b, 'c, 'd, T: Number, L: Count>(
 /// One read of each key and each value, one write of each run.
 ///
 /// # Errors
-/// [`Length`](Error::Length) unless all arrays have the length of the keys and the count one,
+/// [`Length`](gpu_core::Error::Length) unless all arrays have the length of the keys and the count one,
 /// [`Overlap`](Error::Overlap), [`TooLarge`](Error::TooLarge).
 #[allow(clippy::too_many_arguments)]
 pub fn reduce_by_key<'a, 'b, 'c, 'd, 'e, K: Number, T: Number, O: ReduceOperator<T>>(
@@ -115,7 +117,7 @@ pub fn reduce_by_key<'a, 'b, 'c, 'd, 'e, K: Number, T: Number, O: ReduceOperator
 /// One read of each element, one write of each total.
 ///
 /// # Errors
-/// [`Length`](Error::Length) unless there is a total for each segment,
+/// [`Length`](gpu_core::Error::Length) unless there is a total for each segment,
 /// [`TooManySegments`](Error::TooManySegments) for more segments than elements,
 /// [`Overlap`](Error::Overlap), [`TooLarge`](Error::TooLarge).
 pub fn segmented_reduce<'a, 'b, 'c, T: Number, O: ReduceOperator<T>>(
@@ -136,9 +138,9 @@ pub fn segmented_reduce<'a, 'b, 'c, T: Number, O: ReduceOperator<T>>(
     if segments == 0 {
         return Ok(());
     }
-    let lanes = lanes_log2(len, segments);
-    let blocks = tiles(segments << lanes, BLOCK as u64)?;
-    let (entries, chunks) = most_listed(len, lanes);
+    let lanes_log2 = lanes_log2(len, segments);
+    let blocks = tiles(segments << lanes_log2, BLOCK as u64)?;
+    let (entries, chunks) = most_listed(len, lanes_log2);
     let mut layout = Layout::default();
     // The counters of the list, and the list.
     let both = layout.part::<[u64; 2]>(1 + entries);
@@ -146,40 +148,60 @@ pub fn segmented_reduce<'a, 'b, 'c, T: Number, O: ReduceOperator<T>>(
     let arena = workspace.arena(&layout)?;
     let (both, partials) = (arena.at(&both), arena.at(&partials));
     let (listed, list) = (both.cast::<u64>(), both.wrapping_add(1));
-    let (from, at) = (values.as_ptr().cast(), offsets.as_ptr());
-    let to = to.cast::<O::Element>();
-    let [p0, p1, p2, p3] = operator.parameters();
-    let (gpu, shared) = (workspace.gpu(), O::Reduction::SHARED);
-    let by_groups = (from, len, at, segments, lanes, p0, p1, p2, p3, listed, list, to);
-    let by_chunks = (
-        from,
-        len,
-        lanes,
-        at,
-        p0,
-        p1,
-        p2,
-        p3,
-        listed.cast_const(),
-        list.cast_const(),
-        partials,
-        to,
-    );
-    let (done, entries_of) = (listed.cast_const(), list.cast_const());
-    let join = (len, lanes, at, p0, p1, p2, p3, done, entries_of, partials.cast_const(), to);
+    let (input, offsets) = (values.as_ptr().cast(), offsets.as_ptr());
+    let totals = to.cast::<O::Element>();
+    let (gpu, parameters) = (workspace.gpu(), operator.parameters());
     // SAFETY: the arrays are as long as the kernels ask and have elements of the same size; the
     // workspace's storage is used on its own stream only.
     unsafe {
         if entries > 0 {
             gpu.fill_with_byte(both, 0, 1 + entries as usize)?;
         }
-        gpu.launch(O::Reduction::BY_GROUPS, Blocks::x(blocks), 0, by_groups)?;
-        if entries > 0 {
-            let most = u64::from(gpu.multiprocessors()) * BLOCKS_OF_MULTIPROCESSOR;
-            let blocks = |work: u64| Blocks::x(u64::min(work, most) as u32);
-            gpu.launch(O::Reduction::BY_CHUNKS, blocks(chunks), shared, by_chunks)?;
-            gpu.launch(O::Reduction::JOIN_CHUNKS, blocks(entries), shared, join)?;
+        let kernel = <O::Reduction as by_groups::Instance<_>>::KERNEL;
+        let arguments = by_groups::Args {
+            input,
+            len,
+            offsets,
+            segments,
+            lanes_log2,
+            parameters,
+            listed,
+            list,
+            totals,
+        };
+        gpu.enqueue(kernel, Blocks::x(blocks), arguments)?;
+        if entries == 0 {
+            return Ok(());
         }
+        let (listed, list) = (listed.cast_const(), list.cast_const());
+        let most = u64::from(gpu.multiprocessors()) * BLOCKS_OF_MULTIPROCESSOR;
+        let blocks = |work: u64| Blocks::x(u64::min(work, most) as u32);
+        let kernel = <O::Reduction as by_chunks::Instance<_>>::KERNEL;
+        let arguments = by_chunks::Args {
+            input,
+            len,
+            lanes_log2,
+            offsets,
+            parameters,
+            listed,
+            list,
+            partials,
+            totals,
+        };
+        gpu.enqueue(kernel, blocks(chunks), arguments)?;
+        let kernel = <O::Reduction as join_chunks::Instance<_>>::KERNEL;
+        let partials = partials.cast_const();
+        let arguments = join_chunks::Args {
+            len,
+            lanes_log2,
+            offsets,
+            parameters,
+            listed,
+            list,
+            partials,
+            totals,
+        };
+        gpu.enqueue(kernel, blocks(entries), arguments)?;
     }
     Ok(())
 }

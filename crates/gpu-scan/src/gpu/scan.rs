@@ -2,8 +2,8 @@
 
 use device_std::scalar::Scalar;
 use gpu_core::{Blocks, DeviceGrid, Slice, SliceMut};
-use kernels_rs::operators::Operator;
-use kernels_rs::scan::{Scans, segmented, whole};
+use kernels_rs::primitives::operators::Operator;
+use kernels_rs::primitives::scan::{Scans, segmented, whole};
 
 use super::Workspace;
 use super::segments::{Segments, check_offsets};
@@ -16,7 +16,7 @@ use crate::{Number, Scan, ScanOperator};
 /// One read and one write of each element.
 ///
 /// # Errors
-/// [`Length`](crate::Error::Length) for another length of the output,
+/// [`Length`](gpu_core::Error::Length) for another length of the output,
 /// [`Overlap`](crate::Error::Overlap), [`TooLarge`](crate::Error::TooLarge).
 pub fn scan<'a, 'b, T: Number, O: ScanOperator<T>>(
     workspace: &mut Workspace,

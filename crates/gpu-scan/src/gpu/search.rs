@@ -1,7 +1,7 @@
 //! Lower and upper bounds.
 
 use gpu_core::{Blocks, Slice, SliceMut};
-use kernels_rs::search::{TILE, bounds as kernel};
+use kernels_rs::primitives::search::{TILE, bounds as kernel};
 
 use super::Workspace;
 use super::workspace::{apart, tiles};
@@ -15,7 +15,7 @@ use crate::number::{Direction, Number, total_order};
 /// the results are some numbers up to its length. Each query takes log2(n) reads.
 ///
 /// # Errors
-/// [`Length`](crate::Error::Length) unless there is a result for each query,
+/// [`Length`](gpu_core::Error::Length) unless there is a result for each query,
 /// [`Overlap`](crate::Error::Overlap), [`TooLarge`](crate::Error::TooLarge).
 pub fn lower_bound<'a, 'b, 'c, T: Number>(
     workspace: &mut Workspace,

@@ -5,7 +5,7 @@
 //! stably, by the segment; only indices are moved, and the elements follow at the end.
 
 use gpu_core::{Blocks, Slice, SliceMut};
-use kernels_rs::segment_keys as kernels;
+use kernels_rs::primitives::segment_keys as kernels;
 
 use super::Workspace;
 use super::sort::{Call, Ends, pair_ends};

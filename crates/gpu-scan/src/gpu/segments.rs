@@ -1,7 +1,7 @@
 //! Head bits from keys, offsets and rows: what segmented primitives read.
 
 use gpu_core::{Blocks, Gpu, Slice};
-use kernels_rs::flags as kernels;
+use kernels_rs::primitives::flags as kernels;
 
 use crate::error::Result;
 pub(crate) use crate::error::check_offsets;

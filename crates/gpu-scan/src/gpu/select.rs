@@ -1,7 +1,7 @@
 //! Selections with compaction: by a condition, by flags, of distinct elements; partitions.
 
 use gpu_core::{Blocks, Gpu, Slice, SliceMut};
-use kernels_rs::select::{Selection, Selects};
+use kernels_rs::primitives::select::{self as kernels, Flagged, If, Mode, Unique};
 
 use super::Workspace;
 use super::workspace::{apart, tiles};
@@ -15,7 +15,7 @@ use crate::{Number, Predicate};
 /// One read of each element, one write of each that is kept.
 ///
 /// # Errors
-/// [`Length`](crate::Error::Length) unless the output has as many elements as the input and the
+/// [`Length`](gpu_core::Error::Length) unless the output has as many elements as the input and the
 /// count one, [`Overlap`](crate::Error::Overlap), [`TooLarge`](crate::Error::TooLarge).
 pub fn select_if<'a, 'b, 'c, T: Number>(
     workspace: &mut Workspace,
@@ -27,7 +27,7 @@ pub fn select_if<'a, 'b, 'c, T: Number>(
     let (input, mut output, mut count) =
         (workspace.read(input)?, workspace.write(output)?, workspace.write(count)?);
     let call = Call::new(*input, count.reborrow())?.keep(output.reborrow())?;
-    call.with(predicate).enqueue(workspace, T::Bits::SELECT_IF)
+    call.with(predicate).enqueue::<If>(workspace)
 }
 
 /// [`select_if`] for the elements whose flag is not 0.
@@ -47,7 +47,7 @@ pub fn select_flagged<'a, 'b, 'c, 'd, T: Number>(
     let mut call = Call::new(*input, count.reborrow())?.keep(output.reborrow())?;
     same_len("flags", call.len, flags.len())?;
     call.flags = flags.as_ptr();
-    call.enqueue(workspace, T::Bits::SELECT_FLAGGED)
+    call.enqueue::<Flagged>(workspace)
 }
 
 /// [`select_if`] for the first of equal elements in a row. Elements are compared by their bits.
@@ -63,7 +63,7 @@ pub fn unique<'a, 'b, 'c, T: Number>(
     let (input, mut output, mut count) =
         (workspace.read(input)?, workspace.write(output)?, workspace.write(count)?);
     let call = Call::new(*input, count.reborrow())?.keep(output.reborrow())?;
-    call.enqueue(workspace, T::Bits::UNIQUE)
+    call.enqueue::<Unique>(workspace)
 }
 
 /// Copies the elements that satisfy a condition to the front of `selected` and the others to the
@@ -87,7 +87,7 @@ pub fn partition<'a, 'b, 'c, 'd, T: Number>(
     );
     let call = Call::new(*input, count.reborrow())?;
     let call = call.keep(selected.reborrow())?.reject(rejected.reborrow())?;
-    call.with(predicate).enqueue(workspace, T::Bits::SELECT_IF)
+    call.with(predicate).enqueue::<If>(workspace)
 }
 
 /// Copies the elements less than `low` to the front of the first output, those from `low` to
@@ -117,7 +117,7 @@ pub fn partition_three<'a, 'b, 'c, T: Number>(
         calls.push(Call::new(*input, count)?.keep(output.reborrow())?.with(class));
     }
     for call in calls {
-        call.enqueue(workspace, T::Bits::SELECT_IF)?;
+        call.enqueue::<If>(workspace)?;
     }
     Ok(())
 }
@@ -176,12 +176,11 @@ impl<T: Number> Call<T> {
     }
 
     /// Enqueues the selection.
-    pub(super) fn enqueue(
-        self,
-        workspace: &mut Workspace,
-        selection: Selection<T::Bits>,
-    ) -> Result<()> {
-        let tiles = tiles(self.len as u64, selection.tile)?;
+    pub(super) fn enqueue<M: Mode>(self, workspace: &mut Workspace) -> Result<()>
+    where
+        T::Bits: kernels::select::Instance<M>,
+    {
+        let tiles = tiles(self.len as u64, kernels::tile::<M, T::Bits>())?;
         if tiles == 0 {
             // SAFETY: a count is one element of device memory.
             return unsafe { zero(workspace.gpu(), self.count) };
@@ -189,29 +188,29 @@ impl<T: Number> Call<T> {
         // The second status array is for run lengths.
         let status = workspace.statuses(u64::from(tiles), 2)?;
         let order = total_order::<T>(Direction::Ascending);
-        let arguments = (
-            self.input.cast(),
-            self.len as u64,
-            order.magnitude,
-            order.top,
-            order.shift,
-            self.predicate.low,
-            self.predicate.span,
-            u32::from(self.predicate.outside),
-            self.flags,
-            self.kept.cast(),
-            self.rejected.cast(),
-            self.count,
-            self.lengths,
-            self.long_lengths,
-            workspace.control(),
+        let arguments = kernels::select::Args {
+            input: self.input.cast(),
+            len: self.len as u64,
+            magnitude: order.magnitude,
+            top: order.top,
+            shift: order.shift,
+            low: self.predicate.low,
+            span: self.predicate.span,
+            outside: u32::from(self.predicate.outside),
+            flags: self.flags,
+            kept: self.kept.cast(),
+            rejected: self.rejected.cast(),
+            count: self.count,
+            lengths: self.lengths,
+            long_lengths: self.long_lengths,
+            control: workspace.control(),
             status,
-            status.wrapping_add(tiles as usize),
-        );
-        let Selection { kernel, shared, .. } = selection;
+            heads_status: status.wrapping_add(tiles as usize),
+        };
+        let kernel = <T::Bits as kernels::select::Instance<M>>::KERNEL;
         // SAFETY: the arrays are as long as the kernel asks and have elements of the same size;
         // the workspace's storage is used on its own stream only.
-        unsafe { workspace.gpu().launch(kernel, Blocks::x(tiles), shared, arguments)? };
+        unsafe { workspace.gpu().enqueue(kernel, Blocks::x(tiles), arguments)? };
         Ok(())
     }
 }

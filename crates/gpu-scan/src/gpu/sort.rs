@@ -4,13 +4,12 @@ use std::ops::Range;
 use std::ptr;
 
 use gpu_core::{Blocks, Slice, SliceMut};
-use kernels_rs::sort::{
-    self as kernels, DIGITS, HISTOGRAM_RESIDENT, RADIX_BITS, SortKeys, SortPairs, histogram_shared,
-    histogram_tile,
+use kernels_rs::primitives::sort::{
+    self as kernels, DIGITS, RADIX_BITS, count_digits, histogram_tile, sort_by_digit, tile,
 };
 
 use super::Workspace;
-use super::workspace::{Arena, Layout, Part, apart, tiles};
+use super::workspace::{Arena, Digits, Layout, Part, apart, tiles};
 use crate::error::{Result, same_len};
 use crate::number::sealed::{PayloadSize, SortBits};
 use crate::{Index, Key, Payload, Sort};
@@ -20,7 +19,7 @@ use crate::{Index, Key, Payload, Sort};
 /// One read of the keys, and for each 8 bits sorted by one read and one write.
 ///
 /// # Errors
-/// [`Length`](crate::Error::Length), [`Overlap`](crate::Error::Overlap),
+/// [`Length`](gpu_core::Error::Length), [`Overlap`](crate::Error::Overlap),
 /// [`BitRange`](crate::Error::BitRange), [`TooLarge`](crate::Error::TooLarge).
 pub fn sort<'a, 'b, K: Key>(
     workspace: &mut Workspace,
@@ -100,7 +99,7 @@ pub(super) fn pair_ends<K: Key, V: Payload>(
 /// As [`sort_pairs`], in place.
 ///
 /// # Errors
-/// As [`sort_in_place`]; [`Length`](crate::Error::Length), [`Overlap`](crate::Error::Overlap).
+/// As [`sort_in_place`]; [`Length`](gpu_core::Error::Length), [`Overlap`](crate::Error::Overlap).
 pub fn sort_pairs_in_place<'a, 'b, K: Key, V: Payload>(
     workspace: &mut Workspace,
     sort: Sort,
@@ -137,7 +136,7 @@ pub fn argsort<'a, 'b, K: Key, I: Index + Payload>(
     apart(("keys", key, len), ("indices", index.cast_const(), len))?;
     I::check(len)?;
     let call = Call::new::<K>(&sort, len)?;
-    // SAFETY: both have `len` elements and are apart; no sorted keys are asked for.
+    // SAFETY: both have `len` elements and are apart; sorted keys go nowhere.
     unsafe {
         let keys = Ends::new(key, ptr::null_mut());
         call.enqueue_pairs_of(workspace, keys, Ends::indices(index))
@@ -258,10 +257,9 @@ impl Call {
         workspace: &mut Workspace,
         keys: Ends<B>,
     ) -> Result<()> {
-        let nothing = Ends { from: ptr::null(), to: ptr::null_mut() };
-        let kernel = (<B as SortKeys>::PASS, <B as SortKeys>::TILE, <B as SortKeys>::SHARED);
+        let nothing = Ends::<()>::new(ptr::null(), ptr::null_mut());
         // SAFETY: passed on to the caller; without values none are touched.
-        unsafe { self.enqueue::<B, u32>(workspace, keys, nothing, kernel) }
+        unsafe { self.enqueue(workspace, keys, nothing) }
     }
 
     /// # Safety
@@ -276,24 +274,10 @@ impl Call {
         // SAFETY: passed on to the caller.
         unsafe {
             match V::SIZE {
-                PayloadSize::Four => self.enqueue_pairs::<_, u32>(workspace, keys, values.cast()),
-                PayloadSize::Eight => self.enqueue_pairs::<_, u64>(workspace, keys, values.cast()),
+                PayloadSize::Four => self.enqueue::<_, u32>(workspace, keys, values.cast()),
+                PayloadSize::Eight => self.enqueue::<_, u64>(workspace, keys, values.cast()),
             }
         }
-    }
-
-    /// # Safety
-    /// As [`enqueue`](Self::enqueue).
-    unsafe fn enqueue_pairs<B: SortPairs<V>, V: gpu_core::Element>(
-        &self,
-        workspace: &mut Workspace,
-        keys: Ends<B>,
-        values: Ends<V>,
-    ) -> Result<()> {
-        let kernel =
-            (<B as SortPairs<V>>::PASS, <B as SortPairs<V>>::TILE, <B as SortPairs<V>>::SHARED);
-        // SAFETY: passed on to the caller.
-        unsafe { self.enqueue(workspace, keys, values, kernel) }
     }
 
     /// Enqueues the histogram and the passes.
@@ -302,69 +286,59 @@ impl Call {
     /// The arrays have `len` elements. Keys are read; what is read and what is written are the
     /// same array or apart. Values are indices where none are read, and left alone where none are
     /// written.
-    unsafe fn enqueue<B: SortKeys, V: gpu_core::Element>(
+    unsafe fn enqueue<B: SortBits + sort_by_digit::Instance<V>, V: gpu_core::Element>(
         &self,
         workspace: &mut Workspace,
         keys: Ends<B>,
         values: Ends<V>,
-        (kernel, tile, shared): (device_std::host::Kernel<kernels::Arguments<B, V>>, u64, u32),
     ) -> Result<()> {
-        let blocks = tiles(self.len, tile)?;
+        let blocks = tiles(self.len, tile::<B, V>())?;
         if self.len == 0 {
             return Ok(());
         }
         let passes = self.passes(keys.is_in_place());
         let scratch = Scratch::new(self.len, passes, &keys, &values);
         let arena = workspace.arena(&scratch.layout)?;
-        let digits = workspace.begin_sort(u64::from(blocks) * u64::from(DIGITS))?;
-        let [p0, p1, p2, p3] = self.order;
+        let Digits { counts, control, status, status_len } =
+            workspace.begin_sort(u64::from(blocks) * u64::from(DIGITS))?;
+        let gpu = workspace.gpu();
+        let resident = u64::from(gpu.multiprocessors() * kernels::RESIDENT);
+        let of_histogram = self.len.div_ceil(histogram_tile(size_of::<B>())).min(resident) as u32;
+        let arguments = count_digits::Args {
+            input: keys.from,
+            len: self.len,
+            begin: self.begin,
+            end: self.end,
+            parameters: self.order,
+            histogram: counts,
+            control,
+            status,
+            status_len,
+        };
         // SAFETY: passed on to the caller; the digit counts are zero, and used by one sort at a
         // time.
         unsafe {
-            let resident = workspace.gpu().multiprocessors() * HISTOGRAM_RESIDENT;
-            let blocks = self.len.div_ceil(histogram_tile(size_of::<B>())).min(resident.into());
-            workspace.gpu().launch(
-                B::HISTOGRAM,
-                Blocks::x(blocks as u32),
-                histogram_shared(size_of::<B>()),
-                (
-                    keys.from,
-                    self.len,
-                    self.begin,
-                    self.end,
-                    p0,
-                    p1,
-                    p2,
-                    p3,
-                    digits.counts,
-                    digits.control,
-                    digits.status,
-                    digits.status_len,
-                ),
-            )?;
+            let kernel = <B as count_digits::Instance>::KERNEL;
+            gpu.enqueue(kernel, Blocks::x(of_histogram), arguments)?;
         }
         for pass in 0..passes {
             let keys = keys.pass(pass, passes, scratch.keys(arena));
             let values = values.pass(pass, passes, scratch.values(arena));
-            let counts = digits.counts.wrapping_add((pass * DIGITS) as usize);
-            let word = self.word(pass, passes, values.from.is_null());
-            let arguments = (
-                keys.from,
-                keys.to,
-                values.from,
-                values.to,
-                self.len,
-                word,
-                p0,
-                p1,
-                p2,
-                p3,
-                counts,
-                digits.control,
-                digits.status,
-            );
+            let arguments = sort_by_digit::Args {
+                keys_in: keys.from,
+                keys_out: keys.to,
+                values_in: values.from,
+                values_out: values.to,
+                len: self.len,
+                word: self.word(pass, passes, values.from.is_null()),
+                parameters: self.order,
+                histogram: counts.wrapping_add((pass * DIGITS) as usize),
+                control,
+                status,
+            };
+            let kernel = <B as sort_by_digit::Instance<V>>::KERNEL;
             // SAFETY: as above.
-            unsafe { workspace.gpu().launch(kernel, Blocks::x(blocks), shared, arguments)? };
+            unsafe { gpu.enqueue(kernel, Blocks::x(blocks), arguments)? };
         }
         workspace.end_sort();
         Ok(())
@@ -403,10 +377,9 @@ impl<B, V> Scratch<B, V> {
 #[cfg(test)]
 mod tests {
     use gpu_core::{DeviceChoice, Gpu};
-    use kernels_rs::sort::MOST_PASSES;
+    use kernels_rs::primitives::sort::MOST_PASSES;
 
     use super::*;
-    use crate::Error;
 
     fn open() -> (Gpu, Workspace) {
         let choice = DeviceChoice::from_env().unwrap().unwrap_or(DeviceChoice::Software);
@@ -432,7 +405,7 @@ mod tests {
         assert!(output.to_host().unwrap() == expected, "{} keys by {bits:?}", keys.len());
     }
 
-    /// Lets the next pass of a workspace have this epoch, as after so many passes.
+    /// Lets the next pass of a workspace have this epoch, as if passes had gone before.
     fn set_epoch(w: &mut Workspace, epoch: u64) {
         const TICKET_BITS: u32 = 26;
         let gpu = w.gpu().clone();
@@ -444,31 +417,6 @@ mod tests {
             gpu.enqueue_write(word, &[(epoch - 1) << TICKET_BITS]).unwrap();
         }
         gpu.synchronize().unwrap();
-    }
-
-    #[test]
-    fn a_pass_that_cannot_be_launched_leaves_the_next_sort_right() {
-        let (gpu, mut w) = open();
-        let keys = random(30_000, 1);
-        check(&mut w, &keys, 0..32);
-        let input = gpu.upload(&keys).unwrap();
-        let mut output = gpu.zeroed::<u32>(keys.len()).unwrap();
-        let call = Call::new::<u32>(&Sort::ascending(), keys.len()).unwrap();
-        let ends = Ends::new(input.as_ptr(), output.as_mut_ptr());
-        // More shared memory than any device has: the histogram runs, the first pass does not.
-        let kernel = (<u32 as SortKeys>::PASS, <u32 as SortKeys>::TILE, 1 << 30);
-        // SAFETY: both have `len` elements and are apart.
-        let refused =
-            unsafe { call.enqueue(&mut w, ends, Ends::<u32>::indices(ptr::null_mut()), kernel) };
-        assert!(matches!(refused, Err(Error::Core(_))), "{refused:?}");
-        let captured = gpu.capture(|| sort(&mut w, Sort::ascending(), &input, &mut output));
-        let captured = captured.err();
-        assert!(
-            matches!(captured, Some(Error::Core(gpu_core::Error::Captured { .. }))),
-            "{captured:?}"
-        );
-        check(&mut w, &keys, 0..32);
-        check(&mut w, &keys, 0..8);
     }
 
     /// Statuses of the first sort of a round must not pass for those of its last.

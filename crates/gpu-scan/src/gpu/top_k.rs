@@ -1,29 +1,30 @@
 //! The first k elements of an order.
 
 use gpu_core::{Blocks, Slice, SliceMut};
-use kernels_rs::top_k::{self as kernels, RADIX_BITS, collect, count};
+use kernels_rs::primitives::top_k::{self as kernels, RADIX_BITS, collect, count};
 
 use super::Workspace;
 use super::sort::{Call, Ends};
 use super::workspace::{Layout, apart, tiles};
-use crate::error::{Error, Result, same_len};
+use crate::error::{Error, Result, length, same_len};
 use crate::number::nan_last;
-use crate::{Direction, Key};
+use crate::{Key, TopK};
 
 /// Blocks of counting that a multiprocessor holds.
 const RESIDENT: u32 = 4;
 
-/// The least (greatest) k elements in order, and their indices, where k is the length of `top`: of
-/// equal elements those with the lowest indices. NaN comes last in either direction.
+/// The first k elements of an order, in that order, and their indices, where k is the length of `top`:
+/// of equal elements those with the lowest indices. NaN comes last, whether the least or the greatest
+/// are first.
 ///
 /// One read of the keys for each 11 bits of them and one more, and a sort of k elements.
 ///
 /// # Errors
-/// [`Length`](Error::Length) unless there is a key for each element of `top`, and an index,
+/// [`Length`](gpu_core::Error::Length) unless there is a key for each element of `top`, and an index,
 /// [`Overlap`](Error::Overlap), [`TooLarge`](Error::TooLarge) for more than 2^31 elements of `top`.
 pub fn top_k<'a, 'b, 'c, K: Key>(
     workspace: &mut Workspace,
-    direction: Direction,
+    how: TopK,
     keys: impl Into<Slice<'a, K>>,
     top: impl Into<SliceMut<'b, K>>,
     indices: impl Into<SliceMut<'c, u64>>,
@@ -41,7 +42,7 @@ pub fn top_k<'a, 'b, 'c, K: Key>(
     if k == 0 {
         return Ok(());
     }
-    let order = nan_last::<K>(direction).parameters();
+    let order = nan_last::<K>(how.direction).parameters();
     // SAFETY: the arrays are as long as said and apart.
     unsafe {
         let found = (to.cast::<K::Bits>(), at, k as u64);
@@ -54,7 +55,7 @@ pub fn top_k<'a, 'b, 'c, K: Key>(
 /// Checks that there are k of `len` elements.
 pub(crate) fn check(len: usize, k: usize) -> Result<()> {
     if k > len {
-        return Err(Error::Length { what: "keys", expected: k as u64, found: len as u64 });
+        return Err(length("keys", k, len));
     }
     if k as u64 > kernels::MOST {
         return Err(Error::TooLarge { elements: k as u64, most: kernels::MOST });

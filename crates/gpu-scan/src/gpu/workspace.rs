@@ -2,7 +2,7 @@
 
 use device_std::atomic::Pair;
 use gpu_core::{Column, Gpu, Reading, Slice, SliceMut, Writing};
-use kernels_rs::sort::{DIGITS, MOST_PASSES};
+use kernels_rs::primitives::sort::{DIGITS, MOST_PASSES};
 
 use crate::{Error, Result};
 
@@ -128,7 +128,7 @@ impl Workspace {
         Ok(self.status.as_mut_ptr())
     }
 
-    /// The arrays of a sort with so many statuses, which ends with [`end_sort`](Self::end_sort).
+    /// The arrays of a sort with this number of statuses, which ends with [`end_sort`](Self::end_sort).
     pub(crate) fn begin_sort(&mut self, statuses: u64) -> Result<Digits> {
         let needed = statuses as usize;
         if needed >= self.digit_status.len() {

@@ -3,7 +3,7 @@
 use crate::common::{open, same_bits};
 use gpu_core::{DeviceGrid, Gpu};
 use gpu_scan::gpu::{self, Workspace};
-use gpu_scan::{Error, LastValid, Max, Min, Number, Scan, ScanOperator, Sum, cpu};
+use gpu_scan::{LastValid, Max, Min, Number, Scan, ScanOperator, Sum, cpu};
 
 /// Scans a grid along its columns in all ways on both back ends, and gives what the CPU said.
 fn scan<T: Number, O: ScanOperator<T>>(
@@ -146,7 +146,7 @@ fn what_cannot_be_done_is_named() {
     let grid = gpu.upload_grid(&[1u32, 2, 3, 4], 2, 2).unwrap();
     let mut other = gpu.upload_grid(&[1u32, 2], 2, 1).unwrap();
     let how = Scan::inclusive();
-    let length = |what, expected, found| Err(Error::Length { what, expected, found });
+    let length = |what, expected, found| Err(crate::length(what, expected, found));
     assert_eq!(
         gpu::scan_columns(&mut w, Sum, how, &grid, &mut other),
         length("rows of the output", 2, 1)

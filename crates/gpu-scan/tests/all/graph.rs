@@ -3,7 +3,7 @@
 use crate::common::open;
 use gpu_core::{Column, DeviceGrid, Gpu};
 use gpu_scan::gpu::{self, Workspace};
-use gpu_scan::{Direction, Error, Max, Number, Predicate, Result, Scan, Sum};
+use gpu_scan::{Error, Max, Merge, Number, Predicate, Result, Scan, Sum};
 
 const WIDTH: u32 = 130;
 const HEIGHT: u32 = 70;
@@ -79,7 +79,7 @@ impl Data {
         gpu::run_lengths(w, keys, &mut self.distinct, &mut self.lengths, count)?;
         gpu::scan_columns(w, Sum, how, &self.grid, &mut self.columns)?;
         gpu::transpose(w, &self.columns, &mut self.turned)?;
-        gpu::merge_keys(w, Direction::Ascending, keys, keys, &mut self.merged)?;
+        gpu::merge_keys(w, Merge::ascending(), keys, keys, &mut self.merged)?;
         gpu::upper_bound(w, &self.merged, keys, &mut self.found)?;
         gpu::index_of_max(w, x, numbers.slice_mut(number(3))?)?;
         let outside = numbers.slice_mut(4..7)?;
@@ -143,7 +143,7 @@ fn an_error_in_a_capture_is_the_callers() {
         gpu::reduce(&mut w, Sum, &x, &mut total)?;
         gpu::scan(&mut w, Sum, Scan::inclusive(), &x, &mut short)
     });
-    let length = Error::Length { what: "output", expected: 2, found: 1 };
+    let length = crate::length("output", 2, 1);
     assert_eq!(refused.err(), Some(length));
     gpu::reduce(&mut w, Sum, &x, &mut total).unwrap();
     assert_eq!(total.to_host().unwrap(), [3.0]);

@@ -196,12 +196,12 @@ fn what_cannot_be_done_is_named() {
     );
     assert_eq!(
         gpu::histogram_even(&mut w, (1, 2), &input, &mut counts, &mut two),
-        Err(Error::Length { what: "outside", expected: 3, found: 2 })
+        Err(crate::length("outside", 3, 2))
     );
     let bounds = gpu.upload(&[1u64, 2, 3]).unwrap();
     assert_eq!(
         gpu::histogram(&mut w, &bounds, &input, &mut counts, &mut outside),
-        Err(Error::Length { what: "bounds", expected: 4, found: 3 })
+        Err(crate::length("bounds", 4, 3))
     );
     // SAFETY: nothing is enqueued: the overlap is refused.
     let same = unsafe { gpu_core::SliceMut::from_raw_parts(bounds.as_ptr().cast_mut(), 2) };

@@ -5,7 +5,7 @@
 
 use crate::common::{Unaligned, open};
 use gpu_scan::gpu;
-use gpu_scan::{Error, Max, Min, Scan, Sort, Sum, cpu};
+use gpu_scan::{Max, Min, Scan, Sort, Sum, cpu};
 
 const LEN: usize = 20_000;
 
@@ -192,7 +192,7 @@ fn histograms_without_a_bin_are_refused() {
         let bounds = gpu.upload(bounds).unwrap();
         assert_eq!(
             gpu::histogram(&mut w, &bounds, &input, &mut none, &mut outside),
-            Err(Error::Length { what: "counts", expected: 1, found: 0 })
+            Err(crate::length("counts", 1, 0))
         );
     }
 }

@@ -3,7 +3,7 @@
 use crate::common::open;
 use gpu_core::{Column, Gpu};
 use gpu_scan::gpu::{self, Workspace};
-use gpu_scan::{Direction, Error, Max, Min, Predicate, Scan, Sum};
+use gpu_scan::{Error, Max, Merge, Min, Predicate, Scan, Sum};
 use rayon::prelude::*;
 
 /// A tile's length, and more, past 2^32.
@@ -86,7 +86,7 @@ fn merges_and_bounds() {
     let host: Vec<u8> = (0..LEN).into_par_iter().map(|i| u8::from(i >= zeros)).collect();
     let x = gpu.upload(&host).unwrap();
     let mut merged = gpu.zeroed::<u8>(2 * LEN).unwrap();
-    gpu::merge_keys(&mut w, Direction::Ascending, &x, &x, &mut merged).unwrap();
+    gpu::merge_keys(&mut w, Merge::ascending(), &x, &x, &mut merged).unwrap();
     let queries = gpu.upload(&[0u8, 1, 2]).unwrap();
     let mut found = gpu.zeroed::<u64>(3).unwrap();
     let (border, end) = (2 * zeros as u64, 2 * LEN as u64);

@@ -3,12 +3,19 @@
 
 mod cpu;
 
+/// The error of an array that has not the length of another.
+fn length(what: &'static str, expected: u64, found: u64) -> gpu_scan::Error {
+    gpu_core::Error::Length { what, expected, found }.into()
+}
+
 #[cfg(feature = "cuda")]
 mod by_key;
 #[cfg(feature = "cuda")]
 mod columns;
 #[cfg(feature = "cuda")]
 mod common;
+#[cfg(feature = "cuda")]
+mod extent;
 #[cfg(feature = "cuda")]
 mod graph;
 #[cfg(feature = "cuda")]

@@ -6,7 +6,7 @@ use std::cmp::Reverse;
 use crate::common::open;
 use gpu_core::Gpu;
 use gpu_scan::gpu::{self, Workspace};
-use gpu_scan::{Direction, Error, Key, Payload, Sort, cpu};
+use gpu_scan::{Direction, Error, Key, Payload, Sort, TopK, cpu};
 use proptest::prelude::*;
 
 /// Lengths around those of warps and tiles (384 threads x 11, 17 or 22 keys).
@@ -242,41 +242,41 @@ fn the_first_k() {
         let floats: Vec<f32> = (0..n as u64).map(nan).collect();
         for k in [0, 1, 32, 1000, n / 2, n] {
             let k = k.min(n);
-            for direction in [Direction::Ascending, Direction::Descending] {
-                check_top((&gpu, &mut w), direction, &words, k, |x| i128::from(*x));
-                check_top((&gpu, &mut w), direction, &few, k, |x| i128::from(*x));
-                check_top((&gpu, &mut w), direction, &floats, k, |x| {
+            for how in [TopK::least(), TopK::greatest()] {
+                check_top((&gpu, &mut w), how, &words, k, |x| i128::from(*x));
+                check_top((&gpu, &mut w), how, &few, k, |x| i128::from(*x));
+                check_top((&gpu, &mut w), how, &floats, k, |x| {
                     let rank = if x.is_nan() { 1 << 80 } else { *x as i128 };
-                    // NaN is last, whatever the direction.
-                    if direction == Direction::Descending && x.is_nan() { -rank } else { rank }
+                    // NaN is last, whatever is first.
+                    if how == TopK::greatest() && x.is_nan() { -rank } else { rank }
                 });
             }
         }
     }
     let keys = gpu.zeroed::<u32>(4).unwrap();
     let (mut top, mut at) = (gpu.zeroed::<u32>(5).unwrap(), gpu.zeroed::<u64>(5).unwrap());
-    let found = gpu::top_k(&mut w, Direction::Ascending, &keys, &mut top, &mut at);
-    assert_eq!(found, Err(Error::Length { what: "keys", expected: 5, found: 4 }));
+    let found = gpu::top_k(&mut w, TopK::least(), &keys, &mut top, &mut at);
+    assert_eq!(found, Err(crate::length("keys", 5, 4)));
 }
 
 fn check_top<K: Key>(
     (gpu, w): (&Gpu, &mut Workspace),
-    direction: Direction,
+    how: TopK,
     keys: &[K],
     k: usize,
     rank: impl Fn(&K) -> i128,
 ) {
     let mut order: Vec<u64> = (0..keys.len() as u64).collect();
-    let sign = if direction == Direction::Descending { -1 } else { 1 };
+    let sign = if how.direction == Direction::Descending { -1 } else { 1 };
     order.sort_by_key(|i| sign * rank(&keys[*i as usize]));
     let expected: Vec<K> = order[..k].iter().map(|i| keys[*i as usize]).collect();
     let what = format!("{k} of {}", keys.len());
-    let (top, at) = cpu::top_k(direction, keys, k).unwrap();
+    let (top, at) = cpu::top_k(how, keys, k).unwrap();
     assert_eq!(at, order[..k], "{what}");
     assert_same(&top, &expected, &what);
     let input = gpu.upload(keys).unwrap();
     let (mut top, mut at) = (gpu.zeroed::<K>(k).unwrap(), gpu.zeroed::<u64>(k).unwrap());
-    gpu::top_k(w, direction, &input, &mut top, &mut at).unwrap();
+    gpu::top_k(w, how, &input, &mut top, &mut at).unwrap();
     assert_eq!(at.to_host().unwrap(), order[..k], "{what}");
     assert_same(&top.to_host().unwrap(), &expected, &what);
 }
@@ -293,7 +293,7 @@ fn what_is_refused() {
         assert_eq!(cpu::sort(sort, &[1u32]), Err(Error::BitRange { begin, end, bits: 32 }));
     }
     let found = gpu::sort(&mut w, Sort::ascending(), &keys, &mut short);
-    assert_eq!(found, Err(Error::Length { what: "sorted", expected: 10, found: 9 }));
+    assert_eq!(found, Err(crate::length("sorted", 10, 9)));
     let values = keys.slice(0..10).unwrap();
     // SAFETY: refused before anything touches the overlapping part.
     let overlapping = unsafe {
@@ -301,6 +301,30 @@ fn what_is_refused() {
     };
     let found = gpu::sort(&mut w, Sort::ascending(), values, overlapping);
     assert_eq!(found, Err(Error::Overlap { first: "keys", second: "sorted" }));
+}
+
+#[test]
+fn a_sort_that_failed_on_its_way_leaves_the_next_one_right() {
+    let (gpu, mut w) = open();
+    if !gpu.is_software() {
+        return;
+    }
+    let keys: Vec<u32> = (0..30_000u32).map(|i| i.wrapping_mul(2_654_435_761)).collect();
+    let input = gpu.upload(&keys).unwrap();
+    let mut output = gpu.zeroed::<u32>(keys.len()).unwrap();
+    // The histogram is counted, and the first pass, which would set it to zero, never runs.
+    let failure = software_gpu::fail(software_gpu::Operation::Launch, 1);
+    let failed = gpu::sort(&mut w, Sort::ascending(), &input, &mut output);
+    assert!(matches!(failed, Err(Error::Core(_))) && failure.happened(), "{failed:?}");
+    drop(failure);
+    let captured = gpu.capture(|| gpu::sort(&mut w, Sort::ascending(), &input, &mut output));
+    let refused = matches!(captured, Err(Error::Core(gpu_core::Error::Captured { .. })));
+    assert!(refused, "{captured:?}");
+    for bits in [0..32, 0..8] {
+        let sort = Sort::ascending().by_bits(bits);
+        gpu::sort(&mut w, sort.clone(), &input, &mut output).unwrap();
+        assert_eq!(output.to_host().unwrap(), cpu::sort(sort, &keys).unwrap());
+    }
 }
 
 proptest! {

@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use crate::common::{Unaligned, open, same_bits};
-use gpu_scan::{Direction, Error, Number, Payload, cpu, gpu};
+use gpu_scan::{Direction, Error, Merge, Number, Payload, cpu, gpu};
 use proptest::prelude::*;
 
 /// The total order of numbers: by value, -0.0 before +0.0, NaN last, the negative ones at the end.
@@ -29,17 +29,17 @@ macro_rules! total {
 
 total! { integers u8 u16 u32 i32 u64 i64; floats f32 f64 }
 
-fn in_direction(direction: Direction, order: Ordering) -> Ordering {
-    if direction == Direction::Ascending { order } else { order.reverse() }
+fn in_direction(how: Merge, order: Ordering) -> Ordering {
+    if how.direction == Direction::Ascending { order } else { order.reverse() }
 }
 
 /// Sorts, then merges on both back ends, with values that tell equal keys apart.
 fn check_merge<K: Total, V: Payload>(a: &[K], b: &[K], value: impl Fn(usize) -> V) {
     let (gpu, mut w) = open();
-    for direction in [Direction::Ascending, Direction::Descending] {
+    for how in [Merge::ascending(), Merge::descending()] {
         let sorted = |keys: &[K]| {
             let mut keys = keys.to_vec();
-            keys.sort_by(|x, y| in_direction(direction, x.total(y)));
+            keys.sort_by(|x, y| in_direction(how, x.total(y)));
             keys
         };
         let (a, b) = (sorted(a), sorted(b));
@@ -48,38 +48,34 @@ fn check_merge<K: Total, V: Payload>(a: &[K], b: &[K], value: impl Fn(usize) -> 
         // A stable sort of one after the other is the stable merge.
         let keys = a.iter().chain(&b).copied();
         let mut pairs: Vec<(K, V)> = keys.zip(values.iter().copied()).collect();
-        pairs.sort_by(|x, y| in_direction(direction, x.0.total(&y.0)));
+        pairs.sort_by(|x, y| in_direction(how, x.0.total(&y.0)));
         let (keys, values): (Vec<K>, Vec<V>) = pairs.into_iter().unzip();
 
         let (mut to, mut values_to) = (keys.clone(), values.clone());
         to.reverse();
-        cpu::merge_keys(direction, &a, &b, &mut to).unwrap();
+        cpu::merge_keys(how, &a, &b, &mut to).unwrap();
         assert!(same_bits(&to, &keys));
         to.reverse();
         values_to.reverse();
         let outputs = (&mut to[..], &mut values_to[..]);
-        cpu::merge_pairs(direction, (&a, a_values), (&b, b_values), outputs).unwrap();
+        cpu::merge_pairs(how, (&a, a_values), (&b, b_values), outputs).unwrap();
         assert!(same_bits(&to, &keys) && same_bits(&values_to, &values));
 
         let there = |keys: &[K]| Unaligned::new(&gpu, keys, 1);
         let values_there = |values: &[V]| Unaligned::new(&gpu, values, 0);
         let (a_there, b_there) = (there(&a), there(&b));
         let mut output = Unaligned::new(&gpu, &vec![bytemuck::Zeroable::zeroed(); keys.len()], 1);
-        gpu::merge_keys(&mut w, direction, a_there.slice(), b_there.slice(), output.slice_mut())
-            .unwrap();
+        gpu::merge_keys(&mut w, how, a_there.slice(), b_there.slice(), output.slice_mut()).unwrap();
         assert!(same_bits(&output.to_host(), &keys));
         let (a_values, b_values) = (values_there(a_values), values_there(b_values));
         let mut output = there(&to);
         let mut values_to = values_there(&vec![bytemuck::Zeroable::zeroed(); values.len()]);
         gpu::merge_pairs(
             &mut w,
-            direction,
-            a_there.slice(),
-            a_values.slice(),
-            b_there.slice(),
-            b_values.slice(),
-            output.slice_mut(),
-            values_to.slice_mut(),
+            how,
+            (a_there.slice(), a_values.slice()),
+            (b_there.slice(), b_values.slice()),
+            (output.slice_mut(), values_to.slice_mut()),
         )
         .unwrap();
         assert!(same_bits(&output.to_host(), &keys));
@@ -192,11 +188,12 @@ fn arrays_that_are_not_sorted_do_no_harm() {
         let (a_there, b_there) = (gpu.upload(a).unwrap(), gpu.upload(b).unwrap());
         let mut output = gpu.upload(&vec![u32::MAX; a.len() + b.len()]).unwrap();
         let mut places = gpu.zeroed::<u32>(a.len() + b.len()).unwrap();
-        let up = Direction::Ascending;
+        let up = Merge::ascending();
         gpu::merge_keys(&mut w, up, &a_there, &b_there, &mut output).unwrap();
         assert!(output.to_host().unwrap().iter().all(|key| *key < 1 << 25));
         let (of_a, of_b) = (&a_there, &b_there);
-        gpu::merge_pairs(&mut w, up, of_a, of_a, of_b, of_b, &mut output, &mut places).unwrap();
+        gpu::merge_pairs(&mut w, up, (of_a, of_a), (of_b, of_b), (&mut output, &mut places))
+            .unwrap();
         assert_eq!(output.to_host().unwrap(), places.to_host().unwrap());
         let mut found = gpu.zeroed::<u64>(b.len()).unwrap();
         gpu::lower_bound(&mut w, of_a, of_b, &mut found).unwrap();
@@ -214,7 +211,7 @@ fn large_arrays_are_merged_on_the_cpu() {
     let mut expected = [a.as_slice(), &b].concat();
     expected.sort();
     let mut merged = vec![0; expected.len()];
-    cpu::merge_keys(Direction::Ascending, &a, &b, &mut merged).unwrap();
+    cpu::merge_keys(Merge::ascending(), &a, &b, &mut merged).unwrap();
     assert!(merged == expected);
 }
 
@@ -224,8 +221,8 @@ fn what_cannot_be_done_is_named() {
     let a = gpu.upload(&[1u32, 2]).unwrap();
     let mut output = gpu.zeroed::<u32>(4).unwrap();
     let mut found = gpu.zeroed::<u64>(3).unwrap();
-    let up = Direction::Ascending;
-    let length = |what, expected, found| Err(Error::Length { what, expected, found });
+    let up = Merge::ascending();
+    let length = |what, expected, found| Err(crate::length(what, expected, found));
     assert_eq!(
         gpu::merge_keys(&mut w, up, &a, a.slice(0..1).unwrap(), &mut output),
         length("output", 3, 4)
@@ -245,7 +242,7 @@ fn what_cannot_be_done_is_named() {
     let none_of = values.slice(0..0).unwrap();
     let mut short = gpu.zeroed::<f32>(1).unwrap();
     assert_eq!(
-        gpu::merge_pairs(&mut w, up, &a, &values, none, none_of, &mut keys, &mut short),
+        gpu::merge_pairs(&mut w, up, (&a, &values), (none, none_of), (&mut keys, &mut short)),
         length("output of values", 2, 1)
     );
     assert_eq!(

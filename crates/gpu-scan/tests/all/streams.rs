@@ -3,7 +3,7 @@
 
 use gpu_core::{Column, DeviceChoice, Element, Gpu};
 use gpu_scan::gpu::{self, Workspace};
-use gpu_scan::{Direction, Predicate, Scan, Sort, Sum};
+use gpu_scan::{Merge, Predicate, Scan, Sort, Sum, TopK};
 
 const N: usize = 5_000;
 
@@ -143,7 +143,7 @@ calls! {
         )
         .unwrap();
         let (mut top, mut at) = (test.zeros::<u32>(9), test.zeros::<u64>(9));
-        gpu::top_k(workspace, Direction::Descending, &keys, &mut top, &mut at).unwrap();
+        gpu::top_k(workspace, TopK::greatest(), &keys, &mut top, &mut at).unwrap();
         drop((keys, values, offsets, moved));
         assert!(done(sorted)[..10].is_sorted());
         assert_eq!((done(top)[0], done(at).len()), (999, 9));
@@ -153,15 +153,22 @@ calls! {
         let (a, b) = (test.column(&ascending), test.column(&ascending));
         let (va, vb) = (test.numbers(), test.numbers());
         let (mut both, mut values) = (test.zeros::<u32>(2 * N), test.zeros::<u32>(2 * N));
-        let direction = Direction::Ascending;
-        gpu::merge_keys(workspace, direction, &a, &b, &mut both).unwrap();
-        gpu::merge_pairs(workspace, direction, &a, &va, &b, &vb, &mut both, &mut values).unwrap();
+        let how = Merge::ascending();
+        gpu::merge_keys(workspace, how, &a, &b, &mut both).unwrap();
+        gpu::merge_pairs(workspace, how, (&a, &va), (&b, &vb), (&mut both, &mut values)).unwrap();
         let mut bounds = test.zeros::<u64>(N);
         gpu::lower_bound(workspace, &a, &b, &mut bounds).unwrap();
         gpu::upper_bound(workspace, &a, &b, &mut bounds).unwrap();
         drop((a, b, va, vb, values));
         assert!(done(both).is_sorted());
         assert_eq!(done(bounds)[N - 1], N as u64);
+    }
+    extents: |test, workspace| {
+        let numbers: Vec<f64> = (0..N).map(|i| (i * 7 % 1000) as f64).collect();
+        let (x, y, z) = (test.column(&numbers), test.column(&numbers), test.column(&numbers));
+        let found = gpu::extent(workspace, &x, &y, &[(&z).into()]).unwrap();
+        drop((x, y, z));
+        assert_eq!((found.ranges[0].min, found.ranges[0].max), (0.0, 999.0));
     }
     moves: |test, workspace| {
         let (input, mut output) = (test.numbers(), test.zeros::<u32>(N));

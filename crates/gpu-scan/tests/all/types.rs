@@ -212,7 +212,7 @@ fn what_cannot_be_done_is_named_before_anything_runs() {
     let mut short = gpu.zeroed::<u32>(2).unwrap();
     let mut count = gpu.zeroed::<u64>(1).unwrap();
     let how = Scan::inclusive();
-    let length = |what, expected, found| Err(Error::Length { what, expected, found });
+    let length = |what, expected, found| Err(crate::length(what, expected, found));
     assert_eq!(gpu::scan(&mut w, Sum, how, &input, &mut short), length("output", 3, 2));
     assert_eq!(gpu::reduce(&mut w, Sum, &input, &mut output), length("result", 1, 3));
     let keys = gpu.upload(&[1u8]).unwrap();
@@ -284,7 +284,7 @@ fn too_many_elements_are_refused() {
     assert!(too_large(reduced));
     // SAFETY: as above.
     let none = unsafe { Slice::from_raw_parts(start, 0) };
-    let up = gpu_scan::Direction::Ascending;
+    let up = gpu_scan::Merge::ascending();
     assert!(too_large(gpu::merge_keys(&mut w, up, input, none, output(1))));
     // SAFETY: as above.
     let found = unsafe { SliceMut::<u64>::from_raw_parts(beyond(2).cast(), n) };

@@ -1,9 +1,11 @@
 //! A target's value from all points in f64, relative to the nearest, so that no weight overflows: for
 //! targets on a point or very far from all, and wherever speed matters less.
 
+use kernels_rs::spatial::sphere;
+
 use super::index::Index;
 use crate::Params;
-use crate::sphere;
+use crate::ground::RADIUS;
 
 /// The square of the distance on the ground.
 pub(super) fn squared_distance(geographic: bool, a: [f64; 3], b: [f64; 3]) -> f64 {
@@ -14,7 +16,7 @@ pub(super) fn squared_distance(geographic: bool, a: [f64; 3], b: [f64; 3]) -> f6
 
 /// The square of the great-circle distance, from that of the chord.
 pub(super) fn on_ground(squared_chord: f64) -> f64 {
-    (sphere::arc_of_squared_chord(squared_chord) * sphere::RADIUS).powi(2)
+    (sphere::arc_of_squared_chord(squared_chord) * RADIUS).powi(2)
 }
 
 /// A target's place as the index has those of points.

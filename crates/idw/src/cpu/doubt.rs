@@ -16,7 +16,7 @@ use crate::points::Range;
 /// The most of a share, in multiples of `2^-24`, that is borne.
 const MOST_DOUBT: f64 = 128.0;
 
-/// The points by groups of so many, and what decides on the sums over a group.
+/// The points by groups of equal size, and what decides on the sums over a group.
 pub(super) struct Doubt<'a> {
     index: &'a Index<'a>,
     frame: Frame,
@@ -34,7 +34,7 @@ pub(super) struct Doubt<'a> {
 }
 
 impl<'a> Doubt<'a> {
-    /// For groups of so many points, relative to these origins.
+    /// For groups of `group` points, relative to these origins.
     pub fn new(
         index: &'a Index<'a>,
         params: &Params,
@@ -47,7 +47,7 @@ impl<'a> Doubt<'a> {
             let points = g * group..index.len().min((g + 1) * group);
             points.map(place).fold(0.0, |far, p| (p[0] - x).abs().max((p[1] - y).abs()).max(far))
         };
-        let extent = index.data.bounds.map_or([0.0; 2], |b| frame.place(b.max_x, b.max_y));
+        let extent = index.data.ground.bounds.map_or([0.0; 2], |b| frame.place(b.max_x, b.max_y));
         Self {
             index,
             frame,

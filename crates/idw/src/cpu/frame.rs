@@ -20,10 +20,10 @@ impl Frame {
     /// Relative to the middle of the points, or, to lose nothing that f64 has, as they are.
     pub fn of(index: &Index, single: bool) -> Self {
         let centre =
-            index.data.bounds.filter(|_| single).map_or([0.0; 2], |b| {
+            index.data.ground.bounds.filter(|_| single).map_or([0.0; 2], |b| {
                 [b.min_x / 2.0 + b.max_x / 2.0, b.min_y / 2.0 + b.max_y / 2.0]
             });
-        Self { centre, scale: 1.0 / index.data.unit(index.geographic) }
+        Self { centre, scale: 1.0 / index.data.ground.unit() }
     }
 
     pub fn place(&self, x: f64, y: f64) -> [f64; 2] {

@@ -2,14 +2,16 @@
 
 use rayon::prelude::*;
 
-use crate::cells::CellGrid;
-use crate::curve::Curve;
 use crate::points::{Data, Range};
+use gpu_core::Bounds;
+use kernels_rs::cells::Cells;
+use kernels_rs::idw::plan::{self, Curve, Plan};
+use kernels_rs::spatial::sphere;
 
 /// Points sorted by cells, or along a curve, those of a cell by their indices.
 pub(super) struct Index<'a> {
     pub data: &'a Data<'a>,
-    pub cells: CellGrid,
+    pub cells: Cells,
     pub geographic: bool,
     /// Where each cell's points begin in the sorted order, and where the last one's end; empty for
     /// tiles.
@@ -23,11 +25,12 @@ pub(super) struct Index<'a> {
 impl<'a> Index<'a> {
     /// Sorts points to search neighbours among them.
     pub fn to_search(data: &'a Data<'a>, geographic: bool) -> Self {
-        let cells = CellGrid::to_search(data, geographic);
-        let keyed = |i: usize| u64::from(cells.number(data.x[i], data.y[i])) << 32 | i as u64;
+        let cells = plan_of(data).cells();
+        let cell = |i: usize| cells.row(data.y[i]) * cells.columns + cells.column(data.x[i]);
+        let keyed = |i: usize| u64::from(cell(i)) << 32 | i as u64;
         let mut keys: Vec<u64> = (0..data.len()).into_par_iter().map(keyed).collect();
         keys.par_sort_unstable();
-        let mut starts = vec![0u32; cells.len() + 1];
+        let mut starts = vec![0u32; cells.len() as usize + 1];
         for key in &keys {
             starts[(key >> 32) as usize + 1] += 1;
         }
@@ -40,22 +43,21 @@ impl<'a> Index<'a> {
 
     /// Sorts points to walk over all of them by tiles: along Hilbert's curve, without cells.
     pub fn to_tile(data: &'a Data<'a>, geographic: bool) -> Self {
-        let curve = Curve::of(&data.x, &data.y);
-        let order = curve.order(data.len(), |i| (data.x[i], data.y[i]));
-        let cells = CellGrid::to_search(data, geographic);
-        Self::in_order(data, geographic, cells, Vec::new(), order)
+        let plan = plan_of(data);
+        let order = order_along(&plan.curve, data.len(), |i| (data.x[i], data.y[i]));
+        Self::in_order(data, geographic, plan.cells(), Vec::new(), order)
     }
 
     fn in_order(
         data: &'a Data<'a>,
         geographic: bool,
-        cells: CellGrid,
+        cells: Cells,
         starts: Vec<u32>,
         order: Vec<u32>,
     ) -> Self {
-        let place = |&i: &u32| match &data.vectors {
-            Some(vectors) => [0, 1, 2].map(|axis| vectors[axis][i as usize]),
-            None => [data.x[i as usize], data.y[i as usize], 0.0],
+        let place = |&i: &u32| match (data.x[i as usize], data.y[i as usize]) {
+            (longitude, latitude) if geographic => sphere::unit_vector(longitude, latitude),
+            (x, y) => [x, y, 0.0],
         };
         let places = order.par_iter().map(place).collect();
         Self { data, cells, geographic, starts, order, places }
@@ -65,10 +67,6 @@ impl<'a> Index<'a> {
         self.order.len()
     }
 
-    pub fn area(&self) -> f64 {
-        self.data.area(self.geographic)
-    }
-
     pub fn range(&self, v: usize) -> Range {
         self.data.ranges[v]
     }
@@ -76,5 +74,86 @@ impl<'a> Index<'a> {
     /// Value `v` of a sorted point.
     pub fn value(&self, v: usize, sorted: usize) -> f64 {
         self.data.values[v][self.order[sorted] as usize]
+    }
+}
+
+/// The plan that points are sorted by.
+fn plan_of(data: &Data) -> Plan {
+    let Some(bounds) = data.ground.bounds else { return Plan::new([0.0; 2], [0.0; 2], 0, false) };
+    let [x, y] = bulk(&data.x, &data.y, bounds);
+    Plan::new(x, y, data.len() as u64, data.ground.geographic)
+}
+
+/// The curve over places.
+pub(super) fn curve_of(x: &[f64], y: &[f64]) -> Curve {
+    let Some(bounds) = Bounds::of(x, y) else { return Curve::default() };
+    let [x, y] = bulk(x, y, bounds);
+    Curve::over(x, y)
+}
+
+/// Where most of some places lie, along x and along y.
+fn bulk(x: &[f64], y: &[f64], bounds: Bounds) -> [[f64; 2]; 2] {
+    let Bounds { min_x, min_y, max_x, max_y } = bounds;
+    let (count, len) = (x.len() as u64, plan::sample_len(x.len() as u64));
+    [(x, [min_x, max_x]), (y, [min_y, max_y])].map(|(column, whole)| {
+        let sampled = (0..len).map(|k| column[plan::sampled(k, count) as usize]);
+        let mut sample: Vec<f64> = sampled.collect();
+        sample.sort_by(f64::total_cmp);
+        plan::bulk(plan::ranks(len).map(|rank| sample[rank as usize]), len, whole)
+    })
+}
+
+/// The indices of places in the order of a curve, stable.
+pub(super) fn order_along(
+    curve: &Curve,
+    count: usize,
+    place: impl Fn(usize) -> (f64, f64) + Sync,
+) -> Vec<u32> {
+    let keyed = |i: usize| {
+        let (x, y) = place(i);
+        u64::from(curve.number(x, y)) << 32 | i as u64
+    };
+    let mut keys: Vec<u64> = (0..count).into_par_iter().map(keyed).collect();
+    keys.par_sort_unstable();
+    keys.into_par_iter().map(|key| key as u32).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Params, Points};
+
+    fn cells(x: &[f64], y: &[f64]) -> Cells {
+        let values = [x];
+        let data = Data::of(Points { x, y, values: &values }, &Params::default()).unwrap();
+        Index::to_search(&data, false).cells
+    }
+
+    #[test]
+    fn an_outlier_does_not_make_the_cells_large() {
+        let mut x: Vec<f64> = (0..10_000).map(|i| f64::from(i % 100)).collect();
+        let mut y: Vec<f64> = (0..10_000).map(|i| f64::from(i / 100)).collect();
+        (x[17], y[17]) = (1e9, -1e9);
+        let cells = cells(&x, &y);
+        assert!(cells.side < 3.0, "{cells:?}");
+        assert_eq!(cells.column(1e9), cells.columns - 1);
+        assert_eq!(cells.row(-1e9), 0);
+    }
+
+    #[test]
+    fn points_that_come_in_turns_from_several_places_are_all_seen() {
+        let x: Vec<f64> = (0..100_000).map(|i| f64::from(i % 64)).collect();
+        let whole = Bounds { min_x: 0.0, min_y: 0.0, max_x: 63.0, max_y: 63.0 };
+        assert_eq!(bulk(&x, &x, whole), [[0.0, 63.0]; 2]);
+    }
+
+    #[test]
+    fn points_on_a_line_or_in_one_place_have_cells() {
+        for (x, y) in
+            [(vec![5.0; 9], vec![7.0; 9]), ((0..9).map(f64::from).collect(), vec![0.0; 9])]
+        {
+            let cells = cells(&x, &y);
+            assert!(cells.side > 0.0 && cells.len() < 100, "{cells:?}");
+        }
     }
 }

@@ -1,26 +1,25 @@
 //! Inverse distance weighting on the CPU, on all cores.
 //!
-//! Plan: points are sorted ([`index`]); then either every point counts for every target
-//! ([`pairs`], in vectors of targets), or each target searches the index for its neighbours
-//! ([`neighbours`]).
+//! Plan: points are sorted (`index`); then either every point counts for every target
+//! (`pairs`, in vectors of targets), or each target searches the index for its neighbours
+//! (`neighbours`).
 
 mod careful;
 mod doubt;
 mod frame;
 mod index;
 mod lanes;
+mod near;
 mod neighbours;
 mod pairs;
 mod tree;
-
-use std::ops::ControlFlow;
 
 use gpu_core::{Progress, host_memory};
 use rayon::prelude::*;
 
 use crate::points::Data;
-use crate::{Error, Number, Params, Points, Result, Statistics, Summary, Surface, Targets};
-use crate::{adaptive, expansion, statistics};
+use crate::{Input, Number, Params, Result, Statistics, Summary, Surface, Targets};
+use crate::{expansion, statistics};
 
 use index::Index;
 use neighbours::Found;
@@ -33,12 +32,12 @@ const BAND: usize = 1 << 16;
 /// # Errors
 /// As [`interpolate`](crate::interpolate).
 pub fn interpolate<T: Number>(
-    points: Points,
-    targets: Targets,
+    input: Input,
     params: &Params,
     progress: &dyn Progress,
 ) -> Result<Surface<T>> {
     params.check()?;
+    let Input { points, targets } = input;
     let data = Data::of(points, params)?;
     targets.check(params.geographic)?;
     let (count, columns) = (targets.len() as usize, data.values.len());
@@ -57,7 +56,7 @@ pub fn interpolate<T: Number>(
             let index = Index::to_tile(&data, params.geographic);
             pairs::interpolate(&index, targets, params, exponents, &mut values, progress)?;
             if params.statistics {
-                let nearest = Params { max_points: 1, adaptive: None, ..*params };
+                let nearest = params.of_nearest();
                 let index = to_search();
                 found = search::<T>(&index, targets, &nearest, false, None, &mut [], progress)?;
             }
@@ -75,23 +74,15 @@ pub fn interpolate<T: Number>(
     let nodata = T::from_f64(params.nodata);
     values.iter_mut().flatten().filter(|v| v.is_missing()).for_each(|v| *v = nodata);
     let summary = Summary { points: points.x.len() as u64, skipped: data.skipped, nodata: missing };
-    Ok(Surface { values, statistics, summary })
+    Ok(Surface { values, grid: targets.grid(), statistics, summary })
 }
 
-pub(crate) fn report(progress: &dyn Progress, stage: &'static str, fraction: f64) -> Result<()> {
-    match progress.report(stage, fraction) {
-        ControlFlow::Continue(()) => Ok(()),
-        ControlFlow::Break(()) => Err(Error::Cancelled),
-    }
-}
-
-/// Minus half the adaptive power of each target, if that is asked for.
+/// Minus half the power of each target, where that is adaptive.
 fn exponents(data: &Data, targets: Targets, params: &Params, leave_out: bool) -> Option<Vec<f64>> {
     let how = params.adaptive?;
     let index = &Index::to_search(data, params.geographic);
-    let points = index.len() - usize::from(leave_out);
-    let pattern = adaptive::Pattern::new(how, points, index.area());
-    let params = adaptive::search(how, params);
+    let pattern = data.ground.pattern(how, leave_out);
+    let params = params.of_pattern(how);
     let all = (0..targets.len() as usize).into_par_iter();
     let power = |scratch: &mut neighbours::Scratch, i: usize| {
         let left_out = leave_out.then_some(i as u32);
@@ -115,13 +106,13 @@ fn search<T: Number>(
     let count = targets.len() as usize;
     let mut all = host_memory::with_capacity(if params.statistics { count } else { 0 })?;
     for first in (0..count).step_by(BAND) {
-        report(progress, "interpolate", first as f64 / count as f64)?;
+        progress.at("interpolate", first as f64 / count as f64)?;
         let band = (first..count.min(first + BAND)).into_par_iter();
         let columns = values.len();
         let of_target = |scratch: &mut neighbours::Scratch, i: usize| {
             let left_out = leave_out.then_some(i as u32);
             let power = exponents.map_or(params.power, |all| -2.0 * all[i]);
-            let params = &Params { power, ..*params };
+            let params = &params.power(power);
             let found = neighbours::around(index, params, targets.place(i), left_out, scratch);
             let values: Vec<f64> = (0..columns).map(|v| scratch.value(index, params, v)).collect();
             (found, values)
@@ -136,7 +127,7 @@ fn search<T: Number>(
             }
         }
     }
-    report(progress, "interpolate", 1.0)?;
+    progress.at("interpolate", 1.0)?;
     Ok(all)
 }
 
@@ -182,17 +173,17 @@ pub(crate) fn leave_one_out(
     if params.is_all_pairs() {
         expansion::check(params, false)?;
         let index = Index::to_tile(data, params.geographic);
-        report(progress, "cross-validate", 0.0)?;
+        progress.at("cross-validate", 0.0)?;
         let all = (0..data.len()).into_par_iter();
         let value = |i: usize| {
             let exponent = exponents.as_ref().map_or(-0.5 * params.power, |all| all[i]);
             careful::value(&index, params, targets.place(i), Some(i as u32), exponent, 0)
         };
         values[0] = all.map(value).collect();
-        report(progress, "cross-validate", 1.0)?;
+        progress.at("cross-validate", 1.0)?;
     } else {
         let index = Index::to_search(data, params.geographic);
-        let params = Params { statistics: false, ..*params };
+        let params = params.statistics(false);
         let exponents = exponents.as_deref();
         search(&index, targets, &params, true, exponents, &mut values, progress)?;
     }

@@ -4,11 +4,13 @@
 //! collects the points within, and is done when it has as many as are wanted within the radius that the
 //! cells cover.
 
+use kernels_rs::spatial::sphere;
+
 use super::careful;
 use super::index::Index;
 use crate::points::Range;
 use crate::search::Search;
-use crate::{Below, Params, sphere};
+use crate::{Below, Params};
 
 /// What a search found.
 #[derive(Clone, Copy, Debug, Default)]
@@ -45,7 +47,7 @@ impl Candidate {
 pub(super) struct Scratch {
     candidates: Vec<Candidate>,
     weights: Vec<f64>,
-    /// Whether there are as many as the parameters ask for.
+    /// Whether there are as many as the parameters want.
     enough: bool,
 }
 
@@ -94,7 +96,7 @@ fn keep_first(candidates: &mut Vec<Candidate>, most: usize) {
 }
 
 impl Query<'_, '_> {
-    /// Collects the neighbours that the search asks for; tells whether there are enough.
+    /// Collects the neighbours that the search wants; tells whether there are enough.
     fn take(&self, scratch: &mut Scratch) -> bool {
         let s = &self.search;
         let wanted = s.max_points.min(s.max_per_quadrant).max(s.min_per_quadrant);
@@ -181,7 +183,7 @@ impl Query<'_, '_> {
 
     /// The radius that about `wanted` points lie within: on the sphere an angle.
     fn first_radius(&self, wanted: f64) -> f64 {
-        let cell = self.index.cells.cell;
+        let cell = self.index.cells.side;
         let cell = if self.index.geographic { cell.to_radians() } else { cell };
         let mut half = cell;
         loop {
@@ -212,8 +214,8 @@ impl Query<'_, '_> {
     /// The cells of a box around the target, and whether it is the whole index.
     fn box_of(&self, [x, y]: [f64; 2]) -> (CellBox, bool) {
         let c = &self.index.cells;
-        // A little more than asked for, so that no rounding leaves out a point on the edge.
-        let slack = c.cell * 0.001;
+        // A little more than that, so that no rounding leaves out a point on the edge.
+        let slack = c.side * 0.001;
         let up = if self.index.geographic { y.to_degrees() } else { y } + slack;
         let rows = [c.row(self.y - up), c.row(self.y + up)];
         let columns = if self.index.geographic {
@@ -359,7 +361,7 @@ impl Scratch {
             if params.geographic { careful::on_ground(squared).sqrt() } else { squared.sqrt() }
         };
         found.nearest = on_ground(nearest.squared);
-        // The rest is for those who ask, and for the adaptive power.
+        // The rest is for statistics and the adaptive power.
         let (offset, n) = (index.range(0).offset, f64::from(found.count));
         let (mut sum, mut squares) = (0.0, 0.0);
         (found.min, found.max) = (f64::INFINITY, f64::NEG_INFINITY);

@@ -12,11 +12,11 @@ use rayon::prelude::*;
 
 use super::careful;
 use super::doubt::Doubt;
-use super::frame::{Chunk, Frame, MOST, NO_SUMS, Sums, VECTORS};
-use super::index::Index;
+use super::frame::{Chunk, Frame, NO_SUMS, Sums, VECTORS};
+use super::index::{Index, curve_of, order_along};
 use super::lanes::{Array, Lanes};
+use super::near::{Near, Point, TileSums, vectors};
 use super::tree::Tree;
-use crate::curve::Curve;
 use crate::{Number, Params, Result, Targets, expansion};
 
 /// Points whose sums are taken together.
@@ -81,13 +81,13 @@ fn row_length(targets: Targets) -> usize {
 /// The targets in the order of a curve, so that those of a chunk lie near each other.
 fn along_curve(targets: Targets) -> Vec<u32> {
     let curve = match targets {
-        Targets::Points { x, y } => Curve::of(x, y),
+        Targets::Points { x, y } => curve_of(x, y),
         Targets::Grid(grid) => {
             let b = grid.bounds();
-            Curve::of(&[b.min_x, b.max_x], &[b.min_y, b.max_y])
+            curve_of(&[b.min_x, b.max_x], &[b.min_y, b.max_y])
         }
     };
-    curve.order(targets.len() as usize, |i| targets.place(i))
+    order_along(&curve, targets.len() as usize, |i| targets.place(i))
 }
 
 struct Chunks<'a> {
@@ -130,7 +130,7 @@ impl Chunks<'_> {
         let band_rows = (super::BAND / 4).div_ceil(self.width).min(rows);
         let band = if rows == 1 { super::BAND / 4 } else { band_rows * self.width };
         for start in (0..count).step_by(band) {
-            super::report(progress, "interpolate", start as f64 / count as f64)?;
+            progress.at("interpolate", start as f64 / count as f64)?;
             let end = count.min(start + band);
             let chunks: Vec<(usize, usize)> = (start..end)
                 .step_by(self.width)
@@ -153,7 +153,8 @@ impl Chunks<'_> {
                 }
             }
         }
-        super::report(progress, "interpolate", 1.0)
+        progress.at("interpolate", 1.0)?;
+        Ok(())
     }
 
     /// The values of the targets `from..to`.
@@ -281,17 +282,17 @@ impl<'a> Summer<'a> {
     fn add(&self, chunk: &Chunk, sums: &mut Sums) {
         match self {
             #[cfg(target_arch = "x86_64")]
-            // SAFETY: the processor was asked for these instructions.
+            // SAFETY: the processor has these instructions: it was looked up.
             Self::Expanded(tree, Width::Avx512) => unsafe { expanded_avx512(tree, chunk, sums) },
             #[cfg(target_arch = "x86_64")]
-            // SAFETY: the processor was asked for these instructions.
+            // SAFETY: the processor has these instructions: it was looked up.
             Self::Expanded(tree, Width::Avx2) => unsafe { expanded_avx2(tree, chunk, sums) },
             Self::Expanded(tree, Width::Plain) => tree.add::<Array<f32, 8>>(chunk, sums),
             #[cfg(target_arch = "x86_64")]
-            // SAFETY: the processor was asked for these instructions.
+            // SAFETY: the processor has these instructions: it was looked up.
             Self::Single(staged, Width::Avx512) => unsafe { add_avx512(staged, chunk, sums) },
             #[cfg(target_arch = "x86_64")]
-            // SAFETY: the processor was asked for these instructions.
+            // SAFETY: the processor has these instructions: it was looked up.
             Self::Single(staged, Width::Avx2) => unsafe { add_avx2(staged, chunk, sums) },
             Self::Single(staged, Width::Plain) => add::<Array<f32, 8>>(staged, chunk, sums),
             Self::Double(staged) => add_double(staged, chunk, sums),
@@ -333,7 +334,7 @@ fn add_double(staged: &Staged<f64>, chunk: &Chunk, sums: &mut Sums) {
             add::<Array<f64, 8>>(staged, chunk, sums);
         }
         if is_x86_feature_detected!("avx2") {
-            // SAFETY: the processor was asked for these instructions.
+            // SAFETY: the processor has these instructions: it was looked up.
             return unsafe { wide(staged, chunk, sums) };
         }
     }
@@ -402,40 +403,6 @@ fn add_columns<L: Lanes, const V: usize>(
     }
 }
 
-/// A chunk near a tile.
-pub(super) struct Near<L> {
-    pub x: [L; VECTORS],
-    pub y: [L; VECTORS],
-    pub exponents: [L; VECTORS],
-    pub smoothing: L,
-}
-
-/// One point, in every lane.
-#[derive(Clone, Copy)]
-pub(super) struct Point<L, const V: usize> {
-    pub x: L,
-    pub y: L,
-    pub values: [L; V],
-}
-
-/// The sums of a tile.
-pub(super) struct TileSums<L, const V: usize> {
-    pub weights: [L; VECTORS],
-    pub values: [[L; VECTORS]; V],
-}
-
-/// Vectors of what each target of a chunk has.
-#[inline(always)]
-pub(super) fn vectors<L: Lanes>(of: &dyn Fn(usize) -> f64) -> [L; VECTORS] {
-    let mut lanes = [L::Scalar::from_f64(0.0); 16];
-    std::array::from_fn(|q| {
-        for (i, lane) in lanes[..L::COUNT].iter_mut().enumerate() {
-            *lane = L::Scalar::from_f64(of(q * L::COUNT + i));
-        }
-        L::load(&lanes[..L::COUNT])
-    })
-}
-
 /// All tiles, one after the other.
 #[inline(always)]
 fn walk<L: Lanes, const V: usize, const LAW: u32, const ROW: bool>(
@@ -473,115 +440,5 @@ fn walk<L: Lanes, const V: usize, const LAW: u32, const ROW: bool>(
             i += 1;
         }
         of_tile.add_to(chunk, (staged.doubt.as_ref(), tile, &bounds), sums);
-    }
-}
-
-impl<L: Lanes, const V: usize> TileSums<L, V> {
-    /// Adds the sums over a tile, or a leaf, to those in f64, unless they are in doubt.
-    #[inline(always)]
-    pub fn add_to(
-        &self,
-        chunk: &Chunk,
-        (doubt, tile, bounds): (Option<&Doubt>, usize, &([f64; 2], [f64; 2])),
-        sums: &mut Sums,
-    ) {
-        match doubt.filter(|doubt| doubt.is_near(tile, bounds)) {
-            None => self.add_up(sums),
-            Some(doubt) => {
-                let mut of_tile = NO_SUMS;
-                self.add_up(&mut of_tile);
-                doubt.add(tile, chunk, &mut of_tile, sums);
-            }
-        }
-    }
-
-    #[inline(always)]
-    fn add_up(&self, sums: &mut Sums) {
-        add_up(&self.weights, &mut sums[0]);
-        for v in 0..V {
-            add_up(&self.values[v], &mut sums[1 + v]);
-        }
-    }
-}
-
-/// Adds a tile's sums to those in f64.
-#[inline(always)]
-fn add_up<L: Lanes>(of_tile: &[L; VECTORS], sums: &mut [f64; MOST]) {
-    let mut lanes = [L::Scalar::from_f64(0.0); 16];
-    for (q, vector) in of_tile.iter().enumerate() {
-        vector.store(&mut lanes[..L::COUNT]);
-        let all = &mut sums[q * L::COUNT..(q + 1) * L::COUNT];
-        for (sum, lane) in all.iter_mut().zip(&lanes) {
-            *sum += lane.to_f64();
-        }
-    }
-}
-
-impl<L: Lanes> Near<L> {
-    /// What y and the smoothing give to the square of the distance.
-    #[inline(always)]
-    fn of_y<const V: usize>(&self, q: usize, p: &Point<L, V>) -> L {
-        let dy = p.y.sub(self.y[q]);
-        dy.mul_add(dy, self.smoothing)
-    }
-
-    #[inline(always)]
-    pub fn squared<const V: usize, const ROW: bool>(&self, q: usize, p: &Point<L, V>, row: L) -> L {
-        let dx = p.x.sub(self.x[q]);
-        dx.mul_add(dx, if ROW { row } else { self.of_y(q, p) })
-    }
-
-    /// The weight at the square of a distance.
-    #[inline(always)]
-    pub fn weight<const LAW: u32>(&self, q: usize, squared: L) -> L {
-        match LAW {
-            1 => squared.reciprocal_sqrt(),
-            2 => squared.reciprocal(),
-            3 => {
-                let root = squared.reciprocal_sqrt();
-                root.mul(root).mul(root)
-            }
-            4 => {
-                let reciprocal = squared.reciprocal();
-                reciprocal.mul(reciprocal)
-            }
-            _ => squared.power(self.exponents[q]),
-        }
-    }
-
-    #[inline(always)]
-    fn add_one<const V: usize, const LAW: u32, const ROW: bool>(
-        &self,
-        p: Point<L, V>,
-        sums: &mut TileSums<L, V>,
-    ) {
-        let row = self.of_y(0, &p);
-        for q in 0..VECTORS {
-            let weight = self.weight::<LAW>(q, self.squared::<V, ROW>(q, &p, row));
-            sums.weights[q] = sums.weights[q].add(weight);
-            for v in 0..V {
-                sums.values[v][q] = weight.mul_add(p.values[v], sums.values[v][q]);
-            }
-        }
-    }
-
-    #[inline(always)]
-    fn add_two<const V: usize, const ROW: bool>(
-        &self,
-        p: Point<L, V>,
-        r: Point<L, V>,
-        sums: &mut TileSums<L, V>,
-    ) {
-        let rows = [self.of_y(0, &p), self.of_y(0, &r)];
-        for q in 0..VECTORS {
-            let a = self.squared::<V, ROW>(q, &p, rows[0]);
-            let b = self.squared::<V, ROW>(q, &r, rows[1]);
-            let reciprocal = a.mul(b).reciprocal();
-            sums.weights[q] = a.add(b).mul_add(reciprocal, sums.weights[q]);
-            for v in 0..V {
-                let crossed = p.values[v].mul_add(b, r.values[v].mul(a));
-                sums.values[v][q] = crossed.mul_add(reciprocal, sums.values[v][q]);
-            }
-        }
     }
 }

@@ -17,7 +17,7 @@ use super::doubt::Doubt;
 use super::frame::{Chunk, Frame, Sums, VECTORS};
 use super::index::Index;
 use super::lanes::Lanes;
-use super::pairs::{Near, Point, TileSums, vectors};
+use super::near::{Near, Point, TileSums, vectors};
 use crate::Params;
 use crate::expansion::{self, CHILDREN, LEAF, NODES, SIDE};
 
@@ -352,44 +352,4 @@ fn weigh(chebyshev: &Chebyshev, item: &Item, sources: &[Source], columns: usize)
         }
     }
     all
-}
-
-impl<L: Lanes> Near<L> {
-    #[inline(always)]
-    fn add_weighted<const V: usize, const LAW: u32>(
-        &self,
-        p: Point<L, V>,
-        weight: L,
-        sums: &mut TileSums<L, V>,
-    ) {
-        for q in 0..VECTORS {
-            let kernel = self.weight::<LAW>(q, self.squared::<V, false>(q, &p, self.smoothing));
-            sums.weights[q] = kernel.mul_add(weight, sums.weights[q]);
-            for v in 0..V {
-                sums.values[v][q] = kernel.mul_add(p.values[v], sums.values[v][q]);
-            }
-        }
-    }
-
-    /// Two sources that share a reciprocal: v/a + w/b = (v b + w a) / (a b).
-    #[inline(always)]
-    fn add_two_weighted<const V: usize>(
-        &self,
-        p: Point<L, V>,
-        r: Point<L, V>,
-        weights: [L; 2],
-        sums: &mut TileSums<L, V>,
-    ) {
-        for q in 0..VECTORS {
-            let a = self.squared::<V, false>(q, &p, self.smoothing);
-            let b = self.squared::<V, false>(q, &r, self.smoothing);
-            let reciprocal = a.mul(b).reciprocal();
-            let crossed = weights[0].mul_add(b, weights[1].mul(a));
-            sums.weights[q] = crossed.mul_add(reciprocal, sums.weights[q]);
-            for v in 0..V {
-                let crossed = p.values[v].mul_add(b, r.values[v].mul(a));
-                sums.values[v][q] = crossed.mul_add(reciprocal, sums.values[v][q]);
-            }
-        }
-    }
 }

@@ -1,388 +1,303 @@
-//! Inverse distance weighting on a GPU, over device buffers.
+//! Inverse distance weighting of points that lie on the device.
 //!
-//! [`upload`] brings points to the device, [`Index::new`] sorts them by cells, [`interpolate_resident`]
-//! enqueues the interpolation at [`DeviceTargets`]. The kernels, with the plan of the algorithm, are in
-//! `kernels_rs::idw`, `kernels_rs::idw_index` and `kernels_rs::idw_neighbours`.
+//! [`interpolate`] sorts the points and interpolates; where the same points serve several calls, an
+//! [`Index`] is sorted once. Both enqueue their work and return: nothing is copied from the host, and after
+//! a first call both can be captured into a graph. The kernels, with the plan of each algorithm, are in
+//! `kernels_rs::idw`.
+//!
+//! ```
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! use gpu_core::{Bounds, DeviceChoice, DevicePoints, Extent, Gpu, GridSpec, ValueRange};
+//! use idw::Params;
+//! use idw::gpu::{DeviceInput, Workspace, interpolate};
+//!
+//! let gpu = Gpu::open(DeviceChoice::Software)?; // or Cuda(0)
+//! let mut workspace = Workspace::new(&gpu)?;
+//! let (x, y) = (gpu.upload(&[0.5, 9.5])?, gpu.upload(&[0.5, 9.5])?);
+//! let z = gpu.upload(&[1.0, 2.0])?;
+//! let extent = Extent {
+//!     bounds: Some(Bounds { min_x: 0.5, min_y: 0.5, max_x: 9.5, max_y: 9.5 }),
+//!     ranges: vec![ValueRange { min: 1.0, max: 2.0 }],
+//! };
+//! let points = DevicePoints::new(&x, &y, [(&z).into()], extent)?;
+//! let input = DeviceInput::new(points, GridSpec::new(0.0, 10.0, 1.0, 10, 10)?);
+//! let surface = interpolate::<f32>(&mut workspace, input, &Params::default())?;
+//! assert_eq!(surface.values.to_host()?[0], 1.5); // as far from the one as from the other
+//! # Ok(())
+//! # }
+//! ```
 
+mod group;
 mod index;
 mod number;
 mod pairs;
+mod queries;
 mod search;
+mod sort;
+mod surface;
 mod tree;
 
-use std::ops::ControlFlow;
+use gpu_core::{Column, DevicePoints, Extent, Gpu, GridSpec, Progress, Slice, ValueRange};
+use kernels_rs::idw::neighbours::powers::adapt_powers;
+use kernels_rs::idw::statistic;
 
-use gpu_core::{Column, Gpu, GridSpec, Progress, Reading};
-use kernels_rs::idw_neighbours::statistic;
+use crate::points::{Data, check_count, check_grid, check_len};
+use crate::{Error, Input, Params, Result, Summary, Surface, Targets};
+use queries::Queries;
 
-use crate::points::{Data, Range};
-use crate::{Error, Params, Points, Result, Statistics, Summary, Surface, Targets};
-use crate::{adaptive, cells::CellGrid, curve::Curve, sphere};
-
+pub use gpu_scan::gpu::Workspace;
 pub use index::Index;
 pub use number::DeviceNumber;
+pub use surface::DeviceSurface;
 
-/// Points in device memory, checked.
-#[derive(Debug)]
-pub struct DevicePoints {
-    /// x of each, then y; on the sphere the unit vectors' x, y and z.
-    places: Column<f64>,
-    /// What cells are numbered by: x and y, or longitude and latitude; `None` where it is `places`.
-    positions: Option<Column<f64>>,
-    /// Values, column after column; several columns are filled up to a multiple of four.
-    values: Column<f64>,
-    about: About,
+/// Where to interpolate, on the device.
+#[derive(Clone, Copy, Debug)]
+pub enum DeviceTargets<'a> {
+    /// At these places. One that is not finite gets no value.
+    Points {
+        /// Eastings, or degrees of longitude.
+        x: Slice<'a, f64>,
+        /// Northings, or degrees of latitude.
+        y: Slice<'a, f64>,
+    },
+    /// At the centres of a grid's cells, row by row from the north.
+    Grid(GridSpec),
 }
 
-/// What is known of the points on the host.
-#[derive(Clone, Debug)]
-pub(crate) struct About {
-    pub count: usize,
-    pub ranges: Vec<Range>,
-    pub geographic: bool,
-    pub to_search: CellGrid,
-    pub curve: Curve,
-    pub unit: f64,
-    pub centre: [f64; 3],
-    /// Half the sides of the bounding box.
-    pub extent: [f64; 2],
-    /// Mean, and standard deviation, of the first value, for statistics over all points.
-    pub moments: [f64; 2],
-    pub area: f64,
-}
-
-impl About {
-    fn dimensions(&self) -> u32 {
-        if self.geographic { 3 } else { 2 }
-    }
-}
-
-/// Checks points and copies them to the device. Waits for the copies.
-///
-/// # Errors
-/// As [`interpolate`](crate::interpolate) for the points, [`Error::Core`] for the device.
-pub fn upload(gpu: &Gpu, points: Points, params: &Params) -> Result<DevicePoints> {
-    upload_data(gpu, &Data::of(points, params)?, params)
-}
-
-pub(crate) fn upload_data(gpu: &Gpu, data: &Data, params: &Params) -> Result<DevicePoints> {
-    let geographic = params.geographic;
-    let positions = [&data.x[..], &data.y[..]].concat();
-    let centre = match data.bounds {
-        Some(b) => [b.min_x / 2.0 + b.max_x / 2.0, b.min_y / 2.0 + b.max_y / 2.0, 0.0],
-        None => [0.0; 3],
-    };
-    let extent = data.bounds.map_or([0.0; 2], |b| [b.max_x - centre[0], b.max_y - centre[1]]);
-    let mut values = data.values.concat();
-    values.resize(padded(data.values.len()) * data.len(), 0.0);
-    let about = About {
-        count: data.len(),
-        ranges: data.ranges.clone(),
-        geographic,
-        to_search: CellGrid::to_search(data, geographic),
-        curve: Curve::of(&data.x, &data.y),
-        unit: data.unit(geographic),
-        centre,
-        extent,
-        moments: crate::statistics::moments(&data.values[0], data.ranges[0].offset),
-        area: data.area(geographic),
-    };
-    let (places, positions) = match &data.vectors {
-        Some(vectors) => (gpu.upload(&vectors.concat())?, Some(gpu.upload(&positions)?)),
-        None => (gpu.upload(&positions)?, None),
-    };
-    Ok(DevicePoints { places, positions, values: gpu.upload(&values)?, about })
-}
-
-/// Columns of values that the kernels see: one, or a multiple of four.
-fn padded(columns: usize) -> usize {
-    if columns == 1 { 1 } else { columns.next_multiple_of(4) }
-}
-
-/// Targets on the device: places, or a grid.
-#[derive(Debug)]
-pub struct DeviceTargets {
-    places: Option<Column<f64>>,
-    positions: Option<Column<f64>>,
-    grid: Option<GridSpec>,
-    count: u64,
-    /// Whether `places` has three columns, of unit vectors, instead of none.
-    geographic: bool,
-    /// What brings them into an order in which those near each other follow each other.
-    curve: Curve,
-}
-
-impl DeviceTargets {
-    /// Checks targets and brings them to the device. The cells of a grid stay numbers, unless
-    /// `geographic`. Waits for the copies.
-    ///
-    /// # Errors
-    /// [`Error::Target`], [`Error::TooMany`], [`Error::Core`].
-    pub fn new(gpu: &Gpu, targets: Targets, geographic: bool) -> Result<Self> {
-        targets.check(geographic)?;
-        let count = targets.len();
-        if let (Targets::Grid(grid), false) = (targets, geographic) {
-            let curve = Curve::default();
-            let (places, positions, grid) = (None, None, Some(grid));
-            return Ok(Self { places, positions, grid, count, geographic, curve });
-        }
-        let all = (0..count as usize).map(|i| targets.place(i));
-        let (mut x, y): (Vec<f64>, Vec<f64>) = all.unzip();
-        if geographic {
-            x.iter_mut().for_each(|lon| *lon = sphere::normalised(*lon));
-        }
-        let positions = Some(gpu.upload(&[&x[..], &y[..]].concat())?);
-        let places = match geographic {
-            true => Some(gpu.upload(&sphere::unit_vectors(&x, &y).concat())?),
-            false => None,
-        };
-        Ok(Self { places, positions, grid: None, count, geographic, curve: Curve::of(&x, &y) })
+impl<'a> DeviceTargets<'a> {
+    /// At places in two columns.
+    pub fn points(x: impl Into<Slice<'a, f64>>, y: impl Into<Slice<'a, f64>>) -> Self {
+        Self::Points { x: x.into(), y: y.into() }
     }
 
     /// How many.
     pub fn len(&self) -> u64 {
-        self.count
+        match self {
+            Self::Points { x, .. } => x.len() as u64,
+            Self::Grid(grid) => grid.cells(),
+        }
     }
 
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
-        self.count == 0
+        self.len() == 0
     }
 
-    /// Puts the work that is enqueued on the handle while the result lives in order with the targets'
-    /// own stream, which all their columns share.
-    fn admit(&self, gpu: &Gpu) -> Result<Option<Reading<'_, f64>>> {
-        let column = self.places.as_ref().or(self.positions.as_ref());
-        Ok(column.map(|column| gpu.admit(column)).transpose()?)
-    }
-
-    fn positions(&self) -> *const f64 {
-        self.positions.as_ref().map_or(std::ptr::null(), Column::as_ptr)
-    }
-
-    /// The places as the kernels measure distances; null for a grid in the plane.
-    fn places(&self) -> *const f64 {
-        self.places.as_ref().map_or(self.positions(), Column::as_ptr)
-    }
-
-    fn width(&self) -> u32 {
-        self.grid.map_or(1, |grid| grid.width)
-    }
-
-    fn height(&self) -> u32 {
-        self.grid.map_or(1, |grid| grid.height)
-    }
-
-    /// West and north edge and cell size of a grid, else zeros.
-    fn grid_numbers(&self) -> [f64; 3] {
-        self.grid.map_or([0.0; 3], |g| [g.origin_x, g.origin_y, g.cell_size])
+    /// Checks what is known without a look at the columns.
+    fn check(&self, geographic: bool) -> Result<()> {
+        match self {
+            Self::Points { x, y } => {
+                check_count("targets", self.len())?;
+                check_len("column of targets' y", x.len(), y.len())
+            }
+            Self::Grid(grid) => check_grid(*grid, geographic),
+        }
     }
 }
 
-/// Results on the device.
-#[derive(Debug)]
-pub struct DeviceSurface<T: DeviceNumber> {
-    /// The values of each target, column after column; NaN where a target has none. Beyond the columns
-    /// of the points there may be some to fill up.
-    pub values: Column<T>,
-    statistics: Option<Column<T>>,
-    about: About,
-    count: u64,
-    constant: bool,
-}
-
-impl DeviceTargets {
-    /// The targets along their curve, and the order; `None` for a grid, whose blocks are compact.
-    fn along_curve(&self, gpu: &Gpu) -> Result<Option<(Self, Column<u32>)>> {
-        let Some(positions) = &self.positions else { return Ok(None) };
-        let order = index::curve_order(gpu, positions, self.count as usize, self.curve)?;
-        // SAFETY: the order is that of the positions, which are two columns.
-        let positions = Some(unsafe { index::gather(gpu, &order, positions, 2)? });
-        Ok(Some((Self { places: None, positions, grid: None, ..*self }, order)))
+impl From<GridSpec> for DeviceTargets<'_> {
+    fn from(grid: GridSpec) -> Self {
+        Self::Grid(grid)
     }
 }
 
-/// Enqueues the interpolation, and returns; with an adaptive power it waits for the search that the powers
-/// follow from.
+/// Points on the device, and where to interpolate them.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct DeviceInput<'a> {
+    /// The points, with one or more columns of values.
+    pub points: DevicePoints<'a>,
+    /// Where to interpolate.
+    pub targets: DeviceTargets<'a>,
+}
+
+impl<'a> DeviceInput<'a> {
+    /// Points at targets: a [`GridSpec`], or [`DeviceTargets::points`].
+    pub fn new(points: DevicePoints<'a>, targets: impl Into<DeviceTargets<'a>>) -> Self {
+        Self { points, targets: targets.into() }
+    }
+}
+
+/// Interpolates points on the device. Enqueues and returns.
 ///
-/// It cannot be part of a graph: the parameters of a call are copied from the host, so inside
-/// [`Gpu::capture`] it gives [`gpu_core::Error::Captured`], and so do [`upload`] and
-/// [`DeviceTargets::new`], which wait.
+/// Contents are not looked at: a point outside of the extent that was given, or that is not finite, makes
+/// results meaningless, and nothing else; so may coordinates whose squares are no numbers
+/// ([`Error::Place`]), and latitudes beyond the poles. [`Params::invalid`] is not heard.
+///
+/// Cost: as [`Index::new`] and [`Index::interpolate`].
 ///
 /// # Errors
-/// As [`interpolate`](crate::interpolate) for the parameters, [`Error::Conflict`] where points, targets
-/// or index were made for others, [`Error::Core`] for the device.
-pub fn interpolate_resident<T: DeviceNumber>(
-    gpu: &Gpu,
-    index: &Index,
-    targets: &DeviceTargets,
+/// As those.
+pub fn interpolate<T: DeviceNumber>(
+    workspace: &mut Workspace,
+    input: DeviceInput,
     params: &Params,
 ) -> Result<DeviceSurface<T>> {
-    params.check()?;
-    let about = &index.points.about;
-    // How many columns a place has follows from it, so what differs would be read out of bounds.
-    for (geographic, with) in [
-        (about.geographic, "points that were brought to the device otherwise"),
-        (targets.geographic, "targets that were brought to the device otherwise"),
-    ] {
-        if geographic != params.geographic {
-            return Err(Error::Conflict { option: "geographic", with });
-        }
-    }
-    let columns = padded(about.ranges.len()) as u64;
-    let constant = params.is_all_pairs();
-    let too_few = params.min_points as usize > about.count;
-    if targets.is_empty() || about.count == 0 || (constant && too_few) {
-        let values = all_nodata(gpu, (targets.count * columns) as usize)?;
-        let statistics = match params.statistics {
-            true => Some(all_nodata(gpu, targets.count as usize * statistic::ALL)?),
-            false => None,
-        };
-        let (about, count) = (about.clone(), targets.count);
-        return Ok(DeviceSurface { values, statistics, about, count, constant: false });
-    }
-    let _order = (index.admit(gpu)?, targets.admit(gpu)?);
-    let exponents = exponents(gpu, index, targets, params, false)?;
-    let (values, statistics) = if constant {
-        let values = pairs::interpolate(gpu, index, targets, params, false, exponents.as_ref())?;
-        let statistics = match params.statistics {
-            // All but the nearest distance is the same everywhere.
-            true => {
-                let nearest = Params { max_points: 1, adaptive: None, ..*params };
-                search::interpolate(gpu, index, targets, &nearest, false, None)?.1
-            }
-            false => None,
-        };
-        (values, statistics)
-    } else {
-        search::interpolate(gpu, index, targets, params, false, exponents.as_ref())?
-    };
-    let (about, count) = (about.clone(), targets.count);
-    Ok(DeviceSurface { values, statistics, about, count, constant })
+    Index::new(workspace, &input.points, params)?.interpolate(workspace, input.targets, params)
 }
 
-/// A column of NaN: every byte of it is set.
-fn all_nodata<T: DeviceNumber>(gpu: &Gpu, len: usize) -> Result<Column<T>> {
-    Ok(gpu.filled_with_byte(0xff, len)?)
-}
-
-/// Minus half the adaptive power of each target, if that is asked for. Waits for the search.
-fn exponents(
-    gpu: &Gpu,
-    index: &Index,
-    targets: &DeviceTargets,
-    params: &Params,
-    leave_out: bool,
-) -> Result<Option<Column<f64>>> {
-    let Some(how) = params.adaptive else { return Ok(None) };
-    let about = &index.points.about;
-    let search = Params { statistics: true, ..adaptive::search(how, params) };
-    let (_, statistics) =
-        search::interpolate::<f64>(gpu, index, targets, &search, leave_out, None)?;
-    let all = match statistics {
-        Some(column) => column.to_host()?,
-        None => Vec::new(),
-    };
-    let count = targets.count as usize;
-    let points = about.count - usize::from(leave_out);
-    let pattern = adaptive::Pattern::new(how, points, about.area);
-    let distances = all.iter().skip(statistic::DISTANCE * count).take(count);
-    let exponents: Vec<f64> = distances.map(|&d| -0.5 * pattern.power(d)).collect();
-    Ok(Some(gpu.upload(&exponents)?))
-}
-
-impl<T: DeviceNumber> DeviceSurface<T> {
-    /// Copies the results to the host. Waits for the stream.
+impl Index {
+    /// Interpolates the points at targets. Enqueues and returns.
+    ///
+    /// [`Params`] may differ from those that the index was made with as long as they search for the same:
+    /// all pairs, neighbours, or both.
+    ///
+    /// Cost: as [`crate::interpolate`] without the sorting.
     ///
     /// # Errors
-    /// [`Error::Core`].
-    pub fn to_host(&self, params: &Params, skipped: u64) -> Result<Surface<T>> {
-        let count = self.count as usize;
-        let all = self.values.to_host()?;
-        let nodata = T::from_f64(params.nodata);
-        let take = |v: usize| all.iter().skip(v * count).take(count).copied().collect::<Vec<T>>();
-        let mut values: Vec<Vec<T>> = (0..self.about.ranges.len()).map(take).collect();
-        let missing = values[0].iter().filter(|v| v.is_missing()).count() as u64;
-        let replace = |value: &mut T| {
-            if value.is_missing() {
-                *value = nodata;
-            }
-        };
-        values.iter_mut().for_each(|column| column.iter_mut().for_each(replace));
-        let summary =
-            Summary { points: self.about.count as u64 + skipped, skipped, nodata: missing };
-        Ok(Surface { values, statistics: self.statistics()?, summary })
-    }
-
-    fn statistics(&self) -> Result<Option<Statistics<T>>> {
-        let Some(column) = &self.statistics else { return Ok(None) };
-        let (all, count) = (column.to_host()?, self.count as usize);
-        let take = |i: usize| all.iter().skip(i * count).take(count).copied().collect::<Vec<T>>();
-        let nearest_distance = take(statistic::NEAREST);
-        if self.constant {
-            let about = &self.about;
-            let (n, range) = (about.count as u32, about.ranges[0]);
-            return Ok(Some(Statistics::constant(n, range, about.moments, nearest_distance)));
+    /// As [`crate::interpolate`] for the parameters and a grid, [`Error::Conflict`] where the index was made
+    /// for others, [`Error::Core`] for the device and columns of other lengths.
+    pub fn interpolate<T: DeviceNumber>(
+        &self,
+        workspace: &mut Workspace,
+        targets: DeviceTargets,
+        params: &Params,
+    ) -> Result<DeviceSurface<T>> {
+        params.check()?;
+        targets.check(params.geographic)?;
+        self.check(params)?;
+        let gpu = workspace.gpu().clone();
+        let constant = params.is_all_pairs();
+        let too_few = params.min_points as usize > self.len();
+        if targets.is_empty() || self.is_empty() || (constant && too_few) {
+            return DeviceSurface::nothing(&gpu, self, targets, params);
         }
-        let counts = take(statistic::COUNT).into_iter();
-        Ok(Some(Statistics {
-            count: counts.map(|n| if n.is_missing() { 0 } else { n.to_f64() as u32 }).collect(),
-            min: take(statistic::MIN),
-            max: take(statistic::MAX),
-            mean: take(statistic::MEAN),
-            deviation: take(statistic::DEVIATION),
-            nearest_distance,
-        }))
+        let _order = self.admit(&gpu)?;
+        let queries = Queries::new(&gpu, targets, params.geographic)?;
+        let call = Call { gpu: &gpu, index: self, queries: &queries, params, leave_out: false };
+        let (values, statistics) = call.run(workspace)?;
+        let sums =
+            if constant && params.statistics { Some(self.moments(workspace)?) } else { None };
+        DeviceSurface::new(self, targets, params, values, statistics, sums)
     }
 }
 
-pub(crate) fn report(progress: &dyn Progress, stage: &'static str, fraction: f64) -> Result<()> {
-    match progress.report(stage, fraction) {
-        ControlFlow::Continue(()) => Ok(()),
-        ControlFlow::Break(()) => Err(Error::Cancelled),
+/// An interpolation, checked.
+struct Call<'a> {
+    gpu: &'a Gpu,
+    index: &'a Index,
+    queries: &'a Queries<'a>,
+    params: &'a Params,
+    /// Whether query `i` leaves point `i` out.
+    leave_out: bool,
+}
+
+impl Call<'_> {
+    /// The values of each query, and statistics.
+    fn run<T: DeviceNumber>(
+        &self,
+        workspace: &mut Workspace,
+    ) -> Result<(Column<T>, Option<Column<T>>)> {
+        let exponents = self.exponents()?;
+        if !self.params.is_all_pairs() {
+            return self.search(exponents.as_ref());
+        }
+        let values = self.all_pairs(workspace, exponents.as_ref())?;
+        if !self.params.statistics {
+            return Ok((values, None));
+        }
+        // All but the nearest distance is the same everywhere.
+        let nearest = self.params.of_nearest();
+        let (_, statistics) = Call { params: &nearest, ..*self }.search(None)?;
+        Ok((values, statistics))
+    }
+
+    /// Minus half the power of each query, where that is adaptive.
+    fn exponents(&self) -> Result<Option<Column<f64>>> {
+        let Some(how) = self.params.adaptive else { return Ok(None) };
+        let search = self.params.of_pattern(how).statistics(true);
+        let (_, statistics) = Call { params: &search, ..*self }.search::<f64>(None)?;
+        let Some(statistics) = statistics else { return Ok(None) };
+        let pattern = self.index.about.ground.pattern(how, self.leave_out);
+        let count = self.queries.count;
+        let distances = statistics.slice(
+            statistic::DISTANCE * count as usize..(statistic::DISTANCE + 1) * count as usize,
+        )?;
+        // SAFETY: both columns have an element for each query, and every exponent is written.
+        unsafe {
+            let mut exponents = self.gpu.uninitialized(count as usize)?;
+            let blocks = gpu_core::Blocks::for_each(&adapt_powers, count)?;
+            let arguments = adapt_powers::Args {
+                distances: distances.as_ptr(),
+                count,
+                expected: pattern.expected,
+                levels: pattern.levels,
+                bounds: pattern.bounds,
+                exponents: exponents.as_mut_ptr(),
+            };
+            self.gpu.enqueue(adapt_powers, blocks, arguments)?;
+            Ok(Some(exponents))
+        }
     }
 }
 
-/// [`interpolate`](crate::interpolate) on a GPU, from host columns to host columns. Waits for the
-/// result.
-///
-/// # Errors
-/// As [`interpolate`](crate::interpolate).
-pub fn interpolate<T: DeviceNumber>(
+/// Points of the host, checked, on the device.
+struct Uploaded {
+    x: Column<f64>,
+    y: Column<f64>,
+    values: Vec<Column<f64>>,
+}
+
+impl Uploaded {
+    fn new(gpu: &Gpu, data: &Data) -> Result<Self> {
+        let values = data.values.iter().map(|column| gpu.upload(column));
+        let values = values.collect::<gpu_core::Result<_>>()?;
+        Ok(Self { x: gpu.upload(&data.x)?, y: gpu.upload(&data.y)?, values })
+    }
+
+    fn points(&self, data: &Data) -> Result<DevicePoints<'_>> {
+        let ranges = data.ranges.iter().map(|r| ValueRange { min: r.low, max: r.high }).collect();
+        let extent = Extent { bounds: data.ground.bounds, ranges };
+        let values: Vec<Slice<f64>> = self.values.iter().map(Into::into).collect();
+        Ok(DevicePoints::new(&self.x, &self.y, values, extent)?)
+    }
+}
+
+/// [`interpolate`](crate::interpolate) with all columns on the host. Waits for the result.
+pub(crate) fn from_host<T: DeviceNumber>(
     gpu: &Gpu,
-    points: Points,
-    targets: Targets,
+    input: Input,
     params: &Params,
     progress: &dyn Progress,
 ) -> Result<Surface<T>> {
-    let data = Data::of(points, params)?;
-    targets.check(params.geographic)?;
-    report(progress, "to the device", 0.0)?;
-    let resident = upload_data(gpu, &data, params)?;
-    let targets = DeviceTargets::new(gpu, targets, params.geographic)?;
-    report(progress, "to the device", 1.0)?;
-    report(progress, "interpolate", 0.0)?;
-    let index = Index::new(gpu, resident, params)?;
-    let surface = interpolate_resident::<T>(gpu, &index, &targets, params)?;
+    let data = Data::of(input.points, params)?;
+    input.targets.check(params.geographic)?;
+    progress.at("to the device", 0.0)?;
+    let mut workspace = Workspace::new(gpu)?;
+    let uploaded = Uploaded::new(gpu, &data)?;
+    let places = match input.targets {
+        Targets::Points { x, y } => Some((gpu.upload(x)?, gpu.upload(y)?)),
+        Targets::Grid(_) => None,
+    };
+    let targets = match (&places, input.targets) {
+        (Some((x, y)), _) => DeviceTargets::points(x, y),
+        (None, targets) => targets.grid().ok_or(Error::NoValues)?.into(),
+    };
+    progress.at("to the device", 1.0)?;
+    progress.at("interpolate", 0.0)?;
+    let input = DeviceInput::new(uploaded.points(&data)?, targets);
+    let surface = interpolate::<T>(&mut workspace, input, params)?;
     gpu.synchronize()?;
-    report(progress, "interpolate", 1.0)?;
-    report(progress, "to the host", 0.0)?;
-    let surface = surface.to_host(params, data.skipped)?;
-    report(progress, "to the host", 1.0)?;
+    progress.at("interpolate", 1.0)?;
+    progress.at("to the host", 0.0)?;
+    let mut surface = surface.to_host()?;
+    let Summary { points, nodata, .. } = surface.summary;
+    let skipped = data.skipped;
+    surface.summary = Summary { points: points + skipped, skipped, nodata };
+    progress.at("to the host", 1.0)?;
     Ok(surface)
 }
 
-/// What the first value of each point would be without that point.
+/// What the first value of each point would be without that point. Waits for the result.
 pub(crate) fn leave_one_out(gpu: &Gpu, data: &Data, params: &Params) -> Result<Vec<f64>> {
-    let resident = upload_data(gpu, data, params)?;
-    let targets = DeviceTargets::new(gpu, data.as_targets(), params.geographic)?;
-    let index = Index::new(gpu, resident, params)?;
-    let exponents = exponents(gpu, &index, &targets, params, true)?;
-    let values = if params.is_all_pairs() {
-        pairs::interpolate::<f64>(gpu, &index, &targets, params, true, exponents.as_ref())?
-    } else {
-        search::interpolate::<f64>(gpu, &index, &targets, params, true, exponents.as_ref())?.0
-    };
+    let params = &params.statistics(false);
+    let mut workspace = Workspace::new(gpu)?;
+    let uploaded = Uploaded::new(gpu, data)?;
+    let index = Index::new(&mut workspace, &uploaded.points(data)?, params)?;
+    let targets = DeviceTargets::points(&uploaded.x, &uploaded.y);
+    let queries = Queries::new(gpu, targets, params.geographic)?;
+    let call = Call { gpu, index: &index, queries: &queries, params, leave_out: true };
+    let (values, _) = call.run::<f64>(&mut workspace)?;
     let mut values = values.to_host()?;
     values.truncate(data.len());
     Ok(values)

@@ -1,14 +1,17 @@
 //! Far points expanded in nodes, on the device: the items, and the launch that sums over them. See
-//! [`crate::expansion`]; the kernels, with the plan of the algorithm, are in `kernels_rs::idw_tree`.
+//! [`crate::expansion`]; the kernels, with the plan of the algorithm, are in `kernels_rs::idw::tree`.
 
-use gpu_core::{Blocks, Column, Gpu};
-use kernels_rs::idw_tree as kernels;
+use device_std::vector::Vector;
+use gpu_core::{Blocks, Column};
+use kernels_rs::idw::SEVERAL;
+use kernels_rs::idw::tree as kernels;
+use kernels_rs::idw::tree::leaves::stage_leaves;
+use kernels_rs::idw::tree::nodes::weigh_nodes;
+use kernels_rs::idw::tree::sum::{QUERIES, sum_items};
 
-use super::DeviceTargets;
-use super::index::Sorted;
-use super::pairs::blocks_of;
+use super::group::{Group, instance};
+use crate::Result;
 use crate::expansion::{self, CHILDREN, LEAF, NODES};
-use crate::{Params, Result};
 
 const _: () = assert!(
     kernels::LEAF as usize == LEAF
@@ -23,163 +26,108 @@ const BLOCKS: u32 = 1024;
 /// The most parts.
 const MOST_PARTS: u32 = 32;
 
-/// Elements of a vector.
-const VECTOR: usize = 4;
-
 /// Points and nodes with their boxes, on the device.
 pub(super) struct Tree {
-    points: usize,
-    several: bool,
-    /// The first item of each level, and the number of all.
-    starts: Vec<u32>,
-    levels: Column<u32>,
-    sources: Column<u32>,
-    all: Column<u32>,
-    boxes: Column<u32>,
+    items: u32,
+    /// The level of the root.
+    top: u32,
+    sources: Column<Vector>,
+    all: Column<Vector>,
+    boxes: Column<Vector>,
 }
 
 impl Tree {
-    /// The tree over sorted points, with one of their values or several. Enqueues and returns.
-    pub fn new(
-        gpu: &Gpu,
-        points: usize,
-        several: bool,
-        sorted: &Sorted,
-        values: *const f64,
-        setup: &Column<f64>,
-    ) -> Result<Self> {
+    /// The tree over the points with a group of their values. Enqueues and returns.
+    pub fn new(group: &Group) -> Result<Self> {
+        let (gpu, points) = (group.call.gpu, group.call.index.len());
         let starts = expansion::levels(points);
-        let items = starts[starts.len() - 1] as usize;
-        let levels = gpu.enqueue_upload(&starts)?;
-        let vectors = VECTOR * (points + items * NODES);
-        // SAFETY: columns have the lengths that the kernels ask for; every source and box is written,
-        // those of a level before the next one reads them.
+        let items = starts[starts.len() - 1];
+        let vectors = points + items as usize * NODES;
+        // SAFETY: columns have the lengths that the kernels need; every source and box is written, those
+        // of a level before the next one reads them.
         unsafe {
-            let mut sources = gpu.uninitialized::<u32>(vectors)?;
-            let mut all = gpu.uninitialized::<u32>(if several { vectors } else { 0 })?;
-            let mut extents = gpu.uninitialized::<f64>(4 * items)?;
-            let mut boxes = gpu.uninitialized::<u32>(VECTOR * (items + starts[1] as usize))?;
-            gpu.launch(
-                if several { kernels::stage_leaves_4 } else { kernels::stage_leaves_1 },
-                Blocks::x(starts[1]),
-                kernels::STAGE_SHARED,
-                (
-                    sorted.places.as_ptr(),
-                    values,
-                    points as u32,
-                    items as u32,
-                    setup.as_ptr(),
-                    sources.as_mut_ptr(),
-                    all.as_mut_ptr(),
-                    extents.as_mut_ptr(),
-                    boxes.as_mut_ptr(),
-                ),
-            )?;
+            let mut sources = gpu.uninitialized::<Vector>(vectors)?;
+            let mut all =
+                gpu.uninitialized::<Vector>(if group.is_several() { vectors } else { 0 })?;
+            let mut extents = gpu.uninitialized::<f64>(4 * items as usize)?;
+            let mut boxes = gpu.uninitialized::<Vector>((items + starts[1]) as usize)?;
+            let arguments = stage_leaves::Args {
+                places: group.tiled.places.as_ptr(),
+                values: group.point_values(),
+                ranges: group.ranges(),
+                points: points as u32,
+                items,
+                centre: group.call.index.about.centre,
+                scale: group.scale(),
+                sources: sources.as_mut_ptr(),
+                all: all.as_mut_ptr(),
+                extents: extents.as_mut_ptr(),
+                boxes: boxes.as_mut_ptr(),
+            };
+            let kernel = if group.is_several() { stage_leaves::several } else { stage_leaves::one };
+            gpu.enqueue(kernel, Blocks::x(starts[1]), arguments)?;
             for level in 0..starts.len() - 1 {
                 let (start, end) = (starts[level], starts[level + 1]);
                 let below = if level > 0 { starts[level - 1] } else { 0 };
-                gpu.launch(
-                    if several { kernels::weigh_4 } else { kernels::weigh_1 },
-                    Blocks::x(end - start),
-                    kernels::WEIGH_SHARED[usize::from(several)],
-                    (
-                        points as u32,
-                        items as u32,
-                        start,
-                        below,
-                        start - below,
-                        sources.as_mut_ptr(),
-                        all.as_mut_ptr(),
-                        extents.as_mut_ptr(),
-                        boxes.as_mut_ptr(),
-                    ),
-                )?;
+                let arguments = weigh_nodes::Args {
+                    points: points as u32,
+                    items,
+                    start,
+                    below,
+                    below_count: start - below,
+                    sources: sources.as_mut_ptr(),
+                    all: all.as_mut_ptr(),
+                    extents: extents.as_mut_ptr(),
+                    boxes: boxes.as_mut_ptr(),
+                };
+                let kernel =
+                    if group.is_several() { weigh_nodes::several } else { weigh_nodes::one };
+                gpu.enqueue(kernel, Blocks::x(end - start), arguments)?;
             }
-            Ok(Self { points, several, starts, levels, sources, all, boxes })
+            Ok(Self { items, top: starts.len() as u32 - 2, sources, all, boxes })
         }
     }
 
-    /// Enqueues the sums over all points for targets near each other; returns them, and in how many rows
+    /// Enqueues the sums over all points for queries near each other; returns them, and in how many rows
     /// they are.
-    pub fn sum(
-        &self,
-        gpu: &Gpu,
-        targets: &DeviceTargets,
-        params: &Params,
-        sorted: &Sorted,
-        setup: &Column<f64>,
-    ) -> Result<(u32, Column<f64>)> {
-        let per_thread = if self.several { kernels::QUERIES_SEVERAL } else { kernels::QUERIES };
-        let group = if self.several { kernels::SEVERAL } else { 1 };
-        let blocks = blocks_of(targets, per_thread)?;
+    pub fn sum(&self, group: &Group) -> Result<(u32, Column<f64>)> {
+        let several = group.is_several();
+        let columns = 1 + if several { SEVERAL } else { 1 };
+        let (call, queries) = (group.call, group.queries);
+        let blocks = group.blocks(QUERIES[usize::from(several)])?;
         let rows = (BLOCKS / blocks).clamp(1, MOST_PARTS);
-        // SAFETY: the columns have the lengths that the kernels ask for; each row of blocks writes the
-        // sums of every target. The kernels only read the tree.
+        let kernel = instance!(sum_items, (queries.grid.is_some(), group.law(), several));
+        // SAFETY: the columns have the lengths that the kernel needs; each row of blocks writes the sums of
+        // every query.
         unsafe {
-            let sums = u64::from(rows) * u64::from(1 + group) * targets.count;
-            let mut partial = gpu.uninitialized::<f64>(sums as usize)?;
-            gpu.launch(
-                kernel(targets.grid.is_some(), params.law(), self.several),
-                Blocks { x: blocks, y: rows },
-                kernels::SHARED[usize::from(self.several)],
-                (
-                    self.sources.as_ptr(),
-                    self.all.as_ptr(),
-                    self.boxes.as_ptr(),
-                    self.points as u32,
-                    sorted.places.as_ptr(),
-                    sorted.reaches.as_ptr(),
-                    self.levels.as_ptr(),
-                    self.starts.len() as u32 - 2,
-                    expansion::separation(params.power),
-                    targets.places(),
-                    targets.count,
-                    targets.width(),
-                    targets.height(),
-                    setup.as_ptr(),
-                    partial.as_mut_ptr(),
-                ),
-            )?;
+            let sums = u64::from(rows * columns) * queries.count;
+            let mut partial = call.gpu.uninitialized::<f64>(sums as usize)?;
+            let arguments = sum_items::Args {
+                sources: self.sources.as_ptr(),
+                all: self.all.as_ptr(),
+                boxes: self.boxes.as_ptr(),
+                points: call.index.len() as u32,
+                items: self.items,
+                top: self.top,
+                separation: expansion::separation(call.params.power),
+                places: group.tiled.places.as_ptr(),
+                reaches: group.tiled.reaches.as_ptr(),
+                ranges: group.ranges(),
+                x: queries.x,
+                y: queries.y,
+                count: queries.count,
+                width: queries.width(),
+                height: queries.height(),
+                grid: queries.grid_numbers(),
+                centre: call.index.about.centre,
+                scale: group.scale(),
+                extent: group.extent(),
+                smoothing: group.smoothing(),
+                exponent: group.exponent(),
+                partial: partial.as_mut_ptr(),
+            };
+            call.gpu.enqueue(kernel, Blocks { x: blocks, y: rows }, arguments)?;
             Ok((rows, partial))
         }
-    }
-}
-
-/// Arguments of the kernels that sum.
-type Expand = (
-    *const u32,
-    *const u32,
-    *const u32,
-    u32,
-    *const f64,
-    *const f32,
-    *const u32,
-    u32,
-    f64,
-    *const f64,
-    u64,
-    u32,
-    u32,
-    *const f64,
-    *mut f64,
-);
-
-/// The kernel for targets, power and number of values.
-fn kernel(grid: bool, law: u32, several: bool) -> device_std::host::Kernel<Expand> {
-    match (grid, law, several) {
-        (false, 1, false) => kernels::expand_scattered_1,
-        (false, 2, false) => kernels::expand_scattered_2,
-        (false, 3, false) => kernels::expand_scattered_3,
-        (false, 4, false) => kernels::expand_scattered_4,
-        (false, _, false) => kernels::expand_scattered_any,
-        (true, 1, false) => kernels::expand_grid_1,
-        (true, 2, false) => kernels::expand_grid_2,
-        (true, 3, false) => kernels::expand_grid_3,
-        (true, 4, false) => kernels::expand_grid_4,
-        (true, _, false) => kernels::expand_grid_any,
-        (false, 2, true) => kernels::expand_scattered_2_several,
-        (false, _, true) => kernels::expand_scattered_any_several,
-        (true, 2, true) => kernels::expand_grid_2_several,
-        (true, _, true) => kernels::expand_grid_any_several,
     }
 }

@@ -1,77 +1,23 @@
-//! What the suites share: devices, points, and the definition in plain f64 loops.
-#![allow(dead_code, reason = "not every suite uses all of it")]
+//! What the suites share: points, and the definition in plain f64 loops.
+#![allow(dead_code, unused_imports, reason = "not every suite uses all of it")]
 
-use gpu_core::{Device, DeviceChoice};
-use idw::{Adaptive, Below, Params, Points, Targets};
+use idw::{Adaptive, Below, Params, Targets};
 
-/// The devices under test: the CPU, and the GPU named by `TESSERA_DEVICE`, else the software
-/// device. A GPU that cannot be opened fails the test.
-pub fn devices() -> Vec<Device> {
-    let mut devices = vec![Device::Cpu];
-    if cfg!(feature = "cuda") {
-        let choice = DeviceChoice::from_env().unwrap().unwrap_or(DeviceChoice::Software);
-        devices.push(Device::open(choice).unwrap());
-    }
-    devices
+pub use testing::{Cloud, Random, devices};
+
+/// Repeatable points in a rectangle, with values between 10 and 110.
+pub fn random_cloud(count: usize, [west, south, east, north]: [f64; 4], seed: u64) -> Cloud {
+    let mut random = Random::new(seed);
+    Cloud::of((0..count).map(|_| {
+        let x = west + random.unit() * (east - west);
+        let y = south + random.unit() * (north - south);
+        (x, y, 10.0 + 100.0 * random.unit())
+    }))
 }
 
-/// Owned points with one value.
-#[derive(Clone, Debug, Default)]
-pub struct Cloud {
-    pub x: Vec<f64>,
-    pub y: Vec<f64>,
-    pub z: Vec<f64>,
-}
-
-impl Cloud {
-    pub fn of(points: impl IntoIterator<Item = (f64, f64, f64)>) -> Self {
-        let mut cloud = Self::default();
-        for (x, y, z) in points {
-            cloud.x.push(x);
-            cloud.y.push(y);
-            cloud.z.push(z);
-        }
-        cloud
-    }
-
-    /// Repeatable points in a rectangle, with values between 10 and 110.
-    pub fn random(count: usize, [west, south, east, north]: [f64; 4], seed: u64) -> Self {
-        let mut random = Random::new(seed);
-        Self::of((0..count).map(|_| {
-            let x = west + random.unit() * (east - west);
-            let y = south + random.unit() * (north - south);
-            (x, y, 10.0 + 100.0 * random.unit())
-        }))
-    }
-
-    pub fn len(&self) -> usize {
-        self.x.len()
-    }
-
-    pub fn targets(&self) -> Targets<'_> {
-        Targets::Points { x: &self.x, y: &self.y }
-    }
-
-    /// Calls `f` with the points.
-    pub fn with<R>(&self, f: impl FnOnce(Points) -> R) -> R {
-        f(Points { x: &self.x, y: &self.y, values: &[&self.z] })
-    }
-}
-
-/// A small repeatable generator (xorshift64*).
-pub struct Random(u64);
-
-impl Random {
-    pub fn new(seed: u64) -> Self {
-        Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
-    }
-
-    pub fn unit(&mut self) -> f64 {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        (self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 11) as f64 / (1u64 << 53) as f64
-    }
+/// The places of points, as targets.
+pub fn targets_at(cloud: &Cloud) -> Targets<'_> {
+    Targets::Points { x: &cloud.x, y: &cloud.y }
 }
 
 /// The great-circle distance by the haversine formula, in metres.
@@ -140,7 +86,7 @@ pub fn neighbours(cloud: &Cloud, (x, y): (f64, f64), params: &Params) -> Vec<(f6
 /// range.
 pub fn adaptive_power(cloud: &Cloud, target: (f64, f64), how: &Adaptive) -> f64 {
     assert!(how.area > 0.0 && (how.r_min, how.r_max) == (0.0, 2.0));
-    let nearest = Params { max_points: how.neighbours, ..Params::default() };
+    let nearest = Params::default().max_points(how.neighbours);
     let taken = neighbours(cloud, target, &nearest);
     let observed = taken.iter().map(|p| p.0).sum::<f64>() / taken.len() as f64;
     let ratio = observed / (0.5 * (how.area / cloud.len() as f64).sqrt());

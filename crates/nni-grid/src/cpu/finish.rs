@@ -9,7 +9,7 @@ use super::query::Scene;
 use crate::{Fill, Result, ValueScale, hull};
 
 impl<const N: usize> Scene<'_, N> {
-    /// Applies the control of NODATA, and gives the distances if they are asked for.
+    /// Applies the control of NODATA, and gives the distances if the parameters want them.
     pub fn finish(
         &self,
         values: &mut [Vec<f32>; N],

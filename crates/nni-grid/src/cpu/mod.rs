@@ -12,30 +12,24 @@
 mod finish;
 mod query;
 
-use std::ops::ControlFlow;
-
-use gpu_core::{GridSpec, Progress, host_memory};
+use gpu_core::{Extent, Grid, GridSpec, GridView, Progress, host_memory};
 use kernels_rs::nni::values::MOST_VALUES;
-use pba_voronoi::Outputs;
 use rayon::prelude::*;
 
-use crate::{
-    Dem, Duplicates, Error, Method, Params, Points, QueryLimits, Request, Result, Summary,
-    ValueScale, exact,
-};
+use crate::limits::QueryLimits;
+use crate::{Dem, Duplicates, Input, Method, Params, Result, Summary, ValueScale, exact};
 use query::Scene;
 
 /// The sites of a Voronoi raster, with `N` values each.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Sites<const N: usize> {
+struct Sites<const N: usize> {
     /// Byte mask of the raster, row-major: 1 at a site.
-    pub mask: Vec<u8>,
+    mask: Vec<u8>,
     /// Values of each site, each in the fixed point of a [`ValueScale`]; 0 elsewhere.
-    pub values: Vec<[i32; N]>,
+    values: Vec<[i32; N]>,
     /// Points outside the raster.
-    pub outside: u64,
+    outside: u64,
     /// Pixels with a point.
-    pub occupied: u64,
+    occupied: u64,
 }
 
 impl<const N: usize> Sites<N> {
@@ -50,130 +44,128 @@ impl<const N: usize> Sites<N> {
 }
 
 /// [`interpolate`](crate::interpolate) on the CPU.
-///
-/// # Errors
-/// As [`interpolate`](crate::interpolate).
-pub fn interpolate(points: Points, params: &Params, progress: &dyn Progress) -> Result<Dem> {
-    points.check_lengths()?;
-    let request = Request { x: points.x, y: points.y, values: &[points.z], mask: None };
-    let mut dems = interpolate_all(&request, params, progress)?;
-    Ok(dems.swap_remove(0))
-}
-
-/// [`interpolate_all`](crate::interpolate_all) on the CPU.
-///
-/// # Errors
-/// As [`interpolate_all`](crate::interpolate_all).
-pub fn interpolate_all(
-    request: &Request,
-    params: &Params,
-    progress: &dyn Progress,
-) -> Result<Vec<Dem>> {
+pub(crate) fn interpolate(input: &Input, params: &Params, progress: &dyn Progress) -> Result<Dem> {
     if params.method == Method::Exact {
-        return exact::cpu::interpolate_all(request, params, progress);
+        return exact::cpu::interpolate(input, params, progress);
     }
     let limits = QueryLimits::of(params)?;
-    request.check(params)?;
-    let raster = params.raster()?;
-    let of_pixel = 30 + 16 * request.values.len().min(MOST_VALUES) as u64;
-    let of_cell = 8 + 4 * request.values.len() as u64;
+    let extent = input.check(&params.grid)?;
+    let (raster, values) = (params.raster()?, input.points.values);
+    let of_pixel = 30 + 16 * values.len().min(MOST_VALUES) as u64;
+    let of_cell = 8 + 4 * values.len() as u64;
     host_memory::require(raster.cells() * of_pixel + params.grid.cells() * of_cell)?;
-    let mut run = Run { request, params, limits: &limits, progress, nearest: None };
-    let mut dems = Vec::new();
-    let mut rest = request.values;
+    let (dem, spans) = (Dem::without_values(params.grid), limits.spans());
+    let mut run = Run {
+        input,
+        extent: &extent,
+        params,
+        limits: &limits,
+        progress,
+        spans,
+        nearest: None,
+        dem,
+    };
+    let mut first = 0;
     // The same steps for 4, 2 or 1 values at once, which know their number when they are compiled.
-    while !rest.is_empty() {
-        rest = match rest {
-            [a, b, c, d, rest @ ..] => run.several([a, b, c, d], rest, &mut dems)?,
-            [a, b, rest @ ..] => run.several([a, b], rest, &mut dems)?,
-            [a, rest @ ..] => run.several([a], rest, &mut dems)?,
-            [] => rest,
+    while first < values.len() {
+        first += match &values[first..] {
+            [a, b, c, d, ..] => run.several(first, [a, b, c, d])?,
+            [a, b, ..] => run.several(first, [a, b])?,
+            rest => run.several(first, [rest[0]])?,
         };
     }
-    Ok(dems)
+    Ok(run.dem)
 }
 
 /// What a call works on.
 struct Run<'a> {
-    request: &'a Request<'a>,
+    input: &'a Input<'a>,
+    extent: &'a Extent,
     params: &'a Params,
     limits: &'a QueryLimits,
     progress: &'a dyn Progress,
+    /// Of the rows of the query circle.
+    spans: Vec<i32>,
     /// The diagram, and that of the turned raster, once they have been made.
     nearest: Option<[Vec<u32>; 2]>,
+    /// What has been interpolated.
+    dem: Dem,
 }
 
 impl Run<'_> {
-    /// Interpolates several values in one pass, and gives back the rest.
-    fn several<'r, const N: usize>(
-        &mut self,
-        columns: [&[f64]; N],
-        rest: &'r [&'r [f64]],
-        dems: &mut Vec<Dem>,
-    ) -> Result<&'r [&'r [f64]]> {
-        let (request, params, progress) = (self.request, self.params, self.progress);
+    /// Interpolates several columns of values, from the `first` on, in one pass; gives how many.
+    fn several<const N: usize>(&mut self, first: usize, columns: [&[f64]; N]) -> Result<usize> {
+        let (points, progress) = (&self.input.points, self.progress);
+        // The layers beside the values are those of the first group.
+        let params = &if first == 0 { *self.params } else { self.params.values_alone() };
         let raster = params.raster()?;
-        report(progress, "rasterise", 0.0)?;
-        let scales = columns.map(ValueScale::of);
-        let sites = rasterise(request.x, request.y, columns, &raster, scales, params.duplicates)?;
-        report(progress, "rasterise", 1.0)?;
+        progress.at("rasterise", 0.0)?;
+        let scale = |k: usize| match self.extent.ranges.get(first + k) {
+            Some(&range) => ValueScale::of_range(range),
+            None => ValueScale::of(&[]),
+        };
+        let scales = std::array::from_fn(scale);
+        let sites = rasterise(points.x, points.y, columns, &raster, scales, params.duplicates)?;
+        progress.at("rasterise", 1.0)?;
         // Ties go to the lowest index in one diagram, and in the turned one the other way.
         let turned = sites.turned();
         let [nearest, turned_nearest] = match &mut self.nearest {
             Some(nearest) => nearest,
             None => {
-                let diagram = |sites: &Sites<N>| {
-                    let (width, height) = (raster.width, raster.height);
-                    let none = Outputs::default();
-                    pba_voronoi::cpu::voronoi(&sites.mask, width, height, none, progress)
-                };
-                self.nearest.insert([diagram(&sites)?.nearest, diagram(&turned)?.nearest])
+                let nearest = nearest_sites(&sites.mask, &raster, progress)?;
+                let turned = nearest_sites(&turned.mask, &raster, progress)?;
+                self.nearest.insert([nearest, turned])
             }
         };
-        let limits = self.limits;
-        let other =
-            Scene { nearest: turned_nearest, sites: &turned, raster, limits, scales, params };
+        let (limits, spans) = (self.limits, &self.spans[..]);
+        let other = Scene {
+            nearest: turned_nearest,
+            sites: &turned,
+            raster,
+            limits,
+            spans,
+            scales,
+            params,
+        };
         let other = other.query_cells(progress)?;
         drop(turned);
-        let scene = Scene { nearest, sites: &sites, raster, limits, scales, params };
+        let scene = Scene { nearest, sites: &sites, raster, limits, spans, scales, params };
         let mut layers = scene.query_cells(progress)?;
         layers.unite(&other);
-        let distances = scene.finish(&mut layers.values, request.mask)?;
-        let points = request.x.len() as u64;
-        for values in layers.values {
-            let summary = Summary {
+        let mask = self.input.mask.map(|mask| mask.values());
+        let distances = scene.finish(&mut layers.values, mask)?;
+        let (grid, dem) = (params.grid, &mut self.dem);
+        if first == 0 {
+            let points = points.len() as u64;
+            dem.summary = Summary {
                 points,
                 outside: sites.outside,
                 sites: sites.occupied,
                 merged: points - sites.outside - sites.occupied,
-                nodata: values.par_iter().filter(|value| value.is_nan()).count() as u64,
+                nodata: layers.values[0].par_iter().filter(|value| value.is_nan()).count() as u64,
             };
-            dems.push(Dem {
-                grid: params.grid,
-                values,
-                counts: params.counts.then(|| layers.counts.clone()),
-                distances: distances.clone(),
-                deviations: params.deviations.then(|| layers.deviations.clone()),
-                summary,
-            });
+            let counts = params.counts.then_some(layers.counts);
+            let deviations = params.deviations.then_some(layers.deviations);
+            dem.counts = counts.map(|layer| Grid::new(layer, grid)).transpose()?;
+            dem.deviations = deviations.map(|layer| Grid::new(layer, grid)).transpose()?;
+            dem.distances = distances.map(|layer| Grid::new(layer, grid)).transpose()?;
         }
-        Ok(rest)
+        for values in layers.values {
+            dem.values.push(Grid::new(values, grid)?);
+        }
+        Ok(N)
     }
 }
 
-fn report(progress: &dyn Progress, stage: &'static str, fraction: f64) -> Result<()> {
-    match progress.report(stage, fraction) {
-        ControlFlow::Continue(()) => Ok(()),
-        ControlFlow::Break(()) => Err(Error::Cancelled),
-    }
+/// The index of the nearest site of each pixel; of sites at one distance the lowest.
+fn nearest_sites(mask: &[u8], raster: &GridSpec, progress: &dyn Progress) -> Result<Vec<u32>> {
+    let mask = GridView::new(mask, GridSpec::of_pixels(raster.width, raster.height))?;
+    Ok(pba_voronoi::cpu::nearest_sites(mask, progress)?.into_values())
 }
 
 /// Makes each pixel with points a site, its values merged by the policy. `z` has a column for each
 /// value.
-///
-/// # Errors
-/// [`Error::Core`] where memory fails.
-pub fn rasterise<const N: usize>(
+fn rasterise<const N: usize>(
     x: &[f64],
     y: &[f64],
     z: [&[f64]; N],

@@ -6,8 +6,9 @@ use kernels_rs::nni::spans::{Cell, Diagram};
 use kernels_rs::nni::{Areas, deviation, united, weights};
 use rayon::prelude::*;
 
-use super::{Sites, report};
-use crate::{Circle, Params, QueryLimits, Result, ValueScale, Weights};
+use super::Sites;
+use crate::limits::QueryLimits;
+use crate::{Params, Result, ValueScale, Weights};
 
 /// What the queries look at.
 pub(super) struct Scene<'a, const N: usize> {
@@ -15,11 +16,13 @@ pub(super) struct Scene<'a, const N: usize> {
     pub sites: &'a Sites<N>,
     pub raster: GridSpec,
     pub limits: &'a QueryLimits,
+    /// Of the rows of the query circle.
+    pub spans: &'a [i32],
     pub scales: [ValueScale; N],
     pub params: &'a Params,
 }
 
-/// What the queries give for each cell. `deviations` is empty unless it is asked for.
+/// What the queries give for each cell. `deviations` is empty unless the parameters want it.
 pub(super) struct Layers<const N: usize> {
     pub values: [Vec<f32>; N],
     pub counts: Vec<u32>,
@@ -56,8 +59,7 @@ impl<const N: usize> Scene<'_, N> {
         with_circle: bool,
     ) -> Diagram<impl Fn(i32, i32) -> u32 + Sync, impl Fn(i32) -> i32 + Sync> {
         let (nearest, width) = (self.nearest, self.raster.width as usize);
-        let circle = self.limits.circle.as_ref().filter(|_| with_circle);
-        let spans = circle.map(|circle| &circle.spans[..]);
+        let spans = self.limits.circle.filter(|_| with_circle).map(|_| self.spans);
         Diagram {
             nearest: move |x: i32, y: i32| nearest[y as usize * width + x as usize],
             width: Width::new(self.raster.width, Width::reciprocal(self.raster.width.max(1))),
@@ -86,11 +88,11 @@ impl<const N: usize> Scene<'_, N> {
         let limit = self.limits.site_limit;
         match params.weights {
             Weights::Sibson => {
-                let small = self.limits.small_circle().filter(|_| !params.deviations);
-                let has_sums = small.is_none() && !params.deviations && limit == u64::MAX;
+                let is_small = self.limits.small_circle().is_some() && !params.deviations;
+                let has_sums = !is_small && !params.deviations && limit == u64::MAX;
                 let sums = if has_sums { Some(self.sums_before()?) } else { None };
                 self.each_cell(&mut layers, progress, |q| {
-                    let areas = self.areas(&diagram.stolen_by(q), q, small, sums.as_deref());
+                    let areas = self.areas(&diagram.stolen_by(q), q, is_small, sums.as_deref());
                     let value = |k: usize| {
                         let ValueScale { offset, step } = self.scales[k];
                         mean(areas.sums[k], areas.count, offset, step)
@@ -136,7 +138,7 @@ impl<const N: usize> Scene<'_, N> {
         // Bands of rows, so that progress is told of from this thread.
         let band = height.div_ceil(32);
         for first in (0..height).step_by(band) {
-            report(progress, "query", first as f64 / height as f64)?;
+            progress.at("query", first as f64 / height as f64)?;
             let rows = height.min(first + band) - first;
             let answers_of = |row: usize| {
                 let y = position(first + row);
@@ -153,7 +155,7 @@ impl<const N: usize> Scene<'_, N> {
                 fill_rows(deviations, &answers, |answer| answer.deviation);
             }
         }
-        report(progress, "query", 1.0)
+        Ok(progress.at("query", 1.0)?)
     }
 
     /// What a query point steals: pixel by pixel in a small circle, else row by row.
@@ -161,12 +163,12 @@ impl<const N: usize> Scene<'_, N> {
         &self,
         cell: &Cell<'_, D, R>,
         q: [i32; 2],
-        small: Option<&Circle>,
+        is_small: bool,
         sums: Option<&[[i64; N]]>,
     ) -> Areas<N> {
         let values = |site| self.values(site);
         let limit = self.limits.site_limit;
-        match small.map(|circle| self.pixel_by_pixel(q, circle)) {
+        match is_small.then(|| self.pixel_by_pixel(q)) {
             Some((_, 0)) => Areas::touching(cell, limit, values),
             Some((sums, count)) => Areas { count, sums, way: [0; 2] },
             None => {
@@ -219,16 +221,16 @@ impl<const N: usize> Scene<'_, N> {
         Ok(gradients)
     }
 
-    /// The sums and the number of the pixels of a circle that a query point, in half pixels, steals.
+    /// The sums and the number of the pixels of the circle that a query point, in half pixels, steals.
     #[inline(always)]
-    fn pixel_by_pixel(&self, q: [i32; 2], circle: &Circle) -> ([i64; N], u32) {
+    fn pixel_by_pixel(&self, q: [i32; 2]) -> ([i64; N], u32) {
         let (mut sums, mut count) = ([0; N], 0);
         let width = Width::new(self.raster.width, Width::reciprocal(self.raster.width));
         // The pixel under the query point; where that is a corner, the one to its lower right.
         let (base_x, base_y) = (q[0] >> 1, q[1] >> 1);
         let on_corner = 1 - (q[0] & 1);
-        let top = base_y - (circle.spans.len() / 2) as i32;
-        for (y, &reach) in (top..).zip(&circle.spans) {
+        let top = base_y - (self.spans.len() / 2) as i32;
+        for (y, &reach) in (top..).zip(self.spans) {
             if !(0..self.raster.height as i32).contains(&y) {
                 continue;
             }

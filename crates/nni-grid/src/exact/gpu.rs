@@ -4,17 +4,20 @@ use gpu_core::{Blocks, Bounds, Column, Gpu, Slice};
 use gpu_scan::gpu::{Workspace, scan_in_place, sequence, sort_pairs};
 use gpu_scan::{Scan, Sort, Sum};
 use kernels_rs::cells::Cells;
-use kernels_rs::nni::values::Scales;
-use kernels_rs::nni::{SITES, TALLIES};
+use kernels_rs::nni::{self, SITES, TALLIES};
 use kernels_rs::nni_exact as kernels;
 use kernels_rs::nni_exact::index::PLACE_BITS;
 
 use super::{Setup, policy_of, row_bounds};
+use crate::gpu::put::{put_numbers, put_scales};
 use crate::{Params, Result, ValueScale, Weights};
 
 /// Sides of the polygons of the listed cells and sites, and how many of them are worked on at once: few
 /// need more than the first.
 const TIERS: [(u64, u64); 3] = [(64, 1 << 16), (512, 1 << 13), (4096, 512)];
+
+/// Threads at work on polygons in shared memory.
+const IN_SHARED: u64 = 1 << 16;
 
 /// Bytes of slots for polygons of any size.
 const MOST_SLOTS: u64 = 64 << 20;
@@ -22,8 +25,8 @@ const MOST_SLOTS: u64 = 64 << 20;
 /// Points in device memory.
 #[derive(Clone, Copy)]
 pub(crate) struct Points<'a> {
-    pub x: &'a Column<f64>,
-    pub y: &'a Column<f64>,
+    pub x: Slice<'a, f64>,
+    pub y: Slice<'a, f64>,
     /// The points' first value, then their second, and so on.
     pub z: Slice<'a, f64>,
     pub scales: &'a [ValueScale],
@@ -47,25 +50,27 @@ struct Table {
     values: Column<i32>,
     /// How many sites come before each sorted point, and how many there are.
     sites_before: Column<u32>,
+    rings: Option<Column<f64>>,
     scales: Column<f64>,
     setup: Column<f64>,
     value_count: u32,
     points: u32,
 }
 
-/// Interpolates all values of points. Enqueues and returns, but where the hull is asked for, or points lie
-/// far from the grid: then it waits for the points.
+/// Interpolates all values of points, which the workspace's handle has admitted. Enqueues and returns; but
+/// with the hull, or where points lie far from the grid, it waits for the points.
 pub(crate) fn interpolate(
-    gpu: &Gpu,
+    workspace: &mut Workspace,
     points: Points,
     params: &Params,
-    mask: Option<&Column<u8>>,
+    mask: *const u8,
 ) -> Result<Layers> {
+    let gpu = &workspace.gpu().clone();
     let setup = Setup::of(params, points.bounds, points.x.len())?;
     let mut tallies = gpu.zeroed::<u64>(TALLIES)?;
-    let table = Table::new(gpu, points, &setup, params, &mut tallies)?;
-    let gradients = match params.weights {
-        Weights::SibsonC1 => Some(table.gradients(gpu)?),
+    let table = Table::new(workspace, points, &setup, params, &mut tallies)?;
+    let gradients = match (params.weights, &table.rings) {
+        (Weights::SibsonC1, Some(rings)) => Some(table.gradients(gpu, rings)?),
         _ => None,
     };
     let hull = params.hull.then(|| table.hull(gpu, params, &tallies)).transpose()?;
@@ -95,142 +100,165 @@ fn list(gpu: &Gpu, entries: usize) -> Result<Column<u32>> {
 impl Table {
     /// Sorts points by cells and merges those at the same place.
     fn new(
-        gpu: &Gpu,
+        workspace: &mut Workspace,
         points: Points,
         setup: &Setup,
         params: &Params,
         tallies: &mut Column<u64>,
     ) -> Result<Self> {
+        let gpu = &workspace.gpu().clone();
         let within = match setup.has_far_points() {
-            true => Some(count_within(points, setup.indexed)?),
+            true => Some(count_within(gpu, points, setup.indexed)?),
             false => None,
         };
         let cells = setup.cells(within);
         let n = points.x.len();
-        let mut workspace = Workspace::new(gpu)?;
         let value_count = points.scales.len();
-        let in_memory = |scale: &ValueScale| Scales::in_memory(scale.offset, scale.step);
-        let scales: Vec<f64> = points.scales.iter().flat_map(in_memory).collect();
         let in_memory =
             kernels::setup_in_memory(&cells, &setup.scene, params.grid.height, value_count as u32);
         let (x, y) = (points.x.as_ptr(), points.y.as_ptr());
         // SAFETY: columns have the lengths that the kernels ask for, and are written before they are
         // read; what is dropped here is released on the stream, after the launches.
         unsafe {
-            let (keys, order) = sorted(gpu, &mut workspace, points, &cells, params, tallies)?;
+            let (keys, order) = sorted(gpu, workspace, points, &cells, params, tallies)?;
+            let (keys, order) = (keys.as_ptr(), order.as_ptr());
             let mut sites_before = gpu.uninitialized::<u32>(n + 1)?;
-            gpu.launch(
+            let first = sites_before.as_mut_ptr();
+            let tallies = tallies.as_mut_ptr();
+            gpu.enqueue(
                 kernels::mark_first,
                 Blocks::for_each(&kernels::mark_first, n as u64 + 1)?,
-                0,
-                (
-                    keys.as_ptr(),
-                    order.as_ptr(),
-                    x,
-                    y,
-                    n as u32,
-                    sites_before.as_mut_ptr(),
-                    tallies.as_mut_ptr(),
-                ),
+                kernels::mark_first::Args { keys, order, x, y, points: n as u32, first, tallies },
             )?;
-            scan_in_place(&mut workspace, Sum, Scan::exclusive(0), &mut sites_before)?;
+            scan_in_place(workspace, Sum, Scan::exclusive(0), &mut sites_before)?;
             let mut starts = gpu.uninitialized::<u32>(cells.len() as usize + 1)?;
-            gpu.launch(
+            gpu.enqueue(
                 kernels::find_starts,
                 Blocks::for_each(&kernels::find_starts, cells.len() + 1)?,
-                0,
-                (
-                    keys.as_ptr(),
-                    n as u32,
-                    sites_before.as_ptr(),
-                    cells.len() as u32,
-                    starts.as_mut_ptr(),
-                ),
+                kernels::find_starts::Args {
+                    keys,
+                    points: n as u32,
+                    sites_before: sites_before.as_ptr(),
+                    cells: cells.len() as u32,
+                    starts: starts.as_mut_ptr(),
+                },
             )?;
             let mut table = Self {
                 starts,
                 places: gpu.uninitialized(2 * n)?,
                 values: gpu.uninitialized(value_count * n)?,
                 sites_before,
-                scales: gpu.enqueue_upload(&scales)?,
-                setup: gpu.enqueue_upload(&in_memory)?,
+                rings: None,
+                scales: put_scales(gpu, points.scales.iter().copied())?,
+                setup: put_numbers(gpu, &in_memory)?,
                 value_count: value_count as u32,
                 points: n as u32,
             };
-            gpu.launch(
+            gpu.enqueue(
                 kernels::make_sites,
                 Blocks::for_each(&kernels::make_sites, n as u64)?,
-                0,
-                (
-                    keys.as_ptr(),
-                    order.as_ptr(),
+                kernels::make_sites::Args {
+                    keys,
+                    order,
                     x,
                     y,
-                    points.z.as_ptr(),
-                    n as u64,
-                    n as u32,
-                    table.sites_before.as_ptr(),
-                    table.scales.as_ptr(),
-                    table.value_count,
-                    policy_of(params.duplicates),
-                    table.places.as_mut_ptr(),
-                    table.values.as_mut_ptr(),
-                ),
+                    z: points.z.as_ptr(),
+                    plane: n as u64,
+                    points: n as u32,
+                    sites_before: table.sites_before.as_ptr(),
+                    scales: table.scales.as_ptr(),
+                    value_count: table.value_count,
+                    policy: policy_of(params.duplicates),
+                    places: table.places.as_mut_ptr(),
+                    values: table.values.as_mut_ptr(),
+                },
             )?;
+            if setup.has_rings {
+                table.rings = Some(table.make_rings(gpu)?);
+            }
             Ok(table)
         }
     }
 
-    /// The gradients of all values at all sites.
-    fn gradients(&self, gpu: &Gpu) -> Result<Column<f32>> {
+    /// The rings of all sites.
+    fn make_rings(&self, gpu: &Gpu) -> Result<Column<f64>> {
+        let n = self.points as usize;
+        // SAFETY: as for the index; every site's number of sides is written, and so are its sides.
+        unsafe {
+            let mut rings = gpu.uninitialized::<f64>(kernels::RING_NUMBERS * n)?;
+            gpu.enqueue(
+                kernels::make_rings,
+                Blocks::for_each(&kernels::make_rings, n as u64)?,
+                kernels::make_rings::Args {
+                    setup: self.setup.as_ptr(),
+                    starts: self.starts.as_ptr(),
+                    places: self.places.as_ptr(),
+                    sites_before: self.sites_before.as_ptr(),
+                    points: self.points,
+                    rings: rings.as_mut_ptr(),
+                },
+            )?;
+            Ok(rings)
+        }
+    }
+
+    /// The gradients of all values at all sites, which have rings.
+    fn gradients(&self, gpu: &Gpu, rings: &Column<f64>) -> Result<Column<f32>> {
         let n = u64::from(self.points);
+        let (setup, starts) = (self.setup.as_ptr(), self.starts.as_ptr());
+        let (places, values) = (self.places.as_ptr(), self.values.as_ptr());
         let mut listed = list(gpu, n as usize)?;
         // SAFETY: as for the index; every gradient of a site is written by one of the launches.
         unsafe {
-            let mut gradients = gpu.uninitialized::<f32>(2 * self.values.len())?;
-            gpu.launch(
-                kernels::exact_gradients,
-                Blocks::for_each(&kernels::exact_gradients, n)?,
-                kernels::SHARED,
-                (
-                    self.setup.as_ptr(),
-                    self.starts.as_ptr(),
-                    self.places.as_ptr(),
-                    self.values.as_ptr(),
-                    self.sites_before.as_ptr(),
-                    self.points,
-                    gradients.as_mut_ptr(),
-                    listed.as_mut_ptr(),
-                ),
+            let mut all = gpu.uninitialized::<f32>(2 * self.values.len())?;
+            let gradients = all.as_mut_ptr();
+            gpu.enqueue(
+                kernels::fit_planes,
+                Blocks::for_each(&kernels::fit_planes, n)?,
+                kernels::fit_planes::Args {
+                    setup,
+                    starts,
+                    places,
+                    rings: rings.as_ptr(),
+                    values,
+                    sites_before: self.sites_before.as_ptr(),
+                    points: self.points,
+                    gradients,
+                    listed: listed.as_mut_ptr(),
+                },
             )?;
-            for (sides, workers) in tiers(n, n) {
+            for tier in tiers(n, n) {
                 let mut left = list(gpu, n as usize)?;
-                let mut slots = gpu.uninitialized::<f64>(slots(sides, workers))?;
-                gpu.launch(
-                    kernels::exact_gradients_listed,
-                    Blocks::for_each(&kernels::exact_gradients_listed, workers)?,
-                    0,
-                    (
-                        self.setup.as_ptr(),
-                        self.starts.as_ptr(),
-                        self.places.as_ptr(),
-                        self.values.as_ptr(),
-                        gradients.as_mut_ptr(),
-                        listed.as_ptr(),
-                        left.as_mut_ptr(),
-                        slots.as_mut_ptr(),
-                        sides as u32,
-                        workers as u32,
-                    ),
+                let mut slots = gpu.uninitialized::<f64>(tier.numbers())?;
+                let kernel = match tier.is_shared {
+                    true => kernels::clip_sites::shared,
+                    false => kernels::clip_sites::global,
+                };
+                gpu.enqueue(
+                    kernel,
+                    Blocks::for_each(&kernel, tier.workers)?,
+                    kernels::clip_sites::Args {
+                        setup,
+                        starts,
+                        places,
+                        values,
+                        gradients,
+                        listed: listed.as_ptr(),
+                        left: left.as_mut_ptr(),
+                        slots: slots.as_mut_ptr(),
+                        capacity: tier.sides as u32,
+                        workers: tier.workers as u32,
+                    },
                 )?;
                 listed = left;
             }
-            Ok(gradients)
+            Ok(all)
         }
     }
 
     /// The cells of each row that are in the hull of the sites. Waits for them.
     fn hull(&self, gpu: &Gpu, params: &Params, tallies: &Column<u64>) -> Result<Column<i32>> {
+        gpu.refuse_in_capture("the hull of the sites")?;
         let sites = tallies.to_host()?[SITES] as usize;
         let places = self.places.to_host()?;
         let places = places.chunks_exact(2).take(sites).map(|place| [place[0], place[1]]);
@@ -244,10 +272,14 @@ impl Table {
         params: &Params,
         gradients: Option<&Column<f32>>,
         hull: Option<&Column<i32>>,
-        mask: Option<&Column<u8>>,
+        mask: *const u8,
         tallies: Column<u64>,
     ) -> Result<Layers> {
         let (grid, cells) = (params.grid, params.grid.cells() as usize);
+        let (setup, starts) = (self.setup.as_ptr(), self.starts.as_ptr());
+        let (places, values) = (self.places.as_ptr(), self.values.as_ptr());
+        let (gradients, scales) = (address(gradients), self.scales.as_ptr());
+        let hull = address(hull);
         // SAFETY: as for the index; every cell is written by one of the launches.
         unsafe {
             let layer = |wanted: bool| match wanted {
@@ -261,83 +293,142 @@ impl Table {
                 deviations: layer(params.deviations)?,
                 tallies,
             };
-            let side = |cells: u32| cells.div_ceil(kernels::PATCH);
-            let mut listed = list(gpu, cells)?;
-            gpu.launch(
-                kernels::exact_cells,
-                Blocks::x(side(grid.width) * side(grid.height)),
-                kernels::SHARED,
-                (
-                    self.setup.as_ptr(),
-                    self.starts.as_ptr(),
-                    self.places.as_ptr(),
-                    self.values.as_ptr(),
-                    address(gradients),
-                    self.scales.as_ptr(),
-                    address(hull),
-                    address(mask),
-                    layers.dem.as_mut_ptr(),
-                    address_mut(layers.counts.as_mut()),
-                    address_mut(layers.distances.as_mut()),
-                    address_mut(layers.deviations.as_mut()),
-                    listed.as_mut_ptr(),
-                    layers.tallies.as_mut_ptr(),
-                ),
-            )?;
-            for (sides, workers) in tiers(u64::from(self.points), cells as u64) {
-                let mut left = list(gpu, cells)?;
-                let mut slots = gpu.uninitialized::<f64>(slots(sides, workers))?;
-                gpu.launch(
-                    kernels::exact_cells_listed,
-                    Blocks::for_each(&kernels::exact_cells_listed, workers)?,
-                    0,
-                    (
-                        self.setup.as_ptr(),
-                        self.starts.as_ptr(),
-                        self.places.as_ptr(),
-                        self.values.as_ptr(),
-                        address(gradients),
-                        self.scales.as_ptr(),
-                        address(hull),
-                        address(mask),
-                        layers.dem.as_mut_ptr(),
-                        address_mut(layers.counts.as_mut()),
-                        address_mut(layers.distances.as_mut()),
-                        address_mut(layers.deviations.as_mut()),
-                        listed.as_ptr(),
-                        left.as_mut_ptr(),
-                        slots.as_mut_ptr(),
-                        sides as u32,
-                        workers as u32,
-                        layers.tallies.as_mut_ptr(),
-                    ),
+            let dem = layers.dem.as_mut_ptr();
+            let counts = address_mut(layers.counts.as_mut());
+            let distances = address_mut(layers.distances.as_mut());
+            let deviations = address_mut(layers.deviations.as_mut());
+            let tallies = layers.tallies.as_mut_ptr();
+            let patches = |cells: u32| u64::from(cells.div_ceil(kernels::PATCH));
+            let in_patches =
+                patches(grid.width) * patches(grid.height) * u64::from(kernels::PATCH).pow(2);
+            let mut listed = None;
+            if let Some(rings) = &self.rings {
+                let listed = listed.insert(list(gpu, cells)?);
+                let kernel = match gradients.is_null() {
+                    true => kernels::walk_cells::mean,
+                    false => kernels::walk_cells::smooth,
+                };
+                gpu.enqueue(
+                    kernel,
+                    Blocks::for_each(&kernel, in_patches)?,
+                    kernels::walk_cells::Args {
+                        setup,
+                        starts,
+                        places,
+                        rings: rings.as_ptr(),
+                        values,
+                        gradients,
+                        scales,
+                        hull,
+                        mask,
+                        dem,
+                        counts,
+                        distances,
+                        deviations,
+                        listed: listed.as_mut_ptr(),
+                        tallies,
+                    },
                 )?;
-                listed = left;
+            }
+            for mut tier in tiers(u64::from(self.points), in_patches) {
+                if listed.is_none() {
+                    tier.workers = in_patches;
+                }
+                let mut left = list(gpu, cells)?;
+                let mut slots = gpu.uninitialized::<f64>(tier.numbers())?;
+                let kernel = match tier.is_shared {
+                    true => kernels::clip_cells::shared,
+                    false => kernels::clip_cells::global,
+                };
+                gpu.enqueue(
+                    kernel,
+                    Blocks::for_each(&kernel, tier.workers)?,
+                    kernels::clip_cells::Args {
+                        setup,
+                        starts,
+                        places,
+                        values,
+                        gradients,
+                        scales,
+                        hull,
+                        mask,
+                        dem,
+                        counts,
+                        distances,
+                        deviations,
+                        listed: address(listed.as_ref()),
+                        left: left.as_mut_ptr(),
+                        slots: slots.as_mut_ptr(),
+                        capacity: tier.sides as u32,
+                        workers: tier.workers as u32,
+                        tallies,
+                    },
+                )?;
+                listed = Some(left);
             }
             Ok(layers)
         }
     }
 }
 
-/// For each launch over a list the sides of a polygon and the threads at work. The last takes polygons with
-/// a side for each point.
-fn tiers(points: u64, work: u64) -> Vec<(u64, u64)> {
-    let all = points + 8;
-    let mut tiers: Vec<(u64, u64)> = TIERS.into_iter().filter(|(sides, _)| *sides < all).collect();
-    let (_, workers) = TIERS[tiers.len().min(TIERS.len() - 1)];
-    tiers.push((all, (MOST_SLOTS / (all * kernels::SIDE_BYTES)).clamp(1, workers)));
-    tiers.iter().map(|&(sides, workers)| (sides, workers.min(work).max(1))).collect()
+/// A launch over what is left by those before it.
+#[derive(Clone, Copy, Debug)]
+struct Tier {
+    /// The most sides of a polygon.
+    sides: u64,
+    /// Threads at work.
+    workers: u64,
+    /// Whether the polygons are in shared memory.
+    is_shared: bool,
 }
 
-/// The slots of so many threads for polygons with so many sides, in f64.
-fn slots(sides: u64, workers: u64) -> usize {
-    (sides * workers * kernels::SIDE_BYTES).div_ceil(8) as usize
+impl Tier {
+    /// The slots of all threads in global memory, in f64.
+    fn numbers(&self) -> usize {
+        match self.is_shared {
+            true => 0,
+            false => (self.sides * self.workers * kernels::SIDE_BYTES).div_ceil(8) as usize,
+        }
+    }
+}
+
+/// The launches over so many points for so many cells or sites. The last takes polygons with a side for each
+/// point.
+fn tiers(points: u64, work: u64) -> Vec<Tier> {
+    let all = points + 8;
+    let few = u64::from(kernels::FEW_SIDES);
+    let shared = Tier { sides: few, workers: IN_SHARED, is_shared: true };
+    let global = |(sides, workers)| Tier { sides, workers, is_shared: false };
+    let mut tiers: Vec<Tier> =
+        TIERS.into_iter().filter(|(sides, _)| *sides < all).map(global).collect();
+    let (_, workers) = TIERS[tiers.len().min(TIERS.len() - 1)];
+    let workers = (MOST_SLOTS / (all * kernels::SIDE_BYTES)).clamp(1, workers);
+    tiers.push(global((all, workers)));
+    tiers.insert(0, shared);
+    for tier in &mut tiers {
+        tier.workers = tier.workers.min(work).max(1);
+    }
+    tiers
 }
 
 /// Points within bounds. Waits for them.
-fn count_within(points: Points, bounds: Bounds) -> Result<usize> {
-    let (x, y) = (points.x.to_host()?, points.y.to_host()?);
-    Ok(super::count_within(&x, &y, bounds))
+fn count_within(gpu: &Gpu, points: Points, bounds: Bounds) -> Result<usize> {
+    gpu.refuse_in_capture("an exact interpolation with points far from the grid")?;
+    let (mut count, len) = (gpu.zeroed::<u64>(1)?, points.x.len() as u64);
+    let arguments = nni::count_within::Args {
+        x: points.x.as_ptr(),
+        y: points.y.as_ptr(),
+        points: len,
+        min_x: bounds.min_x,
+        min_y: bounds.min_y,
+        max_x: bounds.max_x,
+        max_y: bounds.max_y,
+        count: count.as_mut_ptr(),
+    };
+    let blocks = Blocks::for_each(&nni::count_within, len)?;
+    // SAFETY: lengths are as the kernel asks.
+    unsafe { gpu.enqueue(nni::count_within, blocks, arguments)? };
+    Ok(count.to_host()?[0] as usize)
 }
 
 /// The keys of points, sorted, and which point each is.
@@ -356,28 +447,27 @@ unsafe fn sorted(
     // SAFETY: columns have the lengths that the kernel asks for, and are written before they are read.
     unsafe {
         let mut keys = gpu.uninitialized::<u64>(n)?;
-        gpu.launch(
+        gpu.enqueue(
             kernels::key_points,
             Blocks::for_each(&kernels::key_points, n as u64)?,
-            0,
-            (
-                points.x.as_ptr(),
-                points.y.as_ptr(),
-                n as u32,
-                cells.west,
-                cells.south,
-                cells.side,
-                cells.per_unit,
-                cells.columns,
-                cells.rows,
-                grid.origin_x,
-                grid.origin_y,
-                grid.cell_size,
-                grid.width,
-                grid.height,
-                keys.as_mut_ptr(),
-                tallies.as_mut_ptr(),
-            ),
+            kernels::key_points::Args {
+                x: points.x.as_ptr(),
+                y: points.y.as_ptr(),
+                points: n as u32,
+                west: cells.west,
+                south: cells.south,
+                side: cells.side,
+                per_unit: cells.per_unit,
+                columns: cells.columns,
+                rows: cells.rows,
+                origin_x: grid.origin_x,
+                origin_y: grid.origin_y,
+                cell_size: grid.cell_size,
+                dem_columns: grid.width,
+                dem_rows: grid.height,
+                keys: keys.as_mut_ptr(),
+                tallies: tallies.as_mut_ptr(),
+            },
         )?;
         let mut indices = gpu.uninitialized::<u32>(n)?;
         sequence(workspace, 0, 1, &mut indices)?;

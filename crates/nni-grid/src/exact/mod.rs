@@ -16,10 +16,13 @@ use rayon::prelude::*;
 
 use crate::{Duplicates, Error, Fill, Params, Result, Weights};
 
-pub(crate) use hull::row_bounds;
+use hull::row_bounds;
 
 /// Points of a cell of the index, about.
 const POINTS_OF_CELL: f64 = 2.0;
+
+/// Points of a cell of the DEM beyond which a query clips its own cell: rings of all sites would cost more.
+const MOST_OF_CELL: u64 = 4;
 
 /// Half the side of the window round a query point without a radius, in extents of the data: so far away
 /// that it does not show, and near enough for exact arithmetic.
@@ -39,10 +42,12 @@ pub(crate) struct Setup {
     pub indexed: Bounds,
     /// Points.
     points: usize,
+    /// Whether cells are interpolated by the rings of sites.
+    pub has_rings: bool,
 }
 
 impl Setup {
-    /// Checks the parameters and lays out the index of so many points within `bounds`.
+    /// Checks the parameters and lays out the index of points within `bounds`.
     pub fn of(params: &Params, bounds: Option<Bounds>, points: usize) -> Result<Self> {
         params.check()?;
         if points > MOST_POINTS {
@@ -85,8 +90,12 @@ impl Setup {
             },
             fill,
             fill_value,
+            has_deviations: params.deviations,
         };
-        Ok(Self { scene, bounds, indexed: near(bounds, area), points })
+        // The gradients want them anyway.
+        let has_rings =
+            params.weights == Weights::SibsonC1 || points as u64 <= MOST_OF_CELL * grid.cells();
+        Ok(Self { scene, bounds, indexed: near(bounds, area), points, has_rings })
     }
 
     /// Whether some points may lie beyond the index's bounds, so that those within must be counted.
@@ -94,7 +103,7 @@ impl Setup {
         self.indexed != self.bounds
     }
 
-    /// The cells of the index, for so many points within its bounds.
+    /// The cells of the index, for the number of points within its bounds, or for all.
     pub fn cells(&self, indexed: Option<usize>) -> Cells {
         let Bounds { min_x, min_y, max_x, max_y } = self.indexed;
         let (width, height) = (max_x - min_x, max_y - min_y);

@@ -7,17 +7,17 @@ use kernels_rs::nni::geometry::Width;
 use super::query::{Cells, Sites};
 use crate::{Fill, Params, Result, hull};
 
-/// Applies the control of NODATA and makes the distances, if they are asked for. Waits for the stream
-/// where the hull is asked for.
+/// Applies the control of NODATA and makes the distances, as the parameters say. Waits for the stream if they
+/// want the hull.
 pub(super) fn finish(
     gpu: &Gpu,
     sites: &mut Sites,
     cells: &mut Cells,
     params: &Params,
-    mask: Option<&Column<u8>>,
+    mask: *const u8,
 ) -> Result<()> {
     let (grid, count) = (params.grid, params.grid.cells() as usize);
-    if count == 0 || !params.needs_finish(mask.is_some()) {
+    if count == 0 || !params.needs_finish(!mask.is_null()) {
         return Ok(());
     }
     let hull = if params.hull { Some(hull_bounds(gpu, sites, params)?) } else { None };
@@ -31,28 +31,30 @@ pub(super) fn finish(
         if params.distances {
             cells.distances = Some(gpu.uninitialized(count)?);
         }
-        gpu.launch(
+        gpu.enqueue(
             kernels::finish_cells,
             Blocks::for_each(&kernels::finish_cells, count as u64)?,
-            0,
-            (
-                sites.tallies.counts.as_mut_ptr(),
-                sites.nearest.column().as_ptr(),
-                sites.values.as_ptr(),
-                sites.group.kernels.values as u32,
-                grid.width,
-                grid.height,
-                Width::reciprocal(sites.nearest.width()),
-                params.supersample,
-                hull.as_ref().map_or(std::ptr::null(), Column::as_ptr),
-                params.max_squared(),
-                mask.map_or(std::ptr::null(), Column::as_ptr),
+            kernels::finish_cells::Args {
+                tallies: sites.tallies.counts.as_mut_ptr(),
+                nearest: sites.nearest.column().as_ptr(),
+                values: sites.values.as_ptr(),
+                value_count: sites.group.instances.values() as u32,
+                cell_columns: grid.width,
+                cell_rows: grid.height,
+                reciprocal: Width::reciprocal(sites.nearest.width()),
+                supersample: params.supersample,
+                hull: hull.as_ref().map_or(std::ptr::null(), Column::as_ptr),
+                max_squared: params.max_squared(),
+                mask,
                 fill,
                 fill_value,
-                sites.group.scales.as_ptr(),
-                cells.dem.as_mut_ptr(),
-                cells.distances.as_mut().map_or(std::ptr::null_mut(), Column::as_mut_ptr),
-            ),
+                scales: sites.group.scales.as_ptr(),
+                dem: cells.dem.as_mut_ptr(),
+                distances: cells
+                    .distances
+                    .as_mut()
+                    .map_or(std::ptr::null_mut(), Column::as_mut_ptr),
+            },
         )?;
     }
     Ok(())
@@ -60,20 +62,20 @@ pub(super) fn finish(
 
 /// The bounds of the sites' hull in each row of cells.
 fn hull_bounds(gpu: &Gpu, sites: &Sites, params: &Params) -> Result<Column<i32>> {
+    gpu.refuse_in_capture("the hull of the sites")?;
     let (width, height) = (sites.nearest.width(), sites.nearest.height());
     // SAFETY: the kernel writes every element; lengths are as it asks.
     let extremes = unsafe {
         let mut extremes = gpu.uninitialized::<[i32; 2]>(height as usize)?;
-        gpu.launch(
+        gpu.enqueue(
             kernels::row_extremes,
             Blocks::x(height),
-            0,
-            (
-                sites.tallies.counts.as_ptr(),
-                sites.nearest.column().as_ptr(),
+            kernels::row_extremes::Args {
+                tallies: sites.tallies.counts.as_ptr(),
+                nearest: sites.nearest.column().as_ptr(),
                 width,
-                extremes.as_mut_ptr().cast(),
-            ),
+                extremes: extremes.as_mut_ptr().cast(),
+            },
         )?;
         extremes.to_host()?
     };

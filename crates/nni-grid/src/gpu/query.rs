@@ -6,13 +6,13 @@ use gpu_core::{Blocks, Column, DeviceGrid, Gpu, GridSpec};
 use gpu_scan::gpu::{Workspace, scan_in_place};
 use gpu_scan::{Scan, Sum};
 use kernels_rs::nni as kernels;
-use kernels_rs::nni::NearShape;
 use kernels_rs::nni::geometry::Width;
-use kernels_rs::nni::kernels::NearKernel;
+use kernels_rs::nni::{NearKernel, NearShape};
 
-use super::group::{self, Group};
+use super::group::Group;
 use super::rasterise::Tallies;
-use crate::{Params, QueryLimits, Result};
+use crate::limits::QueryLimits;
+use crate::{Params, Result};
 
 /// The Voronoi diagram of the points, and the values of its sites.
 pub(super) struct Sites {
@@ -71,7 +71,7 @@ pub(super) struct Queries<'a> {
 }
 
 impl<'a> Queries<'a> {
-    /// Prepares the queries of a group in so many bands of rows, or less.
+    /// Prepares the queries of a group in a number of bands of rows, or less.
     pub fn new(
         gpu: &'a Gpu,
         limits: &'a QueryLimits,
@@ -79,10 +79,9 @@ impl<'a> Queries<'a> {
         group: &Group,
         bands: u32,
     ) -> Result<Self> {
-        let spans = limits.circle.as_ref().map(|circle| gpu.enqueue_upload(&circle.spans));
-        let spans = spans.transpose()?;
+        let spans = spans(gpu, limits)?;
         let mut queries = Self { gpu, limits, params, spans, near: None, bands: bands.max(1) };
-        if let Some((shape, kernel)) = group::near(group.kernels, limits, params) {
+        if let Some((shape, kernel)) = group.instances.near(limits, params) {
             let rows = queries.units(shape.rows).div_ceil(queries.bands);
             let tiles = params.grid.width.div_ceil(shape.columns) as usize * rows as usize;
             let list = gpu.zeroed((tiles + 1) * queries.bands as usize)?;
@@ -91,7 +90,7 @@ impl<'a> Queries<'a> {
         Ok(queries)
     }
 
-    /// How many blocks or tiles of so many rows the DEM has.
+    /// How many blocks or tiles the DEM has from north to south, each of a number of rows.
     fn units(&self, rows: u32) -> u32 {
         self.params.grid.height.div_ceil(rows)
     }
@@ -99,6 +98,7 @@ impl<'a> Queries<'a> {
     /// Enqueues the queries; calls `done` with the rows of each band after it.
     pub fn enqueue(
         mut self,
+        workspace: &mut Workspace,
         sites: &mut Sites,
         cells: &mut Cells,
         mut done: impl FnMut(&mut Sites, &mut Cells, Range<u32>) -> Result<()>,
@@ -109,7 +109,7 @@ impl<'a> Queries<'a> {
         }
         let sums = match self.near {
             None if self.limits.site_limit == u64::MAX && cells.deviations.is_none() => {
-                Some(sums_before(self.gpu, sites)?)
+                Some(sums_before(workspace, sites)?)
             }
             _ => None,
         };
@@ -148,59 +148,54 @@ impl<'a> Queries<'a> {
         let tiles_x = grid.width.div_ceil(shape.columns);
         let list_len = list.len() / self.bands as usize;
         let listed = list.as_mut_ptr().wrapping_add(band * list_len);
-        let limit = self.limits.circle.as_ref().map_or(0, |circle| circle.limit);
+        let limit = self.limits.circle.map_or(0, |circle| circle.limit);
         let reciprocal = Width::reciprocal(sites.nearest.width());
         let (dem, counts) = cells.pointers();
-        // SAFETY: lengths are as the kernels ask; the list has room for the band's tiles.
-        unsafe {
-            self.gpu.launch(
-                *kernel,
-                Blocks::x(tiles_x * rows.len() as u32),
-                shape.shared_bytes(),
-                (
-                    sites.tallies.counts.as_ptr(),
-                    sites.nearest.column().as_ptr(),
-                    sites.values.as_ptr(),
-                    limit as u32,
-                    self.limits.site_limit,
-                    grid.width,
-                    grid.height,
-                    reciprocal,
-                    tiles_x * rows.start,
-                    sites.group.scales.as_ptr(),
-                    dem,
-                    counts,
-                    listed,
-                ),
-            )?;
-            // Without a limit no tile is left over.
-            if self.limits.site_limit < u64::MAX {
-                let spans = self.spans.as_ref().expect("a small circle has spans");
-                self.gpu.launch(
-                    sites.group.kernels.query_listed,
-                    Blocks::x(self.gpu.multiprocessors() * 2),
-                    0,
-                    (
-                        sites.tallies.counts.as_mut_ptr(),
-                        sites.nearest.column().as_ptr(),
-                        sites.values.as_ptr(),
-                        spans.as_ptr(),
-                        spans.len() as u32,
-                        self.limits.site_limit,
-                        grid.width,
-                        grid.height,
-                        reciprocal,
-                        self.params.supersample,
-                        listed.cast_const(),
-                        shape.columns,
-                        shape.rows,
-                        sites.group.scales.as_ptr(),
-                        dem,
-                        counts,
-                    ),
-                )?;
-            }
+        let near = kernels::query_near::Args {
+            tallies: sites.tallies.counts.as_ptr(),
+            nearest: sites.nearest.column().as_ptr(),
+            values: sites.values.as_ptr(),
+            circle_limit: limit as u32,
+            site_limit: self.limits.site_limit,
+            cell_columns: grid.width,
+            cell_rows: grid.height,
+            reciprocal,
+            first_tile: tiles_x * rows.start,
+            scales: sites.group.scales.as_ptr(),
+            dem,
+            counts,
+            listed,
+        };
+        // SAFETY: lengths are as the kernel asks; the list has room for the band's tiles.
+        unsafe { self.gpu.enqueue(*kernel, Blocks::x(tiles_x * rows.len() as u32), near)? };
+        // Without a limit no tile is left over.
+        if self.limits.site_limit == u64::MAX {
+            return Ok(());
         }
+        let spans = self.spans.as_ref().expect("a small circle has spans");
+        use kernels::query_listed as query;
+        let left = query::Args {
+            tallies: sites.tallies.counts.as_mut_ptr(),
+            nearest: sites.nearest.column().as_ptr(),
+            values: sites.values.as_ptr(),
+            spans: spans.as_ptr(),
+            span_rows: spans.len() as u32,
+            site_limit: self.limits.site_limit,
+            cell_columns: grid.width,
+            cell_rows: grid.height,
+            reciprocal,
+            supersample: self.params.supersample,
+            listed,
+            tile_columns: shape.columns,
+            tile_rows: shape.rows,
+            scales: sites.group.scales.as_ptr(),
+            dem,
+            counts,
+        };
+        let kernel = sites.group.instances.of([query::one, query::two, query::four]);
+        let blocks = Blocks::x(self.gpu.multiprocessors() * 2);
+        // SAFETY: as above; the list names tiles of the DEM.
+        unsafe { self.gpu.enqueue(kernel, blocks, left)? };
         Ok(())
     }
 
@@ -219,61 +214,76 @@ impl<'a> Queries<'a> {
         let blocks_x = grid.width.div_ceil(kernels::COLUMNS);
         let (dem, counts) = cells.pointers();
         let deviations = cells.deviations.as_mut().map_or(std::ptr::null_mut(), Column::as_mut_ptr);
+        use kernels::query_spans as query;
+        let kernel = sites.group.instances.of([query::one, query::two, query::four]);
+        let arguments = query::Args {
+            tallies: sites.tallies.counts.as_mut_ptr(),
+            nearest: sites.nearest.column().as_ptr(),
+            values: sites.values.as_ptr(),
+            spans: self.spans.as_ref().map_or(std::ptr::null(), Column::as_ptr),
+            span_rows: self.spans.as_ref().map_or(i32::MAX as u32, |spans| spans.len() as u32),
+            site_limit: self.limits.site_limit,
+            cell_columns: grid.width,
+            cell_rows: grid.height,
+            reciprocal: Width::reciprocal(sites.nearest.width()),
+            supersample: self.params.supersample,
+            first_block: blocks_x * rows.start,
+            scales: sites.group.scales.as_ptr(),
+            dem,
+            counts,
+            sums: sums.map_or(std::ptr::null(), Column::as_ptr),
+            deviations,
+        };
         // SAFETY: lengths are as the kernel asks.
-        unsafe {
-            self.gpu.launch(
-                sites.group.kernels.query_spans,
-                Blocks::x(blocks_x * rows.len() as u32),
-                0,
-                (
-                    sites.tallies.counts.as_mut_ptr(),
-                    sites.nearest.column().as_ptr(),
-                    sites.values.as_ptr(),
-                    self.spans.as_ref().map_or(std::ptr::null(), Column::as_ptr),
-                    self.spans.as_ref().map_or(i32::MAX as u32, |spans| spans.len() as u32),
-                    self.limits.site_limit,
-                    grid.width,
-                    grid.height,
-                    Width::reciprocal(sites.nearest.width()),
-                    self.params.supersample,
-                    blocks_x * rows.start,
-                    sites.group.scales.as_ptr(),
-                    dem,
-                    counts,
-                    sums.map_or(std::ptr::null(), Column::as_ptr),
-                    deviations,
-                ),
-            )?;
-        }
+        unsafe { self.gpu.enqueue(kernel, Blocks::x(blocks_x * rows.len() as u32), arguments)? };
         Ok(())
     }
 }
 
-/// For each value the sums of all pixels before each, and before the end.
-fn sums_before(gpu: &Gpu, sites: &Sites) -> Result<Column<i64>> {
-    let (pixels, values) = (sites.nearest.column().len(), sites.group.kernels.values);
-    let plane = kernels::sum_plane(pixels);
-    // SAFETY: the kernel writes every element that is read; lengths are as it asks.
+/// The spans of the rows of the query circle, if there is one.
+fn spans(gpu: &Gpu, limits: &QueryLimits) -> Result<Option<Column<i32>>> {
+    let Some(circle) = limits.circle else { return Ok(None) };
+    let rows = circle.rows();
+    // SAFETY: the kernel writes every row.
     unsafe {
+        let mut spans = gpu.uninitialized(rows as usize)?;
+        gpu.enqueue(
+            kernels::write_spans,
+            Blocks::for_each(&kernels::write_spans, rows.into())?,
+            kernels::write_spans::Args {
+                limit: circle.limit,
+                supersample: circle.supersample,
+                spans: spans.as_mut_ptr(),
+            },
+        )?;
+        Ok(Some(spans))
+    }
+}
+
+/// For each value the sums of all pixels before each, and before the end.
+fn sums_before(workspace: &mut Workspace, sites: &Sites) -> Result<Column<i64>> {
+    let (pixels, values) = (sites.nearest.column().len(), sites.group.instances.values());
+    let (gpu, plane) = (workspace.gpu().clone(), kernels::sum_plane(pixels));
+    // SAFETY: the kernel writes every element that is read; lengths are as it asks.
+    let mut sums = unsafe {
         let mut sums = gpu.uninitialized::<i64>(values * plane)?;
-        gpu.launch(
+        gpu.enqueue(
             kernels::gather_sums,
             Blocks::for_each(&kernels::gather_sums, pixels as u64 + 1)?,
-            0,
-            (
-                sites.tallies.counts.as_ptr(),
-                sites.nearest.column().as_ptr(),
-                sites.values.as_ptr(),
-                values as u32,
-                sums.as_mut_ptr(),
-                pixels as u64,
-            ),
+            kernels::gather_sums::Args {
+                tallies: sites.tallies.counts.as_ptr(),
+                nearest: sites.nearest.column().as_ptr(),
+                values: sites.values.as_ptr(),
+                value_count: values as u32,
+                sums: sums.as_mut_ptr(),
+                pixels: pixels as u64,
+            },
         )?;
-        let mut workspace = Workspace::new(gpu)?;
-        for value in 0..values {
-            let of_value = value * plane..value * plane + pixels + 1;
-            scan_in_place(&mut workspace, Sum, Scan::exclusive(0), sums.slice_mut(of_value)?)?;
-        }
-        Ok(sums)
+        sums
+    };
+    for value in 0..values {
+        let of_value = value * plane..value * plane + pixels + 1;
+        scan_in_place(workspace, Sum, Scan::exclusive(0), sums.slice_mut(of_value)?)?;
     }
+    Ok(sums)
 }

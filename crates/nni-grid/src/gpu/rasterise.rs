@@ -1,23 +1,12 @@
 //! From points to the mask and the values of sites.
 
-use gpu_core::{Blocks, Column, DeviceGrid, Gpu, GridSpec, Slice};
+use gpu_core::{Blocks, Column, DeviceGrid, Gpu, GridSpec};
 use kernels_rs::nni as kernels;
 
 use super::group::Group;
-use crate::{Duplicates, Params, Result};
-
-/// Part of the points, in device memory.
-#[derive(Clone, Copy)]
-pub(super) struct Part<'a> {
-    pub x: Slice<'a, f64>,
-    pub y: Slice<'a, f64>,
-    /// The first value of each.
-    pub z: Slice<'a, f64>,
-    /// From a point's value to its next.
-    pub plane: u64,
-    /// The index of its first point among all.
-    pub first: u64,
-}
+use super::points::Part;
+use crate::exact::policy_of;
+use crate::{Params, Result};
 
 /// What the kernels count, and the index of the first bad point.
 #[derive(Debug)]
@@ -41,7 +30,7 @@ pub(super) struct Pixels {
 }
 
 impl Pixels {
-    /// Pixels without points, with a word for each of so many values.
+    /// Pixels without points, with a word for each value.
     pub fn new(gpu: &Gpu, params: &Params, values: usize) -> Result<Self> {
         let raster = params.raster()?;
         let policy = policy_of(params.duplicates);
@@ -59,33 +48,27 @@ impl Pixels {
         tallies: &mut Tallies,
     ) -> Result<()> {
         let (raster, points) = (self.raster, part.x.len() as u64);
-        let kernel = group.kernels.accumulate_points;
-        // SAFETY: lengths are as the kernel asks.
-        unsafe {
-            gpu.launch(
-                kernel,
-                Blocks::for_each(&kernel, points)?,
-                0,
-                (
-                    part.x.as_ptr(),
-                    part.y.as_ptr(),
-                    part.z.as_ptr(),
-                    part.plane,
-                    points,
-                    part.first,
-                    raster.origin_x,
-                    raster.origin_y,
-                    raster.cell_size,
-                    raster.width,
-                    raster.height,
-                    group.scales.as_ptr(),
-                    self.policy,
-                    self.words.as_mut_ptr(),
-                    tallies.counts.as_mut_ptr(),
-                    tallies.first_bad.as_mut_ptr(),
-                ),
-            )?;
-        }
+        use kernels::accumulate_points as accumulate;
+        let kernel = group.instances.of([accumulate::one, accumulate::two, accumulate::four]);
+        let arguments = accumulate::Args {
+            x: part.x.as_ptr(),
+            y: part.y.as_ptr(),
+            z: part.z,
+            points,
+            first: part.first,
+            origin_x: raster.origin_x,
+            origin_y: raster.origin_y,
+            pixel_size: raster.cell_size,
+            width: raster.width,
+            height: raster.height,
+            scales: group.scales.as_ptr(),
+            policy: self.policy,
+            words: self.words.as_mut_ptr(),
+            tallies: tallies.counts.as_mut_ptr(),
+            first_bad: tallies.first_bad.as_mut_ptr(),
+        };
+        // SAFETY: lengths are as the kernel asks; pixels are checked against the raster.
+        unsafe { gpu.enqueue(kernel, Blocks::for_each(&kernel, points)?, arguments)? };
         Ok(())
     }
 
@@ -105,27 +88,23 @@ impl Pixels {
             let mut mask = gpu.uninitialized::<u8>(pixels as usize)?;
             let mut values = gpu.uninitialized::<i32>(self.words.len())?;
             let threads = (self.words.len() as u64).div_ceil(kernels::RESOLVED);
-            let kernel = group.kernels.resolve_sites;
-            gpu.launch(
-                kernel,
-                Blocks::for_each(&kernel, threads)?,
-                kernels::SUM_SHARED,
-                (
-                    self.words.as_ptr(),
-                    all.z.as_ptr(),
-                    all.plane,
-                    group.scales.as_ptr(),
-                    self.policy,
-                    pixels,
-                    mask.as_mut_ptr(),
-                    values.as_mut_ptr(),
-                    tallies.counts.as_mut_ptr(),
-                ),
-            )?;
+            use kernels::resolve_sites as resolve;
+            let kernel = group.instances.of([resolve::one, resolve::two, resolve::four]);
+            let arguments = resolve::Args {
+                words: self.words.as_ptr(),
+                z: all.z,
+                scales: group.scales.as_ptr(),
+                policy: self.policy,
+                pixels,
+                mask: mask.as_mut_ptr(),
+                values: values.as_mut_ptr(),
+                tallies: tallies.counts.as_mut_ptr(),
+            };
+            gpu.enqueue(kernel, Blocks::for_each(&kernel, threads)?, arguments)?;
             if self.policy == kernels::MEAN && all.x.len() as u64 > kernels::UNCROWDED {
                 self.recount(gpu, all, group, tallies, &mut mask, &mut values)?;
             }
-            Ok((DeviceGrid::new(mask, self.raster.width, self.raster.height)?, values))
+            Ok((DeviceGrid::from_column(mask, self.raster)?, values))
         }
     }
 
@@ -143,65 +122,61 @@ impl Pixels {
         const RESIDENT: u32 = 4;
         let blocks = Blocks::x(gpu.multiprocessors() * RESIDENT);
         let (raster, pixels) = (self.raster, self.raster.cells());
-        let (points, values_of) = (all.x.len() as u64, group.kernels.values as u32);
+        let (points, value_count) = (all.x.len() as u64, group.instances.values() as u32);
         let flags = tallies.counts.as_mut_ptr();
         // SAFETY: lengths are as the kernels ask; the arrays are cleared before they are counted in,
         // by the same decision.
         unsafe {
             let mut counts = gpu.uninitialized::<u32>(pixels as usize)?;
             let mut sums = gpu.uninitialized::<i64>(self.words.len())?;
-            let (count, sum) = (counts.as_mut_ptr(), sums.as_mut_ptr());
-            let flags_only = flags.cast_const();
-            let arguments = (flags_only, points, count, sum, values_of, pixels);
-            gpu.launch(kernels::clear_crowded, blocks, 0, arguments)?;
-            gpu.launch(
+            let (counts, sums) = (counts.as_mut_ptr(), sums.as_mut_ptr());
+            gpu.enqueue(
+                kernels::clear_crowded,
+                blocks,
+                kernels::clear_crowded::Args {
+                    tallies: flags,
+                    points,
+                    counts,
+                    sums,
+                    value_count,
+                    pixels,
+                },
+            )?;
+            gpu.enqueue(
                 kernels::accumulate_crowded,
                 blocks,
-                0,
-                (
-                    flags_only,
-                    all.x.as_ptr(),
-                    all.y.as_ptr(),
-                    all.z.as_ptr(),
+                kernels::accumulate_crowded::Args {
+                    tallies: flags,
+                    x: all.x.as_ptr(),
+                    y: all.y.as_ptr(),
+                    z: all.z,
                     points,
-                    raster.origin_x,
-                    raster.origin_y,
-                    raster.cell_size,
-                    raster.width,
-                    raster.height,
-                    group.scales.as_ptr(),
-                    values_of,
-                    count,
-                    sum,
-                ),
+                    origin_x: raster.origin_x,
+                    origin_y: raster.origin_y,
+                    pixel_size: raster.cell_size,
+                    width: raster.width,
+                    height: raster.height,
+                    scales: group.scales.as_ptr(),
+                    value_count,
+                    counts,
+                    sums,
+                },
             )?;
-            let (mask, values) = (mask.as_mut_ptr(), values.as_mut_ptr());
-            gpu.launch(
+            gpu.enqueue(
                 kernels::resolve_crowded,
                 blocks,
-                0,
-                (
-                    flags,
+                kernels::resolve_crowded::Args {
+                    tallies: flags,
                     points,
-                    count.cast_const(),
-                    sum.cast_const(),
-                    values_of,
+                    counts,
+                    sums,
+                    value_count,
                     pixels,
-                    mask,
-                    values,
-                ),
+                    mask: mask.as_mut_ptr(),
+                    values: values.as_mut_ptr(),
+                },
             )?;
         }
         Ok(())
-    }
-}
-
-fn policy_of(duplicates: Duplicates) -> u32 {
-    match duplicates {
-        Duplicates::Mean => kernels::MEAN,
-        Duplicates::Min => kernels::MIN,
-        Duplicates::Max => kernels::MAX,
-        Duplicates::First => kernels::FIRST,
-        Duplicates::Last => kernels::LAST,
     }
 }

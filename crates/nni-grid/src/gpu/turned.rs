@@ -13,27 +13,25 @@ pub(super) fn sites(
     values: &Column<i32>,
     value_count: usize,
 ) -> Result<(DeviceGrid<u8>, Column<i32>)> {
-    let (width, height) = (mask.width(), mask.height());
     let pixels = mask.column().len();
     // SAFETY: lengths are as the kernel asks, which writes the mask and the values of sites; others are not
     // read.
     unsafe {
         let mut turned_mask = gpu.uninitialized::<u8>(pixels)?;
         let mut turned_values = gpu.uninitialized::<i32>(values.len())?;
-        gpu.launch(
+        gpu.enqueue(
             kernels::turn_sites,
             Blocks::for_each(&kernels::turn_sites, pixels as u64)?,
-            0,
-            (
-                mask.column().as_ptr(),
-                values.as_ptr(),
-                value_count as u32,
-                pixels as u64,
-                turned_mask.as_mut_ptr(),
-                turned_values.as_mut_ptr(),
-            ),
+            kernels::turn_sites::Args {
+                mask: mask.column().as_ptr(),
+                values: values.as_ptr(),
+                value_count: value_count as u32,
+                pixels: pixels as u64,
+                turned_mask: turned_mask.as_mut_ptr(),
+                turned_values: turned_values.as_mut_ptr(),
+            },
         )?;
-        Ok((DeviceGrid::new(turned_mask, width, height)?, turned_values))
+        Ok((DeviceGrid::from_column(turned_mask, *mask.grid())?, turned_values))
     }
 }
 
@@ -59,7 +57,7 @@ impl Turned {
     }
 }
 
-/// Makes of so many cells from `first` on the means with those of the turned raster.
+/// Makes of `len` cells from `first` on the means with those of the turned raster.
 pub(super) fn unite(
     gpu: &Gpu,
     tallies: &mut Column<u64>,
@@ -74,23 +72,28 @@ pub(super) fn unite(
     let values = cells.dem.len() as u64 / grid.cells();
     // SAFETY: both have the cells of the grid, and the same layers.
     unsafe {
-        gpu.launch(
+        gpu.enqueue(
             kernels::unite_turned,
             Blocks::for_each(&kernels::unite_turned, len)?,
-            0,
-            (
-                tallies.as_mut_ptr(),
-                values as u32,
-                grid.cells(),
+            kernels::unite_turned::Args {
+                tallies: tallies.as_mut_ptr(),
+                value_count: values as u32,
+                cells: grid.cells(),
                 first,
                 len,
-                cells.dem.as_mut_ptr(),
-                turned.dem.as_ptr(),
-                cells.counts.as_mut().map_or(std::ptr::null_mut(), Column::as_mut_ptr),
-                turned.counts.as_ref().map_or(std::ptr::null(), Column::as_ptr),
-                cells.deviations.as_mut().map_or(std::ptr::null_mut(), Column::as_mut_ptr),
-                turned.deviations.as_ref().map_or(std::ptr::null(), Column::as_ptr),
-            ),
+                dem: cells.dem.as_mut_ptr(),
+                turned_dem: turned.dem.as_ptr(),
+                counts: cells.counts.as_mut().map_or(std::ptr::null_mut(), Column::as_mut_ptr),
+                turned_counts: turned.counts.as_ref().map_or(std::ptr::null(), Column::as_ptr),
+                deviations: cells
+                    .deviations
+                    .as_mut()
+                    .map_or(std::ptr::null_mut(), Column::as_mut_ptr),
+                turned_deviations: turned
+                    .deviations
+                    .as_ref()
+                    .map_or(std::ptr::null(), Column::as_ptr),
+            },
         )?;
     }
     Ok(())

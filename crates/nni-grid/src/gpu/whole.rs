@@ -5,21 +5,26 @@
 //! part as they arrive; and bands of the DEM go back while the next are interpolated. What is left
 //! between the copies is the Voronoi diagram.
 
-use std::ops::{ControlFlow, Range};
+use std::ops::Range;
 
-use gpu_core::{Column, Gpu, Progress, host_memory};
+use gpu_core::{
+    Column, DevicePoints, Extent, Gpu, Grid, GridSlice, Points, Progress, Slice, ValueRange,
+    host_memory,
+};
 use gpu_scan::gpu::{Workspace, reduce};
 use gpu_scan::{Max, Min};
 use kernels_rs::nni as kernels;
+use kernels_rs::nni::values::MOST_VALUES;
 
+use super::dem::{Counted, summary};
 use super::group::Group;
+use super::points::Part;
 use super::query::{Cells, Queries, Sites};
-use super::rasterise::{Part, Pixels, Tallies};
+use super::rasterise::{Pixels, Tallies};
 use super::turned::{self, Turned};
-use super::{Counted, DevicePoints, interpolate_values, summary, upload_all};
-use crate::{
-    Dem, Error, Method, Params, Points, QueryLimits, Request, Result, Summary, ValueScale, Weights,
-};
+use crate::input::check_point;
+use crate::limits::QueryLimits;
+use crate::{Dem, Error, Input, Method, Params, Result, Summary, ValueScale, Weights};
 
 /// Points of a part: large enough that a copy runs at full speed.
 const PART: usize = 1 << 20;
@@ -27,113 +32,121 @@ const PART: usize = 1 << 20;
 /// Bands of the DEM.
 const BANDS: u32 = 8;
 
-/// [`interpolate`](crate::interpolate) on a GPU, from host columns to a host array. Waits for the
-/// result.
-///
-/// # Errors
-/// As [`interpolate`](crate::interpolate).
-pub fn interpolate(
+/// [`interpolate`](crate::interpolate) on a GPU, from host to host. Waits for the result.
+pub(crate) fn from_host(
     gpu: &Gpu,
-    points: Points,
+    input: &Input,
     params: &Params,
     progress: &dyn Progress,
 ) -> Result<Dem> {
     params.check()?;
-    if !is_plain(params) {
-        points.check_lengths()?;
-        let request = Request { x: points.x, y: points.y, values: &[points.z], mask: None };
-        return Ok(interpolate_all(gpu, &request, params, progress)?.swap_remove(0));
+    let mut workspace = Workspace::new(gpu)?;
+    match input.mask.is_none() && beyond_streaming(&input.points, params).is_none() {
+        true => streamed(&mut workspace, input.points, params, progress),
+        false => at_once(&mut workspace, input, params, progress),
     }
-    let cells = params.grid.cells() as usize;
+}
+
+/// By [`interpolate_into`].
+fn streamed(
+    workspace: &mut Workspace,
+    points: Points,
+    params: &Params,
+    progress: &dyn Progress,
+) -> Result<Dem> {
+    let (grid, cells) = (params.grid, params.grid.cells() as usize);
     let mut values = host_memory::filled(f32::NAN, cells)?;
     let mut counts = match params.counts {
         true => Some(host_memory::filled(0, cells)?),
         false => None,
     };
-    let summary =
-        interpolate_into(gpu, points, params, &mut values, counts.as_deref_mut(), progress)?;
-    let grid = params.grid;
+    let into = counts.as_deref_mut();
+    let summary = interpolate_into(workspace, points, params, &mut values, into, progress)?;
+    let values = vec![Grid::new(values, grid)?];
+    let counts = counts.map(|counts| Grid::new(counts, grid)).transpose()?;
     Ok(Dem { grid, values, counts, distances: None, deviations: None, summary })
 }
 
-/// Whether the queries alone give all that is asked for.
-fn is_plain(params: &Params) -> bool {
-    let is_plain = params.weights == Weights::Sibson && !params.deviations;
-    is_plain && params.method == Method::Pixels && !params.needs_finish(false)
-}
-
-/// [`interpolate_all`](crate::interpolate_all) on a GPU. Waits for the result.
-///
-/// # Errors
-/// As [`interpolate_all`](crate::interpolate_all).
-pub fn interpolate_all(
-    gpu: &Gpu,
-    request: &Request,
+/// By [`interpolate`](super::interpolate), between copies of everything.
+fn at_once(
+    workspace: &mut Workspace,
+    input: &Input,
     params: &Params,
     progress: &dyn Progress,
-) -> Result<Vec<Dem>> {
-    let report = |stage, fraction| match progress.report(stage, fraction) {
-        ControlFlow::Continue(()) => Ok(()),
-        ControlFlow::Break(()) => Err(Error::Cancelled),
-    };
-    params.check()?;
-    request.check(params)?;
-    report("to the device", 0.0)?;
-    let points = upload_all(gpu, request.x, request.y, request.values)?;
-    let mask = request.mask.map(|mask| gpu.upload(mask)).transpose()?;
-    report("interpolate", 0.0)?;
-    let values = points.values();
-    let dems = interpolate_values(gpu, &points, values, params, mask.as_ref())?;
-    drop(points);
-    let summary = if values == 0 { Summary::default() } else { dems.summary()? };
-    let (counts, floats) = (|c: &Column<u32>| c.to_host(), |c: &Column<f32>| c.to_host());
-    let counts = dems.counts.as_ref().map(counts).transpose()?;
-    let distances = dems.distances.as_ref().map(floats).transpose()?;
-    let deviations = dems.deviations.as_ref().map(floats).transpose()?;
-    let mut all = Vec::new();
-    for value in 0..values {
-        report("interpolate", value as f64 / values as f64)?;
-        let mut on_host = host_memory::filled(f32::NAN, params.grid.cells() as usize)?;
-        // SAFETY: the host's array stays until the stream has been waited for.
-        unsafe { gpu.enqueue_read(dems.values(value)?, &mut on_host)? };
-        gpu.synchronize()?;
-        all.push(Dem {
-            grid: params.grid,
-            values: on_host,
-            counts: counts.clone(),
-            distances: distances.clone(),
-            deviations: deviations.clone(),
-            summary,
-        });
-    }
-    report("interpolate", 1.0)?;
-    Ok(all)
+) -> Result<Dem> {
+    let extent = input.check(&params.grid)?;
+    progress.at("to the device", 0.0)?;
+    let on_device = Uploaded::new(workspace.gpu(), input)?;
+    progress.at("interpolate", 0.0)?;
+    let dem = super::interpolate(workspace, &on_device.input(input, extent)?, params)?;
+    drop(on_device);
+    let dem = dem.to_host()?;
+    progress.at("interpolate", 1.0)?;
+    Ok(dem)
 }
 
-/// [`interpolate`](crate::interpolate) on a GPU, into arrays of the caller's. Waits for the result.
+/// An input's columns on the device.
+struct Uploaded {
+    x: Column<f64>,
+    y: Column<f64>,
+    values: Vec<Column<f64>>,
+    mask: Option<Column<u8>>,
+}
+
+impl Uploaded {
+    fn new(gpu: &Gpu, input: &Input) -> Result<Self> {
+        let values = input.points.values.iter().map(|column| gpu.upload(column));
+        Ok(Self {
+            x: gpu.upload(input.points.x)?,
+            y: gpu.upload(input.points.y)?,
+            values: values.collect::<Result<_, _>>()?,
+            mask: input.mask.map(|mask| gpu.upload(mask.values())).transpose()?,
+        })
+    }
+
+    fn input(&self, host: &Input, extent: Extent) -> Result<super::Input<'_>> {
+        let values = self.values.iter().map(Slice::from);
+        let input = super::Input::new(DevicePoints::new(&self.x, &self.y, values, extent)?);
+        Ok(match (&self.mask, &host.mask) {
+            (Some(mask), Some(host)) => input.mask(GridSlice::new(mask, *host.grid())?),
+            _ => input,
+        })
+    }
+}
+
+/// What parameters or points want that [`interpolate_into`] does not give.
+fn beyond_streaming(points: &Points, params: &Params) -> Option<&'static str> {
+    let wants = [
+        (params.method != Method::Pixels, "exact weights"),
+        (points.values.len() != 1, "any number of values but one"),
+        (params.weights != Weights::Sibson, "other weights than Sibson's"),
+        (params.deviations, "deviations"),
+        (params.needs_finish(false), "distances, fills and limits to NODATA"),
+    ];
+    wants.into_iter().find(|(wanted, _)| *wanted).map(|(_, what)| what)
+}
+
+/// [`interpolate`](crate::interpolate) by the method on pixels, of points with one value, into arrays of the
+/// caller's, with the copies beside the work. Waits for the result.
 ///
 /// From and to [`PageLocked`](gpu_core::PageLocked) memory it takes little longer than the copies
 /// alone; pageable memory is copied several times more slowly. `counts` is written if it is there,
 /// whatever [`Params::counts`] says.
 ///
 /// # Errors
-/// As [`interpolate`](crate::interpolate); then the arrays hold anything. [`Error::NotPlain`] for
-/// parameters that ask for more than Sibson's values and their counts, [`Error::Core`] unless `values`
-/// and `counts` have an element for each cell.
+/// As [`interpolate`](crate::interpolate); then the arrays hold anything. [`Error::NotPlain`] for parameters
+/// that want more than Sibson's values and their counts, or points with another number of values;
+/// [`Error::Core`] unless `values` and `counts` have an element for each cell.
 pub fn interpolate_into(
-    gpu: &Gpu,
+    workspace: &mut Workspace,
     points: Points,
     params: &Params,
     values: &mut [f32],
     mut counts: Option<&mut [u32]>,
     progress: &dyn Progress,
 ) -> Result<Summary> {
-    let report = |stage, fraction| match progress.report(stage, fraction) {
-        ControlFlow::Continue(()) => Ok(()),
-        ControlFlow::Break(()) => Err(Error::Cancelled),
-    };
-    if !is_plain(params) {
-        return Err(Error::NotPlain);
+    if let Some(what) = beyond_streaming(&points, params) {
+        return Err(Error::NotPlain { what });
     }
     let (limits, grid) = (QueryLimits::of(params)?, params.grid);
     points.check_lengths()?;
@@ -143,37 +156,31 @@ pub fn interpolate_into(
             return Err(gpu_core::Error::Length { what: "host array", expected, found }.into());
         }
     }
+    let gpu = &workspace.gpu().clone();
     // What the copies write and read on the device comes before them here, so that it is dropped after
     // they have been waited for, whatever happens.
-    let mut resident = resident_for(gpu, points.z.len())?;
+    let mut resident = Resident::new(gpu, points.len())?;
     // SAFETY: the queries write every cell before one is copied.
     let mut cells = unsafe { Cells::new(gpu, &grid, 1, counts.is_some(), false)? };
     let copies = Copies(gpu.fork()?);
-    report("to the device", 0.0)?;
+    progress.at("to the device", 0.0)?;
     let mut tallies = Tallies::new(gpu)?;
     let mut pixels = Pixels::new(gpu, params, 1)?;
-    let group = copies.merge(gpu, points, &mut resident, &mut pixels, &mut tallies, &report)?;
-    report("to the device", 1.0)?;
+    let merge = copies.merge(workspace, points, &mut resident, &mut pixels, &mut tallies, progress);
+    let group = merge?;
+    progress.at("to the device", 1.0)?;
 
-    report("interpolate", 0.0)?;
-    let all = resident.with_values(0..1)?;
-    let (mask, site_values) = pixels.resolve(gpu, all, &group, &mut tallies)?;
-    let (turned_mask, turned_values) =
-        turned::sites(gpu, &mask, &site_values, group.kernels.values)?;
-    let nearest = pba_voronoi::gpu::nearest_sites(gpu, &mask)?;
-    let turned_nearest = pba_voronoi::gpu::nearest_sites(gpu, &turned_mask)?;
-    drop((mask, turned_mask));
-    let mut sites = Sites { nearest, values: site_values, tallies, group };
-    let mut turned = Turned { nearest: turned_nearest, values: turned_values };
+    progress.at("interpolate", 0.0)?;
+    let (mut sites, mut turned) = resident.sites(gpu, pixels, group, tallies)?;
     let other = turned.instead(&mut sites, |sites| {
         // SAFETY: the queries write every cell.
         let mut cells = unsafe { Cells::new(gpu, &grid, 1, counts.is_some(), false)? };
         let queries = Queries::new(gpu, &limits, params, &sites.group, 1)?;
-        queries.enqueue(sites, &mut cells, |_, _, _| Ok(()))?;
+        queries.enqueue(workspace, sites, &mut cells, |_, _, _| Ok(()))?;
         Ok(cells)
     })?;
     let queries = Queries::new(gpu, &limits, params, &sites.group, BANDS)?;
-    queries.enqueue(&mut sites, &mut cells, |sites, cells, rows| {
+    queries.enqueue(workspace, &mut sites, &mut cells, |sites, cells, rows| {
         let [first, len] =
             [rows.start, rows.len() as u32].map(|rows| u64::from(rows) * u64::from(grid.width));
         turned::unite(gpu, &mut sites.tallies.counts, cells, &other, &grid, [first, len])?;
@@ -181,16 +188,59 @@ pub fn interpolate_into(
         let width = grid.width as usize;
         let range = rows.start as usize * width..rows.end as usize * width;
         copies.back(cells, range, values, counts.as_deref_mut())?;
-        report("interpolate", f64::from(rows.end) / f64::from(grid.height))
+        Ok(progress.at("interpolate", f64::from(rows.end) / f64::from(grid.height))?)
     })?;
     let counted = sites.tallies.counts.to_host()?;
     if counted[kernels::BAD] > 0 {
         let index = sites.tallies.first_bad.to_host()?[0] as usize;
-        let (x, y, z) = (points.x[index], points.y[index], points.z[index]);
-        return Err(Error::NotFinite { index, x, y, z });
+        check_point(&points, index)?;
     }
     copies.0.synchronize()?;
-    Ok(summary(&counted, points.z.len() as u64, Counted::Queried))
+    Ok(summary(&counted, points.len() as u64, Counted::Queried))
+}
+
+/// Points with one value in columns on the device.
+struct Resident {
+    x: Column<f64>,
+    y: Column<f64>,
+    z: Column<f64>,
+}
+
+impl Resident {
+    /// Columns to be written before they are read.
+    fn new(gpu: &Gpu, points: usize) -> Result<Self> {
+        // SAFETY: every element is written before it is read: the streams wait for each other.
+        let column = || unsafe { gpu.uninitialized::<f64>(points) };
+        Ok(Self { x: column()?, y: column()?, z: column()? })
+    }
+
+    /// Some of the points.
+    fn part(&self, range: Range<usize>) -> Result<Part<'_>> {
+        Ok(Part {
+            x: self.x.slice(range.clone())?,
+            y: self.y.slice(range.clone())?,
+            z: [self.z.slice(range.clone())?.as_ptr(); MOST_VALUES],
+            first: range.start as u64,
+        })
+    }
+
+    /// The sites of points that were merged into pixels, and their diagrams.
+    fn sites(
+        &self,
+        gpu: &Gpu,
+        pixels: Pixels,
+        group: Group,
+        mut tallies: Tallies,
+    ) -> Result<(Sites, Turned)> {
+        let all = self.part(0..self.x.len())?;
+        let (mask, values) = pixels.resolve(gpu, all, &group, &mut tallies)?;
+        let (turned_mask, turned_values) =
+            turned::sites(gpu, &mask, &values, group.instances.values())?;
+        let nearest = super::nearest_sites(gpu, &mask)?;
+        let turned =
+            Turned { nearest: super::nearest_sites(gpu, &turned_mask)?, values: turned_values };
+        Ok((Sites { nearest, values, tallies, group }, turned))
+    }
 }
 
 /// The stream of the copies. Dropped, it waits for them: they read and write borrowed memory.
@@ -208,39 +258,34 @@ impl Copies {
     /// their values.
     fn merge(
         &self,
-        gpu: &Gpu,
+        workspace: &mut Workspace,
         points: Points,
-        resident: &mut DevicePoints,
+        resident: &mut Resident,
         pixels: &mut Pixels,
         tallies: &mut Tallies,
-        report: &dyn Fn(&'static str, f64) -> Result<()>,
+        progress: &dyn Progress,
     ) -> Result<Group> {
-        let count = points.z.len();
+        let gpu = &workspace.gpu().clone();
+        let count = points.len();
         self.0.wait_for(gpu)?;
         // SAFETY: the points are borrowed until this stream has been waited for, which dropping
         // it does at the latest; nothing else works on the column.
-        unsafe { self.0.enqueue_write((&mut resident.z).into(), points.z)? };
+        unsafe { self.0.enqueue_write((&mut resident.z).into(), points.values[0])? };
         gpu.wait_for(&self.0)?;
-        let range = value_range(gpu, &resident.z)?;
+        let range = value_range(workspace, &resident.z)?;
         let part = |first: usize| first..count.min(first + PART);
         self.coordinates(points, part(0), resident)?;
         // Waits for the values, while the first coordinates are on their way.
         let range = range.to_host()?;
-        let group = Group::new(gpu, &[ValueScale::of_range(range[0], range[1])])?;
+        let range = ValueRange { min: range[0], max: range[1] };
+        let group = Group::new(gpu, &[ValueScale::of_range(range)])?;
         for first in (0..count).step_by(PART) {
             gpu.wait_for(&self.0)?;
             if first + PART < count {
                 self.coordinates(points, part(first + PART), resident)?;
             }
-            let merged = Part {
-                x: resident.x.slice(part(first))?,
-                y: resident.y.slice(part(first))?,
-                z: resident.z.slice(part(first))?,
-                plane: 0,
-                first: first as u64,
-            };
-            pixels.merge(gpu, merged, &group, tallies)?;
-            report("to the device", first as f64 / count as f64)?;
+            pixels.merge(gpu, resident.part(part(first))?, &group, tallies)?;
+            progress.at("to the device", first as f64 / count as f64)?;
         }
         Ok(group)
     }
@@ -250,7 +295,7 @@ impl Copies {
         &self,
         points: Points,
         part: Range<usize>,
-        resident: &mut DevicePoints,
+        resident: &mut Resident,
     ) -> Result<()> {
         // SAFETY: as for the values; kernels read other parts of the columns meanwhile.
         unsafe {
@@ -282,18 +327,10 @@ impl Copies {
     }
 }
 
-/// Columns for so many points with one value, to be written before they are read.
-fn resident_for(gpu: &Gpu, points: usize) -> Result<DevicePoints> {
-    // SAFETY: every element is written before it is read: the streams wait for each other.
-    let column = || unsafe { gpu.uninitialized::<f64>(points) };
-    Ok(DevicePoints { x: column()?, y: column()?, z: column()?, scales: Vec::new(), bounds: None })
-}
-
 /// The least and the greatest value, on the device.
-fn value_range(gpu: &Gpu, values: &Column<f64>) -> Result<Column<f64>> {
-    let mut range = gpu.zeroed::<f64>(2)?;
-    let mut workspace = Workspace::new(gpu)?;
-    reduce(&mut workspace, Min, values, range.slice_mut(0..1)?)?;
-    reduce(&mut workspace, Max, values, range.slice_mut(1..2)?)?;
+fn value_range(workspace: &mut Workspace, values: &Column<f64>) -> Result<Column<f64>> {
+    let mut range = workspace.gpu().zeroed::<f64>(2)?;
+    reduce(workspace, Min, values, range.slice_mut(0..1)?)?;
+    reduce(workspace, Max, values, range.slice_mut(1..2)?)?;
     Ok(range)
 }

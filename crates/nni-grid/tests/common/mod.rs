@@ -1,57 +1,18 @@
-//! What the suites share: devices, points, and the comparison of devices.
+//! What the suites share: points, and the comparison of devices.
 #![allow(dead_code)]
 
-use gpu_core::{Device, DeviceChoice, GridSpec};
-use nni_grid::{Dem, Params, Points, Weights, interpolate};
+use gpu_core::{Grid, GridSpec, GridView, Points};
+use nni_grid::{Dem, Input, Params, Weights, interpolate};
+pub use testing::{Cloud, bits, devices};
 
-/// The devices under test: the CPU, and the GPU named by `TESSERA_DEVICE`, else the software
-/// device. A GPU that cannot be opened fails the test.
-pub fn devices() -> Vec<Device> {
-    let mut devices = vec![Device::Cpu];
-    if cfg!(feature = "cuda") {
-        let choice = DeviceChoice::from_env().unwrap().unwrap_or(DeviceChoice::Software);
-        devices.push(Device::open(choice).unwrap());
-    }
-    devices
+/// Repeatable points in a square, with heights from a function.
+pub fn random(count: usize, side: f64, seed: u64, height: impl Fn(f64, f64) -> f64) -> Cloud {
+    Cloud::uniform(count, [0.0, 0.0, side, side], seed, height)
 }
 
-/// Owned points.
-#[derive(Clone, Debug, Default)]
-pub struct Cloud {
-    pub x: Vec<f64>,
-    pub y: Vec<f64>,
-    pub z: Vec<f64>,
-}
-
-impl Cloud {
-    pub fn of(points: impl IntoIterator<Item = (f64, f64, f64)>) -> Self {
-        let mut cloud = Self::default();
-        for (x, y, z) in points {
-            cloud.x.push(x);
-            cloud.y.push(y);
-            cloud.z.push(z);
-        }
-        cloud
-    }
-
-    /// Repeatable points in a square, with heights from a function.
-    pub fn random(count: usize, side: f64, seed: u64, height: impl Fn(f64, f64) -> f64) -> Self {
-        let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
-        let mut next = || {
-            state ^= state << 13;
-            state ^= state >> 7;
-            state ^= state << 17;
-            (state >> 11) as f64 / (1u64 << 53) as f64
-        };
-        Self::of((0..count).map(|_| {
-            let (x, y) = (next() * side, next() * side);
-            (x, y, height(x, y))
-        }))
-    }
-
-    pub fn points(&self) -> Points<'_> {
-        Points { x: &self.x, y: &self.y, z: &self.z }
-    }
+/// Columns of values as points have them.
+pub fn slices(columns: &[Vec<f64>]) -> Vec<&[f64]> {
+    columns.iter().map(|column| &column[..]).collect()
 }
 
 /// The mean of two values; of one, where only that is there.
@@ -67,26 +28,57 @@ pub fn square(side: u32) -> GridSpec {
     GridSpec::new(0.0, f64::from(side), 1.0, side, side).unwrap()
 }
 
+/// The values of a DEM that has one raster.
+pub fn only(dem: &Dem) -> &[f32] {
+    assert_eq!(dem.values.len(), 1);
+    dem.values[0].values()
+}
+
+/// The bits of a layer, if it is there.
+pub fn layer_bits(layer: &Option<Grid<f32>>) -> Option<Vec<u32>> {
+    layer.as_ref().map(|layer| bits(layer.values()))
+}
+
+/// Checks that two DEMs agree in all bits.
+pub fn assert_same(found: &Dem, expected: &Dem, what: &str) {
+    assert_eq!(found.grid, expected.grid, "{what}");
+    assert_eq!(found.values.len(), expected.values.len(), "{what}");
+    for (k, (a, b)) in found.values.iter().zip(&expected.values).enumerate() {
+        assert_eq!(bits(a.values()), bits(b.values()), "value {k}, {what}");
+    }
+    assert_eq!(found.summary, expected.summary, "{what}");
+    assert_eq!(found.counts, expected.counts, "{what}");
+    assert_eq!(layer_bits(&found.distances), layer_bits(&expected.distances), "{what}");
+    assert_eq!(layer_bits(&found.deviations), layer_bits(&expected.deviations), "{what}");
+}
+
 /// Interpolates on every device and checks that they agree in all bits; gives the DEM.
-pub fn on_all(cloud: &Cloud, params: &Params) -> Dem {
-    let params = Params { counts: params.weights == Weights::Sibson, ..*params };
+pub fn input_on_all(input: &Input, params: &Params) -> Dem {
     let mut dems = devices().into_iter().map(|device| {
-        let dem = interpolate(&device, cloud.points(), &params, &()).unwrap();
+        let dem = interpolate(&device, *input, params, &()).unwrap();
         (device.name(), dem)
     });
     let (_, first) = dems.next().unwrap();
-    for (name, dem) in dems {
-        assert_eq!(dem.summary, first.summary, "{name}");
-        assert_eq!(dem.counts, first.counts, "{name}");
-        assert_eq!(bits(&dem.values), bits(&first.values), "{name}");
-        let layers = |layer: &Option<Vec<f32>>| layer.as_ref().map(|layer| bits(layer));
-        assert_eq!(layers(&dem.distances), layers(&first.distances), "{name}");
-        assert_eq!(layers(&dem.deviations), layers(&first.deviations), "{name}");
-    }
+    dems.for_each(|(name, dem)| assert_same(&dem, &first, &name));
     first
 }
 
-/// The bits of values; all NaNs alike, since their payload means nothing.
-pub fn bits(values: &[f32]) -> Vec<u32> {
-    values.iter().map(|v| if v.is_nan() { u32::MAX } else { v.to_bits() }).collect()
+/// The same of a cloud's points, with counts where there are any.
+pub fn on_all(cloud: &Cloud, params: &Params) -> Dem {
+    let params = params.counts(params.weights == Weights::Sibson);
+    cloud.with(|points| input_on_all(&points.into(), &params))
+}
+
+/// The DEM of a cloud on the CPU.
+pub fn on_cpu(cloud: &Cloud, params: &Params) -> Dem {
+    let of = |points: Points| interpolate(&gpu_core::Device::Cpu, points, params, &()).unwrap();
+    cloud.with(of)
+}
+
+/// Points with a mask, if there is one.
+pub fn masked<'a>(points: Points<'a>, mask: Option<&'a [u8]>, grid: GridSpec) -> Input<'a> {
+    match mask {
+        Some(mask) => Input::new(points).mask(GridView::new(mask, grid).unwrap()),
+        None => Input::new(points),
+    }
 }

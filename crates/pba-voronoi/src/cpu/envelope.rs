@@ -103,7 +103,7 @@ impl Envelope {
         }
     }
 
-    /// The nearest candidate at row `y`; rows are asked for in ascending order.
+    /// The nearest candidate at row `y`; rows come in ascending order.
     fn at(&mut self, y: u32) -> Option<Candidate> {
         while self.entries.get(self.cursor + 1).is_some_and(|next| next.start <= y) {
             self.cursor += 1;

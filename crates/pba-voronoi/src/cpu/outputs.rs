@@ -1,14 +1,11 @@
-//! Where the column pass writes what is asked for.
-
-use std::marker::PhantomData;
+//! Where the column pass writes the outputs.
 
 use bytemuck::Pod;
-use gpu_core::host_memory;
+use gpu_core::{Grid, GridSpec, host_memory};
 
 use crate::metric::Metric;
 use crate::params::MAX_PIXELS;
-use crate::transform::Wanted;
-use crate::{Diagram, Input, Integers, Result, Sites};
+use crate::{Diagram, Input, Integers, Params, Result, Sites};
 
 /// A pixel's nearest site, and how far it is.
 #[derive(Clone, Copy, Debug)]
@@ -40,8 +37,8 @@ struct Shared<T> {
 impl<T: Pod> Shared<T> {
     /// Zeros, which the system hands out as they are first touched: by the tasks, side by side.
     /// Every pixel is written later.
-    fn new(asked: bool, pixels: usize) -> Result<Option<Self>> {
-        if !asked {
+    fn new(is_wanted: bool, pixels: usize) -> Result<Option<Self>> {
+        if !is_wanted {
             return Ok(None);
         }
         let asked = (pixels as u64).saturating_mul(size_of::<T>() as u64);
@@ -65,6 +62,7 @@ impl<T: Pod> Shared<T> {
 
 /// The outputs of one pass, and what they are made with.
 pub(super) struct Sinks<'a> {
+    grid: GridSpec,
     width: usize,
     metric: Metric,
     excluded: Option<&'a [u8]>,
@@ -79,41 +77,38 @@ pub(super) struct Sinks<'a> {
     distance_f64: Option<Shared<f64>>,
     value: Option<Shared<f32>>,
     label: Option<Shared<u32>>,
-    height: u32,
-    input: PhantomData<&'a ()>,
 }
 
 impl<'a> Sinks<'a> {
-    /// Room for what is wanted.
+    /// Room for the outputs.
     pub fn new(
-        wanted: Wanted,
+        params: &Params,
         input: &Input<'a>,
         metric: Metric,
         values: Option<&'a [f32]>,
-        pixels: usize,
     ) -> Result<Self> {
-        let is_long = pixels as u64 > MAX_PIXELS;
+        let pixels = input.grid.cells() as usize;
+        let (is_long, is_narrow) = (pixels as u64 > MAX_PIXELS, metric.is_narrow);
         let labels = match input.sites {
             Sites::Labels(labels) => Some(labels),
             _ => None,
         };
         Ok(Self {
-            width: input.width as usize,
-            height: input.height,
+            grid: input.grid,
+            width: input.grid.width as usize,
             metric,
             excluded: input.excluded,
             values,
             labels,
-            nearest: Shared::new(wanted.nearest && !is_long, pixels)?,
-            long_nearest: Shared::new(wanted.nearest && is_long, pixels)?,
-            coordinates: Shared::new(wanted.coordinates, pixels)?,
-            squares: Shared::new(wanted.squared && metric.is_narrow, pixels)?,
-            long_squares: Shared::new(wanted.squared && !metric.is_narrow, pixels)?,
-            distance: Shared::new(wanted.distance, pixels)?,
-            distance_f64: Shared::new(wanted.distance_f64, pixels)?,
-            value: Shared::new(wanted.value, pixels)?,
-            label: Shared::new(wanted.label, pixels)?,
-            input: PhantomData,
+            nearest: Shared::new(params.nearest && !is_long, pixels)?,
+            long_nearest: Shared::new(params.nearest && is_long, pixels)?,
+            coordinates: Shared::new(params.coordinates, pixels)?,
+            squares: Shared::new(params.squared_distance && is_narrow, pixels)?,
+            long_squares: Shared::new(params.squared_distance && !is_narrow, pixels)?,
+            distance: Shared::new(params.distance, pixels)?,
+            distance_f64: Shared::new(params.distance_f64, pixels)?,
+            value: Shared::new(params.value, pixels)?,
+            label: Shared::new(params.label, pixels)?,
         })
     }
 
@@ -147,7 +142,7 @@ impl<'a> Sinks<'a> {
         }
     }
 
-    /// Writes an output, if it is asked for.
+    /// Writes an output, if it is wanted.
     #[inline(always)]
     unsafe fn each<T: Pod>(
         &self,
@@ -172,7 +167,7 @@ impl<'a> Sinks<'a> {
         }
     }
 
-    /// Writes the distances that are asked for.
+    /// Writes the distances that are wanted.
     #[inline(always)]
     unsafe fn distances(&self, start: usize, winners: &[Winner]) {
         let metric = self.metric;
@@ -200,23 +195,26 @@ impl<'a> Sinks<'a> {
     }
 
     /// What was written.
-    pub fn take(&mut self, metric: Metric) -> Diagram {
-        let narrow = |s: Option<Shared<u32>>| s.map(|s| Integers::U32(s.values));
-        let long = |s: Option<Shared<u64>>| s.map(|s| Integers::U64(s.values));
-        Diagram {
-            width: self.width as u32,
-            height: self.height,
-            square_unit: metric.scale * metric.scale,
-            nearest: narrow(self.nearest.take()).or(long(self.long_nearest.take())),
-            coordinates: self.coordinates.take().map(|s| s.values),
-            squared_distance: narrow(self.squares.take()).or(long(self.long_squares.take())),
-            distance: self.distance.take().map(|s| s.values),
-            distance_f64: self.distance_f64.take().map(|s| s.values),
-            signed_distance: None,
-            value: self.value.take().map(|s| s.values),
-            label: self.label.take().map(|s| s.values),
-        }
+    pub fn into_diagram(self) -> Result<Diagram> {
+        let grid = self.grid;
+        let short = |sink| Ok::<_, crate::Error>(raster(sink, grid)?.map(Integers::U32));
+        let long = |sink| Ok::<_, crate::Error>(raster(sink, grid)?.map(Integers::U64));
+        Ok(Diagram {
+            nearest: short(self.nearest)?.or(long(self.long_nearest)?),
+            coordinates: raster(self.coordinates, grid)?,
+            squared_distance: short(self.squares)?.or(long(self.long_squares)?),
+            distance: raster(self.distance, grid)?,
+            distance_f64: raster(self.distance_f64, grid)?,
+            value: raster(self.value, grid)?,
+            label: raster(self.label, grid)?,
+            ..Diagram::new(grid, self.metric.scale * self.metric.scale)
+        })
     }
+}
+
+/// The raster that was written, if there is one.
+fn raster<T>(sink: Option<Shared<T>>, grid: GridSpec) -> Result<Option<Grid<T>>> {
+    Ok(sink.map(|sink| Grid::new(sink.values, grid)).transpose()?)
 }
 
 /// Writes `value` where a pixel is excluded.

@@ -57,7 +57,7 @@ pub(super) struct Candidates<C> {
 impl<C: Column> Candidates<C> {
     /// Finds them.
     pub fn find(input: &Input<'_>, progress: &dyn Progress) -> Result<Self> {
-        let (width, height) = (input.width as usize, input.height as usize);
+        let (width, height) = (input.grid.width as usize, input.grid.height as usize);
         let pitch = width.next_multiple_of(super::walk::LANES);
         let mut columns = host_memory::filled(C::NONE, pitch * height)?;
         let mut occupied = host_memory::filled(false, height)?;
@@ -76,7 +76,7 @@ impl<C: Column> Candidates<C> {
         report(progress, "voronoi rows", height, height)?;
         let mut rows = host_memory::with_capacity(occupied.iter().filter(|&&o| o).count())?;
         rows.extend((0..).zip(&occupied).filter(|(_, o)| **o).map(|(row, _): (u32, _)| row));
-        Ok(Self { columns, pitch, width: input.width, height: input.height, rows })
+        Ok(Self { columns, pitch, width: input.grid.width, height: input.grid.height, rows })
     }
 
     /// The candidate of a row and column.
@@ -89,7 +89,7 @@ impl<C: Column> Candidates<C> {
 fn listed_bits(input: &Input<'_>) -> Result<Option<Vec<u32>>> {
     let Sites::List { columns, rows } = input.sites else { return Ok(None) };
     let words = input.words();
-    let mut bits = host_memory::filled(0u32, words * input.height as usize)?;
+    let mut bits = host_memory::filled(0u32, words * input.grid.height as usize)?;
     for (&x, &y) in columns.iter().zip(rows) {
         bits[y as usize * words + x as usize / 32] |= 1 << (x % 32);
     }
@@ -98,7 +98,7 @@ fn listed_bits(input: &Input<'_>) -> Result<Option<Vec<u32>>> {
 
 /// The sites of row `y` as bits, 64 a word; bits beyond the width are 0.
 fn row_bits(input: &Input<'_>, listed: Option<&[u32]>, y: usize, words: &mut Vec<u64>) {
-    let width = input.width as usize;
+    let width = input.grid.width as usize;
     words.clear();
     let of_words = |bits: &[u32], words: &mut Vec<u64>| {
         let row = &bits[y * input.words()..][..input.words()];

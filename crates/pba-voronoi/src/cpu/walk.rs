@@ -3,7 +3,7 @@
 //! The winners of eight rows and [`LANES`] columns are found at once. The candidates of these
 //! columns are met from the first winner of the row above on, because a winner's row never
 //! decreases down a column, to where none can win the last of the eight rows any more. As in the
-//! GPU's walk (`kernels_rs::monotone::spread`) a candidate's cost less j^2 is linear in the row j, and
+//! GPU's walk (`kernels_rs::voronoi::monotone::spread`) a candidate's cost less j^2 is linear in the row j, and
 //! with its place in the low bits a candidate and row take one addition and one minimum; here of
 //! whole vectors.
 

@@ -1,200 +1,177 @@
-//! What follows pixel by pixel from indices and squared distances, on the device.
+//! The outputs of a transform, made one after the other.
 
-use gpu_core::{Blocks, Column, DeviceGrid, Element, Gpu};
-use kernels_rs::monotone as kernels;
+use gpu_core::{Column, DeviceGrid, Element, Gpu, GridSpec, Slice};
 
-use crate::{Integers, Result};
+use super::bits::Bits;
+use super::derived;
+use super::winners::Winners;
+use super::{Input, Integers, Sites, scan_prune};
+use crate::metric::Metric;
+use crate::{Algorithm, Params, Result};
 
-/// [`Integers`] on the device.
-#[derive(Debug)]
-pub enum DeviceIntegers {
-    /// 32 bits.
-    U32(DeviceGrid<u32>),
-    /// 64 bits.
-    U64(DeviceGrid<u64>),
+/// An output.
+pub(super) enum Output {
+    Nearest(Integers),
+    Coordinates(DeviceGrid<[u32; 2]>),
+    Squared(Integers),
+    Distance(DeviceGrid<f32>),
+    DistanceF64(DeviceGrid<f64>),
+    Signed(DeviceGrid<f32>),
+    Value(DeviceGrid<f32>),
+    Label(DeviceGrid<u32>),
 }
 
-impl DeviceIntegers {
-    /// Copies them to the host. Waits.
-    ///
-    /// # Errors
-    /// [`Error::Core`](crate::Error::Core).
-    pub fn to_host(&self) -> Result<Integers> {
-        Ok(match self {
-            Self::U32(grid) => Integers::U32(grid.column().to_host()?),
-            Self::U64(grid) => Integers::U64(grid.column().to_host()?),
-        })
+/// What every output is made from.
+pub(super) struct Sources<'a> {
+    gpu: &'a Gpu,
+    input: &'a Input<'a>,
+    grid: GridSpec,
+    metric: Metric,
+    bits: Bits,
+}
+
+impl<'a> Sources<'a> {
+    /// Those of an input that was checked.
+    pub fn new(gpu: &'a Gpu, input: &'a Input<'a>, metric: Metric) -> Result<Self> {
+        let bits = Bits::of(gpu, input)?;
+        Ok(Self { gpu, input, grid: input.grid, metric, bits })
     }
 
-    /// Columns and rows of the raster.
-    fn sides(&self) -> (u32, u32) {
-        match self {
-            Self::U32(grid) => (grid.width(), grid.height()),
-            Self::U64(grid) => (grid.width(), grid.height()),
+    /// Makes the outputs; `keep` gets each before the next is made.
+    pub fn each_output(
+        &self,
+        params: &Params,
+        mut keep: impl FnMut(Output) -> Result<()>,
+    ) -> Result<()> {
+        if params.nearest || params.coordinates || params.value || params.label {
+            self.each_of_indices(params, &mut keep)?;
+        }
+        if params.squared_distance
+            || params.distance
+            || params.distance_f64
+            || params.signed_distance
+        {
+            self.each_distance(params, &mut keep)?;
+        }
+        Ok(())
+    }
+
+    /// Makes the outputs that name sites.
+    fn each_of_indices(
+        &self,
+        params: &Params,
+        keep: &mut impl FnMut(Output) -> Result<()>,
+    ) -> Result<()> {
+        let gpu = self.gpu;
+        let mut indices = self.indices(params.algorithm)?;
+        self.exclude_integers(&mut indices)?;
+        if params.coordinates {
+            keep(Output::Coordinates(derived::coordinates(gpu, &indices)?))?;
+        }
+        if let (true, Some(values)) = (params.value, self.input.values) {
+            let none = f32::NAN;
+            let raster = match (self.input.sites, self.input.inverted) {
+                (Sites::List { columns, rows }, false) => {
+                    let of_pixels =
+                        derived::listed_values(gpu, (columns, rows), values, &self.grid)?;
+                    derived::gather(gpu, &indices, (&of_pixels).into(), none)?
+                }
+                _ => derived::gather(gpu, &indices, values, none)?,
+            };
+            keep(Output::Value(raster))?;
+        }
+        if let (true, Sites::Labels(labels)) = (params.label, self.input.sites) {
+            keep(Output::Label(derived::gather(gpu, &indices, labels, 0)?))?;
+        }
+        if params.nearest {
+            keep(Output::Nearest(indices))?;
+        }
+        Ok(())
+    }
+
+    fn indices(&self, algorithm: Algorithm) -> Result<Integers> {
+        match algorithm {
+            Algorithm::ScanPrune => {
+                let unpacked: Column<u8>;
+                let mask: Slice<'_, u8> = match (self.input.sites, self.input.inverted) {
+                    (Sites::Mask(mask), false) => mask,
+                    _ => {
+                        unpacked = self.bits.unpacked(self.gpu)?;
+                        (&unpacked).into()
+                    }
+                };
+                Ok(Integers::U32(scan_prune::indices(self.gpu, mask, self.grid)?))
+            }
+            Algorithm::Auto | Algorithm::Monotone => {
+                Winners::find(self.gpu, &self.bits, self.metric)?.indices(self.gpu)
+            }
         }
     }
 
-    /// The distances, as `f32`, of squared distances.
-    pub(super) fn distances(&self, gpu: &Gpu, scale: f64) -> Result<DeviceGrid<f32>> {
-        let launch = |out, blocks, pixels| {
-            let (out, none) = (out, std::ptr::null_mut());
-            // SAFETY: sizes are as the kernels ask.
-            unsafe {
-                match self {
-                    Self::U32(from) => {
-                        let from = gpu.admit(from.column())?;
-                        let from = from.as_ptr();
-                        gpu.launch(kernels::roots, blocks, 0, (from, out, none, scale, pixels))
-                    }
-                    Self::U64(from) => {
-                        let from = gpu.admit(from.column())?;
-                        let from = from.as_ptr();
-                        gpu.launch(kernels::roots_long, blocks, 0, (from, out, none, scale, pixels))
-                    }
-                }
-            }
-        };
-        // SAFETY: the kernels write every pixel.
-        unsafe { self.per_pixel(gpu, launch) }
-    }
-
-    /// The distances, as `f64`, of squared distances.
-    pub(super) fn distances_f64(&self, gpu: &Gpu, scale: f64) -> Result<DeviceGrid<f64>> {
-        let launch = |out, blocks, pixels| {
-            let (out, none) = (out, std::ptr::null_mut());
-            // SAFETY: sizes are as the kernels ask.
-            unsafe {
-                match self {
-                    Self::U32(from) => {
-                        let from = gpu.admit(from.column())?;
-                        let from = from.as_ptr();
-                        gpu.launch(kernels::roots, blocks, 0, (from, none, out, scale, pixels))
-                    }
-                    Self::U64(from) => {
-                        let from = gpu.admit(from.column())?;
-                        let from = from.as_ptr();
-                        gpu.launch(kernels::roots_long, blocks, 0, (from, none, out, scale, pixels))
-                    }
-                }
-            }
-        };
-        // SAFETY: the kernels write every pixel.
-        unsafe { self.per_pixel(gpu, launch) }
-    }
-
-    /// Columns (low half) and rows (high half) of indices.
-    pub(super) fn coordinates(&self, gpu: &Gpu) -> Result<DeviceGrid<u64>> {
-        let (width, _) = self.sides();
-        let launch = |out, blocks, pixels| {
-            // SAFETY: sizes are as the kernels ask.
-            unsafe {
-                match self {
-                    Self::U32(from) => {
-                        let from = gpu.admit(from.column())?;
-                        let from = from.as_ptr();
-                        gpu.launch(kernels::coordinates, blocks, 0, (from, out, width, pixels))
-                    }
-                    Self::U64(from) => {
-                        let from = gpu.admit(from.column())?;
-                        let from = from.as_ptr();
-                        gpu.launch(kernels::coordinates_long, blocks, 0, (from, out, width, pixels))
-                    }
-                }
-            }
-        };
-        // SAFETY: the kernels write every pixel.
-        unsafe { self.per_pixel(gpu, launch) }
-    }
-
-    /// What a raster holds at the indices; `none` where there is none.
-    pub(super) fn gather(
+    /// Makes the outputs that are distances.
+    fn each_distance(
         &self,
-        gpu: &Gpu,
-        values: &Column<u32>,
-        none: u32,
-    ) -> Result<DeviceGrid<u32>> {
-        let values = gpu.admit(values)?;
-        let launch = |out, blocks, pixels| {
-            // SAFETY: sizes are as the kernels ask.
-            unsafe {
-                match self {
-                    Self::U32(from) => {
-                        let from = gpu.admit(from.column())?;
-                        let arguments = (from.as_ptr(), values.as_ptr(), out, none, pixels);
-                        gpu.launch(kernels::gather, blocks, 0, arguments)
-                    }
-                    Self::U64(from) => {
-                        let from = gpu.admit(from.column())?;
-                        let arguments = (from.as_ptr(), values.as_ptr(), out, none, pixels);
-                        gpu.launch(kernels::gather_long, blocks, 0, arguments)
-                    }
-                }
+        params: &Params,
+        keep: &mut impl FnMut(Output) -> Result<()>,
+    ) -> Result<()> {
+        let (gpu, scale) = (self.gpu, self.metric.scale);
+        let winners = Winners::find(gpu, &self.bits, self.metric)?;
+        if params.squared_distance || params.distance_f64 {
+            let mut squares = winners.squares(gpu)?;
+            if params.distance_f64 {
+                let mut out = derived::distances_f64(gpu, &squares, scale)?;
+                self.exclude(&mut out, f64::NAN.to_bits())?;
+                keep(Output::DistanceF64(out))?;
             }
-        };
-        // SAFETY: the kernels write every pixel.
-        unsafe { self.per_pixel(gpu, launch) }
+            if params.squared_distance {
+                self.exclude_integers(&mut squares)?;
+                keep(Output::Squared(squares))?;
+            }
+        }
+        if params.distance || params.signed_distance {
+            let mut out = winners.distances(gpu)?;
+            drop(winners);
+            self.exclude(&mut out, f32::NAN.to_bits().into())?;
+            self.each_rounded(params, out, keep)?;
+        }
+        Ok(())
     }
 
-    /// A raster that `launch` writes whole, given where it is, blocks and pixels.
-    ///
-    /// # Safety
-    /// `launch` enqueues writing every pixel, or gives an error.
-    unsafe fn per_pixel<T: Element>(
+    /// Hands on distances, and makes signed ones of them.
+    fn each_rounded(
         &self,
-        gpu: &Gpu,
-        launch: impl FnOnce(*mut T, Blocks, u64) -> gpu_core::Result<()>,
-    ) -> Result<DeviceGrid<T>> {
-        let (width, height) = self.sides();
-        let pixels = u64::from(width) * u64::from(height);
-        // SAFETY: passed on to the caller.
-        let mut out = unsafe { gpu.uninitialized(pixels as usize)? };
-        let blocks = Blocks::for_each(&kernels::roots, pixels)?;
-        launch(out.as_mut_ptr(), blocks, pixels)?;
-        Ok(DeviceGrid::new(out, width, height)?)
+        params: &Params,
+        distances: DeviceGrid<f32>,
+        keep: &mut impl FnMut(Output) -> Result<()>,
+    ) -> Result<()> {
+        let gpu = self.gpu;
+        let mut signed = match (params.distance, params.signed_distance) {
+            (true, true) => {
+                let copy = derived::copied(gpu, &distances)?;
+                keep(Output::Distance(distances))?;
+                copy
+            }
+            (false, true) => distances,
+            (_, false) => return keep(Output::Distance(distances)),
+        };
+        let others = self.bits.flipped(gpu)?;
+        let inside = Winners::find(gpu, &others, self.metric)?.distances(gpu)?;
+        derived::sign(gpu, &mut signed, &inside)?;
+        keep(Output::Signed(signed))
     }
-}
 
-/// Makes signed distances of those to the nearest site, given those to the nearest other pixel.
-pub(super) fn sign(
-    gpu: &Gpu,
-    outside: &mut DeviceGrid<f32>,
-    inside: &DeviceGrid<f32>,
-) -> Result<()> {
-    let pixels = inside.column().len() as u64;
-    let blocks = Blocks::for_each(&kernels::signed_distances, pixels)?;
-    let (inside, mut to) = (gpu.admit(inside.column())?, gpu.admit_mut(outside.column_mut())?);
-    // SAFETY: both have as many pixels.
-    unsafe {
-        gpu.launch(
-            kernels::signed_distances,
-            blocks,
-            0,
-            (to.as_mut_ptr(), inside.as_ptr(), pixels),
-        )?;
-    }
-    Ok(())
-}
-
-/// Writes `bits` into every excluded pixel of an output.
-pub(super) fn exclude<T: Element>(
-    gpu: &Gpu,
-    mask: Option<&Column<u8>>,
-    out: &mut DeviceGrid<T>,
-    bits: u64,
-) -> Result<()> {
-    let Some(mask) = mask else { return Ok(()) };
-    let pixels = mask.len() as u64;
-    let blocks = Blocks::for_each(&kernels::exclude, pixels)?;
-    let (mask, mut to) = (gpu.admit(mask)?, gpu.admit_mut(out.column_mut())?);
-    let to = to.as_mut_ptr();
-    // SAFETY: both have as many pixels, of 4 or 8 bytes.
-    unsafe {
-        if size_of::<T>() == 8 {
-            gpu.launch(kernels::exclude_long, blocks, 0, (mask.as_ptr(), to.cast(), bits, pixels))?;
-        } else {
-            let arguments = (mask.as_ptr(), to.cast(), bits as u32, pixels);
-            gpu.launch(kernels::exclude, blocks, 0, arguments)?;
+    fn exclude_integers(&self, out: &mut Integers) -> Result<()> {
+        match out {
+            Integers::U32(raster) => self.exclude(raster, u64::MAX),
+            Integers::U64(raster) => self.exclude(raster, u64::MAX),
         }
     }
-    Ok(())
+
+    /// Writes these bits into every excluded pixel.
+    fn exclude<T: Element>(&self, out: &mut DeviceGrid<T>, bits: u64) -> Result<()> {
+        match self.input.excluded {
+            Some(mask) => derived::exclude(self.gpu, mask, out, bits),
+            None => Ok(()),
+        }
+    }
 }

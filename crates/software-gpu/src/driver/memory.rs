@@ -4,6 +4,7 @@
 //! synchronise, and so look at the memory.
 
 use super::{Code, Outcome, call, call_in_context, context, device, give, stream};
+use crate::copies;
 use crate::failure::{self, Operation};
 use crate::memory::{self, Used};
 use crate::order::{self, Access};
@@ -100,6 +101,7 @@ unsafe fn copy(to: u64, from: u64, len: usize) {
 /// The host's range is valid.
 unsafe fn to_device(to: u64, from: u64, len: usize, stream: usize) -> Outcome {
     let what = "a copy to the device";
+    copies::count();
     memory::check_range(to, len, what)?;
     stream::in_order(&Used::new([(to, len, Access::Write)]), stream, what)?;
     // SAFETY: checked here, and by the caller.
@@ -111,6 +113,7 @@ unsafe fn to_device(to: u64, from: u64, len: usize, stream: usize) -> Outcome {
 /// The host's range is valid.
 unsafe fn to_host(to: u64, from: u64, len: usize, stream: usize) -> Outcome {
     let what = "a copy from the device";
+    copies::count();
     memory::check_range(from, len, what)?;
     stream::in_order(&Used::new([(from, len, Access::Read)]), stream, what)?;
     // SAFETY: checked here, and by the caller.
@@ -132,6 +135,9 @@ fn on_device(to: u64, from: u64, len: usize, stream: usize) -> Outcome {
 /// Whichever range is not device memory is valid host memory.
 unsafe fn anywhere(to: u64, from: u64, len: usize, stream: usize) -> Outcome {
     let used = Used::new([(from, len, Access::Read), (to, len, Access::Write)]);
+    if !(memory::is_device(to) && memory::is_device(from)) {
+        copies::count();
+    }
     for (address, what) in [(to, "a copy, to the range"), (from, "a copy, from the range")] {
         if memory::is_device(address) {
             memory::check_range(address, len, what)?;

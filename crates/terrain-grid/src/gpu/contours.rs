@@ -1,53 +1,51 @@
 //! Contour lines: their pieces found, joined and put in order on the device.
 
-use gpu_core::{Blocks, Column, DeviceGrid, Gpu, GridSpec, host_memory};
+use device_std::host::Kernel;
+use gpu_core::{Blocks, Column, Gpu, GridSlice, GridSpec, Slice, host_memory};
 use gpu_scan::gpu::{Workspace, reduce, scan_in_place, select_if, sort_in_place};
 use gpu_scan::{Max, Min, Predicate, Scan, Sort, Sum};
 use kernels_rs::terrain as kernels;
 use rayon::prelude::*;
 
-use crate::contours::{Contour, check_count, ground};
+use crate::contour::{Contour, check_count, ground};
 use crate::params::check_grid;
-use crate::{Error, Levels, Result};
+use crate::{ContourParams, Result};
 
-/// The contour lines of a DEM in device memory. Waits for the stream.
+/// The [contour lines](fn@crate::contours) of a DEM in device memory, on the host. Waits for the stream: the
+/// numbers of pieces, lines and points are the host's to know. So it cannot be captured.
 ///
 /// # Errors
-/// As [`contours`](fn@crate::contours); [`Error::Shape`] unless the DEM has the grid's sides.
-pub fn contours(
-    gpu: &Gpu,
-    dem: &DeviceGrid<f32>,
-    grid: &GridSpec,
-    levels: &Levels,
+/// As [`contours`](fn@crate::contours).
+pub fn contours<'a>(
+    workspace: &mut Workspace,
+    dem: impl Into<GridSlice<'a, f32>>,
+    params: &ContourParams,
 ) -> Result<Vec<Contour>> {
-    check_grid(grid)?;
-    levels.check()?;
-    if (dem.width(), dem.height()) != (grid.width, grid.height) {
-        let found = dem.column().len() as u64;
-        return Err(Error::Shape { expected: grid.cells(), found });
-    }
-    let mut workspace = Workspace::new(gpu)?;
-    let (low, high) = match levels.needs_range() {
-        true => range(&mut workspace, dem.column())?,
+    let (dem, gpu) = (dem.into(), workspace.gpu().clone());
+    let GridSpec { width, height, .. } = *dem.grid();
+    check_grid(dem.grid())?;
+    params.check()?;
+    let (low, high) = match params.needs_range() {
+        true => range(workspace, dem.values())?,
         false => (0.0, 0.0),
     };
-    let heights = levels.within(low, high)?;
-    if dem.width() < 2 || dem.height() < 2 || heights.is_empty() {
+    let heights = params.within(low, high)?;
+    if width < 2 || height < 2 || heights.is_empty() {
         return Ok(Vec::new());
     }
     let levels = gpu.upload(&heights)?;
-    let pieces = Pieces::find(&mut workspace, dem, &levels)?;
+    let pieces = Pieces::find(workspace, dem, &levels)?;
     if pieces.count == 0 {
         return Ok(Vec::new());
     }
-    let chains = pieces.join(gpu, dem)?;
-    let lines = Lines::of(&mut workspace, &pieces, &chains)?;
-    let points = lines.points(gpu, &pieces, &chains, dem, grid, &levels)?;
-    lines.to_host(gpu, &points, &heights)
+    let chains = pieces.join(&gpu)?;
+    let lines = Lines::of(workspace, &pieces, &chains)?;
+    let points = lines.points(&gpu, &pieces, &chains, dem, &levels)?;
+    lines.to_host(&gpu, &points, &heights)
 }
 
 /// The lowest and the highest value; the wrong way round where there is none.
-fn range(workspace: &mut Workspace, dem: &Column<f32>) -> Result<(f64, f64)> {
+fn range(workspace: &mut Workspace, dem: Slice<'_, f32>) -> Result<(f64, f64)> {
     let mut range = workspace.gpu().zeroed::<f32>(2)?;
     reduce(workspace, Min, dem, range.slice_mut(0..1)?)?;
     reduce(workspace, Max, dem, range.slice_mut(1..2)?)?;
@@ -58,6 +56,8 @@ fn range(workspace: &mut Workspace, dem: &Column<f32>) -> Result<(f64, f64)> {
 /// The pieces of all lines, square by square.
 struct Pieces {
     count: u32,
+    /// Columns and rows of squares.
+    squares: [u32; 2],
     /// Two words each.
     words: Column<u64>,
     /// The first of each square, and the end.
@@ -67,63 +67,83 @@ struct Pieces {
 impl Pieces {
     fn find(
         workspace: &mut Workspace,
-        dem: &DeviceGrid<f32>,
+        dem: GridSlice<'_, f32>,
         levels: &Column<f64>,
     ) -> Result<Self> {
         let gpu = workspace.gpu().clone();
-        let (width, height) = (dem.width(), dem.height());
+        let GridSpec { width, height, .. } = *dem.grid();
         let squares = (width as usize - 1) * (height as usize - 1);
         let blocks = Blocks::for_each(&kernels::count_pieces, squares as u64)?;
-        let (heights, level_count) = (levels.as_ptr(), levels.len() as u32);
-        let dem = gpu.admit(dem.column())?;
-        let raster = dem.as_ptr();
-        // SAFETY: lengths are as the kernels ask; counts are written whole, and one after them.
+        let (levels, level_count) = (levels.as_ptr(), levels.len() as u32);
+        let raster = gpu.admit(dem.values())?;
+        let dem = raster.as_ptr();
+        // SAFETY: lengths are as the kernels need them; counts are written whole, and one after them.
         unsafe {
             let mut places = gpu.uninitialized::<u64>(squares + 1)?;
             let end = places.as_mut_ptr().wrapping_add(squares);
             gpu.fill_with_byte(end, 0, 1)?;
-            let arguments = (raster, width, height, heights, level_count, places.as_mut_ptr());
-            gpu.launch(kernels::count_pieces, blocks, 0, arguments)?;
+            let counts = places.as_mut_ptr();
+            let arguments =
+                kernels::count_pieces::Args { dem, width, height, levels, level_count, counts };
+            gpu.enqueue(kernels::count_pieces, blocks, arguments)?;
             scan_in_place(workspace, Sum, Scan::exclusive(0), &mut places)?;
             let mut total = gpu.zeroed::<u64>(1)?;
             reduce(workspace, Max, places.slice(squares..squares + 1)?, &mut total)?;
             let count = total.to_host()?[0];
             check_count(count)?;
             let mut words = gpu.uninitialized::<u64>(2 * count as usize)?;
-            let arguments =
-                (raster, width, height, heights, level_count, places.as_ptr(), words.as_mut_ptr());
-            gpu.launch(kernels::write_pieces, blocks, 0, arguments)?;
-            Ok(Self { count: count as u32, words, places })
+            let arguments = kernels::write_pieces::Args {
+                dem,
+                width,
+                height,
+                levels,
+                level_count,
+                places: places.as_ptr(),
+                pieces_out: words.as_mut_ptr(),
+            };
+            gpu.enqueue(kernels::write_pieces, blocks, arguments)?;
+            let squares = [width - 1, height - 1];
+            Ok(Self { count: count as u32, squares, words, places })
         }
     }
 
     /// Joins the pieces to chains.
-    fn join(&self, gpu: &Gpu, dem: &DeviceGrid<f32>) -> Result<Chains> {
+    fn join(&self, gpu: &Gpu) -> Result<Chains> {
         let (count, len) = (self.count, self.count as usize);
+        let [columns, rows] = self.squares;
         let blocks = Blocks::for_each(&kernels::link_pieces, count.into())?;
-        // SAFETY: lengths are as the kernels ask, which write all that is read.
+        // SAFETY: lengths are as the kernels need them, which write all that is read.
         unsafe {
             let mut next = gpu.uninitialized::<u32>(len)?;
             let mut previous = gpu.filled_with_byte::<u32>(0xff, len)?;
-            let arguments = (
-                self.words.as_ptr(),
+            let arguments = kernels::link_pieces::Args {
+                pieces: self.words.as_ptr(),
                 count,
-                self.places.as_ptr(),
-                dem.width() - 1,
-                dem.height() - 1,
-                next.as_mut_ptr(),
-                previous.as_mut_ptr(),
-            );
-            gpu.launch(kernels::link_pieces, blocks, 0, arguments)?;
+                places: self.places.as_ptr(),
+                columns,
+                rows,
+                next: next.as_mut_ptr(),
+                previous: previous.as_mut_ptr(),
+            };
+            gpu.enqueue(kernels::link_pieces, blocks, arguments)?;
             let mut heads = gpu.uninitialized::<u64>(len)?;
-            let arguments = (previous.as_ptr(), count, heads.as_mut_ptr());
-            gpu.launch(kernels::start_heads, blocks, 0, arguments)?;
+            let arguments = kernels::start_heads::Args {
+                previous: previous.as_ptr(),
+                count,
+                heads: heads.as_mut_ptr(),
+            };
+            gpu.enqueue(kernels::start_heads, blocks, arguments)?;
             let mut other = gpu.uninitialized::<u64>(len)?;
-            let heads = jump(gpu, kernels::jump_heads, count, heads, &mut other)?;
+            let heads = jump(gpu, kernels::jump::heads, count, heads, &mut other)?;
             let mut ranks = gpu.uninitialized::<u64>(len)?;
-            let arguments = (previous.as_ptr(), heads.as_ptr(), count, ranks.as_mut_ptr());
-            gpu.launch(kernels::start_ranks, blocks, 0, arguments)?;
-            let ranks = jump(gpu, kernels::jump_ranks, count, ranks, &mut other)?;
+            let arguments = kernels::start_ranks::Args {
+                previous: previous.as_ptr(),
+                heads: heads.as_ptr(),
+                count,
+                ranks: ranks.as_mut_ptr(),
+            };
+            gpu.enqueue(kernels::start_ranks, blocks, arguments)?;
+            let ranks = jump(gpu, kernels::jump::ranks, count, ranks, &mut other)?;
             Ok(Chains { next, previous, ranks })
         }
     }
@@ -133,7 +153,7 @@ impl Pieces {
 /// even number, so that the result is in `state`.
 fn jump(
     gpu: &Gpu,
-    kernel: kernels::Jump,
+    kernel: Kernel<kernels::jump::Args>,
     count: u32,
     mut state: Column<u64>,
     other: &mut Column<u64>,
@@ -147,9 +167,11 @@ fn jump(
             0 => (state.as_ptr(), other.as_mut_ptr()),
             _ => (other.as_ptr(), state.as_mut_ptr()),
         };
-        // SAFETY: lengths are as the kernel asks; both were written by the round before, or are where
-        // this one writes.
-        unsafe { gpu.launch(kernel, blocks, 0, (from, to, count, round, changes.as_mut_ptr()))? };
+        let changes = changes.as_mut_ptr();
+        let arguments = kernels::jump::Args { from, to, count, round, changes };
+        // SAFETY: lengths are as the kernel needs them; both were written by the round before, or are
+        // where this one writes.
+        unsafe { gpu.enqueue(kernel, blocks, arguments)? };
     }
     Ok(state)
 }
@@ -177,23 +199,22 @@ impl Lines {
     fn of(workspace: &mut Workspace, pieces: &Pieces, chains: &Chains) -> Result<Self> {
         let gpu = workspace.gpu().clone();
         let (count, len) = (pieces.count, pieces.count as usize);
-        // SAFETY: lengths are as the kernels ask, which write all that is read.
+        // SAFETY: lengths are as the kernels need them, which write all that is read.
         unsafe {
             let mut all = gpu.uninitialized::<u64>(len)?;
             let mut lengths = gpu.uninitialized::<u32>(len)?;
-            gpu.launch(
+            gpu.enqueue(
                 kernels::key_lines,
                 Blocks::for_each(&kernels::key_lines, count.into())?,
-                0,
-                (
-                    pieces.words.as_ptr(),
-                    chains.next.as_ptr(),
-                    chains.previous.as_ptr(),
-                    chains.ranks.as_ptr(),
+                kernels::key_lines::Args {
+                    pieces: pieces.words.as_ptr(),
+                    next: chains.next.as_ptr(),
+                    previous: chains.previous.as_ptr(),
+                    ranks: chains.ranks.as_ptr(),
                     count,
-                    all.as_mut_ptr(),
-                    lengths.as_mut_ptr(),
-                ),
+                    keys: all.as_mut_ptr(),
+                    lengths: lengths.as_mut_ptr(),
+                },
             )?;
             let mut keys = gpu.uninitialized::<u64>(len)?;
             let mut selected = gpu.zeroed::<u64>(1)?;
@@ -203,12 +224,22 @@ impl Lines {
             sort_in_place(workspace, Sort::ascending(), keys.slice_mut(0..lines)?)?;
             let blocks = Blocks::for_each(&kernels::measure_lines, lines as u64)?;
             let mut starts = gpu.zeroed::<u64>(lines + 1)?;
-            let arguments = (keys.as_ptr(), lengths.as_ptr(), lines as u32, starts.as_mut_ptr());
-            gpu.launch(kernels::measure_lines, blocks, 0, arguments)?;
+            let arguments = kernels::measure_lines::Args {
+                keys: keys.as_ptr(),
+                lengths: lengths.as_ptr(),
+                lines: lines as u32,
+                points: starts.as_mut_ptr(),
+            };
+            gpu.enqueue(kernels::measure_lines, blocks, arguments)?;
             scan_in_place(workspace, Sum, Scan::exclusive(0), &mut starts)?;
             let mut starts_of = gpu.uninitialized::<u64>(len)?;
-            let arguments = (keys.as_ptr(), starts.as_ptr(), lines as u32, starts_of.as_mut_ptr());
-            gpu.launch(kernels::place_lines, blocks, 0, arguments)?;
+            let arguments = kernels::place_lines::Args {
+                keys: keys.as_ptr(),
+                starts: starts.as_ptr(),
+                lines: lines as u32,
+                starts_of: starts_of.as_mut_ptr(),
+            };
+            gpu.enqueue(kernels::place_lines, blocks, arguments)?;
             let starts = starts.to_host()?;
             let mut on_host = host_memory::filled(0, lines)?;
             let copied = gpu.enqueue_read(keys.slice(0..lines)?, &mut on_host);
@@ -225,34 +256,32 @@ impl Lines {
         gpu: &Gpu,
         pieces: &Pieces,
         chains: &Chains,
-        dem: &DeviceGrid<f32>,
-        grid: &GridSpec,
+        dem: GridSlice<'_, f32>,
         levels: &Column<f64>,
     ) -> Result<Column<[f64; 2]>> {
         let count = self.starts.last().copied().unwrap_or(0);
-        let ground = ground(grid);
-        let (width, dem) = (dem.width(), gpu.admit(dem.column())?);
-        // SAFETY: lengths are as the kernel asks, which writes every point.
+        let kernels::Ground { x, y, cell_size } = ground(dem.grid());
+        let (width, dem) = (dem.grid().width, gpu.admit(dem.values())?);
+        // SAFETY: lengths are as the kernel needs them, which writes every point.
         unsafe {
             let mut points = gpu.uninitialized::<[f64; 2]>(count as usize)?;
-            gpu.launch(
+            gpu.enqueue(
                 kernels::write_points,
                 Blocks::for_each(&kernels::write_points, pieces.count.into())?,
-                0,
-                (
-                    pieces.words.as_ptr(),
-                    chains.next.as_ptr(),
-                    chains.ranks.as_ptr(),
-                    pieces.count,
-                    self.starts_of.as_ptr(),
-                    dem.as_ptr(),
+                kernels::write_points::Args {
+                    pieces: pieces.words.as_ptr(),
+                    next: chains.next.as_ptr(),
+                    ranks: chains.ranks.as_ptr(),
+                    count: pieces.count,
+                    starts_of: self.starts_of.as_ptr(),
+                    dem: dem.as_ptr(),
                     width,
-                    levels.as_ptr(),
-                    ground.x,
-                    ground.y,
-                    ground.cell_size,
-                    points.as_mut_ptr().cast(),
-                ),
+                    levels: levels.as_ptr(),
+                    x,
+                    y,
+                    cell_size,
+                    points: points.as_mut_ptr().cast(),
+                },
             )?;
             Ok(points)
         }

@@ -1,7 +1,7 @@
 //! `distance_transform`: a raster of sites in, the distance to the nearest one out.
 //!
-//! The way from here to the kernel: [`run`] calls `pba_voronoi::Transform::run`, whose `cpu.rs` and
-//! `gpu.rs` are siblings; the latter launches the kernels of `kernels-rs/src/monotone.rs`.
+//! The way from here to the kernel: [`run`] calls `pba_voronoi::transform`, whose `cpu.rs` and `gpu.rs` are
+//! siblings; the latter launches the kernels of `kernels-rs/src/voronoi/monotone.rs`.
 
 mod args;
 
@@ -14,8 +14,8 @@ use examples::program;
 use examples::report::Report;
 use examples::stages::Stages;
 use geo_io::{Cells, Georeference, Mask, Output};
-use gpu_core::{Device, GridSpec};
-use pba_voronoi::{Diagram, Input, Integers, Sites, Transform};
+use gpu_core::{Device, Grid, GridSpec, GridView, Progress};
+use pba_voronoi::{Diagram, Input, Integers, Params, Sites};
 use rayon::prelude::*;
 use serde_json::json;
 
@@ -38,7 +38,12 @@ fn run(args: &Args) -> Result<()> {
     let sides = sides(args, place.as_ref())?;
     let diagram = stages.run("transform", |progress| {
         let input = input(args, &mask)?;
-        Ok::<_, anyhow::Error>(transform(args, sides).run(&device, &input, progress)?)
+        Ok::<_, anyhow::Error>(pba_voronoi::transform(
+            &device,
+            &input,
+            &params(args, sides),
+            progress,
+        )?)
     })?;
     let sites = mask.sites.par_iter().filter(|&&s| s != 0).count();
     let without_value = mask.without_value;
@@ -46,7 +51,7 @@ fn run(args: &Args) -> Result<()> {
     drop(mask);
 
     let mut report = Report::default();
-    let (width, height) = (diagram.width, diagram.height);
+    let (width, height) = (diagram.grid.width, diagram.grid.height);
     report.line("raster", format_args!("{width} x {height} pixels, {sites} sites"));
     if without_value > 0 {
         report.line("", format_args!("{without_value} pixels are NODATA or NaN, and no sites"));
@@ -65,7 +70,7 @@ fn run(args: &Args) -> Result<()> {
     // Without a place of its own the raster's south-west corner is (0, 0).
     let place =
         place.unwrap_or_else(|| Georeference::north_up((0.0, f64::from(height) * sides.1), sides));
-    stages.run("write", |_| write(args, &place, diagram))?;
+    stages.run("write", |progress| write(args, &place, diagram, progress))?;
     report.stages(stages.done());
     report.written(args.outputs());
     report.print(&args.run, false);
@@ -81,7 +86,7 @@ fn input<'a>(args: &Args, mask: &'a Mask) -> Result<Input<'a>> {
     if mask.sites.is_empty() {
         return Err(anyhow!("{} has no pixels ({width} x {height})", args.mask.display()));
     }
-    Ok(Input::new(Sites::Mask(&mask.sites), width, height))
+    Ok(Input::new(Sites::Mask(&mask.sites), GridSpec::of_pixels(width, height)))
 }
 
 /// The sides of a pixel on the ground.
@@ -97,18 +102,18 @@ fn sides(args: &Args, place: Option<&Georeference>) -> Result<(f64, f64)> {
     }
 }
 
-/// What is asked for.
-fn transform(args: &Args, (x, y): (f64, f64)) -> Transform {
-    let mut transform = Transform::new().distance().spacing(x, y);
+/// How distances are counted, and the outputs.
+fn params(args: &Args, (x, y): (f64, f64)) -> Params {
+    let mut params = Params::new().distance().spacing(x, y);
     if let Some(most) = args.max_distance {
-        transform = transform.max_distance(most);
+        params = params.max_distance(most);
     }
-    if args.nearest.is_some() { transform.nearest() } else { transform }
+    if args.nearest.is_some() { params.nearest() } else { params }
 }
 
 /// The largest distance, and how many pixels have none.
 fn report_distances(report: &mut Report, diagram: &Diagram) {
-    let values = diagram.distance.as_deref().unwrap_or_default();
+    let values = diagram.distance.as_ref().map_or(&[][..], |distance| distance.values());
     let of = |&v: &f32| if v.is_finite() { (v, 0) } else { (0.0, 1) };
     let both = |a: (f32, usize), b: (f32, usize)| (a.0.max(b.0), a.1 + b.1);
     let (largest, without) = values.par_iter().map(of).reduce(|| (0.0, 0), both);
@@ -121,18 +126,23 @@ fn report_distances(report: &mut Report, diagram: &Diagram) {
 }
 
 /// Writes all outputs.
-fn write(args: &Args, place: &Georeference, mut diagram: Diagram) -> Result<()> {
-    let (width, height) = (diagram.width, diagram.height);
+fn write(
+    args: &Args,
+    place: &Georeference,
+    mut diagram: Diagram,
+    progress: &dyn Progress,
+) -> Result<()> {
+    let (width, height) = (diagram.grid.width, diagram.grid.height);
     let existing = args.run.existing();
     if let (Some(path), Some(nearest)) = (&args.nearest, diagram.nearest.take()) {
         let (width, height) = (width as usize, height as usize);
         let output = Output { path, existing };
         match nearest {
-            Integers::U32(v) => geo_io::write_npy(output, &v, width, height)?,
-            Integers::U64(v) => geo_io::write_npy(output, &v, width, height)?,
+            Integers::U32(v) => geo_io::write_npy(output, v.values(), width, height)?,
+            Integers::U64(v) => geo_io::write_npy(output, v.values(), width, height)?,
         }
     }
-    let mut distance = diagram.distance.take().unwrap_or_default();
+    let mut distance = diagram.distance.take().map(Grid::into_values).unwrap_or_default();
     // GeoTIFF comes last: it turns the infinite into NODATA.
     let mut paths: Vec<&Path> = args.output.iter().map(AsRef::as_ref).collect();
     paths.sort_by_key(|path| args::format(path).ok() == Some(Format::GeoTiff));
@@ -143,10 +153,11 @@ fn write(args: &Args, place: &Georeference, mut diagram: Diagram) -> Result<()> 
                 geo_io::write_npy(output, &distance, width as usize, height as usize)?;
             }
             Format::Png => {
-                let grid = GridSpec::new(0.0, f64::from(height), 1.0, width, height)?;
+                let raster = GridView::new(&distance, GridSpec::of_pixels(width, height))?;
                 let factor = width.max(height).div_ceil(PICTURE_SIDE);
-                let (picture, small) = terrain_grid::cpu::averaged(&distance, &grid, factor)?;
-                geo_io::write_picture(output, &picture, small.width, small.height)?;
+                let picture = terrain_grid::cpu::averaged(raster, factor, progress)?;
+                let small = picture.grid();
+                geo_io::write_picture(output, picture.values(), small.width, small.height)?;
             }
             _ => {
                 distance.par_iter_mut().filter(|v| v.is_infinite()).for_each(|v| *v = f32::NAN);

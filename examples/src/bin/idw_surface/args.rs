@@ -118,19 +118,16 @@ impl Args {
     pub fn params(&self, power: f64) -> Params {
         let radius = self.radius.unwrap_or(0.0);
         let quadrants = self.per_quadrant.unwrap_or(Quadrants { min: 0, max: 0 });
-        Params {
-            power,
-            smoothing: self.smoothing,
-            radius1: radius,
-            radius2: radius,
-            max_points: self.max_points.unwrap_or(0),
-            min_points: self.min_points,
-            min_points_per_quadrant: quadrants.min,
-            max_points_per_quadrant: quadrants.max,
-            geographic: self.geographic,
-            adaptive: self.adaptive.then(Adaptive::default),
-            ..Params::default()
-        }
+        Params::default()
+            .power(power)
+            .smoothing(self.smoothing)
+            .radius(radius)
+            .max_points(self.max_points.unwrap_or(0))
+            .min_points(self.min_points)
+            .min_points_per_quadrant(quadrants.min)
+            .max_points_per_quadrant(quadrants.max)
+            .geographic(self.geographic)
+            .adaptive(self.adaptive.then(Adaptive::default))
     }
 
     /// The format that the output's name asks for.

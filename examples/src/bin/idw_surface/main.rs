@@ -1,8 +1,8 @@
 //! `idw_surface`: scattered measurements in, a surface out.
 //!
 //! The way from here to the kernel: [`interpolate`](idw::interpolate) goes to crate idw's `cpu` or
-//! `gpu`, which are siblings; the latter launches the kernels of `kernels-rs/src/idw.rs` (all pairs)
-//! or `kernels-rs/src/idw_neighbours.rs`.
+//! `gpu`, which are siblings; the latter launches the kernels of `kernels-rs/src/idw/pairs` (all pairs) or
+//! `kernels-rs/src/idw/neighbours`.
 
 mod args;
 mod extent;
@@ -20,7 +20,7 @@ use examples::stages::Stages;
 use examples::units::Units;
 use geo_io::Crs;
 use gpu_core::{Bounds, Device, GridSpec, host_memory};
-use idw::{Points, Targets};
+use idw::{Input, Points};
 use serde_json::json;
 
 use args::Args;
@@ -73,7 +73,7 @@ fn run(args: &Args) -> Result<()> {
     let power = power(args, &device, points, &mut stages, &mut report)?;
     let params = args.params(power);
     let surface = stages.run("interpolate", |p| {
-        idw::interpolate::<f32>(&device, points, Targets::Grid(grid), &params, p)
+        idw::interpolate::<f32>(&device, Input::new(points, grid), &params, p)
     })?;
     match params.adaptive {
         Some(_) => report.line("power", "adaptive"),
@@ -152,7 +152,7 @@ fn write(
         Units::Plane { .. } if args.geographic => Units::Degrees { height: 1.0 },
         units => units,
     };
-    let light = units.hillshade(device, values, grid, &args.light)?;
+    let light = units.hillshade(device, values, grid, &args.light, &())?;
     products.write_relief("--output", path, values, &light)
 }
 

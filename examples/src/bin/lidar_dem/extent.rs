@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use anyhow::{Result, anyhow, ensure};
 use examples::cloud::Cloud;
 use examples::units;
-use gpu_core::{Bounds, Device, DeviceChoice, GridSpec, host_memory};
+use gpu_core::{Bounds, Device, DeviceChoice, Grid, GridSpec, host_memory};
 use nni_grid::Dem;
 
 use crate::args::Args;
@@ -109,18 +109,19 @@ impl Extents {
     }
 
     /// A DEM without its margin.
-    pub fn cut(&self, mut dem: Dem) -> Dem {
+    pub fn cut(&self, mut dem: Dem) -> Result<Dem> {
         if self.with_margin == self.grid {
-            return dem;
+            return Ok(dem);
         }
         let ((left, top), width) = (self.corner, self.grid.width as usize);
-        let rows = dem.values.chunks_exact(self.with_margin.width.max(1) as usize);
+        let rows = dem.values[0].values().chunks_exact(self.with_margin.width.max(1) as usize);
         let rows = rows.skip(top as usize).take(self.grid.height as usize);
-        dem.values =
+        let heights: Vec<f32> =
             rows.flat_map(|row| &row[left as usize..left as usize + width]).copied().collect();
         dem.grid = self.grid;
-        dem.summary.nodata = dem.values.iter().filter(|v| v.is_nan()).count() as u64;
-        dem
+        dem.summary.nodata = heights.iter().filter(|v| v.is_nan()).count() as u64;
+        dem.values = vec![Grid::new(heights, self.grid)?];
+        Ok(dem)
     }
 }
 

@@ -1,8 +1,7 @@
 //! `lidar_dem`: LiDAR points in, a terrain grid out.
 //!
-//! The way from here to the kernel: [`interpolate`] calls `nni_grid::interpolate`, whose `cpu`
-//! and `gpu` are siblings; the latter launches the kernels of `kernels-rs/src/nni` and, through
-//! pba-voronoi, those of `kernels-rs/src/voronoi.rs`.
+//! The way from here to the kernel: [`interpolate`] calls `nni_grid::interpolate`, whose `cpu` and `gpu` are
+//! siblings; the latter goes to `exact/gpu.rs`, which launches `kernels_rs::nni_exact`'s kernels.
 
 mod args;
 mod extent;
@@ -19,10 +18,10 @@ use examples::report::Report;
 use examples::stages::Stages;
 use examples::units::Units;
 use geo_io::{Crs, LasPoints, Output};
-use gpu_core::{Device, Progress};
-use nni_grid::{Dem, Params, Points};
+use gpu_core::{Device, Points, Progress};
+use nni_grid::{Dem, Params};
 use serde_json::json;
-use terrain_grid::Levels;
+use terrain_grid::ContourParams;
 
 use args::{Args, LinesFormat, lines_format};
 use extent::Extents;
@@ -63,7 +62,7 @@ fn run(args: &Args) -> Result<()> {
     let extents = extent::extents(args, &cloud, &device)?;
     let dem = stages.run("interpolate", |p| interpolate(&device, &cloud, extents, args, p))?;
     report_sites(&mut report, &dem);
-    report.raster("dem", &dem.grid, "heights", &dem.values);
+    report.raster("dem", &dem.grid, "heights", heights(&dem));
     write_products(args, &dem, crs, units, &device, &mut stages, &mut report)?;
     report.stages(stages.done());
     report.written(&args.outputs());
@@ -87,7 +86,7 @@ fn simulate(args: &Args, path: &Path, progress: &dyn Progress) -> Result<()> {
     Ok(geo_io::write_las(output, &points, Some(&crs))?)
 }
 
-/// The DEM over what is asked for, from all points within reach of it.
+/// The DEM over the extent that the arguments name, from all points within reach of it.
 fn interpolate(
     device: &Device,
     cloud: &Cloud,
@@ -95,18 +94,23 @@ fn interpolate(
     args: &Args,
     progress: &dyn Progress,
 ) -> Result<Dem> {
-    let mut params = Params::new(extents.with_margin);
-    params.method = args.method;
-    params.site_radius = args.site_radius;
-    params.query_radius = args.query_radius();
-    params.supersample = args.supersample;
-    params.duplicates = args.duplicates;
-    params.weights = args.weights;
-    params.hull = args.hull;
-    params.max_distance = args.max_distance;
-    let points = Points { x: &cloud.x, y: &cloud.y, z: &cloud.z };
+    let params = Params::new(extents.with_margin)
+        .method(args.method)
+        .site_radius(args.site_radius)
+        .query_radius(args.query_radius())
+        .supersample(args.supersample)
+        .duplicates(args.duplicates)
+        .weights(args.weights)
+        .hull(args.hull)
+        .max_distance(args.max_distance);
+    let points = Points { x: &cloud.x, y: &cloud.y, values: &[&cloud.z] };
     let dem = nni_grid::interpolate(device, points, &params, progress)?;
-    Ok(extents.cut(dem))
+    extents.cut(dem)
+}
+
+/// The heights of a DEM, row by row.
+fn heights(dem: &Dem) -> &[f32] {
+    dem.values[0].values()
 }
 
 fn report_sites(report: &mut Report, dem: &Dem) {
@@ -129,30 +133,32 @@ fn write_products(
     stages: &mut Stages,
     report: &mut Report,
 ) -> Result<()> {
+    let heights = heights(dem);
     let products = Products { grid: &dem.grid, crs, how: &args.raster, existing: args.existing() };
-    stages.run("write", |_| products.write_values("--output", &args.output, &dem.values))?;
+    stages.run("write", |_| products.write_values("--output", &args.output, heights))?;
     let relief = args.relief();
     if args.hillshade.is_some() || relief.is_some() {
-        stages.run("hillshade", |_| -> Result<()> {
-            let light = units.hillshade(device, &dem.values, &dem.grid, &args.light)?;
+        stages.run("hillshade", |progress| -> Result<()> {
+            let light = units.hillshade(device, heights, &dem.grid, &args.light, progress)?;
             if let Some(path) = &args.hillshade {
                 products.write_shade("--hillshade", path, &light)?;
             }
             if let Some(path) = &relief {
-                products.write_relief("--relief", path, &dem.values, &light)?;
+                products.write_relief("--relief", path, heights, &light)?;
             }
             Ok(())
         })?;
     }
     if let Some(path) = &args.slope {
-        stages.run("slope", |_| -> Result<()> {
-            let slope = units.slope(device, &dem.values, &dem.grid, &args.light)?;
+        stages.run("slope", |progress| -> Result<()> {
+            let slope = units.slope(device, heights, &dem.grid, &args.light, progress)?;
             products.write_values("--slope", path, &slope)
         })?;
     }
     if let Some(path) = &args.contours {
-        let lines = stages
-            .run("contours", |_| write_contours(products.output(path), args, dem, device, crs))?;
+        let lines = stages.run("contours", |progress| {
+            write_contours(products.output(path), args, dem, device, crs, progress)
+        })?;
         let interval = args.contour_interval;
         report.line("contours", format_args!("{lines} lines, one every {interval}"));
         report.field("contours", json!({"lines": lines, "interval": interval}));
@@ -172,9 +178,10 @@ fn write_contours(
     dem: &Dem,
     device: &Device,
     crs: Option<&Crs>,
+    progress: &dyn Progress,
 ) -> Result<usize> {
-    let levels = Levels::Every { interval: args.contour_interval, base: 0.0 };
-    let contours = terrain_grid::contours(device, &dem.values, &dem.grid, &levels)?;
+    let every = ContourParams::every(args.contour_interval);
+    let contours = terrain_grid::contours(device, dem.values[0].view(), &every, progress)?;
     let lines = contours.iter().map(|line| (line.level, &line.points[..]));
     match lines_format(output.path)? {
         LinesFormat::GeoJson => geo_io::write_lines(output, lines, crs)?,

@@ -1,0 +1,103 @@
+//! What points lie between.
+
+use gpu_core::{Blocks, Bounds, Error as CoreError, Extent, Reading, Slice, ValueRange};
+use kernels_rs::primitives::extent::{MOST_COLUMNS, WORDS, chunks, find_extent};
+
+use super::Workspace;
+use super::workspace::Layout;
+use crate::error::{Result, same_len};
+
+/// The bounds of x and y and the range of each column of values, which the device looks through in one
+/// launch for each 8 columns: what [`gpu_core::Extent::of`] finds on the CPU, bit for bit. No points
+/// have no bounds, and no ranges.
+///
+/// **Waits** for the workspace's stream, since the result is on the host; a graph cannot hold it.
+///
+/// One read of each element.
+///
+/// ```
+/// use gpu_core::{DeviceChoice, DevicePoints, Gpu};
+/// use gpu_scan::gpu::{Workspace, extent};
+///
+/// # fn main() -> Result<(), gpu_scan::Error> {
+/// let gpu = Gpu::open(DeviceChoice::Software)?;
+/// let mut workspace = Workspace::new(&gpu)?;
+/// let (x, y) = (gpu.upload(&[2.0, -1.0, 3.0])?, gpu.upload(&[0.5, 5.0, 4.0])?);
+/// let z = gpu.upload(&[7.0, 9.0, 8.0])?;
+/// let extent = extent(&mut workspace, &x, &y, &[(&z).into()])?;
+/// assert_eq!(extent.bounds.map(|b| (b.min_x, b.max_y)), Some((-1.0, 5.0)));
+/// assert_eq!((extent.ranges[0].min, extent.ranges[0].max), (7.0, 9.0));
+/// let points = DevicePoints::new(&x, &y, [(&z).into()], extent)?;
+/// # Ok(())
+/// # }
+/// ```
+///
+/// # Errors
+/// [`Length`](gpu_core::Error::Length) for columns of other lengths than that of x,
+/// [`NotFinite`](CoreError::NotFinite) of the first coordinate, then of the first value that is NaN or
+/// infinite, [`Captured`](CoreError::Captured).
+pub fn extent<'a, 'b>(
+    workspace: &mut Workspace,
+    x: impl Into<Slice<'a, f64>>,
+    y: impl Into<Slice<'b, f64>>,
+    values: &[Slice<'_, f64>],
+) -> Result<Extent> {
+    let (x, y) = (workspace.read(x)?, workspace.read(y)?);
+    let values = values.iter().map(|&column| workspace.read(column));
+    let values = values.collect::<Result<Vec<Reading<'_, f64>>>>()?;
+    same_len("column of y", x.len(), y.len())?;
+    values.iter().try_for_each(|column| same_len("column of values", x.len(), column.len()))?;
+    workspace.gpu().refuse_in_capture("the search for an extent, which the host waits for,")?;
+    if x.is_empty() {
+        return Ok(Extent::default());
+    }
+    let starts: Vec<*const u64> =
+        [&x, &y].into_iter().chain(&values).map(|column| column.as_ptr().cast()).collect();
+    // SAFETY: the columns are admitted until their results are there, and have `len` elements.
+    let results = unsafe { search(workspace, &starts, x.len() as u64)? };
+    let range = |what, column: usize| {
+        let word = |i: usize| results[column * WORDS as usize + i];
+        let (min, max) = (f64::from_bits(word(0)), f64::from_bits(word(1)));
+        match word(2) {
+            u64::MAX => Ok(ValueRange { min, max }),
+            index => Err(CoreError::NotFinite { what, index, value: f64::from_bits(word(3)) }),
+        }
+    };
+    let (x, y) = (range("x", 0)?, range("y", 1)?);
+    let ranges = (2..starts.len()).map(|column| range("value", column));
+    Ok(Extent {
+        bounds: Some(Bounds { min_x: x.min, min_y: y.min, max_x: x.max, max_y: y.max }),
+        ranges: ranges.collect::<Result<_, CoreError>>()?,
+    })
+}
+
+/// Enqueues the search and waits for its results, [`WORDS`] for each column.
+///
+/// # Safety
+/// Each column has `len` elements, which are not written meanwhile, and `len` is not 0.
+unsafe fn search(workspace: &mut Workspace, columns: &[*const u64], len: u64) -> Result<Vec<u64>> {
+    let (tiles, chunks) = chunks(len);
+    let mut layout = Layout::default();
+    let partials = layout.part::<u64>(chunks * MOST_COLUMNS as u64 * WORDS);
+    let results = layout.part::<u64>(columns.len() as u64 * WORDS);
+    let arena = workspace.arena(&layout)?;
+    let (partials, results) = (arena.at(&partials), arena.at(&results));
+    let done = workspace.done();
+    let gpu = workspace.gpu();
+    let mut host = vec![0; columns.len() * WORDS as usize];
+    // SAFETY: passed on to the caller; the workspace's storage is used on its own stream only, and
+    // `host` lives until the stream is synchronised.
+    unsafe {
+        for (launch, some) in columns.chunks(MOST_COLUMNS).enumerate() {
+            let mut columns = [some[0]; MOST_COLUMNS];
+            columns[..some.len()].copy_from_slice(some);
+            let results = results.wrapping_add(launch * MOST_COLUMNS * WORDS as usize);
+            let arguments = find_extent::Args { columns, len, tiles, partials, done, results };
+            let blocks = Blocks { x: chunks as u32, y: some.len() as u32 };
+            gpu.enqueue(find_extent, blocks, arguments)?;
+        }
+        gpu.enqueue_read(Slice::from_raw_parts(results, host.len()), &mut host)?;
+    }
+    gpu.synchronize()?;
+    Ok(host)
+}

@@ -1,0 +1,118 @@
+//! A group of values of a call over all points: what its launches have in common.
+
+use kernels_rs::idw::BLOCK;
+use kernels_rs::idw::targets::{PATCH_ROWS, ROW_THREADS};
+
+use super::Call;
+use super::index::Tiled;
+use super::queries::Queries;
+use crate::ground::RADIUS;
+use crate::{Error, Result};
+
+/// The instance of a kernel in f32 for a grid or not, a law, and one value or several.
+macro_rules! instance {
+    ($kernel:ident, $which:expr) => {
+        match $which {
+            (false, 1, false) => $kernel::scattered_1,
+            (false, 2, false) => $kernel::scattered_2,
+            (false, 3, false) => $kernel::scattered_3,
+            (false, 4, false) => $kernel::scattered_4,
+            (false, _, false) => $kernel::scattered_any,
+            (true, 1, false) => $kernel::on_grid_1,
+            (true, 2, false) => $kernel::on_grid_2,
+            (true, 3, false) => $kernel::on_grid_3,
+            (true, 4, false) => $kernel::on_grid_4,
+            (true, _, false) => $kernel::on_grid_any,
+            (false, 2, true) => $kernel::scattered_2_several,
+            (false, _, true) => $kernel::scattered_any_several,
+            (true, 2, true) => $kernel::on_grid_2_several,
+            (true, _, true) => $kernel::on_grid_any_several,
+        }
+    };
+}
+pub(super) use instance;
+
+/// A group of values of a call: one, or several.
+pub(super) struct Group<'a> {
+    pub call: &'a Call<'a>,
+    pub tiled: &'a Tiled,
+    /// The queries, along a curve where far points are expanded.
+    pub queries: &'a Queries<'a>,
+    /// Minus half the power of each query, or null.
+    pub exponents: *const f64,
+    /// The first of the values, and how many.
+    pub first: usize,
+    pub values: u32,
+}
+
+impl Group<'_> {
+    /// Whether there are several values.
+    pub fn is_several(&self) -> bool {
+        self.values > 1
+    }
+
+    /// The law of weights that has kernels of its own, or 0.
+    pub fn law(&self) -> u32 {
+        self.call.params.law()
+    }
+
+    /// The points' values of the group.
+    pub fn point_values(&self) -> *const f64 {
+        self.tiled.values.as_ptr().wrapping_add(self.first * self.call.index.len())
+    }
+
+    /// Their ranges.
+    pub fn ranges(&self) -> *const f64 {
+        self.call.index.ranges.as_ptr().wrapping_add(3 * self.first)
+    }
+
+    /// Units in one of the places': of the ground's, on the sphere of its radius.
+    pub fn scale(&self) -> f64 {
+        self.ground_scale() / self.unit()
+    }
+
+    /// Ground units in one of the places'.
+    pub fn ground_scale(&self) -> f64 {
+        if self.call.params.geographic { RADIUS } else { 1.0 }
+    }
+
+    fn unit(&self) -> f64 {
+        self.call.index.about.ground.unit()
+    }
+
+    /// The smoothing's square, in units.
+    pub fn smoothing(&self) -> f64 {
+        (self.call.params.smoothing / self.unit()).powi(2)
+    }
+
+    /// Minus half the power.
+    pub fn exponent(&self) -> f64 {
+        -0.5 * self.call.params.power
+    }
+
+    /// Half the extent of the points, in units.
+    pub fn extent(&self) -> [f64; 2] {
+        self.call.index.about.extent.map(|half| half / self.unit())
+    }
+
+    /// For each sorted point the query that leaves it out, or null.
+    pub fn left_out(&self) -> *const u32 {
+        if self.call.leave_out { self.tiled.order.as_ptr() } else { std::ptr::null() }
+    }
+
+    /// Blocks of the kernels in f32, whose threads have this number of queries.
+    pub fn blocks(&self, per_thread: u32) -> Result<u32> {
+        let blocks = match self.queries.grid {
+            Some(grid) => {
+                let across = grid.width.div_ceil(ROW_THREADS * per_thread);
+                u64::from(across) * u64::from(grid.height.div_ceil(PATCH_ROWS))
+            }
+            None => self.queries.count.div_ceil(u64::from(BLOCK * per_thread)),
+        };
+        let most = i32::MAX as u64;
+        if blocks > most {
+            return Err(Error::TooMany { what: "targets", count: self.queries.count, most });
+        }
+        Ok(blocks as u32)
+    }
+}

@@ -1,0 +1,122 @@
+//! Results on the device.
+
+use gpu_core::{Column, Gpu, GridSpec};
+use kernels_rs::idw::statistic;
+
+use super::number::DeviceNumber;
+use super::{DeviceTargets, Index};
+use crate::points::Range;
+use crate::statistics::moments_of;
+use crate::{Params, Result, Statistics, Summary, Surface};
+
+/// Interpolated values on the device.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct DeviceSurface<T: DeviceNumber> {
+    /// The values of each target, column after column; NaN where a target has none. Beyond the columns
+    /// of the points there may be some to fill up.
+    pub values: Column<T>,
+    /// Where the values lie, if the targets are a grid.
+    pub grid: Option<GridSpec>,
+    /// The targets' number.
+    count: usize,
+    /// The points' number, and the ranges of their values.
+    points: usize,
+    ranges: Vec<Range>,
+    statistics: Option<Column<T>>,
+    /// Where all points count: what their mean and deviation follow from.
+    sums: Option<Column<f64>>,
+    nodata: f64,
+}
+
+impl<T: DeviceNumber> DeviceSurface<T> {
+    pub(super) fn new(
+        index: &Index,
+        targets: DeviceTargets,
+        params: &Params,
+        values: Column<T>,
+        statistics: Option<Column<T>>,
+        sums: Option<Column<f64>>,
+    ) -> Result<Self> {
+        let grid = match targets {
+            DeviceTargets::Points { .. } => None,
+            DeviceTargets::Grid(grid) => Some(grid),
+        };
+        Ok(Self {
+            values,
+            grid,
+            count: targets.len() as usize,
+            points: index.len(),
+            ranges: index.about.ranges.clone(),
+            statistics,
+            sums,
+            nodata: params.nodata,
+        })
+    }
+
+    /// No target has a value.
+    pub(super) fn nothing(
+        gpu: &Gpu,
+        index: &Index,
+        targets: DeviceTargets,
+        params: &Params,
+    ) -> Result<Self> {
+        let count = targets.len() as usize;
+        // Every byte of NaN is set.
+        let nodata = |columns: usize| gpu.filled_with_byte(0xff, columns * count);
+        let statistics = if params.statistics { Some(nodata(statistic::ALL)?) } else { None };
+        Self::new(index, targets, params, nodata(index.about.padded())?, statistics, None)
+    }
+
+    /// How many targets.
+    pub fn len(&self) -> usize {
+        self.count
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// Copies the results to the host, with [`Params::nodata`] where there are none. Waits for the stream.
+    ///
+    /// # Errors
+    /// [`Error::Core`](crate::Error::Core).
+    pub fn to_host(&self) -> Result<Surface<T>> {
+        let all = self.values.to_host()?;
+        let nodata = T::from_f64(self.nodata);
+        let mut values: Vec<Vec<T>> =
+            (0..self.ranges.len()).map(|v| self.column(&all, v)).collect();
+        let missing = values[0].iter().filter(|v| v.is_missing()).count() as u64;
+        let is_missing = |value: &&mut T| value.is_missing();
+        values.iter_mut().flatten().filter(is_missing).for_each(|value| *value = nodata);
+        let summary = Summary { points: self.points as u64, skipped: 0, nodata: missing };
+        Ok(Surface { values, grid: self.grid, statistics: self.statistics()?, summary })
+    }
+
+    fn column(&self, all: &[T], column: usize) -> Vec<T> {
+        all.iter().skip(column * self.count).take(self.count).copied().collect()
+    }
+
+    fn statistics(&self) -> Result<Option<Statistics<T>>> {
+        let Some(statistics) = &self.statistics else { return Ok(None) };
+        let all = statistics.to_host()?;
+        let take = |column: usize| self.column(&all, column);
+        let nearest_distance = take(statistic::NEAREST);
+        if let Some(sums) = &self.sums {
+            let (sums, range) = (sums.to_host()?, self.ranges[0]);
+            let moments = moments_of([sums[0], sums[1]], self.points, range.offset);
+            let count = self.points as u32;
+            return Ok(Some(Statistics::constant(count, range, moments, nearest_distance)));
+        }
+        let counts = take(statistic::COUNT).into_iter();
+        Ok(Some(Statistics {
+            count: counts.map(|n| if n.is_missing() { 0 } else { n.to_f64() as u32 }).collect(),
+            min: take(statistic::MIN),
+            max: take(statistic::MAX),
+            mean: take(statistic::MEAN),
+            deviation: take(statistic::DEVIATION),
+            nearest_distance,
+        }))
+    }
+}

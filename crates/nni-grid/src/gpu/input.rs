@@ -1,0 +1,59 @@
+//! What is given to be interpolated on the device.
+
+use gpu_core::{DevicePoints, GridSlice, GridSpec};
+
+use crate::Result;
+use crate::input::check_mask;
+
+/// Points in device memory, with any number of values each, and which cells may have a value.
+///
+/// The fixed point of the values follows from their ranges in the points' extent. Whatever lies there,
+/// nothing else is read or written:
+///
+/// - A place outside of the extent's bounds counts where it is, but may cost time.
+/// - A place that is not finite takes no part. (By the exact method the summary counts it as a site.)
+/// - By the method on pixels a value counts as one at most half of its range beyond the range's end; a point
+///   whose value is not finite, or too large for an f32, takes no part. By the exact method such a value
+///   gives values without meaning to the cells around it.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Input<'a> {
+    /// The points.
+    pub points: DevicePoints<'a>,
+    /// For each cell, whether it may have a value: not 0.
+    pub mask: Option<GridSlice<'a, u8>>,
+}
+
+impl<'a> Input<'a> {
+    /// Points, and no mask.
+    pub fn new(points: DevicePoints<'a>) -> Self {
+        Self { points, mask: None }
+    }
+
+    /// Leaves out the cells where the mask is 0.
+    pub fn mask(self, mask: impl Into<GridSlice<'a, u8>>) -> Self {
+        Self { mask: Some(mask.into()), ..self }
+    }
+
+    /// Checks what the host can know.
+    pub(super) fn check(&self, grid: &GridSpec) -> Result<()> {
+        if let Some(mask) = &self.mask {
+            check_mask(mask.grid(), grid)?;
+        }
+        let bounds = self.points.extent().bounds;
+        let ends = bounds.map(|b| [b.min_x, b.min_y, b.max_x, b.max_y]).unwrap_or_default();
+        match ends.iter().position(|end| !end.is_finite()) {
+            Some(index) => {
+                let (what, value) = ("bound", ends[index]);
+                Err(gpu_core::Error::NotFinite { what, index: index as u64, value }.into())
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+impl<'a> From<DevicePoints<'a>> for Input<'a> {
+    fn from(points: DevicePoints<'a>) -> Self {
+        Self::new(points)
+    }
+}

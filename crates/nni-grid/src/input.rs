@@ -1,0 +1,115 @@
+//! What a caller gives to be interpolated, checked.
+
+use gpu_core::{Bounds, Extent, GridSpec, GridView, Points, ValueRange};
+use rayon::prelude::*;
+
+use crate::{Error, Result};
+
+/// Points with any number of values each, which share the geometry, and which cells may have a value.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct Input<'a> {
+    /// The points. Coordinates and values are finite, and values within what an f32 holds.
+    pub points: Points<'a>,
+    /// For each cell, whether it may have a value: not 0.
+    pub mask: Option<GridView<'a, u8>>,
+}
+
+impl<'a> Input<'a> {
+    /// Points, and no mask.
+    pub fn new(points: Points<'a>) -> Self {
+        Self { points, mask: None }
+    }
+
+    /// Leaves out the cells where the mask is 0.
+    pub fn mask(self, mask: impl Into<GridView<'a, u8>>) -> Self {
+        Self { mask: Some(mask.into()), ..self }
+    }
+
+    /// Checks the mask and the points, and gives what these lie between.
+    pub(crate) fn check(&self, grid: &GridSpec) -> Result<Extent> {
+        if let Some(mask) = &self.mask {
+            check_mask(mask.grid(), grid)?;
+        }
+        extent_of(&self.points)
+    }
+}
+
+impl<'a> From<Points<'a>> for Input<'a> {
+    fn from(points: Points<'a>) -> Self {
+        Self::new(points)
+    }
+}
+
+/// Checks that a mask has the sides of the grid.
+pub(crate) fn check_mask(mask: &GridSpec, grid: &GridSpec) -> Result<()> {
+    if (mask.width, mask.height) != (grid.width, grid.height) {
+        let (rows, columns) = (mask.height as usize, mask.width as usize);
+        let (width, height) = (grid.width, grid.height);
+        return Err(gpu_core::Error::Shape { rows, columns, width, height }.into());
+    }
+    Ok(())
+}
+
+/// The extent of points that can be interpolated, on all cores.
+fn extent_of(points: &Points) -> Result<Extent> {
+    points.check_lengths()?;
+    if points.is_empty() {
+        return Ok(Extent::default());
+    }
+    check_finite("x", points.x)?;
+    check_finite("y", points.y)?;
+    let (x, y) = (range_of(points.x), range_of(points.y));
+    let bounds = Bounds { min_x: x.min, min_y: y.min, max_x: x.max, max_y: y.max };
+    let mut ranges = Vec::new();
+    for column in points.values {
+        check_finite("value", column)?;
+        let range = range_of(column);
+        if f64::max(-range.min, range.max) > f64::from(f32::MAX) {
+            (0..column.len()).try_for_each(|index| check_value(index, column[index]))?;
+        }
+        ranges.push(range);
+    }
+    Ok(Extent { bounds: Some(bounds), ranges })
+}
+
+fn check_finite(what: &'static str, column: &[f64]) -> Result<()> {
+    match column.par_iter().position_first(|value| !value.is_finite()) {
+        Some(index) => {
+            let (index, value) = (index as u64, column[index]);
+            Err(gpu_core::Error::NotFinite { what, index, value }.into())
+        }
+        None => Ok(()),
+    }
+}
+
+fn check_value(index: usize, value: f64) -> Result<()> {
+    match value.abs() > f64::from(f32::MAX) {
+        true => Err(Error::Value { index: index as u64, value }),
+        false => Ok(()),
+    }
+}
+
+/// Why the point of an index cannot be interpolated.
+#[cfg(feature = "cuda")]
+pub(crate) fn check_point(points: &Points, index: usize) -> Result<()> {
+    let check = |what, value: f64| match value.is_finite() {
+        true => Ok(()),
+        false => Err(gpu_core::Error::NotFinite { what, index: index as u64, value }),
+    };
+    check("x", points.x[index])?;
+    check("y", points.y[index])?;
+    points.values.iter().try_for_each(|column| {
+        check("value", column[index])?;
+        check_value(index, column[index])
+    })
+}
+
+/// The range of finite values, of which there are some.
+fn range_of(values: &[f64]) -> ValueRange {
+    let start = (f64::INFINITY, f64::NEG_INFINITY);
+    let widen = |(min, max): (f64, f64), &v: &f64| (min.min(v), max.max(v));
+    let unite = |a: (f64, f64), b: (f64, f64)| (a.0.min(b.0), a.1.max(b.1));
+    let (min, max) = values.par_iter().fold(|| start, widen).reduce(|| start, unite);
+    ValueRange { min, max }
+}

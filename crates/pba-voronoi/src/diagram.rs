@@ -1,0 +1,84 @@
+//! What a transform gives.
+
+use gpu_core::{Grid, GridSpec};
+
+/// A raster of unsigned numbers: of 32 bits where these hold every one, else of 64. All bits are set where
+/// there is no site.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Integers {
+    /// 32 bits.
+    U32(Grid<u32>),
+    /// 64 bits.
+    U64(Grid<u64>),
+}
+
+impl Integers {
+    /// The number of pixels.
+    pub fn len(&self) -> usize {
+        match self {
+            Self::U32(raster) => raster.values().len(),
+            Self::U64(raster) => raster.values().len(),
+        }
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The number of pixel `p`, in the order of the rows; `None` where it has no site, and beyond the end.
+    pub fn get(&self, p: usize) -> Option<u64> {
+        match self {
+            Self::U32(raster) => {
+                raster.values().get(p).filter(|&&n| n != u32::MAX).map(|&n| n.into())
+            }
+            Self::U64(raster) => raster.values().get(p).filter(|&&n| n != u64::MAX).copied(),
+        }
+    }
+}
+
+/// What a transform gives: rasters of the input's grid, those that [`Params`](crate::Params) name.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Diagram {
+    /// Where the pixels lie.
+    pub grid: GridSpec,
+    /// What a [squared distance](Self::squared_distance) of 1 is on the ground, squared: the square
+    /// of a square pixel's side.
+    pub square_unit: f64,
+    /// Linear index of the nearest site.
+    pub nearest: Option<Integers>,
+    /// Column and row of the nearest site; twice `u32::MAX` where there is none.
+    pub coordinates: Option<Grid<[u32; 2]>>,
+    /// Squared distance to it.
+    pub squared_distance: Option<Integers>,
+    /// Distance to it; infinite where there is none.
+    pub distance: Option<Grid<f32>>,
+    /// Distance to it; infinite where there is none.
+    pub distance_f64: Option<Grid<f64>>,
+    /// Positive outside the sites, negative at them; infinite where there is no pixel of the other
+    /// kind.
+    pub signed_distance: Option<Grid<f32>>,
+    /// Its value; NaN where there is none.
+    pub value: Option<Grid<f32>>,
+    /// Its label; 0 where there is none.
+    pub label: Option<Grid<u32>>,
+}
+
+impl Diagram {
+    /// One without any output yet.
+    pub(crate) fn new(grid: GridSpec, square_unit: f64) -> Self {
+        Self {
+            grid,
+            square_unit,
+            nearest: None,
+            coordinates: None,
+            squared_distance: None,
+            distance: None,
+            distance_f64: None,
+            signed_distance: None,
+            value: None,
+            label: None,
+        }
+    }
+}

@@ -1,0 +1,223 @@
+//! What follows pixel by pixel from indices and squared distances; the kernels are in
+//! `kernels_rs::voronoi::monotone::derived`.
+
+use std::ptr;
+
+use device_std::host::Kernel;
+use gpu_core::{Blocks, Column, DeviceGrid, Element, Gpu, GridSpec, Slice};
+use kernels_rs::voronoi::monotone as kernels;
+
+use super::Integers;
+use crate::Result;
+
+/// Applies the expression to the raster, whatever its numbers have for bits.
+macro_rules! of_either {
+    ($integers:expr, $raster:ident => $of:expr) => {
+        match $integers {
+            Integers::U32($raster) => $of,
+            Integers::U64($raster) => $of,
+        }
+    };
+}
+
+/// A raster that `launch` writes whole, given where it is, blocks and pixels.
+///
+/// # Safety
+/// `launch` enqueues writing every pixel, or gives an error.
+unsafe fn per_pixel<T: Element, A>(
+    gpu: &Gpu,
+    grid: GridSpec,
+    kernel: Kernel<A>,
+    launch: impl FnOnce(*mut T, Blocks, u64) -> gpu_core::Result<()>,
+) -> Result<DeviceGrid<T>> {
+    let pixels = grid.cells();
+    // SAFETY: passed on to the caller.
+    let mut out = unsafe { gpu.uninitialized(pixels as usize)? };
+    launch(out.as_mut_ptr(), Blocks::for_each(&kernel, pixels)?, pixels)?;
+    Ok(DeviceGrid::from_column(out, grid)?)
+}
+
+/// The distances, as `f32`, of squared distances.
+pub(super) fn distances(gpu: &Gpu, squares: &Integers, scale: f64) -> Result<DeviceGrid<f32>> {
+    // SAFETY: the kernels write every pixel.
+    of_either!(squares, raster => unsafe {
+        roots(gpu, raster, scale, |out| (out, ptr::null_mut()))
+    })
+}
+
+/// The distances, as `f64`, of squared distances.
+pub(super) fn distances_f64(gpu: &Gpu, squares: &Integers, scale: f64) -> Result<DeviceGrid<f64>> {
+    // SAFETY: the kernels write every pixel.
+    of_either!(squares, raster => unsafe {
+        roots(gpu, raster, scale, |out| (ptr::null_mut(), out))
+    })
+}
+
+/// Roots into one of two outputs, which `outputs` makes of the pointer to it.
+///
+/// # Safety
+/// One of the outputs is the pointer, the other null.
+unsafe fn roots<S, T>(
+    gpu: &Gpu,
+    squares: &DeviceGrid<S>,
+    scale: f64,
+    outputs: impl FnOnce(*mut T) -> (*mut f32, *mut f64),
+) -> Result<DeviceGrid<T>>
+where
+    S: Element + kernels::roots::Instance,
+    T: Element,
+{
+    let kernel = <S as kernels::roots::Instance>::KERNEL;
+    let squares_start = squares.column().as_ptr();
+    // SAFETY: the kernel writes every pixel of the output that is not null; both have as many.
+    unsafe {
+        per_pixel(gpu, *squares.grid(), kernel, |out, blocks, pixels| {
+            let (out, out_f64) = outputs(out);
+            let squares = squares_start;
+            let arguments = kernels::roots::Args { squares, out, out_f64, scale, pixels };
+            gpu.enqueue(kernel, blocks, arguments)
+        })
+    }
+}
+
+/// Columns and rows of indices.
+pub(super) fn coordinates(gpu: &Gpu, indices: &Integers) -> Result<DeviceGrid<[u32; 2]>> {
+    fn of<I: Element + kernels::coordinates::Instance>(
+        gpu: &Gpu,
+        indices: &DeviceGrid<I>,
+    ) -> Result<DeviceGrid<[u32; 2]>> {
+        let kernel = <I as kernels::coordinates::Instance>::KERNEL;
+        // SAFETY: the kernel writes every pixel: a column in the low half of 8 bytes, a row in the high.
+        unsafe {
+            per_pixel(gpu, *indices.grid(), kernel, |out: *mut [u32; 2], blocks, pixels| {
+                let (width, indices) = (indices.width(), indices.column().as_ptr());
+                let out = out.cast();
+                let arguments = kernels::coordinates::Args { indices, out, width, pixels };
+                gpu.enqueue(kernel, blocks, arguments)
+            })
+        }
+    }
+    of_either!(indices, raster => of(gpu, raster))
+}
+
+/// What an array holds at the indices, in elements of 4 bytes; `none` where there is none.
+pub(super) fn gather<T: Element>(
+    gpu: &Gpu,
+    indices: &Integers,
+    values: Slice<'_, T>,
+    none: T,
+) -> Result<DeviceGrid<T>> {
+    of_either!(indices, raster => gather_by(gpu, raster, values, none))
+}
+
+fn gather_by<I: Element + kernels::gather::Instance, T: Element>(
+    gpu: &Gpu,
+    indices: &DeviceGrid<I>,
+    values: Slice<'_, T>,
+    none: T,
+) -> Result<DeviceGrid<T>> {
+    let kernel = <I as kernels::gather::Instance>::KERNEL;
+    let values = gpu.admit(values)?;
+    let none: u32 = bytemuck::cast(none);
+    // SAFETY: the kernel writes every pixel and reads values below their number, of 4 bytes each, as
+    // the cast has seen.
+    unsafe {
+        per_pixel(gpu, *indices.grid(), kernel, |out: *mut T, blocks, pixels| {
+            let arguments = kernels::gather::Args {
+                indices: indices.column().as_ptr(),
+                values: values.as_ptr().cast(),
+                len: values.len() as u64,
+                out: out.cast(),
+                none,
+                pixels,
+            };
+            gpu.enqueue(kernel, blocks, arguments)
+        })
+    }
+}
+
+/// One value a pixel of one value a listed site: that of the first site named there, else NaN.
+pub(super) fn listed_values(
+    gpu: &Gpu,
+    (columns, rows): (Slice<'_, u32>, Slice<'_, u32>),
+    values: Slice<'_, f32>,
+    grid: &GridSpec,
+) -> Result<Column<f32>> {
+    /// Every byte of a number beyond every list.
+    const BEYOND: u8 = 0x7f;
+    let sites = columns.len() as u64;
+    let (columns, rows) = (gpu.admit(columns)?, gpu.admit(rows)?);
+    let mut first = gpu.filled_with_byte::<u64>(BEYOND, grid.cells() as usize)?;
+    // SAFETY: both lists have `sites` elements, `first` one for each pixel; what it holds is not negative.
+    unsafe {
+        gpu.enqueue(
+            kernels::find_first_sites,
+            Blocks::for_each(&kernels::find_first_sites, sites)?,
+            kernels::find_first_sites::Args {
+                columns: columns.as_ptr(),
+                rows: rows.as_ptr(),
+                first: first.as_mut_ptr().cast(),
+                width: grid.width,
+                height: grid.height,
+                sites,
+            },
+        )?;
+    }
+    let first = DeviceGrid::from_column(first, *grid)?;
+    Ok(gather_by(gpu, &first, values, f32::NAN)?.into_column())
+}
+
+/// The same raster once more.
+pub(super) fn copied<T: Element>(gpu: &Gpu, from: &DeviceGrid<T>) -> Result<DeviceGrid<T>> {
+    // SAFETY: written right below.
+    let mut copy = unsafe { gpu.uninitialized(from.column().len())? };
+    gpu.copy(from.column(), &mut copy)?;
+    Ok(DeviceGrid::from_column(copy, *from.grid())?)
+}
+
+/// Makes signed distances of those to the nearest site, given those to the nearest other pixel.
+pub(super) fn sign(
+    gpu: &Gpu,
+    outside: &mut DeviceGrid<f32>,
+    inside: &DeviceGrid<f32>,
+) -> Result<()> {
+    let pixels = inside.grid().cells();
+    let outside = outside.column_mut().as_mut_ptr();
+    let inside = inside.column().as_ptr();
+    // SAFETY: both have as many pixels.
+    unsafe {
+        gpu.enqueue(
+            kernels::sign_distances,
+            Blocks::for_each(&kernels::sign_distances, pixels)?,
+            kernels::sign_distances::Args { outside, inside, pixels },
+        )?;
+    }
+    Ok(())
+}
+
+/// Writes `bits` into every pixel, of 4 or 8 bytes, where the mask is not zero.
+pub(super) fn exclude<T: Element>(
+    gpu: &Gpu,
+    mask: Slice<'_, u8>,
+    out: &mut DeviceGrid<T>,
+    bits: u64,
+) -> Result<()> {
+    let pixels = out.grid().cells();
+    let mask = gpu.admit(mask)?;
+    let out = out.column_mut().as_mut_ptr();
+    // SAFETY: mask and output have as many pixels, and the size of a pixel is looked at first.
+    unsafe {
+        if size_of::<T>() == 8 {
+            let kernel = kernels::exclude::u64;
+            let (mask, out, value) = (mask.as_ptr(), out.cast(), bits);
+            let arguments = kernels::exclude::Args { mask, out, value, pixels };
+            gpu.enqueue(kernel, Blocks::for_each(&kernel, pixels)?, arguments)?;
+        } else {
+            let kernel = kernels::exclude::u32;
+            let (mask, out, value) = (mask.as_ptr(), out.cast(), bits as u32);
+            let arguments = kernels::exclude::Args { mask, out, value, pixels };
+            gpu.enqueue(kernel, Blocks::for_each(&kernel, pixels)?, arguments)?;
+        }
+    }
+    Ok(())
+}

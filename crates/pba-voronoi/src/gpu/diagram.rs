@@ -1,0 +1,95 @@
+//! What a transform gives in device memory.
+
+use gpu_core::{DeviceGrid, GridSpec};
+
+use super::outputs::Output;
+use crate::Result;
+
+/// A raster of unsigned numbers in device memory: the device's [`Integers`](crate::Integers).
+#[derive(Debug)]
+pub enum Integers {
+    /// 32 bits.
+    U32(DeviceGrid<u32>),
+    /// 64 bits.
+    U64(DeviceGrid<u64>),
+}
+
+impl Integers {
+    /// Copies them to the host. Waits for the stream.
+    ///
+    /// # Errors
+    /// [`Error::Core`](crate::Error::Core).
+    pub fn to_host(&self) -> Result<crate::Integers> {
+        Ok(match self {
+            Self::U32(raster) => crate::Integers::U32(raster.to_host()?),
+            Self::U64(raster) => crate::Integers::U64(raster.to_host()?),
+        })
+    }
+
+    /// Where the pixels lie.
+    pub fn grid(&self) -> &GridSpec {
+        match self {
+            Self::U32(raster) => raster.grid(),
+            Self::U64(raster) => raster.grid(),
+        }
+    }
+}
+
+/// What a transform gives in device memory: the device's [`Diagram`](crate::Diagram), with rasters of the
+/// input's grid, those that [`Params`](crate::Params) name.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Diagram {
+    /// Where the pixels lie.
+    pub grid: GridSpec,
+    /// What a [squared distance](Self::squared_distance) of 1 is on the ground, squared.
+    pub square_unit: f64,
+    /// Linear index of the nearest site.
+    pub nearest: Option<Integers>,
+    /// Column and row of the nearest site; twice `u32::MAX` where there is none.
+    pub coordinates: Option<DeviceGrid<[u32; 2]>>,
+    /// Squared distance to it.
+    pub squared_distance: Option<Integers>,
+    /// Distance to it; infinite where there is none.
+    pub distance: Option<DeviceGrid<f32>>,
+    /// Distance to it; infinite where there is none.
+    pub distance_f64: Option<DeviceGrid<f64>>,
+    /// Positive outside the sites, negative at them; infinite where there is no pixel of the other
+    /// kind.
+    pub signed_distance: Option<DeviceGrid<f32>>,
+    /// Its value; NaN where there is none.
+    pub value: Option<DeviceGrid<f32>>,
+    /// Its label; 0 where there is none.
+    pub label: Option<DeviceGrid<u32>>,
+}
+
+impl Diagram {
+    /// One without any output yet.
+    pub(super) fn new(grid: GridSpec, square_unit: f64) -> Self {
+        Self {
+            grid,
+            square_unit,
+            nearest: None,
+            coordinates: None,
+            squared_distance: None,
+            distance: None,
+            distance_f64: None,
+            signed_distance: None,
+            value: None,
+            label: None,
+        }
+    }
+
+    pub(super) fn set(&mut self, output: Output) {
+        match output {
+            Output::Nearest(raster) => self.nearest = Some(raster),
+            Output::Coordinates(raster) => self.coordinates = Some(raster),
+            Output::Squared(raster) => self.squared_distance = Some(raster),
+            Output::Distance(raster) => self.distance = Some(raster),
+            Output::DistanceF64(raster) => self.distance_f64 = Some(raster),
+            Output::Signed(raster) => self.signed_distance = Some(raster),
+            Output::Value(raster) => self.value = Some(raster),
+            Output::Label(raster) => self.label = Some(raster),
+        }
+    }
+}

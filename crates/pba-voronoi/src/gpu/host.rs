@@ -1,0 +1,100 @@
+//! From host arrays to host arrays, on a GPU.
+
+use gpu_core::{Column, Element, Gpu, Progress};
+
+use super::outputs::{Output, Sources};
+use super::{Input, Sites};
+use crate::{Diagram, Params, Result};
+
+/// [`transform`](crate::transform) on a GPU. Each output goes to the host before the next is made, so that
+/// the device need not hold them all. Waits.
+///
+/// # Errors
+/// As [`transform`](crate::transform).
+pub(crate) fn transform_host(
+    gpu: &Gpu,
+    input: &crate::Input<'_>,
+    params: &Params,
+    progress: &dyn Progress,
+) -> Result<Diagram> {
+    let metric = params.check(&input.shape())?;
+    input.check_list()?;
+    progress.at("to the device", 0.0)?;
+    let uploaded = Uploaded::new(gpu, input, params)?;
+    let outputs = params.outputs();
+    let mut done = 0;
+    let mut report = || {
+        done += 1;
+        progress.at("voronoi", f64::from(done - 1) / f64::from(outputs.max(1)))
+    };
+    report()?;
+    let mut diagram = Diagram::new(input.grid, metric.scale * metric.scale);
+    let resident = uploaded.input(input);
+    let sources = Sources::new(gpu, &resident, metric)?;
+    sources.each_output(params, |output| {
+        match output {
+            Output::Nearest(raster) => diagram.nearest = Some(raster.to_host()?),
+            Output::Coordinates(raster) => diagram.coordinates = Some(raster.to_host()?),
+            Output::Squared(raster) => diagram.squared_distance = Some(raster.to_host()?),
+            Output::Distance(raster) => diagram.distance = Some(raster.to_host()?),
+            Output::DistanceF64(raster) => diagram.distance_f64 = Some(raster.to_host()?),
+            Output::Signed(raster) => diagram.signed_distance = Some(raster.to_host()?),
+            Output::Value(raster) => diagram.value = Some(raster.to_host()?),
+            Output::Label(raster) => diagram.label = Some(raster.to_host()?),
+        }
+        Ok(report()?)
+    })?;
+    gpu.synchronize()?;
+    Ok(diagram)
+}
+
+/// The arrays of an input on the device.
+struct Uploaded {
+    sites: UploadedSites,
+    excluded: Option<Column<u8>>,
+    values: Option<Column<f32>>,
+}
+
+enum UploadedSites {
+    Mask(Column<u8>),
+    Bits(Column<u32>),
+    List(Column<u32>, Column<u32>),
+    Labels(Column<u32>),
+}
+
+impl Uploaded {
+    fn new(gpu: &Gpu, input: &crate::Input<'_>, params: &Params) -> Result<Self> {
+        fn optional<T: Element>(gpu: &Gpu, array: Option<&[T]>) -> Result<Option<Column<T>>> {
+            Ok(array.map(|array| gpu.upload(array)).transpose()?)
+        }
+        let sites = match input.sites {
+            crate::Sites::Mask(mask) => UploadedSites::Mask(gpu.upload(mask)?),
+            crate::Sites::Bits(bits) => UploadedSites::Bits(gpu.upload(bits)?),
+            crate::Sites::List { columns, rows } => {
+                UploadedSites::List(gpu.upload(columns)?, gpu.upload(rows)?)
+            }
+            crate::Sites::Labels(labels) => UploadedSites::Labels(gpu.upload(labels)?),
+        };
+        let values = if params.value { input.values } else { None };
+        Ok(Self { sites, excluded: optional(gpu, input.excluded)?, values: optional(gpu, values)? })
+    }
+
+    /// The input with these arrays.
+    fn input(&self, of: &crate::Input<'_>) -> Input<'_> {
+        let sites = match &self.sites {
+            UploadedSites::Mask(mask) => Sites::Mask(mask.into()),
+            UploadedSites::Bits(bits) => Sites::Bits(bits.into()),
+            UploadedSites::List(columns, rows) => {
+                Sites::List { columns: columns.into(), rows: rows.into() }
+            }
+            UploadedSites::Labels(labels) => Sites::Labels(labels.into()),
+        };
+        Input {
+            sites,
+            grid: of.grid,
+            inverted: of.inverted,
+            excluded: self.excluded.as_ref().map(Into::into),
+            values: self.values.as_ref().map(Into::into),
+        }
+    }
+}

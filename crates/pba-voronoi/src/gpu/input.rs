@@ -1,0 +1,91 @@
+//! A raster of sites in device memory, and what goes with its pixels.
+
+use gpu_core::{GridSlice, GridSpec, Slice};
+
+use crate::input::{Form, Shape};
+
+/// Where the sites are: the device's [`Sites`](crate::Sites).
+#[derive(Clone, Copy, Debug)]
+pub enum Sites<'a> {
+    /// A byte a pixel, row by row: a site where it is not zero.
+    Mask(Slice<'a, u8>),
+    /// A bit a pixel: bit i of word w of a row is pixel 32 w + i, and every row begins with a word of
+    /// its own, so that there are `width.div_ceil(32) * height` words. Bits beyond the width do not
+    /// count.
+    Bits(Slice<'a, u32>),
+    /// The sites' columns and rows, in any order; a pixel may be named more than once. What lies outside the
+    /// raster is left out.
+    List {
+        /// Columns.
+        columns: Slice<'a, u32>,
+        /// Rows, as many.
+        rows: Slice<'a, u32>,
+    },
+    /// A label a pixel, row by row: a site where it is not zero.
+    Labels(Slice<'a, u32>),
+}
+
+/// A raster of sites, and what goes with its pixels: the device's [`Input`](crate::Input). A
+/// `GridSlice<u8>` becomes one by itself: a mask.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct Input<'a> {
+    /// Where the sites are.
+    pub sites: Sites<'a>,
+    /// Where the pixels lie; [`GridSpec::of_pixels`] where they lie nowhere.
+    pub grid: GridSpec,
+    /// Whether every site is none, and every other pixel one.
+    pub inverted: bool,
+    /// Pixels to leave out of the output, a byte each, where it is not zero.
+    pub excluded: Option<Slice<'a, u8>>,
+    /// Values to hand on to each site's pixels: one a pixel; with [`Sites::List`], unless
+    /// [inverted](Self::inverted), one a site, of which the first named on a pixel counts.
+    pub values: Option<Slice<'a, f32>>,
+}
+
+impl<'a> Input<'a> {
+    /// Sites in the raster of `grid`.
+    pub fn new(sites: Sites<'a>, grid: GridSpec) -> Self {
+        Self { sites, grid, inverted: false, excluded: None, values: None }
+    }
+
+    /// The same with every site no site, and every other pixel one.
+    pub fn inverted(mut self) -> Self {
+        self.inverted = !self.inverted;
+        self
+    }
+
+    /// Sets [`excluded`](Self::excluded).
+    pub fn excluded(mut self, mask: impl Into<Slice<'a, u8>>) -> Self {
+        self.excluded = Some(mask.into());
+        self
+    }
+
+    /// Sets [`values`](Self::values).
+    pub fn values(mut self, values: impl Into<Slice<'a, f32>>) -> Self {
+        self.values = Some(values.into());
+        self
+    }
+
+    /// What the request has, by which it is checked.
+    pub(crate) fn shape(&self) -> Shape {
+        Shape {
+            sites: match self.sites {
+                Sites::Mask(mask) => Form::Mask(mask.len()),
+                Sites::Bits(bits) => Form::Bits(bits.len()),
+                Sites::List { columns, rows } => Form::List(columns.len(), rows.len()),
+                Sites::Labels(labels) => Form::Labels(labels.len()),
+            },
+            grid: self.grid,
+            inverted: self.inverted,
+            excluded: self.excluded.map(|mask| mask.len()),
+            values: self.values.map(|values| values.len()),
+        }
+    }
+}
+
+impl<'a> From<GridSlice<'a, u8>> for Input<'a> {
+    fn from(mask: GridSlice<'a, u8>) -> Self {
+        Self::new(Sites::Mask(mask.values()), *mask.grid())
+    }
+}

@@ -1,0 +1,276 @@
+//! The launches of `Algorithm::Monotone`; the kernels and the plan are in `kernels_rs::voronoi::monotone`.
+//!
+//! Scratch, in bytes a pixel: 1/8 for the bits, 2 for the candidates (4 in wide rasters), 1/64 for the
+//! winners.
+
+use device_std::host::Kernel;
+use gpu_core::{Blocks, Column, DeviceGrid, Element, Gpu, GridSpec};
+use kernels_rs::voronoi::monotone as kernels;
+
+use super::bits::{Bits, WARPS, words_of};
+use super::{Integers, blocks_x, derived};
+use crate::Result;
+use crate::metric::{MAX_NARROW, Metric};
+use crate::params::MAX_PIXELS;
+
+// The kernels' numbers hold wherever the metric says that they do.
+const _: () = assert!(MAX_NARROW <= kernels::MAX_NARROW);
+
+/// In every row and column the site of the row that is nearest to the column.
+#[derive(Debug)]
+enum Candidates {
+    Narrow(Column<u16>),
+    Wide(Column<u32>),
+}
+
+/// The candidates of a raster, and the winners of every 256th row: what the outputs are made from, one
+/// by one. What it makes is enqueued.
+#[derive(Debug)]
+pub(super) struct Winners {
+    candidates: Candidates,
+    rows: Column<u32>,
+    grid: GridSpec,
+    metric: Metric,
+}
+
+impl Winners {
+    /// Finds the candidates and the winners that a diagram with this metric begins with.
+    pub fn find(gpu: &Gpu, bits: &Bits, metric: Metric) -> Result<Self> {
+        let GridSpec { width, height, .. } = bits.grid;
+        let candidates = Candidates::find(gpu, bits, metric)?;
+        let mut spacing = kernels::TILE_ROWS;
+        while spacing.saturating_mul(2 * kernels::LEVEL_RATIO) < height {
+            spacing *= kernels::LEVEL_RATIO;
+        }
+        let mut rows = candidates.search(gpu, None, (width, height), spacing, metric)?;
+        while spacing > kernels::TILE_ROWS {
+            spacing /= kernels::LEVEL_RATIO;
+            rows = candidates.search(gpu, Some(&rows), (width, height), spacing, metric)?;
+        }
+        Ok(Self { candidates, rows, grid: bits.grid, metric })
+    }
+
+    /// The nearest site's linear index (row * width + column) for each pixel, in as many bits as the
+    /// raster needs.
+    pub fn indices(&self, gpu: &Gpu) -> Result<Integers> {
+        let is_long = self.grid.cells() > MAX_PIXELS;
+        match &self.candidates {
+            Candidates::Narrow(nearest) => {
+                self.spread(gpu, nearest, kernels::spread_narrow::indices).map(Integers::U32)
+            }
+            Candidates::Wide(nearest) if is_long => self
+                .spread_wide(gpu, nearest, kernels::spread_wide::long_indices)
+                .map(Integers::U64),
+            Candidates::Wide(nearest) => {
+                self.spread_wide(gpu, nearest, kernels::spread_wide::indices).map(Integers::U32)
+            }
+        }
+    }
+
+    /// The squared distance of each pixel, as in
+    /// [`Diagram::squared_distance`](crate::Diagram::squared_distance).
+    pub fn squares(&self, gpu: &Gpu) -> Result<Integers> {
+        match &self.candidates {
+            Candidates::Narrow(nearest) => {
+                self.spread(gpu, nearest, kernels::spread_narrow::squares).map(Integers::U32)
+            }
+            Candidates::Wide(nearest) => {
+                self.spread_wide(gpu, nearest, kernels::spread_wide::squares).map(Integers::U64)
+            }
+        }
+    }
+
+    /// The distance of each pixel, on the ground.
+    pub fn distances(&self, gpu: &Gpu) -> Result<DeviceGrid<f32>> {
+        let Candidates::Narrow(nearest) = &self.candidates else {
+            return derived::distances(gpu, &self.squares(gpu)?, self.metric.scale);
+        };
+        let (pitch, search_limit, limit) = self.shape();
+        let kernel = kernels::spread_distances;
+        // SAFETY: the kernel writes every pixel, and sizes are as it needs them.
+        unsafe {
+            let mut out = gpu.uninitialized(self.grid.cells() as usize)?;
+            gpu.enqueue(
+                kernel,
+                self.tiles(&kernel)?,
+                kernels::spread_distances::Args {
+                    nearest: nearest.as_ptr(),
+                    winners: self.rows.as_ptr(),
+                    out: out.as_mut_ptr(),
+                    pitch,
+                    width: self.grid.width,
+                    height: self.grid.height,
+                    search_limit,
+                    limit,
+                    scale: self.metric.scale,
+                },
+            )?;
+            Ok(DeviceGrid::from_column(out, self.grid)?)
+        }
+    }
+
+    /// One of the kernels that spread narrow candidates.
+    fn spread<T: Element>(
+        &self,
+        gpu: &Gpu,
+        nearest: &Column<u16>,
+        kernel: Kernel<kernels::spread_narrow::Args<T>>,
+    ) -> Result<DeviceGrid<T>> {
+        let (pitch, search_limit, limit) = self.shape();
+        // SAFETY: the kernel writes every pixel, and sizes are as it needs them.
+        unsafe {
+            let mut out = gpu.uninitialized(self.grid.cells() as usize)?;
+            gpu.enqueue(
+                kernel,
+                self.tiles(&kernel)?,
+                kernels::spread_narrow::Args {
+                    nearest: nearest.as_ptr(),
+                    winners: self.rows.as_ptr(),
+                    out: out.as_mut_ptr(),
+                    pitch,
+                    width: self.grid.width,
+                    height: self.grid.height,
+                    search_limit,
+                    limit,
+                },
+            )?;
+            Ok(DeviceGrid::from_column(out, self.grid)?)
+        }
+    }
+
+    /// One of the kernels that spread wide candidates.
+    fn spread_wide<T: Element>(
+        &self,
+        gpu: &Gpu,
+        nearest: &Column<u32>,
+        kernel: Kernel<kernels::spread_wide::Args<T>>,
+    ) -> Result<DeviceGrid<T>> {
+        let (pitch, search_limit, limit) = self.shape();
+        // SAFETY: the kernel writes every pixel, and sizes are as it needs them.
+        unsafe {
+            let mut out = gpu.uninitialized(self.grid.cells() as usize)?;
+            gpu.enqueue(
+                kernel,
+                self.tiles(&kernel)?,
+                kernels::spread_wide::Args {
+                    nearest: nearest.as_ptr(),
+                    winners: self.rows.as_ptr(),
+                    out: out.as_mut_ptr(),
+                    pitch,
+                    width: self.grid.width,
+                    height: self.grid.height,
+                    search_limit,
+                    limit,
+                    across: self.metric.across,
+                    down: self.metric.down,
+                },
+            )?;
+            Ok(DeviceGrid::from_column(out, self.grid)?)
+        }
+    }
+
+    /// Pitch, the limit of the search and that of the result.
+    fn shape(&self) -> (u32, u64, u64) {
+        let pitch = words_of(self.grid.width) * kernels::WORD;
+        (pitch, self.metric.limit_within(kernels::SPAN), self.metric.limit)
+    }
+
+    /// Blocks of a spreading kernel.
+    fn tiles<A>(&self, kernel: &Kernel<A>) -> Result<Blocks> {
+        let groups = words_of(self.grid.width).div_ceil(kernels::GROUP);
+        let tiles_down = self.grid.height.div_ceil(kernels::TILE_ROWS);
+        blocks_x(kernel, u64::from(groups * kernels::GROUP) * u64::from(tiles_down))
+    }
+}
+
+impl Candidates {
+    fn find(gpu: &Gpu, bits: &Bits, metric: Metric) -> Result<Self> {
+        if metric.is_narrow {
+            candidates(gpu, bits).map(Self::Narrow)
+        } else {
+            candidates(gpu, bits).map(Self::Wide)
+        }
+    }
+
+    /// The winners of every `spacing`-th row, between those of the level above.
+    fn search(
+        &self,
+        gpu: &Gpu,
+        above: Option<&Column<u32>>,
+        (width, height): (u32, u32),
+        spacing: u32,
+        metric: Metric,
+    ) -> Result<Column<u32>> {
+        let words = words_of(width);
+        let pitch = words * kernels::WORD;
+        let levels = height.div_ceil(spacing) + 1;
+        let above = above.map_or(std::ptr::null(), Column::as_ptr);
+        let bands = if height > 0 { levels.div_ceil(WARPS) } else { 0 };
+        let blocks = blocks_x(&kernels::search_rows, u64::from(words) * u64::from(bands))?;
+        let limit = metric.limit_within(spacing.saturating_mul(2));
+        // SAFETY: the kernel writes every element, and the sizes are as it needs them.
+        unsafe {
+            let mut rows = gpu.uninitialized(pitch as usize * levels as usize)?;
+            let winners = rows.as_mut_ptr();
+            match self {
+                Self::Narrow(nearest) => {
+                    let nearest = nearest.as_ptr();
+                    let arguments = kernels::search_rows::Args {
+                        nearest,
+                        above,
+                        winners,
+                        pitch,
+                        height,
+                        spacing,
+                        levels,
+                        limit,
+                    };
+                    gpu.enqueue(kernels::search_rows, blocks, arguments)?;
+                }
+                Self::Wide(nearest) => {
+                    let arguments = kernels::search_rows_wide::Args {
+                        nearest: nearest.as_ptr(),
+                        above,
+                        winners,
+                        pitch,
+                        height,
+                        spacing,
+                        levels,
+                        limit,
+                        across: metric.across,
+                        down: metric.down,
+                    };
+                    gpu.enqueue(kernels::search_rows_wide, blocks, arguments)?;
+                }
+            }
+            Ok(rows)
+        }
+    }
+}
+
+/// The columns of candidates, in as many bits as a [`Candidates`] has.
+fn candidates<C>(gpu: &Gpu, bits: &Bits) -> Result<Column<C>>
+where
+    C: Element + kernels::nearest_columns::Instance,
+{
+    let kernel = <C as kernels::nearest_columns::Instance>::KERNEL;
+    let (words, height) = (words_of(bits.grid.width), bits.grid.height);
+    let rows = if words > 0 { u64::from(height) + u64::from(kernels::PADDING) } else { 0 };
+    let blocks = blocks_x(&kernel, rows.div_ceil(u64::from(WARPS)))?;
+    let pixels = bits.words.len() + words as usize * kernels::PADDING as usize;
+    // SAFETY: the kernel writes every element, and the sizes are as it needs them.
+    unsafe {
+        let mut nearest = gpu.uninitialized(pixels * kernels::WORD as usize)?;
+        gpu.enqueue(
+            kernel,
+            blocks,
+            kernels::nearest_columns::Args {
+                bits: bits.words.as_ptr(),
+                nearest: nearest.as_mut_ptr(),
+                words,
+                rows: height,
+            },
+        )?;
+        Ok(nearest)
+    }
+}

@@ -1,0 +1,177 @@
+//! A raster of sites, and what goes with its pixels.
+
+use std::borrow::Cow;
+
+use gpu_core::{GridSpec, GridView, host_memory};
+
+use crate::params::check_sides;
+use crate::{Error, Result};
+
+/// Where the sites are.
+#[derive(Clone, Copy, Debug)]
+pub enum Sites<'a> {
+    /// A byte a pixel, row by row: a site where it is not zero.
+    Mask(&'a [u8]),
+    /// A bit a pixel: bit i of word w of a row is pixel 32 w + i, and every row begins with a word of
+    /// its own, so that there are `width.div_ceil(32) * height` words. Bits beyond the width do not
+    /// count.
+    Bits(&'a [u32]),
+    /// The sites' columns and rows, in any order; a pixel may be named more than once.
+    List {
+        /// Columns.
+        columns: &'a [u32],
+        /// Rows, as many.
+        rows: &'a [u32],
+    },
+    /// A label a pixel, row by row: a site where it is not zero.
+    Labels(&'a [u32]),
+}
+
+/// A raster of sites, and what goes with its pixels. A `GridView<u8>` becomes one by itself: a mask.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct Input<'a> {
+    /// Where the sites are.
+    pub sites: Sites<'a>,
+    /// Where the pixels lie; [`GridSpec::of_pixels`] where they lie nowhere.
+    pub grid: GridSpec,
+    /// Whether every site is none, and every other pixel one.
+    pub inverted: bool,
+    /// Pixels to leave out of the output, a byte each, where it is not zero (NODATA, a barrier's own
+    /// pixels): they get no site and NaN for distances. A site among them still counts for others.
+    pub excluded: Option<&'a [u8]>,
+    /// Values to hand on to each site's pixels: one a pixel; with [`Sites::List`], unless
+    /// [inverted](Self::inverted), one a site, of which the first named on a pixel counts.
+    pub values: Option<&'a [f32]>,
+}
+
+impl<'a> Input<'a> {
+    /// Sites in the raster of `grid`.
+    pub fn new(sites: Sites<'a>, grid: GridSpec) -> Self {
+        Self { sites, grid, inverted: false, excluded: None, values: None }
+    }
+
+    /// The same with every site no site, and every other pixel one.
+    pub fn inverted(mut self) -> Self {
+        self.inverted = !self.inverted;
+        self
+    }
+
+    /// Sets [`excluded`](Self::excluded).
+    pub fn excluded(mut self, mask: &'a [u8]) -> Self {
+        self.excluded = Some(mask);
+        self
+    }
+
+    /// Sets [`values`](Self::values).
+    pub fn values(mut self, values: &'a [f32]) -> Self {
+        self.values = Some(values);
+        self
+    }
+
+    /// Words of a row of bits.
+    pub(crate) fn words(&self) -> usize {
+        self.grid.width.div_ceil(32) as usize
+    }
+
+    /// What the request has, by which it is checked.
+    pub(crate) fn shape(&self) -> Shape {
+        Shape {
+            sites: match self.sites {
+                Sites::Mask(mask) => Form::Mask(mask.len()),
+                Sites::Bits(bits) => Form::Bits(bits.len()),
+                Sites::List { columns, rows } => Form::List(columns.len(), rows.len()),
+                Sites::Labels(labels) => Form::Labels(labels.len()),
+            },
+            grid: self.grid,
+            inverted: self.inverted,
+            excluded: self.excluded.map(<[u8]>::len),
+            values: self.values.map(<[f32]>::len),
+        }
+    }
+
+    /// Checks that listed sites are pixels of the raster.
+    pub(crate) fn check_list(&self) -> Result<()> {
+        let Sites::List { columns, rows } = self.sites else { return Ok(()) };
+        let GridSpec { width, height, .. } = self.grid;
+        let is_outside = |(x, y): (&u32, &u32)| *x >= width || *y >= height;
+        match columns.iter().zip(rows).position(is_outside) {
+            Some(site) => {
+                let (column, row) = (columns[site], rows[site]);
+                Err(Error::SiteOutside { site, column, row, width, height })
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// One value a pixel, of which those of the sites count.
+    pub(crate) fn value_raster(&self) -> Result<Option<Cow<'a, [f32]>>> {
+        Ok(match (self.values, self.sites, self.inverted) {
+            (Some(values), Sites::List { columns, rows }, false) => {
+                let mut raster = host_memory::filled(f32::NAN, self.grid.cells() as usize)?;
+                for ((&x, &y), &value) in columns.iter().zip(rows).zip(values).rev() {
+                    raster[y as usize * self.grid.width as usize + x as usize] = value;
+                }
+                Some(raster.into())
+            }
+            (values, ..) => values.map(Into::into),
+        })
+    }
+}
+
+impl<'a> From<GridView<'a, u8>> for Input<'a> {
+    fn from(mask: GridView<'a, u8>) -> Self {
+        Self::new(Sites::Mask(mask.values()), *mask.grid())
+    }
+}
+
+/// The lengths of an input, on the host or on a device.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shape {
+    pub sites: Form,
+    pub grid: GridSpec,
+    pub inverted: bool,
+    pub excluded: Option<usize>,
+    pub values: Option<usize>,
+}
+
+/// How sites are given, and the lengths of the arrays.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Form {
+    Mask(usize),
+    Bits(usize),
+    List(usize, usize),
+    Labels(usize),
+}
+
+impl Shape {
+    /// Checks sides and lengths.
+    pub fn check(&self) -> Result<()> {
+        let GridSpec { width, height, .. } = self.grid;
+        let pixels = check_sides(width, height)?;
+        match self.sites {
+            Form::Mask(len) => length("site mask", len, pixels)?,
+            Form::Labels(len) => length("label raster", len, pixels)?,
+            Form::Bits(len) => {
+                length("bit mask", len, u64::from(width.div_ceil(32)) * u64::from(height))?;
+            }
+            Form::List(columns, rows) => length("list of rows", rows, columns as u64)?,
+        }
+        if let Some(len) = self.excluded {
+            length("mask of excluded pixels", len, pixels)?;
+        }
+        match (self.values, self.sites, self.inverted) {
+            (None, ..) => Ok(()),
+            (Some(len), Form::List(sites, _), false) => length("list of values", len, sites as u64),
+            (Some(len), ..) => length("raster of values", len, pixels),
+        }
+    }
+}
+
+fn length(what: &'static str, found: usize, expected: u64) -> Result<()> {
+    let found = found as u64;
+    if found == expected {
+        return Ok(());
+    }
+    Err(gpu_core::Error::Length { what, expected, found }.into())
+}

@@ -1,0 +1,163 @@
+//! The products on a GPU, over device memory. The kernels are in `kernels_rs::terrain`.
+
+mod contours;
+
+use device_std::host::Kernel;
+use gpu_core::{Blocks, DeviceGrid, Gpu, Grid, GridSlice, GridView, Progress};
+use kernels_rs::terrain as kernels;
+
+pub use contours::contours;
+pub use gpu_scan::gpu::Workspace;
+
+use crate::contour::Contour;
+use crate::params::check_grid;
+use crate::{ContourParams, Edges, HillshadeParams, Result, SlopeParams, SlopeUnit};
+
+/// The [slope](crate::slope) of every cell of a DEM in device memory. Enqueues and returns; after one call it
+/// can be captured. It takes no scratch.
+///
+/// A DEM whose elements begin at a multiple of 16 bytes, and whose width is a multiple of 4, is read faster.
+///
+/// # Errors
+/// As [`slope`](crate::slope).
+pub fn slope<'a>(
+    workspace: &mut Workspace,
+    dem: impl Into<GridSlice<'a, f32>>,
+    params: &SlopeParams,
+) -> Result<DeviceGrid<f32>> {
+    slope_on(workspace.gpu(), dem.into(), params)
+}
+
+/// The [brightness](crate::hillshade) of every cell of a DEM in device memory. Enqueues and returns; after one
+/// call it can be captured. It takes no scratch. Speed is as that of [`slope`].
+///
+/// # Errors
+/// As [`hillshade`](crate::hillshade).
+pub fn hillshade<'a>(
+    workspace: &mut Workspace,
+    dem: impl Into<GridSlice<'a, f32>>,
+    params: &HillshadeParams,
+) -> Result<DeviceGrid<f32>> {
+    hillshade_on(workspace.gpu(), dem.into(), params)
+}
+
+fn slope_on(gpu: &Gpu, dem: GridSlice<'_, f32>, params: &SlopeParams) -> Result<DeviceGrid<f32>> {
+    let kernel = match (params.unit, params.edges) {
+        (SlopeUnit::Degrees, Edges::Nodata) => kernels::slope::degrees,
+        (SlopeUnit::Degrees, Edges::Level) => kernels::slope::degrees_level,
+        (SlopeUnit::Percent, Edges::Nodata) => kernels::slope::percent,
+        (SlopeUnit::Percent, Edges::Level) => kernels::slope::percent_level,
+    };
+    let factor_squared = params.factor_squared(dem.grid().cell_size)?;
+    let arguments = |Raster { dem, width, height, out }| kernels::slope::Args {
+        dem,
+        width,
+        height,
+        factor_squared,
+        out,
+    };
+    // SAFETY: the kernel writes every cell of a raster with these sides.
+    unsafe { product(gpu, dem, params.edges, kernel, arguments) }
+}
+
+fn hillshade_on(
+    gpu: &Gpu,
+    dem: GridSlice<'_, f32>,
+    params: &HillshadeParams,
+) -> Result<DeviceGrid<f32>> {
+    let kernel = match params.edges {
+        Edges::Nodata => kernels::hillshade::nodata,
+        Edges::Level => kernels::hillshade::level,
+    };
+    let kernels::Shade { factor_squared, light } = params.shade(dem.grid().cell_size)?;
+    let arguments = |Raster { dem, width, height, out }| kernels::hillshade::Args {
+        dem,
+        width,
+        height,
+        factor_squared,
+        light,
+        out,
+    };
+    // SAFETY: the kernel writes every cell of a raster with these sides.
+    unsafe { product(gpu, dem, params.edges, kernel, arguments) }
+}
+
+/// What the kernels of all products take.
+struct Raster {
+    dem: *const f32,
+    width: u32,
+    height: u32,
+    out: *mut f32,
+}
+
+/// A raster beside a DEM, which the kernel writes.
+///
+/// # Safety
+/// With the arguments of a raster the kernel writes every cell of it.
+unsafe fn product<A: gpu_core::Arguments>(
+    gpu: &Gpu,
+    dem: GridSlice<'_, f32>,
+    edges: Edges,
+    kernel: Kernel<A>,
+    arguments: impl FnOnce(Raster) -> A,
+) -> Result<DeviceGrid<f32>> {
+    let grid = *dem.grid();
+    check_grid(&grid)?;
+    // SAFETY: passed on to the caller.
+    let mut out = unsafe { gpu.uninitialized::<f32>(dem.values().len())? };
+    let dem = gpu.admit(dem.values())?;
+    let (width, height) = (grid.width, grid.height);
+    let columns = kernels::columns_of_thread(dem.as_ptr(), width, edges == Edges::Level);
+    let blocks = width.div_ceil(kernels::BLOCK * columns) * height.div_ceil(kernels::ROWS);
+    let raster = Raster { dem: dem.as_ptr(), width, height, out: out.as_mut_ptr() };
+    // SAFETY: both have a value for each cell, and a new column starts at a multiple of 256 bytes.
+    unsafe { gpu.enqueue(kernel, Blocks::x(blocks), arguments(raster))? };
+    Ok(DeviceGrid::from_column(out, grid)?)
+}
+
+/// [`slope`](crate::slope) on a GPU. Waits for the result.
+pub(crate) fn slope_host(
+    gpu: &Gpu,
+    dem: GridView<'_, f32>,
+    params: &SlopeParams,
+    progress: &dyn Progress,
+) -> Result<Grid<f32>> {
+    through(gpu, dem, progress, "slope", |dem| Ok(slope_on(gpu, dem, params)?.to_host()?))
+}
+
+/// [`hillshade`](crate::hillshade) on a GPU. Waits for the result.
+pub(crate) fn hillshade_host(
+    gpu: &Gpu,
+    dem: GridView<'_, f32>,
+    params: &HillshadeParams,
+    progress: &dyn Progress,
+) -> Result<Grid<f32>> {
+    through(gpu, dem, progress, "hillshade", |dem| Ok(hillshade_on(gpu, dem, params)?.to_host()?))
+}
+
+/// [`contours`](fn@crate::contours) on a GPU. Waits for the result.
+pub(crate) fn contours_host(
+    gpu: &Gpu,
+    dem: GridView<'_, f32>,
+    params: &ContourParams,
+    progress: &dyn Progress,
+) -> Result<Vec<Contour>> {
+    through(gpu, dem, progress, "contours", |dem| contours(&mut Workspace::new(gpu)?, dem, params))
+}
+
+/// Copies a DEM to the device, lets `work` make something of it, and tells the caller of both.
+fn through<T>(
+    gpu: &Gpu,
+    dem: GridView<'_, f32>,
+    progress: &dyn Progress,
+    stage: &'static str,
+    work: impl FnOnce(GridSlice<'_, f32>) -> Result<T>,
+) -> Result<T> {
+    check_grid(dem.grid())?;
+    progress.at("to the device", 0.0)?;
+    let resident = DeviceGrid::upload(gpu, dem)?;
+    progress.at(stage, 0.0)?;
+    let made = work((&resident).into())?;
+    progress.at(stage, 1.0)?;
+    Ok(made)
+}

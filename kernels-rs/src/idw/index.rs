@@ -1,0 +1,308 @@
+//! Points sorted by cells or along a curve, as `plan` says.
+//!
+//! 1. `find_bulk` and `make_plan`: where most of the points lie, and what follows from it.
+//! 2. `number_cells`, or `number_on_curve`: the key of each point; with cells the points of each.
+//! 3. Keys are sorted by `gpu-scan`, stably, so that points of a key stay in the order of their indices.
+//! 4. `gather_column`: the points' columns in the new order.
+//!
+//! On the sphere `place_on_sphere` comes first. `take_off` and `square_deviations` are for sums over
+//! a column, `write_ranges` for what is known of the values.
+
+use device_std::block::BlockScan;
+use device_std::shared::Carver;
+use device_std::{atomic, kernel, thread};
+
+use super::plan::{self, Plan, SAMPLE};
+use super::targets::Targets;
+use crate::spatial::sphere;
+
+/// Threads of a block.
+pub const BLOCK: u32 = 256;
+
+/// Elements of the sample that a thread has.
+const OF_THREAD: usize = (SAMPLE / BLOCK as u64) as usize;
+
+/// The bits of a number, in the order of the numbers; what is not a number comes first or last.
+#[inline(always)]
+fn ordered(x: f64) -> u64 {
+    let bits = x.to_bits();
+    if bits >> 63 == 0 { bits | 1 << 63 } else { !bits }
+}
+
+/// The number with these [`ordered`] bits.
+#[inline(always)]
+fn unordered(bits: u64) -> f64 {
+    f64::from_bits(if bits >> 63 == 0 { !bits } else { bits & !(1 << 63) })
+}
+
+/// What the threads of a block count together.
+#[inline(always)]
+const fn room(carver: &mut Carver) -> BlockScan<u32> {
+    BlockScan::new(carver)
+}
+
+/// Bytes of it.
+const ROOM_BYTES: u32 = {
+    let mut carver = Carver::new();
+    let _ = room(&mut carver);
+    carver.bytes()
+};
+
+/// Writes the bulk of places: west, east, south, north. It lies within `extent`, which has them in the same
+/// order. Grid: 2 blocks, one an axis.
+///
+/// # Safety
+/// `x` and `y` have `count` elements, which is not 0, and `bulk` has 4.
+#[kernel(named, block = BLOCK, shared = ROOM_BYTES)]
+pub unsafe fn find_bulk(
+    x: *const f64,
+    y: *const f64,
+    count: u64,
+    extent: [f64; 4],
+    bulk: *mut f64,
+) {
+    let scan = room(&mut Carver::new());
+    let is_y = thread::block_idx_x() == 1;
+    let column = if is_y { y } else { x };
+    let sample = plan::sample_len(count);
+    // SAFETY: elements of the sample are below the count; the block stays together.
+    unsafe {
+        let mut mine = [u64::MAX; OF_THREAD];
+        let mut k = 0;
+        while k < OF_THREAD {
+            let element = k as u64 * BLOCK as u64 + thread::thread_idx_x() as u64;
+            if element < sample {
+                mine[k] = ordered(*column.add(plan::sampled(element, count) as usize));
+            }
+            k += 1;
+        }
+        let ranks = plan::ranks(sample);
+        let low = unordered(of_rank(scan, &mine, ranks[0] as u32));
+        let high = unordered(of_rank(scan, &mine, ranks[1] as u32));
+        let whole = if is_y { [extent[2], extent[3]] } else { [extent[0], extent[1]] };
+        if thread::thread_idx_x() == 0 {
+            let [low, high] = plan::bulk([low, high], sample, whole);
+            let to = bulk.add(if is_y { 2 } else { 0 });
+            (*to, *to.add(1)) = (low, high);
+        }
+    }
+}
+
+/// The key that as many of the block's are below as `rank` says, by bisection.
+///
+/// # Safety
+/// The whole block comes to the same call.
+#[inline(always)]
+unsafe fn of_rank(scan: BlockScan<u32>, mine: &[u64; OF_THREAD], rank: u32) -> u64 {
+    let (mut low, mut high) = (0, u64::MAX);
+    while low < high {
+        let middle = low + (high - low) / 2;
+        let mut count = 0;
+        let mut k = 0;
+        while k < OF_THREAD {
+            count += (mine[k] <= middle) as u32;
+            k += 1;
+        }
+        // SAFETY: every thread has the same bounds, since it has the same total.
+        let (_, total) = unsafe { scan.inclusive(count, 0, |a, b| a + b) };
+        if total > rank {
+            high = middle;
+        } else {
+            low = middle + 1;
+        }
+    }
+    low
+}
+
+/// Writes the plan for points with a bulk; `geographic` is not 0 on the sphere. Grid: one block.
+///
+/// # Safety
+/// `bulk` is what `find_bulk` writes.
+#[kernel(named, block = 32)]
+pub unsafe fn make_plan(bulk: *const f64, points: u64, geographic: u32, plan: *mut Plan) {
+    if thread::index_1d() == 0 {
+        // SAFETY: passed on to the caller; one thread writes.
+        unsafe {
+            let (x, y) = ([*bulk, *bulk.add(1)], [*bulk.add(2), *bulk.add(3)]);
+            *plan = Plan::new(x, y, points, geographic != 0);
+        }
+    }
+}
+
+/// Writes the cell of each point, and counts the points of each cell in `counts`, which starts at zero.
+/// Grid: a thread a point.
+///
+/// # Safety
+/// `x`, `y`, `keys` have `points` elements, `counts` as many as a plan for them has cells at most.
+#[kernel(named, block = BLOCK)]
+pub unsafe fn number_cells(
+    x: *const f64,
+    y: *const f64,
+    points: u32,
+    plan: *const Plan,
+    keys: *mut u32,
+    counts: *mut u32,
+) {
+    let point = thread::index_1d();
+    if point >= points as u64 {
+        return;
+    }
+    let i = point as usize;
+    // SAFETY: the point is below the count; the cell is in the grid.
+    unsafe {
+        let cells = (*plan).cells();
+        let key = cells.row(*y.add(i)) * cells.columns + cells.column(*x.add(i));
+        *keys.add(i) = key;
+        atomic::add_u32(counts.add(key as usize), 1);
+    }
+}
+
+/// Writes where each place comes along the plan's curve. Grid: a thread a place.
+///
+/// # Safety
+/// `x`, `y`, `keys` have `places` elements.
+#[kernel(named, block = BLOCK)]
+pub unsafe fn number_on_curve(
+    x: *const f64,
+    y: *const f64,
+    places: u64,
+    plan: *const Plan,
+    keys: *mut u32,
+) {
+    let place = thread::index_1d();
+    if place >= places {
+        return;
+    }
+    let i = place as usize;
+    // SAFETY: the place is below the count.
+    unsafe { *keys.add(i) = (*plan).curve.number(*x.add(i), *y.add(i)) };
+}
+
+/// Gathers a column: element `i` comes from `order[i]`, or from `i` where `order` is null. Grid: a thread
+/// an element.
+///
+/// # Safety
+/// `order`, unless null, has `len` elements below `len`, `from` and `to` have `len`.
+#[kernel(named, block = BLOCK)]
+pub unsafe fn gather_column(order: *const u32, len: u64, from: *const f64, to: *mut f64) {
+    let i = thread::index_1d();
+    if i >= len {
+        return;
+    }
+    // SAFETY: the element is below the length.
+    unsafe {
+        let source = if order.is_null() { i as usize } else { *order.add(i as usize) as usize };
+        *to.add(i as usize) = *from.add(source);
+    }
+}
+
+/// Moves values to where they belong: element `i` of each column goes to `order[i]`. Grid: a thread an
+/// element.
+///
+/// # Safety
+/// `order` names each of `len` elements once; `from` and `to` have `columns * len` elements.
+#[kernel(named, block = BLOCK)]
+pub unsafe fn scatter_values(
+    order: *const u32,
+    len: u64,
+    columns: u32,
+    from: *const f32,
+    to: *mut f32,
+) {
+    let i = thread::index_1d();
+    if i >= len {
+        return;
+    }
+    // SAFETY: the element is below the length.
+    unsafe {
+        let target = *order.add(i as usize) as usize;
+        let mut column = 0;
+        while column < columns as usize {
+            let start = column * len as usize;
+            *to.add(start + target) = *from.add(start + i as usize);
+            column += 1;
+        }
+    }
+}
+
+/// Writes longitudes between -180 and 180 and latitudes, column after column, and the unit vectors of the
+/// places, of columns `x` and `y` or of a grid's cells. Grid: a thread a place.
+///
+/// # Safety
+/// `x` and `y` have `count` elements, or are null for a grid of `width` columns; `degrees` has twice as
+/// many, `vectors` three times.
+#[kernel(named, block = BLOCK)]
+pub unsafe fn place_on_sphere(
+    x: *const f64,
+    y: *const f64,
+    count: u64,
+    width: u32,
+    grid: [f64; 3],
+    degrees: *mut f64,
+    vectors: *mut f64,
+) {
+    let place = thread::index_1d();
+    if place >= count {
+        return;
+    }
+    let targets = Targets { x, y, count, width, height: 0, grid };
+    let (i, n) = (place as usize, count as usize);
+    // SAFETY: the place is below the count.
+    unsafe {
+        let [longitude, latitude] = targets.at(place);
+        let longitude = sphere::normalised(longitude);
+        (*degrees.add(i), *degrees.add(i + n)) = (longitude, latitude);
+        let [a, b, c] = sphere::unit_vector(longitude, latitude);
+        (*vectors.add(i), *vectors.add(i + n), *vectors.add(i + 2 * n)) = (a, b, c);
+    }
+}
+
+/// Writes offset, lowest and highest of up to four values. Grid: one block.
+///
+/// # Safety
+/// `to` has three elements for each of `values` values, which are 4 at most.
+#[kernel(named, block = 32)]
+pub unsafe fn write_ranges(ranges: [f64; 12], values: u32, to: *mut f64) {
+    if thread::index_1d() != 0 {
+        return;
+    }
+    let mut i = 0;
+    while i < 12 {
+        if i < 3 * values as usize {
+            // SAFETY: passed on to the caller; one thread writes.
+            unsafe { *to.add(i) = ranges[i] };
+        }
+        i += 1;
+    }
+}
+
+/// Writes values less an offset. Grid: a thread a value.
+///
+/// # Safety
+/// `values` and `to` have `len` elements.
+#[kernel(named, block = BLOCK)]
+pub unsafe fn take_off(values: *const f64, len: u64, offset: f64, to: *mut f64) {
+    let i = thread::index_1d();
+    if i < len {
+        // SAFETY: the element is below the length.
+        unsafe { *to.add(i as usize) = *values.add(i as usize) - offset };
+    }
+}
+
+/// Writes the squares of numbers less their mean, whose sum is given. Grid: a thread a number.
+///
+/// # Safety
+/// `numbers` and `to` have `len` elements, and may be the same; `sum` has one.
+#[kernel(named, block = BLOCK)]
+pub unsafe fn square_deviations(numbers: *const f64, len: u64, sum: *const f64, to: *mut f64) {
+    let i = thread::index_1d();
+    if i < len {
+        // SAFETY: the element is below the length.
+        unsafe {
+            let rest = *numbers.add(i as usize) - *sum / len as f64;
+            *to.add(i as usize) = rest * rest;
+        }
+    }
+}
+
+device_std::ptx_module! { "idw_index" }

@@ -1,0 +1,265 @@
+//! The nearest points of a query, kept in registers while they are searched.
+
+use device_std::real::Real;
+use device_std::shared::{Carver, SharedArray};
+use device_std::{math, thread};
+
+use super::results::{Results, Sums, mean};
+use super::search::{Index, Query, Search};
+use super::{Method, Wanted};
+use crate::idw::BLOCK;
+
+/// The most points that a kernel keeps.
+pub const MOST_KEPT: u32 = 24;
+
+/// The nearest points found, nearest first; places beyond the number wanted hold -1, before all others.
+pub struct Nearest<const K: usize> {
+    squared: [f64; K],
+    index: [u32; K],
+    spare: u32,
+}
+
+impl<const K: usize> Nearest<K> {
+    #[inline(always)]
+    fn is_before(squared: f64, index: u32, other: f64, other_index: u32) -> bool {
+        squared < other || (squared == other && index < other_index)
+    }
+
+    /// For `wanted` points, at most `K`.
+    #[inline(always)]
+    fn new(wanted: u32) -> Self {
+        let spare = K as u32 - wanted;
+        let mut squared = [f64::INFINITY; K];
+        let mut i = 0;
+        while i < K {
+            if (i as u32) < spare {
+                squared[i] = -1.0;
+            }
+            i += 1;
+        }
+        Self { squared, index: [u32::MAX; K], spare }
+    }
+
+    /// Puts a point in its place, if it is near enough.
+    #[inline(always)]
+    fn insert(&mut self, squared: f64, index: u32) {
+        if !Self::is_before(squared, index, self.squared[K - 1], self.index[K - 1]) {
+            return;
+        }
+        let (mut squared, mut index) = (squared, index);
+        let mut i = 0;
+        while i < K {
+            let (other, other_index) = (self.squared[i], self.index[i]);
+            let before = Self::is_before(squared, index, other, other_index);
+            self.squared[i] = if before { squared } else { other };
+            self.index[i] = if before { index } else { other_index };
+            squared = if before { other } else { squared };
+            index = if before { other_index } else { index };
+            i += 1;
+        }
+    }
+
+    /// How many were found.
+    #[inline(always)]
+    fn found(&self) -> u32 {
+        let mut found = 0;
+        let mut i = 0;
+        while i < K {
+            found += (self.squared[i] >= 0.0 && self.squared[i] < f64::INFINITY) as u32;
+            i += 1;
+        }
+        found
+    }
+
+    /// The squared distance of the farthest; infinite while the list is not full.
+    #[inline(always)]
+    fn farthest(&self) -> f64 {
+        self.squared[K - 1]
+    }
+
+    /// Calls `put` with place, squared distance and index of each. They are registers, where only constants
+    /// can index.
+    #[inline(always)]
+    fn for_each(&self, mut put: impl FnMut(u32, f64, u32)) {
+        let mut i = 0;
+        while i < K {
+            if i as u32 >= self.spare {
+                put(i as u32 - self.spare, self.squared[i], self.index[i]);
+            }
+            i += 1;
+        }
+    }
+}
+
+/// The `wanted` nearest points of a query, `limited` by the search's reach.
+#[inline(always)]
+unsafe fn nearest_points<const K: usize>(
+    index: &Index,
+    search: &Search,
+    query: &Query,
+    wanted: u32,
+    limited: bool,
+) -> Nearest<K> {
+    // SAFETY: passed on to the caller.
+    unsafe {
+        let sphere = search.is_sphere();
+        let mut radius = index.first_radius(query, wanted, sphere);
+        loop {
+            let mut nearest = Nearest::<K>::new(wanted);
+            let reach = search.reach_within(radius, limited);
+            let cells = index.cells_within(query, reach, sphere);
+            index.visit(&cells, query, search, limited, |candidate| {
+                nearest.insert(candidate.squared, *index.order.add(candidate.at as usize));
+            });
+            let farthest = nearest.farthest();
+            let is_all = cells.whole || (reach[0] < radius && reach[1] < radius);
+            if is_all || farthest <= search.certain(radius) {
+                return nearest;
+            }
+            radius = if farthest < f64::INFINITY {
+                f64::max(search.radius_of(farthest), radius * 1.01)
+            } else {
+                radius * 2.0
+            };
+        }
+    }
+}
+
+/// The lists of a block's threads, once they are complete.
+#[derive(Clone, Copy)]
+struct Lists {
+    squared: SharedArray<f64>,
+    index: SharedArray<u32>,
+}
+
+impl Lists {
+    #[inline(always)]
+    const fn new(carver: &mut Carver, wanted: u32) -> Self {
+        Self { squared: carver.array(wanted * BLOCK), index: carver.array(wanted * BLOCK) }
+    }
+}
+
+impl<const K: usize> Method for Nearest<K> {
+    const SHARED: u32 = {
+        let mut carver = Carver::new();
+        let _ = Lists::new(&mut carver, K as u32);
+        carver.bytes()
+    };
+
+    #[inline(always)]
+    unsafe fn interpolate<T: Real>(
+        index: &Index,
+        search: &Search,
+        query: &Query,
+        wanted: Wanted,
+        results: &Results<T>,
+    ) {
+        let lists = Lists::new(&mut Carver::new(), K as u32);
+        // SAFETY: passed on to the caller.
+        unsafe {
+            let found = find::<K>(lists, index, search, query, wanted);
+            lists.interpolate(index, search, query, found, wanted.min_points, results);
+        }
+    }
+}
+
+/// Where the thread keeps neighbour `i`.
+#[inline(always)]
+fn slot(i: u32) -> u32 {
+    i * BLOCK + thread::thread_idx_x()
+}
+
+/// Leaves the neighbours of a query in the thread's list; returns how many.
+///
+/// # Safety
+/// The index and the query are as [`interpolate`](super::interpolate) says.
+#[inline(always)]
+unsafe fn find<const K: usize>(
+    lists: Lists,
+    index: &Index,
+    search: &Search,
+    query: &Query,
+    wanted: Wanted,
+) -> u32 {
+    // No neighbour at all is too few, whatever the least.
+    let least = u32::max(1, wanted.min_points);
+    let (mut most, mut limited) = (wanted.max_points, true);
+    loop {
+        // SAFETY: passed on to the caller; slots are the thread's own.
+        unsafe {
+            let nearest = nearest_points::<K>(index, search, query, most, limited);
+            let found = nearest.found();
+            if limited && found < least && wanted.falls_back {
+                (most, limited) = (least, false);
+                continue;
+            }
+            nearest.for_each(|i, squared, point| {
+                lists.squared.store(slot(i), squared);
+                lists.index.store(slot(i), point);
+            });
+            return found;
+        }
+    }
+}
+
+impl Lists {
+    /// Writes values, and statistics, from the neighbours in the thread's list.
+    ///
+    /// # Safety
+    /// `found` neighbours are in it; index, query and results are as [`interpolate`](super::interpolate) says.
+    #[inline(always)]
+    unsafe fn interpolate<T: Real>(
+        self,
+        index: &Index,
+        search: &Search,
+        query: &Query,
+        found: u32,
+        min_points: u32,
+        results: &Results<T>,
+    ) {
+        // SAFETY: slots are the thread's own; the rest is passed on to the caller.
+        unsafe {
+            let enough = found >= min_points && found > 0;
+            let smooth = search.smoothing > 0.0;
+            let coincident = enough && !smooth && self.squared.load(slot(0)) == 0.0;
+            let [first_offset, _, _] = index.range(0);
+            let mut statistics = Sums::EMPTY;
+            let nearest = if found > 0 { search.smoothed(self.squared.load(slot(0))) } else { 1.0 };
+            let mut i = 0;
+            while i < found {
+                let squared = self.squared.load(slot(i));
+                if !results.statistics.is_null() {
+                    let value = *index.values.add(self.index.load(slot(i)) as usize);
+                    statistics.add(value, first_offset, math::sqrt(search.on_ground(squared)));
+                }
+                let weight = if coincident {
+                    (squared == 0.0) as u32 as f64
+                } else {
+                    search.weight(squared, nearest)
+                };
+                self.squared.store(slot(i), weight);
+                i += 1;
+            }
+            if !results.statistics.is_null() {
+                statistics.write(first_offset, query.index, results);
+            }
+            let mut v = 0;
+            while v < results.value_count {
+                let [offset, low, high] = index.range(v);
+                let offset = if coincident { 0.0 } else { offset };
+                let values = index.values.add(v as usize * index.points as usize);
+                let (mut weights, mut sum) = (0.0, 0.0);
+                let mut i = 0;
+                while i < found {
+                    let weight = self.squared.load(slot(i));
+                    weights += weight;
+                    sum += weight * (*values.add(self.index.load(slot(i)) as usize) - offset);
+                    i += 1;
+                }
+                let value = if enough { mean(offset, sum, weights, low, high) } else { f64::NAN };
+                results.put(v, query.index, value);
+                v += 1;
+            }
+        }
+    }
+}

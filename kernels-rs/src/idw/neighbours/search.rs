@@ -1,0 +1,349 @@
+//! The search of the index: boxes of cells around a query, and the points in them.
+
+use device_std::real::Real;
+use device_std::{math, thread};
+
+use crate::idw::plan::Plan;
+use crate::idw::targets::Targets;
+use crate::spatial::cells::Cells;
+use crate::spatial::sphere::arc_of_squared_chord;
+
+/// The index and the points.
+#[derive(Clone, Copy)]
+pub struct Index {
+    cells: Cells,
+    starts: *const u32,
+    pub order: *const u32,
+    /// Sorted places: x of each, then y, on the sphere then z.
+    places: *const f64,
+    /// Values in the points' own order, one column after the other.
+    pub values: *const f64,
+    /// Of each value: offset, lowest, highest.
+    pub ranges: *const f64,
+    pub points: u32,
+}
+
+/// What a search is for.
+#[derive(Clone, Copy)]
+pub struct Search {
+    /// The squared smoothing, on the ground.
+    pub smoothing: f64,
+    /// Minus half the power.
+    pub exponent: f64,
+    pub law: u32,
+    /// The sphere's radius, or 0.
+    pub sphere: f64,
+    /// The farthest distance of a neighbour; infinite where nothing limits it. In the plane on the ground;
+    /// on the sphere the chord, then the arc in radians.
+    pub reach: [f64; 2],
+    /// The half extents of the box of everything within reach.
+    pub extent: [f64; 2],
+    /// xx, xy, yy of the form that is at most 1 inside the ellipse; zeros where there is none.
+    pub ellipse: [f64; 3],
+    /// Whether query `i` leaves point `i` out.
+    pub leaves_out: bool,
+    /// Whether neighbours count by quadrants.
+    pub by_quadrants: bool,
+}
+
+/// A query: where it is in the index (x, y; or longitude, latitude), and in space.
+#[derive(Clone, Copy)]
+pub struct Query {
+    pub index: u64,
+    x: f64,
+    y: f64,
+    place: [f64; 3],
+}
+
+/// A point as a search sees it: its place in the sorted order, and its squared distance.
+#[derive(Clone, Copy)]
+pub struct Candidate {
+    pub at: u32,
+    pub squared: f64,
+    pub quadrant: u32,
+}
+
+/// Runs of cells in each row of a box: one, or two where the box passes the date line.
+#[derive(Clone, Copy)]
+pub struct CellBox {
+    first_row: u32,
+    last_row: u32,
+    columns: [[u32; 2]; 2],
+    runs: u32,
+    /// Whether it is the whole index.
+    pub whole: bool,
+}
+
+impl Search {
+    /// Whether this is on the sphere.
+    #[inline(always)]
+    pub fn is_sphere(&self) -> bool {
+        self.sphere > 0.0
+    }
+
+    /// The square of the distance on the ground, from that of the chord where this is a sphere.
+    #[inline(always)]
+    pub fn on_ground(&self, squared: f64) -> f64 {
+        if self.sphere == 0.0 {
+            return squared;
+        }
+        let arc = arc_of_squared_chord(squared) * self.sphere;
+        arc * arc
+    }
+
+    /// The square of the distance on the ground, smoothed.
+    #[inline(always)]
+    pub fn smoothed(&self, squared: f64) -> f64 {
+        self.on_ground(squared) + self.smoothing
+    }
+
+    /// The weight at a squared distance, over that of the nearest neighbour, whose smoothed square is
+    /// given: at most 1, so that none overflows.
+    #[inline(always)]
+    pub fn weight(&self, squared: f64, nearest: f64) -> f64 {
+        let ratio = nearest / self.smoothed(squared);
+        match self.law {
+            2 => ratio,
+            4 => ratio * ratio,
+            1 => math::sqrt(ratio),
+            3 => ratio * math::sqrt(ratio),
+            _ => (-self.exponent * ratio.log2()).exp2(),
+        }
+    }
+
+    /// The reach of a search in the two directions, for a radius (on the sphere an arc's).
+    #[inline(always)]
+    pub fn reach_within(&self, radius: f64, limited: bool) -> [f64; 2] {
+        if !limited {
+            return [radius; 2];
+        }
+        if self.is_sphere() {
+            return [f64::min(radius, self.reach[1]); 2];
+        }
+        [f64::min(radius, self.extent[0]), f64::min(radius, self.extent[1])]
+    }
+
+    /// The squared distance, as candidates have it, within which a radius holds every point.
+    #[inline(always)]
+    pub fn certain(&self, radius: f64) -> f64 {
+        if !self.is_sphere() {
+            return radius * radius;
+        }
+        // The chord of the arc, from below: c^2 = 2 - 2 cos(r) >= r^2 - r^4 / 12.
+        let square = radius * radius;
+        if radius > 3.0 { 3.9 } else { f64::max(0.0, square - square * square / 12.0) }
+    }
+
+    /// The radius that a candidate at a squared distance needs.
+    #[inline(always)]
+    pub fn radius_of(&self, squared: f64) -> f64 {
+        if self.is_sphere() {
+            arc_of_squared_chord(squared) * 1.000001 + 1e-9
+        } else {
+            math::sqrt(squared) * 1.000001
+        }
+    }
+}
+
+impl Query {
+    /// The query of this thread.
+    ///
+    /// # Safety
+    /// Its index is below the count; on the sphere `vectors` has three columns of `count` elements.
+    #[inline(always)]
+    pub unsafe fn of_thread(targets: &Targets, vectors: *const f64) -> Self {
+        let index = thread::index_1d();
+        let (i, n) = (index as usize, targets.count as usize);
+        // SAFETY: passed on to the caller.
+        unsafe {
+            let [x, y] = targets.at(index);
+            let place = if vectors.is_null() {
+                [x, y, 0.0]
+            } else {
+                [*vectors.add(i), *vectors.add(i + n), *vectors.add(i + 2 * n)]
+            };
+            Self { index, x, y, place }
+        }
+    }
+
+    /// Whether it is a place: no box around another would ever be the whole index.
+    #[inline(always)]
+    pub fn is_place(&self) -> bool {
+        f64::abs(self.x) < f64::INFINITY && f64::abs(self.y) < f64::INFINITY
+    }
+}
+
+impl Index {
+    /// From what the kernels are given.
+    ///
+    /// # Safety
+    /// There is a plan.
+    #[inline(always)]
+    pub unsafe fn new(
+        plan: *const Plan,
+        (starts, order): (*const u32, *const u32),
+        (places, values, ranges): (*const f64, *const f64, *const f64),
+        points: u32,
+    ) -> Self {
+        // SAFETY: passed on to the caller.
+        let cells = unsafe { (*plan).cells() };
+        Self { cells, starts, order, places, values, ranges, points }
+    }
+
+    /// The cells within `reach` of a query: in the plane on the ground, on the sphere in radians.
+    #[inline(always)]
+    pub fn cells_within(&self, query: &Query, reach: [f64; 2], sphere: bool) -> CellBox {
+        let c = &self.cells;
+        // A little more than that, so that no rounding leaves out a point on the edge.
+        let slack = c.side * 0.001;
+        let degrees = 180.0 / core::f64::consts::PI;
+        let up = if sphere { reach[1] * degrees } else { reach[1] } + slack;
+        let (first_row, last_row) = (c.row(query.y - up), c.row(query.y + up));
+        let all_rows = first_row == 0 && last_row == c.rows - 1;
+        if !sphere {
+            let side = reach[0] + slack;
+            let columns = [c.column(query.x - side), c.column(query.x + side)];
+            let whole = all_rows && columns[0] == 0 && columns[1] == c.columns - 1;
+            return CellBox { first_row, last_row, columns: [columns, [0, 0]], runs: 1, whole };
+        }
+        // The widest longitude of a cap: sin(dlon) = sin(reach) / cos(latitude).
+        let [px, py, _] = query.place;
+        let sine = f64::min(reach[0] * 1.000001, 1.0);
+        let ratio = sine * sine / f64::max(px * px + py * py, 1e-30);
+        let half = (4.0 * ratio).arc_of_squared_chord() * 0.5 * degrees + slack;
+        // Beyond a right angle, over a pole, or around the world: every column.
+        let pole = up + f64::max(query.y, -query.y) >= 89.999;
+        if pole || ratio >= 0.999 || half >= 180.0 || reach[0] >= 1.5 {
+            let columns = [[0, c.columns - 1], [0, 0]];
+            return CellBox { first_row, last_row, columns, runs: 1, whole: all_rows };
+        }
+        let (from, to) = (query.x - half, query.x + half);
+        let mut found = CellBox {
+            first_row,
+            last_row,
+            columns: [[c.column(from), c.column(to)], [0, 0]],
+            runs: 1,
+            whole: false,
+        };
+        if from < -180.0 {
+            found.columns = [[0, c.column(to)], [c.column(from + 360.0), c.columns - 1]];
+            found.runs = 2;
+        } else if to > 180.0 {
+            found.columns = [[c.column(from), c.columns - 1], [0, c.column(to - 360.0)]];
+            found.runs = 2;
+        }
+        if found.runs == 2 {
+            // Two runs that meet would visit a cell twice.
+            let (low, high) = if from < -180.0 { (0, 1) } else { (1, 0) };
+            if found.columns[low & 1][1] >= found.columns[high & 1][0] {
+                found.columns[0] = [0, c.columns - 1];
+                found.runs = 1;
+                found.whole = all_rows;
+            }
+        }
+        found
+    }
+
+    /// The sorted points of run `run` of a row of a box.
+    #[inline(always)]
+    unsafe fn run(&self, cells: &CellBox, row: u32, run: u32) -> [u32; 2] {
+        let [from, to] = if run == 0 { cells.columns[0] } else { cells.columns[1] };
+        let row = row as usize * self.cells.columns as usize;
+        // SAFETY: rows and columns of a box are in the index; `starts` has one more than the cells.
+        unsafe { [*self.starts.add(row + from as usize), *self.starts.add(row + to as usize + 1)] }
+    }
+
+    /// How many points a box holds.
+    #[inline(always)]
+    unsafe fn count(&self, cells: &CellBox) -> u32 {
+        let mut count = 0;
+        let mut row = cells.first_row;
+        while row <= cells.last_row {
+            let mut run = 0;
+            while run < cells.runs {
+                // SAFETY: passed on to the caller.
+                let [from, to] = unsafe { self.run(cells, row, run) };
+                count += to - from;
+                run += 1;
+            }
+            row += 1;
+        }
+        count
+    }
+
+    /// Shows every candidate of a box that the search may take.
+    #[inline(always)]
+    pub unsafe fn visit(
+        &self,
+        cells: &CellBox,
+        query: &Query,
+        search: &Search,
+        limited: bool,
+        mut see: impl FnMut(Candidate),
+    ) {
+        // SAFETY: passed on to the caller; runs are of sorted points.
+        unsafe {
+            let sphere = search.is_sphere();
+            let [reach, _] = search.reach;
+            let reach = if limited { reach * reach } else { f64::INFINITY };
+            let n = self.points as usize;
+            let [xx, xy, yy] = search.ellipse;
+            let mut row = cells.first_row;
+            while row <= cells.last_row {
+                let mut run = 0;
+                while run < cells.runs {
+                    let [mut at, end] = self.run(cells, row, run);
+                    while at < end {
+                        let i = at as usize;
+                        let dx = *self.places.add(i) - query.place[0];
+                        let dy = *self.places.add(i + n) - query.place[1];
+                        let mut squared = dx * dx + dy * dy;
+                        if sphere {
+                            let dz = *self.places.add(i + 2 * n) - query.place[2];
+                            squared += dz * dz;
+                        }
+                        let mut counts = squared <= reach;
+                        if limited && xx > 0.0 {
+                            let inside = xx * dx * dx + xy * dx * dy + yy * dy * dy;
+                            counts = counts && inside <= 1.0;
+                        }
+                        if search.leaves_out {
+                            counts = counts && *self.order.add(i) as u64 != query.index;
+                        }
+                        if counts {
+                            let quadrant = (dx >= 0.0) as u32 | ((dy >= 0.0) as u32) << 1;
+                            see(Candidate { at, squared, quadrant });
+                        }
+                        at += 1;
+                    }
+                    run += 1;
+                }
+                row += 1;
+            }
+        }
+    }
+
+    /// The radius, of a box of cells, that about `wanted` points lie within.
+    #[inline(always)]
+    pub unsafe fn first_radius(&self, query: &Query, wanted: u32, sphere: bool) -> f64 {
+        let degree = core::f64::consts::PI / 180.0;
+        let mut half = if sphere { self.cells.side * degree } else { self.cells.side };
+        // SAFETY: passed on to the caller.
+        unsafe {
+            // Far outside the index the box widens until it reaches it.
+            let mut cells = self.cells_within(query, [half; 2], sphere);
+            let mut count = self.count(&cells);
+            while count < wanted && !cells.whole {
+                half *= 2.0;
+                cells = self.cells_within(query, [half; 2], sphere);
+                count = self.count(&cells);
+            }
+            let wanted = wanted as f64;
+            let wanted = wanted + 2.0 * math::sqrt(wanted) + 1.0;
+            // The box is wider than that, by half a cell on each side.
+            let side = 2.0 * half + if sphere { self.cells.side * degree } else { self.cells.side };
+            let share = wanted / (f64::max(count as f64, 1.0) * core::f64::consts::PI);
+            f64::min(side * math::sqrt(share), half * 2.0)
+        }
+    }
+}

@@ -1,0 +1,210 @@
+//! Queries that lie on a data point, or too near or too far for f32, anew in f64.
+
+use device_std::real::Real;
+use device_std::shared::{Carver, SharedArray};
+use device_std::{kernel, thread, warp};
+
+#[cfg(not(target_arch = "nvptx64"))]
+use super::MODULE;
+use super::general::{place_of, squared_distance};
+use super::{Points, within};
+use crate::idw::targets::Targets;
+
+/// Threads of a block.
+pub const RESCUE_BLOCK: u32 = 256;
+
+/// Warps of such a block.
+const WARPS: u32 = RESCUE_BLOCK / warp::SIZE;
+
+/// What a block combines its values in.
+#[inline(always)]
+pub(super) const fn room(carver: &mut Carver) -> SharedArray<f64> {
+    carver.array(WARPS)
+}
+
+/// Bytes of it.
+pub(super) const ROOM_BYTES: u32 = {
+    let mut carver = Carver::new();
+    let _ = room(&mut carver);
+    carver.bytes()
+};
+
+/// The combination of the block's values in a fixed order, in every thread.
+///
+/// # Safety
+/// The whole block comes to the same call.
+#[inline(always)]
+pub(super) unsafe fn of_block(
+    shared: SharedArray<f64>,
+    value: f64,
+    combine: impl Fn(f64, f64) -> f64,
+) -> f64 {
+    // SAFETY: passed on to the caller; barriers stand between writes and reads.
+    unsafe {
+        let of_warp = warp::reduce(value, &combine);
+        thread::sync_threads();
+        if warp::lane_id() == 0 {
+            shared.store(warp::warp_id(), of_warp);
+        }
+        thread::sync_threads();
+        let mut all = shared.load(0);
+        let mut i = 1;
+        while i < WARPS {
+            all = combine(all, shared.load(i));
+            i += 1;
+        }
+        all
+    }
+}
+
+/// The list's queries, and all that their values follow from.
+struct Rescue<T> {
+    points: Points,
+    targets: Targets,
+    vectors: *const f64,
+    /// Ground units in one of the places'.
+    scale: f64,
+    smoothing: f64,
+    left_out: *const u32,
+    results: *mut T,
+}
+
+/// A query on the list.
+struct Listed {
+    query: u64,
+    place: [f64; 3],
+    exponent: f64,
+}
+
+impl<T: Real> Rescue<T> {
+    /// Whether point `i` counts for a query.
+    #[inline(always)]
+    unsafe fn counts(&self, query: u64, i: usize) -> bool {
+        // SAFETY: the point is below the count.
+        self.left_out.is_null() || unsafe { *self.left_out.add(i) } as u64 != query
+    }
+
+    /// The square of its distance on the ground, smoothed.
+    #[inline(always)]
+    unsafe fn squared(&self, place: [f64; 3], i: usize) -> f64 {
+        let dimensions = if self.vectors.is_null() { 2 } else { 3 };
+        // SAFETY: the point is below the count.
+        unsafe {
+            let at = (self.points.places.add(i), self.points.count as usize);
+            squared_distance(dimensions, self.scale, at, place) + self.smoothing
+        }
+    }
+
+    /// The square of the distance to the nearest point, in every thread.
+    #[inline(always)]
+    unsafe fn nearest(&self, shared: SharedArray<f64>, listed: &Listed) -> f64 {
+        let mut nearest = f64::INFINITY;
+        let mut i = thread::thread_idx_x() as usize;
+        // SAFETY: points are below their count; the whole block is here.
+        unsafe {
+            while i < self.points.count as usize {
+                if self.counts(listed.query, i) {
+                    nearest = f64::min(nearest, self.squared(listed.place, i));
+                }
+                i += RESCUE_BLOCK as usize;
+            }
+            of_block(shared, nearest, f64::min)
+        }
+    }
+
+    /// Writes value `v`: the mean of the data points that lie on the query, else weights relative to that
+    /// of the nearest data point, so that none overflows.
+    #[inline(always)]
+    unsafe fn write(&self, shared: SharedArray<f64>, listed: &Listed, nearest: f64, v: usize) {
+        let n = self.points.count as usize;
+        // SAFETY: points are below their count; the whole block is here.
+        unsafe {
+            let range = self.points.range(v);
+            // A point on the query gives its value, not what is left of it after an offset.
+            let offset = if nearest > 0.0 { range[0] } else { 0.0 };
+            let (mut weights, mut sum) = (0.0, 0.0);
+            let mut i = thread::thread_idx_x() as usize;
+            while i < n {
+                let square = self.squared(listed.place, i);
+                let mut weight = if nearest > 0.0 {
+                    (listed.exponent * (square / nearest).log2()).exp2()
+                } else {
+                    (square == 0.0) as u32 as f64
+                };
+                if !self.counts(listed.query, i) {
+                    weight = 0.0;
+                }
+                let value = *self.points.values.add(i + v * n);
+                weights += weight;
+                if weight > 0.0 {
+                    sum += weight * (value - offset);
+                }
+                i += RESCUE_BLOCK as usize;
+            }
+            let weights = of_block(shared, weights, |a, b| a + b);
+            let sum = of_block(shared, sum, |a, b| a + b);
+            if thread::thread_idx_x() == 0 {
+                // From a query that is no place no distance is a number, and weights mean nothing.
+                let has_value = nearest < f64::INFINITY && weights > 0.0;
+                let value =
+                    if has_value { within(offset + sum / weights, range) } else { f64::NAN };
+                let at = v as u64 * self.targets.count + listed.query;
+                *self.results.add(at as usize) = T::from_f64(value);
+            }
+        }
+    }
+}
+
+/// Computes the queries on the list anew, in f64, a block a query. Grid: any number of blocks.
+///
+/// `scale` is the ground units in one of the places', `smoothing` the square in ground units, of which the
+/// squares are numbers, however many units of the data they are.
+///
+/// # Safety
+/// `rescued` is as [`combine`](super::combine::combine) leaves it; the rest as for
+/// [`sum_in_f64`](super::general::sum_in_f64).
+#[kernel(named, block = RESCUE_BLOCK, shared = ROOM_BYTES, instances(f32: <f32>; f64: <f64>))]
+pub unsafe fn rescue<T: Real>(
+    places: *const f64,
+    values: *const f64,
+    ranges: *const f64,
+    points: u32,
+    value_count: u32,
+    x: *const f64,
+    y: *const f64,
+    vectors: *const f64,
+    count: u64,
+    width: u32,
+    grid: [f64; 3],
+    scale: f64,
+    smoothing: f64,
+    exponent: f64,
+    exponents: *const f64,
+    left_out: *const u32,
+    results: *mut T,
+    rescued: *const u32,
+) {
+    let shared = room(&mut Carver::new());
+    let points = Points { places, values, count: points, segment: 1, ranges };
+    let targets = Targets { x, y, count, width, height: 0, grid };
+    let rescue = Rescue { points, targets, vectors, scale, smoothing, left_out, results };
+    // SAFETY: the block stays together: the list is the same for all its threads. Queries and points
+    // are below their counts.
+    unsafe {
+        let listed = *rescued;
+        let mut at = thread::block_idx_x();
+        while at < listed {
+            let query = *rescued.add(1 + at as usize) as u64;
+            let exponent =
+                if exponents.is_null() { exponent } else { *exponents.add(query as usize) };
+            let listed = Listed { query, place: place_of(&targets, vectors, query), exponent };
+            let nearest = rescue.nearest(shared, &listed);
+            let mut v = 0;
+            while v < value_count as usize {
+                rescue.write(shared, &listed, nearest, v);
+                v += 1;
+            }
+            at += thread::grid_dim_x();
+        }
+    }
+}

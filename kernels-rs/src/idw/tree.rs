@@ -1,0 +1,151 @@
+//! All pairs with far points expanded in nodes.
+//!
+//! Plan, after Wang, Krasny and Tlupova (2020, doi:10.4208/cicp.OA-2019-0177):
+//!
+//! 1. Data points are sorted along a curve. A leaf is a run of [`LEAF`] of them; an item of the next
+//!    level stands for [`CHILDREN`] of the one below, up to one root. [`leaves`] finds the boxes of the
+//!    leaves and puts the points relative to their middles.
+//! 2. Over a box that is far from a query the weight of a data point is nearly a polynomial of its
+//!    place: that with the same values at the [`NODES`] Chebyshev nodes of the box. So the sum over the
+//!    points is one over the nodes, each with the weight `sum w L_k(x) L_l(y)` over the points and the
+//!    like sums of weighted values, with Lagrange's polynomials L. [`nodes`] computes these, for leaves
+//!    from their points, for items above from their children's nodes, as if they were points.
+//! 3. A block takes queries near each other, and `visit`s the items from the root, all threads the same.
+//!    An item far from the box of its queries gives its nodes, a leaf that is near its points, and any
+//!    other item is opened. Nodes and points go through the same loop (`staged`): a point
+//!    is a node of weight 1.
+//! 4. A query near the points of a leaf may lose by places in f32: the leaf is summed anew
+//!    (`doubt`).
+//! 5. Sums over an item are in f32, those over items in f64; `combine` of module `pairs` makes results of
+//!    them, and lists what must be computed anew.
+//!
+//! Where there are few queries, blocks share the items: with n rows of blocks, each row takes every n-th
+//! item that is visited.
+
+pub mod leaves;
+pub mod nodes;
+pub mod sum;
+pub mod visit;
+
+use device_std::shared::SharedArray;
+use device_std::vector::{self, Vector};
+use device_std::{thread, warp};
+
+use super::TILE;
+
+/// Data points of a leaf.
+pub const LEAF: u32 = TILE;
+
+/// Items of the next level below that an item stands for.
+pub const CHILDREN: u32 = 4;
+
+/// Nodes along each axis of a box.
+pub const SIDE: u32 = 9;
+
+/// Nodes of a box.
+pub const NODES: u32 = SIDE * SIDE;
+
+/// The data points and the nodes, and the boxes of the items.
+#[derive(Clone, Copy)]
+struct Tree {
+    /// Of each point, then of each node of each item: place relative to the middle of its item, weight,
+    /// first weighted value.
+    sources: *mut Vector,
+    /// All weighted values of each, where there are several.
+    values: *mut Vector,
+    /// Of each item: least x and y, greatest x and y, in units.
+    extents: *mut f64,
+    /// Of each item: x and y of the middle, and half of the longer side; then of each leaf: x and y of
+    /// the origin of its points.
+    boxes: *mut Vector,
+    points: u32,
+    items: u32,
+}
+
+/// The middle of an item, and half of its sides as seen from there.
+#[derive(Clone, Copy)]
+struct Middle {
+    x: f32,
+    y: f32,
+    half_x: f64,
+    half_y: f64,
+}
+
+impl Middle {
+    #[inline(always)]
+    fn of([low_x, low_y, high_x, high_y]: [f64; 4]) -> Self {
+        let (x, y) = ((low_x * 0.5 + high_x * 0.5) as f32, (low_y * 0.5 + high_y * 0.5) as f32);
+        let half_x = f64::max(high_x - x as f64, x as f64 - low_x);
+        let half_y = f64::max(high_y - y as f64, y as f64 - low_y);
+        Self { x, y, half_x, half_y }
+    }
+
+    /// As [`Tree::boxes`] has it; the half is not rounded down.
+    #[inline(always)]
+    fn packed(&self) -> Vector {
+        let half = f64::max(self.half_x, self.half_y) as f32 * 1.000_000_5;
+        [self.x.to_bits(), self.y.to_bits(), half.to_bits(), 0]
+    }
+}
+
+impl Tree {
+    /// # Safety
+    /// The item has a box.
+    #[inline(always)]
+    unsafe fn extent(&self, item: u32) -> [f64; 4] {
+        // SAFETY: passed on to the caller.
+        unsafe {
+            let e = self.extents.add(4 * item as usize);
+            [*e, *e.add(1), *e.add(2), *e.add(3)]
+        }
+    }
+
+    /// # Safety
+    /// The item exists, and one thread alone writes its box.
+    #[inline(always)]
+    unsafe fn set_box(&self, item: u32, [a, b, c, d]: [f64; 4]) {
+        // SAFETY: passed on to the caller.
+        unsafe {
+            let e = self.extents.add(4 * item as usize);
+            (*e, *e.add(1), *e.add(2), *e.add(3)) = (a, b, c, d);
+            vector::store(self.boxes.add(item as usize).cast(), Middle::of([a, b, c, d]).packed());
+        }
+    }
+
+    /// x and y of the middle, and half of the longer side; behind the items the origins of the leaves.
+    ///
+    /// # Safety
+    /// The item has a box.
+    #[inline(always)]
+    unsafe fn middle(&self, item: u32) -> [f32; 3] {
+        // SAFETY: passed on to the caller.
+        let [x, y, half, _] = unsafe { vector::load(self.boxes.add(item as usize).cast()) };
+        [f32::from_bits(x), f32::from_bits(y), f32::from_bits(half)]
+    }
+}
+
+/// The least of the block's numbers, in every thread.
+///
+/// # Safety
+/// The whole block of `warps` warps comes to the same call; the array has as many elements.
+#[inline(always)]
+unsafe fn least(shared: SharedArray<f64>, warps: u32, value: f64) -> f64 {
+    // SAFETY: passed on to the caller; barriers stand between writes and reads.
+    unsafe {
+        let of_warp = warp::reduce(value, f64::min);
+        thread::sync_threads();
+        if warp::lane_id() == 0 {
+            shared.store(warp::warp_id(), of_warp);
+        }
+        thread::sync_threads();
+        let mut all = shared.load(0);
+        let mut i = 1;
+        while i < warps {
+            all = f64::min(all, shared.load(i));
+            i += 1;
+        }
+        all
+    }
+}
+
+device_std::ptx_module! { "idw_tree" }

@@ -1,0 +1,261 @@
+//! The sums over points and nodes: steps 3 and 4 of the plan.
+
+use device_std::shared::{Carver, SharedArray};
+use device_std::vector::{self, Vector};
+use device_std::{kernel, thread, warp};
+
+#[cfg(not(target_arch = "nvptx64"))]
+use super::MODULE;
+use super::visit::{Found, Way};
+use super::{LEAF, Tree, least};
+use crate::idw::doubt::{Block, Group, Weighting, unknown};
+use crate::idw::staged::{Near, Room, Source, slot, sum_staged};
+use crate::idw::targets::{Frame, Targets, split};
+use crate::idw::weights::{Law, Power};
+use crate::idw::{BLOCK, SEVERAL};
+
+/// Queries of a thread with one value a point, and with several.
+pub const QUERIES: [u32; 2] = [4, 2];
+
+const ONE: usize = QUERIES[0] as usize;
+const FEW: usize = QUERIES[1] as usize;
+const ALL: usize = SEVERAL as usize;
+
+/// The shared memory of a block, and one number of each of its warps.
+#[inline(always)]
+const fn room(carver: &mut Carver, queries: usize, values: usize) -> (Room, SharedArray<f64>) {
+    let room = Room::new(carver, queries as u32, values as u32);
+    (room, carver.array(BLOCK / warp::SIZE))
+}
+
+/// Bytes of it.
+const fn shared_bytes(queries: usize, values: usize) -> u32 {
+    let mut carver = Carver::new();
+    let _ = room(&mut carver, queries, values);
+    carver.bytes()
+}
+
+/// The data points of the tree, as they lie on the ground.
+#[derive(Clone, Copy)]
+struct Ground {
+    /// x of each, then y.
+    places: *const f64,
+    /// How far the points of each leaf are from its origin.
+    reaches: *const f32,
+}
+
+/// Sums in f32 and f64, to be completed by `combine` of module `pairs`; an instance's name says at which
+/// targets, by which power, and whether one or [`SEVERAL`] values of each point.
+///
+/// Grid in x: a block for each `BLOCK * Q` queries, which should lie near each other, or for each patch of a
+/// grid, as for `sum_tiles` of module `pairs`; in y: blocks that share the items.
+///
+/// # Safety
+/// `sources`, `all` and `boxes` are as [`weigh_nodes`](super::nodes::weigh_nodes) leaves them for `points`
+/// points and `items` items, up to the root of level `top`; `places` has the points' x and then their y,
+/// `reaches` what `measure_tiles` of module `pairs` writes, `ranges` three numbers for each value; `x` and
+/// `y` have `count` elements or are null for a grid, then `count` is `width * height`; it is not 0;
+/// `partial` has `count` for each sum and each row of blocks.
+#[kernel(named, block = BLOCK, shared = shared_bytes(Q, V), instances(
+    scattered_1: <1, false, ONE, 1>, resident = 7;
+    scattered_2: <2, false, ONE, 1>, resident = 7;
+    scattered_3: <3, false, ONE, 1>, resident = 7;
+    scattered_4: <4, false, ONE, 1>, resident = 7;
+    scattered_any: <0, false, ONE, 1>, resident = 7;
+    on_grid_1: <1, true, ONE, 1>, resident = 8;
+    on_grid_2: <2, true, ONE, 1>, resident = 8;
+    on_grid_3: <3, true, ONE, 1>, resident = 8;
+    on_grid_4: <4, true, ONE, 1>, resident = 8;
+    on_grid_any: <0, true, ONE, 1>, resident = 8;
+    scattered_2_several: <2, false, FEW, ALL>, resident = 4;
+    scattered_any_several: <0, false, FEW, ALL>, resident = 4;
+    on_grid_2_several: <2, true, FEW, ALL>, resident = 4;
+    on_grid_any_several: <0, true, FEW, ALL>, resident = 4;
+))]
+pub unsafe fn sum_items<const LAW: u32, const ROW: bool, const Q: usize, const V: usize>(
+    sources: *const Vector,
+    all: *const Vector,
+    boxes: *const Vector,
+    points: u32,
+    items: u32,
+    top: u32,
+    separation: f64,
+    places: *const f64,
+    reaches: *const f32,
+    ranges: *const f64,
+    x: *const f64,
+    y: *const f64,
+    count: u64,
+    width: u32,
+    height: u32,
+    grid: [f64; 3],
+    centre: [f64; 2],
+    scale: f64,
+    extent: [f64; 2],
+    smoothing: f64,
+    exponent: f64,
+    partial: *mut f64,
+) {
+    let (sources, values, boxes) = (sources.cast_mut(), all.cast_mut(), boxes.cast_mut());
+    let tree = Tree { sources, values, extents: core::ptr::null_mut(), boxes, points, items };
+    let targets = Targets { x, y, count, width, height, grid };
+    let (room, warps) = room(&mut Carver::new(), Q, V);
+    let block = Block {
+        room,
+        targets: &targets,
+        frame: Frame::new(centre, scale),
+        weighting: Weighting { smoothing, exponent, exponents: core::ptr::null() },
+        extent,
+        ranges,
+    };
+    let ground = Ground { places, reaches };
+    // SAFETY: passed on to the caller; all threads of the block come here.
+    unsafe {
+        let around = place_queries::<ROW, Q>(&block, warps);
+        let way = Way::new(&tree, top, separation, around);
+        add_items::<Power<LAW>, ROW, Q, V>(&tree, &block, ground, &way);
+        write_sums::<ROW, Q, V>(&block, partial);
+    }
+}
+
+/// Puts the block's queries into shared memory; returns the box of their places, not too small.
+///
+/// # Safety
+/// The whole block comes to the same call.
+#[inline(always)]
+unsafe fn place_queries<const ROW: bool, const Q: usize>(
+    block: &Block,
+    warps: SharedArray<f64>,
+) -> ([f32; 2], [f32; 2]) {
+    // SAFETY: passed on to the caller; slots are the thread's own.
+    unsafe {
+        let (targets, frame) = (block.targets, &block.frame);
+        let (mut low, mut high) = ([f64::INFINITY; 2], [f64::NEG_INFINITY; 2]);
+        let mut j = 0;
+        while j < Q {
+            let mut place = targets.place::<ROW, Q>(j);
+            if ROW && targets.query::<ROW, Q>(j) >= targets.count {
+                // Beyond the grid: any cell of the block's will do.
+                let (column, row) = targets.cell::<Q>(thread::block_idx_x(), 0, 0);
+                place = targets.cell_place(column, row);
+            }
+            let (x, y) = (frame.x(place[0]), frame.y(place[1]));
+            low = [f64::min(low[0], x), f64::min(low[1], y)];
+            high = [f64::max(high[0], x), f64::max(high[1], y)];
+            let ([x, x_rest], [y, y_rest]) = (split(x), split(y));
+            let packed = [x.to_bits(), x_rest.to_bits(), y.to_bits(), y_rest.to_bits()];
+            block.room.queries.store(j as u32 * BLOCK + thread::thread_idx_x(), packed);
+            j += 1;
+        }
+        let n = BLOCK / warp::SIZE;
+        let down = |x: f64| x as f32 - f32::abs(x as f32) * 2.4e-7;
+        let low = [least(warps, n, low[0]), least(warps, n, low[1])];
+        let high = [least(warps, n, -high[0]), least(warps, n, -high[1])];
+        ([down(low[0]), down(low[1])], [-down(high[0]), -down(high[1])])
+    }
+}
+
+/// Visits the items and sums over those of this row of blocks, in shared memory.
+///
+/// # Safety
+/// The whole block comes to the same call: its threads visit the same items.
+#[inline(always)]
+unsafe fn add_items<L: Law, const ROW: bool, const Q: usize, const V: usize>(
+    tree: &Tree,
+    block: &Block,
+    ground: Ground,
+    way: &Way,
+) {
+    // SAFETY: slots are the thread's own; the rest is passed on to the caller.
+    unsafe {
+        let mut c = 0;
+        while c < (1 + V) as u32 * Q as u32 {
+            block.room.sums.store(c * BLOCK + thread::thread_idx_x(), 0.0);
+            c += 1;
+        }
+        let (rows, mine) = (thread::grid_dim_y(), thread::block_idx_y());
+        let mut visit = way.start(tree);
+        let mut turn = 0;
+        while visit.level <= way.top {
+            let found = way.next(tree, &mut visit);
+            if turn == mine {
+                add_item::<L, ROW, Q, V>(tree, block, ground, found);
+            }
+            turn = if turn + 1 == rows { 0 } else { turn + 1 };
+        }
+    }
+}
+
+/// Writes the sums of the thread's queries.
+///
+/// # Safety
+/// `partial` is as [`sum_items`] says.
+#[inline(always)]
+unsafe fn write_sums<const ROW: bool, const Q: usize, const V: usize>(
+    block: &Block,
+    partial: *mut f64,
+) {
+    let (targets, me) = (block.targets, thread::thread_idx_x());
+    let row = thread::block_idx_y() as u64 * (1 + V as u64);
+    let mut j = 0;
+    while j < Q {
+        let query = targets.query::<ROW, Q>(j);
+        let mut c = 0;
+        while c < 1 + V && query < targets.count {
+            // SAFETY: slots are the thread's own; the rest is passed on to the caller.
+            unsafe {
+                let sum = block.room.sums.load(slot::<Q>(c, j as u32, me));
+                *partial.add(((row + c as u64) * targets.count + query) as usize) = sum;
+            }
+            c += 1;
+        }
+        j += 1;
+    }
+}
+
+/// Adds an item's sources to the sums of the block's queries.
+///
+/// # Safety
+/// The whole block comes to the same call, for an item with sources.
+#[inline(always)]
+unsafe fn add_item<L: Law, const ROW: bool, const Q: usize, const V: usize>(
+    tree: &Tree,
+    block: &Block,
+    ground: Ground,
+    found: Found,
+) {
+    let (room, me) = (&block.room, thread::thread_idx_x());
+    // SAFETY: passed on to the caller; slots are the thread's own.
+    unsafe {
+        thread::sync_threads();
+        let mut slot = me;
+        while slot < found.count {
+            let source = (found.first + slot) as usize;
+            room.sources.store(slot, vector::load(tree.sources.add(source).cast()));
+            if V > 1 {
+                room.values.store(slot, vector::load(tree.values.add(source).cast()));
+            }
+            slot += BLOCK;
+        }
+        thread::sync_threads();
+        let Found { origin, first, count } = found;
+        let [x, y, _] = tree.middle(origin);
+        let origin = [x, y];
+        let mut near = Near {
+            x: [0.0; Q],
+            y: [0.0; Q],
+            smoothing: unknown(block.weighting.smoothing) as f32,
+            exponents: [unknown(block.weighting.exponent) as f32; Q],
+        };
+        near.place(room, me, origin);
+        let sums = sum_staged::<L, ROW, true, Q, V>(room, &near, count);
+        // The nodes of an item are for queries far from it.
+        let is_leaf = first < tree.points;
+        let leaf = (first / LEAF) as usize;
+        let reach = if is_leaf { *ground.reaches.add(leaf) } else { -1.0 };
+        let (points, places) = (tree.points, ground.places);
+        let group = Group { places, points, first, count, origin, reach };
+        let values = |slot: u32| Source::<true, V>::load(room, slot).values;
+        block.add::<L, ROW, Q, V>(group, (&near.x, &near.y), &sums, false, values);
+    }
+}

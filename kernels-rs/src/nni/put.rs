@@ -1,0 +1,27 @@
+//! A few numbers from the arguments of a launch into memory, for kernels that take any number of them.
+//!
+//! A copy from the host would do the same, but a graph cannot hold one whose source is gone.
+
+use device_std::{kernel, thread};
+
+#[cfg(not(target_arch = "nvptx64"))]
+use super::MODULE;
+
+/// The most numbers of a launch.
+pub const MOST_PUT: usize = 16;
+
+/// Writes `count` numbers. Grid: one block.
+///
+/// # Safety
+/// `output` has `count` elements, of [`MOST_PUT`] at most.
+#[kernel(named, block = 32)]
+pub unsafe fn put_numbers(numbers: [f64; 16], count: u32, output: *mut f64) {
+    let mut i = 0;
+    while i < MOST_PUT {
+        if i as u32 == thread::thread_idx_x() && (i as u32) < count {
+            // SAFETY: guarded by `count`.
+            unsafe { *output.add(i) = numbers[i] };
+        }
+        i += 1;
+    }
+}

@@ -1,0 +1,253 @@
+//! Each site's own Voronoi cell, made once, for all queries to share.
+//!
+//! A site's *ring* is its natural neighbours in counterclockwise order, with the corners of its cell
+//! between them: corner i is as far from the site as from neighbours i and i + 1.
+//!
+//! Plan, for a site (gift wrapping; all places relative to it):
+//!
+//! 1. The nearest other site is the first neighbour.
+//! 2. Of the sites to the left of the way to a neighbour a, the next neighbour is that whose circle, through
+//!    the site, a and it, reaches least far to the left: no site lies in that part of the circle. The
+//!    middles of all circles through the site and a lie on a line, so a quotient tells them apart, and
+//!    quotients are compared without a division.
+//! 3. The sites of the 3 x 3 cells round the site are gone through first, and then, where the circle reaches
+//!    beyond, those of the cells that it reaches into; where these are many, first more cells round the site.
+//!    So all threads of a warp run the same short loops.
+//! 4. The ring is closed when the first neighbour comes again.
+//!
+//! Where work or memory would have no bound a site has no ring: next to the hull, with more than
+//! [`MOST_SIDES`] neighbours, beside a void, or in a crowd. Whoever needs its cell clips one
+//! ([`search`](super::search)).
+//!
+//! Rings are made independently. Where sites lie on one circle but for rounding, one may name a
+//! neighbour that does not name it; they are neighbours along next to nothing then.
+
+use device_std::{math, vector};
+
+use super::polygon::{Line, WINDOW, cross, meeting};
+use super::search::Index;
+use super::weights::Sides;
+use crate::cells::Block;
+
+/// The most sides of a ring. Of random sites 1 in 25,000 has more.
+pub const MOST_SIDES: u32 = 12;
+
+/// The most sites that one pass over cells goes through.
+const CROWD: u32 = 256;
+
+/// The most columns, and rows, of cells that a circle may reach into.
+const WIDEST: u32 = 6;
+
+/// The most cells to each side that are gone through before a circle is narrow enough.
+const MOST_HALF: u32 = 4;
+
+/// More than rounding moves the end of a circle, in radii.
+const SLACK: f64 = 1e-9;
+
+/// The rings of sites.
+pub trait Rings {
+    /// The sides of a site's ring; 0 where it has none.
+    fn sides(&self, site: u32) -> u32;
+    /// Neighbour `i` of a site.
+    fn neighbour(&self, site: u32, i: u32) -> u32;
+    /// The corner between the neighbours `i` and `i + 1` of a site, seen from the site.
+    fn corner(&self, site: u32, i: u32) -> [f64; 2];
+}
+
+/// A box of places: from a western x to an eastern one, from a southern y to a northern one.
+type Area = [[f64; 2]; 2];
+
+impl<P: Fn(u32) -> [f64; 2], S: Fn(u32) -> u32> Index<P, S> {
+    /// Makes the ring of a site: `write(i, neighbour, corner)` gets its sides one after the other. Gives
+    /// their number; 0 where the site has no ring.
+    #[inline(always)]
+    pub fn ring(&self, site: u32, mut write: impl FnMut(u32, u32, [f64; 2])) -> u32 {
+        let at = (self.place)(site);
+        let mut nearest =
+            Nearest { but: site, site: WINDOW, way: [0.0; 2], squared: f64::INFINITY };
+        if !self.find(at, &mut nearest) {
+            return 0;
+        }
+        let first = nearest.site;
+        let (mut neighbour, mut way) = (first, nearest.way);
+        let mut sides = 0;
+        while sides < vector::unknown(MOST_SIDES) {
+            let mut found =
+                Next { after: way, site: WINDOW, way: [0.0; 2], above: 1.0, below: 0.0 };
+            if !self.find(at, &mut found) {
+                return 0;
+            }
+            let (mut next, mut to_next) = (found.site, found.way);
+            let [x, y] = (self.place)(first);
+            let to_first = [x - at[0], y - at[1]];
+            // Where rounding alone decides between the first and one beyond it, it is the first.
+            if cross(way, to_first) > 0.0 && cross(to_first, to_next) > 0.0 {
+                (next, to_next) = (first, to_first);
+            }
+            let Some(corner) = meeting(Line::of_site(way), Line::of_site(to_next)) else {
+                return 0;
+            };
+            write(sides, neighbour, corner);
+            sides += 1;
+            if next == first {
+                return sides;
+            }
+            (neighbour, way) = (next, to_next);
+        }
+        0
+    }
+}
+
+/// What is looked for among the sites round a place.
+trait Sought {
+    /// Takes a site, if it is better than those before.
+    fn visit(&mut self, site: u32, way: [f64; 2]);
+    /// Where a better site would lie; `None` where there is none yet.
+    fn area(&self) -> Option<Area>;
+}
+
+/// The nearest site but one.
+struct Nearest {
+    but: u32,
+    site: u32,
+    way: [f64; 2],
+    squared: f64,
+}
+
+impl Sought for Nearest {
+    #[inline(always)]
+    fn visit(&mut self, site: u32, way: [f64; 2]) {
+        let squared = way[0] * way[0] + way[1] * way[1];
+        if squared < self.squared && site != self.but {
+            (self.site, self.way, self.squared) = (site, way, squared);
+        }
+    }
+    #[inline(always)]
+    fn area(&self) -> Option<Area> {
+        let reach = math::sqrt(self.squared) * (1.0 + SLACK);
+        (self.site != WINDOW).then_some([[-reach, reach], [-reach, reach]])
+    }
+}
+
+/// The neighbour that follows the one at `after`.
+struct Next {
+    after: [f64; 2],
+    site: u32,
+    way: [f64; 2],
+    /// How far its circle reaches to the left: a quotient, infinite at first.
+    above: f64,
+    below: f64,
+}
+
+impl Sought for Next {
+    #[inline(always)]
+    fn visit(&mut self, site: u32, way: [f64; 2]) {
+        let turn = cross(self.after, way);
+        let rise = way[0] * (way[0] - self.after[0]) + way[1] * (way[1] - self.after[1]);
+        if turn > 0.0 && rise * self.below < self.above * turn {
+            (self.site, self.way, self.above, self.below) = (site, way, rise, turn);
+        }
+    }
+    #[inline(always)]
+    fn area(&self) -> Option<Area> {
+        (self.site != WINDOW).then(|| left_of_circle(self.after, self.above / self.below))
+    }
+}
+
+impl<P: Fn(u32) -> [f64; 2], S: Fn(u32) -> u32> Index<P, S> {
+    /// Finds the best site of all; `false` where that would be too much work.
+    #[inline(always)]
+    fn find(&self, at: [f64; 2], sought: &mut impl Sought) -> bool {
+        let mut half = 1;
+        let mut block = self.cells.around(at, half);
+        loop {
+            if !self.scan(at, block, CROWD, |site, way| sought.visit(site, way)) {
+                return false;
+            }
+            if half > MOST_HALF {
+                return true;
+            }
+            let area = sought.area();
+            if let Some(area) = area
+                && covers(self.cells.within(block, at), area)
+            {
+                return true;
+            }
+            (block, half) = match area.and_then(|area| self.reached(at, area)) {
+                Some(reached) => (reached, u32::MAX),
+                None if half == MOST_HALF => return false,
+                None => (self.cells.around(at, half + 1), half + 1),
+            };
+        }
+    }
+
+    /// The cells that hold all sites of an area; `None` where they are many.
+    #[inline(always)]
+    fn reached(&self, at: [f64; 2], [x, y]: Area) -> Option<Block> {
+        let cells = &self.cells;
+        let columns = [cells.column(at[0] + x[0]), cells.column(at[0] + x[1])];
+        let rows = [cells.row(at[1] + y[0]), cells.row(at[1] + y[1])];
+        let is_narrow = columns[1] - columns[0] < WIDEST && rows[1] - rows[0] < WIDEST;
+        is_narrow.then_some(Block { columns, rows })
+    }
+}
+
+/// Whether one box holds another.
+#[inline(always)]
+fn covers(outer: Area, inner: Area) -> bool {
+    let holds = |outer: [f64; 2], inner: [f64; 2]| outer[0] <= inner[0] && inner[1] <= outer[1];
+    holds(outer[0], inner[0]) && holds(outer[1], inner[1])
+}
+
+/// The box of what lies to the left of the chord `way` in a circle through both its ends. The circle's
+/// middle lies to the left of the chord's by half of `rise` chords.
+#[inline(always)]
+fn left_of_circle(way: [f64; 2], rise: f64) -> Area {
+    let [x, y] = way;
+    let middle = [(x - rise * y) * 0.5, (y + rise * x) * 0.5];
+    let radius = math::sqrt(middle[0] * middle[0] + middle[1] * middle[1]) * (1.0 + SLACK);
+    let turn = cross(way, middle);
+    // The outermost places of the circle count where they are to the left.
+    let end = |is_left: bool, outermost: f64, chord: f64| if is_left { outermost } else { chord };
+    [
+        [
+            end(turn + y * radius > 0.0, middle[0] - radius, f64::min(x, 0.0)),
+            end(turn - y * radius > 0.0, middle[0] + radius, f64::max(x, 0.0)),
+        ],
+        [
+            end(turn - x * radius > 0.0, middle[1] - radius, f64::min(y, 0.0)),
+            end(turn + x * radius > 0.0, middle[1] + radius, f64::max(y, 0.0)),
+        ],
+    ]
+}
+
+/// The sides of a site's ring.
+pub struct RingSides<'a, P, S, R> {
+    /// The sites.
+    pub index: &'a Index<P, S>,
+    /// Their rings.
+    pub rings: &'a R,
+    /// A site that has one.
+    pub site: u32,
+}
+
+impl<P: Fn(u32) -> [f64; 2], S: Fn(u32) -> u32, R: Rings> Sides for RingSides<'_, P, S, R> {
+    #[inline(always)]
+    fn each(&self, mut visit: impl FnMut(u32, f64, [f64; 2])) {
+        let at = (self.index.place)(self.site);
+        let sides = self.rings.sides(self.site);
+        let mut last = self.rings.corner(self.site, sides - 1);
+        let mut i = 0;
+        while i < sides {
+            let corner = self.rings.corner(self.site, i);
+            let neighbour = self.rings.neighbour(self.site, i);
+            let place = (self.index.place)(neighbour);
+            let way = [place[0] - at[0], place[1] - at[1]];
+            let [x, y] = [corner[0] - last[0], corner[1] - last[1]];
+            let squared = way[0] * way[0] + way[1] * way[1];
+            visit(neighbour, math::sqrt((x * x + y * y) / squared), way);
+            last = corner;
+            i += 1;
+        }
+    }
+}

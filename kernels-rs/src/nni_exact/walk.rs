@@ -1,0 +1,177 @@
+//! What a query point takes from its natural neighbours, found by a walk round its Voronoi cell over the
+//! rings of sites.
+//!
+//! Plan (the walk is that of Green and Sibson 1978, doi:10.1093/comjnl/21.2.168; nothing is inserted):
+//!
+//! 1. The query point takes a part of its nearest site's cell: what lies beyond their bisector, which cuts
+//!    two sides of that cell. Beyond each of these lies the next natural neighbour to that side.
+//! 2. There the same again, counterclockwise, until the first site is next. The query point's own cell has a
+//!    side on each of these bisectors, and its corners are where two of them meet.
+//! 3. What it takes from a site is the polygon of two such corners and the corners of the site's cell that
+//!    are nearer to the query point than to the site. It is summed up from triangles round one of its
+//!    corners. All are positive, so nothing cancels.
+//!
+//! Nothing is kept but the sums, so a cell may have any number of sides.
+//!
+//! A certificate guards the result. The bisectors found bound a polygon that holds the query's cell, and the
+//! parts taken lie apart in that cell: so the polygon's area is the sum of the parts only if no
+//! neighbour is missing. Where it is not, or a ring, the query is left to the clipping of
+//! [`search`](super::search).
+
+use super::polygon::{Line, WINDOW, cross, meeting};
+use super::rings::Rings;
+use super::search::Index;
+
+/// A corner counts as taken where it is nearer to the query point than to its site by more than this, in
+/// halves of the distance between the two: less is rounding.
+const CLEARLY: f64 = 1.0 + 1e-11;
+
+/// How much of its area a cell's parts may lack.
+const LACK: f64 = 1e-8;
+
+/// The most sides of a query's cell.
+const MOST_STEPS: u32 = 1 << 12;
+
+/// A natural neighbour of a query point, seen from there.
+#[derive(Clone, Copy, Debug)]
+pub struct Neighbour {
+    /// Which site.
+    pub site: u32,
+    /// The way to it.
+    pub way: [f64; 2],
+    /// What the query point takes from it: the area, doubled.
+    pub area: f64,
+    /// The ends of their border, counterclockwise.
+    pub border: [[f64; 2]; 2],
+}
+
+/// Where a walk begins.
+pub struct Walk<'a, P, S, R> {
+    index: &'a Index<P, S>,
+    rings: &'a R,
+    /// The query point.
+    at: [f64; 2],
+    /// The first neighbour.
+    first: u32,
+    /// The neighbour before it.
+    last: u32,
+    /// Half the side of the window that the cell must lie in.
+    half_window: f64,
+}
+
+impl<'a, P: Fn(u32) -> [f64; 2], S: Fn(u32) -> u32, R: Rings> Walk<'a, P, S, R> {
+    /// Begins at a site in whose cell the query point lies. `None` where that does not go.
+    #[inline(always)]
+    pub fn begin(
+        index: &'a Index<P, S>,
+        rings: &'a R,
+        at: [f64; 2],
+        first: u32,
+        half_window: f64,
+    ) -> Option<Self> {
+        let mut walk = Self { index, rings, at, first, last: WINDOW, half_window };
+        let way = walk.way(first);
+        let line = Line::of_site(way);
+        let sides = rings.sides(first);
+        let mut was_taken = sides > 0 && is_taken(rings.corner(first, 0), line);
+        let mut i = 1;
+        while i <= sides {
+            let side = if i == sides { 0 } else { i };
+            let taken = is_taken(rings.corner(first, side), line);
+            if was_taken && !taken {
+                walk.last = rings.neighbour(first, side);
+            }
+            was_taken = taken;
+            i += 1;
+        }
+        (walk.last != WINDOW).then_some(walk)
+    }
+
+    #[inline(always)]
+    fn way(&self, site: u32) -> [f64; 2] {
+        let [x, y] = (self.index.place)(site);
+        [x - self.at[0], y - self.at[1]]
+    }
+
+    /// Calls `visit` for every natural neighbour; `false` where the rings do not tell them all.
+    #[inline(always)]
+    pub fn each(&self, mut visit: impl FnMut(Neighbour)) -> bool {
+        let (mut site, mut way) = (self.first, self.way(self.first));
+        let last = Line::of_site(self.way(self.last));
+        let Some(mut enter) = meeting(last, Line::of_site(way)) else {
+            return false;
+        };
+        // Twice the area of the query's cell, and of what is taken.
+        let (mut whole, mut taken) = (0.0, 0.0);
+        let mut steps = 0;
+        while steps < MOST_STEPS {
+            let Some((next, to_next, leave, area)) = self.step(site, way, enter) else {
+                return false;
+            };
+            if f64::max(leave[0].abs(), leave[1].abs()) > self.half_window {
+                return false;
+            }
+            whole += cross(enter, leave);
+            taken += area;
+            visit(Neighbour { site, way, area, border: [enter, leave] });
+            if next == self.first {
+                return site == self.last && (whole - taken).abs() <= LACK * whole;
+            }
+            (site, way, enter) = (next, to_next, leave);
+            steps += 1;
+        }
+        false
+    }
+
+    /// What is taken from a site whose cell the border enters at `enter`; the next site with the way there, the
+    /// corner between both, and the area.
+    #[inline(always)]
+    fn step(
+        &self,
+        site: u32,
+        way: [f64; 2],
+        enter: [f64; 2],
+    ) -> Option<(u32, [f64; 2], [f64; 2], f64)> {
+        let line = Line::of_site(way);
+        let sides = self.rings.sides(site);
+        if sides == 0 {
+            return None;
+        }
+        let corner = |i: u32| self.rings.corner(site, i);
+        // From `enter`, where all triangles meet.
+        let seen = |[x, y]: [f64; 2]| [x + way[0] - enter[0], y + way[1] - enter[1]];
+        let before = corner(0);
+        let (mut was_taken, mut last) = (is_taken(before, line), seen(before));
+        let (mut area, mut runs, mut exit) = (0.0, 0, 0);
+        let mut i = 1;
+        while i <= sides {
+            let side = if i == sides { 0 } else { i };
+            let here = corner(side);
+            let (taken, to_here) = (is_taken(here, line), seen(here));
+            if taken && was_taken {
+                area += cross(last, to_here);
+            }
+            if taken && !was_taken {
+                exit = side;
+                runs += 1;
+            }
+            (was_taken, last) = (taken, to_here);
+            i += 1;
+        }
+        if runs != 1 {
+            return None;
+        }
+        let next = self.rings.neighbour(site, exit);
+        let to_next = self.way(next);
+        let leave = meeting(line, Line::of_site(to_next))?;
+        area += cross([leave[0] - enter[0], leave[1] - enter[1]], seen(corner(exit)));
+        Some((next, to_next, leave, f64::max(area, 0.0)))
+    }
+}
+
+/// Whether the corner of a site's cell, seen from the site, is nearer to the query point. `line` is their
+/// bisector, seen from the query point.
+#[inline(always)]
+fn is_taken([x, y]: [f64; 2], line: Line) -> bool {
+    -(x * line.normal[0] + y * line.normal[1]) > line.room * CLEARLY
+}

@@ -1,0 +1,209 @@
+//! Scans along the columns of a row-major grid: crate `gpu-scan`.
+//!
+//! Each column is cut into chunks of as many rows, and a thread has one chunk of one column:
+//! neighbouring threads have neighbouring columns, so every access is as wide as a warp. The plan:
+//!
+//! 1. [`sums`]: each thread adds up its chunk. The sums are a grid as wide, with a row
+//!    for each chunk.
+//! 2. [`scan`] on that grid, exclusive, with one chunk: what comes before each chunk.
+//! 3. [`scan`] of the chunks, each from what comes before it.
+//!
+//! So each element is read twice and written once; with one chunk, only once. Backward, rows are
+//! counted from the last.
+//!
+//! The order of combination is plain: within a chunk one row after the other, and the chunks one
+//! after the other.
+
+use device_std::scalar::Scalar;
+use device_std::{kernel, thread, vector};
+
+use super::operators::{BACKWARD, EXCLUSIVE, Last, Least, Operator, Sum};
+
+/// Threads of a block.
+pub const BLOCK: usize = 256;
+
+/// Threads that are enough to keep a large GPU's memory busy.
+const THREADS: u64 = 1 << 18;
+
+/// Rows of a chunk, at least: sums are a small part of what is read and written.
+const LEAST_ROWS: u64 = 32;
+
+/// The most chunks of a column: one thread goes over their sums.
+const MOST_CHUNKS: u64 = 1024;
+
+/// Rows that a thread has under way at once.
+const BATCH: usize = 8;
+
+/// Rows of a chunk, and chunks of a column.
+pub const fn chunks(width: u32, height: u32) -> (u32, u32) {
+    if width == 0 || height == 0 {
+        return (1, 0);
+    }
+    let mut chunks = THREADS.div_ceil(width as u64);
+    if chunks > MOST_CHUNKS {
+        chunks = MOST_CHUNKS;
+    }
+    let mut rows = (height as u64).div_ceil(chunks);
+    if rows < LEAST_ROWS {
+        rows = LEAST_ROWS;
+    }
+    (rows as u32, (height as u64).div_ceil(rows) as u32)
+}
+
+/// A thread's part of a column.
+struct Chunk<O> {
+    operator: O,
+    /// The first element, and elements from a row to the next, wrapping.
+    first: u64,
+    step: u64,
+    rows: u32,
+    /// Which of the sums is the chunk's.
+    place: u64,
+}
+
+impl<O: Copy> Chunk<O> {
+    /// This thread's; none beyond the last.
+    #[inline(always)]
+    fn new(operator: O, (width, height, rows): (u32, u32, u32), backward: bool) -> Option<Self> {
+        let place = thread::index_1d();
+        let chunk = place.checked_div(width as u64).unwrap_or(0);
+        let column = place - chunk * width as u64;
+        let row = chunk * rows as u64;
+        if width == 0 || row >= height as u64 {
+            return None;
+        }
+        let rows = u64::min(rows as u64, height as u64 - row) as u32;
+        let row = if backward { height as u64 - 1 - row } else { row };
+        let step = if backward { (width as u64).wrapping_neg() } else { width as u64 };
+        Some(Self { operator, first: row * width as u64 + column, step, rows, place })
+    }
+
+    /// Calls `take` with each element, lifted, and where it lies, row after row.
+    #[inline(always)]
+    unsafe fn for_each<T: Scalar>(&self, input: *const T, mut take: impl FnMut(u64, T))
+    where
+        O: Operator<T>,
+    {
+        let (mut at, mut row) = (self.first, 0);
+        // SAFETY: the chunk's rows are in the caller's grid.
+        unsafe {
+            while row + BATCH as u32 <= self.rows {
+                let mut batch = [T::from_bits64(0); BATCH];
+                let mut i = 0;
+                while i < BATCH {
+                    let from = at.wrapping_add(self.step.wrapping_mul(i as u64));
+                    batch[i] = *input.wrapping_add(from as usize);
+                    i += 1;
+                }
+                let mut i = 0;
+                while i < BATCH {
+                    take(at, self.operator.lift(batch[i]));
+                    at = at.wrapping_add(self.step);
+                    i += 1;
+                }
+                row += BATCH as u32;
+            }
+            while row < vector::unknown(self.rows) {
+                take(at, self.operator.lift(*input.wrapping_add(at as usize)));
+                at = at.wrapping_add(self.step);
+                row += 1;
+            }
+        }
+    }
+}
+
+/// The sums of the chunks, one row of sums after the other. Grid: a thread for each chunk of each
+/// column.
+///
+/// # Safety
+/// `input` is a grid of `width` columns and `height` rows, `output` one as wide, with a row for each
+/// chunk.
+#[kernel(named, block = BLOCK, resident = 6, instances(
+    sum_u8: <u8, Sum>;
+    sum_u16: <u16, Sum>;
+    sum_u32: <u32, Sum>;
+    sum_u64: <u64, Sum>, resident = 4;
+    sum_f32: <f32, Sum>;
+    sum_f64: <f64, Sum>, resident = 4;
+    least_u8: <u8, Least<u8>>;
+    least_u16: <u16, Least<u16>>, resident = 4;
+    least_u32: <u32, Least<u32>>;
+    least_u64: <u64, Least<u64>>, resident = 4;
+    last_u8: <u8, Last<u8>>;
+    last_u16: <u16, Last<u16>>;
+    last_u32: <u32, Last<u32>>;
+    last_u64: <u64, Last<u64>>, resident = 4;
+))]
+pub unsafe fn sums<T: Scalar, O: Operator<T>>(
+    input: *const T,
+    output: *mut T,
+    width: u32,
+    height: u32,
+    rows: u32,
+    mode: u32,
+    parameters: [u64; 4],
+) {
+    let operator = O::new(parameters);
+    if let Some(chunk) = Chunk::new(operator, (width, height, rows), mode & BACKWARD != 0) {
+        let mut sum = operator.identity();
+        // SAFETY: passed on to the caller.
+        unsafe {
+            chunk.for_each(input, |_, element| sum = operator.combine(sum, element));
+            *output.add(chunk.place as usize) = operator.lower(sum);
+        }
+    }
+}
+
+/// The scans of the chunks, each after what comes before it. Grid: a thread for each chunk of each
+/// column.
+///
+/// # Safety
+/// `input` and `output` are grids of `width` columns and `height` rows, the same or apart; `before`
+/// is null where there is one chunk, or has a value for each chunk of each column.
+#[kernel(named, block = BLOCK, resident = 6, instances(
+    sum_u8: <u8, Sum>;
+    sum_u16: <u16, Sum>;
+    sum_u32: <u32, Sum>;
+    sum_u64: <u64, Sum>, resident = 4;
+    sum_f32: <f32, Sum>;
+    sum_f64: <f64, Sum>, resident = 4;
+    least_u8: <u8, Least<u8>>;
+    least_u16: <u16, Least<u16>>, resident = 4;
+    least_u32: <u32, Least<u32>>;
+    least_u64: <u64, Least<u64>>, resident = 4;
+    last_u8: <u8, Last<u8>>;
+    last_u16: <u16, Last<u16>>;
+    last_u32: <u32, Last<u32>>;
+    last_u64: <u64, Last<u64>>, resident = 4;
+))]
+pub unsafe fn scan<T: Scalar, O: Operator<T>>(
+    input: *const T,
+    output: *mut T,
+    before: *const T,
+    width: u32,
+    height: u32,
+    rows: u32,
+    mode: u32,
+    initial: T,
+    parameters: [u64; 4],
+) {
+    let operator = O::new(parameters);
+    if let Some(chunk) = Chunk::new(operator, (width, height, rows), mode & BACKWARD != 0) {
+        let initial = operator.lift(initial);
+        let mut sum = operator.identity();
+        // SAFETY: passed on to the caller; an element is read before it is written.
+        unsafe {
+            if !before.is_null() {
+                sum = operator.lift(*before.add(chunk.place as usize));
+            }
+            chunk.for_each(input, |at, element| {
+                let until = operator.combine(initial, sum);
+                sum = operator.combine(sum, element);
+                let value = if mode & EXCLUSIVE != 0 { until } else { sum };
+                *output.wrapping_add(at as usize) = operator.lower(value);
+            });
+        }
+    }
+}
+
+device_std::ptx_module! { "columns" }

@@ -1,0 +1,252 @@
+//! The extent of points, in one launch: the least and the greatest element of each of several columns,
+//! and the first that is not a finite number. Crate `gpu-scan`.
+//!
+//! Each column is cut into chunks, and a block looks at one chunk of one column. Of its elements a
+//! thread keeps the least and the greatest and, since zeros of both signs are equal and the first one
+//! met stays, the index of the first zero; and the index of the first that is not finite. The block puts
+//! together what its threads found and leaves that in memory; the block that finishes last does the
+//! same with what all blocks left, column by column.
+//!
+//! Nothing here depends on an order, so every device finds the same bits.
+
+use device_std::block::{BlockReduce, LastBlock};
+use device_std::scalar::Scalar;
+use device_std::shared::Carver;
+use device_std::tile::Tile;
+use device_std::{kernel, thread};
+
+/// Threads of a block.
+const BLOCK: usize = 256;
+/// Rows of a tile: vectors that a thread loads at once.
+const ROWS: usize = 4;
+/// Elements of a tile.
+const TILE: u64 = (BLOCK * ROWS * f64::LANES) as u64;
+
+/// The most columns of a launch.
+pub const MOST_COLUMNS: usize = 8;
+/// The most chunks of a column.
+const MOST_CHUNKS: u64 = 512;
+
+/// Words of a result: the bits of the least and of the greatest element; the index of the first that is
+/// not finite, all ones without one, and its bits.
+pub const WORDS: u64 = 4;
+
+/// Tiles of each chunk, and number of chunks, for columns of `len` elements.
+pub const fn chunks(len: u64) -> (u64, u64) {
+    let tiles = len.div_ceil(TILE);
+    let of_chunk = if tiles > MOST_CHUNKS { tiles.div_ceil(MOST_CHUNKS) } else { 1 };
+    (of_chunk, tiles.div_ceil(of_chunk))
+}
+
+/// What is known of some elements.
+#[derive(Clone, Copy)]
+struct Found {
+    least: f64,
+    greatest: f64,
+    zero: u64,
+    not_finite: u64,
+}
+
+impl Found {
+    const NOTHING: Self = Self {
+        least: f64::INFINITY,
+        greatest: f64::NEG_INFINITY,
+        zero: u64::MAX,
+        not_finite: u64::MAX,
+    };
+
+    /// With one element more.
+    #[inline(always)]
+    fn with(self, value: f64, index: u64) -> Self {
+        let met = |condition: bool| if condition { index } else { u64::MAX };
+        Self {
+            least: f64::min(self.least, value),
+            greatest: f64::max(self.greatest, value),
+            zero: u64::min(self.zero, met(value == 0.0)),
+            not_finite: u64::min(self.not_finite, met(!value.is_finite())),
+        }
+    }
+
+    /// What was left in memory.
+    ///
+    /// # Safety
+    /// There are [`WORDS`] elements.
+    #[inline(always)]
+    unsafe fn load(from: *const u64) -> Self {
+        // SAFETY: passed on to the caller.
+        unsafe {
+            Self {
+                least: f64::from_bits(*from),
+                greatest: f64::from_bits(*from.add(1)),
+                zero: *from.add(2),
+                not_finite: *from.add(3),
+            }
+        }
+    }
+
+    /// Leaves it in memory.
+    ///
+    /// # Safety
+    /// As [`load`](Self::load), and nobody else writes there.
+    #[inline(always)]
+    unsafe fn store(self, to: *mut u64) {
+        // SAFETY: passed on to the caller.
+        unsafe {
+            *to = self.least.to_bits();
+            *to.add(1) = self.greatest.to_bits();
+            *to.add(2) = self.zero;
+            *to.add(3) = self.not_finite;
+        }
+    }
+
+    /// What is known of this and another's elements.
+    #[inline(always)]
+    fn and(self, other: Self) -> Self {
+        Self {
+            least: f64::min(self.least, other.least),
+            greatest: f64::max(self.greatest, other.greatest),
+            zero: u64::min(self.zero, other.zero),
+            not_finite: u64::min(self.not_finite, other.not_finite),
+        }
+    }
+
+    /// The words of the result for the column that it is of.
+    ///
+    /// # Safety
+    /// `column` has the elements at the indices.
+    #[inline(always)]
+    unsafe fn write_result(self, column: *const u64, to: *mut u64) {
+        // SAFETY: passed on to the caller; indices are in the array, or are none.
+        unsafe {
+            let at = |index: u64| if index == u64::MAX { 0 } else { *column.add(index as usize) };
+            let zero = at(self.zero);
+            *to = if self.least == 0.0 { zero } else { self.least.to_bits() };
+            *to.add(1) = if self.greatest == 0.0 { zero } else { self.greatest.to_bits() };
+            *to.add(2) = self.not_finite;
+            *to.add(3) = at(self.not_finite);
+        }
+    }
+}
+
+/// What a block keeps in shared memory.
+#[derive(Clone, Copy)]
+struct Shared {
+    values: BlockReduce<f64>,
+    indices: BlockReduce<u64>,
+    last: LastBlock,
+}
+
+impl Shared {
+    #[inline(always)]
+    const fn new(carver: &mut Carver) -> Self {
+        Self {
+            values: BlockReduce::new(carver, BLOCK),
+            indices: BlockReduce::new(carver, BLOCK),
+            last: LastBlock::new(carver),
+        }
+    }
+
+    /// What is known of the elements of all threads.
+    ///
+    /// # Safety
+    /// The whole block comes here.
+    #[inline(always)]
+    unsafe fn of_block(&self, found: Found) -> Found {
+        let Found { least, greatest, zero, not_finite } = found;
+        // SAFETY: passed on to the caller.
+        unsafe {
+            Found {
+                least: self.values.reduce(least, f64::INFINITY, f64::min),
+                greatest: self.values.reduce(greatest, f64::NEG_INFINITY, f64::max),
+                zero: self.indices.reduce(zero, u64::MAX, u64::min),
+                not_finite: self.indices.reduce(not_finite, u64::MAX, u64::min),
+            }
+        }
+    }
+}
+
+/// A column; by choosing, since registers cannot be indexed.
+#[inline(always)]
+fn column_of(columns: [*const u64; MOST_COLUMNS], column: u32) -> *const u64 {
+    let mut found = columns[0];
+    let mut i = 1;
+    while i < MOST_COLUMNS {
+        found = if i as u32 == column { columns[i] } else { found };
+        i += 1;
+    }
+    found
+}
+
+/// What is known of a chunk of a column.
+#[inline(always)]
+unsafe fn look_at_chunk(column: *const u64, len: u64, tiles: u64) -> Found {
+    let mut found = Found::NOTHING;
+    let mut index = thread::block_idx_x() as u64 * tiles;
+    let end = u64::min(index + tiles, len.div_ceil(TILE));
+    while index < end {
+        let tile = Tile::<u64, ROWS>::new::<BLOCK>(index, len, false);
+        // SAFETY: the caller's column has `len` elements.
+        let rows = unsafe { tile.load(column, 0) };
+        let mut i = 0;
+        while i < ROWS * u64::LANES {
+            let (row, lane) = (i / u64::LANES, i % u64::LANES);
+            let at = tile.element(row).wrapping_add(lane as u64);
+            if at < len {
+                found = found.with(f64::from_bits(u64::lane(rows[row], lane)), at);
+            }
+            i += 1;
+        }
+        index += 1;
+    }
+    found
+}
+
+/// The extent of each column; see the module's plan. Grid: in x one block a chunk, see [`chunks`], in y
+/// the columns.
+///
+/// # Safety
+/// Each column of the grid has `len` elements, the bits of f64, and `len` is not 0; `partials` has
+/// [`WORDS`] for each block and `results` for each column. `done` is zero, and used by nobody but
+/// launches that follow each other.
+#[kernel(named, block = BLOCK, resident = 4, carve = |carver| Shared::new(carver))]
+pub unsafe fn find_extent(
+    columns: [*const u64; 8],
+    len: u64,
+    tiles: u64,
+    partials: *mut u64,
+    done: *mut u32,
+    results: *mut u64,
+) {
+    let shared = Shared::new(&mut Carver::new());
+    let me = thread::thread_idx_x();
+    let (chunks, count) = (thread::grid_dim_x(), thread::grid_dim_y());
+    let words = |index: u32| (index as u64 * WORDS) as usize;
+    // SAFETY: the caller's arrays are as long as said; the block's threads stay together.
+    unsafe {
+        let column = thread::block_idx_y();
+        let found = look_at_chunk(column_of(columns, column), len, tiles);
+        let found = shared.of_block(found);
+        if me == 0 {
+            found.store(partials.add(words(column * chunks + thread::block_idx_x())));
+        }
+        if !shared.last.is_this(done, chunks * count) {
+            return;
+        }
+        let mut column = 0;
+        while column < count {
+            let mut found = Found::NOTHING;
+            let mut chunk = me;
+            while chunk < chunks {
+                found = found.and(Found::load(partials.add(words(column * chunks + chunk))));
+                chunk += BLOCK as u32;
+            }
+            let found = shared.of_block(found);
+            if me == 0 {
+                found.write_result(column_of(columns, column), results.add(words(column)));
+            }
+            column += 1;
+        }
+    }
+}
+
+device_std::ptx_module! { "extent" }

@@ -1,0 +1,119 @@
+//! The slots of elements: by a search in the bounds, or computed for equal bins.
+
+use super::bounds::last_number;
+use crate::primitives::operators::{Bits, Order};
+
+/// The slots of some elements, by a search in the `bins + 1` bounds.
+#[inline(always)]
+pub(super) fn search<B: Bits, const SIDE: usize>(
+    order: Order<B>,
+    elements: [B; SIDE],
+    bounds: impl Fn(u32) -> B,
+    bins: u32,
+) -> [u32; SIDE] {
+    let ranks = ranks_of(order, elements);
+    // Bounds known not to be above the element; what is undecided are the `rest` after them.
+    let mut found = [0; SIDE];
+    let mut rest = bins + 1;
+    while rest > 0 {
+        let half = rest.div_ceil(2);
+        let mut i = 0;
+        while i < SIDE {
+            let below = bounds(found[i] + half - 1) <= ranks[i];
+            found[i] += if below { half } else { 0 };
+            i += 1;
+        }
+        rest -= half;
+    }
+    let mut i = 0;
+    while i < SIDE {
+        found[i] += (ranks[i] > last_number(order)) as u32;
+        i += 1;
+    }
+    found
+}
+
+/// From here on floats are whole numbers.
+const WHOLE: f32 = 8_388_608.0;
+
+/// Equal bins: where elements lie among them.
+#[derive(Clone, Copy)]
+pub(super) struct Places<F> {
+    /// The place of an element in bins from the lowest bound on.
+    place: F,
+    bins: u32,
+    /// A place so close to the middle of a bin, in bins, is certainly in that bin.
+    near: f32,
+}
+
+impl<F> Places<F> {
+    /// With places that `place` gives up to `error` bins, apart from a few roundings.
+    #[inline(always)]
+    pub(super) fn new(place: F, bins: u32, error: f32) -> Self {
+        // A difference, a scale and a product are rounded, each by 2^-24 of the place.
+        const ROUNDINGS: f32 = 1.0 / (1 << 19) as f32;
+        Self { place, bins, near: 0.5 - bins as f32 * ROUNDINGS - error }
+    }
+
+    /// The slots of some elements: computed, and where the place is close to a bound, compared.
+    #[inline(always)]
+    pub(super) fn slots<B: Bits, const SIDE: usize>(
+        &self,
+        order: Order<B>,
+        elements: [B; SIDE],
+        bounds: impl Fn(u32) -> B,
+    ) -> [u32; SIDE]
+    where
+        F: Fn(B) -> f32,
+    {
+        let mut slots = [0; SIDE];
+        let mut certain = true;
+        let mut i = 0;
+        while i < SIDE {
+            let place = (self.place)(elements[i]);
+            // The middle of a slot is a whole number; what is outside lies in the middle of its slot.
+            let above = f32::min(f32::max(place + 0.5, 0.0), (self.bins + 1) as f32);
+            let rounded = above + WHOLE;
+            slots[i] = rounded.to_bits().wrapping_sub(WHOLE.to_bits());
+            let from_middle = above - (rounded - WHOLE);
+            certain &= !place.is_nan() & (from_middle < self.near) & (from_middle > -self.near);
+            i += 1;
+        }
+        let mut i = 0;
+        while i < SIDE && !certain {
+            slots[i] = self.compare(order.rank(elements[i]), slots[i], order, &bounds);
+            i += 1;
+        }
+        slots
+    }
+
+    /// Moves to the slot that has a rank between its bounds.
+    #[inline(always)]
+    fn compare<B: Bits>(
+        &self,
+        rank: B,
+        slot: u32,
+        order: Order<B>,
+        bounds: &impl Fn(u32) -> B,
+    ) -> u32 {
+        let mut slot = u32::min(slot, self.bins + 1);
+        while slot <= self.bins && rank >= bounds(slot) {
+            slot += 1;
+        }
+        while slot > 0 && rank < bounds(slot - 1) {
+            slot -= 1;
+        }
+        slot + (rank > last_number(order)) as u32
+    }
+}
+
+/// The ranks of some elements.
+#[inline(always)]
+fn ranks_of<B: Bits, const SIDE: usize>(order: Order<B>, mut elements: [B; SIDE]) -> [B; SIDE] {
+    let mut i = 0;
+    while i < SIDE {
+        elements[i] = order.rank(elements[i]);
+        i += 1;
+    }
+    elements
+}

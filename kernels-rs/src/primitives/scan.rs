@@ -1,0 +1,141 @@
+//! Inclusive and exclusive scans in one pass: crate `gpu-scan`.
+//!
+//! A block does one [`Tile`](device_std::tile::Tile). The plan:
+//!
+//! 1. Load: each thread has `ROWS` vectors of 16 bytes copied to shared memory, for registers are
+//!    too few to hold as many tiles as the memory needs under way, and sums each.
+//! 2. Warp: a scan over the lanes for each row, then over the rows, one after the other.
+//! 3. Block: the warps' sums go to shared memory, and every thread adds up those before its own.
+//! 4. Device: warp 0 looks back for the sum of all tiles before.
+//! 5. Every thread walks once more over its vectors, from the sum of all that comes before them,
+//!    and stores them.
+//!
+//! So each element is read once and written once, by 16 bytes a thread. A thread touches its own
+//! vectors only: there is no exchange through shared memory. The PTX of level 80 copies past the
+//! registers. A segmented scan does the same with sums that begin anew at a head; a head is a
+//! bit in an array with one bit an element, which the kernels of `flags` make. Backward, the tile
+//! lies mirrored over the array, and its "head" is a segment's last element.
+//!
+//! The order in which elements are combined is fixed: see `gpu-scan`'s documentation of it.
+
+use device_std::atomic::Pair;
+use device_std::kernel;
+use device_std::scalar::Scalar;
+use device_std::shared::Carver;
+
+use super::operators::{BACKWARD, EXCLUSIVE, Last, Least, Operator, Sum};
+
+mod tile_scan;
+
+pub use tile_scan::BLOCK;
+use tile_scan::{Scan, Shared};
+
+/// The scan of an array, the body of every kernel here.
+#[inline(always)]
+unsafe fn scan<T: Scalar, O: Operator<T>, const ROWS: usize, const SEGMENTED: bool>(
+    (input, output, len): (*const T, *mut T, u64),
+    heads: *const u32,
+    mode: u32,
+    initial: T,
+    operator: O,
+    control: *mut u64,
+    status: *mut Pair,
+) {
+    let shared = Shared::<T>::new(&mut Carver::new(), ROWS);
+    let exclusive = mode & EXCLUSIVE != 0;
+    let initial = operator.lift(initial);
+    let scan = Scan::<T, O, ROWS, SEGMENTED> { operator, exclusive, initial, shared };
+    // SAFETY: the caller gives arrays of `len` elements; the block's threads stay together.
+    unsafe {
+        let ticket = shared.tickets.take(control);
+        scan.tile((input, output, len), heads, mode & BACKWARD != 0, status, ticket);
+    }
+}
+
+/// A scan of the whole array; see the module's plan. Grid: one block a tile.
+///
+/// # Safety
+/// `input` and `output` have `len` elements and are the same array or apart; `status` has an element
+/// for each block. `control` and `status` are as [`Tickets::take`](device_std::lookback::Tickets::take) and [`Lookback::exclusive_prefix`](device_std::lookback::Lookback::exclusive_prefix)
+/// ask.
+#[kernel(named, block = BLOCK, carve = |carver| Shared::<T>::new(carver, ROWS), instances(
+    sum_u8: <u8, Sum, 4>, resident = 4;
+    sum_u16: <u16, Sum, 8>, resident = 4;
+    sum_u32: <u32, Sum, 8>, resident = 5;
+    sum_u64: <u64, Sum, 8>, resident = 3;
+    sum_f32: <f32, Sum, 8>, resident = 5;
+    sum_f64: <f64, Sum, 8>, resident = 3;
+    least_u8: <u8, Least<u8>, 4>, resident = 3;
+    least_u16: <u16, Least<u16>, 8>, resident = 3;
+    least_u32: <u32, Least<u32>, 8>, resident = 5;
+    least_u64: <u64, Least<u64>, 8>, resident = 2;
+    last_u8: <u8, Last<u8>, 4>, resident = 4;
+    last_u16: <u16, Last<u16>, 8>, resident = 4;
+    last_u32: <u32, Last<u32>, 8>, resident = 4;
+    last_u64: <u64, Last<u64>, 8>, resident = 4;
+))]
+pub unsafe fn whole<T: Scalar, O: Operator<T>, const ROWS: usize>(
+    input: *const T,
+    output: *mut T,
+    len: u64,
+    mode: u32,
+    initial: T,
+    parameters: [u64; 4],
+    control: *mut u64,
+    status: *mut Pair,
+) {
+    let (arrays, operator) = ((input, output, len), O::new(parameters));
+    let none = core::ptr::null();
+    // SAFETY: passed on to the caller.
+    unsafe { scan::<T, O, ROWS, false>(arrays, none, mode, initial, operator, control, status) }
+}
+
+/// A scan that begins anew at each head. Grid: one block a tile.
+///
+/// # Safety
+/// As for [`whole`]; `heads` has a bit for each element.
+#[kernel(named, block = BLOCK, carve = |carver| Shared::<T>::new(carver, ROWS), instances(
+    sum_u8: <u8, Sum, 4>, resident = 2;
+    sum_u16: <u16, Sum, 8>, resident = 3;
+    sum_u32: <u32, Sum, 8>, resident = 4;
+    sum_u64: <u64, Sum, 8>, resident = 2;
+    sum_f32: <f32, Sum, 8>, resident = 4;
+    sum_f64: <f64, Sum, 8>, resident = 2;
+    least_u8: <u8, Least<u8>, 4>, resident = 1;
+    least_u16: <u16, Least<u16>, 8>, resident = 1;
+    least_u32: <u32, Least<u32>, 8>, resident = 4;
+    least_u64: <u64, Least<u64>, 8>, resident = 2;
+    last_u8: <u8, Last<u8>, 4>, resident = 1;
+    last_u16: <u16, Last<u16>, 8>, resident = 1;
+    last_u32: <u32, Last<u32>, 8>, resident = 3;
+    last_u64: <u64, Last<u64>, 8>, resident = 2;
+))]
+pub unsafe fn segmented<T: Scalar, O: Operator<T>, const ROWS: usize>(
+    input: *const T,
+    output: *mut T,
+    len: u64,
+    heads: *const u32,
+    mode: u32,
+    initial: T,
+    parameters: [u64; 4],
+    control: *mut u64,
+    status: *mut Pair,
+) {
+    let (arrays, operator) = ((input, output, len), O::new(parameters));
+    // SAFETY: passed on to the caller.
+    unsafe { scan::<T, O, ROWS, true>(arrays, heads, mode, initial, operator, control, status) }
+}
+
+/// The operators that there are scans for, over elements of one type.
+#[cfg(not(target_arch = "nvptx64"))]
+pub trait Scans<T: Copy>: Operator<T> + whole::Instance<T> + segmented::Instance<T> {
+    /// Vectors of a thread, in both kernels.
+    const ROWS_OF_TILE: usize = <Self as whole::Instance<T>>::ROWS;
+    /// Elements of a tile.
+    const TILE: u64 = (BLOCK * Self::ROWS_OF_TILE * 16 / size_of::<T>()) as u64;
+}
+
+#[cfg(not(target_arch = "nvptx64"))]
+impl<T: Copy, O: Operator<T> + whole::Instance<T> + segmented::Instance<T>> Scans<T> for O {}
+
+device_std::ptx_module! { "scan" }

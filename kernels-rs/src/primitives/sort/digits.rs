@@ -1,0 +1,68 @@
+//! Keys as a sort sees them, and the digits by which it goes.
+
+use crate::primitives::operators::Bits;
+
+/// Bits of a digit.
+pub const RADIX_BITS: u32 = 8;
+/// Digits.
+pub const DIGITS: u32 = 1 << RADIX_BITS;
+/// The most passes of one sort.
+pub const MOST_PASSES: u32 = 8;
+
+/// A key as the sort sees it: unsigned bits.
+pub trait Key: Bits {
+    /// The low bits of `self >> shift`.
+    fn shifted(self, shift: u32) -> u32;
+}
+
+macro_rules! keys {
+    ($($type:ty;)+) => {$(
+        impl Key for $type {
+            #[inline(always)]
+            fn shifted(self, shift: u32) -> u32 {
+                self.wrapping_shr(shift) as u32
+            }
+        }
+    )+};
+}
+
+keys! { u32; u64; }
+
+/// Which bits of a key are the digit.
+#[derive(Clone, Copy)]
+pub(super) struct Digit {
+    shift: u32,
+    mask: u32,
+}
+
+impl Digit {
+    #[inline(always)]
+    pub(super) fn new(shift: u32, bits: u32) -> Self {
+        Self { shift, mask: (1 << (bits & 31)) - 1 }
+    }
+
+    #[inline(always)]
+    pub(super) fn of<K: Key>(self, key: K) -> u32 {
+        key.shifted(self.shift) & self.mask
+    }
+}
+
+/// Bits `begin..end` of the keys' ranks are sorted by.
+#[derive(Clone, Copy)]
+pub(super) struct Range {
+    pub(super) begin: u32,
+    pub(super) end: u32,
+}
+
+impl Range {
+    #[inline(always)]
+    pub(super) fn digit(self, pass: u32) -> Digit {
+        let shift = self.begin + pass * RADIX_BITS;
+        Digit::new(shift, u32::min(self.end - shift, RADIX_BITS))
+    }
+
+    #[inline(always)]
+    pub(super) fn passes(self) -> u32 {
+        (self.end - self.begin).div_ceil(RADIX_BITS)
+    }
+}

@@ -1,0 +1,127 @@
+//! The histogram of all passes: the keys are read once and the digits of each pass counted.
+
+use device_std::shared::{Carver, SharedArray};
+use device_std::tile::Tile;
+use device_std::{atomic, kernel, thread};
+
+#[cfg(not(target_arch = "nvptx64"))]
+use super::MODULE;
+use super::digits::{DIGITS, Key, Range};
+use super::lookback::clear_stale;
+use crate::primitives::operators::Order;
+
+/// Threads of a block.
+const BLOCK: usize = 256;
+const ROWS: usize = 4;
+
+/// Keys of a tile of the histogram, for keys of `size` bytes.
+pub const fn histogram_tile(size: usize) -> u64 {
+    (BLOCK * ROWS * 16 / size) as u64
+}
+
+/// Blocks that a multiprocessor holds.
+pub const RESIDENT: u32 = 4;
+
+/// Counters of a block for keys of a size: each digit of each pass has some, so that the lanes of
+/// a warp seldom meet in one bank.
+#[derive(Clone, Copy)]
+struct Counters {
+    counts: SharedArray<u32>,
+    passes: u32,
+    copies: u32,
+}
+
+impl Counters {
+    #[inline(always)]
+    const fn new(size: usize, carver: &mut Carver) -> Self {
+        let passes = size as u32;
+        // 32 KiB for either size of key.
+        let copies = 32 / passes;
+        Self { counts: carver.array(passes * DIGITS * copies), passes, copies }
+    }
+}
+
+/// Bits `begin..end` of the keys' ranks are sorted by.
+/// Adds the digits of all passes to `histogram`. Grid: any number of blocks.
+///
+/// # Safety
+/// `input` has `len` elements, more than none; `histogram` 256 for each pass; `status`
+/// `status_len + 1`. No pass over this control word and these statuses runs.
+#[kernel(
+    named,
+    block = BLOCK,
+    resident = RESIDENT,
+    carve = |carver| Counters::new(size_of::<K>(), carver),
+    instances(u32: <u32>; u64: <u64>)
+)]
+pub unsafe fn count_digits<K: Key>(
+    input: *const K,
+    len: u64,
+    begin: u32,
+    end: u32,
+    parameters: [u64; 4],
+    histogram: *mut u64,
+    control: *mut u64,
+    status: *mut u64,
+    status_len: u64,
+) {
+    let (order, range) = (Order::<K>::new(parameters), Range { begin, end });
+    let counters = Counters::new(16 / K::LANES, &mut Carver::new());
+    let Counters { counts, passes, copies } = counters;
+    let me = thread::thread_idx_x();
+    let fill = order.element(K::from_bits64(0));
+    // SAFETY: the caller's arrays are as long as said; the whole block comes to each barrier.
+    unsafe {
+        let mut i = me;
+        while i < passes * DIGITS * copies {
+            counts.store(i, 0);
+            i += BLOCK as u32;
+        }
+        if thread::block_idx_x() == 0 {
+            clear_stale(control, status, status_len);
+        }
+        thread::sync_threads();
+        let tile_len = histogram_tile(16 / K::LANES);
+        let tiles = len.div_ceil(tile_len);
+        let mut index = thread::block_idx_x() as u64;
+        while index < tiles {
+            let tile = Tile::<K, ROWS>::new::<BLOCK>(index, len, false);
+            let rows = tile.load(input, fill);
+            let mut pass = 0;
+            while pass < passes {
+                if pass < range.passes() {
+                    let digit = range.digit(pass);
+                    let mut i = 0;
+                    while i < ROWS * K::LANES {
+                        let key = order.rank(K::lane(rows[i / K::LANES], i % K::LANES));
+                        let counter = pass * DIGITS + digit.of(key);
+                        counts.count(counter * copies + me % copies);
+                        i += 1;
+                    }
+                }
+                pass += 1;
+            }
+            index += thread::grid_dim_x() as u64;
+        }
+        thread::sync_threads();
+        // What fills the last tile was counted as rank 0.
+        let holds_last = (tiles - 1).checked_rem(thread::grid_dim_x() as u64).unwrap_or(0);
+        let padding = tiles * tile_len - len;
+        let mut digit = me;
+        while digit < range.passes() * DIGITS {
+            let mut sum = 0;
+            let mut copy = 0;
+            while copy < copies {
+                sum += counts.load(digit * copies + copy);
+                copy += 1;
+            }
+            if digit.is_multiple_of(DIGITS) && thread::block_idx_x() as u64 == holds_last {
+                sum -= padding as u32;
+            }
+            if sum != 0 {
+                atomic::add_u64(histogram.add(digit as usize), sum as u64);
+            }
+            digit += BLOCK as u32;
+        }
+    }
+}

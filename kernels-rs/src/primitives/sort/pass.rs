@@ -1,0 +1,351 @@
+//! A pass: a stable sort by one digit. The plan is in `sort`.
+
+use device_std::block::BlockScan;
+use device_std::lookback::Tickets;
+use device_std::shared::{Carver, SharedArray};
+use device_std::{global, kernel, thread, warp};
+
+#[cfg(not(target_arch = "nvptx64"))]
+use super::MODULE;
+use super::digits::{DIGITS, Digit, Key, RADIX_BITS};
+use super::lookback::DigitLookback;
+use super::part::{Packed, Part};
+use crate::primitives::operators::Order;
+use crate::primitives::value::Value;
+
+/// Threads of a block.
+pub(super) const BLOCK: u32 = 384;
+const WARPS: u32 = BLOCK / 32;
+
+/// Keys of a tile, where a thread has `items`.
+pub(super) const fn tile_len(items: usize) -> u32 {
+    BLOCK * items as u32
+}
+
+/// In the word of a pass: the keys in memory are elements, to be ranked.
+pub const RANK: u32 = 1 << 16;
+/// In the word of a pass: the keys go to memory as elements.
+pub const UNRANK: u32 = 1 << 17;
+/// In the word of a pass: the value of a key is its index.
+pub const INDEX: u32 = 1 << 18;
+
+/// The word that a pass is told: which bits are the digit, and [`RANK`], [`UNRANK`], [`INDEX`].
+pub const fn pass_word(shift: u32, bits: u32, flags: u32) -> u32 {
+    shift | bits << 8 | flags
+}
+
+/// What a block of a pass keeps in shared memory.
+#[derive(Clone, Copy)]
+struct Shared<K, V, const ITEMS: usize> {
+    tickets: Tickets,
+    /// The pass word, for those who must not know that it is the same as before.
+    word: SharedArray<u32>,
+    scan: BlockScan<u64>,
+    /// How many of each digit each warp has; then where its next key of that digit goes.
+    counters: SharedArray<u32>,
+    /// Where the sorted tile's element 0 would go, were it in the run of this digit: an address.
+    targets: SharedArray<u64>,
+    /// The sorted tile.
+    keys: SharedArray<K>,
+    values: SharedArray<V>,
+}
+
+impl<K: Key, V: Value, const ITEMS: usize> Shared<K, V, ITEMS> {
+    #[inline(always)]
+    const fn new(carver: &mut Carver) -> Self {
+        let tickets = Tickets::new(carver);
+        let word = carver.array(1);
+        let scan = BlockScan::new(carver);
+        let counters = carver.array(WARPS * DIGITS);
+        let targets = carver.array(DIGITS);
+        let (keys, values) = carver.overlay(tile_len(ITEMS));
+        Self { tickets, word, scan, counters, targets, keys, values }
+    }
+}
+
+/// Everything that a block of a pass needs to know.
+#[derive(Clone, Copy)]
+struct Pass<K, V, const ITEMS: usize> {
+    shared: Shared<K, V, ITEMS>,
+    digit: Digit,
+    order: Order<K>,
+    flags: u32,
+}
+
+impl<K: Key, V: Value, const ITEMS: usize> Pass<K, V, ITEMS> {
+    #[inline(always)]
+    fn new(shared: Shared<K, V, ITEMS>, order: Order<K>, word: u32) -> Self {
+        Self { shared, digit: Digit::new(word & 0xff, word >> 8 & 0xff), order, flags: word }
+    }
+
+    /// The thread's keys as ranks; all ones, which come last, beyond the array.
+    #[inline(always)]
+    unsafe fn load_keys(&self, part: Part, array: *const K) -> [K; ITEMS] {
+        let is_ranked = self.flags & RANK == 0;
+        let fill = if is_ranked { K::ONES } else { self.order.element(K::ONES) };
+        // SAFETY: passed on to the caller.
+        let mut keys: [K; ITEMS] = unsafe { part.load(array, fill) };
+        if !is_ranked {
+            let mut i = 0;
+            while i < ITEMS {
+                keys[i] = self.order.rank(keys[i]);
+                i += 1;
+            }
+        }
+        keys
+    }
+
+    /// The first counter of this thread's warp.
+    #[inline(always)]
+    fn counter(&self) -> u32 {
+        warp::warp_id() * DIGITS
+    }
+
+    #[inline(always)]
+    unsafe fn clear_counters(&self) {
+        let mut i = 0;
+        while i < DIGITS / 32 {
+            // SAFETY: the warp's own counters.
+            unsafe { self.shared.counters.store(self.counter() + i * 32 + warp::lane_id(), 0) };
+            i += 1;
+        }
+    }
+
+    /// Counts the digits of each warp's keys.
+    #[inline(always)]
+    unsafe fn count(&self, keys: &[K; ITEMS]) {
+        let mut i = 0;
+        while i < ITEMS {
+            // SAFETY: a digit is below DIGITS.
+            unsafe { self.shared.counters.count(self.counter() + self.digit.of(keys[i])) };
+            i += 1;
+        }
+    }
+
+    /// How many keys of the tile have digit d, for thread d.
+    #[inline(always)]
+    unsafe fn sum_counters(&self) -> u32 {
+        let mut sum = 0;
+        let mut warp = 0;
+        while warp < WARPS {
+            // SAFETY: called by thread d for d < DIGITS.
+            sum += unsafe { self.shared.counters.load(warp * DIGITS + thread::thread_idx_x()) };
+            warp += 1;
+        }
+        sum
+    }
+
+    /// Turns the counters of digit d into where each warp's keys of that digit begin in the sorted
+    /// tile.
+    #[inline(always)]
+    unsafe fn start_counters(&self, first: u32) {
+        let mut next = first;
+        let mut warp = 0;
+        while warp < WARPS {
+            let counter = warp * DIGITS + thread::thread_idx_x();
+            // SAFETY: as above.
+            unsafe {
+                let count = self.shared.counters.load(counter);
+                self.shared.counters.store(counter, next);
+                next += count;
+            }
+            warp += 1;
+        }
+    }
+
+    /// Puts the keys at their ranks in shared memory, and gives the ranks.
+    ///
+    /// Each key's place is stored a step later than its counter moves on, so that the next key's
+    /// ballots fill the wait.
+    #[inline(always)]
+    unsafe fn rank(&self, keys: &[K; ITEMS]) -> Packed<ITEMS, 2> {
+        let Shared { counters, keys: sorted, .. } = self.shared;
+        let lane = warp::lane_id();
+        let up_to_me = warp::lanes_below() | 1 << lane;
+        let mut ranks = Packed::new();
+        let mut before = [0; ITEMS];
+        let mut leaders = [0; ITEMS];
+        let mut among = [0; ITEMS];
+        let mut i = 0;
+        while i <= ITEMS {
+            // SAFETY: the warp's own counters; ranks are below the tile's length, each once.
+            unsafe {
+                if i < ITEMS {
+                    let digit = self.digit.of(keys[i]);
+                    let peers = warp::match_bits::<RADIX_BITS>(warp::FULL, digit);
+                    leaders[i] = 31 - peers.leading_zeros();
+                    among[i] = (peers & up_to_me).count_ones();
+                    let counter = self.counter() + digit;
+                    if leaders[i] == lane {
+                        before[i] = counters.atomic_add(counter, among[i]);
+                    }
+                }
+                if i > 0 {
+                    let j = i - 1;
+                    let begin = warp::shuffle(warp::FULL, before[j], leaders[j]);
+                    let rank = begin + among[j] - 1;
+                    sorted.store(rank, keys[j]);
+                    ranks.set(j, rank);
+                }
+            }
+            i += 1;
+        }
+        ranks
+    }
+
+    /// Writes the sorted keys out, and gives their digits.
+    #[inline(always)]
+    unsafe fn write_keys<const AS_ELEMENTS: bool>(&self, valid: u32) -> Packed<ITEMS, 4> {
+        let me = thread::thread_idx_x();
+        let mut digits = Packed::new();
+        let mut i = 0;
+        while i < ITEMS {
+            let j = me + i as u32 * BLOCK;
+            // SAFETY: below the tile's length; `targets` gives addresses in the output for those
+            // that are in the array.
+            unsafe {
+                let key = self.shared.keys.load(j);
+                let digit = self.digit.of(key);
+                digits.set(i, digit);
+                let target = self.shared.targets.load(digit);
+                let key = if AS_ELEMENTS { self.order.element(key) } else { key };
+                if j < valid {
+                    let address = target.wrapping_add(j as u64 * size_of::<K>() as u64);
+                    global::store(address, key);
+                }
+            }
+            i += 1;
+        }
+        digits
+    }
+
+    /// Writes the values out, each where its key went.
+    #[inline(always)]
+    unsafe fn write_values(&self, valid: u32, digits: Packed<ITEMS, 4>) {
+        let me = thread::thread_idx_x();
+        let mut i = 0;
+        while i < ITEMS {
+            let j = me + i as u32 * BLOCK;
+            // SAFETY: as for the keys.
+            unsafe {
+                let value = self.shared.values.load(j);
+                let target = self.shared.targets.load(digits.get(i));
+                if j < valid {
+                    let address = target.wrapping_add(j as u64 * size_of::<V>() as u64);
+                    value.store_at(address);
+                }
+            }
+            i += 1;
+        }
+    }
+}
+
+/// Sorts stably by one digit; see the plan in [`sort`](super). Grid: one block a tile.
+///
+/// # Safety
+/// Arrays that are there have `len` elements; what is written is apart from what is read. `histogram`
+/// is that of the digit, `status` has 256 words for each block.
+#[kernel(named, block = BLOCK, carve = |carver| Shared::<K, V, ITEMS>::new(carver), instances(
+    keys_u32: <(), u32, 22>, resident = 3;
+    keys_u64: <(), u64, 11>, resident = 3;
+    pairs_u32_u32: <u32, u32, 17>, resident = 2;
+    pairs_u32_u64: <u64, u32, 11>, resident = 2;
+    pairs_u64_u32: <u32, u64, 11>, resident = 2;
+    pairs_u64_u64: <u64, u64, 11>, resident = 2;
+))]
+pub unsafe fn sort_by_digit<V: Value, K: Key, const ITEMS: usize>(
+    keys_in: *const K,
+    keys_out: *mut K,
+    values_in: *const V,
+    values_out: *mut V,
+    len: u64,
+    word: u32,
+    parameters: [u64; 4],
+    histogram: *mut u64,
+    control: *mut u64,
+    status: *mut u64,
+) {
+    let order = Order::new(parameters);
+    let shared = Shared::<K, V, ITEMS>::new(&mut Carver::new());
+    let pass = Pass::<K, V, ITEMS>::new(shared, order, word);
+    let me = thread::thread_idx_x();
+    let has_digit = me < DIGITS;
+    // SAFETY: the caller's arrays are as long as said; the whole block comes to each barrier, and
+    // barriers stand between the phases of the shared memory.
+    unsafe {
+        pass.clear_counters();
+        if me == 0 {
+            shared.word.store(0, word);
+        }
+        let ticket = shared.tickets.take(control);
+        let part = Part::new::<ITEMS>(ticket.tile, len);
+        let keys = pass.load_keys(part, keys_in);
+        pass.count(&keys);
+        thread::sync_threads();
+
+        let lookback = DigitLookback::new(status, ticket);
+        let mut count = 0;
+        let mut of_all = 0;
+        if has_digit {
+            count = pass.sum_counters();
+            if ticket.tile == 0 {
+                // Read for the last time: zero again for the next sort.
+                of_all = *histogram.add(me as usize);
+                *histogram.add(me as usize) = 0;
+            }
+        }
+        // One scan for both: counts of the tile are below 2^24, those of the array below 2^40.
+        let both = of_all << 24 | count as u64;
+        let (up_to, _) = shared.scan.inclusive(both, 0, |a, b| a + b);
+        let before = up_to - both;
+        let (first, before_digit) = (before as u32 & 0xff_ffff, before >> 24);
+        if has_digit {
+            lookback.announce(count, before_digit);
+            pass.start_counters(first);
+        }
+        thread::sync_threads();
+
+        // From here on digits are derived anew: kept over the barriers, they would take a register
+        // for each key.
+        let pass = Pass::<K, V, ITEMS>::new(shared, order, shared.word.load(0));
+        let ranks = pass.rank(&keys);
+        let values = match word & INDEX != 0 {
+            true => part.indices(),
+            false if V::IS_THERE => part.load(values_in, V::of_index(0)),
+            false => [V::of_index(0); ITEMS],
+        };
+        let mut target = 0;
+        if has_digit {
+            target = lookback.begin(count, before_digit).wrapping_sub(first as u64);
+            let bytes = target.wrapping_mul(size_of::<K>() as u64);
+            shared.targets.store(me, (keys_out as usize as u64).wrapping_add(bytes));
+        }
+        thread::sync_threads();
+
+        let digits = match word & UNRANK != 0 {
+            true => pass.write_keys::<true>(part.valid),
+            false => pass.write_keys::<false>(part.valid),
+        };
+        if !V::IS_THERE {
+            return;
+        }
+        thread::sync_threads();
+        if has_digit {
+            let bytes = target.wrapping_mul(size_of::<V>() as u64);
+            shared.targets.store(me, (values_out as usize as u64).wrapping_add(bytes));
+        }
+        let mut i = 0;
+        while i < ITEMS {
+            shared.values.store(ranks.get(i), values[i]);
+            i += 1;
+        }
+        thread::sync_threads();
+        pass.write_values(part.valid, digits);
+    }
+}
+
+/// Keys of a tile, for keys of `K` that move values of `V`.
+#[cfg(not(target_arch = "nvptx64"))]
+pub const fn tile<K: sort_by_digit::Instance<V>, V>() -> u64 {
+    tile_len(K::ITEMS) as u64
+}

@@ -1,0 +1,347 @@
+//! The first k elements of an order, without sorting the others: crate `gpu-scan`.
+//!
+//! 1. The rank of the k-th element is found digit by digit, from the highest: [`count`] counts the
+//!    next digit of the elements that agree with what is known of it, and the last block to finish
+//!    adds to that the digit with which the count reaches k. One read of the keys a digit.
+//! 2. [`collect`] copies the elements below that rank, and of those that have it as many as are
+//!    wanted, the first in the array, with their indices; where they go is found by a look-back
+//!    over both counts. One read more.
+//!
+//! Sorting those k is another matter (module `sort`).
+
+use device_std::atomic::{self, Pair};
+use device_std::block::{BlockScan, LastBlock};
+use device_std::lookback::{Lookback, Tickets};
+use device_std::shared::{Carver, SharedArray};
+use device_std::tile::Tile;
+use device_std::vector::Vector;
+use device_std::{kernel, thread, warp};
+
+use super::operators::{Bits, Order};
+
+/// Threads of a block.
+const BLOCK: usize = 256;
+const ROWS: usize = 4;
+
+/// Bits of a digit.
+pub const RADIX_BITS: u32 = 11;
+/// Digits.
+pub const DIGITS: u32 = 1 << RADIX_BITS;
+/// Digits of a thread, when the block goes over all.
+const OWN: u32 = DIGITS / BLOCK as u32;
+
+/// Elements of a tile, for keys of `size` bytes.
+pub const fn tile_len(size: usize) -> u64 {
+    (BLOCK * ROWS * 16 / size) as u64
+}
+
+/// The greatest k.
+pub const MOST: u64 = 1 << 31;
+
+/// Words of a search: the known bits of the k-th rank; how many elements with just these bits are
+/// among the first k; the counter of finished blocks; the counts of the digits.
+pub const WORDS: u64 = 3 + DIGITS as u64;
+
+/// The words of a search.
+#[derive(Clone, Copy)]
+struct Search {
+    known: *mut u64,
+    wanted: *mut u64,
+    done: *mut u32,
+    counts: *mut u64,
+}
+
+impl Search {
+    #[inline(always)]
+    fn new(words: *mut u64) -> Self {
+        Self {
+            known: words,
+            wanted: words.wrapping_add(1),
+            done: words.wrapping_add(2).cast(),
+            counts: words.wrapping_add(3),
+        }
+    }
+}
+
+/// What `count` keeps in shared memory.
+#[derive(Clone, Copy)]
+struct CountShared {
+    counts: SharedArray<u32>,
+    scan: BlockScan<u64>,
+    last: LastBlock,
+}
+
+impl CountShared {
+    #[inline(always)]
+    const fn new(carver: &mut Carver) -> Self {
+        Self {
+            counts: carver.array(DIGITS),
+            scan: BlockScan::new(carver),
+            last: LastBlock::new(carver),
+        }
+    }
+}
+
+/// Finds the next digit of the k-th rank. Grid: any number of blocks.
+///
+/// # Safety
+/// `input` has `len` elements; `words` are those of a search ([`WORDS`]), at first all 0 but for the
+/// number wanted, of 1 to `len`.
+#[kernel(
+    named,
+    block = BLOCK,
+    resident = 4,
+    carve = |carver| CountShared::new(carver),
+    instances(u32: <u32>; u64: <u64>)
+)]
+pub unsafe fn count<K: Bits>(
+    input: *const K,
+    len: u64,
+    shift: u32,
+    bits: u32,
+    parameters: [u64; 4],
+    words: *mut u64,
+) {
+    let (order, search) = (Order::<K>::new(parameters), Search::new(words));
+    let shared = CountShared::new(&mut Carver::new());
+    let me = thread::thread_idx_x();
+    let mask = (1 << bits) - 1;
+    // SAFETY: the caller's arrays are as long as said; the whole block comes to each barrier.
+    unsafe {
+        let mut i = 0;
+        while i < OWN {
+            shared.counts.store(i * BLOCK as u32 + me, 0);
+            i += 1;
+        }
+        let known = *search.known;
+        thread::sync_threads();
+        let tiles = len.div_ceil(tile_len(size_of::<K>()));
+        let mut index = thread::block_idx_x() as u64;
+        while index < tiles {
+            let tile = Tile::<K, ROWS>::new::<BLOCK>(index, len, false);
+            let rows = tile.load(input, K::from_bits64(0));
+            let mut i = 0;
+            while i < ROWS * K::LANES {
+                let (row, lane) = (i / K::LANES, i % K::LANES);
+                let rank = order.rank(K::lane(rows[row], lane)).to_bits64();
+                let is_in = tile.element(row).wrapping_add(lane as u64) < len;
+                // Two shifts: one by all bits would be none.
+                if is_in && (rank ^ known) >> shift >> bits == 0 {
+                    shared.counts.count((rank >> shift) as u32 & mask);
+                }
+                i += 1;
+            }
+            index += thread::grid_dim_x() as u64;
+        }
+        thread::sync_threads();
+        let mut i = 0;
+        while i < OWN {
+            let digit = i * BLOCK as u32 + me;
+            let count = shared.counts.load(digit);
+            if count != 0 {
+                atomic::add_u64(search.counts.add(digit as usize), count as u64);
+            }
+            i += 1;
+        }
+        thread::sync_threads();
+        if shared.last.is_this(search.done, thread::grid_dim_x()) {
+            choose(shared.scan, search, known, shift);
+        }
+    }
+}
+
+/// Adds to what is known the digit with which the count reaches the number wanted. Called by the
+/// whole last block.
+#[inline(always)]
+unsafe fn choose(scan: BlockScan<u64>, search: Search, known: u64, shift: u32) {
+    let me = thread::thread_idx_x();
+    // SAFETY: passed on to the caller; all other blocks are done, and the scan's barriers stand
+    // between the reads of a word and the writes.
+    unsafe {
+        let wanted = *search.wanted;
+        let mut own = [0; OWN as usize];
+        let mut sum = 0;
+        let mut i = 0;
+        while i < OWN as usize {
+            let count = search.counts.add(me as usize * OWN as usize + i);
+            own[i] = atomic::load_u64(count);
+            *count = 0;
+            sum += own[i];
+            i += 1;
+        }
+        let (up_to, _) = scan.inclusive(sum, 0, |a, b| a + b);
+        let mut before = up_to - sum;
+        let mut i = 0;
+        while i < OWN as usize {
+            if before < wanted && wanted <= before + own[i] {
+                *search.known = known | ((me * OWN) as u64 + i as u64) << shift;
+                *search.wanted = wanted - before;
+            }
+            before += own[i];
+            i += 1;
+        }
+    }
+}
+
+/// What `collect` keeps in shared memory.
+#[derive(Clone, Copy)]
+struct CollectShared {
+    tickets: Tickets,
+    scan: BlockScan<u64>,
+    before: SharedArray<u64>,
+}
+
+impl CollectShared {
+    #[inline(always)]
+    const fn new(carver: &mut Carver) -> Self {
+        Self {
+            tickets: Tickets::new(carver),
+            scan: BlockScan::new(carver),
+            before: carver.array(1),
+        }
+    }
+}
+
+/// Two counts in one word: of elements below the k-th rank, fewer than [`MOST`], and of elements
+/// with it, of which more than `MOST` count as that.
+#[inline(always)]
+fn add(a: u64, b: u64) -> u64 {
+    let below = (a >> 32) + (b >> 32);
+    let equal = u64::min((a & 0xffff_ffff) + (b & 0xffff_ffff), MOST);
+    below << 32 | equal
+}
+
+/// Which of a thread's elements are below the k-th rank, and which have it: a bit each, row after
+/// row.
+#[derive(Clone, Copy)]
+struct Classes {
+    below: u32,
+    equal: u32,
+}
+
+impl Classes {
+    #[inline(always)]
+    fn new<K: Bits>(
+        tile: &Tile<K, ROWS>,
+        rows: &[Vector; ROWS],
+        len: u64,
+        order: Order<K>,
+        rank: K,
+    ) -> Self {
+        let (mut below, mut equal) = (0, 0);
+        let mut i = 0;
+        while i < ROWS * K::LANES {
+            let (row, lane) = (i / K::LANES, i % K::LANES);
+            let own = order.rank(K::lane(rows[row], lane));
+            let is_in = tile.element(row).wrapping_add(lane as u64) < len;
+            below |= ((is_in && own < rank) as u32) << i;
+            equal |= ((is_in && own == rank) as u32) << i;
+            i += 1;
+        }
+        Self { below, equal }
+    }
+
+    /// Those of one row.
+    #[inline(always)]
+    fn of_row<K: Bits>(self, row: usize) -> Self {
+        let (shift, mask) = (row * K::LANES, (1 << K::LANES) - 1);
+        Self { below: self.below >> shift & mask, equal: self.equal >> shift & mask }
+    }
+
+    /// How many there are, for [`add`].
+    #[inline(always)]
+    fn counts(self) -> u64 {
+        (self.below.count_ones() as u64) << 32 | self.equal.count_ones() as u64
+    }
+}
+
+/// Collects the first k elements, those below the k-th rank before those with it. Grid: one block a
+/// tile.
+///
+/// # Safety
+/// `input` has `len` elements, `keys` and `indices` have `k`; `words` are those of a finished search;
+/// `control` and `status` are as [`Tickets::take`] and [`Lookback::exclusive_prefix`] ask.
+#[kernel(
+    named,
+    block = BLOCK,
+    resident = 2,
+    carve = |carver| CollectShared::new(carver),
+    instances(u32: <u32>; u64: <u64>)
+)]
+pub unsafe fn collect<K: Bits>(
+    input: *const K,
+    len: u64,
+    k: u64,
+    parameters: [u64; 4],
+    words: *mut u64,
+    keys: *mut K,
+    indices: *mut u64,
+    control: *mut u64,
+    status: *mut Pair,
+) {
+    let (order, search) = (Order::<K>::new(parameters), Search::new(words));
+    let shared = CollectShared::new(&mut Carver::new());
+    // SAFETY: the caller's arrays are as long as said; the whole block comes to each barrier.
+    unsafe {
+        let ticket = shared.tickets.take(control);
+        let rank = K::from_bits64(*search.known);
+        let wanted = *search.wanted;
+        let tile = Tile::<K, ROWS>::new::<BLOCK>(ticket.tile, len, false);
+        let rows = tile.load(input, K::from_bits64(0));
+        let classes = Classes::new(&tile, &rows, len, order, rank);
+        let own = classes.counts();
+        // Where the warp's elements of a class stand is settled row by row below.
+        let of_warp = warp::reduce(own, add);
+        // All lanes of a warp bring its sum, but only the first counts.
+        let brought = if warp::lane_id() == 0 { of_warp } else { 0 };
+        let (up_to, all) = shared.scan.inclusive(brought, 0, add);
+        let up_to_warp = warp::shuffle(warp::FULL, up_to, 0);
+        if warp::warp_id() == 0 {
+            let lookback = Lookback::new(status, ticket);
+            let prefix = lookback.exclusive_prefix(all, false, 0, true, add);
+            if warp::lane_id() == 0 {
+                shared.before.store(0, prefix);
+            }
+        }
+        thread::sync_threads();
+        let mut before_row = add(shared.before.load(0), up_to_warp - of_warp);
+        let mut row = 0;
+        while row < ROWS {
+            let classes = classes.of_row::<K>(row);
+            let up_to = warp::inclusive_scan(classes.counts(), add);
+            let before = add(before_row, up_to - classes.counts());
+            before_row = add(before_row, warp::shuffle(warp::FULL, up_to, 31));
+            let (mut of_below, mut of_equal) = (before >> 32, before & 0xffff_ffff);
+            let mut i = 0;
+            while i < K::LANES {
+                let is_below = classes.below >> i & 1 == 1;
+                let is_equal = classes.equal >> i & 1 == 1;
+                let place = if is_below { of_below } else { k - wanted + of_equal };
+                if is_below || (is_equal && of_equal < wanted) {
+                    *keys.add(place as usize) = K::lane(rows[row], i);
+                    *indices.add(place as usize) = tile.element(row) + i as u64;
+                }
+                of_below += is_below as u64;
+                of_equal += is_equal as u64;
+                i += 1;
+            }
+            row += 1;
+        }
+    }
+}
+
+/// Writes the words of a search for k elements. Grid: one block.
+///
+/// # Safety
+/// `words` has [`WORDS`] elements.
+#[kernel(named, block = BLOCK)]
+pub unsafe fn begin_search(words: *mut u64, k: u64) {
+    let mut i = thread::thread_idx_x() as u64;
+    while i < WORDS {
+        // SAFETY: guarded.
+        unsafe { *words.add(i as usize) = if i == 1 { k } else { 0 } };
+        i += BLOCK as u64;
+    }
+}
+
+device_std::ptx_module! { "top_k" }

@@ -1,0 +1,45 @@
+//! What moves along with a key.
+
+use device_std::global;
+use device_std::shared::Plain;
+
+/// What moves along with a key: bits of 4 or 8 bytes; or nothing, where keys are sorted or merged
+/// alone.
+pub trait Value: Plain {
+    /// Whether there is anything to move.
+    const IS_THERE: bool;
+    /// The index of a key, as its value.
+    fn of_index(index: u64) -> Self;
+    /// Stores it at an address in global memory.
+    ///
+    /// # Safety
+    /// As for [`global::store`].
+    unsafe fn store_at(self, address: u64);
+}
+
+impl Value for () {
+    const IS_THERE: bool = false;
+    #[inline(always)]
+    fn of_index(_: u64) -> Self {}
+    #[inline(always)]
+    unsafe fn store_at(self, _: u64) {}
+}
+
+macro_rules! values {
+    ($($type:ty)+) => {$(
+        impl Value for $type {
+            const IS_THERE: bool = true;
+            #[inline(always)]
+            fn of_index(index: u64) -> Self {
+                index as Self
+            }
+            #[inline(always)]
+            unsafe fn store_at(self, address: u64) {
+                // SAFETY: passed on to the caller.
+                unsafe { global::store(address, self) }
+            }
+        }
+    )+};
+}
+
+values! { u32 u64 }

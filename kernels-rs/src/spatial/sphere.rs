@@ -1,0 +1,101 @@
+//! Places on a sphere, in f64 with the same bits on every back end.
+
+use device_std::math;
+use device_std::real::Real;
+
+/// Sine and cosine of an angle in degrees, within two units in the last place; of multiples of 90 degrees
+/// exact. NaN for what is not finite.
+///
+/// The nearest multiple of 90 is taken off, without rounding; the rest, at most 45, goes into the Taylor
+/// series of both.
+#[inline(always)]
+pub fn sine_cosine(degrees: f64) -> [f64; 2] {
+    let quarters = math::round_ties_even(degrees / 90.0);
+    let t = (degrees - 90.0 * quarters) * (core::f64::consts::PI / 180.0);
+    let square = t * t;
+    let (mut sine, mut cosine) = (1.0, 1.0);
+    let mut k = 9;
+    while k > 0 {
+        // Horner's scheme: terms 2k and 2k + 1 follow from those before.
+        sine = 1.0 - sine * square / (2 * k * (2 * k + 1)) as f64;
+        cosine = 1.0 - cosine * square / (2 * k * (2 * k - 1)) as f64;
+        k -= 1;
+    }
+    let sine = t * sine;
+    let turn = quarters - 4.0 * math::floor(quarters * 0.25);
+    if turn == 0.0 {
+        [sine, cosine]
+    } else if turn == 1.0 {
+        [cosine, -sine]
+    } else if turn == 2.0 {
+        [-sine, -cosine]
+    } else {
+        [-cosine, sine]
+    }
+}
+
+/// A longitude between -180 and 180 degrees.
+#[inline(always)]
+pub fn normalised(longitude: f64) -> f64 {
+    if (-180.0..=180.0).contains(&longitude) {
+        return longitude;
+    }
+    longitude - 360.0 * math::floor((longitude + 180.0) / 360.0)
+}
+
+/// The vector of length 1 to a place, from degrees.
+#[inline(always)]
+pub fn unit_vector(longitude: f64, latitude: f64) -> [f64; 3] {
+    let [sin_lon, cos_lon] = sine_cosine(longitude);
+    let [sin_lat, cos_lat] = sine_cosine(latitude);
+    [cos_lat * cos_lon, cos_lat * sin_lon, sin_lat]
+}
+
+/// The angle between two unit vectors whose difference has this square: the great-circle distance on the
+/// sphere of radius 1.
+#[inline(always)]
+pub fn arc_of_squared_chord(squared: f64) -> f64 {
+    squared.arc_of_squared_chord()
+}
+
+/// The square of the chord of an angle; beyond half a circle that of the antipode.
+#[inline(always)]
+pub fn squared_chord_of_arc(arc: f64) -> f64 {
+    let half = f64::min(arc, core::f64::consts::PI) * (90.0 / core::f64::consts::PI);
+    let [sine, _] = sine_cosine(half);
+    4.0 * sine * sine
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sine_and_cosine_are_those_of_the_standard_library() {
+        for i in -80_000..80_000 {
+            let degrees = f64::from(i) * 0.009_37;
+            let [sine, cosine] = sine_cosine(degrees);
+            let (s, c) = degrees.to_radians().sin_cos();
+            // What the conversion to radians rounds is a share of the angle.
+            let slack = 2.3e-16 * (2.0 + degrees.abs().to_radians());
+            assert!((sine - s).abs() < slack && (cosine - c).abs() < slack, "{degrees}");
+        }
+        for (degrees, expected) in
+            [(0.0, [0.0, 1.0]), (90.0, [1.0, 0.0]), (180.0, [0.0, -1.0]), (-90.0, [-1.0, 0.0])]
+        {
+            let [sine, cosine] = sine_cosine(degrees);
+            assert_eq!([sine + 0.0, cosine + 0.0], expected);
+        }
+        assert!(sine_cosine(f64::INFINITY)[0].is_nan() && sine_cosine(f64::NAN)[1].is_nan());
+    }
+
+    #[test]
+    fn arcs_are_great_circles() {
+        let (a, b) = (unit_vector(179.0, 0.0), unit_vector(-179.0, 0.0));
+        let squared = (0..3).map(|i| (a[i] - b[i]).powi(2)).sum();
+        assert!((arc_of_squared_chord(squared).to_degrees() - 2.0).abs() < 1e-12);
+        assert!((squared_chord_of_arc(2f64.to_radians()) - squared).abs() < 1e-15);
+        assert_eq!((normalised(190.0), normalised(-180.0)), (-170.0, -180.0));
+        assert_eq!((normalised(540.0), normalised(-190.0)), (-180.0, 170.0));
+    }
+}

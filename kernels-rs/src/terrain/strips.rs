@@ -1,0 +1,283 @@
+//! Slope and hillshade of a raster, in strips.
+//!
+//! A thread goes down four columns, or one. It keeps three rows of their cells and of those beside them
+//! in registers, and loads the next rows some at a time, while it works on those before; its neighbours
+//! have the columns beside, so what two threads load comes from the cache.
+
+use device_std::{kernel, thread, vector};
+
+use super::BLOCK;
+#[cfg(not(target_arch = "nvptx64"))]
+use super::MODULE;
+use super::gradient::{
+    Degrees, Edge, Level, Nodata, Percent, Product, Shade, Slope, product_with_known,
+};
+
+/// Cells of a thread, one below the other.
+pub const ROWS: u32 = 16;
+/// Rows that are loaded together.
+const BATCH: usize = 2;
+
+/// The most columns of a thread: those of 16 bytes.
+const MOST: usize = 4;
+
+/// Columns of a thread, side by side: four where rows start at multiples of 16 bytes and what lies beyond
+/// the raster need not be known, else one.
+#[inline(always)]
+pub fn columns_of_thread(dem: *const f32, width: u32, is_level: bool) -> u32 {
+    let is_aligned = width.is_multiple_of(MOST as u32) && dem.addr().is_multiple_of(16);
+    if !is_level && is_aligned { MOST as u32 } else { 1 }
+}
+
+/// Whether the rows of a strip that begins in row `first` of the raster, and those beside them, are rows
+/// of the raster, and neither the first nor the last of them is the raster's.
+#[inline(always)]
+pub fn is_inner(first: u32, height: u32) -> bool {
+    // `first` is a row: a sum might pass 2^32 where the difference does not.
+    first > 0 && height - first > ROWS + 1
+}
+
+/// The cells of a row: those of a thread's columns, and one on either side.
+type Row = [f32; MOST + 2];
+
+/// A raster, and the columns and the rows of it that are this thread's.
+#[derive(Clone, Copy)]
+struct Strip<const COUNT: usize> {
+    dem: *const f32,
+    width: u32,
+    height: u32,
+    column: u32,
+    first: u32,
+}
+
+impl<const COUNT: usize> Strip<COUNT> {
+    /// This thread's.
+    #[inline(always)]
+    fn own(dem: *const f32, width: u32, height: u32) -> Self {
+        let columns = BLOCK * COUNT as u32;
+        let blocks_x = width.div_ceil(columns);
+        let block = thread::block_idx_x();
+        let block_row = block.checked_div(blocks_x).unwrap_or(0);
+        let column =
+            (block - block_row * blocks_x) * columns + thread::thread_idx_x() * COUNT as u32;
+        Self { dem, width, height, column, first: block_row * ROWS }
+    }
+
+    /// Writes the products of the thread's cells.
+    ///
+    /// # Safety
+    /// As for the kernels; `COUNT` is [`columns_of_thread`].
+    #[inline(always)]
+    unsafe fn write<P: Product, E: Edge>(&self, product: P, out: *mut f32) {
+        if self.column >= self.width {
+            return;
+        }
+        let is_inner = is_inner(self.first, self.height);
+        // SAFETY: the column is in the raster.
+        unsafe {
+            if is_inner {
+                self.sweep::<P, E, true>(product, out);
+            } else {
+                self.sweep::<P, E, false>(product, out);
+            }
+        }
+    }
+
+    /// The same, where `IS_INNER` says that all rows of the cells and beside them are in the raster, and
+    /// neither the first nor the last of them is the raster's.
+    ///
+    /// # Safety
+    /// As [`write`](Self::write).
+    #[inline(always)]
+    unsafe fn sweep<P: Product, E: Edge, const IS_INNER: bool>(&self, product: P, out: *mut f32) {
+        let has_west = E::IS_LEVEL || self.column > 0;
+        let has_east = E::IS_LEVEL || self.column + (COUNT as u32) < self.width;
+        // SAFETY: the columns are in the raster, and so are the rows of the cells that are written.
+        unsafe {
+            let mut above = self.row::<E, IS_INNER>(self.first.wrapping_sub(1));
+            let mut own = self.row::<E, IS_INNER>(self.first);
+            let mut below = self.rows::<E, IS_INNER>(self.first.wrapping_add(1));
+            // A loop: unrolled it would not fit the cache for instructions.
+            let rows = vector::unknown(ROWS);
+            let mut done = 0;
+            while done < rows {
+                let first = self.first + done;
+                done += BATCH as u32;
+                // The next rows are on their way while these are worked on.
+                let mut next = below;
+                if done < rows {
+                    next = self.rows::<E, IS_INNER>(first.wrapping_add(BATCH as u32 + 1));
+                }
+                let mut i = 0;
+                while i < BATCH {
+                    let row = first + i as u32;
+                    let has_rows = E::IS_LEVEL
+                        || IS_INNER
+                        || row.wrapping_sub(1) < self.height.wrapping_sub(2);
+                    let mut values = [f32::NAN; MOST];
+                    let mut j = 0;
+                    while j < COUNT {
+                        let three =
+                            |row: &Row| [row[j % MOST], row[j % MOST + 1], row[j % MOST + 2]];
+                        let ([a, b, c], [d, e, f]) = (three(&above), three(&own));
+                        let [g, h, k] = three(&below[i]);
+                        let n = [a, b, c, d, e, f, g, h, k];
+                        let (value, is_known) = product_with_known::<P, E>(n, product);
+                        let has_sides = (j > 0 || has_west) && (j + 1 < COUNT || has_east);
+                        if is_known && has_sides && has_rows {
+                            values[j % MOST] = value;
+                        }
+                        j += 1;
+                    }
+                    if IS_INNER || row < self.height {
+                        let cell = out.add((row * self.width + self.column) as usize);
+                        if COUNT == MOST {
+                            vector::store(cell.cast(), values.map(f32::to_bits));
+                        } else {
+                            *cell = values[0];
+                        }
+                    }
+                    (above, own) = (own, below[i]);
+                    i += 1;
+                }
+                below = next;
+            }
+        }
+    }
+
+    /// Some rows.
+    ///
+    /// # Safety
+    /// As [`row`](Self::row).
+    #[inline(always)]
+    unsafe fn rows<E: Edge, const IS_INNER: bool>(&self, first: u32) -> [Row; BATCH] {
+        let mut rows = [[0.0; MOST + 2]; BATCH];
+        let mut i = 0;
+        while i < BATCH {
+            // SAFETY: passed on to the caller.
+            rows[i] = unsafe { self.row::<E, IS_INNER>(first.wrapping_add(i as u32)) };
+            i += 1;
+        }
+        rows
+    }
+
+    /// The cells of a row. Beyond the raster there is NaN if `E::IS_LEVEL`, else anything.
+    ///
+    /// # Safety
+    /// The columns are in the raster, and if `IS_INNER` the row, which is neither the first nor the last.
+    #[inline(always)]
+    unsafe fn row<E: Edge, const IS_INNER: bool>(&self, row: u32) -> Row {
+        let is_row = IS_INNER || row < self.height;
+        let row = if is_row { row } else { self.height - 1 };
+        let (is_first, is_last) = (self.column == 0, self.column + COUNT as u32 == self.width);
+        let mut cells = [0.0; MOST + 2];
+        // SAFETY: cells of the raster: those beside the columns are left out at its border, or are of
+        // the rows before and after, which are there.
+        unsafe {
+            let own = self.dem.add((row * self.width + self.column) as usize);
+            let is_free = IS_INNER && !E::IS_LEVEL;
+            cells[0] = *own.sub((is_free || !is_first) as usize);
+            cells[COUNT + 1] = *own.add(COUNT - 1 + (is_free || !is_last) as usize);
+            if COUNT == MOST {
+                let four = vector::load(own.cast());
+                let mut j = 0;
+                while j < MOST {
+                    cells[1 + j] = f32::from_bits(four[j]);
+                    j += 1;
+                }
+            } else {
+                cells[1] = *own;
+            }
+        }
+        if E::IS_LEVEL {
+            let beyond = [is_first || !is_row, !is_row, is_last || !is_row];
+            let mut j = 0;
+            while j < 3 {
+                cells[j] = if beyond[j] { f32::NAN } else { cells[j] };
+                j += 1;
+            }
+        }
+        cells
+    }
+}
+
+/// The product of every cell of a raster.
+///
+/// # Safety
+/// As for the kernels.
+#[inline(always)]
+unsafe fn write_products<P: Product, E: Edge>(
+    product: P,
+    (dem, width, height): (*const f32, u32, u32),
+    out: *mut f32,
+) {
+    // SAFETY: passed on to the caller.
+    unsafe {
+        if !E::IS_LEVEL && columns_of_thread(dem, width, E::IS_LEVEL) == MOST as u32 {
+            Strip::<MOST>::own(dem, width, height).write::<P, E>(product, out);
+        } else {
+            Strip::<1>::own(dem, width, height).write::<P, E>(product, out);
+        }
+    }
+}
+
+/// The slope of every cell.
+///
+/// See [`product_of`](super::product_of). Grid: one block for every [`BLOCK`] times [`columns_of_thread`] by
+/// [`ROWS`] cells, row by row.
+///
+/// # Safety
+/// `dem` and `out` have `width * height` elements, less than 2^32; `out` starts at a multiple of 16 bytes.
+#[kernel(named, block = BLOCK, instances(
+    degrees: <Degrees, Nodata>;
+    degrees_level: <Degrees, Level>;
+    percent: <Percent, Nodata>;
+    percent_level: <Percent, Level>;
+))]
+pub unsafe fn slope<P: Slope, E: Edge>(
+    dem: *const f32,
+    width: u32,
+    height: u32,
+    factor_squared: f32,
+    out: *mut f32,
+) {
+    // SAFETY: passed on to the caller.
+    unsafe { write_products::<P, E>(P::new(factor_squared), (dem, width, height), out) }
+}
+
+/// The brightness of every cell; the light as in [`Shade`]. Grid: as [`slope`].
+///
+/// # Safety
+/// As [`slope`].
+#[kernel(named, block = BLOCK, instances(nodata: <Nodata>; level: <Level>))]
+pub unsafe fn hillshade<E: Edge>(
+    dem: *const f32,
+    width: u32,
+    height: u32,
+    factor_squared: f32,
+    light: [f32; 3],
+    out: *mut f32,
+) {
+    let shade = Shade { factor_squared, light };
+    // SAFETY: passed on to the caller.
+    unsafe { write_products::<Shade, E>(shade, (dem, width, height), out) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn strips_at_the_end_of_the_tallest_rasters_are_not_inner() {
+        for height in [1, 16, 17, 33, 34, 1000, u32::MAX - 15, u32::MAX - 1, u32::MAX] {
+            let last = (height - 1) / ROWS * ROWS;
+            for first in [0, 16, 32, last.saturating_sub(32), last.saturating_sub(16), last] {
+                if first < height {
+                    let end = u64::from(first) + u64::from(ROWS) + 1;
+                    let expected = first > 0 && end < u64::from(height);
+                    assert_eq!(is_inner(first, height), expected, "row {first} of {height}");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,246 @@
+//! Sites as bits: bit i of word w of a row is pixel 32 w + i, and every row begins with a word of its own.
+//! Bits beyond the width are 0.
+//!
+//! All that follows reads bits, so every kind of input is packed here.
+
+use device_std::{atomic, kernel, thread, vector, warp};
+
+#[cfg(not(target_arch = "nvptx64"))]
+use super::MODULE;
+use super::{BLOCK, WORD};
+
+/// Words that a warp packs together: it stores one each.
+const WORDS: u32 = warp::SIZE;
+
+/// Packs a byte mask: a site where it is not zero.
+///
+/// Rows may begin anywhere: a warp reads 32 neighbouring bytes at a time, and eight times as many before it
+/// votes. `words` is the width over 32, rounded up. Grid: a warp for every 32 words of a row; x covers a
+/// row, y the rows, striding.
+///
+/// # Safety
+/// `mask` has `width * rows` elements, `bits` has `words * rows`.
+#[kernel(named, block = BLOCK)]
+pub unsafe fn pack_bytes(mask: *const u8, bits: *mut u32, width: u32, words: u32, rows: u32) {
+    let lane = warp::lane_id();
+    let warps = thread::block_dim_x() / warp::SIZE;
+    let first = (thread::block_idx_x() * warps + warp::warp_id()) * WORDS;
+    if first >= words {
+        return;
+    }
+    let mut row = thread::block_idx_y();
+    while row < rows {
+        // SAFETY: `x < width` and `word < words` guard the rows; a warp's lanes have the same
+        // `first` and `row`, so they come here together.
+        unsafe {
+            let pixels = mask.add((row as u64 * width as u64) as usize);
+            let mut own = 0;
+            let mut k = 0;
+            while k < vector::unknown(WORDS) {
+                let bytes = [0, 1, 2, 3, 4, 5, 6, 7].map(|i| {
+                    let x = (first + k + i) as u64 * 32 + lane as u64;
+                    if x < width as u64 { *pixels.add(x as usize) } else { 0 }
+                });
+                let mut i = 0;
+                while i < bytes.len() {
+                    let word = warp::ballot(warp::FULL, bytes[i] != 0);
+                    if k + i as u32 == lane {
+                        own = word;
+                    }
+                    i += 1;
+                }
+                k += bytes.len() as u32;
+            }
+            let word = first + lane;
+            if word < words {
+                *bits.add((row as u64 * words as u64 + word as u64) as usize) = own;
+            }
+        }
+        row += thread::grid_dim_y();
+    }
+}
+
+/// [`pack_bytes`](const@pack_bytes) where `width` is a multiple of 16 and `mask` is aligned to 16: a thread
+/// makes its word of two vectors. Grid: a thread for every word.
+///
+/// # Safety
+/// As [`pack_bytes`](const@pack_bytes).
+#[kernel(named, block = BLOCK)]
+pub unsafe fn pack_vectors(mask: *const u8, bits: *mut u32, width: u32, words: u32, rows: u32) {
+    let at = thread::index_1d();
+    if at >= words as u64 * rows as u64 {
+        return;
+    }
+    let half = width / 16 % 2;
+    let row = at / words.max(1) as u64;
+    let word = (at - row * words as u64) as u32;
+    let is_half = half == 1 && word == words - 1;
+    // SAFETY: a row has `width` bytes: two vectors for every word, one for the last if it is half.
+    unsafe {
+        let pixels = mask.add((row * width as u64 + word as u64 * 32) as usize);
+        let low = vector::load(pixels);
+        let high = if is_half { [0; 4] } else { vector::load(pixels.add(vector::BYTES)) };
+        *bits.add(at as usize) = sixteen_bits(low) | sixteen_bits(high) << 16;
+    }
+}
+
+/// One bit for each of 16 bytes.
+#[inline(always)]
+fn sixteen_bits([a, b, c, d]: vector::Vector) -> u32 {
+    four_bits(a) | four_bits(b) << 4 | four_bits(c) << 8 | four_bits(d) << 12
+}
+
+/// One bit for each of 4 bytes, set where it is not zero.
+#[inline(always)]
+fn four_bits(bytes: u32) -> u32 {
+    const LOW_7: u32 = 0x7f7f_7f7f;
+    // The top bit of each byte: of the low seven carried into it, or its own.
+    let tops = (((bytes & LOW_7) + LOW_7) | bytes) & !LOW_7;
+    // The four top bits, moved side by side into the top four of the product.
+    (tops >> 7).wrapping_mul(0x1020_4080) >> 28
+}
+
+/// Packs a raster of labels: a site where the label is not zero. By ballots, a warp a word. Grid: a warp for
+/// each of the `total` words.
+///
+/// # Safety
+/// `bits` has `total` elements, `words` a row, `labels` `width` a row.
+#[kernel(named, block = BLOCK)]
+pub unsafe fn pack_labels(labels: *const u32, bits: *mut u32, width: u32, words: u32, total: u64) {
+    let at = thread::index_1d() / warp::SIZE as u64;
+    if at >= total {
+        return;
+    }
+    let row = at / words.max(1) as u64;
+    let x = (at - row * words as u64) * WORD as u64 + warp::lane_id() as u64;
+    // SAFETY: `x < width` guards the row; a warp's lanes have the same word.
+    unsafe {
+        let is_site = x < width as u64 && *labels.add((row * width as u64 + x) as usize) != 0;
+        let word = warp::ballot(warp::FULL, is_site);
+        if warp::lane_id() == 0 {
+            *bits.add(at as usize) = word;
+        }
+    }
+}
+
+/// Sets the bits of listed sites; what is listed outside the raster is left out. Grid: one thread a
+/// site.
+///
+/// # Safety
+/// `columns` and `rows` have `sites` elements; `bits` are those of `width * height` pixels.
+#[kernel(named, block = BLOCK)]
+pub unsafe fn scatter_sites(
+    columns: *const u32,
+    rows: *const u32,
+    bits: *mut u32,
+    width: u32,
+    height: u32,
+    sites: u64,
+) {
+    let i = thread::index_1d();
+    if i < sites {
+        // SAFETY: `i < sites`, and what is written is a pixel of the raster.
+        unsafe {
+            let (x, y) = (*columns.add(i as usize), *rows.add(i as usize));
+            if x < width && y < height {
+                let words = width.div_ceil(WORD);
+                let word = bits.add((y as u64 * words as u64 + (x / WORD) as u64) as usize);
+                atomic::or_u32(word, 1 << (x % WORD));
+            }
+        }
+    }
+}
+
+/// The bits but for those beyond the width, which become 0. Grid: one thread a word.
+///
+/// # Safety
+/// `from` and `to` have `total` elements, `words` a row.
+#[kernel(named, block = BLOCK)]
+pub unsafe fn trim_bits(from: *const u32, to: *mut u32, width: u32, words: u32, total: u64) {
+    let at = thread::index_1d();
+    if at < total {
+        // SAFETY: `at < total`.
+        unsafe { *to.add(at as usize) = *from.add(at as usize) & inside(at, width, words) };
+    }
+}
+
+/// Unpacks bits into bytes of 0 and 1. Grid: one thread a pixel.
+///
+/// # Safety
+/// `bits` has `words` elements a row, `mask` `width` a row and `pixels` in all.
+#[kernel(named, block = BLOCK)]
+pub unsafe fn unpack_bits(bits: *const u32, mask: *mut u8, width: u32, words: u32, pixels: u64) {
+    let p = thread::index_1d();
+    if p < pixels {
+        let row = p / width.max(1) as u64;
+        let x = (p - row * width as u64) as u32;
+        // SAFETY: `p < pixels`, and `x` lies in the row's words.
+        unsafe {
+            let word = *bits.add((row * words as u64 + (x / WORD) as u64) as usize);
+            *mask.add(p as usize) = (word >> (x % WORD) & 1) as u8;
+        }
+    }
+}
+
+/// The sites' complement, but for the bits beyond the width. Grid: one thread a word.
+///
+/// # Safety
+/// `from` and `to` have `total` elements, `words` a row.
+#[kernel(named, block = BLOCK)]
+pub unsafe fn flip_bits(from: *const u32, to: *mut u32, width: u32, words: u32, total: u64) {
+    let at = thread::index_1d();
+    if at < total {
+        // SAFETY: `at < total`.
+        unsafe { *to.add(at as usize) = !*from.add(at as usize) & inside(at, width, words) };
+    }
+}
+
+/// The bits of a word that lie within the width.
+#[inline(always)]
+fn inside(at: u64, width: u32, words: u32) -> u32 {
+    let word = (at % words.max(1) as u64) as u32;
+    let used = width - word * WORD;
+    if used >= WORD { u32::MAX } else { (1 << used) - 1 }
+}
+
+/// The place in the list of the first site that names a pixel, in its element of `first`, which held numbers
+/// beyond the list. Grid: one thread a site.
+///
+/// # Safety
+/// `columns` and `rows` have `sites` elements, `first` `width * height`.
+#[kernel(named, block = BLOCK)]
+pub unsafe fn find_first_sites(
+    columns: *const u32,
+    rows: *const u32,
+    first: *mut i64,
+    width: u32,
+    height: u32,
+    sites: u64,
+) {
+    let i = thread::index_1d();
+    if i < sites {
+        // SAFETY: `i < sites`, and what is written is a pixel of the raster.
+        unsafe {
+            let (x, y) = (*columns.add(i as usize), *rows.add(i as usize));
+            if x < width && y < height {
+                let pixel = (y as u64 * width as u64 + x as u64) as usize;
+                atomic::min_i64(first.add(pixel), i as i64);
+            }
+        }
+    }
+}
+
+#[cfg(all(test, not(target_arch = "nvptx64")))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_pattern_of_four_bytes_is_packed() {
+        for pattern in 0..16u32 {
+            for value in [1u32, 2, 0x7f, 0x80, 0xff] {
+                let set = |i: u32| if pattern >> i & 1 == 1 { value << (8 * i) } else { 0 };
+                assert_eq!(four_bits(set(0) | set(1) | set(2) | set(3)), pattern);
+            }
+        }
+    }
+}

@@ -1,0 +1,302 @@
+//! The winner of one row of a column, among the candidates between two rows.
+
+use device_std::shared::Plain;
+use device_std::{kernel, thread, warp};
+
+#[cfg(not(target_arch = "nvptx64"))]
+use super::MODULE;
+use super::rows::Column;
+use super::{BLOCK, FAR, LEVEL_RATIO, NONE, WORD};
+
+/// How squared distances are counted.
+pub trait Metric: Copy {
+    /// What holds the column of a candidate.
+    type Column: Column;
+    /// What holds a squared distance.
+    type Cost: Plain + PartialOrd;
+    /// More than any squared distance.
+    const MOST: Self::Cost;
+    /// Whether costs are plain squares in pixels, of 32 bits.
+    const PLAIN: bool;
+
+    /// The squared distance of as many columns and rows, which may be negative, as `i32` counts.
+    fn cost(self, columns: u32, rows: u32) -> Self::Cost;
+
+    /// A limit as a cost; what is too large for one becomes [`MOST`](Self::MOST).
+    fn limit(limit: u64) -> Self::Cost;
+
+    /// The cost as a number.
+    fn number(cost: Self::Cost) -> u64;
+}
+
+/// Square pixels, and squared distances below 2^32 - 1.
+#[derive(Clone, Copy)]
+pub struct Pixels;
+
+impl Metric for Pixels {
+    type Column = u16;
+    type Cost = u32;
+    const MOST: u32 = u32::MAX;
+    const PLAIN: bool = true;
+
+    #[inline(always)]
+    fn cost(self, columns: u32, rows: u32) -> u32 {
+        columns.wrapping_mul(columns).wrapping_add(rows.wrapping_mul(rows))
+    }
+    #[inline(always)]
+    fn limit(limit: u64) -> u32 {
+        if limit < u32::MAX as u64 { limit as u32 } else { u32::MAX }
+    }
+    #[inline(always)]
+    fn number(cost: u32) -> u64 {
+        cost as u64
+    }
+}
+
+/// Pixels whose sides are `sqrt(across)` and `sqrt(down)`, and squared distances below 2^63.
+#[derive(Clone, Copy)]
+pub struct Ground {
+    /// The square of a step in x.
+    pub across: u32,
+    /// The square of a step in y.
+    pub down: u32,
+}
+
+impl Metric for Ground {
+    type Column = u32;
+    type Cost = u64;
+    const MOST: u64 = u64::MAX;
+    const PLAIN: bool = false;
+
+    #[inline(always)]
+    fn cost(self, columns: u32, rows: u32) -> u64 {
+        let square = |n: u32| (n as i32 as i64).wrapping_mul(n as i32 as i64) as u64;
+        let across = square(columns).wrapping_mul(self.across as u64);
+        across.wrapping_add(square(rows).wrapping_mul(self.down as u64))
+    }
+    #[inline(always)]
+    fn limit(limit: u64) -> u64 {
+        limit
+    }
+    #[inline(always)]
+    fn number(cost: u64) -> u64 {
+        cost
+    }
+}
+
+/// The candidates of one column of the raster: in every row the site nearest to it.
+pub struct Candidates<C> {
+    /// The column's candidate in row 0.
+    pub start: *const C,
+    /// Elements from one row to the next.
+    pub pitch: u32,
+    /// The column of the raster.
+    pub x: u32,
+}
+
+impl<C> Clone for Candidates<C> {
+    #[inline(always)]
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<C> Copy for Candidates<C> {}
+
+impl<C: Column> Candidates<C> {
+    /// The candidate of a row.
+    ///
+    /// # Safety
+    /// The row is one of the raster's.
+    #[inline(always)]
+    pub unsafe fn of_row(&self, row: u32) -> C {
+        // SAFETY: passed on to the caller.
+        unsafe { *self.pointer_to(row) }
+    }
+
+    /// Where the candidate of a row is.
+    ///
+    /// # Safety
+    /// The row is one of the raster's.
+    #[inline(always)]
+    pub unsafe fn pointer_to(&self, row: u32) -> *const C {
+        // SAFETY: passed on to the caller.
+        unsafe { self.start.byte_add(C::bytes_between(row, self.pitch)) }
+    }
+
+    /// Columns from a candidate to ours, modulo 2^32: its low bits are what a square needs.
+    #[inline(always)]
+    pub fn gap(&self, candidate: C) -> u32 {
+        self.x.wrapping_sub(candidate.number())
+    }
+}
+
+/// A winner and its cost.
+#[derive(Clone, Copy)]
+pub struct Won<M: Metric> {
+    /// The row of its candidate.
+    pub row: u32,
+    /// The squared distance to it.
+    pub cost: M::Cost,
+}
+
+/// A site this many columns off is [`FAR`].
+const FAR_OFF: u32 = 200;
+
+/// Rows that [`winner`] looks at on each side before it asks whether to go on: their loads are in
+/// flight together.
+const STEP: usize = 4;
+
+/// The winner of row `y` among the rows `low..=high`, and its cost, which is at most `limit`; else
+/// [`NONE`].
+///
+/// It looks at the rows nearest to `y` first, upward and downward alike, until none that is left can
+/// be as near as the best so far. At the ends it looks at a row again, as if it were farther away
+/// than it is: that never wins.
+///
+/// # Safety
+/// `low <= high`, both rows of the raster.
+#[inline(always)]
+pub unsafe fn winner<M: Metric>(
+    metric: M,
+    column: Candidates<M::Column>,
+    y: u32,
+    (low, high): (u32, u32),
+    limit: M::Cost,
+) -> Won<M> {
+    let mut best = limit;
+    let mut row = NONE;
+    // The nearest row there is; the next rows upward and downward, of which the first may pass `low`
+    // and the second `high`; and how far both are.
+    let base = u32::max(low, u32::min(y, high));
+    // A side is below 2^31: on its way to `low` the one cannot pass -2^31, nor the other 2^32.
+    let mut up = base as i32;
+    let mut down = base;
+    let mut rows = y.abs_diff(base);
+    loop {
+        let ups: [u32; STEP] = core::array::from_fn(|k| i32::max(up - k as i32, low as i32) as u32);
+        let downs: [u32; STEP] = core::array::from_fn(|k| u32::min(down + k as u32, high));
+        // SAFETY: the rows are in `low..=high`.
+        let (above, below) =
+            unsafe { (ups.map(|row| column.of_row(row)), downs.map(|row| column.of_row(row))) };
+        let mut k = 0;
+        while k < STEP {
+            // Whatever was looked at before lies south of this row: it wins where they tie.
+            let cost = metric.cost(column.gap(above[k]), rows + k as u32);
+            if above[k].is_site() & (cost <= best) {
+                best = cost;
+                row = ups[k];
+            }
+            // And north of this one.
+            let cost = metric.cost(column.gap(below[k]), rows + k as u32);
+            if below[k].is_site() & (cost < best) {
+                best = cost;
+                row = downs[k];
+            }
+            k += 1;
+        }
+        up -= STEP as i32;
+        down += STEP as u32;
+        rows += STEP as u32;
+        let nearest = metric.cost(0, rows);
+        if !((up >= low as i32) & (nearest <= best) | (down <= high) & (nearest < best)) {
+            return Won { row, cost: best };
+        }
+    }
+}
+
+/// The winners of the rows 0, `spacing`, 2 `spacing` .. and of the last row, `winners[k]` those of
+/// row `min(k spacing, height - 1)`, with [`FAR`] where it is so; `levels` counts them. `above` holds the
+/// winners of every `8 spacing`-th row, or is null. A winner farther than `limit`, squared, may be given as
+/// [`NONE`].
+///
+/// Grid: a warp for every 32 columns and winner row: blocks of 8 winner rows, the columns fastest.
+///
+/// # Safety
+/// `nearest` comes from [`nearest_columns`](super::rows::nearest_columns), `winners` has `pitch * levels`
+/// elements, `above` what its level has.
+#[kernel(named, block = BLOCK)]
+pub unsafe fn search_rows(
+    nearest: *const u16,
+    above: *const u32,
+    winners: *mut u32,
+    pitch: u32,
+    height: u32,
+    spacing: u32,
+    levels: u32,
+    limit: u64,
+) {
+    // SAFETY: passed on to the caller.
+    unsafe {
+        level(Pixels, nearest, above, winners, (pitch, height), (spacing, levels), limit);
+    }
+}
+
+/// [`search_rows`](const@search_rows) for large rasters, and for pixels that are not square: a step in x costs
+/// `across`, one in y `down`, both squared.
+///
+/// # Safety
+/// As there.
+#[kernel(named, block = BLOCK)]
+pub unsafe fn search_rows_wide(
+    nearest: *const u32,
+    above: *const u32,
+    winners: *mut u32,
+    pitch: u32,
+    height: u32,
+    spacing: u32,
+    levels: u32,
+    limit: u64,
+    across: u32,
+    down: u32,
+) {
+    let ground = Ground { across, down };
+    // SAFETY: passed on to the caller.
+    unsafe {
+        level(ground, nearest, above, winners, (pitch, height), (spacing, levels), limit);
+    }
+}
+
+/// The winners of one level; see [`search_rows`](const@search_rows).
+///
+/// # Safety
+/// As there.
+#[inline(always)]
+unsafe fn level<M: Metric>(
+    metric: M,
+    nearest: *const M::Column,
+    above: *const u32,
+    winners: *mut u32,
+    (pitch, height): (u32, u32),
+    (spacing, levels): (u32, u32),
+    limit: u64,
+) {
+    let across = (pitch / WORD).max(1);
+    let block = thread::block_idx_x();
+    let band = block.checked_div(across).unwrap_or(0);
+    let x = (block - band * across) * WORD + warp::lane_id();
+    let k = band * (thread::block_dim_x() / WORD) + warp::warp_id();
+    if k >= levels {
+        return;
+    }
+    let y = u64::min(k as u64 * spacing as u64, height as u64 - 1) as u32;
+    // SAFETY: `x < pitch` and `k < levels`; the level above has winners on both sides of `k`, or
+    // `k` is its last.
+    unsafe {
+        let column = Candidates { start: nearest.add(x as usize), pitch, x };
+        let mut rows = (0, height - 1);
+        if !above.is_null() {
+            let parent = above.add(((k / LEVEL_RATIO) as u64 * pitch as u64 + x as u64) as usize);
+            let is_parent = k.is_multiple_of(LEVEL_RATIO);
+            rows = (*parent, *parent.add(if is_parent { 0 } else { pitch as usize }));
+        }
+        let found = if rows.0 == NONE || rows.1 == NONE {
+            NONE
+        } else {
+            let rows = (rows.0 & !FAR, rows.1 & !FAR);
+            let Won { row, cost } = winner(metric, column, y, rows, M::limit(limit));
+            if (row != NONE) & (metric.cost(FAR_OFF, 0) <= cost) { row | FAR } else { row }
+        };
+        *winners.add((k as u64 * pitch as u64 + x as u64) as usize) = found;
+    }
+}

@@ -1,0 +1,339 @@
+//! From the winners of every 256th row to those of all rows, and to what is written of them.
+//!
+//! A block serves a tile of 32 columns and 256 rows, a warp 32 of the rows, a thread a column of
+//! these:
+//!
+//! 1. Where the sites are far off: the [cut] between the winners known at both ends of the
+//!    tile. The warps share the candidates among them. In most columns of an open sea the two win all rows.
+//! 2. The winner of the warp's first row, by [`search::winner`] among those that
+//!    the cut leaves; the block shares these.
+//! 3. Where these winners, with the cut, settle the span, it is written; likewise where every pixel is a
+//!    site. Otherwise its parts above and below the cut come one after the other:
+//! 4. If there are many candidates between the first winner and the last, the winners of rows 8, 16 and
+//!    24, by a walk over all of them.
+//! 5. The winners of eight rows at a time, by a walk over the candidates from the last winner on: down
+//!    to the next winner known, or to where none can win the last of the eight rows any
+//!    more, and hence none of the others. Then the eight rows are written.
+//!
+//! In a walk over near candidates (`near`) a candidate and row take little more than one addition and one
+//! minimum. Most candidates of a sparse raster do not come so far: a gap alone that is longer than the distance
+//! of a known candidate cannot win. Where numbers of 32 bits do not hold that, a part is cut once more, and
+//! only if that settles nothing costs and rows are compared apart (`far`).
+
+mod far;
+mod near;
+mod outputs;
+mod span;
+
+use device_std::shared::{Carver, Plain, SharedArray};
+use device_std::{kernel, thread, warp};
+
+#[cfg(not(target_arch = "nvptx64"))]
+use super::MODULE;
+use super::cut::{self, Found, Sides};
+use super::search::{self, Candidates, Ground, Metric, Pixels};
+use super::{BLOCK, FAR, GROUP, NONE, SPAN, TILE_ROWS, WORD};
+pub use near::MAX_NARROW;
+pub use outputs::Number;
+use outputs::{Distances, Indices, Numbers, Output, Squares};
+use span::Span;
+
+/// Rows whose winners one walk finds at the end.
+const OCTET: u32 = 8;
+
+/// Rows of a span, beside its first, whose winners are found first if there are many candidates.
+const COARSE: usize = (SPAN / OCTET) as usize - 1;
+
+/// More candidates than this are many.
+const LONG: u32 = 24;
+
+/// Candidates that a walk compares together.
+const FOUR: usize = 4;
+
+/// Bytes of shared memory of a block.
+const fn shared_bytes<C: Plain + PartialOrd>() -> u32 {
+    let mut carver = Carver::new();
+    let _ = Shared::<C>::new(&mut carver);
+    carver.bytes()
+}
+
+/// The shared memory of a block.
+#[derive(Clone, Copy)]
+struct Shared<C> {
+    /// The winners at the ends of the warps' spans.
+    ends: SharedArray<u32>,
+    /// The winners above the columns' cuts.
+    above: Found<C>,
+    /// Those below.
+    below: Found<C>,
+}
+
+impl<C: Plain + PartialOrd> Shared<C> {
+    #[inline(always)]
+    const fn new(carver: &mut Carver) -> Self {
+        Self {
+            ends: carver.array((TILE_ROWS / SPAN + 1) * WORD),
+            above: Found::new(carver),
+            below: Found::new(carver),
+        }
+    }
+}
+
+/// The sides of the raster, and the elements of a padded row.
+#[derive(Clone, Copy)]
+pub struct Raster {
+    /// Elements from one row of candidates to the next: the width, padded to whole words.
+    pub pitch: u32,
+    /// Columns.
+    pub width: u32,
+    /// Rows.
+    pub height: u32,
+}
+
+/// What a spreading kernel writes for every pixel: the nearest site's linear index (row * width + column) or the
+/// squared distance to it; all bits set where none is within `limit`, squared.
+///
+/// `winners` holds the winners of every 256th row; those of the rows between are searched up to
+/// `search_limit`, squared, which a pixel in a span's middle reaches if an end does not. Grid: a
+/// block a tile, in the order of `place_of`.
+///
+/// # Safety
+/// `nearest` comes from [`nearest_columns`](super::rows::nearest_columns), `winners` a row of `pitch` for every
+/// tile row and one more, `out` `width * height`.
+#[kernel(named, block = BLOCK, resident = 4, shared = shared_bytes::<u32>(), instances(
+    indices: <u32, Indices<u32>>;
+    squares: <u32, Squares<u32>>;
+))]
+pub unsafe fn spread_narrow<T: Number, O: Numbers<T>>(
+    nearest: *const u16,
+    winners: *const u32,
+    out: *mut T,
+    pitch: u32,
+    width: u32,
+    height: u32,
+    search_limit: u64,
+    limit: u64,
+) {
+    let raster = Raster { pitch, width, height };
+    // SAFETY: passed on to the caller.
+    unsafe { tile(Pixels, nearest, winners, raster, (search_limit, limit), O::new(out, width)) }
+}
+
+/// The distance to the nearest site, times `scale`; infinite where none is within the limit. See
+/// [`spread_narrow`].
+///
+/// # Safety
+/// As there.
+#[kernel(named, block = BLOCK, resident = 4, shared = shared_bytes::<u32>())]
+pub unsafe fn spread_distances(
+    nearest: *const u16,
+    winners: *const u32,
+    out: *mut f32,
+    pitch: u32,
+    width: u32,
+    height: u32,
+    search_limit: u64,
+    limit: u64,
+    scale: f64,
+) {
+    let raster = Raster { pitch, width, height };
+    // SAFETY: passed on to the caller.
+    unsafe {
+        tile(Pixels, nearest, winners, raster, (search_limit, limit), Distances { out, scale });
+    }
+}
+
+/// [`spread_narrow`] for large rasters, and for pixels that are not square, as in
+/// [`search_rows_wide`](const@super::search::search_rows_wide); indices of 64 bits for more pixels than 32
+/// can name. Squares are `across dx^2 + down dy^2`.
+///
+/// # Safety
+/// As there.
+#[kernel(named, block = BLOCK, shared = shared_bytes::<u64>(), instances(
+    indices: <u32, Indices<u32>>;
+    long_indices: <u64, Indices<u64>>;
+    squares: <u64, Squares<u64>>;
+))]
+pub unsafe fn spread_wide<T: Number, O: Numbers<T>>(
+    nearest: *const u32,
+    winners: *const u32,
+    out: *mut T,
+    pitch: u32,
+    width: u32,
+    height: u32,
+    search_limit: u64,
+    limit: u64,
+    across: u32,
+    down: u32,
+) {
+    let raster = Raster { pitch, width, height };
+    let ground = Ground { across, down };
+    // SAFETY: passed on to the caller.
+    unsafe { tile(ground, nearest, winners, raster, (search_limit, limit), O::new(out, width)) }
+}
+
+/// The work of a block: its tile; see [`spread_narrow`].
+///
+/// # Safety
+/// As there.
+#[inline(always)]
+unsafe fn tile<M: Metric, O: Output>(
+    metric: M,
+    nearest: *const M::Column,
+    winners: *const u32,
+    raster: Raster,
+    (search_limit, limit): (u64, u64),
+    out: O,
+) {
+    let shared = Shared::<M::Cost>::new(&mut Carver::new());
+    let (tile_x, tile_y) = place_of(thread::block_idx_x(), raster);
+    if tile_x * WORD >= raster.pitch {
+        return;
+    }
+    let x = tile_x * WORD + warp::lane_id();
+    let last = raster.height - 1;
+    let first = tile_y * TILE_ROWS;
+    let y = first as u64 + (warp::warp_id() * SPAN) as u64;
+    // SAFETY: `x < pitch`; winners of the tile's first row and of the next tile's are there. The
+    // barriers stand between the stores and the loads of what is shared; all threads of a column
+    // agree on whether it is cut.
+    unsafe {
+        let column = Candidates { start: nearest.add(x as usize), pitch: raster.pitch, x };
+        let known = winners.add((tile_y as u64 * raster.pitch as u64 + x as u64) as usize);
+        let known = (*known, *known.add(raster.pitch as usize));
+        let is_far = (known.0 & known.1 & FAR) != 0;
+        let row_of = |winner| if winner == NONE { NONE } else { winner & !FAR };
+        let known = (row_of(known.0), row_of(known.1));
+        let tile = Tile { metric, column, shared, known, is_far, first, last };
+        let cut = tile.cut();
+        thread::sync_threads();
+        let own = tile.winner_of(y, cut, M::limit(search_limit));
+        shared.ends.store(thread::thread_idx_x(), own);
+        if warp::warp_id() == 0 {
+            shared.ends.store(TILE_ROWS / SPAN * WORD + thread::thread_idx_x(), known.1);
+        }
+        thread::sync_threads();
+        let next = shared.ends.load(thread::thread_idx_x() + WORD);
+        let end = u64::min(y + SPAN as u64, raster.height as u64) as u32;
+        let span = Span { metric, column, raster, y: y as u32, end, limit: M::limit(limit) };
+        let is_land = warp::all(warp::FULL, span.may_be_land(own, next));
+        if y <= last as u64 {
+            let y = y as u32;
+            if x < raster.width {
+                if is_land && span.is_land() {
+                    span.write_land(out);
+                } else if own == NONE || next == NONE {
+                    span.write_none(out);
+                } else {
+                    // Loaded again where it is needed: registers are scarce.
+                    let below_cut =
+                        || (shared.below.least(), shared.ends.load(thread::thread_idx_x() + WORD));
+                    span.write(own, tile.within(y, end, cut, next), below_cut, out);
+                }
+            }
+        }
+    }
+}
+
+/// A column of a tile.
+#[derive(Clone, Copy)]
+struct Tile<M: Metric> {
+    metric: M,
+    column: Candidates<M::Column>,
+    shared: Shared<M::Cost>,
+    /// The winners of the tile's first row, and of the next tile's.
+    known: (u32, u32),
+    /// Whether both are far.
+    is_far: bool,
+    first: u32,
+    /// The last row of the raster.
+    last: u32,
+}
+
+/// No cut.
+const UNCUT: u32 = u32::MAX;
+
+impl<M: Metric> Tile<M> {
+    /// Cuts the column between the winners that are known, if they are far, and shares what this warp
+    /// finds in its part of the candidates.
+    #[inline(always)]
+    unsafe fn cut(self) -> u32 {
+        let (low, high) = self.known;
+        if !self.is_far || low == NONE || high == NONE || high == low {
+            return UNCUT;
+        }
+        // SAFETY: the winners are rows of the raster; the shares of the warps lie between them.
+        unsafe {
+            let rows = (self.first, u32::min(self.first + TILE_ROWS, self.last));
+            let cut = cut::cut_between::<M, 8>(self.metric, self.column, self.known, rows);
+            let share = (high - low) / (TILE_ROWS / SPAN) + 1;
+            let from = u32::min(low + warp::warp_id() * share, high);
+            let to = u32::min(from + share, high + 1);
+            let Sides { above, below } = cut::sides(self.metric, self.column, cut, (from, to));
+            self.shared.above.store(above);
+            self.shared.below.store(below);
+            cut
+        }
+    }
+
+    /// The winner of a span's first row, or [`NONE`].
+    #[inline(always)]
+    unsafe fn winner_of(self, y: u64, cut: u32, limit: M::Cost) -> u32 {
+        let (mut low, mut high) = self.known;
+        if low == NONE || high == NONE {
+            return NONE;
+        }
+        if cut != UNCUT {
+            // SAFETY: the warps have shared what they found.
+            unsafe {
+                if y < cut as u64 {
+                    high = self.shared.above.least();
+                } else {
+                    low = self.shared.below.least();
+                }
+            }
+        }
+        if low == high || y == self.first as u64 {
+            low
+        } else if y >= self.last as u64 {
+            high
+        } else {
+            // SAFETY: winners are rows of the raster.
+            unsafe { search::winner(self.metric, self.column, y as u32, (low, high), limit).row }
+        }
+    }
+
+    /// The cut within a span from `y` to `end`, with the winners on both sides; else its end.
+    #[inline(always)]
+    unsafe fn within(self, y: u32, end: u32, cut: u32, next: u32) -> Cut {
+        if cut > y && cut <= end {
+            // SAFETY: the warps have shared what they found.
+            unsafe {
+                let (above, below) = (self.shared.above.least(), self.shared.below.least());
+                Cut { row: cut, above, below, next }
+            }
+        } else {
+            Cut { row: end, above: next, below: next, next }
+        }
+    }
+}
+
+/// A row of a span, with the winners of the row before, of the row itself, and of the row after the
+/// span.
+#[derive(Clone, Copy)]
+struct Cut {
+    row: u32,
+    above: u32,
+    below: u32,
+    next: u32,
+}
+
+/// The tile of a block: [`GROUP`] tiles side by side, then those below them, then the next group.
+#[inline(always)]
+fn place_of(block: u32, raster: Raster) -> (u32, u32) {
+    let tiles_down = raster.height.div_ceil(TILE_ROWS);
+    let in_group = GROUP * tiles_down;
+    let group = block.checked_div(in_group).unwrap_or(0);
+    let place = block - group * in_group;
+    (group * GROUP + place % GROUP, place / GROUP)
+}

@@ -1,0 +1,191 @@
+//! Winners of a span whose sites are near: one addition and one minimum for each candidate and row.
+//!
+//! The cost of a candidate `rho` rows below the first row, with gap g, at row j is
+//! (rho - j)^2 + g^2 = (rho^2 + g^2) - 2 j rho + j^2: but for j^2, which all candidates share, it
+//! is linear in j. With the candidate's place in the low 8 bits of the number, which orders ties, it is a
+//! *key*, and the least key of a row names its winner and its cost.
+
+use super::outputs::Output;
+use super::span::{Part, ROWS, Span};
+use super::{COARSE, FOUR, LONG, OCTET};
+use crate::voronoi::monotone::rows::Column;
+use crate::voronoi::monotone::search::{Metric, Won};
+use crate::voronoi::monotone::{PADDING, SPAN};
+
+/// More than any key, with room for what is added to keys.
+const BEYOND: i32 = 2_000_000_000;
+
+/// The farthest winner, in pixels, at the ends of a part that [`Span::walk_near`] serves. Of the
+/// candidates that it compares neither the gap nor the rows pass NEAR + 2 SPAN, so that a key is
+/// below 512 (NEAR + 2 SPAN)^2 + 512 * 24 (NEAR + 2 SPAN) < [`BEYOND`]; and a row without a site, whose
+/// column is taken for 65,535, is farther off than that.
+const NEAR: u32 = 1700;
+
+/// Most columns of a raster whose candidates have 16 bits.
+pub const MAX_NARROW: u32 = u16::MAX as u32 - NEAR - 4 * SPAN;
+
+/// The last of eight rows.
+const LAST: usize = ROWS - 1;
+
+/// A candidate at the end of a walk: its row, and its gap squared.
+#[derive(Clone, Copy)]
+pub struct End {
+    /// The row.
+    pub row: u32,
+    /// The square.
+    pub square: u64,
+}
+
+impl End {
+    /// With the square in fewer bits.
+    #[inline(always)]
+    pub fn narrow(self) -> NearEnd {
+        NearEnd { row: self.row, square: self.square as i32 }
+    }
+}
+
+/// An [`End`] of which the square fits.
+#[derive(Clone, Copy)]
+pub struct NearEnd {
+    row: u32,
+    square: i32,
+}
+
+impl NearEnd {
+    /// Its largest cost in the rows from `y` to `y + bottom`.
+    #[inline(always)]
+    fn farthest(self, y: u32, bottom: i32) -> i32 {
+        let first = self.row as i32 - y as i32;
+        let last = first - bottom;
+        self.square + i32::max(first * first, last * last)
+    }
+}
+
+impl<M: Metric> Span<M> {
+    /// Whether all that [`walk_near`](Self::walk_near) can meet on the span fits its numbers: 8
+    /// bits number the candidates, and no winner is farther than [`NEAR`].
+    #[inline(always)]
+    pub fn is_near(self, first: End, next: End) -> bool {
+        let rows = (next.row as i64 - (self.y + SPAN) as i64).unsigned_abs();
+        let above = (first.row as i64 - self.y as i64).unsigned_abs();
+        let near = (NEAR as u64) * (NEAR as u64);
+        next.row - first.row < 256 - PADDING
+            && above * above + first.square <= near
+            && rows * rows + next.square <= near
+    }
+
+    /// Writes a part of the span where [`is_near`](Self::is_near).
+    #[inline(always)]
+    pub unsafe fn write_near<O: Output>(self, part: Part, low: NearEnd, next: NearEnd, out: O) {
+        let mut low = low;
+        let mut ends = [next.row; COARSE + 1];
+        if next.row - low.row > LONG {
+            // SAFETY: the ends are rows of the raster.
+            let keys =
+                unsafe { self.walk_near::<COARSE, { OCTET as usize }>(self.y + OCTET, low, next) };
+            let mut j = 0;
+            while j < COARSE {
+                ends[j] = low.row + (keys[j] as u32 & 0xff);
+                j += 1;
+            }
+        }
+        let mut y = self.y;
+        while y < part.to {
+            if y + OCTET > part.from {
+                // SAFETY: the ends are rows of the raster.
+                unsafe {
+                    let next = NearEnd { row: ends[0], square: self.square(ends[0]) as i32 };
+                    let keys = self.walk_near::<ROWS, 1>(y, low, next);
+                    let won = |j: usize| Won {
+                        row: low.row + (keys[j] as u32 & 0xff),
+                        cost: M::limit(((keys[j] >> 8) + (j * j) as i32) as u32 as u64),
+                    };
+                    self.write_rows::<ROWS, _>(y, part, core::array::from_fn(won), out);
+                    low.row += keys[LAST] as u32 & 0xff;
+                    let rho = low.row as i32 - y as i32 - LAST as i32;
+                    low.square = (keys[LAST] >> 8) + (LAST * LAST) as i32 - rho * rho;
+                }
+            }
+            ends = [ends[1], ends[2], ends[3], ends[3]];
+            y += OCTET;
+        }
+    }
+
+    /// For `N` rows from `y` on, `STEP` apart, the least key of a candidate from `low` to `next`, or
+    /// a few below.
+    ///
+    /// The key of a candidate for row j is its cost less j^2, times 256, and its place after `low`.
+    /// The candidates come four at a time, the first of them `rho` rows below `y`: with k from 0 to 3
+    /// and gap g the cost less j^2 is g^2 + rho^2 + k (2 rho + k) - j (2 rho + 2 k), of which -2 j k
+    /// and what k alone gives are constants.
+    #[inline(always)]
+    unsafe fn walk_near<const N: usize, const STEP: usize>(
+        self,
+        y: u32,
+        low: NearEnd,
+        next: NearEnd,
+    ) -> [i32; N] {
+        let bottom = (STEP * (N - 1)) as i32;
+        let farthest = i32::min(low.farthest(y, bottom), next.farthest(y, bottom)) as u32;
+        let mut keys = [BEYOND; N];
+        let mut rho = low.row as i32 - y as i32;
+        let last = next.row as i32 - y as i32;
+        let mut place = 0;
+        // SAFETY: `low` is a row.
+        let mut first = unsafe { self.column.pointer_to(low.row) };
+        let pitch = M::Column::bytes_between(1, self.raster.pitch);
+        loop {
+            // SAFETY: `low..=next` are rows, and `PADDING` more are there below the last.
+            let candidates: [M::Column; FOUR] =
+                core::array::from_fn(|k| unsafe { *first.byte_add(k * pitch) });
+            let squares = candidates.map(|candidate| {
+                let gap = self.column.gap(candidate);
+                gap.wrapping_mul(gap)
+            });
+            let [a, b, c, d] = squares;
+            if u32::min(u32::min(a, b), u32::min(c, d)) <= farthest {
+                meet::<N, STEP>(&mut keys, squares, farthest, rho, place);
+            }
+            rho += FOUR as i32;
+            place += FOUR as i32;
+            first = first.wrapping_byte_add(FOUR * pitch);
+            // Rows from here to the last of the `N`.
+            let reach = rho - bottom;
+            let best = (keys[N - 1] >> 8) + bottom * bottom;
+            if (rho > last) | ((reach > 0) & (reach * reach >= best)) {
+                return keys;
+            }
+        }
+    }
+}
+
+/// Compares four candidates, the first `rho` rows below the first row, with the best so far of every
+/// row; but for those whose gap alone is too long.
+#[inline(always)]
+fn meet<const N: usize, const STEP: usize>(
+    keys: &mut [i32; N],
+    squares: [u32; FOUR],
+    farthest: u32,
+    rho: i32,
+    place: i32,
+) {
+    let slope = rho << 9;
+    let common = ((rho * rho) << 8) + place;
+    let four: [i32; FOUR] = core::array::from_fn(|k| {
+        let own = common + k as i32 * slope;
+        let key = ((squares[k] as i32) << 8).wrapping_add(own);
+        if squares[k] <= farthest { key } else { BEYOND }
+    });
+    let mut j = 0;
+    while j < N {
+        let mut key = four[0];
+        let mut k = 1;
+        while k < FOUR {
+            let own = (k * k * 256 + k) as i32 - (512 * j * STEP * k) as i32;
+            key = i32::min(key, four[k] + own);
+            k += 1;
+        }
+        keys[j] = i32::min(keys[j], key - (j * STEP) as i32 * slope);
+        j += 1;
+    }
+}

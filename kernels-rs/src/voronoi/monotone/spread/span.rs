@@ -1,0 +1,237 @@
+//! The rows of one column that a thread serves, and what it writes there.
+//!
+//! A span is cut in at most two parts, and each part is written by the first of these that fits: as settled
+//! by the winners at its ends; by [near walks](super::near), whose numbers have 32 bits; after one more cut, if
+//! that settles it; by [far walks](super::far).
+
+use device_std::vector;
+
+use super::near::End;
+use super::outputs::Output;
+use super::{Cut, OCTET, Raster};
+use crate::voronoi::monotone::cut::{self, Sides};
+use crate::voronoi::monotone::rows::Column;
+use crate::voronoi::monotone::search::{Candidates, Metric, Won};
+
+/// The rows of one column that a thread serves.
+#[derive(Clone, Copy)]
+pub struct Span<M: Metric> {
+    /// How distances are counted.
+    pub metric: M,
+    /// Of the column.
+    pub column: Candidates<M::Column>,
+    /// Its sides.
+    pub raster: Raster,
+    /// The first row.
+    pub y: u32,
+    /// The row after the last: [`SPAN`] rows on, or the raster's end.
+    pub end: u32,
+    /// Most squared distance of a site.
+    pub limit: M::Cost,
+}
+
+/// Rows of a span, the last exclusive, of which the winners lie between two.
+#[derive(Clone, Copy)]
+pub struct Part {
+    /// The first row.
+    pub from: u32,
+    /// The row after the last.
+    pub to: u32,
+    /// The winner of the first row.
+    pub low: u32,
+    /// A winner of the last row or of one below.
+    pub high: u32,
+}
+
+impl<M: Metric> Span<M> {
+    /// Writes the span, whose first row `first` wins, with its cut; `below_cut` gives the winner of the
+    /// cut and that of the row after the span once more.
+    #[inline(always)]
+    pub unsafe fn write<O: Output>(
+        self,
+        first: u32,
+        cut: Cut,
+        below_cut: impl Fn() -> (u32, u32),
+        out: O,
+    ) {
+        let Cut { row, above, below, next } = cut;
+        // SAFETY: the winners are rows, the pixels are the raster's.
+        unsafe {
+            if first == above && below == next {
+                let all = Part { from: self.y, to: self.end, low: first, high: next };
+                self.write_settled(all, row, out);
+                return;
+            }
+            let mut part = Part { from: self.y, to: row, low: first, high: above };
+            loop {
+                self.write_part(part, out);
+                if part.to >= self.end {
+                    return;
+                }
+                let (low, high) = below_cut();
+                part = Part { from: part.to, to: self.end, low, high };
+            }
+        }
+    }
+
+    /// Writes a part of the span.
+    #[inline(always)]
+    unsafe fn write_part<O: Output>(self, part: Part, out: O) {
+        // SAFETY: the winners are rows, the pixels are the raster's.
+        unsafe {
+            let end = |row| End { row, square: self.square(row) };
+            let (low, high) = (end(part.low), end(part.high));
+            if M::PLAIN && self.is_near(low, high) {
+                self.write_near(part, low.narrow(), high.narrow(), out);
+                return;
+            }
+            let mut cut = part.to;
+            let mut is_settled = part.low == part.high;
+            if !is_settled {
+                let (rows, ends) = ((part.from, part.to), (part.low, part.high));
+                cut = cut::cut_between::<M, 5>(self.metric, self.column, ends, rows);
+                let between = (part.low, part.high + 1);
+                let Sides { above, below } = cut::sides(self.metric, self.column, cut, between);
+                is_settled = above.row == part.low && (below.row == part.high || cut == part.to);
+            }
+            if is_settled {
+                self.write_settled(part, cut, out);
+            } else {
+                self.write_far(part, out);
+            }
+        }
+    }
+
+    /// Whether every pixel may be a site, for what its ends are.
+    #[inline(always)]
+    pub fn may_be_land(self, first: u32, next: u32) -> bool {
+        first == self.y && next == u32::min(self.end, self.raster.height - 1)
+    }
+
+    /// Whether every pixel is a site.
+    #[inline(always)]
+    pub unsafe fn is_land(self) -> bool {
+        let mut gaps = 0;
+        let mut y = self.y;
+        let last = self.raster.height - 1;
+        while y < self.end {
+            let mut k = 0;
+            while k < OCTET {
+                // SAFETY: `PADDING` rows are there below the last.
+                gaps |= self.column.gap(unsafe { self.column.of_row(u32::min(y + k, last)) });
+                k += 1;
+            }
+            y += OCTET;
+        }
+        gaps == 0
+    }
+
+    /// Writes the span where every pixel is a site.
+    #[inline(always)]
+    pub unsafe fn write_land<O: Output>(self, out: O) {
+        let mut out = out.moved(self.pixel(self.y));
+        let mut y = self.y;
+        while y < self.end {
+            // SAFETY: the pixel is the raster's.
+            unsafe { out.put_short(y, self.column.x, 0) };
+            out = out.moved(self.raster.width as u64);
+            y += 1;
+        }
+    }
+
+    /// Writes the rows of a part that `low` wins before the cut, and `high` from there on.
+    #[inline(always)]
+    unsafe fn write_settled<O: Output>(self, part: Part, cut: u32, out: O) {
+        let Part { low, high, .. } = part;
+        // SAFETY: the winners are rows, the pixels are the raster's.
+        unsafe {
+            let of_row = |row| self.column.gap(self.column.of_row(row));
+            let gaps = (of_row(low), of_row(high));
+            let mut y = self.y;
+            while y < self.end {
+                let won = |j: usize| {
+                    let at = y + j as u32;
+                    let (row, gap) = if at < cut { (low, gaps.0) } else { (high, gaps.1) };
+                    Won { row, cost: self.metric.cost(gap, row.wrapping_sub(at)) }
+                };
+                self.write_rows::<ROWS, _>(y, part, core::array::from_fn(won), out);
+                y += OCTET;
+            }
+        }
+    }
+
+    /// The gap of a row's candidate, squared.
+    #[inline(always)]
+    pub unsafe fn square(self, row: u32) -> u64 {
+        // SAFETY: passed on to the caller.
+        let gap = self.column.gap(unsafe { self.column.of_row(row) }) as i32 as i64;
+        gap.wrapping_mul(gap) as u64
+    }
+
+    /// Writes the span where no site is within the limit.
+    #[inline(always)]
+    pub unsafe fn write_none<O: Output>(self, out: O) {
+        let mut out = out.moved(self.pixel(self.y));
+        let mut y = self.y;
+        let end = vector::unknown(self.end);
+        while y < end {
+            // SAFETY: the pixel is the raster's.
+            unsafe { out.put_none() };
+            out = out.moved(self.raster.width as u64);
+            y += 1;
+        }
+    }
+
+    /// Writes `N` rows from `y` on, as far as they are the part's.
+    #[inline(always)]
+    pub unsafe fn write_rows<const N: usize, O: Output>(
+        self,
+        y: u32,
+        part: Part,
+        won: [Won<M>; N],
+        out: O,
+    ) {
+        let columns = won.map(|Won { row, .. }| match O::NEEDS_COLUMN {
+            // SAFETY: a winner is a row of the raster.
+            true => unsafe { self.column.of_row(row) }.number(),
+            false => 0,
+        });
+        let mut out = out.moved(self.pixel(y));
+        let is_whole = (y >= part.from) & (y + N as u32 <= part.to) & (self.limit == M::MOST);
+        let bits = won.iter().fold(0, |bits, won| bits | M::number(won.cost));
+        let mut j = 0;
+        if is_whole & out.is_short(bits) {
+            while j < N {
+                // SAFETY: the pixel is the raster's.
+                unsafe { out.put_short(won[j].row, columns[j], M::number(won[j].cost)) };
+                out = out.moved(self.raster.width as u64);
+                j += 1;
+            }
+            return;
+        }
+        while j < N {
+            let row = y + j as u32;
+            if (row >= part.from) & (row < part.to) {
+                // SAFETY: the pixel is the raster's.
+                unsafe {
+                    if won[j].cost <= self.limit {
+                        out.put(won[j].row, columns[j], M::number(won[j].cost));
+                    } else {
+                        out.put_none();
+                    }
+                }
+            }
+            out = out.moved(self.raster.width as u64);
+            j += 1;
+        }
+    }
+
+    /// The linear index of the column's pixel in a row.
+    #[inline(always)]
+    fn pixel(self, y: u32) -> u64 {
+        y as u64 * self.raster.width as u64 + self.column.x as u64
+    }
+}
+
+/// Rows that are written together.
+pub const ROWS: usize = OCTET as usize;

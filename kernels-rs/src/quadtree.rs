@@ -7,14 +7,18 @@
 //!    behind the nodes that there are. How many those are only the device knows.
 //! 3. [`order_small_leaves`] or [`order_leaves`]: the points of a leaf were sorted by bits that the tree does
 //!    not have; they go back into the order in which they were given.
+//!
+//! The thesis's way ([`level_sort`]) takes the place of the sort: before each [`divide`] the points of the
+//! level's nodes are put into their quadrants, and [`collect_leaves`] ends it.
 
 mod codes;
 mod leaves;
+pub mod level_sort;
 mod levels;
 mod node;
 
-pub use codes::{Code, Place, encode};
-pub use leaves::{MOST_SHARED, mark_leaves, order_leaves, order_small_leaves};
+pub use codes::{Code, FOUND, Place, encode, find_bounds, of_rank};
+pub use leaves::{MOST_SHARED, collect_leaves, mark_leaves, order_leaves, order_small_leaves};
 pub use levels::{BLOCK as DIVIDE_BLOCK, divide, plant};
 pub use node::WORDS;
 

@@ -1,4 +1,5 @@
 //! draft
+mod array;
 mod cpu;
 mod error;
 #[cfg(feature = "cuda")]

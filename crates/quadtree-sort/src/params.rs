@@ -118,7 +118,14 @@ impl Params {
 
     /// The frame over the given bounds, or over those of the points.
     pub(crate) fn frame(&self, of_points: Bounds) -> Result<(Frame, Bounds)> {
-        let bounds = self.bounds.unwrap_or(of_points);
+        let given = self.bounds.unwrap_or(of_points);
+        // So that zeros of both signs give the same bytes.
+        let bounds = Bounds {
+            min_x: given.min_x + 0.0,
+            min_y: given.min_y + 0.0,
+            max_x: given.max_x + 0.0,
+            max_y: given.max_y + 0.0,
+        };
         let [mut width, mut height] = sides(bounds)?;
         if self.square {
             width = width.max(height);

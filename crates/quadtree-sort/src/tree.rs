@@ -5,6 +5,8 @@ use gpu_core::Bounds;
 use kernels_rs::spatial::frame::Frame;
 use kernels_rs::spatial::morton;
 
+use crate::array::Array;
+
 /// A node: a cell with points in it. Cells without points are no nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
@@ -67,10 +69,10 @@ pub struct Quadtree {
     pub(crate) frame: Frame,
     pub(crate) bounds: Bounds,
     pub(crate) threshold: u32,
-    pub(crate) nodes: Vec<Node>,
-    pub(crate) order: Vec<u32>,
-    pub(crate) x: Vec<f64>,
-    pub(crate) y: Vec<f64>,
+    pub(crate) nodes: Array<Node>,
+    pub(crate) order: Array<u32>,
+    pub(crate) x: Array<f64>,
+    pub(crate) y: Array<f64>,
     pub(crate) given: u64,
 }
 

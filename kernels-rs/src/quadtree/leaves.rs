@@ -12,6 +12,9 @@ use super::node::Node;
 /// Threads of a block.
 const BLOCK: usize = 256;
 
+/// Warps of a block.
+const WARPS: u64 = BLOCK as u64 / 32;
+
 /// The most points of a leaf that [`order_leaves`] can order.
 pub const MOST_SHARED: u32 = 4096;
 
@@ -37,17 +40,17 @@ pub unsafe fn order_small_leaves(
     let lane = warp::lane_id();
     // SAFETY: the caller's arrays are as said; a warp's lanes take the same way.
     unsafe {
-        let (step, count) = (thread::grid_dim_x() as u64 * (BLOCK as u64 / 32), *node_count);
+        let (step, count) = (thread::grid_dim_x() as u64 * WARPS, *node_count);
         let mut index = thread::index_1d() / 32;
         while index < count {
             let node = Node::load(nodes, index);
             if is_to_order(&node, max_level) {
                 let mine = indices.add((node.start + lane as u64) as usize);
                 let has = (lane as u64) < node.count;
-                let value = if has { *mine } else { u32::MAX };
-                let value = sorted(value, lane);
+                let value = if has { *mine } else { 0 };
+                let place = rank_among(value, node.count as u32);
                 if has {
-                    *mine = value;
+                    *indices.add((node.start + place as u64) as usize) = value;
                 }
             }
             index += step;
@@ -55,26 +58,20 @@ pub unsafe fn order_small_leaves(
     }
 }
 
-/// The values of a warp's lanes in order (Batcher 1968, doi:10.1145/1468075.1468121).
+/// How many of the first `count` lanes have a smaller value. (A leaf has some ten points, so this takes fewer
+/// steps than a sorting network over the whole warp.)
 ///
 /// # Safety
-/// The whole warp comes here.
+/// The whole warp comes here, with one count.
 #[inline(always)]
-unsafe fn sorted(mut value: u32, lane: u32) -> u32 {
-    let mut size = 2;
-    while size <= 32 {
-        let mut distance = size / 2;
-        while distance > 0 {
-            // SAFETY: passed on to the caller.
-            let other = unsafe { warp::shuffle(warp::FULL, value, lane ^ distance) };
-            let is_lower = lane & distance == 0;
-            let rises = lane & size == 0;
-            value = if is_lower == rises { value.min(other) } else { value.max(other) };
-            distance /= 2;
-        }
-        size *= 2;
+unsafe fn rank_among(value: u32, count: u32) -> u32 {
+    let (mut rank, mut lane) = (0, 0);
+    while lane < count {
+        // SAFETY: passed on to the caller.
+        rank += (unsafe { warp::shuffle(warp::FULL, value, lane) } < value) as u32;
+        lane += 1;
     }
-    value
+    rank
 }
 
 /// Bytes of shared memory for leaves of at most `room` points, a power of two.
@@ -126,7 +123,7 @@ pub unsafe fn order_leaves(
     }
 }
 
-/// Sorts `len` values in shared memory, a power of two, as [`sorted`] does.
+/// Sorts `len` values in shared memory, a power of two (Batcher 1968, doi:10.1145/1468075.1468121).
 ///
 /// # Safety
 /// The whole block comes here.
@@ -158,18 +155,13 @@ unsafe fn sort_shared(values: SharedArray<u32>, len: u32, me: u32) {
     }
 }
 
-/// Notes at each point, by its index as given, where its leaf's points start, for leaves too large for shared
-/// memory: a stable sort by it puts the points in order. Grid: any number of blocks.
+/// Notes at each point, in the order of the tree, where its leaf's points start, for leaves too large for shared
+/// memory. Grid: any number of blocks.
 ///
 /// # Safety
-/// `nodes` are those of a tree over `indices`, which are below the length of `leaf_starts`.
+/// `nodes` are those of a tree over as many points as `leaf_starts` has elements.
 #[kernel(named, block = BLOCK)]
-pub unsafe fn mark_leaves(
-    nodes: *const u64,
-    node_count: *const u64,
-    indices: *const u32,
-    leaf_starts: *mut u32,
-) {
+pub unsafe fn mark_leaves(nodes: *const u64, node_count: *const u64, leaf_starts: *mut u32) {
     // SAFETY: every point lies in one leaf.
     unsafe {
         let count = *node_count;
@@ -178,11 +170,42 @@ pub unsafe fn mark_leaves(
             let node = Node::load(nodes, index);
             let mut i = thread::thread_idx_x() as u64;
             while node.quadrants == 0 && i < node.count {
-                let given = *indices.add((node.start + i) as usize);
-                *leaf_starts.add(given as usize) = node.start as u32;
+                *leaf_starts.add((node.start + i) as usize) = node.start as u32;
                 i += BLOCK as u64;
             }
             index += thread::grid_dim_x() as u64;
+        }
+    }
+}
+
+/// The points' indices of all leaves from the array that holds those of their level, of which those of even
+/// and odd levels are in turn. Grid: any number of blocks; a warp for each leaf.
+///
+/// # Safety
+/// `nodes` are those of a tree over as many points as the three arrays of indices have.
+#[kernel(named, block = BLOCK)]
+pub unsafe fn collect_leaves(
+    nodes: *const u64,
+    node_count: *const u64,
+    even: *const u32,
+    odd: *const u32,
+    indices: *mut u32,
+) {
+    let lane = warp::lane_id() as u64;
+    // SAFETY: every point lies in one leaf.
+    unsafe {
+        let (step, count) = (thread::grid_dim_x() as u64 * WARPS, *node_count);
+        let mut index = thread::index_1d() / 32;
+        while index < count {
+            let node = Node::load(nodes, index);
+            let from = if node.level & 1 == 0 { even } else { odd };
+            let mut i = lane;
+            while node.quadrants == 0 && i < node.count {
+                let place = (node.start + i) as usize;
+                *indices.add(place) = *from.add(place);
+                i += 32;
+            }
+            index += step;
         }
     }
 }

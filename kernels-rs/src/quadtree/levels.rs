@@ -57,27 +57,27 @@ pub unsafe fn plant(nodes: *mut u64, starts: *mut u64, count: u64) {
     }
 }
 
-/// The places among a node's points where its quadrants begin, and its end.
+/// The places among a node's points where its quadrants begin, and its end. The three bisections go side by
+/// side, so that a thread waits for memory once for all of them.
 #[inline(always)]
 unsafe fn quadrant_starts<K: Code>(codes: *const K, node: &Node, shift: u32) -> [u64; 5] {
-    let mut starts = [node.start, 0, 0, 0, node.start + node.count];
-    let mut quadrant = 1;
-    while quadrant < 4 {
-        // The first code of this quadrant or one after it: all before it lie in ones before.
-        let (mut low, mut high) = (starts[quadrant - 1], starts[4]);
-        while low < high {
-            let middle = low + (high - low) / 2;
+    // Before each quadrant's place lie only ones before it.
+    let mut places = [node.start; 3];
+    let mut length = node.count;
+    while length > 0 {
+        let half = length.div_ceil(2);
+        let mut quadrant = 0;
+        while quadrant < 3 {
+            let middle = places[quadrant] + half - 1;
             // SAFETY: the middle lies among the node's points.
-            if unsafe { (*codes.add(middle as usize)).quadrant(shift) } < quadrant as u32 {
-                low = middle + 1;
-            } else {
-                high = middle;
-            }
+            let found = unsafe { (*codes.add(middle as usize)).quadrant(shift) };
+            // Where the half is done, what follows it is; what was left of it is not longer.
+            places[quadrant] += if found <= quadrant as u32 { half } else { 0 };
+            quadrant += 1;
         }
-        starts[quadrant] = low;
-        quadrant += 1;
+        length -= half;
     }
-    starts
+    [node.start, places[0], places[1], places[2], node.start + node.count]
 }
 
 /// Which quadrants have points.

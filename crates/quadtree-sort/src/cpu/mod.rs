@@ -42,6 +42,7 @@ pub fn build(points: Points<'_>, params: &Params, progress: &dyn Progress) -> Re
     let (x, y) = (gather(points.x)?, gather(points.y)?);
     progress.at("points", 1.0)?;
     let threshold = params.threshold;
+    let (nodes, order, x, y) = (nodes.into(), order.into(), x.into(), y.into());
     Ok(Quadtree { frame, bounds, threshold, nodes, order, x, y, given })
 }
 

@@ -18,7 +18,7 @@ pub mod nni;
 #[cfg(feature = "nni_exact")]
 pub mod nni_exact;
 pub mod primitives;
-#[cfg(feature = "quadtree")]
+#[cfg(any(feature = "quadtree", feature = "quadtree_queries"))]
 pub mod quadtree;
 pub mod spatial;
 #[cfg(feature = "terrain")]

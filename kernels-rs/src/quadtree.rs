@@ -10,16 +10,30 @@
 //!
 //! The thesis's way ([`level_sort`]) takes the place of the sort: before each [`divide`] the points of the
 //! level's nodes are put into their quadrants, and [`collect_leaves`] ends it.
+//!
+//! Searches in a tree are `queries`.
 
+#[cfg(feature = "quadtree")]
 mod codes;
+#[cfg(feature = "quadtree")]
 mod leaves;
+#[cfg(feature = "quadtree")]
 pub mod level_sort;
+#[cfg(feature = "quadtree")]
 mod levels;
 mod node;
+mod place;
+#[cfg(feature = "quadtree_queries")]
+pub mod queries;
 
-pub use codes::{Code, FOUND, Place, encode, find_bounds, of_rank};
+#[cfg(feature = "quadtree")]
+pub use codes::{Code, FOUND, encode, find_bounds, of_rank};
+#[cfg(feature = "quadtree")]
 pub use leaves::{MOST_SHARED, collect_leaves, mark_leaves, order_leaves, order_small_leaves};
+#[cfg(feature = "quadtree")]
 pub use levels::{BLOCK as DIVIDE_BLOCK, divide, plant};
 pub use node::WORDS;
+pub use place::Place;
 
+#[cfg(feature = "quadtree")]
 device_std::ptx_module! { "quadtree" }

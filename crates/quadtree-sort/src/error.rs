@@ -61,6 +61,48 @@ pub enum Error {
         /// The most.
         most: u64,
     },
+    /// A window that is none.
+    #[error(
+        "window {index}, {} to {} by {} to {}, is no rectangle",
+        window.min_x, window.max_x, window.min_y, window.max_y
+    )]
+    Window {
+        /// The first such window, from 0.
+        index: u64,
+        /// As given.
+        window: Bounds,
+    },
+    /// A disc that is none.
+    #[error("disc {index} around ({x}, {y}) has radius {radius}; all are finite, and no radius negative")]
+    Disc {
+        /// The first such disc, from 0.
+        index: u64,
+        /// x of its centre.
+        x: f64,
+        /// y of its centre.
+        y: f64,
+        /// Its radius.
+        radius: f64,
+    },
+    /// A place of a polygon that is not finite.
+    #[error("polygon {polygon} has the place ({x}, {y}), which is not finite")]
+    Vertex {
+        /// Which polygon, from 0.
+        polygon: u64,
+        /// x of the place.
+        x: f64,
+        /// y of the place.
+        y: f64,
+    },
+    /// No neighbours wanted.
+    #[error("0 nearest points: at least one is to be found")]
+    NoNeighbours,
+    /// More neighbours than a list can have.
+    #[error("{k} nearest points; at most 4294967295 can be found")]
+    TooManyNeighbours {
+        /// As given.
+        k: u64,
+    },
     /// The parts of a tree do not fit together.
     #[error("not a quadtree: {what}")]
     Damaged {

@@ -5,9 +5,13 @@ mod error;
 #[cfg(feature = "cuda")]
 pub mod gpu;
 mod params;
+mod polygons;
+mod queries;
 mod tree;
 pub use error::{Error, Result};
 pub use kernels_rs::spatial::morton::MAX_LEVEL;
+pub use polygons::Polygons;
+pub use queries::{Adjacency, Disk, Lists, NONE, Neighbours, Regions};
 pub use params::{Algorithm, Outside, Params};
 pub use tree::{Node, Quadtree, Summary};
 /// The most points of a tree: the permutation holds indices of 32 bits.

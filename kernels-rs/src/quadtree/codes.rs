@@ -6,27 +6,8 @@ use device_std::{atomic, kernel, thread};
 
 #[cfg(not(target_arch = "nvptx64"))]
 use super::MODULE;
+use super::place::Place;
 use crate::spatial::frame::Frame;
-
-/// A coordinate: f32 or f64.
-pub trait Place: Copy {
-    /// The same number.
-    fn widened(self) -> f64;
-}
-
-impl Place for f32 {
-    #[inline(always)]
-    fn widened(self) -> f64 {
-        self as f64
-    }
-}
-
-impl Place for f64 {
-    #[inline(always)]
-    fn widened(self) -> f64 {
-        self
-    }
-}
 
 /// A code: of 32 bits for trees down to level 16, of 64 for all.
 pub trait Code: Copy + Ord {

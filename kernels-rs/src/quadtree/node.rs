@@ -31,8 +31,18 @@ impl Node {
             start,
             count,
             level: (last >> 32) as u32 & 0xff,
-            quadrants: (last >> 40) as u32,
+            quadrants: (last >> 40) as u32 & 15,
         }
+    }
+
+    /// Reads node `index` and its first child.
+    ///
+    /// # Safety
+    /// `nodes` has that node.
+    #[inline(always)]
+    pub unsafe fn load_with_child(nodes: *const u64, index: u64) -> (Self, u32) {
+        // SAFETY: passed on to the caller.
+        unsafe { (Self::load(nodes, index), *nodes.add(index as usize * WORDS + 3) as u32) }
     }
 
     /// Writes node `index`, with its first child.

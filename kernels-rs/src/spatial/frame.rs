@@ -24,6 +24,13 @@ pub struct Frame {
 }
 
 impl Frame {
+    /// A frame with a south-western corner, and a number of columns and of rows to a unit.
+    #[inline(always)]
+    pub fn new([west, south]: [f64; 2], per_unit: [f64; 2], level: u32) -> Self {
+        let [columns_per_unit, rows_per_unit] = per_unit;
+        Self { west, south, columns_per_unit, rows_per_unit, level }
+    }
+
     /// The deepest level's column of an x, brought into the frame; the last for NaN.
     #[inline(always)]
     pub fn column(&self, x: f64) -> u32 {

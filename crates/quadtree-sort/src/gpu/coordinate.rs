@@ -5,8 +5,10 @@ use gpu_core::Element;
 use gpu_scan::{Key, Number};
 use kernels_rs::quadtree::{self as kernels, Code, Place, divide, encode, find_bounds, level_sort};
 
+use super::queries::QueryKernels;
+
 /// A coordinate on the device: f32 or f64.
-pub trait Coordinate: Element + Number + Place + sealed::Kernels {}
+pub trait Coordinate: Element + Number + Place + sealed::Kernels + QueryKernels {}
 impl Coordinate for f32 {}
 impl Coordinate for f64 {}
 
@@ -15,6 +17,7 @@ pub(super) mod sealed {
 
     /// The kernels for a coordinate.
     pub trait Kernels: Copy {
+        /// The search for bounds.
         const BOUNDS: Kernel<find_bounds::Args<Self>>;
         /// Codes of 32 bits.
         const SHORT: Kernel<encode::Args<Self, u32>>;

@@ -9,6 +9,7 @@
 mod build;
 mod coordinate;
 mod level_sort;
+mod queries;
 mod tree;
 
 use gpu_core::{Bounds, Gpu, Points as HostPoints, Progress, Slice};
@@ -18,6 +19,10 @@ use crate::tree::Quadtree;
 use crate::{Error, MOST_POINTS, Params, Result};
 use build::Call;
 pub use coordinate::Coordinate;
+pub use queries::{
+    DeviceLists, DeviceNeighbours, DevicePolygons, DeviceRegions, adjacent_leaves, count_in,
+    leaves_of, list_in, nearest, nearest_of_own,
+};
 pub use tree::DeviceQuadtree;
 
 /// The deepest level whose codes have 32 bits.

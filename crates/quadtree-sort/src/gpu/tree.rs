@@ -77,6 +77,17 @@ impl<T: Coordinate> DeviceQuadtree<T> {
         self.frame.level
     }
 
+    /// Puts work on the tree in order with its own stream.
+    pub(super) fn admit(&self, gpu: &Gpu) -> Result<impl Sized + '_> {
+        let nodes = gpu.admit(&self.nodes)?;
+        Ok((nodes, gpu.admit(&self.order)?, gpu.admit(&self.x)?, gpu.admit(&self.y)?))
+    }
+
+    /// The nodes, as the kernels see them.
+    pub(super) fn words(&self) -> *const u64 {
+        self.nodes.as_ptr().cast()
+    }
+
     /// Copies the tree to the host, coordinates widened to f64. Waits for the stream.
     ///
     /// # Errors

@@ -61,6 +61,14 @@ pub enum Error {
         /// The most.
         most: u64,
     },
+    /// Too little device memory to do anything.
+    #[error("a budget of {bytes} bytes of device memory; at least {least} are needed")]
+    Budget {
+        /// As given.
+        bytes: u64,
+        /// The least.
+        least: u64,
+    },
     /// A window that is none.
     #[error(
         "window {index}, {} to {} by {} to {}, is no rectangle",
@@ -73,7 +81,9 @@ pub enum Error {
         window: Bounds,
     },
     /// A disc that is none.
-    #[error("disc {index} around ({x}, {y}) has radius {radius}; all are finite, and no radius negative")]
+    #[error(
+        "disc {index} around ({x}, {y}) has radius {radius}; all are finite, and no radius negative"
+    )]
     Disc {
         /// The first such disc, from 0.
         index: u64,
@@ -103,7 +113,15 @@ pub enum Error {
         /// As given.
         k: u64,
     },
-    /// The parts of a tree do not fit together.
+    /// A file cannot be read or written.
+    #[error("{path}: {message}")]
+    File {
+        /// Which.
+        path: String,
+        /// The system's words.
+        message: String,
+    },
+    /// A file that is no tree, or no longer one.
     #[error("not a quadtree: {what}")]
     Damaged {
         /// What is wrong.
@@ -113,6 +131,13 @@ pub enum Error {
     #[cfg(feature = "cuda")]
     #[error(transparent)]
     Scan(gpu_scan::Error),
+}
+
+impl Error {
+    /// The error of a file.
+    pub(crate) fn file(path: &std::path::Path, error: &std::io::Error) -> Self {
+        Self::File { path: path.display().to_string(), message: error.to_string() }
+    }
 }
 
 #[cfg(feature = "cuda")]

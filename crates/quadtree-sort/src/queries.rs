@@ -60,13 +60,14 @@ impl Regions<'_> {
             Self::Windows(windows) => {
                 let is_bad = |w: &Bounds| !(w.min_x <= w.max_x && w.min_y <= w.max_y);
                 match windows.iter().position(is_bad) {
-                    Some(index) => Err(Error::Window { index: index as u64, window: windows[index] }),
+                    Some(index) => {
+                        Err(Error::Window { index: index as u64, window: windows[index] })
+                    }
                     None => Ok(()),
                 }
             }
             Self::Discs(discs) => {
-                let is_bad =
-                    |d: &Disk| !(d.x.is_finite() && d.y.is_finite() && d.radius >= 0.0);
+                let is_bad = |d: &Disk| !(d.x.is_finite() && d.y.is_finite() && d.radius >= 0.0);
                 match discs.iter().position(is_bad) {
                     Some(index) => {
                         let Disk { x, y, radius } = discs[index];
@@ -200,9 +201,7 @@ impl Quadtree {
             return 0;
         }
         // SAFETY: nodes and points are a tree's; one alone is the whole team.
-        unsafe {
-            search(self.words(), &mut HostPath::new(), self.points(), region, Alone, list)
-        }
+        unsafe { search(self.words(), &mut HostPath::new(), self.points(), region, Alone, list) }
     }
 
     /// The `k` nearest points of each place, searched on all cores. Distances are compared as squares, each

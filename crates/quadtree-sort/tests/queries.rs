@@ -88,11 +88,14 @@ mod on_device {
                     let sides = |w: &Bounds| [w.min_x, w.min_y, w.max_x, w.max_y];
                     let windows: Vec<[f64; 4]> = windows.iter().map(sides).collect();
                     let windows = gpu.upload(&windows).unwrap();
-                    search(&mut self.workspace, &self.tree, DeviceRegions::Windows((&windows).into()))
+                    search(
+                        &mut self.workspace,
+                        &self.tree,
+                        DeviceRegions::Windows((&windows).into()),
+                    )
                 }
                 Regions::Discs(discs) => {
-                    let discs: Vec<[f64; 3]> =
-                        discs.iter().map(|d| [d.x, d.y, d.radius]).collect();
+                    let discs: Vec<[f64; 3]> = discs.iter().map(|d| [d.x, d.y, d.radius]).collect();
                     let discs = gpu.upload(&discs).unwrap();
                     search(&mut self.workspace, &self.tree, DeviceRegions::Discs((&discs).into()))
                 }
@@ -236,7 +239,12 @@ fn windows(cloud: &Cloud) -> Vec<Bounds> {
 }
 
 /// Checks lists of points against a condition, and that they are in the order of the tree.
-fn check_lists(tree: &Quadtree, cloud: &Cloud, lists: &Lists, is_in: impl Fn(usize, f64, f64) -> bool) {
+fn check_lists(
+    tree: &Quadtree,
+    cloud: &Cloud,
+    lists: &Lists,
+    is_in: impl Fn(usize, f64, f64) -> bool,
+) {
     for i in 0..lists.len() {
         let wanted: Vec<u32> = tree
             .order()
@@ -421,14 +429,10 @@ fn bad_queries_are_named() {
     let error = tree.list_in(Regions::Windows(&[fine, inverted])).unwrap_err().to_string();
     assert_eq!(error, "window 1, 5 to 1 by 0 to 1, is no rectangle");
     let nan = Bounds { max_y: f64::NAN, ..fine };
-    assert!(matches!(
-        tree.count_in(Regions::Windows(&[nan])),
-        Err(Error::Window { index: 0, .. })
-    ));
+    assert!(matches!(tree.count_in(Regions::Windows(&[nan])), Err(Error::Window { index: 0, .. })));
     let discs = [Disk { x: 1.0, y: 2.0, radius: -3.0 }];
     let error = tree.count_in(Regions::Discs(&discs)).unwrap_err().to_string();
-    let expected =
-        "disc 0 around (1, 2) has radius -3; all are finite, and no radius negative";
+    let expected = "disc 0 around (1, 2) has radius -3; all are finite, and no radius negative";
     assert_eq!(error, expected);
     let error = tree.nearest(&[1.0, f64::NAN], &[0.0, 0.0], 3).unwrap_err().to_string();
     assert_eq!(error, "place's x 1 is NaN, not a finite number");

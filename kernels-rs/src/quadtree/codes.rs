@@ -14,7 +14,6 @@ pub trait Code: Copy + Ord {
     /// 0.
     const ZERO: Self;
 
-
     /// The code, if it fits.
     fn narrowed(code: u64) -> Self;
 

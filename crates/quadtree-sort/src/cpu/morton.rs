@@ -19,6 +19,15 @@ pub(super) fn sort(
 ) -> Result<(Vec<Node>, Vec<u32>)> {
     // The index stands in the pair, so equal codes stay as given.
     coded.par_sort_unstable();
+    of_sorted(coded, params, progress)
+}
+
+/// The same of points that are sorted.
+pub(super) fn of_sorted(
+    coded: Vec<Coded>,
+    params: &Params,
+    progress: &dyn Progress,
+) -> Result<(Vec<Node>, Vec<u32>)> {
     progress.at("nodes", 0.0)?;
     let nodes = nodes(&coded, params, progress)?;
     let mut order: Vec<u32> = coded.par_iter().map(|&(_, index)| index).collect();

@@ -27,11 +27,7 @@ const OVERFLOW: usize = 3;
 const STARTS: usize = 4;
 
 /// The bounds of points that are finite. Waits for them.
-pub(super) fn bounds<T: Coordinate>(
-    gpu: &Gpu,
-    x: Slice<'_, T>,
-    y: Slice<'_, T>,
-) -> Result<Bounds> {
+pub(super) fn bounds<T: Coordinate>(gpu: &Gpu, x: Slice<'_, T>, y: Slice<'_, T>) -> Result<Bounds> {
     let mut found = gpu.enqueue_upload(&[i64::MAX; FOUND])?;
     let blocks = Blocks::for_each(&T::BOUNDS, x.len() as u64)?;
     {
@@ -165,7 +161,11 @@ impl Call<'_> {
         refuse_not_finite(&gpu, [words[0] as i64, words[1] as i64], x, y)?;
         if words[2] < x.len() as u64 {
             let index = words[2];
-            return Err(Error::Outside { index, x: element(&gpu, x, index)?, y: element(&gpu, y, index)? });
+            return Err(Error::Outside {
+                index,
+                x: element(&gpu, x, index)?,
+                y: element(&gpu, y, index)?,
+            });
         }
         if words[OVERFLOW] != 0 {
             return Ok(None);
@@ -361,11 +361,8 @@ impl Call<'_> {
         let (mut starts, mut sorted) =
             unsafe { (gpu.uninitialized::<u32>(len)?, gpu.uninitialized::<u32>(len)?) };
         // By index first, with the leaf's start beside; then by that.
-        let arguments = kernels::mark_leaves::Args {
-            nodes,
-            node_count,
-            leaf_starts: starts.as_mut_ptr(),
-        };
+        let arguments =
+            kernels::mark_leaves::Args { nodes, node_count, leaf_starts: starts.as_mut_ptr() };
         // SAFETY: passed on to the caller.
         unsafe { gpu.enqueue(kernels::mark_leaves, Blocks::x(MOST_BLOCKS), arguments)? };
         sort_pairs_in_place(workspace, Sort::ascending(), &mut *order, &mut starts)?;

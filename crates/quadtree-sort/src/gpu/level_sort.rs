@@ -1,10 +1,10 @@
 //! The thesis's sort: see `kernels_rs::quadtree::level_sort`.
 
 use gpu_core::{Blocks, Column, Gpu};
+use kernels_rs::quadtree::collect_leaves;
 use kernels_rs::quadtree::level_sort::{
     BLOCK, PIECE, SMALL, count_pieces, divide_small, list_large, offset_pieces, scatter_pieces,
 };
-use kernels_rs::quadtree::collect_leaves;
 
 use super::build::{Coded, MOST_BLOCKS, Nodes};
 use super::coordinate::DeviceCode;

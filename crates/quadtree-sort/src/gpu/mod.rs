@@ -10,6 +10,7 @@ mod build;
 mod coordinate;
 mod level_sort;
 mod queries;
+pub(crate) mod stream;
 mod tree;
 
 use gpu_core::{Bounds, Gpu, Points as HostPoints, Progress, Slice};

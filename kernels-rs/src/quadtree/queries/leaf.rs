@@ -2,8 +2,8 @@
 
 use device_std::{kernel, thread};
 
-use super::super::place::Place;
 use super::super::node::Node;
+use super::super::place::Place;
 #[cfg(not(target_arch = "nvptx64"))]
 use super::MODULE;
 use crate::spatial::frame::Frame;

@@ -6,7 +6,6 @@
 
 use core::ptr;
 
-use device_std::shared::{Carver, SharedArray};
 use device_std::{kernel, thread, warp};
 
 use super::super::place::Place;
@@ -14,14 +13,11 @@ use super::super::place::Place;
 use super::MODULE;
 use super::ground::{Cell, Origin};
 use super::nearest::Points;
-use super::walk::{Path, SharedPath, Team, Visit, Visitor, Warp, walk};
+use super::walk::{Path, Team, Visit, Visitor, Warp, WarpPath, walk};
 use crate::spatial::frame::Frame;
 
 /// Threads of a block.
 pub const BLOCK: usize = 128;
-
-/// Warps of a block.
-const WARPS: u32 = BLOCK as u32 / 32;
 
 /// How a cell lies to a region.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -239,8 +235,7 @@ impl Region for Polygon {
         // SAFETY: passed on to the caller.
         unsafe {
             let window = Window::load(frame, shapes, ptr::null(), ptr::null(), which);
-            let (first, end) =
-                (*offsets.add(which as usize), *offsets.add(which as usize + 1));
+            let (first, end) = (*offsets.add(which as usize), *offsets.add(which as usize + 1));
             Self::new(frame, window.bounds, edges.add(4 * first as usize), end - first)
         }
     }
@@ -385,7 +380,6 @@ pub unsafe fn search<T: Place, R: Region, M: Team>(
 #[kernel(
     named,
     block = BLOCK,
-    shared = |args| args.level.max(1) * WARPS * 4,
     instances(
         windows_f32: <f32, Window>; windows_f64: <f64, Window>;
         discs_f32: <f32, Disc>; discs_f64: <f64, Disc>;
@@ -408,18 +402,18 @@ pub unsafe fn search_regions<T: Place, R: Region>(
     offsets: *const u64,
     list: *mut u32,
 ) {
-    let firsts: SharedArray<u32> = Carver::new().array(level.max(1) * WARPS);
     let which = thread::index_1d() / 32;
     if which >= count {
         return;
     }
     let frame = Frame::new(corner, per_unit, level);
-    let mut path = SharedPath::new(firsts, warp::warp_id(), WARPS);
+    let mut path = WarpPath::new();
     // SAFETY: guarded, by whole warps; the rest is the caller's.
     unsafe {
         let region = R::load(&frame, shapes, edges, edge_offsets, which);
         let points = Points { x: px, y: py, order };
-        let list = if list.is_null() { list } else { list.add(*offsets.add(which as usize) as usize) };
+        let list =
+            if list.is_null() { list } else { list.add(*offsets.add(which as usize) as usize) };
         let found = search(nodes, &mut path, points, &region, Warp, list);
         if list.is_null() && warp::lane_id() == 0 {
             *counts.add(which as usize) = found;

@@ -48,8 +48,7 @@ impl Path for HostPath {
     }
 }
 
-/// A path in shared memory, of a thread or of a warp whose lanes go the same way; the quadrants, of 4 bits, are
-/// in registers.
+/// A path of a thread in shared memory; the quadrants, of 4 bits, are in registers.
 pub struct SharedPath {
     firsts: SharedArray<u32>,
     /// Of the first element.
@@ -70,7 +69,7 @@ impl SharedPath {
 impl Path for SharedPath {
     #[inline(always)]
     unsafe fn set(&mut self, level: u32, first_child: u32, quadrants: u32) {
-        // SAFETY: passed on to the caller; lanes of one way write the same.
+        // SAFETY: passed on to the caller; the path is the thread's own.
         unsafe { self.firsts.store(self.offset + level * self.step, first_child) };
         let shift = 4 * (level & 15);
         let [shallow, deep] = &mut self.quadrants;
@@ -84,6 +83,46 @@ impl Path for SharedPath {
         // SAFETY: passed on to the caller.
         let first = unsafe { self.firsts.load(self.offset + level * self.step) };
         (first, (word >> (4 * (level & 15))) as u32 & 15)
+    }
+}
+
+/// A path of a warp whose lanes go the same way, in registers: each lane keeps one level.
+pub struct WarpPath {
+    first_child: u32,
+    quadrants: u32,
+}
+
+impl WarpPath {
+    /// With nothing noted.
+    #[inline(always)]
+    pub fn new() -> Self {
+        Self { first_child: 0, quadrants: 0 }
+    }
+}
+
+impl Default for WarpPath {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Path for WarpPath {
+    #[inline(always)]
+    unsafe fn set(&mut self, level: u32, first_child: u32, quadrants: u32) {
+        if warp::lane_id() == level {
+            *self = Self { first_child, quadrants };
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn get(&self, level: u32) -> (u32, u32) {
+        // SAFETY: the whole warp goes the same way, and levels are below 32.
+        unsafe {
+            (
+                warp::shuffle(warp::FULL, self.first_child, level),
+                warp::shuffle(warp::FULL, self.quadrants, level),
+            )
+        }
     }
 }
 

@@ -116,6 +116,16 @@ impl Quadtree {
     }
 
     fn write(&self, path: &Path) -> io::Result<()> {
+        let mut file = BufWriter::new(File::create(path)?);
+        self.write_to(&mut file)?;
+        file.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()
+    }
+
+    /// Writes the bytes of the file that [`save`](Self::save) makes.
+    ///
+    /// # Errors
+    /// Those of the writer.
+    pub fn write_to(&self, mut writer: impl Write) -> io::Result<()> {
         let parts: [&[u8]; 4] = [
             bytemuck::cast_slice(&self.nodes),
             bytemuck::cast_slice(&self.order),
@@ -147,13 +157,12 @@ impl Quadtree {
             more: [0; 3],
         };
         header.header_checksum = header.own_checksum();
-        let mut file = BufWriter::new(File::create(path)?);
-        file.write_all(bytemuck::bytes_of(&header))?;
+        writer.write_all(bytemuck::bytes_of(&header))?;
         for part in parts {
-            file.write_all(part)?;
-            file.write_all(&padding(part))?;
+            writer.write_all(part)?;
+            writer.write_all(&padding(part))?;
         }
-        file.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()
+        Ok(())
     }
 
     /// Maps a tree that [`save`](Self::save) has written into memory: its arrays are the file's, and nothing is

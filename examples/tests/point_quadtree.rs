@@ -14,7 +14,7 @@ const DATA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../shared/data/");
 const PROGRAM: Program =
     Program { name: "point_quadtree", path: env!("CARGO_BIN_EXE_point_quadtree") };
 
-const POINTS: &str = "x,y\n0.5,0.5\n9.5,0.5\n0.5,9.5\n9.5,9.5\n5.0,5.5\n5.1,5.5\n";
+const POINTS: &str = "x,y\n1,1\n9,1\n1,9\n9,9\n5,5.5\n5.1,5.5\n";
 
 fn succeeds(folder: &Path, arguments: &[&str]) -> String {
     PROGRAM.succeeds(folder, arguments)
@@ -60,8 +60,8 @@ fn leaves_are_written_in_every_format_and_questions_answered() {
     with(&["--leaves", "leaves.csv"]);
     assert_eq!(
         read("leaves.csv"),
-        "level,xmin,ymin,xmax,ymax,count\n1,0.5,0.5,5,5,1\n1,5,0.5,9.5,5,1\n1,0.5,5,5,9.5,1\n\
-         1,5,5,9.5,9.5,3\n"
+        "level,xmin,ymin,xmax,ymax,count\n1,1,1,5,5,1\n1,5,1,9,5,1\n1,1,5,5,9,1\n\
+         1,5,5,9,9,3\n"
     );
     with(&["--leaves", "leaves.geojson"]);
     let shapes: Value = serde_json::from_str(&read("leaves.geojson")).unwrap();

@@ -104,6 +104,7 @@ pub fn build(
 ///
 /// # Errors
 /// As [`build`], and [`Error::Budget`] for one too small for anything.
+#[cfg_attr(not(feature = "cuda"), expect(unused_variables))]
 pub fn build_within(
     device: &Device,
     points: Points<'_>,

@@ -18,7 +18,7 @@ struct State {
 }
 
 fn cloud() -> Cloud {
-    Cloud::clustered(150, 3, 0.5, [0.0, 0.0, 50.0, 30.0], 21, |_, _| 0.0)
+    Cloud::uniform(150, [0.0, 0.0, 50.0, 30.0], 21, |_, _| 0.0)
 }
 
 fn state() -> Result<State, Error> {
@@ -40,7 +40,7 @@ fn every_failure_of_a_build_is_an_error_and_the_next_one_is_right() {
             |state: &mut State| build(&mut state.workspace, &state.x, &state.y, &params)?.to_host();
         if let Some(failures) = everywhere(&gpu, state, call) {
             assert!(failures.allocations > 8 && failures.launches > 5, "{params:?}: {failures:?}");
-            assert!(failures.copies > 3 && failures.fills > 2, "{params:?}: {failures:?}");
+            assert!(failures.copies > 2 && failures.fills > 2, "{params:?}: {failures:?}");
         }
     }
 }

@@ -11,7 +11,8 @@ fn tree_of(cloud: &Cloud, params: &Params) -> Quadtree {
 }
 
 fn example() -> Quadtree {
-    let cloud = Cloud::clustered(300, 4, 0.5, [0.0, 0.0, 50.0, 30.0], 11, |_, _| 0.0);
+    let mut cloud = Cloud::clustered(300, 4, 0.5, [5.0, 5.0, 45.0, 25.0], 11, |_, _| 0.0);
+    cloud.push((99.0, 3.0, 0.0));
     let bounds = Bounds { min_x: 0.0, min_y: 0.0, max_x: 50.0, max_y: 30.0 };
     tree_of(&cloud, &Params::new().threshold(5).bounds(bounds).outside(Outside::Skip))
 }
@@ -118,7 +119,7 @@ fn contents_made_on_purpose_are_refused_or_harmless() {
             // Another threshold, other bounds: a tree that may find less, but nothing that is not there.
             Ok(tree) => {
                 let found = tree.nearest(&[1.0, 30.0], &[2.0, 9.0], 5).unwrap();
-                assert!(found.indices.iter().all(|&index| index < 300));
+                assert!(found.indices.iter().all(|&index| index < 301));
                 let all = f64::INFINITY;
                 let window = [Bounds { min_x: -all, min_y: -all, max_x: all, max_y: all }];
                 let lists = tree.list_in(Regions::Windows(&window)).unwrap();

@@ -186,6 +186,15 @@ impl<T: Place, B: Best> Visitor for Nearest<'_, T, B> {
     }
 }
 
+/// Where what was found goes.
+#[derive(Clone, Copy)]
+pub struct Out {
+    /// Indices as given.
+    pub indices: *mut u32,
+    /// Distances.
+    pub distances: *mut f64,
+}
+
 /// How a kernel keeps what it found.
 pub trait Keep {
     /// Looks for the `k` nearest points, and writes them and their distances.
@@ -200,8 +209,7 @@ pub trait Keep {
         points: Points<T>,
         place: [f64; 2],
         k: u32,
-        indices: *mut u32,
-        distances: *mut f64,
+        out: Out,
     );
 }
 
@@ -217,8 +225,7 @@ impl<const K: usize> Keep for Few<K> {
         points: Points<T>,
         place: [f64; 2],
         k: u32,
-        indices: *mut u32,
-        distances: *mut f64,
+        out: Out,
     ) {
         let mut best = Registers([FARTHEST; K]);
         let unused = K - k as usize;
@@ -236,8 +243,8 @@ impl<const K: usize> Keep for Few<K> {
             let mut i = 0;
             while i < K {
                 if i >= unused {
-                    *indices.add(i - unused) = best.0[i].1;
-                    *distances.add(i - unused) = math::sqrt(best.0[i].0);
+                    *out.indices.add(i - unused) = best.0[i].1;
+                    *out.distances.add(i - unused) = math::sqrt(best.0[i].0);
                 }
                 i += 1;
             }
@@ -257,8 +264,7 @@ impl Keep for Many {
         points: Points<T>,
         place: [f64; 2],
         k: u32,
-        indices: *mut u32,
-        distances: *mut f64,
+        Out { indices, distances }: Out,
     ) {
         let (origin, deepest) = (Origin::new(frame, place), frame.level);
         // SAFETY: passed on to the caller.
@@ -324,7 +330,7 @@ pub unsafe fn find_nearest<T: Place, L: Keep>(
         let place = [(*x.add(query)).widened(), (*y.add(query)).widened()];
         if place[0].is_finite() && place[1].is_finite() {
             let points = Points { x: px, y: py, order };
-            L::search(nodes, &mut path, &frame, points, place, k, indices, distances);
+            L::search(nodes, &mut path, &frame, points, place, k, Out { indices, distances });
         } else {
             let mut i = 0;
             while i < k as usize {

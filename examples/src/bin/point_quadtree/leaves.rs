@@ -65,7 +65,9 @@ struct Picture {
 
 impl Picture {
     fn of(tree: &Quadtree) -> Self {
-        let bounds = tree.bounds();
+        // A square root over points that lie in a strip is empty beyond them.
+        let bounds = tree.leaves().map(|leaf| tree.cell(leaf)).reduce(union);
+        let bounds = bounds.unwrap_or(tree.bounds());
         let (across, up) = (bounds.max_x - bounds.min_x, bounds.max_y - bounds.min_y);
         let longer = across.max(up);
         let side = |length: f64| match longer > 0.0 {
@@ -98,6 +100,16 @@ impl Picture {
                 self.values[row + column as usize] = value;
             }
         }
+    }
+}
+
+/// The rectangle around two.
+fn union(a: Bounds, b: Bounds) -> Bounds {
+    Bounds {
+        min_x: a.min_x.min(b.min_x),
+        min_y: a.min_y.min(b.min_y),
+        max_x: a.max_x.max(b.max_x),
+        max_y: a.max_y.max(b.max_y),
     }
 }
 

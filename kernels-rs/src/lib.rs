@@ -16,6 +16,8 @@ pub mod idw;
 #[cfg(any(feature = "nni", feature = "nni_exact"))]
 pub mod nni;
 pub mod primitives;
+#[cfg(any(feature = "quadtree", feature = "quadtree_queries"))]
+pub mod quadtree;
 pub mod spatial;
 #[cfg(feature = "terrain")]
 pub mod terrain;

@@ -208,10 +208,12 @@ impl Header {
     /// The columns of a table that names none.
     fn by_number(path: &Path, count: usize, columns: &CsvColumns) -> Result<Self> {
         let names: Vec<String> = (1..=count).map(|i| i.to_string()).collect();
-        let [x, y, z] = if *columns == CsvColumns::default() {
-            ["1", "2", "3"]
-        } else {
-            [&columns.x, &columns.y, &columns.z].map(|name| name.trim())
+        let CsvColumns { x, y, z } = columns;
+        let [x, y, z] = match [x, y, z].map(|name| name.trim()) {
+            ["x", "y", "z"] => ["1", "2", "3"],
+            // Whoever wants places alone takes y twice.
+            ["x", "y", "y"] => ["1", "2", "2"],
+            names => names,
         };
         let needed = |wanted: &str| {
             names.iter().position(|name| name == wanted).ok_or_else(|| Error::NoColumn {

@@ -54,7 +54,7 @@ pub use las::{LasPoints, write_las};
 pub use lines::{write_flatgeobuf, write_lines};
 pub use mask::{Mask, SiteValues, read_mask};
 pub use npy::{Array, ArrayData, NpyElement, npz_names, read_npy, read_npz, write_npy};
-pub use output::{Existing, Output, check_distinct, check_output, remove_unfinished};
+pub use output::{Existing, Output, check_distinct, check_output, remove_unfinished, write_file};
 pub use picture::write_picture;
 pub use points::{Filter, Header, NOISE, PointCloud, Returns, Tally, read_header, read_points};
 pub use relief::{relief_colours, shade_bytes, write_relief, write_shade};

@@ -112,6 +112,18 @@ pub fn remove_unfinished(is_signal: bool) {
     parts.is_closed = true;
 }
 
+/// Writes a file of any kind through `fill`. It takes its name when all of it is there.
+///
+/// # Errors
+/// As [`check_output`], and [`Error::Write`] with what `fill` met.
+pub fn write_file<'a>(
+    output: impl Into<Output<'a>>,
+    fill: impl FnOnce(&mut dyn Write) -> std::io::Result<()>,
+) -> Result<()> {
+    let output = output.into();
+    write_atomic(output, |writer| fill(writer).map_err(|e| Error::write(output.path, e)))
+}
+
 /// The temporary files under way.
 static PARTS: Mutex<Parts> = Mutex::new(Parts { open: Vec::new(), is_closed: false });
 

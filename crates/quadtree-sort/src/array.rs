@@ -1,0 +1,56 @@
+//! Arrays that a tree owns, or that lie in its file.
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::ops::{Deref, Range};
+use std::sync::Arc;
+
+use bytemuck::Pod;
+use memmap2::Mmap;
+
+/// An array of plain elements, owned or mapped.
+#[derive(Clone)]
+pub(crate) struct Array<T: Pod>(Store<T>);
+
+#[derive(Clone)]
+enum Store<T: Pod> {
+    Owned(Vec<T>),
+    Mapped { file: Arc<Mmap>, bytes: Range<usize>, element: PhantomData<T> },
+}
+
+impl<T: Pod> Array<T> {
+    /// A range of a file's bytes, if it is aligned and whole.
+    pub fn mapped(file: &Arc<Mmap>, bytes: Range<usize>) -> Option<Self> {
+        bytemuck::try_cast_slice::<u8, T>(file.get(bytes.clone())?).ok()?;
+        Some(Self(Store::Mapped { file: Arc::clone(file), bytes, element: PhantomData }))
+    }
+}
+
+impl<T: Pod> From<Vec<T>> for Array<T> {
+    fn from(elements: Vec<T>) -> Self {
+        Self(Store::Owned(elements))
+    }
+}
+
+impl<T: Pod> Deref for Array<T> {
+    type Target = [T];
+
+    fn deref(&self) -> &[T] {
+        match &self.0 {
+            Store::Owned(elements) => elements,
+            Store::Mapped { file, bytes, .. } => bytemuck::cast_slice(&file[bytes.clone()]),
+        }
+    }
+}
+
+impl<T: Pod + PartialEq> PartialEq for Array<T> {
+    fn eq(&self, other: &Self) -> bool {
+        **self == **other
+    }
+}
+
+impl<T: Pod + fmt::Debug> fmt::Debug for Array<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
+    }
+}

@@ -1,0 +1,170 @@
+//! The CPU's way of building, on all cores.
+
+mod level_sort;
+mod morton;
+
+use gpu_core::{Bounds, Points, Progress, host_memory};
+use kernels_rs::spatial::frame::Frame;
+use rayon::prelude::*;
+
+use crate::tree::{Node, Quadtree};
+use crate::{Algorithm, Error, MOST_POINTS, Outside, Params, Result};
+
+/// A point's code, and its index as given.
+pub(crate) type Coded = (u64, u32);
+
+/// [`build`](crate::build) on the CPU.
+///
+/// # Errors
+/// As [`build`](crate::build).
+pub(crate) fn build(
+    points: Points<'_>,
+    params: &Params,
+    progress: &dyn Progress,
+) -> Result<Quadtree> {
+    let (frame, bounds) = prepare(points, params, progress)?;
+    let coded = codes(points, &frame, params)?;
+    progress.at("sort", 0.0)?;
+    let (nodes, order) = match params.algorithm {
+        Algorithm::Auto | Algorithm::Morton => morton::sort(coded, params, progress)?,
+        Algorithm::LevelSort => level_sort::sort(coded, params, progress)?,
+    };
+    finish(points, nodes, order, frame, bounds, params, progress)
+}
+
+/// Checks parameters and points; gives the frame, and what the root covers.
+pub(crate) fn prepare(
+    points: Points<'_>,
+    params: &Params,
+    progress: &dyn Progress,
+) -> Result<(Frame, Bounds)> {
+    params.check()?;
+    progress.at("codes", 0.0)?;
+    Points::new(points.x, points.y).check_lengths()?;
+    let given = points.len() as u64;
+    if given > MOST_POINTS {
+        return Err(Error::TooManyPoints { points: given, most: MOST_POINTS });
+    }
+    let (across, up) = (range("x", points.x)?, range("y", points.y)?);
+    let of_points = match points.is_empty() {
+        true => Bounds { min_x: 0.0, min_y: 0.0, max_x: 0.0, max_y: 0.0 },
+        false => Bounds { min_x: across[0], min_y: up[0], max_x: across[1], max_y: up[1] },
+    };
+    let prepared = params.frame(of_points)?;
+    if let (Some(bounds), Outside::Refuse) = (params.bounds, params.outside) {
+        let is_outside = |&i: &usize| !is_inside(&bounds, points.x[i], points.y[i]);
+        if let Some(index) = (0..points.len()).into_par_iter().find_first(is_outside) {
+            let (x, y) = (points.x[index], points.y[index]);
+            return Err(Error::Outside { index: index as u64, x, y });
+        }
+    }
+    Ok(prepared)
+}
+
+/// The least and the greatest of a column.
+fn range(what: &'static str, column: &[f64]) -> Result<[f64; 2]> {
+    if let Some(index) = column.par_iter().position_first(|value| !value.is_finite()) {
+        let value = column[index];
+        let index = index as u64;
+        return Err(gpu_core::Error::NotFinite { what, index, value }.into());
+    }
+    let none = || [f64::INFINITY, f64::NEG_INFINITY];
+    let join = |a: [f64; 2], b: [f64; 2]| [a[0].min(b[0]), a[1].max(b[1])];
+    Ok(column.par_iter().map(|&value| [value; 2]).reduce(none, join))
+}
+
+/// Whether a place lies in a rectangle, its edges included.
+pub(crate) fn is_inside(bounds: &Bounds, x: f64, y: f64) -> bool {
+    (bounds.min_x..=bounds.max_x).contains(&x) && (bounds.min_y..=bounds.max_y).contains(&y)
+}
+
+/// The tree of points that are sorted by their codes, those of one code as given.
+#[cfg(feature = "cuda")]
+pub(crate) fn of_sorted(
+    points: Points<'_>,
+    coded: Vec<Coded>,
+    frame: Frame,
+    bounds: Bounds,
+    params: &Params,
+    progress: &dyn Progress,
+) -> Result<Quadtree> {
+    let (nodes, order) = morton::of_sorted(coded, params, progress)?;
+    finish(points, nodes, order, frame, bounds, params, progress)
+}
+
+/// Puts the parts of a tree together.
+fn finish(
+    points: Points<'_>,
+    nodes: Vec<Node>,
+    order: Vec<u32>,
+    frame: Frame,
+    bounds: Bounds,
+    params: &Params,
+    progress: &dyn Progress,
+) -> Result<Quadtree> {
+    progress.at("points", 0.0)?;
+    let gather = |column: &[f64]| -> Result<Vec<f64>> {
+        let mut sorted = host_memory::filled(0.0, order.len())?;
+        sorted.par_iter_mut().zip(&order).for_each(|(to, &from)| *to = column[from as usize]);
+        Ok(sorted)
+    };
+    let (x, y) = (gather(points.x)?, gather(points.y)?);
+    progress.at("points", 1.0)?;
+    let (threshold, given) = (params.threshold, points.len() as u64);
+    let (nodes, order, x, y) = (nodes.into(), order.into(), x.into(), y.into());
+    Ok(Quadtree { frame, bounds, threshold, nodes, order, x, y, given })
+}
+
+/// The codes of the points inside the bounds, of which none is to be refused.
+fn codes(points: Points<'_>, frame: &Frame, params: &Params) -> Result<Vec<Coded>> {
+    let coded = |i: usize| (frame.code(points.x[i], points.y[i]), i as u32);
+    let all = (0..points.len()).into_par_iter();
+    match (params.bounds, params.outside) {
+        (Some(bounds), Outside::Skip) => {
+            let inside = |&i: &usize| is_inside(&bounds, points.x[i], points.y[i]);
+            Ok(all.filter(inside).map(coded).collect())
+        }
+        _ => Ok(all.map(coded).collect()),
+    }
+}
+
+/// The root of a tree over some points; none without.
+fn root(points: usize) -> Vec<Node> {
+    let count = points as u64;
+    let root =
+        Node { code: 0, start: 0, count, first_child: 0, level: 0, quadrants: 0, reserved: [0; 2] };
+    if count == 0 { Vec::new() } else { vec![root] }
+}
+
+/// Appends the children of the last level's nodes, whose first is `level_start`, as `divide` gives the
+/// points of each quadrant; gives whether there are any.
+fn append_children(
+    nodes: &mut Vec<Node>,
+    level_start: usize,
+    children: &[[u64; 4]],
+) -> Result<bool> {
+    let level_end = nodes.len();
+    for (parent, counts) in (level_start..level_end).zip(children) {
+        let Node { code, mut start, level, .. } = nodes[parent];
+        for (quadrant, &count) in (0u8..).zip(counts).filter(|&(_, &count)| count > 0) {
+            if nodes[parent].quadrants == 0 {
+                let most = u64::from(u32::MAX);
+                let first = u32::try_from(nodes.len());
+                nodes[parent].first_child =
+                    first.map_err(|_| Error::TooManyNodes { nodes: nodes.len() as u64, most })?;
+            }
+            nodes[parent].quadrants |= 1 << quadrant;
+            nodes.push(Node {
+                code: code << 2 | u64::from(quadrant),
+                start,
+                count,
+                first_child: 0,
+                level: level + 1,
+                quadrants: 0,
+                reserved: [0; 2],
+            });
+            start += count;
+        }
+    }
+    Ok(nodes.len() > level_end)
+}

@@ -1,0 +1,83 @@
+//! One sort by Morton codes, and nodes by common prefixes.
+//!
+//! Sorted by code, the points of any cell lie side by side, so a node's quadrants begin where the two bits
+//! of its level change: three bisections a node. Points of a leaf were sorted by bits that the tree does
+//! not have; they go back into the order in which they were given.
+
+use gpu_core::Progress;
+use rayon::prelude::*;
+
+use super::{Coded, append_children, root};
+use crate::tree::Node;
+use crate::{Params, Result};
+
+/// The nodes, and the points' indices in the order of the tree.
+pub(super) fn sort(
+    mut coded: Vec<Coded>,
+    params: &Params,
+    progress: &dyn Progress,
+) -> Result<(Vec<Node>, Vec<u32>)> {
+    // The index stands in the pair, so equal codes stay as given.
+    coded.par_sort_unstable();
+    of_sorted(coded, params, progress)
+}
+
+/// The same of points that are sorted.
+pub(super) fn of_sorted(
+    coded: Vec<Coded>,
+    params: &Params,
+    progress: &dyn Progress,
+) -> Result<(Vec<Node>, Vec<u32>)> {
+    progress.at("nodes", 0.0)?;
+    let nodes = nodes(&coded, params, progress)?;
+    let mut order: Vec<u32> = coded.par_iter().map(|&(_, index)| index).collect();
+    as_given(&nodes, &mut order);
+    Ok((nodes, order))
+}
+
+/// The nodes over sorted codes.
+fn nodes(coded: &[Coded], params: &Params, progress: &dyn Progress) -> Result<Vec<Node>> {
+    let mut nodes = root(coded.len());
+    let mut level_start = 0;
+    for level in 0..params.max_level {
+        progress.at("nodes", f64::from(level) / f64::from(params.max_level))?;
+        let shift = 2 * (params.max_level - level - 1);
+        let children: Vec<[u64; 4]> = nodes[level_start..]
+            .par_iter()
+            .map(|node| match node.count > u64::from(params.threshold) {
+                true => quadrants(&coded[node.points()], shift),
+                false => [0; 4],
+            })
+            .collect();
+        let next = nodes.len();
+        if !append_children(&mut nodes, level_start, &children)? {
+            break;
+        }
+        level_start = next;
+    }
+    Ok(nodes)
+}
+
+/// The points of each quadrant: their bits stand `shift` places up.
+fn quadrants(coded: &[Coded], shift: u32) -> [u64; 4] {
+    let before =
+        |quadrant: u64| coded.partition_point(|&(code, _)| code >> shift & 3 < quadrant) as u64;
+    let starts = [0, before(1), before(2), before(3), coded.len() as u64];
+    std::array::from_fn(|quadrant| starts[quadrant + 1] - starts[quadrant])
+}
+
+/// Brings the points of each leaf into the order in which they were given.
+fn as_given(nodes: &[Node], order: &mut [u32]) {
+    let mut leaves: Vec<&Node> = nodes.iter().filter(|node| node.is_leaf()).collect();
+    leaves.par_sort_unstable_by_key(|leaf| leaf.start);
+    let mut rest = order;
+    let parts: Vec<&mut [u32]> = leaves
+        .iter()
+        .map(|leaf| {
+            let (part, after) = std::mem::take(&mut rest).split_at_mut(leaf.count as usize);
+            rest = after;
+            part
+        })
+        .collect();
+    parts.into_par_iter().for_each(|part| part.sort_unstable());
+}

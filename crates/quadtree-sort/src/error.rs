@@ -1,0 +1,151 @@
+//! What can go wrong.
+
+use gpu_core::Bounds;
+
+/// The result of this crate's functions.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// What can go wrong when a tree is built, read or asked.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The columns, memory or the device.
+    #[error(transparent)]
+    Core(#[from] gpu_core::Error),
+    /// The caller's progress ended the call.
+    #[error(transparent)]
+    Cancelled(#[from] gpu_core::Cancelled),
+    /// A leaf must be allowed to hold a point.
+    #[error("a threshold of 0: a leaf holds at least one point")]
+    Threshold,
+    /// A level beyond the deepest.
+    #[error("level {level} is beyond the deepest, {most}")]
+    MaxLevel {
+        /// As given.
+        level: u32,
+        /// The deepest.
+        most: u32,
+    },
+    /// Bounds that are not finite, the wrong way round, or too far apart to subtract.
+    #[error(
+        "bounds {} to {} by {} to {} are no rectangle",
+        bounds.min_x, bounds.max_x, bounds.min_y, bounds.max_y
+    )]
+    Bounds {
+        /// As given.
+        bounds: Bounds,
+    },
+    /// A point beyond the bounds, where that is refused.
+    #[error("point {index}, ({x}, {y}), lies outside the bounds")]
+    Outside {
+        /// The first such point, from 0.
+        index: u64,
+        /// Its x.
+        x: f64,
+        /// Its y.
+        y: f64,
+    },
+    /// More points than the permutation can name.
+    #[error("{points} points; a tree holds at most {most}")]
+    TooManyPoints {
+        /// As given.
+        points: u64,
+        /// The most.
+        most: u64,
+    },
+    /// More nodes than a node can name.
+    #[error("{nodes} nodes; a tree holds at most {most}: raise the threshold or lower the level")]
+    TooManyNodes {
+        /// As the points would need.
+        nodes: u64,
+        /// The most.
+        most: u64,
+    },
+    /// Too little device memory to do anything.
+    #[error("a budget of {bytes} bytes of device memory; at least {least} are needed")]
+    Budget {
+        /// As given.
+        bytes: u64,
+        /// The least.
+        least: u64,
+    },
+    /// A window that is none.
+    #[error(
+        "window {index}, {} to {} by {} to {}, is no rectangle",
+        window.min_x, window.max_x, window.min_y, window.max_y
+    )]
+    Window {
+        /// The first such window, from 0.
+        index: u64,
+        /// As given.
+        window: Bounds,
+    },
+    /// A disc that is none.
+    #[error(
+        "disc {index} around ({x}, {y}) has radius {radius}; all are finite, and no radius negative"
+    )]
+    Disc {
+        /// The first such disc, from 0.
+        index: u64,
+        /// x of its centre.
+        x: f64,
+        /// y of its centre.
+        y: f64,
+        /// Its radius.
+        radius: f64,
+    },
+    /// A place of a polygon that is not finite.
+    #[error("polygon {polygon} has the place ({x}, {y}), which is not finite")]
+    Vertex {
+        /// Which polygon, from 0.
+        polygon: u64,
+        /// x of the place.
+        x: f64,
+        /// y of the place.
+        y: f64,
+    },
+    /// No neighbours wanted.
+    #[error("0 nearest points: at least one is to be found")]
+    NoNeighbours,
+    /// More neighbours than a list can have.
+    #[error("{k} nearest points; at most 4294967295 can be found")]
+    TooManyNeighbours {
+        /// As given.
+        k: u64,
+    },
+    /// A file cannot be read or written.
+    #[error("{path}: {message}")]
+    File {
+        /// Which.
+        path: String,
+        /// The system's words.
+        message: String,
+    },
+    /// A file that is no tree, or no longer one.
+    #[error("not a quadtree: {what}")]
+    Damaged {
+        /// What is wrong.
+        what: String,
+    },
+    /// A primitive failed.
+    #[cfg(feature = "cuda")]
+    #[error(transparent)]
+    Scan(gpu_scan::Error),
+}
+
+impl Error {
+    /// The error of a file.
+    pub(crate) fn file(path: &std::path::Path, error: &std::io::Error) -> Self {
+        Self::File { path: path.display().to_string(), message: error.to_string() }
+    }
+}
+
+#[cfg(feature = "cuda")]
+impl From<gpu_scan::Error> for Error {
+    fn from(error: gpu_scan::Error) -> Self {
+        match error {
+            gpu_scan::Error::Core(core) => Self::Core(core),
+            other => Self::Scan(other),
+        }
+    }
+}

@@ -1,0 +1,309 @@
+//! A tree in one file.
+//!
+//! All numbers are little-endian, and all arrays begin at a multiple of 64 bytes:
+//!
+//! | bytes | what |
+//! |---|---|
+//! | 0 to 128 | the header, see [`Header`] |
+//! | then | the nodes, 32 bytes each, as [`Node`] |
+//! | then | the order of the points, u32 each |
+//! | then | x of the points in the order of the tree, f64 each |
+//! | then | y likewise |
+//!
+//! Behind each array zeros fill up to the next multiple of 64. The checksums are CRC-32 (IEEE 802.3): that of all
+//! bytes behind the header, and that of the header without it. A file is opened only where both are right and
+//! the nodes are those of a tree, so that no search meets what is none.
+
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::ops::Range;
+use std::path::Path;
+use std::sync::Arc;
+
+use bytemuck::{Pod, Zeroable};
+use gpu_core::Bounds;
+use kernels_rs::spatial::frame::Frame;
+use kernels_rs::spatial::morton::MAX_LEVEL;
+use memmap2::Mmap;
+use rayon::prelude::*;
+
+use crate::array::Array;
+use crate::tree::{Node, Quadtree};
+use crate::{Error, MOST_POINTS, Result};
+
+/// What a file begins with.
+const MAGIC: [u8; 8] = *b"TSRAQTRE";
+
+/// The version that is written, and the only one that is read.
+const VERSION: u32 = 1;
+
+/// Arrays begin at multiples of this.
+const ALIGNMENT: usize = 64;
+
+/// What stands at the beginning of a file.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C)]
+struct Header {
+    magic: [u8; 8],
+    version: u32,
+    /// Of the header, with 0 here.
+    header_checksum: u32,
+    /// Of what follows it.
+    checksum: u32,
+    max_level: u32,
+    threshold: u32,
+    reserved: u32,
+    nodes: u64,
+    points: u64,
+    /// Points given, of which some may have been left out.
+    given: u64,
+    bounds: [f64; 4],
+    /// Columns and rows of the deepest level to a unit.
+    per_unit: [f64; 2],
+    more: [u64; 3],
+}
+
+const _: () = assert!(size_of::<Header>() == 2 * ALIGNMENT);
+
+impl Header {
+    /// The header's own checksum.
+    fn own_checksum(&self) -> u32 {
+        crc32fast::hash(bytemuck::bytes_of(&Self { header_checksum: 0, ..*self }))
+    }
+}
+
+/// Where the arrays lie: nodes, order, x, y; and how long the file is.
+fn layout(nodes: u64, points: u64) -> Option<([Range<usize>; 4], usize)> {
+    let mut at = size_of::<Header>();
+    let mut next = |len: u64, size: usize| {
+        let end = at.checked_add(usize::try_from(len).ok()?.checked_mul(size)?)?;
+        let range = at..end;
+        at = end.checked_next_multiple_of(ALIGNMENT)?;
+        Some(range)
+    };
+    let ranges = [
+        next(nodes, size_of::<Node>())?,
+        next(points, size_of::<u32>())?,
+        next(points, size_of::<f64>())?,
+        next(points, size_of::<f64>())?,
+    ];
+    Some((ranges, at))
+}
+
+/// The checksum of some bytes, on all cores.
+fn checksum(bytes: &[u8]) -> u32 {
+    let hash = |part: &[u8]| {
+        let mut hasher = crc32fast::Hasher::new();
+        hasher.update(part);
+        hasher
+    };
+    let combine = |mut a: crc32fast::Hasher, b: crc32fast::Hasher| {
+        a.combine(&b);
+        a
+    };
+    // Combining is associative, and rayon keeps the order.
+    bytes.par_chunks(1 << 20).map(hash).reduce(crc32fast::Hasher::new, combine).finalize()
+}
+
+impl Quadtree {
+    /// Writes the tree to one file, which [`open`](Self::open) maps back. A file that is there is replaced.
+    ///
+    /// # Errors
+    /// [`Error::File`].
+    pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
+        let path = path.as_ref();
+        self.write(path).map_err(|error| Error::file(path, &error))
+    }
+
+    fn write(&self, path: &Path) -> io::Result<()> {
+        let mut file = BufWriter::new(File::create(path)?);
+        self.write_to(&mut file)?;
+        file.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()
+    }
+
+    /// Writes the bytes of the file that [`save`](Self::save) makes.
+    ///
+    /// # Errors
+    /// Those of the writer.
+    pub fn write_to(&self, mut writer: impl Write) -> io::Result<()> {
+        let parts: [&[u8]; 4] = [
+            bytemuck::cast_slice(&self.nodes),
+            bytemuck::cast_slice(&self.order),
+            bytemuck::cast_slice(&self.x),
+            bytemuck::cast_slice(&self.y),
+        ];
+        let padding = |part: &[u8]| vec![0; part.len().next_multiple_of(ALIGNMENT) - part.len()];
+        let mut hasher = crc32fast::Hasher::new();
+        for part in parts {
+            let mut own =
+                crc32fast::Hasher::new_with_initial_len(checksum(part), part.len() as u64);
+            own.update(&padding(part));
+            hasher.combine(&own);
+        }
+        let Bounds { min_x, min_y, max_x, max_y } = self.bounds;
+        let mut header = Header {
+            magic: MAGIC,
+            version: VERSION,
+            header_checksum: 0,
+            checksum: hasher.finalize(),
+            max_level: self.frame.level,
+            threshold: self.threshold,
+            reserved: 0,
+            nodes: self.nodes.len() as u64,
+            points: self.order.len() as u64,
+            given: self.given,
+            bounds: [min_x, min_y, max_x, max_y],
+            per_unit: [self.frame.columns_per_unit, self.frame.rows_per_unit],
+            more: [0; 3],
+        };
+        header.header_checksum = header.own_checksum();
+        writer.write_all(bytemuck::bytes_of(&header))?;
+        for part in parts {
+            writer.write_all(part)?;
+            writer.write_all(&padding(part))?;
+        }
+        Ok(())
+    }
+
+    /// Maps a tree that [`save`](Self::save) has written into memory: its arrays are the file's, and nothing is
+    /// copied. The file is read once, on all cores, to check it.
+    ///
+    /// The file must stay as it is while the tree lives, as for every mapping.
+    ///
+    /// # Errors
+    /// [`Error::File`] where it cannot be read, [`Error::Damaged`] where it is none of ours, of another
+    /// version, cut off, or changed.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        let path = path.as_ref();
+        let file = File::open(path).map_err(|error| Error::file(path, &error))?;
+        // An empty file cannot be mapped.
+        if file.metadata().is_ok_and(|about| about.len() < size_of::<Header>() as u64) {
+            return Err(damaged("too short for a header"));
+        }
+        // SAFETY: the mapping is read only; that nobody changes the file meanwhile is in the documentation, as
+        // for every mapping.
+        let map = unsafe { Mmap::map(&file) }.map_err(|error| Error::file(path, &error))?;
+        Self::from_map(Arc::new(map))
+    }
+
+    fn from_map(map: Arc<Mmap>) -> Result<Self> {
+        let Some(start) = map.get(..size_of::<Header>()) else {
+            return Err(damaged("too short for a header"));
+        };
+        let header: Header = bytemuck::pod_read_unaligned(start);
+        if header.magic != MAGIC {
+            return Err(damaged("the file is none"));
+        }
+        if header.version != VERSION {
+            return Err(damaged(format!("version {} is not {VERSION}", header.version)));
+        }
+        if header.own_checksum() != header.header_checksum {
+            return Err(damaged("the header is not as it was written"));
+        }
+        let Some((ranges, len)) = layout(header.nodes, header.points) else {
+            return Err(damaged("the arrays are longer than memory"));
+        };
+        if map.len() != len {
+            return Err(damaged(format!("{} bytes, not {len}", map.len())));
+        }
+        if checksum(&map[size_of::<Header>()..]) != header.checksum {
+            return Err(damaged("the contents are not as they were written"));
+        }
+        let [nodes, order, x, y] = ranges;
+        let tree = (|| {
+            Some(Self {
+                frame: header.frame(),
+                bounds: header.bounds(),
+                threshold: header.threshold,
+                nodes: Array::mapped(&map, nodes)?,
+                order: Array::mapped(&map, order)?,
+                x: Array::mapped(&map, x)?,
+                y: Array::mapped(&map, y)?,
+                given: header.given,
+            })
+        })();
+        let tree = tree.ok_or_else(|| damaged("the arrays are not aligned"))?;
+        tree.check()?;
+        Ok(tree)
+    }
+
+    /// Checks that the nodes are those of a tree over the points: what searches rely on. (The checksums tell what
+    /// was changed by chance; this, whatever a file says.)
+    fn check(&self) -> Result<()> {
+        let Bounds { min_x, min_y, max_x, max_y } = self.bounds;
+        let frame = &self.frame;
+        let numbers = [min_x, min_y, max_x, max_y, frame.columns_per_unit, frame.rows_per_unit];
+        let is_frame = numbers.iter().all(|number| number.is_finite())
+            && min_x <= max_x
+            && min_y <= max_y
+            && frame.columns_per_unit > 0.0
+            && frame.rows_per_unit > 0.0;
+        let points = self.order.len() as u64;
+        if frame.level > MAX_LEVEL || !is_frame || self.threshold == 0 {
+            return Err(damaged("no such levels, bounds or threshold"));
+        }
+        if points > MOST_POINTS || points > self.given || self.given > MOST_POINTS {
+            return Err(damaged(format!("{points} of {} points", self.given)));
+        }
+        let root = match self.nodes.first() {
+            None if points == 0 => return Ok(()),
+            None => return Err(damaged("points without nodes")),
+            Some(root) => root,
+        };
+        if (root.code, root.level, root.start, root.count) != (0, 0, 0, points) || points == 0 {
+            return Err(damaged("the first node is no root"));
+        }
+        // Each node's children follow those of the node before it, so none is a child twice.
+        let mut next = 1;
+        for (place, node) in self.nodes.iter().enumerate() {
+            next = self.check_node(place, node, next)?;
+        }
+        if next != self.nodes.len() { Err(damaged("nodes without a parent")) } else { Ok(()) }
+    }
+
+    /// Checks a node whose children are to begin at `next`; gives where the next node's are to begin.
+    fn check_node(&self, place: usize, node: &Node, next: usize) -> Result<usize> {
+        let bad = || damaged(format!("node {place} is none"));
+        if node.quadrants > 15 || node.reserved != [0; 2] {
+            return Err(bad());
+        }
+        if node.is_leaf() {
+            return if node.first_child == 0 { Ok(next) } else { Err(bad()) };
+        }
+        let children = node.children();
+        if children.start != next || u32::from(node.level) >= self.frame.level || place >= next {
+            return Err(bad());
+        }
+        let end = children.end;
+        let children = self.nodes.get(children).ok_or_else(bad)?;
+        let quadrants = (0..4u64).filter(|quadrant| node.quadrants >> quadrant & 1 == 1);
+        let mut start = node.start;
+        for (child, quadrant) in children.iter().zip(quadrants) {
+            let is_child = child.code == (node.code << 2 | quadrant)
+                && child.level == node.level + 1
+                && child.start == start
+                && child.count > 0
+                && child.count <= node.count;
+            if !is_child {
+                return Err(bad());
+            }
+            start += child.count;
+        }
+        if start == node.start + node.count { Ok(end) } else { Err(bad()) }
+    }
+}
+
+impl Header {
+    fn bounds(&self) -> Bounds {
+        let [min_x, min_y, max_x, max_y] = self.bounds;
+        Bounds { min_x, min_y, max_x, max_y }
+    }
+
+    fn frame(&self) -> Frame {
+        Frame::new([self.bounds[0], self.bounds[1]], self.per_unit, self.max_level)
+    }
+}
+
+fn damaged(what: impl Into<String>) -> Error {
+    Error::Damaged { what: what.into() }
+}

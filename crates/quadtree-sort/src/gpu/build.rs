@@ -1,0 +1,396 @@
+//! Building, step by step.
+
+use std::ptr;
+
+use device_std::atomic::Pair;
+use gpu_core::{Blocks, Bounds, Column, Gpu, Slice};
+use gpu_scan::Sort;
+use gpu_scan::gpu::{gather, select_flagged, sort_pairs_in_place};
+use kernels_rs::quadtree::{self as kernels, FOUND, MOST_SHARED, Place};
+use kernels_rs::spatial::frame::Frame;
+
+use super::coordinate::{Coordinate, DeviceCode};
+use super::level_sort::LevelSort;
+use super::{DeviceQuadtree, Workspace};
+use crate::tree::Node;
+use crate::{Algorithm, Error, Outside, Params, Result};
+
+/// Blocks that share the nodes of a level, or the leaves, at most.
+pub(super) const MOST_BLOCKS: u32 = 2048;
+
+/// The most nodes of a tree.
+const MOST_NODES: u64 = u32::MAX as u64;
+
+/// The words of a build that the host reads at its end: three of `bad`, whether nodes did not fit, and then the
+/// first node of each level.
+const OVERFLOW: usize = 3;
+const STARTS: usize = 4;
+
+/// The bounds of points that are finite. Waits for them.
+pub(super) fn bounds<T: Coordinate>(gpu: &Gpu, x: Slice<'_, T>, y: Slice<'_, T>) -> Result<Bounds> {
+    let mut found = gpu.enqueue_upload(&[i64::MAX; FOUND])?;
+    let blocks = Blocks::for_each(&T::BOUNDS, x.len() as u64)?;
+    {
+        let (x, y) = (gpu.admit(x)?, gpu.admit(y)?);
+        let (len, found) = (x.len() as u64, found.as_mut_ptr());
+        let arguments = kernels::find_bounds::Args { x: x.as_ptr(), y: y.as_ptr(), len, found };
+        // SAFETY: the columns have `len` elements.
+        unsafe { gpu.enqueue(T::BOUNDS, Blocks::x(blocks.x.min(MOST_BLOCKS)), arguments)? };
+    }
+    let found = found.to_host()?;
+    refuse_not_finite(gpu, [found[4], found[5]], x, y)?;
+    let least = |which: usize| kernels::of_rank(found[which]);
+    let greatest = |which: usize| kernels::of_rank(!found[2 + which]);
+    Ok(Bounds { min_x: least(0), min_y: least(1), max_x: greatest(0), max_y: greatest(1) })
+}
+
+/// An error where there is an index of an x or a y that is not finite.
+fn refuse_not_finite<T: Coordinate>(
+    gpu: &Gpu,
+    indices: [i64; 2],
+    x: Slice<'_, T>,
+    y: Slice<'_, T>,
+) -> Result<()> {
+    for ((what, column), index) in [("x", x), ("y", y)].into_iter().zip(indices) {
+        let index = index as u64;
+        if index < column.len() as u64 {
+            let value = element(gpu, column, index)?;
+            return Err(gpu_core::Error::NotFinite { what, index, value }.into());
+        }
+    }
+    Ok(())
+}
+
+/// One element. Waits for it.
+fn element<T: Coordinate>(gpu: &Gpu, column: Slice<'_, T>, index: u64) -> Result<f64> {
+    let mut one = gpu.zeroed(1)?;
+    one.copy_from(column.slice(index as usize..index as usize + 1)?)?;
+    Ok(Place::widened(one.to_host()?[0]))
+}
+
+/// A build, checked, of at least one point.
+pub(super) struct Call<'a> {
+    pub frame: Frame,
+    pub bounds: Bounds,
+    /// Where points must lie.
+    pub inside: Bounds,
+    pub params: &'a Params,
+}
+
+/// The points of a tree, as they are sorted.
+pub(super) struct Coded<K: DeviceCode> {
+    pub codes: Column<K>,
+    pub indices: Column<u32>,
+}
+
+/// The nodes, as they are made.
+pub(super) struct Nodes {
+    pub nodes: Column<Node>,
+    /// What the host reads at the end.
+    pub words: Column<u64>,
+    control: Column<u64>,
+    status: Column<Pair>,
+}
+
+impl Nodes {
+    pub fn as_ptr(&self) -> *const u64 {
+        self.nodes.as_ptr().cast()
+    }
+
+    /// The first node of each level; after that of the last the number of all.
+    pub fn starts(&self) -> *const u64 {
+        self.words.as_ptr().wrapping_add(STARTS)
+    }
+}
+
+impl Call<'_> {
+    /// Builds, with more room for nodes where the first guess was too small.
+    pub fn build<T: Coordinate, K: DeviceCode>(
+        &self,
+        workspace: &mut Workspace,
+        x: Slice<'_, T>,
+        y: Slice<'_, T>,
+    ) -> Result<DeviceQuadtree<T>> {
+        let (levels, threshold) = (u64::from(self.params.max_level), self.params.threshold);
+        // A node that is divided just above the threshold has four children a quarter full: four leaves, and
+        // a third more nodes, for each `threshold` points.
+        let usual = 6 * x.len() as u64 / u64::from(threshold) + 64 * (levels + 1);
+        let mut room = usual.min(MOST_NODES);
+        loop {
+            if let Some(tree) = self.attempt::<T, K>(workspace, x, y, room)? {
+                return Ok(tree);
+            }
+            if room == MOST_NODES {
+                return Err(Error::TooManyNodes { nodes: room + 1, most: room });
+            }
+            room = (4 * room).min(MOST_NODES);
+        }
+    }
+
+    /// Builds with room for some nodes; gives no tree where there are more.
+    fn attempt<T: Coordinate, K: DeviceCode>(
+        &self,
+        workspace: &mut Workspace,
+        x: Slice<'_, T>,
+        y: Slice<'_, T>,
+        room: u64,
+    ) -> Result<Option<DeviceQuadtree<T>>> {
+        let gpu = workspace.gpu().clone();
+        let max_level = self.params.max_level as usize;
+        // SAFETY: nodes are written before they are read.
+        let column = unsafe { gpu.uninitialized::<Node>(room as usize)? };
+        let mut nodes = Nodes {
+            nodes: column,
+            words: gpu.zeroed(STARTS + max_level + 2)?,
+            control: gpu.zeroed(1)?,
+            status: gpu.zeroed(MOST_BLOCKS as usize)?,
+        };
+        // SAFETY: these are elements of the column, on its own stream.
+        unsafe { gpu.fill_with_byte(nodes.words.as_mut_ptr(), 0x7f, OVERFLOW)? };
+        let coded = self.codes::<T, K>(workspace, x, y, &mut nodes.words)?;
+        let order = match self.params.algorithm {
+            Algorithm::Auto | Algorithm::Morton => self.morton(workspace, coded, &mut nodes)?,
+            Algorithm::LevelSort => self.level_sort(&gpu, coded, &mut nodes)?,
+        };
+        // SAFETY: the gathers write every element.
+        let (mut sorted_x, mut sorted_y) =
+            unsafe { (gpu.uninitialized(order.len())?, gpu.uninitialized(order.len())?) };
+        gather(workspace, &order, x, &mut sorted_x)?;
+        gather(workspace, &order, y, &mut sorted_y)?;
+        let words = nodes.words.to_host()?;
+        refuse_not_finite(&gpu, [words[0] as i64, words[1] as i64], x, y)?;
+        if words[2] < x.len() as u64 {
+            let index = words[2];
+            return Err(Error::Outside {
+                index,
+                x: element(&gpu, x, index)?,
+                y: element(&gpu, y, index)?,
+            });
+        }
+        if words[OVERFLOW] != 0 {
+            return Ok(None);
+        }
+        Ok(Some(DeviceQuadtree {
+            frame: self.frame,
+            bounds: self.bounds,
+            threshold: self.params.threshold,
+            nodes: nodes.nodes,
+            node_count: words[STARTS + max_level + 1] as usize,
+            order,
+            x: sorted_x,
+            y: sorted_y,
+            given: x.len() as u64,
+        }))
+    }
+
+    /// The codes and the indices of the points inside.
+    fn codes<T: Coordinate, K: DeviceCode>(
+        &self,
+        workspace: &mut Workspace,
+        x: Slice<'_, T>,
+        y: Slice<'_, T>,
+        bad: &mut Column<u64>,
+    ) -> Result<Coded<K>> {
+        let gpu = workspace.gpu().clone();
+        let len = x.len();
+        let skips = self.params.bounds.is_some() && self.params.outside == Outside::Skip;
+        // SAFETY: the kernel writes every element of what it is given.
+        let (mut codes, mut indices, mut inside) = unsafe {
+            let flags = if skips { len } else { 0 };
+            (gpu.uninitialized(len)?, gpu.uninitialized(len)?, gpu.uninitialized::<u8>(flags)?)
+        };
+        let kernel = K::encode::<T>();
+        let Bounds { min_x, min_y, max_x, max_y } = self.inside;
+        {
+            let (x, y) = (gpu.admit(x)?, gpu.admit(y)?);
+            let arguments = kernels::encode::Args {
+                x: x.as_ptr(),
+                y: y.as_ptr(),
+                len: len as u64,
+                corner: [self.frame.west, self.frame.south],
+                per_unit: [self.frame.columns_per_unit, self.frame.rows_per_unit],
+                level: self.frame.level,
+                bounds: [min_x, min_y, max_x, max_y],
+                codes: codes.as_mut_ptr(),
+                indices: indices.as_mut_ptr(),
+                inside: if skips { inside.as_mut_ptr() } else { ptr::null_mut() },
+                bad: bad.as_mut_ptr().cast(),
+            };
+            // SAFETY: the columns are as long as said.
+            unsafe { gpu.enqueue(kernel, Blocks::for_each(&kernel, len as u64)?, arguments)? };
+        }
+        let coded = Coded { codes, indices };
+        if skips { kept(workspace, &coded, &inside) } else { Ok(coded) }
+    }
+
+    /// One sort of all codes; gives the order of the points.
+    fn morton<K: DeviceCode>(
+        &self,
+        workspace: &mut Workspace,
+        mut coded: Coded<K>,
+        nodes: &mut Nodes,
+    ) -> Result<Column<u32>> {
+        let gpu = workspace.gpu().clone();
+        let bits = 0..2 * self.params.max_level;
+        // Level 0 has one code.
+        if !bits.is_empty() {
+            let sort = Sort::ascending().by_bits(bits);
+            sort_pairs_in_place(workspace, sort, &mut coded.codes, &mut coded.indices)?;
+        }
+        let count = self.plant(&gpu, nodes, coded.codes.len())?;
+        for level in 0..self.params.max_level {
+            self.divide(&gpu, &coded.codes, nodes, level, count)?;
+        }
+        let Coded { codes, mut indices } = coded;
+        drop(codes);
+        self.as_given(workspace, nodes, &mut indices)?;
+        Ok(indices)
+    }
+
+    /// Level by level; gives the order of the points.
+    fn level_sort<K: DeviceCode>(
+        &self,
+        gpu: &Gpu,
+        coded: Coded<K>,
+        nodes: &mut Nodes,
+    ) -> Result<Column<u32>> {
+        let count = self.plant(gpu, nodes, coded.codes.len())?;
+        let mut sort = LevelSort::new(gpu, coded, self.params)?;
+        for level in 0..self.params.max_level {
+            let sorted = sort.divide(gpu, nodes, level)?;
+            self.divide(gpu, sorted, nodes, level, count)?;
+        }
+        sort.into_order(gpu, nodes)
+    }
+
+    /// The root; gives how many points it has.
+    fn plant(&self, gpu: &Gpu, nodes: &mut Nodes, points: usize) -> Result<u64> {
+        let count = points as u64;
+        let starts = nodes.words.as_mut_ptr().wrapping_add(STARTS);
+        if count == 0 {
+            return Ok(0);
+        }
+        let root = kernels::plant::Args { nodes: nodes.nodes.as_mut_ptr().cast(), starts, count };
+        // SAFETY: there is room for a node, and for the starts of two levels.
+        unsafe { gpu.enqueue(kernels::plant, Blocks::x(1), root)? };
+        Ok(count)
+    }
+
+    /// The children of a level's nodes, whose points' codes are sorted by their quadrants.
+    fn divide<K: DeviceCode>(
+        &self,
+        gpu: &Gpu,
+        codes: &Column<K>,
+        nodes: &mut Nodes,
+        level: u32,
+        count: u64,
+    ) -> Result<()> {
+        let Params { threshold, max_level, .. } = *self.params;
+        let words = nodes.words.as_mut_ptr();
+        let arguments = kernels::divide::Args {
+            codes: codes.as_ptr(),
+            capacity: nodes.nodes.len() as u64,
+            nodes: nodes.nodes.as_mut_ptr().cast(),
+            starts: words.wrapping_add(STARTS),
+            level,
+            max_level,
+            threshold: threshold.into(),
+            overflow: words.wrapping_add(OVERFLOW).cast(),
+            control: nodes.control.as_mut_ptr(),
+            status: nodes.status.as_mut_ptr(),
+        };
+        let blocks = self.blocks(level, count, kernels::DIVIDE_BLOCK as u64);
+        // SAFETY: the columns are as long as the kernel needs, and live until its work is enqueued.
+        Ok(unsafe { gpu.enqueue(K::DIVIDE, blocks, arguments)? })
+    }
+
+    /// Blocks for the nodes of a level: there are no more than cells, nor than children of those above the
+    /// threshold.
+    fn blocks(&self, level: u32, count: u64, per_block: u64) -> Blocks {
+        let divided = count / (u64::from(self.params.threshold) + 1);
+        let most = (1u64 << (2 * level).min(62)).min(4 * divided.max(1));
+        Blocks::x(most.div_ceil(per_block).min(MOST_BLOCKS.into()) as u32)
+    }
+
+    /// Brings the points of each leaf into the order in which they were given.
+    fn as_given(
+        &self,
+        workspace: &mut Workspace,
+        nodes: &Nodes,
+        order: &mut Column<u32>,
+    ) -> Result<()> {
+        let Params { threshold, max_level, .. } = *self.params;
+        if order.is_empty() || threshold == 1 {
+            return Ok(());
+        }
+        let gpu = workspace.gpu().clone();
+        let node_count = nodes.starts().wrapping_add(max_level as usize + 1);
+        let (nodes, blocks) = (nodes.as_ptr(), Blocks::x(MOST_BLOCKS));
+        let indices = order.as_mut_ptr();
+        // SAFETY: the tree is over the indices; its leaves above the deepest level are within the threshold.
+        unsafe {
+            if threshold <= 32 {
+                let arguments =
+                    kernels::order_small_leaves::Args { nodes, node_count, max_level, indices };
+                return Ok(gpu.enqueue(kernels::order_small_leaves, blocks, arguments)?);
+            }
+            if threshold <= MOST_SHARED {
+                let room = threshold.next_power_of_two();
+                let arguments =
+                    kernels::order_leaves::Args { nodes, node_count, max_level, room, indices };
+                return Ok(gpu.enqueue(kernels::order_leaves, blocks, arguments)?);
+            }
+            self.sort_as_given(workspace, (nodes, node_count), order)
+        }
+    }
+
+    /// The same for leaves too large for shared memory. By where its leaf starts each point finds its leaf,
+    /// and a sort that is stable keeps the order as given.
+    ///
+    /// # Safety
+    /// The nodes and their number are those of a tree over the indices.
+    unsafe fn sort_as_given(
+        &self,
+        workspace: &mut Workspace,
+        (nodes, node_count): (*const u64, *const u64),
+        order: &mut Column<u32>,
+    ) -> Result<()> {
+        let gpu = workspace.gpu().clone();
+        let len = order.len();
+        // SAFETY: both are written before they are read: every point lies in one leaf.
+        let (mut starts, mut sorted) =
+            unsafe { (gpu.uninitialized::<u32>(len)?, gpu.uninitialized::<u32>(len)?) };
+        // By index first, with the leaf's start beside; then by that.
+        let arguments =
+            kernels::mark_leaves::Args { nodes, node_count, leaf_starts: starts.as_mut_ptr() };
+        // SAFETY: passed on to the caller.
+        unsafe { gpu.enqueue(kernels::mark_leaves, Blocks::x(MOST_BLOCKS), arguments)? };
+        sort_pairs_in_place(workspace, Sort::ascending(), &mut *order, &mut starts)?;
+        sorted.copy_from(&*order)?;
+        sort_pairs_in_place(workspace, Sort::ascending(), &mut starts, &mut sorted)?;
+        Ok(order.copy_from(&sorted)?)
+    }
+}
+
+/// The codes and indices whose flag is set. Waits for their number.
+fn kept<K: DeviceCode>(
+    workspace: &mut Workspace,
+    coded: &Coded<K>,
+    inside: &Column<u8>,
+) -> Result<Coded<K>> {
+    let gpu = workspace.gpu().clone();
+    let len = inside.len();
+    // SAFETY: what is read of them was written.
+    let (mut indices, mut codes) =
+        unsafe { (gpu.uninitialized::<u32>(len)?, gpu.uninitialized::<K>(len)?) };
+    let mut count = gpu.zeroed::<u64>(1)?;
+    select_flagged(workspace, inside, &coded.indices, &mut indices, &mut count)?;
+    select_flagged(workspace, inside, &coded.codes, &mut codes, &mut count)?;
+    let count = count.to_host()?[0] as usize;
+    // SAFETY: the copies write every element.
+    let mut some =
+        unsafe { Coded { codes: gpu.uninitialized(count)?, indices: gpu.uninitialized(count)? } };
+    some.indices.copy_from(indices.slice(0..count)?)?;
+    some.codes.copy_from(codes.slice(0..count)?)?;
+    Ok(some)
+}

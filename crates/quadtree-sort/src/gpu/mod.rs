@@ -1,0 +1,101 @@
+//! Quadtrees on a GPU, from device memory to device memory.
+//!
+//! Kernels and their plan are in `kernels_rs::quadtree`; the sort is gpu-scan's.
+//!
+//! [`build()`] waits for the device, once at its end: how many nodes a tree has depends on the points, and a
+//! tree knows how many it has. Before that it waits for the bounds, unless [`Params::bounds`] gives them, and
+//! with [`Outside::Skip`](crate::Outside::Skip) for the number of points inside. No level waits.
+
+mod build;
+mod coordinate;
+mod level_sort;
+mod queries;
+pub(crate) mod stream;
+mod tree;
+
+use gpu_core::{Bounds, Gpu, Points as HostPoints, Progress, Slice};
+pub use gpu_scan::gpu::Workspace;
+
+use crate::tree::Quadtree;
+use crate::{Error, MOST_POINTS, Params, Result};
+use build::Call;
+pub use coordinate::Coordinate;
+pub use queries::{
+    DeviceLists, DeviceNeighbours, DevicePolygons, DeviceRegions, adjacent_leaves, count_in,
+    leaves_of, list_in, nearest, nearest_of_own,
+};
+pub use tree::DeviceQuadtree;
+
+/// The deepest level whose codes have 32 bits.
+const SHORT_LEVEL: u32 = 16;
+
+/// [`build`](crate::build) on a GPU, from host columns. Waits for the result.
+pub(crate) fn build_of_host(
+    gpu: &Gpu,
+    points: HostPoints<'_>,
+    params: &Params,
+    progress: &dyn Progress,
+) -> Result<Quadtree> {
+    params.check()?;
+    points.check_lengths()?;
+    check_count(points.len())?;
+    progress.at("to the device", 0.0)?;
+    let (x, y) = (gpu.upload(points.x)?, gpu.upload(points.y)?);
+    progress.at("tree", 0.0)?;
+    let tree = build(&mut Workspace::new(gpu)?, &x, &y, params)?;
+    progress.at("to the host", 0.0)?;
+    let tree = tree.to_host()?;
+    progress.at("to the host", 1.0)?;
+    Ok(tree)
+}
+
+fn check_count(points: usize) -> Result<()> {
+    let points = points as u64;
+    if points > MOST_POINTS {
+        return Err(Error::TooManyPoints { points, most: MOST_POINTS });
+    }
+    Ok(())
+}
+
+/// Builds the tree of points in device memory, of f32 or f64, within the bounds that `params` gives, or their
+/// own. **Waits** for the device, see the [module](self); a graph cannot hold it.
+///
+/// The tree is that of [`build`](crate::build), with coordinates of the given type.
+///
+/// Device memory beside the points and the tree: 16 bytes for each point for levels to 16, else 24; and 192
+/// bytes times the points over the threshold as room for nodes, which the tree keeps.
+///
+/// Cost for levels to 16: bounds 2 reads of the coordinates, codes one; the sort 4 reads and writes of 8 bytes a
+/// point (for more levels 8 of 12 bytes at most), coordinates one gather.
+///
+/// # Errors
+/// As [`build`](crate::build), and [`gpu_core::Error::Captured`].
+pub fn build<'a, 'b, T: Coordinate>(
+    workspace: &mut Workspace,
+    x: impl Into<Slice<'a, T>>,
+    y: impl Into<Slice<'b, T>>,
+    params: &Params,
+) -> Result<DeviceQuadtree<T>> {
+    params.check()?;
+    let (x, y) = (x.into(), y.into());
+    let (expected, found) = (x.len() as u64, y.len() as u64);
+    if found != expected {
+        return Err(gpu_core::Error::Length { what: "column of y", expected, found }.into());
+    }
+    check_count(x.len())?;
+    let gpu = workspace.gpu().clone();
+    gpu.refuse_in_capture("a quadtree, whose number of nodes the host waits for,")?;
+    let nowhere = Bounds { min_x: 0.0, min_y: 0.0, max_x: 0.0, max_y: 0.0 };
+    let inside = match params.bounds {
+        Some(given) => given,
+        None if x.is_empty() => nowhere,
+        None => build::bounds(&gpu, x, y)?,
+    };
+    let (frame, bounds) = params.frame(inside)?;
+    let call = Call { frame, bounds, inside, params };
+    if params.max_level <= SHORT_LEVEL {
+        call.build::<T, u32>(workspace, x, y)
+    } else {
+        call.build::<T, u64>(workspace, x, y)
+    }
+}

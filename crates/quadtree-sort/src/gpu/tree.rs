@@ -1,0 +1,132 @@
+//! A tree in device memory.
+
+use gpu_core::{Bounds, Column, Gpu, Slice};
+use kernels_rs::quadtree::Place;
+use kernels_rs::spatial::frame::Frame;
+
+use super::Coordinate;
+use crate::tree::{Node, Quadtree};
+use crate::{Error, Result};
+
+/// A point quadtree in device memory, with coordinates as they were given.
+#[derive(Debug)]
+pub struct DeviceQuadtree<T: Coordinate> {
+    pub(super) frame: Frame,
+    pub(super) bounds: Bounds,
+    pub(super) threshold: u32,
+    /// Room for nodes, of which the first `node_count` are there.
+    pub(super) nodes: Column<Node>,
+    pub(super) node_count: usize,
+    pub(super) order: Column<u32>,
+    pub(super) x: Column<T>,
+    pub(super) y: Column<T>,
+    pub(super) given: u64,
+}
+
+impl<T: Coordinate> DeviceQuadtree<T> {
+    /// The nodes, as [`Quadtree::nodes`].
+    ///
+    /// # Errors
+    /// None that can happen.
+    pub fn nodes(&self) -> Result<Slice<'_, Node>> {
+        Ok(self.nodes.slice(0..self.node_count)?)
+    }
+
+    /// The number of nodes.
+    pub fn node_count(&self) -> usize {
+        self.node_count
+    }
+
+    /// The indices of the points, as [`Quadtree::order`].
+    pub fn order(&self) -> &Column<u32> {
+        &self.order
+    }
+
+    /// The x of the points in the order of the tree.
+    pub fn x(&self) -> &Column<T> {
+        &self.x
+    }
+
+    /// The y of the points in the order of the tree.
+    pub fn y(&self) -> &Column<T> {
+        &self.y
+    }
+
+    /// The number of points in the tree.
+    pub fn len(&self) -> usize {
+        self.order.len()
+    }
+
+    /// Whether it has no points.
+    pub fn is_empty(&self) -> bool {
+        self.order.is_empty()
+    }
+
+    /// What the root covers.
+    pub fn bounds(&self) -> Bounds {
+        self.bounds
+    }
+
+    /// The most points of a leaf above the deepest level.
+    pub fn threshold(&self) -> u32 {
+        self.threshold
+    }
+
+    /// The deepest level that a node may have.
+    pub fn max_level(&self) -> u32 {
+        self.frame.level
+    }
+
+    /// Puts work on the tree in order with its own stream.
+    pub(super) fn admit(&self, gpu: &Gpu) -> Result<impl Sized + '_> {
+        let nodes = gpu.admit(&self.nodes)?;
+        Ok((nodes, gpu.admit(&self.order)?, gpu.admit(&self.x)?, gpu.admit(&self.y)?))
+    }
+
+    /// The nodes, as the kernels see them.
+    pub(super) fn words(&self) -> *const u64 {
+        self.nodes.as_ptr().cast()
+    }
+
+    /// Copies the tree to the host, coordinates widened to f64. Waits for the stream.
+    ///
+    /// # Errors
+    /// [`Error::Core`].
+    pub fn to_host(&self) -> Result<Quadtree> {
+        let widened = |column: &Column<T>| -> Result<Vec<f64>> {
+            Ok(column.to_host()?.into_iter().map(Place::widened).collect())
+        };
+        let mut nodes = self.nodes.to_host()?;
+        nodes.truncate(self.node_count);
+        Ok(Quadtree {
+            frame: self.frame,
+            bounds: self.bounds,
+            threshold: self.threshold,
+            nodes: nodes.into(),
+            order: self.order.to_host()?.into(),
+            x: widened(&self.x)?.into(),
+            y: widened(&self.y)?.into(),
+            given: self.given,
+        })
+    }
+}
+
+impl DeviceQuadtree<f64> {
+    /// Copies a tree to a device: one that was read from a file, or built on the CPU. Waits for the copies.
+    ///
+    /// # Errors
+    /// [`Error::Core`].
+    pub fn from_host(gpu: &Gpu, tree: &Quadtree) -> Result<Self, Error> {
+        Ok(Self {
+            frame: tree.frame,
+            bounds: tree.bounds,
+            threshold: tree.threshold,
+            nodes: gpu.upload(&tree.nodes)?,
+            node_count: tree.nodes.len(),
+            order: gpu.upload(&tree.order)?,
+            x: gpu.upload(&tree.x)?,
+            y: gpu.upload(&tree.y)?,
+            given: tree.given,
+        })
+    }
+}

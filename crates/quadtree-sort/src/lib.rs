@@ -1,0 +1,120 @@
+//! Point quadtrees: an index of points in the plane, built by sorting, on all cores or on a GPU, with the same
+//! bytes on every run and every device.
+//!
+//! A cell with more points than a threshold is divided into its four quadrants, down to a deepest level. Cells with
+//! points are the tree's [`Node`]s; a leaf's points lie side by side in the order of the tree. Coordinates
+//! are in any plane unit, f64 on the host, f32 or f64 on the device.
+//!
+//! ```
+//! # fn main() -> quadtree_sort::Result<()> {
+//! use gpu_core::{Bounds, Device, DeviceChoice, Points};
+//! use quadtree_sort::{Params, Quadtree, Regions, build};
+//!
+//! let (x, y) = ([0.5, 9.5, 1.0, 9.0, 5.0], [0.5, 0.5, 1.0, 9.0, 5.0]);
+//! let device = Device::open(DeviceChoice::Cpu)?; // or Auto: a GPU where there is one
+//! let tree = build(&device, Points::new(&x, &y), &Params::new().threshold(2), &())?;
+//! assert_eq!(tree.summary().leaves, 3);
+//! let window = Bounds { min_x: 0.0, min_y: 0.0, max_x: 5.0, max_y: 5.0 };
+//! let found = tree.list_in(Regions::Windows(&[window]))?;
+//! assert_eq!(found.of(0), [0, 2, 4]); // indices as given
+//! let near = tree.nearest(&[8.0], &[8.0], 2)?;
+//! assert_eq!(near.of(0).0, [3, 4]);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # What it finds
+//!
+//! Points in windows, discs and polygons, counted or listed ([`Quadtree::list_in`]); the k nearest points of places
+//! ([`Quadtree::nearest`]); the leaf of a place ([`Quadtree::leaves_of`]); the leaves around a leaf, whatever their
+//! levels ([`Quadtree::adjacent_leaves`]). These are batches on all cores; [`gpu`] has the same over trees that
+//! lie on the device, and gives the same answers.
+//!
+//! # Files
+//!
+//! [`Quadtree::save`] writes a tree to one file; [`Quadtree::open`] checks it and maps it into memory, where it serves
+//! as it lies. Coordinates larger than memory come from a [`MappedPoints`].
+//!
+//! # Method
+//!
+//! Two ways of sorting give the same tree. [`Algorithm::LevelSort`] is that of Gluck, *Fast GPGPU Based Quadtree
+//! Construction* (2014): level by level, the points of each node above the threshold go into its four quadrants by a
+//! stable counting sort. [`Algorithm::Morton`] sorts once, by Morton codes (1966, A computer oriented geodetic data
+//! base), and finds the nodes by common prefixes. `docs/quadtree-sort.md` has definitions, differences from the
+//! thesis, and the file's layout.
+#![deny(missing_docs)]
+
+mod array;
+mod cpu;
+mod error;
+mod file;
+#[cfg(feature = "cuda")]
+pub mod gpu;
+mod params;
+mod points_file;
+mod polygons;
+mod queries;
+mod tree;
+
+use gpu_core::{Device, Points, Progress};
+
+pub use error::{Error, Result};
+pub use kernels_rs::spatial::morton::MAX_LEVEL;
+pub use params::{Algorithm, Outside, Params};
+pub use points_file::MappedPoints;
+pub use polygons::Polygons;
+pub use queries::{Adjacency, Disk, Lists, NONE, Neighbours, Regions};
+pub use tree::{Node, Quadtree, Summary};
+
+/// The most points of a tree: the permutation holds indices of 32 bits.
+pub const MOST_POINTS: u64 = u32::MAX as u64;
+
+/// Builds the tree of some points. Values of points are not looked at.
+///
+/// No points give a tree without nodes. Work: one sort of the points, and a few steps for each node.
+///
+/// # Errors
+/// [`Error::Threshold`], [`Error::MaxLevel`], [`Error::Bounds`] for the parameters;
+/// [`gpu_core::Error::Length`] for columns of other lengths, [`gpu_core::Error::NotFinite`] with the index,
+/// [`Error::Outside`] for a point beyond given bounds, unless those are left out, [`Error::TooManyPoints`] for
+/// the points; [`Error::TooManyNodes`]; [`Error::Cancelled`] where `progress` breaks; [`Error::Core`] where
+/// memory or the device fails.
+pub fn build(
+    device: &Device,
+    points: Points<'_>,
+    params: &Params,
+    progress: &dyn Progress,
+) -> Result<Quadtree> {
+    match device {
+        Device::Cpu => cpu::build(points, params, progress),
+        #[cfg(feature = "cuda")]
+        Device::Gpu(gpu) => gpu::build_of_host(gpu, points, params, progress),
+        // Another crate of the program may switch gpu-core's `cuda` on, but not ours.
+        #[allow(unreachable_patterns)]
+        other => Err(gpu_core::Error::without_cuda(other).into()),
+    }
+}
+
+/// [`build`] with at most `budget` bytes of device memory for points and scratch: points pass through it in chunks,
+/// copied while others are sorted, and the host merges what comes back. The tree is the same, whatever
+/// [`Params::algorithm`] says. With points of a [`MappedPoints`] they need not fit the host's memory either; the
+/// tree, 20 bytes a point, does.
+///
+/// On the CPU, which needs no device memory, it is [`build`].
+///
+/// # Errors
+/// As [`build`], and [`Error::Budget`] for one too small for anything.
+#[cfg_attr(not(feature = "cuda"), expect(unused_variables))]
+pub fn build_within(
+    device: &Device,
+    points: Points<'_>,
+    params: &Params,
+    budget: u64,
+    progress: &dyn Progress,
+) -> Result<Quadtree> {
+    match device {
+        #[cfg(feature = "cuda")]
+        Device::Gpu(gpu) => gpu::stream::build(gpu, points, params, budget, progress),
+        other => build(other, points, params, progress),
+    }
+}

@@ -1,0 +1,161 @@
+//! How a tree is built, checked.
+
+use gpu_core::Bounds;
+use kernels_rs::spatial::frame::Frame;
+use kernels_rs::spatial::morton::MAX_LEVEL;
+
+use crate::{Error, Result};
+
+/// How a tree is built.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Params {
+    /// The most points of a leaf above the deepest level; positive.
+    pub threshold: u32,
+    /// The deepest level: 0 is the root alone, at most [`MAX_LEVEL`](crate::MAX_LEVEL). Leaves of this
+    /// level hold any number of points.
+    pub max_level: u32,
+    /// What the root covers; `None` for the bounds of the points.
+    pub bounds: Option<Bounds>,
+    /// Whether cells are squares: the shorter side of the root is then as long as the longer one, from
+    /// its south-west corner on.
+    pub square: bool,
+    /// What becomes of points beyond given bounds.
+    pub outside: Outside,
+    /// How points are sorted. Every way gives the same tree.
+    pub algorithm: Algorithm,
+}
+
+/// What becomes of points beyond given bounds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Outside {
+    /// They are an error.
+    #[default]
+    Refuse,
+    /// They are left out, and counted.
+    Skip,
+}
+
+/// How points are sorted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Algorithm {
+    /// The faster one.
+    #[default]
+    Auto,
+    /// By their Morton codes, once; nodes are then found by common prefixes.
+    Morton,
+    /// Level by level into the four quadrants of each node (Gluck 2014).
+    LevelSort,
+}
+
+impl Default for Params {
+    /// Leaves of at most 20 points, all levels, square cells over the bounds of the points.
+    fn default() -> Self {
+        Self {
+            threshold: 20,
+            max_level: MAX_LEVEL,
+            bounds: None,
+            square: true,
+            outside: Outside::default(),
+            algorithm: Algorithm::default(),
+        }
+    }
+}
+
+impl Params {
+    /// As [`Params::default`].
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Sets [`threshold`](Self::threshold).
+    pub fn threshold(mut self, threshold: u32) -> Self {
+        self.threshold = threshold;
+        self
+    }
+
+    /// Sets [`max_level`](Self::max_level).
+    pub fn max_level(mut self, max_level: u32) -> Self {
+        self.max_level = max_level;
+        self
+    }
+
+    /// Sets [`bounds`](Self::bounds).
+    pub fn bounds(mut self, bounds: Bounds) -> Self {
+        self.bounds = Some(bounds);
+        self
+    }
+
+    /// Sets [`square`](Self::square).
+    pub fn square(mut self, square: bool) -> Self {
+        self.square = square;
+        self
+    }
+
+    /// Sets [`outside`](Self::outside).
+    pub fn outside(mut self, outside: Outside) -> Self {
+        self.outside = outside;
+        self
+    }
+
+    /// Sets [`algorithm`](Self::algorithm).
+    pub fn algorithm(mut self, algorithm: Algorithm) -> Self {
+        self.algorithm = algorithm;
+        self
+    }
+
+    pub(crate) fn check(&self) -> Result<()> {
+        if self.threshold == 0 {
+            return Err(Error::Threshold);
+        }
+        if self.max_level > MAX_LEVEL {
+            return Err(Error::MaxLevel { level: self.max_level, most: MAX_LEVEL });
+        }
+        self.bounds.map_or(Ok(()), |bounds| sides(bounds).map(|_| ()))
+    }
+
+    /// The frame over the given bounds, or over those of the points.
+    pub(crate) fn frame(&self, of_points: Bounds) -> Result<(Frame, Bounds)> {
+        let given = self.bounds.unwrap_or(of_points);
+        // So that zeros of both signs give the same bytes.
+        let bounds = Bounds {
+            min_x: given.min_x + 0.0,
+            min_y: given.min_y + 0.0,
+            max_x: given.max_x + 0.0,
+            max_y: given.max_y + 0.0,
+        };
+        let [mut width, mut height] = sides(bounds)?;
+        if self.square {
+            width = width.max(height);
+            height = width;
+        }
+        let cells = (1u64 << self.max_level) as f64;
+        // Of a side of no length every place is in the first cell, whatever the factor.
+        let per_unit = |side: f64| (cells / side).min(f64::MAX);
+        let frame = Frame {
+            west: bounds.min_x,
+            south: bounds.min_y,
+            columns_per_unit: per_unit(width),
+            rows_per_unit: per_unit(height),
+            level: self.max_level,
+        };
+        let (max_x, max_y) = (bounds.min_x + width, bounds.min_y + height);
+        // A sum that is rounded down must not leave a point of the bounds outside.
+        let bounds =
+            Bounds { max_x: max_x.max(bounds.max_x), max_y: max_y.max(bounds.max_y), ..bounds };
+        Ok((frame, bounds))
+    }
+}
+
+/// The sides of a rectangle.
+fn sides(bounds: Bounds) -> Result<[f64; 2]> {
+    let sides = [bounds.max_x - bounds.min_x, bounds.max_y - bounds.min_y];
+    let is_length = |side: f64| side.is_finite() && side >= 0.0;
+    if sides.iter().all(|&side| is_length(side)) {
+        Ok(sides)
+    } else {
+        Err(Error::Bounds { bounds })
+    }
+}

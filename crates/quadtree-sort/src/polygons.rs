@@ -1,0 +1,79 @@
+//! Polygons, as edges.
+
+use gpu_core::Bounds;
+
+use crate::{Error, Result};
+
+/// Polygons to look for points in.
+///
+/// A polygon is any number of rings: of one with holes, or of several parts, a point is inside where it is inside
+/// an odd number of rings. Rings close by themselves; whether the first place is repeated at the end, and
+/// which way they turn, makes no difference. A point on an edge belongs to one side of it: an edge is passed
+/// by the points to the west of it, from its lower end up to below its upper one, so of polygons that share
+/// an edge exactly one has it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Polygons {
+    /// What each lies between.
+    pub(crate) bounds: Vec<Bounds>,
+    /// x and y of both ends of each edge.
+    pub(crate) edges: Vec<[f64; 4]>,
+    /// The first edge of each, and the number of all.
+    pub(crate) offsets: Vec<u64>,
+}
+
+impl Polygons {
+    /// None.
+    pub fn new() -> Self {
+        Self { offsets: vec![0], ..Self::default() }
+    }
+
+    /// Adds a polygon of rings of places. One without places has no points.
+    ///
+    /// # Errors
+    /// [`Error::Vertex`] for a place that is not finite; the polygons stay as they were.
+    pub fn push<R: AsRef<[[f64; 2]]>>(&mut self, rings: impl IntoIterator<Item = R>) -> Result<()> {
+        if self.offsets.is_empty() {
+            self.offsets.push(0);
+        }
+        let (before, polygon) = (self.edges.len(), self.len() as u64);
+        let mut bounds = NOTHING;
+        for ring in rings {
+            let ring = ring.as_ref();
+            for (i, &[x, y]) in ring.iter().enumerate() {
+                if !(x.is_finite() && y.is_finite()) {
+                    self.edges.truncate(before);
+                    return Err(Error::Vertex { polygon, x, y });
+                }
+                let [next_x, next_y] = ring[(i + 1) % ring.len()];
+                self.edges.push([x, y, next_x, next_y]);
+                bounds = Bounds {
+                    min_x: bounds.min_x.min(x),
+                    min_y: bounds.min_y.min(y),
+                    max_x: bounds.max_x.max(x),
+                    max_y: bounds.max_y.max(y),
+                };
+            }
+        }
+        self.bounds.push(bounds);
+        self.offsets.push(self.edges.len() as u64);
+        Ok(())
+    }
+
+    /// How many.
+    pub fn len(&self) -> usize {
+        self.bounds.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.bounds.is_empty()
+    }
+}
+
+/// Bounds that grow to those of the first place.
+const NOTHING: Bounds = Bounds {
+    min_x: f64::INFINITY,
+    min_y: f64::INFINITY,
+    max_x: f64::NEG_INFINITY,
+    max_y: f64::NEG_INFINITY,
+};

@@ -1,0 +1,175 @@
+//! Trees in files: the same tree comes back, and what is none is refused.
+
+use std::path::{Path, PathBuf};
+
+use gpu_core::{Bounds, Device, Points};
+use quadtree_sort::{Error, MappedPoints, Outside, Params, Quadtree, Regions, build};
+use testing::{Cloud, Random};
+
+fn tree_of(cloud: &Cloud, params: &Params) -> Quadtree {
+    build(&Device::Cpu, Points::new(&cloud.x, &cloud.y), params, &()).unwrap()
+}
+
+fn example() -> Quadtree {
+    let mut cloud = Cloud::clustered(300, 4, 0.5, [5.0, 5.0, 45.0, 25.0], 11, |_, _| 0.0);
+    cloud.push((99.0, 3.0, 0.0));
+    let bounds = Bounds { min_x: 0.0, min_y: 0.0, max_x: 50.0, max_y: 30.0 };
+    tree_of(&cloud, &Params::new().threshold(5).bounds(bounds).outside(Outside::Skip))
+}
+
+/// A file of the given bytes.
+fn file_of(folder: &Path, bytes: &[u8]) -> PathBuf {
+    let path = folder.join("bytes.qtree");
+    std::fs::write(&path, bytes).unwrap();
+    path
+}
+
+#[test]
+fn a_tree_comes_back_as_it_was_and_answers_the_same() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("tree.qtree");
+    let clouds = [
+        Cloud::default(),
+        Cloud::of([(-3.0, 4.0, 0.0)]),
+        Cloud::of([(1.0, 1.0, 0.0); 100]),
+        Cloud::uniform(3000, [0.0, 0.0, 50.0, 30.0], 12, |_, _| 0.0),
+    ];
+    for cloud in &clouds {
+        for params in [Params::new(), Params::new().threshold(1).max_level(9).square(false)] {
+            let tree = tree_of(cloud, &params);
+            tree.save(&path).unwrap();
+            let opened = Quadtree::open(&path).unwrap();
+            assert_eq!(opened, tree);
+            assert_eq!(opened.summary(), tree.summary());
+            let window = [Bounds { min_x: 3.0, min_y: 2.0, max_x: 40.0, max_y: 21.0 }];
+            let windows = Regions::Windows(&window);
+            assert_eq!(opened.list_in(windows).unwrap(), tree.list_in(windows).unwrap());
+            let [x, y] = [[3.0, 49.0], [7.5, 1.0]];
+            assert_eq!(opened.nearest(&x, &y, 4).unwrap(), tree.nearest(&x, &y, 4).unwrap());
+        }
+    }
+    let tree = example();
+    assert!(tree.summary().skipped > 0);
+    tree.save(&path).unwrap();
+    assert_eq!(Quadtree::open(&path).unwrap().summary(), tree.summary());
+    let first = std::fs::read(&path).unwrap();
+    tree.save(&path).unwrap();
+    assert_eq!(std::fs::read(&path).unwrap(), first, "the same bytes for the same tree");
+}
+
+#[test]
+fn every_changed_byte_and_every_length_but_the_right_one_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("tree.qtree");
+    example().save(&path).unwrap();
+    let bytes = std::fs::read(&path).unwrap();
+    let mut random = Random::new(13);
+    for place in 0..bytes.len() {
+        // All of the header, and of the rest some.
+        if place >= 256 && !place.is_multiple_of(37) {
+            continue;
+        }
+        let mut changed = bytes.clone();
+        changed[place] ^= 1 << random.below(8);
+        let error = Quadtree::open(file_of(folder.path(), &changed)).unwrap_err();
+        assert!(matches!(error, Error::Damaged { .. }), "byte {place}: {error}");
+    }
+    for len in (0..200).chain((200..bytes.len()).step_by(211)) {
+        let error = Quadtree::open(file_of(folder.path(), &bytes[..len])).unwrap_err();
+        assert!(matches!(error, Error::Damaged { .. }), "{len} bytes: {error}");
+    }
+    let mut longer = bytes.clone();
+    longer.push(0);
+    assert!(Quadtree::open(file_of(folder.path(), &longer)).is_err());
+    assert!(Quadtree::open(file_of(folder.path(), &bytes)).is_ok());
+}
+
+/// Puts the right checksums into a file, as whoever makes one on purpose would.
+fn with_checksums(mut bytes: Vec<u8>) -> Vec<u8> {
+    let contents = crc32fast::hash(&bytes[128..]);
+    bytes[16..20].copy_from_slice(&contents.to_le_bytes());
+    bytes[12..16].fill(0);
+    let header = crc32fast::hash(&bytes[..128]);
+    bytes[12..16].copy_from_slice(&header.to_le_bytes());
+    bytes
+}
+
+#[test]
+fn contents_made_on_purpose_are_refused_or_harmless() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("tree.qtree");
+    let tree = example();
+    tree.save(&path).unwrap();
+    let bytes = std::fs::read(&path).unwrap();
+    assert_eq!(with_checksums(bytes.clone()), bytes);
+    let nodes = 128..128 + 32 * tree.nodes().len();
+    let mut random = Random::new(14);
+    let mut refused = 0;
+    for case in 0..3000 {
+        let mut changed = bytes.clone();
+        // Levels, counts, bounds; then nodes.
+        let place = match case % 3 {
+            0 => 20 + random.below(84) as usize,
+            _ => nodes.start + random.below(nodes.len() as u64) as usize,
+        };
+        changed[place] = random.next_u64() as u8;
+        match Quadtree::open(file_of(folder.path(), &with_checksums(changed))) {
+            Err(Error::Damaged { .. }) => refused += 1,
+            Err(other) => panic!("byte {place}: {other}"),
+            // Another threshold, other bounds: a tree that may find less, but nothing that is not there.
+            Ok(tree) => {
+                let found = tree.nearest(&[1.0, 30.0], &[2.0, 9.0], 5).unwrap();
+                assert!(found.indices.iter().all(|&index| index < 301));
+                let all = f64::INFINITY;
+                let window = [Bounds { min_x: -all, min_y: -all, max_x: all, max_y: all }];
+                let lists = tree.list_in(Regions::Windows(&window)).unwrap();
+                assert_eq!(lists.indices.len(), tree.order().len());
+                let leaves: Vec<u32> = (0..tree.nodes().len() as u32).collect();
+                tree.adjacent_leaves(&leaves, Default::default()).unwrap();
+                tree.leaves_of(tree.x(), tree.y()).unwrap();
+                tree.nodes().iter().for_each(|node| {
+                    tree.cell(node);
+                });
+                tree.summary();
+            }
+        }
+    }
+    assert!(refused > 1500, "{refused}");
+}
+
+#[test]
+fn foreign_and_missing_files_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let missing = Quadtree::open(folder.path().join("none.qtree")).unwrap_err();
+    assert!(matches!(missing, Error::File { .. }), "{missing}");
+    let words = b"level,xmin,ymin,xmax,ymax,count\n".repeat(20);
+    let foreign = Quadtree::open(file_of(folder.path(), &words)).unwrap_err();
+    assert_eq!(foreign.to_string(), "not a quadtree: the file is none");
+    let tree = example();
+    let nowhere = tree.save(folder.path().join("no/such/folder.qtree")).unwrap_err();
+    assert!(matches!(nowhere, Error::File { .. }), "{nowhere}");
+    let path = folder.path().join("tree.qtree");
+    tree.save(&path).unwrap();
+    let mut newer = std::fs::read(&path).unwrap();
+    newer[8] = 2;
+    let newer = Quadtree::open(file_of(folder.path(), &newer)).unwrap_err();
+    assert_eq!(newer.to_string(), "not a quadtree: version 2 is not 1");
+}
+
+#[test]
+fn points_of_a_mapped_file_give_the_tree_of_the_same_points() {
+    let folder = tempfile::tempdir().unwrap();
+    for count in [0, 1, 700] {
+        let cloud = Cloud::uniform(count, [0.0, 0.0, 50.0, 30.0], 15, |_, _| 0.0);
+        let numbers: Vec<f64> = cloud.x.iter().chain(&cloud.y).copied().collect();
+        let path = file_of(folder.path(), bytemuck::cast_slice(&numbers));
+        let points = MappedPoints::open(&path).unwrap();
+        for device in testing::devices() {
+            let tree = build(&device, points.points(), &Params::new(), &()).unwrap();
+            assert_eq!(tree, tree_of(&cloud, &Params::new()));
+        }
+    }
+    let error = MappedPoints::open(file_of(folder.path(), &[0; 23])).unwrap_err().to_string();
+    assert!(error.ends_with("23 bytes are no columns of x and y, 16 bytes a point"), "{error}");
+    assert!(matches!(MappedPoints::open("no such file"), Err(Error::File { .. })));
+}

@@ -1,0 +1,147 @@
+//! The program `point_quadtree` as its users meet it: exit codes, messages, files.
+
+mod program;
+
+use std::path::Path;
+
+use program::Program;
+use quadtree_sort::Quadtree;
+use serde_json::Value;
+use tempfile::TempDir;
+
+const DATA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../shared/data/");
+
+const PROGRAM: Program =
+    Program { name: "point_quadtree", path: env!("CARGO_BIN_EXE_point_quadtree") };
+
+const POINTS: &str = "x,y\n1,1\n9,1\n1,9\n9,9\n5,5.5\n5.1,5.5\n";
+
+fn succeeds(folder: &Path, arguments: &[&str]) -> String {
+    PROGRAM.succeeds(folder, arguments)
+}
+
+fn fails(folder: &Path, arguments: &[&str], words: &[&str]) {
+    PROGRAM.fails(folder, arguments, words);
+}
+
+fn with_points() -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("points.csv"), POINTS).unwrap();
+    folder
+}
+
+#[test]
+fn every_device_and_algorithm_gives_the_same_file() {
+    let folder = with_points();
+    let mut files = Vec::new();
+    for device in ["cpu", "software"] {
+        for more in [
+            &["--algorithm", "morton"][..],
+            &["--algorithm", "level-sort"],
+            &["--memory-budget", "2MiB"],
+        ] {
+            let base = ["points.csv", "--threshold", "1", "--device", device, "--overwrite"];
+            let report = succeeds(folder.path(), &[&base[..], &["-o", "t.qtree"], more].concat());
+            assert!(report.contains("6 points read, 6 kept"), "{report}");
+            files.push(std::fs::read(folder.path().join("t.qtree")).unwrap());
+        }
+    }
+    assert!(files.iter().all(|file| *file == files[0]));
+    let tree = Quadtree::open(folder.path().join("t.qtree")).unwrap();
+    assert_eq!((tree.order().len(), tree.summary().leaves), (6, 6));
+}
+
+#[test]
+fn leaves_are_written_in_every_format_and_questions_answered() {
+    let folder = with_points();
+    let base = ["points.csv", "--threshold", "2", "--max-depth", "1", "--device", "cpu"];
+    let with = |more: &[&'static str]| succeeds(folder.path(), &[&base[..], more].concat());
+    let read = |name: &str| std::fs::read_to_string(folder.path().join(name)).unwrap();
+    with(&["--leaves", "leaves.csv"]);
+    assert_eq!(
+        read("leaves.csv"),
+        "level,xmin,ymin,xmax,ymax,count\n1,1,1,5,5,1\n1,5,1,9,5,1\n1,1,5,5,9,1\n\
+         1,5,5,9,9,3\n"
+    );
+    with(&["--leaves", "leaves.geojson"]);
+    let shapes: Value = serde_json::from_str(&read("leaves.geojson")).unwrap();
+    assert_eq!(shapes["features"].as_array().unwrap().len(), 4);
+    assert_eq!(shapes["features"][3]["properties"]["count"], 3);
+    with(&["--leaves", "leaves.png"]);
+    let report = with(&["--window=0,0,6,6", "--nearest", "5,5,2", "--json"]);
+    let report: Value = serde_json::from_str(&report).unwrap();
+    assert_eq!(report["window"], 3);
+    assert_eq!(
+        (&report["nearest"][0]["point"], &report["nearest"][1]["point"]),
+        (&4.into(), &5.into())
+    );
+    assert_eq!(report["tree"]["overfull"], 1);
+    let report = with(&["--bounds=0,0,6,6"]);
+    assert!(report.contains("3 dropped"), "{report}");
+    std::fs::write(folder.path().join("bare.csv"), "1,2\n3,4\n").unwrap();
+    assert!(succeeds(folder.path(), &["bare.csv", "--device", "cpu"]).contains("2 kept"));
+}
+
+#[test]
+fn what_is_wrong_is_said_in_one_line() {
+    let folder = with_points();
+    let here = folder.path();
+    std::fs::write(here.join("empty.csv"), "x,y\n").unwrap();
+    std::fs::write(here.join("bad.csv"), "x,y\n1,NaN\n").unwrap();
+    std::fs::write(here.join("there.qtree"), "x").unwrap();
+    fails(here, &[], &["POINTS"]);
+    fails(here, &["nowhere.csv"], &["nowhere.csv"]);
+    fails(here, &["empty.csv"], &["no points"]);
+    fails(here, &["bad.csv"], &["bad.csv", "NaN"]);
+    fails(here, &["points.csv", "--columns", "a,b"], &["\"a\""]);
+    fails(here, &["points.csv", "-o", "there.qtree"], &["there.qtree", "--overwrite"]);
+    fails(here, &["points.csv", "-o", "points.csv", "--overwrite"], &["points.csv"]);
+    for (option, value) in [
+        ("--threshold", "0"),
+        ("--threshold", "-1"),
+        ("--max-depth", "32"),
+        ("--algorithm", "bubble"),
+        ("--leaves", "leaves.tif"),
+        ("--leaves", "nowhere/leaves.csv"),
+        ("--window", "1,1,0,0"),
+        ("--nearest", "1,1,0"),
+        ("--memory-budget", "some"),
+        ("--crs", "EPSG:1"),
+        ("--device", "abacus"),
+    ] {
+        fails(here, &["points.csv", option, value], &[]);
+    }
+    let little = ["points.csv", "--memory-budget", "1kB", "--device", "software"];
+    fails(here, &little, &["1000 bytes of device memory"]);
+}
+
+#[test]
+fn version_completions_and_page_are_printed() {
+    let folder = tempfile::tempdir().unwrap();
+    let version = succeeds(folder.path(), &["--version"]);
+    assert_eq!(version, format!("point_quadtree {}\n", env!("CARGO_PKG_VERSION")));
+    assert!(succeeds(folder.path(), &["--completions", "bash"]).contains("threshold"));
+    assert!(succeeds(folder.path(), &["--man"]).contains(".TH"));
+}
+
+#[test]
+fn real_points_make_trees() {
+    for (name, columns) in [("cities.csv", "lon,lat"), ("topography.laz", "x,y")] {
+        let path = format!("{DATA}{name}");
+        if !Path::new(&path).exists() {
+            println!("skipped: no {path}");
+            continue;
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let base = [&path, "--columns", columns, "--device", "cpu"];
+        let output = ["--leaves", "leaves.csv", "-o", "tree.qtree"];
+        let report = succeeds(folder.path(), &[&base[..], &output].concat());
+        assert!(report.contains("leaves down to level"), "{report}");
+        let tree = Quadtree::open(folder.path().join("tree.qtree")).unwrap();
+        let table = std::fs::read_to_string(folder.path().join("leaves.csv")).unwrap();
+        assert_eq!(table.lines().count() as u64, 1 + tree.summary().leaves);
+        let counts = table.lines().skip(1).map(|line| line.rsplit(',').next().unwrap());
+        let sum: usize = counts.map(|count| count.parse::<usize>().unwrap()).sum();
+        assert_eq!(sum, tree.order().len());
+    }
+}

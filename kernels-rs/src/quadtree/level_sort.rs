@@ -1,0 +1,434 @@
+//! The thesis's sort: the points of each node of a level above the threshold go into its four quadrants by a
+//! stable counting sort (Gluck 2014, Fast GPGPU Based Quadtree Construction).
+//!
+//! Points move from one pair of arrays (codes and indices) into another, and back at the next level. Of a
+//! large node several blocks have a piece each: they count the points of each quadrant ([`count_pieces`]:
+//! tag and reduce), a block turns the counts of a node's pieces into places ([`offset_pieces`]), and then
+//! every piece is written ([`scatter_pieces`]). Of a small node a warp does all of it ([`divide_small`]). How
+//! many nodes a level has only the device knows, so all grids are of any size, and their blocks go through
+//! what there is.
+//!
+//! Which large node comes first on the list is up to chance, and nothing depends on it: places come from
+//! the nodes.
+
+use device_std::shared::{Carver, SharedArray};
+use device_std::{atomic, kernel, search, thread, warp};
+
+#[cfg(not(target_arch = "nvptx64"))]
+use super::MODULE;
+use super::codes::Code;
+use super::node::Node;
+
+/// Threads of a block.
+pub const BLOCK: usize = 256;
+
+/// Warps of a block.
+const WARPS: u32 = BLOCK as u32 / 32;
+
+/// Points that a thread of a block with a piece has.
+const ROUNDS: usize = 8;
+
+/// Points of a piece.
+pub const PIECE: u32 = (BLOCK * ROUNDS) as u32;
+
+/// The most points of a node that a warp divides.
+pub const SMALL: u32 = 1024;
+
+/// Lists the large nodes of a level. `listed[level]`, which is 0 before, gets the number of their pieces (bits 0
+/// to 31) and their own (bits 32 to 63); `large` their places among the nodes, and `firsts` each one's first
+/// piece. Grid: any number of blocks.
+///
+/// # Safety
+/// `nodes` and `starts` are those that `divide` has made down to this level. `large` and `firsts` have room for
+/// all large nodes.
+#[kernel(named, block = BLOCK)]
+pub unsafe fn list_large(
+    nodes: *const u64,
+    starts: *const u64,
+    level: u32,
+    threshold: u64,
+    listed: *mut u64,
+    large: *mut u32,
+    firsts: *mut u32,
+) {
+    // SAFETY: the caller's arrays are as said; each node gets a place of its own.
+    unsafe {
+        let (first, end) = (*starts.add(level as usize), *starts.add(level as usize + 1));
+        let mut index = first + thread::index_1d();
+        while index < end {
+            let count = Node::load(nodes, index).count;
+            if count > u64::max(threshold, SMALL as u64) {
+                let pieces = count.div_ceil(PIECE as u64);
+                let before = atomic::add_u64(listed.add(level as usize), 1 << 32 | pieces);
+                *large.add((before >> 32) as usize) = index as u32;
+                *firsts.add((before >> 32) as usize) = before as u32;
+            }
+            index += thread::grid_dim_x() as u64 * BLOCK as u64;
+        }
+    }
+}
+
+/// What is known of a piece.
+struct Piece {
+    node: Node,
+    /// Its first point.
+    start: u64,
+    /// Its points.
+    len: u32,
+}
+
+impl Piece {
+    /// Piece `piece` of a level's list.
+    ///
+    /// # Safety
+    /// The arrays are those of [`list_large`], which listed `count` nodes and more pieces than `piece`.
+    #[inline(always)]
+    unsafe fn find(
+        nodes: *const u64,
+        large: *const u32,
+        firsts: *const u32,
+        count: u64,
+        piece: u64,
+    ) -> Self {
+        // SAFETY: the search stays below the count.
+        unsafe {
+            let holds = |i: u64| *firsts.add(i as usize) as u64 <= piece;
+            let which = search::last(0, count - 1, holds) as usize;
+            let node = Node::load(nodes, *large.add(which) as u64);
+            let before = (piece - *firsts.add(which) as u64) * PIECE as u64;
+            let len = u64::min(node.count - before, PIECE as u64) as u32;
+            Self { start: node.start + before, node, len }
+        }
+    }
+
+    /// Where the warp's lane has its point of a round: each warp has a part of the piece.
+    #[inline(always)]
+    fn place(round: usize) -> u32 {
+        let warp = thread::thread_idx_x() / 32;
+        warp * (32 * ROUNDS as u32) + round as u32 * 32 + warp::lane_id()
+    }
+}
+
+/// The lanes whose point lies in each quadrant.
+///
+/// # Safety
+/// The whole warp comes here.
+#[inline(always)]
+unsafe fn lanes_of(has: bool, quadrant: u32) -> [u32; 4] {
+    // SAFETY: passed on to the caller.
+    let (some, east, north) = unsafe {
+        (
+            warp::ballot(warp::FULL, has),
+            warp::ballot(warp::FULL, has && quadrant & 1 != 0),
+            warp::ballot(warp::FULL, has && quadrant & 2 != 0),
+        )
+    };
+    [some & !east & !north, east & !north, north & !east, east & north]
+}
+
+/// The element of a quadrant, without memory that would have addresses.
+#[inline(always)]
+fn of<T: Copy>([a, b, c, d]: [T; 4], quadrant: u32) -> T {
+    let (south, north) =
+        (if quadrant & 1 == 0 { a } else { b }, if quadrant & 1 == 0 { c } else { d });
+    if quadrant & 2 == 0 { south } else { north }
+}
+
+/// Adds the number of each quadrant's lanes.
+#[inline(always)]
+fn add(counts: &mut [u32; 4], lanes: [u32; 4]) {
+    let mut quadrant = 0;
+    while quadrant < 4 {
+        counts[quadrant] += lanes[quadrant].count_ones();
+        quadrant += 1;
+    }
+}
+
+/// How many points of each quadrant the warp has in its part of a piece, and each round's quadrant of the
+/// lane's point.
+///
+/// # Safety
+/// The piece's codes are there, and the whole warp comes here.
+#[inline(always)]
+unsafe fn count_of_warp<K: Code>(
+    codes: *const K,
+    piece: &Piece,
+    shift: u32,
+) -> ([u32; 4], [K; ROUNDS]) {
+    let (mut counts, mut own) = ([0; 4], [K::ZERO; ROUNDS]);
+    let mut round = 0;
+    while round < ROUNDS {
+        let place = Piece::place(round);
+        let has = place < piece.len;
+        // SAFETY: guarded; the whole warp is here.
+        unsafe {
+            if has {
+                own[round] = *codes.add((piece.start + place as u64) as usize);
+            }
+            add(&mut counts, lanes_of(has, own[round].quadrant(shift)));
+        }
+        round += 1;
+    }
+    (counts, own)
+}
+
+/// The points of each quadrant in each piece: `counts[4 * piece + quadrant]`. Grid: any number of blocks.
+///
+/// # Safety
+/// As for [`list_large`], which has run; `counts` has four elements for each piece.
+#[kernel(
+    named,
+    block = BLOCK,
+    carve = |carver| carver.array::<u32>(4 * WARPS),
+    instances(u32: <u32>; u64: <u64>)
+)]
+pub unsafe fn count_pieces<K: Code>(
+    codes: *const K,
+    nodes: *const u64,
+    level: u32,
+    shift: u32,
+    listed: *const u64,
+    large: *const u32,
+    firsts: *const u32,
+    counts: *mut u32,
+) {
+    let of_warps: SharedArray<u32> = Carver::new().array(4 * WARPS);
+    let me = thread::thread_idx_x();
+    // SAFETY: the caller's arrays are as said; the loop turns equally often in all threads of the block.
+    unsafe {
+        let listed = *listed.add(level as usize);
+        let (pieces, count) = (listed & 0xffff_ffff, listed >> 32);
+        let mut piece = thread::block_idx_x() as u64;
+        while piece < pieces {
+            let found = Piece::find(nodes, large, firsts, count, piece);
+            let (mine, _) = count_of_warp(codes, &found, shift);
+            if warp::lane_id() < 4 {
+                of_warps.store(4 * warp::warp_id() + warp::lane_id(), of(mine, warp::lane_id()));
+            }
+            thread::sync_threads();
+            if me < 4 {
+                let (mut sum, mut warp) = (0, 0);
+                while warp < WARPS {
+                    sum += of_warps.load(4 * warp + me);
+                    warp += 1;
+                }
+                *counts.add(4 * piece as usize + me as usize) = sum;
+            }
+            thread::sync_threads();
+            piece += thread::grid_dim_x() as u64;
+        }
+    }
+}
+
+/// Turns the counts of each large node's pieces into the places among the node's points where the first of
+/// them goes. Grid: any number of blocks; each warp takes nodes.
+///
+/// # Safety
+/// As for [`count_pieces`], which has run.
+#[kernel(named, block = BLOCK)]
+pub unsafe fn offset_pieces(
+    nodes: *const u64,
+    level: u32,
+    listed: *const u64,
+    large: *const u32,
+    firsts: *const u32,
+    counts: *mut u32,
+) {
+    let lane = warp::lane_id() as u64;
+    // SAFETY: the caller's arrays are as said, and the lanes of a warp take the same way.
+    unsafe {
+        let count = *listed.add(level as usize) >> 32;
+        let mut which = thread::index_1d() / 32;
+        while which < count {
+            let node = Node::load(nodes, *large.add(which as usize) as u64);
+            let first = *firsts.add(which as usize) as u64;
+            let pieces = node.count.div_ceil(PIECE as u64);
+            let (mut before, mut quadrant) = (0, 0);
+            while quadrant < 4 {
+                let mut piece = 0;
+                while piece < pieces {
+                    let has = piece + lane < pieces;
+                    let place = counts.add((4 * (first + piece + lane) + quadrant) as usize);
+                    let own = if has { *place } else { 0 };
+                    let up_to = warp::inclusive_scan(own, |a: u32, b: u32| a + b);
+                    if has {
+                        *place = before + up_to - own;
+                    }
+                    before += warp::shuffle(warp::FULL, up_to, 31);
+                    piece += 32;
+                }
+                quadrant += 1;
+            }
+            which += thread::grid_dim_x() as u64 * WARPS as u64;
+        }
+    }
+}
+
+/// Where points are, and where they go.
+#[derive(Clone, Copy)]
+struct Arrays<K> {
+    codes: *const K,
+    indices: *const u32,
+    to_codes: *mut K,
+    to_indices: *mut u32,
+}
+
+impl<K: Code> Arrays<K> {
+    /// Moves a point.
+    ///
+    /// # Safety
+    /// Both places are points', and nobody else writes to the second.
+    #[inline(always)]
+    unsafe fn put(&self, code: K, from: u64, to: u64) {
+        // SAFETY: passed on to the caller.
+        unsafe {
+            *self.to_codes.add(to as usize) = code;
+            *self.to_indices.add(to as usize) = *self.indices.add(from as usize);
+        }
+    }
+}
+
+/// Writes the points of each piece to their quadrants' places. Grid: any number of blocks.
+///
+/// # Safety
+/// As for [`offset_pieces`], which has run. All arrays of codes and indices have as many elements as the
+/// tree has points; those read are apart from those written.
+#[kernel(
+    named,
+    block = BLOCK,
+    carve = |carver| carver.array::<u32>(4 * WARPS),
+    instances(u32: <u32>; u64: <u64>)
+)]
+pub unsafe fn scatter_pieces<K: Code>(
+    codes: *const K,
+    indices: *const u32,
+    to_codes: *mut K,
+    to_indices: *mut u32,
+    nodes: *const u64,
+    level: u32,
+    shift: u32,
+    listed: *const u64,
+    large: *const u32,
+    firsts: *const u32,
+    offsets: *const u32,
+) {
+    let of_warps: SharedArray<u32> = Carver::new().array(4 * WARPS);
+    let (me, warp) = (thread::thread_idx_x(), warp::warp_id());
+    let arrays = Arrays { codes, indices, to_codes, to_indices };
+    // SAFETY: the caller's arrays are as said; the loop turns equally often in all threads of the block.
+    unsafe {
+        let listed = *listed.add(level as usize);
+        let (pieces, count) = (listed & 0xffff_ffff, listed >> 32);
+        let mut piece = thread::block_idx_x() as u64;
+        while piece < pieces {
+            let found = Piece::find(nodes, large, firsts, count, piece);
+            let (mine, own) = count_of_warp(codes, &found, shift);
+            if warp::lane_id() < 4 {
+                of_warps.store(4 * warp + warp::lane_id(), of(mine, warp::lane_id()));
+            }
+            thread::sync_threads();
+            // A thread for each quadrant turns the warps' counts into places.
+            if me < 4 {
+                let mut before = *offsets.add(4 * piece as usize + me as usize);
+                let mut warp = 0;
+                while warp < WARPS {
+                    let count = of_warps.load(4 * warp + me);
+                    of_warps.store(4 * warp + me, before);
+                    before += count;
+                    warp += 1;
+                }
+            }
+            thread::sync_threads();
+            let mut places = [0; 4];
+            let mut quadrant = 0;
+            while quadrant < 4 {
+                places[quadrant as usize] = of_warps.load(4 * warp + quadrant);
+                quadrant += 1;
+            }
+            let mut round = 0;
+            while round < ROUNDS {
+                let place = Piece::place(round);
+                let has = place < found.len;
+                let quadrant = own[round].quadrant(shift);
+                let lanes = lanes_of(has, quadrant);
+                if has {
+                    let below = (of(lanes, quadrant) & warp::lanes_below()).count_ones();
+                    let to = found.node.start + (of(places, quadrant) + below) as u64;
+                    arrays.put(own[round], found.start + place as u64, to);
+                }
+                add(&mut places, lanes);
+                round += 1;
+            }
+            thread::sync_threads();
+            piece += thread::grid_dim_x() as u64;
+        }
+    }
+}
+
+/// Divides the small nodes of a level, a warp each: it counts, and then writes. Grid: any number of blocks.
+///
+/// # Safety
+/// `nodes` and `starts` are those that `divide` has made down to this level. The rest is as for
+/// [`scatter_pieces`].
+#[kernel(named, block = BLOCK, instances(u32: <u32>; u64: <u64>))]
+pub unsafe fn divide_small<K: Code>(
+    codes: *const K,
+    indices: *const u32,
+    to_codes: *mut K,
+    to_indices: *mut u32,
+    nodes: *const u64,
+    starts: *const u64,
+    level: u32,
+    shift: u32,
+    threshold: u64,
+) {
+    let arrays = Arrays { codes, indices, to_codes, to_indices };
+    // SAFETY: the caller's arrays are as said; the lanes of a warp take the same way.
+    unsafe {
+        let (first, end) = (*starts.add(level as usize), *starts.add(level as usize + 1));
+        let mut index = first + thread::index_1d() / 32;
+        while index < end {
+            let node = Node::load(nodes, index);
+            if node.count > threshold && node.count <= SMALL as u64 {
+                divide_by_warp(&arrays, &node, shift);
+            }
+            index += thread::grid_dim_x() as u64 * WARPS as u64;
+        }
+    }
+}
+
+/// Divides a node.
+///
+/// # Safety
+/// The whole warp comes here; the node's points lie in the arrays, which nobody else touches there.
+#[inline(always)]
+unsafe fn divide_by_warp<K: Code>(arrays: &Arrays<K>, node: &Node, shift: u32) {
+    let (lane, count) = (warp::lane_id(), node.count as u32);
+    // SAFETY: guarded by the count; the whole warp is here.
+    unsafe {
+        let load = |i: u32| match i < count {
+            true => *arrays.codes.add((node.start + i as u64) as usize),
+            false => K::ZERO,
+        };
+        let (mut counts, mut i) = ([0; 4], lane);
+        while i - lane < count {
+            add(&mut counts, lanes_of(i < count, load(i).quadrant(shift)));
+            i += 32;
+        }
+        let [a, b, c, _] = counts;
+        let mut places = [0, a, a + b, a + b + c];
+        let mut i = lane;
+        while i - lane < count {
+            let code = load(i);
+            let quadrant = code.quadrant(shift);
+            let lanes = lanes_of(i < count, quadrant);
+            if i < count {
+                let below = (of(lanes, quadrant) & warp::lanes_below()).count_ones();
+                let to = node.start + (of(places, quadrant) + below) as u64;
+                arrays.put(code, node.start + i as u64, to);
+            }
+            add(&mut places, lanes);
+            i += 32;
+        }
+    }
+}

@@ -1,0 +1,19 @@
+//! Searches in a point quadtree, by one way through it ([`walk`]) on the host and on the device.
+//!
+//! - [`leaf`]: the leaf of a place, a thread each, straight down.
+//! - [`nearest`]: the k nearest points, a thread each: down to the query's own leaf, then through whatever may
+//!   hold something nearer.
+//! - [`regions`]: points in windows, discs and polygons, a warp each, whose lanes share the points of a node.
+//! - [`adjacent`]: the leaves around a leaf, a thread each.
+//!
+//! A way needs to remember, for each level above, where the children of the node there are: [`walk::Path`]. Which
+//! child comes next follows from the one that it returns from.
+
+pub mod adjacent;
+pub mod ground;
+pub mod leaf;
+pub mod nearest;
+pub mod regions;
+pub mod walk;
+
+device_std::ptx_module! { "quadtree_queries" }

@@ -31,7 +31,8 @@ impl Tiling {
         Self::of_bits(grid, side.trailing_zeros().min(bits_of(&grid)))
     }
 
-    fn of_bits(grid: GridSpec, bits: u32) -> Result<Self> {
+    /// Tiles of 2^bits cells.
+    pub fn of_bits(grid: GridSpec, bits: u32) -> Result<Self> {
         let GridSpec { width, height, .. } = grid;
         if width.max(height) > MAX_SIDE {
             return Err(Error::TooLarge { width, height });
@@ -54,7 +55,7 @@ impl Tiling {
     }
 
     /// Where a tile lies.
-    fn tile(&self, column: u32, row: u32) -> GridSpec {
+    pub fn tile(&self, column: u32, row: u32) -> GridSpec {
         let (x, y) = (column << self.bits, row << self.bits);
         let side = |from: u32, length: u32| (length - from).min(1 << self.bits);
         let GridSpec { origin_x, origin_y, cell_size, width, height } = self.grid;

@@ -35,6 +35,8 @@ mod cell;
 pub mod cpu;
 mod error;
 mod forest;
+#[cfg(feature = "cuda")]
+pub mod gpu;
 mod params;
 mod query;
 mod raster;
@@ -53,6 +55,18 @@ pub use query::{
 pub use raster::RasterRef;
 pub use tree::{Node, Tree};
 
+/// A type of cells whose kernels this build has.
+#[cfg(feature = "cuda")]
+pub trait Buildable: gpu::DeviceCell {}
+#[cfg(feature = "cuda")]
+impl<T: gpu::DeviceCell> Buildable for T {}
+
+/// A type of cells whose kernels this build has.
+#[cfg(not(feature = "cuda"))]
+pub trait Buildable: Cell {}
+#[cfg(not(feature = "cuda"))]
+impl<T: Cell> Buildable for T {}
+
 /// Builds the tree of a raster.
 ///
 /// A raster without cells, or without values, has a tree without nodes. Work: each cell is read once, and again where the
@@ -61,7 +75,7 @@ pub use tree::{Node, Tree};
 /// # Errors
 /// [`Error::Boundary`] and [`Error::Bins`] for the parameters; [`Error::TooLarge`], [`Error::TooManyNodes`];
 /// [`Error::Cancelled`] where `progress` breaks; [`Error::Core`] where memory or the device fails.
-pub fn build<T: Cell>(
+pub fn build<T: Buildable>(
     device: &Device,
     raster: GridView<'_, T>,
     params: &Params,
@@ -69,6 +83,9 @@ pub fn build<T: Cell>(
 ) -> Result<Tree<T>> {
     match device {
         Device::Cpu => cpu::build(raster, params, progress),
+        #[cfg(feature = "cuda")]
+        Device::Gpu(gpu) => gpu::build_host(gpu, raster, params, progress),
+        // Another crate of the program may switch gpu-core's `cuda` on, but not ours.
         #[allow(unreachable_patterns)]
         other => Err(gpu_core::Error::without_cuda(other).into()),
     }
@@ -78,7 +95,7 @@ pub fn build<T: Cell>(
 ///
 /// # Errors
 /// [`Error::TileSide`]; as [`build`].
-pub fn build_forest<T: Cell>(
+pub fn build_forest<T: Buildable>(
     device: &Device,
     raster: GridView<'_, T>,
     tile_side: u32,
@@ -87,6 +104,8 @@ pub fn build_forest<T: Cell>(
 ) -> Result<Forest<T>> {
     match device {
         Device::Cpu => cpu::build_forest(raster, tile_side, params, progress),
+        #[cfg(feature = "cuda")]
+        Device::Gpu(gpu) => gpu::build_forest_host(gpu, raster, tile_side, params, progress),
         #[allow(unreachable_patterns)]
         other => Err(gpu_core::Error::without_cuda(other).into()),
     }

@@ -11,7 +11,8 @@
 //! A forest is many trees over one raster, each over a tile of it; their arrays of counts follow each other. A single
 //! tree is a forest with one tile.
 
-use super::{LEVELS, SIDE};
+#[cfg(not(target_arch = "nvptx64"))]
+use super::LEVELS;
 
 /// One tier of a forest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,11 +21,9 @@ pub struct Tier {
     pub width: u32,
     /// Rows of elements.
     pub height: u32,
-    /// Elements on a side of a square: 64, in the highest tier 2^(levels of the tree in it).
-    pub side: u32,
-    /// Squares on a side of a tree, where it is not cut off by the raster's edge.
-    pub squares: u32,
-    /// Bits of `squares`.
+    /// Elements on a side of a square are 2^this: 6, in the highest tier the levels of the tree in it.
+    pub side_bits: u32,
+    /// Squares on a side of a tree are 2^this, where the raster's edge does not cut it off.
     pub square_bits: u32,
     /// The level within squares at which trees begin in this tier: where the root stands in the highest, else 1.
     pub first_level: u32,
@@ -41,10 +40,46 @@ pub struct Tier {
 }
 
 impl Tier {
+    /// Elements on a side of a square.
+    #[inline(always)]
+    pub fn side(&self) -> u32 {
+        1 << self.side_bits
+    }
+
     /// Columns and rows of squares.
     #[inline(always)]
     pub fn grid(&self) -> (u32, u32) {
-        (self.width.div_ceil(self.side), self.height.div_ceil(self.side))
+        let up = |length: u32| (length + self.side() - 1) >> self.side_bits;
+        (up(self.width), up(self.height))
+    }
+
+    /// The fields in their order, as a kernel takes them.
+    pub const fn words(&self) -> [u32; 10] {
+        let Self { width, height, side_bits, square_bits, .. } = *self;
+        let Self { first_level, counts, stride, tree_stride, is_top, trees, .. } = *self;
+        [
+            width, height, side_bits, square_bits, first_level, counts, stride, tree_stride, is_top,
+            trees,
+        ]
+    }
+
+    /// The tier of these [`words`](Self::words).
+    #[inline(always)]
+    pub const fn of_words(words: [u32; 10]) -> Self {
+        let [width, height, side_bits, square_bits, first_level, ..] = words;
+        let [.., counts, stride, tree_stride, is_top, trees] = words;
+        Self {
+            width,
+            height,
+            side_bits,
+            square_bits,
+            first_level,
+            counts,
+            stride,
+            tree_stride,
+            is_top,
+            trees,
+        }
     }
 
     /// The tree of a square, by its column and row, and the square's place in the Z-order of its tree.
@@ -53,9 +88,10 @@ impl Tier {
         let bits = self.square_bits;
         let (tree_x, tree_y) = (column >> bits, row >> bits);
         let (columns, rows) = self.grid();
-        let within = self.squares - 1;
-        let width = least(columns - (tree_x << bits), self.squares);
-        let height = least(rows - (tree_y << bits), self.squares);
+        let squares = 1 << bits;
+        let within = squares - 1;
+        let width = least(columns - (tree_x << bits), squares);
+        let height = least(rows - (tree_y << bits), squares);
         let rank = rank((column & within, row & within), (width, height), bits);
         (tree_y * self.trees + tree_x, rank)
     }
@@ -109,7 +145,7 @@ pub fn tiers(width: u32, height: u32, bits: u32) -> Vec<Tier> {
     for t in 0..count {
         let is_top = t + 1 == count;
         let levels = if is_top { bits - t * LEVELS } else { LEVELS };
-        let side = if is_top { 1 << levels } else { SIDE };
+        let side = 1 << levels;
         let square_bits = bits.saturating_sub((t + 1) * LEVELS);
         let tree_side = side_of_tree >> (t * LEVELS);
         let trees = u64::from(size.0).div_ceil(tree_side) as u32;
@@ -121,8 +157,7 @@ pub fn tiers(width: u32, height: u32, bits: u32) -> Vec<Tier> {
         tiers.push(Tier {
             width: size.0,
             height: size.1,
-            side,
-            squares: 1 << square_bits,
+            side_bits: levels,
             square_bits,
             first_level: if is_top { LEVELS - levels } else { 1 },
             counts: 0,

@@ -37,6 +37,12 @@ pub trait Value: Copy + PartialEq + core::fmt::Debug + Send + Sync + 'static {
 
     /// The number of a bin as a value.
     fn of_bin(bin: u32) -> Self;
+
+    /// Its bits, in the low end of 32.
+    fn bits(self) -> u32;
+
+    /// The value with these bits; those above its size are dropped.
+    fn of_bits(bits: u32) -> Self;
 }
 
 const SIGN: u32 = 1 << 31;
@@ -60,7 +66,7 @@ pub enum Kind {
 }
 
 macro_rules! integers {
-    ($($type:ty, $padding:ty, $ends:expr, $to:expr, $from:expr;)+) => {$(
+    ($($type:ty, $unsigned:ty, $padding:ty, $ends:expr, $to:expr, $from:expr;)+) => {$(
         impl Value for $type {
             type Padding = $padding;
             const ENDS: (u32, u32) = $ends;
@@ -86,16 +92,26 @@ macro_rules! integers {
             fn of_bin(bin: u32) -> Self {
                 bin as Self
             }
+
+            #[inline(always)]
+            fn bits(self) -> u32 {
+                self as $unsigned as u32
+            }
+
+            #[inline(always)]
+            fn of_bits(bits: u32) -> Self {
+                bits as Self
+            }
         }
     )+};
 }
 
 integers! {
-    u8, [u8; 2], (0, u8::MAX as u32), |v| v as u32, |k| k as u8;
-    u16, [u8; 0], (0, u16::MAX as u32), |v| v as u32, |k| k as u16;
-    i16, [u8; 0], (SIGN - (1 << 15), SIGN + (1 << 15) - 1), |v| v as i32 as u32 ^ SIGN, |k| (k ^ SIGN) as i16;
-    u32, [u8; 0], (0, u32::MAX), |v| v, |k| k;
-    i32, [u8; 0], (0, u32::MAX), |v| v as u32 ^ SIGN, |k| (k ^ SIGN) as i32;
+    u8, u8, [u8; 2], (0, u8::MAX as u32), |v| v as u32, |k| k as u8;
+    u16, u16, [u8; 0], (0, u16::MAX as u32), |v| v as u32, |k| k as u16;
+    i16, u16, [u8; 0], (SIGN - (1 << 15), SIGN + (1 << 15) - 1), |v| v as i32 as u32 ^ SIGN, |k| (k ^ SIGN) as i16;
+    u32, u32, [u8; 0], (0, u32::MAX), |v| v, |k| k;
+    i32, u32, [u8; 0], (0, u32::MAX), |v| v as u32 ^ SIGN, |k| (k ^ SIGN) as i32;
 }
 
 impl Value for f32 {
@@ -123,6 +139,16 @@ impl Value for f32 {
     #[inline(always)]
     fn of_bin(bin: u32) -> Self {
         bin as f32
+    }
+
+    #[inline(always)]
+    fn bits(self) -> u32 {
+        self.to_bits()
+    }
+
+    #[inline(always)]
+    fn of_bits(bits: u32) -> Self {
+        f32::from_bits(bits)
     }
 }
 

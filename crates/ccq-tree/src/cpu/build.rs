@@ -138,12 +138,12 @@ impl Square {
     /// Reads the elements of a square and reduces them.
     fn fill(&mut self, tier: &Tier, (column, row): (u32, u32), source: &impl Source) {
         self.all.fill(Summary::OUTSIDE);
-        let end = |at: u32, length: u32| (length - at * tier.side).min(tier.side);
+        let end = |at: u32, length: u32| (length - at * tier.side()).min(tier.side());
         let (width, height) = (end(column, tier.width), end(row, tier.height));
         let elements = &mut self.all[first_of(LEVELS)..];
         for y in 0..height {
-            let line = (u64::from(row * tier.side + y) * u64::from(tier.width)) as usize;
-            let line = line + (column * tier.side) as usize;
+            let line = (u64::from(row * tier.side() + y) * u64::from(tier.width)) as usize;
+            let line = line + (column * tier.side()) as usize;
             for x in 0..width {
                 let place = kernels_rs::spatial::morton::encode32(x as u16, y as u16);
                 elements[place as usize] = source.element(line + x as usize);
@@ -278,7 +278,7 @@ fn write<T: Cell>(
                 let mut mask = 0;
                 if level == LEVELS && !are_cells && summary.is_divided() {
                     let (x, y) = kernels_rs::spatial::morton::decode(quadrant as u64);
-                    child = below(column * tier.side + x, row * tier.side + y);
+                    child = below(column * tier.side() + x, row * tier.side() + y);
                     mask = summary.quadrants() as u8;
                 } else if level < LEVELS && summary.is_divided() {
                     mask = square.mask(level, quadrant);

@@ -104,6 +104,9 @@ pub enum Error {
         /// Rows of the first tree.
         first_height: u32,
     },
+    /// A raster on the device has cells of another type than its tree.
+    #[error("the raster has cells of another type than the tree")]
+    OtherType,
     /// A bin is cut by the range, and its cells' values are in the raster only.
     #[error("the range cuts through a bin; which of its cells are in it only the raster says")]
     NeedsRaster,

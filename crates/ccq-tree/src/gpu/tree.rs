@@ -5,7 +5,7 @@ use gpu_core::{Column, Gpu, GridSpec};
 use super::DeviceCell;
 use crate::forest::{Forest, Tiling};
 use crate::tree::{Node, Storage};
-use crate::{Error, Params, Result, Tree};
+use crate::{Params, Result, Tree};
 
 /// A [`Tree`] in device memory.
 #[derive(Debug)]
@@ -23,7 +23,7 @@ impl<T: DeviceCell> DeviceTree<T> {
     /// Copies a tree to the device. Waits for the copy.
     ///
     /// # Errors
-    /// [`Error::Core`] where the device's memory does not do.
+    /// [`Error::Core`](crate::Error::Core) where the device's memory does not do.
     pub fn upload(gpu: &Gpu, tree: &Tree<T>) -> Result<Self> {
         Ok(Self {
             grid: tree.grid,
@@ -84,7 +84,7 @@ impl<T: DeviceCell> DeviceTree<T> {
     /// Copies the tree to the host. Waits for the stream.
     ///
     /// # Errors
-    /// [`Error::Core`].
+    /// [`Error::Core`](crate::Error::Core).
     pub fn to_host(&self) -> Result<Tree<T>> {
         let total = self.starts.last().copied().unwrap_or(0) as usize;
         let above_cells = self.starts[self.bits as usize] as usize;
@@ -114,7 +114,7 @@ impl Levels {
     pub fn to_host(&self, bits: u32) -> Result<Vec<Vec<u64>>> {
         let starts = self.starts.to_host()?;
         let levels = bits as usize + 1;
-        let trees = starts.len() / levels;
+        let trees = (starts.len() - 1) / levels;
         let of = |tree: usize| {
             let (first, end) = (tree * levels, (tree + 1) * levels);
             starts[first..=end].iter().map(|&at| u64::from(at - starts[first])).collect()
@@ -149,7 +149,7 @@ impl<T: DeviceCell> DeviceForest<T> {
     /// Copies the trees to the host. Waits for the stream.
     ///
     /// # Errors
-    /// [`Error::Core`].
+    /// [`Error::Core`](crate::Error::Core).
     pub fn to_host(&self) -> Result<Forest<T>> {
         let (nodes, presence) = (self.nodes.to_host()?, self.presence.to_host()?);
         let mut trees = Vec::with_capacity(self.starts.len());
@@ -179,9 +179,4 @@ impl<T: DeviceCell> DeviceForest<T> {
         let (nodes, presence) = (self.nodes, self.presence);
         Ok(DeviceTree { grid, bits, params: self.params, starts, nodes, presence })
     }
-}
-
-/// An error for what a device cannot search at once.
-pub(super) fn too_many(conditions: usize, most: usize) -> Error {
-    Error::Conditions { conditions, most }
 }

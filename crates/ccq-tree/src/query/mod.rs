@@ -334,7 +334,7 @@ impl<'a> Search<'a> {
     }
 }
 
-fn same_sides(what: &'static str, other: &GridSpec, first: &GridSpec) -> Result<()> {
+pub(crate) fn same_sides(what: &'static str, other: &GridSpec, first: &GridSpec) -> Result<()> {
     let is_same = (other.width, other.height) == (first.width, first.height);
     if is_same { Ok(()) } else { Err(sides(what, other, first)) }
 }

@@ -34,10 +34,12 @@
 mod cell;
 pub mod cpu;
 mod error;
+mod file;
 mod forest;
 #[cfg(feature = "cuda")]
 pub mod gpu;
 mod params;
+mod quantiles;
 mod query;
 mod raster;
 mod tree;
@@ -46,8 +48,10 @@ use gpu_core::{Device, GridView, Progress};
 
 pub use cell::Cell;
 pub use error::{Error, Result};
+pub use file::cells_of_file;
 pub use forest::Forest;
 pub use params::{MAX_BINS, MAX_NODES, MAX_SIDE, Params, Query, Window};
+pub use quantiles::quantile_boundaries;
 pub use query::{
     Condition, Count, MAX_CONDITIONS, Peak, Quadrant, Run, Statistics, count, mask, quadrants, runs,
     statistics, top_k,

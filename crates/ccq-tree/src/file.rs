@@ -135,7 +135,8 @@ impl<T: Cell> Tree<T> {
     fn from_bytes(bytes: &[u8]) -> Result<Self, String> {
         let (header, [nodes, presence]) = Self::check(bytes)?;
         // The bytes may lie anywhere; the copy is aligned.
-        let mut owned = vec![Node::<T>::new(T::of_key(0), T::of_key(0), 0); nodes.len() / size_of::<Node<T>>()];
+        let mut owned =
+            vec![Node::<T>::new(T::of_key(0), T::of_key(0), 0); nodes.len() / size_of::<Node<T>>()];
         bytemuck::cast_slice_mut(&mut owned).copy_from_slice(&bytes[nodes]);
         let presence = bytes[presence].to_vec();
         Ok(header.tree(Storage::Owned(owned), Storage::Owned(presence)))
@@ -177,7 +178,11 @@ impl<T: Cell> Tree<T> {
             let kind = KINDS[header.kind as usize];
             return Err(format!("its cells are {kind}, not {}", T::NAME));
         }
-        let needed = if header.params.may_lack_values::<T>() { header.starts[header.bits as usize] } else { 0 };
+        let needed = if header.params.may_lack_values::<T>() {
+            header.starts[header.bits as usize]
+        } else {
+            0
+        };
         if header.presence != needed {
             return Err("its header contradicts itself".to_owned());
         }
@@ -240,7 +245,13 @@ impl Header {
         if crc(&bytes[..length - 4]) != sum {
             return Err("its header is damaged".to_owned());
         }
-        let grid = GridSpec { origin_x: number(40)?, origin_y: number(48)?, cell_size: number(56)?, width, height };
+        let grid = GridSpec {
+            origin_x: number(40)?,
+            origin_y: number(48)?,
+            cell_size: number(56)?,
+            width,
+            height,
+        };
         let nodata = if has_nodata == 1 { Some(number(64)?) } else { None };
         let (nodes, presence) = (long(72)?, long(80)?);
         let starts = (0..levels).map(|i| long(FIXED + 8 * i)).collect::<Result<Vec<_>, _>>()?;

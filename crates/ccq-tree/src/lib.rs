@@ -53,8 +53,8 @@ pub use forest::Forest;
 pub use params::{MAX_BINS, MAX_NODES, MAX_SIDE, Params, Query, Window};
 pub use quantiles::quantile_boundaries;
 pub use query::{
-    Condition, Count, MAX_CONDITIONS, Peak, Quadrant, Run, Statistics, count, mask, quadrants, runs,
-    statistics, top_k,
+    Condition, Count, MAX_CONDITIONS, Peak, Quadrant, Run, Statistics, count, mask, quadrants,
+    runs, statistics, top_k,
 };
 pub use raster::RasterRef;
 pub use tree::{Node, Tree};

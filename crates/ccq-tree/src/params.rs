@@ -207,7 +207,8 @@ mod tests {
     fn windows_lie_in_the_raster() {
         let grid = GridSpec::of_pixels(10, 5);
         let window = |row0, column0, row1, column1| Window { row0, column0, row1, column1 };
-        for bad in [window(0, 0, 0, 1), window(3, 2, 2, 4), window(0, 0, 6, 1), window(0, 9, 1, 11)] {
+        for bad in [window(0, 0, 0, 1), window(3, 2, 2, 4), window(0, 0, 6, 1), window(0, 9, 1, 11)]
+        {
             assert!(matches!(bad.check(&grid), Err(Error::Window { .. })), "{bad:?}");
         }
         assert_eq!(window(4, 9, 5, 10).check(&grid), Ok(window(4, 9, 5, 10)));

@@ -233,7 +233,8 @@ impl<T: Cell> PartialEq for Tree<T> {
             && self.params.bins == other.params.bins
             && nodata(self) == nodata(other)
             && self.starts == other.starts
-            && bytemuck::cast_slice::<_, u8>(&self.nodes) == bytemuck::cast_slice::<_, u8>(&other.nodes)
+            && bytemuck::cast_slice::<_, u8>(&self.nodes)
+                == bytemuck::cast_slice::<_, u8>(&other.nodes)
             && *self.presence == *other.presence
     }
 }

@@ -103,7 +103,11 @@ fn nodata_makes_no_nodes_and_flags_what_it_mixes_with() {
     check(&raster(90, 90, |_, _| 3u8), &Params::new().nodata(3.0), "all NODATA");
     check(&raster(90, 70, |x, _| if x < 37 { nan } else { 1.0 }), &Params::new(), "a half");
     check(&raster(90, 70, |x, y| if x * y == 99 { nan } else { 1.0 }), &Params::new(), "a few");
-    check(&raster(130, 70, |x, y| if x == 129 && y == 69 { 2.0 } else { nan }), &Params::new(), "one");
+    check(
+        &raster(130, 70, |x, y| if x == 129 && y == 69 { 2.0 } else { nan }),
+        &Params::new(),
+        "one",
+    );
     let zeros = raster(70, 70, |x, y| if (x + y) % 3 == 0 { -0.0f32 } else { 0.0 });
     check(&zeros, &Params::new(), "zeros of both signs are one value");
     let all = devices();
@@ -150,7 +154,10 @@ fn bad_parameters_are_refused_before_work() {
         let refused = |params: Params| build(&device, raster.view(), &params, &()).unwrap_err();
         let error = refused(Params::new().bins([1.0, 3.0, 2.0]));
         assert_eq!(error, Error::Boundary { index: 2, value: 2.0 });
-        assert_eq!(refused(Params::new().bins(vec![0.5; 256])), Error::Bins { bins: 257, most: 256 });
+        assert_eq!(
+            refused(Params::new().bins(vec![0.5; 256])),
+            Error::Bins { bins: 257, most: 256 }
+        );
         for side in [0, 32, 65, 96] {
             let refused = build_forest(&device, raster.view(), side, &Params::new(), &());
             assert_eq!(refused.unwrap_err(), Error::TileSide { side });

@@ -56,10 +56,14 @@ fn every_failure_of_a_build_from_the_host_is_said() {
     let gpu = testing::gpu();
     let raster = fractal::<i16>(100, 70, 4, 0.6);
     let device = Device::Gpu(gpu.clone());
-    let failures = everywhere(&gpu, || Ok::<_, Error>(()), |()| {
-        let tree = build(&device, raster.view(), &params(), &())?;
-        Ok((tree, build_forest(&device, raster.view(), 64, &params(), &())?))
-    });
+    let failures = everywhere(
+        &gpu,
+        || Ok::<_, Error>(()),
+        |()| {
+            let tree = build(&device, raster.view(), &params(), &())?;
+            Ok((tree, build_forest(&device, raster.view(), 64, &params(), &())?))
+        },
+    );
     if let Some(Failures { allocations, copies, .. }) = failures {
         assert!(allocations >= 10 && copies >= 4, "{allocations} {copies}");
     }

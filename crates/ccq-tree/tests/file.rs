@@ -36,7 +36,8 @@ fn trees_of_all_types_come_back() {
         // SAFETY: nobody else has the folder.
         let mapped = unsafe { Tree::<T>::map(&path).unwrap() };
         assert!(mapped == tree && mapped.grid() == &place);
-        let ask = |tree: &Tree<T>| quadrants(&[Condition::new(tree).range(0.0, 1e9)], &Query::new());
+        let ask =
+            |tree: &Tree<T>| quadrants(&[Condition::new(tree).range(0.0, 1e9)], &Query::new());
         assert_eq!(ask(&mapped), ask(&tree));
     }
     of::<u8>(&Params::new());
@@ -67,7 +68,9 @@ fn refused(bytes: &[u8]) -> String {
     // SAFETY: nobody else has the folder.
     assert_eq!(unsafe { Tree::<u8>::map(&path) }.unwrap_err(), error);
     let words = error.to_string();
-    assert!(matches!(error, Error::File { .. }) && words.contains("tree.ccq") && !words.contains('\n'));
+    assert!(
+        matches!(error, Error::File { .. }) && words.contains("tree.ccq") && !words.contains('\n')
+    );
     words
 }
 

@@ -3,8 +3,8 @@
 mod common;
 
 use ccq_tree::{
-    Cell, Condition, Error, Params, Quadrant, Query, Tree, Window, build, count, mask, quadrants, runs,
-    statistics, top_k,
+    Cell, Condition, Error, Params, Quadrant, Query, Tree, Window, build, count, mask, quadrants,
+    runs, statistics, top_k,
 };
 use common::{Made, fractal, noise, raster};
 use gpu_core::{Device, Grid};
@@ -45,9 +45,15 @@ fn window_of(query: &Query, grid: &gpu_core::GridSpec) -> Window {
 }
 
 /// All results of a query are those of a scan, in which `wants` says which cells are to be found.
-fn check_results(conditions: &[Condition<'_>], query: &Query, grid: &gpu_core::GridSpec, wants: impl Fn(u32, u32) -> bool) -> Vec<Quadrant> {
+fn check_results(
+    conditions: &[Condition<'_>],
+    query: &Query,
+    grid: &gpu_core::GridSpec,
+    wants: impl Fn(u32, u32) -> bool,
+) -> Vec<Quadrant> {
     let window = window_of(query, grid);
-    let inside = |c: u32, r: u32| window.holds(Window { row0: r, column0: c, row1: r + 1, column1: c + 1 });
+    let inside =
+        |c: u32, r: u32| window.holds(Window { row0: r, column0: c, row1: r + 1, column1: c + 1 });
     let cells = (0..grid.height).flat_map(|row| (0..grid.width).map(move |column| (column, row)));
     let expected: Vec<u8> = cells.map(|(c, r)| u8::from(inside(c, r) && wants(c, r))).collect();
     let found = mask(conditions, query).unwrap();
@@ -97,7 +103,8 @@ mod on_device {
     pub fn check<T: Made + DeviceCell>(asked: &[&Asked<T>], query: &Query, expected: &[Quadrant]) {
         let handle = testing::gpu();
         let mut workspace = Workspace::new(&handle).unwrap();
-        let trees: Vec<_> = asked.iter().map(|a| DeviceTree::upload(&handle, &a.tree).unwrap()).collect();
+        let trees: Vec<_> =
+            asked.iter().map(|a| DeviceTree::upload(&handle, &a.tree).unwrap()).collect();
         let rasters: Vec<_> =
             asked.iter().map(|a| DeviceGrid::upload(&handle, a.raster.view()).unwrap()).collect();
         let conditions: Vec<_> = (0..asked.len())
@@ -127,9 +134,13 @@ fn check<T: Made>(asked: &Asked<T>, query: &Query) {
 }
 
 fn windows(width: u32, height: u32) -> Vec<Option<Window>> {
-    let part = Window { row0: height / 3, column0: width / 4, row1: height, column1: width.div_ceil(2) };
+    let part =
+        Window { row0: height / 3, column0: width / 4, row1: height, column1: width.div_ceil(2) };
     let cell = Window { row0: height - 1, column0: width - 1, row1: height, column1: width };
-    [None].into_iter().chain([part, cell].map(|w| (w.row0 < w.row1 && w.column0 < w.column1).then_some(w))).collect()
+    [None]
+        .into_iter()
+        .chain([part, cell].map(|w| (w.row0 < w.row1 && w.column0 < w.column1).then_some(w)))
+        .collect()
 }
 
 #[test]
@@ -183,7 +194,9 @@ fn several_rasters_together_give_what_a_scan_of_all_gives() {
     let params = Params::new().nodata(100.0);
     for (width, height) in [(65, 65), (190, 130)] {
         let asked: Vec<Asked<u8>> = [((60.0, 140.0), 1), ((90.0, 255.0), 2), ((0.0, 130.0), 3)]
-            .map(|(range, seed)| Asked::new(fractal(width, height, seed, 0.5), &params, Some(range)))
+            .map(|(range, seed)| {
+                Asked::new(fractal(width, height, seed, 0.5), &params, Some(range))
+            })
             .into();
         let binned = Params::new().bins([80.0, 120.0]).nodata(90.0);
         let other = Asked::new(fractal::<u8>(width, height, 4, 0.6), &binned, Some((70.0, 125.0)));
@@ -225,7 +238,8 @@ fn one_thread_finds_the_same() {
 #[test]
 fn statistics_of_windows_are_those_of_a_scan() {
     let nan = f32::NAN;
-    let raster = raster(150, 90, |x, y| if (x + 2 * y) % 11 == 0 { nan } else { (x * y % 97) as f32 });
+    let raster =
+        raster(150, 90, |x, y| if (x + 2 * y) % 11 == 0 { nan } else { (x * y % 97) as f32 });
     let tree = build(&Device::Cpu, raster.view(), &Params::new(), &()).unwrap();
     for window in windows(150, 90) {
         let query = Query::new().window(window);
@@ -260,7 +274,8 @@ fn what_cannot_be_asked_is_refused() {
     let asked = Asked::new(raster(20, 10, |x, _| x as u8), &Params::new().bins([5.0]), None);
     let other = Asked::new(raster(10, 20, |x, _| x as u8), &Params::new(), None);
     let condition = Condition::new(&asked.tree);
-    let refused = |conditions: &[Condition<'_>], query: &Query| quadrants(conditions, query).unwrap_err();
+    let refused =
+        |conditions: &[Condition<'_>], query: &Query| quadrants(conditions, query).unwrap_err();
     assert!(matches!(refused(&[], &Query::new()), Error::Conditions { conditions: 0, .. }));
     assert!(matches!(refused(&[condition; 9], &Query::new()), Error::Conditions { .. }));
     let apart = refused(&[condition, Condition::new(&other.tree)], &Query::new());
@@ -284,7 +299,11 @@ fn what_cannot_be_asked_is_refused() {
 
 #[test]
 fn a_tree_without_nodes_has_nothing_to_find() {
-    let asked = Asked::new(Grid::new(Vec::<u8>::new(), gpu_core::GridSpec::of_pixels(0, 4)).unwrap(), &Params::new(), None);
+    let asked = Asked::new(
+        Grid::new(Vec::<u8>::new(), gpu_core::GridSpec::of_pixels(0, 4)).unwrap(),
+        &Params::new(),
+        None,
+    );
     assert_eq!(quadrants(&[asked.condition()], &Query::new()), Ok(Vec::new()));
     on_device::check(&[&asked], &Query::new(), &[]);
 }

@@ -122,7 +122,8 @@ fn nodes_full_of_anything_lead_nowhere_outside() {
         let resident = DeviceGrid::upload(&handle, raster.view()).unwrap();
         for most in [u32::MAX, tree.nodes().len() as u32 * 2] {
             let words = tree.nodes().iter().map(|_| {
-                let link = random.below(u64::from(most)) as u32 | (random.next_u64() as u32 & 1 << 31);
+                let link =
+                    random.below(u64::from(most)) as u32 | (random.next_u64() as u32 & 1 << 31);
                 u64::from(link) << 32 | random.next_u64() >> 32
             });
             let words: Vec<u64> = words.collect();
@@ -131,11 +132,13 @@ fn nodes_full_of_anything_lead_nowhere_outside() {
             let columns = (handle.upload(nodes).unwrap(), handle.upload(&flags).unwrap());
             let starts = tree.level_starts().to_vec();
             let (nodes, flags) = columns;
-            let hostile = DeviceTree::from_columns(*raster.grid(), &params, starts, nodes, flags).unwrap();
+            let hostile =
+                DeviceTree::from_columns(*raster.grid(), &params, starts, nodes, flags).unwrap();
             let sound = DeviceTree::upload(&handle, &tree).unwrap();
             for range in [(-99.0, -93.0), (-30000.0, 30000.0)] {
                 let condition = Condition::new(&hostile).raster(&resident).range(range.0, range.1);
-                for conditions in [vec![condition.clone()], vec![Condition::new(&sound), condition]] {
+                for conditions in [vec![condition.clone()], vec![Condition::new(&sound), condition]]
+                {
                     let count = gpu::count(&mut workspace, &conditions, &Query::new()).unwrap();
                     let cells = count.to_host().unwrap()[1];
                     assert!(cells <= u64::from(width) * u64::from(height));

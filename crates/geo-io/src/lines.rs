@@ -39,7 +39,8 @@ pub fn write_polygons<'a, P: IntoIterator<Item = (&'static str, f64)>>(
     let features = polygons.into_iter().map(|(corners, properties)| {
         check(0.0, &corners)?;
         let ring = corners.iter().chain(corners.first()).map(|point| point.to_vec()).collect();
-        let properties = properties.into_iter().map(|(name, value)| (name.to_owned(), value.into()));
+        let properties =
+            properties.into_iter().map(|(name, value)| (name.to_owned(), value.into()));
         Ok(Feature {
             geometry: Some(Geometry::new(Value::Polygon(vec![ring]))),
             properties: Some(properties.collect()),

@@ -75,7 +75,10 @@ fn of_tiff(path: &Path, size: u64) -> Result<Raster> {
     let (width, height) = (layout.width, layout.height);
     if layout.samples_per_pixel != 1 {
         let bands = layout.samples_per_pixel;
-        return Err(Error::malformed(path, format!("a raster has one band, this image has {bands}")));
+        return Err(Error::malformed(
+            path,
+            format!("a raster has one band, this image has {bands}"),
+        ));
     }
     let georeference =
         Georeference::of_tiff(image).map_err(|reason| Error::malformed(path, reason))?;

@@ -426,7 +426,8 @@ impl Square {
         let mut elements = 0;
         let mut i = 0;
         while i < 4 {
-            elements += if divides(tier, 5, self.twos[i]) { self.element_masks[i].count_ones() } else { 0 };
+            elements +=
+                if divides(tier, 5, self.twos[i]) { self.element_masks[i].count_ones() } else { 0 };
             i += 1;
         }
         let twos = if divides(tier, 4, self.four) { mask_of(self.twos).count_ones() } else { 0 };
@@ -476,7 +477,8 @@ unsafe fn load<E: Copy, S: Source<E>>(
     // Of a square shorter than 64 only the part before its end.
     let end = |at: u32, length: u32| u32::min(length - at * tier.side(), tier.side());
     let (width, height) = (end(column, tier.width), end(row, tier.height));
-    let first = (row * tier.side() + y) as u64 * tier.width as u64 + (column * tier.side() + x) as u64;
+    let first =
+        (row * tier.side() + y) as u64 * tier.width as u64 + (column * tier.side() + x) as u64;
     let bytes = u32::min(PATCH as u32 * size_of::<E>() as u32, vector::BYTES as u32);
     let is_aligned = tier.width & 3 == 0 && input as usize & (bytes as usize - 1) == 0;
     let mut patch = [Summary::OUTSIDE; PATCH * PATCH];
@@ -603,7 +605,9 @@ impl<E: Copy, S: Source<E>> Writer<E, S> {
         }
         if at < self.presence_room {
             // SAFETY: guarded, likewise.
-            unsafe { *self.presence.add(at as usize) = if summary.is_divided() { mask as u8 } else { 0 } };
+            unsafe {
+                *self.presence.add(at as usize) = if summary.is_divided() { mask as u8 } else { 0 }
+            };
         }
     }
 }

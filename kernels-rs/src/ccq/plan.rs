@@ -58,7 +58,15 @@ impl Tier {
         let Self { width, height, side_bits, square_bits, .. } = *self;
         let Self { first_level, counts, stride, tree_stride, is_top, trees, .. } = *self;
         [
-            width, height, side_bits, square_bits, first_level, counts, stride, tree_stride, is_top,
+            width,
+            height,
+            side_bits,
+            square_bits,
+            first_level,
+            counts,
+            stride,
+            tree_stride,
+            is_top,
             trees,
         ]
     }
@@ -150,9 +158,8 @@ pub fn tiers(width: u32, height: u32, bits: u32) -> Vec<Tier> {
         let tree_side = side_of_tree >> (t * LEVELS);
         let trees = u64::from(size.0).div_ceil(tree_side) as u32;
         // Squares of a whole tree, or as many as the raster has if it is one tree.
-        let within = |side: u32, length: u32| {
-            u64::from(length.div_ceil(side)).min(1u64 << square_bits)
-        };
+        let within =
+            |side: u32, length: u32| u64::from(length.div_ceil(side)).min(1u64 << square_bits);
         let stride = within(side, size.0) * within(side, size.1);
         tiers.push(Tier {
             width: size.0,
@@ -196,7 +203,9 @@ mod tests {
 
     #[test]
     fn every_square_and_level_has_a_slot_of_its_own() {
-        for (width, height, bits) in [(1, 1, 0), (64, 3, 6), (65, 1, 7), (300, 200, 9), (300, 200, 7)] {
+        for (width, height, bits) in
+            [(1, 1, 0), (64, 3, 6), (65, 1, 7), (300, 200, 9), (300, 200, 7)]
+        {
             let tiers = tiers(width, height, bits);
             let trees = tiers[0].trees as u64 * u64::from(height.div_ceil(1 << bits));
             let slots = trees * u64::from(tiers[0].tree_stride);

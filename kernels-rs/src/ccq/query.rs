@@ -341,7 +341,8 @@ impl<const N: usize> Search<N> {
                 if first != 0 {
                     let mut mask = in_raster;
                     if link & MIXED != 0 {
-                        let has_flags = condition.presence != 0 && positions[i] < condition.presence_len;
+                        let has_flags =
+                            condition.presence != 0 && positions[i] < condition.presence_len;
                         mask &= if has_flags {
                             *(condition.presence as *const u8).add(positions[i] as usize) as u32
                         } else {
@@ -569,7 +570,8 @@ pub unsafe fn search<const N: usize>(
                 return;
             }
         }
-        let mut found = Found { quadrants: 0, cells: 0, unsure: 0, out: core::ptr::null_mut(), room: 0 };
+        let mut found =
+            Found { quadrants: 0, cells: 0, unsure: 0, out: core::ptr::null_mut(), room: 0 };
         let open = descend(&search, square, &mut found, (out, first, room));
         if let Some(positions) = open {
             in_square(&search, square, positions, &shared);
@@ -673,7 +675,13 @@ unsafe fn in_square<const N: usize>(
             while quadrant << step < SLOTS {
                 let slot = quadrant << step;
                 if shared.states.load(slot) as u32 == OPEN {
-                    open_children(search, (column, row), (level, above + level - root), slot, shared);
+                    open_children(
+                        search,
+                        (column, row),
+                        (level, above + level - root),
+                        slot,
+                        shared,
+                    );
                 }
                 quadrant += BLOCK as u32;
             }

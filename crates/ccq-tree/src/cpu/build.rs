@@ -193,9 +193,9 @@ fn each_square<R: Send>(
     let (columns, rows) = tier.grid();
     let count = u64::from(columns) * u64::from(rows);
     let mut results = host_memory::with_capacity(count as usize)?;
-    let squares = (0..count as usize).into_par_iter().map_init(Square::new, |square, i| {
-        of(square, (i as u32 % columns, i as u32 / columns))
-    });
+    let squares = (0..count as usize)
+        .into_par_iter()
+        .map_init(Square::new, |square, i| of(square, (i as u32 % columns, i as u32 / columns)));
     squares.collect_into_vec(&mut results);
     Ok(results)
 }

@@ -2,5 +2,5 @@
 
 mod build;
 
-pub use build::{build, build_forest};
 pub(crate) use build::merge;
+pub use build::{build, build_forest};

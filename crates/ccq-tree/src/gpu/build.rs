@@ -158,7 +158,8 @@ struct Bins {
 
 impl Bins {
     fn new<T: DeviceCell>(gpu: &Gpu, params: &Params) -> Result<Self> {
-        let (Binning { nodata, has_nodata, first_bin, steps: bits }, mut host) = params.binning::<T>();
+        let (Binning { nodata, has_nodata, first_bin, steps: bits }, mut host) =
+            params.binning::<T>();
         host.resize(host.len().next_multiple_of(kernels::STEPS), u32::MAX);
         // SAFETY: written below.
         let mut steps = unsafe { gpu.uninitialized::<u32>(host.len())? };

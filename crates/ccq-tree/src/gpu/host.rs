@@ -156,9 +156,8 @@ pub(crate) fn build_in_strips<T: DeviceCell>(
     params.check()?;
     let tiling = Tiling::new(*raster.grid(), tile_side)?;
     let GridSpec { width, height, .. } = tiling.grid;
-    let strips: Vec<GridSpec> = (0..tiling.rows)
-        .map(|row| GridSpec { width, ..tiling.tile(0, row) })
-        .collect();
+    let strips: Vec<GridSpec> =
+        (0..tiling.rows).map(|row| GridSpec { width, ..tiling.tile(0, row) }).collect();
     let side = 1usize << tiling.bits;
     let cells = |row: usize| {
         let [from, to] = [row, row + 1].map(|r| (r * side).min(height as usize) * width as usize);

@@ -190,6 +190,9 @@ pub fn quadrants(
     let mut total = gpu.zeroed::<u32>(1)?;
     gpu.copy(counts.slice(squares..squares + 1)?, &mut total)?;
     let total = total.to_host()?[0];
+    if total == 0 {
+        return Ok(Vec::new());
+    }
     // Zeroed, should somebody change the trees between the two launches.
     let mut hits = gpu.zeroed::<[u32; kernels::HIT]>(total as usize)?;
     let (out, no_cells) = (hits.as_mut_ptr().cast(), std::ptr::null_mut());

@@ -56,7 +56,12 @@ pub fn count(conditions: &[Condition<'_>], query: &Query) -> Result<Count> {
     let rasters = search.rasters().ok();
     let parts = search.parts().into_par_iter().map(|part| {
         let mut sum = Count::default();
-        search.visit(part, u32::MAX, &mut |hit| sum = sum.and(of_hit(&search, rasters.as_deref(), hit)), &mut |_| ());
+        search.visit(
+            part,
+            u32::MAX,
+            &mut |hit| sum = sum.and(of_hit(&search, rasters.as_deref(), hit)),
+            &mut |_| (),
+        );
         sum
     });
     Ok(parts.reduce(Count::default, Count::and))

@@ -56,7 +56,8 @@ pub fn fractal<T: Made>(width: u32, height: u32, seed: u64, rough: f64) -> Grid<
 /// Independent values.
 pub fn noise<T: Made>(width: u32, height: u32, seed: u64, values: u64) -> Grid<T> {
     let mut random = Random::new(seed);
-    let cells = (0..u64::from(width) * u64::from(height)).map(|_| T::made(random.below(values) as f64));
+    let cells =
+        (0..u64::from(width) * u64::from(height)).map(|_| T::made(random.below(values) as f64));
     Grid::new(cells.collect(), GridSpec::of_pixels(width, height)).unwrap()
 }
 
@@ -142,8 +143,13 @@ impl ByDefinition {
             (node.min().to_f64(), node.max().to_f64(), child, node.is_mixed())
         };
         let nodes: Vec<_> = tree.nodes().iter().map(found).collect();
-        let levels: Vec<_> = tree.level_starts().windows(2).map(|w| (w[1] - w[0]) as usize).collect();
+        let levels: Vec<_> =
+            tree.level_starts().windows(2).map(|w| (w[1] - w[0]) as usize).collect();
         assert_eq!(levels, self.levels, "{what}: nodes of each level");
-        assert!(nodes == self.nodes, "{what}: {:?}", nodes.iter().zip(&self.nodes).find(|(a, b)| a != b));
+        assert!(
+            nodes == self.nodes,
+            "{what}: {:?}",
+            nodes.iter().zip(&self.nodes).find(|(a, b)| a != b)
+        );
     }
 }

@@ -562,11 +562,11 @@ pub unsafe fn search<const N: usize>(
     let shared = Room::<N>::new(&mut Carver::new());
     // SAFETY: passed on to the caller; what ends a block early is the same for all of its threads.
     unsafe {
-        let (mut first, mut last) = (0, u32::MAX);
+        let mut first = 0;
         if !out.is_null() {
             first = *counts.add(place);
-            last = *counts.add(place + 1);
-            if first == last {
+            // A square without quadrants.
+            if first == *counts.add(place + 1) {
                 return;
             }
         }

@@ -12,6 +12,7 @@
     allow(dead_code, unused_imports, unused_macros)
 )]
 
+pub mod ccq;
 pub mod idw;
 #[cfg(any(feature = "nni", feature = "nni_exact"))]
 pub mod nni;

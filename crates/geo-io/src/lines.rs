@@ -22,7 +22,40 @@ pub fn write_lines<'a>(
     lines: impl IntoIterator<Item = (f64, &'a [[f64; 2]])>,
     crs: Option<&Crs>,
 ) -> Result<()> {
-    let output = output.into();
+    write_collection(output.into(), lines.into_iter().map(|(e, points)| feature(e, points)), crs)
+}
+
+/// Writes polygons without holes as a GeoJSON FeatureCollection, each with numbers as properties. A polygon is its
+/// corners (x, y) in their order, counter-clockwise, the first not again. Reference systems as by
+/// [`write_lines`].
+///
+/// # Errors
+/// As [`write_lines`].
+pub fn write_polygons<'a, P: IntoIterator<Item = (&'static str, f64)>>(
+    output: impl Into<Output<'a>>,
+    polygons: impl IntoIterator<Item = (Vec<[f64; 2]>, P)>,
+    crs: Option<&Crs>,
+) -> Result<()> {
+    let features = polygons.into_iter().map(|(corners, properties)| {
+        check(0.0, &corners)?;
+        let ring = corners.iter().chain(corners.first()).map(|point| point.to_vec()).collect();
+        let properties =
+            properties.into_iter().map(|(name, value)| (name.to_owned(), value.into()));
+        Ok(Feature {
+            geometry: Some(Geometry::new(Value::Polygon(vec![ring]))),
+            properties: Some(properties.collect()),
+            ..Feature::default()
+        })
+    });
+    write_collection(output.into(), features, crs)
+}
+
+/// Writes features one after the other, so that the collection need not be in memory.
+fn write_collection(
+    output: Output<'_>,
+    features: impl Iterator<Item = Result<Feature>>,
+    crs: Option<&Crs>,
+) -> Result<()> {
     let path = output.path;
     write_atomic(output, |file| {
         let failed = |e: std::io::Error| Error::write(path, e);
@@ -36,10 +69,9 @@ pub fn write_lines<'a>(
             .map_err(failed)?;
         }
         write!(file, "\"features\":[").map_err(failed)?;
-        for (i, (elevation, points)) in lines.into_iter().enumerate() {
-            // Feature by feature, so that the collection need not be in memory.
+        for (i, feature) in features.enumerate() {
             let separator = if i == 0 { "\n" } else { ",\n" };
-            write!(file, "{separator}{}", feature(elevation, points)?).map_err(failed)?;
+            write!(file, "{separator}{}", feature?).map_err(failed)?;
         }
         writeln!(file, "\n]}}").map_err(failed)
     })

@@ -148,7 +148,7 @@ fn sites_of_bytes(mut values: Vec<u8>, rule: &SiteValues) -> Vec<u8> {
 }
 
 /// Bytes of samples that are decoded together.
-const WINDOW: usize = 1 << 26;
+pub(crate) const WINDOW: usize = 1 << 26;
 
 fn from_tiff(path: &Path, rule: &SiteValues) -> Result<Mask> {
     // What is missing, empty or a folder is said as of any other file.
@@ -194,7 +194,7 @@ fn tiff_sites(path: &Path, size: u64, rule: &SiteValues) -> Result<Mask> {
 }
 
 /// What a GeoTIFF says that its pixels without a value hold, as its samples can have it.
-fn nodata(image: &Ifd, layout: &RasterLayout) -> Option<f64> {
+pub(crate) fn nodata(image: &Ifd, layout: &RasterLayout) -> Option<f64> {
     const GDAL_NODATA: u16 = 42113;
     let text = image.tag(GDAL_NODATA)?.value.as_str()?;
     let value: f64 = text.trim_matches(|c: char| c == '\0' || c.is_whitespace()).parse().ok()?;

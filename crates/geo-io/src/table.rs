@@ -37,6 +37,37 @@ pub fn write_table<'a>(
     write_atomic(output, |file| write_lines(file, grid, values, xyz).map_err(failed))
 }
 
+/// Writes rows of numbers with their names above and commas between.
+///
+/// # Errors
+/// Those of writing.
+pub fn write_rows<'a, const N: usize>(
+    output: impl Into<Output<'a>>,
+    names: [&str; N],
+    rows: impl IntoIterator<Item = [f64; N]>,
+) -> Result<()> {
+    let output = output.into();
+    write_with(output, |file| {
+        writeln!(file, "{}", names.join(","))?;
+        for row in rows {
+            writeln!(file, "{}", row.map(|number| number.to_string()).join(","))?;
+        }
+        Ok(())
+    })
+}
+
+/// Writes a file of another format through `fill`.
+///
+/// # Errors
+/// Those of writing.
+pub fn write_with<'a>(
+    output: impl Into<Output<'a>>,
+    fill: impl FnOnce(&mut BufWriter<std::fs::File>) -> io::Result<()>,
+) -> Result<()> {
+    let output = output.into();
+    write_atomic(output, |file| fill(file).map_err(|e| Error::write(output.path, e)))
+}
+
 fn write_lines(out: &mut impl Write, grid: &GridSpec, values: &[f32], xyz: bool) -> io::Result<()> {
     if !xyz {
         writeln!(out, "x,y,z")?;

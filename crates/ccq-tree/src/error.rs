@@ -1,0 +1,147 @@
+//! What can go wrong with a tree.
+
+use std::path::PathBuf;
+
+/// The result of this crate's functions.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// What can go wrong with a tree.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A side beyond [`MAX_SIDE`](crate::MAX_SIDE), or more squares than can be numbered.
+    #[error("a raster of {width} x {height} cells is too large")]
+    TooLarge {
+        /// Columns.
+        width: u32,
+        /// Rows.
+        height: u32,
+    },
+    /// More nodes than links can name.
+    #[error("the tree has {nodes} nodes, at most {most} can be named; bins make it smaller")]
+    TooManyNodes {
+        /// As counted.
+        nodes: u64,
+        /// The most.
+        most: u64,
+    },
+    /// A tree's nodes do not fit where they were to go.
+    #[error("the tree has {nodes} nodes, there is room for {room}")]
+    NoRoom {
+        /// As counted.
+        nodes: u64,
+        /// As given.
+        room: u64,
+    },
+    /// A boundary of bins is not a number above the one before.
+    #[error("boundary {index} of the bins, {value}, is not a number above the one before")]
+    Boundary {
+        /// Which.
+        index: usize,
+        /// As given.
+        value: f64,
+    },
+    /// More bins than there may be, or none.
+    #[error("{bins} bins, where 1 to {most} can be")]
+    Bins {
+        /// As given.
+        bins: usize,
+        /// The most.
+        most: usize,
+    },
+    /// The side of a forest's tiles is not a power of two from 64 on.
+    #[error("tiles of {side} x {side} cells: the side must be a power of two from 64 to 2^30")]
+    TileSide {
+        /// As given.
+        side: u32,
+    },
+    /// A window is empty or not inside the raster.
+    #[error(
+        "the window from row {row0}, column {column0} to row {row1}, column {column1} is not a part of \
+         {height} rows and {width} columns"
+    )]
+    Window {
+        /// The first row.
+        row0: u32,
+        /// The first column.
+        column0: u32,
+        /// The row after the last.
+        row1: u32,
+        /// The column after the last.
+        column1: u32,
+        /// Columns of the raster.
+        width: u32,
+        /// Rows of the raster.
+        height: u32,
+    },
+    /// A range of values ends before it begins, or where no number is.
+    #[error("the range from {low} to {high} is none")]
+    Range {
+        /// As given.
+        low: f64,
+        /// As given.
+        high: f64,
+    },
+    /// No condition, or more than the device can search at once.
+    #[error("{conditions} conditions, where 1 to {most} can be")]
+    Conditions {
+        /// As given.
+        conditions: usize,
+        /// The most.
+        most: usize,
+    },
+    /// Rasters or trees of one query have other sides than the first.
+    #[error("{what} has {width} x {height} cells, the first tree {first_width} x {first_height}")]
+    Sides {
+        /// Which.
+        what: &'static str,
+        /// Its columns.
+        width: u32,
+        /// Its rows.
+        height: u32,
+        /// Columns of the first tree.
+        first_width: u32,
+        /// Rows of the first tree.
+        first_height: u32,
+    },
+    /// A raster on the device has cells of another type than its tree.
+    #[error("the raster has cells of another type than the tree")]
+    OtherType,
+    /// A bin is cut by the range, and its cells' values are in the raster only.
+    #[error("the range cuts through a bin; which of its cells are in it only the raster says")]
+    NeedsRaster,
+    /// The tree has numbers of bins, not values.
+    #[error("{what} needs values, and the tree has numbers of bins")]
+    Binned {
+        /// What needs them.
+        what: &'static str,
+    },
+    /// A file is not what it should be, or cannot be read or written.
+    #[error("{}: {reason}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        reason: String,
+    },
+    /// The caller's progress ended the call.
+    #[error(transparent)]
+    Cancelled(#[from] gpu_core::Cancelled),
+    /// A primitive failed on the device.
+    #[cfg(feature = "cuda")]
+    #[error(transparent)]
+    Scan(gpu_scan::Error),
+    /// The grid, the device or the memory failed.
+    #[error(transparent)]
+    Core(#[from] gpu_core::Error),
+}
+
+#[cfg(feature = "cuda")]
+impl From<gpu_scan::Error> for Error {
+    fn from(error: gpu_scan::Error) -> Self {
+        match error {
+            gpu_scan::Error::Core(core) => Self::Core(core),
+            other => Self::Scan(other),
+        }
+    }
+}

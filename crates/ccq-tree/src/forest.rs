@@ -1,0 +1,197 @@
+//! Forests: a tree for each tile of a raster.
+
+use gpu_core::GridSpec;
+use kernels_rs::ccq::LEVELS;
+use kernels_rs::ccq::plan::Tier;
+
+use crate::tree::{Node, Storage, bits_of};
+use crate::{Cell, Error, MAX_SIDE, Params, Result, Tree};
+
+/// How a raster is cut into the tiles of trees.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Tiling {
+    pub grid: GridSpec,
+    /// Levels below a tree's root: tiles have 2^bits cells on a side.
+    pub bits: u32,
+    pub columns: u32,
+    pub rows: u32,
+}
+
+impl Tiling {
+    /// One tile, the smallest that holds the raster.
+    pub fn whole(grid: GridSpec) -> Result<Self> {
+        Self::of_bits(grid, bits_of(&grid))
+    }
+
+    /// Tiles of `side` cells, which is a power of two; no larger than the raster needs.
+    pub fn new(grid: GridSpec, side: u32) -> Result<Self> {
+        if !side.is_power_of_two() || side < kernels_rs::ccq::SIDE || side > MAX_SIDE {
+            return Err(Error::TileSide { side });
+        }
+        Self::of_bits(grid, side.trailing_zeros().min(bits_of(&grid)))
+    }
+
+    /// Tiles of 2^bits cells.
+    pub fn of_bits(grid: GridSpec, bits: u32) -> Result<Self> {
+        let GridSpec { width, height, .. } = grid;
+        if width.max(height) > MAX_SIDE {
+            return Err(Error::TooLarge { width, height });
+        }
+        let tiles = |length: u32| length.div_ceil(1 << bits);
+        Ok(Self { grid, bits, columns: tiles(width), rows: tiles(height) })
+    }
+
+    /// Counts of all squares and levels of all trees.
+    pub fn slots(&self, tiers: &[Tier]) -> Result<u64> {
+        let GridSpec { width, height, .. } = self.grid;
+        let squares = u64::from(width.div_ceil(64)) * u64::from(height.div_ceil(64));
+        let trees = u64::from(self.columns) * u64::from(self.rows);
+        // Twelve counts a square bound what a tree's stride was computed from.
+        let slots = trees.checked_mul(tiers.first().map_or(0, |tier| tier.tree_stride.into()));
+        match slots {
+            Some(slots) if squares.max(trees) < 1 << 28 && slots < 1 << 32 => Ok(slots),
+            _ => Err(Error::TooLarge { width, height }),
+        }
+    }
+
+    /// Where a tile lies.
+    pub fn tile(&self, column: u32, row: u32) -> GridSpec {
+        let (x, y) = (column << self.bits, row << self.bits);
+        let side = |from: u32, length: u32| (length - from).min(1 << self.bits);
+        let GridSpec { origin_x, origin_y, cell_size, width, height } = self.grid;
+        GridSpec {
+            origin_x: origin_x + f64::from(x) * cell_size,
+            origin_y: origin_y - f64::from(y) * cell_size,
+            cell_size,
+            width: side(x, width),
+            height: side(y, height),
+        }
+    }
+}
+
+/// Where the levels of a tree begin that the tiers hold, by the positions of the first nodes of squares; the first is
+/// taken from all.
+pub(crate) fn level_starts(tiers: &[Tier], starts: &[u32], tree: usize) -> Vec<u64> {
+    let mut levels = Vec::new();
+    for tier in tiers.iter().rev() {
+        let tree = tree * tier.tree_stride as usize;
+        for level in tier.first_level..=LEVELS {
+            let slot = tree + (tier.counts + (level - tier.first_level) * tier.stride) as usize;
+            levels.push(u64::from(starts[slot] - starts[tree]));
+        }
+    }
+    levels
+}
+
+/// A tree for each tile of a raster, built together; [`merge`](Self::merge) makes one of them.
+#[derive(Debug, PartialEq)]
+pub struct Forest<T: Cell> {
+    pub(crate) tiling: Tiling,
+    pub(crate) params: Params,
+    pub(crate) trees: Vec<Tree<T>>,
+}
+
+impl<T: Cell> Forest<T> {
+    /// The raster's place.
+    pub fn grid(&self) -> &GridSpec {
+        &self.tiling.grid
+    }
+
+    /// Columns and rows of tiles.
+    pub fn tiles(&self) -> (u32, u32) {
+        (self.tiling.columns, self.tiling.rows)
+    }
+
+    /// Cells on a side of a tile that the raster's edge does not cut off.
+    pub fn tile_side(&self) -> u32 {
+        1 << self.tiling.bits
+    }
+
+    /// The trees, row by row of tiles. The root of each stands for a whole tile, also where the raster's edge cuts it
+    /// off, so that it has as many levels as the others.
+    pub fn trees(&self) -> &[Tree<T>] {
+        &self.trees
+    }
+
+    /// One tree for the whole raster: the same, byte for byte, as [`build`](crate::build()) makes of it.
+    ///
+    /// Every node is copied once, by all cores.
+    ///
+    /// # Errors
+    /// [`Error::TooManyNodes`], [`Error::Core`] where there is not the memory.
+    pub fn merge(self) -> Result<Tree<T>> {
+        if self.trees.len() == 1 {
+            return self.into_single();
+        }
+        if self.trees.is_empty() {
+            return Ok(Tree::empty(self.tiling.grid, bits_of(&self.tiling.grid), &self.params));
+        }
+        crate::cpu::merge(&self)
+    }
+
+    /// The forest of a raster without cells.
+    pub(crate) fn empty(tiling: Tiling, params: &Params) -> Result<Self> {
+        let tiles = u64::from(tiling.columns) * u64::from(tiling.rows);
+        let trees = (0..tiles).map(|_| Tree::empty(tiling.grid, tiling.bits, params)).collect();
+        Ok(Self { tiling, params: params.clone(), trees })
+    }
+
+    /// Cuts what was written together into trees. `starts` has the positions of all squares' nodes.
+    pub(crate) fn of_parts(
+        tiling: Tiling,
+        params: &Params,
+        tiers: &[Tier],
+        starts: &[u32],
+        mut nodes: Vec<Node<T>>,
+        mut presence: Vec<u8>,
+    ) -> Result<Self> {
+        let count = tiling.columns as usize * tiling.rows as usize;
+        let stride = tiers[0].tree_stride as usize;
+        let mut trees = Vec::with_capacity(count);
+        for i in 0..count {
+            let first = starts[i * stride] as usize;
+            let end = starts.get((i + 1) * stride).map_or(nodes.len(), |&end| end as usize);
+            let mut levels = level_starts(tiers, starts, i);
+            levels.push((end - first) as u64);
+            let above_cells = levels[tiling.bits as usize] as usize;
+            let (nodes, presence) = if count == 1 {
+                presence.truncate(above_cells);
+                (std::mem::take(&mut nodes), std::mem::take(&mut presence))
+            } else {
+                let part = if presence.is_empty() { 0..0 } else { first..first + above_cells };
+                (nodes[first..end].to_vec(), presence[part].to_vec())
+            };
+            let (column, row) = (i as u32 % tiling.columns, i as u32 / tiling.columns);
+            trees.push(Tree {
+                grid: tiling.tile(column, row),
+                bits: tiling.bits,
+                params: params.clone(),
+                starts: levels,
+                nodes: Storage::Owned(nodes),
+                presence: Storage::Owned(presence),
+            });
+        }
+        Ok(Self { tiling, params: params.clone(), trees })
+    }
+
+    /// The only tree of a forest of one tile.
+    pub(crate) fn into_single(mut self) -> Result<Tree<T>> {
+        let tree = self.trees.pop();
+        let empty = || Tree::empty(self.tiling.grid, self.tiling.bits, &self.params);
+        Ok(tree.unwrap_or_else(empty))
+    }
+}
+
+impl<T: Cell> Tree<T> {
+    /// The tree of a raster without cells, or without values.
+    pub(crate) fn empty(grid: GridSpec, bits: u32, params: &Params) -> Self {
+        Self {
+            grid,
+            bits,
+            params: params.clone(),
+            starts: vec![0; bits as usize + 2],
+            nodes: Storage::Owned(Vec::new()),
+            presence: Storage::Owned(Vec::new()),
+        }
+    }
+}

@@ -1,0 +1,341 @@
+//! The build on the device: the steps, each a launch.
+
+use gpu_core::{Blocks, Column, Gpu, GridSlice, Reading};
+use gpu_scan::gpu::{Workspace, scan_in_place};
+use gpu_scan::{Scan, Sum};
+use kernels_rs::ccq::LEVELS;
+use kernels_rs::ccq::build as kernels;
+use kernels_rs::ccq::plan::{Tier, tiers};
+use kernels_rs::ccq::summary::Binning;
+
+use super::tree::{DeviceForest, Levels};
+use super::{DeviceCell, DeviceTree};
+use crate::forest::Tiling;
+use crate::tree::Node;
+use crate::{Error, MAX_NODES, Params, Result};
+
+/// The most cells of a raster that is built at once on a device: positions are counted in 32 bits.
+const MOST_CELLS: u64 = 3 << 30;
+
+/// The [tree](crate::build()) of a raster in device memory. Waits once, when nodes are counted, for their number: what
+/// it gives has as many. So it cannot be captured; [`build_within`] can.
+///
+/// A raster whose elements begin at a multiple of 16 bytes, and whose width is a multiple of 4, is read faster.
+///
+/// # Errors
+/// As [`build`](crate::build()); [`Error::TooLarge`] also for more than 3 * 2^30 cells.
+pub fn build<'a, T: DeviceCell>(
+    workspace: &mut Workspace,
+    raster: impl Into<GridSlice<'a, T>>,
+    params: &Params,
+) -> Result<DeviceTree<T>> {
+    let raster = raster.into();
+    let tiling = Tiling::whole(*raster.grid())?;
+    build_tiles(workspace, raster, tiling, params)?.into_single()
+}
+
+/// The [trees](crate::build_forest()) of a raster's tiles, all in as many launches as one. Waits once, as [`build`]
+/// does.
+///
+/// # Errors
+/// As [`build`], and [`Error::TileSide`].
+pub fn build_forest<'a, T: DeviceCell>(
+    workspace: &mut Workspace,
+    raster: impl Into<GridSlice<'a, T>>,
+    tile_side: u32,
+    params: &Params,
+) -> Result<DeviceForest<T>> {
+    let raster = raster.into();
+    let tiling = Tiling::new(*raster.grid(), tile_side)?;
+    build_tiles(workspace, raster, tiling, params)
+}
+
+/// The trees of a raster's tiles, whose roots stand for 2^bits cells on a side also where the raster is smaller.
+pub(super) fn build_of_bits<T: DeviceCell>(
+    workspace: &mut Workspace,
+    raster: GridSlice<'_, T>,
+    bits: u32,
+    params: &Params,
+) -> Result<DeviceForest<T>> {
+    build_tiles(workspace, raster, Tiling::of_bits(*raster.grid(), bits)?, params)
+}
+
+/// A tree that was given room for so many nodes, before anybody knew their number.
+#[derive(Debug)]
+pub struct Bounded<T: DeviceCell> {
+    tiling: Tiling,
+    params: Params,
+    nodes: Column<Node<T>>,
+    presence: Column<u8>,
+    levels: Option<Levels>,
+}
+
+/// The tree of a raster, with room for `room` nodes. Enqueues and returns; after one call it can be captured.
+///
+/// # Errors
+/// As [`build`], but for the number of nodes.
+pub fn build_within<'a, T: DeviceCell>(
+    workspace: &mut Workspace,
+    raster: impl Into<GridSlice<'a, T>>,
+    params: &Params,
+    room: usize,
+) -> Result<Bounded<T>> {
+    let raster = raster.into();
+    let tiling = Tiling::whole(*raster.grid())?;
+    params.check()?;
+    let gpu = workspace.gpu().clone();
+    let lacks = params.may_lack_values::<T>();
+    // SAFETY: of both arrays only the beginning is read, which the kernels write.
+    let mut nodes = unsafe { gpu.uninitialized::<Node<T>>(room)? };
+    // SAFETY: likewise.
+    let mut presence = unsafe { gpu.uninitialized::<u8>(if lacks { room } else { 0 })? };
+    let mut levels = None;
+    if raster.grid().cells() > 0 {
+        let counted = Counted::new(workspace, raster, tiling, params)?;
+        levels = Some(counted.levels(&gpu)?);
+        counted.write(&gpu, &mut nodes, &mut presence)?;
+    }
+    Ok(Bounded { tiling, params: params.clone(), nodes, presence, levels })
+}
+
+impl<T: DeviceCell> Bounded<T> {
+    /// The tree, if there was room for it. Waits for it. The room that it left stays its own.
+    ///
+    /// # Errors
+    /// [`Error::NoRoom`] with the number of nodes that there are.
+    pub fn finish(self) -> Result<DeviceTree<T>> {
+        let Self { tiling, params, nodes, presence, levels } = self;
+        let starts = match levels {
+            Some(levels) => levels.to_host(tiling.bits)?,
+            None => vec![vec![0; tiling.bits as usize + 2]],
+        };
+        let total = starts[0].last().copied().unwrap_or(0);
+        if total > nodes.len() as u64 {
+            return Err(Error::NoRoom { nodes: total, room: nodes.len() as u64 });
+        }
+        DeviceForest { tiling, params, starts, nodes, presence }.into_single()
+    }
+}
+
+fn build_tiles<T: DeviceCell>(
+    workspace: &mut Workspace,
+    raster: GridSlice<'_, T>,
+    tiling: Tiling,
+    params: &Params,
+) -> Result<DeviceForest<T>> {
+    params.check()?;
+    let gpu = workspace.gpu().clone();
+    gpu.refuse_in_capture("the number of a tree's nodes")?;
+    if raster.grid().cells() == 0 {
+        let tiles = tiling.columns as usize * tiling.rows as usize;
+        let starts = vec![vec![0; tiling.bits as usize + 2]; tiles];
+        let (nodes, presence) = (gpu.zeroed(0)?, gpu.zeroed(0)?);
+        return Ok(DeviceForest { tiling, params: params.clone(), starts, nodes, presence });
+    }
+    let counted = Counted::new(workspace, raster, tiling, params)?;
+    let starts = counted.levels(&gpu)?.to_host(tiling.bits)?;
+    let sum = |of: &dyn Fn(&Vec<u64>) -> u64| starts.iter().map(of).sum::<u64>();
+    let total = sum(&|levels| levels[levels.len() - 1]);
+    if total > MAX_NODES {
+        return Err(Error::TooManyNodes { nodes: total, most: MAX_NODES });
+    }
+    // Of one tree the flags of the cells, which are the last, are left out.
+    let flags = if starts.len() == 1 { starts[0][tiling.bits as usize] } else { total };
+    let flags = if params.may_lack_values::<T>() { flags } else { 0 };
+    // SAFETY: the kernels write every node, and with it its flags.
+    let mut nodes = unsafe { gpu.uninitialized::<Node<T>>(total as usize)? };
+    // SAFETY: likewise.
+    let mut presence = unsafe { gpu.uninitialized::<u8>(flags as usize)? };
+    counted.write(&gpu, &mut nodes, &mut presence)?;
+    Ok(DeviceForest { tiling, params: params.clone(), starts, nodes, presence })
+}
+
+/// The bins of a call, on the device.
+struct Bins {
+    fields: [u32; 4],
+    steps: Column<u32>,
+}
+
+impl Bins {
+    fn new<T: DeviceCell>(gpu: &Gpu, params: &Params) -> Result<Self> {
+        let (Binning { nodata, has_nodata, first_bin, steps: bits }, mut host) =
+            params.binning::<T>();
+        host.resize(host.len().next_multiple_of(kernels::STEPS), u32::MAX);
+        // SAFETY: written below.
+        let mut steps = unsafe { gpu.uninitialized::<u32>(host.len())? };
+        for (i, chunk) in host.as_chunks().0.iter().enumerate() {
+            let first = (i * kernels::STEPS) as u32;
+            let out = steps.as_mut_ptr();
+            let arguments = kernels::put_steps::Args { out, first, steps: *chunk };
+            // SAFETY: there are as many elements as chunks have.
+            unsafe { gpu.enqueue(kernels::put_steps, Blocks::x(1), arguments)? };
+        }
+        Ok(Self { fields: [nodata, has_nodata, first_bin, bits], steps })
+    }
+}
+
+/// A raster whose nodes are counted.
+struct Counted<'a, T> {
+    raster: Reading<'a, T>,
+    tiers: Vec<Tier>,
+    trees: u32,
+    bins: Bins,
+    /// The elements above each tier, a summary of three words each.
+    elements: Vec<Column<[u32; 3]>>,
+    /// Where the nodes of each level of each square begin, and after the last their number.
+    starts: Column<u32>,
+}
+
+impl<'a, T: DeviceCell> Counted<'a, T> {
+    fn new(
+        workspace: &mut Workspace,
+        raster: GridSlice<'a, T>,
+        tiling: Tiling,
+        params: &Params,
+    ) -> Result<Self> {
+        let (width, height) = (raster.grid().width, raster.grid().height);
+        if raster.grid().cells() > MOST_CELLS {
+            return Err(Error::TooLarge { width, height });
+        }
+        let tiers = tiers(width, height, tiling.bits);
+        let slots = tiling.slots(&tiers)? as usize;
+        let gpu = workspace.gpu().clone();
+        let bins = Bins::new::<T>(&gpu, params)?;
+        // Zero where tiles have no squares.
+        let mut starts = gpu.zeroed::<u32>(slots + 1)?;
+        let raster = gpu.admit(raster.values())?;
+        let mut elements: Vec<Column<[u32; 3]>> = Vec::new();
+        for (t, tier) in tiers.iter().enumerate() {
+            let (columns, rows) = tier.grid();
+            let blocks = Blocks::x(columns * rows);
+            // SAFETY: the kernel writes every element.
+            let mut out = unsafe { gpu.uninitialized::<[u32; 3]>((columns * rows) as usize)? };
+            let (tier, binning, steps) = (tier.words(), bins.fields, bins.steps.as_ptr());
+            let (elements_out, counts) = (out.as_mut_ptr().cast(), starts.as_mut_ptr());
+            // SAFETY: the tier is that of the raster, and then of the elements before; a summary is three words.
+            unsafe {
+                match t {
+                    0 => gpu.enqueue(
+                        T::reduce(),
+                        blocks,
+                        kernels::reduce::Args {
+                            input: raster.as_ptr(),
+                            tier,
+                            binning,
+                            steps,
+                            elements: elements_out,
+                            counts,
+                        },
+                    )?,
+                    _ => gpu.enqueue(
+                        kernels::reduce::squares,
+                        blocks,
+                        kernels::reduce::Args {
+                            input: elements[t - 1].as_ptr().cast(),
+                            tier,
+                            binning,
+                            steps,
+                            elements: elements_out,
+                            counts,
+                        },
+                    )?,
+                }
+            }
+            elements.push(out);
+        }
+        scan_in_place(workspace, Sum, Scan::exclusive(0), &mut starts)?;
+        let trees = tiling.columns * tiling.rows;
+        Ok(Self { raster, tiers, trees, bins, elements, starts })
+    }
+
+    /// Where the levels of each tree begin.
+    fn levels(&self, gpu: &Gpu) -> Result<Levels> {
+        let mut slots = [0; kernels::MAX_LEVELS];
+        let in_tree = self.tiers.iter().rev().flat_map(|tier| {
+            (tier.first_level..=LEVELS)
+                .map(move |level| tier.counts + (level - tier.first_level) * tier.stride)
+        });
+        let mut levels = 0;
+        for (to, slot) in slots.iter_mut().zip(in_tree) {
+            *to = slot;
+            levels += 1;
+        }
+        let count = self.trees as usize * levels as usize + 1;
+        // SAFETY: the kernel writes all.
+        let mut out = unsafe { gpu.uninitialized::<u32>(count)? };
+        let arguments = kernels::find_levels::Args {
+            starts: self.starts.as_ptr(),
+            end: self.starts.len() as u64 - 1,
+            stride: self.tiers[0].tree_stride,
+            slots,
+            levels,
+            trees: self.trees,
+            out: out.as_mut_ptr(),
+        };
+        let blocks = Blocks::for_each(&kernels::find_levels, self.trees.into())?;
+        // SAFETY: lengths are as the kernel needs them.
+        unsafe { gpu.enqueue(kernels::find_levels, blocks, arguments)? };
+        Ok(Levels { starts: out })
+    }
+
+    /// Writes the nodes, and which children there are, as far as there is room.
+    fn write(
+        &self,
+        gpu: &Gpu,
+        nodes: &mut Column<Node<T>>,
+        presence: &mut Column<u8>,
+    ) -> Result<()> {
+        let (room, presence_room) = (nodes.len() as u32, presence.len() as u32);
+        for (t, tier) in self.tiers.iter().enumerate().rev() {
+            let (columns, rows) = tier.grid();
+            let blocks = Blocks::x(columns * rows);
+            let below = self.tiers[t.saturating_sub(1)].words();
+            let (tier, binning, steps) = (tier.words(), self.bins.fields, self.bins.steps.as_ptr());
+            let (elements, starts) = (self.elements[t].as_ptr().cast(), self.starts.as_ptr());
+            let (nodes, presence) = (nodes.as_mut_ptr().cast(), presence.as_mut_ptr());
+            let kind = T::KIND;
+            // SAFETY: as where they were counted; rooms are the columns' lengths.
+            unsafe {
+                match t {
+                    0 => gpu.enqueue(
+                        T::write(),
+                        blocks,
+                        kernels::write::Args {
+                            input: self.raster.as_ptr(),
+                            tier,
+                            below,
+                            binning,
+                            steps,
+                            elements,
+                            starts,
+                            kind,
+                            nodes,
+                            room,
+                            presence,
+                            presence_room,
+                        },
+                    )?,
+                    _ => gpu.enqueue(
+                        kernels::write::squares,
+                        blocks,
+                        kernels::write::Args {
+                            input: self.elements[t - 1].as_ptr().cast(),
+                            tier,
+                            below,
+                            binning,
+                            steps,
+                            elements,
+                            starts,
+                            kind,
+                            nodes,
+                            room,
+                            presence,
+                            presence_room,
+                        },
+                    )?,
+                }
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,116 @@
+//! An index of the values of a raster: where is the value between a and b?
+//!
+//! A min/max quadtree without pointers, all its nodes in one array: the cache-conscious quadtree (CCQ-tree) of Zhang,
+//! You and Gruenwald, *Indexing large-scale raster geospatial data using massively parallel GPGPU computing* (2010,
+//! doi:10.1145/1869790.1869859). For whoever asks one raster, or several together, again and again. Cells are
+//! `u8`, `i16`, `u16`, `i32`, `u32` or `f32`; rows, columns and sizes count cells, row 0 in the north.
+//!
+//! ```
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! use ccq_tree::{Condition, Params, Query, build, count, quadrants};
+//! use gpu_core::{Device, DeviceChoice, Grid, GridSpec};
+//!
+//! let heights: Vec<i16> = (0..48).map(|cell| cell / 8 * 10).collect(); // six rows of eight
+//! let raster = Grid::new(heights, GridSpec::of_pixels(8, 6))?;
+//! let device = Device::open(DeviceChoice::Cpu)?; // or Auto: a GPU where there is one
+//! let tree = build(&device, raster.view(), &Params::new(), &())?;
+//!
+//! let high = Condition::new(&tree).range(20.0, 40.0); // 20 and 30, not 40
+//! let found = quadrants(&[high], &Query::new())?;
+//! assert_eq!((found[0].row, found[0].column, found[0].size), (2, 0, 2));
+//! assert_eq!(count(&[high], &Query::new())?.cells, 16);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! A raster that lies on the device goes into [`gpu::build`], and the tree that it gives is searched there.
+//!
+//! # Method
+//!
+//! `docs/ccq-tree.md` defines the tree to the bit, and says where it differs from the paper. CPU and GPU give the same
+//! bytes, and a [`Forest`] of tiles merges into the same bytes as one build of the whole.
+#![deny(missing_docs)]
+
+mod cell;
+pub mod cpu;
+mod error;
+mod file;
+mod forest;
+#[cfg(feature = "cuda")]
+pub mod gpu;
+mod params;
+mod quantiles;
+mod query;
+mod raster;
+mod tree;
+
+use gpu_core::{Device, GridView, Progress};
+
+pub use cell::Cell;
+pub use error::{Error, Result};
+pub use file::cells_of_file;
+pub use forest::Forest;
+pub use params::{MAX_BINS, MAX_NODES, MAX_SIDE, Params, Query, Window};
+pub use quantiles::quantile_boundaries;
+pub use query::{
+    Condition, Count, MAX_CONDITIONS, Peak, Quadrant, Run, Statistics, count, mask, quadrants,
+    runs, statistics, top_k,
+};
+pub use raster::RasterRef;
+pub use tree::{Node, Tree};
+
+/// A type of cells whose kernels this build has.
+#[cfg(feature = "cuda")]
+pub trait Buildable: gpu::DeviceCell {}
+#[cfg(feature = "cuda")]
+impl<T: gpu::DeviceCell> Buildable for T {}
+
+/// A type of cells whose kernels this build has.
+#[cfg(not(feature = "cuda"))]
+pub trait Buildable: Cell {}
+#[cfg(not(feature = "cuda"))]
+impl<T: Cell> Buildable for T {}
+
+/// Builds the tree of a raster.
+///
+/// A raster without cells, or without values, has a tree without nodes. Work: each cell is read once, and again where the
+/// 64 x 64 cells around it differ; each node is written once.
+///
+/// # Errors
+/// [`Error::Boundary`] and [`Error::Bins`] for the parameters; [`Error::TooLarge`], [`Error::TooManyNodes`];
+/// [`Error::Cancelled`] where `progress` breaks; [`Error::Core`] where memory or the device fails.
+pub fn build<T: Buildable>(
+    device: &Device,
+    raster: GridView<'_, T>,
+    params: &Params,
+    progress: &dyn Progress,
+) -> Result<Tree<T>> {
+    match device {
+        Device::Cpu => cpu::build(raster, params, progress),
+        #[cfg(feature = "cuda")]
+        Device::Gpu(gpu) => gpu::build_host(gpu, raster, params, progress),
+        // Another crate of the program may switch gpu-core's `cuda` on, but not ours.
+        #[allow(unreachable_patterns)]
+        other => Err(gpu_core::Error::without_cuda(other).into()),
+    }
+}
+
+/// Builds a tree for each tile of `tile_side` x `tile_side` cells of a raster, all of them together.
+///
+/// # Errors
+/// [`Error::TileSide`]; as [`build`].
+pub fn build_forest<T: Buildable>(
+    device: &Device,
+    raster: GridView<'_, T>,
+    tile_side: u32,
+    params: &Params,
+    progress: &dyn Progress,
+) -> Result<Forest<T>> {
+    match device {
+        Device::Cpu => cpu::build_forest(raster, tile_side, params, progress),
+        #[cfg(feature = "cuda")]
+        Device::Gpu(gpu) => gpu::build_forest_host(gpu, raster, tile_side, params, progress),
+        #[allow(unreachable_patterns)]
+        other => Err(gpu_core::Error::without_cuda(other).into()),
+    }
+}

@@ -1,0 +1,345 @@
+//! Searches on the host.
+//!
+//! A search goes down all trees of its conditions together, from the roots. At a quadrant it stops where some tree has
+//! no value there that could be in its range, or the window has none of it; where all its values are in the
+//! ranges, and it lies in the window; and where all trees have leaves. What is below the levels at which a pool
+//! has work enough goes on side by side; results are in Z-order whatever the number of threads.
+
+mod results;
+mod statistics;
+
+use gpu_core::{GridSpec, GridView};
+use rayon::prelude::*;
+
+pub use results::{Count, Run, count, mask, runs};
+pub use statistics::{Peak, Statistics, statistics, top_k};
+
+use crate::cell::Ranges;
+use crate::params::{Window, check_range};
+use crate::raster::Wanted;
+use crate::tree::{Children, Place};
+use crate::{Cell, Error, Query, RasterRef, Result, Tree};
+
+/// The most conditions of a query.
+pub const MAX_CONDITIONS: usize = 8;
+
+/// What is asked of one raster: values in a range, or any; and the raster itself, where a range that cuts through bins
+/// asks for it.
+#[derive(Clone, Copy)]
+pub struct Condition<'a> {
+    tree: &'a dyn Searched,
+    range: Option<(f64, f64)>,
+    raster: Option<(RasterRef<'a>, GridSpec)>,
+}
+
+impl<'a> Condition<'a> {
+    /// Any value of a tree's raster.
+    pub fn new<T: Cell>(tree: &'a Tree<T>) -> Self {
+        Self { tree, range: None, raster: None }
+    }
+
+    /// Only values from `low` on and below `high`.
+    #[must_use]
+    pub fn range(self, low: f64, high: f64) -> Self {
+        Self { range: Some((low, high)), ..self }
+    }
+
+    /// The raster that the tree was built from.
+    #[must_use]
+    pub fn raster<T: Cell>(self, raster: impl Into<GridView<'a, T>>) -> Self {
+        let raster = raster.into();
+        Self { raster: Some((T::raster(raster.values()), *raster.grid())), ..self }
+    }
+}
+
+/// A quadrant that a search gives. Of one that the window or the raster's edge cuts, the part inside counts.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Quadrant {
+    /// Its northernmost row.
+    pub row: u32,
+    /// Its westernmost column.
+    pub column: u32,
+    /// Cells on a side.
+    pub size: u32,
+    /// The least value, or number of a bin, in the tree of the first condition.
+    pub min: f64,
+    /// The greatest.
+    pub max: f64,
+    /// Whether only some of its cells may be in the ranges, for one cuts through their bin: the raster says which.
+    pub is_partly: bool,
+}
+
+impl Quadrant {
+    /// Its cells in a window.
+    pub fn cells(&self, window: Window) -> Option<Window> {
+        let end = |from: u32| from.saturating_add(self.size);
+        let (row0, column0) = (self.row, self.column);
+        window.and(Window { row0, column0, row1: end(row0), column1: end(column0) })
+    }
+}
+
+/// The quadrants whose cells satisfy all conditions, in Z-order: wholly ([`Quadrant::is_partly`] is false), or as far as
+/// the trees can tell. Rasters are not consulted.
+///
+/// Without a range these are the largest quadrants without NODATA in the window, with the bounds of their values. Nodes
+/// that are visited: those given, and those above them, each with its siblings.
+///
+/// # Errors
+/// [`Error::Conditions`], [`Error::Sides`], [`Error::Window`], [`Error::Range`].
+pub fn quadrants(conditions: &[Condition<'_>], query: &Query) -> Result<Vec<Quadrant>> {
+    let Some(search) = Search::new(conditions, query)? else { return Ok(Vec::new()) };
+    let gather = |from: Visit| {
+        let mut found = Vec::new();
+        search.visit(from, u32::MAX, &mut |hit| found.push(search.quadrant(hit)), &mut |_| ());
+        found
+    };
+    let parts: Vec<Vec<Quadrant>> = search.parts().into_par_iter().map(gather).collect();
+    Ok(parts.concat())
+}
+
+/// A node, by keys.
+#[derive(Clone, Copy)]
+struct Keyed {
+    min: u32,
+    max: u32,
+    has_children: bool,
+    is_mixed: bool,
+}
+
+/// A tree of any type.
+trait Searched: Sync {
+    fn grid(&self) -> &GridSpec;
+    fn bits(&self) -> u32;
+    fn nodata(&self) -> Option<f64>;
+    fn node(&self, position: u32) -> Option<Keyed>;
+    fn children(&self, position: u32, place: Place) -> Children;
+    fn ranges(&self, range: (f64, f64)) -> Ranges;
+    fn value(&self, key: u32) -> f64;
+}
+
+impl<T: Cell> Searched for Tree<T> {
+    fn grid(&self) -> &GridSpec {
+        &self.grid
+    }
+
+    fn bits(&self) -> u32 {
+        self.bits
+    }
+
+    fn nodata(&self) -> Option<f64> {
+        self.params.nodata
+    }
+
+    fn node(&self, position: u32) -> Option<Keyed> {
+        let node = self.nodes.get(position as usize)?;
+        let (min, max) = (node.min().key(), node.max().key());
+        let has_children = node.first_child().is_some();
+        Some(Keyed { min, max, has_children, is_mixed: node.is_mixed() })
+    }
+
+    fn children(&self, position: u32, place: Place) -> Children {
+        self.children(position as usize, place)
+    }
+
+    fn ranges(&self, range: (f64, f64)) -> Ranges {
+        Ranges::of::<T>(range, &self.params.bins)
+    }
+
+    fn value(&self, key: u32) -> f64 {
+        T::of_key(key).to_f64()
+    }
+}
+
+/// A quadrant, and the node that holds it in each tree: its own, or a leaf above it.
+#[derive(Clone, Copy)]
+struct Visit {
+    place: Place,
+    nodes: [u32; MAX_CONDITIONS],
+}
+
+/// A quadrant at which a search stops.
+#[derive(Clone, Copy)]
+struct Hit {
+    place: Place,
+    min: u32,
+    max: u32,
+    is_partly: bool,
+}
+
+/// What becomes of a quadrant.
+enum Verdict {
+    None,
+    Hit(Hit),
+    /// Which trees have a node with children there.
+    Open([bool; MAX_CONDITIONS]),
+}
+
+/// A checked query.
+struct Search<'a> {
+    conditions: &'a [Condition<'a>],
+    ranges: Vec<Ranges>,
+    grid: GridSpec,
+    bits: u32,
+    window: Window,
+}
+
+/// Parts that a search is cut into, at least where there are as many: work for all threads.
+const PARTS: usize = 256;
+
+impl<'a> Search<'a> {
+    /// `None` where there is no cell to search.
+    fn new(conditions: &'a [Condition<'a>], query: &Query) -> Result<Option<Self>> {
+        if conditions.is_empty() || conditions.len() > MAX_CONDITIONS {
+            let (conditions, most) = (conditions.len(), MAX_CONDITIONS);
+            return Err(Error::Conditions { conditions, most });
+        }
+        let (grid, bits) = (*conditions[0].tree.grid(), conditions[0].tree.bits());
+        for condition in conditions {
+            same_sides("a tree", condition.tree.grid(), &grid)?;
+            if let Some((_, other)) = condition.raster {
+                same_sides("a raster", &other, &grid)?;
+            }
+            condition.range.map_or(Ok(()), check_range)?;
+        }
+        let Some(window) = query.window_in(&grid)? else { return Ok(None) };
+        let ranges = conditions.iter().map(|c| c.range.map_or(Ranges::ALL, |r| c.tree.ranges(r)));
+        let ranges = ranges.collect();
+        // Trees of tiles may begin above the smallest square: then all must.
+        let bits_differ = conditions.iter().find(|condition| condition.tree.bits() != bits);
+        if let Some(condition) = bits_differ {
+            return Err(sides("a tree with another root", condition.tree.grid(), &grid));
+        }
+        Ok(Some(Self { conditions, ranges, grid, bits, window }))
+    }
+
+    /// The root, and quadrants below it enough for all threads, each of which is searched on its own; in Z-order.
+    fn parts(&self) -> Vec<Visit> {
+        let mut parts = vec![Visit { place: Place::ROOT, nodes: [0; MAX_CONDITIONS] }];
+        if rayon::current_num_threads() == 1 {
+            return parts;
+        }
+        for level in 0..self.bits {
+            if parts.len() >= PARTS {
+                break;
+            }
+            let mut finer = Vec::new();
+            for part in parts {
+                // What stops above is a part of its own, to be found again.
+                if part.place.level < level {
+                    finer.push(part);
+                    continue;
+                }
+                match self.judge(&part) {
+                    Verdict::None => {}
+                    Verdict::Hit(_) => finer.push(part),
+                    Verdict::Open(open) => self.each_child(&part, &open, |child| finer.push(child)),
+                }
+            }
+            parts = finer;
+        }
+        parts
+    }
+
+    fn judge(&self, visit: &Visit) -> Verdict {
+        let cells = visit.place.cells(self.bits, &self.grid);
+        let Some(cells) = cells.filter(|cells| self.window.and(*cells).is_some()) else {
+            return Verdict::None;
+        };
+        let (mut all_inside, mut any_open) = (true, false);
+        let mut open = [false; MAX_CONDITIONS];
+        let mut bounds = (0, 0);
+        for (i, (condition, ranges)) in self.conditions.iter().zip(&self.ranges).enumerate() {
+            let Some(node) = condition.tree.node(visit.nodes[i]) else { return Verdict::None };
+            if node.min > ranges.touched.1 || node.max < ranges.touched.0 {
+                return Verdict::None;
+            }
+            let is_inside = ranges.inside.contain(node.min) && ranges.inside.contain(node.max);
+            all_inside &= is_inside && !node.is_mixed;
+            open[i] = node.has_children && visit.place.level < self.bits;
+            any_open |= open[i];
+            if i == 0 {
+                bounds = (node.min, node.max);
+            }
+        }
+        if any_open && !(all_inside && self.window.holds(cells)) {
+            return Verdict::Open(open);
+        }
+        let (min, max) = bounds;
+        Verdict::Hit(Hit { place: visit.place, min, max, is_partly: !all_inside })
+    }
+
+    fn each_child(&self, visit: &Visit, open: &[bool; MAX_CONDITIONS], mut of: impl FnMut(Visit)) {
+        let mut children = [Children { first: 0, mask: 0 }; MAX_CONDITIONS];
+        for (i, condition) in self.conditions.iter().enumerate() {
+            if open[i] {
+                children[i] = condition.tree.children(visit.nodes[i], visit.place);
+            }
+        }
+        for corner in 0..4 {
+            let mut child = Visit { place: visit.place.child(corner), nodes: visit.nodes };
+            let mut is_there = true;
+            for i in 0..self.conditions.len() {
+                if open[i] {
+                    match children[i].get(corner) {
+                        Some(position) => child.nodes[i] = position,
+                        None => is_there = false,
+                    }
+                }
+            }
+            if is_there {
+                of(child);
+            }
+        }
+    }
+
+    /// Calls `take` with each hit in and below a quadrant, in Z-order, and `rest` with what is open at `level`.
+    fn visit(
+        &self,
+        visit: Visit,
+        level: u32,
+        take: &mut impl FnMut(Hit),
+        rest: &mut impl FnMut(Visit),
+    ) {
+        match self.judge(&visit) {
+            Verdict::None => {}
+            Verdict::Hit(hit) => take(hit),
+            Verdict::Open(_) if visit.place.level >= level => rest(visit),
+            Verdict::Open(open) => {
+                self.each_child(&visit, &open, |child| self.visit(child, level, take, rest));
+            }
+        }
+    }
+
+    fn quadrant(&self, hit: Hit) -> Quadrant {
+        let (size, tree) = (hit.place.side(self.bits), self.conditions[0].tree);
+        Quadrant {
+            row: hit.place.y * size,
+            column: hit.place.x * size,
+            size,
+            min: tree.value(hit.min),
+            max: tree.value(hit.max),
+            is_partly: hit.is_partly,
+        }
+    }
+
+    /// The rasters that say which cells of a bin are in the ranges that cut bins. An error where one is not given.
+    fn rasters(&self) -> Result<Vec<(RasterRef<'a>, Wanted)>> {
+        let cut = self.conditions.iter().zip(&self.ranges);
+        let cut = cut.filter(|(_, ranges)| ranges.inside != ranges.touched);
+        let rasters = cut.map(|(condition, _)| {
+            let (raster, _) = condition.raster.ok_or(Error::NeedsRaster)?;
+            Ok((raster, raster.wanted(condition.range, condition.tree.nodata())))
+        });
+        rasters.collect()
+    }
+}
+
+pub(crate) fn same_sides(what: &'static str, other: &GridSpec, first: &GridSpec) -> Result<()> {
+    let is_same = (other.width, other.height) == (first.width, first.height);
+    if is_same { Ok(()) } else { Err(sides(what, other, first)) }
+}
+
+fn sides(what: &'static str, other: &GridSpec, first: &GridSpec) -> Error {
+    let (first_width, first_height) = (first.width, first.height);
+    Error::Sides { what, width: other.width, height: other.height, first_width, first_height }
+}

@@ -1,0 +1,165 @@
+//! What a search gives beside quadrants: counts, runs of cells, a mask.
+
+use gpu_core::{Grid, host_memory};
+use rayon::prelude::*;
+
+use super::{Condition, Hit, Quadrant, Search, quadrants};
+use crate::params::Window;
+use crate::raster::Wanted;
+use crate::{Error, Query, RasterRef, Result};
+
+/// How much a search finds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Count {
+    /// Quadrants.
+    pub quadrants: u64,
+    /// Cells that satisfy all conditions: those of quadrants that do wholly, and of the others those that the rasters say
+    /// do, if they are given.
+    pub cells: u64,
+    /// Cells of which no raster was given that would say.
+    pub unsure: u64,
+}
+
+impl Count {
+    /// The area of the cells that surely satisfy all conditions, in square ground units of a grid.
+    pub fn area(&self, cell_size: f64) -> f64 {
+        self.cells as f64 * cell_size * cell_size
+    }
+
+    fn and(self, other: Self) -> Self {
+        Self {
+            quadrants: self.quadrants + other.quadrants,
+            cells: self.cells + other.cells,
+            unsure: self.unsure + other.unsure,
+        }
+    }
+}
+
+/// Cells of a row, from the first column on, up to the second, which is no more among them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Run {
+    /// The row.
+    pub row: u32,
+    /// The first column.
+    pub column0: u32,
+    /// The column after the last.
+    pub column1: u32,
+}
+
+/// Counts what satisfies all conditions; with the rasters of ranges that cut through bins, to the cell.
+///
+/// # Errors
+/// As [`quadrants`].
+pub fn count(conditions: &[Condition<'_>], query: &Query) -> Result<Count> {
+    let Some(search) = Search::new(conditions, query)? else { return Ok(Count::default()) };
+    // Without a raster the cells of cut bins stay unsure.
+    let rasters = search.rasters().ok();
+    let parts = search.parts().into_par_iter().map(|part| {
+        let mut sum = Count::default();
+        search.visit(
+            part,
+            u32::MAX,
+            &mut |hit| sum = sum.and(of_hit(&search, rasters.as_deref(), hit)),
+            &mut |_| (),
+        );
+        sum
+    });
+    Ok(parts.reduce(Count::default, Count::and))
+}
+
+fn of_hit(search: &Search<'_>, rasters: Option<&[(RasterRef<'_>, Wanted)]>, hit: Hit) -> Count {
+    let cells = hit.place.cells(search.bits, &search.grid).and_then(|c| search.window.and(c));
+    let Some(cells) = cells else { return Count::default() };
+    let mut count = Count { quadrants: 1, ..Count::default() };
+    match (hit.is_partly, rasters) {
+        (false, _) => count.cells = cells.cells(),
+        (true, None) => count.unsure = cells.cells(),
+        (true, Some(rasters)) => {
+            each_run(rasters, cells, search.grid.width, |run| {
+                count.cells += u64::from(run.column1 - run.column0);
+            });
+        }
+    }
+    count
+}
+
+/// The runs of cells in a part of a raster that are wanted of all rasters, row by row.
+fn each_run(
+    rasters: &[(RasterRef<'_>, Wanted)],
+    cells: Window,
+    width: u32,
+    mut take: impl FnMut(Run),
+) {
+    let mut hits = vec![0usize; (cells.column1 - cells.column0) as usize];
+    for row in cells.row0..cells.row1 {
+        let line = row as usize * width as usize;
+        let (from, to) = (line + cells.column0 as usize, line + cells.column1 as usize);
+        hits.fill(0);
+        for &(raster, wanted) in rasters {
+            raster.each_wanted(wanted, from..to, |cell| hits[cell - from] += 1);
+        }
+        let mut column = 0;
+        for same in hits.chunk_by(|a, b| (*a == rasters.len()) == (*b == rasters.len())) {
+            if same[0] == rasters.len() {
+                let column0 = cells.column0 + column;
+                take(Run { row, column0, column1: column0 + same.len() as u32 });
+            }
+            column += same.len() as u32;
+        }
+    }
+}
+
+/// The cells that satisfy all conditions, as runs: row by row, in a row from west to east, none beside another.
+///
+/// # Errors
+/// As [`quadrants`]; [`Error::NeedsRaster`] where a range cuts through a bin and its raster is not given.
+pub fn runs(conditions: &[Condition<'_>], query: &Query) -> Result<Vec<Run>> {
+    let Some(search) = Search::new(conditions, query)? else { return Ok(Vec::new()) };
+    let found = quadrants(conditions, query)?;
+    let rasters = rasters_for(&search, &found)?;
+    let of = |quadrant: &Quadrant| {
+        let mut runs = Vec::new();
+        if let Some(cells) = quadrant.cells(search.window) {
+            match quadrant.is_partly {
+                true => each_run(&rasters, cells, search.grid.width, |run| runs.push(run)),
+                false => runs.extend((cells.row0..cells.row1).map(|row| {
+                    let Window { column0, column1, .. } = cells;
+                    Run { row, column0, column1 }
+                })),
+            }
+        }
+        runs
+    };
+    let mut runs: Vec<Run> = found.par_iter().flat_map_iter(of).collect();
+    runs.par_sort_unstable();
+    runs.dedup_by(|next, run| {
+        let continues = next.row == run.row && next.column0 == run.column1;
+        if continues {
+            run.column1 = next.column1;
+        }
+        continues
+    });
+    Ok(runs)
+}
+
+fn rasters_for<'a>(
+    search: &Search<'a>,
+    found: &[Quadrant],
+) -> Result<Vec<(RasterRef<'a>, Wanted)>> {
+    if found.iter().any(|quadrant| quadrant.is_partly) { search.rasters() } else { Ok(Vec::new()) }
+}
+
+/// A raster of the same sides: 1 in the cells that satisfy all conditions, 0 in the others.
+///
+/// # Errors
+/// As [`runs`].
+pub fn mask(conditions: &[Condition<'_>], query: &Query) -> Result<Grid<u8>> {
+    let runs = runs(conditions, query)?;
+    let grid = *conditions.first().ok_or(Error::NeedsRaster)?.tree.grid();
+    let mut cells = host_memory::filled(0u8, grid.cells() as usize)?;
+    for Run { row, column0, column1 } in runs {
+        let line = row as usize * grid.width as usize;
+        cells[line + column0 as usize..line + column1 as usize].fill(1);
+    }
+    Ok(Grid::new(cells, grid)?)
+}

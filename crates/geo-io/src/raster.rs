@@ -1,0 +1,122 @@
+//! Rasters of values, as their files have them.
+
+use std::path::Path;
+
+use gpu_core::host_memory;
+use tiff_reader::{OpenOptions, TiffFile};
+
+use crate::error::unwinding;
+use crate::mask::{WINDOW, nodata};
+use crate::points::{ending, open};
+use crate::{Array, ArrayData, Error, Georeference, Result, npz_names, png, read_npy, read_npz};
+
+/// A raster as its file has it: row-major, row 0 in the north.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Raster {
+    /// Columns.
+    pub width: usize,
+    /// Rows.
+    pub height: usize,
+    /// The values, `width * height` of them.
+    pub values: ArrayData,
+    /// Where it lies on the ground, if it is a TIFF that says so.
+    pub georeference: Option<Georeference>,
+    /// The value that a GeoTIFF says stands for NODATA.
+    pub nodata: Option<f64>,
+}
+
+/// Reads a raster from NPY, NPZ, PNG or TIFF, by the name's ending, without changing the type of its values.
+///
+/// Of an NPZ archive the array named `array` is read; without a name that called `mask`, or the only one. A pixel of a PNG
+/// is the number of sixteen bits that [`read_mask`](crate::read_mask) takes it for. Of a TIFF the first image is
+/// read, which has one band; its samples are integers of 8 to 64 bits or floats of 32 or 64.
+///
+/// # Errors
+/// [`Error::UnknownEnding`]; what is wrong with the file; an array that is not two-dimensional;
+/// [`Error::OutOfMemory`].
+pub fn read_raster(path: &Path, array: Option<&str>) -> Result<Raster> {
+    match ending(path).as_str() {
+        "npy" => of_array(path, read_npy(path)?),
+        "npz" => {
+            let has_mask = array.is_none() && npz_names(path)?.iter().any(|name| name == "mask");
+            of_array(path, read_npz(path, if has_mask { Some("mask") } else { array })?)
+        }
+        "png" => {
+            let (width, height, pixels) = png::read_brightness(path)?;
+            let values = ArrayData::U16(pixels);
+            Ok(Raster { width, height, values, georeference: None, nodata: None })
+        }
+        "tif" | "tiff" => {
+            // What is missing, empty or a folder is said as of any other file.
+            let (_, size) = open(path)?;
+            unwinding(|| of_tiff(path, size)).map_err(|reason| Error::malformed(path, reason))?
+        }
+        _ => {
+            let known = ".npy, .npz, .png, .tif or .tiff";
+            Err(Error::UnknownEnding { path: path.to_owned(), known })
+        }
+    }
+}
+
+fn of_array(path: &Path, array: Array) -> Result<Raster> {
+    let &[height, width] = &array.shape[..] else {
+        return Err(Error::malformed(path, "a raster has two dimensions, this array has one"));
+    };
+    Ok(Raster { width, height, values: array.data, georeference: None, nodata: None })
+}
+
+fn of_tiff(path: &Path, size: u64) -> Result<Raster> {
+    let bad = |e: tiff_reader::error::Error| Error::malformed(path, e);
+    let options =
+        OpenOptions { block_cache_bytes: WINDOW, block_cache_slots: 16, ..Default::default() };
+    let file = TiffFile::open_with_options(path, options).map_err(bad)?;
+    let image = file.ifd(0).map_err(bad)?;
+    let layout = image.raster_layout().map_err(bad)?;
+    let (width, height) = (layout.width, layout.height);
+    if layout.samples_per_pixel != 1 {
+        let bands = layout.samples_per_pixel;
+        return Err(Error::malformed(
+            path,
+            format!("a raster has one band, this image has {bands}"),
+        ));
+    }
+    let georeference =
+        Georeference::of_tiff(image).map_err(|reason| Error::malformed(path, reason))?;
+    let row = width as u64 * layout.bytes_per_sample as u64;
+    let asked = row.saturating_mul(height as u64);
+    // A sparse file of a few bytes may have any size; what is asked for must be there, twice for the last copy.
+    let memory = |_| Error::OutOfMemory { path: path.to_owned(), asked: asked.max(size) };
+    host_memory::require(asked.saturating_mul(2)).map_err(memory)?;
+    let mut bytes = host_memory::with_capacity(asked as usize).map_err(memory)?;
+    // Whole rows of blocks at a time, so that none is decoded twice.
+    let block = image.tile_height().unwrap_or(image.rows_per_strip()).max(1) as usize;
+    let block = block.min(height).max(1);
+    let rows = (WINDOW / (row as usize).max(1) / block).max(1).saturating_mul(block);
+    for top in (0..height).step_by(rows) {
+        let count = rows.min(height - top);
+        bytes.extend(file.read_window_bytes(0, top, 0, count, width).map_err(bad)?);
+    }
+    macro_rules! of {
+        ($variant:ident, $type:ty) => {{
+            let samples = bytes.as_chunks::<{ size_of::<$type>() }>().0;
+            ArrayData::$variant(samples.iter().map(|&b| <$type>::from_ne_bytes(b)).collect())
+        }};
+    }
+    let values = match (layout.sample_format, layout.bits_per_sample) {
+        (1, 8) => ArrayData::U8(bytes),
+        (1, 16) => of!(U16, u16),
+        (1, 32) => of!(U32, u32),
+        (1, 64) => of!(U64, u64),
+        (2, 8) => of!(I8, i8),
+        (2, 16) => of!(I16, i16),
+        (2, 32) => of!(I32, i32),
+        (2, 64) => of!(I64, i64),
+        (3, 32) => of!(F32, f32),
+        (3, 64) => of!(F64, f64),
+        (format, bits) => {
+            let reason = format!("samples of format {format} and {bits} bits are not read");
+            return Err(Error::malformed(path, reason));
+        }
+    };
+    Ok(Raster { width, height, values, georeference, nodata: nodata(image, &layout) })
+}

@@ -19,6 +19,7 @@ pub mod nni;
 pub mod nni_exact;
 pub mod primitives;
 pub mod spatial;
+pub mod sphere_qtm;
 #[cfg(feature = "terrain")]
 pub mod terrain;
 #[cfg(any(feature = "monotone", feature = "voronoi"))]

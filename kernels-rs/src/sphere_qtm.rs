@@ -12,7 +12,7 @@ pub mod nearest;
 pub mod outputs;
 #[cfg(feature = "sphere_pairs")]
 pub mod pairs;
-#[cfg(any(feature = "sphere_pairs", feature = "sphere_places", feature = "sphere_prune"))]
+#[cfg(feature = "sphere_places")]
 pub mod places;
 #[cfg(feature = "sphere_prune")]
 pub mod prune;

@@ -68,6 +68,14 @@ pub enum Error {
     /// A diagram without sites.
     #[error("there are no sites")]
     NoSites,
+    /// A diagram names a site that is not there.
+    #[error("a cell's nearest site is {site}, but there are {sites}")]
+    Site {
+        /// Its index.
+        site: u32,
+        /// How many sites there are.
+        sites: u64,
+    },
     /// More sites than an index of 32 bits can name.
     #[error("{sites} sites are more than {most}")]
     TooManySites {
@@ -120,16 +128,24 @@ pub enum Error {
         /// The level wanted.
         wanted: u32,
     },
-    /// The diagram has no such output: it was not wanted.
-    #[error("the diagram has no {output}: its parameters did not want it")]
-    Missing {
-        /// The output.
-        output: &'static str,
-    },
     /// The caller's progress ended the call.
     #[error(transparent)]
     Cancelled(#[from] gpu_core::Cancelled),
     /// The device or the memory failed.
     #[error(transparent)]
     Core(#[from] gpu_core::Error),
+    /// A primitive failed on the device.
+    #[cfg(feature = "cuda")]
+    #[error(transparent)]
+    Scan(gpu_scan::Error),
+}
+
+#[cfg(feature = "cuda")]
+impl From<gpu_scan::Error> for Error {
+    fn from(error: gpu_scan::Error) -> Self {
+        match error {
+            gpu_scan::Error::Core(core) => Self::Core(core),
+            other => Self::Scan(other),
+        }
+    }
 }

@@ -27,6 +27,11 @@ impl LonLat {
         }
     }
 
+    /// The same of what is known to be a place.
+    pub(crate) fn of_degrees(longitude: f64, latitude: f64) -> Self {
+        Self { longitude, latitude }
+    }
+
     /// Degrees east, as given.
     pub fn longitude(self) -> f64 {
         self.longitude

@@ -28,6 +28,11 @@ pub fn squared_chord(u: Vector, v: Vector) -> f64 {
     x * x + y * y + z * z
 }
 
+/// A site's unit vector, and nothing: 32 bytes, which are read at once.
+#[derive(Clone, Copy)]
+#[repr(C, align(32))]
+pub struct Place(pub [f64; 4]);
+
 /// A site, and how far it is.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Found {

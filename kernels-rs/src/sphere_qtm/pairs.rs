@@ -22,9 +22,8 @@ use device_std::vector::{self, Vector as Four};
 use device_std::{atomic, kernel, thread};
 
 use super::cells_of;
-use super::nearest::{Found, Two, squared_chord};
+use super::nearest::{Found, Place, Two, squared_chord};
 use super::outputs::Outputs;
-use super::places::Place;
 use super::triangle::{Triangle, Vector};
 
 /// Threads of a block.
@@ -117,18 +116,20 @@ impl Best {
 ///
 /// # Safety
 /// `places` has `count` elements; `narrow` has what [`narrow_sites`] writes, `padded`, a multiple of [`TILE`];
-/// outputs that are not null and `doubtful` have an element for each cell; `doubts` is zero.
+/// outputs that are not null and `doubtful` have an element for each cell; `doubts` is zero. `sites_of_group` is
+/// [`GROUP`]: an argument, so that no compiler makes one piece of code of a whole tile, which takes all registers.
 #[kernel(named, block = BLOCK, shared = tile_bytes(MEMORY), instances(
-    global: <GLOBAL, 1>;
-    read_only: <READ_ONLY, 1>;
-    shared: <SHARED, 1>;
-    registers: <SHARED, { SEVERAL as usize }>, resident = 4;
+    global: <GLOBAL, 1>, resident = 6;
+    read_only: <READ_ONLY, 1>, resident = 6;
+    shared: <SHARED, 1>, resident = 6;
+    registers: <SHARED, { SEVERAL as usize }>, resident = 3;
 ))]
 pub unsafe fn compare_all<const MEMORY: u32, const Q: usize>(
     places: *const Place,
     count: u32,
     narrow: *const u8,
     padded: u32,
+    sites_of_group: u32,
     level: u32,
     nearest: *mut u32,
     distance: *mut f64,
@@ -164,14 +165,20 @@ pub unsafe fn compare_all<const MEMORY: u32, const Q: usize>(
             }
             let mut group = 0;
             while group < TILE {
-                let greatest =
-                    greatest_of_group::<MEMORY, Q>(&centres, shared, narrow, start, group);
+                let greatest = greatest_of_group::<MEMORY, Q>(
+                    &centres,
+                    shared,
+                    narrow,
+                    start,
+                    group,
+                    sites_of_group,
+                );
                 let mut q = 0;
                 while q < Q {
                     best[q] = best[q].with(greatest[q], start + group);
                     q += 1;
                 }
-                group += vector::unknown(GROUP);
+                group += sites_of_group;
             }
             start += TILE;
         }
@@ -209,10 +216,11 @@ unsafe fn greatest_of_group<const MEMORY: u32, const Q: usize>(
     narrow: *const u8,
     start: u32,
     group: u32,
+    sites_of_group: u32,
 ) -> [f32; Q] {
     let mut greatest = [-2.0; Q];
     let mut step = 0;
-    while step < GROUP {
+    while step < sites_of_group {
         let mut i = 0;
         while i < STEP {
             let at = group + step + i;
@@ -235,7 +243,7 @@ unsafe fn greatest_of_group<const MEMORY: u32, const Q: usize>(
             }
             i += 1;
         }
-        step += vector::unknown(STEP);
+        step += STEP;
     }
     greatest
 }

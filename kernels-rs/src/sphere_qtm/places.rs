@@ -5,15 +5,11 @@ use device_std::{kernel, thread};
 
 use super::MAX_LEVEL;
 use super::locate::{NOWHERE, is_on_globe, locate, locate_degrees};
+use super::nearest::Place;
 use crate::spatial::sphere;
 
 /// Threads of a block.
 pub const BLOCK: u32 = 128;
-
-/// A site's unit vector, and nothing: 32 bytes, which are read at once.
-#[derive(Clone, Copy)]
-#[repr(C, align(32))]
-pub struct Place(pub [f64; 4]);
 
 /// The unit vectors of places in degrees. What is no place on the globe gets NaN, and is nobody's nearest.
 /// Grid: a thread for each.

@@ -1,6 +1,6 @@
 //! The diagram by lists of candidates, level by level.
 //!
-//! 1. [`super::places::place_sites`]: the unit vector of each site, in f64.
+//! 1. `place_sites` (module `places`): the unit vector of each site, in f64.
 //! 2. [`first_lists`](const@first_lists), a block a cell of a coarse level: of all sites those that the cell cannot
 //!    leave out ([`super::nearest`]).
 //! 3. For each level after it [`next_lists`](const@next_lists), or where lists are still long
@@ -17,9 +17,8 @@ use device_std::block::{BlockReduce, BlockScan};
 use device_std::shared::{Carver, SharedArray};
 use device_std::{atomic, kernel, thread, warp};
 
-use super::nearest::{Found, Pruning, Two, squared_chord};
+use super::nearest::{Found, Place, Pruning, Two, squared_chord};
 use super::outputs::Outputs;
-use super::places::Place;
 use super::triangle::{Triangle, Vector};
 
 /// Threads of a block.

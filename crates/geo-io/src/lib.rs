@@ -7,6 +7,7 @@
 //! | masks | NPY, NPZ, PNG, TIFF ([`read_mask`]) | |
 //! | rasters | | GeoTIFF, cloud-optimised if asked for ([`write_tiff`]); CSV, XYZ ([`write_table`]) |
 //! | distances | | picture PNG ([`write_picture`]) |
+//! | areas | | polygons as GeoJSON ([`write_polygons`]), colours as PNG ([`write_colours`]), rows as CSV ([`write_rows`]) |
 //! | terrain | | shade and relief as PNG ([`write_shade`], [`write_relief`]), contour lines as GeoJSON ([`write_lines`]) and FlatGeobuf ([`write_flatgeobuf`]) |
 //!
 //! Coordinates are f64 in the units of the file's coordinate reference system ([`Crs`]). Rasters
@@ -41,6 +42,7 @@ mod png;
 mod points;
 mod relief;
 mod table;
+mod text;
 mod tiff_file;
 
 pub use crs::{Crs, GeoKeys};
@@ -55,7 +57,8 @@ pub use lines::{write_flatgeobuf, write_lines};
 pub use mask::{Mask, SiteValues, read_mask};
 pub use npy::{Array, ArrayData, NpyElement, npz_names, read_npy, read_npz, write_npy};
 pub use output::{Existing, Output, check_distinct, check_output, remove_unfinished};
-pub use picture::write_picture;
+pub use picture::{write_colours, write_picture};
 pub use points::{Filter, Header, NOISE, PointCloud, Returns, Tally, read_header, read_points};
 pub use relief::{relief_colours, shade_bytes, write_relief, write_shade};
 pub use table::write_table;
+pub use text::{Polygons, write_polygons, write_rows};

@@ -98,7 +98,7 @@ fn one_site_two_antipodes_and_the_poles() {
 
 #[test]
 fn sites_of_all_kinds() {
-    let (at, count) = if is_software() { (4, 300) } else { (7, 10_000) };
+    let (at, count) = if is_software() { (3, 300) } else { (7, 10_000) };
     for (what, sites) in [
         ("random", Sites::random(count, 1)),
         ("clustered", Sites::clustered(count, 2)),

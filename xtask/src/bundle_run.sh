@@ -5,6 +5,7 @@
 #   ./run.sh bench [NAME ...]  gpu_bench
 #   ./run.sh scan [FILTER]     scan_bench
 #   ./run.sh idw [FILTER]      idw_bench
+#   ./run.sh sphere [FILTER]   sphere_bench
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 export TESSERA_DEVICE=${TESSERA_DEVICE:-cuda}
@@ -25,5 +26,6 @@ sanitize) each_test compute-sanitizer --tool "$2" --error-exitcode 9 --require-c
 bench) shift; "$here"/bin/gpu_bench "$@" ;;
 scan) shift; "$here"/bin/scan_bench "$@" ;;
 idw) shift; "$here"/bin/idw_bench "$@" ;;
+sphere) shift; "$here"/bin/sphere_bench "$@" ;;
 *) sed -n '2,7p' "$0"; exit 2 ;;
 esac

@@ -23,7 +23,7 @@ impl Level {
     /// The octants.
     pub const ZERO: Self = Self(0);
 
-    /// The deepest level, whose cells are 17 mm wide on the Earth.
+    /// The deepest level, whose cells are 19 mm wide on the Earth.
     pub const MAX: Self = Self(MAX_LEVEL);
 
     /// From a number.

@@ -1,7 +1,7 @@
 //! The Quaternary Triangular Mesh, and Voronoi diagrams on the sphere.
 //!
 //! The mesh (Dutton 1989) divides the globe into the eight faces of the octahedron, and each triangle into four by
-//! the midpoints of its edges, down to level 29, whose triangles are 17 mm wide. A [`Cell`] is named by 64
+//! the midpoints of its edges, down to level 29, whose triangles are 19 mm wide. A [`Cell`] is named by 64
 //! bits; it knows its place, its neighbours and its family, and covers areas ([`cover_circle`] and others).
 //!
 //! [`voronoi`] finds the nearest site of every cell of a level by great-circle distance: whose is each piece of
@@ -51,6 +51,7 @@ mod diagram;
 mod error;
 #[cfg(feature = "cuda")]
 pub mod gpu;
+mod nearest;
 mod neighbours;
 mod params;
 mod place;
@@ -64,6 +65,7 @@ pub use cover::{compact, cover_box, cover_circle, cover_polygon, uncompact};
 pub use diagram::Diagram;
 pub use error::{Error, Result};
 pub use kernels_rs::sphere_qtm::MAX_LEVEL;
+pub use nearest::{Nearest, nearest_sites};
 pub use params::{Kernel, MAX_SITES, NONE, Params};
 pub use place::{Latitude, LonLat, UnitVector};
 pub use regions::{Polygon, adjacency, outlines, region_areas};

@@ -120,7 +120,10 @@ fn write(args: &Args, sites: &Sites, diagram: &Diagram, report: &mut Report) -> 
     let largest = (0..count).max_by(|&a, &b| areas[a].total_cmp(&areas[b])).unwrap_or(0);
     let without = areas.iter().filter(|area| **area == 0.0).count();
     let (x, y, area) = (sites.x[largest], sites.y[largest], areas[largest]);
-    report.line("regions", format_args!("the largest is site {largest}'s at ({x}, {y}): {area:.0} km2"));
+    report.line(
+        "regions",
+        format_args!("the largest is site {largest}'s at ({x}, {y}): {area:.0} km2"),
+    );
     report.field("largest_site", largest);
     report.field("largest_area_km2", area);
     report.field("sites_without_cell", without);

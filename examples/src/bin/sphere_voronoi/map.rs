@@ -42,7 +42,8 @@ pub fn draw(
         let Some((x, y)) = view.pixel(site) else { continue };
         for (dx, dy) in [(0, 0), (1, 0), (0, 1), (1, 1)] {
             let (column, row) = (x as i64 + dx, y as i64 + dy);
-            let inside = (0..i64::from(width)).contains(&column) && (0..i64::from(height)).contains(&row);
+            let inside =
+                (0..i64::from(width)).contains(&column) && (0..i64::from(height)).contains(&row);
             if inside {
                 pixels[(row * i64::from(width) + column) as usize] = [20, 20, 20, 255];
             }
@@ -136,7 +137,12 @@ mod tests {
                 assert!((there.0 - x).abs() < 1e-9 && (there.1 - y).abs() < 1e-9, "{there:?}");
             }
         }
-        let view = View { projection: Projection::Orthographic, frame: frame(centre), width: 200, height: 200 };
+        let view = View {
+            projection: Projection::Orthographic,
+            frame: frame(centre),
+            width: 200,
+            height: 200,
+        };
         assert!(view.place(1.0, 1.0).is_none());
         assert!(view.pixel(LonLat::new(80.0, -40.0).unwrap().to_vector()).is_none());
         let (x, y) = view.pixel(centre.to_vector()).unwrap();

@@ -15,7 +15,7 @@
 //! let device = Device::open(DeviceChoice::Cpu)?;
 //! let level = Level::new(5)?;
 //! let cell = Cell::containing(LonLat::new(116.4, 39.9)?, level);
-//! assert_eq!((cell.to_string().as_str(), cell.edge_neighbours().len()), ("202312", 3));
+//! assert_eq!((cell.to_string().as_str(), cell.edge_neighbours().len()), ("203032", 3));
 //!
 //! // Peking, London, Quito.
 //! let sites = Points::new(&[116.4, -0.1, -78.5], &[39.9, 51.5, -0.2]);

@@ -20,6 +20,7 @@ pub mod primitives;
 #[cfg(any(feature = "quadtree", feature = "quadtree_queries"))]
 pub mod quadtree;
 pub mod spatial;
+pub mod sphere_qtm;
 #[cfg(feature = "terrain")]
 pub mod terrain;
 #[cfg(any(feature = "monotone", feature = "voronoi"))]

@@ -8,7 +8,7 @@
 //! | rasters | NPY, NPZ, PNG, TIFF ([`read_raster`]) | GeoTIFF, cloud-optimised if asked for ([`write_tiff`]); CSV, XYZ ([`write_table`]) |
 //! | distances | | picture PNG ([`write_picture`]) |
 //! | terrain | | shade and relief as PNG ([`write_shade`], [`write_relief`]), contour lines as GeoJSON ([`write_lines`]) and FlatGeobuf ([`write_flatgeobuf`]) |
-//! | polygons, rows | | GeoJSON ([`write_polygons`]), CSV ([`write_rows`]) |
+//! | areas, rows, colours | | polygons as GeoJSON ([`write_polygons`]), CSV ([`write_rows`]), PNG ([`write_colours`]) |
 //!
 //! Coordinates are f64 in the units of the file's coordinate reference system ([`Crs`]). Rasters
 //! are row-major, row 0 in the north; NODATA is NaN in memory.
@@ -27,6 +27,7 @@
 #![deny(missing_docs)]
 
 mod copc;
+mod areas;
 mod crs;
 mod csv;
 mod error;
@@ -45,6 +46,7 @@ mod relief;
 mod table;
 mod tiff_file;
 
+pub use areas::{Polygons, write_polygons};
 pub use crs::{Crs, GeoKeys};
 pub use csv::CsvColumns;
 pub use error::{Error, Result};
@@ -53,12 +55,12 @@ pub use geotiff::{
     Cells, Compression, TiffOptions, write_georeferenced, write_geotiff, write_tiff,
 };
 pub use las::{LasPoints, write_las};
-pub use lines::{write_flatgeobuf, write_lines, write_polygons};
+pub use lines::{write_flatgeobuf, write_lines};
 pub use mask::{Mask, SiteValues, read_mask};
 pub use npy::{Array, ArrayData, NpyElement, npz_names, read_npy, read_npz, write_npy};
 pub use output::{Existing, Output, check_distinct, check_output, remove_unfinished, write_file};
-pub use picture::write_picture;
+pub use picture::{write_colours, write_picture};
 pub use points::{Filter, Header, NOISE, PointCloud, Returns, Tally, read_header, read_points};
 pub use raster::{Raster, read_raster};
 pub use relief::{relief_colours, shade_bytes, write_relief, write_shade};
-pub use table::{write_rows, write_table, write_with};
+pub use table::{write_rows, write_table};

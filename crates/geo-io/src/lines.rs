@@ -25,33 +25,8 @@ pub fn write_lines<'a>(
     write_collection(output.into(), lines.into_iter().map(|(e, points)| feature(e, points)), crs)
 }
 
-/// Writes polygons without holes as a GeoJSON FeatureCollection, each with numbers as properties. A polygon is its
-/// corners (x, y) in their order, counter-clockwise, the first not again. Reference systems as by
-/// [`write_lines`].
-///
-/// # Errors
-/// As [`write_lines`].
-pub fn write_polygons<'a, P: IntoIterator<Item = (&'static str, f64)>>(
-    output: impl Into<Output<'a>>,
-    polygons: impl IntoIterator<Item = (Vec<[f64; 2]>, P)>,
-    crs: Option<&Crs>,
-) -> Result<()> {
-    let features = polygons.into_iter().map(|(corners, properties)| {
-        check(0.0, &corners)?;
-        let ring = corners.iter().chain(corners.first()).map(|point| point.to_vec()).collect();
-        let properties =
-            properties.into_iter().map(|(name, value)| (name.to_owned(), value.into()));
-        Ok(Feature {
-            geometry: Some(Geometry::new(Value::Polygon(vec![ring]))),
-            properties: Some(properties.collect()),
-            ..Feature::default()
-        })
-    });
-    write_collection(output.into(), features, crs)
-}
-
 /// Writes features one after the other, so that the collection need not be in memory.
-fn write_collection(
+pub(crate) fn write_collection(
     output: Output<'_>,
     features: impl Iterator<Item = Result<Feature>>,
     crs: Option<&Crs>,
@@ -133,8 +108,9 @@ impl GeozeroGeometry for Line<'_> {
     }
 }
 
-fn check(elevation: f64, points: &[[f64; 2]]) -> Result<()> {
-    let mut all = points.iter().flatten().chain([&elevation]);
+/// Numbers that GeoJSON has no word for are refused.
+pub(crate) fn check(number: f64, points: &[[f64; 2]]) -> Result<()> {
+    let mut all = points.iter().flatten().chain([&number]);
     match all.find(|value| !value.is_finite()) {
         Some(&value) => {
             Err(Error::BadValue { what: "coordinate", value, expected: "a finite number" })

@@ -42,6 +42,27 @@ pub fn write_picture<'a>(
     png::write_rgba(output.into(), &pixels, width, height)
 }
 
+/// Writes colours (red, green, blue and opacity of each pixel, row-major, row 0 on top) as a PNG.
+///
+/// # Errors
+/// [`Error::Shape`] unless there are `width * height` colours, [`Error::BadValue`] for a picture without pixels, and
+/// those of writing.
+pub fn write_colours<'a>(
+    output: impl Into<Output<'a>>,
+    pixels: &[[u8; 4]],
+    width: u32,
+    height: u32,
+) -> Result<()> {
+    let (expected, found) = (u64::from(width) * u64::from(height), pixels.len() as u64);
+    if found != expected {
+        return Err(Error::Shape { what: "picture", expected, found });
+    }
+    if found == 0 {
+        return Err(Error::BadValue { what: "number of pixels", value: 0.0, expected: "positive" });
+    }
+    png::write_rgba(output.into(), pixels.as_flattened(), width, height)
+}
+
 fn colour(value: f32, largest: f32) -> [u8; 4] {
     if !value.is_finite() {
         return [0; 4];

@@ -1,10 +1,11 @@
 //! Rasters as tables: a line a cell that has a value.
 
-use std::io::{self, BufWriter, Write};
+use std::fmt::Display;
+use std::io::{self, Write};
 
 use gpu_core::GridSpec;
 
-use crate::output::{Output, write_atomic};
+use crate::output::{Output, write_atomic, write_file};
 use crate::points::ending;
 use crate::{Error, Result};
 
@@ -37,35 +38,19 @@ pub fn write_table<'a>(
     write_atomic(output, |file| write_lines(file, grid, values, xyz).map_err(failed))
 }
 
-/// Writes rows of numbers with their names above and commas between.
+/// Writes a table of a program's own: a line of names, and a line for each row.
 ///
 /// # Errors
 /// Those of writing.
-pub fn write_rows<'a, const N: usize>(
+pub fn write_rows<'a>(
     output: impl Into<Output<'a>>,
-    names: [&str; N],
-    rows: impl IntoIterator<Item = [f64; N]>,
+    names: &str,
+    rows: impl IntoIterator<Item = impl Display>,
 ) -> Result<()> {
-    let output = output.into();
-    write_with(output, |file| {
-        writeln!(file, "{}", names.join(","))?;
-        for row in rows {
-            writeln!(file, "{}", row.map(|number| number.to_string()).join(","))?;
-        }
-        Ok(())
+    write_file(output, |file| {
+        writeln!(file, "{names}")?;
+        rows.into_iter().try_for_each(|row| writeln!(file, "{row}"))
     })
-}
-
-/// Writes a file of another format through `fill`.
-///
-/// # Errors
-/// Those of writing.
-pub fn write_with<'a>(
-    output: impl Into<Output<'a>>,
-    fill: impl FnOnce(&mut BufWriter<std::fs::File>) -> io::Result<()>,
-) -> Result<()> {
-    let output = output.into();
-    write_atomic(output, |file| fill(file).map_err(|e| Error::write(output.path, e)))
 }
 
 fn write_lines(out: &mut impl Write, grid: &GridSpec, values: &[f32], xyz: bool) -> io::Result<()> {

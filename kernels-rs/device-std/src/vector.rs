@@ -38,6 +38,33 @@ pub unsafe fn load(p: *const u8) -> Vector {
     }
 }
 
+/// [`load`] for what nobody writes while the kernel runs: it may come through the read-only path of the cache,
+/// as `__ldg` has it in CUDA C++.
+///
+/// # Safety
+/// As [`load`], for as long as the kernel runs.
+#[inline(always)]
+pub unsafe fn load_read_only(p: *const u8) -> Vector {
+    #[cfg(target_arch = "nvptx64")]
+    {
+        let (a, b, c, d): (u32, u32, u32, u32);
+        // SAFETY: passed on to the caller.
+        unsafe {
+            core::arch::asm!(
+                "ld.global.nc.v4.b32 {{{0}, {1}, {2}, {3}}}, [{4}];",
+                out(reg32) a, out(reg32) b, out(reg32) c, out(reg32) d, in(reg64) p,
+                options(pure, readonly, nostack),
+            );
+        }
+        [a, b, c, d]
+    }
+    #[cfg(not(target_arch = "nvptx64"))]
+    {
+        // SAFETY: passed on to the caller.
+        unsafe { load(p) }
+    }
+}
+
 /// Writes 16 bytes of global memory.
 ///
 /// # Safety

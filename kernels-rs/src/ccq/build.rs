@@ -40,7 +40,7 @@ pub const STEPS: usize = 16;
 ///
 /// # Safety
 /// `out` has `STEPS` elements from `first` on.
-#[kernel(named, block = 32)]
+#[kernel(block = 32)]
 pub unsafe fn put_steps(out: *mut u32, first: u32, steps: [u32; STEPS]) {
     if thread::thread_idx_x() == 0 {
         let mut i = 0;
@@ -60,7 +60,7 @@ pub const MAX_LEVELS: usize = 31;
 ///
 /// # Safety
 /// `starts` has `end` elements and one more, and `stride` for each of `trees`; `out` has `trees * levels + 1`.
-#[kernel(named, block = BLOCK)]
+#[kernel(block = BLOCK)]
 pub unsafe fn find_levels(
     starts: *const u32,
     end: u64,
@@ -532,7 +532,7 @@ fn own_square(tier: &Tier) -> (u32, u32) {
 /// # Safety
 /// `input` has the elements of the tier, `elements` room for one for each square; `counts` has the slots of the whole
 /// plan. `binning` is [`Binning`]'s fields, and `steps` has `2^steps - 1` elements.
-#[kernel(named, block = BLOCK, carve = |carver| Room::new(carver), instances(
+#[kernel(block = BLOCK, carve = |carver| Room::new(carver), instances(
     u8: <u8, Cells<u8>>;
     i16: <i16, Cells<i16>>;
     u16: <u16, Cells<u16>>;
@@ -618,7 +618,7 @@ impl<E: Copy, S: Source<E>> Writer<E, S> {
 /// # Safety
 /// As for [`reduce`], which wrote `elements`; `starts` are the scanned counts, and `below` is the tier below, where
 /// elements are squares. `nodes` has room for `room` nodes of cells of `kind`, `presence` for `presence_room` bytes.
-#[kernel(named, block = BLOCK, carve = |carver| Room::new(carver), instances(
+#[kernel(block = BLOCK, carve = |carver| Room::new(carver), instances(
     u8: <u8, Cells<u8>>;
     i16: <i16, Cells<i16>>;
     u16: <u16, Cells<u16>>;

@@ -508,7 +508,7 @@ impl Found {
 ///
 /// # Safety
 /// Both are there.
-#[kernel(named, block = 32)]
+#[kernel(block = 32)]
 pub unsafe fn widen(from: *const u32, to: *mut u64) {
     if thread::thread_idx_x() == 0 {
         // SAFETY: passed on to the caller.
@@ -524,7 +524,7 @@ pub unsafe fn widen(from: *const u32, to: *mut u64) {
 /// # Safety
 /// Trees and rasters are as the conditions say, and of `width * height` cells; `counts` has an element for each square, and
 /// one more, `cells` two for each; `out` has room for `room` quadrants.
-#[kernel(named, block = BLOCK, carve = |carver| Room::<N>::new(carver), instances(
+#[kernel(block = BLOCK, carve = |carver| Room::<N>::new(carver), instances(
     one: <1>;
     two: <2>;
     four: <4>;

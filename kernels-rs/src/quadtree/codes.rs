@@ -74,7 +74,6 @@ pub fn of_rank(rank: i64) -> f64 {
 /// # Safety
 /// `x` and `y` have `len` elements.
 #[kernel(
-    named,
     block = BOUNDS_BLOCK,
     carve = |carver| BlockReduce::<i64>::new(carver, BOUNDS_BLOCK),
     instances(f32: <f32>; f64: <f64>)
@@ -119,7 +118,7 @@ pub unsafe fn find_bounds<T: Place>(x: *const T, y: *const T, len: u64, found: *
 ///
 /// # Safety
 /// `x`, `y`, `codes`, `indices` and, if it is not null, `inside` have `len` elements; `bad` has three.
-#[kernel(named, block = 256, instances(
+#[kernel(block = 256, instances(
     f32_u32: <f32, u32>; f32_u64: <f32, u64>; f64_u32: <f64, u32>; f64_u64: <f64, u64>;
 ))]
 pub unsafe fn encode<T: Place, K: Code>(

@@ -30,7 +30,7 @@ fn is_to_order(node: &Node, max_level: u32) -> bool {
 /// # Safety
 /// `nodes` are those of a tree over `indices`; `node_count` points to their number. No leaf above the
 /// deepest level has more than 32 points.
-#[kernel(named, block = BLOCK)]
+#[kernel(block = BLOCK)]
 pub unsafe fn order_small_leaves(
     nodes: *const u64,
     node_count: *const u64,
@@ -84,7 +84,7 @@ const fn shared_bytes(room: u32) -> u32 {
 ///
 /// # Safety
 /// As for [`order_small_leaves`], with `room` in place of 32.
-#[kernel(named, block = BLOCK, shared = |args| shared_bytes(args.room))]
+#[kernel(block = BLOCK, shared = |args| shared_bytes(args.room))]
 pub unsafe fn order_leaves(
     nodes: *const u64,
     node_count: *const u64,
@@ -160,7 +160,7 @@ unsafe fn sort_shared(values: SharedArray<u32>, len: u32, me: u32) {
 ///
 /// # Safety
 /// `nodes` are those of a tree over as many points as `leaf_starts` has elements.
-#[kernel(named, block = BLOCK)]
+#[kernel(block = BLOCK)]
 pub unsafe fn mark_leaves(nodes: *const u64, node_count: *const u64, leaf_starts: *mut u32) {
     // SAFETY: every point lies in one leaf.
     unsafe {
@@ -183,7 +183,7 @@ pub unsafe fn mark_leaves(nodes: *const u64, node_count: *const u64, leaf_starts
 ///
 /// # Safety
 /// `nodes` are those of a tree over as many points as the three arrays of indices have.
-#[kernel(named, block = BLOCK)]
+#[kernel(block = BLOCK)]
 pub unsafe fn collect_leaves(
     nodes: *const u64,
     node_count: *const u64,

@@ -41,7 +41,7 @@ pub const SMALL: u32 = 1024;
 /// # Safety
 /// `nodes` and `starts` are those that `divide` has made down to this level. `large` and `firsts` have room for
 /// all large nodes.
-#[kernel(named, block = BLOCK)]
+#[kernel(block = BLOCK)]
 pub unsafe fn list_large(
     nodes: *const u64,
     starts: *const u64,
@@ -177,7 +177,6 @@ unsafe fn count_of_warp<K: Code>(
 /// # Safety
 /// As for [`list_large`], which has run; `counts` has four elements for each piece.
 #[kernel(
-    named,
     block = BLOCK,
     carve = |carver| carver.array::<u32>(4 * WARPS),
     instances(u32: <u32>; u64: <u64>)
@@ -225,7 +224,7 @@ pub unsafe fn count_pieces<K: Code>(
 ///
 /// # Safety
 /// As for [`count_pieces`], which has run.
-#[kernel(named, block = BLOCK)]
+#[kernel(block = BLOCK)]
 pub unsafe fn offset_pieces(
     nodes: *const u64,
     level: u32,
@@ -294,7 +293,6 @@ impl<K: Code> Arrays<K> {
 /// As for [`offset_pieces`], which has run. All arrays of codes and indices have as many elements as the
 /// tree has points; those read are apart from those written.
 #[kernel(
-    named,
     block = BLOCK,
     carve = |carver| carver.array::<u32>(4 * WARPS),
     instances(u32: <u32>; u64: <u64>)
@@ -370,7 +368,7 @@ pub unsafe fn scatter_pieces<K: Code>(
 /// # Safety
 /// `nodes` and `starts` are those that `divide` has made down to this level. The rest is as for
 /// [`scatter_pieces`].
-#[kernel(named, block = BLOCK, instances(u32: <u32>; u64: <u64>))]
+#[kernel(block = BLOCK, instances(u32: <u32>; u64: <u64>))]
 pub unsafe fn divide_small<K: Code>(
     codes: *const K,
     indices: *const u32,

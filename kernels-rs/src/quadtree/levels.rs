@@ -44,7 +44,7 @@ const SHARED: u32 = {
 ///
 /// # Safety
 /// `nodes` has room for a node, `starts` two elements.
-#[kernel(named, block = 32)]
+#[kernel(block = 32)]
 pub unsafe fn plant(nodes: *mut u64, starts: *mut u64, count: u64) {
     if thread::index_1d() == 0 {
         let root = Node { code: 0, start: 0, count, level: 0, quadrants: 0 };
@@ -101,7 +101,7 @@ fn occupied(starts: [u64; 5]) -> u32 {
 /// `codes` are sorted, `nodes` has room for `capacity` nodes and those of the level hold ranges of the
 /// codes, `starts` has `level + 3` elements. `control` and `status` are as
 /// [`Tickets::take`] and [`Lookback::exclusive_prefix`] ask.
-#[kernel(named, block = BLOCK, shared = SHARED, instances(u32: <u32>; u64: <u64>))]
+#[kernel(block = BLOCK, shared = SHARED, instances(u32: <u32>; u64: <u64>))]
 pub unsafe fn divide<K: Code>(
     codes: *const K,
     nodes: *mut u64,

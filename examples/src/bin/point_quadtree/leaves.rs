@@ -1,11 +1,9 @@
 //! The leaves of a tree, as polygons, a table or a picture.
 
-use std::io::{self, Write};
-
 use anyhow::Result;
-use geo_io::Output;
+use geo_io::{Output, Polygons};
 use gpu_core::Bounds;
-use quadtree_sort::Quadtree;
+use quadtree_sort::{Node, Quadtree};
 
 use crate::args::LeavesFormat;
 
@@ -18,8 +16,13 @@ const BORDERED: u32 = 4;
 /// Writes the leaves.
 pub fn write(format: LeavesFormat, output: Output<'_>, tree: &Quadtree) -> Result<()> {
     match format {
-        LeavesFormat::GeoJson => geo_io::write_file(output, |writer| polygons(writer, tree))?,
-        LeavesFormat::Table => geo_io::write_file(output, |writer| table(writer, tree))?,
+        LeavesFormat::GeoJson => {
+            geo_io::write_polygons(output, tree.leaves().map(|leaf| outline(tree, leaf)), None)?;
+        }
+        LeavesFormat::Table => {
+            let names = "level,xmin,ymin,xmax,ymax,count";
+            geo_io::write_rows(output, names, tree.leaves().map(|leaf| row(tree, leaf)))?;
+        }
         LeavesFormat::Png => {
             let picture = Picture::of(tree);
             geo_io::write_picture(output, &picture.values, picture.width, picture.height)?;
@@ -28,30 +31,17 @@ pub fn write(format: LeavesFormat, output: Output<'_>, tree: &Quadtree) -> Resul
     Ok(())
 }
 
-fn table(writer: &mut dyn Write, tree: &Quadtree) -> io::Result<()> {
-    writeln!(writer, "level,xmin,ymin,xmax,ymax,count")?;
-    for leaf in tree.leaves() {
-        let Bounds { min_x, min_y, max_x, max_y } = tree.cell(leaf);
-        let (level, count) = (leaf.level, leaf.count);
-        writeln!(writer, "{level},{min_x},{min_y},{max_x},{max_y},{count}")?;
-    }
-    Ok(())
+/// A leaf as a row.
+fn row(tree: &Quadtree, leaf: &Node) -> String {
+    let Bounds { min_x, min_y, max_x, max_y } = tree.cell(leaf);
+    format!("{},{min_x},{min_y},{max_x},{max_y},{}", leaf.level, leaf.count)
 }
 
-fn polygons(writer: &mut dyn Write, tree: &Quadtree) -> io::Result<()> {
-    write!(writer, "{{\"type\":\"FeatureCollection\",\"features\":[")?;
-    for (i, leaf) in tree.leaves().enumerate() {
-        let Bounds { min_x: w, min_y: s, max_x: e, max_y: n } = tree.cell(leaf);
-        let (level, count) = (leaf.level, leaf.count);
-        let comma = if i == 0 { "" } else { "," };
-        write!(
-            writer,
-            "{comma}\n{{\"type\":\"Feature\",\"properties\":{{\"level\":{level},\"count\":{count}}},\
-             \"geometry\":{{\"type\":\"Polygon\",\"coordinates\":\
-             [[[{w},{s}],[{e},{s}],[{e},{n}],[{w},{n}],[{w},{s}]]]}}}}"
-        )?;
-    }
-    writeln!(writer, "\n]}}")
+/// A leaf as a polygon.
+fn outline(tree: &Quadtree, leaf: &Node) -> (Vec<(&'static str, f64)>, Polygons) {
+    let Bounds { min_x: w, min_y: s, max_x: e, max_y: n } = tree.cell(leaf);
+    let properties = vec![("level", leaf.level.into()), ("count", leaf.count as f64)];
+    (properties, vec![vec![vec![[w, s], [e, s], [e, n], [w, n], [w, s]]]])
 }
 
 /// A picture: leaves the lighter the deeper, borders dark, nothing where there are no points.

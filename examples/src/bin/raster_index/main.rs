@@ -15,7 +15,7 @@ use ccq_tree::{Buildable, Condition, Params, Quadrant, Query, Tree, Window, quan
 use examples::program;
 use examples::report::Report;
 use examples::stages::Stages;
-use geo_io::{ArrayData, Output, Raster};
+use geo_io::{ArrayData, Output, Polygons, Raster};
 use gpu_core::{Device, Grid, GridSpec, GridView};
 use serde_json::json;
 
@@ -64,7 +64,7 @@ fn build(args: &BuildArgs) -> Result<()> {
         ArrayData::F32(values) => AnyTree::F32(work.tree(values)?),
         other => bail!("values of type {} have no index: 32 bits are the most", type_of(&other)),
     };
-    stages.run("write", |_| geo_io::write_with(args.place(), |file| tree.write_to(file)))?;
+    stages.run("write", |_| geo_io::write_file(args.place(), |file| tree.write_to(file)))?;
     describe(&mut report, &tree);
     report.device(&device, args.run.device);
     report.stages(stages.done());
@@ -196,12 +196,11 @@ impl Results<'_> {
         let output = Output { path, existing: args.run.existing() };
         match args::kind(path)? {
             Kind::Csv => {
-                let names = ["row", "col", "size", "min", "max"];
-                let rows = self
-                    .found
-                    .iter()
-                    .map(|q| [q.row.into(), q.column.into(), q.size.into(), q.min, q.max]);
-                geo_io::write_rows(output, names, rows)?;
+                let row = |q: &Quadrant| {
+                    let Quadrant { row, column, size, min, max, .. } = q;
+                    format!("{row},{column},{size},{min},{max}")
+                };
+                geo_io::write_rows(output, "row,col,size,min,max", self.found.iter().map(row))?;
             }
             Kind::GeoJson => {
                 geo_io::write_polygons(output, self.found.iter().map(|q| self.outline(q)), None)?;
@@ -227,21 +226,22 @@ impl Results<'_> {
     }
 
     /// The part of a quadrant that counts, as a polygon, and its properties.
-    fn outline(&self, quadrant: &Quadrant) -> (Vec<[f64; 2]>, Vec<(&'static str, f64)>) {
+    fn outline(&self, quadrant: &Quadrant) -> (Vec<(&'static str, f64)>, Polygons) {
         let window = self.query.window.unwrap_or(Window::of(&self.grid));
         let Window { row0, column0, row1, column1 } = quadrant.cells(window).unwrap_or(window);
         let GridSpec { origin_x, origin_y, cell_size, .. } = self.grid;
         let corner = |column: u32, row: u32| {
             [origin_x + f64::from(column) * cell_size, origin_y - f64::from(row) * cell_size]
         };
-        let corners = [(column0, row1), (column1, row1), (column1, row0), (column0, row0)];
-        let corners = corners.map(|(column, row)| corner(column, row)).to_vec();
+        let south_west = (column0, row1);
+        let ring = [south_west, (column1, row1), (column1, row0), (column0, row0), south_west];
+        let ring = ring.map(|(column, row)| corner(column, row)).to_vec();
         let mut properties =
             vec![("size", quadrant.size.into()), ("min", quadrant.min), ("max", quadrant.max)];
         if quadrant.is_partly {
             properties.push(("partly", 1.0));
         }
-        (corners, properties)
+        (properties, vec![vec![ring]])
     }
 }
 

@@ -107,7 +107,7 @@ impl Sink for Listed {
 /// # Safety
 /// `nodes` are those of a tree with `node_count` nodes, `leaves` has `count` elements, and so has `counts`, or
 /// `offsets`; `list` has room for what was counted.
-#[kernel(named, block = BLOCK, shared = |args| args.deepest.max(1) * BLOCK as u32 * 4)]
+#[kernel(block = BLOCK, shared = |args| args.deepest.max(1) * BLOCK as u32 * 4)]
 pub unsafe fn list_adjacent(
     nodes: *const u64,
     node_count: u64,

@@ -45,7 +45,7 @@ pub unsafe fn find(nodes: *const u64, frame: &Frame, bounds: [f64; 4], [x, y]: [
 ///
 /// # Safety
 /// `nodes` are those of a tree, at least one; the other arrays have `count` elements.
-#[kernel(named, block = 256, instances(f32: <f32>; f64: <f64>))]
+#[kernel(block = 256, instances(f32: <f32>; f64: <f64>))]
 pub unsafe fn find_leaves<T: Place>(
     nodes: *const u64,
     corner: [f64; 2],

@@ -288,7 +288,6 @@ impl Keep for Many {
 /// `nodes` are those of a tree over `px`, `py` and `order`, at least one. `x` and `y` have `count` elements,
 /// `indices` and `distances` `k` for each; `queries` are below `count`, or null.
 #[kernel(
-    named,
     block = BLOCK,
     shared = |args| args.level.max(1) * BLOCK as u32 * 4,
     instances(

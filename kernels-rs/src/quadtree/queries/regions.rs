@@ -378,7 +378,6 @@ pub unsafe fn search<T: Place, R: Region, M: Team>(
 /// `nodes` are those of a tree over `px`, `py` and `order`, at least one. The arrays of regions are as for
 /// [`Region::load`]; `counts` or `offsets` have `count` elements, and `list` has room for what was counted.
 #[kernel(
-    named,
     block = BLOCK,
     instances(
         windows_f32: <f32, Window>; windows_f64: <f64, Window>;

@@ -1,0 +1,169 @@
+//! Cells that cover an area of the globe, and sets of cells with large ones in place of many small ones.
+//!
+//! A cover is found from the octants down: a cell apart from the area is dropped, one that lies in it is taken
+//! whole, and of the others the children are looked at, down to the level wanted, where every cell that
+//! the area touches is taken. So a cover is compact; [`uncompact`] makes one level of it.
+
+mod area;
+
+use kernels_rs::sphere_qtm::triangle::{Triangle, Vector};
+
+use crate::{Cell, Error, Level, LonLat, Result, UnitVector};
+
+use area::{Area, Box, Circle, Overlap, Polygon};
+
+/// The cells down to `level` that cover the circle of this radius, in degrees of arc, around a place. In the
+/// order of their ids; none overlaps another.
+///
+/// A cell of `level` is there exactly if the circle reaches it. Work and memory grow with the circle's
+/// circumference in cells.
+///
+/// # Errors
+/// [`Error::Angle`]; [`Error::Core`] where memory fails.
+pub fn cover_circle(
+    centre: impl Into<UnitVector>,
+    radius_degrees: f64,
+    level: Level,
+) -> Result<Vec<Cell>> {
+    if !(radius_degrees >= 0.0 && radius_degrees.is_finite()) {
+        return Err(Error::Angle { degrees: radius_degrees });
+    }
+    cover(&Circle::new(centre.into().0, radius_degrees.to_radians()), level)
+}
+
+/// The cells down to `level` that cover what lies between two meridians, from `west` eastward to `east`, and
+/// between two parallels; all in degrees. A box from 170 to -170 crosses the antimeridian.
+///
+/// The cover holds the box; a cell of `level` is in it if its own bounds in longitude and latitude reach
+/// the box's.
+///
+/// # Errors
+/// [`Error::Place`] for corners that are none, [`Error::Box`], [`Error::Core`] where memory fails.
+pub fn cover_box(
+    (west, east): (f64, f64),
+    (south, north): (f64, f64),
+    level: Level,
+) -> Result<Vec<Cell>> {
+    LonLat::new(west, south)?;
+    LonLat::new(east, north)?;
+    if south > north {
+        return Err(Error::Box { south, north });
+    }
+    cover(&Box::new((west, east), (south, north)), level)
+}
+
+/// The cells down to `level` that cover a polygon whose edges are great-circle arcs: an outer ring, and rings
+/// of holes. The last vertex of a ring is joined to the first, whether or not it repeats it, and the direction
+/// of a ring has no meaning.
+///
+/// # Errors
+/// [`Error::Ring`] for a ring of fewer than three vertices, and for one that does not fit into the half of the
+/// globe around the middle of the outer one: which side of it is inside would be a guess. [`Error::Core`] where
+/// memory fails.
+pub fn cover_polygon(rings: &[impl AsRef<[LonLat]>], level: Level) -> Result<Vec<Cell>> {
+    let rings: Vec<Vec<Vector>> = rings
+        .iter()
+        .map(|ring| ring.as_ref().iter().map(|place| place.to_vector().0).collect())
+        .collect();
+    match Polygon::new(&rings)? {
+        Some(polygon) => cover(&polygon, level),
+        None => Ok(Vec::new()),
+    }
+}
+
+/// The cover of an area.
+fn cover<A: Area>(area: &A, level: Level) -> Result<Vec<Cell>> {
+    let mut cells = Cells(Vec::new());
+    let all = area.all();
+    for octant in Level::ZERO.cells() {
+        descend(area, &all, octant, &octant.triangle(), level, &mut cells)?;
+    }
+    Ok(compact_sorted(cells.0))
+}
+
+fn descend<A: Area>(
+    area: &A,
+    part: &A::Part,
+    cell: Cell,
+    triangle: &Triangle,
+    level: Level,
+    cells: &mut Cells,
+) -> Result<()> {
+    let is_last = cell.level() == level;
+    match area.overlap(part, cell, triangle, is_last) {
+        Overlap::Apart => Ok(()),
+        Overlap::Inside => cells.push(cell),
+        Overlap::Some(_) if is_last => cells.push(cell),
+        Overlap::Some(part) => {
+            let children = cell.children().unwrap_or([cell; 4]);
+            for (child, triangle) in children.into_iter().zip(&triangle.children()) {
+                descend(area, &part, child, triangle, level, cells)?;
+            }
+            Ok(())
+        }
+    }
+}
+
+/// Cells that are collected, as far as memory goes.
+struct Cells(Vec<Cell>);
+
+impl Cells {
+    fn push(&mut self, cell: Cell) -> Result<()> {
+        if self.0.len() == self.0.capacity() {
+            let more = self.0.len().max(64);
+            self.0.try_reserve(more).map_err(|_| gpu_core::Error::HostMemory {
+                asked: (2 * self.0.len() * size_of::<Cell>()) as u64,
+                available: gpu_core::host_memory::available().unwrap_or(0),
+            })?;
+        }
+        self.0.push(cell);
+        Ok(())
+    }
+}
+
+/// The fewest cells that make up the same area: four siblings become their parent, and what lies in another cell
+/// goes. In the order of their ids.
+pub fn compact(cells: &[Cell]) -> Vec<Cell> {
+    let mut sorted = cells.to_vec();
+    // A cell comes before its descendants.
+    sorted.sort_unstable_by_key(|cell| (*cell.id_range().start(), cell.level()));
+    compact_sorted(sorted)
+}
+
+/// The same of cells that are in this order.
+fn compact_sorted(cells: Vec<Cell>) -> Vec<Cell> {
+    let mut kept: Vec<Cell> = Vec::with_capacity(cells.len());
+    for cell in cells {
+        if kept.last().is_some_and(|last| last.contains(cell)) {
+            continue;
+        }
+        kept.push(cell);
+        while let [.., a, b, c, d] = kept[..] {
+            let parent = d.parent();
+            if parent.is_none() || [a, b, c].iter().any(|cell| cell.parent() != parent) {
+                break;
+            }
+            kept.truncate(kept.len() - 4);
+            kept.extend(parent);
+        }
+    }
+    kept
+}
+
+/// The cells of one level that make up the same area as cells of that level and above, in their order.
+///
+/// # Errors
+/// [`Error::Deeper`] where a cell is below that level, [`Error::Core`] where memory fails.
+pub fn uncompact(cells: &[Cell], level: Level) -> Result<Vec<Cell>> {
+    let mut count = 0u64;
+    for &cell in cells {
+        let own = cell.level();
+        if own > level {
+            return Err(Error::Deeper { cell, level: own.get(), wanted: level.get() });
+        }
+        count = count.saturating_add(1 << (2 * (level.get() - own.get())));
+    }
+    let mut all = gpu_core::host_memory::with_capacity(count as usize)?;
+    all.extend(cells.iter().flat_map(|cell| cell.descendants(level)));
+    Ok(all)
+}

@@ -1,0 +1,151 @@
+//! What can go wrong on the mesh.
+
+/// The result of this crate's functions.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// What can go wrong on the mesh.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The level is deeper than an id can name.
+    #[error("level {level} is beyond the deepest, {}", crate::MAX_LEVEL)]
+    Level {
+        /// As given.
+        level: u32,
+    },
+    /// A place has a longitude or a latitude that is not a finite number, or a latitude beyond a pole.
+    #[error("({longitude}, {latitude}) is no longitude and latitude in degrees")]
+    Place {
+        /// As given.
+        longitude: f64,
+        /// As given.
+        latitude: f64,
+    },
+    /// A row of the input is no place.
+    #[error("{what} {row} at ({longitude}, {latitude}) is no longitude and latitude in degrees")]
+    Row {
+        /// The input.
+        what: &'static str,
+        /// The first such row, from 0.
+        row: u64,
+        /// As given.
+        longitude: f64,
+        /// As given.
+        latitude: f64,
+    },
+    /// A vector has no direction: it is zero or not finite.
+    #[error("({x}, {y}, {z}) has no direction")]
+    Direction {
+        /// As given.
+        x: f64,
+        /// As given.
+        y: f64,
+        /// As given.
+        z: f64,
+    },
+    /// There is no such cell in a level.
+    #[error("level {level} has no cell {index}: it has {cells}")]
+    Index {
+        /// The level.
+        level: u32,
+        /// As given.
+        index: u64,
+        /// Cells of the level.
+        cells: u64,
+    },
+    /// A number is no cell's id.
+    #[error("{id:#018x} is no cell's id")]
+    Id {
+        /// As given.
+        id: u64,
+    },
+    /// A text names no cell.
+    #[error("\"{text}\" names no cell: an octant from 1 to 8 and up to 29 digits from 0 to 3")]
+    Text {
+        /// As given.
+        text: String,
+    },
+    /// A diagram without sites.
+    #[error("there are no sites")]
+    NoSites,
+    /// A diagram names a site that is not there.
+    #[error("a cell's nearest site is {site}, but there are {sites}")]
+    Site {
+        /// Its index.
+        site: u32,
+        /// How many sites there are.
+        sites: u64,
+    },
+    /// More sites than an index of 32 bits can name.
+    #[error("{sites} sites are more than {most}")]
+    TooManySites {
+        /// As given.
+        sites: u64,
+        /// The most that there may be.
+        most: u64,
+    },
+    /// A level's cells are more than memory can hold.
+    #[error("level {level} has {cells} cells, which take {asked} bytes; {available} are available")]
+    Memory {
+        /// As given.
+        level: u32,
+        /// Cells of the level.
+        cells: u64,
+        /// Bytes needed.
+        asked: u64,
+        /// Bytes there are.
+        available: u64,
+    },
+    /// An angle is negative or not a finite number.
+    #[error("an angle of {degrees} degrees is not a number from 0 up")]
+    Angle {
+        /// As given.
+        degrees: f64,
+    },
+    /// A box whose south is north of its north.
+    #[error("a box from latitude {south} to {north} has no inside")]
+    Box {
+        /// As given.
+        south: f64,
+        /// As given.
+        north: f64,
+    },
+    /// A ring of a polygon has too few vertices, or does not fit into half of the globe.
+    #[error("ring {ring} of the polygon {why}")]
+    Ring {
+        /// Which one, from 0.
+        ring: usize,
+        /// What is wrong.
+        why: &'static str,
+    },
+    /// Cells of several levels where one level is wanted.
+    #[error("cell {cell} is of level {level}, deeper than {wanted}")]
+    Deeper {
+        /// The cell.
+        cell: crate::Cell,
+        /// Its level.
+        level: u32,
+        /// The level wanted.
+        wanted: u32,
+    },
+    /// The caller's progress ended the call.
+    #[error(transparent)]
+    Cancelled(#[from] gpu_core::Cancelled),
+    /// The device or the memory failed.
+    #[error(transparent)]
+    Core(#[from] gpu_core::Error),
+    /// A primitive failed on the device.
+    #[cfg(feature = "cuda")]
+    #[error(transparent)]
+    Scan(gpu_scan::Error),
+}
+
+#[cfg(feature = "cuda")]
+impl From<gpu_scan::Error> for Error {
+    fn from(error: gpu_scan::Error) -> Self {
+        match error {
+            gpu_scan::Error::Core(core) => Self::Core(core),
+            other => Self::Scan(other),
+        }
+    }
+}

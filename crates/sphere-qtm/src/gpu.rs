@@ -1,0 +1,124 @@
+//! Diagrams on a GPU, over device memory. The kernels are in `kernels_rs::sphere_qtm`.
+//!
+//! ```
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! use gpu_core::{Bounds, DeviceChoice, DevicePoints, Extent, Gpu};
+//! use sphere_qtm::gpu::{Workspace, voronoi};
+//! use sphere_qtm::{Level, Params};
+//!
+//! let gpu = Gpu::open(DeviceChoice::Software)?; // or Cuda(0)
+//! let mut workspace = Workspace::new(&gpu)?;
+//! let (longitudes, latitudes) = (gpu.upload(&[116.4, -78.5])?, gpu.upload(&[39.9, -0.2])?);
+//! let bounds = Bounds { min_x: -78.5, min_y: -0.2, max_x: 116.4, max_y: 39.9 };
+//! let extent = Extent { bounds: Some(bounds), ranges: vec![] };
+//! let sites = DevicePoints::new(&longitudes, &latitudes, [], extent)?;
+//! let diagram = voronoi(&mut workspace, &sites, &Params::new(Level::new(3)?))?;
+//! assert_eq!(diagram.nearest.len(), 512);
+//! # Ok(())
+//! # }
+//! ```
+
+mod diagram;
+mod pairs;
+mod points;
+mod prune;
+
+use gpu_core::{Column, DevicePoints, Extent, Gpu, Points, Progress};
+use kernels_rs::sphere_qtm::nearest::Place;
+use kernels_rs::sphere_qtm::places as kernels;
+
+pub use diagram::DeviceDiagram;
+pub use gpu_scan::gpu::Workspace;
+pub(crate) use points::cells_of_points_host;
+pub use points::{Coordinate, cells_of_points, cells_of_vectors};
+
+use crate::params::check_count;
+use crate::{Diagram, Params, Result, sites};
+
+/// The [diagram](crate::voronoi) of sites in device memory: the same bits as the CPU's. Sites are points with
+/// longitudes in x and latitudes in y, in degrees; the extent and the values are not looked at.
+///
+/// It enqueues on the workspace's handle and returns; after one call it can be captured. Scratch is 32 bytes
+/// a site; pruned 192 more, and 3 bytes a cell; all pairs 16 bytes a site and 8 a cell.
+///
+/// A site that is no place on the globe is nobody's nearest: the host, which could refuse it, does not see it.
+/// Without any other, cells have [`NONE`](crate::NONE).
+///
+/// With [`Params::second`] or [`Params::tie`] the kernels of all pairs compute in f64, by one kernel.
+///
+/// # Errors
+/// [`Error::NoSites`](crate::Error::NoSites), [`Error::TooManySites`](crate::Error::TooManySites),
+/// [`Error::Memory`](crate::Error::Memory) for a level that the device could not hold if it were empty, and
+/// [`Error::Core`](crate::Error::Core) where memory or the device fails.
+pub fn voronoi(
+    workspace: &mut Workspace,
+    sites: &DevicePoints<'_>,
+    params: &Params,
+) -> Result<DeviceDiagram> {
+    check_count(sites.len() as u64)?;
+    let gpu = workspace.gpu();
+    let cells = params.level.cell_count();
+    let scratch = if params.is_pruned() { 3 } else { 8 };
+    let asked = cells.saturating_mul(params.bytes_of_cell() + scratch);
+    params.check_memory(asked, gpu.total_memory())?;
+    let places = Places::new(gpu, sites)?;
+    // SAFETY: all cells are written below.
+    let mut diagram = unsafe { DeviceDiagram::uninitialized(gpu, params)? };
+    if params.is_pruned() {
+        prune::voronoi(gpu, &places, params, &mut diagram)?;
+    } else {
+        pairs::voronoi(gpu, &places, params, &mut diagram)?;
+    }
+    Ok(diagram)
+}
+
+/// The unit vectors of sites in device memory.
+struct Places {
+    column: Column<[f64; 4]>,
+}
+
+impl Places {
+    fn new(gpu: &Gpu, sites: &DevicePoints<'_>) -> Result<Self> {
+        // SAFETY: the kernel writes all.
+        let mut column = unsafe { gpu.uninitialized::<[f64; 4]>(sites.len())? };
+        let (longitudes, latitudes) = (gpu.admit(sites.x())?, gpu.admit(sites.y())?);
+        let arguments = kernels::place_sites::Args {
+            longitudes: longitudes.as_ptr(),
+            latitudes: latitudes.as_ptr(),
+            count: sites.len() as u32,
+            places: column.as_mut_ptr().cast::<Place>(),
+        };
+        let blocks = gpu_core::Blocks::for_each(&kernels::place_sites, sites.len() as u64)?;
+        // SAFETY: all columns have an element for each site, and columns begin at multiples of 256 bytes.
+        unsafe { gpu.enqueue(kernels::place_sites, blocks, arguments)? };
+        Ok(Self { column })
+    }
+
+    fn as_ptr(&self) -> *const Place {
+        self.column.as_ptr().cast()
+    }
+
+    fn count(&self) -> u32 {
+        self.column.len() as u32
+    }
+}
+
+/// [`voronoi`](crate::voronoi) on a GPU. Waits for the result.
+pub(crate) fn voronoi_host(
+    gpu: &Gpu,
+    points: &Points<'_>,
+    params: &Params,
+    progress: &dyn Progress,
+) -> Result<Diagram> {
+    check_count(points.len() as u64)?;
+    sites::check_rows("site", points)?;
+    params.check_host()?;
+    progress.at("to the device", 0.0)?;
+    let places = Points::new(points.x, points.y);
+    let (x, y) = (gpu.upload(points.x)?, gpu.upload(points.y)?);
+    let resident = DevicePoints::new(&x, &y, [], Extent::of(&places)?)?;
+    progress.at("voronoi", 0.0)?;
+    let diagram = voronoi(&mut Workspace::new(gpu)?, &resident, params)?.to_host()?;
+    progress.at("voronoi", 1.0)?;
+    Ok(diagram)
+}

@@ -1,0 +1,73 @@
+//! Diagrams in device memory.
+
+use gpu_core::{Column, Gpu};
+
+use crate::{Diagram, Level, Params, Result};
+
+/// A [`Diagram`] in device memory.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct DeviceDiagram {
+    /// The level.
+    pub level: Level,
+    /// The site nearest to each cell's centre.
+    pub nearest: Column<u32>,
+    /// The second nearest, or [`NONE`](crate::NONE).
+    pub second: Option<Column<u32>>,
+    /// The angle to the nearest, in radians; infinite where there is none.
+    pub distance: Option<Column<f64>>,
+    /// 1 where the two nearest sites are equally near; else 0.
+    pub tie: Option<Column<u8>>,
+}
+
+impl DeviceDiagram {
+    /// What is wanted.
+    ///
+    /// # Safety
+    /// All elements are written before they are read.
+    pub(super) unsafe fn uninitialized(gpu: &Gpu, params: &Params) -> Result<Self> {
+        let cells = params.level.cell_count() as usize;
+        // SAFETY (all): passed on to the caller.
+        Ok(Self {
+            level: params.level,
+            nearest: unsafe { gpu.uninitialized(cells)? },
+            second: params.second.then(|| unsafe { gpu.uninitialized(cells) }).transpose()?,
+            distance: params.distance.then(|| unsafe { gpu.uninitialized(cells) }).transpose()?,
+            tie: params.tie.then(|| unsafe { gpu.uninitialized(cells) }).transpose()?,
+        })
+    }
+
+    /// Where kernels write; null for what is not wanted.
+    pub(super) fn pointers(&mut self) -> Pointers {
+        let null = std::ptr::null_mut;
+        Pointers {
+            nearest: self.nearest.as_mut_ptr(),
+            second: self.second.as_mut().map_or_else(null, Column::as_mut_ptr),
+            distance: self.distance.as_mut().map_or_else(std::ptr::null_mut, Column::as_mut_ptr),
+            tie: self.tie.as_mut().map_or_else(std::ptr::null_mut, Column::as_mut_ptr),
+        }
+    }
+
+    /// Copies the diagram to the host. Waits for the handle's stream.
+    ///
+    /// # Errors
+    /// [`Error::Core`](crate::Error::Core), also for what failed on the stream before.
+    pub fn to_host(&self) -> Result<Diagram> {
+        Ok(Diagram {
+            level: self.level,
+            nearest: self.nearest.to_host()?,
+            second: self.second.as_ref().map(Column::to_host).transpose()?,
+            distance: self.distance.as_ref().map(Column::to_host).transpose()?,
+            tie: self.tie.as_ref().map(Column::to_host).transpose()?,
+        })
+    }
+}
+
+/// Addresses of a diagram's columns.
+#[derive(Clone, Copy)]
+pub(super) struct Pointers {
+    pub(super) nearest: *mut u32,
+    pub(super) second: *mut u32,
+    pub(super) distance: *mut f64,
+    pub(super) tie: *mut u8,
+}

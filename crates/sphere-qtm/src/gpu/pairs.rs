@@ -1,0 +1,104 @@
+//! Diagrams by all pairs: the launches of `kernels_rs::sphere_qtm::pairs`.
+
+use device_std::host::Kernel as Declared;
+use gpu_core::{Blocks, Gpu};
+use kernels_rs::sphere_qtm::pairs::{self as kernels, BLOCK, GROUP, SEVERAL, TILE};
+
+use super::diagram::Pointers;
+use super::{DeviceDiagram, Places};
+use crate::{Kernel, Params, Result};
+
+/// Blocks of the search in f64 for each multiprocessor.
+const SEARCHES: u32 = 8;
+
+pub(super) fn voronoi(
+    gpu: &Gpu,
+    places: &Places,
+    params: &Params,
+    diagram: &mut DeviceDiagram,
+) -> Result<()> {
+    if params.wanted() > 1 {
+        // SAFETY: without a list all cells are searched.
+        return unsafe { search_all(gpu, places, diagram, std::ptr::null(), std::ptr::null()) };
+    }
+    let (kernel, cells_of_thread) = match params.kernel {
+        Kernel::Global => (kernels::compare_all::global, 1),
+        Kernel::Constant => (kernels::compare_all::read_only, 1),
+        Kernel::Shared => (kernels::compare_all::shared, 1),
+        _ => (kernels::compare_all::registers, SEVERAL),
+    };
+    let padded = u64::from(places.count()).next_multiple_of(u64::from(TILE));
+    // SAFETY: the kernel writes all.
+    let mut narrow = unsafe { gpu.uninitialized::<[u32; 4]>(padded as usize)? };
+    let blocks = Blocks::for_each(&kernels::narrow_sites, padded)?;
+    let arguments = kernels::narrow_sites::Args {
+        places: places.as_ptr(),
+        count: places.count(),
+        padded: padded as u32,
+        narrow: narrow.as_mut_ptr().cast(),
+    };
+    // SAFETY: as long as the kernel says.
+    unsafe { gpu.enqueue(kernels::narrow_sites, blocks, arguments)? };
+    // SAFETY: what is read are the elements that `doubts` counts.
+    let mut doubtful = unsafe { gpu.uninitialized::<u64>(diagram.nearest.len())? };
+    let mut doubts = gpu.zeroed::<u64>(1)?;
+    let Pointers { nearest, distance, .. } = diagram.pointers();
+    let arguments = kernels::compare_all::Args {
+        places: places.as_ptr(),
+        count: places.count(),
+        narrow: narrow.as_ptr().cast(),
+        padded: narrow.len() as u32,
+        sites_of_group: GROUP,
+        level: params.level.get(),
+        nearest,
+        distance,
+        doubtful: doubtful.as_mut_ptr(),
+        doubts: doubts.as_mut_ptr(),
+    };
+    let blocks = blocks_of(&kernel, params, cells_of_thread)?;
+    // SAFETY: columns have an element for each cell, or for each padded site.
+    unsafe {
+        gpu.enqueue(kernel, blocks, arguments)?;
+        search_all(gpu, places, diagram, doubtful.as_ptr(), doubts.as_ptr())
+    }
+}
+
+/// Blocks of which each thread has some cells.
+fn blocks_of<A>(kernel: &Declared<A>, params: &Params, cells_of_thread: u32) -> Result<Blocks> {
+    let of_block = u64::from(BLOCK * cells_of_thread);
+    let blocks = params.level.cell_count().div_ceil(of_block);
+    match i32::try_from(blocks) {
+        Ok(blocks) => Ok(Blocks::x(blocks as u32)),
+        Err(_) => Err(gpu_core::Error::LaunchTooLarge { kernel: kernel.host.name, blocks }.into()),
+    }
+}
+
+/// Searches in f64 for the cells of a list, or for all where it is null.
+///
+/// # Safety
+/// The list has as many cells of the diagram as `doubts` says.
+unsafe fn search_all(
+    gpu: &Gpu,
+    places: &Places,
+    diagram: &mut DeviceDiagram,
+    doubtful: *const u64,
+    doubts: *const u64,
+) -> Result<()> {
+    let level = diagram.level.get();
+    let Pointers { nearest, second, distance, tie } = diagram.pointers();
+    let arguments = kernels::search_all::Args {
+        places: places.as_ptr(),
+        count: places.count(),
+        level,
+        doubtful,
+        doubts,
+        nearest,
+        second,
+        distance,
+        tie,
+    };
+    let blocks = Blocks::x(SEARCHES * gpu.multiprocessors().max(1));
+    // SAFETY: passed on to the caller; the outputs have an element for each cell.
+    unsafe { gpu.enqueue(kernels::search_all, blocks, arguments)? };
+    Ok(())
+}

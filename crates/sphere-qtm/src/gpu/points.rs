@@ -1,0 +1,123 @@
+//! The cells of points in device memory.
+
+use device_std::host::Kernel;
+use gpu_core::{Blocks, Column, Element, Gpu, Points, Progress, Slice, host_memory};
+use kernels_rs::sphere_qtm::places::{find_cells, find_cells_of_vectors};
+
+use super::Workspace;
+use crate::{Cell, Level, Result};
+
+/// A coordinate in device memory: `f32` or `f64`. Either is computed with in f64.
+pub trait Coordinate: Element + Kernels {}
+
+impl Coordinate for f32 {}
+impl Coordinate for f64 {}
+
+/// The kernels of a type; not to be named outside.
+pub trait Kernels: Sized {
+    /// From degrees.
+    #[doc(hidden)]
+    const CELLS: Kernel<find_cells::Args<Self>>;
+    /// From vectors.
+    #[doc(hidden)]
+    const CELLS_OF_VECTORS: Kernel<find_cells_of_vectors::Args<Self>>;
+}
+
+impl Kernels for f32 {
+    const CELLS: Kernel<find_cells::Args<Self>> = find_cells::f32;
+    const CELLS_OF_VECTORS: Kernel<find_cells_of_vectors::Args<Self>> = find_cells_of_vectors::f32;
+}
+
+impl Kernels for f64 {
+    const CELLS: Kernel<find_cells::Args<Self>> = find_cells::f64;
+    const CELLS_OF_VECTORS: Kernel<find_cells_of_vectors::Args<Self>> = find_cells_of_vectors::f64;
+}
+
+/// The [cells](crate::cells_of_points) of points in device memory: their ids, or 0 for what is no place on the
+/// globe. Longitudes and latitudes are in degrees.
+///
+/// Enqueues and returns; after one call it can be captured. It takes no scratch.
+///
+/// # Errors
+/// [`gpu_core::Error::Length`]; [`Error::Core`](crate::Error::Core) where memory or the device fails.
+pub fn cells_of_points<'a, 'b, T: Coordinate>(
+    workspace: &mut Workspace,
+    longitudes: impl Into<Slice<'a, T>>,
+    latitudes: impl Into<Slice<'b, T>>,
+    level: Level,
+) -> Result<Column<u64>> {
+    let gpu = workspace.gpu();
+    let (longitudes, latitudes) = (longitudes.into(), latitudes.into());
+    same_len("column of latitudes", longitudes.len(), latitudes.len())?;
+    let count = longitudes.len() as u64;
+    // SAFETY: the kernel writes all.
+    let mut cells = unsafe { gpu.uninitialized(longitudes.len())? };
+    let (longitudes, latitudes) = (gpu.admit(longitudes)?, gpu.admit(latitudes)?);
+    let arguments = find_cells::Args {
+        longitudes: longitudes.as_ptr(),
+        latitudes: latitudes.as_ptr(),
+        count,
+        level: level.get(),
+        cells: cells.as_mut_ptr(),
+    };
+    // SAFETY: all have as many elements.
+    unsafe { gpu.enqueue(T::CELLS, Blocks::for_each(&T::CELLS, count)?, arguments)? };
+    Ok(cells)
+}
+
+/// The same of vectors of any length, by x, y and z: 0 for one that is zero or not finite.
+///
+/// # Errors
+/// As [`cells_of_points`].
+pub fn cells_of_vectors<'a, T: Coordinate>(
+    workspace: &mut Workspace,
+    [x, y, z]: [Slice<'a, T>; 3],
+    level: Level,
+) -> Result<Column<u64>> {
+    let gpu = workspace.gpu();
+    same_len("column of y", x.len(), y.len())?;
+    same_len("column of z", x.len(), z.len())?;
+    let count = x.len() as u64;
+    // SAFETY: the kernel writes all.
+    let mut cells = unsafe { gpu.uninitialized(x.len())? };
+    let (x, y, z) = (gpu.admit(x)?, gpu.admit(y)?, gpu.admit(z)?);
+    let arguments = find_cells_of_vectors::Args {
+        x: x.as_ptr(),
+        y: y.as_ptr(),
+        z: z.as_ptr(),
+        count,
+        level: level.get(),
+        cells: cells.as_mut_ptr(),
+    };
+    let kernel = T::CELLS_OF_VECTORS;
+    // SAFETY: all have as many elements.
+    unsafe { gpu.enqueue(kernel, Blocks::for_each(&kernel, count)?, arguments)? };
+    Ok(cells)
+}
+
+fn same_len(what: &'static str, expected: usize, found: usize) -> Result<()> {
+    if expected == found {
+        return Ok(());
+    }
+    let (expected, found) = (expected as u64, found as u64);
+    Err(gpu_core::Error::Length { what, expected, found }.into())
+}
+
+/// [`cells_of_points`](crate::cells_of_points) on a GPU; the points are known to be places. Waits for the result.
+pub(crate) fn cells_of_points_host(
+    gpu: &Gpu,
+    points: &Points<'_>,
+    level: Level,
+    progress: &dyn Progress,
+) -> Result<Vec<Cell>> {
+    progress.at("to the device", 0.0)?;
+    let (x, y) = (gpu.upload(points.x)?, gpu.upload(points.y)?);
+    progress.at("cells", 0.0)?;
+    let ids = cells_of_points(&mut Workspace::new(gpu)?, &x, &y, level)?.to_host()?;
+    let mut cells = host_memory::with_capacity(ids.len())?;
+    for id in ids {
+        cells.push(Cell::from_id(id)?);
+    }
+    progress.at("cells", 1.0)?;
+    Ok(cells)
+}

@@ -1,0 +1,118 @@
+//! The Quaternary Triangular Mesh, and Voronoi diagrams on the sphere.
+//!
+//! The mesh (Dutton 1989) divides the globe into the eight faces of the octahedron, and each triangle into four by
+//! the midpoints of its edges, down to level 29, whose triangles are 19 mm wide. A [`Cell`] is named by 64
+//! bits; it knows its place, its neighbours and its family, and covers areas ([`cover_circle`] and others).
+//!
+//! [`voronoi`] finds the nearest site of every cell of a level by great-circle distance: whose is each piece of
+//! the Earth? From that follow the areas of the regions, which regions touch, and their outlines.
+//!
+//! ```
+//! use gpu_core::{Device, DeviceChoice, Points};
+//! use sphere_qtm::{Cell, Level, LonLat, Params, region_areas, voronoi};
+//!
+//! # fn main() -> Result<(), sphere_qtm::Error> {
+//! let device = Device::open(DeviceChoice::Cpu)?;
+//! let level = Level::new(5)?;
+//! let cell = Cell::containing(LonLat::new(116.4, 39.9)?, level);
+//! assert_eq!((cell.to_string().as_str(), cell.edge_neighbours().len()), ("203032", 3));
+//!
+//! // Peking, London, Quito.
+//! let sites = Points::new(&[116.4, -0.1, -78.5], &[39.9, 51.5, -0.2]);
+//! let diagram = voronoi(&device, &sites, &Params::new(level), &())?;
+//! assert_eq!(diagram.site_of(LonLat::new(2.3, 48.9)?), 1);
+//! let areas = region_areas(&diagram, 3)?;
+//! assert!((areas.iter().sum::<f64>() - 4.0 * std::f64::consts::PI).abs() < 1e-12);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # Units
+//!
+//! Longitudes and latitudes are in degrees, distances and areas on the sphere of radius 1: radians and
+//! steradians. [`LonLat`] and [`UnitVector`] are two types. Points that come as columns ([`gpu_core::Points`])
+//! have longitudes in x and latitudes in y. [`Latitude`] has what to do with geodetic latitudes.
+//!
+//! # Method
+//!
+//! The nearest site is the one with the smallest squared chord in f64, and among equals the one with the lowest
+//! index. By default ([`Kernel::Pruned`]) candidates are handed down from triangle to triangle, each of
+//! which leaves out those that another site beats at all three of its vertices, and so everywhere in it. Beside it
+//! stand the kernels of Wang, Wang, Zhao and Lu, *Optimization of spherical Voronoi diagram generating algorithm
+//! based on graphic processing unit* (Journal of Computer Applications 2015,
+//! DOI 10.11772/j.issn.1001-9081.2015.06.1564), which compare every cell with every site. All give the same bits
+//! on all devices.
+#![deny(missing_docs)]
+
+mod cell;
+mod cover;
+pub mod cpu;
+mod diagram;
+mod error;
+#[cfg(feature = "cuda")]
+pub mod gpu;
+mod nearest;
+mod neighbours;
+mod params;
+mod place;
+mod regions;
+mod sites;
+
+use gpu_core::{Device, Points, Progress};
+
+pub use cell::{Cell, Level};
+pub use cover::{compact, cover_box, cover_circle, cover_polygon, uncompact};
+pub use diagram::Diagram;
+pub use error::{Error, Result};
+pub use kernels_rs::sphere_qtm::MAX_LEVEL;
+pub use nearest::{Nearest, nearest_sites};
+pub use params::{Kernel, MAX_SITES, NONE, Params};
+pub use place::{Latitude, LonLat, UnitVector};
+pub use regions::{Polygon, adjacency, outlines, region_areas};
+
+/// The nearest site of each cell of a level, from host arrays to host arrays. Sites are points with longitudes in x
+/// and latitudes in y, in degrees; their values are not looked at.
+///
+/// A cell counts as its centre. Work: O(sites + cells) where sites are spread, for a triangle meets few of them;
+/// O(sites x cells) with the kernels of all pairs. Memory beside the outputs: some 200 bytes a site.
+///
+/// # Errors
+/// [`Error::NoSites`], [`Error::TooManySites`], [`gpu_core::Error::Length`] and [`Error::Row`] for the sites,
+/// [`Error::Memory`] for a level that does not fit, [`Error::Cancelled`] where `progress` breaks, and
+/// [`Error::Core`] where memory or the device fails.
+pub fn voronoi(
+    device: &Device,
+    sites: &Points<'_>,
+    params: &Params,
+    progress: &dyn Progress,
+) -> Result<Diagram> {
+    match device {
+        Device::Cpu => cpu::voronoi(sites, params, progress),
+        #[cfg(feature = "cuda")]
+        Device::Gpu(gpu) => gpu::voronoi_host(gpu, sites, params, progress),
+        // Another crate of the program may switch gpu-core's `cuda` on, but not ours.
+        #[allow(unreachable_patterns)]
+        other => Err(gpu_core::Error::without_cuda(other).into()),
+    }
+}
+
+/// The cell of a level that each point lies in, as its id. Longitudes are in x and latitudes in y, in degrees.
+///
+/// # Errors
+/// [`gpu_core::Error::Length`] and [`Error::Row`] for the points, [`Error::Cancelled`], and [`Error::Core`] where
+/// memory or the device fails.
+pub fn cells_of_points(
+    device: &Device,
+    points: &Points<'_>,
+    level: Level,
+    progress: &dyn Progress,
+) -> Result<Vec<Cell>> {
+    sites::check_rows("point", points)?;
+    match device {
+        Device::Cpu => cpu::cells_of_points(points, level, progress),
+        #[cfg(feature = "cuda")]
+        Device::Gpu(gpu) => gpu::cells_of_points_host(gpu, points, level, progress),
+        #[allow(unreachable_patterns)]
+        other => Err(gpu_core::Error::without_cuda(other).into()),
+    }
+}

@@ -1,0 +1,110 @@
+//! What a diagram is to be.
+
+use gpu_core::host_memory;
+
+use crate::{Error, Level, Result};
+
+/// How the nearest sites are found. The results are the same.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Kernel {
+    /// The fastest: [`Kernel::Pruned`].
+    #[default]
+    Auto,
+    /// From the octants down, each triangle keeps only the sites that can be nearest to something in it.
+    Pruned,
+    /// All pairs, with several cells in the registers of a thread, and sites in shared memory.
+    Registers,
+    /// All pairs, a thread a cell, with sites read as read-only data: what constant memory is in the paper.
+    Constant,
+    /// All pairs, a thread a cell, with sites in shared memory by tiles.
+    Shared,
+    /// All pairs, a thread a cell, with sites in global memory.
+    Global,
+}
+
+/// A Voronoi diagram: of which level, and what is wanted of each cell beside its nearest site.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Params {
+    /// The level whose cells are asked for their nearest site.
+    pub level: Level,
+    /// How they are found. On a CPU all kernels of all pairs are one.
+    pub kernel: Kernel,
+    /// Whether the second nearest site is wanted.
+    pub second: bool,
+    /// Whether the distance to the nearest site is wanted.
+    pub distance: bool,
+    /// Whether it is wanted to know where two sites are as near.
+    pub tie: bool,
+}
+
+macro_rules! builders {
+    ($($name:ident: $type:ty;)+) => {$(
+        #[doc = concat!("Sets [`", stringify!($name), "`](Self#structfield.", stringify!($name), ").")]
+        #[must_use]
+        pub fn $name(self, $name: $type) -> Self {
+            Self { $name, ..self }
+        }
+    )+};
+}
+
+/// The index of no site, in a diagram's arrays.
+pub const NONE: u32 = u32::MAX;
+
+/// The most sites that a diagram may have.
+pub const MAX_SITES: u64 = (1 << 32) - 512;
+
+impl Params {
+    /// The nearest site of each cell of a level.
+    pub fn new(level: Level) -> Self {
+        Self { level, kernel: Kernel::Auto, second: false, distance: false, tie: false }
+    }
+
+    builders! {
+        kernel: Kernel;
+        second: bool;
+        distance: bool;
+        tie: bool;
+    }
+
+    /// How many nearest sites must be found.
+    pub(crate) fn wanted(&self) -> u32 {
+        if self.second || self.tie { 2 } else { 1 }
+    }
+
+    /// Whether lists of candidates are made.
+    pub(crate) fn is_pruned(&self) -> bool {
+        matches!(self.kernel, Kernel::Auto | Kernel::Pruned)
+    }
+
+    /// Bytes of the outputs for each cell.
+    pub(crate) fn bytes_of_cell(&self) -> u64 {
+        let optional = [(self.second, 4), (self.distance, 8), (self.tie, 1)];
+        4 + optional.iter().filter(|(wanted, _)| *wanted).map(|(_, bytes)| bytes).sum::<u64>()
+    }
+
+    /// The error of a level that takes more than there is, if it does.
+    pub(crate) fn check_memory(&self, asked: u64, available: u64) -> Result<()> {
+        let (level, cells) = (self.level.get(), self.level.cell_count());
+        if asked > available {
+            return Err(Error::Memory { level, cells, asked, available });
+        }
+        Ok(())
+    }
+
+    /// The same for outputs in host memory.
+    pub(crate) fn check_host(&self) -> Result<()> {
+        let asked = self.level.cell_count().saturating_mul(self.bytes_of_cell());
+        self.check_memory(asked, host_memory::available().unwrap_or(u64::MAX))
+    }
+}
+
+/// Checks how many sites there are.
+pub(crate) fn check_count(sites: u64) -> Result<()> {
+    match sites {
+        0 => Err(Error::NoSites),
+        sites if sites > MAX_SITES => Err(Error::TooManySites { sites, most: MAX_SITES }),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,167 @@
+//! Places on the sphere: longitude and latitude in degrees, or a vector of length 1. Two types, so that no
+//! function takes one for the other.
+
+use kernels_rs::spatial::sphere;
+use kernels_rs::sphere_qtm::locate::is_on_globe;
+use kernels_rs::sphere_qtm::triangle::{Vector, dot, unit};
+
+use crate::{Error, Result};
+
+/// Longitude and latitude in degrees: a finite longitude, and a latitude from -90 to 90.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LonLat {
+    longitude: f64,
+    latitude: f64,
+}
+
+impl LonLat {
+    /// From degrees, longitude first.
+    ///
+    /// # Errors
+    /// [`Error::Place`].
+    pub fn new(longitude: f64, latitude: f64) -> Result<Self> {
+        if is_on_globe(longitude, latitude) {
+            Ok(Self { longitude, latitude })
+        } else {
+            Err(Error::Place { longitude, latitude })
+        }
+    }
+
+    /// The same of what is known to be a place.
+    pub(crate) fn of_degrees(longitude: f64, latitude: f64) -> Self {
+        Self { longitude, latitude }
+    }
+
+    /// Degrees east, as given.
+    pub fn longitude(self) -> f64 {
+        self.longitude
+    }
+
+    /// Degrees north.
+    pub fn latitude(self) -> f64 {
+        self.latitude
+    }
+
+    /// The vector of length 1 to this place.
+    pub fn to_vector(self) -> UnitVector {
+        UnitVector(sphere::unit_vector(self.longitude, self.latitude))
+    }
+
+    /// A place on an ellipsoid, of geodetic latitude, as one on the sphere.
+    ///
+    /// # Errors
+    /// [`Error::Place`].
+    pub fn from_geodetic(longitude: f64, latitude: f64, how: Latitude) -> Result<Self> {
+        let place = Self::new(longitude, latitude)?;
+        Ok(Self { latitude: how.on_sphere(place.latitude), ..place })
+    }
+}
+
+/// A vector of length 1: x towards longitude 0 on the equator, y towards 90 degrees east, z towards the north
+/// pole.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct UnitVector(pub(crate) Vector);
+
+impl UnitVector {
+    /// The direction of a vector of any length.
+    ///
+    /// # Errors
+    /// [`Error::Direction`] where it has none.
+    pub fn new(x: f64, y: f64, z: f64) -> Result<Self> {
+        let largest = x.abs().max(y.abs()).max(z.abs());
+        let sum = x + y + z;
+        if !(largest > 0.0 && largest.is_finite() && !sum.is_nan()) {
+            return Err(Error::Direction { x, y, z });
+        }
+        // Scaled first, so that no square leaves the range of numbers.
+        Ok(Self(unit([x / largest, y / largest, z / largest])))
+    }
+
+    /// x, y and z.
+    pub fn to_array(self) -> [f64; 3] {
+        self.0
+    }
+
+    /// Longitude from -180 to 180 and latitude, in degrees. At a pole the longitude is 0.
+    pub fn to_lon_lat(self) -> LonLat {
+        let [x, y, z] = self.0;
+        let longitude = if x == 0.0 && y == 0.0 { 0.0 } else { y.atan2(x).to_degrees() };
+        LonLat { longitude, latitude: z.atan2(x.hypot(y)).to_degrees() }
+    }
+
+    /// The great-circle distance to another place on the sphere of radius 1: an angle in radians.
+    pub fn distance(self, other: Self) -> f64 {
+        angle(self.0, other.0)
+    }
+}
+
+impl From<LonLat> for UnitVector {
+    fn from(place: LonLat) -> Self {
+        place.to_vector()
+    }
+}
+
+impl From<UnitVector> for LonLat {
+    fn from(place: UnitVector) -> Self {
+        place.to_lon_lat()
+    }
+}
+
+/// The vector product.
+pub(crate) fn cross(u: Vector, v: Vector) -> Vector {
+    [u[1] * v[2] - u[2] * v[1], u[2] * v[0] - u[0] * v[2], u[0] * v[1] - u[1] * v[0]]
+}
+
+/// The difference.
+pub(crate) fn minus(u: Vector, v: Vector) -> Vector {
+    [u[0] - v[0], u[1] - v[1], u[2] - v[2]]
+}
+
+/// The angle between two vectors of length 1, exact where it is small and where it is nearly half a turn.
+pub(crate) fn angle(u: Vector, v: Vector) -> f64 {
+    let product = cross(u, v);
+    dot(product, product).sqrt().atan2(dot(u, v))
+}
+
+/// How geodetic latitudes, those of maps and of GPS, become latitudes on the sphere. The ellipsoid is that of
+/// WGS 84.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Latitude {
+    /// They are taken as they are: the usual choice, and up to 22 km off.
+    #[default]
+    AsGiven,
+    /// Geocentric latitude: the direction from the centre of the Earth.
+    Geocentric,
+    /// Authalic latitude: areas on the sphere are those on the ellipsoid (Snyder 1987, equation 3-11,
+    /// DOI 10.3133/pp1395).
+    Authalic,
+}
+
+/// The flattening of WGS 84.
+const FLATTENING: f64 = 1.0 / 298.257_223_563;
+
+impl Latitude {
+    /// The latitude on the sphere, in degrees, of a geodetic one.
+    pub fn on_sphere(self, degrees: f64) -> f64 {
+        let squared = FLATTENING * (2.0 - FLATTENING);
+        if degrees.abs() == 90.0 {
+            return degrees;
+        }
+        let sine = degrees.to_radians().sin();
+        match self {
+            Self::AsGiven => degrees,
+            Self::Geocentric => ((1.0 - squared) * degrees.to_radians().tan()).atan().to_degrees(),
+            Self::Authalic => {
+                let (q, pole) = (authalic(sine, squared), authalic(1.0, squared));
+                (q / pole).clamp(-1.0, 1.0).asin().to_degrees()
+            }
+        }
+    }
+}
+
+/// The area of an ellipsoid between the equator and a latitude, but for a factor.
+fn authalic(sine: f64, squared: f64) -> f64 {
+    let e = squared.sqrt();
+    (1.0 - squared) * (sine / (1.0 - squared * sine * sine) + (e * sine).atanh() / e)
+}

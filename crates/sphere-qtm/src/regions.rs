@@ -1,0 +1,90 @@
+//! What follows from a diagram: areas of regions, which regions touch, and their outlines.
+
+mod outline;
+
+use std::collections::BTreeMap;
+
+use gpu_core::host_memory;
+use kernels_rs::sphere_qtm::triangle::Triangle;
+use rayon::prelude::*;
+
+use crate::cell::area;
+use crate::{Cell, Diagram, Level, Result};
+
+pub use outline::{Polygon, outlines};
+
+/// Levels above this one are not divided among the cores.
+const PARALLEL: u32 = 4;
+
+/// The area of each site's region on the sphere of radius 1, in steradians: the sum of its cells' areas, exact but
+/// for rounding. All of them sum to 4 pi. The same bits on every machine.
+///
+/// How near it is to the area of the true region follows from the level: of the cells on its border about half of
+/// each is given to the wrong side, and most of that cancels.
+///
+/// # Errors
+/// [`gpu_core::Error::Length`] and [`Error::Site`](crate::Error::Site) for a diagram of other sites.
+pub fn region_areas(diagram: &Diagram, sites: usize) -> Result<Vec<f64>> {
+    diagram.check(sites)?;
+    let top = Level::new(diagram.level.get().min(PARALLEL))?;
+    let parts: Vec<BTreeMap<u32, f64>> = (0..top.cell_count())
+        .into_par_iter()
+        .map(|index| {
+            let cells = diagram.nearest.len() / top.cell_count() as usize;
+            let first = index as usize * cells;
+            let mut sums = BTreeMap::new();
+            let triangle = Triangle::of_index(top.get(), index);
+            sum_areas(&triangle, &diagram.nearest[first..first + cells], &mut sums);
+            sums
+        })
+        .collect();
+    let mut areas = host_memory::filled(0.0, sites)?;
+    for (site, area) in parts.into_iter().flatten() {
+        areas[site as usize] += area;
+    }
+    Ok(areas)
+}
+
+/// Adds the areas of a triangle's cells to those of their sites.
+fn sum_areas(triangle: &Triangle, nearest: &[u32], sums: &mut BTreeMap<u32, f64>) {
+    if let [site] = nearest {
+        *sums.entry(*site).or_default() += area(triangle);
+        return;
+    }
+    let quarter = nearest.len() / 4;
+    for (child, nearest) in triangle.children().iter().zip(nearest.chunks(quarter)) {
+        sum_areas(child, nearest, sums);
+    }
+}
+
+/// Which regions touch: pairs of sites, the lower first, in order, of which cells share an edge. It is the
+/// Delaunay graph of the sites as the level shows it: two regions that touch along less than a cell may be
+/// missing, and where four meet in a point two that touch nowhere may be there.
+///
+/// # Errors
+/// As [`region_areas`].
+pub fn adjacency(diagram: &Diagram, sites: usize) -> Result<Vec<[u32; 2]>> {
+    diagram.check(sites)?;
+    let sorted = |mut pairs: Vec<[u32; 2]>| {
+        pairs.sort_unstable();
+        pairs.dedup();
+        pairs
+    };
+    let chunk = 1 << 14;
+    let pairs: Vec<Vec<[u32; 2]>> = diagram
+        .nearest
+        .par_chunks(chunk)
+        .enumerate()
+        .map(|(i, nearest)| {
+            let mut pairs = Vec::new();
+            for (k, &site) in nearest.iter().enumerate() {
+                let cell = Cell::at(diagram.level, (i * chunk + k) as u64);
+                let others = cell.edge_neighbours().map(|n| diagram.nearest[n.index() as usize]);
+                // The pair comes from the other side too.
+                pairs.extend(others.into_iter().filter(|&o| site < o).map(|o| [site, o]));
+            }
+            sorted(pairs)
+        })
+        .collect();
+    Ok(sorted(pairs.concat()))
+}

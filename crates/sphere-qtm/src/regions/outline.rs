@@ -1,0 +1,182 @@
+//! The outlines of regions, as polygons in longitude and latitude.
+//!
+//! 1. The border of a region are the edges of its cells with another region on the other side, and all edges on the
+//!    meridian of 180 degrees, which is an edge of the map. So no ring crosses it, and on the map every region
+//!    is what lies to the left of its border.
+//! 2. From an edge the border goes on around its end, from cell to cell of the region, until an edge is border
+//!    again. Cells that share a vertex alone are not joined there, so no ring crosses itself.
+//! 3. A pole is a line on the map. A ring that passes through it goes from the longitude that it comes from
+//!    along that line to the one that it leaves by.
+//! 4. Rings that turn counterclockwise on the map are outer ones; each hole goes to the smallest of them
+//!    that holds it.
+
+use std::collections::BTreeMap;
+
+use gpu_core::host_memory;
+
+use crate::{Cell, Diagram, LonLat, Result};
+
+/// An area between rings, as GeoJSON has it: longitudes from -180 to 180, the outer ring counterclockwise, holes
+/// clockwise. The last vertex of a ring is not its first one again.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Polygon {
+    /// What it lies in.
+    pub outer: Vec<LonLat>,
+    /// What it does not hold.
+    pub holes: Vec<Vec<LonLat>>,
+}
+
+/// The outlines of the sites' regions: for each site its polygons, none for a site that is nobody's nearest.
+///
+/// Their vertices are those of cells. On a map with straight lines between longitudes and latitudes they cover
+/// it without gap or overlap; the true edges of cells are great-circle arcs. Polygons are cut at the meridian of
+/// 180 degrees, and hold the poles.
+///
+/// # Errors
+/// As [`region_areas`](crate::region_areas).
+pub fn outlines(diagram: &Diagram, sites: usize) -> Result<Vec<Vec<Polygon>>> {
+    diagram.check(sites)?;
+    let mut rings: BTreeMap<u32, Vec<Vec<LonLat>>> = BTreeMap::new();
+    let mut seen = host_memory::filled(0u8, diagram.nearest.len())?;
+    let border = Border { diagram };
+    for (cell, site) in diagram.cells() {
+        for edge in 0..3 {
+            if seen[cell.index() as usize] >> edge & 1 == 0 && border.has(cell, edge) {
+                rings.entry(site).or_default().push(border.follow(cell, edge, &mut seen));
+            }
+        }
+    }
+    let mut polygons = host_memory::filled(Vec::new(), sites)?;
+    for (site, rings) in rings {
+        polygons[site as usize] = assemble(rings);
+    }
+    Ok(polygons)
+}
+
+/// The borders of all regions.
+struct Border<'a> {
+    diagram: &'a Diagram,
+}
+
+impl Border<'_> {
+    /// Whether an edge of a cell is border.
+    fn has(&self, cell: Cell, edge: usize) -> bool {
+        let site = |cell: Cell| self.diagram.nearest[cell.index() as usize];
+        site(cell) != site(cell.across(edge).cell) || cell.is_on_antimeridian(edge)
+    }
+
+    /// The ring that an edge belongs to.
+    fn follow(&self, cell: Cell, edge: usize, seen: &mut [u8]) -> Vec<LonLat> {
+        let mut ring = Vec::new();
+        let (mut at, mut side) = (cell, edge);
+        loop {
+            seen[at.index() as usize] |= 1 << side;
+            ring.push(Corner::new(at, start_of(at, side)));
+            side = next(at, side);
+            while !self.has(at, side) {
+                let across = at.across(side);
+                (at, side) = (across.cell, next(across.cell, across.names[side]));
+            }
+            if (at, side) == (cell, edge) {
+                return on_map(&ring);
+            }
+        }
+    }
+}
+
+/// Whether a cell's vertices, as it names them, go counterclockwise.
+fn is_counterclockwise(cell: Cell) -> bool {
+    cell.octant() < 4
+}
+
+/// The vertex at which an edge begins that is gone along with the cell on the left.
+fn start_of(cell: Cell, edge: usize) -> usize {
+    if is_counterclockwise(cell) { (edge + 1) % 3 } else { (edge + 2) % 3 }
+}
+
+/// The edge after another, counterclockwise.
+fn next(cell: Cell, edge: usize) -> usize {
+    if is_counterclockwise(cell) { (edge + 1) % 3 } else { (edge + 2) % 3 }
+}
+
+/// A vertex on the map.
+struct Corner {
+    /// None at a pole, which has every longitude.
+    longitude: Option<f64>,
+    latitude: f64,
+}
+
+impl Corner {
+    /// A vertex of a cell, with the longitude that it has in the cell's octant: at 180 degrees there are two.
+    fn new(cell: Cell, vertex: usize) -> Self {
+        let [x, y, z] = cell.vertices()[vertex].to_array();
+        let quarter = cell.octant() % 4;
+        let west = [0.0, 90.0, -180.0, -90.0][quarter as usize];
+        let (along, across) =
+            if quarter % 2 == 0 { (x.abs(), y.abs()) } else { (y.abs(), x.abs()) };
+        let is_pole = x == 0.0 && y == 0.0;
+        Self {
+            longitude: (!is_pole).then(|| west + across.atan2(along).to_degrees()),
+            latitude: z.atan2(x.hypot(y)).to_degrees(),
+        }
+    }
+}
+
+/// A ring's vertices in degrees.
+fn on_map(ring: &[Corner]) -> Vec<LonLat> {
+    let place = |longitude: f64, latitude: f64| LonLat::of_degrees(longitude, latitude);
+    let mut places = Vec::with_capacity(ring.len() + 2);
+    for (i, corner) in ring.iter().enumerate() {
+        let Corner { longitude, latitude } = *corner;
+        if let Some(longitude) = longitude {
+            places.push(place(longitude, latitude));
+            continue;
+        }
+        let neighbours = [i + ring.len() - 1, i + 1].map(|k| ring[k % ring.len()].longitude);
+        let mut longitudes: Vec<f64> = neighbours.into_iter().flatten().collect();
+        longitudes.dedup();
+        places.extend(longitudes.into_iter().map(|longitude| place(longitude, latitude)));
+    }
+    places
+}
+
+/// Twice the area of a ring on the map, positive where it turns counterclockwise.
+fn turn(ring: &[LonLat]) -> f64 {
+    let next = ring.iter().cycle().skip(1);
+    let of =
+        |(a, b): (&LonLat, &LonLat)| a.longitude() * b.latitude() - b.longitude() * a.latitude();
+    ring.iter().zip(next).map(of).sum()
+}
+
+/// Whether a place on the map lies in a ring.
+fn holds(ring: &[LonLat], [x, y]: [f64; 2]) -> bool {
+    let next = ring.iter().cycle().skip(1);
+    let crossings = ring.iter().zip(next).filter(|(a, b)| {
+        let (low, high) = if a.latitude() < b.latitude() { (a, b) } else { (b, a) };
+        if (low.latitude() > y) == (high.latitude() > y) {
+            return false;
+        }
+        let at = |place: &LonLat| robust::Coord { x: place.longitude(), y: place.latitude() };
+        robust::orient2d(at(low), at(high), robust::Coord { x, y }) > 0.0
+    });
+    crossings.count() % 2 == 1
+}
+
+/// Polygons of the rings of one region.
+fn assemble(rings: Vec<Vec<LonLat>>) -> Vec<Polygon> {
+    let (outer, holes): (Vec<_>, Vec<_>) = rings.into_iter().partition(|ring| turn(ring) > 0.0);
+    let mut polygons: Vec<Polygon> =
+        outer.into_iter().map(|outer| Polygon { outer, holes: Vec::new() }).collect();
+    for hole in holes {
+        // The middle of an edge lies on no other ring, as a vertex may.
+        let (a, b) = (hole[0], hole[1 % hole.len()]);
+        let middle = [0.5 * (a.longitude() + b.longitude()), 0.5 * (a.latitude() + b.latitude())];
+        let around = polygons.iter_mut().filter(|polygon| holds(&polygon.outer, middle));
+        let smallest = around.min_by(|p, q| turn(&p.outer).total_cmp(&turn(&q.outer)));
+        if let Some(polygon) = smallest {
+            polygon.holes.push(hole);
+        }
+    }
+    polygons
+}

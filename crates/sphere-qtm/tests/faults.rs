@@ -1,0 +1,58 @@
+//! Driver calls that fail, one after the other: each failure is said, leaves everything usable, and leaks
+//! nothing.
+#![cfg(feature = "cuda")]
+
+use gpu_core::{Device, DevicePoints, Extent, Points};
+use sphere_qtm::gpu::{self, Workspace};
+use sphere_qtm::{Error, Kernel, Level, Params, cells_of_points, voronoi};
+use testing::faults::{Failures, everywhere};
+
+const X: [f64; 5] = [0.0, 100.0, -120.0, 33.0, 34.0];
+const Y: [f64; 5] = [10.0, -20.0, 80.0, -70.0, 5.0];
+
+fn level() -> Level {
+    Level::new(2).unwrap()
+}
+
+/// Whether everything that the call does failed once.
+fn assert_complete(failures: Option<Failures>, copies: bool) {
+    let Some(failures) = failures else { return };
+    assert!(failures.allocations > 0 && failures.launches > 0, "{failures:?}");
+    assert_eq!(failures.copies > 0, copies, "{failures:?}");
+}
+
+#[test]
+fn host_to_host() {
+    let gpu = testing::gpu();
+    let (device, points) = (Device::Gpu(gpu.clone()), Points::new(&X, &Y));
+    let nothing = || Ok::<_, Error>(());
+    for kernel in [Kernel::Pruned, Kernel::Registers] {
+        let params = Params::new(level()).kernel(kernel).distance(true);
+        let failures = everywhere(&gpu, nothing, |_| voronoi(&device, &points, &params, &()));
+        assert_complete(failures, true);
+    }
+    let failures = everywhere(&gpu, nothing, |_| cells_of_points(&device, &points, level(), &()));
+    assert_complete(failures, true);
+}
+
+#[test]
+fn resident() {
+    let gpu = testing::gpu();
+    let make = || {
+        let columns = (gpu.upload(&X)?, gpu.upload(&Y)?);
+        Ok::<_, Error>((Workspace::new(&gpu)?, columns))
+    };
+    let extent = Extent::of(&Points::new(&X, &Y)).unwrap();
+    for kernel in [Kernel::Pruned, Kernel::Registers] {
+        let params = Params::new(level()).kernel(kernel).distance(true);
+        let failures = everywhere(&gpu, make, |(workspace, (x, y))| {
+            let sites = DevicePoints::new(&*x, &*y, [], extent.clone())?;
+            Ok::<_, Error>(gpu::voronoi(workspace, &sites, &params)?.nearest.len())
+        });
+        assert_complete(failures, false);
+    }
+    let failures = everywhere(&gpu, make, |(workspace, (x, y))| {
+        Ok::<_, Error>(gpu::cells_of_points(workspace, &*x, &*y, level())?.len())
+    });
+    assert_complete(failures, false);
+}

@@ -1,0 +1,28 @@
+//! The Quaternary Triangular Mesh and Voronoi diagrams on it: crate `sphere-qtm`.
+//!
+//! - [`triangle`]: the cells as triangles of unit vectors.
+//! - [`locate`]: from a place to its cell.
+//! - [`places`]: both in device memory.
+//! - [`nearest`]: what "nearest" means, and which sites a triangle can leave out.
+//! - [`prune`]: the diagram by lists of candidates, level by level.
+//! - [`pairs`]: the diagram by all pairs, as the paper's kernels have it. [`outputs`]: what both write.
+
+pub mod locate;
+pub mod nearest;
+pub mod outputs;
+#[cfg(feature = "sphere_pairs")]
+pub mod pairs;
+#[cfg(feature = "sphere_places")]
+pub mod places;
+#[cfg(feature = "sphere_prune")]
+pub mod prune;
+pub mod triangle;
+
+/// The deepest level of the mesh.
+pub const MAX_LEVEL: u32 = 29;
+
+/// The number of cells of a level.
+#[inline(always)]
+pub const fn cells_of(level: u32) -> u64 {
+    8 << (2 * level)
+}

@@ -1,0 +1,163 @@
+//! What "nearest" means, and which sites a triangle can leave out.
+//!
+//! The nearest site of a place is the one with the smallest [`squared_chord`], as f64 rounds it, and among
+//! equals the one with the lowest index. So every back end and every method can give the same answer.
+//!
+//! **Pruning.** The difference of the squared chords from a place to two sites is linear in the place, so a site
+//! that is farther than another from all three vertices of a triangle is farther from all that is in it.
+//! A triangle takes the sites nearest to its centre as pivots and leaves out what they beat so, by more than
+//! rounding can make. Its children inherit the rest.
+
+use device_std::block::BlockReduce;
+
+use super::triangle::{Triangle, Vector};
+
+/// No site.
+pub const NONE: u32 = u32::MAX;
+
+/// How much farther a site must be, as a squared chord, to be farther beyond doubt.
+///
+/// Rounding a squared chord, of at most 4, takes at most 4e-15 from the difference of two; that vertices,
+/// centres and sites have length 1 within 3e-16, and a centre lies in its triangle as exactly, as much again.
+pub const DOUBT: f64 = 1e-14;
+
+/// The square of the straight distance between two places.
+#[inline(always)]
+pub fn squared_chord(u: Vector, v: Vector) -> f64 {
+    let (x, y, z) = (u[0] - v[0], u[1] - v[1], u[2] - v[2]);
+    x * x + y * y + z * z
+}
+
+/// A site's unit vector, and nothing: 32 bytes, which are read at once.
+#[derive(Clone, Copy)]
+#[repr(C, align(32))]
+pub struct Place(pub [f64; 4]);
+
+/// A site, and how far it is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Found {
+    /// The square of the straight distance.
+    pub squared: f64,
+    /// Its index, or [`NONE`].
+    pub site: u32,
+}
+
+impl Found {
+    /// No site.
+    pub const NOTHING: Self = Self { squared: f64::INFINITY, site: NONE };
+
+    /// Whether it comes before another. What is NaN never does.
+    #[inline(always)]
+    pub fn is_before(self, other: Self) -> bool {
+        self.squared < other.squared || self.squared == other.squared && self.site < other.site
+    }
+
+    /// The first of what the threads of a block found; each gets it.
+    ///
+    /// # Safety
+    /// Every thread of the block comes to the same call.
+    #[inline(always)]
+    pub unsafe fn first_of_block(least: BlockReduce<(u64, u64)>, found: Self) -> Self {
+        // The bits of squares, which are not negative, are in the order of the squares.
+        let key = |found: Self| (found.squared.to_bits(), found.site as u64);
+        let before = |a: (u64, u64), b: (u64, u64)| {
+            if b.0 < a.0 || b.0 == a.0 && b.1 < a.1 { b } else { a }
+        };
+        // SAFETY: passed on to the caller.
+        let (squared, site) = unsafe { least.reduce(key(found), key(Self::NOTHING), before) };
+        Self { squared: f64::from_bits(squared), site: site as u32 }
+    }
+}
+
+/// The nearest site, and the second nearest.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Two {
+    /// The nearest.
+    pub first: Found,
+    /// The one after it.
+    pub second: Found,
+}
+
+impl Two {
+    /// No sites.
+    pub const NOTHING: Self = Self { first: Found::NOTHING, second: Found::NOTHING };
+
+    /// These and one more.
+    #[inline(always)]
+    pub fn with(self, found: Found) -> Self {
+        if found.is_before(self.first) {
+            Self { first: found, second: self.first }
+        } else if found.is_before(self.second) {
+            Self { first: self.first, second: found }
+        } else {
+            self
+        }
+    }
+}
+
+/// What a triangle leaves out.
+#[derive(Clone, Copy, Debug)]
+pub struct Pruning {
+    triangle: Triangle,
+    first: Pivot,
+    second: Pivot,
+    /// How many sites must beat one that is left out.
+    wanted: u32,
+}
+
+/// A site that others are compared with.
+#[derive(Clone, Copy, Debug)]
+struct Pivot {
+    place: Vector,
+    site: u32,
+    /// What is farther from each vertex is farther than the pivot beyond doubt.
+    limits: Vector,
+}
+
+impl Pivot {
+    #[inline(always)]
+    fn new(triangle: &Triangle, site: u32, place: Vector) -> Self {
+        let limit = |vertex| {
+            if site == NONE { f64::INFINITY } else { squared_chord(vertex, place) + DOUBT }
+        };
+        Self { place, site, limits: [limit(triangle.a), limit(triangle.b), limit(triangle.c)] }
+    }
+
+    /// Whether it comes before a site everywhere in the triangle. Before what is NaN it does.
+    #[inline(always)]
+    fn beats(&self, site: u32, place: Vector, squared: Vector) -> bool {
+        let may_be_nearer = squared[0] <= self.limits[0]
+            || squared[1] <= self.limits[1]
+            || squared[2] <= self.limits[2];
+        let is_twin = place[0] == self.place[0]
+            && place[1] == self.place[1]
+            && place[2] == self.place[2]
+            && site > self.site;
+        !may_be_nearer || is_twin
+    }
+}
+
+impl Pruning {
+    /// By the two sites nearest to the triangle's centre, where `place` finds sites; `wanted` is how
+    /// many nearest sites are to be found, 1 or 2.
+    #[inline(always)]
+    pub fn new(triangle: Triangle, two: Two, place: impl Fn(u32) -> Vector, wanted: u32) -> Self {
+        let of = |found: Found| if found.site == NONE { [0.0; 3] } else { place(found.site) };
+        Self {
+            triangle,
+            first: Pivot::new(&triangle, two.first.site, of(two.first)),
+            second: Pivot::new(&triangle, two.second.site, of(two.second)),
+            wanted,
+        }
+    }
+
+    /// Whether a site may be among the nearest of some place in the triangle.
+    #[inline(always)]
+    pub fn keeps(&self, site: u32, place: Vector) -> bool {
+        let Triangle { a, b, c } = self.triangle;
+        let squared = [squared_chord(a, place), squared_chord(b, place), squared_chord(c, place)];
+        let beaten = self.first.beats(site, place, squared) as u32
+            + self.second.beats(site, place, squared) as u32;
+        beaten < self.wanted
+    }
+}

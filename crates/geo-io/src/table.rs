@@ -1,7 +1,7 @@
 //! Rasters as tables: a line a cell that has a value.
 
 use std::fmt::Display;
-use std::io::{self, Write};
+use std::io::{self, BufWriter, Write};
 
 use gpu_core::GridSpec;
 

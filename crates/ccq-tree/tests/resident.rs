@@ -162,7 +162,9 @@ fn a_raster_of_another_type_is_refused() {
     let host = Grid::new(vec![1u8; 12], GridSpec::of_pixels(4, 3)).unwrap();
     let resident = DeviceGrid::upload(&handle, host.view()).unwrap();
     let tree = gpu::build(&mut workspace, &resident, &Params::new()).unwrap();
-    let other = DeviceGrid::from_column(handle.upload(&[1.0f32; 12]).unwrap(), GridSpec::of_pixels(4, 3)).unwrap();
+    let other =
+        DeviceGrid::from_column(handle.upload(&[1.0f32; 12]).unwrap(), GridSpec::of_pixels(4, 3))
+            .unwrap();
     let condition = Condition::new(&tree).raster(&other);
     let refused = gpu::count(&mut workspace, &[condition], &Query::new());
     assert_eq!(refused.err(), Some(Error::OtherType));

@@ -76,8 +76,10 @@ mod tests {
         let first = &found.features[0];
         assert_eq!(first.property("site"), Some(&3.into()));
         assert_eq!(first.property("area"), Some(&0.25.into()));
-        let values: Vec<_> = found.features.iter().map(|f| &f.geometry.as_ref().unwrap().value).collect();
-        let [Value::Polygon(rings), Value::MultiPolygon(two), Value::MultiPolygon(none)] = values[..]
+        let values: Vec<_> =
+            found.features.iter().map(|f| &f.geometry.as_ref().unwrap().value).collect();
+        let [Value::Polygon(rings), Value::MultiPolygon(two), Value::MultiPolygon(none)] =
+            values[..]
         else {
             panic!("{values:?}")
         };

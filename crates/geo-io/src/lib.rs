@@ -26,8 +26,8 @@
 //! ```
 #![deny(missing_docs)]
 
-mod copc;
 mod areas;
+mod copc;
 mod crs;
 mod csv;
 mod error;

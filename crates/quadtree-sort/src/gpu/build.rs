@@ -301,7 +301,8 @@ impl Call<'_> {
         };
         let blocks = self.blocks(level, count, kernels::DIVIDE_BLOCK as u64);
         // SAFETY: the columns are as long as the kernel needs, and live until its work is enqueued.
-        Ok(unsafe { gpu.enqueue(K::DIVIDE, blocks, arguments)? })
+        unsafe { gpu.enqueue(K::DIVIDE, blocks, arguments)? };
+        Ok(())
     }
 
     /// Blocks for the nodes of a level: there are no more than cells, nor than children of those above the

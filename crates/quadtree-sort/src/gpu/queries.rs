@@ -240,7 +240,8 @@ fn search<T: Coordinate>(
         let blocks = Blocks::for_each(&kernel, 32 * count)?;
         // SAFETY: the arrays are the tree's and the regions', which are admitted until the work is enqueued;
         // a list has room for what the same search has counted.
-        Ok(unsafe { gpu.enqueue(kernel, blocks, arguments)? })
+        unsafe { gpu.enqueue(kernel, blocks, arguments)? };
+        Ok(())
     };
     match regions {
         DeviceRegions::Windows(shapes) => {
@@ -474,7 +475,8 @@ pub fn adjacent_leaves<'a, T: Coordinate>(
         };
         let blocks = Blocks::x(leaves.len().div_ceil(adjacent::BLOCK) as u32);
         // SAFETY: the nodes are the tree's; a list has room for what the same search has counted.
-        Ok(unsafe { gpu.enqueue(list_adjacent, blocks, arguments)? })
+        unsafe { gpu.enqueue(list_adjacent, blocks, arguments)? };
+        Ok(())
     };
     search(&mut Out::Counts(&mut counts))?;
     let (offsets, mut indices) = room(workspace, counts)?;

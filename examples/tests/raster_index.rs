@@ -30,7 +30,9 @@ fn folder_of_inputs() -> TempDir {
     let rain = heights.map(|h| f32::from(h) * 0.5);
     write_npy(&at("rain.npy"), &rain, 4, 3).unwrap();
     let place = Georeference::north_up((100.0, 50.0), (2.0, 2.0));
-    let cells = Cells::Values { values: &rain, nodata: 1.0 };
+    // What is NaN is written as NODATA.
+    let gaps = rain.map(|value| if value == 1.0 { f32::NAN } else { value });
+    let cells = Cells::Values { values: &gaps, nodata: 1.0 };
     write_tiff(&at("rain.tif"), &place, (4, 3), cells, &TiffOptions::default()).unwrap();
     write_npy(&at("long.npy"), &[1i64; 4], 2, 2).unwrap();
     std::fs::write(at("text.ccq"), "this is no index").unwrap();

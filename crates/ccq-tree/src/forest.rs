@@ -25,7 +25,7 @@ impl Tiling {
 
     /// Tiles of `side` cells, which is a power of two; no larger than the raster needs.
     pub fn new(grid: GridSpec, side: u32) -> Result<Self> {
-        if !side.is_power_of_two() || side < kernels_rs::ccq::SIDE || side > MAX_SIDE {
+        if !side.is_power_of_two() || !(kernels_rs::ccq::SIDE..=MAX_SIDE).contains(&side) {
             return Err(Error::TileSide { side });
         }
         Self::of_bits(grid, side.trailing_zeros().min(bits_of(&grid)))

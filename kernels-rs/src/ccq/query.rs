@@ -557,7 +557,7 @@ pub unsafe fn search<const N: usize>(
     let block = thread::block_idx_x();
     let row = block.checked_div(columns).unwrap_or(0);
     let square = (block - row * columns, row);
-    let square_bits = if bits > LEVELS { bits - LEVELS } else { 0 };
+    let square_bits = bits.saturating_sub(LEVELS);
     let place = rank(square, (columns, rows), square_bits) as usize;
     let shared = Room::<N>::new(&mut Carver::new());
     // SAFETY: passed on to the caller; what ends a block early is the same for all of its threads.
@@ -607,7 +607,7 @@ unsafe fn descend<const N: usize>(
     (out, first, room): (*mut u32, u32, u32),
 ) -> Option<[u32; N]> {
     let bits = search.ground.bits;
-    let above = if bits > LEVELS { bits - LEVELS } else { 0 };
+    let above = bits.saturating_sub(LEVELS);
     let (mut positions, mut level) = ([0; N], 0);
     loop {
         // The quadrant of this level that the square lies in.

@@ -108,6 +108,16 @@ impl<T: DeviceCell> Staging<T> {
         for stream in &self.streams {
             stream.wait_for(gpu)?;
         }
+        let copied = self.copy(&mut column, host, progress);
+        // Also where something failed: what is under way comes before the column's release.
+        for stream in &self.streams {
+            gpu.wait_for(stream)?;
+        }
+        copied.map(|()| column)
+    }
+
+    /// Enqueues the copies, through the one buffer and the other.
+    fn copy(&mut self, column: &mut Column<T>, host: &[T], progress: &dyn Progress) -> Result<()> {
         let step = self.buffers[0].len().max(1);
         for (i, part) in host.chunks(step).enumerate() {
             progress.at("to the device", 0.6 * (i * step) as f64 / host.len() as f64)?;
@@ -118,14 +128,11 @@ impl<T: DeviceCell> Staging<T> {
             let pieces = buffer.par_chunks_mut(1 << 20).zip(part.par_chunks(1 << 20));
             pieces.for_each(|(to, from)| to.copy_from_slice(from));
             let to = column.slice_mut(i * step..i * step + part.len())?;
-            // SAFETY: the buffer is left alone until its stream is waited for, above or when this is dropped; the column's
-            // stream was waited for.
+            // SAFETY: the buffer is left alone until its stream is waited for, above or when this is dropped; the
+            // column's stream was waited for.
             unsafe { stream.enqueue_write(to, buffer)? };
         }
-        for stream in &self.streams {
-            gpu.wait_for(stream)?;
-        }
-        Ok(column)
+        Ok(())
     }
 
     /// Waits until all copies are done.
@@ -190,4 +197,40 @@ pub(crate) fn build_in_strips<T: DeviceCell>(
     }
     progress.at("build", 1.0)?;
     Ok(Forest { tiling, params: params.clone(), trees })
+}
+
+#[cfg(test)]
+mod tests {
+    use gpu_core::{Grid, GridSpec};
+
+    use super::*;
+    use crate::cpu;
+
+    #[test]
+    fn strips_merge_into_the_bytes_of_one_build() {
+        let gpu = testing::gpu();
+        let params = Params::new().nodata(2.0).bins([1.0, 4.0]);
+        for (width, height) in [(200, 300), (40, 300), (300, 40), (65, 65)] {
+            let mut random = testing::Random::new(5);
+            let noise = (0..width * height).map(|i| (random.below(3) + i / 9000) as i16).collect();
+            let raster =
+                Grid::new(noise, GridSpec::of_pixels(width as u32, height as u32)).unwrap();
+            let expected = cpu::build(raster.view(), &params, &()).unwrap();
+            for side in [64, 128] {
+                let forest = build_in_strips(&gpu, raster.view(), side, &params, &()).unwrap();
+                assert!(forest == cpu::build_forest(raster.view(), side, &params, &()).unwrap());
+                assert!(forest.merge().unwrap() == expected, "{width} x {height}, {side}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_raster_longer_than_the_buffers_arrives_whole() {
+        let gpu = testing::gpu();
+        let values: Vec<u8> = (0..1000u32).map(|i| (i % 251) as u8).collect();
+        let mut staging = Staging::<u8>::new(&gpu, 96).unwrap();
+        let column = staging.enqueue(&gpu, &values, &()).unwrap();
+        staging.wait().unwrap();
+        assert_eq!(column.to_host().unwrap(), values);
+    }
 }

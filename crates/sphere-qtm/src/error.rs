@@ -13,7 +13,7 @@ pub enum Error {
         /// As given.
         level: u32,
     },
-    /// A place has a longitude or a latitude that is not a finite number, or a latitude beyond a pole.
+    /// A place has a longitude that is not from -360 to 360, or a latitude beyond a pole.
     #[error("({longitude}, {latitude}) is no longitude and latitude in degrees")]
     Place {
         /// As given.

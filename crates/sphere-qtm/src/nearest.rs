@@ -50,22 +50,24 @@ pub fn nearest_sites(
     check_count(sites.len() as u64)?;
     let index = Index::new(sites::vectors("site", sites)?);
     let places = sites::vectors("place", places)?;
-    let count = places.len().saturating_mul(k);
-    host_memory::require(12 * count as u64)?;
+    let all = places.len();
+    let count = all.saturating_mul(k);
+    host_memory::require((count as u64).saturating_mul(12))?;
     let mut found = Nearest {
         k,
         sites: host_memory::filled(NONE, count)?,
         distances: host_memory::filled(f64::INFINITY, count)?,
     };
-    if k == 0 {
+    if count == 0 {
         return Ok(found);
     }
-    let outputs = found.sites.chunks_mut(k * REPORT).zip(found.distances.chunks_mut(k * REPORT));
+    let of_report = k.saturating_mul(REPORT);
+    let outputs = found.sites.chunks_mut(of_report).zip(found.distances.chunks_mut(of_report));
     for (i, (places, (sites, distances))) in places.chunks(REPORT).zip(outputs).enumerate() {
-        progress.at("nearest", (i * REPORT) as f64 / count as f64 * k as f64)?;
+        progress.at("nearest", (i * REPORT) as f64 / all as f64)?;
         let outputs = sites.par_chunks_mut(k).zip(distances.par_chunks_mut(k));
         places.par_iter().zip(outputs).for_each(|(&place, (sites, distances))| {
-            let best = index.search(place, k);
+            let best = index.search(place, k.min(index.vectors.len()));
             for (i, found) in best.into_iter().enumerate() {
                 sites[i] = found.site;
                 let two = Two { first: found, ..Two::NOTHING };

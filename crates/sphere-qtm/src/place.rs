@@ -7,7 +7,7 @@ use kernels_rs::sphere_qtm::triangle::{Vector, dot, unit};
 
 use crate::{Error, Result};
 
-/// Longitude and latitude in degrees: a finite longitude, and a latitude from -90 to 90.
+/// Longitude and latitude in degrees: from -360 to 360, and from -90 to 90.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LonLat {
     longitude: f64,

@@ -53,6 +53,8 @@ fn no_places_no_sites_and_what_is_no_place() {
     assert!(none.sites.is_empty());
     assert!(nearest_sites(&sites.points(), &sites.points(), 0, &()).unwrap().sites.is_empty());
     assert_eq!(nearest_sites(&Points::default(), &sites.points(), 1, &()), Err(Error::NoSites));
+    let huge = nearest_sites(&sites.points(), &sites.points(), usize::MAX / 2, &());
+    assert!(matches!(huge, Err(Error::Core(gpu_core::Error::HostMemory { .. }))));
     let wrong = nearest_sites(&sites.points(), &Points::new(&[0.0], &[f64::NAN]), 1, &());
     assert!(matches!(wrong, Err(Error::Row { what: "place", row: 0, .. })));
 }

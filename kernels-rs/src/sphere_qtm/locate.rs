@@ -19,7 +19,7 @@ use crate::spatial::sphere;
 /// The level from which on cells are divided as flat ones.
 pub const FLAT: u32 = 13;
 
-/// Where a kernel finds no place: the coordinates are no finite numbers, or the latitude is beyond 90.
+/// Where a kernel finds no place: the coordinates are not on the globe ([`is_on_globe`]).
 pub const NOWHERE: u64 = u64::MAX;
 
 /// A place within a cell.
@@ -146,9 +146,9 @@ pub fn locate_degrees(longitude: f64, latitude: f64, level: u32) -> u64 {
     locate(sphere::unit_vector(longitude, latitude), level)
 }
 
-/// Whether degrees name a place.
+/// Whether degrees name a place: longitudes from -360 to 360, latitudes from -90 to 90. More turns than that are more
+/// often metres taken for degrees.
 #[inline(always)]
 pub fn is_on_globe(longitude: f64, latitude: f64) -> bool {
-    // What is not finite has a difference from itself that is not 0.
-    longitude - longitude == 0.0 && (-90.0..=90.0).contains(&latitude)
+    (-360.0..=360.0).contains(&longitude) && (-90.0..=90.0).contains(&latitude)
 }

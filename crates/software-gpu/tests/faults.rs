@@ -125,7 +125,7 @@ pub unsafe fn vote(result: *mut u32, wrong: u32) {
     // SAFETY: none unless `wrong` is 0, on purpose.
     unsafe {
         let votes = match wrong {
-            0 => warp::ballot(warp::FULL, i % 2 == 0),
+            0 => warp::ballot(warp::FULL, i.is_multiple_of(2)),
             1 => warp::shuffle(warp::FULL, i, 0),
             2 => warp::ballot(0xff, true),
             3 => return,

@@ -88,7 +88,7 @@ impl Cell {
     /// [`Error::Id`].
     pub fn from_id(id: u64) -> Result<Self> {
         let zeros = id.trailing_zeros();
-        if id >> 62 == 0 && zeros % 2 == 0 && zeros <= 2 * MAX_LEVEL {
+        if id >> 62 == 0 && zeros.is_multiple_of(2) && zeros <= 2 * MAX_LEVEL {
             Ok(Self(id))
         } else {
             Err(Error::Id { id })

@@ -553,7 +553,7 @@ pub unsafe fn search<const N: usize>(
     let [row0, column0, row1, column1] = window;
     let window = Part { column0, row0, column1, row1 };
     let search = Search { conditions, ground: Ground { width, height, bits, window } };
-    let (columns, rows) = ((width + SIDE - 1) / SIDE, (height + SIDE - 1) / SIDE);
+    let (columns, rows) = (width.div_ceil(SIDE), height.div_ceil(SIDE));
     let block = thread::block_idx_x();
     let row = block.checked_div(columns).unwrap_or(0);
     let square = (block - row * columns, row);

@@ -97,7 +97,7 @@ pub unsafe fn find_cells_of_vectors<T: Real>(
 #[inline(always)]
 fn locate_vector(vector: [f64; 3], level: u32) -> u64 {
     let [x, y, z] = vector;
-    let is_finite = x - x == 0.0 && y - y == 0.0 && z - z == 0.0;
+    let is_finite = x.is_finite() && y.is_finite() && z.is_finite();
     let is_zero = x == 0.0 && y == 0.0 && z == 0.0;
     if is_finite && !is_zero { locate(vector, level) } else { NOWHERE }
 }

@@ -161,7 +161,8 @@ fn longitudes(cell: Cell, triangle: &Triangle) -> (f64, f64) {
     let (mut low, mut high) = (90.0f64, 0.0f64);
     for [x, y, _] in [triangle.a, triangle.b, triangle.c] {
         // From the octant's western meridian; a pole lies on all of them.
-        let (x, y) = if quarter % 2 == 0 { (x.abs(), y.abs()) } else { (y.abs(), x.abs()) };
+        let (x, y) =
+            if quarter.is_multiple_of(2) { (x.abs(), y.abs()) } else { (y.abs(), x.abs()) };
         if x > 0.0 || y > 0.0 {
             let degrees = y.atan2(x).to_degrees();
             (low, high) = (low.min(degrees), high.max(degrees));

@@ -27,14 +27,16 @@ impl DeviceDiagram {
     /// All elements are written before they are read.
     pub(super) unsafe fn uninitialized(gpu: &Gpu, params: &Params) -> Result<Self> {
         let cells = params.level.cell_count() as usize;
-        // SAFETY (all): passed on to the caller.
-        Ok(Self {
-            level: params.level,
-            nearest: unsafe { gpu.uninitialized(cells)? },
-            second: params.second.then(|| unsafe { gpu.uninitialized(cells) }).transpose()?,
-            distance: params.distance.then(|| unsafe { gpu.uninitialized(cells) }).transpose()?,
-            tie: params.tie.then(|| unsafe { gpu.uninitialized(cells) }).transpose()?,
-        })
+        // SAFETY: passed on to the caller.
+        unsafe {
+            Ok(Self {
+                level: params.level,
+                nearest: gpu.uninitialized(cells)?,
+                second: params.second.then(|| gpu.uninitialized(cells)).transpose()?,
+                distance: params.distance.then(|| gpu.uninitialized(cells)).transpose()?,
+                tie: params.tie.then(|| gpu.uninitialized(cells)).transpose()?,
+            })
+        }
     }
 
     /// Where kernels write; null for what is not wanted.

@@ -114,7 +114,7 @@ impl Corner {
         let quarter = cell.octant() % 4;
         let west = [0.0, 90.0, -180.0, -90.0][quarter as usize];
         let (along, across) =
-            if quarter % 2 == 0 { (x.abs(), y.abs()) } else { (y.abs(), x.abs()) };
+            if quarter.is_multiple_of(2) { (x.abs(), y.abs()) } else { (y.abs(), x.abs()) };
         let is_pole = x == 0.0 && y == 0.0;
         Self {
             longitude: (!is_pole).then(|| west + across.atan2(along).to_degrees()),

@@ -5,11 +5,11 @@
 //! 2. [`divide`], once a level: sorted by code, the points of any cell lie side by side, so the quadrants of
 //!    a node begin where the two bits of its level change. Three bisections find them, and the children go
 //!    behind the nodes that there are. How many those are only the device knows.
-//! 3. [`order_small_leaves`] or [`order_leaves`]: the points of a leaf were sorted by bits that the tree does
+//! 3. [`order_small_leaves`](const@order_small_leaves) or [`order_leaves`](const@order_leaves): the points of a leaf were sorted by bits that the tree does
 //!    not have; they go back into the order in which they were given.
 //!
 //! The thesis's way ([`level_sort`]) takes the place of the sort: before each [`divide`] the points of the
-//! level's nodes are put into their quadrants, and [`collect_leaves`] ends it.
+//! level's nodes are put into their quadrants, and [`collect_leaves`](const@collect_leaves) ends it.
 //!
 //! Searches in a tree are `queries`.
 

@@ -7,7 +7,7 @@
 //!    up to 4 x 4, by shuffles up to 16 x 16, and from there in each warp again from shared memory. Kept are
 //!    the summary of the square, the element of the tier above, and how many nodes each level has.
 //! 2. A scan of the counts, by gpu-scan.
-//! 3. [`write`], for each tier: the same reduction of the squares that are divided, a scan over the block for where each
+//! 3. [`write`](mod@write), for each tier: the same reduction of the squares that are divided, a scan over the block for where each
 //!    thread's nodes of each level go, and the nodes.
 //!
 //! So cells are read once, and those of divided squares twice; a square keeps 12 bytes and its counts, 24. The levels'
@@ -32,7 +32,7 @@ const PATCH: usize = 4;
 /// The most steps between bins.
 pub const MAX_STEPS: u32 = 255;
 
-/// Steps that a launch of [`put_steps`] sets.
+/// Steps that a launch of [`put_steps`](const@put_steps) sets.
 pub const STEPS: usize = 16;
 
 /// Sets steps between bins, which come as arguments: a call that works on the device copies nothing from the host. Grid:

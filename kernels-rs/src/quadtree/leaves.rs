@@ -15,7 +15,7 @@ const BLOCK: usize = 256;
 /// Warps of a block.
 const WARPS: u64 = BLOCK as u64 / 32;
 
-/// The most points of a leaf that [`order_leaves`] can order.
+/// The most points of a leaf that [`order_leaves`](const@order_leaves) can order.
 pub const MOST_SHARED: u32 = 4096;
 
 /// Whether a node's points are to be ordered: those of a leaf above the deepest level, of which there is
@@ -83,7 +83,7 @@ const fn shared_bytes(room: u32) -> u32 {
 /// number of blocks.
 ///
 /// # Safety
-/// As for [`order_small_leaves`], with `room` in place of 32.
+/// As for [`order_small_leaves`](const@order_small_leaves), with `room` in place of 32.
 #[kernel(block = BLOCK, shared = |args| shared_bytes(args.room))]
 pub unsafe fn order_leaves(
     nodes: *const u64,

@@ -3,7 +3,7 @@
 //!
 //! Points move from one pair of arrays (codes and indices) into another, and back at the next level. Of a
 //! large node several blocks have a piece each: they count the points of each quadrant ([`count_pieces`]:
-//! tag and reduce), a block turns the counts of a node's pieces into places ([`offset_pieces`]), and then
+//! tag and reduce), a block turns the counts of a node's pieces into places ([`offset_pieces`](const@offset_pieces)), and then
 //! every piece is written ([`scatter_pieces`]). Of a small node a warp does all of it ([`divide_small`]). How
 //! many nodes a level has only the device knows, so all grids are of any size, and their blocks go through
 //! what there is.
@@ -175,7 +175,7 @@ unsafe fn count_of_warp<K: Code>(
 /// The points of each quadrant in each piece: `counts[4 * piece + quadrant]`. Grid: any number of blocks.
 ///
 /// # Safety
-/// As for [`list_large`], which has run; `counts` has four elements for each piece.
+/// As for [`list_large`](const@list_large), which has run; `counts` has four elements for each piece.
 #[kernel(
     block = BLOCK,
     carve = |carver| carver.array::<u32>(4 * WARPS),
@@ -290,7 +290,7 @@ impl<K: Code> Arrays<K> {
 /// Writes the points of each piece to their quadrants' places. Grid: any number of blocks.
 ///
 /// # Safety
-/// As for [`offset_pieces`], which has run. All arrays of codes and indices have as many elements as the
+/// As for [`offset_pieces`](const@offset_pieces), which has run. All arrays of codes and indices have as many elements as the
 /// tree has points; those read are apart from those written.
 #[kernel(
     block = BLOCK,

@@ -115,7 +115,7 @@ impl Best {
 /// `BLOCK * Q` cells.
 ///
 /// # Safety
-/// `places` has `count` elements; `narrow` has what [`narrow_sites`] writes, `padded`, a multiple of [`TILE`];
+/// `places` has `count` elements; `narrow` has what [`narrow_sites`](const@narrow_sites) writes, `padded`, a multiple of [`TILE`];
 /// outputs that are not null and `doubtful` have an element for each cell; `doubts` is zero. `sites_of_group` is
 /// [`GROUP`]: an argument, so that no compiler makes one piece of code of a whole tile, which takes all registers.
 #[kernel(block = BLOCK, shared = tile_bytes(MEMORY), instances(

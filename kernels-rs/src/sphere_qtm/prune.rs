@@ -203,7 +203,7 @@ pub unsafe fn first_lists(
 /// The lists of a level's cells from those of the level above. Grid: a block a cell.
 ///
 /// # Safety
-/// As [`first_lists`]; `parents` are the lists of the level above.
+/// As [`first_lists`](const@first_lists); `parents` are the lists of the level above.
 #[kernel(block = LONG_BLOCK, carve = |carver| Room::new(carver))]
 pub unsafe fn next_long_lists(
     places: *const Place,
@@ -228,7 +228,7 @@ pub unsafe fn next_long_lists(
 /// The same, for short lists. Grid: a thread a cell.
 ///
 /// # Safety
-/// As [`next_long_lists`].
+/// As [`next_long_lists`](const@next_long_lists).
 #[kernel(block = BLOCK)]
 pub unsafe fn next_lists(
     places: *const Place,

@@ -30,11 +30,17 @@ pub fn collect(folder: &Path, packages: &[&str]) -> Result<()> {
         let _ = fs::remove_dir_all(part);
         fs::create_dir_all(part)?;
     }
-    let mut build = cargo();
-    build.args(["test", "--no-run"]).args(tested.iter().map(|name| format!("--package={name}")));
-    // Cargo builds the packages' examples along with their tests.
-    for Executable { name, path, .. } in executables(&mut build)?.iter().filter(|e| e.is_test) {
-        fs::copy(path, tests.join(name))?;
+    let mut of_packages = cargo();
+    of_packages.args(["test", "--no-run"]);
+    of_packages.args(tested.iter().map(|name| format!("--package={name}")));
+    // The other tests of the programs start them where they were built.
+    let mut of_all_together = cargo();
+    of_all_together.args(["test", "--no-run", "--package=examples", "--test=on_device"]);
+    for build in [&mut of_packages, &mut of_all_together] {
+        // Cargo builds the packages' examples along with their tests.
+        for Executable { name, path, .. } in executables(build)?.iter().filter(|e| e.is_test) {
+            fs::copy(path, tests.join(name))?;
+        }
     }
     let mut build = cargo();
     build.args(["build", "--bins", "--package=examples", "--package=benches"]);

@@ -8,20 +8,15 @@ use anyhow::{Context, Result};
 
 use crate::{output_of, root};
 
-/// Packages of `crates/` that may be built with the feature `cuda` or without it.
-pub fn algorithms() -> Result<Vec<String>> {
-    with_cuda(|folder| folder.starts_with("crates/"))
-}
-
-/// Packages whose tests run on a GPU: those, the kernels', and those of programs that chain several crates.
+/// Packages whose tests run on a GPU: those, and the kernels'.
 pub fn tested_on_gpu() -> Result<Vec<String>> {
-    let mut names = with_cuda(|folder| folder.starts_with("crates/") || folder == "examples")?;
+    let mut names = algorithms()?;
     names.push("kernels-rs".to_owned());
     Ok(names)
 }
 
-/// Packages with a feature `cuda` in the folders chosen by their path from the workspace's.
-fn with_cuda(chosen: impl Fn(&str) -> bool) -> Result<Vec<String>> {
+/// Packages in `crates/` that may be built with the feature `cuda` or without it.
+pub fn algorithms() -> Result<Vec<String>> {
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()));
     cargo.current_dir(root()).args(["metadata", "--no-deps", "--format-version=1"]);
     let metadata: serde_json::Value = serde_json::from_str(&output_of(&mut cargo)?)?;
@@ -30,7 +25,7 @@ fn with_cuda(chosen: impl Fn(&str) -> bool) -> Result<Vec<String>> {
         let manifest = package["manifest_path"].as_str().context("a package without a manifest")?;
         let folder = std::path::Path::new(manifest).parent().context("a manifest in no folder")?;
         let folder = folder.strip_prefix(root()).unwrap_or(folder);
-        if package["features"].get("cuda").is_some() && chosen(&folder.to_string_lossy()) {
+        if package["features"].get("cuda").is_some() && folder.starts_with("crates") {
             names.push(package["name"].as_str().context("a package without a name")?.to_owned());
         }
     }

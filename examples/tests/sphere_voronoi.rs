@@ -59,7 +59,7 @@ fn all_files_are_written_and_agree() {
     );
     assert!(report.contains("level 4, 2048 cells"), "{report}");
     let (shape, sites) = cells(&at("cells.npy"));
-    assert_eq!(shape, [2048, 1]);
+    assert_eq!(shape, [2048]);
     let ArrayData::F64(centres) = read_npy(&at("centres.npy")).unwrap().data else {
         panic!("centres are f64")
     };

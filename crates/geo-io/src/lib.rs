@@ -3,7 +3,7 @@
 //! | what | reads | writes |
 //! |---|---|---|
 //! | point clouds | LAS and LAZ 1.0 to 1.4, point formats 0 to 10, COPC by its index; tables: CSV, XYZ ([`read_points`]) | LAS, LAZ ([`write_las`]) |
-//! | arrays | NPY, NPZ ([`read_npy`], [`read_npz`]) | NPY ([`write_npy`]) |
+//! | arrays | NPY, NPZ ([`read_npy`], [`read_npz`]) | NPY ([`write_npy`], [`write_npy_list`]) |
 //! | masks | NPY, NPZ, PNG, TIFF ([`read_mask`]) | |
 //! | rasters | NPY, NPZ, PNG, TIFF ([`read_raster`]) | GeoTIFF, cloud-optimised if asked for ([`write_tiff`]); CSV, XYZ ([`write_table`]) |
 //! | distances | | picture PNG ([`write_picture`]) |
@@ -57,7 +57,9 @@ pub use geotiff::{
 pub use las::{LasPoints, write_las};
 pub use lines::{write_flatgeobuf, write_lines};
 pub use mask::{Mask, SiteValues, read_mask};
-pub use npy::{Array, ArrayData, NpyElement, npz_names, read_npy, read_npz, write_npy};
+pub use npy::{
+    Array, ArrayData, NpyElement, npz_names, read_npy, read_npz, write_npy, write_npy_list,
+};
 pub use output::{Existing, Output, check_distinct, check_output, remove_unfinished, write_file};
 pub use picture::{write_colours, write_picture};
 pub use points::{Filter, Header, NOISE, PointCloud, Returns, Tally, read_header, read_points};

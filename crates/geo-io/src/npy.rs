@@ -76,12 +76,27 @@ pub fn write_npy<'a, T: NpyElement>(
     width: usize,
     height: usize,
 ) -> Result<()> {
-    let output = output.into();
-    let path = output.path;
     let (expected, found) = (width as u64 * height as u64, values.len() as u64);
     if expected != found {
         return Err(Error::Shape { what: "array", expected, found });
     }
+    write_shaped(output.into(), values, &[height as u64, width as u64])
+}
+
+/// Writes an array of one dimension.
+///
+/// # Errors
+/// Those of writing.
+pub fn write_npy_list<'a, T: NpyElement>(
+    output: impl Into<Output<'a>>,
+    values: &[T],
+) -> Result<()> {
+    write_shaped(output.into(), values, &[values.len() as u64])
+}
+
+/// Writes an array whose shape has as many elements as there are values.
+fn write_shaped<T: NpyElement>(output: Output<'_>, values: &[T], shape: &[u64]) -> Result<()> {
+    let path = output.path;
     let order = match (size_of::<T>(), cfg!(target_endian = "little")) {
         (1, _) => '|',
         (_, true) => '<',
@@ -90,7 +105,7 @@ pub fn write_npy<'a, T: NpyElement>(
     let name: TypeStr = format!("{order}{}", T::TYPE).parse().map_err(|e| Error::write(path, e))?;
     write_atomic(output, |file| {
         let options = WriteOptions::new_header_only().dtype(DType::Plain(name));
-        let shaped = options.shape(&[height as u64, width as u64]).writer(&mut *file);
+        let shaped = options.shape(shape).writer(&mut *file);
         shaped
             .write_header_only()
             .and_then(|file| file.write_all(bytemuck::cast_slice(values)))

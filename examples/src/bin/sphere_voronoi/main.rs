@@ -106,7 +106,7 @@ fn write(args: &Args, sites: &Sites, diagram: &Diagram, report: &mut Report) -> 
         let rows = diagram.cells().map(|(cell, site)| format!("{cell},{site}"));
         geo_io::write_rows(output, "cell,site", rows)?;
     } else {
-        geo_io::write_npy(output, &diagram.nearest, diagram.nearest.len(), 1)?;
+        geo_io::write_npy_list(output, &diagram.nearest)?;
     }
     if let Some(path) = &args.centres {
         let centres = diagram.level.cells().flat_map(|cell| cell.centre().to_array());

@@ -325,13 +325,16 @@ pub(crate) fn reserve(size: usize) -> Result<u64, Refused> {
     Ok(address)
 }
 
-/// A graph's memory is there again, as fresh memory.
+/// A graph's memory is there again, as fresh memory. It changes under the lock: another thread's [`check`] must not
+/// meet the pattern of fresh memory where it expects that of freed memory.
 pub(crate) fn revive(address: u64) -> Result<(), Refused> {
-    let reserved = lock().live.get(&address).cloned().ok_or(Refused::Invalid)?;
+    let table = lock();
+    let reserved = table.live.get(&address).ok_or(Refused::Invalid)?;
     let reports = reserved.written_after_free().into_iter().collect();
     reserved.fill(RED_ZONE, reserved.size.next_multiple_of(4), FRESH);
     reserved.fill_tail();
     reserved.owner.store(RESERVED, Ordering::Release);
+    drop(table);
     file_all(reports)
 }
 
@@ -352,7 +355,13 @@ fn take_out(address: u64) -> Option<Arc<Allocation>> {
     let found = table.live.get(&address)?.clone();
     match found.owner.load(Ordering::Acquire) {
         ABSENT => return None,
-        RESERVED => found.owner.store(ABSENT, Ordering::Release),
+        RESERVED => {
+            // Under the lock, as in `revive`; what a kernel still uses is the caller's to report.
+            if found.busy.load(Ordering::Acquire) == 0 {
+                found.fill(RED_ZONE, found.size.next_multiple_of(4), FREED);
+            }
+            found.owner.store(ABSENT, Ordering::Release);
+        }
         _ => {
             count_bytes(-(found.size as i64));
             table.used -= found.size as u64;
@@ -379,8 +388,8 @@ pub(crate) fn free(address: u64) -> Result<(), Refused> {
         reports.push(Report::new(Kind::UseAfterFree, message));
     } else {
         reports.extend(allocation.damage());
-        allocation.fill(RED_ZONE, allocation.size.next_multiple_of(4), FREED);
         if allocation.owner.load(Ordering::Acquire) == BY_PROGRAM {
+            allocation.fill(RED_ZONE, allocation.size.next_multiple_of(4), FREED);
             reports.extend(quarantine(allocation));
         }
     }

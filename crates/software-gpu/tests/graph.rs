@@ -10,6 +10,7 @@ use device_std::host::PtxModule;
 use device_std::{kernel, thread};
 use software_gpu::Kind;
 use std::ffi::c_void;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 static MODULE: PtxModule = PtxModule { name: "graph", images: &[] };
 
@@ -140,6 +141,31 @@ fn a_write_to_a_graphs_freed_memory_is_found() {
     assert_eq!(stream.synchronize(), Err(Code::CUDA_ERROR_ILLEGAL_ADDRESS));
     assert_eq!(only_report().kind, Kind::UseAfterFree);
     assert_eq!(graph.launch(&stream), Code::CUDA_SUCCESS);
+}
+
+#[test]
+fn a_graphs_memory_comes_and_goes_while_another_thread_looks() {
+    let (_turn, _context) = (alone(), context());
+    let stream = stream();
+    begin(&stream);
+    allocate(&stream, 1 << 18).drop_async(&stream).unwrap();
+    let graph = end(&stream, 0).unwrap();
+    let is_over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let (_context, stream) = (context(), Stream::new());
+            let values = DeviceBuffer::from_slice(&[0_u32; 32]).unwrap();
+            while !is_over.load(Ordering::Relaxed) {
+                launch!(increment, &stream, 1, 0, values.address()).unwrap();
+                stream.synchronize().unwrap();
+            }
+        });
+        for _ in 0..300 {
+            assert_eq!(graph.launch(&stream), Code::CUDA_SUCCESS);
+        }
+        is_over.store(true, Ordering::Relaxed);
+    });
+    assert!(software_gpu::take_reports().is_empty());
 }
 
 #[test]

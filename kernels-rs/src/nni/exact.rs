@@ -18,6 +18,7 @@ pub mod polygon;
 pub mod rings;
 pub mod scene;
 pub mod search;
+pub mod team;
 pub mod walk;
 pub mod weights;
 

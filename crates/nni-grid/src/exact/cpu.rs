@@ -8,6 +8,7 @@ use kernels_rs::nni::exact::polygon::Slots;
 use kernels_rs::nni::exact::rings::{MOST_SIDES, Rings};
 use kernels_rs::nni::exact::scene::{Answer, Cell, Sites};
 use kernels_rs::nni::exact::search::Index;
+use kernels_rs::nni::exact::team::Alone;
 use kernels_rs::spatial::cells::Cells;
 use rayon::prelude::*;
 
@@ -202,7 +203,9 @@ impl Table {
                     return scene.gradients_by_ring(site, &index, self, self, write);
                 }
                 slots.until(|slots| {
-                    scene.gradients_by_clipping(site, &index, slots, self, &mut write).then_some(())
+                    scene
+                        .gradients_by_clipping(Alone, site, &index, slots, self, &mut write)
+                        .then_some(())
                 });
             },
         );
@@ -408,7 +411,7 @@ fn interpolate_row(
         };
         let answer = by_rings.unwrap_or_else(|| {
             slots.until(|slots| {
-                scene.cell_by_clipping(cell, &index, slots, table, again, &mut write)
+                scene.cell_by_clipping(Alone, cell, &index, slots, table, again, &mut write)
             })
         });
         if is_masked { Answer { distance: answer.distance, ..Answer::NONE } } else { answer }

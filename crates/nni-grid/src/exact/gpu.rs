@@ -13,11 +13,11 @@ use crate::gpu::put::{put_numbers, put_scales};
 use crate::{Params, Result, ValueScale, Weights};
 
 /// Sides of the polygons of the listed cells and sites, and how many of them are worked on at once: few
-/// need more than the first.
-const TIERS: [(u64, u64); 3] = [(64, 1 << 16), (512, 1 << 13), (4096, 512)];
+/// need more than shared memory has.
+const TIERS: [(u64, u64); 2] = [(512, 1 << 12), (4096, 256)];
 
 /// Threads at work on polygons in shared memory.
-const IN_SHARED: u64 = 1 << 16;
+const IN_SHARED: u64 = 1 << 18;
 
 /// Bytes of slots for polygons of any size.
 const MOST_SLOTS: u64 = 64 << 20;
@@ -227,16 +227,16 @@ impl Table {
                     listed: listed.as_mut_ptr(),
                 },
             )?;
-            for tier in tiers(n, n) {
+            for tier in tiers(n, n, false) {
                 let mut left = list(gpu, n as usize)?;
                 let mut slots = gpu.uninitialized::<f64>(tier.numbers())?;
-                let kernel = match tier.is_shared {
-                    true => kernels::clip_sites::shared,
-                    false => kernels::clip_sites::global,
+                let kernel = match tier.by {
+                    By::Global => kernels::clip_sites::global,
+                    _ => kernels::clip_sites::shared,
                 };
                 gpu.enqueue(
                     kernel,
-                    Blocks::for_each(&kernel, tier.workers)?,
+                    Blocks::for_each(&kernel, tier.threads())?,
                     kernels::clip_sites::Args {
                         setup,
                         starts,
@@ -330,19 +330,22 @@ impl Table {
                     },
                 )?;
             }
-            for mut tier in tiers(u64::from(self.points), in_patches) {
+            // What rings do not tell is far, but for windows that are narrow.
+            let are_near = listed.is_none() || params.query_radius.is_finite();
+            for mut tier in tiers(u64::from(self.points), in_patches, are_near) {
                 if listed.is_none() {
                     tier.workers = in_patches;
                 }
                 let mut left = list(gpu, cells)?;
                 let mut slots = gpu.uninitialized::<f64>(tier.numbers())?;
-                let kernel = match tier.is_shared {
-                    true => kernels::clip_cells::shared,
-                    false => kernels::clip_cells::global,
+                let kernel = match tier.by {
+                    By::Near => kernels::clip_cells::near,
+                    By::Shared => kernels::clip_cells::shared,
+                    By::Global => kernels::clip_cells::global,
                 };
                 gpu.enqueue(
                     kernel,
-                    Blocks::for_each(&kernel, tier.workers)?,
+                    Blocks::for_each(&kernel, tier.threads())?,
                     kernels::clip_cells::Args {
                         setup,
                         starts,
@@ -374,37 +377,62 @@ impl Table {
 /// A launch over what is left by those before it.
 #[derive(Clone, Copy, Debug)]
 struct Tier {
+    by: By,
     /// The most sides of a polygon.
     sides: u64,
-    /// Threads at work.
+    /// Teams at work.
     workers: u64,
-    /// Whether the polygons are in shared memory.
-    is_shared: bool,
+}
+
+/// Who clips a polygon, and where it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum By {
+    /// A thread, in shared memory, from what is near.
+    Near,
+    /// A warp, in shared memory.
+    Shared,
+    /// A warp, in global memory.
+    Global,
 }
 
 impl Tier {
-    /// The slots of all threads in global memory, in f64.
+    fn new(by: By, sides: u64, workers: u64) -> Self {
+        Self { by, sides, workers }
+    }
+
+    /// Threads of the teams.
+    fn threads(&self) -> u64 {
+        if self.by == By::Near { self.workers } else { 32 * self.workers }
+    }
+
+    /// The slots of all teams in global memory, in f64.
     fn numbers(&self) -> usize {
-        match self.is_shared {
-            true => 0,
-            false => (self.sides * self.workers * kernels::SIDE_BYTES).div_ceil(8) as usize,
+        match self.by {
+            By::Global => (self.sides * self.workers * kernels::SIDE_BYTES).div_ceil(8) as usize,
+            _ => 0,
         }
     }
 }
 
-/// The launches over so many points for so many cells or sites. The last takes polygons with a side for each
-/// point.
-fn tiers(points: u64, work: u64) -> Vec<Tier> {
+/// The launches over so many points for so many cells or sites, some of which may have all their neighbours near.
+/// The last takes polygons with a side for each point.
+fn tiers(points: u64, work: u64, are_near: bool) -> Vec<Tier> {
     let all = points + 8;
-    let few = u64::from(kernels::FEW_SIDES);
-    let shared = Tier { sides: few, workers: IN_SHARED, is_shared: true };
-    let global = |(sides, workers)| Tier { sides, workers, is_shared: false };
-    let mut tiers: Vec<Tier> =
-        TIERS.into_iter().filter(|(sides, _)| *sides < all).map(global).collect();
-    let (_, workers) = TIERS[tiers.len().min(TIERS.len() - 1)];
+    let mut tiers = Vec::new();
+    if are_near {
+        tiers.push(Tier::new(By::Near, u64::from(kernels::FEW_SIDES), IN_SHARED));
+    }
+    tiers.push(Tier::new(By::Shared, u64::from(kernels::WARP_SIDES), IN_SHARED / 32));
+    let mut workers = 1;
+    for (sides, most) in TIERS {
+        workers = most;
+        if sides >= all {
+            break;
+        }
+        tiers.push(Tier::new(By::Global, sides, workers));
+    }
     let workers = (MOST_SLOTS / (all * kernels::SIDE_BYTES)).clamp(1, workers);
-    tiers.push(global((all, workers)));
-    tiers.insert(0, shared);
+    tiers.push(Tier::new(By::Global, all, workers));
     for tier in &mut tiers {
         tier.workers = tier.workers.min(work).max(1);
     }

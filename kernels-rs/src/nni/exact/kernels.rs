@@ -1,5 +1,7 @@
 //! The kernels: see the [module](super) for the plan.
 
+use core::marker::PhantomData;
+
 use device_std::shared::{Carver, SharedArray};
 use device_std::{atomic, kernel, math, thread, vector};
 
@@ -10,6 +12,7 @@ use super::polygon::Slots;
 use super::rings::{MOST_SIDES, Rings};
 use super::scene::{Answer, Cell, Scene, Sites};
 use super::search::Index;
+use super::team::{Near, Team, Warp};
 use crate::nni::rasterise::{LEFT, OUTSIDE, SITES, count_flags};
 use crate::nni::values::Scales;
 use crate::spatial::cells::Cells;
@@ -32,26 +35,35 @@ pub const PATCH: u32 = 8;
 /// Cells of a patch.
 const OF_PATCH: u32 = PATCH * PATCH;
 
-/// Sides of a polygon in shared memory.
+/// Sides of a polygon in shared memory, of a thread's by itself and of a warp's.
 pub const FEW_SIDES: u32 = 12;
+/// See [`FEW_SIDES`].
+pub const WARP_SIDES: u32 = 64;
 
 /// Bytes that a polygon's side takes in memory.
 pub const SIDE_BYTES: u64 = 36;
 
-/// Where the polygons of the threads lie: for each side four numbers and the name of a line.
+/// Where the polygons of the teams lie: for each side four numbers and the name of a line.
 pub trait Memory: Sized {
+    /// Who clips a polygon.
+    type Team: Team;
     /// Bytes of shared memory for a block.
     const SHARED: u32;
-    /// The slots of this thread.
+    /// The team of this thread.
     ///
     /// # Safety
-    /// `slots` has [`SIDE_BYTES`] for each of `capacity` sides of each of `workers` threads, of which this is
+    /// All its threads take the same way through whatever works with it.
+    unsafe fn team() -> Self::Team;
+    /// The slots of this team.
+    ///
+    /// # Safety
+    /// `slots` has [`SIDE_BYTES`] for each of `capacity` sides of each of `workers` teams, of which this is
     /// one; shared memory takes nothing of it.
     unsafe fn slots(slots: *mut f64, capacity: u32, workers: u32) -> Strided<Self>;
     /// Number `at`.
     ///
     /// # Safety
-    /// It is one of the thread's own.
+    /// It is one of the team's own.
     unsafe fn number(&self, at: usize) -> f64;
     /// Sets number `at`.
     ///
@@ -75,17 +87,50 @@ const fn shared_bytes<M: Memory>() -> u32 {
     M::SHARED
 }
 
-/// Polygons of up to [`FEW_SIDES`] sides in shared memory.
-pub struct InShared {
-    numbers: SharedArray<f64>,
-    names: SharedArray<u32>,
+/// A team whose polygons fit shared memory.
+pub trait FewSided: Team {
+    /// The most sides of one.
+    const SIDES: u32;
+    /// As [`Memory::team`].
+    ///
+    /// # Safety
+    /// As there.
+    unsafe fn here() -> Self;
 }
 
-impl InShared {
+impl FewSided for Near {
+    const SIDES: u32 = FEW_SIDES;
+    #[inline(always)]
+    unsafe fn here() -> Self {
+        Self
+    }
+}
+
+impl FewSided for Warp {
+    const SIDES: u32 = WARP_SIDES;
+    #[inline(always)]
+    unsafe fn here() -> Self {
+        // SAFETY: passed on to the caller.
+        unsafe { Self::new() }
+    }
+}
+
+/// Polygons of few sides in shared memory.
+pub struct InShared<T> {
+    numbers: SharedArray<f64>,
+    names: SharedArray<u32>,
+    team: PhantomData<T>,
+}
+
+impl<T: FewSided> InShared<T> {
+    /// Teams of a block.
+    const TEAMS: u32 = CLIP_BLOCK / T::THREADS;
+
     const fn carve(carver: &mut Carver) -> Self {
         Self {
-            numbers: carver.array(4 * FEW_SIDES * CLIP_BLOCK),
-            names: carver.array(FEW_SIDES * CLIP_BLOCK),
+            numbers: carver.array(4 * T::SIDES * Self::TEAMS),
+            names: carver.array(T::SIDES * Self::TEAMS),
+            team: PhantomData,
         }
     }
 
@@ -97,13 +142,21 @@ impl InShared {
 }
 
 // SAFETY (all): passed on to the caller.
-impl Memory for InShared {
+impl<T: FewSided> Memory for InShared<T> {
+    type Team = T;
     const SHARED: u32 = Self::BYTES;
 
     #[inline(always)]
+    unsafe fn team() -> T {
+        // SAFETY: as above.
+        unsafe { T::here() }
+    }
+
+    #[inline(always)]
     unsafe fn slots(_: *mut f64, _: u32, _: u32) -> Strided<Self> {
-        let (stride, me) = (CLIP_BLOCK as usize, thread::thread_idx_x() as usize);
-        Strided { memory: Self::carve(&mut Carver::new()), capacity: FEW_SIDES, stride, me }
+        let me = (thread::thread_idx_x() / T::THREADS) as usize;
+        let memory = Self::carve(&mut Carver::new());
+        Strided::new(memory, T::SIDES, T::THREADS, Self::TEAMS as usize, me)
     }
     #[inline(always)]
     unsafe fn number(&self, at: usize) -> f64 {
@@ -135,14 +188,21 @@ pub struct InGlobal {
 
 // SAFETY (all): passed on to the caller.
 impl Memory for InGlobal {
+    type Team = Warp;
     const SHARED: u32 = 0;
 
     #[inline(always)]
-    unsafe fn slots(slots: *mut f64, capacity: u32, workers: u32) -> Strided<Self> {
-        let (stride, me) = (workers as usize, thread::index_1d() as usize);
+    unsafe fn team() -> Warp {
         // SAFETY: as above.
-        let names = unsafe { slots.add(4 * capacity as usize * stride).cast() };
-        Strided { memory: Self { numbers: slots, names }, capacity, stride, me }
+        unsafe { Warp::new() }
+    }
+
+    #[inline(always)]
+    unsafe fn slots(slots: *mut f64, capacity: u32, workers: u32) -> Strided<Self> {
+        let (teams, me) = (workers as usize, team_index::<Warp>() as usize);
+        // SAFETY: as above.
+        let names = unsafe { slots.add(4 * capacity as usize * teams).cast() };
+        Strided::new(Self { numbers: slots, names }, capacity, Warp::THREADS, teams, me)
     }
     #[inline(always)]
     unsafe fn number(&self, at: usize) -> f64 {
@@ -166,23 +226,46 @@ impl Memory for InGlobal {
     }
 }
 
-/// The slots of a thread: they lie `stride` apart, so that those of a warp lie together.
+/// The slots of a team.
 pub struct Strided<M> {
     memory: M,
     capacity: u32,
+    /// Between the slots of a team.
     stride: usize,
-    me: usize,
+    /// Where its numbers begin, and its names.
+    first: [usize; 2],
 }
 
 impl<M> Strided<M> {
+    /// Those of team `me` of `teams`. What the threads of a warp want at once lies together: a slot of each where
+    /// each has a polygon, the slots of one where they share it.
+    #[inline(always)]
+    fn new(memory: M, capacity: u32, threads: u32, teams: usize, me: usize) -> Self {
+        let slots = capacity as usize;
+        let (stride, first) =
+            if threads == 1 { (teams, [me, me]) } else { (1, [4 * slots * me, slots * me]) };
+        Self { memory, capacity, stride, first }
+    }
+
     #[inline(always)]
     fn at(&self, number: u32, i: u32) -> usize {
-        (number * self.capacity + i) as usize * self.stride + self.me
+        (number * self.capacity + i) as usize * self.stride + self.first[0]
+    }
+
+    #[inline(always)]
+    fn name_at(&self, i: u32) -> usize {
+        i as usize * self.stride + self.first[1]
     }
 }
 
+/// Which team of the grid this thread's is.
+#[inline(always)]
+fn team_index<T: Team>() -> u64 {
+    thread::index_1d() / T::THREADS as u64
+}
+
 // SAFETY (all): indices are below the capacity, by the contract of `Slots`, and the slots are the
-// thread's own.
+// team's own, of which one thread writes.
 impl<M: Memory> Slots for Strided<M> {
     #[inline(always)]
     fn capacity(&self) -> u32 {
@@ -205,11 +288,11 @@ impl<M: Memory> Slots for Strided<M> {
     #[inline(always)]
     fn line(&self, i: u32) -> u32 {
         // SAFETY: as above.
-        unsafe { self.memory.name(self.at(0, i)) }
+        unsafe { self.memory.name(self.name_at(i)) }
     }
     #[inline(always)]
     fn set_line(&mut self, i: u32, line: u32) {
-        let at = self.at(0, i);
+        let at = self.name_at(i);
         // SAFETY: as above.
         unsafe { self.memory.set_name(at, line) }
     }
@@ -588,6 +671,8 @@ unsafe fn index_of(
 /// Where the results of cells go.
 #[derive(Clone, Copy)]
 struct Results {
+    /// Whether this thread is the one that writes those of its cells.
+    writes: bool,
     rows: u32,
     hull: *const i32,
     mask: *const u8,
@@ -609,53 +694,66 @@ enum Done {
 }
 
 impl Results {
-    /// Interpolates a cell by `attempt(cell, write)` and writes what belongs to it.
+    /// What is to be interpolated at a place of the DEM, and where its values go; `None` where there is nothing to
+    /// interpolate, and that is written.
     ///
     /// # Safety
     /// As for [`walk_cells`]; the cell is in the DEM.
     #[inline(always)]
-    unsafe fn cell(
+    unsafe fn begin(
         &self,
         scene: &Scene,
         values: u32,
         [column, row]: [u32; 2],
-        attempt: impl FnOnce(Cell, &mut Writer) -> Option<Answer>,
-    ) -> Done {
-        let cell = row as usize * scene.columns as usize + column as usize;
+    ) -> Option<(Cell, Writer)> {
+        let at = row as usize * scene.columns as usize + column as usize;
         let cells = scene.columns as usize * self.rows as usize;
         // SAFETY: the cell is in the DEM; the rest is passed on to the caller.
         unsafe {
-            let is_masked = !self.mask.is_null() && *self.mask.add(cell) == 0;
+            let is_masked = !self.mask.is_null() && *self.mask.add(at) == 0;
             if is_masked {
                 let mut k = 0;
-                while k < values as usize {
-                    *self.dem.add(k * cells + cell) = f32::NAN;
+                while self.writes && k < values as usize {
+                    *self.dem.add(k * cells + at) = f32::NAN;
                     k += 1;
                 }
-                self.layers(cell, Answer::NONE);
+                self.layers(at, Answer::NONE);
                 if self.distances.is_null() {
-                    return Done::Empty;
+                    return None;
                 }
             }
             let mut hull = [i32::MIN, i32::MAX];
             if !self.hull.is_null() {
                 hull = [*self.hull.add(2 * row as usize), *self.hull.add(2 * row as usize + 1)];
             }
-            let dem = self.dem.add(cell);
-            let mut writer = Writer { dem, stride: cells, is_masked, has_value: false };
-            let Some(answer) = attempt(Cell { column, row, hull }, &mut writer) else {
-                return Done::Left;
-            };
-            let distance = answer.distance;
-            self.layers(cell, if is_masked { Answer { distance, ..Answer::NONE } } else { answer });
-            if writer.has_value { Done::Valued } else { Done::Empty }
+            let (dem, is_silent) = (self.dem.add(at), is_masked || !self.writes);
+            let writer = Writer { dem, stride: cells, at, is_masked, is_silent, has_value: false };
+            Some((Cell { column, row, hull }, writer))
         }
+    }
+
+    /// Writes what belongs to a cell beside its values, and tells what became of it.
+    ///
+    /// # Safety
+    /// As for [`walk_cells`]; the writer is what [`begin`](Self::begin) gave.
+    #[inline(always)]
+    unsafe fn end(&self, writer: &Writer, answer: Option<Answer>) -> Done {
+        let Some(mut answer) = answer else { return Done::Left };
+        if writer.is_masked {
+            answer = Answer { distance: answer.distance, ..Answer::NONE };
+        }
+        // SAFETY: passed on to the caller.
+        unsafe { self.layers(writer.at, answer) };
+        if writer.has_value { Done::Valued } else { Done::Empty }
     }
 
     /// # Safety
     /// As for [`walk_cells`].
     #[inline(always)]
     unsafe fn layers(&self, cell: usize, answer: Answer) {
+        if !self.writes {
+            return;
+        }
         // SAFETY: passed on to the caller.
         unsafe {
             if !self.counts.is_null() {
@@ -671,11 +769,15 @@ impl Results {
     }
 }
 
-/// Writes the values of a cell, `stride` apart, unless it is masked.
+/// Writes the values of a cell, `stride` apart.
 struct Writer {
     dem: *mut f32,
     stride: usize,
+    /// The cell.
+    at: usize,
     is_masked: bool,
+    /// It writes nothing: the cell is masked, or another thread's to write.
+    is_silent: bool,
     has_value: bool,
 }
 
@@ -684,7 +786,7 @@ impl Writer {
     /// The cell has value `k`.
     #[inline(always)]
     unsafe fn write(&mut self, k: u32, value: f32) {
-        if !self.is_masked {
+        if !self.is_silent {
             // SAFETY: passed on to the caller.
             unsafe { *self.dem.add(k as usize * self.stride) = value };
             self.has_value = !value.is_nan();
@@ -705,14 +807,6 @@ unsafe fn append(list: *mut u32, entry: u32) {
     }
 }
 
-/// The first entry of a list that this thread takes, of `workers`: entries that follow each other go to different
-/// warps. Each of them may be long, and a warp does the long ones of its threads one after the other.
-#[inline(always)]
-fn spread(workers: u32) -> u64 {
-    let (me, warps) = (thread::index_1d(), (workers / 32) as u64);
-    if workers.is_multiple_of(32) { me % 32 * warps + me / 32 } else { me }
-}
-
 /// The column and row of cell `i` of the DEM patch by patch; they may lie outside.
 #[inline(always)]
 fn in_patches(i: u32, columns: u32) -> [u32; 2] {
@@ -728,7 +822,7 @@ fn in_patches(i: u32, columns: u32) -> [u32; 2] {
 /// # Safety
 /// As for [`walk_cells`]; `sites_before` has the number of sites at `points`; `rings` has [`RING_NUMBERS`] for each
 /// site, at a multiple of 16 bytes.
-#[kernel(block = RING_BLOCK, resident = 4)]
+#[kernel(block = RING_BLOCK, resident = 6)]
 pub unsafe fn make_rings(
     setup: *const f64,
     starts: *const u32,
@@ -769,7 +863,7 @@ pub unsafe fn make_rings(
 /// than there are cells, the first of them 0.
 #[kernel(
     block = WALK_BLOCK,
-    instances(mean: <false>, resident = 8; smooth: <true>, resident = 8)
+    instances(mean: <false>, resident = 10; smooth: <true>, resident = 10)
 )]
 pub unsafe fn walk_cells<const BLENDS: bool>(
     setup: *const f64,
@@ -794,16 +888,19 @@ pub unsafe fn walk_cells<const BLENDS: bool>(
         let (cells, scene, dem_rows, value_count) = read_setup(setup);
         let [column, row] = in_patches(thread::index_1d() as u32, scene.columns);
         if column < scene.columns && row < dem_rows {
-            let results =
-                Results { rows: dem_rows, hull, mask, dem, counts, distances, deviations };
+            let (writes, rows) = (true, dem_rows);
+            let results = Results { writes, rows, hull, mask, dem, counts, distances, deviations };
             let sites = OnDevice { values, gradients, scales, value_count };
             let index = index_of(cells, places, starts);
-            let done = results.cell(&scene, value_count, [column, row], |cell, writer| {
+            let mut done = Done::Empty;
+            if let Some((cell, mut writer)) = results.begin(&scene, value_count, [column, row]) {
                 let write = |k, value| writer.write(k, value);
                 let again = || read_setup(forgotten(setup)).1;
                 let rings = InRecords(rings);
-                scene.cell_by_rings::<BLENDS, _, _>(cell, &index, &rings, &sites, again, write)
-            });
+                let answer =
+                    scene.cell_by_rings::<BLENDS, _, _>(cell, &index, &rings, &sites, again, write);
+                done = results.end(&writer, answer);
+            }
             is_empty = done == Done::Empty;
             if done == Done::Left {
                 append(listed, row * scene.columns + column);
@@ -817,14 +914,18 @@ pub unsafe fn walk_cells<const BLENDS: bool>(
 /// Interpolates listed cells by clipping, or all where `listed` is null: by polygons of up to `capacity` sides in
 /// `slots`, or in shared memory. Cells for which that does not suffice go into `left`.
 ///
-/// Grid: a thread a worker; each takes cells in turn.
+/// Grid: a team a worker; each takes cells in turn.
 ///
 /// # Safety
 /// As for [`walk_cells`]; `slots` as for [`Memory::slots`]; `left` as `listed` there.
 #[kernel(
     block = CLIP_BLOCK,
     shared = shared_bytes::<M>(),
-    instances(shared: <InShared>, resident = 4; global: <InGlobal>)
+    instances(
+        near: <InShared<Near>>, resident = 4;
+        shared: <InShared<Warp>>, resident = 6;
+        global: <InGlobal>
+    )
 )]
 pub unsafe fn clip_cells<M: Memory>(
     setup: *const f64,
@@ -851,12 +952,13 @@ pub unsafe fn clip_cells<M: Memory>(
         let (_, scene, dem_rows, _) = read_setup(setup);
         let all = scene.columns.div_ceil(PATCH) * dem_rows.div_ceil(PATCH) * OF_PATCH;
         let count = if listed.is_null() { all } else { *listed };
-        let mut i = if listed.is_null() { thread::index_1d() } else { spread(workers) };
-        while i < count as u64 && thread::index_1d() < workers as u64 {
+        let (team, worker) = (M::team(), team_index::<M::Team>());
+        let mut i = worker;
+        while i < count as u64 && worker < workers as u64 {
             // Read anew for each cell: registers are short.
             let (cells, scene, dem_rows, value_count) = read_setup(setup);
-            let results =
-                Results { rows: dem_rows, hull, mask, dem, counts, distances, deviations };
+            let (writes, rows) = (team.leads(), dem_rows);
+            let results = Results { writes, rows, hull, mask, dem, counts, distances, deviations };
             let sites = OnDevice { values, gradients, scales, value_count };
             let index = index_of(cells, places, starts);
             let mut slots = M::slots(slots, capacity, workers);
@@ -871,11 +973,17 @@ pub unsafe fn clip_cells<M: Memory>(
             if column >= scene.columns || row >= dem_rows {
                 continue;
             }
-            let done = results.cell(&scene, value_count, place, |cell, writer| {
+            let mut done = Done::Empty;
+            if let Some((cell, mut writer)) = results.begin(&scene, value_count, place) {
                 let write = |k, value| writer.write(k, value);
                 let again = || read_setup(forgotten(setup)).1;
-                scene.cell_by_clipping(cell, &index, &mut slots, &sites, again, write)
-            });
+                let answer =
+                    scene.cell_by_clipping(team, cell, &index, &mut slots, &sites, again, write);
+                done = results.end(&writer, answer);
+            }
+            if !team.leads() {
+                continue;
+            }
             if done == Done::Left {
                 append(left, row * scene.columns + column);
             } else if done == Done::Empty {
@@ -925,14 +1033,14 @@ pub unsafe fn fit_planes(
 /// Estimates the gradients of listed sites by clipping, by polygons of up to `capacity` sides in `slots`, or in
 /// shared memory. Sites for which that does not suffice go into `left` in the same way.
 ///
-/// Grid: a thread a worker; each takes sites in turn.
+/// Grid: a team a worker; each takes sites in turn.
 ///
 /// # Safety
 /// As for [`const@fit_planes`]; `slots` as for [`Memory::slots`]; `left` as `listed`.
 #[kernel(
     block = CLIP_BLOCK,
     shared = shared_bytes::<M>(),
-    instances(shared: <InShared>, resident = 6; global: <InGlobal>)
+    instances(shared: <InShared<Warp>>, resident = 6; global: <InGlobal>)
 )]
 pub unsafe fn clip_sites<M: Memory>(
     setup: *const f64,
@@ -952,12 +1060,15 @@ pub unsafe fn clip_sites<M: Memory>(
         let index = index_of(cells, places, starts);
         let sites = without_gradients(values, value_count);
         let mut slots = M::slots(slots, capacity, workers);
-        let mut i = spread(workers);
-        while i < *listed as u64 && thread::index_1d() < workers as u64 {
+        let (team, worker) = (M::team(), team_index::<M::Team>());
+        let mut i = worker;
+        while i < *listed as u64 && worker < workers as u64 {
             let site = *listed.add(1 + i as usize);
             let gradients = Gradients { gradients, site, value_count };
             let write = |k, g| gradients.write(k, g);
-            if !scene.gradients_by_clipping(site, &index, &mut slots, &sites, write) {
+            let is_done =
+                scene.gradients_by_clipping(team, site, &index, &mut slots, &sites, write);
+            if !is_done && team.leads() {
                 append(left, site);
             }
             i += workers as u64;

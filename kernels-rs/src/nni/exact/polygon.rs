@@ -4,6 +4,8 @@
 //! from earlier corners, so errors do not add up and the polygon does not depend on the order of the
 //! cuts.
 
+use super::team::{Alone, Team};
+
 /// Names of lines below this are sites; from here on they are the sides of the window.
 pub const WINDOW: u32 = u32::MAX - 3;
 
@@ -92,32 +94,25 @@ pub trait Slots {
     fn set_time(&mut self, i: u32, time: f64);
 }
 
-/// A polygon in slots.
-pub struct Polygon<'a, S> {
+/// A polygon in slots, of a team of threads.
+pub struct Polygon<'a, S, T> {
     /// Where it is.
     pub slots: &'a mut S,
     /// Its sides.
     pub len: u32,
+    /// Whose it is.
+    pub team: T,
 }
 
-/// What came of a cut.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Cut {
-    /// The line does not meet the polygon.
-    Missed,
-    /// A part is cut off.
-    Made,
-    /// The slots do not suffice.
-    Full,
-}
-
-impl<S: Slots> Polygon<'_, S> {
+impl<S: Slots, T: Team> Polygon<'_, S, T> {
     /// Makes it the square window.
     #[inline(always)]
     pub fn open(&mut self, half_side: f64) {
         self.len = 4;
+        // Others may still read what was here.
+        self.team.sync();
         let mut k = 0;
-        while k < 4 {
+        while self.team.leads() && k < 4 {
             // Side 0 is the eastern one, from the south-eastern corner.
             let x = if k == 0 || k == 1 { half_side } else { -half_side };
             let y = if k == 1 || k == 2 { half_side } else { -half_side };
@@ -125,6 +120,7 @@ impl<S: Slots> Polygon<'_, S> {
             self.slots.set_line(k, WINDOW + k);
             k += 1;
         }
+        self.team.sync();
     }
 
     #[inline(always)]
@@ -155,34 +151,39 @@ impl<S: Slots> Polygon<'_, S> {
     #[inline(always)]
     pub fn farthest(&self) -> f64 {
         let mut farthest = 0.0;
-        let mut i = 0;
+        let mut i = self.team.rank();
         while i < self.len {
             let [x, y] = self.slots.corner(i);
             farthest = f64::max(farthest, x * x + y * y);
-            i += 1;
+            i += T::THREADS;
         }
-        farthest
+        self.team.reduce(farthest, f64::max)
     }
 
-    /// Cuts off what is beyond a line. `line_of` gives the lines by name.
-    ///
-    /// The corner that is farthest beyond goes, and with it its neighbours as long as they are beyond:
-    /// one run, whatever rounding makes of the others.
+    /// The corner that is farthest beyond a line, which each thread of the team has its own of; `None` where none
+    /// is.
     #[inline(always)]
-    pub fn cut(&mut self, new: Line, name: u32, line_of: impl Fn(u32) -> Line) -> Cut {
-        let len = self.len;
-        let (mut worst, mut at) = (0.0, len);
+    pub fn farthest_beyond(&self, line: Line) -> Option<u32> {
+        let (mut worst, mut at) = (0.0, None);
         let mut i = 0;
-        while i < len {
-            let excess = new.excess(self.slots.corner(i));
+        while i < self.len {
+            let excess = line.excess(self.slots.corner(i));
             if excess > worst {
-                (worst, at) = (excess, i);
+                (worst, at) = (excess, Some(i));
             }
             i += 1;
         }
-        if at == len {
-            return Cut::Missed;
-        }
+        at
+    }
+
+    /// Cuts off what is beyond a line, of which corner `at` is the farthest. `line_of` gives the lines by name.
+    /// `false` where the slots do not suffice.
+    ///
+    /// With that corner go its neighbours as long as they are beyond: one run, whatever rounding makes of the
+    /// others.
+    #[inline(always)]
+    pub fn cut(&mut self, new: Line, name: u32, at: u32, line_of: impl Fn(u32) -> Line) -> bool {
+        let len = self.len;
         // The corners that go are those from `first` to `last`, and one at least stays.
         let (mut first, mut last, mut gone) = (at, at, 1);
         while gone + 1 < len && new.excess(self.slots.corner(self.before(first, len))) > 0.0 {
@@ -194,7 +195,7 @@ impl<S: Slots> Polygon<'_, S> {
             gone += 1;
         }
         if len + 2 - gone > self.slots.capacity() {
-            return Cut::Full;
+            return false;
         }
         let (kept_before, kept_after) = (self.before(first, len), self.after(last, len));
         let (line_before, line_after) = (self.slots.line(kept_before), self.slots.line(last));
@@ -206,13 +207,17 @@ impl<S: Slots> Polygon<'_, S> {
             Some(corner) => corner,
             None => self.crossing(kept_after, last, new),
         };
-        let place = self.make_room(first, last, gone);
-        self.slots.set_corner(place, enter);
-        self.slots.set_line(place, name);
-        self.slots.set_corner(place + 1, leave);
-        self.slots.set_line(place + 1, line_after);
+        self.team.sync();
+        if self.team.leads() {
+            let place = self.make_room(first, last, gone);
+            self.slots.set_corner(place, enter);
+            self.slots.set_line(place, name);
+            self.slots.set_corner(place + 1, leave);
+            self.slots.set_line(place + 1, line_after);
+        }
+        self.team.sync();
         self.len = len + 2 - gone;
-        Cut::Made
+        true
     }
 
     /// Where a line crosses the side between a corner that stays and one that goes.
@@ -259,7 +264,9 @@ impl<S: Slots> Polygon<'_, S> {
         self.slots.set_corner(to, corner);
         self.slots.set_line(to, line);
     }
+}
 
+impl<S: Slots> Polygon<'_, S, Alone> {
     /// Gives each side its share of the area, doubled: of what is nearer to its site than to the others'.
     ///
     /// How much nearer a place p is to the query point than to the site n, `|p - n|^2 - |p|^2`, is

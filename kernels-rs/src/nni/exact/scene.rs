@@ -4,7 +4,8 @@ use device_std::math;
 
 use super::polygon::{Polygon, Slots, WINDOW};
 use super::rings::{RingSides, Rings};
-use super::search::{End, Found, Index, Query};
+use super::search::{End, Found, Index, NEAR, Query};
+use super::team::{Alone, Team};
 use super::walk::Walk;
 use super::weights::{self, Clipped, ClippedSides, Natural, Planes, Sums, Walked};
 use crate::nni::finish::{FILL_NEAREST, FILL_VALUE, finished};
@@ -101,9 +102,9 @@ impl Scene {
 
     /// What to look for from a place.
     #[inline(always)]
-    fn query(&self, at: [f64; 2]) -> Query {
+    fn query(&self, at: [f64; 2], most: u32) -> Query {
         let (half_window, give_up) = (self.half_window, self.give_up);
-        Query { at, own: WINDOW, half_window, give_up }
+        Query { at, own: WINDOW, half_window, give_up, most }
     }
 
     /// Interpolates a cell by the rings of sites; `write(k, value)` gets its values. `None` where the rings do not
@@ -120,7 +121,7 @@ impl Scene {
         write: impl FnMut(u32, f32),
     ) -> Option<Answer> {
         let at = self.centre(cell.column, cell.row);
-        let found = index.nearest(&self.query(at));
+        let found = index.nearest(&self.query(at, NEAR));
         let mut result = Outcome { scene: again, cell, found, sites, write };
         if found.end == End::Exceeded {
             return None;
@@ -132,12 +133,13 @@ impl Scene {
         result.weighted::<BLENDS>(&Walked { walk, weights: self.weights })
     }
 
-    /// Interpolates a cell by clipping; `write(k, value)` gets its values. `None` where the slots do not
-    /// suffice. `again` as above.
+    /// Interpolates a cell by clipping, a team together; the leader's `write(k, value)` gets its values, and its
+    /// answer counts. `None` where the slots do not suffice. `again` as above.
     #[inline(always)]
     #[allow(clippy::too_many_arguments)]
-    pub fn cell_by_clipping<P: Fn(u32) -> [f64; 2], I: Fn(u32) -> u32, Q: Slots>(
+    pub fn cell_by_clipping<P: Fn(u32) -> [f64; 2], I: Fn(u32) -> u32, Q: Slots, T: Team>(
         &self,
+        team: T,
         cell: Cell,
         index: &Index<P, I>,
         slots: &mut Q,
@@ -145,8 +147,8 @@ impl Scene {
         again: impl Fn() -> Self,
         write: impl FnMut(u32, f32),
     ) -> Option<Answer> {
-        let mut query = self.query(self.centre(cell.column, cell.row));
-        let mut polygon = Polygon { slots, len: 0 };
+        let mut query = self.query(self.centre(cell.column, cell.row), T::MOST);
+        let mut polygon = Polygon { slots, len: 0, team };
         let mut found;
         // Goes round twice at most; a loop, so that the code for the search stands once.
         loop {
@@ -164,10 +166,16 @@ impl Scene {
         if found.end == End::Exceeded {
             return None;
         }
+        // The others may still read the polygon.
+        team.sync();
+        if !team.leads() {
+            return Some(Answer::NONE);
+        }
         if self.is_without_weights(found) {
             return Some(result.without_weights());
         }
         let weights = self.weights;
+        let mut polygon = Polygon { slots: polygon.slots, len: polygon.len, team: Alone };
         result.weighted::<true>(&Clipped::weigh(index, &query, &mut polygon, weights))
     }
 
@@ -190,11 +198,12 @@ impl Scene {
         planes(Planes::weigh(RingSides { index, rings, site }), site, sites, write);
     }
 
-    /// Estimates the gradients at a site; `write(k, gradient)` gets them. `false` where the slots do not
-    /// suffice.
+    /// Estimates the gradients at a site, a team together; the leader's `write(k, gradient)` gets them. `false`
+    /// where the slots do not suffice.
     #[inline(always)]
-    pub fn gradients_by_clipping<P: Fn(u32) -> [f64; 2], I: Fn(u32) -> u32, Q: Slots>(
+    pub fn gradients_by_clipping<P: Fn(u32) -> [f64; 2], I: Fn(u32) -> u32, Q: Slots, T: Team>(
         &self,
+        team: T,
         site: u32,
         index: &Index<P, I>,
         slots: &mut Q,
@@ -203,11 +212,18 @@ impl Scene {
     ) -> bool {
         let at = (index.place)(site);
         let half_window = self.half_extent;
-        let query = Query { at, own: site, half_window, give_up: f64::INFINITY };
-        let mut polygon = Polygon { slots, len: 0 };
+        let (give_up, most) = (f64::INFINITY, T::MOST);
+        let query = Query { at, own: site, half_window, give_up, most };
+        let mut polygon = Polygon { slots, len: 0, team };
         if index.cell(&query, &mut polygon).end == End::Exceeded {
             return false;
         }
+        // The others may still read the polygon.
+        team.sync();
+        if !team.leads() {
+            return true;
+        }
+        let mut polygon = Polygon { slots: polygon.slots, len: polygon.len, team: Alone };
         let sides = ClippedSides::measure(index, &query, &mut polygon);
         planes(Planes::weigh(sides), site, sites, write);
         true

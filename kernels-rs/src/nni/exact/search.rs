@@ -10,11 +10,17 @@
 //! 3. Beyond [`NEAR`] cells, where there is a void or the edge of all points, blocks double, and of
 //!    each row only what a point must lie in to cut is gone through: the circles through the query point
 //!    round the corners, found for a strip of rows at once, the farther the higher. Rows are contiguous in
-//!    memory, so a void costs as many looks as it has rows.
+//!    memory, so a void costs as many looks as it has rows. Out there only a site that cuts can be the
+//!    nearest.
+//!
+//! A [team](super::team) of threads looks at as many sites at once. Of those that cut, the first does, and the
+//! others look at what is left: the sites cut in the same order for a team of any size. Each thread finds the
+//! circles of one strip, by the polygon as it is at the first of them: wider ones change nothing but work.
 
 use device_std::{math, vector};
 
-use super::polygon::{Cut, Line, Polygon, Slots, WINDOW};
+use super::polygon::{Line, Polygon, Slots, WINDOW};
+use super::team::Team;
 use crate::spatial::cells::{Block, Cells};
 
 /// Half the side of the largest block that is gone through whole, in cells.
@@ -45,6 +51,8 @@ pub struct Query {
     pub half_window: f64,
     /// Where no site is nearer than the root of this, the search ends.
     pub give_up: f64,
+    /// Half the side of the largest block that is gone through, in cells; beyond it is too far.
+    pub most: u32,
 }
 
 /// How a search ended.
@@ -152,7 +160,7 @@ impl<P: Fn(u32) -> [f64; 2], S: Fn(u32) -> u32> Index<P, S> {
 
     /// Makes the polygon the Voronoi cell of the query point among the sites, within the window.
     #[inline(always)]
-    pub fn cell<Q: Slots>(&self, query: &Query, polygon: &mut Polygon<'_, Q>) -> Found {
+    pub fn cell<Q: Slots, T: Team>(&self, query: &Query, polygon: &mut Polygon<'_, Q, T>) -> Found {
         polygon.open(query.half_window);
         let farthest = polygon.farthest();
         let found = Found { end: End::Exceeded, nearest: WINDOW, squared: f64::INFINITY };
@@ -161,7 +169,9 @@ impl<P: Fn(u32) -> [f64; 2], S: Fn(u32) -> u32> Index<P, S> {
         let mut half = 0;
         loop {
             let block = self.cells.around(query.at, half);
-            if !walk.block(block, inner, half > NEAR, polygon) {
+            let goes_on = walk.block(block, inner, half > NEAR, polygon);
+            walk.agree(polygon.team);
+            if !goes_on {
                 return walk.found;
             }
             let reach = self.cells.reach(block, query.at);
@@ -176,6 +186,9 @@ impl<P: Fn(u32) -> [f64; 2], S: Fn(u32) -> u32> Index<P, S> {
             }
             inner = Some(block);
             half = if half < NEAR { half + 1 } else { 2 * half + 1 };
+            if half > query.most {
+                return walk.found;
+            }
         }
     }
 }
@@ -186,6 +199,7 @@ struct Walk<'a, P, S> {
     query: &'a Query,
     /// The squared distance of the polygon's farthest corner.
     farthest: f64,
+    /// The nearest site is that of the thread's own, until they [agree](Self::agree).
     found: Found,
 }
 
@@ -193,28 +207,38 @@ impl<P: Fn(u32) -> [f64; 2], S: Fn(u32) -> u32> Walk<'_, P, S> {
     /// Goes through what a block has beyond an inner one, from the query point's row to the north and then to
     /// the south: what is near cuts most. `false` where the search is over.
     #[inline(always)]
-    fn block<Q: Slots>(
+    fn block<Q: Slots, T: Team>(
         &mut self,
         block: Block,
         inner: Option<Block>,
         by_circles: bool,
-        polygon: &mut Polygon<'_, Q>,
+        polygon: &mut Polygon<'_, Q, T>,
     ) -> bool {
         let cells = &self.index.cells;
         let [first_row, last_row] = block.rows;
         let own_row = cells.row(self.query.at[1]);
         let (mut row, mut is_southward) = (own_row, false);
         let ([mut west, mut east], mut strip_rows) = ([0.0; 2], 0);
+        // The circles of this thread's strip, and whose turn it is.
+        let (mut own, mut turn) = ([0.0; 2], T::THREADS);
         loop {
             if !by_circles {
                 let reach = 2.0 * math::sqrt(self.farthest);
                 [west, east] = [self.query.at[0] - reach, self.query.at[0] + reach];
             } else if strip_rows == 0 {
                 let beyond = if is_southward { row - first_row } else { last_row - row };
-                let more = u32::min(u32::max(row.abs_diff(own_row) / STRIP, 1) - 1, beyond);
-                let strip = if is_southward { [row - more, row] } else { [row, row + more] };
-                [west, east] = self.circles(strip, polygon);
-                strip_rows = more + 1;
+                let distance = row.abs_diff(own_row);
+                if turn == T::THREADS {
+                    own = [f64::INFINITY, f64::NEG_INFINITY];
+                    if let Some([near, far]) = strip_ahead(distance, beyond, polygon.team.rank()) {
+                        let south = if is_southward { row - far } else { row + near };
+                        own = self.circles([south, south + (far - near)], polygon);
+                    }
+                    turn = 0;
+                }
+                [west, east] = own.map(|x| polygon.team.get(x, turn));
+                strip_rows = strip_height(distance, beyond);
+                turn += 1;
             }
             let is_reached = west <= east;
             if is_reached {
@@ -233,7 +257,7 @@ impl<P: Fn(u32) -> [f64; 2], S: Fn(u32) -> u32> Walk<'_, P, S> {
                     } else {
                         [u32::max(first, hole[1] + 1), last]
                     };
-                    if !self.cells_of(row, range, polygon) {
+                    if !self.cells_of(row, range, by_circles, polygon) {
                         return false;
                     }
                     part += 1;
@@ -250,7 +274,7 @@ impl<P: Fn(u32) -> [f64; 2], S: Fn(u32) -> u32> Walk<'_, P, S> {
                 if own_row == first_row {
                     return true;
                 }
-                (row, is_southward, strip_rows) = (own_row - 1, true, 0);
+                (row, is_southward, strip_rows, turn) = (own_row - 1, true, 0, T::THREADS);
             } else {
                 row += 1;
             }
@@ -259,46 +283,105 @@ impl<P: Fn(u32) -> [f64; 2], S: Fn(u32) -> u32> Walk<'_, P, S> {
 
     /// Cuts by the points of some cells of a row; `false` where the search is over.
     #[inline(always)]
-    fn cells_of<Q: Slots>(
+    fn cells_of<Q: Slots, T: Team>(
         &mut self,
         row: u32,
         [first, last]: [u32; 2],
-        polygon: &mut Polygon<'_, Q>,
+        by_circles: bool,
+        polygon: &mut Polygon<'_, Q, T>,
     ) -> bool {
         if first > last {
             return true;
         }
-        let (index, query) = (self.index, self.query);
-        let start = row * index.cells.columns;
-        let (mut site, end) = ((index.start)(start + first), (index.start)(start + last + 1));
+        let start = row * self.index.cells.columns;
+        let (mut site, end) =
+            ((self.index.start)(start + first), (self.index.start)(start + last + 1));
         while site < end {
-            let n = index.way(query, site);
-            let squared = n[0] * n[0] + n[1] * n[1];
-            if squared < 4.0 * self.farthest && site != query.own {
-                let is_first = squared == self.found.squared && site < self.found.nearest;
-                if squared < self.found.squared || is_first {
-                    (self.found.squared, self.found.nearest) = (squared, site);
-                }
-                if squared == 0.0 {
-                    self.found.end = End::OnSite;
-                    return false;
-                }
-                let line_of = |name: u32| index.line(query, name);
-                match polygon.cut(Line::of_site(n), site, line_of) {
-                    Cut::Missed => {}
-                    Cut::Made => self.farthest = polygon.farthest(),
-                    Cut::Full => return false,
-                }
+            if !self.sites(site, end, by_circles, polygon) {
+                return false;
             }
-            site += 1;
+            site += T::THREADS;
         }
         true
+    }
+
+    /// Cuts by a site for each thread, from `first` on and before `end`; `false` where the search is over.
+    #[inline(always)]
+    fn sites<Q: Slots, T: Team>(
+        &mut self,
+        first: u32,
+        end: u32,
+        by_circles: bool,
+        polygon: &mut Polygon<'_, Q, T>,
+    ) -> bool {
+        let (index, query, team) = (self.index, self.query, polygon.team);
+        let (rank, site) = (team.rank(), first + team.rank());
+        let (mut way, mut squared) = ([0.0; 2], f64::INFINITY);
+        if site < end && site != query.own {
+            way = index.way(query, site);
+            squared = way[0] * way[0] + way[1] * way[1];
+        }
+        // Threads before this one have had their turn.
+        let mut turn = 0;
+        loop {
+            let is_near = rank >= turn && squared < 4.0 * self.farthest;
+            let mut worst = None;
+            if is_near {
+                worst = polygon.farthest_beyond(Line::of_site(way));
+            }
+            let cutting = team.ballot(worst.is_some());
+            let next = cutting.trailing_zeros();
+            let is_met = if by_circles { rank == next } else { is_near && rank <= next };
+            if is_met {
+                self.meet(site, squared);
+            }
+            if !by_circles && team.ballot(is_met && squared == 0.0) != 0 {
+                self.found.end = End::OnSite;
+                return false;
+            }
+            if cutting == 0 {
+                return true;
+            }
+            let line = Line::of_site([team.get(way[0], next), team.get(way[1], next)]);
+            let at = team.get(worst.unwrap_or(0), next);
+            if !polygon.cut(line, first + next, at, |name: u32| index.line(query, name)) {
+                return false;
+            }
+            self.farthest = polygon.farthest();
+            turn = next + 1;
+            if turn == T::THREADS {
+                return true;
+            }
+        }
+    }
+
+    /// Takes a site for the nearest, if it is.
+    #[inline(always)]
+    fn meet(&mut self, site: u32, squared: f64) {
+        let is_first = squared == self.found.squared && site < self.found.nearest;
+        if squared < self.found.squared || is_first {
+            (self.found.squared, self.found.nearest) = (squared, site);
+        }
+    }
+
+    /// Lets all threads know the nearest site of all.
+    #[inline(always)]
+    fn agree<T: Team>(&mut self, team: T) {
+        let own = self.found;
+        self.found.squared = team.reduce(own.squared, f64::min);
+        let is_nearest = own.squared == self.found.squared;
+        let nearest = if is_nearest { own.nearest } else { WINDOW };
+        self.found.nearest = team.reduce(nearest, u32::min);
     }
 
     /// From where to where a point of some rows of cells may lie that cuts the polygon: it is nearer to a corner
     /// than the query point is.
     #[inline(always)]
-    fn circles<Q: Slots>(&self, [first, last]: [u32; 2], polygon: &Polygon<'_, Q>) -> [f64; 2] {
+    fn circles<Q: Slots, T: Team>(
+        &self,
+        [first, last]: [u32; 2],
+        polygon: &Polygon<'_, Q, T>,
+    ) -> [f64; 2] {
         let ([south, _], [_, north]) =
             (self.index.cells.strip(first), self.index.cells.strip(last));
         let rise = self.query.at[1] - self.index.cells.south;
@@ -320,4 +403,26 @@ impl<P: Fn(u32) -> [f64; 2], S: Fn(u32) -> u32> Walk<'_, P, S> {
         }
         [west + self.query.at[0], east + self.query.at[0]]
     }
+}
+
+/// How many rows the strip has that begins at a distance from the query point's row, in rows, where there are `beyond`
+/// more behind its first.
+#[inline(always)]
+fn strip_height(distance: u32, beyond: u32) -> u32 {
+    u32::min(u32::max(distance / STRIP, 1) - 1, beyond) + 1
+}
+
+/// The first and the last row of the strip that comes `strips` after the one that begins at a distance, counted from
+/// there; `None` behind the last row.
+#[inline(always)]
+fn strip_ahead(distance: u32, beyond: u32, strips: u32) -> Option<[u32; 2]> {
+    let (mut first, mut i) = (0, 0);
+    while i < strips {
+        first += strip_height(distance + first, beyond - first);
+        if first > beyond {
+            return None;
+        }
+        i += 1;
+    }
+    Some([first, first + strip_height(distance + first, beyond - first) - 1])
 }

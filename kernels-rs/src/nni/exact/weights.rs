@@ -5,6 +5,7 @@ use device_std::math;
 use super::polygon::{Polygon, Slots, WINDOW};
 use super::rings::Rings;
 use super::search::{Index, Query};
+use super::team::Alone;
 use super::walk::Walk;
 
 /// Weights are the areas that the query point takes over.
@@ -34,7 +35,7 @@ impl<'a, P: Fn(u32) -> [f64; 2], I: Fn(u32) -> u32, Q: Slots> Clipped<'a, P, I, 
     pub fn weigh(
         index: &'a Index<P, I>,
         query: &'a Query,
-        polygon: &'a mut Polygon<'_, Q>,
+        polygon: &'a mut Polygon<'_, Q, Alone>,
         weights: u32,
     ) -> Self {
         if weights == LAPLACE {
@@ -183,7 +184,7 @@ pub trait Sides {
 pub struct ClippedSides<'a, P, I, Q> {
     index: &'a Index<P, I>,
     query: &'a Query,
-    polygon: &'a Polygon<'a, Q>,
+    polygon: &'a Polygon<'a, Q, Alone>,
 }
 
 impl<'a, P: Fn(u32) -> [f64; 2], I: Fn(u32) -> u32, Q: Slots> ClippedSides<'a, P, I, Q> {
@@ -192,7 +193,7 @@ impl<'a, P: Fn(u32) -> [f64; 2], I: Fn(u32) -> u32, Q: Slots> ClippedSides<'a, P
     pub fn measure(
         index: &'a Index<P, I>,
         query: &'a Query,
-        polygon: &'a mut Polygon<'a, Q>,
+        polygon: &'a mut Polygon<'a, Q, Alone>,
     ) -> Self {
         borders(index, query, polygon);
         Self { index, query, polygon }
@@ -218,7 +219,7 @@ impl<P: Fn(u32) -> [f64; 2], I: Fn(u32) -> u32, Q: Slots> Sides for ClippedSides
 fn borders<P: Fn(u32) -> [f64; 2], I: Fn(u32) -> u32, Q: Slots>(
     index: &Index<P, I>,
     query: &Query,
-    polygon: &mut Polygon<'_, Q>,
+    polygon: &mut Polygon<'_, Q, Alone>,
 ) {
     let mut i = 0;
     while i < polygon.len {

@@ -4,7 +4,8 @@
 //! `gpu_bench [FILTER [MASK]]`; MASK is a raster (.npy, .npz, .png, .tif) whose distances to the pixels
 //! that are zero are timed too. The device is `TESSERA_DEVICE`, else `cuda`.
 //!
-//! FILTER: `voronoi`, `nni`, `paper` (the first row of `nni` alone) or `terrain`.
+//! FILTER: `voronoi`, `nni`, `paper` (the first row of `nni` alone), `host` (from host memory to host memory),
+//! `exact` or `terrain`.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -38,11 +39,13 @@ fn main() -> Result<()> {
     if let Some(path) = std::env::args().nth(2) {
         distances_to_zeros(&gpu, Path::new(&path))?;
     }
-    if "nni".contains(&filter) || filter == "paper" {
+    if "nni".contains(&filter) || ["paper", "host"].contains(&filter.as_str()) {
         let cloud = Cloud::random(7_000_000, 5000, 0.0);
         nni(&gpu, &cloud, 5000, "radii 10 and 3", |params| params)?;
         if filter != "paper" {
             nni_end_to_end(&gpu, &cloud, 5000)?;
+        }
+        if "nni".contains(&filter) {
             nni_values(&gpu, &cloud)?;
             nni_options(&gpu, &cloud)?;
         }

@@ -130,7 +130,7 @@ fn beyond_streaming(points: &Points, params: &Params) -> Option<&'static str> {
 /// caller's, with the copies beside the work. Waits for the result.
 ///
 /// From and to [`PageLocked`](gpu_core::PageLocked) memory it takes little longer than the copies
-/// alone; pageable memory is copied several times more slowly. `counts` is written if it is there,
+/// alone; pageable memory goes through [`Gpu::enqueue_write`] and its threads. `counts` is written if it is there,
 /// whatever [`Params::counts`] says.
 ///
 /// # Errors
@@ -180,16 +180,26 @@ pub fn interpolate_into(
         Ok(cells)
     })?;
     let queries = Queries::new(gpu, &limits, params, &sites.group, BANDS)?;
+    let width = grid.width as usize;
+    let of_rows = |rows: &Range<u32>| rows.start as usize * width..rows.end as usize * width;
+    // A copy to pageable memory holds this thread up: the next band is enqueued before.
+    let mut done: Option<Range<u32>> = None;
     queries.enqueue(workspace, &mut sites, &mut cells, |sites, cells, rows| {
         let [first, len] =
             [rows.start, rows.len() as u32].map(|rows| u64::from(rows) * u64::from(grid.width));
         turned::unite(gpu, &mut sites.tallies.counts, cells, &other, &grid, [first, len])?;
+        if let Some(before) = &done {
+            copies.back(cells, of_rows(before), values, counts.as_deref_mut())?;
+            progress.at("interpolate", f64::from(before.end) / f64::from(grid.height))?;
+        }
         copies.0.wait_for(gpu)?;
-        let width = grid.width as usize;
-        let range = rows.start as usize * width..rows.end as usize * width;
-        copies.back(cells, range, values, counts.as_deref_mut())?;
-        Ok(progress.at("interpolate", f64::from(rows.end) / f64::from(grid.height))?)
+        done = Some(rows);
+        Ok(())
     })?;
+    if let Some(last) = &done {
+        copies.back(&cells, of_rows(last), values, counts)?;
+    }
+    progress.at("interpolate", 1.0)?;
     let counted = sites.tallies.counts.to_host()?;
     if counted[kernels::BAD] > 0 {
         let index = sites.tallies.first_bad.to_host()?[0] as usize;
@@ -282,10 +292,11 @@ impl Copies {
         let group = Group::new(gpu, &[ValueScale::of_range(range)])?;
         for first in (0..count).step_by(PART) {
             gpu.wait_for(&self.0)?;
+            pixels.merge(gpu, resident.part(part(first))?, &group, tallies)?;
+            // From pageable memory this holds the thread up.
             if first + PART < count {
                 self.coordinates(points, part(first + PART), resident)?;
             }
-            pixels.merge(gpu, resident.part(part(first))?, &group, tallies)?;
             progress.at("to the device", first as f64 / count as f64)?;
         }
         Ok(group)

@@ -80,7 +80,7 @@ pub use number::Number;
 pub use params::{Adaptive, Below, Invalid, Kernel, Params};
 pub use points::{Input, MOST, Targets};
 pub use statistics::Statistics;
-pub use validation::{Comparison, Validation, best_power, cross_validate};
+pub use validation::{Comparison, PowerParams, Validation, best_power, cross_validate};
 
 /// What was read and left out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

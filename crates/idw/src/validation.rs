@@ -22,6 +22,28 @@ pub struct Validation {
     pub bias: f64,
 }
 
+/// Which powers [`best_power`] puts beside each other.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct PowerParams {
+    /// The powers.
+    pub powers: Vec<f64>,
+    /// How to interpolate; its own power, and whether that adapts, do not count.
+    pub interpolation: Params,
+}
+
+impl PowerParams {
+    /// These powers, with the default of all else.
+    pub fn new(powers: impl Into<Vec<f64>>) -> Self {
+        Self { powers: powers.into(), interpolation: Params::default() }
+    }
+
+    /// Sets how to interpolate.
+    pub fn interpolation(self, interpolation: Params) -> Self {
+        Self { interpolation, ..self }
+    }
+}
+
 /// Powers beside each other.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
@@ -66,15 +88,14 @@ pub fn cross_validate(
 pub fn best_power(
     device: &Device,
     points: Points,
-    params: &Params,
-    powers: &[f64],
+    params: &PowerParams,
     progress: &dyn Progress,
 ) -> Result<Comparison> {
-    let mut all = Vec::with_capacity(powers.len());
-    for (i, &power) in powers.iter().enumerate() {
-        let fraction = i as f64 / powers.len() as f64;
+    let mut all = Vec::with_capacity(params.powers.len());
+    for (i, &power) in params.powers.iter().enumerate() {
+        let fraction = i as f64 / params.powers.len() as f64;
         progress.at("cross-validate", fraction)?;
-        let params = params.power(power).adaptive(None);
+        let params = params.interpolation.power(power).adaptive(None);
         all.push((power, cross_validate(device, points, &params, &())?));
     }
     let with_value = all.iter().filter(|(_, v)| v.count > 0);

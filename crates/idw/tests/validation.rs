@@ -3,7 +3,7 @@
 mod common;
 
 use common::{Cloud, by_definition, devices, random_cloud};
-use idw::{Adaptive, Params, best_power, cross_validate};
+use idw::{Adaptive, Params, PowerParams, best_power, cross_validate};
 
 /// What the other points make of point `i`, by the definition.
 fn without(cloud: &Cloud, i: usize, params: &Params) -> f64 {
@@ -49,10 +49,10 @@ fn the_best_power_has_the_least_error() {
     for i in 0..cloud.len() {
         cloud.z[i] = (cloud.x[i] / 6.0).sin() + (cloud.y[i] / 9.0).cos();
     }
-    let powers = [0.5, 1.0, 2.0, 3.0, 5.0];
+    let params = PowerParams::new([0.5, 1.0, 2.0, 3.0, 5.0]);
     for device in devices() {
         let idw::Comparison { best, all, .. } =
-            cloud.with(|p| best_power(&device, p, &Params::default(), &powers, &())).unwrap();
+            cloud.with(|p| best_power(&device, p, &params, &())).unwrap();
         let least = all.iter().map(|(_, v)| v.rmse).fold(f64::INFINITY, f64::min);
         let (power, _) = all.iter().find(|(_, v)| v.rmse == least).unwrap();
         assert_eq!(best, Some(*power));

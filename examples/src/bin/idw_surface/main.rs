@@ -126,9 +126,9 @@ fn power(
         report_validation(report, "adaptive power", &found);
         return Ok(given);
     }
-    let params = args.params(given);
+    let params = idw::PowerParams::new(powers).interpolation(args.params(given));
     let idw::Comparison { best, all, .. } =
-        stages.run("cross-validate", |p| idw::best_power(device, points, &params, &powers, p))?;
+        stages.run("cross-validate", |p| idw::best_power(device, points, &params, p))?;
     for (power, found) in &all {
         report_validation(report, &format!("power {power}"), found);
     }

@@ -1,7 +1,7 @@
 //! The Quaternary Triangular Mesh and Voronoi diagrams on it: crate `sphere-qtm`.
 //!
 //! - [`triangle`]: the cells as triangles of unit vectors.
-//! - [`locate`]: from a place to its cell.
+//! - [`locate`]: from a place to its cell. [`quick`]: the same, where a shorter way is certain.
 //! - [`places`]: both in device memory.
 //! - [`nearest`]: what "nearest" means, and which sites a triangle can leave out.
 //! - [`prune`]: the diagram by lists of candidates, level by level.
@@ -16,6 +16,8 @@ pub mod pairs;
 pub mod places;
 #[cfg(feature = "sphere_prune")]
 pub mod prune;
+#[cfg(feature = "sphere_places")]
+pub mod quick;
 pub mod triangle;
 
 /// The deepest level of the mesh.

@@ -4,7 +4,8 @@
 use std::path::Path;
 
 use gpu_core::Points;
-use sphere_qtm::{Level, NONE, UnitVector};
+use rayon::prelude::*;
+use sphere_qtm::{Cell, Level, NONE, UnitVector};
 use testing::Random;
 
 /// Longitudes and latitudes in degrees.
@@ -96,22 +97,67 @@ impl Sites {
 /// Of each cell: the nearest site, the second, and their squared chords. By comparing all.
 pub type Expected = Vec<(u32, u32, f64, f64)>;
 
+/// Sites whose scalar products with a place are found together.
+const GROUP: usize = 32;
+
+/// What scalar products are off by as measures of distance, and more.
+const DOUBT: f64 = 1e-13;
+
+/// Compares each cell with all sites: first by scalar products, of which the greatest of each group is kept; and then
+/// by squared chords with the groups that have, but for rounding, the two greatest or more. The greatest of two
+/// groups are of two sites, so that the nearest two are in these groups.
 pub fn brute_force(level: Level, sites: &Sites) -> Expected {
     let vectors = sites.vectors();
-    level
-        .cells()
-        .map(|cell| {
-            let [a, b, c] = cell.centre().to_array();
-            let (mut best, mut next) = ((f64::INFINITY, NONE), (f64::INFINITY, NONE));
-            for (i, [x, y, z]) in vectors.iter().enumerate() {
-                let d = (a - x) * (a - x) + (b - y) * (b - y) + (c - z) * (c - z);
-                if d < best.0 {
-                    (best, next) = ((d, i as u32), best);
-                } else if d < next.0 {
-                    next = (d, i as u32);
-                }
+    let groups: Vec<[[f64; GROUP]; 3]> = vectors
+        .chunks(GROUP)
+        .map(|group| {
+            let coordinate = |k: usize| std::array::from_fn(|i| group.get(i).unwrap_or(&group[0])[k]);
+            [coordinate(0), coordinate(1), coordinate(2)]
+        })
+        .collect();
+    (0..level.cell_count())
+        .into_par_iter()
+        .map_init(Vec::new, |greatest: &mut Vec<f64>, index| {
+            let centre = Cell::from_index(level, index).unwrap().centre().to_array();
+            greatest.clear();
+            greatest.extend(groups.iter().map(|group| greatest_product(centre, group)));
+            let (mut first, mut second) = (f64::NEG_INFINITY, f64::NEG_INFINITY);
+            for &product in greatest.iter() {
+                second = second.max(product.min(first));
+                first = first.max(product);
             }
-            (best.1, next.1, best.0, next.0)
+            let candidates = (0..groups.len()).filter(|&g| greatest[g] >= second - DOUBT);
+            let indices = candidates.flat_map(|g| g * GROUP..vectors.len().min((g + 1) * GROUP));
+            nearest_two(centre, indices.map(|i| (i, vectors[i])))
         })
         .collect()
+}
+
+fn greatest_product([a, b, c]: [f64; 3], [x, y, z]: &[[f64; GROUP]; 3]) -> f64 {
+    // Several maxima side by side, which processors have instructions for.
+    let mut greatest = [f64::NEG_INFINITY; 8];
+    for i in (0..GROUP).step_by(8) {
+        for k in 0..8 {
+            let product = a * x[i + k] + b * y[i + k] + c * z[i + k];
+            greatest[k] = if product > greatest[k] { product } else { greatest[k] };
+        }
+    }
+    greatest.into_iter().fold(f64::NEG_INFINITY, f64::max)
+}
+
+/// Of sites in the order of their indices.
+fn nearest_two(
+    [a, b, c]: [f64; 3],
+    sites: impl Iterator<Item = (usize, [f64; 3])>,
+) -> (u32, u32, f64, f64) {
+    let (mut best, mut next) = ((f64::INFINITY, NONE), (f64::INFINITY, NONE));
+    for (i, [x, y, z]) in sites {
+        let d = (a - x) * (a - x) + (b - y) * (b - y) + (c - z) * (c - z);
+        if d < best.0 {
+            (best, next) = ((d, i as u32), best);
+        } else if d < next.0 {
+            next = (d, i as u32);
+        }
+    }
+    (best.1, next.1, best.0, next.0)
 }

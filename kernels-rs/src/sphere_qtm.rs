@@ -5,6 +5,7 @@
 //! - [`places`]: both in device memory.
 //! - [`nearest`]: what "nearest" means, and which sites a triangle can leave out.
 //! - [`prune`]: the diagram by lists of candidates, level by level.
+//! - [`shapes`]: the same of arcs and polygons; [`shape_lists`]: in device memory.
 //! - [`pairs`]: the diagram by all pairs, as the paper's kernels have it. [`outputs`]: what both write.
 
 pub mod locate;
@@ -18,6 +19,9 @@ pub mod places;
 pub mod prune;
 #[cfg(feature = "sphere_places")]
 pub mod quick;
+#[cfg(feature = "sphere_shapes")]
+pub mod shape_lists;
+pub mod shapes;
 pub mod triangle;
 
 /// The deepest level of the mesh.

@@ -22,6 +22,7 @@ mod diagram;
 mod pairs;
 mod points;
 mod prune;
+mod shapes;
 
 use gpu_core::{Column, DevicePoints, Extent, Gpu, Points, Progress};
 use kernels_rs::sphere_qtm::nearest::Place;
@@ -32,6 +33,8 @@ pub use diagram::DeviceDiagram;
 pub use gpu_scan::gpu::Workspace;
 pub(crate) use points::cells_of_points_host;
 pub use points::{Coordinate, cells_of_points, cells_of_vectors};
+pub(crate) use shapes::voronoi_of_shapes_host;
+pub use shapes::{DeviceShapes, voronoi_of_shapes};
 
 use crate::params::check_count;
 use crate::{Diagram, Params, Result, sites};

@@ -27,6 +27,12 @@ pub fn dot(u: Vector, v: Vector) -> f64 {
     u[0] * v[0] + u[1] * v[1] + u[2] * v[2]
 }
 
+/// The vector product.
+#[inline(always)]
+pub fn cross(u: Vector, v: Vector) -> Vector {
+    [u[1] * v[2] - u[2] * v[1], u[2] * v[0] - u[0] * v[2], u[0] * v[1] - u[1] * v[0]]
+}
+
 /// The sum.
 #[inline(always)]
 pub fn add(u: Vector, v: Vector) -> Vector {

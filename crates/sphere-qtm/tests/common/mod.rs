@@ -100,28 +100,30 @@ pub type Expected = Vec<(u32, u32, f64, f64)>;
 /// Sites whose scalar products with a place are found together.
 const GROUP: usize = 32;
 
-/// What scalar products are off by as measures of distance, and more.
-const DOUBT: f64 = 1e-13;
+/// What scalar products of vectors rounded to f32 are off by as measures of distance, and more: 2^-24 for each of seven
+/// roundings of numbers up to 1, of either of two products.
+const DOUBT: f32 = 1e-6;
 
 /// Compares each cell with all sites: first by scalar products, of which the greatest of each group is kept; and then
 /// by squared chords with the groups that have, but for rounding, the two greatest or more. The greatest of two
 /// groups are of two sites, so that the nearest two are in these groups.
 pub fn brute_force(level: Level, sites: &Sites) -> Expected {
     let vectors = sites.vectors();
-    let groups: Vec<[[f64; GROUP]; 3]> = vectors
+    let groups: Vec<[[f32; GROUP]; 3]> = vectors
         .chunks(GROUP)
         .map(|group| {
-            let coordinate = |k: usize| std::array::from_fn(|i| group.get(i).unwrap_or(&group[0])[k]);
+            let coordinate = |k: usize| std::array::from_fn(|i| group.get(i).unwrap_or(&group[0])[k] as f32);
             [coordinate(0), coordinate(1), coordinate(2)]
         })
         .collect();
     (0..level.cell_count())
         .into_par_iter()
-        .map_init(Vec::new, |greatest: &mut Vec<f64>, index| {
+        .map_init(Vec::new, |greatest: &mut Vec<f32>, index| {
             let centre = Cell::from_index(level, index).unwrap().centre().to_array();
             greatest.clear();
-            greatest.extend(groups.iter().map(|group| greatest_product(centre, group)));
-            let (mut first, mut second) = (f64::NEG_INFINITY, f64::NEG_INFINITY);
+            let narrow = centre.map(|x| x as f32);
+            greatest.extend(groups.iter().map(|group| greatest_product(narrow, group)));
+            let (mut first, mut second) = (f32::NEG_INFINITY, f32::NEG_INFINITY);
             for &product in greatest.iter() {
                 second = second.max(product.min(first));
                 first = first.max(product);
@@ -133,16 +135,16 @@ pub fn brute_force(level: Level, sites: &Sites) -> Expected {
         .collect()
 }
 
-fn greatest_product([a, b, c]: [f64; 3], [x, y, z]: &[[f64; GROUP]; 3]) -> f64 {
+fn greatest_product([a, b, c]: [f32; 3], [x, y, z]: &[[f32; GROUP]; 3]) -> f32 {
     // Several maxima side by side, which processors have instructions for.
-    let mut greatest = [f64::NEG_INFINITY; 8];
+    let mut greatest = [f32::NEG_INFINITY; 8];
     for i in (0..GROUP).step_by(8) {
         for k in 0..8 {
             let product = a * x[i + k] + b * y[i + k] + c * z[i + k];
             greatest[k] = if product > greatest[k] { product } else { greatest[k] };
         }
     }
-    greatest.into_iter().fold(f64::NEG_INFINITY, f64::max)
+    greatest.into_iter().fold(f32::NEG_INFINITY, f32::max)
 }
 
 /// Of sites in the order of their indices.

@@ -150,8 +150,7 @@ impl Pruning {
         let Triangle { a, b, c } = self.triangle;
         let radius = greatest([a, b, c].map(|vertex| squared_chord(vertex, self.centre)));
         let (first, second) = (greatest(self.first.limits), greatest(self.second.limits));
-        let limit =
-            if self.wanted > 1 { f64::max(first, second) } else { f64::min(first, second) };
+        let limit = if self.wanted > 1 { f64::max(first, second) } else { f64::min(first, second) };
         let chord = math::sqrt(radius) + math::sqrt(limit);
         // Some units in the last place more than rounding takes.
         Self { reach: chord * chord * (1.0 + 1e-13) + DOUBT, ..self }

@@ -40,7 +40,6 @@ pub const TILE: u32 = 256;
 /// Sites of a group that are looked at without a branch.
 const STEP: u32 = 8;
 
-
 /// Cells of a thread in the kernel with several.
 pub const SEVERAL: u32 = 8;
 
@@ -92,7 +91,13 @@ impl Axis {
         let magnitude = |x: f64| if x < 0.0 { -x } else { x };
         let (a, b, c) = (magnitude(x), magnitude(y), magnitude(z));
         let number = if c >= a && c >= b { 2 } else { (b > a) as u32 };
-        let along = if number == 2 { z } else if number == 1 { y } else { x };
+        let along = if number == 2 {
+            z
+        } else if number == 1 {
+            y
+        } else {
+            x
+        };
         Self { number, is_negative: along < 0.0 }
     }
 
@@ -151,7 +156,13 @@ impl Best {
     #[inline(always)]
     fn with(self, greatest: i32, group: u32) -> Self {
         if greatest > self.greatest {
-            Self { greatest, group, second: self.greatest, second_group: self.group, third: self.second }
+            Self {
+                greatest,
+                group,
+                second: self.greatest,
+                second_group: self.group,
+                third: self.second,
+            }
         } else if greatest > self.second {
             Self { second: greatest, second_group: group, third: self.second, ..self }
         } else {
@@ -315,7 +326,8 @@ unsafe fn greatest_of_group<const MEMORY: u32, const Q: usize>(
             };
             let mut q = 0;
             while q < Q {
-                let of_two = i32::max(product::<Q>(centres[q], one), product::<Q>(centres[q], other));
+                let of_two =
+                    i32::max(product::<Q>(centres[q], one), product::<Q>(centres[q], other));
                 greatest[q] = i32::max(greatest[q], of_two);
                 q += 1;
             }

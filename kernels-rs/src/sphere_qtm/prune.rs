@@ -317,9 +317,8 @@ impl Room {
     #[inline(always)]
     unsafe fn pivots(&self, own: Pivots) -> Pivots {
         // SAFETY: passed on to the caller.
-        let words = unsafe {
-            self.pivots.reduce(own.words(), Pivots::NOTHING.words(), Pivots::nearer)
-        };
+        let words =
+            unsafe { self.pivots.reduce(own.words(), Pivots::NOTHING.words(), Pivots::nearer) };
         Pivots::of_words(words)
     }
 

@@ -124,7 +124,8 @@ impl Start {
             };
             weights = [by(0), by(1), by(2)];
             // The squares of the first are no less than what the flat levels err by.
-            depths = if step == TABLED { child.finer(depths) } else { depths.map(|depth| 0.25 * depth) };
+            depths =
+                if step == TABLED { child.finer(depths) } else { depths.map(|depth| 0.25 * depth) };
             step += 1;
         }
         let deepest = f32::max(depths[0], f32::max(depths[1], depths[2]));
@@ -323,7 +324,8 @@ mod tests {
                 let mut latitude = (2.0 * numbers.next() - 1.0).asin().to_degrees();
                 if i % 50 == 0 {
                     // Near the equator and the meridians of octants, and near the poles.
-                    latitude = if i % 100 == 0 { 1e-9 * latitude } else { 90.0 - 1e-7 * latitude.abs() };
+                    latitude =
+                        if i % 100 == 0 { 1e-9 * latitude } else { 90.0 - 1e-7 * latitude.abs() };
                 }
                 let expected = locate::locate_degrees(longitude, latitude, level);
                 let vector = crate::spatial::sphere::unit_vector(longitude, latitude);

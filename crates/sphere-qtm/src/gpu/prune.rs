@@ -112,7 +112,9 @@ impl<'a> Lists<'a> {
             table: table.as_mut_ptr().cast(),
         };
         // SAFETY: as long as the kernel says.
-        unsafe { gpu.enqueue(kernel, Blocks::for_each(&kernel, cells_of(table_level))?, arguments)? };
+        unsafe {
+            gpu.enqueue(kernel, Blocks::for_each(&kernel, cells_of(table_level))?, arguments)?
+        };
         Ok(Self { gpu, places, wanted, pool, used: gpu.zeroed(1)?, table, table_level })
     }
 

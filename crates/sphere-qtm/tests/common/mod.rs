@@ -112,7 +112,8 @@ pub fn brute_force(level: Level, sites: &Sites) -> Expected {
     let groups: Vec<[[f32; GROUP]; 3]> = vectors
         .chunks(GROUP)
         .map(|group| {
-            let coordinate = |k: usize| std::array::from_fn(|i| group.get(i).unwrap_or(&group[0])[k] as f32);
+            let coordinate =
+                |k: usize| std::array::from_fn(|i| group.get(i).unwrap_or(&group[0])[k] as f32);
             [coordinate(0), coordinate(1), coordinate(2)]
         })
         .collect();

@@ -5,7 +5,8 @@
 //! bits; it knows its place, its neighbours and its family, and covers areas ([`cover_circle`] and others).
 //!
 //! [`voronoi`] finds the nearest site of every cell of a level by great-circle distance: whose is each piece of
-//! the Earth? From that follow the areas of the regions, which regions touch, and their outlines.
+//! the Earth? From that follow the areas of the regions, which regions touch, and their outlines. [`voronoi_of_shapes`] does the
+//! same of sites that are arcs of great circles and polygons.
 //!
 //! ```
 //! use gpu_core::{Device, DeviceChoice, Points};

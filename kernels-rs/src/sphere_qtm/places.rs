@@ -196,7 +196,10 @@ unsafe fn find_all(
 /// # Safety
 /// Columns have `count` elements, and the tables what [`tabulate_quick`](const@tabulate_quick) writes; `level` is at most
 /// [`MAX_LEVEL`].
-#[kernel(block = FIND_BLOCK, carve = |carver| Room::new(carver), instances(f32: <f32>; f64: <f64>))]
+#[kernel(block = FIND_BLOCK, carve = |carver| Room::new(carver), instances(
+    f32: <f32>, resident = 4;
+    f64: <f64>, resident = 4;
+))]
 pub unsafe fn find_cells<T: Real>(
     longitudes: *const T,
     latitudes: *const T,
@@ -232,7 +235,10 @@ pub unsafe fn find_cells<T: Real>(
 ///
 /// # Safety
 /// As [`find_cells`].
-#[kernel(block = FIND_BLOCK, carve = |carver| Room::new(carver), instances(f32: <f32>; f64: <f64>))]
+#[kernel(block = FIND_BLOCK, carve = |carver| Room::new(carver), instances(
+    f32: <f32>, resident = 4;
+    f64: <f64>, resident = 4;
+))]
 pub unsafe fn find_cells_of_vectors<T: Real>(
     x: *const T,
     y: *const T,

@@ -130,9 +130,8 @@ impl Lists {
         // SAFETY: a list is read where it was written.
         let mut pool = unsafe { gpu.uninitialized::<u32>(capacity as usize)? };
         let mut used = gpu.zeroed::<u64>(1)?;
-        let mut parents: Option<Column<[u32; 3]>> = None;
         let kernel = kernels::make_lists;
-        for level in FIRST.min(last)..=last {
+        let mut make = |level: u32, parents: *const List| -> Result<Column<[u32; 3]>> {
             let cells = cells_of(level);
             // SAFETY: the kernel writes the list of each cell.
             let mut lists = unsafe { gpu.uninitialized::<[u32; 3]>(cells as usize)? };
@@ -141,7 +140,7 @@ impl Lists {
                 count,
                 level,
                 wanted: params.wanted(),
-                parents: parents.as_ref().map_or_else(std::ptr::null, |p| p.as_ptr().cast()),
+                parents,
                 pool: pool.as_mut_ptr(),
                 capacity,
                 used: used.as_mut_ptr(),
@@ -149,13 +148,14 @@ impl Lists {
             };
             // SAFETY: columns are as long as the kernel says, and parents are those of the level above.
             unsafe { gpu.enqueue(kernel, Blocks::for_each(&kernel, cells)?, arguments)? };
-            parents = Some(lists);
+            Ok(lists)
+        };
+        let first = FIRST.min(last);
+        let mut column = make(first, std::ptr::null())?;
+        for level in first + 1..=last {
+            column = make(level, column.as_ptr().cast())?;
         }
-        match parents {
-            Some(column) => Ok(Self { level: last, column, pool }),
-            // There is always a level: the range holds at least `last`.
-            None => Err(crate::Error::NoSites),
-        }
+        Ok(Self { level: last, column, pool })
     }
 }
 

@@ -97,70 +97,64 @@ impl Sites {
 /// Of each cell: the nearest site, the second, and their squared chords. By comparing all.
 pub type Expected = Vec<(u32, u32, f64, f64)>;
 
-/// Sites whose scalar products with a place are found together.
-const GROUP: usize = 32;
+/// Sites that are left out together where they are far.
+const GROUP: usize = 64;
 
-/// What scalar products of vectors rounded to f32 are off by as measures of distance, and more: 2^-24 for each of seven
-/// roundings of numbers up to 1, of either of two products.
-const DOUBT: f32 = 1e-6;
+/// What rounding takes from a chord, and more.
+const SLACK: f64 = 1e-12;
 
-/// Compares each cell with all sites: first by scalar products, of which the greatest of each group is kept; and then
-/// by squared chords with the groups that have, but for rounding, the two greatest or more. The greatest of two
-/// groups are of two sites, so that the nearest two are in these groups.
+/// Sites near each other.
+struct Group {
+    /// The first of them.
+    centre: [f64; 3],
+    /// The chord from there within which all lie.
+    radius: f64,
+    sites: Vec<(u32, [f64; 3])>,
+}
+
+/// Sites in bands of latitude, and in each from west to east, by groups.
+fn groups(sites: &Sites) -> Vec<Group> {
+    let mut all: Vec<(u32, [f64; 3])> = (0..).zip(sites.vectors()).collect();
+    // Bands as high as a group is wide.
+    let bands = (sites.len() as f64 / GROUP as f64).sqrt().ceil();
+    let key = |(_, [x, y, z]): &(u32, [f64; 3])| ((z * bands) as i64, y.atan2(*x));
+    all.sort_by(|a, b| key(a).partial_cmp(&key(b)).unwrap());
+    let group = |sites: &[(u32, [f64; 3])]| {
+        let centre = sites[0].1;
+        let far = sites.iter().map(|(_, v)| squared(centre, *v)).fold(0.0, f64::max);
+        Group { centre, radius: far.sqrt(), sites: sites.to_vec() }
+    };
+    all.chunks(GROUP).map(group).collect()
+}
+
+fn squared([a, b, c]: [f64; 3], [x, y, z]: [f64; 3]) -> f64 {
+    (a - x) * (a - x) + (b - y) * (b - y) + (c - z) * (c - z)
+}
+
+/// Compares each cell with all sites in f64, but for groups of which no site can be as near as the second nearest so
+/// far: chords obey the inequality of triangles.
 pub fn brute_force(level: Level, sites: &Sites) -> Expected {
-    let vectors = sites.vectors();
-    let groups: Vec<[[f32; GROUP]; 3]> = vectors
-        .chunks(GROUP)
-        .map(|group| {
-            let coordinate =
-                |k: usize| std::array::from_fn(|i| group.get(i).unwrap_or(&group[0])[k] as f32);
-            [coordinate(0), coordinate(1), coordinate(2)]
-        })
-        .collect();
-    (0..level.cell_count())
-        .into_par_iter()
-        .map_init(Vec::new, |greatest: &mut Vec<f32>, index| {
-            let centre = Cell::from_index(level, index).unwrap().centre().to_array();
-            greatest.clear();
-            let narrow = centre.map(|x| x as f32);
-            greatest.extend(groups.iter().map(|group| greatest_product(narrow, group)));
-            let (mut first, mut second) = (f32::NEG_INFINITY, f32::NEG_INFINITY);
-            for &product in greatest.iter() {
-                second = second.max(product.min(first));
-                first = first.max(product);
+    let groups = groups(sites);
+    let nearest_two = |index| {
+        let place = Cell::from_index(level, index).unwrap().centre().to_array();
+        let far: Vec<f64> = groups.iter().map(|group| squared(place, group.centre)).collect();
+        let nearest = (0..groups.len()).min_by(|&a, &b| far[a].total_cmp(&far[b])).unwrap();
+        let (mut best, mut next) = ((f64::INFINITY, NONE), (f64::INFINITY, NONE));
+        for i in [nearest].into_iter().chain((0..groups.len()).filter(|&i| i != nearest)) {
+            let reach = next.0.sqrt() + groups[i].radius + SLACK;
+            if far[i] > reach * reach {
+                continue;
             }
-            let candidates = (0..groups.len()).filter(|&g| greatest[g] >= second - DOUBT);
-            let indices = candidates.flat_map(|g| g * GROUP..vectors.len().min((g + 1) * GROUP));
-            nearest_two(centre, indices.map(|i| (i, vectors[i])))
-        })
-        .collect()
-}
-
-fn greatest_product([a, b, c]: [f32; 3], [x, y, z]: &[[f32; GROUP]; 3]) -> f32 {
-    // Several maxima side by side, which processors have instructions for.
-    let mut greatest = [f32::NEG_INFINITY; 8];
-    for i in (0..GROUP).step_by(8) {
-        for k in 0..8 {
-            let product = a * x[i + k] + b * y[i + k] + c * z[i + k];
-            greatest[k] = if product > greatest[k] { product } else { greatest[k] };
+            for &(site, vector) in &groups[i].sites {
+                let found = (squared(place, vector), site);
+                if found < best {
+                    (best, next) = (found, best);
+                } else if found < next {
+                    next = found;
+                }
+            }
         }
-    }
-    greatest.into_iter().fold(f32::NEG_INFINITY, f32::max)
-}
-
-/// Of sites in the order of their indices.
-fn nearest_two(
-    [a, b, c]: [f64; 3],
-    sites: impl Iterator<Item = (usize, [f64; 3])>,
-) -> (u32, u32, f64, f64) {
-    let (mut best, mut next) = ((f64::INFINITY, NONE), (f64::INFINITY, NONE));
-    for (i, [x, y, z]) in sites {
-        let d = (a - x) * (a - x) + (b - y) * (b - y) + (c - z) * (c - z);
-        if d < best.0 {
-            (best, next) = ((d, i as u32), best);
-        } else if d < next.0 {
-            next = (d, i as u32);
-        }
-    }
-    (best.1, next.1, best.0, next.0)
+        (best.1, next.1, best.0, next.0)
+    };
+    (0..level.cell_count()).into_par_iter().map(nearest_two).collect()
 }

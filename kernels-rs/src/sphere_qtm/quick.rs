@@ -5,7 +5,7 @@
 //! 2. The first levels take what weights are multiplied by from a table ([`FACTORS`]).
 //! 3. The cosine of half an edge differs from 1 by a quarter of what its parent's does, but for its square, which
 //!    counts once more.
-//! 4. Below some level ([`curved_levels`]) cells are taken as flat: then the digits of all deeper levels follow from
+//! 4. Below some level (`curved_levels`) cells are taken as flat: then the digits of all deeper levels follow from
 //!    the bits of the weights, as shares of their sum.
 //!
 //! Each step errs a little; all together by no more than some share of the last cell's height. A place that lies
@@ -21,10 +21,10 @@ use crate::spatial::morton;
 /// Levels of an octant's cells that have factors in the table.
 const TABLED: u32 = 5;
 
-/// The cells of an octant from level 1 to [`TABLED`]: the table has three factors for each.
+/// The cells of an octant from level 1 to `TABLED`: the table has three factors for each.
 pub const FACTORS: u32 = 1364;
 
-/// Those of [`TABLED`] alone: the table has what their cosines differ from 1 by.
+/// Those of `TABLED` alone: the table has what their cosines differ from 1 by.
 pub const DEPTHS: u32 = 1024;
 
 /// 1.5 times 2^52: a small number added to it is rounded to an integer, which its lowest bits are.
@@ -34,7 +34,7 @@ const ROUND: f64 = 6_755_399_441_055_744.0;
 pub trait Table {
     /// What a cell's weights are multiplied by, by its number among those of [`FACTORS`].
     fn factors(&self, number: u32) -> Vector;
-    /// What the cosines of half the edges differ from 1 by, of a cell of level [`TABLED`] of an octant.
+    /// What the cosines of half the edges differ from 1 by, of a cell of level `TABLED` of an octant.
     fn depths(&self, index: u32) -> [f32; 3];
 }
 
@@ -55,7 +55,7 @@ pub fn factors(number: u32) -> Vector {
     }
 }
 
-/// What the table has for a cell of level [`TABLED`].
+/// What the table has for a cell of level `TABLED`.
 #[inline(always)]
 pub fn depths(index: u32) -> [f32; 3] {
     locate::cosines(TABLED, index).map(|cosine| (1.0 - cosine) as f32)

@@ -1,7 +1,7 @@
 //! The diagram of shapes in device memory, by lists that are handed down ([`super::shapes`]).
 //!
 //! 1. [`make_lists`](const@make_lists), a thread a cell, for each level on the way: the list of a cell from that of its parent, or
-//!    from all elements. Lists lie in one pool as those of [`super::prune`]; a cell for which there is no room has
+//!    from all elements. Lists lie in one pool as those of `prune`; a cell for which there is no room has
 //!    its parent's.
 //! 2. [`nearest_of_shapes`](const@nearest_of_shapes), a thread a cell: the nearest of the list of its ancestor, or of all.
 

@@ -82,6 +82,7 @@ pub const SURE: f64 = 2.000_001;
 const SLACK: f64 = 1e-12;
 
 /// A list of elements and marks, in the order of the elements.
+#[allow(clippy::len_without_is_empty, reason = "lists are gone through by their length")]
 pub trait Entries {
     /// How many.
     fn len(&self) -> u32;

@@ -115,6 +115,52 @@ fn devices_kernels_and_formats_agree() {
     assert_eq!(rows[1], format!("100,{}", found[0][0]));
 }
 
+const SHAPES: &str = r#"{"type": "FeatureCollection", "features": [
+    {"type": "Feature", "properties": {}, "geometry": {"type": "Polygon", "coordinates":
+        [[[-30, -10], [30, -10], [30, 20], [-30, 20], [-30, -10]]]}},
+    {"type": "Feature", "properties": {}, "geometry": {"type": "LineString", "coordinates":
+        [[100, 50], [170, 10], [-150, -20]]}},
+    {"type": "Feature", "properties": {}, "geometry": {"type": "MultiPoint", "coordinates":
+        [[0, -80], [-100, 40]]}}]}"#;
+
+/// Polygons, lines and points of a GeoJSON file are sites: a place in the polygon is its, one by the line the line's.
+#[test]
+fn sites_may_be_polygons_and_lines() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    std::fs::write(at("sites.geojson"), SHAPES).unwrap();
+    let run = |device: &str, output: &str, more: &[&str]| {
+        let mut args = vec!["sites.geojson", "--level", "4", "--device", device, "-o", output];
+        args.extend(more);
+        PROGRAM.succeeds(folder.path(), &args)
+    };
+    let report =
+        run("cpu", "cpu.npy", &["--areas", "areas.csv", "--map", "map.png", "--map-width", "100"]);
+    assert!(report.contains("3 features"), "{report}");
+    run("software", "software.npy", &["--kernel", "global"]);
+    let (_, sites) = cells(&at("cpu.npy"));
+    assert_eq!(cells(&at("software.npy")).1, sites);
+    let level = sphere_qtm::Level::new(4).unwrap();
+    for (lon, lat, site) in [
+        (0.0, 5.0, 0),
+        (25.0, 15.0, 0),
+        (140.0, 30.0, 1),
+        (-160.0, -20.0, 1),
+        (10.0, -75.0, 2),
+        (-100.0, 35.0, 2),
+    ] {
+        let place = sphere_qtm::LonLat::new(lon, lat).unwrap();
+        let cell = sphere_qtm::Cell::containing(place, level);
+        assert_eq!(sites[cell.index() as usize], site, "({lon}, {lat})");
+    }
+    let areas = std::fs::read_to_string(at("areas.csv")).unwrap();
+    assert_eq!(areas.lines().count(), 4, "{areas}");
+
+    std::fs::write(at("bad.geojson"), SHAPES.replace("[170, 10]", "[-80, -50], [170, 10]"))
+        .unwrap();
+    PROGRAM.fails(folder.path(), &["bad.geojson", "-o", "bad.npy"], &["site 1", "antipodes"]);
+}
+
 #[test]
 fn a_sample_may_be_there_already_and_maps_are_drawn() {
     let folder = tempfile::tempdir().unwrap();

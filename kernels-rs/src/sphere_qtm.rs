@@ -1,10 +1,11 @@
 //! The Quaternary Triangular Mesh and Voronoi diagrams on it: crate `sphere-qtm`.
 //!
 //! - [`triangle`]: the cells as triangles of unit vectors.
-//! - [`locate`]: from a place to its cell.
+//! - [`locate`]: from a place to its cell. [`quick`]: the same, where a shorter way is certain.
 //! - [`places`]: both in device memory.
 //! - [`nearest`]: what "nearest" means, and which sites a triangle can leave out.
 //! - [`prune`]: the diagram by lists of candidates, level by level.
+//! - [`shapes`]: the same of arcs and polygons; [`shape_lists`]: in device memory.
 //! - [`pairs`]: the diagram by all pairs, as the paper's kernels have it. [`outputs`]: what both write.
 
 pub mod locate;
@@ -16,6 +17,11 @@ pub mod pairs;
 pub mod places;
 #[cfg(feature = "sphere_prune")]
 pub mod prune;
+#[cfg(feature = "sphere_places")]
+pub mod quick;
+#[cfg(feature = "sphere_shapes")]
+pub mod shape_lists;
+pub mod shapes;
 pub mod triangle;
 
 /// The deepest level of the mesh.

@@ -8,7 +8,7 @@
 //! | rasters | NPY, NPZ, PNG, TIFF ([`read_raster`]) | GeoTIFF, cloud-optimised if asked for ([`write_tiff`]); CSV, XYZ ([`write_table`]) |
 //! | distances | | picture PNG ([`write_picture`]) |
 //! | terrain | | shade and relief as PNG ([`write_shade`], [`write_relief`]), contour lines as GeoJSON ([`write_lines`]) and FlatGeobuf ([`write_flatgeobuf`]) |
-//! | areas, rows, colours | | polygons as GeoJSON ([`write_polygons`]), CSV ([`write_rows`]), PNG ([`write_colours`]) |
+//! | areas, rows, colours | points, lines and polygons as GeoJSON ([`read_shapes`]) | polygons as GeoJSON ([`write_polygons`]), CSV ([`write_rows`]), PNG ([`write_colours`]) |
 //!
 //! Coordinates are f64 in the units of the file's coordinate reference system ([`Crs`]). Rasters
 //! are row-major, row 0 in the north; NODATA is NaN in memory.
@@ -43,6 +43,7 @@ mod png;
 mod points;
 mod raster;
 mod relief;
+mod shapes;
 mod table;
 mod tiff_file;
 
@@ -65,4 +66,5 @@ pub use picture::{write_colours, write_picture};
 pub use points::{Filter, Header, NOISE, PointCloud, Returns, Tally, read_header, read_points};
 pub use raster::{Raster, read_raster};
 pub use relief::{relief_colours, shade_bytes, write_relief, write_shade};
+pub use shapes::{Shape, read_shapes};
 pub use table::{write_rows, write_table};

@@ -5,12 +5,16 @@
 //! outputs of a triangle's cells lie side by side, so they are handed down by splitting slices in four. The first
 //! levels are divided among the cores.
 
+mod shapes;
+
 use gpu_core::{Points, Progress, host_memory};
 use kernels_rs::sphere_qtm::locate::locate_degrees;
 use kernels_rs::sphere_qtm::nearest::{Found, NONE, Pruning, Two, squared_chord};
 use kernels_rs::sphere_qtm::outputs;
 use kernels_rs::sphere_qtm::triangle::{Triangle, Vector};
 use rayon::prelude::*;
+
+pub use shapes::voronoi_of_shapes;
 
 use crate::params::check_count;
 use crate::{Cell, Diagram, Level, Params, Result, sites};
@@ -30,13 +34,7 @@ pub fn voronoi(points: &Points<'_>, params: &Params, progress: &dyn Progress) ->
     params.check_host()?;
     let sites = sites::vectors("site", points)?;
     let cells = params.level.cell_count() as usize;
-    let mut diagram = Diagram {
-        level: params.level,
-        nearest: host_memory::filled(NONE, cells)?,
-        second: params.second.then(|| host_memory::filled(NONE, cells)).transpose()?,
-        distance: params.distance.then(|| host_memory::filled(0.0, cells)).transpose()?,
-        tie: params.tie.then(|| host_memory::filled(0, cells)).transpose()?,
-    };
+    let mut diagram = empty_diagram(params)?;
     let search = Search { sites: &sites, wanted: params.wanted(), prunes: params.is_pruned() };
     let all: Vec<u32> = (0..sites.len() as u32).collect();
     let mut rest = Part::of(&mut diagram);
@@ -48,6 +46,18 @@ pub fn voronoi(points: &Points<'_>, params: &Params, progress: &dyn Progress) ->
     }
     progress.at("voronoi", 1.0)?;
     Ok(diagram)
+}
+
+/// With what is wanted of each cell, which is to be filled.
+fn empty_diagram(params: &Params) -> Result<Diagram> {
+    let cells = params.level.cell_count() as usize;
+    Ok(Diagram {
+        level: params.level,
+        nearest: host_memory::filled(NONE, cells)?,
+        second: params.second.then(|| host_memory::filled(NONE, cells)).transpose()?,
+        distance: params.distance.then(|| host_memory::filled(0.0, cells)).transpose()?,
+        tie: params.tie.then(|| host_memory::filled(0, cells)).transpose()?,
+    })
 }
 
 /// What cells side by side are to have.

@@ -33,6 +33,26 @@ pub enum Error {
         /// As given.
         latitude: f64,
     },
+    /// An arc of a site is no arc: its ends are the same place, or antipodes.
+    #[error("site {site} has an arc from {from:?} to {to:?}, which are {why}")]
+    Arc {
+        /// The site, from 0.
+        site: u64,
+        /// Longitude and latitude, as given.
+        from: [f64; 2],
+        /// As given.
+        to: [f64; 2],
+        /// What is wrong.
+        why: &'static str,
+    },
+    /// A site has no shape.
+    #[error("site {site} {why}")]
+    Shape {
+        /// The site, from 0.
+        site: u64,
+        /// What is wrong.
+        why: &'static str,
+    },
     /// A vector has no direction: it is zero or not finite.
     #[error("({x}, {y}, {z}) has no direction")]
     Direction {

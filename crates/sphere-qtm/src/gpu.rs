@@ -22,15 +22,19 @@ mod diagram;
 mod pairs;
 mod points;
 mod prune;
+mod shapes;
 
 use gpu_core::{Column, DevicePoints, Extent, Gpu, Points, Progress};
 use kernels_rs::sphere_qtm::nearest::Place;
+use kernels_rs::sphere_qtm::pairs::TILE;
 use kernels_rs::sphere_qtm::places as kernels;
 
 pub use diagram::DeviceDiagram;
 pub use gpu_scan::gpu::Workspace;
 pub(crate) use points::cells_of_points_host;
 pub use points::{Coordinate, cells_of_points, cells_of_vectors};
+pub(crate) use shapes::voronoi_of_shapes_host;
+pub use shapes::{DeviceShapes, voronoi_of_shapes};
 
 use crate::params::check_count;
 use crate::{Diagram, Params, Result, sites};
@@ -38,8 +42,8 @@ use crate::{Diagram, Params, Result, sites};
 /// The [diagram](crate::voronoi) of sites in device memory: the same bits as the CPU's. Sites are points with
 /// longitudes in x and latitudes in y, in degrees; the extent and the values are not looked at.
 ///
-/// It enqueues on the workspace's handle and returns; after one call it can be captured. Scratch is 32 bytes
-/// a site; pruned 192 more, and 3 bytes a cell; all pairs 16 bytes a site and 8 a cell.
+/// It enqueues on the workspace's handle and returns; after one call it can be captured. Scratch is 48 bytes
+/// a site; pruned 192 more, 3 bytes a cell and up to 2.4 MB; all pairs 8 bytes a cell.
 ///
 /// A site that is no place on the globe is nobody's nearest: the host, which could refuse it, does not see it.
 /// Without any other, cells have [`NONE`](crate::NONE).
@@ -75,31 +79,47 @@ pub fn voronoi(
 /// The unit vectors of sites in device memory.
 struct Places {
     column: Column<[f64; 4]>,
+    /// The same in f32, and zeros up to a multiple of a tile.
+    narrow: Column<[u32; 4]>,
 }
 
 impl Places {
     fn new(gpu: &Gpu, sites: &DevicePoints<'_>) -> Result<Self> {
+        let padded = sites.len().next_multiple_of(TILE as usize);
         // SAFETY: the kernel writes all.
-        let mut column = unsafe { gpu.uninitialized::<[f64; 4]>(sites.len())? };
+        let (mut column, mut narrow) = unsafe {
+            (gpu.uninitialized::<[f64; 4]>(sites.len())?, gpu.uninitialized::<[u32; 4]>(padded)?)
+        };
         let (longitudes, latitudes) = (gpu.admit(sites.x())?, gpu.admit(sites.y())?);
         let arguments = kernels::place_sites::Args {
             longitudes: longitudes.as_ptr(),
             latitudes: latitudes.as_ptr(),
             count: sites.len() as u32,
+            padded: padded as u32,
             places: column.as_mut_ptr().cast::<Place>(),
+            narrow: narrow.as_mut_ptr().cast(),
         };
-        let blocks = gpu_core::Blocks::for_each(&kernels::place_sites, sites.len() as u64)?;
+        let blocks = gpu_core::Blocks::for_each(&kernels::place_sites, padded as u64)?;
         // SAFETY: all columns have an element for each site, and columns begin at multiples of 256 bytes.
         unsafe { gpu.enqueue(kernels::place_sites, blocks, arguments)? };
-        Ok(Self { column })
+        Ok(Self { column, narrow })
     }
 
     fn as_ptr(&self) -> *const Place {
         self.column.as_ptr().cast()
     }
 
+    fn narrow(&self) -> *const [u32; 4] {
+        self.narrow.as_ptr()
+    }
+
     fn count(&self) -> u32 {
         self.column.len() as u32
+    }
+
+    /// The number of elements in f32.
+    fn padded(&self) -> u32 {
+        self.narrow.len() as u32
     }
 }
 

@@ -5,7 +5,8 @@
 //! bits; it knows its place, its neighbours and its family, and covers areas ([`cover_circle`] and others).
 //!
 //! [`voronoi`] finds the nearest site of every cell of a level by great-circle distance: whose is each piece of
-//! the Earth? From that follow the areas of the regions, which regions touch, and their outlines.
+//! the Earth? From that follow the areas of the regions, which regions touch, and their outlines. [`voronoi_of_shapes`] does the
+//! same of sites that are arcs of great circles and polygons.
 //!
 //! ```
 //! use gpu_core::{Device, DeviceChoice, Points};
@@ -56,6 +57,7 @@ mod neighbours;
 mod params;
 mod place;
 mod regions;
+mod shapes;
 mod sites;
 
 use gpu_core::{Device, Points, Progress};
@@ -69,6 +71,7 @@ pub use nearest::{Nearest, nearest_sites};
 pub use params::{Kernel, MAX_SITES, NONE, Params};
 pub use place::{Latitude, LonLat, UnitVector};
 pub use regions::{Polygon, adjacency, outlines, region_areas};
+pub use shapes::{Shape, Shapes};
 
 /// The nearest site of each cell of a level, from host arrays to host arrays. Sites are points with longitudes in x
 /// and latitudes in y, in degrees; their values are not looked at.
@@ -91,6 +94,31 @@ pub fn voronoi(
         #[cfg(feature = "cuda")]
         Device::Gpu(gpu) => gpu::voronoi_host(gpu, sites, params, progress),
         // Another crate of the program may switch gpu-core's `cuda` on, but not ours.
+        #[allow(unreachable_patterns)]
+        other => Err(gpu_core::Error::without_cuda(other).into()),
+    }
+}
+
+/// [`voronoi`] of sites that are points, arcs and polygons: the distance to a site is that to the nearest of its arcs, and 0
+/// inside of a polygon.
+///
+/// A cell counts as its centre. The CPU and all devices give the same bits; of sites as near, as f64 rounds squared chords,
+/// the one with the lowest index is taken. Of the kernels, [`Kernel::Pruned`] hands lists of arcs down from triangle to triangle,
+/// and all others compare each cell with all arcs.
+///
+/// # Errors
+/// [`Error::Memory`] for a level that does not fit, [`Error::Cancelled`] where `progress` breaks, and [`Error::Core`] where
+/// memory or the device fails.
+pub fn voronoi_of_shapes(
+    device: &Device,
+    shapes: &Shapes,
+    params: &Params,
+    progress: &dyn Progress,
+) -> Result<Diagram> {
+    match device {
+        Device::Cpu => cpu::voronoi_of_shapes(shapes, params, progress),
+        #[cfg(feature = "cuda")]
+        Device::Gpu(gpu) => gpu::voronoi_of_shapes_host(gpu, shapes, params, progress),
         #[allow(unreachable_patterns)]
         other => Err(gpu_core::Error::without_cuda(other).into()),
     }

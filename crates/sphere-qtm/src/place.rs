@@ -3,6 +3,7 @@
 
 use kernels_rs::spatial::sphere;
 use kernels_rs::sphere_qtm::locate::is_on_globe;
+pub(crate) use kernels_rs::sphere_qtm::triangle::cross;
 use kernels_rs::sphere_qtm::triangle::{Vector, dot, unit};
 
 use crate::{Error, Result};
@@ -105,11 +106,6 @@ impl From<UnitVector> for LonLat {
     fn from(place: UnitVector) -> Self {
         place.to_lon_lat()
     }
-}
-
-/// The vector product.
-pub(crate) fn cross(u: Vector, v: Vector) -> Vector {
-    [u[1] * v[2] - u[2] * v[1], u[2] * v[0] - u[0] * v[2], u[0] * v[1] - u[1] * v[0]]
 }
 
 /// The difference.

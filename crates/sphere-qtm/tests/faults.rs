@@ -3,8 +3,11 @@
 #![cfg(feature = "cuda")]
 
 use gpu_core::{Device, DevicePoints, Extent, Points};
-use sphere_qtm::gpu::{self, Workspace};
-use sphere_qtm::{Error, Kernel, Level, Params, cells_of_points, voronoi};
+use sphere_qtm::gpu::{self, DeviceShapes, Workspace};
+use sphere_qtm::{
+    Error, Kernel, Level, LonLat, Params, Shape, Shapes, cells_of_points, voronoi,
+    voronoi_of_shapes,
+};
 use testing::faults::{Failures, everywhere};
 
 const X: [f64; 5] = [0.0, 100.0, -120.0, 33.0, 34.0];
@@ -55,4 +58,28 @@ fn resident() {
         Ok::<_, Error>(gpu::cells_of_points(workspace, &*x, &*y, level())?.len())
     });
     assert_complete(failures, false);
+}
+
+fn shapes() -> Shapes {
+    let places = X.iter().zip(&Y).map(|(&x, &y)| LonLat::new(x, y).unwrap());
+    Shapes::new(&[Shape::Line(places.clone().collect()), Shape::Polygon(vec![places.collect()])])
+        .unwrap()
+}
+
+#[test]
+fn shapes_from_host_to_host_and_resident() {
+    let gpu = testing::gpu();
+    let (device, shapes) = (Device::Gpu(gpu.clone()), shapes());
+    let nothing = || Ok::<_, Error>(());
+    let make = || Ok::<_, Error>((Workspace::new(&gpu)?, DeviceShapes::new(&gpu, &shapes)?));
+    for kernel in [Kernel::Pruned, Kernel::Global] {
+        let params = Params::new(level()).kernel(kernel).distance(true);
+        let failures =
+            everywhere(&gpu, nothing, |_| voronoi_of_shapes(&device, &shapes, &params, &()));
+        assert_complete(failures, true);
+        let failures = everywhere(&gpu, make, |(workspace, resident)| {
+            Ok::<_, Error>(gpu::voronoi_of_shapes(workspace, resident, &params)?.nearest.len())
+        });
+        assert_complete(failures, false);
+    }
 }

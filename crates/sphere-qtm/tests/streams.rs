@@ -6,8 +6,8 @@ mod common;
 
 use common::Sites;
 use gpu_core::{DevicePoints, Extent};
-use sphere_qtm::gpu::{self, Workspace};
-use sphere_qtm::{Kernel, Level, Params};
+use sphere_qtm::gpu::{self, DeviceShapes, Workspace};
+use sphere_qtm::{Kernel, Level, LonLat, Params, Shape, Shapes};
 use testing::gpu as handle;
 
 #[test]
@@ -37,4 +37,21 @@ fn diagrams_and_cells() {
     drop((x, y));
     assert!(cells.to_host().unwrap().iter().all(|&id| id != 0));
     assert_eq!(others.len(), 50);
+}
+
+#[test]
+fn diagrams_of_shapes() {
+    let (a, b) = (handle(), handle());
+    let mut workspace = Workspace::new(&b).unwrap();
+    let place = |longitude, latitude| LonLat::new(longitude, latitude).unwrap();
+    let line = Shape::Line(vec![place(0.0, 0.0), place(90.0, 10.0)]);
+    let shapes = Shapes::new(&[line, Shape::Point(place(-120.0, 5.0))]).unwrap();
+    for kernel in [Kernel::Pruned, Kernel::Global] {
+        let resident = DeviceShapes::new(&a, &shapes).unwrap();
+        let params = Params::new(Level::new(3).unwrap()).kernel(kernel);
+        let diagram = gpu::voronoi_of_shapes(&mut workspace, &resident, &params);
+        drop(resident);
+        let nearest = diagram.unwrap().to_host().unwrap().nearest;
+        assert!(nearest.contains(&0) && nearest.contains(&1) && nearest.iter().all(|&s| s < 2));
+    }
 }

@@ -37,13 +37,8 @@ struct Within {
 /// the eastern one: longitude -180 is 180. A pole is in the first octant of its side.
 #[inline(always)]
 pub fn locate(direction: Vector, level: u32) -> u64 {
-    let [x, y, z] = direction;
-    let quarter = quarter(x, y);
-    let octant = quarter + if z < 0.0 { 4 } else { 0 };
-    let (x, y, z) = (magnitude(x), magnitude(y), magnitude(z));
-    let weights = if quarter & 1 == 0 { [z, x, y] } else { [z, y, x] };
-    let half = core::f64::consts::FRAC_1_SQRT_2;
-    let mut within = Within { weights, cosines: [half; 3] };
+    let (octant, weights) = in_octant(direction);
+    let mut within = Within { weights, cosines: OCTANT };
     let mut index = octant as u64;
     let mut step = 0;
     while step < level {
@@ -53,6 +48,30 @@ pub fn locate(direction: Vector, level: u32) -> u64 {
         step += 1;
     }
     index
+}
+
+/// The octant that a direction points to, and the weights of its vertices.
+#[inline(always)]
+pub fn in_octant([x, y, z]: Vector) -> (u32, Vector) {
+    let quarter = quarter(x, y);
+    let octant = quarter + if z < 0.0 { 4 } else { 0 };
+    let (x, y, z) = (magnitude(x), magnitude(y), magnitude(z));
+    (octant, if quarter & 1 == 0 { [z, x, y] } else { [z, y, x] })
+}
+
+/// The cosines of half the edges of an octant.
+const OCTANT: Vector = [core::f64::consts::FRAC_1_SQRT_2; 3];
+
+/// The cosines of half the edges of a cell `levels` below an octant, by its place in it.
+#[inline(always)]
+pub fn cosines(levels: u32, index: u32) -> Vector {
+    let mut within = Within { weights: [0.0; 3], cosines: OCTANT };
+    let mut left = levels;
+    while left > 0 {
+        left -= 1;
+        within.cosines = within.finer(index >> (2 * left) & 3);
+    }
+    within.cosines
 }
 
 /// The quarter of the globe, from longitude 0 eastward; each has its western edge.

@@ -5,10 +5,10 @@
 //!
 //! **Pruning.** The difference of the squared chords from a place to two sites is linear in the place, so a site
 //! that is farther than another from all three vertices of a triangle is farther from all that is in it.
-//! A triangle takes the sites nearest to its centre as pivots and leaves out what they beat so, by more than
-//! rounding can make. Its children inherit the rest.
+//! A triangle takes sites near its centre as pivots and leaves out what they beat so, by more than rounding can
+//! make. Its children inherit the rest.
 
-use device_std::block::BlockReduce;
+use device_std::math;
 
 use super::triangle::{Triangle, Vector};
 
@@ -51,22 +51,6 @@ impl Found {
     pub fn is_before(self, other: Self) -> bool {
         self.squared < other.squared || self.squared == other.squared && self.site < other.site
     }
-
-    /// The first of what the threads of a block found; each gets it.
-    ///
-    /// # Safety
-    /// Every thread of the block comes to the same call.
-    #[inline(always)]
-    pub unsafe fn first_of_block(least: BlockReduce<(u64, u64)>, found: Self) -> Self {
-        // The bits of squares, which are not negative, are in the order of the squares.
-        let key = |found: Self| (found.squared.to_bits(), found.site as u64);
-        let before = |a: (u64, u64), b: (u64, u64)| {
-            if b.0 < a.0 || b.0 == a.0 && b.1 < a.1 { b } else { a }
-        };
-        // SAFETY: passed on to the caller.
-        let (squared, site) = unsafe { least.reduce(key(found), key(Self::NOTHING), before) };
-        Self { squared: f64::from_bits(squared), site: site as u32 }
-    }
 }
 
 /// The nearest site, and the second nearest.
@@ -95,6 +79,11 @@ impl Two {
     }
 }
 
+#[inline(always)]
+fn greatest([a, b, c]: Vector) -> f64 {
+    f64::max(a, f64::max(b, c))
+}
+
 /// What a triangle leaves out.
 #[derive(Clone, Copy, Debug)]
 pub struct Pruning {
@@ -103,6 +92,9 @@ pub struct Pruning {
     second: Pivot,
     /// How many sites must beat one that is left out.
     wanted: u32,
+    centre: Vector,
+    /// What is farther from the centre, as a squared chord, is left out.
+    reach: f64,
 }
 
 /// A site that others are compared with.
@@ -138,17 +130,48 @@ impl Pivot {
 }
 
 impl Pruning {
-    /// By the two sites nearest to the triangle's centre, where `place` finds sites; `wanted` is how
-    /// many nearest sites are to be found, 1 or 2.
+    /// By two sites near the triangle's centre, where `place` finds sites; `wanted` is how many nearest
+    /// sites are to be found, 1 or 2.
     #[inline(always)]
     pub fn new(triangle: Triangle, two: Two, place: impl Fn(u32) -> Vector, wanted: u32) -> Self {
         let of = |found: Found| if found.site == NONE { [0.0; 3] } else { place(found.site) };
-        Self {
-            triangle,
-            first: Pivot::new(&triangle, two.first.site, of(two.first)),
-            second: Pivot::new(&triangle, two.second.site, of(two.second)),
-            wanted,
-        }
+        let first = Pivot::new(&triangle, two.first.site, of(two.first));
+        let second = Pivot::new(&triangle, two.second.site, of(two.second));
+        Self { triangle, first, second, wanted, centre: triangle.centre(), reach: f64::INFINITY }
+    }
+
+    /// The same, and it knows how far from the triangle's centre sites can be that it keeps: worth its roots
+    /// where many sites are looked at.
+    ///
+    /// A site is kept only if a vertex is no farther from it than the limit of a pivot there: of either, or of both where
+    /// one that beats it is enough. The chord from the centre is no longer than that by way of this vertex.
+    #[inline(always)]
+    pub fn with_reach(self) -> Self {
+        let Triangle { a, b, c } = self.triangle;
+        let radius = greatest([a, b, c].map(|vertex| squared_chord(vertex, self.centre)));
+        let (first, second) = (greatest(self.first.limits), greatest(self.second.limits));
+        let limit = if self.wanted > 1 { f64::max(first, second) } else { f64::min(first, second) };
+        let chord = math::sqrt(radius) + math::sqrt(limit);
+        // Some units in the last place more than rounding takes.
+        Self { reach: chord * chord * (1.0 + 1e-13) + DOUBT, ..self }
+    }
+
+    /// Whether a site may be near enough. What is NaN may.
+    #[inline(always)]
+    pub fn reaches(&self, place: Vector) -> bool {
+        !(squared_chord(self.centre, place) > self.reach)
+    }
+
+    /// The least scalar product with the centre of what is near enough.
+    #[inline(always)]
+    pub fn least_product(&self) -> f64 {
+        1.0 - 0.5 * self.reach
+    }
+
+    /// The centre of the triangle.
+    #[inline(always)]
+    pub fn centre(&self) -> Vector {
+        self.centre
     }
 
     /// Whether a site may be among the nearest of some place in the triangle.

@@ -4,16 +4,18 @@
 //!
 //! Where we differ from the paper:
 //!
-//! 1. A pair is a scalar product in f32 and a maximum, four instructions: which site the maximum is of is
-//!    not followed. A thread remembers the group of [`GROUP`] sites that its maximum was in, and the
-//!    greatest of all other groups.
-//! 2. Where the latter is smaller by more than f32 can err ([`MARGIN`]), the nearest site is in that group, and
-//!    is found there in f64 by the rule of [`super::nearest`]. The other cells are put on a list, and
+//! 1. A pair is a scalar product in f32 and a maximum: which site the maximum is of is not followed. A thread
+//!    remembers the two groups of [`GROUP`] sites with the greatest products, and the greatest of all others.
+//! 2. Where the latter is smaller by more than f32 can err ([`MARGIN`]), the nearest site is in those two groups,
+//!    and is found there in f64 by the rule of [`super::nearest`]. The other cells are put on a list, and
 //!    [`search_all`](const@search_all) looks at all sites for them, in f64. So the result is that of f64.
 //! 3. The paper's constant memory, of 64 KB, filled anew by the host for each part of the sites, is here global
 //!    memory read as read-only data by one address for a warp: the compiler's backend has no way to
 //!    declare a constant bank. What was to be gained there, a broadcast of cached data, it has.
-//! 4. The kernel with several cells a thread takes sites from shared memory.
+//! 4. The kernel with several cells a thread takes sites from shared memory. A block has cells side by side, so
+//!    that one axis is far from none of them: centres are divided by their coordinate there, as a gnomonic
+//!    projection has it, and a product is two multiply-adds. What is compared are bits of positive numbers, as
+//!    integers, of which a GPU takes the greatest of three at once.
 
 use device_std::block::BlockReduce;
 use device_std::real::Real;
@@ -53,24 +55,13 @@ const SHARED: u32 = 2;
 /// difference of two.
 pub const MARGIN: f32 = 7e-7;
 
-/// The sites in f32, four numbers each, of which the last is nothing; beyond their number NaN, which no maximum
-/// takes. Grid: a thread for each of `padded`.
-///
-/// # Safety
-/// `places` has `count` elements, `narrow` has `padded`.
-#[kernel(block = BLOCK)]
-pub unsafe fn narrow_sites(places: *const Place, count: u32, padded: u32, narrow: *mut u8) {
-    let i = thread::index_1d();
-    if i < padded as u64 {
-        // SAFETY: guarded.
-        unsafe {
-            let place = if i < count as u64 { (*places.add(i as usize)).0 } else { [f64::NAN; 4] };
-            let bits = |x: f64| (x as f32).to_bits();
-            let four = [bits(place[0]), bits(place[1]), bits(place[2]), 0];
-            vector::store(narrow.add(16 * i as usize), four);
-        }
-    }
-}
+/// The same for the product with a centre divided by its coordinate at an axis, which is no less than [`NEAR`]:
+/// lengths are up to twice as large, which makes 4.5e-7 for a product.
+pub const PROJECTED_MARGIN: f32 = 1.2e-6;
+
+/// A cell is projected along an axis to which its centre has this cosine or more. For cells of a block it is
+/// more than 0.57 less their distance from the block's first cell.
+pub const NEAR: f64 = 0.5;
 
 /// What a block keeps in shared memory.
 #[inline(always)]
@@ -85,44 +76,121 @@ const fn tile_bytes(memory: u32) -> u32 {
     carver.bytes()
 }
 
-/// What a thread knows of a cell's scalar products.
+/// The axis that a block's cells are projected along: the one nearest to the centre of one of them.
+#[derive(Clone, Copy)]
+struct Axis {
+    /// 0 for x, 1 for y, 2 for z.
+    number: u32,
+    /// Whether it is its negative end.
+    is_negative: bool,
+}
+
+impl Axis {
+    #[inline(always)]
+    fn nearest_to([x, y, z]: Vector) -> Self {
+        let magnitude = |x: f64| if x < 0.0 { -x } else { x };
+        let (a, b, c) = (magnitude(x), magnitude(y), magnitude(z));
+        let number = if c >= a && c >= b { 2 } else { (b > a) as u32 };
+        let along = if number == 2 {
+            z
+        } else if number == 1 {
+            y
+        } else {
+            x
+        };
+        Self { number, is_negative: along < 0.0 }
+    }
+
+    /// The coordinates across the axis, and the one along it.
+    #[inline(always)]
+    fn turned<T: Copy>(&self, [x, y, z]: [T; 3], negative: impl Fn(T) -> T) -> [T; 3] {
+        let [a, b, c] = match self.number {
+            0 => [y, z, x],
+            1 => [z, x, y],
+            _ => [x, y, z],
+        };
+        [a, b, if self.is_negative { negative(c) } else { c }]
+    }
+
+    /// A place so that its coordinate along the axis is 1.
+    #[inline(always)]
+    fn projected(&self, centre: Vector) -> [f32; 3] {
+        let [a, b, c] = self.turned(centre, |x| -x);
+        [(a / c) as f32, (b / c) as f32, 1.0]
+    }
+
+    /// Whether a place is near enough to it.
+    #[inline(always)]
+    fn is_near(&self, centre: Vector) -> bool {
+        self.turned(centre, |x| -x)[2] >= NEAR
+    }
+
+    /// A site of a tile.
+    #[inline(always)]
+    fn turned_site(&self, [x, y, z, _]: Four) -> Four {
+        let [a, b, c] = self.turned([x, y, z], |bits| bits ^ 1 << 31);
+        [a, b, c, 0]
+    }
+}
+
+/// What a thread knows of a cell's scalar products: the bits of the greatest, which are in the order of the
+/// products where these are positive. Others are below all that it knows.
 #[derive(Clone, Copy)]
 struct Best {
-    greatest: f32,
+    greatest: i32,
     /// The group that it is in.
     group: u32,
     /// The greatest of all other groups.
-    other: f32,
+    second: i32,
+    /// The group that this is in.
+    second_group: u32,
+    /// The greatest of the rest.
+    third: i32,
 }
 
 impl Best {
-    /// Below every scalar product.
-    const NOTHING: Self = Self { greatest: -2.0, group: 0, other: -2.0 };
+    /// What products are that are not positive.
+    const NOTHING: Self = Self { greatest: 0, group: 0, second: 0, second_group: 0, third: 0 };
 
     /// With a group more.
     #[inline(always)]
-    fn with(self, greatest: f32, group: u32) -> Self {
-        Self {
-            greatest: f32::max(self.greatest, greatest),
-            group: if greatest > self.greatest { group } else { self.group },
-            other: f32::max(self.other, f32::min(self.greatest, greatest)),
+    fn with(self, greatest: i32, group: u32) -> Self {
+        if greatest > self.greatest {
+            Self {
+                greatest,
+                group,
+                second: self.greatest,
+                second_group: self.group,
+                third: self.second,
+            }
+        } else if greatest > self.second {
+            Self { second: greatest, second_group: group, third: self.second, ..self }
+        } else {
+            Self { third: i32::max(self.third, greatest), ..self }
         }
+    }
+
+    /// Whether a product may be that of a site nearer than the one with the greatest.
+    #[inline(always)]
+    fn is_doubtful(&self, product: i32, margin: f32) -> bool {
+        let [product, greatest] = [product, self.greatest].map(|bits| f32::from_bits(bits as u32));
+        !(product < greatest - margin)
     }
 }
 
 /// The nearest site of each cell of a level, or its place on the list of the doubtful ones. An instance's name
-/// says where sites are read, and `registers` that a thread has [`SEVERAL`] cells. Grid: a block for each
-/// `BLOCK * Q` cells.
+/// says where sites are read, and `registers` that a thread has [`SEVERAL`] cells, which are projected. Grid: a
+/// block for each `BLOCK * Q` cells.
 ///
 /// # Safety
-/// `places` has `count` elements; `narrow` has what [`narrow_sites`](const@narrow_sites) writes, `padded`, a multiple of [`TILE`];
+/// `places` has `count` elements; `narrow` has `padded` elements, a multiple of [`TILE`], which are sites and then zeros;
 /// outputs that are not null and `doubtful` have an element for each cell; `doubts` is zero. `sites_of_group` is
 /// [`GROUP`]: an argument, so that no compiler makes one piece of code of a whole tile, which takes all registers.
 #[kernel(block = BLOCK, shared = tile_bytes(MEMORY), instances(
     global: <GLOBAL, 1>, resident = 6;
     read_only: <READ_ONLY, 1>, resident = 6;
     shared: <SHARED, 1>, resident = 6;
-    registers: <SHARED, { SEVERAL as usize }>, resident = 3;
+    registers: <SHARED, { SEVERAL as usize }>, resident = 4;
 ))]
 pub unsafe fn compare_all<const MEMORY: u32, const Q: usize>(
     places: *const Place,
@@ -139,14 +207,18 @@ pub unsafe fn compare_all<const MEMORY: u32, const Q: usize>(
     let shared = tile(&mut Carver::new(), MEMORY);
     let me = thread::thread_idx_x();
     let cells = cells_of(level);
-    let first = thread::block_idx_x() as u64 * (BLOCK as u64 * Q as u64) + me as u64;
+    let of_block = thread::block_idx_x() as u64 * (BLOCK as u64 * Q as u64);
+    let first = of_block + me as u64;
+    let centre_of = |cell| Triangle::of_index(level, u64::min(cell, cells - 1)).centre();
+    let axis = Axis::nearest_to(centre_of(of_block));
     let mut centres = [[0.0f32; 3]; Q];
     let mut best = [Best::NOTHING; Q];
     let mut q = 0;
     while q < Q {
-        let cell = u64::min(first + q as u64 * BLOCK as u64, cells - 1);
-        let [x, y, z] = Triangle::of_index(level, cell).centre();
-        centres[q] = [x as f32, y as f32, z as f32];
+        let centre = centre_of(first + q as u64 * BLOCK as u64);
+        let [x, y, z] = centre;
+        centres[q] =
+            if is_projected(Q) { axis.projected(centre) } else { [x as f32, y as f32, z as f32] };
         q += 1;
     }
     // SAFETY: sites are read below their padded number; the whole block comes to each barrier, for all
@@ -158,7 +230,8 @@ pub unsafe fn compare_all<const MEMORY: u32, const Q: usize>(
                 thread::sync_threads();
                 let mut i = me;
                 while i < TILE {
-                    shared.store(i, vector::load(narrow.add(16 * (start + i) as usize)));
+                    let site = vector::load(narrow.add(16 * (start + i) as usize));
+                    shared.store(i, if is_projected(Q) { axis.turned_site(site) } else { site });
                     i += BLOCK;
                 }
                 thread::sync_threads();
@@ -173,10 +246,19 @@ pub unsafe fn compare_all<const MEMORY: u32, const Q: usize>(
                     group,
                     sites_of_group,
                 );
+                // Later groups seldom hold what comes before all of the earlier.
+                let mut changes = false;
                 let mut q = 0;
                 while q < Q {
-                    best[q] = best[q].with(greatest[q], start + group);
+                    changes |= greatest[q] > best[q].third;
                     q += 1;
+                }
+                if changes {
+                    let mut q = 0;
+                    while q < Q {
+                        best[q] = best[q].with(greatest[q], start + group);
+                        q += 1;
+                    }
                 }
                 group += sites_of_group;
             }
@@ -188,16 +270,21 @@ pub unsafe fn compare_all<const MEMORY: u32, const Q: usize>(
             distance,
             tie: core::ptr::null_mut(),
         };
+        let margin = if is_projected(Q) { PROJECTED_MARGIN } else { MARGIN };
         let mut q = 0;
         while q < Q {
             let cell = first + q as u64 * BLOCK as u64;
             if cell < cells {
-                let Best { greatest, group, other } = best[q];
-                if other < greatest - MARGIN {
-                    let centre = Triangle::of_index(level, cell).centre();
-                    outputs.write(cell, nearest_of_group(places, count, centre, group));
-                } else {
+                let (best, centre) = (best[q], centre_of(cell));
+                let is_out = is_projected(Q) && !axis.is_near(centre);
+                if is_out || best.is_doubtful(best.third, margin) {
                     *doubtful.add(atomic::add_u64(doubts, 1) as usize) = cell;
+                } else {
+                    let mut two = nearest_of_group(places, count, centre, best.group, Two::NOTHING);
+                    if best.is_doubtful(best.second, margin) {
+                        two = nearest_of_group(places, count, centre, best.second_group, two);
+                    }
+                    outputs.write(cell, two);
                 }
             }
             q += 1;
@@ -205,7 +292,12 @@ pub unsafe fn compare_all<const MEMORY: u32, const Q: usize>(
     }
 }
 
-/// The greatest scalar product of each centre with the sites of a group.
+/// Whether centres are divided by a coordinate: threads with one cell are as in the paper.
+const fn is_projected(cells_of_thread: usize) -> bool {
+    cells_of_thread > 1
+}
+
+/// The bits of the greatest scalar product of each centre with the sites of a group, 0 where none is positive.
 ///
 /// # Safety
 /// As [`compare_all`] has them.
@@ -217,45 +309,82 @@ unsafe fn greatest_of_group<const MEMORY: u32, const Q: usize>(
     start: u32,
     group: u32,
     sites_of_group: u32,
-) -> [f32; Q] {
-    let mut greatest = [-2.0; Q];
+) -> [i32; Q] {
+    let mut greatest = [0; Q];
     let mut step = 0;
     while step < sites_of_group {
         let mut i = 0;
         while i < STEP {
-            let at = group + step + i;
+            // By two, for the greatest of three numbers is one instruction where there is one for it.
             // SAFETY: passed on to the caller.
-            let [x, y, z, _] = unsafe {
-                let global = narrow.wrapping_add(16 * (start + at) as usize);
-                match MEMORY {
-                    SHARED => shared.load(at),
-                    READ_ONLY => vector::load_read_only(global),
-                    _ => vector::load(global),
-                }
+            let [one, other] = unsafe {
+                let at = group + step + i;
+                [
+                    load_site::<MEMORY>(shared, narrow, start, at),
+                    load_site::<MEMORY>(shared, narrow, start, at + 1),
+                ]
             };
-            let (x, y, z) = (f32::from_bits(x), f32::from_bits(y), f32::from_bits(z));
             let mut q = 0;
             while q < Q {
-                let [a, b, c] = centres[q];
-                let product = Real::mul_add(c, z, Real::mul_add(b, y, a * x));
-                greatest[q] = f32::max(greatest[q], product);
+                let of_two =
+                    i32::max(product::<Q>(centres[q], one), product::<Q>(centres[q], other));
+                greatest[q] = i32::max(greatest[q], of_two);
                 q += 1;
             }
-            i += 1;
+            i += 2;
         }
         step += STEP;
     }
     greatest
 }
 
-/// The nearest site of a group, in f64.
+/// A site of a tile, from where sites are.
+///
+/// # Safety
+/// There is such a site.
+#[inline(always)]
+unsafe fn load_site<const MEMORY: u32>(
+    shared: SharedArray<Four>,
+    narrow: *const u8,
+    start: u32,
+    at: u32,
+) -> [f32; 3] {
+    // SAFETY: passed on to the caller.
+    let [x, y, z, _] = unsafe {
+        let global = narrow.wrapping_add(16 * (start + at) as usize);
+        match MEMORY {
+            SHARED => shared.load(at),
+            READ_ONLY => vector::load_read_only(global),
+            _ => vector::load(global),
+        }
+    };
+    [f32::from_bits(x), f32::from_bits(y), f32::from_bits(z)]
+}
+
+/// The bits of the scalar product of a centre and a site.
+#[inline(always)]
+fn product<const Q: usize>([a, b, c]: [f32; 3], [x, y, z]: [f32; 3]) -> i32 {
+    let product = if is_projected(Q) {
+        Real::mul_add(b, y, Real::mul_add(a, x, z))
+    } else {
+        Real::mul_add(c, z, Real::mul_add(b, y, a * x))
+    };
+    product.to_bits() as i32
+}
+
+/// The nearest of a group and of what was found before, in f64.
 ///
 /// # Safety
 /// `places` has `count` elements.
 #[inline(always)]
-unsafe fn nearest_of_group(places: *const Place, count: u32, centre: Vector, group: u32) -> Two {
+unsafe fn nearest_of_group(
+    places: *const Place,
+    count: u32,
+    centre: Vector,
+    group: u32,
+    mut two: Two,
+) -> Two {
     let end = u32::min(group + GROUP, count);
-    let mut two = Two::NOTHING;
     let mut site = group;
     while site < end {
         // SAFETY: below the number of sites.
@@ -273,6 +402,21 @@ pub const SEARCH_BLOCK: u32 = 256;
 #[inline(always)]
 const fn least(carver: &mut Carver) -> BlockReduce<(u64, u64)> {
     BlockReduce::new(carver, SEARCH_BLOCK as usize)
+}
+
+/// The first of what the threads of a block found; each gets it.
+///
+/// # Safety
+/// Every thread of the block comes to the same call.
+#[inline(always)]
+unsafe fn first_of_block(least: BlockReduce<(u64, u64)>, found: Found) -> Found {
+    // The bits of squares, which are not negative, are in the order of the squares.
+    let key = |found: Found| (found.squared.to_bits(), found.site as u64);
+    let before =
+        |a: (u64, u64), b: (u64, u64)| if b.0 < a.0 || b.0 == a.0 && b.1 < a.1 { b } else { a };
+    // SAFETY: passed on to the caller.
+    let (squared, site) = unsafe { least.reduce(key(found), key(Found::NOTHING), before) };
+    Found { squared: f64::from_bits(squared), site: site as u32 }
 }
 
 /// The nearest sites, in f64 among all, of the cells on a list; of all cells where `doubtful` is null. Grid: any
@@ -309,9 +453,9 @@ pub unsafe fn search_all(
                 two = two.with(Found { squared: squared_chord(centre, [x, y, z]), site });
                 site += SEARCH_BLOCK;
             }
-            let first = Found::first_of_block(least, two.first);
+            let first = first_of_block(least, two.first);
             let rest = if two.first.site == first.site { two.second } else { two.first };
-            let second = Found::first_of_block(least, rest);
+            let second = first_of_block(least, rest);
             if thread::thread_idx_x() == 0 {
                 outputs.write(cell, Two { first, second });
             }

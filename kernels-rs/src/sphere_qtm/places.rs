@@ -1,40 +1,49 @@
 //! Places in device memory: unit vectors of sites, and the cells of points.
 
 use device_std::real::Real;
-use device_std::{kernel, thread};
+use device_std::shared::{Carver, SharedArray};
+use device_std::{kernel, thread, vector, warp};
 
 use super::MAX_LEVEL;
 use super::locate::{NOWHERE, is_on_globe, locate, locate_degrees};
 use super::nearest::Place;
+use super::quick::{self, Start};
 use crate::spatial::sphere;
 
 /// Threads of a block.
 pub const BLOCK: u32 = 128;
 
-/// The unit vectors of places in degrees. What is no place on the globe gets NaN, and is nobody's nearest.
-/// Grid: a thread for each.
+/// The unit vectors of places in degrees, and the same in f32, four numbers each, of which the last is nothing. What
+/// is no place on the globe gets NaN, and is nobody's nearest; in f32 it gets zeros, as does what is beyond
+/// their number. Grid: a thread for each of `padded`.
 ///
 /// # Safety
-/// All have `count` elements.
+/// All have `count` elements, and `narrow` has `padded`, no fewer.
 #[kernel(block = BLOCK)]
 pub unsafe fn place_sites(
     longitudes: *const f64,
     latitudes: *const f64,
     count: u32,
+    padded: u32,
     places: *mut Place,
+    narrow: *mut u8,
 ) {
     let i = thread::index_1d();
-    if i < count as u64 {
+    if i < padded as u64 {
         let i = i as usize;
         // SAFETY: guarded.
         unsafe {
-            let (longitude, latitude) = (*longitudes.add(i), *latitudes.add(i));
-            let [x, y, z] = if is_on_globe(longitude, latitude) {
-                sphere::unit_vector(longitude, latitude)
-            } else {
-                [f64::NAN; 3]
-            };
-            *places.add(i) = Place([x, y, z, 0.0]);
+            let is_site = i < count as usize;
+            let (longitude, latitude) =
+                if is_site { (*longitudes.add(i), *latitudes.add(i)) } else { (f64::NAN, 0.0) };
+            let is_place = is_on_globe(longitude, latitude);
+            let [x, y, z] =
+                if is_place { sphere::unit_vector(longitude, latitude) } else { [f64::NAN; 3] };
+            if is_site {
+                *places.add(i) = Place([x, y, z, 0.0]);
+            }
+            let bits = |x: f64| if is_place { (x as f32).to_bits() } else { 0 };
+            vector::store(narrow.add(16 * i), [bits(x), bits(y), bits(z), 0]);
         }
     }
 }
@@ -45,51 +54,212 @@ pub fn id(level: u32, index: u64) -> u64 {
     if index == NOWHERE { 0 } else { (index << 1 | 1) << (2 * (MAX_LEVEL - level)) }
 }
 
-/// The cell of each point: its id, or 0 for what is no place on the globe. Grid: a thread for each.
+/// Threads of a block that finds cells.
+pub const FIND_BLOCK: u32 = 256;
+
+/// Points of a warp that can wait for the long way: fewer than a warp's, and a warp's.
+const WAITING: u32 = 64;
+
+/// Writes the tables of [`quick`]. Grid: a thread for each of [`quick::FACTORS`].
 ///
 /// # Safety
-/// All have `count` elements; `level` is at most [`MAX_LEVEL`].
-#[kernel(block = BLOCK, instances(f32: <f32>; f64: <f64>))]
+/// `factors` has three numbers for each of [`quick::FACTORS`], and `depths` for each of [`quick::DEPTHS`].
+#[kernel(block = BLOCK)]
+pub unsafe fn tabulate_quick(factors: *mut f64, depths: *mut f32) {
+    let i = thread::index_1d() as u32;
+    // SAFETY: guarded.
+    unsafe {
+        if i < quick::FACTORS {
+            *factors.add(3 * i as usize).cast::<[f64; 3]>() = quick::factors(i);
+        }
+        if i < quick::DEPTHS {
+            *depths.add(3 * i as usize).cast::<[f32; 3]>() = quick::depths(i);
+        }
+    }
+}
+
+/// What a block that finds cells keeps: the tables, and the points of each warp that wait for the long way.
+#[derive(Clone, Copy)]
+struct Room {
+    factors: SharedArray<f64>,
+    depths: SharedArray<f32>,
+    waiting: SharedArray<u64>,
+}
+
+impl Room {
+    #[inline(always)]
+    const fn new(carver: &mut Carver) -> Self {
+        Self {
+            factors: carver.array(3 * quick::FACTORS),
+            depths: carver.array(3 * quick::DEPTHS),
+            waiting: carver.array(FIND_BLOCK / warp::SIZE * WAITING),
+        }
+    }
+
+    /// Copies the tables.
+    ///
+    /// # Safety
+    /// The whole block is here; they are as [`tabulate_quick`](const@tabulate_quick) writes them.
+    #[inline(always)]
+    unsafe fn fill(&self, factors: *const f64, depths: *const f32) {
+        // SAFETY: below their lengths.
+        unsafe {
+            let mut i = thread::thread_idx_x();
+            while i < 3 * quick::FACTORS {
+                self.factors.store(i, *factors.add(i as usize));
+                if i < 3 * quick::DEPTHS {
+                    self.depths.store(i, *depths.add(i as usize));
+                }
+                i += FIND_BLOCK;
+            }
+            thread::sync_threads();
+        }
+    }
+
+    /// An element of those that the warp has waiting, which go round.
+    #[inline(always)]
+    fn place(&self, number: u32) -> u32 {
+        warp::warp_id() * WAITING + number % WAITING
+    }
+}
+
+impl quick::Table for Room {
+    #[inline(always)]
+    fn factors(&self, number: u32) -> [f64; 3] {
+        // SAFETY: there are as many, and nobody writes to them any more.
+        unsafe { [0, 1, 2].map(|k| self.factors.load(3 * number + k)) }
+    }
+
+    #[inline(always)]
+    fn depths(&self, index: u32) -> [f32; 3] {
+        // SAFETY: as above.
+        unsafe { [0, 1, 2].map(|k| self.depths.load(3 * index + k)) }
+    }
+}
+
+/// Finds the cells of all points: by `quick` where that is certain. The others wait until a warp is full of them, and
+/// then go the long way, `exact`.
+///
+/// # Safety
+/// The whole block is here, the tables are in its room, `cells` has `count` elements, and both functions may be
+/// called for each.
+#[inline(always)]
+unsafe fn find_all(
+    room: Room,
+    count: u64,
+    level: u32,
+    cells: *mut u64,
+    quick: impl Fn(u64) -> Option<u64>,
+    exact: impl Fn(u64) -> u64,
+) {
+    let lane = warp::lane_id();
+    let warps = FIND_BLOCK / warp::SIZE;
+    let mut start = (thread::block_idx_x() * warps + warp::warp_id()) as u64 * warp::SIZE as u64;
+    let step = thread::grid_dim_x() as u64 * FIND_BLOCK as u64;
+    // Of all that have come to wait, how many do no more.
+    let (mut done, mut come) = (0, 0);
+    // SAFETY: indices are below the number of points; a warp's lanes go round together.
+    unsafe {
+        let go_long = |number: u32| {
+            let i = room.waiting.load(room.place(number));
+            *cells.add(i as usize) = id(level, exact(i));
+        };
+        while start < count {
+            let i = start + lane as u64;
+            let found = if i < count { quick(i) } else { None };
+            if let Some(index) = found {
+                *cells.add(i as usize) = id(level, index);
+            }
+            let waits = i < count && found.is_none();
+            let all = warp::ballot(warp::FULL, waits);
+            if waits {
+                let number = come + (all & warp::lanes_below()).count_ones();
+                room.waiting.store(room.place(number), i);
+            }
+            come += all.count_ones();
+            warp::sync_warp(warp::FULL);
+            if come - done >= warp::SIZE {
+                go_long(done + lane);
+                done += warp::SIZE;
+            }
+            warp::sync_warp(warp::FULL);
+            start += step;
+        }
+        if done + lane < come {
+            go_long(done + lane);
+        }
+    }
+}
+
+/// The cell of each point: its id, or 0 for what is no place on the globe. Grid: any number of blocks, which take turns.
+///
+/// # Safety
+/// Columns have `count` elements, and the tables what [`tabulate_quick`](const@tabulate_quick) writes; `level` is at most
+/// [`MAX_LEVEL`].
+#[kernel(block = FIND_BLOCK, carve = |carver| Room::new(carver), instances(
+    f32: <f32>, resident = 4;
+    f64: <f64>, resident = 4;
+))]
 pub unsafe fn find_cells<T: Real>(
     longitudes: *const T,
     latitudes: *const T,
     count: u64,
     level: u32,
+    factors: *const f64,
+    depths: *const f32,
     cells: *mut u64,
 ) {
-    let i = thread::index_1d();
-    if i < count {
-        let i = i as usize;
-        // SAFETY: guarded.
-        unsafe {
-            let (longitude, latitude) =
-                ((*longitudes.add(i)).to_f64(), (*latitudes.add(i)).to_f64());
-            *cells.add(i) = id(level, locate_degrees(longitude, latitude, level));
-        }
+    let room = Room::new(&mut Carver::new());
+    // SAFETY: elements are below the number of points.
+    unsafe {
+        room.fill(factors, depths);
+        let point = |i: u64| {
+            ((*longitudes.add(i as usize)).to_f64(), (*latitudes.add(i as usize)).to_f64())
+        };
+        let quick = |i| {
+            let (longitude, latitude) = point(i);
+            if !is_on_globe(longitude, latitude) {
+                return Some(NOWHERE);
+            }
+            Start::of_degrees(longitude, latitude).locate(level, &room)
+        };
+        let exact = |i| {
+            let (longitude, latitude) = point(i);
+            locate_degrees(longitude, latitude, level)
+        };
+        find_all(room, count, level, cells, quick, exact);
     }
 }
 
-/// The cell that each vector points to: its id, or 0 where it has no direction. Grid: a thread for each.
+/// The cell that each vector points to: its id, or 0 where it has no direction. Grid: as [`find_cells`].
 ///
 /// # Safety
 /// As [`find_cells`].
-#[kernel(block = BLOCK, instances(f32: <f32>; f64: <f64>))]
+#[kernel(block = FIND_BLOCK, carve = |carver| Room::new(carver), instances(
+    f32: <f32>, resident = 4;
+    f64: <f64>, resident = 4;
+))]
 pub unsafe fn find_cells_of_vectors<T: Real>(
     x: *const T,
     y: *const T,
     z: *const T,
     count: u64,
     level: u32,
+    factors: *const f64,
+    depths: *const f32,
     cells: *mut u64,
 ) {
-    let i = thread::index_1d();
-    if i < count {
-        let i = i as usize;
-        // SAFETY: guarded.
-        unsafe {
-            let vector = [(*x.add(i)).to_f64(), (*y.add(i)).to_f64(), (*z.add(i)).to_f64()];
-            *cells.add(i) = id(level, locate_vector(vector, level));
-        }
+    let room = Room::new(&mut Carver::new());
+    // SAFETY: elements are below the number of vectors.
+    unsafe {
+        room.fill(factors, depths);
+        let vector = |i: u64| {
+            let i = i as usize;
+            [(*x.add(i)).to_f64(), (*y.add(i)).to_f64(), (*z.add(i)).to_f64()]
+        };
+        let quick = |i| Start::of_direction(vector(i)).locate(level, &room);
+        let exact = |i| locate_vector(vector(i), level);
+        find_all(room, count, level, cells, quick, exact);
     }
 }
 

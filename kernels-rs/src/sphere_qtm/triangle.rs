@@ -11,6 +11,7 @@ pub type Vector = [f64; 3];
 
 /// A cell: its vertices, counterclockwise from outside in the north, clockwise in the south.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[repr(C)]
 pub struct Triangle {
     /// In an octant the pole.
     pub a: Vector,
@@ -24,6 +25,12 @@ pub struct Triangle {
 #[inline(always)]
 pub fn dot(u: Vector, v: Vector) -> f64 {
     u[0] * v[0] + u[1] * v[1] + u[2] * v[2]
+}
+
+/// The vector product.
+#[inline(always)]
+pub fn cross(u: Vector, v: Vector) -> Vector {
+    [u[1] * v[2] - u[2] * v[1], u[2] * v[0] - u[0] * v[2], u[0] * v[1] - u[1] * v[0]]
 }
 
 /// The sum.
@@ -92,8 +99,14 @@ impl Triangle {
     /// The cell at place `index` among those of its level.
     #[inline(always)]
     pub fn of_index(level: u32, index: u64) -> Self {
-        let mut triangle = Self::octant((index >> (2 * level)) as u32);
-        let mut left = level;
+        Self::octant((index >> (2 * level)) as u32).descendant(level, index)
+    }
+
+    /// The descendant `levels` below, by the digits that its index ends with.
+    #[inline(always)]
+    pub fn descendant(self, levels: u32, index: u64) -> Self {
+        let mut triangle = self;
+        let mut left = levels;
         while left > 0 {
             left -= 1;
             triangle = triangle.child((index >> (2 * left)) as u32 & 3);

@@ -2,7 +2,7 @@
 
 use device_std::host::Kernel as Declared;
 use gpu_core::{Blocks, Gpu};
-use kernels_rs::sphere_qtm::pairs::{self as kernels, BLOCK, GROUP, SEVERAL, TILE};
+use kernels_rs::sphere_qtm::pairs::{self as kernels, BLOCK, GROUP, SEVERAL};
 
 use super::diagram::Pointers;
 use super::{DeviceDiagram, Places};
@@ -27,18 +27,6 @@ pub(super) fn voronoi(
         Kernel::Shared => (kernels::compare_all::shared, 1),
         _ => (kernels::compare_all::registers, SEVERAL),
     };
-    let padded = u64::from(places.count()).next_multiple_of(u64::from(TILE));
-    // SAFETY: the kernel writes all.
-    let mut narrow = unsafe { gpu.uninitialized::<[u32; 4]>(padded as usize)? };
-    let blocks = Blocks::for_each(&kernels::narrow_sites, padded)?;
-    let arguments = kernels::narrow_sites::Args {
-        places: places.as_ptr(),
-        count: places.count(),
-        padded: padded as u32,
-        narrow: narrow.as_mut_ptr().cast(),
-    };
-    // SAFETY: as long as the kernel says.
-    unsafe { gpu.enqueue(kernels::narrow_sites, blocks, arguments)? };
     // SAFETY: what is read are the elements that `doubts` counts.
     let mut doubtful = unsafe { gpu.uninitialized::<u64>(diagram.nearest.len())? };
     let mut doubts = gpu.zeroed::<u64>(1)?;
@@ -46,8 +34,8 @@ pub(super) fn voronoi(
     let arguments = kernels::compare_all::Args {
         places: places.as_ptr(),
         count: places.count(),
-        narrow: narrow.as_ptr().cast(),
-        padded: narrow.len() as u32,
+        narrow: places.narrow().cast(),
+        padded: places.padded(),
         sites_of_group: GROUP,
         level: params.level.get(),
         nearest,

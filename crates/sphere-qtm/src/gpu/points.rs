@@ -2,10 +2,16 @@
 
 use device_std::host::Kernel;
 use gpu_core::{Blocks, Column, Element, Gpu, Points, Progress, Slice, host_memory};
-use kernels_rs::sphere_qtm::places::{find_cells, find_cells_of_vectors};
+use kernels_rs::sphere_qtm::places::{
+    FIND_BLOCK, find_cells, find_cells_of_vectors, tabulate_quick,
+};
+use kernels_rs::sphere_qtm::quick;
 
 use super::Workspace;
 use crate::{Cell, Level, Result};
+
+/// Blocks that find cells, for each multiprocessor: what their tables leave room for.
+const RESIDENT: u32 = 4;
 
 /// A coordinate in device memory: `f32` or `f64`. Either is computed with in f64.
 pub trait Coordinate: Element + Kernels {}
@@ -36,7 +42,7 @@ impl Kernels for f64 {
 /// The [cells](crate::cells_of_points) of points in device memory: their ids, or 0 for what is no place on the
 /// globe. Longitudes and latitudes are in degrees.
 ///
-/// Enqueues and returns; after one call it can be captured. It takes no scratch.
+/// Enqueues and returns; after one call it can be captured. Scratch is 45 KB.
 ///
 /// # Errors
 /// [`gpu_core::Error::Length`]; [`Error::Core`](crate::Error::Core) where memory or the device fails.
@@ -50,6 +56,7 @@ pub fn cells_of_points<'a, 'b, T: Coordinate>(
     let (longitudes, latitudes) = (longitudes.into(), latitudes.into());
     same_len("column of latitudes", longitudes.len(), latitudes.len())?;
     let count = longitudes.len() as u64;
+    let tables = Tables::new(gpu)?;
     // SAFETY: the kernel writes all.
     let mut cells = unsafe { gpu.uninitialized(longitudes.len())? };
     let (longitudes, latitudes) = (gpu.admit(longitudes)?, gpu.admit(latitudes)?);
@@ -58,10 +65,12 @@ pub fn cells_of_points<'a, 'b, T: Coordinate>(
         latitudes: latitudes.as_ptr(),
         count,
         level: level.get(),
+        factors: tables.factors.as_ptr().cast(),
+        depths: tables.depths.as_ptr().cast(),
         cells: cells.as_mut_ptr(),
     };
     // SAFETY: all have as many elements.
-    unsafe { gpu.enqueue(T::CELLS, Blocks::for_each(&T::CELLS, count)?, arguments)? };
+    unsafe { gpu.enqueue(T::CELLS, blocks(gpu, count), arguments)? };
     Ok(cells)
 }
 
@@ -78,6 +87,7 @@ pub fn cells_of_vectors<'a, T: Coordinate>(
     same_len("column of y", x.len(), y.len())?;
     same_len("column of z", x.len(), z.len())?;
     let count = x.len() as u64;
+    let tables = Tables::new(gpu)?;
     // SAFETY: the kernel writes all.
     let mut cells = unsafe { gpu.uninitialized(x.len())? };
     let (x, y, z) = (gpu.admit(x)?, gpu.admit(y)?, gpu.admit(z)?);
@@ -87,12 +97,46 @@ pub fn cells_of_vectors<'a, T: Coordinate>(
         z: z.as_ptr(),
         count,
         level: level.get(),
+        factors: tables.factors.as_ptr().cast(),
+        depths: tables.depths.as_ptr().cast(),
         cells: cells.as_mut_ptr(),
     };
     let kernel = T::CELLS_OF_VECTORS;
     // SAFETY: all have as many elements.
-    unsafe { gpu.enqueue(kernel, Blocks::for_each(&kernel, count)?, arguments)? };
+    unsafe { gpu.enqueue(kernel, blocks(gpu, count), arguments)? };
     Ok(cells)
+}
+
+/// The tables of `kernels_rs::sphere_qtm::quick`.
+struct Tables {
+    factors: Column<[f64; 3]>,
+    depths: Column<[f32; 3]>,
+}
+
+impl Tables {
+    fn new(gpu: &Gpu) -> Result<Self> {
+        // SAFETY: the kernel writes all.
+        let (mut factors, mut depths) = unsafe {
+            (
+                gpu.uninitialized::<[f64; 3]>(quick::FACTORS as usize)?,
+                gpu.uninitialized::<[f32; 3]>(quick::DEPTHS as usize)?,
+            )
+        };
+        let arguments = tabulate_quick::Args {
+            factors: factors.as_mut_ptr().cast(),
+            depths: depths.as_mut_ptr().cast(),
+        };
+        let blocks = Blocks::for_each(&tabulate_quick, u64::from(quick::FACTORS))?;
+        // SAFETY: three numbers for each.
+        unsafe { gpu.enqueue(tabulate_quick, blocks, arguments)? };
+        Ok(Self { factors, depths })
+    }
+}
+
+/// Blocks that take turns with so many points: no more than run at once, for each copies the tables.
+fn blocks(gpu: &Gpu, count: u64) -> Blocks {
+    let most = u64::from(RESIDENT * gpu.multiprocessors().max(1));
+    Blocks::x(count.div_ceil(u64::from(FIND_BLOCK)).min(most) as u32)
 }
 
 fn same_len(what: &'static str, expected: usize, found: usize) -> Result<()> {

@@ -8,16 +8,19 @@ use super::diagram::Pointers;
 use super::{DeviceDiagram, Places};
 use crate::{Params, Result};
 
-/// The level whose lists are made from all sites: cells enough to fill a GPU, and few enough that each
-/// may look at every site.
-const FIRST: u32 = 3;
+/// The level whose lists are made from all sites: one block a cell fills a GPU once.
+const FIRST: u32 = 2;
+
+/// The level whose triangles are made first, and from which those of deeper levels take their way.
+const TABLE: u32 = 6;
 
 /// How far the last lists lie above the cells that they serve. Sixteen cells have few candidates more than
 /// one, and a list is made by more work than it is searched.
 const UP: u32 = 2;
 
-/// A parent's list of this length, where sites are spread, is shortened by a block.
-const LONG: u64 = 128;
+/// A parent's list longer than this, where sites are spread, is shortened by a block; than the others, by 32
+/// and by 8 threads; else by 2.
+const LONG: [u64; 3] = [1024, 96, 24];
 
 /// Elements of the pool for each site and for each cell of the last lists. A triangle that holds many sites
 /// keeps some six times as many as it holds, on each of the levels where triangles do; one of a
@@ -46,7 +49,7 @@ fn with_capacity(
     let level = params.level.get();
     let last = level.saturating_sub(UP);
     let first = FIRST.min(last);
-    let mut lists = Lists::new(gpu, places, params.wanted(), capacity)?;
+    let mut lists = Lists::new(gpu, places, params.wanted(), capacity, last.min(TABLE))?;
     // SAFETY: levels follow on each other.
     let mut of_level = unsafe { lists.first(first)? };
     for level in first + 1..=last {
@@ -56,6 +59,8 @@ fn with_capacity(
     let Pointers { nearest, second, distance, tie } = diagram.pointers();
     let arguments = kernels::nearest_of_cells::Args {
         places: places.as_ptr(),
+        table: lists.table.as_ptr().cast(),
+        table_level: lists.table_level,
         level,
         up: level - last,
         lists: of_level.as_ptr().cast(),
@@ -80,14 +85,37 @@ struct Lists<'a> {
     pool: Column<u32>,
     /// How much of the pool is taken.
     used: Column<u64>,
+    /// The triangles of `table_level`: three vertices of three numbers.
+    table: Column<[f64; 9]>,
+    table_level: u32,
 }
 
 impl<'a> Lists<'a> {
-    fn new(gpu: &'a Gpu, places: &'a Places, wanted: u32, capacity: u64) -> Result<Self> {
+    fn new(
+        gpu: &'a Gpu,
+        places: &'a Places,
+        wanted: u32,
+        capacity: u64,
+        table_level: u32,
+    ) -> Result<Self> {
         let capacity = capacity.min(u64::from(nearest::NONE) - 1);
-        // SAFETY: a list is read where it was written.
-        let pool = unsafe { gpu.uninitialized(capacity as usize)? };
-        Ok(Self { gpu, places, wanted, pool, used: gpu.zeroed(1)? })
+        // SAFETY: a list is read where it was written; the kernel writes all triangles.
+        let (pool, mut table) = unsafe {
+            (
+                gpu.uninitialized(capacity as usize)?,
+                gpu.uninitialized::<[f64; 9]>(cells_of(table_level) as usize)?,
+            )
+        };
+        let kernel = kernels::tabulate_triangles;
+        let arguments = kernels::tabulate_triangles::Args {
+            level: table_level,
+            table: table.as_mut_ptr().cast(),
+        };
+        // SAFETY: as long as the kernel says.
+        unsafe {
+            gpu.enqueue(kernel, Blocks::for_each(&kernel, cells_of(table_level))?, arguments)?
+        };
+        Ok(Self { gpu, places, wanted, pool, used: gpu.zeroed(1)?, table, table_level })
     }
 
     /// Room for a level's lists.
@@ -104,6 +132,7 @@ impl<'a> Lists<'a> {
         let mut lists = self.room(level)?;
         let arguments = kernels::first_lists::Args {
             places: self.places.as_ptr(),
+            narrow: self.places.narrow().cast(),
             count: self.places.count(),
             level,
             wanted: self.wanted,
@@ -124,43 +153,38 @@ impl<'a> Lists<'a> {
     /// `parents` are those.
     unsafe fn next(&mut self, level: u32, parents: &Column<[u32; 2]>) -> Result<Column<[u32; 2]>> {
         let mut lists = self.room(level)?;
-        let (places, wanted) = (self.places.as_ptr(), self.wanted);
-        let (pool, capacity) = (self.pool.as_mut_ptr(), self.pool.len() as u64);
-        let (used, parents) = (self.used.as_mut_ptr(), parents.as_ptr().cast::<List>());
-        let of_level = lists.as_mut_ptr().cast::<List>();
         let cells = cells_of(level);
+        // The kernels differ in who makes a list.
+        macro_rules! launch {
+            ($module:ident, $kernel:expr, $blocks:expr) => {{
+                let arguments = kernels::$module::Args {
+                    places: self.places.as_ptr(),
+                    table: self.table.as_ptr().cast(),
+                    table_level: self.table_level,
+                    level,
+                    wanted: self.wanted,
+                    parents: parents.as_ptr().cast::<List>(),
+                    pool: self.pool.as_mut_ptr(),
+                    capacity: self.pool.len() as u64,
+                    used: self.used.as_mut_ptr(),
+                    lists: lists.as_mut_ptr().cast::<List>(),
+                };
+                // SAFETY: the columns are as long as the kernels say.
+                unsafe { self.gpu.enqueue($kernel, $blocks, arguments)? };
+            }};
+        }
         // What a parent's list is long where sites are spread.
         let length = 6 * u64::from(self.places.count()) / cells_of(level - 1);
-        // SAFETY: the columns are as long as the kernels say.
-        unsafe {
-            if length > LONG {
-                let kernel = kernels::next_long_lists;
-                let arguments = kernels::next_long_lists::Args {
-                    places,
-                    level,
-                    wanted,
-                    parents,
-                    pool,
-                    capacity,
-                    used,
-                    lists: of_level,
-                };
-                self.gpu.enqueue(kernel, Blocks::x(cells as u32), arguments)?;
-            } else {
-                let kernel = kernels::next_lists;
-                let arguments = kernels::next_lists::Args {
-                    places,
-                    level,
-                    wanted,
-                    parents,
-                    pool,
-                    capacity,
-                    used,
-                    lists: of_level,
-                };
-                self.gpu.enqueue(kernel, Blocks::for_each(&kernel, cells)?, arguments)?;
+        let (kernel, lanes) = match LONG.iter().position(|&long| length > long) {
+            Some(0) => {
+                launch!(next_long_lists, kernels::next_long_lists, Blocks::x(cells as u32));
+                return Ok(lists);
             }
-        }
+            Some(1) => (kernels::next_lists::of_32, 32),
+            Some(_) => (kernels::next_lists::of_8, 8),
+            None => (kernels::next_lists::of_2, 2),
+        };
+        launch!(next_lists, kernel, Blocks::for_each(&kernel, lanes * cells)?);
         Ok(lists)
     }
 }

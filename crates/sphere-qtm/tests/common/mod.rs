@@ -4,7 +4,8 @@
 use std::path::Path;
 
 use gpu_core::Points;
-use sphere_qtm::{Level, NONE, UnitVector};
+use rayon::prelude::*;
+use sphere_qtm::{Cell, Level, NONE, UnitVector};
 use testing::Random;
 
 /// Longitudes and latitudes in degrees.
@@ -96,22 +97,64 @@ impl Sites {
 /// Of each cell: the nearest site, the second, and their squared chords. By comparing all.
 pub type Expected = Vec<(u32, u32, f64, f64)>;
 
+/// Sites that are left out together where they are far.
+const GROUP: usize = 64;
+
+/// What rounding takes from a chord, and more.
+const SLACK: f64 = 1e-12;
+
+/// Sites near each other.
+struct Group {
+    /// The first of them.
+    centre: [f64; 3],
+    /// The chord from there within which all lie.
+    radius: f64,
+    sites: Vec<(u32, [f64; 3])>,
+}
+
+/// Sites in bands of latitude, and in each from west to east, by groups.
+fn groups(sites: &Sites) -> Vec<Group> {
+    let mut all: Vec<(u32, [f64; 3])> = (0..).zip(sites.vectors()).collect();
+    // Bands as high as a group is wide.
+    let bands = (sites.len() as f64 / GROUP as f64).sqrt().ceil();
+    let key = |(_, [x, y, z]): &(u32, [f64; 3])| ((z * bands) as i64, y.atan2(*x));
+    all.sort_by(|a, b| key(a).partial_cmp(&key(b)).unwrap());
+    let group = |sites: &[(u32, [f64; 3])]| {
+        let centre = sites[0].1;
+        let far = sites.iter().map(|(_, v)| squared(centre, *v)).fold(0.0, f64::max);
+        Group { centre, radius: far.sqrt(), sites: sites.to_vec() }
+    };
+    all.chunks(GROUP).map(group).collect()
+}
+
+fn squared([a, b, c]: [f64; 3], [x, y, z]: [f64; 3]) -> f64 {
+    (a - x) * (a - x) + (b - y) * (b - y) + (c - z) * (c - z)
+}
+
+/// Compares each cell with all sites in f64, but for groups of which no site can be as near as the second nearest so
+/// far: chords obey the inequality of triangles.
 pub fn brute_force(level: Level, sites: &Sites) -> Expected {
-    let vectors = sites.vectors();
-    level
-        .cells()
-        .map(|cell| {
-            let [a, b, c] = cell.centre().to_array();
-            let (mut best, mut next) = ((f64::INFINITY, NONE), (f64::INFINITY, NONE));
-            for (i, [x, y, z]) in vectors.iter().enumerate() {
-                let d = (a - x) * (a - x) + (b - y) * (b - y) + (c - z) * (c - z);
-                if d < best.0 {
-                    (best, next) = ((d, i as u32), best);
-                } else if d < next.0 {
-                    next = (d, i as u32);
+    let groups = groups(sites);
+    let nearest_two = |index| {
+        let place = Cell::from_index(level, index).unwrap().centre().to_array();
+        let far: Vec<f64> = groups.iter().map(|group| squared(place, group.centre)).collect();
+        let nearest = (0..groups.len()).min_by(|&a, &b| far[a].total_cmp(&far[b])).unwrap();
+        let (mut best, mut next) = ((f64::INFINITY, NONE), (f64::INFINITY, NONE));
+        for i in [nearest].into_iter().chain((0..groups.len()).filter(|&i| i != nearest)) {
+            let reach = next.0.sqrt() + groups[i].radius + SLACK;
+            if far[i] > reach * reach {
+                continue;
+            }
+            for &(site, vector) in &groups[i].sites {
+                let found = (squared(place, vector), site);
+                if found < best {
+                    (best, next) = (found, best);
+                } else if found < next {
+                    next = found;
                 }
             }
-            (best.1, next.1, best.0, next.0)
-        })
-        .collect()
+        }
+        (best.1, next.1, best.0, next.0)
+    };
+    (0..level.cell_count()).into_par_iter().map(nearest_two).collect()
 }

@@ -13,7 +13,8 @@ use sphere_qtm::{Kernel, Level, MAX_LEVEL, Params};
 #[derive(Parser, Debug)]
 #[command(name = "sphere_voronoi", version, after_help = AFTER_HELP)]
 pub struct Args {
-    /// Sites (.csv, .txt), or - for a table on standard input
+    /// Sites: points (.csv, .txt), or - for a table on standard input; or points, lines and polygons (.geojson, .json), whose
+    /// edges are arcs of great circles
     #[arg(value_name = "SITES")]
     pub sites: Option<PathBuf>,
     /// Names of the columns of longitudes and latitudes in degrees, or their numbers where the table names none

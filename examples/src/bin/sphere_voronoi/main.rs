@@ -5,6 +5,7 @@
 
 mod args;
 mod map;
+mod shapes;
 
 use std::process::ExitCode;
 
@@ -14,7 +15,7 @@ use examples::program;
 use examples::report::Report;
 use examples::stages::Stages;
 use gpu_core::{Device, Points, Progress};
-use sphere_qtm::{Diagram, LonLat, Polygon, UnitVector};
+use sphere_qtm::{Diagram, LonLat, Polygon, Shapes, UnitVector};
 
 use args::Args;
 
@@ -33,8 +34,9 @@ fn run(args: &Args) -> Result<()> {
     let sites = stages.run("read", |p| Sites::read(args, &mut report, p))?;
     report.device(&device, args.run.device);
     let params = args.params()?;
-    let diagram = stages.run("voronoi", |p| {
-        sphere_qtm::voronoi(&device, &Points::new(&sites.x, &sites.y), &params, p)
+    let diagram = stages.run("voronoi", |p| match &sites.shapes {
+        Some(shapes) => sphere_qtm::voronoi_of_shapes(&device, shapes, &params, p),
+        None => sphere_qtm::voronoi(&device, &Points::new(&sites.x, &sites.y), &params, p),
     })?;
     let cells = params.level.cell_count();
     report.line("mesh", format_args!("level {}, {cells} cells", args.level));
@@ -48,11 +50,12 @@ fn run(args: &Args) -> Result<()> {
     Ok(())
 }
 
-/// Places in degrees.
+/// Places in degrees; of sites that are more than points, the first of each.
 #[derive(Default)]
 struct Sites {
     x: Vec<f64>,
     y: Vec<f64>,
+    shapes: Option<Shapes>,
 }
 
 impl Sites {
@@ -62,6 +65,13 @@ impl Sites {
             report.line("input", format_args!("a sample of {} sites", sites.x.len()));
             return Ok(sites);
         };
+        if matches!(ending(path).as_str(), "geojson" | "json") {
+            let features = geo_io::read_shapes(path)?;
+            let sites = shapes::sites(&features).with_context(|| path.display().to_string())?;
+            report.line("input", format_args!("{}: {} features", path.display(), features.len()));
+            report.field("input", path.display().to_string());
+            return Ok(sites);
+        }
         let columns = args.columns.names();
         let cloud = geo_io::read_points(path, &Default::default(), &columns, progress)?;
         ensure!(!cloud.x.is_empty(), "{}: there are no sites", path.display());
@@ -71,7 +81,7 @@ impl Sites {
             LonLat::new(cloud.x[i], cloud.y[i])
                 .with_context(|| format!("{}: row {}", path.display(), i + 1))?;
         }
-        Ok(Self { x: cloud.x, y: cloud.y })
+        Ok(Self { x: cloud.x, y: cloud.y, shapes: None })
     }
 
     /// Seeded places, uniform on the globe.

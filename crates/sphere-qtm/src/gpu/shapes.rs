@@ -1,0 +1,176 @@
+//! Diagrams of shapes: the launches of `kernels_rs::sphere_qtm::shape_lists`.
+
+use gpu_core::{Blocks, Column, Gpu, Progress};
+use kernels_rs::sphere_qtm::cells_of;
+use kernels_rs::sphere_qtm::shape_lists::{self as kernels, List};
+use kernels_rs::sphere_qtm::shapes::Element;
+
+use super::diagram::Pointers;
+use super::{DeviceDiagram, Workspace};
+use crate::{Diagram, Params, Result, Shapes};
+
+/// The level whose lists are made from all elements: threads enough to fill a GPU.
+const FIRST: u32 = 5;
+
+/// How far the last lists lie above the cells that they serve.
+const UP: u32 = 1;
+
+/// Entries of the pool for each element and for each cell of the last lists. Lists are longer than those of points,
+/// for all within three radii of a triangle are on them.
+const POOL: [u64; 2] = [128, 16];
+
+/// [`Shapes`] in device memory.
+#[derive(Debug)]
+pub struct DeviceShapes {
+    /// 128 bytes an element.
+    elements: Column<[u64; 16]>,
+    sites: usize,
+}
+
+impl DeviceShapes {
+    /// Copies shapes to the device.
+    ///
+    /// # Errors
+    /// [`Error::Core`](crate::Error::Core) where memory or the device fails.
+    pub fn new(gpu: &Gpu, shapes: &Shapes) -> Result<Self> {
+        let words = |element: &Element| {
+            let Element { from, to, normal, at_from, at_to, site, part } = *element;
+            let numbers = [from, to, normal, at_from, at_to].into_iter().flatten();
+            let mut words = [0; 16];
+            for (word, number) in words.iter_mut().zip(numbers) {
+                *word = number.to_bits();
+            }
+            words[15] = u64::from(site) | u64::from(part) << 32;
+            words
+        };
+        let mut all = gpu_core::host_memory::with_capacity(shapes.elements().len())?;
+        all.extend(shapes.elements().iter().map(words));
+        Ok(Self { elements: gpu.upload(&all)?, sites: shapes.len() })
+    }
+
+    /// The number of sites.
+    pub fn len(&self) -> usize {
+        self.sites
+    }
+
+    /// Whether there are none: never.
+    pub fn is_empty(&self) -> bool {
+        self.sites == 0
+    }
+}
+
+/// The [diagram](crate::voronoi_of_shapes) of shapes in device memory: the same bits as the CPU's.
+///
+/// It enqueues on the workspace's handle and returns; after one call it can be captured. Scratch, pruned, is 512 bytes an
+/// element and 20 a cell.
+///
+/// # Errors
+/// As [`gpu::voronoi`](super::voronoi).
+pub fn voronoi_of_shapes(
+    workspace: &mut Workspace,
+    shapes: &DeviceShapes,
+    params: &Params,
+) -> Result<DeviceDiagram> {
+    let gpu = workspace.gpu();
+    let cells = params.level.cell_count();
+    let scratch = if params.is_pruned() { 20 } else { 0 };
+    let asked = cells.saturating_mul(params.bytes_of_cell() + scratch);
+    params.check_memory(asked, gpu.total_memory())?;
+    let admitted = gpu.admit(&shapes.elements)?;
+    let (elements, count) = (admitted.as_ptr().cast::<Element>(), shapes.elements.len() as u32);
+    // SAFETY: all cells are written below.
+    let mut diagram = unsafe { DeviceDiagram::uninitialized(gpu, params)? };
+    let level = params.level.get();
+    let lists = if params.is_pruned() {
+        // SAFETY: the elements are there.
+        Some(unsafe { Lists::new(gpu, elements, count, params)? })
+    } else {
+        None
+    };
+    let Pointers { nearest, second, distance, tie } = diagram.pointers();
+    let arguments = kernels::nearest_of_shapes::Args {
+        elements,
+        count,
+        level,
+        up: lists.as_ref().map_or(0, |lists| level - lists.level),
+        lists: lists.as_ref().map_or_else(std::ptr::null, |lists| lists.column.as_ptr().cast()),
+        pool: lists.as_ref().map_or_else(std::ptr::null, |lists| lists.pool.as_ptr()),
+        nearest_sites: nearest,
+        second,
+        distance,
+        tie,
+    };
+    let kernel = kernels::nearest_of_shapes;
+    // SAFETY: the outputs have an element for each cell; the lists are those of the level `up` above.
+    unsafe { gpu.enqueue(kernel, Blocks::for_each(&kernel, cells)?, arguments)? };
+    Ok(diagram)
+}
+
+/// The lists of a level.
+struct Lists {
+    level: u32,
+    column: Column<[u32; 3]>,
+    pool: Column<u32>,
+}
+
+impl Lists {
+    /// Those of the level above the diagram's, by way of all levels from the first.
+    ///
+    /// # Safety
+    /// There are `count` elements.
+    unsafe fn new(
+        gpu: &Gpu,
+        elements: *const Element,
+        count: u32,
+        params: &Params,
+    ) -> Result<Self> {
+        let last = params.level.get().saturating_sub(UP);
+        let capacity = POOL[0] * u64::from(count) + POOL[1] * cells_of(last);
+        let capacity = capacity.min(u64::from(u32::MAX) - 1);
+        // SAFETY: a list is read where it was written.
+        let mut pool = unsafe { gpu.uninitialized::<u32>(capacity as usize)? };
+        let mut used = gpu.zeroed::<u64>(1)?;
+        let kernel = kernels::make_lists;
+        let mut make = |level: u32, parents: *const List| -> Result<Column<[u32; 3]>> {
+            let cells = cells_of(level);
+            // SAFETY: the kernel writes the list of each cell.
+            let mut lists = unsafe { gpu.uninitialized::<[u32; 3]>(cells as usize)? };
+            let arguments = kernels::make_lists::Args {
+                elements,
+                count,
+                level,
+                wanted: params.wanted(),
+                parents,
+                pool: pool.as_mut_ptr(),
+                capacity,
+                used: used.as_mut_ptr(),
+                lists: lists.as_mut_ptr().cast::<List>(),
+            };
+            // SAFETY: columns are as long as the kernel says, and parents are those of the level above.
+            unsafe { gpu.enqueue(kernel, Blocks::for_each(&kernel, cells)?, arguments)? };
+            Ok(lists)
+        };
+        let first = FIRST.min(last);
+        let mut column = make(first, std::ptr::null())?;
+        for level in first + 1..=last {
+            column = make(level, column.as_ptr().cast())?;
+        }
+        Ok(Self { level: last, column, pool })
+    }
+}
+
+/// [`voronoi_of_shapes`](crate::voronoi_of_shapes) on a GPU. Waits for the result.
+pub(crate) fn voronoi_of_shapes_host(
+    gpu: &Gpu,
+    shapes: &Shapes,
+    params: &Params,
+    progress: &dyn Progress,
+) -> Result<Diagram> {
+    params.check_host()?;
+    progress.at("to the device", 0.0)?;
+    let resident = DeviceShapes::new(gpu, shapes)?;
+    progress.at("voronoi", 0.0)?;
+    let diagram = voronoi_of_shapes(&mut Workspace::new(gpu)?, &resident, params)?.to_host()?;
+    progress.at("voronoi", 1.0)?;
+    Ok(diagram)
+}

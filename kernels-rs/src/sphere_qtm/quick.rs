@@ -1,0 +1,375 @@
+//! From a place to its cell by a third of the operations of [`super::locate`], where it is certain that the result is
+//! the same.
+//!
+//! 1. Sines and cosines come from short polynomials, and their symmetry gives the weights of a place in its octant.
+//! 2. The first levels take what weights are multiplied by from a table ([`FACTORS`]).
+//! 3. The cosine of half an edge differs from 1 by a quarter of what its parent's does, but for its square, which
+//!    counts once more.
+//! 4. Below some level (`curved_levels`) cells are taken as flat: then the digits of all deeper levels follow from
+//!    the bits of the weights, as shares of their sum.
+//!
+//! Each step errs a little; all together by no more than some share of the last cell's height. A place that lies
+//! nearer than that to an edge of its cell is not certain, and neither is one that lies as near to an edge of an ancestor,
+//! which is an edge of the cell, too.
+
+use device_std::math;
+
+use super::locate;
+use super::triangle::Vector;
+use crate::spatial::morton;
+
+/// Levels of an octant's cells that have factors in the table.
+const TABLED: u32 = 5;
+
+/// The cells of an octant from level 1 to `TABLED`: the table has three factors for each.
+pub const FACTORS: u32 = 1364;
+
+/// Those of `TABLED` alone: the table has what their cosines differ from 1 by.
+pub const DEPTHS: u32 = 1024;
+
+/// 1.5 times 2^52: a small number added to it is rounded to an integer, which its lowest bits are.
+const ROUND: f64 = 6_755_399_441_055_744.0;
+
+/// What tables hold, wherever they lie.
+pub trait Table {
+    /// What a cell's weights are multiplied by, by its number among those of [`FACTORS`].
+    fn factors(&self, number: u32) -> Vector;
+    /// What the cosines of half the edges differ from 1 by, of a cell of level `TABLED` of an octant.
+    fn depths(&self, index: u32) -> [f32; 3];
+}
+
+/// What the table has for a cell, by its number.
+#[inline(always)]
+pub fn factors(number: u32) -> Vector {
+    let (mut level, mut index) = (1, number);
+    while index >= 1 << (2 * level) {
+        index -= 1 << (2 * level);
+        level += 1;
+    }
+    let [p, q, r] = locate::cosines(level - 1, index >> 2);
+    match index & 3 {
+        0 => [-p, -q, -r],
+        1 => [1.0, 2.0 * r, 2.0 * q],
+        2 => [2.0 * r, 1.0, 2.0 * p],
+        _ => [2.0 * q, 2.0 * p, 1.0],
+    }
+}
+
+/// What the table has for a cell of level `TABLED`.
+#[inline(always)]
+pub fn depths(index: u32) -> [f32; 3] {
+    locate::cosines(TABLED, index).map(|cosine| (1.0 - cosine) as f32)
+}
+
+/// A place in an octant.
+#[derive(Clone, Copy)]
+pub struct Start {
+    /// The octant.
+    pub octant: u32,
+    /// The weights of its vertices, or of as large multiples.
+    pub weights: Vector,
+}
+
+impl Start {
+    /// From degrees on the globe.
+    #[inline(always)]
+    pub fn of_degrees(longitude: f64, latitude: f64) -> Self {
+        // Quarter turns, from the middle of the octant.
+        let turns = longitude * (1.0 / 90.0) - 0.5;
+        let rounded = turns + ROUND;
+        let across = turns - (rounded - ROUND);
+        let is_south = latitude < 0.0;
+        let up = (if is_south { -latitude } else { latitude }) * (1.0 / 90.0) - 0.5;
+        let ([sin_up, cos_up], [sin_across, cos_across]) = (sine_cosine(up), sine_cosine(across));
+        // From the octant's middle to its edge it is an eighth of a turn, whose sine and cosine are the same.
+        let flat = cos_up - sin_up;
+        let weights = [
+            core::f64::consts::SQRT_2 * (cos_up + sin_up),
+            flat * (cos_across - sin_across),
+            flat * (cos_across + sin_across),
+        ];
+        let octant = (rounded.to_bits() as u32 & 3) + if is_south { 4 } else { 0 };
+        Self { octant, weights }
+    }
+
+    /// From a direction.
+    #[inline(always)]
+    pub fn of_direction(direction: Vector) -> Self {
+        let (octant, weights) = locate::in_octant(direction);
+        Self { octant, weights }
+    }
+
+    /// The place of the cell in its level, if it is certain.
+    #[inline(always)]
+    pub fn locate(&self, level: u32, table: &impl Table) -> Option<u64> {
+        let mut weights = self.weights;
+        let (mut index, mut before, mut step) = (0, 0, 0);
+        let curved = curved_levels(level);
+        while step < u32::min(curved, TABLED) {
+            let child = Child::of(weights);
+            index = index << 2 | child.digit();
+            let (base, factors) = (child.bases(weights, 1.0), table.factors(before + index));
+            weights = [base[0] * factors[0], base[1] * factors[1], base[2] * factors[2]];
+            before = 4 * before + 4;
+            step += 1;
+        }
+        let mut depths = if step < curved { table.depths(index) } else { [0.0; 3] };
+        while step < curved {
+            let child = Child::of(weights);
+            index = index << 2 | child.digit();
+            let (base, own) = (child.bases(weights, 2.0), child.depths(depths));
+            let by = |k: usize| {
+                let product = math::mul_add(-(own[k] as f64), base[k], base[k]);
+                choose(child.middle, -product, product)
+            };
+            weights = [by(0), by(1), by(2)];
+            // The squares of the first are no less than what the flat levels err by.
+            depths =
+                if step == TABLED { child.finer(depths) } else { depths.map(|depth| 0.25 * depth) };
+            step += 1;
+        }
+        let deepest = f32::max(depths[0], f32::max(depths[1], depths[2]));
+        let rest = level - curved;
+        let digits = flat_levels(weights, rest, error(level, curved, deepest))?;
+        let curved_part = (self.octant as u64) << (2 * curved) | index as u64;
+        Some(curved_part << (2 * rest) | digits as u64)
+    }
+}
+
+/// The levels that are divided as curved, of so many. Those below err by the square of a cell's size, and each halves it.
+#[inline(always)]
+fn curved_levels(level: u32) -> u32 {
+    u32::min(level, (level + 12) / 3)
+}
+
+/// What the shares of the last cell's weights err by, at most.
+///
+/// Rounding and polynomials take less than 1e-13 of the globe; cosines by quarters less than 1.5e-8 of a cell of level 8,
+/// the first to follow from them; flatness what the cosines of the first flat level differ from 1 by.
+#[inline(always)]
+fn error(level: u32, curved: u32, deepest: f32) -> f64 {
+    let power = |exponent: u32| (1u64 << exponent) as f64;
+    let by_quarters = if curved > TABLED { 1.5e-8 / 256.0 } else { 0.0 };
+    power(level) * (1e-13 + by_quarters) + power(level - curved) * deepest as f64
+}
+
+/// Sine and cosine of a number of quarter turns, at most a half, within 3e-14.
+#[inline(always)]
+fn sine_cosine(turns: f64) -> [f64; 2] {
+    let angle = turns * core::f64::consts::FRAC_PI_2;
+    let square = angle * angle;
+    // Taylor's series, the last terms first: of angle^13 / 13!, and of angle^14 / 14!.
+    let (mut sine, mut cosine) = (1.0 / 6_227_020_800.0, -1.0 / 87_178_291_200.0);
+    let sines = [-1.0 / 39_916_800.0, 1.0 / 362_880.0, -1.0 / 5040.0, 1.0 / 120.0, -1.0 / 6.0, 1.0];
+    let cosines =
+        [1.0 / 479_001_600.0, -1.0 / 3_628_800.0, 1.0 / 40_320.0, -1.0 / 720.0, 1.0 / 24.0, -0.5];
+    let mut k = 0;
+    while k < 6 {
+        sine = math::mul_add(sine, square, sines[k]);
+        cosine = math::mul_add(cosine, square, cosines[k]);
+        k += 1;
+    }
+    [angle * sine, math::mul_add(cosine, square, 1.0)]
+}
+
+/// Which child a place is in, as three flags and none: so that what depends on it is chosen, not branched to.
+#[derive(Clone, Copy)]
+struct Child {
+    /// At which corner.
+    at: [bool; 3],
+    /// In the middle.
+    middle: bool,
+    /// What each weight has more than the two others.
+    excess: Vector,
+}
+
+#[inline(always)]
+fn choose<T: Copy>(condition: bool, a: T, b: T) -> T {
+    if condition { a } else { b }
+}
+
+impl Child {
+    #[inline(always)]
+    fn of([u, v, w]: Vector) -> Self {
+        let excess = [u - (v + w), v - (w + u), w - (u + v)];
+        let (at_u, above_v, above_w) = (excess[0] > 0.0, excess[1] > 0.0, excess[2] > 0.0);
+        // A weight that rounding made negative can make two excesses positive, but must not make two digits.
+        let at = [at_u, above_v & !at_u, above_w & !(at_u | above_v)];
+        Self { at, middle: !(at_u | above_v | above_w), excess }
+    }
+
+    #[inline(always)]
+    fn digit(&self) -> u32 {
+        self.at[0] as u32 | (self.at[1] as u32) << 1 | self.at[2] as u32 * 3
+    }
+
+    /// What each weight is in the child, but for a factor: at a corner that one's excess, and the others times
+    /// `scale`; in the middle the excesses.
+    #[inline(always)]
+    fn bases(&self, [u, v, w]: Vector, scale: f64) -> Vector {
+        let base =
+            |k: usize, own: f64| choose(self.at[k] | self.middle, self.excess[k], scale * own);
+        [base(0, u), base(1, v), base(2, w)]
+    }
+
+    /// What the cosine differs from 1 by that each weight is multiplied by: in the middle that of the opposite edge;
+    /// at a corner nothing for its own, and for the others that of the edge to it.
+    #[inline(always)]
+    fn depths(&self, [p, q, r]: [f32; 3]) -> [f32; 3] {
+        let of = |opposite, zero, one, two| {
+            let at_corner = choose(self.at[0], zero, choose(self.at[1], one, two));
+            choose(self.middle, opposite, at_corner)
+        };
+        [of(p, 0.0, r, q), of(q, r, 0.0, p), of(r, q, p, 0.0)]
+    }
+
+    /// What the child's cosines differ from 1 by, to the second order in that of its parent's: [`super::locate`] has
+    /// the whole of it.
+    #[inline(always)]
+    fn finer(&self, [p, q, r]: [f32; 3]) -> [f32; 3] {
+        let inner = 0.5 * (p * p + q * q + r * r) - (p * q + q * r + r * p);
+        let half = |k: usize, own: f32| {
+            let own_or_inner = choose(self.at[k] | self.middle, own - inner, own);
+            0.25 * own_or_inner + own * own * (1.0 / 32.0)
+        };
+        [half(0, p), half(1, q), half(2, r)]
+    }
+}
+
+/// The digits of `levels` flat levels, at most 16, if it is certain that they are those of all places whose shares of
+/// the weights are as these but for `error`.
+///
+/// In a flat triangle the three shares sum to 1. Where it stands like its ancestor, a bit of one of them is set at each
+/// level, which names the corner, or none in the middle; and the middle one stands on its head, where bits are the other
+/// way round. So a triangle stands on its head exactly if the three bits of the level above sum to an even number.
+#[inline(always)]
+fn flat_levels([u, v, w]: Vector, levels: u32, error: f64) -> Option<u32> {
+    let scale = (1u32 << levels) as f64 / (u + v + w);
+    let (u, v, w) = (Share::of(u * scale), Share::of(v * scale), Share::of(w * scale));
+    // What is NaN is not certain.
+    if !(u.apart > error && v.apart > error && w.apart > error) {
+        return None;
+    }
+    let odd = u.whole ^ v.whole ^ w.whole;
+    let all = (1u32 << levels) - 1;
+    let on_head = (!odd & all) >> 1;
+    let (u, v, w) = (u.whole ^ on_head, v.whole ^ on_head, w.whole ^ on_head);
+    Some(morton::encode32((u | w) as u16, (v | w) as u16))
+}
+
+/// A number that is not negative.
+#[derive(Clone, Copy)]
+struct Share {
+    /// The integer below it.
+    whole: u32,
+    /// How far it is from the nearest integer.
+    apart: f64,
+}
+
+impl Share {
+    #[inline(always)]
+    fn of(x: f64) -> Self {
+        let rounded = x + ROUND;
+        let rest = x - (rounded - ROUND);
+        let is_above = rest < 0.0;
+        Self {
+            whole: (rounded.to_bits() as u32).wrapping_sub(is_above as u32),
+            apart: if is_above { -rest } else { rest },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Tabled {
+        factors: Vec<Vector>,
+        depths: Vec<[f32; 3]>,
+    }
+
+    impl Table for Tabled {
+        fn factors(&self, number: u32) -> Vector {
+            self.factors[number as usize]
+        }
+
+        fn depths(&self, index: u32) -> [f32; 3] {
+            self.depths[index as usize]
+        }
+    }
+
+    /// splitmix64, as numbers from 0 to 1.
+    struct Numbers(u64);
+
+    impl Numbers {
+        fn next(&mut self) -> f64 {
+            self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+            let z = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+            let z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+            ((z ^ z >> 31) >> 11) as f64 / (1u64 << 53) as f64
+        }
+    }
+
+    #[test]
+    fn what_is_certain_is_what_the_long_way_finds() {
+        let table = Tabled {
+            factors: (0..FACTORS).map(factors).collect(),
+            depths: (0..DEPTHS).map(depths).collect(),
+        };
+        let mut numbers = Numbers(1);
+        for level in 0..=29 {
+            let (all, mut certain) = (60_000, 0);
+            for i in 0..all {
+                let longitude = 720.0 * numbers.next() - 360.0;
+                let mut latitude = (2.0 * numbers.next() - 1.0).asin().to_degrees();
+                if i % 50 == 0 {
+                    // Near the equator and the meridians of octants, and near the poles.
+                    latitude =
+                        if i % 100 == 0 { 1e-9 * latitude } else { 90.0 - 1e-7 * latitude.abs() };
+                }
+                let expected = locate::locate_degrees(longitude, latitude, level);
+                let vector = crate::spatial::sphere::unit_vector(longitude, latitude);
+                for start in [Start::of_degrees(longitude, latitude), Start::of_direction(vector)] {
+                    if let Some(found) = start.locate(level, &table) {
+                        assert_eq!(found, expected, "({longitude}, {latitude}) at level {level}");
+                        certain += 1;
+                    }
+                }
+            }
+            println!("level {level}: {} of {} certain", certain, 2 * all);
+            // The deepest levels are finer than what is left out of the cosines.
+            let percent = if level <= 26 { 93 } else { 75 };
+            assert!(certain > 2 * all * percent / 100, "level {level}: {certain} of {}", 2 * all);
+        }
+    }
+
+    #[test]
+    fn what_lies_on_edges_and_has_no_direction_is_not_certain() {
+        let table = Tabled {
+            factors: (0..FACTORS).map(factors).collect(),
+            depths: (0..DEPTHS).map(depths).collect(),
+        };
+        for level in [0, 1, 7, 20] {
+            for (lon, lat) in [
+                (0.0, 10.0),
+                (360.0, 5.0),
+                (-360.0, 1.0),
+                (270.0, 1e-300),
+                (-90.0, -3.0),
+                (90.0, 45.0),
+                (-90.0, -45.0),
+                (180.0, 0.0),
+                (-180.0, -0.0),
+                (12.0, 0.0),
+                (3.0, 90.0),
+                (0.0, -90.0),
+            ] {
+                let found = Start::of_degrees(lon, lat).locate(level, &table);
+                assert_eq!(found, None, "({lon}, {lat}) at level {level}");
+            }
+            for vector in [[0.0; 3], [f64::NAN; 3], [1.0, f64::INFINITY, 2.0]] {
+                assert_eq!(Start::of_direction(vector).locate(level, &table), None);
+            }
+        }
+    }
+}

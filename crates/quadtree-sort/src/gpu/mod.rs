@@ -8,6 +8,7 @@
 
 mod build;
 mod coordinate;
+pub(crate) mod host;
 mod level_sort;
 mod queries;
 pub(crate) mod stream;

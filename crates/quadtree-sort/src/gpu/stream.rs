@@ -168,6 +168,7 @@ impl Lane {
                 bounds: [-all, -all, all, all],
                 codes: codes.as_mut_ptr(),
                 indices: indices.as_mut_ptr(),
+                pairs: std::ptr::null_mut(),
                 inside: std::ptr::null_mut(),
                 bad: self.bad.as_mut_ptr(),
             };

@@ -227,6 +227,9 @@ struct Group<'a, T, B> {
     deepest: u32,
     tile: Tile,
     best: &'a mut B,
+    /// A point that is to go into the list, [`FARTHEST`] if there is none. All lanes put theirs in when one has found
+    /// another, which costs no more than for one.
+    waiting: Found,
 }
 
 impl<T: Place, B: Best> Visitor for Group<'_, T, B> {
@@ -289,12 +292,27 @@ impl<T: Place, B: Best> Group<'_, T, B> {
                 let squared = dx * dx + dy * dy;
                 let is_near = squared <= self.best.worst().0;
                 if warp::any(warp::FULL, is_near) {
-                    let index = self.tile.indices.load(i);
-                    self.best.offer(if is_near { (squared, index) } else { FARTHEST });
+                    if warp::any(warp::FULL, is_near && self.waiting.1 != NONE) {
+                        self.put();
+                    }
+                    if is_near {
+                        self.waiting = (squared, self.tile.indices.load(i));
+                    }
                 }
             }
             i += 1;
         }
+    }
+
+    /// Puts what waits into the lists.
+    ///
+    /// # Safety
+    /// As for [`Best::offer`].
+    #[inline(always)]
+    unsafe fn put(&mut self) {
+        // SAFETY: passed on to the caller.
+        unsafe { self.best.offer(self.waiting) };
+        self.waiting = FARTHEST;
     }
 }
 
@@ -457,8 +475,10 @@ pub unsafe fn find_nearest<T: Place, L: Keep>(
                 .map(|number| warp::shuffle(warp::FULL, number, half.trailing_zeros()));
             let (origin, deepest) = (Origin::new(&frame, place), frame.level);
             let points = Points { x: px, y: py, order };
-            let mut group = Group { points, place, origin, middle, deepest, tile, best: &mut best };
+            let (best, waiting) = (&mut best, FARTHEST);
+            let mut group = Group { points, place, origin, middle, deepest, tile, best, waiting };
             walk(nodes, &mut WarpPath::new(), &mut group);
+            group.put();
         }
         if is_wanted {
             L::write(&best, k, out);

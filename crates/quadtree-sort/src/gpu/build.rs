@@ -433,9 +433,10 @@ impl Call<'_> {
         // SAFETY: places are those that were taken from.
         unsafe { gpu.enqueue(K::PUT_BACK, Blocks::for_each(&K::PUT_BACK, total)?, arguments)? };
         // The next round counts anew.
-        // SAFETY: this is an element of the column, on its own stream.
         let unsettled = nodes.words.as_mut_ptr().wrapping_add(UNSETTLED);
-        Ok(unsafe { gpu.fill_with_byte(unsettled, 0, 1)? })
+        // SAFETY: this is an element of the column, on its own stream.
+        unsafe { gpu.fill_with_byte(unsettled, 0, 1)? };
+        Ok(())
     }
 
     /// Level by level.

@@ -113,7 +113,7 @@ pub unsafe fn find_bounds<T: Place>(x: *const T, y: *const T, len: u64, found: *
 }
 
 /// The code of each point; its index, where `indices` is not null; whether it lies inside `bounds`, where `inside`
-/// is not null; and x and y side by side, where `pairs` is not null, for [`gather_places`](const@super::gather_places).
+/// is not null; and x and y side by side, where `pairs` is not null, for `gather_places`.
 /// In `bad`, whose elements are above all indices before, the least index of an x and of a y that is not finite,
 /// and, where `inside` is null, of a point outside. Grid: a thread for each point.
 ///

@@ -82,6 +82,96 @@ fn leaves_are_written_in_every_format_and_questions_answered() {
     assert!(succeeds(folder.path(), &["bare.csv", "--device", "cpu"]).contains("2 kept"));
 }
 
+/// Whether a place lies in an odd number of rings, by the angles that their edges span.
+fn is_inside(rings: &[Vec<[f64; 2]>], x: f64, y: f64) -> bool {
+    let winds = |ring: &Vec<[f64; 2]>| {
+        let angle = |pair: &[[f64; 2]]| {
+            let ([ax, ay], [bx, by]) = (pair[0], pair[1]);
+            let (ax, ay, bx, by) = (ax - x, ay - y, bx - x, by - y);
+            (ax * by - ay * bx).atan2(ax * bx + ay * by)
+        };
+        let turns = ring.windows(2).map(angle).sum::<f64>() / std::f64::consts::TAU;
+        turns.round() as i64 % 2 != 0
+    };
+    rings.iter().filter(|ring| winds(ring)).count() % 2 == 1
+}
+
+/// A closed ring of corners around a place, none of which has the coordinates of a city.
+fn ring(x: f64, y: f64, radius: f64) -> Vec<[f64; 2]> {
+    let corner = |i: usize| {
+        let angle = std::f64::consts::TAU * i as f64 / 9.0 + 0.123;
+        let radius = radius * if i % 2 == 0 { 1.0 } else { 0.6 };
+        [x + radius * angle.cos(), y + radius * angle.sin()]
+    };
+    (0..9).map(corner).chain([corner(0)]).collect()
+}
+
+#[test]
+fn points_in_polygons_with_holes_and_parts_are_those_of_brute_force() {
+    let path = format!("{DATA}cities.csv");
+    if !Path::new(&path).exists() {
+        println!("skipped: no {path}");
+        return;
+    }
+    // A polygon with a hole, one of two parts with a hole, and one over nothing.
+    let shapes = vec![
+        vec![vec![ring(5.0, 48.0, 12.0), ring(5.0, 48.0, 3.0)]],
+        vec![vec![ring(-95.0, 38.0, 20.0), ring(-95.0, 38.0, 6.0)], vec![ring(80.0, 22.0, 15.0)]],
+        vec![vec![ring(-150.0, -60.0, 2.0)]],
+    ];
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("areas.geojson");
+    geo_io::write_polygons(&file, shapes.iter().map(|s| (vec![], s.clone())), None).unwrap();
+    let lines = std::fs::read_to_string(&path).unwrap();
+    let mut lines = lines.lines();
+    let names: Vec<&str> = lines.next().unwrap().split(',').collect();
+    let [lon, lat] = ["lon", "lat"].map(|name| names.iter().position(|n| *n == name).unwrap());
+    let places: Vec<[f64; 2]> = lines
+        .map(|line| {
+            let fields: Vec<&str> = line.split(',').collect();
+            [lon, lat].map(|column| fields[column].parse().unwrap())
+        })
+        .collect();
+    let mut wanted = Vec::new();
+    for (number, parts) in shapes.iter().enumerate() {
+        let rings: Vec<_> = parts.iter().flatten().cloned().collect();
+        for (point, &[x, y]) in places.iter().enumerate() {
+            if is_inside(&rings, x, y) {
+                wanted.push((number, point));
+            }
+        }
+    }
+    let base = [&path, "--columns", "lon,lat", "--polygons", "areas.geojson", "--overwrite"];
+    for device in ["cpu", "software"] {
+        let with = |name: &str| {
+            let more = ["--device", device, "--json", "--polygons-out", name];
+            succeeds(folder.path(), &[&base[..], &more].concat())
+        };
+        let report: Value = serde_json::from_str(&with("found.csv")).unwrap();
+        let table = std::fs::read_to_string(folder.path().join("found.csv")).unwrap();
+        let row = |line: &str| {
+            let mut fields = line.split(',').map(|field| field.parse::<f64>().unwrap());
+            let (number, point) = (fields.next().unwrap(), fields.next().unwrap());
+            let place: Vec<f64> = fields.collect();
+            assert_eq!(place, places[point as usize]);
+            (number as usize, point as usize)
+        };
+        let mut found: Vec<(usize, usize)> = table.lines().skip(1).map(row).collect();
+        found.sort_unstable();
+        assert_eq!(found, wanted);
+        with("found.geojson");
+        let text = std::fs::read_to_string(folder.path().join("found.geojson")).unwrap();
+        let written: Value = serde_json::from_str(&text).unwrap();
+        for number in 0..shapes.len() {
+            let count = wanted.iter().filter(|(polygon, _)| *polygon == number).count();
+            assert!(count > 100 || number == 2);
+            assert_eq!(report["polygons"][number]["points"], count);
+            assert_eq!(written["features"][number]["properties"]["points"], count);
+        }
+        assert_eq!(geo_io::read_polygons(&folder.path().join("found.geojson")).unwrap(), shapes);
+    }
+}
+
 #[test]
 fn what_is_wrong_is_said_in_one_line() {
     let folder = with_points();
@@ -102,6 +192,9 @@ fn what_is_wrong_is_said_in_one_line() {
         ("--max-depth", "32"),
         ("--algorithm", "bubble"),
         ("--leaves", "leaves.tif"),
+        ("--polygons", "nowhere.geojson"),
+        ("--polygons", "points.csv"),
+        ("--polygons-out", "found.csv"),
         ("--leaves", "nowhere/leaves.csv"),
         ("--window", "1,1,0,0"),
         ("--nearest", "1,1,0"),

@@ -1,12 +1,15 @@
 //! Point quadtrees: crate `quadtree-sort`.
 //!
 //! 1. [`encode`]: the Morton code of each point's cell of the deepest level. gpu-scan sorts them, with the
-//!    points' indices.
+//!    points' indices, by the bits of as many levels as uniform points would need.
 //! 2. [`divide`], once a level: sorted by code, the points of any cell lie side by side, so the quadrants of
 //!    a node begin where the two bits of its level change. Three bisections find them, and the children go
 //!    behind the nodes that there are. How many those are only the device knows.
-//! 3. [`order_small_leaves`](const@order_small_leaves) or [`order_leaves`](const@order_leaves): the points of a leaf were sorted by bits that the tree does
-//!    not have; they go back into the order in which they were given.
+//! 3. What is above the threshold at the last level sorted goes through another round, by more bits:
+//!    [`take_unsettled`] and [`put_back`].
+//! 4. [`order_small_leaves`](const@order_small_leaves) or [`order_leaves`](const@order_leaves): where a leaf's points
+//!    were sorted by bits that the tree does not have, they go back into the order in which they were given.
+//! 5. [`gather_places`]: the coordinates in the order of the tree.
 //!
 //! The thesis's way ([`level_sort`]) takes the place of the sort: before each [`divide`] the points of the
 //! level's nodes are put into their quadrants, and [`collect_leaves`](const@collect_leaves) ends it.
@@ -15,6 +18,8 @@
 
 #[cfg(feature = "quadtree")]
 mod codes;
+#[cfg(feature = "quadtree")]
+mod gather;
 #[cfg(feature = "quadtree")]
 mod leaves;
 #[cfg(feature = "quadtree")]
@@ -25,15 +30,21 @@ mod node;
 mod place;
 #[cfg(feature = "quadtree_queries")]
 pub mod queries;
+#[cfg(feature = "quadtree")]
+mod rounds;
 
 #[cfg(feature = "quadtree")]
 pub use codes::{Code, FOUND, encode, find_bounds, of_rank};
+#[cfg(feature = "quadtree")]
+pub use gather::{GATHERED, gather_places};
 #[cfg(feature = "quadtree")]
 pub use leaves::{MOST_SHARED, collect_leaves, mark_leaves, order_leaves, order_small_leaves};
 #[cfg(feature = "quadtree")]
 pub use levels::{BLOCK as DIVIDE_BLOCK, divide, plant};
 pub use node::WORDS;
 pub use place::Place;
+#[cfg(feature = "quadtree")]
+pub use rounds::{count_unsettled, put_back, take_unsettled};
 
 #[cfg(feature = "quadtree")]
 device_std::ptx_module! { "quadtree" }

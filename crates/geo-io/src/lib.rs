@@ -8,7 +8,7 @@
 //! | rasters | NPY, NPZ, PNG, TIFF ([`read_raster`]) | GeoTIFF, cloud-optimised if asked for ([`write_tiff`]); CSV, XYZ ([`write_table`]) |
 //! | distances | | picture PNG ([`write_picture`]) |
 //! | terrain | | shade and relief as PNG ([`write_shade`], [`write_relief`]), contour lines as GeoJSON ([`write_lines`]) and FlatGeobuf ([`write_flatgeobuf`]) |
-//! | areas, rows, colours | points, lines and polygons as GeoJSON ([`read_shapes`]) | polygons as GeoJSON ([`write_polygons`]), CSV ([`write_rows`]), PNG ([`write_colours`]) |
+//! | areas, rows, colours | points, lines and polygons of GeoJSON ([`read_shapes`]), polygons alone ([`read_polygons`]) | polygons as GeoJSON ([`write_polygons`]), CSV ([`write_rows`]), PNG ([`write_colours`]) |
 //!
 //! Coordinates are f64 in the units of the file's coordinate reference system ([`Crs`]). Rasters
 //! are row-major, row 0 in the north; NODATA is NaN in memory.
@@ -47,7 +47,7 @@ mod shapes;
 mod table;
 mod tiff_file;
 
-pub use areas::{Polygons, write_polygons};
+pub use areas::{Polygons, read_polygons, write_polygons};
 pub use crs::{Crs, GeoKeys};
 pub use csv::CsvColumns;
 pub use error::{Error, Result};

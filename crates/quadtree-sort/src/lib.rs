@@ -27,8 +27,8 @@
 //!
 //! Points in windows, discs and polygons, counted or listed ([`Quadtree::list_in`]); the k nearest points of places
 //! ([`Quadtree::nearest`]); the leaf of a place ([`Quadtree::leaves_of`]); the leaves around a leaf, whatever their
-//! levels ([`Quadtree::adjacent_leaves`]). These are batches on all cores; [`gpu`] has the same over trees that
-//! lie on the device, and gives the same answers.
+//! levels ([`Quadtree::adjacent_leaves`]). These are batches on all cores; functions of the same names take a device
+//! ([`nearest()`]), and [`gpu`] has them over trees that lie there. The answers are the same.
 //!
 //! # Files
 //!
@@ -54,6 +54,7 @@ mod params;
 mod points_file;
 mod polygons;
 mod queries;
+mod search;
 mod tree;
 
 use gpu_core::{Device, Points, Progress};
@@ -64,6 +65,7 @@ pub use params::{Algorithm, Outside, Params};
 pub use points_file::MappedPoints;
 pub use polygons::Polygons;
 pub use queries::{Adjacency, Disk, Lists, NONE, Neighbours, Regions};
+pub use search::{adjacent_leaves, count_in, leaves_of, list_in, nearest};
 pub use tree::{Node, Quadtree, Summary};
 
 /// The most points of a tree: the permutation holds indices of 32 bits.

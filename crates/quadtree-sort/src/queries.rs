@@ -335,7 +335,7 @@ pub(crate) fn check_k(k: usize) -> Result<()> {
     if k == 0 { Err(Error::NoNeighbours) } else { Ok(()) }
 }
 
-fn check_lengths(x: &[f64], y: &[f64]) -> Result<()> {
+pub(crate) fn check_lengths(x: &[f64], y: &[f64]) -> Result<()> {
     let (expected, found) = (x.len() as u64, y.len() as u64);
     if expected != found {
         let what = "column of places' y";
@@ -344,7 +344,7 @@ fn check_lengths(x: &[f64], y: &[f64]) -> Result<()> {
     Ok(())
 }
 
-fn check_places(x: &[f64], y: &[f64]) -> Result<()> {
+pub(crate) fn check_places(x: &[f64], y: &[f64]) -> Result<()> {
     check_lengths(x, y)?;
     for (what, column) in [("place's x", x), ("place's y", y)] {
         if let Some(index) = column.iter().position(|value| !value.is_finite()) {

@@ -2,11 +2,11 @@
 //! afterwards.
 #![cfg(feature = "cuda")]
 
-use gpu_core::{Bounds, Column};
+use gpu_core::{Bounds, Column, Device, Points};
 use quadtree_sort::gpu::{
     DevicePolygons, DeviceRegions, Workspace, adjacent_leaves, build, leaves_of, list_in, nearest,
 };
-use quadtree_sort::{Algorithm, Error, Outside, Params, Polygons};
+use quadtree_sort::{Algorithm, Error, Outside, Params, Polygons, Regions};
 use testing::faults::everywhere;
 use testing::{Cloud, gpu};
 
@@ -63,5 +63,27 @@ fn every_failure_of_a_search_is_an_error_and_the_next_one_is_right() {
     if let Some(failures) = everywhere(&gpu, state, call) {
         assert!(failures.allocations > 20 && failures.launches > 15, "{failures:?}");
         assert!(failures.copies > 8 && failures.fills > 5, "{failures:?}");
+    }
+}
+
+#[test]
+fn every_failure_of_a_search_from_the_host_is_an_error_and_the_next_one_is_right() {
+    let (gpu, cloud) = (gpu(), cloud());
+    let points = Points::new(&cloud.x, &cloud.y);
+    let tree = quadtree_sort::build(&Device::Cpu, points, &Params::new(), &()).unwrap();
+    let device = Device::Gpu(gpu.clone());
+    let window = Bounds { min_x: 5.0, min_y: 5.0, max_x: 20.0, max_y: 20.0 };
+    let call = |_: &mut ()| {
+        let windows = Regions::Windows(std::slice::from_ref(&window));
+        let inside = quadtree_sort::list_in(&device, &tree, windows, &())?;
+        let near = quadtree_sort::nearest(&device, &tree, points, 3, &())?;
+        let leaves = quadtree_sort::leaves_of(&device, &tree, points, &())?;
+        let around =
+            quadtree_sort::adjacent_leaves(&device, &tree, &leaves[..9], Default::default(), &())?;
+        Ok::<_, Error>((inside, near, leaves, around))
+    };
+    if let Some(failures) = everywhere(&gpu, || Ok::<_, Error>(()), call) {
+        assert!(failures.allocations > 20 && failures.launches > 8, "{failures:?}");
+        assert!(failures.copies > 12, "{failures:?}");
     }
 }

@@ -33,11 +33,20 @@ impl Both {
             assert_eq!(self.gpu.list_in(regions), lists);
             assert_eq!(self.gpu.count_in(regions), counts);
         }
+        for device in testing::devices() {
+            assert_eq!(quadtree_sort::list_in(&device, &self.tree, regions, &()).unwrap(), lists);
+            assert_eq!(quadtree_sort::count_in(&device, &self.tree, regions, &()).unwrap(), counts);
+        }
         lists
     }
 
     fn nearest(&mut self, x: &[f64], y: &[f64], k: usize) -> Neighbours {
         let neighbours = self.tree.nearest(x, y, k).unwrap();
+        for device in testing::devices() {
+            let points = Points::new(x, y);
+            let found = quadtree_sort::nearest(&device, &self.tree, points, k, &()).unwrap();
+            assert_eq!(found, neighbours);
+        }
         #[cfg(feature = "cuda")]
         assert_eq!(self.gpu.nearest(x, y, k), neighbours);
         neighbours
@@ -45,6 +54,11 @@ impl Both {
 
     fn leaves_of(&mut self, x: &[f64], y: &[f64]) -> Vec<u32> {
         let leaves = self.tree.leaves_of(x, y).unwrap();
+        for device in testing::devices() {
+            let points = Points::new(x, y);
+            let found = quadtree_sort::leaves_of(&device, &self.tree, points, &()).unwrap();
+            assert_eq!(found, leaves);
+        }
         #[cfg(feature = "cuda")]
         assert_eq!(self.gpu.leaves_of(x, y), leaves);
         leaves
@@ -52,6 +66,10 @@ impl Both {
 
     fn adjacent_leaves(&mut self, leaves: &[u32], adjacency: Adjacency) -> Lists {
         let lists = self.tree.adjacent_leaves(leaves, adjacency).unwrap();
+        for device in testing::devices() {
+            let found = quadtree_sort::adjacent_leaves(&device, &self.tree, leaves, adjacency, &());
+            assert_eq!(found.unwrap(), lists);
+        }
         #[cfg(feature = "cuda")]
         assert_eq!(self.gpu.adjacent_leaves(leaves, adjacency), lists);
         lists
@@ -417,6 +435,45 @@ fn leaves_around_a_leaf_are_those_whose_cells_touch_it() {
                 }
             }
         }
+    }
+}
+
+/// A progress that ends the call at once.
+struct Stop;
+
+impl gpu_core::Progress for Stop {
+    fn report(&self, _: &'static str, _: f64) -> std::ops::ControlFlow<()> {
+        std::ops::ControlFlow::Break(())
+    }
+}
+
+#[test]
+fn bad_queries_are_refused_alike_on_every_device_and_progress_ends_a_search() {
+    let cloud = Cloud::uniform(50, AREA, 8, |_, _| 0.0);
+    let tree = build(&Device::Cpu, Points::new(&cloud.x, &cloud.y), &Params::new(), &()).unwrap();
+    let inverted = Bounds { min_x: 5.0, min_y: 0.0, max_x: 1.0, max_y: 1.0 };
+    let windows = Regions::Windows(&[inverted]);
+    let discs = Regions::Discs(&[Disk { x: 1.0, y: f64::NAN, radius: 3.0 }]);
+    let (x, y) = ([1.0, f64::NAN], [0.0, 0.0]);
+    for device in testing::devices() {
+        for regions in [windows, discs] {
+            let wanted = tree.count_in(regions).unwrap_err().to_string();
+            let error = quadtree_sort::count_in(&device, &tree, regions, &()).unwrap_err();
+            assert_eq!(error.to_string(), wanted);
+            let error = quadtree_sort::list_in(&device, &tree, regions, &()).unwrap_err();
+            assert_eq!(error.to_string(), wanted);
+        }
+        let near = |x: &[f64], y: &[f64], k| {
+            quadtree_sort::nearest(&device, &tree, Points::new(x, y), k, &()).unwrap_err()
+        };
+        assert_eq!(near(&x, &y, 3).to_string(), "place's x 1 is NaN, not a finite number");
+        assert!(near(&x[..1], &[], 3).to_string().contains("places' y"));
+        assert_eq!(near(&x[..1], &y[..1], 0), Error::NoNeighbours);
+        let places = Points::new(&x, &[]);
+        let error = quadtree_sort::leaves_of(&device, &tree, places, &()).unwrap_err();
+        assert!(error.to_string().contains("places' y"));
+        let stopped = quadtree_sort::leaves_of(&device, &tree, Points::new(&x, &y), &Stop);
+        assert!(matches!(stopped, Err(Error::Cancelled(_))));
     }
 }
 

@@ -112,12 +112,14 @@ pub unsafe fn find_bounds<T: Place>(x: *const T, y: *const T, len: u64, found: *
     }
 }
 
-/// The code and the index of each point, and where `inside` is not null whether it lies inside `bounds`. In
-/// `bad`, whose elements are `i64::MAX` or any above all indices before, the least index of an x and of a y that is not finite, and,
-/// where `inside` is null, of a point outside. Grid: a thread for each point.
+/// The code of each point; its index, where `indices` is not null; whether it lies inside `bounds`, where `inside`
+/// is not null; and x and y side by side, where `pairs` is not null, for `gather_places`.
+/// In `bad`, whose elements are above all indices before, the least index of an x and of a y that is not finite,
+/// and, where `inside` is null, of a point outside. Grid: a thread for each point.
 ///
 /// # Safety
-/// `x`, `y`, `codes`, `indices` and, if it is not null, `inside` have `len` elements; `bad` has three.
+/// `x`, `y`, `codes` and, if they are not null, `indices` and `inside` have `len` elements, `pairs` room for as many
+/// pairs; `bad` has three.
 #[kernel(block = 256, instances(
     f32_u32: <f32, u32>; f32_u64: <f32, u64>; f64_u32: <f64, u32>; f64_u64: <f64, u64>;
 ))]
@@ -131,6 +133,7 @@ pub unsafe fn encode<T: Place, K: Code>(
     bounds: [f64; 4],
     codes: *mut K,
     indices: *mut u32,
+    pairs: *mut u64,
     inside: *mut u8,
     bad: *mut i64,
 ) {
@@ -143,9 +146,15 @@ pub unsafe fn encode<T: Place, K: Code>(
     let [min_x, min_y, max_x, max_y] = bounds;
     // SAFETY: guarded; the least index is found by an atomic.
     unsafe {
-        let (x, y) = ((*x.add(i as usize)).widened(), (*y.add(i as usize)).widened());
+        let place = [*x.add(i as usize), *y.add(i as usize)];
+        if !pairs.is_null() {
+            T::store_pair(pairs, i, place);
+        }
+        let [x, y] = [place[0].widened(), place[1].widened()];
         *codes.add(i as usize) = K::narrowed(frame.code(x, y));
-        *indices.add(i as usize) = i as u32;
+        if !indices.is_null() {
+            *indices.add(i as usize) = i as u32;
+        }
         // False for NaN, too.
         let is_inside = x >= min_x && x <= max_x && y >= min_y && y <= max_y;
         if !inside.is_null() {

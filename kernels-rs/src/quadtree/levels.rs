@@ -14,11 +14,16 @@ use super::node::Node;
 /// Threads of a block.
 pub const BLOCK: usize = 256;
 
+/// Nodes of a thread whose quadrants are searched once, and kept.
+const KEPT: u32 = 4;
+
 /// A block's shared memory.
 #[derive(Clone, Copy)]
 struct Shared {
     tickets: Tickets,
     scan: BlockScan<u32>,
+    /// Where the quadrants of the first nodes begin.
+    found: SharedArray<u32>,
     /// Children of all blocks before.
     before: SharedArray<u64>,
 }
@@ -28,6 +33,7 @@ impl Shared {
     const fn new(carver: &mut Carver) -> Self {
         Self {
             before: carver.array(1),
+            found: carver.array(3 * KEPT * BLOCK as u32),
             tickets: Tickets::new(carver),
             scan: BlockScan::new(carver),
         }
@@ -57,18 +63,20 @@ pub unsafe fn plant(nodes: *mut u64, starts: *mut u64, count: u64) {
     }
 }
 
-/// The places among a node's points where its quadrants begin, and its end. The three bisections go side by
-/// side, so that a thread waits for memory once for all of them.
+/// Where a node's quadrants begin among its points, and its end. The three bisections go side by side, so that a
+/// thread waits for memory once for all of them.
 #[inline(always)]
-unsafe fn quadrant_starts<K: Code>(codes: *const K, node: &Node, shift: u32) -> [u64; 5] {
+unsafe fn quadrant_starts<K: Code>(codes: *const K, node: &Node, shift: u32) -> [u32; 5] {
+    // SAFETY: the node's points have codes.
+    let codes = unsafe { codes.add(node.start as usize) };
     // Before each quadrant's place lie only ones before it.
-    let mut places = [node.start; 3];
-    let mut length = node.count;
+    let mut places = [0; 3];
+    let mut length = node.count as u32;
     while length > 0 {
-        let half = length.div_ceil(2);
+        let half = length - length / 2;
         let mut quadrant = 0;
         while quadrant < 3 {
-            let middle = places[quadrant] + half - 1;
+            let middle = places[quadrant] + (half - 1);
             // SAFETY: the middle lies among the node's points.
             let found = unsafe { (*codes.add(middle as usize)).quadrant(shift) };
             // Where the half is done, what follows it is; what was left of it is not longer.
@@ -77,12 +85,12 @@ unsafe fn quadrant_starts<K: Code>(codes: *const K, node: &Node, shift: u32) -> 
         }
         length -= half;
     }
-    [node.start, places[0], places[1], places[2], node.start + node.count]
+    [0, places[0], places[1], places[2], node.count as u32]
 }
 
 /// Which quadrants have points.
 #[inline(always)]
-fn occupied(starts: [u64; 5]) -> u32 {
+fn occupied(starts: [u32; 5]) -> u32 {
     let mut quadrants = 0;
     let mut quadrant = 0;
     while quadrant < 4 {
@@ -92,10 +100,35 @@ fn occupied(starts: [u64; 5]) -> u32 {
     quadrants
 }
 
+/// What the host wants to know of the children of a level.
+#[derive(Clone, Copy)]
+struct Tally {
+    threshold: u64,
+    /// Points of children above the threshold.
+    unsettled: u32,
+    /// Whether a child within the threshold has several points.
+    has_leaves: bool,
+}
+
+impl Tally {
+    #[inline(always)]
+    fn add(&mut self, starts: [u32; 5]) {
+        let mut quadrant = 0;
+        while quadrant < 4 {
+            let count = starts[quadrant + 1] - starts[quadrant];
+            let is_settled = count as u64 <= self.threshold;
+            self.unsettled += if is_settled { 0 } else { count };
+            self.has_leaves |= is_settled && count > 1;
+            quadrant += 1;
+        }
+    }
+}
+
 /// The children of the nodes of a level, behind them. The first nodes of this level and of the next lie in
 /// `starts[level]` and `starts[level + 1]`, that of the one after goes into `starts[level + 2]`. Where
-/// they do not fit, `overflow` becomes 1 and the level gets none. Grid: any number of blocks; each takes a
-/// part of the level.
+/// they do not fit, `overflow` becomes 1 and the level gets none. The number of points in children above the
+/// threshold is added to `unsettled`, unless that is null; `has_leaves`, unless it is null, becomes 1 where there are
+/// leaves of several points among them. Grid: any number of blocks; each takes a part of the level.
 ///
 /// # Safety
 /// `codes` are sorted, `nodes` has room for `capacity` nodes and those of the level hold ranges of the
@@ -111,6 +144,8 @@ pub unsafe fn divide<K: Code>(
     max_level: u32,
     threshold: u64,
     overflow: *mut u32,
+    unsettled: *mut u64,
+    has_leaves: *mut u32,
     control: *mut u64,
     status: *mut Pair,
 ) {
@@ -126,23 +161,43 @@ pub unsafe fn divide<K: Code>(
         let first = u64::min(level_start + ticket.tile * part, level_end);
         let end = u64::min(first + part, level_end);
         let me = thread::thread_idx_x() as u64;
-        let children_of = |index: u64| {
-            if index >= end {
-                return (Node { code: 0, start: 0, count: 0, level: 0, quadrants: 0 }, [0; 5]);
-            }
-            let node = Node::load(nodes, index);
-            match node.count > threshold {
-                true => (node, quadrant_starts(codes, &node, shift)),
-                false => (node, [0; 5]),
-            }
+        // A node, if it is divided.
+        let divided = |index: u64| {
+            let node = match index < end {
+                true => Node::load(nodes, index),
+                false => Node { code: 0, start: 0, count: 0, level: 0, quadrants: 0 },
+            };
+            (node, node.count > threshold)
         };
+        // Of each of the first rounds the thread keeps what it found.
+        let kept = |round: u32, quadrant: u32| (3 * round + quadrant) * BLOCK as u32 + me as u32;
 
-        let mut mine = 0;
+        let (mut mine, mut round) = (0, 0);
+        let mut tally = Tally { threshold, unsettled: 0, has_leaves: false };
         let mut index = first;
         while index < end {
-            let (_, found) = children_of(index + me);
-            mine += occupied(found).count_ones();
+            let (node, is_divided) = divided(index + me);
+            if is_divided {
+                let found = quadrant_starts(codes, &node, shift);
+                if round < KEPT {
+                    shared.found.store(kept(round, 0), found[1]);
+                    shared.found.store(kept(round, 1), found[2]);
+                    shared.found.store(kept(round, 2), found[3]);
+                }
+                mine += occupied(found).count_ones();
+                tally.add(found);
+            }
             index += BLOCK as u64;
+            round += 1;
+        }
+        if !unsettled.is_null() {
+            let (_, all) = shared.scan.inclusive(tally.unsettled, 0, |a, b| a + b);
+            if me == 0 && all > 0 {
+                atomic::add_u64(unsettled, all as u64);
+            }
+        }
+        if !has_leaves.is_null() && tally.has_leaves {
+            atomic::store_u32(has_leaves, 1);
         }
         let (_, all) = shared.scan.inclusive(mine, 0, |a, b| a + b);
         if warp::warp_id() == 0 {
@@ -168,9 +223,20 @@ pub unsafe fn divide<K: Code>(
         if !fits {
             return;
         }
-        let mut index = first;
+        let (mut index, mut round) = (first, 0);
         while index < end {
-            let (node, found) = children_of(index + me);
+            let (node, is_divided) = divided(index + me);
+            let found = match (is_divided, round < KEPT) {
+                (false, _) => [0; 5],
+                (true, true) => [
+                    0,
+                    shared.found.load(kept(round, 0)),
+                    shared.found.load(kept(round, 1)),
+                    shared.found.load(kept(round, 2)),
+                    node.count as u32,
+                ],
+                (true, false) => quadrant_starts(codes, &node, shift),
+            };
             let quadrants = occupied(found);
             let children = quadrants.count_ones();
             let (up_to, of_round) = shared.scan.inclusive(children, 0, |a, b| a + b);
@@ -182,21 +248,22 @@ pub unsafe fn divide<K: Code>(
             }
             place += of_round as u64;
             index += BLOCK as u64;
+            round += 1;
         }
     }
 }
 
 /// Writes a node's children from `place` on.
 #[inline(always)]
-unsafe fn append(nodes: *mut u64, mut place: u64, node: &Node, starts: [u64; 5], quadrants: u32) {
+unsafe fn append(nodes: *mut u64, mut place: u64, node: &Node, starts: [u32; 5], quadrants: u32) {
     let mut quadrant = 0;
     while quadrant < 4 {
         if quadrants >> quadrant & 1 == 1 {
             let start = starts[quadrant];
             let child = Node {
                 code: node.code << 2 | quadrant as u64,
-                start,
-                count: starts[quadrant + 1] - start,
+                start: node.start + start as u64,
+                count: (starts[quadrant + 1] - start) as u64,
                 level: node.level + 1,
                 quadrants: 0,
             };

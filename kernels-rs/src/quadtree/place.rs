@@ -2,20 +2,71 @@
 
 /// A coordinate: f32 or f64.
 pub trait Place: Copy {
+    /// Words of an x and a y side by side.
+    const PAIR: usize;
+
     /// The same number.
     fn widened(self) -> f64;
+
+    /// Writes pair `i`.
+    ///
+    /// # Safety
+    /// There is room for it.
+    unsafe fn store_pair(pairs: *mut u64, i: u64, place: [Self; 2]);
+
+    /// Reads pair `i`.
+    ///
+    /// # Safety
+    /// It was written.
+    unsafe fn load_pair(pairs: *const u64, i: u64) -> [Self; 2];
 }
 
 impl Place for f32 {
+    const PAIR: usize = 1;
+
     #[inline(always)]
     fn widened(self) -> f64 {
         self as f64
     }
+
+    #[inline(always)]
+    unsafe fn store_pair(pairs: *mut u64, i: u64, [x, y]: [Self; 2]) {
+        // SAFETY: passed on to the caller.
+        unsafe { *pairs.add(i as usize) = x.to_bits() as u64 | (y.to_bits() as u64) << 32 };
+    }
+
+    #[inline(always)]
+    unsafe fn load_pair(pairs: *const u64, i: u64) -> [Self; 2] {
+        // SAFETY: passed on to the caller.
+        let pair = unsafe { *pairs.add(i as usize) };
+        [f32::from_bits(pair as u32), f32::from_bits((pair >> 32) as u32)]
+    }
 }
 
 impl Place for f64 {
+    const PAIR: usize = 2;
+
     #[inline(always)]
     fn widened(self) -> f64 {
         self
+    }
+
+    #[inline(always)]
+    unsafe fn store_pair(pairs: *mut u64, i: u64, [x, y]: [Self; 2]) {
+        // SAFETY: passed on to the caller.
+        unsafe {
+            let pair = pairs.add(2 * i as usize);
+            *pair = x.to_bits();
+            *pair.add(1) = y.to_bits();
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn load_pair(pairs: *const u64, i: u64) -> [Self; 2] {
+        // SAFETY: passed on to the caller.
+        unsafe {
+            let pair = pairs.add(2 * i as usize);
+            [f64::from_bits(*pair), f64::from_bits(*pair.add(1))]
+        }
     }
 }

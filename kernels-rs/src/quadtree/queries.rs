@@ -1,8 +1,8 @@
 //! Searches in a point quadtree, by one way through it ([`walk`]) on the host and on the device.
 //!
 //! - [`leaf`]: the leaf of a place, a thread each, straight down.
-//! - [`nearest`]: the k nearest points, a thread each: down to the query's own leaf, then through whatever may
-//!   hold something nearer.
+//! - [`nearest`]: the k nearest points, a warp for 32 places side by side: down to the leaf of one of them, then through
+//!   whatever may hold something nearer to any.
 //! - [`regions`]: points in windows, discs and polygons, a warp each, whose lanes share the points of a node.
 //! - [`adjacent`]: the leaves around a leaf, a thread each.
 //!

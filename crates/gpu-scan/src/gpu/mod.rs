@@ -35,6 +35,6 @@ pub use scan::{
 pub use search::{lower_bound, upper_bound};
 pub use segmented_sort::{segmented_sort, segmented_sort_pairs};
 pub use select::{partition, partition_three, select_flagged, select_if, unique};
-pub use sort::{argsort, sort, sort_in_place, sort_pairs, sort_pairs_in_place};
+pub use sort::{argsort, sort, sort_in_place, sort_pairs, sort_pairs_in_place, sort_with_indices};
 pub use top_k::top_k;
 pub use workspace::Workspace;

@@ -143,6 +143,32 @@ pub fn argsort<'a, 'b, K: Key, I: Index + Payload>(
     }
 }
 
+/// The keys in order, and where each stood: [`sort`] and [`argsort`] in one. Equal keys by rising index.
+///
+/// # Errors
+/// As [`argsort`].
+pub fn sort_with_indices<'a, 'b, 'c, K: Key, I: Index + Payload>(
+    workspace: &mut Workspace,
+    sort: Sort,
+    keys: impl Into<Slice<'a, K>>,
+    sorted: impl Into<SliceMut<'b, K>>,
+    indices: impl Into<SliceMut<'c, I>>,
+) -> Result<()> {
+    let (mut sorted, mut indices) = (workspace.write(sorted)?, workspace.write(indices)?);
+    let keys = workspace.read(keys)?;
+    let len = keys.len();
+    same_len("sorted", len, sorted.len())?;
+    same_len("indices", len, indices.len())?;
+    let (key, to, index) = (keys.as_ptr(), sorted.as_mut_ptr(), indices.as_mut_ptr());
+    apart(("keys", key, len), ("sorted", to.cast_const(), len))?;
+    apart(("keys", key, len), ("indices", index.cast_const(), len))?;
+    apart(("sorted", to.cast_const(), len), ("indices", index.cast_const(), len))?;
+    I::check(len)?;
+    let call = Call::new::<K>(&sort, len)?;
+    // SAFETY: all three have `len` elements and are apart.
+    unsafe { call.enqueue_pairs_of(workspace, Ends::new(key, to), Ends::indices(index)) }
+}
+
 /// Where an array is read and where it is written. Neither need be there: keys that nobody wants
 /// sorted, values that are the indices.
 pub(super) struct Ends<T> {

@@ -65,6 +65,10 @@ fn check<K: Key, V: Payload + Key, R: Ord>(
     assert_same(&output_values.to_host().unwrap(), &carried, what);
     gpu::argsort(w, sort.clone(), slice, &mut indices).unwrap();
     assert_eq!(indices.to_host().unwrap(), order, "{what}");
+    indices = gpu.zeroed(n).unwrap();
+    gpu::sort_with_indices(w, sort.clone(), slice, &mut output, &mut indices).unwrap();
+    assert_same(&output.to_host().unwrap(), &sorted, what);
+    assert_eq!(indices.to_host().unwrap(), order, "{what}");
     gpu::argsort(w, sort.clone(), slice, &mut long).unwrap();
     assert!(long.to_host().unwrap().iter().copied().eq(order.iter().map(|i| u64::from(*i))));
     let slice = input.slice_mut(first..first + n).unwrap();

@@ -137,6 +137,7 @@ calls! {
         gpu::sort_pairs(workspace, how(), &keys, &values, &mut sorted, &mut moved).unwrap();
         gpu::sort_pairs_in_place(workspace, how(), &mut sorted, &mut moved).unwrap();
         gpu::argsort(workspace, how(), &keys, &mut moved).unwrap();
+        gpu::sort_with_indices(workspace, how(), &keys, &mut sorted, &mut moved).unwrap();
         gpu::segmented_sort(workspace, how(), &offsets, &keys, &mut sorted).unwrap();
         gpu::segmented_sort_pairs(
             workspace, how(), &offsets, &keys, &values, &mut sorted, &mut moved,

@@ -5,10 +5,10 @@
 //! into the other and back: large nodes in pieces that are counted and then written side by side, small
 //! ones whole.
 
-use gpu_core::{Progress, host_memory};
+use gpu_core::Progress;
 use rayon::prelude::*;
 
-use super::{Coded, append_children, root};
+use super::{Coded, append_children, room, root};
 use crate::tree::Node;
 use crate::{Params, Result};
 
@@ -19,7 +19,7 @@ pub(super) fn sort(
     progress: &dyn Progress,
 ) -> Result<(Vec<Node>, Vec<u32>)> {
     let mut nodes = root(coded.len());
-    let mut scratch = host_memory::filled((0, 0), coded.len())?;
+    let mut scratch = room(coded.len())?;
     let mut level_start = 0;
     for level in 0..params.max_level {
         progress.at("sort", f64::from(level) / f64::from(params.max_level))?;

@@ -2,6 +2,7 @@
 
 mod level_sort;
 mod morton;
+mod settle;
 
 use gpu_core::{Bounds, Points, Progress, host_memory};
 use kernels_rs::spatial::frame::Frame;
@@ -63,14 +64,17 @@ pub(crate) fn prepare(
 
 /// The least and the greatest of a column.
 fn range(what: &'static str, column: &[f64]) -> Result<[f64; 2]> {
-    if let Some(index) = column.par_iter().position_first(|value| !value.is_finite()) {
-        let value = column[index];
-        let index = index as u64;
-        return Err(gpu_core::Error::NotFinite { what, index, value }.into());
+    // A value that is not finite makes the sum of their products with 0 NaN.
+    let none = || [f64::INFINITY, f64::NEG_INFINITY, 0.0];
+    let join = |a: [f64; 3], b: [f64; 3]| [a[0].min(b[0]), a[1].max(b[1]), a[2] + b[2]];
+    let of = |piece: &[f64]| piece.iter().fold(none(), |all, &v| join(all, [v, v, v * 0.0]));
+    let [least, greatest, zero] = column.par_chunks(1 << 14).map(of).reduce(none, join);
+    if zero == 0.0 {
+        return Ok([least, greatest]);
     }
-    let none = || [f64::INFINITY, f64::NEG_INFINITY];
-    let join = |a: [f64; 2], b: [f64; 2]| [a[0].min(b[0]), a[1].max(b[1])];
-    Ok(column.par_iter().map(|&value| [value; 2]).reduce(none, join))
+    let index = column.iter().position(|value| !value.is_finite()).unwrap_or_default();
+    let (value, index) = (column[index], index as u64);
+    Err(gpu_core::Error::NotFinite { what, index, value }.into())
 }
 
 /// Whether a place lies in a rectangle, its edges included.
@@ -104,8 +108,8 @@ fn finish(
 ) -> Result<Quadtree> {
     progress.at("points", 0.0)?;
     let gather = |column: &[f64]| -> Result<Vec<f64>> {
-        let mut sorted = host_memory::filled(0.0, order.len())?;
-        sorted.par_iter_mut().zip(&order).for_each(|(to, &from)| *to = column[from as usize]);
+        let mut sorted = host_memory::with_capacity(order.len())?;
+        order.par_iter().map(|&from| column[from as usize]).collect_into_vec(&mut sorted);
         Ok(sorted)
     };
     let (x, y) = (gather(points.x)?, gather(points.y)?);
@@ -144,27 +148,46 @@ fn append_children(
     children: &[[u64; 4]],
 ) -> Result<bool> {
     let level_end = nodes.len();
-    for (parent, counts) in (level_start..level_end).zip(children) {
-        let Node { code, mut start, level, .. } = nodes[parent];
-        for (quadrant, &count) in (0u8..).zip(counts).filter(|&(_, &count)| count > 0) {
-            if nodes[parent].quadrants == 0 {
-                let most = u64::from(u32::MAX);
-                let first = u32::try_from(nodes.len());
-                nodes[parent].first_child =
-                    first.map_err(|_| Error::TooManyNodes { nodes: nodes.len() as u64, most })?;
-            }
-            nodes[parent].quadrants |= 1 << quadrant;
-            nodes.push(Node {
-                code: code << 2 | u64::from(quadrant),
-                start,
-                count,
-                first_child: 0,
-                level: level + 1,
-                quadrants: 0,
-                reserved: [0; 2],
-            });
-            start += count;
-        }
+    let mut end = level_end;
+    let firsts: Vec<usize> = children
+        .iter()
+        .map(|counts| {
+            let first = end;
+            end += counts.iter().filter(|&&count| count > 0).count();
+            first
+        })
+        .collect();
+    let most = u64::from(u32::MAX);
+    if end as u64 > most {
+        return Err(Error::TooManyNodes { nodes: end as u64, most });
     }
-    Ok(nodes.len() > level_end)
+    let level = nodes[level_start..].par_iter_mut().zip(children.par_iter().zip(&firsts));
+    let appended: Vec<Node> = level
+        .filter(|(_, (counts, _))| counts.iter().any(|&count| count > 0))
+        .flat_map_iter(|(parent, (counts, &first))| {
+            parent.first_child = first as u32;
+            parent.quadrants = (0..4).map(|q| u8::from(counts[q] > 0) << q).sum();
+            children_of(*parent, counts)
+        })
+        .collect();
+    nodes.extend(appended);
+    Ok(end > level_end)
+}
+
+/// The children of a node, as many points of each quadrant as said.
+fn children_of(parent: Node, counts: &[u64; 4]) -> impl Iterator<Item = Node> {
+    let mut start = parent.start;
+    (0u8..).zip(counts).filter(|&(_, &count)| count > 0).map(move |(quadrant, &count)| {
+        let code = parent.code << 2 | u64::from(quadrant);
+        start += count;
+        let (level, reserved) = (parent.level + 1, [0; 2]);
+        Node { code, start: start - count, count, first_child: 0, level, quadrants: 0, reserved }
+    })
+}
+
+/// Room for points. All cores fill it, since the system brings memory when it is written first.
+pub(crate) fn room(points: usize) -> Result<Vec<Coded>> {
+    let mut room = host_memory::with_capacity(points)?;
+    (0..points).into_par_iter().map(|_| (0, 0)).collect_into_vec(&mut room);
+    Ok(room)
 }

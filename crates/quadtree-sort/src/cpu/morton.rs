@@ -1,13 +1,13 @@
 //! One sort by Morton codes, and nodes by common prefixes.
 //!
 //! Sorted by code, the points of any cell lie side by side, so a node's quadrants begin where the two bits
-//! of its level change: three bisections a node. Points of a leaf were sorted by bits that the tree does
-//! not have; they go back into the order in which they were given.
+//! of its level change: three bisections a node. Where points were sorted by bits that the tree does not have, those
+//! of a leaf go back into the order in which they were given.
 
-use gpu_core::Progress;
+use gpu_core::{Progress, host_memory};
 use rayon::prelude::*;
 
-use super::{Coded, append_children, root};
+use super::{Coded, append_children, root, settle};
 use crate::tree::Node;
 use crate::{Params, Result};
 
@@ -17,12 +17,21 @@ pub(super) fn sort(
     params: &Params,
     progress: &dyn Progress,
 ) -> Result<(Vec<Node>, Vec<u32>)> {
-    // The index stands in the pair, so equal codes stay as given.
-    coded.par_sort_unstable();
-    of_sorted(coded, params, progress)
+    settle::sort(&mut coded, params)?;
+    progress.at("nodes", 0.0)?;
+    let nodes = nodes(&coded, params, progress)?;
+    Ok((nodes, indices(&coded)?))
 }
 
-/// The same of points that are sorted.
+/// The indices of points.
+fn indices(coded: &[Coded]) -> Result<Vec<u32>> {
+    let mut order = host_memory::with_capacity(coded.len())?;
+    coded.par_iter().map(|&(_, index)| index).collect_into_vec(&mut order);
+    Ok(order)
+}
+
+/// The same of points that are sorted by all bits.
+#[cfg(feature = "cuda")]
 pub(super) fn of_sorted(
     coded: Vec<Coded>,
     params: &Params,
@@ -30,7 +39,7 @@ pub(super) fn of_sorted(
 ) -> Result<(Vec<Node>, Vec<u32>)> {
     progress.at("nodes", 0.0)?;
     let nodes = nodes(&coded, params, progress)?;
-    let mut order: Vec<u32> = coded.par_iter().map(|&(_, index)| index).collect();
+    let mut order = indices(&coded)?;
     as_given(&nodes, &mut order);
     Ok((nodes, order))
 }
@@ -67,6 +76,7 @@ fn quadrants(coded: &[Coded], shift: u32) -> [u64; 4] {
 }
 
 /// Brings the points of each leaf into the order in which they were given.
+#[cfg(feature = "cuda")]
 fn as_given(nodes: &[Node], order: &mut [u32]) {
     let mut leaves: Vec<&Node> = nodes.iter().filter(|node| node.is_leaf()).collect();
     leaves.par_sort_unstable_by_key(|leaf| leaf.start);

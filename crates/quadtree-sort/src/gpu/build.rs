@@ -4,8 +4,10 @@ use std::ptr;
 
 use device_std::atomic::Pair;
 use gpu_core::{Blocks, Bounds, Column, Gpu, Slice};
-use gpu_scan::Sort;
-use gpu_scan::gpu::{gather, select_flagged, sort_pairs_in_place};
+use gpu_scan::gpu::{
+    scan_in_place, select_flagged, sequence, sort_pairs_in_place, sort_with_indices,
+};
+use gpu_scan::{Scan, Sort, Sum};
 use kernels_rs::quadtree::{self as kernels, FOUND, MOST_SHARED, Place};
 use kernels_rs::spatial::frame::Frame;
 
@@ -21,10 +23,19 @@ pub(super) const MOST_BLOCKS: u32 = 2048;
 /// The most nodes of a tree.
 const MOST_NODES: u64 = u32::MAX as u64;
 
-/// The words of a build that the host reads at its end: three of `bad`, whether nodes did not fit, and then the
-/// first node of each level.
+/// The words of a build that the host reads: three of `bad`, whether nodes did not fit, how many points are in nodes
+/// above the threshold at the last level sorted, whether there are leaves whose points must go back into the order as
+/// given, and then the first node of each level.
 const OVERFLOW: usize = 3;
-const STARTS: usize = 4;
+const UNSETTLED: usize = 4;
+const DISORDER: usize = 5;
+const STARTS: usize = 6;
+
+/// Levels that each round of sorting adds: a pass of the sort.
+const ROUND_LEVELS: u32 = 4;
+
+/// The level from which a round goes to the deepest.
+const LAST_ROUND: u32 = 16;
 
 /// The bounds of points that are finite. Waits for them.
 pub(super) fn bounds<T: Coordinate>(gpu: &Gpu, x: Slice<'_, T>, y: Slice<'_, T>) -> Result<Bounds> {
@@ -83,6 +94,19 @@ pub(super) struct Coded<K: DeviceCode> {
     pub indices: Column<u32>,
 }
 
+/// The points as they come: codes, and coordinates side by side. Indices, where points are left out.
+struct Given<K: DeviceCode> {
+    codes: Column<K>,
+    indices: Option<Column<u32>>,
+    pairs: Column<u64>,
+}
+
+/// Points in the order of a tree, whose deepest nodes are of a level up to `deepest`.
+struct Sorted {
+    order: Column<u32>,
+    deepest: u32,
+}
+
 /// The nodes, as they are made.
 pub(super) struct Nodes {
     pub nodes: Column<Node>,
@@ -101,6 +125,15 @@ impl Nodes {
     pub fn starts(&self) -> *const u64 {
         self.words.as_ptr().wrapping_add(STARTS)
     }
+}
+
+/// What a division notes for the host.
+#[derive(Clone, Copy, Default)]
+struct Notes {
+    /// How many points are in children above the threshold.
+    unsettled: bool,
+    /// Whether there are leaves of several points.
+    has_leaves: bool,
 }
 
 impl Call<'_> {
@@ -147,16 +180,33 @@ impl Call<'_> {
         };
         // SAFETY: these are elements of the column, on its own stream.
         unsafe { gpu.fill_with_byte(nodes.words.as_mut_ptr(), 0x7f, OVERFLOW)? };
-        let coded = self.codes::<T, K>(workspace, x, y, &mut nodes.words)?;
-        let order = match self.params.algorithm {
-            Algorithm::Auto | Algorithm::Morton => self.morton(workspace, coded, &mut nodes)?,
-            Algorithm::LevelSort => self.level_sort(&gpu, coded, &mut nodes)?,
+        let Given { codes, indices, pairs } =
+            self.codes::<T, K>(workspace, x, y, &mut nodes.words)?;
+        let sorted = match self.params.algorithm {
+            Algorithm::Auto | Algorithm::Morton => {
+                self.morton(workspace, (codes, indices), &mut nodes)?
+            }
+            Algorithm::LevelSort => {
+                Some(self.level_sort(workspace, (codes, indices), &mut nodes)?)
+            }
         };
-        // SAFETY: the gathers write every element.
+        let len = sorted.as_ref().map_or(0, |sorted| sorted.order.len());
+        // SAFETY: the gather writes every element.
         let (mut sorted_x, mut sorted_y) =
-            unsafe { (gpu.uninitialized(order.len())?, gpu.uninitialized(order.len())?) };
-        gather(workspace, &order, x, &mut sorted_x)?;
-        gather(workspace, &order, y, &mut sorted_y)?;
+            unsafe { (gpu.uninitialized::<T>(len)?, gpu.uninitialized::<T>(len)?) };
+        if let Some(Sorted { order, .. }) = &sorted {
+            let arguments = kernels::gather_places::Args {
+                order: order.as_ptr(),
+                len: len as u64,
+                pairs: pairs.as_ptr(),
+                pair_count: x.len() as u64,
+                x: sorted_x.as_mut_ptr(),
+                y: sorted_y.as_mut_ptr(),
+            };
+            let blocks = Blocks::x((len as u64).div_ceil(kernels::GATHERED) as u32);
+            // SAFETY: the columns have `len` elements; with points in the order there are pairs.
+            unsafe { gpu.enqueue(T::GATHER, blocks, arguments)? };
+        }
         let words = nodes.words.to_host()?;
         refuse_not_finite(&gpu, [words[0] as i64, words[1] as i64], x, y)?;
         if words[2] < x.len() as u64 {
@@ -167,15 +217,15 @@ impl Call<'_> {
                 y: element(&gpu, y, index)?,
             });
         }
-        if words[OVERFLOW] != 0 {
+        let Some(Sorted { order, deepest }) = sorted.filter(|_| words[OVERFLOW] == 0) else {
             return Ok(None);
-        }
+        };
         Ok(Some(DeviceQuadtree {
             frame: self.frame,
             bounds: self.bounds,
             threshold: self.params.threshold,
             nodes: nodes.nodes,
-            node_count: words[STARTS + max_level + 1] as usize,
+            node_count: words[STARTS + deepest as usize + 1] as usize,
             order,
             x: sorted_x,
             y: sorted_y,
@@ -183,21 +233,26 @@ impl Call<'_> {
         }))
     }
 
-    /// The codes and the indices of the points inside.
+    /// The codes of the points inside, and the coordinates of all.
     fn codes<T: Coordinate, K: DeviceCode>(
         &self,
         workspace: &mut Workspace,
         x: Slice<'_, T>,
         y: Slice<'_, T>,
         bad: &mut Column<u64>,
-    ) -> Result<Coded<K>> {
+    ) -> Result<Given<K>> {
         let gpu = workspace.gpu().clone();
         let len = x.len();
         let skips = self.params.bounds.is_some() && self.params.outside == Outside::Skip;
+        let flags = if skips { len } else { 0 };
         // SAFETY: the kernel writes every element of what it is given.
-        let (mut codes, mut indices, mut inside) = unsafe {
-            let flags = if skips { len } else { 0 };
-            (gpu.uninitialized(len)?, gpu.uninitialized(len)?, gpu.uninitialized::<u8>(flags)?)
+        let (mut codes, mut indices, mut inside, mut pairs) = unsafe {
+            (
+                gpu.uninitialized(len)?,
+                gpu.uninitialized::<u32>(flags)?,
+                gpu.uninitialized::<u8>(flags)?,
+                gpu.uninitialized::<u64>(T::PAIR * len)?,
+            )
         };
         let kernel = K::encode::<T>();
         let Bounds { min_x, min_y, max_x, max_y } = self.inside;
@@ -212,55 +267,194 @@ impl Call<'_> {
                 level: self.frame.level,
                 bounds: [min_x, min_y, max_x, max_y],
                 codes: codes.as_mut_ptr(),
-                indices: indices.as_mut_ptr(),
+                indices: if skips { indices.as_mut_ptr() } else { ptr::null_mut() },
+                pairs: pairs.as_mut_ptr(),
                 inside: if skips { inside.as_mut_ptr() } else { ptr::null_mut() },
                 bad: bad.as_mut_ptr().cast(),
             };
             // SAFETY: the columns are as long as said.
             unsafe { gpu.enqueue(kernel, Blocks::for_each(&kernel, len as u64)?, arguments)? };
         }
-        let coded = Coded { codes, indices };
-        if skips { kept(workspace, &coded, &inside) } else { Ok(coded) }
+        if !skips {
+            return Ok(Given { codes, indices: None, pairs });
+        }
+        let Coded { codes, indices } = kept(workspace, &Coded { codes, indices }, &inside)?;
+        Ok(Given { codes, indices: Some(indices), pairs })
     }
 
-    /// One sort of all codes; gives the order of the points.
+    /// The levels that rounds of sorting end at. Uniform points need the first only: its cells have as many points on
+    /// average as leave three standard deviations to the threshold. Fewer bits are fewer passes, and leaves of
+    /// that level, most of all, need no ordering.
+    fn rounds(&self, points: u64) -> Vec<u32> {
+        let Params { threshold, max_level, .. } = *self.params;
+        let settles = |level: &u32| {
+            let mean = points as f64 / f64::from(*level).exp2().powi(2);
+            mean + 3.0 * mean.sqrt() <= f64::from(threshold)
+        };
+        let mut levels = vec![(0..max_level).find(settles).unwrap_or(max_level)];
+        while let Some(&last) = levels.last().filter(|&&last| last < max_level) {
+            let next = if last < LAST_ROUND { last + ROUND_LEVELS } else { max_level };
+            levels.push(next.min(max_level));
+        }
+        levels
+    }
+
+    /// Rounds of sorting by code, each by more bits and of what is above the threshold after the one before. Waits
+    /// after each to know how much that is. Gives nothing where nodes did not fit.
     fn morton<K: DeviceCode>(
         &self,
         workspace: &mut Workspace,
-        mut coded: Coded<K>,
+        (codes, indices): (Column<K>, Option<Column<u32>>),
         nodes: &mut Nodes,
-    ) -> Result<Column<u32>> {
+    ) -> Result<Option<Sorted>> {
         let gpu = workspace.gpu().clone();
-        let bits = 0..2 * self.params.max_level;
-        // Level 0 has one code.
-        if !bits.is_empty() {
-            let sort = Sort::ascending().by_bits(bits);
-            sort_pairs_in_place(workspace, sort, &mut coded.codes, &mut coded.indices)?;
+        let Params { max_level, .. } = *self.params;
+        let points = codes.len() as u64;
+        let rounds = self.rounds(points);
+        let mut coded = self.first_round(workspace, codes, indices, rounds[0])?;
+        let count = self.plant(&gpu, nodes, points as usize)?;
+        let (mut in_order, mut level, mut end) = (0, 0, rounds[0]);
+        loop {
+            in_order |= 1 << end;
+            while level < end {
+                let notes = Notes {
+                    unsettled: level + 1 == end && end < max_level,
+                    has_leaves: level + 1 < end,
+                };
+                self.divide(&gpu, &coded.codes, nodes, level, count, notes)?;
+                level += 1;
+            }
+            let words = nodes.words.to_host()?;
+            if words[OVERFLOW] != 0 {
+                return Ok(None);
+            }
+            let unsettled = words[UNSETTLED];
+            if unsettled == 0 || end == max_level {
+                if words[DISORDER] != 0 {
+                    self.as_given(workspace, nodes, end, in_order, &mut coded.indices)?;
+                }
+                return Ok(Some(Sorted { order: coded.indices, deepest: end }));
+            }
+            let next = rounds.iter().find(|&&next| next > end).copied().unwrap_or(max_level);
+            // Where most are left the points are no uniform ones, and one more round is enough.
+            end = if 2 * unsettled > points { max_level } else { next };
+            let of_level = (words[STARTS + level as usize], words[STARTS + level as usize + 1]);
+            self.sort_unsettled(workspace, &mut coded, nodes, of_level, unsettled, end)?;
         }
-        let count = self.plant(&gpu, nodes, coded.codes.len())?;
-        for level in 0..self.params.max_level {
-            self.divide(&gpu, &coded.codes, nodes, level, count)?;
-        }
-        let Coded { codes, mut indices } = coded;
-        drop(codes);
-        self.as_given(workspace, nodes, &mut indices)?;
-        Ok(indices)
     }
 
-    /// Level by level; gives the order of the points.
+    /// Codes and indices, sorted by the bits of some levels.
+    fn first_round<K: DeviceCode>(
+        &self,
+        workspace: &mut Workspace,
+        codes: Column<K>,
+        indices: Option<Column<u32>>,
+        levels: u32,
+    ) -> Result<Coded<K>> {
+        let gpu = workspace.gpu().clone();
+        let len = codes.len();
+        let bits = 2 * (self.params.max_level - levels)..2 * self.params.max_level;
+        // Level 0 has one code.
+        let is_one_cell = bits.is_empty();
+        let sort = Sort::ascending().by_bits(bits);
+        let Some(indices) = indices else {
+            // SAFETY: the sort, or the sequence, writes every element.
+            let mut indices = unsafe { gpu.uninitialized::<u32>(len)? };
+            if is_one_cell {
+                sequence(workspace, 0, 1, &mut indices)?;
+                return Ok(Coded { codes, indices });
+            }
+            // SAFETY: as above.
+            let mut sorted = unsafe { gpu.uninitialized::<K>(len)? };
+            sort_with_indices(workspace, sort, &codes, &mut sorted, &mut indices)?;
+            return Ok(Coded { codes: sorted, indices });
+        };
+        let mut coded = Coded { codes, indices };
+        if !is_one_cell {
+            sort_pairs_in_place(workspace, sort, &mut coded.codes, &mut coded.indices)?;
+        }
+        Ok(coded)
+    }
+
+    /// Sorts the points of nodes above the threshold by the bits down to another level. The nodes are those of a level,
+    /// whose first and end are given.
+    fn sort_unsettled<K: DeviceCode>(
+        &self,
+        workspace: &mut Workspace,
+        coded: &mut Coded<K>,
+        nodes: &mut Nodes,
+        (first, end): (u64, u64),
+        total: u64,
+        to_level: u32,
+    ) -> Result<()> {
+        let gpu = workspace.gpu().clone();
+        let Params { threshold, max_level, .. } = *self.params;
+        let (count, len) = (end - first, total as usize);
+        // SAFETY: all are written before they are read.
+        let (mut offsets, mut places, mut some) = unsafe {
+            let some = Coded { codes: gpu.uninitialized(len)?, indices: gpu.uninitialized(len)? };
+            (gpu.uninitialized::<u32>(count as usize)?, gpu.uninitialized::<u32>(len)?, some)
+        };
+        let arguments = kernels::count_unsettled::Args {
+            nodes: nodes.as_ptr(),
+            first,
+            count,
+            threshold: threshold.into(),
+            counts: offsets.as_mut_ptr(),
+        };
+        let blocks = Blocks::for_each(&kernels::count_unsettled, count)?;
+        // SAFETY: the level has these nodes.
+        unsafe { gpu.enqueue(kernels::count_unsettled, blocks, arguments)? };
+        scan_in_place(workspace, Sum, Scan::exclusive(0), &mut offsets)?;
+        let arguments = kernels::take_unsettled::Args {
+            nodes: nodes.as_ptr(),
+            first,
+            count,
+            offsets: offsets.as_ptr(),
+            total,
+            codes: coded.codes.as_ptr(),
+            indices: coded.indices.as_ptr(),
+            places: places.as_mut_ptr(),
+            to_codes: some.codes.as_mut_ptr(),
+            to_indices: some.indices.as_mut_ptr(),
+        };
+        // SAFETY: `total` is the sum of what was counted; nodes lie among the points.
+        unsafe { gpu.enqueue(K::TAKE, Blocks::for_each(&K::TAKE, total)?, arguments)? };
+        let sort = Sort::ascending().by_bits(2 * (max_level - to_level)..2 * max_level);
+        sort_pairs_in_place(workspace, sort, &mut some.codes, &mut some.indices)?;
+        let arguments = kernels::put_back::Args {
+            places: places.as_ptr(),
+            total,
+            codes: some.codes.as_ptr(),
+            indices: some.indices.as_ptr(),
+            to_codes: coded.codes.as_mut_ptr(),
+            to_indices: coded.indices.as_mut_ptr(),
+        };
+        // SAFETY: places are those that were taken from.
+        unsafe { gpu.enqueue(K::PUT_BACK, Blocks::for_each(&K::PUT_BACK, total)?, arguments)? };
+        // The next round counts anew.
+        let unsettled = nodes.words.as_mut_ptr().wrapping_add(UNSETTLED);
+        // SAFETY: this is an element of the column, on its own stream.
+        unsafe { gpu.fill_with_byte(unsettled, 0, 1)? };
+        Ok(())
+    }
+
+    /// Level by level.
     fn level_sort<K: DeviceCode>(
         &self,
-        gpu: &Gpu,
-        coded: Coded<K>,
+        workspace: &mut Workspace,
+        (codes, indices): (Column<K>, Option<Column<u32>>),
         nodes: &mut Nodes,
-    ) -> Result<Column<u32>> {
-        let count = self.plant(gpu, nodes, coded.codes.len())?;
-        let mut sort = LevelSort::new(gpu, coded, self.params)?;
+    ) -> Result<Sorted> {
+        let gpu = workspace.gpu().clone();
+        let coded = self.first_round(workspace, codes, indices, 0)?;
+        let count = self.plant(&gpu, nodes, coded.codes.len())?;
+        let mut sort = LevelSort::new(&gpu, coded, self.params)?;
         for level in 0..self.params.max_level {
-            let sorted = sort.divide(gpu, nodes, level)?;
-            self.divide(gpu, sorted, nodes, level, count)?;
+            let sorted = sort.divide(&gpu, nodes, level)?;
+            self.divide(&gpu, sorted, nodes, level, count, Notes::default())?;
         }
-        sort.into_order(gpu, nodes)
+        Ok(Sorted { order: sort.into_order(&gpu, nodes)?, deepest: self.params.max_level })
     }
 
     /// The root; gives how many points it has.
@@ -284,9 +478,11 @@ impl Call<'_> {
         nodes: &mut Nodes,
         level: u32,
         count: u64,
+        notes: Notes,
     ) -> Result<()> {
         let Params { threshold, max_level, .. } = *self.params;
         let words = nodes.words.as_mut_ptr();
+        let word = |which, wanted| if wanted { words.wrapping_add(which) } else { ptr::null_mut() };
         let arguments = kernels::divide::Args {
             codes: codes.as_ptr(),
             capacity: nodes.nodes.len() as u64,
@@ -296,6 +492,8 @@ impl Call<'_> {
             max_level,
             threshold: threshold.into(),
             overflow: words.wrapping_add(OVERFLOW).cast(),
+            unsettled: word(UNSETTLED, notes.unsettled),
+            has_leaves: word(DISORDER, notes.has_leaves).cast(),
             control: nodes.control.as_mut_ptr(),
             status: nodes.status.as_mut_ptr(),
         };
@@ -313,32 +511,32 @@ impl Call<'_> {
         Blocks::x(most.div_ceil(per_block).min(MOST_BLOCKS.into()) as u32)
     }
 
-    /// Brings the points of each leaf into the order in which they were given.
+    /// Brings the points of each leaf into the order in which they were given, but for levels that are already. Nodes
+    /// are of levels up to `deepest`.
     fn as_given(
         &self,
         workspace: &mut Workspace,
         nodes: &Nodes,
+        deepest: u32,
+        in_order: u32,
         order: &mut Column<u32>,
     ) -> Result<()> {
-        let Params { threshold, max_level, .. } = *self.params;
-        if order.is_empty() || threshold == 1 {
-            return Ok(());
-        }
+        let Params { threshold, .. } = *self.params;
         let gpu = workspace.gpu().clone();
-        let node_count = nodes.starts().wrapping_add(max_level as usize + 1);
+        let node_count = nodes.starts().wrapping_add(deepest as usize + 1);
         let (nodes, blocks) = (nodes.as_ptr(), Blocks::x(MOST_BLOCKS));
         let indices = order.as_mut_ptr();
         // SAFETY: the tree is over the indices; its leaves above the deepest level are within the threshold.
         unsafe {
             if threshold <= 32 {
                 let arguments =
-                    kernels::order_small_leaves::Args { nodes, node_count, max_level, indices };
+                    kernels::order_small_leaves::Args { nodes, node_count, in_order, indices };
                 return Ok(gpu.enqueue(kernels::order_small_leaves, blocks, arguments)?);
             }
             if threshold <= MOST_SHARED {
-                let room = threshold.next_power_of_two();
+                let room = threshold;
                 let arguments =
-                    kernels::order_leaves::Args { nodes, node_count, max_level, room, indices };
+                    kernels::order_leaves::Args { nodes, node_count, in_order, room, indices };
                 return Ok(gpu.enqueue(kernels::order_leaves, blocks, arguments)?);
             }
             self.sort_as_given(workspace, (nodes, node_count), order)

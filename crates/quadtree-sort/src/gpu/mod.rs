@@ -2,12 +2,14 @@
 //!
 //! Kernels and their plan are in `kernels_rs::quadtree`; the sort is gpu-scan's.
 //!
-//! [`build()`] waits for the device, once at its end: how many nodes a tree has depends on the points, and a
-//! tree knows how many it has. Before that it waits for the bounds, unless [`Params::bounds`] gives them, and
-//! with [`Outside::Skip`](crate::Outside::Skip) for the number of points inside. No level waits.
+//! [`build()`] waits for the device: at its end, since how many nodes a tree has depends on the points, and after each
+//! round of sorting, for how many points need another. Before that it waits for the bounds, unless
+//! [`Params::bounds`] gives them, and with [`Outside::Skip`](crate::Outside::Skip) for the number of points inside.
+//! No level waits.
 
 mod build;
 mod coordinate;
+pub(crate) mod host;
 mod level_sort;
 mod queries;
 pub(crate) mod stream;
@@ -62,11 +64,13 @@ fn check_count(points: usize) -> Result<()> {
 ///
 /// The tree is that of [`build`](crate::build), with coordinates of the given type.
 ///
-/// Device memory beside the points and the tree: 16 bytes for each point for levels to 16, else 24; and 192
-/// bytes times the points over the threshold as room for nodes, which the tree keeps.
+/// Device memory beside the points and the tree: for each point 28 bytes for levels to 16, else 40, and 8 more for
+/// f64, and as much as for 12 (20) bytes of each that a second round sorts; and 192 bytes times the points over the
+/// threshold as room for nodes, which the tree keeps.
 ///
-/// Cost for levels to 16: bounds 2 reads of the coordinates, codes one; the sort 4 reads and writes of 8 bytes a
-/// point (for more levels 8 of 12 bytes at most), coordinates one gather.
+/// Cost for levels to 16: bounds 2 reads of the coordinates, codes one; the sort 3 reads and writes of 8 bytes a
+/// point (for more levels 12 bytes) where points are uniform, more of what then is above the threshold; coordinates
+/// one gather.
 ///
 /// # Errors
 /// As [`build`](crate::build), and [`gpu_core::Error::Captured`].

@@ -331,9 +331,8 @@ fn by_code<T: Coordinate>(
     let coarser = f64::from(1u32 << (tree.frame.level - level));
     let (corner, [columns, rows]) = numbers(&tree.frame);
     // SAFETY: all are written before they are read.
-    let (mut codes, mut indices, mut order) = unsafe {
-        (gpu.uninitialized::<u32>(len)?, gpu.uninitialized::<u32>(len)?, gpu.uninitialized(len)?)
-    };
+    let (mut codes, mut order) =
+        unsafe { (gpu.uninitialized::<u32>(len)?, gpu.uninitialized(len)?) };
     let mut bad = gpu.filled_with_byte::<i64>(0x7f, 3)?;
     let arguments = encode::Args {
         x: x.as_ptr(),
@@ -344,7 +343,8 @@ fn by_code<T: Coordinate>(
         level,
         bounds: [f64::NEG_INFINITY, f64::NEG_INFINITY, f64::INFINITY, f64::INFINITY],
         codes: codes.as_mut_ptr(),
-        indices: indices.as_mut_ptr(),
+        indices: std::ptr::null_mut(),
+        pairs: std::ptr::null_mut(),
         inside: std::ptr::null_mut(),
         bad: bad.as_mut_ptr(),
     };

@@ -168,6 +168,7 @@ impl Lane {
                 bounds: [-all, -all, all, all],
                 codes: codes.as_mut_ptr(),
                 indices: indices.as_mut_ptr(),
+                pairs: std::ptr::null_mut(),
                 inside: std::ptr::null_mut(),
                 bad: self.bad.as_mut_ptr(),
             };
@@ -193,7 +194,7 @@ impl Lane {
         }
         self.workspace.gpu().synchronize()?;
         let mut codes = host_memory::with_capacity(len)?;
-        codes.extend_from_slice(&self.host_codes[..len]);
+        self.host_codes[..len].par_iter().copied().collect_into_vec(&mut codes);
         let mut indices = host_memory::with_capacity(len)?;
         self.host_indices[..len]
             .par_iter()
@@ -214,7 +215,7 @@ impl Drop for Lane {
 /// Merges runs that are in the order in which points were given.
 fn merge(runs: Vec<Run>) -> Result<Vec<Coded>> {
     let total: usize = runs.iter().map(|run| run.codes.len()).sum();
-    let mut coded = host_memory::filled((0u64, 0u32), total)?;
+    let mut coded = cpu::room(total)?;
     // Every so many codes of each run one is a boundary; between two of them lie few of any run.
     let step = PART / runs.len().max(1) + 1;
     let mut boundaries: Vec<u64> =

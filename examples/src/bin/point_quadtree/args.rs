@@ -53,6 +53,12 @@ pub struct Args {
     /// Find the K points nearest to a place
     #[arg(long, value_name = "X,Y,K", allow_hyphen_values = true)]
     pub nearest: Option<Nearest>,
+    /// Count the points in each polygon of a GeoJSON file, with holes and several parts
+    #[arg(long, value_name = "FILE.geojson")]
+    pub polygons: Option<PathBuf>,
+    /// Write what was found in them: each point (.csv), or the polygons with their counts (.geojson)
+    #[arg(long, value_name = "PATH", requires = "polygons")]
+    pub polygons_out: Option<PathBuf>,
     /// Use at most so much device memory, such as 512MiB: points pass through it in chunks
     #[arg(long, value_name = "SIZE")]
     pub memory_budget: Option<Size>,
@@ -81,6 +87,15 @@ pub enum LeavesFormat {
     Png,
 }
 
+/// The formats of what was found in polygons.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PolygonsFormat {
+    /// The polygons, with counts.
+    GeoJson,
+    /// A line for each point in each polygon.
+    Table,
+}
+
 impl Args {
     /// Which points to read.
     pub fn points(&self) -> PointArgs {
@@ -105,9 +120,12 @@ impl Args {
         if self.leaves.is_some() {
             self.leaves_format()?;
         }
-        let outputs: Vec<_> =
-            self.output.iter().chain(&self.leaves).map(PathBuf::as_path).collect();
-        geo_io::check_distinct(inputs, &outputs)?;
+        if self.polygons_out.is_some() {
+            self.polygons_format()?;
+        }
+        let outputs: Vec<_> = self.outputs().map(PathBuf::as_path).collect();
+        let inputs: Vec<PathBuf> = inputs.iter().chain(&self.polygons).cloned().collect();
+        geo_io::check_distinct(&inputs, &outputs)?;
         let existing = self.run.existing();
         for path in outputs {
             geo_io::check_output(Output { path, existing })?;
@@ -122,6 +140,21 @@ impl Args {
         match self.bounds {
             Some(extent) => params.bounds(extent.0).outside(Outside::Skip),
             None => params,
+        }
+    }
+
+    /// All files to write.
+    pub fn outputs(&self) -> impl Iterator<Item = &PathBuf> {
+        self.output.iter().chain(&self.leaves).chain(&self.polygons_out)
+    }
+
+    /// The format that the name of `--polygons-out` asks for.
+    pub fn polygons_format(&self) -> Result<PolygonsFormat> {
+        let path = self.polygons_out.clone().unwrap_or_default();
+        match ending(&path).as_str() {
+            "geojson" | "json" => Ok(PolygonsFormat::GeoJson),
+            "csv" => Ok(PolygonsFormat::Table),
+            _ => bail!("--polygons-out {}: the name must end in .geojson or .csv", path.display()),
         }
     }
 

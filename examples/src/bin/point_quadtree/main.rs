@@ -3,6 +3,7 @@
 //! The way from here to the kernel: [`build_within`](quadtree_sort::build_within) goes to crate quadtree-sort's
 //! `cpu` or `gpu`, which are siblings; the latter launches the kernels of `kernels-rs/src/quadtree`.
 
+mod areas;
 mod args;
 mod leaves;
 
@@ -18,6 +19,7 @@ use gpu_core::{Device, Points};
 use quadtree_sort::{NONE, Quadtree, Regions};
 use serde_json::json;
 
+use areas::Areas;
 use args::Args;
 
 fn main() -> ExitCode {
@@ -50,16 +52,22 @@ fn run(args: &Args) -> Result<()> {
         Some(budget) => quadtree_sort::build_within(&device, points, &params, budget.0, p),
         None => quadtree_sort::build(&device, points, &params, p),
     })?;
-    report_tree(&mut report, &tree);
+    report_tree(&mut report, &tree, points);
     stages.run("ask", |_| ask(args, &tree, &mut report))?;
-    stages.run("write", |_| write(args, &tree))?;
+    let areas = stages.run("polygons", |p| {
+        args.polygons.as_ref().map(|path| Areas::search(path, &device, &tree, p)).transpose()
+    })?;
+    if let Some(areas) = &areas {
+        areas.report(&mut report);
+    }
+    stages.run("write", |_| write(args, &tree, areas.as_ref(), points))?;
     report.stages(stages.done());
-    report.written(args.output.iter().chain(&args.leaves));
+    report.written(args.outputs());
     report.print(&args.run, false);
     Ok(())
 }
 
-fn report_tree(report: &mut Report, tree: &Quadtree) {
+fn report_tree(report: &mut Report, tree: &Quadtree, points: Points<'_>) {
     let summary = tree.summary();
     let (nodes, leaves, depth) = (tree.nodes().len(), summary.leaves, summary.depth);
     report.line("tree", format_args!("{nodes} nodes, {leaves} leaves down to level {depth}"));
@@ -69,7 +77,12 @@ fn report_tree(report: &mut Report, tree: &Quadtree) {
         report.line("", text);
     }
     let b = tree.bounds();
-    report.line("extent", format_args!("{} {} to {} {}", b.min_x, b.min_y, b.max_x, b.max_y));
+    if !points.is_empty() {
+        let ([west, east], [south, north]) = (range(points.x), range(points.y));
+        report.line("points", format_args!("{west} {south} to {east} {north}"));
+        report.field("extent", [west, south, east, north]);
+    }
+    report.line("root", format_args!("{} {} to {} {}", b.min_x, b.min_y, b.max_x, b.max_y));
     report.field(
         "tree",
         json!({
@@ -77,6 +90,12 @@ fn report_tree(report: &mut Report, tree: &Quadtree) {
             "overfull": summary.overfull, "bounds": [b.min_x, b.min_y, b.max_x, b.max_y],
         }),
     );
+}
+
+/// The least and the greatest of a column.
+fn range(column: &[f64]) -> [f64; 2] {
+    let none = [f64::INFINITY, f64::NEG_INFINITY];
+    column.iter().fold(none, |[least, most], &value| [least.min(value), most.max(value)])
 }
 
 /// What `--window` and `--nearest` ask of the tree.
@@ -108,13 +127,17 @@ fn places_of(tree: &Quadtree, indices: &[u32]) -> Vec<Option<(f64, f64)>> {
     indices.iter().map(place).collect()
 }
 
-fn write(args: &Args, tree: &Quadtree) -> Result<()> {
+fn write(args: &Args, tree: &Quadtree, areas: Option<&Areas>, points: Points<'_>) -> Result<()> {
     let existing = args.run.existing();
     if let Some(path) = &args.output {
         geo_io::write_file(Output { path, existing }, |writer| tree.write_to(writer))?;
     }
     if let Some(path) = &args.leaves {
         leaves::write(args.leaves_format()?, Output { path, existing }, tree)?;
+    }
+    if let (Some(path), Some(areas)) = (&args.polygons_out, areas) {
+        let format = args.polygons_format()?;
+        areas.write(format, Output { path, existing }, (points.x, points.y))?;
     }
     Ok(())
 }

@@ -4,8 +4,6 @@
 //! they rise with x and y, so an x in an earlier column than the region's edge lies before it, and nothing is
 //! lost to rounding. Only the points of cells that an edge passes through are looked at.
 
-use core::ptr;
-
 use device_std::{kernel, thread, warp};
 
 use super::super::place::Place;
@@ -30,22 +28,39 @@ pub enum Relation {
     Mixed,
 }
 
+/// Regions of one type: numbers of each; for polygons, their bounds, and `edges` from `offsets[which]` on.
+#[derive(Clone, Copy)]
+pub struct Shapes {
+    numbers: *const f64,
+    edges: *const f64,
+    offsets: *const u64,
+}
+
+impl Shapes {
+    /// The numbers of region `which`.
+    ///
+    /// # Safety
+    /// There are `N` of each, and the region is there.
+    #[inline(always)]
+    unsafe fn numbers<const N: usize>(self, which: u64) -> [f64; N] {
+        let mut numbers = [0.0; N];
+        let mut i = 0;
+        while i < N {
+            // SAFETY: passed on to the caller.
+            numbers[i] = unsafe { *self.numbers.add(N * which as usize + i) };
+            i += 1;
+        }
+        numbers
+    }
+}
+
 /// Some part of the plane.
 pub trait Region: Sized {
-    /// Numbers of its shape.
-    const NUMBERS: usize;
-
-    /// Region `which` of an array of shapes; for polygons, with `edges` from `offsets[which]` on.
+    /// Region `which` of an array of shapes.
     ///
     /// # Safety
     /// The arrays are those of regions of this type, more than `which`.
-    unsafe fn load(
-        frame: &Frame,
-        shapes: *const f64,
-        edges: *const f64,
-        offsets: *const u64,
-        which: u64,
-    ) -> Self;
+    unsafe fn load(frame: &Frame, shapes: Shapes, which: u64) -> Self;
 
     /// Whether a cell may have points of it.
     fn meets(&self, cell: Cell) -> bool;
@@ -86,21 +101,10 @@ impl Window {
 }
 
 impl Region for Window {
-    const NUMBERS: usize = 4;
-
     #[inline(always)]
-    unsafe fn load(
-        frame: &Frame,
-        shapes: *const f64,
-        _: *const f64,
-        _: *const u64,
-        which: u64,
-    ) -> Self {
+    unsafe fn load(frame: &Frame, shapes: Shapes, which: u64) -> Self {
         // SAFETY: passed on to the caller.
-        unsafe {
-            let shape = shapes.add(4 * which as usize);
-            Self::new(frame, [*shape, *shape.add(1), *shape.add(2), *shape.add(3)])
-        }
+        Self::new(frame, unsafe { shapes.numbers(which) })
     }
 
     #[inline(always)]
@@ -147,21 +151,11 @@ impl Disc {
 }
 
 impl Region for Disc {
-    const NUMBERS: usize = 3;
-
     #[inline(always)]
-    unsafe fn load(
-        frame: &Frame,
-        shapes: *const f64,
-        _: *const f64,
-        _: *const u64,
-        which: u64,
-    ) -> Self {
+    unsafe fn load(frame: &Frame, shapes: Shapes, which: u64) -> Self {
         // SAFETY: passed on to the caller.
-        unsafe {
-            let shape = shapes.add(3 * which as usize);
-            Self::new(frame, [*shape, *shape.add(1)], *shape.add(2))
-        }
+        let [x, y, radius] = unsafe { shapes.numbers(which) };
+        Self::new(frame, [x, y], radius)
     }
 
     #[inline(always)]
@@ -222,21 +216,14 @@ impl Polygon {
 }
 
 impl Region for Polygon {
-    const NUMBERS: usize = 4;
-
     #[inline(always)]
-    unsafe fn load(
-        frame: &Frame,
-        shapes: *const f64,
-        edges: *const f64,
-        offsets: *const u64,
-        which: u64,
-    ) -> Self {
+    unsafe fn load(frame: &Frame, shapes: Shapes, which: u64) -> Self {
         // SAFETY: passed on to the caller.
         unsafe {
-            let window = Window::load(frame, shapes, ptr::null(), ptr::null(), which);
-            let (first, end) = (*offsets.add(which as usize), *offsets.add(which as usize + 1));
-            Self::new(frame, window.bounds, edges.add(4 * first as usize), end - first)
+            let offsets = shapes.offsets.add(which as usize);
+            let (first, end) = (*offsets, *offsets.add(1));
+            let edges = shapes.edges.add(4 * first as usize);
+            Self::new(frame, shapes.numbers(which), edges, end - first)
         }
     }
 
@@ -409,7 +396,8 @@ pub unsafe fn search_regions<T: Place, R: Region>(
     let mut path = WarpPath::new();
     // SAFETY: guarded, by whole warps; the rest is the caller's.
     unsafe {
-        let region = R::load(&frame, shapes, edges, edge_offsets, which);
+        let shapes = Shapes { numbers: shapes, edges, offsets: edge_offsets };
+        let region = R::load(&frame, shapes, which);
         let points = Points { x: px, y: py, order };
         let list =
             if list.is_null() { list } else { list.add(*offsets.add(which as usize) as usize) };

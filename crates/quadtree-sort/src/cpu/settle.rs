@@ -1,0 +1,178 @@
+//! Sorting by Morton codes only as far as the tree goes.
+//!
+//! Points of a cell, in the order as given, are put into its cells some levels below by a stable counting sort, from
+//! one array into another; from how many each has follow those of the levels between. A leaf between was sorted by
+//! bits that the tree does not have, and goes back into the order as given; a cell at the last of these levels
+//! that is above the threshold is sorted further, by itself. Large cells are sorted by all cores together, in pieces;
+//! small ones a core each.
+
+use std::ops::Range;
+
+use rayon::prelude::*;
+
+use super::{Coded, room};
+use crate::{Params, Result};
+
+/// The most levels that are sorted at once: more cells would be more places to write to than caches hold.
+const MOST_LEVELS: u32 = 5;
+
+/// From how many points on a cell is sorted by all cores.
+const LARGE: usize = 1 << 17;
+
+/// The least points of a piece that a core counts and writes.
+const PIECE: usize = 1 << 15;
+
+/// Brings points, in the order as given, into the order of a tree.
+pub(super) fn sort(coded: &mut [Coded], params: &Params) -> Result<()> {
+    let mut scratch = room(coded.len())?;
+    settle(Cell { here: coded, other: &mut scratch, is_swapped: false, level: 0 }, params);
+    Ok(())
+}
+
+/// The points of a cell.
+struct Cell<'a> {
+    /// The array that they are in.
+    here: &'a mut [Coded],
+    /// As much room in the other one.
+    other: &'a mut [Coded],
+    /// Whether the result belongs into the other.
+    is_swapped: bool,
+    level: u32,
+}
+
+impl Cell<'_> {
+    /// Leaves the points as they are, where the result belongs.
+    fn finish(self) {
+        if self.is_swapped {
+            self.other.copy_from_slice(self.here);
+        }
+    }
+}
+
+/// Sorts a cell's points.
+fn settle(cell: Cell<'_>, params: &Params) {
+    let (len, threshold) = (cell.here.len(), params.threshold as usize);
+    if len <= threshold || cell.level == params.max_level {
+        return cell.finish();
+    }
+    // So many that most cells are leaves.
+    let levels = ((len / threshold).ilog2() + 1).div_ceil(2);
+    let levels = levels.min(MOST_LEVELS).min(params.max_level - cell.level);
+    let digits = Digits { shift: 2 * (params.max_level - cell.level - levels), levels };
+    let starts = if len >= LARGE {
+        digits.sort_on_all_cores(cell.here, cell.other)
+    } else {
+        digits.sort(cell.here, cell.other)
+    };
+    order_leaves(cell.other, &starts, 0..digits.count(), threshold);
+    let (mut here, mut other) = (cell.other, cell.here);
+    let (is_swapped, level) = (!cell.is_swapped, cell.level + levels);
+    let children = starts.windows(2).map(|pair| {
+        let len = pair[1] - pair[0];
+        let (first, rest) = std::mem::take(&mut here).split_at_mut(len);
+        here = rest;
+        let (room, rest) = std::mem::take(&mut other).split_at_mut(len);
+        other = rest;
+        Cell { here: first, other: room, is_swapped, level }
+    });
+    if len >= LARGE {
+        let children: Vec<Cell<'_>> = children.collect();
+        children.into_par_iter().for_each(|child| settle(child, params));
+    } else {
+        children.for_each(|child| settle(child, params));
+    }
+}
+
+/// Brings the leaves between two levels into the order as given. `cells` are those of the lower level in a cell of one
+/// between.
+fn order_leaves(points: &mut [Coded], starts: &[usize], cells: Range<usize>, threshold: usize) {
+    if cells.len() == 1 {
+        return;
+    }
+    let places = starts[cells.start]..starts[cells.end];
+    if places.len() <= threshold {
+        points[places].sort_unstable_by_key(|&(_, index)| index);
+        return;
+    }
+    let quarter = cells.len() / 4;
+    for quadrant in 0..4 {
+        let first = cells.start + quadrant * quarter;
+        order_leaves(points, starts, first..first + quarter, threshold);
+    }
+}
+
+/// The bits of some levels.
+#[derive(Clone, Copy)]
+struct Digits {
+    shift: u32,
+    levels: u32,
+}
+
+impl Digits {
+    /// The number of cells.
+    fn count(self) -> usize {
+        1 << (2 * self.levels)
+    }
+
+    fn of(self, (code, _): Coded) -> usize {
+        (code >> self.shift) as usize & (self.count() - 1)
+    }
+
+    fn counts(self, points: &[Coded]) -> Vec<usize> {
+        let mut counts = vec![0; self.count()];
+        points.iter().for_each(|&point| counts[self.of(point)] += 1);
+        counts
+    }
+
+    /// Sorts from one array into another; gives where each cell begins, and the end.
+    fn sort(self, from: &[Coded], to: &mut [Coded]) -> Vec<usize> {
+        let starts = starts_of(&self.counts(from));
+        let mut next = starts.clone();
+        for &point in from {
+            let place = &mut next[self.of(point)];
+            to[*place] = point;
+            *place += 1;
+        }
+        starts
+    }
+
+    /// The same in pieces, of which each has its room in every cell.
+    fn sort_on_all_cores(self, from: &[Coded], to: &mut [Coded]) -> Vec<usize> {
+        let piece = from.len().div_ceil(4 * rayon::current_num_threads()).max(PIECE);
+        let counts: Vec<Vec<usize>> =
+            from.par_chunks(piece).map(|piece| self.counts(piece)).collect();
+        let totals = (0..self.count()).map(|cell| counts.iter().map(|counts| counts[cell]).sum());
+        let starts = starts_of(&totals.collect::<Vec<usize>>());
+        let mut rest = to;
+        let mut rooms: Vec<Vec<&mut [Coded]>> =
+            counts.iter().map(|_| Vec::with_capacity(self.count())).collect();
+        for cell in 0..self.count() {
+            for (rooms, counts) in rooms.iter_mut().zip(&counts) {
+                let (room, after) = std::mem::take(&mut rest).split_at_mut(counts[cell]);
+                rest = after;
+                rooms.push(room);
+            }
+        }
+        from.par_chunks(piece).zip(rooms).for_each(|(piece, mut rooms)| {
+            let mut written = vec![0; self.count()];
+            for &point in piece {
+                let cell = self.of(point);
+                rooms[cell][written[cell]] = point;
+                written[cell] += 1;
+            }
+        });
+        starts
+    }
+}
+
+/// The sums of all counts before each, and of all.
+fn starts_of(counts: &[usize]) -> Vec<usize> {
+    let mut starts = Vec::with_capacity(counts.len() + 1);
+    let mut total = 0;
+    starts.push(0);
+    starts.extend(counts.iter().map(|count| {
+        total += count;
+        total
+    }));
+    starts
+}

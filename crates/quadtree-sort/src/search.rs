@@ -1,0 +1,115 @@
+//! Searches from host to host, on any device.
+
+use gpu_core::{Device, Points, Progress};
+
+use crate::queries::{Adjacency, Lists, Neighbours, Regions};
+use crate::{Quadtree, Result};
+
+/// The number of points in each region: [`Quadtree::count_in`] on a device.
+///
+/// A GPU gets a copy of the tree for each call; who asks often keeps one there
+/// ([`gpu::DeviceQuadtree::from_host`](crate::gpu::DeviceQuadtree::from_host)).
+///
+/// # Errors
+/// As [`Quadtree::count_in`]; [`Error::Cancelled`](crate::Error::Cancelled) where `progress` breaks,
+/// [`Error::Core`](crate::Error::Core) where memory or the device fails.
+pub fn count_in(
+    device: &Device,
+    tree: &Quadtree,
+    regions: Regions<'_>,
+    progress: &dyn Progress,
+) -> Result<Vec<u64>> {
+    staged(progress, || match device {
+        Device::Cpu => tree.count_in(regions),
+        #[cfg(feature = "cuda")]
+        Device::Gpu(gpu) => crate::gpu::host::count_in(gpu, tree, regions),
+        #[allow(unreachable_patterns)]
+        other => Err(gpu_core::Error::without_cuda(other).into()),
+    })
+}
+
+/// The points in each region: [`Quadtree::list_in`] on a device, as [`count_in()`].
+///
+/// # Errors
+/// As [`count_in()`].
+pub fn list_in(
+    device: &Device,
+    tree: &Quadtree,
+    regions: Regions<'_>,
+    progress: &dyn Progress,
+) -> Result<Lists> {
+    staged(progress, || match device {
+        Device::Cpu => tree.list_in(regions),
+        #[cfg(feature = "cuda")]
+        Device::Gpu(gpu) => crate::gpu::host::list_in(gpu, tree, regions),
+        #[allow(unreachable_patterns)]
+        other => Err(gpu_core::Error::without_cuda(other).into()),
+    })
+}
+
+/// The `k` nearest points of each place: [`Quadtree::nearest`] on a device, as [`count_in()`].
+///
+/// # Errors
+/// As [`Quadtree::nearest`] and [`count_in()`].
+pub fn nearest(
+    device: &Device,
+    tree: &Quadtree,
+    places: Points<'_>,
+    k: usize,
+    progress: &dyn Progress,
+) -> Result<Neighbours> {
+    staged(progress, || match device {
+        Device::Cpu => tree.nearest(places.x, places.y, k),
+        #[cfg(feature = "cuda")]
+        Device::Gpu(gpu) => crate::gpu::host::nearest(gpu, tree, places, k),
+        #[allow(unreachable_patterns)]
+        other => Err(gpu_core::Error::without_cuda(other).into()),
+    })
+}
+
+/// The leaf of each place: [`Quadtree::leaves_of`] on a device, as [`count_in()`].
+///
+/// # Errors
+/// As [`Quadtree::leaves_of`] and [`count_in()`].
+pub fn leaves_of(
+    device: &Device,
+    tree: &Quadtree,
+    places: Points<'_>,
+    progress: &dyn Progress,
+) -> Result<Vec<u32>> {
+    staged(progress, || match device {
+        Device::Cpu => tree.leaves_of(places.x, places.y),
+        #[cfg(feature = "cuda")]
+        Device::Gpu(gpu) => crate::gpu::host::leaves_of(gpu, tree, places),
+        #[allow(unreachable_patterns)]
+        other => Err(gpu_core::Error::without_cuda(other).into()),
+    })
+}
+
+/// The leaves around each leaf of a list: [`Quadtree::adjacent_leaves`] on a device, as [`count_in()`].
+///
+/// # Errors
+/// As [`Quadtree::adjacent_leaves`] and [`count_in()`].
+pub fn adjacent_leaves(
+    device: &Device,
+    tree: &Quadtree,
+    leaves: &[u32],
+    adjacency: Adjacency,
+    progress: &dyn Progress,
+) -> Result<Lists> {
+    staged(progress, || match device {
+        Device::Cpu => tree.adjacent_leaves(leaves, adjacency),
+        #[cfg(feature = "cuda")]
+        Device::Gpu(gpu) => crate::gpu::host::adjacent_leaves(gpu, tree, leaves, adjacency),
+        #[allow(unreachable_patterns)]
+        other => Err(gpu_core::Error::without_cuda(other).into()),
+    })
+}
+
+/// Reports the beginning and the end.
+fn staged<R>(progress: &dyn Progress, work: impl FnOnce() -> Result<R>) -> Result<R> {
+    progress.at("search", 0.0)?;
+    let result = work()?;
+    progress.at("search", 1.0)?;
+    Ok(result)
+}

@@ -1,0 +1,62 @@
+//! Coordinates, brought into the order of the tree.
+
+use device_std::{kernel, thread};
+
+#[cfg(not(target_arch = "nvptx64"))]
+use super::MODULE;
+use super::place::Place;
+
+/// Threads of a block.
+const BLOCK: usize = 256;
+
+/// Points of a thread, all of which are under way at once.
+const ITEMS: usize = 4;
+
+/// Points that a block of [`gather_places`] moves.
+pub const GATHERED: u64 = (BLOCK * ITEMS) as u64;
+
+/// The x and y of the points in an order, from pairs: memory gives 32 bytes or more at once, so both come for what one
+/// costs. An index beyond the pairs, as where nodes did not fit and some leaves were not collected, gives the last pair.
+/// Grid: blocks of [`GATHERED`] points.
+///
+/// # Safety
+/// `order`, `x` and `y` have `len` elements; there are `pair_count` pairs, at least one.
+#[kernel(block = BLOCK, instances(f32: <f32>; f64: <f64>))]
+pub unsafe fn gather_places<T: Place>(
+    order: *const u32,
+    len: u64,
+    pairs: *const u64,
+    pair_count: u64,
+    x: *mut T,
+    y: *mut T,
+) {
+    let first = thread::block_idx_x() as u64 * GATHERED + thread::thread_idx_x() as u64;
+    // SAFETY: guarded by the length; a point beyond it is read as the last one, and not written.
+    unsafe {
+        if first >= len {
+            return;
+        }
+        let mut from = [0; ITEMS];
+        let mut item = 0;
+        while item < ITEMS {
+            let i = u64::min(first + (item * BLOCK) as u64, len - 1);
+            from[item] = u64::min(*order.add(i as usize) as u64, pair_count - 1);
+            item += 1;
+        }
+        let mut places = [T::load_pair(pairs, from[0]); ITEMS];
+        let mut item = 1;
+        while item < ITEMS {
+            places[item] = T::load_pair(pairs, from[item]);
+            item += 1;
+        }
+        let mut item = 0;
+        while item < ITEMS {
+            let i = first + (item * BLOCK) as u64;
+            if i < len {
+                *x.add(i as usize) = places[item][0];
+                *y.add(i as usize) = places[item][1];
+            }
+            item += 1;
+        }
+    }
+}

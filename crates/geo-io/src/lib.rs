@@ -47,7 +47,7 @@ mod shapes;
 mod table;
 mod tiff_file;
 
-pub use areas::{Polygons, read_polygons, write_polygons};
+pub use areas::{Polygons, write_polygons};
 pub use crs::{Crs, GeoKeys};
 pub use csv::CsvColumns;
 pub use error::{Error, Result};
@@ -66,5 +66,5 @@ pub use picture::{write_colours, write_picture};
 pub use points::{Filter, Header, NOISE, PointCloud, Returns, Tally, read_header, read_points};
 pub use raster::{Raster, read_raster};
 pub use relief::{relief_colours, shade_bytes, write_relief, write_shade};
-pub use shapes::{Shape, read_shapes};
+pub use shapes::{Shape, read_polygons, read_shapes};
 pub use table::{write_rows, write_table};

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use geojson::{Feature, GeoJson, Geometry, Value};
+use geojson::{GeoJson, Geometry, Value};
 
 use crate::{Error, Polygons, Result};
 
@@ -27,6 +27,42 @@ pub enum Shape {
 /// [`Error::Read`], [`Error::Empty`], [`Error::NotA`] for what is no GeoJSON, and [`Error::Malformed`] for a feature without
 /// geometry or a position without two finite numbers, which it names.
 pub fn read_shapes(path: &Path) -> Result<Vec<Shape>> {
+    let shapes = features(path)?.into_iter().enumerate();
+    shapes.map(|(i, shape)| shape.ok_or_else(|| wrong(path, i, "has no geometry"))).collect()
+}
+
+/// Reads the polygons of each feature of a GeoJSON file, in their order: Polygon, MultiPolygon, or collections of them;
+/// a feature without geometry has none. Heights are left out, and coordinates taken as they are.
+///
+/// # Errors
+/// As [`read_shapes`], and [`Error::Malformed`] for a feature with points or lines.
+pub fn read_polygons(path: &Path) -> Result<Vec<Polygons>> {
+    let of = |(i, shape): (usize, Option<Shape>)| {
+        let mut all = Polygons::new();
+        shape.map_or(Ok(()), |shape| collect(shape, &mut all)).map_err(|r| wrong(path, i, r))?;
+        Ok(all)
+    };
+    features(path)?.into_iter().enumerate().map(of).collect()
+}
+
+/// Adds the polygons of a shape.
+fn collect(shape: Shape, polygons: &mut Polygons) -> Result<(), &'static str> {
+    match shape {
+        Shape::Polygons(more) => polygons.extend(more),
+        Shape::Several(parts) => parts.into_iter().try_for_each(|part| collect(part, polygons))?,
+        Shape::Points(_) => return Err("has a point, which is no polygon"),
+        Shape::Lines(_) => return Err("has a line, which is no polygon"),
+    }
+    Ok(())
+}
+
+/// The error of a feature.
+fn wrong(path: &Path, feature: usize, reason: &str) -> Error {
+    Error::Malformed { path: path.to_owned(), reason: format!("feature {feature} {reason}") }
+}
+
+/// The shape of each feature, where it has one.
+fn features(path: &Path) -> Result<Vec<Option<Shape>>> {
     let bytes =
         std::fs::read(path).map_err(|reason| Error::Read { path: path.to_owned(), reason })?;
     if bytes.is_empty() {
@@ -34,21 +70,16 @@ pub fn read_shapes(path: &Path) -> Result<Vec<Shape>> {
     }
     let document: GeoJson =
         parse(&bytes).ok_or_else(|| Error::NotA { path: path.to_owned(), format: "GeoJSON" })?;
-    let malformed = |i: usize, reason: &str| Error::Malformed {
-        path: path.to_owned(),
-        reason: format!("feature {i} {reason}"),
-    };
-    let of_geometry =
-        |i: usize, geometry: &Geometry| shape(&geometry.value).map_err(|r| malformed(i, r));
-    let of_feature = |(i, feature): (usize, &Feature)| match &feature.geometry {
-        Some(geometry) => of_geometry(i, geometry),
-        None => Err(malformed(i, "has no geometry")),
+    let of = |(i, geometry): (usize, Option<&Geometry>)| {
+        let shape = geometry.map(|geometry| shape(&geometry.value)).transpose();
+        shape.map_err(|reason| wrong(path, i, reason))
     };
     match &document {
-        GeoJson::Geometry(geometry) => Ok(vec![of_geometry(0, geometry)?]),
-        GeoJson::Feature(feature) => Ok(vec![of_feature((0, feature))?]),
+        GeoJson::Geometry(geometry) => Ok(vec![of((0, Some(geometry)))?]),
+        GeoJson::Feature(feature) => Ok(vec![of((0, feature.geometry.as_ref()))?]),
         GeoJson::FeatureCollection(all) => {
-            all.features.iter().enumerate().map(of_feature).collect()
+            let geometries = all.features.iter().map(|feature| feature.geometry.as_ref());
+            geometries.enumerate().map(of).collect()
         }
     }
 }
@@ -140,5 +171,35 @@ mod tests {
         assert!(feature("null").to_string().ends_with("feature 0 has no geometry"));
         let found = feature(r#"{"type": "LineString", "coordinates": [[1], [2, 3]]}"#);
         assert!(!found.to_string().contains('\n'), "{found}");
+    }
+
+    #[test]
+    fn every_form_of_geojson_with_polygons_is_read_and_others_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("areas.geojson");
+        let read = |text: &str| {
+            std::fs::write(&path, text).unwrap();
+            read_polygons(&path).map_err(|error| error.to_string())
+        };
+        let polygon = r#"{"type":"Polygon","coordinates":[[[0,0,7],[1,0,7],[0,1,7],[0,0,7]]]}"#;
+        let wanted: Polygons = vec![vec![vec![[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [0.0, 0.0]]]];
+        let feature = |geometry: &str| {
+            format!(r#"{{"type":"Feature","properties":null,"geometry":{geometry}}}"#)
+        };
+        assert_eq!(read(polygon).unwrap(), [wanted.clone()]);
+        assert_eq!(read(&feature(polygon)).unwrap(), [wanted.clone()]);
+        assert_eq!(read(&feature("null")).unwrap(), [Polygons::new()]);
+        let both = format!(r#"{{"type":"GeometryCollection","geometries":[{polygon},{polygon}]}}"#);
+        assert_eq!(read(&both).unwrap(), [[wanted.clone(), wanted.clone()].concat()]);
+        let point = feature(r#"{"type":"Point","coordinates":[1,2]}"#);
+        let two =
+            format!(r#"{{"type":"FeatureCollection","features":[{},{point}]}}"#, feature(polygon));
+        assert!(read(&two).unwrap_err().ends_with("feature 1 has a point, which is no polygon"));
+        for bad in ["", "{", "[]", r#"{"type":"Polygon"}"#, r#"{"type":"Ring"}"#] {
+            assert!(!read(bad).unwrap_err().contains('\n'), "{bad:?}");
+        }
+        let short = r#"{"type":"Polygon","coordinates":[[[0],[1,0],[0,1],[0,0]]]}"#;
+        assert!(read(short).is_err());
+        assert!(matches!(read_polygons(&path.with_extension("no")), Err(Error::Read { .. })));
     }
 }

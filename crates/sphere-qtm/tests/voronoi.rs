@@ -165,7 +165,8 @@ fn many_sites_on_all_devices() {
             assert_eq!((&found.nearest, &found.second), (&expected.nearest, &expected.second));
             let distances = |d: &Diagram| bits64(d.distance.as_ref().unwrap());
             assert!(distances(&found) == distances(&expected) && found.tie == expected.tie);
-            if !is_software() {
+            // The CPU would take minutes for all pairs, which the brute force has compared.
+            if !is_software() && matches!(device, Device::Gpu(_)) {
                 for kernel in KERNELS {
                     let params = Params::new(level(at)).kernel(kernel);
                     assert!(

@@ -8,7 +8,7 @@
 use gpu_core::{GridView, Progress, host_memory};
 use kernels_rs::ccq::LEVELS;
 use kernels_rs::ccq::plan::{Tier, rank, tiers};
-use kernels_rs::ccq::summary::{self, Binning, MIXED, Summary, of_cell};
+use kernels_rs::ccq::summary::{self, Binning, MIXED, Summary, binned, raw_cell};
 use rayon::prelude::*;
 
 use crate::forest::{Forest, Tiling, level_starts};
@@ -78,7 +78,7 @@ fn build_tiles<T: Cell>(
         match t.checked_sub(1) {
             None => write(tier, &summaries[0], &cells, &|_, _| 0, &mut out),
             Some(t) => {
-                let slot = |x, y| tiers[t].slot(tiers[t].place(x, y), 1);
+                let slot = |x, y| tiers[t].slot(tiers[t].place((x, y)), 1);
                 let below = |x, y| counts[slot(x, y) as usize];
                 write(tier, &summaries[t + 1], &Elements(&summaries[t]), &below, &mut out);
             }
@@ -103,7 +103,8 @@ struct Cells<'a, T> {
 
 impl<T: Cell> Source for Cells<'_, T> {
     fn element(&self, index: usize) -> Summary {
-        of_cell(self.values[index], self.binning, |i| self.steps[i as usize])
+        let raw = raw_cell(self.values[index], self.binning);
+        binned::<T>(raw, self.binning, |i| self.steps[i as usize])
     }
 }
 
@@ -213,7 +214,7 @@ fn reduce(tier: &Tier, source: &impl Source, counts: &mut [u32]) -> Result<Vec<S
     })?;
     let columns = tier.grid().0;
     for (i, (_, nodes)) in reduced.iter().enumerate() {
-        let place = tier.place(i as u32 % columns, i as u32 / columns);
+        let place = tier.place((i as u32 % columns, i as u32 / columns));
         for level in tier.first_level..=LEVELS {
             counts[tier.slot(place, level) as usize] = nodes[level as usize];
         }
@@ -267,7 +268,7 @@ fn write<T: Cell>(
             return;
         }
         let (column, row) = (i as u32 % columns, i as u32 / columns);
-        let place = tier.place(column, row);
+        let place = tier.place((column, row));
         let start = |level: u32| starts[tier.slot(place, level) as usize];
         let base = starts[place.0 as usize * tier.tree_stride as usize];
         square.fill(tier, (column, row), source);
@@ -348,7 +349,7 @@ pub(crate) fn merge<T: Cell>(forest: &Forest<T>) -> Result<Tree<T>> {
     for (t, tier) in tiers.iter().enumerate() {
         let below = |x: u32, y: u32| match t {
             0 => start((y * columns + x) as usize, 1),
-            _ => starts[tiers[t - 1].slot(tiers[t - 1].place(x, y), 1) as usize],
+            _ => starts[tiers[t - 1].slot(tiers[t - 1].place((x, y)), 1) as usize],
         };
         let are_cells = tiling.bits == 0;
         let (nodes, presence) = (&mut nodes[..], &mut presence[..]);

@@ -69,7 +69,8 @@ pub(crate) fn build_forest_host<T: DeviceCell>(
 /// Bytes that a raster and the largest tree of it would take on the device.
 fn needs<T: DeviceCell>(grid: &GridSpec) -> u64 {
     let node = size_of::<crate::Node<T>>() as u64 + 1;
-    grid.cells() * (size_of::<T>() as u64 + node) + grid.cells() / 3 * node + (64 << 20)
+    // What is kept of a square's patches, elements and counts is less than a byte a cell.
+    grid.cells() * (size_of::<T>() as u64 + node + 1) + grid.cells() / 3 * node + (64 << 20)
 }
 
 /// Copies a raster to the device.

@@ -14,7 +14,10 @@ use crate::query::same_sides;
 use crate::{Error, Quadrant, Query, Result};
 
 /// The most conditions of a query on a device.
-pub const MAX_CONDITIONS: usize = 4;
+pub const MAX_CONDITIONS: usize = kernels::MAX_CONDITIONS;
+
+/// Blocks that search, which the largest devices have room for at once.
+const MOST_BLOCKS: u32 = 2048;
 
 /// What is asked of one raster on the device: see [`crate::Condition`].
 #[derive(Clone)]
@@ -160,7 +163,7 @@ pub fn count(
     let mut sums = gpu.zeroed::<u64>(3)?;
     let Some(search) = Search::new(conditions, query)? else { return Ok(sums) };
     let squares = search.squares();
-    let Counted { counts, cells } = search.count(&gpu)?;
+    let Counted { counts, cells, .. } = search.count(&gpu)?;
     let mut total = gpu.zeroed::<u32>(1)?;
     reduce(workspace, Sum, counts.slice(0..squares)?, &mut total)?;
     reduce(workspace, Sum, cells.slice(0..squares)?, sums.slice_mut(1..2)?)?;
@@ -184,8 +187,9 @@ pub fn quadrants(
     let gpu = workspace.gpu().clone();
     gpu.refuse_in_capture("the number of quadrants")?;
     let Some(search) = Search::new(conditions, query)? else { return Ok(Vec::new()) };
-    let Counted { mut counts, .. } = search.count(&gpu)?;
-    scan_in_place(workspace, Sum, Scan::exclusive(0), &mut counts)?;
+    let mut counted = search.count(&gpu)?;
+    let counts = &mut counted.counts;
+    scan_in_place(workspace, Sum, Scan::exclusive(0), &mut *counts)?;
     let squares = search.squares();
     let mut total = gpu.zeroed::<u32>(1)?;
     gpu.copy(counts.slice(squares..squares + 1)?, &mut total)?;
@@ -195,8 +199,7 @@ pub fn quadrants(
     }
     // Zeroed, should somebody change the trees between the two launches.
     let mut hits = gpu.zeroed::<[u32; kernels::HIT]>(total as usize)?;
-    let (out, no_cells) = (hits.as_mut_ptr().cast(), std::ptr::null_mut());
-    search.launch(&gpu, counts.as_mut_ptr(), no_cells, out, total)?;
+    search.launch(&gpu, &mut counted, hits.as_mut_ptr().cast(), total)?;
     let tree = conditions[0].tree;
     let quadrant = |[row, column, size, min, max]: [u32; kernels::HIT]| Quadrant {
         row,
@@ -221,6 +224,9 @@ struct Search<'a> {
 struct Counted {
     counts: Column<u32>,
     cells: Column<u64>,
+    /// The squares in which the search goes on, and their number.
+    listed: Column<u32>,
+    listed_len: Column<u32>,
 }
 
 impl<'a> Search<'a> {
@@ -252,20 +258,26 @@ impl<'a> Search<'a> {
 
     fn count(&self, gpu: &Gpu) -> Result<Counted> {
         let squares = self.squares();
-        let mut counts = gpu.zeroed::<u32>(squares + 1)?;
-        let mut cells = gpu.zeroed::<u64>(2 * squares)?;
-        self.launch(gpu, counts.as_mut_ptr(), cells.as_mut_ptr(), std::ptr::null_mut(), 0)?;
-        Ok(Counted { counts, cells })
+        let words = squares * kernels::listed_words(self.instance());
+        let mut counted = Counted {
+            counts: gpu.zeroed(squares + 1)?,
+            cells: gpu.zeroed(2 * squares)?,
+            // SAFETY: no more is read than was written, as its length says.
+            listed: unsafe { gpu.uninitialized(words)? },
+            listed_len: gpu.zeroed(1)?,
+        };
+        self.launch(gpu, &mut counted, std::ptr::null_mut(), 0)?;
+        Ok(counted)
     }
 
-    fn launch(
-        &self,
-        gpu: &Gpu,
-        counts: *mut u32,
-        cells: *mut u64,
-        out: *mut u32,
-        room: u32,
-    ) -> Result<()> {
+    /// The conditions that the kernels have, of which there are fewer instances: the last are the first tree's again, of
+    /// which any value will do.
+    fn instance(&self) -> usize {
+        self.conditions.len().next_power_of_two()
+    }
+
+    /// Counts; with `out` writes.
+    fn launch(&self, gpu: &Gpu, to: &mut Counted, out: *mut u32, room: u32) -> Result<()> {
         let mut held = Vec::new();
         let mut words = Vec::new();
         for condition in self.conditions {
@@ -273,33 +285,60 @@ impl<'a> Search<'a> {
             words.push(asked.words());
             held.push(holding);
         }
-        // The kernels have one, two or four: the last are the first tree's again, of which any value will do.
         let any = Condition { range: None, raster: None, tree: self.conditions[0].tree };
         let (asked, holding) = any.admitted(gpu)?;
         words.resize(MAX_CONDITIONS, asked.words());
-        let kernel = match self.conditions.len() {
-            1 => kernels::search::one,
-            2 => kernels::search::two,
-            _ => kernels::search::four,
+        let mut conditions = [0; kernels::ALL_WORDS];
+        conditions.copy_from_slice(words.as_flattened());
+        let (down, search) = match self.instance() {
+            1 => (kernels::descend::one, kernels::search::one),
+            2 => (kernels::descend::two, kernels::search::two),
+            _ => (kernels::descend::four, kernels::search::four),
         };
+        let (width, height, bits) = (self.grid.width, self.grid.height, self.bits);
         let Window { row0, column0, row1, column1 } = self.window;
-        let arguments = kernels::search::Args {
-            first: words[0],
-            second: words[1],
-            third: words[2],
-            fourth: words[3],
-            width: self.grid.width,
-            height: self.grid.height,
-            bits: self.bits,
-            window: [row0, column0, row1, column1],
-            counts,
-            cells,
-            out,
-            room,
-        };
+        let window = [row0, column0, row1, column1];
+        let (counts, cells) = (to.counts.as_mut_ptr(), to.cells.as_mut_ptr());
+        let (listed, listed_len) = (to.listed.as_mut_ptr(), to.listed_len.as_mut_ptr());
+        let squares = self.squares() as u32;
         // SAFETY: trees and rasters are admitted, with their lengths; a raster is of its tree's sides and type. The
-        // callers' arrays are as the kernel needs them.
-        unsafe { gpu.enqueue(kernel, Blocks::x(self.squares() as u32), arguments)? };
+        // other arrays are as long as the kernels need them; `out` is null or has the room.
+        unsafe {
+            gpu.enqueue(
+                down,
+                Blocks::x(squares.div_ceil(kernels::BLOCK as u32)),
+                kernels::descend::Args {
+                    conditions,
+                    width,
+                    height,
+                    bits,
+                    window,
+                    counts,
+                    cells,
+                    out,
+                    room,
+                    listed,
+                    listed_len,
+                },
+            )?;
+            gpu.enqueue(
+                search,
+                Blocks::x(squares.min(MOST_BLOCKS)),
+                kernels::search::Args {
+                    conditions,
+                    width,
+                    height,
+                    bits,
+                    window,
+                    counts,
+                    cells,
+                    out,
+                    room,
+                    listed: listed.cast_const(),
+                    listed_len: listed_len.cast_const(),
+                },
+            )?;
+        }
         drop((held, holding));
         Ok(())
     }

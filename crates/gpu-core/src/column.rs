@@ -147,23 +147,17 @@ impl<T: Element> Column<T> {
     /// [`Error::NotLaunched`].
     pub fn to_host(&self) -> Result<Vec<T>> {
         let gpu = &self.owner.gpu;
-        let mut host = crate::host_memory::filled(T::zeroed(), self.len())?;
-        if !host.is_empty() {
+        let mut host = crate::host_memory::with_capacity::<T>(self.len())?;
+        if !self.is_empty() {
             self.owner.check_launched()?;
-            gpu.make_current()?;
-            let bytes = size_of_val(host.as_slice());
-            // SAFETY: both sides have as many elements; `host` lives until the stream is
-            // synchronised below.
-            check("cuMemcpyDtoHAsync", unsafe {
-                sys::cuMemcpyDtoHAsync_v2(
-                    host.as_mut_ptr().cast(),
-                    self.start,
-                    bytes,
-                    gpu.stream.raw,
-                )
-            })?;
+            let (to, bytes) = (host.as_mut_ptr().cast(), self.len() * size_of::<T>());
+            // SAFETY: the vector has room for the elements, and lives until the stream is synchronised
+            // below.
+            unsafe { gpu.copy_out(self.start, std::slice::from_raw_parts_mut(to, bytes))? };
         }
         gpu.synchronize()?;
+        // SAFETY: the copy has written all elements.
+        unsafe { host.set_len(self.len()) };
         Ok(host)
     }
 }
@@ -309,17 +303,9 @@ impl Gpu {
         // SAFETY: written right below.
         let column = unsafe { self.uninitialized(host.len())? };
         if !host.is_empty() {
-            let bytes = size_of_val(host);
             // SAFETY: both sides have `host.len()` elements; the host's stays, by the caller's
             // promise.
-            check("cuMemcpyHtoDAsync", unsafe {
-                sys::cuMemcpyHtoDAsync_v2(
-                    column.start,
-                    host.as_ptr().cast(),
-                    bytes,
-                    self.stream.raw,
-                )
-            })?;
+            unsafe { self.copy_in(column.start, bytemuck::cast_slice(host))? };
         }
         Ok(column)
     }

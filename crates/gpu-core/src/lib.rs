@@ -50,6 +50,8 @@ mod raster;
 #[cfg(feature = "cuda")]
 mod slice;
 #[cfg(feature = "cuda")]
+mod staging;
+#[cfg(feature = "cuda")]
 mod stream;
 
 #[cfg(feature = "cuda")]

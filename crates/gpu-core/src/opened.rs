@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::c_int;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use cuda_driver::attribute::device as attribute_of;
 use cuda_driver::sys::{self, CUcontext, CUdevice, CUmemoryPool};
@@ -10,6 +10,7 @@ use cuda_driver::sys::{self, CUcontext, CUdevice, CUmemoryPool};
 use crate::Result;
 use crate::driver::{attribute, check, device_name, given, make_current};
 use crate::modules::Modules;
+use crate::staging::Staging;
 
 /// A device that was opened. It stays so until the process ends: its modules are compiled once.
 pub(crate) struct Opened {
@@ -18,6 +19,7 @@ pub(crate) struct Opened {
     pub(crate) context: CUcontext,
     pub(crate) modules: Modules,
     pub(crate) properties: Properties,
+    staging: OnceLock<Option<Staging>>,
 }
 
 /// What is known of a device from the start.
@@ -51,7 +53,19 @@ impl Opened {
         make_current(context)?;
         keep_freed_memory(device)?;
         let properties = Properties::of(device)?;
-        Ok(Self { device, context, modules: Modules::default(), properties })
+        Ok(Self {
+            device,
+            context,
+            modules: Modules::default(),
+            properties,
+            staging: OnceLock::new(),
+        })
+    }
+
+    /// What large copies go through; `None` where the system gives no page-locked memory. The
+    /// context is current.
+    pub(crate) fn staging(&self) -> Option<&Staging> {
+        self.staging.get_or_init(|| Staging::new().ok()).as_ref()
     }
 }
 

@@ -464,6 +464,11 @@ pub(crate) fn is_device(address: u64) -> bool {
     find(&lock().live, address).is_some()
 }
 
+/// Whether the address lies in page-locked host memory.
+pub(crate) fn is_page_locked(address: u64) -> bool {
+    find(&lock().host, address).is_some()
+}
+
 /// Allocates page-locked host memory.
 pub(crate) fn allocate_host(size: usize) -> Result<u64, Refused> {
     if size == 0 {

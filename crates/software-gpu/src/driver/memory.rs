@@ -86,6 +86,12 @@ pub(super) extern "C" fn cuMemFreeHost(address: u64) -> Code {
     call_in_context(|| Ok(memory::free_host(address)?))
 }
 
+/// `CU_MEMORYTYPE_HOST`, which page-locked memory is.
+const HOST_MEMORY: c_uint = 1;
+
+/// `CU_MEMORYTYPE_DEVICE`.
+const DEVICE_MEMORY: c_uint = 2;
+
 /// Copies `len` bytes; the ranges may overlap.
 ///
 /// # Safety
@@ -293,21 +299,24 @@ fills! {
     cuMemsetD32_v2 cuMemsetD32Async u32;
 }
 
-/// `CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL` and `CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE`; the others are
-/// not supported.
+/// `CU_POINTER_ATTRIBUTE_MEMORY_TYPE`, `CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL` and
+/// `CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE`; the others are not supported.
 pub(super) unsafe extern "C" fn cuPointerGetAttribute(
     value: *mut c_void,
     attribute: c_int,
     address: u64,
 ) -> Code {
     call_in_context(|| {
-        if !memory::is_device(address) {
-            return Err(Code::CUDA_ERROR_INVALID_VALUE);
-        }
+        let kind = match (memory::is_device(address), memory::is_page_locked(address)) {
+            (true, _) => DEVICE_MEMORY,
+            (_, true) => HOST_MEMORY,
+            _ => return Err(Code::CUDA_ERROR_INVALID_VALUE),
+        };
         let pool = if memory::is_pooled(address) { POOL } else { 0 };
         // SAFETY: as above; the attributes are a number and a handle.
         unsafe {
             match attribute {
+                2 => give(value.cast::<c_uint>(), kind),
                 9 => give(value.cast::<c_int>(), 0),
                 17 => give(value.cast::<usize>(), pool),
                 _ => Err(Code::CUDA_ERROR_NOT_SUPPORTED),

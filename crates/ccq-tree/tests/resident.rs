@@ -78,14 +78,18 @@ fn captured_counts_follow_their_tree() {
     let tree = DeviceTree::upload(&handle, &host).unwrap();
     let condition = [Condition::new(&tree).range(90.0, 120.0)];
     let plain = gpu::count(&mut workspace, &condition, &Query::new()).unwrap().to_host().unwrap();
-    let mut counted = None;
+    let mask = gpu::mask(&mut workspace, &condition, &Query::new()).unwrap();
+    let (mut counted, mut painted) = (None, None);
     let graph = handle.capture(|| {
         counted = Some(gpu::count(&mut workspace, &condition, &Query::new())?);
+        painted = Some(gpu::mask(&mut workspace, &condition, &Query::new())?);
         Ok::<_, Error>(())
     });
     // SAFETY: the tree is where it was.
     unsafe { graph.unwrap().launch().unwrap() };
     assert_eq!(counted.unwrap().to_host().unwrap(), plain);
+    let painted = painted.unwrap().column().to_host().unwrap();
+    assert!(painted == mask.column().to_host().unwrap());
     let scanned = raster.values().iter().filter(|v| (90..120).contains(*v)).count() as u64;
     assert_eq!((plain[1], plain[2]), (scanned, 0));
 }
@@ -144,8 +148,13 @@ fn nodes_full_of_anything_lead_nowhere_outside() {
                     assert!(cells <= u64::from(width) * u64::from(height));
                     let found = gpu::quadrants(&mut workspace, &conditions, &Query::new()).unwrap();
                     assert!(found.iter().all(|q| q.row < height && q.column < width));
+                    let runs = gpu::runs(&mut workspace, &conditions, &Query::new()).unwrap();
+                    assert!(runs.iter().all(|run| run.row < height && run.column1 <= width));
                 }
             }
+            gpu::statistics(&mut workspace, &hostile, &Query::new()).unwrap();
+            let peaks = gpu::top_k(&mut workspace, &hostile, 9, &Query::new()).unwrap();
+            assert!(peaks.iter().all(|peak| peak.row < height && peak.column < width));
             handle.synchronize().unwrap();
         }
     }

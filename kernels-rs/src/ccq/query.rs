@@ -398,19 +398,29 @@ impl<const N: usize> Search<N> {
         while row < part.row1 {
             let mut column = part.column0;
             while column < part.column1 {
-                let cell = row as u64 * self.ground.width as u64 + column as u64;
-                let (mut all, mut i) = (true, 0);
-                while i < N {
-                    // SAFETY: passed on to the caller; the part lies in the raster.
-                    all &= !self.cuts(i) || unsafe { self.conditions[i].wants(cell) };
-                    i += 1;
-                }
-                count += all as u64;
+                // SAFETY: passed on to the caller; the part lies in the raster.
+                count += unsafe { self.is_wanted((column, row)) } as u64;
                 column += 1;
             }
             row += 1;
         }
         Some(count)
+    }
+
+    /// Whether a cell is wanted of all rasters that conditions cut bins of.
+    ///
+    /// # Safety
+    /// The cell is in the raster; rasters are there where conditions cut bins.
+    #[inline(always)]
+    unsafe fn is_wanted(&self, (column, row): (u32, u32)) -> bool {
+        let cell = row as u64 * self.ground.width as u64 + column as u64;
+        let (mut all, mut i) = (true, 0);
+        while i < N {
+            // SAFETY: passed on to the caller.
+            all &= !self.cuts(i) || unsafe { self.conditions[i].wants(cell) };
+            i += 1;
+        }
+        all
     }
 
     /// Whether a condition's range cuts through bins.
@@ -428,6 +438,9 @@ struct Room<const N: usize> {
     positions: SharedArray<u32>,
     scan: BlockScan<u32>,
     sums: BlockReduce<u64>,
+    bounds: BlockReduce<u32>,
+    /// What the whole square is.
+    what: SharedArray<u32>,
 }
 
 impl<const N: usize> Room<N> {
@@ -438,6 +451,8 @@ impl<const N: usize> Room<N> {
             positions: carver.array(SLOTS * N as u32),
             scan: BlockScan::new(carver),
             sums: BlockReduce::new(carver, BLOCK),
+            bounds: BlockReduce::new(carver, BLOCK),
+            what: carver.array(1 + N as u32),
         }
     }
 
@@ -482,6 +497,9 @@ struct Found {
     quadrants: u32,
     cells: u64,
     unsure: u64,
+    /// The least and the greatest key of all.
+    least: u32,
+    greatest: u32,
     /// Where quadrants are written from here on; null to count alone.
     out: *mut u32,
     room: u32,
@@ -490,7 +508,15 @@ struct Found {
 impl Default for Found {
     #[inline(always)]
     fn default() -> Self {
-        Self { quadrants: 0, cells: 0, unsure: 0, out: core::ptr::null_mut(), room: 0 }
+        Self {
+            quadrants: 0,
+            cells: 0,
+            unsure: 0,
+            least: u32::MAX,
+            greatest: 0,
+            out: core::ptr::null_mut(),
+            room: 0,
+        }
     }
 }
 
@@ -527,6 +553,8 @@ impl Found {
             }
         }
         self.quadrants += 1;
+        self.least = u32::min(self.least, verdict.min);
+        self.greatest = u32::max(self.greatest, verdict.max);
     }
 }
 
@@ -582,6 +610,7 @@ impl<const N: usize> Search<N> {
 struct Results {
     counts: *mut u32,
     cells: *mut u64,
+    bounds: *mut u32,
     out: *mut u32,
     room: u32,
 }
@@ -597,7 +626,12 @@ impl Results {
         unsafe {
             *self.counts.add(place) = found.quadrants;
             *self.cells.add(place) = found.cells;
-            *self.cells.add((squares.0 * squares.1) as usize + place) = found.unsure;
+            let all = (squares.0 * squares.1) as usize;
+            *self.cells.add(all + place) = found.unsure;
+            if !self.bounds.is_null() {
+                *self.bounds.add(place) = found.least;
+                *self.bounds.add(all + place) = found.greatest;
+            }
         }
     }
 
@@ -615,12 +649,12 @@ impl Results {
 
 /// Goes down to each square. Without `out` it counts what ends above a square: `counts` gets the quadrants of each
 /// square, in Z-order of the squares, and `cells` the cells of each that satisfy all, and then those of which no raster
-/// says; and it lists the squares in which the search goes on. With `out` it writes the quadrants, those of
+/// says; `bounds`, if there is one, their least and their greatest keys; and it lists the squares in which the search goes on. With `out` it writes the quadrants, those of
 /// each square from where `counts` says, which were scanned, and lists nothing. Grid: a thread for each square.
 ///
 /// # Safety
 /// Trees and rasters are as the conditions say, and of `width * height` cells; `counts` has an element for each square, and
-/// one more, `cells` two for each; `out` has room for `room` quadrants. `listed` has room for all squares, each
+/// one more, `cells` and `bounds` two for each; `out` has room for `room` quadrants. `listed` has room for all squares, each
 /// [`listed_words`], and `listed_len` is 0.
 #[kernel(block = BLOCK, instances(
     one: <1>;
@@ -635,13 +669,14 @@ pub unsafe fn descend<const N: usize>(
     window: [u32; 4],
     counts: *mut u32,
     cells: *mut u64,
+    bounds: *mut u32,
     out: *mut u32,
     room: u32,
     listed: *mut u32,
     listed_len: *mut u32,
 ) {
     let search = Search::<N>::new(conditions, (width, height, bits), window);
-    let results = Results { counts, cells, out, room };
+    let results = Results { counts, cells, bounds, out, room };
     let (columns, rows) = search.squares();
     let index = thread::index_1d() as u32;
     let mut open = None;
@@ -686,8 +721,30 @@ impl<const N: usize> Search<N> {
     /// As [`descend`](mod@descend).
     #[inline(always)]
     unsafe fn descend(&self, (column, row): (u32, u32), found: &mut Found) -> Option<[u32; N]> {
-        let bits = self.ground.bits;
-        let above = bits.saturating_sub(LEVELS);
+        // SAFETY: passed on to the caller.
+        unsafe {
+            let end = self.reach((column, row));
+            let is_own = end.corner == (column * SIDE, row * SIDE);
+            match end.verdict.what {
+                OPEN => Some(end.positions),
+                what => {
+                    if what != NONE && is_own {
+                        let side = 1 << (self.ground.bits - end.level);
+                        found.take(self, end.corner, side, end.verdict);
+                    }
+                    None
+                }
+            }
+        }
+    }
+
+    /// Goes down from the root towards a square, as far as the search goes on, to the square itself at most.
+    ///
+    /// # Safety
+    /// As [`descend`](mod@descend).
+    #[inline(always)]
+    unsafe fn reach(&self, (column, row): (u32, u32)) -> End<N> {
+        let above = self.ground.bits.saturating_sub(LEVELS);
         let (mut positions, mut level) = ([0; N], 0);
         loop {
             // The quadrant of this level that the square lies in.
@@ -695,27 +752,29 @@ impl<const N: usize> Search<N> {
             let corner = ((column >> shift << shift) * SIDE, (row >> shift << shift) * SIDE);
             // SAFETY: passed on to the caller.
             unsafe {
-                let verdict = self.judge(corner, level, positions);
-                if verdict.what != OPEN {
-                    let is_own = corner == (column * SIDE, row * SIDE);
-                    if verdict.what != NONE && is_own {
-                        found.take(self, corner, 1 << (bits - level), verdict);
-                    }
-                    return None;
-                }
-                if level == above {
-                    return Some(positions);
+                let mut verdict = self.judge(corner, level, positions);
+                if verdict.what != OPEN || level == above {
+                    return End { verdict, corner, level, positions };
                 }
                 let towards = (column >> (shift - 1) & 1) | (row >> (shift - 1) & 1) << 1;
                 let (children, is_there) = self.child(corner, level, positions, towards);
                 if !is_there {
-                    return None;
+                    verdict.what = NONE;
+                    return End { verdict, corner, level, positions };
                 }
                 positions = children;
                 level += 1;
             }
         }
     }
+}
+
+/// Where the way down ends: a quadrant, its verdict, and the nodes that hold it.
+struct End<const N: usize> {
+    verdict: Verdict,
+    corner: (u32, u32),
+    level: u32,
+    positions: [u32; N],
 }
 
 /// Searches the squares that [`descend`](mod@descend) listed, and leaves their numbers or quadrants as it does. Grid: any
@@ -736,13 +795,14 @@ pub unsafe fn search<const N: usize>(
     window: [u32; 4],
     counts: *mut u32,
     cells: *mut u64,
+    bounds: *mut u32,
     out: *mut u32,
     room: u32,
     listed: *const u32,
     listed_len: *const u32,
 ) {
     let search = Search::<N>::new(conditions, (width, height, bits), window);
-    let results = Results { counts, cells, out, room };
+    let results = Results { counts, cells, bounds, out, room };
     let shared = Room::<N>::new(&mut Carver::new());
     let mut next = thread::block_idx_x();
     // SAFETY: passed on to the caller; all threads of a block go the same way.
@@ -788,6 +848,8 @@ unsafe fn search_square<const N: usize>(
                 quadrants: quadrants as u32,
                 cells: shared.sums.reduce(found.cells, 0, |a, b| a + b),
                 unsure: shared.sums.reduce(found.unsure, 0, |a, b| a + b),
+                least: shared.bounds.reduce(found.least, u32::MAX, u32::min),
+                greatest: shared.bounds.reduce(found.greatest, 0, u32::max),
                 ..Found::default()
             };
             if thread::thread_idx_x() == 0 {
@@ -943,6 +1005,163 @@ unsafe fn each_in_slots<const N: usize>(
             }
         }
         i = vector::unknown(i + 1);
+    }
+}
+
+/// Sets each cell of a mask to 1 if it satisfies all conditions, else to 0. Grid: a block for each square, row by row.
+///
+/// # Safety
+/// Trees and rasters are as the conditions say, and of `width * height` cells, as is `mask`; a condition that cuts bins
+/// has a raster.
+#[kernel(block = BLOCK, carve = |carver| Room::<N>::new(carver), instances(
+    one: <1>;
+    two: <2>;
+    four: <4>;
+))]
+pub unsafe fn paint<const N: usize>(
+    conditions: [u32; ALL_WORDS],
+    width: u32,
+    height: u32,
+    bits: u32,
+    window: [u32; 4],
+    mask: *mut u8,
+) {
+    let search = Search::<N>::new(conditions, (width, height, bits), window);
+    let shared = Room::<N>::new(&mut Carver::new());
+    let (square, _) = search.square(thread::block_idx_x());
+    let (mut positions, mut i) = ([0; N], 0);
+    // SAFETY: passed on to the caller; all threads of the block go the same way.
+    unsafe {
+        if thread::thread_idx_x() == 0 {
+            let end = search.reach(square);
+            shared.what.store(0, end.verdict.what);
+            while i < N {
+                shared.what.store(1 + i as u32, end.positions[i]);
+                i += 1;
+            }
+        }
+        thread::sync_threads();
+        let what = shared.what.load(0);
+        i = 0;
+        while i < N {
+            positions[i] = shared.what.load(1 + i as u32);
+            i += 1;
+        }
+        if what == OPEN {
+            in_square(&search, square, positions, &shared);
+        }
+        // The square's rows one after the other, four at a time.
+        let mut cell = thread::thread_idx_x();
+        while cell < SIDE * SIDE {
+            let (x, y) = (cell % SIDE, cell / SIDE);
+            let (column, row) = (square.0 * SIDE + x, square.1 * SIDE + y);
+            if column < width && row < height {
+                let of_cell = match what {
+                    OPEN => search.verdict_in_square((column, row), (x, y), &shared),
+                    _ => what,
+                };
+                let at = Part { column0: column, row0: row, column1: column + 1, row1: row + 1 };
+                let is_found = at.is_in(search.ground.window)
+                    && (of_cell == HIT_WHOLE
+                        || (of_cell == HIT_PARTLY && search.is_wanted((column, row))));
+                *mask.add((row as u64 * width as u64 + column as u64) as usize) = is_found as u8;
+            }
+            cell = vector::unknown(cell + BLOCK as u32);
+        }
+    }
+}
+
+impl<const N: usize> Search<N> {
+    /// What the quadrant that ended around a cell of a square is, or the cell itself.
+    ///
+    /// # Safety
+    /// As [`in_square`], after it.
+    #[inline(always)]
+    unsafe fn verdict_in_square(
+        &self,
+        (column, row): (u32, u32),
+        (x, y): (u32, u32),
+        shared: &Room<N>,
+    ) -> u32 {
+        let slot = morton::encode(x / 2, y / 2) as u32;
+        let bits = self.ground.bits;
+        // SAFETY: passed on to the caller; nobody writes the slots any more.
+        unsafe {
+            if shared.states.load(slot) as u32 == OPEN {
+                let (corner, positions) = ((x & 1) | (y & 1) << 1, shared.positions(slot));
+                let place = (column & !1, row & !1);
+                let (cell, is_there) = self.child(place, bits - 1, positions, corner);
+                return if is_there { self.judge((column, row), bits, cell).what } else { NONE };
+            }
+            let mut level = LEVELS;
+            while level > 0 {
+                level -= 1;
+                let step = 2 * (LEVELS - 1 - level);
+                let state = shared.states.load(slot >> step << step) as u32;
+                if state != NONE && state != OPEN && state >> 2 == level {
+                    return state & 3;
+                }
+            }
+        }
+        NONE
+    }
+}
+
+/// Words of a run: row, first column, the column after the last.
+pub const RUN: usize = 3;
+
+/// Finds the runs of cells that are not 0 in the rows of a mask. Without `out` it counts those of each row in `counts`;
+/// with `out` it writes them, from where `counts` says, which were scanned. Grid: a warp for each row.
+///
+/// # Safety
+/// `mask` has `width * height` cells, `counts` an element for each row, `out` room for `room` runs of [`RUN`] words.
+#[kernel(block = BLOCK)]
+pub unsafe fn find_runs(
+    mask: *const u8,
+    width: u32,
+    height: u32,
+    counts: *mut u32,
+    out: *mut u32,
+    room: u32,
+) {
+    let row = thread::block_idx_x() * (BLOCK as u32 / warp::SIZE) + warp::warp_id();
+    if row >= height {
+        return;
+    }
+    let (lane, below) = (warp::lane_id(), warp::lanes_below());
+    let line = mask.wrapping_add((row as u64 * width as u64) as usize);
+    // SAFETY: passed on to the caller; the whole warp has a row, and goes the same way.
+    unsafe {
+        let first = if out.is_null() { 0 } else { *counts.add(row as usize) };
+        let put = |run: u32, word: usize, value: u32| {
+            if !out.is_null() && run < room {
+                *out.add(RUN * run as usize + word) = value;
+            }
+        };
+        let (mut begun, mut ended, mut before, mut from) = (0, 0, 0, 0);
+        // One step further than the row, where a run ends at the latest.
+        while from <= width {
+            let column = from + lane;
+            let is_in = column < width && *line.add(column as usize) != 0;
+            let cells = warp::ballot(warp::FULL, is_in);
+            let west = cells << 1 | before;
+            let (begins, ends) = (cells & !west, !cells & west);
+            if begins >> lane & 1 != 0 {
+                let run = first + begun + (begins & below).count_ones();
+                put(run, 0, row);
+                put(run, 1, column);
+            }
+            if ends >> lane & 1 != 0 {
+                put(first + ended + (ends & below).count_ones(), 2, column);
+            }
+            begun += begins.count_ones();
+            ended += ends.count_ones();
+            before = cells >> 31;
+            from = vector::unknown(from + warp::SIZE);
+        }
+        if out.is_null() && lane == 0 {
+            *counts.add(row as usize) = begun;
+        }
     }
 }
 

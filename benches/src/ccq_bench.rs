@@ -118,6 +118,11 @@ fn build_tiles(gpu: &Gpu, raster: &DeviceGrid<i16>, params: &Params) -> Result<(
     let tiles = columns * rows;
     line(&format!("{tiles} tiles in a batch"), time);
     line("  a tile of them", time / f64::from(tiles));
+    let merged = |workspace: &mut Workspace| {
+        gpu::build_forest(workspace, slice, 4096, params)?.merge(workspace)
+    };
+    let time = median(|| Ok(gpu.time(|| merged(&mut workspace))?.1))?;
+    line("  and merged into one tree", time);
     Ok(())
 }
 

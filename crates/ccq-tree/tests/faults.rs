@@ -47,7 +47,8 @@ fn every_failure_of_a_resident_build_is_said() {
     let failures = everywhere(&gpu, make, |(workspace, resident)| {
         let tree = gpu::build(workspace, &*resident, &params())?.to_host()?;
         let bounded = gpu::build_within(workspace, &*resident, &params(), 20_000)?;
-        Ok((tree, bounded.finish()?.to_host()?))
+        let forest = gpu::build_forest(workspace, &*resident, 64, &params())?;
+        Ok((tree, bounded.finish()?.to_host()?, forest.merge(workspace)?.to_host()?))
     });
     if let Some(Failures { allocations, launches, .. }) = failures {
         assert!(allocations >= 10 && launches >= 10, "{allocations} {launches}");

@@ -14,13 +14,13 @@
 //! A square of cells keeps 12 bytes and its counts, 24, and if it is divided 768 for its patches.
 
 use device_std::shared::{Carver, SharedArray};
-use device_std::{kernel, thread, vector, warp};
+use device_std::{kernel, search, thread, vector, warp};
 
 use super::patch::{self, Patch, Tally};
 use super::plan::Tier;
 use super::source::{Cells, PATCH, Seen, Squares};
 use super::square::Square;
-use super::summary::{Binning, Summary};
+use super::summary::{Binning, MIXED, Summary};
 use super::value::Value;
 use super::writer::Writer;
 use super::{LEVELS, SIDE};
@@ -629,6 +629,60 @@ pub unsafe fn write_squares(
                 patch.write::<Summary, Squares>(&tier, &writer, &NOTHING_SEEN, first, child_of);
             }
             own = vector::unknown(own + HALVES);
+        }
+    }
+}
+
+/// Words of a level of a tile's tree that moves: its first node among those of all tiles; where that goes, or
+/// `u32::MAX` for nowhere; where the nodes below begin in the tile's tree, and in the tree of the whole.
+pub const MOVE: usize = 4;
+
+/// Moves the nodes of a forest into one tree, level by level of each tile. `moves` are in the order of the nodes, which
+/// are the tiles' one after the other; the first begins at 0. Grid: a thread for each node.
+///
+/// # Safety
+/// There are `len` nodes of `WORDS` words, `presence` has their flags unless `presence_room` is 0, and there are
+/// `moves_len` moves, at least one. `out` has room for `room` nodes, `out_presence` for `presence_room` flags.
+#[kernel(block = BLOCK, instances(
+    two: <2>;
+    three: <3>;
+))]
+pub unsafe fn move_nodes<const WORDS: usize>(
+    nodes: *const u32,
+    presence: *const u8,
+    len: u32,
+    moves: *const u32,
+    moves_len: u32,
+    out: *mut u32,
+    room: u32,
+    out_presence: *mut u8,
+    presence_room: u32,
+) {
+    let i = thread::index_1d() as u32;
+    if i >= len {
+        return;
+    }
+    // SAFETY: passed on to the caller; writes are guarded by the rooms.
+    unsafe {
+        let word = |of: u64, word: usize| *moves.add(MOVE * of as usize + word);
+        let own = search::last(0, moves_len as u64 - 1, |of| word(of, 0) <= i);
+        let (first, to, below, to_below) = (word(own, 0), word(own, 1), word(own, 2), word(own, 3));
+        let at = to.saturating_add(i - first);
+        if at < room {
+            let (from, to) = (nodes.add(WORDS * i as usize), out.add(WORDS * at as usize));
+            let mut w = 0;
+            while w < WORDS - 1 {
+                *to.add(w) = *from.add(w);
+                w += 1;
+            }
+            let link = *from.add(WORDS - 1);
+            let child = link & !MIXED;
+            let moved =
+                if child == 0 { 0 } else { child.wrapping_sub(below).wrapping_add(to_below) };
+            *to.add(WORDS - 1) = (moved & !MIXED) | (link & MIXED);
+        }
+        if at < presence_room {
+            *out_presence.add(at as usize) = *presence.add(i as usize);
         }
     }
 }

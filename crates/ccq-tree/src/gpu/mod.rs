@@ -2,6 +2,7 @@
 
 mod build;
 mod host;
+mod merge;
 mod query;
 mod results;
 mod tree;

@@ -23,25 +23,32 @@ pub fn mosaic<T: Cell>(parts: &[GridView<'_, T>], params: &Params) -> Result<Gri
         return Ok(Grid::new(Vec::new(), GridSpec::of_pixels(0, 0))?);
     };
     let cell_size = first.grid().cell_size;
-    let [west, north] = [
-        parts.iter().map(|part| part.grid().origin_x).fold(f64::INFINITY, f64::min),
-        parts.iter().map(|part| part.grid().origin_y).fold(f64::NEG_INFINITY, f64::max),
-    ];
-    let mut places: Vec<Window> = Vec::with_capacity(parts.len());
+    let mut corners = Vec::with_capacity(parts.len());
     for (index, part) in parts.iter().enumerate() {
-        let refused = |reason| Error::Part { index, reason };
-        let place = place_of(part.grid(), (west, north), cell_size).map_err(refused)?;
+        let corner = corner_of(part.grid(), first.grid());
+        corners.push(corner.map_err(|reason| Error::Part { index, reason })?);
+    }
+    let west = corners.iter().map(|corner| corner.0).min().unwrap_or(0);
+    let north = corners.iter().map(|corner| corner.1).min().unwrap_or(0);
+    let mut places: Vec<Window> = Vec::with_capacity(parts.len());
+    for (index, (part, (column, row))) in parts.iter().zip(corners).enumerate() {
+        // Both are below three times the largest side.
+        let (column0, row0) = ((column - west) as u32, (row - north) as u32);
+        let (column1, row1) = (column0 + part.grid().width, row0 + part.grid().height);
+        let place = Window { row0, column0, row1, column1 };
         if places.iter().any(|earlier| earlier.and(place).is_some()) {
-            return Err(refused("lies where an earlier one does"));
+            return Err(Error::Part { index, reason: "lies where an earlier one does" });
         }
         places.push(place);
     }
+    let origin_x = parts.iter().map(|part| part.grid().origin_x).fold(f64::INFINITY, f64::min);
+    let origin_y = parts.iter().map(|part| part.grid().origin_y).fold(f64::NEG_INFINITY, f64::max);
     let width = places.iter().map(|place| place.column1).max().unwrap_or(0);
     let height = places.iter().map(|place| place.row1).max().unwrap_or(0);
     if width.max(height) > MAX_SIDE {
         return Err(Error::TooLarge { width, height });
     }
-    let grid = GridSpec { origin_x: west, origin_y: north, cell_size, width, height };
+    let grid = GridSpec { origin_x, origin_y, cell_size, width, height };
     let covered: u64 = places.iter().map(|place| place.cells()).sum();
     let empty = params.nodata.and_then(exact_key::<T>).map(T::of_key).or(T::MISSING);
     let fill = match empty {
@@ -63,24 +70,21 @@ pub fn mosaic<T: Cell>(parts: &[GridView<'_, T>], params: &Params) -> Result<Gri
     Ok(Grid::new(values, grid)?)
 }
 
-/// The rows and columns of a raster, by the corner of all.
-fn place_of(
-    grid: &GridSpec,
-    (west, north): (f64, f64),
-    cell_size: f64,
-) -> Result<Window, &'static str> {
+/// The column and the row of a raster's corner, counted from the first raster's.
+fn corner_of(grid: &GridSpec, first: &GridSpec) -> Result<(i64, i64), &'static str> {
+    let cell_size = first.cell_size;
     let span = f64::from(grid.width.max(grid.height));
     if (grid.cell_size - cell_size).abs() * span > TOLERANCE * cell_size {
         return Err("has cells of another size");
     }
-    let [column, row] = [grid.origin_x - west, north - grid.origin_y].map(|far| far / cell_size);
+    let far = [grid.origin_x - first.origin_x, first.origin_y - grid.origin_y];
+    let [column, row] = far.map(|far| far / cell_size);
+    if grid.width.max(grid.height) > MAX_SIDE || column.abs().max(row.abs()) > f64::from(MAX_SIDE) {
+        return Err("lies too far from the first one");
+    }
     let on_grid = |at: f64| (at - at.round()).abs() <= TOLERANCE;
     if !on_grid(column) || !on_grid(row) {
         return Err("does not lie on the first one's grid");
     }
-    if column.max(row) > f64::from(MAX_SIDE) {
-        return Err("lies too far from the others");
-    }
-    let (column0, row0) = (column.round() as u32, row.round() as u32);
-    Ok(Window { row0, column0, row1: row0 + grid.height, column1: column0 + grid.width })
+    Ok((column.round() as i64, row.round() as i64))
 }

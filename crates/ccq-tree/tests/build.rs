@@ -252,7 +252,7 @@ fn rasters_beside_each_other_give_the_bytes_of_one_build() {
     };
     assert_eq!(reason(refused(&moved(-20.4, 0.25))), "does not lie on the first one's grid");
     assert_eq!(reason(refused(&moved(-20.5, 0.5))), "has cells of another size");
-    assert_eq!(reason(refused(&moved(1e12, 0.25))), "lies too far from the others");
+    assert_eq!(reason(refused(&moved(1e12, 0.25))), "lies too far from the first one");
 }
 
 #[test]

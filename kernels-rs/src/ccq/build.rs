@@ -534,7 +534,7 @@ unsafe fn square_of_elements(
             let (at, end) = (Some(patch_at(tier, place, own)), end_of(tier, place));
             let patch = Patch::new::<Summary, Squares>(tier, at, end, input, false, seen);
             let whole = patch.whole();
-            if thread::thread_idx_x() % patch::LANES == 0 {
+            if thread::thread_idx_x().is_multiple_of(patch::LANES) {
                 room.words.store(own, whole.min);
                 room.words.store(own + PATCHES, whole.max);
                 room.words.store(own + 2 * PATCHES, patch.tally().flagged(whole).0);

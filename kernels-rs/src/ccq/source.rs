@@ -204,7 +204,7 @@ impl<T: Value> Cells<T> {
     #[inline(always)]
     pub fn has_aligned_rows(from: *const T, width: u32) -> bool {
         let bytes = u64::min(PATCH as u64 * size_of::<T>() as u64, vector::BYTES as u64);
-        (width as u64 * size_of::<T>() as u64 | from as u64) & (bytes - 1) == 0
+        ((width as u64 * size_of::<T>() as u64) | from as u64) & (bytes - 1) == 0
     }
 }
 

@@ -129,6 +129,7 @@ impl<T: DeviceCell> DeviceForest<T> {
         };
         let blocks = Blocks::for_each(&kernel, own.len() as u64)?;
         // SAFETY: the lengths are the columns'; a node of 8 bytes has two words, one of 12 three.
-        Ok(unsafe { gpu.enqueue(kernel, blocks, arguments)? })
+        unsafe { gpu.enqueue(kernel, blocks, arguments)? };
+        Ok(())
     }
 }

@@ -107,6 +107,10 @@ fn build_tiles(gpu: &Gpu, raster: &DeviceGrid<i16>, params: &Params) -> Result<(
     let tile = DeviceGrid::upload(gpu, host.view())?;
     let time = median(|| Ok(gpu.time(|| gpu::build(&mut workspace, &tile, params))?.1))?;
     line(&format!("one tile of {side} x {side}"), time);
+    let room = gpu::build(&mut workspace, &tile, params)?.nodes().len();
+    let within = |workspace: &mut Workspace| gpu::build_within(workspace, &tile, params, room);
+    let time = median(|| Ok(gpu.time(|| within(&mut workspace))?.1))?;
+    line("  in given room", time);
     let slice = GridSlice::from(raster);
     let time =
         median(|| Ok(gpu.time(|| gpu::build_forest(&mut workspace, slice, 4096, params))?.1))?;
@@ -114,25 +118,45 @@ fn build_tiles(gpu: &Gpu, raster: &DeviceGrid<i16>, params: &Params) -> Result<(
     let tiles = columns * rows;
     line(&format!("{tiles} tiles in a batch"), time);
     line("  a tile of them", time / f64::from(tiles));
+    let merged = |workspace: &mut Workspace| {
+        gpu::build_forest(workspace, slice, 4096, params)?.merge(workspace)
+    };
+    let time = median(|| Ok(gpu.time(|| merged(&mut workspace))?.1))?;
+    line("  and merged into one tree", time);
     Ok(())
 }
 
 /// From pageable host memory to a tree in host memory.
 fn end_to_end(gpu: &Gpu, raster: &Grid<i16>, params: &Params) -> Result<()> {
     let device = Device::Gpu(gpu.clone());
-    let mut bytes = 0;
+    let mut built = None;
     let time = median(|| {
+        drop(built.take());
         let start = Instant::now();
-        bytes = build(&device, raster.view(), params, &())?.bytes();
+        built = Some(build(&device, raster.view(), params, &())?);
         Ok(start.elapsed())
     })?;
     line("from host to host", time);
-    let moved = (raster.grid().cells() * 2 + bytes) as f64 * 1e-9;
+    let built = built.context("a tree was built")?;
+    let moved = (raster.grid().cells() * 2 + built.bytes()) as f64 * 1e-9;
     println!("  {moved:.2} GB moved, {:.1} GB/s", moved / (time * 1e-3));
+    let back = gpu.zeroed::<u8>(built.bytes() as usize)?;
+    let time = median(|| {
+        let start = Instant::now();
+        let resident = DeviceGrid::upload(gpu, raster.view())?;
+        gpu.synchronize()?;
+        let nodes = back.to_host()?;
+        let time = start.elapsed();
+        drop((nodes, resident));
+        Ok(time)
+    })?;
+    line("as many bytes copied there and back, and nothing else", time);
+    println!("  {:.1} GB/s", moved / (time * 1e-3));
     let start = Instant::now();
     let tree = build(&Device::Cpu, raster.view(), params, &())?;
     line("the same on the CPU, once", start.elapsed().as_secs_f64() * 1e3);
     println!("  on {} threads, {} nodes", rayon::current_num_threads(), tree.nodes().len());
+    anyhow::ensure!(tree == built, "the device and the CPU have built different trees");
     Ok(())
 }
 
@@ -152,6 +176,10 @@ fn search(
     line("  count on the device", time);
     let time = median(|| Ok(gpu.time(|| gpu::quadrants(&mut workspace, &asked, &query))?.1))?;
     line("  quadrants, from the device to the host", time);
+    let time = median(|| Ok(gpu.time(|| gpu::mask(&mut workspace, &asked, &query))?.1))?;
+    line("  a mask on the device", time);
+    let time = median(|| Ok(gpu.time(|| gpu::runs(&mut workspace, &asked, &query))?.1))?;
+    line("  runs, from the device to the host", time);
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build()?;
     let condition = [ccq_tree::Condition::new(host).range(low, high)];
     let time = median(|| {

@@ -93,6 +93,30 @@ fn several_indices_and_bins_are_asked_together() {
 }
 
 #[test]
+fn rasters_beside_each_other_make_one_index() {
+    let folder = folder_of_inputs();
+    let path = folder.path();
+    let write = |name: &str, left: f64, values: [f32; 4]| {
+        let place = Georeference::north_up((left, 50.0), (2.0, 2.0));
+        let cells = Cells::Values { values: &values, nodata: -1.0 };
+        write_tiff(&path.join(name), &place, (2, 2), cells, &TiffOptions::default()).unwrap();
+    };
+    write("east.tif", 104.0, [3.0, 4.0, 7.0, 8.0]);
+    write("west.tif", 100.0, [1.0, 2.0, 5.0, 6.0]);
+    let report = succeeds(path, &["build", "east.tif", "west.tif", "-o", "both.ccq"]);
+    assert!(report.contains("put together"), "{report}");
+    let report = succeeds(path, &["info", "both.ccq"]);
+    assert!(report.contains("4 x 2") && report.contains("100 50, cells of 2"), "{report}");
+    succeeds(path, &["query", "both.ccq", "--range", "3,6", "-o", "q.csv"]);
+    let rows = std::fs::read_to_string(path.join("q.csv")).unwrap();
+    let rows: Vec<&str> = rows.lines().collect();
+    assert_eq!(rows, ["row,col,size,min,max", "1,0,1,5,5", "0,2,1,3,3", "0,3,1,4,4"]);
+    let twice = ["build", "east.tif", "east.tif", "-o", "x.ccq"];
+    fails(path, &twice, &["raster 1", "where an earlier one does"]);
+    fails(path, &["build", "east.tif", "heights.npy", "-o", "x.ccq"], &["i16", "another type"]);
+}
+
+#[test]
 fn a_sample_is_made_where_there_is_no_raster() {
     let folder = tempfile::tempdir().unwrap();
     let build = ["build", "--sample-side", "100", "--quantiles", "8"];

@@ -3,18 +3,27 @@
 //! - [`value`]: the types of cells, all compared as numbers of 32 bits.
 //! - [`summary`]: what a quadrant holds, and which quadrants are divided.
 //! - [`plan`]: squares of 64 x 64, in tiers above each other, and where each one's nodes are counted.
-//! - [`build`]: the kernels that count nodes and write them.
+//! - [`build`]: the kernels that count nodes and write them, with [`source`] (what squares are made of), [`patch`] and
+//!   [`square`] (what threads do together), and [`writer`].
 //! - [`query`]: the kernel that searches a tree.
 //!
 //! All but the kernels the CPU calls as well.
 
 #[cfg(feature = "ccq_build")]
 pub mod build;
+#[cfg(feature = "ccq_build")]
+pub mod patch;
 pub mod plan;
 #[cfg(feature = "ccq_query")]
 pub mod query;
+#[cfg(feature = "ccq_build")]
+pub mod source;
+#[cfg(feature = "ccq_build")]
+pub mod square;
 pub mod summary;
 pub mod value;
+#[cfg(feature = "ccq_build")]
+pub mod writer;
 
 /// Elements on a side of a square: what a block of threads reduces by [`LEVELS`] levels.
 pub const SIDE: u32 = 64;

@@ -12,6 +12,10 @@ pub trait Cell: Value + bytemuck::Pod + sealed::Sealed {
     /// The type's name.
     const NAME: &'static str;
 
+    /// A value that always stands for NODATA.
+    #[doc(hidden)]
+    const MISSING: Option<Self>;
+
     /// The value as a number; exact.
     fn to_f64(self) -> f64;
 
@@ -25,12 +29,13 @@ mod sealed {
 }
 
 macro_rules! cells {
-    ($($type:ty, $variant:ident;)+) => {$(
+    ($($type:ty, $variant:ident, $missing:expr;)+) => {$(
         impl sealed::Sealed for $type {}
 
         impl Cell for $type {
             const KIND: u32 = kernels_rs::ccq::value::Kind::$variant as u32;
             const NAME: &'static str = stringify!($type);
+            const MISSING: Option<Self> = $missing;
 
             fn to_f64(self) -> f64 {
                 self.into()
@@ -43,7 +48,9 @@ macro_rules! cells {
     )+};
 }
 
-cells! { u8, U8; i16, I16; u16, U16; i32, I32; u32, U32; f32, F32; }
+cells! {
+    u8, U8, None; i16, I16, None; u16, U16, None; i32, I32, None; u32, U32, None; f32, F32, Some(f32::NAN);
+}
 
 /// The least and the greatest key of a type.
 fn ends<T: Cell>() -> (u32, u32) {

@@ -55,6 +55,22 @@ pub enum Error {
         /// As given.
         side: u32,
     },
+    /// One of several rasters does not lie beside the others.
+    #[error("raster {index} of those beside each other {reason}")]
+    Part {
+        /// Which, from 0 on, of those that have cells.
+        index: usize,
+        /// What is wrong with it.
+        reason: &'static str,
+    },
+    /// Rasters beside each other leave cells out, and no value stands for NODATA.
+    #[error(
+        "{cells} cells between the rasters are in none of them, and no value stands for NODATA"
+    )]
+    Gap {
+        /// How many.
+        cells: u64,
+    },
     /// A window is empty or not inside the raster.
     #[error(
         "the window from row {row0}, column {column0} to row {row1}, column {column1} is not a part of \

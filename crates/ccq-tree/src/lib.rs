@@ -38,6 +38,7 @@ mod file;
 mod forest;
 #[cfg(feature = "cuda")]
 pub mod gpu;
+mod mosaic;
 mod params;
 mod quantiles;
 mod query;
@@ -50,6 +51,7 @@ pub use cell::Cell;
 pub use error::{Error, Result};
 pub use file::cells_of_file;
 pub use forest::Forest;
+pub use mosaic::mosaic;
 pub use params::{MAX_BINS, MAX_NODES, MAX_SIDE, Params, Query, Window};
 pub use quantiles::quantile_boundaries;
 pub use query::{
@@ -113,4 +115,19 @@ pub fn build_forest<T: Buildable>(
         #[allow(unreachable_patterns)]
         other => Err(gpu_core::Error::without_cuda(other).into()),
     }
+}
+
+/// Builds one tree of rasters that lie beside each other, in any order and of any sides: the same, byte for byte, as
+/// [`build`] makes of their [`mosaic()`], where it builds them in one go.
+///
+/// # Errors
+/// As [`mosaic()`] and [`build`].
+pub fn build_mosaic<T: Buildable>(
+    device: &Device,
+    parts: &[GridView<'_, T>],
+    params: &Params,
+    progress: &dyn Progress,
+) -> Result<Tree<T>> {
+    params.check()?;
+    build(device, mosaic(parts, params)?.view(), params, progress)
 }

@@ -2,7 +2,7 @@
 
 mod common;
 
-use ccq_tree::{Error, Params, Tree, build, build_forest};
+use ccq_tree::{Error, Params, Tree, build, build_forest, build_mosaic, mosaic};
 use common::{ByDefinition, Made, fractal, noise, raster};
 use gpu_core::{Device, Grid, GridSpec, GridView};
 use proptest::prelude::*;
@@ -199,6 +199,60 @@ fn forests_merge_into_the_bytes_of_one_build() {
     of(&raster(300, 300, |x, _| if x < 192 { 5u8 } else { 6 }), &Params::new().nodata(5.0));
     of(&raster(200, 200, |_, _| 5u8), &Params::new().nodata(5.0));
     of(&raster(200, 100, |_, _| 5u8), &Params::new());
+}
+
+/// A part of a raster, where it lies.
+fn cut<T: Made>(from: &Grid<T>, (column, row): (u32, u32), (width, height): (u32, u32)) -> Grid<T> {
+    let cells = (row..row + height).flat_map(|y| (column..column + width).map(move |x| (x, y)));
+    let values = cells.map(|(x, y)| *from.get(x, y).unwrap()).collect();
+    let GridSpec { origin_x, origin_y, cell_size, .. } = *from.grid();
+    let (x, y) = (f64::from(column) * cell_size, f64::from(row) * cell_size);
+    let grid = GridSpec::new(origin_x + x, origin_y - y, cell_size, width, height).unwrap();
+    Grid::new(values, grid).unwrap()
+}
+
+#[test]
+fn rasters_beside_each_other_give_the_bytes_of_one_build() {
+    let values = fractal::<i16>(300, 200, 3, 0.5).into_values();
+    let whole = Grid::new(values, GridSpec::new(-20.5, 71.25, 0.25, 300, 200).unwrap()).unwrap();
+    let params = Params::new().bins([-20.0, 0.0, 30.0]);
+    let parts = [
+        cut(&whole, (170, 90), (130, 110)),
+        cut(&whole, (0, 0), (170, 90)),
+        cut(&whole, (170, 0), (130, 90)),
+        cut(&whole, (0, 90), (170, 110)),
+    ];
+    let views: Vec<_> = parts.iter().map(Grid::view).collect();
+    for device in devices() {
+        let expected = built(&device, &whole, &params);
+        assert!(build_mosaic(&device, &views, &params, &()).unwrap() == expected);
+        // A gap is NODATA, where there is such a value.
+        let three = [views[0], views[1], views[3]];
+        let gap = build_mosaic(&device, &three, &params, &());
+        assert_eq!(gap.unwrap_err(), Error::Gap { cells: 130 * 90 });
+        let params = params.clone().nodata(-30_000.0);
+        let holed = raster(300, 200, |x, y| match x >= 170 && y < 90 {
+            true => -30_000,
+            false => *whole.get(x, y).unwrap(),
+        });
+        let holed = Grid::new(holed.into_values(), *whole.grid()).unwrap();
+        let expected = built(&device, &holed, &params);
+        assert!(build_mosaic(&device, &three, &params, &()).unwrap() == expected);
+        assert!(build_mosaic::<i16>(&device, &[], &params, &()).unwrap().nodes().is_empty());
+    }
+    let refused = |other: &Grid<i16>| mosaic(&[views[0], other.view()], &params).unwrap_err();
+    let reason = |error: Error| match error {
+        Error::Part { index: 1, reason } => reason,
+        other => panic!("{other}"),
+    };
+    assert_eq!(reason(refused(&parts[0])), "lies where an earlier one does");
+    let moved = |x: f64, size: f64| {
+        let grid = GridSpec::new(x, 71.25, size, 2, 2).unwrap();
+        Grid::new(vec![0i16; 4], grid).unwrap()
+    };
+    assert_eq!(reason(refused(&moved(-20.4, 0.25))), "does not lie on the first one's grid");
+    assert_eq!(reason(refused(&moved(-20.5, 0.5))), "has cells of another size");
+    assert_eq!(reason(refused(&moved(1e12, 0.25))), "lies too far from the first one");
 }
 
 #[test]

@@ -26,7 +26,10 @@ fn every_failure_of_a_search_is_said() {
     let failures = everywhere(&gpu, make, |(workspace, resident, tree)| {
         let condition = [Condition::new(tree).raster(&*resident).range(10.0, 50.0)];
         let counted = gpu::count(workspace, &condition, &Query::new())?.to_host()?;
-        Ok((gpu::quadrants(workspace, &condition, &Query::new())?, counted))
+        let mask = gpu::mask(workspace, &condition, &Query::new())?.column().to_host()?;
+        let runs = gpu::runs(workspace, &condition, &Query::new())?;
+        let lie = gpu::statistics(workspace, tree, &Query::new())?;
+        Ok((gpu::quadrants(workspace, &condition, &Query::new())?, counted, mask, runs, lie))
     });
     if let Some(Failures { allocations, launches, .. }) = failures {
         assert!(allocations >= 5 && launches >= 5, "{allocations} {launches}");
@@ -44,7 +47,8 @@ fn every_failure_of_a_resident_build_is_said() {
     let failures = everywhere(&gpu, make, |(workspace, resident)| {
         let tree = gpu::build(workspace, &*resident, &params())?.to_host()?;
         let bounded = gpu::build_within(workspace, &*resident, &params(), 20_000)?;
-        Ok((tree, bounded.finish()?.to_host()?))
+        let forest = gpu::build_forest(workspace, &*resident, 64, &params())?;
+        Ok((tree, bounded.finish()?.to_host()?, forest.merge(workspace)?.to_host()?))
     });
     if let Some(Failures { allocations, launches, .. }) = failures {
         assert!(allocations >= 10 && launches >= 10, "{allocations} {launches}");

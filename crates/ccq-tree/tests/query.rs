@@ -119,12 +119,29 @@ mod on_device {
         let expected = count(&host, query).unwrap();
         let found = gpu::count(&mut workspace, &conditions, query).unwrap().to_host().unwrap();
         assert_eq!(found, [expected.quadrants, expected.cells, expected.unsure]);
+        let painted = gpu::mask(&mut workspace, &conditions, query).unwrap();
+        let painted = painted.column().to_host().unwrap();
+        assert!(painted == mask(&host, query).unwrap().values(), "the mask");
+        let found = gpu::runs(&mut workspace, &conditions, query).unwrap();
+        assert!(found == runs(&host, query).unwrap(), "the runs");
+        let found = gpu::statistics(&mut workspace, &trees[0], query).unwrap();
+        assert_eq!(found, statistics(&asked[0].tree, query).unwrap());
+    }
+
+    /// The greatest values are the same as on the host.
+    pub fn check_greatest<T: Made + DeviceCell>(tree: &Tree<T>, k: usize, query: &Query) {
+        let handle = testing::gpu();
+        let mut workspace = Workspace::new(&handle).unwrap();
+        let resident = DeviceTree::upload(&handle, tree).unwrap();
+        let found = gpu::top_k(&mut workspace, &resident, k, query);
+        assert!(found == top_k(tree, k, query), "the greatest {k}");
     }
 }
 
 #[cfg(not(feature = "cuda"))]
 mod on_device {
     pub fn check<T: super::Made>(_: &[&super::Asked<T>], _: &super::Query, _: &[super::Quadrant]) {}
+    pub fn check_greatest<T: super::Made>(_: &super::Tree<T>, _: usize, _: &super::Query) {}
 }
 
 fn check<T: Made>(asked: &Asked<T>, query: &Query) {
@@ -263,10 +280,12 @@ fn statistics_of_windows_are_those_of_a_scan() {
             let found: Vec<_> = found.iter().map(|p| (p.value, p.row, p.column)).collect();
             let expected: Vec<_> = values.iter().take(k).map(|v| (v.0, v.2, v.3)).collect();
             assert!(found == expected, "the greatest {k}");
+            on_device::check_greatest(&tree, k, &query);
         }
     }
     let binned = build(&Device::Cpu, raster.view(), &Params::new().bins([5.0]), &()).unwrap();
     assert!(matches!(top_k(&binned, 3, &Query::new()), Err(Error::Binned { .. })));
+    on_device::check_greatest(&binned, 3, &Query::new());
 }
 
 #[test]

@@ -5,7 +5,7 @@ mod common;
 
 use ccq_tree::gpu::{self, Condition, DeviceTree, Workspace};
 use ccq_tree::{Error, Node, Params, Query, build};
-use common::{fractal, noise};
+use common::{Made, fractal, noise};
 use gpu_core::{Device, DeviceGrid, Grid, GridSpec};
 use testing::Random;
 
@@ -78,16 +78,42 @@ fn captured_counts_follow_their_tree() {
     let tree = DeviceTree::upload(&handle, &host).unwrap();
     let condition = [Condition::new(&tree).range(90.0, 120.0)];
     let plain = gpu::count(&mut workspace, &condition, &Query::new()).unwrap().to_host().unwrap();
-    let mut counted = None;
+    let mask = gpu::mask(&mut workspace, &condition, &Query::new()).unwrap();
+    let (mut counted, mut painted) = (None, None);
     let graph = handle.capture(|| {
         counted = Some(gpu::count(&mut workspace, &condition, &Query::new())?);
+        painted = Some(gpu::mask(&mut workspace, &condition, &Query::new())?);
         Ok::<_, Error>(())
     });
     // SAFETY: the tree is where it was.
     unsafe { graph.unwrap().launch().unwrap() };
     assert_eq!(counted.unwrap().to_host().unwrap(), plain);
+    let painted = painted.unwrap().column().to_host().unwrap();
+    assert!(painted == mask.column().to_host().unwrap());
     let scanned = raster.values().iter().filter(|v| (90..120).contains(*v)).count() as u64;
     assert_eq!((plain[1], plain[2]), (scanned, 0));
+}
+
+#[test]
+fn forests_merge_on_the_device_into_the_bytes_of_one_build() {
+    fn of<T: Made + gpu::DeviceCell>(raster: &Grid<T>, params: &Params) {
+        let handle = testing::gpu();
+        let mut workspace = Workspace::new(&handle).unwrap();
+        let resident = DeviceGrid::upload(&handle, raster.view()).unwrap();
+        let whole = build(&Device::Cpu, raster.view(), params, &()).unwrap();
+        for side in [64, 128, 256, 1024] {
+            let forest = gpu::build_forest(&mut workspace, &resident, side, params).unwrap();
+            let merged = forest.merge(&mut workspace).unwrap();
+            assert!(merged.to_host().unwrap() == whole, "tiles of {side}");
+        }
+    }
+    of(&fractal::<i16>(300, 200, 3, 0.5), &Params::new().bins([-20.0, 0.0, 30.0]));
+    of(&fractal::<f32>(65, 260, 4, 0.6), &Params::new());
+    of(&noise::<u8>(257, 129, 5, 3), &Params::new().nodata(1.0));
+    let half = common::raster(300, 300, |x, _| if x < 192 { 5u8 } else { 6 });
+    of(&half, &Params::new().nodata(5.0));
+    of(&common::raster(200, 200, |_, _| 5u8), &Params::new().nodata(5.0));
+    of(&common::raster(200, 100, |_, _| 5i32), &Params::new());
 }
 
 #[test]
@@ -144,8 +170,13 @@ fn nodes_full_of_anything_lead_nowhere_outside() {
                     assert!(cells <= u64::from(width) * u64::from(height));
                     let found = gpu::quadrants(&mut workspace, &conditions, &Query::new()).unwrap();
                     assert!(found.iter().all(|q| q.row < height && q.column < width));
+                    let runs = gpu::runs(&mut workspace, &conditions, &Query::new()).unwrap();
+                    assert!(runs.iter().all(|run| run.row < height && run.column1 <= width));
                 }
             }
+            gpu::statistics(&mut workspace, &hostile, &Query::new()).unwrap();
+            let peaks = gpu::top_k(&mut workspace, &hostile, 9, &Query::new()).unwrap();
+            assert!(peaks.iter().all(|peak| peak.row < height && peak.column < width));
             handle.synchronize().unwrap();
         }
     }

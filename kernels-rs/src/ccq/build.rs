@@ -1,33 +1,42 @@
 //! Building trees: crate `ccq-tree`.
 //!
-//! A block has a square of 64 x 64 elements, a thread a patch of 4 x 4 of them; threads are in Z-order, so that the
-//! quadrants of a level are runs of threads. The plan:
+//! A square has 64 x 64 elements in 64 [patches](super::patch) of 8 x 8. The plan:
 //!
-//! 1. [`reduce`], for each tier from the cells up: the summaries of a square's quadrants, level by level, in registers
-//!    up to 4 x 4, by shuffles up to 16 x 16, and from there in each warp again from shared memory. Kept are
-//!    the summary of the square, the element of the tier above, and how many nodes each level has.
-//! 2. A scan of the counts, by gpu-scan.
-//! 3. [`write`](mod@write), for each tier: the same reduction of the squares that are divided, a scan over the block for where each
-//!    thread's nodes of each level go, and the nodes.
+//! 1. [`reduce`](mod@reduce) the cells: a warp has a square, a lane two patches, of which it reads rows of eight cells at once and
+//!    keeps the least and the greatest key. Those it looks up among the bins, so a patch costs two searches. By
+//!    shuffles the patches make the square: its element of the tier above, and which quadrants are nodes. The few
+//!    patches that are divided are read again, by half a warp each, a lane a quadrant of 2 x 2, and their nodes counted.
+//! 2. [`reduce_squares`](const@reduce_squares) each tier above, where nearly all is divided: a block has a square, half a warp a patch.
+//! 3. A scan of the counts, by gpu-scan.
+//! 4. [`write`](mod@write) and [`write_squares`](const@write_squares), for each tier: the nodes of squares that are divided. What step 1 found in a
+//!    square's patches it has kept, so that again only the divided ones are read.
 //!
-//! So cells are read once, and those of divided squares twice; a square keeps 12 bytes and its counts, 24. The levels'
-//! counts are packed into one word, so that one reduction or scan does for all.
+//! A square of cells keeps 12 bytes and its counts, 24, and if it is divided 768 for its patches.
 
-use device_std::block::{BlockReduce, BlockScan};
 use device_std::shared::{Carver, SharedArray};
-use device_std::{kernel, thread, vector, warp};
+use device_std::{kernel, search, thread, vector, warp};
 
+use super::patch::{self, Patch, Tally};
 use super::plan::Tier;
-use super::summary::{Binning, Summary, of_cell};
-use super::value::{Kind, Value};
+use super::source::{Cells, PATCH, Seen, Squares};
+use super::square::Square;
+use super::summary::{Binning, MIXED, Summary};
+use super::value::Value;
+use super::writer::Writer;
 use super::{LEVELS, SIDE};
 use crate::spatial::morton;
 
 /// Threads of a block.
 pub const BLOCK: usize = 256;
 
-/// Elements on a side of a thread's patch.
-const PATCH: usize = 4;
+/// Squares of cells of a block.
+pub const SQUARES: u32 = BLOCK as u32 / warp::SIZE;
+
+/// Patches of a square.
+const PATCHES: u32 = 64;
+
+/// Words that are kept of a square's patches: least keys, greatest keys, tallies.
+pub const PATCH_WORDS: u32 = 3 * PATCHES;
 
 /// The most steps between bins.
 pub const MAX_STEPS: u32 = 255;
@@ -90,490 +99,209 @@ pub unsafe fn find_levels(
     }
 }
 
-/// The shared memory of a block.
-#[derive(Clone, Copy)]
-struct Room {
-    /// Steps between bins.
-    steps: SharedArray<u32>,
-    /// The quadrants of 16 x 16: their summaries, word by word.
-    words: SharedArray<u32>,
-    sums: BlockReduce<u64>,
-    scan: BlockScan<u64>,
+/// The column and row of a square of a tier, by its number.
+#[inline(always)]
+fn square_at(tier: &Tier, index: u32) -> (u32, u32) {
+    let columns = tier.grid().0;
+    let row = index.checked_div(columns).unwrap_or(0);
+    (index - row * columns, row)
 }
 
-impl Room {
-    #[inline(always)]
-    const fn new(carver: &mut Carver) -> Self {
-        Self {
-            steps: carver.array(MAX_STEPS),
-            words: carver.array(4 * 16),
-            sums: BlockReduce::new(carver, BLOCK),
-            scan: BlockScan::new(carver),
-        }
-    }
+/// The first element of a patch of a square.
+#[inline(always)]
+fn patch_at(tier: &Tier, (column, row): (u32, u32), patch: u32) -> (u32, u32) {
+    let (x, y) = morton::decode(patch as u64);
+    (column * tier.side() + x * PATCH, row * tier.side() + y * PATCH)
 }
 
-/// Sixteen elements of a patch, in Z-order.
-type Patch = [Summary; PATCH * PATCH];
-
-/// What a tier is made of.
-pub trait Source<E: Copy>: Copy {
-    /// Whether they are cells, which have no children.
-    const ARE_CELLS: bool;
-
-    /// The summary of an element.
-    ///
-    /// # Safety
-    /// The steps of `binning` are in shared memory.
-    unsafe fn summary(element: E, binning: Binning, steps: SharedArray<u32>) -> Summary;
-
-    /// Four elements in a row.
-    ///
-    /// # Safety
-    /// They are there; `is_aligned` only if they begin at a multiple of their size, up to 16 bytes.
-    unsafe fn four(from: *const E, is_aligned: bool) -> [E; PATCH];
-
-    /// Writes a node by its keys. `kind` is the type of its cells.
-    ///
-    /// # Safety
-    /// There is a node of that type at `index`, nobody else's.
-    unsafe fn store(nodes: *mut u8, kind: u32, index: u32, keys: (u32, u32), link: u32);
+/// The column and the row before which a square ends.
+#[inline(always)]
+fn end_of(tier: &Tier, (column, row): (u32, u32)) -> (u32, u32) {
+    let end = |at: u32, length: u32| u32::min((at + 1) << tier.side_bits, length);
+    (end(column, tier.width), end(row, tier.height))
 }
 
-/// Cells of a type.
-#[derive(Clone, Copy)]
-pub struct Cells<T>(core::marker::PhantomData<T>);
-
-/// Elements that are squares of the tier below.
-#[derive(Clone, Copy)]
-pub struct Squares;
-
-impl<T: Value> Source<T> for Cells<T> {
-    const ARE_CELLS: bool = true;
-
-    #[inline(always)]
-    unsafe fn summary(element: T, binning: Binning, steps: SharedArray<u32>) -> Summary {
-        // SAFETY: passed on to the caller.
-        of_cell(element, binning, |i| unsafe { steps.load(i) })
-    }
-
-    #[inline(always)]
-    unsafe fn four(from: *const T, is_aligned: bool) -> [T; PATCH] {
-        // SAFETY: passed on to the caller.
-        unsafe {
-            if !is_aligned {
-                return [*from, *from.add(1), *from.add(2), *from.add(3)];
-            }
-            if size_of::<T>() == 4 {
-                return vector::load(from.cast()).map(T::of_bits);
-            }
-            let bits = 8 * size_of::<T>();
-            let word = match size_of::<T>() {
-                2 => *from.cast::<u64>(),
-                _ => *from.cast::<u32>() as u64,
-            };
-            let lane = |i: usize| T::of_bits((word >> (i * bits)) as u32);
-            [lane(0), lane(1), lane(2), lane(3)]
-        }
-    }
-
-    #[inline(always)]
-    unsafe fn store(nodes: *mut u8, _: u32, index: u32, (min, max): (u32, u32), link: u32) {
-        // SAFETY: passed on to the caller.
-        unsafe { store_node::<T>(nodes, index, (min, max), link) }
-    }
+/// A lane's two patches, the northern and the southern.
+#[inline(always)]
+fn own_patches() -> [u32; 2] {
+    [warp::lane_id(), warp::lane_id() + warp::SIZE]
 }
 
-/// Writes a node of a type.
+/// Takes the next two patches out of a set, one for each half of the warp; gives the half's, and both. A patch that is
+/// none is `PATCHES` or more.
+#[inline(always)]
+fn next_two(rest: &mut u64) -> (u32, [u32; 2]) {
+    let first = rest.trailing_zeros();
+    *rest &= rest.wrapping_sub(1);
+    let second = rest.trailing_zeros();
+    *rest &= rest.wrapping_sub(1);
+    (if warp::lane_id() < patch::LANES { first } else { second }, [first, second])
+}
+
+/// The summary of a lane's patch of cells, with its bins.
 ///
 /// # Safety
-/// As [`Source::store`].
+/// `input` has the tier's cells, and the steps are there.
 #[inline(always)]
-unsafe fn store_node<T: Value>(nodes: *mut u8, index: u32, (min, max): (u32, u32), link: u32) {
-    let (min, max) = (T::of_key(min).bits(), T::of_key(max).bits());
-    // SAFETY: passed on to the caller.
-    unsafe {
-        if size_of::<T>() == 4 {
-            let node = nodes.cast::<u32>().add(3 * index as usize);
-            *node = min;
-            *node.add(1) = max;
-            *node.add(2) = link;
-        } else {
-            let values = min | max << (8 * size_of::<T>());
-            *nodes.cast::<u64>().add(index as usize) = values as u64 | (link as u64) << 32;
-        }
-    }
-}
-
-impl Source<Summary> for Squares {
-    const ARE_CELLS: bool = false;
-
-    #[inline(always)]
-    unsafe fn summary(element: Summary, _: Binning, _: SharedArray<u32>) -> Summary {
-        element
-    }
-
-    #[inline(always)]
-    unsafe fn four(from: *const Summary, _: bool) -> [Summary; PATCH] {
-        // SAFETY: passed on to the caller.
-        unsafe { [*from, *from.add(1), *from.add(2), *from.add(3)] }
-    }
-
-    #[inline(always)]
-    unsafe fn store(nodes: *mut u8, kind: u32, index: u32, keys: (u32, u32), link: u32) {
-        // SAFETY: passed on to the caller.
-        unsafe {
-            if kind == Kind::U8 as u32 {
-                store_node::<u8>(nodes, index, keys, link)
-            } else if kind == Kind::I16 as u32 {
-                store_node::<i16>(nodes, index, keys, link)
-            } else if kind == Kind::U16 as u32 {
-                store_node::<u16>(nodes, index, keys, link)
-            } else if kind == Kind::I32 as u32 {
-                store_node::<i32>(nodes, index, keys, link)
-            } else if kind == Kind::U32 as u32 {
-                store_node::<u32>(nodes, index, keys, link)
-            } else {
-                store_node::<f32>(nodes, index, keys, link)
-            }
-        }
-    }
-}
-
-/// A block's square, as each of its threads sees it.
-struct Square {
-    /// The thread's elements.
-    patch: Patch,
-    /// Its quadrants of 2 x 2, and which of their elements have values.
-    twos: [Summary; 4],
-    element_masks: [u32; 4],
-    /// The thread's quadrant of 4 x 4, and those above it that it lies in.
-    four: Summary,
-    eight: Summary,
-    sixteen: Summary,
-    thirty_two: Summary,
-    whole: Summary,
-    /// Which of the warp's quadrants of 4 x 4 have values, by their threads' lanes.
-    fours: u32,
-    /// Which quadrants of 8 x 8 have values, by their first threads' lanes.
-    eights: u32,
-    /// Which quadrants of 16 x 16 have values.
-    sixteens: u32,
-    /// Which quadrants of 32 x 32 have values: every fourth bit.
-    thirty_twos: u32,
-    /// Which of those of 4 x 4 and 8 x 8 are nodes.
-    is_four: bool,
-    is_eight: bool,
-    /// Those of 16 x 16 and 32 x 32 that are nodes, by bits as above.
-    open_sixteens: u32,
-    open_thirty_twos: u32,
-}
-
-#[inline(always)]
-fn bit(condition: bool) -> u32 {
-    condition as u32
-}
-
-/// The bits of four elements that have values.
-#[inline(always)]
-fn mask_of(four: [Summary; 4]) -> u32 {
-    bit(four[0].has_values())
-        | bit(four[1].has_values()) << 1
-        | bit(four[2].has_values()) << 2
-        | bit(four[3].has_values()) << 3
-}
-
-/// Whether the children of a quadrant are nodes: where it is divided, and above the root.
-#[inline(always)]
-fn divides(tier: &Tier, level: u32, summary: Summary) -> bool {
-    if tier.is_top != 0 && level < tier.first_level {
-        summary.has_values()
-    } else {
-        summary.is_divided()
-    }
-}
-
-/// The summary of another lane.
-///
-/// # Safety
-/// The whole warp comes here.
-#[inline(always)]
-unsafe fn of_lane(summary: Summary, lane: u32) -> Summary {
-    // SAFETY: passed on to the caller.
-    unsafe {
-        Summary {
-            min: warp::shuffle(warp::FULL, summary.min, lane),
-            max: warp::shuffle(warp::FULL, summary.max, lane),
-            flags: warp::shuffle(warp::FULL, summary.flags, lane),
-        }
-    }
-}
-
-/// The summary of four quadrants beside each other, `step` lanes apart; in all of their lanes.
-///
-/// # Safety
-/// The whole warp comes here.
-#[inline(always)]
-unsafe fn together(summary: Summary, step: u32) -> Summary {
-    let lane = warp::lane_id();
-    // SAFETY: passed on to the caller.
-    unsafe {
-        let two = summary.and(of_lane(summary, lane ^ step));
-        two.and(of_lane(two, lane ^ (2 * step)))
-    }
-}
-
-impl Square {
-    /// Reads and reduces a square.
-    ///
-    /// # Safety
-    /// Every thread of the block comes here; `input` has the elements of the tier, `steps` the steps of the binning.
-    #[inline(always)]
-    unsafe fn new<E: Copy, S: Source<E>>(
-        tier: &Tier,
-        (column, row): (u32, u32),
-        input: *const E,
-        binning: Binning,
-        steps: *const u32,
-        room: &Room,
-    ) -> Self {
-        // SAFETY: passed on to the caller; barriers stand between what threads share.
-        unsafe {
-            if S::ARE_CELLS {
-                let i = thread::thread_idx_x();
-                if i < (1 << binning.steps) - 1 {
-                    room.steps.store(i, *steps.add(i as usize));
-                }
-                thread::sync_threads();
-            }
-            let patch = load::<E, S>(tier, (column, row), input, binning, room.steps);
-            Self::of_patch(tier, patch, room)
-        }
-    }
-
-    /// # Safety
-    /// Every thread of the block comes here.
-    #[inline(always)]
-    unsafe fn of_patch(tier: &Tier, patch: Patch, room: &Room) -> Self {
-        let (t, lane) = (thread::thread_idx_x(), warp::lane_id());
-        let mut twos = [Summary::OUTSIDE; 4];
-        let mut element_masks = [0; 4];
-        let mut i = 0;
-        while i < 4 {
-            let of = [patch[4 * i], patch[4 * i + 1], patch[4 * i + 2], patch[4 * i + 3]];
-            twos[i] = of[0].and(of[1]).and(of[2].and(of[3]));
-            element_masks[i] = mask_of(of);
-            i += 1;
-        }
-        let four = twos[0].and(twos[1]).and(twos[2].and(twos[3]));
-        // SAFETY: the whole block is here.
-        unsafe {
-            let eight = together(four, 1);
-            let sixteen = together(eight, 4);
-            if lane & 15 == 0 {
-                let place = t / 16;
-                room.words.store(place, sixteen.min);
-                room.words.store(16 + place, sixteen.max);
-                room.words.store(32 + place, sixteen.flags);
-            }
-            let fours = warp::ballot(warp::FULL, four.has_values());
-            let eights = warp::ballot(warp::FULL, lane & 3 == 0 && eight.has_values());
-            thread::sync_threads();
-            // Lanes 0 to 15, and again 16 to 31, have the quadrants of 16 x 16.
-            let place = lane & 15;
-            let own = Summary {
-                min: room.words.load(place),
-                max: room.words.load(16 + place),
-                flags: room.words.load(32 + place),
-            };
-            let above = together(own, 1);
-            let whole = together(above, 4);
-            let low = |bits: u32| bits & 0xffff;
-            let is_corner = lane & 3 == 0;
-            let sixteens = low(warp::ballot(warp::FULL, own.has_values()));
-            let thirty_twos = low(warp::ballot(warp::FULL, is_corner && above.has_values()));
-            let is_open = own.has_values() && divides(tier, 1, above);
-            let open_sixteens = low(warp::ballot(warp::FULL, is_open));
-            let is_open = is_corner && above.has_values() && divides(tier, 0, whole);
-            let open_thirty_twos = low(warp::ballot(warp::FULL, is_open));
-            let thirty_two = of_lane(above, (t / 64) * 4);
-            let is_four = four.has_values() && divides(tier, 3, eight);
-            let is_eight = lane & 3 == 0 && eight.has_values() && divides(tier, 2, sixteen);
-            Self {
-                patch,
-                twos,
-                element_masks,
-                four,
-                eight,
-                sixteen,
-                thirty_two,
-                whole,
-                fours,
-                eights,
-                sixteens,
-                thirty_twos,
-                is_four,
-                is_eight,
-                open_sixteens,
-                open_thirty_twos,
-            }
-        }
-    }
-
-    /// The thread's nodes of elements, of 2 x 2, of 4 x 4 and of 8 x 8, in one word.
-    #[inline(always)]
-    fn packed(&self, tier: &Tier) -> u64 {
-        let mut elements = 0;
-        let mut i = 0;
-        while i < 4 {
-            elements +=
-                if divides(tier, 5, self.twos[i]) { self.element_masks[i].count_ones() } else { 0 };
-            i += 1;
-        }
-        let twos = if divides(tier, 4, self.four) { mask_of(self.twos).count_ones() } else { 0 };
-        elements as u64
-            | (twos as u64) << AT[5]
-            | (bit(self.is_four) as u64) << AT[4]
-            | (bit(self.is_eight) as u64) << AT[3]
-    }
-
-    /// Which of its quadrants of 32 x 32 have values.
-    #[inline(always)]
-    fn quadrants(&self) -> u32 {
-        gathered(self.thirty_twos)
-    }
-}
-
-/// Every fourth bit of sixteen.
-#[inline(always)]
-fn gathered(bits: u32) -> u32 {
-    (bits & 1) | (bits >> 3 & 2) | (bits >> 6 & 4) | (bits >> 9 & 8)
-}
-
-/// Where each level's count stands in a packed word: at most 4096 elements, 1024 of 2 x 2, 256 of 4 x 4, 64 of 8 x 8.
-const AT: [u32; 7] = [0, 0, 0, 33, 24, 13, 0];
-const WIDTH: [u32; 7] = [0, 0, 0, 7, 9, 11, 13];
-
-/// The count of a level in a packed word.
-#[inline(always)]
-fn unpacked(word: u64, level: usize) -> u32 {
-    (word >> AT[level]) as u32 & ((1 << WIDTH[level]) - 1)
-}
-
-/// The thread's elements.
-///
-/// # Safety
-/// As [`Square::new`].
-#[inline(always)]
-unsafe fn load<E: Copy, S: Source<E>>(
+unsafe fn reduce_patch<T: Value>(
     tier: &Tier,
-    (column, row): (u32, u32),
-    input: *const E,
-    binning: Binning,
-    steps: SharedArray<u32>,
-) -> Patch {
-    let (x, y) = morton::decode(thread::thread_idx_x() as u64);
-    let (x, y) = (x * PATCH as u32, y * PATCH as u32);
-    // Of a square shorter than 64 only the part before its end.
-    let end = |at: u32, length: u32| u32::min(length - at * tier.side(), tier.side());
-    let (width, height) = (end(column, tier.width), end(row, tier.height));
-    let first =
-        (row * tier.side() + y) as u64 * tier.width as u64 + (column * tier.side() + x) as u64;
-    let bytes = u32::min(PATCH as u32 * size_of::<E>() as u32, vector::BYTES as u32);
-    let is_aligned = tier.width & 3 == 0 && input as usize & (bytes as usize - 1) == 0;
-    let mut patch = [Summary::OUTSIDE; PATCH * PATCH];
-    let mut j = 0;
-    while j < PATCH {
-        let from = input.wrapping_add((first + j as u64 * tier.width as u64) as usize);
-        // SAFETY: guarded by the part's sides; the steps are there, by the caller's promise.
-        unsafe {
-            if y + (j as u32) < height {
-                if x + 4 <= width {
-                    let four = S::four(from, is_aligned);
-                    let mut i = 0;
-                    while i < PATCH {
-                        patch[place_in_patch(i, j)] = S::summary(four[i], binning, steps);
-                        i += 1;
-                    }
-                } else {
-                    let mut i = 0;
-                    while i < PATCH {
-                        if x + (i as u32) < width {
-                            let element = *from.wrapping_add(i);
-                            patch[place_in_patch(i, j)] = S::summary(element, binning, steps);
-                        }
-                        i += 1;
-                    }
-                }
-            }
-        }
-        j += 1;
+    (x, y): (u32, u32),
+    end: (u32, u32),
+    input: *const T,
+    seen: &Seen,
+) -> Summary {
+    if x >= end.0 || y >= end.1 {
+        return Summary::OUTSIDE;
     }
-    patch
+    let from = input.wrapping_add((y as u64 * tier.width as u64 + x as u64) as usize);
+    let sides = (u32::min(end.0 - x, PATCH), u32::min(end.1 - y, PATCH));
+    // SAFETY: passed on to the caller; the part lies in the tier.
+    let raw = unsafe {
+        if sides == (PATCH, PATCH) && Cells::<T>::has_aligned_rows(input, tier.width) {
+            Cells::<T>::whole_patch(from, tier.width, seen)
+        } else {
+            Cells::<T>::part_of_patch(from, tier.width, sides, seen)
+        }
+    };
+    // SAFETY: passed on to the caller.
+    unsafe { <Cells<T> as super::source::Source<T>>::seen(raw, seen) }
 }
 
-/// The place in Z-order of an element of a patch.
-#[inline(always)]
-const fn place_in_patch(x: usize, y: usize) -> usize {
-    (x & 1) | (y & 1) << 1 | (x & 2) << 1 | (y & 2) << 2
-}
-
-/// The column and row of the block's square.
-#[inline(always)]
-fn own_square(tier: &Tier) -> (u32, u32) {
-    let (i, columns) = (thread::block_idx_x(), tier.grid().0);
-    let row = i.checked_div(columns).unwrap_or(0);
-    (i - row * columns, row)
-}
-
-/// Reduces each square of a tier to an element of the tier above, and counts its nodes. Grid: a block for each square,
-/// row by row.
+/// Keeps what a square is in the tier above, and how many nodes it has. `tallies` are the lane's patches', of those
+/// that are divided.
 ///
 /// # Safety
-/// `input` has the elements of the tier, `elements` room for one for each square; `counts` has the slots of the whole
-/// plan. `binning` is [`Binning`]'s fields, and `steps` has `2^steps - 1` elements.
-#[kernel(block = BLOCK, carve = |carver| Room::new(carver), instances(
-    u8: <u8, Cells<u8>>;
-    i16: <i16, Cells<i16>>;
-    u16: <u16, Cells<u16>>;
-    i32: <i32, Cells<i32>>;
-    u32: <u32, Cells<u32>>;
-    f32: <f32, Cells<f32>>;
-    squares: <Summary, Squares>;
+/// The whole warp comes here; the arrays are as [`reduce`](mod@reduce) says.
+#[inline(always)]
+unsafe fn put_square(
+    tier: &Tier,
+    index: u32,
+    square: &Square,
+    tallies: [Tally; 2],
+    elements: *mut Summary,
+    counts: *mut u32,
+) {
+    let lane = warp::lane_id();
+    // SAFETY: the whole warp is here; a lane has a level.
+    unsafe {
+        let nodes = |tally: Tally| {
+            let (twos, fours) = (tally.twos() as u64, tally.fours().count_ones() as u64);
+            tally.elements() as u64 | twos << 16 | fours << 32
+        };
+        let all = warp::reduce(nodes(tallies[0]) + nodes(tallies[1]), |a, b| a + b);
+        if lane == 0 {
+            *elements.add(index as usize) = square.whole.of_square(square.quadrants());
+        }
+        if lane <= LEVELS && lane >= tier.first_level {
+            let count = match lane {
+                4 => (all >> 32) as u32,
+                5 => (all >> 16) as u32 & 0xffff,
+                6 => all as u32 & 0xffff,
+                _ => square.nodes(lane),
+            };
+            let slots = tier.place(square_at(tier, index));
+            *counts.add(tier.slot(slots, lane) as usize) = count;
+        }
+    }
+}
+
+/// Reduces each square of cells to an element of the tier above, and counts its nodes. Grid: a warp for each square, row
+/// by row.
+///
+/// # Safety
+/// `input` has the cells of the tier, `elements` room for one for each square, `patches` for [`PATCH_WORDS`]; `counts`
+/// has the slots of the whole plan. `binning` is [`Binning`]'s fields, and `steps` has `2^steps - 1` elements.
+#[kernel(block = BLOCK, instances(
+    u8: <u8>, resident = 4;
+    i16: <i16>, resident = 4;
+    u16: <u16>, resident = 4;
+    i32: <i32>, resident = 3;
+    u32: <u32>, resident = 3;
+    f32: <f32>, resident = 3;
 ))]
-pub unsafe fn reduce<E: Copy, S: Source<E>>(
-    input: *const E,
+pub unsafe fn reduce<T: Value>(
+    input: *const T,
     tier: [u32; 10],
     binning: [u32; 4],
     steps: *const u32,
     elements: *mut Summary,
+    patches: *mut u32,
     counts: *mut u32,
 ) {
-    let room = Room::new(&mut Carver::new());
     let tier = Tier::of_words(tier);
-    let place = own_square(&tier);
-    // SAFETY: passed on to the caller; all threads of the block go the same way.
+    let index = thread::block_idx_x() * SQUARES + warp::warp_id();
+    let (columns, rows) = tier.grid();
+    if index >= columns * rows {
+        return;
+    }
+    let place = square_at(&tier, index);
+    let seen = Seen { binning: binning_of(binning), steps };
+    // SAFETY: passed on to the caller; what the warp's way depends on is the same in all of its lanes.
     unsafe {
-        let square = Square::new::<E, S>(&tier, place, input, binning_of(binning), steps, &room);
-        let nodes = room.sums.reduce(square.packed(&tier), 0, |a, b| a + b);
-        if thread::thread_idx_x() == 0 {
-            *elements.add(thread::block_idx_x() as usize) =
-                square.whole.of_square(square.quadrants());
-            let slots = tier.place(place.0, place.1);
-            let count = |level: u32, count: u32| {
-                if level >= tier.first_level {
-                    *counts.add(tier.slot(slots, level) as usize) = count;
+        // One after the other by the same code.
+        let (mut eights, mut patch) = ([Summary::OUTSIDE; 2], warp::lane_id());
+        while patch < PATCHES {
+            let at = patch_at(&tier, place, patch);
+            eights = [eights[1], reduce_patch(&tier, at, end_of(&tier, place), input, &seen)];
+            patch = vector::unknown(patch + warp::SIZE);
+        }
+        let square = Square::new(&tier, eights);
+        let tallies = count_divided(&tier, place, &square, input, &seen);
+        if tier.is_top != 0 || square.whole.is_divided() {
+            let own = patches.add((index as u64 * PATCH_WORDS as u64) as usize);
+            let mut i = 0;
+            while i < 2 {
+                let at = own.add(own_patches()[i] as usize);
+                *at = square.eights[i].min;
+                *at.add(PATCHES as usize) = square.eights[i].max;
+                *at.add(2 * PATCHES as usize) = tallies[i].flagged(square.eights[i]).0;
+                i += 1;
+            }
+        }
+        put_square(&tier, index, &square, tallies, elements, counts);
+    }
+}
+
+/// The tallies of the lane's patches, of those that are divided: two at a time the warp counts them all.
+///
+/// # Safety
+/// The whole warp comes here; `input` has the tier's cells, and the steps are there.
+#[inline(always)]
+unsafe fn count_divided<T: Value>(
+    tier: &Tier,
+    place: (u32, u32),
+    square: &Square,
+    input: *const T,
+    seen: &Seen,
+) -> [Tally; 2] {
+    let is_aligned = patch::has_aligned_pairs(input, tier.width);
+    let (mut tallies, mut rest) = ([Tally(0); 2], square.divided);
+    while rest != 0 {
+        let (own, both) = next_two(&mut rest);
+        let at = (own < PATCHES).then(|| patch_at(tier, place, own));
+        // SAFETY: the set is the same in all lanes, so the whole warp is here.
+        unsafe {
+            let patch =
+                Patch::new::<T, Cells<T>>(tier, at, end_of(tier, place), input, is_aligned, seen);
+            let tally = patch.tally().0;
+            let found = [
+                warp::shuffle(warp::FULL, tally, 0),
+                warp::shuffle(warp::FULL, tally, patch::LANES),
+            ];
+            let mut i = 0;
+            while i < 2 {
+                if both[i] & (warp::SIZE - 1) == warp::lane_id() {
+                    if both[i] < warp::SIZE {
+                        tallies[0] = Tally(found[i]);
+                    } else if both[i] < PATCHES {
+                        tallies[1] = Tally(found[i]);
+                    }
                 }
-            };
-            count(0, bit(square.whole.has_values()));
-            count(1, square.open_thirty_twos.count_ones());
-            count(2, square.open_sixteens.count_ones());
-            count(3, unpacked(nodes, 3));
-            count(4, unpacked(nodes, 4));
-            count(5, unpacked(nodes, 5));
-            count(6, unpacked(nodes, 6));
+                i += 1;
+            }
         }
     }
+    tallies
 }
 
 #[inline(always)]
@@ -581,58 +309,287 @@ fn binning_of([nodata, has_nodata, first_bin, steps]: [u32; 4]) -> Binning {
     Binning { nodata, has_nodata, first_bin, steps }
 }
 
-/// Where a thread writes nodes.
-struct Writer<E, S> {
-    nodes: *mut u8,
-    presence: *mut u8,
-    kind: u32,
-    room: u32,
-    presence_room: u32,
-    /// Where the tree's nodes begin, which links count from.
-    base: u32,
-    source: core::marker::PhantomData<(E, S)>,
+/// A warp's square with its patches' tallies, as they were kept: `word(i)` is the i-th.
+///
+/// # Safety
+/// The whole warp comes here.
+#[inline(always)]
+unsafe fn kept(tier: &Tier, word: impl Fn(u32) -> u32) -> (Square, [Tally; 2]) {
+    let of = |patch: u32| {
+        let tally = Tally(word(patch + 2 * PATCHES));
+        (Summary { min: word(patch), max: word(patch + PATCHES), flags: tally.flags() }, tally)
+    };
+    let [north, south] = own_patches();
+    let ((north, of_north), (south, of_south)) = (of(north), of(south));
+    // SAFETY: passed on to the caller.
+    let square = unsafe { Square::new(tier, [north, south]) };
+    (square, [of_north, of_south])
 }
 
-impl<E: Copy, S: Source<E>> Writer<E, S> {
-    /// Writes a node, whose children begin at `child`, counted from the first node of all trees; `mask` says which there
-    /// are.
+/// Where a square's nodes go.
+struct Places {
+    /// Where those of each level begin.
+    start: [u32; LEVELS as usize + 1],
+    /// How many nodes of elements, of 2 x 2 and of 4 x 4 come before those of the lane's patches, in one word each.
+    before: [u32; 2],
+}
+
+impl Places {
+    const TWOS: u32 = 12;
+    const FOURS: u32 = 22;
+
+    /// # Safety
+    /// The whole warp comes here; `starts` has the slots of the whole plan.
     #[inline(always)]
-    unsafe fn put(&self, at: u32, summary: Summary, child: u32, mask: u32) {
-        if at < self.room {
-            let link = summary.link(child.wrapping_sub(self.base));
-            // SAFETY: guarded; positions are one thread's each.
-            unsafe { S::store(self.nodes, self.kind, at, (summary.min, summary.max), link) };
-        }
-        if at < self.presence_room {
-            // SAFETY: guarded, likewise.
-            unsafe {
-                *self.presence.add(at as usize) = if summary.is_divided() { mask as u8 } else { 0 }
+    unsafe fn new(
+        tier: &Tier,
+        slots: (u32, u32),
+        starts: *const u32,
+        divided: u64,
+        tallies: [Tally; 2],
+    ) -> Self {
+        let lane = warp::lane_id();
+        // SAFETY: passed on to the caller; a lane has a level.
+        unsafe {
+            let mut own = 0;
+            if lane <= LEVELS && lane >= tier.first_level {
+                own = *starts.add(tier.slot(slots, lane) as usize);
+            }
+            let (mut start, mut level) = ([0; LEVELS as usize + 1], 0);
+            while level <= LEVELS {
+                start[level as usize] = warp::shuffle(warp::FULL, own, level);
+                level += 1;
+            }
+            let [north, south] = own_patches();
+            let packed = |patch: u32, tally: Tally| {
+                let fours = tally.fours().count_ones();
+                let all = tally.elements() | tally.twos() << Self::TWOS | fours << Self::FOURS;
+                if divided >> patch & 1 != 0 { all } else { 0 }
             };
+            // What the fields of a sum may carry over goes again with the patch's own: before the last patch
+            // each fits its bits.
+            let (own_north, own_south) = (packed(north, tallies[0]), packed(south, tallies[1]));
+            let sum = |a: u32, b: u32| a.wrapping_add(b);
+            let to_north = warp::inclusive_scan(own_north, sum);
+            let all_north = warp::shuffle(warp::FULL, to_north, warp::SIZE - 1);
+            let to_south = all_north.wrapping_add(warp::inclusive_scan(own_south, sum));
+            let before = [to_north.wrapping_sub(own_north), to_south.wrapping_sub(own_south)];
+            Self { start, before }
+        }
+    }
+
+    /// Where the nodes of 4 x 4, 2 x 2 and of elements begin, by a word of `before`.
+    #[inline(always)]
+    fn first(&self, before: u32) -> [u32; 3] {
+        [
+            self.start[4] + (before >> Self::FOURS),
+            self.start[5] + (before >> Self::TWOS & 0x3ff),
+            self.start[6] + (before & 0xfff),
+        ]
+    }
+
+    /// The same of any patch, by the lane that has it.
+    ///
+    /// # Safety
+    /// The whole warp comes here.
+    #[inline(always)]
+    unsafe fn first_of(&self, patch: u32) -> [u32; 3] {
+        // SAFETY: passed on to the caller.
+        let [north, south] = unsafe {
+            [
+                warp::shuffle(warp::FULL, self.before[0], patch & (warp::SIZE - 1)),
+                warp::shuffle(warp::FULL, self.before[1], patch & (warp::SIZE - 1)),
+            ]
+        };
+        self.first(if patch < warp::SIZE { north } else { south })
+    }
+}
+
+/// Writes the nodes of each square of cells that is divided; in the highest tier of all. Grid: a warp for each square, row
+/// by row.
+///
+/// # Safety
+/// As for [`reduce`](mod@reduce), which wrote `elements` and `patches`; `starts` are the scanned counts. `nodes` has room for
+/// `room` nodes of cells of type `kind`, `presence` for `presence_room` bytes.
+#[kernel(block = BLOCK, instances(
+    u8: <u8>, resident = 4;
+    i16: <i16>, resident = 4;
+    u16: <u16>, resident = 4;
+    i32: <i32>, resident = 3;
+    u32: <u32>, resident = 3;
+    f32: <f32>, resident = 3;
+))]
+pub unsafe fn write<T: Value>(
+    input: *const T,
+    tier: [u32; 10],
+    binning: [u32; 4],
+    steps: *const u32,
+    elements: *const Summary,
+    patches: *const u32,
+    starts: *const u32,
+    kind: u32,
+    nodes: *mut u8,
+    room: u32,
+    presence: *mut u8,
+    presence_room: u32,
+) {
+    let tier = Tier::of_words(tier);
+    let index = thread::block_idx_x() * SQUARES + warp::warp_id();
+    let (columns, rows) = tier.grid();
+    if index >= columns * rows {
+        return;
+    }
+    // SAFETY: passed on to the caller; what the warp's way depends on is the same in all of its lanes.
+    unsafe {
+        if tier.is_top == 0 && !(*elements.add(index as usize)).is_divided() {
+            return;
+        }
+        let place = square_at(&tier, index);
+        let seen = Seen { binning: binning_of(binning), steps };
+        let own = patches.add((index as u64 * PATCH_WORDS as u64) as usize);
+        let (square, tallies) = kept(&tier, |i| *own.add(i as usize));
+        let slots = tier.place(place);
+        let places = Places::new(&tier, slots, starts, square.divided, tallies);
+        let base = *starts.add(slots.0 as usize * tier.tree_stride as usize);
+        let writer = Writer { nodes, room, kind, presence, presence_room, base };
+        write_square::<T, Cells<T>>(&tier, &writer, &square, &places, tallies);
+        let is_aligned = patch::has_aligned_pairs(input, tier.width);
+        let mut rest = square.divided;
+        while rest != 0 {
+            let (own, _) = next_two(&mut rest);
+            let at = (own < PATCHES).then(|| patch_at(&tier, place, own));
+            let patch = Patch::new::<T, Cells<T>>(
+                &tier,
+                at,
+                end_of(&tier, place),
+                input,
+                is_aligned,
+                &seen,
+            );
+            let first = places.first_of(own);
+            patch.write::<T, Cells<T>>(&tier, &writer, &seen, first, |_, _| 0);
         }
     }
 }
 
-/// Writes the nodes of each square of a tier that is divided; in the highest tier of all. Grid: a block for each square,
-/// row by row.
+/// Writes a square's nodes of 8 x 8 and larger.
 ///
 /// # Safety
-/// As for [`reduce`], which wrote `elements`; `starts` are the scanned counts, and `below` is the tier below, where
-/// elements are squares. `nodes` has room for `room` nodes of cells of `kind`, `presence` for `presence_room` bytes.
-#[kernel(block = BLOCK, carve = |carver| Room::new(carver), instances(
-    u8: <u8, Cells<u8>>;
-    i16: <i16, Cells<i16>>;
-    u16: <u16, Cells<u16>>;
-    i32: <i32, Cells<i32>>;
-    u32: <u32, Cells<u32>>;
-    f32: <f32, Cells<f32>>;
-    squares: <Summary, Squares>;
-))]
-pub unsafe fn write<E: Copy, S: Source<E>>(
-    input: *const E,
+/// The whole warp comes here; nobody else writes them.
+#[inline(always)]
+unsafe fn write_square<E: Copy, S: super::source::Source<E>>(
+    tier: &Tier,
+    writer: &Writer,
+    square: &Square,
+    places: &Places,
+    tallies: [Tally; 2],
+) {
+    let [a, b, c, d, ..] = places.start;
+    let mut i = 0;
+    while i < 2 {
+        let fours = places.first(places.before[i])[0];
+        // SAFETY: passed on to the caller.
+        unsafe { square.write::<E, S>(tier, writer, [a, b, c, d], i, (fours, tallies[i])) };
+        i += 1;
+    }
+}
+
+/// The shared memory of a block that has a square of elements: what it keeps of its patches.
+#[derive(Clone, Copy)]
+struct Room {
+    words: SharedArray<u32>,
+}
+
+impl Room {
+    #[inline(always)]
+    const fn new(carver: &mut Carver) -> Self {
+        Self { words: carver.array(PATCH_WORDS) }
+    }
+}
+
+/// The patches of a half of a warp in a block that has a square: from this one on, each `HALVES` after the one before.
+#[inline(always)]
+fn own_half() -> u32 {
+    thread::thread_idx_x() / patch::LANES
+}
+
+const HALVES: u32 = BLOCK as u32 / patch::LANES;
+
+/// What is in a block's square of elements.
+///
+/// # Safety
+/// Every thread of the block comes here; `input` has the tier's elements.
+#[inline(always)]
+unsafe fn square_of_elements(
+    tier: &Tier,
+    place: (u32, u32),
+    input: *const Summary,
+    seen: &Seen,
+    room: &Room,
+) -> (Square, [Tally; 2]) {
+    let mut own = own_half();
+    // SAFETY: the whole block is here; a barrier stands between writing and reading.
+    unsafe {
+        while own < PATCHES {
+            let (at, end) = (Some(patch_at(tier, place, own)), end_of(tier, place));
+            let patch = Patch::new::<Summary, Squares>(tier, at, end, input, false, seen);
+            let whole = patch.whole();
+            if thread::thread_idx_x().is_multiple_of(patch::LANES) {
+                room.words.store(own, whole.min);
+                room.words.store(own + PATCHES, whole.max);
+                room.words.store(own + 2 * PATCHES, patch.tally().flagged(whole).0);
+            }
+            own = vector::unknown(own + HALVES);
+        }
+        thread::sync_threads();
+        kept(tier, |i| room.words.load(i))
+    }
+}
+
+/// Nothing is binned above the cells.
+const NOTHING_SEEN: Seen = Seen {
+    binning: Binning { nodata: 0, has_nodata: 0, first_bin: 0, steps: 0 },
+    steps: core::ptr::null(),
+};
+
+/// [`reduce`](mod@reduce) for a tier of elements. Grid: a block for each square, row by row.
+///
+/// # Safety
+/// As for [`reduce`](mod@reduce).
+#[kernel(block = BLOCK, carve = |carver| Room::new(carver))]
+pub unsafe fn reduce_squares(
+    input: *const Summary,
+    tier: [u32; 10],
+    elements: *mut Summary,
+    counts: *mut u32,
+) {
+    let room = Room::new(&mut Carver::new());
+    let tier = Tier::of_words(tier);
+    let index = thread::block_idx_x();
+    // SAFETY: passed on to the caller; all threads of the block go the same way.
+    unsafe {
+        let place = square_at(&tier, index);
+        let (square, tallies) = square_of_elements(&tier, place, input, &NOTHING_SEEN, &room);
+        if warp::warp_id() == 0 {
+            let [north, south] = own_patches();
+            let of = |patch: u32, tally: Tally| {
+                if square.divided >> patch & 1 != 0 { tally } else { Tally(0) }
+            };
+            let tallies = [of(north, tallies[0]), of(south, tallies[1])];
+            put_square(&tier, index, &square, tallies, elements, counts);
+        }
+    }
+}
+
+/// [`write`](mod@write) for a tier of elements, which are squares of the tier `below`. Grid: a block for each square, row by row.
+///
+/// # Safety
+/// As for [`write`](mod@write).
+#[kernel(block = BLOCK, carve = |carver| Room::new(carver))]
+pub unsafe fn write_squares(
+    input: *const Summary,
     tier: [u32; 10],
     below: [u32; 10],
-    binning: [u32; 4],
-    steps: *const u32,
     elements: *const Summary,
     starts: *const u32,
     kind: u32,
@@ -643,134 +600,93 @@ pub unsafe fn write<E: Copy, S: Source<E>>(
 ) {
     let shared = Room::new(&mut Carver::new());
     let (tier, below) = (Tier::of_words(tier), Tier::of_words(below));
-    let (column, row) = own_square(&tier);
+    let index = thread::block_idx_x();
     // SAFETY: passed on to the caller; all threads of the block go the same way.
     unsafe {
-        let own = *elements.add(thread::block_idx_x() as usize);
-        if tier.is_top == 0 && !own.is_divided() {
+        if tier.is_top == 0 && !(*elements.add(index as usize)).is_divided() {
             return;
         }
-        let binning = binning_of(binning);
-        let square = Square::new::<E, S>(&tier, (column, row), input, binning, steps, &shared);
-        let slots = tier.place(column, row);
-        let mut start = [0; LEVELS as usize + 1];
-        let mut level = 0;
-        while level <= LEVELS {
-            if level >= tier.first_level {
-                start[level as usize] = *starts.add(tier.slot(slots, level) as usize);
-            }
-            level += 1;
-        }
+        let place = square_at(&tier, index);
+        let (square, tallies) = square_of_elements(&tier, place, input, &NOTHING_SEEN, &shared);
+        let slots = tier.place(place);
+        let places = Places::new(&tier, slots, starts, square.divided, tallies);
         let base = *starts.add(slots.0 as usize * tier.tree_stride as usize);
-        let writer = Writer::<E, S> {
-            nodes,
-            presence,
-            kind,
-            room,
-            presence_room: if presence.is_null() { 0 } else { presence_room },
-            base,
-            source: core::marker::PhantomData,
-        };
-        let own = square.packed(&tier);
-        let (until, _) = shared.scan.inclusive(own, 0, |a, b| a + b);
-        let before = until - own;
-        let child_of = |x: u32, y: u32| {
-            let place = below.place(column * tier.side() + x, row * tier.side() + y);
-            *starts.add(below.slot(place, 1) as usize)
-        };
-        square.write_patch(&tier, &writer, start, before, child_of);
-        square.write_large(&tier, &writer, start, before);
-    }
-}
-
-impl Square {
-    /// Writes the thread's nodes of elements, of 2 x 2 and of 4 x 4.
-    #[inline(always)]
-    unsafe fn write_patch<E: Copy, S: Source<E>>(
-        &self,
-        tier: &Tier,
-        writer: &Writer<E, S>,
-        start: [u32; LEVELS as usize + 1],
-        before: u64,
-        child_of: impl Fn(u32, u32) -> u32,
-    ) {
-        let first = |level: usize| start[level] + unpacked(before, level);
-        let (mut element, mut two) = (first(6), first(5));
-        let (x0, y0) = morton::decode(thread::thread_idx_x() as u64);
-        let writes = |level: u32| level >= tier.first_level;
-        // SAFETY: the writer guards; places of elements are in the tier where these have values.
-        unsafe {
-            if self.is_four && writes(4) {
-                writer.put(first(4), self.four, two, mask_of(self.twos));
-            }
-            let twos_are_nodes = divides(tier, 4, self.four);
-            let mut i = 0;
-            while i < 4 {
-                let summary = self.twos[i];
-                if twos_are_nodes && summary.has_values() {
-                    if writes(5) {
-                        writer.put(two, summary, element, self.element_masks[i]);
-                    }
-                    two += 1;
-                }
-                if divides(tier, 5, summary) {
-                    let mut j = 0;
-                    while j < 4 {
-                        let own = self.patch[4 * i + j];
-                        if own.has_values() {
-                            let mut child = writer.base;
-                            if !S::ARE_CELLS && own.is_divided() {
-                                let (x, y) = ((i & 1) * 2 + (j & 1), (i & 2) + (j >> 1));
-                                child = child_of(4 * x0 + x as u32, 4 * y0 + y as u32);
-                            }
-                            writer.put(element, own, child, own.quadrants());
-                            element += 1;
-                        }
-                        j += 1;
-                    }
-                }
-                i += 1;
-            }
+        let writer = Writer { nodes, room, kind, presence, presence_room, base };
+        if warp::warp_id() == 0 {
+            write_square::<Summary, Squares>(&tier, &writer, &square, &places, tallies);
         }
-    }
-
-    /// Writes the nodes of 8 x 8 and larger, each by its first thread.
-    #[inline(always)]
-    unsafe fn write_large<E: Copy, S: Source<E>>(
-        &self,
-        tier: &Tier,
-        writer: &Writer<E, S>,
-        start: [u32; LEVELS as usize + 1],
-        before: u64,
-    ) {
-        let (t, lane) = (thread::thread_idx_x(), warp::lane_id());
-        let first = |level: usize| start[level] + unpacked(before, level);
-        let bits_before = |bits: u32, bit: u32| (bits & ((1 << bit) - 1)).count_ones();
-        let writes = |level: u32| level >= tier.first_level;
-        // SAFETY: the writer guards.
-        unsafe {
-            if self.is_eight && writes(3) {
-                writer.put(first(3), self.eight, first(4), self.fours >> lane & 0xf);
+        let mut own = own_half();
+        while own < PATCHES {
+            let (at, end) = (patch_at(&tier, place, own), end_of(&tier, place));
+            let patch =
+                Patch::new::<Summary, Squares>(&tier, Some(at), end, input, false, &NOTHING_SEEN);
+            let first = places.first_of(own);
+            if square.divided >> own & 1 != 0 {
+                let child_of = |x: u32, y: u32| {
+                    let slots = below.place((at.0 + x, at.1 + y));
+                    *starts.add(below.slot(slots, 1) as usize)
+                };
+                patch.write::<Summary, Squares>(&tier, &writer, &NOTHING_SEEN, first, child_of);
             }
-            let place = t / 16;
-            if t & 15 == 0 && self.open_sixteens >> place & 1 != 0 && writes(2) {
-                let at = start[2] + bits_before(self.open_sixteens, place);
-                let mask = gathered(self.eights >> (lane & 16) & 0xffff);
-                writer.put(at, self.sixteen, first(3), mask);
-            }
-            let place = t / 64 * 4;
-            if t & 63 == 0 && self.open_thirty_twos >> place & 1 != 0 && writes(1) {
-                let at = start[1] + bits_before(self.open_thirty_twos, place);
-                let child = start[2] + bits_before(self.open_sixteens, place);
-                writer.put(at, self.thirty_two, child, self.sixteens >> place & 0xf);
-            }
-            if t == 0 && tier.is_top != 0 && writes(0) && self.whole.has_values() {
-                writer.put(start[0], self.whole, start[1], self.quadrants());
-            }
+            own = vector::unknown(own + HALVES);
         }
     }
 }
 
-const _: () = assert!(SIDE as usize == 16 * PATCH && BLOCK == 256);
+/// Words of a level of a tile's tree that moves: its first node among those of all tiles; where that goes, or
+/// `u32::MAX` for nowhere; where the nodes below begin in the tile's tree, and in the tree of the whole.
+pub const MOVE: usize = 4;
+
+/// Moves the nodes of a forest into one tree, level by level of each tile. `moves` are in the order of the nodes, which
+/// are the tiles' one after the other; the first begins at 0. Grid: a thread for each node.
+///
+/// # Safety
+/// There are `len` nodes of `WORDS` words, `presence` has their flags unless `presence_room` is 0, and there are
+/// `moves_len` moves, at least one. `out` has room for `room` nodes, `out_presence` for `presence_room` flags.
+#[kernel(block = BLOCK, instances(
+    two: <2>;
+    three: <3>;
+))]
+pub unsafe fn move_nodes<const WORDS: usize>(
+    nodes: *const u32,
+    presence: *const u8,
+    len: u32,
+    moves: *const u32,
+    moves_len: u32,
+    out: *mut u32,
+    room: u32,
+    out_presence: *mut u8,
+    presence_room: u32,
+) {
+    let i = thread::index_1d() as u32;
+    if i >= len {
+        return;
+    }
+    // SAFETY: passed on to the caller; writes are guarded by the rooms.
+    unsafe {
+        let word = |of: u64, word: usize| *moves.add(MOVE * of as usize + word);
+        let own = search::last(0, moves_len as u64 - 1, |of| word(of, 0) <= i);
+        let (first, to, below, to_below) = (word(own, 0), word(own, 1), word(own, 2), word(own, 3));
+        let at = to.saturating_add(i - first);
+        if at < room {
+            let (from, to) = (nodes.add(WORDS * i as usize), out.add(WORDS * at as usize));
+            let mut w = 0;
+            while w < WORDS - 1 {
+                *to.add(w) = *from.add(w);
+                w += 1;
+            }
+            let link = *from.add(WORDS - 1);
+            let child = link & !MIXED;
+            let moved =
+                if child == 0 { 0 } else { child.wrapping_sub(below).wrapping_add(to_below) };
+            *to.add(WORDS - 1) = (moved & !MIXED) | (link & MIXED);
+        }
+        if at < presence_room {
+            *out_presence.add(at as usize) = *presence.add(i as usize);
+        }
+    }
+}
+
+const _: () = assert!(SIDE == 8 * PATCH && PATCHES == 2 * warp::SIZE && LEVELS == 6);
 
 device_std::ptx_module! { "ccq_build" }

@@ -53,6 +53,12 @@ impl Tier {
         (up(self.width), up(self.height))
     }
 
+    /// How many squares there are.
+    pub fn squares(&self) -> u32 {
+        let (columns, rows) = self.grid();
+        columns * rows
+    }
+
     /// The fields in their order, as a kernel takes them.
     pub const fn words(&self) -> [u32; 10] {
         let Self { width, height, side_bits, square_bits, .. } = *self;
@@ -92,7 +98,7 @@ impl Tier {
 
     /// The tree of a square, by its column and row, and the square's place in the Z-order of its tree.
     #[inline(always)]
-    pub fn place(&self, column: u32, row: u32) -> (u32, u32) {
+    pub fn place(&self, (column, row): (u32, u32)) -> (u32, u32) {
         let bits = self.square_bits;
         let (tree_x, tree_y) = (column >> bits, row >> bits);
         let (columns, rows) = self.grid();
@@ -214,7 +220,7 @@ mod tests {
                 let (columns, rows) = tier.grid();
                 for (column, row) in (0..rows).flat_map(|r| (0..columns).map(move |c| (c, r))) {
                     for level in tier.first_level..=LEVELS {
-                        let slot = tier.slot(tier.place(column, row), level);
+                        let slot = tier.slot(tier.place((column, row)), level);
                         assert!(slot < slots && seen.insert(slot), "{width} {height} {bits}");
                     }
                 }

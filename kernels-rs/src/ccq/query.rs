@@ -1,11 +1,13 @@
 //! Searching trees: crate `ccq-tree`.
 //!
-//! A block has a square of 64 x 64 cells, so that blocks share nothing. The plan:
+//! The raster is cut into squares of 64 x 64 cells, which share nothing. The plan:
 //!
-//! 1. All threads together go down from the root to the quadrant of the block, by its own column and row. What they meet
-//!    on the way that ends the search, the block at the north-western corner of it answers for.
-//! 2. Below, a slot stands for 2 x 2 cells, in Z-order, and a quadrant has the slot of its north-western corner. Level by
-//!    level each open quadrant is judged by one thread, and opens its children's slots or ends.
+//! 1. [`descend`](mod@descend): a thread for each square goes down from the root to it, by the square's own column and row.
+//!    What it meets on the way that ends the search, the thread of the square at the north-western corner of it answers
+//!    for. Squares where the search goes on are listed, with the nodes that hold them; in which order does not matter.
+//! 2. [`search`](mod@search): a block takes one listed square after the other. A slot stands for 2 x 2 cells, in Z-order, and a
+//!    quadrant has the slot of its north-western corner. Level by level each open quadrant is judged by one thread,
+//!    and opens its children's slots or ends.
 //! 3. A thread has four slots that follow each other: it counts what ended there, and judges the cells of those
 //!    that are still open. To write, a scan over the block says where.
 //!
@@ -16,7 +18,7 @@
 
 use device_std::block::{BlockReduce, BlockScan};
 use device_std::shared::{Carver, SharedArray};
-use device_std::{kernel, thread};
+use device_std::{atomic, kernel, thread, vector, warp};
 
 use super::plan::rank;
 use super::summary::MIXED;
@@ -32,6 +34,17 @@ const SLOTS: u32 = 1024;
 
 /// Words of a condition, as a kernel takes them: see [`Condition`].
 pub const WORDS: usize = 16;
+
+/// The most conditions of a search.
+pub const MAX_CONDITIONS: usize = 4;
+
+/// Words of a search's conditions; those of the first come first.
+pub const ALL_WORDS: usize = WORDS * MAX_CONDITIONS;
+
+/// Words of a listed square where there are so many conditions: its number, row by row, and the nodes that hold it.
+pub const fn listed_words(conditions: usize) -> usize {
+    conditions + 1
+}
 
 /// Words that are written for a quadrant: row, column, size with [`PARTLY`], least key, greatest key.
 pub const HIT: usize = 5;
@@ -89,8 +102,14 @@ impl Condition {
         ]
     }
 
+    /// The i-th of all.
     #[inline(always)]
-    const fn of_words(w: [u32; WORDS]) -> Self {
+    const fn of_words(all: [u32; ALL_WORDS], i: usize) -> Self {
+        let (mut w, mut word) = ([0; WORDS], 0);
+        while word < WORDS {
+            w[word] = all[i * WORDS + word];
+            word += 1;
+        }
         Self {
             nodes: w[0] as u64 | (w[1] as u64) << 32,
             presence: w[2] as u64 | (w[3] as u64) << 32,
@@ -379,19 +398,29 @@ impl<const N: usize> Search<N> {
         while row < part.row1 {
             let mut column = part.column0;
             while column < part.column1 {
-                let cell = row as u64 * self.ground.width as u64 + column as u64;
-                let (mut all, mut i) = (true, 0);
-                while i < N {
-                    // SAFETY: passed on to the caller; the part lies in the raster.
-                    all &= !self.cuts(i) || unsafe { self.conditions[i].wants(cell) };
-                    i += 1;
-                }
-                count += all as u64;
+                // SAFETY: passed on to the caller; the part lies in the raster.
+                count += unsafe { self.is_wanted((column, row)) } as u64;
                 column += 1;
             }
             row += 1;
         }
         Some(count)
+    }
+
+    /// Whether a cell is wanted of all rasters that conditions cut bins of.
+    ///
+    /// # Safety
+    /// The cell is in the raster; rasters are there where conditions cut bins.
+    #[inline(always)]
+    unsafe fn is_wanted(&self, (column, row): (u32, u32)) -> bool {
+        let cell = row as u64 * self.ground.width as u64 + column as u64;
+        let (mut all, mut i) = (true, 0);
+        while i < N {
+            // SAFETY: passed on to the caller.
+            all &= !self.cuts(i) || unsafe { self.conditions[i].wants(cell) };
+            i += 1;
+        }
+        all
     }
 
     /// Whether a condition's range cuts through bins.
@@ -409,6 +438,9 @@ struct Room<const N: usize> {
     positions: SharedArray<u32>,
     scan: BlockScan<u32>,
     sums: BlockReduce<u64>,
+    bounds: BlockReduce<u32>,
+    /// What the whole square is.
+    what: SharedArray<u32>,
 }
 
 impl<const N: usize> Room<N> {
@@ -419,6 +451,8 @@ impl<const N: usize> Room<N> {
             positions: carver.array(SLOTS * N as u32),
             scan: BlockScan::new(carver),
             sums: BlockReduce::new(carver, BLOCK),
+            bounds: BlockReduce::new(carver, BLOCK),
+            what: carver.array(1 + N as u32),
         }
     }
 
@@ -463,9 +497,27 @@ struct Found {
     quadrants: u32,
     cells: u64,
     unsure: u64,
+    /// The least and the greatest key of all.
+    least: u32,
+    greatest: u32,
     /// Where quadrants are written from here on; null to count alone.
     out: *mut u32,
     room: u32,
+}
+
+impl Default for Found {
+    #[inline(always)]
+    fn default() -> Self {
+        Self {
+            quadrants: 0,
+            cells: 0,
+            unsure: 0,
+            least: u32::MAX,
+            greatest: 0,
+            out: core::ptr::null_mut(),
+            room: 0,
+        }
+    }
 }
 
 impl Found {
@@ -501,6 +553,8 @@ impl Found {
             }
         }
         self.quadrants += 1;
+        self.least = u32::min(self.least, verdict.min);
+        self.greatest = u32::max(self.greatest, verdict.max);
     }
 }
 
@@ -516,128 +570,305 @@ pub unsafe fn widen(from: *const u32, to: *mut u64) {
     }
 }
 
-/// Searches for all conditions. Without `out` it counts: `counts` gets the quadrants of each square, in Z-order of the
-/// squares, and `cells` the cells of each that satisfy all, and then those of which no raster says. With `out` it
-/// writes the quadrants, those of each square from where `counts` says, which were scanned. Grid: a block for each square of
-/// 64 x 64 cells, row by row.
+/// What both kernels of a search are given.
+impl<const N: usize> Search<N> {
+    #[inline(always)]
+    fn new(
+        words: [u32; ALL_WORDS],
+        (width, height, bits): (u32, u32, u32),
+        [row0, column0, row1, column1]: [u32; 4],
+    ) -> Self {
+        let mut conditions = [Condition::of_words(words, 0); N];
+        let mut i = 1;
+        while i < N {
+            conditions[i] = Condition::of_words(words, i);
+            i += 1;
+        }
+        let window = Part { column0, row0, column1, row1 };
+        Self { conditions, ground: Ground { width, height, bits, window } }
+    }
+
+    /// Columns and rows of squares.
+    #[inline(always)]
+    fn squares(&self) -> (u32, u32) {
+        (self.ground.width.div_ceil(SIDE), self.ground.height.div_ceil(SIDE))
+    }
+
+    /// The column and row of a square, and its place in Z-order.
+    #[inline(always)]
+    fn square(&self, index: u32) -> ((u32, u32), usize) {
+        let (columns, rows) = self.squares();
+        let row = index.checked_div(columns).unwrap_or(0);
+        let square = (index - row * columns, row);
+        let bits = self.ground.bits.saturating_sub(LEVELS);
+        (square, rank(square, (columns, rows), bits) as usize)
+    }
+}
+
+/// Where a search leaves what it finds.
+#[derive(Clone, Copy)]
+struct Results {
+    counts: *mut u32,
+    cells: *mut u64,
+    bounds: *mut u32,
+    out: *mut u32,
+    room: u32,
+}
+
+impl Results {
+    /// Keeps the numbers of a square.
+    ///
+    /// # Safety
+    /// The arrays have the square.
+    #[inline(always)]
+    unsafe fn put(&self, place: usize, squares: (u32, u32), found: &Found) {
+        // SAFETY: passed on to the caller.
+        unsafe {
+            *self.counts.add(place) = found.quadrants;
+            *self.cells.add(place) = found.cells;
+            let all = (squares.0 * squares.1) as usize;
+            *self.cells.add(all + place) = found.unsure;
+            if !self.bounds.is_null() {
+                *self.bounds.add(place) = found.least;
+                *self.bounds.add(all + place) = found.greatest;
+            }
+        }
+    }
+
+    /// Where the quadrants from the `first` of all on are written; nowhere without `out`.
+    #[inline(always)]
+    fn from(&self, first: u32) -> Found {
+        let mut found = Found::default();
+        if !self.out.is_null() {
+            found.out = self.out.wrapping_add(HIT * first as usize);
+            found.room = self.room.saturating_sub(first);
+        }
+        found
+    }
+}
+
+/// Goes down to each square. Without `out` it counts what ends above a square: `counts` gets the quadrants of each
+/// square, in Z-order of the squares, and `cells` the cells of each that satisfy all, and then those of which no raster
+/// says; `bounds`, if there is one, their least and their greatest keys; and it lists the squares in which the search goes on. With `out` it writes the quadrants, those of
+/// each square from where `counts` says, which were scanned, and lists nothing. Grid: a thread for each square.
 ///
 /// # Safety
 /// Trees and rasters are as the conditions say, and of `width * height` cells; `counts` has an element for each square, and
-/// one more, `cells` two for each; `out` has room for `room` quadrants.
-#[kernel(block = BLOCK, carve = |carver| Room::<N>::new(carver), instances(
+/// one more, `cells` and `bounds` two for each; `out` has room for `room` quadrants. `listed` has room for all squares, each
+/// [`listed_words`], and `listed_len` is 0.
+#[kernel(block = BLOCK, instances(
     one: <1>;
     two: <2>;
     four: <4>;
 ))]
-pub unsafe fn search<const N: usize>(
-    first: [u32; WORDS],
-    second: [u32; WORDS],
-    third: [u32; WORDS],
-    fourth: [u32; WORDS],
+pub unsafe fn descend<const N: usize>(
+    conditions: [u32; ALL_WORDS],
     width: u32,
     height: u32,
     bits: u32,
     window: [u32; 4],
     counts: *mut u32,
     cells: *mut u64,
+    bounds: *mut u32,
     out: *mut u32,
     room: u32,
+    listed: *mut u32,
+    listed_len: *mut u32,
 ) {
-    let all = [first, second, third, fourth];
-    let mut conditions = [Condition::of_words(first); N];
-    let mut i = 0;
-    while i < N {
-        conditions[i] = Condition::of_words(all[i & 3]);
-        i += 1;
-    }
-    let [row0, column0, row1, column1] = window;
-    let window = Part { column0, row0, column1, row1 };
-    let search = Search { conditions, ground: Ground { width, height, bits, window } };
-    let (columns, rows) = (width.div_ceil(SIDE), height.div_ceil(SIDE));
-    let block = thread::block_idx_x();
-    let row = block.checked_div(columns).unwrap_or(0);
-    let square = (block - row * columns, row);
-    let square_bits = bits.saturating_sub(LEVELS);
-    let place = rank(square, (columns, rows), square_bits) as usize;
-    let shared = Room::<N>::new(&mut Carver::new());
-    // SAFETY: passed on to the caller; what ends a block early is the same for all of its threads.
+    let search = Search::<N>::new(conditions, (width, height, bits), window);
+    let results = Results { counts, cells, bounds, out, room };
+    let (columns, rows) = search.squares();
+    let index = thread::index_1d() as u32;
+    let mut open = None;
+    // SAFETY: passed on to the caller; a listed square has a place of its own, as there is room for all.
     unsafe {
-        let mut first = 0;
-        if !out.is_null() {
-            first = *counts.add(place);
-            // A square without quadrants.
-            if first == *counts.add(place + 1) {
-                return;
+        if index < columns * rows {
+            let (square, place) = search.square(index);
+            let first = if out.is_null() { 0 } else { *counts.add(place) };
+            let mut found = results.from(first);
+            open = search.descend(square, &mut found);
+            if out.is_null() && open.is_none() {
+                results.put(place, (columns, rows), &found);
             }
         }
-        let mut found =
-            Found { quadrants: 0, cells: 0, unsure: 0, out: core::ptr::null_mut(), room: 0 };
-        let open = descend(&search, square, &mut found, (out, first, room));
-        if let Some(positions) = open {
-            in_square(&search, square, positions, &shared);
-            found = gather(&search, square, &shared, (out, first, room));
+        if !out.is_null() {
+            return;
         }
-        if out.is_null() {
-            let thread = thread::thread_idx_x();
-            let alone = open.is_none() && thread != 0;
-            let of = |number: u64| if alone { 0 } else { number };
-            // Levels of a square have at most 4096 quadrants.
-            let quadrants = shared.sums.reduce(of(found.quadrants as u64), 0, |a, b| a + b);
-            let sure = shared.sums.reduce(of(found.cells), 0, |a, b| a + b);
-            let unsure = shared.sums.reduce(of(found.unsure), 0, |a, b| a + b);
-            if thread == 0 {
-                *counts.add(place) = quadrants as u32;
-                *cells.add(place) = sure;
-                *cells.add((columns * rows) as usize + place) = unsure;
+        let lanes = warp::ballot(warp::FULL, open.is_some());
+        let mut first = 0;
+        if warp::lane_id() == 0 && lanes != 0 {
+            first = atomic::add_u32(listed_len, lanes.count_ones());
+        }
+        let first = warp::shuffle(warp::FULL, first, 0);
+        if let Some(positions) = open {
+            let at = first + (lanes & warp::lanes_below()).count_ones();
+            let to = listed.add(at as usize * listed_words(N));
+            *to = index;
+            let mut i = 0;
+            while i < N {
+                *to.add(1 + i) = positions[i];
+                i += 1;
             }
         }
     }
 }
 
-/// Goes down to the block's square; gives the nodes that hold it if the search goes on there. What ends above is taken by
-/// thread 0 of the block at its corner.
-///
-/// # Safety
-/// As [`search`].
-#[inline(always)]
-unsafe fn descend<const N: usize>(
-    search: &Search<N>,
-    (column, row): (u32, u32),
-    found: &mut Found,
-    (out, first, room): (*mut u32, u32, u32),
-) -> Option<[u32; N]> {
-    let bits = search.ground.bits;
-    let above = bits.saturating_sub(LEVELS);
-    let (mut positions, mut level) = ([0; N], 0);
-    loop {
-        // The quadrant of this level that the square lies in.
-        let shift = above - level;
-        let corner = ((column >> shift << shift) * SIDE, (row >> shift << shift) * SIDE);
+impl<const N: usize> Search<N> {
+    /// Goes down to a square; gives the nodes that hold it if the search goes on there. What ends above is taken for the
+    /// square at its corner.
+    ///
+    /// # Safety
+    /// As [`descend`](mod@descend).
+    #[inline(always)]
+    unsafe fn descend(&self, (column, row): (u32, u32), found: &mut Found) -> Option<[u32; N]> {
         // SAFETY: passed on to the caller.
         unsafe {
-            let verdict = search.judge(corner, level, positions);
-            if verdict.what != OPEN {
-                let is_own = corner == (column * SIDE, row * SIDE);
-                if verdict.what != NONE && is_own && thread::thread_idx_x() == 0 {
-                    if !out.is_null() {
-                        found.out = out.wrapping_add(HIT * first as usize);
-                        found.room = room.saturating_sub(first);
+            let end = self.reach((column, row));
+            let is_own = end.corner == (column * SIDE, row * SIDE);
+            match end.verdict.what {
+                OPEN => Some(end.positions),
+                what => {
+                    if what != NONE && is_own {
+                        let side = 1 << (self.ground.bits - end.level);
+                        found.take(self, end.corner, side, end.verdict);
                     }
-                    found.take(search, corner, 1 << (bits - level), verdict);
+                    None
                 }
-                return None;
             }
-            if level == above {
-                return Some(positions);
-            }
-            let towards = (column >> (shift - 1) & 1) | (row >> (shift - 1) & 1) << 1;
-            let (children, is_there) = search.child(corner, level, positions, towards);
-            if !is_there {
-                return None;
-            }
-            positions = children;
-            level += 1;
         }
+    }
+
+    /// Goes down from the root towards a square, as far as the search goes on, to the square itself at most.
+    ///
+    /// # Safety
+    /// As [`descend`](mod@descend).
+    #[inline(always)]
+    unsafe fn reach(&self, (column, row): (u32, u32)) -> End<N> {
+        let above = self.ground.bits.saturating_sub(LEVELS);
+        let (mut positions, mut level) = ([0; N], 0);
+        loop {
+            // The quadrant of this level that the square lies in.
+            let shift = above - level;
+            let corner = ((column >> shift << shift) * SIDE, (row >> shift << shift) * SIDE);
+            // SAFETY: passed on to the caller.
+            unsafe {
+                let mut verdict = self.judge(corner, level, positions);
+                if verdict.what != OPEN || level == above {
+                    return End { verdict, corner, level, positions };
+                }
+                let towards = (column >> (shift - 1) & 1) | (row >> (shift - 1) & 1) << 1;
+                let (children, is_there) = self.child(corner, level, positions, towards);
+                if !is_there {
+                    verdict.what = NONE;
+                    return End { verdict, corner, level, positions };
+                }
+                positions = children;
+                level += 1;
+            }
+        }
+    }
+}
+
+/// Where the way down ends: a quadrant, its verdict, and the nodes that hold it.
+struct End<const N: usize> {
+    verdict: Verdict,
+    corner: (u32, u32),
+    level: u32,
+    positions: [u32; N],
+}
+
+/// Searches the squares that [`descend`](mod@descend) listed, and leaves their numbers or quadrants as it does. Grid: any
+/// number of blocks.
+///
+/// # Safety
+/// As for [`descend`](mod@descend), which wrote `listed`.
+#[kernel(block = BLOCK, carve = |carver| Room::<N>::new(carver), instances(
+    one: <1>;
+    two: <2>;
+    four: <4>;
+))]
+pub unsafe fn search<const N: usize>(
+    conditions: [u32; ALL_WORDS],
+    width: u32,
+    height: u32,
+    bits: u32,
+    window: [u32; 4],
+    counts: *mut u32,
+    cells: *mut u64,
+    bounds: *mut u32,
+    out: *mut u32,
+    room: u32,
+    listed: *const u32,
+    listed_len: *const u32,
+) {
+    let search = Search::<N>::new(conditions, (width, height, bits), window);
+    let results = Results { counts, cells, bounds, out, room };
+    let shared = Room::<N>::new(&mut Carver::new());
+    let mut next = thread::block_idx_x();
+    // SAFETY: passed on to the caller; all threads of a block go the same way.
+    unsafe {
+        let len = *listed_len;
+        while next < len {
+            let own = listed.add(next as usize * listed_words(N));
+            let (mut positions, mut i) = ([0; N], 0);
+            while i < N {
+                positions[i] = *own.add(1 + i);
+                i += 1;
+            }
+            search_square(&search, &results, *own, positions, &shared);
+            next = vector::unknown(next + thread::grid_dim_x());
+        }
+    }
+}
+
+/// Searches a square.
+///
+/// # Safety
+/// As [`search`](mod@search); every thread of the block comes here.
+#[inline(always)]
+unsafe fn search_square<const N: usize>(
+    search: &Search<N>,
+    results: &Results,
+    index: u32,
+    positions: [u32; N],
+    shared: &Room<N>,
+) {
+    let (square, place) = search.square(index);
+    // SAFETY: passed on to the caller; what ends it early is the same for all threads.
+    unsafe {
+        if results.out.is_null() {
+            in_square(search, square, positions, shared);
+            let mut found = results.from(0);
+            each_in_slots(search, square, shared, |place, side, verdict| {
+                found.take(search, place, side, verdict);
+            });
+            // Levels of a square have at most 4096 quadrants.
+            let quadrants = shared.sums.reduce(found.quadrants as u64, 0, |a, b| a + b);
+            let all = Found {
+                quadrants: quadrants as u32,
+                cells: shared.sums.reduce(found.cells, 0, |a, b| a + b),
+                unsure: shared.sums.reduce(found.unsure, 0, |a, b| a + b),
+                least: shared.bounds.reduce(found.least, u32::MAX, u32::min),
+                greatest: shared.bounds.reduce(found.greatest, 0, u32::max),
+                ..Found::default()
+            };
+            if thread::thread_idx_x() == 0 {
+                results.put(place, search.squares(), &all);
+            }
+            return;
+        }
+        let first = *results.counts.add(place);
+        if first == *results.counts.add(place + 1) {
+            return;
+        }
+        in_square(search, square, positions, shared);
+        let mut quadrants = 0;
+        each_in_slots(search, square, shared, |_, _, _| quadrants += 1);
+        let (until, _) = shared.scan.inclusive(quadrants, 0, |a, b| a + b);
+        let mut found = results.from(first + (until - quadrants));
+        each_in_slots(search, square, shared, |place, side, verdict| {
+            found.take(search, place, side, verdict);
+        });
     }
 }
 
@@ -657,6 +888,8 @@ unsafe fn in_square<const N: usize>(
     let thread = thread::thread_idx_x();
     // SAFETY: passed on to the caller; a quadrant's slots are one thread's between two barriers.
     unsafe {
+        // The square before is read no more.
+        thread::sync_threads();
         let mut slot = thread;
         while slot < SLOTS {
             shared.put(slot, NONE, positions);
@@ -720,79 +953,15 @@ unsafe fn open_children<const N: usize>(
                 state = if what == OPEN || what == NONE { what } else { ended(what, level + 1) };
             }
             shared.put(slot + corner * quarter, state, children);
-            corner += 1;
+            corner = vector::unknown(corner + 1);
         }
-    }
-}
-
-/// Takes what ended in the square, in Z-order, and the cells of what is still open. To write, all threads count first.
-///
-/// # Safety
-/// As [`in_square`], after it.
-#[inline(always)]
-unsafe fn gather<const N: usize>(
-    search: &Search<N>,
-    square: (u32, u32),
-    shared: &Room<N>,
-    (out, first, room): (*mut u32, u32, u32),
-) -> Found {
-    let none = || Found { quadrants: 0, cells: 0, unsure: 0, out: core::ptr::null_mut(), room: 0 };
-    let mut found = none();
-    // SAFETY: passed on to the caller.
-    unsafe {
-        if out.is_null() {
-            own_slots(search, square, shared, &mut found);
-            return found;
-        }
-        let mut quadrants = 0;
-        count_slots(search, square, shared, &mut quadrants);
-        let (until, _) = shared.scan.inclusive(quadrants, 0, |a, b| a + b);
-        let at = first + (until - quadrants);
-        found.out = out.wrapping_add(HIT * at as usize);
-        found.room = room.saturating_sub(at);
-        own_slots(search, square, shared, &mut found);
-        found
-    }
-}
-
-/// How many quadrants a thread's slots have.
-///
-/// # Safety
-/// As [`gather`].
-#[inline(always)]
-unsafe fn count_slots<const N: usize>(
-    search: &Search<N>,
-    square: (u32, u32),
-    shared: &Room<N>,
-    quadrants: &mut u32,
-) {
-    // SAFETY: passed on to the caller.
-    unsafe { each_in_slots(search, square, shared, |_, _, _| *quadrants += 1) }
-}
-
-/// Takes what a thread's slots have.
-///
-/// # Safety
-/// As [`gather`].
-#[inline(always)]
-unsafe fn own_slots<const N: usize>(
-    search: &Search<N>,
-    square: (u32, u32),
-    shared: &Room<N>,
-    found: &mut Found,
-) {
-    // SAFETY: passed on to the caller.
-    unsafe {
-        each_in_slots(search, square, shared, |place, side, verdict| {
-            found.take(search, place, side, verdict);
-        });
     }
 }
 
 /// Calls `take` with each quadrant that ended in the thread's four slots, and with their cells where those are open.
 ///
 /// # Safety
-/// As [`gather`].
+/// As [`in_square`], after it.
 #[inline(always)]
 unsafe fn each_in_slots<const N: usize>(
     search: &Search<N>,
@@ -823,7 +992,7 @@ unsafe fn each_in_slots<const N: usize>(
                                 take(at, 1, verdict);
                             }
                         }
-                        corner += 1;
+                        corner = vector::unknown(corner + 1);
                     }
                 } else {
                     let side = SIDE >> (state >> 2);
@@ -835,7 +1004,164 @@ unsafe fn each_in_slots<const N: usize>(
                 }
             }
         }
-        i += 1;
+        i = vector::unknown(i + 1);
+    }
+}
+
+/// Sets each cell of a mask to 1 if it satisfies all conditions, else to 0. Grid: a block for each square, row by row.
+///
+/// # Safety
+/// Trees and rasters are as the conditions say, and of `width * height` cells, as is `mask`; a condition that cuts bins
+/// has a raster.
+#[kernel(block = BLOCK, carve = |carver| Room::<N>::new(carver), instances(
+    one: <1>;
+    two: <2>;
+    four: <4>;
+))]
+pub unsafe fn paint<const N: usize>(
+    conditions: [u32; ALL_WORDS],
+    width: u32,
+    height: u32,
+    bits: u32,
+    window: [u32; 4],
+    mask: *mut u8,
+) {
+    let search = Search::<N>::new(conditions, (width, height, bits), window);
+    let shared = Room::<N>::new(&mut Carver::new());
+    let (square, _) = search.square(thread::block_idx_x());
+    let (mut positions, mut i) = ([0; N], 0);
+    // SAFETY: passed on to the caller; all threads of the block go the same way.
+    unsafe {
+        if thread::thread_idx_x() == 0 {
+            let end = search.reach(square);
+            shared.what.store(0, end.verdict.what);
+            while i < N {
+                shared.what.store(1 + i as u32, end.positions[i]);
+                i += 1;
+            }
+        }
+        thread::sync_threads();
+        let what = shared.what.load(0);
+        i = 0;
+        while i < N {
+            positions[i] = shared.what.load(1 + i as u32);
+            i += 1;
+        }
+        if what == OPEN {
+            in_square(&search, square, positions, &shared);
+        }
+        // The square's rows one after the other, four at a time.
+        let mut cell = thread::thread_idx_x();
+        while cell < SIDE * SIDE {
+            let (x, y) = (cell % SIDE, cell / SIDE);
+            let (column, row) = (square.0 * SIDE + x, square.1 * SIDE + y);
+            if column < width && row < height {
+                let of_cell = match what {
+                    OPEN => search.verdict_in_square((column, row), (x, y), &shared),
+                    _ => what,
+                };
+                let at = Part { column0: column, row0: row, column1: column + 1, row1: row + 1 };
+                let is_found = at.is_in(search.ground.window)
+                    && (of_cell == HIT_WHOLE
+                        || (of_cell == HIT_PARTLY && search.is_wanted((column, row))));
+                *mask.add((row as u64 * width as u64 + column as u64) as usize) = is_found as u8;
+            }
+            cell = vector::unknown(cell + BLOCK as u32);
+        }
+    }
+}
+
+impl<const N: usize> Search<N> {
+    /// What the quadrant that ended around a cell of a square is, or the cell itself.
+    ///
+    /// # Safety
+    /// As [`in_square`], after it.
+    #[inline(always)]
+    unsafe fn verdict_in_square(
+        &self,
+        (column, row): (u32, u32),
+        (x, y): (u32, u32),
+        shared: &Room<N>,
+    ) -> u32 {
+        let slot = morton::encode(x / 2, y / 2) as u32;
+        let bits = self.ground.bits;
+        // SAFETY: passed on to the caller; nobody writes the slots any more.
+        unsafe {
+            if shared.states.load(slot) as u32 == OPEN {
+                let (corner, positions) = ((x & 1) | (y & 1) << 1, shared.positions(slot));
+                let place = (column & !1, row & !1);
+                let (cell, is_there) = self.child(place, bits - 1, positions, corner);
+                return if is_there { self.judge((column, row), bits, cell).what } else { NONE };
+            }
+            let mut level = LEVELS;
+            while level > 0 {
+                level -= 1;
+                let step = 2 * (LEVELS - 1 - level);
+                let state = shared.states.load(slot >> step << step) as u32;
+                if state != NONE && state != OPEN && state >> 2 == level {
+                    return state & 3;
+                }
+            }
+        }
+        NONE
+    }
+}
+
+/// Words of a run: row, first column, the column after the last.
+pub const RUN: usize = 3;
+
+/// Finds the runs of cells that are not 0 in the rows of a mask. Without `out` it counts those of each row in `counts`;
+/// with `out` it writes them, from where `counts` says, which were scanned. Grid: a warp for each row.
+///
+/// # Safety
+/// `mask` has `width * height` cells, `counts` an element for each row, `out` room for `room` runs of [`RUN`] words.
+#[kernel(block = BLOCK)]
+pub unsafe fn find_runs(
+    mask: *const u8,
+    width: u32,
+    height: u32,
+    counts: *mut u32,
+    out: *mut u32,
+    room: u32,
+) {
+    let row = thread::block_idx_x() * (BLOCK as u32 / warp::SIZE) + warp::warp_id();
+    if row >= height {
+        return;
+    }
+    let (lane, below) = (warp::lane_id(), warp::lanes_below());
+    let line = mask.wrapping_add((row as u64 * width as u64) as usize);
+    // SAFETY: passed on to the caller; the whole warp has a row, and goes the same way.
+    unsafe {
+        let first = if out.is_null() { 0 } else { *counts.add(row as usize) };
+        let put = |run: u32, word: usize, value: u32| {
+            if !out.is_null() && run < room {
+                *out.add(RUN * run as usize + word) = value;
+            }
+        };
+        let (mut begun, mut ended, mut before, mut from) = (0, 0, 0, 0);
+        // One step further than the row, where a run ends at the latest.
+        while from <= width {
+            let column = from + lane;
+            let is_in = column < width && *line.add(column as usize) != 0;
+            let cells = warp::ballot(warp::FULL, is_in);
+            let west = cells << 1 | before;
+            let (begins, ends) = (cells & !west, !cells & west);
+            if begins >> lane & 1 != 0 {
+                let run = first + begun + (begins & below).count_ones();
+                put(run, 0, row);
+                put(run, 1, column);
+            }
+            if ends >> lane & 1 != 0 {
+                put(first + ended + (ends & below).count_ones(), 2, column);
+            }
+            begun += begins.count_ones();
+            ended += ends.count_ones();
+            before = cells >> 31;
+            from = vector::unknown(from + warp::SIZE);
+        }
+        if out.is_null() && lane == 0 {
+            *counts.add(row as usize) = begun;
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! What a quadrant holds.
 
 use super::value::Value;
+use device_std::vector;
 
 /// The bit of a node's link that says that some cells of the quadrant, and not all, are NODATA.
 pub const MIXED: u32 = 1 << 31;
@@ -98,23 +99,32 @@ pub struct Binning {
     pub steps: u32,
 }
 
-/// The summary of a cell. `step(i)` is the greatest key below the boundary i, and `u32::MAX` beyond the last.
+/// The summary of a cell before it is [binned](binned).
 #[inline(always)]
-pub fn of_cell<T: Value>(value: T, binning: Binning, step: impl Fn(u32) -> u32) -> Summary {
+pub fn raw_cell<T: Value>(value: T, binning: Binning) -> Summary {
     let key = value.key();
     if !value.is_number() || (binning.has_nodata != 0 && key == binning.nodata) {
         return Summary::MISSING;
     }
-    if binning.steps == 0 {
-        return Summary::of(key);
+    Summary::of(key)
+}
+
+/// The summary of cells of type `T` by their bins. Bins rise with the keys, so the least bin is that of the least key.
+/// `step(i)` is the greatest key below the boundary i, and `u32::MAX` beyond the last.
+#[inline(always)]
+pub fn binned<T: Value>(raw: Summary, binning: Binning, step: impl Fn(u32) -> u32) -> Summary {
+    if binning.steps == 0 || !raw.has_values() {
+        return raw;
     }
-    let (mut bin, mut half) = (0, 1 << (binning.steps - 1));
+    let (mut least, mut greatest, mut half) = (0, 0, 1 << (binning.steps - 1));
     while half > 0 {
         // Keys above step i are in bin i + 1 or a higher one.
-        bin += if key > step(bin + half - 1) { half } else { 0 };
-        half >>= 1;
+        least += if raw.min > step(least + half - 1) { half } else { 0 };
+        greatest += if raw.max > step(greatest + half - 1) { half } else { 0 };
+        half = vector::unknown(half >> 1);
     }
-    Summary::of(T::of_bin(bin + binning.first_bin).key())
+    let key = |bin: u32| T::of_bin(bin + binning.first_bin).key();
+    Summary { min: key(least), max: key(greatest), flags: raw.flags }
 }
 
 #[cfg(test)]
@@ -125,12 +135,16 @@ mod tests {
     fn bins_are_found_at_and_beside_their_boundaries() {
         let steps = [9u32, 19, 29, u32::MAX, u32::MAX, u32::MAX, u32::MAX];
         let binning = Binning { nodata: 15, has_nodata: 1, first_bin: 2, steps: 3 };
-        let bin = |value: u32| of_cell(value, binning, |i| steps[i as usize]);
+        let bin =
+            |value: u32| binned::<u32>(raw_cell(value, binning), binning, |i| steps[i as usize]);
         for (value, expected) in [(0, 2), (9, 2), (10, 3), (19, 3), (20, 4), (29, 4), (30, 5)] {
             assert_eq!(bin(value), Summary::of(expected), "{value}");
         }
         assert_eq!(bin(u32::MAX), Summary::of(5));
         assert_eq!(bin(15), Summary::MISSING);
+        let both =
+            binned::<u32>(Summary { min: 10, max: 30, flags: 1 }, binning, |i| steps[i as usize]);
+        assert_eq!(both, Summary { min: 3, max: 5, flags: 1 });
     }
 
     #[test]

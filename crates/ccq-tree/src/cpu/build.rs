@@ -7,12 +7,12 @@
 
 use gpu_core::{GridView, Progress, host_memory};
 use kernels_rs::ccq::LEVELS;
-use kernels_rs::ccq::plan::{Tier, rank, tiers};
-use kernels_rs::ccq::summary::{self, Binning, MIXED, Summary, of_cell};
+use kernels_rs::ccq::plan::{Tier, tiers};
+use kernels_rs::ccq::summary::{Binning, Summary, binned, raw_cell};
 use rayon::prelude::*;
 
-use crate::forest::{Forest, Tiling, level_starts};
-use crate::tree::{Node, Place, Storage};
+use crate::forest::{Forest, Tiling};
+use crate::tree::Node;
 use crate::{Cell, Error, MAX_NODES, Params, Result, Tree};
 
 /// [`build`](crate::build()) on the CPU.
@@ -78,7 +78,7 @@ fn build_tiles<T: Cell>(
         match t.checked_sub(1) {
             None => write(tier, &summaries[0], &cells, &|_, _| 0, &mut out),
             Some(t) => {
-                let slot = |x, y| tiers[t].slot(tiers[t].place(x, y), 1);
+                let slot = |x, y| tiers[t].slot(tiers[t].place((x, y)), 1);
                 let below = |x, y| counts[slot(x, y) as usize];
                 write(tier, &summaries[t + 1], &Elements(&summaries[t]), &below, &mut out);
             }
@@ -89,7 +89,7 @@ fn build_tiles<T: Cell>(
 }
 
 /// What a tier is made of.
-trait Source: Sync {
+pub(super) trait Source: Sync {
     /// The element at a place in its raster.
     fn element(&self, index: usize) -> Summary;
 }
@@ -103,12 +103,13 @@ struct Cells<'a, T> {
 
 impl<T: Cell> Source for Cells<'_, T> {
     fn element(&self, index: usize) -> Summary {
-        of_cell(self.values[index], self.binning, |i| self.steps[i as usize])
+        let raw = raw_cell(self.values[index], self.binning);
+        binned::<T>(raw, self.binning, |i| self.steps[i as usize])
     }
 }
 
 /// The squares of the tier below.
-struct Elements<'a>(&'a [Summary]);
+pub(super) struct Elements<'a>(pub &'a [Summary]);
 
 impl Source for Elements<'_> {
     fn element(&self, index: usize) -> Summary {
@@ -201,7 +202,11 @@ fn each_square<R: Send>(
 }
 
 /// Reduces the squares of a tier and counts their nodes.
-fn reduce(tier: &Tier, source: &impl Source, counts: &mut [u32]) -> Result<Vec<Summary>> {
+pub(super) fn reduce(
+    tier: &Tier,
+    source: &impl Source,
+    counts: &mut [u32],
+) -> Result<Vec<Summary>> {
     const LEVELS_ALL: usize = LEVELS as usize + 1;
     let reduced = each_square(tier, |square, place| {
         square.fill(tier, place, source);
@@ -213,7 +218,7 @@ fn reduce(tier: &Tier, source: &impl Source, counts: &mut [u32]) -> Result<Vec<S
     })?;
     let columns = tier.grid().0;
     for (i, (_, nodes)) in reduced.iter().enumerate() {
-        let place = tier.place(i as u32 % columns, i as u32 / columns);
+        let place = tier.place((i as u32 % columns, i as u32 / columns));
         for level in tier.first_level..=LEVELS {
             counts[tier.slot(place, level) as usize] = nodes[level as usize];
         }
@@ -222,7 +227,7 @@ fn reduce(tier: &Tier, source: &impl Source, counts: &mut [u32]) -> Result<Vec<S
 }
 
 /// Makes counts the positions of the first nodes; gives the number of all.
-fn scan(counts: &mut [u32]) -> Result<u64> {
+pub(super) fn scan(counts: &mut [u32]) -> Result<u64> {
     let total: u64 = counts.iter().map(|&count| u64::from(count)).sum();
     if total > MAX_NODES {
         return Err(Error::TooManyNodes { nodes: total, most: MAX_NODES });
@@ -235,14 +240,14 @@ fn scan(counts: &mut [u32]) -> Result<u64> {
 }
 
 /// An array that squares write side by side.
-struct Shared<E>(*mut E);
+pub(super) struct Shared<E>(pub *mut E);
 // SAFETY: elements are written through `put` alone, each by one square.
 unsafe impl<E: Send> Sync for Shared<E> {}
 
 impl<E> Shared<E> {
     /// # Safety
     /// The index is in the array, and nobody else uses the element.
-    unsafe fn put(&self, index: u32, element: E) {
+    pub unsafe fn put(&self, index: u32, element: E) {
         // SAFETY: passed on to the caller.
         unsafe { self.0.add(index as usize).write(element) }
     }
@@ -250,7 +255,7 @@ impl<E> Shared<E> {
 
 /// Writes the nodes of a tier, which was reduced to `reduced`. `below` gives where the children of an element
 /// begin, by its column and row; in the tier of the cells it is not asked.
-fn write<T: Cell>(
+pub(super) fn write<T: Cell>(
     tier: &Tier,
     reduced: &[Summary],
     source: &impl Source,
@@ -267,7 +272,7 @@ fn write<T: Cell>(
             return;
         }
         let (column, row) = (i as u32 % columns, i as u32 / columns);
-        let place = tier.place(column, row);
+        let place = tier.place((column, row));
         let start = |level: u32| starts[tier.slot(place, level) as usize];
         let base = starts[place.0 as usize * tier.tree_stride as usize];
         square.fill(tier, (column, row), source);
@@ -301,128 +306,12 @@ fn write<T: Cell>(
 }
 
 /// What squares write to: nodes by their positions.
-struct Output<'a, T: Cell> {
+pub(super) struct Output<'a, T: Cell> {
     /// Where the nodes of each level of each square begin.
-    starts: &'a [u32],
-    nodes: &'a mut [Node<T>],
+    pub starts: &'a [u32],
+    pub nodes: &'a mut [Node<T>],
     /// As long as the nodes, or empty.
-    presence: &'a mut [u8],
+    pub presence: &'a mut [u8],
     /// Whether the elements are the cells, which have no children.
-    are_cells: bool,
-}
-
-/// Merges the trees of a forest.
-///
-/// The tiles are the elements of tiers above them, and their roots say what is in each: so the nodes above the tiles
-/// are written as in a build. Below, a level of the whole is the same level of the tiles one after the other in
-/// Z-order, and only links change.
-pub(crate) fn merge<T: Cell>(forest: &Forest<T>) -> Result<Tree<T>> {
-    let tiling = &forest.tiling;
-    let whole = Tiling::whole(tiling.grid)?;
-    let elements: Vec<Summary> = forest.trees.iter().map(of_root).collect();
-    let (columns, rows) = (tiling.columns, tiling.rows);
-    let tiers = tiers(columns, rows, whole.bits - tiling.bits);
-    // The positions above the tiles, and then those of each level of each tile.
-    let above = tiers[0].tree_stride as usize;
-    let order = Order::new(columns, rows, tiling.bits);
-    let mut starts = host_memory::filled(0u32, above + order.segments())?;
-    let mut summaries = vec![elements];
-    for tier in &tiers {
-        let reduced = reduce(tier, &Elements(&summaries[summaries.len() - 1]), &mut starts)?;
-        summaries.push(reduced);
-    }
-    for (tile, tree) in forest.trees.iter().enumerate() {
-        for level in 1..=tiling.bits {
-            let sizes = &tree.starts[level as usize..];
-            starts[above + order.segment(tile, level)] = (sizes[1] - sizes[0]) as u32;
-        }
-    }
-    let total = scan(&mut starts)? as usize;
-    let lacks = forest.params.may_lack_values::<T>();
-    let mut nodes = host_memory::filled(Node::new(T::of_key(0), T::of_key(0), 0), total)?;
-    let mut presence = host_memory::filled(0u8, if lacks { total } else { 0 })?;
-    let start = |tile: usize, level: u32| match level <= tiling.bits {
-        true => starts[above + order.segment(tile, level)],
-        false => 0,
-    };
-    for (t, tier) in tiers.iter().enumerate() {
-        let below = |x: u32, y: u32| match t {
-            0 => start((y * columns + x) as usize, 1),
-            _ => starts[tiers[t - 1].slot(tiers[t - 1].place(x, y), 1) as usize],
-        };
-        let are_cells = tiling.bits == 0;
-        let (nodes, presence) = (&mut nodes[..], &mut presence[..]);
-        let mut out = Output { starts: &starts, nodes, presence, are_cells };
-        write(tier, &summaries[t + 1], &Elements(&summaries[t]), &below, &mut out);
-    }
-    let (to, to_presence) = (&Shared(nodes.as_mut_ptr()), &Shared(presence.as_mut_ptr()));
-    forest.trees.par_iter().enumerate().for_each(|(tile, tree)| {
-        for level in 1..=tiling.bits {
-            let [from, end] = [0, 1].map(|i| tree.starts[level as usize + i] as usize);
-            let (at, below) = (start(tile, level), start(tile, level + 1));
-            let first_below = tree.starts.get(level as usize + 1).copied().unwrap_or(0) as u32;
-            for i in from..end {
-                let node = tree.nodes[i];
-                let mixed = node.link() & MIXED;
-                let link = node.first_child().map_or(0, |child| child - first_below + below);
-                let position = at + (i - from) as u32;
-                // SAFETY: the segment has as many nodes, and is this tile's and level's alone.
-                unsafe {
-                    to.put(position, Node::new(node.min(), node.max(), link | mixed));
-                    if lacks {
-                        to_presence.put(position, tree.presence.get(i).copied().unwrap_or(0));
-                    }
-                }
-            }
-        }
-    });
-    let mut levels = level_starts(&tiers, &starts, 0);
-    levels.extend((1..=tiling.bits).map(|level| u64::from(starts[above + order.first(level)])));
-    levels.push(total as u64);
-    presence.truncate(levels[whole.bits as usize] as usize);
-    Ok(Tree {
-        grid: tiling.grid,
-        bits: whole.bits,
-        params: forest.params.clone(),
-        starts: levels,
-        nodes: Storage::Owned(nodes),
-        presence: Storage::Owned(if lacks { presence } else { Vec::new() }),
-    })
-}
-
-/// What a tile holds, by the root of its tree. A tile without nodes has cells, and none has a value.
-fn of_root<T: Cell>(tree: &Tree<T>) -> Summary {
-    let Some(root) = tree.nodes.first() else { return Summary::MISSING };
-    let children = tree.children(0, Place::ROOT);
-    let flags = if root.is_mixed() { summary::MISSING } else { 0 };
-    Summary { min: root.min().key(), max: root.max().key(), flags }.of_square(children.mask.into())
-}
-
-/// Where the nodes of tiles are counted: level by level, in a level by the tiles in Z-order.
-struct Order {
-    tiles: usize,
-    levels: u32,
-    /// The place of each tile in Z-order.
-    ranks: Vec<u32>,
-}
-
-impl Order {
-    fn new(columns: u32, rows: u32, levels: u32) -> Self {
-        let bits = columns.max(rows).max(1).next_power_of_two().trailing_zeros();
-        let tiles = (0..rows).flat_map(|row| (0..columns).map(move |column| (column, row)));
-        let ranks: Vec<u32> = tiles.map(|tile| rank(tile, (columns, rows), bits)).collect();
-        Self { tiles: ranks.len(), levels, ranks }
-    }
-
-    fn segments(&self) -> usize {
-        self.tiles * self.levels as usize
-    }
-
-    fn first(&self, level: u32) -> usize {
-        (level as usize - 1) * self.tiles
-    }
-
-    fn segment(&self, tile: usize, level: u32) -> usize {
-        self.first(level) + self.ranks[tile] as usize
-    }
+    pub are_cells: bool,
 }

@@ -1,6 +1,9 @@
 //! Trees on the CPU, on all cores; in a pool of one thread, on one.
 
 mod build;
+mod merge;
 
-pub(crate) use build::merge;
 pub use build::{build, build_forest};
+pub(crate) use merge::merge;
+#[cfg(feature = "cuda")]
+pub(crate) use merge::{Merging, of_root};

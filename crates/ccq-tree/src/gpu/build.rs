@@ -20,7 +20,7 @@ const MOST_CELLS: u64 = 3 << 30;
 /// The [tree](crate::build()) of a raster in device memory. Waits once, when nodes are counted, for their number: what
 /// it gives has as many. So it cannot be captured; [`build_within`] can.
 ///
-/// A raster whose elements begin at a multiple of 16 bytes, and whose width is a multiple of 4, is read faster.
+/// A raster whose rows all begin at multiples of 16 bytes (of 8 for `u8`) is read faster.
 ///
 /// # Errors
 /// As [`build`](crate::build()); [`Error::TooLarge`] also for more than 3 * 2^30 cells.
@@ -180,6 +180,8 @@ struct Counted<'a, T> {
     tiers: Vec<Tier>,
     trees: u32,
     bins: Bins,
+    /// What the squares of cells that are divided have in their patches.
+    patches: Column<u32>,
     /// The elements above each tier, a summary of three words each.
     elements: Vec<Column<[u32; 3]>>,
     /// Where the nodes of each level of each square begin, and after the last their number.
@@ -205,36 +207,36 @@ impl<'a, T: DeviceCell> Counted<'a, T> {
         let mut starts = gpu.zeroed::<u32>(slots + 1)?;
         let raster = gpu.admit(raster.values())?;
         let mut elements: Vec<Column<[u32; 3]>> = Vec::new();
+        let squares = tiers[0].squares();
+        let mut patches =
+            // SAFETY: the kernel writes those of squares that are divided, and no others are read.
+            unsafe { gpu.uninitialized::<u32>(squares as usize * kernels::PATCH_WORDS as usize)? };
         for (t, tier) in tiers.iter().enumerate() {
-            let (columns, rows) = tier.grid();
-            let blocks = Blocks::x(columns * rows);
             // SAFETY: the kernel writes every element.
-            let mut out = unsafe { gpu.uninitialized::<[u32; 3]>((columns * rows) as usize)? };
-            let (tier, binning, steps) = (tier.words(), bins.fields, bins.steps.as_ptr());
+            let mut out = unsafe { gpu.uninitialized::<[u32; 3]>(tier.squares() as usize)? };
             let (elements_out, counts) = (out.as_mut_ptr().cast(), starts.as_mut_ptr());
             // SAFETY: the tier is that of the raster, and then of the elements before; a summary is three words.
             unsafe {
-                match t {
-                    0 => gpu.enqueue(
+                match t.checked_sub(1) {
+                    None => gpu.enqueue(
                         T::reduce(),
-                        blocks,
+                        Blocks::x(squares.div_ceil(kernels::SQUARES)),
                         kernels::reduce::Args {
                             input: raster.as_ptr(),
-                            tier,
-                            binning,
-                            steps,
+                            tier: tier.words(),
+                            binning: bins.fields,
+                            steps: bins.steps.as_ptr(),
                             elements: elements_out,
+                            patches: patches.as_mut_ptr(),
                             counts,
                         },
                     )?,
-                    _ => gpu.enqueue(
-                        kernels::reduce::squares,
-                        blocks,
-                        kernels::reduce::Args {
-                            input: elements[t - 1].as_ptr().cast(),
-                            tier,
-                            binning,
-                            steps,
+                    Some(below) => gpu.enqueue(
+                        kernels::reduce_squares,
+                        Blocks::x(tier.squares()),
+                        kernels::reduce_squares::Args {
+                            input: elements[below].as_ptr().cast(),
+                            tier: tier.words(),
                             elements: elements_out,
                             counts,
                         },
@@ -245,7 +247,7 @@ impl<'a, T: DeviceCell> Counted<'a, T> {
         }
         scan_in_place(workspace, Sum, Scan::exclusive(0), &mut starts)?;
         let trees = tiling.columns * tiling.rows;
-        Ok(Self { raster, tiers, trees, bins, elements, starts })
+        Ok(Self { raster, tiers, trees, bins, patches, elements, starts })
     }
 
     /// Where the levels of each tree begin.
@@ -286,27 +288,23 @@ impl<'a, T: DeviceCell> Counted<'a, T> {
         presence: &mut Column<u8>,
     ) -> Result<()> {
         let (room, presence_room) = (nodes.len() as u32, presence.len() as u32);
+        let (nodes, presence) = (nodes.as_mut_ptr().cast(), presence.as_mut_ptr());
+        let (starts, kind) = (self.starts.as_ptr(), T::KIND);
         for (t, tier) in self.tiers.iter().enumerate().rev() {
-            let (columns, rows) = tier.grid();
-            let blocks = Blocks::x(columns * rows);
-            let below = self.tiers[t.saturating_sub(1)].words();
-            let (tier, binning, steps) = (tier.words(), self.bins.fields, self.bins.steps.as_ptr());
-            let (elements, starts) = (self.elements[t].as_ptr().cast(), self.starts.as_ptr());
-            let (nodes, presence) = (nodes.as_mut_ptr().cast(), presence.as_mut_ptr());
-            let kind = T::KIND;
+            let elements = self.elements[t].as_ptr().cast();
             // SAFETY: as where they were counted; rooms are the columns' lengths.
             unsafe {
-                match t {
-                    0 => gpu.enqueue(
+                match t.checked_sub(1) {
+                    None => gpu.enqueue(
                         T::write(),
-                        blocks,
+                        Blocks::x(tier.squares().div_ceil(kernels::SQUARES)),
                         kernels::write::Args {
                             input: self.raster.as_ptr(),
-                            tier,
-                            below,
-                            binning,
-                            steps,
+                            tier: tier.words(),
+                            binning: self.bins.fields,
+                            steps: self.bins.steps.as_ptr(),
                             elements,
+                            patches: self.patches.as_ptr(),
                             starts,
                             kind,
                             nodes,
@@ -315,15 +313,13 @@ impl<'a, T: DeviceCell> Counted<'a, T> {
                             presence_room,
                         },
                     )?,
-                    _ => gpu.enqueue(
-                        kernels::write::squares,
-                        blocks,
-                        kernels::write::Args {
-                            input: self.elements[t - 1].as_ptr().cast(),
-                            tier,
-                            below,
-                            binning,
-                            steps,
+                    Some(below) => gpu.enqueue(
+                        kernels::write_squares,
+                        Blocks::x(tier.squares()),
+                        kernels::write_squares::Args {
+                            input: self.elements[below].as_ptr().cast(),
+                            tier: tier.words(),
+                            below: self.tiers[below].words(),
                             elements,
                             starts,
                             kind,

@@ -1,20 +1,19 @@
 //! Builds of rasters in host memory on a GPU.
 //!
-//! A raster goes to the device through two page-locked buffers: while one is copied to the device, the other is filled.
-//! Where the device has not the memory for the whole, strips of tiles are built one after the other, the next one
-//! on its way meanwhile, and their trees merged on the host.
+//! A raster goes to the device, and its tree comes back, by gpu-core's copies, near the rate of the bus; the build
+//! between them is a small part of the time. Where the device has not the memory for the whole, strips of tiles are
+//! built one after the other, the next one on its way to the device while one comes back, and merged on the host.
 
-use gpu_core::{Column, DeviceGrid, Gpu, GridSlice, GridSpec, GridView, PageLocked, Progress};
+use gpu_core::{Column, DeviceGrid, Gpu, GridSlice, GridSpec, GridView, Progress};
 use gpu_scan::gpu::Workspace;
-use rayon::prelude::*;
 
 use super::build::build_of_bits;
 use super::{DeviceCell, build, build_forest};
 use crate::forest::{Forest, Tiling};
 use crate::{Params, Result, Tree};
 
-/// Bytes of a page-locked buffer.
-const BUFFER: usize = 32 << 20;
+/// Bytes that are copied between two reports.
+const PIECE: usize = 256 << 20;
 
 /// Cells on a side of the tiles that a raster is cut into where it does not fit the device.
 const TILE_SIDE: u32 = 4096;
@@ -69,7 +68,8 @@ pub(crate) fn build_forest_host<T: DeviceCell>(
 /// Bytes that a raster and the largest tree of it would take on the device.
 fn needs<T: DeviceCell>(grid: &GridSpec) -> u64 {
     let node = size_of::<crate::Node<T>>() as u64 + 1;
-    grid.cells() * (size_of::<T>() as u64 + node) + grid.cells() / 3 * node + (64 << 20)
+    // What is kept of a square's patches, elements and counts is less than a byte a cell.
+    grid.cells() * (size_of::<T>() as u64 + node + 1) + grid.cells() / 3 * node + (64 << 20)
 }
 
 /// Copies a raster to the device.
@@ -79,76 +79,31 @@ fn to_device<T: DeviceCell>(
     progress: &dyn Progress,
 ) -> Result<DeviceGrid<T>> {
     progress.at("to the device", 0.0)?;
-    let mut staging = Staging::new(gpu, raster.values().len())?;
-    let column = staging.enqueue(gpu, raster.values(), progress)?;
-    staging.wait()?;
+    let column = to_column(gpu, raster.values(), PIECE / size_of::<T>(), progress)?;
     Ok(DeviceGrid::from_column(column, *raster.grid())?)
 }
 
-/// Two page-locked buffers, each with a stream that empties it.
-struct Staging<T: DeviceCell> {
-    /// Before the buffers: a stream is waited for before its buffer goes.
-    streams: [Gpu; 2],
-    buffers: [PageLocked<T>; 2],
-}
-
-impl<T: DeviceCell> Staging<T> {
-    fn new(gpu: &Gpu, longest: usize) -> Result<Self> {
-        let length = (BUFFER / size_of::<T>()).min(longest);
-        Ok(Self {
-            streams: [gpu.fork()?, gpu.fork()?],
-            buffers: [gpu.page_locked(length)?, gpu.page_locked(length)?],
-        })
-    }
-
-    /// Enqueues copies to a new column of `gpu`, whose stream waits for them. Returns when the last has been handed over.
-    fn enqueue(&mut self, gpu: &Gpu, host: &[T], progress: &dyn Progress) -> Result<Column<T>> {
-        // SAFETY: all of it is written by the copies, which `gpu`'s stream waits for.
-        let mut column = unsafe { gpu.uninitialized::<T>(host.len())? };
-        for stream in &self.streams {
-            stream.wait_for(gpu)?;
-        }
-        let copied = self.copy(&mut column, host, progress);
-        // Also where something failed: what is under way comes before the column's release.
-        for stream in &self.streams {
-            gpu.wait_for(stream)?;
-        }
-        copied.map(|()| column)
-    }
-
-    /// Enqueues the copies, through the one buffer and the other.
-    fn copy(&mut self, column: &mut Column<T>, host: &[T], progress: &dyn Progress) -> Result<()> {
-        let step = self.buffers[0].len().max(1);
-        for (i, part) in host.chunks(step).enumerate() {
-            progress.at("to the device", 0.6 * (i * step) as f64 / host.len() as f64)?;
-            let (stream, buffer) = (&self.streams[i % 2], &mut self.buffers[i % 2]);
-            // What the buffer held is on the device.
-            stream.synchronize()?;
-            let buffer = &mut buffer[..part.len()];
-            let pieces = buffer.par_chunks_mut(1 << 20).zip(part.par_chunks(1 << 20));
-            pieces.for_each(|(to, from)| to.copy_from_slice(from));
-            let to = column.slice_mut(i * step..i * step + part.len())?;
-            // SAFETY: the buffer is left alone until its stream is waited for, above or when this is dropped; the
-            // column's stream was waited for.
-            unsafe { stream.enqueue_write(to, buffer)? };
+/// Copies cells to a new column of a handle, so many at a time. Waits for the copies.
+fn to_column<T: DeviceCell>(
+    gpu: &Gpu,
+    host: &[T],
+    piece: usize,
+    progress: &dyn Progress,
+) -> Result<Column<T>> {
+    // SAFETY: all of it is written below, on the same stream.
+    let mut column = unsafe { gpu.uninitialized::<T>(host.len())? };
+    let mut copy = || -> Result<()> {
+        for (i, part) in host.chunks(piece).enumerate() {
+            progress.at("to the device", 0.6 * (i * piece) as f64 / host.len() as f64)?;
+            let to = column.slice_mut(i * piece..i * piece + part.len())?;
+            // SAFETY: the stream is waited for below, before anybody can change the cells.
+            unsafe { gpu.enqueue_write(to, part)? };
         }
         Ok(())
-    }
-
-    /// Waits until all copies are done.
-    fn wait(&self) -> Result<()> {
-        for stream in &self.streams {
-            stream.synchronize()?;
-        }
-        Ok(())
-    }
-}
-
-impl<T: DeviceCell> Drop for Staging<T> {
-    fn drop(&mut self) {
-        // The buffers go after this; an error is an earlier one's, which the next wait on the device reports.
-        let _ = self.wait();
-    }
+    };
+    let copied = copy();
+    let waited = gpu.synchronize();
+    copied.and(waited.map_err(Into::into)).map(|()| column)
 }
 
 /// Builds the trees of one row of tiles after the other, so that the device holds two strips at a time, one that is built
@@ -170,16 +125,18 @@ pub(crate) fn build_in_strips<T: DeviceCell>(
         let [from, to] = [row, row + 1].map(|r| (r * side).min(height as usize) * width as usize);
         &raster.values()[from..to]
     };
-    let longest = if strips.is_empty() { 0 } else { cells(0).len() };
-    // A stream for each of the two strips, and buffers that both use.
+    // A stream for each of the two strips that the device has at a time.
     let handles = [gpu.fork()?, gpu.fork()?];
-    let mut staging = Staging::new(gpu, longest)?;
     let mut workspaces = [Workspace::new(&handles[0])?, Workspace::new(&handles[1])?];
-    let mut trees = Vec::new();
-    let mut coming = match strips.first() {
-        Some(_) => Some(staging.enqueue(&handles[0], cells(0), progress)?),
-        None => None,
+    let bring = |row: usize, progress: &dyn Progress| {
+        let handle = &handles[row % 2];
+        match row < strips.len() {
+            true => to_column(handle, cells(row), PIECE / size_of::<T>(), progress).map(Some),
+            false => Ok(None),
+        }
     };
+    let mut trees = Vec::new();
+    let mut coming = bring(0, progress)?;
     for (row, strip) in strips.iter().enumerate() {
         progress.at("build", row as f64 / strips.len() as f64)?;
         let Some(column) = coming.take() else { break };
@@ -187,10 +144,9 @@ pub(crate) fn build_in_strips<T: DeviceCell>(
         // Also of a strip that a smaller square holds the trees are of the forest's size.
         let forest = build_of_bits(&mut workspaces[row % 2], slice, tiling.bits, params)?;
         // The next one comes while this one's nodes are written and fetched.
-        if row + 1 < strips.len() {
-            coming = Some(staging.enqueue(&handles[(row + 1) % 2], cells(row + 1), &())?);
-        }
-        trees.extend(forest.to_host()?.trees);
+        let (fetched, next) = rayon::join(|| forest.to_host(), || bring(row + 1, &()));
+        trees.extend(fetched?.trees);
+        coming = next?;
     }
     for (i, tree) in trees.iter_mut().enumerate() {
         tree.grid = tiling.tile(i as u32 % tiling.columns, i as u32 / tiling.columns);
@@ -225,12 +181,10 @@ mod tests {
     }
 
     #[test]
-    fn a_raster_longer_than_the_buffers_arrives_whole() {
+    fn a_raster_of_many_pieces_arrives_whole() {
         let gpu = testing::gpu();
         let values: Vec<u8> = (0..1000u32).map(|i| (i % 251) as u8).collect();
-        let mut staging = Staging::<u8>::new(&gpu, 96).unwrap();
-        let column = staging.enqueue(&gpu, &values, &()).unwrap();
-        staging.wait().unwrap();
+        let column = to_column(&gpu, &values, 96, &()).unwrap();
         assert_eq!(column.to_host().unwrap(), values);
     }
 }

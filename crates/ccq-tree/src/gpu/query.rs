@@ -14,20 +14,28 @@ use crate::query::same_sides;
 use crate::{Error, Quadrant, Query, Result};
 
 /// The most conditions of a query on a device.
-pub const MAX_CONDITIONS: usize = 4;
+pub const MAX_CONDITIONS: usize = kernels::MAX_CONDITIONS;
+
+/// All conditions of a search, as kernels take them.
+pub(super) type Words = [u32; kernels::ALL_WORDS];
+
+/// Blocks that search, which the largest devices have room for at once.
+const MOST_BLOCKS: u32 = 2048;
 
 /// What is asked of one raster on the device: see [`crate::Condition`].
 #[derive(Clone)]
 pub struct Condition<'a> {
     tree: &'a dyn Searched,
     range: Option<(f64, f64)>,
+    /// Instead of a range, what it would mean for keys.
+    keys: Option<Ranges>,
     raster: Option<Arc<dyn Looked + 'a>>,
 }
 
 impl<'a> Condition<'a> {
     /// Any value of a tree's raster.
     pub fn new<T: DeviceCell>(tree: &'a DeviceTree<T>) -> Self {
-        Self { tree, range: None, raster: None }
+        Self { tree, range: None, keys: None, raster: None }
     }
 
     /// Only values from `low` on and below `high`.
@@ -44,10 +52,24 @@ impl<'a> Condition<'a> {
 }
 
 impl Condition<'_> {
+    /// Only values of these keys.
+    pub(super) fn keys(self, keys: Ranges) -> Self {
+        Self { keys: Some(keys), ..self }
+    }
+
+    /// Where its tree's raster lies.
+    pub(super) fn grid(&self) -> &GridSpec {
+        self.tree.grid()
+    }
+
+    fn ranges(&self) -> Ranges {
+        let of_range = || self.range.map_or(Ranges::ALL, |range| self.tree.ranges(range));
+        self.keys.unwrap_or_else(of_range)
+    }
+
     /// As the kernel takes it, and what holds its memory in order with the handle's stream.
     fn admitted(&self, gpu: &Gpu) -> Result<(kernels::Condition, Vec<Box<dyn Held + '_>>)> {
-        let Ranges { inside, touched, raw } =
-            self.range.map_or(Ranges::ALL, |range| self.tree.ranges(range));
+        let Ranges { inside, touched, raw } = self.ranges();
         let nodata = self.tree.nodata();
         let mut asked = kernels::Condition {
             nodes: 0,
@@ -71,7 +93,7 @@ impl Condition<'_> {
 }
 
 /// Whatever is held while a query is enqueued.
-trait Held {}
+pub(super) trait Held {}
 impl<T> Held for T {}
 
 /// A tree of any type.
@@ -160,7 +182,7 @@ pub fn count(
     let mut sums = gpu.zeroed::<u64>(3)?;
     let Some(search) = Search::new(conditions, query)? else { return Ok(sums) };
     let squares = search.squares();
-    let Counted { counts, cells } = search.count(&gpu)?;
+    let Counted { counts, cells, .. } = search.count(&gpu, false)?;
     let mut total = gpu.zeroed::<u32>(1)?;
     reduce(workspace, Sum, counts.slice(0..squares)?, &mut total)?;
     reduce(workspace, Sum, cells.slice(0..squares)?, sums.slice_mut(1..2)?)?;
@@ -184,8 +206,9 @@ pub fn quadrants(
     let gpu = workspace.gpu().clone();
     gpu.refuse_in_capture("the number of quadrants")?;
     let Some(search) = Search::new(conditions, query)? else { return Ok(Vec::new()) };
-    let Counted { mut counts, .. } = search.count(&gpu)?;
-    scan_in_place(workspace, Sum, Scan::exclusive(0), &mut counts)?;
+    let mut counted = search.count(&gpu, false)?;
+    let counts = &mut counted.counts;
+    scan_in_place(workspace, Sum, Scan::exclusive(0), &mut *counts)?;
     let squares = search.squares();
     let mut total = gpu.zeroed::<u32>(1)?;
     gpu.copy(counts.slice(squares..squares + 1)?, &mut total)?;
@@ -195,8 +218,7 @@ pub fn quadrants(
     }
     // Zeroed, should somebody change the trees between the two launches.
     let mut hits = gpu.zeroed::<[u32; kernels::HIT]>(total as usize)?;
-    let (out, no_cells) = (hits.as_mut_ptr().cast(), std::ptr::null_mut());
-    search.launch(&gpu, counts.as_mut_ptr(), no_cells, out, total)?;
+    search.launch(&gpu, &mut counted, hits.as_mut_ptr().cast(), total)?;
     let tree = conditions[0].tree;
     let quadrant = |[row, column, size, min, max]: [u32; kernels::HIT]| Quadrant {
         row,
@@ -210,22 +232,29 @@ pub fn quadrants(
 }
 
 /// A checked query.
-struct Search<'a> {
+pub(super) struct Search<'a> {
     conditions: &'a [Condition<'a>],
-    grid: GridSpec,
-    bits: u32,
-    window: Window,
+    pub grid: GridSpec,
+    pub bits: u32,
+    pub window: Window,
 }
 
-/// What a search counts: the quadrants of each square and a zero; the cells that satisfy all, and those in doubt.
-struct Counted {
-    counts: Column<u32>,
-    cells: Column<u64>,
+/// What a search counts.
+pub(super) struct Counted {
+    /// The quadrants of each square, and a zero.
+    pub counts: Column<u32>,
+    /// The cells of each that satisfy all, and those in doubt.
+    pub cells: Column<u64>,
+    /// The least key of each, and the greatest; or none.
+    pub bounds: Column<u32>,
+    /// The squares in which the search goes on, and their number.
+    listed: Column<u32>,
+    listed_len: Column<u32>,
 }
 
 impl<'a> Search<'a> {
     /// `None` where there is no cell to search.
-    fn new(conditions: &'a [Condition<'a>], query: &Query) -> Result<Option<Self>> {
+    pub fn new(conditions: &'a [Condition<'a>], query: &Query) -> Result<Option<Self>> {
         if conditions.is_empty() || conditions.len() > MAX_CONDITIONS {
             let (conditions, most) = (conditions.len(), MAX_CONDITIONS);
             return Err(Error::Conditions { conditions, most });
@@ -246,61 +275,123 @@ impl<'a> Search<'a> {
     }
 
     /// Squares of 64 x 64 cells.
-    fn squares(&self) -> usize {
+    pub fn squares(&self) -> usize {
         self.grid.width.div_ceil(64) as usize * self.grid.height.div_ceil(64) as usize
     }
 
-    fn count(&self, gpu: &Gpu) -> Result<Counted> {
+    /// Counts; with their bounds, if these are wanted.
+    pub fn count(&self, gpu: &Gpu, with_bounds: bool) -> Result<Counted> {
         let squares = self.squares();
-        let mut counts = gpu.zeroed::<u32>(squares + 1)?;
-        let mut cells = gpu.zeroed::<u64>(2 * squares)?;
-        self.launch(gpu, counts.as_mut_ptr(), cells.as_mut_ptr(), std::ptr::null_mut(), 0)?;
-        Ok(Counted { counts, cells })
+        let words = squares * kernels::listed_words(self.instance());
+        let mut counted = Counted {
+            counts: gpu.zeroed(squares + 1)?,
+            cells: gpu.zeroed(2 * squares)?,
+            bounds: gpu.zeroed(if with_bounds { 2 * squares } else { 0 })?,
+            // SAFETY: no more is read than was written, as its length says.
+            listed: unsafe { gpu.uninitialized(words)? },
+            listed_len: gpu.zeroed(1)?,
+        };
+        self.launch(gpu, &mut counted, std::ptr::null_mut(), 0)?;
+        Ok(counted)
     }
 
-    fn launch(
-        &self,
-        gpu: &Gpu,
-        counts: *mut u32,
-        cells: *mut u64,
-        out: *mut u32,
-        room: u32,
-    ) -> Result<()> {
+    /// How many conditions the kernels have that search.
+    pub fn instance(&self) -> usize {
+        self.conditions.len().next_power_of_two()
+    }
+
+    /// The conditions as kernels take them, of which there are more: the others are the first's tree with any value. And
+    /// what holds their memory in order with the handle's stream.
+    pub fn words(&self, gpu: &Gpu) -> Result<(Words, Vec<Box<dyn Held + '_>>)> {
+        let first = &self.conditions[0];
+        let mut words = [0; kernels::ALL_WORDS];
         let mut held = Vec::new();
-        let mut words = Vec::new();
-        for condition in self.conditions {
-            let (asked, holding) = condition.admitted(gpu)?;
-            words.push(asked.words());
-            held.push(holding);
+        for (i, to) in words.as_chunks_mut::<{ kernels::WORDS }>().0.iter_mut().enumerate() {
+            let condition = self.conditions.get(i).unwrap_or(first);
+            let (mut asked, holding) = condition.admitted(gpu)?;
+            if i >= self.conditions.len() {
+                let all = (0, u32::MAX);
+                (asked.inside, asked.touched, asked.wanted) = (all, all, all);
+            }
+            *to = asked.words();
+            held.extend(holding);
         }
-        // The kernels have one, two or four: the last are the first tree's again, of which any value will do.
-        let any = Condition { range: None, raster: None, tree: self.conditions[0].tree };
-        let (asked, holding) = any.admitted(gpu)?;
-        words.resize(MAX_CONDITIONS, asked.words());
-        let kernel = match self.conditions.len() {
-            1 => kernels::search::one,
-            2 => kernels::search::two,
-            _ => kernels::search::four,
-        };
+        Ok((words, held))
+    }
+
+    /// The window as kernels take it.
+    pub fn window_words(&self) -> [u32; 4] {
         let Window { row0, column0, row1, column1 } = self.window;
-        let arguments = kernels::search::Args {
-            first: words[0],
-            second: words[1],
-            third: words[2],
-            fourth: words[3],
-            width: self.grid.width,
-            height: self.grid.height,
-            bits: self.bits,
-            window: [row0, column0, row1, column1],
-            counts,
-            cells,
-            out,
-            room,
+        [row0, column0, row1, column1]
+    }
+
+    /// Whether a range cuts through bins of a tree whose raster is not given.
+    pub fn lacks_raster(&self) -> bool {
+        let cuts = |condition: &Condition<'_>| {
+            let Ranges { inside, touched, .. } = condition.ranges();
+            inside != touched && condition.raster.is_none()
         };
+        self.conditions.iter().any(cuts)
+    }
+
+    /// Counts; with `out` writes.
+    fn launch(&self, gpu: &Gpu, to: &mut Counted, out: *mut u32, room: u32) -> Result<()> {
+        let (conditions, held) = self.words(gpu)?;
+        let (down, search) = match self.instance() {
+            1 => (kernels::descend::one, kernels::search::one),
+            2 => (kernels::descend::two, kernels::search::two),
+            _ => (kernels::descend::four, kernels::search::four),
+        };
+        let (width, height, bits) = (self.grid.width, self.grid.height, self.bits);
+        let window = self.window_words();
+        let bounds = match to.bounds.is_empty() {
+            true => std::ptr::null_mut(),
+            false => to.bounds.as_mut_ptr(),
+        };
+        let (counts, cells) = (to.counts.as_mut_ptr(), to.cells.as_mut_ptr());
+        let (listed, listed_len) = (to.listed.as_mut_ptr(), to.listed_len.as_mut_ptr());
+        let squares = self.squares() as u32;
         // SAFETY: trees and rasters are admitted, with their lengths; a raster is of its tree's sides and type. The
-        // callers' arrays are as the kernel needs them.
-        unsafe { gpu.enqueue(kernel, Blocks::x(self.squares() as u32), arguments)? };
-        drop((held, holding));
+        // other arrays are as long as the kernels need them; `out` is null or has the room.
+        unsafe {
+            gpu.enqueue(
+                down,
+                Blocks::x(squares.div_ceil(kernels::BLOCK as u32)),
+                kernels::descend::Args {
+                    conditions,
+                    width,
+                    height,
+                    bits,
+                    window,
+                    counts,
+                    cells,
+                    bounds,
+                    out,
+                    room,
+                    listed,
+                    listed_len,
+                },
+            )?;
+            gpu.enqueue(
+                search,
+                Blocks::x(squares.min(MOST_BLOCKS)),
+                kernels::search::Args {
+                    conditions,
+                    width,
+                    height,
+                    bits,
+                    window,
+                    counts,
+                    cells,
+                    bounds,
+                    out,
+                    room,
+                    listed: listed.cast_const(),
+                    listed_len: listed_len.cast_const(),
+                },
+            )?;
+        }
+        drop(held);
         Ok(())
     }
 }

@@ -29,9 +29,10 @@ pub enum Command {
 
 #[derive(clap::Args, Debug)]
 pub struct BuildArgs {
-    /// The raster (.tif, .npy, .npz, .png); without one a seeded sample is made
+    /// The raster (.tif, .npy, .npz, .png), or several GeoTIFFs of one that lie beside each other; without one a seeded
+    /// sample is made
     #[arg(value_name = "RASTER")]
-    pub raster: Option<PathBuf>,
+    pub rasters: Vec<PathBuf>,
     /// The array of an NPZ archive [default: mask, or the only one]
     #[arg(long, value_name = "NAME")]
     pub array: Option<String>,
@@ -116,16 +117,15 @@ impl BuildArgs {
     pub fn check(&self) -> Result<()> {
         let path = &self.output;
         ensure!(ending(path) == "ccq", "--output {}: the name must end in .ccq", path.display());
-        let inputs: Vec<PathBuf> = self.raster.iter().cloned().collect();
-        geo_io::check_distinct(&inputs, &[path.as_path()])?;
+        geo_io::check_distinct(&self.rasters, &[path.as_path()])?;
         Ok(geo_io::check_output(self.place())?)
     }
 
     /// Where the index goes.
     pub fn place(&self) -> Output<'_> {
-        let existing = match self.raster {
-            Some(_) => self.run.existing(),
-            None => self.run.existing_example(),
+        let existing = match self.rasters.is_empty() {
+            false => self.run.existing(),
+            true => self.run.existing_example(),
         };
         Output { path: &self.output, existing }
     }

@@ -38,32 +38,20 @@ fn build(args: &BuildArgs) -> Result<()> {
     args.check()?;
     let device = Device::open(args.run.device)?;
     let mut stages = Stages::new(args.run.quiet);
-    let raster = match &args.raster {
-        Some(path) => stages.run("read", |_| geo_io::read_raster(path, args.array.as_deref()))?,
-        None => stages.run("sample", |_| made(args))?,
+    let rasters = match args.rasters.is_empty() {
+        false => stages.run("read", |_| args.rasters.iter().map(|path| read(path, args)).collect()),
+        true => stages.run("sample", |_| made(args).map(|sample| vec![sample])),
     };
-    let grid = place(args.raster.as_deref(), &raster)?;
-    let nodata = args.nodata.or(raster.nodata);
+    let rasters: Vec<(Raster, GridSpec)> = rasters?;
+    let nodata = args.nodata.or(rasters.iter().find_map(|(raster, _)| raster.nodata));
     let mut report = Report::default();
-    let text =
-        format_args!("{} x {} cells of {}", grid.width, grid.height, type_of(&raster.values));
-    report.line("raster", text);
-    let mut work = Work { args, device: &device, grid, nodata, stages: &mut stages };
-    let tree = match raster.values {
-        ArrayData::U8(values) => AnyTree::U8(work.tree(values)?),
-        ArrayData::Bool(values) => {
-            AnyTree::U8(work.tree(values.into_iter().map(u8::from).collect())?)
-        }
-        ArrayData::I8(values) => {
-            AnyTree::I16(work.tree(values.into_iter().map(i16::from).collect())?)
-        }
-        ArrayData::I16(values) => AnyTree::I16(work.tree(values)?),
-        ArrayData::U16(values) => AnyTree::U16(work.tree(values)?),
-        ArrayData::I32(values) => AnyTree::I32(work.tree(values)?),
-        ArrayData::U32(values) => AnyTree::U32(work.tree(values)?),
-        ArrayData::F32(values) => AnyTree::F32(work.tree(values)?),
-        other => bail!("values of type {} have no index: 32 bits are the most", type_of(&other)),
-    };
+    for (raster, grid) in &rasters {
+        let text =
+            format_args!("{} x {} cells of {}", grid.width, grid.height, type_of(&raster.values));
+        report.line("raster", text);
+    }
+    let mut work = Work { args, device: &device, nodata, stages: &mut stages };
+    let tree = work.any_tree(rasters)?;
     stages.run("write", |_| geo_io::write_file(args.place(), |file| tree.write_to(file)))?;
     describe(&mut report, &tree);
     report.device(&device, args.run.device);
@@ -77,14 +65,42 @@ fn build(args: &BuildArgs) -> Result<()> {
 struct Work<'a> {
     args: &'a BuildArgs,
     device: &'a Device,
-    grid: GridSpec,
     nodata: Option<f64>,
     stages: &'a mut Stages,
 }
 
 impl Work<'_> {
-    fn tree<T: Buildable>(&mut self, values: Vec<T>) -> Result<Tree<T>> {
-        let raster = Grid::new(values, self.grid)?;
+    fn any_tree(&mut self, rasters: Vec<(Raster, GridSpec)>) -> Result<AnyTree> {
+        macro_rules! tree {
+            ($kind:ident: $($variant:ident),+) => {
+                AnyTree::$kind(self.tree(parts(rasters, |values| match values {
+                    $(ArrayData::$variant(values) => {
+                        Some(values.into_iter().map(Into::into).collect())
+                    })+
+                    _ => None,
+                })?)?)
+            };
+        }
+        Ok(match &rasters[0].0.values {
+            ArrayData::U8(_) | ArrayData::Bool(_) => tree!(U8: U8, Bool),
+            ArrayData::I16(_) | ArrayData::I8(_) => tree!(I16: I16, I8),
+            ArrayData::U16(_) => tree!(U16: U16),
+            ArrayData::I32(_) => tree!(I32: I32),
+            ArrayData::U32(_) => tree!(U32: U32),
+            ArrayData::F32(_) => tree!(F32: F32),
+            other => bail!("values of type {} have no index: 32 bits are the most", type_of(other)),
+        })
+    }
+
+    fn tree<T: Buildable>(&mut self, mut parts: Vec<Grid<T>>) -> Result<Tree<T>> {
+        let raster = match parts.len() {
+            1 => parts.remove(0),
+            _ => self.stages.run("put together", |_| {
+                let views: Vec<_> = parts.iter().map(Grid::view).collect();
+                ccq_tree::mosaic(&views, &Params::new().nodata(self.nodata))
+            })?,
+        };
+        drop(parts);
         let mut bins = self.args.bins.clone();
         if let Some(count) = self.args.quantiles {
             let nodata = self.nodata;
@@ -101,14 +117,37 @@ impl Work<'_> {
     }
 }
 
+/// The values of rasters, where they lie.
+fn parts<T>(
+    rasters: Vec<(Raster, GridSpec)>,
+    of: impl Fn(ArrayData) -> Option<Vec<T>>,
+) -> Result<Vec<Grid<T>>> {
+    let part = |(raster, grid): (Raster, GridSpec)| {
+        let found = type_of(&raster.values);
+        let values = of(raster.values);
+        let values = values.with_context(|| {
+            format!("values of type {found} beside the first raster's of another type")
+        })?;
+        Ok(Grid::new(values, grid)?)
+    };
+    rasters.into_iter().map(part).collect()
+}
+
+fn read(path: &Path, args: &BuildArgs) -> Result<(Raster, GridSpec)> {
+    let raster = geo_io::read_raster(path, args.array.as_deref())?;
+    let grid = place(Some(path), &raster)?;
+    Ok((raster, grid))
+}
+
 /// The sample.
-fn made(args: &BuildArgs) -> Result<Raster> {
+fn made(args: &BuildArgs) -> Result<(Raster, GridSpec)> {
     let side = u32::try_from(args.sample_side).ok().filter(|&side| side <= 1 << 15);
     let side =
         side.with_context(|| format!("--sample-side {}: at most 32768", args.sample_side))?;
     let (width, height) = (side as usize, side as usize);
     let values = ArrayData::I16(sample::landscape(side, args.seed).into_values());
-    Ok(Raster { width, height, values, georeference: None, nodata: None })
+    let raster = Raster { width, height, values, georeference: None, nodata: None };
+    Ok((raster, GridSpec::of_pixels(side, side)))
 }
 
 /// Where a raster's cells lie; one that is turned, or whose cells are no squares, lies nowhere.

@@ -1,0 +1,201 @@
+//! What a search on the device gives beside quadrants: a mask, runs of cells, and what lies in a window.
+
+use gpu_core::{Blocks, DeviceGrid};
+use gpu_scan::gpu::{Workspace, reduce, scan_in_place};
+use gpu_scan::{Max, Min, Scan, Sum};
+use kernels_rs::ccq::query as kernels;
+use kernels_rs::spatial::morton;
+
+use super::query::{Condition, Counted, Search, count, quadrants};
+use super::{DeviceCell, DeviceTree};
+use crate::cell::{Keys, Ranges};
+use crate::params::Window;
+use crate::{Error, Peak, Quadrant, Query, Result, Run, Statistics};
+
+/// A raster of the same sides: 1 in the cells that satisfy all conditions, 0 in the others; as
+/// [`mask`](crate::mask()) gives it on the host. Enqueues and returns; after one call it can be captured.
+///
+/// # Errors
+/// As [`count`]; [`Error::NeedsRaster`] where a range cuts through a bin and its raster is not given, also if no such
+/// cell is found, which is not known before.
+pub fn mask(
+    workspace: &mut Workspace,
+    conditions: &[Condition<'_>],
+    query: &Query,
+) -> Result<DeviceGrid<u8>> {
+    let gpu = workspace.gpu().clone();
+    let Some(search) = Search::new(conditions, query)? else {
+        let grid = *conditions[0].grid();
+        return Ok(DeviceGrid::from_column(gpu.zeroed(0)?, grid)?);
+    };
+    if search.lacks_raster() {
+        return Err(Error::NeedsRaster);
+    }
+    let (words, held) = search.words(&gpu)?;
+    // SAFETY: the kernel writes every cell.
+    let mut cells = unsafe { gpu.uninitialized::<u8>(search.grid.cells() as usize)? };
+    let kernel = match search.instance() {
+        1 => kernels::paint::one,
+        2 => kernels::paint::two,
+        _ => kernels::paint::four,
+    };
+    let arguments = kernels::paint::Args {
+        conditions: words,
+        width: search.grid.width,
+        height: search.grid.height,
+        bits: search.bits,
+        window: search.window_words(),
+        mask: cells.as_mut_ptr(),
+    };
+    // SAFETY: trees and rasters are admitted, with their lengths, and rasters are there where bins are cut.
+    unsafe { gpu.enqueue(kernel, Blocks::x(search.squares() as u32), arguments)? };
+    drop(held);
+    Ok(DeviceGrid::from_column(cells, search.grid)?)
+}
+
+/// The cells that satisfy all conditions, as runs, as [`runs`](crate::runs()) gives them on the host. Waits for their number,
+/// and for the runs, which are the host's; so it cannot be captured.
+///
+/// # Errors
+/// As [`mask`].
+pub fn runs(
+    workspace: &mut Workspace,
+    conditions: &[Condition<'_>],
+    query: &Query,
+) -> Result<Vec<Run>> {
+    let gpu = workspace.gpu().clone();
+    gpu.refuse_in_capture("the number of runs")?;
+    let mask = mask(workspace, conditions, query)?;
+    let (width, height) = (mask.width(), mask.height());
+    if mask.grid().cells() == 0 {
+        return Ok(Vec::new());
+    }
+    let rows = height as usize;
+    let mut counts = gpu.zeroed::<u32>(rows + 1)?;
+    let find = |counts: *mut u32, out: *mut u32, room: u32| {
+        let cells = mask.column().as_ptr();
+        let arguments = kernels::find_runs::Args { mask: cells, width, height, counts, out, room };
+        let blocks = Blocks::x(height.div_ceil(kernels::BLOCK as u32 / 32));
+        // SAFETY: the mask has a cell for each, `counts` an element for each row, `out` the room.
+        unsafe { gpu.enqueue(kernels::find_runs, blocks, arguments) }
+    };
+    find(counts.as_mut_ptr(), std::ptr::null_mut(), 0)?;
+    scan_in_place(workspace, Sum, Scan::exclusive(0), &mut counts)?;
+    let mut total = gpu.zeroed::<u32>(1)?;
+    gpu.copy(counts.slice(rows..rows + 1)?, &mut total)?;
+    let total = total.to_host()?[0];
+    let mut found = gpu.zeroed::<[u32; kernels::RUN]>(total as usize)?;
+    find(counts.as_mut_ptr(), found.as_mut_ptr().cast(), total)?;
+    let run = |[row, column0, column1]: [u32; kernels::RUN]| Run { row, column0, column1 };
+    Ok(found.to_host()?.into_iter().map(run).collect())
+}
+
+/// Counts the values in a window, and finds the least and the greatest, as [`statistics`](crate::statistics()) does on the
+/// host. Waits for them; so it cannot be captured.
+///
+/// # Errors
+/// [`Error::Window`]; [`Error::Core`] where memory or the device fails.
+pub fn statistics<T: DeviceCell>(
+    workspace: &mut Workspace,
+    tree: &DeviceTree<T>,
+    query: &Query,
+) -> Result<Statistics> {
+    let (cells, bounds) = bounds(workspace, tree, query)?;
+    let value = |key: u32| T::of_key(key).to_f64();
+    let [min, max] = [bounds.0, bounds.1].map(|key| (cells > 0).then(|| value(key)));
+    Ok(Statistics { cells, min, max })
+}
+
+/// The number of values in a window, the least key and the greatest.
+fn bounds<T: DeviceCell>(
+    workspace: &mut Workspace,
+    tree: &DeviceTree<T>,
+    query: &Query,
+) -> Result<(u64, (u32, u32))> {
+    let gpu = workspace.gpu().clone();
+    gpu.refuse_in_capture("the values in a window")?;
+    let conditions = [Condition::new(tree)];
+    let Some(search) = Search::new(&conditions, query)? else { return Ok((0, (0, 0))) };
+    let squares = search.squares();
+    let Counted { cells, bounds, .. } = search.count(&gpu, true)?;
+    let mut sum = gpu.zeroed::<u64>(1)?;
+    reduce(workspace, Sum, cells.slice(0..squares)?, &mut sum)?;
+    let mut ends = gpu.zeroed::<u32>(2)?;
+    reduce(workspace, Min, bounds.slice(0..squares)?, ends.slice_mut(0..1)?)?;
+    reduce(workspace, Max, bounds.slice(squares..2 * squares)?, ends.slice_mut(1..2)?)?;
+    let ends = ends.to_host()?;
+    Ok((sum.to_host()?[0], (ends[0], ends[1])))
+}
+
+/// The `k` cells with the greatest values in a window, the greatest first, of equal values the first in Z-order, as
+/// [`top_k`](crate::top_k()) gives them on the host. Waits for them; so it cannot be captured.
+///
+/// The least of their values is found by bisection, at most 32 counts; then the leaves from it on are fetched,
+/// which are more than `k` where many cells have that value.
+///
+/// # Errors
+/// As [`statistics`], and [`Error::Binned`] for a tree of bins.
+pub fn top_k<T: DeviceCell>(
+    workspace: &mut Workspace,
+    tree: &DeviceTree<T>,
+    k: usize,
+    query: &Query,
+) -> Result<Vec<Peak>> {
+    if !tree.params.bins.is_empty() {
+        return Err(Error::Binned { what: "a search for the greatest values" });
+    }
+    let (cells, (mut low, mut high)) = bounds(workspace, tree, query)?;
+    let wanted = (k as u64).min(cells);
+    if wanted == 0 {
+        return Ok(Vec::new());
+    }
+    // From `low` on there are as many as wanted, and above `high` there are not.
+    while low < high {
+        let middle = high - (high - low) / 2;
+        let above = Keys(middle, u32::MAX);
+        let keys = Ranges { inside: above, touched: above, raw: above };
+        let found = count(workspace, &[Condition::new(tree).keys(keys)], query)?.to_host()?[1];
+        if found >= wanted {
+            low = middle;
+        } else {
+            high = middle - 1;
+        }
+    }
+    // Nothing is inside, so that the search ends at leaves, each of one value.
+    let keys = Ranges { inside: Keys::NONE, touched: Keys(low, u32::MAX), raw: Keys::ALL };
+    let mut leaves = quadrants(workspace, &[Condition::new(tree).keys(keys)], query)?;
+    // In Z-order already, which a stable sort keeps among equal values.
+    leaves.sort_by(|a, b| b.max.total_cmp(&a.max));
+    let mut peaks = Vec::new();
+    let window = query.window.unwrap_or(Window::of(&tree.grid)).and(Window::of(&tree.grid));
+    for leaf in leaves {
+        match window {
+            Some(window) => cells_of(&leaf, window, wanted as usize, &mut peaks),
+            None => break,
+        }
+    }
+    Ok(peaks)
+}
+
+/// Takes the cells of a leaf in a window, in Z-order, until there are as many as wanted.
+fn cells_of(leaf: &Quadrant, window: Window, wanted: usize, peaks: &mut Vec<Peak>) {
+    let mut open = vec![(leaf.row, leaf.column, leaf.size)];
+    while let Some((row, column, size)) = open.pop() {
+        if peaks.len() >= wanted {
+            return;
+        }
+        let part = Window { row0: row, column0: column, row1: row + size, column1: column + size };
+        if part.and(window).is_none() {
+            continue;
+        }
+        if size == 1 {
+            peaks.push(Peak { row, column, value: leaf.max });
+            continue;
+        }
+        let half = size / 2;
+        for corner in (0..4).rev() {
+            let (x, y) = morton::decode(corner);
+            open.push((row + y * half, column + x * half, half));
+        }
+    }
+}

@@ -1,0 +1,296 @@
+//! A patch of 8 x 8 elements, which half a warp has: a lane has a quadrant of 2 x 2, in Z-order.
+
+use device_std::{thread, warp};
+
+use super::plan::Tier;
+use super::source::{PATCH, Seen, Source};
+use super::summary::{MISSING, Summary};
+use super::writer::Writer;
+use crate::spatial::morton;
+
+/// Lanes of a patch.
+pub const LANES: u32 = 16;
+
+/// How many nodes of elements and of 2 x 2 a patch has, which of its quadrants of 4 x 4 have values, and whether an
+/// element is NODATA: in one word.
+#[derive(Clone, Copy)]
+pub struct Tally(pub u32);
+
+impl Tally {
+    const TWOS: u32 = 7;
+    const FOURS: u32 = 12;
+    const FLAGS: u32 = 16;
+
+    #[inline(always)]
+    fn new(elements: u32, twos: u32, fours: u32) -> Self {
+        Self(elements | twos << Self::TWOS | fours << Self::FOURS)
+    }
+
+    /// With a summary's flag.
+    #[inline(always)]
+    pub fn flagged(self, summary: Summary) -> Self {
+        Self(self.0 | (summary.flags & MISSING) << Self::FLAGS)
+    }
+
+    /// The flag of the summary.
+    #[inline(always)]
+    pub fn flags(self) -> u32 {
+        self.0 >> Self::FLAGS & MISSING
+    }
+
+    /// Nodes of elements, up to 64.
+    #[inline(always)]
+    pub fn elements(self) -> u32 {
+        self.0 & 0x7f
+    }
+
+    /// Nodes of 2 x 2, up to 16.
+    #[inline(always)]
+    pub fn twos(self) -> u32 {
+        self.0 >> Self::TWOS & 0x1f
+    }
+
+    /// Which quadrants of 4 x 4 have values.
+    #[inline(always)]
+    pub fn fours(self) -> u32 {
+        self.0 >> Self::FOURS & 0xf
+    }
+}
+
+/// Every fourth bit of sixteen.
+#[inline(always)]
+pub fn gathered(bits: u32) -> u32 {
+    (bits & 1) | (bits >> 3 & 2) | (bits >> 6 & 4) | (bits >> 9 & 8)
+}
+
+/// Whether the children of a quadrant are nodes: where it is divided, and above the root.
+#[inline(always)]
+pub fn divides(tier: &Tier, level: u32, summary: Summary) -> bool {
+    if tier.is_top != 0 && level < tier.first_level {
+        summary.has_values()
+    } else {
+        summary.is_divided()
+    }
+}
+
+/// The summary of another lane.
+///
+/// # Safety
+/// The whole warp comes here.
+#[inline(always)]
+pub unsafe fn of_lane(summary: Summary, lane: u32) -> Summary {
+    // SAFETY: passed on to the caller.
+    unsafe {
+        Summary {
+            min: warp::shuffle(warp::FULL, summary.min, lane),
+            max: warp::shuffle(warp::FULL, summary.max, lane),
+            flags: warp::shuffle(warp::FULL, summary.flags, lane),
+        }
+    }
+}
+
+/// The summary of four quadrants beside each other, `step` lanes apart; in all of their lanes.
+///
+/// # Safety
+/// The whole warp comes here.
+#[inline(always)]
+pub unsafe fn together(summary: Summary, step: u32) -> Summary {
+    let lane = warp::lane_id();
+    // SAFETY: passed on to the caller.
+    unsafe {
+        let two = summary.and(of_lane(summary, lane ^ step));
+        two.and(of_lane(two, lane ^ (2 * step)))
+    }
+}
+
+/// A patch as one of its lanes sees it.
+pub struct Patch {
+    /// The lane's elements, raw, in Z-order, and which of them have values.
+    elements: [Summary; 4],
+    element_mask: u32,
+    two: Summary,
+    four: Summary,
+    /// Which of the quadrants of 2 x 2 have values, and which are nodes, by their lanes.
+    two_values: u32,
+    two_nodes: u32,
+    /// Which of those of 4 x 4 have values, by their first lanes.
+    four_values: u32,
+    /// Nodes of elements of this lane, of the lanes before, and of all.
+    elements_before: u32,
+    elements_all: u32,
+    has_elements: bool,
+}
+
+/// A lane's place among its patch's.
+#[inline(always)]
+fn own_lane() -> u32 {
+    thread::thread_idx_x() % LANES
+}
+
+impl Patch {
+    /// Reads a patch of elements and finds its nodes as if all quadrants of 8 x 8 were divided. `place` is its first
+    /// element, and its square ends before `end`; without a place the half has no patch.
+    ///
+    /// # Safety
+    /// The whole warp comes here; `input` has the tier's elements.
+    #[inline(always)]
+    pub unsafe fn new<E: Copy, S: Source<E>>(
+        tier: &Tier,
+        place: Option<(u32, u32)>,
+        end: (u32, u32),
+        input: *const E,
+        is_aligned: bool,
+        seen: &Seen,
+    ) -> Self {
+        let lane = own_lane();
+        let (x, y) = morton::decode(lane as u64);
+        // SAFETY: passed on to the caller.
+        unsafe {
+            let elements = match place {
+                Some((column, row)) => {
+                    load::<E, S>(tier, (column + 2 * x, row + 2 * y), end, input, is_aligned, seen)
+                }
+                None => [Summary::OUTSIDE; 4],
+            };
+            let [a, b, c, d] = elements;
+            let two = S::seen(a.and(b).and(c.and(d)), seen);
+            let four = together(two, 1);
+            let half = warp::lane_id() & LANES;
+            let of_half = |bits: u32| bits >> half & 0xffff;
+            let element_mask = elements[0].has_values() as u32
+                | (elements[1].has_values() as u32) << 1
+                | (elements[2].has_values() as u32) << 2
+                | (elements[3].has_values() as u32) << 3;
+            let has_elements = divides(tier, 5, two);
+            let is_two = two.has_values() && divides(tier, 4, four);
+            let below = (1 << lane) - 1;
+            let (mut elements_before, mut elements_all, mut i) = (0, 0, 0);
+            while i < 4 {
+                let is_node = has_elements && element_mask >> i & 1 != 0;
+                let nodes = of_half(warp::ballot(warp::FULL, is_node));
+                elements_before += (nodes & below).count_ones();
+                elements_all += nodes.count_ones();
+                i += 1;
+            }
+            Self {
+                elements,
+                element_mask,
+                two,
+                four,
+                two_values: of_half(warp::ballot(warp::FULL, two.has_values())),
+                two_nodes: of_half(warp::ballot(warp::FULL, is_two)),
+                four_values: of_half(warp::ballot(warp::FULL, lane & 3 == 0 && four.has_values())),
+                elements_before,
+                elements_all,
+                has_elements,
+            }
+        }
+    }
+
+    /// The summary of the whole patch.
+    ///
+    /// # Safety
+    /// The whole warp comes here.
+    #[inline(always)]
+    pub unsafe fn whole(&self) -> Summary {
+        // SAFETY: passed on to the caller.
+        unsafe { together(self.four, 4) }
+    }
+
+    /// How many nodes there are.
+    #[inline(always)]
+    pub fn tally(&self) -> Tally {
+        Tally::new(self.elements_all, self.two_nodes.count_ones(), gathered(self.four_values))
+    }
+
+    /// Writes the nodes of a divided patch. `first` says where those of 4 x 4, of 2 x 2 and of elements begin;
+    /// `child_of` where the children of an element do, by its column and row in the patch.
+    ///
+    /// # Safety
+    /// There are these nodes at these places, nobody else's.
+    #[inline(always)]
+    pub unsafe fn write<E: Copy, S: Source<E>>(
+        &self,
+        tier: &Tier,
+        writer: &Writer,
+        seen: &Seen,
+        first: [u32; 3],
+        child_of: impl Fn(u32, u32) -> u32,
+    ) {
+        let lane = own_lane();
+        let before = |bits: u32| (bits & ((1 << lane) - 1)).count_ones();
+        let writes = |level: u32| level >= tier.first_level;
+        let [fours, twos, elements] = first;
+        let (two_at, element_at) = (twos + before(self.two_nodes), elements + self.elements_before);
+        // SAFETY: passed on to the caller; places of elements are in the tier where these have values.
+        unsafe {
+            if writes(4) && self.four_values >> lane & 1 != 0 {
+                let mask = self.two_values >> lane & 0xf;
+                writer.put::<E, S>(fours + before(self.four_values), self.four, two_at, mask);
+            }
+            if writes(5) && self.two_nodes >> lane & 1 != 0 {
+                writer.put::<E, S>(two_at, self.two, element_at, self.element_mask);
+            }
+            if self.has_elements {
+                let (x, y) = morton::decode(lane as u64);
+                let (mut at, mut i) = (element_at, 0);
+                while i < 4 {
+                    let raw = self.elements[i as usize];
+                    if raw.has_values() {
+                        let own = S::seen(raw, seen);
+                        let mut child = writer.base;
+                        if !S::ARE_CELLS && own.is_divided() {
+                            child = child_of(2 * x + (i & 1), 2 * y + (i >> 1));
+                        }
+                        writer.put::<E, S>(at, own, child, own.quadrants());
+                        at += 1;
+                    }
+                    i += 1;
+                }
+            }
+        }
+    }
+}
+
+/// Four elements from a place on, in Z-order; those beyond the square's end are nothing.
+///
+/// # Safety
+/// `input` has the tier's elements; `is_aligned` only if rows begin at multiples of a pair.
+#[inline(always)]
+unsafe fn load<E: Copy, S: Source<E>>(
+    tier: &Tier,
+    (x, y): (u32, u32),
+    end: (u32, u32),
+    input: *const E,
+    is_aligned: bool,
+    seen: &Seen,
+) -> [Summary; 4] {
+    let mut elements = [Summary::OUTSIDE; 4];
+    let mut j = 0;
+    while j < 2 {
+        let row = y + j as u32;
+        let from = input.wrapping_add((row as u64 * tier.width as u64 + x as u64) as usize);
+        if row < end.1 && x < end.0 {
+            // SAFETY: guarded by the square's end, which lies in the tier.
+            unsafe {
+                if x + 1 < end.0 {
+                    let [a, b] = S::pair(from, is_aligned);
+                    elements[2 * j] = S::raw(a, seen);
+                    elements[2 * j + 1] = S::raw(b, seen);
+                } else {
+                    elements[2 * j] = S::raw(*from, seen);
+                }
+            }
+        }
+        j += 1;
+    }
+    elements
+}
+
+/// Whether pairs of elements in a raster of this width begin at multiples of their size.
+#[inline(always)]
+pub fn has_aligned_pairs<E>(input: *const E, width: u32) -> bool {
+    width & 1 == 0 && input as usize & (2 * size_of::<E>() - 1) == 0
+}
+
+const _: () = assert!(PATCH * PATCH == 4 * LANES);

@@ -186,8 +186,8 @@ mod tests {
         let feature = |geometry: &str| {
             format!(r#"{{"type":"Feature","properties":null,"geometry":{geometry}}}"#)
         };
-        assert_eq!(read(polygon).unwrap(), [wanted.clone()]);
-        assert_eq!(read(&feature(polygon)).unwrap(), [wanted.clone()]);
+        assert_eq!(read(polygon).unwrap(), std::slice::from_ref(&wanted));
+        assert_eq!(read(&feature(polygon)).unwrap(), std::slice::from_ref(&wanted));
         assert_eq!(read(&feature("null")).unwrap(), [Polygons::new()]);
         let both = format!(r#"{{"type":"GeometryCollection","geometries":[{polygon},{polygon}]}}"#);
         assert_eq!(read(&both).unwrap(), [[wanted.clone(), wanted.clone()].concat()]);

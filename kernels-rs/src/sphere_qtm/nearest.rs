@@ -158,6 +158,7 @@ impl Pruning {
 
     /// Whether a site may be near enough. What is NaN may.
     #[inline(always)]
+    #[expect(clippy::neg_cmp_op_on_partial_ord, reason = "true of what is NaN")]
     pub fn reaches(&self, place: Vector) -> bool {
         !(squared_chord(self.centre, place) > self.reach)
     }

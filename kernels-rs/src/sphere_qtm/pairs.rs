@@ -170,8 +170,9 @@ impl Best {
         }
     }
 
-    /// Whether a product may be that of a site nearer than the one with the greatest.
+    /// Whether a product may be that of a site nearer than the one with the greatest. What is NaN may.
     #[inline(always)]
+    #[expect(clippy::neg_cmp_op_on_partial_ord, reason = "true of what is NaN")]
     fn is_doubtful(&self, product: i32, margin: f32) -> bool {
         let [product, greatest] = [product, self.greatest].map(|bits| f32::from_bits(bits as u32));
         !(product < greatest - margin)

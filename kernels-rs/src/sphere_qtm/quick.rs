@@ -200,7 +200,7 @@ impl Child {
 
     #[inline(always)]
     fn digit(&self) -> u32 {
-        self.at[0] as u32 | (self.at[1] as u32) << 1 | self.at[2] as u32 * 3
+        self.at[0] as u32 | (self.at[1] as u32) << 1 | (self.at[2] as u32 * 3)
     }
 
     /// What each weight is in the child, but for a factor: at a corner that one's excess, and the others times

@@ -100,7 +100,7 @@ fn is_inside(rings: &[Vec<[f64; 2]>], x: f64, y: f64) -> bool {
 fn ring(x: f64, y: f64, radius: f64) -> Vec<[f64; 2]> {
     let corner = |i: usize| {
         let angle = std::f64::consts::TAU * i as f64 / 9.0 + 0.123;
-        let radius = radius * if i % 2 == 0 { 1.0 } else { 0.6 };
+        let radius = radius * if i.is_multiple_of(2) { 1.0 } else { 0.6 };
         [x + radius * angle.cos(), y + radius * angle.sin()]
     };
     (0..9).map(corner).chain([corner(0)]).collect()

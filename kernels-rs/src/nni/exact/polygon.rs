@@ -9,6 +9,9 @@ use super::team::{Alone, Team};
 /// Names of lines below this are sites; from here on they are the sides of the window.
 pub const WINDOW: u32 = u32::MAX - 3;
 
+/// Corners that each thread of a team looks at for itself.
+const FEW: u32 = 10;
+
 /// The half-plane of the places p with `normal . p <= room`. For a site at n these are `n` and
 /// `|n|^2 / 2`: the places nearer to the query point than to the site.
 #[derive(Clone, Copy, Debug)]
@@ -150,14 +153,16 @@ impl<S: Slots, T: Team> Polygon<'_, S, T> {
     /// The squared distance of the farthest corner.
     #[inline(always)]
     pub fn farthest(&self) -> f64 {
+        // Few corners are sooner looked at by each thread than told to the others.
+        let (first, step) = if self.len > FEW { (self.team.rank(), T::THREADS) } else { (0, 1) };
         let mut farthest = 0.0;
-        let mut i = self.team.rank();
+        let mut i = first;
         while i < self.len {
             let [x, y] = self.slots.corner(i);
             farthest = f64::max(farthest, x * x + y * y);
-            i += T::THREADS;
+            i += step;
         }
-        self.team.reduce(farthest, f64::max)
+        if self.len > FEW { self.team.reduce(farthest, f64::max) } else { farthest }
     }
 
     /// The corner that is farthest beyond a line, which each thread of the team has its own of; `None` where none

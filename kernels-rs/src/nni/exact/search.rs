@@ -164,7 +164,7 @@ impl<P: Fn(u32) -> [f64; 2], S: Fn(u32) -> u32> Index<P, S> {
         polygon.open(query.half_window);
         let farthest = polygon.farthest();
         let found = Found { end: End::Exceeded, nearest: WINDOW, squared: f64::INFINITY };
-        let mut walk = Walk { index: self, query, farthest, found };
+        let mut walk = Walk { index: self, query, farthest, found, agreed: found };
         let mut inner: Option<Block> = None;
         let mut half = 0;
         loop {
@@ -201,6 +201,8 @@ struct Walk<'a, P, S> {
     farthest: f64,
     /// The nearest site is that of the thread's own, until they [agree](Self::agree).
     found: Found,
+    /// What they agreed on last.
+    agreed: Found,
 }
 
 impl<P: Fn(u32) -> [f64; 2], S: Fn(u32) -> u32> Walk<'_, P, S> {
@@ -218,32 +220,32 @@ impl<P: Fn(u32) -> [f64; 2], S: Fn(u32) -> u32> Walk<'_, P, S> {
         let [first_row, last_row] = block.rows;
         let own_row = cells.row(self.query.at[1]);
         let (mut row, mut is_southward) = (own_row, false);
-        let ([mut west, mut east], mut strip_rows) = ([0.0; 2], 0);
-        // The circles of this thread's strip, and whose turn it is.
-        let (mut own, mut turn) = ([0.0; 2], T::THREADS);
+        let ([mut first, mut last], mut strip_rows) = ([0; 2], 0);
+        // The columns of this thread's strip, and whose turn it is.
+        let (mut own, mut turn) = ([0; 2], T::THREADS);
         loop {
             if !by_circles {
                 let reach = 2.0 * math::sqrt(self.farthest);
-                [west, east] = [self.query.at[0] - reach, self.query.at[0] + reach];
+                let ends = [self.query.at[0] - reach, self.query.at[0] + reach];
+                [first, last] = columns_between(cells, block, ends);
             } else if strip_rows == 0 {
                 let beyond = if is_southward { row - first_row } else { last_row - row };
                 let distance = row.abs_diff(own_row);
                 if turn == T::THREADS {
-                    own = [f64::INFINITY, f64::NEG_INFINITY];
+                    own = UNREACHED;
                     if let Some([near, far]) = strip_ahead(distance, beyond, polygon.team.rank()) {
                         let south = if is_southward { row - far } else { row + near };
-                        own = self.circles([south, south + (far - near)], polygon);
+                        let ends = self.circles([south, south + (far - near)], polygon);
+                        own = columns_between(cells, block, ends);
                     }
                     turn = 0;
                 }
-                [west, east] = own.map(|x| polygon.team.get(x, turn));
+                [first, last] = own.map(|column| polygon.team.get(column, turn));
                 strip_rows = strip_height(distance, beyond);
                 turn += 1;
             }
-            let is_reached = west <= east;
+            let is_reached = [first, last] != UNREACHED;
             if is_reached {
-                let first = u32::max(block.columns[0], cells.column(west));
-                let last = u32::min(block.columns[1], cells.column(east));
                 let hole = match inner {
                     Some(inner) if inner.rows[0] <= row && row <= inner.rows[1] => inner.columns,
                     _ => [u32::MAX, 0],
@@ -368,10 +370,16 @@ impl<P: Fn(u32) -> [f64; 2], S: Fn(u32) -> u32> Walk<'_, P, S> {
     #[inline(always)]
     fn agree<T: Team>(&mut self, team: T) {
         let own = self.found;
+        // Most blocks bring nothing nearer.
+        let is_other = own.squared != self.agreed.squared || own.nearest != self.agreed.nearest;
+        if team.ballot(is_other) == 0 {
+            return;
+        }
         self.found.squared = team.reduce(own.squared, f64::min);
         let is_nearest = own.squared == self.found.squared;
         let nearest = if is_nearest { own.nearest } else { WINDOW };
         self.found.nearest = team.reduce(nearest, u32::min);
+        self.agreed = self.found;
     }
 
     /// From where to where a point of some rows of cells may lie that cuts the polygon: it is nearer to a corner
@@ -402,6 +410,22 @@ impl<P: Fn(u32) -> [f64; 2], S: Fn(u32) -> u32> Walk<'_, P, S> {
             i += 1;
         }
         [west + self.query.at[0], east + self.query.at[0]]
+    }
+}
+
+/// What stands for the columns of rows where no site can cut.
+const UNREACHED: [u32; 2] = [u32::MAX, 0];
+
+/// The columns of a block between two ends; its first is behind its last where there are none.
+#[inline(always)]
+fn columns_between(cells: &Cells, block: Block, [west, east]: [f64; 2]) -> [u32; 2] {
+    if west <= east {
+        [
+            u32::max(block.columns[0], cells.column(west)),
+            u32::min(block.columns[1], cells.column(east)),
+        ]
+    } else {
+        UNREACHED
     }
 }
 

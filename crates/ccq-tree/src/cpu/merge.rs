@@ -77,6 +77,7 @@ impl Merging {
     }
 
     /// Nodes of the tiles' roots and above them, which are the first.
+    #[cfg(feature = "cuda")]
     pub fn top_len(&self) -> usize {
         let above = self.tiers[0].tree_stride as usize;
         self.starts.get(above).map_or(self.total, |&first| first as usize)

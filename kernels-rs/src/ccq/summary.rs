@@ -99,7 +99,7 @@ pub struct Binning {
     pub steps: u32,
 }
 
-/// The summary of a cell before it is [binned](binned).
+/// The summary of a cell before it is [`binned`].
 #[inline(always)]
 pub fn raw_cell<T: Value>(value: T, binning: Binning) -> Summary {
     let key = value.key();

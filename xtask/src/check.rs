@@ -27,7 +27,7 @@ pub fn check() -> Result<()> {
         let ptx = Ptx::read(image)?;
         let mut found = faults_of_text(&ptx.text);
         found.extend(faults_of_origin(&ptx, &workshop, image)?);
-        found.extend(faults_of_machine_code(&ptxas, image)?);
+        found.extend(faults_of_machine_code(&ptxas, image, &ptx)?);
         println!("{}: {}", image.file_name(), if found.is_empty() { "good" } else { "FAULTY" });
         Ok((found, ptx))
     };
@@ -54,9 +54,9 @@ fn faults_of_names<'a>(files: impl Iterator<Item = (&'a Image, &'a Ptx)>) -> Vec
 }
 
 /// What the assembler finds wrong with an image, for any architecture from its level up.
-fn faults_of_machine_code(ptxas: &Path, image: &Image) -> Result<Vec<String>> {
+fn faults_of_machine_code(ptxas: &Path, image: &Image, ptx: &Ptx) -> Result<Vec<String>> {
     let architectures = ARCHITECTURES.into_par_iter().filter(|&a| a >= image.level);
-    let faults = architectures.map(|a| faults_of_code(ptxas, image, a));
+    let faults = architectures.map(|a| faults_of_code(ptxas, image, ptx, a));
     Ok(faults.collect::<Result<Vec<_>>>()?.concat())
 }
 
@@ -95,7 +95,12 @@ fn faults_of_origin(ptx: &Ptx, workshop: &Workshop, image: &Image) -> Result<Vec
 }
 
 /// Assembles for one architecture and reads the assembler's account of each kernel.
-fn faults_of_code(ptxas: &Path, image: &Image, architecture: u32) -> Result<Vec<String>> {
+fn faults_of_code(
+    ptxas: &Path,
+    image: &Image,
+    ptx: &Ptx,
+    architecture: u32,
+) -> Result<Vec<String>> {
     let mut command = Command::new(ptxas);
     command
         .args(["--verbose", &format!("--gpu-name=sm_{architecture}"), "--output-file=/dev/null"])
@@ -106,18 +111,27 @@ fn faults_of_code(ptxas: &Path, image: &Image, architecture: u32) -> Result<Vec<
     if !output.status.success() {
         return Ok(vec![format!("sm_{architecture}: {}", account.trim())]);
     }
+    let faults = faults_of_account(&account, |kernel| ptx.declared_spills(kernel));
+    Ok(faults.into_iter().map(|fault| format!("sm_{architecture}: {fault}")).collect())
+}
+
+/// Kernels for which the assembler's account has a larger stack or more spills than they declare.
+fn faults_of_account(account: &str, declared: impl Fn(&str) -> u32) -> Vec<String> {
     let mut kernel = "?";
     let mut faults = Vec::new();
     for line in account.lines() {
         if let Some(rest) = line.split("Function properties for ").nth(1) {
             kernel = rest.trim();
-        } else if line.contains("bytes stack frame")
-            && line.split(',').any(|part| !part.trim_start().starts_with("0 bytes"))
-        {
-            faults.push(format!("sm_{architecture}: {kernel}: {}", line.trim()));
+        } else if line.contains("bytes stack frame") {
+            // As in `8 bytes stack frame, 4 bytes spill stores, 4 bytes spill loads`.
+            let bytes = |part: &str| part.split_whitespace().next().and_then(|n| n.parse().ok());
+            let most = line.split(',').map(|part| bytes(part).unwrap_or(u32::MAX)).max();
+            if most > Some(declared(kernel)) {
+                faults.push(format!("{kernel}: {}", line.trim()));
+            }
         }
     }
-    Ok(faults)
+    faults
 }
 
 /// `PTXAS`, the path, or where `.ci/run` puts the assembler of PyPI's nvidia-cuda-nvcc.
@@ -136,6 +150,19 @@ fn find_ptxas() -> Result<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn spills_beyond_those_declared_are_found() {
+        let account = "ptxas info    : Function properties for m__f\n    \
+                       32 bytes stack frame, 32 bytes spill stores, 40 bytes spill loads\n\
+                       ptxas info    : Function properties for m__g\n    \
+                       0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads\n";
+        let faults =
+            |of_f| faults_of_account(account, |name| if name == "m__f" { of_f } else { 0 });
+        assert_eq!(faults(40), [""; 0]);
+        let line = "32 bytes stack frame, 32 bytes spill stores, 40 bytes spill loads";
+        assert_eq!(faults(39), [format!("m__f: {line}")]);
+    }
 
     #[test]
     fn two_kernels_of_one_name_are_found() {

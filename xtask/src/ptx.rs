@@ -78,8 +78,27 @@ impl Ptx {
 
     /// The names of the kernels.
     pub fn kernels(&self) -> impl Iterator<Item = &str> {
-        self.text.split(ENTRY).skip(1).filter_map(|rest| Some(rest.split_once('(')?.0))
+        self.entries().map(|(name, _)| name)
     }
+
+    /// The bytes of registers that the kernel declares a thread may spill.
+    pub fn declared_spills(&self, kernel: &str) -> u32 {
+        let body = self.entries().find(|&(name, _)| name == kernel).map(|(_, body)| body);
+        let declared = body.and_then(launch_bounds).and_then(|mut bounds| bounds.nth(2));
+        declared.and_then(|bytes| bytes.parse().ok()).unwrap_or(0)
+    }
+
+    /// Each kernel's name and what follows it.
+    fn entries(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.text.split(ENTRY).skip(1).filter_map(|entry| entry.split_once('('))
+    }
+}
+
+/// What `#[kernel]` left in a kernel's body: threads of a block, blocks of a multiprocessor, and, where it
+/// declares them, bytes of spills.
+fn launch_bounds(body: &str) -> Option<impl Iterator<Item = &str>> {
+    let (_, bounds) = body.split_once("// launch bounds ")?;
+    Some(bounds.lines().next()?.split(' '))
 }
 
 /// What stands before a kernel's name.
@@ -93,9 +112,9 @@ fn with_launch_bounds(ptx: &str, is_highest: bool) -> Result<String> {
     text.push_str(entries.next().unwrap_or_default());
     for entry in entries {
         let (parameters, body) = entry.split_once("\n{").context("a kernel without a body")?;
-        let (_, bounds) = body.split_once("// launch bounds ").context("no launch bounds")?;
-        let bounds = bounds.lines().next().unwrap_or_default();
-        let (block, resident) = bounds.split_once(' ').context("incomplete launch bounds")?;
+        let mut bounds = launch_bounds(body).context("no launch bounds")?;
+        let mut number = || bounds.next().context("incomplete launch bounds");
+        let (block, resident) = (number()?, number()?);
         text.push_str(&format!("{ENTRY}{parameters}\n.maxntid {block}, 1, 1\n"));
         // The bounds are chosen for the highest level; below it, one block keeps ptxas from
         // choosing a number of its own and spilling registers for it.
@@ -122,9 +141,19 @@ mod tests {
 
     #[test]
     fn launch_bounds_move_to_the_entrys_head() {
-        let ptx = "head\n.visible .entry f(\n)\n{\n\t// launch bounds 64 3\n\tret;\n}\n";
+        let ptx = "head\n.visible .entry f(\n)\n{\n\t// launch bounds 64 3 8\n\tret;\n}\n";
         let moved = |is_highest| with_launch_bounds(ptx, is_highest).unwrap();
         assert!(moved(true).contains("f(\n)\n.maxntid 64, 1, 1\n.minnctapersm 3\n{"));
         assert!(moved(false).contains("f(\n)\n.maxntid 64, 1, 1\n.minnctapersm 1\n{"));
+    }
+
+    #[test]
+    fn spills_are_those_that_the_kernel_declares() {
+        let entry = |name, bounds| {
+            format!(".visible .entry {name}(\n)\n{{\n\t// launch bounds {bounds}\n}}\n")
+        };
+        let text = entry("f", "64 3") + &entry("g", "64 3 128");
+        let ptx = Ptx { compiler: String::new(), sources: String::new(), text };
+        assert_eq!(["f", "g", "h"].map(|name| ptx.declared_spills(name)), [0, 128, 0]);
     }
 }

@@ -20,6 +20,7 @@ pub struct Declaration {
 pub struct Setting {
     pub block: Expr,
     pub resident: Expr,
+    pub spills: Option<Expr>,
     pub shared: Expr,
     pub instances: Vec<Instance>,
 }
@@ -36,6 +37,7 @@ pub struct Instance {
     pub name: Ident,
     pub generics: Vec<GenericArgument>,
     pub resident: Option<Expr>,
+    pub spills: Option<Expr>,
 }
 
 impl Declaration {
@@ -87,7 +89,7 @@ fn check_generics(generics: &Generics, name: &Ident, instances: &[Instance]) -> 
 
 impl Parse for Setting {
     fn parse(input: ParseStream) -> Result<Self> {
-        let (mut block, mut resident, mut shared) = (None, None, None);
+        let (mut block, mut resident, mut spills, mut shared) = (None, None, None, None);
         let mut instances = Vec::new();
         while !input.is_empty() {
             let word: Ident = input.parse()?;
@@ -99,6 +101,7 @@ impl Parse for Setting {
             match word.to_string().as_str() {
                 "block" => value(&mut block)?,
                 "resident" => value(&mut resident)?,
+                "spills" => value(&mut spills)?,
                 "shared" => value(&mut shared)?,
                 "carve" => {
                     value(&mut shared)?;
@@ -112,7 +115,7 @@ impl Parse for Setting {
                 }
                 other => {
                     let reason = format!(
-                        "`{other}` is none of block, resident, shared, carve and instances"
+                        "`{other}` is none of block, resident, spills, shared, carve and instances"
                     );
                     return Err(Error::new_spanned(word, reason));
                 }
@@ -125,6 +128,7 @@ impl Parse for Setting {
         Ok(Self {
             block: block.ok_or_else(missing)?,
             resident: resident.unwrap_or_else(|| parse_quote!(1)),
+            spills,
             shared: shared.unwrap_or_else(|| parse_quote!(0)),
             instances,
         })
@@ -156,17 +160,22 @@ impl Parse for Instance {
         let name = input.parse()?;
         input.parse::<Token![:]>()?;
         let generics: AngleBracketedGenericArguments = input.parse()?;
-        let mut resident = None;
-        if input.peek(Token![,]) {
+        let (mut resident, mut spills) = (None, None);
+        while input.peek(Token![,]) {
             input.parse::<Token![,]>()?;
             let word: Ident = input.parse()?;
-            if word != "resident" {
-                return Err(Error::new_spanned(word, "expected `resident = BLOCKS` or `;`"));
-            }
+            let slot = match word.to_string().as_str() {
+                "resident" => &mut resident,
+                "spills" => &mut spills,
+                _ => {
+                    let reason = "expected `resident = BLOCKS`, `spills = BYTES` or `;`";
+                    return Err(Error::new_spanned(word, reason));
+                }
+            };
             input.parse::<Token![=]>()?;
-            resident = Some(input.parse()?);
+            *slot = Some(input.parse()?);
         }
-        Ok(Self { name, generics: generics.args.into_iter().collect(), resident })
+        Ok(Self { name, generics: generics.args.into_iter().collect(), resident, spills })
     }
 }
 
@@ -205,12 +214,15 @@ mod tests {
     #[test]
     fn instances_are_read_with_their_own_settings() {
         let list =
-            super::instances("a: <u8, Least<u8>, 4>, resident = 2; b: <u16, Sum, 8>;").unwrap();
-        let read: Vec<_> = list
+            "a: <u8, Least<u8>, 4>, resident = 2; b: <u16, Sum, 8>, resident = 4, spills = 8;";
+        let read: Vec<_> = super::instances(list)
+            .unwrap()
             .iter()
-            .map(|i| (i.name.to_string(), i.generics.len(), i.resident.is_some()))
+            .map(|i| {
+                (i.name.to_string(), i.generics.len(), i.resident.is_some(), i.spills.is_some())
+            })
             .collect();
-        assert_eq!(read, [("a".to_owned(), 3, true), ("b".to_owned(), 3, false)]);
+        assert_eq!(read, [("a".to_owned(), 3, true, false), ("b".to_owned(), 3, true, true)]);
         assert!(super::instances("a: <u8>, block = 2").is_err());
     }
 }

@@ -17,6 +17,7 @@ struct Entry<'a> {
     wires: Wires,
     block: Expr,
     resident: Expr,
+    spills: Option<Expr>,
     shared: Expr,
     /// What the entry's body is, given the parameters.
     body: TokenStream,
@@ -57,6 +58,7 @@ impl Declaration {
             wires: self.wires(|kind| kind.clone()),
             block: self.setting.block.clone(),
             resident: self.setting.resident.clone(),
+            spills: self.setting.spills.clone(),
             shared: self.setting.shared.clone(),
             body: quote!(#body),
             instance: None,
@@ -132,12 +134,14 @@ impl Declaration {
         let wires = self.wires(|kind| put.set_in_type(kind));
         let values = &instance.generics;
         let resident = instance.resident.as_ref().unwrap_or(&self.setting.resident);
+        let spills = instance.spills.as_ref().or(self.setting.spills.as_ref());
         Entry {
             name: format!("{function}_{}", instance.name),
             span: instance.name.span(),
             wires,
             block: put.set_in_expression(&self.setting.block),
             resident: put.set_in_expression(resident),
+            spills: spills.map(|spills| put.set_in_expression(spills)),
             shared: put.set_in_expression(&self.setting.shared),
             // SAFETY of what is written here: the entry has the function's safety section.
             body: quote!({ unsafe { #function::<#(#values),*>(#(#names),*) } }),
@@ -154,9 +158,10 @@ impl Declaration {
                 compile_error!(#reason);
             };
         };
-        let Entry { name, span, wires, block, resident, body, .. } = entry;
+        let Entry { name, span, wires, block, resident, spills, body, .. } = entry;
         let Wires { names, kinds, arrays } = wires;
-        let (block, resident) = (as_u32(block), as_u32(resident));
+        let numbers = [block, resident].into_iter().chain(spills).map(as_u32);
+        let comment = format!("// launch bounds{}", " {}".repeat(numbers.clone().count()));
         let exported = LitStr::new(&format!("{ptx_module}__{name}"), *span);
         let function = match entry.instance {
             Some(_) => format_ident!("{name}", span = *span),
@@ -171,9 +176,8 @@ impl Declaration {
                 // here to the entry's head.
                 unsafe {
                     ::core::arch::asm!(
-                        "// launch bounds {} {}",
-                        const #block,
-                        const #resident,
+                        #comment,
+                        #(const #numbers,)*
                         options(nomem, nostack, preserves_flags)
                     )
                 };

@@ -26,13 +26,16 @@
 //! - `block = EXPRESSION`: threads of a block, a constant.
 //! - `resident = EXPRESSION`: blocks that shall fit on a multiprocessor, at least: it bounds the
 //!   registers of a thread. 1 where it is left out.
+//! - `spills = EXPRESSION`: bytes of registers that a thread may spill to memory so that `resident`
+//!   blocks fit, where a measurement says that it is worth it; `cargo xtask check-ptx` refuses more.
+//!   None where it is left out.
 //! - `shared = EXPRESSION`: bytes of shared memory, a constant; or `shared = |args| EXPRESSION`, of
 //!   the arguments. 0 where it is left out.
 //! - `carve = |carver| EXPRESSION`, in place of `shared`: the bytes are those that the expression takes
 //!   from the `Carver`. The body carves in the same way.
-//! - `instances(NAME: <GENERICS>, resident = EXPRESSION; ..)` of a generic function: an entry
-//!   `MODULE__KERNEL_NAME` and a constant `KERNEL::NAME` for each. In `block`, `resident` and
-//!   `shared` the generic parameters may be named.
+//! - `instances(NAME: <GENERICS>, resident = EXPRESSION, spills = EXPRESSION; ..)` of a generic function: an entry
+//!   `MODULE__KERNEL_NAME` and a constant `KERNEL::NAME` for each. In `block`, `resident`,
+//!   `spills` and `shared` the generic parameters may be named.
 //!
 //! # Instances by type
 //!
@@ -127,6 +130,14 @@ mod tests {
         for part in ["bytes :: < u8 , 64 > () + 64", "block : (64) as u32"] {
             assert!(tokens.contains(part), "no {part} in {tokens}");
         }
+    }
+
+    #[test]
+    fn spills_are_told_to_the_ptx_where_they_are_declared() {
+        let with = expanded("block = 64, resident = 6, spills = 128", SCALE).to_string();
+        assert!(with.contains("\"// launch bounds {} {} {}\""), "{with}");
+        let without = expanded("block = 64, resident = 6", SCALE).to_string();
+        assert!(without.contains("\"// launch bounds {} {}\""), "{without}");
     }
 
     #[test]

@@ -112,6 +112,13 @@ impl Place {
         })
     }
 
+    /// Whether a raster has all cells of its square.
+    pub fn is_whole(self, bits: u32, grid: &GridSpec) -> bool {
+        let shift = bits - self.level;
+        let end = |at: u32| u64::from(at + 1) << shift;
+        end(self.x) <= grid.width.into() && end(self.y) <= grid.height.into()
+    }
+
     /// Cells on a side.
     pub fn side(self, bits: u32) -> u32 {
         1 << (bits - self.level)
@@ -194,11 +201,11 @@ impl<T: Cell> Tree<T> {
         if place.level >= self.bits {
             return none;
         }
-        let mut mask = 0;
-        for corner in 0..4 {
-            if place.child(corner).cells(self.bits, &self.grid).is_some() {
-                mask |= 1 << corner;
-            }
+        let mut mask = 0b1111;
+        if !place.is_whole(self.bits, &self.grid) {
+            let is_there =
+                |&corner: &u32| place.child(corner).cells(self.bits, &self.grid).is_some();
+            mask = (0..4).filter(is_there).fold(0, |mask, corner| mask | 1 << corner);
         }
         if node.is_mixed() {
             mask &= self.presence.get(position).copied().unwrap_or(0);

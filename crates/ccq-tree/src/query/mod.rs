@@ -93,8 +93,8 @@ pub fn quadrants(conditions: &[Condition<'_>], query: &Query) -> Result<Vec<Quad
         search.visit(from, u32::MAX, &mut |hit| found.push(search.quadrant(hit)), &mut |_| ());
         found
     };
-    let parts: Vec<Vec<Quadrant>> = search.parts().into_par_iter().map(gather).collect();
-    Ok(parts.concat())
+    let mut parts: Vec<Vec<Quadrant>> = search.parts().into_par_iter().map(gather).collect();
+    Ok(if parts.len() == 1 { parts.swap_remove(0) } else { parts.concat() })
 }
 
 /// A node, by keys.
@@ -154,7 +154,13 @@ impl<T: Cell> Searched for Tree<T> {
 #[derive(Clone, Copy)]
 struct Visit {
     place: Place,
+    /// Whether the whole square is known to lie in the window: so does then all that is below.
+    is_inside: bool,
     nodes: [u32; MAX_CONDITIONS],
+}
+
+impl Visit {
+    const ROOT: Self = Self { place: Place::ROOT, is_inside: false, nodes: [0; MAX_CONDITIONS] };
 }
 
 /// A quadrant at which a search stops.
@@ -170,8 +176,16 @@ struct Hit {
 enum Verdict {
     None,
     Hit(Hit),
-    /// Which trees have a node with children there.
-    Open([bool; MAX_CONDITIONS]),
+    Open(Open),
+}
+
+/// A quadrant below which the search goes on.
+#[derive(Clone, Copy)]
+struct Open {
+    /// Which trees have a node with children there, a bit each.
+    trees: u8,
+    /// As in [`Visit`].
+    is_inside: bool,
 }
 
 /// A checked query.
@@ -214,7 +228,7 @@ impl<'a> Search<'a> {
 
     /// The root, and quadrants below it enough for all threads, each of which is searched on its own; in Z-order.
     fn parts(&self) -> Vec<Visit> {
-        let mut parts = vec![Visit { place: Place::ROOT, nodes: [0; MAX_CONDITIONS] }];
+        let mut parts = vec![Visit::ROOT];
         if rayon::current_num_threads() == 1 {
             return parts;
         }
@@ -232,7 +246,7 @@ impl<'a> Search<'a> {
                 match self.judge(&part) {
                     Verdict::None => {}
                     Verdict::Hit(_) => finer.push(part),
-                    Verdict::Open(open) => self.each_child(&part, &open, |child| finer.push(child)),
+                    Verdict::Open(open) => self.each_child(&part, open, |child| finer.push(child)),
                 }
             }
             parts = finer;
@@ -241,12 +255,8 @@ impl<'a> Search<'a> {
     }
 
     fn judge(&self, visit: &Visit) -> Verdict {
-        let cells = visit.place.cells(self.bits, &self.grid);
-        let Some(cells) = cells.filter(|cells| self.window.and(*cells).is_some()) else {
-            return Verdict::None;
-        };
-        let (mut all_inside, mut any_open) = (true, false);
-        let mut open = [false; MAX_CONDITIONS];
+        let Some((is_held, is_inside)) = self.of_window(visit) else { return Verdict::None };
+        let (mut all_inside, mut open) = (true, 0);
         let mut bounds = (0, 0);
         for (i, (condition, ranges)) in self.conditions.iter().zip(&self.ranges).enumerate() {
             let Some(node) = condition.tree.node(visit.nodes[i]) else { return Verdict::None };
@@ -255,31 +265,43 @@ impl<'a> Search<'a> {
             }
             let is_inside = ranges.inside.contain(node.min) && ranges.inside.contain(node.max);
             all_inside &= is_inside && !node.is_mixed;
-            open[i] = node.has_children && visit.place.level < self.bits;
-            any_open |= open[i];
+            open |= u8::from(node.has_children && visit.place.level < self.bits) << i;
             if i == 0 {
                 bounds = (node.min, node.max);
             }
         }
-        if any_open && !(all_inside && self.window.holds(cells)) {
-            return Verdict::Open(open);
+        if open != 0 && !(all_inside && is_held) {
+            return Verdict::Open(Open { trees: open, is_inside });
         }
         let (min, max) = bounds;
         Verdict::Hit(Hit { place: visit.place, min, max, is_partly: !all_inside })
     }
 
-    fn each_child(&self, visit: &Visit, open: &[bool; MAX_CONDITIONS], mut of: impl FnMut(Visit)) {
+    /// Whether the window has all cells of a quadrant, and whether its whole square; `None` where it has no cell.
+    fn of_window(&self, visit: &Visit) -> Option<(bool, bool)> {
+        if visit.is_inside {
+            return Some((true, true));
+        }
+        let cells = visit.place.cells(self.bits, &self.grid)?;
+        self.window.and(cells)?;
+        let is_held = self.window.holds(cells);
+        Some((is_held, is_held && visit.place.is_whole(self.bits, &self.grid)))
+    }
+
+    fn each_child(&self, visit: &Visit, open: Open, mut of: impl FnMut(Visit)) {
         let mut children = [Children { first: 0, mask: 0 }; MAX_CONDITIONS];
+        let is_open = |i: usize| open.trees >> i & 1 != 0;
         for (i, condition) in self.conditions.iter().enumerate() {
-            if open[i] {
+            if is_open(i) {
                 children[i] = condition.tree.children(visit.nodes[i], visit.place);
             }
         }
         for corner in 0..4 {
-            let mut child = Visit { place: visit.place.child(corner), nodes: visit.nodes };
+            let place = visit.place.child(corner);
+            let mut child = Visit { place, is_inside: open.is_inside, nodes: visit.nodes };
             let mut is_there = true;
             for i in 0..self.conditions.len() {
-                if open[i] {
+                if is_open(i) {
                     match children[i].get(corner) {
                         Some(position) => child.nodes[i] = position,
                         None => is_there = false,
@@ -305,7 +327,7 @@ impl<'a> Search<'a> {
             Verdict::Hit(hit) => take(hit),
             Verdict::Open(_) if visit.place.level >= level => rest(visit),
             Verdict::Open(open) => {
-                self.each_child(&visit, &open, |child| self.visit(child, level, take, rest));
+                self.each_child(&visit, open, |child| self.visit(child, level, take, rest));
             }
         }
     }

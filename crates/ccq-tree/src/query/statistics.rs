@@ -3,11 +3,10 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use super::{Condition, Keyed, Search, Visit};
+use super::{Condition, Keyed, Open, Search, Visit};
 use crate::tree::Place;
 use crate::{Cell, Error, Query, Result, Tree};
 
-use super::MAX_CONDITIONS;
 use kernels_rs::spatial::morton;
 
 /// What lies in a window.
@@ -30,13 +29,12 @@ pub fn statistics<T: Cell>(tree: &Tree<T>, query: &Query) -> Result<Statistics> 
     let mut found = Statistics { cells: 0, min: None, max: None };
     let Some(search) = Search::new(&conditions, query)? else { return Ok(found) };
     let mut bounds = (u32::MAX, 0);
-    let root = Visit { place: Place::ROOT, nodes: [0; MAX_CONDITIONS] };
     let take = &mut |hit: super::Hit| {
         let cells = hit.place.cells(search.bits, &search.grid).and_then(|c| search.window.and(c));
         found.cells += cells.map_or(0, |cells| cells.cells());
         bounds = (bounds.0.min(hit.min), bounds.1.max(hit.max));
     };
-    search.visit(root, u32::MAX, take, &mut |_| ());
+    search.visit(Visit::ROOT, u32::MAX, take, &mut |_| ());
     if found.cells > 0 {
         let [min, max] = [bounds.0, bounds.1].map(|key| T::of_key(key).to_f64());
         (found.min, found.max) = (Some(min), Some(max));
@@ -77,15 +75,14 @@ pub fn top_k<T: Cell>(tree: &Tree<T>, k: usize, query: &Query) -> Result<Vec<Pea
         (node.max, Reverse(code), Reverse(level), visit.nodes[0])
     };
     let mut heap = BinaryHeap::new();
-    let root = Visit { place: Place::ROOT, nodes: [0; MAX_CONDITIONS] };
-    heap.extend(node(&root).map(|found| entry(&root, found)));
+    heap.extend(node(&Visit::ROOT).map(|found| entry(&Visit::ROOT, found)));
     let mut peaks = Vec::new();
     while let Some((key, Reverse(code), Reverse(level), position)) = heap.pop() {
         if peaks.len() >= k {
             break;
         }
         let (x, y) = morton::decode(code >> (2 * (search.bits - level)));
-        let mut visit = Visit { place: Place { level, x, y }, nodes: [0; MAX_CONDITIONS] };
+        let mut visit = Visit { place: Place { level, x, y }, ..Visit::ROOT };
         visit.nodes[0] = position;
         let cells = visit.place.cells(search.bits, &search.grid);
         let Some(cells) = cells.and_then(|cells| search.window.and(cells)) else { continue };
@@ -94,15 +91,14 @@ pub fn top_k<T: Cell>(tree: &Tree<T>, k: usize, query: &Query) -> Result<Vec<Pea
             let value = T::of_key(key).to_f64();
             peaks.push(Peak { row: cells.row0, column: cells.column0, value });
         } else if found.has_children {
-            let mut open = [false; MAX_CONDITIONS];
-            open[0] = true;
-            search.each_child(&visit, &open, |child| {
+            let open = Open { trees: 1, is_inside: false };
+            search.each_child(&visit, open, |child| {
                 heap.extend(node(&child).map(|found| entry(&child, found)));
             });
         } else {
             // All of its cells have the value: the quadrants of a leaf are as the leaf.
             for corner in 0..4 {
-                let child = Visit { place: visit.place.child(corner), nodes: visit.nodes };
+                let child = Visit { place: visit.place.child(corner), ..visit };
                 heap.push(entry(&child, found));
             }
         }

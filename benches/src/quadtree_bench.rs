@@ -8,10 +8,11 @@
 //! algorithm, and nearest points with brute force at a sample, before a row is printed.
 
 use std::cell::RefCell;
+use std::ops::ControlFlow;
 use std::time::Instant;
 
 use anyhow::{Result, ensure};
-use gpu_core::{Bounds, Column, Device, DeviceChoice, Gpu, Points};
+use gpu_core::{Bounds, Column, Device, DeviceChoice, Gpu, Points, Progress};
 use quadtree_sort::gpu::{DeviceQuadtree, Workspace, build, nearest, nearest_of_own};
 use quadtree_sort::{Algorithm, Params, build_within};
 use rayon::prelude::*;
@@ -150,12 +151,24 @@ impl Bench {
             best = best.min(time.as_secs_f64());
         }
         let device = Device::Gpu(self.gpu.clone());
+        let (points, params, budget) =
+            (Points::new(&x, &y), Params::new().bounds(UNIT), bytes as u64 / 4);
         let mut times = Vec::new();
         for _ in 0..4 {
-            let start = Instant::now();
-            let budget = bytes as u64 / 4;
-            build_within(&device, Points::new(&x, &y), &Params::new().bounds(UNIT), budget, &())?;
+            let stages = Stages(RefCell::new(vec![("start", Instant::now())]));
+            let tree = build_within(&device, points, &params, budget, &stages)?;
+            let start = stages.0.borrow()[0].1;
             times.push(start.elapsed().as_secs_f64());
+            stages.print();
+            if times.len() == 1 {
+                let wanted = build(
+                    &mut self.workspace.borrow_mut(),
+                    &self.gpu.upload(&x)?,
+                    &self.gpu.upload(&y)?,
+                    &params,
+                )?;
+                ensure!(tree == wanted.to_host()?, "the tree of the batches is another");
+            }
         }
         times.remove(0);
         times.sort_by(f64::total_cmp);
@@ -187,6 +200,31 @@ impl Bench {
         let (median, least, most) = (ms(RUNS / 2), ms(0), ms(RUNS - 1));
         println!("tessera\t{name}\t{points}\t{queries}\t{median:.4}\t{least:.4}\t{most:.4}");
         Ok(())
+    }
+}
+
+/// When each stage of a call began.
+struct Stages(RefCell<Vec<(&'static str, Instant)>>);
+
+impl Progress for Stages {
+    fn report(&self, stage: &'static str, _: f64) -> ControlFlow<()> {
+        let mut stages = self.0.borrow_mut();
+        if stages.last().is_none_or(|&(last, _)| last != stage) {
+            stages.push((stage, Instant::now()));
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+impl Stages {
+    /// How long each took.
+    fn print(&self) {
+        let stages = self.0.borrow();
+        for (i, (stage, begin)) in stages.iter().enumerate() {
+            let end = stages.get(i + 1).map_or_else(Instant::now, |&(_, next)| next);
+            eprint!("{stage} {:.1} ms  ", (end - *begin).as_secs_f64() * 1e3);
+        }
+        eprintln!();
     }
 }
 

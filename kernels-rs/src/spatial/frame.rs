@@ -1,7 +1,5 @@
 //! The rectangle that a quadtree divides: which cell of it holds a place, and where a cell's edges lie.
 
-use device_std::math;
-
 use super::morton;
 
 /// A rectangle divided into 2^level columns and rows of equal cells.
@@ -49,9 +47,10 @@ impl Frame {
         morton::encode(self.column(x), self.row(y))
     }
 
+    /// What is not negative is rounded down by the conversion.
     #[inline(always)]
     fn along(&self, position: f64) -> u32 {
         let last = ((1u64 << self.level) - 1) as f64;
-        f64::max(0.0, f64::min(math::floor(position), last)) as u32
+        f64::max(0.0, f64::min(position, last)) as u32
     }
 }

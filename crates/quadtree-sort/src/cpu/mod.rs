@@ -12,7 +12,7 @@ use crate::tree::{Node, Quadtree};
 use crate::{Algorithm, Error, MOST_POINTS, Outside, Params, Result};
 
 /// A point's code, and its index as given.
-pub(crate) type Coded = (u64, u32);
+type Coded = (u64, u32);
 
 /// [`build`](crate::build) on the CPU.
 ///
@@ -80,20 +80,6 @@ fn range(what: &'static str, column: &[f64]) -> Result<[f64; 2]> {
 /// Whether a place lies in a rectangle, its edges included.
 pub(crate) fn is_inside(bounds: &Bounds, x: f64, y: f64) -> bool {
     (bounds.min_x..=bounds.max_x).contains(&x) && (bounds.min_y..=bounds.max_y).contains(&y)
-}
-
-/// The tree of points that are sorted by their codes, those of one code as given.
-#[cfg(feature = "cuda")]
-pub(crate) fn of_sorted(
-    points: Points<'_>,
-    coded: Vec<Coded>,
-    frame: Frame,
-    bounds: Bounds,
-    params: &Params,
-    progress: &dyn Progress,
-) -> Result<Quadtree> {
-    let (nodes, order) = morton::of_sorted(coded, params, progress)?;
-    finish(points, nodes, order, frame, bounds, params, progress)
 }
 
 /// Puts the parts of a tree together.
@@ -186,7 +172,7 @@ fn children_of(parent: Node, counts: &[u64; 4]) -> impl Iterator<Item = Node> {
 }
 
 /// Room for points. All cores fill it, since the system brings memory when it is written first.
-pub(crate) fn room(points: usize) -> Result<Vec<Coded>> {
+fn room(points: usize) -> Result<Vec<Coded>> {
     let mut room = host_memory::with_capacity(points)?;
     (0..points).into_par_iter().map(|_| (0, 0)).collect_into_vec(&mut room);
     Ok(room)

@@ -87,6 +87,27 @@ impl Origin {
         (dx * dx + dy * dy) * (1.0 - 4.0 * EPSILON)
     }
 
+    /// [`gap_squared`](Self::gap_squared) of each quadrant of a cell, and the quadrant that the place lies in or is nearest
+    /// to.
+    #[inline(always)]
+    pub fn of_quadrants(&self, cell: Cell, deepest: u32) -> ([f64; 4], u32) {
+        let half = (1u64 << (deepest - cell.level - 1)) as f64;
+        // Of the two halves along an axis, and which the place is nearer to.
+        let along = |axis: usize, number: u32| {
+            let (first, position) = (number as f64 * (2.0 * half), self.position[axis]);
+            let middle = first + half;
+            let gap = |low: f64, high: f64| {
+                let beside = f64::max(low - position, position - high);
+                let gap = f64::max(0.0, beside - self.slack[axis]) * self.sides[axis];
+                gap * gap
+            };
+            ([gap(first, middle), gap(middle, middle + half)], (position >= middle) as u32)
+        };
+        let ((x, right), (y, upper)) = (along(0, cell.column), along(1, cell.row));
+        let gap = |column: usize, row: usize| (x[column] + y[row]) * (1.0 - 4.0 * EPSILON);
+        ([gap(0, 0), gap(1, 0), gap(0, 1), gap(1, 1)], right | upper << 1)
+    }
+
     /// The quadrant of a cell that the place lies in, or is nearest to.
     #[inline(always)]
     pub fn nearest_quadrant(&self, cell: Cell, deepest: u32) -> u32 {

@@ -213,8 +213,8 @@ impl<R: Region, F: FnMut(Range)> Search<'_, R, F> {
     /// Looks at all points of a node, 64 at a time: first which of them lie in the region, then the ranges.
     fn look(&mut self, node: &Node) {
         let (x, y) = (&self.tree.x[node.points()], &self.tree.y[node.points()]);
-        let chunks = (node.start as u32..).step_by(64).zip(x.chunks(64).zip(y.chunks(64)));
-        for (start, (x, y)) in chunks {
+        let starts = (node.start as u32..).step_by(64);
+        for ((x, y), start) in x.chunks(64).zip(y.chunks(64)).zip(starts) {
             let mut inside = 0u64;
             for (bit, (&x, &y)) in x.iter().zip(y).enumerate() {
                 inside |= u64::from(self.region.has(x, y)) << bit;

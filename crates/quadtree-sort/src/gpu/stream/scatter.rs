@@ -48,11 +48,13 @@ pub(super) fn scatter(
     };
     let rooms = rooms(&mut columns, &counts, batches.len(), total);
     let piece = keys.piece();
-    let pieces = keys.keys.par_chunks(piece).zip(rooms).enumerate();
-    pieces.for_each(|(number, (keys, mut rooms))| {
-        for (i, &key) in (number * piece..).zip(keys) {
+    let places = points.x.par_chunks(piece).zip(points.y.par_chunks(piece));
+    let pieces = keys.keys.par_chunks(piece).zip(places).zip(rooms).enumerate();
+    pieces.for_each(|(number, ((keys, (x, y)), mut rooms))| {
+        let places = ((number * piece) as u32..).zip(x.iter().zip(y));
+        for (&key, (index, (&x, &y))) in keys.iter().zip(places) {
             if key != LEFT_OUT {
-                rooms[usize::from(key)].put(points.x[i], points.y[i], i as u32);
+                rooms[usize::from(key)].put(x, y, index);
             }
         }
         assert!(rooms.iter().all(|room| room.filled == room.x.len()), "as many as were counted");

@@ -40,7 +40,8 @@ fn main() -> Result<()> {
     bench.builds("uniform", 169_000_000, uniform)?;
     bench.neighbours("uniform", uniform)?;
     bench.neighbours("clustered", clustered)?;
-    bench.stream()
+    bench.stream("stream_quarter", uniform)?;
+    bench.stream("stream_quarter_clustered", clustered)
 }
 
 struct Bench {
@@ -131,13 +132,13 @@ impl Bench {
     }
 
     /// A build under a quarter of the coordinates' bytes, from the host, beside a copy from page-locked memory.
-    fn stream(&self) -> Result<()> {
-        if !self.wants("stream_quarter") {
+    fn stream(&self, name: &str, make: Make) -> Result<()> {
+        if !self.wants(name) {
             return Ok(());
         }
         let count = 80_000_000 / self.divisor;
-        let [x, y] = uniform(count, 4)
-            .map(|column| column.iter().map(|&v| f64::from(v)).collect::<Vec<f64>>());
+        let [x, y] =
+            make(count, 4).map(|column| column.iter().map(|&v| f64::from(v)).collect::<Vec<f64>>());
         let bytes = 16 * count;
         let locked = self.gpu.page_locked::<u8>(bytes / 4)?;
         let mut column = self.gpu.zeroed::<u8>(bytes / 4)?;
@@ -174,9 +175,9 @@ impl Bench {
         times.sort_by(f64::total_cmp);
         let rate = |seconds: f64, bytes: usize| bytes as f64 / seconds * 1e-9;
         let (copy, whole) = (rate(best, bytes / 4), rate(times[1], bytes));
-        eprintln!("stream_quarter: copies {copy:.1} GB/s, builds {whole:.2} GB/s of coordinates");
+        eprintln!("{name}: copies {copy:.1} GB/s, builds {whole:.2} GB/s of coordinates");
         let ms = |i: usize| times[i] * 1e3;
-        println!("tessera\tstream_quarter\t{count}\t0\t{:.4}\t{:.4}\t{:.4}", ms(1), ms(0), ms(2));
+        println!("tessera\t{name}\t{count}\t0\t{:.4}\t{:.4}\t{:.4}", ms(1), ms(0), ms(2));
         Ok(())
     }
 

@@ -51,6 +51,8 @@ impl Frame {
     #[inline(always)]
     fn along(&self, position: f64) -> u32 {
         let last = ((1u64 << self.level) - 1) as f64;
-        f64::max(0.0, f64::min(position, last)) as u32
+        let within = f64::max(0.0, f64::min(position, last));
+        // SAFETY: from 0 to 2^31 - 1, and no NaN, since of a number and NaN both give the number.
+        unsafe { within.to_int_unchecked::<i32>() as u32 }
     }
 }

@@ -1,7 +1,10 @@
 //! Cells of few points, and the batches that they make.
 
-use gpu_core::{Points, Progress, host_memory};
+use std::mem::MaybeUninit;
+
+use gpu_core::{Bounds, Points, Progress, host_memory};
 use kernels_rs::spatial::frame::Frame;
+use kernels_rs::spatial::morton;
 use rayon::prelude::*;
 
 use crate::tree::Node;
@@ -15,6 +18,9 @@ pub(super) const LEFT_OUT: u16 = u16::MAX;
 
 /// The cells that a later pass counts by, at most (a power of four), unless those to be divided are as many.
 const COUNTED: usize = 1 << 18;
+
+/// Points whose keys are computed before they are counted.
+const BLOCK: usize = 1024;
 
 /// The least points that a thread goes through at a time.
 const LEAST_PIECE: usize = 1 << 15;
@@ -41,20 +47,19 @@ impl<'a> Keys<'a> {
     pub fn of(points: Points<'a>, frame: &'a Frame, params: &Params) -> Result<Self> {
         let inside = params.bounds.filter(|_| params.outside == Outside::Skip);
         let mut keys = host_memory::with_capacity(points.len())?;
-        let shift = 2 * (frame.level - key_level(frame));
-        let key = |(&x, &y): (&f64, &f64)| match inside {
-            Some(bounds) if !cpu::is_inside(&bounds, x, y) => LEFT_OUT,
-            _ => (frame.code(x, y) >> shift) as u16,
-        };
-        points.x.par_iter().zip(points.y).map(key).collect_into_vec(&mut keys);
+        let piece = piece(points.len());
+        let pieces = keys.spare_capacity_mut()[..points.len()].par_chunks_mut(piece);
+        let places = points.x.par_chunks(piece).zip(points.y.par_chunks(piece));
         let cells = 1 << (2 * key_level(frame));
-        let counts = count_by(keys.len(), cells, |range, counts| {
-            for &key in &keys[range] {
-                if key != LEFT_OUT {
-                    counts[usize::from(key)] += 1;
-                }
+        let counts = sums(cells, pieces.zip(places), |(keys, (x, y)), counts| {
+            for ((keys, x), y) in keys.chunks_mut(BLOCK).zip(x.chunks(BLOCK)).zip(y.chunks(BLOCK)) {
+                let keys = code(keys, (x, y), frame, inside);
+                let kept = keys.iter().filter(|&&key| key != LEFT_OUT);
+                kept.for_each(|&key| counts[usize::from(key)] += 1);
             }
         });
+        // SAFETY: the pieces are the whole of it, and each was written.
+        unsafe { keys.set_len(points.len()) };
         Ok(Self { points, frame, keys, counts })
     }
 
@@ -161,6 +166,31 @@ fn piece(len: usize) -> usize {
     len.div_ceil(4 * rayon::current_num_threads()).max(LEAST_PIECE)
 }
 
+/// Writes the keys of some points: a loop without a branch, for vectors, where none are left out.
+fn code<'a>(
+    keys: &'a mut [MaybeUninit<u16>],
+    (x, y): (&[f64], &[f64]),
+    frame: &Frame,
+    inside: Option<Bounds>,
+) -> &'a [u16] {
+    let above = frame.level - key_level(frame);
+    let key = |x: f64, y: f64| {
+        let (column, row) = (frame.column(x) >> above, frame.row(y) >> above);
+        morton::encode32(column as u16, row as u16) as u16
+    };
+    let places = keys.iter_mut().zip(x.iter().zip(y));
+    match inside {
+        None => places.for_each(|(to, (&x, &y))| {
+            to.write(key(x, y));
+        }),
+        Some(bounds) => places.for_each(|(to, (&x, &y))| {
+            to.write(if cpu::is_inside(&bounds, x, y) { key(x, y) } else { LEFT_OUT });
+        }),
+    }
+    // SAFETY: there are as many places as keys.
+    unsafe { keys.assume_init_ref() }
+}
+
 /// Counts by a number of cells, what is in each piece of `len` elements by itself.
 fn count_by(
     len: usize,
@@ -168,9 +198,20 @@ fn count_by(
     count: impl Fn(std::ops::Range<usize>, &mut [u32]) + Sync,
 ) -> Vec<u64> {
     let piece = piece(len);
-    let of_piece = |number: usize| {
+    let pieces = (0..len.div_ceil(piece)).into_par_iter();
+    let range = |number: usize| number * piece..len.min((number + 1) * piece);
+    sums(cells, pieces, |number, counts| count(range(number), counts))
+}
+
+/// The sums of what is counted in each piece.
+fn sums<P: IndexedParallelIterator>(
+    cells: usize,
+    pieces: P,
+    count: impl Fn(P::Item, &mut [u32]) + Sync,
+) -> Vec<u64> {
+    let of_piece = |piece: P::Item| {
         let mut counts = vec![0u32; cells];
-        count(number * piece..len.min((number + 1) * piece), &mut counts);
+        count(piece, &mut counts);
         counts
     };
     let add = |mut all: Vec<u64>, counts: Vec<u32>| {
@@ -181,8 +222,7 @@ fn count_by(
         all.iter_mut().zip(other).for_each(|(all, count)| *all += count);
         all
     };
-    let pieces = (0..len.div_ceil(piece)).into_par_iter().map(of_piece);
-    pieces.fold(|| vec![0; cells], add).reduce(|| vec![0; cells], join)
+    pieces.map(of_piece).fold(|| vec![0; cells], add).reduce(|| vec![0; cells], join)
 }
 
 /// The parts of a cell with at most so many points each, from the counts of its cells some levels below, which are not

@@ -227,18 +227,19 @@ impl<'a> Pipeline<'a> {
                 [one, ..] => (&*one, None),
                 [] => break,
             };
-            let copies = || -> Result<Option<Vec<Node>>> {
-                if let (Some(next), Some(part)) = (next, coming.get(1)) {
-                    copy_in(&inward, next, part)?;
-                }
-                match (&before, passed.last_mut()) {
-                    (Some(before), Some(part)) => Ok(Some(copy_out(&outward, before, part)?)),
-                    _ => Ok(None),
-                }
+            let come = || match (next, coming.get(1)) {
+                (Some(next), Some(part)) => copy_in(&inward, next, part),
+                _ => Ok(()),
             };
-            let (built, copied) = beside(|| self.tree(input, batch), copies);
+            let go = || match (&before, passed.last_mut()) {
+                (Some(before), Some(part)) => copy_out(&outward, before, part).map(Some),
+                _ => Ok(None),
+            };
+            let copies = || rayon::join(come, go);
+            let (built, (came, gone)) = beside(|| self.tree(input, batch), copies);
             gpu.wait_for(&outward)?;
-            nodes.extend(copied?);
+            came?;
+            nodes.extend(gone?);
             before = Some(built?);
         }
         if let (Some(before), Some(part)) = (before, parts.last_mut()) {

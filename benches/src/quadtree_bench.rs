@@ -8,10 +8,11 @@
 //! algorithm, and nearest points with brute force at a sample, before a row is printed.
 
 use std::cell::RefCell;
+use std::ops::ControlFlow;
 use std::time::Instant;
 
 use anyhow::{Result, ensure};
-use gpu_core::{Bounds, Column, Device, DeviceChoice, Gpu, Points};
+use gpu_core::{Bounds, Column, Device, DeviceChoice, Gpu, Points, Progress};
 use quadtree_sort::gpu::{DeviceQuadtree, Workspace, build, nearest, nearest_of_own};
 use quadtree_sort::{Algorithm, Params, build_within};
 use rayon::prelude::*;
@@ -39,7 +40,8 @@ fn main() -> Result<()> {
     bench.builds("uniform", 169_000_000, uniform)?;
     bench.neighbours("uniform", uniform)?;
     bench.neighbours("clustered", clustered)?;
-    bench.stream()
+    bench.stream("stream_quarter", uniform)?;
+    bench.stream("stream_quarter_clustered", clustered)
 }
 
 struct Bench {
@@ -130,13 +132,13 @@ impl Bench {
     }
 
     /// A build under a quarter of the coordinates' bytes, from the host, beside a copy from page-locked memory.
-    fn stream(&self) -> Result<()> {
-        if !self.wants("stream_quarter") {
+    fn stream(&self, name: &str, make: Make) -> Result<()> {
+        if !self.wants(name) {
             return Ok(());
         }
         let count = 80_000_000 / self.divisor;
-        let [x, y] = uniform(count, 4)
-            .map(|column| column.iter().map(|&v| f64::from(v)).collect::<Vec<f64>>());
+        let [x, y] =
+            make(count, 4).map(|column| column.iter().map(|&v| f64::from(v)).collect::<Vec<f64>>());
         let bytes = 16 * count;
         let locked = self.gpu.page_locked::<u8>(bytes / 4)?;
         let mut column = self.gpu.zeroed::<u8>(bytes / 4)?;
@@ -150,20 +152,32 @@ impl Bench {
             best = best.min(time.as_secs_f64());
         }
         let device = Device::Gpu(self.gpu.clone());
+        let (points, params, budget) =
+            (Points::new(&x, &y), Params::new().bounds(UNIT), bytes as u64 / 4);
         let mut times = Vec::new();
         for _ in 0..4 {
-            let start = Instant::now();
-            let budget = bytes as u64 / 4;
-            build_within(&device, Points::new(&x, &y), &Params::new().bounds(UNIT), budget, &())?;
+            let stages = Stages(RefCell::new(vec![("start", Instant::now())]));
+            let tree = build_within(&device, points, &params, budget, &stages)?;
+            let start = stages.0.borrow()[0].1;
             times.push(start.elapsed().as_secs_f64());
+            stages.print();
+            if times.len() == 1 {
+                let wanted = build(
+                    &mut self.workspace.borrow_mut(),
+                    &self.gpu.upload(&x)?,
+                    &self.gpu.upload(&y)?,
+                    &params,
+                )?;
+                ensure!(tree == wanted.to_host()?, "the tree of the batches is another");
+            }
         }
         times.remove(0);
         times.sort_by(f64::total_cmp);
         let rate = |seconds: f64, bytes: usize| bytes as f64 / seconds * 1e-9;
         let (copy, whole) = (rate(best, bytes / 4), rate(times[1], bytes));
-        eprintln!("stream_quarter: copies {copy:.1} GB/s, builds {whole:.2} GB/s of coordinates");
+        eprintln!("{name}: copies {copy:.1} GB/s, builds {whole:.2} GB/s of coordinates");
         let ms = |i: usize| times[i] * 1e3;
-        println!("tessera\tstream_quarter\t{count}\t0\t{:.4}\t{:.4}\t{:.4}", ms(1), ms(0), ms(2));
+        println!("tessera\t{name}\t{count}\t0\t{:.4}\t{:.4}\t{:.4}", ms(1), ms(0), ms(2));
         Ok(())
     }
 
@@ -187,6 +201,31 @@ impl Bench {
         let (median, least, most) = (ms(RUNS / 2), ms(0), ms(RUNS - 1));
         println!("tessera\t{name}\t{points}\t{queries}\t{median:.4}\t{least:.4}\t{most:.4}");
         Ok(())
+    }
+}
+
+/// When each stage of a call began.
+struct Stages(RefCell<Vec<(&'static str, Instant)>>);
+
+impl Progress for Stages {
+    fn report(&self, stage: &'static str, _: f64) -> ControlFlow<()> {
+        let mut stages = self.0.borrow_mut();
+        if stages.last().is_none_or(|&(last, _)| last != stage) {
+            stages.push((stage, Instant::now()));
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+impl Stages {
+    /// How long each took.
+    fn print(&self) {
+        let stages = self.0.borrow();
+        for (i, (stage, begin)) in stages.iter().enumerate() {
+            let end = stages.get(i + 1).map_or_else(Instant::now, |&(_, next)| next);
+            eprint!("{stage} {:.1} ms  ", (end - *begin).as_secs_f64() * 1e3);
+        }
+        eprintln!();
     }
 }
 

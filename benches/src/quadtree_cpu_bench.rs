@@ -2,7 +2,7 @@
 //! k-d tree and `geo-index`'s packed trees, on the same points.
 //!
 //! `quadtree_cpu_bench [POINTS] [QUERIES]`: building, the 8 nearest points of each query, and small windows; the
-//! best of 3 runs. The number of threads is rayon's (`RAYON_NUM_THREADS`); queries of every library run on all
+//! best of 5 runs. The number of threads is rayon's (`RAYON_NUM_THREADS`); queries of every library run on all
 //! of them. Answers are compared before a time is printed.
 
 use std::num::NonZero;
@@ -17,7 +17,7 @@ use kiddo::{ImmutableKdTree, SquaredEuclidean};
 use quadtree_sort::{Params, Regions, build};
 use rayon::prelude::*;
 
-const RUNS: usize = 3;
+const RUNS: usize = 5;
 
 /// Neighbours.
 const K: usize = 8;

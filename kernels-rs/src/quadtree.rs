@@ -7,8 +7,9 @@
 //!    behind the nodes that there are. How many those are only the device knows.
 //! 3. What is above the threshold at the last level sorted goes through another round, by more bits:
 //!    [`take_unsettled`] and [`put_back`].
-//! 4. [`order_small_leaves`](const@order_small_leaves) or [`order_leaves`](const@order_leaves): where a leaf's points
-//!    were sorted by bits that the tree does not have, they go back into the order in which they were given.
+//! 4. [`order_small_leaves`](const@order_small_leaves), [`order_leaves`](const@order_leaves) and
+//!    [`order_large_leaves`](const@order_large_leaves): where a leaf's points were sorted by bits that the tree does not
+//!    have, they go back into the order in which they were given.
 //! 5. [`gather_places`]: the coordinates in the order of the tree.
 //!
 //! The thesis's way ([`level_sort`]) takes the place of the sort: before each [`divide`] the points of the
@@ -18,6 +19,8 @@
 
 #[cfg(feature = "quadtree")]
 mod codes;
+#[cfg(feature = "quadtree")]
+mod cut;
 #[cfg(feature = "quadtree")]
 mod gather;
 #[cfg(feature = "quadtree")]
@@ -38,7 +41,10 @@ pub use codes::{Code, FOUND, encode, find_bounds, of_rank};
 #[cfg(feature = "quadtree")]
 pub use gather::{GATHERED, gather_places};
 #[cfg(feature = "quadtree")]
-pub use leaves::{MOST_SHARED, collect_leaves, mark_leaves, order_leaves, order_small_leaves};
+pub use leaves::{
+    MOST_OF_WARP, MOST_SHARED, collect_leaves, mark_leaves, order_large_leaves, order_leaves,
+    order_small_leaves,
+};
 #[cfg(feature = "quadtree")]
 pub use levels::{BLOCK as DIVIDE_BLOCK, divide, plant};
 pub use node::WORDS;

@@ -97,15 +97,17 @@ pub fn build(
     }
 }
 
-/// [`build`] with at most `budget` bytes of device memory for points and scratch: points pass through it in chunks,
-/// copied while others are sorted, and the host merges what comes back. The tree is the same, whatever
-/// [`Params::algorithm`] says. With points of a [`MappedPoints`] they need not fit the host's memory either; the
-/// tree, 20 bytes a point, does.
+/// [`build`] with at most `budget` bytes of device memory for points and scratch: ranges of cells pass through it, each
+/// copied in while one is built and one copied out. The tree is the same, whatever [`Params::algorithm`] says. With points
+/// of a [`MappedPoints`] they need not fit the host's memory either; the tree, 20 bytes a point and its nodes, does,
+/// with 2 bytes a point and the nodes once more.
+///
+/// A batch whose nodes need more room than six for each threshold of points takes more than the budget.
 ///
 /// On the CPU, which needs no device memory, it is [`build`].
 ///
 /// # Errors
-/// As [`build`], and [`Error::Budget`] for one too small for anything.
+/// As [`build`], and [`Error::Budget`] for one too small: for batches of 1024 points, or of a 16384th of all.
 #[cfg_attr(not(feature = "cuda"), expect(unused_variables))]
 pub fn build_within(
     device: &Device,

@@ -1,14 +1,13 @@
-//! Searches in a tree on the host, by the functions that the device runs too: `kernels_rs::quadtree::queries`.
+//! Searches in a tree on the host. What cells and points are near, or in a region, is decided by the functions that the
+//! device runs too: `kernels_rs::quadtree::queries`.
 
-use std::ptr;
+mod nearest;
+mod ranges;
 
 use gpu_core::{Bounds, host_memory};
 use kernels_rs::quadtree::queries::adjacent::{Sink, visit_adjacent};
-use kernels_rs::quadtree::queries::ground::Origin;
 use kernels_rs::quadtree::queries::leaf::find;
-use kernels_rs::quadtree::queries::nearest::{Memory, Nearest, Points};
-use kernels_rs::quadtree::queries::regions::{Disc, Polygon, Region, Window, search};
-use kernels_rs::quadtree::queries::walk::{Alone, HostPath, walk};
+use kernels_rs::quadtree::queries::walk::HostPath;
 use rayon::prelude::*;
 
 pub use kernels_rs::quadtree::queries::leaf::NONE;
@@ -155,8 +154,7 @@ impl Quadtree {
     /// [`Error::Window`], [`Error::Disc`].
     pub fn count_in(&self, regions: Regions<'_>) -> Result<Vec<u64>> {
         regions.check()?;
-        let all = (0..regions.len()).into_par_iter();
-        Ok(all.map(|i| self.search_region(regions, i, ptr::null_mut())).collect())
+        Ok(ranges::count(self, regions))
     }
 
     /// The points in each region, by their indices as given, in the order of the tree.
@@ -164,44 +162,8 @@ impl Quadtree {
     /// # Errors
     /// As [`count_in`](Self::count_in), and [`Error::Core`] where the lists are larger than memory.
     pub fn list_in(&self, regions: Regions<'_>) -> Result<Lists> {
-        let counts = self.count_in(regions)?;
-        lists(&counts, |i, room| {
-            self.search_region(regions, i, room.as_mut_ptr());
-        })
-    }
-
-    /// Searches region `which`; the list, unless null, has room for what was counted.
-    fn search_region(&self, regions: Regions<'_>, which: usize, list: *mut u32) -> u64 {
-        let frame = &self.frame;
-        match regions {
-            Regions::Windows(windows) => {
-                let Bounds { min_x, min_y, max_x, max_y } = windows[which];
-                self.search_one(&Window::new(frame, [min_x, min_y, max_x, max_y]), list)
-            }
-            Regions::Discs(discs) => {
-                let Disk { x, y, radius } = discs[which];
-                self.search_one(&Disc::new(frame, [x, y], radius), list)
-            }
-            Regions::Polygons(polygons) => {
-                let Bounds { min_x, min_y, max_x, max_y } = polygons.bounds[which];
-                let edges = polygons.offsets[which] as usize..polygons.offsets[which + 1] as usize;
-                let edges = &polygons.edges[edges];
-                // SAFETY: the edges outlive the search.
-                let polygon = unsafe {
-                    let edges = (edges.as_ptr().cast(), edges.len() as u64);
-                    Polygon::new(frame, [min_x, min_y, max_x, max_y], edges.0, edges.1)
-                };
-                self.search_one(&polygon, list)
-            }
-        }
-    }
-
-    fn search_one(&self, region: &impl Region, list: *mut u32) -> u64 {
-        if self.nodes.is_empty() {
-            return 0;
-        }
-        // SAFETY: nodes and points are a tree's; one alone is the whole team.
-        unsafe { search(self.words(), &mut HostPath::new(), self.points(), region, Alone, list) }
+        regions.check()?;
+        ranges::list(self, regions)
     }
 
     /// The `k` nearest points of each place, searched on all cores. Distances are compared as squares, each
@@ -213,30 +175,7 @@ impl Quadtree {
     pub fn nearest(&self, x: &[f64], y: &[f64], k: usize) -> Result<Neighbours> {
         check_places(x, y)?;
         check_k(k)?;
-        let len = x.len().saturating_mul(k);
-        let mut indices = host_memory::filled(NONE, len)?;
-        let mut distances = host_memory::filled(f64::INFINITY, len)?;
-        if !self.nodes.is_empty() {
-            let results = indices.par_chunks_mut(k).zip(distances.par_chunks_mut(k));
-            results.zip(x.par_iter().zip(y)).for_each(|((indices, distances), (&x, &y))| {
-                self.nearest_of([x, y], indices, distances);
-            });
-        }
-        Ok(Neighbours { k, indices, distances })
-    }
-
-    /// The nearest points of a place, as many as there is room for.
-    fn nearest_of(&self, place: [f64; 2], indices: &mut [u32], distances: &mut [f64]) {
-        let (origin, deepest) = (Origin::new(&self.frame, place), self.frame.level);
-        // SAFETY: both have as many elements, at least one; nodes and points are a tree's.
-        unsafe {
-            let k = indices.len() as u32;
-            let mut best = Memory::new(distances.as_mut_ptr(), indices.as_mut_ptr(), k);
-            let points = self.points();
-            let mut search = Nearest { points, place, origin, deepest, best: &mut best };
-            walk(self.words(), &mut HostPath::new(), &mut search);
-        }
-        distances.iter_mut().for_each(|distance| *distance = distance.sqrt());
+        nearest::nearest(self, x, y, k)
     }
 
     /// The leaf whose cell holds each place, by its place among the nodes; [`NONE`] for places outside of the
@@ -287,10 +226,21 @@ impl Quadtree {
     fn words(&self) -> *const u64 {
         self.nodes.as_ptr().cast()
     }
+}
 
-    fn points(&self) -> Points<f64> {
-        Points { x: self.x.as_ptr(), y: self.y.as_ptr(), order: self.order.as_ptr() }
-    }
+/// The numbers of some places in the order of their codes, so that those side by side are searched for one after the other.
+fn in_order_of_codes(
+    tree: &Quadtree,
+    count: usize,
+    place: impl Fn(usize) -> [f64; 2] + Sync,
+) -> Vec<u32> {
+    let coded = |which: usize| {
+        let [x, y] = place(which);
+        (tree.frame.code(x, y), which as u32)
+    };
+    let mut order: Vec<(u64, u32)> = (0..count).into_par_iter().map(coded).collect();
+    order.par_sort_unstable();
+    order.into_iter().map(|(_, which)| which).collect()
 }
 
 /// Leaves that are counted, or written where there is a list.

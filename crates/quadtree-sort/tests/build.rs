@@ -118,6 +118,20 @@ fn trees_of_every_cloud_are_whole() {
 }
 
 #[test]
+fn leaves_of_any_size_are_in_the_order_as_given() {
+    let area = [-30.0, 40.0, 170.0, 110.0];
+    let clouds = [
+        Cloud::uniform(9000, area, 5, |_, _| 0.0),
+        Cloud::clustered(9000, 5, 1e-2, area, 6, |_, _| 0.0),
+    ];
+    for cloud in clouds {
+        for threshold in [33, 64, 129, 256, 257, 600, 1100, 2100, 4096, 4097] {
+            build_all(&cloud.x, &cloud.y, &Params::new().threshold(threshold).max_level(14));
+        }
+    }
+}
+
+#[test]
 fn equal_points_beyond_the_threshold_fill_one_leaf_of_the_deepest_level() {
     let cloud = Cloud::of([(1.5, -7.0, 0.0); 50]);
     let tree = build_all(&cloud.x, &cloud.y, &Params::new().max_level(9));

@@ -46,6 +46,22 @@ fn every_failure_of_a_build_is_an_error_and_the_next_one_is_right() {
 }
 
 #[test]
+fn every_failure_of_a_build_in_batches_is_an_error_and_the_next_one_is_right() {
+    let gpu = gpu();
+    let cloud = Cloud::uniform(1500, [0.0, 0.0, 50.0, 30.0], 22, |_, _| 0.0);
+    let device = Device::Gpu(gpu.clone());
+    let params = Params::new().threshold(200).max_level(3);
+    let build = |budget: u64| {
+        quadtree_sort::build_within(&device, Points::new(&cloud.x, &cloud.y), &params, budget, &())
+    };
+    let Err(Error::Budget { least, .. }) = build(0) else { panic!("no bytes are enough") };
+    if let Some(failures) = everywhere(&gpu, || Ok::<_, Error>(()), |_: &mut ()| build(least)) {
+        assert!(failures.allocations > 16 && failures.launches > 10, "{failures:?}");
+        assert!(failures.copies > 4 && failures.fills > 4, "{failures:?}");
+    }
+}
+
+#[test]
 fn every_failure_of_a_search_is_an_error_and_the_next_one_is_right() {
     let gpu = gpu();
     let mut polygons = Polygons::new();

@@ -2,41 +2,99 @@
 #![cfg(feature = "cuda")]
 
 use gpu_core::{Bounds, Device, Points};
-use quadtree_sort::{Error, Outside, Params, build, build_within};
+use quadtree_sort::{Algorithm, Error, MappedPoints, Outside, Params, build, build_within};
 use testing::{Cloud, gpu};
 
 const AREA: [f64; 4] = [-30.0, 40.0, 170.0, 110.0];
 
+/// Builds under budgets from the least on, on both devices and by both algorithms, and compares with the plain build.
+fn compare(cloud: &Cloud, params: &Params) {
+    let points = Points::new(&cloud.x, &cloud.y);
+    let wanted = build(&Device::Cpu, points, params, &()).unwrap();
+    let gpu = Device::Gpu(gpu());
+    let Err(Error::Budget { least, .. }) = build_within(&gpu, points, params, 0, &()) else {
+        panic!("no bytes are enough")
+    };
+    for budget in [least, least + least / 4, 1 << 30] {
+        for (device, algorithm) in [
+            (&gpu, Algorithm::Morton),
+            (&gpu, Algorithm::LevelSort),
+            (&Device::Cpu, Algorithm::Auto),
+        ] {
+            let params = params.algorithm(algorithm);
+            let tree = build_within(device, points, &params, budget, &()).unwrap();
+            assert_eq!(tree, wanted, "{} points, {params:?}, {budget}", cloud.len());
+        }
+    }
+}
+
 #[test]
-fn a_build_in_chunks_gives_the_same_tree() {
-    let device = Device::Gpu(gpu());
+fn a_build_in_batches_gives_the_same_tree() {
     let bounds = Bounds { min_x: 0.0, min_y: 50.0, max_x: 100.0, max_y: 80.0 };
-    let clouds = [
+    for cloud in [
         Cloud::default(),
         Cloud::of([(3.0, 4.0, 0.0)]),
-        Cloud::of([(3.0, 60.0, 0.0); 3000]),
-        Cloud::uniform(6000, AREA, 51, |_, _| 0.0),
-        Cloud::clustered(6000, 4, 1e-3, AREA, 52, |_, _| 0.0),
+        Cloud::uniform(9000, AREA, 51, |_, _| 0.0),
+        Cloud::clustered(9000, 4, 1e-3, AREA, 52, |_, _| 0.0),
         Cloud::lattice(70, |_, _| 0.0),
-    ];
-    for cloud in &clouds {
-        let points = Points::new(&cloud.x, &cloud.y);
+    ] {
         for params in [
             Params::new(),
+            Params::new().threshold(3).max_level(12),
             Params::new().threshold(100).max_level(5),
             Params::new().max_level(0),
             Params::new().bounds(bounds).outside(Outside::Skip),
         ] {
-            let wanted = build(&Device::Cpu, points, &params, &()).unwrap();
-            // Chunks of 1024 points, of some more, and all at once.
-            for budget in [1_300_000, 1_700_000, 1 << 30] {
-                for device in [&device, &Device::Cpu] {
-                    let tree = build_within(device, points, &params, budget, &()).unwrap();
-                    assert_eq!(tree, wanted, "{} points, {params:?}, {budget}", cloud.len());
-                }
-            }
+            compare(&cloud, &params);
         }
     }
+}
+
+#[test]
+fn a_leaf_of_the_deepest_level_may_have_more_points_than_a_batch() {
+    let mut cloud = Cloud::of([(3.0, 60.0, 0.0); 5000]);
+    compare(&cloud, &Params::new());
+    compare(&cloud, &Params::new().threshold(10_000));
+    // Beside others, so that batches begin and end in the middle of cells with few points of theirs.
+    for (x, y, value) in [(3.0, 60.0 + 1e-7, 0.0), (3.1, 60.0, 0.0), (90.0, 1.0, 0.0)] {
+        cloud.push((x, y, value));
+    }
+    compare(&cloud, &Params::new());
+    compare(&cloud, &Params::new().max_level(9));
+    compare(&cloud, &Params::new().threshold(1));
+}
+
+#[test]
+fn cells_that_batches_share_are_divided_whatever_each_has_of_them() {
+    // Heaps of some hundred points, each beside a few points that alone would be one leaf of a large cell.
+    let mut cloud = Cloud::default();
+    for heap in 0..12 {
+        let (x, y) = (f64::from(heap % 4) * 16.0, f64::from(heap / 4) * 16.0);
+        for i in 0..400 {
+            let (dx, dy) = (f64::from(i % 20), f64::from(i / 20));
+            cloud.push((x + dx * 1e-3, y + dy * 1e-3, 0.0));
+        }
+        for i in 0..4 {
+            cloud.push((x + 8.0 + f64::from(i), y + 9.0, 0.0));
+        }
+    }
+    for threshold in [1, 7, 20, 300, 2000] {
+        compare(&cloud, &Params::new().threshold(threshold));
+        compare(&cloud, &Params::new().threshold(threshold).max_level(16));
+    }
+}
+
+#[test]
+fn mapped_points_give_the_tree_of_points_in_memory() {
+    let cloud = Cloud::clustered(5000, 3, 1e-2, AREA, 54, |_, _| 0.0);
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let columns = [&cloud.x, &cloud.y].map(|column| column.iter().flat_map(|v| v.to_le_bytes()));
+    std::fs::write(file.path(), columns.into_iter().flatten().collect::<Vec<u8>>()).unwrap();
+    let mapped = MappedPoints::open(file.path()).unwrap();
+    let wanted = build(&Device::Cpu, Points::new(&cloud.x, &cloud.y), &Params::new(), &()).unwrap();
+    let device = Device::Gpu(gpu());
+    let tree = build_within(&device, mapped.points(), &Params::new(), 1_300_000, &()).unwrap();
+    assert_eq!(tree, wanted);
 }
 
 #[test]

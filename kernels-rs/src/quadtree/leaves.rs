@@ -3,7 +3,6 @@
 //! Leaves of the last level that was sorted are so already: as far as the sort looked their codes are equal, and it is
 //! stable.
 
-use device_std::block::BlockScan;
 use device_std::shared::{Carver, SharedArray};
 use device_std::{kernel, thread, warp};
 
@@ -16,9 +15,6 @@ const BLOCK: usize = 256;
 
 /// Warps of a block.
 const WARPS: u64 = BLOCK as u64 / 32;
-
-/// The most points of a leaf that [`order_leaves`](const@order_leaves) can order.
-pub const MOST_SHARED: u32 = 4096;
 
 /// Whether a node's points are to be ordered: those of a leaf of several points. Leaves of a level that a round of
 /// sorting ended at are in order already; `in_order` has a bit for each such level.
@@ -91,174 +87,395 @@ unsafe fn rank_among(value: u32, count: u32) -> u32 {
     rank
 }
 
-/// A block's shared memory for leaves of at most a number of points.
-#[derive(Clone, Copy)]
-struct Shared {
-    scan: BlockScan<u32>,
-    /// Which of a block's nodes are to be ordered.
-    leaves: SharedArray<u32>,
-    values: [SharedArray<u32>; 2],
-    /// Where runs begin, and at last the end.
-    starts: SharedArray<u16>,
-}
+/// The most points of a leaf that a warp orders by itself.
+pub const MOST_OF_WARP: u32 = 32 * 8;
 
-impl Shared {
-    #[inline(always)]
-    const fn new(carver: &mut Carver, room: u32) -> Self {
-        Self {
-            scan: BlockScan::new(carver),
-            leaves: carver.array(BLOCK as u32),
-            values: [carver.array(room), carver.array(room)],
-            starts: carver.array(room + 1),
-        }
-    }
-}
+/// Values of a thread of the block that orders a large leaf.
+const LARGE: usize = 16;
 
-/// Bytes of shared memory for leaves of at most `room` points.
-const fn shared_bytes(room: u32) -> u32 {
-    let mut carver = Carver::new();
-    let _ = Shared::new(&mut carver, room);
-    carver.bytes()
-}
+/// The most points of a leaf that a block orders.
+pub const MOST_SHARED: u32 = (BLOCK * LARGE) as u32;
 
-/// Orders the leaves of at most `room` points, up to [`MOST_SHARED`]. A block looks at a node a thread, and orders
-/// the leaves among them one after the other. Grid: any number of blocks.
+/// The node that each lane of a warp looks at: where its points start and how many they are, 0 unless they are from
+/// `least` to `most` and to be ordered.
 ///
 /// # Safety
-/// As for [`order_small_leaves`](const@order_small_leaves), with `room` in place of 32.
-#[kernel(block = BLOCK, shared = |args| shared_bytes(args.room))]
+/// As for [`order_small_leaves`](const@order_small_leaves).
+#[inline(always)]
+unsafe fn leaf_of_lane(
+    nodes: *const u64,
+    index: u64,
+    count: u64,
+    in_order: u32,
+    [least, most]: [u32; 2],
+) -> (u64, u32) {
+    if index < count {
+        // SAFETY: guarded.
+        let node = unsafe { Node::load(nodes, index) };
+        let is_in_range = least as u64 <= node.count && node.count <= most as u64;
+        if is_in_range && is_to_order(&node, in_order) {
+            return (node.start, node.count as u32);
+        }
+    }
+    (0, 0)
+}
+
+/// Orders the leaves of at most [`MOST_OF_WARP`] points, larger ones not at all. A warp looks at 32 nodes, and orders the
+/// leaves among them one after the other, in registers. Grid: any number of blocks.
+///
+/// # Safety
+/// `nodes` are those of a tree over `indices`; `node_count` points to their number.
+#[kernel(block = BLOCK)]
 pub unsafe fn order_leaves(
     nodes: *const u64,
     node_count: *const u64,
     in_order: u32,
-    room: u32,
     indices: *mut u32,
 ) {
-    let shared = Shared::new(&mut Carver::new(), room);
-    let me = thread::thread_idx_x();
-    // SAFETY: the caller's arrays are as said; all conditions that hold a barrier are the block's own.
+    let lane = warp::lane_id();
+    // SAFETY: the caller's arrays are as said; a warp's lanes take the same way.
     unsafe {
         let (step, count) = (thread::grid_dim_x() as u64 * BLOCK as u64, *node_count);
-        let mut first = thread::block_idx_x() as u64 * BLOCK as u64;
+        let mut first = thread::index_1d() - lane as u64;
         while first < count {
-            let index = first + me as u64;
-            let is_mine = index < count && is_to_order(&Node::load(nodes, index), in_order);
-            let (before, leaves) = shared.scan.exclusive_count(is_mine);
-            if is_mine {
-                shared.leaves.store(before, me);
+            let (start, points) =
+                leaf_of_lane(nodes, first + lane as u64, count, in_order, [2, MOST_OF_WARP]);
+            let mut leaves = warp::ballot(warp::FULL, points > 0);
+            while leaves != 0 {
+                let owner = leaves.trailing_zeros();
+                leaves &= leaves - 1;
+                let start = warp::shuffle(warp::FULL, start, owner);
+                let points = warp::shuffle(warp::FULL, points, owner);
+                let values = indices.add(start as usize);
+                if points <= 32 {
+                    order_in_warp::<1>(values, points);
+                } else if points <= 64 {
+                    order_in_warp::<2>(values, points);
+                } else if points <= 128 {
+                    order_in_warp::<4>(values, points);
+                } else {
+                    order_in_warp::<8>(values, points);
+                }
             }
-            thread::sync_threads();
-            let mut leaf = 0;
-            while leaf < leaves {
-                let node = Node::load(nodes, first + shared.leaves.load(leaf) as u64);
-                merge_runs(shared, indices.add(node.start as usize), node.count as u32, me);
-                leaf += 1;
-            }
-            thread::sync_threads();
             first += step;
         }
     }
 }
 
-/// Orders values by merging the runs that rise, two by two (Knuth, The Art of Computer Programming 3, 5.2.4, natural
-/// merging). The points of a leaf that is k levels above the last one sorted are at most 4^k runs.
+/// Orders at most `32 * N` values by one warp.
 ///
 /// # Safety
-/// The whole block comes here, with one array of at most as many values as there is room for.
+/// The whole warp comes here, with one array of as many values.
 #[inline(always)]
-unsafe fn merge_runs(shared: Shared, values: *mut u32, len: u32, me: u32) {
-    let [mut from, mut to] = shared.values;
-    // SAFETY: every loop with a barrier turns equally often in all threads; each element is one thread's.
+unsafe fn order_in_warp<const N: usize>(values: *mut u32, len: u32) {
+    // SAFETY: passed on to the caller.
     unsafe {
-        let mut i = me;
-        while i < len {
-            from.store(i, *values.add(i as usize));
-            i += BLOCK as u32;
-        }
-        thread::sync_threads();
-        let (mut runs, mut chunk) = (0, 0);
-        while chunk < len {
-            let i = chunk + me;
-            let begins = i < len && (i == 0 || from.load(i - 1) > from.load(i));
-            let (before, all) = shared.scan.exclusive_count(begins);
-            if begins {
-                shared.starts.store(runs + before, i as u16);
-            }
-            runs += all;
-            chunk += BLOCK as u32;
-        }
-        if me == 0 {
-            shared.starts.store(runs, len as u16);
-        }
-        thread::sync_threads();
-        let is_in_order = runs == 1;
-        while runs > 1 {
-            let mut i = me;
-            while i < len {
-                let value = from.load(i);
-                to.store(merged_place(shared.starts, runs, from, i, value), value);
-                i += BLOCK as u32;
-            }
-            thread::sync_threads();
-            let merged = runs.div_ceil(2);
-            let mut chunk = 0;
-            while chunk <= merged {
-                let run = chunk + me;
-                let start = shared.starts.load(u32::min(2 * run, runs));
-                thread::sync_threads();
-                if run <= merged {
-                    shared.starts.store(run, start);
-                }
-                thread::sync_threads();
-                chunk += BLOCK as u32;
-            }
-            runs = merged;
-            (from, to) = (to, from);
-        }
-        let mut i = me;
-        while i < len && !is_in_order {
-            *values.add(i as usize) = from.load(i);
-            i += BLOCK as u32;
-        }
-        thread::sync_threads();
+        let mut mine = load_any::<N>(values, len, warp::lane_id(), 32);
+        sort_in_warp(&mut mine);
+        store_in_order(values, len, warp::lane_id() * N as u32, &mine);
     }
 }
 
-/// Where element `i` goes when its run is merged with the one beside it.
+/// The values of a thread, in whatever order: those from `first` on, `step` apart; behind the last what is above all.
 ///
 /// # Safety
-/// `starts` are those of `runs` runs, and their end.
+/// There are `len` values.
 #[inline(always)]
-unsafe fn merged_place(
-    starts: SharedArray<u16>,
-    runs: u32,
-    values: SharedArray<u32>,
-    i: u32,
-    value: u32,
-) -> u32 {
-    // SAFETY: all places lie in the runs.
+unsafe fn load_any<const N: usize>(
+    values: *const u32,
+    len: u32,
+    first: u32,
+    step: u32,
+) -> [u32; N] {
+    let mut mine = [u32::MAX; N];
+    let mut j = 0;
+    while j < N {
+        let i = first + j as u32 * step;
+        if i < len {
+            // SAFETY: guarded.
+            mine[j] = unsafe { *values.add(i as usize) };
+        }
+        j += 1;
+    }
+    mine
+}
+
+/// Writes the values of a thread, which belong from `first` on.
+///
+/// # Safety
+/// There is room for `len` values.
+#[inline(always)]
+unsafe fn store_in_order<const N: usize>(values: *mut u32, len: u32, first: u32, mine: &[u32; N]) {
+    let mut j = 0;
+    while j < N {
+        let i = first + j as u32;
+        if i < len {
+            // SAFETY: guarded.
+            unsafe { *values.add(i as usize) = mine[j] };
+        }
+        j += 1;
+    }
+}
+
+/// Sorts `32 * N` values of a warp, of which lane l has those from `l * N` on: a bitonic network (Batcher 1968,
+/// DOI 10.1145/1468075.1468121) whose comparisons all go the same way, since the second of two runs is turned around
+/// when they are merged.
+///
+/// # Safety
+/// The whole warp comes here.
+#[inline(always)]
+unsafe fn sort_in_warp<const N: usize>(values: &mut [u32; N]) {
+    // SAFETY: passed on to the caller.
     unsafe {
-        let (mut run, mut length) = (0, runs);
-        while length > 1 {
-            let half = length / 2;
-            run += if starts.load(run + half) as u32 <= i { half } else { 0 };
-            length -= half;
+        merge_in_warp::<N, 2>(values);
+        merge_in_warp::<N, 4>(values);
+        merge_in_warp::<N, 8>(values);
+        merge_in_warp::<N, 16>(values);
+        merge_in_warp::<N, 32>(values);
+        merge_in_warp::<N, 64>(values);
+        merge_in_warp::<N, 128>(values);
+        merge_in_warp::<N, 256>(values);
+        merge_in_warp::<N, 512>(values);
+    }
+}
+
+/// Merges pairs of sorted runs into runs of `SIZE`, if there are as many values.
+///
+/// # Safety
+/// The whole warp comes here.
+#[inline(always)]
+unsafe fn merge_in_warp<const N: usize, const SIZE: usize>(values: &mut [u32; N]) {
+    if SIZE > 32 * N {
+        return;
+    }
+    // SAFETY: passed on to the caller.
+    unsafe {
+        turn_in_warp::<N, SIZE>(values);
+        if SIZE >= 512 {
+            halve_in_warp::<N, 128>(values);
         }
-        let other = run ^ 1;
-        if other >= runs {
-            return i;
+        if SIZE >= 256 {
+            halve_in_warp::<N, 64>(values);
         }
-        let (start, end) = (starts.load(other) as u32, starts.load(other + 1) as u32);
-        let (mut low, mut high) = (start, end);
-        while low < high {
-            let middle = (low + high) / 2;
-            let is_less = values.load(middle) < value;
-            low = if is_less { middle + 1 } else { low };
-            high = if is_less { high } else { middle };
+        if SIZE >= 128 {
+            halve_in_warp::<N, 32>(values);
         }
-        // The run before moves others of the pair up, the run after goes down among them.
-        let less = low - start;
-        if run & 1 == 0 { i + less } else { start + (i - end) + less }
+        if SIZE >= 64 {
+            halve_in_warp::<N, 16>(values);
+        }
+        if SIZE >= 32 {
+            halve_in_warp::<N, 8>(values);
+        }
+        if SIZE >= 16 {
+            halve_in_warp::<N, 4>(values);
+        }
+        if SIZE >= 8 {
+            halve_in_warp::<N, 2>(values);
+        }
+        if SIZE >= 4 {
+            halve_in_warp::<N, 1>(values);
+        }
+    }
+}
+
+/// Compares each value of a run of `SIZE` with the one as far from the run's other end.
+///
+/// # Safety
+/// The whole warp comes here.
+#[inline(always)]
+unsafe fn turn_in_warp<const N: usize, const SIZE: usize>(values: &mut [u32; N]) {
+    let old = *values;
+    let mut j = 0;
+    while j < N {
+        if SIZE <= N {
+            let other = j ^ (SIZE - 1);
+            values[j] = keep(j < other, old[j], old[other]);
+        } else {
+            let lanes = (SIZE / N) as u32;
+            // SAFETY: passed on to the caller.
+            let other =
+                unsafe { warp::shuffle(warp::FULL, old[N - 1 - j], warp::lane_id() ^ (lanes - 1)) };
+            values[j] = keep(warp::lane_id() & (lanes / 2) == 0, old[j], other);
+        }
+        j += 1;
+    }
+}
+
+/// Compares each value with that at a distance, a power of two.
+///
+/// # Safety
+/// The whole warp comes here.
+#[inline(always)]
+unsafe fn halve_in_warp<const N: usize, const DISTANCE: usize>(values: &mut [u32; N]) {
+    let old = *values;
+    let mut j = 0;
+    while j < N {
+        if DISTANCE < N {
+            let other = j ^ DISTANCE;
+            values[j] = keep(j < other, old[j], old[other]);
+        } else {
+            let lanes = (DISTANCE / N) as u32;
+            // SAFETY: passed on to the caller.
+            let other = unsafe { warp::shuffle(warp::FULL, old[j], warp::lane_id() ^ lanes) };
+            values[j] = keep(warp::lane_id() & lanes == 0, old[j], other);
+        }
+        j += 1;
+    }
+}
+
+/// The lesser or the greater of two.
+#[inline(always)]
+fn keep(is_lesser: bool, a: u32, b: u32) -> u32 {
+    if is_lesser { u32::min(a, b) } else { u32::max(a, b) }
+}
+
+/// Values of a block, thread by thread, that change hands.
+#[derive(Clone, Copy)]
+struct Exchange(SharedArray<u32>);
+
+impl Exchange {
+    #[inline(always)]
+    const fn new(carver: &mut Carver) -> Self {
+        Self(carver.array((BLOCK * LARGE) as u32))
+    }
+
+    /// Puts a thread's values where others find them.
+    ///
+    /// # Safety
+    /// The whole block comes here.
+    #[inline(always)]
+    unsafe fn give<const N: usize>(self, me: u32, values: &[u32; N]) {
+        // SAFETY: each element is one thread's.
+        unsafe {
+            thread::sync_threads();
+            let mut j = 0;
+            while j < N {
+                // Those of threads side by side lie side by side.
+                self.0.store(j as u32 * BLOCK as u32 + me, values[j]);
+                j += 1;
+            }
+            thread::sync_threads();
+        }
+    }
+
+    /// Value `j` of another thread.
+    ///
+    /// # Safety
+    /// All have given theirs.
+    #[inline(always)]
+    unsafe fn of(self, thread: u32, j: usize) -> u32 {
+        // SAFETY: passed on to the caller.
+        unsafe { self.0.load(j as u32 * BLOCK as u32 + thread) }
+    }
+}
+
+/// Orders the leaves of more than [`MOST_OF_WARP`] points and at most [`MOST_SHARED`], others not at all. A block looks at
+/// 32 nodes, and orders the leaves among them one after the other. Grid: any number of blocks.
+///
+/// # Safety
+/// As for [`order_leaves`](const@order_leaves).
+#[kernel(block = BLOCK, carve = |carver| Exchange::new(carver))]
+pub unsafe fn order_large_leaves(
+    nodes: *const u64,
+    node_count: *const u64,
+    in_order: u32,
+    indices: *mut u32,
+) {
+    let exchange = Exchange::new(&mut Carver::new());
+    let lane = warp::lane_id() as u64;
+    // SAFETY: the caller's arrays are as said; every warp sees the same nodes, and takes the same way.
+    unsafe {
+        let (step, count) = (thread::grid_dim_x() as u64 * 32, *node_count);
+        let mut first = thread::block_idx_x() as u64 * 32;
+        while first < count {
+            let range = [MOST_OF_WARP + 1, MOST_SHARED];
+            let (start, points) = leaf_of_lane(nodes, first + lane, count, in_order, range);
+            let mut leaves = warp::ballot(warp::FULL, points > 0);
+            while leaves != 0 {
+                let owner = leaves.trailing_zeros();
+                leaves &= leaves - 1;
+                let start = warp::shuffle(warp::FULL, start, owner);
+                let points = warp::shuffle(warp::FULL, points, owner);
+                let values = indices.add(start as usize);
+                if points <= 512 {
+                    order_in_block::<2>(exchange, values, points);
+                } else if points <= 1024 {
+                    order_in_block::<4>(exchange, values, points);
+                } else if points <= 2048 {
+                    order_in_block::<8>(exchange, values, points);
+                } else {
+                    order_in_block::<LARGE>(exchange, values, points);
+                }
+            }
+            first += step;
+        }
+    }
+}
+
+/// Orders at most `BLOCK * N` values by one block: each warp sorts its own, and then the network goes on with runs of
+/// several warps, whose values change hands in shared memory.
+///
+/// # Safety
+/// The whole block comes here, with one array of as many values.
+#[inline(always)]
+unsafe fn order_in_block<const N: usize>(exchange: Exchange, values: *mut u32, len: u32) {
+    let me = thread::thread_idx_x();
+    // SAFETY: every loop with a barrier turns equally often in all threads.
+    unsafe {
+        let mut mine = load_any::<N>(values, len, me, BLOCK as u32);
+        sort_in_warp(&mut mine);
+        // In threads.
+        let mut size = 64;
+        while size <= BLOCK as u32 {
+            exchange.give(me, &mine);
+            let mut j = 0;
+            while j < N {
+                let other = exchange.of(me ^ (size - 1), N - 1 - j);
+                mine[j] = keep(me & (size / 2) == 0, mine[j], other);
+                j += 1;
+            }
+            let mut distance = size / 4;
+            while distance >= 32 {
+                exchange.give(me, &mine);
+                let mut j = 0;
+                while j < N {
+                    let other = exchange.of(me ^ distance, j);
+                    mine[j] = keep(me & distance == 0, mine[j], other);
+                    j += 1;
+                }
+                distance /= 2;
+            }
+            finish_in_warp(&mut mine);
+            size *= 2;
+        }
+        // Nobody writes what another has not read yet: all have read before the first exchange.
+        store_in_order(values, len, me * N as u32, &mine);
+    }
+}
+
+/// Sorts the `32 * N` values of a warp that are a bitonic run; `N` is at least 2.
+///
+/// # Safety
+/// The whole warp comes here.
+#[inline(always)]
+unsafe fn finish_in_warp<const N: usize>(values: &mut [u32; N]) {
+    // SAFETY: passed on to the caller.
+    unsafe {
+        if N >= 16 {
+            halve_in_warp::<N, 256>(values);
+        }
+        if N >= 8 {
+            halve_in_warp::<N, 128>(values);
+        }
+        if N >= 4 {
+            halve_in_warp::<N, 64>(values);
+        }
+        halve_in_warp::<N, 32>(values);
+        halve_in_warp::<N, 16>(values);
+        halve_in_warp::<N, 8>(values);
+        halve_in_warp::<N, 4>(values);
+        halve_in_warp::<N, 2>(values);
+        halve_in_warp::<N, 1>(values);
     }
 }
 

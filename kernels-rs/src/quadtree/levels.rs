@@ -9,6 +9,7 @@ use device_std::{kernel, thread, warp};
 #[cfg(not(target_arch = "nvptx64"))]
 use super::MODULE;
 use super::codes::Code;
+use super::cut::Cut;
 use super::node::Node;
 
 /// Threads of a block.
@@ -104,6 +105,7 @@ fn occupied(starts: [u32; 5]) -> u32 {
 #[derive(Clone, Copy)]
 struct Tally {
     threshold: u64,
+    cut: Cut,
     /// Points of children above the threshold.
     unsettled: u32,
     /// Whether a child within the threshold has several points.
@@ -112,11 +114,12 @@ struct Tally {
 
 impl Tally {
     #[inline(always)]
-    fn add(&mut self, starts: [u32; 5]) {
+    fn add(&mut self, node: &Node, starts: [u32; 5]) {
         let mut quadrant = 0;
         while quadrant < 4 {
             let count = starts[quadrant + 1] - starts[quadrant];
-            let is_settled = count as u64 <= self.threshold;
+            let is_cut = self.cut.divides(node.code << 2 | quadrant as u64, node.level + 1);
+            let is_settled = count as u64 <= self.threshold && !is_cut;
             self.unsettled += if is_settled { 0 } else { count };
             self.has_leaves |= is_settled && count > 1;
             quadrant += 1;
@@ -128,7 +131,8 @@ impl Tally {
 /// `starts[level]` and `starts[level + 1]`, that of the one after goes into `starts[level + 2]`. Where
 /// they do not fit, `overflow` becomes 1 and the level gets none. The number of points in children above the
 /// threshold is added to `unsettled`, unless that is null; `has_leaves`, unless it is null, becomes 1 where there are
-/// leaves of several points among them. Grid: any number of blocks; each takes a part of the level.
+/// leaves of several points among them. What lies above the cells of `cut_codes` and `cut_levels` is divided, too
+/// ([`Cut`]). Grid: any number of blocks; each takes a part of the level.
 ///
 /// # Safety
 /// `codes` are sorted, `nodes` has room for `capacity` nodes and those of the level hold ranges of the
@@ -143,6 +147,8 @@ pub unsafe fn divide<K: Code>(
     level: u32,
     max_level: u32,
     threshold: u64,
+    cut_codes: [u64; 2],
+    cut_levels: [u32; 2],
     overflow: *mut u32,
     unsettled: *mut u64,
     has_leaves: *mut u32,
@@ -151,6 +157,7 @@ pub unsafe fn divide<K: Code>(
 ) {
     let shared = Shared::new(&mut Carver::new());
     let shift = 2 * (max_level - level - 1);
+    let cut = Cut::new(cut_codes, cut_levels);
     // SAFETY: the caller's arrays are as said; all loops turn equally often in all threads of the block.
     unsafe {
         let ticket = shared.tickets.take(control);
@@ -163,17 +170,18 @@ pub unsafe fn divide<K: Code>(
         let me = thread::thread_idx_x() as u64;
         // A node, if it is divided.
         let divided = |index: u64| {
-            let node = match index < end {
+            let is_there = index < end;
+            let node = match is_there {
                 true => Node::load(nodes, index),
                 false => Node { code: 0, start: 0, count: 0, level: 0, quadrants: 0 },
             };
-            (node, node.count > threshold)
+            (node, node.count > threshold || is_there && cut.divides(node.code, level))
         };
         // Of each of the first rounds the thread keeps what it found.
         let kept = |round: u32, quadrant: u32| (3 * round + quadrant) * BLOCK as u32 + me as u32;
 
         let (mut mine, mut round) = (0, 0);
-        let mut tally = Tally { threshold, unsettled: 0, has_leaves: false };
+        let mut tally = Tally { threshold, cut, unsettled: 0, has_leaves: false };
         let mut index = first;
         while index < end {
             let (node, is_divided) = divided(index + me);
@@ -185,7 +193,7 @@ pub unsafe fn divide<K: Code>(
                     shared.found.store(kept(round, 2), found[3]);
                 }
                 mine += occupied(found).count_ones();
-                tally.add(found);
+                tally.add(&node, found);
             }
             index += BLOCK as u64;
             round += 1;

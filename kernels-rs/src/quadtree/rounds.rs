@@ -9,12 +9,14 @@ use device_std::{kernel, thread};
 #[cfg(not(target_arch = "nvptx64"))]
 use super::MODULE;
 use super::codes::Code;
+use super::cut::Cut;
 use super::node::Node;
 
 /// Threads of a block.
 const BLOCK: usize = 256;
 
-/// The points of each of `count` nodes from `first` on, 0 for those within the threshold. Grid: a thread for each.
+/// The points of each of `count` nodes from `first` on, 0 for those that are not divided: within the threshold, and
+/// not above a cell of the [`Cut`]. Grid: a thread for each.
 ///
 /// # Safety
 /// The nodes are there, and `counts` has `count` elements.
@@ -24,6 +26,8 @@ pub unsafe fn count_unsettled(
     first: u64,
     count: u64,
     threshold: u64,
+    cut_codes: [u64; 2],
+    cut_levels: [u32; 2],
     counts: *mut u32,
 ) {
     let i = thread::index_1d();
@@ -31,7 +35,9 @@ pub unsafe fn count_unsettled(
         // SAFETY: guarded.
         unsafe {
             let node = Node::load(nodes, first + i);
-            *counts.add(i as usize) = if node.count > threshold { node.count as u32 } else { 0 };
+            let cut = Cut::new(cut_codes, cut_levels);
+            let is_divided = node.count > threshold || cut.divides(node.code, node.level);
+            *counts.add(i as usize) = if is_divided { node.count as u32 } else { 0 };
         }
     }
 }

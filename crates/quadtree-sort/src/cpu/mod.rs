@@ -12,7 +12,7 @@ use crate::tree::{Node, Quadtree};
 use crate::{Algorithm, Error, MOST_POINTS, Outside, Params, Result};
 
 /// A point's code, and its index as given.
-pub(crate) type Coded = (u64, u32);
+type Coded = (u64, u32);
 
 /// [`build`](crate::build) on the CPU.
 ///
@@ -52,7 +52,11 @@ pub(crate) fn prepare(
         false => Bounds { min_x: across[0], min_y: up[0], max_x: across[1], max_y: up[1] },
     };
     let prepared = params.frame(of_points)?;
-    if let (Some(bounds), Outside::Refuse) = (params.bounds, params.outside) {
+    let holds_all = |bounds: &Bounds| {
+        is_inside(bounds, across[0], up[0]) && is_inside(bounds, across[1], up[1])
+    };
+    let refused = params.bounds.filter(|_| params.outside == Outside::Refuse);
+    if let Some(bounds) = refused.filter(|bounds| !points.is_empty() && !holds_all(bounds)) {
         let is_outside = |&i: &usize| !is_inside(&bounds, points.x[i], points.y[i]);
         if let Some(index) = (0..points.len()).into_par_iter().find_first(is_outside) {
             let (x, y) = (points.x[index], points.y[index]);
@@ -64,11 +68,8 @@ pub(crate) fn prepare(
 
 /// The least and the greatest of a column.
 fn range(what: &'static str, column: &[f64]) -> Result<[f64; 2]> {
-    // A value that is not finite makes the sum of their products with 0 NaN.
-    let none = || [f64::INFINITY, f64::NEG_INFINITY, 0.0];
-    let join = |a: [f64; 3], b: [f64; 3]| [a[0].min(b[0]), a[1].max(b[1]), a[2] + b[2]];
-    let of = |piece: &[f64]| piece.iter().fold(none(), |all, &v| join(all, [v, v, v * 0.0]));
-    let [least, greatest, zero] = column.par_chunks(1 << 14).map(of).reduce(none, join);
+    let Range { least, greatest, zero } =
+        column.par_chunks(1 << 14).map(Range::of).reduce(Range::default, Range::join);
     if zero == 0.0 {
         return Ok([least, greatest]);
     }
@@ -77,23 +78,50 @@ fn range(what: &'static str, column: &[f64]) -> Result<[f64; 2]> {
     Err(gpu_core::Error::NotFinite { what, index, value }.into())
 }
 
+/// The range of some numbers.
+#[derive(Clone, Copy)]
+struct Range {
+    least: f64,
+    greatest: f64,
+    /// The sum of their products with 0: NaN if one of them is not finite.
+    zero: f64,
+}
+
+impl Default for Range {
+    /// Of none.
+    fn default() -> Self {
+        Self { least: f64::INFINITY, greatest: f64::NEG_INFINITY, zero: 0.0 }
+    }
+}
+
+impl Range {
+    /// In eight lanes, side by side in vectors.
+    fn of(numbers: &[f64]) -> Self {
+        let mut lanes = [Self::default(); 8];
+        let (eights, rest) = numbers.as_chunks::<8>();
+        for eight in eights {
+            lanes.iter_mut().zip(eight).for_each(|(lane, &number)| lane.add(number));
+        }
+        lanes.iter_mut().zip(rest).for_each(|(lane, &number)| lane.add(number));
+        lanes.into_iter().fold(Self::default(), Self::join)
+    }
+
+    /// By comparisons that are single instructions; what they make of NaN does not matter.
+    fn add(&mut self, number: f64) {
+        self.least = if number < self.least { number } else { self.least };
+        self.greatest = if number > self.greatest { number } else { self.greatest };
+        self.zero += number * 0.0;
+    }
+
+    fn join(a: Self, b: Self) -> Self {
+        let (least, greatest) = (a.least.min(b.least), a.greatest.max(b.greatest));
+        Self { least, greatest, zero: a.zero + b.zero }
+    }
+}
+
 /// Whether a place lies in a rectangle, its edges included.
 pub(crate) fn is_inside(bounds: &Bounds, x: f64, y: f64) -> bool {
     (bounds.min_x..=bounds.max_x).contains(&x) && (bounds.min_y..=bounds.max_y).contains(&y)
-}
-
-/// The tree of points that are sorted by their codes, those of one code as given.
-#[cfg(feature = "cuda")]
-pub(crate) fn of_sorted(
-    points: Points<'_>,
-    coded: Vec<Coded>,
-    frame: Frame,
-    bounds: Bounds,
-    params: &Params,
-    progress: &dyn Progress,
-) -> Result<Quadtree> {
-    let (nodes, order) = morton::of_sorted(coded, params, progress)?;
-    finish(points, nodes, order, frame, bounds, params, progress)
 }
 
 /// Puts the parts of a tree together.
@@ -186,7 +214,7 @@ fn children_of(parent: Node, counts: &[u64; 4]) -> impl Iterator<Item = Node> {
 }
 
 /// Room for points. All cores fill it, since the system brings memory when it is written first.
-pub(crate) fn room(points: usize) -> Result<Vec<Coded>> {
+fn room(points: usize) -> Result<Vec<Coded>> {
     let mut room = host_memory::with_capacity(points)?;
     (0..points).into_par_iter().map(|_| (0, 0)).collect_into_vec(&mut room);
     Ok(room)

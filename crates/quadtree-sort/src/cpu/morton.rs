@@ -20,27 +20,8 @@ pub(super) fn sort(
     settle::sort(&mut coded, params)?;
     progress.at("nodes", 0.0)?;
     let nodes = nodes(&coded, params, progress)?;
-    Ok((nodes, indices(&coded)?))
-}
-
-/// The indices of points.
-fn indices(coded: &[Coded]) -> Result<Vec<u32>> {
     let mut order = host_memory::with_capacity(coded.len())?;
     coded.par_iter().map(|&(_, index)| index).collect_into_vec(&mut order);
-    Ok(order)
-}
-
-/// The same of points that are sorted by all bits.
-#[cfg(feature = "cuda")]
-pub(super) fn of_sorted(
-    coded: Vec<Coded>,
-    params: &Params,
-    progress: &dyn Progress,
-) -> Result<(Vec<Node>, Vec<u32>)> {
-    progress.at("nodes", 0.0)?;
-    let nodes = nodes(&coded, params, progress)?;
-    let mut order = indices(&coded)?;
-    as_given(&nodes, &mut order);
     Ok((nodes, order))
 }
 
@@ -73,21 +54,4 @@ fn quadrants(coded: &[Coded], shift: u32) -> [u64; 4] {
         |quadrant: u64| coded.partition_point(|&(code, _)| code >> shift & 3 < quadrant) as u64;
     let starts = [0, before(1), before(2), before(3), coded.len() as u64];
     std::array::from_fn(|quadrant| starts[quadrant + 1] - starts[quadrant])
-}
-
-/// Brings the points of each leaf into the order in which they were given.
-#[cfg(feature = "cuda")]
-fn as_given(nodes: &[Node], order: &mut [u32]) {
-    let mut leaves: Vec<&Node> = nodes.iter().filter(|node| node.is_leaf()).collect();
-    leaves.par_sort_unstable_by_key(|leaf| leaf.start);
-    let mut rest = order;
-    let parts: Vec<&mut [u32]> = leaves
-        .iter()
-        .map(|leaf| {
-            let (part, after) = std::mem::take(&mut rest).split_at_mut(leaf.count as usize);
-            rest = after;
-            part
-        })
-        .collect();
-    parts.into_par_iter().for_each(|part| part.sort_unstable());
 }

@@ -8,7 +8,7 @@ use gpu_scan::gpu::{
     scan_in_place, select_flagged, sequence, sort_pairs_in_place, sort_with_indices,
 };
 use gpu_scan::{Scan, Sort, Sum};
-use kernels_rs::quadtree::{self as kernels, FOUND, MOST_SHARED, Place};
+use kernels_rs::quadtree::{self as kernels, FOUND, MOST_OF_WARP, MOST_SHARED, Place};
 use kernels_rs::spatial::frame::Frame;
 
 use super::coordinate::{Coordinate, DeviceCode};
@@ -86,6 +86,32 @@ pub(super) struct Call<'a> {
     /// Where points must lie.
     pub inside: Bounds,
     pub params: &'a Params,
+    /// For some of the points of a larger tree.
+    pub share: Share,
+}
+
+/// Which of the points of a larger tree a build is given: those of some cells that follow each other.
+#[derive(Clone, Copy)]
+pub(super) struct Share {
+    /// Code and level of the first and of the last of these cells; see `kernels_rs::quadtree`'s `Cut`.
+    pub ends: [(u64, u32); 2],
+    /// The points of the larger tree.
+    pub of: u64,
+}
+
+impl Share {
+    /// All points.
+    pub fn all(points: usize) -> Self {
+        Self { ends: [(0, 0); 2], of: points as u64 }
+    }
+
+    fn codes(&self) -> [u64; 2] {
+        self.ends.map(|(code, _)| code)
+    }
+
+    fn levels(&self) -> [u32; 2] {
+        self.ends.map(|(_, level)| level)
+    }
 }
 
 /// The points of a tree, as they are sorted.
@@ -285,8 +311,9 @@ impl Call<'_> {
     /// The levels that rounds of sorting end at. Uniform points need the first only: its cells have as many points on
     /// average as leave three standard deviations to the threshold. Fewer bits are fewer passes, and leaves of
     /// that level, most of all, need no ordering.
-    fn rounds(&self, points: u64) -> Vec<u32> {
+    fn rounds(&self) -> Vec<u32> {
         let Params { threshold, max_level, .. } = *self.params;
+        let points = self.share.of;
         let settles = |level: &u32| {
             let mean = points as f64 / f64::from(*level).exp2().powi(2);
             mean + 3.0 * mean.sqrt() <= f64::from(threshold)
@@ -310,7 +337,7 @@ impl Call<'_> {
         let gpu = workspace.gpu().clone();
         let Params { max_level, .. } = *self.params;
         let points = codes.len() as u64;
-        let rounds = self.rounds(points);
+        let rounds = self.rounds();
         let mut coded = self.first_round(workspace, codes, indices, rounds[0])?;
         let count = self.plant(&gpu, nodes, points as usize)?;
         let (mut in_order, mut level, mut end) = (0, 0, rounds[0]);
@@ -336,8 +363,12 @@ impl Call<'_> {
                 return Ok(Some(Sorted { order: coded.indices, deepest: end }));
             }
             let next = rounds.iter().find(|&&next| next > end).copied().unwrap_or(max_level);
-            // Where most are left the points are no uniform ones, and one more round is enough.
-            end = if 2 * unsettled > points { max_level } else { next };
+            // Where most are left the points are no uniform ones, and larger rounds are fewer.
+            end = match 2 * unsettled > points {
+                true if end < LAST_ROUND => LAST_ROUND.min(max_level),
+                true => max_level,
+                false => next,
+            };
             let of_level = (words[STARTS + level as usize], words[STARTS + level as usize + 1]);
             self.sort_unsettled(workspace, &mut coded, nodes, of_level, unsettled, end)?;
         }
@@ -400,6 +431,8 @@ impl Call<'_> {
             first,
             count,
             threshold: threshold.into(),
+            cut_codes: self.share.codes(),
+            cut_levels: self.share.levels(),
             counts: offsets.as_mut_ptr(),
         };
         let blocks = Blocks::for_each(&kernels::count_unsettled, count)?;
@@ -491,6 +524,8 @@ impl Call<'_> {
             level,
             max_level,
             threshold: threshold.into(),
+            cut_codes: self.share.codes(),
+            cut_levels: self.share.levels(),
             overflow: words.wrapping_add(OVERFLOW).cast(),
             unsettled: word(UNSETTLED, notes.unsettled),
             has_leaves: word(DISORDER, notes.has_leaves).cast(),
@@ -533,13 +568,17 @@ impl Call<'_> {
                     kernels::order_small_leaves::Args { nodes, node_count, in_order, indices };
                 return Ok(gpu.enqueue(kernels::order_small_leaves, blocks, arguments)?);
             }
-            if threshold <= MOST_SHARED {
-                let room = threshold;
-                let arguments =
-                    kernels::order_leaves::Args { nodes, node_count, in_order, room, indices };
-                return Ok(gpu.enqueue(kernels::order_leaves, blocks, arguments)?);
+            if threshold > MOST_SHARED {
+                return self.sort_as_given(workspace, (nodes, node_count), order);
             }
-            self.sort_as_given(workspace, (nodes, node_count), order)
+            let arguments = kernels::order_leaves::Args { nodes, node_count, in_order, indices };
+            gpu.enqueue(kernels::order_leaves, blocks, arguments)?;
+            if threshold > MOST_OF_WARP {
+                let arguments =
+                    kernels::order_large_leaves::Args { nodes, node_count, in_order, indices };
+                gpu.enqueue(kernels::order_large_leaves, blocks, arguments)?;
+            }
+            Ok(())
         }
     }
 

@@ -20,7 +20,7 @@ pub use gpu_scan::gpu::Workspace;
 
 use crate::tree::Quadtree;
 use crate::{Error, MOST_POINTS, Params, Result};
-use build::Call;
+use build::{Call, Share};
 pub use coordinate::Coordinate;
 pub use queries::{
     DeviceLists, DeviceNeighbours, DevicePolygons, DeviceRegions, adjacent_leaves, count_in,
@@ -96,7 +96,7 @@ pub fn build<'a, 'b, T: Coordinate>(
         None => build::bounds(&gpu, x, y)?,
     };
     let (frame, bounds) = params.frame(inside)?;
-    let call = Call { frame, bounds, inside, params };
+    let call = Call { frame, bounds, inside, params, share: Share::all(x.len()) };
     if params.max_level <= SHORT_LEVEL {
         call.build::<T, u32>(workspace, x, y)
     } else {

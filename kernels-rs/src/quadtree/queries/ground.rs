@@ -1,5 +1,7 @@
 //! Cells, and how far they are.
 
+use device_std::shared::{Carver, SharedArray};
+
 use crate::spatial::frame::Frame;
 
 /// A cell of a level.
@@ -87,14 +89,77 @@ impl Origin {
         (dx * dx + dy * dy) * (1.0 - 4.0 * EPSILON)
     }
 
-    /// The quadrant of a cell that the place lies in, or is nearest to.
+    /// [`gap_squared`](Self::gap_squared) of each quadrant of a cell, and the quadrant that the place lies in or is nearest
+    /// to.
     #[inline(always)]
-    pub fn nearest_quadrant(&self, cell: Cell, deepest: u32) -> u32 {
-        let half = (1u64 << (deepest - cell.level)) as f64 * 0.5;
-        let beyond = |axis: usize, number: u32| {
-            (self.position[axis] >= (2.0 * number as f64 + 1.0) * half) as u32
+    pub fn of_quadrants(&self, cell: Cell, deepest: u32) -> ([f64; 4], u32) {
+        let half = (1u64 << (deepest - cell.level - 1)) as f64;
+        // Of the two halves along an axis, and which the place is nearer to.
+        let along = |axis: usize, number: u32| {
+            let (first, position) = (number as f64 * (2.0 * half), self.position[axis]);
+            let middle = first + half;
+            let gap = |low: f64, high: f64| {
+                let beside = f64::max(low - position, position - high);
+                let gap = f64::max(0.0, beside - self.slack[axis]) * self.sides[axis];
+                gap * gap
+            };
+            ([gap(first, middle), gap(middle, middle + half)], (position >= middle) as u32)
         };
-        beyond(0, cell.column) | beyond(1, cell.row) << 1
+        let ((x, right), (y, upper)) = (along(0, cell.column), along(1, cell.row));
+        let gap = |column: usize, row: usize| (x[column] + y[row]) * (1.0 - 4.0 * EPSILON);
+        ([gap(0, 0), gap(1, 0), gap(0, 1), gap(1, 1)], right | upper << 1)
+    }
+}
+
+/// Origins of a block's threads in shared memory: numbers that few instructions need take no registers there.
+#[derive(Clone, Copy)]
+pub struct Origins([SharedArray<f64>; 6]);
+
+impl Origins {
+    /// Room for a number of threads.
+    #[inline(always)]
+    pub const fn new(carver: &mut Carver, threads: u32) -> Self {
+        Self([
+            carver.array(threads),
+            carver.array(threads),
+            carver.array(threads),
+            carver.array(threads),
+            carver.array(threads),
+            carver.array(threads),
+        ])
+    }
+
+    /// Keeps that of a thread.
+    ///
+    /// # Safety
+    /// There is room for the thread's, which nobody else touches.
+    #[inline(always)]
+    pub unsafe fn store(self, thread: u32, origin: Origin) {
+        let Origin { position, slack, sides } = origin;
+        let numbers = [position[0], position[1], slack[0], slack[1], sides[0], sides[1]];
+        let mut i = 0;
+        while i < 6 {
+            // SAFETY: passed on to the caller.
+            unsafe { self.0[i].store(thread, numbers[i]) };
+            i += 1;
+        }
+    }
+
+    /// Gives that of a thread.
+    ///
+    /// # Safety
+    /// It was stored.
+    #[inline(always)]
+    pub unsafe fn load(self, thread: u32) -> Origin {
+        // SAFETY: passed on to the caller.
+        unsafe {
+            let number = |i: usize| self.0[i].load(thread);
+            Origin {
+                position: [number(0), number(1)],
+                slack: [number(2), number(3)],
+                sides: [number(4), number(5)],
+            }
+        }
     }
 }
 

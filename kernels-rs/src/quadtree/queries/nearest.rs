@@ -6,7 +6,7 @@ use device_std::{kernel, math, thread, warp};
 use super::super::place::Place;
 #[cfg(not(target_arch = "nvptx64"))]
 use super::MODULE;
-use super::ground::{Cell, Origin};
+use super::ground::{Cell, Origin, Origins};
 use super::leaf::NONE;
 use super::walk::{Visit, Visitor, WarpPath, walk};
 use crate::spatial::frame::Frame;
@@ -134,20 +134,6 @@ impl Best for Memory {
     }
 }
 
-/// Looks for the points nearest to a place.
-pub struct Nearest<'a, T, B> {
-    /// The points of the tree in its order, and their indices as given.
-    pub points: Points<T>,
-    /// The place.
-    pub place: [f64; 2],
-    /// The same, to measure cells from.
-    pub origin: Origin,
-    /// The deepest level.
-    pub deepest: u32,
-    /// What was found.
-    pub best: &'a mut B,
-}
-
 /// The points of a tree.
 #[derive(Clone, Copy)]
 pub struct Points<T> {
@@ -159,45 +145,13 @@ pub struct Points<T> {
     pub order: *const u32,
 }
 
-impl<T: Place, B: Best> Visitor for Nearest<'_, T, B> {
-    #[inline(always)]
-    fn wants(&self, cell: Cell) -> bool {
-        self.origin.gap_squared(cell, self.deepest) <= self.best.worst().0
-    }
-
-    #[inline(always)]
-    unsafe fn visit(&mut self, node: &Visit) -> bool {
-        if !node.is_leaf {
-            return true;
-        }
-        let (mut i, end) = (node.start as usize, (node.start + node.count) as usize);
-        while i < end {
-            // SAFETY: the node's points are the tree's.
-            unsafe {
-                let dx = (*self.points.x.add(i)).widened() - self.place[0];
-                let dy = (*self.points.y.add(i)).widened() - self.place[1];
-                let squared = dx * dx + dy * dy;
-                // The index is looked at only where it may matter.
-                if squared <= self.best.worst().0 {
-                    self.best.offer((squared, *self.points.order.add(i)));
-                }
-            }
-            i += 1;
-        }
-        false
-    }
-
-    #[inline(always)]
-    fn first_quadrant(&self, cell: Cell) -> u32 {
-        self.origin.nearest_quadrant(cell, self.deepest)
-    }
-}
-
-/// Points of a leaf that a warp looks at, in shared memory: x, y, and the index as given.
+/// Points of a leaf that a warp looks at, in shared memory: x, y, and the index as given; and where from cells are
+/// measured.
 #[derive(Clone, Copy)]
 struct Tile {
     x: SharedArray<f64>,
     y: SharedArray<f64>,
+    origins: Origins,
     indices: SharedArray<u32>,
     /// The first of the warp's 32.
     first: u32,
@@ -209,6 +163,7 @@ impl Tile {
         Self {
             x: carver.array(BLOCK as u32),
             y: carver.array(BLOCK as u32),
+            origins: Origins::new(carver, BLOCK as u32),
             indices: carver.array(BLOCK as u32),
             first: 0,
         }
@@ -221,7 +176,6 @@ struct Group<'a, T, B> {
     points: Points<T>,
     /// The lane's own place.
     place: [f64; 2],
-    origin: Origin,
     /// Column and row of one of the places: quadrants near it come first.
     middle: [u32; 2],
     deepest: u32,
@@ -235,9 +189,12 @@ struct Group<'a, T, B> {
 impl<T: Place, B: Best> Visitor for Group<'_, T, B> {
     #[inline(always)]
     fn wants(&self, cell: Cell) -> bool {
-        let is_near = self.origin.gap_squared(cell, self.deepest) <= self.best.worst().0;
-        // SAFETY: the whole warp goes the same way.
-        unsafe { warp::any(warp::FULL, is_near) }
+        // SAFETY: the whole warp goes the same way; its origins are there.
+        unsafe {
+            let origin = self.tile.origins.load(thread::thread_idx_x());
+            let is_near = origin.gap_squared(cell, self.deepest) <= self.best.worst().0;
+            warp::any(warp::FULL, is_near)
+        }
     }
 
     #[inline(always)]
@@ -276,7 +233,8 @@ impl<T: Place, B: Best> Visitor for Group<'_, T, B> {
 }
 
 impl<T: Place, B: Best> Group<'_, T, B> {
-    /// Looks at the points that are in shared memory.
+    /// Looks at the points that are in shared memory, two at a time, so that the one's distance is computed while the
+    /// other's is waited for.
     ///
     /// # Safety
     /// The whole warp comes here, and there are `count` points.
@@ -287,20 +245,46 @@ impl<T: Place, B: Best> Group<'_, T, B> {
         while i < end {
             // SAFETY: as the caller says.
             unsafe {
-                let dx = self.tile.x.load(i) - self.place[0];
-                let dy = self.tile.y.load(i) - self.place[1];
-                let squared = dx * dx + dy * dy;
-                let is_near = squared <= self.best.worst().0;
-                if warp::any(warp::FULL, is_near) {
-                    if warp::any(warp::FULL, is_near && self.waiting.1 != NONE) {
-                        self.put();
-                    }
-                    if is_near {
-                        self.waiting = (squared, self.tile.indices.load(i));
+                let first = self.squared(i);
+                let second = if i + 1 < end { self.squared(i + 1) } else { f64::INFINITY };
+                if warp::any(warp::FULL, f64::min(first, second) <= self.best.worst().0) {
+                    self.consider(first, i);
+                    if i + 1 < end {
+                        self.consider(second, i + 1);
                     }
                 }
             }
-            i += 1;
+            i += 2;
+        }
+    }
+
+    /// The square of the distance of a point in shared memory.
+    ///
+    /// # Safety
+    /// It is there.
+    #[inline(always)]
+    unsafe fn squared(&self, i: u32) -> f64 {
+        // SAFETY: passed on to the caller.
+        let (x, y) = unsafe { (self.tile.x.load(i), self.tile.y.load(i)) };
+        let (dx, dy) = (x - self.place[0], y - self.place[1]);
+        dx * dx + dy * dy
+    }
+
+    /// Lets a point wait if it is near enough, and puts in those that wait if one is in its way.
+    ///
+    /// # Safety
+    /// The whole warp comes here, with one point.
+    #[inline(always)]
+    unsafe fn consider(&mut self, squared: f64, i: u32) {
+        let is_near = squared <= self.best.worst().0;
+        // SAFETY: passed on to the caller.
+        unsafe {
+            if warp::any(warp::FULL, is_near && self.waiting.1 != NONE) {
+                self.put();
+            }
+            if is_near {
+                self.waiting = (squared, self.tile.indices.load(i));
+            }
         }
     }
 
@@ -426,8 +410,8 @@ const SHARED: u32 = {
     block = BLOCK,
     shared = SHARED,
     instances(
-        f32_8: <f32, Few<8>>; f32_32: <f32, Few<32>>; f32_many: <f32, Many>;
-        f64_8: <f64, Few<8>>; f64_32: <f64, Few<32>>; f64_many: <f64, Many>;
+        f32_8: <f32, Few<8>>, resident = 6; f32_32: <f32, Few<32>>; f32_many: <f32, Many>;
+        f64_8: <f64, Few<8>>, resident = 6; f64_32: <f64, Few<32>>; f64_many: <f64, Many>;
     )
 )]
 pub unsafe fn find_nearest<T: Place, L: Keep>(
@@ -473,10 +457,10 @@ pub unsafe fn find_nearest<T: Place, L: Keep>(
             let half = if wanted >> 16 != 0 { wanted >> 16 << 16 } else { wanted };
             let middle = [frame.column(place[0]), frame.row(place[1])]
                 .map(|number| warp::shuffle(warp::FULL, number, half.trailing_zeros()));
-            let (origin, deepest) = (Origin::new(&frame, place), frame.level);
+            tile.origins.store(thread::thread_idx_x(), Origin::new(&frame, place));
             let points = Points { x: px, y: py, order };
-            let (best, waiting) = (&mut best, FARTHEST);
-            let mut group = Group { points, place, origin, middle, deepest, tile, best, waiting };
+            let (best, waiting, deepest) = (&mut best, FARTHEST, frame.level);
+            let mut group = Group { points, place, middle, deepest, tile, best, waiting };
             walk(nodes, &mut WarpPath::new(), &mut group);
             group.put();
         }

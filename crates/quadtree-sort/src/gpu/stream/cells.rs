@@ -1,0 +1,304 @@
+//! Cells of few points, and the batches that they make.
+
+use std::mem::MaybeUninit;
+
+use gpu_core::{Bounds, Points, Progress, host_memory};
+use kernels_rs::spatial::frame::Frame;
+use kernels_rs::spatial::morton;
+use rayon::prelude::*;
+
+use crate::tree::Node;
+use crate::{Outside, Params, Result, cpu};
+
+/// The level whose cells all points are counted by first, and that a key is of.
+const KEY_LEVEL: u32 = 7;
+
+/// The key of a point that is left out.
+pub(super) const LEFT_OUT: u16 = u16::MAX;
+
+/// The cells that a later pass counts by, at most (a power of four), unless those to be divided are as many.
+const COUNTED: usize = 1 << 18;
+
+/// Points whose keys are computed before they are counted.
+const BLOCK: usize = 1024;
+
+/// The least points that a thread goes through at a time.
+const LEAST_PIECE: usize = 1 << 15;
+
+/// A cell of the tree with its points. What is above it has more than the threshold.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Cell {
+    code: u64,
+    level: u32,
+    points: u64,
+}
+
+/// The points, and a number of 16 bits for each: at first its cell of [`KEY_LEVEL`], then its batch.
+pub(super) struct Keys<'a> {
+    points: Points<'a>,
+    frame: &'a Frame,
+    pub keys: Vec<u16>,
+    /// The points of each cell of the keys' level.
+    counts: Vec<u64>,
+}
+
+impl<'a> Keys<'a> {
+    /// Codes all points.
+    pub fn of(points: Points<'a>, frame: &'a Frame, params: &Params) -> Result<Self> {
+        let inside = params.bounds.filter(|_| params.outside == Outside::Skip);
+        let mut keys = host_memory::with_capacity(points.len())?;
+        let piece = piece(points.len());
+        let pieces = keys.spare_capacity_mut()[..points.len()].par_chunks_mut(piece);
+        let places = points.x.par_chunks(piece).zip(points.y.par_chunks(piece));
+        let cells = 1 << (2 * key_level(frame));
+        let counts = sums(cells, pieces.zip(places), |(keys, (x, y)), counts| {
+            for ((keys, x), y) in keys.chunks_mut(BLOCK).zip(x.chunks(BLOCK)).zip(y.chunks(BLOCK)) {
+                let keys = code(keys, (x, y), frame, inside);
+                let kept = keys.iter().filter(|&&key| key != LEFT_OUT);
+                kept.for_each(|&key| counts[usize::from(key)] += 1);
+            }
+        });
+        // SAFETY: the pieces are the whole of it, and each was written.
+        unsafe { keys.set_len(points.len()) };
+        Ok(Self { points, frame, keys, counts })
+    }
+
+    /// Pieces that threads go through: where they begin and end.
+    pub fn piece(&self) -> usize {
+        piece(self.keys.len())
+    }
+
+    /// The points' cells in the order of codes: each with at most `most` points, unless it is of the deepest level.
+    pub fn cells(&self, most: u64, progress: &dyn Progress) -> Result<Vec<Cell>> {
+        let mut cells = Vec::new();
+        let root = Cell { code: 0, level: 0, points: self.counts.iter().sum() };
+        divide(root, &self.counts, most, &mut cells);
+        let mut level = key_level(self.frame);
+        while level < self.frame.level {
+            let is_large = |cell: &Cell| cell.points > most;
+            let large: Vec<u64> =
+                cells.iter().filter(|cell| is_large(cell)).map(|cell| cell.code).collect();
+            if large.is_empty() {
+                break;
+            }
+            progress.at("count", f64::from(level) / f64::from(self.frame.level))?;
+            let levels = ((COUNTED / large.len()).max(4).ilog2() / 2).min(self.frame.level - level);
+            let counts = self.count_in(&large, level, levels);
+            let mut counts = counts.chunks(1 << (2 * levels));
+            let mut finer = Vec::with_capacity(cells.len());
+            for cell in cells {
+                match is_large(&cell) {
+                    true => divide(cell, counts.next().unwrap_or_default(), most, &mut finer),
+                    false => finer.push(cell),
+                }
+            }
+            (cells, level) = (finer, level + levels);
+        }
+        Ok(cells)
+    }
+
+    /// The points of the cells some levels below each of a level's, which are sorted.
+    fn count_in(&self, large: &[u64], level: u32, levels: u32) -> Vec<u64> {
+        let below = 2 * (level - key_level(self.frame));
+        // The first of them in each cell of the keys' level, or after it.
+        let firsts: Vec<usize> = (0..=self.counts.len() as u64)
+            .map(|key| large.partition_point(|&code| code >> below < key))
+            .collect();
+        let (shift, mask) = (2 * (self.frame.level - level - levels), (1 << (2 * levels)) - 1);
+        count_by(self.keys.len(), large.len() << (2 * levels), |range, counts| {
+            for i in range {
+                let key = usize::from(self.keys[i]);
+                if key == usize::from(LEFT_OUT) || firsts[key] == firsts[key + 1] {
+                    continue;
+                }
+                let code = self.code(i) >> shift;
+                let among = &large[firsts[key]..firsts[key + 1]];
+                if let Ok(which) = among.binary_search(&(code >> (2 * levels))) {
+                    let cell = ((firsts[key] + which) << (2 * levels)) + (code as usize & mask);
+                    counts[cell] += 1;
+                }
+            }
+        })
+    }
+
+    /// The code of a point's cell of the deepest level.
+    fn code(&self, i: usize) -> u64 {
+        self.frame.code(self.points.x[i], self.points.y[i])
+    }
+
+    /// Makes the keys numbers of batches; gives how many points of each batch every piece has.
+    pub fn number_batches(&mut self, batches: &[Batch]) -> Vec<Vec<usize>> {
+        let deepest = self.frame.level;
+        let starts: Vec<u64> = batches.iter().map(|batch| batch.start(deepest)).collect();
+        let batch_of = |code: u64| starts.partition_point(|&start| start <= code).saturating_sub(1);
+        let shift = 2 * (deepest - key_level(self.frame));
+        // The batch of a cell of the keys' level, if all of it is in one.
+        let batch_of_key = |key: u64| {
+            let first = batch_of(key << shift);
+            (first == batch_of(((key + 1) << shift) - 1)).then_some(first as u16)
+        };
+        let of_key: Vec<Option<u16>> = (0..self.counts.len() as u64).map(batch_of_key).collect();
+        let (points, frame) = (self.points, self.frame);
+        let len = self.piece();
+        let pieces = self.keys.par_chunks_mut(len).enumerate();
+        let number = |(piece, keys): (usize, &mut [u16])| {
+            let mut counts = vec![0; batches.len()];
+            for (i, key) in (piece * len..).zip(keys) {
+                if *key != LEFT_OUT {
+                    let code = || frame.code(points.x[i], points.y[i]);
+                    *key = of_key[usize::from(*key)].unwrap_or_else(|| batch_of(code()) as u16);
+                    counts[usize::from(*key)] += 1;
+                }
+            }
+            counts
+        };
+        pieces.map(number).collect()
+    }
+}
+
+/// The level of keys.
+fn key_level(frame: &Frame) -> u32 {
+    frame.level.min(KEY_LEVEL)
+}
+
+/// Elements of a piece.
+fn piece(len: usize) -> usize {
+    len.div_ceil(4 * rayon::current_num_threads()).max(LEAST_PIECE)
+}
+
+/// Writes the keys of some points: a loop without a branch, for vectors, where none are left out.
+fn code<'a>(
+    keys: &'a mut [MaybeUninit<u16>],
+    (x, y): (&[f64], &[f64]),
+    frame: &Frame,
+    inside: Option<Bounds>,
+) -> &'a [u16] {
+    let above = frame.level - key_level(frame);
+    let key = |x: f64, y: f64| {
+        let (column, row) = (frame.column(x) >> above, frame.row(y) >> above);
+        morton::encode32(column as u16, row as u16) as u16
+    };
+    let places = keys.iter_mut().zip(x.iter().zip(y));
+    match inside {
+        None => places.for_each(|(to, (&x, &y))| {
+            to.write(key(x, y));
+        }),
+        Some(bounds) => places.for_each(|(to, (&x, &y))| {
+            to.write(if cpu::is_inside(&bounds, x, y) { key(x, y) } else { LEFT_OUT });
+        }),
+    }
+    // SAFETY: there are as many places as keys.
+    unsafe { keys.assume_init_ref() }
+}
+
+/// Counts by a number of cells, what is in each piece of `len` elements by itself.
+fn count_by(
+    len: usize,
+    cells: usize,
+    count: impl Fn(std::ops::Range<usize>, &mut [u32]) + Sync,
+) -> Vec<u64> {
+    let piece = piece(len);
+    let pieces = (0..len.div_ceil(piece)).into_par_iter();
+    let range = |number: usize| number * piece..len.min((number + 1) * piece);
+    sums(cells, pieces, |number, counts| count(range(number), counts))
+}
+
+/// The sums of what is counted in each piece.
+fn sums<P: IndexedParallelIterator>(
+    cells: usize,
+    pieces: P,
+    count: impl Fn(P::Item, &mut [u32]) + Sync,
+) -> Vec<u64> {
+    let of_piece = |piece: P::Item| {
+        let mut counts = vec![0u32; cells];
+        count(piece, &mut counts);
+        counts
+    };
+    let add = |mut all: Vec<u64>, counts: Vec<u32>| {
+        all.iter_mut().zip(counts).for_each(|(all, count)| *all += u64::from(count));
+        all
+    };
+    let join = |mut all: Vec<u64>, other: Vec<u64>| {
+        all.iter_mut().zip(other).for_each(|(all, count)| *all += count);
+        all
+    };
+    pieces.map(of_piece).fold(|| vec![0; cells], add).reduce(|| vec![0; cells], join)
+}
+
+/// The parts of a cell with at most so many points each, from the counts of its cells some levels below, which are not
+/// divided further.
+fn divide(cell: Cell, counts: &[u64], most: u64, cells: &mut Vec<Cell>) {
+    if cell.points == 0 {
+        return;
+    }
+    if cell.points <= most || counts.len() == 1 {
+        return cells.push(cell);
+    }
+    for (quadrant, counts) in (0..).zip(counts.chunks(counts.len() / 4)) {
+        let code = cell.code << 2 | quadrant;
+        let child = Cell { code, level: cell.level + 1, points: counts.iter().sum() };
+        divide(child, counts, most, cells);
+    }
+}
+
+/// Cells that follow each other, and are complete.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Batch {
+    first: Cell,
+    last: Cell,
+    pub points: u64,
+}
+
+impl Batch {
+    /// Its first code of the deepest level.
+    fn start(&self, deepest: u32) -> u64 {
+        self.first.code << (2 * (deepest - self.first.level))
+    }
+
+    /// Codes and levels of its first and its last cell.
+    pub fn ends(&self) -> [(u64, u32); 2] {
+        [(self.first.code, self.first.level), (self.last.code, self.last.level)]
+    }
+
+    /// Whether there is something to sort: not in a leaf.
+    pub fn needs_device(&self, params: &Params) -> bool {
+        let is_one = self.first.points == self.points;
+        let is_leaf =
+            self.points <= u64::from(params.threshold) || self.first.level == params.max_level;
+        !(is_one && is_leaf)
+    }
+
+    /// The nodes of a batch that is one leaf: the leaf, and what it lies in.
+    pub fn chain(&self) -> Vec<Node> {
+        let Cell { code, level, points } = self.first;
+        let node = |at: u32| {
+            let is_leaf = at == level;
+            let quadrant = || code >> (2 * (level - at - 1)) & 3;
+            Node {
+                code: code >> (2 * (level - at)),
+                start: 0,
+                count: points,
+                first_child: if is_leaf { 0 } else { at + 1 },
+                level: at as u8,
+                quadrants: if is_leaf { 0 } else { 1 << quadrant() },
+                reserved: [0; 2],
+            }
+        };
+        (0..=level).map(node).collect()
+    }
+}
+
+/// Batches of at most `capacity` points, unless a cell has more by itself.
+pub(super) fn batches(cells: &[Cell], capacity: u64) -> Vec<Batch> {
+    let mut batches: Vec<Batch> = Vec::new();
+    for &cell in cells {
+        match batches.last_mut() {
+            Some(batch) if batch.points + cell.points <= capacity => {
+                batch.last = cell;
+                batch.points += cell.points;
+            }
+            _ => batches.push(Batch { first: cell, last: cell, points: cell.points }),
+        }
+    }
+    batches
+}

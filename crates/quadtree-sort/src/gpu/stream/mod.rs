@@ -1,0 +1,331 @@
+//! Building with little device memory: ranges of cells pass through it, each complete, so that nothing is merged.
+//!
+//! 1. The host counts the points of cells, of finer ones where there are many, until each has few ([`cells`]).
+//! 2. Cells that follow each other in the order of codes make a batch of as many points as the budget allows. The points
+//!    of every batch are brought together, in the order as given, where the tree will have them ([`scatter`]). So the
+//!    tree's own columns are all the host memory that this takes, beside two bytes a point.
+//! 3. The device builds the tree over each batch, by the same steps as any other, and the columns come back in order to
+//!    where they came from. While one batch is built, the one before is copied out and the one after in.
+//! 4. The nodes of all batches, level by level, are the tree's ([`join`]). A cell that batches share is a node of each of
+//!    them, and one of the tree.
+//!
+//! A batch knows the cells that it begins and ends with, and divides what is above them, as the whole tree does, even
+//! where it has too few points of it. Of every other cell it has all points or none. So its nodes are those of the whole
+//! tree over its points.
+
+mod cells;
+mod join;
+mod scatter;
+
+use gpu_core::{Bounds, Column, Gpu, Points, Progress};
+use gpu_scan::gpu::gather;
+use kernels_rs::spatial::frame::Frame;
+
+use self::cells::{Batch, Keys};
+use self::join::Piece;
+use self::scatter::{Columns, scatter};
+use super::build::{Call, Share};
+use super::{DeviceQuadtree, SHORT_LEVEL, Workspace};
+use crate::tree::Node;
+use crate::{Algorithm, Error, Outside, Params, Quadtree, Result, cpu};
+
+/// Bytes of device memory for each point of a batch, beside nodes: two batches as they are given, 20 each; one as it is
+/// built, 72; its order as given, 4; and one that is copied out, 20.
+const POINT_BYTES: u64 = 2 * 20 + 72 + 4 + 20;
+
+/// Bytes of device memory beside the points.
+const FIXED_BYTES: u64 = 1 << 20;
+
+/// The least points of a batch that are worth a launch.
+const LEAST_BATCH: u64 = 1024;
+
+/// The most points of a batch: more would not be copied faster, and none be copied beside.
+const MOST_BATCH: u64 = 1 << 24;
+
+/// Batches that the points of a batch of the least size may be one of: the host numbers them by 16 bits.
+const MOST_BATCHES: u64 = 1 << 14;
+
+/// A batch is made of cells of at most such a part of it.
+const CELLS_OF_BATCH: u64 = 4;
+
+/// The most points of a batch under a budget.
+fn capacity(points: usize, params: &Params, budget: u64) -> Result<u64> {
+    // Room for nodes while they are made, the nodes themselves, and those that are copied out.
+    let of_nodes = 3 * (6 * size_of::<Node>() as u64).div_ceil(params.threshold.into());
+    let of_point = POINT_BYTES + of_nodes;
+    let least = FIXED_BYTES + of_point * LEAST_BATCH.max((points as u64).div_ceil(MOST_BATCHES));
+    if budget < least {
+        return Err(Error::Budget { bytes: budget, least });
+    }
+    Ok(((budget - FIXED_BYTES) / of_point).min(MOST_BATCH))
+}
+
+/// See [`crate::build_within`].
+pub(crate) fn build(
+    gpu: &Gpu,
+    points: Points<'_>,
+    params: &Params,
+    budget: u64,
+    progress: &dyn Progress,
+) -> Result<Quadtree> {
+    let (frame, bounds) = cpu::prepare(points, params, progress)?;
+    let capacity = capacity(points.len(), params, budget)?;
+    progress.at("count", 0.0)?;
+    let mut keys = Keys::of(points, &frame, params)?;
+    let most = (capacity / CELLS_OF_BATCH).max(params.threshold.into());
+    let cells = keys.cells(most, progress)?;
+    let batches = cells::batches(&cells, capacity);
+    progress.at("scatter", 0.0)?;
+    let mut columns = scatter(points, &mut keys, &batches)?;
+    drop(keys);
+    let pieces = Pipeline::new(gpu, &frame, bounds, params, &batches)?.pieces(
+        &batches,
+        &mut columns,
+        progress,
+    )?;
+    progress.at("nodes", 0.0)?;
+    let nodes = join::join(pieces)?;
+    progress.at("nodes", 1.0)?;
+    let (threshold, given) = (params.threshold, points.len() as u64);
+    let Columns { x, y, order } = columns;
+    let (nodes, order, x, y) = (nodes.into(), order.into(), x.into(), y.into());
+    Ok(Quadtree { frame, bounds, threshold, nodes, order, x, y, given })
+}
+
+/// The points of a batch among the tree's columns: as they are given, and then in order.
+struct Part<'a> {
+    x: &'a mut [f64],
+    y: &'a mut [f64],
+    order: &'a mut [u32],
+}
+
+/// Room for a batch on the device, as it is given.
+struct Input {
+    x: Column<f64>,
+    y: Column<f64>,
+    given: Column<u32>,
+}
+
+/// The tree of a batch on the device, indices as given. Its columns are the building stream's, but for the nodes, which
+/// are the outward one's.
+struct Built {
+    nodes: Column<Node>,
+    order: Column<u32>,
+    x: Column<f64>,
+    y: Column<f64>,
+}
+
+/// The way of batches through the device.
+struct Pipeline<'a> {
+    frame: &'a Frame,
+    bounds: Bounds,
+    params: Params,
+    /// The points of all batches.
+    points: u64,
+    workspace: Workspace,
+    /// Copies to the device, and from it.
+    inward: Gpu,
+    outward: Gpu,
+    inputs: Vec<Input>,
+}
+
+impl<'a> Pipeline<'a> {
+    fn new(
+        gpu: &Gpu,
+        frame: &'a Frame,
+        bounds: Bounds,
+        params: &Params,
+        batches: &[Batch],
+    ) -> Result<Self> {
+        // Points outside are not among those of the batches.
+        let params = params.algorithm(Algorithm::Morton).outside(Outside::Refuse);
+        let sizes = batches.iter().filter(|batch| batch.needs_device(&params));
+        let largest = sizes.clone().map(|batch| batch.points as usize).max().unwrap_or(0);
+        let gpu = gpu.fork()?;
+        let input = |_| -> Result<Input> {
+            // SAFETY: what is read was written.
+            unsafe {
+                Ok(Input {
+                    x: gpu.uninitialized(largest)?,
+                    y: gpu.uninitialized(largest)?,
+                    given: gpu.uninitialized(largest)?,
+                })
+            }
+        };
+        let inputs = (0..sizes.count().min(2)).map(input).collect::<Result<_>>()?;
+        Ok(Self {
+            frame,
+            bounds,
+            params,
+            points: batches.iter().map(|batch| batch.points).sum(),
+            workspace: Workspace::new(&gpu)?,
+            inward: gpu.fork()?,
+            outward: gpu.fork()?,
+            inputs,
+        })
+    }
+
+    /// Brings the points of every batch into the order of the tree; gives the nodes of each.
+    fn pieces(
+        mut self,
+        batches: &[Batch],
+        columns: &mut Columns,
+        progress: &dyn Progress,
+    ) -> Result<Vec<Piece>> {
+        let mut pieces = Vec::with_capacity(batches.len());
+        let (mut passing, mut parts) = (Vec::new(), Vec::new());
+        let Columns { x, y, order } = columns;
+        let (mut x, mut y, mut order) = (&mut x[..], &mut y[..], &mut order[..]);
+        let mut start = 0;
+        for (number, batch) in batches.iter().enumerate() {
+            let len = batch.points as usize;
+            let part =
+                Part { x: take(&mut x, len), y: take(&mut y, len), order: take(&mut order, len) };
+            let mut nodes = Vec::new();
+            if batch.needs_device(&self.params) {
+                passing.push(number);
+                parts.push(part);
+            } else {
+                nodes = batch.chain();
+            }
+            pieces.push(Piece { nodes, start });
+            start += batch.points;
+        }
+        let which: Vec<&Batch> = passing.iter().map(|&number| &batches[number]).collect();
+        let found = self.pass(&which, &mut parts, progress)?;
+        for (number, nodes) in passing.into_iter().zip(found) {
+            pieces[number].nodes = nodes;
+        }
+        Ok(pieces)
+    }
+
+    /// Lets batches pass through the device, each copied in while the one before is built and copied out while the one
+    /// after is. Gives the nodes of each.
+    fn pass(
+        &mut self,
+        batches: &[&Batch],
+        parts: &mut [Part<'_>],
+        progress: &dyn Progress,
+    ) -> Result<Vec<Vec<Node>>> {
+        let gpu = self.workspace.gpu().clone();
+        let (inward, outward) = (self.inward.clone(), self.outward.clone());
+        let mut nodes = Vec::with_capacity(batches.len());
+        let mut inputs = std::mem::take(&mut self.inputs);
+        let mut before: Option<Built> = None;
+        inward.wait_for(&gpu)?;
+        if let (Some(input), Some(part)) = (inputs.first_mut(), parts.first()) {
+            copy_in(&inward, input, part)?;
+        }
+        for (number, batch) in batches.iter().enumerate() {
+            progress.at("trees", number as f64 / batches.len() as f64)?;
+            gpu.wait_for(&inward)?;
+            inward.wait_for(&gpu)?;
+            let (passed, coming) = parts.split_at_mut(number);
+            let (input, next) = match &mut inputs[..] {
+                [one, other] if number % 2 == 0 => (&*one, Some(other)),
+                [one, other] => (&*other, Some(one)),
+                [one, ..] => (&*one, None),
+                [] => break,
+            };
+            let come = || match (next, coming.get(1)) {
+                (Some(next), Some(part)) => copy_in(&inward, next, part),
+                _ => Ok(()),
+            };
+            let go = || match (&before, passed.last_mut()) {
+                (Some(before), Some(part)) => copy_out(&outward, before, part).map(Some),
+                _ => Ok(None),
+            };
+            let copies = || rayon::join(come, go);
+            let (built, (came, gone)) = beside(|| self.tree(input, batch), copies);
+            gpu.wait_for(&outward)?;
+            came?;
+            nodes.extend(gone?);
+            before = Some(built?);
+        }
+        if let (Some(before), Some(part)) = (before, parts.last_mut()) {
+            nodes.push(copy_out(&outward, &before, part)?);
+            gpu.wait_for(&outward)?;
+        }
+        Ok(nodes)
+    }
+
+    /// The tree of a batch. Waits for it.
+    fn tree(&mut self, input: &Input, batch: &Batch) -> Result<Built> {
+        let len = batch.points as usize;
+        let (x, y) = (input.x.slice(0..len)?, input.y.slice(0..len)?);
+        let all = f64::INFINITY;
+        let call = Call {
+            frame: *self.frame,
+            bounds: self.bounds,
+            inside: Bounds { min_x: -all, min_y: -all, max_x: all, max_y: all },
+            params: &self.params,
+            share: Share { ends: batch.ends(), of: self.points },
+        };
+        let tree = if self.params.max_level <= SHORT_LEVEL {
+            call.build::<f64, u32>(&mut self.workspace, x, y)?
+        } else {
+            call.build::<f64, u64>(&mut self.workspace, x, y)?
+        };
+        let gpu = self.workspace.gpu().clone();
+        // SAFETY: both are written before they are read: the indices of a tree are below their number.
+        let (mut order, mut nodes) = unsafe {
+            (gpu.uninitialized::<u32>(len)?, gpu.uninitialized::<Node>(tree.node_count())?)
+        };
+        gather(&mut self.workspace, tree.order(), input.given.slice(0..len)?, &mut order)?;
+        nodes.copy_from(tree.nodes()?)?;
+        let DeviceQuadtree { x, y, .. } = tree;
+        let nodes = nodes.move_to(&self.outward)?;
+        gpu.synchronize()?;
+        Ok(Built { nodes, order, x, y })
+    }
+}
+
+impl Drop for Pipeline<'_> {
+    fn drop(&mut self) {
+        // Copies that an error left under way end before what they write to goes. An error here is an earlier one of the
+        // stream.
+        let _ = self.inward.synchronize();
+    }
+}
+
+/// The first elements of what is left.
+fn take<'a, T>(rest: &mut &'a mut [T], len: usize) -> &'a mut [T] {
+    let (first, after) = std::mem::take(rest).split_at_mut(len);
+    *rest = after;
+    first
+}
+
+/// Enqueues the copies of a batch as it is given. Returns when the host's memory has been read.
+fn copy_in(gpu: &Gpu, input: &mut Input, part: &Part<'_>) -> Result<()> {
+    let len = part.x.len();
+    // SAFETY: the host's memory is pageable, and so is read when the calls return; nothing else is under way with the
+    // input, whose stream has waited for this one or will.
+    unsafe {
+        gpu.enqueue_write(input.x.slice_mut(0..len)?, part.x)?;
+        gpu.enqueue_write(input.y.slice_mut(0..len)?, part.y)?;
+        Ok(gpu.enqueue_write(input.given.slice_mut(0..len)?, part.order)?)
+    }
+}
+
+/// Copies the tree of a batch to the host; gives its nodes.
+fn copy_out(gpu: &Gpu, built: &Built, part: &mut Part<'_>) -> Result<Vec<Node>> {
+    let len = part.x.len();
+    // SAFETY: the host's memory is borrowed until the copies have ended, with the call for the nodes; the stream has
+    // waited for the one that built them.
+    unsafe {
+        gpu.enqueue_read(built.x.slice(0..len)?, part.x)?;
+        gpu.enqueue_read(built.y.slice(0..len)?, part.y)?;
+        gpu.enqueue_read(built.order.slice(0..len)?, part.order)?;
+    }
+    Ok(built.nodes.to_host()?)
+}
+
+/// Does two things at a time, the second on a thread of rayon's pool.
+fn beside<A, B: Send>(here: impl FnOnce() -> A, there: impl FnOnce() -> B + Send) -> (A, B) {
+    let mut result = None;
+    let first = rayon::in_place_scope(|scope| {
+        scope.spawn(|_| result = Some(there()));
+        here()
+    });
+    (first, result.expect("the scope ends after what it spawned"))
+}

@@ -1,0 +1,231 @@
+//! The points of regions, found as ranges of places in the order of the tree.
+//!
+//! The points of any node lie side by side, so what a region holds are ranges: those of nodes that lie in it whole, and
+//! what is left when the points of others are looked at. Ranges that touch become one. Only when all are found, and so the
+//! length of every list is known, do indices go from the tree's order into the lists.
+//!
+//! Regions are searched in the order of codes, whatever the order in which they are given: those side by side meet the same
+//! nodes, which the caches still hold.
+
+use std::mem::MaybeUninit;
+
+use gpu_core::host_memory;
+use kernels_rs::quadtree::queries::ground::Cell;
+use kernels_rs::quadtree::queries::regions::{Disc, Polygon, Region, Relation, Window};
+use kernels_rs::quadtree::queries::walk::Alone;
+use rayon::prelude::*;
+
+use super::{Lists, Regions};
+use crate::tree::Node;
+use crate::{Quadtree, Result};
+
+/// Nodes of at most as many points are not divided further: to look at all of them takes less time.
+const FEW: u64 = 48;
+
+/// Regions that a thread searches at a time, at most.
+const MOST_REGIONS: usize = 256;
+
+/// A range of places: first and end.
+type Range = (u32, u32);
+
+/// The number of points in each region.
+pub(super) fn count(tree: &Quadtree, regions: Regions<'_>) -> Vec<u64> {
+    let order = in_order_of_codes(tree, regions);
+    let count = |&which: &u32| {
+        let mut count = 0;
+        search(tree, regions, which as usize, &mut |(first, end)| count += u64::from(end - first));
+        (which, count)
+    };
+    let mut counts = vec![0; regions.len()];
+    let found: Vec<(u32, u64)> = order.par_iter().with_max_len(MOST_REGIONS).map(count).collect();
+    found.into_iter().for_each(|(which, count)| counts[which as usize] = count);
+    counts
+}
+
+/// What was found in some regions.
+struct Found<'a> {
+    regions: &'a [u32],
+    ranges: Vec<Range>,
+    /// For each region where its ranges end, and the number of its points.
+    ends: Vec<(usize, u64)>,
+}
+
+/// The points in each region.
+pub(super) fn list(tree: &Quadtree, regions: Regions<'_>) -> Result<Lists> {
+    let order = in_order_of_codes(tree, regions);
+    let found: Vec<Found<'_>> =
+        order.par_chunks(MOST_REGIONS).map(|some| find(tree, regions, some)).collect();
+    let mut offsets = host_memory::filled(0u64, regions.len() + 1)?;
+    for found in &found {
+        let counts = found.regions.iter().zip(&found.ends);
+        counts.for_each(|(&which, &(_, count))| offsets[which as usize + 1] = count);
+    }
+    let mut total = 0;
+    offsets.iter_mut().for_each(|offset| {
+        total += *offset;
+        *offset = total;
+    });
+    let total = total as usize;
+    let mut indices = host_memory::with_capacity(total)?;
+    let rooms = rooms(&offsets, &order, &mut indices.spare_capacity_mut()[..total]);
+    found.into_par_iter().zip(rooms).for_each(|(found, rooms)| found.copy(&tree.order, rooms));
+    // SAFETY: the lists are the whole of the vector, and each was filled.
+    unsafe { indices.set_len(total) };
+    Ok(Lists { offsets, indices })
+}
+
+/// The room of each list, by the chunks in which regions are searched.
+fn rooms<'a>(
+    offsets: &[u64],
+    order: &[u32],
+    mut rest: &'a mut [MaybeUninit<u32>],
+) -> Vec<Vec<&'a mut [MaybeUninit<u32>]>> {
+    let take = |pair: &[u64]| {
+        let (room, after) = std::mem::take(&mut rest).split_at_mut((pair[1] - pair[0]) as usize);
+        rest = after;
+        room
+    };
+    let mut rooms: Vec<&mut [MaybeUninit<u32>]> = offsets.windows(2).map(take).collect();
+    let mut room_of = |&which: &u32| std::mem::take(&mut rooms[which as usize]);
+    order.chunks(MOST_REGIONS).map(|some| some.iter().map(&mut room_of).collect()).collect()
+}
+
+impl Found<'_> {
+    /// Fills the lists.
+    fn copy(self, order: &[u32], rooms: Vec<&mut [MaybeUninit<u32>]>) {
+        let mut first = 0;
+        for (room, (end, _)) in rooms.into_iter().zip(self.ends) {
+            let mut filled = 0;
+            for &(start, stop) in &self.ranges[first..end] {
+                let from = &order[start as usize..stop as usize];
+                room[filled..filled + from.len()].write_copy_of_slice(from);
+                filled += from.len();
+            }
+            assert_eq!(filled, room.len(), "as many as were counted");
+            first = end;
+        }
+    }
+}
+
+/// The numbers of regions in the order of the codes of where they begin.
+fn in_order_of_codes(tree: &Quadtree, regions: Regions<'_>) -> Vec<u32> {
+    let place = |which: usize| match regions {
+        Regions::Windows(windows) => [windows[which].min_x, windows[which].min_y],
+        Regions::Discs(discs) => [discs[which].x, discs[which].y],
+        Regions::Polygons(polygons) => [polygons.bounds[which].min_x, polygons.bounds[which].min_y],
+    };
+    super::in_order_of_codes(tree, regions.len(), place)
+}
+
+/// The ranges of some regions.
+fn find<'a>(tree: &Quadtree, regions: Regions<'_>, some: &'a [u32]) -> Found<'a> {
+    let mut ranges: Vec<Range> = Vec::new();
+    let mut ends = Vec::with_capacity(some.len());
+    for &which in some {
+        let begin = ranges.len();
+        let mut count = 0;
+        search(tree, regions, which as usize, &mut |(first, end)| {
+            count += u64::from(end - first);
+            match ranges[begin..].last_mut() {
+                Some(last) if last.1 == first => last.1 = end,
+                _ => ranges.push((first, end)),
+            }
+        });
+        ends.push((ranges.len(), count));
+    }
+    Found { regions: some, ranges, ends }
+}
+
+/// Gives the ranges of a region's points to `take`, in the order of the tree.
+fn search(tree: &Quadtree, regions: Regions<'_>, which: usize, take: &mut impl FnMut(Range)) {
+    let frame = &tree.frame;
+    match regions {
+        Regions::Windows(windows) => {
+            let gpu_core::Bounds { min_x, min_y, max_x, max_y } = windows[which];
+            start(tree, &Window::new(frame, [min_x, min_y, max_x, max_y]), FEW, take);
+        }
+        Regions::Discs(discs) => {
+            let super::Disk { x, y, radius } = discs[which];
+            start(tree, &Disc::new(frame, [x, y], radius), FEW, take);
+        }
+        Regions::Polygons(polygons) => {
+            let gpu_core::Bounds { min_x, min_y, max_x, max_y } = polygons.bounds[which];
+            let edges = polygons.offsets[which] as usize..polygons.offsets[which + 1] as usize;
+            let edges = &polygons.edges[edges];
+            // SAFETY: the edges outlive the search.
+            let polygon = unsafe {
+                let edges = (edges.as_ptr().cast(), edges.len() as u64);
+                Polygon::new(frame, [min_x, min_y, max_x, max_y], edges.0, edges.1)
+            };
+            // To look at a point of a polygon takes as long as to look at a cell.
+            start(tree, &polygon, 0, take);
+        }
+    }
+}
+
+fn start(tree: &Quadtree, region: &impl Region, few: u64, take: &mut impl FnMut(Range)) {
+    if let Some(root) = tree.nodes.first().filter(|_| region.meets(Cell::ROOT)) {
+        Search { tree, nodes: &tree.nodes, region, few, take }.visit(root, Cell::ROOT);
+    }
+}
+
+struct Search<'a, R, F> {
+    tree: &'a Quadtree,
+    nodes: &'a [Node],
+    region: &'a R,
+    few: u64,
+    take: &'a mut F,
+}
+
+impl<R: Region, F: FnMut(Range)> Search<'_, R, F> {
+    /// Sees a node whose cell may have points of the region.
+    fn visit(&mut self, node: &Node, cell: Cell) {
+        // SAFETY: one alone is the whole team.
+        let is_whole = match unsafe { self.region.relation(cell, &Alone) } {
+            Relation::Within => true,
+            Relation::Uniform => {
+                let first = node.start as usize;
+                if !self.region.has(self.tree.x[first], self.tree.y[first]) {
+                    return;
+                }
+                true
+            }
+            Relation::Mixed => false,
+        };
+        if is_whole {
+            return (self.take)((node.start as u32, (node.start + node.count) as u32));
+        }
+        if node.is_leaf() || node.count <= self.few {
+            return self.look(node);
+        }
+        let mut child = node.first_child as usize;
+        for quadrant in 0..4 {
+            if node.quadrants >> quadrant & 1 == 1 {
+                let cell = cell.child(quadrant);
+                if self.region.meets(cell) {
+                    self.visit(&self.nodes[child], cell);
+                }
+                child += 1;
+            }
+        }
+    }
+
+    /// Looks at all points of a node, 64 at a time: first which of them lie in the region, then the ranges.
+    fn look(&mut self, node: &Node) {
+        let (x, y) = (&self.tree.x[node.points()], &self.tree.y[node.points()]);
+        let starts = (node.start as u32..).step_by(64);
+        for ((x, y), start) in x.chunks(64).zip(y.chunks(64)).zip(starts) {
+            let mut inside = 0u64;
+            for (bit, (&x, &y)) in x.iter().zip(y).enumerate() {
+                inside |= u64::from(self.region.has(x, y)) << bit;
+            }
+            while inside != 0 {
+                let first = inside.trailing_zeros();
+                let len = (!(inside >> first)).trailing_zeros();
+                (self.take)((start + first, start + first + len));
+                // Of 64 points all may be inside.
+                inside &= u64::MAX.checked_shl(first + len).unwrap_or(0);
+            }
+        }
+    }
+}

@@ -1,18 +1,18 @@
 //! Point quadtrees: crate `quadtree-sort`.
 //!
-//! 1. [`encode`]: the Morton code of each point's cell of the deepest level. gpu-scan sorts them, with the
+//! 1. [`mod@encode`]: the Morton code of each point's cell of the deepest level. gpu-scan sorts them, with the
 //!    points' indices, by the bits of as many levels as uniform points would need.
-//! 2. [`divide`], once a level: sorted by code, the points of any cell lie side by side, so the quadrants of
+//! 2. [`mod@divide`], once a level: sorted by code, the points of any cell lie side by side, so the quadrants of
 //!    a node begin where the two bits of its level change. Three bisections find them, and the children go
 //!    behind the nodes that there are. How many those are only the device knows.
 //! 3. What is above the threshold at the last level sorted goes through another round, by more bits:
-//!    [`take_unsettled`] and [`put_back`].
+//!    [`mod@take_unsettled`] and [`mod@put_back`].
 //! 4. [`order_small_leaves`](const@order_small_leaves), [`order_leaves`](const@order_leaves) and
 //!    [`order_large_leaves`](const@order_large_leaves): where a leaf's points were sorted by bits that the tree does not
 //!    have, they go back into the order in which they were given.
-//! 5. [`gather_places`]: the coordinates in the order of the tree.
+//! 5. [`mod@gather_places`]: the coordinates in the order of the tree.
 //!
-//! The thesis's way ([`level_sort`]) takes the place of the sort: before each [`divide`] the points of the
+//! The thesis's way ([`level_sort`]) takes the place of the sort: before each [`mod@divide`] the points of the
 //! level's nodes are put into their quadrants, and [`collect_leaves`](const@collect_leaves) ends it.
 //!
 //! Searches in a tree are `queries`.

@@ -41,7 +41,7 @@ pub trait Method {
     /// Writes values, and statistics, of the query of this thread.
     ///
     /// # Safety
-    /// Index, query and results are as [`interpolate`] says.
+    /// Index, query and results are as [`mod@interpolate`] says.
     unsafe fn interpolate<T: Real>(
         index: &Index,
         search: &Search,

@@ -84,7 +84,7 @@ pub fn finished(
 /// there or all missing. Grid: one thread a cell.
 ///
 /// # Safety
-/// As for [`query_spans`](super::query_spans) with `value_count` values; `hull` has two elements for each row, `mask` and
+/// As for [`query_spans`](mod@super::query_spans) with `value_count` values; `hull` has two elements for each row, `mask` and
 /// `distances` one for each cell.
 #[cfg(feature = "nni")]
 #[kernel(block = 256)]

@@ -15,7 +15,7 @@
 //! between two of them takes the larger.
 //!
 //! A tile with a pixel so far from its site that the site's region of influence may end before a
-//! query point is left to [`query_listed`](super::query_listed).
+//! query point is left to [`query_listed`](mod@super::query_listed).
 
 mod packing;
 mod shape;
@@ -280,7 +280,7 @@ impl<const N: usize> Scene<N> {
     /// Interpolates the cells of the block's tile, or puts it into the list.
     ///
     /// # Safety
-    /// As for [`query_near`].
+    /// As for [`mod@query_near`].
     #[inline(always)]
     unsafe fn interpolate<const SUPERSAMPLE: u32, const CIRCLE: u32, const ROWS: u32>(&self) {
         let shape = Tile::<N, SUPERSAMPLE, CIRCLE, ROWS>::SHAPE;
@@ -389,7 +389,7 @@ impl<const N: usize> Scene<N> {
 /// An instance's name has its values, supersampling, circle and rows, as [`NearShape::new`] takes them.
 ///
 /// # Safety
-/// As for [`query_spans`](super::query_spans); `listed` has one element more than there are tiles, and
+/// As for [`query_spans`](mod@super::query_spans); `listed` has one element more than there are tiles, and
 /// `circle_limit` is at most the shape's circle.
 #[kernel(
     block = BLOCK,
@@ -446,11 +446,11 @@ pub unsafe fn query_near<
     unsafe { scene.interpolate::<SUPERSAMPLE, CIRCLE, ROWS>() };
 }
 
-/// An instance of [`query_near`].
+/// An instance of [`mod@query_near`].
 #[cfg(not(target_arch = "nvptx64"))]
 pub type NearKernel = Kernel<query_near::Args>;
 
-/// The instances of [`query_near`] with their shapes; of those for as many values and as fine a raster the
+/// The instances of [`mod@query_near`] with their shapes; of those for as many values and as fine a raster the
 /// smaller circle first.
 #[cfg(not(target_arch = "nvptx64"))]
 pub const NEAR: [(NearShape, NearKernel); 11] = [

@@ -294,13 +294,13 @@ pub unsafe fn query_spans<const N: usize>(
     unsafe { scene.query_block(first_block + thread::block_idx_x()) };
 }
 
-/// As [`query_spans`] for the cells of listed tiles, of `tile_columns` by `tile_rows` cells. `listed` has
+/// As [`mod@query_spans`] for the cells of listed tiles, of `tile_columns` by `tile_rows` cells. `listed` has
 /// their number, then the tiles.
 ///
 /// Grid: any; each block takes [`COLUMNS`] by [`ROWS`] cells of a tile in turn.
 ///
 /// # Safety
-/// As for [`query_spans`]; the sides of a tile are multiples of those of a block.
+/// As for [`mod@query_spans`]; the sides of a tile are multiples of those of a block.
 #[cfg(feature = "nni")]
 #[kernel(block = COLUMNS * ROWS, instances(one: <1>; two: <2>; four: <4>))]
 pub unsafe fn query_listed<const N: usize>(

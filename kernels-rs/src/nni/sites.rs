@@ -15,7 +15,7 @@ use super::values::{MOST_VALUES, Scales};
 /// Threads of a block.
 const BLOCK: u32 = 256;
 
-/// Words that a thread of [`resolve_sites`] takes.
+/// Words that a thread of [`mod@resolve_sites`] takes.
 pub const RESOLVED: u64 = 4;
 
 /// The words of a raster with `pixels` pixels, and the values of the points in them.

@@ -161,7 +161,7 @@ pub unsafe fn estimate_gradients<const N: usize>(
 /// Grid: one thread a cell.
 ///
 /// # Safety
-/// As for [`query_spans`](super::query_spans); `gradients` has two elements for each value of each pixel.
+/// As for [`query_spans`](mod@super::query_spans); `gradients` has two elements for each value of each pixel.
 #[kernel(block = 128, instances(one: <1>; two: <2>; four: <4>))]
 pub unsafe fn query_weighted<const N: usize>(
     tallies: *mut u64,

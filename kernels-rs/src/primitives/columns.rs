@@ -3,10 +3,10 @@
 //! Each column is cut into chunks of as many rows, and a thread has one chunk of one column:
 //! neighbouring threads have neighbouring columns, so every access is as wide as a warp. The plan:
 //!
-//! 1. [`sums`]: each thread adds up its chunk. The sums are a grid as wide, with a row
+//! 1. [`mod@sums`]: each thread adds up its chunk. The sums are a grid as wide, with a row
 //!    for each chunk.
-//! 2. [`scan`] on that grid, exclusive, with one chunk: what comes before each chunk.
-//! 3. [`scan`] of the chunks, each from what comes before it.
+//! 2. [`mod@scan`] on that grid, exclusive, with one chunk: what comes before each chunk.
+//! 3. [`mod@scan`] of the chunks, each from what comes before it.
 //!
 //! So each element is read twice and written once; with one chunk, only once. Backward, rows are
 //! counted from the last.

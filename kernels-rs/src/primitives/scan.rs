@@ -93,7 +93,7 @@ pub unsafe fn whole<T: Scalar, O: Operator<T>, const ROWS: usize>(
 /// A scan that begins anew at each head. Grid: one block a tile.
 ///
 /// # Safety
-/// As for [`whole`]; `heads` has a bit for each element.
+/// As for [`mod@whole`]; `heads` has a bit for each element.
 #[kernel(block = BLOCK, carve = |carver| Shared::<T>::new(carver, ROWS), instances(
     sum_u8: <u8, Sum, 4>, resident = 2;
     sum_u16: <u16, Sum, 8>, resident = 3;

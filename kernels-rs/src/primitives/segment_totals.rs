@@ -176,7 +176,7 @@ unsafe fn entry_of(list: *const Entry, entries: u64, chunk: u64) -> u64 {
 /// Reduces the chunks of the segments on the list: to the total where a segment has one. Grid: any.
 ///
 /// # Safety
-/// After [`by_groups`], with its arrays; `partials` has an element for each chunk.
+/// After [`mod@by_groups`], with its arrays; `partials` has an element for each chunk.
 #[kernel(block = BLOCK, resident = 4, carve = |carver| BlockReduce::<T>::new(carver, BLOCK), instances(
     sum_u8: <u8, Sum>; sum_u16: <u16, Sum>; sum_u32: <u32, Sum>; sum_u64: <u64, Sum>;
     sum_f32: <f32, Sum>; sum_f64: <f64, Sum>;
@@ -223,7 +223,7 @@ pub unsafe fn by_chunks<T: Scalar, O: Operator<T>>(
 /// Combines the chunks of the segments on the list that have several. Grid: any.
 ///
 /// # Safety
-/// After [`by_chunks`], with its arrays.
+/// After [`mod@by_chunks`], with its arrays.
 #[kernel(block = BLOCK, resident = 4, carve = |carver| BlockReduce::<T>::new(carver, BLOCK), instances(
     sum_u8: <u8, Sum>; sum_u16: <u16, Sum>; sum_u32: <u32, Sum>; sum_u64: <u64, Sum>;
     sum_f32: <f32, Sum>; sum_f64: <f64, Sum>;

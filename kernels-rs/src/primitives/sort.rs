@@ -3,8 +3,8 @@
 //! Onesweep (Adinets and Merrill 2022, *Onesweep: A Faster Least Significant Digit Radix Sort for
 //! GPUs*, arXiv 2206.01784). The plan:
 //!
-//! 1. [`count_digits`] reads the keys once and counts the digits of all passes.
-//! 2. One [`sort_by_digit`] for each digit of 8 bits, from the lowest, sorts stably by that digit.
+//! 1. [`mod@count_digits`] reads the keys once and counts the digits of all passes.
+//! 2. One [`mod@sort_by_digit`] for each digit of 8 bits, from the lowest, sorts stably by that digit.
 //!    A block does one tile:
 //!    - a warp loads a contiguous part of it, lane-striped, so that the order of (item, lane) is
 //!      the order in memory, and each warp counts its digits in shared memory;

@@ -1,9 +1,9 @@
 //! The first k elements of an order, without sorting the others: crate `gpu-scan`.
 //!
-//! 1. The rank of the k-th element is found digit by digit, from the highest: [`count`] counts the
+//! 1. The rank of the k-th element is found digit by digit, from the highest: [`mod@count`] counts the
 //!    next digit of the elements that agree with what is known of it, and the last block to finish
 //!    adds to that the digit with which the count reaches k. One read of the keys a digit.
-//! 2. [`collect`] copies the elements below that rank, and of those that have it as many as are
+//! 2. [`mod@collect`] copies the elements below that rank, and of those that have it as many as are
 //!    wanted, the first in the array, with their indices; where they go is found by a look-back
 //!    over both counts. One read more.
 //!

@@ -49,10 +49,10 @@ impl Code for u64 {
     }
 }
 
-/// Threads of a block of [`find_bounds`].
+/// Threads of a block of [`mod@find_bounds`].
 const BOUNDS_BLOCK: usize = 256;
 
-/// What [`find_bounds`] finds.
+/// What [`mod@find_bounds`] finds.
 pub const FOUND: usize = 6;
 
 /// The rank of a float: rises with it; that of -0 is one below that of 0.

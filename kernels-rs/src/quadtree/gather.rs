@@ -12,7 +12,7 @@ const BLOCK: usize = 256;
 /// Points of a thread, all of which are under way at once.
 const ITEMS: usize = 4;
 
-/// Points that a block of [`gather_places`] moves.
+/// Points that a block of [`mod@gather_places`] moves.
 pub const GATHERED: u64 = (BLOCK * ITEMS) as u64;
 
 /// The x and y of the points in an order, from pairs: memory gives 32 bytes or more at once, so both come for what one

@@ -2,9 +2,9 @@
 //! stable counting sort (Gluck 2014, Fast GPGPU Based Quadtree Construction).
 //!
 //! Points move from one pair of arrays (codes and indices) into another, and back at the next level. Of a
-//! large node several blocks have a piece each: they count the points of each quadrant ([`count_pieces`]:
+//! large node several blocks have a piece each: they count the points of each quadrant ([`mod@count_pieces`]:
 //! tag and reduce), a block turns the counts of a node's pieces into places ([`offset_pieces`](const@offset_pieces)), and then
-//! every piece is written ([`scatter_pieces`]). Of a small node a warp does all of it ([`divide_small`]). How
+//! every piece is written ([`mod@scatter_pieces`]). Of a small node a warp does all of it ([`mod@divide_small`]). How
 //! many nodes a level has only the device knows, so all grids are of any size, and their blocks go through
 //! what there is.
 //!
@@ -223,7 +223,7 @@ pub unsafe fn count_pieces<K: Code>(
 /// them goes. Grid: any number of blocks; each warp takes nodes.
 ///
 /// # Safety
-/// As for [`count_pieces`], which has run.
+/// As for [`mod@count_pieces`], which has run.
 #[kernel(block = BLOCK)]
 pub unsafe fn offset_pieces(
     nodes: *const u64,
@@ -367,7 +367,7 @@ pub unsafe fn scatter_pieces<K: Code>(
 ///
 /// # Safety
 /// `nodes` and `starts` are those that `divide` has made down to this level. The rest is as for
-/// [`scatter_pieces`].
+/// [`mod@scatter_pieces`].
 #[kernel(block = BLOCK, instances(u32: <u32>; u64: <u64>))]
 pub unsafe fn divide_small<K: Code>(
     codes: *const K,

@@ -231,10 +231,10 @@ pub unsafe fn find_cells<T: Real>(
     }
 }
 
-/// The cell that each vector points to: its id, or 0 where it has no direction. Grid: as [`find_cells`].
+/// The cell that each vector points to: its id, or 0 where it has no direction. Grid: as [`mod@find_cells`].
 ///
 /// # Safety
-/// As [`find_cells`].
+/// As [`mod@find_cells`].
 #[kernel(block = FIND_BLOCK, carve = |carver| Room::new(carver), instances(
     f32: <f32>, resident = 4;
     f64: <f64>, resident = 4;

@@ -6,7 +6,7 @@
 //! 3. [`first_lists`](const@first_lists), a block a cell of a coarse level: of all sites those as near to its centre as one
 //!    can be that it cannot leave out ([`super::nearest`]), in f32.
 //! 4. For each level after it, of the parent's list those that a cell cannot leave out:
-//!    [`next_long_lists`](const@next_long_lists) with a block a cell, then [`next_lists`] with
+//!    [`next_long_lists`](const@next_long_lists) with a block a cell, then [`mod@next_lists`] with
 //!    fewer threads the shorter lists are.
 //! 5. [`nearest_of_cells`](const@nearest_of_cells), a thread for four cells: the nearest of the list of the
 //!    ancestor two levels above.

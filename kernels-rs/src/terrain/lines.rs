@@ -6,11 +6,11 @@
 //!
 //! 1. [`link_pieces`](const@link_pieces): each finds the piece after it, in the square beyond the side at
 //!    which it leaves, and tells it.
-//! 2. [`start_heads`](const@start_heads) and [`jump`] by [`Heads`]: pointer jumping (Wyllie 1979). In each
+//! 2. [`start_heads`](const@start_heads) and [`mod@jump`] by [`Heads`]: pointer jumping (Wyllie 1979). In each
 //!    round a piece looks at where it points to and takes over that one's pointer, so that pointers reach
 //!    twice as far as before. In the end a piece of an open line points beyond its line's first, and one of
 //!    a ring has seen the lowest of the ring, which becomes its first.
-//! 3. [`start_ranks`](const@start_ranks) and [`jump`] by [`Ranks`]: the same once more, from the first on:
+//! 3. [`start_ranks`](const@start_ranks) and [`mod@jump`] by [`Ranks`]: the same once more, from the first on:
 //!    now each piece knows its line's first piece and how many are between.
 //! 4. [`key_lines`](const@key_lines): the first pieces' keys, which sorted give the order of the lines; and
 //!    [`measure_lines`](const@measure_lines), their numbers of points, of which a scan makes places.

@@ -245,10 +245,10 @@ pub unsafe fn slope<P: Slope, E: Edge>(
     unsafe { write_products::<P, E>(P::new(factor_squared), (dem, width, height), out) }
 }
 
-/// The brightness of every cell; the light as in [`Shade`]. Grid: as [`slope`].
+/// The brightness of every cell; the light as in [`Shade`]. Grid: as [`mod@slope`].
 ///
 /// # Safety
-/// As [`slope`].
+/// As [`mod@slope`].
 #[kernel(block = BLOCK, instances(nodata: <Nodata>; level: <Level>))]
 pub unsafe fn hillshade<E: Edge>(
     dem: *const f32,

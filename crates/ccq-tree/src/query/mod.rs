@@ -300,12 +300,10 @@ impl<'a> Search<'a> {
             let place = visit.place.child(corner);
             let mut child = Visit { place, is_inside: open.is_inside, nodes: visit.nodes };
             let mut is_there = true;
-            for i in 0..self.conditions.len() {
-                if is_open(i) {
-                    match children[i].get(corner) {
-                        Some(position) => child.nodes[i] = position,
-                        None => is_there = false,
-                    }
+            for (i, children) in children.iter().enumerate().filter(|(i, _)| is_open(*i)) {
+                match children.get(corner) {
+                    Some(position) => child.nodes[i] = position,
+                    None => is_there = false,
                 }
             }
             if is_there {

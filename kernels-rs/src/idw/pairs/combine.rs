@@ -53,7 +53,7 @@ pub(super) unsafe fn list(rescued: *mut u32, query: u64) {
 /// # Safety
 /// `partial` has rows of `count` sums: for each of `segments` one of weights, then `value_count` of values;
 /// `ranges` three numbers for each value, `results` `count` elements for each; `rescued` is 0 and has
-/// room for `count` more; `x` and `y` are as for [`sum_tiles`](super::direct::sum_tiles).
+/// room for `count` more; `x` and `y` are as for [`sum_tiles`](mod@super::direct::sum_tiles).
 #[kernel(block = BLOCK, instances(f32: <f32>; f64: <f64>))]
 pub unsafe fn combine<T: Real>(
     segments: u32,

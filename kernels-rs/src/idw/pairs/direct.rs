@@ -26,7 +26,7 @@ const fn shared_bytes(queries: usize, values: usize) -> u32 {
     carver.bytes()
 }
 
-/// Sums in f32, to be completed by [`combine`](super::combine::combine); an instance's name says at which
+/// Sums in f32, to be completed by [`combine`](mod@super::combine::combine); an instance's name says at which
 /// targets, by which power, and whether one or [`SEVERAL`] values of each point.
 ///
 /// Grid in x: a block for each `BLOCK * Q` queries, or for each patch of

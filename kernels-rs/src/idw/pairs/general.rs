@@ -61,7 +61,7 @@ pub(super) unsafe fn place_of(targets: &Targets, vectors: *const f64, query: u64
 /// `places` has `2 * points` elements, on the sphere three times as many, and `vectors` then those of
 /// `count` queries, else it is null; `left_out`, unless null, has for each point the query that leaves it
 /// out; `exponents`, unless null, has `count` elements; the rest as for
-/// [`sum_tiles`](super::direct::sum_tiles).
+/// [`sum_tiles`](mod@super::direct::sum_tiles).
 #[kernel(block = BLOCK, instances(one: <1>; several: <ALL>))]
 pub unsafe fn sum_in_f64<const V: usize>(
     places: *const f64,

@@ -148,7 +148,7 @@ const TILE_BYTES: u32 = {
 /// thread a query.
 ///
 /// # Safety
-/// As for [`sum_tiles`](super::direct::sum_tiles) and [`combine`](super::combine::combine), with one value,
+/// As for [`sum_tiles`](mod@super::direct::sum_tiles) and [`combine`](mod@super::combine::combine), with one value,
 /// whose range is `range`.
 #[kernel(block = PAPER_BLOCK, shared = if TILED { TILE_BYTES } else { 0 }, instances(
     naive_square: <false, true>;

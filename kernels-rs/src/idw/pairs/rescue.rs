@@ -121,8 +121,8 @@ impl<T: Real> Rescue<T> {
 /// squares are numbers, however many units of the data they are.
 ///
 /// # Safety
-/// `rescued` is as [`combine`](super::combine::combine) leaves it; the rest as for
-/// [`sum_in_f64`](super::general::sum_in_f64).
+/// `rescued` is as [`combine`](mod@super::combine::combine) leaves it; the rest as for
+/// [`sum_in_f64`](mod@super::general::sum_in_f64).
 #[kernel(
     block = RESCUE_BLOCK,
     carve = |carver| Shared::new(carver, RESCUE_BLOCK as usize),

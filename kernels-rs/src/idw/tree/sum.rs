@@ -45,7 +45,7 @@ struct Ground {
 /// grid, as for `sum_tiles` of module `pairs`; in y: blocks that share the items.
 ///
 /// # Safety
-/// `sources`, `all` and `boxes` are as [`weigh_nodes`](super::nodes::weigh_nodes) leaves them for `points`
+/// `sources`, `all` and `boxes` are as [`weigh_nodes`](mod@super::nodes::weigh_nodes) leaves them for `points`
 /// points and `items` items, up to the root of level `top`; `places` has the points' x and then their y,
 /// `reaches` what `measure_tiles` of module `pairs` writes, `ranges` three numbers for each value; `x` and
 /// `y` have `count` elements or are null for a grid, then `count` is `width * height`; it is not 0;

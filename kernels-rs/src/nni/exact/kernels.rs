@@ -23,7 +23,7 @@ const BLOCK: u32 = 256;
 /// Threads of a block of [`make_rings`].
 const RING_BLOCK: u32 = 128;
 
-/// Threads of a block of [`walk_cells`].
+/// Threads of a block of [`mod@walk_cells`].
 const WALK_BLOCK: u32 = 64;
 
 /// Threads of a block of the kernels that clip.
@@ -698,7 +698,7 @@ impl Results {
     /// interpolate, and that is written.
     ///
     /// # Safety
-    /// As for [`walk_cells`]; the cell is in the DEM.
+    /// As for [`mod@walk_cells`]; the cell is in the DEM.
     #[inline(always)]
     unsafe fn begin(
         &self,
@@ -735,7 +735,7 @@ impl Results {
     /// Writes what belongs to a cell beside its values, and tells what became of it.
     ///
     /// # Safety
-    /// As for [`walk_cells`]; the writer is what [`begin`](Self::begin) gave.
+    /// As for [`mod@walk_cells`]; the writer is what [`begin`](Self::begin) gave.
     #[inline(always)]
     unsafe fn end(&self, writer: &Writer, answer: Option<Answer>) -> Done {
         let Some(mut answer) = answer else { return Done::Left };
@@ -748,7 +748,7 @@ impl Results {
     }
 
     /// # Safety
-    /// As for [`walk_cells`].
+    /// As for [`mod@walk_cells`].
     #[inline(always)]
     unsafe fn layers(&self, cell: usize, answer: Answer) {
         if !self.writes {
@@ -820,7 +820,7 @@ fn in_patches(i: u32, columns: u32) -> [u32; 2] {
 /// Makes the ring of every site. Grid: a thread a point.
 ///
 /// # Safety
-/// As for [`walk_cells`]; `sites_before` has the number of sites at `points`; `rings` has [`RING_NUMBERS`] for each
+/// As for [`mod@walk_cells`]; `sites_before` has the number of sites at `points`; `rings` has [`RING_NUMBERS`] for each
 /// site, at a multiple of 16 bytes.
 // With the registers that nothing spills for, four blocks fit, and the rings of 7,000,000 points take 8.8 ms in
 // place of 8.1 on an H200.
@@ -921,7 +921,7 @@ pub unsafe fn walk_cells<const BLENDS: bool>(
 /// Grid: a team a worker; each takes cells in turn.
 ///
 /// # Safety
-/// As for [`walk_cells`]; `slots` as for [`Memory::slots`]; `left` as `listed` there.
+/// As for [`mod@walk_cells`]; `slots` as for [`Memory::slots`]; `left` as `listed` there.
 #[kernel(
     block = CLIP_BLOCK,
     shared = shared_bytes::<M>(),

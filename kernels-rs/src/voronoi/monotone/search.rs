@@ -213,7 +213,7 @@ pub unsafe fn winner<M: Metric>(
 /// Grid: a warp for every 32 columns and winner row: blocks of 8 winner rows, the columns fastest.
 ///
 /// # Safety
-/// `nearest` comes from [`nearest_columns`](super::rows::nearest_columns), `winners` has `pitch * levels`
+/// `nearest` comes from [`nearest_columns`](mod@super::rows::nearest_columns), `winners` has `pitch * levels`
 /// elements, `above` what its level has.
 #[kernel(block = BLOCK)]
 pub unsafe fn search_rows(

@@ -98,7 +98,7 @@ pub struct Raster {
 /// block a tile, in the order of `place_of`.
 ///
 /// # Safety
-/// `nearest` comes from [`nearest_columns`](super::rows::nearest_columns), `winners` a row of `pitch` for every
+/// `nearest` comes from [`nearest_columns`](mod@super::rows::nearest_columns), `winners` a row of `pitch` for every
 /// tile row and one more, `out` `width * height`.
 #[kernel(block = BLOCK, resident = 4, shared = shared_bytes::<u32>(), instances(
     indices: <u32, Indices<u32>>;
@@ -120,7 +120,7 @@ pub unsafe fn spread_narrow<T: Number, O: Numbers<T>>(
 }
 
 /// The distance to the nearest site, times `scale`; infinite where none is within the limit. See
-/// [`spread_narrow`].
+/// [`mod@spread_narrow`].
 ///
 /// # Safety
 /// As there.
@@ -143,7 +143,7 @@ pub unsafe fn spread_distances(
     }
 }
 
-/// [`spread_narrow`] for large rasters, and for pixels that are not square, as in
+/// [`mod@spread_narrow`] for large rasters, and for pixels that are not square, as in
 /// [`search_rows_wide`](const@super::search::search_rows_wide); indices of 64 bits for more pixels than 32
 /// can name. Squares are `across dx^2 + down dy^2`.
 ///
@@ -172,7 +172,7 @@ pub unsafe fn spread_wide<T: Number, O: Numbers<T>>(
     unsafe { tile(ground, nearest, winners, raster, (search_limit, limit), O::new(out, width)) }
 }
 
-/// The work of a block: its tile; see [`spread_narrow`].
+/// The work of a block: its tile; see [`mod@spread_narrow`].
 ///
 /// # Safety
 /// As there.

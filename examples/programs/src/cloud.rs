@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail, ensure};
 use geo_io::{Crs, PointCloud, Tally};
+use gpu_core::parallel::{self, FINE};
 use gpu_core::{Bounds, Progress};
-use rayon::prelude::*;
 
 use crate::args::PointArgs;
 
@@ -112,9 +112,10 @@ impl Cloud {
         const COARSEST: f64 = 1.0 / 1024.0;
         let Some([low, high]) = self.range else { return };
         let step = 2f64.powi(((high - low) / f64::from(1 << 29)).log2().ceil() as i32);
-        let within = self.z.par_iter().all(|z| (low..=high).contains(z));
+        let is_beyond = |i: usize| !(low..=high).contains(&self.z[i]);
+        let within = parallel::first(self.z.len(), FINE, is_beyond).is_none();
         if within && step.is_normal() && step <= COARSEST {
-            self.z.par_iter_mut().for_each(|z| *z = (*z / step).round_ties_even() * step);
+            parallel::for_each(&mut self.z, FINE, |_, z| *z = (*z / step).round_ties_even() * step);
         }
     }
 

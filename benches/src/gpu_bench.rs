@@ -5,7 +5,7 @@
 //! that are zero are timed too. The device is `TESSERA_DEVICE`, else `cuda`.
 //!
 //! FILTER: `voronoi`, `nni`, `paper` (the first row of `nni` alone), `host` (from host memory to host memory),
-//! `exact` or `terrain`.
+//! `copies` (between host and device), `exact` or `terrain`.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -41,13 +41,20 @@ fn main() -> Result<()> {
     }
     if "nni".contains(&filter) || ["paper", "host"].contains(&filter.as_str()) {
         let cloud = Cloud::random(7_000_000, 5000, 0.0);
-        nni(&gpu, &cloud, 5000, "radii 10 and 3", |params| params)?;
+        if filter != "host" {
+            nni(&gpu, &cloud, 5000, "radii 10 and 3", |params| params)?;
+        }
         if filter != "paper" {
             nni_end_to_end(&gpu, &cloud, 5000)?;
         }
         if "nni".contains(&filter) {
             nni_values(&gpu, &cloud)?;
             nni_options(&gpu, &cloud)?;
+        }
+    }
+    if "copies".contains(&filter) {
+        for mebibytes in [4, 8, 32, 128, 1024] {
+            copies(&gpu, mebibytes << 20)?;
         }
     }
     if "exact".contains(&filter) {
@@ -426,6 +433,43 @@ fn end_to_end(
     println!(
         "| the same end to end, {memory} | {whole:.2} | transfers alone {alone:.2}, ratio {:.2} | |",
         whole / alone
+    );
+    Ok(())
+}
+
+/// Copies to the device and back, of pageable and of page-locked memory.
+fn copies(gpu: &Gpu, bytes: usize) -> Result<()> {
+    let mut column = gpu.zeroed::<u8>(bytes)?;
+    let rate = |copy: &mut dyn FnMut() -> gpu_core::Result<()>| -> Result<f64> {
+        let mut times = Vec::new();
+        for _ in 0..RUNS + 2 {
+            let start = Instant::now();
+            copy()?;
+            gpu.synchronize()?;
+            times.push(start.elapsed().as_secs_f64());
+        }
+        times.drain(..2);
+        times.sort_by(f64::total_cmp);
+        Ok(bytes as f64 / times[RUNS / 2] * 1e-9)
+    };
+    let mut rates = |host: &mut [u8]| -> Result<[f64; 2]> {
+        // SAFETY (both): the stream is waited for before the host's memory or the column is touched again.
+        let to = rate(&mut || unsafe { gpu.enqueue_write((&mut column).into(), host) })?;
+        // SAFETY: as above.
+        let from = rate(&mut || unsafe { gpu.enqueue_read((&column).into(), host) })?;
+        Ok([to, from])
+    };
+    let [to, from] = rates(&mut vec![1; bytes])?;
+    let [locked_to, locked_from] = rates(&mut gpu.page_locked::<u8>(bytes)?)?;
+    println!(
+        "| {} MiB, GB/s to the device | {to:.1} pageable | {locked_to:.1} page-locked | {:.2} |",
+        bytes >> 20,
+        to / locked_to
+    );
+    println!(
+        "| {} MiB, GB/s from the device | {from:.1} pageable | {locked_from:.1} page-locked | {:.2} |",
+        bytes >> 20,
+        from / locked_from
     );
     Ok(())
 }

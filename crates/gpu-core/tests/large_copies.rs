@@ -6,7 +6,7 @@ mod common;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use common::gpu;
-use gpu_core::{Error, Gpu};
+use gpu_core::{Copying, Error, Gpu};
 use software_gpu::{Operation, bytes_of_thread, fail};
 
 /// The threads of one test take pieces of another's copies, which the failures planned for a thread must not meet.
@@ -171,14 +171,21 @@ fn a_begun_copy_that_fails_says_so_and_one_that_is_dropped_does_no_harm() {
         let (bytes, mut back) = (pattern(7 * MIB), vec![0; 7 * MIB]);
         let mut column = gpu.zeroed::<u8>(bytes.len()).unwrap();
         for dropped in [false, true] {
+            let end = |copy: Copying| match dropped {
+                true => {
+                    drop(copy);
+                    Ok(())
+                }
+                false => copy.wait(),
+            };
             for successes in 0..15 {
                 let failure = fail(Operation::Copy, successes);
                 // SAFETY: the copies are waited for, or dropped, before the arrays or the column are touched.
                 let copies = unsafe {
                     let write = gpu.begin_write((&mut column).into(), &bytes).unwrap();
-                    let written = if dropped { Ok(drop(write)) } else { write.wait() };
+                    let written = end(write);
                     let read = gpu.begin_read(&gpu, (&column).into(), &mut back).unwrap();
-                    written.and(if dropped { Ok(drop(read)) } else { read.wait() })
+                    written.and(end(read))
                 };
                 let failed = failure.happened();
                 assert_eq!(copies.is_err(), failed && !dropped, "after {successes}");

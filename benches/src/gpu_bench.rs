@@ -80,7 +80,9 @@ fn nni_exact(gpu: &Gpu, side: u32) -> Result<()> {
         nni(gpu, &cloud, side, what, |_| params)?;
     }
     let void = Cloud::random(7_000_000, side, 500.0);
-    nni(gpu, &void, side, "exact, a void of radius 500", |_| exact)
+    nni(gpu, &void, side, "exact, a void of radius 500", |_| exact)?;
+    let wide = exact.site_radius(400.0);
+    nni(gpu, &void, side, "exact, site radius 400, a void of radius 500", |_| wide)
 }
 
 /// Other radii, finer rasters, a void, other weights.

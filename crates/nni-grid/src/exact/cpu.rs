@@ -525,12 +525,11 @@ mod tests {
         (0..count).map(at).filter(is_there).unzip()
     }
 
-    /// The table of points with the value 1, with all rings, and its setup.
-    fn table_of(x: &[f64], y: &[f64]) -> (Table, Setup) {
-        let z = vec![1.0; x.len()];
+    /// The table of points with values, with all rings, its setup, and what was asked for.
+    fn table_of(x: &[f64], y: &[f64], z: &[f64], weights: Weights) -> (Table, Setup, Params) {
         let grid = GridSpec::new(0.0, 200.0, 1.0, 200, 200).unwrap();
-        let params = Params::new(grid).site_radius(f64::INFINITY);
-        let values = [&z[..]];
+        let params = Params::new(grid).site_radius(f64::INFINITY).weights(weights);
+        let values = [z];
         let input = Input::from(gpu_core::Points { x, y, values: &values });
         let extent = input.check(&params.grid).unwrap();
         let setup = Setup::of(&params, extent.bounds, x.len()).unwrap();
@@ -538,7 +537,10 @@ mod tests {
         let mut table = Table::new(&input, &extent, &setup, &params).unwrap();
         table.make_rings().unwrap();
         table.make_wide_rings(&setup, x.len());
-        (table, setup)
+        if weights == Weights::SibsonC1 {
+            table.estimate_gradients(&setup).unwrap();
+        }
+        (table, setup, params)
     }
 
     /// How many cells the rings do not tell.
@@ -566,7 +568,7 @@ mod tests {
     #[test]
     fn wide_rings_answer_nearly_all_queries_in_a_void_and_along_the_hull() {
         let (x, y) = places(60_000, 60.0);
-        let (table, setup) = table_of(&x, &y);
+        let (table, setup, _) = table_of(&x, &y, &vec![1.0; x.len()], Weights::Sibson);
         let is_void = |c: u32, r: u32| f64::hypot(f64::from(c) - 99.5, f64::from(r) - 99.5) < 56.0;
         let is_edge = |c: u32, r: u32| c.min(r) < 2 || c.max(r) > 197;
         for (what, of) in [("void", &is_void as &dyn Fn(u32, u32) -> bool), ("edge", &is_edge)] {
@@ -581,9 +583,35 @@ mod tests {
     }
 
     #[test]
+    fn wide_rings_give_what_clipping_gives() {
+        let (x, y) = places(60_000, 60.0);
+        let height = |(x, y): (&f64, &f64)| 30.0 * (x / 40.0).sin() + 20.0 * (y / 25.0).cos();
+        let z: Vec<f64> = x.iter().zip(&y).map(height).collect();
+        for weights in [Weights::Sibson, Weights::Laplace, Weights::SibsonC1] {
+            let (table, setup, params) = table_of(&x, &y, &z, weights);
+            let values = |has_wide_rings: bool| {
+                let setup = Setup { has_wide_rings, ..setup };
+                let mut layers = Layers::new(&params, 1).unwrap();
+                layers.fill(&table, &setup, &params, None, &()).unwrap();
+                layers.values.remove(0)
+            };
+            let (walked, clipped) = (values(true), values(false));
+            let apart = |(a, b): (&f32, &f32)| f64::from((a - b).abs());
+            let worst = walked.iter().zip(&clipped).map(apart).fold(0.0, f64::max);
+            let others = walked.iter().zip(&clipped).filter(|(a, b)| a.to_bits() != b.to_bits());
+            let others = others.count();
+            println!(
+                "{weights:?}: {others} of 40,000 cells have other bits, at most {worst:.1e} off"
+            );
+            // A unit in the last place, of values up to 50.
+            assert!(worst <= 4e-6 && others < 4, "{weights:?}: {others}, {worst}");
+        }
+    }
+
+    #[test]
     fn rings_answer_nearly_all_queries_among_random_points() {
         let (x, y) = places(12_000, 0.0);
-        let (table, setup) = table_of(&x, &y);
+        let (table, setup, _) = table_of(&x, &y, &vec![1.0; x.len()], Weights::Sibson);
         let is_inner = |[x, y]: [f64; 2]| x > 10.0 && x < 190.0 && y > 10.0 && y < 190.0;
         let sites = 0..table.places.len() as u32;
         let lack = sites.filter(|&site| is_inner(table.places[site as usize])).filter(|&site| {

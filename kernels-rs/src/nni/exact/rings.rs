@@ -46,8 +46,8 @@ pub const MOST_WIDE_SIDES: u32 = 64;
 
 /// The most sites for which wide rings are made: where there are more without a ring, none gets one.
 pub const fn most_wide(sites: u64) -> u64 {
-    let part = sites / 64;
-    let most = if part > 1 << 16 { part } else { 1 << 16 };
+    let part = sites / 32;
+    let most = if part > 1 << 15 { part } else { 1 << 15 };
     if most < sites { most } else { sites }
 }
 

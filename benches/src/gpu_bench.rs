@@ -393,7 +393,14 @@ fn nni_end_to_end(gpu: &Gpu, cloud: &Cloud, side: u32) -> Result<()> {
     end_to_end(gpu, points, &params, &mut dem, "page-locked")?;
     let mut dem = vec![0.0; params.grid.cells() as usize];
     let points = Points { x: &cloud.x, y: &cloud.y, values: &[&cloud.z] };
-    end_to_end(gpu, points, &params, &mut dem, "pageable")
+    end_to_end(gpu, points, &params, &mut dem, "pageable")?;
+    let device = Device::Gpu(gpu.clone());
+    let time = median_on_host(|| {
+        nni_grid::interpolate(&device, points, &params, &())?;
+        Ok(())
+    })?;
+    println!("| the same, `interpolate` to a new array | {time:.2} | | |");
+    Ok(())
 }
 
 fn end_to_end(
@@ -420,18 +427,8 @@ fn end_to_end(
         }
         Ok(gpu.synchronize()?)
     };
-    let mut median = |run: &dyn Fn(&mut [f32]) -> Result<()>| -> Result<f64> {
-        let mut times = Vec::new();
-        for _ in 0..RUNS + 2 {
-            let start = Instant::now();
-            run(dem)?;
-            times.push(start.elapsed().as_secs_f64() * 1e3);
-        }
-        times.drain(..2);
-        times.sort_by(f64::total_cmp);
-        Ok(times[RUNS / 2])
-    };
-    let (alone, whole) = (median(&transfers)?, median(&work)?);
+    let alone = median_on_host(|| transfers(dem))?;
+    let whole = median_on_host(|| work(dem))?;
     println!(
         "| the same end to end, {memory} | {whole:.2} | transfers alone {alone:.2}, ratio {:.2} | |",
         whole / alone
@@ -443,22 +440,21 @@ fn end_to_end(
 fn copies(gpu: &Gpu, bytes: usize) -> Result<()> {
     let mut column = gpu.zeroed::<u8>(bytes)?;
     let rate = |copy: &mut dyn FnMut() -> gpu_core::Result<()>| -> Result<f64> {
-        let mut times = Vec::new();
-        for _ in 0..RUNS + 2 {
-            let start = Instant::now();
+        let time = median_on_host(|| {
             copy()?;
-            gpu.synchronize()?;
-            times.push(start.elapsed().as_secs_f64());
-        }
-        times.drain(..2);
-        times.sort_by(f64::total_cmp);
-        Ok(bytes as f64 / times[RUNS / 2] * 1e-9)
+            Ok(gpu.synchronize()?)
+        })?;
+        Ok(bytes as f64 / time * 1e-6)
     };
     let mut rates = |host: &mut [u8]| -> Result<[f64; 2]> {
-        // SAFETY (both): the stream is waited for before the host's memory or the column is touched again.
-        let to = rate(&mut || unsafe { gpu.enqueue_write((&mut column).into(), host) })?;
-        // SAFETY: as above.
-        let from = rate(&mut || unsafe { gpu.enqueue_read((&column).into(), host) })?;
+        let to = rate(&mut || {
+            // SAFETY: the stream is waited for before the host's memory or the column is touched again.
+            unsafe { gpu.enqueue_write((&mut column).into(), host) }
+        })?;
+        let from = rate(&mut || {
+            // SAFETY: as above.
+            unsafe { gpu.enqueue_read((&column).into(), host) }
+        })?;
         Ok([to, from])
     };
     let [to, from] = rates(&mut vec![1; bytes])?;
@@ -474,6 +470,19 @@ fn copies(gpu: &Gpu, bytes: usize) -> Result<()> {
         from / locked_from
     );
     Ok(())
+}
+
+/// The median of [`RUNS`] runs by the host's clock, in milliseconds, after two to warm up.
+fn median_on_host(mut run: impl FnMut() -> Result<()>) -> Result<f64> {
+    let mut times = Vec::new();
+    for _ in 0..RUNS + 2 {
+        let start = Instant::now();
+        run()?;
+        times.push(start.elapsed().as_secs_f64() * 1e3);
+    }
+    times.drain(..2);
+    times.sort_by(f64::total_cmp);
+    Ok(times[RUNS / 2])
 }
 
 /// The times of [`RUNS`] runs, sorted, after two to warm up.

@@ -55,9 +55,9 @@ fn streamed(
     progress: &dyn Progress,
 ) -> Result<Dem> {
     let (grid, cells) = (params.grid, params.grid.cells() as usize);
-    let mut values = host_memory::filled(f32::NAN, cells)?;
+    let mut values = host_memory::zeroed(cells)?;
     let mut counts = match params.counts {
-        true => Some(host_memory::filled(0, cells)?),
+        true => Some(host_memory::zeroed(cells)?),
         false => None,
     };
     let into = counts.as_deref_mut();

@@ -5,7 +5,7 @@
 //! that are zero are timed too. The device is `TESSERA_DEVICE`, else `cuda`.
 //!
 //! FILTER: `voronoi`, `nni`, `paper` (the first row of `nni` alone), `host` (from host memory to host memory),
-//! `exact` or `terrain`.
+//! `copies` (between host and device), `exact` or `terrain`.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -41,13 +41,20 @@ fn main() -> Result<()> {
     }
     if "nni".contains(&filter) || ["paper", "host"].contains(&filter.as_str()) {
         let cloud = Cloud::random(7_000_000, 5000, 0.0);
-        nni(&gpu, &cloud, 5000, "radii 10 and 3", |params| params)?;
+        if filter != "host" {
+            nni(&gpu, &cloud, 5000, "radii 10 and 3", |params| params)?;
+        }
         if filter != "paper" {
             nni_end_to_end(&gpu, &cloud, 5000)?;
         }
         if "nni".contains(&filter) {
             nni_values(&gpu, &cloud)?;
             nni_options(&gpu, &cloud)?;
+        }
+    }
+    if "copies".contains(&filter) {
+        for mebibytes in [4, 8, 32, 128, 1024] {
+            copies(&gpu, mebibytes << 20)?;
         }
     }
     if "exact".contains(&filter) {
@@ -73,7 +80,9 @@ fn nni_exact(gpu: &Gpu, side: u32) -> Result<()> {
         nni(gpu, &cloud, side, what, |_| params)?;
     }
     let void = Cloud::random(7_000_000, side, 500.0);
-    nni(gpu, &void, side, "exact, a void of radius 500", |_| exact)
+    nni(gpu, &void, side, "exact, a void of radius 500", |_| exact)?;
+    let wide = exact.site_radius(400.0);
+    nni(gpu, &void, side, "exact, site radius 400, a void of radius 500", |_| wide)
 }
 
 /// Other radii, finer rasters, a void, other weights.
@@ -384,7 +393,14 @@ fn nni_end_to_end(gpu: &Gpu, cloud: &Cloud, side: u32) -> Result<()> {
     end_to_end(gpu, points, &params, &mut dem, "page-locked")?;
     let mut dem = vec![0.0; params.grid.cells() as usize];
     let points = Points { x: &cloud.x, y: &cloud.y, values: &[&cloud.z] };
-    end_to_end(gpu, points, &params, &mut dem, "pageable")
+    end_to_end(gpu, points, &params, &mut dem, "pageable")?;
+    let device = Device::Gpu(gpu.clone());
+    let time = median_on_host(|| {
+        nni_grid::interpolate(&device, points, &params, &())?;
+        Ok(())
+    })?;
+    println!("| the same, `interpolate` to a new array | {time:.2} | | |");
+    Ok(())
 }
 
 fn end_to_end(
@@ -411,23 +427,62 @@ fn end_to_end(
         }
         Ok(gpu.synchronize()?)
     };
-    let mut median = |run: &dyn Fn(&mut [f32]) -> Result<()>| -> Result<f64> {
-        let mut times = Vec::new();
-        for _ in 0..RUNS + 2 {
-            let start = Instant::now();
-            run(dem)?;
-            times.push(start.elapsed().as_secs_f64() * 1e3);
-        }
-        times.drain(..2);
-        times.sort_by(f64::total_cmp);
-        Ok(times[RUNS / 2])
-    };
-    let (alone, whole) = (median(&transfers)?, median(&work)?);
+    let alone = median_on_host(|| transfers(dem))?;
+    let whole = median_on_host(|| work(dem))?;
     println!(
         "| the same end to end, {memory} | {whole:.2} | transfers alone {alone:.2}, ratio {:.2} | |",
         whole / alone
     );
     Ok(())
+}
+
+/// Copies to the device and back, of pageable and of page-locked memory.
+fn copies(gpu: &Gpu, bytes: usize) -> Result<()> {
+    let mut column = gpu.zeroed::<u8>(bytes)?;
+    let rate = |copy: &mut dyn FnMut() -> gpu_core::Result<()>| -> Result<f64> {
+        let time = median_on_host(|| {
+            copy()?;
+            Ok(gpu.synchronize()?)
+        })?;
+        Ok(bytes as f64 / time * 1e-6)
+    };
+    let mut rates = |host: &mut [u8]| -> Result<[f64; 2]> {
+        let to = rate(&mut || {
+            // SAFETY: the stream is waited for before the host's memory or the column is touched again.
+            unsafe { gpu.enqueue_write((&mut column).into(), host) }
+        })?;
+        let from = rate(&mut || {
+            // SAFETY: as above.
+            unsafe { gpu.enqueue_read((&column).into(), host) }
+        })?;
+        Ok([to, from])
+    };
+    let [to, from] = rates(&mut vec![1; bytes])?;
+    let [locked_to, locked_from] = rates(&mut gpu.page_locked::<u8>(bytes)?)?;
+    println!(
+        "| {} MiB, GB/s to the device | {to:.1} pageable | {locked_to:.1} page-locked | {:.2} |",
+        bytes >> 20,
+        to / locked_to
+    );
+    println!(
+        "| {} MiB, GB/s from the device | {from:.1} pageable | {locked_from:.1} page-locked | {:.2} |",
+        bytes >> 20,
+        from / locked_from
+    );
+    Ok(())
+}
+
+/// The median of [`RUNS`] runs by the host's clock, in milliseconds, after two to warm up.
+fn median_on_host(mut run: impl FnMut() -> Result<()>) -> Result<f64> {
+    let mut times = Vec::new();
+    for _ in 0..RUNS + 2 {
+        let start = Instant::now();
+        run()?;
+        times.push(start.elapsed().as_secs_f64() * 1e3);
+    }
+    times.drain(..2);
+    times.sort_by(f64::total_cmp);
+    Ok(times[RUNS / 2])
 }
 
 /// The times of [`RUNS`] runs, sorted, after two to warm up.

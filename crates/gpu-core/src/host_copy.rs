@@ -5,12 +5,14 @@ use std::fmt;
 use std::mem::MaybeUninit;
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
+use std::sync::Arc;
 
 use cuda_driver::Status;
 use cuda_driver::sys::{self, CUdeviceptr};
 
 use crate::driver::check;
-use crate::staging::{self, Queue, Staging};
+use crate::staging::{self, Queue, Staged, Staging, Way};
+use crate::stream::Event;
 use crate::{Element, Error, Gpu, Result, Slice, SliceMut};
 
 /// An array in page-locked host memory: the device copies it directly, two to five times as fast as
@@ -95,6 +97,82 @@ impl Gpu {
         }
     }
 
+    /// [`Gpu::enqueue_write`] that does not hold the calling thread up, from pageable memory either: the copy is
+    /// under way, beside those that were begun before and after. What is enqueued on this handle's stream
+    /// meanwhile may come before it or after; [`Copying::order_before`] tells a handle to come after.
+    ///
+    /// # Errors
+    /// As [`Gpu::enqueue_write`].
+    ///
+    /// # Safety
+    /// As [`Gpu::enqueue_write`]; and `host` and `to` stay until the [`Copying`] was waited for or dropped, and
+    /// it is not forgotten.
+    pub unsafe fn begin_write<T: Element>(
+        &self,
+        mut to: SliceMut<T>,
+        host: &[T],
+    ) -> Result<Copying> {
+        let is_copy = self.is_copy(to.len(), host.len())?;
+        let (to, bytes): (_, &[u8]) = (to.as_mut_ptr() as CUdeviceptr, bytemuck::cast_slice(host));
+        self.make_current()?;
+        if let Some(staging) = self.staging(bytes.as_ptr(), bytes.len()) {
+            let from = bytes.as_ptr().cast_mut();
+            // SAFETY: both sides have as many bytes, of which the host's are only read; the rest is passed on to
+            // the caller.
+            let staged = unsafe { staging.begin(self.queue(), Way::In, to, from, bytes.len()) };
+            return Ok(Copying(self.clone(), By::Threads(staged)));
+        }
+        if is_copy {
+            // SAFETY: passed on to the caller.
+            unsafe { self.copy_in(to, bytes)? };
+        }
+        self.copying()
+    }
+
+    /// [`Gpu::enqueue_read`] that does not hold the calling thread up, to pageable memory either, of what lies
+    /// there behind the work that is enqueued on `after` by now.
+    ///
+    /// # Errors
+    /// As [`Gpu::enqueue_read`], and [`Error::OtherGpu`] for a handle to another device.
+    ///
+    /// # Safety
+    /// Nobody touches `host` or writes to `from`, and both stay, until the [`Copying`] was waited for or dropped,
+    /// and it is not forgotten.
+    pub unsafe fn begin_read<T: Element>(
+        &self,
+        after: &Gpu,
+        from: Slice<T>,
+        host: &mut [T],
+    ) -> Result<Copying> {
+        let is_copy = self.is_copy(from.len(), host.len())?;
+        let (from, bytes) = (from.as_ptr() as CUdeviceptr, size_of_val(host));
+        let to = host.as_mut_ptr().cast::<u8>();
+        self.make_current()?;
+        if let Some(staging) = self.staging(to, bytes) {
+            self.same_device(after.opened.device)?;
+            let ready = Event::new(sys::CU_EVENT_DISABLE_TIMING)?;
+            ready.record(after.stream.raw)?;
+            let way = Way::Out(Some(ready));
+            // SAFETY: both sides have as many bytes; the rest is passed on to the caller.
+            let staged = unsafe { staging.begin(self.queue(), way, from, to, bytes) };
+            return Ok(Copying(self.clone(), By::Threads(staged)));
+        }
+        self.wait_for(after)?;
+        if is_copy {
+            // SAFETY: passed on to the caller; bytes that are initialised stay so.
+            unsafe { self.copy_out(from, std::slice::from_raw_parts_mut(to.cast(), bytes))? };
+        }
+        self.copying()
+    }
+
+    /// A copy that is enqueued.
+    fn copying(&self) -> Result<Copying> {
+        self.make_current()?;
+        let passed = Event::new(sys::CU_EVENT_DISABLE_TIMING)?;
+        passed.record(self.stream.raw)?;
+        Ok(Copying(self.clone(), By::Driver(passed)))
+    }
+
     /// A copy to the device.
     ///
     /// # Safety
@@ -102,10 +180,12 @@ impl Gpu {
     pub(crate) unsafe fn copy_in(&self, to: CUdeviceptr, host: &[u8]) -> Result<()> {
         self.make_current()?;
         if let Some(staging) = self.staging(host.as_ptr(), host.len()) {
-            // SAFETY: passed on to the caller.
-            let copied = unsafe { staging.write(self.queue(), to, host) };
+            let from = host.as_ptr().cast_mut();
+            // SAFETY: both sides have as many bytes, of which the host's are only read; they stay while this call
+            // waits.
+            let staged = unsafe { staging.begin(self.queue(), Way::In, to, from, host.len()) };
             // The thread may have helped another copy out meanwhile.
-            return copied.and(self.make_current());
+            return staging.end(&staged).and(self.make_current());
         }
         // SAFETY: both sides have as many bytes; the rest is passed on to the caller.
         check("cuMemcpyHtoDAsync", unsafe {
@@ -124,9 +204,11 @@ impl Gpu {
     ) -> Result<()> {
         self.make_current()?;
         if let Some(staging) = self.staging(host.as_ptr().cast(), host.len()) {
-            // SAFETY: passed on to the caller.
-            let copied = unsafe { staging.read(self.queue(), from, host) };
-            return copied.and(self.make_current());
+            let to = host.as_mut_ptr().cast();
+            // SAFETY: as above.
+            let staged =
+                unsafe { staging.begin(self.queue(), Way::Out(None), from, to, host.len()) };
+            return staging.end(&staged).and(self.make_current());
         }
         let to = host.as_mut_ptr().cast();
         // SAFETY: both sides have as many bytes; the rest is passed on to the caller.
@@ -140,7 +222,7 @@ impl Gpu {
     }
 
     /// What a copy of so many bytes goes through, if it is large and the host's memory pageable.
-    fn staging(&self, host: *const u8, bytes: usize) -> Option<&Staging> {
+    fn staging(&self, host: *const u8, bytes: usize) -> Option<&Arc<Staging>> {
         if bytes < staging::LARGE || is_known(host) {
             return None;
         }
@@ -155,6 +237,77 @@ impl Gpu {
         }
         self.refuse_in_capture("a copy between host and device")?;
         Ok(on_host > 0)
+    }
+}
+
+/// A copy that was begun by [`Gpu::begin_write`] or [`Gpu::begin_read`]. Dropped, it is waited for, or given up
+/// where it has not come far.
+#[must_use = "dropped, the copy is given up"]
+pub struct Copying(Gpu, By);
+
+/// Who copies.
+enum By {
+    /// The driver; the event is behind the copy.
+    Driver(Event),
+    /// Threads, piece by piece.
+    Threads(Arc<Staged>),
+}
+
+impl Copying {
+    /// Lets the work enqueued on `later` from now on wait for the copy. Waits until pageable memory has been read,
+    /// or written, and helps with that.
+    ///
+    /// # Errors
+    /// What went wrong with the copy; [`Error::OtherGpu`] for a handle to another device; [`Error::Driver`].
+    pub fn order_before(&self, later: &Gpu) -> Result<()> {
+        let Self(gpu, by) = self;
+        gpu.same_device(later.opened.device)?;
+        let ended = self.end();
+        gpu.make_current()?;
+        match by {
+            By::Driver(passed) => passed.order_before(later.stream.raw),
+            By::Threads(staged) => ended.and_then(|()| staged.order_before(later.stream.raw)),
+        }
+    }
+
+    /// Waits for the copy.
+    ///
+    /// # Errors
+    /// What went wrong with it, or with work before it on its stream.
+    pub fn wait(self) -> Result<()> {
+        self.end()?;
+        match &self.1 {
+            By::Driver(passed) => passed.synchronize(),
+            By::Threads(staged) => staged.synchronize(),
+        }
+    }
+
+    /// Waits for the threads.
+    fn end(&self) -> Result<()> {
+        let Self(gpu, by) = self;
+        match (by, gpu.opened.staging()) {
+            (By::Threads(staged), Some(staging)) => staging.end(staged).and(gpu.make_current()),
+            _ => gpu.make_current(),
+        }
+    }
+}
+
+impl Drop for Copying {
+    fn drop(&mut self) {
+        if let By::Threads(staged) = &self.1 {
+            staged.abandon();
+        }
+        // An error here is one of the copy, which nobody wants any more.
+        let _ = self.end().and_then(|()| match &self.1 {
+            By::Driver(passed) => passed.synchronize(),
+            By::Threads(staged) => staged.synchronize(),
+        });
+    }
+}
+
+impl fmt::Debug for Copying {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Copying").finish_non_exhaustive()
     }
 }
 

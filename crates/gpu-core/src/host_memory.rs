@@ -37,17 +37,29 @@ pub fn filled<T: Clone>(value: T, len: usize) -> Result<Vec<T>> {
     Ok(vec)
 }
 
+/// A vector of zeros, whose memory the system brings where it is first touched: by the threads that fill it.
+///
+/// # Errors
+/// [`Error::HostMemory`] where the allocator refuses.
+#[cfg(feature = "cuda")]
+pub fn zeroed<T: bytemuck::Zeroable>(len: usize) -> Result<Vec<T>> {
+    bytemuck::try_zeroed_vec(len).map_err(|()| refused::<T>(len))
+}
+
 /// An empty vector with room for `len` elements.
 ///
 /// # Errors
 /// [`Error::HostMemory`] where the allocator refuses.
 pub fn with_capacity<T>(len: usize) -> Result<Vec<T>> {
     let mut vec = Vec::new();
-    vec.try_reserve_exact(len).map_err(|_| Error::HostMemory {
-        asked: (len as u64).saturating_mul(size_of::<T>() as u64),
-        available: available().unwrap_or(0),
-    })?;
+    vec.try_reserve_exact(len).map_err(|_| refused::<T>(len))?;
     Ok(vec)
+}
+
+/// The error of an allocation of `len` elements.
+fn refused<T>(len: usize) -> Error {
+    let asked = (len as u64).saturating_mul(size_of::<T>() as u64);
+    Error::HostMemory { asked, available: available().unwrap_or(0) }
 }
 
 /// The `MemAvailable` line of `/proc/meminfo`, in bytes.

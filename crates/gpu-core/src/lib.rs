@@ -80,7 +80,7 @@ pub use gpu::Gpu;
 pub use graph::Graph;
 pub use grid::{Bounds, GridSpec};
 #[cfg(feature = "cuda")]
-pub use host_copy::PageLocked;
+pub use host_copy::{Copying, PageLocked};
 #[cfg(feature = "cuda")]
 pub use launch::{Arguments, Blocks};
 #[cfg(feature = "ndarray")]

@@ -19,7 +19,7 @@ pub(crate) struct Opened {
     pub(crate) context: CUcontext,
     pub(crate) modules: Modules,
     pub(crate) properties: Properties,
-    staging: OnceLock<Option<Staging>>,
+    staging: OnceLock<Option<Arc<Staging>>>,
 }
 
 /// What is known of a device from the start.
@@ -64,8 +64,8 @@ impl Opened {
 
     /// What large copies go through; `None` where the system gives no page-locked memory. The
     /// context is current.
-    pub(crate) fn staging(&self) -> Option<&Staging> {
-        self.staging.get_or_init(|| Staging::new().ok()).as_ref()
+    pub(crate) fn staging(&self) -> Option<&Arc<Staging>> {
+        self.staging.get_or_init(|| Staging::new().ok().map(Arc::new)).as_ref()
     }
 }
 

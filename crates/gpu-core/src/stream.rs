@@ -73,8 +73,7 @@ pub(crate) fn is_capturing(stream: CUstream) -> Result<bool> {
 pub(crate) fn order(earlier: CUstream, later: CUstream) -> Result<()> {
     let event = Event::new(sys::CU_EVENT_DISABLE_TIMING)?;
     event.record(earlier)?;
-    // SAFETY: stream and event are alive; the driver keeps the event until it has passed.
-    check("cuStreamWaitEvent", unsafe { sys::cuStreamWaitEvent(later, event.0, 0) })
+    event.order_before(later)
 }
 
 /// [`order`], refused where a graph records the work of either: it could not hold the other's.
@@ -99,6 +98,12 @@ impl Event {
     pub(crate) fn record(&self, stream: CUstream) -> Result<()> {
         // SAFETY: event and stream are alive.
         check("cuEventRecord", unsafe { sys::cuEventRecord(self.0, stream) })
+    }
+
+    /// Lets the work enqueued on a stream from now on wait for it.
+    pub(crate) fn order_before(&self, later: CUstream) -> Result<()> {
+        // SAFETY: stream and event are alive; the driver keeps the event until it has passed.
+        check("cuStreamWaitEvent", unsafe { sys::cuStreamWaitEvent(later, self.0, 0) })
     }
 
     /// Waits until the stream has come to it.

@@ -3,9 +3,17 @@
 
 mod common;
 
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
 use common::gpu;
-use gpu_core::{Error, Gpu};
+use gpu_core::{Copying, Error, Gpu};
 use software_gpu::{Operation, bytes_of_thread, fail};
+
+/// The threads of one test take pieces of another's copies, which the failures planned for a thread must not meet.
+fn alone() -> MutexGuard<'static, ()> {
+    static TESTS: Mutex<()> = Mutex::new(());
+    TESTS.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 const MIB: usize = 1 << 20;
 
@@ -16,6 +24,7 @@ fn pattern(len: usize) -> Vec<u8> {
 
 #[test]
 fn large_arrays_come_back_as_they_went_whatever_their_length() {
+    let _alone = alone();
     let gpu = gpu();
     for len in [4 * MIB - 1, 4 * MIB, 4 * MIB + 1, 6 * MIB - 1, 6 * MIB, 71 * MIB + 12_345] {
         let bytes = pattern(len);
@@ -31,6 +40,7 @@ fn large_arrays_come_back_as_they_went_whatever_their_length() {
 
 #[test]
 fn a_large_copy_takes_its_turn_on_the_stream() {
+    let _alone = alone();
     let gpu = gpu();
     let bytes = pattern(5 * MIB);
     let mut column = gpu.upload(&bytes).unwrap();
@@ -47,6 +57,7 @@ fn a_large_copy_takes_its_turn_on_the_stream() {
 
 #[test]
 fn threads_with_handles_of_their_own_share_the_slots() {
+    let _alone = alone();
     let gpu = gpu();
     std::thread::scope(|scope| {
         for thread in 0..4 {
@@ -63,6 +74,7 @@ fn threads_with_handles_of_their_own_share_the_slots() {
 
 #[test]
 fn page_locked_memory_is_copied_as_it_is() {
+    let _alone = alone();
     let gpu = gpu();
     let mut locked = gpu.page_locked::<u8>(5 * MIB).unwrap();
     locked.copy_from_slice(&pattern(5 * MIB));
@@ -83,6 +95,7 @@ fn round_trip(gpu: &Gpu, bytes: &[u8], successes: u64) -> (Result<Vec<u8>, Error
 
 #[test]
 fn a_piece_that_cannot_be_copied_is_an_error_and_the_next_copy_is_right() {
+    let _alone = alone();
     let gpu = gpu();
     if !gpu.is_software() {
         return;
@@ -98,10 +111,88 @@ fn a_piece_that_cannot_be_copied_is_an_error_and_the_next_copy_is_right() {
             assert_eq!(bytes_of_thread(), in_use, "memory after {successes}");
             if !failed {
                 assert!(result.unwrap() == bytes);
-                assert_eq!(successes, 8, "four pieces each way");
+                assert_eq!(successes, 14, "seven pieces each way");
                 break;
             }
             assert!(matches!(result, Err(Error::Driver { .. })), "{result:?}");
+        }
+    });
+}
+
+#[test]
+fn copies_begun_at_once_arrive_and_come_back() {
+    let _alone = alone();
+    let gpu = gpu();
+    let copies = gpu.fork().unwrap();
+    let host: Vec<Vec<u8>> = [9 * MIB, 4 * MIB, 1000, 0, 6 * MIB + 7].map(pattern).into();
+    let mut locked = gpu.page_locked::<u8>(5 * MIB).unwrap();
+    locked.copy_from_slice(&pattern(5 * MIB));
+    let sources: Vec<&[u8]> = host.iter().map(|h| &h[..]).chain([&locked[..]]).collect();
+    let mut columns: Vec<_> = sources.iter().map(|h| gpu.zeroed::<u8>(h.len()).unwrap()).collect();
+    copies.wait_for(&gpu).unwrap();
+    let begin = |(to, from): (&mut gpu_core::Column<u8>, &&[u8])| {
+        // SAFETY: the arrays outlive the copies, which are waited for below.
+        unsafe { copies.begin_write(to.into(), from).unwrap() }
+    };
+    let under_way: Vec<_> = columns.iter_mut().zip(&sources).map(begin).collect();
+    for copy in &under_way {
+        copy.order_before(&gpu).unwrap();
+    }
+    // Behind the copies on the other stream.
+    let twins: Vec<_> = columns
+        .iter()
+        .map(|column| {
+            let mut twin = gpu.zeroed::<u8>(column.len()).unwrap();
+            twin.copy_from(column).unwrap();
+            twin
+        })
+        .collect();
+    let mut back: Vec<Vec<u8>> = sources.iter().map(|h| vec![0; h.len()]).collect();
+    let begin = |(from, to): (&gpu_core::Column<u8>, &mut Vec<u8>)| {
+        // SAFETY: as above.
+        unsafe { copies.begin_read(&gpu, from.into(), to).unwrap() }
+    };
+    let under_way: Vec<_> = twins.iter().zip(&mut back).map(begin).collect();
+    for copy in under_way {
+        copy.wait().unwrap();
+    }
+    assert!(back.iter().zip(&sources).all(|(back, source)| back == source));
+}
+
+#[test]
+fn a_begun_copy_that_fails_says_so_and_one_that_is_dropped_does_no_harm() {
+    let _alone = alone();
+    let gpu = gpu();
+    if !gpu.is_software() {
+        return;
+    }
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).use_current_thread().build().unwrap();
+    pool.install(|| {
+        let (bytes, mut back) = (pattern(7 * MIB), vec![0; 7 * MIB]);
+        let mut column = gpu.zeroed::<u8>(bytes.len()).unwrap();
+        for dropped in [false, true] {
+            let end = |copy: Copying| match dropped {
+                true => {
+                    drop(copy);
+                    Ok(())
+                }
+                false => copy.wait(),
+            };
+            for successes in 0..15 {
+                let failure = fail(Operation::Copy, successes);
+                // SAFETY: the copies are waited for, or dropped, before the arrays or the column are touched.
+                let copies = unsafe {
+                    let write = gpu.begin_write((&mut column).into(), &bytes).unwrap();
+                    let written = end(write);
+                    let read = gpu.begin_read(&gpu, (&column).into(), &mut back).unwrap();
+                    written.and(end(read))
+                };
+                let failed = failure.happened();
+                assert_eq!(copies.is_err(), failed && !dropped, "after {successes}");
+                assert_eq!(failed, !dropped && successes < 14, "after {successes}");
+            }
+            assert!(dropped || back == bytes);
+            assert!(gpu.upload(&bytes).unwrap().to_host().unwrap() == bytes);
         }
     });
 }

@@ -5,8 +5,8 @@ use std::ops::Range;
 use gpu_core::parallel::{self, FINE};
 use gpu_core::{Extent, Grid, Progress, host_memory};
 use kernels_rs::nni::exact::index::{Merge, PLACE_BITS, Sorted, key};
-use kernels_rs::nni::exact::polygon::Slots;
-use kernels_rs::nni::exact::rings::{MOST_SIDES, Rings};
+use kernels_rs::nni::exact::polygon::{Slots, WINDOW};
+use kernels_rs::nni::exact::rings::{MOST_SIDES, MOST_WIDE_SIDES, Rings, most_wide};
 use kernels_rs::nni::exact::scene::{Answer, Cell, Sites};
 use kernels_rs::nni::exact::search::Index;
 use kernels_rs::nni::exact::team::Alone;
@@ -81,6 +81,9 @@ struct Table {
     starts: Vec<u32>,
     values: Vec<i32>,
     rings: Vec<RingsOfSome>,
+    /// Sites without a ring that have a wide one, sorted, and these.
+    wide_sites: Vec<u32>,
+    wide: RingsOfSome,
     gradients: Vec<[f32; 2]>,
     scales: Vec<ValueScale>,
 }
@@ -88,7 +91,8 @@ struct Table {
 /// Sites whose rings lie together.
 const TOGETHER: usize = 4096;
 
-/// The rings of some sites that follow each other.
+/// The rings of some sites, one after the other.
+#[derive(Default)]
 struct RingsOfSome {
     /// Where each site's begins, and where the last ends.
     starts: Vec<u32>,
@@ -99,18 +103,32 @@ struct RingsOfSome {
 impl RingsOfSome {
     fn new(sites: Range<usize>, table: &Table) -> Self {
         let index = table.index();
-        let (mut starts, mut corners, mut neighbours) = (vec![0], Vec::new(), Vec::new());
+        let mut all = Self { starts: vec![0], ..Self::default() };
         let mut sides = [(0, [0.0; 2]); MOST_SIDES as usize];
         for site in sites {
             let len = index.ring(site as u32, |i, neighbour, corner| {
                 sides[i as usize] = (neighbour, corner);
             });
-            let sides = &sides[..len as usize];
-            neighbours.extend(sides.iter().map(|side| side.0));
-            corners.extend(sides.iter().map(|side| side.1));
-            starts.push(corners.len() as u32);
+            all.push(&sides[..len as usize]);
         }
-        Self { starts, corners, neighbours }
+        all
+    }
+
+    /// Adds a ring.
+    fn push(&mut self, sides: &[(u32, [f64; 2])]) {
+        self.neighbours.extend(sides.iter().map(|side| side.0));
+        self.corners.extend(sides.iter().map(|side| side.1));
+        self.starts.push(self.corners.len() as u32);
+    }
+
+    fn sides(&self, at: usize) -> u32 {
+        self.starts[at + 1] - self.starts[at]
+    }
+    fn neighbour(&self, at: usize, i: u32) -> u32 {
+        self.neighbours[(self.starts[at] + i) as usize]
+    }
+    fn corner(&self, at: usize, i: u32) -> [f64; 2] {
+        self.corners[(self.starts[at] + i) as usize]
     }
 }
 
@@ -157,8 +175,17 @@ impl Table {
         });
         let place = |site: usize| (sorted.place)((sorted.point)(firsts[site] as usize));
         let places = parallel::map(firsts.len(), FINE, place);
-        let (rings, gradients) = (Vec::new(), Vec::new());
-        Ok(Self { cells, places, starts, values, rings, gradients, scales })
+        Ok(Self {
+            cells,
+            places,
+            starts,
+            values,
+            rings: Vec::new(),
+            wide_sites: Vec::new(),
+            wide: RingsOfSome::default(),
+            gradients: Vec::new(),
+            scales,
+        })
     }
 
     /// Makes the rings of all sites.
@@ -170,6 +197,34 @@ impl Table {
             RingsOfSome::new(i * TOGETHER..len.min((i + 1) * TOGETHER), self)
         });
         Ok(())
+    }
+
+    /// Makes the wide rings of sites that have none, unless they are many.
+    fn make_wide_rings(&mut self, setup: &Setup, points: usize) {
+        let sites = self.places.len() as u32;
+        let ringless = parallel::filter(sites, FINE, |site| self.sides(site) == 0);
+        if ringless.len() as u64 > most_wide(points as u64) {
+            return;
+        }
+        let index = self.index();
+        let few = || OnHost(vec![Side::default(); MOST_WIDE_SIDES as usize]);
+        let rings = parallel::map_init(ringless.len(), 16, few, |slots, i| {
+            let site = ringless[i];
+            let (mut sides, half_extent) = (Vec::new(), setup.scene.half_extent);
+            index.ring_by_clipping(Alone, site, half_extent, slots, |_, neighbour, corner| {
+                sides.push((neighbour, corner));
+            });
+            (site, sides)
+        });
+        let mut wide = RingsOfSome { starts: vec![0], ..RingsOfSome::default() };
+        let has_sides = |(_, sides): &&(u32, Vec<_>)| !sides.is_empty();
+        let sites = rings.iter().filter(has_sides).map(|(site, sides)| {
+            wide.push(sides);
+            *site
+        });
+        let sites = sites.collect();
+        drop(index);
+        (self.wide_sites, self.wide) = (sites, wide);
     }
 
     fn index(&self) -> Index<impl Fn(u32) -> [f64; 2] + Sync, impl Fn(u32) -> u32 + Sync> {
@@ -231,16 +286,43 @@ impl Sites for Table {
 
 impl Rings for Table {
     fn sides(&self, site: u32) -> u32 {
-        let (some, i) = self.rings_of(site);
-        some.starts[i + 1] - some.starts[i]
+        let (some, at) = self.rings_of(site);
+        some.sides(at)
     }
     fn neighbour(&self, site: u32, i: u32) -> u32 {
         let (some, at) = self.rings_of(site);
-        some.neighbours[(some.starts[at] + i) as usize]
+        some.neighbour(at, i)
     }
     fn corner(&self, site: u32, i: u32) -> [f64; 2] {
         let (some, at) = self.rings_of(site);
-        some.corners[(some.starts[at] + i) as usize]
+        some.corner(at, i)
+    }
+}
+
+/// The rings of a table, wide ones among them.
+struct WithWide<'a>(&'a Table);
+
+impl WithWide<'_> {
+    /// Where a site's ring is, and its number there; `None` where it has none.
+    fn rings_of(&self, site: u32) -> Option<(&RingsOfSome, usize)> {
+        if self.0.sides(site) > 0 {
+            return Some(self.0.rings_of(site));
+        }
+        let at = self.0.wide_sites.binary_search(&site).ok()?;
+        Some((&self.0.wide, at))
+    }
+}
+
+impl Rings for WithWide<'_> {
+    const ARE_WIDE: bool = true;
+    fn sides(&self, site: u32) -> u32 {
+        self.rings_of(site).map_or(0, |(some, at)| some.sides(at))
+    }
+    fn neighbour(&self, site: u32, i: u32) -> u32 {
+        self.rings_of(site).map_or(WINDOW, |(some, at)| some.neighbour(at, i))
+    }
+    fn corner(&self, site: u32, i: u32) -> [f64; 2] {
+        self.rings_of(site).map_or([0.0; 2], |(some, at)| some.corner(at, i))
     }
 }
 
@@ -269,6 +351,9 @@ pub(crate) fn interpolate(input: &Input, params: &Params, progress: &dyn Progres
     if setup.has_rings {
         progress.at("rings", 0.0)?;
         table.make_rings()?;
+    }
+    if setup.has_wide_rings {
+        table.make_wide_rings(&setup, x.len());
     }
     if params.weights == Weights::SibsonC1 {
         progress.at("gradients", 0.0)?;
@@ -402,13 +487,17 @@ fn interpolate_row(
             }
         };
         let (scene, again) = (&setup.scene, || setup.scene);
-        let by_rings = match setup.has_rings {
-            true => {
-                scene.cell_by_rings::<true, _, _>(cell, &index, table, table, again, &mut write)
-            }
-            false => None,
-        };
-        let answer = by_rings.unwrap_or_else(|| {
+        let mut answer = None;
+        if setup.has_rings {
+            answer =
+                scene.cell_by_rings::<true, _, _, _>(cell, &index, table, table, again, &mut write);
+        }
+        if answer.is_none() && setup.has_wide_rings {
+            let rings = &WithWide(table);
+            answer =
+                scene.cell_by_rings::<true, _, _, _>(cell, &index, rings, table, again, &mut write);
+        }
+        let answer = answer.unwrap_or_else(|| {
             slots.until(|slots| {
                 scene.cell_by_clipping(Alone, cell, &index, slots, table, again, &mut write)
             })
@@ -425,23 +514,102 @@ mod tests {
 
     use super::*;
 
-    #[test]
-    fn rings_answer_nearly_all_queries_among_random_points() {
-        // Low bits of multiples of an irrational number, differently for x and y.
+    /// Places among random ones on a square of 200, none within `void` of its middle: the low bits of multiples of an
+    /// irrational number, differently for x and y.
+    fn places(count: u32, void: f64) -> (Vec<f64>, Vec<f64>) {
         let place = |i: u32, by: f64| (f64::from(i) * by).fract() * 200.0;
-        let count = 12_000;
-        let x: Vec<f64> = (0..count).map(|i| place(i, 754.877_666_246_69)).collect();
-        let y: Vec<f64> = (0..count).map(|i| place(i ^ (i >> 3), 569.840_290_998_05)).collect();
-        let z = vec![1.0; x.len()];
+        let at = |i: u32| (place(i, 754.877_666_246_69), place(i ^ (i >> 3), 569.840_290_998_05));
+        let is_there = |&(x, y): &(f64, f64)| f64::hypot(x - 100.0, y - 100.0) >= void;
+        (0..count).map(at).filter(is_there).unzip()
+    }
+
+    /// The table of points with values, with all rings, its setup, and what was asked for.
+    fn table_of(x: &[f64], y: &[f64], z: &[f64], weights: Weights) -> (Table, Setup, Params) {
         let grid = GridSpec::new(0.0, 200.0, 1.0, 200, 200).unwrap();
-        let params = Params::new(grid);
-        let values = [&z[..]];
-        let input = Input::from(gpu_core::Points { x: &x, y: &y, values: &values });
+        let params = Params::new(grid).site_radius(f64::INFINITY).weights(weights);
+        let values = [z];
+        let input = Input::from(gpu_core::Points { x, y, values: &values });
         let extent = input.check(&params.grid).unwrap();
         let setup = Setup::of(&params, extent.bounds, x.len()).unwrap();
-        assert!(setup.has_rings);
+        assert!(setup.has_rings && setup.has_wide_rings);
         let mut table = Table::new(&input, &extent, &setup, &params).unwrap();
         table.make_rings().unwrap();
+        table.make_wide_rings(&setup, x.len());
+        if weights == Weights::SibsonC1 {
+            table.estimate_gradients(&setup).unwrap();
+        }
+        (table, setup, params)
+    }
+
+    /// How many cells the rings do not tell.
+    fn left(
+        table: &Table,
+        setup: &Setup,
+        rings: &impl Rings,
+        of: impl Fn(u32, u32) -> bool,
+    ) -> u32 {
+        let index = table.index();
+        let mut left = 0;
+        for (row, column) in (0..200).flat_map(|row| (0..200).map(move |column| (row, column))) {
+            let cell = Cell { column, row, hull: [i32::MIN, i32::MAX] };
+            let (scene, again) = (&setup.scene, || setup.scene);
+            let write = |_, value: f32| assert!(value == 1.0, "{value} at {column}, {row}");
+            if of(column, row) {
+                let answer =
+                    scene.cell_by_rings::<true, _, _, _>(cell, &index, rings, table, again, write);
+                left += u32::from(answer.is_none());
+            }
+        }
+        left
+    }
+
+    #[test]
+    fn wide_rings_answer_nearly_all_queries_in_a_void_and_along_the_hull() {
+        let (x, y) = places(60_000, 60.0);
+        let (table, setup, _) = table_of(&x, &y, &vec![1.0; x.len()], Weights::Sibson);
+        let is_void = |c: u32, r: u32| f64::hypot(f64::from(c) - 99.5, f64::from(r) - 99.5) < 56.0;
+        let is_edge = |c: u32, r: u32| c.min(r) < 2 || c.max(r) > 197;
+        for (what, of) in [("void", &is_void as &dyn Fn(u32, u32) -> bool), ("edge", &is_edge)] {
+            let [narrow, wide] =
+                [left(&table, &setup, &table, of), left(&table, &setup, &WithWide(&table), of)];
+            println!(
+                "{what}: {narrow} queries are left, {wide} by {} wide rings",
+                table.wide_sites.len()
+            );
+            assert!(narrow > 1000 && wide < 5, "{what}: {wide} of {narrow} queries are left");
+        }
+    }
+
+    #[test]
+    fn wide_rings_give_what_clipping_gives() {
+        let (x, y) = places(60_000, 60.0);
+        let height = |(x, y): (&f64, &f64)| 30.0 * (x / 40.0).sin() + 20.0 * (y / 25.0).cos();
+        let z: Vec<f64> = x.iter().zip(&y).map(height).collect();
+        for weights in [Weights::Sibson, Weights::Laplace, Weights::SibsonC1] {
+            let (table, setup, params) = table_of(&x, &y, &z, weights);
+            let values = |has_wide_rings: bool| {
+                let setup = Setup { has_wide_rings, ..setup };
+                let mut layers = Layers::new(&params, 1).unwrap();
+                layers.fill(&table, &setup, &params, None, &()).unwrap();
+                layers.values.remove(0)
+            };
+            let (walked, clipped) = (values(true), values(false));
+            let apart = |(a, b): (&f32, &f32)| f64::from((a - b).abs());
+            let worst = walked.iter().zip(&clipped).map(apart).fold(0.0, f64::max);
+            let others = walked.iter().zip(&clipped).filter(|(a, b)| a.to_bits() != b.to_bits());
+            let others = others.count();
+            println!(
+                "{weights:?}: {others} of 40,000 cells have other bits, at most {worst:.1e} off"
+            );
+            // A unit in the last place, of values up to 50.
+            assert!(worst <= 4e-6 && others < 4, "{weights:?}: {others}, {worst}");
+        }
+    }
+
+    #[test]
+    fn rings_answer_nearly_all_queries_among_random_points() {
+        let (x, y) = places(12_000, 0.0);
+        let (table, setup, _) = table_of(&x, &y, &vec![1.0; x.len()], Weights::Sibson);
         let is_inner = |[x, y]: [f64; 2]| x > 10.0 && x < 190.0 && y > 10.0 && y < 190.0;
         let sites = 0..table.places.len() as u32;
         let lack = sites.filter(|&site| is_inner(table.places[site as usize])).filter(|&site| {
@@ -456,20 +624,8 @@ mod tests {
             sides == 0
         });
         assert!(lack.count() < 24);
-        let index = table.index();
-        let mut left = 0;
-        for row in 10..190 {
-            for column in 10..190 {
-                let cell = Cell { column, row, hull: [i32::MIN, i32::MAX] };
-                let (scene, again) = (&setup.scene, || setup.scene);
-                let write = |_, value: f32| assert!(value == 1.0, "{value} at {column}, {row}");
-                left += u32::from(
-                    scene
-                        .cell_by_rings::<true, _, _>(cell, &index, &table, &table, again, write)
-                        .is_none(),
-                );
-            }
-        }
+        let is_inner = |column, row| (10..190).contains(&column) && (10..190).contains(&row);
+        let left = left(&table, &setup, &table, is_inner);
         assert!(left < 324, "{left} queries of 32,400 are left");
     }
 }

@@ -5,6 +5,7 @@ use gpu_scan::gpu::{Workspace, scan_in_place, sequence, sort_pairs};
 use gpu_scan::{Scan, Sort, Sum};
 use kernels_rs::nni::exact as kernels;
 use kernels_rs::nni::exact::index::PLACE_BITS;
+use kernels_rs::nni::exact::rings::most_wide;
 use kernels_rs::nni::{self, SITES, TALLIES};
 use kernels_rs::spatial::cells::Cells;
 
@@ -50,7 +51,9 @@ struct Table {
     values: Column<i32>,
     /// How many sites come before each sorted point, and how many there are.
     sites_before: Column<u32>,
+    /// Wide ones lie behind, if there are any.
     rings: Option<Column<f64>>,
+    has_wide_rings: bool,
     scales: Column<f64>,
     setup: Column<f64>,
     value_count: u32,
@@ -149,6 +152,7 @@ impl Table {
                 values: gpu.uninitialized(value_count * n)?,
                 sites_before,
                 rings: None,
+                has_wide_rings: setup.has_wide_rings,
                 scales: put_scales(gpu, points.scales.iter().copied())?,
                 setup: put_numbers(gpu, &in_memory)?,
                 value_count: value_count as u32,
@@ -180,12 +184,14 @@ impl Table {
         }
     }
 
-    /// The rings of all sites.
+    /// The rings of all sites, and behind them wide ones, if they are wanted, of sites that have none.
     fn make_rings(&self, gpu: &Gpu) -> Result<Column<f64>> {
         let n = self.points as usize;
+        let wide = if self.has_wide_rings { most_wide(n as u64) as usize } else { 0 };
         // SAFETY: as for the index; every site's number of sides is written, and so are its sides.
         unsafe {
-            let mut rings = gpu.uninitialized::<f64>(kernels::RING_NUMBERS * n)?;
+            let mut rings = gpu
+                .uninitialized::<f64>(kernels::RING_NUMBERS * (n + kernels::WIDE_RECORDS * wide))?;
             gpu.enqueue(
                 kernels::make_rings,
                 Blocks::for_each(&kernels::make_rings, n as u64)?,
@@ -198,8 +204,47 @@ impl Table {
                     rings: rings.as_mut_ptr(),
                 },
             )?;
+            if wide > 0 {
+                self.make_wide_rings(gpu, &mut rings, wide)?;
+            }
             Ok(rings)
         }
+    }
+
+    /// The wide rings of sites that have none, `most` at most.
+    fn make_wide_rings(&self, gpu: &Gpu, rings: &mut Column<f64>, most: usize) -> Result<()> {
+        let mut listed = list(gpu, most)?;
+        let (most, points) = (most as u32, self.points);
+        // SAFETY: as for the index; behind the rings there is room for as many wide ones.
+        unsafe {
+            gpu.enqueue(
+                kernels::list_ringless,
+                Blocks::for_each(&kernels::list_ringless, points.into())?,
+                kernels::list_ringless::Args {
+                    sites_before: self.sites_before.as_ptr(),
+                    points,
+                    rings: rings.as_mut_ptr(),
+                    most,
+                    listed: listed.as_mut_ptr(),
+                },
+            )?;
+            let workers = (IN_SHARED / 32).min(most.into());
+            gpu.enqueue(
+                kernels::clip_rings,
+                Blocks::for_each(&kernels::clip_rings, 32 * workers)?,
+                kernels::clip_rings::Args {
+                    setup: self.setup.as_ptr(),
+                    starts: self.starts.as_ptr(),
+                    places: self.places.as_ptr(),
+                    listed: listed.as_ptr(),
+                    most,
+                    points,
+                    rings: rings.as_mut_ptr(),
+                    workers: workers as u32,
+                },
+            )?;
+        }
+        Ok(())
     }
 
     /// The gradients of all values at all sites, which have rings.
@@ -329,6 +374,38 @@ impl Table {
                         tallies,
                     },
                 )?;
+            }
+            if let (Some(rings), Some(near), true) = (&self.rings, &listed, self.has_wide_rings) {
+                let mut left = list(gpu, cells)?;
+                let kernel = match gradients.is_null() {
+                    true => kernels::walk_far::mean,
+                    false => kernels::walk_far::smooth,
+                };
+                let workers = IN_SHARED.min(in_patches).max(1);
+                gpu.enqueue(
+                    kernel,
+                    Blocks::for_each(&kernel, workers)?,
+                    kernels::walk_far::Args {
+                        setup,
+                        starts,
+                        places,
+                        rings: rings.as_ptr(),
+                        values,
+                        gradients,
+                        scales,
+                        hull,
+                        mask,
+                        dem,
+                        counts,
+                        distances,
+                        deviations,
+                        listed: near.as_ptr(),
+                        left: left.as_mut_ptr(),
+                        workers: workers as u32,
+                        tallies,
+                    },
+                )?;
+                listed = Some(left);
             }
             // What rings do not tell is far, but for windows that are narrow.
             let are_near = listed.is_none() || params.query_radius.is_finite();

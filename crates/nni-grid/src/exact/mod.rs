@@ -44,6 +44,8 @@ pub(crate) struct Setup {
     points: usize,
     /// Whether cells are interpolated by the rings of sites.
     pub has_rings: bool,
+    /// Whether by wide ones, too: where the window is narrow nothing is far.
+    pub has_wide_rings: bool,
 }
 
 impl Setup {
@@ -95,7 +97,9 @@ impl Setup {
         // The gradients want them anyway.
         let has_rings =
             params.weights == Weights::SibsonC1 || points as u64 <= MOST_OF_CELL * grid.cells();
-        Ok(Self { scene, bounds, indexed: near(bounds, area), points, has_rings })
+        let has_wide_rings = has_rings && params.query_radius == f64::INFINITY;
+        let indexed = near(bounds, area);
+        Ok(Self { scene, bounds, indexed, points, has_rings, has_wide_rings })
     }
 
     /// Whether some points may lie beyond the index's bounds, so that those within must be counted.

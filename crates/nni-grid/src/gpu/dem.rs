@@ -106,7 +106,7 @@ impl DeviceDem {
     /// The raster of a column of values, on the host.
     pub(super) fn raster(&self, column: usize) -> Result<Grid<f32>> {
         let gpu = self.tallies.counts.gpu();
-        let mut host = host_memory::filled(f32::NAN, self.grid.cells() as usize)?;
+        let mut host = host_memory::zeroed(self.grid.cells() as usize)?;
         // SAFETY: the host's array stays until the stream has been waited for.
         let copied = unsafe { gpu.enqueue_read(self.values(column)?.values(), &mut host) };
         gpu.synchronize()?;

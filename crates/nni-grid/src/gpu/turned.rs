@@ -21,7 +21,7 @@ pub(super) fn sites(
         let mut turned_values = gpu.uninitialized::<i32>(values.len())?;
         gpu.enqueue(
             kernels::turn_sites,
-            Blocks::for_each(&kernels::turn_sites, pixels as u64)?,
+            Blocks::for_each(&kernels::turn_sites, (pixels as u64).div_ceil(kernels::TURNED))?,
             kernels::turn_sites::Args {
                 mask: mask.column().as_ptr(),
                 values: values.as_ptr(),
@@ -74,7 +74,7 @@ pub(super) fn unite(
     unsafe {
         gpu.enqueue(
             kernels::unite_turned,
-            Blocks::for_each(&kernels::unite_turned, len)?,
+            Blocks::for_each(&kernels::unite_turned, len.div_ceil(kernels::TURNED))?,
             kernels::unite_turned::Args {
                 tallies: tallies.as_mut_ptr(),
                 value_count: values as u32,

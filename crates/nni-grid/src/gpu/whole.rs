@@ -1,15 +1,15 @@
 //! From host columns to a host array, with the copies beside the work.
 //!
-//! Two streams: one copies, one computes. The values go first, so that their range, from which the
-//! fixed point follows, is known while coordinates are under way; points merge into pixels part by
-//! part as they arrive; and bands of the DEM go back while the next are interpolated. What is left
-//! between the copies is the Voronoi diagram.
+//! Two streams: one copies, one computes. All copies to the device are begun at once and arrive in that
+//! order. The values go first, so that their range, from which the fixed point follows, is known while
+//! coordinates are under way; points merge into pixels part by part as they arrive; and bands of the DEM go
+//! back while the next are interpolated. What is left between the copies is the Voronoi diagram.
 
 use std::ops::Range;
 
 use gpu_core::{
-    Column, DevicePoints, Extent, Gpu, Grid, GridSlice, Points, Progress, Slice, ValueRange,
-    host_memory,
+    Column, Copying, DevicePoints, Extent, Gpu, Grid, GridSlice, Points, Progress, Slice,
+    ValueRange, host_memory,
 };
 use gpu_scan::gpu::{Workspace, reduce};
 use gpu_scan::{Max, Min};
@@ -55,9 +55,9 @@ fn streamed(
     progress: &dyn Progress,
 ) -> Result<Dem> {
     let (grid, cells) = (params.grid, params.grid.cells() as usize);
-    let mut values = host_memory::filled(f32::NAN, cells)?;
+    let mut values = host_memory::zeroed(cells)?;
     let mut counts = match params.counts {
-        true => Some(host_memory::filled(0, cells)?),
+        true => Some(host_memory::zeroed(cells)?),
         false => None,
     };
     let into = counts.as_deref_mut();
@@ -130,7 +130,7 @@ fn beyond_streaming(points: &Points, params: &Params) -> Option<&'static str> {
 /// caller's, with the copies beside the work. Waits for the result.
 ///
 /// From and to [`PageLocked`](gpu_core::PageLocked) memory it takes little longer than the copies
-/// alone; pageable memory goes through [`Gpu::enqueue_write`] and its threads. `counts` is written if it is there,
+/// alone; pageable memory goes through [`Gpu::begin_write`] and its threads. `counts` is written if it is there,
 /// whatever [`Params::counts`] says.
 ///
 /// # Errors
@@ -142,7 +142,7 @@ pub fn interpolate_into(
     points: Points,
     params: &Params,
     values: &mut [f32],
-    mut counts: Option<&mut [u32]>,
+    counts: Option<&mut [u32]>,
     progress: &dyn Progress,
 ) -> Result<Summary> {
     if let Some(what) = beyond_streaming(&points, params) {
@@ -180,25 +180,15 @@ pub fn interpolate_into(
         Ok(cells)
     })?;
     let queries = Queries::new(gpu, &limits, params, &sites.group, BANDS)?;
-    let width = grid.width as usize;
-    let of_rows = |rows: &Range<u32>| rows.start as usize * width..rows.end as usize * width;
-    // A copy to pageable memory holds this thread up: the next band is enqueued before.
-    let mut done: Option<Range<u32>> = None;
+    let mut host = Bands { copies: &copies, gpu, values, counts, under_way: Vec::new() };
     queries.enqueue(workspace, &mut sites, &mut cells, |sites, cells, rows| {
         let [first, len] =
             [rows.start, rows.len() as u32].map(|rows| u64::from(rows) * u64::from(grid.width));
         turned::unite(gpu, &mut sites.tallies.counts, cells, &other, &grid, [first, len])?;
-        if let Some(before) = &done {
-            copies.back(cells, of_rows(before), values, counts.as_deref_mut())?;
-            progress.at("interpolate", f64::from(before.end) / f64::from(grid.height))?;
-        }
-        copies.0.wait_for(gpu)?;
-        done = Some(rows);
+        host.begin(cells, first as usize, len as usize)?;
         Ok(())
     })?;
-    if let Some(last) = &done {
-        copies.back(&cells, of_rows(last), values, counts)?;
-    }
+    host.finish(progress)?;
     progress.at("interpolate", 1.0)?;
     let counted = sites.tallies.counts.to_host()?;
     if counted[kernels::BAD] > 0 {
@@ -279,61 +269,84 @@ impl Copies {
         let gpu = &workspace.gpu().clone();
         let count = points.len();
         self.0.wait_for(gpu)?;
-        // SAFETY: the points are borrowed until this stream has been waited for, which dropping
-        // it does at the latest; nothing else works on the column.
-        unsafe { self.0.enqueue_write((&mut resident.z).into(), points.values[0])? };
-        gpu.wait_for(&self.0)?;
-        let range = value_range(workspace, &resident.z)?;
+        let z = (&mut resident.z).into();
+        // SAFETY: the points are borrowed until the copies have been waited for, which dropping them does at the
+        // latest; kernels read what has arrived.
+        let z = unsafe { self.0.begin_write(z, points.values[0])? };
         let part = |first: usize| first..count.min(first + PART);
-        self.coordinates(points, part(0), resident)?;
-        // Waits for the values, while the first coordinates are on their way.
+        let begin = |first| self.coordinates(points, part(first), resident);
+        let parts = (0..count).step_by(PART).map(begin).collect::<Result<Vec<_>>>()?;
+        z.order_before(gpu)?;
+        let range = value_range(workspace, &resident.z)?;
+        // Waits for the values, while coordinates are on their way.
         let range = range.to_host()?;
         let range = ValueRange { min: range[0], max: range[1] };
         let group = Group::new(gpu, &[ValueScale::of_range(range)])?;
-        for first in (0..count).step_by(PART) {
-            gpu.wait_for(&self.0)?;
-            pixels.merge(gpu, resident.part(part(first))?, &group, tallies)?;
-            // From pageable memory this holds the thread up.
-            if first + PART < count {
-                self.coordinates(points, part(first + PART), resident)?;
+        for (i, coordinates) in parts.iter().enumerate() {
+            let first = i * PART;
+            for copy in coordinates {
+                copy.order_before(gpu)?;
             }
+            pixels.merge(gpu, resident.part(part(first))?, &group, tallies)?;
             progress.at("to the device", first as f64 / count as f64)?;
         }
         Ok(group)
     }
 
-    /// Copies the coordinates of some points.
+    /// Begins to copy the coordinates of some points.
     fn coordinates(
         &self,
         points: Points,
         part: Range<usize>,
         resident: &mut Resident,
-    ) -> Result<()> {
-        // SAFETY: as for the values; kernels read other parts of the columns meanwhile.
+    ) -> Result<[Copying; 2]> {
+        let x = resident.x.slice_mut(part.clone())?;
+        let y = resident.y.slice_mut(part.clone())?;
+        // SAFETY: as for the values.
         unsafe {
-            let to = resident.x.slice_mut(part.clone())?;
-            self.0.enqueue_write(to, &points.x[part.clone()])?;
-            let to = resident.y.slice_mut(part.clone())?;
-            self.0.enqueue_write(to, &points.y[part])?;
+            let x = self.0.begin_write(x, &points.x[part.clone()])?;
+            Ok([x, self.0.begin_write(y, &points.y[part])?])
+        }
+    }
+}
+
+/// Where the bands of the DEM go, in their order.
+struct Bands<'a> {
+    copies: &'a Copies,
+    gpu: &'a Gpu,
+    /// What no band was copied to yet.
+    values: &'a mut [f32],
+    counts: Option<&'a mut [u32]>,
+    under_way: Vec<Copying>,
+}
+
+impl Bands<'_> {
+    /// Begins to copy some cells, as they are behind what is enqueued by now.
+    fn begin(&mut self, cells: &Cells, first: usize, len: usize) -> Result<()> {
+        let (copies, gpu, range) = (&self.copies.0, self.gpu, first..first + len);
+        let (values, rest) = std::mem::take(&mut self.values).split_at_mut(len);
+        self.values = rest;
+        // SAFETY: the arrays are borrowed until the copies have been waited for, which dropping them does at the
+        // latest; nobody touches them before, and nothing writes to the cells any more.
+        unsafe {
+            let copy = copies.begin_read(gpu, cells.dem.slice(range.clone())?, values)?;
+            self.under_way.push(copy);
+            if let (Some(from), Some(to)) = (&cells.counts, self.counts.take()) {
+                let (counts, rest) = to.split_at_mut(len);
+                self.counts = Some(rest);
+                let copy = copies.begin_read(gpu, from.slice(range)?, counts)?;
+                self.under_way.push(copy);
+            }
         }
         Ok(())
     }
 
-    /// Copies cells to the host.
-    fn back(
-        &self,
-        cells: &Cells,
-        range: Range<usize>,
-        values: &mut [f32],
-        counts: Option<&mut [u32]>,
-    ) -> Result<()> {
-        // SAFETY: the arrays are borrowed until this stream has been waited for; nobody touches
-        // them before.
-        unsafe {
-            self.0.enqueue_read(cells.dem.slice(range.clone())?, &mut values[range.clone()])?;
-            if let (Some(from), Some(to)) = (&cells.counts, counts) {
-                self.0.enqueue_read(from.slice(range.clone())?, &mut to[range])?;
-            }
+    /// Waits for the copies.
+    fn finish(self, progress: &dyn Progress) -> Result<()> {
+        let all = self.under_way.len() as f64;
+        for (i, copy) in self.under_way.into_iter().enumerate() {
+            copy.wait()?;
+            progress.at("interpolate", (i + 1) as f64 / all)?;
         }
         Ok(())
     }

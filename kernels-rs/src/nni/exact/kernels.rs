@@ -9,7 +9,7 @@ use device_std::{atomic, kernel, math, thread, vector};
 use super::MODULE;
 use super::index::{Merge, Sorted, key};
 use super::polygon::Slots;
-use super::rings::{MOST_SIDES, Rings};
+use super::rings::{MOST_SIDES, MOST_WIDE_SIDES, Rings};
 use super::scene::{Answer, Cell, Scene, Sites};
 use super::search::Index;
 use super::team::{Near, Team, Warp};
@@ -38,7 +38,7 @@ const OF_PATCH: u32 = PATCH * PATCH;
 /// Sides of a polygon in shared memory, of a thread's by itself and of a warp's.
 pub const FEW_SIDES: u32 = 12;
 /// See [`FEW_SIDES`].
-pub const WARP_SIDES: u32 = 64;
+pub const WARP_SIDES: u32 = MOST_WIDE_SIDES;
 
 /// Bytes that a polygon's side takes in memory.
 pub const SIDE_BYTES: u64 = 36;
@@ -355,6 +355,63 @@ impl Rings for InRecords {
     fn corner(&self, site: u32, i: u32) -> [f64; 2] {
         // SAFETY: as above.
         unsafe { pair(self.record(site).add(2 * i as usize)) }
+    }
+}
+
+/// The same with the wide rings, which lie behind in the same way, with more room: [`WIDE_RECORDS`] for each. A site's
+/// record without sides has the record where its wide ring is, or 0.
+#[derive(Clone, Copy)]
+struct WithWide(InRecords);
+
+/// Records that a wide ring takes.
+pub const WIDE_RECORDS: usize = (5 * MOST_WIDE_SIDES as usize + 1).div_ceil(2 * RING_NUMBERS);
+
+/// Where the neighbours of a wide ring begin, and where the number of sides is, in halves of numbers.
+const WIDE_NEIGHBOURS_AT: usize = 4 * MOST_WIDE_SIDES as usize;
+const WIDE_SIDES_AT: usize = 5 * MOST_WIDE_SIDES as usize;
+
+/// Where a record tells of the wide ring, in halves of numbers.
+const WIDE_AT: usize = SIDES_AT + 1;
+
+impl WithWide {
+    /// Where a site's ring is, and the most sides that its memory has room for.
+    #[inline(always)]
+    fn ring(&self, site: u32) -> (*const f64, usize) {
+        let record = self.0.record(site);
+        // SAFETY: sites are below their count, by the contract of the kernels; a record without sides tells of a
+        // wide ring.
+        let wide = unsafe {
+            let halves = record.cast::<u32>();
+            if *halves.add(SIDES_AT) > 0 { 0 } else { *halves.add(WIDE_AT) }
+        };
+        if wide == 0 {
+            (record, MOST_SIDES as usize)
+        } else {
+            (self.0.record(wide), MOST_WIDE_SIDES as usize)
+        }
+    }
+}
+
+// SAFETY (all): as above.
+impl Rings for WithWide {
+    const ARE_WIDE: bool = true;
+    #[inline(always)]
+    fn sides(&self, site: u32) -> u32 {
+        let (ring, most) = self.ring(site);
+        // SAFETY: as above.
+        unsafe { *ring.cast::<u32>().add(5 * most) }
+    }
+    #[inline(always)]
+    fn neighbour(&self, site: u32, i: u32) -> u32 {
+        let (ring, most) = self.ring(site);
+        // SAFETY: as above.
+        unsafe { *ring.cast::<u32>().add(4 * most + i as usize) }
+    }
+    #[inline(always)]
+    fn corner(&self, site: u32, i: u32) -> [f64; 2] {
+        let (ring, _) = self.ring(site);
+        // SAFETY: as above.
+        unsafe { pair(ring.add(2 * i as usize)) }
     }
 }
 
@@ -851,6 +908,143 @@ pub unsafe fn make_rings(
     }
 }
 
+/// Lists the sites that have no ring: their number, then they, as far as there is room for `most`; and notes that they
+/// have no wide one. Grid: a thread a point.
+///
+/// # Safety
+/// As for [`const@make_rings`], which wrote `rings`; `listed` has one element more than `most`, the first of them 0.
+#[kernel(block = BLOCK)]
+pub unsafe fn list_ringless(
+    sites_before: *const u32,
+    points: u32,
+    rings: *mut f64,
+    most: u32,
+    listed: *mut u32,
+) {
+    let site = thread::index_1d();
+    // SAFETY: passed on to the caller; the site is below the count.
+    unsafe {
+        if site >= *sites_before.add(points as usize) as u64 {
+            return;
+        }
+        if InRecords(rings).sides(site as u32) > 0 {
+            return;
+        }
+        *rings.add(RING_NUMBERS * site as usize).cast::<u32>().add(WIDE_AT) = 0;
+        let at = atomic::add_u32(listed, 1);
+        if at < most {
+            *listed.add(1 + at as usize) = site as u32;
+        }
+    }
+}
+
+/// Makes the wide rings of listed sites, unless they are more than `most`. Grid: a warp a worker; each takes sites in
+/// turn.
+///
+/// # Safety
+/// As for [`const@list_ringless`]; `rings` has room for [`WIDE_RECORDS`] for each of `most` behind one for each of
+/// `points`, of which there is one at least.
+#[kernel(block = CLIP_BLOCK, shared = shared_bytes::<InShared<Warp>>(), resident = 6)]
+pub unsafe fn clip_rings(
+    setup: *const f64,
+    starts: *const u32,
+    places: *const f64,
+    listed: *const u32,
+    most: u32,
+    points: u32,
+    rings: *mut f64,
+    workers: u32,
+) {
+    // SAFETY: passed on to the caller; the list names sites, and polygons have at most as many sides as a wide ring.
+    unsafe {
+        let (cells, scene, ..) = read_setup(setup);
+        let index = index_of(cells, places, starts);
+        let count = if *listed <= most { *listed } else { 0 };
+        let (team, worker) = (Warp::here(), team_index::<Warp>());
+        let mut slots = InShared::<Warp>::slots(core::ptr::null_mut(), WARP_SIDES, workers);
+        let mut i = worker;
+        while i < count as u64 && worker < workers as u64 {
+            let site = *listed.add(1 + i as usize);
+            let at = points + WIDE_RECORDS as u32 * i as u32;
+            let record = rings.add(RING_NUMBERS * at as usize);
+            let halves = record.cast::<u32>();
+            let write = |k: u32, neighbour: u32, [x, y]: [f64; 2]| {
+                *record.add(2 * k as usize) = x;
+                *record.add(2 * k as usize + 1) = y;
+                *halves.add(WIDE_NEIGHBOURS_AT + k as usize) = neighbour;
+            };
+            let sides = index.ring_by_clipping(team, site, scene.half_extent, &mut slots, write);
+            if team.leads() && sides > 0 {
+                *halves.add(WIDE_SIDES_AT) = sides;
+                let own = rings.add(RING_NUMBERS * site as usize).cast::<u32>();
+                *own.add(WIDE_AT) = at;
+            }
+            i += workers as u64;
+        }
+    }
+}
+
+/// Interpolates listed cells by rings, wide ones among them. Cells that these do not tell go into `left`. Grid: a thread
+/// a worker; each takes cells in turn.
+///
+/// # Safety
+/// As for [`mod@walk_cells`], `left` as `listed` there; `listed` names cells; [`const@clip_rings`] has put wide rings
+/// behind `rings`.
+#[kernel(block = WALK_BLOCK, instances(mean: <false>; smooth: <true>))]
+pub unsafe fn walk_far<const BLENDS: bool>(
+    setup: *const f64,
+    starts: *const u32,
+    places: *const f64,
+    rings: *const f64,
+    values: *const i32,
+    gradients: *const f32,
+    scales: *const f64,
+    hull: *const i32,
+    mask: *const u8,
+    dem: *mut f32,
+    counts: *mut u32,
+    distances: *mut f32,
+    deviations: *mut f32,
+    listed: *const u32,
+    left: *mut u32,
+    workers: u32,
+    tallies: *mut u64,
+) {
+    let worker = thread::index_1d();
+    let mut i = worker;
+    // SAFETY: passed on to the caller; the list names cells of the DEM.
+    unsafe {
+        while i < *listed as u64 && worker < workers as u64 {
+            let (cells, scene, dem_rows, value_count) = read_setup(setup);
+            let (writes, rows) = (true, dem_rows);
+            let results = Results { writes, rows, hull, mask, dem, counts, distances, deviations };
+            let sites = OnDevice { values, gradients, scales, value_count };
+            let index = index_of(cells, places, starts);
+            let rings = WithWide(InRecords(rings));
+            let at = *listed.add(1 + i as usize);
+            i += workers as u64;
+            let row = at.checked_div(scene.columns).unwrap_or(0);
+            let place = [at - row * scene.columns, row];
+            if row >= dem_rows {
+                continue;
+            }
+            let mut done = Done::Empty;
+            if let Some((cell, mut writer)) = results.begin(&scene, value_count, place) {
+                let write = |k, value| writer.write(k, value);
+                let again = || read_setup(forgotten(setup)).1;
+                let answer = scene
+                    .cell_by_rings::<BLENDS, _, _, _>(cell, &index, rings, &sites, again, write);
+                done = results.end(&writer, answer);
+            }
+            if done == Done::Left {
+                append(left, at);
+            } else if done == Done::Empty {
+                atomic::add_u64(tallies.add(LEFT), 1);
+            }
+        }
+    }
+}
+
 /// Interpolates every cell of the DEM by rings. Cells that these do not tell go into `listed`: their number, then
 /// they. Cells without a value in the end are counted.
 ///
@@ -901,8 +1095,8 @@ pub unsafe fn walk_cells<const BLENDS: bool>(
                 let write = |k, value| writer.write(k, value);
                 let again = || read_setup(forgotten(setup)).1;
                 let rings = InRecords(rings);
-                let answer =
-                    scene.cell_by_rings::<BLENDS, _, _>(cell, &index, &rings, &sites, again, write);
+                let answer = scene
+                    .cell_by_rings::<BLENDS, _, _, _>(cell, &index, rings, &sites, again, write);
                 done = results.end(&writer, answer);
             }
             is_empty = done == Done::Empty;

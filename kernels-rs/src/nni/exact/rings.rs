@@ -15,17 +15,20 @@
 //!    So all threads of a warp run the same short loops.
 //! 4. The ring is closed when the first neighbour comes again.
 //!
-//! Where work or memory would have no bound a site has no ring: next to the hull, with more than
-//! [`MOST_SIDES`] neighbours, beside a void, or in a crowd. Whoever needs its cell clips one
-//! ([`search`](super::search)).
+//! Where work or memory would have no bound a site has no ring of this kind: next to the hull, with more than
+//! [`MOST_SIDES`] neighbours, beside a void, or in a crowd. Unless these are many they get *wide* rings, which a
+//! [`search`](super::search) clips ([`ring_by_clipping`](Index::ring_by_clipping)): a query in a void, or along the
+//! hull, shares its hundreds of neighbours with those round it. On the hull a wide ring is open: sides of
+//! the window are among its neighbours.
 //!
 //! Rings are made independently. Where sites lie on one circle but for rounding, one may name a
 //! neighbour that does not name it; they are neighbours along next to nothing then.
 
 use device_std::{math, vector};
 
-use super::polygon::{Line, WINDOW, cross, meeting};
-use super::search::Index;
+use super::polygon::{Line, Polygon, Slots, WINDOW, cross, meeting};
+use super::search::{End, Found, Index, NEAR, Query};
+use super::team::Team;
 use super::weights::Sides;
 use crate::spatial::cells::Block;
 
@@ -38,6 +41,16 @@ const CROWD: u32 = 256;
 /// The most columns, and rows, of cells that a circle may reach into.
 const WIDEST: u32 = 6;
 
+/// The most sides of a wide ring, and of the polygons that lead to it.
+pub const MOST_WIDE_SIDES: u32 = 64;
+
+/// The most sites for which wide rings are made: where there are more without a ring, none gets one.
+pub const fn most_wide(sites: u64) -> u64 {
+    let part = sites / 32;
+    let most = if part > 1 << 15 { part } else { 1 << 15 };
+    if most < sites { most } else { sites }
+}
+
 /// The most cells to each side that are gone through before a circle is narrow enough.
 const MOST_HALF: u32 = 4;
 
@@ -46,12 +59,30 @@ const SLACK: f64 = 1e-9;
 
 /// The rings of sites.
 pub trait Rings {
+    /// Whether there are wide ones, which may be open, among them.
+    const ARE_WIDE: bool = false;
     /// The sides of a site's ring; 0 where it has none.
     fn sides(&self, site: u32) -> u32;
     /// Neighbour `i` of a site.
     fn neighbour(&self, site: u32, i: u32) -> u32;
     /// The corner between the neighbours `i` and `i + 1` of a site, seen from the site.
     fn corner(&self, site: u32, i: u32) -> [f64; 2];
+}
+
+impl<R: Rings> Rings for &R {
+    const ARE_WIDE: bool = R::ARE_WIDE;
+    #[inline(always)]
+    fn sides(&self, site: u32) -> u32 {
+        R::sides(self, site)
+    }
+    #[inline(always)]
+    fn neighbour(&self, site: u32, i: u32) -> u32 {
+        R::neighbour(self, site, i)
+    }
+    #[inline(always)]
+    fn corner(&self, site: u32, i: u32) -> [f64; 2] {
+        R::corner(self, site, i)
+    }
 }
 
 /// A box of places: from a western x to an eastern one, from a southern y to a northern one.
@@ -95,6 +126,105 @@ impl<P: Fn(u32) -> [f64; 2], S: Fn(u32) -> u32> Index<P, S> {
             (neighbour, way) = (next, to_next);
         }
         0
+    }
+}
+
+impl<P: Fn(u32) -> [f64; 2], S: Fn(u32) -> u32> Index<P, S> {
+    /// Makes the wide ring of a site, a team together: `write(i, neighbour, corner)` gets its sides, each from
+    /// one of the threads. Gives their number; 0 where the slots do not suffice. `half_extent` is half the side of
+    /// the window.
+    #[inline(always)]
+    pub fn ring_by_clipping<Q: Slots, T: Team>(
+        &self,
+        team: T,
+        site: u32,
+        half_extent: f64,
+        slots: &mut Q,
+        mut write: impl FnMut(u32, u32, [f64; 2]),
+    ) -> u32 {
+        let (at, give_up) = ((self.place)(site), f64::INFINITY);
+        let query = Query { at, own: site, half_window: half_extent, give_up, most: T::MOST };
+        let mut polygon = Polygon { slots, len: 0, team };
+        if self.cell(&query, &mut polygon).end != End::Found {
+            return 0;
+        }
+        let mut i = team.rank();
+        while i < polygon.len {
+            let after = if i + 1 == polygon.len { 0 } else { i + 1 };
+            write(i, polygon.slots.line(i), polygon.slots.corner(after));
+            i += T::THREADS;
+        }
+        // The next polygon takes these slots.
+        team.sync();
+        polygon.len
+    }
+
+    /// The nearest site, however far away: from the nearest that is known, or one in the first block of cells that
+    /// has any, from neighbour to neighbour. `Exceeded` where a ring is missing on the way.
+    #[inline(always)]
+    pub fn nearest_by_rings(&self, query: &Query, rings: impl Rings) -> Found {
+        let mut found = self.nearest(query);
+        let mut half = NEAR;
+        while found.end == End::Exceeded && found.nearest == WINDOW {
+            half = 2 * half + 1;
+            let block = self.cells.around(query.at, half);
+            let reach = f64::max(self.cells.reach(block, query.at), 0.0);
+            if let Some(site) = self.some_site(query.at, block) {
+                let [x, y] = self.way(query, site);
+                (found.nearest, found.squared) = (site, x * x + y * y);
+            } else if query.give_up <= reach * reach {
+                found.end = End::Beyond;
+            } else if self.cells.is_whole(block) {
+                return found;
+            }
+        }
+        while found.end == End::Exceeded {
+            let (site, sides) = (found.nearest, rings.sides(found.nearest));
+            if sides == 0 {
+                return found;
+            }
+            let mut i = 0;
+            while i < sides {
+                let neighbour = rings.neighbour(site, i);
+                if neighbour < WINDOW {
+                    let [x, y] = self.way(query, neighbour);
+                    let squared = x * x + y * y;
+                    if squared < found.squared {
+                        (found.nearest, found.squared) = (neighbour, squared);
+                    }
+                }
+                i += 1;
+            }
+            if found.nearest == site {
+                found.end = if found.squared == 0.0 { End::OnSite } else { End::Found };
+            }
+        }
+        found
+    }
+
+    /// A site in a block of cells round a place, from the rows next to the place on.
+    #[inline(always)]
+    fn some_site(&self, at: [f64; 2], block: Block) -> Option<u32> {
+        let ([first, last], own) = (block.columns, self.cells.row(at[1]));
+        let (mut north, mut south) = (own, own);
+        loop {
+            let mut row = north;
+            let mut k = 0;
+            while k < 2 {
+                let start = row * self.cells.columns;
+                let site = (self.start)(start + first);
+                if site < (self.start)(start + last + 1) {
+                    return Some(site);
+                }
+                row = south;
+                k += 1;
+            }
+            if north == block.rows[1] && south == block.rows[0] {
+                return None;
+            }
+            north = u32::min(north + 1, block.rows[1]);
+            south = u32::max(south, block.rows[0] + 1) - 1;
+        }
     }
 }
 

@@ -108,20 +108,27 @@ impl Scene {
     }
 
     /// Interpolates a cell by the rings of sites; `write(k, value)` gets its values. `None` where the rings do not
-    /// tell them. Where it `BLENDS` it can do the smooth interpolant. `again` gives the scene once more: what is
+    /// tell them; only wide ones tell of what is far. Where it `BLENDS` it can do the smooth interpolant. `again` gives the scene once more: what is
     /// wanted only in the end then takes no registers before.
     #[inline(always)]
-    pub fn cell_by_rings<const BLENDS: bool, P: Fn(u32) -> [f64; 2], I: Fn(u32) -> u32>(
+    pub fn cell_by_rings<
+        const BLENDS: bool,
+        P: Fn(u32) -> [f64; 2],
+        I: Fn(u32) -> u32,
+        R: Rings + Copy,
+    >(
         &self,
         cell: Cell,
         index: &Index<P, I>,
-        rings: &impl Rings,
+        rings: R,
         sites: &impl Sites,
         again: impl Fn() -> Self,
         write: impl FnMut(u32, f32),
     ) -> Option<Answer> {
         let at = self.centre(cell.column, cell.row);
-        let found = index.nearest(&self.query(at, NEAR));
+        let query = self.query(at, NEAR);
+        let found =
+            if R::ARE_WIDE { index.nearest_by_rings(&query, rings) } else { index.nearest(&query) };
         let mut result = Outcome { scene: again, cell, found, sites, write };
         if found.end == End::Exceeded {
             return None;

@@ -48,7 +48,7 @@ pub struct Neighbour {
 /// Where a walk begins.
 pub struct Walk<'a, P, S, R> {
     index: &'a Index<P, S>,
-    rings: &'a R,
+    rings: R,
     /// The query point.
     at: [f64; 2],
     /// The first neighbour.
@@ -59,12 +59,12 @@ pub struct Walk<'a, P, S, R> {
     half_window: f64,
 }
 
-impl<'a, P: Fn(u32) -> [f64; 2], S: Fn(u32) -> u32, R: Rings> Walk<'a, P, S, R> {
+impl<'a, P: Fn(u32) -> [f64; 2], S: Fn(u32) -> u32, R: Rings + Copy> Walk<'a, P, S, R> {
     /// Begins at a site in whose cell the query point lies. `None` where that does not go.
     #[inline(always)]
     pub fn begin(
         index: &'a Index<P, S>,
-        rings: &'a R,
+        rings: R,
         at: [f64; 2],
         first: u32,
         half_window: f64,
@@ -84,7 +84,7 @@ impl<'a, P: Fn(u32) -> [f64; 2], S: Fn(u32) -> u32, R: Rings> Walk<'a, P, S, R> 
             was_taken = taken;
             i += 1;
         }
-        (walk.last != WINDOW).then_some(walk)
+        (walk.last < WINDOW).then_some(walk)
     }
 
     #[inline(always)]
@@ -162,6 +162,9 @@ impl<'a, P: Fn(u32) -> [f64; 2], S: Fn(u32) -> u32, R: Rings> Walk<'a, P, S, R> 
             return None;
         }
         let next = self.rings.neighbour(site, exit);
+        if R::ARE_WIDE && next >= WINDOW {
+            return None;
+        }
         let to_next = self.way(next);
         let leave = meeting(line, Line::of_site(to_next))?;
         area += cross([leave[0] - enter[0], leave[1] - enter[1]], seen(corner(exit)));

@@ -2,7 +2,7 @@
 
     python3 trial.py [--bin DIR] [--work DIR] [--pairs N] [--points N] [--data DIR]
 
-Needs the release builds of the programs (cargo build --release -p examples), and takes what it finds of
+Needs the release builds of the programs (cargo build --release --bins), and takes what it finds of
 the rivals: startinpy, scipy, edt, opencv-python-headless, laspy, lazrs, numpy, whitebox-workflows (PyPI);
 gdal_grid (Debian's gdal-bin). Program and rival run in
 turn, N pairs; of each the median of the processor time (user and system), of the wall time, and of the

@@ -33,9 +33,8 @@ pub fn collect(folder: &Path, packages: &[&str]) -> Result<()> {
     let mut of_packages = cargo();
     of_packages.args(["test", "--no-run"]);
     of_packages.args(tested.iter().map(|name| format!("--package={name}")));
-    // The other tests of the programs start them where they were built.
     let mut of_all_together = cargo();
-    of_all_together.args(["test", "--no-run", "--package=examples", "--test=on_device"]);
+    of_all_together.args(["test", "--no-run", "--package=library", "--test=on_device"]);
     for build in [&mut of_packages, &mut of_all_together] {
         // Cargo builds the packages' examples along with their tests.
         for Executable { name, path, .. } in executables(build)?.iter().filter(|e| e.is_test) {
@@ -43,7 +42,7 @@ pub fn collect(folder: &Path, packages: &[&str]) -> Result<()> {
         }
     }
     let mut build = cargo();
-    build.args(["build", "--bins", "--package=examples", "--package=benches"]);
+    build.args(["build", "--bins", "--workspace", "--exclude=xtask"]);
     for Executable { name, path, .. } in executables(&mut build)? {
         fs::copy(&path, programs.join(name))?;
     }

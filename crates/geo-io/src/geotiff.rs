@@ -8,7 +8,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use gpu_core::GridSpec;
-use rayon::prelude::*;
+use gpu_core::parallel::{self, FINE};
 use tiff_core::{Tag, TagValue};
 
 use crate::output::{Output, write_atomic};
@@ -155,7 +155,7 @@ pub fn write_tiff<'a>(
     let size = (width as usize, height as usize);
     match cells {
         Cells::Values { values, nodata } => {
-            if values.par_iter().any(|&v| v == nodata) {
+            if parallel::first(values.len(), FINE, |i| values[i] == nodata).is_some() {
                 let expected = "usable as NODATA: a cell has that value; choose another";
                 return Err(Error::BadValue { what: "the value", value: nodata.into(), expected });
             }
@@ -251,7 +251,7 @@ fn halved<T: Sample>(
 ) -> ((usize, usize), Vec<T>) {
     let (columns, rows) = (width.div_ceil(2), height.div_ceil(2));
     let mut out = vec![padding; columns * rows * per_cell];
-    out.par_chunks_exact_mut(columns * per_cell).enumerate().for_each(|(row, line)| {
+    parallel::for_chunks(&mut out, columns * per_cell, |row, line| {
         let mut four = Vec::with_capacity(4 * per_cell);
         for (column, cell) in line.chunks_exact_mut(per_cell).enumerate() {
             four.clear();
@@ -289,16 +289,17 @@ fn statistics<T: Sync>(
     if !options.cloud_optimised {
         return None;
     }
-    let numbers = |row: &'_ [T]| row.iter().filter_map(&number).filter(|v| v.is_finite()).collect();
+    let rows: Vec<&[T]> = values.chunks(ROW).collect();
+    let finite = |row: usize| -> Vec<f64> {
+        rows[row].iter().filter_map(&number).filter(|v| v.is_finite()).collect()
+    };
     let sums = |of: &(dyn Fn(f64) -> f64 + Sync)| {
-        let rows: Vec<(f64, u64)> = values
-            .par_chunks(ROW)
-            .map(|row| {
-                let numbers: Vec<f64> = numbers(row);
-                (numbers.iter().map(|v| of(*v)).sum::<f64>(), numbers.len() as u64)
-            })
-            .collect();
-        rows.iter().fold((0.0, 0), |(sum, n), row| (sum + row.0, n + row.1))
+        let of_row = |row: usize| {
+            let numbers = finite(row);
+            (numbers.iter().map(|v| of(*v)).sum::<f64>(), numbers.len() as u64)
+        };
+        let of_rows = parallel::map(rows.len(), 1, of_row);
+        of_rows.iter().fold((0.0, 0), |(sum, n), row| (sum + row.0, n + row.1))
     };
     let (sum, count) = sums(&|v| v);
     if count == 0 {
@@ -307,12 +308,9 @@ fn statistics<T: Sync>(
     let mean = sum / count as f64;
     let deviation = (sums(&|v| (v - mean).powi(2)).0 / count as f64).sqrt();
     let ends = |a: (f64, f64), b: (f64, f64)| (a.0.min(b.0), a.1.max(b.1));
-    let (low, high) = values
-        .par_iter()
-        .filter_map(&number)
-        .filter(|v| v.is_finite())
-        .map(|v| (v, v))
-        .reduce(|| (f64::INFINITY, f64::NEG_INFINITY), ends);
+    let nothing = (f64::INFINITY, f64::NEG_INFINITY);
+    let ends_of = |row: usize| finite(row).into_iter().map(|v| (v, v)).fold(nothing, ends);
+    let (low, high) = parallel::map(rows.len(), 1, ends_of).into_iter().fold(nothing, ends);
     let percent = 100.0 * count as f64 / values.len() as f64;
     let items = [
         ("MINIMUM", low),

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::str::FromStr;
 
 use gpu_core::host_memory;
-use rayon::prelude::*;
+use gpu_core::parallel::{self, FINE};
 use tiff_reader::ifd::{Ifd, RasterLayout};
 use tiff_reader::{OpenOptions, TiffFile};
 
@@ -132,18 +132,18 @@ fn sites_of<T: Copy + Send + Sync>(
     number: impl Fn(T) -> f64 + Sync,
 ) -> (Vec<u8>, u64) {
     let is_missing = |value: f64| value.is_nan() || nodata == Some(value);
-    let of = |&value: &T| match number(value) {
+    let of = |i: usize| match number(values[i]) {
         value if is_missing(value) => 0,
         value => u8::from(rule.contain(value)),
     };
-    let missing = values.par_iter().filter(|&&v| is_missing(number(v))).count();
-    (values.par_iter().map(of).collect(), missing as u64)
+    let missing = parallel::count(values.len(), FINE, |i| is_missing(number(values[i])));
+    (parallel::map(values.len(), FINE, of), missing)
 }
 
 /// The same of bytes that all have a value, in place: there may be a billion of them.
 fn sites_of_bytes(mut values: Vec<u8>, rule: &SiteValues) -> Vec<u8> {
     let table: [u8; 256] = std::array::from_fn(|value| u8::from(rule.contain(value as f64)));
-    values.par_iter_mut().for_each(|value| *value = table[usize::from(*value)]);
+    parallel::for_each(&mut values, FINE, |_, value| *value = table[usize::from(*value)]);
     values
 }
 

@@ -1,6 +1,6 @@
 //! A picture of terrain: elevation as colour, brightness as light.
 
-use rayon::prelude::*;
+use gpu_core::parallel::{self, FINE};
 
 use crate::output::Output;
 use crate::png;
@@ -70,9 +70,11 @@ fn check(raster: &[f32], what: &'static str, expected: u64) -> Result<()> {
 
 /// Brightness from 0 to 1 as bytes from 1 to 255, as gdaldem has it; 0 for NaN.
 pub fn shade_bytes(brightness: &[f32]) -> Vec<u8> {
-    let byte =
-        |b: &f32| if b.is_nan() { 0 } else { (1.0 + 254.0 * b.clamp(0.0, 1.0)).round() as u8 };
-    brightness.par_iter().map(byte).collect()
+    let byte = |b: f32| match b.is_nan() {
+        true => 0,
+        false => (1.0 + 254.0 * b.clamp(0.0, 1.0)).round() as u8,
+    };
+    parallel::map(brightness.len(), FINE, |i| byte(brightness[i]))
 }
 
 /// The colours of [`write_relief`]: red, green, blue and opacity, four bytes a cell.
@@ -84,15 +86,16 @@ pub fn relief_colours(values: &[f32], brightness: &[f32]) -> Result<Vec<u8>> {
     if expected != found {
         return Err(Error::Shape { what: "brightness", expected, found });
     }
-    let (low, high) = values
-        .par_iter()
-        .filter(|v| v.is_finite())
-        .fold(|| (f32::MAX, f32::MIN), |(l, h), &v| (l.min(v), h.max(v)))
-        .reduce(|| (f32::MAX, f32::MIN), |a, b| (a.0.min(b.0), a.1.max(b.1)));
+    let of_parts = parallel::map_ranges(values.len(), FINE, &|range| {
+        let finite = values[range].iter().filter(|v| v.is_finite());
+        finite.fold([f32::MAX, f32::MIN], |[low, high], &v| [low.min(v), high.max(v)])
+    });
+    let unite = |a: [f32; 2], b: [f32; 2]| [a[0].min(b[0]), a[1].max(b[1])];
+    let [low, high] = of_parts.into_iter().fold([f32::MAX, f32::MIN], unite);
     let span = if high > low { high - low } else { 1.0 };
     let mut pixels = vec![0; 4 * values.len()];
-    let cells = values.par_iter().zip(brightness);
-    pixels.par_chunks_exact_mut(4).zip(cells).for_each(|(pixel, (&value, &brightness))| {
+    parallel::for_chunks(&mut pixels, 4, |i, pixel| {
+        let (value, brightness) = (values[i], brightness[i]);
         if value.is_finite() && brightness.is_finite() {
             let light = AMBIENT + (1.0 - AMBIENT) * brightness.clamp(0.0, 1.0);
             let [r, g, b] = colour((value - low) / span).map(|c| (c * light).round() as u8);

@@ -9,7 +9,7 @@
 use std::fs::File;
 use std::io::{BufWriter, Seek, SeekFrom, Write};
 
-use rayon::prelude::*;
+use gpu_core::parallel;
 use tiff_core::{ByteOrder, ExtraSample, PhotometricInterpretation, Predictor, Tag};
 use tiff_writer::compress::{BlockEncodingOptions, compress_block};
 use tiff_writer::encoder::{
@@ -189,7 +189,8 @@ impl<T: Sample, F: Fn(T) -> T + Sync> Packing<T, F> {
         let mut packed: Vec<Vec<u8>> = Vec::new();
         // One batch is written while the next is packed; a last, empty one writes the last.
         for batch in tiles.chunks(BATCH).chain([&[][..]]) {
-            let pack = || batch.par_iter().map(|&tile| self.packed(size, samples, tile)).collect();
+            let packed_of = |i: usize| self.packed(size, samples, batch[i]);
+            let pack = || parallel::map(batch.len(), 1, packed_of).into_iter().collect();
             let write = || packed.iter().try_for_each(|tile| self.write_tile(file, tile));
             let (next, written): (Result<Vec<Vec<u8>>>, _) = rayon::join(pack, write);
             written?;

@@ -10,7 +10,7 @@
 //!   against the kernel's declaration; [`Gpu::capture`], work recorded once as a [`Graph`] and
 //!   launched as often as one likes; [`Gpu::time`]; [`PageLocked`] host memory, and copies that run
 //!   beside other work.
-//! - [`host_memory`]: large host allocations that fail with an error.
+//! - [`parallel`]: loops on all cores of the host. [`host_memory`]: large host allocations that fail with an error.
 #![deny(missing_docs)]
 
 #[cfg(feature = "cuda")]
@@ -44,6 +44,7 @@ mod launch;
 mod modules;
 #[cfg(feature = "cuda")]
 mod opened;
+pub mod parallel;
 mod points;
 mod progress;
 mod raster;

@@ -2,9 +2,9 @@
 
 use std::borrow::Cow;
 
+use gpu_core::parallel::{self, FINE};
 use gpu_core::{Bounds, GridSpec, Points};
 use kernels_rs::spatial::sphere;
-use rayon::prelude::*;
 
 use crate::ground::Ground;
 use crate::{Error, Invalid, Params, Result};
@@ -187,15 +187,12 @@ impl<'a> Data<'a> {
         points.check_lengths()?;
         check_count("points", n as u64)?;
         let fault = |i: usize| fault(&points, i, params.geographic);
-        let bad: Vec<u32> =
-            (0..n as u32).into_par_iter().filter(|&i| fault(i as usize).is_some()).collect();
+        let bad = parallel::filter(n as u32, FINE, |i| fault(i as usize).is_some());
         if let (Some(&first), Invalid::Refuse) = (bad.first(), params.invalid) {
             return Err(fault(first as usize).unwrap_or(Error::NoValues));
         }
-        let kept = (!bad.is_empty()).then(|| {
-            let kept = (0..n as u32).into_par_iter();
-            kept.filter(|&i| fault(i as usize).is_none()).collect::<Vec<u32>>()
-        });
+        let is_good = |i: u32| fault(i as usize).is_none();
+        let kept = (!bad.is_empty()).then(|| parallel::filter(n as u32, FINE, is_good));
         let take = |column: &'a [f64]| match &kept {
             None => Cow::Borrowed(column),
             Some(kept) => Cow::Owned(kept.iter().map(|&i| column[i as usize]).collect()),

@@ -1,7 +1,7 @@
 //! What a caller gives to be interpolated, checked.
 
+use gpu_core::parallel::{self, FINE};
 use gpu_core::{Bounds, Extent, GridSpec, GridView, Points, ValueRange};
-use rayon::prelude::*;
 
 use crate::{Error, Result};
 
@@ -74,7 +74,7 @@ fn extent_of(points: &Points) -> Result<Extent> {
 }
 
 fn check_finite(what: &'static str, column: &[f64]) -> Result<()> {
-    match column.par_iter().position_first(|value| !value.is_finite()) {
+    match parallel::first(column.len(), FINE, |i| !column[i].is_finite()) {
         Some(index) => {
             let (index, value) = (index as u64, column[index]);
             Err(gpu_core::Error::NotFinite { what, index, value }.into())
@@ -107,9 +107,12 @@ pub(crate) fn check_point(points: &Points, index: usize) -> Result<()> {
 
 /// The range of finite values, of which there are some.
 fn range_of(values: &[f64]) -> ValueRange {
-    let start = (f64::INFINITY, f64::NEG_INFINITY);
-    let widen = |(min, max): (f64, f64), &v: &f64| (min.min(v), max.max(v));
-    let unite = |a: (f64, f64), b: (f64, f64)| (a.0.min(b.0), a.1.max(b.1));
-    let (min, max) = values.par_iter().fold(|| start, widen).reduce(|| start, unite);
+    let least = |all: &[f64]| all.iter().copied().fold(f64::INFINITY, f64::min);
+    let greatest = |all: &[f64]| all.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let of_parts = parallel::map_ranges(values.len(), FINE, &|range| {
+        [least(&values[range.clone()]), greatest(&values[range])]
+    });
+    let min = of_parts.iter().map(|part| part[0]).fold(f64::INFINITY, f64::min);
+    let max = of_parts.iter().map(|part| part[1]).fold(f64::NEG_INFINITY, f64::max);
     ValueRange { min, max }
 }

@@ -4,9 +4,9 @@ mod contours;
 
 use std::ops::Range;
 
+use gpu_core::parallel;
 use gpu_core::{Grid, GridSpec, GridView, Progress, host_memory};
 use kernels_rs::terrain::{Degrees, Level, Nodata, Percent, Product, product_of};
-use rayon::prelude::*;
 
 pub use contours::contours;
 
@@ -78,8 +78,9 @@ impl Work<'_> {
         let mut out = host_memory::filled(f32::NAN, dem.len())?;
         for band in bands(if width > 0 { height } else { 0 }) {
             report(self.progress, self.stage, band.start, height)?;
-            let rows = out[band.start * width..band.end * width].par_chunks_mut(width);
-            rows.zip(band).for_each(|(line, y)| {
+            let rows = &mut out[band.start * width..band.end * width];
+            parallel::for_chunks(rows, width, |i, line| {
+                let y = band.start + i;
                 for (x, cell) in line.iter_mut().enumerate() {
                     let neighbour = |i: usize| {
                         // Offsets 0, 1, 2 stand for -1, 0, 1.
@@ -124,8 +125,9 @@ pub fn averaged(dem: GridView<'_, f32>, factor: u32, progress: &dyn Progress) ->
     let (factor, width, height) = (factor as usize, grid.width as usize, grid.height as usize);
     for band in bands(rows) {
         report(progress, "average", band.start, rows)?;
-        let lines = out[band.start * columns..band.end * columns].par_chunks_mut(columns);
-        lines.zip(band).for_each(|(line, row)| {
+        let lines = &mut out[band.start * columns..band.end * columns];
+        parallel::for_chunks(lines, columns, |i, line| {
+            let row = band.start + i;
             for (column, cell) in line.iter_mut().enumerate() {
                 let (x0, x1) = (column * factor, width.min((column + 1) * factor));
                 let block = (row * factor..height.min((row + 1) * factor))

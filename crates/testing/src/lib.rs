@@ -4,12 +4,14 @@
 //! - [`Random`], [`Cloud`]: repeatable numbers and points.
 //! - [`sizes`]: the lengths at which kernels go wrong.
 //! - [`bits`], [`bits64`]: floats to compare bit by bit.
+//! - [`program`]: a program as its users meet it, and what all programs do.
 //! - `faults`, with the feature `software`: driver calls that fail, one after the other.
 #![deny(missing_docs)]
 
 mod cloud;
 #[cfg(feature = "software")]
 pub mod faults;
+pub mod program;
 mod random;
 
 pub use cloud::Cloud;

@@ -5,10 +5,10 @@ use device_std::scalar::Scalar;
 use kernels_rs::primitives::columns::chunks;
 use kernels_rs::primitives::operators::Operator;
 
-use super::parallel::{Parts, for_ranges, map};
 use super::segments::Segments;
 use crate::error::{Error, Result, same_len};
 use crate::{Number, Scan, ScanOperator};
+use gpu_core::parallel::{Parts, for_ranges, map};
 
 /// A scan along each column of a row-major grid, `width` elements a row: from the first row to the
 /// last or, backward, from the last to the first. Two reads and one write of each element.
@@ -103,7 +103,7 @@ impl<P: Send + Sync> Columns<P> {
         P: Operator<E>,
     {
         let nothing = || vec![self.operator.identity(); self.width];
-        let sums = map(chunks.len() - 1, 1, &|chunk| {
+        let sums = map(chunks.len() - 1, 1, |chunk| {
             let mut sums = nothing();
             self.for_each_row(&mut chunks.part(chunk), |row| {
                 for (sum, element) in sums.iter_mut().zip(row) {

@@ -3,13 +3,13 @@
 use kernels_rs::primitives::elementwise::Arithmetic;
 
 use super::CHUNK;
-use super::parallel::for_chunks;
 use crate::error::{Result, same_len};
 use crate::{Index, Number};
+use gpu_core::parallel::for_chunks;
 
 /// Sets every element to `value`.
 pub fn fill<T: Number>(value: T, output: &mut [T]) {
-    for_chunks(output, CHUNK, &|_, chunk| chunk.fill(value));
+    for_chunks(output, CHUNK, |_, chunk| chunk.fill(value));
 }
 
 /// Sets element i to `start + i * step`: wrapping for integers, two rounded operations for floats.
@@ -77,7 +77,7 @@ pub fn transpose<T: Number>(width: usize, input: &[T], output: &mut [T]) -> Resu
     let height = input.len().checked_div(width).unwrap_or(0);
     same_len("input", width * height, input.len())?;
     if !input.is_empty() {
-        for_chunks(output, height, &|x, column| {
+        for_chunks(output, height, |x, column| {
             for (y, element) in column.iter_mut().enumerate() {
                 *element = input[y * width + x];
             }
@@ -88,7 +88,7 @@ pub fn transpose<T: Number>(width: usize, input: &[T], output: &mut [T]) -> Resu
 
 /// Calls `work` with each element and its index.
 fn for_each<T: Number>(array: &mut [T], work: &(impl Fn(usize, &mut T) + Sync)) {
-    for_chunks(array, CHUNK, &|chunk, part| {
+    for_chunks(array, CHUNK, |chunk, part| {
         part.iter_mut().enumerate().for_each(|(i, element)| work(chunk * CHUNK + i, element));
     });
 }

@@ -1,10 +1,10 @@
 //! Histograms.
 
-use super::parallel::map_ranges;
 use crate::Histogram;
 use crate::error::Result;
 use crate::histogram::{even, ranks};
 use crate::number::{Direction, Number, total_order};
+use gpu_core::parallel::map_ranges;
 
 /// Elements that one task counts, if there are no more bins than that.
 const CHUNK: usize = 1 << 16;

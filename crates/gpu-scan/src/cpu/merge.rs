@@ -3,11 +3,11 @@
 use bytemuck::{cast_slice, cast_slice_mut};
 use kernels_rs::primitives::operators::{Bits, Order};
 
-use super::parallel::{Parts, for_chunks, for_ranges};
 use crate::Merge;
 use crate::error::{Result, same_len};
 use crate::number::sealed::PayloadSize;
 use crate::number::{Number, Payload, total_order};
+use gpu_core::parallel::{Parts, for_chunks, for_ranges};
 
 /// Outputs that one task merges.
 const CHUNK: usize = 1 << 14;
@@ -31,7 +31,7 @@ pub fn merge_keys<K: Number>(how: Merge, a: &[K], b: &[K], output: &mut [K]) -> 
 
 /// The same over the bits of numbers.
 fn merge_bits<B: Bits + Send + Sync>(order: Order<B>, a: &[B], b: &[B], output: &mut [B]) {
-    for_chunks(output, CHUNK, &|chunk, output| {
+    for_chunks(output, CHUNK, |chunk, output| {
         let mut path = Path::new(order, a, b, chunk * CHUNK);
         for key in output {
             *key = match path.step() {

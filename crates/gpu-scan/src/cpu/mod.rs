@@ -10,7 +10,6 @@ mod columns;
 mod elementwise;
 mod histogram;
 mod merge;
-mod parallel;
 mod reduce;
 mod runs;
 mod scan;

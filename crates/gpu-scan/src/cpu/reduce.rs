@@ -6,9 +6,9 @@ use kernels_rs::primitives::operators::{Operator, Order};
 use kernels_rs::primitives::reduce::{BLOCK, ROWS, chunks, tile_len};
 use kernels_rs::primitives::segment_totals::{CHUNK as CHUNK_OF_SEGMENT, most_of_group};
 
-use super::parallel::{map, map_ranges};
 use crate::number::{Direction, nan_last};
 use crate::{Number, ReduceOperator};
+use gpu_core::parallel::{map, map_ranges};
 
 const LANES_OF_WARP: usize = 32;
 const WARPS: usize = BLOCK / LANES_OF_WARP;
@@ -83,7 +83,7 @@ where
     let chunk_len = (tiles * tile_len(size_of::<E>())) as usize;
     let chunk = |i| &elements[i * chunk_len..elements.len().min((i + 1) * chunk_len)];
     let chunks = elements.len().div_ceil(chunk_len.max(1));
-    let of_chunks = map(chunks, 1, &|i| reduce_chunk(operator, chunk(i)));
+    let of_chunks = map(chunks, 1, |i| reduce_chunk(operator, chunk(i)));
     if let [of_chunk] = of_chunks[..] {
         return of_chunk;
     }
@@ -147,7 +147,7 @@ where
     let chunk_len = CHUNK_OF_SEGMENT as usize;
     let chunk = |i| &elements[i * chunk_len..elements.len().min((i + 1) * chunk_len)];
     let chunks = elements.len().div_ceil(chunk_len);
-    let partials = map(chunks, 1, &|i| reduce_block(operator, &of_threads(chunk(i))));
+    let partials = map(chunks, 1, |i| reduce_block(operator, &of_threads(chunk(i))));
     match partials[..] {
         [only] => only,
         // Partial results are lifted already, and lifting a sum's changes nothing.

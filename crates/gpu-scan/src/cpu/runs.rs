@@ -7,13 +7,13 @@ use kernels_rs::primitives::reduce_by_key;
 use kernels_rs::primitives::segment_totals::lanes_log2;
 
 use super::CHUNK;
-use super::parallel::{map, map_ranges};
 use super::reduce::reduce_segment;
 use super::segments::{Keys, Segments, check_rising};
 use super::select::{is_head, unique};
 use super::stretches::totals;
 use crate::error::{Result, same_len};
 use crate::{Number, ReduceOperator};
+use gpu_core::parallel::{map, map_ranges};
 
 /// The first element and the length of each run of elements with equal bits.
 pub fn run_lengths<T: Number>(input: &[T]) -> (Vec<T>, Vec<u64>) {
@@ -62,7 +62,7 @@ where
     E: Scalar + Send + Sync,
     P: Operator<E> + Send + Sync,
 {
-    map(offsets.len().saturating_sub(1), 1, &|s| {
+    map(offsets.len().saturating_sub(1), 1, |s| {
         let segment = &elements[offsets[s] as usize..offsets[s + 1] as usize];
         kernel.lower(reduce_segment(kernel, lanes, segment))
     })

@@ -10,11 +10,11 @@ use device_std::scalar::Scalar;
 use kernels_rs::primitives::operators::Partial;
 use kernels_rs::primitives::scan::Scans;
 
-use super::parallel::{Parts, for_ranges, map_ranges};
 use super::segments::{Keys, Segments};
 use super::tile::Tile;
 use crate::error::{Result, same_len};
 use crate::{Number, Scan, ScanOperator};
+use gpu_core::parallel::{Parts, for_ranges, map_ranges};
 
 /// Scans `input` into `output`; see [`Scan`] for what comes out. Two reads and one write of each
 /// element.

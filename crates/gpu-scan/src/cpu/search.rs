@@ -3,9 +3,9 @@
 use bytemuck::cast_slice;
 use kernels_rs::primitives::operators::{Bits, Order};
 
-use super::parallel::for_chunks;
 use crate::error::{Result, same_len};
 use crate::number::{Direction, Number, total_order};
+use gpu_core::parallel::for_chunks;
 
 /// For each query the number of elements of `sorted` that are less: the first place where it could
 /// be inserted.
@@ -45,7 +45,7 @@ fn bounds_of_bits<B: Bits + Send + Sync>(
     output: &mut [u64],
     upper: bool,
 ) {
-    for_chunks(output, CHUNK, &|chunk, bounds| {
+    for_chunks(output, CHUNK, |chunk, bounds| {
         for (bound, query) in bounds.iter_mut().zip(&queries[chunk * CHUNK..]) {
             let query = order.rank(*query);
             let is_before = |element: &B| {

@@ -1,9 +1,9 @@
 //! Selections and partitions: chunks in parallel, put together in their order.
 
 use super::CHUNK;
-use super::parallel::map_ranges;
 use crate::error::{Result, same_len};
 use crate::{Number, Predicate};
+use gpu_core::parallel::map_ranges;
 
 /// The elements that satisfy a condition, in their order.
 pub fn select_if<T: Number>(predicate: Predicate<T>, input: &[T]) -> Vec<T> {

@@ -9,12 +9,12 @@ use kernels_rs::primitives::operators::{Bits, Order};
 use rayon::prelude::*;
 
 use super::CHUNK;
-use super::parallel::{Parts, for_ranges, map};
 use super::segments::check_rising;
 use crate::error::{Result, length, same_len};
 use crate::number::nan_last;
 use crate::number::sealed::{Element, IndexSize, PayloadSize};
 use crate::{Index, Key, Payload, Sort, TopK};
+use gpu_core::parallel::{Parts, for_ranges, map};
 
 /// The keys in order: stable, and NaN last (first, if descending).
 ///
@@ -74,7 +74,7 @@ pub fn sort_pairs_in_place<K: Key, V: Payload>(
 pub fn argsort<K: Key, I: Index>(sort: Sort, keys: &[K]) -> Result<Vec<I>> {
     let rank = Rank::new::<K>(&sort)?;
     I::check(keys.len())?;
-    let mut indices = map(keys.len(), CHUNK, &I::at);
+    let mut indices = map(keys.len(), CHUNK, I::at);
     match I::SIZE {
         IndexSize::Four => {
             K::Bits::sort_words(rank, cast_slice(keys), cast_slice_mut(&mut indices))
@@ -174,7 +174,7 @@ pub fn top_k<K: Key>(how: TopK, keys: &[K], k: usize) -> Result<(Vec<K>, Vec<u64
     }
     let order = nan_last::<K>(how.direction);
     let ranked = |i: usize| (order.rank(keys[i].bits()).to_bits64(), i as u64);
-    let indices = first_ranked(map(keys.len(), CHUNK, &ranked), k);
+    let indices = first_ranked(map(keys.len(), CHUNK, ranked), k);
     Ok((indices.iter().map(|index| keys[*index as usize]).collect(), indices))
 }
 

@@ -11,9 +11,9 @@ use device_std::scalar::Scalar;
 use kernels_rs::primitives::operators::{Operator, Partial};
 use kernels_rs::primitives::reduce_by_key::BLOCK;
 
-use super::parallel::map_ranges;
 use super::segments::Segments;
 use super::tile::scan_lanes;
+use gpu_core::parallel::map_ranges;
 
 const LANES_OF_WARP: usize = 32;
 

@@ -51,5 +51,11 @@ impl Chunk {
 /// The sums of a chunk: weights, then up to four weighted values.
 pub(super) type Sums = [[f64; MOST]; 5];
 
+/// Columns that are summed together for up to four of them: one, two or four, the rest zeros. A width of three would be
+/// compiled once more for each law of the weights and each kind of vector.
+pub(super) fn width(columns: usize) -> usize {
+    columns.next_power_of_two()
+}
+
 /// Sums of nothing.
 pub(super) const NO_SUMS: Sums = [[0.0; MOST]; 5];

@@ -1,6 +1,6 @@
 //! The index of points on the CPU: by cells, or along a curve.
 
-use rayon::prelude::*;
+use gpu_core::parallel::{self, FINE};
 
 use crate::points::{Data, Range};
 use gpu_core::Bounds;
@@ -28,8 +28,8 @@ impl<'a> Index<'a> {
         let cells = plan_of(data).cells();
         let cell = |i: usize| cells.row(data.y[i]) * cells.columns + cells.column(data.x[i]);
         let keyed = |i: usize| u64::from(cell(i)) << 32 | i as u64;
-        let mut keys: Vec<u64> = (0..data.len()).into_par_iter().map(keyed).collect();
-        keys.par_sort_unstable();
+        let mut keys = parallel::map(data.len(), FINE, keyed);
+        parallel::sort(&mut keys);
         let mut starts = vec![0u32; cells.len() as usize + 1];
         for key in &keys {
             starts[(key >> 32) as usize + 1] += 1;
@@ -37,7 +37,7 @@ impl<'a> Index<'a> {
         for cell in 1..starts.len() {
             starts[cell] += starts[cell - 1];
         }
-        let order: Vec<u32> = keys.par_iter().map(|&key| key as u32).collect();
+        let order = parallel::map(keys.len(), FINE, |i| keys[i] as u32);
         Self::in_order(data, geographic, cells, starts, order)
     }
 
@@ -55,11 +55,11 @@ impl<'a> Index<'a> {
         starts: Vec<u32>,
         order: Vec<u32>,
     ) -> Self {
-        let place = |&i: &u32| match (data.x[i as usize], data.y[i as usize]) {
+        let place = |i: usize| match (data.x[i], data.y[i]) {
             (longitude, latitude) if geographic => sphere::unit_vector(longitude, latitude),
             (x, y) => [x, y, 0.0],
         };
-        let places = order.par_iter().map(place).collect();
+        let places = parallel::map(order.len(), FINE, |i| place(order[i] as usize));
         Self { data, cells, geographic, starts, order, places }
     }
 
@@ -113,9 +113,9 @@ pub(super) fn order_along(
         let (x, y) = place(i);
         u64::from(curve.number(x, y)) << 32 | i as u64
     };
-    let mut keys: Vec<u64> = (0..count).into_par_iter().map(keyed).collect();
-    keys.par_sort_unstable();
-    keys.into_par_iter().map(|key| key as u32).collect()
+    let mut keys = parallel::map(count, FINE, keyed);
+    parallel::sort(&mut keys);
+    parallel::map(count, FINE, |i| keys[i] as u32)
 }
 
 #[cfg(test)]

@@ -14,8 +14,8 @@ mod neighbours;
 mod pairs;
 mod tree;
 
+use gpu_core::parallel::{self, FINE};
 use gpu_core::{Progress, host_memory};
-use rayon::prelude::*;
 
 use crate::points::Data;
 use crate::{Input, Number, Params, Result, Statistics, Summary, Surface, Targets};
@@ -70,7 +70,7 @@ pub fn interpolate<T: Number>(
         () if params.is_all_pairs() => of_all(&data, &found),
         () => of_neighbours(&found),
     });
-    let missing = values[0].par_iter().filter(|v| v.is_missing()).count() as u64;
+    let missing = parallel::count(count, FINE, |i| values[0][i].is_missing());
     let nodata = T::from_f64(params.nodata);
     values.iter_mut().flatten().filter(|v| v.is_missing()).for_each(|v| *v = nodata);
     let summary = Summary { points: points.x.len() as u64, skipped: data.skipped, nodata: missing };
@@ -83,13 +83,12 @@ fn exponents(data: &Data, targets: Targets, params: &Params, leave_out: bool) ->
     let index = &Index::to_search(data, params.geographic);
     let pattern = data.ground.pattern(how, leave_out);
     let params = params.of_pattern(how);
-    let all = (0..targets.len() as usize).into_par_iter();
     let power = |scratch: &mut neighbours::Scratch, i: usize| {
         let left_out = leave_out.then_some(i as u32);
         let found = neighbours::around(index, &params, targets.place(i), left_out, scratch);
         -0.5 * pattern.power(found.distance)
     };
-    Some(all.map_init(Default::default, power).collect())
+    Some(parallel::map_init(targets.len() as usize, 64, Default::default, power))
 }
 
 /// The neighbours of every target, and their values; `exponents`, where each target has a power of its
@@ -107,9 +106,9 @@ fn search<T: Number>(
     let mut all = host_memory::with_capacity(if params.statistics { count } else { 0 })?;
     for first in (0..count).step_by(BAND) {
         progress.at("interpolate", first as f64 / count as f64)?;
-        let band = (first..count.min(first + BAND)).into_par_iter();
         let columns = values.len();
         let of_target = |scratch: &mut neighbours::Scratch, i: usize| {
+            let i = first + i;
             let left_out = leave_out.then_some(i as u32);
             let power = exponents.map_or(params.power, |all| -2.0 * all[i]);
             let params = &params.power(power);
@@ -117,7 +116,8 @@ fn search<T: Number>(
             let values: Vec<f64> = (0..columns).map(|v| scratch.value(index, params, v)).collect();
             (found, values)
         };
-        let done: Vec<(Found, Vec<f64>)> = band.map_init(Default::default, of_target).collect();
+        let band = BAND.min(count - first);
+        let done = parallel::map_init(band, 64, Default::default, of_target);
         for (i, (found, of_target)) in (first..).zip(done) {
             for (column, value) in values.iter_mut().zip(of_target) {
                 column[i] = T::from_f64(value);
@@ -174,12 +174,11 @@ pub(crate) fn leave_one_out(
         expansion::check(params, false)?;
         let index = Index::to_tile(data, params.geographic);
         progress.at("cross-validate", 0.0)?;
-        let all = (0..data.len()).into_par_iter();
         let value = |i: usize| {
             let exponent = exponents.as_ref().map_or(-0.5 * params.power, |all| all[i]);
             careful::value(&index, params, targets.place(i), Some(i as u32), exponent, 0)
         };
-        values[0] = all.map(value).collect();
+        values[0] = parallel::map(data.len(), 64, value);
         progress.at("cross-validate", 1.0)?;
     } else {
         let index = Index::to_search(data, params.geographic);

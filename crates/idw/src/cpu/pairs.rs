@@ -8,11 +8,11 @@
 //! [`careful`].
 
 use gpu_core::Progress;
-use rayon::prelude::*;
+use gpu_core::parallel::{self, FINE};
 
 use super::careful;
 use super::doubt::Doubt;
-use super::frame::{Chunk, Frame, NO_SUMS, Sums, VECTORS};
+use super::frame::{Chunk, Frame, NO_SUMS, Sums, VECTORS, width};
 use super::index::{Index, curve_of, order_along};
 use super::lanes::{Array, Lanes};
 use super::near::{Near, Point, TileSums, vectors};
@@ -139,12 +139,10 @@ impl Chunks<'_> {
                     (row..row_end).step_by(size).map(move |at| (at, row_end.min(at + size)))
                 })
                 .collect();
-            let done: Vec<Vec<[f64; 4]>> = chunks
-                .par_iter()
-                .map(|&(from, to)| {
-                    self.chunk(&sum, frame, geographic, first, values.len(), from, to)
-                })
-                .collect();
+            let done = parallel::map(chunks.len(), 1, |i| {
+                let (from, to) = chunks[i];
+                self.chunk(&sum, frame, geographic, first, values.len(), from, to)
+            });
             for (&(from, _), of_chunk) in chunks.iter().zip(&done) {
                 for (v, column) in values.iter_mut().enumerate() {
                     for (i, found) in (from..).zip(of_chunk) {
@@ -357,16 +355,18 @@ fn stage<'a, S: Number>(
     let origins: Vec<[f64; 2]> = (0..n).step_by(TILE).map(origin).collect();
     let along = |axis: usize| {
         let relative = |i: usize| S::from_f64(place(i)[axis] - origins[i / TILE][axis]);
-        (0..n).into_par_iter().map(relative).collect()
+        parallel::map(n, FINE, relative)
     };
     let column = |v: usize| {
         let offset = index.range(v).offset;
-        (0..n).into_par_iter().map(|i| S::from_f64(index.value(v, i) - offset)).collect()
+        parallel::map(n, FINE, |i| S::from_f64(index.value(v, i) - offset))
     };
+    let mut values: Vec<Vec<S>> = (first..first + columns).map(column).collect();
+    values.resize(width(columns), vec![S::from_f64(0.0); n]);
     Staged {
         x: along(0),
         y: along(1),
-        values: (first..first + columns).map(column).collect(),
+        values,
         smoothing: S::from_f64((params.smoothing * frame.scale).powi(2)),
         law: params.law(),
         doubt: S::IS_SINGLE.then(|| {
@@ -382,7 +382,6 @@ fn add<L: Lanes>(staged: &Staged<L::Scalar>, chunk: &Chunk, sums: &mut Sums) {
     match staged.values.len() {
         1 => add_columns::<L, 1>(staged, chunk, sums),
         2 => add_columns::<L, 2>(staged, chunk, sums),
-        3 => add_columns::<L, 3>(staged, chunk, sums),
         _ => add_columns::<L, 4>(staged, chunk, sums),
     }
 }

@@ -11,10 +11,10 @@
 //! 3. For a chunk of targets the items are visited from the root. One that is far from the box of the
 //!    targets gives its nodes, a leaf that is near its points, and any other item is opened.
 
-use rayon::prelude::*;
+use gpu_core::parallel::{self, FINE};
 
 use super::doubt::Doubt;
-use super::frame::{Chunk, Frame, Sums, VECTORS};
+use super::frame::{Chunk, Frame, Sums, VECTORS, width};
 use super::index::Index;
 use super::lanes::Lanes;
 use super::near::{Near, Point, TileSums, vectors};
@@ -138,31 +138,28 @@ impl<'a> Tree<'a> {
         let leaf = |l: usize| {
             Item::around((l * LEAF..n.min((l + 1) * LEAF)).map(place).map(|place| (place, place)))
         };
-        let mut items: Vec<Item> = (0..n.div_ceil(LEAF)).into_par_iter().map(leaf).collect();
+        let mut items = parallel::map(n.div_ceil(LEAF), 64, leaf);
         // The point in the middle of the order: where points crowd, there f32 should keep most.
         let origin = |l: usize| place(l * LEAF + LEAF.min(n - l * LEAF) / 2);
         let origins: Vec<[f64; 2]> = (0..items.len()).map(origin).collect();
         let along = |axis: usize| {
             let relative = |i: usize| (place(i)[axis] - origins[i / LEAF][axis]) as f32;
-            (0..n).into_par_iter().map(relative).collect()
+            parallel::map(n, FINE, relative)
         };
         let column = |v: usize| {
             let offset = index.range(v).offset;
-            (0..n).into_par_iter().map(|i| (index.value(v, i) - offset) as f32).collect()
+            parallel::map(n, FINE, |i| (index.value(v, i) - offset) as f32)
         };
-        let points = Sources {
-            x: along(0),
-            y: along(1),
-            weights: vec![1.0; n],
-            values: (first..first + columns).map(column).collect(),
-        };
+        let mut values: Vec<Vec<f32>> = (first..first + columns).map(column).collect();
+        values.resize(width(columns), vec![0.0; n]);
+        let points = Sources { x: along(0), y: along(1), weights: vec![1.0; n], values };
         let mut tree = Self {
             levels,
             items: Vec::new(),
             doubt: Doubt::new(index, params, frame, (LEAF, origins.clone()), (first, columns)),
             origins,
             points,
-            nodes: Sources { values: vec![Vec::new(); columns], ..Sources::default() },
+            nodes: Sources { values: vec![Vec::new(); width(columns)], ..Sources::default() },
             separation: expansion::separation(params.power),
             smoothing: ((params.smoothing * frame.scale).powi(2)) as f32,
             law: params.law(),
@@ -197,10 +194,8 @@ impl<'a> Tree<'a> {
     /// Adds items, with the nodes that stand for their sources.
     fn add_nodes(&mut self, items: &[Item], sources: impl Fn(&Self, usize) -> Vec<Source> + Sync) {
         let (chebyshev, columns) = (Chebyshev::new(), self.nodes.values.len());
-        let all: Vec<Vec<[f64; 5]>> = (0..items.len())
-            .into_par_iter()
-            .map(|i| weigh(&chebyshev, &items[i], &sources(self, i), columns))
-            .collect();
+        let of_item = |i: usize| weigh(&chebyshev, &items[i], &sources(self, i), columns);
+        let all = parallel::map(items.len(), 16, of_item);
         for (item, weights) in items.iter().zip(all) {
             self.items.push(*item);
             for (i, sums) in weights.iter().enumerate() {
@@ -221,7 +216,6 @@ impl<'a> Tree<'a> {
         match self.points.values.len() {
             1 => self.add_columns::<L, 1>(chunk, sums),
             2 => self.add_columns::<L, 2>(chunk, sums),
-            3 => self.add_columns::<L, 3>(chunk, sums),
             _ => self.add_columns::<L, 4>(chunk, sums),
         }
     }
@@ -254,21 +248,14 @@ impl<'a> Tree<'a> {
                 (level, at) = (level - 1, at * CHILDREN);
                 continue;
             }
-            if far {
-                let (nodes, middle) = (item * NODES..(item + 1) * NODES, self.items[item].middle);
-                self.sum_item::<L, V, LAW>(&self.nodes, nodes, middle, chunk).add_to(
-                    chunk,
-                    (None, at, &around),
-                    sums,
-                );
+            let (sources, range, origin, doubt) = if far {
+                (&self.nodes, item * NODES..(item + 1) * NODES, self.items[item].middle, None)
             } else {
                 let points = at * LEAF..self.points.x.len().min((at + 1) * LEAF);
-                self.sum_item::<L, V, LAW>(&self.points, points, self.origins[at], chunk).add_to(
-                    chunk,
-                    (Some(&self.doubt), at, &around),
-                    sums,
-                );
-            }
+                (&self.points, points, self.origins[at], Some(&self.doubt))
+            };
+            let of_item = self.sum_item::<L, V, LAW>(sources, range, origin, chunk);
+            of_item.add_to(chunk, (doubt, at, &around), sums);
             // On to the next item that is neither done nor within one that is.
             at += 1;
             while at % CHILDREN == 0 || at == self.len(level) {

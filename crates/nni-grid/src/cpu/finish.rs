@@ -1,9 +1,9 @@
 //! What is done to cells after the queries.
 
 use gpu_core::host_memory;
+use gpu_core::parallel;
 use kernels_rs::nni::geometry::mean;
 use kernels_rs::nni::{finished, in_cells, nearest_touching};
-use rayon::prelude::*;
 
 use super::query::Scene;
 use crate::{Fill, Result, ValueScale, hull};
@@ -37,7 +37,7 @@ impl<const N: usize> Scene<'_, N> {
             has_sites.then(|| nearest_touching(&diagram.stolen_by(query(cell))))
         };
         if let Some(distances) = &mut distances {
-            distances.par_iter_mut().enumerate().for_each(|(cell, distance)| {
+            parallel::for_each(distances, 64, |cell, distance| {
                 if let Some((squared, _)) = nearest(cell) {
                     *distance = in_cells(squared, supersample);
                 }
@@ -45,7 +45,7 @@ impl<const N: usize> Scene<'_, N> {
         }
         for (k, values) in values.iter_mut().enumerate() {
             let ValueScale { offset, step } = self.scales[k];
-            values.par_iter_mut().enumerate().for_each(|(cell, value)| {
+            parallel::for_each(values, 64, |cell, value| {
                 let nearest = nearest(cell);
                 let fill = match (params.fill, nearest) {
                     (Fill::Nearest, Some((_, site))) => {
@@ -69,16 +69,17 @@ impl<const N: usize> Scene<'_, N> {
 
     /// The bounds of the sites' hull in each row of cells.
     fn hull(&self) -> Vec<i32> {
-        let rows = self.sites.mask.par_chunks(self.raster.width as usize);
-        let extremes: Vec<[i32; 2]> = rows
-            .map(|row| match row.iter().position(|&site| site != 0) {
+        let width = self.raster.width as usize;
+        let extremes = parallel::map(self.raster.height as usize, 16, |y| {
+            let row = &self.sites.mask[y * width..][..width];
+            match row.iter().position(|&site| site != 0) {
                 Some(first) => {
                     let last = row.iter().rposition(|&site| site != 0).unwrap_or(first);
                     [first as i32, last as i32]
                 }
                 None => [i32::MAX, -1],
-            })
-            .collect();
+            }
+        });
         hull::bounds(&extremes, self.params.grid.height, self.params.supersample)
     }
 }

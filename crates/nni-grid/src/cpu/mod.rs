@@ -12,9 +12,9 @@
 mod finish;
 mod query;
 
+use gpu_core::parallel::{self, FINE};
 use gpu_core::{Extent, Grid, GridSpec, GridView, Progress, host_memory};
 use kernels_rs::nni::values::MOST_VALUES;
-use rayon::prelude::*;
 
 use crate::limits::QueryLimits;
 use crate::{Dem, Duplicates, Input, Method, Params, Result, Summary, ValueScale, exact};
@@ -142,7 +142,9 @@ impl Run<'_> {
                 outside: sites.outside,
                 sites: sites.occupied,
                 merged: points - sites.outside - sites.occupied,
-                nodata: layers.values[0].par_iter().filter(|value| value.is_nan()).count() as u64,
+                nodata: parallel::count(layers.values[0].len(), FINE, |i| {
+                    layers.values[0][i].is_nan()
+                }),
             };
             let counts = params.counts.then_some(layers.counts);
             let deviations = params.deviations.then_some(layers.deviations);
@@ -203,9 +205,9 @@ fn rasterise<const N: usize>(
         (Duplicates::Mean, n) => (2 * merged + n).div_euclid(2 * n) as i32,
         _ => merged as i32,
     };
-    let of_pixel = |(merged, &count): (&[i64; N], &u32)| merged.map(|sum| finish(sum, count));
-    let values = merged.par_iter().zip(&counts).map(of_pixel).collect();
-    let mask: Vec<u8> = counts.par_iter().map(|&count| u8::from(count > 0)).collect();
-    let occupied = mask.par_iter().map(|&site| u64::from(site)).sum();
+    let of_pixel = |i: usize| merged[i].map(|sum| finish(sum, counts[i]));
+    let values = parallel::map(pixels, FINE, of_pixel);
+    let mask = parallel::map(pixels, FINE, |i| u8::from(counts[i] > 0));
+    let occupied = parallel::count(pixels, FINE, |i| counts[i] > 0);
     Ok(Sites { mask, values, outside, occupied })
 }

@@ -1,10 +1,10 @@
 //! The queries of the cells.
 
+use gpu_core::parallel::{self, FINE};
 use gpu_core::{GridSpec, Progress, host_memory};
 use kernels_rs::nni::geometry::{Width, mean, squared};
 use kernels_rs::nni::spans::{Cell, Diagram};
 use kernels_rs::nni::{Areas, deviation, united, weights};
-use rayon::prelude::*;
 
 use super::Sites;
 use crate::limits::QueryLimits;
@@ -33,8 +33,8 @@ impl<const N: usize> Layers<N> {
     /// Makes them the means with those of the turned raster; of the counts, the greater.
     pub fn unite(&mut self, turned: &Self) {
         let floats = |layer: &mut Vec<f32>, other: &Vec<f32>| {
-            let pairs = layer.par_iter_mut().zip(other.par_iter().rev());
-            pairs.for_each(|(a, b)| *a = united(*a, *b));
+            let last = other.len().wrapping_sub(1);
+            parallel::for_each(layer, FINE, |i, a| *a = united(*a, other[last - i]));
         };
         for (values, other) in self.values.iter_mut().zip(&turned.values) {
             floats(values, other);
@@ -144,7 +144,7 @@ impl<const N: usize> Scene<'_, N> {
                 let y = position(first + row);
                 (0..width).map(|column| answer([position(column), y])).collect::<Vec<_>>()
             };
-            let answers: Vec<Vec<Answer<N>>> = (0..rows).into_par_iter().map(answers_of).collect();
+            let answers = parallel::map(rows, 1, answers_of);
             let range = first * width..(first + rows) * width;
             for (k, values) in layers.values.iter_mut().enumerate() {
                 fill_rows(&mut values[range.clone()], &answers, |answer| answer.values[k]);
@@ -212,7 +212,7 @@ impl<const N: usize> Scene<'_, N> {
     fn gradients(&self) -> Result<Vec<[[f32; 2]; N]>> {
         let mut gradients = host_memory::filled([[0.0; 2]; N], self.nearest.len())?;
         let diagram = self.diagram(false);
-        gradients.par_iter_mut().enumerate().for_each(|(pixel, gradients)| {
+        parallel::for_each(&mut gradients, 256, |pixel, gradients| {
             if self.nearest[pixel] as usize == pixel {
                 let (site, values) = (pixel as u32, |site| self.values(site));
                 *gradients = weights::gradients(&diagram.cell_of(site), values(site), values);
@@ -263,8 +263,8 @@ fn fill_rows<T: Send, const N: usize>(
     of: impl Fn(&Answer<N>) -> T + Sync,
 ) {
     let width = rows.first().map_or(1, Vec::len);
-    layer.par_chunks_mut(width).zip(rows).for_each(|(cells, answers)| {
-        for (cell, answer) in cells.iter_mut().zip(answers) {
+    parallel::for_chunks(layer, width, |row, cells| {
+        for (cell, answer) in cells.iter_mut().zip(&rows[row]) {
             *cell = of(answer);
         }
     });

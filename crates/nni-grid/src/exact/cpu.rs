@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use gpu_core::parallel::{self, FINE};
 use gpu_core::{Extent, Grid, Progress, host_memory};
 use kernels_rs::nni::exact::index::{Merge, PLACE_BITS, Sorted, key};
 use kernels_rs::nni::exact::polygon::{Slots, WINDOW};
@@ -10,7 +11,6 @@ use kernels_rs::nni::exact::scene::{Answer, Cell, Sites};
 use kernels_rs::nni::exact::search::Index;
 use kernels_rs::nni::exact::team::Alone;
 use kernels_rs::spatial::cells::Cells;
-use rayon::prelude::*;
 
 use super::{Setup, count_within, policy_of, row_bounds};
 use crate::{Dem, Input, Params, Result, Summary, ValueScale, Weights};
@@ -139,20 +139,17 @@ impl Table {
         let within = setup.has_far_points().then(|| count_within(x, y, setup.indexed));
         let cells = setup.cells(within);
         let mut keys: Vec<(u64, u32)> = host_memory::filled((0, 0), x.len())?;
-        keys.par_iter_mut().enumerate().for_each(|(i, entry)| {
+        parallel::for_each(&mut keys, FINE, |i, entry| {
             *entry = (key(&cells, x[i], y[i]), i as u32);
         });
-        keys.par_sort_unstable();
+        parallel::sort_pairs(&mut keys);
         let sorted = Sorted {
             len: keys.len(),
             key: |i: usize| keys[i].0,
             point: |i: usize| keys[i].1 as usize,
             place: |point: usize| [x[point], y[point]],
         };
-        let firsts: Vec<u32> = (0..keys.len() as u32)
-            .into_par_iter()
-            .filter(|&i| sorted.is_first(i as usize))
-            .collect();
+        let firsts = parallel::filter(keys.len() as u32, FINE, |i| sorted.is_first(i as usize));
         let mut starts = host_memory::filled(0u32, cells.len() as usize + 1)?;
         let mut next = 0;
         for (site, &first) in firsts.iter().enumerate() {
@@ -163,21 +160,21 @@ impl Table {
             }
         }
         starts[next..].fill(firsts.len() as u32);
-        let places = firsts.par_iter().map(|&i| (sorted.place)((sorted.point)(i as usize)));
         let scales = scales_of(extent, columns.len());
         let count = scales.len();
         let mut values = host_memory::filled(0i32, firsts.len() * count)?;
         let policy = policy_of(params.duplicates);
-        values.par_chunks_mut(count.max(1)).zip(&firsts).for_each(|(values, &first)| {
+        parallel::for_chunks(&mut values, count.max(1), |site, values| {
             for (k, value) in values.iter_mut().enumerate() {
                 let mut merge = Merge::new(policy);
-                sorted.each_at(first as usize, |point| {
+                sorted.each_at(firsts[site] as usize, |point| {
                     merge.add(scales[k].quantise(columns[k][point]));
                 });
                 *value = merge.value();
             }
         });
-        let places = places.collect();
+        let place = |site: usize| (sorted.place)((sorted.point)(firsts[site] as usize));
+        let places = parallel::map(firsts.len(), FINE, place);
         Ok(Self {
             cells,
             places,
@@ -196,24 +193,23 @@ impl Table {
         // Six sides a site, or nearly.
         host_memory::require(self.places.len() as u64 * (4 + 6 * 20))?;
         let len = self.places.len();
-        let some = (0..len.div_ceil(TOGETHER))
-            .into_par_iter()
-            .map(|i| RingsOfSome::new(i * TOGETHER..len.min((i + 1) * TOGETHER), self));
-        self.rings = some.collect();
+        self.rings = parallel::map(len.div_ceil(TOGETHER), 1, |i| {
+            RingsOfSome::new(i * TOGETHER..len.min((i + 1) * TOGETHER), self)
+        });
         Ok(())
     }
 
     /// Makes the wide rings of sites that have none, unless they are many.
     fn make_wide_rings(&mut self, setup: &Setup, points: usize) {
-        let sites = 0..self.places.len() as u32;
-        let ringless: Vec<u32> =
-            sites.into_par_iter().filter(|&site| self.sides(site) == 0).collect();
+        let sites = self.places.len() as u32;
+        let ringless = parallel::filter(sites, FINE, |site| self.sides(site) == 0);
         if ringless.len() as u64 > most_wide(points as u64) {
             return;
         }
         let index = self.index();
         let few = || OnHost(vec![Side::default(); MOST_WIDE_SIDES as usize]);
-        let rings = ringless.par_iter().map_init(few, |slots, &site| {
+        let rings = parallel::map_init(ringless.len(), 16, few, |slots, i| {
+            let site = ringless[i];
             let (mut sides, half_extent) = (Vec::new(), setup.scene.half_extent);
             index.ring_by_clipping(Alone, site, half_extent, slots, |_, neighbour, corner| {
                 sides.push((neighbour, corner));
@@ -221,7 +217,6 @@ impl Table {
             (site, sides)
         });
         let mut wide = RingsOfSome { starts: vec![0], ..RingsOfSome::default() };
-        let rings: Vec<_> = rings.collect();
         let has_sides = |(_, sides): &&(u32, Vec<_>)| !sides.is_empty();
         let sites = rings.iter().filter(has_sides).map(|(site, sides)| {
             wide.push(sides);
@@ -250,9 +245,11 @@ impl Table {
         let count = self.scales.len();
         let mut gradients = host_memory::filled([0.0f32; 2], self.values.len())?;
         let index = self.index();
-        gradients.par_chunks_mut(count.max(1)).enumerate().for_each_init(
+        parallel::for_chunks_init(
+            &mut gradients,
+            count.max(1),
             OnHost::new,
-            |slots, (site, gradients)| {
+            |slots, site, gradients| {
                 let (scene, site) = (&setup.scene, site as u32);
                 let mut write = |k: u32, gradient| gradients[k as usize] = gradient;
                 if self.sides(site) > 0 {
@@ -364,10 +361,11 @@ pub(crate) fn interpolate(input: &Input, params: &Params, progress: &dyn Progres
     }
     let mut layers = Layers::new(params, values)?;
     layers.fill(&table, &setup, params, input.mask.map(|mask| mask.values()), progress)?;
-    let inside = |(&x, &y): (&f64, &f64)| params.grid.cell_of(x, y).is_some();
-    let outside = x.par_iter().zip(y).filter(|&point| !inside(point)).count() as u64;
+    let inside = |i: usize| params.grid.cell_of(x[i], y[i]).is_some();
+    let outside = parallel::count(x.len(), FINE, |i| !inside(i));
     let sites = table.places.len() as u64;
-    let nodata = layers.values[0].par_iter().filter(|value| value.is_nan()).count() as u64;
+    let first = &layers.values[0];
+    let nodata = parallel::count(first.len(), FINE, |i| first[i].is_nan());
     let summary = Summary { points, outside, sites, merged: points - sites, nodata };
     layers.into_dem(params, summary)
 }
@@ -422,10 +420,10 @@ impl Layers {
             progress.at("query", first as f64 / height as f64)?;
             let last = height.min(first + band);
             let of_row = |slots: &mut OnHost, row: usize| {
+                let row = first + row;
                 interpolate_row(row, table, setup, params, mask, hull.as_deref(), slots)
             };
-            let rows = (first..last).into_par_iter().map_init(OnHost::new, of_row);
-            let rows: Vec<Row> = rows.collect();
+            let rows = parallel::map_init(last - first, 1, OnHost::new, of_row);
             for (row, done) in (first..last).zip(rows) {
                 self.put(row * width..(row + 1) * width, done);
             }

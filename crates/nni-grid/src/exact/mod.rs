@@ -8,11 +8,11 @@ pub(crate) mod gpu;
 mod hull;
 
 use gpu_core::Bounds;
+use gpu_core::parallel::{self, FINE};
 use kernels_rs::nni::exact::scene::Scene;
 use kernels_rs::nni::exact::weights::{LAPLACE, SIBSON, SMOOTH};
 use kernels_rs::nni::finish::{FILL_NEAREST, FILL_NOT, FILL_VALUE};
 use kernels_rs::spatial::cells::Cells;
-use rayon::prelude::*;
 
 use crate::{Duplicates, Error, Fill, Params, Result, Weights};
 
@@ -142,8 +142,8 @@ fn near(bounds: Bounds, area: Bounds) -> Bounds {
 /// How many points lie within bounds.
 pub(crate) fn count_within(x: &[f64], y: &[f64], b: Bounds) -> usize {
     let is_within =
-        |&(&x, &y): &(&f64, &f64)| b.min_x <= x && x <= b.max_x && b.min_y <= y && y <= b.max_y;
-    x.par_iter().zip(y).filter(is_within).count()
+        |i: usize| b.min_x <= x[i] && x[i] <= b.max_x && b.min_y <= y[i] && y[i] <= b.max_y;
+    parallel::count(x.len(), FINE, is_within) as usize
 }
 
 /// The kernels' number of a policy.

@@ -10,9 +10,9 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use gpu_core::parallel::{self, FINE};
 use gpu_core::{GridView, Progress, host_memory};
 use kernels_rs::terrain::{NONE, Piece, continuation, crossing, levels_of, pieces};
-use rayon::prelude::*;
 
 use super::{bands, report};
 use crate::contour::{Contour, check_count, ground};
@@ -41,11 +41,11 @@ pub fn contours(
 
 /// The lowest and the highest value; the wrong way round where there is none.
 fn range(dem: &[f32]) -> (f64, f64) {
-    let nothing = || (f32::INFINITY, f32::NEG_INFINITY);
-    let (low, high) = dem
-        .par_iter()
-        .fold(nothing, |(low, high), &v| (low.min(v), high.max(v)))
-        .reduce(nothing, |a, b| (a.0.min(b.0), a.1.max(b.1)));
+    let nothing = (f32::INFINITY, f32::NEG_INFINITY);
+    let of_parts = parallel::map_ranges(dem.len(), FINE, &|range| {
+        dem[range].iter().fold(nothing, |(low, high), &v| (low.min(v), high.max(v)))
+    });
+    let (low, high) = of_parts.into_iter().fold(nothing, |a, b| (a.0.min(b.0), a.1.max(b.1)));
     (low.into(), high.into())
 }
 
@@ -63,8 +63,8 @@ impl Pieces {
         let mut all = Self { all: Vec::new(), starts: vec![0] };
         for band in bands(rows) {
             report(progress, "contour pieces", band.start, rows)?;
-            let of_rows: Vec<Vec<Piece>> =
-                band.into_par_iter().map(|y| pieces_of_row(dem, levels, y)).collect();
+            let of_row = |i: usize| pieces_of_row(dem, levels, band.start + i);
+            let of_rows = parallel::map(band.len(), 1, of_row);
             for of_row in of_rows {
                 all.all.extend(of_row);
                 all.starts.push(all.all.len());
@@ -91,7 +91,7 @@ impl Pieces {
             }
             None => NONE,
         };
-        self.all.par_iter().map(next).collect()
+        parallel::map(self.all.len(), FINE, |i| next(&self.all[i]))
     }
 }
 
@@ -132,8 +132,10 @@ fn join(dem: GridView<'_, f32>, levels: &[f64], pieces: &Pieces) -> Result<Vec<C
         Ok(flags)
     };
     let (is_continued, is_done) = (flags()?, flags()?);
-    next.par_iter().filter(|&&i| i != NONE).for_each(|&i| {
-        is_continued[i as usize].store(true, Ordering::Relaxed);
+    parallel::for_ranges(next.len(), FINE, &|range| {
+        for &i in next[range].iter().filter(|&&i| i != NONE) {
+            is_continued[i as usize].store(true, Ordering::Relaxed);
+        }
     });
     let (ground, width) = (ground(grid), grid.width as usize);
     let height = |column: u32, row: u32| dem[row as usize * width + column as usize];
@@ -151,10 +153,11 @@ fn join(dem: GridView<'_, f32>, levels: &[f64], pieces: &Pieces) -> Result<Vec<C
         }
         (!points.is_empty()).then_some(Contour { level, points })
     };
-    let lines = of_level.par_iter().zip(levels).flat_map_iter(|(of_level, &level)| {
+    let lines = parallel::map(levels.len(), 1, |k| {
+        let (of_level, level) = (&of_level[k], levels[k]);
         let is_start = |&&i: &&u32| !is_continued[i as usize].load(Ordering::Relaxed);
         let starts = of_level.iter().filter(is_start);
         starts.chain(of_level).filter_map(|&i| line(i, level)).collect::<Vec<_>>()
     });
-    Ok(lines.collect())
+    Ok(lines.into_iter().flatten().collect())
 }

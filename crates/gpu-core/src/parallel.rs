@@ -1,0 +1,234 @@
+//! Loops on all cores of the host, as the CPU's sides of Tessera's crates have them.
+//!
+//! What calls rayon is one function that knows no type of element and no closure of its caller:
+//! [`for_ranges`]. Each use of rayon's own iterators compiles their splitting, stealing and joining anew, which
+//! took half of the time to build some of these crates; here a use costs its own loop.
+//!
+//! `grain` is the least count of numbers that is worth a task: thousands where one is an addition, one where
+//! it is a row of a raster. Results do not depend on it, nor on the number of threads.
+
+use std::mem::MaybeUninit;
+use std::ops::Range;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use rayon::prelude::*;
+
+/// Tasks of a core: several, so that none waits long for the slowest.
+const TASKS_OF_CORE: usize = 8;
+
+/// A grain for loops of a few operations on each number.
+pub const FINE: usize = 4096;
+
+/// Calls `work` with ranges that together are `0..count`, each of at least `grain` numbers but the last.
+pub fn for_ranges(count: usize, grain: usize, work: &(dyn Fn(Range<usize>) + Sync)) {
+    let len = len_of_range(count, grain);
+    match count.div_ceil(len) {
+        0 => {}
+        1 => work(0..count),
+        tasks => (0..tasks).into_par_iter().for_each(|task| {
+            work(task * len..count.min((task + 1) * len));
+        }),
+    }
+}
+
+/// How many numbers a task takes.
+fn len_of_range(count: usize, grain: usize) -> usize {
+    count.div_ceil(TASKS_OF_CORE * rayon::current_num_threads()).max(grain).max(1)
+}
+
+/// What `work` gives for ranges that together are `0..count`, in their order.
+pub fn map_ranges<R: Send>(
+    count: usize,
+    grain: usize,
+    work: &(dyn Fn(Range<usize>) -> R + Sync),
+) -> Vec<R> {
+    let len = len_of_range(count, grain);
+    let results: Vec<_> = (0..count.div_ceil(len)).map(|_| Mutex::new(None)).collect();
+    for_ranges(count, grain, &|range| {
+        let task = range.start / len;
+        let result = work(range);
+        *locked(&results[task]) = Some(result);
+    });
+    let taken = |result: Mutex<_>| result.into_inner().unwrap_or_else(PoisonError::into_inner);
+    results.into_iter().filter_map(taken).collect()
+}
+
+/// What `work` gives for each number below `count`, in their order.
+pub fn map<R: Send>(count: usize, grain: usize, work: impl Fn(usize) -> R + Sync) -> Vec<R> {
+    map_init(count, grain, || (), |(), i| work(i))
+}
+
+/// As [`map`], with something that each range of numbers has to itself while it is worked on.
+pub fn map_init<R: Send, S>(
+    count: usize,
+    grain: usize,
+    init: impl Fn() -> S + Sync,
+    work: impl Fn(&mut S, usize) -> R + Sync,
+) -> Vec<R> {
+    let mut all = Vec::with_capacity(count);
+    let room: &mut [MaybeUninit<R>] = &mut all.spare_capacity_mut()[..count];
+    for_parts(room, 1, grain, &|first, part| {
+        let mut own = init();
+        for (i, element) in part.iter_mut().enumerate() {
+            element.write(work(&mut own, first + i));
+        }
+    });
+    // SAFETY: `for_parts` came back, so every part was gone through to its end, and the parts are all of the
+    // room. Where a task panics nothing comes here, and what it wrote is forgotten.
+    unsafe { all.set_len(count) };
+    all
+}
+
+/// Sorts numbers.
+pub fn sort(numbers: &mut [u64]) {
+    numbers.par_sort_unstable();
+}
+
+/// Sorts keys with the numbers of what has them.
+pub fn sort_pairs(pairs: &mut [(u64, u32)]) {
+    pairs.par_sort_unstable();
+}
+
+/// The numbers below `count` that are as wanted, in order.
+pub fn filter(count: u32, grain: usize, is: impl Fn(u32) -> bool + Sync) -> Vec<u32> {
+    let parts = map_ranges(count as usize, grain, &|range| {
+        (range.start as u32..range.end as u32).filter(|&i| is(i)).collect::<Vec<u32>>()
+    });
+    parts.concat()
+}
+
+/// How many numbers below `count` are as wanted.
+pub fn count(count: usize, grain: usize, is: impl Fn(usize) -> bool + Sync) -> u64 {
+    let total = AtomicU64::new(0);
+    for_ranges(count, grain, &|range| {
+        total.fetch_add(range.filter(|&i| is(i)).count() as u64, Ordering::Relaxed);
+    });
+    total.into_inner()
+}
+
+/// The first number below `count` that is as wanted.
+pub fn first(count: usize, grain: usize, is: impl Fn(usize) -> bool + Sync) -> Option<usize> {
+    let least = AtomicUsize::new(usize::MAX);
+    for_ranges(count, grain, &|mut range| {
+        // Behind a number that was found none is the first.
+        if range.start < least.load(Ordering::Relaxed)
+            && let Some(i) = range.find(|&i| is(i))
+        {
+            least.fetch_min(i, Ordering::Relaxed);
+        }
+    });
+    Some(least.into_inner()).filter(|&i| i < usize::MAX)
+}
+
+/// Calls `work` with each element and its number.
+pub fn for_each<T: Send>(array: &mut [T], grain: usize, work: impl Fn(usize, &mut T) + Sync) {
+    for_parts(array, 1, grain, &|first, part| {
+        part.iter_mut().enumerate().for_each(|(i, element)| work(first + i, element));
+    });
+}
+
+/// Calls `work` with each chunk of `len` elements, of which the last may be shorter, and its number.
+pub fn for_chunks<T: Send>(array: &mut [T], len: usize, work: impl Fn(usize, &mut [T]) + Sync) {
+    for_chunks_init(array, len, || (), |(), i, chunk| work(i, chunk));
+}
+
+/// As [`for_chunks`], with something that each range of chunks has to itself while it is worked on.
+pub fn for_chunks_init<T: Send, S>(
+    array: &mut [T],
+    len: usize,
+    init: impl Fn() -> S + Sync,
+    work: impl Fn(&mut S, usize, &mut [T]) + Sync,
+) {
+    for_parts(array, len, 1, &|first, part| {
+        let mut own = init();
+        let chunks = (first / len..).zip(part.chunks_mut(len));
+        chunks.for_each(|(i, chunk)| work(&mut own, i, chunk));
+    });
+}
+
+/// Calls `work` with parts that together are the array, and where they begin: each of whole chunks of `len`
+/// elements, but the last, and of at least `grain` chunks.
+fn for_parts<T: Send>(
+    array: &mut [T],
+    len: usize,
+    grain: usize,
+    work: &(dyn Fn(usize, &mut [T]) + Sync),
+) {
+    let of_part = len * len_of_range(array.len().div_ceil(len), grain);
+    let parts = Parts::new(array.chunks_mut(of_part));
+    for_ranges(parts.len(), 1, &|range| {
+        range.for_each(|part| work(part * of_part, &mut parts.part(part)));
+    });
+}
+
+/// Parts of an array, which tasks share out among them.
+pub struct Parts<'a, T>(Vec<Mutex<&'a mut [T]>>);
+
+impl<'a, T> Parts<'a, T> {
+    /// These.
+    pub fn new(parts: impl Iterator<Item = &'a mut [T]>) -> Self {
+        Self(parts.map(Mutex::new).collect())
+    }
+
+    /// Their number.
+    #[must_use]
+    #[expect(clippy::len_without_is_empty, reason = "parts are counted, not looked for")]
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// A part, which one task works on.
+    pub fn part(&self, index: usize) -> MutexGuard<'_, &'a mut [T]> {
+        locked(&self.0[index])
+    }
+}
+
+/// A task that panicked ends all, so nobody sees what it left half done.
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_are_the_whole_and_results_come_in_order() {
+        for count in [0, 1, 2, 63, 64, 65, 1000, 12_345] {
+            for grain in [1, 64, 5000] {
+                let numbers = map(count, grain, |i| i.to_string());
+                assert!(numbers.into_iter().eq((0..count).map(|i| i.to_string())));
+                let ranges = map_ranges(count, grain, &|range| range);
+                assert!(ranges.iter().rev().skip(1).all(|range| range.len() >= grain));
+                let odd = filter(count as u32, grain, |i| i % 2 == 1);
+                assert!(odd.into_iter().eq((1..count as u32).step_by(2)));
+            }
+        }
+    }
+
+    #[test]
+    fn every_element_and_chunk_is_visited_once() {
+        let mut array = vec![0_usize; 10_007];
+        for_chunks(&mut array, 100, |chunk, part| part.iter_mut().for_each(|x| *x += chunk + 1));
+        assert!(array.iter().enumerate().all(|(i, &x)| x == i / 100 + 1));
+        for_each(&mut array, 64, |i, x| *x += i);
+        assert!(array.iter().enumerate().all(|(i, &x)| x == i / 100 + 1 + i));
+        for_chunks(&mut [0_u8; 0], 3, |_, _| panic!("there is none"));
+    }
+
+    #[test]
+    fn what_is_wanted_is_counted_and_the_first_is_found() {
+        for at in [0, 1, 4999, 9999] {
+            assert_eq!(first(10_000, 1, |i| i >= at), Some(at));
+            assert_eq!(count(10_000, 16, |i| i >= at), 10_000 - at as u64);
+        }
+        assert_eq!(first(10_000, 7, |_| false), None);
+    }
+
+    #[test]
+    fn a_panic_comes_through_and_leaves_nothing_to_drop_twice() {
+        let run = || map(1000, 1, |i| if i == 500 { panic!("no") } else { vec![i] });
+        assert!(std::panic::catch_unwind(run).is_err());
+    }
+}

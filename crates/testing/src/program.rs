@@ -1,0 +1,189 @@
+//! A program as its users meet it: what its runs must and must not do, and what is true of every program.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+/// A program under test.
+pub struct Program {
+    /// Its name, with which its messages begin.
+    pub name: &'static str,
+    /// Its file.
+    pub path: &'static str,
+}
+
+impl Program {
+    fn run(&self, folder: &Path, arguments: &[&str]) -> Output {
+        let mut command = Command::new(self.path);
+        command.current_dir(folder).args(arguments).output().expect("the program starts")
+    }
+
+    /// Runs the program, which must succeed in silence on standard error, and gives its report.
+    ///
+    /// # Panics
+    /// Where it does not.
+    pub fn succeeds(&self, folder: &Path, arguments: &[&str]) -> String {
+        let output = self.run(folder, arguments);
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(0), "{arguments:?}: {errors}");
+        assert_eq!(errors, "", "{arguments:?}");
+        String::from_utf8(output.stdout).expect("reports are UTF-8")
+    }
+
+    /// Runs the program on bad input: code 2, one line that holds all of `words`, no new file.
+    ///
+    /// # Panics
+    /// Where one of these is not so.
+    pub fn fails(&self, folder: &Path, arguments: &[&str], words: &[&str]) {
+        let before = files(folder);
+        let output = self.run(folder, arguments);
+        let errors = String::from_utf8(output.stderr).expect("messages are UTF-8");
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {errors}");
+        assert_eq!(errors.matches('\n').count(), 1, "{arguments:?}: {errors:?}");
+        let begin = format!("{}: ", self.name);
+        assert!(errors.starts_with(&begin) && errors.ends_with('\n'), "{errors:?}");
+        for word in words {
+            assert!(errors.contains(word), "{arguments:?}: no {word:?} in {errors:?}");
+        }
+        assert_eq!(files(folder), before, "{arguments:?} left files");
+    }
+
+    /// `--version` names the program, completions and the manual page tell its options, and it has those
+    /// that all programs have.
+    ///
+    /// # Panics
+    /// Where one of these is not so.
+    pub fn prints_its_version_completions_and_page(&self, folder: &Path) {
+        let name = self.name;
+        let version = self.succeeds(folder, &["--version"]);
+        assert_eq!(version, format!("{name} {}\n", env!("CARGO_PKG_VERSION")));
+        for shell in ["bash", "zsh", "fish"] {
+            let script = self.succeeds(folder, &["--completions", shell]);
+            assert!(script.contains(name), "{name}, {shell}");
+            for option in ["overwrite", "device", "threads", "quiet", "json"] {
+                assert!(script.contains(option), "{name}, {shell}: {option}");
+            }
+        }
+        let page = self.succeeds(folder, &["--man"]);
+        assert!(page.contains(".TH"), "{name}");
+        self.fails(folder, &["--completions", "csh"], &["csh", "bash"]);
+    }
+
+    /// Runs the program thrice on the CPU: its report comes in lines, with `--quiet` not at all, and with
+    /// `--json` as the text that is given back. `arguments` may be repeated.
+    ///
+    /// # Panics
+    /// Where one of these is not so.
+    pub fn reports(&self, folder: &Path, arguments: &[&str]) -> String {
+        let base = [arguments, &["--device", "cpu", "--threads", "1", "--overwrite"]].concat();
+        let with = |more: &str| self.succeeds(folder, &[&base[..], &[more]].concat());
+        let text = self.succeeds(folder, &base);
+        assert!(text.contains("CPU (1 threads)"), "{text}");
+        assert_eq!(with("--quiet"), "");
+        with("--json")
+    }
+
+    /// Runs the program on the CPU: what it writes is there, stays when it runs again without
+    /// `--overwrite`, and is replaced with it.
+    ///
+    /// # Panics
+    /// Where one of these is not so.
+    pub fn replaces_only_where_asked(&self, folder: &Path, arguments: &[&str]) {
+        let once = [arguments, &["--device", "cpu"]].concat();
+        self.succeeds(folder, &once);
+        let before = contents(folder);
+        self.fails(folder, &once, &["exists", "--overwrite"]);
+        assert_eq!(contents(folder), before);
+        self.succeeds(folder, &[&once[..], &["--overwrite"]].concat());
+    }
+
+    /// Each of these runs names one file twice, as input and output or as two outputs: refused, with
+    /// `--overwrite` too, and every file stays as it is.
+    ///
+    /// # Panics
+    /// Where one of these is not so.
+    pub fn refuses_one_file_twice(&self, folder: &Path, cases: &[&[&str]]) {
+        let before = contents(folder);
+        for arguments in cases {
+            for more in [&[][..], &["--overwrite"]] {
+                let arguments = [arguments, more, &["--device", "cpu"]].concat();
+                self.fails(folder, &arguments, &["same file"]);
+            }
+        }
+        assert_eq!(contents(folder), before);
+    }
+    /// A program that makes a raster of points takes them from files, folders, patterns and standard input,
+    /// and writes a table to standard output, which can be read again.
+    ///
+    /// # Panics
+    /// Where one of these is not so.
+    pub fn takes_folders_patterns_and_streams(&self, folder: &Path) {
+        let lines: Vec<&str> = PLANE.lines().skip(1).collect();
+        let (west, east) = (&lines[..3], &lines[3..]);
+        let write = |name: &str, text: String| {
+            std::fs::write(folder.join(name), text).expect("the folder takes files");
+        };
+        std::fs::create_dir(folder.join("tiles")).expect("the folder takes folders");
+        write("points.csv", PLANE.to_owned());
+        write("tiles/a.xyz", west.join("\n").replace(',', "  "));
+        write("tiles/b.xyz", east.join("\n").replace(',', " "));
+        let cells = ["--device", "cpu", "--resolution", "1"];
+        let run = |inputs: &[&str]| {
+            self.succeeds(folder, &[inputs, &cells, &["-o", "out.npy", "--overwrite"]].concat());
+            std::fs::read(folder.join("out.npy")).expect("it was written")
+        };
+        let expected = run(&["points.csv"]);
+        assert!(run(&["tiles"]) == expected);
+        assert!(run(&["tiles/*.xyz"]) == expected);
+        assert!(run(&["tiles/a.xyz", "tiles", "tiles/b.xyz"]) == expected);
+        let output = self.run_on(folder, &[&["-", "-o", "-"], &cells[..]].concat(), PLANE);
+        assert!(output.status.success());
+        let table = String::from_utf8(output.stdout).expect("tables are UTF-8");
+        assert!(table.starts_with("x,y,z\n0.5,9.5,4\n"), "{table}");
+        // The report gives way to the table.
+        assert!(String::from_utf8_lossy(&output.stderr).contains("5 points read"));
+        write("again.csv", table);
+        let again =
+            self.succeeds(folder, &[&["again.csv", "-o", "again.npy"], &cells[..]].concat());
+        assert!(again.contains("10 x 10 cells"), "{again}");
+        self.fails(folder, &["tiles/*.las"], &["no file matches", "*.las"]);
+    }
+
+    /// Runs the program with this text as its standard input.
+    fn run_on(&self, folder: &Path, arguments: &[&str], input: &str) -> Output {
+        let mut command = Command::new(self.path);
+        command.current_dir(folder).args(arguments);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().expect("the program starts");
+        let mut pipe = child.stdin.take().expect("it is a pipe");
+        pipe.write_all(input.as_bytes()).expect("the program reads");
+        drop(pipe);
+        child.wait_with_output().expect("the program ends")
+    }
+}
+
+/// Points of a plane.
+pub const PLANE: &str = "x,y,z\n0.5,0.5,1\n9.5,0.5,1\n0.5,9.5,4\n9.5,9.5,4\n5.5,5.5,2.5\n";
+
+/// The files and folders in a folder, by name.
+///
+/// # Panics
+/// Where it cannot be read.
+pub fn files(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).expect("the folder is there");
+    let mut files: Vec<_> = entries.map(|entry| entry.expect("it can be read").path()).collect();
+    files.sort();
+    files
+}
+
+/// The files in a folder, by name, and their bytes; of folders in it only the names.
+///
+/// # Panics
+/// Where it cannot be read.
+pub fn contents(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+    let bytes = |path: &PathBuf| match path.is_dir() {
+        true => Vec::new(),
+        false => std::fs::read(path).expect("it can be read"),
+    };
+    files(folder).into_iter().map(|path| (path.clone(), bytes(&path))).collect()
+}

@@ -1,0 +1,139 @@
+//! The command line, and what can be checked before any work starts.
+
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use anyhow::{Result, ensure};
+use clap::Parser;
+use geo_io::{Output, SiteValues};
+use programs::args::{Format, RasterArgs, RunArgs, ending, fraction};
+
+/// Compute the distance from every pixel of a raster to the nearest site.
+#[derive(Parser, Debug)]
+#[command(name = "distance_transform", version, after_help = AFTER_HELP)]
+pub struct Args {
+    /// The raster (.npy, .npz, .png, .tif): a site is a pixel that is not zero and has a value
+    #[arg(value_name = "MASK")]
+    pub mask: PathBuf,
+    /// The distances: a GeoTIFF (.tif), an array (.npy) or a picture (.png); may be given several times
+    #[arg(short, long, value_name = "PATH", default_value = "distance.tif")]
+    pub output: Vec<PathBuf>,
+    /// Also write the linear index (row * width + column) of each pixel's nearest site (.npy)
+    #[arg(long, value_name = "PATH")]
+    pub nearest: Option<PathBuf>,
+    /// The values of sites, such as 1,4-7 [default: all but 0]; NODATA and NaN are none
+    #[arg(long, value_name = "LIST", allow_hyphen_values = true)]
+    pub values: Option<SiteValues>,
+    /// Take the other pixels as the sites; those without a value are none either way
+    #[arg(long)]
+    pub invert: bool,
+    /// The sides of a pixel on the ground, or `georeference` for those that the mask's GeoTIFF states;
+    /// distances come in the same unit
+    #[arg(long, value_name = "SX,SY", default_value = "1,1", allow_hyphen_values = true)]
+    pub spacing: Spacing,
+    /// Leave pixels farther than this from every site without one
+    #[arg(long, value_name = "D", value_parser = fraction, allow_negative_numbers = true)]
+    pub max_distance: Option<f64>,
+    #[command(flatten)]
+    pub raster: RasterArgs,
+    #[command(flatten)]
+    pub run: RunArgs,
+}
+
+const AFTER_HELP: &str = "\
+A pixel without a site (none at all, or none within --max-distance) is NODATA in a GeoTIFF, \
+infinite in an array, transparent in a picture, and has the highest number of its type as nearest \
+site. Of an NPZ archive the array `mask` is read, or the only one. A picture has at most 2048 pixels \
+on a side. \
+A GeoTIFF carries the place and the reference system of a mask that is one; of another \
+its south-west corner is (0, 0) and its pixels have the sides given.\n\n\
+Exit status: 0 where all files were written, 2 where something was wrong, 130 where it was interrupted; \
+then one line on standard error says what, and no unfinished file is left.";
+
+/// The formats of the distances: float32 where the mask lies, a bare array, a coloured overview.
+const FORMATS: [Format; 3] = [Format::GeoTiff, Format::Npy, Format::Png];
+
+impl AsRef<RunArgs> for Args {
+    fn as_ref(&self) -> &RunArgs {
+        &self.run
+    }
+}
+
+impl Args {
+    /// Checks what clap does not, in particular that the outputs can be written.
+    pub fn check(&self) -> Result<()> {
+        for path in &self.output {
+            format(path)?;
+        }
+        if let Some(path) = &self.nearest {
+            let npy = ending(path) == "npy";
+            ensure!(npy, "--nearest {}: the name must end in .npy", path.display());
+        }
+        let outputs: Vec<&Path> = self.outputs().map(PathBuf::as_path).collect();
+        geo_io::check_distinct(std::slice::from_ref(&self.mask), &outputs)?;
+        for path in outputs {
+            geo_io::check_output(Output { path, existing: self.run.existing() })?;
+        }
+        Ok(())
+    }
+
+    /// All files to be written.
+    pub fn outputs(&self) -> impl Iterator<Item = &PathBuf> {
+        self.output.iter().chain(&self.nearest)
+    }
+
+    /// Which pixels are sites.
+    pub fn sites(&self) -> SiteValues {
+        SiteValues { inverted: self.invert, ..self.values.clone().unwrap_or_default() }
+    }
+}
+
+/// The format that an output's name asks for.
+pub fn format(path: &Path) -> Result<Format> {
+    Format::of("--output", path, &FORMATS)
+}
+
+/// Width and height of a pixel.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Spacing {
+    /// As given.
+    Sides(f64, f64),
+    /// As the mask's georeference has them.
+    Georeference,
+}
+
+impl FromStr for Spacing {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let side = |word: &str| match word.trim().parse::<f64>() {
+            Ok(side) if side.is_finite() && side > 0.0 => Ok(side),
+            _ => Err(format!("\"{word}\" is not a positive number")),
+        };
+        match text.split_once(',') {
+            Some((x, y)) => Ok(Self::Sides(side(x)?, side(y)?)),
+            None if text == "georeference" => Ok(Self::Georeference),
+            None => Err("expected two numbers, such as 30,30, or georeference".to_owned()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_sound() {
+        use clap::CommandFactory;
+        Args::command().debug_assert();
+    }
+
+    #[test]
+    fn sides_are_parsed_and_refused() {
+        assert_eq!("30, 0.5".parse(), Ok(Spacing::Sides(30.0, 0.5)));
+        assert_eq!("georeference".parse(), Ok(Spacing::Georeference));
+        for bad in ["", "1", "1,", "0,1", "1,-2", "1,nan", "1,2,3", "inf,1"] {
+            assert!(bad.parse::<Spacing>().is_err(), "{bad:?} was taken");
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! `distance_transform`: a raster of sites in, the distance to the nearest one out.
+//!
+//! The way from here to the kernel: [`run`] calls `pba_voronoi::transform`, whose `cpu.rs` and `gpu.rs` are
+//! siblings; the latter launches the kernels of `kernels-rs/src/voronoi/monotone.rs`.
+
+mod args;
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::{Context, Result, anyhow};
+use geo_io::{Cells, Georeference, Mask, Output};
+use gpu_core::{Device, Grid, GridSpec, GridView, Progress};
+use pba_voronoi::{Diagram, Input, Integers, Params, Sites};
+use programs::args::Format;
+use programs::program;
+use programs::report::Report;
+use programs::stages::Stages;
+use rayon::prelude::*;
+use serde_json::json;
+
+use args::{Args, Spacing};
+
+/// Most pixels on the longest side of a picture.
+const PICTURE_SIDE: u32 = 2048;
+
+fn main() -> ExitCode {
+    program::run("distance_transform", run)
+}
+
+/// The program: check, read, transform, write, report.
+fn run(args: &Args) -> Result<()> {
+    args.check()?;
+    let device = Device::open(args.run.device)?;
+    let mut stages = Stages::new(args.run.quiet);
+    let mut mask = stages.run("read", |_| geo_io::read_mask(&args.mask, &args.sites()))?;
+    let place = mask.georeference.take();
+    let sides = sides(args, place.as_ref())?;
+    let diagram = stages.run("transform", |progress| {
+        let input = input(args, &mask)?;
+        Ok::<_, anyhow::Error>(pba_voronoi::transform(
+            &device,
+            &input,
+            &params(args, sides),
+            progress,
+        )?)
+    })?;
+    let sites = mask.sites.par_iter().filter(|&&s| s != 0).count();
+    let without_value = mask.without_value;
+    // Nothing needs the mask any more, and a writer may need its memory.
+    drop(mask);
+
+    let mut report = Report::default();
+    let (width, height) = (diagram.grid.width, diagram.grid.height);
+    report.line("raster", format_args!("{width} x {height} pixels, {sites} sites"));
+    if without_value > 0 {
+        report.line("", format_args!("{without_value} pixels are NODATA or NaN, and no sites"));
+    }
+    let raster =
+        json!({"width": width, "height": height, "sites": sites, "without_value": without_value});
+    report.field("raster", raster);
+    report.device(&device, args.run.device);
+    report_distances(&mut report, &diagram);
+    if let Some(crs) = place.as_ref().and_then(|place| place.crs.as_ref()) {
+        report.line("system", crs);
+    }
+    if args.spacing == Spacing::Georeference {
+        report.line("pixel", format_args!("{} x {} on the ground", sides.0, sides.1));
+    }
+    // Without a place of its own the raster's south-west corner is (0, 0).
+    let place =
+        place.unwrap_or_else(|| Georeference::north_up((0.0, f64::from(height) * sides.1), sides));
+    stages.run("write", |progress| write(args, &place, diagram, progress))?;
+    report.stages(stages.done());
+    report.written(args.outputs());
+    report.print(&args.run, false);
+    Ok(())
+}
+
+/// The mask as an input.
+fn input<'a>(args: &Args, mask: &'a Mask) -> Result<Input<'a>> {
+    let side = |side: usize| {
+        u32::try_from(side).with_context(|| format!("{}: a side of {side}", args.mask.display()))
+    };
+    let (width, height) = (side(mask.width)?, side(mask.height)?);
+    if mask.sites.is_empty() {
+        return Err(anyhow!("{} has no pixels ({width} x {height})", args.mask.display()));
+    }
+    Ok(Input::new(Sites::Mask(&mask.sites), GridSpec::of_pixels(width, height)))
+}
+
+/// The sides of a pixel on the ground.
+fn sides(args: &Args, place: Option<&Georeference>) -> Result<(f64, f64)> {
+    let mask = args.mask.display();
+    match args.spacing {
+        Spacing::Sides(x, y) => Ok((x, y)),
+        Spacing::Georeference => {
+            let place = place.with_context(|| format!("{mask} does not say where it lies"))?;
+            let sides = place.pixel_sides();
+            sides.with_context(|| format!("{mask}: its pixels' sides are not at right angles"))
+        }
+    }
+}
+
+/// How distances are counted, and the outputs.
+fn params(args: &Args, (x, y): (f64, f64)) -> Params {
+    let mut params = Params::new().distance().spacing(x, y);
+    if let Some(most) = args.max_distance {
+        params = params.max_distance(most);
+    }
+    if args.nearest.is_some() { params.nearest() } else { params }
+}
+
+/// The largest distance, and how many pixels have none.
+fn report_distances(report: &mut Report, diagram: &Diagram) {
+    let values = diagram.distance.as_ref().map_or(&[][..], |distance| distance.values());
+    let of = |&v: &f32| if v.is_finite() { (v, 0) } else { (0.0, 1) };
+    let both = |a: (f32, usize), b: (f32, usize)| (a.0.max(b.0), a.1 + b.1);
+    let (largest, without) = values.par_iter().map(of).reduce(|| (0.0, 0), both);
+    match without {
+        0 => report.line("distances", format_args!("up to {largest}")),
+        _ => report
+            .line("distances", format_args!("up to {largest}, {without} pixels without a site")),
+    }
+    report.field("distances", json!({"largest": largest, "pixels_without": without}));
+}
+
+/// Writes all outputs.
+fn write(
+    args: &Args,
+    place: &Georeference,
+    mut diagram: Diagram,
+    progress: &dyn Progress,
+) -> Result<()> {
+    let (width, height) = (diagram.grid.width, diagram.grid.height);
+    let existing = args.run.existing();
+    if let (Some(path), Some(nearest)) = (&args.nearest, diagram.nearest.take()) {
+        let (width, height) = (width as usize, height as usize);
+        let output = Output { path, existing };
+        match nearest {
+            Integers::U32(v) => geo_io::write_npy(output, v.values(), width, height)?,
+            Integers::U64(v) => geo_io::write_npy(output, v.values(), width, height)?,
+        }
+    }
+    let mut distance = diagram.distance.take().map(Grid::into_values).unwrap_or_default();
+    // GeoTIFF comes last: it turns the infinite into NODATA.
+    let mut paths: Vec<&Path> = args.output.iter().map(AsRef::as_ref).collect();
+    paths.sort_by_key(|path| args::format(path).ok() == Some(Format::GeoTiff));
+    for path in paths {
+        let output = Output { path, existing };
+        match args::format(path)? {
+            Format::Npy => {
+                geo_io::write_npy(output, &distance, width as usize, height as usize)?;
+            }
+            Format::Png => {
+                let raster = GridView::new(&distance, GridSpec::of_pixels(width, height))?;
+                let factor = width.max(height).div_ceil(PICTURE_SIDE);
+                let picture = terrain_grid::cpu::averaged(raster, factor, progress)?;
+                let small = picture.grid();
+                geo_io::write_picture(output, picture.values(), small.width, small.height)?;
+            }
+            _ => {
+                distance.par_iter_mut().filter(|v| v.is_infinite()).for_each(|v| *v = f32::NAN);
+                let cells = Cells::Values { values: &distance, nodata: args.raster.nodata };
+                geo_io::write_tiff(output, place, (width, height), cells, &args.raster.options())?;
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,158 @@
+//! The surface's cells: over `--bounds`, or over the points; on the sphere, up to the poles.
+
+use anyhow::{Result, ensure};
+use gpu_core::{Bounds, GridSpec};
+use programs::units::round;
+
+use crate::args::{Args, Size};
+
+/// Cells along the longer side where nothing is asked for, about.
+const DEFAULT_SIDE: f64 = 512.0;
+
+/// The latitude of the poles, and half the way around.
+const POLE: f64 = 90.0;
+const HALF_TURN: f64 = 180.0;
+
+/// The surface's cells; `points` is where the points lie.
+pub fn grid(args: &Args, points: Bounds) -> Result<GridSpec> {
+    let bounds = args.points.bounds.map_or(points, |extent| extent.0);
+    if args.geographic {
+        // What lies beyond is a mistake, which whoever interpolates will name by its point.
+        let beyond = points.min_y < -POLE || points.max_y > POLE;
+        ensure!(!beyond, "a latitude of {} is beyond the pole", {
+            if points.max_y > POLE { points.max_y } else { points.min_y }
+        });
+    }
+    match args.size {
+        Some(size) => sized(bounds, size, args.geographic),
+        None => covering(args, bounds),
+    }
+}
+
+/// Exactly so many cells, around the middle of the bounds; on the sphere moved to lie between the poles.
+fn sized(b: Bounds, size: Size, is_sphere: bool) -> Result<GridSpec> {
+    let (width, height) = (b.max_x - b.min_x, b.max_y - b.min_y);
+    let (columns, rows) = (f64::from(size.width), f64::from(size.height));
+    let cell = (width / columns).max(height / rows);
+    let cell = if cell > 0.0 { cell } else { 1.0 };
+    let mut west = b.min_x + width / 2.0 - cell * columns / 2.0;
+    let mut north = b.min_y + height / 2.0 + cell * rows / 2.0;
+    if is_sphere {
+        let (wide, tall) = (cell * columns, cell * rows);
+        // A little more than from pole to pole is rounding.
+        let most = 1.0 + 1e-12;
+        ensure!(
+            wide <= 2.0 * HALF_TURN * most && tall <= 2.0 * POLE * most,
+            "--size {}x{}: cells of {cell} degrees reach beyond the poles or once around; {}x{} of \
+             them do not",
+            size.width,
+            size.height,
+            columns.min((2.0 * HALF_TURN / cell * most).floor()),
+            rows.min((2.0 * POLE / cell * most).floor())
+        );
+        north = north.max(tall - POLE).min(POLE);
+        if b.min_x >= -HALF_TURN && b.max_x <= HALF_TURN {
+            west = west.min(HALF_TURN - wide).max(-HALF_TURN);
+        }
+    }
+    Ok(GridSpec::new(west, north, cell, size.width, size.height)?)
+}
+
+/// Cells whose edges are multiples of their size where no bounds are asked for, else from their corner on.
+fn covering(args: &Args, b: Bounds) -> Result<GridSpec> {
+    let longest = (b.max_x - b.min_x).max(b.max_y - b.min_y);
+    let cell = match args.resolution {
+        Some(cell) => cell,
+        None if longest > 0.0 => round(longest / DEFAULT_SIDE),
+        None => 1.0,
+    };
+    let snapped = |low: f64, high: f64| {
+        let first = (low / cell).floor();
+        (first, ((high / cell).ceil() - first).max(1.0))
+    };
+    let (west, columns) = snapped(b.min_x, b.max_x);
+    let (south, rows) = snapped(b.min_y, b.max_y);
+    let side = f64::from(u32::MAX);
+    ensure!(
+        columns <= side && rows <= side,
+        "--resolution {cell}: {columns:e} x {rows:e} cells are too many"
+    );
+    let (mut west, mut columns) = (west * cell, columns);
+    let (mut south, mut rows) = (south * cell, rows);
+    if args.geographic {
+        (south, rows) = clipped(south, rows, cell, POLE);
+        let is_world = b.min_x >= -HALF_TURN && b.max_x <= HALF_TURN;
+        if is_world {
+            (west, columns) = clipped(west, columns, cell, HALF_TURN);
+        }
+    }
+    Ok(GridSpec::new(west, south + rows * cell, cell, columns as u32, rows as u32)?)
+}
+
+/// Cells in a row from `low` on, without those that pass `limit` on either side; at least one.
+fn clipped(low: f64, count: f64, cell: f64, limit: f64) -> (f64, f64) {
+    // A billionth of a cell more is rounding.
+    let slack = 1e-9 * cell;
+    let before = ((-limit - low - slack) / cell).ceil().max(0.0);
+    let behind = ((low + count * cell - limit - slack) / cell).ceil().max(0.0);
+    let left = (count - before - behind).max(1.0);
+    (low + before * cell, left)
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    const WORLD: Bounds = Bounds { min_x: -179.876, min_y: -90.0, max_x: 179.981, max_y: 82.75 };
+
+    fn of(words: &[&str], bounds: Bounds) -> Result<GridSpec> {
+        grid(&Args::parse_from([&["idw_surface"], words].concat()), bounds)
+    }
+
+    #[test]
+    fn a_size_is_met_and_covers_the_bounds() {
+        let bounds = Bounds { min_x: 0.0, min_y: 10.0, max_x: 100.0, max_y: 20.0 };
+        let grid = of(&["--size", "40x30"], bounds).unwrap();
+        assert_eq!((grid.width, grid.height, grid.cell_size), (40, 30, 2.5));
+        let b = grid.bounds();
+        assert!(b.min_x <= 0.0 && b.max_x >= 100.0 && b.min_y <= 10.0 && b.max_y >= 20.0);
+    }
+
+    #[test]
+    fn edges_are_multiples_of_the_resolution() {
+        let bounds = Bounds { min_x: 0.3, min_y: -9.1, max_x: 99.7, max_y: 20.0 };
+        let grid = of(&["--resolution", "0.5"], bounds).unwrap();
+        let b = grid.bounds();
+        assert_eq!((b.min_x, b.min_y, b.max_x, b.max_y), (0.0, -9.5, 100.0, 20.0));
+        assert_eq!(of(&[], bounds).unwrap().cell_size, 0.2);
+    }
+
+    #[test]
+    fn the_world_ends_at_the_poles() {
+        for words in [
+            &["--geographic"][..],
+            &["--geographic", "--resolution", "0.7"],
+            &["--geographic", "--resolution", "7"],
+            &["--geographic", "--size", "360x180"],
+            &["--geographic", "--size", "416x200"],
+        ] {
+            let grid = of(words, WORLD).unwrap();
+            let b = grid.bounds();
+            let (_, north) = grid.cell_centre(0, 0);
+            let (_, south) = grid.cell_centre(0, grid.height - 1);
+            assert!(north <= 90.0 && south >= -90.0, "{words:?}: {b:?}");
+            assert!(b.min_x >= -180.5 && b.max_x <= 180.5, "{words:?}: {b:?}");
+            assert!(north > 80.0 && south < -80.0, "{words:?}: {b:?}");
+        }
+        let grid = of(&["--geographic"], WORLD).unwrap();
+        assert_eq!((grid.bounds().min_x, grid.bounds().min_y), (-180.0, -90.0));
+        let error = of(&["--geographic", "--size", "100x100"], WORLD).unwrap_err().to_string();
+        assert!(error.contains("100x50"), "{error}");
+        let error = of(&["--geographic", "--size", "500x200"], WORLD).unwrap_err().to_string();
+        assert!(error.contains("416x200"), "{error}");
+        let beyond = Bounds { max_y: 95.0, ..WORLD };
+        assert!(of(&["--geographic"], beyond).unwrap_err().to_string().contains("95"));
+    }
+}

@@ -1,0 +1,168 @@
+//! `idw_surface`: scattered measurements in, a surface out.
+//!
+//! The way from here to the kernel: [`interpolate`](idw::interpolate) goes to crate idw's `cpu` or
+//! `gpu`, which are siblings; the latter launches the kernels of `kernels-rs/src/idw/pairs` (all pairs) or
+//! `kernels-rs/src/idw/neighbours`.
+
+mod args;
+mod extent;
+mod sample;
+
+use std::process::ExitCode;
+
+use anyhow::{Result, anyhow};
+use geo_io::Crs;
+use gpu_core::{Bounds, Device, GridSpec, host_memory};
+use idw::{Input, Points};
+use programs::args::Format;
+use programs::cloud::Cloud;
+use programs::products::Products;
+use programs::program;
+use programs::report::Report;
+use programs::stages::Stages;
+use programs::units::Units;
+use serde_json::json;
+
+use args::Args;
+
+/// The powers that cross-validation tries.
+const POWERS: [f64; 6] = [1.0, 1.5, 2.0, 2.5, 3.0, 4.0];
+
+/// The power where nothing says otherwise.
+const DEFAULT_POWER: f64 = 2.0;
+
+fn main() -> ExitCode {
+    program::run("idw_surface", run)
+}
+
+/// The program: check, read, interpolate, write, report.
+fn run(args: &Args) -> Result<()> {
+    let inputs = args.points.files()?;
+    args.check(&inputs)?;
+    let device = Device::open(args.run.device)?;
+    let mut stages = Stages::new(args.run.quiet);
+    let mut report = Report::default();
+
+    let cloud = if inputs.is_empty() {
+        sample::field(args.sample_points, args.seed)
+    } else {
+        // Where all points count, no bounds can leave any out.
+        let bounds = reach(args);
+        stages.run("read", |p| Cloud::read(&inputs, &args.points, bounds, p))?
+    };
+    if inputs.is_empty() {
+        report.line("input", format_args!("a sample of {} points", cloud.x.len()));
+    }
+    for (path, tally) in inputs.iter().zip(&cloud.tallies) {
+        report.input(path, tally);
+    }
+    for note in &cloud.notes {
+        report.note(note);
+    }
+    let count = cloud.x.len();
+    let bounds = cloud.bounds().ok_or_else(|| anyhow!("none of {count} points is finite"))?;
+    let grid = extent::grid(args, bounds)?;
+    let crs = args.crs()?.or(cloud.crs.clone());
+    report.crs(crs.as_ref());
+    // The values, their copy with NODATA, and the writer's.
+    host_memory::require(grid.cells().saturating_mul(12))
+        .map_err(|error| anyhow!("{} x {} cells: {error}", grid.width, grid.height))?;
+    report.device(&device, args.run.device);
+
+    let points = Points { x: &cloud.x, y: &cloud.y, values: &[&cloud.z] };
+    let power = power(args, &device, points, &mut stages, &mut report)?;
+    let params = args.params(power);
+    let surface = stages.run("interpolate", |p| {
+        idw::interpolate::<f32>(&device, Input::new(points, grid), &params, p)
+    })?;
+    match params.adaptive {
+        Some(_) => report.line("power", "adaptive"),
+        None => report.line("power", params.power),
+    }
+    report.field("power", params.adaptive.is_none().then_some(params.power));
+    report.raster("surface", &grid, "values", &surface.values[0]);
+    stages.run("write", |_| write(args, &device, &grid, &surface.values[0], crs.as_ref()))?;
+    report.stages(stages.done());
+    report.written([&args.output]);
+    report.print(&args.run, args.output.as_os_str() == "-");
+    Ok(())
+}
+
+/// Where the points lie that count; `None` for everywhere.
+fn reach(args: &Args) -> Option<Bounds> {
+    let b = args.points.bounds?.0;
+    // On the sphere a distance has no one width in degrees.
+    let radius = args.radius.filter(|_| !args.geographic && !args.cross_validate)?;
+    Some(Bounds {
+        min_x: b.min_x - radius - cell_of(args, b),
+        min_y: b.min_y - radius - cell_of(args, b),
+        max_x: b.max_x + radius + cell_of(args, b),
+        max_y: b.max_y + radius + cell_of(args, b),
+    })
+}
+
+/// The most that a grid over these bounds passes them by: a cell, or what a size adds to the shorter side.
+fn cell_of(args: &Args, b: Bounds) -> f64 {
+    args.resolution.unwrap_or((b.max_x - b.min_x).max(b.max_y - b.min_y))
+}
+
+/// The power to use: as given, else the best of several if they were compared.
+fn power(
+    args: &Args,
+    device: &Device,
+    points: Points,
+    stages: &mut Stages,
+    report: &mut Report,
+) -> Result<f64> {
+    let given = args.power.unwrap_or(DEFAULT_POWER);
+    if !args.cross_validate {
+        return Ok(given);
+    }
+    let powers = if args.power.is_some() || args.adaptive { vec![given] } else { POWERS.to_vec() };
+    if args.adaptive {
+        let params = args.params(given);
+        let found =
+            stages.run("cross-validate", |p| idw::cross_validate(device, points, &params, p))?;
+        report_validation(report, "adaptive power", &found);
+        return Ok(given);
+    }
+    let params = idw::PowerParams::new(powers).interpolation(args.params(given));
+    let idw::Comparison { best, all, .. } =
+        stages.run("cross-validate", |p| idw::best_power(device, points, &params, p))?;
+    for (power, found) in &all {
+        report_validation(report, &format!("power {power}"), found);
+    }
+    Ok(best.unwrap_or(given))
+}
+
+fn write(
+    args: &Args,
+    device: &Device,
+    grid: &GridSpec,
+    values: &[f32],
+    crs: Option<&Crs>,
+) -> Result<()> {
+    let path = &args.output;
+    let products = Products { grid, crs, how: &args.raster, existing: args.existing() };
+    if args.format()? != Format::Png {
+        return products.write_values("--output", path, values);
+    }
+    // What was measured is in no unit of the ground, unless the system says so.
+    let units = match Units::of(crs) {
+        Units::Plane { .. } if args.geographic => Units::Degrees { height: 1.0 },
+        units => units,
+    };
+    let light = units.hillshade(device, values, grid, &args.light, &())?;
+    products.write_relief("--output", path, values, &light)
+}
+
+/// What leaving points out one by one found.
+fn report_validation(report: &mut Report, what: &str, found: &idw::Validation) {
+    let idw::Validation { rmse, mean_absolute, bias, count, .. } = found;
+    let errors = format!("rmse {rmse:.4}, mean absolute error {mean_absolute:.4}, bias {bias:.4}");
+    report.line("left out", format_args!("{what}: {errors}, {count} points"));
+    let found = json!({
+        "what": what, "rmse": rmse, "mean_absolute": mean_absolute, "bias": bias, "points": count,
+    });
+    report.element("cross_validation", found);
+}

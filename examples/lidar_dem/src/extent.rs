@@ -1,0 +1,169 @@
+//! Where the DEM lies, and how far around it points count.
+//!
+//! With `--bounds` the points within reach outside them take part: they are read, the DEM is made over the
+//! bounds and a margin, and the margin is cut off again. So tiles have no seams: a cell has the value that it
+//! has in the DEM of the whole. Where a radius is infinite there is no margin that would do, and all points
+//! and all of their ground take part.
+
+use std::path::PathBuf;
+
+use anyhow::{Result, anyhow, ensure};
+use gpu_core::{Bounds, Device, DeviceChoice, Grid, GridSpec, host_memory};
+use nni_grid::Dem;
+use programs::cloud::Cloud;
+use programs::units;
+
+use crate::args::Args;
+
+/// The cells of the DEM, and those over which it is made.
+#[derive(Clone, Copy)]
+pub struct Extents {
+    /// The DEM's.
+    pub grid: GridSpec,
+    /// The same cells and more around them.
+    pub with_margin: GridSpec,
+    /// First column and row of the DEM in these.
+    corner: (u32, u32),
+}
+
+/// The bounds of the points that count; `None` for all.
+pub fn wanted(args: &Args, inputs: &[PathBuf]) -> Result<Option<Bounds>> {
+    let Some(extent) = args.points.bounds else { return Ok(None) };
+    let reach = args.reach();
+    if reach.is_infinite() {
+        return Ok(None);
+    }
+    let cell = match args.resolution {
+        Some(cell) => cell,
+        None => {
+            let stated =
+                inputs.first().map(|path| geo_io::read_header(path)).transpose()?.flatten();
+            let crs = args.points.crs()?.or(stated.and_then(|header| header.crs));
+            units::default_resolution(crs.as_ref())?
+        }
+    };
+    let grid = snapped(extent.0, cell).map_err(anyhow::Error::from)?;
+    let (b, margin) = (grid.bounds(), reach * cell);
+    Ok(Some(Bounds {
+        min_x: b.min_x - margin,
+        min_y: b.min_y - margin,
+        max_x: b.max_x + margin,
+        max_y: b.max_y + margin,
+    }))
+}
+
+/// The DEM's cells: over `--bounds`, or over the points; edges on multiples of the resolution.
+/// Fails before anything is allocated where they do not fit the memory.
+pub fn extents(args: &Args, cloud: &Cloud, device: &Device) -> Result<Extents> {
+    let count = cloud.x.len();
+    let points = cloud.bounds().ok_or_else(|| anyhow!("none of {count} points is finite"))?;
+    let cell = match args.resolution {
+        Some(cell) => cell,
+        None => units::default_resolution(cloud.crs.as_ref())?,
+    };
+    let grid = match args.points.bounds {
+        Some(extent) => snapped(extent.0, cell),
+        None => GridSpec::covering(points, cell),
+    };
+    let grid = grid.map_err(|error| too_large(cell, error))?;
+    if args.resolution.is_none() && args.points.bounds.is_none() {
+        units::check_default(&grid, &points, count)?;
+    }
+    let extents = match args.points.bounds {
+        Some(_) => Extents::within(grid, args.reach(), &points)?,
+        None => Extents { grid, with_margin: grid, corner: (0, 0) },
+    };
+    require_memory(args, device, &extents.with_margin)?;
+    Ok(extents)
+}
+
+impl Extents {
+    /// With as many cells around as points reach, or as the points take where they reach everywhere.
+    fn within(grid: GridSpec, reach: f64, points: &Bounds) -> Result<Self> {
+        let (b, cell) = (grid.bounds(), grid.cell_size);
+        let sides = if reach.is_finite() {
+            [reach; 4]
+        } else {
+            let beyond = |distance: f64| (distance / cell).ceil().max(0.0) + 1.0;
+            [
+                beyond(b.min_x - points.min_x),
+                beyond(points.max_y - b.max_y),
+                beyond(points.max_x - b.max_x),
+                beyond(b.min_y - points.min_y),
+            ]
+        };
+        let [west, north, east, south] = sides;
+        let columns = west + f64::from(grid.width) + east;
+        let rows = north + f64::from(grid.height) + south;
+        let side = f64::from(u32::MAX);
+        if !(columns <= side && rows <= side) {
+            return Err(too_large(cell, gpu_core::Error::GridTooLarge { columns, rows }));
+        }
+        // Multiples of the cell size, as the grid of the whole has them, so that cells agree to the last bit.
+        let corner = (
+            ((grid.origin_x / cell).round() - west) * cell,
+            ((grid.origin_y / cell).round() + north) * cell,
+        );
+        let with_margin = GridSpec::new(corner.0, corner.1, cell, columns as u32, rows as u32)?;
+        Ok(Self { grid, with_margin, corner: (west as u32, north as u32) })
+    }
+
+    /// A DEM without its margin.
+    pub fn cut(&self, mut dem: Dem) -> Result<Dem> {
+        if self.with_margin == self.grid {
+            return Ok(dem);
+        }
+        let ((left, top), width) = (self.corner, self.grid.width as usize);
+        let rows = dem.values[0].values().chunks_exact(self.with_margin.width.max(1) as usize);
+        let rows = rows.skip(top as usize).take(self.grid.height as usize);
+        let heights: Vec<f32> =
+            rows.flat_map(|row| &row[left as usize..left as usize + width]).copied().collect();
+        dem.grid = self.grid;
+        dem.summary.nodata = heights.iter().filter(|v| v.is_nan()).count() as u64;
+        dem.values = vec![Grid::new(heights, self.grid)?];
+        Ok(dem)
+    }
+}
+
+/// The grid over bounds that were asked for. [`GridSpec::covering`] would add a column for points
+/// on their eastern edge.
+fn snapped(b: Bounds, cell: f64) -> gpu_core::Result<GridSpec> {
+    let (west, south) = ((b.min_x / cell).floor(), (b.min_y / cell).floor());
+    let (columns, rows) = ((b.max_x / cell).ceil() - west, (b.max_y / cell).ceil() - south);
+    let side = f64::from(u32::MAX);
+    if !(columns <= side && rows <= side) {
+        return Err(gpu_core::Error::GridTooLarge { columns, rows });
+    }
+    GridSpec::new(west * cell, (south + rows) * cell, cell, columns as u32, rows as u32)
+}
+
+/// The cell size, which is what a user would change.
+fn too_large(cell: f64, error: gpu_core::Error) -> anyhow::Error {
+    match error {
+        gpu_core::Error::GridTooLarge { columns, rows } => {
+            anyhow!("--resolution {cell}: {columns:e} x {rows:e} cells are too many")
+        }
+        other => anyhow!("--resolution {cell}: {other}"),
+    }
+}
+
+/// Asks for the host memory of a grid: the values, once more for the writer, and on the CPU and
+/// the software device the Voronoi raster (index, height and distance of a pixel).
+fn require_memory(args: &Args, device: &Device, grid: &GridSpec) -> Result<()> {
+    let on_host = matches!(device, Device::Cpu) || args.run.device == DeviceChoice::Software;
+    let pixels = f64::from(args.supersample).powi(2);
+    let a_cell = if on_host { 8.0 + 12.0 * pixels } else { 8.0 };
+    let needed = grid.cells() as f64 * a_cell;
+    let gib = |bytes: f64| bytes / f64::from(1 << 30);
+    let available = host_memory::available().map_or(f64::INFINITY, |bytes| bytes as f64);
+    ensure!(
+        needed <= available,
+        "--resolution {}: {} x {} cells need {:.1} GiB of memory, {:.1} GiB are available",
+        grid.cell_size,
+        grid.width,
+        grid.height,
+        gib(needed),
+        gib(available)
+    );
+    Ok(())
+}

@@ -1,0 +1,191 @@
+//! `lidar_dem`: LiDAR points in, a terrain grid out.
+//!
+//! The way from here to the kernel: [`interpolate`] calls `nni_grid::interpolate`, whose `cpu` and `gpu` are
+//! siblings; the latter goes to `exact/gpu.rs`, which launches `kernels_rs::nni::exact`'s kernels.
+
+mod args;
+mod extent;
+mod survey;
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::Result;
+use geo_io::{Crs, LasPoints, Output};
+use gpu_core::{Device, Points, Progress};
+use nni_grid::{Dem, Params};
+use programs::cloud::Cloud;
+use programs::products::Products;
+use programs::program;
+use programs::report::Report;
+use programs::stages::Stages;
+use programs::units::Units;
+use serde_json::json;
+use terrain_grid::ContourParams;
+
+use args::{Args, LinesFormat, lines_format};
+use extent::Extents;
+
+fn main() -> ExitCode {
+    program::run("lidar_dem", run)
+}
+
+/// The program: check, read, interpolate, write, report.
+fn run(args: &Args) -> Result<()> {
+    let mut inputs = args.points.files()?;
+    args.check(&inputs)?;
+    let device = Device::open(args.run.device)?;
+    let mut stages = Stages::new(args.run.quiet);
+    let mut report = Report::default();
+
+    if inputs.is_empty() {
+        let path = args.survey_path();
+        stages.run("survey", |progress| simulate(args, &path, progress))?;
+        inputs.push(path);
+    }
+    let wanted = extent::wanted(args, &inputs)?;
+    let mut cloud =
+        stages.run("read", |progress| Cloud::read(&inputs, &args.points, wanted, progress))?;
+    cloud.settle_heights();
+    for (path, tally) in inputs.iter().zip(&cloud.tallies) {
+        report.input(path, tally);
+    }
+    for note in cloud.notes.iter().chain(&cloud.note_on_strays()) {
+        report.note(note);
+    }
+    let crs = cloud.crs.as_ref();
+    let units = Units::of(crs);
+    report.crs(crs);
+    report.line("units", units.text(crs));
+    report.device(&device, args.run.device);
+
+    let extents = extent::extents(args, &cloud, &device)?;
+    let dem = stages.run("interpolate", |p| interpolate(&device, &cloud, extents, args, p))?;
+    report_sites(&mut report, &dem);
+    report.raster("dem", &dem.grid, "heights", heights(&dem));
+    write_products(args, &dem, crs, units, &device, &mut stages, &mut report)?;
+    report.stages(stages.done());
+    report.written(&args.outputs());
+    report.print(&args.run, args.output.as_os_str() == "-");
+    Ok(())
+}
+
+/// Surveys the simulated landscape and writes its points to a LAZ file.
+fn simulate(args: &Args, path: &Path, progress: &dyn Progress) -> Result<()> {
+    let survey = survey::fly(args.survey_points, args.seed, progress);
+    let points = LasPoints {
+        x: &survey.x,
+        y: &survey.y,
+        z: &survey.z,
+        class: &survey.class,
+        return_number: &survey.return_number,
+        number_of_returns: &survey.number_of_returns,
+    };
+    let crs = Crs::parse(survey::CRS)?;
+    let output = Output { path, existing: args.existing() };
+    Ok(geo_io::write_las(output, &points, Some(&crs))?)
+}
+
+/// The DEM over the extent that the arguments name, from all points within reach of it.
+fn interpolate(
+    device: &Device,
+    cloud: &Cloud,
+    extents: Extents,
+    args: &Args,
+    progress: &dyn Progress,
+) -> Result<Dem> {
+    let params = Params::new(extents.with_margin)
+        .method(args.method)
+        .site_radius(args.site_radius)
+        .query_radius(args.query_radius())
+        .supersample(args.supersample)
+        .duplicates(args.duplicates)
+        .weights(args.weights)
+        .hull(args.hull)
+        .max_distance(args.max_distance);
+    let points = Points { x: &cloud.x, y: &cloud.y, values: &[&cloud.z] };
+    let dem = nni_grid::interpolate(device, points, &params, progress)?;
+    extents.cut(dem)
+}
+
+/// The heights of a DEM, row by row.
+fn heights(dem: &Dem) -> &[f32] {
+    dem.values[0].values()
+}
+
+fn report_sites(report: &mut Report, dem: &Dem) {
+    let s = &dem.summary;
+    let merged = format!("{} merged into a shared pixel, {} outside the grid", s.merged, s.outside);
+    report.line("sites", format_args!("{} from {} points; {merged}", s.sites, s.points));
+    let fields = json!({
+        "points": s.points, "sites": s.sites, "merged": s.merged, "outside": s.outside,
+    });
+    report.field("sites", fields);
+}
+
+/// Makes and writes the DEM and what is asked for beside it.
+fn write_products(
+    args: &Args,
+    dem: &Dem,
+    crs: Option<&Crs>,
+    units: Units,
+    device: &Device,
+    stages: &mut Stages,
+    report: &mut Report,
+) -> Result<()> {
+    let heights = heights(dem);
+    let products = Products { grid: &dem.grid, crs, how: &args.raster, existing: args.existing() };
+    stages.run("write", |_| products.write_values("--output", &args.output, heights))?;
+    let relief = args.relief();
+    if args.hillshade.is_some() || relief.is_some() {
+        stages.run("hillshade", |progress| -> Result<()> {
+            let light = units.hillshade(device, heights, &dem.grid, &args.light, progress)?;
+            if let Some(path) = &args.hillshade {
+                products.write_shade("--hillshade", path, &light)?;
+            }
+            if let Some(path) = &relief {
+                products.write_relief("--relief", path, heights, &light)?;
+            }
+            Ok(())
+        })?;
+    }
+    if let Some(path) = &args.slope {
+        stages.run("slope", |progress| -> Result<()> {
+            let slope = units.slope(device, heights, &dem.grid, &args.light, progress)?;
+            products.write_values("--slope", path, &slope)
+        })?;
+    }
+    if let Some(path) = &args.contours {
+        let lines = stages.run("contours", |progress| {
+            write_contours(products.output(path), args, dem, device, crs, progress)
+        })?;
+        let interval = args.contour_interval;
+        report.line("contours", format_args!("{lines} lines, one every {interval}"));
+        report.field("contours", json!({"lines": lines, "interval": interval}));
+        if crs.is_some_and(|crs| crs.epsg().is_none()) {
+            let path = path.display();
+            report
+                .note(format_args!("{path} names no coordinate system: this one has no EPSG code"));
+        }
+    }
+    Ok(())
+}
+
+/// Writes the contour lines and says how many there are.
+fn write_contours(
+    output: Output,
+    args: &Args,
+    dem: &Dem,
+    device: &Device,
+    crs: Option<&Crs>,
+    progress: &dyn Progress,
+) -> Result<usize> {
+    let every = ContourParams::every(args.contour_interval);
+    let contours = terrain_grid::contours(device, dem.values[0].view(), &every, progress)?;
+    let lines = contours.iter().map(|line| (line.level, &line.points[..]));
+    match lines_format(output.path)? {
+        LinesFormat::GeoJson => geo_io::write_lines(output, lines, crs)?,
+        LinesFormat::FlatGeobuf => geo_io::write_flatgeobuf(output, lines, crs)?,
+    }
+    Ok(contours.len())
+}

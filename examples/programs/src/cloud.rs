@@ -1,0 +1,198 @@
+//! The points of all inputs, joined.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Result, bail, ensure};
+use geo_io::{Crs, PointCloud, Tally};
+use gpu_core::parallel::{self, FINE};
+use gpu_core::{Bounds, Progress};
+
+use crate::args::PointArgs;
+
+/// The points to interpolate, and where they come from.
+#[derive(Default)]
+pub struct Cloud {
+    /// Easting of each point.
+    pub x: Vec<f64>,
+    /// Northing of each point.
+    pub y: Vec<f64>,
+    /// Height of each point, or what else was measured.
+    pub z: Vec<f64>,
+    /// The coordinate system, if any file or the caller names one.
+    pub crs: Option<Crs>,
+    /// The lowest and the highest value of the files, whichever points were kept.
+    pub range: Option<[f64; 2]>,
+    /// What was read and dropped, one per file.
+    pub tallies: Vec<Tally>,
+    /// What the user should know.
+    pub notes: Vec<String>,
+}
+
+impl Cloud {
+    /// Reads and joins what lies within `bounds` of the files.
+    ///
+    /// Fails where two files name different coordinate systems and `--crs` does not settle it,
+    /// and where no point is left.
+    pub fn read(
+        paths: &[PathBuf],
+        args: &PointArgs,
+        bounds: Option<Bounds>,
+        progress: &dyn Progress,
+    ) -> Result<Self> {
+        let mut cloud = Self::default();
+        let (filter, columns) = (args.filter(bounds), args.columns.names());
+        let mut absent = filter.classes.clone().unwrap_or_default();
+        let given = args.crs()?;
+        let mut first: Option<&Path> = None;
+        for path in paths {
+            let part = geo_io::read_points(path, &filter, &columns, progress)?;
+            match first {
+                None => cloud.crs = part.crs.clone(),
+                Some(first) if given.is_none() && cloud.crs != part.crs => bail!(
+                    "{} is in {}, {} is in {}: give --crs to settle it",
+                    first.display(),
+                    name(cloud.crs.as_ref()),
+                    path.display(),
+                    name(part.crs.as_ref()),
+                ),
+                Some(_) => {}
+            }
+            first = first.or(Some(path));
+            absent.retain(|class| !part.class.iter().flatten().any(|c| c == class));
+            let notes = part.notes.iter().map(|note| format!("{}: {note}", path.display()));
+            cloud.notes.extend(notes);
+            cloud.append(part);
+        }
+        cloud.crs = given.or(cloud.crs);
+        let absent = absent.iter().map(|class| format!("no point has class {class}"));
+        cloud.notes.extend(absent);
+        cloud.require_points(args)?;
+        Ok(cloud)
+    }
+
+    fn append(&mut self, part: PointCloud) {
+        let PointCloud { x, y, z, heights, tally, .. } = part;
+        for (all, more) in [(&mut self.x, x), (&mut self.y, y), (&mut self.z, z)] {
+            // The columns of the first file, or the only one, are taken as they are.
+            if all.is_empty() { *all = more } else { all.extend(more) }
+        }
+        self.range = match (self.range, heights) {
+            (Some(a), Some(b)) => Some([a[0].min(b[0]), a[1].max(b[1])]),
+            (a, b) => a.or(b),
+        };
+        self.tallies.push(tally);
+    }
+
+    fn require_points(&self, args: &PointArgs) -> Result<()> {
+        if !self.x.is_empty() {
+            return Ok(());
+        }
+        let sum = |of: fn(&Tally) -> u64| self.tallies.iter().map(of).sum::<u64>();
+        let read = sum(|t| t.read);
+        ensure!(read > 0, "the input has no points");
+        match &args.classes {
+            Some(list) if sum(|t| t.dropped_class) == read => {
+                bail!("none of the {read} points has a class of {:?}", list.0)
+            }
+            _ if sum(|t| t.dropped_outside) > 0 => {
+                bail!("none of the {read} points lies in --bounds and is of what is asked for")
+            }
+            _ => bail!("none of the {read} points is left: see --classes and --returns"),
+        }
+    }
+
+    /// Rounds heights to a step that depends on the files alone, not on the part of them that was kept: to a
+    /// power of two, a fraction of a micrometre over the relief of a survey.
+    ///
+    /// The interpolation takes values as integers, of a scale that follows the range of those it gets
+    /// (`nni_grid::ValueScale`). Multiples of this step are such integers exactly in every part, so that a
+    /// tile's cells do not differ from the whole's by a rounding. Left as they are where the range that the
+    /// files state is none of the points', or too wide for that.
+    pub fn settle_heights(&mut self) {
+        const COARSEST: f64 = 1.0 / 1024.0;
+        let Some([low, high]) = self.range else { return };
+        let step = 2f64.powi(((high - low) / f64::from(1 << 29)).log2().ceil() as i32);
+        let is_beyond = |i: usize| !(low..=high).contains(&self.z[i]);
+        let within = parallel::first(self.z.len(), FINE, is_beyond).is_none();
+        if within && step.is_normal() && step <= COARSEST {
+            parallel::for_each(&mut self.z, FINE, |_, z| *z = (*z / step).round_ties_even() * step);
+        }
+    }
+
+    /// Where the points lie.
+    pub fn bounds(&self) -> Option<Bounds> {
+        Bounds::of(&self.x, &self.y)
+    }
+
+    /// A note, if some points lie far from nearly all others, so that most of their rectangle is empty.
+    ///
+    /// The rectangle of all but the outermost hundredth on each side is that of a sample of the points; it
+    /// has nine tenths of the area or more where they are spread evenly.
+    pub fn note_on_strays(&self) -> Option<String> {
+        const SAMPLE: usize = 100_000;
+        const TIMES: f64 = 20.0;
+        let all = self.bounds()?;
+        let middle = |column: &[f64]| {
+            let mut sample: Vec<f64> =
+                column.iter().step_by(column.len().div_ceil(SAMPLE)).copied().collect();
+            sample.sort_unstable_by(f64::total_cmp);
+            let last = sample.len() - 1;
+            let at = |share: f64| sample[(share * last as f64).round() as usize];
+            (at(0.01), at(0.99))
+        };
+        let ((west, east), (south, north)) = (middle(&self.x), middle(&self.y));
+        let times =
+            (all.max_x - all.min_x) / (east - west) * ((all.max_y - all.min_y) / (north - south));
+        if self.x.len() < 100 || !times.is_finite() || times < TIMES {
+            return None;
+        }
+        let margin = 0.1 * (east - west).max(north - south);
+        let bounds = [west - margin, south - margin, east + margin, north + margin];
+        let [a, b, c, d] = bounds.map(|v| (v * 100.0).round() / 100.0);
+        Some(format!(
+            "a few points lie far from the others: their rectangle has {times:.0} times the area of \
+             that of 98% of the points, which --bounds={a},{b},{c},{d} would hold"
+        ))
+    }
+}
+
+fn name(crs: Option<&Crs>) -> String {
+    crs.map_or_else(|| "no named coordinate system".to_owned(), Crs::to_string)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn heights_are_settled_by_the_files_range() {
+        let heights = [180.003, 179.999, 181.25];
+        let settled = |range| {
+            let mut cloud = Cloud { z: heights.to_vec(), range, ..Cloud::default() };
+            cloud.settle_heights();
+            cloud.z
+        };
+        let step = 2f64.powi(-22);
+        for (found, z) in settled(Some([100.0, 220.0])).iter().zip(heights) {
+            assert!((found - z).abs() <= step / 2.0 && (found / step).fract() == 0.0, "{found}");
+        }
+        // A header that lies, and one of another world.
+        for range in [None, Some([180.0, 181.0]), Some([-1e30, 1e30]), Some([180.0, 180.0])] {
+            assert_eq!(settled(range), heights);
+        }
+    }
+
+    #[test]
+    fn strays_are_noted_and_even_points_are_not() {
+        let mut cloud = Cloud {
+            x: (0..10_000).map(|i| f64::from(i % 100)).collect(),
+            y: (0..10_000).map(|i| f64::from(i / 100)).collect(),
+            ..Cloud::default()
+        };
+        assert_eq!(cloud.note_on_strays(), None);
+        cloud.x.push(50.0);
+        cloud.y.push(200_000.0);
+        let note = cloud.note_on_strays().unwrap();
+        assert!(note.contains("--bounds=-"), "{note}");
+    }
+}

@@ -1,0 +1,238 @@
+//! The command line, and what can be checked before any work starts.
+
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use anyhow::{Result, bail, ensure};
+use ccq_tree::Window;
+use clap::{Parser, Subcommand};
+use geo_io::Output;
+use programs::args::{RunArgs, count, ending, number};
+
+/// Build an index of the values of a raster, and ask it where values lie in a range.
+#[derive(Parser, Debug)]
+#[command(name = "raster_index", version, after_help = AFTER_HELP)]
+pub struct Args {
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Subcommand, Debug)]
+pub enum Command {
+    /// Build the index of a raster
+    Build(BuildArgs),
+    /// Find the cells of one or several rasters whose values lie in ranges
+    Query(QueryArgs),
+    /// Say what an index holds
+    Info(InfoArgs),
+}
+
+#[derive(clap::Args, Debug)]
+pub struct BuildArgs {
+    /// The raster (.tif, .npy, .npz, .png), or several GeoTIFFs of one that lie beside each other; without one a seeded
+    /// sample is made
+    #[arg(value_name = "RASTER")]
+    pub rasters: Vec<PathBuf>,
+    /// The array of an NPZ archive [default: mask, or the only one]
+    #[arg(long, value_name = "NAME")]
+    pub array: Option<String>,
+    /// Boundaries of bins, rising, with commas between [default: the values themselves]
+    #[arg(long, value_name = "A,B,C", value_delimiter = ',', value_parser = number, allow_hyphen_values = true)]
+    pub bins: Vec<f64>,
+    /// As many bins with about as many cells each
+    #[arg(long, value_name = "N", value_parser = count, conflicts_with = "bins")]
+    pub quantiles: Option<usize>,
+    /// The value that stands for NODATA [default: what a GeoTIFF says; NaN always does]
+    #[arg(long, value_name = "VALUE", value_parser = number, allow_hyphen_values = true)]
+    pub nodata: Option<f64>,
+    /// The index
+    #[arg(short, long, value_name = "PATH", default_value = "index.ccq")]
+    pub output: PathBuf,
+    /// Cells on a side of the sample
+    #[arg(long, value_name = "N", value_parser = count, default_value = "1024")]
+    pub sample_side: usize,
+    /// Seed of the sample
+    #[arg(long, default_value = "1")]
+    pub seed: u64,
+    #[command(flatten)]
+    pub run: RunArgs,
+}
+
+#[derive(clap::Args, Debug)]
+pub struct QueryArgs {
+    /// The index
+    #[arg(value_name = "TREE")]
+    pub tree: PathBuf,
+    /// The raster that it was built from, where the range cuts through bins
+    #[arg(long, value_name = "RASTER")]
+    pub raster: Option<PathBuf>,
+    /// The array of an NPZ archive [default: mask, or the only one]
+    #[arg(long, value_name = "NAME")]
+    pub array: Option<String>,
+    /// Values from the first on and below the second, such as 10,20 or 10,inf [default: any]
+    #[arg(long, value_name = "LO,HI", allow_hyphen_values = true)]
+    pub range: Option<Range>,
+    /// Rows and columns from the first on and before the second [default: all]
+    #[arg(long, value_name = "ROW0,COL0,ROW1,COL1")]
+    pub window: Option<Place>,
+    /// Another index and its range, which a cell must satisfy as well; may be given several times
+    #[arg(long, num_args = 2, value_names = ["TREE", "LO,HI"], allow_hyphen_values = true)]
+    pub and: Vec<String>,
+    /// What is found: quadrants (.geojson, .csv), or cells (.npy, .png); may be given several times
+    #[arg(short, long, value_name = "PATH")]
+    pub output: Vec<PathBuf>,
+    #[command(flatten)]
+    pub run: RunArgs,
+}
+
+#[derive(clap::Args, Debug)]
+pub struct InfoArgs {
+    /// The index
+    #[arg(value_name = "TREE")]
+    pub tree: PathBuf,
+    #[command(flatten)]
+    pub run: RunArgs,
+}
+
+const AFTER_HELP: &str = "\
+Quadrants are squares of 2^n cells, in GeoJSON in the units of the index's place (a raster that lies nowhere has its \
+south-west corner at (0, 0) and cells of side 1), with the least and the greatest value, or number of a bin. \
+A range that cuts through a bin gives quadrants of which only some cells may be in it; cells are written \
+with --raster then. Queries run on the CPU.\n\n\
+Exit status: 0 where all went well, 2 where something was wrong, 130 where it was interrupted; then one line on \
+standard error says what, and no unfinished file is left.";
+
+impl AsRef<RunArgs> for Args {
+    fn as_ref(&self) -> &RunArgs {
+        match &self.command {
+            Command::Build(args) => &args.run,
+            Command::Query(args) => &args.run,
+            Command::Info(args) => &args.run,
+        }
+    }
+}
+
+impl BuildArgs {
+    /// Checks what clap does not, in particular that the output can be written.
+    pub fn check(&self) -> Result<()> {
+        let path = &self.output;
+        ensure!(ending(path) == "ccq", "--output {}: the name must end in .ccq", path.display());
+        geo_io::check_distinct(&self.rasters, &[path.as_path()])?;
+        Ok(geo_io::check_output(self.place())?)
+    }
+
+    /// Where the index goes.
+    pub fn place(&self) -> Output<'_> {
+        let existing = match self.rasters.is_empty() {
+            false => self.run.existing(),
+            true => self.run.existing_example(),
+        };
+        Output { path: &self.output, existing }
+    }
+}
+
+/// What a result is written as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    GeoJson,
+    Csv,
+    Npy,
+    Png,
+}
+
+impl QueryArgs {
+    /// Checks what clap does not, in particular that the outputs can be written.
+    pub fn check(&self) -> Result<()> {
+        let mut inputs = vec![self.tree.clone()];
+        inputs.extend(self.raster.clone());
+        inputs.extend(self.others()?.into_iter().map(|(path, _)| path));
+        let outputs: Vec<&Path> = self.output.iter().map(PathBuf::as_path).collect();
+        for path in &outputs {
+            kind(path)?;
+        }
+        geo_io::check_distinct(&inputs, &outputs)?;
+        for path in outputs {
+            geo_io::check_output(Output { path, existing: self.run.existing() })?;
+        }
+        Ok(())
+    }
+
+    /// The other indices and their ranges.
+    pub fn others(&self) -> Result<Vec<(PathBuf, Range)>> {
+        let of = |pair: &[String]| match pair[1].parse() {
+            Ok(range) => Ok((PathBuf::from(&pair[0]), range)),
+            Err(reason) => bail!("--and {} {}: {reason}", pair[0], pair[1]),
+        };
+        self.and.as_chunks::<2>().0.iter().map(|pair| of(pair)).collect()
+    }
+}
+
+/// The format that an output's name asks for.
+pub fn kind(path: &Path) -> Result<Kind> {
+    Ok(match ending(path).as_str() {
+        "geojson" => Kind::GeoJson,
+        "csv" => Kind::Csv,
+        "npy" => Kind::Npy,
+        "png" => Kind::Png,
+        _ => {
+            bail!("--output {}: the name must end in .geojson, .csv, .npy or .png", path.display())
+        }
+    })
+}
+
+/// Values from the first on, below the second.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Range(pub f64, pub f64);
+
+impl FromStr for Range {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (low, high) = text.split_once(',').ok_or("expected two numbers, such as 10,20")?;
+        let (low, high) = (number(low)?, number(high)?);
+        if low <= high { Ok(Self(low, high)) } else { Err(format!("{low} is above {high}")) }
+    }
+}
+
+/// A window.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Place(pub Window);
+
+impl FromStr for Place {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let whole = |word: &str| {
+            word.trim().parse::<u32>().map_err(|_| format!("\"{word}\" is not a whole number"))
+        };
+        let numbers = text.split(',').map(whole).collect::<Result<Vec<u32>, _>>()?;
+        let [row0, column0, row1, column1] = numbers[..] else {
+            return Err(format!("expected 4 numbers, found {}", numbers.len()));
+        };
+        Ok(Self(Window { row0, column0, row1, column1 }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_sound() {
+        use clap::CommandFactory;
+        Args::command().debug_assert();
+    }
+
+    #[test]
+    fn ranges_and_windows_are_parsed_and_refused() {
+        assert_eq!("-1.5, inf".parse(), Ok(Range(-1.5, f64::INFINITY)));
+        for bad in ["", "1", "2,1", "a,b", "nan,1", "1,2,3"] {
+            assert!(bad.parse::<Range>().is_err(), "{bad:?} was taken");
+        }
+        let window = Window { row0: 1, column0: 2, row1: 3, column1: 4 };
+        assert_eq!("1,2, 3,4".parse(), Ok(Place(window)));
+        for bad in ["", "1,2,3", "1,2,3,-4", "1,2,3,4,5", "1,2,3,4.5"] {
+            assert!(bad.parse::<Place>().is_err(), "{bad:?} was taken");
+        }
+    }
+}

@@ -1,0 +1,355 @@
+//! `raster_index`: an index of a raster's values, built once and asked often.
+//!
+//! The way from here to the kernel: [`build`] calls `ccq_tree::build`, whose `cpu/` and `gpu/` are siblings; the latter
+//! launches the kernels of `kernels-rs/src/ccq/build.rs`.
+
+mod args;
+mod sample;
+mod trees;
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::{Context, Result, bail};
+use ccq_tree::{Buildable, Condition, Params, Quadrant, Query, Tree, Window, quantile_boundaries};
+use geo_io::{ArrayData, Output, Polygons, Raster};
+use gpu_core::{Device, Grid, GridSpec, GridView};
+use programs::program;
+use programs::report::Report;
+use programs::stages::Stages;
+use serde_json::json;
+
+use args::{Args, BuildArgs, Command, InfoArgs, Kind, QueryArgs, Range};
+use trees::{AnyTree, Values};
+
+/// Most pixels on the longest side of a picture.
+const PICTURE_SIDE: u32 = 2048;
+
+fn main() -> ExitCode {
+    program::run("raster_index", |args: &Args| match &args.command {
+        Command::Build(args) => build(args),
+        Command::Query(args) => query(args),
+        Command::Info(args) => info(args),
+    })
+}
+
+/// Reads or makes a raster, builds its index, writes it.
+fn build(args: &BuildArgs) -> Result<()> {
+    args.check()?;
+    let device = Device::open(args.run.device)?;
+    let mut stages = Stages::new(args.run.quiet);
+    let rasters = match args.rasters.is_empty() {
+        false => stages.run("read", |_| args.rasters.iter().map(|path| read(path, args)).collect()),
+        true => stages.run("sample", |_| made(args).map(|sample| vec![sample])),
+    };
+    let rasters: Vec<(Raster, GridSpec)> = rasters?;
+    let nodata = args.nodata.or(rasters.iter().find_map(|(raster, _)| raster.nodata));
+    let mut report = Report::default();
+    for (raster, grid) in &rasters {
+        let text =
+            format_args!("{} x {} cells of {}", grid.width, grid.height, type_of(&raster.values));
+        report.line("raster", text);
+    }
+    let mut work = Work { args, device: &device, nodata, stages: &mut stages };
+    let tree = work.any_tree(rasters)?;
+    stages.run("write", |_| geo_io::write_file(args.place(), |file| tree.write_to(file)))?;
+    describe(&mut report, &tree);
+    report.device(&device, args.run.device);
+    report.stages(stages.done());
+    report.written([&args.output]);
+    report.print(&args.run, false);
+    Ok(())
+}
+
+/// What building takes, whatever the type of the cells.
+struct Work<'a> {
+    args: &'a BuildArgs,
+    device: &'a Device,
+    nodata: Option<f64>,
+    stages: &'a mut Stages,
+}
+
+impl Work<'_> {
+    fn any_tree(&mut self, rasters: Vec<(Raster, GridSpec)>) -> Result<AnyTree> {
+        macro_rules! tree {
+            ($kind:ident: $($variant:ident),+) => {
+                AnyTree::$kind(self.tree(parts(rasters, |values| match values {
+                    $(ArrayData::$variant(values) => {
+                        Some(values.into_iter().map(Into::into).collect())
+                    })+
+                    _ => None,
+                })?)?)
+            };
+        }
+        Ok(match &rasters[0].0.values {
+            ArrayData::U8(_) | ArrayData::Bool(_) => tree!(U8: U8, Bool),
+            ArrayData::I16(_) | ArrayData::I8(_) => tree!(I16: I16, I8),
+            ArrayData::U16(_) => tree!(U16: U16),
+            ArrayData::I32(_) => tree!(I32: I32),
+            ArrayData::U32(_) => tree!(U32: U32),
+            ArrayData::F32(_) => tree!(F32: F32),
+            other => bail!("values of type {} have no index: 32 bits are the most", type_of(other)),
+        })
+    }
+
+    fn tree<T: Buildable>(&mut self, mut parts: Vec<Grid<T>>) -> Result<Tree<T>> {
+        let raster = match parts.len() {
+            1 => parts.remove(0),
+            _ => self.stages.run("put together", |_| {
+                let views: Vec<_> = parts.iter().map(Grid::view).collect();
+                ccq_tree::mosaic(&views, &Params::new().nodata(self.nodata))
+            })?,
+        };
+        drop(parts);
+        let mut bins = self.args.bins.clone();
+        if let Some(count) = self.args.quantiles {
+            let nodata = self.nodata;
+            bins = self
+                .stages
+                .run("quantiles", |_| quantile_boundaries(raster.view(), nodata, count))?;
+        }
+        let params = Params::new().bins(bins).nodata(self.nodata);
+        let device = self.device;
+        let build = |progress: &dyn gpu_core::Progress| {
+            ccq_tree::build(device, raster.view(), &params, progress)
+        };
+        Ok(self.stages.run("build", build)?)
+    }
+}
+
+/// The values of rasters, where they lie.
+fn parts<T>(
+    rasters: Vec<(Raster, GridSpec)>,
+    of: impl Fn(ArrayData) -> Option<Vec<T>>,
+) -> Result<Vec<Grid<T>>> {
+    let part = |(raster, grid): (Raster, GridSpec)| {
+        let found = type_of(&raster.values);
+        let values = of(raster.values);
+        let values = values.with_context(|| {
+            format!("values of type {found} beside the first raster's of another type")
+        })?;
+        Ok(Grid::new(values, grid)?)
+    };
+    rasters.into_iter().map(part).collect()
+}
+
+fn read(path: &Path, args: &BuildArgs) -> Result<(Raster, GridSpec)> {
+    let raster = geo_io::read_raster(path, args.array.as_deref())?;
+    let grid = place(Some(path), &raster)?;
+    Ok((raster, grid))
+}
+
+/// The sample.
+fn made(args: &BuildArgs) -> Result<(Raster, GridSpec)> {
+    let side = u32::try_from(args.sample_side).ok().filter(|&side| side <= 1 << 15);
+    let side =
+        side.with_context(|| format!("--sample-side {}: at most 32768", args.sample_side))?;
+    let (width, height) = (side as usize, side as usize);
+    let values = ArrayData::I16(sample::landscape(side, args.seed).into_values());
+    let raster = Raster { width, height, values, georeference: None, nodata: None };
+    Ok((raster, GridSpec::of_pixels(side, side)))
+}
+
+/// Where a raster's cells lie; one that is turned, or whose cells are no squares, lies nowhere.
+fn place(path: Option<&Path>, raster: &Raster) -> Result<GridSpec> {
+    let side = |side: usize| u32::try_from(side).with_context(|| format!("a side of {side} cells"));
+    let sides = side(raster.width).and_then(|width| Ok((width, side(raster.height)?)));
+    let (width, height) = match path {
+        Some(path) => sides.with_context(|| path.display().to_string())?,
+        None => sides?,
+    };
+    let transform = raster.georeference.as_ref().map(|place| place.transform);
+    Ok(match transform {
+        Some([left, size, 0.0, top, 0.0, down]) if size > 0.0 && down == -size => {
+            GridSpec::new(left, top, size, width, height)?
+        }
+        _ => GridSpec::of_pixels(width, height),
+    })
+}
+
+/// Reads indices, searches, writes what is found.
+fn query(args: &QueryArgs) -> Result<()> {
+    args.check()?;
+    let mut stages = Stages::new(args.run.quiet);
+    let read = |path: &Path| AnyTree::read(path);
+    let others = args.others()?;
+    let (tree, other_trees) = stages.run("read", |_| {
+        let others = others.iter().map(|(path, _)| read(path)).collect::<Result<Vec<_>>>()?;
+        Ok::<_, anyhow::Error>((read(&args.tree)?, others))
+    })?;
+    let raster = args.raster.as_deref().map(|path| raster_of(path, args)).transpose()?;
+    let mut conditions = vec![within(tree.condition(), args.range)];
+    if let Some((values, grid)) = &raster {
+        conditions[0] = values.give_to(conditions[0], *grid)?;
+    }
+    for (tree, (_, range)) in other_trees.iter().zip(&others) {
+        conditions.push(within(tree.condition(), Some(*range)));
+    }
+    let query = Query::new().window(args.window.map(|place| place.0));
+    let found = stages.run("search", |_| ccq_tree::quadrants(&conditions, &query))?;
+    let total = ccq_tree::count(&conditions, &query)?;
+    let mut report = Report::default();
+    describe(&mut report, &tree);
+    report.line("found", format_args!("{} cells in {} quadrants", total.cells, total.quadrants));
+    if total.unsure > 0 {
+        report.note(format_args!(
+            "{} more cells are in bins that the range cuts through; --raster says which are in it",
+            total.unsure
+        ));
+    }
+    let fields =
+        json!({"quadrants": total.quadrants, "cells": total.cells, "unsure": total.unsure});
+    report.field("found", fields);
+    let results =
+        Results { conditions: &conditions, query: &query, found: &found, grid: *tree.grid() };
+    stages.run("write", |_| args.output.iter().try_for_each(|path| results.write(args, path)))?;
+    report.stages(stages.done());
+    report.written(&args.output);
+    report.print(&args.run, false);
+    Ok(())
+}
+
+fn within(condition: Condition<'_>, range: Option<Range>) -> Condition<'_> {
+    match range {
+        Some(Range(low, high)) => condition.range(low, high),
+        None => condition,
+    }
+}
+
+fn raster_of(path: &Path, args: &QueryArgs) -> Result<(Values, GridSpec)> {
+    let raster = geo_io::read_raster(path, args.array.as_deref())?;
+    let grid = place(Some(path), &raster)?;
+    Ok((Values::of(raster.values).with_context(|| path.display().to_string())?, grid))
+}
+
+/// What was found, to be written.
+struct Results<'a> {
+    conditions: &'a [Condition<'a>],
+    query: &'a Query,
+    found: &'a [Quadrant],
+    grid: GridSpec,
+}
+
+impl Results<'_> {
+    fn write(&self, args: &QueryArgs, path: &Path) -> Result<()> {
+        let output = Output { path, existing: args.run.existing() };
+        match args::kind(path)? {
+            Kind::Csv => {
+                let row = |q: &Quadrant| {
+                    let Quadrant { row, column, size, min, max, .. } = q;
+                    format!("{row},{column},{size},{min},{max}")
+                };
+                geo_io::write_rows(output, "row,col,size,min,max", self.found.iter().map(row))?;
+            }
+            Kind::GeoJson => {
+                geo_io::write_polygons(output, self.found.iter().map(|q| self.outline(q)), None)?;
+            }
+            Kind::Npy => {
+                let mask = ccq_tree::mask(self.conditions, self.query)?;
+                let (width, height) = (self.grid.width as usize, self.grid.height as usize);
+                geo_io::write_npy(output, mask.values(), width, height)?;
+            }
+            Kind::Png => {
+                let mask = ccq_tree::mask(self.conditions, self.query)?;
+                // What is found is bright on a dark ground.
+                let bright = mask.values().iter().map(|&cell| 0.15 + 0.85 * f32::from(cell));
+                let bright: Vec<f32> = bright.collect();
+                let factor = self.grid.width.max(self.grid.height).div_ceil(PICTURE_SIDE);
+                let raster = GridView::new(&bright, self.grid)?;
+                let picture = terrain_grid::cpu::averaged(raster, factor, &())?;
+                let GridSpec { width, height, .. } = *picture.grid();
+                geo_io::write_shade(output, picture.values(), width, height)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The part of a quadrant that counts, as a polygon, and its properties.
+    fn outline(&self, quadrant: &Quadrant) -> (Vec<(&'static str, f64)>, Polygons) {
+        let window = self.query.window.unwrap_or(Window::of(&self.grid));
+        let Window { row0, column0, row1, column1 } = quadrant.cells(window).unwrap_or(window);
+        let GridSpec { origin_x, origin_y, cell_size, .. } = self.grid;
+        let corner = |column: u32, row: u32| {
+            [origin_x + f64::from(column) * cell_size, origin_y - f64::from(row) * cell_size]
+        };
+        let south_west = (column0, row1);
+        let ring = [south_west, (column1, row1), (column1, row0), (column0, row0), south_west];
+        let ring = ring.map(|(column, row)| corner(column, row)).to_vec();
+        let mut properties =
+            vec![("size", quadrant.size.into()), ("min", quadrant.min), ("max", quadrant.max)];
+        if quadrant.is_partly {
+            properties.push(("partly", 1.0));
+        }
+        (properties, vec![vec![ring]])
+    }
+}
+
+/// Says what an index holds.
+fn info(args: &InfoArgs) -> Result<()> {
+    let tree = AnyTree::read(&args.tree)?;
+    let mut report = Report::default();
+    let GridSpec { origin_x, origin_y, cell_size, width, height } = *tree.grid();
+    report.line("raster", format_args!("{width} x {height} cells of {}", tree.cells()));
+    report.line(
+        "place",
+        format_args!("north-west corner {origin_x} {origin_y}, cells of {cell_size}"),
+    );
+    describe(&mut report, &tree);
+    report.print(&args.run, false);
+    Ok(())
+}
+
+/// Nodes, bytes and values of an index.
+fn describe(report: &mut Report, tree: &AnyTree) {
+    let summary = tree.summary();
+    let trees::Summary { nodes, bytes, levels, bits_per_cell, pointers_32, pointers_64, .. } =
+        summary;
+    report.line("tree", format_args!("{nodes} nodes on {levels} levels, {bytes} bytes"));
+    if nodes > 0 {
+        let a_node = bytes as f64 / nodes as f64;
+        let text = format_args!("{a_node:.2} bytes a node, {bits_per_cell:.3} bits a cell");
+        report.line("", text);
+        let [of_32, of_64] = [pointers_32, pointers_64].map(|p| 100.0 * bytes as f64 / p as f64);
+        let text = format_args!(
+            "{of_32:.0}% of a pointer quadtree's bytes on a machine of 32 bits, {of_64:.0}% on one of 64"
+        );
+        report.line("", text);
+    }
+    match &summary.bins[..] {
+        [] => report.line("values", format_args!("{} to {}", summary.min, summary.max)),
+        bins => {
+            let words: Vec<String> = bins.iter().map(f64::to_string).collect();
+            report.line(
+                "bins",
+                format_args!("{}, with boundaries {}", bins.len() + 1, words.join(", ")),
+            );
+        }
+    }
+    if let Some(nodata) = summary.nodata {
+        report.line("NODATA", nodata);
+    }
+    let fields = json!({
+        "nodes": nodes, "levels": levels, "bytes": bytes, "bits_per_cell": bits_per_cell,
+        "bins": summary.bins, "nodata": summary.nodata, "cells": tree.cells(),
+        "width": tree.grid().width, "height": tree.grid().height,
+        "pointer_bytes": [pointers_32, pointers_64],
+    });
+    report.field("tree", fields);
+}
+
+/// The name of an array's type.
+fn type_of(values: &ArrayData) -> &'static str {
+    match values {
+        ArrayData::F32(_) => "f32",
+        ArrayData::F64(_) => "f64",
+        ArrayData::U8(_) => "u8",
+        ArrayData::Bool(_) => "bool",
+        ArrayData::I8(_) => "i8",
+        ArrayData::I16(_) => "i16",
+        ArrayData::U16(_) => "u16",
+        ArrayData::I32(_) => "i32",
+        ArrayData::U32(_) => "u32",
+        ArrayData::I64(_) => "i64",
+        ArrayData::U64(_) => "u64",
+    }
+}

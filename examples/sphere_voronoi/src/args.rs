@@ -1,0 +1,234 @@
+//! The command line, and what can be checked before any work starts.
+
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use anyhow::{Result, ensure};
+use clap::{Parser, ValueEnum};
+use geo_io::{CsvColumns, Existing, Output};
+use programs::args::{RunArgs, ending};
+use sphere_qtm::{Kernel, Level, MAX_LEVEL, Params};
+
+/// Whose is every cell of the globe? The nearest site, by great-circle distance, of each triangle of a mesh.
+#[derive(Parser, Debug)]
+#[command(name = "sphere_voronoi", version, after_help = AFTER_HELP)]
+pub struct Args {
+    /// Sites: points (.csv, .txt), or - for a table on standard input; or points, lines and polygons (.geojson, .json), whose
+    /// edges are arcs of great circles
+    #[arg(value_name = "SITES")]
+    pub sites: Option<PathBuf>,
+    /// Names of the columns of longitudes and latitudes in degrees, or their numbers where the table names none
+    #[arg(long, value_name = "LON,LAT", default_value = "lon,lat")]
+    pub columns: Columns,
+    /// Level of the mesh: it has 8 x 4^LEVEL cells
+    #[arg(long, default_value_t = 9, value_parser = clap::value_parser!(u32).range(0..=i64::from(MAX_LEVEL)))]
+    pub level: u32,
+    /// How the nearest sites are found; the result is the same
+    #[arg(long, value_enum, default_value_t = How::Auto)]
+    pub kernel: How,
+    /// The site of each cell, its row from 0: an array (.npy) in the order of the cells' ids, or a table (.csv) of
+    /// ids and sites
+    #[arg(short, long, value_name = "PATH", default_value = "cells.npy")]
+    pub output: PathBuf,
+    /// The unit vectors of the cells' centres, three a cell (.npy)
+    #[arg(long, value_name = "PATH")]
+    pub centres: Option<PathBuf>,
+    /// The outlines of the sites' regions (.geojson)
+    #[arg(long, value_name = "PATH")]
+    pub regions: Option<PathBuf>,
+    /// The area of each site's region (.csv)
+    #[arg(long, value_name = "PATH")]
+    pub areas: Option<PathBuf>,
+    /// Pairs of sites whose regions touch (.csv)
+    #[arg(long, value_name = "PATH")]
+    pub neighbours: Option<PathBuf>,
+    /// A map of the world (.png)
+    #[arg(long, value_name = "PATH")]
+    pub map: Option<PathBuf>,
+    /// What the map shows: all of the globe, or the half around --centre
+    #[arg(long, value_enum, default_value_t = Projection::Equirectangular)]
+    pub projection: Projection,
+    /// The middle of an orthographic map
+    #[arg(long, value_name = "LON,LAT", default_value = "10,30", allow_hyphen_values = true)]
+    pub centre: Centre,
+    /// Pixels of the map from west to east
+    #[arg(long, value_name = "PIXELS", default_value_t = 2048, value_parser = clap::value_parser!(u32).range(2..=32768))]
+    pub map_width: u32,
+    #[command(flatten)]
+    pub run: RunArgs,
+    /// Sites of the sample
+    #[arg(long, hide = true, default_value_t = 1000, conflicts_with = "sites")]
+    pub sample_sites: u32,
+    /// Seed of the sample
+    #[arg(long, hide = true, default_value_t = 1, conflicts_with = "sites")]
+    pub seed: u64,
+}
+
+const AFTER_HELP: &str = "\
+Without SITES 1000 seeded places all over the globe are taken; their files may be there already from the \
+last time, if they are the same.\n\n\
+Areas are in square kilometres, on a sphere with the area of the Earth.\n\n\
+Exit status: 0 where the files were written, 2 where something was wrong, 130 where it was interrupted; then \
+one line on standard error says what, and no unfinished file is left.";
+
+/// `--kernel`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum How {
+    /// The fastest
+    Auto,
+    /// By lists of candidates, level by level
+    Pruned,
+    /// All pairs, several cells a thread
+    Registers,
+    /// All pairs, sites as read-only data
+    Constant,
+    /// All pairs, sites in shared memory
+    Shared,
+    /// All pairs, sites in global memory
+    Global,
+}
+
+/// `--projection`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Projection {
+    /// Longitudes to the right, latitudes upward
+    Equirectangular,
+    /// The globe from far away
+    Orthographic,
+}
+
+impl AsRef<RunArgs> for Args {
+    fn as_ref(&self) -> &RunArgs {
+        &self.run
+    }
+}
+
+impl Args {
+    /// All files to write, each with its option and the endings that it may have.
+    fn outputs(&self) -> Vec<(&'static str, &Path, &'static [&'static str])> {
+        let mut all: Vec<(&'static str, &Path, &'static [&'static str])> =
+            vec![("--output", &self.output, &["npy", "csv"])];
+        let others: [(&str, &Option<PathBuf>, &[&str]); 5] = [
+            ("--centres", &self.centres, &["npy"]),
+            ("--regions", &self.regions, &["geojson", "json"]),
+            ("--areas", &self.areas, &["csv"]),
+            ("--neighbours", &self.neighbours, &["csv"]),
+            ("--map", &self.map, &["png"]),
+        ];
+        all.extend(others.into_iter().filter_map(|(o, p, e)| Some((o, p.as_deref()?, e))));
+        all
+    }
+
+    /// Checks what clap does not, in particular that the outputs can be written.
+    pub fn check(&self) -> Result<()> {
+        ensure!(self.sample_sites > 0, "--sample-sites 0: a diagram needs a site");
+        let outputs = self.outputs();
+        for (option, path, endings) in &outputs {
+            let known = endings.contains(&ending(path).as_str());
+            let shown = path.display();
+            ensure!(known, "{option} {shown}: the name must end in .{}", endings.join(" or ."));
+        }
+        let inputs: Vec<PathBuf> = self.sites.iter().cloned().collect();
+        let paths: Vec<&Path> = outputs.iter().map(|(_, path, _)| *path).collect();
+        geo_io::check_distinct(&inputs, &paths)?;
+        paths.into_iter().try_for_each(|path| Ok(geo_io::check_output(self.to(path))?))
+    }
+
+    /// Where an output goes.
+    pub fn to<'p>(&self, path: &'p Path) -> Output<'p> {
+        let existing = self.existing();
+        Output { path, existing }
+    }
+
+    fn existing(&self) -> Existing {
+        let is_sample = self.sites.is_none();
+        if is_sample { self.run.existing_example() } else { self.run.existing() }
+    }
+
+    /// The files that were written.
+    pub fn written(&self) -> Vec<PathBuf> {
+        self.outputs().into_iter().map(|(_, path, _)| path.to_owned()).collect()
+    }
+
+    /// The diagram.
+    pub fn params(&self) -> Result<Params> {
+        let kernel = match self.kernel {
+            How::Auto => Kernel::Auto,
+            How::Pruned => Kernel::Pruned,
+            How::Registers => Kernel::Registers,
+            How::Constant => Kernel::Constant,
+            How::Shared => Kernel::Shared,
+            How::Global => Kernel::Global,
+        };
+        Ok(Params::new(Level::new(self.level)?).kernel(kernel))
+    }
+}
+
+/// `--columns`.
+#[derive(Clone, Debug)]
+pub struct Columns {
+    longitude: String,
+    latitude: String,
+}
+
+impl Columns {
+    /// As geo-io takes them: there is no third that matters.
+    pub fn names(&self) -> CsvColumns {
+        let (x, y) = (self.longitude.clone(), self.latitude.clone());
+        CsvColumns { x, z: y.clone(), y }
+    }
+}
+
+impl FromStr for Columns {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.split_once(',').map(|(a, b)| (a.trim(), b.trim())) {
+            Some((a, b)) if !a.is_empty() && !b.is_empty() && !b.contains(',') => {
+                Ok(Self { longitude: a.to_owned(), latitude: b.to_owned() })
+            }
+            _ => Err("expected 2 names, as lon,lat".to_owned()),
+        }
+    }
+}
+
+/// `--centre`.
+#[derive(Clone, Copy, Debug)]
+pub struct Centre(pub sphere_qtm::LonLat);
+
+impl FromStr for Centre {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let parts = text.split_once(',');
+        let numbers =
+            parts.and_then(|(a, b)| Some((a.trim().parse().ok()?, b.trim().parse().ok()?)));
+        let (longitude, latitude) = numbers.ok_or("expected two numbers, as 10,30")?;
+        let place = sphere_qtm::LonLat::new(longitude, latitude);
+        Ok(Self(place.map_err(|error| error.to_string())?))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_sound() {
+        use clap::CommandFactory;
+        Args::command().debug_assert();
+    }
+
+    #[test]
+    fn columns_and_places_are_parsed_and_refused() {
+        let names = "a , b".parse::<Columns>().unwrap().names();
+        assert_eq!((names.x.as_str(), names.y.as_str()), ("a", "b"));
+        for bad in ["", "a", "a,", ",b", "a,b,c"] {
+            assert!(bad.parse::<Columns>().is_err(), "{bad:?} was taken");
+        }
+        assert_eq!("-10,5.5".parse::<Centre>().unwrap().0.longitude(), -10.0);
+        for bad in ["", "5", "0,91", "a,b"] {
+            assert!(bad.parse::<Centre>().is_err(), "{bad:?} was taken");
+        }
+    }
+}

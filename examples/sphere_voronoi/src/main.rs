@@ -1,0 +1,181 @@
+//! `sphere_voronoi`: sites on the globe in; whose each cell is, regions, areas and a map out.
+//!
+//! The way from here to the kernel: [`voronoi`](sphere_qtm::voronoi) goes to crate sphere-qtm's `cpu` or `gpu`, which
+//! are siblings; the latter launches the kernels of `kernels-rs/src/sphere_qtm`.
+
+mod args;
+mod map;
+mod shapes;
+
+use std::process::ExitCode;
+
+use anyhow::{Context, Result, ensure};
+use gpu_core::{Device, Points, Progress};
+use programs::args::ending;
+use programs::program;
+use programs::report::Report;
+use programs::stages::Stages;
+use sphere_qtm::{Diagram, LonLat, Polygon, Shapes, UnitVector};
+
+use args::Args;
+
+/// The area of the Earth in square kilometres (of the ellipsoid WGS 84), over that of the sphere of radius 1.
+const SQUARE_KILOMETRES: f64 = 510_065_621.724 / (4.0 * std::f64::consts::PI);
+
+fn main() -> ExitCode {
+    program::run("sphere_voronoi", run)
+}
+
+/// The program: check, read, find the nearest sites, write, report.
+fn run(args: &Args) -> Result<()> {
+    args.check()?;
+    let device = Device::open(args.run.device)?;
+    let (mut stages, mut report) = (Stages::new(args.run.quiet), Report::default());
+    let sites = stages.run("read", |p| Sites::read(args, &mut report, p))?;
+    report.device(&device, args.run.device);
+    let params = args.params()?;
+    let diagram = stages.run("voronoi", |p| match &sites.shapes {
+        Some(shapes) => sphere_qtm::voronoi_of_shapes(&device, shapes, &params, p),
+        None => sphere_qtm::voronoi(&device, &Points::new(&sites.x, &sites.y), &params, p),
+    })?;
+    let cells = params.level.cell_count();
+    report.line("mesh", format_args!("level {}, {cells} cells", args.level));
+    report.field("level", args.level);
+    report.field("cells", cells);
+    report.field("sites", sites.x.len());
+    stages.run("write", |_| write(args, &sites, &diagram, &mut report))?;
+    report.stages(stages.done());
+    report.written(&args.written());
+    report.print(&args.run, false);
+    Ok(())
+}
+
+/// Places in degrees; of sites that are more than points, the first of each.
+#[derive(Default)]
+struct Sites {
+    x: Vec<f64>,
+    y: Vec<f64>,
+    shapes: Option<Shapes>,
+}
+
+impl Sites {
+    fn read(args: &Args, report: &mut Report, progress: &dyn Progress) -> Result<Self> {
+        let Some(path) = &args.sites else {
+            let sites = Self::sample(args.sample_sites, args.seed);
+            report.line("input", format_args!("a sample of {} sites", sites.x.len()));
+            return Ok(sites);
+        };
+        if matches!(ending(path).as_str(), "geojson" | "json") {
+            let features = geo_io::read_shapes(path)?;
+            let sites = shapes::sites(&features).with_context(|| path.display().to_string())?;
+            report.line("input", format_args!("{}: {} features", path.display(), features.len()));
+            report.field("input", path.display().to_string());
+            return Ok(sites);
+        }
+        let columns = args.columns.names();
+        let cloud = geo_io::read_points(path, &Default::default(), &columns, progress)?;
+        ensure!(!cloud.x.is_empty(), "{}: there are no sites", path.display());
+        report.input(path, &cloud.tally);
+        let wrong = (0..cloud.x.len()).find(|&i| LonLat::new(cloud.x[i], cloud.y[i]).is_err());
+        if let Some(i) = wrong {
+            LonLat::new(cloud.x[i], cloud.y[i])
+                .with_context(|| format!("{}: row {}", path.display(), i + 1))?;
+        }
+        Ok(Self { x: cloud.x, y: cloud.y, shapes: None })
+    }
+
+    /// Seeded places, uniform on the globe.
+    fn sample(count: u32, seed: u64) -> Self {
+        let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+        // xorshift64* (Vigna 2016).
+        let mut unit = || {
+            state ^= state >> 12;
+            state ^= state << 25;
+            state ^= state >> 27;
+            (state.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 11) as f64 / (1u64 << 53) as f64
+        };
+        let mut sites = Self::default();
+        for _ in 0..count {
+            sites.x.push(360.0 * unit() - 180.0);
+            sites.y.push((2.0 * unit() - 1.0).asin().to_degrees());
+        }
+        sites
+    }
+
+    fn vectors(&self) -> Result<Vec<UnitVector>> {
+        let places = self.x.iter().zip(&self.y);
+        places.map(|(&x, &y)| Ok(LonLat::new(x, y)?.to_vector())).collect()
+    }
+}
+
+/// Writes what is wanted.
+fn write(args: &Args, sites: &Sites, diagram: &Diagram, report: &mut Report) -> Result<()> {
+    let count = sites.x.len();
+    let output = args.to(&args.output);
+    if ending(&args.output) == "csv" {
+        let rows = diagram.cells().map(|(cell, site)| format!("{cell},{site}"));
+        geo_io::write_rows(output, "cell,site", rows)?;
+    } else {
+        geo_io::write_npy_list(output, &diagram.nearest)?;
+    }
+    if let Some(path) = &args.centres {
+        let centres = diagram.level.cells().flat_map(|cell| cell.centre().to_array());
+        let centres: Vec<f64> = centres.collect();
+        geo_io::write_npy(args.to(path), &centres, 3, diagram.nearest.len())?;
+    }
+    let areas: Vec<f64> = sphere_qtm::region_areas(diagram, count)?
+        .into_iter()
+        .map(|area| area * SQUARE_KILOMETRES)
+        .collect();
+    let largest = (0..count).max_by(|&a, &b| areas[a].total_cmp(&areas[b])).unwrap_or(0);
+    let without = areas.iter().filter(|area| **area == 0.0).count();
+    let (x, y, area) = (sites.x[largest], sites.y[largest], areas[largest]);
+    report.line(
+        "regions",
+        format_args!("the largest is site {largest}'s at ({x}, {y}): {area:.0} km2"),
+    );
+    report.field("largest_site", largest);
+    report.field("largest_area_km2", area);
+    report.field("sites_without_cell", without);
+    if without > 0 {
+        report.note(format_args!("{without} of {count} sites are no cell's nearest at this level"));
+    }
+    if let Some(path) = &args.areas {
+        let row = |i: usize| format!("{i},{},{},{}", sites.x[i], sites.y[i], areas[i]);
+        geo_io::write_rows(args.to(path), "site,lon,lat,area_km2", (0..count).map(row))?;
+    }
+    if let Some(path) = &args.neighbours {
+        let pairs = sphere_qtm::adjacency(diagram, count)?;
+        let rows = pairs.iter().map(|[a, b]| format!("{a},{b}"));
+        geo_io::write_rows(args.to(path), "site,neighbour", rows)?;
+    }
+    if let Some(path) = &args.regions {
+        let regions = sphere_qtm::outlines(diagram, count)?;
+        let features = regions.into_iter().enumerate().filter(|(_, region)| !region.is_empty());
+        geo_io::write_polygons(
+            args.to(path),
+            features.map(|(i, region)| {
+                let site = [("site", i as f64), ("lon", sites.x[i]), ("lat", sites.y[i])];
+                let properties = site.into_iter().chain([("area_km2", areas[i])]).collect();
+                (properties, region.iter().map(rings).collect())
+            }),
+            None,
+        )?;
+    }
+    if let Some(path) = &args.map {
+        let vectors = sites.vectors()?;
+        let map::Map { pixels, width, height } =
+            map::draw(diagram, &vectors, args.projection, args.centre.0, args.map_width);
+        geo_io::write_colours(args.to(path), &pixels, width, height)?;
+    }
+    Ok(())
+}
+
+/// A polygon's rings as GeoJSON has them: closed.
+fn rings(polygon: &Polygon) -> Vec<Vec<[f64; 2]>> {
+    let close = |ring: &Vec<LonLat>| {
+        let closed = ring.iter().chain(ring.first());
+        closed.map(|place| [place.longitude(), place.latitude()]).collect()
+    };
+    [&polygon.outer].into_iter().chain(&polygon.holes).map(close).collect()
+}

@@ -1,0 +1,214 @@
+//! The program `sphere_voronoi` as its users meet it: exit codes, messages, files.
+
+use std::path::Path;
+
+use geo_io::{ArrayData, read_npy};
+use tempfile::TempDir;
+use testing::program::Program;
+
+const SITES: &str = "name,lon,lat\na,116.4,39.9\nb,-0.1,51.5\nc,-78.5,-0.2\nd,180,-17\n";
+
+const AIRPORTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data/airports.csv");
+
+const PROGRAM: Program =
+    Program { name: "sphere_voronoi", path: env!("CARGO_BIN_EXE_sphere_voronoi") };
+
+fn with_sites() -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("sites.csv"), SITES).unwrap();
+    folder
+}
+
+fn cells(path: &Path) -> (Vec<usize>, Vec<u32>) {
+    let array = read_npy(path).unwrap();
+    match array.data {
+        ArrayData::U32(values) => (array.shape, values),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn all_files_are_written_and_agree() {
+    let folder = with_sites();
+    let at = |name: &str| folder.path().join(name);
+    let report = PROGRAM.succeeds(
+        folder.path(),
+        &[
+            "sites.csv",
+            "--level",
+            "4",
+            "--device",
+            "cpu",
+            "-o",
+            "cells.npy",
+            "--centres",
+            "centres.npy",
+            "--regions",
+            "regions.geojson",
+            "--areas",
+            "areas.csv",
+            "--neighbours",
+            "neighbours.csv",
+            "--map",
+            "map.png",
+            "--map-width",
+            "200",
+        ],
+    );
+    assert!(report.contains("level 4, 2048 cells"), "{report}");
+    let (shape, sites) = cells(&at("cells.npy"));
+    assert_eq!(shape, [2048]);
+    let ArrayData::F64(centres) = read_npy(&at("centres.npy")).unwrap().data else {
+        panic!("centres are f64")
+    };
+    assert_eq!(centres.len(), 3 * 2048);
+    // The nearest site has the greatest scalar product.
+    let vector = |lon: f64, lat: f64| {
+        let (lon, lat) = (lon.to_radians(), lat.to_radians());
+        [lat.cos() * lon.cos(), lat.cos() * lon.sin(), lat.sin()]
+    };
+    let places =
+        [vector(116.4, 39.9), vector(-0.1, 51.5), vector(-78.5, -0.2), vector(180.0, -17.0)];
+    for (centre, &site) in centres.chunks(3).zip(&sites) {
+        let product = |p: &[f64; 3]| (0..3).map(|k| p[k] * centre[k]).sum::<f64>();
+        let most = places.iter().map(product).fold(-2.0, f64::max);
+        assert!((product(&places[site as usize]) - most).abs() < 1e-12);
+    }
+    let areas = std::fs::read_to_string(at("areas.csv")).unwrap();
+    let area = |line: &str| line.rsplit(',').next().unwrap().parse::<f64>().unwrap();
+    let sum: f64 = areas.lines().skip(1).map(area).sum();
+    assert!((sum / 510_065_621.724 - 1.0).abs() < 1e-9, "{sum}");
+    let neighbours = std::fs::read_to_string(at("neighbours.csv")).unwrap();
+    assert!(neighbours.starts_with("site,neighbour\n0,1\n"), "{neighbours}");
+    let regions = std::fs::read_to_string(at("regions.geojson")).unwrap();
+    let regions: serde_json::Value = serde_json::from_str(&regions).unwrap();
+    let features = regions["features"].as_array().unwrap();
+    assert_eq!(features.len(), 4);
+    // The one at 180 degrees, which has the south pole too, reaches all three edges of the map.
+    let ring = features[3]["geometry"]["coordinates"][0].as_array().unwrap();
+    for corner in [[-180.0, -90.0], [180.0, -90.0]] {
+        assert!(ring.contains(&serde_json::json!(corner)), "{ring:?}");
+    }
+    assert!(std::fs::metadata(at("map.png")).unwrap().len() > 100);
+}
+
+#[test]
+fn devices_kernels_and_formats_agree() {
+    let folder = with_sites();
+    let base = ["sites.csv", "--level", "2"];
+    let mut found = Vec::new();
+    for (device, kernel) in
+        [("cpu", "auto"), ("software", "pruned"), ("software", "registers"), ("software", "global")]
+    {
+        let out = format!("{device}-{kernel}.npy");
+        let more = ["--device", device, "--kernel", kernel, "-o", &out];
+        PROGRAM.succeeds(folder.path(), &[&base[..], &more].concat());
+        found.push(cells(&folder.path().join(out)).1);
+    }
+    assert!(found.windows(2).all(|pair| pair[0] == pair[1]));
+    PROGRAM.succeeds(folder.path(), &[&base[..], &["--device", "cpu", "-o", "cells.csv"]].concat());
+    let table = std::fs::read_to_string(folder.path().join("cells.csv")).unwrap();
+    let rows: Vec<&str> = table.lines().collect();
+    assert_eq!((rows.len(), rows[0]), (129, "cell,site"));
+    assert_eq!(rows[1], format!("100,{}", found[0][0]));
+}
+
+const SHAPES: &str = r#"{"type": "FeatureCollection", "features": [
+    {"type": "Feature", "properties": {}, "geometry": {"type": "Polygon", "coordinates":
+        [[[-30, -10], [30, -10], [30, 20], [-30, 20], [-30, -10]]]}},
+    {"type": "Feature", "properties": {}, "geometry": {"type": "LineString", "coordinates":
+        [[100, 50], [170, 10], [-150, -20]]}},
+    {"type": "Feature", "properties": {}, "geometry": {"type": "MultiPoint", "coordinates":
+        [[0, -80], [-100, 40]]}}]}"#;
+
+/// Polygons, lines and points of a GeoJSON file are sites: a place in the polygon is its, one by the line the line's.
+#[test]
+fn sites_may_be_polygons_and_lines() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    std::fs::write(at("sites.geojson"), SHAPES).unwrap();
+    let run = |device: &str, output: &str, more: &[&str]| {
+        let mut args = vec!["sites.geojson", "--level", "4", "--device", device, "-o", output];
+        args.extend(more);
+        PROGRAM.succeeds(folder.path(), &args)
+    };
+    let report =
+        run("cpu", "cpu.npy", &["--areas", "areas.csv", "--map", "map.png", "--map-width", "100"]);
+    assert!(report.contains("3 features"), "{report}");
+    run("software", "software.npy", &["--kernel", "global"]);
+    let (_, sites) = cells(&at("cpu.npy"));
+    assert_eq!(cells(&at("software.npy")).1, sites);
+    let level = sphere_qtm::Level::new(4).unwrap();
+    for (lon, lat, site) in [
+        (0.0, 5.0, 0),
+        (25.0, 15.0, 0),
+        (140.0, 30.0, 1),
+        (-160.0, -20.0, 1),
+        (10.0, -75.0, 2),
+        (-100.0, 35.0, 2),
+    ] {
+        let place = sphere_qtm::LonLat::new(lon, lat).unwrap();
+        let cell = sphere_qtm::Cell::containing(place, level);
+        assert_eq!(sites[cell.index() as usize], site, "({lon}, {lat})");
+    }
+    let areas = std::fs::read_to_string(at("areas.csv")).unwrap();
+    assert_eq!(areas.lines().count(), 4, "{areas}");
+
+    std::fs::write(at("bad.geojson"), SHAPES.replace("[170, 10]", "[-80, -50], [170, 10]"))
+        .unwrap();
+    PROGRAM.fails(folder.path(), &["bad.geojson", "-o", "bad.npy"], &["site 1", "antipodes"]);
+}
+
+#[test]
+fn a_sample_may_be_there_already_and_maps_are_drawn() {
+    let folder = tempfile::tempdir().unwrap();
+    let base = ["--level", "3", "--device", "cpu", "--map", "globe.png", "--map-width", "100"];
+    let globe = ["--projection", "orthographic", "--centre=-100,40"];
+    for _ in 0..2 {
+        PROGRAM.succeeds(folder.path(), &[&base[..], &globe].concat());
+    }
+    let json = PROGRAM.succeeds(folder.path(), &[&base[..], &globe, &["--json"]].concat());
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!((json["sites"].as_u64(), json["cells"].as_u64()), (Some(1000), Some(512)));
+    assert!(json["sites_without_cell"].as_u64() > Some(400));
+    PROGRAM.fails(folder.path(), &["--level", "4"], &["cells.npy"]);
+}
+
+#[test]
+fn mistakes_are_named() {
+    let folder = with_sites();
+    let fails = |arguments: &[&str], words: &[&str]| PROGRAM.fails(folder.path(), arguments, words);
+    fails(&["sites.csv", "--level", "30"], &["30", "level"]);
+    fails(&["sites.csv", "--level", "29", "--device", "cpu"], &["level 29", "bytes", "available"]);
+    fails(&["missing.csv"], &["missing.csv"]);
+    fails(&["sites.csv", "--columns", "lon,name"], &["name"]);
+    fails(&["sites.csv", "-o", "cells.tif"], &["cells.tif", ".npy or .csv"]);
+    fails(&["sites.csv", "--map", "map.jpg"], &["map.jpg", ".png"]);
+    fails(&["sites.csv", "-o", "a.csv", "--areas", "a.csv"], &["a.csv"]);
+    std::fs::write(folder.path().join("bad.csv"), "lon,lat\n1,2\n3,95\n").unwrap();
+    fails(&["bad.csv", "--device", "cpu"], &["bad.csv", "row 2", "95"]);
+    std::fs::write(folder.path().join("none.csv"), "lon,lat\n").unwrap();
+    fails(&["none.csv", "--device", "cpu"], &["none.csv"]);
+    std::fs::write(folder.path().join("cells.npy"), "something").unwrap();
+    fails(&["sites.csv", "--device", "cpu"], &["cells.npy"]);
+}
+
+#[test]
+fn airports_have_regions() {
+    if !Path::new(AIRPORTS).exists() {
+        println!("skipped: {AIRPORTS} is not there");
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let outputs = ["--areas", "areas.csv", "--map", "map.png", "--map-width", "400"];
+    let report = PROGRAM.succeeds(
+        folder.path(),
+        &[&[AIRPORTS, "--level", "6", "--device", "cpu"], &outputs[..]].concat(),
+    );
+    assert!(report.contains("28298 points read"), "{report}");
+}
+
+#[test]
+fn version_completions_and_page_are_printed() {
+    PROGRAM.prints_its_version_completions_and_page(tempfile::tempdir().unwrap().path());
+}

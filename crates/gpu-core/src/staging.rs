@@ -26,15 +26,15 @@ use crate::driver::{check, given, make_current};
 use crate::stream::Event;
 use crate::{Error, Result};
 
-/// Bytes of a slot: long enough that a copy's fixed cost does not count, short enough that the first
-/// pieces arrive soon.
-const PIECE: usize = 1 << 20;
+/// Bytes of a slot: long enough that a piece's fixed cost does not count, which all threads pay on one stream; short
+/// enough that the first pieces arrive soon.
+const PIECE: usize = 2 << 20;
 
 /// Slots of a device: threads at work, and as many copies again on their way.
-const SLOTS: usize = 64;
+const SLOTS: usize = 32;
 
 /// From this many bytes on a copy is worth its pieces.
-pub(crate) const LARGE: usize = 4 << 20;
+pub(crate) const LARGE: usize = 2 * PIECE;
 
 /// The queue of pieces and the slots of one device. They stay until the process ends.
 pub(crate) struct Staging {

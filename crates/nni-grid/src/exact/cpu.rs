@@ -146,7 +146,7 @@ impl Table {
         }
         starts[next..].fill(firsts.len() as u32);
         let places = firsts.par_iter().map(|&i| (sorted.place)((sorted.point)(i as usize)));
-        let scales = scales_of(extent, columns.len());
+        let scales = scales_of(extent, columns.len(), params);
         let count = scales.len();
         let mut values = host_memory::filled(0i32, firsts.len() * count)?;
         let policy = policy_of(params.duplicates);
@@ -287,9 +287,9 @@ pub(crate) fn interpolate(input: &Input, params: &Params, progress: &dyn Progres
 }
 
 /// The scales of the columns of values.
-fn scales_of(extent: &Extent, columns: usize) -> Vec<ValueScale> {
+fn scales_of(extent: &Extent, columns: usize, params: &Params) -> Vec<ValueScale> {
     let of = |k: usize| match extent.ranges.get(k) {
-        Some(&range) => ValueScale::of_range(range),
+        Some(&range) => ValueScale::of_range(params.widened(range)),
         None => ValueScale::of(&[]),
     };
     (0..columns).map(of).collect()

@@ -162,7 +162,7 @@ pub fn interpolate_into(
     let mut resident = Resident::new(gpu, points.len())?;
     // SAFETY: the queries write every cell before one is copied.
     let mut cells = unsafe { Cells::new(gpu, &grid, 1, counts.is_some(), false)? };
-    let copies = Copies(gpu.fork()?);
+    let copies = Copies(gpu.fork()?, *params);
     progress.at("to the device", 0.0)?;
     let mut tallies = Tallies::new(gpu)?;
     let mut pixels = Pixels::new(gpu, params, 1)?;
@@ -254,8 +254,9 @@ impl Resident {
     }
 }
 
-/// The stream of the copies. Dropped, it waits for them: they read and write borrowed memory.
-struct Copies(Gpu);
+/// The stream of the copies, and what they are made for. Dropped, it waits for them: they read and write
+/// borrowed memory.
+struct Copies(Gpu, Params);
 
 impl Drop for Copies {
     fn drop(&mut self) {
@@ -288,7 +289,7 @@ impl Copies {
         self.coordinates(points, part(0), resident)?;
         // Waits for the values, while the first coordinates are on their way.
         let range = range.to_host()?;
-        let range = ValueRange { min: range[0], max: range[1] };
+        let range = self.1.widened(ValueRange { min: range[0], max: range[1] });
         let group = Group::new(gpu, &[ValueScale::of_range(range)])?;
         for first in (0..count).step_by(PART) {
             gpu.wait_for(&self.0)?;

@@ -24,7 +24,7 @@ pub struct CommandLine {
 #[derive(Subcommand, Debug)]
 pub enum Command {
     /// Divide a DEM into tiles that fit the memory, each a job of its own
-    Plan(PlanArgs),
+    Plan(Box<PlanArgs>),
     /// Make one tile of a plan, or all that are not there yet
     Run(RunTileArgs),
     /// Put the tiles of a plan together

@@ -27,6 +27,11 @@ fn in_tiles(folder: &Path, plan: &[&str], merge: &[&str], device: &str, output: 
     report["tiles"]["made"].as_u64().unwrap() as usize
 }
 
+/// What a variable of the environment says, for longer tests.
+fn number(variable: &str, other: u32) -> u32 {
+    std::env::var(variable).ok().and_then(|text| text.parse().ok()).unwrap_or(other)
+}
+
 fn bytes(folder: &Path, name: &str) -> Vec<u8> {
     std::fs::read(folder.join(name)).unwrap()
 }
@@ -125,7 +130,7 @@ fn both(folder: &Path, case: &Case, method: &str) -> usize {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..Default::default() })]
+    #![proptest_config(ProptestConfig { cases: number("TESSERA_CASES", 24), failure_persistence: None, ..Default::default() })]
 
     #[test]
     fn tiles_on_pixels_have_the_bytes_of_one_run(case in case()) {

@@ -165,13 +165,14 @@ fn name(path: &Path) -> Result<String> {
 }
 
 /// The memory of a tile: its points as they are read, joined and sorted, with the exact method's rings of
-/// neighbours; the DEM with its margin, and on pixels the rasters of nearest sites in two orders.
+/// neighbours; the DEM with its margin, and on pixels the rasters of nearest sites in two orders. About twice what was
+/// measured (docs/scale.md), since points are not spread evenly.
 fn model(surface: &SurfaceArgs) -> Model {
     const FIXED: u64 = 64 << 20;
     let pixels = u64::from(surface.supersample).pow(2);
     match surface.method {
-        Method::Exact => Model { fixed: FIXED, per_point: 350, per_cell: 32 },
-        Method::Pixels => Model { fixed: FIXED, per_point: 120, per_cell: 24 + 48 * pixels },
+        Method::Exact => Model { fixed: FIXED, per_point: 250, per_cell: 24 },
+        Method::Pixels => Model { fixed: FIXED, per_point: 80, per_cell: 16 + 28 * pixels },
     }
 }
 

@@ -347,6 +347,21 @@ fn what_has_no_plan_or_is_none_gets_one_line() {
     PROGRAM.fails(folder, &["merge", "plan.json", "-o", "dem.npy"], &["--output", ".tif"]);
 }
 
+/// A point beyond the site radius of a cell takes ground within its query radius away from the sites that count: the
+/// last cell before a cut at column 16 lacks it unless the halo is the site radius and twice the query radius.
+#[test]
+fn a_point_that_only_takes_ground_away_is_in_the_halo() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = "x,y,z\n10,8.5,0\n11.5,11.5,10\n30,8.5,20\n";
+    std::fs::write(folder.path().join("points.csv"), text).unwrap();
+    let words = ["points.csv", "--method", "pixels", "--site-radius", "6", "--query-radius", "6"];
+    let words = [&words[..], &["--bounds=0,0,32,16"]].concat();
+    succeeds(folder.path(), &[&words, &["-o", "plain.tif", "--device", "cpu"]]);
+    let plan = [&words[..], &["--tile-size", "16"]].concat();
+    assert_eq!(in_tiles(folder.path(), &plan, &[], "cpu", "tiles.tif"), 2);
+    assert!(bytes(folder.path(), "plain.tif") == bytes(folder.path(), "tiles.tif"));
+}
+
 /// Tables have no header: they are read for the plan.
 #[test]
 fn tables_are_planned_too() {

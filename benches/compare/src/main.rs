@@ -310,7 +310,7 @@ mod tests {
 
     #[test]
     fn every_bar_is_for_work_that_the_peer_does() {
-        let peer = include_str!("../peers/cub_bench.cu");
+        let peer = include_str!("../../peers/cub_bench.cu");
         for bar in BARS {
             assert!(peer.contains(&format!("{{\"{}", bar.name)), "{} is in no case", bar.name);
         }

@@ -12,7 +12,7 @@ use gpu_core::parallel::{self, FINE};
 use tiff_core::{Tag, TagValue};
 
 use crate::output::{Output, write_atomic};
-use crate::tiff_file::{Sample, TILE, write_levels};
+use crate::tiff_file::{Level, Sample, TILE, Whole, write_levels};
 use crate::{Crs, Error, Georeference, Result};
 
 const GDAL_METADATA: u16 = 42112;
@@ -145,20 +145,15 @@ pub fn write_tiff<'a>(
         return Err(Error::BadValue { what: "number of cells", value: 0.0, expected: "positive" });
     }
     let mut tags = place.tags();
-    let mut nodata_tag = |text: String| tags.push(Tag::new(GDAL_NODATA, TagValue::Ascii(text)));
     match cells {
-        Cells::Values { nodata, .. } if nodata.is_nan() => nodata_tag("nan".to_owned()),
-        Cells::Values { nodata, .. } => nodata_tag(nodata.to_string()),
-        Cells::Grey(_) => nodata_tag("0".to_owned()),
+        Cells::Values { nodata, .. } => tags.push(nodata_tag(nodata)),
+        Cells::Grey(_) => tags.push(nodata_tag(0.0)),
         Cells::Colours(_) => {}
     }
     let size = (width as usize, height as usize);
     match cells {
         Cells::Values { values, nodata } => {
-            if parallel::first(values.len(), FINE, |i| values[i] == nodata).is_some() {
-                let expected = "usable as NODATA: a cell has that value; choose another";
-                return Err(Error::BadValue { what: "the value", value: nodata.into(), expected });
-            }
+            check_nodata(values, nodata)?;
             let number = |v: &f32| (!v.is_nan()).then_some(f64::from(*v));
             tags.extend(statistics(options, values, number));
             let value = |v: f32| if v.is_nan() { nodata } else { v };
@@ -201,6 +196,23 @@ pub fn write_tiff<'a>(
     }
 }
 
+/// What a file says stands for no value.
+pub(crate) fn nodata_tag(nodata: f32) -> Tag {
+    let text = if nodata.is_nan() { "nan".to_owned() } else { nodata.to_string() };
+    Tag::new(GDAL_NODATA, TagValue::Ascii(text))
+}
+
+/// Refuses values of which one would be lost.
+pub(crate) fn check_nodata(values: &[f32], nodata: f32) -> Result<()> {
+    match parallel::first(values.len(), FINE, |i| values[i] == nodata) {
+        Some(_) => {
+            let expected = "usable as NODATA: a cell has that value; choose another";
+            Err(Error::BadValue { what: "the value", value: nodata.into(), expected })
+        }
+        None => Ok(()),
+    }
+}
+
 /// A raster whose overviews are to be made.
 struct Levels<'a, T> {
     size: (usize, usize),
@@ -232,17 +244,20 @@ fn write<T: Sample>(
             overviews.push(next);
         }
     }
-    let levels = std::iter::once((size, cells))
-        .chain(overviews.iter().map(|(size, cells)| (*size, &cells[..])))
-        .collect::<Vec<_>>();
+    let all = std::iter::once((size, cells))
+        .chain(overviews.iter().map(|(size, cells)| (*size, &cells[..])));
+    let mut all: Vec<_> =
+        all.map(|(size, cells)| (size, Whole(cells, size.0 * per_cell))).collect();
+    let levels = all.iter_mut().map(|(size, rows)| Level { size: *size, rows, at_once: size.1 });
+    let mut levels: Vec<Level<T>> = levels.collect();
     write_atomic(output, |file| {
-        write_levels(file, &levels, per_cell, options, &tags, padding, stored)
+        write_levels(file, &mut levels, per_cell, options, &tags, padding, stored)
             .map_err(|e| Error::write(output.path, e))
     })
 }
 
 /// A raster of half the columns and half the rows, rounded up.
-fn halved<T: Sample>(
+pub(crate) fn halved<T: Sample>(
     (width, height): (usize, usize),
     cells: &[T],
     per_cell: usize,
@@ -266,7 +281,7 @@ fn halved<T: Sample>(
     ((columns, rows), out)
 }
 
-fn mean_of(cells: &[f32]) -> Option<f32> {
+pub(crate) fn mean_of(cells: &[f32]) -> Option<f32> {
     let known = cells.iter().filter(|v| !v.is_nan());
     let (sum, count) = known.fold((0.0, 0_u32), |(sum, n), &v| (sum + f64::from(v), n + 1));
     (count > 0).then(|| (sum / f64::from(count)) as f32)
@@ -277,6 +292,9 @@ fn rounded_mean(values: impl Iterator<Item = u32>) -> u8 {
     (sum + count / 2).checked_div(count).unwrap_or(0) as u8
 }
 
+/// Cells that are summed in order before their sum is added to that of those before.
+pub(crate) const SUMMED: usize = 1 << 16;
+
 /// GDAL's tag of lowest and highest value, mean and standard deviation, where they are asked for and there
 /// is a value. Sums over rows of a stated length are added in order, so that the text does not depend on the
 /// number of cores.
@@ -285,11 +303,10 @@ fn statistics<T: Sync>(
     values: &[T],
     number: impl Fn(&T) -> Option<f64> + Sync,
 ) -> Option<Tag> {
-    const ROW: usize = 1 << 16;
     if !options.cloud_optimised {
         return None;
     }
-    let rows: Vec<&[T]> = values.chunks(ROW).collect();
+    let rows: Vec<&[T]> = values.chunks(SUMMED).collect();
     let finite = |row: usize| -> Vec<f64> {
         rows[row].iter().filter_map(&number).filter(|v| v.is_finite()).collect()
     };
@@ -312,19 +329,19 @@ fn statistics<T: Sync>(
     let ends_of = |row: usize| finite(row).into_iter().map(|v| (v, v)).fold(nothing, ends);
     let (low, high) = parallel::map(rows.len(), 1, ends_of).into_iter().fold(nothing, ends);
     let percent = 100.0 * count as f64 / values.len() as f64;
-    let items = [
-        ("MINIMUM", low),
-        ("MAXIMUM", high),
-        ("MEAN", mean),
-        ("STDDEV", deviation),
-        ("VALID_PERCENT", percent),
-    ];
-    let items: String = items
+    Some(statistics_tag([low, high, mean, deviation, percent]))
+}
+
+/// Lowest and highest value, mean, standard deviation and percentage of cells with a value, as GDAL has them.
+pub(crate) fn statistics_tag(values: [f64; 5]) -> Tag {
+    let names = ["MINIMUM", "MAXIMUM", "MEAN", "STDDEV", "VALID_PERCENT"];
+    let items: String = names
         .iter()
+        .zip(values)
         .map(|(name, value)| {
             format!("  <Item name=\"STATISTICS_{name}\" sample=\"0\">{value}</Item>\n")
         })
         .collect();
     let text = format!("<GDALMetadata>\n{items}</GDALMetadata>\n");
-    Some(Tag::new(GDAL_METADATA, TagValue::Ascii(text)))
+    Tag::new(GDAL_METADATA, TagValue::Ascii(text))
 }

@@ -91,7 +91,7 @@ pub(crate) fn read(path: &Path, filter: &Filter, progress: &dyn Progress) -> Res
 pub(crate) fn read_header(path: &Path) -> Result<Header> {
     let file = LasFile::open(path)?;
     let (crs, _) = file.crs(path)?;
-    Ok(Header { points: file.points, bounds: file.bounds(), crs })
+    Ok(Header { points: file.points, bounds: file.bounds(), heights: file.heights(), crs })
 }
 
 /// Fills the buffer with the next records.

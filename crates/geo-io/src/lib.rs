@@ -5,7 +5,7 @@
 //! | point clouds | LAS and LAZ 1.0 to 1.4, point formats 0 to 10, COPC by its index; tables: CSV, XYZ ([`read_points`]) | LAS, LAZ ([`write_las`]) |
 //! | arrays | NPY, NPZ ([`read_npy`], [`read_npz`]) | NPY ([`write_npy`], [`write_npy_list`]) |
 //! | masks | NPY, NPZ, PNG, TIFF ([`read_mask`]) | |
-//! | rasters | NPY, NPZ, PNG, TIFF ([`read_raster`]) | GeoTIFF, cloud-optimised if asked for ([`write_tiff`]); CSV, XYZ ([`write_table`]) |
+//! | rasters | NPY, NPZ, PNG, TIFF ([`read_raster`]) | GeoTIFF, cloud-optimised if asked for ([`write_tiff`]), of rows as they come ([`write_tiff_rows`]); CSV, XYZ ([`write_table`]) |
 //! | distances | | picture PNG ([`write_picture`]) |
 //! | terrain | | shade and relief as PNG ([`write_shade`], [`write_relief`]), contour lines as GeoJSON ([`write_lines`]) and FlatGeobuf ([`write_flatgeobuf`]) |
 //! | areas, rows, colours | points, lines and polygons of GeoJSON ([`read_shapes`]), polygons alone ([`read_polygons`]) | polygons as GeoJSON ([`write_polygons`]), CSV ([`write_rows`]), PNG ([`write_colours`]) |
@@ -46,6 +46,7 @@ mod relief;
 mod shapes;
 mod table;
 mod tiff_file;
+mod tiff_rows;
 
 pub use areas::{Polygons, write_polygons};
 pub use crs::{Crs, GeoKeys};
@@ -64,7 +65,8 @@ pub use npy::{
 pub use output::{Existing, Output, check_distinct, check_output, remove_unfinished, write_file};
 pub use picture::{write_colours, write_picture};
 pub use points::{Filter, Header, NOISE, PointCloud, Returns, Tally, read_header, read_points};
-pub use raster::{Raster, read_raster};
+pub use raster::{Raster, RasterFile, read_raster};
 pub use relief::{relief_colours, shade_bytes, write_relief, write_shade};
 pub use shapes::{Shape, read_polygons, read_shapes};
 pub use table::{write_rows, write_table};
+pub use tiff_rows::{FillRows, write_tiff_rows};

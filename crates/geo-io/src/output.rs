@@ -263,7 +263,7 @@ fn place(path: &Path) -> Result<PathBuf> {
     Err(Error::write(path, "its symbolic links lead nowhere"))
 }
 
-fn folder_of(path: &Path) -> PathBuf {
+pub(crate) fn folder_of(path: &Path) -> PathBuf {
     match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder.to_owned(),
         _ => PathBuf::from("."),

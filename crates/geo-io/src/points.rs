@@ -209,6 +209,8 @@ pub struct Header {
     pub points: u64,
     /// Where they lie.
     pub bounds: Option<Bounds>,
+    /// The lowest and the highest elevation.
+    pub heights: Option<[f64; 2]>,
     /// The coordinate reference system.
     pub crs: Option<Crs>,
 }

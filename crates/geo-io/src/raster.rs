@@ -1,6 +1,6 @@
 //! Rasters of values, as their files have them.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use gpu_core::host_memory;
 use tiff_reader::{OpenOptions, TiffFile};
@@ -55,6 +55,65 @@ pub fn read_raster(path: &Path, array: Option<&str>) -> Result<Raster> {
             let known = ".npy, .npz, .png, .tif or .tiff";
             Err(Error::UnknownEnding { path: path.to_owned(), known })
         }
+    }
+}
+
+/// A TIFF of values of f32, read in parts.
+pub struct RasterFile {
+    path: PathBuf,
+    file: TiffFile,
+    size: (usize, usize),
+    georeference: Option<Georeference>,
+}
+
+impl RasterFile {
+    /// Opens the first image of a TIFF, which has one band of f32, and reads no values.
+    ///
+    /// # Errors
+    /// What is wrong with the file.
+    pub fn open(path: &Path) -> Result<Self> {
+        open(path)?;
+        unwinding(|| Self::of_tiff(path)).map_err(|reason| Error::malformed(path, reason))?
+    }
+
+    fn of_tiff(path: &Path) -> Result<Self> {
+        /// Bytes and blocks that are kept decoded: rows of blocks are read whole.
+        const CACHE: (usize, usize) = (1 << 20, 2);
+        let bad = |e: tiff_reader::error::Error| Error::malformed(path, e);
+        let (block_cache_bytes, block_cache_slots) = CACHE;
+        let options = OpenOptions { block_cache_bytes, block_cache_slots, ..Default::default() };
+        let file = TiffFile::open_with_options(path, options).map_err(bad)?;
+        let image = file.ifd(0).map_err(bad)?;
+        let layout = image.raster_layout().map_err(bad)?;
+        let kind = (layout.samples_per_pixel, layout.sample_format, layout.bits_per_sample);
+        if kind != (1, 3, 32) {
+            return Err(Error::malformed(path, "its image has not one band of f32"));
+        }
+        let georeference =
+            Georeference::of_tiff(image).map_err(|reason| Error::malformed(path, reason))?;
+        let size = (layout.width, layout.height);
+        Ok(Self { path: path.to_owned(), file, size, georeference })
+    }
+
+    /// Columns and rows.
+    pub fn size(&self) -> (usize, usize) {
+        self.size
+    }
+
+    /// Where it lies on the ground, if it says so.
+    pub fn georeference(&self) -> Option<&Georeference> {
+        self.georeference.as_ref()
+    }
+
+    /// The values of `count` rows from `first` on, as the file has them.
+    ///
+    /// # Errors
+    /// [`Error::Malformed`] for values that cannot be unpacked, and rows beyond the last.
+    pub fn rows(&self, first: usize, count: usize) -> Result<Vec<f32>> {
+        let read = || self.file.read_window_bytes(0, first, 0, count, self.size.0);
+        let bytes = unwinding(read).map_err(|reason| Error::malformed(&self.path, reason))?;
+        let bytes = bytes.map_err(|e| Error::malformed(&self.path, e))?;
+        Ok(bytes.as_chunks::<4>().0.iter().map(|&b| f32::from_ne_bytes(b)).collect())
     }
 }
 

@@ -6,8 +6,10 @@
 //! the horizontal one, are packed on all cores, some rows of tiles at a time, while those before are
 //! written. Where the file may pass 4 GiB it is a BigTIFF.
 
+use std::borrow::Cow;
 use std::fs::File;
 use std::io::{BufWriter, Seek, SeekFrom, Write};
+use std::ops::Range;
 
 use gpu_core::parallel;
 use tiff_core::{ByteOrder, ExtraSample, PhotometricInterpretation, Predictor, Tag};
@@ -51,8 +53,30 @@ impl Sample for u8 {
     const PREDICTOR: Predictor = Predictor::Horizontal;
 }
 
-/// Columns and rows of a raster, and its samples.
-pub(crate) type Level<'a, T> = ((usize, usize), &'a [T]);
+/// Rows of samples, which are there or are made.
+pub(crate) trait Rows<T: Clone> {
+    /// The samples of some rows.
+    fn rows(&mut self, rows: Range<usize>) -> Result<Cow<'_, [T]>>;
+}
+
+/// All rows of a raster in memory: its samples, and those of a row.
+pub(crate) struct Whole<'a, T>(pub &'a [T], pub usize);
+
+impl<T: Clone> Rows<T> for Whole<'_, T> {
+    fn rows(&mut self, rows: Range<usize>) -> Result<Cow<'_, [T]>> {
+        Ok(Cow::Borrowed(&self.0[rows.start * self.1..rows.end * self.1]))
+    }
+}
+
+/// A raster or an overview.
+pub(crate) struct Level<'a, T: Clone> {
+    /// Columns and rows.
+    pub size: (usize, usize),
+    /// Its samples.
+    pub rows: &'a mut dyn Rows<T>,
+    /// How many rows are taken at once: all, or a multiple of [`TILE`].
+    pub at_once: usize,
+}
 
 /// A directory that has been written and waits for its tiles' places.
 struct Directory {
@@ -64,15 +88,16 @@ struct Directory {
 /// opacity; `stored` makes a sample what the file has; beyond the edge it is `padding`.
 pub(crate) fn write_levels<T: Sample>(
     file: &mut BufWriter<File>,
-    levels: &[Level<T>],
+    levels: &mut [Level<T>],
     per_cell: usize,
     options: &TiffOptions,
     tags: &[Tag],
     padding: T,
     stored: impl Fn(T) -> T + Sync,
 ) -> Result<()> {
-    let cells: u64 = levels.iter().map(|((w, h), _)| tiles_of(*w, *h).len() as u64).sum();
-    let bytes = cells * (TILE * TILE * per_cell * size_of::<T>()) as u64;
+    let tiles = |(w, h): (usize, usize)| w.div_ceil(TILE) as u64 * h.div_ceil(TILE) as u64;
+    let tiles: u64 = levels.iter().map(|level| tiles(level.size)).sum();
+    let bytes = tiles * (TILE * TILE * per_cell * size_of::<T>()) as u64;
     // What cannot be packed grows by a little; the directories are in the rest.
     let is_big = bytes > (u64::from(u32::MAX) / 64) * 63;
     write_header(file, ORDER, is_big)?;
@@ -83,9 +108,9 @@ pub(crate) fn write_levels<T: Sample>(
     let directories = write_directories(file, levels, per_cell, options, tags, is_big)?;
     let is_framed = options.cloud_optimised;
     let pack = Packing { per_cell, compression: options.compression, is_framed, padding, stored };
-    for (level, directory) in levels.iter().zip(&directories).rev() {
+    for (level, directory) in levels.iter_mut().zip(&directories).rev() {
         file.seek(SeekFrom::End(0))?;
-        let places = pack.write_tiles(file, *level)?;
+        let places = pack.write_level(file, level)?;
         let (offsets, counts): (Vec<u64>, Vec<u64>) = places.into_iter().unzip();
         let (offset_code, count_code) = (324, 325);
         let place = |code| {
@@ -109,8 +134,9 @@ fn write_directories<T: Sample>(
 ) -> Result<Vec<Directory>> {
     let mut directories = Vec::new();
     let mut pointer = None;
-    for (i, ((width, height), _)) in levels.iter().enumerate() {
-        let mut image = ImageBuilder::new(*width as u32, *height as u32)
+    for (i, level) in levels.iter().enumerate() {
+        let (width, height) = level.size;
+        let mut image = ImageBuilder::new(width as u32, height as u32)
             .sample_type::<T>()
             .samples_per_pixel(per_cell as u16)
             .compression(codec(options.compression))
@@ -178,10 +204,27 @@ struct Packing<T, F> {
 
 impl<T: Sample, F: Fn(T) -> T + Sync> Packing<T, F> {
     /// Packs and writes all tiles of a level from where the file is; gives their places and lengths.
+    fn write_level(
+        &self,
+        file: &mut BufWriter<File>,
+        level: &mut Level<T>,
+    ) -> Result<Vec<(u64, u64)>> {
+        let (width, height) = level.size;
+        let mut places = Vec::new();
+        for first in (0..height).step_by(level.at_once) {
+            let count = level.at_once.min(height - first);
+            let samples = level.rows.rows(first..first + count)?;
+            places.extend(self.write_tiles(file, (width, count), &samples)?);
+        }
+        Ok(places)
+    }
+
+    /// The same of rows that begin with those of a tile.
     fn write_tiles(
         &self,
         file: &mut BufWriter<File>,
-        (size, samples): Level<T>,
+        size: (usize, usize),
+        samples: &[T],
     ) -> Result<Vec<(u64, u64)>> {
         let tiles = tiles_of(size.0, size.1);
         let mut position = file.stream_position()?;

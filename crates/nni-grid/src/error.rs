@@ -15,6 +15,14 @@ pub enum Error {
         /// As given.
         value: f64,
     },
+    /// The range of values is none, or beyond what an f32 holds.
+    #[error("values from {min:e} to {max:e} are no range of an f32")]
+    ValueRange {
+        /// As given.
+        min: f64,
+        /// As given.
+        max: f64,
+    },
     /// The supersampling is not offered.
     #[error("supersample {supersample} is not from 1 to {}", crate::MAX_SUPERSAMPLE)]
     Supersample {

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use gpu_core::GridSpec;
+use gpu_core::{GridSpec, ValueRange};
 
 use crate::{Error, Result};
 
@@ -174,6 +174,10 @@ pub struct Params {
     /// sites' places is from the cell's centre, in cells; 0 for exact weights. With the method on
     /// pixels of Sibson's weights alone.
     pub deviations: bool,
+    /// Values between which those of the points lie, or which they widen: the fixed point of values
+    /// ([`ValueScale`](crate::ValueScale)) follows it. Parts of one whole that are given the whole's have its fixed
+    /// point, and so, by the method on pixels with finite radii, its bits. `None` for the points' own.
+    pub value_range: Option<ValueRange>,
 }
 
 impl Params {
@@ -194,6 +198,7 @@ impl Params {
             counts: false,
             distances: false,
             deviations: false,
+            value_range: None,
         }
     }
 
@@ -268,6 +273,17 @@ impl Params {
         Self { deviations, ..self }
     }
 
+    /// Sets the values between which those of the points lie: the field of that name.
+    pub fn value_range(self, value_range: impl Into<Option<ValueRange>>) -> Self {
+        Self { value_range: value_range.into(), ..self }
+    }
+
+    /// The range that the fixed point follows, of values in this one.
+    pub(crate) fn widened(&self, range: ValueRange) -> ValueRange {
+        let ValueRange { min, max } = self.value_range.unwrap_or(range);
+        ValueRange { min: range.min.min(min), max: range.max.max(max) }
+    }
+
     /// The same without the layers beside the values.
     pub(crate) fn values_alone(&self) -> Self {
         Self { counts: false, distances: false, deviations: false, ..*self }
@@ -288,6 +304,11 @@ impl Params {
 
     /// Checks what goes beyond the plain DEM.
     fn check_extras(&self) -> Result<()> {
+        if let Some(ValueRange { min, max }) = self.value_range
+            && !(min <= max && f64::max(-min, max) <= f64::from(f32::MAX))
+        {
+            return Err(Error::ValueRange { min, max });
+        }
         let (distance, weights) = (self.max_distance, self.weights);
         if distance.is_nan() || distance < 0.0 {
             return Err(Error::MaxDistance { max_distance: distance });

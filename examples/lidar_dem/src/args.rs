@@ -3,15 +3,96 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail, ensure};
-use clap::Parser;
+use clap::{Parser, Subcommand};
 use geo_io::{Existing, Output};
-use nni_grid::{Duplicates, Method, Weights};
-use programs::args::{Format, LightArgs, PointArgs, RasterArgs, RunArgs, ending, number, positive};
+use programs::args::{Format, LightArgs, PointArgs, RasterArgs, RunArgs, bytes, ending, positive};
 use programs::products::Products;
+
+use crate::surface::SurfaceArgs;
 
 /// Turn LiDAR points into a terrain grid by natural neighbour interpolation.
 #[derive(Parser, Debug)]
-#[command(name = "lidar_dem", version, after_help = AFTER_HELP)]
+#[command(name = "lidar_dem", version, after_help = AFTER_HELP, args_conflicts_with_subcommands = true)]
+pub struct CommandLine {
+    #[command(subcommand)]
+    pub command: Option<Command>,
+    #[command(flatten)]
+    pub dem: Args,
+}
+
+/// What is done with a DEM that is made in tiles.
+#[derive(Subcommand, Debug)]
+pub enum Command {
+    /// Divide a DEM into tiles that fit the memory, each a job of its own
+    Plan(Box<PlanArgs>),
+    /// Make one tile of a plan, or all that are not there yet
+    Run(RunTileArgs),
+    /// Put the tiles of a plan together
+    Merge(MergeArgs),
+}
+
+#[derive(clap::Args, Debug)]
+pub struct PlanArgs {
+    #[command(flatten)]
+    pub points: PointArgs,
+    /// The plan; its tiles go into a folder beside it
+    #[arg(short, long, value_name = "PATH", default_value = "plan.json")]
+    pub output: PathBuf,
+    /// The most memory that a tile takes, such as 8GiB [default: what is free here]
+    #[arg(long, value_name = "BYTES", value_parser = bytes)]
+    pub memory: Option<u64>,
+    /// The most cells on a side of a tile [default: no limit but the memory]
+    #[arg(long, value_name = "CELLS")]
+    pub tile_size: Option<u32>,
+    #[command(flatten)]
+    pub surface: SurfaceArgs,
+    #[command(flatten)]
+    pub run: RunArgs,
+}
+
+#[derive(clap::Args, Debug)]
+#[group(id = "which", required = true, multiple = false, args = ["tile", "all"])]
+pub struct RunTileArgs {
+    /// The plan
+    #[arg(value_name = "PLAN")]
+    pub plan: PathBuf,
+    /// The tile, counted from 0; nothing is done where it is there and whole
+    #[arg(long, value_name = "N")]
+    pub tile: Option<usize>,
+    /// All tiles that are not there yet; one that fails is named, and the others are made
+    #[arg(long)]
+    pub all: bool,
+    #[command(flatten)]
+    pub run: RunArgs,
+}
+
+#[derive(clap::Args, Debug)]
+pub struct MergeArgs {
+    /// The plan
+    #[arg(value_name = "PLAN")]
+    pub plan: PathBuf,
+    /// The DEM, a GeoTIFF (.tif, .tiff)
+    #[arg(short, long, value_name = "PATH", default_value = "dem.tif")]
+    pub output: PathBuf,
+    #[command(flatten)]
+    pub raster: RasterArgs,
+    #[command(flatten)]
+    pub run: RunArgs,
+}
+
+impl AsRef<RunArgs> for CommandLine {
+    fn as_ref(&self) -> &RunArgs {
+        match &self.command {
+            None => &self.dem.run,
+            Some(Command::Plan(args)) => &args.run,
+            Some(Command::Run(args)) => &args.run,
+            Some(Command::Merge(args)) => &args.run,
+        }
+    }
+}
+
+/// A DEM made at once.
+#[derive(clap::Args, Debug)]
 pub struct Args {
     #[command(flatten)]
     pub points: PointArgs,
@@ -34,35 +115,8 @@ pub struct Args {
     /// From one contour line to the next, in units of height
     #[arg(long, value_name = "HEIGHT", default_value_t = 5.0, value_parser = positive, allow_negative_numbers = true)]
     pub contour_interval: f64,
-    /// Side of a DEM cell, in ground units [default: 1, of feet 3; degrees have none]
-    #[arg(long, value_parser = positive, allow_negative_numbers = true)]
-    pub resolution: Option<f64>,
-    /// How far a point reaches, in DEM cells ("inf": everywhere); farther ground is NODATA
-    #[arg(long, value_name = "CELLS", default_value_t = 10.0, value_parser = number, allow_negative_numbers = true)]
-    pub site_radius: f64,
-    /// Natural neighbours by exact geometry, or by the pixels of a raster: exact or pixels
-    #[arg(long, value_name = "NAME", default_value = "exact")]
-    pub method: Method,
-    /// How far a DEM cell looks for ground that it would take over, in DEM cells; "inf" for no limit
-    /// [default: inf; 3 with --method pixels and weights sibson]
-    #[arg(long, value_name = "CELLS", value_parser = number, allow_negative_numbers = true)]
-    pub query_radius: Option<f64>,
-    /// With --method pixels: pixels along the side of a DEM cell, 1 to 8; more is more accurate and slower
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    pub supersample: u32,
-    /// How much each natural neighbour counts: sibson, laplace, or c1 (smooth); with --method pixels the
-    /// latter two with --query-radius inf
-    #[arg(long, value_name = "NAME", default_value = "sibson")]
-    pub weights: Weights,
-    /// Leave out cells outside the convex hull of the points
-    #[arg(long)]
-    pub hull: bool,
-    /// Leave out cells farther from the nearest point, in DEM cells
-    #[arg(long, value_name = "CELLS", default_value_t = f64::INFINITY, value_parser = number, allow_negative_numbers = true)]
-    pub max_distance: f64,
-    /// The height of several points in one Voronoi pixel: mean, min, max, first or last
-    #[arg(long, value_name = "POLICY", default_value = "mean")]
-    pub duplicates: Duplicates,
+    #[command(flatten)]
+    pub surface: SurfaceArgs,
     #[command(flatten)]
     pub light: LightArgs,
     #[command(flatten)]
@@ -86,35 +140,11 @@ Slope and light know the units: degrees are scaled by latitude, feet and metres 
 Exit status: 0 where all files were written, 2 where something was wrong, 130 where it was interrupted; \
 then one line on standard error says what, and no unfinished file is left.";
 
-/// How far a DEM cell looks on pixels where nothing else is asked for.
-const DEFAULT_QUERY_RADIUS: f64 = 3.0;
-
-/// Site radii that count as far away where there is no query radius.
-const WIDE: f64 = 10.0;
-
-impl AsRef<RunArgs> for Args {
-    fn as_ref(&self) -> &RunArgs {
-        &self.run
-    }
-}
-
 impl Args {
     /// Checks what clap does not, in particular that the outputs can be written, so that nobody
     /// waits for an interpolation whose result has no place. `inputs` are all files to read.
     pub fn check(&self, inputs: &[PathBuf]) -> Result<()> {
-        for (name, radius) in
-            [("--site-radius", self.site_radius), ("--query-radius", self.query_radius())]
-        {
-            ensure!(radius > 0.0, "{name} {radius} is not a positive number of cells");
-        }
-        let s = self.supersample;
-        let most = nni_grid::MAX_SUPERSAMPLE;
-        ensure!((1..=most).contains(&s), "--supersample {s} is not from 1 to {most}");
-        let is_bounded = self.query_radius().is_finite();
-        ensure!(
-            self.method == Method::Exact || self.weights == Weights::Sibson || !is_bounded,
-            "with --method pixels, --weights other than sibson need --query-radius inf"
-        );
+        self.surface.check()?;
         ensure!(self.survey_points > 0, "--survey-points 0: a survey needs a point");
         self.points.crs()?;
         Format::of("--output", &self.output, &Products::VALUES)?;
@@ -173,31 +203,6 @@ impl Args {
     pub fn survey_path(&self) -> PathBuf {
         self.output.with_file_name("survey.laz")
     }
-
-    /// How far a DEM cell looks, in cells.
-    pub fn query_radius(&self) -> f64 {
-        let is_bounded = self.method == Method::Pixels && self.weights == Weights::Sibson;
-        let other = if is_bounded { DEFAULT_QUERY_RADIUS } else { f64::INFINITY };
-        self.query_radius.unwrap_or(other)
-    }
-
-    /// How far from a cell a point may lie that its height depends on, in cells; infinite where there is no
-    /// limit.
-    ///
-    /// A cell looks at ground within the query radius: at its pixels, whose sites lie within the site radius
-    /// of it, or at a square of it, which no point farther than twice its half diagonal can cut. Without a
-    /// query radius only gaps in the points that are wider than [`WIDE`] site radii let points farther away
-    /// take part.
-    pub fn reach(&self) -> f64 {
-        let (site, query) = (self.site_radius, self.query_radius());
-        if self.hull {
-            return f64::INFINITY;
-        }
-        let reach =
-            if query.is_finite() { (site + query).max(8f64.sqrt() * query) } else { WIDE * site };
-        // And the cell's own size.
-        reach.ceil() + 1.0
-    }
 }
 
 /// The formats of contour lines.
@@ -225,19 +230,6 @@ mod tests {
     #[test]
     fn the_command_line_is_sound() {
         use clap::CommandFactory;
-        Args::command().debug_assert();
-    }
-
-    #[test]
-    fn other_weights_have_no_limit_unless_one_is_asked_for() {
-        let of = |words: &[&str]| Args::parse_from([&["lidar_dem"], words].concat());
-        let on_pixels = |words: &[&str]| of(&[&["--method", "pixels"], words].concat());
-        assert_eq!(of(&[]).query_radius(), f64::INFINITY);
-        assert_eq!(on_pixels(&[]).query_radius(), 3.0);
-        assert_eq!(on_pixels(&["--weights", "c1"]).query_radius(), f64::INFINITY);
-        assert_eq!(of(&["--query-radius", "5"]).reach(), 16.0);
-        assert_eq!(of(&["--query-radius", "inf"]).reach(), 101.0);
-        assert_eq!(of(&["--site-radius", "inf"]).reach(), f64::INFINITY);
-        assert_eq!(of(&["--hull"]).reach(), f64::INFINITY);
+        CommandLine::command().debug_assert();
     }
 }

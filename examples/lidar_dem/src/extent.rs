@@ -12,6 +12,7 @@ use gpu_core::{Bounds, Device, DeviceChoice, Grid, GridSpec, host_memory};
 use nni_grid::Dem;
 use programs::cloud::Cloud;
 use programs::units;
+use rayon::prelude::*;
 
 use crate::args::Args;
 
@@ -26,14 +27,20 @@ pub struct Extents {
     corner: (u32, u32),
 }
 
+/// Places are multiples of this part of a cell.
+const STEP: f64 = 1.0 / (1 << 22) as f64;
+
+/// How far from the origin places can lie, in cells, so that they differ exactly.
+pub const FARTHEST: f64 = (1_u64 << 30) as f64;
+
 /// The bounds of the points that count; `None` for all.
 pub fn wanted(args: &Args, inputs: &[PathBuf]) -> Result<Option<Bounds>> {
     let Some(extent) = args.points.bounds else { return Ok(None) };
-    let reach = args.reach();
+    let reach = args.surface.reach();
     if reach.is_infinite() {
         return Ok(None);
     }
-    let cell = match args.resolution {
+    let cell = match args.surface.resolution {
         Some(cell) => cell,
         None => {
             let stated =
@@ -57,7 +64,7 @@ pub fn wanted(args: &Args, inputs: &[PathBuf]) -> Result<Option<Bounds>> {
 pub fn extents(args: &Args, cloud: &Cloud, device: &Device) -> Result<Extents> {
     let count = cloud.x.len();
     let points = cloud.bounds().ok_or_else(|| anyhow!("none of {count} points is finite"))?;
-    let cell = match args.resolution {
+    let cell = match args.surface.resolution {
         Some(cell) => cell,
         None => units::default_resolution(cloud.crs.as_ref())?,
     };
@@ -66,11 +73,11 @@ pub fn extents(args: &Args, cloud: &Cloud, device: &Device) -> Result<Extents> {
         None => GridSpec::covering(points, cell),
     };
     let grid = grid.map_err(|error| too_large(cell, error))?;
-    if args.resolution.is_none() && args.points.bounds.is_none() {
+    if args.surface.resolution.is_none() && args.points.bounds.is_none() {
         units::check_default(&grid, &points, count)?;
     }
     let extents = match args.points.bounds {
-        Some(_) => Extents::within(grid, args.reach(), &points)?,
+        Some(_) => Extents::within(grid, args.surface.reach(), &points)?,
         None => Extents { grid, with_margin: grid, corner: (0, 0) },
     };
     require_memory(args, device, &extents.with_margin)?;
@@ -92,14 +99,19 @@ impl Extents {
                 beyond(b.min_y - points.min_y),
             ]
         };
-        let [west, north, east, south] = sides;
+        Self::around(grid, sides)
+    }
+
+    /// With as many cells around in the west, north, east and south.
+    pub fn around(grid: GridSpec, [west, north, east, south]: [f64; 4]) -> Result<Self> {
+        let cell = grid.cell_size;
         let columns = west + f64::from(grid.width) + east;
         let rows = north + f64::from(grid.height) + south;
         let side = f64::from(u32::MAX);
         if !(columns <= side && rows <= side) {
             return Err(too_large(cell, gpu_core::Error::GridTooLarge { columns, rows }));
         }
-        // Multiples of the cell size, as the grid of the whole has them, so that cells agree to the last bit.
+        // Multiples of the cell size, as the grid of the whole has them.
         let corner = (
             ((grid.origin_x / cell).round() - west) * cell,
             ((grid.origin_y / cell).round() + north) * cell,
@@ -108,9 +120,27 @@ impl Extents {
         Ok(Self { grid, with_margin, corner: (west as u32, north as u32) })
     }
 
+    /// The cells over which the DEM is made, and the points, with a cell as the unit of length. Points move by
+    /// 2^-23 of a cell at most.
+    ///
+    /// So the grid's corners are integers, and differences of places are exact, whatever the cell size: a cell gets
+    /// the same bits in a tile as in the whole, whose corner is another.
+    pub fn in_cells(&self, cloud: &mut Cloud) -> GridSpec {
+        let GridSpec { origin_x, origin_y, cell_size, .. } = self.with_margin;
+        for column in [&mut cloud.x, &mut cloud.y] {
+            let place = |x: f64| (x / cell_size / STEP).round_ties_even() * STEP;
+            column.par_iter_mut().for_each(|x| *x = place(*x));
+        }
+        let corner = ((origin_x / cell_size).round(), (origin_y / cell_size).round());
+        GridSpec { origin_x: corner.0, origin_y: corner.1, cell_size: 1.0, ..self.with_margin }
+    }
+
     /// A DEM without its margin.
     pub fn cut(&self, mut dem: Dem) -> Result<Dem> {
         if self.with_margin == self.grid {
+            let heights = dem.values.remove(0).into_values();
+            dem.grid = self.grid;
+            dem.values = vec![Grid::new(heights, self.grid)?];
             return Ok(dem);
         }
         let ((left, top), width) = (self.corner, self.grid.width as usize);
@@ -127,7 +157,7 @@ impl Extents {
 
 /// The grid over bounds that were asked for. [`GridSpec::covering`] would add a column for points
 /// on their eastern edge.
-fn snapped(b: Bounds, cell: f64) -> gpu_core::Result<GridSpec> {
+pub fn snapped(b: Bounds, cell: f64) -> gpu_core::Result<GridSpec> {
     let (west, south) = ((b.min_x / cell).floor(), (b.min_y / cell).floor());
     let (columns, rows) = ((b.max_x / cell).ceil() - west, (b.max_y / cell).ceil() - south);
     let side = f64::from(u32::MAX);
@@ -138,7 +168,7 @@ fn snapped(b: Bounds, cell: f64) -> gpu_core::Result<GridSpec> {
 }
 
 /// The cell size, which is what a user would change.
-fn too_large(cell: f64, error: gpu_core::Error) -> anyhow::Error {
+pub fn too_large(cell: f64, error: gpu_core::Error) -> anyhow::Error {
     match error {
         gpu_core::Error::GridTooLarge { columns, rows } => {
             anyhow!("--resolution {cell}: {columns:e} x {rows:e} cells are too many")
@@ -151,7 +181,7 @@ fn too_large(cell: f64, error: gpu_core::Error) -> anyhow::Error {
 /// the software device the Voronoi raster (index, height and distance of a pixel).
 fn require_memory(args: &Args, device: &Device, grid: &GridSpec) -> Result<()> {
     let on_host = matches!(device, Device::Cpu) || args.run.device == DeviceChoice::Software;
-    let pixels = f64::from(args.supersample).powi(2);
+    let pixels = f64::from(args.surface.supersample).powi(2);
     let a_cell = if on_host { 8.0 + 12.0 * pixels } else { 8.0 };
     let needed = grid.cells() as f64 * a_cell;
     let gib = |bytes: f64| bytes / f64::from(1 << 30);

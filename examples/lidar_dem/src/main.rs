@@ -5,6 +5,8 @@
 
 mod args;
 mod extent;
+mod scale;
+mod surface;
 mod survey;
 
 use std::path::Path;
@@ -12,8 +14,8 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use geo_io::{Crs, LasPoints, Output};
-use gpu_core::{Device, Points, Progress};
-use nni_grid::{Dem, Params};
+use gpu_core::{Device, Points, Progress, ValueRange};
+use nni_grid::Dem;
 use programs::cloud::Cloud;
 use programs::products::Products;
 use programs::program;
@@ -23,14 +25,20 @@ use programs::units::Units;
 use serde_json::json;
 use terrain_grid::ContourParams;
 
-use args::{Args, LinesFormat, lines_format};
+use args::{Args, Command, CommandLine, LinesFormat, lines_format};
 use extent::Extents;
+use surface::SurfaceArgs;
 
 fn main() -> ExitCode {
-    program::run("lidar_dem", run)
+    program::run("lidar_dem", |line: &CommandLine| match &line.command {
+        None => run(&line.dem),
+        Some(Command::Plan(args)) => scale::plan(args),
+        Some(Command::Run(args)) => scale::run(args),
+        Some(Command::Merge(args)) => scale::merge(args),
+    })
 }
 
-/// The program: check, read, interpolate, write, report.
+/// The DEM at once: check, read, interpolate, write, report.
 fn run(args: &Args) -> Result<()> {
     let mut inputs = args.points.files()?;
     args.check(&inputs)?;
@@ -46,21 +54,24 @@ fn run(args: &Args) -> Result<()> {
     let wanted = extent::wanted(args, &inputs)?;
     let mut cloud =
         stages.run("read", |progress| Cloud::read(&inputs, &args.points, wanted, progress))?;
-    cloud.settle_heights();
+    let range = cloud.settle_heights();
     for (path, tally) in inputs.iter().zip(&cloud.tallies) {
         report.input(path, tally);
     }
     for note in cloud.notes.iter().chain(&cloud.note_on_strays()) {
         report.note(note);
     }
-    let crs = cloud.crs.as_ref();
+    let crs = cloud.crs.clone();
+    let crs = crs.as_ref();
     let units = Units::of(crs);
     report.crs(crs);
     report.line("units", units.text(crs));
     report.device(&device, args.run.device);
 
     let extents = extent::extents(args, &cloud, &device)?;
-    let dem = stages.run("interpolate", |p| interpolate(&device, &cloud, extents, args, p))?;
+    let dem = stages.run("interpolate", |progress| {
+        interpolate(&device, &mut cloud, range, extents, &args.surface, progress)
+    })?;
     report_sites(&mut report, &dem);
     report.raster("dem", &dem.grid, "heights", heights(&dem));
     write_products(args, &dem, crs, units, &device, &mut stages, &mut report)?;
@@ -86,23 +97,16 @@ fn simulate(args: &Args, path: &Path, progress: &dyn Progress) -> Result<()> {
     Ok(geo_io::write_las(output, &points, Some(&crs))?)
 }
 
-/// The DEM over the extent that the arguments name, from all points within reach of it.
+/// The DEM over an extent, from all points within reach of it, whose heights lie in a range, if that is known.
 fn interpolate(
     device: &Device,
-    cloud: &Cloud,
+    cloud: &mut Cloud,
+    range: Option<ValueRange>,
     extents: Extents,
-    args: &Args,
+    surface: &SurfaceArgs,
     progress: &dyn Progress,
 ) -> Result<Dem> {
-    let params = Params::new(extents.with_margin)
-        .method(args.method)
-        .site_radius(args.site_radius)
-        .query_radius(args.query_radius())
-        .supersample(args.supersample)
-        .duplicates(args.duplicates)
-        .weights(args.weights)
-        .hull(args.hull)
-        .max_distance(args.max_distance);
+    let params = surface.params(extents.in_cells(cloud), range);
     let points = Points { x: &cloud.x, y: &cloud.y, values: &[&cloud.z] };
     let dem = nni_grid::interpolate(device, points, &params, progress)?;
     extents.cut(dem)

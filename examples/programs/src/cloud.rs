@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail, ensure};
-use geo_io::{Crs, PointCloud, Tally};
+use geo_io::{Crs, CsvColumns, Filter, PointCloud, Tally};
 use gpu_core::parallel::{self, FINE};
-use gpu_core::{Bounds, Progress};
+use gpu_core::{Bounds, Progress, ValueRange};
 
 use crate::args::PointArgs;
 
@@ -39,22 +39,36 @@ impl Cloud {
         bounds: Option<Bounds>,
         progress: &dyn Progress,
     ) -> Result<Self> {
+        let cloud = Self::read_some(
+            paths,
+            &args.filter(bounds),
+            &args.columns.names(),
+            args.crs()?,
+            progress,
+        )?;
+        cloud.require_points(args)?;
+        Ok(cloud)
+    }
+
+    /// The same, but that no point may be left.
+    pub fn read_some(
+        paths: &[PathBuf],
+        filter: &Filter,
+        columns: &CsvColumns,
+        given: Option<Crs>,
+        progress: &dyn Progress,
+    ) -> Result<Self> {
         let mut cloud = Self::default();
-        let (filter, columns) = (args.filter(bounds), args.columns.names());
         let mut absent = filter.classes.clone().unwrap_or_default();
-        let given = args.crs()?;
         let mut first: Option<&Path> = None;
         for path in paths {
-            let part = geo_io::read_points(path, &filter, &columns, progress)?;
+            let part = geo_io::read_points(path, filter, columns, progress)?;
             match first {
                 None => cloud.crs = part.crs.clone(),
-                Some(first) if given.is_none() && cloud.crs != part.crs => bail!(
-                    "{} is in {}, {} is in {}: give --crs to settle it",
-                    first.display(),
-                    name(cloud.crs.as_ref()),
-                    path.display(),
-                    name(part.crs.as_ref()),
-                ),
+                Some(first) if given.is_none() => {
+                    let (crs, other) = (cloud.crs.as_ref(), part.crs.as_ref());
+                    require_same_crs((first, crs), (path, other))?;
+                }
                 Some(_) => {}
             }
             first = first.or(Some(path));
@@ -66,7 +80,6 @@ impl Cloud {
         cloud.crs = given.or(cloud.crs);
         let absent = absent.iter().map(|class| format!("no point has class {class}"));
         cloud.notes.extend(absent);
-        cloud.require_points(args)?;
         Ok(cloud)
     }
 
@@ -102,21 +115,24 @@ impl Cloud {
     }
 
     /// Rounds heights to a step that depends on the files alone, not on the part of them that was kept: to a
-    /// power of two, a fraction of a micrometre over the relief of a survey.
+    /// power of two, a fraction of a micrometre over the relief of a survey. Gives the range of the files, whose
+    /// ends are multiples of the step as well.
     ///
-    /// The interpolation takes values as integers, of a scale that follows the range of those it gets
-    /// (`nni_grid::ValueScale`). Multiples of this step are such integers exactly in every part, so that a
-    /// tile's cells do not differ from the whole's by a rounding. Left as they are where the range that the
-    /// files state is none of the points', or too wide for that.
-    pub fn settle_heights(&mut self) {
-        const COARSEST: f64 = 1.0 / 1024.0;
-        let Some([low, high]) = self.range else { return };
-        let step = 2f64.powi(((high - low) / f64::from(1 << 29)).log2().ceil() as i32);
+    /// The interpolation takes values as integers, of a scale that follows their range
+    /// (`nni_grid::Params::value_range`). In the scale of the files' range a tile's cells are the whole's, and multiples
+    /// of this step are such integers exactly. Heights are left as they are, and there is no range, where that
+    /// which the files state is none of the points', or too wide.
+    pub fn settle_heights(&mut self) -> Option<ValueRange> {
+        let [low, high] = self.range?;
         let is_beyond = |i: usize| !(low..=high).contains(&self.z[i]);
         let within = parallel::first(self.z.len(), FINE, is_beyond).is_none();
-        if within && step.is_normal() && step <= COARSEST {
-            parallel::for_each(&mut self.z, FINE, |_, z| *z = (*z / step).round_ties_even() * step);
+        let step = step_of_heights([low, high]).filter(|_| within)?;
+        if step == 0.0 {
+            return Some(ValueRange { min: low, max: high });
         }
+        parallel::for_each(&mut self.z, FINE, |_, z| *z = (*z / step).round_ties_even() * step);
+        let (min, max) = ((low / step).floor() * step, (high / step).ceil() * step);
+        Some(ValueRange { min, max })
     }
 
     /// Where the points lie.
@@ -154,6 +170,37 @@ impl Cloud {
              that of 98% of the points, which --bounds={a},{b},{c},{d} would hold"
         ))
     }
+}
+
+/// The step of heights in a range: 0 where they are all the same; `None` where the range is too wide for one that
+/// does not show.
+pub fn step_of_heights([low, high]: [f64; 2]) -> Option<f64> {
+    const COARSEST: f64 = 1.0 / 1024.0;
+    if low == high {
+        return Some(0.0);
+    }
+    let step = 2f64.powi(((high - low) / f64::from(1 << 29)).log2().ceil() as i32);
+    (step.is_normal() && step <= COARSEST).then_some(step)
+}
+
+/// Refuses two files of which one would be read in the coordinate system of the other.
+///
+/// # Errors
+/// As said.
+pub fn require_same_crs(
+    (first, crs): (&Path, Option<&Crs>),
+    (path, other): (&Path, Option<&Crs>),
+) -> Result<()> {
+    if crs == other {
+        return Ok(());
+    }
+    bail!(
+        "{} is in {}, {} is in {}: give --crs to settle it",
+        first.display(),
+        name(crs),
+        path.display(),
+        name(other),
+    )
 }
 
 fn name(crs: Option<&Crs>) -> String {

@@ -39,6 +39,11 @@ pub fn run<Args: Parser + AsRef<RunArgs>>(
     ExitCode::from(FAILED)
 }
 
+/// Says in one line on standard error what was wrong with a part of the work, where the rest goes on.
+pub fn warn(name: &str, error: &anyhow::Error) {
+    eprintln!("{name}: {}", one_line(&with_tip(error)));
+}
+
 /// Works on as many threads as asked for.
 fn on_threads<Args: AsRef<RunArgs>>(
     args: &Args,

@@ -101,7 +101,7 @@ impl Run<'_> {
         let raster = params.raster()?;
         progress.at("rasterise", 0.0)?;
         let scale = |k: usize| match self.extent.ranges.get(first + k) {
-            Some(&range) => ValueScale::of_range(range),
+            Some(&range) => ValueScale::of_range(params.widened(range)),
             None => ValueScale::of(&[]),
         };
         let scales = std::array::from_fn(scale);

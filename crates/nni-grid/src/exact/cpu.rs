@@ -160,7 +160,7 @@ impl Table {
             }
         }
         starts[next..].fill(firsts.len() as u32);
-        let scales = scales_of(extent, columns.len());
+        let scales = scales_of(extent, columns.len(), params);
         let count = scales.len();
         let mut values = host_memory::filled(0i32, firsts.len() * count)?;
         let policy = policy_of(params.duplicates);
@@ -371,9 +371,9 @@ pub(crate) fn interpolate(input: &Input, params: &Params, progress: &dyn Progres
 }
 
 /// The scales of the columns of values.
-fn scales_of(extent: &Extent, columns: usize) -> Vec<ValueScale> {
+fn scales_of(extent: &Extent, columns: usize, params: &Params) -> Vec<ValueScale> {
     let of = |k: usize| match extent.ranges.get(k) {
-        Some(&range) => ValueScale::of_range(range),
+        Some(&range) => ValueScale::of_range(params.widened(range)),
         None => ValueScale::of(&[]),
     };
     (0..columns).map(of).collect()

@@ -53,7 +53,7 @@ pub fn interpolate(workspace: &mut Workspace, input: &Input, params: &Params) ->
     input.check(&params.grid)?;
     let gpu = workspace.gpu().clone();
     let points = Admitted::new(&gpu, &input.points, input.mask.as_ref())?;
-    let scales = scales_of(&input.points);
+    let scales = scales_of(&input.points, params);
     match params.method {
         Method::Exact => exactly(workspace, input, &points, &scales, params),
         Method::Pixels => on_pixels(workspace, &points, &scales, params),

@@ -3,7 +3,7 @@
 use gpu_core::{Column, DevicePoints, Gpu, GridSlice, Reading, Slice};
 use kernels_rs::nni::values::MOST_VALUES;
 
-use crate::{Result, ValueScale};
+use crate::{Params, Result, ValueScale};
 
 /// The columns of a call's points, in order with its stream while this lives.
 pub(super) struct Admitted<'a> {
@@ -96,10 +96,10 @@ pub(super) struct Part<'a> {
 }
 
 /// The scale of each column of values.
-pub(super) fn scales_of(points: &DevicePoints) -> Vec<ValueScale> {
+pub(super) fn scales_of(points: &DevicePoints, params: &Params) -> Vec<ValueScale> {
     // Without points there are no ranges.
     let of = |k: usize| match points.extent().ranges.get(k) {
-        Some(&range) => ValueScale::of_range(range),
+        Some(&range) => ValueScale::of_range(params.widened(range)),
         None => ValueScale::of(&[]),
     };
     (0..points.values().len()).map(of).collect()

@@ -162,7 +162,7 @@ pub fn interpolate_into(
     let mut resident = Resident::new(gpu, points.len())?;
     // SAFETY: the queries write every cell before one is copied.
     let mut cells = unsafe { Cells::new(gpu, &grid, 1, counts.is_some(), false)? };
-    let copies = Copies(gpu.fork()?);
+    let copies = Copies(gpu.fork()?, *params);
     progress.at("to the device", 0.0)?;
     let mut tallies = Tallies::new(gpu)?;
     let mut pixels = Pixels::new(gpu, params, 1)?;
@@ -244,8 +244,9 @@ impl Resident {
     }
 }
 
-/// The stream of the copies. Dropped, it waits for them: they read and write borrowed memory.
-struct Copies(Gpu);
+/// The stream of the copies, and what they are made for. Dropped, it waits for them: they read and write
+/// borrowed memory.
+struct Copies(Gpu, Params);
 
 impl Drop for Copies {
     fn drop(&mut self) {
@@ -280,7 +281,7 @@ impl Copies {
         let range = value_range(workspace, &resident.z)?;
         // Waits for the values, while coordinates are on their way.
         let range = range.to_host()?;
-        let range = ValueRange { min: range[0], max: range[1] };
+        let range = self.1.widened(ValueRange { min: range[0], max: range[1] });
         let group = Group::new(gpu, &[ValueScale::of_range(range)])?;
         for (i, coordinates) in parts.iter().enumerate() {
             let first = i * PART;

@@ -31,6 +31,26 @@ pub fn count(text: &str) -> Result<usize, String> {
     value.ok_or_else(|| format!("\"{text}\" is not a whole number from 1 up"))
 }
 
+/// A number of bytes, such as 8GiB, 500MB or 1073741824.
+pub fn bytes(text: &str) -> Result<u64, String> {
+    let split = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
+    let (digits, unit) = text.split_at(split);
+    let factor = match unit.to_ascii_lowercase().as_str() {
+        "" | "b" => 1.0,
+        "kb" => 1e3,
+        "mb" => 1e6,
+        "gb" => 1e9,
+        "tb" => 1e12,
+        "k" | "kib" => f64::from(1 << 10),
+        "m" | "mib" => f64::from(1 << 20),
+        "g" | "gib" => f64::from(1 << 30),
+        "t" | "tib" => 1024.0 * f64::from(1 << 30),
+        _ => return Err(format!("\"{unit}\" is no unit of bytes: use KiB, MiB, GiB, KB, MB, GB")),
+    };
+    // Of what is no number of bytes a cast makes one.
+    Ok((positive(digits)? * factor) as u64)
+}
+
 /// The rectangle of `--bounds`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Extent(pub Bounds);
@@ -110,6 +130,17 @@ mod tests {
         assert_eq!("-1,0,2.5,3".parse(), Ok(Extent(bounds)));
         for bad in ["", "1,2,3", "0,0,0,1", "0,0,nan,1", "0,0,inf,1", "0,0,1,1,1"] {
             assert!(bad.parse::<Extent>().is_err(), "{bad:?} was taken");
+        }
+    }
+
+    #[test]
+    fn bytes_have_units() {
+        for (text, value) in [("8GiB", 8 << 30), ("1.5k", 1536), ("500 MB", 500_000_000), ("7", 7)]
+        {
+            assert_eq!(bytes(text), Ok(value), "{text}");
+        }
+        for bad in ["", "GiB", "8 miles", "-1GiB", "0", "infGiB"] {
+            assert!(bytes(bad).is_err(), "{bad:?} was taken");
         }
     }
 

@@ -1,0 +1,151 @@
+//! A DEM made in parts: with the points within reach and the whole's range of values, a part has the whole's bits by
+//! the method on pixels, and by the exact method its values to rounding.
+
+use gpu_core::{Device, GridSpec, Points, ValueRange};
+use nni_grid::{Duplicates, Method, Params};
+use testing::{Random, bits, devices};
+
+const SIDE: u32 = 40;
+
+/// Points, and how the whole is made of them.
+struct Case {
+    x: Vec<f64>,
+    y: Vec<f64>,
+    z: Vec<f64>,
+    params: Params,
+    /// Whether the ground ends at the grid, so that cells have nothing to take beyond it.
+    is_edge: bool,
+}
+
+impl Case {
+    /// Sparse or dense points around a grid, on the half of it or all of it.
+    fn random(random: &mut Random, method: Method) -> Self {
+        let most = [40, 1500][random.below(2) as usize];
+        let count = 5 + random.below(most) as usize;
+        // Multiples of 2^-20, so that differences of coordinates are exact.
+        let step = 1.0 / f64::from(1 << 20);
+        let mut column = |low: f64, high: f64| -> Vec<f64> {
+            (0..count).map(|_| (random.between(low, high) / step).round() * step).collect()
+        };
+        let (x, y, z) = (column(-8.0, 48.0), column(-8.0, 48.0), column(0.0, 300.0));
+        let grid = GridSpec::new(0.0, SIDE.into(), 1.0, SIDE, SIDE).unwrap();
+        let (low, high) = z.iter().fold((f64::MAX, f64::MIN), |(a, b), &v| (a.min(v), b.max(v)));
+        let params = Params::new(grid)
+            .method(method)
+            .site_radius(random.between(1.0, 9.0))
+            .query_radius(random.between(0.3, 6.0))
+            .supersample(1 + random.below(4) as u32)
+            .duplicates(Duplicates::ALL[random.below(5) as usize])
+            .max_distance(if random.below(2) == 0 { f64::INFINITY } else { 3.0 })
+            .value_range(ValueRange { min: low - 1.0, max: high });
+        Self { x, y, z, params, is_edge: random.below(2) == 0 }
+    }
+
+    /// How far a point may lie from a cell that it matters to. On pixels: one within the site radius gives its
+    /// value to a pixel within the query radius unless another site is nearer to that.
+    fn reach(&self) -> f64 {
+        let Params { site_radius, query_radius, method, .. } = self.params;
+        let reach = match method {
+            Method::Pixels => site_radius + 2.0 * query_radius,
+            Method::Exact => f64::max(site_radius, 8f64.sqrt() * query_radius),
+        };
+        reach.ceil() + 2.0
+    }
+
+    /// The cells from these columns and rows on and before those, made with as much around them as points
+    /// reach; but nothing beyond the whole's grid, where that is an edge.
+    fn part(&self, device: &Device, from: (u32, u32), to: (u32, u32)) -> Vec<f32> {
+        let reach = self.reach();
+        let (low, high) = match self.is_edge {
+            true => (0.0, f64::from(SIDE)),
+            false => (f64::NEG_INFINITY, f64::INFINITY),
+        };
+        let before = |first: u32| (f64::from(first) - reach).max(low);
+        let behind = |end: u32| (f64::from(end) + reach).min(high);
+        let (west, north) = (before(from.0), before(from.1));
+        let (width, height) = ((behind(to.0) - west) as u32, (behind(to.1) - north) as u32);
+        let grid = GridSpec::new(west, f64::from(SIDE) - north, 1.0, width, height).unwrap();
+        let is_near = |&i: &usize| {
+            let (column, row) = (self.x[i], f64::from(SIDE) - self.y[i]);
+            let near = |from: u32, to: u32| f64::from(from) - reach..=f64::from(to) + reach;
+            near(from.0, to.0).contains(&column) && near(from.1, to.1).contains(&row)
+        };
+        let near: Vec<usize> = (0..self.x.len()).filter(is_near).collect();
+        let of = |column: &[f64]| near.iter().map(|&i| column[i]).collect::<Vec<f64>>();
+        let values = self.dem(device, grid, [of(&self.x), of(&self.y), of(&self.z)]);
+        let (left, top) =
+            ((f64::from(from.0) - west) as usize, (f64::from(from.1) - north) as usize);
+        let rows = values.chunks_exact(width as usize).skip(top).take((to.1 - from.1) as usize);
+        rows.flat_map(|row| row[left..left + (to.0 - from.0) as usize].to_vec()).collect()
+    }
+
+    fn dem(&self, device: &Device, grid: GridSpec, [x, y, z]: [Vec<f64>; 3]) -> Vec<f32> {
+        let points = Points { x: &x, y: &y, values: &[&z] };
+        let dem = nni_grid::interpolate(device, points, &self.params.grid(grid), &()).unwrap();
+        dem.values[0].values().to_vec()
+    }
+
+    /// Some parts and what the whole has there.
+    fn parts(&self, device: &Device, random: &mut Random) -> Vec<[Vec<f32>; 2]> {
+        let whole = match self.is_edge {
+            true => {
+                let columns = [&self.x, &self.y, &self.z].map(|column| column.to_vec());
+                self.dem(device, self.params.grid, columns)
+            }
+            false => self.part(device, (0, 0), (SIDE, SIDE)),
+        };
+        let mut parts = vec![];
+        for _ in 0..3 {
+            let [a, b, c, d] = [(); 4].map(|()| random.below(SIDE.into()) as u32);
+            let (from, to) = ((a.min(b), c.min(d)), (a.max(b) + 1, c.max(d) + 1));
+            let rows = whole.chunks_exact(SIDE as usize);
+            let rows = rows.skip(from.1 as usize).take((to.1 - from.1) as usize);
+            let expected =
+                rows.flat_map(|row| row[from.0 as usize..to.0 as usize].to_vec()).collect();
+            parts.push([self.part(device, from, to), expected]);
+        }
+        parts
+    }
+}
+
+#[test]
+fn parts_on_pixels_have_the_bits_of_the_whole() {
+    for device in devices() {
+        let mut random = Random::new(7);
+        for case in 0..if matches!(device, Device::Cpu) { 400 } else { 15 } {
+            let points = Case::random(&mut random, Method::Pixels);
+            for [part, expected] in points.parts(&device, &mut random) {
+                assert!(bits(&part) == bits(&expected), "case {case}, {:?}", points.params);
+            }
+        }
+    }
+}
+
+#[test]
+fn exact_parts_are_the_whole_to_rounding() {
+    let mut random = Random::new(8);
+    let (mut cells, mut others) = (0, 0);
+    for case in 0..400 {
+        let points = Case::random(&mut random, Method::Exact);
+        for [part, expected] in points.parts(&Device::Cpu, &mut random) {
+            cells += part.len();
+            for (a, b) in part.iter().zip(&expected) {
+                others += usize::from(a.to_bits() != b.to_bits());
+                let is_near = a.is_nan() && b.is_nan() || (a - b).abs() <= 301.0 * 2.4e-8;
+                assert!(is_near, "case {case}: {a} and {b}, {:?}", points.params);
+            }
+        }
+    }
+    println!("{others} of {cells} cells differ in the last bit");
+}
+
+#[test]
+fn a_range_that_is_none_is_refused() {
+    let grid = GridSpec::of_pixels(3, 3);
+    let points = Points { x: &[1.0], y: &[1.0], values: &[&[1.0]] };
+    for (min, max) in [(2.0, 1.0), (f64::NAN, 1.0), (0.0, f64::INFINITY), (-1e39, 0.0)] {
+        let params = Params::new(grid).value_range(ValueRange { min, max });
+        let error = nni_grid::interpolate(&Device::Cpu, points, &params, &()).unwrap_err();
+        assert!(error.to_string().contains("no range"), "{error}");
+    }
+}

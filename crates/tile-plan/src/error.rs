@@ -1,0 +1,104 @@
+//! What can go wrong with a plan.
+
+/// The result of this crate's functions.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// What can go wrong with a plan. Every message is one line.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The grid is none.
+    #[error(transparent)]
+    Core(#[from] gpu_core::Error),
+    /// The grid has no cell.
+    #[error("a grid of {width} x {height} cells has nothing to divide")]
+    NoCells {
+        /// Columns.
+        width: u32,
+        /// Rows.
+        height: u32,
+    },
+    /// A parameter reaches everywhere, so that each tile needs all points.
+    #[error("{parameter} reaches without limit: each tile would need all points")]
+    Unbounded {
+        /// Its name, as the caller gave it.
+        parameter: String,
+    },
+    /// A reach is no distance, or wider than a grid may be.
+    #[error("{parameter} reaches {reach} cells, which is no distance on a grid")]
+    NoDistance {
+        /// The parameter's name, as the caller gave it.
+        parameter: String,
+        /// Cells.
+        reach: f64,
+    },
+    /// Tiles of this side are too small.
+    #[error("tiles of {side} cells: {least} is the least side")]
+    Side {
+        /// As given.
+        side: u32,
+        /// The least.
+        least: u32,
+    },
+    /// An input's bounds are not finite, or the wrong way round.
+    #[error("{path}: its header says that its points lie from {min_x} {min_y} to {max_x} {max_y}")]
+    InputBounds {
+        /// The input.
+        path: String,
+        /// As given.
+        min_x: f64,
+        /// As given.
+        min_y: f64,
+        /// As given.
+        max_x: f64,
+        /// As given.
+        max_y: f64,
+    },
+    /// An input is named twice.
+    #[error("{path} is there twice")]
+    Twice {
+        /// The input.
+        path: String,
+    },
+    /// A tile of the least size does not fit the budget.
+    #[error(
+        "a tile of {width} x {height} cells, the least, at column {column} and row {row} needs {bytes} bytes with \
+         its halo of {halo} cells, the memory given is {budget}"
+    )]
+    Budget {
+        /// The tile's columns.
+        width: u32,
+        /// The tile's rows.
+        height: u32,
+        /// Its first column.
+        column: u32,
+        /// Its first row.
+        row: u32,
+        /// Cells around it.
+        halo: u32,
+        /// What it needs, estimated.
+        bytes: u64,
+        /// What there is.
+        budget: u64,
+    },
+    /// The text is no plan.
+    #[error("this is no plan of tiles: {reason}")]
+    Foreign {
+        /// What it lacks.
+        reason: String,
+    },
+    /// The plan was written by a newer version.
+    #[error("this plan has version {version}, {known} is the latest known here")]
+    Newer {
+        /// The plan's version.
+        version: u64,
+        /// The latest that is read.
+        known: u64,
+    },
+    /// The plan is damaged or was changed by hand.
+    #[error("this plan is damaged: {reason}")]
+    Damaged {
+        /// How it shows.
+        reason: String,
+    },
+}

@@ -1,0 +1,133 @@
+//! Plans of rasters larger than memory.
+//!
+//! A [`Plan`] divides a grid into tiles, each of which can be made alone: it names the inputs that can reach
+//! the tile, the ground that must be read for it, and what that takes. [`plan`] is a pure function of the inputs'
+//! headers and [`Params`]: it reads no file, and the same inputs in another order give the same plan.
+//!
+//! A point that lies within the reach of the parameters of a cell may decide its value; no other does. So a tile
+//! needs the points of its own ground and of a halo as wide as the greatest reach. Where that is infinite there
+//! is no plan, and [`Error::Unbounded`] names the parameter. That a tile's values have the bits of the whole's is
+//! then a promise of the algorithm, for cells whose points are the same; the plan's part is that they are.
+//!
+//! The grid is halved until each tile's estimate fits the budget, the longer side first, at multiples of 256
+//! cells while it is longer than that, so that tiles consist of whole tiles of a GeoTIFF; then at multiples of 16.
+//! Estimates take points as spread evenly over the bounds of their file.
+//!
+//! ```
+//! use gpu_core::{Bounds, GridSpec};
+//! use tile_plan::{Input, Model, Params, Plan, Reach, plan};
+//!
+//! # fn main() -> Result<(), tile_plan::Error> {
+//! let bounds = Bounds { min_x: 0.0, min_y: 0.0, max_x: 4000.0, max_y: 3000.0 };
+//! let input = Input::new("survey.laz").bounds(bounds).points(12_000_000);
+//! let grid = GridSpec::new(0.0, 3000.0, 1.0, 4000, 3000)?;
+//! let model = Model { fixed: 0, per_point: 100, per_cell: 20 };
+//! let params = Params::new(grid, 1 << 28, model).reach("--query-radius", Reach::Cells(20.0));
+//! let plan = plan(&[input], &params)?;
+//! assert!(plan.tiles().iter().all(|tile| tile.bytes <= 1 << 28));
+//! assert_eq!(Plan::from_json(&plan.to_json())?, plan);
+//! # Ok(())
+//! # }
+//! ```
+#![deny(missing_docs)]
+
+mod error;
+mod json;
+mod params;
+mod split;
+
+pub use error::{Error, Result};
+pub use json::{FORMAT, VERSION};
+pub use params::{Input, Model, Params, Reach, Stamp};
+pub use split::plan;
+
+use gpu_core::{Bounds, GridSpec};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// How a grid is divided into tiles that can be made alone.
+///
+/// Its JSON form is an object of `format` ([`FORMAT`]), `version` ([`VERSION`]), `id` and `plan`. The last has
+/// the fields of this type: `grid` (origin_x, origin_y, cell_size, width, height), `halo`, `inputs` ([`Input`]),
+/// `tiles` ([`Tile`]) and `program`. The id is the first 16 hexadecimal digits of SHA-256 (FIPS 180-4) of the text of
+/// `plan` without spaces.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Plan {
+    #[serde(with = "json::GridFields")]
+    grid: GridSpec,
+    halo: u32,
+    inputs: Vec<Input>,
+    tiles: Vec<Tile>,
+    program: Value,
+}
+
+/// A part of the grid, and what making it takes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[non_exhaustive]
+pub struct Tile {
+    /// Its first column in the grid.
+    pub column: u32,
+    /// Its first row in the grid; row 0 is in the north.
+    pub row: u32,
+    /// Columns.
+    pub width: u32,
+    /// Rows.
+    pub height: u32,
+    /// The inputs that can reach it, as indices of [`Plan::inputs`], rising.
+    pub inputs: Vec<u32>,
+    /// The ground whose points must be read: the tile's own and the halo.
+    #[serde(with = "json::BoundsFields")]
+    pub read: Bounds,
+    /// Points there, estimated.
+    pub points: u64,
+    /// Cells of the tile and of its halo.
+    pub cells: u64,
+    /// Bytes of memory that it takes, by the model of the plan's [`Params`].
+    pub bytes: u64,
+}
+
+impl Plan {
+    /// The whole grid.
+    pub fn grid(&self) -> &GridSpec {
+        &self.grid
+    }
+
+    /// Cells around a tile that points reach over, on each side.
+    pub fn halo(&self) -> u32 {
+        self.halo
+    }
+
+    /// The inputs, in the order in which they are to be read.
+    pub fn inputs(&self) -> &[Input] {
+        &self.inputs
+    }
+
+    /// The tiles, row by row of their north-western corners.
+    pub fn tiles(&self) -> &[Tile] {
+        &self.tiles
+    }
+
+    /// What the program that made the plan put into it.
+    pub fn program(&self) -> &Value {
+        &self.program
+    }
+
+    /// The inputs that can reach a tile.
+    pub fn inputs_of<'a>(&'a self, tile: &'a Tile) -> impl Iterator<Item = &'a Input> {
+        tile.inputs.iter().map(|&i| &self.inputs[i as usize])
+    }
+
+    /// The cells of a tile.
+    pub fn grid_of(&self, tile: &Tile) -> GridSpec {
+        let side = self.grid.cell_size;
+        GridSpec {
+            origin_x: self.grid.origin_x + f64::from(tile.column) * side,
+            origin_y: self.grid.origin_y - f64::from(tile.row) * side,
+            cell_size: side,
+            width: tile.width,
+            height: tile.height,
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! What a plan is made from.
+
+use gpu_core::{Bounds, GridSpec};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::json::SomeBounds;
+
+/// The header of a file of points.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[non_exhaustive]
+pub struct Input {
+    /// The file. A plan names each once.
+    pub path: String,
+    /// Where its points lie; `None` where that is unknown, and they may lie anywhere.
+    #[serde(with = "SomeBounds")]
+    pub bounds: Option<Bounds>,
+    /// Its points.
+    pub points: u64,
+    /// By what it is known again.
+    pub stamp: Option<Stamp>,
+    /// Its place among the inputs where the order of points counts, else 0 for all. Inputs are read in the
+    /// order of their ranks, and of their paths where these agree.
+    pub rank: u32,
+}
+
+impl Input {
+    /// A file without points that may lie anywhere.
+    pub fn new(path: impl Into<String>) -> Self {
+        Self { path: path.into(), bounds: None, points: 0, stamp: None, rank: 0 }
+    }
+
+    /// Sets where the points lie: the field of that name.
+    pub fn bounds(self, bounds: impl Into<Option<Bounds>>) -> Self {
+        Self { bounds: bounds.into(), ..self }
+    }
+
+    /// Sets the number of points: the field of that name.
+    pub fn points(self, points: u64) -> Self {
+        Self { points, ..self }
+    }
+
+    /// Sets by what the file is known again: the field of that name.
+    pub fn stamp(self, stamp: impl Into<Option<Stamp>>) -> Self {
+        Self { stamp: stamp.into(), ..self }
+    }
+
+    /// Sets the place among the inputs: the field of that name.
+    pub fn rank(self, rank: u32) -> Self {
+        Self { rank, ..self }
+    }
+}
+
+/// By what a file is known again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Stamp {
+    /// Its length in bytes.
+    pub bytes: u64,
+    /// When it was changed last: seconds since 1970.
+    pub seconds: i64,
+    /// And nanoseconds.
+    pub nanoseconds: u32,
+}
+
+/// How far from a cell a point may lie that decides its value.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Reach {
+    /// In cells.
+    Cells(f64),
+    /// In the units of the ground.
+    Ground(f64),
+}
+
+/// The memory that a tile takes: an affine function of its points and cells, those of the halo included.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Model {
+    /// Bytes whatever the tile.
+    pub fixed: u64,
+    /// Bytes a point.
+    pub per_point: u64,
+    /// Bytes a cell.
+    pub per_cell: u64,
+}
+
+impl Model {
+    /// Bytes of so many points and cells.
+    pub fn bytes(&self, points: u64, cells: u64) -> u64 {
+        let of = |count: u64, each: u64| u128::from(count) * u128::from(each);
+        let sum = u128::from(self.fixed) + of(points, self.per_point) + of(cells, self.per_cell);
+        sum.try_into().unwrap_or(u64::MAX)
+    }
+}
+
+/// How a grid is to be divided.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Params {
+    /// The grid.
+    pub grid: GridSpec,
+    /// The most bytes of a tile.
+    pub budget: u64,
+    /// What a tile takes.
+    pub model: Model,
+    /// How far points reach, and the parameters that make them, by name. The widest is the halo.
+    pub reaches: Vec<(String, Reach)>,
+    /// The most cells on a side of a tile; `None` for no limit but the budget.
+    pub most_side: Option<u32>,
+    /// What the program wants to find in the plan: it belongs to the plan's identity.
+    pub program: Value,
+}
+
+impl Params {
+    /// A grid, and the memory for a tile of it; points that reach the cell in which they lie, no limit on sides.
+    pub fn new(grid: GridSpec, budget: u64, model: Model) -> Self {
+        let (reaches, program) = (Vec::new(), Value::Null);
+        Self { grid, budget, model, reaches, most_side: None, program }
+    }
+
+    /// Sets the grid: the field of that name.
+    pub fn grid(self, grid: GridSpec) -> Self {
+        Self { grid, ..self }
+    }
+
+    /// Sets the most bytes of a tile: the field of that name.
+    pub fn budget(self, budget: u64) -> Self {
+        Self { budget, ..self }
+    }
+
+    /// Adds how far points reach by a parameter, to the field `reaches`.
+    pub fn reach(mut self, parameter: impl Into<String>, reach: Reach) -> Self {
+        self.reaches.push((parameter.into(), reach));
+        self
+    }
+
+    /// Sets the most cells on a side of a tile: the field of that name.
+    pub fn most_side(self, most_side: impl Into<Option<u32>>) -> Self {
+        Self { most_side: most_side.into(), ..self }
+    }
+
+    /// Sets what the program wants to find in the plan: the field of that name.
+    pub fn program(self, program: Value) -> Self {
+        Self { program, ..self }
+    }
+}

@@ -1,0 +1,198 @@
+//! The division of a grid.
+//!
+//! A tile that does not fit is halved and its halves are looked at in turn, each with the inputs that reach its
+//! parent. So the work is proportional to the pairs of tiles and inputs that touch, times the depth.
+
+use gpu_core::{Bounds, GridSpec};
+
+use crate::{Error, Input, Params, Plan, Reach, Result, Tile};
+
+/// Columns and rows of a GeoTIFF's tile.
+const BLOCK: u32 = 256;
+
+/// The least side of a tile, where the grid has as many cells.
+const LEAST: u32 = 16;
+
+/// Divides a grid into tiles whose estimates fit the budget.
+///
+/// Cost: for each tile and each of its forebears, a look at the inputs that reach the latter.
+///
+/// # Errors
+/// [`Error::Core`] and [`Error::NoCells`] for what is no grid, [`Error::Unbounded`] and [`Error::NoDistance`] for a
+/// reach, [`Error::Side`], [`Error::InputBounds`] and [`Error::Twice`] for an input, [`Error::Budget`] where a tile
+/// of the least size does not fit.
+pub fn plan(inputs: &[Input], params: &Params) -> Result<Plan> {
+    let grid = checked_grid(params)?;
+    let mut inputs = inputs.to_vec();
+    inputs.sort_by(|a, b| (a.rank, &a.path).cmp(&(b.rank, &b.path)));
+    check_inputs(&inputs)?;
+    let halo = halo(params)?;
+    let mut division = Division { params, inputs: &inputs, halo, tiles: Vec::new() };
+    let all = (0..inputs.len() as u32).collect::<Vec<_>>();
+    division.divide(Part { column: 0, row: 0, width: grid.width, height: grid.height }, &all)?;
+    let mut tiles = division.tiles;
+    tiles.sort_by_key(|tile| (tile.row, tile.column));
+    Ok(Plan { grid, halo, inputs, tiles, program: params.program.clone() })
+}
+
+fn checked_grid(params: &Params) -> Result<GridSpec> {
+    let GridSpec { origin_x, origin_y, cell_size, width, height } = params.grid;
+    let grid = GridSpec::new(origin_x, origin_y, cell_size, width, height)?;
+    if grid.cells() == 0 {
+        return Err(Error::NoCells { width, height });
+    }
+    match params.most_side {
+        Some(side) if side < LEAST => Err(Error::Side { side, least: LEAST }),
+        _ => Ok(grid),
+    }
+}
+
+fn check_inputs(inputs: &[Input]) -> Result<()> {
+    for input in inputs {
+        let Some(Bounds { min_x, min_y, max_x, max_y }) = input.bounds else { continue };
+        let is_finite = [min_x, min_y, max_x, max_y].iter().all(|v| v.is_finite());
+        if !(is_finite && min_x <= max_x && min_y <= max_y) {
+            let path = input.path.clone();
+            return Err(Error::InputBounds { path, min_x, min_y, max_x, max_y });
+        }
+    }
+    let mut paths: Vec<&str> = inputs.iter().map(|input| &input.path[..]).collect();
+    paths.sort_unstable();
+    match paths.windows(2).find(|pair| pair[0] == pair[1]) {
+        Some(pair) => Err(Error::Twice { path: pair[0].to_owned() }),
+        None => Ok(()),
+    }
+}
+
+/// The widest reach, in whole cells.
+fn halo(params: &Params) -> Result<u32> {
+    let mut widest = 0;
+    for (parameter, reach) in &params.reaches {
+        let parameter = || parameter.clone();
+        let cells = match *reach {
+            Reach::Cells(cells) => cells,
+            Reach::Ground(length) => length / params.grid.cell_size,
+        };
+        if cells == f64::INFINITY {
+            return Err(Error::Unbounded { parameter: parameter() });
+        }
+        // A halo on both sides of a grid must be a grid.
+        if !(0.0..=f64::from(u32::MAX / 4)).contains(&cells) {
+            return Err(Error::NoDistance { parameter: parameter(), reach: cells });
+        }
+        widest = widest.max(cells.ceil() as u32);
+    }
+    Ok(widest)
+}
+
+/// A rectangle of cells.
+#[derive(Clone, Copy)]
+struct Part {
+    column: u32,
+    row: u32,
+    width: u32,
+    height: u32,
+}
+
+impl Part {
+    /// Its halves; `None` where it is of the least size.
+    fn halves(self) -> Option<[Self; 2]> {
+        if self.width >= self.height {
+            let cut = cut(self.width)?;
+            let east = Self { column: self.column + cut, width: self.width - cut, ..self };
+            Some([Self { width: cut, ..self }, east])
+        } else {
+            let cut = cut(self.height)?;
+            let south = Self { row: self.row + cut, height: self.height - cut, ..self };
+            Some([Self { height: cut, ..self }, south])
+        }
+    }
+}
+
+/// Where a side is cut: about in the middle, at a multiple of [`BLOCK`] or, of a shorter one, of [`LEAST`].
+fn cut(side: u32) -> Option<u32> {
+    let step = if side > BLOCK { BLOCK } else { LEAST };
+    (side > LEAST).then(|| (side / 2).div_ceil(step) * step)
+}
+
+/// A division under way.
+struct Division<'a> {
+    params: &'a Params,
+    inputs: &'a [Input],
+    halo: u32,
+    tiles: Vec<Tile>,
+}
+
+impl Division<'_> {
+    /// Divides a part that at most these inputs reach.
+    fn divide(&mut self, part: Part, inputs: &[u32]) -> Result<()> {
+        let tile = self.tile(part, inputs);
+        let most = self.params.most_side.unwrap_or(u32::MAX);
+        let is_small = part.width.max(part.height) <= most;
+        if is_small && tile.bytes <= self.params.budget {
+            self.tiles.push(tile);
+            return Ok(());
+        }
+        match part.halves() {
+            Some(halves) => halves.into_iter().try_for_each(|half| self.divide(half, &tile.inputs)),
+            None => Err(Error::Budget {
+                width: tile.width,
+                height: tile.height,
+                column: tile.column,
+                row: tile.row,
+                halo: self.halo,
+                bytes: tile.bytes,
+                budget: self.params.budget,
+            }),
+        }
+    }
+
+    fn tile(&self, part: Part, inputs: &[u32]) -> Tile {
+        let Part { column, row, width, height } = part;
+        let (grid, halo) = (&self.params.grid, f64::from(self.halo));
+        let side = grid.cell_size;
+        let x = |column: f64| grid.origin_x + column * side;
+        let y = |row: f64| grid.origin_y - row * side;
+        let read = Bounds {
+            min_x: x(f64::from(column) - halo),
+            min_y: y(f64::from(row) + f64::from(height) + halo),
+            max_x: x(f64::from(column) + f64::from(width) + halo),
+            max_y: y(f64::from(row) - halo),
+        };
+        // A point may lie a rounding beyond the bounds of its header.
+        let touched = Bounds {
+            min_x: read.min_x - side,
+            min_y: read.min_y - side,
+            max_x: read.max_x + side,
+            max_y: read.max_y + side,
+        };
+        let share = |i: u32| {
+            let input = &self.inputs[i as usize];
+            input.bounds.map_or(Some(1.0), |bounds| share_within(&bounds, &touched))
+        };
+        let near = inputs.iter().filter_map(|&i| share(i).map(|share| (i, share)));
+        let near: Vec<(u32, f64)> = near.collect();
+        let points_of = |&(i, share): &(u32, f64)| {
+            (self.inputs[i as usize].points as f64 * share).ceil() as u64
+        };
+        let points = near.iter().map(points_of).fold(0, u64::saturating_add);
+        let around = |side: u32| u64::from(side) + 2 * u64::from(self.halo);
+        let cells = around(width).saturating_mul(around(height));
+        let bytes = self.params.model.bytes(points, cells);
+        let inputs = near.into_iter().map(|(i, _)| i).collect();
+        Tile { column, row, width, height, inputs, read, points, cells, bytes }
+    }
+}
+
+/// The share of a rectangle, which may have no width or height, that lies within another; `None` where they do
+/// not touch.
+fn share_within(of: &Bounds, within: &Bounds) -> Option<f64> {
+    let along = |(low, high): (f64, f64), (from, to): (f64, f64)| {
+        let common = high.min(to) - low.max(from);
+        let length = high - low;
+        (common >= 0.0).then(|| if length > 0.0 { (common / length).min(1.0) } else { 1.0 })
+    };
+    let x = along((of.min_x, of.max_x), (within.min_x, within.max_x))?;
+    let y = along((of.min_y, of.max_y), (within.min_y, within.max_y))?;
+    Some(x * y)
+}

@@ -146,18 +146,27 @@ impl<T: Element> Column<T> {
     /// [`Error::Driver`], also for what failed on the stream before; [`Error::HostMemory`];
     /// [`Error::NotLaunched`].
     pub fn to_host(&self) -> Result<Vec<T>> {
-        let gpu = &self.owner.gpu;
-        let mut host = crate::host_memory::with_capacity::<T>(self.len())?;
-        if !self.is_empty() {
+        self.first_to_host(self.len())
+    }
+
+    /// Copies the first `count` elements to the host, of a column with room for more than was written. Waits for
+    /// the handle's stream.
+    ///
+    /// # Errors
+    /// As [`Column::to_host`]; [`Error::OutOfBounds`] unless there are as many.
+    pub fn first_to_host(&self, count: usize) -> Result<Vec<T>> {
+        let (gpu, first) = (&self.owner.gpu, self.slice(0..count)?);
+        let mut host = crate::host_memory::with_capacity::<T>(count)?;
+        if !first.is_empty() {
             self.owner.check_launched()?;
-            let (to, bytes) = (host.as_mut_ptr().cast(), self.len() * size_of::<T>());
+            let (to, bytes) = (host.as_mut_ptr().cast(), count * size_of::<T>());
             // SAFETY: the vector has room for the elements, and lives until the stream is synchronised
             // below.
             unsafe { gpu.copy_out(self.start, std::slice::from_raw_parts_mut(to, bytes))? };
         }
         gpu.synchronize()?;
         // SAFETY: the copy has written all elements.
-        unsafe { host.set_len(self.len()) };
+        unsafe { host.set_len(count) };
         Ok(host)
     }
 }

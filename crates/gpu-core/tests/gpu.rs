@@ -104,6 +104,16 @@ fn one_stream_can_wait_for_another() {
 }
 
 #[test]
+fn the_first_elements_come_to_the_host_without_the_others() {
+    let gpu = gpu();
+    let column = gpu.upload(&[1u32, 2, 3, 4, 5]).unwrap();
+    for count in 0..=5 {
+        assert_eq!(column.first_to_host(count).unwrap(), (1..=count as u32).collect::<Vec<_>>());
+    }
+    assert!(matches!(column.first_to_host(6), Err(Error::OutOfBounds { end: 6, len: 5, .. })));
+}
+
+#[test]
 fn time_is_measured_around_the_work() {
     let gpu = gpu();
     let (result, time) = gpu.time(|| Ok::<_, Error>(run(&gpu, &[1.0], 1.0))).unwrap();

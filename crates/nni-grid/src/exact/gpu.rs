@@ -305,8 +305,8 @@ impl Table {
     fn hull(&self, gpu: &Gpu, params: &Params, tallies: &Column<u64>) -> Result<Column<i32>> {
         gpu.refuse_in_capture("the hull of the sites")?;
         let sites = tallies.to_host()?[SITES] as usize;
-        let places = self.places.to_host()?;
-        let places = places.chunks_exact(2).take(sites).map(|place| [place[0], place[1]]);
+        let places = self.places.first_to_host(2 * sites)?;
+        let places = places.chunks_exact(2).map(|place| [place[0], place[1]]);
         Ok(gpu.enqueue_upload(&row_bounds(places.collect(), &params.grid))?)
     }
 

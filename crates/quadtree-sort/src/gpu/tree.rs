@@ -96,13 +96,11 @@ impl<T: Coordinate> DeviceQuadtree<T> {
         let widened = |column: &Column<T>| -> Result<Vec<f64>> {
             Ok(column.to_host()?.into_iter().map(Place::widened).collect())
         };
-        let mut nodes = self.nodes.to_host()?;
-        nodes.truncate(self.node_count);
         Ok(Quadtree {
             frame: self.frame,
             bounds: self.bounds,
             threshold: self.threshold,
-            nodes: nodes.into(),
+            nodes: self.nodes.first_to_host(self.node_count)?.into(),
             order: self.order.to_host()?.into(),
             x: widened(&self.x)?.into(),
             y: widened(&self.y)?.into(),

@@ -50,14 +50,30 @@ fn write_points(folder: &Path, random: &mut Random, cell: f64, count: usize) -> 
         let mut column = |low: f64, cells: f64| -> Vec<f64> {
             (0..count).map(|_| (low + random.unit() * cells) * cell).collect()
         };
-        let x = column(west + 40.0 * part as f64, 55.0);
-        let (y, z) = (column(south, 70.0), column(0.0, 60.0));
+        let x = off_the_edges(column(west + 40.0 * part as f64, 55.0), cell);
+        let y = off_the_edges(column(south, 70.0), cell);
+        let z = column(0.0, 60.0);
         let class = vec![2; count];
         let points = LasPoints { x: &x, y: &y, z: &z, class: &class, ..Default::default() };
         let crs = Crs::parse("EPSG:26910").unwrap();
         write_las(&folder.join(name), &points, Some(&crs)).unwrap();
     }
     names
+}
+
+/// Moves what lies in the first and the last cell off their edges: a header's bounds may lie a step of its
+/// coordinates outside of the points', and where that is in another cell the plan's grid has a row or column more than
+/// that of one run (docs/scale.md).
+fn off_the_edges(mut column: Vec<f64>, cell: f64) -> Vec<f64> {
+    let numbers: Vec<f64> = column.iter().map(|place| (place / cell).floor()).collect();
+    let first = numbers.iter().copied().fold(f64::INFINITY, f64::min);
+    let last = numbers.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    for (place, number) in column.iter_mut().zip(numbers) {
+        if number == first || number == last {
+            *place = (number + (*place / cell - number).clamp(0.2, 0.8)) * cell;
+        }
+    }
+    column
 }
 
 #[derive(Clone, Debug)]

@@ -196,6 +196,24 @@ fn bad_input_is_named() {
     }
 }
 
+/// Thresholds of each way in which leaves are ordered on a device, and numbers of points up to them.
+#[test]
+fn a_root_that_is_a_leaf_has_its_points_as_given() {
+    for threshold in [2, 3, 7, 20, 32, 33, 64, 200, 3000, 20_000] {
+        for count in [threshold / 2, threshold - 1, threshold] {
+            let mut random = Random::new(u64::from(threshold + count));
+            let mut place = || random.between(-1.0, 1.0);
+            let x: Vec<f64> = (0..count).map(|_| place()).collect();
+            let y: Vec<f64> = (0..count).map(|_| place()).collect();
+            for max_level in [1, 31] {
+                let params = Params::new().threshold(threshold).max_level(max_level);
+                let tree = build_all(&x, &y, &params);
+                assert!(tree.order().iter().copied().eq(0..count), "{count} of {threshold}");
+            }
+        }
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
 

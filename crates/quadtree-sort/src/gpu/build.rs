@@ -357,7 +357,9 @@ impl Call<'_> {
             }
             let unsettled = words[UNSETTLED];
             if unsettled == 0 || end == max_level {
-                if words[DISORDER] != 0 {
+                // A root that is a leaf is nobody's child, which are what is noted.
+                let is_one_leaf = points <= self.params.threshold.into() && end > 0;
+                if words[DISORDER] != 0 || is_one_leaf {
                     self.as_given(workspace, nodes, end, in_order, &mut coded.indices)?;
                 }
                 return Ok(Some(Sorted { order: coded.indices, deepest: end }));

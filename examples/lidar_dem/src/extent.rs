@@ -8,11 +8,11 @@
 use std::path::PathBuf;
 
 use anyhow::{Result, anyhow, ensure};
+use gpu_core::parallel::{self, FINE};
 use gpu_core::{Bounds, Device, DeviceChoice, Grid, GridSpec, host_memory};
 use nni_grid::Dem;
 use programs::cloud::Cloud;
 use programs::units;
-use rayon::prelude::*;
 
 use crate::args::Args;
 
@@ -129,7 +129,7 @@ impl Extents {
         let GridSpec { origin_x, origin_y, cell_size, .. } = self.with_margin;
         for column in [&mut cloud.x, &mut cloud.y] {
             let place = |x: f64| (x / cell_size / STEP).round_ties_even() * STEP;
-            column.par_iter_mut().for_each(|x| *x = place(*x));
+            parallel::for_each(column, FINE, |_, x| *x = place(*x));
         }
         let corner = ((origin_x / cell_size).round(), (origin_y / cell_size).round());
         GridSpec { origin_x: corner.0, origin_y: corner.1, cell_size: 1.0, ..self.with_margin }

@@ -498,8 +498,13 @@ fn interpolate_row(
                 scene.cell_by_rings::<true, _, _, _>(cell, &index, rings, table, again, &mut write);
         }
         let answer = answer.unwrap_or_else(|| {
+            let outside = match setup.has_wide_rings {
+                true => scene.window_outside(cell, &index, &WithWide(table)),
+                false => 0.0,
+            };
             slots.until(|slots| {
-                scene.cell_by_clipping(Alone, cell, &index, slots, table, again, &mut write)
+                let write = &mut write;
+                scene.cell_by_clipping(Alone, cell, outside, &index, slots, table, again, write)
             })
         });
         if is_masked { Answer { distance: answer.distance, ..Answer::NONE } } else { answer }
@@ -577,6 +582,42 @@ mod tests {
                 table.wide_sites.len()
             );
             assert!(narrow > 1000 && wide < 5, "{what}: {wide} of {narrow} queries are left");
+        }
+    }
+
+    #[test]
+    fn cells_outside_the_hull_know_their_window_and_have_the_bits_of_a_search_without_it() {
+        let disc = |&(x, y): &(f64, f64)| f64::hypot(x - 100.0, y - 100.0) < 60.0;
+        let (x, y) = places(9_000, 0.0);
+        let (x, y): (Vec<f64>, Vec<f64>) = x.into_iter().zip(y).filter(disc).unzip();
+        let z: Vec<f64> = x.iter().zip(&y).map(|(x, y)| (x / 9.0).sin() + y / 50.0).collect();
+        for weights in [Weights::Sibson, Weights::Laplace, Weights::SibsonC1] {
+            let (table, setup, _) = table_of(&x, &y, &z, weights);
+            let (scene, again, index) = (&setup.scene, || setup.scene, table.index());
+            let (mut slots, mut outside, mut untold) = (OnHost::new(), 0, 0);
+            for (row, column) in (0..200).step_by(7).flat_map(|r| (0..200).map(move |c| (r, c))) {
+                let cell = Cell { column, row, hull: [i32::MIN, i32::MAX] };
+                let window = scene.window_outside(cell, &index, &WithWide(&table));
+                let away = f64::hypot(f64::from(column) - 99.5, f64::from(row) - 99.5);
+                assert!(window == 0.0 || away > 58.0, "{column}, {row} lies inside");
+                untold += u32::from(window == 0.0 && away > 62.0);
+                outside += u32::from(window > 0.0);
+                let mut clipped = |window: f64| {
+                    let mut bits = 0;
+                    let answer = slots.until(|slots| {
+                        let write = |_, value: f32| bits = value.to_bits();
+                        scene.cell_by_clipping(
+                            Alone, cell, window, &index, slots, &table, again, write,
+                        )
+                    });
+                    (bits, answer.count, answer.distance.to_bits())
+                };
+                if window > 0.0 {
+                    assert_eq!(clipped(window), clipped(0.0), "{weights:?} at {column}, {row}");
+                }
+            }
+            println!("{weights:?}: {outside} cells outside, {untold} are not told so");
+            assert!(outside > 3000 && untold == 0, "{outside} outside, {untold} untold");
         }
     }
 

@@ -346,7 +346,7 @@ impl Table {
             let patches = |cells: u32| u64::from(cells.div_ceil(kernels::PATCH));
             let in_patches =
                 patches(grid.width) * patches(grid.height) * u64::from(kernels::PATCH).pow(2);
-            let mut listed = None;
+            let (mut listed, mut windows) = (None, None);
             if let Some(rings) = &self.rings {
                 let listed = listed.insert(list(gpu, cells)?);
                 let kernel = match gradients.is_null() {
@@ -377,6 +377,7 @@ impl Table {
             }
             if let (Some(rings), Some(near), true) = (&self.rings, &listed, self.has_wide_rings) {
                 let mut left = list(gpu, cells)?;
+                let windows = windows.insert(gpu.uninitialized(kernels::MOST_WINDOWS as usize)?);
                 let kernel = match gradients.is_null() {
                     true => kernels::walk_far::mean,
                     false => kernels::walk_far::smooth,
@@ -401,6 +402,7 @@ impl Table {
                         deviations,
                         listed: near.as_ptr(),
                         left: left.as_mut_ptr(),
+                        windows: windows.as_mut_ptr(),
                         workers: workers as u32,
                         tallies,
                     },
@@ -415,6 +417,8 @@ impl Table {
                 }
                 let mut left = list(gpu, cells)?;
                 let mut slots = gpu.uninitialized::<f64>(tier.numbers())?;
+                // They belong to the first list alone.
+                let windows = windows.take();
                 let kernel = match tier.by {
                     By::Near => kernels::clip_cells::near,
                     By::Shared => kernels::clip_cells::shared,
@@ -437,6 +441,7 @@ impl Table {
                         distances,
                         deviations,
                         listed: address(listed.as_ref()),
+                        windows: address(windows.as_ref()),
                         left: left.as_mut_ptr(),
                         slots: slots.as_mut_ptr(),
                         capacity: tier.sides as u32,

@@ -851,16 +851,17 @@ impl Writer {
     }
 }
 
-/// Adds to a list: the number of its entries, then they.
+/// Adds to a list: the number of its entries, then they. Gives the entry's number.
 ///
 /// # Safety
 /// The list has room for one more.
 #[inline(always)]
-unsafe fn append(list: *mut u32, entry: u32) {
+unsafe fn append(list: *mut u32, entry: u32) -> u32 {
     // SAFETY: passed on to the caller; the place is this thread's alone.
     unsafe {
-        let at = atomic::add_u32(list, 1) as usize;
-        *list.add(1 + at) = entry;
+        let at = atomic::add_u32(list, 1);
+        *list.add(1 + at as usize) = entry;
+        at
     }
 }
 
@@ -984,12 +985,16 @@ pub unsafe fn clip_rings(
     }
 }
 
-/// Interpolates listed cells by rings, wide ones among them. Cells that these do not tell go into `left`. Grid: a thread
-/// a worker; each takes cells in turn.
+/// The most cells outside the hull that are told their window.
+pub const MOST_WINDOWS: u32 = 1 << 18;
+
+/// Interpolates listed cells by rings, wide ones among them. Cells that these do not tell go into `left`, and the
+/// windows of the first [`MOST_WINDOWS`] of them ([`Scene::window_outside`]) into `windows`. Grid: a thread a worker;
+/// each takes cells in turn.
 ///
 /// # Safety
 /// As for [`mod@walk_cells`], `left` as `listed` there; `listed` names cells; [`const@clip_rings`] has put wide rings
-/// behind `rings`.
+/// behind `rings`; `windows` has [`MOST_WINDOWS`] elements.
 #[kernel(block = WALK_BLOCK, instances(mean: <false>; smooth: <true>))]
 pub unsafe fn walk_far<const BLENDS: bool>(
     setup: *const f64,
@@ -1007,6 +1012,7 @@ pub unsafe fn walk_far<const BLENDS: bool>(
     deviations: *mut f32,
     listed: *const u32,
     left: *mut u32,
+    windows: *mut f64,
     workers: u32,
     tallies: *mut u64,
 ) {
@@ -1028,16 +1034,22 @@ pub unsafe fn walk_far<const BLENDS: bool>(
             if row >= dem_rows {
                 continue;
             }
-            let mut done = Done::Empty;
+            let (mut done, mut window) = (Done::Empty, 0.0);
             if let Some((cell, mut writer)) = results.begin(&scene, value_count, place) {
                 let write = |k, value| writer.write(k, value);
                 let again = || read_setup(forgotten(setup)).1;
                 let answer = scene
                     .cell_by_rings::<BLENDS, _, _, _>(cell, &index, rings, &sites, again, write);
                 done = results.end(&writer, answer);
+                if done == Done::Left {
+                    window = scene.window_outside(cell, &index, rings);
+                }
             }
             if done == Done::Left {
-                append(left, at);
+                let at = append(left, at);
+                if at < MOST_WINDOWS {
+                    *windows.add(at as usize) = window;
+                }
             } else if done == Done::Empty {
                 atomic::add_u64(tallies.add(LEFT), 1);
             }
@@ -1115,7 +1127,8 @@ pub unsafe fn walk_cells<const BLENDS: bool>(
 /// Grid: a team a worker; each takes cells in turn.
 ///
 /// # Safety
-/// As for [`mod@walk_cells`]; `slots` as for [`Memory::slots`]; `left` as `listed` there.
+/// As for [`mod@walk_cells`]; `slots` as for [`Memory::slots`]; `left` as `listed` there; `windows` is null, or
+/// what [`mod@walk_far`] wrote beside `listed`.
 #[kernel(
     block = CLIP_BLOCK,
     shared = shared_bytes::<M>(),
@@ -1139,6 +1152,7 @@ pub unsafe fn clip_cells<M: Memory>(
     distances: *mut f32,
     deviations: *mut f32,
     listed: *const u32,
+    windows: *const f64,
     left: *mut u32,
     slots: *mut f64,
     capacity: u32,
@@ -1160,7 +1174,10 @@ pub unsafe fn clip_cells<M: Memory>(
             let sites = OnDevice { values, gradients, scales, value_count };
             let index = index_of(cells, places, starts);
             let mut slots = M::slots(slots, capacity, workers);
-            let mut place = in_patches(i as u32, scene.columns);
+            let (mut place, mut window) = (in_patches(i as u32, scene.columns), 0.0);
+            if !windows.is_null() && i < MOST_WINDOWS as u64 {
+                window = *windows.add(i as usize);
+            }
             if !listed.is_null() {
                 let cell = *listed.add(1 + i as usize);
                 let row = cell.checked_div(scene.columns).unwrap_or(0);
@@ -1175,8 +1192,8 @@ pub unsafe fn clip_cells<M: Memory>(
             if let Some((cell, mut writer)) = results.begin(&scene, value_count, place) {
                 let write = |k, value| writer.write(k, value);
                 let again = || read_setup(forgotten(setup)).1;
-                let answer =
-                    scene.cell_by_clipping(team, cell, &index, &mut slots, &sites, again, write);
+                let answer = scene
+                    .cell_by_clipping(team, cell, window, &index, &mut slots, &sites, again, write);
                 done = results.end(&writer, answer);
             }
             if !team.leads() {

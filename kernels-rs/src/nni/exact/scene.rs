@@ -140,14 +140,36 @@ impl Scene {
         result.weighted::<BLENDS>(&Walked { walk, weights: self.weights })
     }
 
+    /// Half the side of the window to clip a cell in whose centre lies clearly outside the hull: 0 where it does not,
+    /// or the rings, with wide ones among them, do not tell. Without it the search finds out by itself, but must go
+    /// through the rows of all sites for that.
+    #[inline(always)]
+    pub fn window_outside<P: Fn(u32) -> [f64; 2], I: Fn(u32) -> u32>(
+        &self,
+        cell: Cell,
+        index: &Index<P, I>,
+        rings: impl Rings + Copy,
+    ) -> f64 {
+        let at = self.centre(cell.column, cell.row);
+        let found = index.nearest_by_rings(&self.query(at, NEAR), rings);
+        let near = OPEN_WINDOW * math::sqrt(found.squared);
+        let is_smaller = near < self.half_extent && self.half_window >= self.half_extent;
+        let is_outside = found.end == End::Found
+            && is_smaller
+            && Walk::opens(index, rings, at, found.nearest, 2.0 * LEAST_ANGLE);
+        if is_outside { near } else { 0.0 }
+    }
+
     /// Interpolates a cell by clipping, a team together; the leader's `write(k, value)` gets its values, and its
-    /// answer counts. `None` where the slots do not suffice. `again` as above.
+    /// answer counts. `outside` is what [`window_outside`](Self::window_outside) gave, or 0. `None` where the slots do
+    /// not suffice. `again` as above.
     #[inline(always)]
     #[allow(clippy::too_many_arguments)]
     pub fn cell_by_clipping<P: Fn(u32) -> [f64; 2], I: Fn(u32) -> u32, Q: Slots, T: Team>(
         &self,
         team: T,
         cell: Cell,
+        outside: f64,
         index: &Index<P, I>,
         slots: &mut Q,
         sites: &impl Sites,
@@ -155,6 +177,9 @@ impl Scene {
         write: impl FnMut(u32, f32),
     ) -> Option<Answer> {
         let mut query = self.query(self.centre(cell.column, cell.row), T::MOST);
+        if outside > 0.0 {
+            query.half_window = outside;
+        }
         let mut polygon = Polygon { slots, len: 0, team };
         let mut found;
         // Goes round twice at most; a loop, so that the code for the search stands once.

@@ -18,6 +18,8 @@
 //! neighbour is missing. Where it is not, or a ring, the query is left to the clipping of
 //! [`search`](super::search).
 
+use device_std::math;
+
 use super::polygon::{Line, WINDOW, cross, meeting};
 use super::rings::Rings;
 use super::search::Index;
@@ -121,6 +123,65 @@ impl<'a, P: Fn(u32) -> [f64; 2], S: Fn(u32) -> u32, R: Rings + Copy> Walk<'a, P,
             steps += 1;
         }
         false
+    }
+
+    /// Whether a place in the cell of site `first` lies outside the hull of the sites, and its own cell opens by more
+    /// than an angle there. Wide rings tell; `false` also where they do not.
+    ///
+    /// From the first site the walk goes both ways, until it would leave the window. The rays in which it does bound
+    /// the opening.
+    #[inline(always)]
+    pub fn opens(index: &'a Index<P, S>, rings: R, at: [f64; 2], first: u32, angle: f64) -> bool {
+        let walk = Self { index, rings, at, first, last: WINDOW, half_window: f64::INFINITY };
+        let Some([x, y]) = walk.last_before_opening(false) else { return false };
+        let left = [-y, x];
+        let Some([x, y]) = walk.last_before_opening(true) else { return false };
+        let right = [y, -x];
+        let lengths = math::sqrt(
+            (left[0] * left[0] + left[1] * left[1]) * (right[0] * right[0] + right[1] * right[1]),
+        );
+        let is_wide = left[0] * right[0] + left[1] * right[1] <= 0.0;
+        is_wide || cross(left, right) > angle * lengths
+    }
+
+    /// The way to the last neighbour before the query point's cell opens, counterclockwise or clockwise from the
+    /// first. `None` where it does not, or rings are missing.
+    #[inline(always)]
+    fn last_before_opening(&self, is_clockwise: bool) -> Option<[f64; 2]> {
+        let (mut site, mut steps) = (self.first, 0);
+        while steps < MOST_STEPS {
+            let way = self.way(site);
+            let next = self.beside(site, Line::of_site(way), is_clockwise)?;
+            if next >= WINDOW {
+                return Some(way);
+            }
+            if next == self.first {
+                return None;
+            }
+            site = next;
+            steps += 1;
+        }
+        None
+    }
+
+    /// The neighbour of a site into whose cell the bisector with the query point goes on, counterclockwise round that
+    /// or clockwise.
+    #[inline(always)]
+    fn beside(&self, site: u32, line: Line, is_clockwise: bool) -> Option<u32> {
+        let sides = self.rings.sides(site);
+        let mut was_taken = sides > 0 && is_taken(self.rings.corner(site, 0), line);
+        let (mut crossings, mut crossed, mut i) = (0, 0, 1);
+        while i <= sides {
+            let side = if i == sides { 0 } else { i };
+            let taken = is_taken(self.rings.corner(site, side), line);
+            if taken != was_taken && taken != is_clockwise {
+                crossed = side;
+                crossings += 1;
+            }
+            was_taken = taken;
+            i += 1;
+        }
+        (crossings == 1).then(|| self.rings.neighbour(site, crossed))
     }
 
     /// What is taken from a site whose cell the border enters at `enter`; the next site with the way there, the

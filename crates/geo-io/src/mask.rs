@@ -110,7 +110,7 @@ fn from_array(path: &Path, array: Array, rule: &SiteValues) -> Result<Mask> {
     };
     let (sites, without_value) = match array.data {
         ArrayData::U8(v) => (sites_of_bytes(v, rule), 0),
-        ArrayData::Bool(v) => (sites_of_bytes(v.into_iter().map(u8::from).collect(), rule), 0),
+        ArrayData::Bool(v) => (sites_of_bytes(bytemuck::cast_vec(v), rule), 0),
         ArrayData::F32(v) => sites_of(v, rule, None, f64::from),
         ArrayData::F64(v) => sites_of(v, rule, None, |v| v),
         ArrayData::I8(v) => sites_of(v, rule, None, f64::from),

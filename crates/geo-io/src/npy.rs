@@ -6,15 +6,17 @@
 //! swapped in place.
 
 use std::fs::File;
-use std::io::{BufReader, Read, Write};
+use std::io::{BufReader, Read};
 use std::path::Path;
 
 use bytemuck::{NoUninit, Pod};
+use gpu_core::host_memory;
+use gpu_core::parallel::{self, FINE};
 use npyz::{DType, NpyHeader, Order, TypeStr, WriteOptions, WriterBuilder};
 use zip::ZipArchive;
 
 use crate::error::unwinding;
-use crate::output::{Output, write_atomic};
+use crate::output::{Output, write_atomic, write_large};
 use crate::points::open;
 use crate::{Error, Result};
 
@@ -108,7 +110,7 @@ fn write_shaped<T: NpyElement>(output: Output<'_>, values: &[T], shape: &[u64]) 
         let shaped = options.shape(shape).writer(&mut *file);
         shaped
             .write_header_only()
-            .and_then(|file| file.write_all(bytemuck::cast_slice(values)))
+            .and_then(|file| write_large(file, bytemuck::cast_slice(values)))
             .map_err(|e| Error::write(path, e))
     })
 }
@@ -216,7 +218,7 @@ fn read_array(path: &Path, mut source: impl Read, size: u64) -> Result<Array> {
         "i2" => ArrayData::I16(layout.read(&mut source, &shape)?),
         "u2" => ArrayData::U16(layout.read(&mut source, &shape)?),
         "u1" => ArrayData::U8(layout.read(&mut source, &shape)?),
-        "b1" => ArrayData::Bool(booleans(layout.read(&mut source, &shape)?)),
+        "b1" => ArrayData::Bool(booleans(&layout.read::<u8>(&mut source, &shape)?)),
         "i4" => ArrayData::I32(layout.read(&mut source, &shape)?),
         "u4" => ArrayData::U32(layout.read(&mut source, &shape)?),
         "i8" => ArrayData::I64(layout.read(&mut source, &shape)?),
@@ -248,9 +250,7 @@ impl Layout<'_> {
         let asked = bytes as u64;
         let memory = |_| Error::OutOfMemory { path: self.path.to_owned(), asked };
         let count = asked as usize / size_of::<T>();
-        let mut values: Vec<T> = Vec::new();
-        values.try_reserve_exact(count).map_err(memory)?;
-        values.resize(count, T::zeroed());
+        let mut values: Vec<T> = host_memory::zeroed(count).map_err(memory)?;
         source.read_exact(bytemuck::cast_slice_mut(&mut values)).map_err(|e| match e.kind() {
             std::io::ErrorKind::UnexpectedEof => {
                 Error::malformed(self.path, format!("it ends before its {count} elements do"))
@@ -265,8 +265,7 @@ impl Layout<'_> {
             bytes.chunks_exact_mut(size_of::<T>()).for_each(<[u8]>::reverse);
         }
         if let (true, &[rows, columns]) = (self.by_columns, shape) {
-            let mut turned = Vec::new();
-            turned.try_reserve_exact(count).map_err(memory)?;
+            let mut turned = host_memory::with_capacity(count).map_err(memory)?;
             for row in 0..rows {
                 turned.extend((0..columns).map(|column| values[column * rows + row]));
             }
@@ -288,8 +287,7 @@ fn half(bits: u16) -> f32 {
     if bits >> 15 == 1 { -size } else { size }
 }
 
-/// Bytes as booleans: NumPy takes any byte but 0 as true. `collect` reuses the memory, since
-/// both types have the same size and alignment.
-fn booleans(bytes: Vec<u8>) -> Vec<bool> {
-    bytes.into_iter().map(|b| b != 0).collect()
+/// Bytes as booleans: NumPy takes any byte but 0 as true.
+fn booleans(bytes: &[u8]) -> Vec<bool> {
+    parallel::map(bytes.len(), FINE, |i| bytes[i] != 0)
 }

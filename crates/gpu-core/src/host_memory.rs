@@ -3,8 +3,13 @@
 //! Linux hands out more memory than it has and kills the process that later touches it, so a
 //! refused allocation is not enough to go by: ask [`require`] for the whole of a call's need
 //! first, then take each buffer with [`filled`].
+//!
+//! Fresh memory costs more than what is done with it often does: Linux brings it page by page, at the first touch, and
+//! takes it back page by page. One thread touches 3.7 GB in 2.6 s (16 cores of a server), 16 threads in 0.17, and where
+//! pages are of 2 MiB in place of 4 KiB in 0.10; giving it back takes 0.12 and 0.013 s. So large buffers ask for large
+//! pages, and are touched by all threads.
 
-use crate::{Error, Result};
+use crate::{Error, Result, parallel};
 
 /// Bytes that the host can still give without swapping (Linux: `MemAvailable`), or `None` where
 /// the system does not say.
@@ -27,13 +32,13 @@ pub fn require(asked: u64) -> Result<()> {
     }
 }
 
-/// A vector of `len` copies of `value`.
+/// A vector of `len` copies of `value`, written on all cores.
 ///
 /// # Errors
 /// [`Error::HostMemory`] where the allocator refuses.
-pub fn filled<T: Clone>(value: T, len: usize) -> Result<Vec<T>> {
+pub fn filled<T: Copy + Send + Sync>(value: T, len: usize) -> Result<Vec<T>> {
     let mut vec = with_capacity(len)?;
-    vec.resize(len, value);
+    parallel::extend(&mut vec, len, value);
     Ok(vec)
 }
 
@@ -41,9 +46,10 @@ pub fn filled<T: Clone>(value: T, len: usize) -> Result<Vec<T>> {
 ///
 /// # Errors
 /// [`Error::HostMemory`] where the allocator refuses.
-#[cfg(feature = "cuda")]
 pub fn zeroed<T: bytemuck::Zeroable>(len: usize) -> Result<Vec<T>> {
-    bytemuck::try_zeroed_vec(len).map_err(|()| refused::<T>(len))
+    let vec = bytemuck::try_zeroed_vec(len).map_err(|()| refused::<T>(len))?;
+    prefer_large_pages(&vec);
+    Ok(vec)
 }
 
 /// An empty vector with room for `len` elements.
@@ -53,8 +59,34 @@ pub fn zeroed<T: bytemuck::Zeroable>(len: usize) -> Result<Vec<T>> {
 pub fn with_capacity<T>(len: usize) -> Result<Vec<T>> {
     let mut vec = Vec::new();
     vec.try_reserve_exact(len).map_err(|_| refused::<T>(len))?;
+    prefer_large_pages(&vec);
     Ok(vec)
 }
+
+/// From this many bytes on a buffer is worth large pages.
+const LARGE: usize = 8 << 20;
+
+/// Asks the system to bring a large buffer's memory, which was not touched yet, in large pages: it may.
+#[cfg(target_os = "linux")]
+pub(crate) fn prefer_large_pages<T>(vec: &Vec<T>) {
+    // What advice needs: the size of a page of memory on all of Linux's architectures is at most this.
+    const PAGE: usize = 1 << 16;
+    let bytes = vec.capacity().saturating_mul(size_of::<T>());
+    if bytes < LARGE {
+        return;
+    }
+    let start = vec.as_ptr().cast::<u8>();
+    let skipped = start.align_offset(PAGE);
+    let whole = (bytes - skipped) / PAGE * PAGE;
+    let from = start.wrapping_add(skipped).cast_mut().cast();
+    // SAFETY: the range is part of the vector's allocation, and the advice changes neither what lies there nor what
+    // may be done with it. Where it is refused nothing is lost.
+    unsafe { libc::madvise(from, whole, libc::MADV_HUGEPAGE) };
+}
+
+/// Elsewhere the system decides by itself.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn prefer_large_pages<T>(_: &Vec<T>) {}
 
 /// The error of an allocation of `len` elements.
 fn refused<T>(len: usize) -> Error {
@@ -94,5 +126,15 @@ mod tests {
         }
         assert_eq!(require(0), Ok(()));
         assert_eq!(filled(7u16, 3).unwrap(), [7, 7, 7]);
+        assert_eq!(filled(7u16, 0).unwrap(), []);
+    }
+
+    #[test]
+    fn large_buffers_hold_what_they_should() {
+        let len = 3 * LARGE + 5;
+        assert!(zeroed::<u8>(len).unwrap().iter().all(|&byte| byte == 0));
+        let filled = filled([1.5f32, -0.0], len / 8).unwrap();
+        assert!(filled.iter().all(|pair| pair.map(f32::to_bits) == [0x3fc0_0000, 0x8000_0000]));
+        assert_eq!(filled.len(), len / 8);
     }
 }

@@ -14,6 +14,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rayon::prelude::*;
 
+use crate::host_memory;
+
 /// Tasks of a core: several, so that none waits long for the slowest.
 const TASKS_OF_CORE: usize = 8;
 
@@ -67,6 +69,7 @@ pub fn map_init<R: Send, S>(
     work: impl Fn(&mut S, usize) -> R + Sync,
 ) -> Vec<R> {
     let mut all = Vec::with_capacity(count);
+    host_memory::prefer_large_pages(&all);
     let room: &mut [MaybeUninit<R>] = &mut all.spare_capacity_mut()[..count];
     for_parts(room, 1, grain, &|first, part| {
         let mut own = init();
@@ -78,6 +81,19 @@ pub fn map_init<R: Send, S>(
     // room. Where a task panics nothing comes here, and what it wrote is forgotten.
     unsafe { all.set_len(count) };
     all
+}
+
+/// Adds copies of a value to a vector that has room for them.
+pub(crate) fn extend<T: Copy + Send + Sync>(vec: &mut Vec<T>, count: usize, value: T) {
+    let len = vec.len();
+    let room = &mut vec.spare_capacity_mut()[..count];
+    for_parts(room, 1, FINE, &|_, part| {
+        for element in part {
+            element.write(value);
+        }
+    });
+    // SAFETY: the parts are all of the room, and `for_parts` came back.
+    unsafe { vec.set_len(len + count) };
 }
 
 /// Sorts numbers.

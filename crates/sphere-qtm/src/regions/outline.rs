@@ -47,7 +47,8 @@ pub fn outlines(diagram: &Diagram, sites: usize) -> Result<Vec<Vec<Polygon>>> {
             }
         }
     }
-    let mut polygons = host_memory::filled(Vec::new(), sites)?;
+    let mut polygons = host_memory::with_capacity(sites)?;
+    polygons.resize(sites, Vec::new());
     for (site, rings) in rings {
         polygons[site as usize] = assemble(rings);
     }

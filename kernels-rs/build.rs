@@ -1,33 +1,93 @@
 //! Deflates the committed PTX of the modules whose features are on, for `ptx_module!` to embed: as
 //! text all of it is 16 MB. A module is left without images where its feature is off, or `embedded`.
+//!
+//! Where `TESSERA_COMPILE` names architectures, as in `TESSERA_COMPILE=80,90`, each module is compiled for these by
+//! `ptxas` (`TESSERA_PTXAS`, else the one on the path) and embedded beside its PTX: then no driver of such a device
+//! compiles anything at a program's first run.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::{env, fs, io};
 
 fn main() -> io::Result<()> {
     println!("cargo::rerun-if-changed=ptx");
+    println!("cargo::rerun-if-env-changed=TESSERA_COMPILE");
+    println!("cargo::rerun-if-env-changed=TESSERA_PTXAS");
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
-    for (module, mut levels) in modules()? {
-        levels.sort_unstable();
-        let is_on = env::var_os(format!("CARGO_FEATURE_{}", module.to_uppercase())).is_some();
-        let embedded = cfg!(feature = "embedded") && is_on;
-        let mut images = String::new();
-        for level in levels.into_iter().filter(|_| embedded) {
-            let name = format!("{module}.sm_{level}.ptx");
-            deflate(&Path::new("ptx").join(&name), &out.join(format!("{name}.deflate")))?;
-            images += &format!(
-                "::device_std::host::PtxImage {{ level: {level}, \
-                 text: ::device_std::host::PtxText::Deflated(include_bytes!(\"{name}.deflate\")) }},"
-            );
+    let modules = modules()?;
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let next = AtomicUsize::new(0);
+    let work = || -> io::Result<()> {
+        while let Some((module, levels)) = modules.get(next.fetch_add(1, Ordering::Relaxed)) {
+            embed(module, levels, &out)?;
         }
-        fs::write(out.join(format!("{module}.images.rs")), format!("&[{images}]"))?;
-    }
-    Ok(())
+        Ok(())
+    };
+    std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..cores).map(|_| scope.spawn(work)).collect();
+        workers.into_iter().try_for_each(|worker| worker.join().expect("no worker panics"))
+    })
 }
 
-/// The levels that each module has PTX for, by the names of the files.
-fn modules() -> io::Result<BTreeMap<String, Vec<u32>>> {
+/// Writes the images of a module.
+fn embed(module: &str, levels: &[u32], out: &Path) -> io::Result<()> {
+    let is_on = env::var_os(format!("CARGO_FEATURE_{}", module.to_uppercase())).is_some();
+    let mut images = String::new();
+    let mut add = |level: u32, kind: &str, name: &str| {
+        images += &format!(
+            "::device_std::host::PtxImage {{ level: {level}, \
+             text: ::device_std::host::PtxText::{kind}(include_bytes!(\"{name}.deflate\")) }},"
+        );
+    };
+    if cfg!(feature = "embedded") && is_on {
+        let ptx = |level: u32| Path::new("ptx").join(format!("{module}.sm_{level}.ptx"));
+        for &level in levels {
+            let name = format!("{module}.sm_{level}.ptx");
+            deflate(&ptx(level), &out.join(format!("{name}.deflate")))?;
+            add(level, "Deflated", &name);
+        }
+        for architecture in architectures()? {
+            let Some(&level) = levels.iter().rev().find(|&&level| level <= architecture) else {
+                continue;
+            };
+            let name = format!("{module}.sm_{architecture}.cubin");
+            compile(&ptx(level), architecture, &out.join(&name))?;
+            deflate(&out.join(&name), &out.join(format!("{name}.deflate")))?;
+            add(architecture, "Compiled", &name);
+        }
+    }
+    fs::write(out.join(format!("{module}.images.rs")), format!("&[{images}]"))
+}
+
+/// The architectures that modules are compiled for.
+fn architectures() -> io::Result<Vec<u32>> {
+    let wanted = env::var("TESSERA_COMPILE").unwrap_or_default();
+    let words = wanted.split(',').map(str::trim).filter(|word| !word.is_empty());
+    let number = |word: &str| {
+        let unknown =
+            || io::Error::other(format!("TESSERA_COMPILE={wanted}: use 80,90 or the like"));
+        word.parse().map_err(|_| unknown())
+    };
+    words.map(number).collect()
+}
+
+/// Compiles PTX for an architecture.
+fn compile(ptx: &Path, architecture: u32, to: &Path) -> io::Result<()> {
+    let program = env::var_os("TESSERA_PTXAS").unwrap_or_else(|| "ptxas".into());
+    let mut command = Command::new(&program);
+    command.arg(format!("-arch=sm_{architecture}")).arg(ptx).arg("-o").arg(to);
+    let failed = |reason: String| io::Error::other(format!("{}: {reason}", program.display()));
+    let output = command.output().map_err(|error| failed(error.to_string()))?;
+    match output.status.success() {
+        true => Ok(()),
+        false => Err(failed(String::from_utf8_lossy(&output.stderr).into_owned())),
+    }
+}
+
+/// The levels that each module has PTX for, lowest first, by the names of the files.
+fn modules() -> io::Result<Vec<(String, Vec<u32>)>> {
     let mut modules = BTreeMap::<_, Vec<u32>>::new();
     for entry in fs::read_dir("ptx")? {
         let name = entry?.file_name().to_string_lossy().into_owned();
@@ -37,7 +97,8 @@ fn modules() -> io::Result<BTreeMap<String, Vec<u32>>> {
             modules.entry(module.to_owned()).or_default().push(level);
         }
     }
-    Ok(modules)
+    modules.values_mut().for_each(|levels| levels.sort_unstable());
+    Ok(modules.into_iter().collect())
 }
 
 #[cfg(feature = "embedded")]

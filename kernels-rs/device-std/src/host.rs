@@ -8,10 +8,10 @@ use std::cell::Cell;
 use std::ffi::c_void;
 use std::ptr::NonNull;
 
-/// One architecture level of a module's PTX.
+/// One architecture level of a module's PTX, or what was compiled from that.
 #[derive(Debug)]
 pub struct PtxImage {
-    /// Lowest compute capability that runs it, as `10 * major + minor`.
+    /// Lowest compute capability that runs it, as `10 * major + minor`; compiled, the lowest of its major version.
     pub level: u32,
     /// The PTX.
     pub text: PtxText,
@@ -24,6 +24,18 @@ pub enum PtxText {
     Plain(&'static str),
     /// As a DEFLATE stream (RFC 1951): a fifth of the size.
     Deflated(&'static [u8]),
+    /// Compiled for one architecture (a cubin), as a DEFLATE stream.
+    Compiled(&'static [u8]),
+}
+
+impl PtxImage {
+    /// Whether a device of some compute capability can run it.
+    pub fn runs_on(&self, (major, minor): (u32, u32)) -> bool {
+        match self.text {
+            PtxText::Compiled(_) => self.level / 10 == major && self.level % 10 <= minor,
+            PtxText::Plain(_) | PtxText::Deflated(_) => self.level <= 10 * major + minor,
+        }
+    }
 }
 
 /// The kernels of one algorithm, whose PTX is one text.

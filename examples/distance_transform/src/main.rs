@@ -10,9 +10,10 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result, anyhow};
 use geo_io::{Cells, Georeference, Mask, Output};
-use gpu_core::{Device, Grid, GridSpec, GridView, Progress};
+use gpu_core::{Grid, GridSpec, GridView, Progress};
 use pba_voronoi::{Diagram, Input, Integers, Params, Sites};
 use programs::args::Format;
+use programs::opening::Opening;
 use programs::program;
 use programs::report::Report;
 use programs::stages::Stages;
@@ -31,9 +32,10 @@ fn main() -> ExitCode {
 /// The program: check, read, transform, write, report.
 fn run(args: &Args) -> Result<()> {
     args.check()?;
-    let device = Device::open(args.run.device)?;
+    let opening = Opening::begin(args.run.device);
     let mut stages = Stages::new(args.run.quiet);
-    let mut mask = stages.run("read", |_| geo_io::read_mask(&args.mask, &args.sites()))?;
+    let (device, mut mask) = opening
+        .beside(&mut stages, "read", |_| Ok(geo_io::read_mask(&args.mask, &args.sites())?))?;
     let place = mask.georeference.take();
     let sides = sides(args, place.as_ref())?;
     let diagram = stages.run("transform", |progress| {

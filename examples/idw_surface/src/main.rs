@@ -16,6 +16,7 @@ use gpu_core::{Bounds, Device, GridSpec, host_memory};
 use idw::{Input, Points};
 use programs::args::Format;
 use programs::cloud::Cloud;
+use programs::opening::Opening;
 use programs::products::Products;
 use programs::program;
 use programs::report::Report;
@@ -39,17 +40,16 @@ fn main() -> ExitCode {
 fn run(args: &Args) -> Result<()> {
     let inputs = args.points.files()?;
     args.check(&inputs)?;
-    let device = Device::open(args.run.device)?;
+    let opening = Opening::begin(args.run.device);
     let mut stages = Stages::new(args.run.quiet);
     let mut report = Report::default();
 
-    let cloud = if inputs.is_empty() {
-        sample::field(args.sample_points, args.seed)
-    } else {
-        // Where all points count, no bounds can leave any out.
-        let bounds = reach(args);
-        stages.run("read", |p| Cloud::read(&inputs, &args.points, bounds, p))?
-    };
+    let (device, cloud) =
+        opening.beside(&mut stages, "read", |progress| match inputs.is_empty() {
+            true => Ok(sample::field(args.sample_points, args.seed)),
+            // Where all points count, no bounds can leave any out.
+            false => Cloud::read(&inputs, &args.points, reach(args), progress),
+        })?;
     if inputs.is_empty() {
         report.line("input", format_args!("a sample of {} points", cloud.x.len()));
     }

@@ -17,6 +17,7 @@ use geo_io::{Crs, LasPoints, Output};
 use gpu_core::{Device, Points, Progress, ValueRange};
 use nni_grid::Dem;
 use programs::cloud::Cloud;
+use programs::opening::Opening;
 use programs::products::Products;
 use programs::program;
 use programs::report::Report;
@@ -42,7 +43,7 @@ fn main() -> ExitCode {
 fn run(args: &Args) -> Result<()> {
     let mut inputs = args.points.files()?;
     args.check(&inputs)?;
-    let device = Device::open(args.run.device)?;
+    let opening = Opening::begin(args.run.device);
     let mut stages = Stages::new(args.run.quiet);
     let mut report = Report::default();
 
@@ -52,8 +53,9 @@ fn run(args: &Args) -> Result<()> {
         inputs.push(path);
     }
     let wanted = extent::wanted(args, &inputs)?;
-    let mut cloud =
-        stages.run("read", |progress| Cloud::read(&inputs, &args.points, wanted, progress))?;
+    let (device, mut cloud) = opening.beside(&mut stages, "read", |progress| {
+        Cloud::read(&inputs, &args.points, wanted, progress)
+    })?;
     let range = cloud.settle_heights();
     for (path, tally) in inputs.iter().zip(&cloud.tallies) {
         report.input(path, tally);

@@ -13,6 +13,7 @@ use anyhow::Result;
 use geo_io::Output;
 use gpu_core::{Device, Points};
 use programs::cloud::Cloud;
+use programs::opening::Opening;
 use programs::program;
 use programs::report::Report;
 use programs::stages::Stages;
@@ -31,12 +32,13 @@ fn run(args: &Args) -> Result<()> {
     let how = args.points();
     let inputs = how.files()?;
     args.check(&inputs)?;
-    let device = Device::open(args.run.device)?;
+    let opening = Opening::begin(args.run.device);
     let mut stages = Stages::new(args.run.quiet);
     let mut report = Report::default();
 
     let bounds = args.bounds.map(|extent| extent.0);
-    let cloud = stages.run("read", |p| Cloud::read(&inputs, &how, bounds, p))?;
+    let (device, cloud) =
+        opening.beside(&mut stages, "read", |p| Cloud::read(&inputs, &how, bounds, p))?;
     for (path, tally) in inputs.iter().zip(&cloud.tallies) {
         report.input(path, tally);
     }

@@ -3,6 +3,7 @@
 pub mod args;
 pub mod cloud;
 pub mod inputs;
+pub mod opening;
 pub mod products;
 pub mod program;
 pub mod report;

@@ -14,6 +14,7 @@ use anyhow::{Context, Result, bail};
 use ccq_tree::{Buildable, Condition, Params, Quadrant, Query, Tree, Window, quantile_boundaries};
 use geo_io::{ArrayData, Output, Polygons, Raster};
 use gpu_core::{Device, Grid, GridSpec, GridView};
+use programs::opening::Opening;
 use programs::program;
 use programs::report::Report;
 use programs::stages::Stages;
@@ -36,13 +37,14 @@ fn main() -> ExitCode {
 /// Reads or makes a raster, builds its index, writes it.
 fn build(args: &BuildArgs) -> Result<()> {
     args.check()?;
-    let device = Device::open(args.run.device)?;
+    let opening = Opening::begin(args.run.device);
     let mut stages = Stages::new(args.run.quiet);
-    let rasters = match args.rasters.is_empty() {
-        false => stages.run("read", |_| args.rasters.iter().map(|path| read(path, args)).collect()),
-        true => stages.run("sample", |_| made(args).map(|sample| vec![sample])),
-    };
-    let rasters: Vec<(Raster, GridSpec)> = rasters?;
+    let (device, rasters) = match args.rasters.is_empty() {
+        false => opening.beside(&mut stages, "read", |_| {
+            args.rasters.iter().map(|path| read(path, args)).collect::<Result<Vec<_>>>()
+        }),
+        true => opening.beside(&mut stages, "sample", |_| Ok(vec![made(args)?])),
+    }?;
     let nodata = args.nodata.or(rasters.iter().find_map(|(raster, _)| raster.nodata));
     let mut report = Report::default();
     for (raster, grid) in &rasters {

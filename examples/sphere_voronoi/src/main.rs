@@ -12,6 +12,7 @@ use std::process::ExitCode;
 use anyhow::{Context, Result, ensure};
 use gpu_core::{Device, Points, Progress};
 use programs::args::ending;
+use programs::opening::Opening;
 use programs::program;
 use programs::report::Report;
 use programs::stages::Stages;
@@ -29,9 +30,10 @@ fn main() -> ExitCode {
 /// The program: check, read, find the nearest sites, write, report.
 fn run(args: &Args) -> Result<()> {
     args.check()?;
-    let device = Device::open(args.run.device)?;
+    let opening = Opening::begin(args.run.device);
     let (mut stages, mut report) = (Stages::new(args.run.quiet), Report::default());
-    let sites = stages.run("read", |p| Sites::read(args, &mut report, p))?;
+    let (device, sites) =
+        opening.beside(&mut stages, "read", |p| Sites::read(args, &mut report, p))?;
     report.device(&device, args.run.device);
     let params = args.params()?;
     let diagram = stages.run("voronoi", |p| match &sites.shapes {

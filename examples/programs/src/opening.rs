@@ -1,0 +1,91 @@
+//! The device, opened while files are read: the driver takes a quarter of a second for that.
+
+use std::ops::ControlFlow;
+use std::panic::resume_unwind;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+
+use anyhow::Result;
+use gpu_core::{Device, DeviceChoice, Progress};
+
+use crate::stages::Stages;
+
+/// A device that is being opened.
+pub struct Opening {
+    opened: JoinHandle<gpu_core::Result<Device>>,
+    has_failed: Arc<AtomicBool>,
+}
+
+impl Opening {
+    /// Begins to open the device.
+    pub fn begin(choice: DeviceChoice) -> Self {
+        let has_failed = Arc::new(AtomicBool::new(false));
+        let failed = Arc::clone(&has_failed);
+        let opened = std::thread::spawn(move || {
+            let device = Device::open(choice);
+            failed.store(device.is_err(), Ordering::Relaxed);
+            device
+        });
+        Self { opened, has_failed }
+    }
+
+    /// Runs a stage that wants no device meanwhile. Where the device cannot be opened the stage ends at its next report
+    /// of progress, and the error is the device's.
+    pub fn beside<T>(
+        self,
+        stages: &mut Stages,
+        name: &'static str,
+        work: impl FnOnce(&dyn Progress) -> Result<T>,
+    ) -> Result<(Device, T)> {
+        let Self { opened, has_failed } = self;
+        let done =
+            stages.run(name, |progress| work(&Watched { progress, has_failed: &has_failed }));
+        let device = opened.join().unwrap_or_else(|panic| resume_unwind(panic))?;
+        Ok((device, done?))
+    }
+}
+
+/// Progress that breaks where the device could not be opened.
+struct Watched<'a> {
+    progress: &'a dyn Progress,
+    has_failed: &'a AtomicBool,
+}
+
+impl Progress for Watched<'_> {
+    fn report(&self, stage: &'static str, fraction: f64) -> ControlFlow<()> {
+        if self.has_failed.load(Ordering::Relaxed) {
+            return ControlFlow::Break(());
+        }
+        self.progress.report(stage, fraction)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_device_that_is_not_there_ends_the_stage_and_is_the_error() {
+        let opening = Opening::begin(DeviceChoice::Cuda(4096));
+        let mut reports = 0;
+        let outcome = opening.beside(&mut Stages::new(true), "read", |progress| {
+            loop {
+                progress.at("points", 0.5)?;
+                reports += 1;
+            }
+            #[expect(unreachable_code, reason = "the type of what it would give")]
+            Ok(())
+        });
+        let error = outcome.map(drop).unwrap_err();
+        assert!(error.downcast_ref::<gpu_core::Error>().is_some(), "{error:#} after {reports}");
+    }
+
+    #[test]
+    fn a_stage_that_fails_is_the_error_of_a_device_that_is_there() {
+        let opening = Opening::begin(DeviceChoice::Cpu);
+        let fails = |_: &dyn Progress| -> Result<()> { anyhow::bail!("no such file") };
+        let error = opening.beside(&mut Stages::new(true), "read", fails).map(drop).unwrap_err();
+        assert_eq!(error.to_string(), "no such file");
+    }
+}

@@ -363,7 +363,7 @@ mod tests {
     fn a_large_array_is_written_behind_what_came_before() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("out.bin");
-        let bytes: Vec<u8> = (0..LARGE + 12_345).map(|i| (i * 31 >> 7) as u8).collect();
+        let bytes: Vec<u8> = (0..LARGE + 12_345).map(|i| ((i * 31) >> 7) as u8).collect();
         write_atomic(Output::from(&path), |w| {
             let both = w.write_all(b"head").and_then(|()| write_large(w, &bytes));
             both.and_then(|()| w.write_all(b"tail")).map_err(|e| Error::write(&path, e))

@@ -11,7 +11,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use geo_io::Output;
-use gpu_core::{Device, Points};
+use gpu_core::Points;
 use programs::cloud::Cloud;
 use programs::opening::Opening;
 use programs::program;

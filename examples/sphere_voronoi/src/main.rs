@@ -10,7 +10,7 @@ mod shapes;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, ensure};
-use gpu_core::{Device, Points, Progress};
+use gpu_core::{Points, Progress};
 use programs::args::ending;
 use programs::opening::Opening;
 use programs::program;

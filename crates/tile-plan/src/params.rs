@@ -103,6 +103,10 @@ pub struct Params {
     pub budget: u64,
     /// What a tile takes.
     pub model: Model,
+    /// The most bytes of a tile on a device; `None` for no limit.
+    pub device_budget: Option<u64>,
+    /// What a tile takes on a device.
+    pub device_model: Model,
     /// How far points reach, and the parameters that make them, by name. The widest is the halo.
     pub reaches: Vec<(String, Reach)>,
     /// The most cells on a side of a tile; `None` for no limit but the budget.
@@ -112,10 +116,20 @@ pub struct Params {
 }
 
 impl Params {
-    /// A grid, and the memory for a tile of it; points that reach the cell in which they lie, no limit on sides.
+    /// A grid, and the memory for a tile of it; points that reach the cell in which they lie, no limit on sides, no
+    /// device.
     pub fn new(grid: GridSpec, budget: u64, model: Model) -> Self {
-        let (reaches, program) = (Vec::new(), Value::Null);
-        Self { grid, budget, model, reaches, most_side: None, program }
+        let none = Model { fixed: 0, per_point: 0, per_cell: 0 };
+        Self {
+            grid,
+            budget,
+            model,
+            device_budget: None,
+            device_model: none,
+            reaches: Vec::new(),
+            most_side: None,
+            program: Value::Null,
+        }
     }
 
     /// Sets the grid: the field of that name.
@@ -126,6 +140,16 @@ impl Params {
     /// Sets the most bytes of a tile: the field of that name.
     pub fn budget(self, budget: u64) -> Self {
         Self { budget, ..self }
+    }
+
+    /// Sets the most bytes of a tile on a device: the field of that name.
+    pub fn device_budget(self, device_budget: impl Into<Option<u64>>) -> Self {
+        Self { device_budget: device_budget.into(), ..self }
+    }
+
+    /// Sets what a tile takes on a device: the field of that name.
+    pub fn device_model(self, device_model: Model) -> Self {
+        Self { device_model, ..self }
     }
 
     /// Adds how far points reach by a parameter, to the field `reaches`.

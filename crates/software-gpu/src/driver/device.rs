@@ -38,7 +38,7 @@ pub(super) fn known(device: c_int) -> Result<usize, Code> {
 static LAUNCHES: [AtomicU64; MAX_DEVICES] = [const { AtomicU64::new(0) }; MAX_DEVICES];
 
 /// Counts a launch.
-pub(super) fn launches(device: usize) {
+pub(super) fn count_launch(device: usize) {
     LAUNCHES[device].fetch_add(1, Ordering::Relaxed);
 }
 

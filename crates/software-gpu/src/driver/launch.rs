@@ -41,7 +41,6 @@ pub(super) unsafe extern "C" fn cuLaunchKernel(
 ) -> Code {
     call_in_context(|| {
         failure::check(Operation::Launch)?;
-        device::launches(context::current()?);
         stream::known(on_stream)?;
         let function = module::function(function)?;
         let kernel = function.kernel;
@@ -56,7 +55,11 @@ pub(super) unsafe extern "C" fn cuLaunchKernel(
         let arguments = unsafe { Arguments::copy(kernel, parameters.cast_const().cast()) }
             .map_err(|message| refuse(kernel, message))?;
         let arguments = Arc::new(arguments);
-        stream::enqueue(on_stream, move |stream| run(&function, shape, &arguments, stream))
+        let number = context::current()?;
+        let run = move |stream| run(&function, shape, &arguments, stream);
+        let outcome = stream::enqueue(on_stream, run);
+        device::count_launch(number);
+        outcome
     })
 }
 

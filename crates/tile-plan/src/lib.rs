@@ -82,7 +82,7 @@ pub struct Tile {
     pub read: Bounds,
     /// Points there, estimated.
     pub points: u64,
-    /// Cells of the tile and of its halo.
+    /// Cells of the tile and of its halo, as far as there is something.
     pub cells: u64,
     /// Bytes of memory that it takes, by the model of the plan's [`Params`].
     pub bytes: u64,

@@ -109,6 +109,8 @@ pub struct Params {
     pub device_model: Model,
     /// How far points reach, and the parameters that make them, by name. The widest is the halo.
     pub reaches: Vec<(String, Reach)>,
+    /// Whether there is nothing beyond the grid, so that the cells of a halo end there.
+    pub ends_at_grid: bool,
     /// The most cells on a side of a tile; `None` for no limit but the budget.
     pub most_side: Option<u32>,
     /// What the program wants to find in the plan: it belongs to the plan's identity.
@@ -127,6 +129,7 @@ impl Params {
             device_budget: None,
             device_model: none,
             reaches: Vec::new(),
+            ends_at_grid: false,
             most_side: None,
             program: Value::Null,
         }
@@ -156,6 +159,11 @@ impl Params {
     pub fn reach(mut self, parameter: impl Into<String>, reach: Reach) -> Self {
         self.reaches.push((parameter.into(), reach));
         self
+    }
+
+    /// Sets whether there is nothing beyond the grid: the field of that name.
+    pub fn ends_at_grid(self, ends_at_grid: bool) -> Self {
+        Self { ends_at_grid, ..self }
     }
 
     /// Sets the most cells on a side of a tile: the field of that name.

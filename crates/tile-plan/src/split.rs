@@ -196,8 +196,15 @@ impl Division<'_> {
             (self.inputs[i as usize].points as f64 * share).ceil() as u64
         };
         let points = near.iter().map(points_of).fold(0, u64::saturating_add);
-        let around = |side: u32| u64::from(side) + 2 * u64::from(self.halo);
-        let cells = around(width).saturating_mul(around(height));
+        let around = |first: u32, count: u32, side: u32| {
+            let beyond = |room: u32| match self.params.ends_at_grid {
+                true => u64::from(self.halo.min(room)),
+                false => self.halo.into(),
+            };
+            beyond(first) + u64::from(count) + beyond(side - first - count)
+        };
+        let columns = around(column, width, grid.width);
+        let cells = columns.saturating_mul(around(row, height, grid.height));
         let bytes = self.params.model.bytes(points, cells);
         let device_bytes = self.params.device_model.bytes(points, cells);
         let inputs = near.into_iter().map(|(i, _)| i).collect();

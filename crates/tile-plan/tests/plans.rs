@@ -36,14 +36,15 @@ fn params() -> impl Strategy<Value = Params> {
     let side = prop_oneof![Just(None), (16..2000_u32).prop_map(Some)];
     let device = prop_oneof![Just(None), (1_000_000..100_000_000_u64).prop_map(Some)];
     let budgets = (1_000_000..100_000_000_u64, device);
+    let side = (side, any::<bool>());
     (grid, prop::collection::vec(reach, 0..3), budgets, side).prop_map(
-        |((x, y, cell, width, height), reaches, (budget, device), side)| {
+        |((x, y, cell, width, height), reaches, (budget, device), (side, ends))| {
             let grid = GridSpec::new(x, y, cell, width, height).unwrap();
             let model = Model { fixed: 1000, per_point: 50, per_cell: 20 };
             let params =
                 Params::new(grid, budget, model).most_side(side).program(json!({"a": 0.1}));
             let on_device = Model { fixed: 5000, per_point: 90, per_cell: 10 };
-            let params = params.device_model(on_device).device_budget(device);
+            let params = params.device_model(on_device).device_budget(device).ends_at_grid(ends);
             reaches.into_iter().fold(params, |params, reach| params.reach("--reach", reach))
         },
     )
@@ -91,8 +92,15 @@ proptest! {
     fn tiles_fit_their_limits_and_lie_on_blocks(inputs in inputs(), params in params()) {
         let Some(plan) = planned(&inputs, &params) else { return Ok(()) };
         for tile in plan.tiles() {
-            let around = |side: u32| u64::from(side + 2 * plan.halo());
-            prop_assert_eq!(tile.cells, around(tile.width) * around(tile.height));
+            let around = |first: u32, count: u32, side: u32| {
+                let (low, high) = (i64::from(first), i64::from(first + count));
+                let halo = i64::from(plan.halo());
+                let ends = if params.ends_at_grid { (0, i64::from(side)) } else { (i64::MIN, i64::MAX) };
+                ((high + halo).min(ends.1) - (low - halo).max(ends.0)) as u64
+            };
+            let columns = around(tile.column, tile.width, params.grid.width);
+            let rows = around(tile.row, tile.height, params.grid.height);
+            prop_assert_eq!(tile.cells, columns * rows);
             prop_assert_eq!(tile.bytes, params.model.bytes(tile.points, tile.cells));
             prop_assert!(tile.bytes <= params.budget);
             let on_device = params.device_model.bytes(tile.points, tile.cells);

@@ -6,6 +6,6 @@ pub mod inputs;
 pub mod products;
 pub mod program;
 pub mod report;
-
+pub mod scale;
 pub mod stages;
 pub mod units;

@@ -113,15 +113,19 @@ fn case() -> impl Strategy<Value = Case> {
     )
 }
 
-/// Plans, makes all tiles and puts them together as `tiles.tif`, `tiles.npy` and `near.npy`; the number of tiles.
+/// Plans, makes all tiles and puts them together as `tiles.tif`, `tiles.npy` and `near.npy`; the number of tiles. Of
+/// `software:3` three devices make them, which have no more memory than the plan says that a tile takes.
 fn in_tiles(folder: &Path, plan: &[&str], cog: &[&str], device: &str) -> u64 {
-    succeeds(folder, &[&["plan"], plan, &["--nearest"]]);
+    let planned = succeeds(folder, &[&["plan", "--json"], plan, &["--nearest"]]);
+    let planned: serde_json::Value = serde_json::from_str(&planned).unwrap();
+    let memory = planned["tiles"]["device_bytes"].to_string();
     let (device, count) = match device.strip_prefix("software:") {
         Some(count) => ("software:all", count),
         None => (device, "1"),
     };
     let run = ["run", "plan.json", "--all", "--json", "--device", device];
-    let report = PROGRAM.succeeds_with(folder, &run, &[("TESSERA_SOFTWARE_DEVICES", count)]);
+    let devices = [("TESSERA_SOFTWARE_DEVICES", count), ("TESSERA_SOFTWARE_MEMORY", &memory)];
+    let report = PROGRAM.succeeds_with(folder, &run, &devices);
     let report: serde_json::Value = serde_json::from_str(&report).unwrap();
     let merge =
         ["merge", "plan.json", "-o", "tiles.tif", "-o", "tiles.npy", "--nearest", "near.npy"];

@@ -17,16 +17,19 @@ fn succeeds(folder: &Path, parts: &[&[&str]]) -> String {
 }
 
 /// Plans, makes all tiles and puts them together into a file; gives the number of tiles. Of `software:3` three devices
-/// make them.
+/// make them, which have no more memory than the plan says that a tile takes.
 fn in_tiles(folder: &Path, plan: &[&str], merge: &[&str], device: &str, output: &str) -> usize {
     let name = format!("{output}.json");
-    succeeds(folder, &[&["plan", "-o", &name], plan]);
+    let planned = succeeds(folder, &[&["plan", "-o", &name, "--json"], plan]);
+    let planned: serde_json::Value = serde_json::from_str(&planned).unwrap();
+    let memory = planned["tiles"]["device_bytes"].to_string();
     let (device, count) = match device.strip_prefix("software:") {
         Some(count) => ("software:all", count),
         None => (device, "1"),
     };
     let run = ["run", &name, "--all", "--json", "--device", device];
-    let report = PROGRAM.succeeds_with(folder, &run, &[("TESSERA_SOFTWARE_DEVICES", count)]);
+    let devices = [("TESSERA_SOFTWARE_DEVICES", count), ("TESSERA_SOFTWARE_MEMORY", &memory)];
+    let report = PROGRAM.succeeds_with(folder, &run, &devices);
     let report: serde_json::Value = serde_json::from_str(&report).unwrap();
     succeeds(folder, &[&["merge", &name, "-o", output], merge]);
     report["tiles"]["made"].as_u64().unwrap() as usize
@@ -90,18 +93,21 @@ struct Case {
     has_bounds: bool,
     is_cog: bool,
     device: &'static str,
+    device_memory: u32,
 }
 
 fn case() -> impl Strategy<Value = Case> {
     let cells = prop_oneof![Just(1.0), Just(0.1), Just(0.3048), Just(2.5), 0.01..30.0];
     let points = prop_oneof![1..60_usize, 500..3000_usize];
-    let size = (16..90_u32, 66..90_u32, prop::sample::select(vec!["mean", "max", "first"]));
+    let memory = (66..90_u32, 110..140_u32);
+    let size = (16..90_u32, memory, prop::sample::select(vec!["mean", "max", "first"]));
     let several = vec!["software:1", "software:2", "software:3", "software:4"];
     let device = prop_oneof![Just("cpu"), Just("software"), prop::sample::select(several)];
     let radii = (0.6..12.0, 0.3..5.0, 1..4_u32);
     (any::<u64>(), points, cells, radii, size, any::<[bool; 2]>(), device).prop_map(
         |(seed, points, cell, radii, size, [has_bounds, is_cog], device)| {
-            let ((site, query, supersample), (tile, memory, duplicates)) = (radii, size);
+            let (site, query, supersample) = radii;
+            let (tile, (memory, device_memory), duplicates) = size;
             let device = if cfg!(feature = "cuda") { device } else { "cpu" };
             Case {
                 seed,
@@ -116,6 +122,7 @@ fn case() -> impl Strategy<Value = Case> {
                 has_bounds,
                 is_cog,
                 device,
+                device_memory,
             }
         },
     )
@@ -142,7 +149,8 @@ fn both(folder: &Path, case: &Case, method: &str) -> usize {
     let cog: &[&str] = if case.is_cog { &["--cog"] } else { &[] };
     succeeds(folder, &[&words, cog, &["-o", "plain.tif", "--device", "cpu"]]);
     let memory = format!("{}MiB", case.memory);
-    words.extend(["--tile-size", &tile, "--memory", &memory]);
+    let on_device = format!("{}MiB", case.device_memory);
+    words.extend(["--tile-size", &tile, "--memory", &memory, "--device-memory", &on_device]);
     in_tiles(folder, &words, cog, case.device, "tiles.tif")
 }
 
@@ -241,6 +249,42 @@ fn the_tile_of_a_lost_card_is_made_by_another() {
     // From the start none is there.
     let (status, errors) = with("1", "0:0");
     assert_eq!((status, errors.lines().count()), (Some(2), 1), "{errors}");
+}
+
+/// A card with less memory free than a tile takes by the plan is refused, by a run that would make one.
+#[test]
+#[cfg(feature = "cuda")]
+fn a_card_of_less_memory_than_planned_is_refused() {
+    let folder = survey();
+    let folder = folder.path();
+    let plan = |most: &str| {
+        let words = ["--device-memory", most, "--overwrite", "--json"];
+        let report = succeeds(folder, &[&["plan"], &RADII, &words]);
+        let report: serde_json::Value = serde_json::from_str(&report).unwrap();
+        let tiles = &report["tiles"];
+        (tiles["count"].as_u64().unwrap(), tiles["device_bytes"].as_u64().unwrap())
+    };
+    let (whole, parts) = (plan("1GiB"), plan("35MiB"));
+    let is_cut = whole.0 == 1 && parts.0 > 1 && parts.1 <= 35 << 20 && whole.1 > parts.1;
+    assert!(is_cut, "{whole:?} and {parts:?}");
+    let with = |memory: u64, which: &[&str]| {
+        let run = [&["run", "plan.json", "--device", "software"], which].concat();
+        let mut command = PROGRAM.command(folder, &run);
+        let output = command.env("TESSERA_SOFTWARE_MEMORY", memory.to_string()).output().unwrap();
+        (output.status.code(), String::from_utf8(output.stderr).unwrap())
+    };
+    for which in [&["--all"][..], &["--tile", "0"]] {
+        let (status, errors) = with(10 << 20, which);
+        assert_eq!((status, errors.lines().count()), (Some(2), 1), "{errors}");
+        for word in ["Tessera software", "has 10 MiB free", "--device-memory"] {
+            assert!(errors.contains(word), "no {word:?} in {errors}");
+        }
+    }
+    assert_eq!(with(parts.1, &["--all"]), (Some(0), String::new()));
+    merged_is_plain(folder);
+    let least = ["plan", "survey.laz", "-o", "other.json", "--query-radius", "4"];
+    let least = [&least[..], &["--device-memory", "1MiB"]].concat();
+    PROGRAM.fails(folder, &least, &["--device-memory", "memory of a device", "1048576"]);
 }
 
 /// Reading the next tile and writing the last beside it, on several cards, keeps what `--memory` says.

@@ -58,15 +58,14 @@ fn divide(args: &PlanArgs, max_distance: f64) -> Result<Plan> {
     let reach = (max_distance / sides.0.min(sides.1)).ceil() + 1.0;
     // Farther than across the raster there is no pixel.
     let reach = reach.min(f64::from(width.max(height)));
-    let memory = args.budget.memory()?;
     let kind = recipe.kind(&grid);
-    let params = Params::new(grid, memory / u64::from(args.budget.cards), kind.model())
+    let params = Params::new(grid, args.budget.share()?, kind.model())
         .device_model(kind.on_device())
         .device_budget(args.budget.device_memory)
         .ends_at_grid(true)
         .most_side(args.budget.tile_size)
         .reach("--max-distance", Reach::Cells(reach))
-        .program(Planned::held(recipe, memory)?);
+        .program(Planned::held(recipe, args.budget.memory)?);
     let Bounds { min_x, min_y, max_x, max_y } = grid.bounds();
     let all = Bounds { min_x, min_y, max_x, max_y };
     let input = Input::new(name(&args.mask)?).bounds(all).stamp(about);

@@ -94,15 +94,14 @@ impl Survey {
     fn plan(&self, args: &PlanArgs) -> Result<Plan> {
         let grid = self.grid(args)?;
         let recipe = Recipe::new(&args.points, &args.surface, self.heights, self.crs.as_ref())?;
-        let memory = args.budget.memory()?;
         let (method, supersample) = (args.surface.method, args.surface.supersample);
         let kind = Kind { method, supersample };
-        let params = Params::new(grid, memory / u64::from(args.budget.cards), kind.model())
+        let params = Params::new(grid, args.budget.share()?, kind.model())
             .device_model(kind.on_device())
             .device_budget(args.budget.device_memory)
             .ends_at_grid(args.points.bounds.is_none())
             .most_side(args.budget.tile_size)
-            .program(Planned::held(recipe, memory)?);
+            .program(Planned::held(recipe, args.budget.memory)?);
         let reaches = args.surface.reaches();
         let params = reaches
             .iter()

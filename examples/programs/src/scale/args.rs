@@ -27,13 +27,15 @@ pub struct BudgetArgs {
 }
 
 impl BudgetArgs {
-    /// The memory of all tiles in work.
+    /// The memory of a tile, and of those that are in work beside it.
     ///
     /// # Errors
     /// None is given, and the system does not say what is free.
-    pub fn memory(&self) -> Result<u64> {
-        let budget = self.memory.or_else(host_memory::available);
-        budget.context("the system does not say how much memory is free: give --memory")
+    pub fn share(&self) -> Result<u64> {
+        let memory = self.memory.or_else(host_memory::available);
+        let memory =
+            memory.context("the system does not say how much memory is free: give --memory")?;
+        Ok(memory / u64::from(self.cards))
     }
 
     /// What a plan may not have, under the option that mends it.

@@ -63,8 +63,8 @@ pub trait Recipe: Serialize + DeserializeOwned + Sync {
 struct Held<R> {
     program: String,
     version: u32,
-    /// The most bytes of all tiles in work.
-    memory: u64,
+    /// The most bytes of all tiles in work; `None` for what is free where they are made.
+    memory: Option<u64>,
     recipe: R,
 }
 
@@ -74,8 +74,8 @@ pub struct Planned<R> {
     pub plan: Plan,
     /// How its tiles are made.
     pub recipe: R,
-    /// The most bytes of all tiles in work.
-    pub memory: u64,
+    /// The most bytes of all tiles in work; `None` for what is free where they are made.
+    pub memory: Option<u64>,
     /// The folder of the tiles.
     pub folder: PathBuf,
 }
@@ -85,7 +85,7 @@ impl<R: Recipe> Planned<R> {
     ///
     /// # Errors
     /// None: what a recipe has can be written as JSON.
-    pub fn held(recipe: R, memory: u64) -> Result<Value> {
+    pub fn held(recipe: R, memory: Option<u64>) -> Result<Value> {
         let (program, version) = (R::PROGRAM.to_owned(), R::VERSION);
         Ok(serde_json::to_value(Held { program, version, memory, recipe })?)
     }

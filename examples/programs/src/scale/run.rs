@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Error, Result, anyhow, bail, ensure};
 use geo_io::RasterFile;
-use gpu_core::{Device, DeviceChoice, Progress};
+use gpu_core::{Device, DeviceChoice, Progress, host_memory};
 use serde_json::json;
 
 use super::memory::{FIXED, Memory, Share};
@@ -168,7 +168,9 @@ struct Run<'a, R> {
 fn make_all<R: Recipe>(planned: &Planned<R>, devices: &[Device], progress: &dyn Progress) -> Done {
     let count = planned.plan.tiles().len();
     let queue = Queue::new(0..count, devices.len());
-    let memory = Memory::new(planned.memory.saturating_sub(FIXED));
+    // Where the system does not say what is free, one tile at a time.
+    let memory = planned.memory.or_else(host_memory::available).unwrap_or(0);
+    let memory = Memory::new(memory.saturating_sub(FIXED));
     let run = Run { planned, queue, memory, nanoseconds: Default::default() };
     let mut done = Done::default();
     std::thread::scope(|scope| {

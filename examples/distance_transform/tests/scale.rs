@@ -228,6 +228,27 @@ fn tiles_that_are_damaged_or_missing_are_named_and_made_again() {
     PROGRAM.fails(folder, &["run", "plan.json", "--tile", "0", "--device", "cpu"], &words);
 }
 
+/// As where the disk is full: the others are made, and the next run makes what is missing.
+#[test]
+fn a_tile_that_cannot_be_written_is_named_and_the_others_are_made() {
+    let folder = folder_of_mask();
+    let folder = folder.path();
+    succeeds(folder, &[&["plan"], &LIMIT, &["--tile-size", "100", "--nearest"]]);
+    let tiles = folder_of(folder, "plan.json");
+    std::fs::create_dir_all(tiles.join("3.tif")).unwrap();
+    let run = ["run", "plan.json", "--all", "--device", "cpu"];
+    let output = PROGRAM.command(folder, &run).output().unwrap();
+    let errors = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{errors}");
+    let lines: Vec<&str> = errors.lines().collect();
+    let [tile, last] = lines[..] else { panic!("{errors}") };
+    assert!(tile.starts_with("distance_transform: tile 3: ") && tile.contains("3.tif"), "{tile}");
+    assert!(last.contains("1 of ") && last.contains("tiles failed: [3]"), "{last}");
+    std::fs::remove_dir(tiles.join("3.tif")).unwrap();
+    assert!(succeeds(folder, &[&run]).contains("1 made"));
+    merged_is_plain(folder);
+}
+
 #[test]
 fn what_has_no_plan_gets_one_line() {
     let folder = tempfile::tempdir().unwrap();

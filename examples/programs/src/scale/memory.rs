@@ -69,7 +69,7 @@ impl Memory {
     }
 
     /// Waits until a tile can be read.
-    pub(super) fn to_read(&self, needs: Needs) -> Share<'_> {
+    pub(super) fn begin_reading(&self, needs: Needs) -> Share<'_> {
         let growth = needs.make.saturating_sub(needs.read);
         let free = |state: &State| state.admits(needs.read, growth, self.limit);
         let mut state = self.wait_until(self.lock(), free);
@@ -90,7 +90,7 @@ pub(super) struct Share<'a> {
 
 impl Share<'_> {
     /// Waits until the tile can be made.
-    pub(super) fn to_make(&mut self) {
+    pub(super) fn begin_making(&mut self) {
         let Some(growth) = self.growth.take() else { return };
         let (memory, own) = (self.memory, self.held);
         let is_free =
@@ -104,7 +104,7 @@ impl Share<'_> {
     }
 
     /// The tile is made: it takes what writing does.
-    pub(super) fn to_write(&mut self) {
+    pub(super) fn begin_writing(&mut self) {
         self.shrink(self.needs.write);
     }
 
@@ -160,17 +160,17 @@ mod tests {
                     let (made, to_write) = std::sync::mpsc::sync_channel::<Share>(0);
                     scope.spawn(move || {
                         for needs in tiles.iter().skip(card).step_by(cards) {
-                            let share = memory.to_read(*needs);
+                            let share = memory.begin_reading(*needs);
                             look();
                             read.send(share).unwrap();
                         }
                     });
                     scope.spawn(move || {
                         for mut share in to_make {
-                            share.to_make();
+                            share.begin_making();
                             look();
                             std::thread::yield_now();
-                            share.to_write();
+                            share.begin_writing();
                             made.send(share).unwrap();
                         }
                     });

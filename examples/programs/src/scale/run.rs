@@ -242,7 +242,7 @@ impl<R: Recipe> Run<'_, R> {
                 continue;
             }
             let tile = &self.planned.plan.tiles()[number];
-            let share = self.memory.to_read(R::needs(self.planned, tile));
+            let share = self.memory.begin_reading(R::needs(self.planned, tile));
             match self.timed(0, || R::read(self.planned, tile, &())) {
                 Ok(read) => {
                     if let Err(back) = to_make.send((job, share, read)) {
@@ -268,12 +268,12 @@ impl<R: Recipe> Run<'_, R> {
     ) {
         for (job, mut share, read) in to_make {
             let tile = &self.planned.plan.tiles()[job.number];
-            share.to_make();
+            share.begin_making();
             let made = self.timed(1, || R::make(self.planned, tile, read, device, &()));
             let error = match made {
                 Ok(made) => {
                     self.queue.settle();
-                    share.to_write();
+                    share.begin_writing();
                     // The writer goes last.
                     let _ = to_write.send((job, share, made));
                     continue;

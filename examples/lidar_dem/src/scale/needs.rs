@@ -1,7 +1,7 @@
 //! What a tile takes of the host's memory and of a card's.
 //!
 //! Those of the host are about twice what was measured (docs/scale.md), since points are not spread evenly; those of a
-//! card a quarter more, for memory that its pool keeps.
+//! card a quarter more and 32 to 56 MiB, for memory that its pool keeps.
 
 use nni_grid::Method;
 use programs::scale::{FIXED, Needs};
@@ -54,7 +54,7 @@ impl Kind {
     pub fn on_device(self) -> Model {
         let pixels = u64::from(self.supersample).pow(2);
         match self.method {
-            Method::Exact => Model { fixed: 96 << 20, per_point: 400, per_cell: 16 },
+            Method::Exact => Model { fixed: 128 << 20, per_point: 400, per_cell: 16 },
             Method::Pixels => Model { fixed: 32 << 20, per_point: 32, per_cell: 8 + 32 * pixels },
         }
     }

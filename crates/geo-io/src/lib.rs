@@ -3,8 +3,8 @@
 //! | what | reads | writes |
 //! |---|---|---|
 //! | point clouds | LAS and LAZ 1.0 to 1.4, point formats 0 to 10, COPC by its index; tables: CSV, XYZ ([`read_points`]) | LAS, LAZ ([`write_las`]) |
-//! | arrays | NPY, NPZ ([`read_npy`], [`read_npz`]) | NPY ([`write_npy`], [`write_npy_list`]) |
-//! | masks | NPY, NPZ, PNG, TIFF ([`read_mask`]) | |
+//! | arrays | NPY, NPZ ([`read_npy`], [`read_npz`]), windows of NPY ([`ArrayFile`]) | NPY ([`write_npy`], [`write_npy_list`]), of rows as they come ([`write_npy_rows`]) |
+//! | masks | NPY, NPZ, PNG, TIFF ([`read_mask`]), windows of NPY and TIFF ([`MaskFile`]) | |
 //! | rasters | NPY, NPZ, PNG, TIFF ([`read_raster`]) | GeoTIFF, cloud-optimised if asked for ([`write_tiff`]), of rows as they come ([`write_tiff_rows`]); CSV, XYZ ([`write_table`]) |
 //! | distances | | picture PNG ([`write_picture`]) |
 //! | terrain | | shade and relief as PNG ([`write_shade`], [`write_relief`]), contour lines as GeoJSON ([`write_lines`]) and FlatGeobuf ([`write_flatgeobuf`]) |
@@ -36,7 +36,9 @@ mod geotiff;
 mod las;
 mod lines;
 mod mask;
+mod mask_file;
 mod npy;
+mod npy_file;
 mod output;
 mod picture;
 mod png;
@@ -59,9 +61,11 @@ pub use geotiff::{
 pub use las::{LasPoints, write_las};
 pub use lines::{write_flatgeobuf, write_lines};
 pub use mask::{Mask, SiteValues, read_mask};
+pub use mask_file::MaskFile;
 pub use npy::{
     Array, ArrayData, NpyElement, npz_names, read_npy, read_npz, write_npy, write_npy_list,
 };
+pub use npy_file::{ArrayFile, write_npy_rows};
 pub use output::{Existing, Output, check_distinct, check_output, remove_unfinished, write_file};
 pub use picture::{write_colours, write_picture};
 pub use points::{Filter, Header, NOISE, PointCloud, Returns, Tally, read_header, read_points};

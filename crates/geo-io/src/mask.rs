@@ -104,7 +104,7 @@ pub fn read_mask(path: &Path, values: &SiteValues) -> Result<Mask> {
     }
 }
 
-fn from_array(path: &Path, array: Array, rule: &SiteValues) -> Result<Mask> {
+pub(crate) fn from_array(path: &Path, array: Array, rule: &SiteValues) -> Result<Mask> {
     let &[height, width] = &array.shape[..] else {
         return Err(Error::malformed(path, "a mask has two dimensions, this array has one"));
     };
@@ -204,7 +204,7 @@ pub(crate) fn nodata(image: &Ifd, layout: &RasterLayout) -> Option<f64> {
 }
 
 /// The sites of samples in the machine's byte order.
-fn window_sites(
+pub(crate) fn window_sites(
     bytes: Vec<u8>,
     layout: &RasterLayout,
     rule: &SiteValues,

@@ -176,7 +176,7 @@ fn open_archive(path: &Path) -> Result<ZipArchive<BufReader<File>>> {
 }
 
 /// Reads header and elements; `size` is the most bytes that the source can have.
-fn read_array(path: &Path, mut source: impl Read, size: u64) -> Result<Array> {
+pub(crate) fn read_array(path: &Path, mut source: impl Read, size: u64) -> Result<Array> {
     let bad = |reason: String| Error::malformed(path, reason);
     let mut signature = [0; 6];
     let known = source.read_exact(&mut signature).is_ok() && signature == *b"\x93NUMPY";

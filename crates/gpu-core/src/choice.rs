@@ -7,7 +7,8 @@ use crate::{Error, Result};
 
 /// The device that a program or a test asks for.
 ///
-/// Parsed from `auto`, `cpu`, `software`, `cuda` or `cuda:N`.
+/// Parsed from `auto`, `cpu`, `software`, `cuda`, `cuda:N`, `cuda:all` or `software:all`. The last two are several
+/// devices, for [`Device::open_all`](crate::Device::open_all) alone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DeviceChoice {
     /// The first NVIDIA GPU where a usable driver is found, else the CPU.
@@ -19,6 +20,10 @@ pub enum DeviceChoice {
     Software,
     /// The NVIDIA GPU with this ordinal.
     Cuda(u32),
+    /// Every NVIDIA GPU of this machine.
+    AllCuda,
+    /// Every software device: one, or as many as `TESSERA_SOFTWARE_DEVICES` says.
+    AllSoftware,
 }
 
 impl DeviceChoice {
@@ -46,6 +51,8 @@ impl FromStr for DeviceChoice {
             "cpu" => Ok(Self::Cpu),
             "software" => Ok(Self::Software),
             "cuda" => Ok(Self::Cuda(0)),
+            "cuda:all" => Ok(Self::AllCuda),
+            "software:all" => Ok(Self::AllSoftware),
             _ => text
                 .strip_prefix("cuda:")
                 .and_then(|n| n.parse().ok())
@@ -62,6 +69,8 @@ impl fmt::Display for DeviceChoice {
             Self::Cpu => f.write_str("cpu"),
             Self::Software => f.write_str("software"),
             Self::Cuda(n) => write!(f, "cuda:{n}"),
+            Self::AllCuda => f.write_str("cuda:all"),
+            Self::AllSoftware => f.write_str("software:all"),
         }
     }
 }
@@ -72,11 +81,11 @@ mod tests {
 
     #[test]
     fn names_round_trip() {
-        for name in ["auto", "cpu", "software", "cuda:0", "cuda:3"] {
+        for name in ["auto", "cpu", "software", "cuda:0", "cuda:3", "cuda:all", "software:all"] {
             assert_eq!(name.parse::<DeviceChoice>().unwrap().to_string(), name);
         }
         assert_eq!("cuda".parse::<DeviceChoice>().unwrap(), DeviceChoice::Cuda(0));
-        for bad in ["", "gpu", "cuda:", "cuda:-1", "cuda:x", "CPU"] {
+        for bad in ["", "gpu", "cuda:", "cuda:-1", "cuda:x", "CPU", "all", "cpu:all"] {
             assert!(bad.parse::<DeviceChoice>().is_err(), "{bad:?} was taken");
         }
     }

@@ -17,21 +17,59 @@ impl Device {
     /// cannot be used; [`Device::why_no_gpu`] says why.
     ///
     /// # Errors
-    /// [`Error::NotBuilt`] where this build has no such device, and those of [`Gpu::open`] for a
-    /// device asked for by name.
+    /// [`Error::NotBuilt`] where this build has no such device, [`Error::SeveralDevices`] for `cuda:all` and
+    /// `software:all`, and those of [`Gpu::open`] for a device asked for by name.
     ///
     /// [`Gpu::open`]: crate::Gpu::open
     pub fn open(choice: DeviceChoice) -> Result<Self> {
         match choice {
             DeviceChoice::Cpu => Ok(Self::Cpu),
             DeviceChoice::Auto => Ok(Self::open_gpu(choice).unwrap_or(Self::Cpu)),
-            DeviceChoice::Software | DeviceChoice::Cuda(_) => Self::open_gpu(choice),
+            _ => Self::open_gpu(choice),
+        }
+    }
+
+    /// Opens every device that a choice names: those of `cuda:all` and `software:all` in the order of their
+    /// ordinals, of any other choice the one of [`Device::open`].
+    ///
+    /// A call works on one device. Who has several shares the work out, a thread for each, as the programs do with
+    /// tiles; results do not depend on which device made them.
+    ///
+    /// # Errors
+    /// As [`Device::open`], of the first device that cannot be opened; [`Error::NoDevice`] where there is none.
+    pub fn open_all(choice: DeviceChoice) -> Result<Vec<Self>> {
+        match choice {
+            DeviceChoice::AllCuda | DeviceChoice::AllSoftware => Self::open_every(choice),
+            _ => Self::open(choice).map(|device| vec![device]),
+        }
+    }
+
+    /// Whether the device still answers, waiting for what is enqueued on its handle: one that was lost, by a fault of
+    /// the hardware or in a kernel, fails every call until the process ends. The CPU always answers.
+    ///
+    /// # Errors
+    /// [`Error::Driver`] with what the driver says of it.
+    pub fn check(&self) -> Result<()> {
+        match self {
+            Self::Cpu => Ok(()),
+            #[cfg(feature = "cuda")]
+            Self::Gpu(gpu) => gpu.synchronize().and_then(|()| gpu.free_memory()).map(|_| ()),
         }
     }
 
     #[cfg(feature = "cuda")]
     fn open_gpu(choice: DeviceChoice) -> Result<Self> {
         crate::Gpu::open(choice).map(Self::Gpu)
+    }
+
+    #[cfg(feature = "cuda")]
+    fn open_every(choice: DeviceChoice) -> Result<Vec<Self>> {
+        Ok(crate::Gpu::open_all(choice)?.into_iter().map(Self::Gpu).collect())
+    }
+
+    #[cfg(not(feature = "cuda"))]
+    fn open_every(choice: DeviceChoice) -> Result<Vec<Self>> {
+        Err(Error::NotBuilt { name: choice.to_string(), feature: "cuda" })
     }
 
     #[cfg(not(feature = "cuda"))]

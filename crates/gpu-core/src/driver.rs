@@ -32,7 +32,7 @@ pub(crate) unsafe fn given<T>(call: &str, function: impl FnOnce(*mut T) -> Statu
 /// Loads and initialises the driver that serves `choice`, and checks that it is new enough.
 pub(crate) fn load(choice: DeviceChoice) -> Result<()> {
     let loaded = match choice {
-        DeviceChoice::Software => load_software(choice)?,
+        DeviceChoice::Software | DeviceChoice::AllSoftware => load_software(choice)?,
         _ => cuda_driver::load_cuda(),
     };
     loaded.map_err(|error| match error {

@@ -80,10 +80,16 @@ pub enum Error {
         /// Elements of the column.
         len: u64,
     },
-    /// A device name that is none of `auto`, `cpu`, `software`, `cuda`, `cuda:N`.
-    #[error("unknown device \"{name}\": use auto, cpu, software, cuda or cuda:N")]
+    /// A device name that is none of those of [`DeviceChoice`](crate::DeviceChoice).
+    #[error("unknown device \"{name}\": use auto, cpu, software, cuda, cuda:N or cuda:all")]
     UnknownDevice {
         /// As given.
+        name: String,
+    },
+    /// Several devices for what works on one.
+    #[error("{name} is all devices, and this works on one: name it, as cuda:0")]
+    SeveralDevices {
+        /// The choice.
         name: String,
     },
     /// The program was built without the feature that the device needs.

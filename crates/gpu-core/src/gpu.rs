@@ -33,14 +33,17 @@ impl Gpu {
     ///
     /// # Errors
     /// [`Error::NoDriver`], [`Error::DriverTooOld`], [`Error::NoDevice`], [`Error::OtherDriver`],
-    /// [`Error::NotBuilt`] for the software device without the feature `software`, and
-    /// [`Error::UnknownDevice`] for `cpu`.
+    /// [`Error::NotBuilt`] for the software device without the feature `software`,
+    /// [`Error::UnknownDevice`] for `cpu`, and [`Error::SeveralDevices`] for `cuda:all` and `software:all`.
     pub fn open(choice: DeviceChoice) -> Result<Self> {
         let ordinal = match choice {
             DeviceChoice::Software => 0,
             DeviceChoice::Cuda(ordinal) => ordinal,
             DeviceChoice::Auto => 0,
             DeviceChoice::Cpu => return Err(Error::UnknownDevice { name: choice.to_string() }),
+            DeviceChoice::AllCuda | DeviceChoice::AllSoftware => {
+                return Err(Error::SeveralDevices { name: choice.to_string() });
+            }
         };
         driver::load(choice)?;
         let count = driver::device_count()?;
@@ -48,6 +51,23 @@ impl Gpu {
             return Err(Error::NoDevice { ordinal, count });
         }
         Self::with_new_stream(Opened::get(ordinal)?)
+    }
+
+    /// Opens every device of `cuda:all` or `software:all`, in the order of their ordinals; of another choice the one
+    /// that it names.
+    ///
+    /// # Errors
+    /// As [`Gpu::open`], of the first that cannot be opened; [`Error::NoDevice`] where there is none.
+    pub fn open_all(choice: DeviceChoice) -> Result<Vec<Self>> {
+        if !matches!(choice, DeviceChoice::AllCuda | DeviceChoice::AllSoftware) {
+            return Ok(vec![Self::open(choice)?]);
+        }
+        driver::load(choice)?;
+        let count = driver::device_count()?;
+        if count == 0 {
+            return Err(Error::NoDevice { ordinal: 0, count });
+        }
+        (0..count).map(|ordinal| Self::with_new_stream(Opened::get(ordinal)?)).collect()
     }
 
     /// A handle to the same device with a stream of its own.

@@ -53,6 +53,10 @@ pub struct Params {
     /// The sides of a pixel on the ground. `None`: squares of the grid's cell size, so of side 1 for
     /// [`GridSpec::of_pixels`].
     pub spacing: Option<Spacing>,
+    /// Columns and rows of a larger raster that this one is a part of: squared distances are counted as there. It
+    /// matters for pixels whose sides are in no ratio of whole numbers, of which a larger raster leaves less room for the
+    /// two numbers that stand for it ([`Spacing`]).
+    pub part_of: Option<(u32, u32)>,
     /// Pixels farther than this from every site have none: distances are infinite there. The work is
     /// then local.
     pub max_distance: Option<f64>,
@@ -92,6 +96,12 @@ impl Params {
     /// Sets [`spacing`](Self::spacing): a pixel's width and height.
     pub fn spacing(mut self, x: f64, y: f64) -> Self {
         self.spacing = Some(Spacing { x, y });
+        self
+    }
+
+    /// Sets [`part_of`](Self::part_of): the whole's columns and rows.
+    pub fn part_of(mut self, width: u32, height: u32) -> Self {
+        self.part_of = Some((width, height));
         self
     }
 
@@ -167,7 +177,11 @@ impl Params {
         input.check()?;
         let GridSpec { width, height, cell_size, .. } = input.grid;
         let spacing = self.spacing.unwrap_or(Spacing { x: cell_size, y: cell_size });
-        let metric = Metric::new(width, height, spacing, self.max_distance)?;
+        // Of square pixels nothing depends on how many there are but the width of numbers.
+        let whole = self.part_of.filter(|_| spacing.x != spacing.y).unwrap_or((width, height));
+        let (columns, rows) = (whole.0.max(width), whole.1.max(height));
+        check_sides(columns, rows)?;
+        let metric = Metric::new(columns, rows, spacing, self.max_distance)?;
         if self.value && input.values.is_none() {
             return Err(Error::Missing { output: "value", input: "values" });
         }
@@ -240,5 +254,18 @@ mod tests {
         let grid = GridSpec { cell_size: f64::NAN, ..grid };
         let shape = crate::Input::new(crate::Sites::Mask(&[0; 12]), grid).shape();
         assert!(matches!(Params::new().check(&shape), Err(Error::Spacing { .. })));
+    }
+
+    #[test]
+    fn a_part_counts_distances_as_the_whole() {
+        let grid = GridSpec::of_pixels(3, 2);
+        let shape = crate::Input::new(crate::Sites::Mask(&[0; 6]), grid).shape();
+        let (x, y) = (1.0, 2f64.sqrt());
+        let whole = Metric::new(60_000, 50_000, Spacing { x, y }, Some(7.0)).unwrap();
+        let params = Params::new().spacing(x, y).max_distance(7.0);
+        assert_ne!(params.check(&shape).unwrap(), whole);
+        assert_eq!(params.part_of(60_000, 50_000).check(&shape).unwrap(), whole);
+        let too_large = params.part_of(u32::MAX, 3).check(&shape);
+        assert!(matches!(too_large, Err(Error::TooLarge { .. })));
     }
 }

@@ -1,7 +1,7 @@
 //! The software device: a CUDA driver whose GPU is the CPU.
 //!
 //! [`load`] puts this driver into the place of `libcuda` (see the crate `cuda-driver`). From then
-//! on everything on top of it works as on a machine with one GPU: it allocates, copies, loads
+//! on everything on top of it works as on a machine with GPUs, one unless the environment says how many: it allocates, copies, loads
 //! modules and launches kernels. A launch runs the kernel's host-compiled function,
 //! the same source that became the PTX, so the whole path is tested on any machine.
 //!
@@ -21,6 +21,7 @@
 //!   it, without an event, a wait of the host, or the legacy default stream between them.
 //! - **Divergence**: a barrier that some threads never reach, warp operations in which lanes
 //!   disagree or are missing, threads that spin for ever.
+//! - **Two devices**: streams, functions and memory of one in a launch on another.
 //! - **Panics** in a kernel.
 //!
 //! A failed check is one [`Report`], printed to standard error and kept for [`take_reports`]. The
@@ -70,7 +71,9 @@
 //! | variable | meaning | default |
 //! |---|---|---|
 //! | `TESSERA_SOFTWARE_SEED` | seed of the order of threads and blocks | fixed |
-//! | `TESSERA_SOFTWARE_MEMORY` | bytes of device memory | 3/4 of the memory available |
+//! | `TESSERA_SOFTWARE_DEVICES` | how many devices there are, 1 to 64 | 1 |
+//! | `TESSERA_SOFTWARE_LOST` | `1:40`: every call of device 1 fails once 40 launches were made there | none is lost |
+//! | `TESSERA_SOFTWARE_MEMORY` | bytes of memory of each device | 3/4 of the memory available |
 //! | `TESSERA_SOFTWARE_PATIENCE` | seconds until spinning threads are called stuck | 20 |
 #![deny(missing_docs)]
 
@@ -99,6 +102,11 @@ pub use settings::{seed, set_seed};
 /// Bytes of device memory that are allocated now, in the whole process.
 pub fn bytes_in_use() -> u64 {
     memory::in_use()
+}
+
+/// The most bytes of memory of one device that were allocated at once since the last call, in the whole process.
+pub fn take_peak_bytes() -> u64 {
+    memory::take_peak()
 }
 
 /// Bytes of device memory that this thread has allocated, less those that it has freed: so tests that count may

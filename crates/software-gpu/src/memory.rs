@@ -12,7 +12,7 @@
 
 use crate::order::{Access, History, Reach, Use};
 use crate::report::{Kind, Report};
-use crate::settings;
+use crate::settings::{self, MAX_DEVICES};
 use std::alloc::{Layout, alloc, dealloc};
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
@@ -53,6 +53,8 @@ const ABSENT: u8 = 2;
 pub(crate) struct Allocation {
     base: *mut u8,
     size: usize,
+    /// Whose memory it is.
+    device: usize,
     layout: Layout,
     /// Running launches that were given it.
     busy: AtomicUsize,
@@ -69,7 +71,7 @@ unsafe impl Send for Allocation {}
 unsafe impl Sync for Allocation {}
 
 impl Allocation {
-    fn new(size: usize) -> Option<Self> {
+    fn new(size: usize, device: usize) -> Option<Self> {
         let bytes = size.checked_next_multiple_of(4)?.checked_add(2 * RED_ZONE)?;
         let layout = Layout::from_size_align(bytes, RED_ZONE).ok()?;
         // SAFETY: the layout is not empty.
@@ -79,7 +81,7 @@ impl Allocation {
         }
         let (busy, owner) = (AtomicUsize::new(0), AtomicU8::new(BY_PROGRAM));
         let (pooled, history) = (AtomicBool::new(false), Mutex::default());
-        let new = Self { base, size, layout, busy, owner, pooled, history };
+        let new = Self { base, size, device, layout, busy, owner, pooled, history };
         new.fill(0, RED_ZONE, RED);
         new.fill(RED_ZONE, size.next_multiple_of(4), FRESH);
         new.fill_tail();
@@ -182,7 +184,10 @@ struct Table {
     host: BTreeMap<u64, Arc<Allocation>>,
     quarantine: VecDeque<Arc<Allocation>>,
     quarantined: usize,
-    used: u64,
+    /// Bytes of each device that are allocated.
+    used: [u64; MAX_DEVICES],
+    /// The most of them at once on one device, since somebody asked.
+    peak: u64,
     /// Whether anything ran since the last check of everything.
     unchecked: bool,
 }
@@ -192,7 +197,8 @@ static TABLE: Mutex<Table> = Mutex::new(Table {
     host: BTreeMap::new(),
     quarantine: VecDeque::new(),
     quarantined: 0,
-    used: 0,
+    used: [0; MAX_DEVICES],
+    peak: 0,
     unchecked: false,
 });
 
@@ -206,29 +212,30 @@ fn find(map: &BTreeMap<u64, Arc<Allocation>>, address: u64) -> Option<&Arc<Alloc
     last.filter(|a| address <= a.end() && a.owner.load(Ordering::Acquire) != ABSENT)
 }
 
-/// Bytes free, and in all.
-pub(crate) fn free_and_total() -> (u64, u64) {
+/// Bytes of a device that are free, and in all.
+pub(crate) fn free_and_total(device: usize) -> (u64, u64) {
     let total = settings::memory();
-    (total.saturating_sub(lock().used), total)
+    (total.saturating_sub(lock().used[device]), total)
 }
 
-/// Allocates device memory.
-pub(crate) fn allocate(size: usize) -> Result<u64, Refused> {
+/// Allocates memory of a device.
+pub(crate) fn allocate(size: usize, device: usize) -> Result<u64, Refused> {
     if size == 0 {
         return Err(Refused::Invalid);
     }
     {
         let mut table = lock();
-        let used = table.used.checked_add(size as u64).ok_or(Refused::OutOfMemory)?;
+        let used = table.used[device].checked_add(size as u64).ok_or(Refused::OutOfMemory)?;
         if used > settings::memory() {
             return Err(Refused::OutOfMemory);
         }
-        table.used = used;
+        table.used[device] = used;
+        table.peak = table.peak.max(used);
         count_bytes(size as i64);
     }
     // Filling takes long, so it is done outside the lock.
-    let Some(new) = Allocation::new(size) else {
-        lock().used -= size as u64;
+    let Some(new) = Allocation::new(size, device) else {
+        lock().used[device] -= size as u64;
         count_bytes(-(size as i64));
         return Err(Refused::OutOfMemory);
     };
@@ -237,9 +244,9 @@ pub(crate) fn allocate(size: usize) -> Result<u64, Refused> {
     Ok(address)
 }
 
-/// Allocates device memory from the pool.
-pub(crate) fn allocate_from_pool(size: usize) -> Result<u64, Refused> {
-    let address = allocate(size)?;
+/// Allocates memory from a device's pool.
+pub(crate) fn allocate_from_pool(size: usize, device: usize) -> Result<u64, Refused> {
+    let address = allocate(size, device)?;
     if let Some(new) = lock().live.get(&address) {
         new.pooled.store(true, Ordering::Release);
     }
@@ -251,9 +258,21 @@ pub(crate) fn is_pooled(address: u64) -> bool {
     find(&lock().live, address).is_some_and(|a| a.pooled.load(Ordering::Acquire))
 }
 
-/// Bytes that are allocated now.
+/// The device in whose memory the address lies.
+pub(crate) fn device_of(address: u64) -> Option<usize> {
+    find(&lock().live, address).map(|a| a.device)
+}
+
+/// Bytes that are allocated now, on all devices.
 pub(crate) fn in_use() -> u64 {
-    lock().used
+    lock().used.iter().sum()
+}
+
+/// The most bytes of one device that were allocated at once since the last call.
+pub(crate) fn take_peak() -> u64 {
+    let mut table = lock();
+    let used = table.used.iter().copied().max().unwrap_or(0);
+    std::mem::replace(&mut table.peak, used)
 }
 
 thread_local! {
@@ -316,8 +335,8 @@ impl Used {
 }
 
 /// Allocates device memory for a graph, which is not there before [`revive`].
-pub(crate) fn reserve(size: usize) -> Result<u64, Refused> {
-    let address = allocate(size)?;
+pub(crate) fn reserve(size: usize, device: usize) -> Result<u64, Refused> {
+    let address = allocate(size, device)?;
     let table = lock();
     let new = table.live.get(&address).ok_or(Refused::Invalid)?;
     new.owner.store(ABSENT, Ordering::Release);
@@ -343,8 +362,9 @@ pub(crate) fn unreserve(address: u64) {
     let mut table = lock();
     let Some(reserved) = table.live.get(&address) else { return };
     if reserved.owner.swap(BY_PROGRAM, Ordering::AcqRel) == ABSENT {
-        count_bytes(-(reserved.size as i64));
-        table.used -= reserved.size as u64;
+        let (device, size) = (reserved.device, reserved.size);
+        count_bytes(-(size as i64));
+        table.used[device] -= size as u64;
         table.live.remove(&address);
     }
 }
@@ -364,7 +384,7 @@ fn take_out(address: u64) -> Option<Arc<Allocation>> {
         }
         _ => {
             count_bytes(-(found.size as i64));
-            table.used -= found.size as u64;
+            table.used[found.device] -= found.size as u64;
             table.live.remove(&address);
         }
     }
@@ -474,7 +494,7 @@ pub(crate) fn allocate_host(size: usize) -> Result<u64, Refused> {
     if size == 0 {
         return Err(Refused::Invalid);
     }
-    let new = Allocation::new(size).ok_or(Refused::OutOfMemory)?;
+    let new = Allocation::new(size, 0).ok_or(Refused::OutOfMemory)?;
     let address = new.address();
     lock().host.insert(address, Arc::new(new));
     Ok(address)
@@ -495,12 +515,13 @@ pub(crate) struct Busy(Vec<Arc<Allocation>>);
 
 impl Busy {
     /// Marks the memory that the pointers lie in. A pointer is null, or in (or at the end of)
-    /// live memory; the first that is neither is the error.
-    pub(crate) fn new(pointers: impl Iterator<Item = u64>) -> Result<Self, u64> {
+    /// live memory of the device or page-locked memory; the first that is neither is the error.
+    pub(crate) fn new(pointers: impl Iterator<Item = u64>, device: usize) -> Result<Self, u64> {
         let table = lock();
         let mut given: Vec<Arc<Allocation>> = Vec::new();
         for pointer in pointers.filter(|p| *p != 0) {
-            let found = find(&table.live, pointer).or_else(|| find(&table.host, pointer));
+            let own = find(&table.live, pointer).filter(|a| a.device == device);
+            let found = own.or_else(|| find(&table.host, pointer));
             let allocation = found.ok_or(pointer)?;
             if !given.iter().any(|a| Arc::ptr_eq(a, allocation)) {
                 given.push(allocation.clone());

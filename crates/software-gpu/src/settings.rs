@@ -1,4 +1,4 @@
-//! What the environment sets: seed, memory, patience.
+//! What the environment sets: seed, devices, memory, patience.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -7,6 +7,9 @@ use std::time::Duration;
 const DEFAULT_SEED: u64 = 0x7e55_e11a;
 const DEFAULT_PATIENCE: Duration = Duration::from_secs(20);
 const FALLBACK_MEMORY: u64 = 4 << 30;
+
+/// The most devices.
+pub(crate) const MAX_DEVICES: usize = 64;
 
 fn variable<T: std::str::FromStr>(name: &str) -> Option<T> {
     let text = std::env::var(name).ok()?;
@@ -43,7 +46,23 @@ pub(crate) fn patience() -> Duration {
     })
 }
 
-/// Bytes of device memory (`TESSERA_SOFTWARE_MEMORY`): three quarters of what the host had
+/// How many devices there are (`TESSERA_SOFTWARE_DEVICES`).
+pub(crate) fn devices() -> usize {
+    static DEVICES: OnceLock<usize> = OnceLock::new();
+    *DEVICES.get_or_init(|| variable("TESSERA_SOFTWARE_DEVICES").unwrap_or(1).clamp(1, MAX_DEVICES))
+}
+
+/// A device that is lost, and after how many launches (`TESSERA_SOFTWARE_LOST`, as `1:40`).
+pub(crate) fn lost() -> Option<(usize, u64)> {
+    static LOST: OnceLock<Option<(usize, u64)>> = OnceLock::new();
+    *LOST.get_or_init(|| {
+        let text = std::env::var("TESSERA_SOFTWARE_LOST").ok()?;
+        let (device, launches) = text.split_once(':')?;
+        Some((device.trim().parse().ok()?, launches.trim().parse().ok()?))
+    })
+}
+
+/// Bytes of memory of each device (`TESSERA_SOFTWARE_MEMORY`): three quarters of what the host had
 /// available at the first question.
 pub(crate) fn memory() -> u64 {
     static MEMORY: OnceLock<u64> = OnceLock::new();

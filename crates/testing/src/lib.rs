@@ -4,7 +4,7 @@
 //! - [`Random`], [`Cloud`]: repeatable numbers and points.
 //! - [`sizes`]: the lengths at which kernels go wrong.
 //! - [`bits`], [`bits64`]: floats to compare bit by bit.
-//! - [`program`]: a program as its users meet it, and what all programs do.
+//! - [`program`]: a program as its users meet it, and what all programs do; [`tiles`]: what those do that work in tiles.
 //! - `faults`, with the feature `software`: driver calls that fail, one after the other.
 #![deny(missing_docs)]
 
@@ -13,6 +13,7 @@ mod cloud;
 pub mod faults;
 pub mod program;
 mod random;
+pub mod tiles;
 
 pub use cloud::Cloud;
 pub use random::Random;

@@ -14,8 +14,14 @@ pub struct Program {
 
 impl Program {
     fn run(&self, folder: &Path, arguments: &[&str]) -> Output {
+        self.command(folder, arguments).output().expect("the program starts")
+    }
+
+    /// The program, to be started in a folder.
+    pub fn command(&self, folder: &Path, arguments: &[&str]) -> Command {
         let mut command = Command::new(self.path);
-        command.current_dir(folder).args(arguments).output().expect("the program starts")
+        command.current_dir(folder).args(arguments);
+        command
     }
 
     /// Runs the program, which must succeed in silence on standard error, and gives its report.
@@ -23,7 +29,21 @@ impl Program {
     /// # Panics
     /// Where it does not.
     pub fn succeeds(&self, folder: &Path, arguments: &[&str]) -> String {
-        let output = self.run(folder, arguments);
+        self.succeeds_with(folder, arguments, &[])
+    }
+
+    /// The same with variables of the environment.
+    ///
+    /// # Panics
+    /// Likewise.
+    pub fn succeeds_with(
+        &self,
+        folder: &Path,
+        arguments: &[&str],
+        variables: &[(&str, &str)],
+    ) -> String {
+        let mut command = self.command(folder, arguments);
+        let output = command.envs(variables.iter().copied()).output().expect("the program starts");
         let errors = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(0), "{arguments:?}: {errors}");
         assert_eq!(errors, "", "{arguments:?}");

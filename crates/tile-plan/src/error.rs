@@ -3,6 +3,24 @@
 /// The result of this crate's functions.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
+/// Whose memory a tile takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Memory {
+    /// The host's.
+    Host,
+    /// That of the device that computes it.
+    Device,
+}
+
+impl std::fmt::Display for Memory {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Host => "memory",
+            Self::Device => "memory of a device",
+        })
+    }
+}
+
 /// What can go wrong with a plan. Every message is one line.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -63,9 +81,11 @@ pub enum Error {
     /// A tile of the least size does not fit the budget.
     #[error(
         "a tile of {width} x {height} cells, the least, at column {column} and row {row} needs {bytes} bytes with \
-         its halo of {halo} cells, the memory given is {budget}"
+         its halo of {halo} cells, the {memory} given is {budget}"
     )]
     Budget {
+        /// Whose memory is short.
+        memory: Memory,
         /// The tile's columns.
         width: u32,
         /// The tile's rows.

@@ -36,7 +36,7 @@ mod json;
 mod params;
 mod split;
 
-pub use error::{Error, Result};
+pub use error::{Error, Memory, Result};
 pub use json::{FORMAT, VERSION};
 pub use params::{Input, Model, Params, Reach, Stamp};
 pub use split::plan;
@@ -82,10 +82,12 @@ pub struct Tile {
     pub read: Bounds,
     /// Points there, estimated.
     pub points: u64,
-    /// Cells of the tile and of its halo.
+    /// Cells of the tile and of its halo, as far as there is something.
     pub cells: u64,
     /// Bytes of memory that it takes, by the model of the plan's [`Params`].
     pub bytes: u64,
+    /// Bytes of a device's memory that it takes where one computes it, likewise.
+    pub device_bytes: u64,
 }
 
 impl Plan {

@@ -103,8 +103,14 @@ pub struct Params {
     pub budget: u64,
     /// What a tile takes.
     pub model: Model,
+    /// The most bytes of a tile on a device; `None` for no limit.
+    pub device_budget: Option<u64>,
+    /// What a tile takes on a device.
+    pub device_model: Model,
     /// How far points reach, and the parameters that make them, by name. The widest is the halo.
     pub reaches: Vec<(String, Reach)>,
+    /// Whether there is nothing beyond the grid, so that the cells of a halo end there.
+    pub ends_at_grid: bool,
     /// The most cells on a side of a tile; `None` for no limit but the budget.
     pub most_side: Option<u32>,
     /// What the program wants to find in the plan: it belongs to the plan's identity.
@@ -112,10 +118,21 @@ pub struct Params {
 }
 
 impl Params {
-    /// A grid, and the memory for a tile of it; points that reach the cell in which they lie, no limit on sides.
+    /// A grid, and the memory for a tile of it; points that reach the cell in which they lie, no limit on sides, no
+    /// device.
     pub fn new(grid: GridSpec, budget: u64, model: Model) -> Self {
-        let (reaches, program) = (Vec::new(), Value::Null);
-        Self { grid, budget, model, reaches, most_side: None, program }
+        let none = Model { fixed: 0, per_point: 0, per_cell: 0 };
+        Self {
+            grid,
+            budget,
+            model,
+            device_budget: None,
+            device_model: none,
+            reaches: Vec::new(),
+            ends_at_grid: false,
+            most_side: None,
+            program: Value::Null,
+        }
     }
 
     /// Sets the grid: the field of that name.
@@ -128,10 +145,25 @@ impl Params {
         Self { budget, ..self }
     }
 
+    /// Sets the most bytes of a tile on a device: the field of that name.
+    pub fn device_budget(self, device_budget: impl Into<Option<u64>>) -> Self {
+        Self { device_budget: device_budget.into(), ..self }
+    }
+
+    /// Sets what a tile takes on a device: the field of that name.
+    pub fn device_model(self, device_model: Model) -> Self {
+        Self { device_model, ..self }
+    }
+
     /// Adds how far points reach by a parameter, to the field `reaches`.
     pub fn reach(mut self, parameter: impl Into<String>, reach: Reach) -> Self {
         self.reaches.push((parameter.into(), reach));
         self
+    }
+
+    /// Sets whether there is nothing beyond the grid: the field of that name.
+    pub fn ends_at_grid(self, ends_at_grid: bool) -> Self {
+        Self { ends_at_grid, ..self }
     }
 
     /// Sets the most cells on a side of a tile: the field of that name.

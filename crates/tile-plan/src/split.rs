@@ -5,7 +5,7 @@
 
 use gpu_core::{Bounds, GridSpec};
 
-use crate::{Error, Input, Params, Plan, Reach, Result, Tile};
+use crate::{Error, Input, Memory, Params, Plan, Reach, Result, Tile};
 
 /// Columns and rows of a GeoTIFF's tile.
 const BLOCK: u32 = 256;
@@ -20,7 +20,7 @@ const LEAST: u32 = 16;
 /// # Errors
 /// [`Error::Core`] and [`Error::NoCells`] for what is no grid, [`Error::Unbounded`] and [`Error::NoDistance`] for a
 /// reach, [`Error::Side`], [`Error::InputBounds`] and [`Error::Twice`] for an input, [`Error::Budget`] where a tile
-/// of the least size does not fit.
+/// of the least size does not fit the memory of the host or of a device.
 pub fn plan(inputs: &[Input], params: &Params) -> Result<Plan> {
     let grid = checked_grid(params)?;
     let mut inputs = inputs.to_vec();
@@ -129,22 +129,42 @@ impl Division<'_> {
         let tile = self.tile(part, inputs);
         let most = self.params.most_side.unwrap_or(u32::MAX);
         let is_small = part.width.max(part.height) <= most;
-        if is_small && tile.bytes <= self.params.budget {
+        let lacking = self.lacking(&tile);
+        if is_small && lacking.is_none() {
             self.tiles.push(tile);
             return Ok(());
         }
-        match part.halves() {
-            Some(halves) => halves.into_iter().try_for_each(|half| self.divide(half, &tile.inputs)),
-            None => Err(Error::Budget {
-                width: tile.width,
-                height: tile.height,
-                column: tile.column,
-                row: tile.row,
-                halo: self.halo,
-                bytes: tile.bytes,
-                budget: self.params.budget,
-            }),
+        if let Some(halves) = part.halves() {
+            return halves.into_iter().try_for_each(|half| self.divide(half, &tile.inputs));
         }
+        match lacking {
+            // A side of the least size is at most as long as any that is allowed.
+            None => self.tiles.push(tile),
+            Some((memory, bytes, budget)) => {
+                return Err(Error::Budget {
+                    memory,
+                    width: tile.width,
+                    height: tile.height,
+                    column: tile.column,
+                    row: tile.row,
+                    halo: self.halo,
+                    bytes,
+                    budget,
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// The memory that a tile does not fit: what it takes, and what there is.
+    fn lacking(&self, tile: &Tile) -> Option<(Memory, u64, u64)> {
+        let device = self.params.device_budget.unwrap_or(u64::MAX);
+        [
+            (Memory::Host, tile.bytes, self.params.budget),
+            (Memory::Device, tile.device_bytes, device),
+        ]
+        .into_iter()
+        .find(|&(_, bytes, budget)| bytes > budget)
     }
 
     fn tile(&self, part: Part, inputs: &[u32]) -> Tile {
@@ -176,11 +196,19 @@ impl Division<'_> {
             (self.inputs[i as usize].points as f64 * share).ceil() as u64
         };
         let points = near.iter().map(points_of).fold(0, u64::saturating_add);
-        let around = |side: u32| u64::from(side) + 2 * u64::from(self.halo);
-        let cells = around(width).saturating_mul(around(height));
+        let around = |first: u32, count: u32, side: u32| {
+            let beyond = |room: u32| match self.params.ends_at_grid {
+                true => u64::from(self.halo.min(room)),
+                false => self.halo.into(),
+            };
+            beyond(first) + u64::from(count) + beyond(side - first - count)
+        };
+        let columns = around(column, width, grid.width);
+        let cells = columns.saturating_mul(around(row, height, grid.height));
         let bytes = self.params.model.bytes(points, cells);
+        let device_bytes = self.params.device_model.bytes(points, cells);
         let inputs = near.into_iter().map(|(i, _)| i).collect();
-        Tile { column, row, width, height, inputs, read, points, cells, bytes }
+        Tile { column, row, width, height, inputs, read, points, cells, bytes, device_bytes }
     }
 }
 

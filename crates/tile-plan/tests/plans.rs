@@ -3,7 +3,7 @@
 use gpu_core::{Bounds, GridSpec};
 use proptest::prelude::*;
 use serde_json::json;
-use tile_plan::{Error, Input, Model, Params, Plan, Reach, Stamp, Tile, VERSION, plan};
+use tile_plan::{Error, Input, Memory, Model, Params, Plan, Reach, Stamp, Tile, VERSION, plan};
 
 fn bounds(x: f64, y: f64, width: f64, height: f64) -> Bounds {
     Bounds { min_x: x, min_y: y, max_x: x + width, max_y: y + height }
@@ -34,12 +34,17 @@ fn params() -> impl Strategy<Value = Params> {
     let reach =
         prop_oneof![(0.0..90.0).prop_map(Reach::Cells), (0.0..90.0).prop_map(Reach::Ground)];
     let side = prop_oneof![Just(None), (16..2000_u32).prop_map(Some)];
-    (grid, prop::collection::vec(reach, 0..3), 1_000_000..100_000_000_u64, side).prop_map(
-        |((x, y, cell, width, height), reaches, budget, side)| {
+    let device = prop_oneof![Just(None), (1_000_000..100_000_000_u64).prop_map(Some)];
+    let budgets = (1_000_000..100_000_000_u64, device);
+    let side = (side, any::<bool>());
+    (grid, prop::collection::vec(reach, 0..3), budgets, side).prop_map(
+        |((x, y, cell, width, height), reaches, (budget, device), (side, ends))| {
             let grid = GridSpec::new(x, y, cell, width, height).unwrap();
             let model = Model { fixed: 1000, per_point: 50, per_cell: 20 };
             let params =
                 Params::new(grid, budget, model).most_side(side).program(json!({"a": 0.1}));
+            let on_device = Model { fixed: 5000, per_point: 90, per_cell: 10 };
+            let params = params.device_model(on_device).device_budget(device).ends_at_grid(ends);
             reaches.into_iter().fold(params, |params, reach| params.reach("--reach", reach))
         },
     )
@@ -49,8 +54,13 @@ fn params() -> impl Strategy<Value = Params> {
 fn planned(inputs: &[Input], params: &Params) -> Option<Plan> {
     match plan(inputs, params) {
         Ok(plan) => Some(plan),
-        Err(Error::Budget { width, height, bytes, budget, .. }) => {
-            assert!(width <= 16 && height <= 16 && bytes > budget && budget == params.budget);
+        Err(Error::Budget { memory, width, height, bytes, budget, .. }) => {
+            assert!(width <= 16 && height <= 16 && bytes > budget);
+            let given = match memory {
+                Memory::Host => Some(params.budget),
+                Memory::Device => params.device_budget,
+            };
+            assert_eq!(Some(budget), given);
             None
         }
         Err(error) => panic!("{error}"),
@@ -82,10 +92,20 @@ proptest! {
     fn tiles_fit_their_limits_and_lie_on_blocks(inputs in inputs(), params in params()) {
         let Some(plan) = planned(&inputs, &params) else { return Ok(()) };
         for tile in plan.tiles() {
-            let around = |side: u32| u64::from(side + 2 * plan.halo());
-            prop_assert_eq!(tile.cells, around(tile.width) * around(tile.height));
+            let around = |first: u32, count: u32, side: u32| {
+                let (low, high) = (i64::from(first), i64::from(first + count));
+                let halo = i64::from(plan.halo());
+                let ends = if params.ends_at_grid { (0, i64::from(side)) } else { (i64::MIN, i64::MAX) };
+                ((high + halo).min(ends.1) - (low - halo).max(ends.0)) as u64
+            };
+            let columns = around(tile.column, tile.width, params.grid.width);
+            let rows = around(tile.row, tile.height, params.grid.height);
+            prop_assert_eq!(tile.cells, columns * rows);
             prop_assert_eq!(tile.bytes, params.model.bytes(tile.points, tile.cells));
             prop_assert!(tile.bytes <= params.budget);
+            let on_device = params.device_model.bytes(tile.points, tile.cells);
+            prop_assert_eq!(tile.device_bytes, on_device);
+            prop_assert!(params.device_budget.is_none_or(|most| on_device <= most));
             let side = tile.width.max(tile.height);
             prop_assert!(params.most_side.is_none_or(|most| side <= most));
             for (first, count) in [(tile.column, tile.width), (tile.row, tile.height)] {
@@ -177,6 +197,9 @@ fn what_has_no_plan_is_named() {
     }
     let params = simple().budget(100);
     says(&[], params, &["16 x 16 cells", "column 0 and row 0", "256 bytes", "100"]);
+    let on_device = Model { fixed: 77, per_point: 0, per_cell: 0 };
+    let params = simple().device_model(on_device).device_budget(76);
+    says(&[], params, &["16 x 16 cells", "77 bytes", "memory of a device", "76"]);
     let everywhere = Input::new("a.csv").points(1 << 40);
     says(&[everywhere], simple(), &["16 x 16 cells", "1099511628032"]);
     let none = GridSpec::new(0.0, 0.0, 1.0, 0, 5).unwrap();

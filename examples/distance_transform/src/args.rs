@@ -11,6 +11,8 @@ use programs::args::{Format, RasterArgs, RunArgs, ending, fraction};
 /// Compute the distance from every pixel of a raster to the nearest site.
 #[derive(Parser, Debug)]
 #[command(name = "distance_transform", version, after_help = AFTER_HELP)]
+// By the mask it is seen that the line is one of these, and not a command on tiles.
+#[group(id = "transform", args = ["mask"])]
 pub struct Args {
     /// The raster (.npy, .npz, .png, .tif): a site is a pixel that is not zero and has a value
     #[arg(value_name = "MASK")]
@@ -40,7 +42,7 @@ pub struct Args {
     pub run: RunArgs,
 }
 
-const AFTER_HELP: &str = "\
+pub const AFTER_HELP: &str = "\
 A pixel without a site (none at all, or none within --max-distance) is NODATA in a GeoTIFF, \
 infinite in an array, transparent in a picture, and has the highest number of its type as nearest \
 site. Of an NPZ archive the array `mask` is read, or the only one. A picture has at most 2048 pixels \

@@ -4,6 +4,7 @@
 //! siblings; the latter launches the kernels of `kernels-rs/src/voronoi/monotone.rs`.
 
 mod args;
+mod scale;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -21,12 +22,20 @@ use rayon::prelude::*;
 use serde_json::json;
 
 use args::{Args, Spacing};
+use scale::CommandLine;
 
 /// Most pixels on the longest side of a picture.
 const PICTURE_SIDE: u32 = 2048;
 
 fn main() -> ExitCode {
-    program::run("distance_transform", run)
+    program::run("distance_transform", |line: &CommandLine| {
+        match (&line.command, &line.transform) {
+            (Some(command), _) => scale::run(command),
+            (None, Some(args)) => run(args),
+            // Without a command the mask is required.
+            (None, None) => Ok(()),
+        }
+    })
 }
 
 /// The program: check, read, transform, write, report.
@@ -93,8 +102,13 @@ fn input<'a>(args: &Args, mask: &'a Mask) -> Result<Input<'a>> {
 
 /// The sides of a pixel on the ground.
 fn sides(args: &Args, place: Option<&Georeference>) -> Result<(f64, f64)> {
-    let mask = args.mask.display();
-    match args.spacing {
+    sides_of(&args.mask, args.spacing, place)
+}
+
+/// The sides of a mask's pixel on the ground.
+fn sides_of(mask: &Path, spacing: Spacing, place: Option<&Georeference>) -> Result<(f64, f64)> {
+    let mask = mask.display();
+    match spacing {
         Spacing::Sides(x, y) => Ok((x, y)),
         Spacing::Georeference => {
             let place = place.with_context(|| format!("{mask} does not say where it lies"))?;

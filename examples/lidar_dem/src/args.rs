@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, bail, ensure};
 use clap::{Parser, Subcommand};
 use geo_io::{Existing, Output};
-use programs::args::{Format, LightArgs, PointArgs, RasterArgs, RunArgs, bytes, ending, positive};
+use programs::args::{Format, LightArgs, PointArgs, RasterArgs, RunArgs, ending, positive};
 use programs::products::Products;
+use programs::scale::{BudgetArgs, RunTileArgs};
 
 use crate::surface::SurfaceArgs;
 
@@ -38,30 +39,10 @@ pub struct PlanArgs {
     /// The plan; its tiles go into a folder beside it
     #[arg(short, long, value_name = "PATH", default_value = "plan.json")]
     pub output: PathBuf,
-    /// The most memory that a tile takes, such as 8GiB [default: what is free here]
-    #[arg(long, value_name = "BYTES", value_parser = bytes)]
-    pub memory: Option<u64>,
-    /// The most cells on a side of a tile [default: no limit but the memory]
-    #[arg(long, value_name = "CELLS")]
-    pub tile_size: Option<u32>,
+    #[command(flatten)]
+    pub budget: BudgetArgs,
     #[command(flatten)]
     pub surface: SurfaceArgs,
-    #[command(flatten)]
-    pub run: RunArgs,
-}
-
-#[derive(clap::Args, Debug)]
-#[group(id = "which", required = true, multiple = false, args = ["tile", "all"])]
-pub struct RunTileArgs {
-    /// The plan
-    #[arg(value_name = "PLAN")]
-    pub plan: PathBuf,
-    /// The tile, counted from 0; nothing is done where it is there and whole
-    #[arg(long, value_name = "N")]
-    pub tile: Option<usize>,
-    /// All tiles that are not there yet; one that fails is named, and the others are made
-    #[arg(long)]
-    pub all: bool,
     #[command(flatten)]
     pub run: RunArgs,
 }

@@ -1,13 +1,13 @@
 //! A DEM in tiles: planned, made in any order, killed and made again, put together, it is the DEM of one run.
 
 use std::path::Path;
-use std::process::{Command, Stdio};
-use std::time::Duration;
+use std::process::Command;
 
 use geo_io::{Crs, LasPoints, RasterFile, write_las};
 use proptest::prelude::*;
 use testing::Random;
 use testing::program::{Program, files};
+use testing::tiles::{folder_of, kill_at_random, number};
 
 const PROGRAM: Program = Program { name: "lidar_dem", path: env!("CARGO_BIN_EXE_lidar_dem") };
 
@@ -16,20 +16,23 @@ fn succeeds(folder: &Path, parts: &[&[&str]]) -> String {
     PROGRAM.succeeds(folder, &parts.concat())
 }
 
-/// Plans, makes all tiles and puts them together into a file; gives the number of tiles.
+/// Plans, makes all tiles and puts them together into a file; gives the number of tiles. Of `software:3` three devices
+/// make them, which have no more memory than the plan says that a tile takes.
 fn in_tiles(folder: &Path, plan: &[&str], merge: &[&str], device: &str, output: &str) -> usize {
     let name = format!("{output}.json");
-    succeeds(folder, &[&["plan", "-o", &name], plan]);
-    let device = ["--device", device];
-    let report = succeeds(folder, &[&["run", &name, "--all", "--json"], &device]);
+    let planned = succeeds(folder, &[&["plan", "-o", &name, "--json"], plan]);
+    let planned: serde_json::Value = serde_json::from_str(&planned).unwrap();
+    let memory = planned["tiles"]["device_bytes"].to_string();
+    let (device, count) = match device.strip_prefix("software:") {
+        Some(count) => ("software:all", count),
+        None => (device, "1"),
+    };
+    let run = ["run", &name, "--all", "--json", "--device", device];
+    let devices = [("TESSERA_SOFTWARE_DEVICES", count), ("TESSERA_SOFTWARE_MEMORY", &memory)];
+    let report = PROGRAM.succeeds_with(folder, &run, &devices);
     let report: serde_json::Value = serde_json::from_str(&report).unwrap();
     succeeds(folder, &[&["merge", &name, "-o", output], merge]);
     report["tiles"]["made"].as_u64().unwrap() as usize
-}
-
-/// What a variable of the environment says, for longer tests.
-fn number(variable: &str, other: u32) -> u32 {
-    std::env::var(variable).ok().and_then(|text| text.parse().ok()).unwrap_or(other)
 }
 
 fn bytes(folder: &Path, name: &str) -> Vec<u8> {
@@ -90,17 +93,21 @@ struct Case {
     has_bounds: bool,
     is_cog: bool,
     device: &'static str,
+    device_memory: u32,
 }
 
 fn case() -> impl Strategy<Value = Case> {
     let cells = prop_oneof![Just(1.0), Just(0.1), Just(0.3048), Just(2.5), 0.01..30.0];
     let points = prop_oneof![1..60_usize, 500..3000_usize];
-    let size = (16..90_u32, 66..90_u32, prop::sample::select(vec!["mean", "max", "first"]));
-    let device = prop::sample::select(vec!["cpu", "software"]);
+    let memory = (66..90_u32, 140..180_u32);
+    let size = (16..90_u32, memory, prop::sample::select(vec!["mean", "max", "first"]));
+    let several = vec!["software:1", "software:2", "software:3", "software:4"];
+    let device = prop_oneof![Just("cpu"), Just("software"), prop::sample::select(several)];
     let radii = (0.6..12.0, 0.3..5.0, 1..4_u32);
     (any::<u64>(), points, cells, radii, size, any::<[bool; 2]>(), device).prop_map(
         |(seed, points, cell, radii, size, [has_bounds, is_cog], device)| {
-            let ((site, query, supersample), (tile, memory, duplicates)) = (radii, size);
+            let (site, query, supersample) = radii;
+            let (tile, (memory, device_memory), duplicates) = size;
             let device = if cfg!(feature = "cuda") { device } else { "cpu" };
             Case {
                 seed,
@@ -115,6 +122,7 @@ fn case() -> impl Strategy<Value = Case> {
                 has_bounds,
                 is_cog,
                 device,
+                device_memory,
             }
         },
     )
@@ -141,7 +149,8 @@ fn both(folder: &Path, case: &Case, method: &str) -> usize {
     let cog: &[&str] = if case.is_cog { &["--cog"] } else { &[] };
     succeeds(folder, &[&words, cog, &["-o", "plain.tif", "--device", "cpu"]]);
     let memory = format!("{}MiB", case.memory);
-    words.extend(["--tile-size", &tile, "--memory", &memory]);
+    let on_device = format!("{}MiB", case.device_memory);
+    words.extend(["--tile-size", &tile, "--memory", &memory, "--device-memory", &on_device]);
     in_tiles(folder, &words, cog, case.device, "tiles.tif")
 }
 
@@ -189,39 +198,112 @@ fn merged_is_plain(folder: &Path) {
 /// Killed at random moments and started again: 20 times, or as many as `TESSERA_KILLS` says.
 #[test]
 fn killed_at_random_and_run_again_it_is_the_same() {
-    let kills =
-        std::env::var("TESSERA_KILLS").ok().and_then(|text| text.parse().ok()).unwrap_or(20);
     let folder = survey();
-    let mut random = Random::new(11);
     succeeds(folder.path(), &[&["plan"], &RADII, &["--tile-size", "48"]]);
-    let (mut killed, mut tiles) = (0, vec![]);
-    while killed < kills {
-        let mut command = Command::new(PROGRAM.path);
-        command.current_dir(folder.path()).args(["run", "plan.json", "--all", "--device", "cpu"]);
-        let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-        std::thread::sleep(Duration::from_micros(random.below(250_000)));
-        child.kill().unwrap();
-        if child.wait().unwrap().success() {
-            // All of it was there: begin again.
-            let folder = tiles_folder(folder.path());
-            std::fs::remove_dir_all(folder).unwrap();
-            continue;
-        }
-        killed += 1;
-        let folder = tiles_folder(folder.path());
-        tiles.push(if folder.is_dir() { files(&folder).len() } else { 0 });
-    }
-    assert!(tiles.iter().any(|&count| count > 0), "no run got to a tile: {tiles:?}");
-    succeeds(folder.path(), &[&["run", "plan.json", "--all", "--device", "cpu"]]);
+    let run = ["run", "plan.json", "--all", "--device", "cpu"];
+    kill_at_random(&PROGRAM, folder.path(), "plan.json", &run);
+    succeeds(folder.path(), &[&run]);
     merged_is_plain(folder.path());
-    let again = succeeds(folder.path(), &[&["run", "plan.json", "--all", "--device", "cpu"]]);
+    let again = succeeds(folder.path(), &[&run]);
     assert!(again.contains("0 made, 64 were there"), "{again}");
 }
 
-/// The folder of the tiles of `plan.json`.
-fn tiles_folder(folder: &Path) -> std::path::PathBuf {
-    let plan: serde_json::Value = serde_json::from_slice(&bytes(folder, "plan.json")).unwrap();
-    folder.join(format!("tiles-{}", plan["id"].as_str().unwrap()))
+/// A card that is lost after any number of launches: its tile is named and goes to another, and nothing is missing.
+/// Where no other is left what it had and what nobody took are missing, and are made by the next run.
+#[test]
+#[cfg(feature = "cuda")]
+fn the_tile_of_a_lost_card_is_made_by_another() {
+    let folder = survey();
+    let folder = folder.path();
+    succeeds(folder, &[&["plan"], &RADII, &["--tile-size", "150"]]);
+    let run = ["run", "plan.json", "--all", "--device", "software:all"];
+    let with = |devices: &str, lost: &str| {
+        let mut command = PROGRAM.command(folder, &run);
+        command.env("TESSERA_SOFTWARE_DEVICES", devices).env("TESSERA_SOFTWARE_LOST", lost);
+        let output = command.output().unwrap();
+        (output.status.code(), String::from_utf8(output.stderr).unwrap())
+    };
+    for lost in ["1:1", "1:7", "1:30"] {
+        let (status, errors) = with("2", lost);
+        assert_eq!(status, Some(0), "{lost}: {errors}");
+        let lines: Vec<&str> = errors.lines().collect();
+        // With two cards each has a tile before the other has made all.
+        let [line] = lines[..] else { panic!("{lost}: {errors}") };
+        for word in ["lidar_dem: tile ", "card 1, Tessera software", "is lost", "another makes it"]
+        {
+            assert!(line.contains(word), "{lost}: no {word:?} in {errors}");
+        }
+        merged_is_plain(folder);
+        std::fs::remove_dir_all(folder_of(folder, "plan.json")).unwrap();
+    }
+    let (status, errors) = with("1", "0:30");
+    assert_eq!(status, Some(2), "{errors}");
+    let lines: Vec<&str> = errors.lines().collect();
+    assert!(lines.len() == 2 && lines[0].contains("card 0") && !lines[0].contains("another"));
+    assert!(
+        lines[1].contains("of 4 tiles failed") && lines[1].contains("run it again"),
+        "{errors}"
+    );
+    assert_eq!(with("1", "0:1000000"), (Some(0), String::new()));
+    merged_is_plain(folder);
+    // From the start none is there.
+    let (status, errors) = with("1", "0:0");
+    assert_eq!((status, errors.lines().count()), (Some(2), 1), "{errors}");
+}
+
+/// A card with less memory free than a tile takes by the plan is refused, by a run that would make one.
+#[test]
+#[cfg(feature = "cuda")]
+fn a_card_of_less_memory_than_planned_is_refused() {
+    let folder = survey();
+    let folder = folder.path();
+    let plan = |most: &str| {
+        let words = ["--device-memory", most, "--overwrite", "--json"];
+        let report = succeeds(folder, &[&["plan"], &RADII, &words]);
+        let report: serde_json::Value = serde_json::from_str(&report).unwrap();
+        let tiles = &report["tiles"];
+        (tiles["count"].as_u64().unwrap(), tiles["device_bytes"].as_u64().unwrap())
+    };
+    let (whole, parts) = (plan("1GiB"), plan("35MiB"));
+    let is_cut = whole.0 == 1 && parts.0 > 1 && parts.1 <= 35 << 20 && whole.1 > parts.1;
+    assert!(is_cut, "{whole:?} and {parts:?}");
+    let with = |memory: u64, which: &[&str]| {
+        let run = [&["run", "plan.json", "--device", "software"], which].concat();
+        let mut command = PROGRAM.command(folder, &run);
+        let output = command.env("TESSERA_SOFTWARE_MEMORY", memory.to_string()).output().unwrap();
+        (output.status.code(), String::from_utf8(output.stderr).unwrap())
+    };
+    for which in [&["--all"][..], &["--tile", "0"]] {
+        let (status, errors) = with(10 << 20, which);
+        assert_eq!((status, errors.lines().count()), (Some(2), 1), "{errors}");
+        for word in ["Tessera software", "has 10 MiB free", "--device-memory"] {
+            assert!(errors.contains(word), "no {word:?} in {errors}");
+        }
+    }
+    assert_eq!(with(parts.1, &["--all"]), (Some(0), String::new()));
+    merged_is_plain(folder);
+    let least = ["plan", "survey.laz", "-o", "other.json", "--query-radius", "4"];
+    let least = [&least[..], &["--device-memory", "1MiB"]].concat();
+    PROGRAM.fails(folder, &least, &["--device-memory", "memory of a device", "1048576"]);
+}
+
+/// Reading the next tile and writing the last beside it, on several cards, keeps what `--memory` says.
+#[test]
+#[cfg(target_os = "linux")]
+fn tiles_in_work_keep_the_memory_of_the_plan() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    succeeds(folder, &[&["--survey-points", "400000", "--device", "cpu"]]);
+    for (method, cell) in [("pixels", "0.4"), ("exact", "1")] {
+        let words = ["plan", "survey.laz", "--method", method, "--query-radius", "3"];
+        let budget = ["--memory", "110MiB", "--resolution", cell, "--overwrite"];
+        let report = succeeds(folder, &[&words, &budget, &["--json"]]);
+        let report: serde_json::Value = serde_json::from_str(&report).unwrap();
+        assert!(report["tiles"]["count"].as_u64().unwrap() > 1, "{report}");
+        let run = ["run", "plan.json", "--all", "--device", "cpu"];
+        let peak = testing::tiles::peak_memory(&PROGRAM, folder, &run);
+        assert!(peak <= 121 << 20, "{method}: {} MiB", peak >> 20);
+    }
 }
 
 #[test]
@@ -242,7 +324,7 @@ fn tiles_one_by_one_are_put_together_when_all_are_there() {
     PROGRAM.fails(folder, &["merge", "plan.json", "-o", "merged.tif"], &["exists", "--overwrite"]);
 
     // A tile that is damaged or another's is made again, and is not put together.
-    let tiles = tiles_folder(folder);
+    let tiles = folder_of(folder, "plan.json");
     let whole = std::fs::read(tiles.join("2.tif")).unwrap();
     let other = std::fs::read(tiles.join("1.tif")).unwrap();
     let mut hole = whole.clone();
@@ -291,15 +373,15 @@ fn a_tile_that_fails_is_named_and_the_others_are_made() {
     for line in tiles {
         assert!(line.starts_with("lidar_dem: tile ") && line.contains("east.laz"), "{line}");
     }
-    assert!(!files(&tiles_folder(folder)).is_empty());
+    assert!(!files(&folder_of(folder, "plan.json")).is_empty());
     std::fs::rename(folder.join("away.laz"), folder.join("east.laz")).unwrap();
     succeeds(folder, &[&["run", "plan.json", "--all", "--device", "cpu"]]);
     merged_is_plain(folder);
 
     // Another file of that name.
-    std::fs::remove_dir_all(tiles_folder(folder)).unwrap();
+    std::fs::remove_dir_all(folder_of(folder, "plan.json")).unwrap();
     std::fs::copy(folder.join("east.laz"), folder.join("west.laz")).unwrap();
-    std::fs::create_dir(tiles_folder(folder)).unwrap();
+    std::fs::create_dir(folder_of(folder, "plan.json")).unwrap();
     let words = ["tile 0", "west.laz has changed"];
     PROGRAM.fails(folder, &["run", "plan.json", "--tile", "0", "--device", "cpu"], &words);
 }
@@ -360,6 +442,11 @@ fn what_has_no_plan_or_is_none_gets_one_line() {
     run("changed.json", &["changed.json", "damaged"]);
     PROGRAM.fails(folder, &["run", "plan.json", "--tile", "7"], &["--tile 7", "0 to 0"]);
     PROGRAM.fails(folder, &["run", "plan.json"], &["--tile", "--all"]);
+    for device in ["cuda:all", "software:all"] {
+        let one = ["run", "plan.json", "--tile", "0", "--device", device];
+        PROGRAM.fails(folder, &one, &[device, "--all"]);
+        PROGRAM.fails(folder, &["survey.laz", "-o", "d.tif", "--device", device], &[device, "one"]);
+    }
     PROGRAM.fails(folder, &["merge", "plan.json", "-o", "dem.npy"], &["--output", ".tif"]);
 }
 

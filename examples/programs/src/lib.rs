@@ -7,6 +7,6 @@ pub mod opening;
 pub mod products;
 pub mod program;
 pub mod report;
-
+pub mod scale;
 pub mod stages;
 pub mod units;

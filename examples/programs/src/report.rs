@@ -95,6 +95,18 @@ impl Report {
         }
     }
 
+    /// The devices that did the work, by their numbers where they are several.
+    pub fn devices(&mut self, devices: &[Device], asked: DeviceChoice) {
+        if let [device] = devices {
+            return self.device(device, asked);
+        }
+        for (card, device) in devices.iter().enumerate() {
+            let heading = if card == 0 { "devices" } else { "" };
+            self.line(heading, format_args!("{card}: {}", device.name()));
+            self.element("devices", device.name());
+        }
+    }
+
     /// A grid and the range of its values, NaN being NODATA.
     pub fn raster(&mut self, what: &str, grid: &GridSpec, quantity: &str, values: &[f32]) {
         let (width, height) = (grid.width, grid.height);

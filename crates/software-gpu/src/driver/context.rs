@@ -1,41 +1,47 @@
-//! Contexts: there is the device's primary one, and each host thread has a stack of current ones.
+//! Contexts: each device has its primary one, and each host thread has a stack of current ones.
 
-use super::{Code, Outcome, call, call_in_context, device, give};
+use super::{Code, call, call_in_context, device, give};
+use crate::settings::{self, MAX_DEVICES};
 use crate::{memory, order};
 use std::cell::RefCell;
 use std::ffi::{c_int, c_uint};
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
-/// The handle of the primary context.
-const PRIMARY: usize = 0xc0;
+/// The handle of the first device's primary context; those of the others follow.
+const PRIMARY: usize = 0xc00;
 
-/// How often it is retained. Its memory, modules and streams outlive the last release: on a real
-/// device they would be destroyed.
-static RETAINED: AtomicUsize = AtomicUsize::new(0);
-static FLAGS: AtomicU32 = AtomicU32::new(0);
+/// The primary context of a device.
+struct Primary {
+    /// How often it is retained. Its memory, modules and streams outlive the last release: on a real
+    /// device they would be destroyed.
+    retained: AtomicUsize,
+    flags: AtomicU32,
+}
+
+static PRIMARIES: [Primary; MAX_DEVICES] =
+    [const { Primary { retained: AtomicUsize::new(0), flags: AtomicU32::new(0) } }; MAX_DEVICES];
 
 thread_local! {
     static STACK: RefCell<Vec<usize>> = const { RefCell::new(Vec::new()) };
 }
 
-/// The error of a call on a thread that has no current context.
-pub(super) fn current() -> Outcome {
+/// The device of the thread's current context, or the error of a call on a thread that has none, or whose device
+/// is lost.
+pub(super) fn current() -> Result<usize, Code> {
     device::initialised()?;
-    let there = STACK.with_borrow(|stack| stack.last().is_some_and(|context| *context != 0));
-    if there && RETAINED.load(Ordering::Acquire) > 0 {
-        Ok(())
-    } else {
-        Err(Code::CUDA_ERROR_INVALID_CONTEXT)
-    }
+    let context = STACK.with_borrow(|stack| stack.last().copied().unwrap_or(0));
+    let number = known(context)?;
+    device::answers(number)?;
+    Ok(number)
 }
 
-fn known(context: usize) -> Outcome {
+/// The device of a context.
+fn known(context: usize) -> Result<usize, Code> {
     device::initialised()?;
-    if context == PRIMARY && RETAINED.load(Ordering::Acquire) > 0 {
-        Ok(())
-    } else {
-        Err(Code::CUDA_ERROR_INVALID_CONTEXT)
-    }
+    let number = context.checked_sub(PRIMARY).filter(|number| *number < settings::devices());
+    number
+        .filter(|&number| PRIMARIES[number].retained.load(Ordering::Acquire) > 0)
+        .ok_or(Code::CUDA_ERROR_INVALID_CONTEXT)
 }
 
 // SAFETY (everywhere in this module): the driver's interface promises that a pointer which a
@@ -46,19 +52,20 @@ pub(super) unsafe extern "C" fn cuDevicePrimaryCtxRetain(
     number: c_int,
 ) -> Code {
     call(|| {
-        device::known(number)?;
+        let number = device::known(number)?;
         // SAFETY: as above.
-        unsafe { give(context, PRIMARY)? };
-        RETAINED.fetch_add(1, Ordering::AcqRel);
+        unsafe { give(context, PRIMARY + number)? };
+        PRIMARIES[number].retained.fetch_add(1, Ordering::AcqRel);
         Ok(())
     })
 }
 
 pub(super) extern "C" fn cuDevicePrimaryCtxRelease_v2(number: c_int) -> Code {
     call(|| {
-        device::known(number)?;
+        let number = device::known(number)?;
         let less = |count: usize| count.checked_sub(1);
-        let released = RETAINED.fetch_update(Ordering::AcqRel, Ordering::Acquire, less);
+        let released =
+            PRIMARIES[number].retained.fetch_update(Ordering::AcqRel, Ordering::Acquire, less);
         released.map(|_| ()).map_err(|_| Code::CUDA_ERROR_INVALID_CONTEXT)
     })
 }
@@ -70,8 +77,8 @@ pub(super) extern "C" fn cuDevicePrimaryCtxReset_v2(number: c_int) -> Code {
 
 pub(super) extern "C" fn cuDevicePrimaryCtxSetFlags_v2(number: c_int, flags: c_uint) -> Code {
     call(|| {
-        device::known(number)?;
-        FLAGS.store(flags, Ordering::Relaxed);
+        let number = device::known(number)?;
+        PRIMARIES[number].flags.store(flags, Ordering::Relaxed);
         Ok(())
     })
 }
@@ -121,13 +128,19 @@ pub(super) unsafe extern "C" fn cuCtxPopCurrent_v2(context: *mut usize) -> Code 
 }
 
 pub(super) unsafe extern "C" fn cuCtxGetDevice(number: *mut c_int) -> Code {
-    // SAFETY: as above.
-    call_in_context(|| unsafe { give(number, 0) })
+    call_in_context(|| {
+        let current = current()? as c_int;
+        // SAFETY: as above.
+        unsafe { give(number, current) }
+    })
 }
 
 pub(super) unsafe extern "C" fn cuCtxGetFlags(flags: *mut c_uint) -> Code {
-    // SAFETY: as above.
-    call_in_context(|| unsafe { give(flags, FLAGS.load(Ordering::Relaxed)) })
+    call_in_context(|| {
+        let found = PRIMARIES[current()?].flags.load(Ordering::Relaxed);
+        // SAFETY: as above.
+        unsafe { give(flags, found) }
+    })
 }
 
 pub(super) unsafe extern "C" fn cuCtxGetApiVersion(context: usize, version: *mut c_uint) -> Code {

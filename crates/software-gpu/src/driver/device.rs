@@ -1,10 +1,11 @@
 //! Initialisation, the device and its properties, errors in words.
 
 use super::{Code, call, give};
+use crate::settings::{self, MAX_DEVICES};
 use crate::{memory, scheduler};
 use cuda_driver::attribute::device as attribute_of;
 use std::ffi::{CStr, c_char, c_int, c_uint};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 const NAME: &CStr = c"Tessera software device";
 
@@ -26,10 +27,30 @@ pub(super) fn initialised() -> Result<(), Code> {
     if done { Ok(()) } else { Err(Code::CUDA_ERROR_NOT_INITIALIZED) }
 }
 
-/// The error of a device number other than the one there is.
-pub(super) fn known(device: c_int) -> Result<(), Code> {
+/// The device of a number, or the error of a number beyond the devices that there are.
+pub(super) fn known(device: c_int) -> Result<usize, Code> {
     initialised()?;
-    if device == 0 { Ok(()) } else { Err(Code::CUDA_ERROR_INVALID_DEVICE) }
+    let number = usize::try_from(device).ok().filter(|number| *number < settings::devices());
+    number.ok_or(Code::CUDA_ERROR_INVALID_DEVICE)
+}
+
+/// Launches on each device.
+static LAUNCHES: [AtomicU64; MAX_DEVICES] = [const { AtomicU64::new(0) }; MAX_DEVICES];
+
+/// Counts a launch.
+pub(super) fn count_launch(device: usize) {
+    LAUNCHES[device].fetch_add(1, Ordering::Relaxed);
+}
+
+/// The error of every call of a device that is lost (`TESSERA_SOFTWARE_LOST`).
+pub(super) fn answers(device: usize) -> Result<(), Code> {
+    let is_lost = |(lost, after): (usize, u64)| {
+        lost == device && LAUNCHES[device].load(Ordering::Relaxed) >= after
+    };
+    match settings::lost().is_some_and(is_lost) {
+        true => Err(Code::CUDA_ERROR_UNKNOWN),
+        false => Ok(()),
+    }
 }
 
 pub(super) extern "C" fn cuInit(flags: c_uint) -> Code {
@@ -72,7 +93,7 @@ pub(super) unsafe extern "C" fn cuDeviceGetCount(count: *mut c_int) -> Code {
     call(|| {
         initialised()?;
         // SAFETY: as above.
-        unsafe { give(count, 1) }
+        unsafe { give(count, settings::devices() as c_int) }
     })
 }
 
@@ -80,7 +101,7 @@ pub(super) unsafe extern "C" fn cuDeviceGet(device: *mut c_int, ordinal: c_int) 
     call(|| {
         known(ordinal)?;
         // SAFETY: as above.
-        unsafe { give(device, 0) }
+        unsafe { give(device, ordinal) }
     })
 }
 
@@ -109,9 +130,10 @@ pub(super) unsafe extern "C" fn cuDeviceGetName(
 
 pub(super) unsafe extern "C" fn cuDeviceGetUuid(uuid: *mut [u8; 16], device: c_int) -> Code {
     call(|| {
-        known(device)?;
+        let mut name = *b"tessera-software";
+        name[0] += known(device)? as u8;
         // SAFETY: as above.
-        unsafe { give(uuid, *b"tessera-software") }
+        unsafe { give(uuid, name) }
     })
 }
 
@@ -122,9 +144,9 @@ pub(super) unsafe extern "C" fn cuDeviceGetUuid_v2(uuid: *mut [u8; 16], device: 
 
 pub(super) unsafe extern "C" fn cuDeviceTotalMem_v2(bytes: *mut usize, device: c_int) -> Code {
     call(|| {
-        known(device)?;
+        let number = known(device)?;
         // SAFETY: as above.
-        unsafe { give(bytes, memory::free_and_total().1 as usize) }
+        unsafe { give(bytes, memory::free_and_total(number).1 as usize) }
     })
 }
 

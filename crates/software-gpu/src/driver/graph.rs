@@ -5,7 +5,7 @@
 //! the allocation, with the pattern of fresh memory, and is gone again where the graph frees it;
 //! what the graph does not free, the program may free after the launch.
 
-use super::{Code, Handles, Outcome, call_in_context, give, stream};
+use super::{Code, Handles, Outcome, call_in_context, context, give, stream};
 use crate::memory::{self, Used};
 use crate::report::{Kind, Report};
 use std::ffi::{c_int, c_ulonglong};
@@ -34,7 +34,7 @@ impl Recording {
 
     /// Records an allocation.
     pub(super) fn allocate(&mut self, size: usize) -> Result<u64, Code> {
-        let address = memory::reserve(size)?;
+        let address = memory::reserve(size, context::current()?)?;
         self.memory.push((address, false));
         self.push(move |stream| {
             memory::revive(address)?;

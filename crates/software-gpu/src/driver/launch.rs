@@ -1,10 +1,10 @@
 //! Launches, and what is checked before and after them.
 
-use super::device::{MAX_GRID, SHARED_MEMORY};
+use super::device::{self, MAX_GRID, SHARED_MEMORY};
 use super::module::Function;
-use super::{Code, Outcome, call_in_context, module, stream};
+use super::{Code, Outcome, call_in_context, context, module, stream};
 use crate::failure::{self, Operation};
-use crate::memory::{Busy, Used};
+use crate::memory::{self, Busy, Used};
 use crate::order::Access;
 use crate::report::{Kind, Report};
 use crate::scheduler::Launch;
@@ -55,7 +55,11 @@ pub(super) unsafe extern "C" fn cuLaunchKernel(
         let arguments = unsafe { Arguments::copy(kernel, parameters.cast_const().cast()) }
             .map_err(|message| refuse(kernel, message))?;
         let arguments = Arc::new(arguments);
-        stream::enqueue(on_stream, move |stream| run(&function, shape, &arguments, stream))
+        let number = context::current()?;
+        let run = move |stream| run(&function, shape, &arguments, stream);
+        let outcome = stream::enqueue(on_stream, run);
+        device::count_launch(number);
+        outcome
     })
 }
 
@@ -204,9 +208,14 @@ impl Arguments {
             .filter(|(_, parameter)| parameter.is_pointer())
             .map(|(i, _)| (i, self.bytes[self.starts[i]] as u64))
             .collect();
-        Busy::new(pointers.iter().map(|(_, address)| *address)).map_err(|address| {
+        let device = context::current().map_err(|code| code.to_string())?;
+        Busy::new(pointers.iter().map(|(_, address)| *address), device).map_err(|address| {
             let at = pointers.iter().find(|(_, a)| *a == address).map_or(0, |(i, _)| *i);
-            format!("argument {at} is the pointer {address:#x}, which is in no live allocation")
+            let place = match memory::device_of(address) {
+                Some(other) => format!("in memory of device {other}, the launch is on {device}"),
+                None => "in no live allocation".to_owned(),
+            };
+            format!("argument {at} is the pointer {address:#x}, which is {place}")
         })
     }
 }

@@ -10,8 +10,8 @@ use crate::memory::{self, Used};
 use crate::order::{self, Access};
 use std::ffi::{c_int, c_uint, c_void};
 
-/// The handle of the device's memory pool.
-const POOL: usize = 0xd0;
+/// The handle of the first device's memory pool; those of the others follow.
+const POOL: usize = 0xd00;
 /// The legacy default stream, on which what names no stream runs.
 const LEGACY: usize = 0;
 
@@ -21,7 +21,7 @@ const LEGACY: usize = 0;
 
 pub(super) unsafe extern "C" fn cuMemGetInfo_v2(free: *mut usize, total: *mut usize) -> Code {
     call_in_context(|| {
-        let (free_now, in_all) = memory::free_and_total();
+        let (free_now, in_all) = memory::free_and_total(context::current()?);
         // SAFETY: as above.
         unsafe {
             give(free, free_now as usize)?;
@@ -34,7 +34,7 @@ pub(super) unsafe extern "C" fn cuMemAlloc_v2(address: *mut u64, size: usize) ->
     call_in_context(|| {
         failure::check(Operation::Allocation)?;
         // SAFETY: as above.
-        unsafe { give(address, memory::allocate(size)?) }
+        unsafe { give(address, memory::allocate(size, context::current()?)?) }
     })
 }
 
@@ -312,12 +312,13 @@ pub(super) unsafe extern "C" fn cuPointerGetAttribute(
             (_, true) => HOST_MEMORY,
             _ => return Err(Code::CUDA_ERROR_INVALID_VALUE),
         };
-        let pool = if memory::is_pooled(address) { POOL } else { 0 };
+        let number = memory::device_of(address).unwrap_or(0);
+        let pool = if memory::is_pooled(address) { POOL + number } else { 0 };
         // SAFETY: as above; the attributes are a number and a handle.
         unsafe {
             match attribute {
                 2 => give(value.cast::<c_uint>(), kind),
-                9 => give(value.cast::<c_int>(), 0),
+                9 => give(value.cast::<c_int>(), number as c_int),
                 17 => give(value.cast::<usize>(), pool),
                 _ => Err(Code::CUDA_ERROR_NOT_SUPPORTED),
             }
@@ -327,9 +328,9 @@ pub(super) unsafe extern "C" fn cuPointerGetAttribute(
 
 pub(super) unsafe extern "C" fn cuDeviceGetDefaultMemPool(pool: *mut usize, number: c_int) -> Code {
     call(|| {
-        device::known(number)?;
+        let number = device::known(number)?;
         // SAFETY: as above.
-        unsafe { give(pool, POOL) }
+        unsafe { give(pool, POOL + number) }
     })
 }
 
@@ -339,8 +340,8 @@ pub(super) unsafe extern "C" fn cuDeviceGetMemPool(pool: *mut usize, number: c_i
 }
 
 fn known_pool(pool: usize) -> Outcome {
-    context::current()?;
-    if pool == POOL { Ok(()) } else { Err(Code::CUDA_ERROR_INVALID_HANDLE) }
+    let own = POOL + context::current()?;
+    if pool == own { Ok(()) } else { Err(Code::CUDA_ERROR_INVALID_HANDLE) }
 }
 
 /// The pool keeps nothing, so its attributes change nothing.

@@ -1,7 +1,7 @@
 //! Modules, functions and their attributes.
 
 use super::device::{MAX_THREADS, SHARED_MEMORY, SHARED_MEMORY_OPT_IN};
-use super::{Code, Handles, call_in_context, give};
+use super::{Code, Handles, call_in_context, context, give};
 use crate::failure::{self, Operation};
 use crate::report::{Kind, Report};
 use crate::{modules, scheduler};
@@ -18,6 +18,8 @@ struct Module {
 /// A kernel of a loaded module.
 pub(super) struct Function {
     pub kernel: &'static HostKernel,
+    /// The device of the context that the module was loaded in.
+    device: usize,
     /// Most dynamic shared memory that it may be launched with.
     pub max_shared: AtomicU32,
 }
@@ -25,9 +27,13 @@ pub(super) struct Function {
 static MODULES: Handles<Module> = Handles::new();
 static FUNCTIONS: Handles<Function> = Handles::new();
 
-/// The function behind a handle.
+/// The function behind a handle, which must be of the current context.
 pub(super) fn function(handle: usize) -> Result<std::sync::Arc<Function>, Code> {
-    FUNCTIONS.get(handle)
+    let function = FUNCTIONS.get(handle)?;
+    match function.device == context::current()? {
+        true => Ok(function),
+        false => Err(Code::CUDA_ERROR_INVALID_HANDLE),
+    }
 }
 
 // SAFETY (everywhere in this module): the driver's interface promises that a pointer which a
@@ -49,9 +55,10 @@ pub(super) unsafe extern "C" fn cuModuleLoadData(module: *mut usize, image: *con
             Report::new(Kind::Launch, message.to_owned()).file();
             return Err(Code::CUDA_ERROR_INVALID_PTX);
         };
+        let device = context::current()?;
         let insert = |(name, kernel): (String, &'static HostKernel)| {
             let max_shared = AtomicU32::new(SHARED_MEMORY);
-            (name, FUNCTIONS.insert(Function { kernel, max_shared }))
+            (name, FUNCTIONS.insert(Function { kernel, device, max_shared }))
         };
         let functions = kernels.into_iter().map(insert).collect();
         // SAFETY: as above.

@@ -2,13 +2,13 @@
 //! the stream captures, recorded for a graph.
 
 use super::graph::Recording;
-use super::{Code, Handles, Outcome, call_in_context, give};
+use super::{Code, Handles, Outcome, call_in_context, context, give};
 use crate::failure::{self, Operation};
 use crate::memory::{self, Used};
 use crate::order::{self, Clock};
 use crate::report::Report;
 use std::ffi::{c_int, c_uint};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 /// Lower numbers are more urgent.
@@ -21,6 +21,8 @@ const EVENT_DISABLE_TIMING: c_uint = 2;
 const STREAM_NON_BLOCKING: c_uint = 1;
 
 struct Stream {
+    /// Its context's device.
+    device: usize,
     flags: c_uint,
     priority: c_int,
     capture: Mutex<Capture>,
@@ -47,9 +49,18 @@ struct Event {
 static STREAMS: Handles<Stream> = Handles::new();
 static EVENTS: Handles<Event> = Handles::new();
 
-/// The error of a stream that is none.
+/// The error of a stream that is none, or none of the current context.
 pub(super) fn known(stream: usize) -> Outcome {
-    if DEFAULT_STREAMS.contains(&stream) { Ok(()) } else { STREAMS.get(stream).map(|_| ()) }
+    if DEFAULT_STREAMS.contains(&stream) { Ok(()) } else { own(stream).map(|_| ()) }
+}
+
+/// A stream of the current context: on those of another no work can be enqueued.
+fn own(stream: usize) -> Result<Arc<Stream>, Code> {
+    let stream = STREAMS.get(stream)?;
+    match stream.device == context::current()? {
+        true => Ok(stream),
+        false => Err(Code::CUDA_ERROR_INVALID_HANDLE),
+    }
 }
 
 /// Calls `f` with what the stream has recorded, if it captures.
@@ -57,7 +68,7 @@ fn captured<R>(stream: usize, f: impl FnOnce(&mut Recording) -> R) -> Result<Opt
     if DEFAULT_STREAMS.contains(&stream) {
         return Ok(None);
     }
-    let stream = STREAMS.get(stream)?;
+    let stream = own(stream)?;
     match &mut *stream.lock() {
         Capture::None => Ok(None),
         Capture::Active(recording) => Ok(Some(f(recording))),
@@ -91,7 +102,7 @@ pub(super) fn allocate(stream: usize, size: usize) -> Result<u64, Code> {
     match captured(stream, |recording| recording.allocate(size))? {
         Some(address) => address,
         None => {
-            let address = memory::allocate_from_pool(size)?;
+            let address = memory::allocate_from_pool(size, context::current()?)?;
             in_order(&Used::whole(address), stream, "an allocation")?;
             Ok(address)
         }
@@ -177,7 +188,8 @@ pub(super) unsafe extern "C" fn cuStreamCreateWithPriority(
 ) -> Code {
     call_in_context(|| {
         let priority = priority.clamp(GREATEST_PRIORITY, 0);
-        let new = STREAMS.insert(Stream { flags, priority, capture: Mutex::default() });
+        let device = context::current()?;
+        let new = STREAMS.insert(Stream { device, flags, priority, capture: Mutex::default() });
         order::created(new, flags & STREAM_NON_BLOCKING != 0);
         // SAFETY: as above.
         unsafe { give(stream, new) }

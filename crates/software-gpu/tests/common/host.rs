@@ -21,11 +21,16 @@ pub struct Context(CUdevice);
 
 impl Context {
     pub fn new() -> Self {
+        Self::of(0)
+    }
+
+    /// That of a device.
+    pub fn of(ordinal: i32) -> Self {
         let mut context = CUcontext::NULL;
         // SAFETY: the pointers are to live variables.
         unsafe {
             check(sys::cuInit(0)).unwrap();
-            let device = given(|d| sys::cuDeviceGet(d, 0)).unwrap();
+            let device = given(|d| sys::cuDeviceGet(d, ordinal)).unwrap();
             check(sys::cuDevicePrimaryCtxRetain(&mut context, device)).unwrap();
             check(sys::cuCtxSetCurrent(context)).unwrap();
             Self(device)

@@ -4,20 +4,21 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use geo_io::{Crs, Header, Output};
-use gpu_core::{Bounds, GridSpec, host_memory};
-use nni_grid::{Duplicates, Method};
+use gpu_core::{Bounds, GridSpec};
+use nni_grid::Duplicates;
 use programs::cloud::{require_same_crs, step_of_heights};
 use programs::report::Report;
+use programs::scale::{folder_name, name, stamp};
 use programs::stages::Stages;
 use programs::units;
 use serde_json::json;
-use tile_plan::{Input, Model, Params, Plan, Reach};
+use tile_plan::{Input, Params, Plan, Reach};
 
 use crate::args::PlanArgs;
 use crate::extent::{FARTHEST, snapped, too_large};
+use crate::scale::Planned;
+use crate::scale::needs::Kind;
 use crate::scale::recipe::Recipe;
-use crate::scale::{folder_name, stamp};
-use crate::surface::SurfaceArgs;
 
 /// Reads headers, divides the DEM and writes the plan.
 pub fn plan(args: &PlanArgs) -> Result<()> {
@@ -93,22 +94,23 @@ impl Survey {
     fn plan(&self, args: &PlanArgs) -> Result<Plan> {
         let grid = self.grid(args)?;
         let recipe = Recipe::new(&args.points, &args.surface, self.heights, self.crs.as_ref())?;
-        let budget = args.memory.or_else(host_memory::available);
-        let budget =
-            budget.context("the system does not say how much memory is free: give --memory")?;
-        let params = Params::new(grid, budget, model(&args.surface)).program(recipe.to_json()?);
+        let (method, supersample) = (args.surface.method, args.surface.supersample);
+        let kind = Kind { method, supersample };
+        let params = Params::new(grid, args.budget.share()?, kind.model())
+            .device_model(kind.on_device())
+            .device_budget(args.budget.device_memory)
+            .ends_at_grid(args.points.bounds.is_none())
+            .most_side(args.budget.tile_size)
+            .program(Planned::held(recipe, args.budget.memory)?);
         let reaches = args.surface.reaches();
-        let params =
-            reaches.iter().fold(params.most_side(args.tile_size), |params, &(name, cells)| {
-                params.reach(name, Reach::Cells(cells))
-            });
+        let params = reaches
+            .iter()
+            .fold(params, |params, &(name, cells)| params.reach(name, Reach::Cells(cells)));
         tile_plan::plan(&self.inputs, &params).map_err(|error| match error {
             tile_plan::Error::Unbounded { .. } => {
                 anyhow!("{error}; a DEM in tiles needs --query-radius and --site-radius in cells")
             }
-            tile_plan::Error::Side { .. } => anyhow!("--tile-size: {error}"),
-            tile_plan::Error::Budget { .. } => anyhow!("--memory: {error}"),
-            _ => error.into(),
+            _ => args.budget.explain(error),
         })
     }
 
@@ -155,27 +157,6 @@ fn header(path: &Path, args: &PlanArgs) -> Result<Header> {
     Ok(Header { points, bounds, heights: cloud.heights, crs: cloud.crs })
 }
 
-/// The name of a file, by which it is found from any folder.
-fn name(path: &Path) -> Result<String> {
-    let place = path.canonicalize().with_context(|| path.display().to_string())?;
-    match place.to_str() {
-        Some(name) => Ok(name.to_owned()),
-        None => bail!("{}: a plan takes names in UTF-8 alone", path.display()),
-    }
-}
-
-/// The memory of a tile: its points as they are read, joined and sorted, with the exact method's rings of
-/// neighbours; the DEM with its margin, and on pixels the rasters of nearest sites in two orders. About twice what was
-/// measured (docs/scale.md), since points are not spread evenly.
-fn model(surface: &SurfaceArgs) -> Model {
-    const FIXED: u64 = 64 << 20;
-    let pixels = u64::from(surface.supersample).pow(2);
-    match surface.method {
-        Method::Exact => Model { fixed: FIXED, per_point: 250, per_cell: 24 },
-        Method::Pixels => Model { fixed: FIXED, per_point: 80, per_cell: 16 + 28 * pixels },
-    }
-}
-
 fn report(args: &PlanArgs, plan: &Plan, survey: &Survey, stages: &Stages) {
     let mut report = Report::default();
     let (grid, tiles) = (plan.grid(), plan.tiles());
@@ -194,13 +175,22 @@ fn report(args: &PlanArgs, plan: &Plan, survey: &Survey, stages: &Stages) {
     report.field("dem", dem);
     let (count, halo) = (tiles.len(), plan.halo());
     let bytes = tiles.iter().map(|tile| tile.bytes).max().unwrap_or(0);
+    let on_device = tiles.iter().map(|tile| tile.device_bytes).max().unwrap_or(0);
     let last = count.max(1) - 1;
     report.line(
         "tiles",
         format_args!("{count}, from 0 to {last}; {halo} cells around each are read"),
     );
-    report.line("memory", format_args!("{} MiB at most, estimated", bytes.div_ceil(1 << 20)));
-    report.field("tiles", json!({"count": count, "halo": halo, "bytes": bytes}));
+    let mib = |bytes: u64| bytes.div_ceil(1 << 20);
+    let each = format_args!(
+        "{} MiB a tile at most, estimated, of a card {} MiB",
+        mib(bytes),
+        mib(on_device)
+    )
+    .to_string();
+    report.line("memory", each);
+    let sizes = json!({"count": count, "halo": halo, "bytes": bytes, "device_bytes": on_device});
+    report.field("tiles", sizes);
     let exactness = match args.surface.is_exact_in_parts() {
         true => "the bits of one run",
         false => "the heights of one run to rounding; --method pixels gives its bits",

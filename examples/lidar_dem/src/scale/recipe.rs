@@ -1,22 +1,25 @@
 //! What a plan holds of the program's own: how each tile is made.
 
-use anyhow::{Context, Result, anyhow, ensure};
-use geo_io::{Crs, CsvColumns, Filter, GeoKeys};
-use gpu_core::Bounds;
+use std::path::PathBuf;
+
+use anyhow::Result;
+use geo_io::{Crs, CsvColumns, Filter};
+use gpu_core::{Bounds, Device, Progress};
 use nni_grid::{Method, Weights};
 use programs::args::PointArgs;
+use programs::cloud::Cloud;
+use programs::scale::{self, Needs, System};
 use serde::{Deserialize, Serialize};
-use tile_plan::Plan;
+use tile_plan::Tile;
 
+use crate::scale::needs::Kind;
+use crate::scale::{Planned, open, tile};
 use crate::surface::SurfaceArgs;
 
-/// How tiles are made, beside what a plan has of any program. A later version that makes them otherwise has
-/// another number.
+/// How tiles are made, beside what a plan has of any program.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Recipe {
-    program: String,
-    version: u32,
     columns: [String; 3],
     classes: Option<Vec<u8>>,
     returns: String,
@@ -35,17 +38,8 @@ pub struct Recipe {
     pub ends_at_grid: bool,
 }
 
-/// A coordinate system, as it was stated.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "snake_case")]
-enum System {
-    Name(String),
-    Wkt(String),
-    Keys { directory: Vec<u16>, doubles: Vec<f64>, ascii: String },
-}
-
-const PROGRAM: &str = "lidar_dem";
-const VERSION: u32 = 1;
+/// The name of the exact method.
+const EXACT: &str = "exact";
 
 impl Recipe {
     /// That of the command line.
@@ -57,13 +51,11 @@ impl Recipe {
     ) -> Result<Self> {
         let limit = surface.max_distance;
         Ok(Self {
-            program: PROGRAM.to_owned(),
-            version: VERSION,
             columns: points.columns.0.clone(),
             classes: points.classes.as_ref().map(|classes| classes.0.clone()),
             returns: points.returns.to_string(),
             method: match surface.method {
-                Method::Exact => "exact",
+                Method::Exact => EXACT,
                 Method::Pixels => "pixels",
             }
             .to_owned(),
@@ -82,23 +74,6 @@ impl Recipe {
             crs: crs.map(System::of).transpose()?,
             ends_at_grid: points.bounds.is_none(),
         })
-    }
-
-    /// That of a plan.
-    pub fn of(plan: &Plan) -> Result<Self> {
-        let program = plan.program();
-        ensure!(program["program"] == PROGRAM, "this plan is not one of lidar_dem's");
-        let version = program["version"].as_u64().unwrap_or(0);
-        ensure!(
-            version == u64::from(VERSION),
-            "this plan is of version {version} of lidar_dem's, {VERSION} is known here"
-        );
-        Self::deserialize(program).context("this plan is damaged")
-    }
-
-    /// As a plan holds it.
-    pub fn to_json(&self) -> Result<serde_json::Value> {
-        Ok(serde_json::to_value(self)?)
     }
 
     /// Which points are kept.
@@ -128,38 +103,51 @@ impl Recipe {
         })
     }
 
+    /// What decides the memory of a tile.
+    fn kind(&self) -> Kind {
+        let method = if self.method == EXACT { Method::Exact } else { Method::Pixels };
+        Kind { method, supersample: self.supersample }
+    }
+
     /// The coordinate system.
     pub fn crs(&self) -> Result<Option<Crs>> {
         self.crs.as_ref().map(System::crs).transpose()
     }
 }
 
-impl System {
-    /// The form that gives the system back: by the same name, and the same to a file.
-    fn of(crs: &Crs) -> Result<Self> {
-        let GeoKeys { directory, doubles, ascii } = crs.geokeys();
-        let wkt = crs.wkt().map(|wkt| Self::Wkt(wkt.to_owned()));
-        let forms = [Some(Self::Name(crs.to_string())), wkt];
-        let keys = Self::Keys { directory, doubles, ascii };
-        let mut forms = forms.into_iter().flatten().chain([keys]);
-        let is_same =
-            |other: Crs| other.geokeys() == crs.geokeys() && other.to_string() == crs.to_string();
-        let same = |form: &Self| form.crs().is_ok_and(is_same);
-        forms.find(same).ok_or_else(|| {
-            anyhow!("the coordinate system {crs} cannot be put into a plan: name it by --crs")
-        })
+impl scale::Recipe for Recipe {
+    const PROGRAM: &'static str = "lidar_dem";
+    const VERSION: u32 = 2;
+    type Read = Cloud;
+    type Made = Vec<f32>;
+
+    fn needs(planned: &Planned, tile: &Tile) -> Needs {
+        planned.recipe.kind().needs(tile)
     }
 
-    fn crs(&self) -> Result<Crs> {
-        let none = || anyhow!("this plan is damaged: its coordinate system is none");
-        match self {
-            Self::Name(name) => Ok(Crs::parse(name)?),
-            Self::Wkt(wkt) => Crs::from_wkt(wkt).ok_or_else(none),
-            Self::Keys { directory, doubles, ascii } => {
-                let (directory, doubles) = (directory.clone(), doubles.clone());
-                let keys = GeoKeys { directory, doubles, ascii: ascii.clone() };
-                Crs::from_geokeys(keys).map_err(|_| none())?.ok_or_else(none)
-            }
-        }
+    fn files(planned: &Planned, number: usize) -> Vec<PathBuf> {
+        vec![planned.path_of(number, ".tif")]
+    }
+
+    fn is_whole(planned: &Planned, number: usize) -> bool {
+        open(planned, number).is_ok_and(|file| scale::is_whole(&file))
+    }
+
+    fn read(planned: &Planned, tile: &Tile, progress: &dyn Progress) -> Result<Cloud> {
+        tile::read(planned, tile, progress)
+    }
+
+    fn make(
+        planned: &Planned,
+        tile: &Tile,
+        cloud: Cloud,
+        device: &Device,
+        progress: &dyn Progress,
+    ) -> Result<Vec<f32>> {
+        tile::heights(planned, tile, cloud, device, progress)
+    }
+
+    fn write(planned: &Planned, number: usize, heights: Vec<f32>) -> Result<()> {
+        tile::write(planned, number, &heights)
     }
 }

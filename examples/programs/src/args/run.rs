@@ -8,13 +8,13 @@ use gpu_core::DeviceChoice;
 use crate::args::count;
 
 /// Options of every program.
-#[derive(Args, Debug)]
+#[derive(Args, Debug, Default)]
 #[command(next_help_heading = "Options of every program")]
 pub struct RunArgs {
     /// Replace output files that exist
     #[arg(long)]
     pub overwrite: bool,
-    /// auto, cpu, software or cuda:N
+    /// auto, cpu, software or cuda:N; where tiles of a plan are made also cuda:all
     #[arg(long, default_value = "auto")]
     pub device: DeviceChoice,
     /// Threads of the CPU to work on [default: all]

@@ -1,0 +1,77 @@
+//! Programs that work in tiles.
+
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Duration;
+
+use crate::Random;
+use crate::program::{Program, files};
+
+/// What a variable of the environment says, for longer tests.
+pub fn number(variable: &str, other: u32) -> u32 {
+    std::env::var(variable).ok().and_then(|text| text.parse().ok()).unwrap_or(other)
+}
+
+/// The folder of a plan's tiles.
+///
+/// # Panics
+/// Where there is no plan.
+pub fn folder_of(folder: &Path, plan: &str) -> PathBuf {
+    let text = std::fs::read_to_string(folder.join(plan)).expect("there is a plan");
+    let id = text.split("\"id\": \"").nth(1).and_then(|rest| rest.split('"').next());
+    folder.join(format!("tiles-{}", id.expect("a plan has an id")))
+}
+
+/// Starts a program again and again and kills it after a random time, as often as `TESSERA_KILLS` says or 20 times;
+/// where it came to its end it begins anew.
+///
+/// # Panics
+/// Where no run got to a tile.
+pub fn kill_at_random(program: &Program, folder: &Path, plan: &str, arguments: &[&str]) {
+    let mut random = Random::new(11);
+    let (mut killed, mut tiles) = (0, vec![]);
+    // Longer, where the machine is busy and no run gets to a tile.
+    let mut most = 250_000;
+    while killed < number("TESSERA_KILLS", 20) {
+        let mut command = program.command(folder, arguments);
+        let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn();
+        let mut child = child.expect("the program starts");
+        std::thread::sleep(Duration::from_micros(random.below(most)));
+        child.kill().expect("it can be killed");
+        let made = folder_of(folder, plan);
+        if child.wait().expect("it ends").success() {
+            // All of it was there: begin again.
+            std::fs::remove_dir_all(made).expect("there are tiles");
+            continue;
+        }
+        killed += 1;
+        let count = if made.is_dir() { files(&made).len() } else { 0 };
+        most = if count == 0 { most * 5 / 4 } else { most };
+        tiles.push(count);
+    }
+    assert!(tiles.iter().any(|&count| count > 0), "no run got to a tile: {tiles:?}");
+}
+
+/// The most bytes of memory that a program took, which must succeed (Linux: `VmHWM`, looked at while it runs).
+///
+/// # Panics
+/// Where it fails, or the system does not say.
+#[cfg(target_os = "linux")]
+pub fn peak_memory(program: &Program, folder: &Path, arguments: &[&str]) -> u64 {
+    let mut command = program.command(folder, arguments);
+    let mut child = command.stdout(Stdio::null()).spawn().expect("the program starts");
+    let status = format!("/proc/{}/status", child.id());
+    let mut peak = 0;
+    loop {
+        let text = std::fs::read_to_string(&status).unwrap_or_default();
+        let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+        let kibibytes = line.and_then(|line| line.trim().strip_suffix(" kB")?.parse::<u64>().ok());
+        peak = peak.max(kibibytes.unwrap_or(0) * 1024);
+        if let Some(status) = child.try_wait().expect("it can be waited for") {
+            assert!(status.success(), "{arguments:?}: {status}");
+            assert!(peak > 0, "the system does not say");
+            return peak;
+        }
+        std::thread::sleep(Duration::from_micros(500));
+    }
+}

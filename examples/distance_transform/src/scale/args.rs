@@ -1,0 +1,119 @@
+//! The command line of the commands on tiles.
+
+use std::path::PathBuf;
+
+use clap::{Parser, Subcommand};
+use geo_io::SiteValues;
+use programs::args::{RasterArgs, RunArgs, fraction};
+use programs::scale::{BudgetArgs, RunTileArgs};
+
+use crate::args::{AFTER_HELP, Args, Spacing};
+
+/// Compute the distance from every pixel of a raster to the nearest site.
+#[derive(Parser, Debug)]
+#[command(
+    name = "distance_transform",
+    version,
+    after_help = AFTER_HELP,
+    args_conflicts_with_subcommands = true,
+    subcommand_negates_reqs = true
+)]
+pub struct CommandLine {
+    #[command(subcommand)]
+    pub command: Option<Command>,
+    #[command(flatten)]
+    pub transform: Option<Args>,
+    /// Those of a line without either, which is refused.
+    #[arg(skip)]
+    none: RunArgs,
+}
+
+impl AsRef<RunArgs> for CommandLine {
+    fn as_ref(&self) -> &RunArgs {
+        match (&self.command, &self.transform) {
+            (Some(command), _) => command.as_ref(),
+            (None, Some(args)) => &args.run,
+            (None, None) => &self.none,
+        }
+    }
+}
+
+/// What is done with distances that are made in tiles.
+#[derive(Subcommand, Debug)]
+pub enum Command {
+    /// Divide distances up to a largest one into tiles that fit the memory, each a job of its own
+    Plan(PlanArgs),
+    /// Make one tile of a plan, or all that are not there yet
+    Run(RunTileArgs),
+    /// Put the tiles of a plan together
+    Merge(MergeArgs),
+}
+
+#[derive(clap::Args, Debug)]
+pub struct PlanArgs {
+    /// The raster (.npy, .tif): a site is a pixel that is not zero and has a value
+    #[arg(value_name = "MASK")]
+    pub mask: PathBuf,
+    /// The plan; its tiles go into a folder beside it
+    #[arg(short, long, value_name = "PATH", default_value = "plan.json")]
+    pub output: PathBuf,
+    /// Also find the linear index (row * width + column) of each pixel's nearest site
+    #[arg(long)]
+    pub nearest: bool,
+    /// The values of sites, such as 1,4-7 [default: all but 0]; NODATA and NaN are none
+    #[arg(long, value_name = "LIST", allow_hyphen_values = true)]
+    pub values: Option<SiteValues>,
+    /// Take the other pixels as the sites; those without a value are none either way
+    #[arg(long)]
+    pub invert: bool,
+    /// The sides of a pixel on the ground, or `georeference` for those that the mask's GeoTIFF states;
+    /// distances come in the same unit
+    #[arg(long, value_name = "SX,SY", default_value = "1,1", allow_hyphen_values = true)]
+    pub spacing: Spacing,
+    /// Leave pixels farther than this from every site without one: without a limit any pixel may be
+    /// the nearest site of any other, and there are no tiles
+    #[arg(long, value_name = "D", value_parser = fraction, allow_negative_numbers = true)]
+    pub max_distance: Option<f64>,
+    #[command(flatten)]
+    pub budget: BudgetArgs,
+    #[command(flatten)]
+    pub run: RunArgs,
+}
+
+#[derive(clap::Args, Debug)]
+pub struct MergeArgs {
+    /// The plan
+    #[arg(value_name = "PLAN")]
+    pub plan: PathBuf,
+    /// The distances: a GeoTIFF (.tif) or an array (.npy); may be given several times
+    #[arg(short, long, value_name = "PATH", default_value = "distance.tif")]
+    pub output: Vec<PathBuf>,
+    /// Also write the linear index of each pixel's nearest site (.npy), of a plan with --nearest
+    #[arg(long, value_name = "PATH")]
+    pub nearest: Option<PathBuf>,
+    #[command(flatten)]
+    pub raster: RasterArgs,
+    #[command(flatten)]
+    pub run: RunArgs,
+}
+
+impl AsRef<RunArgs> for Command {
+    fn as_ref(&self) -> &RunArgs {
+        match self {
+            Self::Plan(args) => &args.run,
+            Self::Run(args) => &args.run,
+            Self::Merge(args) => &args.run,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_sound() {
+        use clap::CommandFactory;
+        CommandLine::command().debug_assert();
+    }
+}

@@ -1,0 +1,108 @@
+//! Making a plan.
+
+use anyhow::{Context, Result, anyhow, ensure};
+use geo_io::{Georeference, MaskFile, Output};
+use gpu_core::{Bounds, GridSpec};
+use programs::args::ending;
+use programs::report::Report;
+use programs::scale::{folder_name, name, stamp};
+use programs::stages::Stages;
+use serde_json::json;
+use tile_plan::{Input, Params, Plan, Reach};
+
+use crate::args::Spacing;
+use crate::scale::Planned;
+use crate::scale::args::PlanArgs;
+use crate::scale::recipe::Recipe;
+
+/// Reads the mask's header, divides the raster and writes the plan.
+pub fn plan(args: &PlanArgs) -> Result<()> {
+    let max_distance = args.max_distance.filter(|most| most.is_finite());
+    let max_distance = max_distance.context(
+        "tiles need --max-distance: without it any pixel may be the nearest site of any other",
+    )?;
+    let mask = args.mask.display();
+    let of = ending(&args.mask);
+    ensure!(
+        !["npz", "png"].contains(&&of[..]),
+        "{mask}: of .{of}, which is packed as one stream, a part cannot be read alone: tiles need a .npy or .tif"
+    );
+    geo_io::check_distinct(std::slice::from_ref(&args.mask), &[&args.output])?;
+    let output = Output { path: &args.output, existing: args.run.existing() };
+    geo_io::check_output(output)?;
+    let mut stages = Stages::new(args.run.quiet);
+    let plan = stages.run("divide", |_| divide(args, max_distance))?;
+    stages.run("write", |_| {
+        geo_io::write_file(output, |file| file.write_all(plan.to_json().as_bytes()))
+    })?;
+    report(args, &plan, &stages);
+    Ok(())
+}
+
+fn divide(args: &PlanArgs, max_distance: f64) -> Result<Plan> {
+    let mask = args.mask.display();
+    // Before it is read: where it changes meanwhile a tile's job sees that.
+    let about = stamp(&args.mask)?;
+    let file = MaskFile::open(&args.mask)?;
+    let side =
+        |side: usize| u32::try_from(side).with_context(|| format!("{mask}: a side of {side}"));
+    let (width, height) = (side(file.size().0)?, side(file.size().1)?);
+    ensure!(width > 0 && height > 0, "{mask} has no pixels ({width} x {height})");
+    let grid = GridSpec::of_pixels(width, height);
+    let sides = sides(args, file.georeference())?;
+    // Without a place of its own the raster's south-west corner is (0, 0).
+    let corner = || Georeference::north_up((0.0, f64::from(height) * sides.1), sides);
+    let place = file.georeference().cloned().unwrap_or_else(corner);
+    let recipe = Recipe::new(args, max_distance, sides, &place, file.value_bytes())?;
+    // A pixel more, for the rounding of the limit.
+    let reach = (max_distance / sides.0.min(sides.1)).ceil() + 1.0;
+    // Farther than across the raster there is no pixel.
+    let reach = reach.min(f64::from(width.max(height)));
+    let kind = recipe.kind(&grid);
+    let params = Params::new(grid, args.budget.share()?, kind.model())
+        .device_model(kind.on_device())
+        .device_budget(args.budget.device_memory)
+        .ends_at_grid(true)
+        .most_side(args.budget.tile_size)
+        .reach("--max-distance", Reach::Cells(reach))
+        .program(Planned::held(recipe, args.budget.memory)?);
+    let Bounds { min_x, min_y, max_x, max_y } = grid.bounds();
+    let all = Bounds { min_x, min_y, max_x, max_y };
+    let input = Input::new(name(&args.mask)?).bounds(all).stamp(about);
+    tile_plan::plan(&[input], &params).map_err(|error| match error {
+        tile_plan::Error::NoDistance { .. } => anyhow!("--max-distance {max_distance}: {error}"),
+        _ => args.budget.explain(error),
+    })
+}
+
+/// The sides of a pixel on the ground.
+fn sides(args: &PlanArgs, place: Option<&Georeference>) -> Result<(f64, f64)> {
+    crate::sides_of(&args.mask, args.spacing, place)
+}
+
+fn report(args: &PlanArgs, plan: &Plan, stages: &Stages) {
+    let mut report = Report::default();
+    let (grid, tiles, halo) = (plan.grid(), plan.tiles(), plan.halo());
+    let (width, height, count) = (grid.width, grid.height, tiles.len());
+    report.line("raster", format_args!("{width} x {height} pixels"));
+    report.field("raster", json!({"width": width, "height": height}));
+    let last = count.max(1) - 1;
+    report.line(
+        "tiles",
+        format_args!("{count}, from 0 to {last}; {halo} pixels around each are read"),
+    );
+    let most = |of: fn(&tile_plan::Tile) -> u64| tiles.iter().map(of).max().unwrap_or(0);
+    let (bytes, on_device) = (most(|tile| tile.bytes), most(|tile| tile.device_bytes));
+    let (host, card) = (bytes.div_ceil(1 << 20), on_device.div_ceil(1 << 20));
+    report
+        .line("memory", format_args!("{host} MiB a tile at most, estimated, of a card {card} MiB"));
+    let sizes = json!({"count": count, "halo": halo, "bytes": bytes, "device_bytes": on_device});
+    report.field("tiles", sizes);
+    if args.spacing == Spacing::Georeference {
+        report.note("distances are in the unit of the mask's coordinate system");
+    }
+    report.field("folder", folder_name(plan));
+    report.stages(stages.done());
+    report.written([&args.output]);
+    report.print(&args.run, false);
+}

@@ -1,0 +1,136 @@
+//! What a plan holds of the program's own: how each tile is made.
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+use geo_io::{Crs, Georeference, Mask, SiteValues};
+use gpu_core::{Device, GridSpec, Progress};
+use pba_voronoi::Params;
+use programs::scale::{self, Needs, System};
+use serde::{Deserialize, Serialize};
+use tile_plan::Tile;
+
+use crate::scale::args::PlanArgs;
+use crate::scale::needs::Kind;
+use crate::scale::tile::{self, Made};
+use crate::scale::{Planned, is_short};
+
+/// How tiles are made, beside what a plan has of any program.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Recipe {
+    /// The values of sites, as ranges; `None` for all but 0.
+    values: Option<Vec<[f64; 2]>>,
+    invert: bool,
+    /// The sides of a pixel.
+    spacing: [f64; 2],
+    max_distance: f64,
+    /// Whether the nearest sites are found too.
+    pub nearest: bool,
+    /// GDAL's geotransform of the whole.
+    transform: [f64; 6],
+    crs: Option<System>,
+    /// Bytes of a value of the mask.
+    value_bytes: u64,
+}
+
+impl Recipe {
+    /// That of the command line, for a mask of values of some bytes that lies somewhere, whose pixels have these sides.
+    pub fn new(
+        args: &PlanArgs,
+        max_distance: f64,
+        (x, y): (f64, f64),
+        place: &Georeference,
+        value_bytes: u64,
+    ) -> Result<Self> {
+        let values = args.values.as_ref().and_then(|values| values.ranges.as_ref());
+        Ok(Self {
+            values: values.map(|all| all.iter().map(|r| [*r.start(), *r.end()]).collect()),
+            invert: args.invert,
+            spacing: [x, y],
+            max_distance,
+            nearest: args.nearest,
+            transform: place.transform,
+            crs: place.crs.as_ref().map(System::of).transpose()?,
+            value_bytes,
+        })
+    }
+
+    /// Which pixels are sites.
+    pub fn sites(&self) -> SiteValues {
+        let ranges = self.values.as_ref();
+        let ranges = ranges.map(|all| all.iter().map(|&[low, high]| low..=high).collect());
+        SiteValues { ranges, inverted: self.invert }
+    }
+
+    /// How distances are counted, in a part of the whole.
+    pub fn params(&self, whole: &GridSpec) -> Params {
+        let [x, y] = self.spacing;
+        let params = Params::new().distance().spacing(x, y).max_distance(self.max_distance);
+        let params = params.part_of(whole.width, whole.height);
+        if self.nearest { params.nearest() } else { params }
+    }
+
+    /// The coordinate system.
+    pub fn crs(&self) -> Result<Option<Crs>> {
+        self.crs.as_ref().map(System::crs).transpose()
+    }
+
+    /// Where the part lies that begins at a column and a row.
+    pub fn place_from(&self, column: u32, row: u32) -> Result<Georeference> {
+        let [x, ax, bx, y, ay, by] = self.transform;
+        let (column, row) = (f64::from(column), f64::from(row));
+        let corner = (x + column * ax + row * bx, y + column * ay + row * by);
+        Ok(Georeference { transform: [corner.0, ax, bx, corner.1, ay, by], crs: self.crs()? })
+    }
+
+    /// What decides the memory of a tile of a grid.
+    pub fn kind(&self, whole: &GridSpec) -> Kind {
+        let index_bytes = match (self.nearest, is_short(whole)) {
+            (false, _) => 0,
+            (true, true) => 4,
+            (true, false) => 8,
+        };
+        let is_square = self.spacing[0] == self.spacing[1];
+        Kind { value_bytes: self.value_bytes, index_bytes, is_square }
+    }
+}
+
+impl scale::Recipe for Recipe {
+    const PROGRAM: &'static str = "distance_transform";
+    const VERSION: u32 = 1;
+    type Read = Mask;
+    type Made = Made;
+
+    fn needs(planned: &Planned, tile: &Tile) -> Needs {
+        planned.recipe.kind(planned.plan.grid()).needs(tile)
+    }
+
+    fn files(planned: &Planned, number: usize) -> Vec<PathBuf> {
+        let distances = planned.path_of(number, ".tif");
+        let nearest = planned.recipe.nearest.then(|| planned.path_of(number, tile::NEAREST));
+        std::iter::once(distances).chain(nearest).collect()
+    }
+
+    fn is_whole(planned: &Planned, number: usize) -> bool {
+        tile::is_whole(planned, number)
+    }
+
+    fn read(planned: &Planned, tile: &Tile, _: &dyn Progress) -> Result<Mask> {
+        tile::read(planned, tile)
+    }
+
+    fn make(
+        planned: &Planned,
+        tile: &Tile,
+        mask: Mask,
+        device: &Device,
+        progress: &dyn Progress,
+    ) -> Result<Made> {
+        tile::make(planned, tile, mask, device, progress)
+    }
+
+    fn write(planned: &Planned, number: usize, made: Made) -> Result<()> {
+        tile::write(planned, number, made)
+    }
+}

@@ -1,0 +1,160 @@
+//! The steps of a tile.
+
+use std::ops::Range;
+use std::path::Path;
+
+use anyhow::{Context, Result, ensure};
+use geo_io::{ArrayFile, Cells, Mask, MaskFile, NpyElement, Output, RasterFile, TiffOptions};
+use gpu_core::{Device, GridSpec, Progress};
+use pba_voronoi::{Input, Integers, Sites};
+use programs::scale::{self, require_unchanged};
+use tile_plan::Tile;
+
+use crate::scale::{Planned, is_short};
+
+/// The end of the name of a tile's nearest sites.
+pub const NEAREST: &str = ".nearest.npy";
+
+/// What a tile is made of.
+pub struct Made {
+    /// The distances; NaN where there is no site.
+    distances: Vec<f32>,
+    /// The nearest sites, as indices of the whole.
+    nearest: Option<Indices>,
+}
+
+/// Indices, of as many bits as those of the whole need.
+enum Indices {
+    Short(Vec<u32>),
+    Long(Vec<u64>),
+}
+
+/// The rows and columns of the window that a tile needs: its own and the halo's, as far as there is a raster.
+fn window(planned: &Planned, tile: &Tile) -> [Range<usize>; 2] {
+    let (grid, halo) = (planned.plan.grid(), planned.plan.halo());
+    let along = |first: u32, count: u32, side: u32| {
+        let end = (first + count).saturating_add(halo).min(side);
+        first.saturating_sub(halo) as usize..end as usize
+    };
+    [along(tile.row, tile.height, grid.height), along(tile.column, tile.width, grid.width)]
+}
+
+/// The window of the mask.
+pub fn read(planned: &Planned, tile: &Tile) -> Result<Mask> {
+    let input = planned.plan.inputs_of(tile).next().context("this plan is damaged: no mask")?;
+    require_unchanged(input)?;
+    let file = MaskFile::open(Path::new(&input.path))?;
+    let (grid, path) = (planned.plan.grid(), &input.path);
+    let is_its = file.size() == (grid.width as usize, grid.height as usize);
+    ensure!(is_its, "{path} has not the size that the plan was made for");
+    let [rows, columns] = window(planned, tile);
+    let mask = file.window(rows, columns, &planned.recipe.sites())?;
+    // What was read is what was planned with, even where a file was replaced meanwhile.
+    require_unchanged(input)?;
+    Ok(mask)
+}
+
+/// Transforms the window, and cuts the tile out.
+pub fn make(
+    planned: &Planned,
+    tile: &Tile,
+    mask: Mask,
+    device: &Device,
+    progress: &dyn Progress,
+) -> Result<Made> {
+    let whole = planned.plan.grid();
+    let [rows, columns] = window(planned, tile);
+    let grid = GridSpec::of_pixels(columns.len() as u32, rows.len() as u32);
+    let input = Input::new(Sites::Mask(&mask.sites), grid);
+    let params = planned.recipe.params(whole);
+    let diagram = pba_voronoi::transform(device, &input, &params, progress)?;
+    drop(mask);
+    let (top, left) = (tile.row as usize - rows.start, tile.column as usize - columns.start);
+    let cut = Cut { tile, top, left, width: columns.len() };
+    let distances = diagram.distance.context("there are no distances")?;
+    let distances = cut.of(distances.values(), |v| if v.is_infinite() { f32::NAN } else { v });
+    // An index of the window as one of the whole; what has none has the highest number.
+    let index = |p: u64| {
+        let (row, column) = (p / columns.len() as u64, p % columns.len() as u64);
+        (rows.start as u64 + row) * u64::from(whole.width) + columns.start as u64 + column
+    };
+    let nearest = diagram.nearest.map(|nearest| match (nearest, is_short(whole)) {
+        (Integers::U32(short), true) => Indices::Short(cut.of(short.values(), |p| match p {
+            u32::MAX => p,
+            _ => index(p.into()) as u32,
+        })),
+        (Integers::U32(short), false) => Indices::Long(cut.of(short.values(), |p| match p {
+            u32::MAX => u64::MAX,
+            _ => index(p.into()),
+        })),
+        (Integers::U64(long), _) => Indices::Long(cut.of(long.values(), |p| match p {
+            u64::MAX => p,
+            _ => index(p),
+        })),
+    });
+    Ok(Made { distances, nearest })
+}
+
+/// A tile in its window.
+struct Cut<'a> {
+    tile: &'a Tile,
+    top: usize,
+    left: usize,
+    /// Columns of the window.
+    width: usize,
+}
+
+impl Cut<'_> {
+    /// The tile's values of those of the window.
+    fn of<T: Copy, U>(&self, values: &[T], number: impl Fn(T) -> U) -> Vec<U> {
+        let (columns, rows) = (self.tile.width as usize, self.tile.height as usize);
+        let lines = values.chunks_exact(self.width).skip(self.top).take(rows);
+        lines.flat_map(|row| &row[self.left..self.left + columns]).map(|&v| number(v)).collect()
+    }
+}
+
+/// Writes the files of a tile.
+pub fn write(planned: &Planned, number: usize, made: Made) -> Result<()> {
+    let tile = planned.tile(number)?;
+    let size = (tile.width as usize, tile.height as usize);
+    let nearest = planned.path_of(number, NEAREST);
+    match &made.nearest {
+        Some(Indices::Short(values)) => geo_io::write_npy(&nearest, values, size.0, size.1)?,
+        Some(Indices::Long(values)) => geo_io::write_npy(&nearest, values, size.0, size.1)?,
+        None => {}
+    }
+    let path = planned.path_of(number, ".tif");
+    let place = planned.recipe.place_from(tile.column, tile.row)?;
+    let cells = Cells::Values { values: &made.distances, nodata: f32::NAN };
+    let size = (tile.width, tile.height);
+    Ok(geo_io::write_tiff(Output::from(&path), &place, size, cells, &TiffOptions::default())?)
+}
+
+/// Opens the distances of a tile.
+pub fn open(planned: &Planned, number: usize) -> Result<RasterFile> {
+    let tile = planned.tile(number)?;
+    planned.open(number, &planned.recipe.place_from(tile.column, tile.row)?)
+}
+
+/// Opens the nearest sites of a tile, which has indices of this type.
+pub fn open_nearest<T: NpyElement + bytemuck::Pod>(
+    planned: &Planned,
+    number: usize,
+) -> Result<ArrayFile> {
+    let (path, tile) = (planned.path_of(number, NEAREST), planned.tile(number)?);
+    let file = ArrayFile::open(&path)?;
+    let is_its = file.size() == (tile.width as usize, tile.height as usize);
+    ensure!(is_its, "{} is not tile {number} of the plan", path.display());
+    file.rows::<T>(0, 0)?;
+    Ok(file)
+}
+
+/// Whether the files of a tile are there and are what they are to be.
+pub fn is_whole(planned: &Planned, number: usize) -> bool {
+    let nearest = || match is_short(planned.plan.grid()) {
+        true => open_nearest::<u32>(planned, number).is_ok(),
+        false => open_nearest::<u64>(planned, number).is_ok(),
+    };
+    open(planned, number).is_ok_and(|file| scale::is_whole(&file))
+        && (!planned.recipe.nearest || nearest())
+}

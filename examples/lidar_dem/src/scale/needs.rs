@@ -1,0 +1,61 @@
+//! What a tile takes of the host's memory and of a card's.
+//!
+//! Those of the host are about twice what was measured (docs/scale.md), since points are not spread evenly; those of a
+//! card a quarter more and 32 to 56 MiB, for memory that its pool keeps.
+
+use nni_grid::Method;
+use programs::scale::{FIXED, Needs};
+use tile_plan::{Model, Tile};
+
+/// What decides how much a point and a cell take.
+#[derive(Clone, Copy)]
+pub struct Kind {
+    /// How the surface is made.
+    pub method: Method,
+    /// Pixels along the side of a cell, on pixels.
+    pub supersample: u32,
+}
+
+/// A point that is read and waits.
+const READ: u64 = 60;
+
+/// A cell that is written.
+const WRITTEN: u64 = 8;
+
+impl Kind {
+    /// A point and a cell, with its halo's, while a tile is made: the points joined and sorted, with the exact method's
+    /// rings of neighbours; the DEM with its margin, and on pixels the rasters of nearest sites in two orders.
+    fn made(self) -> (u64, u64) {
+        match self.method {
+            Method::Exact => (250, 24),
+            Method::Pixels => (80, 16 + 28 * u64::from(self.supersample).pow(2)),
+        }
+    }
+
+    /// A tile at each of its steps.
+    pub fn needs(self, tile: &Tile) -> Needs {
+        let (point, cell) = self.made();
+        let made = tile.points.saturating_mul(point);
+        Needs {
+            read: tile.points.saturating_mul(READ),
+            make: made.saturating_add(tile.cells.saturating_mul(cell)),
+            write: u64::from(tile.width) * u64::from(tile.height) * WRITTEN,
+        }
+    }
+
+    /// A tile that is made while one like it is read and another is written.
+    pub fn model(self) -> Model {
+        let (point, cell) = self.made();
+        Model { fixed: FIXED, per_point: point + READ, per_cell: cell + WRITTEN }
+    }
+
+    /// A tile on a card. By the exact method most of it is the rings of neighbours, which are not kept where points are
+    /// dense, and slots for polygons of any size; on pixels the rasters of nearest sites.
+    pub fn on_device(self) -> Model {
+        let pixels = u64::from(self.supersample).pow(2);
+        match self.method {
+            Method::Exact => Model { fixed: 128 << 20, per_point: 400, per_cell: 16 },
+            Method::Pixels => Model { fixed: 32 << 20, per_point: 32, per_cell: 8 + 32 * pixels },
+        }
+    }
+}

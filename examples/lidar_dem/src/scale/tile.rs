@@ -1,0 +1,76 @@
+//! The steps of a tile.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use geo_io::{Cells, Output, TiffOptions};
+use gpu_core::{Device, Progress};
+use programs::cloud::Cloud;
+use programs::scale::require_unchanged;
+use tile_plan::Tile;
+
+use crate::extent::Extents;
+use crate::interpolate;
+use crate::scale::{Planned, place_of};
+
+/// The points that count.
+pub fn read(planned: &Planned, tile: &Tile, progress: &dyn Progress) -> Result<Cloud> {
+    planned.plan.inputs_of(tile).try_for_each(require_unchanged)?;
+    let recipe = &planned.recipe;
+    let paths: Vec<PathBuf> =
+        planned.plan.inputs_of(tile).map(|input| Path::new(&input.path).to_owned()).collect();
+    let filter = recipe.filter(tile.read)?;
+    // One system was settled on for all inputs.
+    let crs = recipe.crs()?;
+    let mut cloud = Cloud::read_some(&paths, &filter, &recipe.columns(), crs, progress)?;
+    cloud.range = Some(recipe.heights);
+    // What was read is what was planned with, even where a file was replaced meanwhile.
+    planned.plan.inputs_of(tile).try_for_each(require_unchanged)?;
+    Ok(cloud)
+}
+
+/// The heights of a tile.
+pub fn heights(
+    planned: &Planned,
+    tile: &Tile,
+    mut cloud: Cloud,
+    device: &Device,
+    progress: &dyn Progress,
+) -> Result<Vec<f32>> {
+    if cloud.x.is_empty() {
+        return Ok(vec![f32::NAN; tile.width as usize * tile.height as usize]);
+    }
+    let [low, high] = planned.recipe.heights;
+    let range = cloud.settle_heights().with_context(|| {
+        format!(
+            "a point lies outside the heights {low} to {high} that the headers of the inputs state"
+        )
+    })?;
+    let extents = Extents::around(planned.plan.grid_of(tile), margins(planned, tile))?;
+    let surface = planned.recipe.surface()?;
+    let mut dem = interpolate(device, &mut cloud, Some(range), extents, &surface, progress)?;
+    Ok(dem.values.remove(0).into_values())
+}
+
+/// Writes the heights of a tile.
+pub fn write(planned: &Planned, number: usize, heights: &[f32]) -> Result<()> {
+    let (tile, path) = (planned.tile(number)?, planned.path_of(number, ".tif"));
+    let cells = Cells::Values { values: heights, nodata: f32::NAN };
+    let (place, size) = (place_of(planned, tile)?, (tile.width, tile.height));
+    Ok(geo_io::write_tiff(Output::from(&path), &place, size, cells, &TiffOptions::default())?)
+}
+
+/// Cells around a tile over which it is made: the halo, as far as there is ground.
+fn margins(planned: &Planned, tile: &Tile) -> [f64; 4] {
+    let (grid, halo) = (planned.plan.grid(), planned.plan.halo());
+    let beyond = match planned.recipe.ends_at_grid {
+        true => [
+            tile.column,
+            tile.row,
+            grid.width - tile.column - tile.width,
+            grid.height - tile.row - tile.height,
+        ],
+        false => [u32::MAX; 4],
+    };
+    beyond.map(|cells| f64::from(cells.min(halo)))
+}

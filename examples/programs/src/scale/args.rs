@@ -1,0 +1,75 @@
+//! Options of the commands that plan and make tiles.
+
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+use clap::Args;
+use gpu_core::host_memory;
+
+use crate::args::{RunArgs, bytes};
+
+/// What a tile may take.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Tiles")]
+pub struct BudgetArgs {
+    /// The most memory that the tiles in work take, such as 8GiB [default: what is free here]
+    #[arg(long, value_name = "BYTES", value_parser = bytes)]
+    pub memory: Option<u64>,
+    /// The most memory of a card that a tile takes, such as 4GiB [default: no limit]
+    #[arg(long, value_name = "BYTES", value_parser = bytes)]
+    pub device_memory: Option<u64>,
+    /// The cards that will make tiles at the same time, in one `run --all`: they share the memory
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    pub cards: u32,
+    /// The most cells on a side of a tile [default: no limit but the memory]
+    #[arg(long, value_name = "CELLS")]
+    pub tile_size: Option<u32>,
+}
+
+impl BudgetArgs {
+    /// The memory of a tile, and of those that are in work beside it.
+    ///
+    /// # Errors
+    /// None is given, and the system does not say what is free.
+    pub fn share(&self) -> Result<u64> {
+        let memory = self.memory.or_else(host_memory::available);
+        let memory =
+            memory.context("the system does not say how much memory is free: give --memory")?;
+        Ok(memory / u64::from(self.cards))
+    }
+
+    /// What a plan may not have, under the option that mends it.
+    pub fn explain(&self, error: tile_plan::Error) -> anyhow::Error {
+        use tile_plan::{Error, Memory};
+        match error {
+            Error::Side { .. } => anyhow::anyhow!("--tile-size: {error}"),
+            Error::Budget { memory: Memory::Host, .. } if self.cards > 1 => {
+                anyhow::anyhow!("--memory, shared by {} cards: {error}", self.cards)
+            }
+            Error::Budget { memory: Memory::Host, .. } => anyhow::anyhow!("--memory: {error}"),
+            Error::Budget { memory: Memory::Device, .. } => {
+                anyhow::anyhow!("--device-memory: {error}")
+            }
+            _ => error.into(),
+        }
+    }
+}
+
+/// Which tiles are made, and how.
+#[derive(Args, Debug)]
+#[group(id = "which", required = true, multiple = false, args = ["tile", "all"])]
+pub struct RunTileArgs {
+    /// The plan
+    #[arg(value_name = "PLAN")]
+    pub plan: PathBuf,
+    /// The tile, counted from 0; nothing is done where it is there and whole
+    #[arg(long, value_name = "N")]
+    pub tile: Option<usize>,
+    /// All tiles that are not there yet, on every card with --device cuda:all; one that fails is named, and the
+    /// others are made
+    #[arg(long)]
+    pub all: bool,
+    /// What every program has.
+    #[command(flatten)]
+    pub run: RunArgs,
+}

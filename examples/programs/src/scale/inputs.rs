@@ -1,0 +1,46 @@
+//! The files that a plan was made with.
+
+use std::path::Path;
+use std::time::UNIX_EPOCH;
+
+use anyhow::{Context, Result, bail, ensure};
+use tile_plan::{Input, Stamp};
+
+/// By what a file is known again.
+///
+/// # Errors
+/// The file cannot be looked at.
+pub fn stamp(path: &Path) -> Result<Stamp> {
+    let about =
+        std::fs::metadata(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let changed = about.modified().with_context(|| path.display().to_string())?;
+    let since = changed.duration_since(UNIX_EPOCH).unwrap_or_default();
+    Ok(Stamp {
+        bytes: about.len(),
+        seconds: since.as_secs() as i64,
+        nanoseconds: since.subsec_nanos(),
+    })
+}
+
+/// The name of a file, by which it is found from any folder.
+///
+/// # Errors
+/// The file is not there, or its name is not UTF-8.
+pub fn name(path: &Path) -> Result<String> {
+    let place = path.canonicalize().with_context(|| path.display().to_string())?;
+    match place.to_str() {
+        Some(name) => Ok(name.to_owned()),
+        None => bail!("{}: a plan takes names in UTF-8 alone", path.display()),
+    }
+}
+
+/// Refuses an input that is not the file that was planned with.
+///
+/// # Errors
+/// As said.
+pub fn require_unchanged(input: &Input) -> Result<()> {
+    let now = stamp(Path::new(&input.path))?;
+    let path = &input.path;
+    ensure!(Some(now) == input.stamp, "{path} has changed since the plan was made: make it again");
+    Ok(())
+}

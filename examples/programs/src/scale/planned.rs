@@ -1,0 +1,153 @@
+//! A plan that has been read, and where its tiles are.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail, ensure};
+use geo_io::{Georeference, RasterFile};
+use gpu_core::{Device, Progress};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use tile_plan::{Plan, Tile};
+
+use super::Needs;
+
+/// How a program makes its tiles: what it puts into a plan, and the steps of a tile.
+pub trait Recipe: Serialize + DeserializeOwned + Sync {
+    /// The program.
+    const PROGRAM: &'static str;
+    /// A later version that makes tiles otherwise has another number.
+    const VERSION: u32;
+    /// What is read for a tile.
+    type Read: Send;
+    /// What a tile is made of.
+    type Made: Send;
+
+    /// The memory of a tile at each step.
+    fn needs(planned: &Planned<Self>, tile: &Tile) -> Needs;
+
+    /// The files of a tile.
+    fn files(planned: &Planned<Self>, number: usize) -> Vec<PathBuf>;
+
+    /// Whether the files of a tile are there, are the plan's, and can be unpacked.
+    fn is_whole(planned: &Planned<Self>, number: usize) -> bool;
+
+    /// Reads what a tile needs.
+    ///
+    /// # Errors
+    /// What is wrong with the inputs.
+    fn read(planned: &Planned<Self>, tile: &Tile, progress: &dyn Progress) -> Result<Self::Read>;
+
+    /// Makes a tile of it.
+    ///
+    /// # Errors
+    /// What went wrong on the device, or with the input.
+    fn make(
+        planned: &Planned<Self>,
+        tile: &Tile,
+        read: Self::Read,
+        device: &Device,
+        progress: &dyn Progress,
+    ) -> Result<Self::Made>;
+
+    /// Writes the files of a tile. Each appears whole or not at all, with the same bytes whenever it is written.
+    ///
+    /// # Errors
+    /// Those of writing.
+    fn write(planned: &Planned<Self>, number: usize, made: Self::Made) -> Result<()>;
+}
+
+/// What a plan holds beside what it has of any program.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Held<R> {
+    program: String,
+    version: u32,
+    /// The most bytes of all tiles in work; `None` for what is free where they are made.
+    memory: Option<u64>,
+    recipe: R,
+}
+
+/// A plan that has been read, and where its tiles are.
+pub struct Planned<R> {
+    /// The plan.
+    pub plan: Plan,
+    /// How its tiles are made.
+    pub recipe: R,
+    /// The most bytes of all tiles in work; `None` for what is free where they are made.
+    pub memory: Option<u64>,
+    /// The folder of the tiles.
+    pub folder: PathBuf,
+}
+
+impl<R: Recipe> Planned<R> {
+    /// What a plan holds of the program.
+    ///
+    /// # Errors
+    /// None: what a recipe has can be written as JSON.
+    pub fn held(recipe: R, memory: Option<u64>) -> Result<Value> {
+        let (program, version) = (R::PROGRAM.to_owned(), R::VERSION);
+        Ok(serde_json::to_value(Held { program, version, memory, recipe })?)
+    }
+
+    /// Reads a plan, which must be one of this program's.
+    ///
+    /// # Errors
+    /// The file cannot be read, is no plan, or is another program's.
+    pub fn read(path: &Path) -> Result<Self> {
+        let name = path.display();
+        let text = std::fs::read(path).with_context(|| format!("cannot read {name}"))?;
+        let text = String::from_utf8_lossy(&text);
+        let plan = Plan::from_json(&text).with_context(|| name.to_string())?;
+        let Held { memory, recipe, .. } = Self::of(&plan).with_context(|| name.to_string())?;
+        let folder = path.with_file_name(folder_name(&plan));
+        Ok(Self { plan, recipe, memory, folder })
+    }
+
+    fn of(plan: &Plan) -> Result<Held<R>> {
+        let (held, name, known) = (plan.program(), R::PROGRAM, R::VERSION);
+        ensure!(held["program"] == name, "this plan is not one of {name}'s");
+        let version = held["version"].as_u64().unwrap_or(0);
+        ensure!(
+            version == u64::from(known),
+            "this plan is of version {version} of {name}'s, {known} is known here"
+        );
+        Held::deserialize(held).context("this plan is damaged")
+    }
+
+    /// A tile, which must be one of the plan's.
+    ///
+    /// # Errors
+    /// There is none of that number.
+    pub fn tile(&self, number: usize) -> Result<&Tile> {
+        let count = self.plan.tiles().len();
+        match self.plan.tiles().get(number) {
+            Some(tile) => Ok(tile),
+            None => bail!("--tile {number}: the plan has the tiles 0 to {}", count.max(1) - 1),
+        }
+    }
+
+    /// A file of a tile, by the end of its name.
+    pub fn path_of(&self, number: usize, end: &str) -> PathBuf {
+        self.folder.join(format!("{number}{end}"))
+    }
+
+    /// Opens the raster of a tile, whose size and place must be the tile's.
+    ///
+    /// # Errors
+    /// What is wrong with the file.
+    pub fn open(&self, number: usize, place: &Georeference) -> Result<RasterFile> {
+        let (path, tile) = (self.path_of(number, ".tif"), self.tile(number)?);
+        let file = RasterFile::open(&path)?;
+        let transform = file.georeference().map(|place| place.transform);
+        let is_its = file.size() == (tile.width as usize, tile.height as usize)
+            && transform == Some(place.transform);
+        ensure!(is_its, "{} is not tile {number} of the plan", path.display());
+        Ok(file)
+    }
+}
+
+/// The folder of a plan's tiles, beside the plan: another plan's are never taken for them.
+pub fn folder_name(plan: &Plan) -> String {
+    format!("tiles-{}", plan.id())
+}

@@ -24,6 +24,8 @@ pub struct Workspace {
     control: Column<u64>,
     /// The statuses of tiles.
     status: Column<Pair>,
+    /// Counters that are zero between calls.
+    counters: Column<u64>,
     /// The control word of sorts; after it the counts of the digits of all passes of one, zero
     /// between sorts.
     sort: Column<u64>,
@@ -82,6 +84,7 @@ impl Workspace {
             gpu: gpu.clone(),
             control: gpu.zeroed(2)?,
             status: gpu.zeroed(FIRST_TILES)?,
+            counters: gpu.zeroed(0)?,
             sort: gpu.zeroed(SORT_CONTROL + COUNTS)?,
             is_sorting: false,
             digit_status: gpu.zeroed(0)?,
@@ -126,6 +129,18 @@ impl Workspace {
             self.outgrown.push(Outgrown::Pairs(outgrown));
         }
         Ok(self.status.as_mut_ptr())
+    }
+
+    /// `len` counters, which are zero and are left so by the call.
+    pub(crate) fn counters(&mut self, len: u64) -> Result<*mut u32> {
+        let needed = len.div_ceil(2) as usize;
+        if needed > self.counters.len() {
+            self.gpu.refuse_in_capture(GROWTH)?;
+            let grown = self.gpu.zeroed(needed.next_power_of_two())?;
+            let outgrown = std::mem::replace(&mut self.counters, grown);
+            self.outgrown.push(Outgrown::Words(outgrown));
+        }
+        Ok(self.counters.as_mut_ptr().cast())
     }
 
     /// The arrays of a sort with this number of statuses, which ends with [`end_sort`](Self::end_sort).

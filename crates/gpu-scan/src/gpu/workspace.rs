@@ -20,7 +20,8 @@ use crate::{Error, Result};
 #[derive(Debug)]
 pub struct Workspace {
     gpu: Gpu,
-    /// The tickets and the epoch of look-backs; after it the counter of finished blocks.
+    /// The tickets and the epoch of look-backs; after it the counter of finished blocks, and the epoch in
+    /// which a histogram was cleared.
     control: Column<u64>,
     /// The statuses of tiles.
     status: Column<Pair>,
@@ -82,7 +83,7 @@ impl Workspace {
     pub fn new(gpu: &Gpu) -> Result<Self> {
         Ok(Self {
             gpu: gpu.clone(),
-            control: gpu.zeroed(2)?,
+            control: gpu.zeroed(3)?,
             status: gpu.zeroed(FIRST_TILES)?,
             counters: gpu.zeroed(0)?,
             sort: gpu.zeroed(SORT_CONTROL + COUNTS)?,
@@ -117,6 +118,11 @@ impl Workspace {
     /// The counter of finished blocks.
     pub(crate) fn done(&mut self) -> *mut u32 {
         self.control.as_mut_ptr().wrapping_add(1).cast()
+    }
+
+    /// The epoch in which the counts of a histogram were last set to zero.
+    pub(crate) fn cleared(&mut self) -> *mut u64 {
+        self.control.as_mut_ptr().wrapping_add(2)
     }
 
     /// `arrays` status arrays of `tiles` elements each, one after the other.

@@ -15,22 +15,25 @@ use super::operators::{Bits, Order};
 pub const BLOCK: usize = 256;
 
 /// Queries of a thread.
-const ITEMS: usize = 4;
+const ITEMS: usize = 2;
 
 /// Queries of a tile, which blocks take in turn.
 pub const TILE: u64 = (BLOCK * ITEMS) as u64;
 
 /// Blocks of a multiprocessor that share the tiles.
-pub const RESIDENT: u32 = 5;
+pub const RESIDENT: u32 = 8;
 
 /// Bytes of shared memory that pivots may take.
 const PIVOT_BYTES: u32 = 16 << 10;
 
-/// How many steps look at pivots, in an array of `len` elements.
-pub const fn pivot_steps(len: u64, element_size: usize) -> u32 {
+/// How many steps look at pivots, in an array of `len` elements, where each block has `tiles` tiles: the more
+/// it has, the more pivots are worth their loads.
+pub const fn pivot_steps(len: u64, tiles: u64, element_size: usize) -> u32 {
     let most = (PIVOT_BYTES / element_size as u32).ilog2();
     // The steps that there are: half of the rest is skipped until there is none.
     let steps = if len == 0 { 0 } else { len.ilog2() + 1 };
+    let worth = (BLOCK as u64 * if tiles == 0 { 1 } else { tiles }).ilog2() + 1;
+    let steps = if steps < worth { steps } else { worth };
     if steps < most { steps } else { most }
 }
 

@@ -58,7 +58,9 @@ fn bounds<T: Number>(
     let count = queries.len() as u64;
     let len = sorted.len() as u64;
     let most = workspace.gpu().multiprocessors() * RESIDENT;
-    let blocks = Blocks::x(tiles(count, TILE)?.min(most));
+    let tiles = tiles(count, TILE)?;
+    let blocks = tiles.min(most);
+    let tiles_of_block = u64::from(tiles / blocks.max(1));
     let arguments = kernel::Args {
         sorted: sorted.as_ptr().cast(),
         len,
@@ -66,11 +68,11 @@ fn bounds<T: Number>(
         count,
         parameters: total_order::<T>(Direction::Ascending).parameters(),
         upper: u32::from(upper),
-        steps: pivot_steps(len, size_of::<T>()),
+        steps: pivot_steps(len, tiles_of_block, size_of::<T>()),
         output: output.as_mut_ptr(),
     };
     let kernel = <T::Bits as kernel::Instance>::KERNEL;
     // SAFETY: the arrays are as long as the kernel asks; without queries there is no block.
-    unsafe { workspace.gpu().enqueue(kernel, blocks, arguments)? };
+    unsafe { workspace.gpu().enqueue(kernel, Blocks::x(blocks), arguments)? };
     Ok(())
 }

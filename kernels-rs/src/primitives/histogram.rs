@@ -46,14 +46,14 @@ mod slots;
 use bounds::Bounds;
 pub use bounds::{Even, rank_of_bound};
 use counters::{Clearing, Counts, Run};
-use methods::{Bytes, Call, EvenFloats, EvenIntegers, Method, Search};
+use methods::{Bytes, Call, EvenFloats, EvenIntegers, Method, Search, Tiles};
 use slots::search;
 
 /// Threads of a block.
-pub const BLOCK: usize = 256;
+pub const BLOCK: usize = 512;
 
 /// Blocks of a multiprocessor that share the tiles: as many as it holds, of most kernels.
-pub const RESIDENT: u32 = 6;
+pub const RESIDENT: u32 = 3;
 
 /// Rows of a tile: vectors that a thread loads at once.
 const ROWS: usize = 2;
@@ -190,10 +190,10 @@ pub unsafe fn make_bounds<B: Bits>(
     shared = |args| shared_bytes::<B>(args.bins, args.copies),
     instances(
         bytes: <Bytes, u8, 4>, resident = RESIDENT;
-        search_u16: <Search, u16, 4>, resident = 4;
+        search_u16: <Search, u16, 4>, resident = 2;
         search_u32: <Search, u32, 4>, resident = RESIDENT;
         search_u64: <Search, u64, 2>, resident = RESIDENT;
-        even_u16: <EvenIntegers, u16, 4>, resident = 4;
+        even_u16: <EvenIntegers, u16, 4>, resident = 2;
         even_u32: <EvenIntegers, u32, 4>, resident = RESIDENT;
         even_u64: <EvenIntegers, u64, 2>, resident = RESIDENT;
         even_f32: <EvenFloats, u32, 4>, resident = RESIDENT;
@@ -225,13 +225,16 @@ pub unsafe fn count<M: Method<B>, B: Bits, const SIDE: usize>(
     let bounds = Bounds { thresholds, even };
     let counts = Counts { words, long_words, outside, bins };
     let shared = Shared::<B>::new(&mut Carver::new(), bins as u32, copies);
+    let tiles = Tiles { input, len };
     // SAFETY: passed on to the caller; the whole block comes here.
     unsafe {
+        // On their way while the block makes ready.
+        let first = tiles.load(thread::block_idx_x() as u64);
         let clearing = Clearing { cleared, ticket: shared.tickets.take(control) };
         clearing.begin(&counts);
-        let elements = (input, len);
         M::count::<SIDE>(&Call {
-            elements,
+            tiles,
+            first,
             bounds,
             copies,
             order,
@@ -250,7 +253,7 @@ pub unsafe fn count<M: Method<B>, B: Bits, const SIDE: usize>(
 ///
 /// # Safety
 /// As for [`mod@count`]; `ranks` and the counts are as [`mod@make_bounds`] left them.
-#[kernel(block = BLOCK, resident = 4, instances(u16: <u16, 4>; u32: <u32, 4>; u64: <u64, 2>))]
+#[kernel(block = BLOCK, resident = 2, instances(u16: <u16, 4>; u32: <u32, 4>; u64: <u64, 2>))]
 pub unsafe fn count_in_global<B: Bits, const SIDE: usize>(
     input: *const B,
     len: u64,
@@ -267,9 +270,9 @@ pub unsafe fn count_in_global<B: Bits, const SIDE: usize>(
     // SAFETY: indices of bounds stay at most at the number of bins, and slots are counters.
     unsafe {
         let add = |slot, count| counts.add(slot, count as u64);
-        methods::for_each_slot::<B, SIDE>(
-            (input, len),
-            thread::block_idx_x() as u64,
+        let tiles = Tiles { input, len };
+        tiles.for_each_slot::<SIDE>(
+            tiles.load(thread::block_idx_x() as u64),
             |elements| search(order, elements, |i| *ranks.add(i as usize), bins as u32),
             |slot| run.count(slot, &add),
         );

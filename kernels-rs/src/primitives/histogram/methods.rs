@@ -13,8 +13,9 @@ use crate::primitives::operators::{Bits, Order};
 /// What a block counts, and how.
 #[derive(Clone, Copy)]
 pub struct Call<B> {
-    /// The elements, and how many.
-    pub(super) elements: (*const B, u64),
+    pub(super) tiles: Tiles<B>,
+    /// What the thread has of the block's first tile.
+    pub(super) first: [Vector; ROWS],
     pub(super) bounds: Bounds<B>,
     pub(super) copies: u32,
     pub(super) order: Order<B>,
@@ -64,15 +65,17 @@ impl Method<u8> for Bytes {
             thread::sync_threads();
             clearing.announce();
             let mine = counters.skip(warp::lane_id());
-            for_each_slot::<u8, SIDE>(
-                call.elements,
-                clearing.ticket.tile,
+            call.tiles.for_each_slot::<SIDE>(
+                call.first,
                 |elements| elements.map(u32::from),
                 |value| mine.count(value * COPIES_OF_BYTES),
             );
             clearing.wait();
             // A thread for each value.
             let value = thread::thread_idx_x();
+            if value >= BYTES {
+                return;
+            }
             let sum = total_of_lanes(counters, value);
             let [slot] = match is_few {
                 true => search(order, [value as u8], |i| ranks.load(i), bins),
@@ -177,8 +180,7 @@ impl<B: Bits> Call<B> {
             clearing.announce();
             // Copies are a power of two.
             let mine = counters.skip((warp::warp_id() & (copies - 1)) * slots);
-            let first = clearing.ticket.tile;
-            for_each_slot::<B, SIDE>(self.elements, first, slots_of, |slot| mine.count(slot));
+            self.tiles.for_each_slot::<SIDE>(self.first, slots_of, |slot| mine.count(slot));
             clearing.wait();
             let mut slot = thread::thread_idx_x();
             while slot < slots {
@@ -192,39 +194,63 @@ impl<B: Bits> Call<B> {
     }
 }
 
-/// Calls `count` with the slot of each element in every tile that is a multiple of the grid's blocks after
-/// tile `first`: `slots_of` gives the slots of some of a vector's elements.
-///
-/// # Safety
-/// The array is as long as said.
-#[inline(always)]
-pub(super) unsafe fn for_each_slot<B: Bits, const SIDE: usize>(
-    (input, len): (*const B, u64),
-    first: u64,
-    slots_of: impl Fn([B; SIDE]) -> [u32; SIDE],
-    mut count: impl FnMut(u32),
-) {
-    let tiles = len.div_ceil(tile_len(size_of::<B>()));
-    let mut index = first;
-    while index < tiles {
-        let tile = Tile::<B, ROWS>::new::<BLOCK>(index, len, false);
+/// An array in tiles, which blocks take in turn.
+#[derive(Clone, Copy)]
+pub struct Tiles<B> {
+    pub(super) input: *const B,
+    pub(super) len: u64,
+}
+
+impl<B: Bits> Tiles<B> {
+    #[inline(always)]
+    fn tile(&self, index: u64) -> Tile<B, ROWS> {
+        Tile::new::<BLOCK>(index, self.len, false)
+    }
+
+    /// What the thread has of a tile, whether it exists or not.
+    #[inline(always)]
+    pub(super) unsafe fn load(&self, index: u64) -> [Vector; ROWS] {
         // SAFETY: passed on to the caller.
-        let rows = unsafe { tile.load(input, B::ONES) };
-        let mut row = 0;
-        // The condition is the same in the whole block, and spares the question for each element.
-        if tile.is_whole() {
-            while row < ROWS {
-                count_vector(rows[row], B::LANES as u32, &slots_of, &mut count);
-                row += 1;
+        unsafe { self.tile(index).load(self.input, B::ONES) }
+    }
+
+    /// Calls `count` with the slot of each element in the tiles of this block, of which `first` is the
+    /// first: `slots_of` gives the slots of some of a vector's elements.
+    ///
+    /// # Safety
+    /// The array is as long as said.
+    #[inline(always)]
+    pub(super) unsafe fn for_each_slot<const SIDE: usize>(
+        &self,
+        first: [Vector; ROWS],
+        slots_of: impl Fn([B; SIDE]) -> [u32; SIDE],
+        mut count: impl FnMut(u32),
+    ) {
+        let tiles = self.len.div_ceil(tile_len(size_of::<B>()));
+        let mut index = thread::block_idx_x() as u64;
+        let mut rows = first;
+        while index < tiles {
+            let tile = self.tile(index);
+            let mut row = 0;
+            // The condition is the same in the whole block, and spares the question for each element.
+            if tile.is_whole() {
+                while row < ROWS {
+                    count_vector(rows[row], B::LANES as u32, &slots_of, &mut count);
+                    row += 1;
+                }
+            } else {
+                while row < ROWS {
+                    let present = tile.valid(tile.element(row));
+                    count_vector(rows[row], present, &slots_of, &mut count);
+                    row += 1;
+                }
             }
-        } else {
-            while row < ROWS {
-                let present = tile.valid(tile.element(row));
-                count_vector(rows[row], present, &slots_of, &mut count);
-                row += 1;
+            index += thread::grid_dim_x() as u64;
+            if index < tiles {
+                // SAFETY: passed on to the caller.
+                rows = unsafe { self.load(index) };
             }
         }
-        index += thread::grid_dim_x() as u64;
     }
 }
 

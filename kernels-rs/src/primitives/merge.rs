@@ -18,7 +18,7 @@
 //! too; then the values take the keys' place there, and are picked by it.
 
 use device_std::shared::{Carver, SharedArray};
-use device_std::{kernel, thread, vector, warp};
+use device_std::{global, kernel, thread, vector, warp};
 
 use super::operators::{Bits, Order};
 use super::value::Value;
@@ -204,35 +204,30 @@ impl Part {
         self.count == TILE as u32
     }
 
-    /// Reads this thread's inputs, a block's width apart, in the place of `none`. What is beyond the
-    /// last is the last.
+    /// Reads this thread's inputs, a block's width apart, by `read` from an address, in the place of
+    /// `none`. What is beyond the last is the last.
     #[inline(always)]
-    unsafe fn load<T: Copy>(&self, a: *const T, b: *const T, none: T) -> [T; ITEMS] {
+    unsafe fn load<T: Copy>(
+        &self,
+        (a, b): (*const T, *const T),
+        none: T,
+        read: impl Fn(u64) -> T,
+    ) -> [T; ITEMS] {
         let mut inputs = [none; ITEMS];
         // Both are such that the place is the index.
-        let a = a.wrapping_add(self.a_first as usize);
-        let b = b.wrapping_add(self.b_first as usize).wrapping_sub(self.from_a as usize);
+        let a = a.wrapping_add(self.a_first as usize) as u64;
+        let b = b.wrapping_add(self.b_first as usize).wrapping_sub(self.from_a as usize) as u64;
+        let size = size_of::<T>() as u64;
         let me = thread::thread_idx_x();
-        // The conditions on the outside are the same in the whole block: without branches between them
-        // all loads are in flight together.
+        let is_whole = self.is_whole();
         let mut item = 0;
-        if self.is_whole() {
-            let (a, b) = (a.wrapping_add(me as usize), b.wrapping_add(me as usize));
-            while item < ITEMS {
-                let place = me + (item * BLOCK) as u32;
-                let array = if place < self.from_a { a } else { b };
-                // SAFETY: a tile has as many inputs as outputs.
-                inputs[item] = unsafe { *array.wrapping_add(item * BLOCK) };
-                item += 1;
-            }
-        } else {
-            while item < ITEMS {
-                let place = u32::min(me + (item * BLOCK) as u32, self.count - 1);
-                let array = if place < self.from_a { a } else { b };
-                // SAFETY: as above, and a tile has an output.
-                inputs[item] = unsafe { *array.wrapping_add(place as usize) };
-                item += 1;
-            }
+        while item < ITEMS {
+            let place = me + (item * BLOCK) as u32;
+            let place = if is_whole { place } else { u32::min(place, self.count - 1) };
+            let array = if place < self.from_a { a } else { b };
+            // A tile has as many inputs as outputs, and there is one.
+            inputs[item] = read(array + place as u64 * size);
+            item += 1;
         }
         inputs
     }
@@ -319,7 +314,8 @@ unsafe fn merge_keys<B: Bits, V: Value, const PLAIN: bool>(
     let me = thread::thread_idx_x();
     // SAFETY: barriers stand between what threads write and others read.
     unsafe {
-        let keys = part.load(inputs.a, inputs.b, B::from_bits64(0));
+        let none = B::from_bits64(0);
+        let keys = part.load((inputs.a, inputs.b), none, |address| global::load(address));
         let mut item = 0;
         while item < ITEMS {
             let rank = if PLAIN { keys[item] } else { order.rank(keys[item]) };
@@ -348,14 +344,14 @@ unsafe fn merge_keys<B: Bits, V: Value, const PLAIN: bool>(
 unsafe fn merge_values<B: Bits, V: Value>(
     part: &Part,
     shared: Shared<B, V>,
-    (a, b): (*const V, *const V),
+    arrays: (*const V, *const V),
     output: *mut V,
 ) {
     let Shared { places, values, .. } = shared;
     let me = thread::thread_idx_x();
     // SAFETY: barriers stand between what threads write and others read.
     unsafe {
-        let inputs = part.load(a, b, V::of_index(0));
+        let inputs = part.load(arrays, V::of_index(0), |address| V::load_at(address));
         // The keys, in whose place the values come, have been read.
         thread::sync_threads();
         let mut item = 0;
@@ -375,18 +371,18 @@ unsafe fn merge_values<B: Bits, V: Value>(
 /// The arrays are as long as said, the output as both together, and apart. `splits` are those of `a` and
 /// `b`, or null. The arrays of values, if there are any, are as long as those of their keys.
 #[kernel(block = BLOCK, carve = |carver| Shared::<B, V>::new(carver), instances(
-    keys_u8: <(), u8>, resident = 5;
-    keys_u16: <(), u16>, resident = 5;
-    keys_u32: <(), u32>, resident = 5;
-    keys_u64: <(), u64>, resident = 3;
-    pairs_u8_u32: <u32, u8>, resident = 4;
-    pairs_u16_u32: <u32, u16>, resident = 4;
-    pairs_u32_u32: <u32, u32>, resident = 4;
-    pairs_u64_u32: <u32, u64>, resident = 3;
-    pairs_u8_u64: <u64, u8>, resident = 3;
-    pairs_u16_u64: <u64, u16>, resident = 3;
-    pairs_u32_u64: <u64, u32>, resident = 3;
-    pairs_u64_u64: <u64, u64>, resident = 3;
+    keys_u8: <(), u8>, resident = 8;
+    keys_u16: <(), u16>, resident = 8;
+    keys_u32: <(), u32>, resident = 8;
+    keys_u64: <(), u64>, resident = 5;
+    pairs_u8_u32: <u32, u8>, resident = 5;
+    pairs_u16_u32: <u32, u16>, resident = 6;
+    pairs_u32_u32: <u32, u32>, resident = 6;
+    pairs_u64_u32: <u32, u64>, resident = 5;
+    pairs_u8_u64: <u64, u8>, resident = 4;
+    pairs_u16_u64: <u64, u16>, resident = 5;
+    pairs_u32_u64: <u64, u32>, resident = 6;
+    pairs_u64_u64: <u64, u64>, resident = 5;
 ))]
 pub unsafe fn merge<V: Value, B: Bits>(
     a: *const B,

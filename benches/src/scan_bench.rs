@@ -1,7 +1,8 @@
 //! Times the primitives of gpu-scan, one tab-separated row each, as `peers/cub_bench.cu` prints
 //! them for CUB: library, name, elements, and the median, least and greatest time in ms.
 //!
-//! `scan_bench [FILTER]`; the device is `TESSERA_DEVICE`, else `cuda`. Data are resident and
+//! `scan_bench [FILTER,.. [EXPONENT..]]`: rows whose name contains one of the filters, of 2^EXPONENT elements,
+//! else all. The device is `TESSERA_DEVICE`, else `cuda`. Data are resident and
 //! random from a fixed seed; 3 runs to warm up, then 20 between events of their own; inputs that
 //! fit the L2 cache are in it.
 
@@ -18,11 +19,15 @@ const WARM_UP: usize = 3;
 const RUNS: usize = 20;
 
 fn main() -> Result<()> {
-    let filter = std::env::args().nth(1).unwrap_or_default();
+    let filters = std::env::args().nth(1).unwrap_or_default();
+    let filters = filters.split(',').map(str::to_owned).collect();
+    let exponents = std::env::args().skip(2).map(|text| text.parse());
+    let exponents = exponents.collect::<Result<Vec<u32>, _>>()?;
     let choice = DeviceChoice::from_env()?.unwrap_or(DeviceChoice::Cuda(0));
     let gpu = Gpu::open(choice)?;
-    let mut bench = Bench { workspace: Workspace::new(&gpu)?, gpu, filter };
-    for n in SIZES {
+    let mut bench = Bench { workspace: Workspace::new(&gpu)?, gpu, filters };
+    let is_wanted = |n: &usize| exponents.is_empty() || exponents.contains(&n.ilog2());
+    for n in SIZES.into_iter().filter(is_wanted) {
         bench.reductions(n)?;
         bench.scans(n)?;
         bench.selections(n)?;
@@ -39,12 +44,12 @@ fn main() -> Result<()> {
 struct Bench {
     gpu: Gpu,
     workspace: Workspace,
-    filter: String,
+    filters: Vec<String>,
 }
 
 impl Bench {
     fn wants(&self, name: &str) -> bool {
-        name.contains(&self.filter)
+        self.filters.iter().any(|filter| name.contains(filter))
     }
 
     /// Times `work` and prints a row.
@@ -54,15 +59,27 @@ impl Bench {
         n: usize,
         mut work: impl FnMut(&mut Workspace) -> gpu_scan::Result<()>,
     ) -> Result<()> {
-        for _ in 0..WARM_UP {
-            work(&mut self.workspace)?;
-        }
-        self.gpu.synchronize()?;
+        self.prepared_row(name, n, &mut (), |_| Ok(()), |workspace, ()| work(workspace))
+    }
+
+    /// The same for work that `prepare` comes before, each time, and outside of what is timed.
+    fn prepared_row<D>(
+        &mut self,
+        name: &str,
+        n: usize,
+        data: &mut D,
+        prepare: impl Fn(&mut D) -> Result<()>,
+        mut work: impl FnMut(&mut Workspace, &mut D) -> gpu_scan::Result<()>,
+    ) -> Result<()> {
         let mut times = Vec::with_capacity(RUNS);
-        for _ in 0..RUNS {
+        for run in 0..WARM_UP + RUNS {
+            prepare(data)?;
+            self.gpu.synchronize()?;
             let ((), time) =
-                self.gpu.time::<_, anyhow::Error>(|| Ok(work(&mut self.workspace)?))?;
-            times.push(time.as_secs_f64() * 1e3);
+                self.gpu.time::<_, anyhow::Error>(|| Ok(work(&mut self.workspace, data)?))?;
+            if run >= WARM_UP {
+                times.push(time.as_secs_f64() * 1e3);
+            }
         }
         times.sort_by(f64::total_cmp);
         let median = (times[RUNS / 2 - 1] + times[RUNS / 2]) / 2.0;
@@ -199,10 +216,8 @@ impl Bench {
         if !self.wants("segmented_reduce_sum_f32") {
             return Ok(());
         }
-        let segments = n.div_ceil(1000);
-        let offsets: Vec<u64> = (0..=segments).map(|s| (s * 1000).min(n) as u64).collect();
-        let (offsets, values) = (self.gpu.upload(&offsets)?, self.random::<f32>(n)?);
-        let mut totals = self.gpu.zeroed::<f32>(segments)?;
+        let (offsets, values) = (self.offsets(n)?, self.random::<f32>(n)?);
+        let mut totals = self.gpu.zeroed::<f32>(offsets.len() - 1)?;
         self.row("segmented_reduce_sum_f32", n, |w| {
             gpu::segmented_reduce(w, Sum, &offsets, &values, &mut totals)
         })
@@ -213,7 +228,41 @@ impl Bench {
         self.sort_keys::<u64>("sort_keys_u64", n)?;
         self.sort_keys::<f32>("sort_keys_f32", n)?;
         self.sort_pairs::<u32, u32>("sort_pairs_u32_u32", n)?;
-        self.sort_pairs::<u64, u32>("sort_pairs_u64_u32", n)
+        self.sort_pairs::<u64, u32>("sort_pairs_u64_u32", n)?;
+        self.sort_in_place(n)?;
+        self.sort_segments(n)
+    }
+
+    /// The peer sorts between two buffers, both of which it may overwrite.
+    fn sort_in_place(&mut self, n: usize) -> Result<()> {
+        let name = "sort_keys_u32_doublebuffer";
+        if !self.wants(name) {
+            return Ok(());
+        }
+        let keys = self.random::<u32>(n)?;
+        let mut sorted = self.gpu.zeroed::<u32>(n)?;
+        self.prepared_row(
+            name,
+            n,
+            &mut sorted,
+            |sorted| Ok(sorted.copy_from(&keys)?),
+            |w, sorted| gpu::sort_in_place(w, Sort::ascending(), sorted),
+        )
+    }
+
+    /// The peer has two ways.
+    fn sort_segments(&mut self, n: usize) -> Result<()> {
+        for name in ["segmented_sort_u32", "segmented_sort_u32_radix"] {
+            if !self.wants(name) || !SIZES[1..3].contains(&n) {
+                continue;
+            }
+            let (offsets, keys) = (self.offsets(n)?, self.random::<u32>(n)?);
+            let mut sorted = self.gpu.zeroed::<u32>(n)?;
+            self.row(name, n, |w| {
+                gpu::segmented_sort(w, Sort::ascending(), &offsets, &keys, &mut sorted)
+            })?;
+        }
+        Ok(())
     }
 
     fn sort_keys<K: Key>(&mut self, name: &str, n: usize) -> Result<()> {
@@ -324,6 +373,12 @@ impl Bench {
             self.row(names[1], n, |w| gpu::scan_rows(w, Sum, how, &input, &mut output))?;
         }
         Ok(())
+    }
+
+    /// Offsets of segments of 1000 elements.
+    fn offsets(&self, n: usize) -> Result<Column<u64>> {
+        let offsets: Vec<u64> = (0..=n.div_ceil(1000)).map(|s| (s * 1000).min(n) as u64).collect();
+        Ok(self.gpu.upload(&offsets)?)
     }
 
     /// Sorted random elements.

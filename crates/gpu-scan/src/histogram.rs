@@ -58,18 +58,23 @@ pub(crate) fn check_bins(bins: u64) -> Result<()> {
     }
 }
 
-/// Bins per unit of an element, by which the kernels guess an element's bin; none where f32 is too
-/// narrow for that.
+/// By how much kernels multiply an element's value, and what they add, to guess where it lies among the
+/// slots, from 0 to 1; none where f32 is too narrow for that. The value is a float of 32 bits itself, and
+/// otherwise its distance from the lowest bound.
 #[cfg(feature = "cuda")]
-pub(crate) fn bins_per_unit(even: &Even) -> Option<f32> {
+pub(crate) fn places<T: Number>(even: &Even) -> Option<(f32, f32)> {
+    let (first, last) = (f64::from_bits(even.first), f64::from_bits(even.quotient));
+    let (bins, steps) = (even.bins as f64, even.bins as f64 + 1.0);
     let span = match even.floats {
-        true => f64::from_bits(even.quotient) - f64::from_bits(even.first),
-        false => even.quotient as f64 * even.bins as f64 + even.rest as f64,
+        true => last - first,
+        false => even.quotient as f64 * bins + even.rest as f64,
     };
-    let scale = (even.bins as f64 / span) as f32;
+    let lower = if even.floats && size_of::<T>() == 4 { first } else { 0.0 };
+    let scale = (bins / span / steps) as f32;
+    let shift = (0.5 - lower * (bins / span)) / steps;
     // Every element's distance must be representable, as must the product.
     let narrow = span < f64::from(f32::MAX) && scale.is_normal() && (1.0 / scale).is_normal();
-    narrow.then_some(scale)
+    narrow.then_some((scale, shift as f32))
 }
 
 /// A float as f64.

@@ -134,8 +134,8 @@ impl LastBlock {
     /// the next launch.
     ///
     /// # Safety
-    /// Every thread of the block comes here, once in the launch. `done` is zero at the launch, and
-    /// touched by nothing else meanwhile.
+    /// Every thread of the block comes here, once in the launch, or again after a barrier (then `blocks`
+    /// counts these visits). `done` is zero at the launch, and touched by nothing else meanwhile.
     #[inline(always)]
     pub unsafe fn is_this(&self, done: *mut u32, blocks: u32) -> bool {
         // SAFETY: passed on to the caller; the barrier stands between the flag's write and its reads.

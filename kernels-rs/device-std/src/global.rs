@@ -16,9 +16,48 @@ pub unsafe fn store<T: Scalar>(address: u64, value: T) {
     unsafe { device::store(address, value) }
 }
 
+/// Loads 1 to 8 bytes from an address that was computed as a number, as [`store`] stores them.
+///
+/// # Safety
+/// The address is aligned and valid, and no other thread writes the element meanwhile.
+#[inline(always)]
+pub unsafe fn load<T: Scalar>(address: u64) -> T {
+    // SAFETY: passed on to the caller.
+    unsafe { device::load(address) }
+}
+
 #[cfg(target_arch = "nvptx64")]
 mod device {
     use crate::scalar::Scalar;
+
+    #[inline(always)]
+    pub unsafe fn load<T: Scalar>(address: u64) -> T {
+        let (word, long): (u32, u64);
+        unsafe {
+            match size_of::<T>() {
+                1 => core::arch::asm!(
+                    "ld.global.u8 {1}, [{0}];",
+                    in(reg64) address, out(reg32) word, options(readonly, nostack),
+                ),
+                2 => core::arch::asm!(
+                    "ld.global.u16 {1}, [{0}];",
+                    in(reg64) address, out(reg32) word, options(readonly, nostack),
+                ),
+                4 => core::arch::asm!(
+                    "ld.global.u32 {1}, [{0}];",
+                    in(reg64) address, out(reg32) word, options(readonly, nostack),
+                ),
+                _ => {
+                    core::arch::asm!(
+                        "ld.global.u64 {1}, [{0}];",
+                        in(reg64) address, out(reg64) long, options(readonly, nostack),
+                    );
+                    return T::from_bits64(long);
+                }
+            }
+        }
+        T::from_bits64(word as u64)
+    }
 
     #[inline(always)]
     pub unsafe fn store<T: Scalar>(address: u64, value: T) {
@@ -43,6 +82,10 @@ mod device {
 mod device {
     use crate::scalar::Scalar;
 
+    pub unsafe fn load<T: Scalar>(address: u64) -> T {
+        // SAFETY: passed on to the caller.
+        unsafe { (address as usize as *const T).read() }
+    }
     pub unsafe fn store<T: Scalar>(address: u64, value: T) {
         // SAFETY: passed on to the caller.
         unsafe { (address as usize as *mut T).write(value) }

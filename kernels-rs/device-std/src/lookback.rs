@@ -406,7 +406,8 @@ impl<T: Scalar> Window<T> {
         sum
     }
 
-    /// The same, combined one by one from the furthest to the nearest.
+    /// The same, combined one by one from the furthest to the nearest. All tiles after this one wait
+    /// for it, so nothing but the combinations stands one after the other.
     #[inline(always)]
     unsafe fn sum_in_order(&self, distance: u32, combine: &impl Fn(T, T) -> T) -> T {
         // SAFETY: as above.
@@ -418,7 +419,7 @@ impl<T: Scalar> Window<T> {
             while group > 0 {
                 group -= GROUP;
                 let first = i as u32 * warp::SIZE + group;
-                // The condition is the same in all lanes, and a group's shuffles do not wait for
+                // The conditions are the same in all lanes, and a group's shuffles do not wait for
                 // its additions.
                 if first < distance {
                     let mut lane = GROUP;
@@ -429,18 +430,34 @@ impl<T: Scalar> Window<T> {
                         values[lane as usize] =
                             unsafe { warp::shuffle(warp::FULL, self.values[i], group + lane) };
                     }
-                    lane = GROUP;
-                    while lane > 0 {
-                        lane -= 1;
-                        let counts = first + lane < distance;
-                        let next = combine(sum, values[lane as usize]);
-                        sum = if counts { next } else { sum };
-                    }
+                    sum = match first + GROUP <= distance {
+                        true => combine_all(sum, values, GROUP, combine),
+                        false => combine_all(sum, values, distance - first, combine),
+                    };
                 }
             }
         }
         sum
     }
+}
+
+/// `sum` and, one by one after it, the first `count` values, the last of them first. Where all count the
+/// compiler knows it, and nothing is chosen.
+#[inline(always)]
+fn combine_all<T: Scalar>(
+    sum: T,
+    values: [T; GROUP as usize],
+    count: u32,
+    combine: &impl Fn(T, T) -> T,
+) -> T {
+    let mut sum = sum;
+    let mut lane = GROUP;
+    while lane > 0 {
+        lane -= 1;
+        let next = combine(sum, values[lane as usize]);
+        sum = if lane < count { next } else { sum };
+    }
+    sum
 }
 
 /// Values that are shuffled together in [`Window::sum_in_order`].

@@ -39,6 +39,42 @@ pub fn mul_add(a: f64, b: f64, c: f64) -> f64 {
     }
 }
 
+/// `a * b + c` of 32 bits, rounded once.
+#[inline(always)]
+pub fn mul_add_f32(a: f32, b: f32, c: f32) -> f32 {
+    #[cfg(target_arch = "nvptx64")]
+    {
+        core::f32::math::mul_add(a, b, c)
+    }
+    #[cfg(not(target_arch = "nvptx64"))]
+    {
+        a.mul_add(b, c)
+    }
+}
+
+/// [`mul_add_f32`], held between 0 and 1; 0 for NaN.
+#[inline(always)]
+pub fn mul_add_saturated(a: f32, b: f32, c: f32) -> f32 {
+    #[cfg(target_arch = "nvptx64")]
+    {
+        let result: f32;
+        // SAFETY: arithmetic on registers.
+        unsafe {
+            core::arch::asm!(
+                "fma.rn.sat.f32 {0}, {1}, {2}, {3};",
+                out(reg32) result, in(reg32) a, in(reg32) b, in(reg32) c,
+                options(pure, nomem, nostack),
+            );
+        }
+        result
+    }
+    #[cfg(not(target_arch = "nvptx64"))]
+    {
+        let result = a.mul_add(b, c);
+        if result > 0.0 { f32::min(result, 1.0) } else { 0.0 }
+    }
+}
+
 /// The largest integer not above `x`, as a float.
 #[inline(always)]
 pub fn floor(x: f64) -> f64 {

@@ -247,6 +247,12 @@ impl<T: Plain> SharedArray<T> {
         // SAFETY: passed on to the caller.
         unsafe { device::store(self.offset + index * size_of::<T>() as u32, value) }
     }
+
+    /// The array from element `count` on.
+    #[inline(always)]
+    pub const fn skip(self, count: u32) -> Self {
+        Self { offset: self.offset + count * size_of::<T>() as u32, element: PhantomData }
+    }
 }
 
 impl SharedArray<Vector> {

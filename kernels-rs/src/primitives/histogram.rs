@@ -12,25 +12,27 @@
 //!
 //! The plan:
 //!
-//! 1. A first kernel makes the ranks of the bounds, of given ones or of equal bins, and sets the
-//!    counts to zero.
-//! 2. Blocks take tiles in turn and count in shared memory, where the bounds lie too. There are
-//!    several copies of the counters, so that warps seldom meet; lanes of a warp that meet count in
-//!    one step. At the end each block adds its counts to the result.
+//! 1. Blocks take tiles in turn and count in shared memory, where each has made the ranks of the bounds,
+//!    of given ones or of equal bins. There are several copies of the counters, so that warps seldom
+//!    meet; lanes of a warp that meet count in one step.
+//! 2. At the end each block adds its counts to the result. Meanwhile the block with the first ticket has
+//!    set that to zero, for which the others wait; there is one launch.
 //!
 //! Between given bounds a slot is found by a binary search. Every search takes the same number of
 //! steps, so a thread searches for several elements side by side. In equal bins it is
 //! computed in f32; an element that is closer to a bound than rounding may have moved it is compared
 //! with the bounds around it, and its slot moved until it lies between them: so bounds decide
-//! alone, and rounding does not show. With more bins than shared memory holds, bounds are read from
-//! global memory and counts added there at once; a thread that finds a slot several times in a row
-//! counts first and adds once.
+//! alone, and rounding does not show. With more bins than shared memory holds, a first launch makes the
+//! bounds in global memory and sets the counts to zero, and the second reads the one and adds to the
+//! other there; a thread that finds a slot several times in a row counts first and adds once.
 //!
 //! Elements of one byte are counted by value, of which there are 256, and only the counts are
-//! brought to bins.
+//! brought to bins. Each lane has its own counters, in a bank of their own, so that none ever waits for
+//! another.
 
 #[cfg(not(target_arch = "nvptx64"))]
 use device_std::host::Kernel;
+use device_std::lookback::Tickets;
 use device_std::shared::{Carver, Plain, SharedArray};
 use device_std::{kernel, thread};
 
@@ -41,12 +43,17 @@ mod counters;
 mod methods;
 mod slots;
 
+use bounds::Bounds;
 pub use bounds::{Even, rank_of_bound};
-use counters::Counts;
-use methods::{Bytes, Call, EvenFloats, EvenIntegers, Global, Method, Search};
+use counters::{Clearing, Counts, Run};
+use methods::{Bytes, Call, EvenFloats, EvenIntegers, Method, Search, Tiles};
+use slots::search;
 
 /// Threads of a block.
-pub const BLOCK: usize = 256;
+pub const BLOCK: usize = 512;
+
+/// Blocks of a multiprocessor that share the tiles: as many as it holds, of most kernels.
+pub const RESIDENT: u32 = 3;
 
 /// Rows of a tile: vectors that a thread loads at once.
 const ROWS: usize = 2;
@@ -75,10 +82,17 @@ const COPIES_SHARED: u64 = 16 << 10;
 /// The values of a byte.
 const BYTES: u32 = 256;
 
+/// Copies of the counters of bytes: one for each lane.
+const COPIES_OF_BYTES: u32 = 32;
+
+/// Up to so many bounds of bytes lie in shared memory: as a rule there are no more than values.
+const BOUNDS_OF_BYTES: u32 = 1024;
+
 /// What a block keeps in shared memory.
 #[derive(Clone, Copy)]
 struct Shared<B> {
-    /// The ranks of the bounds.
+    tickets: Tickets,
+    /// The ranks of the bounds, if they are few.
     ranks: SharedArray<B>,
     /// Copies of the counters: of the slots, or of the values of a byte.
     counters: SharedArray<u32>,
@@ -87,9 +101,15 @@ struct Shared<B> {
 impl<B: Plain> Shared<B> {
     #[inline(always)]
     const fn new(carver: &mut Carver, bins: u32, copies: u32) -> Self {
+        let tickets = Tickets::new(carver);
         match size_of::<B>() {
-            1 => Self { ranks: carver.array(0), counters: carver.array(copies * BYTES) },
+            1 => Self {
+                tickets,
+                ranks: carver.array(if bins < BOUNDS_OF_BYTES { bins + 1 } else { 0 }),
+                counters: carver.array(COPIES_OF_BYTES * BYTES),
+            },
             _ => Self {
+                tickets,
                 ranks: carver.array(bins + 1),
                 counters: carver.array(copies * (bins + OUTSIDE as u32)),
             },
@@ -99,9 +119,6 @@ impl<B: Plain> Shared<B> {
 
 /// Bytes of shared memory.
 const fn shared_bytes<B: Plain>(bins: u64, copies: u32) -> u32 {
-    if copies == 0 {
-        return 0;
-    }
     let mut carver = Carver::new();
     let _ = Shared::<B>::new(&mut carver, bins as u32, copies);
     carver.bytes()
@@ -111,7 +128,7 @@ const fn shared_bytes<B: Plain>(bins: u64, copies: u32) -> u32 {
 pub const fn copies<B: Plain>(bins: u64) -> u32 {
     let most = (BLOCK / 32) as u32;
     if size_of::<B>() == 1 {
-        return most;
+        return COPIES_OF_BYTES;
     }
     if bins >= MOST_SHARED || shared_bytes::<B>(bins, 1) as u64 > MOST_SHARED {
         return 0;
@@ -127,8 +144,8 @@ pub const fn copies<B: Plain>(bins: u64) -> u32 {
     copies
 }
 
-/// Makes the bounds, as ranks, and sets the counts to zero. Grid: a thread for each bound, and at
-/// least [`OUTSIDE`].
+/// Makes the bounds, as ranks, and sets the counts to zero: before [`mod@count_in_global`]. Grid: a thread
+/// for each bound, and at least [`OUTSIDE`].
 ///
 /// # Safety
 /// `thresholds` is null or has `bins + 1` elements, `ranks` has as many, the array of counts that is
@@ -149,57 +166,118 @@ pub unsafe fn make_bounds<B: Bits>(
 ) {
     let order = Order::<B>::new(parameters);
     let even = Even { first, quotient, rest, bins, floats: floats != 0 };
+    let bounds = Bounds { thresholds, even };
     let i = thread::index_1d();
     // SAFETY: guarded by the lengths.
     unsafe {
         Counts { words, long_words, outside, bins }.clear(i);
         if i <= bins {
-            let at = i as usize;
-            *ranks.add(at) = match thresholds.is_null() {
-                true => even.rank(order, i),
-                false => rank_of_bound(order, *thresholds.add(at)),
-            };
+            *ranks.add(i as usize) = bounds.rank(order, i);
         }
     }
 }
 
-/// Counts by one of the methods; `lower` and `scale` are the bits of the lowest bound and bins per
-/// unit, for equal bins. Grid: any number of blocks that leaves each at most [`MOST_TILES`].
+/// Counts in shared memory by one of the methods. For equal bins `lower` has the bits of the lowest bound,
+/// and `scale` and `shift` are those of [`Places`](slots::Places). Grid: any number of blocks that leaves
+/// each at most [`MOST_TILES`].
 ///
 /// # Safety
-/// `input` has `len` elements, `ranks` `bins + 1`, the array of counts that is not null `bins`,
-/// `outside` [`OUTSIDE`]. There are as many [`copies`] as fit, and none where the method uses none.
+/// `thresholds` is null or has `bins + 1` elements, `input` `len`, the array of counts that is not null
+/// `bins`, `outside` [`OUTSIDE`]. There are as many [`copies`] as fit, and at least one. `control` is as
+/// [`Tickets::take`] asks, and `cleared` is zero at first and used by launches over it alone.
 #[kernel(
     block = BLOCK,
-    resident = 4,
     shared = |args| shared_bytes::<B>(args.bins, args.copies),
     instances(
-        bytes: <Bytes, u8, 4>;
-        search_u16: <Search, u16, 4>; search_u32: <Search, u32, 4>; search_u64: <Search, u64, 2>;
-        even_u16: <EvenIntegers, u16, 4>; even_u32: <EvenIntegers, u32, 4>;
-        even_u64: <EvenIntegers, u64, 2>;
-        even_f32: <EvenFloats, u32, 4>; even_f64: <EvenFloats, u64, 2>;
-        global_u16: <Global, u16, 4>; global_u32: <Global, u32, 4>; global_u64: <Global, u64, 2>;
+        bytes: <Bytes, u8, 4>, resident = RESIDENT;
+        search_u16: <Search, u16, 4>, resident = 2;
+        search_u32: <Search, u32, 4>, resident = RESIDENT;
+        search_u64: <Search, u64, 2>, resident = RESIDENT;
+        even_u16: <EvenIntegers, u16, 4>, resident = 2;
+        even_u32: <EvenIntegers, u32, 4>, resident = RESIDENT;
+        even_u64: <EvenIntegers, u64, 2>, resident = RESIDENT;
+        even_f32: <EvenFloats, u32, 4>, resident = RESIDENT;
+        even_f64: <EvenFloats, u64, 2>, resident = RESIDENT;
     )
 )]
 pub unsafe fn count<M: Method<B>, B: Bits, const SIDE: usize>(
     input: *const B,
     len: u64,
-    ranks: *const B,
+    thresholds: *const B,
+    first: u64,
+    quotient: u64,
+    rest: u64,
+    floats: u32,
     bins: u64,
     copies: u32,
     parameters: [u64; 4],
     lower: u64,
     scale: f32,
+    shift: f32,
+    words: *mut u32,
+    long_words: *mut u64,
+    outside: *mut u64,
+    control: *mut u64,
+    cleared: *mut u64,
+) {
+    let order = Order::<B>::new(parameters);
+    let even = Even { first, quotient, rest, bins, floats: floats != 0 };
+    let bounds = Bounds { thresholds, even };
+    let counts = Counts { words, long_words, outside, bins };
+    let shared = Shared::<B>::new(&mut Carver::new(), bins as u32, copies);
+    let tiles = Tiles { input, len };
+    // SAFETY: passed on to the caller; the whole block comes here.
+    unsafe {
+        // On their way while the block makes ready.
+        let first = tiles.load(thread::block_idx_x() as u64);
+        let clearing = Clearing { cleared, ticket: shared.tickets.take(control) };
+        clearing.begin(&counts);
+        M::count::<SIDE>(&Call {
+            tiles,
+            first,
+            bounds,
+            copies,
+            order,
+            lower,
+            scale,
+            shift,
+            counts,
+            clearing,
+            shared,
+        })
+    }
+}
+
+/// Counts in global memory, by a search. A thread that finds a slot several times in a row counts first
+/// and adds once. Grid: as for [`mod@count`].
+///
+/// # Safety
+/// As for [`mod@count`]; `ranks` and the counts are as [`mod@make_bounds`] left them.
+#[kernel(block = BLOCK, resident = 2, instances(u16: <u16, 4>; u32: <u32, 4>; u64: <u64, 2>))]
+pub unsafe fn count_in_global<B: Bits, const SIDE: usize>(
+    input: *const B,
+    len: u64,
+    ranks: *const B,
+    bins: u64,
+    parameters: [u64; 4],
     words: *mut u32,
     long_words: *mut u64,
     outside: *mut u64,
 ) {
     let order = Order::<B>::new(parameters);
     let counts = Counts { words, long_words, outside, bins };
-    let call = Call { input, len, ranks, copies, order, lower, scale, counts };
-    // SAFETY: passed on to the caller.
-    unsafe { M::count::<SIDE>(&call) }
+    let mut run = Run::new();
+    // SAFETY: indices of bounds stay at most at the number of bins, and slots are counters.
+    unsafe {
+        let add = |slot, count| counts.add(slot, count as u64);
+        let tiles = Tiles { input, len };
+        tiles.for_each_slot::<SIDE>(
+            tiles.load(thread::block_idx_x() as u64),
+            |elements| search(order, elements, |i| *ranks.add(i as usize), bins as u32),
+            |slot| run.count(slot, &add),
+        );
+        run.flush(&add);
+    }
 }
 
 /// How the bins of elements are found.
@@ -212,15 +290,15 @@ pub enum How {
     EvenIntegers,
     /// Computed, for floats in equal bins.
     EvenFloats,
-    /// By a search among bounds in global memory.
-    Global,
 }
 
 /// Elements of one size.
 #[cfg(not(target_arch = "nvptx64"))]
 pub trait Histograms: Bits + make_bounds::Instance {
-    /// The kernel that counts them.
+    /// The kernel that counts them in shared memory.
     fn counting(how: How) -> Kernel<count::Args<Self>>;
+    /// The kernel that counts them in global memory; none, where they always fit the other.
+    fn counting_in_global() -> Option<Kernel<count_in_global::Args<Self>>>;
 }
 
 /// Bytes are counted by value.
@@ -228,6 +306,9 @@ pub trait Histograms: Bits + make_bounds::Instance {
 impl Histograms for u8 {
     fn counting(_: How) -> Kernel<count::Args<u8>> {
         count::bytes
+    }
+    fn counting_in_global() -> Option<Kernel<count_in_global::Args<u8>>> {
+        None
     }
 }
 
@@ -238,8 +319,10 @@ impl Histograms for u16 {
         match how {
             How::Search | How::EvenFloats => count::search_u16,
             How::EvenIntegers => count::even_u16,
-            How::Global => count::global_u16,
         }
+    }
+    fn counting_in_global() -> Option<Kernel<count_in_global::Args<u16>>> {
+        Some(count_in_global::u16)
     }
 }
 
@@ -250,8 +333,10 @@ impl Histograms for u32 {
             How::Search => count::search_u32,
             How::EvenIntegers => count::even_u32,
             How::EvenFloats => count::even_f32,
-            How::Global => count::global_u32,
         }
+    }
+    fn counting_in_global() -> Option<Kernel<count_in_global::Args<u32>>> {
+        Some(count_in_global::u32)
     }
 }
 
@@ -262,8 +347,10 @@ impl Histograms for u64 {
             How::Search => count::search_u64,
             How::EvenIntegers => count::even_u64,
             How::EvenFloats => count::even_f64,
-            How::Global => count::global_u64,
         }
+    }
+    fn counting_in_global() -> Option<Kernel<count_in_global::Args<u64>>> {
+        Some(count_in_global::u64)
     }
 }
 

@@ -5,9 +5,10 @@
 //! crosses the grid's diagonal `d`, and where it does so a binary search finds without walking.
 //! The plan:
 //!
-//! 1. A first kernel finds where the path crosses the diagonal of each tile's first output: the
-//!    tile's split. (In the paper each block searches its own; here thousands of searches run side
-//!    by side, so that no block waits for one.)
+//! 1. A tile's split is where the path crosses the diagonal of the tile's first output. With few tiles
+//!    each block searches its own, by a warp that looks at 32 places at a time, as in the paper; with
+//!    many a first kernel finds them, where thousands of searches run side by side, so that no block
+//!    waits for one.
 //! 2. A block loads its part of a and its part of b into shared memory, one after the other.
 //! 3. Each thread finds its own split by the same search in shared memory and merges
 //!    `ITEMS` elements in registers.
@@ -17,7 +18,7 @@
 //! too; then the values take the keys' place there, and are picked by it.
 
 use device_std::shared::{Carver, SharedArray};
-use device_std::{kernel, thread, vector};
+use device_std::{global, kernel, thread, vector, warp};
 
 use super::operators::{Bits, Order};
 use super::value::Value;
@@ -31,10 +32,11 @@ const ITEMS: usize = 15;
 /// Outputs of a block.
 pub const TILE: u64 = (BLOCK * ITEMS) as u64;
 
-/// What a block keeps in shared memory: the places that outputs come from, if there are values; then
-/// the ranks of the keys and, in the same place, the values.
+/// What a block keeps in shared memory: the splits, if the block finds them; the places that outputs come
+/// from, if there are values; then the ranks of the keys and, in the same place, the values.
 #[derive(Clone, Copy)]
 struct Shared<B, V> {
+    splits: SharedArray<u64>,
     places: SharedArray<u16>,
     ranks: SharedArray<B>,
     values: SharedArray<V>,
@@ -43,31 +45,79 @@ struct Shared<B, V> {
 impl<B: Bits, V: Value> Shared<B, V> {
     #[inline(always)]
     const fn new(carver: &mut Carver) -> Self {
+        let splits = carver.array(2);
         let places = carver.array(if V::IS_THERE { TILE as u32 } else { 0 });
-        let (ranks, values) = carver.overlay(TILE as u32);
-        Self { places, ranks, values }
+        // A thread looks at what comes next even where nothing does, of outputs beyond the end too.
+        let (ranks, values) = carver.overlay(TILE as u32 + ITEMS as u32 + 1);
+        Self { splits, places, ranks, values }
     }
 }
 
-/// How many of the first `diagonal` outputs come from a. `a` and `b` give ranks.
-#[inline(always)]
-fn split<B: Bits>(
-    (a, a_len): (impl Fn(u64) -> B, u64),
-    (b, b_len): (impl Fn(u64) -> B, u64),
-    diagonal: u64,
-) -> u64 {
-    let mut low = diagonal.saturating_sub(b_len);
-    let mut high = u64::min(diagonal, a_len);
-    while low < high {
-        let middle = low + (high - low) / 2;
-        // Equal elements come from a first.
-        if b(diagonal - 1 - middle) < a(middle) {
-            high = middle;
-        } else {
-            low = middle + 1;
+/// Two sorted arrays in global memory.
+#[derive(Clone, Copy)]
+struct Inputs<B> {
+    a: *const B,
+    a_len: u64,
+    b: *const B,
+    b_len: u64,
+    order: Order<B>,
+}
+
+impl<B: Bits> Inputs<B> {
+    /// Where the split of a diagonal may be.
+    #[inline(always)]
+    fn range(&self, diagonal: u64) -> (u64, u64) {
+        (diagonal.saturating_sub(self.b_len), u64::min(diagonal, self.a_len))
+    }
+
+    /// Whether element `i` of a is among the first `diagonal` outputs: equal elements come from a
+    /// first.
+    #[inline(always)]
+    unsafe fn takes(&self, diagonal: u64, i: u64) -> bool {
+        let order = self.order;
+        // SAFETY: passed on to the caller: the place is in the range of the diagonal, and not its end.
+        unsafe {
+            let of_a = order.rank(*self.a.add(i as usize));
+            of_a <= order.rank(*self.b.add((diagonal - 1 - i) as usize))
         }
     }
-    low
+
+    /// How many of the first `diagonal` outputs come from a.
+    #[inline(always)]
+    unsafe fn split(&self, diagonal: u64) -> u64 {
+        let (mut low, mut high) = self.range(diagonal);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            // SAFETY: passed on to the caller.
+            if unsafe { self.takes(diagonal, middle) } {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        low
+    }
+
+    /// The same by a whole warp, whose lanes look at the ends of 32 equal parts of what is left.
+    #[inline(always)]
+    unsafe fn split_by_warp(&self, diagonal: u64) -> u64 {
+        let (mut low, mut high) = self.range(diagonal);
+        while low < high {
+            let part_end = |part: u64| low + ((high - low) * part >> 5);
+            let end = part_end(warp::lane_id() as u64 + 1);
+            // SAFETY: passed on to the caller; the range is the same in all lanes.
+            let taken = unsafe {
+                // A part without a place says nothing.
+                warp::ballot(warp::FULL, end == low || self.takes(diagonal, end - 1))
+            };
+            // Of arrays that are not sorted the first that is not taken counts.
+            let parts = taken.trailing_ones() as u64;
+            let from = part_end(parts);
+            high = if parts == 32 { high } else { part_end(parts + 1) - 1 };
+            low = from;
+        }
+        low
+    }
 }
 
 /// How many of the outputs before each tile come from `a`. Grid: a thread for each tile of [`TILE`]
@@ -84,19 +134,14 @@ pub unsafe fn find_splits<B: Bits>(
     parameters: [u64; 4],
     splits: *mut u64,
 ) {
-    let order = Order::<B>::new(parameters);
+    let inputs = Inputs { a, a_len, b, b_len, order: Order::<B>::new(parameters) };
     let tile = thread::index_1d();
     let len = a_len + b_len;
     if tile > len.div_ceil(TILE) {
         return;
     }
-    let diagonal = u64::min(tile * TILE, len);
-    // SAFETY: the search asks for elements that exist; there is a split for each tile and the end.
-    unsafe {
-        let of_a = |i: u64| order.rank(*a.add(i as usize));
-        let of_b = |i: u64| order.rank(*b.add(i as usize));
-        *splits.add(tile as usize) = split((of_a, a_len), (of_b, b_len), diagonal);
-    }
+    // SAFETY: the search looks at elements that exist; there is a split for each tile and the end.
+    unsafe { *splits.add(tile as usize) = inputs.split(u64::min(tile * TILE, len)) };
 }
 
 /// A block's tile: `count` outputs, of which the first `from_a` inputs in shared memory are a's.
@@ -111,15 +156,34 @@ struct Part {
 }
 
 impl Part {
-    /// The tile of this block.
+    /// The tile of this block. One barrier, unless there are splits.
     #[inline(always)]
-    unsafe fn new(len: u64, splits: *const u64) -> Self {
+    unsafe fn new<B: Bits, V: Value>(
+        inputs: &Inputs<B>,
+        splits: *const u64,
+        shared: Shared<B, V>,
+    ) -> Self {
         let tile = thread::block_idx_x() as u64;
         let first = tile * TILE;
-        let count = u64::min(TILE, len - first) as u32;
-        // SAFETY: there is a split for each tile and the end.
-        let (a_first, a_end) =
-            unsafe { (*splits.add(tile as usize), *splits.add(tile as usize + 1)) };
+        let count = u64::min(TILE, inputs.a_len + inputs.b_len - first) as u32;
+        // SAFETY: there is a split for each tile and the end, or a barrier between those that find
+        // them and those that read them.
+        let (a_first, a_end) = unsafe {
+            if splits.is_null() {
+                let warp = warp::warp_id();
+                if warp < 2 {
+                    let diagonal = first + if warp == 0 { 0 } else { count as u64 };
+                    let split = inputs.split_by_warp(diagonal);
+                    if warp::lane_id() == 0 {
+                        shared.splits.store(warp, split);
+                    }
+                }
+                thread::sync_threads();
+                (shared.splits.load(0), shared.splits.load(1))
+            } else {
+                (*splits.add(tile as usize), *splits.add(tile as usize + 1))
+            }
+        };
         // Of arrays that are not sorted the splits may fall: what is read stays in the arrays.
         let from_a = u64::min(a_end.saturating_sub(a_first), count as u64) as u32;
         Self { first, a_first, b_first: first - a_first, from_a, count }
@@ -130,30 +194,78 @@ impl Part {
     #[inline(always)]
     fn forgotten(self) -> Self {
         let (from_a, count) = (vector::unknown(self.from_a), vector::unknown(self.count));
-        let low = vector::unknown(self.a_first as u32) as u64;
-        let high = vector::unknown((self.a_first >> 32) as u32) as u64;
-        let a_first = low | high << 32;
+        let a_first = vector::unknown_64(self.a_first);
         Self { from_a, count, a_first, b_first: self.first - a_first, ..self }
     }
 
-    /// Reads this thread's inputs, a block's width apart, in the place of `none`. What is beyond the
-    /// last is the last.
+    /// Whether the block has a whole tile. The same in all its threads.
     #[inline(always)]
-    unsafe fn load<T: Copy>(&self, a: *const T, b: *const T, none: T) -> [T; ITEMS] {
+    fn is_whole(&self) -> bool {
+        self.count == TILE as u32
+    }
+
+    /// Reads this thread's inputs, a block's width apart, by `read` from an address, in the place of
+    /// `none`. What is beyond the last is the last.
+    #[inline(always)]
+    unsafe fn load<T: Copy>(
+        &self,
+        (a, b): (*const T, *const T),
+        none: T,
+        read: impl Fn(u64) -> T,
+    ) -> [T; ITEMS] {
         let mut inputs = [none; ITEMS];
+        // Both are such that the place is the index.
+        let a = a.wrapping_add(self.a_first as usize) as u64;
+        let b = b.wrapping_add(self.b_first as usize).wrapping_sub(self.from_a as usize) as u64;
+        let size = size_of::<T>() as u64;
+        let me = thread::thread_idx_x();
+        let is_whole = self.is_whole();
         let mut item = 0;
         while item < ITEMS {
-            let place = u32::min(thread::thread_idx_x() + (item * BLOCK) as u32, self.count - 1);
-            // SAFETY: a tile has an output, and as many inputs as outputs.
-            inputs[item] = unsafe {
-                let array = if place < self.from_a { a } else { b };
-                let before = if place < self.from_a { 0 } else { self.from_a };
-                let start = if place < self.from_a { self.a_first } else { self.b_first };
-                *array.add((start + (place - before) as u64) as usize)
-            };
+            let place = me + (item * BLOCK) as u32;
+            let place = if is_whole { place } else { u32::min(place, self.count - 1) };
+            let array = if place < self.from_a { a } else { b };
+            // A tile has as many inputs as outputs, and there is one.
+            inputs[item] = read(array + place as u64 * size);
             item += 1;
         }
         inputs
+    }
+
+    /// Writes outputs, a block's width apart, each given by its place in the tile.
+    #[inline(always)]
+    unsafe fn store<T: Copy>(&self, output: *mut T, of_place: impl Fn(u32) -> T) {
+        let me = thread::thread_idx_x();
+        let output = output.wrapping_add(self.first as usize).wrapping_add(me as usize);
+        let is_whole = self.is_whole();
+        let mut item = 0;
+        while item < ITEMS {
+            let place = me + (item * BLOCK) as u32;
+            if is_whole || place < self.count {
+                // SAFETY: passed on to the caller.
+                unsafe { *output.wrapping_add(item * BLOCK) = of_place(place) };
+            }
+            item += 1;
+        }
+    }
+
+    /// How many of the tile's first `diagonal` outputs come from a.
+    #[inline(always)]
+    unsafe fn split<B: Bits>(&self, ranks: SharedArray<B>, diagonal: u32) -> u32 {
+        let Self { from_a, count, .. } = *self;
+        let mut low = diagonal.saturating_sub(count - from_a);
+        let mut high = u32::min(diagonal, from_a);
+        let b_end = (from_a + diagonal).wrapping_sub(1);
+        while low < high {
+            let middle = (low + high) / 2;
+            // SAFETY: both places are among the tile's inputs.
+            if unsafe { ranks.load(middle) <= ranks.load(b_end.wrapping_sub(middle)) } {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        low
     }
 
     /// Merges this thread's outputs, and writes the places that they come from.
@@ -163,27 +275,23 @@ impl Part {
         let me = thread::thread_idx_x() * ITEMS as u32;
         let Self { from_a, count, .. } = *self;
         let diagonal = u32::min(me, count);
-        // SAFETY: places are held below the count; nobody else writes to the arrays meanwhile.
+        // SAFETY: nobody writes the ranks meanwhile; there is room for those that would come next.
         unsafe {
-            let rank = |place: u32| ranks.load(u32::min(place, count - 1));
-            let mut at_a = split(
-                (|i| rank(i as u32), from_a as u64),
-                (|i| rank(from_a + i as u32), (count - from_a) as u64),
-                diagonal as u64,
-            ) as u32;
+            let mut at_a = self.split(ranks, diagonal);
             let mut at_b = from_a + diagonal - at_a;
-            let (mut next_a, mut next_b) = (rank(at_a), rank(at_b));
+            let (mut next_a, mut next_b) = (ranks.load(at_a), ranks.load(at_b));
             let mut merged = [B::ONES; ITEMS];
             let mut item = 0;
             while item < ITEMS {
-                let a_wins = at_a < from_a && (at_b >= count || next_a <= next_b);
+                let a_wins = (next_a <= next_b) | (at_b >= count);
+                let a_wins = a_wins & (at_a < from_a);
                 merged[item] = if a_wins { next_a } else { next_b };
                 if V::IS_THERE {
                     places.store(me + item as u32, if a_wins { at_a } else { at_b } as u16);
                 }
                 at_a += a_wins as u32;
                 at_b += !a_wins as u32;
-                let next = rank(if a_wins { at_a } else { at_b });
+                let next = ranks.load(if a_wins { at_a } else { at_b });
                 next_a = if a_wins { next } else { next_a };
                 next_b = if a_wins { next_b } else { next };
                 item += 1;
@@ -194,42 +302,40 @@ impl Part {
 }
 
 /// Merges the keys of one tile. Other threads may still be reading shared memory when it returns.
+/// `PLAIN`: the order is that of the bits, so that keys are their ranks.
 #[inline(always)]
-unsafe fn merge_keys<B: Bits, V: Value>(
+unsafe fn merge_keys<B: Bits, V: Value, const PLAIN: bool>(
     part: &Part,
     shared: Shared<B, V>,
-    (a, b): (*const B, *const B),
-    order: Order<B>,
+    inputs: &Inputs<B>,
     output: *mut B,
 ) {
-    let ranks = shared.ranks;
+    let (ranks, order) = (shared.ranks, inputs.order);
     let me = thread::thread_idx_x();
     // SAFETY: barriers stand between what threads write and others read.
     unsafe {
-        let inputs = part.load(a, b, B::from_bits64(0));
+        let none = B::from_bits64(0);
+        let keys = part.load((inputs.a, inputs.b), none, |address| global::load(address));
         let mut item = 0;
         while item < ITEMS {
-            ranks.store(me + (item * BLOCK) as u32, order.rank(inputs[item]));
+            let rank = if PLAIN { keys[item] } else { order.rank(keys[item]) };
+            ranks.store(me + (item * BLOCK) as u32, rank);
             item += 1;
+        }
+        if me <= ITEMS as u32 {
+            ranks.store(TILE as u32 + me, B::ONES);
         }
         thread::sync_threads();
         let merged = part.merge(shared);
         thread::sync_threads();
         let mut item = 0;
         while item < ITEMS {
-            ranks.store(me * ITEMS as u32 + item as u32, merged[item]);
+            let key = if PLAIN { merged[item] } else { order.element(merged[item]) };
+            ranks.store(me * ITEMS as u32 + item as u32, key);
             item += 1;
         }
         thread::sync_threads();
-        let mut item = 0;
-        while item < ITEMS {
-            let at = me + (item * BLOCK) as u32;
-            if at < part.count {
-                let to = (part.first + at as u64) as usize;
-                *output.add(to) = order.element(ranks.load(at));
-            }
-            item += 1;
-        }
+        part.store(output, |place| ranks.load(place));
     }
 }
 
@@ -238,14 +344,14 @@ unsafe fn merge_keys<B: Bits, V: Value>(
 unsafe fn merge_values<B: Bits, V: Value>(
     part: &Part,
     shared: Shared<B, V>,
-    (a, b): (*const V, *const V),
+    arrays: (*const V, *const V),
     output: *mut V,
 ) {
     let Shared { places, values, .. } = shared;
     let me = thread::thread_idx_x();
     // SAFETY: barriers stand between what threads write and others read.
     unsafe {
-        let inputs = part.load(a, b, V::of_index(0));
+        let inputs = part.load(arrays, V::of_index(0), |address| V::load_at(address));
         // The keys, in whose place the values come, have been read.
         thread::sync_threads();
         let mut item = 0;
@@ -254,15 +360,7 @@ unsafe fn merge_values<B: Bits, V: Value>(
             item += 1;
         }
         thread::sync_threads();
-        let mut item = 0;
-        while item < ITEMS {
-            let at = me + (item * BLOCK) as u32;
-            if at < part.count {
-                let to = (part.first + at as u64) as usize;
-                *output.add(to) = values.load(places.load(at) as u32);
-            }
-            item += 1;
-        }
+        part.store(output, |place| values.load(places.load(place) as u32));
     }
 }
 
@@ -270,26 +368,27 @@ unsafe fn merge_values<B: Bits, V: Value>(
 /// outputs.
 ///
 /// # Safety
-/// `splits` are those of `a` and `b`, which have `len` elements together, as the output has, which is
-/// apart. The arrays of values, if there are any, are as long as those of their keys.
+/// The arrays are as long as said, the output as both together, and apart. `splits` are those of `a` and
+/// `b`, or null. The arrays of values, if there are any, are as long as those of their keys.
 #[kernel(block = BLOCK, carve = |carver| Shared::<B, V>::new(carver), instances(
-    keys_u8: <(), u8>, resident = 2;
-    keys_u16: <(), u16>, resident = 3;
-    keys_u32: <(), u32>, resident = 3;
-    keys_u64: <(), u64>, resident = 2;
-    pairs_u8_u32: <u32, u8>, resident = 2;
-    pairs_u16_u32: <u32, u16>, resident = 3;
-    pairs_u32_u32: <u32, u32>, resident = 3;
-    pairs_u64_u32: <u32, u64>, resident = 2;
-    pairs_u8_u64: <u64, u8>, resident = 2;
-    pairs_u16_u64: <u64, u16>, resident = 3;
-    pairs_u32_u64: <u64, u32>, resident = 3;
-    pairs_u64_u64: <u64, u64>, resident = 2;
+    keys_u8: <(), u8>, resident = 8;
+    keys_u16: <(), u16>, resident = 8;
+    keys_u32: <(), u32>, resident = 8;
+    keys_u64: <(), u64>, resident = 5;
+    pairs_u8_u32: <u32, u8>, resident = 5;
+    pairs_u16_u32: <u32, u16>, resident = 6;
+    pairs_u32_u32: <u32, u32>, resident = 6;
+    pairs_u64_u32: <u32, u64>, resident = 5;
+    pairs_u8_u64: <u64, u8>, resident = 4;
+    pairs_u16_u64: <u64, u16>, resident = 5;
+    pairs_u32_u64: <u64, u32>, resident = 6;
+    pairs_u64_u64: <u64, u64>, resident = 5;
 ))]
 pub unsafe fn merge<V: Value, B: Bits>(
     a: *const B,
+    a_len: u64,
     b: *const B,
-    len: u64,
+    b_len: u64,
     parameters: [u64; 4],
     splits: *const u64,
     output: *mut B,
@@ -297,12 +396,15 @@ pub unsafe fn merge<V: Value, B: Bits>(
     b_values: *const V,
     output_values: *mut V,
 ) {
-    let order = Order::<B>::new(parameters);
+    let inputs = Inputs { a, a_len, b, b_len, order: Order::<B>::new(parameters) };
     let shared = Shared::<B, V>::new(&mut Carver::new());
     // SAFETY: passed on to the caller.
     unsafe {
-        let part = Part::new(len, splits);
-        merge_keys(&part, shared, (a, b), order, output);
+        let part = Part::new(&inputs, splits, shared);
+        match inputs.order.is_plain() {
+            true => merge_keys::<B, V, true>(&part, shared, &inputs, output),
+            false => merge_keys::<B, V, false>(&part, shared, &inputs, output),
+        }
         if V::IS_THERE {
             merge_values(&part.forgotten(), shared, (a_values, b_values), output_values);
         }

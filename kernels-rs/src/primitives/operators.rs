@@ -175,6 +175,13 @@ impl<B: Bits> Order<B> {
         [self.magnitude, self.top, self.shift, self.flip].map(B::to_bits64)
     }
 
+    /// Whether elements are their own ranks: unsigned integers, ascending.
+    #[inline(always)]
+    pub fn is_plain(self) -> bool {
+        let zero = B::from_bits64(0);
+        self.magnitude == zero && self.top == zero && self.shift == zero && self.flip == zero
+    }
+
     /// The rank of an element: less for what comes earlier.
     #[inline(always)]
     pub fn rank(self, bits: B) -> B {

@@ -28,7 +28,8 @@ pub const fn tile_len(element_size: usize) -> u64 {
     (BLOCK * ROWS * 16 / element_size) as u64
 }
 
-/// The most chunks of an array.
+/// The most chunks of an array. Most kernels leave room for 8 blocks on a multiprocessor: 132 of them have all
+/// chunks under way at once.
 pub const MOST_CHUNKS: u64 = 1056;
 
 /// Tiles of each chunk and number of chunks, for an array of `len` elements. A chunk is whole
@@ -106,14 +107,14 @@ fn reduce_vector<T: Scalar, O: Operator<T>>(operator: O, vector: Vector) -> T {
 #[kernel(block = BLOCK, carve = |carver| Shared::<T>::new(carver), instances(
     sum_u8: <u8, Sum>, resident = 2;
     sum_u16: <u16, Sum>, resident = 2;
-    sum_u32: <u32, Sum>, resident = 4;
-    sum_u64: <u64, Sum>, resident = 4;
-    sum_f32: <f32, Sum>, resident = 4;
-    sum_f64: <f64, Sum>, resident = 4;
+    sum_u32: <u32, Sum>, resident = 8;
+    sum_u64: <u64, Sum>, resident = 8;
+    sum_f32: <f32, Sum>, resident = 8;
+    sum_f64: <f64, Sum>, resident = 8;
     least_u8: <u8, Least<u8>>, resident = 2;
     least_u16: <u16, Least<u16>>, resident = 2;
-    least_u32: <u32, Least<u32>>, resident = 4;
-    least_u64: <u64, Least<u64>>, resident = 4;
+    least_u32: <u32, Least<u32>>, resident = 8;
+    least_u64: <u64, Least<u64>>, resident = 6;
 ))]
 pub unsafe fn reduce<T: Scalar, O: Operator<T>>(
     input: *const T,
@@ -232,7 +233,7 @@ unsafe fn first_of_chunk<B: Bits>(
 #[kernel(
     block = BLOCK,
     carve = |carver| Shared::<Ranked>::new(carver),
-    instances(u8: <u8>; u16: <u16>; u32: <u32>; u64: <u64>)
+    instances(u8: <u8>; u16: <u16>; u32: <u32>, resident = 8; u64: <u64>, resident = 8)
 )]
 pub unsafe fn index_of_least<B: Bits>(
     input: *const B,

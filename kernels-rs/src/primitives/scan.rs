@@ -14,7 +14,8 @@
 //! vectors only: there is no exchange through shared memory. The PTX of level 80 copies past the
 //! registers. A segmented scan does the same with sums that begin anew at a head; a head is a
 //! bit in an array with one bit an element, which the kernels of `flags` make. Backward, the tile
-//! lies mirrored over the array, and its "head" is a segment's last element.
+//! lies mirrored over the array, and its "head" is a segment's last element. Forward, where keys are as
+//! wide as elements, a thread reads those of its own vectors and sees for itself where they change.
 //!
 //! The order in which elements are combined is fixed: see `gpu-scan`'s documentation of it.
 
@@ -28,13 +29,13 @@ use super::operators::{BACKWARD, EXCLUSIVE, Last, Least, Operator, Sum};
 mod tile_scan;
 
 pub use tile_scan::BLOCK;
-use tile_scan::{Scan, Shared};
+use tile_scan::{Borders, Scan, Shared};
 
 /// The scan of an array, the body of every kernel here.
 #[inline(always)]
 unsafe fn scan<T: Scalar, O: Operator<T>, const ROWS: usize, const SEGMENTED: bool>(
     (input, output, len): (*const T, *mut T, u64),
-    heads: *const u32,
+    borders: Borders<T>,
     mode: u32,
     initial: T,
     operator: O,
@@ -48,7 +49,7 @@ unsafe fn scan<T: Scalar, O: Operator<T>, const ROWS: usize, const SEGMENTED: bo
     // SAFETY: the caller gives arrays of `len` elements; the block's threads stay together.
     unsafe {
         let ticket = shared.tickets.take(control);
-        scan.tile((input, output, len), heads, mode & BACKWARD != 0, status, ticket);
+        scan.tile((input, output, len), borders, mode & BACKWARD != 0, status, ticket);
     }
 }
 
@@ -62,7 +63,7 @@ unsafe fn scan<T: Scalar, O: Operator<T>, const ROWS: usize, const SEGMENTED: bo
     sum_u8: <u8, Sum, 4>, resident = 4;
     sum_u16: <u16, Sum, 8>, resident = 4;
     sum_u32: <u32, Sum, 8>, resident = 5;
-    sum_u64: <u64, Sum, 8>, resident = 3;
+    sum_u64: <u64, Sum, 8>, resident = 5, spills = 16;
     sum_f32: <f32, Sum, 8>, resident = 5;
     sum_f64: <f64, Sum, 8>, resident = 3;
     least_u8: <u8, Least<u8>, 4>, resident = 3;
@@ -85,7 +86,7 @@ pub unsafe fn whole<T: Scalar, O: Operator<T>, const ROWS: usize>(
     status: *mut Pair,
 ) {
     let (arrays, operator) = ((input, output, len), O::new(parameters));
-    let none = core::ptr::null();
+    let none = Borders::None;
     // SAFETY: passed on to the caller.
     unsafe { scan::<T, O, ROWS, false>(arrays, none, mode, initial, operator, control, status) }
 }
@@ -122,20 +123,63 @@ pub unsafe fn segmented<T: Scalar, O: Operator<T>, const ROWS: usize>(
     status: *mut Pair,
 ) {
     let (arrays, operator) = ((input, output, len), O::new(parameters));
+    let heads = Borders::Bits(heads);
     // SAFETY: passed on to the caller.
     unsafe { scan::<T, O, ROWS, true>(arrays, heads, mode, initial, operator, control, status) }
 }
 
+/// A forward scan that begins anew where a key has other bits than the one before. Grid: one block a tile.
+///
+/// # Safety
+/// As for [`mod@whole`]; `keys` has `len` elements, of the size of the others.
+#[kernel(block = BLOCK, carve = |carver| Shared::<T>::new(carver, ROWS), instances(
+    sum_u8: <u8, Sum, 4>, resident = 2;
+    sum_u16: <u16, Sum, 8>, resident = 3;
+    sum_u32: <u32, Sum, 8>, resident = 4;
+    sum_u64: <u64, Sum, 8>, resident = 2;
+    sum_f32: <f32, Sum, 8>, resident = 4;
+    sum_f64: <f64, Sum, 8>, resident = 2;
+    least_u8: <u8, Least<u8>, 4>, resident = 1;
+    least_u16: <u16, Least<u16>, 8>, resident = 1;
+    least_u32: <u32, Least<u32>, 8>, resident = 4;
+    least_u64: <u64, Least<u64>, 8>, resident = 2;
+    last_u8: <u8, Last<u8>, 4>, resident = 1;
+    last_u16: <u16, Last<u16>, 8>, resident = 1;
+    last_u32: <u32, Last<u32>, 8>, resident = 3;
+    last_u64: <u64, Last<u64>, 8>, resident = 2;
+))]
+pub unsafe fn by_keys<T: Scalar, O: Operator<T>, const ROWS: usize>(
+    input: *const T,
+    output: *mut T,
+    len: u64,
+    keys: *const T,
+    mode: u32,
+    initial: T,
+    parameters: [u64; 4],
+    control: *mut u64,
+    status: *mut Pair,
+) {
+    let (arrays, operator) = ((input, output, len), O::new(parameters));
+    let (keys, forward) = (Borders::Keys(keys), mode & !BACKWARD);
+    // SAFETY: passed on to the caller.
+    unsafe { scan::<T, O, ROWS, true>(arrays, keys, forward, initial, operator, control, status) }
+}
+
 /// The operators that there are scans for, over elements of one type.
 #[cfg(not(target_arch = "nvptx64"))]
-pub trait Scans<T: Copy>: Operator<T> + whole::Instance<T> + segmented::Instance<T> {
-    /// Vectors of a thread, in both kernels.
+pub trait Scans<T: Copy>:
+    Operator<T> + whole::Instance<T> + segmented::Instance<T> + by_keys::Instance<T>
+{
+    /// Vectors of a thread, in all three kernels.
     const ROWS_OF_TILE: usize = <Self as whole::Instance<T>>::ROWS;
     /// Elements of a tile.
     const TILE: u64 = (BLOCK * Self::ROWS_OF_TILE * 16 / size_of::<T>()) as u64;
 }
 
 #[cfg(not(target_arch = "nvptx64"))]
-impl<T: Copy, O: Operator<T> + whole::Instance<T> + segmented::Instance<T>> Scans<T> for O {}
+impl<T: Copy, O> Scans<T> for O where
+    O: Operator<T> + whole::Instance<T> + segmented::Instance<T> + by_keys::Instance<T>
+{
+}
 
 device_std::ptx_module! { "scan" }

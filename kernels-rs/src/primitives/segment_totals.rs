@@ -6,21 +6,25 @@
 //! 1. A group of lanes, from one to a whole warp (the longer segments are in the mean, the more),
 //!    takes a segment. Each lane adds up the elements that many apart; then the lanes are combined
 //!    pairwise.
-//! 2. A segment that is much longer than the mean would keep its group busy while others rest: the
-//!    group puts it on a list instead. Where an array could have such segments, a second kernel cuts
-//!    what is on the list into chunks, and blocks reduce them.
-//! 3. A third kernel combines the chunks of segments that have several.
+//! 2. A segment that is much longer than the mean would keep its group busy while others rest: it is
+//!    long, and cut into chunks for blocks. The block that is the last with a chunk of a segment combines
+//!    the segment's chunks.
 //!
-//! In which order segments come to the list is left to chance; their totals do not depend on it.
+//! Who knows which segments are long? Where segments are few, each block that takes chunks looks at all
+//! of them and counts their chunks, so that all blocks number them in the same way; groups and chunks
+//! then run side by side, in one launch ([`mod@reduce_few`]). Where they are many, the groups put
+//! what is long on a list ([`mod@by_groups`]), and a second kernel takes its chunks
+//! ([`mod@by_chunks`]). In which order segments come to the list is left to chance; their totals do
+//! not depend on it.
 //!
 //! Offsets are the caller's and may be anything: whoever reads them clamps them (`offsets::bounds`), so that a
-//! segment has elements of the array alone. Segments that overlap may be more and longer than the list
-//! and the counters have room for. Then some totals are of no use, but nothing else is read or written:
-//! an entry of the list that was left out is zero, which is one of segment 0.
+//! segment has elements of the array alone. Segments that overlap may have more chunks than there is
+//! room for. Then those beyond are left out whole, and their totals stay as they were.
 
-use device_std::block::BlockReduce;
+use device_std::block::{BlockReduce, BlockScan, LastBlock};
 use device_std::scalar::Scalar;
-use device_std::shared::Carver;
+use device_std::shared::{Carver, Plain, SharedArray};
+use device_std::warp::Word;
 use device_std::{atomic, kernel, search, thread, warp};
 
 use super::offsets::bounds;
@@ -29,14 +33,20 @@ use super::operators::{Least, Operator, Sum};
 /// Threads of a block.
 pub const BLOCK: usize = 256;
 
-/// Elements that a thread reads side by side.
-const READS: u64 = 8;
+/// Elements that a thread reads side by side: of a chunk, and of a segment among many.
+const READS: usize = 8;
 
-/// The most elements of a lane: longer segments come to the list.
+/// The same, of a segment among few: there are not enough threads to hide that one waits.
+const READS_OF_FEW: usize = 16;
+
+/// The most elements of a lane: longer segments are cut into chunks.
 const MOST_OF_LANE: u64 = 512;
 
-/// Elements of a chunk of a segment on the list.
+/// Elements of a chunk of a long segment.
 pub const CHUNK: u64 = 16_384;
+
+/// So many segments are few: each block that takes chunks looks at all of them.
+pub const MOST_FEW: u64 = 4096;
 
 /// Lanes of a group, as a power of two: a quarter of the mean length, at most a warp.
 pub const fn lanes_log2(len: u64, segments: u64) -> u32 {
@@ -53,33 +63,15 @@ pub const fn most_of_group(lanes_log2: u32) -> u64 {
     MOST_OF_LANE << lanes_log2
 }
 
-/// How many segments the list may have, and how many chunks they have together.
-pub const fn most_listed(len: u64, lanes_log2: u32) -> (u64, u64) {
+/// How many segments may be long, and how many chunks they have together.
+pub const fn most_long(len: u64, lanes_log2: u32) -> (u64, u64) {
     let entries = len / (most_of_group(lanes_log2) + 1);
-    (entries, entries + len / CHUNK)
+    (entries, if entries == 0 { 0 } else { entries + len / CHUNK })
 }
-
-/// What is on the list, as far as there is room: more comes only where offsets do not rise, so much
-/// more perhaps that the counters went round.
-#[inline(always)]
-unsafe fn listed_in(listed: *const u64, len: u64, lanes_log2: u32) -> (u64, u64) {
-    let (entries, chunks) = most_listed(len, lanes_log2);
-    // SAFETY: passed on to the caller.
-    let listed = unsafe { *listed };
-    let entries = u64::min(listed >> ENTRIES, entries);
-    let chunks = u64::min(listed & ((1 << ENTRIES) - 1), chunks);
-    (entries, if entries == 0 { 0 } else { chunks })
-}
-
-/// The segments on the list and their chunks, counted in one word, so that they rise together.
-const ENTRIES: u32 = 32;
-
-/// A segment on the list: its number, and its first chunk among those of all.
-pub type Entry = [u64; 2];
 
 /// The combination of the elements `first`, `first + step`, .. below `end`, one after the other.
 #[inline(always)]
-unsafe fn add_up<T: Scalar, O: Operator<T>>(
+unsafe fn add_up<T: Scalar, O: Operator<T>, const READS: usize>(
     operator: O,
     input: *const T,
     (first, end): (u64, u64),
@@ -89,32 +81,268 @@ unsafe fn add_up<T: Scalar, O: Operator<T>>(
     let mut sum = operator.identity();
     let mut at = first;
     while at < end {
-        let mut elements = [fill; READS as usize];
+        let mut elements = [fill; READS];
         let mut i = 0;
         while i < READS {
-            let next = at + i * step;
+            let next = at + i as u64 * step;
             if next < end {
                 // SAFETY: passed on to the caller.
-                elements[i as usize] = unsafe { *input.wrapping_add(next as usize) };
+                elements[i] = unsafe { *input.wrapping_add(next as usize) };
             }
             i += 1;
         }
         let mut i = 0;
         while i < READS {
             // What is beyond the end is the identity, which changes nothing.
-            sum = operator.combine(sum, operator.lift(elements[i as usize]));
+            sum = operator.combine(sum, operator.lift(elements[i]));
             i += 1;
         }
-        at += READS * step;
+        at += READS as u64 * step;
     }
     sum
 }
+
+/// The segments of an array, and where their totals go.
+#[derive(Clone, Copy)]
+struct Segments<T, O> {
+    operator: O,
+    input: *const T,
+    len: u64,
+    offsets: *const u64,
+    segments: u64,
+    lanes_log2: u32,
+    totals: *mut T,
+}
+
+impl<T: Scalar, O: Operator<T>> Segments<T, O> {
+    /// Reduces a segment by each group of lanes, but for long ones; gives this group's segment and its
+    /// chunks, if it is long. `thread` counts from the first lane of segment 0 on.
+    #[inline(always)]
+    unsafe fn reduce_by_group<const READS: usize>(&self, thread: u64) -> (u64, u64) {
+        let Self { operator, lanes_log2, .. } = *self;
+        let segment = thread >> lanes_log2;
+        let lane = thread & ((1 << lanes_log2) - 1);
+        let exists = segment < self.segments;
+        // SAFETY: the caller's arrays are as long as said; the whole warp comes to the shuffles.
+        unsafe {
+            let (mut begin, mut end) = (0, 0);
+            if exists {
+                (begin, end) = bounds(self.offsets, segment, self.len);
+            }
+            let chunks = chunks_of((begin, end), lanes_log2);
+            let end_of_group = if chunks > 0 { begin } else { end };
+            let of_lane = (begin + lane, end_of_group);
+            let mut sum = add_up::<T, O, READS>(operator, self.input, of_lane, 1 << lanes_log2);
+            warp::sync_warp(warp::FULL);
+            let mut delta = 1;
+            while delta < 1 << lanes_log2 {
+                sum = operator.combine(sum, warp::shuffle_down(warp::FULL, sum, delta));
+                delta *= 2;
+            }
+            if exists && chunks == 0 && lane == 0 {
+                *self.totals.add(segment as usize) = operator.lower(sum);
+            }
+            (segment, chunks)
+        }
+    }
+
+    /// Reduces a chunk of a long segment; the block that is the last with one combines them. Nothing
+    /// where the segment has no such chunk, or has chunks beyond the `most` that there is room for.
+    ///
+    /// # Safety
+    /// The whole block comes here with the same arguments. `done` counts the segment's chunks from zero
+    /// on, and is zero again after the last; `partials` has an element for each chunk up to `most`.
+    #[inline(always)]
+    unsafe fn reduce_chunk(
+        &self,
+        (segment, first_chunk): (u64, u64),
+        chunk: u64,
+        (partials, most): (*mut T, u64),
+        done: *mut u32,
+        shared: Shared<T>,
+    ) {
+        let operator = self.operator;
+        let me = thread::thread_idx_x() as u64;
+        let combine = |a, b| operator.combine(a, b);
+        // SAFETY: the caller's arrays are as long as said, and the chunk is one of the segment.
+        unsafe {
+            let (begin, end) = bounds(self.offsets, segment, self.len);
+            let chunks = chunks_of((begin, end), self.lanes_log2);
+            let of_segment = chunk.wrapping_sub(first_chunk);
+            if of_segment >= chunks || first_chunk.saturating_add(chunks) > most {
+                return;
+            }
+            let first = begin + of_segment * CHUNK;
+            let of_thread = (first + me, u64::min(first + CHUNK, end));
+            let sum = add_up::<T, O, READS>(operator, self.input, of_thread, BLOCK as u64);
+            let mut sum = shared.block.reduce(sum, operator.identity(), combine);
+            if chunks > 1 {
+                if me == 0 {
+                    *partials.add(chunk as usize) = sum;
+                }
+                if !shared.last.is_this(done, chunks as u32) {
+                    return;
+                }
+                let partials = partials.add(first_chunk as usize);
+                let mut of_thread = operator.identity();
+                let mut chunk = me;
+                while chunk < chunks {
+                    of_thread = operator.combine(of_thread, *partials.add(chunk as usize));
+                    chunk += BLOCK as u64;
+                }
+                sum = shared.block.reduce(of_thread, operator.identity(), combine);
+            }
+            if me == 0 {
+                *self.totals.add(segment as usize) = operator.lower(sum);
+            }
+        }
+    }
+}
+
+/// Chunks of a segment, if it is long; otherwise 0.
+#[inline(always)]
+fn chunks_of((begin, end): (u64, u64), lanes_log2: u32) -> u64 {
+    let len = end - begin;
+    if len > most_of_group(lanes_log2) { len.div_ceil(CHUNK) } else { 0 }
+}
+
+/// What a block that takes chunks keeps in shared memory.
+#[derive(Clone, Copy)]
+struct Shared<T> {
+    block: BlockReduce<T>,
+    last: LastBlock,
+    scan: BlockScan<u64>,
+    /// Of few segments: the number of the first chunk of those that each thread looked at.
+    first_chunks: SharedArray<u64>,
+}
+
+impl<T: Plain + Word> Shared<T> {
+    #[inline(always)]
+    const fn new(carver: &mut Carver) -> Self {
+        let (block, last) = (BlockReduce::new(carver, BLOCK), LastBlock::new(carver));
+        let scan = BlockScan::new(carver);
+        Self { block, last, scan, first_chunks: carver.array(BLOCK as u32) }
+    }
+}
+
+impl<T: Scalar, O: Operator<T>> Segments<T, O> {
+    /// The segments that a thread looks at, for chunks, are as far apart as a block has threads. Calls
+    /// `each` with them and the chunks that they have, until it says that this is enough.
+    #[inline(always)]
+    unsafe fn look_at(&self, thread: u64, mut each: impl FnMut(u64, u64) -> bool) {
+        let mut segment = thread;
+        while segment < self.segments {
+            // SAFETY: passed on to the caller.
+            let chunks =
+                unsafe { chunks_of(bounds(self.offsets, segment, self.len), self.lanes_log2) };
+            if each(segment, chunks) {
+                return;
+            }
+            segment += BLOCK as u64;
+        }
+    }
+
+    /// Numbers the chunks of all long segments; gives how many there are. Two barriers.
+    #[inline(always)]
+    unsafe fn number_chunks(&self, shared: Shared<T>) -> u64 {
+        let me = thread::thread_idx_x();
+        let mut of_thread = 0;
+        // SAFETY: passed on to the caller; the whole block comes to the scan.
+        unsafe {
+            self.look_at(me as u64, |_, chunks| {
+                of_thread += chunks;
+                false
+            });
+            let (up_to, all) = shared.scan.inclusive(of_thread, 0, |a, b| a + b);
+            shared.first_chunks.store(me, up_to - of_thread);
+            thread::sync_threads();
+            all
+        }
+    }
+
+    /// The segment that has a chunk, and the number of its first chunk.
+    #[inline(always)]
+    unsafe fn segment_of(&self, chunk: u64, shared: Shared<T>) -> (u64, u64) {
+        let first_chunks = shared.first_chunks;
+        // SAFETY: there is a number for each thread.
+        unsafe {
+            let begins = |thread| first_chunks.load(thread as u32) <= chunk;
+            let thread = search::last(0, BLOCK as u64 - 1, begins);
+            let mut first_chunk = first_chunks.load(thread as u32);
+            let mut found = 0;
+            self.look_at(thread, |segment, chunks| {
+                found = segment;
+                let is_found = chunk < first_chunk + chunks;
+                first_chunk += if is_found { 0 } else { chunks };
+                is_found
+            });
+            (found, first_chunk)
+        }
+    }
+}
+
+/// Reduces few segments. Grid: `of_chunks` blocks that share the chunks of long segments, and after them
+/// a thread for each lane.
+///
+/// # Safety
+/// `input` has `len` elements, `offsets` `segments + 1`, whatever these are; `totals` has one for each
+/// segment. `partials` and `done` have an element for each of `most_chunks` chunks; `done` is zero, and
+/// used by nobody but launches that follow each other.
+#[kernel(block = BLOCK, resident = 3, carve = |carver| Shared::<T>::new(carver), instances(
+    sum_u8: <u8, Sum>; sum_u16: <u16, Sum>; sum_u32: <u32, Sum>; sum_u64: <u64, Sum>;
+    sum_f32: <f32, Sum>; sum_f64: <f64, Sum>;
+    least_u8: <u8, Least<u8>>; least_u16: <u16, Least<u16>>;
+    least_u32: <u32, Least<u32>>; least_u64: <u64, Least<u64>>;
+))]
+pub unsafe fn reduce_few<T: Scalar, O: Operator<T>>(
+    input: *const T,
+    len: u64,
+    offsets: *const u64,
+    segments: u64,
+    lanes_log2: u32,
+    parameters: [u64; 4],
+    of_chunks: u32,
+    most_chunks: u64,
+    partials: *mut T,
+    done: *mut u32,
+    totals: *mut T,
+) {
+    let operator = O::new(parameters);
+    let segments = Segments { operator, input, len, offsets, segments, lanes_log2, totals };
+    let shared = Shared::<T>::new(&mut Carver::new());
+    let block = thread::block_idx_x();
+    // SAFETY: the caller's arrays are as long as said; the whole block goes the same way. Every block
+    // numbers the chunks alike, so those of a segment are all done or, where there is no room, none.
+    unsafe {
+        if block >= of_chunks {
+            let first = (block - of_chunks) as u64 * BLOCK as u64;
+            let thread = first + thread::thread_idx_x() as u64;
+            segments.reduce_by_group::<READS_OF_FEW>(thread);
+            return;
+        }
+        let chunks = u64::min(segments.number_chunks(shared), most_chunks);
+        let mut chunk = block as u64;
+        while chunk < chunks {
+            let (segment, first_chunk) = segments.segment_of(chunk, shared);
+            let done = done.wrapping_add(first_chunk as usize);
+            let to = (partials, most_chunks);
+            segments.reduce_chunk((segment, first_chunk), chunk, to, done, shared);
+            chunk += of_chunks as u64;
+        }
+    }
+}
+
+/// The long segments of many and their chunks, counted in one word, so that they rise together.
+const ENTRIES: u32 = 32;
+
+/// A long segment on the list: its number, and its first chunk among those of all.
+pub type Entry = [u64; 2];
 
 /// Reduces a segment by each group of lanes, or puts it on the list. Grid: a thread for each lane.
 ///
 /// # Safety
 /// `input` has `len` elements, `offsets` `segments + 1`, whatever these are; `totals` has one for each
-/// segment. `listed` and `list` are zero, and `list` has the room that [`most_listed`] says; both may
+/// segment. `listed` and `list` are zero, and `list` has the room that [`most_long`] says; both may
 /// be null where it says none.
 #[kernel(block = BLOCK, resident = 3, instances(
     sum_u8: <u8, Sum>; sum_u16: <u16, Sum>; sum_u32: <u32, Sum>; sum_u64: <u64, Sum>;
@@ -134,50 +362,39 @@ pub unsafe fn by_groups<T: Scalar, O: Operator<T>>(
     totals: *mut T,
 ) {
     let operator = O::new(parameters);
-    let segment = thread::index_1d() >> lanes_log2;
-    let lane = thread::index_1d() & ((1 << lanes_log2) - 1);
-    let exists = segment < segments;
-    // SAFETY: the caller's arrays are as long as said; the whole warp comes to the shuffles.
+    let segments = Segments { operator, input, len, offsets, segments, lanes_log2, totals };
+    let thread = thread::index_1d();
+    // SAFETY: the caller's arrays are as long as said; the whole warp comes here.
     unsafe {
-        let (mut begin, mut end) = (0, 0);
-        if exists {
-            (begin, end) = bounds(offsets, segment, len);
-        }
-        let is_long = end.saturating_sub(begin) > most_of_group(lanes_log2);
-        if is_long && lane == 0 {
-            let chunks = (end - begin).div_ceil(CHUNK);
+        let (segment, chunks) = segments.reduce_by_group::<READS>(thread);
+        if chunks > 0 && thread & ((1 << lanes_log2) - 1) == 0 {
             let before = atomic::add_u64(listed, 1 << ENTRIES | chunks);
             let first_chunk = before & ((1 << ENTRIES) - 1);
-            if before >> ENTRIES < most_listed(len, lanes_log2).0 {
+            if before >> ENTRIES < most_long(len, lanes_log2).0 {
                 *list.add((before >> ENTRIES) as usize) = [segment, first_chunk];
             }
-        }
-        let end_of_group = if is_long { begin } else { end };
-        let mut sum = add_up(operator, input, (begin + lane, end_of_group), 1 << lanes_log2);
-        warp::sync_warp(warp::FULL);
-        let mut delta = 1;
-        while delta < 1 << lanes_log2 {
-            sum = operator.combine(sum, warp::shuffle_down(warp::FULL, sum, delta));
-            delta *= 2;
-        }
-        if exists && !is_long && lane == 0 {
-            *totals.add(segment as usize) = operator.lower(sum);
         }
     }
 }
 
-/// The entry of the list that has a chunk.
+/// What is on the list, as far as there is room: more comes only where offsets do not rise, so much
+/// more perhaps that the counters went round.
 #[inline(always)]
-unsafe fn entry_of(list: *const Entry, entries: u64, chunk: u64) -> u64 {
-    // SAFETY: the caller's list has these entries.
-    search::last(0, entries - 1, |entry| unsafe { (*list.add(entry as usize))[1] } <= chunk)
+unsafe fn listed_in(listed: *const u64, len: u64, lanes_log2: u32) -> (u64, u64) {
+    let (entries, chunks) = most_long(len, lanes_log2);
+    // SAFETY: passed on to the caller.
+    let listed = unsafe { *listed };
+    let entries = u64::min(listed >> ENTRIES, entries);
+    let chunks = u64::min(listed & ((1 << ENTRIES) - 1), chunks);
+    (entries, if entries == 0 { 0 } else { chunks })
 }
 
-/// Reduces the chunks of the segments on the list: to the total where a segment has one. Grid: any.
+/// Reduces the chunks of the segments on the list. Grid: any.
 ///
 /// # Safety
-/// After [`mod@by_groups`], with its arrays; `partials` has an element for each chunk.
-#[kernel(block = BLOCK, resident = 4, carve = |carver| BlockReduce::<T>::new(carver, BLOCK), instances(
+/// After [`mod@by_groups`], with its arrays; `partials` has an element for each chunk, `done` one for
+/// each entry that there is room for, which are zero.
+#[kernel(block = BLOCK, resident = 4, carve = |carver| Shared::<T>::new(carver), instances(
     sum_u8: <u8, Sum>; sum_u16: <u16, Sum>; sum_u32: <u32, Sum>; sum_u64: <u64, Sum>;
     sum_f32: <f32, Sum>; sum_f64: <f64, Sum>;
     least_u8: <u8, Least<u8>>; least_u16: <u16, Least<u16>>;
@@ -188,85 +405,29 @@ pub unsafe fn by_chunks<T: Scalar, O: Operator<T>>(
     len: u64,
     lanes_log2: u32,
     offsets: *const u64,
+    segments: u64,
     parameters: [u64; 4],
     listed: *const u64,
     list: *const Entry,
     partials: *mut T,
+    done: *mut u32,
     totals: *mut T,
 ) {
     let operator = O::new(parameters);
-    let block = BlockReduce::<T>::new(&mut Carver::new(), BLOCK);
-    let me = thread::thread_idx_x() as u64;
+    let segments = Segments { operator, input, len, offsets, segments, lanes_log2, totals };
+    let shared = Shared::<T>::new(&mut Carver::new());
     // SAFETY: the caller's arrays are as long as said; the whole block turns as often.
     unsafe {
         let (entries, chunks) = listed_in(listed, len, lanes_log2);
+        let most = most_long(len, lanes_log2).1;
         let mut chunk = thread::block_idx_x() as u64;
         while chunk < chunks {
-            let [segment, first_chunk] = *list.add(entry_of(list, entries, chunk) as usize);
-            let (begin, end) = bounds(offsets, segment, len);
-            // Whatever the list holds, what is read lies before the end, and that in the array.
-            let first = begin.wrapping_add(chunk.wrapping_sub(first_chunk).wrapping_mul(CHUNK));
-            let of_chunk = (first.saturating_add(me), u64::min(first.saturating_add(CHUNK), end));
-            let sum = add_up(operator, input, of_chunk, BLOCK as u64);
-            let combine = |a, b| operator.combine(a, b);
-            let sum = block.reduce(sum, operator.identity(), combine);
-            if me == 0 && end - begin <= CHUNK {
-                *totals.add(segment as usize) = operator.lower(sum);
-            } else if me == 0 {
-                *partials.add(chunk as usize) = sum;
-            }
+            let begins = |entry| (*list.add(entry as usize))[1] <= chunk;
+            let entry = search::last(0, entries - 1, begins) as usize;
+            let [segment, first_chunk] = *list.add(entry);
+            let (to, done) = ((partials, most), done.add(entry));
+            segments.reduce_chunk((segment, first_chunk), chunk, to, done, shared);
             chunk += thread::grid_dim_x() as u64;
-        }
-    }
-}
-
-/// Combines the chunks of the segments on the list that have several. Grid: any.
-///
-/// # Safety
-/// After [`mod@by_chunks`], with its arrays.
-#[kernel(block = BLOCK, resident = 4, carve = |carver| BlockReduce::<T>::new(carver, BLOCK), instances(
-    sum_u8: <u8, Sum>; sum_u16: <u16, Sum>; sum_u32: <u32, Sum>; sum_u64: <u64, Sum>;
-    sum_f32: <f32, Sum>; sum_f64: <f64, Sum>;
-    least_u8: <u8, Least<u8>>; least_u16: <u16, Least<u16>>;
-    least_u32: <u32, Least<u32>>; least_u64: <u64, Least<u64>>;
-))]
-pub unsafe fn join_chunks<T: Scalar, O: Operator<T>>(
-    len: u64,
-    lanes_log2: u32,
-    offsets: *const u64,
-    parameters: [u64; 4],
-    listed: *const u64,
-    list: *const Entry,
-    partials: *const T,
-    totals: *mut T,
-) {
-    let operator = O::new(parameters);
-    let block = BlockReduce::<T>::new(&mut Carver::new(), BLOCK);
-    let me = thread::thread_idx_x() as u64;
-    // SAFETY: the caller's arrays are as long as said; the whole block turns as often.
-    unsafe {
-        let (entries, all_chunks) = listed_in(listed, len, lanes_log2);
-        let mut entry = thread::block_idx_x() as u64;
-        while entry < entries {
-            let [segment, first_chunk] = *list.add(entry as usize);
-            let (begin, end) = bounds(offsets, segment, len);
-            let chunks = (end - begin).div_ceil(CHUNK);
-            let chunks = u64::min(chunks, all_chunks.saturating_sub(first_chunk));
-            if end - begin > CHUNK {
-                let mut sum = operator.identity();
-                let mut chunk = me;
-                while chunk < chunks {
-                    let partial = *partials.add((first_chunk + chunk) as usize);
-                    sum = operator.combine(sum, partial);
-                    chunk += BLOCK as u64;
-                }
-                let combine = |a, b| operator.combine(a, b);
-                let sum = block.reduce(sum, operator.identity(), combine);
-                if me == 0 {
-                    *totals.add(segment as usize) = operator.lower(sum);
-                }
-            }
-            entry += thread::grid_dim_x() as u64;
         }
     }
 }
@@ -274,13 +435,13 @@ pub unsafe fn join_chunks<T: Scalar, O: Operator<T>>(
 /// The operators that segments are reduced by, over elements of one type.
 #[cfg(not(target_arch = "nvptx64"))]
 pub trait SegmentReduces<T: Copy>:
-    Operator<T> + by_groups::Instance<T> + by_chunks::Instance<T> + join_chunks::Instance<T>
+    Operator<T> + reduce_few::Instance<T> + by_groups::Instance<T> + by_chunks::Instance<T>
 {
 }
 
 #[cfg(not(target_arch = "nvptx64"))]
 impl<T: Copy, O> SegmentReduces<T> for O where
-    O: Operator<T> + by_groups::Instance<T> + by_chunks::Instance<T> + join_chunks::Instance<T>
+    O: Operator<T> + reduce_few::Instance<T> + by_groups::Instance<T> + by_chunks::Instance<T>
 {
 }
 

@@ -15,6 +15,11 @@ pub trait Value: Plain {
     /// # Safety
     /// As for [`global::store`].
     unsafe fn store_at(self, address: u64);
+    /// Loads one from an address in global memory.
+    ///
+    /// # Safety
+    /// As for [`global::load`].
+    unsafe fn load_at(address: u64) -> Self;
 }
 
 impl Value for () {
@@ -23,6 +28,8 @@ impl Value for () {
     fn of_index(_: u64) -> Self {}
     #[inline(always)]
     unsafe fn store_at(self, _: u64) {}
+    #[inline(always)]
+    unsafe fn load_at(_: u64) -> Self {}
 }
 
 macro_rules! values {
@@ -37,6 +44,11 @@ macro_rules! values {
             unsafe fn store_at(self, address: u64) {
                 // SAFETY: passed on to the caller.
                 unsafe { global::store(address, self) }
+            }
+            #[inline(always)]
+            unsafe fn load_at(address: u64) -> Self {
+                // SAFETY: passed on to the caller.
+                unsafe { global::load(address) }
             }
         }
     )+};

@@ -1,19 +1,18 @@
 //! Histograms.
 
+use device_std::host::Kernel;
 use device_std::scalar::Scalar;
-use gpu_core::{Blocks, Slice, SliceMut};
+use gpu_core::{Blocks, Gpu, Slice, SliceMut};
 use kernels_rs::primitives::histogram::{
-    Even, Histograms, How, MOST_TILES, OUTSIDE, copies, count, make_bounds, tile_len,
+    Even, Histograms, How, MOST_TILES, OUTSIDE, RESIDENT, copies, count, count_in_global,
+    make_bounds, tile_len,
 };
 
 use super::Workspace;
 use super::workspace::{Layout, apart};
 use crate::error::{Error, Result, length, same_len};
-use crate::histogram::{bins_per_unit, check_bins, even};
+use crate::histogram::{check_bins, even, places};
 use crate::number::{Count, Direction, Number, total_order};
-
-/// Blocks for each multiprocessor: as many as its threads are enough for.
-const BLOCKS_OF_MULTIPROCESSOR: u64 = 8;
 
 /// Counts in `counts[b]` the elements x with `bounds[b] <= x < bounds[b + 1]`, one bin less than
 /// bounds, and in `outside` what is in no bin: elements below the first bound, elements at or above
@@ -114,30 +113,69 @@ impl<T: Number, C: Count> Call<T, C> {
         apart((what, array, len), ("outside", self.outside.cast_const(), OUTSIDE as usize))
     }
 
-    /// Enqueues making the bounds, and counting.
+    /// Enqueues counting, in shared memory where bounds and counters fit.
     fn enqueue(self, workspace: &mut Workspace, bounds: Bounds<T>) -> Result<()> {
+        match T::Bits::counting_in_global() {
+            Some(kernel) if copies::<T::Bits>(self.bins as u64) == 0 => {
+                self.enqueue_in_global(workspace, &bounds, kernel)
+            }
+            _ => self.enqueue_in_shared(workspace, &bounds),
+        }
+    }
+
+    fn enqueue_in_shared(self, workspace: &mut Workspace, bounds: &Bounds<T>) -> Result<()> {
+        let (bins, len) = (self.bins as u64, self.len as u64);
+        let (thresholds, even) = bounds.parts(bins);
+        let (how, lower, scale, shift) = how(bounds);
+        let (words, long_words) = C::arrays(self.counts);
+        let arguments = count::Args {
+            input: self.input.cast(),
+            len,
+            thresholds: thresholds.cast(),
+            first: even.first,
+            quotient: even.quotient,
+            rest: even.rest,
+            floats: u32::from(even.floats),
+            bins,
+            copies: copies::<T::Bits>(bins),
+            parameters: total_order::<T>(Direction::Ascending).parameters(),
+            lower,
+            scale,
+            shift,
+            words,
+            long_words,
+            outside: self.outside,
+            control: workspace.control(),
+            cleared: workspace.cleared(),
+        };
+        let blocks = self.blocks(workspace.gpu());
+        // SAFETY: the arrays are as long as the kernel asks; the workspace's storage is used on its
+        // own stream only.
+        unsafe { workspace.gpu().enqueue(T::Bits::counting(how), blocks, arguments)? };
+        Ok(())
+    }
+
+    fn enqueue_in_global(
+        self,
+        workspace: &mut Workspace,
+        bounds: &Bounds<T>,
+        kernel: Kernel<count_in_global::Args<T::Bits>>,
+    ) -> Result<()> {
         let (bins, len) = (self.bins as u64, self.len as u64);
         let mut layout = Layout::default();
         let ranks = layout.part::<T::Bits>(bins + 1);
         let ranks = workspace.arena(&layout)?.at(&ranks);
         let gpu = workspace.gpu();
-        let copies = copies::<T::Bits>(bins);
-        let (how, lower, scale) = how(&bounds, copies);
-        let (thresholds, even) = match bounds {
-            Bounds::Given(thresholds) => (thresholds, None),
-            Bounds::Even(even, _) => (std::ptr::null(), Some(even)),
-        };
-        let no_bins = Even { first: 0, quotient: 0, rest: 0, bins, floats: false };
-        let Even { first, quotient, rest, floats, .. } = even.unwrap_or(no_bins);
+        let (thresholds, even) = bounds.parts(bins);
         let parameters = total_order::<T>(Direction::Ascending).parameters();
         let (words, long_words) = C::arrays(self.counts);
         let outside = self.outside;
         let of_bounds = make_bounds::Args {
             thresholds: thresholds.cast(),
-            first,
-            quotient,
-            rest,
-            floats: u32::from(floats),
+            first: even.first,
+            quotient: even.quotient,
+            rest: even.rest,
+            floats: u32::from(even.floats),
             bins,
             parameters,
             ranks,
@@ -145,49 +183,55 @@ impl<T: Number, C: Count> Call<T, C> {
             long_words,
             outside,
         };
-        let of_counts = count::Args {
+        let of_counts = count_in_global::Args {
             input: self.input.cast(),
             len,
             ranks: ranks.cast_const(),
             bins,
-            copies,
             parameters,
-            lower,
-            scale,
             words,
             long_words,
             outside,
         };
-        let tiles = len.div_ceil(tile_len(size_of::<T>()));
-        let blocks = Blocks::x(blocks(tiles, gpu.multiprocessors()));
         let make_bounds = <T::Bits as make_bounds::Instance>::KERNEL;
         let blocks_of_bounds = Blocks::for_each(&make_bounds, bins + OUTSIDE)?;
-        // SAFETY: the arrays are as long as the kernels ask; the workspace's storage is used on its
-        // own stream only.
+        // SAFETY: as above.
         unsafe {
             gpu.enqueue(make_bounds, blocks_of_bounds, of_bounds)?;
-            gpu.enqueue(T::Bits::counting(how), blocks, of_counts)?;
+            gpu.enqueue(kernel, self.blocks(gpu), of_counts)?;
         }
         Ok(())
     }
+
+    /// Blocks that share the tiles: enough for the device, and for the counters of each. One block
+    /// even of no tiles sets the counts to zero.
+    fn blocks(&self, gpu: &Gpu) -> Blocks {
+        let tiles = (self.len as u64).div_ceil(tile_len(size_of::<T>()));
+        let most = u64::from(gpu.multiprocessors() * RESIDENT);
+        let blocks = u64::max(u64::min(tiles, most), tiles.div_ceil(MOST_TILES));
+        Blocks::x(u64::max(blocks, 1) as u32)
+    }
 }
 
-/// How to count; and for equal bins the bits of the lowest bound, and bins per unit.
-fn how<T: Number>(bounds: &Bounds<T>, copies: u32) -> (How, u64, f32) {
-    if copies == 0 {
-        return (How::Global, 0, 0.0);
+impl<T: Number> Bounds<T> {
+    /// As kernels take them: one of the two counts.
+    fn parts(&self, bins: u64) -> (*const T, Even) {
+        match *self {
+            Bounds::Given(thresholds) => {
+                (thresholds, Even { first: 0, quotient: 0, rest: 0, bins, floats: false })
+            }
+            Bounds::Even(even, _) => (std::ptr::null(), even),
+        }
     }
+}
+
+/// How to count; and for equal bins the bits of the lowest bound, and scale and shift of places.
+fn how<T: Number>(bounds: &Bounds<T>) -> (How, u64, f32, f32) {
     if let Bounds::Even(even, lower) = bounds
-        && let Some(scale) = bins_per_unit(even)
+        && let Some((scale, shift)) = places::<T>(even)
     {
         let how = if even.floats { How::EvenFloats } else { How::EvenIntegers };
-        return (how, lower.bits().to_bits64(), scale);
+        return (how, lower.bits().to_bits64(), scale, shift);
     }
-    (How::Search, 0, 0.0)
-}
-
-/// Blocks that share the tiles: enough for the device, and for the counters of each.
-fn blocks(tiles: u64, multiprocessors: u32) -> u32 {
-    let most = u64::from(multiprocessors) * BLOCKS_OF_MULTIPROCESSOR;
-    u64::max(u64::min(tiles, most), tiles.div_ceil(MOST_TILES)) as u32
+    (How::Search, 0, 0.0, 0.0)
 }

@@ -12,6 +12,9 @@ use crate::error::{Result, same_len};
 use crate::number::sealed::{KernelBits, PayloadSize};
 use crate::number::{Number, Payload, total_order};
 
+/// Up to so many tiles find their own splits: a launch for them all would take longer.
+const MOST_SEARCHED: u32 = 8192;
+
 /// Merges two arrays that are sorted as said into one that is. Equal keys of `a` come
 /// before those of `b`, and keep their order.
 ///
@@ -125,7 +128,7 @@ impl<B: KernelBits> Call<B> {
         })
     }
 
-    /// Enqueues the search for the tiles' splits, and the merge.
+    /// Enqueues the merge, and before it, where tiles are many, the search for their splits.
     ///
     /// # Safety
     /// The arrays are those that the call was made of; those of values, if there are any, are as long
@@ -135,29 +138,44 @@ impl<B: KernelBits> Call<B> {
         B: merge::Instance<V>,
     {
         let Self { a, a_len, b, b_len, output, parameters, tiles } = self;
+        let splits = match tiles <= MOST_SEARCHED {
+            true => ptr::null(),
+            // SAFETY: passed on to the caller.
+            false => unsafe { self.find_splits(workspace)? },
+        };
+        let arguments = merge::Args {
+            a,
+            a_len,
+            b,
+            b_len,
+            parameters,
+            splits,
+            output,
+            a_values: values.a,
+            b_values: values.b,
+            output_values: values.output,
+        };
+        let kernel = <B as merge::Instance<V>>::KERNEL;
+        // SAFETY: passed on to the caller.
+        unsafe { workspace.gpu().enqueue(kernel, Blocks::x(tiles), arguments)? };
+        Ok(())
+    }
+
+    /// Enqueues the search for the tiles' splits.
+    ///
+    /// # Safety
+    /// As [`enqueue`](Self::enqueue).
+    unsafe fn find_splits(&self, workspace: &mut Workspace) -> Result<*const u64> {
+        let Self { a, a_len, b, b_len, parameters, tiles, .. } = *self;
         let count = u64::from(tiles) + 1;
         let mut layout = Layout::default();
         let splits = layout.part::<u64>(count);
         let splits = workspace.arena(&layout)?.at(&splits);
-        let gpu = workspace.gpu();
+        let kernel = <B as find_splits::Instance>::KERNEL;
+        let arguments = find_splits::Args { a, a_len, b, b_len, parameters, splits };
+        let blocks = Blocks::for_each(&kernel, count)?;
         // SAFETY: passed on to the caller; there is room for a split of each tile and the end.
-        unsafe {
-            let kernel = <B as find_splits::Instance>::KERNEL;
-            let arguments = find_splits::Args { a, a_len, b, b_len, parameters, splits };
-            gpu.enqueue(kernel, Blocks::for_each(&kernel, count)?, arguments)?;
-            let arguments = merge::Args {
-                a,
-                b,
-                len: a_len + b_len,
-                parameters,
-                splits: splits.cast_const(),
-                output,
-                a_values: values.a,
-                b_values: values.b,
-                output_values: values.output,
-            };
-            gpu.enqueue(<B as merge::Instance<V>>::KERNEL, Blocks::x(tiles), arguments)?;
-        }
-        Ok(())
+        unsafe { workspace.gpu().enqueue(kernel, blocks, arguments)? };
+        Ok(splits.cast_const())
     }
 }

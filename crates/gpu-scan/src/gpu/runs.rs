@@ -1,9 +1,9 @@
 //! Runs of equal keys and segments: run-length encoding, reductions by key and by offsets.
 
-use gpu_core::{Blocks, Slice, SliceMut};
+use gpu_core::{Blocks, Gpu, Slice, SliceMut};
 use kernels_rs::primitives::reduce_by_key::{RunKey, by_key, tile};
 use kernels_rs::primitives::segment_totals::{
-    BLOCK, by_chunks, by_groups, join_chunks, lanes_log2, most_listed,
+    BLOCK, Entry, MOST_FEW, by_chunks, by_groups, lanes_log2, most_long, reduce_few,
 };
 use kernels_rs::primitives::select::Runs;
 
@@ -138,70 +138,137 @@ pub fn segmented_reduce<'a, 'b, 'c, T: Number, O: ReduceOperator<T>>(
     if segments == 0 {
         return Ok(());
     }
-    let lanes_log2 = lanes_log2(len, segments);
-    let blocks = tiles(segments << lanes_log2, BLOCK as u64)?;
-    let (entries, chunks) = most_listed(len, lanes_log2);
-    let mut layout = Layout::default();
-    // The counters of the list, and the list.
-    let both = layout.part::<[u64; 2]>(1 + entries);
-    let partials = layout.part::<O::Element>(chunks);
-    let arena = workspace.arena(&layout)?;
-    let (both, partials) = (arena.at(&both), arena.at(&partials));
-    let (listed, list) = (both.cast::<u64>(), both.wrapping_add(1));
-    let (input, offsets) = (values.as_ptr().cast(), offsets.as_ptr());
-    let totals = to.cast::<O::Element>();
-    let (gpu, parameters) = (workspace.gpu(), operator.parameters());
-    // SAFETY: the arrays are as long as the kernels ask and have elements of the same size; the
-    // workspace's storage is used on its own stream only.
+    let call = SegmentsCall::<O::Element> {
+        input: values.as_ptr().cast(),
+        len,
+        offsets: offsets.as_ptr(),
+        segments,
+        lanes_log2: lanes_log2(len, segments),
+        parameters: operator.parameters(),
+        totals: to.cast(),
+    };
+    // SAFETY: the arrays are as long as said and have elements of the same size.
     unsafe {
-        if entries > 0 {
-            gpu.fill_with_byte(both, 0, 1 + entries as usize)?;
+        match segments <= MOST_FEW {
+            true => call.reduce_few::<O::Reduction>(workspace),
+            false => call.reduce_many::<O::Reduction>(workspace),
         }
-        let kernel = <O::Reduction as by_groups::Instance<_>>::KERNEL;
-        let arguments = by_groups::Args {
+    }
+}
+
+/// The arguments of a reduction of segments, checked.
+struct SegmentsCall<E> {
+    input: *const E,
+    len: u64,
+    offsets: *const u64,
+    segments: u64,
+    lanes_log2: u32,
+    parameters: [u64; 4],
+    totals: *mut E,
+}
+
+impl<E: Copy> SegmentsCall<E> {
+    /// Blocks of the groups of lanes.
+    fn blocks_of_groups(&self) -> Result<u32> {
+        tiles(self.segments << self.lanes_log2, BLOCK as u64)
+    }
+
+    /// Blocks that share the chunks of long segments.
+    fn blocks_of_chunks(&self, gpu: &Gpu) -> u32 {
+        let (_, chunks) = most_long(self.len, self.lanes_log2);
+        let most = u64::from(gpu.multiprocessors()) * BLOCKS_OF_MULTIPROCESSOR;
+        u64::min(chunks, most) as u32
+    }
+
+    /// One launch.
+    ///
+    /// # Safety
+    /// There are `segments + 1` offsets, and a total for each segment.
+    unsafe fn reduce_few<R: reduce_few::Instance<E>>(
+        self,
+        workspace: &mut Workspace,
+    ) -> Result<()> {
+        let of_chunks = self.blocks_of_chunks(workspace.gpu());
+        let blocks = Blocks::x(of_chunks + self.blocks_of_groups()?);
+        let (_, most_chunks) = most_long(self.len, self.lanes_log2);
+        let mut layout = Layout::default();
+        let partials = layout.part::<E>(most_chunks);
+        let partials = workspace.arena(&layout)?.at(&partials);
+        let done = workspace.counters(most_chunks)?;
+        let Self { input, len, offsets, segments, lanes_log2, parameters, totals } = self;
+        let arguments = reduce_few::Args {
             input,
             len,
             offsets,
             segments,
             lanes_log2,
             parameters,
-            listed,
-            list,
-            totals,
-        };
-        gpu.enqueue(kernel, Blocks::x(blocks), arguments)?;
-        if entries == 0 {
-            return Ok(());
-        }
-        let (listed, list) = (listed.cast_const(), list.cast_const());
-        let most = u64::from(gpu.multiprocessors()) * BLOCKS_OF_MULTIPROCESSOR;
-        let blocks = |work: u64| Blocks::x(u64::min(work, most) as u32);
-        let kernel = <O::Reduction as by_chunks::Instance<_>>::KERNEL;
-        let arguments = by_chunks::Args {
-            input,
-            len,
-            lanes_log2,
-            offsets,
-            parameters,
-            listed,
-            list,
+            of_chunks,
+            most_chunks,
             partials,
+            done,
             totals,
         };
-        gpu.enqueue(kernel, blocks(chunks), arguments)?;
-        let kernel = <O::Reduction as join_chunks::Instance<_>>::KERNEL;
-        let partials = partials.cast_const();
-        let arguments = join_chunks::Args {
-            len,
-            lanes_log2,
-            offsets,
-            parameters,
-            listed,
-            list,
-            partials,
-            totals,
-        };
-        gpu.enqueue(kernel, blocks(entries), arguments)?;
+        // SAFETY: passed on to the caller; the workspace's storage is used on its own stream only.
+        unsafe { workspace.gpu().enqueue(R::KERNEL, blocks, arguments)? };
+        Ok(())
     }
-    Ok(())
+
+    /// A launch for the groups and, where segments may be long, one for their chunks.
+    ///
+    /// # Safety
+    /// As [`reduce_few`](Self::reduce_few).
+    unsafe fn reduce_many<R>(self, workspace: &mut Workspace) -> Result<()>
+    where
+        R: by_groups::Instance<E> + by_chunks::Instance<E>,
+    {
+        let blocks = Blocks::x(self.blocks_of_groups()?);
+        let (entries, chunks) = most_long(self.len, self.lanes_log2);
+        let mut layout = Layout::default();
+        // The counters of the list, the list, and those of the chunks that are done of each entry.
+        let all = layout.part::<Entry>(1 + entries + entries.div_ceil(4));
+        let partials = layout.part::<E>(chunks);
+        let arena = workspace.arena(&layout)?;
+        let (all, partials) = (arena.at(&all), arena.at(&partials));
+        let (listed, list) = (all.cast::<u64>(), all.wrapping_add(1));
+        let done = list.wrapping_add(entries as usize).cast::<u32>();
+        let gpu = workspace.gpu();
+        let blocks_of_chunks = self.blocks_of_chunks(gpu);
+        let Self { input, len, offsets, segments, lanes_log2, parameters, totals } = self;
+        // SAFETY: as above.
+        unsafe {
+            if entries > 0 {
+                gpu.fill_with_byte(all, 0, (1 + entries + entries.div_ceil(4)) as usize)?;
+            }
+            let arguments = by_groups::Args {
+                input,
+                len,
+                offsets,
+                segments,
+                lanes_log2,
+                parameters,
+                listed,
+                list,
+                totals,
+            };
+            gpu.enqueue(<R as by_groups::Instance<E>>::KERNEL, blocks, arguments)?;
+            let arguments = by_chunks::Args {
+                input,
+                len,
+                lanes_log2,
+                offsets,
+                segments,
+                parameters,
+                listed: listed.cast_const(),
+                list: list.cast_const(),
+                partials,
+                done,
+                totals,
+            };
+            // Without chunks there are no blocks, so nothing is launched.
+            let blocks = Blocks::x(blocks_of_chunks);
+            gpu.enqueue(<R as by_chunks::Instance<E>>::KERNEL, blocks, arguments)?;
+        }
+        Ok(())
+    }
 }

@@ -3,7 +3,7 @@
 use device_std::scalar::Scalar;
 use gpu_core::{Blocks, DeviceGrid, Slice, SliceMut};
 use kernels_rs::primitives::operators::Operator;
-use kernels_rs::primitives::scan::{Scans, segmented, whole};
+use kernels_rs::primitives::scan::{Scans, by_keys, segmented, whole};
 
 use super::Workspace;
 use super::segments::{Segments, check_offsets};
@@ -192,6 +192,14 @@ fn enqueue<T: Number, O: ScanOperator<T>, K: Number>(
 ) -> Result<()> {
     let len = len as u64;
     let tiles = tiles(len, O::Kernel::TILE)?;
+    // Keys as wide as elements are read by the scan itself.
+    let keys = match &segments {
+        Some(Segments::Keys(keys)) if size_of::<K>() == size_of::<T>() && !how.backward => {
+            Some(keys.as_ptr().cast::<O::Element>())
+        }
+        _ => None,
+    };
+    let segments = if keys.is_some() { None } else { segments };
     let mut layout = Layout::default();
     let words = if segments.is_some() { len.div_ceil(32) } else { 0 };
     let bits = layout.part::<u32>(words);
@@ -208,7 +216,20 @@ fn enqueue<T: Number, O: ScanOperator<T>, K: Number>(
     // SAFETY: the arrays are as long as the kernels ask and have elements of the same size; the
     // workspace's storage is used on its own stream only.
     unsafe {
-        if segments.is_some() {
+        if let Some(keys) = keys {
+            let arguments = by_keys::Args {
+                input,
+                output,
+                len,
+                keys,
+                mode,
+                initial,
+                parameters,
+                control,
+                status,
+            };
+            gpu.enqueue(<O::Kernel as by_keys::Instance<_>>::KERNEL, blocks, arguments)?;
+        } else if segments.is_some() {
             let heads = bits.cast_const();
             let arguments = segmented::Args {
                 input,

@@ -1,7 +1,7 @@
 //! Lower and upper bounds.
 
 use gpu_core::{Blocks, Slice, SliceMut};
-use kernels_rs::primitives::search::{TILE, bounds as kernel};
+use kernels_rs::primitives::search::{RESIDENT, TILE, bounds as kernel, pivot_steps};
 
 use super::Workspace;
 use super::workspace::{apart, tiles};
@@ -56,18 +56,23 @@ fn bounds<T: Number>(
     apart(("sorted", sorted.as_ptr(), sorted.len()), to)?;
     apart(("queries", queries.as_ptr(), queries.len()), to)?;
     let count = queries.len() as u64;
-    let blocks = Blocks::x(tiles(count, TILE)?);
+    let len = sorted.len() as u64;
+    let most = workspace.gpu().multiprocessors() * RESIDENT;
+    let tiles = tiles(count, TILE)?;
+    let blocks = tiles.min(most);
+    let tiles_of_block = u64::from(tiles / blocks.max(1));
     let arguments = kernel::Args {
         sorted: sorted.as_ptr().cast(),
-        len: sorted.len() as u64,
+        len,
         queries: queries.as_ptr().cast(),
         count,
         parameters: total_order::<T>(Direction::Ascending).parameters(),
         upper: u32::from(upper),
+        steps: pivot_steps(len, tiles_of_block, size_of::<T>()),
         output: output.as_mut_ptr(),
     };
     let kernel = <T::Bits as kernel::Instance>::KERNEL;
     // SAFETY: the arrays are as long as the kernel asks; without queries there is no block.
-    unsafe { workspace.gpu().enqueue(kernel, blocks, arguments)? };
+    unsafe { workspace.gpu().enqueue(kernel, Blocks::x(blocks), arguments)? };
     Ok(())
 }

@@ -20,10 +20,13 @@ use crate::{Error, Result};
 #[derive(Debug)]
 pub struct Workspace {
     gpu: Gpu,
-    /// The tickets and the epoch of look-backs; after it the counter of finished blocks.
+    /// The tickets and the epoch of look-backs; after it the counter of finished blocks, and the epoch in
+    /// which a histogram was cleared.
     control: Column<u64>,
     /// The statuses of tiles.
     status: Column<Pair>,
+    /// Counters that are zero between calls.
+    counters: Column<u64>,
     /// The control word of sorts; after it the counts of the digits of all passes of one, zero
     /// between sorts.
     sort: Column<u64>,
@@ -80,8 +83,9 @@ impl Workspace {
     pub fn new(gpu: &Gpu) -> Result<Self> {
         Ok(Self {
             gpu: gpu.clone(),
-            control: gpu.zeroed(2)?,
+            control: gpu.zeroed(3)?,
             status: gpu.zeroed(FIRST_TILES)?,
+            counters: gpu.zeroed(0)?,
             sort: gpu.zeroed(SORT_CONTROL + COUNTS)?,
             is_sorting: false,
             digit_status: gpu.zeroed(0)?,
@@ -116,6 +120,11 @@ impl Workspace {
         self.control.as_mut_ptr().wrapping_add(1).cast()
     }
 
+    /// The epoch in which the counts of a histogram were last set to zero.
+    pub(crate) fn cleared(&mut self) -> *mut u64 {
+        self.control.as_mut_ptr().wrapping_add(2)
+    }
+
     /// `arrays` status arrays of `tiles` elements each, one after the other.
     pub(crate) fn statuses(&mut self, tiles: u64, arrays: u64) -> Result<*mut Pair> {
         let needed = (tiles * arrays) as usize;
@@ -126,6 +135,18 @@ impl Workspace {
             self.outgrown.push(Outgrown::Pairs(outgrown));
         }
         Ok(self.status.as_mut_ptr())
+    }
+
+    /// `len` counters, which are zero and are left so by the call.
+    pub(crate) fn counters(&mut self, len: u64) -> Result<*mut u32> {
+        let needed = len.div_ceil(2) as usize;
+        if needed > self.counters.len() {
+            self.gpu.refuse_in_capture(GROWTH)?;
+            let grown = self.gpu.zeroed(needed.next_power_of_two())?;
+            let outgrown = std::mem::replace(&mut self.counters, grown);
+            self.outgrown.push(Outgrown::Words(outgrown));
+        }
+        Ok(self.counters.as_mut_ptr().cast())
     }
 
     /// The arrays of a sort with this number of statuses, which ends with [`end_sort`](Self::end_sort).

@@ -25,12 +25,16 @@ struct Data {
     turned: DeviceGrid<f32>,
     merged: Column<u32>,
     found: Column<u64>,
+    offsets: Column<u64>,
+    of_segments: Column<f32>,
     counts: Column<u32>,
     numbers: Column<u64>,
 }
 
 impl Data {
     fn new(gpu: &Gpu) -> Result<Self> {
+        // The last segment is long, beside the others.
+        let offsets: Vec<u64> = (0..=2000).chain([LEN as u64]).collect();
         let (floats, words) = (|| gpu.zeroed::<f32>(LEN), || gpu.zeroed::<u32>(LEN));
         Ok(Self {
             input: floats()?,
@@ -47,6 +51,8 @@ impl Data {
             turned: DeviceGrid::from_column(floats()?, GridSpec::of_pixels(HEIGHT, WIDTH))?,
             merged: gpu.zeroed(2 * LEN)?,
             found: gpu.zeroed(LEN)?,
+            offsets: gpu.upload(&offsets)?,
+            of_segments: gpu.zeroed(2001)?,
             counts: gpu.zeroed(32)?,
             numbers: gpu.zeroed(7)?,
         })
@@ -77,6 +83,7 @@ impl Data {
         gpu::reduce_by_key(w, Sum, keys, x, &mut self.distinct, &mut self.totals, count)?;
         let count = numbers.slice_mut(number(2))?;
         gpu::run_lengths(w, keys, &mut self.distinct, &mut self.lengths, count)?;
+        gpu::segmented_reduce(w, Sum, &self.offsets, x, &mut self.of_segments)?;
         gpu::scan_columns(w, Sum, how, &self.grid, &mut self.columns)?;
         gpu::transpose(w, &self.columns, &mut self.turned)?;
         gpu::merge_keys(w, Merge::ascending(), keys, keys, &mut self.merged)?;
@@ -94,6 +101,7 @@ impl Data {
             &self.by_key,
             &self.selected,
             &self.totals,
+            &self.of_segments,
             self.columns.column(),
             self.turned.column(),
         ];

@@ -91,6 +91,13 @@ fn oracle<T: Copy>(
     result
 }
 
+/// Keys as wide as elements, which change where `keys` do.
+fn keys_as_wide<T: Number>(keys: &[u32]) -> Vec<T> {
+    let runs = keys.chunk_by(|a, b| a == b).enumerate();
+    let bits = runs.flat_map(|(run, keys)| std::iter::repeat_n(1 + run as u64 % 2, keys.len()));
+    bits.map(|bits| bytemuck::pod_read_unaligned(&bits.to_le_bytes()[..size_of::<T>()])).collect()
+}
+
 /// All scans of one operator, four ways each.
 fn check_scans<T: Number, O: ScanOperator<T>>(
     (gpu, w): &mut (Gpu, Workspace),
@@ -102,6 +109,7 @@ fn check_scans<T: Number, O: ScanOperator<T>>(
     let (keys, offsets) = (shape.keys(), &shape.offsets);
     let input = Unaligned::new(gpu, x, shape.start);
     let keys_there = Unaligned::new(gpu, &keys, 3 - shape.start);
+    let wide_keys = Unaligned::new(gpu, &keys_as_wide::<T>(&keys), shape.start);
     let offsets_there = gpu.upload(offsets).unwrap();
     let zero = vec![bytemuck::Zeroable::zeroed(); x.len()];
     let hows = [
@@ -137,6 +145,9 @@ fn check_scans<T: Number, O: ScanOperator<T>>(
         let keys = keys_there.slice();
         gpu::scan_by_key(w, operator, how, keys, input.slice(), output.slice_mut()).unwrap();
         check("gpu by key", &output.to_host(), &of_segments);
+        let wide = wide_keys.slice();
+        gpu::scan_by_key(w, operator, how, wide, input.slice(), output.slice_mut()).unwrap();
+        check("gpu by key as wide", &output.to_host(), &of_segments);
         let mut data = Unaligned::new(gpu, x, shape.start);
         gpu::scan_in_place(w, operator, how, data.slice_mut()).unwrap();
         check("gpu in place", &data.to_host(), &of_all);

@@ -23,6 +23,26 @@ pub struct Even {
     pub floats: bool,
 }
 
+/// The bounds of bins, given or of equal ones.
+#[derive(Clone, Copy)]
+pub(super) struct Bounds<B> {
+    /// Null for equal bins.
+    pub(super) thresholds: *const B,
+    pub(super) even: Even,
+}
+
+impl<B: Bits> Bounds<B> {
+    /// The rank of bound `b`, which is at most the number of bins.
+    #[inline(always)]
+    pub(super) unsafe fn rank(&self, order: Order<B>, b: u64) -> B {
+        match self.thresholds.is_null() {
+            true => self.even.rank(order, b),
+            // SAFETY: passed on to the caller.
+            false => rank_of_bound(order, unsafe { *self.thresholds.add(b as usize) }),
+        }
+    }
+}
+
 impl Even {
     /// The rank of bound `b`.
     #[inline(always)]

@@ -1,9 +1,10 @@
 //! Counters: the result's in global memory, a block's copies in shared memory, and a thread's own.
 
+use device_std::lookback::Ticket;
 use device_std::shared::SharedArray;
 use device_std::{atomic, thread};
 
-use super::{BLOCK, OUTSIDE};
+use super::{BLOCK, COPIES_OF_BYTES, OUTSIDE};
 
 /// Where the counts go: of the two arrays for the bins one is null.
 #[derive(Clone, Copy)]
@@ -48,6 +49,53 @@ impl Counts {
                 *self.outside.add(i as usize) = 0;
             }
         }
+    }
+}
+
+/// How the counts are set to zero: by the block with the first ticket, which runs before any that could
+/// wait for it.
+#[derive(Clone, Copy)]
+pub(super) struct Clearing {
+    /// The epoch of the last launch whose counts are zero.
+    pub(super) cleared: *mut u64,
+    pub(super) ticket: Ticket,
+}
+
+impl Clearing {
+    /// Sets the counts to zero, if this block is to; a barrier comes next.
+    #[inline(always)]
+    pub(super) unsafe fn begin(&self, counts: &Counts) {
+        let mut i = thread::thread_idx_x() as u64;
+        while self.ticket.tile == 0 && i < u64::max(counts.bins, OUTSIDE) {
+            // SAFETY: passed on to the caller.
+            unsafe { counts.clear(i) };
+            i += BLOCK as u64;
+        }
+    }
+
+    /// Tells the others; after [`begin`](Self::begin) and a barrier.
+    #[inline(always)]
+    pub(super) unsafe fn announce(&self) {
+        if self.ticket.tile == 0 && thread::thread_idx_x() == 0 {
+            atomic::fence();
+            // SAFETY: passed on to the caller.
+            unsafe { atomic::store_u64(self.cleared, self.ticket.epoch) };
+        }
+    }
+
+    /// Waits until the counts are zero, and for the block. One barrier.
+    #[inline(always)]
+    pub(super) unsafe fn wait(&self) {
+        // SAFETY: passed on to the caller; the whole block comes to the barrier.
+        unsafe {
+            if thread::thread_idx_x() == 0 {
+                while atomic::load_u64(self.cleared) != self.ticket.epoch {
+                    thread::pause();
+                }
+            }
+            thread::sync_threads();
+        }
+        atomic::fence();
     }
 }
 
@@ -107,6 +155,21 @@ pub(super) unsafe fn total(
         // SAFETY: the caller's array has these copies; a barrier came after the last addition.
         sum += unsafe { counters.load(copy * of_copy + counter) } as u64;
         copy += 1;
+    }
+    sum
+}
+
+/// The sum of the lanes' counters of a byte's value, which follow each other. Each lane begins with its own,
+/// so that they read from different banks.
+#[inline(always)]
+pub(super) unsafe fn total_of_lanes(counters: SharedArray<u32>, value: u32) -> u64 {
+    let mut sum = 0;
+    let mut step = 0;
+    while step < COPIES_OF_BYTES {
+        let copy = (value + step) % COPIES_OF_BYTES;
+        // SAFETY: as above.
+        sum += unsafe { counters.load(value * COPIES_OF_BYTES + copy) } as u64;
+        step += 1;
     }
     sum
 }

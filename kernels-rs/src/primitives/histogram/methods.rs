@@ -1,24 +1,30 @@
-//! The ways to count: each finds the slots of elements, and says where they are counted.
+//! The ways to count in shared memory: each finds the slots of elements, and says where they are counted.
 
 use device_std::tile::Tile;
-use device_std::{shared::Carver, thread, warp};
+use device_std::vector::Vector;
+use device_std::{thread, warp};
 
-use super::counters::{Counts, Run, clear, total};
+use super::bounds::Bounds;
+use super::counters::{Clearing, Counts, clear, total, total_of_lanes};
 use super::slots::{Places, search};
-use super::{BLOCK, BYTES, OUTSIDE, ROWS, Shared, tile_len};
+use super::{BLOCK, BOUNDS_OF_BYTES, BYTES, COPIES_OF_BYTES, OUTSIDE, ROWS, Shared, tile_len};
 use crate::primitives::operators::{Bits, Order};
 
 /// What a block counts, and how.
 #[derive(Clone, Copy)]
 pub struct Call<B> {
-    pub(super) input: *const B,
-    pub(super) len: u64,
-    pub(super) ranks: *const B,
+    pub(super) tiles: Tiles<B>,
+    /// What the thread has of the block's first tile.
+    pub(super) first: [Vector; ROWS],
+    pub(super) bounds: Bounds<B>,
     pub(super) copies: u32,
     pub(super) order: Order<B>,
     pub(super) lower: u64,
     pub(super) scale: f32,
+    pub(super) shift: f32,
     pub(super) counts: Counts,
+    pub(super) clearing: Clearing,
+    pub(super) shared: Shared<B>,
 }
 
 /// A way to count. A thread looks for the slots of `SIDE` elements of a vector side by side.
@@ -33,39 +39,48 @@ pub trait Method<B> {
 /// Bytes by value; then the counts are brought to bins.
 #[derive(Clone, Copy)]
 pub struct Bytes;
-/// By a search, in shared memory.
+/// By a search.
 #[derive(Clone, Copy)]
 pub struct Search;
-/// Integers in equal bins, in shared memory.
+/// Integers in equal bins.
 #[derive(Clone, Copy)]
 pub struct EvenIntegers;
-/// Floats in equal bins, in shared memory.
+/// Floats in equal bins.
 #[derive(Clone, Copy)]
 pub struct EvenFloats;
-/// By a search, in global memory.
-#[derive(Clone, Copy)]
-pub struct Global;
 
 impl Method<u8> for Bytes {
     #[inline(always)]
     unsafe fn count<const SIDE: usize>(call: &Call<u8>) {
-        let Call { ranks, copies, order, counts, .. } = *call;
+        let Call { bounds, order, counts, clearing, shared, .. } = *call;
+        let Shared { ranks, counters, .. } = shared;
         let bins = counts.bins as u32;
-        let counters = Shared::<u8>::new(&mut Carver::new(), bins, copies).counters;
+        let is_few = bins < BOUNDS_OF_BYTES;
         // SAFETY: indices stay below the arrays' lengths; barriers stand between the phases.
         unsafe {
-            clear(counters, copies * BYTES);
+            if is_few {
+                call.make_bounds();
+            }
+            clear(counters, COPIES_OF_BYTES * BYTES);
             thread::sync_threads();
-            let mine = (warp::warp_id() & (copies - 1)) * BYTES;
-            call.for_each_slot::<SIDE>(
+            clearing.announce();
+            let mine = counters.skip(warp::lane_id());
+            call.tiles.for_each_slot::<SIDE>(
+                call.first,
                 |elements| elements.map(u32::from),
-                |value| counters.count(mine + value),
+                |value| mine.count(value * COPIES_OF_BYTES),
             );
-            thread::sync_threads();
+            clearing.wait();
             // A thread for each value.
             let value = thread::thread_idx_x();
-            let sum = total(counters, value, (copies, BYTES));
-            let [slot] = search(order, [value as u8], |i| *ranks.add(i as usize), bins);
+            if value >= BYTES {
+                return;
+            }
+            let sum = total_of_lanes(counters, value);
+            let [slot] = match is_few {
+                true => search(order, [value as u8], |i| ranks.load(i), bins),
+                false => search(order, [value as u8], |i| bounds.rank(order, i as u64), bins),
+            };
             if sum != 0 {
                 counts.add(slot, sum);
             }
@@ -76,12 +91,10 @@ impl Method<u8> for Bytes {
 impl<B: Bits> Method<B> for Search {
     #[inline(always)]
     unsafe fn count<const SIDE: usize>(call: &Call<B>) {
-        let (order, bins) = (call.order, call.counts.bins as u32);
+        let (order, bins, ranks) = (call.order, call.counts.bins as u32, call.shared.ranks);
         // SAFETY: passed on to the caller; the search stays among the bounds.
         unsafe {
-            call.in_shared::<SIDE>(|elements, shared| {
-                search(order, elements, |i| shared.ranks.load(i), bins)
-            })
+            call.in_shared::<SIDE>(|elements| search(order, elements, |i| ranks.load(i), bins))
         }
     }
 }
@@ -89,106 +102,86 @@ impl<B: Bits> Method<B> for Search {
 impl<B: Bits> Method<B> for EvenIntegers {
     #[inline(always)]
     unsafe fn count<const SIDE: usize>(call: &Call<B>) {
-        let Call { order, scale, .. } = *call;
+        let order = call.order;
         let lower = order.rank(B::from_bits64(call.lower));
-        let place = |element: B| {
+        let value = |element: B| {
             let rank = order.rank(element);
-            let above = rank.minus(lower).to_bits64() as f32 * scale;
-            if rank < lower { -1.0 } else { above }
+            let above = rank.minus(lower).to_bits64() as f32;
+            if rank < lower { f32::NEG_INFINITY } else { above }
         };
         // Bounds are rounded up to integers.
         // SAFETY: passed on to the caller.
-        unsafe { call.in_even_bins::<SIDE>(place, 2.0 * scale) }
+        unsafe { call.in_even_bins::<SIDE>(value, 2.0) }
     }
 }
 
-/// How far bounds may be off, in bins: they are rounded to floats, by 2^-24 of the greater end, which
-/// is at most all bins from the lower one and that from zero.
+/// How far bounds and places may be off, in units: bounds, the scale and the shift are rounded to floats,
+/// each by 2^-24 of the greater end, which is at most all bins from the lower one and that from zero.
 #[inline(always)]
-fn error_of_bounds(lower: f32, scale: f32) -> f32 {
-    f32::max(lower, -lower) * scale / (1 << 21) as f32
+fn error_of_bounds(lower: f32) -> f32 {
+    lower.abs() / (1 << 21) as f32
 }
 
 impl Method<u32> for EvenFloats {
     #[inline(always)]
     unsafe fn count<const SIDE: usize>(call: &Call<u32>) {
-        let (lower, scale) = (f32::from_bits(call.lower as u32), call.scale);
-        let place = |bits| (f32::from_bits(bits) - lower) * scale;
+        let lower = f32::from_bits(call.lower as u32);
         // SAFETY: passed on to the caller.
-        unsafe { call.in_even_bins::<SIDE>(place, error_of_bounds(lower, scale)) }
+        unsafe { call.in_even_bins::<SIDE>(f32::from_bits, error_of_bounds(lower)) }
     }
 }
 
 impl Method<u64> for EvenFloats {
     #[inline(always)]
     unsafe fn count<const SIDE: usize>(call: &Call<u64>) {
-        let (lower, scale) = (f64::from_bits(call.lower), call.scale);
-        let place = |bits| (f64::from_bits(bits) - lower) as f32 * scale;
+        let lower = f64::from_bits(call.lower);
+        let value = |bits| (f64::from_bits(bits) - lower) as f32;
         // SAFETY: passed on to the caller.
-        unsafe { call.in_even_bins::<SIDE>(place, error_of_bounds(lower as f32, scale)) }
-    }
-}
-
-impl<B: Bits> Method<B> for Global {
-    /// A thread that finds a slot several times in a row counts first and adds once.
-    #[inline(always)]
-    unsafe fn count<const SIDE: usize>(call: &Call<B>) {
-        let Call { ranks, order, counts, .. } = *call;
-        let mut run = Run::new();
-        // SAFETY: indices of bounds stay at most at the number of bins, and slots are counters.
-        unsafe {
-            let add = |slot, count| counts.add(slot, count as u64);
-            call.for_each_slot::<SIDE>(
-                |elements| search(order, elements, |i| *ranks.add(i as usize), counts.bins as u32),
-                |slot| run.count(slot, &add),
-            );
-            run.flush(&add);
-        }
+        unsafe { call.in_even_bins::<SIDE>(value, error_of_bounds(lower as f32)) }
     }
 }
 
 impl<B: Bits> Call<B> {
-    /// Counts in shared memory, in equal bins: the place of an element in bins from the lowest bound on
-    /// is known up to `error`.
+    /// Makes the bounds in shared memory; a barrier comes next.
     #[inline(always)]
-    unsafe fn in_even_bins<const SIDE: usize>(&self, place: impl Fn(B) -> f32, error: f32) {
-        let order = self.order;
-        let places = Places::new(place, self.counts.bins as u32, error);
-        // SAFETY: passed on to the caller; bounds are looked up by the slots beside them.
-        unsafe {
-            self.in_shared::<SIDE>(|elements, shared| {
-                places.slots(order, elements, |i| shared.ranks.load(i))
-            })
+    unsafe fn make_bounds(&self) {
+        let mut i = thread::thread_idx_x();
+        while i < self.counts.bins as u32 + 1 {
+            // SAFETY: guarded by the length.
+            unsafe { self.shared.ranks.store(i, self.bounds.rank(self.order, i as u64)) };
+            i += BLOCK as u32;
         }
     }
 
-    /// Counts in shared memory; `slots_of` finds slots among the bounds there.
+    /// Counts in equal bins: the bounds are as `value` gives them up to `error`.
     #[inline(always)]
-    unsafe fn in_shared<const SIDE: usize>(
-        &self,
-        slots_of: impl Fn([B; SIDE], Shared<B>) -> [u32; SIDE],
-    ) {
-        let Self { copies, counts, .. } = *self;
-        let bins = counts.bins as u32;
-        let slots = bins + OUTSIDE as u32;
-        let shared = Shared::<B>::new(&mut Carver::new(), bins, copies);
-        let Shared { ranks, counters } = shared;
+    unsafe fn in_even_bins<const SIDE: usize>(&self, value: impl Fn(B) -> f32, error: f32) {
+        let Self { order, scale, shift, .. } = *self;
+        let (bins, ranks) = (self.counts.bins as u32, self.shared.ranks);
+        let error = error * scale * (bins + 1) as f32;
+        let places = Places::new(value, (scale, shift), bins, error);
+        // SAFETY: passed on to the caller; bounds are looked up by the slots beside them.
+        unsafe {
+            self.in_shared::<SIDE>(|elements| places.slots(order, elements, |i| ranks.load(i)))
+        }
+    }
+
+    /// Counts by slots that `slots_of` finds among the bounds in shared memory.
+    #[inline(always)]
+    unsafe fn in_shared<const SIDE: usize>(&self, slots_of: impl Fn([B; SIDE]) -> [u32; SIDE]) {
+        let Self { copies, counts, clearing, .. } = *self;
+        let counters = self.shared.counters;
+        let slots = counts.bins as u32 + OUTSIDE as u32;
         // SAFETY: indices stay below the arrays' lengths; barriers stand between the phases.
         unsafe {
-            let mut i = thread::thread_idx_x();
-            while i < bins + 1 {
-                ranks.store(i, *self.ranks.add(i as usize));
-                i += BLOCK as u32;
-            }
+            self.make_bounds();
             clear(counters, copies * slots);
             thread::sync_threads();
+            clearing.announce();
             // Copies are a power of two.
-            let mine = (warp::warp_id() & (copies - 1)) * slots;
-            self.for_each_slot::<SIDE>(
-                |elements| slots_of(elements, shared),
-                |slot| counters.count(mine + slot),
-            );
-            thread::sync_threads();
+            let mine = counters.skip((warp::warp_id() & (copies - 1)) * slots);
+            self.tiles.for_each_slot::<SIDE>(self.first, slots_of, |slot| mine.count(slot));
+            clearing.wait();
             let mut slot = thread::thread_idx_x();
             while slot < slots {
                 let sum = total(counters, slot, (copies, slots));
@@ -199,46 +192,92 @@ impl<B: Bits> Call<B> {
             }
         }
     }
+}
 
-    /// Calls `count` with the slot of each element in the tiles of this block: `slots_of` gives the
-    /// slots of some of a vector's elements.
+/// An array in tiles, which blocks take in turn.
+#[derive(Clone, Copy)]
+pub struct Tiles<B> {
+    pub(super) input: *const B,
+    pub(super) len: u64,
+}
+
+impl<B: Bits> Tiles<B> {
     #[inline(always)]
-    unsafe fn for_each_slot<const SIDE: usize>(
+    fn tile(&self, index: u64) -> Tile<B, ROWS> {
+        Tile::new::<BLOCK>(index, self.len, false)
+    }
+
+    /// What the thread has of a tile, whether it exists or not.
+    #[inline(always)]
+    pub(super) unsafe fn load(&self, index: u64) -> [Vector; ROWS] {
+        // SAFETY: passed on to the caller.
+        unsafe { self.tile(index).load(self.input, B::ONES) }
+    }
+
+    /// Calls `count` with the slot of each element in the tiles of this block, of which `first` is the
+    /// first: `slots_of` gives the slots of some of a vector's elements.
+    ///
+    /// # Safety
+    /// The array is as long as said.
+    #[inline(always)]
+    pub(super) unsafe fn for_each_slot<const SIDE: usize>(
         &self,
+        first: [Vector; ROWS],
         slots_of: impl Fn([B; SIDE]) -> [u32; SIDE],
         mut count: impl FnMut(u32),
     ) {
-        let Self { input, len, .. } = *self;
-        let tiles = len.div_ceil(tile_len(size_of::<B>()));
+        let tiles = self.len.div_ceil(tile_len(size_of::<B>()));
         let mut index = thread::block_idx_x() as u64;
+        let mut rows = first;
         while index < tiles {
-            let tile = Tile::<B, ROWS>::new::<BLOCK>(index, len, false);
-            // SAFETY: passed on to the caller.
-            let rows = unsafe { tile.load(input, B::ONES) };
+            let tile = self.tile(index);
             let mut row = 0;
-            while row < ROWS {
-                let present = tile.valid(tile.element(row));
-                let mut lane = 0;
-                while lane < B::LANES {
-                    let mut elements = [B::ONES; SIDE];
-                    let mut i = 0;
-                    while i < SIDE {
-                        elements[i] = B::lane(rows[row], lane + i);
-                        i += 1;
-                    }
-                    let slots = slots_of(elements);
-                    let mut i = 0;
-                    while i < SIDE {
-                        if ((lane + i) as u32) < present {
-                            count(slots[i]);
-                        }
-                        i += 1;
-                    }
-                    lane += SIDE;
+            // The condition is the same in the whole block, and spares the question for each element.
+            if tile.is_whole() {
+                while row < ROWS {
+                    count_vector(rows[row], B::LANES as u32, &slots_of, &mut count);
+                    row += 1;
                 }
-                row += 1;
+            } else {
+                while row < ROWS {
+                    let present = tile.valid(tile.element(row));
+                    count_vector(rows[row], present, &slots_of, &mut count);
+                    row += 1;
+                }
             }
             index += thread::grid_dim_x() as u64;
+            if index < tiles {
+                // SAFETY: passed on to the caller.
+                rows = unsafe { self.load(index) };
+            }
         }
+    }
+}
+
+/// Counts the first `present` elements of a vector.
+#[inline(always)]
+fn count_vector<B: Bits, const SIDE: usize>(
+    vector: Vector,
+    present: u32,
+    slots_of: &impl Fn([B; SIDE]) -> [u32; SIDE],
+    count: &mut impl FnMut(u32),
+) {
+    let mut lane = 0;
+    while lane < B::LANES {
+        let mut elements = [B::ONES; SIDE];
+        let mut i = 0;
+        while i < SIDE {
+            elements[i] = B::lane(vector, lane + i);
+            i += 1;
+        }
+        let slots = slots_of(elements);
+        let mut i = 0;
+        while i < SIDE {
+            if ((lane + i) as u32) < present {
+                count(slots[i]);
+            }
+            i += 1;
+        }
+        lane += SIDE;
     }
 }

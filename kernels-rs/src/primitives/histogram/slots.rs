@@ -1,5 +1,7 @@
 //! The slots of elements: by a search in the bounds, or computed for equal bins.
 
+use device_std::math::{mul_add_f32, mul_add_saturated};
+
 use super::bounds::last_number;
 use crate::primitives::operators::{Bits, Order};
 
@@ -36,23 +38,30 @@ pub(super) fn search<B: Bits, const SIDE: usize>(
 /// From here on floats are whole numbers.
 const WHOLE: f32 = 8_388_608.0;
 
-/// Equal bins: where elements lie among them.
+/// Equal bins: where elements lie among the slots.
+///
+/// The place of an element is `value * scale + shift`, from 0 in the middle of what is below the lowest
+/// bound to 1 in the middle of what is not below the highest. Times the number of bins and 1 it is a whole
+/// number in the middle of each slot.
 #[derive(Clone, Copy)]
 pub(super) struct Places<F> {
-    /// The place of an element in bins from the lowest bound on.
-    place: F,
+    /// The value of an element.
+    value: F,
+    scale: f32,
+    shift: f32,
     bins: u32,
-    /// A place so close to the middle of a bin, in bins, is certainly in that bin.
+    /// A place so close to the middle of a slot, in bins, is certainly in that slot.
     near: f32,
 }
 
 impl<F> Places<F> {
-    /// With places that `place` gives up to `error` bins, apart from a few roundings.
+    /// Bounds may be off by `error` bins, apart from a few roundings.
     #[inline(always)]
-    pub(super) fn new(place: F, bins: u32, error: f32) -> Self {
-        // A difference, a scale and a product are rounded, each by 2^-24 of the place.
-        const ROUNDINGS: f32 = 1.0 / (1 << 19) as f32;
-        Self { place, bins, near: 0.5 - bins as f32 * ROUNDINGS - error }
+    pub(super) fn new(value: F, (scale, shift): (f32, f32), bins: u32, error: f32) -> Self {
+        // A value, a scale, a place and a bound are rounded, each by 2^-24 of the greatest place.
+        const ROUNDINGS: f32 = 1.0 / (1 << 21) as f32;
+        let near = 0.5 - (bins + 1) as f32 * ROUNDINGS - error;
+        Self { value, scale, shift, bins, near }
     }
 
     /// The slots of some elements: computed, and where the place is close to a bound, compared.
@@ -68,15 +77,16 @@ impl<F> Places<F> {
     {
         let mut slots = [0; SIDE];
         let mut certain = true;
+        let steps = (self.bins + 1) as f32;
         let mut i = 0;
         while i < SIDE {
-            let place = (self.place)(elements[i]);
-            // The middle of a slot is a whole number; what is outside lies in the middle of its slot.
-            let above = f32::min(f32::max(place + 0.5, 0.0), (self.bins + 1) as f32);
-            let rounded = above + WHOLE;
+            let value = (self.value)(elements[i]);
+            // What is outside lies in the middle of its slot.
+            let place = mul_add_saturated(value, self.scale, self.shift);
+            let rounded = mul_add_f32(place, steps, WHOLE);
             slots[i] = rounded.to_bits().wrapping_sub(WHOLE.to_bits());
-            let from_middle = above - (rounded - WHOLE);
-            certain &= !place.is_nan() & (from_middle < self.near) & (from_middle > -self.near);
+            let from_middle = mul_add_f32(place, steps, WHOLE - rounded);
+            certain &= !value.is_nan() & (from_middle.abs() < self.near);
             i += 1;
         }
         let mut i = 0;

@@ -40,6 +40,17 @@ impl<T: Plain> Shared<T> {
     }
 }
 
+/// Where a scan begins anew.
+#[derive(Clone, Copy)]
+pub(super) enum Borders<T> {
+    /// Nowhere.
+    None,
+    /// Where a bit is set.
+    Bits(*const u32),
+    /// Where a key of the elements' size is another than the one before.
+    Keys(*const T),
+}
+
 /// The head bits of a thread's vectors, row after row.
 #[derive(Clone, Copy)]
 pub(super) struct Heads(pub(super) u64);
@@ -81,7 +92,7 @@ impl<T: Scalar, O: Operator<T>, const ROWS: usize, const SEGMENTED: bool>
     pub(super) unsafe fn tile(
         &self,
         (input, output, len): (*const T, *mut T, u64),
-        heads: *const u32,
+        borders: Borders<T>,
         backward: bool,
         status: *mut Pair,
         ticket: Ticket,
@@ -92,8 +103,12 @@ impl<T: Scalar, O: Operator<T>, const ROWS: usize, const SEGMENTED: bool>
         // SAFETY: passed on to the caller.
         unsafe {
             tile.stash(input, operator.lower(operator.identity()), stash);
+            let heads = match borders {
+                Borders::None => Heads(0),
+                Borders::Bits(bits) => self.load_heads(&tile, bits),
+                Borders::Keys(keys) => self.heads_of_keys(&tile, keys),
+            };
             wait_for_copies();
-            let heads = if SEGMENTED { self.load_heads(&tile, heads) } else { Heads(0) };
             let (before, of_warp) = self.scan_warp(self.sums(&tile, heads), heads);
             let lookback = Lookback::new(status, ticket);
             let (before_warp, of_tile) = self.scan_warps(of_warp);
@@ -126,6 +141,41 @@ impl<T: Scalar, O: Operator<T>, const ROWS: usize, const SEGMENTED: bool>
             row += 1;
         }
         Heads(all)
+    }
+
+    /// The same of keys that lie as the elements do, forward: a head's key has other bits than the one
+    /// before.
+    #[inline(always)]
+    unsafe fn heads_of_keys(&self, tile: &Tile<T, ROWS>, keys: *const T) -> Heads {
+        let first = tile.element(0);
+        let mut all = 0;
+        // SAFETY: passed on to the caller; the whole warp is here.
+        unsafe {
+            let rows = tile.load(keys, self.operator.identity());
+            // The key before the warp's first.
+            let mut before = T::lane(rows[0], 0);
+            let has_before = first > 0 && tile.valid(first) > 0;
+            if has_before && warp::lane_id() == 0 {
+                before = *keys.add(first as usize - 1);
+            }
+            let mut row = 0;
+            while row < ROWS {
+                let last = T::lane(rows[row], T::LANES - 1);
+                let below = warp::shuffle_up(warp::FULL, last, 1);
+                let mut previous = if warp::lane_id() == 0 { before } else { below };
+                let mut i = 0;
+                while i < T::LANES {
+                    let key = T::lane(rows[row], i);
+                    let is_head = key.to_bits64() != previous.to_bits64();
+                    all |= (is_head as u64) << (row * T::LANES + i);
+                    previous = key;
+                    i += 1;
+                }
+                before = warp::shuffle(warp::FULL, last, 31);
+                row += 1;
+            }
+        }
+        Heads(all | (first == 0) as u64)
     }
 
     /// What comes before the thread's vector in a row, from the array's start or the last head.

@@ -13,7 +13,8 @@
 //!    memory, so a void costs as many looks as it has rows. Out there only a site that cuts can be the
 //!    nearest.
 //!
-//! A [team](super::team) of threads looks at as many sites at once. Of those that cut, the first does, and the
+//! A [team](super::team) of threads looks at as many sites at once, or, where strips are high and rows have few sites, at as
+//! many rows, which are left out where no site of theirs cuts. Of those that cut, the first does, and the
 //! others look at what is left: the sites cut in the same order for a team of any size. Each thread finds the
 //! circles of one strip, by the polygon as it is at the first of them: wider ones change nothing but work.
 
@@ -28,6 +29,12 @@ pub const NEAR: u32 = 3;
 
 /// How far rows are for each that is taken together with others: a strip of them, the farther the higher.
 const STRIP: u32 = 8;
+
+/// Rows of a strip from which on a team looks whether any has a site that cuts, a thread a row.
+const FEW_ROWS: u32 = 4;
+
+/// The most sites of a part of a row that one thread goes through.
+const MOST_OF_THREAD: u32 = 8;
 
 /// Sites sorted by cells.
 #[derive(Clone, Copy)]
@@ -245,20 +252,25 @@ impl<P: Fn(u32) -> [f64; 2], S: Fn(u32) -> u32> Walk<'_, P, S> {
                 turn += 1;
             }
             let is_reached = [first, last] != UNREACHED;
-            if is_reached {
-                let hole = match inner {
-                    Some(inner) if inner.rows[0] <= row && row <= inner.rows[1] => inner.columns,
-                    _ => [u32::MAX, 0],
-                };
-                // What lies before the hole, and what lies behind it; without one all is before it.
-                let mut part = if hole[0] == 0 { 1 } else { 0 };
-                let parts = if hole[0] <= hole[1] { 2 } else { 1 };
+            let mut spared = 0;
+            if T::THREADS > 1 && by_circles && is_reached && strip_rows >= FEW_ROWS {
+                spared = self.rows_spared(
+                    [row, strip_rows],
+                    is_southward,
+                    [first, last],
+                    inner,
+                    polygon,
+                );
+            }
+            if spared > 0 {
+                // The last of them is left as any row is.
+                row = if is_southward { row - (spared - 1) } else { row + (spared - 1) };
+                strip_rows -= spared - 1;
+            } else if is_reached {
+                let hole = hole_of(row, inner);
+                let [mut part, parts] = parts_beside(hole);
                 while part < vector::unknown(parts) {
-                    let range = if part == 0 {
-                        [first, u32::min(last, hole[0].wrapping_sub(1))]
-                    } else {
-                        [u32::max(first, hole[1] + 1), last]
-                    };
+                    let range = part_of(part, [first, last], hole);
                     if !self.cells_of(row, range, by_circles, polygon) {
                         return false;
                     }
@@ -281,6 +293,47 @@ impl<P: Fn(u32) -> [f64; 2], S: Fn(u32) -> u32> Walk<'_, P, S> {
                 row += 1;
             }
         }
+    }
+
+    /// How many rows of a strip have no site that cuts, from `row` on, of which `left` are left: each thread looks at
+    /// one. 0 where some row has too many sites for that.
+    #[inline(always)]
+    fn rows_spared<Q: Slots, T: Team>(
+        &self,
+        [row, left]: [u32; 2],
+        is_southward: bool,
+        columns: [u32; 2],
+        inner: Option<Block>,
+        polygon: &Polygon<'_, Q, T>,
+    ) -> u32 {
+        let (index, query, team) = (self.index, self.query, polygon.team);
+        let (rank, rows) = (team.rank(), u32::min(left, T::THREADS));
+        let (mut is_long, mut cuts) = (false, false);
+        if rank < rows {
+            let own = if is_southward { row - rank } else { row + rank };
+            let (start, hole) = (own * index.cells.columns, hole_of(own, inner));
+            let [mut part, parts] = parts_beside(hole);
+            while part < vector::unknown(parts) {
+                let [first, last] = part_of(part, columns, hole);
+                part += 1;
+                if first > last {
+                    continue;
+                }
+                let mut site = (index.start)(start + first);
+                let end = (index.start)(start + last + 1);
+                is_long |= end - site > MOST_OF_THREAD;
+                while site < end && !is_long && !cuts {
+                    let way = index.way(query, site);
+                    let is_near = way[0] * way[0] + way[1] * way[1] < 4.0 * self.farthest;
+                    cuts = is_near
+                        && site != query.own
+                        && polygon.farthest_beyond(Line::of_site(way)).is_some();
+                    site += 1;
+                }
+            }
+        }
+        let cutting = team.ballot(cuts);
+        if team.ballot(is_long) != 0 { 0 } else { u32::min(cutting.trailing_zeros(), rows) }
     }
 
     /// Cuts by the points of some cells of a row; `false` where the search is over.
@@ -410,6 +463,33 @@ impl<P: Fn(u32) -> [f64; 2], S: Fn(u32) -> u32> Walk<'_, P, S> {
             i += 1;
         }
         [west + self.query.at[0], east + self.query.at[0]]
+    }
+}
+
+/// The columns of a row that were gone through before, with the inner block; the first is behind the last where none
+/// were.
+#[inline(always)]
+fn hole_of(row: u32, inner: Option<Block>) -> [u32; 2] {
+    match inner {
+        Some(inner) if inner.rows[0] <= row && row <= inner.rows[1] => inner.columns,
+        _ => [u32::MAX, 0],
+    }
+}
+
+/// The first part of a row beside a hole, and the number behind the last: 0 is what lies before the hole, 1 what lies
+/// behind it; without one all is before it.
+#[inline(always)]
+fn parts_beside(hole: [u32; 2]) -> [u32; 2] {
+    [if hole[0] == 0 { 1 } else { 0 }, if hole[0] <= hole[1] { 2 } else { 1 }]
+}
+
+/// The columns of a part.
+#[inline(always)]
+fn part_of(part: u32, [first, last]: [u32; 2], hole: [u32; 2]) -> [u32; 2] {
+    if part == 0 {
+        [first, u32::min(last, hole[0].wrapping_sub(1))]
+    } else {
+        [u32::max(first, hole[1] + 1), last]
     }
 }
 

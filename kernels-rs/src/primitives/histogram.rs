@@ -85,7 +85,7 @@ const BYTES: u32 = 256;
 /// Copies of the counters of bytes: one for each lane.
 const COPIES_OF_BYTES: u32 = 32;
 
-/// Up to so many bounds of bytes lie in shared memory: as a rule there are no more than values.
+/// Fewer bins of bytes than this have their bounds in shared memory: as a rule there are no more than values.
 const BOUNDS_OF_BYTES: u32 = 1024;
 
 /// What a block keeps in shared memory.

@@ -103,7 +103,7 @@ impl<B: Bits> Inputs<B> {
     unsafe fn split_by_warp(&self, diagonal: u64) -> u64 {
         let (mut low, mut high) = self.range(diagonal);
         while low < high {
-            let part_end = |part: u64| low + ((high - low) * part >> 5);
+            let part_end = |part: u64| low + (((high - low) * part) >> 5);
             let end = part_end(warp::lane_id() as u64 + 1);
             // SAFETY: passed on to the caller; the range is the same in all lanes.
             let taken = unsafe {

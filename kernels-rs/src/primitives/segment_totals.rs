@@ -45,7 +45,7 @@ const MOST_OF_LANE: u64 = 512;
 /// Elements of a chunk of a long segment.
 pub const CHUNK: u64 = 16_384;
 
-/// So many segments are few: each block that takes chunks looks at all of them.
+/// The most segments that count as few: each block that takes chunks looks at all of them.
 pub const MOST_FEW: u64 = 4096;
 
 /// Lanes of a group, as a power of two: a quarter of the mean length, at most a warp.

@@ -189,14 +189,14 @@ pub unsafe fn make_bounds<B: Bits>(
     block = BLOCK,
     shared = |args| shared_bytes::<B>(args.bins, args.copies),
     instances(
-        bytes: <Bytes, u8, 4>, resident = RESIDENT;
-        search_u16: <Search, u16, 4>, resident = 2;
-        search_u32: <Search, u32, 4>, resident = RESIDENT;
+        bytes: <Bytes, u8, 4>, resident = RESIDENT, spills = 52;
+        search_u16: <Search, u16, 4>, resident = 2, spills = 12;
+        search_u32: <Search, u32, 4>, resident = RESIDENT, spills = 8;
         search_u64: <Search, u64, 2>, resident = RESIDENT;
         even_u16: <EvenIntegers, u16, 4>, resident = 2;
-        even_u32: <EvenIntegers, u32, 4>, resident = RESIDENT;
+        even_u32: <EvenIntegers, u32, 4>, resident = RESIDENT, spills = 8;
         even_u64: <EvenIntegers, u64, 2>, resident = RESIDENT;
-        even_f32: <EvenFloats, u32, 4>, resident = RESIDENT;
+        even_f32: <EvenFloats, u32, 4>, resident = RESIDENT, spills = 8;
         even_f64: <EvenFloats, u64, 2>, resident = RESIDENT;
     )
 )]

@@ -380,7 +380,7 @@ unsafe fn merge_values<B: Bits, V: Value>(
     pairs_u32_u32: <u32, u32>, resident = 6;
     pairs_u64_u32: <u32, u64>, resident = 5;
     pairs_u8_u64: <u64, u8>, resident = 4;
-    pairs_u16_u64: <u64, u16>, resident = 5;
+    pairs_u16_u64: <u64, u16>, resident = 4;
     pairs_u32_u64: <u64, u32>, resident = 6;
     pairs_u64_u64: <u64, u64>, resident = 5;
 ))]

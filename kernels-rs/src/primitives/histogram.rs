@@ -85,7 +85,7 @@ const BYTES: u32 = 256;
 /// Copies of the counters of bytes: one for each lane.
 const COPIES_OF_BYTES: u32 = 32;
 
-/// Up to so many bounds of bytes lie in shared memory: as a rule there are no more than values.
+/// Fewer bins of bytes than this have their bounds in shared memory: as a rule there are no more than values.
 const BOUNDS_OF_BYTES: u32 = 1024;
 
 /// What a block keeps in shared memory.
@@ -189,14 +189,14 @@ pub unsafe fn make_bounds<B: Bits>(
     block = BLOCK,
     shared = |args| shared_bytes::<B>(args.bins, args.copies),
     instances(
-        bytes: <Bytes, u8, 4>, resident = RESIDENT;
-        search_u16: <Search, u16, 4>, resident = 2;
-        search_u32: <Search, u32, 4>, resident = RESIDENT;
+        bytes: <Bytes, u8, 4>, resident = RESIDENT, spills = 52;
+        search_u16: <Search, u16, 4>, resident = 2, spills = 12;
+        search_u32: <Search, u32, 4>, resident = RESIDENT, spills = 8;
         search_u64: <Search, u64, 2>, resident = RESIDENT;
         even_u16: <EvenIntegers, u16, 4>, resident = 2;
-        even_u32: <EvenIntegers, u32, 4>, resident = RESIDENT;
+        even_u32: <EvenIntegers, u32, 4>, resident = RESIDENT, spills = 8;
         even_u64: <EvenIntegers, u64, 2>, resident = RESIDENT;
-        even_f32: <EvenFloats, u32, 4>, resident = RESIDENT;
+        even_f32: <EvenFloats, u32, 4>, resident = RESIDENT, spills = 8;
         even_f64: <EvenFloats, u64, 2>, resident = RESIDENT;
     )
 )]

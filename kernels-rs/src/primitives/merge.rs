@@ -103,7 +103,7 @@ impl<B: Bits> Inputs<B> {
     unsafe fn split_by_warp(&self, diagonal: u64) -> u64 {
         let (mut low, mut high) = self.range(diagonal);
         while low < high {
-            let part_end = |part: u64| low + ((high - low) * part >> 5);
+            let part_end = |part: u64| low + (((high - low) * part) >> 5);
             let end = part_end(warp::lane_id() as u64 + 1);
             // SAFETY: passed on to the caller; the range is the same in all lanes.
             let taken = unsafe {
@@ -380,7 +380,7 @@ unsafe fn merge_values<B: Bits, V: Value>(
     pairs_u32_u32: <u32, u32>, resident = 6;
     pairs_u64_u32: <u32, u64>, resident = 5;
     pairs_u8_u64: <u64, u8>, resident = 4;
-    pairs_u16_u64: <u64, u16>, resident = 5;
+    pairs_u16_u64: <u64, u16>, resident = 4;
     pairs_u32_u64: <u64, u32>, resident = 6;
     pairs_u64_u64: <u64, u64>, resident = 5;
 ))]

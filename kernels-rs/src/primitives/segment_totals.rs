@@ -45,7 +45,7 @@ const MOST_OF_LANE: u64 = 512;
 /// Elements of a chunk of a long segment.
 pub const CHUNK: u64 = 16_384;
 
-/// So many segments are few: each block that takes chunks looks at all of them.
+/// The most segments that count as few: each block that takes chunks looks at all of them.
 pub const MOST_FEW: u64 = 4096;
 
 /// Lanes of a group, as a power of two: a quarter of the mean length, at most a warp.
@@ -291,8 +291,8 @@ impl<T: Scalar, O: Operator<T>> Segments<T, O> {
 #[kernel(block = BLOCK, resident = 3, carve = |carver| Shared::<T>::new(carver), instances(
     sum_u8: <u8, Sum>; sum_u16: <u16, Sum>; sum_u32: <u32, Sum>; sum_u64: <u64, Sum>;
     sum_f32: <f32, Sum>; sum_f64: <f64, Sum>;
-    least_u8: <u8, Least<u8>>; least_u16: <u16, Least<u16>>;
-    least_u32: <u32, Least<u32>>; least_u64: <u64, Least<u64>>;
+    least_u8: <u8, Least<u8>>, resident = 2; least_u16: <u16, Least<u16>>, resident = 2;
+    least_u32: <u32, Least<u32>>, resident = 2; least_u64: <u64, Least<u64>>, resident = 2;
 ))]
 pub unsafe fn reduce_few<T: Scalar, O: Operator<T>>(
     input: *const T,
@@ -397,7 +397,7 @@ unsafe fn listed_in(listed: *const u64, len: u64, lanes_log2: u32) -> (u64, u64)
 #[kernel(block = BLOCK, resident = 4, carve = |carver| Shared::<T>::new(carver), instances(
     sum_u8: <u8, Sum>; sum_u16: <u16, Sum>; sum_u32: <u32, Sum>; sum_u64: <u64, Sum>;
     sum_f32: <f32, Sum>; sum_f64: <f64, Sum>;
-    least_u8: <u8, Least<u8>>; least_u16: <u16, Least<u16>>;
+    least_u8: <u8, Least<u8>>, resident = 3; least_u16: <u16, Least<u16>>;
     least_u32: <u32, Least<u32>>; least_u64: <u64, Least<u64>>;
 ))]
 pub unsafe fn by_chunks<T: Scalar, O: Operator<T>>(

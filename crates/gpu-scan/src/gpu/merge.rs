@@ -12,7 +12,7 @@ use crate::error::{Result, same_len};
 use crate::number::sealed::{KernelBits, PayloadSize};
 use crate::number::{Number, Payload, total_order};
 
-/// Up to so many tiles find their own splits: a launch for them all would take longer.
+/// The most tiles that find their own splits: a launch for them all would take longer.
 const MOST_SEARCHED: u32 = 8192;
 
 /// Merges two arrays that are sorted as said into one that is. Equal keys of `a` come

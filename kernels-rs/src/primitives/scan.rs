@@ -134,7 +134,7 @@ pub unsafe fn segmented<T: Scalar, O: Operator<T>, const ROWS: usize>(
 /// As for [`mod@whole`]; `keys` has `len` elements, of the size of the others.
 #[kernel(block = BLOCK, carve = |carver| Shared::<T>::new(carver, ROWS), instances(
     sum_u8: <u8, Sum, 4>, resident = 2;
-    sum_u16: <u16, Sum, 8>, resident = 2;
+    sum_u16: <u16, Sum, 8>, resident = 2, spills = 8;
     sum_u32: <u32, Sum, 8>, resident = 4;
     sum_u64: <u64, Sum, 8>, resident = 2;
     sum_f32: <f32, Sum, 8>, resident = 4;

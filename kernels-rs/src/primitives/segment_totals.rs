@@ -397,7 +397,7 @@ unsafe fn listed_in(listed: *const u64, len: u64, lanes_log2: u32) -> (u64, u64)
 #[kernel(block = BLOCK, resident = 4, carve = |carver| Shared::<T>::new(carver), instances(
     sum_u8: <u8, Sum>; sum_u16: <u16, Sum>; sum_u32: <u32, Sum>; sum_u64: <u64, Sum>;
     sum_f32: <f32, Sum>; sum_f64: <f64, Sum>;
-    least_u8: <u8, Least<u8>>, resident = 3; least_u16: <u16, Least<u16>>;
+    least_u8: <u8, Least<u8>>, resident = 3, spills = 16; least_u16: <u16, Least<u16>>;
     least_u32: <u32, Least<u32>>; least_u64: <u64, Least<u64>>;
 ))]
 pub unsafe fn by_chunks<T: Scalar, O: Operator<T>>(

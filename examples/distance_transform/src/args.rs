@@ -23,16 +23,8 @@ pub struct Args {
     /// Also write the linear index (row * width + column) of each pixel's nearest site (.npy)
     #[arg(long, value_name = "PATH")]
     pub nearest: Option<PathBuf>,
-    /// The values of sites, such as 1,4-7 [default: all but 0]; NODATA and NaN are none
-    #[arg(long, value_name = "LIST", allow_hyphen_values = true)]
-    pub values: Option<SiteValues>,
-    /// Take the other pixels as the sites; those without a value are none either way
-    #[arg(long)]
-    pub invert: bool,
-    /// The sides of a pixel on the ground, or `georeference` for those that the mask's GeoTIFF states;
-    /// distances come in the same unit
-    #[arg(long, value_name = "SX,SY", default_value = "1,1", allow_hyphen_values = true)]
-    pub spacing: Spacing,
+    #[command(flatten)]
+    pub sites: SiteArgs,
     /// Leave pixels farther than this from every site without one
     #[arg(long, value_name = "D", value_parser = fraction, allow_negative_numbers = true)]
     pub max_distance: Option<f64>,
@@ -83,9 +75,26 @@ impl Args {
     pub fn outputs(&self) -> impl Iterator<Item = &PathBuf> {
         self.output.iter().chain(&self.nearest)
     }
+}
 
+/// Where the sites are, and how far from each other.
+#[derive(clap::Args, Debug)]
+pub struct SiteArgs {
+    /// The values of sites, such as 1,4-7 [default: all but 0]; NODATA and NaN are none
+    #[arg(long, value_name = "LIST", allow_hyphen_values = true)]
+    pub values: Option<SiteValues>,
+    /// Take the other pixels as the sites; those without a value are none either way
+    #[arg(long)]
+    pub invert: bool,
+    /// The sides of a pixel on the ground, or `georeference` for those that the mask's GeoTIFF states;
+    /// distances come in the same unit
+    #[arg(long, value_name = "SX,SY", default_value = "1,1", allow_hyphen_values = true)]
+    pub spacing: Spacing,
+}
+
+impl SiteArgs {
     /// Which pixels are sites.
-    pub fn sites(&self) -> SiteValues {
+    pub fn rule(&self) -> SiteValues {
         SiteValues { inverted: self.invert, ..self.values.clone().unwrap_or_default() }
     }
 }

@@ -44,7 +44,7 @@ fn run(args: &Args) -> Result<()> {
     let opening = Opening::begin(args.run.device);
     let mut stages = Stages::new(args.run.quiet);
     let (device, mut mask) = opening
-        .beside(&mut stages, "read", |_| Ok(geo_io::read_mask(&args.mask, &args.sites())?))?;
+        .beside(&mut stages, "read", |_| Ok(geo_io::read_mask(&args.mask, &args.sites.rule())?))?;
     let place = mask.georeference.take();
     let sides = sides(args, place.as_ref())?;
     let diagram = stages.run("transform", |progress| {
@@ -75,7 +75,7 @@ fn run(args: &Args) -> Result<()> {
     if let Some(crs) = place.as_ref().and_then(|place| place.crs.as_ref()) {
         report.line("system", crs);
     }
-    if args.spacing == Spacing::Georeference {
+    if args.sites.spacing == Spacing::Georeference {
         report.line("pixel", format_args!("{} x {} on the ground", sides.0, sides.1));
     }
     // Without a place of its own the raster's south-west corner is (0, 0).
@@ -102,7 +102,7 @@ fn input<'a>(args: &Args, mask: &'a Mask) -> Result<Input<'a>> {
 
 /// The sides of a pixel on the ground.
 fn sides(args: &Args, place: Option<&Georeference>) -> Result<(f64, f64)> {
-    sides_of(&args.mask, args.spacing, place)
+    sides_of(&args.mask, args.sites.spacing, place)
 }
 
 /// The sides of a mask's pixel on the ground.

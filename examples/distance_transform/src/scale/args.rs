@@ -3,11 +3,10 @@
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
-use geo_io::SiteValues;
 use programs::args::{RasterArgs, RunArgs, fraction};
 use programs::scale::{BudgetArgs, RunTileArgs};
 
-use crate::args::{AFTER_HELP, Args, Spacing};
+use crate::args::{AFTER_HELP, Args, SiteArgs};
 
 /// Compute the distance from every pixel of a raster to the nearest site.
 #[derive(Parser, Debug)]
@@ -60,16 +59,8 @@ pub struct PlanArgs {
     /// Also find the linear index (row * width + column) of each pixel's nearest site
     #[arg(long)]
     pub nearest: bool,
-    /// The values of sites, such as 1,4-7 [default: all but 0]; NODATA and NaN are none
-    #[arg(long, value_name = "LIST", allow_hyphen_values = true)]
-    pub values: Option<SiteValues>,
-    /// Take the other pixels as the sites; those without a value are none either way
-    #[arg(long)]
-    pub invert: bool,
-    /// The sides of a pixel on the ground, or `georeference` for those that the mask's GeoTIFF states;
-    /// distances come in the same unit
-    #[arg(long, value_name = "SX,SY", default_value = "1,1", allow_hyphen_values = true)]
-    pub spacing: Spacing,
+    #[command(flatten)]
+    pub sites: SiteArgs,
     /// Leave pixels farther than this from every site without one: without a limit any pixel may be
     /// the nearest site of any other, and there are no tiles
     #[arg(long, value_name = "D", value_parser = fraction, allow_negative_numbers = true)]

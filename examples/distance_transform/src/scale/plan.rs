@@ -77,7 +77,7 @@ fn divide(args: &PlanArgs, max_distance: f64) -> Result<Plan> {
 
 /// The sides of a pixel on the ground.
 fn sides(args: &PlanArgs, place: Option<&Georeference>) -> Result<(f64, f64)> {
-    crate::sides_of(&args.mask, args.spacing, place)
+    crate::sides_of(&args.mask, args.sites.spacing, place)
 }
 
 fn report(args: &PlanArgs, plan: &Plan, stages: &Stages) {
@@ -98,7 +98,7 @@ fn report(args: &PlanArgs, plan: &Plan, stages: &Stages) {
         .line("memory", format_args!("{host} MiB a tile at most, estimated, of a card {card} MiB"));
     let sizes = json!({"count": count, "halo": halo, "bytes": bytes, "device_bytes": on_device});
     report.field("tiles", sizes);
-    if args.spacing == Spacing::Georeference {
+    if args.sites.spacing == Spacing::Georeference {
         report.note("distances are in the unit of the mask's coordinate system");
     }
     report.field("folder", folder_name(plan));

@@ -43,10 +43,10 @@ impl Recipe {
         place: &Georeference,
         value_bytes: u64,
     ) -> Result<Self> {
-        let values = args.values.as_ref().and_then(|values| values.ranges.as_ref());
+        let values = args.sites.values.as_ref().and_then(|values| values.ranges.as_ref());
         Ok(Self {
             values: values.map(|all| all.iter().map(|r| [*r.start(), *r.end()]).collect()),
-            invert: args.invert,
+            invert: args.sites.invert,
             spacing: [x, y],
             max_distance,
             nearest: args.nearest,

@@ -6,7 +6,7 @@
 //!
 //! Fresh memory costs more than what is done with it often does: Linux brings it page by page, at the first touch, and
 //! takes it back page by page. One thread touches 3.7 GB in 2.6 s (16 cores of a server), 16 threads in 0.17, and where
-//! pages are of 2 MiB in place of 4 KiB in 0.10; giving it back takes 0.12 and 0.013 s. So large buffers ask for large
+//! pages are of 2 MiB in place of 4 KiB in 0.10; giving it back takes 0.12 and 0.013 s (benches/peers/host_memory.cpp). So large buffers ask for large
 //! pages, and are touched by all threads.
 
 use crate::{Error, Result, parallel};

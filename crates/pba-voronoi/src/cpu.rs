@@ -8,13 +8,14 @@
 //!    by whole cache lines. Of the candidates of a column each row has a *winner*.
 //!    - `walk`: where sites are near, eight rows and sixteen columns at a time, by a walk over the
 //!      candidates from the last winners on; it is the GPU's `Monotone` without its coarse levels.
-//!    - `envelope`: where they are far, and for whatever the walk does not serve, a stack of the
-//!      candidates that win at all, in time independent of the distances. With
-//!      `Algorithm::ScanPrune` everywhere.
+//!    - `divide`: where they are far, sixteen columns at a time, by halving the rows.
+//!    - `envelope`: for pixels that are not square and wide rasters, a stack of the
+//!      candidates that win at all. With `Algorithm::ScanPrune` everywhere.
 //! 3. The outputs are written along with the winners (`outputs`).
 //!
 //! All comparisons are in integers.
 
+mod divide;
 mod envelope;
 mod outputs;
 mod rows;

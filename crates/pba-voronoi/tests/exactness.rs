@@ -1,6 +1,6 @@
 //! Every pixel of every case against brute force, on the CPU and on the process's GPU.
 
-use gpu_core::{DeviceChoice, GridSpec};
+use gpu_core::{Device, DeviceChoice, GridSpec};
 use pba_voronoi::{Error, Input, NONE, Params, Sites, transform};
 use proptest::prelude::*;
 use testing::{Random, devices};
@@ -50,6 +50,37 @@ fn random_mask(width: u32, height: u32, density: f64, seed: u64) -> Vec<u8> {
     let mut random = Random::new(seed);
     let pixels = width as usize * height as usize;
     (0..pixels).map(|_| u8::from(random.unit() < density)).collect()
+}
+
+/// Few sites, more than 500 pixels from most others: the CPU halves rows there, and walks where they are near.
+#[test]
+fn near_and_far_sites_in_one_raster() {
+    let (width, height) = (211, 2600);
+    let position = |p: usize| (p % width as usize, p / width as usize);
+    for (seed, few) in [(1, 2), (2, 9), (3, 40)] {
+        let mut random = Random::new(seed);
+        let mut sites = vec![0; width as usize * height as usize];
+        for _ in 0..few {
+            let (x, y) = (random.unit() * f64::from(width), random.unit() * 500.0);
+            // In heaps at both ends and in the middle, mirrored, so that there are ties on whole rows.
+            for row in [y as usize, height as usize - 1 - y as usize, 1250 + y as usize / 30] {
+                sites[row * width as usize + x as usize] = 1;
+            }
+        }
+        let expected = brute_force(&sites, width, height);
+        for limit in [f64::INFINITY, 700.0, 400.0] {
+            let params = Params::new().nearest().squared_distance().max_distance(limit);
+            let input = Input::new(Sites::Mask(&sites), GridSpec::of_pixels(width, height));
+            let diagram = transform(&Device::Cpu, &input, &params, &()).unwrap();
+            let (nearest, squared) = (diagram.nearest.unwrap(), diagram.squared_distance.unwrap());
+            for (p, &(site, d2)) in expected.iter().enumerate() {
+                let is_within = d2 as f64 <= limit * limit;
+                let wanted = is_within.then_some((u64::from(site), d2));
+                let found = nearest.get(p).zip(squared.get(p));
+                assert_eq!(found, wanted, "{few} sites, limit {limit}, pixel {:?}", position(p));
+            }
+        }
+    }
 }
 
 const LADDER: [u32; 11] = [0, 1, 31, 32, 33, 64, 255, 256, 257, 511, 775];

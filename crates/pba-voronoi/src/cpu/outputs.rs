@@ -41,11 +41,7 @@ impl<T: Pod> Shared<T> {
         if !is_wanted {
             return Ok(None);
         }
-        let asked = (pixels as u64).saturating_mul(size_of::<T>() as u64);
-        let values = bytemuck::try_zeroed_vec(pixels).map_err(|()| {
-            gpu_core::Error::HostMemory { asked, available: host_memory::available().unwrap_or(0) }
-        })?;
-        Ok(Some(Self { values }))
+        Ok(Some(Self { values: host_memory::zeroed(pixels)? }))
     }
 
     /// The elements from `start` on, to be written.

@@ -1,5 +1,7 @@
 //! The row pass: in every row, for every column, the nearest site.
 
+use std::ops::Range;
+
 use gpu_core::{Progress, host_memory};
 use rayon::prelude::*;
 
@@ -79,6 +81,12 @@ impl<C: Column> Candidates<C> {
         Ok(Self { columns, pitch, width: input.grid.width, height: input.grid.height, rows })
     }
 
+    /// The candidates of a row from column `x` on, as many as go together.
+    pub fn group(&self, row: u32, x: usize) -> &[C; super::walk::LANES] {
+        let start = row as usize * self.pitch + x;
+        self.columns[start..].first_chunk().expect("a row is a multiple of these long")
+    }
+
     /// The candidate of a row and column.
     pub fn at(&self, row: u32, x: usize) -> C {
         self.columns[row as usize * self.pitch + x]
@@ -144,28 +152,57 @@ fn packed_bytes(bytes: &[u8]) -> u64 {
 }
 
 /// Fills a row with its nearest sites; false, and nothing written, where it has none.
-///
-/// Between two sites a and b the pixels up to (a + b) / 2 belong to a.
 fn fill_row<C: Column>(words: &[u64], columns: &mut [C]) -> bool {
-    let mut last = None;
-    let mut start = 0;
+    let mut row = RowFill { columns, last: None, start: 0 };
     for (first, &word) in (0..).step_by(64).zip(words) {
+        if word == u64::MAX {
+            row.meet_all(first..first + 64);
+            continue;
+        }
         let mut bits = word;
         while bits != 0 {
-            let site = first + bits.trailing_zeros() as usize;
+            row.meet(first + bits.trailing_zeros() as usize);
             bits &= bits - 1;
-            if let Some(last) = last {
-                let end = (last + site) / 2 + 1;
-                columns[start..end].fill(C::new(last));
-                start = end;
-            }
-            last = Some(site);
         }
     }
-    if let Some(last) = last {
-        columns[start..].fill(C::new(last));
+    row.end()
+}
+
+/// A row whose sites are met from the left. Between two sites a and b the pixels up to (a + b) / 2 belong to a.
+struct RowFill<'a, C> {
+    columns: &'a mut [C],
+    /// The last site.
+    last: Option<usize>,
+    /// The first pixel that is not filled.
+    start: usize,
+}
+
+impl<C: Column> RowFill<'_, C> {
+    fn meet(&mut self, site: usize) {
+        if let Some(last) = self.last {
+            let end = (last + site) / 2 + 1;
+            self.columns[self.start..end].fill(C::new(last));
+            self.start = end;
+        }
+        self.last = Some(site);
     }
-    last.is_some()
+
+    /// Sites side by side: each pixel is its own.
+    fn meet_all(&mut self, sites: Range<usize>) {
+        self.meet(sites.start);
+        self.columns[self.start..sites.start].fill(C::new(sites.start));
+        for (column, site) in self.columns[sites.clone()].iter_mut().zip(sites.clone()) {
+            *column = C::new(site);
+        }
+        (self.last, self.start) = (Some(sites.end - 1), sites.end);
+    }
+
+    fn end(self) -> bool {
+        if let Some(last) = self.last {
+            self.columns[self.start..].fill(C::new(last));
+        }
+        self.last.is_some()
+    }
 }
 
 #[cfg(test)]
@@ -181,6 +218,22 @@ mod tests {
             let expected =
                 bytes.iter().enumerate().fold(0, |w, (i, &b)| w | u64::from(b != 0) << i);
             assert_eq!(packed_bytes(&bytes), expected, "{length}");
+        }
+    }
+
+    #[test]
+    fn each_column_has_the_nearest_site_of_its_row() {
+        let words = [u64::MAX, 0, u64::MAX, 1 << 40, 0, 1, u64::MAX, u64::MAX - 8, u64::MAX];
+        for skip in 0..words.len() {
+            let words = &words[skip..];
+            let is_site = |x: usize| words[x / 64] >> (x % 64) & 1 != 0;
+            let sites: Vec<usize> = (0..64 * words.len()).filter(|&x| is_site(x)).collect();
+            let nearest = |x: usize| sites.iter().copied().min_by_key(|site| site.abs_diff(x));
+            let mut columns = vec![u16::MAX; 64 * words.len()];
+            assert!(fill_row(words, &mut columns));
+            for (x, &column) in columns.iter().enumerate() {
+                assert_eq!(Some(usize::from(column)), nearest(x), "column {x} of {words:x?}");
+            }
         }
     }
 

@@ -1,4 +1,4 @@
-//! A strip's winners by walks over the candidates, where sites are near.
+//! A strip's winners by walks over the candidates.
 //!
 //! The winners of eight rows and [`LANES`] columns are found at once. The candidates of these
 //! columns are met from the first winner of the row above on, because a winner's row never
@@ -9,6 +9,7 @@
 
 use std::ops::Range;
 
+use super::divide::{self, Block};
 use super::outputs::{Sinks, Winner};
 use super::rows::{Candidates, Column};
 use crate::metric::Metric;
@@ -35,8 +36,8 @@ const NEAR: i32 = 500;
 /// right of the raster.
 const FAR: i32 = 1000;
 
-/// Writes a strip of columns. False, and the strip to be done otherwise, if sites are far, or the
-/// metric is not that of square pixels.
+/// Writes a strip of columns. False, and nothing written, if the metric is not that of square pixels, or squared
+/// distances do not fit 32 bits.
 ///
 /// # Safety
 /// No other thread writes these columns of the sinks.
@@ -52,10 +53,12 @@ pub(super) unsafe fn strip<C: Column>(
     #[cfg(target_arch = "x86_64")]
     if is_x86_feature_detected!("avx2") {
         // SAFETY: the processor has the instructions; the rest is passed on to the caller.
-        return unsafe { strip_avx2(candidates, columns, metric, sinks) };
+        unsafe { strip_avx2(candidates, columns, metric, sinks) };
+        return true;
     }
     // SAFETY: passed on to the caller.
-    unsafe { strip_by_groups(candidates, columns, metric, sinks) }
+    unsafe { strip_by_groups(candidates, columns, metric, sinks) };
+    true
 }
 
 /// [`strip_by_groups`] compiled for wider vectors.
@@ -66,7 +69,7 @@ unsafe fn strip_avx2<C: Column>(
     columns: Range<usize>,
     metric: Metric,
     sinks: &Sinks<'_>,
-) -> bool {
+) {
     // SAFETY: passed on to the caller.
     unsafe { strip_by_groups(candidates, columns, metric, sinks) }
 }
@@ -78,39 +81,34 @@ unsafe fn strip_by_groups<C: Column>(
     columns: Range<usize>,
     metric: Metric,
     sinks: &Sinks<'_>,
-) -> bool {
+) {
     let limit = metric.limit.min((NEAR * NEAR) as u64) as i32;
-    let is_limited = metric.limit <= (NEAR * NEAR) as u64;
     let mut groups: [Group; super::STRIP / LANES] =
         std::array::from_fn(|i| Group::new(columns.start + i * LANES, limit));
     let used = columns.len().div_ceil(LANES);
-    let height = candidates.height as i32;
-    for y in (0..height).step_by(ROWS) {
+    for y in (0..candidates.height as i32).step_by(ROWS) {
         for group in &mut groups[..used] {
-            let Some(keys) = group.walk(candidates, y, limit) else { return false };
-            let lanes = LANES.min(columns.end - group.x);
-            for (j, keys) in (0..).zip(&keys).take((height - y) as usize) {
-                let winners: [Winner; LANES] = std::array::from_fn(|lane| {
-                    group.winner(candidates, j, keys[lane], lane, limit)
-                });
-                let winners = &winners[..lanes];
-                if !is_limited && winners.iter().any(|w| w.cost > limit as u64) {
-                    return false;
-                }
-                // SAFETY: passed on to the caller.
-                unsafe { sinks.put((y + j) as u32, group.x, winners) };
+            if y < group.next {
+                continue;
             }
-            group.advance(y + ROWS as i32, &keys[LAST], limit);
+            let lanes = LANES.min(columns.end - group.x);
+            // SAFETY: passed on to the caller.
+            unsafe {
+                if !group.write_near(candidates, y, lanes, metric, sinks) {
+                    group.write_far(candidates, y, lanes, metric, sinks);
+                }
+            }
         }
     }
-    true
 }
 
 /// Sixteen columns, and the winners of the row above in each.
 struct Group {
     /// The first column.
     x: usize,
-    /// The first candidate of the walk: the northernmost of `rows`.
+    /// The first row that is not written yet.
+    next: i32,
+    /// The northernmost of `rows`: candidates before it win no more.
     low: i32,
     /// The winners' rows.
     rows: [i32; LANES],
@@ -122,30 +120,98 @@ struct Group {
 
 impl Group {
     fn new(x: usize, limit: i32) -> Self {
-        Self { x, low: 0, rows: [0; LANES], squares: [limit; LANES], found: [false; LANES] }
+        let (rows, squares, found) = ([0; LANES], [limit; LANES], [false; LANES]);
+        Self { x, next: 0, low: 0, rows, squares, found }
     }
 
-    /// The keys of eight rows from `y` on; `None` where sites are too far.
+    /// Writes eight rows from `y` on by a walk. False, and the rows to be written otherwise, where sites are too far.
+    ///
+    /// # Safety
+    /// No other thread writes these columns of the sinks.
+    #[inline(always)]
+    unsafe fn write_near<C: Column>(
+        &mut self,
+        candidates: &Candidates<C>,
+        y: i32,
+        lanes: usize,
+        metric: Metric,
+        sinks: &Sinks<'_>,
+    ) -> bool {
+        let limit = metric.limit.min((NEAR * NEAR) as u64) as i32;
+        let is_limited = metric.limit <= (NEAR * NEAR) as u64;
+        // Winners of the rows before that are farther than a walk reaches win nothing here, or leave no near site.
+        if self.low > y + NEAR {
+            return false;
+        }
+        let low = self.low.max(y - NEAR);
+        let Some(keys) = self.walk(candidates, y, low, limit) else { return false };
+        let height = candidates.height as i32;
+        for (j, keys) in (0..).zip(&keys).take((height - y) as usize) {
+            let winners: [Winner; LANES] = std::array::from_fn(|lane| {
+                self.winner(candidates, j, keys[lane], lane, low, limit)
+            });
+            let winners = &winners[..lanes];
+            if !is_limited && winners.iter().any(|w| w.cost > limit as u64) {
+                return false;
+            }
+            // SAFETY: passed on to the caller.
+            unsafe { sinks.put((y + j) as u32, self.x, winners) };
+        }
+        self.advance(y + ROWS as i32, &keys[LAST], low, limit);
+        true
+    }
+
+    /// Writes a block of rows from `y` on by halving it.
+    ///
+    /// # Safety
+    /// As of [`write_near`](Self::write_near).
+    #[inline(always)]
+    unsafe fn write_far<C: Column>(
+        &mut self,
+        candidates: &Candidates<C>,
+        y: i32,
+        lanes: usize,
+        metric: Metric,
+        sinks: &Sinks<'_>,
+    ) {
+        let end = (y as u32 + divide::BLOCK).min(candidates.height);
+        let block = Block::new(candidates, metric, self.x, self.low as u32);
+        // SAFETY: passed on to the caller.
+        let last = unsafe { block.write(y as u32, end, lanes, sinks) };
+        for (lane, winner) in last.iter().enumerate() {
+            self.found[lane] = winner.is_some();
+            if let Some((row, square)) = *winner {
+                self.rows[lane] = row as i32;
+                self.squares[lane] = square.min((NEAR * NEAR) as u32) as i32;
+            }
+        }
+        self.low = self.rows.iter().fold(i32::MAX, |low, &row| low.min(row));
+        self.next = end as i32;
+    }
+
+    /// The keys of eight rows from `y` on, by candidates from row `low` on; `None` where sites are too far.
     #[inline(always)]
     fn walk<C: Column>(
         &self,
         candidates: &Candidates<C>,
         y: i32,
+        low: i32,
         limit: i32,
     ) -> Option<[[i32; LANES]; ROWS]> {
         let mut keys: [[i32; LANES]; ROWS] =
             std::array::from_fn(|j| [(limit + 1 - (j * j) as i32) << PLACE_BITS; LANES]);
         // No candidate with a longer gap can win any of the rows.
         let farthest: [i32; LANES] = std::array::from_fn(|lane| {
-            let (first, last) = (self.rows[lane] - y, self.rows[lane] - y - LAST as i32);
+            let first = (self.rows[lane] - y).max(-FAR);
+            let last = first - LAST as i32;
             let known = self.squares[lane] + i32::max(first * first, last * last);
             if self.found[lane] { known.min(limit) } else { limit }
         });
         let height = candidates.height as i32;
         let bottom = y + LAST as i32;
-        let mut row = self.low;
+        let mut row = low;
         while row < height {
-            let place = row - self.low;
+            let place = row - low;
             if place >= PLACES {
                 return None;
             }
@@ -174,7 +240,7 @@ impl Group {
         Some(keys)
     }
 
-    /// The winner that a key of row `j` of the eight names.
+    /// The winner that a key of row `j` of the eight names, of a walk from row `low` on.
     #[inline(always)]
     fn winner<C: Column>(
         &self,
@@ -182,21 +248,21 @@ impl Group {
         j: i32,
         key: i32,
         lane: usize,
+        low: i32,
         limit: i32,
     ) -> Winner {
         let cost = (key >> PLACE_BITS) + j * j;
         if cost > limit {
             return Winner::NONE;
         }
-        let row = (self.low + (key & (PLACES - 1))) as u32;
+        let row = (low + (key & (PLACES - 1))) as u32;
         let x = (self.x + lane).min(candidates.pitch - 1);
         Winner { row, column: candidates.at(row, x).number(), cost: cost as u64 }
     }
 
     /// Takes the winners of the last of the eight rows; `y` is the row after it.
     #[inline(always)]
-    fn advance(&mut self, y: i32, keys: &[i32; LANES], limit: i32) {
-        let low = self.low;
+    fn advance(&mut self, y: i32, keys: &[i32; LANES], low: i32, limit: i32) {
         for (lane, &key) in keys.iter().enumerate() {
             let cost = (key >> PLACE_BITS) + (LAST * LAST) as i32;
             self.found[lane] = cost <= limit;

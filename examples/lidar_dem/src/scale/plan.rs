@@ -8,7 +8,7 @@ use gpu_core::{Bounds, GridSpec};
 use nni_grid::Duplicates;
 use programs::cloud::{require_same_crs, step_of_heights};
 use programs::report::Report;
-use programs::scale::{folder_name, name, stamp};
+use programs::scale::{folder_name, name, report_reading, stamp};
 use programs::stages::Stages;
 use programs::units;
 use serde_json::json;
@@ -191,6 +191,7 @@ fn report(args: &PlanArgs, plan: &Plan, survey: &Survey, stages: &Stages) {
     report.line("memory", each);
     let sizes = json!({"count": count, "halo": halo, "bytes": bytes, "device_bytes": on_device});
     report.field("tiles", sizes);
+    report_reading::<Recipe>(plan, &mut report);
     let exactness = match args.surface.is_exact_in_parts() {
         true => "the bits of one run",
         false => "the heights of one run to rounding; --method pixels gives its bits",

@@ -78,6 +78,8 @@ pub struct Planned<R> {
     pub memory: Option<u64>,
     /// The folder of the tiles.
     pub folder: PathBuf,
+    /// The folder of the bins, of programs on points.
+    pub bins: PathBuf,
 }
 
 impl<R: Recipe> Planned<R> {
@@ -101,7 +103,8 @@ impl<R: Recipe> Planned<R> {
         let plan = Plan::from_json(&text).with_context(|| name.to_string())?;
         let Held { memory, recipe, .. } = Self::of(&plan).with_context(|| name.to_string())?;
         let folder = path.with_file_name(folder_name(&plan));
-        Ok(Self { plan, recipe, memory, folder })
+        let bins = path.with_file_name(bins_name(&plan));
+        Ok(Self { plan, recipe, memory, folder, bins })
     }
 
     fn of(plan: &Plan) -> Result<Held<R>> {
@@ -150,4 +153,9 @@ impl<R: Recipe> Planned<R> {
 /// The folder of a plan's tiles, beside the plan: another plan's are never taken for them.
 pub fn folder_name(plan: &Plan) -> String {
     format!("tiles-{}", plan.id())
+}
+
+/// The folder of a plan's bins, likewise.
+pub fn bins_name(plan: &Plan) -> String {
+    format!("bins-{}", plan.id())
 }

@@ -104,9 +104,9 @@ impl Recipe {
 }
 
 impl PointRecipe for Recipe {
-    fn filter(&self, bounds: Bounds) -> Result<Filter> {
+    fn filter(&self, bounds: Option<Bounds>) -> Result<Filter> {
         let (classes, returns) = (self.classes.clone(), self.returns.parse()?);
-        Ok(Filter { classes, returns, bounds: Some(bounds) })
+        Ok(Filter { classes, returns, bounds })
     }
 
     fn columns(&self) -> CsvColumns {

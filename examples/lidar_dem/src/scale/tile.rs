@@ -13,7 +13,7 @@ use crate::scale::{Planned, place_of};
 
 /// The points that count.
 pub fn read(planned: &Planned, tile: &Tile, progress: &dyn Progress) -> Result<Cloud> {
-    let mut cloud = read_points(planned, tile, progress)?;
+    let mut cloud = read_points(planned, &tile.read, progress)?;
     cloud.range = Some(planned.recipe.heights);
     Ok(cloud)
 }

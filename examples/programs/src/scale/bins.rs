@@ -12,7 +12,8 @@ use gpu_core::{Bounds, Progress, host_memory};
 use serde_json::json;
 use tile_plan::{Input, Plan};
 
-use super::points::PointRecipe;
+use super::headers::joined;
+use super::points::{PointRecipe, bounds_of};
 use super::{BinArgs, FIXED, Planned, require_unchanged};
 use crate::report::Report;
 use crate::stages::Stages;
@@ -37,7 +38,7 @@ pub fn bin<R: PointRecipe>(args: &BinArgs) -> Result<()> {
     }
     let folder = &planned.bins;
     std::fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
-    let spec = spec(&planned.plan);
+    let spec = spec(&planned);
     // Where the plan has none, half of what is free: what is binned stays in the system's cache of files.
     let memory = planned.memory.or_else(|| host_memory::available().map(|free| free / 2));
     let memory = memory.unwrap_or(0).saturating_sub(FIXED);
@@ -55,21 +56,18 @@ pub fn bin<R: PointRecipe>(args: &BinArgs) -> Result<()> {
         .map(|points| report(args, &spec, folder, [before, points], &stages))
 }
 
-/// All points of the plan's ground, whatever their tile.
-fn spec(plan: &Plan) -> BinSpec {
+/// What bins are of: all points of the plan's ground, whatever their tile.
+fn spec<R: PointRecipe>(planned: &Planned<R>) -> BinSpec {
+    let plan = &planned.plan;
     let points = plan.inputs().iter().map(|input| input.points).fold(0, u64::saturating_add);
-    BinSpec::new(plan.id(), ground(plan), points)
+    let beyond = bounds_of(plan).filter(|_| planned.recipe.reads_beyond());
+    let ground = ground(plan);
+    BinSpec::new(plan.id(), beyond.map_or(ground, |all| joined(all, ground)), points)
 }
 
 /// The ground of all tiles.
 fn ground(plan: &Plan) -> Bounds {
-    let none = plan.grid().bounds();
-    plan.tiles().iter().map(|tile| tile.read).fold(none, |a, b| Bounds {
-        min_x: a.min_x.min(b.min_x),
-        min_y: a.min_y.min(b.min_y),
-        max_x: a.max_x.max(b.max_x),
-        max_y: a.max_y.max(b.max_y),
-    })
+    plan.tiles().iter().map(|tile| tile.read).fold(plan.grid().bounds(), joined)
 }
 
 /// Reads the inputs in their order, from where the bins end on.
@@ -107,7 +105,8 @@ fn read_input<R: PointRecipe>(
     progress: &dyn Progress,
 ) -> Result<()> {
     let (recipe, path) = (&planned.recipe, Path::new(&input.path));
-    let filter = recipe.filter(ground(&planned.plan))?;
+    let bounds = (!recipe.reads_beyond()).then(|| ground(&planned.plan));
+    let filter = recipe.filter(bounds)?;
     let mut done = done;
     geo_io::read_batches(path, &filter, &recipe.columns(), most, progress, &mut |cloud| {
         let first = done.min(cloud.len() as u64) as usize;

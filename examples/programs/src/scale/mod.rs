@@ -8,6 +8,7 @@
 
 mod args;
 mod bins;
+mod headers;
 mod inputs;
 mod memory;
 mod mosaic;
@@ -19,10 +20,11 @@ mod system;
 
 pub use args::{BinArgs, BudgetArgs, RunTileArgs};
 pub use bins::bin;
+pub use headers::Headers;
 pub use inputs::{name, require_unchanged, stamp};
 pub use memory::{FIXED, Needs};
 pub use mosaic::{Mosaic, TileRows, require_all};
 pub use planned::{Planned, Recipe, bins_name, folder_name};
-pub use points::{PointRecipe, read_points, report_reading};
+pub use points::{PointRecipe, bounds_of, read_points, report_reading, report_tiles};
 pub use run::{is_whole, run};
 pub use system::System;

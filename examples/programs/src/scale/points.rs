@@ -1,6 +1,6 @@
 //! The points of a tile.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 use geo_io::{BinSpec, Bins, CsvColumns, Filter};
@@ -8,7 +8,8 @@ use gpu_core::{Bounds, Progress};
 use serde_json::json;
 use tile_plan::{Input, Plan, Tile};
 
-use super::{Planned, Recipe, require_unchanged};
+use super::headers::joined;
+use super::{Planned, Recipe, folder_name, require_unchanged};
 use crate::cloud::Cloud;
 use crate::report::Report;
 
@@ -18,35 +19,54 @@ pub trait PointRecipe: Recipe {
     ///
     /// # Errors
     /// The recipe was changed by hand.
-    fn filter(&self, bounds: Bounds) -> Result<Filter>;
+    fn filter(&self, bounds: Option<Bounds>) -> Result<Filter>;
 
     /// The columns of tables.
     fn columns(&self) -> CsvColumns;
+
+    /// Whether a tile may find that it needs points beyond its ground: then bins have all points.
+    fn reads_beyond(&self) -> bool {
+        false
+    }
 }
 
-/// The points of a tile's ground, in the order of the inputs: of the plan's bins where they are whole, else of the
-/// inputs that reach it. Their coordinate system is the plan's.
+/// The points of a ground, in the order of the inputs: of the plan's bins where they are whole, else of the inputs that
+/// reach it. Their coordinate system is the plan's. The ground is a tile's, or one beyond that of a recipe that says so.
 ///
 /// # Errors
 /// An input that has changed, what is wrong with one, or with a file of the bins.
 pub fn read_points<R: PointRecipe>(
     planned: &Planned<R>,
-    tile: &Tile,
+    ground: &Bounds,
     progress: &dyn Progress,
 ) -> Result<Cloud> {
-    planned.plan.inputs_of(tile).try_for_each(require_unchanged)?;
+    let plan = &planned.plan;
+    // A point may lie a rounding beyond the bounds of its header.
+    let side = plan.grid().cell_size;
+    let reaches = |input: &&Input| {
+        input.bounds.is_none_or(|b| {
+            let x = b.min_x <= ground.max_x + side && b.max_x >= ground.min_x - side;
+            x && b.min_y <= ground.max_y + side && b.max_y >= ground.min_y - side
+        })
+    };
+    let inputs: Vec<&Input> = plan.inputs().iter().filter(reaches).collect();
+    inputs.iter().copied().try_for_each(require_unchanged)?;
     if let Some(bins) = planned.open_bins()? {
-        let points = bins.read(&tile.read, progress)?;
+        let points = bins.read(ground, progress)?;
         let z = points.values.into_iter().next().context("the bins have no values")?;
         return Ok(Cloud { x: points.x, y: points.y, z, ..Cloud::default() });
     }
-    let inputs = planned.plan.inputs_of(tile).map(|input| Path::new(&input.path).to_owned());
-    let paths: Vec<PathBuf> = inputs.collect();
-    let (filter, columns) = (planned.recipe.filter(tile.read)?, planned.recipe.columns());
+    let paths: Vec<PathBuf> = inputs.iter().map(|input| PathBuf::from(&input.path)).collect();
+    let (filter, columns) = (planned.recipe.filter(Some(*ground))?, planned.recipe.columns());
     let cloud = Cloud::read_plain(&paths, &filter, &columns, progress)?;
     // What was read is what was planned with, even where a file was replaced meanwhile.
-    planned.plan.inputs_of(tile).try_for_each(require_unchanged)?;
+    inputs.iter().copied().try_for_each(require_unchanged)?;
     Ok(cloud)
+}
+
+/// Where the points of all inputs lie.
+pub fn bounds_of(plan: &Plan) -> Option<Bounds> {
+    plan.inputs().iter().filter_map(|input| input.bounds).reduce(joined)
 }
 
 impl<R: Recipe> Planned<R> {
@@ -77,4 +97,22 @@ pub fn report_reading<R: Recipe>(plan: &Plan, report: &mut Report) {
         ),
     );
     report.field("reading", json!({"times": times, "bins_bytes": bytes}));
+}
+
+/// Says how many tiles there are, what one takes and where their files go.
+pub fn report_tiles(plan: &Plan, report: &mut Report) {
+    let (tiles, halo) = (plan.tiles(), plan.halo());
+    let most = |of: fn(&Tile) -> u64| tiles.iter().map(of).max().unwrap_or(0);
+    let (bytes, on_device) = (most(|tile| tile.bytes), most(|tile| tile.device_bytes));
+    let (count, last) = (tiles.len(), tiles.len().max(1) - 1);
+    report.line(
+        "tiles",
+        format_args!("{count}, from 0 to {last}; {halo} cells around each are read"),
+    );
+    let (host, card) = (bytes.div_ceil(1 << 20), on_device.div_ceil(1 << 20));
+    report
+        .line("memory", format_args!("{host} MiB a tile at most, estimated, of a card {card} MiB"));
+    let sizes = json!({"count": count, "halo": halo, "bytes": bytes, "device_bytes": on_device});
+    report.field("tiles", sizes);
+    report.field("folder", folder_name(plan));
 }

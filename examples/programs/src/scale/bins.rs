@@ -62,7 +62,7 @@ fn spec<R: PointRecipe>(planned: &Planned<R>) -> BinSpec {
     let points = plan.inputs().iter().map(|input| input.points).fold(0, u64::saturating_add);
     let beyond = bounds_of(plan).filter(|_| planned.recipe.reads_beyond());
     let ground = ground(plan);
-    BinSpec::new(plan.id(), beyond.map_or(ground, |all| joined(all, ground)), points)
+    BinSpec::new(&planned.id, beyond.map_or(ground, |all| joined(all, ground)), points)
 }
 
 /// The ground of all tiles.

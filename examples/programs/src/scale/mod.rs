@@ -24,7 +24,7 @@ pub use headers::Headers;
 pub use inputs::{name, require_unchanged, stamp};
 pub use memory::{FIXED, Needs};
 pub use mosaic::{Mosaic, TileRows, require_all};
-pub use planned::{Planned, Recipe, bins_name, folder_name};
+pub use planned::{Planned, Recipe, folder_name};
 pub use points::{PointRecipe, bounds_of, read_points, report_reading, report_tiles};
 pub use run::{is_whole, run};
 pub use system::System;

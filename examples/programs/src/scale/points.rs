@@ -76,7 +76,7 @@ impl<R: Recipe> Planned<R> {
     /// What is wrong with them, and what mends it.
     pub fn open_bins(&self) -> Result<Option<Bins>> {
         let program = R::PROGRAM;
-        Bins::open(&self.bins, &self.plan.id())
+        Bins::open(&self.bins, &self.id)
             .with_context(|| format!("make the bins again ({program} bin --remove, {program} bin)"))
     }
 }
@@ -91,7 +91,7 @@ pub fn report_reading<R: Recipe>(plan: &Plan, report: &mut Report) {
     report.line(
         "reading",
         format_args!(
-            "each file by every tile that it reaches, {times:.1} times all points; {program} bin reads them once and \
+            "each file by every tile that it reaches, up to {times:.1} times all points; {program} bin reads them once and \
              takes up to {} MiB of disk",
             bytes.div_ceil(1 << 20)
         ),

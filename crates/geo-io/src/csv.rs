@@ -5,7 +5,7 @@ use std::path::Path;
 
 use gpu_core::Progress;
 
-use crate::points::{Attributes, open, report};
+use crate::points::{Attributes, Keep, open, report};
 use crate::{Error, Filter, PointCloud, Result, Returns};
 
 /// The names of the coordinate columns of a table, upper or lower case alike. The columns of a table
@@ -35,6 +35,7 @@ pub(crate) fn read(
     filter: &Filter,
     columns: &CsvColumns,
     progress: &dyn Progress,
+    mut keep: Keep,
 ) -> Result<PointCloud> {
     let (file, size): (Box<dyn Read>, u64) = if path.as_os_str() == "-" {
         (Box::new(io::stdin().lock()), 0)
@@ -104,9 +105,11 @@ pub(crate) fn read(
             cloud.y.push(y);
             cloud.z.push(z);
             cloud.class.iter_mut().for_each(|column| column.push(point.class));
+            keep.hand_on(&mut cloud, false)?;
         }
         there = table.read_byte_record(&mut record).map_err(|e| bad(path, e))?;
     }
+    keep.hand_on(&mut cloud, true)?;
     report(progress, size, size)?;
     Ok(cloud)
 }
@@ -281,7 +284,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("points.csv");
         std::fs::write(&path, text).unwrap();
-        read(&path, filter, &CsvColumns::default(), &())
+        read(&path, filter, &CsvColumns::default(), &(), Keep::All)
     }
 
     #[test]

@@ -27,7 +27,7 @@ use crate::copc::{Chunk, Info};
 use crate::crs::{ASCII_TAG, DIRECTORY_TAG, DOUBLES_TAG};
 use crate::error::unwinding;
 use crate::output::{Output, check_output, write_atomic};
-use crate::points::{Attributes, ending, open, report};
+use crate::points::{Attributes, Keep, ending, open, report};
 use crate::{Crs, Error, Filter, GeoKeys, Header, PointCloud, Result};
 
 /// Points decoded between two progress reports.
@@ -37,7 +37,12 @@ const BATCH: usize = 1 << 19;
 const BATCH_BYTES: usize = 1 << 26;
 
 /// Reads a LAS or LAZ file; which of the two it is, its header says.
-pub(crate) fn read(path: &Path, filter: &Filter, progress: &dyn Progress) -> Result<PointCloud> {
+pub(crate) fn read(
+    path: &Path,
+    filter: &Filter,
+    progress: &dyn Progress,
+    mut keep: Keep,
+) -> Result<PointCloud> {
     let file = LasFile::open(path)?;
     let (crs, notes) = file.crs(path)?;
     let heights = file.heights();
@@ -52,7 +57,8 @@ pub(crate) fn read(path: &Path, filter: &Filter, progress: &dyn Progress) -> Res
         && file.points > 0
     {
         if let Some(chunks) = file.chunks_within(filter) {
-            file.read_chunks(path, laz, &chunks, filter, progress, &mut cloud)?;
+            let to = (&mut cloud, &mut keep);
+            file.read_chunks(path, laz, &chunks, filter, progress, to)?;
             return Ok(cloud);
         }
         let parallel = parallel_decoder(&file, laz);
@@ -70,21 +76,66 @@ pub(crate) fn read(path: &Path, filter: &Filter, progress: &dyn Progress) -> Res
                 return Err(judged(file.truncated(path, found)));
             }
         }
+        let mut before = None;
         if let Ok(source) = parallel {
-            let parallel = file.read_all(path, source, BATCH, filter, progress, &mut cloud);
+            let mut decoded = Decoded::behind(None);
+            let batch = keep.batch(BATCH);
+            let to = (&mut cloud, &mut keep, &mut decoded);
+            let parallel = file.read_all(path, source, batch, filter, progress, to);
             if !matches!(parallel, Err(Error::Malformed { .. } | Error::Truncated { .. })) {
                 return parallel.map(|()| cloud);
             }
-            cloud = empty;
+            // What was handed on cannot be called back.
+            match keep.is_by_batches() {
+                true => before = Some(decoded),
+                false => cloud = empty,
+            }
         }
         let source = sequential_decoder(&file, laz).map_err(|e| Error::malformed(path, e))?;
-        file.read_all(path, source, 1, filter, progress, &mut cloud).map_err(judged)?;
+        let mut decoded = Decoded::behind(before);
+        let to = (&mut cloud, &mut keep, &mut decoded);
+        file.read_all(path, source, 1, filter, progress, to).map_err(judged)?;
     } else {
         let mut source = file.at_points().map_err(|e| Error::read(path, e))?;
         let read = move |out: &mut [u8]| source.read_exact(out);
-        file.read_all(path, Box::new(read), BATCH, filter, progress, &mut cloud)?;
+        let (batch, mut decoded) = (keep.batch(BATCH), Decoded::behind(None));
+        let to = (&mut cloud, &mut keep, &mut decoded);
+        file.read_all(path, Box::new(read), batch, filter, progress, to)?;
     }
     Ok(cloud)
+}
+
+/// How far a decoder has come, and a checksum of the records that it gave: by it a second decoder, which begins anew,
+/// is known to give what was handed on of the first.
+#[derive(Default)]
+struct Decoded {
+    points: u64,
+    checksum: crc32fast::Hasher,
+    /// The points that another decoder gave, and their checksum: they are not kept again.
+    before: Option<(u64, u32)>,
+}
+
+impl Decoded {
+    /// A decoder that begins, where another may have given points before.
+    fn behind(before: Option<Self>) -> Self {
+        let before = before.map(|other| (other.points, other.checksum.finalize()));
+        Self { before, ..Self::default() }
+    }
+
+    /// Takes a batch; whether its points are new. A decoder that follows another gives one point at a time.
+    fn is_new(&mut self, points: u64, records: &[u8]) -> Result<bool, &'static str> {
+        let is_new = self.before.is_none_or(|(before, _)| self.points >= before);
+        self.points += points;
+        self.checksum.update(records);
+        match self.before {
+            Some((before, checksum))
+                if self.points == before && self.checksum.clone().finalize() != checksum =>
+            {
+                Err("its chunk table contradicts its points")
+            }
+            _ => Ok(is_new),
+        }
+    }
 }
 
 /// Reads what the header of a LAS or LAZ file says of its points.
@@ -198,14 +249,24 @@ impl LasFile {
 
     /// Whether all points lie outside some bounds, as the header has it.
     fn is_outside(&self, bounds: &Bounds) -> bool {
-        // A coordinate is rounded once more than its bound may be.
-        let (x, y) = (self.raw.x_scale_factor.abs(), self.raw.y_scale_factor.abs());
         self.bounds().is_some_and(|all| {
-            all.min_x - x > bounds.max_x
-                || all.max_x + x < bounds.min_x
-                || all.min_y - y > bounds.max_y
-                || all.max_y + y < bounds.min_y
+            let all = self.with_rounding(&all);
+            all.min_x > bounds.max_x
+                || all.max_x < bounds.min_x
+                || all.min_y > bounds.max_y
+                || all.max_y < bounds.min_y
         })
+    }
+
+    /// Stated bounds and a step around: a coordinate is rounded once more than its bound may be.
+    fn with_rounding(&self, all: &Bounds) -> Bounds {
+        let (x, y) = (self.raw.x_scale_factor.abs(), self.raw.y_scale_factor.abs());
+        Bounds {
+            min_x: all.min_x - x,
+            min_y: all.min_y - y,
+            max_x: all.max_x + x,
+            max_y: all.max_y + y,
+        }
     }
 
     /// The chunks that a COPC's index names for the filter's bounds; `None` of another file.
@@ -224,7 +285,7 @@ impl LasFile {
         chunks: &[Chunk],
         filter: &Filter,
         progress: &dyn Progress,
-        cloud: &mut PointCloud,
+        (cloud, keep): (&mut PointCloud, &mut Keep),
     ) -> Result<()> {
         let wanted: u64 = chunks.iter().map(|chunk| chunk.points).sum();
         let damaged = |done: u64, reason: &str| self.damaged(path, done, reason);
@@ -233,7 +294,8 @@ impl LasFile {
         while !rest.is_empty() {
             report(progress, done, wanted)?;
             let points = |count: usize| rest[..count].iter().map(|c| c.points).sum::<u64>();
-            let fits = |&count: &usize| points(count) <= BATCH as u64;
+            let most = keep.batch(BATCH) as u64;
+            let fits = |&count: &usize| points(count) <= most;
             let (batch, after) =
                 rest.split_at((2..=rest.len()).take_while(fits).last().unwrap_or(1));
             let mut packed = Vec::new();
@@ -257,6 +319,7 @@ impl LasFile {
                 .map_err(|reason| damaged(done, &reason))?;
             self.keep(path, &records, filter, cloud)?;
             (done, rest) = (done + count, after);
+            self.hand_on((cloud, keep), path, rest.is_empty())?;
         }
         cloud.tally.read += self.points - wanted;
         cloud.tally.dropped_outside += self.points - wanted;
@@ -310,7 +373,7 @@ impl LasFile {
         batch: usize,
         filter: &Filter,
         progress: &dyn Progress,
-        cloud: &mut PointCloud,
+        (cloud, keep, decoded): (&mut PointCloud, &mut Keep, &mut Decoded),
     ) -> Result<()> {
         // Records may be as long as 65,535 bytes: a batch is bounded in bytes too.
         let batch = batch.min(BATCH_BYTES / self.record).max(1);
@@ -332,7 +395,16 @@ impl LasFile {
             }
             let buffer = &mut bytes[..count as usize * self.record];
             match unwinding(|| decode(buffer)) {
-                Ok(Ok(())) => self.keep(path, buffer, filter, cloud)?,
+                Ok(Ok(())) => {
+                    // Nothing is decoded twice where all stays in the cloud.
+                    let is_new = !keep.is_by_batches()
+                        || decoded
+                            .is_new(count, buffer)
+                            .map_err(|e| self.damaged(path, done, e))?;
+                    if is_new {
+                        self.keep(path, buffer, filter, cloud)?;
+                    }
+                }
                 Ok(Err(e)) if e.kind() == io::ErrorKind::UnexpectedEof => {
                     return Err(self.truncated(path, done));
                 }
@@ -340,8 +412,34 @@ impl LasFile {
                 Err(reason) => return Err(self.damaged(path, done, &reason)),
             }
             done += count;
+            self.hand_on((cloud, keep), path, done == self.points)?;
         }
         report(progress, done, self.points)
+    }
+
+    /// Hands on what was kept, where it is to be. Whoever gets a part relies on the header's bounds for the whole: so
+    /// no point may lie outside of them.
+    fn hand_on(
+        &self,
+        (cloud, keep): (&mut PointCloud, &mut Keep),
+        path: &Path,
+        is_last: bool,
+    ) -> Result<()> {
+        if !keep.is_due(cloud, is_last) {
+            return Ok(());
+        }
+        if let Some(all) = self.bounds() {
+            let b = self.with_rounding(&all);
+            let places = cloud.x.iter().zip(&cloud.y);
+            let mut outside = places.filter(|(x, y)| {
+                !((b.min_x..=b.max_x).contains(x) && (b.min_y..=b.max_y).contains(y))
+            });
+            if let Some((x, y)) = outside.next() {
+                let reason = format!("its point at {x} {y} lies outside of its header's bounds");
+                return Err(Error::malformed(path, reason));
+            }
+        }
+        keep.hand_on(cloud, is_last)
     }
 
     /// Points in whole chunks, from the first on, of a file whose chunks are layered.

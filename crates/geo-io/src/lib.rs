@@ -3,6 +3,7 @@
 //! | what | reads | writes |
 //! |---|---|---|
 //! | point clouds | LAS and LAZ 1.0 to 1.4, point formats 0 to 10, COPC by its index; tables: CSV, XYZ ([`read_points`]) | LAS, LAZ ([`write_las`]) |
+//! | points that memory does not hold | batches ([`read_batches`]), a rectangle of bins ([`Bins`]) | bins ([`BinWriter`]) |
 //! | arrays | NPY, NPZ ([`read_npy`], [`read_npz`]), windows of NPY ([`ArrayFile`]) | NPY ([`write_npy`], [`write_npy_list`]), of rows as they come ([`write_npy_rows`]) |
 //! | masks | NPY, NPZ, PNG, TIFF ([`read_mask`]), windows of NPY and TIFF ([`MaskFile`]) | |
 //! | rasters | NPY, NPZ, PNG, TIFF ([`read_raster`]) | GeoTIFF, cloud-optimised if asked for ([`write_tiff`]), of rows as they come ([`write_tiff_rows`]); CSV, XYZ ([`write_table`]) |
@@ -27,6 +28,7 @@
 #![deny(missing_docs)]
 
 mod areas;
+mod bins;
 mod copc;
 mod crs;
 mod csv;
@@ -51,6 +53,7 @@ mod tiff_file;
 mod tiff_rows;
 
 pub use areas::{Polygons, write_polygons};
+pub use bins::{BinSpec, BinWriter, Binned, Bins, Position, remove_bins};
 pub use crs::{Crs, GeoKeys};
 pub use csv::CsvColumns;
 pub use error::{Error, Result};
@@ -68,7 +71,9 @@ pub use npy::{
 pub use npy_file::{ArrayFile, write_npy_rows};
 pub use output::{Existing, Output, check_distinct, check_output, remove_unfinished, write_file};
 pub use picture::{write_colours, write_picture};
-pub use points::{Filter, Header, NOISE, PointCloud, Returns, Tally, read_header, read_points};
+pub use points::{
+    Filter, Header, NOISE, PointCloud, Returns, Tally, read_batches, read_header, read_points,
+};
 pub use raster::{Raster, RasterFile, read_raster};
 pub use relief::{relief_colours, shade_bytes, write_relief, write_shade};
 pub use shapes::{Shape, read_polygons, read_shapes};

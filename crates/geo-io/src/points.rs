@@ -191,14 +191,94 @@ pub fn read_points(
     columns: &CsvColumns,
     progress: &dyn Progress,
 ) -> Result<PointCloud> {
+    read(path, filter, columns, progress, Keep::All)
+}
+
+/// Reads a point file as [`read_points`] does, but hands its points on as they come, for files that memory does not
+/// hold: `take` gets what was kept of at most `most` points, in the order of the file, and never an empty cloud.
+/// Gives what became of all points.
+///
+/// Memory: about 60 bytes for each of `most` points, and as many again of a LAZ file's chunk.
+///
+/// # Errors
+/// As [`read_points`], and those of `take`. [`Error::Malformed`] for a LAS or LAZ file with a point that is kept and
+/// lies outside of the bounds that its header states, and for a LAZ file whose chunk table contradicts its points
+/// after some of these were handed on.
+pub fn read_batches(
+    path: &Path,
+    filter: &Filter,
+    columns: &CsvColumns,
+    most: usize,
+    progress: &dyn Progress,
+    take: &mut dyn FnMut(&PointCloud) -> Result<()>,
+) -> Result<Tally> {
+    read(path, filter, columns, progress, Keep::Batches { most: most.max(1), take })
+        .map(|cloud| cloud.tally)
+}
+
+fn read(
+    path: &Path,
+    filter: &Filter,
+    columns: &CsvColumns,
+    progress: &dyn Progress,
+    keep: Keep,
+) -> Result<PointCloud> {
     match ending(path).as_str() {
-        "las" | "laz" => las::read(path, filter, progress),
-        "csv" | "txt" | "xyz" => csv::read(path, filter, columns, progress),
-        _ if path.as_os_str() == "-" => csv::read(path, filter, columns, progress),
+        "las" | "laz" => las::read(path, filter, progress, keep),
+        "csv" | "txt" | "xyz" => csv::read(path, filter, columns, progress, keep),
+        _ if path.as_os_str() == "-" => csv::read(path, filter, columns, progress, keep),
         _ => Err(Error::UnknownEnding {
             path: path.to_owned(),
             known: ".las, .laz, .csv, .txt or .xyz",
         }),
+    }
+}
+
+/// What becomes of the points that a reader keeps.
+pub(crate) enum Keep<'a> {
+    /// They stay in its cloud.
+    All,
+    /// They are handed on.
+    Batches {
+        /// Points at once, at most.
+        most: usize,
+        /// Gets them.
+        take: &'a mut dyn FnMut(&PointCloud) -> Result<()>,
+    },
+}
+
+impl Keep<'_> {
+    /// Whether points leave the reader before it has come to its end.
+    pub fn is_by_batches(&self) -> bool {
+        matches!(self, Self::Batches { .. })
+    }
+
+    /// Points to be read at once, where a reader of all reads `usual`.
+    pub fn batch(&self, usual: usize) -> usize {
+        match self {
+            Self::All => usual,
+            // What is kept of one batch waits for the next.
+            Self::Batches { most, .. } => usual.min(most.div_ceil(2)),
+        }
+    }
+
+    /// Whether what is kept so far is to be handed on: another batch may not fit beside it, or it was the last.
+    pub fn is_due(&self, cloud: &PointCloud, is_last: bool) -> bool {
+        let Self::Batches { most, .. } = self else { return false };
+        !cloud.is_empty() && (is_last || cloud.len() >= most.div_ceil(2))
+    }
+
+    /// Hands on what is kept so far, where that is due.
+    pub fn hand_on(&mut self, cloud: &mut PointCloud, is_last: bool) -> Result<()> {
+        if !self.is_due(cloud, is_last) {
+            return Ok(());
+        }
+        if let Self::Batches { take, .. } = self {
+            take(cloud)?;
+            [&mut cloud.x, &mut cloud.y, &mut cloud.z].into_iter().for_each(Vec::clear);
+            cloud.class.iter_mut().for_each(Vec::clear);
+        }
+        Ok(())
     }
 }
 

@@ -3,7 +3,9 @@
 use std::io::Cursor;
 use std::path::{Path, PathBuf};
 
-use geo_io::{Error, Filter, LasPoints, PointCloud, read_header, read_points, write_las};
+use geo_io::{
+    Error, Filter, LasPoints, PointCloud, read_batches, read_header, read_points, write_las,
+};
 use gpu_core::Bounds;
 use laz::{LasZipCompressor, LazVlrBuilder};
 
@@ -222,6 +224,13 @@ fn of_a_copc_only_the_chunks_within_the_bounds_are_read() {
         assert_eq!(rows(&part), within(&all, &some), "{some:?}");
         assert_eq!(part.tally.read, 1800);
         assert_eq!(part.tally.kept + part.tally.dropped_outside, 1800);
+
+        let (filter, mut in_batches) = (Filter { bounds: Some(some), ..Filter::default() }, vec![]);
+        let tally = read_batches(&path, &filter, &Default::default(), 500, &(), &mut |batch| {
+            in_batches.extend(rows(batch));
+            Ok(())
+        });
+        assert_eq!((tally.unwrap(), in_batches), (part.tally, rows(&part)));
     }
     // A chunk that is not asked for may be gone.
     let mut bytes = std::fs::read(&path).unwrap();

@@ -81,6 +81,14 @@ pub enum Error {
         /// As given.
         angle: f64,
     },
+    /// The range of the whole is none.
+    #[error("values from {min} to {max} are no range")]
+    ValueRange {
+        /// As given.
+        min: f64,
+        /// As given.
+        max: f64,
+    },
     /// The least number of points is above the greatest.
     #[error("at least {min} points of at most {max}")]
     MinAboveMax {

@@ -74,7 +74,7 @@ use gpu_core::{Device, Grid, GridSpec, Progress};
 use points::Data;
 
 pub use error::{Error, Result};
-pub use gpu_core::Points;
+pub use gpu_core::{Points, ValueRange};
 pub use ground::RADIUS;
 pub use number::Number;
 pub use params::{Adaptive, Below, Invalid, Kernel, Params};

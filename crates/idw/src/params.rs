@@ -1,5 +1,7 @@
 //! How to interpolate, checked.
 
+use gpu_core::ValueRange;
+
 use crate::points::{LEAST_LENGTH, has_square};
 use crate::{Error, Result, expansion};
 
@@ -46,6 +48,12 @@ pub struct Params {
     pub kernel: Kernel,
     /// Whether statistics of the points of each target are given.
     pub statistics: bool,
+    /// Values between which those of the points lie, or which they widen: values are brought between the lowest and the
+    /// highest, and sums are relative to a value in their range. A part of a surface that is given the whole's range, and
+    /// the points that the search takes in the order of the whole, has the whole's bits on the CPU; on a device where the
+    /// search takes at most 24 points, and not by quadrants. `None` for the points' own. Calls on the device take the
+    /// range of the points' extent in its place.
+    pub value_range: Option<ValueRange>,
 }
 
 /// What becomes of a target with too few points.
@@ -167,6 +175,7 @@ impl Default for Params {
             invalid: Invalid::Refuse,
             kernel: Kernel::Auto,
             statistics: false,
+            value_range: None,
         }
     }
 }
@@ -199,6 +208,12 @@ impl Params {
     #[must_use]
     pub fn adaptive(self, adaptive: impl Into<Option<Adaptive>>) -> Self {
         Self { adaptive: adaptive.into(), ..self }
+    }
+
+    /// Sets the range of the whole: the field of that name.
+    #[must_use]
+    pub fn value_range(self, value_range: impl Into<Option<ValueRange>>) -> Self {
+        Self { value_range: value_range.into(), ..self }
     }
 
     /// Sets both half-axes: the points within a circle.
@@ -248,6 +263,11 @@ impl Params {
         }
         if !angle.is_finite() {
             return Err(Error::Angle { angle });
+        }
+        if let Some(ValueRange { min, max }) = self.value_range
+            && !(min.is_finite() && max.is_finite() && min <= max)
+        {
+            return Err(Error::ValueRange { min, max });
         }
         self.check_counts()?;
         if self.geographic && radius1 != radius2 {
@@ -331,6 +351,10 @@ mod tests {
         assert_eq!(params.check(), Err(Error::MinAboveMax { min: 4, max: 3 }));
         let params = base.geographic(true).radius1(1.0).radius2(2.0);
         assert!(matches!(params.check(), Err(Error::Conflict { .. })));
+        for (min, max) in [(2.0, 1.0), (f64::NAN, 1.0), (0.0, f64::INFINITY)] {
+            let params = base.value_range(ValueRange { min, max });
+            assert!(matches!(params.check(), Err(Error::ValueRange { .. })));
+        }
         let adaptive = Adaptive::default().levels([1.0, 2.0, 0.0, 1.0, 1.0]);
         let params = base.adaptive(adaptive);
         assert!(matches!(params.check(), Err(Error::Adaptive { .. })));

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use gpu_core::parallel::{self, FINE};
-use gpu_core::{Bounds, GridSpec, Points};
+use gpu_core::{Bounds, GridSpec, Points, ValueRange};
 use kernels_rs::spatial::sphere;
 
 use crate::ground::Ground;
@@ -203,7 +203,8 @@ impl<'a> Data<'a> {
         }
         let y = take(points.y);
         let values: Vec<Cow<[f64]>> = points.values.iter().map(|&column| take(column)).collect();
-        let ranges = values.iter().map(|column| Range::of(column)).collect();
+        let range = |column: &Cow<[f64]>| Range::of(column, params.value_range);
+        let ranges = values.iter().map(range).collect();
         let (count, bounds) = (x.len(), Bounds::of(&x, &y));
         let ground = Ground { count, bounds, geographic: params.geographic };
         let skipped = bad.len() as u64;
@@ -237,9 +238,10 @@ fn fault(points: &Points, index: usize, geographic: bool) -> Option<Error> {
 }
 
 impl Range {
-    /// The range of finite values; of none, zeros.
-    fn of(values: &[f64]) -> Self {
-        let start = (f64::INFINITY, f64::NEG_INFINITY);
+    /// The range of finite values, and of the whole that they are a part of; of none, zeros.
+    fn of(values: &[f64], whole: Option<ValueRange>) -> Self {
+        let start =
+            whole.map_or((f64::INFINITY, f64::NEG_INFINITY), |whole| (whole.min, whole.max));
         let (low, high) = values.iter().fold(start, |(low, high), &v| (low.min(v), high.max(v)));
         if values.is_empty() { Self::NONE } else { Self::between(low, high) }
     }

@@ -5,8 +5,8 @@ mod common;
 use common::{
     Cloud, assert_close, by_definition, devices, haversine, neighbours, random_cloud, targets_at,
 };
-use gpu_core::GridSpec;
-use idw::{Adaptive, Below, Input, Params, interpolate};
+use gpu_core::{Device, GridSpec};
+use idw::{Adaptive, Below, Input, Params, ValueRange, interpolate};
 use proptest::prelude::*;
 
 const SQUARE: [f64; 4] = [0.0, 0.0, 100.0, 100.0];
@@ -273,5 +273,57 @@ fn as_many_points_of_a_quadrant_as_there_are_numbers_means_all() {
     for least in [1 << 30, (1 << 30) + 1, u32::MAX] {
         let params = Params::default().min_points_per_quadrant(least).below(Below::Nearest);
         check(&cloud, &targets, &params, 1e-12);
+    }
+}
+
+/// A part of a surface, of the points within reach alone, in f64: with the range of the whole it has the whole's bits.
+#[test]
+fn a_part_with_the_range_of_the_whole_has_its_bits() {
+    let mut cloud = random_cloud(4000, SQUARE, 61);
+    cloud.x.iter_mut().take(2000).for_each(|x| *x = x.round());
+    cloud.y.iter_mut().take(2000).for_each(|y| *y = y.round());
+    // The extremes lie in no part.
+    cloud.push((1.0, 1.0, 2.0));
+    cloud.push((99.0, 99.0, 500.0));
+    let all = cloud.z.iter().fold((f64::MAX, f64::MIN), |(l, h), &z| (l.min(z), h.max(z)));
+    let range = ValueRange { min: all.0, max: all.1 };
+    let near =
+        |i: &usize| (25.0..=55.0).contains(&cloud.x[*i]) && (35.0..=65.0).contains(&cloud.y[*i]);
+    let part = (0..cloud.len()).filter(near).map(|i| (cloud.x[i], cloud.y[i], cloud.z[i]));
+    let part = Cloud::of(part);
+    let grid = GridSpec::new(35.0, 55.0, 0.25, 40, 40).unwrap();
+    let centres = |i: u32| grid.cell_centre(i % 40, i / 40);
+    let centres = Cloud::of((0..1600).map(centres).map(|(x, y)| (x, y, 0.0)));
+    let nearest = Params::nearest(12).radius(10.0);
+    for (params, on_device) in [
+        (nearest, true),
+        (nearest.max_points(24).power(2.5).min_points(3), true),
+        (nearest.smoothing(0.5).power(3.0), true),
+        (Params::default().radius(7.0), false),
+        (nearest.max_points_per_quadrant(3).min_points_per_quadrant(1), false),
+        (nearest.max_points(60), false),
+    ] {
+        for device in devices() {
+            if !matches!(device, Device::Cpu) && !on_device {
+                continue;
+            }
+            let bits = |cloud: &Cloud, params: &Params, is_grid: bool| -> Vec<u64> {
+                let run = cloud.with(|points| {
+                    let input = match is_grid {
+                        true => Input::new(points, grid),
+                        false => Input::new(points, targets_at(&centres)),
+                    };
+                    interpolate::<f64>(&device, input, params, &()).unwrap()
+                });
+                run.values[0].iter().map(|value| value.to_bits()).collect()
+            };
+            let whole = bits(&cloud, &params, true);
+            let what = format!("{}, {params:?}", device.name());
+            assert!(whole == bits(&part, &params.value_range(range), false), "{what}");
+            assert!(whole != bits(&part, &params, false), "{what}: the range is of no account");
+            // What the points widen is as if it were not given.
+            let narrow = ValueRange { min: 50.0, max: 51.0 };
+            assert!(whole == bits(&cloud, &params.value_range(narrow), true), "{what}");
+        }
     }
 }

@@ -17,20 +17,32 @@ pub fn number(variable: &str, other: u32) -> u32 {
 /// # Panics
 /// Where there is no plan.
 pub fn folder_of(folder: &Path, plan: &str) -> PathBuf {
+    beside(folder, plan, "tiles")
+}
+
+/// The folder of a plan's bins.
+///
+/// # Panics
+/// Likewise.
+pub fn bins_of(folder: &Path, plan: &str) -> PathBuf {
+    beside(folder, plan, "bins")
+}
+
+fn beside(folder: &Path, plan: &str, what: &str) -> PathBuf {
     let text = std::fs::read_to_string(folder.join(plan)).expect("there is a plan");
     let id = text.split("\"id\": \"").nth(1).and_then(|rest| rest.split('"').next());
-    folder.join(format!("tiles-{}", id.expect("a plan has an id")))
+    folder.join(format!("{what}-{}", id.expect("a plan has an id")))
 }
 
 /// Starts a program again and again and kills it after a random time, as often as `TESSERA_KILLS` says or 20 times;
-/// where it came to its end it begins anew.
+/// where it came to its end it begins anew, without the folder `made` of what it makes.
 ///
 /// # Panics
-/// Where no run got to a tile.
-pub fn kill_at_random(program: &Program, folder: &Path, plan: &str, arguments: &[&str]) {
+/// Where no run got to a file of that folder.
+pub fn kill_at_random(program: &Program, folder: &Path, made: &Path, arguments: &[&str]) {
     let mut random = Random::new(11);
-    let (mut killed, mut tiles) = (0, vec![]);
-    // Longer, where the machine is busy and no run gets to a tile.
+    let (mut killed, mut counts) = (0, vec![]);
+    // Longer, where the machine is busy and no run gets to a file.
     let mut most = 250_000;
     while killed < number("TESSERA_KILLS", 20) {
         let mut command = program.command(folder, arguments);
@@ -38,18 +50,17 @@ pub fn kill_at_random(program: &Program, folder: &Path, plan: &str, arguments: &
         let mut child = child.expect("the program starts");
         std::thread::sleep(Duration::from_micros(random.below(most)));
         child.kill().expect("it can be killed");
-        let made = folder_of(folder, plan);
         if child.wait().expect("it ends").success() {
             // All of it was there: begin again.
-            std::fs::remove_dir_all(made).expect("there are tiles");
+            std::fs::remove_dir_all(made).expect("there are files");
             continue;
         }
         killed += 1;
-        let count = if made.is_dir() { files(&made).len() } else { 0 };
+        let count = if made.is_dir() { files(made).len() } else { 0 };
         most = if count == 0 { most * 5 / 4 } else { most };
-        tiles.push(count);
+        counts.push(count);
     }
-    assert!(tiles.iter().any(|&count| count > 0), "no run got to a tile: {tiles:?}");
+    assert!(counts.iter().any(|&count| count > 0), "no run got to a file: {counts:?}");
 }
 
 /// The most bytes of memory that a program took, which must succeed (Linux: `VmHWM`, looked at while it runs).

@@ -185,7 +185,7 @@ fn killed_at_random_and_run_again_it_is_the_same() {
     let folder = folder.path();
     succeeds(folder, &[&["plan"], &LIMIT, &["--tile-size", "48", "--nearest"]]);
     let run = ["run", "plan.json", "--all", "--device", "cpu"];
-    kill_at_random(&PROGRAM, folder, "plan.json", &run);
+    kill_at_random(&PROGRAM, folder, &folder_of(folder, "plan.json"), &run);
     succeeds(folder, &[&run]);
     merged_is_plain(folder);
     assert!(succeeds(folder, &[&run]).contains("0 made"));

@@ -2,9 +2,10 @@
 
 use anyhow::{Result, ensure};
 use gpu_core::{Bounds, GridSpec};
+use programs::args::Extent;
 use programs::units::round;
 
-use crate::args::{Args, Size};
+use crate::surface::{Size, SurfaceArgs};
 
 /// Cells along the longer side where nothing is asked for, about.
 const DEFAULT_SIDE: f64 = 512.0;
@@ -13,9 +14,9 @@ const DEFAULT_SIDE: f64 = 512.0;
 const POLE: f64 = 90.0;
 const HALF_TURN: f64 = 180.0;
 
-/// The surface's cells; `points` is where the points lie.
-pub fn grid(args: &Args, points: Bounds) -> Result<GridSpec> {
-    let bounds = args.points.bounds.map_or(points, |extent| extent.0);
+/// The surface's cells over `--bounds`, if these are given; `points` is where the points lie.
+pub fn grid(args: &SurfaceArgs, given: Option<Extent>, points: Bounds) -> Result<GridSpec> {
+    let bounds = given.map_or(points, |extent| extent.0);
     if args.geographic {
         // What lies beyond is a mistake, which whoever interpolates will name by its point.
         let beyond = points.min_y < -POLE || points.max_y > POLE;
@@ -59,7 +60,7 @@ fn sized(b: Bounds, size: Size, is_sphere: bool) -> Result<GridSpec> {
 }
 
 /// Cells whose edges are multiples of their size where no bounds are asked for, else from their corner on.
-fn covering(args: &Args, b: Bounds) -> Result<GridSpec> {
+fn covering(args: &SurfaceArgs, b: Bounds) -> Result<GridSpec> {
     let longest = (b.max_x - b.min_x).max(b.max_y - b.min_y);
     let cell = match args.resolution {
         Some(cell) => cell,
@@ -104,11 +105,13 @@ mod tests {
     use clap::Parser;
 
     use super::*;
+    use crate::args::CommandLine;
 
     const WORLD: Bounds = Bounds { min_x: -179.876, min_y: -90.0, max_x: 179.981, max_y: 82.75 };
 
     fn of(words: &[&str], bounds: Bounds) -> Result<GridSpec> {
-        grid(&Args::parse_from([&["idw_surface"], words].concat()), bounds)
+        let args = CommandLine::parse_from([&["idw_surface"], words].concat()).surface;
+        grid(&args.surface, args.points.bounds, bounds)
     }
 
     #[test]

@@ -7,13 +7,15 @@
 mod args;
 mod extent;
 mod sample;
+mod scale;
+mod surface;
 
 use std::process::ExitCode;
 
 use anyhow::{Result, anyhow};
 use geo_io::Crs;
 use gpu_core::{Bounds, Device, GridSpec, host_memory};
-use idw::{Input, Points};
+use idw::{Input, Points, ValueRange};
 use programs::args::Format;
 use programs::cloud::Cloud;
 use programs::opening::Opening;
@@ -24,19 +26,20 @@ use programs::stages::Stages;
 use programs::units::Units;
 use serde_json::json;
 
-use args::Args;
+use args::{Args, CommandLine};
+use surface::DEFAULT_POWER;
 
 /// The powers that cross-validation tries.
 const POWERS: [f64; 6] = [1.0, 1.5, 2.0, 2.5, 3.0, 4.0];
 
-/// The power where nothing says otherwise.
-const DEFAULT_POWER: f64 = 2.0;
-
 fn main() -> ExitCode {
-    program::run("idw_surface", run)
+    program::run("idw_surface", |line: &CommandLine| match &line.command {
+        None => run(&line.surface),
+        Some(command) => scale::run(command),
+    })
 }
 
-/// The program: check, read, interpolate, write, report.
+/// The surface at once: check, read, interpolate, write, report.
 fn run(args: &Args) -> Result<()> {
     let inputs = args.points.files()?;
     args.check(&inputs)?;
@@ -61,7 +64,7 @@ fn run(args: &Args) -> Result<()> {
     }
     let count = cloud.x.len();
     let bounds = cloud.bounds().ok_or_else(|| anyhow!("none of {count} points is finite"))?;
-    let grid = extent::grid(args, bounds)?;
+    let grid = extent::grid(&args.surface, args.points.bounds, bounds)?;
     let crs = args.crs()?.or(cloud.crs.clone());
     report.crs(crs.as_ref());
     // The values, their copy with NODATA, and the writer's.
@@ -71,7 +74,10 @@ fn run(args: &Args) -> Result<()> {
 
     let points = Points { x: &cloud.x, y: &cloud.y, values: &[&cloud.z] };
     let power = power(args, &device, points, &mut stages, &mut report)?;
-    let params = args.params(power);
+    let params = args.surface.params(power);
+    // The files' range, not that of the points which were kept, so that tiles can have the same bits.
+    let range = cloud.range.filter(|_| !params.is_all_pairs());
+    let params = params.value_range(range.map(|[min, max]| ValueRange { min, max }));
     let surface = stages.run("interpolate", |p| {
         idw::interpolate::<f32>(&device, Input::new(points, grid), &params, p)
     })?;
@@ -92,7 +98,8 @@ fn run(args: &Args) -> Result<()> {
 fn reach(args: &Args) -> Option<Bounds> {
     let b = args.points.bounds?.0;
     // On the sphere a distance has no one width in degrees.
-    let radius = args.radius.filter(|_| !args.geographic && !args.cross_validate)?;
+    let radius =
+        args.surface.radius.filter(|_| !args.surface.geographic && !args.cross_validate)?;
     Some(Bounds {
         min_x: b.min_x - radius - cell_of(args, b),
         min_y: b.min_y - radius - cell_of(args, b),
@@ -103,7 +110,7 @@ fn reach(args: &Args) -> Option<Bounds> {
 
 /// The most that a grid over these bounds passes them by: a cell, or what a size adds to the shorter side.
 fn cell_of(args: &Args, b: Bounds) -> f64 {
-    args.resolution.unwrap_or((b.max_x - b.min_x).max(b.max_y - b.min_y))
+    args.surface.resolution.unwrap_or((b.max_x - b.min_x).max(b.max_y - b.min_y))
 }
 
 /// The power to use: as given, else the best of several if they were compared.
@@ -114,19 +121,23 @@ fn power(
     stages: &mut Stages,
     report: &mut Report,
 ) -> Result<f64> {
-    let given = args.power.unwrap_or(DEFAULT_POWER);
+    let given = args.surface.power.unwrap_or(DEFAULT_POWER);
     if !args.cross_validate {
         return Ok(given);
     }
-    let powers = if args.power.is_some() || args.adaptive { vec![given] } else { POWERS.to_vec() };
-    if args.adaptive {
-        let params = args.params(given);
+    let powers = if args.surface.power.is_some() || args.surface.adaptive {
+        vec![given]
+    } else {
+        POWERS.to_vec()
+    };
+    if args.surface.adaptive {
+        let params = args.surface.params(given);
         let found =
             stages.run("cross-validate", |p| idw::cross_validate(device, points, &params, p))?;
         report_validation(report, "adaptive power", &found);
         return Ok(given);
     }
-    let params = idw::PowerParams::new(powers).interpolation(args.params(given));
+    let params = idw::PowerParams::new(powers).interpolation(args.surface.params(given));
     let idw::Comparison { best, all, .. } =
         stages.run("cross-validate", |p| idw::best_power(device, points, &params, p))?;
     for (power, found) in &all {
@@ -149,7 +160,7 @@ fn write(
     }
     // What was measured is in no unit of the ground, unless the system says so.
     let units = match Units::of(crs) {
-        Units::Plane { .. } if args.geographic => Units::Degrees { height: 1.0 },
+        Units::Plane { .. } if args.surface.geographic => Units::Degrees { height: 1.0 },
         units => units,
     };
     let light = units.hillshade(device, values, grid, &args.light, &())?;

@@ -7,7 +7,7 @@ use clap::{Parser, Subcommand};
 use geo_io::{Existing, Output};
 use programs::args::{Format, LightArgs, PointArgs, RasterArgs, RunArgs, ending, positive};
 use programs::products::Products;
-use programs::scale::{BudgetArgs, RunTileArgs};
+use programs::scale::{BinArgs, BudgetArgs, RunTileArgs};
 
 use crate::surface::SurfaceArgs;
 
@@ -26,6 +26,8 @@ pub struct CommandLine {
 pub enum Command {
     /// Divide a DEM into tiles that fit the memory, each a job of its own
     Plan(Box<PlanArgs>),
+    /// Read the points of a plan once and put them on disk in bins, so that no tile unpacks the inputs again
+    Bin(BinArgs),
     /// Make one tile of a plan, or all that are not there yet
     Run(RunTileArgs),
     /// Put the tiles of a plan together
@@ -66,6 +68,7 @@ impl AsRef<RunArgs> for CommandLine {
         match &self.command {
             None => &self.dem.run,
             Some(Command::Plan(args)) => &args.run,
+            Some(Command::Bin(args)) => &args.run,
             Some(Command::Run(args)) => &args.run,
             Some(Command::Merge(args)) => &args.run,
         }

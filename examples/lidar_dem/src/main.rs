@@ -34,6 +34,7 @@ fn main() -> ExitCode {
     program::run("lidar_dem", |line: &CommandLine| match &line.command {
         None => run(&line.dem),
         Some(Command::Plan(args)) => scale::plan(args),
+        Some(Command::Bin(args)) => scale::bin(args),
         Some(Command::Run(args)) => scale::run(args),
         Some(Command::Merge(args)) => scale::merge(args),
     })

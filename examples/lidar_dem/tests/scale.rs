@@ -23,16 +23,39 @@ fn in_tiles(folder: &Path, plan: &[&str], merge: &[&str], device: &str, output: 
     let planned = succeeds(folder, &[&["plan", "-o", &name, "--json"], plan]);
     let planned: serde_json::Value = serde_json::from_str(&planned).unwrap();
     let memory = planned["tiles"]["device_bytes"].to_string();
+    make_and_merge(folder, &name, merge, (device, &memory), output)
+}
+
+/// The same of a plan that is there.
+fn make_and_merge(
+    folder: &Path,
+    name: &str,
+    merge: &[&str],
+    (device, memory): (&str, &str),
+    output: &str,
+) -> usize {
     let (device, count) = match device.strip_prefix("software:") {
         Some(count) => ("software:all", count),
         None => (device, "1"),
     };
-    let run = ["run", &name, "--all", "--json", "--device", device];
-    let devices = [("TESSERA_SOFTWARE_DEVICES", count), ("TESSERA_SOFTWARE_MEMORY", &memory)];
+    let run = ["run", name, "--all", "--json", "--device", device];
+    let devices = [("TESSERA_SOFTWARE_DEVICES", count), ("TESSERA_SOFTWARE_MEMORY", memory)];
     let report = PROGRAM.succeeds_with(folder, &run, &devices);
     let report: serde_json::Value = serde_json::from_str(&report).unwrap();
-    succeeds(folder, &[&["merge", &name, "-o", output], merge]);
+    succeeds(folder, &[&["merge", name, "-o", output], merge]);
     report["tiles"]["made"].as_u64().unwrap() as usize
+}
+
+/// The same tiles of the plan of `tiles.tif` once more, of bins: `binned.tif` and the points that were binned.
+fn again_of_bins(folder: &Path, merge: &[&str], device: &str) -> u64 {
+    let plan = "tiles.tif.json";
+    let tiles = folder_of(folder, plan);
+    std::fs::remove_dir_all(&tiles).unwrap();
+    let report = succeeds(folder, &[&["bin", plan, "--json"]]);
+    let report: serde_json::Value = serde_json::from_str(&report).unwrap();
+    let device = if device.starts_with("software") { "software" } else { device };
+    make_and_merge(folder, plan, merge, (device, "68719476736"), "binned.tif");
+    report["points"]["binned"].as_u64().unwrap()
 }
 
 fn bytes(folder: &Path, name: &str) -> Vec<u8> {
@@ -164,6 +187,17 @@ proptest! {
         prop_assert!(bytes(folder.path(), "plain.tif") == bytes(folder.path(), "tiles.tif"));
     }
 
+    /// By either method: the points of a tile are the same in the same order.
+    #[test]
+    fn tiles_of_bins_have_the_bytes_of_tiles_that_read_the_inputs(case in case(), exact: bool) {
+        let folder = tempfile::tempdir().unwrap();
+        both(folder.path(), &case, if exact { "exact" } else { "pixels" });
+        let cog: &[&str] = if case.is_cog { &["--cog"] } else { &[] };
+        let binned = again_of_bins(folder.path(), cog, case.device);
+        prop_assert!(binned as usize <= 4 * case.points);
+        prop_assert!(bytes(folder.path(), "tiles.tif") == bytes(folder.path(), "binned.tif"));
+    }
+
     /// By the exact method a last bit may differ, and by its definition no more.
     #[test]
     fn tiles_of_the_exact_method_have_the_heights_of_one_run(case in case()) {
@@ -201,7 +235,7 @@ fn killed_at_random_and_run_again_it_is_the_same() {
     let folder = survey();
     succeeds(folder.path(), &[&["plan"], &RADII, &["--tile-size", "48"]]);
     let run = ["run", "plan.json", "--all", "--device", "cpu"];
-    kill_at_random(&PROGRAM, folder.path(), "plan.json", &run);
+    kill_at_random(&PROGRAM, folder.path(), &folder_of(folder.path(), "plan.json"), &run);
     succeeds(folder.path(), &[&run]);
     merged_is_plain(folder.path());
     let again = succeeds(folder.path(), &[&run]);
@@ -481,6 +515,8 @@ fn tables_are_planned_too() {
     let plan = [&words[..], &["--tile-size", "33"]].concat();
     assert!(in_tiles(folder.path(), &plan, &[], "cpu", "tiles.tif") > 6);
     assert!(bytes(folder.path(), "plain.tif") == bytes(folder.path(), "tiles.tif"));
+    assert_eq!(again_of_bins(folder.path(), &[], "cpu"), 2000);
+    assert!(bytes(folder.path(), "plain.tif") == bytes(folder.path(), "binned.tif"));
 }
 
 #[test]
@@ -509,5 +545,8 @@ fn real_surveys_in_tiles_are_those_of_one_run() {
         assert!(
             tiles > 3 && bytes(folder.path(), "plain.tif") == bytes(folder.path(), "tiles.tif")
         );
+        let points = again_of_bins(folder.path(), &["--cog"], "cpu");
+        println!("{name}: {points} points in bins");
+        assert!(bytes(folder.path(), "plain.tif") == bytes(folder.path(), "binned.tif"));
     }
 }

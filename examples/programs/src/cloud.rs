@@ -39,30 +39,12 @@ impl Cloud {
         bounds: Option<Bounds>,
         progress: &dyn Progress,
     ) -> Result<Self> {
-        let cloud = Self::read_some(
-            paths,
-            &args.filter(bounds),
-            &args.columns.names(),
-            args.crs()?,
-            progress,
-        )?;
-        cloud.require_points(args)?;
-        Ok(cloud)
-    }
-
-    /// The same, but that no point may be left.
-    pub fn read_some(
-        paths: &[PathBuf],
-        filter: &Filter,
-        columns: &CsvColumns,
-        given: Option<Crs>,
-        progress: &dyn Progress,
-    ) -> Result<Self> {
+        let (filter, columns, given) = (args.filter(bounds), args.columns.names(), args.crs()?);
         let mut cloud = Self::default();
         let mut absent = filter.classes.clone().unwrap_or_default();
         let mut first: Option<&Path> = None;
         for path in paths {
-            let part = geo_io::read_points(path, filter, columns, progress)?;
+            let part = geo_io::read_points(path, &filter, &columns, progress)?;
             match first {
                 None => cloud.crs = part.crs.clone(),
                 Some(first) if given.is_none() => {
@@ -80,6 +62,24 @@ impl Cloud {
         cloud.crs = given.or(cloud.crs);
         let absent = absent.iter().map(|class| format!("no point has class {class}"));
         cloud.notes.extend(absent);
+        cloud.require_points(args)?;
+        Ok(cloud)
+    }
+
+    /// Reads and joins what a filter keeps of files whose coordinate system is settled.
+    ///
+    /// # Errors
+    /// What is wrong with a file.
+    pub fn read_plain(
+        paths: &[PathBuf],
+        filter: &Filter,
+        columns: &CsvColumns,
+        progress: &dyn Progress,
+    ) -> Result<Self> {
+        let mut cloud = Self::default();
+        for path in paths {
+            cloud.append(geo_io::read_points(path, filter, columns, progress)?);
+        }
         Ok(cloud)
     }
 

@@ -1,7 +1,7 @@
 //! A DEM larger than memory, in tiles.
 //!
 //! `plan` reads headers and writes a plan, a value that holds all that decides the result. `run` makes a tile of it,
-//! a job that can be done anywhere, in any order and again; `merge` puts the tiles together. A tile's cells are made
+//! a job that can be done anywhere, in any order and again; before that `bin` may read the points once for all tiles; `merge` puts the tiles together. A tile's cells are made
 //! as those of `--bounds` are, with the points within reach and a margin that is cut off. What is not the DEM's own is
 //! in `programs::scale`.
 
@@ -13,7 +13,7 @@ mod tile;
 
 use anyhow::Result;
 use geo_io::{Georeference, RasterFile};
-use programs::scale::{self, RunTileArgs};
+use programs::scale::{self, BinArgs, RunTileArgs};
 use tile_plan::Tile;
 
 pub use merge::merge;
@@ -27,6 +27,11 @@ type Planned = scale::Planned<Recipe>;
 /// Makes one tile, or all that are not there.
 pub fn run(args: &RunTileArgs) -> Result<()> {
     scale::run::<Recipe>(args)
+}
+
+/// Puts the points of a plan into bins.
+pub fn bin(args: &BinArgs) -> Result<()> {
+    scale::bin::<Recipe>(args)
 }
 
 /// Where a tile lies.

@@ -8,7 +8,7 @@ use gpu_core::{Bounds, Device, Progress};
 use nni_grid::{Method, Weights};
 use programs::args::PointArgs;
 use programs::cloud::Cloud;
-use programs::scale::{self, Needs, System};
+use programs::scale::{self, Needs, PointRecipe, System};
 use serde::{Deserialize, Serialize};
 use tile_plan::Tile;
 
@@ -76,18 +76,6 @@ impl Recipe {
         })
     }
 
-    /// Which points are kept.
-    pub fn filter(&self, bounds: Bounds) -> Result<Filter> {
-        let (classes, returns) = (self.classes.clone(), self.returns.parse()?);
-        Ok(Filter { classes, returns, bounds: Some(bounds) })
-    }
-
-    /// The columns of tables.
-    pub fn columns(&self) -> CsvColumns {
-        let [x, y, z] = self.columns.clone();
-        CsvColumns { x, y, z }
-    }
-
     /// How the surface is made.
     pub fn surface(&self) -> Result<SurfaceArgs> {
         Ok(SurfaceArgs {
@@ -112,6 +100,18 @@ impl Recipe {
     /// The coordinate system.
     pub fn crs(&self) -> Result<Option<Crs>> {
         self.crs.as_ref().map(System::crs).transpose()
+    }
+}
+
+impl PointRecipe for Recipe {
+    fn filter(&self, bounds: Option<Bounds>) -> Result<Filter> {
+        let (classes, returns) = (self.classes.clone(), self.returns.parse()?);
+        Ok(Filter { classes, returns, bounds })
+    }
+
+    fn columns(&self) -> CsvColumns {
+        let [x, y, z] = self.columns.clone();
+        CsvColumns { x, y, z }
     }
 }
 

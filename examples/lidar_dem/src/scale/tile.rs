@@ -1,12 +1,10 @@
 //! The steps of a tile.
 
-use std::path::{Path, PathBuf};
-
 use anyhow::{Context, Result};
 use geo_io::{Cells, Output, TiffOptions};
 use gpu_core::{Device, Progress};
 use programs::cloud::Cloud;
-use programs::scale::require_unchanged;
+use programs::scale::read_points;
 use tile_plan::Tile;
 
 use crate::extent::Extents;
@@ -15,17 +13,8 @@ use crate::scale::{Planned, place_of};
 
 /// The points that count.
 pub fn read(planned: &Planned, tile: &Tile, progress: &dyn Progress) -> Result<Cloud> {
-    planned.plan.inputs_of(tile).try_for_each(require_unchanged)?;
-    let recipe = &planned.recipe;
-    let paths: Vec<PathBuf> =
-        planned.plan.inputs_of(tile).map(|input| Path::new(&input.path).to_owned()).collect();
-    let filter = recipe.filter(tile.read)?;
-    // One system was settled on for all inputs.
-    let crs = recipe.crs()?;
-    let mut cloud = Cloud::read_some(&paths, &filter, &recipe.columns(), crs, progress)?;
-    cloud.range = Some(recipe.heights);
-    // What was read is what was planned with, even where a file was replaced meanwhile.
-    planned.plan.inputs_of(tile).try_for_each(require_unchanged)?;
+    let mut cloud = read_points(planned, &tile.read, progress)?;
+    cloud.range = Some(planned.recipe.heights);
     Ok(cloud)
 }
 

@@ -73,3 +73,17 @@ pub struct RunTileArgs {
     #[command(flatten)]
     pub run: RunArgs,
 }
+
+/// Which plan's points are put into bins.
+#[derive(Args, Debug)]
+pub struct BinArgs {
+    /// The plan
+    #[arg(value_name = "PLAN")]
+    pub plan: PathBuf,
+    /// Remove the plan's bins, which nothing else does
+    #[arg(long)]
+    pub remove: bool,
+    /// What every program has.
+    #[command(flatten)]
+    pub run: RunArgs,
+}

@@ -72,12 +72,16 @@ struct Held<R> {
 pub struct Planned<R> {
     /// The plan.
     pub plan: Plan,
+    /// What tells it from any other ([`Plan::id`]).
+    pub id: String,
     /// How its tiles are made.
     pub recipe: R,
     /// The most bytes of all tiles in work; `None` for what is free where they are made.
     pub memory: Option<u64>,
     /// The folder of the tiles.
     pub folder: PathBuf,
+    /// The folder of the bins, of programs on points.
+    pub bins: PathBuf,
 }
 
 impl<R: Recipe> Planned<R> {
@@ -100,8 +104,10 @@ impl<R: Recipe> Planned<R> {
         let text = String::from_utf8_lossy(&text);
         let plan = Plan::from_json(&text).with_context(|| name.to_string())?;
         let Held { memory, recipe, .. } = Self::of(&plan).with_context(|| name.to_string())?;
-        let folder = path.with_file_name(folder_name(&plan));
-        Ok(Self { plan, recipe, memory, folder })
+        let id = plan.id();
+        let [folder, bins] =
+            ["tiles", "bins"].map(|what| path.with_file_name(format!("{what}-{id}")));
+        Ok(Self { plan, id, recipe, memory, folder, bins })
     }
 
     fn of(plan: &Plan) -> Result<Held<R>> {
@@ -147,7 +153,7 @@ impl<R: Recipe> Planned<R> {
     }
 }
 
-/// The folder of a plan's tiles, beside the plan: another plan's are never taken for them.
+/// The name of the folder of a plan's tiles, beside the plan: another plan's are never taken for them.
 pub fn folder_name(plan: &Plan) -> String {
     format!("tiles-{}", plan.id())
 }

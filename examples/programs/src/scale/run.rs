@@ -47,6 +47,7 @@ pub fn run<R: Recipe>(args: &RunTileArgs) -> Result<()> {
     std::fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
     let mut report = Report::default();
     report.devices(&devices, choice);
+    report_bins(&planned, &mut report)?;
     let mut stages = Stages::new(args.run.quiet);
     let done = stages.run("tiles", |progress| match args.tile {
         Some(number) => make_one(&planned, number, &devices[0], progress),
@@ -74,6 +75,24 @@ pub fn run<R: Recipe>(args: &RunTileArgs) -> Result<()> {
     let files = done.made.iter().flat_map(|&number| R::files(&planned, number));
     report.written(&files.collect::<Vec<PathBuf>>());
     report.print(&args.run, false);
+    Ok(())
+}
+
+/// Says whether there are bins that points are read from.
+fn report_bins<R: Recipe>(planned: &Planned<R>, report: &mut Report) -> Result<()> {
+    if !planned.bins.is_dir() {
+        return Ok(());
+    }
+    let (folder, program) = (planned.bins.display(), R::PROGRAM);
+    match planned.open_bins()? {
+        Some(bins) => {
+            report.line("bins", format_args!("{} points, {folder}", bins.points()));
+            report.field("bins", bins.points());
+        }
+        None => report.note(format_args!(
+            "{folder} is not complete: the inputs are read in its place; {program} bin completes it"
+        )),
+    }
     Ok(())
 }
 

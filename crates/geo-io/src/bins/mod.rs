@@ -1,0 +1,128 @@
+//! Points on disk, of which any rectangle can be read in the order in which they came.
+//!
+//! Files of points are packed, and in no order that a map knows: to find those of a rectangle each file that touches it
+//! must be unpacked whole. So whoever wants many rectangles, one after the other, puts the points into bins first: each
+//! file is read once ([`read_batches`](crate::read_batches)), and a rectangle reads little more than its own points.
+//!
+//! **Runs.** A [`BinWriter`] takes points until its memory is full, sorts them by the square block of ground in which they
+//! lie, keeping their order within each, and writes them as a file, a run: so files are few, each is written from its
+//! beginning to its end, one is open at a time, and however many blocks there are, memory is that of one run. Each point
+//! has its place in the run as well. A rectangle reads from each run the blocks that it touches, drops what lies outside,
+//! and sorts the rest by place: the points of the rectangle in the order in which they came.
+//!
+//! **Whole or not.** A run appears whole under its name or not at all, and says where in the inputs it begins and ends.
+//! So a writer that was killed goes on behind the last run ([`BinWriter::position`]). The last run says that it is the
+//! last: without it there are no bins yet. Header, index and blocks have checksums (CRC-32); what is damaged is named
+//! when it is read.
+//!
+//! The format is little-endian: `format.rs` has its fields. A point takes 20 bytes and 8 for each of its values.
+
+mod blocks;
+mod format;
+mod read;
+mod write;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use gpu_core::Bounds;
+
+pub use format::Position;
+pub use read::{Binned, Bins};
+pub use write::BinWriter;
+
+use crate::{Error, Result};
+use blocks::Blocks;
+use format::Header;
+
+/// What bins are of.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct BinSpec {
+    /// By what they are known again: at most 32 bytes.
+    pub id: String,
+    /// Where the points lie. Those outside are taken as well, into the blocks at the edges.
+    pub ground: Bounds,
+    /// About how many points there are, from which the size of blocks follows.
+    pub points: u64,
+    /// Values of a point, beside x and y.
+    pub values: usize,
+}
+
+impl BinSpec {
+    /// Points of one value.
+    pub fn new(id: impl Into<String>, ground: Bounds, points: u64) -> Self {
+        Self { id: id.into(), ground, points, values: 1 }
+    }
+
+    /// Sets the number of values of a point: the field of that name.
+    pub fn values(self, values: usize) -> Self {
+        Self { values, ..self }
+    }
+
+    /// Bytes of so many points on disk, headers aside.
+    pub fn bytes(&self, points: u64) -> u64 {
+        points.saturating_mul(format::record(self.values) as u64)
+    }
+}
+
+/// The file of a run.
+fn run_path(folder: &Path, number: u32) -> PathBuf {
+    folder.join(format!("{number}.points"))
+}
+
+/// The runs that are there, from the first on, and whether the last of all is among them.
+///
+/// Each must go on where the one before ends, and be of the same points and blocks.
+fn runs(folder: &Path, id: &str) -> Result<(Vec<Header>, bool)> {
+    let mut runs: Vec<Header> = Vec::new();
+    loop {
+        let number = runs.len() as u32;
+        let path = run_path(folder, number);
+        if !path.try_exists().map_err(|e| Error::read(&path, e))? {
+            return Ok((runs, false));
+        }
+        let header = Header::read(&path)?;
+        if header.id != id {
+            return Err(Error::malformed(&path, "its points are others than these"));
+        }
+        let begin = runs.last().map_or(Position::default(), |last| last.end);
+        let is_next = header.number == number
+            && header.begin == begin
+            && runs.first().is_none_or(|first| first.is_beside(&header));
+        if !is_next {
+            return Err(Error::malformed(&path, "it does not go on where the file before ends"));
+        }
+        let is_last = header.is_last;
+        runs.push(header);
+        if is_last {
+            return Ok((runs, true));
+        }
+    }
+}
+
+/// Removes bins, and their folder where nothing else is in it; says how many files were removed. Other files stay.
+///
+/// # Errors
+/// [`Error::Read`] for a folder that cannot be looked into, [`Error::Write`] for what cannot be removed.
+pub fn remove_bins(folder: &Path) -> Result<u64> {
+    if !folder.is_dir() {
+        return Ok(0);
+    }
+    let failed = |e: std::io::Error| Error::read(folder, e);
+    let mut numbers = Vec::new();
+    for entry in fs::read_dir(folder).map_err(failed)? {
+        let name = entry.map_err(failed)?.file_name();
+        let number = name.to_str().and_then(|name| name.strip_suffix(".points"));
+        numbers.extend(number.and_then(|number| number.parse::<u32>().ok()));
+    }
+    // From the last on: what is left after any of them are bins that are not whole.
+    numbers.sort_unstable_by(|a, b| b.cmp(a));
+    for &number in &numbers {
+        let path = run_path(folder, number);
+        fs::remove_file(&path).map_err(|e| Error::write(&path, e))?;
+    }
+    // It stays where there is something else in it, or it is a link.
+    let _ = fs::remove_dir(folder);
+    Ok(numbers.len() as u64)
+}

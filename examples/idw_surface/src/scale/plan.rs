@@ -1,0 +1,117 @@
+//! Making a plan.
+
+use std::f64::consts::PI;
+
+use anyhow::{Result, bail, ensure};
+use geo_io::Output;
+use gpu_core::{Bounds, GridSpec};
+use programs::report::Report;
+use programs::scale::{Headers, report_reading, report_tiles};
+use programs::stages::Stages;
+use serde_json::json;
+use tile_plan::{Params, Plan, Reach};
+
+use crate::extent;
+use crate::scale::Planned;
+use crate::scale::args::PlanArgs;
+use crate::scale::needs;
+use crate::scale::recipe::Recipe;
+use crate::surface::SurfaceArgs;
+
+/// Reads headers, divides the surface and writes the plan.
+pub fn plan(args: &PlanArgs) -> Result<()> {
+    args.surface.check(args.points.bounds)?;
+    require_parts(&args.surface)?;
+    let paths = args.points.files()?;
+    geo_io::check_distinct(&paths, &[&args.output])?;
+    let output = Output { path: &args.output, existing: args.run.existing() };
+    geo_io::check_output(output)?;
+    let mut stages = Stages::new(args.run.quiet);
+    // Of points at one distance the first counts.
+    let headers = stages.run("headers", |_| Headers::read(&paths, &args.points, true))?;
+    let plan = stages.run("divide", |_| divide(args, &headers))?;
+    stages.run("write", |_| {
+        geo_io::write_file(output, |file| file.write_all(plan.to_json().as_bytes()))
+    })?;
+    report(args, &plan, &headers, &stages);
+    Ok(())
+}
+
+/// Refuses what no part of a surface can have as the whole has it.
+fn require_parts(surface: &SurfaceArgs) -> Result<()> {
+    if surface.adaptive {
+        bail!("--adaptive takes each power from the pattern of all points: there are no tiles");
+    }
+    ensure!(
+        !surface.geographic,
+        "--geographic: a distance on the sphere has no one width in degrees, which tiles would need"
+    );
+    if surface.radius.is_some() {
+        return Ok(());
+    }
+    ensure!(
+        surface.per_quadrant.is_none(),
+        "--per-quadrant without --radius: a quadrant may have its points anywhere, so each tile would need all"
+    );
+    ensure!(
+        surface.max_points.is_some(),
+        "every point counts for every cell, so each tile would need all points: tiles need --radius or --max-points"
+    );
+    Ok(())
+}
+
+fn divide(args: &PlanArgs, headers: &Headers) -> Result<Plan> {
+    let grid = extent::grid(&args.surface, args.points.bounds, headers.bounds)?;
+    let recipe = Recipe::new(&args.points, &args.surface, headers.range, headers.crs.as_ref())?;
+    let is_nearest = recipe.is_nearest();
+    let (parameter, reach) = match args.surface.radius {
+        Some(radius) => ("--radius", radius),
+        None => ("--max-points", first_reach(args, headers, &grid)),
+    };
+    let params = Params::new(grid, args.budget.share()?, needs::model(is_nearest))
+        .device_model(needs::on_device())
+        .device_budget(args.budget.device_memory)
+        .ends_at_grid(true)
+        .most_side(args.budget.tile_size)
+        .reach(parameter, Reach::Ground(reach))
+        .program(Planned::held(recipe, args.budget.memory)?);
+    tile_plan::plan(&headers.inputs, &params).map_err(|error| args.budget.explain(error))
+}
+
+/// How far a tile reads at first for the nearest points alone: a quarter of the circle of a cell in a corner holds as
+/// many as are wanted, and two standard deviations more, where points are spread evenly. Not farther than across all.
+fn first_reach(args: &PlanArgs, headers: &Headers, grid: &GridSpec) -> f64 {
+    let Bounds { min_x, min_y, max_x, max_y } = headers.bounds;
+    let (width, height) = (max_x - min_x, max_y - min_y);
+    let across = width.max(height).max(grid.cell_size);
+    let wanted = f64::from(args.surface.max_points.unwrap_or(1));
+    let wanted = wanted + 2.0 * wanted.sqrt() + 1.0;
+    let area_of_one = width * height / headers.points().max(1) as f64;
+    let reach = 2.0 * (wanted * area_of_one / PI).sqrt();
+    reach.clamp(grid.cell_size, across)
+}
+
+fn report(args: &PlanArgs, plan: &Plan, headers: &Headers, stages: &Stages) {
+    let mut report = Report::default();
+    let grid = plan.grid();
+    let (files, points) = (headers.inputs.len(), headers.points());
+    report.line("inputs", format_args!("{files} files, {points} points"));
+    report.field("inputs", files);
+    report.field("points", points);
+    report.crs(headers.crs.as_ref());
+    let (width, height, cell) = (grid.width, grid.height, grid.cell_size);
+    report.line("surface", format_args!("{width} x {height} cells of {cell}"));
+    let b = grid.bounds();
+    report.line("extent", format_args!("{} {} to {} {}", b.min_x, b.min_y, b.max_x, b.max_y));
+    let bounds = [b.min_x, b.min_y, b.max_x, b.max_y];
+    let surface = json!({"width": width, "height": height, "cell_size": cell, "bounds": bounds});
+    report.field("surface", surface);
+    report_tiles(plan, &mut report);
+    report_reading::<Recipe>(plan, &mut report);
+    if args.surface.radius.is_none() {
+        report.note("a tile reads on around cells whose nearest points lie farther");
+    }
+    report.stages(stages.done());
+    report.written([&args.output]);
+    report.print(&args.run, false);
+}

@@ -1,0 +1,147 @@
+//! Options of the surface: its cells, and how a cell comes to its value.
+
+use std::str::FromStr;
+
+use anyhow::{Result, bail, ensure};
+use clap::Args;
+use idw::{Adaptive, Params};
+use programs::args::{Extent, fraction, positive};
+
+/// Options of the surface.
+#[derive(Args, Clone, Debug)]
+pub struct SurfaceArgs {
+    /// Side of a cell, in the units of the coordinates [default: about 512 cells along the longer side]
+    #[arg(long, value_parser = positive, allow_negative_numbers = true, conflicts_with = "size")]
+    pub resolution: Option<f64>,
+    /// Cells across and down
+    #[arg(long, value_name = "WxH")]
+    pub size: Option<Size>,
+    /// A point's weight is 1 / distance^POWER [default: 2, or the best with --cross-validate]
+    #[arg(long, value_parser = positive, allow_negative_numbers = true)]
+    pub power: Option<f64>,
+    /// The power of each cell from the pattern of the points around it (Lu and Wong 2008)
+    #[arg(long, conflicts_with_all = ["power", "radius", "max_points", "per_quadrant"])]
+    pub adaptive: bool,
+    /// Added to distances: sqrt(distance^2 + SMOOTHING^2)
+    #[arg(long, default_value_t = 0.0, value_parser = fraction, allow_negative_numbers = true)]
+    pub smoothing: f64,
+    /// Only points within this distance count [default: all]; in metres with --geographic
+    #[arg(long, value_parser = positive, allow_negative_numbers = true)]
+    pub radius: Option<f64>,
+    /// Only so many points count, the nearest [default: all]
+    #[arg(long, value_name = "K")]
+    pub max_points: Option<u32>,
+    /// A cell with fewer points is NODATA
+    #[arg(long, value_name = "M", default_value_t = 0)]
+    pub min_points: u32,
+    /// At least A and at most B points of each quadrant around a cell; B 0 for no limit
+    #[arg(long, value_name = "A,B")]
+    pub per_quadrant: Option<Quadrants>,
+    /// x and y are degrees of longitude and latitude; distances are great circles
+    #[arg(long)]
+    pub geographic: bool,
+}
+
+/// The power where nothing says otherwise.
+pub const DEFAULT_POWER: f64 = 2.0;
+
+impl SurfaceArgs {
+    /// Checks what clap does not.
+    pub fn check(&self, bounds: Option<Extent>) -> Result<()> {
+        ensure!(self.max_points != Some(0), "--max-points 0: a value needs a point");
+        if let Some(most) = self.max_points.filter(|&most| most < self.min_points) {
+            bail!("--min-points {} is above --max-points {most}", self.min_points);
+        }
+        if let Some(extent) = bounds.filter(|_| self.geographic) {
+            let b = extent.0;
+            let latitude = if b.max_y > 90.0 { b.max_y } else { b.min_y };
+            ensure!(latitude.abs() <= 90.0, "--bounds: latitude {latitude} is beyond the pole");
+            for longitude in [b.min_x, b.max_x] {
+                let known = (-360.0..=360.0).contains(&longitude);
+                ensure!(known, "--bounds: longitude {longitude} is not from -360 to 360");
+            }
+        }
+        Ok(())
+    }
+
+    /// How to interpolate, by this power.
+    pub fn params(&self, power: f64) -> Params {
+        let radius = self.radius.unwrap_or(0.0);
+        let quadrants = self.per_quadrant.unwrap_or(Quadrants { min: 0, max: 0 });
+        Params::default()
+            .power(power)
+            .smoothing(self.smoothing)
+            .radius(radius)
+            .max_points(self.max_points.unwrap_or(0))
+            .min_points(self.min_points)
+            .min_points_per_quadrant(quadrants.min)
+            .max_points_per_quadrant(quadrants.max)
+            .geographic(self.geographic)
+            .adaptive(self.adaptive.then(Adaptive::default))
+    }
+}
+
+/// `--size`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Size {
+    /// Columns.
+    pub width: u32,
+    /// Rows.
+    pub height: u32,
+}
+
+impl FromStr for Size {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let parts = text.split_once(['x', 'X']);
+        let numbers =
+            parts.and_then(|(w, h)| Some((w.trim().parse().ok()?, h.trim().parse().ok()?)));
+        match numbers {
+            Some((width, height)) if width > 0 && height > 0 => Ok(Self { width, height }),
+            _ => Err("expected two positive numbers, as 640x480".to_owned()),
+        }
+    }
+}
+
+/// `--per-quadrant`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Quadrants {
+    /// The fewest.
+    pub min: u32,
+    /// The most; 0 for no limit.
+    pub max: u32,
+}
+
+impl FromStr for Quadrants {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let parts = text.split_once(',');
+        let numbers =
+            parts.and_then(|(a, b)| Some((a.trim().parse().ok()?, b.trim().parse().ok()?)));
+        match numbers {
+            Some((min, max)) if max == 0 || min <= max => Ok(Self { min, max }),
+            Some((min, max)) => Err(format!("at least {min} of at most {max} cannot be")),
+            None => Err("expected two numbers, as 1,4".to_owned()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_and_quadrants_are_parsed_and_refused() {
+        assert_eq!("640x480".parse(), Ok(Size { width: 640, height: 480 }));
+        for bad in ["", "640", "0x5", "5x", "-1x3", "axb"] {
+            assert!(bad.parse::<Size>().is_err(), "{bad:?} was taken");
+        }
+        assert_eq!("1, 4".parse(), Ok(Quadrants { min: 1, max: 4 }));
+        assert_eq!("2,0".parse(), Ok(Quadrants { min: 2, max: 0 }));
+        for bad in ["", "1", "5,4", "a,b", "1,2,3"] {
+            assert!(bad.parse::<Quadrants>().is_err(), "{bad:?} was taken");
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! The bins of a plan: its points, read once and put where a tile finds its own.
+//!
+//! A tile that reads the inputs unpacks each file that reaches it whole. Bins are made of one pass over all of them, and
+//! a tile reads of them little more than its own points, in the order of the inputs: so its bits are the same. They lie in
+//! the folder `bins-ID` beside the plan until they are removed. A job that is killed goes on where its last file ends.
+
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use geo_io::{BinSpec, BinWriter, remove_bins};
+use gpu_core::{Bounds, Progress, host_memory};
+use serde_json::json;
+use tile_plan::{Input, Plan};
+
+use super::headers::joined;
+use super::points::{PointRecipe, bounds_of};
+use super::{BinArgs, FIXED, Planned, require_unchanged};
+use crate::report::Report;
+use crate::stages::Stages;
+
+/// The share of the memory that points take while they wait for their bins; the rest is the reader's.
+const WAITING: (u64, u64) = (3, 4);
+
+/// Bytes of the reader's memory for each point that it reads at once.
+const A_POINT_READ: u64 = 150;
+
+/// Points that a reader reads at once, at least and at most.
+const READ_AT_ONCE: (u64, u64) = (1 << 13, 1 << 19);
+
+/// Makes the bins of a plan, or what of them is not there; or removes them.
+///
+/// # Errors
+/// What is wrong with the plan, an input, or a file that cannot be written, which is named.
+pub fn bin<R: PointRecipe>(args: &BinArgs) -> Result<()> {
+    let planned = Planned::<R>::read(&args.plan)?;
+    if args.remove {
+        return remove(&planned, args);
+    }
+    let folder = &planned.bins;
+    std::fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    let spec = spec(&planned);
+    // Where the plan has none, half of what is free: what is binned stays in the system's cache of files.
+    let memory = planned.memory.or_else(|| host_memory::available().map(|free| free / 2));
+    let memory = memory.unwrap_or(0).saturating_sub(FIXED);
+    let waiting = memory / WAITING.1 * WAITING.0;
+    let mut writer = BinWriter::open(folder, &spec, waiting)?;
+    let before = writer.points();
+    let mut stages = Stages::new(args.run.quiet);
+    stages
+        .run("bin", |progress| {
+            fill(&planned, &mut writer, memory - waiting, progress)?;
+            let points = writer.points();
+            writer.finish()?;
+            Ok::<_, anyhow::Error>(points)
+        })
+        .map(|points| report(args, &spec, folder, [before, points], &stages))
+}
+
+/// What bins are of: all points of the plan's ground, whatever their tile.
+fn spec<R: PointRecipe>(planned: &Planned<R>) -> BinSpec {
+    let plan = &planned.plan;
+    let points = plan.inputs().iter().map(|input| input.points).fold(0, u64::saturating_add);
+    let beyond = bounds_of(plan).filter(|_| planned.recipe.reads_beyond());
+    let ground = ground(plan);
+    BinSpec::new(&planned.id, beyond.map_or(ground, |all| joined(all, ground)), points)
+}
+
+/// The ground of all tiles.
+fn ground(plan: &Plan) -> Bounds {
+    plan.tiles().iter().map(|tile| tile.read).fold(plan.grid().bounds(), joined)
+}
+
+/// Reads the inputs in their order, from where the bins end on.
+fn fill<R: PointRecipe>(
+    planned: &Planned<R>,
+    writer: &mut BinWriter,
+    memory: u64,
+    progress: &dyn Progress,
+) -> Result<()> {
+    if writer.is_whole() {
+        return Ok(());
+    }
+    let most = (memory / A_POINT_READ).clamp(READ_AT_ONCE.0, READ_AT_ONCE.1) as usize;
+    let begin = writer.position();
+    for (number, input) in (0..).zip(planned.plan.inputs()).skip(begin.input as usize) {
+        let done = if number == begin.input { begin.kept } else { 0 };
+        require_unchanged(input)?;
+        read_input(planned, input, (writer, done), most, progress)?;
+        if let Err(error) = require_unchanged(input) {
+            // Points of another file may be among them.
+            remove_bins(&planned.bins)?;
+            return Err(error);
+        }
+        writer.next_input();
+    }
+    Ok(())
+}
+
+/// Puts the points of an input into bins, but for the first `done`, which lie there.
+fn read_input<R: PointRecipe>(
+    planned: &Planned<R>,
+    input: &Input,
+    (writer, done): (&mut BinWriter, u64),
+    most: usize,
+    progress: &dyn Progress,
+) -> Result<()> {
+    let (recipe, path) = (&planned.recipe, Path::new(&input.path));
+    let bounds = (!recipe.reads_beyond()).then(|| ground(&planned.plan));
+    let filter = recipe.filter(bounds)?;
+    let mut done = done;
+    geo_io::read_batches(path, &filter, &recipe.columns(), most, progress, &mut |cloud| {
+        let first = done.min(cloud.len() as u64) as usize;
+        done -= first as u64;
+        writer.push(&cloud.x[first..], &cloud.y[first..], &[&cloud.z[first..]])
+    })?;
+    Ok(())
+}
+
+fn report(
+    args: &BinArgs,
+    spec: &BinSpec,
+    folder: &Path,
+    [before, points]: [u64; 2],
+    stages: &Stages,
+) {
+    let mut report = Report::default();
+    let bytes = spec.bytes(points);
+    let new = points - before;
+    report.line("points", format_args!("{new} put into bins, {before} were there"));
+    report.field("points", json!({"binned": new, "there": before}));
+    report.line("disk", format_args!("{} MiB", bytes.div_ceil(1 << 20)));
+    report.field("bytes", bytes);
+    report.stages(stages.done());
+    report.written([&folder.to_owned()]);
+    report.print(&args.run, false);
+}
+
+/// Removes the bins of a plan.
+fn remove<R: PointRecipe>(planned: &Planned<R>, args: &BinArgs) -> Result<()> {
+    let files = remove_bins(&planned.bins)?;
+    let mut report = Report::default();
+    let folder = planned.bins.display();
+    report.line("removed", format_args!("{files} files of bins, {folder}"));
+    report.field("removed", files);
+    report.print(&args.run, false);
+    Ok(())
+}

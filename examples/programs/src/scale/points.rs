@@ -1,0 +1,118 @@
+//! The points of a tile.
+
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+use geo_io::{BinSpec, Bins, CsvColumns, Filter};
+use gpu_core::{Bounds, Progress};
+use serde_json::json;
+use tile_plan::{Input, Plan, Tile};
+
+use super::headers::joined;
+use super::{Planned, Recipe, folder_name, require_unchanged};
+use crate::cloud::Cloud;
+use crate::report::Report;
+
+/// A recipe whose tiles are made of points.
+pub trait PointRecipe: Recipe {
+    /// Which points are kept, of those within bounds.
+    ///
+    /// # Errors
+    /// The recipe was changed by hand.
+    fn filter(&self, bounds: Option<Bounds>) -> Result<Filter>;
+
+    /// The columns of tables.
+    fn columns(&self) -> CsvColumns;
+
+    /// Whether a tile may find that it needs points beyond its ground: then bins have all points.
+    fn reads_beyond(&self) -> bool {
+        false
+    }
+}
+
+/// The points of a ground, in the order of the inputs: of the plan's bins where they are whole, else of the inputs that
+/// reach it. Their coordinate system is the plan's. The ground is a tile's, or one beyond that of a recipe that says so.
+///
+/// # Errors
+/// An input that has changed, what is wrong with one, or with a file of the bins.
+pub fn read_points<R: PointRecipe>(
+    planned: &Planned<R>,
+    ground: &Bounds,
+    progress: &dyn Progress,
+) -> Result<Cloud> {
+    let plan = &planned.plan;
+    // A point may lie a rounding beyond the bounds of its header.
+    let side = plan.grid().cell_size;
+    let reaches = |input: &&Input| {
+        input.bounds.is_none_or(|b| {
+            let x = b.min_x <= ground.max_x + side && b.max_x >= ground.min_x - side;
+            x && b.min_y <= ground.max_y + side && b.max_y >= ground.min_y - side
+        })
+    };
+    let inputs: Vec<&Input> = plan.inputs().iter().filter(reaches).collect();
+    inputs.iter().copied().try_for_each(require_unchanged)?;
+    if let Some(bins) = planned.open_bins()? {
+        let points = bins.read(ground, progress)?;
+        let z = points.values.into_iter().next().context("the bins have no values")?;
+        return Ok(Cloud { x: points.x, y: points.y, z, ..Cloud::default() });
+    }
+    let paths: Vec<PathBuf> = inputs.iter().map(|input| PathBuf::from(&input.path)).collect();
+    let (filter, columns) = (planned.recipe.filter(Some(*ground))?, planned.recipe.columns());
+    let cloud = Cloud::read_plain(&paths, &filter, &columns, progress)?;
+    // What was read is what was planned with, even where a file was replaced meanwhile.
+    inputs.iter().copied().try_for_each(require_unchanged)?;
+    Ok(cloud)
+}
+
+/// Where the points of all inputs lie.
+pub fn bounds_of(plan: &Plan) -> Option<Bounds> {
+    plan.inputs().iter().filter_map(|input| input.bounds).reduce(joined)
+}
+
+impl<R: Recipe> Planned<R> {
+    /// The plan's bins, where they are whole.
+    ///
+    /// # Errors
+    /// What is wrong with them, and what mends it.
+    pub fn open_bins(&self) -> Result<Option<Bins>> {
+        let program = R::PROGRAM;
+        Bins::open(&self.bins, &self.id)
+            .with_context(|| format!("make the bins again ({program} bin --remove, {program} bin)"))
+    }
+}
+
+/// Says how often tiles that read the inputs unpack them, and what bins would take.
+pub fn report_reading<R: Recipe>(plan: &Plan, report: &mut Report) {
+    let points = |input: &Input| input.points as f64;
+    let all: f64 = plan.inputs().iter().map(points).sum();
+    let read: f64 = plan.tiles().iter().flat_map(|tile| plan.inputs_of(tile)).map(points).sum();
+    let (times, program) = (read / all.max(1.0), R::PROGRAM);
+    let bytes = BinSpec::new("", plan.grid().bounds(), 0).bytes(all as u64);
+    report.line(
+        "reading",
+        format_args!(
+            "each file by every tile that it reaches, up to {times:.1} times all points; {program} bin reads them once and \
+             takes up to {} MiB of disk",
+            bytes.div_ceil(1 << 20)
+        ),
+    );
+    report.field("reading", json!({"times": times, "bins_bytes": bytes}));
+}
+
+/// Says how many tiles there are, what one takes and where their files go.
+pub fn report_tiles(plan: &Plan, report: &mut Report) {
+    let (tiles, halo) = (plan.tiles(), plan.halo());
+    let most = |of: fn(&Tile) -> u64| tiles.iter().map(of).max().unwrap_or(0);
+    let (bytes, on_device) = (most(|tile| tile.bytes), most(|tile| tile.device_bytes));
+    let (count, last) = (tiles.len(), tiles.len().max(1) - 1);
+    report.line(
+        "tiles",
+        format_args!("{count}, from 0 to {last}; {halo} cells around each are read"),
+    );
+    let (host, card) = (bytes.div_ceil(1 << 20), on_device.div_ceil(1 << 20));
+    report
+        .line("memory", format_args!("{host} MiB a tile at most, estimated, of a card {card} MiB"));
+    let sizes = json!({"count": count, "halo": halo, "bytes": bytes, "device_bytes": on_device});
+    report.field("tiles", sizes);
+    report.field("folder", folder_name(plan));
+}

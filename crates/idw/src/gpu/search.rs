@@ -62,7 +62,8 @@ impl Call<'_> {
         let search = Search::of(self.params);
         let kept = !search.quadrants && search.max_points.max(search.min_points) <= MOST_KEPT;
         let kernel = T::neighbours(kept.then_some(search.max_points));
-        let left = self.search_together(workspace, &search, exponents, &mut values, statistics.as_mut())?;
+        let left =
+            self.search_together(workspace, &search, exponents, &mut values, statistics.as_mut())?;
         let threads = left.as_ref().map_or(self.queries.count, Left::threads);
         let arguments =
             self.arguments(&search, left.as_ref(), exponents, &mut values, statistics.as_mut())?;

@@ -84,7 +84,8 @@ impl Lists {
             let coincident = enough && !smooth && self.squared.load(self.slot(0)) == 0.0;
             let [first_offset, _, _] = index.range(0);
             let mut statistics = Sums::EMPTY;
-            let nearest = if found > 0 { search.smoothed(self.squared.load(self.slot(0))) } else { 1.0 };
+            let nearest =
+                if found > 0 { search.smoothed(self.squared.load(self.slot(0))) } else { 1.0 };
             let mut i = 0;
             while i < found {
                 let squared = self.squared.load(self.slot(i));

@@ -1,7 +1,7 @@
 //! The search of the index: boxes of cells around a query, and the points in them.
 
-use device_std::real::Real;
 use device_std::math;
+use device_std::real::Real;
 
 use crate::idw::plan::Plan;
 use crate::idw::targets::Targets;

@@ -280,10 +280,15 @@ impl Frame {
         // SAFETY: passed on to the caller.
         unsafe {
             let leader = placed.trailing_zeros();
-            let origin =
-                [query.x, query.y].map(|along| warp::shuffle(warp::FULL, along, leader));
-            let mut frame =
-                Self { origin, per_unit: cells.per_unit, x: 0.0, y: 0.0, low: [0.0; 2], high: [0.0; 2] };
+            let origin = [query.x, query.y].map(|along| warp::shuffle(warp::FULL, along, leader));
+            let mut frame = Self {
+                origin,
+                per_unit: cells.per_unit,
+                x: 0.0,
+                y: 0.0,
+                low: [0.0; 2],
+                high: [0.0; 2],
+            };
             let [x, y] = frame.place(query.x, query.y);
             // The lanes without one stand at the origin.
             (frame.x, frame.y) = if is_place { (x, y) } else { (0.0, 0.0) };
@@ -331,12 +336,7 @@ impl Ground {
     /// # Safety
     /// The whole warp comes to the same call; the index is as for [`find`].
     #[inline(always)]
-    unsafe fn around(
-        index: &Index,
-        search: &Search,
-        frame: &Frame,
-        wanted: u32,
-    ) -> Option<Self> {
+    unsafe fn around(index: &Index, search: &Search, frame: &Frame, wanted: u32) -> Option<Self> {
         // Of points at random a circle that holds so many on average holds fewer than those wanted once in a
         // thousand times.
         let wanted = wanted as f32;
@@ -346,7 +346,8 @@ impl Ground {
         unsafe {
             let mut ground = Self::within(index, search, frame, half)?;
             let mut widened = 0;
-            while (ground.points as f32) < aim && !index.cells.is_whole(ground.block) && widened < 5 {
+            while (ground.points as f32) < aim && !index.cells.is_whole(ground.block) && widened < 5
+            {
                 half *= 2.0;
                 ground = Self::within(index, search, frame, half)?;
                 widened += 1;
@@ -369,12 +370,10 @@ impl Ground {
     unsafe fn within(index: &Index, search: &Search, frame: &Frame, half: f32) -> Option<Self> {
         let cells = &index.cells;
         let half = search.extent.map(|most| f64::min(half as f64, most * cells.per_unit + 0.01));
-        let [west, south] = [0, 1].map(|a| {
-            frame.origin[a] + (frame.low[a] as f64 - half[a]) * cells.side
-        });
-        let [east, north] = [0, 1].map(|a| {
-            frame.origin[a] + (frame.high[a] as f64 + half[a]) * cells.side
-        });
+        let [west, south] =
+            [0, 1].map(|a| frame.origin[a] + (frame.low[a] as f64 - half[a]) * cells.side);
+        let [east, north] =
+            [0, 1].map(|a| frame.origin[a] + (frame.high[a] as f64 + half[a]) * cells.side);
         let columns = [cells.column(west), cells.column(east)];
         let rows = [cells.row(south), cells.row(north)];
         if rows[1] - rows[0] >= warp::SIZE {

@@ -8,15 +8,18 @@
 //! library does by itself, which for many pairs expands far points in nodes.
 
 use anyhow::{Result, ensure};
-use std::cell::RefCell;
+use std::cell::{LazyCell, RefCell};
 
-use gpu_core::{Column, DeviceChoice, DevicePoints, Extent, Gpu, GridSpec, Points};
+use gpu_core::{Column, Device, DeviceChoice, DevicePoints, Extent, Gpu, GridSpec, Points};
 use idw::gpu::{DeviceTargets, Index, Workspace};
 use idw::{Kernel, Params, Targets};
 use rayon::prelude::*;
 
 /// Targets of the sample.
 const SAMPLE: usize = 64;
+
+/// Targets of the sample of a search for neighbours.
+const NEAR_SAMPLE: usize = 20_000;
 
 fn main() -> Result<()> {
     let filter = std::env::args().nth(1).unwrap_or_default();
@@ -115,31 +118,58 @@ impl Bench {
         Ok(())
     }
 
-    /// The 12 nearest of 10 million points for the 25 million cells of a grid, with the index.
+    /// Neighbours of 10 million points for the 25 million cells of a grid, or as many scattered targets, with
+    /// the index.
     fn nearest(&self) -> Result<()> {
-        if !"nearest_k12".contains(&self.filter) {
-            return Ok(());
+        const N: usize = 10_000_000;
+        const SIDE: f64 = 5000.0;
+        let grid = GridSpec::new(0.0, SIDE, 1.0, 5000, 5000)?;
+        let uniform: LazyCell<Cloud> = LazyCell::new(|| Cloud::random(N, SIDE, 5));
+        let clustered: LazyCell<Cloud> = LazyCell::new(|| Cloud::clustered(N, 6).scaled(SIDE));
+        let scattered: LazyCell<Cloud> = LazyCell::new(|| Cloud::random(25_000_000, SIDE, 11));
+        let nearest = Params::nearest;
+        let quadrants = Params::default().max_points_per_quadrant(3);
+        let ellipse = nearest(12).radius1(6.0).radius2(3.0).angle(30.0);
+        for (name, points, is_grid, params) in [
+            ("nearest_k8", &uniform, true, nearest(8)),
+            ("nearest_k12", &uniform, true, nearest(12)),
+            ("nearest_k32", &uniform, true, nearest(32)),
+            ("nearest_k64", &uniform, true, nearest(64)),
+            ("nearest_quadrants_3", &uniform, true, quadrants),
+            ("nearest_ellipse_k12", &uniform, true, ellipse),
+            ("nearest_clustered_k12", &clustered, true, nearest(12)),
+            ("nearest_scattered_k12", &uniform, false, nearest(12)),
+            ("nearest_clustered_scattered_k12", &clustered, false, nearest(12)),
+        ] {
+            if name.contains(&self.filter) {
+                let targets = if is_grid { Targets::Grid(grid) } else { scattered.targets() };
+                self.nearest_row(name, points, targets, &params)?;
+            }
         }
-        let n = 10_000_000;
-        let points = Cloud::random(n, 5000.0, 5);
-        let grid = Targets::Grid(GridSpec::new(0.0, 5000.0, 1.0, 5000, 5000)?);
-        let params = Params::nearest(12);
+        Ok(())
+    }
+
+    fn nearest_row(
+        &self,
+        name: &str,
+        points: &Cloud,
+        targets: Targets,
+        params: &Params,
+    ) -> Result<()> {
         let resident = points.upload(&self.gpu)?;
         let resident = resident.points()?;
-        let places = Places::upload(&self.gpu, grid)?;
+        let places = Places::upload(&self.gpu, targets)?;
         let mut workspace = Workspace::new(&self.gpu)?;
         let (mut build, mut search, mut all) = (0.0, 0.0, Vec::new());
         for round in 0..6 {
             let (index, built) = self
                 .gpu
-                .time::<_, anyhow::Error>(|| Ok(Index::new(&mut workspace, &resident, &params)?))?;
+                .time::<_, anyhow::Error>(|| Ok(Index::new(&mut workspace, &resident, params)?))?;
             let (surface, searched) = self.gpu.time::<_, anyhow::Error>(|| {
-                Ok(index.interpolate::<f32>(&mut workspace, places.targets(), &params)?)
+                Ok(index.interpolate::<f32>(&mut workspace, places.targets(), params)?)
             })?;
             if round == 0 {
-                let values = surface.values.to_host()?;
-                let none = values.iter().filter(|v| v.is_nan()).count();
-                ensure!(none == 0, "{none} cells without a value");
+                points.check_neighbours(name, targets, params, &surface.values.to_host()?)?;
             } else {
                 build += built.as_secs_f64() * 1e3 / 5.0;
                 search += searched.as_secs_f64() * 1e3 / 5.0;
@@ -147,9 +177,10 @@ impl Bench {
             }
         }
         all.sort_by(f64::total_cmp);
-        eprintln!("nearest_k12: index {build:.3} ms, search {search:.3} ms (means of 5)");
-        let (median, least, most) = (all[2], all[0], all[4]);
-        println!("tessera\tnearest_k12\t{n}\t25000000\t{median:.4}\t{least:.4}\t{most:.4}");
+        eprintln!("{name}: index {build:.3} ms, search {search:.3} ms (means of 5)");
+        let (n, count, median, least, most) =
+            (points.x.len(), targets.len(), all[2], all[0], all[4]);
+        println!("tessera\t{name}\t{n}\t{count}\t{median:.4}\t{least:.4}\t{most:.4}");
         Ok(())
     }
 
@@ -231,6 +262,56 @@ impl Cloud {
     fn moved(&self, by: f64) -> Self {
         let moved = |column: &[f64]| column.iter().map(|x| x + by).collect();
         Self { x: moved(&self.x), y: moved(&self.y), z: self.z.clone() }
+    }
+
+    /// The same, larger.
+    fn scaled(mut self, by: f64) -> Self {
+        self.x.iter_mut().chain(&mut self.y).for_each(|along| *along *= by);
+        self
+    }
+
+    /// Compares a sample of values from neighbours with the CPU's; a sum over many may be taken in another
+    /// order. Prints a checksum of all values.
+    fn check_neighbours(
+        &self,
+        name: &str,
+        targets: Targets,
+        params: &Params,
+        values: &[f32],
+    ) -> Result<()> {
+        let count = targets.len();
+        let sample: Vec<usize> =
+            (0..NEAR_SAMPLE).map(|k| (mix(k as u64) % count) as usize).collect();
+        let place = |i: usize| match targets {
+            Targets::Points { x, y } => (x[i], y[i]),
+            Targets::Grid(grid) => {
+                let width = grid.width as usize;
+                grid.cell_centre((i % width) as u32, (i / width) as u32)
+            }
+        };
+        let (x, y): (Vec<f64>, Vec<f64>) = sample.iter().map(|&i| place(i)).unzip();
+        let points = Points { x: &self.x, y: &self.y, values: &[&self.z] };
+        let input = idw::Input::new(points, Targets::Points { x: &x, y: &y });
+        let wanted = idw::interpolate::<f32>(&Device::Cpu, input, params, &())?;
+        let mut others = 0;
+        for (&i, &wanted) in sample.iter().zip(&wanted.values[0]) {
+            let both_missing = wanted.is_nan() && values[i].is_nan();
+            others += usize::from(!both_missing && wanted != values[i]);
+            ensure!(
+                both_missing || (wanted - values[i]).abs() <= 1e-6 * wanted.abs(),
+                "{name}: target {i} has {}, not {wanted}",
+                values[i]
+            );
+        }
+        let sum = values
+            .par_iter()
+            .enumerate()
+            .map(|(i, v)| mix((i as u64) << 32 | u64::from(v.to_bits())));
+        let sum = sum.reduce(|| 0, u64::wrapping_add);
+        eprintln!(
+            "{name}: {others} of {NEAR_SAMPLE} other bits than on the CPU; all have {sum:016x}"
+        );
+        Ok(())
     }
 
     fn targets(&self) -> Targets<'_> {

@@ -217,3 +217,30 @@ fn whatever_lies_in_memory_nothing_outside_is_touched() {
     assert_eq!(surface.to_host().unwrap().summary.nodata, 0);
     assert_eq!(Targets::from(grid).len(), surface.len() as u64);
 }
+
+#[test]
+fn targets_that_are_nowhere_have_no_value_among_many_that_are_searched_together() {
+    let gpu = gpu();
+    let mut workspace = Workspace::new(&gpu).unwrap();
+    let (cloud, mut places) = (random_cloud(900, SQUARE, 91), random_cloud(5000, SQUARE, 92));
+    let at = Resident::new(&gpu, &places);
+    let resident = Resident::new(&gpu, &cloud);
+    let params = Params::nearest(6);
+    let mut run = |targets: DeviceTargets| {
+        let input = Input::new(resident.points(), targets);
+        interpolate::<f64>(&mut workspace, &input, &params).unwrap().to_host().unwrap()
+    };
+    let wanted = run(at.targets());
+    let odd = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY];
+    for i in 0..300 {
+        places.x[i * 16] = odd[i % 3];
+        places.y[i * 13 + 2] = odd[(i + 1) % 3];
+    }
+    let [x, y] = [&places.x, &places.y].map(|column| gpu.upload(column).unwrap());
+    let found = run(DeviceTargets::points(&x, &y));
+    for (i, (&found, &wanted)) in found.values[0].iter().zip(&wanted.values[0]).enumerate() {
+        let is_place = places.x[i].is_finite() && places.y[i].is_finite();
+        let wanted = if is_place { wanted } else { f64::NAN };
+        assert_eq!(found.to_bits(), wanted.to_bits(), "target {i}");
+    }
+}

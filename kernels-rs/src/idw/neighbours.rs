@@ -17,19 +17,24 @@
 //! The adaptive power of each query follows from its neighbours' distances: [`powers`].
 
 pub mod circle;
+mod keys;
+mod lists;
 pub mod nearest;
+pub mod patches;
 pub mod powers;
 mod results;
 mod search;
+pub mod together;
 
 use device_std::real::Real;
-use device_std::{kernel, thread};
+use device_std::{kernel, thread, warp};
 
 use super::BLOCK;
 use super::plan::Plan;
 use super::targets::Targets;
 use circle::Circle;
 use nearest::Nearest;
+use patches::Patches;
 use results::Results;
 use search::{Index, Query, Search};
 
@@ -64,13 +69,15 @@ pub struct Wanted {
 /// Interpolates over at most `max_points` points, by a list of the nearest or, in the instances
 /// `any`, without one. These take `max_per_quadrant` of each quadrant where `by_quadrants` is not 0, by
 /// turns. Where there are fewer than `min_points`, or in a quadrant `min_per_quadrant`, a query has no
-/// value, or, if `falls_back` is not 0, that of as many nearest, however they lie. Grid: a thread a query.
+/// value, or, if `falls_back` is not 0, that of as many nearest, however they lie. Unless `left` is null, only
+/// queries are taken that [`interpolate_together`](mod@together::interpolate_together) left. Grid: a thread a
+/// query, then one of the [`Patches`].
 ///
 /// # Safety
 /// `plan`, `starts`, `order` and `places` are those of the index of `points` points, `point_values` has so
 /// many elements for each of `value_count` values, `ranges` three for each; `x` and `y` have `count`
 /// elements, or are null for a grid of `width` columns, and on the sphere `vectors` has three columns of
-/// them, else it is null; `exponents`, unless null, has minus half the power of each query, which then
+/// them, else it is null; `left` and `target_order` are those of `interpolate_together`; `exponents`, unless null, has minus half the power of each query, which then
 /// takes the place of `exponent`; `values` has `count` elements for each value, `statistics` (unless null)
 /// for each [`statistic`](super::statistic).
 #[kernel(block = BLOCK, shared = <M as Method>::SHARED, instances(
@@ -96,6 +103,8 @@ pub unsafe fn interpolate<T: Real, M: Method>(
     x: *const f64,
     y: *const f64,
     vectors: *const f64,
+    left: *const u32,
+    target_order: *const u32,
     count: u64,
     width: u32,
     grid: [f64; 3],
@@ -118,15 +127,20 @@ pub unsafe fn interpolate<T: Real, M: Method>(
     values: *mut T,
     statistics: *mut T,
 ) {
-    if thread::index_1d() >= count {
-        return;
-    }
     let targets = Targets { x, y, count, width, height: 0, grid };
     let results = Results { values, value_count, statistics, count };
     // SAFETY: the query is below the count; the rest is passed on to the caller.
     unsafe {
         let index = Index::new(plan, (starts, order), (places, point_values, ranges), points);
-        let query = Query::of_thread(&targets, vectors);
+        let mine = if left.is_null() {
+            thread::index_1d()
+        } else {
+            left_to_thread(left, Patches { targets, order: target_order })
+        };
+        if mine >= count {
+            return;
+        }
+        let query = Query::new(mine, &targets, vectors);
         if !query.is_place() {
             results.put_nothing(query.index);
             return;
@@ -149,6 +163,24 @@ pub unsafe fn interpolate<T: Real, M: Method>(
         let wanted =
             Wanted { max_points, min_points, max_per_quadrant, min_per_quadrant, falls_back };
         M::interpolate(&index, &search, &query, wanted, &results);
+    }
+}
+
+/// The query of this thread, if it was left; else the count.
+///
+/// # Safety
+/// `left` has a word for each warp; the patches are those that it was written for.
+#[inline(always)]
+unsafe fn left_to_thread(left: *const u32, patches: Patches) -> u64 {
+    let thread = thread::index_1d();
+    let of_warp = thread / warp::SIZE as u64;
+    if of_warp >= patches.warps() {
+        return patches.targets.count;
+    }
+    // SAFETY: passed on to the caller.
+    unsafe {
+        let is_left = *left.add(of_warp as usize) >> (thread % warp::SIZE as u64) & 1 != 0;
+        if is_left { patches.index(thread) } else { patches.targets.count }
     }
 }
 

@@ -188,9 +188,9 @@ impl Call<'_> {
         &self,
         workspace: &mut Workspace,
     ) -> Result<(Column<T>, Option<Column<T>>)> {
-        let exponents = self.exponents()?;
+        let exponents = self.exponents(workspace)?;
         if !self.params.is_all_pairs() {
-            return self.search(exponents.as_ref());
+            return self.search(workspace, exponents.as_ref());
         }
         let values = self.all_pairs(workspace, exponents.as_ref())?;
         if !self.params.statistics {
@@ -198,15 +198,15 @@ impl Call<'_> {
         }
         // All but the nearest distance is the same everywhere.
         let nearest = self.params.of_nearest();
-        let (_, statistics) = Call { params: &nearest, ..*self }.search(None)?;
+        let (_, statistics) = Call { params: &nearest, ..*self }.search(workspace, None)?;
         Ok((values, statistics))
     }
 
     /// Minus half the power of each query, where that is adaptive.
-    fn exponents(&self) -> Result<Option<Column<f64>>> {
+    fn exponents(&self, workspace: &mut Workspace) -> Result<Option<Column<f64>>> {
         let Some(how) = self.params.adaptive else { return Ok(None) };
         let search = self.params.of_pattern(how).statistics(true);
-        let (_, statistics) = Call { params: &search, ..*self }.search::<f64>(None)?;
+        let (_, statistics) = Call { params: &search, ..*self }.search::<f64>(workspace, None)?;
         let Some(statistics) = statistics else { return Ok(None) };
         let pattern = self.index.about.ground.pattern(how, self.leave_out);
         let count = self.queries.count;

@@ -4,6 +4,7 @@ use device_std::host::Kernel;
 use gpu_core::Element;
 use kernels_rs::idw::neighbours::interpolate;
 use kernels_rs::idw::neighbours::nearest::MOST_KEPT;
+use kernels_rs::idw::neighbours::together::interpolate_together;
 use kernels_rs::idw::pairs::combine::combine;
 use kernels_rs::idw::pairs::rescue::rescue;
 
@@ -26,6 +27,9 @@ pub trait Kernels: Sized {
     /// Interpolates over neighbours: at most `wanted` nearest points, or with `None` any number of them.
     #[doc(hidden)]
     fn neighbours(wanted: Option<u32>) -> Kernel<interpolate::Args<Self>>;
+    /// Interpolates over the `wanted` nearest points, 32 queries at a time; `None` where those are too many.
+    #[doc(hidden)]
+    fn together(wanted: u32) -> Option<Kernel<interpolate_together::Args<Self>>>;
 }
 
 macro_rules! kernels {
@@ -42,6 +46,16 @@ macro_rules! kernels {
                     Some(17..=MOST_KEPT) => interpolate::$n24,
                     _ => interpolate::$any,
                 }
+            }
+
+            fn together(wanted: u32) -> Option<Kernel<interpolate_together::Args<Self>>> {
+                Some(match wanted {
+                    0..=8 => interpolate_together::$n8,
+                    9..=12 => interpolate_together::$n12,
+                    13..=16 => interpolate_together::$n16,
+                    17..=24 => interpolate_together::$n24,
+                    _ => return None,
+                })
             }
         }
     };

@@ -59,6 +59,17 @@ impl<'a> Queries<'a> {
         })
     }
 
+    /// The order of places along a curve.
+    pub fn order_along_curve(&self, workspace: &mut Workspace) -> Result<Column<u32>> {
+        let (gpu, places) = (workspace.gpu().clone(), (self.x, self.y));
+        // SAFETY: both columns have an element for each query.
+        unsafe {
+            let everywhere = [f64::MIN, f64::MAX, f64::MIN, f64::MAX];
+            let plan = sort::plan(&gpu, places, self.count, everywhere, false)?;
+            sort::along_curve(workspace, places, self.count as usize, &plan)
+        }
+    }
+
     /// The queries along a curve, and their order; `None` for a grid, whose blocks are compact.
     pub fn along_curve(&self, workspace: &mut Workspace) -> Result<Option<(Self, Column<u32>)>> {
         if self.grid.is_some() {
@@ -66,12 +77,9 @@ impl<'a> Queries<'a> {
         }
         let gpu = workspace.gpu().clone();
         let n = self.count as usize;
-        let places = (self.x, self.y);
+        let order = self.order_along_curve(workspace)?;
         // SAFETY: both columns have an element for each query; their order names each once.
         unsafe {
-            let everywhere = [f64::MIN, f64::MAX, f64::MIN, f64::MAX];
-            let plan = sort::plan(&gpu, places, self.count, everywhere, false)?;
-            let order = sort::along_curve(workspace, places, n, &plan)?;
             let mut sorted = gpu.uninitialized::<f64>(2 * n)?;
             sort::gather(&gpu, Some(&order), n, self.x, sorted.as_mut_ptr())?;
             sort::gather(&gpu, Some(&order), n, self.y, sorted.as_mut_ptr().wrapping_add(n))?;

@@ -1,21 +1,50 @@
-//! Neighbours: the kernel that a search takes, and its arguments.
+//! Neighbours: the kernels that a search takes, and their arguments.
 
+use device_std::warp::SIZE;
 use gpu_core::{Blocks, Column};
 use kernels_rs::idw::neighbours::interpolate;
 use kernels_rs::idw::neighbours::nearest::MOST_KEPT;
+use kernels_rs::idw::neighbours::patches::threads_of_grid;
+use kernels_rs::idw::neighbours::together::{TEAM, interpolate_together};
 use kernels_rs::idw::statistic;
 
-use super::Call;
 use super::number::DeviceNumber;
+use super::{Call, Workspace};
 use crate::ground::RADIUS;
 use crate::search::Search;
 use crate::{Below, Result};
+
+/// Points of a query, on average, up to which queries side by side are searched together.
+const POINTS_OF_QUERY: u64 = 8;
+
+/// Scattered queries from which on it pays to sort them.
+const LEAST_SORTED: u64 = 4096;
+
+/// The queries that a search for 32 at a time left.
+struct Left {
+    threads: u64,
+    /// A bit for each thread.
+    words: Column<u32>,
+    /// The order in which threads have the queries, unless they are a grid's.
+    order: Option<Column<u32>>,
+}
+
+impl Left {
+    fn threads(&self) -> u64 {
+        self.threads
+    }
+
+    fn order(&self) -> *const u32 {
+        self.order.as_ref().map_or(std::ptr::null(), Column::as_ptr)
+    }
+}
 
 impl Call<'_> {
     /// The values of all queries from their neighbours, and statistics of those; `exponents`, where each
     /// query has a power of its own. Enqueues and returns.
     pub(super) fn search<T: DeviceNumber>(
         &self,
+        workspace: &mut Workspace,
         exponents: Option<&Column<f64>>,
     ) -> Result<(Column<T>, Option<Column<T>>)> {
         let about = &self.index.about;
@@ -33,18 +62,91 @@ impl Call<'_> {
         let search = Search::of(self.params);
         let kept = !search.quadrants && search.max_points.max(search.min_points) <= MOST_KEPT;
         let kernel = T::neighbours(kept.then_some(search.max_points));
-        let arguments = self.arguments(&search, exponents, &mut values, statistics.as_mut())?;
-        // SAFETY: the index's columns and the queries' have the lengths that the kernel needs.
+        let left =
+            self.search_together(workspace, &search, exponents, &mut values, statistics.as_mut())?;
+        let threads = left.as_ref().map_or(self.queries.count, Left::threads);
+        let arguments =
+            self.arguments(&search, left.as_ref(), exponents, &mut values, statistics.as_mut())?;
+        // SAFETY: the index's columns and the queries' have the lengths that the kernel needs, and so has what
+        // was left.
         unsafe {
-            let blocks = Blocks::for_each(&kernel, self.queries.count)?;
+            let blocks = Blocks::for_each(&kernel, threads)?;
             self.gpu.enqueue(kernel, blocks, arguments)?;
         }
         Ok((values, statistics))
     }
 
+    /// Searches for 32 queries at a time, side by side, and gives what is left; `None` where it does nothing,
+    /// since queries side by side have few points in common, or too many are wanted.
+    fn search_together<T: DeviceNumber>(
+        &self,
+        workspace: &mut Workspace,
+        search: &Search,
+        exponents: Option<&Column<f64>>,
+        values: &mut Column<T>,
+        statistics: Option<&mut Column<T>>,
+    ) -> Result<Option<Left>> {
+        let &Self { index, queries, params, .. } = self;
+        let is_circle = !search.quadrants && search.ellipse.is_none();
+        let is_dense = queries.count * POINTS_OF_QUERY >= index.len() as u64;
+        let kernel = T::together(search.max_points);
+        let (true, true, false, Some(kernel)) =
+            (is_circle, is_dense, index.about.ground.geographic, kernel)
+        else {
+            return Ok(None);
+        };
+        let order = match queries.grid {
+            Some(_) => None,
+            None if queries.count < LEAST_SORTED => return Ok(None),
+            None => Some(queries.order_along_curve(workspace)?),
+        };
+        let threads = match queries.grid {
+            Some(grid) => threads_of_grid(grid.width, grid.height),
+            None => queries.count,
+        };
+        let (about, sorted) = (&index.about, index.searched()?);
+        // SAFETY: the columns have the lengths that the kernel needs; it writes a word for each of its warps.
+        unsafe {
+            let blocks = Blocks::for_each(&kernel, threads)?;
+            let words = threads.next_multiple_of(TEAM.into()) / u64::from(SIZE);
+            let mut left = Left { threads, words: self.gpu.uninitialized(words as usize)?, order };
+            let arguments = interpolate_together::Args {
+                plan: index.plan.as_ptr(),
+                starts: sorted.starts.as_ptr(),
+                order: sorted.order.as_ptr(),
+                places: sorted.places.as_ptr(),
+                point_values: sorted.values.as_ptr(),
+                ranges: index.ranges.as_ptr(),
+                points: index.len() as u32,
+                x: queries.x,
+                y: queries.y,
+                target_order: left.order(),
+                count: queries.count,
+                width: queries.width(),
+                grid: queries.grid_numbers(),
+                law: params.law(),
+                smoothing: params.smoothing * params.smoothing,
+                exponent: -0.5 * params.power,
+                exponents: exponents.map_or(std::ptr::null(), Column::as_ptr),
+                reach: search.reach,
+                leaves_out: u32::from(self.leave_out),
+                max_points: search.max_points,
+                min_points: search.min_points,
+                falls_back: u32::from(search.below == Below::Nearest),
+                value_count: about.ranges.len() as u32,
+                values: values.as_mut_ptr(),
+                statistics: statistics.map_or(std::ptr::null_mut(), Column::as_mut_ptr),
+                left: left.words.as_mut_ptr(),
+            };
+            self.gpu.enqueue(kernel, blocks, arguments)?;
+            Ok(Some(left))
+        }
+    }
+
     fn arguments<T: DeviceNumber>(
         &self,
         search: &Search,
+        left: Option<&Left>,
         exponents: Option<&Column<f64>>,
         values: &mut Column<T>,
         statistics: Option<&mut Column<T>>,
@@ -62,6 +164,8 @@ impl Call<'_> {
             x: queries.x,
             y: queries.y,
             vectors: queries.vectors,
+            left: left.map_or(std::ptr::null(), |left| left.words.as_ptr()),
+            target_order: left.map_or(std::ptr::null(), Left::order),
             count: queries.count,
             width: queries.width(),
             grid: queries.grid_numbers(),

@@ -1,10 +1,11 @@
 //! The nearest points of a query, kept in registers while they are searched.
 
 use device_std::real::Real;
-use device_std::shared::{Carver, SharedArray};
-use device_std::{math, thread};
+use device_std::shared::Carver;
+use device_std::thread;
 
-use super::results::{Results, Sums, mean};
+use super::lists::Lists;
+use super::results::Results;
 use super::search::{Index, Query, Search};
 use super::{Method, Wanted};
 use crate::idw::BLOCK;
@@ -126,23 +127,16 @@ unsafe fn nearest_points<const K: usize>(
 }
 
 /// The lists of a block's threads, once they are complete.
-#[derive(Clone, Copy)]
-struct Lists {
-    squared: SharedArray<f64>,
-    index: SharedArray<u32>,
-}
-
-impl Lists {
-    #[inline(always)]
-    const fn new(carver: &mut Carver, wanted: u32) -> Self {
-        Self { squared: carver.array(wanted * BLOCK), index: carver.array(wanted * BLOCK) }
-    }
+#[inline(always)]
+const fn lists(carver: &mut Carver, wanted: u32, thread: u32) -> Lists {
+    let (squared, index) = (carver.array(wanted * BLOCK), carver.array(wanted * BLOCK));
+    Lists { squared, index, threads: BLOCK, thread }
 }
 
 impl<const K: usize> Method for Nearest<K> {
     const SHARED: u32 = {
         let mut carver = Carver::new();
-        let _ = Lists::new(&mut carver, K as u32);
+        let _ = lists(&mut carver, K as u32, 0);
         carver.bytes()
     };
 
@@ -154,19 +148,13 @@ impl<const K: usize> Method for Nearest<K> {
         wanted: Wanted,
         results: &Results<T>,
     ) {
-        let lists = Lists::new(&mut Carver::new(), K as u32);
+        let lists = lists(&mut Carver::new(), K as u32, thread::thread_idx_x());
         // SAFETY: passed on to the caller.
         unsafe {
             let found = find::<K>(lists, index, search, query, wanted);
             lists.interpolate(index, search, query, found, wanted.min_points, results);
         }
     }
-}
-
-/// Where the thread keeps neighbour `i`.
-#[inline(always)]
-fn slot(i: u32) -> u32 {
-    i * BLOCK + thread::thread_idx_x()
 }
 
 /// Leaves the neighbours of a query in the thread's list; returns how many.
@@ -193,73 +181,8 @@ unsafe fn find<const K: usize>(
                 (most, limited) = (least, false);
                 continue;
             }
-            nearest.for_each(|i, squared, point| {
-                lists.squared.store(slot(i), squared);
-                lists.index.store(slot(i), point);
-            });
+            nearest.for_each(|i, squared, point| lists.store(i, squared, point));
             return found;
-        }
-    }
-}
-
-impl Lists {
-    /// Writes values, and statistics, from the neighbours in the thread's list.
-    ///
-    /// # Safety
-    /// `found` neighbours are in it; index, query and results are as [`interpolate`](super::interpolate) says.
-    #[inline(always)]
-    unsafe fn interpolate<T: Real>(
-        self,
-        index: &Index,
-        search: &Search,
-        query: &Query,
-        found: u32,
-        min_points: u32,
-        results: &Results<T>,
-    ) {
-        // SAFETY: slots are the thread's own; the rest is passed on to the caller.
-        unsafe {
-            let enough = found >= min_points && found > 0;
-            let smooth = search.smoothing > 0.0;
-            let coincident = enough && !smooth && self.squared.load(slot(0)) == 0.0;
-            let [first_offset, _, _] = index.range(0);
-            let mut statistics = Sums::EMPTY;
-            let nearest = if found > 0 { search.smoothed(self.squared.load(slot(0))) } else { 1.0 };
-            let mut i = 0;
-            while i < found {
-                let squared = self.squared.load(slot(i));
-                if !results.statistics.is_null() {
-                    let value = *index.values.add(self.index.load(slot(i)) as usize);
-                    statistics.add(value, first_offset, math::sqrt(search.on_ground(squared)));
-                }
-                let weight = if coincident {
-                    (squared == 0.0) as u32 as f64
-                } else {
-                    search.weight(squared, nearest)
-                };
-                self.squared.store(slot(i), weight);
-                i += 1;
-            }
-            if !results.statistics.is_null() {
-                statistics.write(first_offset, query.index, results);
-            }
-            let mut v = 0;
-            while v < results.value_count {
-                let [offset, low, high] = index.range(v);
-                let offset = if coincident { 0.0 } else { offset };
-                let values = index.values.add(v as usize * index.points as usize);
-                let (mut weights, mut sum) = (0.0, 0.0);
-                let mut i = 0;
-                while i < found {
-                    let weight = self.squared.load(slot(i));
-                    weights += weight;
-                    sum += weight * (*values.add(self.index.load(slot(i)) as usize) - offset);
-                    i += 1;
-                }
-                let value = if enough { mean(offset, sum, weights, low, high) } else { f64::NAN };
-                results.put(v, query.index, value);
-                v += 1;
-            }
         }
     }
 }

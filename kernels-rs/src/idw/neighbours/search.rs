@@ -1,7 +1,7 @@
 //! The search of the index: boxes of cells around a query, and the points in them.
 
+use device_std::math;
 use device_std::real::Real;
-use device_std::{math, thread};
 
 use crate::idw::plan::Plan;
 use crate::idw::targets::Targets;
@@ -11,11 +11,13 @@ use crate::spatial::sphere::arc_of_squared_chord;
 /// The index and the points.
 #[derive(Clone, Copy)]
 pub struct Index {
-    cells: Cells,
-    starts: *const u32,
+    pub cells: Cells,
+    /// Where the points of each cell begin.
+    pub starts: *const u32,
+    /// The index of each sorted point.
     pub order: *const u32,
     /// Sorted places: x of each, then y, on the sphere then z.
-    places: *const f64,
+    pub places: *const f64,
     /// Values in the points' own order, one column after the other.
     pub values: *const f64,
     /// Of each value: offset, lowest, highest.
@@ -50,9 +52,9 @@ pub struct Search {
 #[derive(Clone, Copy)]
 pub struct Query {
     pub index: u64,
-    x: f64,
-    y: f64,
-    place: [f64; 3],
+    pub x: f64,
+    pub y: f64,
+    pub place: [f64; 3],
 }
 
 /// A point as a search sees it: its place in the sorted order, and its squared distance.
@@ -75,6 +77,22 @@ pub struct CellBox {
 }
 
 impl Search {
+    /// In the plane, within a radius or, where that is infinite, all of it.
+    #[inline(always)]
+    pub fn within(reach: f64) -> Self {
+        Self {
+            smoothing: 0.0,
+            exponent: -1.0,
+            law: 2,
+            sphere: 0.0,
+            reach: [reach; 2],
+            extent: [reach; 2],
+            ellipse: [0.0; 3],
+            leaves_out: false,
+            by_quadrants: false,
+        }
+    }
+
     /// Whether this is on the sphere.
     #[inline(always)]
     pub fn is_sphere(&self) -> bool {
@@ -146,13 +164,16 @@ impl Search {
 }
 
 impl Query {
-    /// The query of this thread.
+    /// What stands where there is none.
+    pub const NOWHERE: Self =
+        Self { index: 0, x: f64::NAN, y: f64::NAN, place: [f64::NAN, f64::NAN, 0.0] };
+
+    /// Query `index` of the targets.
     ///
     /// # Safety
-    /// Its index is below the count; on the sphere `vectors` has three columns of `count` elements.
+    /// The index is below the count; on the sphere `vectors` has three columns of `count` elements.
     #[inline(always)]
-    pub unsafe fn of_thread(targets: &Targets, vectors: *const f64) -> Self {
-        let index = thread::index_1d();
+    pub unsafe fn new(index: u64, targets: &Targets, vectors: *const f64) -> Self {
         let (i, n) = (index as usize, targets.count as usize);
         // SAFETY: passed on to the caller.
         unsafe {

@@ -169,7 +169,8 @@ struct Tree {
     }
 };
 
-float median(const std::function<void()> &run) {
+// Times `run` and prints a row: whose, the work, cells, nodes, and median, least and greatest time in ms.
+void row(const char *work, uint64_t cells, uint64_t nodes, const std::function<void()> &run) {
     cudaEvent_t begin, end;
     CHECK(cudaEventCreate(&begin));
     CHECK(cudaEventCreate(&end));
@@ -184,7 +185,8 @@ float median(const std::function<void()> &run) {
         if (i >= 2) times.push_back(time);
     }
     std::sort(times.begin(), times.end());
-    return times[5];
+    printf("paper\t%s\t%llu\t%llu\t%.4f\t%.4f\t%.4f\n", work, (unsigned long long)cells, (unsigned long long)nodes,
+           times[5], times.front(), times.back());
 }
 
 int main(int argc, char **argv) {
@@ -206,23 +208,17 @@ int main(int argc, char **argv) {
         while (step < 7 && below * 8 > cells * (step + 1)) steps.at[step++] = (short)(value - 32768);
     }
     Tree tree;
-    float tile = median([&] { tree.build(raster, width, height, 0, 0, steps); });
-    printf("one tile of %u x %u                      %12.4f ms, %llu nodes\n", SIDE, SIDE, tile,
-           (unsigned long long)tree.count());
+    tree.build(raster, width, height, 0, 0, steps);
+    row("ccq_tile", (uint64_t)SIDE * SIDE, tree.count(), [&] { tree.build(raster, width, height, 0, 0, steps); });
     uint64_t nodes = 0;
-    uint32_t tiles = 0;
-    for (uint32_t row = 0; row < height; row += SIDE)
-        for (uint32_t column = 0; column < width; column += SIDE, tiles++) {
-            tree.build(raster, width, height, column, row, steps);
-            nodes += tree.count();
-        }
-    float world = median([&] {
+    auto each_tile = [&](const std::function<void()> &then) {
         for (uint32_t row = 0; row < height; row += SIDE)
-            for (uint32_t column = 0; column < width; column += SIDE)
+            for (uint32_t column = 0; column < width; column += SIDE) {
                 tree.build(raster, width, height, column, row, steps);
-    });
-    printf("%u tiles, one after the other               %12.4f ms, %llu nodes\n", tiles, world,
-           (unsigned long long)nodes);
-    printf("  a tile of them                            %12.4f ms\n", world / tiles);
+                then();
+            }
+    };
+    each_tile([&] { nodes += tree.count(); });
+    row("ccq_tiles_one_by_one", cells, nodes, [&] { each_tile([] {}); });
     return 0;
 }

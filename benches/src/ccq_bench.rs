@@ -1,11 +1,11 @@
 //! `ccq_bench`: trees over a raster of the world's size, on a GPU and beside it on the CPU.
 //!
 //! `ccq_bench [WIDTH HEIGHT [DEVICE]]`, 43200 x 21600 on `cuda:0` without. A seeded fractal field of i16 is made on the
-//! CPU, with eight bins of about as many cells. Times on the GPU are medians of ten by events, after two to warm up.
-
-use std::time::{Duration, Instant};
+//! CPU, with eight bins of about as many cells. Times on the GPU are of ten runs by events, those that end on the host by
+//! its clock, after two to warm up. A row has the cells, and the nodes of the tree.
 
 use anyhow::{Context, Result};
+use benches::{Times, clocked};
 use ccq_tree::gpu::{self, Condition, Workspace};
 use ccq_tree::{Params, Query, Tree, build, quadrants, quantile_boundaries};
 use gpu_core::{Device, DeviceChoice, DeviceGrid, Gpu, Grid, GridSlice, GridSpec};
@@ -17,7 +17,6 @@ fn main() -> Result<()> {
     let (width, height) = (side(0, 43200)?, side(1, 21600)?);
     let choice: DeviceChoice = words.get(2).map_or("cuda:0", String::as_str).parse()?;
     let gpu = Gpu::open(choice)?;
-    println!("{}: {width} x {height} cells of i16, 8 bins", gpu.name());
     let raster = fractal(width, height);
     let bins = quantile_boundaries(raster.view(), None, 8)?;
     let params = Params::new().bins(bins.clone());
@@ -31,8 +30,8 @@ fn main() -> Result<()> {
     drop(resident);
     end_to_end(&gpu, &raster, &params)?;
     let host = tree.to_host()?;
-    search(&gpu, &tree, &host, (bins[2], bins[3]))?;
-    search(&gpu, &rare_tree, &rare_tree.to_host()?, (f64::NEG_INFINITY, rare[0]))?;
+    search(&gpu, "eighth", &tree, &host, (bins[2], bins[3]))?;
+    search(&gpu, "hundredth", &rare_tree, &rare_tree.to_host()?, (f64::NEG_INFINITY, rare[0]))?;
     load(&host)?;
     memory(&host);
     Ok(())
@@ -68,18 +67,8 @@ fn fractal(width: u32, height: u32) -> Grid<i16> {
     Grid::new(values, GridSpec::of_pixels(width, height)).expect("a value for each cell")
 }
 
-/// The median of ten, after two to warm up.
-fn median(mut run: impl FnMut() -> Result<Duration>) -> Result<f64> {
-    run()?;
-    run()?;
-    let mut times = (0..10).map(|_| run()).collect::<Result<Vec<_>>>()?;
-    times.sort();
-    Ok(times[5].as_secs_f64() * 1e3)
-}
-
-fn line(what: &str, milliseconds: f64) {
-    println!("{what:<58} {milliseconds:>12.4} ms");
-}
+/// Timed runs.
+const RUNS: usize = 10;
 
 fn build_resident(
     gpu: &Gpu,
@@ -87,15 +76,13 @@ fn build_resident(
     params: &Params,
 ) -> Result<gpu::DeviceTree<i16>> {
     let mut workspace = Workspace::new(gpu)?;
-    let time = median(|| Ok(gpu.time(|| gpu::build(&mut workspace, raster, params))?.1))?;
-    line("build, resident, with the wait for the number of nodes", time);
+    let times = Times::on_device(gpu, RUNS, || Ok(gpu::build(&mut workspace, raster, params)?))?;
     let tree = gpu::build(&mut workspace, raster, params)?;
-    let room = tree.nodes().len();
-    let within = |workspace: &mut Workspace| gpu::build_within(workspace, raster, params, room);
-    let time = median(|| Ok(gpu.time(|| within(&mut workspace))?.1))?;
-    line("build, resident, in given room", time);
-    let bytes = raster.grid().cells() * 2;
-    println!("  {:.2} GB of cells, {room} nodes", bytes as f64 * 1e-9);
+    let (cells, room) = (raster.grid().cells(), tree.nodes().len());
+    times.print("tessera", "ccq_build", cells, room as u64);
+    let within = || Ok(gpu::build_within(&mut workspace, raster, params, room)?);
+    let times = Times::on_device(gpu, RUNS, within)?;
+    times.print("tessera", "ccq_build_in_given_room", cells, room as u64);
     Ok(tree)
 }
 
@@ -105,24 +92,23 @@ fn build_tiles(gpu: &Gpu, raster: &DeviceGrid<i16>, params: &Params) -> Result<(
     let side = 4096.min(raster.width()).min(raster.height());
     let host = fractal(side, side);
     let tile = DeviceGrid::upload(gpu, host.view())?;
-    let time = median(|| Ok(gpu.time(|| gpu::build(&mut workspace, &tile, params))?.1))?;
-    line(&format!("one tile of {side} x {side}"), time);
-    let room = gpu::build(&mut workspace, &tile, params)?.nodes().len();
-    let within = |workspace: &mut Workspace| gpu::build_within(workspace, &tile, params, room);
-    let time = median(|| Ok(gpu.time(|| within(&mut workspace))?.1))?;
-    line("  in given room", time);
+    let times = Times::on_device(gpu, RUNS, || Ok(gpu::build(&mut workspace, &tile, params)?))?;
+    let (cells, room) =
+        (tile.grid().cells(), gpu::build(&mut workspace, &tile, params)?.nodes().len());
+    times.print("tessera", "ccq_tile", cells, room as u64);
+    let within = || Ok(gpu::build_within(&mut workspace, &tile, params, room)?);
+    let times = Times::on_device(gpu, RUNS, within)?;
+    times.print("tessera", "ccq_tile_in_given_room", cells, room as u64);
     let slice = GridSlice::from(raster);
-    let time =
-        median(|| Ok(gpu.time(|| gpu::build_forest(&mut workspace, slice, 4096, params))?.1))?;
+    let forest = || Ok(gpu::build_forest(&mut workspace, slice, 4096, params)?);
+    let times = Times::on_device(gpu, RUNS, forest)?;
     let (columns, rows) = gpu::build_forest(&mut workspace, slice, 4096, params)?.tiles();
-    let tiles = columns * rows;
-    line(&format!("{tiles} tiles in a batch"), time);
-    line("  a tile of them", time / f64::from(tiles));
-    let merged = |workspace: &mut Workspace| {
-        gpu::build_forest(workspace, slice, 4096, params)?.merge(workspace)
-    };
-    let time = median(|| Ok(gpu.time(|| merged(&mut workspace))?.1))?;
-    line("  and merged into one tree", time);
+    let (cells, tiles) = (raster.grid().cells(), u64::from(columns * rows));
+    times.print("tessera", "ccq_tiles_in_a_batch", cells, tiles);
+    let merged =
+        || Ok(gpu::build_forest(&mut workspace, slice, 4096, params)?.merge(&mut workspace)?);
+    let times = Times::on_device(gpu, RUNS, merged)?;
+    times.print("tessera", "ccq_tiles_merged", cells, tiles);
     Ok(())
 }
 
@@ -130,64 +116,53 @@ fn build_tiles(gpu: &Gpu, raster: &DeviceGrid<i16>, params: &Params) -> Result<(
 fn end_to_end(gpu: &Gpu, raster: &Grid<i16>, params: &Params) -> Result<()> {
     let device = Device::Gpu(gpu.clone());
     let mut built = None;
-    let time = median(|| {
+    let times = Times::on_host(RUNS, || {
         drop(built.take());
-        let start = Instant::now();
         built = Some(build(&device, raster.view(), params, &())?);
-        Ok(start.elapsed())
+        Ok(())
     })?;
-    line("from host to host", time);
     let built = built.context("a tree was built")?;
-    let moved = (raster.grid().cells() * 2 + built.bytes()) as f64 * 1e-9;
-    println!("  {moved:.2} GB moved, {:.1} GB/s", moved / (time * 1e-3));
+    let (cells, nodes) = (raster.grid().cells(), built.nodes().len() as u64);
+    times.print("tessera", "ccq_host", cells, nodes);
     let back = gpu.zeroed::<u8>(built.bytes() as usize)?;
-    let time = median(|| {
-        let start = Instant::now();
+    let times = Times::on_host(RUNS, || {
         let resident = DeviceGrid::upload(gpu, raster.view())?;
         gpu.synchronize()?;
-        let nodes = back.to_host()?;
-        let time = start.elapsed();
-        drop((nodes, resident));
-        Ok(time)
+        Ok((back.to_host()?, resident))
     })?;
-    line("as many bytes copied there and back, and nothing else", time);
-    println!("  {:.1} GB/s", moved / (time * 1e-3));
-    let start = Instant::now();
-    let tree = build(&Device::Cpu, raster.view(), params, &())?;
-    line("the same on the CPU, once", start.elapsed().as_secs_f64() * 1e3);
-    println!("  on {} threads, {} nodes", rayon::current_num_threads(), tree.nodes().len());
+    times.print("tessera", "ccq_host_copies_alone", cells, nodes);
+    let (tree, time) = clocked(|| Ok(build(&Device::Cpu, raster.view(), params, &())?))?;
+    Times::new(vec![time]).print("cpu", "ccq_host", cells, nodes);
     anyhow::ensure!(tree == built, "the device and the CPU have built different trees");
     Ok(())
 }
 
-/// The cells of one bin.
+/// The cells of one bin, which has `part` of all; a row has these cells, and the quadrants.
 fn search(
     gpu: &Gpu,
+    part: &str,
     tree: &gpu::DeviceTree<i16>,
     host: &Tree<i16>,
     (low, high): (f64, f64),
 ) -> Result<()> {
     let (mut workspace, query) = (Workspace::new(gpu)?, Query::new());
     let asked = [Condition::new(tree).range(low, high)];
-    let time = median(|| Ok(gpu.time(|| gpu::count(&mut workspace, &asked, &query))?.1))?;
     let found = gpu::count(&mut workspace, &asked, &query)?.to_host()?;
-    let share = 100.0 * found[1] as f64 / host.grid().cells() as f64;
-    println!("from {low} below {high}: {} quadrants, {share:.2}% of the cells", found[0]);
-    line("  count on the device", time);
-    let time = median(|| Ok(gpu.time(|| gpu::quadrants(&mut workspace, &asked, &query))?.1))?;
-    line("  quadrants, from the device to the host", time);
-    let time = median(|| Ok(gpu.time(|| gpu::mask(&mut workspace, &asked, &query))?.1))?;
-    line("  a mask on the device", time);
-    let time = median(|| Ok(gpu.time(|| gpu::runs(&mut workspace, &asked, &query))?.1))?;
-    line("  runs, from the device to the host", time);
+    let print = |what: &str, library: &str, times: Times| {
+        times.print(library, format!("ccq_{part}_{what}"), found[1], found[0]);
+    };
+    let count = || Ok(gpu::count(&mut workspace, &asked, &query)?);
+    print("count", "tessera", Times::on_device(gpu, RUNS, count)?);
+    let quadrants_to_host = || Ok(gpu::quadrants(&mut workspace, &asked, &query)?);
+    print("quadrants_to_host", "tessera", Times::on_device(gpu, RUNS, quadrants_to_host)?);
+    let mask = || Ok(gpu::mask(&mut workspace, &asked, &query)?);
+    print("mask", "tessera", Times::on_device(gpu, RUNS, mask)?);
+    let runs = || Ok(gpu::runs(&mut workspace, &asked, &query)?);
+    print("runs_to_host", "tessera", Times::on_device(gpu, RUNS, runs)?);
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build()?;
     let condition = [ccq_tree::Condition::new(host).range(low, high)];
-    let time = median(|| {
-        let start = Instant::now();
-        pool.install(|| quadrants(&condition, &query))?;
-        Ok(start.elapsed())
-    })?;
-    line("  quadrants on one thread of the CPU", time);
+    let on_cpu = || Ok(pool.install(|| quadrants(&condition, &query))?);
+    print("quadrants_by_one_thread", "cpu", Times::on_host(RUNS, on_cpu)?);
     Ok(())
 }
 
@@ -216,22 +191,17 @@ fn pointer_tree(linear: &[(u64, u32, i16, i16)]) -> Option<Box<PointerNode>> {
 fn load(tree: &Tree<i16>) -> Result<()> {
     let path = std::env::temp_dir().join(format!("ccq_bench.{}.ccq", std::process::id()));
     tree.save(&path)?;
-    let read = median(|| {
-        let start = Instant::now();
+    let times = Times::on_host(RUNS, || {
         // SAFETY: nobody else knows the file.
         let mapped = unsafe { Tree::<i16>::map(&path)? };
-        std::hint::black_box(mapped.nodes().len());
-        Ok(start.elapsed())
+        Ok(std::hint::black_box(mapped.nodes().len()))
     });
     std::fs::remove_file(&path)?;
-    let read = read?;
-    line("a file mapped and checked", read);
+    let (cells, nodes) = (tree.grid().cells(), tree.nodes().len() as u64);
+    times?.print("cpu", "ccq_file_mapped", cells, nodes);
     let linear = linear(tree);
-    let start = Instant::now();
-    let root = pointer_tree(&linear).context("a tree has a root")?;
-    let time = start.elapsed().as_secs_f64() * 1e3;
-    line(&format!("a pointer quadtree of {} nodes rebuilt", linear.len()), time);
-    println!("  {:.0} times as long", time / read);
+    let (root, time) = clocked(|| pointer_tree(&linear).context("a tree has a root"))?;
+    Times::new(vec![time]).print("cpu", "ccq_pointer_tree_rebuilt", cells, nodes);
     // Not taken apart node by node: the program ends.
     std::mem::forget(root);
     Ok(())
@@ -270,7 +240,7 @@ fn decode(code: u64) -> (u32, u32) {
 fn memory(tree: &Tree<i16>) {
     let nodes = tree.nodes().len().max(1) as f64;
     println!(
-        "{:.2} bytes a node, {:.3} bits a cell; {:.0}% of a pointer quadtree with pointers of 32 bits, {:.0}% of 64",
+        "# {:.2} bytes a node, {:.3} bits a cell; {:.0}% of a pointer quadtree with pointers of 32 bits, {:.0}% of 64",
         tree.bytes() as f64 / nodes,
         tree.bits_per_cell(),
         100.0 * tree.bytes() as f64 / tree.pointer_tree_bytes(4) as f64,

@@ -1,48 +1,66 @@
-//! Times the CPU side of pba-voronoi beside `benches/peers/scipy_edt.py`, on the same masks.
+//! Times the library on the CPU beside what people can install: nearest sites of rasters (`benches/peers/distance_rivals.py`
+//! has the same masks), and inverse distances over the 12 nearest (`benches/peers/nearest_rivals.py` has the same points;
+//! kiddo's search for the neighbours alone stands here).
 //!
-//! `cpu_bench [SIDE] [DENSITY]..`: nearest sites and distances as f32, the best of 5 runs. The
-//! number of threads is rayon's (`RAYON_NUM_THREADS`).
+//! `cpu_bench distance [SIDE] [MASK]`: 0.01%, 1% and 25% random sites and, of MASK (.npy, .npz, .png, .tif), the window of
+//! SIDE x SIDE at its north-west; fewer outputs of sides beyond 4096. `cpu_bench nearest [POINTS]`: random points, and a grid of 5 cells for 2 points. 3 runs
+//! after one. The number of threads is rayon's (`RAYON_NUM_THREADS`).
 
-use std::time::{Duration, Instant};
+use std::num::NonZero;
+use std::path::Path;
 
-use anyhow::Result;
-use gpu_core::{Device, GridSpec};
-use pba_voronoi::{Input, Params, Sites, transform};
+use anyhow::{Result, bail, ensure};
+use benches::{Times, clocked, unit};
+use gpu_core::{Device, GridSpec, Points};
+use kiddo::{ImmutableKdTree, SquaredEuclidean};
+use pba_voronoi::{Algorithm, Input, Params, Sites, transform};
+use rayon::prelude::*;
 
-const RUNS: usize = 5;
+const RUNS: usize = 3;
 
 fn main() -> Result<()> {
-    let mut arguments = std::env::args().skip(1);
-    let side: u32 = arguments.next().unwrap_or("4096".into()).parse()?;
-    let given = arguments.map(|a| a.parse()).collect::<Result<Vec<f64>, _>>()?;
-    let densities = if given.is_empty() { vec![0.0001, 0.01, 0.25] } else { given };
-    println!("{} threads, {side} x {side}", rayon::current_num_threads());
-    for density in densities {
-        let sites = mask(side, density);
-        let input = Input::new(Sites::Mask(&sites), GridSpec::of_pixels(side, side));
-        let both = Params::new().nearest().distance();
-        let wanted = [
-            ("indices and distances", both),
-            ("indices", Params::new().nearest()),
-            ("distances", Params::new().distance()),
-            ("both by ScanPrune", both.algorithm(pba_voronoi::Algorithm::ScanPrune)),
-        ];
-        for (name, params) in wanted {
-            let mut best = Duration::MAX;
-            for _ in 0..RUNS {
-                let start = Instant::now();
-                let diagram = transform(&Device::Cpu, &input, &params, &())?;
-                best = best.min(start.elapsed());
-                drop(diagram);
-            }
-            println!("{}%: {name}: {:.1} ms", density * 100.0, best.as_secs_f64() * 1e3);
-        }
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    println!("# threads: {}", rayon::current_num_threads());
+    match words.as_slice() {
+        ["distance"] => distance(4096, None),
+        ["distance", side] => distance(side.parse()?, None),
+        ["distance", side, mask] => distance(side.parse()?, Some(Path::new(mask))),
+        ["nearest"] => nearest(1_000_000),
+        ["nearest", points] => nearest(points.parse()?),
+        _ => bail!("usage: cpu_bench distance [SIDE] [MASK] | nearest [POINTS]"),
+    }
+}
+
+fn distance(side: u32, mask: Option<&Path>) -> Result<()> {
+    for density in [0.0001, 0.01, 0.25] {
+        row(&format!("{}%", density * 100.0), side, &random(side, density))?;
+    }
+    match mask {
+        Some(path) => row("land", side, &window(path, side as usize)?),
+        None => Ok(()),
+    }
+}
+
+fn row(mask: &str, side: u32, sites: &[u8]) -> Result<()> {
+    let input = Input::new(Sites::Mask(sites), GridSpec::of_pixels(side, side));
+    let count = sites.iter().map(|&site| u64::from(site != 0)).sum();
+    let both = Params::new().nearest().distance();
+    let mut all = vec![("distances", Params::new().distance()), ("indices_and_distances", both)];
+    if side <= 4096 {
+        all.push(("indices", Params::new().nearest()));
+        all.push(("both_by_scan_prune", both.algorithm(Algorithm::ScanPrune)));
+    }
+    for (outputs, params) in all {
+        let times = timed(|| Ok(transform(&Device::Cpu, &input, &params, &())?))?;
+        let work = format!("distance_{mask}_{outputs}");
+        times.print("cpu", work, u64::from(side).pow(2), count);
     }
     Ok(())
 }
 
 /// A repeatable mask: the peer makes the same one.
-fn mask(side: u32, density: f64) -> Vec<u8> {
+fn random(side: u32, density: f64) -> Vec<u8> {
     let threshold = (density * 2f64.powi(32)) as u64;
     let is_site = |p: u64| {
         // The mixing function of splitmix64.
@@ -52,4 +70,48 @@ fn mask(side: u32, density: f64) -> Vec<u8> {
         (z ^ (z >> 31)) >> 32 < threshold
     };
     (0..u64::from(side) * u64::from(side)).map(|p| u8::from(is_site(p))).collect()
+}
+
+/// The north-west corner of a mask.
+fn window(path: &Path, side: usize) -> Result<Vec<u8>> {
+    let mask = geo_io::read_mask(path, &geo_io::SiteValues::default())?;
+    ensure!(side <= mask.width && side <= mask.height, "the mask is smaller than {side} x {side}");
+    let rows = mask.sites.chunks(mask.width).take(side);
+    Ok(rows.flat_map(|row| &row[..side]).copied().collect())
+}
+
+/// The whole call, with its index, and beside it kiddo's tree and search, which give the neighbours alone.
+fn nearest(count: u64) -> Result<()> {
+    let side = (count as f64 * 2.5).sqrt() as u32;
+    let column = |axis| -> Vec<f64> {
+        (0..count).into_par_iter().map(|i| unit(axis, i) * f64::from(side)).collect()
+    };
+    let (x, y, z) = (column(1), column(2), column(3));
+    let grid = GridSpec::new(0.0, f64::from(side), 1.0, side, side)?;
+    let points = Points { x: &x, y: &y, values: &[&z] };
+    let input = idw::Input::new(points, grid);
+    let params = idw::Params::nearest(12);
+    let ours = || Ok(idw::interpolate::<f32>(&Device::Cpu, input, &params, &())?);
+    timed(ours)?.print("cpu", "idw_12_nearest", grid.cells(), count);
+    let places: Vec<[f64; 2]> = x.iter().zip(&y).map(|(&x, &y)| [x, y]).collect();
+    let k = NonZero::new(12).expect("positive");
+    let neighbours = || {
+        let tree = ImmutableKdTree::<f64, 2>::new_from_slice(&places);
+        let sum = |cell: u64| {
+            let (column, row) = (cell % u64::from(side), cell / u64::from(side));
+            let (x, y) = grid.cell_centre(column as u32, row as u32);
+            let found = tree.nearest_n::<SquaredEuclidean>(&[x, y], k);
+            found.iter().map(|near| near.distance).sum::<f64>()
+        };
+        Ok((0..grid.cells()).into_par_iter().map(sum).collect::<Vec<f64>>())
+    };
+    timed(neighbours)?.print("kiddo", "idw_12_nearest", grid.cells(), count);
+    Ok(())
+}
+
+/// Some runs after one; what they give is dropped outside of the time.
+fn timed<R>(mut work: impl FnMut() -> Result<R>) -> Result<Times> {
+    let mut run = || clocked(&mut work).map(|(_, time)| time);
+    run()?;
+    Ok(Times::new((0..RUNS).map(|_| run()).collect::<Result<_>>()?))
 }

@@ -1,5 +1,6 @@
-//! Times the GPU crates: device events around the enqueued work, data resident, after warm-up,
-//! the median of the runs. The CPU's time for the same work stands beside it.
+//! Times pba-voronoi, nni-grid, terrain-grid and the copies of gpu-core: device events around the enqueued work, data
+//! resident, after warm-up. The time of one such call on the CPU is a row beside it, and the results of both are
+//! compared bit for bit.
 //!
 //! `gpu_bench [FILTER [MASK]]`; MASK is a raster (.npy, .npz, .png, .tif) whose distances to the pixels
 //! that are zero are timed too. The device is `TESSERA_DEVICE`, else `cuda`.
@@ -8,9 +9,9 @@
 //! `copies` (between host and device), `exact` or `terrain`.
 
 use std::path::Path;
-use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
+use benches::{Times, clocked};
 use gpu_core::{
     Column, Device, DeviceChoice, DeviceGrid, DevicePoints, Extent, Gpu, GridSlice, GridSpec,
     GridView, Points, Slice,
@@ -26,9 +27,6 @@ fn main() -> Result<()> {
     let filter = std::env::args().nth(1).unwrap_or_default();
     let choice = DeviceChoice::from_env()?.unwrap_or(DeviceChoice::Cuda(0));
     let gpu = Gpu::open(choice)?;
-    println!("device: {}", Device::Gpu(gpu.clone()).name());
-    println!("| work | device, median ms | (min .. max) | CPU ms |");
-    println!("|---|---|---|---|");
     if "voronoi".contains(&filter) {
         for side in [4096, 5000, 16384] {
             for density in [0.0001, 0.01, 0.25] {
@@ -42,7 +40,7 @@ fn main() -> Result<()> {
     if "nni".contains(&filter) || ["paper", "host"].contains(&filter.as_str()) {
         let cloud = Cloud::random(7_000_000, 5000, 0.0);
         if filter != "host" {
-            nni(&gpu, &cloud, 5000, "radii 10 and 3", |params| params)?;
+            nni(&gpu, &cloud, 5000, "pixels", |params| params)?;
         }
         if filter != "paper" {
             nni_end_to_end(&gpu, &cloud, 5000)?;
@@ -71,40 +69,40 @@ fn nni_exact(gpu: &Gpu, side: u32) -> Result<()> {
     let cloud = Cloud::random(7_000_000, side, 0.0);
     let exact = Params::new(grid(side)?);
     for (what, params) in [
-        ("exact", exact),
-        ("exact, Laplace weights", exact.weights(Weights::Laplace)),
-        ("exact, SibsonC1 weights", exact.weights(Weights::SibsonC1)),
-        ("exact, query radius 3", exact.query_radius(3.0)),
-        ("exact, no site radius", exact.site_radius(f64::INFINITY)),
+        ("exact_sibson", exact),
+        ("exact_laplace", exact.weights(Weights::Laplace)),
+        ("exact_c1", exact.weights(Weights::SibsonC1)),
+        ("exact_query_radius_3", exact.query_radius(3.0)),
+        ("exact_no_site_radius", exact.site_radius(f64::INFINITY)),
     ] {
         nni(gpu, &cloud, side, what, |_| params)?;
     }
     let void = Cloud::random(7_000_000, side, 500.0);
-    nni(gpu, &void, side, "exact, a void of radius 500", |_| exact)?;
+    nni(gpu, &void, side, "exact_void", |_| exact)?;
     let wide = exact.site_radius(400.0);
-    nni(gpu, &void, side, "exact, site radius 400, a void of radius 500", |_| wide)
+    nni(gpu, &void, side, "exact_void_site_radius_400", |_| wide)
 }
 
 /// Other radii, finer rasters, a void, other weights.
 fn nni_options(gpu: &Gpu, cloud: &Cloud) -> Result<()> {
     let plain = |params: Params| params;
-    nni(gpu, &Cloud::random(1_000_000, 2000, 0.0), 2000, "radii 10 and 3", plain)?;
+    nni(gpu, &Cloud::random(1_000_000, 2000, 0.0), 2000, "pixels_million", plain)?;
     let finer = |params: Params| params.supersample(2);
-    nni(gpu, cloud, 5000, "radii 10 and 3, supersample 2", finer)?;
+    nni(gpu, cloud, 5000, "pixels_supersample_2", finer)?;
     let finest = |params: Params| params.supersample(4);
-    nni(gpu, cloud, 5000, "radii 10 and 3, supersample 4", finest)?;
+    nni(gpu, cloud, 5000, "pixels_supersample_4", finest)?;
     let far = f64::INFINITY;
     let unlimited = |params: Params| params.query_radius(far).site_radius(far);
-    nni(gpu, cloud, 5000, "no radii", unlimited)?;
+    nni(gpu, cloud, 5000, "pixels_no_radii", unlimited)?;
     let void = Cloud::random(7_000_000, 5000, 500.0);
-    nni(gpu, &void, 5000, "radii 10 and 3, a void of radius 500", plain)?;
-    nni(gpu, &void, 5000, "no radii, a void of radius 500", unlimited)?;
-    for weights in [Weights::Laplace, Weights::SibsonC1] {
-        let what = format!("no radii, {weights:?} weights");
-        nni(gpu, cloud, 5000, &what, |params| unlimited(params).weights(weights))?;
+    nni(gpu, &void, 5000, "pixels_void", plain)?;
+    nni(gpu, &void, 5000, "pixels_void_no_radii", unlimited)?;
+    for (what, weights) in [("pixels_laplace", Weights::Laplace), ("pixels_c1", Weights::SibsonC1)]
+    {
+        nni(gpu, cloud, 5000, what, |params| unlimited(params).weights(weights))?;
     }
-    for site_radius in [10.0, 100.0, 400.0] {
-        let what = format!("no query radius, site radius {site_radius}, a void of radius 500");
+    for site_radius in [10.0, 100.0] {
+        let what = format!("pixels_void_no_query_radius_site_radius_{site_radius}");
         nni(gpu, &void, 5000, &what, |params| unlimited(params).site_radius(site_radius))?;
     }
     Ok(())
@@ -121,10 +119,10 @@ fn nni_values(gpu: &Gpu, cloud: &Cloud) -> Result<()> {
     let finer = paper.supersample(2);
     let laplace = unlimited.weights(Weights::Laplace);
     for (what, params) in [
-        ("radii 10 and 3", paper),
-        ("supersample 2", finer),
-        ("no radii", unlimited),
-        ("Laplace", laplace),
+        ("pixels", paper),
+        ("pixels_supersample_2", finer),
+        ("pixels_no_radii", unlimited),
+        ("pixels_laplace", laplace),
     ] {
         let mut workspace = Workspace::new(gpu)?;
         let resident = |columns: &[&[f64]]| {
@@ -140,13 +138,13 @@ fn nni_values(gpu: &Gpu, cloud: &Cloud) -> Result<()> {
             let there = resident(&columns[..values])?;
             let input = there.input()?;
             let mut all = || Ok(nni_grid::gpu::interpolate(&mut workspace, &input, &params)?);
-            let times = median_of(gpu, &mut all)?;
+            let times = Times::on_device(gpu, RUNS, &mut all)?;
             for (value, (found, alone)) in all()?.to_host()?.values.iter().zip(&alone).enumerate() {
                 let mut pairs = found.values().iter().zip(alone.values());
                 ensure!(pairs.all(same), "value {value} of {values} differs");
             }
-            let work = format!("NNI 7,000,000 points to 5000 x 5000, {what}, {values} values");
-            print_row(&work, times, Duration::ZERO);
+            let name = format!("nni_{what}_values_{values}");
+            times.print("tessera", name, cloud.x.len() as u64, params.grid.cells());
         }
     }
     Ok(())
@@ -165,40 +163,27 @@ fn terrain(gpu: &Gpu, side: u32) -> Result<()> {
     let mut workspace = Workspace::new(gpu)?;
     let (slope, light) = (SlopeParams::new(), HillshadeParams::new());
     let mut slopes = || Ok(terrain_grid::gpu::slope(&mut workspace, &resident, &slope)?);
-    let times = median_of(gpu, &mut slopes)?;
-    let start = Instant::now();
-    let on_cpu = terrain_grid::cpu::slope(dem, &slope, &())?;
-    let cpu_time = start.elapsed();
+    let times = Times::on_device(gpu, RUNS, &mut slopes)?;
+    let (on_cpu, cpu_time) = clocked(|| Ok(terrain_grid::cpu::slope(dem, &slope, &())?))?;
     let on_gpu = slopes()?.to_host()?;
     ensure!(on_gpu.values().iter().zip(on_cpu.values()).all(same), "slopes differ");
-    print_row(&format!("slope {side} x {side}"), times, cpu_time);
+    print_both("slope", grid.cells(), 0, &times, cpu_time);
     let mut shades = || Ok(terrain_grid::gpu::hillshade(&mut workspace, &resident, &light)?);
-    let times = median_of(gpu, &mut shades)?;
-    let start = Instant::now();
-    let on_cpu = terrain_grid::cpu::hillshade(dem, &light, &())?;
-    let cpu_time = start.elapsed();
+    let times = Times::on_device(gpu, RUNS, &mut shades)?;
+    let (on_cpu, cpu_time) = clocked(|| Ok(terrain_grid::cpu::hillshade(dem, &light, &())?))?;
     let on_gpu = shades()?.to_host()?;
     ensure!(on_gpu.values().iter().zip(on_cpu.values()).all(same), "hillshades differ");
-    print_row(&format!("hillshade {side} x {side}"), times, cpu_time);
+    print_both("hillshade", grid.cells(), 0, &times, cpu_time);
     let levels = ContourParams::every(1.0);
-    terrain_grid::gpu::contours(&mut workspace, &resident, &levels)?;
-    let mut gpu_times = Vec::new();
     let mut lines = Vec::new();
-    for _ in 0..RUNS {
-        drop(lines);
-        let start = Instant::now();
+    let times = Times::on_host(RUNS, || {
         lines = terrain_grid::gpu::contours(&mut workspace, &resident, &levels)?;
-        gpu_times.push(start.elapsed());
-    }
-    gpu_times.sort();
-    let start = Instant::now();
-    let on_cpu = terrain_grid::cpu::contours(dem, &levels, &())?;
-    let cpu_time = start.elapsed();
+        Ok(())
+    })?;
+    let (on_cpu, cpu_time) = clocked(|| Ok(terrain_grid::cpu::contours(dem, &levels, &())?))?;
     ensure!(lines == on_cpu, "contour lines differ");
     let points: usize = lines.iter().map(|line| line.points.len()).sum();
-    let count = lines.len();
-    let work = format!("contour lines {side} x {side} to the host, {count} lines, {points} points");
-    print_row(&work, gpu_times, cpu_time);
+    print_both("contours_to_host", grid.cells(), points as u64, &times, cpu_time);
     Ok(())
 }
 
@@ -212,8 +197,9 @@ fn voronoi(gpu: &Gpu, side: u32, density: f64) -> Result<()> {
     let pixels = side as usize * side as usize;
     let sites: Vec<u8> = (0..pixels).map(|_| u8::from(random.unit() < density)).collect();
     let mask = DeviceGrid::from_column(gpu.upload(&sites)?, GridSpec::of_pixels(side, side))?;
-    let work = format!("Voronoi indices {side} x {side}, {}% sites", density * 100.0);
     let grid = *mask.grid();
+    let count = sites.iter().map(|&site| u64::from(site)).sum();
+    let name = |what: &str| format!("voronoi_{side}_{}%_{what}", density * 100.0);
     let mut workspace = Workspace::new(gpu)?;
     let mut run = |params: &VoronoiParams| {
         let input = GridSlice::from(&mask).into();
@@ -221,38 +207,35 @@ fn voronoi(gpu: &Gpu, side: u32, density: f64) -> Result<()> {
     };
     let indices = VoronoiParams::new().nearest();
 
-    let times = median_of(gpu, || run(&indices))?;
+    let times = Times::on_device(gpu, RUNS, || run(&indices))?;
     let device = host_indices(run(&indices)?)?;
-    let start = Instant::now();
-    let cpu = pba_voronoi::cpu::nearest_sites(GridView::new(&sites, grid)?, &())?;
-    print_row(&work, times, start.elapsed());
+    let view = GridView::new(&sites, grid)?;
+    let (cpu, cpu_time) = clocked(|| Ok(pba_voronoi::cpu::nearest_sites(view, &())?))?;
     ensure!(device == cpu.values(), "GPU and CPU differ");
+    print_both(&name("indices"), grid.cells(), count, &times, cpu_time);
 
     let more = [
-        ("squared distances", VoronoiParams::new().squared_distance()),
-        (
-            "squared distances, at most 20",
-            VoronoiParams::new().squared_distance().max_distance(20.0),
-        ),
+        ("squared", VoronoiParams::new().squared_distance()),
+        ("squared_within_20", VoronoiParams::new().squared_distance().max_distance(20.0)),
         ("distances", VoronoiParams::new().distance()),
     ];
-    for (name, params) in more {
-        let times = median_of(gpu, || run(&params))?;
-        print_row(name, times, Duration::ZERO);
+    for (what, params) in more {
+        let times = Times::on_device(gpu, RUNS, || run(&params))?;
+        times.print("tessera", name(what), grid.cells(), count);
     }
     let scan_prune = indices.algorithm(Algorithm::ScanPrune);
-    let times = median_of(gpu, || run(&scan_prune))?;
+    let times = Times::on_device(gpu, RUNS, || run(&scan_prune))?;
     ensure!(host_indices(run(&scan_prune)?)? == cpu.values(), "ScanPrune and the CPU differ");
-    print_row("the same by ScanPrune", times, Duration::ZERO);
+    times.print("tessera", name("scan_prune"), grid.cells(), count);
 
     let bits = gpu.upload(&packed(&sites, side))?;
     let input = pba_voronoi::gpu::Input::new(pba_voronoi::gpu::Sites::Bits((&bits).into()), grid);
     let mut run = || {
         Ok(pba_voronoi::gpu::transform(&mut workspace, &input, &VoronoiParams::new().nearest())?)
     };
-    let times = median_of(gpu, &mut run)?;
+    let times = Times::on_device(gpu, RUNS, &mut run)?;
     ensure!(host_indices(run()?)? == cpu.values(), "from bits, GPU and CPU differ");
-    print_row("indices from bits", times, Duration::ZERO);
+    times.print("tessera", name("from_bits"), grid.cells(), count);
     Ok(())
 }
 
@@ -282,21 +265,16 @@ fn distances_to_zeros(gpu: &Gpu, path: &Path) -> Result<()> {
         Ok(pba_voronoi::gpu::transform(&mut workspace, &input, params)?)
     };
     let distances = VoronoiParams::new().distance();
-    let times = median_of(gpu, || run(&distances))?;
+    let times = Times::on_device(gpu, RUNS, || run(&distances))?;
     let device = run(&distances)?.distance.context("no distances")?.to_host()?;
     let input = Input::new(Sites::Mask(&sites), *resident.grid());
-    let start = Instant::now();
-    let cpu = pba_voronoi::cpu::transform(&input, &distances, &())?;
-    let cpu_time = start.elapsed();
+    let (cpu, cpu_time) = clocked(|| Ok(pba_voronoi::cpu::transform(&input, &distances, &())?))?;
     ensure!(cpu.distance == Some(device), "GPU and CPU differ");
-    print_row(
-        &format!("distances in {width} x {height} to what is zero in the mask"),
-        times,
-        cpu_time,
-    );
+    let (cells, count) = (resident.grid().cells(), sites.iter().map(|&s| u64::from(s)).sum());
+    print_both("voronoi_of_mask_distances", cells, count, &times, cpu_time);
     let near = distances.max_distance(50.0);
-    let times = median_of(gpu, || run(&near))?;
-    print_row("the same, at most 50", times, Duration::ZERO);
+    let times = Times::on_device(gpu, RUNS, || run(&near))?;
+    times.print("tessera", "voronoi_of_mask_distances_within_50", cells, count);
     Ok(())
 }
 
@@ -365,17 +343,16 @@ fn nni(
     let points = Points { x: &cloud.x, y: &cloud.y, values: &[&cloud.z] };
     let (mut workspace, there) = (Workspace::new(gpu)?, Resident::new(gpu, points)?);
     let input = there.input()?;
-    let times =
-        median_of(gpu, || Ok(nni_grid::gpu::interpolate(&mut workspace, &input, &params)?))?;
+    let work = || Ok(nni_grid::gpu::interpolate(&mut workspace, &input, &params)?);
+    let times = Times::on_device(gpu, RUNS, work)?;
     let on_gpu = nni_grid::interpolate(&Device::Gpu(gpu.clone()), points, &params, &())?;
-    let start = Instant::now();
-    let on_cpu = nni_grid::interpolate(&Device::Cpu, points, &params, &())?;
-    let cpu_time = start.elapsed();
+    let (on_cpu, cpu_time) =
+        clocked(|| Ok(nni_grid::interpolate(&Device::Cpu, points, &params, &())?))?;
     let [on_gpu_values, on_cpu_values] = [&on_gpu, &on_cpu].map(|dem| dem.values[0].values());
     ensure!(on_gpu_values.iter().zip(on_cpu_values).all(same), "GPU and CPU differ");
     ensure!(on_gpu.summary == on_cpu.summary, "the summaries of GPU and CPU differ");
-    let work = format!("NNI {} points to {side} x {side}, {what}", cloud.x.len());
-    print_row(&work, times, cpu_time);
+    let (points, cells) = (cloud.x.len() as u64, params.grid.cells());
+    print_both(&format!("nni_{what}"), points, cells, &times, cpu_time);
     Ok(())
 }
 
@@ -390,16 +367,13 @@ fn nni_end_to_end(gpu: &Gpu, cloud: &Cloud, side: u32) -> Result<()> {
     let (x, y, z) = (locked(&cloud.x)?, locked(&cloud.y)?, locked(&cloud.z)?);
     let mut dem = gpu.page_locked::<f32>(params.grid.cells() as usize)?;
     let points = Points { x: &x, y: &y, values: &[&z] };
-    end_to_end(gpu, points, &params, &mut dem, "page-locked")?;
+    end_to_end(gpu, points, &params, &mut dem, "page_locked")?;
     let mut dem = vec![0.0; params.grid.cells() as usize];
     let points = Points { x: &cloud.x, y: &cloud.y, values: &[&cloud.z] };
     end_to_end(gpu, points, &params, &mut dem, "pageable")?;
     let device = Device::Gpu(gpu.clone());
-    let time = median_on_host(|| {
-        nni_grid::interpolate(&device, points, &params, &())?;
-        Ok(())
-    })?;
-    println!("| the same, `interpolate` to a new array | {time:.2} | | |");
+    let times = Times::on_host(RUNS, || Ok(nni_grid::interpolate(&device, points, &params, &())?))?;
+    times.print("tessera", "nni_host_new_array", points.x.len() as u64, params.grid.cells());
     Ok(())
 }
 
@@ -427,85 +401,40 @@ fn end_to_end(
         }
         Ok(gpu.synchronize()?)
     };
-    let alone = median_on_host(|| transfers(dem))?;
-    let whole = median_on_host(|| work(dem))?;
-    println!(
-        "| the same end to end, {memory} | {whole:.2} | transfers alone {alone:.2}, ratio {:.2} | |",
-        whole / alone
-    );
+    let alone = Times::on_host(RUNS, || transfers(dem))?;
+    let whole = Times::on_host(RUNS, || work(dem))?;
+    let (points, cells) = (points.x.len() as u64, dem.len() as u64);
+    whole.print("tessera", format!("nni_host_{memory}"), points, cells);
+    alone.print("tessera", format!("nni_host_{memory}_copies_alone"), points, cells);
     Ok(())
 }
 
-/// Copies to the device and back, of pageable and of page-locked memory.
+/// Copies to the device and back, of pageable and of page-locked memory; a row's size is the bytes.
 fn copies(gpu: &Gpu, bytes: usize) -> Result<()> {
     let mut column = gpu.zeroed::<u8>(bytes)?;
-    let rate = |copy: &mut dyn FnMut() -> gpu_core::Result<()>| -> Result<f64> {
-        let time = median_on_host(|| {
-            copy()?;
+    let mut of_memory = |memory: &str, host: &mut [u8]| -> Result<()> {
+        let to = Times::on_host(RUNS, || {
+            // SAFETY: the stream is waited for before the host's memory or the column is touched again.
+            unsafe { gpu.enqueue_write((&mut column).into(), host)? };
             Ok(gpu.synchronize()?)
         })?;
-        Ok(bytes as f64 / time * 1e-6)
-    };
-    let mut rates = |host: &mut [u8]| -> Result<[f64; 2]> {
-        let to = rate(&mut || {
-            // SAFETY: the stream is waited for before the host's memory or the column is touched again.
-            unsafe { gpu.enqueue_write((&mut column).into(), host) }
-        })?;
-        let from = rate(&mut || {
+        let from = Times::on_host(RUNS, || {
             // SAFETY: as above.
-            unsafe { gpu.enqueue_read((&column).into(), host) }
+            unsafe { gpu.enqueue_read((&column).into(), host)? };
+            Ok(gpu.synchronize()?)
         })?;
-        Ok([to, from])
+        to.print("tessera", format!("copy_to_device_{memory}"), bytes as u64, 0);
+        from.print("tessera", format!("copy_from_device_{memory}"), bytes as u64, 0);
+        Ok(())
     };
-    let [to, from] = rates(&mut vec![1; bytes])?;
-    let [locked_to, locked_from] = rates(&mut gpu.page_locked::<u8>(bytes)?)?;
-    println!(
-        "| {} MiB, GB/s to the device | {to:.1} pageable | {locked_to:.1} page-locked | {:.2} |",
-        bytes >> 20,
-        to / locked_to
-    );
-    println!(
-        "| {} MiB, GB/s from the device | {from:.1} pageable | {locked_from:.1} page-locked | {:.2} |",
-        bytes >> 20,
-        from / locked_from
-    );
-    Ok(())
+    of_memory("pageable", &mut vec![1; bytes])?;
+    of_memory("page_locked", &mut gpu.page_locked::<u8>(bytes)?)
 }
 
-/// The median of [`RUNS`] runs by the host's clock, in milliseconds, after two to warm up.
-fn median_on_host(mut run: impl FnMut() -> Result<()>) -> Result<f64> {
-    let mut times = Vec::new();
-    for _ in 0..RUNS + 2 {
-        let start = Instant::now();
-        run()?;
-        times.push(start.elapsed().as_secs_f64() * 1e3);
-    }
-    times.drain(..2);
-    times.sort_by(f64::total_cmp);
-    Ok(times[RUNS / 2])
-}
-
-/// The times of [`RUNS`] runs, sorted, after two to warm up.
-fn median_of<R>(gpu: &Gpu, mut work: impl FnMut() -> Result<R>) -> Result<Vec<Duration>> {
-    for _ in 0..2 {
-        work()?;
-    }
-    gpu.synchronize()?;
-    let run = |_| gpu.time::<_, anyhow::Error>(&mut work).map(|(_, time)| time);
-    let mut times = (0..RUNS).map(run).collect::<Result<Vec<_>>>()?;
-    times.sort();
-    Ok(times)
-}
-
-fn print_row(work: &str, times: Vec<Duration>, cpu: Duration) {
-    let ms = |time: Duration| time.as_secs_f64() * 1e3;
-    println!(
-        "| {work} | {:.3} | {:.3} .. {:.3} | {:.0} |",
-        ms(times[times.len() / 2]),
-        ms(times[0]),
-        ms(times[times.len() - 1]),
-        ms(cpu)
-    );
+/// A row of the device, and one of the CPU.
+fn print_both(name: &str, size: u64, other: u64, times: &Times, cpu_milliseconds: f64) {
+    times.print("tessera", name, size, other);
+    Times::new(vec![cpu_milliseconds]).print("cpu", name, size, other);
 }
 
 /// A small repeatable generator (xorshift64*): benches need no statistics beyond uniformity.

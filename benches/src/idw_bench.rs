@@ -8,7 +8,9 @@
 //! library does by itself, which for many pairs expands far points in nodes.
 
 use anyhow::{Result, ensure};
+use benches::Times;
 use std::cell::{LazyCell, RefCell};
+use std::time::Duration;
 
 use gpu_core::{Column, Device, DeviceChoice, DevicePoints, Extent, Gpu, GridSpec, Points};
 use idw::gpu::{DeviceTargets, Index, Workspace};
@@ -160,27 +162,30 @@ impl Bench {
         let resident = resident.points()?;
         let places = Places::upload(&self.gpu, targets)?;
         let mut workspace = Workspace::new(&self.gpu)?;
-        let (mut build, mut search, mut all) = (0.0, 0.0, Vec::new());
-        for round in 0..6 {
+        let (mut indices, mut searches, mut all) = (Vec::new(), Vec::new(), Vec::new());
+        // Of what takes long one round is enough, after the first.
+        let (mut is_checked, mut rounds) = (false, 5);
+        while all.len() < rounds {
             let (index, built) = self
                 .gpu
                 .time::<_, anyhow::Error>(|| Ok(Index::new(&mut workspace, &resident, params)?))?;
             let (surface, searched) = self.gpu.time::<_, anyhow::Error>(|| {
                 Ok(index.interpolate::<f32>(&mut workspace, places.targets(), params)?)
             })?;
-            if round == 0 {
+            let milliseconds = |time: Duration| time.as_secs_f64() * 1e3;
+            if !is_checked {
                 points.check_neighbours(name, targets, params, &surface.values.to_host()?)?;
-            } else {
-                build += built.as_secs_f64() * 1e3 / 5.0;
-                search += searched.as_secs_f64() * 1e3 / 5.0;
-                all.push((built + searched).as_secs_f64() * 1e3);
+                (is_checked, rounds) = (true, if searched.as_secs() > 0 { 1 } else { 5 });
+                continue;
             }
+            indices.push(milliseconds(built));
+            searches.push(milliseconds(searched));
+            all.push(milliseconds(built + searched));
         }
-        all.sort_by(f64::total_cmp);
-        eprintln!("{name}: index {build:.3} ms, search {search:.3} ms (means of 5)");
-        let (n, count, median, least, most) =
-            (points.x.len(), targets.len(), all[2], all[0], all[4]);
-        println!("tessera\t{name}\t{n}\t{count}\t{median:.4}\t{least:.4}\t{most:.4}");
+        let size = (points.x.len() as u64, targets.len());
+        Times::new(indices).print("tessera", format!("{name}_index"), size.0, size.1);
+        Times::new(searches).print("tessera", format!("{name}_search"), size.0, size.1);
+        Times::new(all).print("tessera", name, size.0, size.1);
         Ok(())
     }
 

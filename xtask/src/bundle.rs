@@ -46,6 +46,16 @@ pub fn collect(folder: &Path, packages: &[&str]) -> Result<()> {
     for Executable { name, path, .. } in executables(&mut build)? {
         fs::copy(&path, programs.join(name))?;
     }
+    let peers = folder.join("peers");
+    fs::create_dir_all(&peers)?;
+    for entry in fs::read_dir(root().join("benches/peers"))? {
+        let path = entry?.path();
+        if let (Some("cu"), Some(name)) =
+            (path.extension().and_then(|e| e.to_str()), path.file_name())
+        {
+            fs::copy(&path, peers.join(name))?;
+        }
+    }
     let script = folder.join("run.sh");
     fs::write(&script, SCRIPT)?;
     fs::set_permissions(&script, fs::Permissions::from_mode(0o755))?;

@@ -3,6 +3,8 @@
 #   ./run.sh tests             every test, on the card
 #   ./run.sh sanitize TOOL     the tests under compute-sanitizer (memcheck, racecheck, ...)
 #   ./run.sh bench NAME [ARG]  NAME_bench: gpu, scan, idw, and what else lies in bin/
+#   ./run.sh results FOLDER [NAME..]  what benches/results holds: these benches (gpu, idw, ...) and peers in CUDA C++
+#                              (cub_bench, ...), or all; MASK=FILE is the raster for gpu_bench
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 export TESSERA_DEVICE=${TESSERA_DEVICE:-cuda}
@@ -17,9 +19,41 @@ each_test() {
     [ "$failed" = 0 ]
 }
 
+# Runs a program, with the lines that say where and how its rows were taken before them.
+taken() {
+    echo "# date: $(date -u +%F)"
+    echo "# device: $(nvidia-smi --query-gpu=name,driver_version --format=csv,noheader | head -1), $(nproc) CPU threads"
+    echo "# command: ${*##*/}"
+    "$@"
+}
+
+results() {
+    local folder=$1 name arguments
+    mkdir -p "$folder"
+    for name in ${*:2}; do
+        if [ -f "$here/peers/$name.cu" ]; then
+            arguments=("$here/built/$name")
+            mkdir -p "$here/built"
+            # The raster index's build rounds as the library does.
+            nvcc -O3 -std=c++17 -arch=native $([ "$name" = ccq_pyramid ] && echo -fmad=false) \
+                "$here/peers/$name.cu" -o "${arguments[0]}" || { failed=$((failed + 1)); continue; }
+        else
+            arguments=("$here/bin/${name}_bench")
+            [ "$name" = gpu ] && [ -n "${MASK:-}" ] && arguments+=("" "$MASK")
+        fi
+        taken "${arguments[@]}" > "$folder/$name.tsv" || failed=$((failed + 1))
+    done
+    echo "programs failed: $failed"
+    [ "$failed" = 0 ]
+}
+
 case "${1:-tests}" in
 tests) each_test env ;;
 sanitize) each_test compute-sanitizer --tool "$2" --error-exitcode 9 --require-cuda-init=no $([ "$2" = memcheck ] && echo --report-api-errors=no) ;;
 bench) "$here/bin/${2:-gpu}_bench" "${@:3}" ;;
-*) sed -n '2,5p' "$0"; exit 2 ;;
+results)
+    every="gpu idw quadtree morton_cub ccq ccq_pyramid sphere sphere_shared idw_tiled sizes scan cub_bench"
+    if [ $# -gt 2 ]; then results "${@:2}"; else results "$2" $every; fi
+    ;;
+*) sed -n '2,7p' "$0"; exit 2 ;;
 esac

@@ -52,7 +52,7 @@ impl<'a, C: Column> Block<'a, C> {
         sinks: &Sinks<'_>,
     ) -> [Option<(u32, u32)>; LANES] {
         let last = self.last_row(end - 1);
-        // SAFETY: passed on to the caller, here and below.
+        // SAFETY: passed on to the caller.
         unsafe { self.put(end - 1, &last, lanes, sinks) };
         // Rows to be written, and the candidates among which their winners are.
         let mut parts = vec![(y, end - 1, 0, last.southernmost())];
@@ -62,6 +62,7 @@ impl<'a, C: Column> Block<'a, C> {
             }
             let middle = y + (end - y) / 2;
             let row = self.row(middle, low, high);
+            // SAFETY: likewise.
             unsafe { self.put(middle, &row, lanes, sinks) };
             parts.push((middle + 1, end, row.northernmost(), high));
             parts.push((y, middle, low, row.southernmost()));
@@ -139,11 +140,12 @@ impl Row {
     #[inline(always)]
     fn meet(&mut self, squares: &[u32; LANES], gap: u32, place: u32) {
         let down = gap * gap;
-        for lane in 0..LANES {
-            let cost = squares[lane] + down;
-            let is_nearer = cost < self.costs[lane];
-            self.places[lane] = if is_nearer { place } else { self.places[lane] };
-            self.costs[lane] = if is_nearer { cost } else { self.costs[lane] };
+        let best = self.costs.iter_mut().zip(&mut self.places);
+        for (square, (best, winner)) in squares.iter().zip(best) {
+            let cost = square + down;
+            let is_nearer = cost < *best;
+            *winner = if is_nearer { place } else { *winner };
+            *best = if is_nearer { cost } else { *best };
         }
     }
 

@@ -1,0 +1,59 @@
+//! Makes docs/performance.md, and the plots in docs/plots, of what the benches printed.
+//!
+//! `report` writes them, `report --check` fails where they are not what it would write. What the benches printed lies in
+//! benches/results, a file a bench ([`results`]); the text around the figures is performance.md.jinja beside this
+//! package's manifest ([`page`]); each algorithm's times over sizes are plotted beside the least that the card needs
+//! ([`plots`]).
+
+mod cub;
+mod page;
+mod plots;
+mod results;
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail, ensure};
+use results::Results;
+
+fn main() -> Result<()> {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).context("no workspace")?;
+    match words.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
+        [] => made(root)?.iter().try_for_each(|(path, text)| {
+            let path = root.join(path);
+            std::fs::create_dir_all(path.parent().context("a file lies in a folder")?)?;
+            std::fs::write(&path, text).with_context(|| path.display().to_string())
+        }),
+        ["--check"] => check(root),
+        _ => bail!("usage: report [--check]"),
+    }
+}
+
+/// The files that are made, by their paths in the workspace.
+fn made(root: &Path) -> Result<Vec<(PathBuf, String)>> {
+    let results = Results::read(&root.join("benches/results"))?;
+    let mut files = plots::all(&results)?;
+    files.push(("docs/performance.md".into(), page::render(results)?));
+    Ok(files)
+}
+
+fn check(root: &Path) -> Result<()> {
+    for (path, wanted) in made(root)? {
+        let there = std::fs::read_to_string(root.join(&path)).unwrap_or_default();
+        ensure!(
+            there == wanted,
+            "{} is not what benches/results give: `cargo run -p report` makes it anew",
+            path.display()
+        );
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_page_and_its_plots_are_what_the_results_give() {
+        let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap();
+        super::check(root).unwrap();
+    }
+}

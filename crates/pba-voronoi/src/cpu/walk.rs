@@ -6,6 +6,9 @@
 //! GPU's walk (`kernels_rs::voronoi::monotone::spread`) a candidate's cost less j^2 is linear in the row j, and
 //! with its place in the low bits a candidate and row take one addition and one minimum; here of
 //! whole vectors.
+//!
+//! Keys hold to 500 pixels. Sixteen columns that have a site farther than that have a block of their rows halved
+//! ([`divide`]), and walk on below it.
 
 use std::ops::Range;
 

@@ -3,5 +3,6 @@
 pub mod cells;
 pub mod frame;
 pub mod hilbert;
+pub mod keys;
 pub mod morton;
 pub mod sphere;

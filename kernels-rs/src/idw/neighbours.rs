@@ -17,7 +17,6 @@
 //! The adaptive power of each query follows from its neighbours' distances: [`powers`].
 
 pub mod circle;
-mod keys;
 mod lists;
 pub mod nearest;
 pub mod patches;
@@ -69,17 +68,18 @@ pub struct Wanted {
 /// Interpolates over at most `max_points` points, by a list of the nearest or, in the instances
 /// `any`, without one. These take `max_per_quadrant` of each quadrant where `by_quadrants` is not 0, by
 /// turns. Where there are fewer than `min_points`, or in a quadrant `min_per_quadrant`, a query has no
-/// value, or, if `falls_back` is not 0, that of as many nearest, however they lie. Unless `left` is null, only
-/// queries are taken that [`interpolate_together`](mod@together::interpolate_together) left. Grid: a thread a
-/// query, then one of the [`Patches`].
+/// value, or, if `falls_back` is not 0, that of as many nearest, however they lie. Unless `left` is null,
+/// only queries are taken that [`interpolate_together`](mod@together::interpolate_together) left. Grid: a
+/// thread a query, then one of the [`Patches`].
 ///
 /// # Safety
 /// `plan`, `starts`, `order` and `places` are those of the index of `points` points, `point_values` has so
 /// many elements for each of `value_count` values, `ranges` three for each; `x` and `y` have `count`
 /// elements, or are null for a grid of `width` columns, and on the sphere `vectors` has three columns of
-/// them, else it is null; `left` and `target_order` are those of `interpolate_together`; `exponents`, unless null, has minus half the power of each query, which then
-/// takes the place of `exponent`; `values` has `count` elements for each value, `statistics` (unless null)
-/// for each [`statistic`](super::statistic).
+/// them, else it is null; `left` and `target_order` are those of `interpolate_together`; `exponents`,
+/// unless null, has minus half the power of each query, which then takes the place of `exponent`; `values`
+/// has `count` elements for each value, `statistics` (unless null) for each
+/// [`statistic`](super::statistic).
 #[kernel(block = BLOCK, shared = <M as Method>::SHARED, instances(
     f32_8: <f32, Nearest<8>>;
     f32_12: <f32, Nearest<12>>;

@@ -20,7 +20,6 @@ use device_std::{kernel, math, thread, warp};
 #[cfg(not(target_arch = "nvptx64"))]
 use super::MODULE;
 use super::Wanted;
-use super::keys::{ENDLESS, Keys};
 use super::lists::Lists;
 use super::patches::Patches;
 use super::results::Results;
@@ -28,6 +27,7 @@ use super::search::{Index, Query, Search};
 use crate::idw::plan::Plan;
 use crate::idw::targets::Targets;
 use crate::spatial::cells::{Block, Cells};
+use crate::spatial::keys::{ENDLESS, Keys};
 
 /// Threads of a block: with lists of 24 it has 19 KiB of shared memory.
 pub const TEAM: u32 = 64;

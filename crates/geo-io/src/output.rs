@@ -120,7 +120,7 @@ pub fn remove_unfinished(is_signal: bool) {
 /// As [`check_output`], and [`Error::Write`] with what `fill` met.
 pub fn write_file<'a>(
     output: impl Into<Output<'a>>,
-    fill: impl FnOnce(&mut dyn Write) -> std::io::Result<()>,
+    fill: impl FnOnce(&mut BufWriter<File>) -> std::io::Result<()>,
 ) -> Result<()> {
     let output = output.into();
     write_atomic(output, |writer| fill(writer).map_err(|e| Error::write(output.path, e)))

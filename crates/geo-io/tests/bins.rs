@@ -47,19 +47,22 @@ fn push(writer: &mut BinWriter, points: &[Point], done: usize, parts: usize) -> 
     Ok(())
 }
 
-fn rows(bins: &Bins, bounds: &Bounds) -> Vec<Point> {
+/// The points of a rectangle, and the number of each among all.
+fn rows(bins: &Bins, bounds: &Bounds) -> Vec<(u64, Point)> {
     let found = bins.read(bounds, &()).unwrap();
-    let row = |i: usize| {
+    let (same, numbers) = bins.read_numbered(bounds, &()).unwrap();
+    assert_eq!(found, same);
+    let row = |(number, i): (u64, usize)| {
         let values = found.values.iter().map(|column| column[i]);
-        [found.x[i], found.y[i]].into_iter().chain(values).collect()
+        (number, [found.x[i], found.y[i]].into_iter().chain(values).collect())
     };
-    (0..found.x.len()).map(row).collect()
+    numbers.into_iter().zip(0..found.x.len()).map(row).collect()
 }
 
-fn within(inputs: &[Vec<Point>], b: &Bounds) -> Vec<Point> {
+fn within(inputs: &[Vec<Point>], b: &Bounds) -> Vec<(u64, Point)> {
     let is_in =
-        |p: &&Point| (b.min_x..=b.max_x).contains(&p[0]) && (b.min_y..=b.max_y).contains(&p[1]);
-    inputs.iter().flatten().filter(is_in).cloned().collect()
+        |p: &Point| (b.min_x..=b.max_x).contains(&p[0]) && (b.min_y..=b.max_y).contains(&p[1]);
+    (0..).zip(inputs.iter().flatten().cloned()).filter(|(_, point)| is_in(point)).collect()
 }
 
 /// A ground that is not all of the points'.

@@ -127,6 +127,24 @@ pub enum Error {
         /// What is wrong.
         what: String,
     },
+    /// Indices that points cannot have among more.
+    #[error("{indices} indices of {points} points among {given}: one each, rising, below {given}")]
+    Indices {
+        /// As given.
+        indices: u64,
+        /// Points of the tree.
+        points: u64,
+        /// Points of all.
+        given: u64,
+    },
+    /// Parts that are none of one tree.
+    #[error("part {part}: {what}")]
+    Part {
+        /// Which, from 0.
+        part: u64,
+        /// What is wrong.
+        what: &'static str,
+    },
     /// A primitive failed.
     #[cfg(feature = "cuda")]
     #[error(transparent)]

@@ -14,6 +14,8 @@
 //! bytes behind the header, and that of the header without it. A file is opened only where both are right and
 //! the nodes are those of a tree, so that no search meets what is none.
 
+mod streamed;
+
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::ops::Range;
@@ -30,6 +32,8 @@ use rayon::prelude::*;
 use crate::array::Array;
 use crate::tree::{Node, Quadtree};
 use crate::{Error, MOST_POINTS, Result};
+
+pub(crate) use streamed::Streamed;
 
 /// What a file begins with.
 const MAGIC: [u8; 8] = *b"TSRAQTRE";
@@ -66,6 +70,32 @@ struct Header {
 const _: () = assert!(size_of::<Header>() == 2 * ALIGNMENT);
 
 impl Header {
+    /// Of a tree over as many nodes and points as said, which are those of `like` or more; without checksums.
+    fn of(like: &Quadtree, [nodes, points]: [u64; 2]) -> Self {
+        let Bounds { min_x, min_y, max_x, max_y } = like.bounds;
+        Self {
+            magic: MAGIC,
+            version: VERSION,
+            header_checksum: 0,
+            checksum: 0,
+            max_level: like.frame.level,
+            threshold: like.threshold,
+            reserved: 0,
+            nodes,
+            points,
+            given: like.given,
+            bounds: [min_x, min_y, max_x, max_y],
+            per_unit: [like.frame.columns_per_unit, like.frame.rows_per_unit],
+            more: [0; 3],
+        }
+    }
+
+    /// With the checksum of what follows it, and its own.
+    fn sealed(self, checksum: u32) -> Self {
+        let open = Self { checksum, ..self };
+        Self { header_checksum: open.own_checksum(), ..open }
+    }
+
     /// The header's own checksum.
     fn own_checksum(&self) -> u32 {
         crc32fast::hash(bytemuck::bytes_of(&Self { header_checksum: 0, ..*self }))
@@ -140,23 +170,8 @@ impl Quadtree {
             own.update(&padding(part));
             hasher.combine(&own);
         }
-        let Bounds { min_x, min_y, max_x, max_y } = self.bounds;
-        let mut header = Header {
-            magic: MAGIC,
-            version: VERSION,
-            header_checksum: 0,
-            checksum: hasher.finalize(),
-            max_level: self.frame.level,
-            threshold: self.threshold,
-            reserved: 0,
-            nodes: self.nodes.len() as u64,
-            points: self.order.len() as u64,
-            given: self.given,
-            bounds: [min_x, min_y, max_x, max_y],
-            per_unit: [self.frame.columns_per_unit, self.frame.rows_per_unit],
-            more: [0; 3],
-        };
-        header.header_checksum = header.own_checksum();
+        let header = Header::of(self, [self.nodes.len() as u64, self.order.len() as u64])
+            .sealed(hasher.finalize());
         writer.write_all(bytemuck::bytes_of(&header))?;
         for part in parts {
             writer.write_all(part)?;

@@ -33,7 +33,8 @@
 //! # Files
 //!
 //! [`Quadtree::save`] writes a tree to one file; [`Quadtree::open`] checks it and maps it into memory, where it serves
-//! as it lies. Coordinates larger than memory come from a [`MappedPoints`].
+//! as it lies. Coordinates larger than memory come from a [`MappedPoints`]. A tree larger than memory is built in parts,
+//! each of the points of one of its [`Cells`], by any number of programs, and [`join`]ed into a file.
 //!
 //! # Method
 //!
@@ -45,12 +46,14 @@
 #![deny(missing_docs)]
 
 mod array;
+mod cells;
 mod cpu;
 mod error;
 mod file;
 #[cfg(feature = "cuda")]
 pub mod gpu;
 mod params;
+mod parts;
 mod points_file;
 mod polygons;
 mod queries;
@@ -59,9 +62,11 @@ mod tree;
 
 use gpu_core::{Device, Points, Progress};
 
+pub use cells::Cells;
 pub use error::{Error, Result};
 pub use kernels_rs::spatial::morton::MAX_LEVEL;
 pub use params::{Algorithm, Outside, Params};
+pub use parts::{Joined, Part, join};
 pub use points_file::MappedPoints;
 pub use polygons::Polygons;
 pub use queries::{Adjacency, Disk, Lists, NONE, Neighbours, Regions};

@@ -3,8 +3,8 @@
 use bytemuck::{Pod, Zeroable};
 use gpu_core::Bounds;
 use kernels_rs::spatial::frame::Frame;
-use kernels_rs::spatial::morton;
 
+use crate::Cells;
 use crate::array::Array;
 
 /// A node: a cell with points in it. Cells without points are no nodes.
@@ -124,35 +124,12 @@ impl Quadtree {
     ///
     /// The edges are exact: `min_x` is the least number that belongs to the cell.
     pub fn cell(&self, node: &Node) -> Bounds {
-        let (column, row) = morton::decode(node.code);
-        let level = u32::from(node.level);
-        let x = |column| {
-            edge(
-                |x| self.frame.column(x),
-                self.bounds.min_x,
-                self.bounds.max_x,
-                self.deepest(column, level),
-            )
-        };
-        let y = |row| {
-            edge(
-                |y| self.frame.row(y),
-                self.bounds.min_y,
-                self.bounds.max_y,
-                self.deepest(row, level),
-            )
-        };
-        Bounds {
-            min_x: x(u64::from(column)),
-            min_y: y(u64::from(row)),
-            max_x: x(u64::from(column) + 1),
-            max_y: y(u64::from(row) + 1),
-        }
+        self.cells().edges(node.level.into(), node.code)
     }
 
-    /// The deepest level's number of a column or row of a level.
-    fn deepest(&self, number: u64, level: u32) -> u64 {
-        number << (self.frame.level - level)
+    /// The cells that the tree divides its root into.
+    pub fn cells(&self) -> Cells {
+        Cells { frame: self.frame, bounds: self.bounds }
     }
 
     /// What was read, and what became of it.
@@ -169,39 +146,4 @@ impl Quadtree {
         }
         summary
     }
-}
-
-/// The least number from `low` to `high` whose cell is `first` or one after it; `high` where there is
-/// none. By bisection over the floats' own order, so exact whatever the formula rounds.
-fn edge(cell: impl Fn(f64) -> u32, low: f64, high: f64, first: u64) -> f64 {
-    let belongs = |x: f64| u64::from(cell(x)) >= first;
-    if belongs(low) {
-        return low;
-    }
-    if !belongs(high) {
-        return high;
-    }
-    let (mut before, mut after) = (rank(low), rank(high));
-    while after - before > 1 {
-        let middle = before + (after - before) / 2;
-        if belongs(of_rank(middle)) {
-            after = middle;
-        } else {
-            before = middle;
-        }
-    }
-    of_rank(after)
-}
-
-/// The place of a finite float among all: rises with it.
-fn rank(x: f64) -> i128 {
-    let bits = x.to_bits();
-    let magnitude = i128::from(bits & (u64::MAX >> 1));
-    if bits >> 63 == 0 { magnitude } else { -magnitude }
-}
-
-/// The float of a rank.
-fn of_rank(rank: i128) -> f64 {
-    let magnitude = f64::from_bits(rank.unsigned_abs() as u64);
-    if rank < 0 { -magnitude } else { magnitude }
 }

@@ -9,7 +9,7 @@ use programs::report::Report;
 use quadtree_sort::{Lists, Polygons, Quadtree, Regions, list_in};
 use serde_json::json;
 
-use crate::args::PolygonsFormat;
+use crate::ask::PolygonsFormat;
 
 /// The polygons of a file, and the points in each.
 pub struct Areas {
@@ -46,13 +46,8 @@ impl Areas {
         (0..self.shapes.len()).map(|polygon| (polygon, self.found.of(polygon).len()))
     }
 
-    /// Writes them; `points` are the coordinates as they were read.
-    pub fn write(
-        &self,
-        format: PolygonsFormat,
-        output: Output<'_>,
-        (x, y): (&[f64], &[f64]),
-    ) -> Result<()> {
+    /// Writes them.
+    pub fn write(&self, format: PolygonsFormat, output: Output<'_>, tree: &Quadtree) -> Result<()> {
         match format {
             PolygonsFormat::GeoJson => {
                 let features = self.counts().map(|(polygon, count)| {
@@ -66,12 +61,26 @@ impl Areas {
                     let found = self.found.of(polygon).iter();
                     found.map(move |&point| (polygon, point as usize))
                 });
+                let places = places(tree);
                 let row = |(polygon, point): (usize, usize)| {
-                    format!("{polygon},{point},{},{}", x[point], y[point])
+                    let place = places.get(point).map_or(0, |&place| place as usize);
+                    format!("{polygon},{point},{},{}", tree.x()[place], tree.y()[place])
                 };
                 geo_io::write_rows(output, "polygon,point,x,y", rows.map(row))?;
             }
         }
         Ok(())
     }
+}
+
+/// Where in the tree each point as given is; 0 for those that are not.
+fn places(tree: &Quadtree) -> Vec<u32> {
+    let mut places = vec![0; tree.summary().points as usize];
+    for (place, &point) in (0..).zip(tree.order()) {
+        // A file may say anything.
+        if let Some(of_point) = places.get_mut(point as usize) {
+            *of_point = place;
+        }
+    }
+    places
 }

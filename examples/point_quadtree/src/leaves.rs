@@ -5,7 +5,7 @@ use geo_io::{Output, Polygons};
 use gpu_core::Bounds;
 use quadtree_sort::{Node, Quadtree};
 
-use crate::args::LeavesFormat;
+use crate::ask::LeavesFormat;
 
 /// Pixels along the longer side of a picture.
 const PIXELS: u32 = 1024;

@@ -62,13 +62,41 @@ impl Bins {
     /// # Errors
     /// [`Error::Malformed`] for what is damaged, [`Error::OutOfMemory`], [`Error::Cancelled`], and those of reading.
     pub fn read(&self, bounds: &Bounds, progress: &dyn Progress) -> Result<Binned> {
+        self.read_with(bounds, progress, |_, _| {})
+    }
+
+    /// [`read`](Self::read), and the number of each point among all that were written, from 0: 8 more bytes a point.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read).
+    pub fn read_numbered(
+        &self,
+        bounds: &Bounds,
+        progress: &dyn Progress,
+    ) -> Result<(Binned, Vec<u64>)> {
+        let mut numbers = Vec::new();
+        let binned = self.read_with(bounds, progress, |before, places| {
+            numbers.extend(places.iter().map(|&place| before + u64::from(place)));
+        })?;
+        Ok((binned, numbers))
+    }
+
+    /// Reads, and shows of each run the points of those before it and the places of its own, in their order.
+    fn read_with(
+        &self,
+        bounds: &Bounds,
+        progress: &dyn Progress,
+        mut show: impl FnMut(u64, &[u32]),
+    ) -> Result<Binned> {
         let mut columns = vec![Vec::new(); 2 + self.values()];
+        let mut before = 0;
         for (number, run) in self.runs.iter().enumerate() {
             report(progress, number as u64, self.runs.len() as u64)?;
             if touches(&run.bounds, bounds) {
                 let path = run_path(&self.folder, number as u32);
-                Part { run, path: &path, bounds }.read_into(&mut columns)?;
+                show(before, &Part { run, path: &path, bounds }.read_into(&mut columns)?);
             }
+            before += run.points;
         }
         report(progress, 1, 1)?;
         let mut columns = columns.into_iter();
@@ -89,8 +117,8 @@ struct Part<'a> {
 }
 
 impl Part<'_> {
-    /// Appends the points to columns of x, y and values.
-    fn read_into(&self, columns: &mut [Vec<f64>]) -> Result<()> {
+    /// Appends the points to columns of x, y and values; gives their places, which rise.
+    fn read_into(&self, columns: &mut [Vec<f64>]) -> Result<Vec<u32>> {
         let failed = |e: std::io::Error| Error::read(self.path, e);
         let mut file = File::open(self.path).map_err(failed)?;
         let entries = self.run.read_index(self.path, &mut file)?;
@@ -108,8 +136,8 @@ impl Part<'_> {
             self.read_block(&mut file, entry, columns, &mut places)?;
             at = Some(entry.first + u64::from(entry.points));
         }
-        sort_by_place(&places, columns, first);
-        Ok(())
+        sort_by_place(&mut places, columns, first);
+        Ok(places)
     }
 
     /// Whether a block may have points within the rectangle.
@@ -164,8 +192,8 @@ impl Part<'_> {
     }
 }
 
-/// Sorts the points from `first` on by their places.
-fn sort_by_place(places: &[u32], columns: &mut [Vec<f64>], first: usize) {
+/// Sorts the points from `first` on by their places, and these.
+fn sort_by_place(places: &mut [u32], columns: &mut [Vec<f64>], first: usize) {
     if places.is_sorted() {
         return;
     }
@@ -178,4 +206,5 @@ fn sort_by_place(places: &[u32], columns: &mut [Vec<f64>], first: usize) {
         let sorted: Vec<f64> = order.iter().map(|&key| of[key as u32 as usize]).collect();
         column[first..].copy_from_slice(&sorted);
     }
+    places.iter_mut().zip(order).for_each(|(place, key)| *place = (key >> 32) as u32);
 }

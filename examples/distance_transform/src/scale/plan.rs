@@ -1,5 +1,7 @@
 //! Making a plan.
 
+use std::io::Write;
+
 use anyhow::{Context, Result, anyhow, ensure};
 use geo_io::{Georeference, MaskFile, Output};
 use gpu_core::{Bounds, GridSpec};

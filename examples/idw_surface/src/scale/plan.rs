@@ -2,6 +2,8 @@
 
 use std::f64::consts::PI;
 
+use std::io::Write;
+
 use anyhow::{Result, bail, ensure};
 use geo_io::Output;
 use gpu_core::{Bounds, GridSpec};
@@ -62,7 +64,7 @@ fn require_parts(surface: &SurfaceArgs) -> Result<()> {
 
 fn divide(args: &PlanArgs, headers: &Headers) -> Result<Plan> {
     let grid = extent::grid(&args.surface, args.points.bounds, headers.bounds)?;
-    let recipe = Recipe::new(&args.points, &args.surface, headers.range, headers.crs.as_ref())?;
+    let recipe = Recipe::new(&args.points, &args.surface, headers.range()?, headers.crs.as_ref())?;
     let is_nearest = recipe.is_nearest();
     let (parameter, reach) = match args.surface.radius {
         Some(radius) => ("--radius", radius),

@@ -1,5 +1,7 @@
 //! Making a plan.
 
+use std::io::Write;
+
 use anyhow::{Result, anyhow, bail, ensure};
 use geo_io::Output;
 use gpu_core::GridSpec;
@@ -37,13 +39,13 @@ pub fn plan(args: &PlanArgs) -> Result<()> {
 }
 
 fn divide(args: &PlanArgs, headers: &Headers) -> Result<Plan> {
-    let [low, high] = headers.range;
+    let range @ [low, high] = headers.range()?;
     ensure!(
-        step_of_heights(headers.range).is_some(),
+        step_of_heights(range).is_some(),
         "heights from {low} to {high}, as the headers have them, are too far apart for tiles with the bits of the whole"
     );
     let grid = grid(args, headers)?;
-    let recipe = Recipe::new(&args.points, &args.surface, headers.range, headers.crs.as_ref())?;
+    let recipe = Recipe::new(&args.points, &args.surface, range, headers.crs.as_ref())?;
     let (method, supersample) = (args.surface.method, args.surface.supersample);
     let kind = Kind { method, supersample };
     let params = Params::new(grid, args.budget.share()?, kind.model())

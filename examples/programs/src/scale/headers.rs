@@ -15,8 +15,8 @@ use crate::cloud::require_same_crs;
 pub struct Headers {
     /// Those that have points.
     pub inputs: Vec<Input>,
-    /// The lowest and the highest value.
-    pub range: [f64; 2],
+    /// The lowest and the highest value, where all headers say.
+    range: Option<[f64; 2]>,
     /// Where the points lie.
     pub bounds: Bounds,
     /// The coordinate system, as given or as all inputs name it.
@@ -62,10 +62,17 @@ impl Headers {
             inputs.push(input.stamp(about).rank(rank));
         }
         let bounds = all.context("the input has no points")?;
-        let range = range.context(
-            "the headers do not say between which heights the points lie: a tile cannot know",
-        )?;
         Ok(Self { inputs, range, bounds, crs: given.or(first.and_then(|(_, crs)| crs)) })
+    }
+
+    /// The lowest and the highest value.
+    ///
+    /// # Errors
+    /// The headers do not say.
+    pub fn range(&self) -> Result<[f64; 2]> {
+        self.range.context(
+            "the headers do not say between which heights the points lie: a tile cannot know",
+        )
     }
 
     /// Points of all inputs.

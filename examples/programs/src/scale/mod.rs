@@ -25,6 +25,8 @@ pub use inputs::{name, require_unchanged, stamp};
 pub use memory::{FIXED, Needs};
 pub use mosaic::{Mosaic, TileRows, require_all};
 pub use planned::{Planned, Recipe, folder_name};
-pub use points::{PointRecipe, bounds_of, read_points, report_reading, report_tiles};
+pub use points::{
+    PointRecipe, bounds_of, read_points, report_bins_size, report_reading, report_tiles,
+};
 pub use run::{is_whole, run};
 pub use system::System;

@@ -84,10 +84,9 @@ impl<R: Recipe> Planned<R> {
 /// Says how often tiles that read the inputs unpack them, and what bins would take.
 pub fn report_reading<R: Recipe>(plan: &Plan, report: &mut Report) {
     let points = |input: &Input| input.points as f64;
-    let all: f64 = plan.inputs().iter().map(points).sum();
     let read: f64 = plan.tiles().iter().flat_map(|tile| plan.inputs_of(tile)).map(points).sum();
-    let (times, program) = (read / all.max(1.0), R::PROGRAM);
-    let bytes = BinSpec::new("", plan.grid().bounds(), 0).bytes(all as u64);
+    let (times, program) = (read / (points_of(plan) as f64).max(1.0), R::PROGRAM);
+    let bytes = bins_bytes(plan);
     report.line(
         "reading",
         format_args!(
@@ -97,6 +96,23 @@ pub fn report_reading<R: Recipe>(plan: &Plan, report: &mut Report) {
         ),
     );
     report.field("reading", json!({"times": times, "bins_bytes": bytes}));
+}
+
+/// Says what bins will take, where tiles are made of nothing else.
+pub fn report_bins_size<R: Recipe>(plan: &Plan, report: &mut Report) {
+    let (bytes, program) = (bins_bytes(plan), R::PROGRAM);
+    let size = bytes.div_ceil(1 << 20);
+    let text = format_args!("{program} bin comes first: it takes up to {size} MiB of disk");
+    report.line("bins", text);
+    report.field("reading", json!({"bins_bytes": bytes}));
+}
+
+fn points_of(plan: &Plan) -> u64 {
+    plan.inputs().iter().map(|input| input.points).fold(0, u64::saturating_add)
+}
+
+fn bins_bytes(plan: &Plan) -> u64 {
+    BinSpec::new("", plan.grid().bounds(), 0).bytes(points_of(plan))
 }
 
 /// Says how many tiles there are, what one takes and where their files go.

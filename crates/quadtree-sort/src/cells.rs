@@ -1,0 +1,97 @@
+//! The cells that a tree divides its root into.
+
+use gpu_core::Bounds;
+use kernels_rs::spatial::frame::Frame;
+use kernels_rs::spatial::morton;
+
+use crate::{Params, Result};
+
+/// Which cell of a level holds a place, and where a cell's edges lie, of all trees with the same bounds, levels and
+/// shape of cells. Whoever builds a tree in [parts](crate::join) finds by it which points belong to a part.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Cells {
+    pub(crate) frame: Frame,
+    pub(crate) bounds: Bounds,
+}
+
+impl Cells {
+    /// Those of trees with such parameters over `bounds`, whatever bounds the parameters have.
+    ///
+    /// # Errors
+    /// [`Error::Threshold`](crate::Error::Threshold), [`Error::MaxLevel`](crate::Error::MaxLevel) and
+    /// [`Error::Bounds`](crate::Error::Bounds).
+    pub fn new(bounds: Bounds, params: &Params) -> Result<Self> {
+        let params = params.bounds(bounds);
+        params.check()?;
+        let (frame, bounds) = params.frame(bounds)?;
+        Ok(Self { frame, bounds })
+    }
+
+    /// What the root covers.
+    pub fn root(&self) -> Bounds {
+        self.bounds
+    }
+
+    /// The deepest level.
+    pub fn max_level(&self) -> u32 {
+        self.frame.level
+    }
+
+    /// The Morton code of the cell of a level that holds a place: x has the even bits. What lies outside of the root belongs
+    /// to the cells at its edges. A level beyond the deepest is that one.
+    pub fn code(&self, level: u32, x: f64, y: f64) -> u64 {
+        self.frame.code(x, y) >> (2 * self.frame.level.saturating_sub(level))
+    }
+
+    /// The code of a cell by its column and row among those of its level, counted from the south-west.
+    pub fn code_at(column: u32, row: u32) -> u64 {
+        morton::encode(column, row)
+    }
+
+    /// The edges of a cell, exact: `min_x` is the least number that belongs to it. Its places have `min_x <= x < max_x` and
+    /// `min_y <= y < max_y`; those of the last column and row of a level may also lie on the root's eastern and northern edge.
+    pub fn edges(&self, level: u32, code: u64) -> Bounds {
+        let Bounds { min_x, min_y, max_x, max_y } = self.bounds;
+        let (column, row) = morton::decode(code);
+        let first = |number: u64| number << self.frame.level.saturating_sub(level);
+        let x = |number| edge(|x| self.frame.column(x), min_x, max_x, first(number));
+        let y = |number| edge(|y| self.frame.row(y), min_y, max_y, first(number));
+        let (column, row) = (u64::from(column), u64::from(row));
+        Bounds { min_x: x(column), min_y: y(row), max_x: x(column + 1), max_y: y(row + 1) }
+    }
+}
+
+/// The least number from `low` to `high` whose cell is `first` or one after it; `high` where there is
+/// none. By bisection over the floats' own order, so exact whatever the formula rounds.
+fn edge(cell: impl Fn(f64) -> u32, low: f64, high: f64, first: u64) -> f64 {
+    let belongs = |x: f64| u64::from(cell(x)) >= first;
+    if belongs(low) {
+        return low;
+    }
+    if !belongs(high) {
+        return high;
+    }
+    let (mut before, mut after) = (rank(low), rank(high));
+    while after - before > 1 {
+        let middle = before + (after - before) / 2;
+        if belongs(of_rank(middle)) {
+            after = middle;
+        } else {
+            before = middle;
+        }
+    }
+    of_rank(after)
+}
+
+/// The place of a finite float among all: rises with it.
+fn rank(x: f64) -> i128 {
+    let bits = x.to_bits();
+    let magnitude = i128::from(bits & (u64::MAX >> 1));
+    if bits >> 63 == 0 { magnitude } else { -magnitude }
+}
+
+/// The float of a rank.
+fn of_rank(rank: i128) -> f64 {
+    let magnitude = f64::from_bits(rank.unsigned_abs() as u64);
+    if rank < 0 { -magnitude } else { magnitude }
+}

@@ -1,0 +1,50 @@
+//! Putting tiles together.
+
+use anyhow::Result;
+use geo_io::Output;
+use programs::report::Report;
+use programs::scale::require_all;
+use programs::stages::Stages;
+use quadtree_sort::{Part, join};
+use serde_json::json;
+
+use super::args::MergeArgs;
+use super::{Planned, tile};
+
+/// Writes the tree of all tiles, which lie in mapped files.
+pub fn merge(args: &MergeArgs) -> Result<()> {
+    let planned = Planned::read(&args.plan)?;
+    let output = Output { path: &args.output, existing: args.run.existing() };
+    geo_io::check_distinct(std::slice::from_ref(&args.plan), &[&args.output])?;
+    geo_io::check_output(output)?;
+    let mut stages = Stages::new(args.run.quiet);
+    let tiles = planned.plan.tiles().len();
+    let trees = stages.run("look", |_| {
+        require_all(&planned)?;
+        let trees = (0..tiles).map(|number| tile::open(&planned, number));
+        Ok::<_, anyhow::Error>(trees.collect::<Result<Vec<_>>>()?.concat())
+    })?;
+    let parts: Vec<Part> =
+        trees.iter().map(|(cell, tree)| Part::new(tree, cell.level, cell.code)).collect();
+    let joined = stages.run("merge", |_| {
+        let joined = join(&parts)?;
+        geo_io::write_file(output, |file| joined.write_to(file))?;
+        Ok::<_, anyhow::Error>(joined)
+    })?;
+    let mut report = Report::default();
+    let (summary, nodes, points) = (joined.summary(), joined.nodes(), joined.points());
+    let (leaves, depth, overfull) = (summary.leaves, summary.depth, summary.overfull);
+    report.line(
+        "tree",
+        format_args!("{points} points, {nodes} nodes, {leaves} leaves down to level {depth}, of {tiles} tiles"),
+    );
+    let tree = json!({
+        "points": points, "nodes": nodes, "leaves": leaves, "depth": depth, "overfull": overfull,
+    });
+    report.field("tree", tree);
+    report.field("tiles", tiles);
+    report.stages(stages.done());
+    report.written([&args.output]);
+    report.print(&args.run, false);
+    Ok(())
+}

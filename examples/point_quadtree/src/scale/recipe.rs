@@ -1,0 +1,124 @@
+//! What a plan holds of the program's own: how each tile is made.
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+use geo_io::{CsvColumns, Filter};
+use gpu_core::{Bounds, Device, Progress};
+use programs::scale::{self, Needs, PointRecipe};
+use quadtree_sort::{Cells, Params, Quadtree};
+use serde::{Deserialize, Serialize};
+use tile_plan::Tile;
+
+use super::cells::{Cell, cells_of};
+use super::{Planned, needs, tile};
+use crate::tree::TreeArgs;
+
+/// How tiles are made, beside what a plan has of any program.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Recipe {
+    columns: [String; 3],
+    classes: Option<Vec<u8>>,
+    returns: String,
+    /// Whether points outside of the bounds are left out; otherwise all inputs lie within them.
+    has_bounds: bool,
+    /// What the tree covers: least x and y, greatest x and y.
+    bounds: [f64; 4],
+    threshold: u32,
+    max_depth: u32,
+}
+
+impl Recipe {
+    /// That of the command line, and what the tree covers.
+    pub fn new(args: &TreeArgs, bounds: Bounds) -> Self {
+        let points = args.points();
+        Self {
+            columns: points.columns.0,
+            classes: points.classes.map(|classes| classes.0),
+            returns: points.returns.to_string(),
+            has_bounds: args.bounds.is_some(),
+            bounds: [bounds.min_x, bounds.min_y, bounds.max_x, bounds.max_y],
+            threshold: args.threshold,
+            max_depth: args.max_depth,
+        }
+    }
+
+    fn bounds(&self) -> Bounds {
+        let [min_x, min_y, max_x, max_y] = self.bounds;
+        Bounds { min_x, min_y, max_x, max_y }
+    }
+
+    /// How the tree is built.
+    pub fn params(&self) -> Params {
+        let params = Params::new().threshold(self.threshold).max_level(self.max_depth);
+        params.bounds(self.bounds())
+    }
+
+    /// The cells of the tree.
+    pub fn cells(&self) -> Result<Cells> {
+        Ok(Cells::new(self.bounds(), &self.params())?)
+    }
+}
+
+impl PointRecipe for Recipe {
+    fn filter(&self, _: Option<Bounds>) -> Result<Filter> {
+        let (classes, returns) = (self.classes.clone(), self.returns.parse()?);
+        let bounds = self.has_bounds.then(|| self.bounds());
+        Ok(Filter { classes, returns, bounds })
+    }
+
+    fn columns(&self) -> CsvColumns {
+        let [x, y, z] = self.columns.clone();
+        CsvColumns { x, y, z }
+    }
+
+    /// Bins have every point that the tree has, so that each is numbered as among all.
+    fn reads_beyond(&self) -> bool {
+        true
+    }
+}
+
+/// The files of the cells of a tile.
+pub fn files(planned: &Planned, number: usize) -> Result<Vec<(Cell, PathBuf)>> {
+    let cells = cells_of(planned.plan.grid(), planned.tile(number)?)?;
+    let name = |i: usize| planned.path_of(number, &format!("-{i}.qtree"));
+    Ok(cells.into_iter().enumerate().map(|(i, cell)| (cell, name(i))).collect())
+}
+
+impl scale::Recipe for Recipe {
+    const PROGRAM: &'static str = "point_quadtree";
+    const VERSION: u32 = 1;
+    type Read = tile::Read;
+    type Made = Vec<Quadtree>;
+
+    fn needs(planned: &Planned, tile: &Tile) -> Needs {
+        needs::needs(tile, planned.recipe.threshold)
+    }
+
+    fn files(planned: &Planned, number: usize) -> Vec<PathBuf> {
+        files(planned, number).into_iter().flatten().map(|(_, path)| path).collect()
+    }
+
+    fn is_whole(planned: &Planned, number: usize) -> bool {
+        tile::open(planned, number).is_ok()
+    }
+
+    fn read(planned: &Planned, tile: &Tile, progress: &dyn Progress) -> Result<tile::Read> {
+        tile::read(planned, tile, progress)
+    }
+
+    fn make(
+        planned: &Planned,
+        _: &Tile,
+        read: tile::Read,
+        device: &Device,
+        progress: &dyn Progress,
+    ) -> Result<Vec<Quadtree>> {
+        tile::build_all(planned, read, device, progress)
+    }
+
+    fn write(planned: &Planned, number: usize, trees: Vec<Quadtree>) -> Result<()> {
+        tile::write(planned, number, &trees)
+    }
+}

@@ -1,0 +1,92 @@
+//! The steps of a tile: the points of its cells, their trees, and the trees' files.
+
+use anyhow::{Context, Result, ensure};
+use geo_io::Output;
+use gpu_core::{Device, Points, Progress};
+use programs::scale::require_unchanged;
+use quadtree_sort::{MOST_POINTS, Quadtree, build};
+use tile_plan::Tile;
+
+use super::Planned;
+use super::cells::{Cell, cells_of};
+use super::recipe::files;
+use crate::ask;
+
+/// The points of a tile.
+pub struct Read {
+    cells: Vec<CellPoints>,
+    /// Points of all tiles.
+    given: u64,
+}
+
+/// The points of a cell.
+#[derive(Default)]
+struct CellPoints {
+    x: Vec<f64>,
+    y: Vec<f64>,
+    /// The number of each among all.
+    indices: Vec<u32>,
+}
+
+/// Reads the points of a tile's cells from the bins.
+pub fn read(planned: &Planned, tile: &Tile, progress: &dyn Progress) -> Result<Read> {
+    // A point is numbered by all that are before it, in whatever file.
+    planned.plan.inputs().iter().try_for_each(require_unchanged)?;
+    let bins = planned.open_bins()?;
+    let bins =
+        bins.context("tiles are made of bins: run point_quadtree bin with this plan first")?;
+    let given = bins.points();
+    ensure!(given <= MOST_POINTS, "{given} points: a tree has at most {MOST_POINTS}");
+    let all = planned.recipe.cells()?;
+    let of_cell = |cell: Cell| {
+        let (points, numbers) = bins.read_numbered(&all.edges(cell.level, cell.code), progress)?;
+        let mut own = CellPoints::default();
+        // Those on the eastern and northern edges belong to the cells beyond.
+        let places = points.x.iter().zip(&points.y).zip(numbers);
+        for ((&x, &y), number) in
+            places.filter(|((x, y), _)| all.code(cell.level, **x, **y) == cell.code)
+        {
+            own.x.push(x);
+            own.y.push(y);
+            own.indices.push(number as u32);
+        }
+        anyhow::Ok(own)
+    };
+    let cells = cells_of(planned.plan.grid(), tile)?.into_iter().map(of_cell);
+    Ok(Read { cells: cells.collect::<Result<_>>()?, given })
+}
+
+/// Builds the trees of the cells.
+pub fn build_all(
+    planned: &Planned,
+    Read { cells, given }: Read,
+    device: &Device,
+    progress: &dyn Progress,
+) -> Result<Vec<Quadtree>> {
+    let params = planned.recipe.params();
+    let tree = |cell: CellPoints| {
+        let points = Points::new(&cell.x, &cell.y);
+        Ok(build(device, points, &params, progress)?.renumbered(&cell.indices, given)?)
+    };
+    cells.into_iter().map(tree).collect()
+}
+
+/// Writes the trees of a tile.
+pub fn write(planned: &Planned, number: usize, trees: &[Quadtree]) -> Result<()> {
+    for ((_, path), tree) in files(planned, number)?.iter().zip(trees) {
+        geo_io::write_file(Output::from(path), |file| tree.write_to(file))?;
+    }
+    Ok(())
+}
+
+/// Opens the trees of a tile, which must be the plan's.
+pub fn open(planned: &Planned, number: usize) -> Result<Vec<(Cell, Quadtree)>> {
+    let (cells, threshold) = (planned.recipe.cells()?, planned.recipe.params().threshold);
+    let tree = |(cell, path): (Cell, std::path::PathBuf)| {
+        let tree = ask::open(&path)?;
+        let is_its = tree.cells() == cells && tree.threshold() == threshold;
+        ensure!(is_its, "{} is not tile {number} of the plan", path.display());
+        Ok((cell, tree))
+    };
+    files(planned, number)?.into_iter().map(tree).collect()
+}

@@ -55,6 +55,16 @@ pub enum Error {
         /// As given.
         side: u32,
     },
+    /// Trees that are not those of a raster's tiles.
+    #[error(
+        "tree {tile} is not that of its tile, of {tiles}: each has the tile's cells and levels, all the same parameters"
+    )]
+    Tiles {
+        /// The first that is not, or is missing or beyond, from 0.
+        tile: usize,
+        /// Tiles of the raster.
+        tiles: usize,
+    },
     /// One of several rasters does not lie beside the others.
     #[error("raster {index} of those beside each other {reason}")]
     Part {

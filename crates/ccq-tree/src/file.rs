@@ -86,7 +86,8 @@ impl<T: Cell> Tree<T> {
             return Err(std::io::Error::other("files need a machine with the lowest byte first"));
         }
         let nodes: &[u8] = bytemuck::cast_slice(self.nodes());
-        let header = self.header(crc(nodes), crc(self.presence()));
+        let lengths = [self.nodes.len() as u64, self.presence.len() as u64];
+        let header = self.header(lengths, [crc(nodes), crc(self.presence())]);
         to.write_all(&header)?;
         to.write_all(nodes)?;
         to.write_all(&[0; ALIGNMENT][..padding(nodes.len())])?;
@@ -94,7 +95,8 @@ impl<T: Cell> Tree<T> {
         to.flush()
     }
 
-    fn header(&self, crc_of_nodes: u32, crc_of_presence: u32) -> Vec<u8> {
+    /// The header of the tree, or of one like it with as many nodes and flags as said, by their sums.
+    pub(crate) fn header(&self, [nodes, presence]: [u64; 2], sums: [u32; 2]) -> Vec<u8> {
         let mut bytes = MAGIC.to_vec();
         let bins = &self.params.bins;
         let has_nodata = u32::from(self.params.nodata.is_some());
@@ -105,10 +107,8 @@ impl<T: Cell> Tree<T> {
         for number in [origin_x, origin_y, cell_size, self.params.nodata.unwrap_or(0.0)] {
             bytes.extend(number.to_le_bytes());
         }
-        bytes.extend((self.nodes.len() as u64).to_le_bytes());
-        bytes.extend((self.presence.len() as u64).to_le_bytes());
-        bytes.extend(crc_of_nodes.to_le_bytes());
-        bytes.extend(crc_of_presence.to_le_bytes());
+        bytes.extend([nodes, presence].iter().flat_map(|length| length.to_le_bytes()));
+        bytes.extend(sums.iter().flat_map(|sum| sum.to_le_bytes()));
         bytes.extend(self.starts.iter().flat_map(|start| start.to_le_bytes()));
         bytes.extend(bins.iter().flat_map(|boundary| boundary.to_le_bytes()));
         bytes.resize(header_length(self.starts.len(), bins.len()) - 4, 0);
@@ -281,7 +281,7 @@ fn header_length(levels: usize, bins: usize) -> usize {
 }
 
 /// Bytes from the end of a part of this length to the next.
-fn padding(length: usize) -> usize {
+pub(crate) fn padding(length: usize) -> usize {
     length.next_multiple_of(ALIGNMENT) - length
 }
 

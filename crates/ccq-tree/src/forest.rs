@@ -113,6 +113,43 @@ impl<T: Cell> Forest<T> {
         &self.trees
     }
 
+    /// The forest of trees that were built one by one ([`build_tile`](crate::build_tile())), row by row of tiles.
+    ///
+    /// # Errors
+    /// [`Error::TileSide`]; [`Error::Tiles`] unless there is one for each tile, of its sides and levels, all with the
+    /// same parameters.
+    pub fn of_trees(grid: GridSpec, tile_side: u32, trees: Vec<Tree<T>>) -> Result<Self> {
+        let tiling = Tiling::new(grid, tile_side)?;
+        let tiles = tiling.columns as usize * tiling.rows as usize;
+        let params = trees.first().map_or_else(Params::default, |tree| tree.params.clone());
+        let place = |i: usize| tiling.tile(i as u32 % tiling.columns, i as u32 / tiling.columns);
+        let is_its = |i: usize| {
+            let (tree, tile) = (&trees[i], place(i));
+            let own = tree.grid;
+            (own.width, own.height, tree.bits) == (tile.width, tile.height, tiling.bits)
+                && tree.params == params
+        };
+        let first_bad = match trees.len() == tiles {
+            true => (0..tiles).find(|&i| !is_its(i)),
+            false => Some(trees.len().min(tiles)),
+        };
+        if let Some(tile) = first_bad {
+            return Err(Error::Tiles { tile, tiles });
+        }
+        let placed = |(i, tree): (usize, Tree<T>)| Tree { grid: place(i), ..tree };
+        let trees = trees.into_iter().enumerate().map(placed).collect();
+        Ok(Self { tiling, params, trees })
+    }
+
+    /// [`merge`](Self::merge)'s tree, to be written to a file: in memory is only what lies above the tiles, so that
+    /// trees of [mapped](Tree::map) files may be larger than it.
+    ///
+    /// # Errors
+    /// As [`merge`](Self::merge).
+    pub fn merged(&self) -> Result<crate::cpu::Merged<'_, T>> {
+        crate::cpu::Merged::new(self)
+    }
+
     /// One tree for the whole raster: the same, byte for byte, as [`build`](crate::build()) makes of it.
     ///
     /// Every node is copied once, by all cores.

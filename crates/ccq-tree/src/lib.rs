@@ -48,6 +48,7 @@ mod tree;
 use gpu_core::{Device, GridView, Progress};
 
 pub use cell::Cell;
+pub use cpu::Merged;
 pub use error::{Error, Result};
 pub use file::cells_of_file;
 pub use forest::Forest;
@@ -112,6 +113,35 @@ pub fn build_forest<T: Buildable>(
         Device::Cpu => cpu::build_forest(raster, tile_side, params, progress),
         #[cfg(feature = "cuda")]
         Device::Gpu(gpu) => gpu::build_forest_host(gpu, raster, tile_side, params, progress),
+        #[allow(unreachable_patterns)]
+        other => Err(gpu_core::Error::without_cuda(other).into()),
+    }
+}
+
+/// Builds the tree of one tile of a raster that is larger than memory: its root stands for `tile_side` x `tile_side` cells, also
+/// where the raster's edge cuts the tile off, so that [`Forest::of_trees`] can take it.
+///
+/// A raster of which one tile is all has no levels above its own: `tile_side` is the smallest power of two then that is not
+/// below its sides.
+///
+/// # Errors
+/// [`Error::TileSide`] also for a side below the tile's; as [`build`].
+pub fn build_tile<T: Buildable>(
+    device: &Device,
+    tile: GridView<'_, T>,
+    tile_side: u32,
+    params: &Params,
+    progress: &dyn Progress,
+) -> Result<Tree<T>> {
+    let sides = tile.grid().width.max(tile.grid().height);
+    if !tile_side.is_power_of_two() || !(sides..=MAX_SIDE).contains(&tile_side) {
+        return Err(Error::TileSide { side: tile_side });
+    }
+    let bits = tile_side.trailing_zeros();
+    match device {
+        Device::Cpu => cpu::build_tile(tile, bits, params, progress),
+        #[cfg(feature = "cuda")]
+        Device::Gpu(gpu) => gpu::build_tile_host(gpu, tile, bits, params, progress),
         #[allow(unreachable_patterns)]
         other => Err(gpu_core::Error::without_cuda(other).into()),
     }

@@ -2,7 +2,11 @@
 
 mod common;
 
-use ccq_tree::{Error, Params, Tree, build, build_forest, build_mosaic, mosaic};
+use std::io::Cursor;
+
+use ccq_tree::{
+    Error, Forest, Params, Tree, build, build_forest, build_mosaic, build_tile, mosaic,
+};
 use common::{ByDefinition, Made, fractal, noise, raster};
 use gpu_core::{Device, Grid, GridSpec, GridView};
 use proptest::prelude::*;
@@ -176,6 +180,68 @@ fn a_call_can_be_cancelled() {
     for device in devices() {
         let refused = build(&device, raster(4, 4, |x, _| x as u8).view(), &Params::new(), &Never);
         assert!(matches!(refused, Err(Error::Cancelled(_))));
+    }
+}
+
+/// Tiles that were built one by one are a forest, whose merged tree is written without being in memory.
+#[test]
+fn tiles_one_by_one_are_written_as_the_tree_of_one_build() {
+    fn of<T: Made>(raster: &Grid<T>, params: &Params) {
+        let mut whole = Vec::new();
+        built(&Device::Cpu, raster, params).write_to(&mut whole).unwrap();
+        let GridSpec { width, height, .. } = *raster.grid();
+        // Larger tiles would have levels above the whole.
+        let most = width.max(height).next_power_of_two();
+        for device in devices() {
+            for side in [64, 128, 256, 1024].into_iter().filter(|&side| side <= most) {
+                let corners = (0..height).step_by(side as usize).flat_map(|row| {
+                    (0..width).step_by(side as usize).map(move |column| (column, row))
+                });
+                let tile = |(column, row): (u32, u32)| {
+                    let sides = ((width - column).min(side), (height - row).min(side));
+                    let tile = cut(raster, (column, row), sides);
+                    build_tile(&device, tile.view(), side, params, &()).unwrap()
+                };
+                let trees = corners.map(tile).collect();
+                let forest = Forest::of_trees(*raster.grid(), side, trees).unwrap();
+                assert!(forest == build_forest(&device, raster.view(), side, params, &()).unwrap());
+                // Behind what is in the file already.
+                let mut file = Cursor::new(b"before".to_vec());
+                file.set_position(6);
+                forest.merged().unwrap().write_to(&mut file).unwrap();
+                assert_eq!(file.position(), file.get_ref().len() as u64);
+                let what = format!("{width} x {height}, {side} on {}", device.name());
+                assert!(file.get_ref()[6..] == whole, "{what}");
+            }
+        }
+    }
+    of(&fractal::<i16>(300, 200, 3, 0.5), &Params::new().bins([-20.0, 0.0, 30.0]));
+    of(&fractal::<f32>(65, 260, 4, 0.6), &Params::new());
+    of(&noise::<u8>(257, 129, 5, 3), &Params::new().nodata(1.0));
+    of(&noise::<u32>(130, 500, 6, 9), &Params::new());
+    of(&raster(300, 300, |x, _| if x < 192 { 5u8 } else { 6 }), &Params::new().nodata(5.0));
+    of(&raster(200, 200, |_, _| 5u8), &Params::new().nodata(5.0));
+    of(&raster(70, 7, |x, _| x as u16), &Params::new());
+}
+
+#[test]
+fn trees_that_are_no_forest_are_refused() {
+    let device = Device::Cpu;
+    let tile = |width: u32, side: u32, params: &Params| {
+        build_tile(&device, raster(width, 60, |x, _| x as u8).view(), side, params, &())
+    };
+    let (params, grid) = (Params::new(), GridSpec::of_pixels(100, 60));
+    let of = |trees: Vec<Tree<u8>>| Forest::of_trees(grid, 64, trees).unwrap_err();
+    let whole = || tile(64, 64, &params).unwrap();
+    let bad = |tile| Error::Tiles { tile, tiles: 2 };
+    assert_eq!(of(vec![whole()]), bad(1));
+    assert_eq!(of(vec![whole(), tile(37, 64, &params).unwrap()]), bad(1));
+    assert_eq!(of(vec![tile(64, 128, &params).unwrap(), tile(36, 64, &params).unwrap()]), bad(0));
+    assert_eq!(of(vec![whole(), tile(36, 64, &Params::new().nodata(3.0)).unwrap()]), bad(1));
+    assert_eq!(of(vec![whole(), tile(36, 64, &params).unwrap(), whole()]), bad(2));
+    assert!(Forest::of_trees(grid, 64, vec![whole(), tile(36, 64, &params).unwrap()]).is_ok());
+    for side in [0, 32, 65, 96] {
+        assert_eq!(tile(64, side, &params).unwrap_err(), Error::TileSide { side });
     }
 }
 

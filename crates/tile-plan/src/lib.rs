@@ -11,7 +11,8 @@
 //!
 //! The grid is halved until each tile's estimate fits the budget, the longer side first, at multiples of 256
 //! cells while it is longer than that, so that tiles consist of whole tiles of a GeoTIFF; then at multiples of 16.
-//! Estimates take points as spread evenly over the bounds of their file.
+//! Estimates take points as spread evenly over the bounds of their file. Where [`Params::are_squares`] tiles are squares of one
+//! side, a power of two, for algorithms whose parts must be such.
 //!
 //! ```
 //! use gpu_core::{Bounds, GridSpec};

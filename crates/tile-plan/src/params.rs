@@ -113,6 +113,9 @@ pub struct Params {
     pub ends_at_grid: bool,
     /// The most cells on a side of a tile; `None` for no limit but the budget.
     pub most_side: Option<u32>,
+    /// Whether all tiles are squares of one side, a power of two, on multiples of it; those at the eastern and southern
+    /// edges are cut off there.
+    pub are_squares: bool,
     /// What the program wants to find in the plan: it belongs to the plan's identity.
     pub program: Value,
 }
@@ -131,6 +134,7 @@ impl Params {
             reaches: Vec::new(),
             ends_at_grid: false,
             most_side: None,
+            are_squares: false,
             program: Value::Null,
         }
     }
@@ -169,6 +173,11 @@ impl Params {
     /// Sets the most cells on a side of a tile: the field of that name.
     pub fn most_side(self, most_side: impl Into<Option<u32>>) -> Self {
         Self { most_side: most_side.into(), ..self }
+    }
+
+    /// Sets whether tiles are squares of one side: the field of that name.
+    pub fn are_squares(self, are_squares: bool) -> Self {
+        Self { are_squares, ..self }
     }
 
     /// Sets what the program wants to find in the plan: the field of that name.

@@ -1,7 +1,8 @@
 //! The division of a grid.
 //!
 //! A tile that does not fit is halved and its halves are looked at in turn, each with the inputs that reach its
-//! parent. So the work is proportional to the pairs of tiles and inputs that touch, times the depth.
+//! parent. So the work is proportional to the pairs of tiles and inputs that touch, times the depth. Squares are
+//! halved on both sides, all of them at once, until each fits.
 
 use gpu_core::{Bounds, GridSpec};
 
@@ -29,7 +30,13 @@ pub fn plan(inputs: &[Input], params: &Params) -> Result<Plan> {
     let halo = halo(params)?;
     let mut division = Division { params, inputs: &inputs, halo, tiles: Vec::new() };
     let all = (0..inputs.len() as u32).collect::<Vec<_>>();
-    division.divide(Part { column: 0, row: 0, width: grid.width, height: grid.height }, &all)?;
+    match params.are_squares {
+        true => division.cut_squares(&grid, &all)?,
+        false => {
+            let whole = Part { column: 0, row: 0, width: grid.width, height: grid.height };
+            division.divide(whole, &all)?;
+        }
+    }
     let mut tiles = division.tiles;
     tiles.sort_by_key(|tile| (tile.row, tile.column));
     Ok(Plan { grid, halo, inputs, tiles, program: params.program.clone() })
@@ -115,6 +122,20 @@ fn cut(side: u32) -> Option<u32> {
     (side > LEAST).then(|| (side / 2).div_ceil(step) * step)
 }
 
+/// The squares of a grid, row by row.
+fn squares(grid: &GridSpec, side: u32) -> impl Iterator<Item = Part> {
+    let GridSpec { width, height, .. } = *grid;
+    let along = move |length: u32| (0..length).step_by(side as usize);
+    along(height).flat_map(move |row| {
+        along(width).map(move |column| Part {
+            column,
+            row,
+            width: side.min(width - column),
+            height: side.min(height - row),
+        })
+    })
+}
+
 /// A division under way.
 struct Division<'a> {
     params: &'a Params,
@@ -137,23 +158,41 @@ impl Division<'_> {
         if let Some(halves) = part.halves() {
             return halves.into_iter().try_for_each(|half| self.divide(half, &tile.inputs));
         }
-        match lacking {
-            // A side of the least size is at most as long as any that is allowed.
-            None => self.tiles.push(tile),
-            Some((memory, bytes, budget)) => {
-                return Err(Error::Budget {
-                    memory,
-                    width: tile.width,
-                    height: tile.height,
-                    column: tile.column,
-                    row: tile.row,
-                    halo: self.halo,
-                    bytes,
-                    budget,
-                });
+        // A side of the least size is at most as long as any that is allowed.
+        self.require(&tile)?;
+        self.tiles.push(tile);
+        Ok(())
+    }
+
+    /// Cuts the grid into squares, as large as they can be.
+    fn cut_squares(&mut self, grid: &GridSpec, inputs: &[u32]) -> Result<()> {
+        let longest = u64::from(grid.width.max(grid.height)).next_power_of_two().min(1 << 31);
+        let mut side = (longest as u32).max(LEAST);
+        while side > LEAST && side > self.params.most_side.unwrap_or(u32::MAX) {
+            side /= 2;
+        }
+        loop {
+            let tiles = squares(grid, side).map(|part| {
+                let tile = self.tile(part, inputs);
+                self.require(&tile).map(|()| tile)
+            });
+            match tiles.collect() {
+                Ok(tiles) => {
+                    self.tiles = tiles;
+                    return Ok(());
+                }
+                Err(error) if side == LEAST => return Err(error),
+                Err(_) => side /= 2,
             }
         }
-        Ok(())
+    }
+
+    /// Refuses a tile that does not fit.
+    fn require(&self, tile: &Tile) -> Result<()> {
+        let Some((memory, bytes, budget)) = self.lacking(tile) else { return Ok(()) };
+        let Tile { column, row, width, height, .. } = *tile;
+        let halo = self.halo;
+        Err(Error::Budget { memory, width, height, column, row, halo, bytes, budget })
     }
 
     /// The memory that a tile does not fit: what it takes, and what there is.

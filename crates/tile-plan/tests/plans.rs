@@ -36,15 +36,16 @@ fn params() -> impl Strategy<Value = Params> {
     let side = prop_oneof![Just(None), (16..2000_u32).prop_map(Some)];
     let device = prop_oneof![Just(None), (1_000_000..100_000_000_u64).prop_map(Some)];
     let budgets = (1_000_000..100_000_000_u64, device);
-    let side = (side, any::<bool>());
+    let side = (side, any::<bool>(), any::<bool>());
     (grid, prop::collection::vec(reach, 0..3), budgets, side).prop_map(
-        |((x, y, cell, width, height), reaches, (budget, device), (side, ends))| {
+        |((x, y, cell, width, height), reaches, (budget, device), (side, ends, squares))| {
             let grid = GridSpec::new(x, y, cell, width, height).unwrap();
             let model = Model { fixed: 1000, per_point: 50, per_cell: 20 };
             let params =
                 Params::new(grid, budget, model).most_side(side).program(json!({"a": 0.1}));
             let on_device = Model { fixed: 5000, per_point: 90, per_cell: 10 };
             let params = params.device_model(on_device).device_budget(device).ends_at_grid(ends);
+            let params = params.are_squares(squares);
             reaches.into_iter().fold(params, |params, reach| params.reach("--reach", reach))
         },
     )
@@ -110,8 +111,26 @@ proptest! {
             prop_assert!(params.most_side.is_none_or(|most| side <= most));
             for (first, count) in [(tile.column, tile.width), (tile.row, tile.height)] {
                 let step = if count >= 256 { 256 } else { 16 };
-                prop_assert!(first.is_multiple_of(step));
+                prop_assert!(params.are_squares || first.is_multiple_of(step));
             }
+        }
+    }
+
+    /// As large as they can be: of twice the side one does not fit.
+    #[test]
+    fn squares_have_one_side_and_are_cut_at_edges_alone(inputs in inputs(), params in params()) {
+        let params = params.are_squares(true);
+        let Some(plan) = planned(&inputs, &params) else { return Ok(()) };
+        let (grid, first) = (plan.grid(), &plan.tiles()[0]);
+        let side = first.width.max(first.height).next_power_of_two().max(16);
+        for tile in plan.tiles() {
+            prop_assert!(tile.column.is_multiple_of(side) && tile.row.is_multiple_of(side));
+            prop_assert_eq!(tile.width, side.min(grid.width - tile.column));
+            prop_assert_eq!(tile.height, side.min(grid.height - tile.row));
+        }
+        if plan.tiles().len() > 1 && params.most_side.is_none_or(|most| 2 * side <= most) {
+            let smaller = params.most_side(side);
+            prop_assert_eq!(plan, planned(&inputs, &smaller).unwrap());
         }
     }
 

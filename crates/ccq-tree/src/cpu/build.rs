@@ -43,6 +43,17 @@ pub fn build_forest<T: Cell>(
     build_tiles(raster, tiling, params, progress)
 }
 
+/// [`build_tile`](crate::build_tile()) on the CPU; the parts of the tile are checked.
+pub(crate) fn build_tile<T: Cell>(
+    raster: GridView<'_, T>,
+    bits: u32,
+    params: &Params,
+    progress: &dyn Progress,
+) -> Result<Tree<T>> {
+    let tiling = Tiling::of_bits(*raster.grid(), bits)?;
+    build_tiles(raster, tiling, params, progress)?.into_single()
+}
+
 fn build_tiles<T: Cell>(
     raster: GridView<'_, T>,
     tiling: Tiling,

@@ -77,7 +77,6 @@ impl Merging {
     }
 
     /// Nodes of the tiles' roots and above them, which are the first.
-    #[cfg(feature = "cuda")]
     pub fn top_len(&self) -> usize {
         let above = self.tiers[0].tree_stride as usize;
         self.starts.get(above).map_or(self.total, |&first| first as usize)
@@ -113,6 +112,13 @@ impl Merging {
         })
     }
 
+    /// The tiles in Z-order.
+    pub fn order(&self) -> Vec<usize> {
+        let mut tiles: Vec<usize> = (0..self.order.ranks.len()).collect();
+        tiles.sort_unstable_by_key(|&tile| self.order.ranks[tile]);
+        tiles
+    }
+
     /// Where the levels of the whole begin, and its end.
     pub fn levels(&self) -> Vec<u64> {
         let above = self.tiers[0].tree_stride as usize;
@@ -138,12 +144,9 @@ pub(crate) fn merge<T: Cell>(forest: &Forest<T>) -> Result<Tree<T>> {
     forest.trees.par_iter().enumerate().for_each(|(tile, tree)| {
         for Moved { from, to: at, below } in merging.moved(tile, levels(tile)) {
             for (i, place) in from.zip(at..) {
-                let node = tree.nodes[i];
-                let mixed = node.link() & MIXED;
-                let link = node.first_child().map_or(0, |child| child - below.0 + below.1);
                 // SAFETY: the segment has as many nodes, and is this tile's and level's alone.
                 unsafe {
-                    to.put(place, Node::new(node.min(), node.max(), link | mixed));
+                    to.put(place, relinked(tree.nodes[i], below));
                     if lacks {
                         to_presence.put(place, tree.presence.get(i).copied().unwrap_or(0));
                     }
@@ -161,6 +164,13 @@ pub(crate) fn merge<T: Cell>(forest: &Forest<T>) -> Result<Tree<T>> {
         nodes: Storage::Owned(nodes),
         presence: Storage::Owned(if lacks { presence } else { Vec::new() }),
     })
+}
+
+/// A node whose children begin elsewhere: the nodes below it did at the first position, and do at the second.
+pub(super) fn relinked<T: Cell>(node: Node<T>, below: (u32, u32)) -> Node<T> {
+    let mixed = node.link() & MIXED;
+    let link = node.first_child().map_or(0, |child| child - below.0 + below.1);
+    Node::new(node.min(), node.max(), link | mixed)
 }
 
 /// What a tile holds, by the root of its tree. A tile without nodes has cells, and none has a value.

@@ -65,6 +65,26 @@ pub(crate) fn build_forest_host<T: DeviceCell>(
     Ok(forest)
 }
 
+/// [`build_tile`](crate::build_tile()) on a GPU; the sides of the tile are checked. Waits for the result.
+pub(crate) fn build_tile_host<T: DeviceCell>(
+    gpu: &Gpu,
+    raster: GridView<'_, T>,
+    bits: u32,
+    params: &Params,
+    progress: &dyn Progress,
+) -> Result<Tree<T>> {
+    params.check()?;
+    let resident = to_device(gpu, raster, progress)?;
+    progress.at("build", 0.6)?;
+    let slice = GridSlice::from(&resident);
+    let forest = build_of_bits(&mut Workspace::new(gpu)?, slice, bits, params)?;
+    drop(resident);
+    progress.at("from the device", 0.8)?;
+    let forest = forest.to_host()?;
+    progress.at("from the device", 1.0)?;
+    forest.into_single()
+}
+
 /// Bytes that a raster and the largest tree of it would take on the device.
 fn needs<T: DeviceCell>(grid: &GridSpec) -> u64 {
     let node = size_of::<crate::Node<T>>() as u64 + 1;

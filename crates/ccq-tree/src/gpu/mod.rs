@@ -9,7 +9,7 @@ mod tree;
 
 pub use build::{Bounded, build, build_forest, build_within};
 pub use gpu_scan::gpu::Workspace;
-pub(crate) use host::{build_forest_host, build_host};
+pub(crate) use host::{build_forest_host, build_host, build_tile_host};
 pub use query::{Condition, MAX_CONDITIONS, count, quadrants};
 pub use results::{mask, runs, statistics, top_k};
 pub use tree::{DeviceForest, DeviceTree};

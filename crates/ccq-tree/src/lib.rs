@@ -52,7 +52,7 @@ pub use cpu::Merged;
 pub use error::{Error, Result};
 pub use file::cells_of_file;
 pub use forest::Forest;
-pub use mosaic::mosaic;
+pub use mosaic::{mosaic, mosaic_fill, mosaic_places};
 pub use params::{MAX_BINS, MAX_NODES, MAX_SIDE, Params, Query, Window};
 pub use quantiles::quantile_boundaries;
 pub use query::{

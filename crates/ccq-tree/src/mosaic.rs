@@ -10,54 +10,75 @@ use crate::{Cell, Error, MAX_SIDE, Params, Result};
 /// How far from a whole cell a raster's corner may lie: coordinates of files are rounded.
 const TOLERANCE: f64 = 1e-3;
 
-/// One raster of those that lie beside each other, in any order and of any sides. Where none has a cell, the
-/// result has the parameters' NODATA, or NaN.
+/// Where rasters lie that lie beside each other, in any order and of any sides: the grid of all, and the cells of it that each
+/// has. Those without cells have none, and lie nowhere.
 ///
 /// # Errors
 /// [`Error::Part`] for a raster whose cells are of another size than the first's, or do not lie on its grid, or lie where
-/// an earlier one's do; [`Error::Gap`] where cells are in none and no value stands for NODATA; [`Error::TooLarge`];
-/// [`Error::Core`] where there is not the memory.
-pub fn mosaic<T: Cell>(parts: &[GridView<'_, T>], params: &Params) -> Result<Grid<T>> {
-    let parts: Vec<_> = parts.iter().filter(|part| part.grid().cells() > 0).collect();
-    let Some(first) = parts.first() else {
-        return Ok(Grid::new(Vec::new(), GridSpec::of_pixels(0, 0))?);
+/// an earlier one's do; [`Error::TooLarge`].
+pub fn mosaic_places(grids: &[GridSpec]) -> Result<(GridSpec, Vec<Window>)> {
+    let Some(first) = grids.iter().find(|grid| grid.cells() > 0) else {
+        return Ok((GridSpec::of_pixels(0, 0), vec![Window::default(); grids.len()]));
     };
-    let cell_size = first.grid().cell_size;
-    let mut corners = Vec::with_capacity(parts.len());
-    for (index, part) in parts.iter().enumerate() {
-        let corner = corner_of(part.grid(), first.grid());
-        corners.push(corner.map_err(|reason| Error::Part { index, reason })?);
+    let mut corners = Vec::with_capacity(grids.len());
+    for (index, grid) in grids.iter().enumerate().filter(|(_, grid)| grid.cells() > 0) {
+        let corner = corner_of(grid, first);
+        corners.push((index, corner.map_err(|reason| Error::Part { index, reason })?));
     }
-    let west = corners.iter().map(|corner| corner.0).min().unwrap_or(0);
-    let north = corners.iter().map(|corner| corner.1).min().unwrap_or(0);
-    let mut places: Vec<Window> = Vec::with_capacity(parts.len());
-    for (index, (part, (column, row))) in parts.iter().zip(corners).enumerate() {
+    let west = corners.iter().map(|(_, corner)| corner.0).min().unwrap_or(0);
+    let north = corners.iter().map(|(_, corner)| corner.1).min().unwrap_or(0);
+    let mut places = vec![Window::default(); grids.len()];
+    for &(index, (column, row)) in &corners {
         // Both are below three times the largest side.
         let (column0, row0) = ((column - west) as u32, (row - north) as u32);
-        let (column1, row1) = (column0 + part.grid().width, row0 + part.grid().height);
+        let (column1, row1) = (column0 + grids[index].width, row0 + grids[index].height);
         let place = Window { row0, column0, row1, column1 };
-        if places.iter().any(|earlier| earlier.and(place).is_some()) {
+        if places[..index].iter().any(|earlier| earlier.and(place).is_some()) {
             return Err(Error::Part { index, reason: "lies where an earlier one does" });
         }
-        places.push(place);
+        places[index] = place;
     }
-    let origin_x = parts.iter().map(|part| part.grid().origin_x).fold(f64::INFINITY, f64::min);
-    let origin_y = parts.iter().map(|part| part.grid().origin_y).fold(f64::NEG_INFINITY, f64::max);
+    let filled = || grids.iter().filter(|grid| grid.cells() > 0);
+    let origin_x = filled().map(|grid| grid.origin_x).fold(f64::INFINITY, f64::min);
+    let origin_y = filled().map(|grid| grid.origin_y).fold(f64::NEG_INFINITY, f64::max);
     let width = places.iter().map(|place| place.column1).max().unwrap_or(0);
     let height = places.iter().map(|place| place.row1).max().unwrap_or(0);
     if width.max(height) > MAX_SIDE {
         return Err(Error::TooLarge { width, height });
     }
-    let grid = GridSpec { origin_x, origin_y, cell_size, width, height };
+    let cell_size = first.cell_size;
+    Ok((GridSpec { origin_x, origin_y, cell_size, width, height }, places))
+}
+
+/// What the cells of a mosaic have that lie in none of the rasters: NODATA.
+///
+/// # Errors
+/// [`Error::Gap`] where there are such cells and no value stands for it.
+pub fn mosaic_fill<T: Cell>(grid: &GridSpec, places: &[Window], params: &Params) -> Result<T> {
     let covered: u64 = places.iter().map(|place| place.cells()).sum();
     let empty = params.nodata.and_then(exact_key::<T>).map(T::of_key).or(T::MISSING);
-    let fill = match empty {
-        Some(value) => value,
-        None if covered == grid.cells() => T::of_key(T::ENDS.0),
-        None => return Err(Error::Gap { cells: grid.cells() - covered }),
-    };
+    match empty {
+        Some(value) => Ok(value),
+        None if covered == grid.cells() => Ok(T::of_key(T::ENDS.0)),
+        None => Err(Error::Gap { cells: grid.cells() - covered }),
+    }
+}
+
+/// One raster of those that lie beside each other, in any order and of any sides. Where none has a cell, the
+/// result has the parameters' NODATA, or NaN.
+///
+/// # Errors
+/// As [`mosaic_places`] and [`mosaic_fill`]; [`Error::Core`] where there is not the memory.
+pub fn mosaic<T: Cell>(parts: &[GridView<'_, T>], params: &Params) -> Result<Grid<T>> {
+    let parts: Vec<_> = parts.iter().filter(|part| part.grid().cells() > 0).collect();
+    let grids: Vec<GridSpec> = parts.iter().map(|part| *part.grid()).collect();
+    let (grid, places) = mosaic_places(&grids)?;
+    if parts.is_empty() {
+        return Ok(Grid::new(Vec::new(), grid)?);
+    }
+    let fill = mosaic_fill::<T>(&grid, &places, params)?;
     let mut values = host_memory::filled(fill, grid.cells() as usize)?;
-    values.par_chunks_mut(width as usize).enumerate().for_each(|(row, line)| {
+    values.par_chunks_mut(grid.width as usize).enumerate().for_each(|(row, line)| {
         for (place, part) in places.iter().zip(&parts) {
             let Some(row) = (row as u32).checked_sub(place.row0) else { continue };
             if let Some(from) =

@@ -55,7 +55,11 @@ impl Params {
         T::KIND == Kind::F32 as u32 || self.nodata.and_then(exact_key::<T>).is_some()
     }
 
-    pub(crate) fn check(&self) -> Result<()> {
+    /// Whether a tree can be built so: boundaries are numbers and rise, and are not too many.
+    ///
+    /// # Errors
+    /// [`Error::Boundary`] and [`Error::Bins`].
+    pub fn check(&self) -> Result<()> {
         if self.bins.len() >= MAX_BINS {
             return Err(Error::Bins { bins: self.bins.len() + 1, most: MAX_BINS });
         }
@@ -94,7 +98,7 @@ fn bits_for(steps: usize) -> u32 {
 }
 
 /// A part of a raster: rows and columns from the first on, up to the second, which is no more in it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Window {
     /// The first row.
     pub row0: u32,

@@ -6,7 +6,7 @@
 //! | points that memory does not hold | batches ([`read_batches`]), a rectangle of bins ([`Bins`]) | bins ([`BinWriter`]) |
 //! | arrays | NPY, NPZ ([`read_npy`], [`read_npz`]), windows of NPY ([`ArrayFile`]) | NPY ([`write_npy`], [`write_npy_list`]), of rows as they come ([`write_npy_rows`]) |
 //! | masks | NPY, NPZ, PNG, TIFF ([`read_mask`]), windows of NPY and TIFF ([`MaskFile`]) | |
-//! | rasters | NPY, NPZ, PNG, TIFF ([`read_raster`]) | GeoTIFF, cloud-optimised if asked for ([`write_tiff`]), of rows as they come ([`write_tiff_rows`]); CSV, XYZ ([`write_table`]) |
+//! | rasters | NPY, NPZ, PNG, TIFF ([`read_raster`]), windows of NPY and TIFF ([`ValuesFile`]) | GeoTIFF, cloud-optimised if asked for ([`write_tiff`]), of rows as they come ([`write_tiff_rows`]); CSV, XYZ ([`write_table`]) |
 //! | distances | | picture PNG ([`write_picture`]) |
 //! | terrain | | shade and relief as PNG ([`write_shade`], [`write_relief`]), contour lines as GeoJSON ([`write_lines`]) and FlatGeobuf ([`write_flatgeobuf`]) |
 //! | areas, rows, colours | points, lines and polygons of GeoJSON ([`read_shapes`]), polygons alone ([`read_polygons`]) | polygons as GeoJSON ([`write_polygons`]), CSV ([`write_rows`]), PNG ([`write_colours`]) |
@@ -51,6 +51,7 @@ mod shapes;
 mod table;
 mod tiff_file;
 mod tiff_rows;
+mod values_file;
 
 pub use areas::{Polygons, write_polygons};
 pub use bins::{BinSpec, BinWriter, Binned, Bins, Position, remove_bins};
@@ -79,3 +80,4 @@ pub use relief::{relief_colours, shade_bytes, write_relief, write_shade};
 pub use shapes::{Shape, read_polygons, read_shapes};
 pub use table::{write_rows, write_table};
 pub use tiff_rows::{FillRows, write_tiff_rows};
+pub use values_file::ValuesFile;

@@ -1,37 +1,21 @@
 //! Masks that are read in parts.
 
 use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use gpu_core::host_memory;
-use tiff_reader::ifd::RasterLayout;
-use tiff_reader::{OpenOptions, TiffFile};
 
 use crate::error::unwinding;
-use crate::mask::{WINDOW, from_array, nodata, window_sites};
-use crate::npy_file::{ArrayFile, check_window};
-use crate::points::{ending, open};
+use crate::mask::{WINDOW, from_array, window_sites};
+use crate::npy_file::check_window;
+use crate::values_file::{Source, TiffSource, ValuesFile};
 use crate::{Error, Georeference, Mask, Result, SiteValues};
 
 /// A mask that is read in parts: an NPY file, or a TIFF.
 ///
 /// A part of [`read_mask`](crate::read_mask)'s mask, without the rest: of a TIFF the blocks that the window touches are
 /// unpacked, of an array its rows are read.
-pub struct MaskFile {
-    path: PathBuf,
-    source: Source,
-}
-
-enum Source {
-    Array(ArrayFile),
-    Tiff {
-        file: Box<TiffFile>,
-        layout: RasterLayout,
-        block: usize,
-        nodata: Option<f64>,
-        place: Option<Georeference>,
-    },
-}
+pub struct MaskFile(ValuesFile);
 
 impl MaskFile {
     /// Opens a mask by its name's ending, and reads no values.
@@ -39,42 +23,22 @@ impl MaskFile {
     /// # Errors
     /// [`Error::UnknownEnding`] for another format, of which no part can be had alone; what is wrong with the file.
     pub fn open(path: &Path) -> Result<Self> {
-        let source = match ending(path).as_str() {
-            "npy" => Source::Array(ArrayFile::open(path)?),
-            "tif" | "tiff" => {
-                open(path)?;
-                unwinding(|| tiff(path)).map_err(|reason| Error::malformed(path, reason))??
-            }
-            _ => {
-                let known = ".npy, .tif or .tiff, of which a part can be read";
-                return Err(Error::UnknownEnding { path: path.to_owned(), known });
-            }
-        };
-        Ok(Self { path: path.to_owned(), source })
+        ValuesFile::open(path).map(Self)
     }
 
     /// Columns and rows.
     pub fn size(&self) -> (usize, usize) {
-        match &self.source {
-            Source::Array(array) => array.size(),
-            Source::Tiff { layout, .. } => (layout.width, layout.height),
-        }
+        self.0.size()
     }
 
     /// Bytes of a value in the file, unpacked.
     pub fn value_bytes(&self) -> u64 {
-        match &self.source {
-            Source::Array(array) => array.element_bytes(),
-            Source::Tiff { layout, .. } => layout.bytes_per_sample as u64,
-        }
+        self.0.value_bytes()
     }
 
     /// Where it lies on the ground, if it is a TIFF that says so.
     pub fn georeference(&self) -> Option<&Georeference> {
-        match &self.source {
-            Source::Array(_) => None,
-            Source::Tiff { place, .. } => place.as_ref(),
-        }
+        self.0.georeference()
     }
 
     /// A window of the mask; it carries no place.
@@ -87,64 +51,46 @@ impl MaskFile {
         columns: Range<usize>,
         values: &SiteValues,
     ) -> Result<Mask> {
-        check_window(&self.path, &rows, &columns, self.size())?;
-        match &self.source {
-            Source::Array(array) => from_array(&self.path, array.window(rows, columns)?, values),
-            Source::Tiff { .. } => unwinding(|| self.tiff_window(rows, columns, values))
-                .map_err(|reason| Error::malformed(&self.path, reason))?,
+        let path = self.0.path();
+        check_window(path, &rows, &columns, self.size())?;
+        match self.0.source() {
+            Source::Array(array) => from_array(path, array.window(rows, columns)?, values),
+            Source::Tiff(tiff) => unwinding(|| self.tiff_window(tiff, rows, columns, values))
+                .map_err(|reason| Error::malformed(path, reason))?,
         }
     }
 
     fn tiff_window(
         &self,
+        tiff: &TiffSource,
         rows: Range<usize>,
         columns: Range<usize>,
         values: &SiteValues,
     ) -> Result<Mask> {
-        let Source::Tiff { file, layout, block, nodata, .. } = &self.source else {
-            return Err(Error::malformed(&self.path, "it is no TIFF"));
-        };
+        let path = self.0.path();
         let (width, height) = (columns.len(), rows.len());
         let asked = width as u64 * height as u64;
-        let memory = |_| Error::OutOfMemory { path: self.path.clone(), asked };
+        let memory = |_| Error::OutOfMemory { path: path.to_owned(), asked };
         host_memory::require(asked).map_err(memory)?;
         let mut sites = host_memory::with_capacity(asked as usize).map_err(memory)?;
         let mut without_value = 0;
         // As many whole rows of blocks at a time as make a window of unpacked samples.
+        let (layout, block) = (&tiff.layout, tiff.block);
         let row = (width * layout.bytes_per_sample).max(1);
-        let step = (WINDOW / row / block).max(1).saturating_mul(*block);
+        let step = (WINDOW / row / block).max(1).saturating_mul(block);
         let mut top = rows.start;
         while top < rows.end {
             let end = (top / step + 1).saturating_mul(step).min(rows.end);
-            let bytes = file
+            let bytes = tiff
+                .file
                 .read_window_bytes(0, top, columns.start, end - top, width)
-                .map_err(|e| Error::malformed(&self.path, e))?;
-            let (part, missing) =
-                window_sites(bytes, layout, values, *nodata).ok_or_else(|| {
-                    Error::malformed(&self.path, "its samples are of an unknown type")
-                })?;
+                .map_err(|e| Error::malformed(path, e))?;
+            let (part, missing) = window_sites(bytes, layout, values, tiff.nodata)
+                .ok_or_else(|| Error::malformed(path, "its samples are of an unknown type"))?;
             sites.extend(part);
             without_value += missing;
             top = end;
         }
         Ok(Mask { width, height, sites, georeference: None, without_value })
     }
-}
-
-fn tiff(path: &Path) -> Result<Source> {
-    let bad = |e: tiff_reader::error::Error| Error::malformed(path, e);
-    let options =
-        OpenOptions { block_cache_bytes: 1 << 20, block_cache_slots: 2, ..Default::default() };
-    let file = TiffFile::open_with_options(path, options).map_err(bad)?;
-    let image = file.ifd(0).map_err(bad)?;
-    let layout = image.raster_layout().map_err(bad)?;
-    if layout.samples_per_pixel != 1 {
-        let bands = layout.samples_per_pixel;
-        return Err(Error::malformed(path, format!("a mask has one band, this image has {bands}")));
-    }
-    let place = Georeference::of_tiff(image).map_err(|reason| Error::malformed(path, reason))?;
-    let nodata = nodata(image, &layout);
-    let block = image.tile_height().unwrap_or(image.rows_per_strip()).max(1) as usize;
-    let block = block.min(layout.height.max(1));
-    Ok(Source::Tiff { file: Box::new(file), layout, block, nodata, place })
 }

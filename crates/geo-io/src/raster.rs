@@ -8,6 +8,7 @@ use tiff_reader::{OpenOptions, TiffFile};
 use crate::error::unwinding;
 use crate::mask::{WINDOW, nodata};
 use crate::points::{ending, open};
+use crate::values_file::{require_one_band, samples};
 use crate::{Array, ArrayData, Error, Georeference, Result, npz_names, png, read_npy, read_npz};
 
 /// A raster as its file has it: row-major, row 0 in the north.
@@ -132,13 +133,7 @@ fn of_tiff(path: &Path, size: u64) -> Result<Raster> {
     let image = file.ifd(0).map_err(bad)?;
     let layout = image.raster_layout().map_err(bad)?;
     let (width, height) = (layout.width, layout.height);
-    if layout.samples_per_pixel != 1 {
-        let bands = layout.samples_per_pixel;
-        return Err(Error::malformed(
-            path,
-            format!("a raster has one band, this image has {bands}"),
-        ));
-    }
+    require_one_band(path, &layout)?;
     let georeference =
         Georeference::of_tiff(image).map_err(|reason| Error::malformed(path, reason))?;
     let row = width as u64 * layout.bytes_per_sample as u64;
@@ -155,27 +150,6 @@ fn of_tiff(path: &Path, size: u64) -> Result<Raster> {
         let count = rows.min(height - top);
         bytes.extend(file.read_window_bytes(0, top, 0, count, width).map_err(bad)?);
     }
-    macro_rules! of {
-        ($variant:ident, $type:ty) => {{
-            let samples = bytes.as_chunks::<{ size_of::<$type>() }>().0;
-            ArrayData::$variant(samples.iter().map(|&b| <$type>::from_ne_bytes(b)).collect())
-        }};
-    }
-    let values = match (layout.sample_format, layout.bits_per_sample) {
-        (1, 8) => ArrayData::U8(bytes),
-        (1, 16) => of!(U16, u16),
-        (1, 32) => of!(U32, u32),
-        (1, 64) => of!(U64, u64),
-        (2, 8) => of!(I8, i8),
-        (2, 16) => of!(I16, i16),
-        (2, 32) => of!(I32, i32),
-        (2, 64) => of!(I64, i64),
-        (3, 32) => of!(F32, f32),
-        (3, 64) => of!(F64, f64),
-        (format, bits) => {
-            let reason = format!("samples of format {format} and {bits} bits are not read");
-            return Err(Error::malformed(path, reason));
-        }
-    };
+    let values = samples(path, bytes, &layout)?;
     Ok(Raster { width, height, values, georeference, nodata: nodata(image, &layout) })
 }

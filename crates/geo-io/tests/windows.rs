@@ -24,6 +24,22 @@ fn cut(mask: &Mask, rows: (usize, usize), columns: (usize, usize)) -> Vec<u8> {
     lines.flat_map(|line| &line[columns.0..columns.1]).copied().collect()
 }
 
+/// A window of the values of a raster that was read whole, as text, which NaN has as well.
+fn cut_values(raster: &Raster, rows: (usize, usize), columns: (usize, usize)) -> String {
+    macro_rules! of {
+        ($($variant:ident),+) => {
+            match &raster.values {
+                $(ArrayData::$variant(values) => {
+                    let lines = values.chunks(raster.width).skip(rows.0).take(rows.1 - rows.0);
+                    let window = lines.flat_map(|line| &line[columns.0..columns.1]).copied();
+                    format!("{:?}", ArrayData::$variant(window.collect()))
+                })+
+            }
+        };
+    }
+    of!(F32, F64, U8, Bool, I8, I16, U16, I32, U32, I64, U64)
+}
+
 /// Compares a window, at two corners that are shares of the sides, with that of the whole.
 fn check(path: &Path, rule: &SiteValues, corners: [(f64, f64); 2]) {
     let whole = read_mask(path, rule).unwrap();
@@ -39,6 +55,12 @@ fn check(path: &Path, rule: &SiteValues, corners: [(f64, f64); 2]) {
     let window = file.window(rows.0..rows.1, columns.0..columns.1, rule).unwrap();
     assert_eq!((window.width, window.height), (columns.1 - columns.0, rows.1 - rows.0));
     assert!(window.sites == cut(&whole, rows, columns));
+    let raster = read_raster(path, None).unwrap();
+    let values = ValuesFile::open(path).unwrap();
+    assert_eq!((values.size(), values.nodata()), ((raster.width, raster.height), raster.nodata));
+    assert_eq!(values.georeference(), raster.georeference.as_ref());
+    let window = values.window(rows.0..rows.1, columns.0..columns.1).unwrap();
+    assert_eq!(format!("{window:?}"), cut_values(&raster, rows, columns));
     let all = file.window(0..whole.height, 0..whole.width, rule).unwrap();
     assert_eq!(all.without_value, whole.without_value);
     for (rows, columns) in [(0..whole.height + 1, 0..1), (0..1, 5..whole.width + 1)] {

@@ -8,6 +8,9 @@ use ccq_tree::Window;
 use clap::{Parser, Subcommand};
 use geo_io::Output;
 use programs::args::{RunArgs, count, ending, number};
+use programs::scale::RunTileArgs;
+
+use crate::scale::{MergeArgs, PlanArgs};
 
 /// Build an index of the values of a raster, and ask it where values lie in a range.
 #[derive(Parser, Debug)]
@@ -25,6 +28,12 @@ pub enum Command {
     Query(QueryArgs),
     /// Say what an index holds
     Info(InfoArgs),
+    /// Cut a raster into tiles that fit the memory, each a job of its own
+    Plan(PlanArgs),
+    /// Make one tile of a plan, or all that are not there yet
+    Run(RunTileArgs),
+    /// Put the tiles of a plan together: the index of the whole
+    Merge(MergeArgs),
 }
 
 #[derive(clap::Args, Debug)]
@@ -108,6 +117,9 @@ impl AsRef<RunArgs> for Args {
             Command::Build(args) => &args.run,
             Command::Query(args) => &args.run,
             Command::Info(args) => &args.run,
+            Command::Plan(args) => &args.run,
+            Command::Run(args) => &args.run,
+            Command::Merge(args) => &args.run,
         }
     }
 }

@@ -5,6 +5,7 @@
 
 mod args;
 mod sample;
+mod scale;
 mod trees;
 
 use std::path::Path;
@@ -12,7 +13,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
 use ccq_tree::{Buildable, Condition, Params, Quadrant, Query, Tree, Window, quantile_boundaries};
-use geo_io::{ArrayData, Output, Polygons, Raster};
+use geo_io::{ArrayData, Georeference, Output, Polygons, Raster};
 use gpu_core::{Device, Grid, GridSpec, GridView};
 use programs::opening::Opening;
 use programs::program;
@@ -31,6 +32,9 @@ fn main() -> ExitCode {
         Command::Build(args) => build(args),
         Command::Query(args) => query(args),
         Command::Info(args) => info(args),
+        Command::Plan(args) => scale::plan(args),
+        Command::Run(args) => programs::scale::run::<scale::Recipe>(args),
+        Command::Merge(args) => scale::merge(args),
     })
 }
 
@@ -137,7 +141,7 @@ fn parts<T>(
 
 fn read(path: &Path, args: &BuildArgs) -> Result<(Raster, GridSpec)> {
     let raster = geo_io::read_raster(path, args.array.as_deref())?;
-    let grid = place(Some(path), &raster)?;
+    let grid = place_of(path, &raster)?;
     Ok((raster, grid))
 }
 
@@ -153,20 +157,26 @@ fn made(args: &BuildArgs) -> Result<(Raster, GridSpec)> {
 }
 
 /// Where a raster's cells lie; one that is turned, or whose cells are no squares, lies nowhere.
-fn place(path: Option<&Path>, raster: &Raster) -> Result<GridSpec> {
-    let side = |side: usize| u32::try_from(side).with_context(|| format!("a side of {side} cells"));
-    let sides = side(raster.width).and_then(|width| Ok((width, side(raster.height)?)));
-    let (width, height) = match path {
-        Some(path) => sides.with_context(|| path.display().to_string())?,
-        None => sides?,
+fn place(
+    path: &Path,
+    (width, height): (usize, usize),
+    place: Option<&Georeference>,
+) -> Result<GridSpec> {
+    let side = |side: usize| {
+        u32::try_from(side).with_context(|| format!("{}: a side of {side} cells", path.display()))
     };
-    let transform = raster.georeference.as_ref().map(|place| place.transform);
-    Ok(match transform {
+    let (width, height) = (side(width)?, side(height)?);
+    Ok(match place.map(|place| place.transform) {
         Some([left, size, 0.0, top, 0.0, down]) if size > 0.0 && down == -size => {
             GridSpec::new(left, top, size, width, height)?
         }
         _ => GridSpec::of_pixels(width, height),
     })
+}
+
+/// Where a raster that was read lies.
+fn place_of(path: &Path, raster: &Raster) -> Result<GridSpec> {
+    place(path, (raster.width, raster.height), raster.georeference.as_ref())
 }
 
 /// Reads indices, searches, writes what is found.
@@ -220,7 +230,7 @@ fn within(condition: Condition<'_>, range: Option<Range>) -> Condition<'_> {
 
 fn raster_of(path: &Path, args: &QueryArgs) -> Result<(Values, GridSpec)> {
     let raster = geo_io::read_raster(path, args.array.as_deref())?;
-    let grid = place(Some(path), &raster)?;
+    let grid = place_of(path, &raster)?;
     Ok((Values::of(raster.values).with_context(|| path.display().to_string())?, grid))
 }
 

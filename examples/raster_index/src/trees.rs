@@ -3,10 +3,12 @@
 use std::io::{self, Write};
 use std::path::Path;
 
-use anyhow::{Result, bail};
-use ccq_tree::{Cell, Condition, Tree, cells_of_file};
-use geo_io::ArrayData;
-use gpu_core::{GridSpec, GridView};
+use anyhow::{Context, Result, bail};
+use ccq_tree::{
+    Cell, Condition, Forest, Params, Tree, Window, build_tile, cells_of_file, mosaic_fill,
+};
+use geo_io::{ArrayData, Output};
+use gpu_core::{Device, GridSpec, GridView, Progress, host_memory};
 
 /// An index over cells of any type.
 pub enum AnyTree {
@@ -66,6 +68,11 @@ impl AnyTree {
         of_each!(self, tree => tree.grid())
     }
 
+    /// How it was built.
+    pub fn params(&self) -> &Params {
+        of_each!(self, tree => tree.params())
+    }
+
     pub fn condition(&self) -> Condition<'_> {
         of_each!(self, tree => Condition::new(tree))
     }
@@ -111,6 +118,34 @@ pub enum Values {
     F32(Vec<f32>),
 }
 
+macro_rules! values_of_each {
+    ($values:expr, $inner:ident => $result:expr) => {
+        match $values {
+            Values::U8($inner) => $result,
+            Values::I16($inner) => $result,
+            Values::U16($inner) => $result,
+            Values::I32($inner) => $result,
+            Values::U32($inner) => $result,
+            Values::F32($inner) => $result,
+        }
+    };
+}
+
+/// The same of each of two, which must be of one type.
+macro_rules! values_of_both {
+    ($values:expr, $a:ident, $b:ident => $result:expr) => {
+        match $values {
+            (Values::U8($a), Values::U8($b)) => $result,
+            (Values::I16($a), Values::I16($b)) => $result,
+            (Values::U16($a), Values::U16($b)) => $result,
+            (Values::I32($a), Values::I32($b)) => $result,
+            (Values::U32($a), Values::U32($b)) => $result,
+            (Values::F32($a), Values::F32($b)) => $result,
+            (a, b) => bail!("values of type {} beside those of type {}", b.cells(), a.cells()),
+        }
+    };
+}
+
 impl Values {
     pub fn of(values: ArrayData) -> Result<Self> {
         Ok(match values {
@@ -123,6 +158,86 @@ impl Values {
             ArrayData::U32(values) => Self::U32(values),
             ArrayData::F32(values) => Self::F32(values),
             _ => bail!("values of 64 bits have no index"),
+        })
+    }
+
+    /// Their type.
+    pub fn cells(&self) -> &'static str {
+        fn name<T: Cell>(_: &[T]) -> &'static str {
+            T::NAME
+        }
+        values_of_each!(self, values => name(values))
+    }
+
+    /// The value, alone, of cells that lie in none of the rasters beside each other, which are of a type.
+    pub fn fill(cells: &str, grid: &GridSpec, places: &[Window], params: &Params) -> Result<Self> {
+        Ok(match cells {
+            "u8" => Self::U8(vec![mosaic_fill(grid, places, params)?]),
+            "i16" => Self::I16(vec![mosaic_fill(grid, places, params)?]),
+            "u16" => Self::U16(vec![mosaic_fill(grid, places, params)?]),
+            "i32" => Self::I32(vec![mosaic_fill(grid, places, params)?]),
+            "u32" => Self::U32(vec![mosaic_fill(grid, places, params)?]),
+            "f32" => Self::F32(vec![mosaic_fill(grid, places, params)?]),
+            _ => bail!("this plan is damaged: there are no indices of {cells}"),
+        })
+    }
+
+    /// The first value as often as said.
+    pub fn repeated(&self, count: usize) -> Result<Self> {
+        fn all<T: Cell>(values: &[T], count: usize) -> Result<Vec<T>> {
+            let first = values.first().context("there is no value")?;
+            Ok(host_memory::filled(*first, count)?)
+        }
+        Ok(match self {
+            Self::U8(values) => Self::U8(all(values, count)?),
+            Self::I16(values) => Self::I16(all(values, count)?),
+            Self::U16(values) => Self::U16(all(values, count)?),
+            Self::I32(values) => Self::I32(all(values, count)?),
+            Self::U32(values) => Self::U32(all(values, count)?),
+            Self::F32(values) => Self::F32(all(values, count)?),
+        })
+    }
+
+    /// Puts a part in its place, from a row and a column on; both have so many columns.
+    pub fn paste(
+        &mut self,
+        part: Self,
+        at: (u32, u32),
+        [columns, of_part]: [u32; 2],
+    ) -> Result<()> {
+        fn put<T: Cell>(to: &mut [T], from: &[T], (row, column): (u32, u32), columns: [u32; 2]) {
+            let [columns, of_part] = columns.map(|columns| columns as usize);
+            let lines = to.chunks_exact_mut(columns).skip(row as usize);
+            for (line, part) in lines.zip(from.chunks_exact(of_part)) {
+                line[column as usize..][..of_part].copy_from_slice(part);
+            }
+        }
+        values_of_both!((self, part), to, from => put(to, &from, at, [columns, of_part]));
+        Ok(())
+    }
+
+    /// The tree of a tile that they are.
+    pub fn tree_of_tile(
+        &self,
+        grid: GridSpec,
+        side: u32,
+        params: &Params,
+        device: &Device,
+        progress: &dyn Progress,
+    ) -> Result<AnyTree> {
+        macro_rules! tree {
+            ($kind:ident, $values:expr) => {{
+                let raster = GridView::new($values, grid)?;
+                AnyTree::$kind(build_tile(device, raster, side, params, progress)?)
+            }};
+        }
+        Ok(match self {
+            Self::U8(values) => tree!(U8, values),
+            Self::I16(values) => tree!(I16, values),
+            Self::U16(values) => tree!(U16, values),
+            Self::I32(values) => tree!(I32, values),
+            Self::U32(values) => tree!(U32, values),
+            Self::F32(values) => tree!(F32, values),
         })
     }
 
@@ -140,5 +255,55 @@ impl Values {
             Self::U32(values) => condition.raster(GridView::new(values, grid)?),
             Self::F32(values) => condition.raster(GridView::new(values, grid)?),
         })
+    }
+}
+
+/// The trees of the tiles of a raster, of cells of any type.
+pub enum AnyForest {
+    U8(Forest<u8>),
+    I16(Forest<i16>),
+    U16(Forest<u16>),
+    I32(Forest<i32>),
+    U32(Forest<u32>),
+    F32(Forest<f32>),
+}
+
+impl AnyForest {
+    /// Of the trees of all tiles, row by row, which are of one type.
+    pub fn of(grid: GridSpec, side: u32, trees: Vec<AnyTree>) -> Result<Self> {
+        macro_rules! forest {
+            ($kind:ident) => {{
+                let own = trees.into_iter().map(|tree| match tree {
+                    AnyTree::$kind(tree) => Ok(tree),
+                    other => bail!("a tile of {} beside those of another type", other.cells()),
+                });
+                // Of a raster that is smaller than the least tile all is one.
+                Self::$kind(Forest::of_trees(grid, side.max(64), own.collect::<Result<_>>()?)?)
+            }};
+        }
+        Ok(match trees.first().context("there are no tiles")? {
+            AnyTree::U8(_) => forest!(U8),
+            AnyTree::I16(_) => forest!(I16),
+            AnyTree::U16(_) => forest!(U16),
+            AnyTree::I32(_) => forest!(I32),
+            AnyTree::U32(_) => forest!(U32),
+            AnyTree::F32(_) => forest!(F32),
+        })
+    }
+
+    /// Writes the index of the whole.
+    pub fn write_merged(&self, output: Output<'_>) -> Result<()> {
+        fn write<T: Cell>(forest: &Forest<T>, output: Output<'_>) -> Result<()> {
+            let merged = forest.merged()?;
+            Ok(geo_io::write_file(output, |file| merged.write_to(file))?)
+        }
+        match self {
+            Self::U8(forest) => write(forest, output),
+            Self::I16(forest) => write(forest, output),
+            Self::U16(forest) => write(forest, output),
+            Self::I32(forest) => write(forest, output),
+            Self::U32(forest) => write(forest, output),
+            Self::F32(forest) => write(forest, output),
+        }
     }
 }

@@ -1,0 +1,38 @@
+//! The command line of the commands on tiles.
+
+use std::path::PathBuf;
+
+use programs::args::{RunArgs, number};
+use programs::scale::BudgetArgs;
+
+#[derive(clap::Args, Debug)]
+pub struct PlanArgs {
+    /// The raster (.tif, .npy), or several GeoTIFFs of one that lie beside each other
+    #[arg(value_name = "RASTER", required = true)]
+    pub rasters: Vec<PathBuf>,
+    /// Boundaries of bins, rising, with commas between [default: the values themselves]
+    #[arg(long, value_name = "A,B,C", value_delimiter = ',', value_parser = number, allow_hyphen_values = true)]
+    pub bins: Vec<f64>,
+    /// The value that stands for NODATA [default: what a GeoTIFF says; NaN always does]
+    #[arg(long, value_name = "VALUE", value_parser = number, allow_hyphen_values = true)]
+    pub nodata: Option<f64>,
+    /// The plan; its tiles go into a folder beside it
+    #[arg(short, long, value_name = "PATH", default_value = "plan.json")]
+    pub output: PathBuf,
+    #[command(flatten)]
+    pub budget: BudgetArgs,
+    #[command(flatten)]
+    pub run: RunArgs,
+}
+
+#[derive(clap::Args, Debug)]
+pub struct MergeArgs {
+    /// The plan
+    #[arg(value_name = "PLAN")]
+    pub plan: PathBuf,
+    /// The index
+    #[arg(short, long, value_name = "PATH", default_value = "index.ccq")]
+    pub output: PathBuf,
+    #[command(flatten)]
+    pub run: RunArgs,
+}

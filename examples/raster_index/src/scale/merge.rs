@@ -1,0 +1,40 @@
+//! Putting tiles together.
+
+use anyhow::{Result, ensure};
+use geo_io::Output;
+use programs::args::ending;
+use programs::report::Report;
+use programs::scale::require_all;
+use programs::stages::Stages;
+
+use super::{MergeArgs, Planned, side_of, tile};
+use crate::describe;
+use crate::trees::{AnyForest, AnyTree};
+
+/// Writes the index of all tiles, which lie in mapped files.
+pub fn merge(args: &MergeArgs) -> Result<()> {
+    let planned = Planned::read(&args.plan)?;
+    let path = &args.output;
+    ensure!(ending(path) == "ccq", "--output {}: the name must end in .ccq", path.display());
+    let output = Output { path, existing: args.run.existing() };
+    geo_io::check_distinct(std::slice::from_ref(&args.plan), &[path])?;
+    geo_io::check_output(output)?;
+    let mut stages = Stages::new(args.run.quiet);
+    let tiles = planned.plan.tiles().len();
+    let trees = stages.run("look", |_| {
+        require_all(&planned)?;
+        (0..tiles).map(|number| tile::open(&planned, number)).collect::<Result<Vec<_>>>()
+    })?;
+    stages.run("merge", |_| {
+        let forest = AnyForest::of(*planned.plan.grid(), side_of(&planned.plan), trees)?;
+        forest.write_merged(output)
+    })?;
+    let mut report = Report::default();
+    report.line("tiles", tiles);
+    report.field("tiles", tiles);
+    describe(&mut report, &AnyTree::read(path)?);
+    report.stages(stages.done());
+    report.written([path]);
+    report.print(&args.run, false);
+    Ok(())
+}

@@ -1,0 +1,50 @@
+//! What a tile takes of the host's memory and of a card's: at worst, where all values differ.
+
+use programs::scale::{FIXED, Needs};
+use tile_plan::{Model, Tile};
+
+/// Bytes of a value, and of a node of a tree over such values with its flags.
+#[derive(Clone, Copy, Debug)]
+pub struct Sizes {
+    value: u64,
+    node: u64,
+}
+
+impl Sizes {
+    /// Of values of so many bytes: a node has two, and a link.
+    pub fn of(value: u64) -> Self {
+        Self { value, node: (2 * value).next_multiple_of(4) + 4 + 1 }
+    }
+
+    /// A cell of a tile that is read, as it comes and as it is kept.
+    fn read(self) -> u64 {
+        2 * self.value
+    }
+
+    /// A cell of a tree, with its part of the nodes above it.
+    fn tree(self) -> u64 {
+        (4 * self.node).div_ceil(3)
+    }
+
+    /// A cell while its tree is built.
+    fn make(self) -> u64 {
+        self.value + self.tree() + 1
+    }
+
+    /// A tile at each of its steps.
+    pub fn needs(self, tile: &Tile) -> Needs {
+        let cells = |each: u64| tile.cells.saturating_mul(each);
+        Needs { read: cells(self.read()), make: cells(self.make()), write: cells(self.tree()) }
+    }
+
+    /// A tile that is made while one like it is read and another is written.
+    pub fn model(self) -> Model {
+        let per_cell = self.read() + self.make() + self.tree();
+        Model { fixed: FIXED, per_point: 0, per_cell }
+    }
+
+    /// A tile on a card.
+    pub fn on_device(self) -> Model {
+        Model { fixed: 64 << 20, per_point: 0, per_cell: self.make() + 1 }
+    }
+}

@@ -1,0 +1,139 @@
+//! Making a plan.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, anyhow, ensure};
+use ccq_tree::{Params, mosaic_places};
+use geo_io::{Output, ValuesFile};
+use gpu_core::{Bounds, GridSpec};
+use programs::report::Report;
+use programs::scale::{name, report_tiles, stamp};
+use programs::stages::Stages;
+use serde_json::json;
+use tile_plan::{Input, Plan};
+
+use super::recipe::Recipe;
+use super::{PlanArgs, Planned, side_of};
+use crate::place;
+use crate::trees::Values;
+
+/// Reads headers, cuts the raster into squares and writes the plan.
+pub fn plan(args: &PlanArgs) -> Result<()> {
+    geo_io::check_distinct(&args.rasters, &[&args.output])?;
+    let output = Output { path: &args.output, existing: args.run.existing() };
+    geo_io::check_output(output)?;
+    let mut stages = Stages::new(args.run.quiet);
+    let rasters = stages.run("headers", |_| Rasters::open(args))?;
+    let plan = stages.run("divide", |_| divide(args, &rasters))?;
+    stages.run("write", |_| {
+        geo_io::write_file(output, |file| file.write_all(plan.to_json().as_bytes()))
+    })?;
+    report(args, &plan, &rasters, &stages);
+    Ok(())
+}
+
+/// What the headers of rasters beside each other say.
+struct Rasters {
+    /// Their paths and where they lie in the whole, the first column and row, columns and rows.
+    places: Vec<(PathBuf, [u32; 4])>,
+    inputs: Vec<Input>,
+    grid: GridSpec,
+    params: Params,
+    cells: &'static str,
+}
+
+impl Rasters {
+    fn open(args: &PlanArgs) -> Result<Self> {
+        let (mut grids, mut inputs, mut first) = (Vec::new(), Vec::new(), None);
+        let mut nodata = args.nodata;
+        for path in &args.rasters {
+            // Before it is read: where it changes meanwhile a tile's job sees that.
+            let about = stamp(path)?;
+            let file = ValuesFile::open(path)?;
+            let grid = place(path, file.size(), file.georeference())?;
+            let cells = type_of(path, &file)?;
+            let (other, kind) = *first.get_or_insert((path, cells));
+            let (a, b) = (other.display(), path.display());
+            ensure!(
+                cells == kind,
+                "{b}: values of type {cells} beside those of {a} of type {kind}"
+            );
+            nodata = nodata.or(file.nodata());
+            let bounds = grid.bounds();
+            inputs.push(Input::new(name(path)?).bounds(bounds).stamp(about));
+            grids.push(grid);
+        }
+        let (grid, windows) =
+            mosaic_places(&grids).map_err(|error| of_part(error, &args.rasters))?;
+        let params = Params::new().bins(args.bins.clone()).nodata(nodata);
+        params.check()?;
+        let (_, cells) = first.context("a plan needs a raster")?;
+        // Cells in none of the rasters need a value.
+        Values::fill(cells, &grid, &windows, &params)?;
+        let corner =
+            |w: &ccq_tree::Window| [w.column0, w.row0, w.column1 - w.column0, w.row1 - w.row0];
+        let places = args.rasters.iter().cloned().zip(windows.iter().map(corner)).collect();
+        Ok(Self { places, inputs, grid, params, cells })
+    }
+}
+
+/// Names the raster that does not lie beside the others.
+fn of_part(error: ccq_tree::Error, paths: &[PathBuf]) -> anyhow::Error {
+    match error {
+        ccq_tree::Error::Part { index, reason } => anyhow!("{} {reason}", paths[index].display()),
+        _ => error.into(),
+    }
+}
+
+/// The type that an index of a file's values has.
+fn type_of(path: &Path, file: &ValuesFile) -> Result<&'static str> {
+    let none = file.window(0..0, 0..0)?;
+    Ok(Values::of(none).with_context(|| path.display().to_string())?.cells())
+}
+
+fn divide(args: &PlanArgs, rasters: &Rasters) -> Result<Plan> {
+    let GridSpec { width, height, .. } = rasters.grid;
+    ensure!(width > 0 && height > 0, "the raster has no cells ({width} x {height})");
+    // The plan has the inputs in the order of their paths.
+    let mut of_inputs: Vec<_> = rasters.inputs.iter().zip(&rasters.places).collect();
+    of_inputs.sort_by(|(a, _), (b, _)| a.path.cmp(&b.path));
+    let places = of_inputs.iter().map(|(_, (_, place))| *place).collect();
+    let recipe = Recipe::new(rasters.cells, places, &rasters.params);
+    let sizes = recipe.sizes();
+    let params = tile_plan::Params::new(rasters.grid, args.budget.share()?, sizes.model())
+        .device_model(sizes.on_device())
+        .device_budget(args.budget.device_memory)
+        .ends_at_grid(true)
+        .are_squares(true)
+        .most_side(args.budget.tile_size)
+        .program(Planned::held(recipe, args.budget.memory)?);
+    let plan =
+        tile_plan::plan(&rasters.inputs, &params).map_err(|error| args.budget.explain(error))?;
+    let (tiles, side) = (plan.tiles().len(), side_of(&plan));
+    ensure!(
+        tiles == 1 || side >= 64,
+        "tiles of {side} x {side} cells: an index has none below 64 x 64, give more --memory or a larger --tile-size"
+    );
+    Ok(plan)
+}
+
+fn report(args: &PlanArgs, plan: &Plan, rasters: &Rasters, stages: &Stages) {
+    let mut report = Report::default();
+    let (grid, files) = (plan.grid(), rasters.inputs.len());
+    let (width, height, side) = (grid.width, grid.height, side_of(plan));
+    let Bounds { min_x, min_y, max_x, max_y } = grid.bounds();
+    report.line(
+        "raster",
+        format_args!("{width} x {height} cells of {}, of {files} files", rasters.cells),
+    );
+    report.line("extent", format_args!("{min_x} {min_y} to {max_x} {max_y}"));
+    report.field("raster", json!({"width": width, "height": height, "cells": rasters.cells}));
+    report.field("inputs", files);
+    report_tiles(plan, &mut report);
+    report.line("", format_args!("squares of {side} x {side} cells"));
+    report.field("side", side);
+    report.stages(stages.done());
+    report.written([&args.output]);
+    report.print(&args.run, false);
+}

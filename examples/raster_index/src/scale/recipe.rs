@@ -1,0 +1,86 @@
+//! What a plan holds of the program's own: how each tile is made.
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+use ccq_tree::Params;
+use gpu_core::{Device, Progress};
+use programs::scale::{self, Needs};
+use serde::{Deserialize, Serialize};
+use tile_plan::Tile;
+
+use super::needs::Sizes;
+use super::{Planned, tile};
+use crate::trees::{AnyTree, Values};
+
+/// How tiles are made, beside what a plan has of any program.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Recipe {
+    /// The type of the cells.
+    pub cells: String,
+    /// The first column and row of each input, its columns and rows; by the order of the plan's inputs.
+    pub places: Vec<[u32; 4]>,
+    bins: Vec<f64>,
+    nodata: Option<f64>,
+}
+
+impl Recipe {
+    /// That of the command line, for rasters of a type that lie somewhere.
+    pub fn new(cells: &str, places: Vec<[u32; 4]>, params: &Params) -> Self {
+        let (bins, nodata) = (params.bins.clone(), params.nodata);
+        Self { cells: cells.to_owned(), places, bins, nodata }
+    }
+
+    /// What stands for NODATA, and the bins.
+    pub fn params(&self) -> Params {
+        Params::new().bins(self.bins.clone()).nodata(self.nodata)
+    }
+
+    /// What decides the memory of a tile.
+    pub fn sizes(&self) -> Sizes {
+        Sizes::of(match &self.cells[..] {
+            "u8" => 1,
+            "i16" | "u16" => 2,
+            _ => 4,
+        })
+    }
+}
+
+impl scale::Recipe for Recipe {
+    const PROGRAM: &'static str = "raster_index";
+    const VERSION: u32 = 1;
+    type Read = Values;
+    type Made = AnyTree;
+
+    fn needs(planned: &Planned, tile: &Tile) -> Needs {
+        planned.recipe.sizes().needs(tile)
+    }
+
+    fn files(planned: &Planned, number: usize) -> Vec<PathBuf> {
+        vec![planned.path_of(number, ".ccq")]
+    }
+
+    fn is_whole(planned: &Planned, number: usize) -> bool {
+        tile::open(planned, number).is_ok()
+    }
+
+    fn read(planned: &Planned, tile: &Tile, _: &dyn Progress) -> Result<Values> {
+        tile::read(planned, tile)
+    }
+
+    fn make(
+        planned: &Planned,
+        tile: &Tile,
+        values: Values,
+        device: &Device,
+        progress: &dyn Progress,
+    ) -> Result<AnyTree> {
+        tile::build(planned, tile, &values, device, progress)
+    }
+
+    fn write(planned: &Planned, number: usize, tree: AnyTree) -> Result<()> {
+        let path = planned.path_of(number, ".ccq");
+        Ok(geo_io::write_file(&path, |file| tree.write_to(file))?)
+    }
+}

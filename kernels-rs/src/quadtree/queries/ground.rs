@@ -164,4 +164,4 @@ impl Origins {
 }
 
 /// Many times the error of one rounding.
-const EPSILON: f64 = 1.0 / (1u64 << 49) as f64;
+pub const EPSILON: f64 = 1.0 / (1u64 << 49) as f64;

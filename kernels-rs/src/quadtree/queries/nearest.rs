@@ -401,11 +401,13 @@ const SHARED: u32 = {
 
 /// The `k` nearest points of each place, in rising distance, by their indices as given; where there are fewer,
 /// [`NONE`] at an infinite distance, as for a place that is not finite. With `queries` thread `i` takes place
-/// `queries[i]`. A warp searches for its 32 places together. Grid: a thread for each.
+/// `queries[i]`; with `left` it does so only if that has the thread's bit. A warp searches for its 32 places
+/// together. Grid: a thread for each.
 ///
 /// # Safety
 /// `nodes` are those of a tree over `px`, `py` and `order`, at least one. `x` and `y` have `count` elements,
-/// `indices` and `distances` `k` for each; `queries` are below `count`, or null.
+/// `indices` and `distances` `k` for each; `queries` are below `count`, or null; `left` has a word for each warp, or is
+/// null.
 #[kernel(
     block = BLOCK,
     shared = SHARED,
@@ -425,6 +427,7 @@ pub unsafe fn find_nearest<T: Place, L: Keep>(
     x: *const T,
     y: *const T,
     queries: *const u32,
+    left: *const u32,
     count: u64,
     k: u32,
     indices: *mut u32,
@@ -435,7 +438,11 @@ pub unsafe fn find_nearest<T: Place, L: Keep>(
     let frame = Frame::new(corner, per_unit, level);
     // SAFETY: guarded; the rest is the caller's.
     unsafe {
-        let is_there = thread < count;
+        let mut is_there = thread < count;
+        if is_there && !left.is_null() {
+            let word = *left.add((thread / warp::SIZE as u64) as usize);
+            is_there = word >> warp::lane_id() & 1 == 1;
+        }
         let query = match (is_there, queries.is_null()) {
             (false, _) => 0,
             (true, true) => thread as usize,

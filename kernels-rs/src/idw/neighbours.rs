@@ -101,14 +101,14 @@ impl Wanted {
     f32_8: <f32, Nearest<8>>;
     f32_12: <f32, Nearest<12>>;
     f32_16: <f32, Nearest<16>>;
-    f32_24: <f32, Nearest<24>>;
+    f32_24: <f32, Nearest<24>>, spills = 60;
     f32_64: <f32, Nearby<1>>;
     f32_quadrants_16: <f32, Nearby<4>>;
     f32_any: <f32, Circle>;
     f64_8: <f64, Nearest<8>>;
     f64_12: <f64, Nearest<12>>;
     f64_16: <f64, Nearest<16>>;
-    f64_24: <f64, Nearest<24>>;
+    f64_24: <f64, Nearest<24>>, spills = 60;
     f64_64: <f64, Nearby<1>>;
     f64_quadrants_16: <f64, Nearby<4>>;
     f64_any: <f64, Circle>;

@@ -55,11 +55,11 @@ impl<const L: usize> Keys<L> {
     /// (Batcher 1968, doi:10.1145/1468075.1468121). Without a branch, so that lanes stay together.
     #[inline(always)]
     pub fn merge(&mut self, batch: [u32; BATCH]) {
-        const { assert!(BATCH <= L && L <= 96, "there are steps for such a list") };
+        const { assert!(L <= 96, "there are steps for such a list") };
         let batch = descending(batch);
         let mut i = 0;
-        while i < BATCH {
-            let at = L - BATCH + i;
+        while i < BATCH && i < L {
+            let at = L.saturating_sub(BATCH) + i;
             self.0[at] = u32::min(self.0[at], batch[i]);
             i += 1;
         }

@@ -250,36 +250,64 @@ fn least_half_axis(search: &Search, cells: &Cells) -> f32 {
     (cells.per_unit / math::sqrt(greatest)) as f32
 }
 
-/// The search's ellipse around a lane's query, in f32 and in cells.
+/// The search's ellipse around the queries, in f32 and in cells.
 #[derive(Clone, Copy)]
 pub struct Outline {
     /// Whether there is one.
-    pub is_there: bool,
-    form: [f32; 3],
-    /// What the form of a place inside does not exceed, however f32 rounds.
-    most: f32,
+    is_there: bool,
+    /// In shared memory, since few searches have it: the form, and what the form of a place inside does not exceed,
+    /// however f32 rounds.
+    numbers: SharedArray<Vector>,
 }
 
 impl Outline {
-    /// Of a search around the frame's query.
+    /// Of a search around the frame's queries, in a vector of shared memory.
+    ///
+    /// # Safety
+    /// The whole warp comes to the same call; there is such a vector, and nobody reads or writes it.
     #[inline(always)]
-    pub fn new(search: &Search, frame: &Frame, cells: &Cells) -> Self {
-        let is_there = search.ellipse[0] > 0.0;
+    pub unsafe fn new(
+        search: &Search,
+        frame: &Frame,
+        cells: &Cells,
+        numbers: SharedArray<Vector>,
+    ) -> Self {
+        let outline = Self { is_there: search.ellipse[0] > 0.0, numbers };
+        if !outline.is_there {
+            return outline;
+        }
         let side = cells.side;
         let [xx, xy, yy] = search.ellipse.map(|of| (of * side * side) as f32);
         let [x, y] = search.extent.map(|half| (half * cells.per_unit) as f32);
         // Inside, no term exceeds its share of the first, and no slope the second.
         let terms = xx * x * x + f32::abs(xy) * x * y + yy * y * y;
         let slope = (2.0 * xx + f32::abs(xy)) * x + (2.0 * yy + f32::abs(xy)) * y;
-        let moved = 1e-6 * (f32::abs(frame.x) + f32::abs(frame.y) + x + y) + 1e-20;
-        Self { is_there, form: [xx, xy, yy], most: 1.0 + 1e-5 * (1.0 + terms) + slope * moved }
+        let most = |a: usize| f32::max(f32::abs(frame.low[a]), f32::abs(frame.high[a]));
+        let moved = 1e-6 * (most(0) + most(1) + x + y) + 1e-20;
+        let most = 1.0 + 1e-5 * (1.0 + terms) + slope * moved;
+        // SAFETY: passed on to the caller.
+        unsafe {
+            if warp::lane_id() == 0 {
+                numbers.store(0, [xx, xy, yy, most].map(f32::to_bits));
+            }
+            warp::sync_warp(warp::FULL);
+        }
+        outline
     }
 
-    /// Whether a place, seen from the query, is surely not inside. Where f32 has no numbers for the ellipse none is.
+    /// Which of four places, seen from the query, are surely not inside. Where f32 has no numbers for the ellipse none
+    /// is.
+    ///
+    /// # Safety
+    /// The vector is as it was.
     #[inline(always)]
-    pub fn excludes(&self, [dx, dy]: [f32; 2]) -> bool {
-        let [xx, xy, yy] = self.form;
-        (xx * dx + xy * dy) * dx + yy * dy * dy > self.most
+    pub unsafe fn excluded(&self, places: [[f32; 2]; 4]) -> [bool; 4] {
+        if !self.is_there {
+            return [false; 4];
+        }
+        // SAFETY: passed on to the caller.
+        let [xx, xy, yy, most] = unsafe { self.numbers.load(0) }.map(f32::from_bits);
+        places.map(|[dx, dy]| (xx * dx + xy * dy) * dx + yy * dy * dy > most)
     }
 }
 

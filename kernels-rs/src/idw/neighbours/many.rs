@@ -20,6 +20,7 @@ pub struct Many<const L: usize>;
 /// The shared memory of a warp.
 #[derive(Clone, Copy)]
 struct Room {
+    outline: SharedArray<Vector>,
     stage: Stage,
     /// Batches of the lanes.
     batches: SharedArray<u32>,
@@ -32,14 +33,16 @@ impl<const L: usize> Many<L> {
     const OF_WARP: u32 = {
         let points = Stage::OF_PLACES + OF_BATCHES;
         let ranks = (L as u32 - 1) * warp::SIZE / 4;
-        Stage::OF_POSITIONS + if points > ranks { points } else { ranks }
+        1 + Stage::OF_POSITIONS + if points > ranks { points } else { ranks }
     };
 
     #[inline(always)]
     fn room() -> Room {
-        let all: SharedArray<Vector> = room_of_warp(Self::OF_WARP);
+        let outline: SharedArray<Vector> = room_of_warp(Self::OF_WARP);
+        let all = outline.skip(1);
         let places = all.skip(Stage::OF_POSITIONS);
         Room {
+            outline,
             stage: Stage { places, positions: all.as_elements() },
             batches: places.skip(Stage::OF_PLACES).as_elements(),
             ranks: Ranks {
@@ -73,7 +76,7 @@ impl<const L: usize> Team for Many<L> {
             }
             let frame = Frame::new(&index.cells, query, is_place, placed)?;
             let ground = Ground::around(index, search, &frame, wanted.max_points, 1)?;
-            let outline = Outline::new(search, &frame, &index.cells);
+            let outline = Outline::new(search, &frame, &index.cells, room.outline);
             let edge = ground.reach(&index.cells, search, query);
             let most = frame.most_squared(f64::min(edge, search.reach[0]));
             let numbers = ground.numbers();

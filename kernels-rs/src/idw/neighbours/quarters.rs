@@ -22,6 +22,7 @@ pub struct Quarters<const L: usize>;
 /// The shared memory of a warp.
 #[derive(Clone, Copy)]
 struct Room {
+    outline: SharedArray<Vector>,
     stage: Stage,
     /// In the place of the coordinates, once these are read.
     ranks: Ranks,
@@ -34,15 +35,17 @@ impl<const L: usize> Quarters<L> {
     const OF_WARP: u32 = {
         let ranks = 4 * Self::ROOM * warp::SIZE / 4;
         let places = Stage::OF_PLACES;
-        Stage::OF_POSITIONS + if places > ranks { places } else { ranks }
+        1 + Stage::OF_POSITIONS + if places > ranks { places } else { ranks }
     };
 
     #[inline(always)]
     fn room() -> Room {
-        let all: SharedArray<Vector> = room_of_warp(Self::OF_WARP);
+        let outline: SharedArray<Vector> = room_of_warp(Self::OF_WARP);
+        let all = outline.skip(1);
         let places = all.skip(Stage::OF_POSITIONS);
         let positions = places.as_elements();
         Room {
+            outline,
             stage: Stage { places, positions: all.as_elements() },
             ranks: Ranks { positions, threads: warp::SIZE, thread: warp::lane_id() },
         }
@@ -72,7 +75,7 @@ impl<const L: usize> Team for Quarters<L> {
             }
             let frame = Frame::new(&index.cells, query, is_place, placed)?;
             let ground = Ground::around(index, search, &frame, wanted.of_group(), 4)?;
-            let outline = Outline::new(search, &frame, &index.cells);
+            let outline = Outline::new(search, &frame, &index.cells, room.outline);
             let numbers = ground.numbers();
             let mut offered = ByQuadrants {
                 lists: [const { Keys::<L>::NONE }; 4],
@@ -152,23 +155,23 @@ impl<const L: usize> Viewer for ByQuadrants<'_, L> {
         let [p, q, r, s] = places;
         // SAFETY: passed on to the caller.
         unsafe {
-            self.offer(p, number);
-            self.offer(q, number + 1);
-            self.offer(r, number + 2);
-            self.offer(s, number + 3);
+            let excluded = self.outline.excluded(places);
+            self.offer(p, number, excluded[0]);
+            self.offer(q, number + 1, excluded[1]);
+            self.offer(r, number + 2, excluded[2]);
+            self.offer(s, number + 3, excluded[3]);
         }
     }
 }
 
 impl<const L: usize> ByQuadrants<'_, L> {
-    /// Offers a point.
+    /// Offers a point, unless it is excluded.
     ///
     /// # Safety
     /// The whole warp comes to the same call.
     #[inline(always)]
-    unsafe fn offer(&mut self, place: [f32; 2], number: u32) {
+    unsafe fn offer(&mut self, place: [f32; 2], number: u32, is_out: bool) {
         let [dx, dy] = place;
-        let is_out = self.outline.is_there && self.outline.excludes(place);
         let key = if is_out { u32::MAX } else { key(place, self.numbers, number) };
         let mut quadrant = (dx >= 0.0) as u32 | ((dy >= 0.0) as u32) << 1;
         let is_near_axis = f32::abs(dx) <= self.least[0] || f32::abs(dy) <= self.least[1];

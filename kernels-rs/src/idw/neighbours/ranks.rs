@@ -87,15 +87,17 @@ impl Ranks {
         let (mut low, mut high) = (0, found);
         // SAFETY: passed on to the caller.
         unsafe {
-            // They often come nearly in order: first the last is asked.
-            let mut middle = found.saturating_sub(1);
+            // They often come nearly in order: by steps that double from the end, and then by halves.
+            let mut step = 1;
             while low < high {
+                let middle = u32::max(low, high.saturating_sub(step));
                 if new.is_before(index, self.rank(index, query, from + middle)) {
                     high = middle;
+                    step *= 2;
                 } else {
                     low = middle + 1;
+                    step = (high - low).div_ceil(2);
                 }
-                middle = low + (high - low) / 2;
             }
             let mut to = found;
             while to > low {
@@ -186,7 +188,7 @@ impl Ranks {
         let n = index.points as usize;
         let [reach, _] = search.reach;
         let reach = reach * reach;
-        let (mut found, mut i) = (0, 0);
+        let (mut found, mut last, mut i) = (0, Rank::NONE, 0);
         // SAFETY: passed on to the caller; what is in order takes no more slots than what was read.
         unsafe {
             while i < kept {
@@ -199,7 +201,13 @@ impl Ranks {
                 let counts = squared <= reach && !is_left_out && search.is_inside(dx, dy);
                 // Among none but numbers there is an order.
                 if counts && squared < f64::INFINITY {
-                    self.insert(index, query, from, found, Rank { squared, position });
+                    let new = Rank { squared, position };
+                    if found == 0 || last.is_before(index, new) {
+                        self.store(from + found, position);
+                        last = new;
+                    } else {
+                        self.insert(index, query, from, found, new);
+                    }
                     found += 1;
                 }
                 i += 1;

@@ -5,9 +5,9 @@
 //!    lie, and then becomes one that surely holds the neighbours of nearly all the queries: [`Ground`].
 //! 2. The lanes bring its points into shared memory, in f32 relative to one of the queries: [`Stage`].
 //! 3. Every lane goes through them, and keeps the least [`Keys`] of its own query: the f32 square of the
-//!    distance, whose lowest bits are the point's number. It takes them in [`batches`](super::batches). Up to 24 are
-//!    kept by [`Least`], up to 64 by [`Many`]; of each quadrant there is a short list: [`Quarters`]. A point that is
-//!    surely outside of the ellipse is passed over.
+//!    distance, whose lowest bits are the point's number. Lists of up to 12 neighbours take them one by one, longer ones
+//!    in [`batches`](super::batches); up to 24 are kept by [`Least`], up to 64 by [`Many`]. Of each quadrant there is a
+//!    short list: [`Quarters`]. A point that is surely outside of the ellipse is passed over.
 //! 4. Of the points kept, but for the last, the f64 distances decide, as everywhere. The answer is certain if
 //!    the last neighbour lies nearer than the block's edges, and nearer than the last key says that points
 //!    which were not kept may be.
@@ -23,7 +23,7 @@ use device_std::{kernel, thread, warp};
 use super::MODULE;
 use super::Wanted;
 use super::batches::{ByBatches, OF_BATCHES};
-use super::ground::{Frame, Ground, Outline, Stage};
+use super::ground::{Frame, Ground, Outline, Stage, Viewer, key};
 use super::lists::{Listed, Lists};
 use super::many::Many;
 use super::patches::Patches;
@@ -32,38 +32,39 @@ use super::results::{Neighbours, Results};
 use super::search::{Index, Query, Search};
 use crate::idw::plan::Plan;
 use crate::idw::targets::Targets;
-use crate::spatial::keys::{ENDLESS, Keys};
+use crate::spatial::keys::{BATCH, ENDLESS, Keys};
 
 /// Threads of a block: with lists of 24 it has 19 KiB of shared memory, with those of 64 it has 25.
 pub const TEAM: u32 = 64;
 
 /// Interpolates as [`interpolate`](mod@super::interpolate) does, for queries by patches; the bits of word `w` of
 /// `left` tell which lanes of warp `w` have a query that was left out. In the plane. The instances `quadrants` keep so
-/// many of each quadrant, the others so many in all. Grid: a warp for each of the patches.
+/// many of each quadrant, the others so many in all. What little spills to fit the registers of so many blocks lies
+/// outside of the loop over the points. Grid: a warp for each of the patches.
 ///
 /// # Safety
 /// As for `interpolate`. Where `x` is not null `target_order` has `count` elements, each below the count. `left`
 /// has a word for each warp of the launch.
 #[kernel(block = TEAM, shared = <S as Team>::SHARED, instances(
-    f32_8: <f32, Least<10, 16>>;
-    f32_12: <f32, Least<14, 16>>;
-    f32_16: <f32, Least<18, 18>>;
-    f32_24: <f32, Least<26, 26>>;
-    f32_32: <f32, Many<34>>;
-    f32_48: <f32, Many<50>>;
-    f32_64: <f32, Many<66>>;
-    f32_quadrants_4: <f32, Quarters<6>>;
-    f32_quadrants_8: <f32, Quarters<10>>;
+    f32_8: <f32, Least<10, 10>>, resident = 12;
+    f32_12: <f32, Least<14, 14>>, resident = 12, spills = 16;
+    f32_16: <f32, Least<18, 18>>, resident = 10, spills = 8;
+    f32_24: <f32, Least<26, 26>>, resident = 10, spills = 36;
+    f32_32: <f32, Many<34>>, resident = 10, spills = 56;
+    f32_48: <f32, Many<50>>, resident = 8;
+    f32_64: <f32, Many<66>>, resident = 8, spills = 64;
+    f32_quadrants_4: <f32, Quarters<6>>, resident = 10;
+    f32_quadrants_8: <f32, Quarters<10>>, resident = 8;
     f32_quadrants_16: <f32, Quarters<18>>;
-    f64_8: <f64, Least<10, 16>>;
-    f64_12: <f64, Least<14, 16>>;
-    f64_16: <f64, Least<18, 18>>;
-    f64_24: <f64, Least<26, 26>>;
-    f64_32: <f64, Many<34>>;
-    f64_48: <f64, Many<50>>;
-    f64_64: <f64, Many<66>>;
-    f64_quadrants_4: <f64, Quarters<6>>;
-    f64_quadrants_8: <f64, Quarters<10>>;
+    f64_8: <f64, Least<10, 10>>, resident = 12;
+    f64_12: <f64, Least<14, 14>>, resident = 12, spills = 16;
+    f64_16: <f64, Least<18, 18>>, resident = 10, spills = 8;
+    f64_24: <f64, Least<26, 26>>, resident = 10, spills = 36;
+    f64_32: <f64, Many<34>>, resident = 10, spills = 56;
+    f64_48: <f64, Many<50>>, resident = 8;
+    f64_64: <f64, Many<66>>, resident = 8, spills = 64;
+    f64_quadrants_4: <f64, Quarters<6>>, resident = 10;
+    f64_quadrants_8: <f64, Quarters<10>>, resident = 8;
     f64_quadrants_16: <f64, Quarters<18>>;
 ))]
 pub unsafe fn interpolate_together<T: Real, S: Team>(
@@ -169,11 +170,14 @@ pub const fn bytes_of_block(of_warp: u32) -> u32 {
 pub struct Least<const K: usize, const L: usize>;
 
 impl<const K: usize, const L: usize> Least<K, L> {
+    /// Short lists take keys one by one.
+    const HAS_BATCHES: bool = L > BATCH;
     /// Vectors of the squared distances of the lists.
     const OF_SQUARES: u32 = (K as u32 - 1) * warp::SIZE / 2;
     /// Vectors of a warp: points, and once they are searched the lists of its lanes.
     const OF_WARP: u32 = {
-        let points = Stage::OF_PLACES + Stage::OF_POSITIONS + OF_BATCHES;
+        let batches = if Self::HAS_BATCHES { OF_BATCHES } else { 0 };
+        let points = Stage::OF_PLACES + Stage::OF_POSITIONS + batches + 1;
         let lists = Self::OF_SQUARES + (K as u32 - 1) * warp::SIZE / 4;
         if points > lists { points } else { lists }
     };
@@ -221,17 +225,24 @@ impl<const K: usize, const L: usize> Team for Least<K, L> {
             }
             let frame = Frame::new(&index.cells, query, is_place, placed)?;
             let ground = Ground::around(index, search, &frame, wanted.max_points, 1)?;
-            let outline = Outline::new(search, &frame, &index.cells);
-            let edge = ground.reach(&index.cells, search, query);
-            let most = frame.most_squared(f64::min(edge, search.reach[0]));
-            let batches = Self::batches(room);
-            let mut offered =
-                ByBatches::<K, L>::new(&ground, &outline, is_place.then_some(most), batches);
-            let stage = Self::stage(room);
-            if !stage.show(index, &frame, &ground, &mut offered) {
-                return None;
-            }
-            let kept = Kept::<K>::of_keys(&offered.keys, ground.numbers(), stage);
+            let outline = Outline::new(search, &frame, &index.cells, room.skip(Self::OF_WARP - 1));
+            let (stage, numbers) = (Self::stage(room), ground.numbers());
+            let kept = if Self::HAS_BATCHES {
+                let edge = ground.reach(&index.cells, search, query);
+                let most = frame.most_squared(f64::min(edge, search.reach[0]));
+                let (most, batches) = (is_place.then_some(most), Self::batches(room));
+                let mut offered = ByBatches::<K, L>::new(&ground, &outline, most, batches);
+                if !stage.show(index, &frame, &ground, &mut offered) {
+                    return None;
+                }
+                Kept::<K>::of_keys(&offered.keys, numbers, stage)
+            } else {
+                let mut offered = OneByOne { keys: Keys::<L>::NONE, numbers, outline: &outline };
+                if !stage.show(index, &frame, &ground, &mut offered) {
+                    return None;
+                }
+                Kept::<K>::of_keys(&offered.keys, numbers, stage)
+            };
             if !is_place {
                 return None;
             }
@@ -242,6 +253,7 @@ impl<const K: usize, const L: usize> Team for Least<K, L> {
                 return None;
             }
             // No point that counts and was not found is nearer than this.
+            let edge = ground.reach(&index.cells, search, query);
             let least = f64::min(edge, kept.least_distance(&frame, index));
             let is_certain = if taken < wanted.max_points {
                 search.has_all_within(least)
@@ -258,6 +270,29 @@ impl<const K: usize, const L: usize> Team for Least<K, L> {
 #[inline(always)]
 pub fn is_surely_within(squared: f64, distance: f64) -> bool {
     distance > 0.0 && squared < distance * distance * (1.0 - 1e-9)
+}
+
+/// Offers keys one by one: an insertion is two instructions an entry.
+struct OneByOne<'a, const L: usize> {
+    keys: Keys<L>,
+    numbers: u32,
+    outline: &'a Outline,
+}
+
+impl<const L: usize> Viewer for OneByOne<'_, L> {
+    #[inline(always)]
+    unsafe fn see(&mut self, places: [[f32; 2]; 4], number: u32) {
+        // SAFETY: passed on to the caller.
+        unsafe {
+            let excluded = self.outline.excluded(places);
+            let mut i = 0;
+            while i < 4 {
+                let key = key(places[i], self.numbers, number + i as u32);
+                self.keys.offer(if excluded[i] { u32::MAX } else { key });
+                i += 1;
+            }
+        }
+    }
 }
 
 /// The points that a lane keeps.

@@ -242,7 +242,7 @@ impl Ground {
 #[inline(always)]
 fn least_half_axis(search: &Search, cells: &Cells) -> f32 {
     let [xx, xy, yy] = search.ellipse;
-    if !(xx > 0.0) {
+    if xx <= 0.0 {
         return f32::INFINITY;
     }
     let (half, across) = (0.5 * (xx - yy), 0.5 * xy);

@@ -186,7 +186,7 @@ impl Search {
     #[inline(always)]
     pub fn is_inside(&self, dx: f64, dy: f64) -> bool {
         let [xx, xy, yy] = self.ellipse;
-        !(xx > 0.0) || xx * dx * dx + xy * dx * dy + yy * dy * dy <= 1.0
+        xx <= 0.0 || xx * dx * dx + xy * dx * dy + yy * dy * dy <= 1.0
     }
 
     /// The squared distance, as candidates have it, within which a radius holds every point.

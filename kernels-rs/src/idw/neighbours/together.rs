@@ -39,8 +39,8 @@ pub const TEAM: u32 = 64;
 
 /// Interpolates as [`interpolate`](mod@super::interpolate) does, for queries by patches; the bits of word `w` of
 /// `left` tell which lanes of warp `w` have a query that was left out. In the plane. The instances `quadrants` keep so
-/// many of each quadrant, the others so many in all. What little spills to fit the registers of so many blocks lies
-/// outside of the loop over the points. Grid: a warp for each of the patches.
+/// many of each quadrant, the others so many in all. Blocks are resident by a count of
+/// registers; what that gains, and what the declared spills cost, was not measured. Grid: a warp for each of the patches.
 ///
 /// # Safety
 /// As for `interpolate`. Where `x` is not null `target_order` has `count` elements, each below the count. `left`

@@ -51,8 +51,8 @@ pub struct Params {
     /// Values between which those of the points lie, or which they widen: values are brought between the lowest and the
     /// highest, and sums are relative to a value in their range. A part of a surface that is given the whole's range, and
     /// the points that the search takes in the order of the whole, has the whole's bits on the CPU; on a device where the
-    /// search takes at most 24 points, and not by quadrants. `None` for the points' own. Calls on the device take the
-    /// range of the points' extent in its place.
+    /// search takes at most 64 points, or by quadrants 16 of each. `None` for the points' own. Calls on the device take
+    /// the range of the points' extent in its place.
     pub value_range: Option<ValueRange>,
 }
 

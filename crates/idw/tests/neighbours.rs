@@ -55,7 +55,7 @@ fn the_nearest_points_are_found() {
     let targets = random_cloud(80, [-60.0, -60.0, 160.0, 160.0], 31);
     for count in [1, 5, 33, 400] {
         let cloud = random_cloud(count, SQUARE, 30 + count as u64);
-        for max_points in [1, 3, 8, 9, 12, 16, 24, 25, 1000] {
+        for max_points in [1, 3, 8, 9, 12, 16, 24, 25, 32, 48, 64, 65, 1000] {
             let params = Params::default().max_points(max_points);
             check(&cloud, &targets, &params, 1e-12);
         }
@@ -127,7 +127,9 @@ fn radius_ellipse_and_counts_limit_the_neighbours() {
 fn quadrants_have_their_own_limits() {
     let cloud = random_cloud(250, SQUARE, 35);
     let targets = random_cloud(50, [-10.0, -10.0, 110.0, 110.0], 36);
-    for (max_points_per_quadrant, min_points_per_quadrant) in [(1, 0), (3, 1), (2, 2), (0, 2)] {
+    for (max_points_per_quadrant, min_points_per_quadrant) in
+        [(1, 0), (3, 1), (2, 2), (0, 2), (16, 5), (17, 3)]
+    {
         for (max_points, min_points) in [(0, 0), (7, 3)] {
             for (radius, below) in
                 [(0.0, Below::Nodata), (15.0, Below::Nodata), (15.0, Below::Nearest)]
@@ -300,8 +302,10 @@ fn a_part_with_the_range_of_the_whole_has_its_bits() {
         (nearest.max_points(24).power(2.5).min_points(3), true),
         (nearest.smoothing(0.5).power(3.0), true),
         (Params::default().radius(7.0), false),
-        (nearest.max_points_per_quadrant(3).min_points_per_quadrant(1), false),
-        (nearest.max_points(60), false),
+        (nearest.max_points_per_quadrant(3).min_points_per_quadrant(1), true),
+        (nearest.max_points(60), true),
+        (nearest.radius2(7.0).angle(20.0).max_points(64), true),
+        (nearest.max_points(65), false),
     ] {
         for device in devices() {
             if !matches!(device, Device::Cpu) && !on_device {

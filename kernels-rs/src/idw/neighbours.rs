@@ -7,23 +7,31 @@
 //! 2. It looks at the points of the cells within that radius. Cells are numbered by rows, so those of a
 //!    box are one run of points a row. If the radius held too few points it is widened; once it has
 //!    enough, the farthest of them is the radius for which the answer is certain.
-//! 3. Up to 24 nearest are kept in registers, in order: [`nearest`]. Otherwise ([`circle`]) nothing is
-//!    kept: the limit of each quadrant is found by bisection, each step a count of the points below it, and
-//!    a last walk adds up what is within.
+//! 3. Up to 24 nearest are kept in registers, in order: [`nearest`]; up to 64, or 16 of each quadrant, in shared
+//!    memory: [`ranked`]. Otherwise ([`circle`]) nothing is kept: the limit of each quadrant is found by bisection,
+//!    each step a count of the points below it, and a last walk adds up what is within, in the order of the index.
+//!    What is kept is added nearest first, of equal distances the lower index, on every back end.
 //!
 //! Distances are squares of differences in f64, the same on every back end, so the same neighbours are
 //! found; equal distances go by the index of the point. On the sphere they are those of the chord.
 //!
 //! The adaptive power of each query follows from its neighbours' distances: [`powers`].
 
+mod batches;
 pub mod circle;
+mod ground;
 mod lists;
+mod many;
 pub mod nearest;
 pub mod patches;
 pub mod powers;
+mod quarters;
+pub mod ranked;
+mod ranks;
 mod results;
 mod search;
 pub mod together;
+mod turns;
 
 use device_std::real::Real;
 use device_std::{kernel, thread, warp};
@@ -34,6 +42,7 @@ use super::targets::Targets;
 use circle::Circle;
 use nearest::Nearest;
 use patches::Patches;
+use ranked::Nearby;
 use results::Results;
 use search::{Index, Query, Search};
 
@@ -65,6 +74,14 @@ pub struct Wanted {
     falls_back: bool,
 }
 
+impl Wanted {
+    /// How many of a quadrant, or of all, are looked for.
+    #[inline(always)]
+    fn of_group(&self) -> u32 {
+        u32::max(u32::min(self.max_points, self.max_per_quadrant), self.min_per_quadrant)
+    }
+}
+
 /// Interpolates over at most `max_points` points, by a list of the nearest or, in the instances
 /// `any`, without one. These take `max_per_quadrant` of each quadrant where `by_quadrants` is not 0, by
 /// turns. Where there are fewer than `min_points`, or in a quadrant `min_per_quadrant`, a query has no
@@ -84,12 +101,16 @@ pub struct Wanted {
     f32_8: <f32, Nearest<8>>;
     f32_12: <f32, Nearest<12>>;
     f32_16: <f32, Nearest<16>>;
-    f32_24: <f32, Nearest<24>>;
+    f32_24: <f32, Nearest<24>>, spills = 60;
+    f32_64: <f32, Nearby<1>>;
+    f32_quadrants_16: <f32, Nearby<4>>;
     f32_any: <f32, Circle>;
     f64_8: <f64, Nearest<8>>;
     f64_12: <f64, Nearest<12>>;
     f64_16: <f64, Nearest<16>>;
-    f64_24: <f64, Nearest<24>>;
+    f64_24: <f64, Nearest<24>>, spills = 60;
+    f64_64: <f64, Nearby<1>>;
+    f64_quadrants_16: <f64, Nearby<4>>;
     f64_any: <f64, Circle>;
 ))]
 pub unsafe fn interpolate<T: Real, M: Method>(

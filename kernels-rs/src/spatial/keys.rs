@@ -45,3 +45,118 @@ impl<const L: usize> Keys<L> {
         self.0[L - 1]
     }
 }
+
+/// Keys that [`Keys::merge`] takes at a time.
+pub const BATCH: usize = 16;
+
+impl<const L: usize> Keys<L> {
+    /// Offers the keys of a batch, in whatever order they are: for long lists far less than one by one. The batch is
+    /// sorted, and of it and the list's end the lesser of each two kept, which leaves a bitonic sequence to merge
+    /// (Batcher 1968, doi:10.1145/1468075.1468121). Without a branch, so that lanes stay together.
+    #[inline(always)]
+    pub fn merge(&mut self, batch: [u32; BATCH]) {
+        const { assert!(L <= 96, "there are steps for such a list") };
+        let batch = descending(batch);
+        let mut i = 0;
+        while i < BATCH && i < L {
+            let at = L.saturating_sub(BATCH) + i;
+            self.0[at] = u32::min(self.0[at], batch[i]);
+            i += 1;
+        }
+        self.exchange::<64>();
+        self.exchange::<32>();
+        self.exchange::<16>();
+        self.exchange::<8>();
+        self.exchange::<4>();
+        self.exchange::<2>();
+        self.exchange::<1>();
+    }
+
+    /// A step of the merge: orders what is `STRIDE` apart. The list is the end of a power of two, at whose beginning
+    /// lies what is less than any key, and stays there.
+    #[inline(always)]
+    fn exchange<const STRIDE: usize>(&mut self) {
+        if STRIDE >= L.next_power_of_two() {
+            return;
+        }
+        // By parts, each of which the compiler surely unrolls: what has an index at run time has no register.
+        self.exchange_from::<STRIDE, 0>();
+        self.exchange_from::<STRIDE, 16>();
+        self.exchange_from::<STRIDE, 32>();
+        self.exchange_from::<STRIDE, 48>();
+        self.exchange_from::<STRIDE, 64>();
+        self.exchange_from::<STRIDE, 80>();
+    }
+
+    /// The same for 16 entries.
+    #[inline(always)]
+    fn exchange_from<const STRIDE: usize, const FROM: usize>(&mut self) {
+        let whole = L.next_power_of_two();
+        let mut i = FROM;
+        while i < L && i < FROM + 16 {
+            if (whole - L + i) & STRIDE == 0 {
+                let (a, b) = (self.0[i], self.0[i + STRIDE]);
+                (self.0[i], self.0[i + STRIDE]) = (u32::min(a, b), u32::max(a, b));
+            }
+            i += 1;
+        }
+    }
+}
+
+/// A batch from its greatest to its least, by a bitonic sort.
+#[inline(always)]
+fn descending(batch: [u32; BATCH]) -> [u32; BATCH] {
+    let batch = sort_step::<2, 1>(batch);
+    let batch = sort_step::<4, 1>(sort_step::<4, 2>(batch));
+    let batch = sort_step::<8, 1>(sort_step::<8, 2>(sort_step::<8, 4>(batch)));
+    sort_step::<16, 1>(sort_step::<16, 2>(sort_step::<16, 4>(sort_step::<16, 8>(batch))))
+}
+
+/// A step of the sort: runs of `SIZE` become ordered, falling and rising in turns.
+#[inline(always)]
+fn sort_step<const SIZE: usize, const STRIDE: usize>(mut batch: [u32; BATCH]) -> [u32; BATCH] {
+    let mut i = 0;
+    while i < BATCH {
+        if i & STRIDE == 0 {
+            let (a, b) = (batch[i], batch[i + STRIDE]);
+            let (least, most) = (u32::min(a, b), u32::max(a, b));
+            let falls = i & SIZE == 0;
+            (batch[i], batch[i + STRIDE]) = if falls { (most, least) } else { (least, most) };
+        }
+        i += 1;
+    }
+    batch
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check<const L: usize>() {
+        let mut keys = Keys::<L>::NONE;
+        let mut all = Vec::new();
+        let mut state = 12345u32;
+        for round in 0..40 {
+            let batch: [u32; BATCH] = core::array::from_fn(|i| {
+                state = state.wrapping_mul(1664525).wrapping_add(1013904223);
+                // Batches are rarely full, and keys may be equal.
+                if i < round % 17 { state >> 20 } else { u32::MAX }
+            });
+            all.extend(batch);
+            all.sort_unstable();
+            keys.merge(batch);
+            let wanted = (0..L).map(|i| all.get(i).copied().unwrap_or(u32::MAX));
+            assert!(wanted.eq((0..L).map(|i| keys.get(i))), "{L}, {round}");
+        }
+    }
+
+    #[test]
+    fn batches_leave_the_least_in_order() {
+        check::<16>();
+        check::<34>();
+        check::<50>();
+        check::<64>();
+        check::<66>();
+        check::<96>();
+    }
+}

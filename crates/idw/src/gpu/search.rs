@@ -3,12 +3,12 @@
 use device_std::warp::SIZE;
 use gpu_core::{Blocks, Column};
 use kernels_rs::idw::neighbours::interpolate;
-use kernels_rs::idw::neighbours::nearest::MOST_KEPT;
 use kernels_rs::idw::neighbours::patches::threads_of_grid;
+use kernels_rs::idw::neighbours::ranked::{MOST_OF_QUADRANT, MOST_RANKED};
 use kernels_rs::idw::neighbours::together::{TEAM, interpolate_together};
 use kernels_rs::idw::statistic;
 
-use super::number::DeviceNumber;
+use super::number::{DeviceNumber, Kept};
 use super::{Call, Workspace};
 use crate::ground::RADIUS;
 use crate::search::Search;
@@ -60,8 +60,7 @@ impl Call<'_> {
             (values, statistics)
         };
         let search = Search::of(self.params);
-        let kept = !search.quadrants && search.max_points.max(search.min_points) <= MOST_KEPT;
-        let kernel = T::neighbours(kept.then_some(search.max_points));
+        let kernel = T::neighbours(self.kept(&search));
         let left =
             self.search_together(workspace, &search, exponents, &mut values, statistics.as_mut())?;
         let threads = left.as_ref().map_or(self.queries.count, Left::threads);
@@ -76,6 +75,20 @@ impl Call<'_> {
         Ok((values, statistics))
     }
 
+    /// What the kernels keep of each query in a list; on the sphere quadrants have none.
+    fn kept(&self, search: &Search) -> Kept {
+        let wanted = search.max_points.min(search.max_per_quadrant).max(search.min_per_quadrant);
+        // What a query falls back on must fit as well.
+        let is_short = search.fallback() <= MOST_RANKED;
+        match search.quadrants {
+            false if is_short && wanted <= MOST_RANKED => Kept::Nearest(wanted),
+            true if is_short && wanted <= MOST_OF_QUADRANT && !self.params.geographic => {
+                Kept::OfQuadrants(wanted)
+            }
+            _ => Kept::Nothing,
+        }
+    }
+
     /// Searches for 32 queries at a time, side by side, and gives what is left; `None` where it does nothing,
     /// since queries side by side have few points in common, or too many are wanted.
     fn search_together<T: DeviceNumber>(
@@ -87,12 +100,9 @@ impl Call<'_> {
         statistics: Option<&mut Column<T>>,
     ) -> Result<Option<Left>> {
         let &Self { index, queries, params, .. } = self;
-        let is_circle = !search.quadrants && search.ellipse.is_none();
         let is_dense = queries.count * POINTS_OF_QUERY >= index.len() as u64;
-        let kernel = T::together(search.max_points);
-        let (true, true, false, Some(kernel)) =
-            (is_circle, is_dense, index.about.ground.geographic, kernel)
-        else {
+        let kernel = T::together(self.kept(search));
+        let (true, false, Some(kernel)) = (is_dense, index.about.ground.geographic, kernel) else {
             return Ok(None);
         };
         let order = match queries.grid {
@@ -129,9 +139,13 @@ impl Call<'_> {
                 exponent: -0.5 * params.power,
                 exponents: exponents.map_or(std::ptr::null(), Column::as_ptr),
                 reach: search.reach,
+                extent: search.extent,
+                ellipse: search.ellipse.map_or([0.0; 3], |e| [e.xx, e.xy, e.yy]),
                 leaves_out: u32::from(self.leave_out),
                 max_points: search.max_points,
                 min_points: search.min_points,
+                max_per_quadrant: search.max_per_quadrant,
+                min_per_quadrant: search.min_per_quadrant,
                 falls_back: u32::from(search.below == Below::Nearest),
                 value_count: about.ranges.len() as u32,
                 values: values.as_mut_ptr(),
@@ -188,5 +202,50 @@ impl Call<'_> {
             values: values.as_mut_ptr(),
             statistics: statistics.map_or(std::ptr::null_mut(), Column::as_mut_ptr),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use gpu_core::{DevicePoints, Extent, GridSpec};
+
+    use super::*;
+    use crate::Params;
+    use crate::gpu::{DeviceTargets, Index, Queries};
+
+    /// How many queries of a search are left to the slower kernel.
+    fn left(params: &Params) -> u32 {
+        let gpu = testing::gpu();
+        let mut workspace = Workspace::new(&gpu).unwrap();
+        let mut random = testing::Random::new(91);
+        let mut along = || (0..3000).map(|_| random.unit() * 100.0).collect::<Vec<f64>>();
+        let cloud = testing::Cloud { x: along(), y: along(), z: along() };
+        let [x, y, z] = [&cloud.x, &cloud.y, &cloud.z].map(|column| gpu.upload(column).unwrap());
+        let extent = cloud.with(|points| Extent::of(&points)).unwrap();
+        let points = DevicePoints::new(&x, &y, [(&z).into()], extent).unwrap();
+        let index = Index::new(&mut workspace, &points, params).unwrap();
+        let grid = GridSpec::new(10.0, 90.0, 2.0, 40, 40).unwrap();
+        let queries = Queries::new(&gpu, DeviceTargets::Grid(grid), false).unwrap();
+        let call = Call { gpu: &gpu, index: &index, queries: &queries, params, leave_out: false };
+        let mut values = gpu.upload(&[0f64; 1600]).unwrap();
+        let search = Search::of(params);
+        let left = call.search_together(&mut workspace, &search, None, &mut values, None).unwrap();
+        let words = left.expect("a search together").words.to_host().unwrap();
+        words.iter().map(|word| word.count_ones()).sum()
+    }
+
+    #[test]
+    fn nearly_all_queries_are_answered_together() {
+        let quadrants = |most| Params::default().max_points_per_quadrant(most);
+        let nearest = [1, 8, 12, 16, 24, 32, 48, 64].map(Params::nearest);
+        let ellipse = Params::nearest(12).radius1(12.0).radius2(3.0).angle(30.0);
+        let others = [ellipse, ellipse.max_points(40), Params::nearest(12).radius(4.0)];
+        let all = nearest.into_iter().chain(others).chain([1, 3, 8, 16].map(quadrants));
+        for params in all {
+            let left = left(&params);
+            assert!(left <= 16, "{left} of 1600 are left: {params:?}");
+        }
+        // Hundreds of neighbours within reach are not kept in lists of twelve, but they are not wanted either.
+        assert_eq!(left(&Params::nearest(12).radius(40.0)), left(&Params::nearest(12)));
     }
 }

@@ -5,6 +5,7 @@ use device_std::real::Real;
 
 use super::results::{Results, Sums, mean};
 use super::search::{Candidate, CellBox, Index, Query, Search};
+use super::turns::{by_turns, fewer, total};
 use super::{Method, Wanted};
 
 /// What of a quadrant's candidates counts: those nearer than `squared`, and at that distance those with
@@ -63,13 +64,14 @@ impl Circle {
             let mut radius = if endless {
                 f64::INFINITY
             } else {
-                index.first_radius(query, u32::min(wanted, 1 << 20) * groups, sphere)
+                index.first_radius(query, u32::min(wanted, 1 << 20) * groups, sphere).radius
             };
             loop {
                 let reach = search.reach_within(radius, limited);
                 let cells = index.cells_within(query, reach, sphere);
                 let is_all = cells.whole || (reach[0] < radius && reach[1] < radius);
                 let squared = if is_all { f64::INFINITY } else { search.certain(radius) };
+                let cells = if is_all { cells } else { cells.round(radius, sphere) };
                 let circle = Self { cells, squared, limited };
                 let mut counts = [0; 4];
                 circle.visit(index, search, query, |_, group| {
@@ -139,44 +141,6 @@ impl Circle {
     }
 }
 
-/// How many of each quadrant count: by turns, the nearest of each, then the second nearest of each, and
-/// so on until `most`.
-#[inline(always)]
-fn by_turns(counts: [u32; 4], per_quadrant: u32, most: u32) -> [u32; 4] {
-    let counts = [
-        u32::min(counts[0], per_quadrant),
-        u32::min(counts[1], per_quadrant),
-        u32::min(counts[2], per_quadrant),
-        u32::min(counts[3], per_quadrant),
-    ];
-    let total = |rounds: u32| {
-        u32::min(counts[0], rounds) as u64
-            + u32::min(counts[1], rounds) as u64
-            + u32::min(counts[2], rounds) as u64
-            + u32::min(counts[3], rounds) as u64
-    };
-    if total(u32::MAX) <= most as u64 {
-        return counts;
-    }
-    // The most whole rounds.
-    let (mut low, mut high) = (0, most);
-    while low < high {
-        let middle = low + (high - low).div_ceil(2);
-        if total(middle) <= most as u64 {
-            low = middle;
-        } else {
-            high = middle - 1;
-        }
-    }
-    let mut rest = most - total(low) as u32;
-    let mut turn = |count: u32| {
-        let extra = (count > low && rest > 0) as u32;
-        rest -= extra;
-        u32::min(count, low) + extra
-    };
-    [turn(counts[0]), turn(counts[1]), turn(counts[2]), turn(counts[3])]
-}
-
 impl Method for Circle {
     const SHARED: u32 = 0;
 
@@ -204,21 +168,6 @@ struct Taken {
     enough: bool,
 }
 
-/// The sum over the groups.
-#[inline(always)]
-fn total(of: [u32; 4]) -> u32 {
-    of[0] + of[1] + of[2] + of[3]
-}
-
-/// In how many groups there are fewer.
-#[inline(always)]
-fn fewer(counts: [u32; 4], least: u32) -> u32 {
-    (counts[0] < least) as u32
-        + (counts[1] < least) as u32
-        + (counts[2] < least) as u32
-        + (counts[3] < least) as u32
-}
-
 /// Finds the neighbours of a query, and the search that found them.
 ///
 /// # Safety
@@ -229,7 +178,7 @@ unsafe fn take(index: &Index, search: Search, query: &Query, wanted: Wanted) -> 
     let Wanted { max_points, min_points, max_per_quadrant, min_per_quadrant, .. } = wanted;
     // SAFETY: passed on to the caller.
     unsafe {
-        let of_group = u32::max(u32::min(max_points, max_per_quadrant), min_per_quadrant);
+        let of_group = wanted.of_group();
         let (mut circle, mut counts) = Circle::around(index, &search, query, of_group, true);
         let mut taken = by_turns(counts, max_per_quadrant, max_points);
         let mut enough = total(taken) >= min_points && total(taken) > 0;

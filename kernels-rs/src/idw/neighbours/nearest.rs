@@ -104,23 +104,27 @@ unsafe fn nearest_points<const K: usize>(
     // SAFETY: passed on to the caller.
     unsafe {
         let sphere = search.is_sphere();
-        let mut radius = index.first_radius(query, wanted, sphere);
+        let start = index.first_radius(query, wanted, sphere);
+        let mut radius = start.radius;
+        let most = if limited { search.reach[0] } else { f64::INFINITY };
         loop {
             let mut nearest = Nearest::<K>::new(wanted);
             let reach = search.reach_within(radius, limited);
             let cells = index.cells_within(query, reach, sphere);
+            let is_all = cells.whole || (reach[0] < radius && reach[1] < radius);
+            let of_circle = if is_all { most } else { f64::min(radius, most) };
+            let cells = cells.round(of_circle, sphere);
             index.visit(&cells, query, search, limited, |candidate| {
                 nearest.insert(candidate.squared, *index.order.add(candidate.at as usize));
             });
             let farthest = nearest.farthest();
-            let is_all = cells.whole || (reach[0] < radius && reach[1] < radius);
             if is_all || farthest <= search.certain(radius) {
                 return nearest;
             }
             radius = if farthest < f64::INFINITY {
                 f64::max(search.radius_of(farthest), radius * 1.01)
             } else {
-                radius * 2.0
+                start.wider(radius)
             };
         }
     }
@@ -152,7 +156,8 @@ impl<const K: usize> Method for Nearest<K> {
         // SAFETY: passed on to the caller.
         unsafe {
             let found = find::<K>(lists, index, search, query, wanted);
-            lists.interpolate(index, search, query, found, wanted.min_points, results);
+            let found = lists.holding(found, wanted.min_points);
+            results.interpolate(index, search, query, &found);
         }
     }
 }

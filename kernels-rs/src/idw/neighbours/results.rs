@@ -3,7 +3,7 @@
 use device_std::math;
 use device_std::real::Real;
 
-use super::search::Index;
+use super::search::{Index, Query, Search};
 use crate::idw::statistic;
 
 /// Where results go: values, column after column, and unless null the [`statistic`]s likewise.
@@ -13,6 +13,18 @@ pub struct Results<T> {
     pub value_count: u32,
     pub statistics: *mut T,
     pub count: u64,
+}
+
+/// The neighbours of a query, once they are known.
+pub trait Neighbours {
+    /// Whether they are as many as are wanted at least.
+    fn are_enough(&self) -> bool;
+
+    /// Shows squared distance and index of each: the nearest first, of equal ones the lower index.
+    ///
+    /// # Safety
+    /// They are of this index and query.
+    unsafe fn visit(&self, index: &Index, query: &Query, see: impl FnMut(f64, u32));
 }
 
 /// The sums over a query's neighbours.
@@ -93,6 +105,77 @@ impl Index {
 }
 
 impl<T: Real> Results<T> {
+    /// Writes values, and statistics, from a query's neighbours, added in their order.
+    ///
+    /// # Safety
+    /// The neighbours are of this index and query, as [`interpolate`](mod@super::interpolate) says.
+    #[inline(always)]
+    pub unsafe fn interpolate(
+        &self,
+        index: &Index,
+        search: &Search,
+        query: &Query,
+        neighbours: &impl Neighbours,
+    ) {
+        // SAFETY: passed on to the caller; values are below the count.
+        unsafe {
+            if !self.statistics.is_null() {
+                let [offset, _, _] = index.range(0);
+                let mut statistics = Sums::EMPTY;
+                neighbours.visit(index, query, |squared, point| {
+                    let distance = math::sqrt(search.on_ground(squared));
+                    statistics.add(*index.values.add(point as usize), offset, distance);
+                });
+                statistics.write(offset, query.index, self);
+            }
+            let mut v = 0;
+            while v < self.value_count {
+                let value = self.interpolate_one(index, search, query, neighbours, v);
+                self.put(v, query.index, value);
+                v += 1;
+            }
+        }
+    }
+
+    /// Value `v` of a query. To have several from one walk over the neighbours takes registers, and so warps.
+    ///
+    /// # Safety
+    /// As there; there is such a value.
+    #[inline(always)]
+    unsafe fn interpolate_one(
+        &self,
+        index: &Index,
+        search: &Search,
+        query: &Query,
+        neighbours: &impl Neighbours,
+        v: u32,
+    ) -> f64 {
+        // SAFETY: passed on to the caller.
+        unsafe {
+            let [range_offset, low, high] = index.range(v);
+            let values = index.values.add(v as usize * index.points as usize);
+            let (mut sum, mut weights, mut offset) = (0.0, 0.0, range_offset);
+            // That of the nearest, with which the walk begins.
+            let (mut nearest, mut coincident) = (-1.0, false);
+            neighbours.visit(index, query, |squared, point| {
+                if nearest < 0.0 {
+                    nearest = search.smoothed(squared);
+                    coincident = nearest == 0.0;
+                    offset = if coincident { 0.0 } else { range_offset };
+                }
+                let weight = if coincident {
+                    (squared == 0.0) as u32 as f64
+                } else {
+                    search.weight(squared, nearest)
+                };
+                weights += weight;
+                sum += weight * (*values.add(point as usize) - offset);
+            });
+            let value = mean(offset, sum, weights, low, high);
+            if neighbours.are_enough() { value } else { f64::NAN }
+        }
+    }
+
     /// Writes value `v` of a query.
     ///
     /// # Safety

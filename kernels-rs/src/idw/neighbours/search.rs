@@ -55,6 +55,8 @@ pub struct Query {
     pub x: f64,
     pub y: f64,
     pub place: [f64; 3],
+    /// Whether that is on the sphere.
+    on_sphere: bool,
 }
 
 /// A point as a search sees it: its place in the sorted order, and its squared distance.
@@ -65,6 +67,9 @@ pub struct Candidate {
     pub quadrant: u32,
 }
 
+/// Every quadrant, where one is asked for.
+pub const ALL_QUADRANTS: u32 = 4;
+
 /// Runs of cells in each row of a box: one, or two where the box passes the date line.
 #[derive(Clone, Copy)]
 pub struct CellBox {
@@ -74,7 +79,37 @@ pub struct CellBox {
     runs: u32,
     /// Whether it is the whole index.
     pub whole: bool,
+    /// Of each row only the cells count that lie within so much of the query; infinite for all of them.
+    radius: f64,
 }
+
+/// Where a search begins.
+#[derive(Clone, Copy)]
+pub struct Start {
+    /// The radius to begin with.
+    pub radius: f64,
+    /// Half of a box that surely holds points enough, if there are so many.
+    half: f64,
+}
+
+impl Start {
+    /// The next radius after one within which there were too few.
+    #[inline(always)]
+    pub fn wider(self, radius: f64) -> f64 {
+        // Up to the box an estimate was too low, however far; the circle around the box has enough, if the query wants no
+        // more than points; beyond nothing is known.
+        if radius < self.half {
+            f64::min(radius * 2.0, self.half)
+        } else if radius < 1.44 * self.half {
+            radius * 1.2
+        } else {
+            radius * 2.0
+        }
+    }
+}
+
+/// Points of a box, over those wanted, from which on a lesser box is looked for.
+const TOO_MANY: u32 = 8;
 
 impl Search {
     /// In the plane, within a radius or, where that is infinite, all of it.
@@ -141,6 +176,19 @@ impl Search {
         [f64::min(radius, self.extent[0]), f64::min(radius, self.extent[1])]
     }
 
+    /// Whether nothing more can count where every point up to a distance, in the plane, is known.
+    #[inline(always)]
+    pub fn has_all_within(&self, distance: f64) -> bool {
+        distance == f64::INFINITY || distance > self.reach[0] * (1.0 + 1e-9)
+    }
+
+    /// Whether a place, seen from the query, is in the ellipse, if there is one.
+    #[inline(always)]
+    pub fn is_inside(&self, dx: f64, dy: f64) -> bool {
+        let [xx, xy, yy] = self.ellipse;
+        xx <= 0.0 || xx * dx * dx + xy * dx * dy + yy * dy * dy <= 1.0
+    }
+
     /// The squared distance, as candidates have it, within which a radius holds every point.
     #[inline(always)]
     pub fn certain(&self, radius: f64) -> f64 {
@@ -165,8 +213,13 @@ impl Search {
 
 impl Query {
     /// What stands where there is none.
-    pub const NOWHERE: Self =
-        Self { index: 0, x: f64::NAN, y: f64::NAN, place: [f64::NAN, f64::NAN, 0.0] };
+    pub const NOWHERE: Self = Self {
+        index: 0,
+        x: f64::NAN,
+        y: f64::NAN,
+        place: [f64::NAN, f64::NAN, 0.0],
+        on_sphere: false,
+    };
 
     /// Query `index` of the targets.
     ///
@@ -183,7 +236,7 @@ impl Query {
             } else {
                 [*vectors.add(i), *vectors.add(i + n), *vectors.add(i + 2 * n)]
             };
-            Self { index, x, y, place }
+            Self { index, x, y, place, on_sphere: !vectors.is_null() }
         }
     }
 
@@ -191,6 +244,47 @@ impl Query {
     #[inline(always)]
     pub fn is_place(&self) -> bool {
         f64::abs(self.x) < f64::INFINITY && f64::abs(self.y) < f64::INFINITY
+    }
+}
+
+impl CellBox {
+    /// The part that holds the points of a quadrant, in the plane; it is whole where no cell beyond the box has any.
+    #[inline(always)]
+    pub fn quarter(self, index: &Index, query: &Query, quadrant: u32) -> Self {
+        if quadrant == ALL_QUADRANTS {
+            return self;
+        }
+        let c = &index.cells;
+        // Rows and columns do not decrease with what lies in them.
+        let ([mut west, mut east], column) = (self.columns[0], c.column(query.x));
+        let ([mut south, mut north], row) = ([self.first_row, self.last_row], c.row(query.y));
+        let (is_east, is_north) = (quadrant & 1 != 0, quadrant & 2 != 0);
+        if is_east {
+            west = column
+        } else {
+            east = column
+        }
+        if is_north {
+            south = row
+        } else {
+            north = row
+        }
+        let ends_across = if is_east { east == c.columns - 1 } else { west == 0 };
+        let ends_along = if is_north { north == c.rows - 1 } else { south == 0 };
+        Self {
+            first_row: south,
+            last_row: north,
+            columns: [[west, east], self.columns[1]],
+            runs: self.runs,
+            whole: ends_across && ends_along,
+            radius: self.radius,
+        }
+    }
+
+    /// The part within a radius of the query, in the plane.
+    #[inline(always)]
+    pub fn round(self, radius: f64, sphere: bool) -> Self {
+        if sphere { self } else { Self { radius, ..self } }
     }
 }
 
@@ -214,7 +308,7 @@ impl Index {
     /// The cells within `reach` of a query: in the plane on the ground, on the sphere in radians.
     #[inline(always)]
     pub fn cells_within(&self, query: &Query, reach: [f64; 2], sphere: bool) -> CellBox {
-        let c = &self.cells;
+        let (c, radius) = (&self.cells, f64::INFINITY);
         // A little more than that, so that no rounding leaves out a point on the edge.
         let slack = c.side * 0.001;
         let degrees = 180.0 / core::f64::consts::PI;
@@ -225,7 +319,14 @@ impl Index {
             let side = reach[0] + slack;
             let columns = [c.column(query.x - side), c.column(query.x + side)];
             let whole = all_rows && columns[0] == 0 && columns[1] == c.columns - 1;
-            return CellBox { first_row, last_row, columns: [columns, [0, 0]], runs: 1, whole };
+            return CellBox {
+                first_row,
+                last_row,
+                columns: [columns, [0, 0]],
+                runs: 1,
+                whole,
+                radius,
+            };
         }
         // The widest longitude of a cap: sin(dlon) = sin(reach) / cos(latitude).
         let [px, py, _] = query.place;
@@ -236,7 +337,7 @@ impl Index {
         let pole = up + f64::max(query.y, -query.y) >= 89.999;
         if pole || ratio >= 0.999 || half >= 180.0 || reach[0] >= 1.5 {
             let columns = [[0, c.columns - 1], [0, 0]];
-            return CellBox { first_row, last_row, columns, runs: 1, whole: all_rows };
+            return CellBox { first_row, last_row, columns, runs: 1, whole: all_rows, radius };
         }
         let (from, to) = (query.x - half, query.x + half);
         let mut found = CellBox {
@@ -245,6 +346,7 @@ impl Index {
             columns: [[c.column(from), c.column(to)], [0, 0]],
             runs: 1,
             whole: false,
+            radius,
         };
         if from < -180.0 {
             found.columns = [[0, c.column(to)], [c.column(from + 360.0), c.columns - 1]];
@@ -265,10 +367,43 @@ impl Index {
         found
     }
 
+    /// The square of the distance of the point at a position of the sorted order.
+    ///
+    /// # Safety
+    /// There is one.
+    #[inline(always)]
+    pub unsafe fn squared(&self, query: &Query, position: u32) -> f64 {
+        let (i, n) = (position as usize, self.points as usize);
+        // SAFETY: passed on to the caller.
+        unsafe {
+            let dx = *self.places.add(i) - query.place[0];
+            let dy = *self.places.add(i + n) - query.place[1];
+            let squared = dx * dx + dy * dy;
+            if !query.on_sphere {
+                return squared;
+            }
+            let dz = *self.places.add(i + 2 * n) - query.place[2];
+            squared + dz * dz
+        }
+    }
+
     /// The sorted points of run `run` of a row of a box.
     #[inline(always)]
-    unsafe fn run(&self, cells: &CellBox, row: u32, run: u32) -> [u32; 2] {
-        let [from, to] = if run == 0 { cells.columns[0] } else { cells.columns[1] };
+    unsafe fn run(&self, cells: &CellBox, query: &Query, row: u32, run: u32) -> [u32; 2] {
+        let [mut from, mut to] = if run == 0 { cells.columns[0] } else { cells.columns[1] };
+        if cells.radius < f64::INFINITY {
+            let c = &self.cells;
+            let (y, [low, high]) = (query.y - c.south, c.strip(row));
+            let away = f64::max(0.0, f64::max(low - y, y - high));
+            let square = cells.radius * cells.radius - away * away;
+            // The slack of a box.
+            let half = math::sqrt(f64::max(square, 0.0)) + c.side * 0.001;
+            from = u32::max(from, c.column(query.x - half));
+            to = u32::min(to, c.column(query.x + half));
+            if away > cells.radius || from > to {
+                return [0, 0];
+            }
+        }
         let row = row as usize * self.cells.columns as usize;
         // SAFETY: rows and columns of a box are in the index; `starts` has one more than the cells.
         unsafe { [*self.starts.add(row + from as usize), *self.starts.add(row + to as usize + 1)] }
@@ -276,14 +411,14 @@ impl Index {
 
     /// How many points a box holds.
     #[inline(always)]
-    unsafe fn count(&self, cells: &CellBox) -> u32 {
+    unsafe fn count(&self, cells: &CellBox, query: &Query) -> u32 {
         let mut count = 0;
         let mut row = cells.first_row;
         while row <= cells.last_row {
             let mut run = 0;
             while run < cells.runs {
                 // SAFETY: passed on to the caller.
-                let [from, to] = unsafe { self.run(cells, row, run) };
+                let [from, to] = unsafe { self.run(cells, query, row, run) };
                 count += to - from;
                 run += 1;
             }
@@ -308,12 +443,11 @@ impl Index {
             let [reach, _] = search.reach;
             let reach = if limited { reach * reach } else { f64::INFINITY };
             let n = self.points as usize;
-            let [xx, xy, yy] = search.ellipse;
             let mut row = cells.first_row;
             while row <= cells.last_row {
                 let mut run = 0;
                 while run < cells.runs {
-                    let [mut at, end] = self.run(cells, row, run);
+                    let [mut at, end] = self.run(cells, query, row, run);
                     while at < end {
                         let i = at as usize;
                         let dx = *self.places.add(i) - query.place[0];
@@ -324,9 +458,8 @@ impl Index {
                             squared += dz * dz;
                         }
                         let mut counts = squared <= reach;
-                        if limited && xx > 0.0 {
-                            let inside = xx * dx * dx + xy * dx * dy + yy * dy * dy;
-                            counts = counts && inside <= 1.0;
+                        if limited {
+                            counts = counts && search.is_inside(dx, dy);
                         }
                         if search.leaves_out {
                             counts = counts && *self.order.add(i) as u64 != query.index;
@@ -346,25 +479,43 @@ impl Index {
 
     /// The radius, of a box of cells, that about `wanted` points lie within.
     #[inline(always)]
-    pub unsafe fn first_radius(&self, query: &Query, wanted: u32, sphere: bool) -> f64 {
+    pub unsafe fn first_radius(&self, query: &Query, wanted: u32, sphere: bool) -> Start {
         let degree = core::f64::consts::PI / 180.0;
         let mut half = if sphere { self.cells.side * degree } else { self.cells.side };
         // SAFETY: passed on to the caller.
         unsafe {
             // Far outside the index the box widens until it reaches it.
             let mut cells = self.cells_within(query, [half; 2], sphere);
-            let mut count = self.count(&cells);
+            let mut count = self.count(&cells, query);
+            let mut is_widened = false;
             while count < wanted && !cells.whole {
                 half *= 2.0;
                 cells = self.cells_within(query, [half; 2], sphere);
-                count = self.count(&cells);
+                count = self.count(&cells, query);
+                is_widened = true;
+            }
+            if is_widened && !sphere && count / TOO_MANY > wanted {
+                // Points begin suddenly, and their density says nothing: the least box, to a cell, or far away to a
+                // share of it.
+                let (mut low, mut step) = (0.5 * half, 0);
+                while half - low > self.cells.side && step < 10 {
+                    let middle = 0.5 * (low + half);
+                    let cells = self.cells_within(query, [middle; 2], sphere);
+                    if self.count(&cells, query) < wanted {
+                        low = middle
+                    } else {
+                        half = middle
+                    }
+                    step += 1;
+                }
+                return Start { radius: half, half };
             }
             let wanted = wanted as f64;
             let wanted = wanted + 2.0 * math::sqrt(wanted) + 1.0;
             // The box is wider than that, by half a cell on each side.
             let side = 2.0 * half + if sphere { self.cells.side * degree } else { self.cells.side };
             let share = wanted / (f64::max(count as f64, 1.0) * core::f64::consts::PI);
-            f64::min(side * math::sqrt(share), half * 2.0)
+            Start { radius: f64::min(side * math::sqrt(share), half * 2.0), half }
         }
     }
 }

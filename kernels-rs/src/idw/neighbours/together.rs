@@ -3,9 +3,11 @@
 //!
 //! 1. A block of cells around the queries is widened until it holds points enough to tell how densely they
 //!    lie, and then becomes one that surely holds the neighbours of nearly all the queries: [`Ground`].
-//! 2. The lanes bring its points into shared memory, in f32 relative to one of the queries: [`Room`].
+//! 2. The lanes bring its points into shared memory, in f32 relative to one of the queries: [`Stage`].
 //! 3. Every lane goes through them, and keeps the least [`Keys`] of its own query: the f32 square of the
-//!    distance, whose lowest bits are the point's number. An insertion is two instructions an entry.
+//!    distance, whose lowest bits are the point's number. Lists of up to 12 neighbours take them one by one, longer ones
+//!    in [`batches`](super::batches); up to 24 are kept by [`Least`], up to 64 by [`Many`]. Of each quadrant there is a
+//!    short list: [`Quarters`]. A point that is surely outside of the ellipse is passed over.
 //! 4. Of the points kept, but for the last, the f64 distances decide, as everywhere. The answer is certain if
 //!    the last neighbour lies nearer than the block's edges, and nearer than the last key says that points
 //!    which were not kept may be.
@@ -14,49 +16,56 @@
 
 use device_std::real::Real;
 use device_std::shared::{Carver, SharedArray};
-use device_std::vector::{self, Vector};
-use device_std::{kernel, math, thread, warp};
+use device_std::vector::Vector;
+use device_std::{kernel, thread, warp};
 
 #[cfg(not(target_arch = "nvptx64"))]
 use super::MODULE;
 use super::Wanted;
-use super::lists::Lists;
+use super::batches::{ByBatches, OF_BATCHES};
+use super::ground::{Frame, Ground, Outline, Stage, Viewer, key};
+use super::lists::{Listed, Lists};
+use super::many::Many;
 use super::patches::Patches;
-use super::results::Results;
+use super::quarters::Quarters;
+use super::results::{Neighbours, Results};
 use super::search::{Index, Query, Search};
 use crate::idw::plan::Plan;
 use crate::idw::targets::Targets;
-use crate::spatial::cells::{Block, Cells};
-use crate::spatial::keys::{ENDLESS, Keys};
+use crate::spatial::keys::{BATCH, ENDLESS, Keys};
 
-/// Threads of a block: with lists of 24 it has 19 KiB of shared memory.
+/// Threads of a block: with lists of 24 it has 19 KiB of shared memory, with those of 64 it has 25.
 pub const TEAM: u32 = 64;
 
-/// Points in shared memory at a time.
-const STAGED: u32 = 256;
-
-/// The most points that a warp looks at.
-const MOST_POINTS: u32 = 1024;
-
-/// Places farther from the queries, in cells, have no part here: the squares of f32 end.
-const FAR: f32 = 1e18;
-
 /// Interpolates as [`interpolate`](mod@super::interpolate) does, for queries by patches; the bits of word `w` of
-/// `left` tell which lanes of warp `w` have a query that was left out. In the plane, without quadrants and
-/// ellipse. Grid: a warp for each of the patches.
+/// `left` tell which lanes of warp `w` have a query that was left out. In the plane. The instances `quadrants` keep so
+/// many of each quadrant, the others so many in all. Blocks are resident by a count of
+/// registers; what that gains, and what the declared spills cost, was not measured. Grid: a warp for each of the patches.
 ///
 /// # Safety
 /// As for `interpolate`. Where `x` is not null `target_order` has `count` elements, each below the count. `left`
 /// has a word for each warp of the launch.
 #[kernel(block = TEAM, shared = <S as Team>::SHARED, instances(
-    f32_8: <f32, Least<10>>;
-    f32_12: <f32, Least<14>>;
-    f32_16: <f32, Least<18>>;
-    f32_24: <f32, Least<26>>;
-    f64_8: <f64, Least<10>>;
-    f64_12: <f64, Least<14>>;
-    f64_16: <f64, Least<18>>;
-    f64_24: <f64, Least<26>>;
+    f32_8: <f32, Least<10, 10>>, resident = 12;
+    f32_12: <f32, Least<14, 14>>, resident = 12, spills = 16;
+    f32_16: <f32, Least<18, 18>>, resident = 10, spills = 8;
+    f32_24: <f32, Least<26, 26>>, resident = 10, spills = 36;
+    f32_32: <f32, Many<34>>, resident = 10, spills = 56;
+    f32_48: <f32, Many<50>>, resident = 8;
+    f32_64: <f32, Many<66>>, resident = 8, spills = 64;
+    f32_quadrants_4: <f32, Quarters<6>>, resident = 10;
+    f32_quadrants_8: <f32, Quarters<10>>, resident = 8;
+    f32_quadrants_16: <f32, Quarters<18>>;
+    f64_8: <f64, Least<10, 10>>, resident = 12;
+    f64_12: <f64, Least<14, 14>>, resident = 12, spills = 16;
+    f64_16: <f64, Least<18, 18>>, resident = 10, spills = 8;
+    f64_24: <f64, Least<26, 26>>, resident = 10, spills = 36;
+    f64_32: <f64, Many<34>>, resident = 10, spills = 56;
+    f64_48: <f64, Many<50>>, resident = 8;
+    f64_64: <f64, Many<66>>, resident = 8, spills = 64;
+    f64_quadrants_4: <f64, Quarters<6>>, resident = 10;
+    f64_quadrants_8: <f64, Quarters<10>>, resident = 8;
+    f64_quadrants_16: <f64, Quarters<18>>;
 ))]
 pub unsafe fn interpolate_together<T: Real, S: Team>(
     plan: *const Plan,
@@ -77,9 +86,13 @@ pub unsafe fn interpolate_together<T: Real, S: Team>(
     exponent: f64,
     exponents: *const f64,
     reach: f64,
+    extent: [f64; 2],
+    ellipse: [f64; 3],
     leaves_out: u32,
     max_points: u32,
     min_points: u32,
+    max_per_quadrant: u32,
+    min_per_quadrant: u32,
     falls_back: u32,
     value_count: u32,
     values: *mut T,
@@ -96,11 +109,12 @@ pub unsafe fn interpolate_together<T: Real, S: Team>(
         let is_place = query.is_place();
         let mut search = Search::within(reach);
         (search.law, search.smoothing, search.leaves_out) = (law, smoothing, leaves_out != 0);
+        (search.extent, search.ellipse) = (extent, ellipse);
         let wanted = Wanted {
             max_points,
             min_points,
-            max_per_quadrant: u32::MAX,
-            min_per_quadrant: 0,
+            max_per_quadrant,
+            min_per_quadrant,
             falls_back: falls_back != 0,
         };
         let found = S::find(&index, &search, &query, is_place, wanted);
@@ -111,7 +125,7 @@ pub unsafe fn interpolate_together<T: Real, S: Team>(
         if let Some(found) = found {
             search.exponent =
                 if exponents.is_null() { exponent } else { *exponents.add(query.index as usize) };
-            S::lists().interpolate(&index, &search, &query, found, min_points, &results);
+            results.interpolate(&index, &search, &query, &found);
         } else if !is_place && given.is_some() {
             results.put_nothing(query.index);
         }
@@ -123,8 +137,10 @@ pub trait Team {
     /// Bytes of shared memory of a block.
     const SHARED: u32;
 
-    /// Leaves the neighbours of a query in the lane's list; returns how many, or `None` where they are not
-    /// known for certain.
+    /// The neighbours of a lane's query.
+    type Found: Neighbours;
+
+    /// Finds the neighbours of each lane's query; `None` where they are not known for certain.
     ///
     /// # Safety
     /// The whole warp comes to the same call; the index is as [`interpolate`](mod@super::interpolate) says.
@@ -134,17 +150,63 @@ pub trait Team {
         query: &Query,
         is_place: bool,
         wanted: Wanted,
-    ) -> Option<u32>;
-
-    /// The lists of the warp's lanes.
-    fn lists() -> Lists;
+    ) -> Option<Self::Found>;
 }
 
-/// With the `L` least keys of each lane: for up to `L - 2` neighbours.
-pub struct Least<const L: usize>;
+/// The shared memory of the warp, of so many vectors for each.
+#[inline(always)]
+pub fn room_of_warp(of_warp: u32) -> SharedArray<Vector> {
+    Carver::new().array::<Vector>(TEAM / warp::SIZE * of_warp).skip(warp::warp_id() * of_warp)
+}
 
-impl<const L: usize> Team for Least<L> {
-    const SHARED: u32 = Room::<L>::BYTES;
+/// Bytes of a block with so many vectors for each warp.
+pub const fn bytes_of_block(of_warp: u32) -> u32 {
+    let mut carver = Carver::new();
+    let _ = carver.array::<Vector>(TEAM / warp::SIZE * of_warp);
+    carver.bytes()
+}
+
+/// With the `K` least keys of each lane, in a list of `L`: for up to `K - 2` neighbours.
+pub struct Least<const K: usize, const L: usize>;
+
+impl<const K: usize, const L: usize> Least<K, L> {
+    /// Short lists take keys one by one.
+    const HAS_BATCHES: bool = L > BATCH;
+    /// Vectors of the squared distances of the lists.
+    const OF_SQUARES: u32 = (K as u32 - 1) * warp::SIZE / 2;
+    /// Vectors of a warp: points, and once they are searched the lists of its lanes.
+    const OF_WARP: u32 = {
+        let batches = if Self::HAS_BATCHES { OF_BATCHES } else { 0 };
+        let points = Stage::OF_PLACES + Stage::OF_POSITIONS + batches + 1;
+        let lists = Self::OF_SQUARES + (K as u32 - 1) * warp::SIZE / 4;
+        if points > lists { points } else { lists }
+    };
+
+    /// The points.
+    #[inline(always)]
+    fn stage(room: SharedArray<Vector>) -> Stage {
+        Stage { places: room, positions: room.skip(Stage::OF_PLACES).as_elements() }
+    }
+
+    /// The lanes' batches.
+    #[inline(always)]
+    fn batches(room: SharedArray<Vector>) -> SharedArray<u32> {
+        room.skip(Stage::OF_PLACES + Stage::OF_POSITIONS).as_elements()
+    }
+
+    /// Room for `K - 1` neighbours of each lane.
+    #[inline(always)]
+    fn lists(room: SharedArray<Vector>) -> Lists {
+        let squared = room.as_elements();
+        let index = room.skip(Self::OF_SQUARES).as_elements();
+        Lists { squared, index, threads: warp::SIZE, thread: warp::lane_id() }
+    }
+}
+
+impl<const K: usize, const L: usize> Team for Least<K, L> {
+    const SHARED: u32 = bytes_of_block(Self::OF_WARP);
+
+    type Found = Listed;
 
     #[inline(always)]
     unsafe fn find(
@@ -153,423 +215,122 @@ impl<const L: usize> Team for Least<L> {
         query: &Query,
         is_place: bool,
         wanted: Wanted,
-    ) -> Option<u32> {
-        // SAFETY: passed on to the caller.
-        unsafe { find(index, search, query, is_place, wanted, Room::<L>::of_warp()) }
-    }
-
-    #[inline(always)]
-    fn lists() -> Lists {
-        Room::<L>::of_warp().lists()
-    }
-}
-
-/// The shared memory of a warp: points, and once they are searched the lists of its lanes.
-#[derive(Clone, Copy)]
-struct Room<const L: usize>(SharedArray<Vector>);
-
-impl<const L: usize> Room<L> {
-    /// Vectors of the points' coordinates, two points each.
-    const OF_PLACES: u32 = STAGED / 2;
-    /// Vectors of the squared distances of the lists.
-    const OF_SQUARES: u32 = (L as u32 - 1) * warp::SIZE / 2;
-    /// Vectors of a warp.
-    const OF_WARP: u32 = {
-        let points = Self::OF_PLACES + MOST_POINTS / 4;
-        let lists = Self::OF_SQUARES + (L as u32 - 1) * warp::SIZE / 4;
-        if points > lists { points } else { lists }
-    };
-
-    /// Bytes of a block.
-    const BYTES: u32 = {
-        let mut carver = Carver::new();
-        let _ = carver.array::<Vector>(TEAM / warp::SIZE * Self::OF_WARP);
-        carver.bytes()
-    };
-
-    #[inline(always)]
-    fn of_warp() -> Self {
-        let all = Carver::new().array::<Vector>(TEAM / warp::SIZE * Self::OF_WARP);
-        Self(all.skip(warp::warp_id() * Self::OF_WARP))
-    }
-
-    /// Coordinates of the points staged: bits of x, and above them those of y.
-    #[inline(always)]
-    fn places(self) -> SharedArray<u64> {
-        self.0.as_elements()
-    }
-
-    /// Where each point is in the sorted order.
-    #[inline(always)]
-    fn positions(self) -> SharedArray<u32> {
-        self.0.skip(Self::OF_PLACES).as_elements()
-    }
-
-    /// Room for `L - 1` neighbours of each lane.
-    #[inline(always)]
-    fn lists(self) -> Lists {
-        let squared = self.0.as_elements();
-        let index = self.0.skip(Self::OF_SQUARES).as_elements();
-        Lists { squared, index, threads: warp::SIZE, thread: warp::lane_id() }
-    }
-}
-
-/// [`Team::find`].
-///
-/// # Safety
-/// As there.
-#[inline(always)]
-unsafe fn find<const L: usize>(
-    index: &Index,
-    search: &Search,
-    query: &Query,
-    is_place: bool,
-    wanted: Wanted,
-    room: Room<L>,
-) -> Option<u32> {
-    // SAFETY: all lanes have the same block of cells, so they stay together.
-    unsafe {
-        let placed = warp::ballot(warp::FULL, is_place);
-        if placed == 0 {
-            return None;
-        }
-        let frame = Frame::new(&index.cells, query, is_place, placed)?;
-        let ground = Ground::around(index, search, &frame, wanted.max_points)?;
-        let kept = Keys::<L>::of_points(index, &frame, &ground, room)?;
-        if !is_place {
-            return None;
-        }
-        let found = decide(index, search, query, &kept, room.lists());
-        let taken = u32::min(found, wanted.max_points);
-        if taken < u32::max(1, wanted.min_points) && wanted.falls_back {
-            return None;
-        }
-        // No point that counts and was not found is nearer than this.
-        let edge = ground.reach(&index.cells, search, query);
-        let least = f64::min(edge, kept.least_distance(&frame) * index.cells.side);
-        let is_certain = if taken < wanted.max_points {
-            least == f64::INFINITY || least > search.reach[0] * (1.0 + 1e-9)
-        } else {
-            let lists = room.lists();
-            let last = lists.squared.load(lists.slot(taken - 1));
-            least > 0.0 && last < least * least * (1.0 - 1e-9)
-        };
-        if is_certain { Some(taken) } else { None }
-    }
-}
-
-/// Where the warp measures from: one of its queries. Lengths are in cells.
-struct Frame {
-    origin: [f64; 2],
-    per_unit: f64,
-    /// This lane's query.
-    x: f32,
-    y: f32,
-    /// The box of the queries.
-    low: [f32; 2],
-    high: [f32; 2],
-}
-
-impl Frame {
-    /// `None` where the queries lie too far from each other.
-    ///
-    /// # Safety
-    /// The whole warp comes to the same call; some lane of `placed` has a place.
-    #[inline(always)]
-    unsafe fn new(cells: &Cells, query: &Query, is_place: bool, placed: u32) -> Option<Self> {
-        // SAFETY: passed on to the caller.
+    ) -> Option<Listed> {
+        let room = room_of_warp(Self::OF_WARP);
+        // SAFETY: all lanes have the same block of cells, so they stay together.
         unsafe {
-            let leader = placed.trailing_zeros();
-            let origin = [query.x, query.y].map(|along| warp::shuffle(warp::FULL, along, leader));
-            let mut frame = Self {
-                origin,
-                per_unit: cells.per_unit,
-                x: 0.0,
-                y: 0.0,
-                low: [0.0; 2],
-                high: [0.0; 2],
-            };
-            let [x, y] = frame.place(query.x, query.y);
-            // The lanes without one stand at the origin.
-            (frame.x, frame.y) = if is_place { (x, y) } else { (0.0, 0.0) };
-            if !warp::all(warp::FULL, is_near([frame.x, frame.y])) {
+            let placed = warp::ballot(warp::FULL, is_place);
+            if placed == 0 {
                 return None;
             }
-            let along = [frame.x, frame.y];
-            frame.low = along.map(|along| warp::reduce(along, f32::min));
-            frame.high = along.map(|along| warp::reduce(along, f32::max));
-            Some(frame)
+            let frame = Frame::new(&index.cells, query, is_place, placed)?;
+            let ground = Ground::around(index, search, &frame, wanted.max_points, 1)?;
+            let outline = Outline::new(search, &frame, &index.cells, room.skip(Self::OF_WARP - 1));
+            let (stage, numbers) = (Self::stage(room), ground.numbers());
+            let kept = if Self::HAS_BATCHES {
+                let edge = ground.reach(&index.cells, search, query);
+                let most = frame.most_squared(f64::min(edge, search.reach[0]));
+                let (most, batches) = (is_place.then_some(most), Self::batches(room));
+                let mut offered = ByBatches::<K, L>::new(&ground, &outline, most, batches);
+                if !stage.show(index, &frame, &ground, &mut offered) {
+                    return None;
+                }
+                Kept::<K>::of_keys(&offered.keys, numbers, stage)
+            } else {
+                let mut offered = OneByOne { keys: Keys::<L>::NONE, numbers, outline: &outline };
+                if !stage.show(index, &frame, &ground, &mut offered) {
+                    return None;
+                }
+                Kept::<K>::of_keys(&offered.keys, numbers, stage)
+            };
+            if !is_place {
+                return None;
+            }
+            let lists = Self::lists(room);
+            let found = decide(index, search, query, &kept, lists);
+            let taken = u32::min(found, wanted.max_points);
+            if taken < u32::max(1, wanted.min_points) && wanted.falls_back {
+                return None;
+            }
+            // No point that counts and was not found is nearer than this.
+            let edge = ground.reach(&index.cells, search, query);
+            let least = f64::min(edge, kept.least_distance(&frame, index));
+            let is_certain = if taken < wanted.max_points {
+                search.has_all_within(least)
+            } else {
+                let last = lists.squared.load(lists.slot(taken - 1));
+                is_surely_within(last, least)
+            };
+            if is_certain { Some(lists.holding(taken, wanted.min_points)) } else { None }
         }
-    }
-
-    /// A place as it is seen from the origin.
-    #[inline(always)]
-    fn place(&self, x: f64, y: f64) -> [f32; 2] {
-        [
-            ((x - self.origin[0]) * self.per_unit) as f32,
-            ((y - self.origin[1]) * self.per_unit) as f32,
-        ]
     }
 }
 
-/// Whether squares of distances from a place are numbers.
+/// Whether the square of a distance is surely below that of another distance.
 #[inline(always)]
-fn is_near([x, y]: [f32; 2]) -> bool {
-    f32::abs(x) < FAR && f32::abs(y) < FAR
+pub fn is_surely_within(squared: f64, distance: f64) -> bool {
+    distance > 0.0 && squared < distance * distance * (1.0 - 1e-9)
 }
 
-/// The cells around a warp's queries: a row of them for each lane.
-struct Ground {
-    block: Block,
-    /// Where the lane's row begins in the sorted order, less the points of the rows before it.
-    offset: u32,
-    /// The points of the rows up to this lane's.
-    up_to: u32,
-    /// The points of all rows.
-    points: u32,
+/// Offers keys one by one: an insertion is two instructions an entry.
+struct OneByOne<'a, const L: usize> {
+    keys: Keys<L>,
+    numbers: u32,
+    outline: &'a Outline,
 }
 
-impl Ground {
-    /// The cells that hold the `wanted` nearest of nearly all the queries, as far as the density of points
-    /// tells; `None` where they are too many.
-    ///
-    /// # Safety
-    /// The whole warp comes to the same call; the index is as for [`find`].
+impl<const L: usize> Viewer for OneByOne<'_, L> {
     #[inline(always)]
-    unsafe fn around(index: &Index, search: &Search, frame: &Frame, wanted: u32) -> Option<Self> {
-        // Of points at random a circle that holds so many on average holds fewer than those wanted once in a
-        // thousand times.
-        let wanted = wanted as f32;
-        let aim = wanted + 3.0 * math::sqrt_f32(wanted) + 2.0;
-        let mut half = 2.0;
+    unsafe fn see(&mut self, places: [[f32; 2]; 4], number: u32) {
         // SAFETY: passed on to the caller.
         unsafe {
-            let mut ground = Self::within(index, search, frame, half)?;
-            let mut widened = 0;
-            while (ground.points as f32) < aim && !index.cells.is_whole(ground.block) && widened < 5
-            {
-                half *= 2.0;
-                ground = Self::within(index, search, frame, half)?;
-                widened += 1;
+            let excluded = self.outline.excluded(places);
+            let mut i = 0;
+            while i < 4 {
+                let key = key(places[i], self.numbers, number + i as u32);
+                self.keys.offer(if excluded[i] { u32::MAX } else { key });
+                i += 1;
             }
-            let Block { columns, rows } = ground.block;
-            let cells = (columns[1] - columns[0] + 1) as f32 * (rows[1] - rows[0] + 1) as f32;
-            let share = aim * cells / (core::f32::consts::PI * f32::max(ground.points as f32, 1.0));
-            let half = f32::min(math::sqrt_f32(share), 2.0 * half);
-            let ground = Self::within(index, search, frame, half)?;
-            if ground.points <= MOST_POINTS { Some(ground) } else { None }
         }
-    }
-
-    /// The cells within `half` cells of the queries, and within the search's reach; `None` where they have
-    /// more rows than there are lanes.
-    ///
-    /// # Safety
-    /// As for [`around`](Self::around).
-    #[inline(always)]
-    unsafe fn within(index: &Index, search: &Search, frame: &Frame, half: f32) -> Option<Self> {
-        let cells = &index.cells;
-        let half = search.extent.map(|most| f64::min(half as f64, most * cells.per_unit + 0.01));
-        let [west, south] =
-            [0, 1].map(|a| frame.origin[a] + (frame.low[a] as f64 - half[a]) * cells.side);
-        let [east, north] =
-            [0, 1].map(|a| frame.origin[a] + (frame.high[a] as f64 + half[a]) * cells.side);
-        let columns = [cells.column(west), cells.column(east)];
-        let rows = [cells.row(south), cells.row(north)];
-        if rows[1] - rows[0] >= warp::SIZE {
-            return None;
-        }
-        let (lane, mut start, mut points) = (warp::lane_id(), 0, 0);
-        // SAFETY: rows and columns of a block are in the index, whose `starts` have one more than the cells.
-        unsafe {
-            if rows[0] + lane <= rows[1] {
-                let row = (rows[0] + lane) as usize * cells.columns as usize;
-                start = *index.starts.add(row + columns[0] as usize);
-                points = *index.starts.add(row + columns[1] as usize + 1) - start;
-            }
-            let up_to = warp::inclusive_scan(points, |a, b| a + b);
-            let all = warp::shuffle(warp::FULL, up_to, warp::SIZE - 1);
-            let offset = start.wrapping_sub(up_to - points);
-            Some(Self { block: Block { columns, rows }, offset, up_to, points: all })
-        }
-    }
-
-    /// Where point `number` is in the sorted order.
-    ///
-    /// # Safety
-    /// The whole warp comes to the same call.
-    #[inline(always)]
-    unsafe fn position(&self, number: u32) -> u32 {
-        // How many rows end before it.
-        let mut row = 0;
-        let mut step = warp::SIZE / 2;
-        // SAFETY: passed on to the caller.
-        unsafe {
-            while step > 0 {
-                let up_to = warp::shuffle(warp::FULL, self.up_to, row + step - 1);
-                row += if up_to <= number { step } else { 0 };
-                step /= 2;
-            }
-            warp::shuffle(warp::FULL, self.offset, row).wrapping_add(number)
-        }
-    }
-
-    /// How near to a query a point that counts may lie and not be in the cells; infinite where none can.
-    #[inline(always)]
-    fn reach(&self, cells: &Cells, search: &Search, query: &Query) -> f64 {
-        let place = [query.x, query.y];
-        let [x, y] = cells.within(self.block, place);
-        let [along_x, along_y] = search.extent;
-        if x[0] < -along_x && x[1] > along_x && y[0] < -along_y && y[1] > along_y {
-            return f64::INFINITY;
-        }
-        cells.reach(self.block, place)
     }
 }
 
 /// The points that a lane keeps.
-struct Kept<const L: usize> {
+struct Kept<const K: usize> {
     /// Where each but the last is in the sorted order; `u32::MAX` where there is none.
-    positions: [u32; L],
-    /// From below, the f32 square of the distance of every point that is not among these.
-    squared: f32,
-    /// Whether there is no such point.
-    has_all: bool,
+    positions: [u32; K],
+    /// The last key, but for the number in it.
+    last: u32,
 }
 
-impl<const L: usize> Keys<L> {
-    /// Those of all the points on the ground; `None` where one of them lies too far away.
+impl<const K: usize> Kept<K> {
+    /// Those of the least keys.
     ///
     /// # Safety
-    /// The whole warp comes to the same call; the ground is the warp's.
+    /// The whole warp comes to the same call; the keys are of points that were shown from this stage.
     #[inline(always)]
-    unsafe fn of_points(
-        index: &Index,
-        frame: &Frame,
-        ground: &Ground,
-        room: Room<L>,
-    ) -> Option<Kept<L>> {
-        let mut keys = Self::NONE;
-        // As many of the lowest bits as the numbers of the points have.
-        let numbers = u32::MAX.checked_shr((ground.points | 1).leading_zeros()).unwrap_or(0);
-        let mut first = 0;
-        let mut is_near = true;
-        // SAFETY: the warp stays together; barriers stand between writes and reads of others.
+    unsafe fn of_keys<const L: usize>(keys: &Keys<L>, numbers: u32, stage: Stage) -> Self {
+        let mut positions = [u32::MAX; K];
+        let mut i = 0;
+        // SAFETY: passed on to the caller.
         unsafe {
-            while first < ground.points {
-                let of_these = stage(index, frame, ground, room, first);
-                is_near = is_near && of_these;
-                warp::sync_warp(warp::FULL);
-                let staged = u32::min(ground.points - first, STAGED);
-                keys.offer_staged(frame, room, first, staged, numbers);
-                warp::sync_warp(warp::FULL);
-                first += STAGED;
-            }
-            if !warp::all(warp::FULL, is_near) {
-                return None;
-            }
-            let mut positions = [u32::MAX; L];
-            let mut i = 0;
-            while i < L - 1 {
+            while i < K - 1 {
                 let key = keys.get(i);
                 if key < ENDLESS {
-                    positions[i] = room.positions().load(key & numbers);
+                    positions[i] = stage.positions.load(key & numbers);
                 }
                 i += 1;
             }
             // The lists take the place of what was read.
             warp::sync_warp(warp::FULL);
-            let has_all = keys.last() >= ENDLESS;
-            let squared = f32::from_bits(u32::min(keys.last(), ENDLESS) & !numbers);
-            Some(Kept { positions, squared, has_all })
         }
+        Self { positions, last: keys.bound::<K>(numbers) }
     }
 
-    /// Offers what is staged, four at a time: beyond the last lie points at infinity.
-    ///
-    /// # Safety
-    /// The whole warp comes to the same call; `staged` points are there, the first of which has number `first`.
+    /// How near a point that is not kept may be.
     #[inline(always)]
-    unsafe fn offer_staged(
-        &mut self,
-        frame: &Frame,
-        room: Room<L>,
-        first: u32,
-        staged: u32,
-        numbers: u32,
-    ) {
-        let key = |x: u32, y: u32, number: u32| {
-            let (dx, dy) = (f32::from_bits(x) - frame.x, f32::from_bits(y) - frame.y);
-            math::mul_add_f32(dy, dy, dx * dx).to_bits() & !numbers | number
-        };
-        let mut i = 0;
-        // SAFETY: passed on to the caller.
-        unsafe {
-            while i < vector::unknown(staged) {
-                let [ax, ay, bx, by] = room.0.load(i / 2);
-                let [cx, cy, dx, dy] = room.0.load(i / 2 + 1);
-                let number = first + i;
-                self.offer(key(ax, ay, number));
-                self.offer(key(bx, by, number + 1));
-                self.offer(key(cx, cy, number + 2));
-                self.offer(key(dx, dy, number + 3));
-                i += 4;
-            }
-        }
-    }
-}
-
-/// Brings points into shared memory, from number `first` on, and at least three at infinity after the last
-/// of all. Tells whether those of this lane are near.
-///
-/// # Safety
-/// The whole warp comes to the same call; the ground is the warp's.
-#[inline(always)]
-unsafe fn stage<const L: usize>(
-    index: &Index,
-    frame: &Frame,
-    ground: &Ground,
-    room: Room<L>,
-    first: u32,
-) -> bool {
-    let n = index.points as usize;
-    let mut are_near = true;
-    let mut slot = warp::lane_id();
-    let end = u32::min(STAGED, (ground.points - first).next_multiple_of(4));
-    // SAFETY: positions are of points; slots are below the room's.
-    unsafe {
-        let mut begin = 0;
-        while begin < vector::unknown(end) {
-            let number = first + slot;
-            let position = ground.position(number);
-            let mut place = [f32::INFINITY; 2];
-            if number < ground.points {
-                let i = position as usize;
-                place = frame.place(*index.places.add(i), *index.places.add(i + n));
-                are_near = are_near && is_near(place);
-                room.positions().store(number, position);
-            }
-            if slot < end {
-                let [x, y] = place.map(|along| along.to_bits() as u64);
-                room.places().store(slot, x | y << 32);
-            }
-            slot += warp::SIZE;
-            begin += warp::SIZE;
-        }
-    }
-    are_near
-}
-
-impl<const L: usize> Kept<L> {
-    /// How near a point that is not kept may be, in cells: f32 rounds the coordinates of both, their
-    /// differences and the square, each by less than a ten-millionth of itself.
-    #[inline(always)]
-    fn least_distance(&self, frame: &Frame) -> f64 {
-        if self.has_all {
-            return f64::INFINITY;
-        }
-        let rounding = 1e-6 * (f32::abs(frame.x) + f32::abs(frame.y)) + 1e-20;
-        (math::sqrt_f32(self.squared) * (1.0 - 2e-6) - rounding) as f64
+    fn least_distance(&self, frame: &Frame, index: &Index) -> f64 {
+        frame.least_distance(f32::from_bits(self.last), &index.cells)
     }
 }
 
@@ -579,11 +340,11 @@ impl<const L: usize> Kept<L> {
 /// # Safety
 /// The positions are of points of the index; the lists have room for all of them.
 #[inline(always)]
-unsafe fn decide<const L: usize>(
+unsafe fn decide<const K: usize>(
     index: &Index,
     search: &Search,
     query: &Query,
-    kept: &Kept<L>,
+    kept: &Kept<K>,
     lists: Lists,
 ) -> u32 {
     let n = index.points as usize;
@@ -594,7 +355,7 @@ unsafe fn decide<const L: usize>(
     // SAFETY: passed on to the caller; slots are the lane's own.
     unsafe {
         let mut i = 0;
-        while i < L - 1 {
+        while i < K - 1 {
             let is_there = kept.positions[i] != u32::MAX;
             let at = if is_there { kept.positions[i] as usize } else { 0 };
             let dx = *index.places.add(at) - query.place[0];
@@ -602,7 +363,7 @@ unsafe fn decide<const L: usize>(
             let squared = dx * dx + dy * dy;
             let point = *index.order.add(at);
             let is_left_out = search.leaves_out && point as u64 == query.index;
-            let counts = is_there && squared <= reach && !is_left_out;
+            let counts = is_there && squared <= reach && !is_left_out && search.is_inside(dx, dy);
             if counts {
                 // Keys are nearly in this order, so that few move.
                 let is_last = last.0 < squared || (last.0 == squared && last.1 < point);

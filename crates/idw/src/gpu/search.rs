@@ -101,7 +101,11 @@ impl Call<'_> {
     ) -> Result<Option<Left>> {
         let &Self { index, queries, params, .. } = self;
         let is_dense = queries.count * POINTS_OF_QUERY >= index.len() as u64;
-        let kernel = T::together(self.kept(search));
+        let kernel = T::together(match self.kept(search) {
+            // Shorter lists are for circles.
+            Kept::Nearest(wanted) if search.ellipse.is_some() => Kept::Nearest(wanted.max(16)),
+            kept => kept,
+        });
         let (true, false, Some(kernel)) = (is_dense, index.about.ground.geographic, kernel) else {
             return Ok(None);
         };

@@ -7,7 +7,8 @@
 //! 3. Every lane goes through them, and keeps the least [`Keys`] of its own query: the f32 square of the
 //!    distance, whose lowest bits are the point's number. Lists of up to 12 neighbours take them one by one, longer ones
 //!    in [`batches`](super::batches); up to 24 are kept by [`Least`], up to 64 by [`Many`]. Of each quadrant there is a
-//!    short list: [`Quarters`]. A point that is surely outside of the ellipse is passed over.
+//!    short list: [`Quarters`]. A point that is surely outside of the ellipse is passed over; lists of up to 12 are for
+//!    circles alone.
 //! 4. Of the points kept, but for the last, the f64 distances decide, as everywhere. The answer is certain if
 //!    the last neighbour lies nearer than the block's edges, and nearer than the last key says that points
 //!    which were not kept may be.
@@ -47,7 +48,7 @@ pub const TEAM: u32 = 64;
 /// has a word for each warp of the launch.
 #[kernel(block = TEAM, shared = <S as Team>::SHARED, instances(
     f32_8: <f32, Least<10, 10>>, resident = 12;
-    f32_12: <f32, Least<14, 14>>, resident = 12, spills = 16;
+    f32_12: <f32, Least<14, 14>>, resident = 12;
     f32_16: <f32, Least<18, 18>>, resident = 10, spills = 8;
     f32_24: <f32, Least<26, 26>>, resident = 10, spills = 36;
     f32_32: <f32, Many<34>>, resident = 10, spills = 56;
@@ -57,7 +58,7 @@ pub const TEAM: u32 = 64;
     f32_quadrants_8: <f32, Quarters<10>>, resident = 8;
     f32_quadrants_16: <f32, Quarters<18>>;
     f64_8: <f64, Least<10, 10>>, resident = 12;
-    f64_12: <f64, Least<14, 14>>, resident = 12, spills = 16;
+    f64_12: <f64, Least<14, 14>>, resident = 12;
     f64_16: <f64, Least<18, 18>>, resident = 10, spills = 8;
     f64_24: <f64, Least<26, 26>>, resident = 10, spills = 36;
     f64_32: <f64, Many<34>>, resident = 10, spills = 56;
@@ -166,7 +167,8 @@ pub const fn bytes_of_block(of_warp: u32) -> u32 {
     carver.bytes()
 }
 
-/// With the `K` least keys of each lane, in a list of `L`: for up to `K - 2` neighbours.
+/// With the `K` least keys of each lane, in a list of `L`: for up to `K - 2` neighbours. Short lists leave what an
+/// ellipse limits to others.
 pub struct Least<const K: usize, const L: usize>;
 
 impl<const K: usize, const L: usize> Least<K, L> {
@@ -223,11 +225,18 @@ impl<const K: usize, const L: usize> Team for Least<K, L> {
             if placed == 0 {
                 return None;
             }
+            if !Self::HAS_BATCHES && search.ellipse[0] > 0.0 {
+                return None;
+            }
+            // What short lists need not look at costs them registers, and with these warps.
+            let circle = Search { ellipse: [0.0; 3], ..*search };
+            let search = if Self::HAS_BATCHES { search } else { &circle };
             let frame = Frame::new(&index.cells, query, is_place, placed)?;
             let ground = Ground::around(index, search, &frame, wanted.max_points, 1)?;
-            let outline = Outline::new(search, &frame, &index.cells, room.skip(Self::OF_WARP - 1));
             let (stage, numbers) = (Self::stage(room), ground.numbers());
             let kept = if Self::HAS_BATCHES {
+                let last = room.skip(Self::OF_WARP - 1);
+                let outline = Outline::new(search, &frame, &index.cells, last);
                 let edge = ground.reach(&index.cells, search, query);
                 let most = frame.most_squared(f64::min(edge, search.reach[0]));
                 let (most, batches) = (is_place.then_some(most), Self::batches(room));
@@ -237,7 +246,7 @@ impl<const K: usize, const L: usize> Team for Least<K, L> {
                 }
                 Kept::<K>::of_keys(&offered.keys, numbers, stage)
             } else {
-                let mut offered = OneByOne { keys: Keys::<L>::NONE, numbers, outline: &outline };
+                let mut offered = OneByOne { keys: Keys::<L>::NONE, numbers };
                 if !stage.show(index, &frame, &ground, &mut offered) {
                     return None;
                 }
@@ -273,22 +282,19 @@ pub fn is_surely_within(squared: f64, distance: f64) -> bool {
 }
 
 /// Offers keys one by one: an insertion is two instructions an entry.
-struct OneByOne<'a, const L: usize> {
+struct OneByOne<const L: usize> {
     keys: Keys<L>,
     numbers: u32,
-    outline: &'a Outline,
 }
 
-impl<const L: usize> Viewer for OneByOne<'_, L> {
+impl<const L: usize> Viewer for OneByOne<L> {
     #[inline(always)]
     unsafe fn see(&mut self, places: [[f32; 2]; 4], number: u32) {
         // SAFETY: passed on to the caller.
         unsafe {
-            let excluded = self.outline.excluded(places);
             let mut i = 0;
             while i < 4 {
-                let key = key(places[i], self.numbers, number + i as u32);
-                self.keys.offer(if excluded[i] { u32::MAX } else { key });
+                self.keys.offer(key(places[i], self.numbers, number + i as u32));
                 i += 1;
             }
         }

@@ -143,7 +143,7 @@ pub trait Team {
     /// Writes the neighbours of the places that are wanted; tells whether the lane's is left.
     ///
     /// # Safety
-    /// The whole warp comes to the same call; the rest is as for [`find_nearest_together()`].
+    /// The whole warp comes to the same call; the rest is as for [`find_nearest_together`](mod@find_nearest_together).
     #[allow(private_interfaces)]
     unsafe fn find<T: Place>(
         tree: &Tree<T>,

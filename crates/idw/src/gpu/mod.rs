@@ -298,7 +298,6 @@ pub(crate) fn leave_one_out(gpu: &Gpu, data: &Data, params: &Params) -> Result<V
     let queries = Queries::new(gpu, targets, params.geographic)?;
     let call = Call { gpu, index: &index, queries: &queries, params, leave_out: true };
     let (values, _) = call.run::<f64>(&mut workspace)?;
-    let mut values = values.to_host()?;
-    values.truncate(data.len());
-    Ok(values)
+    // Of several values the first alone.
+    Ok(values.first_to_host(data.len())?)
 }

@@ -83,10 +83,14 @@ impl<T: DeviceNumber> DeviceSurface<T> {
     /// # Errors
     /// [`Error::Core`](crate::Error::Core).
     pub fn to_host(&self) -> Result<Surface<T>> {
-        let all = self.values.to_host()?;
+        let columns = self.ranges.len();
+        // Columns that only fill up were never written.
+        let all = self.values.first_to_host(columns * self.count)?;
         let nodata = T::from_f64(self.nodata);
-        let mut values: Vec<Vec<T>> =
-            (0..self.ranges.len()).map(|v| self.column(&all, v)).collect();
+        let mut values: Vec<Vec<T>> = match columns {
+            1 => vec![all],
+            _ => (0..columns).map(|v| self.column(&all, v)).collect(),
+        };
         let missing = values[0].iter().filter(|v| v.is_missing()).count() as u64;
         let is_missing = |value: &&mut T| value.is_missing();
         values.iter_mut().flatten().filter(is_missing).for_each(|value| *value = nodata);

@@ -230,3 +230,32 @@ fn a_saved_tree_is_asked_what_a_new_one_is() {
     PROGRAM.fails(folder, &["ask", "areas.geojson"], &["areas.geojson"]);
     PROGRAM.fails(folder, &["ask", "nothing.qtree"], &["nothing.qtree"]);
 }
+
+/// A header's bounds may be a rounding narrower than its points: none of these is lost without a word.
+#[test]
+fn points_a_rounding_outside_of_the_root_are_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let (x, y) = ([1.0, 3.0, 5.0, 7.0, 9.0], [2.0, 4.0, 6.0, 8.0, 3.0]);
+    let points = LasPoints { x: &x, y: &y, z: &x, ..Default::default() };
+    write_las(&folder.join("points.las"), &points, None).unwrap();
+    let mut bytes = std::fs::read(folder.join("points.las")).unwrap();
+    // The greatest x.
+    let greatest = f64::from_le_bytes(bytes[179..187].try_into().unwrap());
+    assert_eq!(greatest, 9.0);
+    bytes[179..187].copy_from_slice(&greatest.next_down().to_le_bytes());
+    std::fs::write(folder.join("points.las"), bytes).unwrap();
+    let plan = ["plan", "points.las", "--threshold", "1", "--tile-size", "2048"];
+    PROGRAM.succeeds(folder, &plan);
+    PROGRAM.succeeds(folder, &["bin", "plan.json"]);
+    let run = ["run", "plan.json", "--all", "--device", "cpu"];
+    let output = PROGRAM.command(folder, &run).output().unwrap();
+    let errors = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.code() == Some(2) && errors.contains("(9, 3) lies outside"), "{errors}");
+    assert!(errors.contains("--bounds"), "{errors}");
+    // The same with bounds that hold all.
+    let words = ["points.las", "--threshold", "1", "--bounds=0,0,10,10"];
+    PROGRAM.succeeds(folder, &[&words[..], &["-o", "one.qtree", "--device", "cpu"]].concat());
+    in_tiles(folder, &[&words[..], &["--tile-size", "2048"]].concat(), "cpu", "tiles.qtree");
+    assert!(is_same(folder, "one.qtree", "tiles.qtree"));
+}

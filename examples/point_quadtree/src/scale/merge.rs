@@ -1,6 +1,6 @@
 //! Putting tiles together.
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use geo_io::Output;
 use programs::report::Report;
 use programs::scale::require_all;
@@ -28,6 +28,8 @@ pub fn merge(args: &MergeArgs) -> Result<()> {
         trees.iter().map(|(cell, tree)| Part::new(tree, cell.level, cell.code)).collect();
     let joined = stages.run("merge", |_| {
         let joined = join(&parts)?;
+        let (points, all) = (joined.points(), joined.summary().points);
+        ensure!(points == all, "the tiles have {points} of {all} points: make them again");
         geo_io::write_file(output, |file| joined.write_to(file))?;
         Ok::<_, anyhow::Error>(joined)
     })?;

@@ -1,10 +1,10 @@
 //! The steps of a tile: the points of its cells, their trees, and the trees' files.
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, anyhow, ensure};
 use geo_io::Output;
-use gpu_core::{Device, Points, Progress};
+use gpu_core::{Bounds, Device, Points, Progress};
 use programs::scale::require_unchanged;
-use quadtree_sort::{MOST_POINTS, Quadtree, build};
+use quadtree_sort::{Cells, MOST_POINTS, Quadtree, build};
 use tile_plan::Tile;
 
 use super::Planned;
@@ -39,7 +39,7 @@ pub fn read(planned: &Planned, tile: &Tile, progress: &dyn Progress) -> Result<R
     ensure!(given <= MOST_POINTS, "{given} points: a tree has at most {MOST_POINTS}");
     let all = planned.recipe.cells()?;
     let of_cell = |cell: Cell| {
-        let (points, numbers) = bins.read_numbered(&all.edges(cell.level, cell.code), progress)?;
+        let (points, numbers) = bins.read_numbered(&ground_of(&all, cell), progress)?;
         let mut own = CellPoints::default();
         // Those on the eastern and northern edges belong to the cells beyond.
         let places = points.x.iter().zip(&points.y).zip(numbers);
@@ -56,6 +56,20 @@ pub fn read(planned: &Planned, tile: &Tile, progress: &dyn Progress) -> Result<R
     Ok(Read { cells: cells.collect::<Result<_>>()?, given })
 }
 
+/// Where the points of a cell may lie. Those beyond the root, as by a rounding of a header's bounds, belong to the cells at
+/// its edges, whose builds refuse them: none is lost without a word.
+fn ground_of(all: &Cells, cell: Cell) -> Bounds {
+    let (root, own) = (all.root(), all.edges(cell.level, cell.code));
+    let outward =
+        |edge: f64, of_root: f64, beyond: f64| if edge == of_root { beyond } else { edge };
+    Bounds {
+        min_x: outward(own.min_x, root.min_x, f64::NEG_INFINITY),
+        min_y: outward(own.min_y, root.min_y, f64::NEG_INFINITY),
+        max_x: outward(own.max_x, root.max_x, f64::INFINITY),
+        max_y: outward(own.max_y, root.max_y, f64::INFINITY),
+    }
+}
+
 /// Builds the trees of the cells.
 pub fn build_all(
     planned: &Planned,
@@ -65,8 +79,14 @@ pub fn build_all(
 ) -> Result<Vec<Quadtree>> {
     let params = planned.recipe.params();
     let tree = |cell: CellPoints| {
-        let points = Points::new(&cell.x, &cell.y);
-        Ok(build(device, points, &params, progress)?.renumbered(&cell.indices, given)?)
+        let tree = build(device, Points::new(&cell.x, &cell.y), &params, progress);
+        let tree = tree.map_err(|error| match error {
+            quadtree_sort::Error::Outside { x, y, .. } => anyhow!(
+                "a point at ({x}, {y}) lies outside of the bounds that the headers state: make the plan with --bounds"
+            ),
+            other => other.into(),
+        })?;
+        Ok(tree.renumbered(&cell.indices, given)?)
     };
     cells.into_iter().map(tree).collect()
 }

@@ -284,7 +284,13 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("points.csv");
         std::fs::write(&path, text).unwrap();
-        read(&path, filter, &CsvColumns::default(), &(), Keep::All)
+        read(
+            &path,
+            filter,
+            &CsvColumns::default(),
+            &(),
+            Keep::All { at_once: 1, is_checked: false },
+        )
     }
 
     #[test]

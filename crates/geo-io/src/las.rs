@@ -30,8 +30,11 @@ use crate::output::{Output, check_output, write_atomic};
 use crate::points::{Attributes, Keep, ending, open, report};
 use crate::{Crs, Error, Filter, GeoKeys, Header, PointCloud, Result};
 
-/// Points decoded between two progress reports.
+/// Points decoded between two progress reports, at least.
 const BATCH: usize = 1 << 19;
+
+/// Points decoded at once for each core: two chunks of the customary size.
+const BATCH_OF_CORE: usize = 100_000;
 
 /// Bytes of a batch at most.
 const BATCH_BYTES: usize = 1 << 26;
@@ -79,7 +82,7 @@ pub(crate) fn read(
         let mut before = None;
         if let Ok(source) = parallel {
             let mut decoded = Decoded::behind(None);
-            let batch = keep.batch(BATCH);
+            let batch = keep.batch(usual_batch());
             let to = (&mut cloud, &mut keep, &mut decoded);
             let parallel = file.read_all(path, source, batch, filter, progress, to);
             if !matches!(parallel, Err(Error::Malformed { .. } | Error::Truncated { .. })) {
@@ -98,7 +101,7 @@ pub(crate) fn read(
     } else {
         let mut source = file.at_points().map_err(|e| Error::read(path, e))?;
         let read = move |out: &mut [u8]| source.read_exact(out);
-        let (batch, mut decoded) = (keep.batch(BATCH), Decoded::behind(None));
+        let (batch, mut decoded) = (keep.batch(usual_batch()), Decoded::behind(None));
         let to = (&mut cloud, &mut keep, &mut decoded);
         file.read_all(path, Box::new(read), batch, filter, progress, to)?;
     }
@@ -143,6 +146,11 @@ pub(crate) fn read_header(path: &Path) -> Result<Header> {
     let file = LasFile::open(path)?;
     let (crs, _) = file.crs(path)?;
     Ok(Header { points: file.points, bounds: file.bounds(), heights: file.heights(), crs })
+}
+
+/// Points that are decoded at once of one file.
+fn usual_batch() -> usize {
+    BATCH.max(BATCH_OF_CORE * rayon::current_num_threads())
 }
 
 /// Fills the buffer with the next records.
@@ -294,7 +302,7 @@ impl LasFile {
         while !rest.is_empty() {
             report(progress, done, wanted)?;
             let points = |count: usize| rest[..count].iter().map(|c| c.points).sum::<u64>();
-            let most = keep.batch(BATCH) as u64;
+            let most = keep.batch(usual_batch()) as u64;
             let fits = |&count: &usize| points(count) <= most;
             let (batch, after) =
                 rest.split_at((2..=rest.len()).take_while(fits).last().unwrap_or(1));
@@ -425,10 +433,9 @@ impl LasFile {
         path: &Path,
         is_last: bool,
     ) -> Result<()> {
-        if !keep.is_due(cloud, is_last) {
-            return Ok(());
-        }
-        if let Some(all) = self.bounds() {
+        if keep.is_to_check(cloud, is_last)
+            && let Some(all) = self.bounds()
+        {
             let b = self.with_rounding(&all);
             let places = cloud.x.iter().zip(&cloud.y);
             let mut outside = places.filter(|(x, y)| {

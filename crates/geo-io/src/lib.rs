@@ -47,6 +47,7 @@ mod png;
 mod points;
 mod raster;
 mod relief;
+mod several;
 mod shapes;
 mod table;
 mod tiff_file;
@@ -77,6 +78,7 @@ pub use points::{
 };
 pub use raster::{Raster, RasterFile, read_raster};
 pub use relief::{relief_colours, shade_bytes, write_relief, write_shade};
+pub use several::Several;
 pub use shapes::{Shape, read_polygons, read_shapes};
 pub use table::{write_rows, write_table};
 pub use tiff_rows::{FillRows, write_tiff_rows};

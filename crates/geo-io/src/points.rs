@@ -191,7 +191,7 @@ pub fn read_points(
     columns: &CsvColumns,
     progress: &dyn Progress,
 ) -> Result<PointCloud> {
-    read(path, filter, columns, progress, Keep::All)
+    read(path, filter, columns, progress, Keep::All { at_once: 1, is_checked: false })
 }
 
 /// Reads a point file as [`read_points`] does, but hands its points on as they come, for files that memory does not
@@ -216,7 +216,7 @@ pub fn read_batches(
         .map(|cloud| cloud.tally)
 }
 
-fn read(
+pub(crate) fn read(
     path: &Path,
     filter: &Filter,
     columns: &CsvColumns,
@@ -234,10 +234,18 @@ fn read(
     }
 }
 
+/// Points that are read at once at least: more than a chunk of a LAZ file has as a rule.
+const LEAST_BATCH: usize = 1 << 16;
+
 /// What becomes of the points that a reader keeps.
 pub(crate) enum Keep<'a> {
     /// They stay in its cloud.
-    All,
+    All {
+        /// Files that are read at the same time.
+        at_once: usize,
+        /// Whether none may lie outside of the bounds that its file's header states.
+        is_checked: bool,
+    },
     /// They are handed on.
     Batches {
         /// Points at once, at most.
@@ -253,12 +261,20 @@ impl Keep<'_> {
         matches!(self, Self::Batches { .. })
     }
 
-    /// Points to be read at once, where a reader of all reads `usual`.
+    /// Points to be read at once, where a reader of one file reads `usual`.
     pub fn batch(&self, usual: usize) -> usize {
         match self {
-            Self::All => usual,
+            Self::All { at_once, .. } => (usual / at_once).max(LEAST_BATCH),
             // What is kept of one batch waits for the next.
             Self::Batches { most, .. } => usual.min(most.div_ceil(2)),
+        }
+    }
+
+    /// Whether points are held against the bounds of their file's header now.
+    pub fn is_to_check(&self, cloud: &PointCloud, is_last: bool) -> bool {
+        match self {
+            Self::All { is_checked, .. } => *is_checked && is_last,
+            Self::Batches { .. } => self.is_due(cloud, is_last),
         }
     }
 

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail, ensure};
-use geo_io::{Crs, CsvColumns, Filter, PointCloud, Tally};
+use geo_io::{Crs, CsvColumns, Filter, PointCloud, Several, Tally};
 use gpu_core::parallel::{self, FINE};
 use gpu_core::{Bounds, Progress, ValueRange};
 
@@ -42,10 +42,9 @@ impl Cloud {
         let (filter, columns, given) = (args.filter(bounds), args.columns.names(), args.crs()?);
         let mut cloud = Self::default();
         let mut absent = filter.classes.clone().unwrap_or_default();
-        let mut first: Option<&Path> = None;
-        for path in paths {
-            let part = geo_io::read_points(path, &filter, &columns, progress)?;
-            match first {
+        let mut first: Option<PathBuf> = None;
+        Several::new(&filter, &columns).read(paths, progress, |path, part| {
+            match &first {
                 None => cloud.crs = part.crs.clone(),
                 Some(first) if given.is_none() => {
                     let (crs, other) = (cloud.crs.as_ref(), part.crs.as_ref());
@@ -53,12 +52,13 @@ impl Cloud {
                 }
                 Some(_) => {}
             }
-            first = first.or(Some(path));
+            first.get_or_insert_with(|| path.to_owned());
             absent.retain(|class| !part.class.iter().flatten().any(|c| c == class));
             let notes = part.notes.iter().map(|note| format!("{}: {note}", path.display()));
             cloud.notes.extend(notes);
             cloud.append(part);
-        }
+            Ok::<_, anyhow::Error>(())
+        })?;
         cloud.crs = given.or(cloud.crs);
         let absent = absent.iter().map(|class| format!("no point has class {class}"));
         cloud.notes.extend(absent);
@@ -77,9 +77,10 @@ impl Cloud {
         progress: &dyn Progress,
     ) -> Result<Self> {
         let mut cloud = Self::default();
-        for path in paths {
-            cloud.append(geo_io::read_points(path, filter, columns, progress)?);
-        }
+        Several::new(filter, columns).read(paths, progress, |_, part| {
+            cloud.append(part);
+            Ok::<_, geo_io::Error>(())
+        })?;
         Ok(cloud)
     }
 

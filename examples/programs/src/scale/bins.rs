@@ -4,17 +4,17 @@
 //! a tile reads of them little more than its own points, in the order of the inputs: so its bits are the same. They lie in
 //! the folder `bins-ID` beside the plan until they are removed. A job that is killed goes on where its last file ends.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use geo_io::{BinSpec, BinWriter, remove_bins};
+use geo_io::{BinSpec, BinWriter, Several, remove_bins};
 use gpu_core::{Bounds, Progress, host_memory};
 use serde_json::json;
 use tile_plan::{Input, Plan};
 
 use super::headers::joined;
 use super::points::{PointRecipe, bounds_of};
-use super::{BinArgs, FIXED, Planned, require_unchanged};
+use super::{BinArgs, FIXED, Planned, Recipe, require_unchanged};
 use crate::report::Report;
 use crate::stages::Stages;
 
@@ -24,8 +24,8 @@ const WAITING: (u64, u64) = (3, 4);
 /// Bytes of the reader's memory for each point that it reads at once.
 const A_POINT_READ: u64 = 150;
 
-/// Points that a reader reads at once, at least and at most.
-const READ_AT_ONCE: (u64, u64) = (1 << 13, 1 << 19);
+/// Points that a reader of one input reads at once, at least and at most.
+const READ_AT_ONCE: (u64, u64) = (1 << 13, 1 << 22);
 
 /// Makes the bins of a plan, or what of them is not there; or removes them.
 ///
@@ -70,7 +70,8 @@ fn ground(plan: &Plan) -> Bounds {
     plan.tiles().iter().map(|tile| tile.read).fold(plan.grid().bounds(), joined)
 }
 
-/// Reads the inputs in their order, from where the bins end on.
+/// Reads the inputs in their order, from where the bins end on: small ones several at once, of others some points at a
+/// time.
 fn fill<R: PointRecipe>(
     planned: &Planned<R>,
     writer: &mut BinWriter,
@@ -80,18 +81,20 @@ fn fill<R: PointRecipe>(
     if writer.is_whole() {
         return Ok(());
     }
-    let most = (memory / A_POINT_READ).clamp(READ_AT_ONCE.0, READ_AT_ONCE.1) as usize;
+    let room = memory / A_POINT_READ;
+    let small = room / rayon::current_num_threads() as u64;
     let begin = writer.position();
-    for (number, input) in (0..).zip(planned.plan.inputs()).skip(begin.input as usize) {
-        let done = if number == begin.input { begin.kept } else { 0 };
-        require_unchanged(input)?;
-        read_input(planned, input, (writer, done), most, progress)?;
-        if let Err(error) = require_unchanged(input) {
-            // Points of another file may be among them.
-            remove_bins(&planned.bins)?;
-            return Err(error);
+    let mut rest = &planned.plan.inputs()[begin.input as usize..];
+    let mut done = begin.kept;
+    while let Some(first) = rest.first() {
+        let is_small = |input: &&Input| input.points <= small;
+        let count = if done > 0 { 0 } else { rest.iter().take_while(is_small).count() };
+        match count {
+            0 | 1 => read_input(planned, first, (writer, done), room, progress)?,
+            _ => read_small(planned, &rest[..count], writer, progress)?,
         }
-        writer.next_input();
+        rest = &rest[count.max(1)..];
+        done = 0;
     }
     Ok(())
 }
@@ -100,19 +103,53 @@ fn fill<R: PointRecipe>(
 fn read_input<R: PointRecipe>(
     planned: &Planned<R>,
     input: &Input,
-    (writer, done): (&mut BinWriter, u64),
-    most: usize,
+    (writer, mut done): (&mut BinWriter, u64),
+    room: u64,
     progress: &dyn Progress,
 ) -> Result<()> {
+    require_unchanged(input)?;
     let (recipe, path) = (&planned.recipe, Path::new(&input.path));
-    let bounds = (!recipe.reads_beyond()).then(|| ground(&planned.plan));
-    let filter = recipe.filter(bounds)?;
-    let mut done = done;
+    let filter = recipe.filter(kept_ground(planned))?;
+    let most = room.clamp(READ_AT_ONCE.0, READ_AT_ONCE.1) as usize;
     geo_io::read_batches(path, &filter, &recipe.columns(), most, progress, &mut |cloud| {
         let first = done.min(cloud.len() as u64) as usize;
         done -= first as u64;
         writer.push(&cloud.x[first..], &cloud.y[first..], &[&cloud.z[first..]])
     })?;
+    end(planned, input, writer)
+}
+
+/// Puts the points of inputs into bins, several of which are read at the same time.
+fn read_small<R: PointRecipe>(
+    planned: &Planned<R>,
+    inputs: &[Input],
+    writer: &mut BinWriter,
+    progress: &dyn Progress,
+) -> Result<()> {
+    inputs.iter().try_for_each(require_unchanged)?;
+    let (filter, columns) =
+        (planned.recipe.filter(kept_ground(planned))?, planned.recipe.columns());
+    let paths: Vec<PathBuf> = inputs.iter().map(|input| PathBuf::from(&input.path)).collect();
+    let mut inputs = inputs.iter();
+    Several::new(&filter, &columns).within_headers().read(&paths, progress, |_, cloud| {
+        writer.push(&cloud.x, &cloud.y, &[&cloud.z])?;
+        inputs.next().map_or(Ok(()), |input| end(planned, input, writer))
+    })
+}
+
+/// The ground whose points are kept: all, where tiles may need points beyond their own.
+fn kept_ground<R: PointRecipe>(planned: &Planned<R>) -> Option<Bounds> {
+    (!planned.recipe.reads_beyond()).then(|| ground(&planned.plan))
+}
+
+/// All points of an input are in bins.
+fn end<R: Recipe>(planned: &Planned<R>, input: &Input, writer: &mut BinWriter) -> Result<()> {
+    if let Err(error) = require_unchanged(input) {
+        // Points of another file may be among them.
+        remove_bins(&planned.bins)?;
+        return Err(error);
+    }
+    writer.next_input();
     Ok(())
 }
 

@@ -5,6 +5,7 @@
 #   ./run.sh bench NAME [ARG]  NAME_bench: gpu, scan, idw, and what else lies in bin/
 #   ./run.sh results FOLDER [NAME..]  what benches/results holds: these benches (gpu, idw, ...) and peers in CUDA C++
 #                              (cub_bench, ...), or all; MASK=FILE is the raster for gpu_bench
+#   ./run.sh scale FILE [DEVICE]  a DEM in tiles on cuda, or cuda:all: scale_one.jsonl, or scale_two.jsonl
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 export TESSERA_DEVICE=${TESSERA_DEVICE:-cuda}
@@ -55,5 +56,10 @@ results)
     every="gpu idw quadtree morton_cub ccq ccq_pyramid sphere sphere_shared idw_tiled sizes scan cub_bench"
     if [ $# -gt 2 ]; then results "${@:2}"; else results "$2" $every; fi
     ;;
-*) sed -n '2,7p' "$0"; exit 2 ;;
+scale)
+    work=$(mktemp -d)
+    taken "$here/bin/scale_bench" "$here/bin/lidar_dem" "$work" "${3:-cuda}" 6144 > "$2"
+    rm -rf "$work"
+    ;;
+*) sed -n '2,8p' "$0"; exit 2 ;;
 esac

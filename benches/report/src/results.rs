@@ -61,7 +61,7 @@ impl Results {
     pub fn row(&self, key: &str) -> Result<&Row> {
         let (file, rest) = key.split_once('/').with_context(|| format!("no file in {key:?}"))?;
         let (rest, size) = match rest.split_once('@') {
-            Some((rest, size)) => (rest, Some(size.parse().context("a size")?)),
+            Some((rest, size)) => (rest, Some(size.parse::<u64>().context("a size")?)),
             None => (rest, None),
         };
         let (library, work) = rest.split_once(':').unwrap_or(("tessera", rest));

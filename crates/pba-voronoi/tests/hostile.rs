@@ -37,6 +37,29 @@ fn bits_beyond_the_width_are_no_sites() {
     }
 }
 
+/// Kernels read masks by 16 bytes, 4 or one, by where the rows begin: each gives the same, and reads nothing around it.
+#[test]
+fn masks_may_begin_anywhere() {
+    let gpu = testing::gpu();
+    let params = Params::new().nearest();
+    for width in (1..=68).chain([100, 204, 260]) {
+        let (height, pixels) = (5, 5 * width as usize);
+        let mask: Vec<u8> =
+            (0..pixels).map(|i| if i * 7919 % 13 == 0 { 0x80 } else { 0 }).collect();
+        let grid = GridSpec::of_pixels(width, height);
+        let host = pba_voronoi::Input::new(pba_voronoi::Sites::Mask(&mask), grid);
+        let on_cpu = transform(&Device::Cpu, &host, &params, &()).unwrap().nearest.unwrap();
+        for offset in [0, 1, 4, 8] {
+            let around = [vec![1; offset], mask.clone()].concat();
+            let column = gpu.upload(&around).unwrap();
+            let slice = column.slice(offset..offset + pixels).unwrap();
+            let input = Input::new(Sites::Mask(slice), grid);
+            let Integers::U32(expected) = &on_cpu else { panic!("short indices") };
+            assert_eq!(indices(&gpu, &input), expected.values(), "width {width}, offset {offset}");
+        }
+    }
+}
+
 #[test]
 fn listed_sites_outside_the_raster_are_left_out() {
     let gpu = testing::gpu();

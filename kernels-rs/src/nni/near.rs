@@ -417,6 +417,7 @@ pub unsafe fn query_near<
     tallies: *const u64,
     nearest: *const u32,
     values: *const i32,
+    turned: u32,
     circle_limit: u32,
     site_limit: u64,
     cell_columns: u32,
@@ -431,7 +432,7 @@ pub unsafe fn query_near<
     let scene = Scene::<N> {
         tallies,
         nearest,
-        values: Values(values),
+        values: Values { first: values, turned },
         circle_limit,
         site_limit,
         cells: [cell_columns, cell_rows],

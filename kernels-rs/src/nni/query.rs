@@ -10,7 +10,7 @@ use super::finish::deviation;
 use super::geometry::{Width, means};
 use super::rasterise::{NODATA, SITES, count_flags};
 use super::spans::{Cell, Diagram, Neighbour};
-use super::values::{Scales, Values};
+use super::values::{Scales, Values, place_of};
 
 /// Cells of a block in x.
 pub const COLUMNS: u32 = 32;
@@ -245,7 +245,7 @@ impl<const N: usize> Scene<N> {
 /// [`ROWS`] cells, row by row, from block `first_block` on.
 ///
 /// # Safety
-/// `tallies` has the number of sites, `nearest` an element for each pixel, `values` `N` for each, `spans`
+/// `tallies` has the number of sites, `nearest` an element for each pixel, `values` `N` for each, which lie as [`Values`] says, `spans`
 /// `span_rows`, `counts` (unless null) one for each cell, `dem` as many for each value, one value after
 /// the other. The raster has `supersample` times the cells' columns and rows; `reciprocal` is that of its
 /// width. `sums` is null, or there is no site limit and it has what [`const@gather_sums`] wrote, scanned;
@@ -260,6 +260,7 @@ pub unsafe fn query_spans<const N: usize>(
     tallies: *mut u64,
     nearest: *const u32,
     values: *const i32,
+    turned: u32,
     spans: *const i32,
     span_rows: u32,
     site_limit: u64,
@@ -277,7 +278,7 @@ pub unsafe fn query_spans<const N: usize>(
     let scene = Scene::<N> {
         tallies,
         nearest,
-        values: Values(values),
+        values: Values { first: values, turned },
         spans,
         span_rows,
         site_limit,
@@ -307,6 +308,7 @@ pub unsafe fn query_listed<const N: usize>(
     tallies: *mut u64,
     nearest: *const u32,
     values: *const i32,
+    turned: u32,
     spans: *const i32,
     span_rows: u32,
     site_limit: u64,
@@ -324,7 +326,7 @@ pub unsafe fn query_listed<const N: usize>(
     let scene = Scene::<N> {
         tallies,
         nearest,
-        values: Values(values),
+        values: Values { first: values, turned },
         spans,
         span_rows,
         site_limit,
@@ -348,13 +350,14 @@ pub unsafe fn query_listed<const N: usize>(
 ///
 /// # Safety
 /// `tallies` has the number of sites, `nearest` has `pixels` elements, `values` has `value_count` for
-/// each, `sums` [`sum_plane`] for each value.
+/// each, which lie as [`Values`] says, `sums` [`sum_plane`] for each value.
 #[cfg(feature = "nni")]
 #[kernel(block = 256)]
 pub unsafe fn gather_sums(
     tallies: *const u64,
     nearest: *const u32,
     values: *const i32,
+    turned: u32,
     value_count: u32,
     sums: *mut i64,
     pixels: u64,
@@ -367,12 +370,12 @@ pub unsafe fn gather_sums(
     // SAFETY: guarded by `pixels`; with sites `nearest` holds indices of pixels.
     unsafe {
         let is_pixel = pixel < pixels && *tallies.add(SITES) > 0;
-        let site = if is_pixel { *nearest.add(p) as usize } else { 0 };
+        let place = if is_pixel { place_of(*nearest.add(p), turned) } else { 0 };
         let mut k = 0;
         while k < value_count as usize {
             let mut value = 0;
             if is_pixel {
-                value = *values.add(site * value_count as usize + k);
+                value = *values.add(place * value_count as usize + k);
             }
             *sums.add(k * sum_plane(pixels as usize) + p) = value as i64;
             k += 1;

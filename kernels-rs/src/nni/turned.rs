@@ -3,7 +3,8 @@
 //! On a raster many pixels are equally far from several sites, and the diagram gives them all to the
 //! lowest index: to the northern site, then the western. Sums over what a query steals would lean that way.
 //! In the turned raster the lowest index is the highest of the other, so ties go the opposite way, and
-//! the mean of both leans nowhere.
+//! the mean of both leans nowhere. The mask of sites alone is turned: their values are found where they lie
+//! ([`Values`](super::Values)).
 
 #[cfg(feature = "nni")]
 use device_std::vector::{self, Vector};
@@ -27,9 +28,12 @@ pub fn united(a: f32, b: f32) -> f32 {
     }
 }
 
-/// Pixels, or cells, that a thread takes: four that follow each other where these are one value each and begin at
-/// multiples of four, in vectors; else four that are a quarter of all apart, so that a warp's lie together.
+/// Cells that a thread takes: four that follow each other where these are one value each and begin at multiples of four, in
+/// vectors; else four that are a quarter of all apart, so that a warp's lie together.
 pub const TURNED: u64 = 4;
+
+/// Pixels of a mask that a thread takes.
+pub const TURNED_PIXELS: u64 = 16;
 
 /// The words of a vector from the last to the first.
 #[cfg(feature = "nni")]
@@ -38,54 +42,30 @@ fn turned([a, b, c, d]: Vector) -> Vector {
     [d, c, b, a]
 }
 
-/// Turns a mask, and the values of its sites. Grid: a thread for [`TURNED`] pixels.
+/// Turns a mask. Grid: a thread for [`TURNED_PIXELS`] pixels.
 ///
 /// # Safety
-/// `mask` and `turned_mask` have `pixels` elements, `values` and `turned_values` `value_count` for each; all start at
-/// multiples of 16 bytes.
+/// `mask` and `turned_mask` have `pixels` elements and start at multiples of 16 bytes.
 #[cfg(feature = "nni")]
 #[kernel(block = 256)]
-pub unsafe fn turn_sites(
-    mask: *const u8,
-    values: *const i32,
-    value_count: u32,
-    pixels: u64,
-    turned_mask: *mut u8,
-    turned_values: *mut i32,
-) {
-    let (thread, quarter) = (thread::index_1d(), pixels.div_ceil(TURNED));
-    if thread >= quarter {
+pub unsafe fn turn_mask(mask: *const u8, pixels: u64, turned_mask: *mut u8) {
+    let first = thread::index_1d() * TURNED_PIXELS;
+    if first >= pixels {
         return;
     }
-    if value_count == 1 && pixels.is_multiple_of(TURNED) {
-        let from = (thread * TURNED) as usize;
-        let to = pixels as usize - TURNED as usize - from;
-        // SAFETY: both fours are in the raster, and at multiples of four.
-        unsafe {
-            let sites = *mask.add(from).cast::<u32>();
-            *turned_mask.add(to).cast::<u32>() = sites.swap_bytes();
-            if sites != 0 {
-                let four = vector::load(values.add(from).cast());
-                vector::store(turned_values.add(to).cast(), turned(four));
-            }
+    // SAFETY: the pixels are in the raster, and those of vectors begin at multiples of 16.
+    unsafe {
+        if pixels.is_multiple_of(TURNED_PIXELS) {
+            let four = vector::load(mask.add(first as usize).cast());
+            let to = (pixels - TURNED_PIXELS - first) as usize;
+            vector::store(turned_mask.add(to).cast(), turned(four.map(u32::swap_bytes)));
+            return;
         }
-        return;
-    }
-    let mut pixel = thread;
-    while pixel < pixels {
-        let (from, to) = (pixel as usize, (pixels - 1 - pixel) as usize);
-        // SAFETY: both pixels are in the raster.
-        unsafe {
-            let is_site = *mask.add(from);
-            *turned_mask.add(to) = is_site;
-            let mut k = 0;
-            while is_site != 0 && k < value_count as usize {
-                *turned_values.add(value_count as usize * to + k) =
-                    *values.add(value_count as usize * from + k);
-                k += 1;
-            }
+        let mut pixel = first;
+        while pixel < u64::min(first + TURNED_PIXELS, pixels) {
+            *turned_mask.add((pixels - 1 - pixel) as usize) = *mask.add(pixel as usize);
+            pixel += 1;
         }
-        pixel += quarter;
     }
 }
 

@@ -10,19 +10,31 @@ pub const MOST_VALUES: usize = 4;
 
 /// The values of the raster's pixels: those of a site mean something.
 #[derive(Clone, Copy)]
-pub struct Values<const N: usize>(pub *const i32);
+pub struct Values<const N: usize> {
+    /// Those of the first pixel.
+    pub first: *const i32,
+    /// 0; or, where sites are those of the raster turned by half a circle, its number of pixels: the values lie as in the
+    /// raster that was turned, from the last pixel to the first.
+    pub turned: u32,
+}
+
+/// Where the values of a site lie, counted in pixels.
+#[inline(always)]
+pub fn place_of(site: u32, turned: u32) -> usize {
+    (if turned == 0 { site } else { turned - 1 - site }) as usize
+}
 
 impl<const N: usize> Values<N> {
     /// Those of a site.
     ///
     /// # Safety
-    /// The site is a pixel of the raster, whose first pixel's values start at a multiple of 16 bytes.
+    /// The site is a pixel of the raster, whose pixels' values start at a multiple of 16 bytes.
     #[inline(always)]
     pub unsafe fn of(self, site: u32) -> [i32; N] {
         let mut values = [0; N];
         // SAFETY: passed on to the caller; 2 and 4 values are aligned to their size.
         unsafe {
-            let first = self.0.add(N * site as usize);
+            let first = self.first.add(N * place_of(site, self.turned));
             if N == 4 {
                 let all = vector::load(first.cast());
                 let mut k = 0;

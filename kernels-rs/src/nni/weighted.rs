@@ -136,19 +136,22 @@ impl<const N: usize> Weighted<N> {
 /// Grid: one thread a pixel.
 ///
 /// # Safety
-/// `tallies` has the number of sites, `nearest` an element for each pixel, `values` `N` for each, `gradients`
+/// `tallies` has the number of sites, `nearest` an element for each pixel, `values` `N` for each, which lie as
+/// [`Values`] says, `gradients`
 /// two for each value.
 #[kernel(block = 128, instances(one: <1>; two: <2>; four: <4>))]
 pub unsafe fn estimate_gradients<const N: usize>(
     tallies: *mut u64,
     nearest: *const u32,
     values: *const i32,
+    turned: u32,
     width: u32,
     height: u32,
     reciprocal: u64,
     gradients: *mut f32,
 ) {
-    let (values, extent) = (Values::<N>(values), [width as i32, height as i32]);
+    let values = Values::<N> { first: values, turned };
+    let extent = [width as i32, height as i32];
     let of_cells = core::ptr::null();
     let all = Weighted { tallies, nearest, values, gradients: of_cells, extent, reciprocal };
     // SAFETY: passed on to the caller.
@@ -167,6 +170,7 @@ pub unsafe fn query_weighted<const N: usize>(
     tallies: *mut u64,
     nearest: *const u32,
     values: *const i32,
+    turned: u32,
     gradients: *const f32,
     site_limit: u64,
     cell_columns: u32,
@@ -177,7 +181,7 @@ pub unsafe fn query_weighted<const N: usize>(
     dem: *mut f32,
 ) {
     let cells = [cell_columns, cell_rows];
-    let values = Values::<N>(values);
+    let values = Values::<N> { first: values, turned };
     let extent = cells.map(|side| (supersample * side) as i32);
     let all = Weighted { tallies, nearest, values, gradients, extent, reciprocal };
     // SAFETY: passed on to the caller.

@@ -96,7 +96,7 @@ fn on_pixels(
             dem.distances = floats(distances).transpose()?;
             dem.deviations = floats(cells.deviations).transpose()?;
         }
-        diagram = Some([sites.nearest, turned.nearest]);
+        diagram = Some([sites.nearest, turned.0]);
     }
     Ok(dem)
 }
@@ -143,13 +143,15 @@ fn sites_of(
     let mut pixels = Pixels::new(gpu, params, values)?;
     pixels.merge(gpu, points, &group, &mut tallies)?;
     let (mask, of_sites) = pixels.resolve(gpu, points, &group, &mut tallies)?;
-    let (turned_mask, of_turned) = turned::sites(gpu, &mask, &of_sites, values)?;
-    let [nearest, turned_nearest] = match diagram.take() {
+    let [nearest, turned] = match diagram.take() {
         Some(nearest) => nearest,
-        None => [nearest_sites(workspace, &mask)?, nearest_sites(workspace, &turned_mask)?],
+        None => {
+            let turned_mask = turned::mask(gpu, &mask)?;
+            [nearest_sites(workspace, &mask)?, nearest_sites(workspace, &turned_mask)?]
+        }
     };
-    let turned = Turned { nearest: turned_nearest, values: of_turned };
-    Ok((Sites { nearest, values: of_sites, tallies, group }, turned))
+    let sites = Sites { nearest, values: of_sites, is_turned: false, tallies, group };
+    Ok((sites, Turned(turned)))
 }
 
 /// The index of the nearest site of each pixel; of sites at one distance the lowest.

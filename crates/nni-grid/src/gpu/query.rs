@@ -17,9 +17,19 @@ use crate::{Params, Result};
 /// The Voronoi diagram of the points, and the values of its sites.
 pub(super) struct Sites {
     pub nearest: DeviceGrid<u32>,
+    /// Of all pixels: those of sites were written.
     pub values: Column<i32>,
+    /// Whether `nearest` is of the raster turned by half a circle, whose values lie as in the other.
+    pub is_turned: bool,
     pub tallies: Tallies,
     pub group: Group,
+}
+
+impl Sites {
+    /// What the kernels are told of where values lie: the pixels of a turned raster, or 0.
+    pub fn turned(&self) -> u32 {
+        if self.is_turned { self.nearest.column().len() as u32 } else { 0 }
+    }
 }
 
 /// What the queries write, one element a cell.
@@ -155,6 +165,7 @@ impl<'a> Queries<'a> {
             tallies: sites.tallies.counts.as_ptr(),
             nearest: sites.nearest.column().as_ptr(),
             values: sites.values.as_ptr(),
+            turned: sites.turned(),
             circle_limit: limit as u32,
             site_limit: self.limits.site_limit,
             cell_columns: grid.width,
@@ -178,6 +189,7 @@ impl<'a> Queries<'a> {
             tallies: sites.tallies.counts.as_mut_ptr(),
             nearest: sites.nearest.column().as_ptr(),
             values: sites.values.as_ptr(),
+            turned: sites.turned(),
             spans: spans.as_ptr(),
             span_rows: spans.len() as u32,
             site_limit: self.limits.site_limit,
@@ -220,6 +232,7 @@ impl<'a> Queries<'a> {
             tallies: sites.tallies.counts.as_mut_ptr(),
             nearest: sites.nearest.column().as_ptr(),
             values: sites.values.as_ptr(),
+            turned: sites.turned(),
             spans: self.spans.as_ref().map_or(std::ptr::null(), Column::as_ptr),
             span_rows: self.spans.as_ref().map_or(i32::MAX as u32, |spans| spans.len() as u32),
             site_limit: self.limits.site_limit,
@@ -274,6 +287,7 @@ fn sums_before(workspace: &mut Workspace, sites: &Sites) -> Result<Column<i64>> 
                 tallies: sites.tallies.counts.as_ptr(),
                 nearest: sites.nearest.column().as_ptr(),
                 values: sites.values.as_ptr(),
+                turned: sites.turned(),
                 value_count: values as u32,
                 sums: sums.as_mut_ptr(),
                 pixels: pixels as u64,

@@ -6,53 +6,43 @@ use kernels_rs::nni as kernels;
 use super::query::{Cells, Sites};
 use crate::Result;
 
-/// The mask and the values of sites, turned.
-pub(super) fn sites(
-    gpu: &Gpu,
-    mask: &DeviceGrid<u8>,
-    values: &Column<i32>,
-    value_count: usize,
-) -> Result<(DeviceGrid<u8>, Column<i32>)> {
+/// A mask of sites, turned.
+pub(super) fn mask(gpu: &Gpu, mask: &DeviceGrid<u8>) -> Result<DeviceGrid<u8>> {
     let pixels = mask.column().len();
-    // SAFETY: lengths are as the kernel asks, which writes the mask and the values of sites; others are not
-    // read.
+    // SAFETY: lengths are as the kernel asks, which writes every pixel.
     unsafe {
-        let mut turned_mask = gpu.uninitialized::<u8>(pixels)?;
-        let mut turned_values = gpu.uninitialized::<i32>(values.len())?;
+        let mut turned = gpu.uninitialized::<u8>(pixels)?;
         gpu.enqueue(
-            kernels::turn_sites,
-            Blocks::for_each(&kernels::turn_sites, (pixels as u64).div_ceil(kernels::TURNED))?,
-            kernels::turn_sites::Args {
+            kernels::turn_mask,
+            Blocks::for_each(
+                &kernels::turn_mask,
+                (pixels as u64).div_ceil(kernels::TURNED_PIXELS),
+            )?,
+            kernels::turn_mask::Args {
                 mask: mask.column().as_ptr(),
-                values: values.as_ptr(),
-                value_count: value_count as u32,
                 pixels: pixels as u64,
-                turned_mask: turned_mask.as_mut_ptr(),
-                turned_values: turned_values.as_mut_ptr(),
+                turned_mask: turned.as_mut_ptr(),
             },
         )?;
-        Ok((DeviceGrid::from_column(turned_mask, *mask.grid())?, turned_values))
+        Ok(DeviceGrid::from_column(turned, *mask.grid())?)
     }
 }
 
-/// The diagram of the turned raster, and the values of its sites.
-pub(super) struct Turned {
-    pub nearest: DeviceGrid<u32>,
-    pub values: Column<i32>,
-}
+/// The diagram of the turned raster.
+pub(super) struct Turned(pub DeviceGrid<u32>);
 
 impl Turned {
-    /// Calls `query` with the turned sites in place of the others.
+    /// Calls `query` with the turned diagram in place of the other.
     pub fn instead<T>(
         &mut self,
         sites: &mut Sites,
         query: impl FnOnce(&mut Sites) -> Result<T>,
     ) -> Result<T> {
-        std::mem::swap(&mut self.nearest, &mut sites.nearest);
-        std::mem::swap(&mut self.values, &mut sites.values);
+        std::mem::swap(&mut self.0, &mut sites.nearest);
+        sites.is_turned = true;
         let done = query(sites);
-        std::mem::swap(&mut self.nearest, &mut sites.nearest);
-        std::mem::swap(&mut self.values, &mut sites.values);
+        std::mem::swap(&mut self.0, &mut sites.nearest);
+        sites.is_turned = false;
         done
     }
 }

@@ -235,12 +235,10 @@ impl Resident {
         let gpu = &workspace.gpu().clone();
         let all = self.part(0..self.x.len())?;
         let (mask, values) = pixels.resolve(gpu, all, &group, &mut tallies)?;
-        let (turned_mask, turned_values) =
-            turned::sites(gpu, &mask, &values, group.instances.values())?;
+        let turned_mask = turned::mask(gpu, &mask)?;
         let nearest = super::nearest_sites(workspace, &mask)?;
-        let turned = super::nearest_sites(workspace, &turned_mask)?;
-        let turned = Turned { nearest: turned, values: turned_values };
-        Ok((Sites { nearest, values, tallies, group }, turned))
+        let turned = Turned(super::nearest_sites(workspace, &turned_mask)?);
+        Ok((Sites { nearest, values, is_turned: false, tallies, group }, turned))
     }
 }
 

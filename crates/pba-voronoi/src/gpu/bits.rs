@@ -90,21 +90,24 @@ fn of_mask(gpu: &Gpu, mask: Slice<'_, u8>, grid: &GridSpec) -> Result<Column<u32
     let words = words_of(width);
     let mask = gpu.admit(mask)?;
     let sites = mask.as_ptr();
-    let is_aligned = width.is_multiple_of(16) && (sites as usize).is_multiple_of(16);
+    let is_aligned =
+        |to: u32| width.is_multiple_of(to) && (sites as usize).is_multiple_of(to as usize);
     // SAFETY: `bits` is written whole, and the sizes are as the kernels need them.
     unsafe {
         let mut bits = gpu.uninitialized(total(grid) as usize)?;
-        if is_aligned {
-            let blocks = Blocks::for_each(&kernels::pack_vectors, bits.len() as u64)?;
-            let bits = bits.as_mut_ptr();
-            let arguments =
-                kernels::pack_vectors::Args { mask: sites, bits, width, words, rows: height };
-            gpu.enqueue(kernels::pack_vectors, blocks, arguments)?;
+        let (all, rows) = (bits.len() as u64, height);
+        if is_aligned(16) {
+            let (kernel, bits) = (kernels::pack_vectors, bits.as_mut_ptr());
+            let arguments = kernels::pack_vectors::Args { mask: sites, bits, width, words, rows };
+            gpu.enqueue(kernel, Blocks::for_each(&kernel, all)?, arguments)?;
+        } else if is_aligned(4) {
+            let (kernel, bits) = (kernels::pack_fours, bits.as_mut_ptr());
+            let arguments = kernels::pack_fours::Args { mask: sites, bits, width, words, rows };
+            gpu.enqueue(kernel, Blocks::for_each(&kernel, all)?, arguments)?;
         } else {
             let blocks = Blocks { x: words.div_ceil(32 * WARPS), y: height.min(MAX_BLOCKS_Y) };
             let bits = bits.as_mut_ptr();
-            let arguments =
-                kernels::pack_bytes::Args { mask: sites, bits, width, words, rows: height };
+            let arguments = kernels::pack_bytes::Args { mask: sites, bits, width, words, rows };
             gpu.enqueue(kernels::pack_bytes, blocks, arguments)?;
         }
         Ok(bits)

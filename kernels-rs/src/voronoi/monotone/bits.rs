@@ -84,6 +84,34 @@ pub unsafe fn pack_vectors(mask: *const u8, bits: *mut u32, width: u32, words: u
     }
 }
 
+/// [`pack_bytes`](const@pack_bytes) where `width` is a multiple of 4 and `mask` is aligned to 4: a thread makes its word of eight
+/// words of bytes. Grid: a thread for every word.
+///
+/// # Safety
+/// As [`pack_bytes`](const@pack_bytes).
+#[kernel(block = BLOCK)]
+pub unsafe fn pack_fours(mask: *const u8, bits: *mut u32, width: u32, words: u32, rows: u32) {
+    let at = thread::index_1d();
+    if at >= words as u64 * rows as u64 {
+        return;
+    }
+    let row = at / words.max(1) as u64;
+    let word = (at - row * words as u64) as u32;
+    let fours = u32::min(8, (width - word * WORD) / 4);
+    // SAFETY: `fours` guards the row, whose first byte lies at a multiple of 4.
+    unsafe {
+        let pixels = mask.add((row * width as u64 + word as u64 * 32) as usize).cast::<u32>();
+        let all =
+            [0, 1, 2, 3, 4, 5, 6, 7].map(|i| if i < fours { *pixels.add(i as usize) } else { 0 });
+        let (mut own, mut i) = (0, 0);
+        while i < all.len() {
+            own |= four_bits(all[i]) << (4 * i);
+            i += 1;
+        }
+        *bits.add(at as usize) = own;
+    }
+}
+
 /// One bit for each of 16 bytes.
 #[inline(always)]
 fn sixteen_bits([a, b, c, d]: vector::Vector) -> u32 {

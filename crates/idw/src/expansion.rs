@@ -31,22 +31,25 @@ const LEAST_POINTS: usize = 8192;
 #[cfg(feature = "cuda")]
 pub(crate) const LEAST_PAIRS_GPU: f64 = 3e9;
 pub(crate) const LEAST_PAIRS_CPU: f64 = 2e8;
+/// Where the direct sum is the one in f64.
+pub(crate) const LEAST_PAIRS_IN_F64: f64 = 1e8;
 
 /// How far a box must be from targets for its nodes to stand for its points, in multiples of the longer
-/// half of its sides, from its middle. Measured: `docs/idw.md`.
-pub(crate) fn separation(power: f64) -> f64 {
-    2.25 + 0.5 * power
+/// half of its sides, from its middle. Measured: `docs/idw.md`. Where targets have powers of their own, the highest
+/// that they may have counts for all.
+pub(crate) fn separation(params: &Params) -> f64 {
+    2.25 + 0.5 * params.highest_power()
 }
 
-/// Refuses the expansion where the values of targets are not f32, or leave a point out each.
+/// Refuses the expansion where the values of targets are f64.
 pub(crate) fn check(params: &Params, single: bool) -> Result<()> {
     if params.kernel == Kernel::Expansion && !single {
-        return Err(Error::Conflict { option: "the expansion", with: "f64 or leaving points out" });
+        return Err(Error::Conflict { option: "the expansion", with: "f64" });
     }
     Ok(())
 }
 
-/// Whether far points are expanded: where `single`, which is f32 without leaving points out, and by
+/// Whether far points are expanded: where `single`, which is f32 or leaving points out, and by
 /// themselves from `least_pairs` pairs on.
 pub(crate) fn is_used(
     params: &Params,
@@ -57,9 +60,8 @@ pub(crate) fn is_used(
 ) -> bool {
     let can = single
         && !params.geographic
-        && params.adaptive.is_none()
         && params.is_all_pairs()
-        && params.power <= HIGHEST_POWER;
+        && params.highest_power() <= HIGHEST_POWER;
     let enough = points >= LEAST_POINTS && points as f64 * targets as f64 >= least_pairs;
     can && points > 0
         && match params.kernel {

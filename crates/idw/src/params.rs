@@ -247,6 +247,11 @@ impl Params {
         if self.adaptive.is_some() { 0 } else { law.unwrap_or(0) }
     }
 
+    /// The highest power that a target may have.
+    pub(crate) fn highest_power(&self) -> f64 {
+        self.adaptive.map_or(self.power, |how| how.levels.into_iter().fold(0.0, f64::max))
+    }
+
     /// Checks the parameters by themselves.
     pub(crate) fn check(&self) -> Result<()> {
         let &Self { power, smoothing, radius1, radius2, angle, .. } = self;
@@ -298,10 +303,10 @@ impl Params {
         if !all_in_plane {
             return Err(Error::Conflict { option, with: "neighbours or geographic coordinates" });
         }
-        if self.adaptive.is_some() {
+        if self.kernel != Kernel::Expansion && self.adaptive.is_some() {
             return Err(Error::Conflict { option, with: "the adaptive power" });
         }
-        if self.kernel == Kernel::Expansion && self.power > expansion::HIGHEST_POWER {
+        if self.kernel == Kernel::Expansion && self.highest_power() > expansion::HIGHEST_POWER {
             return Err(Error::Conflict { option, with: "a power above 4" });
         }
         Ok(())

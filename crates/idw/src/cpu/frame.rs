@@ -37,6 +37,8 @@ pub(super) struct Chunk {
     pub y: [f64; MOST],
     pub exponents: [f64; MOST],
     pub same_row: bool,
+    /// Where each target leaves out the sorted point that it is: that of the first.
+    pub left_out: Option<usize>,
 }
 
 impl Chunk {

@@ -7,8 +7,8 @@
 //! target whose sums are not finite lies on a point or out of range, and is computed anew by
 //! [`careful`].
 
-use gpu_core::Progress;
 use gpu_core::parallel::{self, FINE};
+use gpu_core::{Progress, host_memory};
 
 use super::careful;
 use super::doubt::Doubt;
@@ -51,23 +51,35 @@ pub(super) fn interpolate<T: Number>(
     progress: &dyn Progress,
 ) -> Result<()> {
     expansion::check(params, T::IS_SINGLE)?;
-    let expanded = expansion::is_used(
-        params,
-        T::IS_SINGLE,
-        index.len(),
-        targets.len(),
-        expansion::LEAST_PAIRS_CPU,
-    );
+    let single = T::IS_SINGLE;
+    let (points, count) = (index.len(), targets.len());
+    let expanded = expansion::is_used(params, single, points, count, expansion::LEAST_PAIRS_CPU);
     let order = expanded.then(|| along_curve(targets));
     let width = if expanded { targets.len() as usize } else { row_length(targets) };
     let order = order.as_deref();
-    let chunks = Chunks { index, targets, order, params, exponents, width };
+    let chunks = Chunks { index, targets, order, params, exponents, width, leave_out: false };
     for first in (0..values.len()).step_by(4) {
         let group = &mut values[first..];
         let end = group.len().min(4);
         chunks.group(first, &mut group[..end], progress)?;
     }
     Ok(())
+}
+
+/// The first value at each point from all others, with far points expanded.
+pub(super) fn leave_one_out(
+    index: &Index,
+    targets: Targets,
+    params: &Params,
+    exponents: Option<&[f64]>,
+    progress: &dyn Progress,
+) -> Result<Vec<f32>> {
+    // Along the points' curve: so that a target's place tells which point it leaves out.
+    let (order, width) = (Some(&index.order[..]), index.len());
+    let chunks = Chunks { index, targets, order, params, exponents, width, leave_out: true };
+    let mut values = vec![host_memory::filled(f32::NAN, index.len())?];
+    chunks.group(0, &mut values, progress)?;
+    Ok(values.swap_remove(0))
 }
 
 /// Targets that lie in one row, so that a chunk must not pass its end.
@@ -98,6 +110,8 @@ struct Chunks<'a> {
     params: &'a Params,
     exponents: Option<&'a [f64]>,
     width: usize,
+    /// Whether the targets are the points, and each leaves itself out.
+    leave_out: bool,
 }
 
 impl Chunks<'_> {
@@ -167,10 +181,12 @@ impl Chunks<'_> {
         from: usize,
         to: usize,
     ) -> Vec<[f64; 4]> {
-        let exponent = |i: usize| self.exponents.map_or(-0.5 * self.params.power, |all| all[i]);
+        let exponent =
+            |i: usize| self.exponents.map_or(-0.5 * self.params.power, |all| all[self.target(i)]);
         let careful = |i: usize, v: usize| {
-            let target = self.targets.place(self.target(i));
-            careful::value(self.index, self.params, target, None, exponent(i), first + v)
+            let (at, target) = (self.target(i), self.targets.place(self.target(i)));
+            let left_out = self.leave_out.then_some(at as u32);
+            careful::value(self.index, self.params, target, left_out, exponent(i), first + v)
         };
         if geographic {
             let all = |i| std::array::from_fn(|v| if v < columns { careful(i, v) } else { 0.0 });
@@ -185,6 +201,7 @@ impl Chunks<'_> {
             y: std::array::from_fn(|i| place(i)[1]),
             exponents: std::array::from_fn(|i| exponent(i.min(to - from - 1) + from)),
             same_row: self.order.is_none() && matches!(self.targets, Targets::Grid(_)),
+            left_out: self.leave_out.then_some(from),
         };
         let mut sums = NO_SUMS;
         sum.add(&chunk, &mut sums);

@@ -160,7 +160,7 @@ impl<'a> Tree<'a> {
             origins,
             points,
             nodes: Sources { values: vec![Vec::new(); width(columns)], ..Sources::default() },
-            separation: expansion::separation(params.power),
+            separation: expansion::separation(params),
             smoothing: ((params.smoothing * frame.scale).powi(2)) as f32,
             law: params.law(),
         };

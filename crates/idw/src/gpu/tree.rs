@@ -96,7 +96,14 @@ impl Tree {
         let (call, queries) = (group.call, group.queries);
         let blocks = group.blocks(QUERIES[usize::from(several)])?;
         let rows = (BLOCKS / blocks).clamp(1, MOST_PARTS);
-        let kernel = instance!(sum_items, (queries.grid.is_some(), group.law(), several));
+        let kernel = match (queries.grid.is_some(), group.law(), several) {
+            which if !group.has_each() => instance!(sum_items, which),
+            (false, 2, false) => sum_items::each_scattered_2,
+            (false, _, false) => sum_items::each_scattered_any,
+            (true, _, false) => sum_items::each_on_grid_any,
+            (false, _, true) => sum_items::each_scattered_any_several,
+            (true, _, true) => sum_items::each_on_grid_any_several,
+        };
         // SAFETY: the columns have the lengths that the kernel needs; each row of blocks writes the sums of
         // every query.
         unsafe {
@@ -109,7 +116,7 @@ impl Tree {
                 points: call.index.len() as u32,
                 items: self.items,
                 top: self.top,
-                separation: expansion::separation(call.params.power),
+                separation: expansion::separation(call.params),
                 places: group.tiled.places.as_ptr(),
                 reaches: group.tiled.reaches.as_ptr(),
                 ranges: group.ranges(),
@@ -124,6 +131,8 @@ impl Tree {
                 extent: group.extent(),
                 smoothing: group.smoothing(),
                 exponent: group.exponent(),
+                exponents: group.exponents,
+                leave_out: u32::from(call.leave_out),
                 partial: partial.as_mut_ptr(),
             };
             call.gpu.enqueue(kernel, Blocks { x: blocks, y: rows }, arguments)?;

@@ -121,6 +121,13 @@ pub fn by_definition(cloud: &Cloud, target: (f64, f64), params: &Params) -> f64 
     taken.iter().map(|&(d, i)| weight(d) * cloud.z[i]).sum::<f64>() / weights
 }
 
+/// What the other points make of point `i`, by the definition.
+pub fn without(cloud: &Cloud, i: usize, params: &Params) -> f64 {
+    let others = (0..cloud.len()).filter(|&j| j != i);
+    let others = Cloud::of(others.map(|j| (cloud.x[j], cloud.y[j], cloud.z[j])));
+    by_definition(&others, (cloud.x[i], cloud.y[i]), params)
+}
+
 /// Asserts that values agree within a share of the expected ones; NaN only with NaN.
 pub fn assert_close(found: &[f64], expected: &[f64], share: f64, what: &str) {
     assert_eq!(found.len(), expected.len(), "{what}");

@@ -39,7 +39,8 @@ struct Ground {
 }
 
 /// Sums in f32 and f64, to be completed by `combine` of module `pairs`; an instance's name says at which
-/// targets, by which power, and whether one or [`SEVERAL`] values of each point.
+/// targets, by which power, and whether one or [`SEVERAL`] values of each point. Those with `each` in their names
+/// take a power for each query, and leave points out: what the others need not look for in their inner loop.
 ///
 /// Grid in x: a block for each `BLOCK * Q` queries, which should lie near each other, or for each patch of a
 /// grid, as for `sum_tiles` of module `pairs`; in y: blocks that share the items.
@@ -49,24 +50,37 @@ struct Ground {
 /// points and `items` items, up to the root of level `top`; `places` has the points' x and then their y,
 /// `reaches` what `measure_tiles` of module `pairs` writes, `ranges` three numbers for each value; `x` and
 /// `y` have `count` elements or are null for a grid, then `count` is `width * height`; it is not 0;
+/// `exponents`, unless null, has minus half the power of each query; where `leave_out` is not 0, the queries are
+/// the points in their order, and each leaves itself out;
 /// `partial` has `count` for each sum and each row of blocks.
 #[kernel(block = BLOCK, carve = |carver| shared(carver, Q, V), instances(
-    scattered_1: <1, false, ONE, 1>, resident = 7;
-    scattered_2: <2, false, ONE, 1>, resident = 7;
-    scattered_3: <3, false, ONE, 1>, resident = 7;
-    scattered_4: <4, false, ONE, 1>, resident = 7;
-    scattered_any: <0, false, ONE, 1>, resident = 7;
-    on_grid_1: <1, true, ONE, 1>, resident = 8;
-    on_grid_2: <2, true, ONE, 1>, resident = 8;
-    on_grid_3: <3, true, ONE, 1>, resident = 8;
-    on_grid_4: <4, true, ONE, 1>, resident = 8;
-    on_grid_any: <0, true, ONE, 1>, resident = 8;
-    scattered_2_several: <2, false, FEW, ALL>, resident = 4;
-    scattered_any_several: <0, false, FEW, ALL>, resident = 4;
-    on_grid_2_several: <2, true, FEW, ALL>, resident = 4;
-    on_grid_any_several: <0, true, FEW, ALL>, resident = 4;
+    scattered_1: <1, false, false, ONE, 1>, resident = 7;
+    scattered_2: <2, false, false, ONE, 1>, resident = 7;
+    scattered_3: <3, false, false, ONE, 1>, resident = 7;
+    scattered_4: <4, false, false, ONE, 1>, resident = 7;
+    scattered_any: <0, false, false, ONE, 1>, resident = 7;
+    on_grid_1: <1, true, false, ONE, 1>, resident = 8;
+    on_grid_2: <2, true, false, ONE, 1>, resident = 8;
+    on_grid_3: <3, true, false, ONE, 1>, resident = 8;
+    on_grid_4: <4, true, false, ONE, 1>, resident = 8;
+    on_grid_any: <0, true, false, ONE, 1>, resident = 8;
+    scattered_2_several: <2, false, false, FEW, ALL>, resident = 4;
+    scattered_any_several: <0, false, false, FEW, ALL>, resident = 4;
+    on_grid_2_several: <2, true, false, FEW, ALL>, resident = 4;
+    on_grid_any_several: <0, true, false, FEW, ALL>, resident = 4;
+    each_scattered_2: <2, false, true, ONE, 1>, resident = 7;
+    each_scattered_any: <0, false, true, ONE, 1>, resident = 7;
+    each_on_grid_any: <0, true, true, ONE, 1>, resident = 7;
+    each_scattered_any_several: <0, false, true, FEW, ALL>, resident = 4;
+    each_on_grid_any_several: <0, true, true, FEW, ALL>, resident = 4;
 ))]
-pub unsafe fn sum_items<const LAW: u32, const ROW: bool, const Q: usize, const V: usize>(
+pub unsafe fn sum_items<
+    const LAW: u32,
+    const ROW: bool,
+    const EACH: bool,
+    const Q: usize,
+    const V: usize,
+>(
     sources: *const Vector,
     all: *const Vector,
     boxes: *const Vector,
@@ -88,17 +102,21 @@ pub unsafe fn sum_items<const LAW: u32, const ROW: bool, const Q: usize, const V
     extent: [f64; 2],
     smoothing: f64,
     exponent: f64,
+    exponents: *const f64,
+    leave_out: u32,
     partial: *mut f64,
 ) {
     let (sources, values, boxes) = (sources.cast_mut(), all.cast_mut(), boxes.cast_mut());
     let tree = Tree { sources, values, extents: core::ptr::null_mut(), boxes, points, items };
     let targets = Targets { x, y, count, width, height, grid };
     let (room, reduce) = shared(&mut Carver::new(), Q, V);
+    let exponents = if EACH { exponents } else { core::ptr::null() };
+    let leaves_out = EACH && leave_out != 0;
     let block = Block {
         room,
         targets: &targets,
         frame: Frame::new(centre, scale),
-        weighting: Weighting { smoothing, exponent, exponents: core::ptr::null() },
+        weighting: Weighting { smoothing, exponent, exponents, leaves_out },
         extent,
         ranges,
     };
@@ -239,6 +257,11 @@ unsafe fn add_item<L: Law, const ROW: bool, const Q: usize, const V: usize>(
             smoothing: unknown(block.weighting.smoothing) as f32,
             exponents: [unknown(block.weighting.exponent) as f32; Q],
         };
+        let mut j = 0;
+        while j < Q && !block.weighting.exponents.is_null() {
+            near.exponents[j] = block.exponent::<ROW, Q>(me, j as u32) as f32;
+            j += 1;
+        }
         near.place(room, me, origin);
         let sums = sum_staged::<L, ROW, true, Q, V>(room, &near, count);
         // The nodes of an item are for queries far from it.

@@ -32,7 +32,7 @@ const LEAST_POINTS: usize = 8192;
 pub(crate) const LEAST_PAIRS_GPU: f64 = 3e9;
 pub(crate) const LEAST_PAIRS_CPU: f64 = 2e8;
 /// Where the direct sum is the one in f64.
-pub(crate) const LEAST_PAIRS_IN_F64: f64 = 1e8;
+pub(crate) const LEAST_PAIRS_IN_F64: f64 = 6e7;
 
 /// How far a box must be from targets for its nodes to stand for its points, in multiples of the longer
 /// half of its sides, from its middle. Measured: `docs/idw.md`. Where targets have powers of their own, the highest
@@ -58,10 +58,7 @@ pub(crate) fn is_used(
     targets: u64,
     least_pairs: f64,
 ) -> bool {
-    let can = single
-        && !params.geographic
-        && params.is_all_pairs()
-        && params.highest_power() <= HIGHEST_POWER;
+    let can = single && params.is_all_pairs() && params.highest_power() <= HIGHEST_POWER;
     let enough = points >= LEAST_POINTS && points as f64 * targets as f64 >= least_pairs;
     can && points > 0
         && match params.kernel {

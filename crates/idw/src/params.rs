@@ -294,19 +294,21 @@ impl Params {
     }
 
     fn check_kernel(&self) -> Result<()> {
-        let all_in_plane = self.is_all_pairs() && !self.geographic;
-        let option = match self.kernel {
+        let (option, is_of_paper) = match self.kernel {
             Kernel::Auto | Kernel::Direct => return Ok(()),
-            Kernel::Expansion => "the expansion",
-            Kernel::Naive | Kernel::Tiled => "a kernel of the paper",
+            Kernel::Expansion => ("the expansion", false),
+            Kernel::Naive | Kernel::Tiled => ("a kernel of the paper", true),
         };
-        if !all_in_plane {
-            return Err(Error::Conflict { option, with: "neighbours or geographic coordinates" });
+        if !self.is_all_pairs() {
+            return Err(Error::Conflict { option, with: "neighbours" });
         }
-        if self.kernel != Kernel::Expansion && self.adaptive.is_some() {
+        if is_of_paper && self.geographic {
+            return Err(Error::Conflict { option, with: "geographic coordinates" });
+        }
+        if is_of_paper && self.adaptive.is_some() {
             return Err(Error::Conflict { option, with: "the adaptive power" });
         }
-        if self.kernel == Kernel::Expansion && self.highest_power() > expansion::HIGHEST_POWER {
+        if !is_of_paper && self.highest_power() > expansion::HIGHEST_POWER {
             return Err(Error::Conflict { option, with: "a power above 4" });
         }
         Ok(())

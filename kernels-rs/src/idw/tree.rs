@@ -19,9 +19,12 @@
 //! 5. Sums over an item are in f32, those over items in f64; `combine` of module `pairs` makes results of
 //!    them, and lists what must be computed anew.
 //!
+//! [`globe`] has the same on the sphere.
+//!
 //! Where there are few queries, blocks share the items: with n rows of blocks, each row takes every n-th
 //! item that is visited.
 
+pub mod globe;
 pub mod leaves;
 pub mod nodes;
 pub mod sum;

@@ -7,6 +7,7 @@
 mod careful;
 mod doubt;
 mod frame;
+mod globe;
 mod index;
 mod lanes;
 mod near;

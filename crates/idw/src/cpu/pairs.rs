@@ -9,10 +9,12 @@
 
 use gpu_core::parallel::{self, FINE};
 use gpu_core::{Progress, host_memory};
+use kernels_rs::spatial::sphere;
 
 use super::careful;
 use super::doubt::Doubt;
-use super::frame::{Chunk, Frame, NO_SUMS, Sums, VECTORS, width};
+use super::frame::{Chunk, Frame, MOST, NO_SUMS, Sums, VECTORS, width};
+use super::globe::Globe;
 use super::index::{Index, curve_of, order_along};
 use super::lanes::{Array, Lanes};
 use super::near::{Near, Point, TileSums, vectors};
@@ -53,7 +55,11 @@ pub(super) fn interpolate<T: Number>(
     expansion::check(params, T::IS_SINGLE)?;
     let single = T::IS_SINGLE;
     let (points, count) = (index.len(), targets.len());
-    let expanded = expansion::is_used(params, single, points, count, expansion::LEAST_PAIRS_CPU);
+    let least_pairs = match params.geographic {
+        true => expansion::LEAST_PAIRS_IN_F64,
+        false => expansion::LEAST_PAIRS_CPU,
+    };
+    let expanded = expansion::is_used(params, single, points, count, least_pairs);
     let order = expanded.then(|| along_curve(targets));
     let width = if expanded { targets.len() as usize } else { row_length(targets) };
     let order = order.as_deref();
@@ -128,7 +134,6 @@ impl Chunks<'_> {
         progress: &dyn Progress,
     ) -> Result<()> {
         let frame = Frame::of(self.index, T::IS_SINGLE);
-        let geographic = self.index.geographic;
         let sum = Summer::new::<T>(
             self.index,
             self.params,
@@ -155,7 +160,7 @@ impl Chunks<'_> {
                 .collect();
             let done = parallel::map(chunks.len(), 1, |i| {
                 let (from, to) = chunks[i];
-                self.chunk(&sum, frame, geographic, first, values.len(), from, to)
+                self.chunk(&sum, frame, first, values.len(), from, to)
             });
             for (&(from, _), of_chunk) in chunks.iter().zip(&done) {
                 for (v, column) in values.iter_mut().enumerate() {
@@ -175,7 +180,6 @@ impl Chunks<'_> {
         &self,
         sum: &Summer,
         frame: Frame,
-        geographic: bool,
         first: usize,
         columns: usize,
         from: usize,
@@ -188,17 +192,24 @@ impl Chunks<'_> {
             let left_out = self.leave_out.then_some(at as u32);
             careful::value(self.index, self.params, target, left_out, exponent(i), first + v)
         };
-        if geographic {
+        let geographic = self.index.geographic;
+        if geographic && !matches!(sum, Summer::Globe(..)) {
             let all = |i| std::array::from_fn(|v| if v < columns { careful(i, v) } else { 0.0 });
             return (from..to).map(all).collect();
         }
         let place = |i: usize| {
             let (x, y) = self.targets.place(self.target(i.min(to - from - 1) + from));
-            frame.place(x, y)
+            if geographic {
+                return sphere::unit_vector(x, y);
+            }
+            let [x, y] = frame.place(x, y);
+            [x, y, 0.0]
         };
+        let places: [_; MOST] = std::array::from_fn(place);
         let chunk = Chunk {
-            x: std::array::from_fn(|i| place(i)[0]),
-            y: std::array::from_fn(|i| place(i)[1]),
+            x: places.map(|place| place[0]),
+            y: places.map(|place| place[1]),
+            z: places.map(|place| place[2]),
             exponents: std::array::from_fn(|i| exponent(i.min(to - from - 1) + from)),
             same_row: self.order.is_none() && matches!(self.targets, Targets::Grid(_)),
             left_out: self.leave_out.then_some(from),
@@ -231,6 +242,7 @@ impl Chunks<'_> {
 
 /// Sums over all points for a chunk, by the widest vectors that the processor has.
 enum Summer<'a> {
+    Globe(Globe),
     Expanded(Tree<'a>, Width),
     Single(Staged<'a, f32>, Width),
     Double(Staged<'a, f64>),
@@ -270,6 +282,9 @@ impl<'a> Summer<'a> {
         columns: usize,
         expanded: bool,
     ) -> Self {
+        if expanded && params.geographic {
+            return Self::Globe(Globe::new(index, params, first, columns));
+        }
         if expanded {
             let tree = Tree::new(index, params, frame, first, columns);
             return Self::Expanded(tree, Width::detect());
@@ -282,7 +297,7 @@ impl<'a> Summer<'a> {
     }
 
     fn is_single(&self) -> bool {
-        !matches!(self, Self::Double(..))
+        !matches!(self, Self::Double(..) | Self::Globe(..))
     }
 
     /// Targets of a chunk.
@@ -290,12 +305,14 @@ impl<'a> Summer<'a> {
         match self {
             #[cfg(target_arch = "x86_64")]
             Self::Single(_, Width::Avx512) | Self::Expanded(_, Width::Avx512) => VECTORS * 16,
+            Self::Globe(..) => MOST,
             _ => VECTORS * 8,
         }
     }
 
     fn add(&self, chunk: &Chunk, sums: &mut Sums) {
         match self {
+            Self::Globe(globe) => globe.add(chunk, sums),
             #[cfg(target_arch = "x86_64")]
             // SAFETY: the processor has these instructions: it was looked up.
             Self::Expanded(tree, Width::Avx512) => unsafe { expanded_avx512(tree, chunk, sums) },

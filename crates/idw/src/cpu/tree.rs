@@ -91,13 +91,13 @@ impl Item {
 }
 
 /// The Chebyshev nodes of -1..1, and 1 / the product of each one's distances from the others.
-struct Chebyshev {
-    nodes: [f64; SIDE],
+pub(super) struct Chebyshev {
+    pub nodes: [f64; SIDE],
     factors: [f64; SIDE],
 }
 
 impl Chebyshev {
-    fn new() -> Self {
+    pub fn new() -> Self {
         let angle = |k: usize| (2 * k + 1) as f64 * std::f64::consts::PI / (2 * SIDE) as f64;
         let nodes: [f64; SIDE] = std::array::from_fn(|k| angle(k).cos());
         let others = |k: usize| (0..SIDE).filter(move |&j| j != k);
@@ -194,7 +194,7 @@ impl<'a> Tree<'a> {
     /// Adds items, with the nodes that stand for their sources.
     fn add_nodes(&mut self, items: &[Item], sources: impl Fn(&Self, usize) -> Vec<Source> + Sync) {
         let (chebyshev, columns) = (Chebyshev::new(), self.nodes.values.len());
-        let of_item = |i: usize| weigh(&chebyshev, &items[i], &sources(self, i), columns);
+        let of_item = |i: usize| weigh(&chebyshev, items[i].half, sources(self, i), columns);
         let all = parallel::map(items.len(), 16, of_item);
         for (item, weights) in items.iter().zip(all) {
             self.items.push(*item);
@@ -323,12 +323,17 @@ impl Sources {
     }
 }
 
-/// The weights, and weighted values, of the nodes that stand for sources.
-fn weigh(chebyshev: &Chebyshev, item: &Item, sources: &[Source], columns: usize) -> Vec<[f64; 5]> {
+/// The weights, and weighted values, of the nodes that stand for sources in a box with these halves of sides.
+pub(super) fn weigh(
+    chebyshev: &Chebyshev,
+    half: [f64; 2],
+    sources: impl IntoIterator<Item = Source>,
+    columns: usize,
+) -> Vec<[f64; 5]> {
     let mut all = vec![[0.0; 5]; NODES];
     // A box without extent has all its nodes in one place, and any basis will do.
-    let [per_x, per_y] = item.half.map(|half| if half > 0.0 { 1.0 / half } else { 0.0 });
-    for &(x, y, ref of_source) in sources {
+    let [per_x, per_y] = half.map(|half| if half > 0.0 { 1.0 / half } else { 0.0 });
+    for (x, y, of_source) in sources {
         let (across, up) = (chebyshev.basis(x * per_x), chebyshev.basis(y * per_y));
         for (row, a) in all.chunks_exact_mut(SIDE).zip(across) {
             for (sums, b) in row.iter_mut().zip(up) {

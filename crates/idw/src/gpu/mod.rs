@@ -27,6 +27,7 @@
 //! # }
 //! ```
 
+mod globe;
 mod group;
 mod index;
 mod number;

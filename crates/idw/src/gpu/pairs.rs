@@ -9,6 +9,7 @@ use kernels_rs::idw::pairs::paper::sum_as_paper;
 use kernels_rs::idw::pairs::rescue::rescue;
 use kernels_rs::idw::{SEVERAL, TILE};
 
+use super::globe::Globe;
 use super::group::{Group, instance};
 use super::number::DeviceNumber;
 use super::queries::Queries;
@@ -87,7 +88,8 @@ impl Call<'_> {
 
     /// From how many pairs on the expansion is faster.
     fn least_pairs(&self) -> f64 {
-        if self.leave_out { expansion::LEAST_PAIRS_IN_F64 } else { expansion::LEAST_PAIRS_GPU }
+        let in_f64 = self.leave_out || self.params.geographic;
+        if in_f64 { expansion::LEAST_PAIRS_IN_F64 } else { expansion::LEAST_PAIRS_GPU }
     }
 
     /// The queries along a curve: where they are the points, in the order of these. `None` for a grid, whose blocks
@@ -156,7 +158,10 @@ impl Group<'_> {
             gpu.fill_with_byte(rescued.as_mut_ptr(), 0, 1)?;
             rescued
         };
-        if expanded {
+        if expanded && params.geographic {
+            let (rows, partial) = Globe::new(self)?.sum(self)?;
+            self.combine(rows, false, &partial, to, &mut rescued)?;
+        } else if expanded {
             let (rows, partial) = Tree::new(self)?.sum(self)?;
             self.combine(rows, true, &partial, to, &mut rescued)?;
         } else if matches!(params.kernel, Kernel::Naive | Kernel::Tiled) {

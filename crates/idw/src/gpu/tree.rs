@@ -26,6 +26,11 @@ const BLOCKS: u32 = 1024;
 /// The most parts.
 const MOST_PARTS: u32 = 32;
 
+/// Rows of blocks that share the items.
+pub(super) fn rows(blocks: u32) -> u32 {
+    (BLOCKS / blocks).clamp(1, MOST_PARTS)
+}
+
 /// Points and nodes with their boxes, on the device.
 pub(super) struct Tree {
     items: u32,
@@ -95,7 +100,7 @@ impl Tree {
         let columns = 1 + if several { SEVERAL } else { 1 };
         let (call, queries) = (group.call, group.queries);
         let blocks = group.blocks(QUERIES[usize::from(several)])?;
-        let rows = (BLOCKS / blocks).clamp(1, MOST_PARTS);
+        let rows = rows(blocks);
         let kernel = match (queries.grid.is_some(), group.law(), several) {
             which if !group.has_each() => instance!(sum_items, which),
             (false, 2, false) => sum_items::each_scattered_2,

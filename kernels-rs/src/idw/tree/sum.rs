@@ -1,7 +1,7 @@
 //! The sums over points and nodes: steps 3 and 4 of the plan.
 
 use device_std::block::BlockReduce;
-use device_std::shared::Carver;
+use device_std::shared::{Carver, SharedArray};
 use device_std::vector::{self, Vector};
 use device_std::{kernel, thread};
 
@@ -36,6 +36,28 @@ struct Ground {
     places: *const f64,
     /// How far the points of each leaf are from its origin.
     reaches: *const f32,
+}
+
+/// The queries of a block from afar.
+#[derive(Clone, Copy)]
+struct Around {
+    /// The box of their places, not too small.
+    low: [f32; 2],
+    high: [f32; 2],
+    /// The square of how far, in multiples of half the longer side of an item's box, is far enough.
+    separation: f32,
+}
+
+impl Around {
+    /// Whether an item is far from the queries.
+    #[inline(always)]
+    fn is_far(&self, [x, y, half]: [f32; 3]) -> bool {
+        let gap_x = f32::max(f32::max(self.low[0] - x, x - self.high[0]), 0.0);
+        let gap_y = f32::max(f32::max(self.low[1] - y, y - self.high[1]), 0.0);
+        let squared = gap_x * gap_x + gap_y * gap_y;
+        // An item without extent that a query lies on is not far.
+        squared >= self.separation * half * half && squared > 0.0
+    }
 }
 
 /// Sums in f32 and f64, to be completed by `combine` of module `pairs`; an instance's name says at which
@@ -123,10 +145,11 @@ pub unsafe fn sum_items<
     let ground = Ground { places, reaches };
     // SAFETY: passed on to the caller; all threads of the block come here.
     unsafe {
-        let around = place_queries::<ROW, Q>(&block, reduce);
-        let way = Way::new(&tree, top, separation, around);
-        add_items::<Power<LAW>, ROW, Q, V>(&tree, &block, ground, &way);
-        write_sums::<ROW, Q, V>(&block, partial);
+        let (low, high) = place_queries::<ROW, Q>(&block, reduce);
+        let around = Around { low, high, separation: (separation * separation) as f32 };
+        let way = Way::new(tree.points, tree.items, top);
+        add_items::<Power<LAW>, ROW, Q, V>(&tree, &block, ground, &way, &around);
+        write_sums::<ROW, Q, V>(&targets, block.room.sums, partial);
     }
 }
 
@@ -175,6 +198,7 @@ unsafe fn add_items<L: Law, const ROW: bool, const Q: usize, const V: usize>(
     block: &Block,
     ground: Ground,
     way: &Way,
+    around: &Around,
 ) {
     // SAFETY: slots are the thread's own; the rest is passed on to the caller.
     unsafe {
@@ -184,10 +208,10 @@ unsafe fn add_items<L: Law, const ROW: bool, const Q: usize, const V: usize>(
             c += 1;
         }
         let (rows, mine) = (thread::grid_dim_y(), thread::block_idx_y());
-        let mut visit = way.start(tree);
+        let mut visit = way.start();
         let mut turn = 0;
         while visit.level <= way.top {
-            let found = way.next(tree, &mut visit);
+            let found = way.next(&mut visit, |item| around.is_far(tree.middle(item)));
             if turn == mine {
                 add_item::<L, ROW, Q, V>(tree, block, ground, found);
             }
@@ -201,11 +225,12 @@ unsafe fn add_items<L: Law, const ROW: bool, const Q: usize, const V: usize>(
 /// # Safety
 /// `partial` is as [`sum_items`] says.
 #[inline(always)]
-unsafe fn write_sums<const ROW: bool, const Q: usize, const V: usize>(
-    block: &Block,
+pub(super) unsafe fn write_sums<const ROW: bool, const Q: usize, const V: usize>(
+    targets: &Targets,
+    sums: SharedArray<f64>,
     partial: *mut f64,
 ) {
-    let (targets, me) = (block.targets, thread::thread_idx_x());
+    let me = thread::thread_idx_x();
     let row = thread::block_idx_y() as u64 * (1 + V as u64);
     let mut j = 0;
     while j < Q {
@@ -214,7 +239,7 @@ unsafe fn write_sums<const ROW: bool, const Q: usize, const V: usize>(
         while c < 1 + V && query < targets.count {
             // SAFETY: slots are the thread's own; the rest is passed on to the caller.
             unsafe {
-                let sum = block.room.sums.load(slot::<Q>(c, j as u32, me));
+                let sum = sums.load(slot::<Q>(c, j as u32, me));
                 *partial.add(((row + c as u64) * targets.count + query) as usize) = sum;
             }
             c += 1;

@@ -1,0 +1,587 @@
+//! The sums over points and nodes on the sphere.
+
+use device_std::block::BlockReduce;
+use device_std::real::Real;
+use device_std::shared::{Carver, SharedArray};
+use device_std::vector::{self, Vector};
+use device_std::{kernel, math, thread};
+
+#[cfg(not(target_arch = "nvptx64"))]
+use super::super::MODULE;
+use super::super::sum::write_sums;
+use super::super::visit::{Found, Way};
+use super::{FROM_ANTIPODE, Globe, parts, relative};
+use crate::idw::staged::{GroupSums, MulAdd, slot};
+use crate::idw::targets::Targets;
+use crate::idw::weights::{Law, Power};
+use crate::idw::{BLOCK, SEVERAL, TILE};
+use crate::spatial::sphere::arc_of_squared_chord;
+
+/// Queries of a thread with one value a point, and with several.
+pub const QUERIES: [u32; 2] = [4, 2];
+
+const ONE: usize = QUERIES[0] as usize;
+const FEW: usize = QUERIES[1] as usize;
+const ALL: usize = SEVERAL as usize;
+
+/// Squared chords up to this, of 41 degrees, are short.
+const SHORT: f32 = 0.5;
+
+/// Nearer to the antipode of a query than this f32 does not keep the distance from it, where that is seen from the
+/// query's side.
+const LEAST_FROM_OTHER: f32 = 0.25;
+
+/// How far the corners of a square are from its middle, in halves of its side, and a little more.
+const CORNER: f32 = 1.42;
+
+/// The square of an arc over that of its chord: up to [`SHORT`] within 2e-7, and up to 2 within 3e-7. The polynomials
+/// with the least greatest relative error.
+const SHORT_ARC: [f32; 4] = [0.999_999_8, 0.083_345_59, 0.010_991_431, 0.002_151_400_3];
+const ANY_ARC: [f32; 7] = [
+    1.000_000_2,
+    0.083_320_074,
+    0.011_211_391,
+    0.001_505_922_6,
+    0.000_678_567_7,
+    -0.000_165_595_44,
+    7.201_241e-5,
+];
+
+/// The shared memory of a block.
+#[derive(Clone, Copy)]
+struct Room {
+    /// The queries' unit vectors.
+    queries: SharedArray<f64>,
+    /// Sums, as [`slot`] places them.
+    sums: SharedArray<f64>,
+    /// The sources, two vectors each, and their values, where there are several.
+    sources: SharedArray<Vector>,
+    values: SharedArray<Vector>,
+}
+
+#[inline(always)]
+const fn shared(carver: &mut Carver, queries: usize, values: usize) -> (Room, BlockReduce<f64>) {
+    let of_block = BLOCK * queries as u32;
+    let room = Room {
+        queries: carver.array(3 * of_block),
+        sums: carver.array(of_block * (1 + values as u32)),
+        sources: carver.array(2 * TILE),
+        values: carver.array(if values > 1 { TILE } else { 0 }),
+    };
+    (room, BlockReduce::new(carver, BLOCK as usize))
+}
+
+impl Room {
+    /// Query `j` of the thread.
+    ///
+    /// # Safety
+    /// The thread has stored it.
+    #[inline(always)]
+    unsafe fn query<const Q: usize>(&self, j: u32) -> [f64; 3] {
+        let at = |axis: u32| (axis * Q as u32 + j) * BLOCK + thread::thread_idx_x();
+        // SAFETY: passed on to the caller.
+        unsafe { [self.queries.load(at(0)), self.queries.load(at(1)), self.queries.load(at(2))] }
+    }
+
+    /// The values of a staged source, of which the first is known.
+    ///
+    /// # Safety
+    /// It is staged.
+    #[inline(always)]
+    unsafe fn values<const V: usize>(&self, slot: u32, first: u32) -> [f32; V] {
+        // SAFETY: passed on to the caller.
+        let all = if V > 1 { unsafe { self.values.load(slot) } } else { [first; 4] };
+        let mut values = [0.0; V];
+        let mut v = 0;
+        while v < V {
+            values[v] = f32::from_bits(all[v]);
+            v += 1;
+        }
+        values
+    }
+}
+
+/// The queries of a block from afar.
+#[derive(Clone, Copy)]
+struct Around {
+    /// The box of their unit vectors, not too small.
+    low: [f32; 3],
+    high: [f32; 3],
+    /// The square of how far, in multiples of half the longer side of an item's box, is far enough.
+    separation: f32,
+}
+
+impl Around {
+    /// The squares of the least and of the greatest distance of the box from a place.
+    #[inline(always)]
+    fn distances(&self, place: [f32; 3]) -> [f32; 2] {
+        let (mut least, mut greatest) = (0.0, 0.0);
+        let mut axis = 0;
+        while axis < 3 {
+            let (below, above) = (self.low[axis] - place[axis], place[axis] - self.high[axis]);
+            let gap = f32::max(f32::max(below, above), 0.0);
+            let span = f32::max(f32::abs(below), f32::abs(above));
+            (least, greatest) = (least + gap * gap, greatest + span * span);
+            axis += 1;
+        }
+        [least, greatest]
+    }
+
+    /// Whether an item is far from the queries and from their antipodes.
+    #[inline(always)]
+    fn is_far(&self, (middle, half): ([f32; 3], f32)) -> bool {
+        let ([gap, _], [other, _]) = (self.distances(middle), self.distances(opposite(middle)));
+        let least = LEAST_FROM_OTHER + CORNER * half;
+        // An item without extent that a query lies on is not far.
+        gap >= self.separation * half * half
+            && gap > 0.0
+            && other >= FROM_ANTIPODE * FROM_ANTIPODE * half * half
+            && f32::max(gap, other) >= least * least
+    }
+}
+
+#[inline(always)]
+fn opposite([x, y, z]: [f32; 3]) -> [f32; 3] {
+    [-x, -y, -z]
+}
+
+/// The weights of a block's queries.
+#[derive(Clone, Copy)]
+struct Weighting {
+    /// The smoothing's square.
+    smoothing: f64,
+    exponent: f64,
+    /// Minus half the power of each query, or null.
+    exponents: *const f64,
+    leaves_out: bool,
+}
+
+/// A block, and what its sums follow from.
+#[derive(Clone, Copy)]
+struct Block<'a> {
+    room: Room,
+    targets: &'a Targets,
+    weighting: Weighting,
+    around: Around,
+}
+
+/// How the square of an arc follows from that of a chord.
+trait Arc: Copy {
+    /// Smoothed.
+    fn square(self, chord: f32, smoothing: f32) -> f32;
+}
+
+/// Short chords.
+#[derive(Clone, Copy)]
+struct Short;
+
+impl Arc for Short {
+    #[inline(always)]
+    fn square(self, chord: f32, smoothing: f32) -> f32 {
+        chord.mul_add_(polynomial(&SHORT_ARC, chord), smoothing)
+    }
+}
+
+/// Any chords, those to antipodes in place of those to the queries where `from_antipode`.
+#[derive(Clone, Copy)]
+struct Any {
+    from_antipode: bool,
+}
+
+impl Arc for Any {
+    #[inline(always)]
+    fn square(self, chord: f32, smoothing: f32) -> f32 {
+        let is_long = chord > 2.0;
+        let shorter = if is_long { 4.0 - chord } else { chord };
+        let square = shorter * polynomial(&ANY_ARC, shorter);
+        let rest = core::f32::consts::PI - Real::sqrt(square);
+        if is_long != self.from_antipode {
+            rest.mul_add_(rest, smoothing)
+        } else {
+            square + smoothing
+        }
+    }
+}
+
+#[inline(always)]
+fn polynomial<const N: usize>(coefficients: &[f32; N], x: f32) -> f32 {
+    let mut sum = coefficients[N - 1];
+    let mut k = N - 1;
+    while k > 0 {
+        k -= 1;
+        sum = sum.mul_add_(x, coefficients[k]);
+    }
+    sum
+}
+
+/// A staged source.
+#[derive(Clone, Copy)]
+struct Source<const V: usize> {
+    place: [f32; 3],
+    rest: [f32; 3],
+    weight: f32,
+    values: [f32; V],
+}
+
+impl<const V: usize> Source<V> {
+    /// # Safety
+    /// `slot` holds a source.
+    #[inline(always)]
+    unsafe fn load(room: &Room, slot: u32) -> Self {
+        // SAFETY: passed on to the caller.
+        unsafe {
+            let (first, second) = (room.sources.load(2 * slot), room.sources.load(2 * slot + 1));
+            let three =
+                |v: Vector| [f32::from_bits(v[0]), f32::from_bits(v[1]), f32::from_bits(v[2])];
+            Self {
+                place: three(first),
+                rest: three(second),
+                weight: f32::from_bits(second[3]),
+                values: room.values(slot, first[3]),
+            }
+        }
+    }
+}
+
+/// The queries of a thread, or their antipodes, relative to the origin of what is staged.
+#[derive(Clone, Copy)]
+struct Near<const Q: usize> {
+    x: [[f32; 2]; Q],
+    y: [[f32; 2]; Q],
+    z: [[f32; 2]; Q],
+    smoothing: f32,
+    exponents: [f32; Q],
+}
+
+impl<const Q: usize> Near<Q> {
+    /// # Safety
+    /// The thread has stored its queries; the exponents are as long as [`sum_globe`] asks.
+    #[inline(always)]
+    unsafe fn new(block: &Block, origin: [f32; 3], from_antipode: bool) -> Self {
+        let Weighting { smoothing, .. } = block.weighting;
+        let none = [[0.0; 2]; Q];
+        let mut near =
+            Self { x: none, y: none, z: none, smoothing: smoothing as f32, exponents: [0.0; Q] };
+        let mut j = 0;
+        while j < Q {
+            // SAFETY: passed on to the caller.
+            unsafe {
+                near.exponents[j] = block.exponent::<Q>(j as u32) as f32;
+                let [x, y, z] = block.room.query::<Q>(j as u32);
+                let place = if from_antipode { [-x, -y, -z] } else { [x, y, z] };
+                (near.x[j], near.y[j], near.z[j]) = parts(relative(place, origin));
+            }
+            j += 1;
+        }
+        near
+    }
+
+    /// The square of the chord to query `j`; with what f32 leaves of the places where `REST`.
+    #[inline(always)]
+    fn chord<const REST: bool, const V: usize>(&self, j: usize, p: &Source<V>) -> f32 {
+        let along = |axis: usize, q: [f32; 2]| {
+            let difference = p.place[axis] - q[0];
+            if REST { difference + (p.rest[axis] - q[1]) } else { difference }
+        };
+        let (dx, dy, dz) = (along(0, self.x[j]), along(1, self.y[j]), along(2, self.z[j]));
+        dx.mul_add_(dx, dy.mul_add_(dy, dz * dz))
+    }
+
+    /// The sums over the first `count` staged sources.
+    ///
+    /// # Safety
+    /// They are staged.
+    #[inline(always)]
+    unsafe fn sum<L: Law, A: Arc, const REST: bool, const V: usize>(
+        &self,
+        room: &Room,
+        arc: A,
+        count: u32,
+    ) -> GroupSums<Q, V> {
+        let mut sums = GroupSums::NONE;
+        let square =
+            |j: usize, p: &Source<V>| arc.square(self.chord::<REST, V>(j, p), self.smoothing);
+        let mut slot = 0;
+        // SAFETY: slots below the count are staged.
+        unsafe {
+            while L::SHARED && slot + 2 <= vector::unknown(count) {
+                let (p, q) = (Source::<V>::load(room, slot), Source::<V>::load(room, slot + 1));
+                let mut j = 0;
+                while j < Q {
+                    let squares = [square(j, &p), square(j, &q)];
+                    sums.add_two::<true>(j, squares, [p.weight, q.weight], [&p.values, &q.values]);
+                    j += 1;
+                }
+                slot += 2;
+            }
+            while slot < vector::unknown(count) {
+                let p = Source::<V>::load(room, slot);
+                let mut j = 0;
+                while j < Q {
+                    let weight = L::weight(square(j, &p), self.exponents[j]);
+                    sums.add::<true>(j, weight, p.weight, &p.values);
+                    j += 1;
+                }
+                slot += 1;
+            }
+        }
+        sums
+    }
+}
+
+/// Sums in f32 and f64, to be completed by `combine` of module `pairs`; an instance's name says by which power, and
+/// whether one or [`SEVERAL`] values of each point.
+///
+/// Grid in x: a block for each `BLOCK * Q` queries, which should lie near each other; in y: blocks that share the items.
+///
+/// # Safety
+/// `sources`, `all` and `boxes` are as [`weigh_globe`](mod@super::nodes::weigh_globe) leaves them for `points` points and
+/// `items` items, up to the root of level `top`; `vectors` has the unit vectors of `count` queries, which is not 0;
+/// `exponents`, unless null, has minus half the power of each; where `leave_out` is not 0, the queries are the points in
+/// their order, and each leaves itself out; `partial` has `count` for each sum and each row of blocks.
+#[kernel(block = BLOCK, carve = |carver| shared(carver, Q, V), instances(
+    globe_2: <2, ONE, 1>, resident = 5;
+    globe_any: <0, ONE, 1>, resident = 5;
+    globe_2_several: <2, FEW, ALL>, resident = 4;
+    globe_any_several: <0, FEW, ALL>, resident = 4;
+))]
+pub unsafe fn sum_globe<const LAW: u32, const Q: usize, const V: usize>(
+    sources: *const Vector,
+    all: *const Vector,
+    boxes: *const Vector,
+    points: u32,
+    items: u32,
+    top: u32,
+    separation: f64,
+    vectors: *const f64,
+    count: u64,
+    smoothing: f64,
+    exponent: f64,
+    exponents: *const f64,
+    leave_out: u32,
+    partial: *mut f64,
+) {
+    let (sources, values, boxes) = (sources.cast_mut(), all.cast_mut(), boxes.cast_mut());
+    let globe = Globe { sources, values, boxes, points, items };
+    let targets = Targets { x: vectors, y: vectors, count, width: 1, height: 1, grid: [0.0; 3] };
+    let (room, reduce) = shared(&mut Carver::new(), Q, V);
+    // SAFETY: passed on to the caller; all threads of the block come here.
+    unsafe {
+        let (low, high) = place_queries::<Q>(&room, &targets, vectors, reduce);
+        let block = Block {
+            room,
+            targets: &targets,
+            weighting: Weighting { smoothing, exponent, exponents, leaves_out: leave_out != 0 },
+            around: Around { low, high, separation: (separation * separation) as f32 },
+        };
+        let mut c = 0;
+        while c < (1 + V) as u32 * Q as u32 {
+            room.sums.store(c * BLOCK + thread::thread_idx_x(), 0.0);
+            c += 1;
+        }
+        let way = Way::new(points, items, top);
+        let (rows, mine) = (thread::grid_dim_y(), thread::block_idx_y());
+        let mut visit = way.start();
+        let mut turn = 0;
+        while visit.level <= way.top {
+            let found = way.next(&mut visit, |item| block.around.is_far(globe.around(item)));
+            if turn == mine {
+                block.add_item::<Power<LAW>, Q, V>(&globe, found);
+            }
+            turn = if turn + 1 == rows { 0 } else { turn + 1 };
+        }
+        write_sums::<false, Q, V>(&targets, room.sums, partial);
+    }
+}
+
+/// Puts the block's queries into shared memory; returns the box of their unit vectors, not too small.
+///
+/// # Safety
+/// The whole block comes to the same call; the vectors are as long as [`sum_globe`] asks.
+#[inline(always)]
+unsafe fn place_queries<const Q: usize>(
+    room: &Room,
+    targets: &Targets,
+    vectors: *const f64,
+    reduce: BlockReduce<f64>,
+) -> ([f32; 3], [f32; 3]) {
+    let (me, n) = (thread::thread_idx_x(), targets.count as usize);
+    let (mut low, mut high) = ([0.0; 3], [0.0; 3]);
+    let mut axis = 0;
+    while axis < 3 {
+        let (mut least, mut greatest) = (f64::INFINITY, f64::NEG_INFINITY);
+        let mut j = 0;
+        while j < Q {
+            let query = u64::min(targets.query::<false, Q>(j), targets.count - 1) as usize;
+            // SAFETY: the query is below the count; slots are the thread's own.
+            unsafe {
+                let x = *vectors.add(axis * n + query);
+                room.queries.store((axis * Q + j) as u32 * BLOCK + me, x);
+                (least, greatest) = (f64::min(least, x), f64::max(greatest, x));
+            }
+            j += 1;
+        }
+        // SAFETY: passed on to the caller.
+        unsafe {
+            let down = |x: f64| x as f32 - 1.2e-7;
+            low[axis] = down(reduce.reduce(least, f64::INFINITY, f64::min));
+            high[axis] = -down(-reduce.reduce(greatest, f64::NEG_INFINITY, f64::max));
+        }
+        axis += 1;
+    }
+    (low, high)
+}
+
+impl Block<'_> {
+    /// Minus half the power of query `j` of the thread.
+    ///
+    /// # Safety
+    /// The exponents are as long as [`sum_globe`] asks.
+    #[inline(always)]
+    unsafe fn exponent<const Q: usize>(&self, j: u32) -> f64 {
+        let Weighting { exponent, exponents, .. } = self.weighting;
+        if exponents.is_null() {
+            return exponent;
+        }
+        let query = u64::min(self.targets.query::<false, Q>(j as usize), self.targets.count - 1);
+        // SAFETY: the index is below the count.
+        unsafe { *exponents.add(query as usize) }
+    }
+
+    /// Adds an item's sources to the sums of the block's queries.
+    ///
+    /// # Safety
+    /// The whole block comes to the same call, for an item with sources.
+    #[inline(always)]
+    unsafe fn add_item<L: Law, const Q: usize, const V: usize>(&self, globe: &Globe, found: Found) {
+        let Found { origin, first, count } = found;
+        // SAFETY: passed on to the caller; slots are the thread's own.
+        unsafe {
+            self.stage::<V>(globe, first, count);
+            let (place, reach) = globe.around(origin);
+            let is_leaf = first < globe.points;
+            let reach = if is_leaf { reach } else { CORNER * reach };
+            let [gap, farthest] = self.around.distances(place);
+            let [other, _] = self.around.distances(opposite(place));
+            let from_antipode = other < gap;
+            let farthest = math::sqrt_f32(farthest) + reach;
+            let is_short = !from_antipode && farthest * farthest <= SHORT;
+            let is_clear = math::sqrt_f32(f32::max(gap, other)) - reach >= LEAST_FROM_OTHER;
+            if (is_leaf && self.may_leave_out::<Q>(first, count)) || !(is_short || is_clear) {
+                return self.add_in_f64::<L, Q, V>(place, (first, count));
+            }
+            let near = Near::<Q>::new(self, place, from_antipode);
+            let sums = if !is_short {
+                near.sum::<L, _, true, V>(&self.room, Any { from_antipode }, count)
+            } else if is_leaf {
+                near.sum::<L, _, true, V>(&self.room, Short, count)
+            } else {
+                near.sum::<L, _, false, V>(&self.room, Short, count)
+            };
+            let mut j = 0;
+            while j < Q {
+                let mut c = 0;
+                while c < 1 + V {
+                    self.add_to::<Q>(c, j as u32, sums.of(c, j) as f64);
+                    c += 1;
+                }
+                j += 1;
+            }
+        }
+    }
+
+    /// Brings sources into shared memory.
+    ///
+    /// # Safety
+    /// As for [`Self::add_item`].
+    #[inline(always)]
+    unsafe fn stage<const V: usize>(&self, globe: &Globe, first: u32, count: u32) {
+        // SAFETY: passed on to the caller; slots are the thread's own.
+        unsafe {
+            thread::sync_threads();
+            let mut at = thread::thread_idx_x();
+            while at < 2 * count {
+                let source = 2 * first as usize + at as usize;
+                self.room.sources.store(at, vector::load(globe.sources.add(source).cast()));
+                if V > 1 && at < count {
+                    let values = globe.values.add((first + at) as usize);
+                    self.room.values.store(at, vector::load(values.cast()));
+                }
+                at += BLOCK;
+            }
+            thread::sync_threads();
+        }
+    }
+
+    /// Whether a leaf holds points that queries of the block leave out.
+    #[inline(always)]
+    fn may_leave_out<const Q: usize>(&self, first: u32, count: u32) -> bool {
+        let of_block = BLOCK as u64 * Q as u64;
+        let start = thread::block_idx_x() as u64 * of_block;
+        let overlaps = start < first as u64 + count as u64 && (first as u64) < start + of_block;
+        self.weighting.leaves_out && overlaps
+    }
+
+    /// Adds to sum `c` of query `j` of the thread.
+    ///
+    /// # Safety
+    /// The thread has begun its sums.
+    #[inline(always)]
+    unsafe fn add_to<const Q: usize>(&self, c: usize, j: u32, sum: f64) {
+        let slot = slot::<Q>(c, j, thread::thread_idx_x());
+        // SAFETY: slots are the thread's own.
+        unsafe { self.room.sums.store(slot, self.room.sums.load(slot) + sum) };
+    }
+
+    /// Adds the staged sources, those from `first` on, in f64, without points that queries leave out.
+    ///
+    /// # Safety
+    /// As for [`Self::add_item`]; the sources are staged.
+    #[inline(always)]
+    unsafe fn add_in_f64<L: Law, const Q: usize, const V: usize>(
+        &self,
+        origin: [f32; 3],
+        (first, count): (u32, u32),
+    ) {
+        let whole = |high: f32, rest: f32| high as f64 + rest as f64;
+        // SAFETY: passed on to the caller.
+        unsafe {
+            let mut j = 0;
+            while j < vector::unknown(Q as u32) {
+                let exponent = self.exponent::<Q>(j);
+                let (x, y, z) = parts(relative(self.room.query::<Q>(j), origin));
+                let query = self.targets.query::<false, Q>(j as usize) as u32;
+                let left_out =
+                    if self.weighting.leaves_out { query.wrapping_sub(first) } else { u32::MAX };
+                let (mut weight, mut values) = (0.0, [0.0; V]);
+                let mut slot = 0;
+                while slot < vector::unknown(count) {
+                    let p = Source::<V>::load(&self.room, slot);
+                    let along = |axis: usize, q: [f32; 2]| {
+                        whole(p.place[axis], p.rest[axis]) - whole(q[0], q[1])
+                    };
+                    let (dx, dy, dz) = (along(0, x), along(1, y), along(2, z));
+                    let arc = arc_of_squared_chord(dx * dx + dy * dy + dz * dz);
+                    let mut of_source = L::weight(arc * arc + self.weighting.smoothing, exponent);
+                    if slot == left_out {
+                        of_source = 0.0;
+                    }
+                    weight += of_source * p.weight as f64;
+                    let mut v = 0;
+                    while v < V {
+                        values[v] += of_source * p.values[v] as f64;
+                        v += 1;
+                    }
+                    slot += 1;
+                }
+                self.add_to::<Q>(0, j, weight);
+                let mut v = 0;
+                while v < V {
+                    self.add_to::<Q>(1 + v, j, values[v]);
+                    v += 1;
+                }
+                j += 1;
+            }
+        }
+    }
+}

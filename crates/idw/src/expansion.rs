@@ -22,6 +22,13 @@ pub(crate) const SIDE: usize = 9;
 /// Nodes of a box.
 pub(crate) const NODES: usize = SIDE * SIDE;
 
+/// Nodes along each axis of a box in f64.
+pub(crate) const SIDE_IN_F64: usize = 16;
+
+/// Nodes of a box in f64.
+#[cfg(feature = "cuda")]
+pub(crate) const NODES_IN_F64: usize = SIDE_IN_F64 * SIDE_IN_F64;
+
 /// The highest power for which the nodes are accurate enough at the distances below.
 pub(crate) const HIGHEST_POWER: f64 = 4.0;
 
@@ -41,16 +48,21 @@ pub(crate) fn separation(params: &Params) -> f64 {
     2.25 + 0.5 * params.highest_power()
 }
 
-/// Refuses the expansion where the values of targets are f64.
+/// The same in f64, with 16 x 16 nodes.
+pub(crate) fn separation_in_f64(params: &Params) -> f64 {
+    3.2 + 0.42 * params.highest_power()
+}
+
+/// Refuses the expansion where the values of targets are f64 on the sphere.
 pub(crate) fn check(params: &Params, single: bool) -> Result<()> {
-    if params.kernel == Kernel::Expansion && !single {
-        return Err(Error::Conflict { option: "the expansion", with: "f64" });
+    if params.kernel == Kernel::Expansion && params.geographic && !single {
+        return Err(Error::Conflict { option: "the expansion", with: "f64 on the sphere" });
     }
     Ok(())
 }
 
-/// Whether far points are expanded: where `single`, which is f32 or leaving points out, and by
-/// themselves from `least_pairs` pairs on.
+/// Whether far points are expanded, by themselves from `least_pairs` pairs on; `single` where what is wanted is f32, or
+/// each point left out.
 pub(crate) fn is_used(
     params: &Params,
     single: bool,
@@ -58,7 +70,9 @@ pub(crate) fn is_used(
     targets: u64,
     least_pairs: f64,
 ) -> bool {
-    let can = single && params.is_all_pairs() && params.highest_power() <= HIGHEST_POWER;
+    let can = (single || !params.geographic)
+        && params.is_all_pairs()
+        && params.highest_power() <= HIGHEST_POWER;
     let enough = points >= LEAST_POINTS && points as f64 * targets as f64 >= least_pairs;
     can && points > 0
         && match params.kernel {

@@ -283,8 +283,8 @@ fn what_cannot_be_expanded_is_refused() {
     };
     for device in devices() {
         for (params, double) in [
-            (base, true),
             (base.power(4.5), false),
+            (base.power(4.5), true),
             (base.geographic(true), true),
             (base.max_points(3), false),
             (base.adaptive(Adaptive::default().levels([1.0, 2.0, 3.0, 4.0, 4.1])), false),

@@ -187,7 +187,7 @@ impl Globe {
                 let arc = arc_of_squared_chord(dx * dx + dy * dy + dz * dz);
                 *weight = arc * arc + self.smoothing;
             }
-            self.weigh(&mut weights, &chunk.exponents);
+            weigh_squares(self.law, &mut weights, &chunk.exponents);
             if let Some(weight) = owner(i).and_then(|owner| weights.get_mut(owner)) {
                 *weight = 0.0;
             }
@@ -198,22 +198,26 @@ impl Globe {
             }
         }
     }
+}
 
-    /// Weights in place of squared distances.
-    #[inline(always)]
-    fn weigh(&self, squares: &mut [f64; MOST], exponents: &[f64; MOST]) {
-        match self.law {
-            1 => squares.iter_mut().for_each(|s| *s = 1.0 / s.sqrt()),
-            2 => squares.iter_mut().for_each(|s| *s = 1.0 / *s),
-            3 => squares.iter_mut().for_each(|s| *s = 1.0 / (*s * s.sqrt())),
-            4 => squares.iter_mut().for_each(|s| *s = 1.0 / (*s * *s)),
-            _ => squares.iter_mut().zip(exponents).for_each(|(s, exponent)| *s = s.powf(*exponent)),
-        }
+/// Weights in place of squared distances.
+#[inline(always)]
+pub(super) fn weigh_squares(law: u32, squares: &mut [f64; MOST], exponents: &[f64; MOST]) {
+    match law {
+        1 => squares.iter_mut().for_each(|s| *s = 1.0 / s.sqrt()),
+        2 => squares.iter_mut().for_each(|s| *s = 1.0 / *s),
+        3 => squares.iter_mut().for_each(|s| *s = 1.0 / (*s * s.sqrt())),
+        4 => squares.iter_mut().for_each(|s| *s = 1.0 / (*s * *s)),
+        _ => squares.iter_mut().zip(exponents).for_each(|(s, exponent)| *s = s.powf(*exponent)),
     }
 }
 
 /// The item of some sources, and its nodes.
-fn stand_for(chebyshev: &Chebyshev, sources: &[Source], columns: usize) -> (Item, Vec<Source>) {
+fn stand_for(
+    chebyshev: &Chebyshev<SIDE>,
+    sources: &[Source],
+    columns: usize,
+) -> (Item, Vec<Source>) {
     let bound = |axis: usize| {
         let along = || sources.iter().map(|source| source.place[axis]);
         along().fold(f64::INFINITY, f64::min) + along().fold(f64::NEG_INFINITY, f64::max)

@@ -5,6 +5,7 @@
 //! (`neighbours`).
 
 mod careful;
+mod double;
 mod doubt;
 mod frame;
 mod globe;

@@ -12,6 +12,7 @@ use gpu_core::{Progress, host_memory};
 use kernels_rs::spatial::sphere;
 
 use super::careful;
+use super::double::Double;
 use super::doubt::Doubt;
 use super::frame::{Chunk, Frame, MOST, NO_SUMS, Sums, VECTORS, width};
 use super::globe::Globe;
@@ -55,7 +56,7 @@ pub(super) fn interpolate<T: Number>(
     expansion::check(params, T::IS_SINGLE)?;
     let single = T::IS_SINGLE;
     let (points, count) = (index.len(), targets.len());
-    let least_pairs = match params.geographic {
+    let least_pairs = match params.geographic || !single {
         true => expansion::LEAST_PAIRS_IN_F64,
         false => expansion::LEAST_PAIRS_CPU,
     };
@@ -243,6 +244,7 @@ impl Chunks<'_> {
 /// Sums over all points for a chunk, by the widest vectors that the processor has.
 enum Summer<'a> {
     Globe(Globe),
+    ExpandedDouble(Double),
     Expanded(Tree<'a>, Width),
     Single(Staged<'a, f32>, Width),
     Double(Staged<'a, f64>),
@@ -285,6 +287,9 @@ impl<'a> Summer<'a> {
         if expanded && params.geographic {
             return Self::Globe(Globe::new(index, params, first, columns));
         }
+        if expanded && !T::IS_SINGLE {
+            return Self::ExpandedDouble(Double::new(index, params, frame, first, columns));
+        }
         if expanded {
             let tree = Tree::new(index, params, frame, first, columns);
             return Self::Expanded(tree, Width::detect());
@@ -297,7 +302,7 @@ impl<'a> Summer<'a> {
     }
 
     fn is_single(&self) -> bool {
-        !matches!(self, Self::Double(..) | Self::Globe(..))
+        !matches!(self, Self::Double(..) | Self::Globe(..) | Self::ExpandedDouble(..))
     }
 
     /// Targets of a chunk.
@@ -305,7 +310,7 @@ impl<'a> Summer<'a> {
         match self {
             #[cfg(target_arch = "x86_64")]
             Self::Single(_, Width::Avx512) | Self::Expanded(_, Width::Avx512) => VECTORS * 16,
-            Self::Globe(..) => MOST,
+            Self::Globe(..) | Self::ExpandedDouble(..) => MOST,
             _ => VECTORS * 8,
         }
     }
@@ -313,6 +318,7 @@ impl<'a> Summer<'a> {
     fn add(&self, chunk: &Chunk, sums: &mut Sums) {
         match self {
             Self::Globe(globe) => globe.add(chunk, sums),
+            Self::ExpandedDouble(tree) => tree.add(chunk, sums),
             #[cfg(target_arch = "x86_64")]
             // SAFETY: the processor has these instructions: it was looked up.
             Self::Expanded(tree, Width::Avx512) => unsafe { expanded_avx512(tree, chunk, sums) },

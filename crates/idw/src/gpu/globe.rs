@@ -79,10 +79,10 @@ impl Globe {
         let blocks = group.blocks(QUERIES[usize::from(several)])?;
         let rows = rows(blocks);
         let kernel = match (group.law(), several) {
-            (2, false) => sum_globe::globe_2,
-            (_, false) => sum_globe::globe_any,
-            (2, true) => sum_globe::globe_2_several,
-            (_, true) => sum_globe::globe_any_several,
+            (2, false) => sum_globe::square,
+            (_, false) => sum_globe::any,
+            (2, true) => sum_globe::square_several,
+            (_, true) => sum_globe::any_several,
         };
         // SAFETY: the columns have the lengths that the kernel needs; each row of blocks writes the sums of
         // every query.

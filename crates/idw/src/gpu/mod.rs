@@ -27,6 +27,7 @@
 //! # }
 //! ```
 
+mod double;
 mod globe;
 mod group;
 mod index;

@@ -9,6 +9,7 @@ use kernels_rs::idw::pairs::paper::sum_as_paper;
 use kernels_rs::idw::pairs::rescue::rescue;
 use kernels_rs::idw::{SEVERAL, TILE};
 
+use super::double::Double;
 use super::globe::Globe;
 use super::group::{Group, instance};
 use super::number::DeviceNumber;
@@ -63,7 +64,8 @@ impl Call<'_> {
         let single = T::IS_SINGLE || self.leave_out;
         expansion::check(params, single)?;
         let (points, targets) = (index.len(), self.queries.count);
-        let expanded = expansion::is_used(params, single, points, targets, self.least_pairs());
+        let least_pairs = self.least_pairs(T::IS_SINGLE);
+        let expanded = expansion::is_used(params, single, points, targets, least_pairs);
         let along = if expanded { self.along_curve(workspace, exponents)? } else { None };
         let queries = along.as_ref().map_or(self.queries, |along| &along.queries);
         let exponents = along.as_ref().map_or(exponents, |along| along.exponents.as_ref());
@@ -71,14 +73,19 @@ impl Call<'_> {
         let own = along.as_ref().and_then(|along| along.left_out.as_ref()).unwrap_or(&tiled.order);
         let left_out = if self.leave_out { own.as_ptr() } else { std::ptr::null() };
         let columns = index.about.padded();
-        // SAFETY: every value of every query is written below.
+        // SAFETY: every value of every query is written below; what fills up nobody reads.
         let mut values = unsafe { gpu.uninitialized::<T>(columns * targets as usize)? };
-        let each = columns.min(SEVERAL as usize);
+        // In f64, and where queries have powers of their own, one value at a time.
+        let one_by_one = expanded && (!single || (!exponents.is_null() && !params.geographic));
+        let (columns, each) = match one_by_one {
+            true => (index.about.ranges.len(), 1),
+            false => (columns, columns.min(SEVERAL as usize)),
+        };
         for first in (0..columns).step_by(each) {
             let to = values.as_mut_ptr().wrapping_add(first * targets as usize);
             let values = each as u32;
             let group = Group { call: self, tiled, queries, exponents, left_out, first, values };
-            group.interpolate(expanded, to)?;
+            group.interpolate(expanded.then_some(single), to)?;
         }
         match along {
             Some(along) => scatter(gpu, &along.order, columns, values),
@@ -87,8 +94,8 @@ impl Call<'_> {
     }
 
     /// From how many pairs on the expansion is faster.
-    fn least_pairs(&self) -> f64 {
-        let in_f64 = self.leave_out || self.params.geographic;
+    fn least_pairs(&self, single: bool) -> f64 {
+        let in_f64 = self.leave_out || self.params.geographic || !single;
         if in_f64 { expansion::LEAST_PAIRS_IN_F64 } else { expansion::LEAST_PAIRS_GPU }
     }
 
@@ -149,8 +156,8 @@ fn scatter<T: DeviceNumber>(
 }
 
 impl Group<'_> {
-    /// Interpolates the group's values.
-    fn interpolate<T: DeviceNumber>(&self, expanded: bool, to: *mut T) -> Result<()> {
+    /// Interpolates the group's values; where far points are expanded, `expanded` tells whether in f32.
+    fn interpolate<T: DeviceNumber>(&self, expanded: Option<bool>, to: *mut T) -> Result<()> {
         let Call { gpu, params, .. } = self.call;
         // SAFETY: the count is zeroed below, and the kernels write indices before they read them.
         let mut rescued = unsafe {
@@ -158,12 +165,13 @@ impl Group<'_> {
             gpu.fill_with_byte(rescued.as_mut_ptr(), 0, 1)?;
             rescued
         };
-        if expanded && params.geographic {
-            let (rows, partial) = Globe::new(self)?.sum(self)?;
-            self.combine(rows, false, &partial, to, &mut rescued)?;
-        } else if expanded {
-            let (rows, partial) = Tree::new(self)?.sum(self)?;
-            self.combine(rows, true, &partial, to, &mut rescued)?;
+        if let Some(single) = expanded {
+            let (rows, partial) = match single {
+                true if params.geographic => Globe::new(self)?.sum(self)?,
+                true => Tree::new(self)?.sum(self)?,
+                false => Double::new(self)?.sum(self)?,
+            };
+            self.combine(rows, single && !params.geographic, &partial, to, &mut rescued)?;
         } else if matches!(params.kernel, Kernel::Naive | Kernel::Tiled) {
             self.sum_by_paper(to, &mut rescued)?;
         } else if T::IS_SINGLE && !params.geographic && !self.call.leave_out {

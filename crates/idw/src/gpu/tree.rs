@@ -102,12 +102,11 @@ impl Tree {
         let blocks = group.blocks(QUERIES[usize::from(several)])?;
         let rows = rows(blocks);
         let kernel = match (queries.grid.is_some(), group.law(), several) {
-            which if !group.has_each() => instance!(sum_items, which),
-            (false, 2, false) => sum_items::each_scattered_2,
-            (false, _, false) => sum_items::each_scattered_any,
-            (true, _, false) => sum_items::each_on_grid_any,
-            (false, _, true) => sum_items::each_scattered_any_several,
-            (true, _, true) => sum_items::each_on_grid_any_several,
+            // These have one value alone.
+            (false, 2, _) if group.has_each() => sum_items::each_scattered_2,
+            (false, ..) if group.has_each() => sum_items::each_scattered_any,
+            (true, ..) if group.has_each() => sum_items::each_on_grid_any,
+            which => instance!(sum_items, which),
         };
         // SAFETY: the columns have the lengths that the kernel needs; each row of blocks writes the sums of
         // every query.

@@ -6,85 +6,14 @@ use device_std::{kernel, thread};
 
 #[cfg(not(target_arch = "nvptx64"))]
 use super::MODULE;
+use super::chebyshev::Chebyshev;
 use super::{CHILDREN, LEAF, Middle, NODES, SIDE, Tree};
 use crate::idw::{BLOCK, SEVERAL};
 
 const _: () = assert!(NODES <= BLOCK && NODES <= LEAF);
 
 const ALL: usize = SEVERAL as usize;
-
-/// The cosine, by its series.
-const fn cosine(x: f64) -> f64 {
-    let (mut sum, mut term, mut k) = (1.0, 1.0, 1);
-    while k < 16 {
-        term *= -x * x / ((2 * k - 1) * (2 * k)) as f64;
-        sum += term;
-        k += 1;
-    }
-    sum
-}
-
-/// The Chebyshev nodes of -1..1.
-const CHEBYSHEV: [f64; SIDE as usize] = {
-    let mut all = [0.0; SIDE as usize];
-    let mut k = 0;
-    while k < SIDE as usize {
-        all[k] = cosine((2 * k + 1) as f64 * core::f64::consts::PI / (2 * SIDE) as f64);
-        k += 1;
-    }
-    all
-};
-
-/// 1 / the product of each node's distances from the others.
-const FACTORS: [f64; SIDE as usize] = {
-    let mut all = [1.0; SIDE as usize];
-    let mut k = 0;
-    while k < SIDE as usize {
-        let mut j = 0;
-        while j < SIDE as usize {
-            if j != k {
-                all[k] /= CHEBYSHEV[k] - CHEBYSHEV[j];
-            }
-            j += 1;
-        }
-        k += 1;
-    }
-    all
-};
-
-/// The node with this number.
-#[inline(always)]
-fn chebyshev(number: u32) -> f64 {
-    let mut node = 0.0;
-    let mut k = 0;
-    while k < SIDE {
-        if k == number {
-            node = CHEBYSHEV[k as usize];
-        }
-        k += 1;
-    }
-    node
-}
-
-/// Lagrange's polynomials of the nodes at a place of -1..1.
-#[inline(always)]
-fn basis(t: f64) -> [f64; SIDE as usize] {
-    let mut all = FACTORS;
-    let mut below = 1.0;
-    let mut k = 0;
-    while k < SIDE as usize {
-        all[k] *= below;
-        below *= t - CHEBYSHEV[k];
-        k += 1;
-    }
-    let mut above = 1.0;
-    while k > 0 {
-        k -= 1;
-        all[k] *= above;
-        above *= t - CHEBYSHEV[k];
-    }
-    all
-}
+const AXIS: usize = SIDE as usize;
 
 /// What a block that weighs nodes keeps of the sources that it takes at a time: Lagrange's polynomials along each
 /// axis, weights and weighted values. A column has one element more than it needs, so that nodes of a
@@ -137,7 +66,7 @@ impl Scales {
     #[inline(always)]
     pub unsafe fn put<const V: usize>(&self, [x, y]: [f64; 2], weight: u32, values: &Vector) {
         let me = thread::thread_idx_x();
-        let (across, up) = (basis(x), basis(y));
+        let (across, up) = (Chebyshev::<AXIS>::basis(x), Chebyshev::<AXIS>::basis(y));
         // SAFETY: slots are the thread's own.
         unsafe {
             let mut k = 0;
@@ -186,7 +115,7 @@ impl Scales {
 #[inline(always)]
 pub(super) fn place_of_node() -> [f64; 2] {
     let me = thread::thread_idx_x();
-    [chebyshev(me / SIDE), chebyshev(me % SIDE)]
+    [Chebyshev::<AXIS>::node(me / SIDE), Chebyshev::<AXIS>::node(me % SIDE)]
 }
 
 /// 1 / half of a side. A box without extent has all its nodes in one place, and any basis will do.

@@ -93,8 +93,6 @@ impl Around {
     each_scattered_2: <2, false, true, ONE, 1>, resident = 7;
     each_scattered_any: <0, false, true, ONE, 1>, resident = 7;
     each_on_grid_any: <0, true, true, ONE, 1>, resident = 7;
-    each_scattered_any_several: <0, false, true, FEW, ALL>, resident = 4;
-    each_on_grid_any_several: <0, true, true, FEW, ALL>, resident = 4;
 ))]
 pub unsafe fn sum_items<
     const LAW: u32,

@@ -27,6 +27,9 @@ const ALL: usize = SEVERAL as usize;
 /// Squared chords up to this, of 41 degrees, are short.
 const SHORT: f32 = 0.5;
 
+/// The squared chord of 90 degrees.
+const RIGHT: f32 = 2.0;
+
 /// Nearer to the antipode of a query than this f32 does not keep the distance from it, where that is seen from the
 /// query's side.
 const LEAST_FROM_OTHER: f32 = 0.25;
@@ -182,6 +185,29 @@ impl Arc for Short {
     }
 }
 
+/// Chords of up to 90 degrees.
+#[derive(Clone, Copy)]
+struct Medium;
+
+impl Arc for Medium {
+    #[inline(always)]
+    fn square(self, chord: f32, smoothing: f32) -> f32 {
+        chord.mul_add_(polynomial(&ANY_ARC, chord), smoothing)
+    }
+}
+
+/// Chords to antipodes of up to 90 degrees.
+#[derive(Clone, Copy)]
+struct Opposite;
+
+impl Arc for Opposite {
+    #[inline(always)]
+    fn square(self, chord: f32, smoothing: f32) -> f32 {
+        let rest = core::f32::consts::PI - Real::sqrt(chord * polynomial(&ANY_ARC, chord));
+        rest.mul_add_(rest, smoothing)
+    }
+}
+
 /// Any chords, those to antipodes in place of those to the queries where `from_antipode`.
 #[derive(Clone, Copy)]
 struct Any {
@@ -191,14 +217,11 @@ struct Any {
 impl Arc for Any {
     #[inline(always)]
     fn square(self, chord: f32, smoothing: f32) -> f32 {
-        let is_long = chord > 2.0;
+        let is_long = chord > RIGHT;
         let shorter = if is_long { 4.0 - chord } else { chord };
-        let square = shorter * polynomial(&ANY_ARC, shorter);
-        let rest = core::f32::consts::PI - Real::sqrt(square);
-        if is_long != self.from_antipode {
-            rest.mul_add_(rest, smoothing)
-        } else {
-            square + smoothing
+        match is_long != self.from_antipode {
+            true => Opposite.square(shorter, smoothing),
+            false => Medium.square(shorter, smoothing),
         }
     }
 }
@@ -340,10 +363,10 @@ impl<const Q: usize> Near<Q> {
 /// `exponents`, unless null, has minus half the power of each; where `leave_out` is not 0, the queries are the points in
 /// their order, and each leaves itself out; `partial` has `count` for each sum and each row of blocks.
 #[kernel(block = BLOCK, carve = |carver| shared(carver, Q, V), instances(
-    globe_2: <2, ONE, 1>, resident = 5;
-    globe_any: <0, ONE, 1>, resident = 5;
-    globe_2_several: <2, FEW, ALL>, resident = 4;
-    globe_any_several: <0, FEW, ALL>, resident = 4;
+    square: <2, ONE, 1>, resident = 5;
+    any: <0, ONE, 1>, resident = 5;
+    square_several: <2, FEW, ALL>, resident = 4;
+    any_several: <0, FEW, ALL>, resident = 4;
 ))]
 pub unsafe fn sum_globe<const LAW: u32, const Q: usize, const V: usize>(
     sources: *const Vector,
@@ -462,21 +485,28 @@ impl Block<'_> {
             let is_leaf = first < globe.points;
             let reach = if is_leaf { reach } else { CORNER * reach };
             let [gap, farthest] = self.around.distances(place);
-            let [other, _] = self.around.distances(opposite(place));
+            let [other, farthest_other] = self.around.distances(opposite(place));
             let from_antipode = other < gap;
+            let farthest = if from_antipode { farthest_other } else { farthest };
             let farthest = math::sqrt_f32(farthest) + reach;
+            let is_medium = farthest * farthest <= RIGHT;
             let is_short = !from_antipode && farthest * farthest <= SHORT;
             let is_clear = math::sqrt_f32(f32::max(gap, other)) - reach >= LEAST_FROM_OTHER;
             if (is_leaf && self.may_leave_out::<Q>(first, count)) || !(is_short || is_clear) {
                 return self.add_in_f64::<L, Q, V>(place, (first, count));
             }
             let near = Near::<Q>::new(self, place, from_antipode);
-            let sums = if !is_short {
-                near.sum::<L, _, true, V>(&self.room, Any { from_antipode }, count)
-            } else if is_leaf {
-                near.sum::<L, _, true, V>(&self.room, Short, count)
-            } else {
-                near.sum::<L, _, false, V>(&self.room, Short, count)
+            let sums = match (is_leaf, is_short, is_medium) {
+                (true, true, _) => near.sum::<L, _, true, V>(&self.room, Short, count),
+                (true, _, true) if from_antipode => {
+                    near.sum::<L, _, true, V>(&self.room, Opposite, count)
+                }
+                (false, true, _) => near.sum::<L, _, false, V>(&self.room, Short, count),
+                (false, _, true) if from_antipode => {
+                    near.sum::<L, _, false, V>(&self.room, Opposite, count)
+                }
+                (false, _, true) => near.sum::<L, _, false, V>(&self.room, Medium, count),
+                _ => near.sum::<L, _, true, V>(&self.room, Any { from_antipode }, count),
             };
             let mut j = 0;
             while j < Q {

@@ -13,7 +13,7 @@ use std::cell::{LazyCell, RefCell};
 use std::time::Duration;
 
 use gpu_core::{Column, Device, DeviceChoice, DevicePoints, Extent, Gpu, GridSpec, Points};
-use idw::gpu::{DeviceTargets, Index, Workspace};
+use idw::gpu::{DeviceNumber, DeviceTargets, Index, Workspace};
 use idw::{Adaptive, Kernel, Params, Targets, cross_validate};
 use rayon::prelude::*;
 
@@ -95,40 +95,46 @@ impl Bench {
         self.row(name, points.x.len(), targets.len(), runs, run)
     }
 
-    /// What is not one power in f32 in the plane: powers of their own, each point left out, the sphere.
+    /// What is not one power in f32 in the plane: powers of their own, each point left out, f64, the sphere.
     fn others(&self, million: &Cloud, targets: Targets) -> Result<()> {
         let globe = LazyCell::new(|| Cloud::globe(1 << 20, 12));
         let around = LazyCell::new(|| Cloud::globe(1 << 20, 13));
         for (how, kernel) in [("", Kernel::Auto), ("direct_", Kernel::Direct)] {
             let params = Params::default().kernel(kernel);
             let adaptive = params.adaptive(Adaptive::default());
-            self.checked_by_cpu(&format!("{how}adaptive"), million, targets, &adaptive)?;
+            self.checked_by_cpu::<f32>(&format!("{how}adaptive"), million, targets, &adaptive)?;
+            for (law, power) in [("p1", 1.0), ("p2", 2.0), ("p2.5", 2.5)] {
+                let (name, params) = (format!("{how}f64_{law}"), params.power(power));
+                self.checked_by_cpu::<f64>(&name, million, targets, &params)?;
+            }
             for (law, power) in [("p2", 2.0), ("p2.5", 2.5)] {
                 let params = params.power(power);
                 self.left_out(&format!("{how}left_out_{law}"), million, &params)?;
                 let name = format!("{how}sphere_{law}");
                 if name.contains(&self.filter) {
                     let params = params.geographic(true);
-                    self.checked_by_cpu(&name, &globe, around.targets(), &params)?;
+                    self.checked_by_cpu::<f32>(&name, &globe, around.targets(), &params)?;
                 }
             }
         }
         for count in [8_192, 16_384, 32_768, 131_072] {
-            let points = Cloud::random(count, 1.0, 14);
+            let (points, even) = (Cloud::random(count, 1.0, 14), Cloud::random(count, 1.0, 17));
             let (globe, around) = (Cloud::globe(count, 15), Cloud::globe(count, 16));
             for (how, kernel) in [("direct", Kernel::Direct), ("expansion", Kernel::Expansion)] {
                 let params = Params::default().kernel(kernel);
                 self.left_out(&format!("crossover_left_out_{how}_{count}"), &points, &params)?;
+                let name = format!("crossover_f64_{how}_{count}");
+                self.checked_by_cpu::<f64>(&name, &points, even.targets(), &params)?;
                 let (name, params) =
                     (format!("crossover_sphere_{how}_{count}"), params.geographic(true));
-                self.checked_by_cpu(&name, &globe, around.targets(), &params)?;
+                self.checked_by_cpu::<f32>(&name, &globe, around.targets(), &params)?;
             }
         }
         Ok(())
     }
 
     /// As [`Self::pairs`], but a sample of the values is compared with the CPU's direct sums in f64.
-    fn checked_by_cpu(
+    fn checked_by_cpu<T: DeviceNumber>(
         &self,
         name: &str,
         points: &Cloud,
@@ -144,7 +150,7 @@ impl Bench {
         let index = Index::new(&mut workspace.borrow_mut(), &resident.points()?, params)?;
         let run = || {
             let mut workspace = workspace.borrow_mut();
-            Ok(index.interpolate::<f32>(&mut workspace, places.targets(), params)?)
+            Ok(index.interpolate::<T>(&mut workspace, places.targets(), params)?)
         };
         let values = run()?.values.to_host()?;
         let (sample, x, y) = sample_of(targets, SAMPLE);
@@ -152,9 +158,9 @@ impl Bench {
         let input = idw::Input::new(columns, Targets::Points { x: &x, y: &y });
         let wanted =
             idw::interpolate::<f64>(&Device::Cpu, input, &params.kernel(Kernel::Direct), &())?;
-        let off = |(&i, w): (&usize, &f64)| (f64::from(values[i]) / w - 1.0).abs();
+        let off = |(&i, w): (&usize, &f64)| (values[i].to_f64() / w - 1.0).abs();
         let worst = sample.iter().zip(&wanted.values[0]).map(off).fold(0.0, f64::max);
-        tell(name, worst, 1e-5);
+        tell(name, worst, if size_of::<T>() == 4 { 1e-5 } else { 1e-12 });
         let runs = if points.x.len() > 100_000 { 5 } else { 20 };
         self.row(name, points.x.len(), targets.len(), runs, run)
     }

@@ -90,8 +90,9 @@ pub enum Kernel {
     /// Every pair of a point and a target, one after the other.
     Direct,
     /// Groups of points far from a group of targets by a few nodes each, which stand for them within
-    /// the accuracy that is promised for f32 (`docs/idw.md`). For f32 in the plane and one power for
-    /// all targets, at most 4. The last bits of a target's value depend on the other targets.
+    /// the accuracy that is promised for the type of the results (`docs/idw.md`). For powers of at most 4, adaptive ones
+    /// too; on the sphere in f32 alone. Where each point is left out in turn, with the accuracy of f32. The last bits of
+    /// a target's value depend on the other targets.
     Expansion,
     /// The naive kernel of Mei (2014): every thread reads every point from global memory. For f32 in
     /// the plane; sums in f32 throughout, so many points cost accuracy.

@@ -266,7 +266,8 @@ fn cpu_and_gpu_and_the_direct_sum_agree() {
 
 #[test]
 fn what_cannot_be_expanded_is_refused() {
-    let cloud = random_cloud(100, SQUARE, 20);
+    // Places on the sphere too.
+    let cloud = random_cloud(100, [0.0, 0.0, 80.0, 80.0], 20);
     let base = expanded(2.0);
     let refused = |params: Params, double: bool, device: &Device| {
         cloud.with(|points| {

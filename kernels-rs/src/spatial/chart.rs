@@ -6,6 +6,8 @@
 
 use device_std::math;
 
+use super::sphere::sine_cosine;
+
 /// The chart around a middle, its axes to the east and to the north.
 #[derive(Clone, Copy, Debug)]
 pub struct Chart {
@@ -48,6 +50,16 @@ impl Chart {
         let north =
             [y * east[2] - z * east[1], z * east[0] - x * east[2], x * east[1] - y * east[0]];
         Self { middle, east, north }
+    }
+
+    /// The chart with its axes turned to the left by so many eighths of a right angle.
+    #[inline(always)]
+    pub fn turned(&self, eighths: u32) -> Self {
+        let [sine, cosine] = sine_cosine(11.25 * eighths as f64);
+        let Self { middle, east, north } = *self;
+        let sum = |a: f64, b: f64, axis: usize| a * east[axis] + b * north[axis];
+        let both = |a: f64, b: f64| [sum(a, b, 0), sum(a, b, 1), sum(a, b, 2)];
+        Self { middle, east: both(cosine, sine), north: both(-sine, cosine) }
     }
 
     /// The coordinates of the place with this unit vector; the antipode of the middle is very far.
@@ -99,6 +111,17 @@ mod tests {
         // Coordinates along the meridian grow to the north, and with longitude to the east.
         let [east, north] = chart.place(unit_vector(21.0, 51.0));
         assert!(east > 0.0 && north > 0.0);
+    }
+
+    #[test]
+    fn a_turned_chart_has_turned_coordinates() {
+        let chart = Chart::around(unit_vector(20.0, 50.0));
+        let vector = unit_vector(21.0, 52.0);
+        let ([u, v], [s, t]) = (chart.place(vector), chart.turned(4).place(vector));
+        let root = 0.5f64.sqrt();
+        assert!((s - root * (u + v)).abs() < 1e-15 && (t - root * (v - u)).abs() < 1e-15);
+        let back = chart.turned(3).vector(chart.turned(3).place(vector));
+        assert!((0..3).all(|axis| (back[axis] - vector[axis]).abs() < 1e-15));
     }
 
     #[test]

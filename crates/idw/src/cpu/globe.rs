@@ -15,6 +15,9 @@ use crate::ground::RADIUS;
 /// How far antipodes must be for an item to be far, in multiples of half the longer side of its box.
 const FROM_ANTIPODE: f64 = 2.0;
 
+/// How many charts with turned axes are tried: a run of points along a curve has a box of any shape.
+const TURNS: u32 = 4;
+
 /// A point or a node: its unit vector, weight and weighted values.
 #[derive(Clone, Copy)]
 struct Source {
@@ -212,6 +215,13 @@ pub(super) fn weigh_squares(law: u32, squares: &mut [f64; MOST], exponents: &[f6
     }
 }
 
+/// A chart, the sources' places in it, and half of the sides of their box.
+fn in_chart(chart: Chart, sources: &[Source]) -> (Chart, Vec<[f64; 2]>, [f64; 2]) {
+    let places: Vec<[f64; 2]> = sources.iter().map(|source| chart.place(source.place)).collect();
+    let half = [0, 1].map(|axis| places.iter().fold(0.0, |far, p| f64::max(far, p[axis].abs())));
+    (chart, places, half)
+}
+
 /// The item of some sources, and its nodes.
 fn stand_for(
     chebyshev: &Chebyshev<SIDE>,
@@ -223,8 +233,16 @@ fn stand_for(
         along().fold(f64::INFINITY, f64::min) + along().fold(f64::NEG_INFINITY, f64::max)
     };
     let chart = Chart::around([bound(0), bound(1), bound(2)]);
-    let places: Vec<[f64; 2]> = sources.iter().map(|source| chart.place(source.place)).collect();
-    let half = [0, 1].map(|axis| places.iter().fold(0.0, |far, p| f64::max(far, p[axis].abs())));
+    let (mut low, mut high) = ([f64::INFINITY; 2], [f64::NEG_INFINITY; 2]);
+    for place in sources.iter().map(|source| chart.place(source.place)) {
+        low = [0, 1].map(|axis| f64::min(low[axis], place[axis]));
+        high = [0, 1].map(|axis| f64::max(high[axis], place[axis]));
+    }
+    let straight = Chart::around(chart.vector([0, 1].map(|axis| (low[axis] + high[axis]) / 2.0)));
+    let (chart, places, half) = (0..TURNS)
+        .map(|turn| in_chart(straight.turned(turn * (8 / TURNS)), sources))
+        .min_by(|(.., a), (.., b)| a[0].max(a[1]).total_cmp(&b[0].max(b[1])))
+        .unwrap_or_else(|| in_chart(straight, sources));
     let sources = places.iter().zip(sources).map(|(&[u, v], source)| (u, v, source.sums));
     let weights = weigh(chebyshev, half, sources, columns);
     let node = |(i, sums): (usize, [f64; 5])| {

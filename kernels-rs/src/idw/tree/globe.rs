@@ -4,7 +4,7 @@
 //!
 //! 1. A point is its unit vector relative to the leaf's origin, each coordinate in two numbers of f32: so places lose
 //!    nothing, and no sum is in doubt. [`leaves`] writes them.
-//! 2. An item has a chart around its middle (`spatial::chart`), and its box lies in that. An item above takes the
+//! 2. An item has a chart around its middle (`spatial::chart`), its axes turned so that the item's box in it is small. An item above takes the
 //!    nodes of its children as if they were points, and its box is that of these nodes: [`nodes`]. A node is a unit vector
 //!    relative to the middle.
 //! 3. As a function of a point's place the weight `arc^-p` is not smooth at the query, nor at the query's antipode,

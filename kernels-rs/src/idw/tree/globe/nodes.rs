@@ -7,13 +7,16 @@ use device_std::{kernel, thread};
 
 #[cfg(not(target_arch = "nvptx64"))]
 use super::super::MODULE;
-use super::super::NODES;
 use super::super::nodes::{Level, OfNode, Scales, per_half, place_of_node};
+use super::super::{NODES, box_of};
 use super::{Globe, relative};
 use crate::idw::{BLOCK, SEVERAL};
 use crate::spatial::chart::Chart;
 
 const ALL: usize = SEVERAL as usize;
+
+/// How many charts with turned axes are tried: a run of points along a curve has a box of any shape.
+const TURNS: u32 = 4;
 
 /// The shared memory of a block.
 #[inline(always)]
@@ -85,6 +88,41 @@ impl Sources<'_> {
         }
     }
 
+    /// The chart around the middle of the sources' box in it, in every thread, of those with axes turned that in which
+    /// the box is smallest; and half of the box's sides.
+    ///
+    /// # Safety
+    /// As for [`Self::middle`].
+    #[inline(always)]
+    unsafe fn chart(&self, block: BlockReduce<f64>) -> (Chart, [f64; 2]) {
+        // SAFETY: passed on to the caller.
+        unsafe {
+            let chart = Chart::around(self.middle(block));
+            let (mut low, mut high) = ([f64::INFINITY; 2], [f64::NEG_INFINITY; 2]);
+            let mut i = thread::thread_idx_x();
+            while i < self.count {
+                let [u, v] = chart.place(self.place(i).0);
+                low = [f64::min(low[0], u), f64::min(low[1], v)];
+                high = [f64::max(high[0], u), f64::max(high[1], v)];
+                i += BLOCK;
+            }
+            let [west, south, east, north] = box_of(block, low, high);
+            let middle = chart.vector([(west + east) * 0.5, (south + north) * 0.5]);
+            let straight = Chart::around(middle);
+            let (mut best, mut half) = (straight, self.half(&straight, block));
+            let mut turn = 1;
+            while turn < vector::unknown(TURNS) {
+                let turned = straight.turned(turn * (8 / TURNS));
+                let other = self.half(&turned, block);
+                if f64::max(other[0], other[1]) < f64::max(half[0], half[1]) {
+                    (best, half) = (turned, other);
+                }
+                turn += 1;
+            }
+            (best, half)
+        }
+    }
+
     /// Half of the sides of the sources' box in a chart, in every thread.
     ///
     /// # Safety
@@ -131,8 +169,7 @@ pub unsafe fn weigh_globe<const V: usize>(
     // SAFETY: the block stays together; the sources of the item are written; a thread writes its own
     // slots, and its own node.
     unsafe {
-        let chart = Chart::around(sources.middle(reduce));
-        let half = sources.half(&chart, reduce);
+        let (chart, half) = sources.chart(reduce);
         let per = [per_half(half[0]), per_half(half[1])];
         let mut sums = OfNode::<V>::NONE;
         let mut start = 0;

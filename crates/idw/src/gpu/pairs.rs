@@ -75,8 +75,8 @@ impl Call<'_> {
         let columns = index.about.padded();
         // SAFETY: every value of every query is written below; what fills up nobody reads.
         let mut values = unsafe { gpu.uninitialized::<T>(columns * targets as usize)? };
-        // In f64, and where queries have powers of their own, one value at a time.
-        let one_by_one = expanded && (!single || (!exponents.is_null() && !params.geographic));
+        // In f64, on the sphere, and where queries have powers of their own, one value at a time.
+        let one_by_one = expanded && (!single || params.geographic || !exponents.is_null());
         let (columns, each) = match one_by_one {
             true => (index.about.ranges.len(), 1),
             false => (columns, columns.min(SEVERAL as usize)),

@@ -29,10 +29,8 @@ const FROM_ANTIPODE: f32 = 2.0;
 #[derive(Clone, Copy)]
 struct Globe {
     /// Of each point, then of each node of each item, two vectors: the place relative to the middle of its item and the
-    /// first weighted value; what f32 leaves of the place, and the weight.
+    /// weighted value; what f32 leaves of the place, and the weight.
     sources: *mut Vector,
-    /// All weighted values of each, where there are several.
-    values: *mut Vector,
     /// Of each item: the unit vector to the middle and half of the longer side in the chart; then of each leaf: the
     /// origin of its points, and how far these are from it.
     boxes: *mut Vector,
@@ -69,24 +67,14 @@ impl Globe {
     /// # Safety
     /// There is room for it, and one thread alone writes it.
     #[inline(always)]
-    unsafe fn set_source(
-        &self,
-        at: usize,
-        place: [f64; 3],
-        weight: f32,
-        values: Vector,
-        several: bool,
-    ) {
+    unsafe fn set_source(&self, at: usize, place: [f64; 3], [weight, value]: [f32; 2]) {
         let ([x, x_rest], [y, y_rest], [z, z_rest]) = parts(place);
-        let first = [x.to_bits(), y.to_bits(), z.to_bits(), values[0]];
+        let first = [x.to_bits(), y.to_bits(), z.to_bits(), value.to_bits()];
         let second = [x_rest.to_bits(), y_rest.to_bits(), z_rest.to_bits(), weight.to_bits()];
         // SAFETY: passed on to the caller.
         unsafe {
             vector::store(self.sources.add(2 * at).cast(), first);
             vector::store(self.sources.add(2 * at + 1).cast(), second);
-            if several {
-                vector::store(self.values.add(at).cast(), values);
-            }
         }
     }
 }

@@ -10,33 +10,24 @@ use super::super::LEAF;
 #[cfg(not(target_arch = "nvptx64"))]
 use super::super::MODULE;
 use super::{Globe, relative};
-use crate::idw::SEVERAL;
-
-const ALL: usize = SEVERAL as usize;
 
 /// The points of the leaves as sources. Grid: a block a leaf.
 ///
 /// # Safety
-/// `places` has the unit vectors, `3 * points` elements, `values` that of each value, `ranges` three for each;
-/// `points` is not 0; `sources` has two vectors for each point, `all` (with several values) one, and `boxes` one for
-/// each of `items` items and one more for each leaf.
-#[kernel(
-    block = LEAF,
-    carve = |carver| BlockReduce::<f64>::new(carver, LEAF as usize),
-    instances(one: <1>; several: <ALL>)
-)]
-pub unsafe fn stage_globe<const V: usize>(
+/// `places` has the unit vectors, `3 * points` elements, `values` as many as there are points, which are not 0, `range`
+/// three; `sources` has two vectors for each point, `boxes` one for each of `items` items and one more for each leaf.
+#[kernel(block = LEAF, carve = |carver| BlockReduce::<f64>::new(carver, LEAF as usize))]
+pub unsafe fn stage_globe(
     places: *const f64,
     values: *const f64,
-    ranges: *const f64,
+    range: *const f64,
     points: u32,
     items: u32,
     sources: *mut Vector,
-    all: *mut Vector,
     boxes: *mut Vector,
 ) {
     let block = BlockReduce::<f64>::new(&mut Carver::new(), LEAF as usize);
-    let globe = Globe { sources, values: all, boxes, points, items };
+    let globe = Globe { sources, boxes, points, items };
     let leaf = thread::block_idx_x();
     let (first, n) = (leaf * LEAF, points as usize);
     let point = first + thread::thread_idx_x();
@@ -56,14 +47,8 @@ pub unsafe fn stage_globe<const V: usize>(
             globe.set_around(items + leaf, origin, reach);
         }
         if point < points {
-            let mut of_point = [0u32; 4];
-            let mut v = 0;
-            while v < V {
-                let offset = *ranges.add(3 * v);
-                of_point[v] = ((*values.add(point as usize + v * n) - offset) as f32).to_bits();
-                v += 1;
-            }
-            globe.set_source(point as usize, place, 1.0, of_point, V > 1);
+            let value = (*values.add(point as usize) - *range) as f32;
+            globe.set_source(point as usize, place, [1.0, value]);
         }
     }
 }

@@ -10,18 +10,16 @@ use super::super::MODULE;
 use super::super::nodes::{Level, OfNode, Scales, per_half, place_of_node};
 use super::super::{NODES, box_of};
 use super::{Globe, relative};
-use crate::idw::{BLOCK, SEVERAL};
+use crate::idw::BLOCK;
 use crate::spatial::chart::Chart;
-
-const ALL: usize = SEVERAL as usize;
 
 /// How many charts with turned axes are tried: a run of points along a curve has a box of any shape.
 const TURNS: u32 = 4;
 
 /// The shared memory of a block.
 #[inline(always)]
-const fn shared(carver: &mut Carver, values: usize) -> (Scales, BlockReduce<f64>) {
-    (Scales::new(carver, values as u32), BlockReduce::new(carver, BLOCK as usize))
+const fn shared(carver: &mut Carver) -> (Scales, BlockReduce<f64>) {
+    (Scales::new(carver, 1), BlockReduce::new(carver, BLOCK as usize))
 }
 
 /// The sources of a block's item.
@@ -147,22 +145,20 @@ impl Sources<'_> {
 /// there are `below_count`; 0 for leaves. Grid: a block an item.
 ///
 /// # Safety
-/// `sources` has two vectors for each point and each node, `all` (with several values) one, and `boxes` one for
-/// each item and one more for each leaf; those of the level below, or of the leaves, are written.
-#[kernel(block = BLOCK, carve = |carver| shared(carver, V), instances(one: <1>; several: <ALL>))]
-pub unsafe fn weigh_globe<const V: usize>(
+/// `sources` has two vectors for each point and each node, and `boxes` one for each item and one more for each leaf; those of the level below, or of the leaves, are written.
+#[kernel(block = BLOCK, carve = |carver| shared(carver))]
+pub unsafe fn weigh_globe(
     points: u32,
     items: u32,
     start: u32,
     below: u32,
     below_count: u32,
     sources: *mut Vector,
-    all: *mut Vector,
     boxes: *mut Vector,
 ) {
     let level = Level { start, below, below_count };
-    let globe = Globe { sources, values: all, boxes, points, items };
-    let (scales, reduce) = shared(&mut Carver::new(), V);
+    let globe = Globe { sources, boxes, points, items };
+    let (scales, reduce) = shared(&mut Carver::new());
     let (item, me) = (thread::block_idx_x(), thread::thread_idx_x());
     let (first, count) = level.sources(points, item);
     let sources = Sources { globe: &globe, level, item, first, count };
@@ -171,20 +167,14 @@ pub unsafe fn weigh_globe<const V: usize>(
     unsafe {
         let (chart, half) = sources.chart(reduce);
         let per = [per_half(half[0]), per_half(half[1])];
-        let mut sums = OfNode::<V>::NONE;
+        let mut sums = OfNode::<1>::NONE;
         let mut start = 0;
         while start < count {
             thread::sync_threads();
             if start + me < count {
                 let (place, [high, rest]) = sources.place(start + me);
                 let [u, v] = chart.place(place);
-                let source = (first + start + me) as usize;
-                let values = if V > 1 {
-                    vector::load(globe.values.add(source).cast())
-                } else {
-                    [high[3]; 4]
-                };
-                scales.put::<V>([u * per[0], v * per[1]], rest[3], &values);
+                scales.put::<1>([u * per[0], v * per[1]], rest[3], &[high[3]; 4]);
             }
             thread::sync_threads();
             scales.add(u32::min(BLOCK, count - start), &mut sums);
@@ -199,7 +189,7 @@ pub unsafe fn weigh_globe<const V: usize>(
             let [u, v] = place_of_node();
             let place = relative(chart.vector([u * half[0], v * half[1]]), origin);
             let node = (points + item * NODES + me) as usize;
-            globe.set_source(node, place, sums.weight as f32, sums.packed(), V > 1);
+            globe.set_source(node, place, [sums.weight as f32, sums.values[0] as f32]);
         }
     }
 }

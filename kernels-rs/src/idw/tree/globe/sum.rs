@@ -14,15 +14,13 @@ use super::{FROM_ANTIPODE, Globe, parts, relative};
 use crate::idw::staged::{GroupSums, MulAdd, slot};
 use crate::idw::targets::Targets;
 use crate::idw::weights::{Law, Power};
-use crate::idw::{BLOCK, SEVERAL, TILE};
+use crate::idw::{BLOCK, TILE};
 use crate::spatial::sphere::arc_of_squared_chord;
 
-/// Queries of a thread with one value a point, and with several.
-pub const QUERIES: [u32; 2] = [4, 2];
+/// Queries of a thread.
+pub const QUERIES: u32 = 4;
 
-const ONE: usize = QUERIES[0] as usize;
-const FEW: usize = QUERIES[1] as usize;
-const ALL: usize = SEVERAL as usize;
+const Q: usize = QUERIES as usize;
 
 /// Squared chords up to this, of 41 degrees, are short.
 const SHORT: f32 = 0.5;
@@ -57,19 +55,17 @@ struct Room {
     queries: SharedArray<f64>,
     /// Sums, as [`slot`] places them.
     sums: SharedArray<f64>,
-    /// The sources, two vectors each, and their values, where there are several.
+    /// The sources, two vectors each.
     sources: SharedArray<Vector>,
-    values: SharedArray<Vector>,
 }
 
 #[inline(always)]
-const fn shared(carver: &mut Carver, queries: usize, values: usize) -> (Room, BlockReduce<f64>) {
-    let of_block = BLOCK * queries as u32;
+const fn shared(carver: &mut Carver) -> (Room, BlockReduce<f64>) {
+    let of_block = BLOCK * QUERIES;
     let room = Room {
         queries: carver.array(3 * of_block),
-        sums: carver.array(of_block * (1 + values as u32)),
+        sums: carver.array(2 * of_block),
         sources: carver.array(2 * TILE),
-        values: carver.array(if values > 1 { TILE } else { 0 }),
     };
     (room, BlockReduce::new(carver, BLOCK as usize))
 }
@@ -80,27 +76,10 @@ impl Room {
     /// # Safety
     /// The thread has stored it.
     #[inline(always)]
-    unsafe fn query<const Q: usize>(&self, j: u32) -> [f64; 3] {
+    unsafe fn query(&self, j: u32) -> [f64; 3] {
         let at = |axis: u32| (axis * Q as u32 + j) * BLOCK + thread::thread_idx_x();
         // SAFETY: passed on to the caller.
         unsafe { [self.queries.load(at(0)), self.queries.load(at(1)), self.queries.load(at(2))] }
-    }
-
-    /// The values of a staged source, of which the first is known.
-    ///
-    /// # Safety
-    /// It is staged.
-    #[inline(always)]
-    unsafe fn values<const V: usize>(&self, slot: u32, first: u32) -> [f32; V] {
-        // SAFETY: passed on to the caller.
-        let all = if V > 1 { unsafe { self.values.load(slot) } } else { [first; 4] };
-        let mut values = [0.0; V];
-        let mut v = 0;
-        while v < V {
-            values[v] = f32::from_bits(all[v]);
-            v += 1;
-        }
-        values
     }
 }
 
@@ -239,14 +218,14 @@ fn polynomial<const N: usize>(coefficients: &[f32; N], x: f32) -> f32 {
 
 /// A staged source.
 #[derive(Clone, Copy)]
-struct Source<const V: usize> {
+struct Source {
     place: [f32; 3],
     rest: [f32; 3],
     weight: f32,
-    values: [f32; V],
+    value: f32,
 }
 
-impl<const V: usize> Source<V> {
+impl Source {
     /// # Safety
     /// `slot` holds a source.
     #[inline(always)]
@@ -260,7 +239,7 @@ impl<const V: usize> Source<V> {
                 place: three(first),
                 rest: three(second),
                 weight: f32::from_bits(second[3]),
-                values: room.values(slot, first[3]),
+                value: f32::from_bits(first[3]),
             }
         }
     }
@@ -268,7 +247,7 @@ impl<const V: usize> Source<V> {
 
 /// The queries of a thread, or their antipodes, relative to the origin of what is staged.
 #[derive(Clone, Copy)]
-struct Near<const Q: usize> {
+struct Near {
     x: [[f32; 2]; Q],
     y: [[f32; 2]; Q],
     z: [[f32; 2]; Q],
@@ -276,7 +255,7 @@ struct Near<const Q: usize> {
     exponents: [f32; Q],
 }
 
-impl<const Q: usize> Near<Q> {
+impl Near {
     /// # Safety
     /// The thread has stored its queries; the exponents are as long as [`sum_globe`] asks.
     #[inline(always)]
@@ -289,8 +268,8 @@ impl<const Q: usize> Near<Q> {
         while j < Q {
             // SAFETY: passed on to the caller.
             unsafe {
-                near.exponents[j] = block.exponent::<Q>(j as u32) as f32;
-                let [x, y, z] = block.room.query::<Q>(j as u32);
+                near.exponents[j] = block.exponent(j as u32) as f32;
+                let [x, y, z] = block.room.query(j as u32);
                 let place = if from_antipode { [-x, -y, -z] } else { [x, y, z] };
                 (near.x[j], near.y[j], near.z[j]) = parts(relative(place, origin));
             }
@@ -301,7 +280,7 @@ impl<const Q: usize> Near<Q> {
 
     /// The square of the chord to query `j`; with what f32 leaves of the places where `REST`.
     #[inline(always)]
-    fn chord<const REST: bool, const V: usize>(&self, j: usize, p: &Source<V>) -> f32 {
+    fn chord<const REST: bool>(&self, j: usize, p: &Source) -> f32 {
         let along = |axis: usize, q: [f32; 2]| {
             let difference = p.place[axis] - q[0];
             if REST { difference + (p.rest[axis] - q[1]) } else { difference }
@@ -315,34 +294,38 @@ impl<const Q: usize> Near<Q> {
     /// # Safety
     /// They are staged.
     #[inline(always)]
-    unsafe fn sum<L: Law, A: Arc, const REST: bool, const V: usize>(
+    unsafe fn sum<L: Law, A: Arc, const REST: bool>(
         &self,
         room: &Room,
         arc: A,
         count: u32,
-    ) -> GroupSums<Q, V> {
+    ) -> GroupSums<Q, 1> {
         let mut sums = GroupSums::NONE;
-        let square =
-            |j: usize, p: &Source<V>| arc.square(self.chord::<REST, V>(j, p), self.smoothing);
+        let square = |j: usize, p: &Source| arc.square(self.chord::<REST>(j, p), self.smoothing);
         let mut slot = 0;
         // SAFETY: slots below the count are staged.
         unsafe {
             while L::SHARED && slot + 2 <= vector::unknown(count) {
-                let (p, q) = (Source::<V>::load(room, slot), Source::<V>::load(room, slot + 1));
+                let (p, q) = (Source::load(room, slot), Source::load(room, slot + 1));
                 let mut j = 0;
                 while j < Q {
                     let squares = [square(j, &p), square(j, &q)];
-                    sums.add_two::<true>(j, squares, [p.weight, q.weight], [&p.values, &q.values]);
+                    sums.add_two::<true>(
+                        j,
+                        squares,
+                        [p.weight, q.weight],
+                        [&[p.value], &[q.value]],
+                    );
                     j += 1;
                 }
                 slot += 2;
             }
             while slot < vector::unknown(count) {
-                let p = Source::<V>::load(room, slot);
+                let p = Source::load(room, slot);
                 let mut j = 0;
                 while j < Q {
                     let weight = L::weight(square(j, &p), self.exponents[j]);
-                    sums.add::<true>(j, weight, p.weight, &p.values);
+                    sums.add::<true>(j, weight, p.weight, &[p.value]);
                     j += 1;
                 }
                 slot += 1;
@@ -352,25 +335,21 @@ impl<const Q: usize> Near<Q> {
     }
 }
 
-/// Sums in f32 and f64, to be completed by `combine` of module `pairs`; an instance's name says by which power, and
-/// whether one or [`SEVERAL`] values of each point.
+/// Sums in f32 and f64, to be completed by `combine` of module `pairs`; an instance's name says by which power.
 ///
 /// Grid in x: a block for each `BLOCK * Q` queries, which should lie near each other; in y: blocks that share the items.
 ///
 /// # Safety
-/// `sources`, `all` and `boxes` are as [`weigh_globe`](mod@super::nodes::weigh_globe) leaves them for `points` points and
+/// `sources` and `boxes` are as [`weigh_globe`](mod@super::nodes::weigh_globe) leaves them for `points` points and
 /// `items` items, up to the root of level `top`; `vectors` has the unit vectors of `count` queries, which is not 0;
 /// `exponents`, unless null, has minus half the power of each; where `leave_out` is not 0, the queries are the points in
 /// their order, and each leaves itself out; `partial` has `count` for each sum and each row of blocks.
-#[kernel(block = BLOCK, carve = |carver| shared(carver, Q, V), instances(
-    square: <2, ONE, 1>, resident = 5;
-    any: <0, ONE, 1>, resident = 5;
-    square_several: <2, FEW, ALL>, resident = 4;
-    any_several: <0, FEW, ALL>, resident = 4;
+#[kernel(block = BLOCK, carve = |carver| shared(carver), instances(
+    square: <2>, resident = 5;
+    any: <0>, resident = 5;
 ))]
-pub unsafe fn sum_globe<const LAW: u32, const Q: usize, const V: usize>(
+pub unsafe fn sum_globe<const LAW: u32>(
     sources: *const Vector,
-    all: *const Vector,
     boxes: *const Vector,
     points: u32,
     items: u32,
@@ -384,13 +363,13 @@ pub unsafe fn sum_globe<const LAW: u32, const Q: usize, const V: usize>(
     leave_out: u32,
     partial: *mut f64,
 ) {
-    let (sources, values, boxes) = (sources.cast_mut(), all.cast_mut(), boxes.cast_mut());
-    let globe = Globe { sources, values, boxes, points, items };
+    let (sources, boxes) = (sources.cast_mut(), boxes.cast_mut());
+    let globe = Globe { sources, boxes, points, items };
     let targets = Targets { x: vectors, y: vectors, count, width: 1, height: 1, grid: [0.0; 3] };
-    let (room, reduce) = shared(&mut Carver::new(), Q, V);
+    let (room, reduce) = shared(&mut Carver::new());
     // SAFETY: passed on to the caller; all threads of the block come here.
     unsafe {
-        let (low, high) = place_queries::<Q>(&room, &targets, vectors, reduce);
+        let (low, high) = place_queries(&room, &targets, vectors, reduce);
         let block = Block {
             room,
             targets: &targets,
@@ -398,7 +377,7 @@ pub unsafe fn sum_globe<const LAW: u32, const Q: usize, const V: usize>(
             around: Around { low, high, separation: (separation * separation) as f32 },
         };
         let mut c = 0;
-        while c < (1 + V) as u32 * Q as u32 {
+        while c < 2 * QUERIES {
             room.sums.store(c * BLOCK + thread::thread_idx_x(), 0.0);
             c += 1;
         }
@@ -409,11 +388,11 @@ pub unsafe fn sum_globe<const LAW: u32, const Q: usize, const V: usize>(
         while visit.level <= way.top {
             let found = way.next(&mut visit, |item| block.around.is_far(globe.around(item)));
             if turn == mine {
-                block.add_item::<Power<LAW>, Q, V>(&globe, found);
+                block.add_item::<Power<LAW>>(&globe, found);
             }
             turn = if turn + 1 == rows { 0 } else { turn + 1 };
         }
-        write_sums::<false, Q, V>(&targets, room.sums, partial);
+        write_sums::<false, Q, 1>(&targets, room.sums, partial);
     }
 }
 
@@ -422,7 +401,7 @@ pub unsafe fn sum_globe<const LAW: u32, const Q: usize, const V: usize>(
 /// # Safety
 /// The whole block comes to the same call; the vectors are as long as [`sum_globe`] asks.
 #[inline(always)]
-unsafe fn place_queries<const Q: usize>(
+unsafe fn place_queries(
     room: &Room,
     targets: &Targets,
     vectors: *const f64,
@@ -461,7 +440,7 @@ impl Block<'_> {
     /// # Safety
     /// The exponents are as long as [`sum_globe`] asks.
     #[inline(always)]
-    unsafe fn exponent<const Q: usize>(&self, j: u32) -> f64 {
+    unsafe fn exponent(&self, j: u32) -> f64 {
         let Weighting { exponent, exponents, .. } = self.weighting;
         if exponents.is_null() {
             return exponent;
@@ -476,11 +455,11 @@ impl Block<'_> {
     /// # Safety
     /// The whole block comes to the same call, for an item with sources.
     #[inline(always)]
-    unsafe fn add_item<L: Law, const Q: usize, const V: usize>(&self, globe: &Globe, found: Found) {
+    unsafe fn add_item<L: Law>(&self, globe: &Globe, found: Found) {
         let Found { origin, first, count } = found;
         // SAFETY: passed on to the caller; slots are the thread's own.
         unsafe {
-            self.stage::<V>(globe, first, count);
+            self.stage(globe, first, count);
             let (place, reach) = globe.around(origin);
             let is_leaf = first < globe.points;
             let reach = if is_leaf { reach } else { CORNER * reach };
@@ -492,27 +471,27 @@ impl Block<'_> {
             let is_medium = farthest * farthest <= RIGHT;
             let is_short = !from_antipode && farthest * farthest <= SHORT;
             let is_clear = math::sqrt_f32(f32::max(gap, other)) - reach >= LEAST_FROM_OTHER;
-            if (is_leaf && self.may_leave_out::<Q>(first, count)) || !(is_short || is_clear) {
-                return self.add_in_f64::<L, Q, V>(place, (first, count));
+            if (is_leaf && self.may_leave_out(first, count)) || !(is_short || is_clear) {
+                return self.add_in_f64::<L>(place, (first, count));
             }
-            let near = Near::<Q>::new(self, place, from_antipode);
+            let near = Near::new(self, place, from_antipode);
             let sums = match (is_leaf, is_short, is_medium) {
-                (true, true, _) => near.sum::<L, _, true, V>(&self.room, Short, count),
+                (true, true, _) => near.sum::<L, _, true>(&self.room, Short, count),
                 (true, _, true) if from_antipode => {
-                    near.sum::<L, _, true, V>(&self.room, Opposite, count)
+                    near.sum::<L, _, true>(&self.room, Opposite, count)
                 }
-                (false, true, _) => near.sum::<L, _, false, V>(&self.room, Short, count),
+                (false, true, _) => near.sum::<L, _, false>(&self.room, Short, count),
                 (false, _, true) if from_antipode => {
-                    near.sum::<L, _, false, V>(&self.room, Opposite, count)
+                    near.sum::<L, _, false>(&self.room, Opposite, count)
                 }
-                (false, _, true) => near.sum::<L, _, false, V>(&self.room, Medium, count),
-                _ => near.sum::<L, _, true, V>(&self.room, Any { from_antipode }, count),
+                (false, _, true) => near.sum::<L, _, false>(&self.room, Medium, count),
+                _ => near.sum::<L, _, true>(&self.room, Any { from_antipode }, count),
             };
             let mut j = 0;
             while j < Q {
                 let mut c = 0;
-                while c < 1 + V {
-                    self.add_to::<Q>(c, j as u32, sums.of(c, j) as f64);
+                while c < 2 {
+                    self.add_to(c, j as u32, sums.of(c, j) as f64);
                     c += 1;
                 }
                 j += 1;
@@ -525,7 +504,7 @@ impl Block<'_> {
     /// # Safety
     /// As for [`Self::add_item`].
     #[inline(always)]
-    unsafe fn stage<const V: usize>(&self, globe: &Globe, first: u32, count: u32) {
+    unsafe fn stage(&self, globe: &Globe, first: u32, count: u32) {
         // SAFETY: passed on to the caller; slots are the thread's own.
         unsafe {
             thread::sync_threads();
@@ -533,10 +512,6 @@ impl Block<'_> {
             while at < 2 * count {
                 let source = 2 * first as usize + at as usize;
                 self.room.sources.store(at, vector::load(globe.sources.add(source).cast()));
-                if V > 1 && at < count {
-                    let values = globe.values.add((first + at) as usize);
-                    self.room.values.store(at, vector::load(values.cast()));
-                }
                 at += BLOCK;
             }
             thread::sync_threads();
@@ -545,7 +520,7 @@ impl Block<'_> {
 
     /// Whether a leaf holds points that queries of the block leave out.
     #[inline(always)]
-    fn may_leave_out<const Q: usize>(&self, first: u32, count: u32) -> bool {
+    fn may_leave_out(&self, first: u32, count: u32) -> bool {
         let of_block = BLOCK as u64 * Q as u64;
         let start = thread::block_idx_x() as u64 * of_block;
         let overlaps = start < first as u64 + count as u64 && (first as u64) < start + of_block;
@@ -557,7 +532,7 @@ impl Block<'_> {
     /// # Safety
     /// The thread has begun its sums.
     #[inline(always)]
-    unsafe fn add_to<const Q: usize>(&self, c: usize, j: u32, sum: f64) {
+    unsafe fn add_to(&self, c: usize, j: u32, sum: f64) {
         let slot = slot::<Q>(c, j, thread::thread_idx_x());
         // SAFETY: slots are the thread's own.
         unsafe { self.room.sums.store(slot, self.room.sums.load(slot) + sum) };
@@ -568,25 +543,21 @@ impl Block<'_> {
     /// # Safety
     /// As for [`Self::add_item`]; the sources are staged.
     #[inline(always)]
-    unsafe fn add_in_f64<L: Law, const Q: usize, const V: usize>(
-        &self,
-        origin: [f32; 3],
-        (first, count): (u32, u32),
-    ) {
+    unsafe fn add_in_f64<L: Law>(&self, origin: [f32; 3], (first, count): (u32, u32)) {
         let whole = |high: f32, rest: f32| high as f64 + rest as f64;
         // SAFETY: passed on to the caller.
         unsafe {
             let mut j = 0;
             while j < vector::unknown(Q as u32) {
-                let exponent = self.exponent::<Q>(j);
-                let (x, y, z) = parts(relative(self.room.query::<Q>(j), origin));
+                let exponent = self.exponent(j);
+                let (x, y, z) = parts(relative(self.room.query(j), origin));
                 let query = self.targets.query::<false, Q>(j as usize) as u32;
                 let left_out =
                     if self.weighting.leaves_out { query.wrapping_sub(first) } else { u32::MAX };
-                let (mut weight, mut values) = (0.0, [0.0; V]);
+                let (mut weight, mut value) = (0.0, 0.0);
                 let mut slot = 0;
                 while slot < vector::unknown(count) {
-                    let p = Source::<V>::load(&self.room, slot);
+                    let p = Source::load(&self.room, slot);
                     let along = |axis: usize, q: [f32; 2]| {
                         whole(p.place[axis], p.rest[axis]) - whole(q[0], q[1])
                     };
@@ -597,19 +568,11 @@ impl Block<'_> {
                         of_source = 0.0;
                     }
                     weight += of_source * p.weight as f64;
-                    let mut v = 0;
-                    while v < V {
-                        values[v] += of_source * p.values[v] as f64;
-                        v += 1;
-                    }
+                    value += of_source * p.value as f64;
                     slot += 1;
                 }
-                self.add_to::<Q>(0, j, weight);
-                let mut v = 0;
-                while v < V {
-                    self.add_to::<Q>(1 + v, j, values[v]);
-                    v += 1;
-                }
+                self.add_to(0, j, weight);
+                self.add_to(1, j, value);
                 j += 1;
             }
         }

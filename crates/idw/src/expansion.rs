@@ -38,8 +38,11 @@ const LEAST_POINTS: usize = 8192;
 #[cfg(feature = "cuda")]
 pub(crate) const LEAST_PAIRS_GPU: f64 = 3e9;
 pub(crate) const LEAST_PAIRS_CPU: f64 = 2e8;
-/// Where the direct sum is the one in f64.
-pub(crate) const LEAST_PAIRS_IN_F64: f64 = 6e7;
+
+/// From how many pairs on it is faster where the direct sum is the one in f64: a thousand targets pay for the nodes.
+pub(crate) fn least_pairs_in_f64(points: usize) -> f64 {
+    6e7 + 1e3 * points as f64
+}
 
 /// How far a box must be from targets for its nodes to stand for its points, in multiples of the longer
 /// half of its sides, from its middle. Measured: `docs/idw.md`. Where targets have powers of their own, the highest

@@ -174,7 +174,8 @@ pub(crate) fn leave_one_out(
     let exponents = exponents(data, targets, params, true);
     if params.is_all_pairs() {
         let index = Index::to_tile(data, params.geographic);
-        let (points, least) = (data.len(), expansion::LEAST_PAIRS_IN_F64);
+        let points = data.len();
+        let least = expansion::least_pairs_in_f64(points);
         if expansion::is_used(params, true, points, points as u64, least) {
             let exponents = exponents.as_deref();
             let found = pairs::leave_one_out(&index, targets, params, exponents, progress)?;

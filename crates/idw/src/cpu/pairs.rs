@@ -57,7 +57,7 @@ pub(super) fn interpolate<T: Number>(
     let single = T::IS_SINGLE;
     let (points, count) = (index.len(), targets.len());
     let least_pairs = match params.geographic || !single {
-        true => expansion::LEAST_PAIRS_IN_F64,
+        true => expansion::least_pairs_in_f64(points),
         false => expansion::LEAST_PAIRS_CPU,
     };
     let expanded = expansion::is_used(params, single, points, count, least_pairs);

@@ -96,7 +96,10 @@ impl Call<'_> {
     /// From how many pairs on the expansion is faster.
     fn least_pairs(&self, single: bool) -> f64 {
         let in_f64 = self.leave_out || self.params.geographic || !single;
-        if in_f64 { expansion::LEAST_PAIRS_IN_F64 } else { expansion::LEAST_PAIRS_GPU }
+        match in_f64 {
+            true => expansion::least_pairs_in_f64(self.index.len()),
+            false => expansion::LEAST_PAIRS_GPU,
+        }
     }
 
     /// The queries along a curve: where they are the points, in the order of these. `None` for a grid, whose blocks

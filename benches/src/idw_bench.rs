@@ -13,8 +13,8 @@ use std::cell::{LazyCell, RefCell};
 use std::time::Duration;
 
 use gpu_core::{Column, Device, DeviceChoice, DevicePoints, Extent, Gpu, GridSpec, Points};
-use idw::gpu::{DeviceTargets, Index, Workspace};
-use idw::{Kernel, Params, Targets};
+use idw::gpu::{DeviceNumber, DeviceTargets, Index, Workspace};
+use idw::{Adaptive, Kernel, Params, Targets, cross_validate};
 use rayon::prelude::*;
 
 /// Targets of the sample.
@@ -64,6 +64,7 @@ fn main() -> Result<()> {
     let params = Params::default().power(3.0);
     bench.pairs("scattered_p3_10K", &points, few.targets(), &params)?;
     bench.crossover()?;
+    bench.others(&million, targets.targets())?;
     bench.nearest()
 }
 
@@ -89,12 +90,98 @@ impl Bench {
         let worst = points.worst_error(targets, params.power, &values);
         let most =
             if !matches!(params.kernel, Kernel::Naive | Kernel::Tiled) { 1e-5 } else { 1e-2 };
-        eprintln!("{name}: relative error at most {worst:.1e}");
-        if worst > most {
-            eprintln!("{name}: TOO INACCURATE");
-        }
+        tell(name, worst, most);
         let runs = if points.x.len() > 100_000 { 5 } else { 20 };
         self.row(name, points.x.len(), targets.len(), runs, run)
+    }
+
+    /// What is not one power in f32 in the plane: powers of their own, each point left out, f64, the sphere.
+    fn others(&self, million: &Cloud, targets: Targets) -> Result<()> {
+        let globe = LazyCell::new(|| Cloud::globe(1 << 20, 12));
+        let around = LazyCell::new(|| Cloud::globe(1 << 20, 13));
+        for (how, kernel) in [("", Kernel::Auto), ("direct_", Kernel::Direct)] {
+            let params = Params::default().kernel(kernel);
+            let adaptive = params.adaptive(Adaptive::default());
+            self.checked_by_cpu::<f32>(&format!("{how}adaptive"), million, targets, &adaptive)?;
+            for (law, power) in [("p1", 1.0), ("p2", 2.0), ("p2.5", 2.5)] {
+                let (name, params) = (format!("{how}f64_{law}"), params.power(power));
+                self.checked_by_cpu::<f64>(&name, million, targets, &params)?;
+            }
+            for (law, power) in [("p2", 2.0), ("p2.5", 2.5)] {
+                let params = params.power(power);
+                self.left_out(&format!("{how}left_out_{law}"), million, &params)?;
+                let name = format!("{how}sphere_{law}");
+                if name.contains(&self.filter) {
+                    let params = params.geographic(true);
+                    self.checked_by_cpu::<f32>(&name, &globe, around.targets(), &params)?;
+                }
+            }
+        }
+        for count in [8_192, 16_384, 32_768, 131_072] {
+            let (points, even) = (Cloud::random(count, 1.0, 14), Cloud::random(count, 1.0, 17));
+            let (globe, around) = (Cloud::globe(count, 15), Cloud::globe(count, 16));
+            for (how, kernel) in [("direct", Kernel::Direct), ("expansion", Kernel::Expansion)] {
+                let params = Params::default().kernel(kernel);
+                self.left_out(&format!("crossover_left_out_{how}_{count}"), &points, &params)?;
+                let name = format!("crossover_f64_{how}_{count}");
+                self.checked_by_cpu::<f64>(&name, &points, even.targets(), &params)?;
+                let (name, params) =
+                    (format!("crossover_sphere_{how}_{count}"), params.geographic(true));
+                self.checked_by_cpu::<f32>(&name, &globe, around.targets(), &params)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// As [`Self::pairs`], but a sample of the values is compared with the CPU's direct sums in f64.
+    fn checked_by_cpu<T: DeviceNumber>(
+        &self,
+        name: &str,
+        points: &Cloud,
+        targets: Targets,
+        params: &Params,
+    ) -> Result<()> {
+        if !name.contains(&self.filter) {
+            return Ok(());
+        }
+        let resident = points.upload(&self.gpu)?;
+        let places = Places::upload(&self.gpu, targets)?;
+        let workspace = RefCell::new(Workspace::new(&self.gpu)?);
+        let index = Index::new(&mut workspace.borrow_mut(), &resident.points()?, params)?;
+        let run = || {
+            let mut workspace = workspace.borrow_mut();
+            Ok(index.interpolate::<T>(&mut workspace, places.targets(), params)?)
+        };
+        let values = run()?.values.to_host()?;
+        let (sample, x, y) = sample_of(targets, SAMPLE);
+        let columns = Points { x: &points.x, y: &points.y, values: &[&points.z] };
+        let input = idw::Input::new(columns, Targets::Points { x: &x, y: &y });
+        let wanted =
+            idw::interpolate::<f64>(&Device::Cpu, input, &params.kernel(Kernel::Direct), &())?;
+        let off = |(&i, w): (&usize, &f64)| (values[i].to_f64() / w - 1.0).abs();
+        let worst = sample.iter().zip(&wanted.values[0]).map(off).fold(0.0, f64::max);
+        tell(name, worst, if size_of::<T>() == 4 { 1e-5 } else { 1e-12 });
+        let runs = if points.x.len() > 100_000 { 5 } else { 20 };
+        self.row(name, points.x.len(), targets.len(), runs, run)
+    }
+
+    /// Each point from all others: from host to host, with the index, which is all that there is.
+    fn left_out(&self, name: &str, points: &Cloud, params: &Params) -> Result<()> {
+        if !name.contains(&self.filter) {
+            return Ok(());
+        }
+        let device = Device::Gpu(self.gpu.clone());
+        let columns = Points { x: &points.x, y: &points.y, values: &[&points.z] };
+        let run = || Ok(cross_validate(&device, columns, params, &())?);
+        let errors = run()?.errors;
+        let (sample, ..) = sample_of(points.targets(), SAMPLE);
+        let error = |&i: &usize| {
+            let wanted = points.sum((points.x[i], points.y[i]), params.power, Some(i));
+            ((errors[i] + points.z[i]) / wanted - 1.0).abs()
+        };
+        tell(name, sample.par_iter().map(error).reduce(|| 0.0, f64::max), 1e-5);
+        let runs = if points.x.len() > 100_000 { 3 } else { 20 };
+        self.row(name, points.x.len(), points.x.len() as u64, runs, run)
     }
 
     /// Where the expansion begins to pay.
@@ -211,6 +298,29 @@ impl Bench {
     }
 }
 
+/// Tells how accurate values are.
+fn tell(name: &str, worst: f64, most: f64) {
+    eprintln!("{name}: relative error at most {worst:.1e}");
+    if worst > most {
+        eprintln!("{name}: TOO INACCURATE");
+    }
+}
+
+/// Some targets: which, and x and y of each.
+fn sample_of(targets: Targets, len: usize) -> (Vec<usize>, Vec<f64>, Vec<f64>) {
+    let count = targets.len();
+    let sample: Vec<usize> = (0..len).map(|k| (mix(k as u64) % count) as usize).collect();
+    let place = |&i: &usize| match targets {
+        Targets::Points { x, y } => (x[i], y[i]),
+        Targets::Grid(grid) => {
+            let width = grid.width as usize;
+            grid.cell_centre((i % width) as u32, (i / width) as u32)
+        }
+    };
+    let (x, y) = sample.iter().map(place).unzip();
+    (sample, x, y)
+}
+
 /// Points of a square, with values between 10 and 110.
 struct Cloud {
     x: Vec<f64>,
@@ -242,6 +352,14 @@ impl Cloud {
         let along =
             |centres: &[f64], offsets: &[f64]| (0..n).map(|i| place(centres, offsets, i)).collect();
         Self { x: along(&heaps.x, &even.x), y: along(&heaps.y, &even.y), z: even.z }
+    }
+
+    /// Points spread evenly over the globe, in degrees.
+    fn globe(n: usize, seed: u64) -> Self {
+        let even = Self::random(n, 1.0, seed);
+        let x = even.x.iter().map(|x| 360.0 * x - 180.0).collect();
+        let y = even.y.iter().map(|y| (2.0 * y - 1.0).asin().to_degrees()).collect();
+        Self { x, y, z: even.z }
     }
 
     /// Points in heaps of 3 m over 1000 km, 64 in each.
@@ -284,17 +402,7 @@ impl Cloud {
         params: &Params,
         values: &[f32],
     ) -> Result<()> {
-        let count = targets.len();
-        let sample: Vec<usize> =
-            (0..NEAR_SAMPLE).map(|k| (mix(k as u64) % count) as usize).collect();
-        let place = |i: usize| match targets {
-            Targets::Points { x, y } => (x[i], y[i]),
-            Targets::Grid(grid) => {
-                let width = grid.width as usize;
-                grid.cell_centre((i % width) as u32, (i / width) as u32)
-            }
-        };
-        let (x, y): (Vec<f64>, Vec<f64>) = sample.iter().map(|&i| place(i)).unzip();
+        let (sample, x, y) = sample_of(targets, NEAR_SAMPLE);
         let points = Points { x: &self.x, y: &self.y, values: &[&self.z] };
         let input = idw::Input::new(points, Targets::Points { x: &x, y: &y });
         let wanted = idw::interpolate::<f32>(&Device::Cpu, input, params, &())?;
@@ -327,26 +435,24 @@ impl Cloud {
 
     /// The greatest relative error of a sample of values.
     fn worst_error(&self, targets: Targets, power: f64, values: &[f32]) -> f64 {
-        let count = targets.len() as usize;
+        let (sample, x, y) = sample_of(targets, SAMPLE);
         let error = |k: usize| {
-            let i = (mix(k as u64) % count as u64) as usize;
-            let (x, y) = match targets {
-                Targets::Points { x, y } => (x[i], y[i]),
-                Targets::Grid(grid) => {
-                    let width = grid.width as usize;
-                    grid.cell_centre((i % width) as u32, (i / width) as u32)
-                }
-            };
-            let (mut weights, mut sum) = (0.0, 0.0);
-            for j in 0..self.x.len() {
-                let squared = (self.x[j] - x).powi(2) + (self.y[j] - y).powi(2);
-                let weight = if power == 2.0 { 1.0 / squared } else { squared.powf(-power / 2.0) };
-                weights += weight;
-                sum += weight * self.z[j];
-            }
-            (f64::from(values[i]) * weights / sum - 1.0).abs()
+            let wanted = self.sum((x[k], y[k]), power, None);
+            (f64::from(values[sample[k]]) / wanted - 1.0).abs()
         };
         (0..SAMPLE).into_par_iter().map(error).reduce(|| 0.0, f64::max)
+    }
+
+    /// The value at a place from all points but one, in f64.
+    fn sum(&self, (x, y): (f64, f64), power: f64, left_out: Option<usize>) -> f64 {
+        let (mut weights, mut sum) = (0.0, 0.0);
+        for j in (0..self.x.len()).filter(|&j| Some(j) != left_out) {
+            let squared = (self.x[j] - x).powi(2) + (self.y[j] - y).powi(2);
+            let weight = if power == 2.0 { 1.0 / squared } else { squared.powf(-power / 2.0) };
+            weights += weight;
+            sum += weight * self.z[j];
+        }
+        sum / weights
     }
 }
 

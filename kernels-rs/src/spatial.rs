@@ -1,6 +1,7 @@
 //! What is computed about places, on the host and on the device by the same functions.
 
 pub mod cells;
+pub mod chart;
 pub mod frame;
 pub mod hilbert;
 pub mod keys;

@@ -22,6 +22,13 @@ pub(crate) const SIDE: usize = 9;
 /// Nodes of a box.
 pub(crate) const NODES: usize = SIDE * SIDE;
 
+/// Nodes along each axis of a box in f64.
+pub(crate) const SIDE_IN_F64: usize = 16;
+
+/// Nodes of a box in f64.
+#[cfg(feature = "cuda")]
+pub(crate) const NODES_IN_F64: usize = SIDE_IN_F64 * SIDE_IN_F64;
+
 /// The highest power for which the nodes are accurate enough at the distances below.
 pub(crate) const HIGHEST_POWER: f64 = 4.0;
 
@@ -32,22 +39,33 @@ const LEAST_POINTS: usize = 8192;
 pub(crate) const LEAST_PAIRS_GPU: f64 = 3e9;
 pub(crate) const LEAST_PAIRS_CPU: f64 = 2e8;
 
-/// How far a box must be from targets for its nodes to stand for its points, in multiples of the longer
-/// half of its sides, from its middle. Measured: `docs/idw.md`.
-pub(crate) fn separation(power: f64) -> f64 {
-    2.25 + 0.5 * power
+/// From how many pairs on it is faster where the direct sum is the one in f64: a thousand targets pay for the nodes.
+pub(crate) fn least_pairs_in_f64(points: usize) -> f64 {
+    6e7 + 1e3 * points as f64
 }
 
-/// Refuses the expansion where the values of targets are not f32, or leave a point out each.
+/// How far a box must be from targets for its nodes to stand for its points, in multiples of the longer
+/// half of its sides, from its middle. Measured: `docs/idw.md`. Where targets have powers of their own, the highest
+/// that they may have counts for all.
+pub(crate) fn separation(params: &Params) -> f64 {
+    2.25 + 0.5 * params.highest_power()
+}
+
+/// The same in f64, with 16 x 16 nodes.
+pub(crate) fn separation_in_f64(params: &Params) -> f64 {
+    3.2 + 0.42 * params.highest_power()
+}
+
+/// Refuses the expansion where the values of targets are f64 on the sphere.
 pub(crate) fn check(params: &Params, single: bool) -> Result<()> {
-    if params.kernel == Kernel::Expansion && !single {
-        return Err(Error::Conflict { option: "the expansion", with: "f64 or leaving points out" });
+    if params.kernel == Kernel::Expansion && params.geographic && !single {
+        return Err(Error::Conflict { option: "the expansion", with: "f64 on the sphere" });
     }
     Ok(())
 }
 
-/// Whether far points are expanded: where `single`, which is f32 without leaving points out, and by
-/// themselves from `least_pairs` pairs on.
+/// Whether far points are expanded, by themselves from `least_pairs` pairs on; `single` where what is wanted is f32, or
+/// each point left out.
 pub(crate) fn is_used(
     params: &Params,
     single: bool,
@@ -55,11 +73,9 @@ pub(crate) fn is_used(
     targets: u64,
     least_pairs: f64,
 ) -> bool {
-    let can = single
-        && !params.geographic
-        && params.adaptive.is_none()
+    let can = (single || !params.geographic)
         && params.is_all_pairs()
-        && params.power <= HIGHEST_POWER;
+        && params.highest_power() <= HIGHEST_POWER;
     let enough = points >= LEAST_POINTS && points as f64 * targets as f64 >= least_pairs;
     can && points > 0
         && match params.kernel {

@@ -34,7 +34,7 @@
 //! Shepard, *A two-dimensional interpolation function for irregularly-spaced data* (1968,
 //! doi:10.1145/800186.810616). The kernels for all pairs grew out of Mei, *Evaluating the Power of GPU
 //! Acceleration for IDW Interpolation Algorithm* (2014, doi:10.1155/2014/171574), whose naive and tiled
-//! kernels remain selectable ([`Kernel`]). For many points and targets in f32 those far from each other
+//! kernels remain selectable ([`Kernel`]). For many points and targets those far from each other
 //! are expanded in nodes, after Wang, Krasny and Tlupova (2020, doi:10.4208/cicp.OA-2019-0177), unless the
 //! direct sum is chosen. `docs/idw.md` has the definition, the differences from the papers and from
 //! `gdal_grid`, and what was measured.
@@ -131,7 +131,7 @@ impl<T: Number> Real for T {}
 /// Interpolates points at targets, in f32 or f64.
 ///
 /// No points give NODATA everywhere. Work: points times targets where all points count, or with the
-/// expansion ([`Kernel`]) about 10,000 pairs a target; else, for each target, a few times the points that
+/// expansion ([`Kernel`]) 10,000 to 60,000 pairs a target; else, for each target, a few times the points that
 /// it takes.
 ///
 /// # Errors

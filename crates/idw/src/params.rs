@@ -90,8 +90,9 @@ pub enum Kernel {
     /// Every pair of a point and a target, one after the other.
     Direct,
     /// Groups of points far from a group of targets by a few nodes each, which stand for them within
-    /// the accuracy that is promised for f32 (`docs/idw.md`). For f32 in the plane and one power for
-    /// all targets, at most 4. The last bits of a target's value depend on the other targets.
+    /// the accuracy that is promised for the type of the results (`docs/idw.md`). For powers of at most 4, adaptive ones
+    /// too; on the sphere in f32 alone. Where each point is left out in turn, with the accuracy of f32. The last bits of
+    /// a target's value depend on the other targets.
     Expansion,
     /// The naive kernel of Mei (2014): every thread reads every point from global memory. For f32 in
     /// the plane; sums in f32 throughout, so many points cost accuracy.
@@ -247,6 +248,11 @@ impl Params {
         if self.adaptive.is_some() { 0 } else { law.unwrap_or(0) }
     }
 
+    /// The highest power that a target may have.
+    pub(crate) fn highest_power(&self) -> f64 {
+        self.adaptive.map_or(self.power, |how| how.levels.into_iter().fold(0.0, f64::max))
+    }
+
     /// Checks the parameters by themselves.
     pub(crate) fn check(&self) -> Result<()> {
         let &Self { power, smoothing, radius1, radius2, angle, .. } = self;
@@ -289,19 +295,21 @@ impl Params {
     }
 
     fn check_kernel(&self) -> Result<()> {
-        let all_in_plane = self.is_all_pairs() && !self.geographic;
-        let option = match self.kernel {
+        let (option, is_of_paper) = match self.kernel {
             Kernel::Auto | Kernel::Direct => return Ok(()),
-            Kernel::Expansion => "the expansion",
-            Kernel::Naive | Kernel::Tiled => "a kernel of the paper",
+            Kernel::Expansion => ("the expansion", false),
+            Kernel::Naive | Kernel::Tiled => ("a kernel of the paper", true),
         };
-        if !all_in_plane {
-            return Err(Error::Conflict { option, with: "neighbours or geographic coordinates" });
+        if !self.is_all_pairs() {
+            return Err(Error::Conflict { option, with: "neighbours" });
         }
-        if self.adaptive.is_some() {
+        if is_of_paper && self.geographic {
+            return Err(Error::Conflict { option, with: "geographic coordinates" });
+        }
+        if is_of_paper && self.adaptive.is_some() {
             return Err(Error::Conflict { option, with: "the adaptive power" });
         }
-        if self.kernel == Kernel::Expansion && self.power > expansion::HIGHEST_POWER {
+        if !is_of_paper && self.highest_power() > expansion::HIGHEST_POWER {
             return Err(Error::Conflict { option, with: "a power above 4" });
         }
         Ok(())

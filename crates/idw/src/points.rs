@@ -216,6 +216,19 @@ impl<'a> Data<'a> {
         self.x.len()
     }
 
+    /// The same points with the first of their values alone.
+    pub fn with_first_value(&self) -> Data<'_> {
+        let values = self.values.iter().take(1).map(|column| Cow::Borrowed(&column[..]));
+        Data {
+            x: Cow::Borrowed(&self.x),
+            y: Cow::Borrowed(&self.y),
+            values: values.collect(),
+            ranges: self.ranges.iter().take(1).copied().collect(),
+            kept: None,
+            ..*self
+        }
+    }
+
     /// The points' own places as targets.
     pub fn as_targets(&self) -> Targets<'_> {
         Targets::Points { x: &self.x, y: &self.y }

@@ -55,7 +55,9 @@ pub struct Comparison {
     pub all: Vec<(f64, Validation)>,
 }
 
-/// Interpolates the first value of each point from all other points, in f64.
+/// Interpolates the first value of each point from all other points: in f64, but where far points are expanded
+/// ([`Kernel`](crate::Kernel): by itself from 8192 points on, all of them counting, at powers up to 4) within 1e-5 of the
+/// value that the others make.
 ///
 /// Several points in one place predict each other. Work as for an interpolation at the points.
 ///

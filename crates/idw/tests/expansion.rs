@@ -5,7 +5,7 @@ mod common;
 
 use common::{Cloud, Random, assert_close, by_definition, devices, random_cloud, targets_at};
 use gpu_core::{Device, GridSpec};
-use idw::{Error, Input, Kernel, Params, Points, Targets, interpolate};
+use idw::{Adaptive, Error, Input, Kernel, Params, Points, Targets, interpolate};
 use proptest::prelude::*;
 
 const SQUARE: [f64; 4] = [0.0, 0.0, 100.0, 100.0];
@@ -171,6 +171,42 @@ fn points_and_constants_stay_exact_and_values_within_their_range() {
 }
 
 #[test]
+fn each_target_may_have_a_power_of_its_own() {
+    // Crowded and thin in turns, so that powers differ among targets side by side.
+    let mut random = Random::new(21);
+    let cloud = Cloud::of((0..4000).map(|_| {
+        let (x, y) = (100.0 * random.unit(), 100.0 * random.unit().powi(3));
+        (x, y, 10.0 + 100.0 * random.unit())
+    }));
+    let scattered = random_cloud(90, [-10.0, -10.0, 110.0, 110.0], 22);
+    let grid = GridSpec::new(-5.0, 100.0, 6.0, 13, 9).unwrap();
+    let centres = Cloud::of((0..grid.cells()).map(|i| {
+        let (x, y) = grid.cell_centre((i % 13) as u32, (i / 13) as u32);
+        (x, y, 0.0)
+    }));
+    let second: Vec<f64> = cloud.z.iter().map(|z| 300.0 - z).collect();
+    let other = Cloud { z: second.clone(), ..cloud.clone() };
+    let how = Adaptive::default().area(1e4);
+    for how in [how, how.levels([2.0, 1.0, 3.5, 0.5, 3.0]).neighbours(4)] {
+        let params = expanded(9.0).adaptive(how);
+        for (places, at) in [(&scattered, targets_at(&scattered)), (&centres, grid.into())] {
+            let wanted = [&cloud, &other].map(|cloud| expected(cloud, places, &params));
+            for device in devices() {
+                let found = values(&device, &cloud, at, &params);
+                assert_close(&found, &wanted[0], 1e-5, &device.name());
+                let both = [&cloud.z[..], &second];
+                let points = Points { x: &cloud.x, y: &cloud.y, values: &both };
+                let found = interpolate::<f32>(&device, Input::new(points, at), &params, &());
+                for (found, wanted) in found.unwrap().values.iter().zip(&wanted) {
+                    let found: Vec<f64> = found.iter().map(|&v| f64::from(v)).collect();
+                    assert_close(&found, wanted, 1e-5, &device.name());
+                }
+            }
+        }
+    }
+}
+
+#[test]
 fn several_values_of_either_sign_are_off_by_a_share_of_the_greatest() {
     let cloud = heaps(2500, 14);
     let targets = random_cloud(70, SQUARE, 15);
@@ -230,7 +266,8 @@ fn cpu_and_gpu_and_the_direct_sum_agree() {
 
 #[test]
 fn what_cannot_be_expanded_is_refused() {
-    let cloud = random_cloud(100, SQUARE, 20);
+    // Places on the sphere too.
+    let cloud = random_cloud(100, [0.0, 0.0, 80.0, 80.0], 20);
     let base = expanded(2.0);
     let refused = |params: Params, double: bool, device: &Device| {
         cloud.with(|points| {
@@ -247,17 +284,18 @@ fn what_cannot_be_expanded_is_refused() {
     };
     for device in devices() {
         for (params, double) in [
-            (base, true),
             (base.power(4.5), false),
-            (base.geographic(true), false),
+            (base.power(4.5), true),
+            (base.geographic(true), true),
             (base.max_points(3), false),
-            (base.adaptive(idw::Adaptive::default()), false),
+            (base.adaptive(Adaptive::default().levels([1.0, 2.0, 3.0, 4.0, 4.1])), false),
         ] {
             let error = refused(params, double, &device).unwrap_err();
             assert!(matches!(error, Error::Conflict { option: "the expansion", .. }), "{error}");
         }
-        let error = cloud.with(|points| idw::cross_validate(&device, points, &base, &()));
-        assert!(matches!(error, Err(Error::Conflict { option: "the expansion", .. })));
+        // Unlike the fixed power, which does not count then.
+        let adaptive = base.power(9.0).adaptive(Adaptive::default());
+        assert_eq!(refused(adaptive, false, &device), Ok(()));
     }
 }
 

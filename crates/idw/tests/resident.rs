@@ -50,10 +50,17 @@ fn all_params() -> Vec<Params> {
         all.radius(20.0).min_points(2),
         all.max_points_per_quadrant(2),
         all.adaptive(Adaptive::default()),
+        all.adaptive(Adaptive::default()).kernel(Kernel::Expansion),
         Params::nearest(6).adaptive(Adaptive::default()),
     ];
-    let sphere = [all, Params::nearest(5), all.radius(2e6)].map(|params| params.geographic(true));
-    plane.into_iter().chain(sphere).collect()
+    let sphere = [
+        all,
+        all.kernel(Kernel::Expansion),
+        all.adaptive(Adaptive::default()).kernel(Kernel::Expansion),
+        Params::nearest(5),
+        all.radius(2e6),
+    ];
+    plane.into_iter().chain(sphere.map(|params| params.geographic(true))).collect()
 }
 
 #[test]

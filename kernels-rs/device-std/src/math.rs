@@ -1,4 +1,5 @@
-//! Arithmetic that `core` lacks on the device. Correctly rounded, so host and device agree.
+//! Arithmetic that `core` lacks on the device. Correctly rounded, so host and device agree, but for the fast
+//! reciprocals.
 
 /// Square root, correctly rounded.
 #[inline(always)]
@@ -23,6 +24,57 @@ pub fn sqrt_f32(x: f32) -> f32 {
     #[cfg(not(target_arch = "nvptx64"))]
     {
         x.sqrt()
+    }
+}
+
+/// `1 / x` within two units in the last place, where `x` and the result are normal numbers; else anything.
+#[inline(always)]
+pub fn reciprocal(x: f64) -> f64 {
+    #[cfg(target_arch = "nvptx64")]
+    {
+        let mut result: f64;
+        // SAFETY: arithmetic.
+        unsafe {
+            core::arch::asm!("rcp.approx.ftz.f64 {0}, {1};", out(reg64) result, in(reg64) x,
+                options(pure, nomem, nostack, preserves_flags));
+        }
+        // The instruction gives 20 bits; each round by Newton doubles them.
+        let mut k = 0;
+        while k < 2 {
+            result = mul_add(mul_add(-x, result, 1.0), result, result);
+            k += 1;
+        }
+        result
+    }
+    #[cfg(not(target_arch = "nvptx64"))]
+    {
+        1.0 / x
+    }
+}
+
+/// `1 / sqrt(x)` within two units in the last place, where `x` is a normal number above 0; else anything.
+#[inline(always)]
+pub fn reciprocal_sqrt(x: f64) -> f64 {
+    #[cfg(target_arch = "nvptx64")]
+    {
+        let mut result: f64;
+        // SAFETY: arithmetic.
+        unsafe {
+            core::arch::asm!("rsqrt.approx.ftz.f64 {0}, {1};", out(reg64) result, in(reg64) x,
+                options(pure, nomem, nostack, preserves_flags));
+        }
+        // As above.
+        let mut k = 0;
+        while k < 2 {
+            let rest = mul_add(-(x * result), result, 1.0);
+            result = mul_add(0.5 * result, rest, result);
+            k += 1;
+        }
+        result
+    }
+    #[cfg(not(target_arch = "nvptx64"))]
+    {
+        1.0 / x.sqrt()
     }
 }
 

@@ -66,6 +66,8 @@ pub struct Weighting {
     pub exponent: f64,
     /// Minus half the power of each query, or null.
     pub exponents: *const f64,
+    /// Whether query `i` leaves data point `i` out: then the queries are the points, in their order.
+    pub leaves_out: bool,
 }
 
 impl Block<'_> {
@@ -112,7 +114,8 @@ impl Block<'_> {
             while near != 0 {
                 let j = near.trailing_zeros();
                 near &= near - 1;
-                let is_due = self.is_due::<ROW, Q, V>(&group, j, of_group.pick(j));
+                let is_due = self.left_out::<ROW, Q>(&group, me, j) < group.count
+                    || self.is_due::<ROW, Q, V>(&group, j, of_group.pick(j));
                 doubtful |= (is_due as u32) << j;
             }
             self.add_doubtful::<L, ROW, Q, V>(doubtful, group, values);
@@ -190,9 +193,23 @@ impl Block<'_> {
         }
     }
 
-    /// Minus half the power of query `j` of thread `me`.
+    /// The place in a group of the point that query `j` of thread `me` leaves out; beyond the group where it holds
+    /// no such point.
     #[inline(always)]
-    unsafe fn exponent<const ROW: bool, const Q: usize>(&self, me: u32, j: u32) -> f64 {
+    fn left_out<const ROW: bool, const Q: usize>(&self, group: &Group, me: u32, j: u32) -> u32 {
+        if !self.weighting.leaves_out {
+            return u32::MAX;
+        }
+        // Points and queries are fewer than 2^31.
+        (self.targets.query_of::<ROW, Q>(me, j as usize) as u32).wrapping_sub(group.first)
+    }
+
+    /// Minus half the power of query `j` of thread `me`.
+    ///
+    /// # Safety
+    /// The exponents are as long as the kernels ask.
+    #[inline(always)]
+    pub unsafe fn exponent<const ROW: bool, const Q: usize>(&self, me: u32, j: u32) -> f64 {
         let Weighting { exponent, exponents, .. } = self.weighting;
         if exponents.is_null() {
             return unknown(exponent);
@@ -240,8 +257,9 @@ impl Block<'_> {
                     lanes &= lanes - 1;
                     let place = self.targets.place_of::<ROW, Q>(owner, j as usize);
                     let exponent = self.exponent::<ROW, Q>(owner, j) as f32;
+                    let left_out = self.left_out::<ROW, Q>(&group, owner, j);
                     let (weight, of_values) =
-                        self.sum_in_f64::<L, V>(&group, place, exponent, &values);
+                        self.sum_in_f64::<L, V>(&group, place, exponent, left_out, &values);
                     if thread::thread_idx_x() == owner {
                         let mut c = 0;
                         while c < 1 + V {
@@ -257,7 +275,8 @@ impl Block<'_> {
         }
     }
 
-    /// The sums of weights and of weighted values over a group for a query at `place`, in every lane.
+    /// The sums of weights and of weighted values over a group, without the point at `left_out`, for a query at
+    /// `place`; in every lane.
     ///
     /// # Safety
     /// As for [`Self::add`].
@@ -267,6 +286,7 @@ impl Block<'_> {
         group: &Group,
         place: [f64; 2],
         exponent: f32,
+        left_out: u32,
         values: impl Fn(u32) -> [f32; V],
     ) -> (f64, [f64; V]) {
         // SAFETY: passed on to the caller.
@@ -280,7 +300,10 @@ impl Block<'_> {
                 let dx = (*at - place[0]) * scale;
                 let dy = (*at.add(group.points as usize) - place[1]) * scale;
                 let squared = (dx * dx + dy * dy + smoothing) as f32;
-                let of_point = L::weight(squared, exponent);
+                let mut of_point = L::weight(squared, exponent);
+                if self.weighting.leaves_out && slot == left_out {
+                    of_point = 0.0;
+                }
                 weight += of_point;
                 let values = values(slot);
                 let mut v = 0;

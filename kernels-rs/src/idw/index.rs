@@ -9,6 +9,7 @@
 //! a column, `write_ranges` for what is known of the values.
 
 use device_std::block::BlockScan;
+use device_std::real::Real;
 use device_std::shared::Carver;
 use device_std::{atomic, kernel, thread};
 
@@ -201,13 +202,13 @@ pub unsafe fn gather_column(order: *const u32, len: u64, from: *const f64, to: *
 ///
 /// # Safety
 /// `order` names each of `len` elements once; `from` and `to` have `columns * len` elements.
-#[kernel(block = BLOCK)]
-pub unsafe fn scatter_values(
+#[kernel(block = BLOCK, instances(f32: <f32>; f64: <f64>))]
+pub unsafe fn scatter_values<T: Real>(
     order: *const u32,
     len: u64,
     columns: u32,
-    from: *const f32,
-    to: *mut f32,
+    from: *const T,
+    to: *mut T,
 ) {
     let i = thread::index_1d();
     if i >= len {

@@ -94,6 +94,47 @@ impl<const Q: usize, const V: usize> GroupSums<Q, V> {
         if c == 0 { self.weights[j] } else { self.values[(c - 1) % V][j] }
     }
 
+    /// Adds a source, `W` one with a weight of its own, whose distance from query `j` has this weight.
+    #[inline(always)]
+    pub fn add<const W: bool>(
+        &mut self,
+        j: usize,
+        of_distance: f32,
+        weight: f32,
+        values: &[f32; V],
+    ) {
+        if W {
+            self.weights[j] = of_distance.mul_add_(weight, self.weights[j]);
+        } else {
+            self.weights[j] += of_distance;
+        }
+        let mut v = 0;
+        while v < V {
+            self.values[v][j] = of_distance.mul_add_(values[v], self.values[v][j]);
+            v += 1;
+        }
+    }
+
+    /// Adds two sources at these squared distances from query `j`, at power 2.
+    #[inline(always)]
+    pub fn add_two<const W: bool>(
+        &mut self,
+        j: usize,
+        [a, b]: [f32; 2],
+        weights: [f32; 2],
+        values: [&[f32; V]; 2],
+    ) {
+        let reciprocal = (a * b).reciprocal();
+        let crossed = if W { weights[0].mul_add_(b, weights[1] * a) } else { a + b };
+        self.weights[j] = crossed.mul_add_(reciprocal, self.weights[j]);
+        let mut v = 0;
+        while v < V {
+            let crossed = values[0][v].mul_add_(b, values[1][v] * a);
+            self.values[v][j] = crossed.mul_add_(reciprocal, self.values[v][j]);
+            v += 1;
+        }
+    }
+
     /// The sums of a query that is not known to the compiler: these are registers.
     #[inline(always)]
     pub fn pick(&self, j: u32) -> (f32, [f32; V]) {
@@ -213,16 +254,7 @@ impl<const Q: usize> Near<Q> {
         let mut j = 0;
         while j < Q {
             let weight = L::weight(self.squared::<ROW, W, V>(j, &p, row), self.exponents[j]);
-            if W {
-                sums.weights[j] = weight.mul_add_(p.weight, sums.weights[j]);
-            } else {
-                sums.weights[j] += weight;
-            }
-            let mut v = 0;
-            while v < V {
-                sums.values[v][j] = weight.mul_add_(p.values[v], sums.values[v][j]);
-                v += 1;
-            }
+            sums.add::<W>(j, weight, p.weight, &p.values);
             j += 1;
         }
     }
@@ -240,15 +272,7 @@ impl<const Q: usize> Near<Q> {
         while j < Q {
             let a = self.squared::<ROW, W, V>(j, &p, row_p);
             let b = self.squared::<ROW, W, V>(j, &q, row_q);
-            let reciprocal = (a * b).reciprocal();
-            let crossed = if W { p.weight.mul_add_(b, q.weight * a) } else { a + b };
-            sums.weights[j] = crossed.mul_add_(reciprocal, sums.weights[j]);
-            let mut v = 0;
-            while v < V {
-                let crossed = p.values[v].mul_add_(b, q.values[v] * a);
-                sums.values[v][j] = crossed.mul_add_(reciprocal, sums.values[v][j]);
-                v += 1;
-            }
+            sums.add_two::<W>(j, [a, b], [p.weight, q.weight], [&p.values, &q.values]);
             j += 1;
         }
     }

@@ -19,9 +19,14 @@
 //! 5. Sums over an item are in f32, those over items in f64; `combine` of module `pairs` makes results of
 //!    them, and lists what must be computed anew.
 //!
+//! [`globe`] has the same on the sphere, [`double`] in f64.
+//!
 //! Where there are few queries, blocks share the items: with n rows of blocks, each row takes every n-th
 //! item that is visited.
 
+mod chebyshev;
+pub mod double;
+pub mod globe;
 pub mod leaves;
 pub mod nodes;
 pub mod sum;

@@ -68,13 +68,17 @@ impl<'a> Doubt<'a> {
         (0..2).all(|axis| low[axis] - origin[axis] <= reach && origin[axis] - high[axis] <= reach)
     }
 
-    /// Adds the sums of a chunk over a group to those before, in f64 where they are in doubt.
+    /// Adds the sums of a chunk over a group to those before, in f64 where they are in doubt, or hold a point that a
+    /// target leaves out.
     pub fn add(&self, group: usize, chunk: &Chunk, of_group: &mut Sums, sums: &mut Sums) {
         let (origin, reach) = (self.origins[group], 2.0 * self.reaches[group]);
         for i in 0..MOST {
             let [dx, dy] = [chunk.x[i] - origin[0], chunk.y[i] - origin[1]];
-            if dx.abs().max(dy.abs()) <= reach && self.is_due(group, chunk, i, of_group, sums) {
-                self.sum(group, chunk, i, of_group);
+            let left_out =
+                chunk.left_out.map(|first| first + i).filter(|&p| p / self.group == group);
+            let is_due = || left_out.is_some() || self.is_due(group, chunk, i, of_group, sums);
+            if dx.abs().max(dy.abs()) <= reach && is_due() {
+                self.sum(group, chunk, i, left_out, of_group);
             }
         }
         for (sum, of_group) in sums[..=self.columns].iter_mut().zip(of_group) {
@@ -129,11 +133,19 @@ impl<'a> Doubt<'a> {
         self.index.places[points].iter().map(squared).fold(f64::INFINITY, f64::min)
     }
 
-    /// The sums of one target over a group.
-    fn sum(&self, group: usize, chunk: &Chunk, i: usize, of_group: &mut Sums) {
+    /// The sums of one target over a group, but for a point that it leaves out.
+    fn sum(
+        &self,
+        group: usize,
+        chunk: &Chunk,
+        i: usize,
+        left_out: Option<usize>,
+        of_group: &mut Sums,
+    ) {
         let place = |i: usize| self.frame.place(self.index.places[i][0], self.index.places[i][1]);
         let mut sums = [0.0; 5];
-        for at in group * self.group..self.index.len().min((group + 1) * self.group) {
+        let all = group * self.group..self.index.len().min((group + 1) * self.group);
+        for at in all.filter(|&at| Some(at) != left_out) {
             let [x, y] = place(at);
             let (dx, dy) = (x - chunk.x[i], y - chunk.y[i]);
             let squared = dx * dx + dy * dy + self.smoothing;

@@ -35,8 +35,12 @@ impl Frame {
 pub(super) struct Chunk {
     pub x: [f64; MOST],
     pub y: [f64; MOST],
+    /// On the sphere, where places are unit vectors.
+    pub z: [f64; MOST],
     pub exponents: [f64; MOST],
     pub same_row: bool,
+    /// Where each target leaves out the sorted point that it is: that of the first.
+    pub left_out: Option<usize>,
 }
 
 impl Chunk {

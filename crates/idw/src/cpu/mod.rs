@@ -5,8 +5,10 @@
 //! (`neighbours`).
 
 mod careful;
+mod double;
 mod doubt;
 mod frame;
+mod globe;
 mod index;
 mod lanes;
 mod near;
@@ -171,8 +173,14 @@ pub(crate) fn leave_one_out(
     let mut values = vec![host_memory::filled(f64::NAN, data.len())?];
     let exponents = exponents(data, targets, params, true);
     if params.is_all_pairs() {
-        expansion::check(params, false)?;
         let index = Index::to_tile(data, params.geographic);
+        let points = data.len();
+        let least = expansion::least_pairs_in_f64(points);
+        if expansion::is_used(params, true, points, points as u64, least) {
+            let exponents = exponents.as_deref();
+            let found = pairs::leave_one_out(&index, targets, params, exponents, progress)?;
+            return Ok(found.into_iter().map(f64::from).collect());
+        }
         progress.at("cross-validate", 0.0)?;
         let value = |i: usize| {
             let exponent = exponents.as_ref().map_or(-0.5 * params.power, |all| all[i]);

@@ -7,12 +7,15 @@
 //! target whose sums are not finite lies on a point or out of range, and is computed anew by
 //! [`careful`].
 
-use gpu_core::Progress;
 use gpu_core::parallel::{self, FINE};
+use gpu_core::{Progress, host_memory};
+use kernels_rs::spatial::sphere;
 
 use super::careful;
+use super::double::Double;
 use super::doubt::Doubt;
-use super::frame::{Chunk, Frame, NO_SUMS, Sums, VECTORS, width};
+use super::frame::{Chunk, Frame, MOST, NO_SUMS, Sums, VECTORS, width};
+use super::globe::Globe;
 use super::index::{Index, curve_of, order_along};
 use super::lanes::{Array, Lanes};
 use super::near::{Near, Point, TileSums, vectors};
@@ -51,23 +54,39 @@ pub(super) fn interpolate<T: Number>(
     progress: &dyn Progress,
 ) -> Result<()> {
     expansion::check(params, T::IS_SINGLE)?;
-    let expanded = expansion::is_used(
-        params,
-        T::IS_SINGLE,
-        index.len(),
-        targets.len(),
-        expansion::LEAST_PAIRS_CPU,
-    );
+    let single = T::IS_SINGLE;
+    let (points, count) = (index.len(), targets.len());
+    let least_pairs = match params.geographic || !single {
+        true => expansion::least_pairs_in_f64(points),
+        false => expansion::LEAST_PAIRS_CPU,
+    };
+    let expanded = expansion::is_used(params, single, points, count, least_pairs);
     let order = expanded.then(|| along_curve(targets));
     let width = if expanded { targets.len() as usize } else { row_length(targets) };
     let order = order.as_deref();
-    let chunks = Chunks { index, targets, order, params, exponents, width };
+    let chunks = Chunks { index, targets, order, params, exponents, width, leave_out: false };
     for first in (0..values.len()).step_by(4) {
         let group = &mut values[first..];
         let end = group.len().min(4);
         chunks.group(first, &mut group[..end], progress)?;
     }
     Ok(())
+}
+
+/// The first value at each point from all others, with far points expanded.
+pub(super) fn leave_one_out(
+    index: &Index,
+    targets: Targets,
+    params: &Params,
+    exponents: Option<&[f64]>,
+    progress: &dyn Progress,
+) -> Result<Vec<f32>> {
+    // Along the points' curve: so that a target's place tells which point it leaves out.
+    let (order, width) = (Some(&index.order[..]), index.len());
+    let chunks = Chunks { index, targets, order, params, exponents, width, leave_out: true };
+    let mut values = vec![host_memory::filled(f32::NAN, index.len())?];
+    chunks.group(0, &mut values, progress)?;
+    Ok(values.swap_remove(0))
 }
 
 /// Targets that lie in one row, so that a chunk must not pass its end.
@@ -98,6 +117,8 @@ struct Chunks<'a> {
     params: &'a Params,
     exponents: Option<&'a [f64]>,
     width: usize,
+    /// Whether the targets are the points, and each leaves itself out.
+    leave_out: bool,
 }
 
 impl Chunks<'_> {
@@ -114,7 +135,6 @@ impl Chunks<'_> {
         progress: &dyn Progress,
     ) -> Result<()> {
         let frame = Frame::of(self.index, T::IS_SINGLE);
-        let geographic = self.index.geographic;
         let sum = Summer::new::<T>(
             self.index,
             self.params,
@@ -141,7 +161,7 @@ impl Chunks<'_> {
                 .collect();
             let done = parallel::map(chunks.len(), 1, |i| {
                 let (from, to) = chunks[i];
-                self.chunk(&sum, frame, geographic, first, values.len(), from, to)
+                self.chunk(&sum, frame, first, values.len(), from, to)
             });
             for (&(from, _), of_chunk) in chunks.iter().zip(&done) {
                 for (v, column) in values.iter_mut().enumerate() {
@@ -161,30 +181,39 @@ impl Chunks<'_> {
         &self,
         sum: &Summer,
         frame: Frame,
-        geographic: bool,
         first: usize,
         columns: usize,
         from: usize,
         to: usize,
     ) -> Vec<[f64; 4]> {
-        let exponent = |i: usize| self.exponents.map_or(-0.5 * self.params.power, |all| all[i]);
+        let exponent =
+            |i: usize| self.exponents.map_or(-0.5 * self.params.power, |all| all[self.target(i)]);
         let careful = |i: usize, v: usize| {
-            let target = self.targets.place(self.target(i));
-            careful::value(self.index, self.params, target, None, exponent(i), first + v)
+            let (at, target) = (self.target(i), self.targets.place(self.target(i)));
+            let left_out = self.leave_out.then_some(at as u32);
+            careful::value(self.index, self.params, target, left_out, exponent(i), first + v)
         };
-        if geographic {
+        let geographic = self.index.geographic;
+        if geographic && !matches!(sum, Summer::Globe(..)) {
             let all = |i| std::array::from_fn(|v| if v < columns { careful(i, v) } else { 0.0 });
             return (from..to).map(all).collect();
         }
         let place = |i: usize| {
             let (x, y) = self.targets.place(self.target(i.min(to - from - 1) + from));
-            frame.place(x, y)
+            if geographic {
+                return sphere::unit_vector(x, y);
+            }
+            let [x, y] = frame.place(x, y);
+            [x, y, 0.0]
         };
+        let places: [_; MOST] = std::array::from_fn(place);
         let chunk = Chunk {
-            x: std::array::from_fn(|i| place(i)[0]),
-            y: std::array::from_fn(|i| place(i)[1]),
+            x: places.map(|place| place[0]),
+            y: places.map(|place| place[1]),
+            z: places.map(|place| place[2]),
             exponents: std::array::from_fn(|i| exponent(i.min(to - from - 1) + from)),
             same_row: self.order.is_none() && matches!(self.targets, Targets::Grid(_)),
+            left_out: self.leave_out.then_some(from),
         };
         let mut sums = NO_SUMS;
         sum.add(&chunk, &mut sums);
@@ -214,6 +243,8 @@ impl Chunks<'_> {
 
 /// Sums over all points for a chunk, by the widest vectors that the processor has.
 enum Summer<'a> {
+    Globe(Globe),
+    ExpandedDouble(Double),
     Expanded(Tree<'a>, Width),
     Single(Staged<'a, f32>, Width),
     Double(Staged<'a, f64>),
@@ -253,6 +284,12 @@ impl<'a> Summer<'a> {
         columns: usize,
         expanded: bool,
     ) -> Self {
+        if expanded && params.geographic {
+            return Self::Globe(Globe::new(index, params, first, columns));
+        }
+        if expanded && !T::IS_SINGLE {
+            return Self::ExpandedDouble(Double::new(index, params, frame, first, columns));
+        }
         if expanded {
             let tree = Tree::new(index, params, frame, first, columns);
             return Self::Expanded(tree, Width::detect());
@@ -265,7 +302,7 @@ impl<'a> Summer<'a> {
     }
 
     fn is_single(&self) -> bool {
-        !matches!(self, Self::Double(..))
+        !matches!(self, Self::Double(..) | Self::Globe(..) | Self::ExpandedDouble(..))
     }
 
     /// Targets of a chunk.
@@ -273,12 +310,15 @@ impl<'a> Summer<'a> {
         match self {
             #[cfg(target_arch = "x86_64")]
             Self::Single(_, Width::Avx512) | Self::Expanded(_, Width::Avx512) => VECTORS * 16,
+            Self::Globe(..) | Self::ExpandedDouble(..) => MOST,
             _ => VECTORS * 8,
         }
     }
 
     fn add(&self, chunk: &Chunk, sums: &mut Sums) {
         match self {
+            Self::Globe(globe) => globe.add(chunk, sums),
+            Self::ExpandedDouble(tree) => tree.add(chunk, sums),
             #[cfg(target_arch = "x86_64")]
             // SAFETY: the processor has these instructions: it was looked up.
             Self::Expanded(tree, Width::Avx512) => unsafe { expanded_avx512(tree, chunk, sums) },

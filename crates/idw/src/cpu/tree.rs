@@ -33,12 +33,12 @@ struct Sources {
 
 /// A box of points, in units.
 #[derive(Clone, Copy)]
-struct Item {
-    low: [f64; 2],
-    high: [f64; 2],
-    middle: [f64; 2],
+pub(super) struct Item {
+    pub low: [f64; 2],
+    pub high: [f64; 2],
+    pub middle: [f64; 2],
     /// Half of each side.
-    half: [f64; 2],
+    pub half: [f64; 2],
 }
 
 /// The items, leaves first.
@@ -67,7 +67,7 @@ impl Item {
         Self { low, high, middle, half }
     }
 
-    fn around(places: impl Iterator<Item = ([f64; 2], [f64; 2])>) -> Self {
+    pub fn around(places: impl Iterator<Item = ([f64; 2], [f64; 2])>) -> Self {
         let (mut low, mut high) = ([f64::INFINITY; 2], [f64::NEG_INFINITY; 2]);
         for (l, h) in places {
             low = [0, 1].map(|axis| low[axis].min(l[axis]));
@@ -77,7 +77,7 @@ impl Item {
     }
 
     /// Whether the box is far from that of targets.
-    fn is_far(&self, (low, high): &([f64; 2], [f64; 2]), separation: f64) -> bool {
+    pub fn is_far(&self, (low, high): &([f64; 2], [f64; 2]), separation: f64) -> bool {
         let gap = |axis: usize| {
             let middle = self.middle[axis];
             (low[axis] - middle).max(middle - high[axis]).max(0.0)
@@ -91,23 +91,23 @@ impl Item {
 }
 
 /// The Chebyshev nodes of -1..1, and 1 / the product of each one's distances from the others.
-struct Chebyshev {
-    nodes: [f64; SIDE],
-    factors: [f64; SIDE],
+pub(super) struct Chebyshev<const N: usize> {
+    pub nodes: [f64; N],
+    factors: [f64; N],
 }
 
-impl Chebyshev {
-    fn new() -> Self {
-        let angle = |k: usize| (2 * k + 1) as f64 * std::f64::consts::PI / (2 * SIDE) as f64;
-        let nodes: [f64; SIDE] = std::array::from_fn(|k| angle(k).cos());
-        let others = |k: usize| (0..SIDE).filter(move |&j| j != k);
+impl<const N: usize> Chebyshev<N> {
+    pub fn new() -> Self {
+        let angle = |k: usize| (2 * k + 1) as f64 * std::f64::consts::PI / (2 * N) as f64;
+        let nodes: [f64; N] = std::array::from_fn(|k| angle(k).cos());
+        let others = |k: usize| (0..N).filter(move |&j| j != k);
         let factors =
             std::array::from_fn(|k| 1.0 / others(k).map(|j| nodes[k] - nodes[j]).product::<f64>());
         Self { nodes, factors }
     }
 
     /// The Lagrange polynomials at a place of -1..1.
-    fn basis(&self, t: f64) -> [f64; SIDE] {
+    fn basis(&self, t: f64) -> [f64; N] {
         let mut all = self.factors;
         let mut below = 1.0;
         for (value, node) in all.iter_mut().zip(&self.nodes) {
@@ -160,7 +160,7 @@ impl<'a> Tree<'a> {
             origins,
             points,
             nodes: Sources { values: vec![Vec::new(); width(columns)], ..Sources::default() },
-            separation: expansion::separation(params.power),
+            separation: expansion::separation(params),
             smoothing: ((params.smoothing * frame.scale).powi(2)) as f32,
             law: params.law(),
         };
@@ -193,8 +193,8 @@ impl<'a> Tree<'a> {
 
     /// Adds items, with the nodes that stand for their sources.
     fn add_nodes(&mut self, items: &[Item], sources: impl Fn(&Self, usize) -> Vec<Source> + Sync) {
-        let (chebyshev, columns) = (Chebyshev::new(), self.nodes.values.len());
-        let of_item = |i: usize| weigh(&chebyshev, &items[i], &sources(self, i), columns);
+        let (chebyshev, columns) = (Chebyshev::<SIDE>::new(), self.nodes.values.len());
+        let of_item = |i: usize| weigh(&chebyshev, items[i].half, sources(self, i), columns);
         let all = parallel::map(items.len(), 16, of_item);
         for (item, weights) in items.iter().zip(all) {
             self.items.push(*item);
@@ -323,14 +323,19 @@ impl Sources {
     }
 }
 
-/// The weights, and weighted values, of the nodes that stand for sources.
-fn weigh(chebyshev: &Chebyshev, item: &Item, sources: &[Source], columns: usize) -> Vec<[f64; 5]> {
-    let mut all = vec![[0.0; 5]; NODES];
+/// The weights, and weighted values, of the nodes that stand for sources in a box with these halves of sides.
+pub(super) fn weigh<const N: usize>(
+    chebyshev: &Chebyshev<N>,
+    half: [f64; 2],
+    sources: impl IntoIterator<Item = Source>,
+    columns: usize,
+) -> Vec<[f64; 5]> {
+    let mut all = vec![[0.0; 5]; N * N];
     // A box without extent has all its nodes in one place, and any basis will do.
-    let [per_x, per_y] = item.half.map(|half| if half > 0.0 { 1.0 / half } else { 0.0 });
-    for &(x, y, ref of_source) in sources {
+    let [per_x, per_y] = half.map(|half| if half > 0.0 { 1.0 / half } else { 0.0 });
+    for (x, y, of_source) in sources {
         let (across, up) = (chebyshev.basis(x * per_x), chebyshev.basis(y * per_y));
-        for (row, a) in all.chunks_exact_mut(SIDE).zip(across) {
+        for (row, a) in all.chunks_exact_mut(N).zip(across) {
             for (sums, b) in row.iter_mut().zip(up) {
                 for (sum, source) in sums[..=columns].iter_mut().zip(of_source) {
                     *sum += a * b * source;

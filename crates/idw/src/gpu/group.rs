@@ -40,6 +40,8 @@ pub(super) struct Group<'a> {
     pub queries: &'a Queries<'a>,
     /// Minus half the power of each query, or null.
     pub exponents: *const f64,
+    /// For each sorted point the query that leaves it out, or null.
+    pub left_out: *const u32,
     /// The first of the values, and how many.
     pub first: usize,
     pub values: u32,
@@ -49,6 +51,11 @@ impl Group<'_> {
     /// Whether there are several values.
     pub fn is_several(&self) -> bool {
         self.values > 1
+    }
+
+    /// Whether queries have powers of their own, or leave themselves out.
+    pub fn has_each(&self) -> bool {
+        !self.exponents.is_null() || self.call.leave_out
     }
 
     /// The law of weights that has kernels of its own, or 0.
@@ -93,11 +100,6 @@ impl Group<'_> {
     /// Half the extent of the points, in units.
     pub fn extent(&self) -> [f64; 2] {
         self.call.index.about.extent.map(|half| half / self.unit())
-    }
-
-    /// For each sorted point the query that leaves it out, or null.
-    pub fn left_out(&self) -> *const u32 {
-        if self.call.leave_out { self.tiled.order.as_ptr() } else { std::ptr::null() }
     }
 
     /// Blocks of the kernels in f32, whose threads have this number of queries.

@@ -27,6 +27,8 @@
 //! # }
 //! ```
 
+mod double;
+mod globe;
 mod group;
 mod index;
 mod number;
@@ -292,12 +294,13 @@ pub(crate) fn from_host<T: DeviceNumber>(
 pub(crate) fn leave_one_out(gpu: &Gpu, data: &Data, params: &Params) -> Result<Vec<f64>> {
     let params = &params.statistics(false);
     let mut workspace = Workspace::new(gpu)?;
+    // Of several values the first alone.
+    let data = &data.with_first_value();
     let uploaded = Uploaded::new(gpu, data)?;
     let index = Index::new(&mut workspace, &uploaded.points(data)?, params)?;
     let targets = DeviceTargets::points(&uploaded.x, &uploaded.y);
     let queries = Queries::new(gpu, targets, params.geographic)?;
     let call = Call { gpu, index: &index, queries: &queries, params, leave_out: true };
     let (values, _) = call.run::<f64>(&mut workspace)?;
-    // Of several values the first alone.
     Ok(values.first_to_host(data.len())?)
 }

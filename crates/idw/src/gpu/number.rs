@@ -2,6 +2,7 @@
 
 use device_std::host::Kernel;
 use gpu_core::Element;
+use kernels_rs::idw::index::scatter_values;
 use kernels_rs::idw::neighbours::interpolate;
 use kernels_rs::idw::neighbours::nearest::MOST_KEPT;
 use kernels_rs::idw::neighbours::ranked::{MOST_OF_QUADRANT, MOST_RANKED};
@@ -22,6 +23,9 @@ pub trait Kernels: Sized {
     /// Makes results of sums over all points.
     #[doc(hidden)]
     const COMBINE: Kernel<combine::Args<Self>>;
+    /// Brings results of queries along a curve into the queries' own order.
+    #[doc(hidden)]
+    const SCATTER: Kernel<scatter_values::Args<Self>>;
     /// Computes results anew.
     #[doc(hidden)]
     const RESCUE: Kernel<rescue::Args<Self>>;
@@ -49,6 +53,7 @@ macro_rules! kernels {
         $q4:ident $q8:ident $q16:ident $any:ident) => {
         impl Kernels for $type {
             const COMBINE: Kernel<combine::Args<Self>> = combine::$type;
+            const SCATTER: Kernel<scatter_values::Args<Self>> = scatter_values::$type;
             const RESCUE: Kernel<rescue::Args<Self>> = rescue::$type;
 
             fn neighbours(kept: Kept) -> Kernel<interpolate::Args<Self>> {

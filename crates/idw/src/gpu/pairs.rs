@@ -9,10 +9,13 @@ use kernels_rs::idw::pairs::paper::sum_as_paper;
 use kernels_rs::idw::pairs::rescue::rescue;
 use kernels_rs::idw::{SEVERAL, TILE};
 
+use super::double::Double;
+use super::globe::Globe;
 use super::group::{Group, instance};
 use super::number::DeviceNumber;
+use super::queries::Queries;
 use super::tree::Tree;
-use super::{Call, Workspace};
+use super::{Call, Workspace, sort};
 use crate::points::Range;
 use crate::{Error, Kernel, Result, expansion};
 
@@ -21,6 +24,33 @@ const MOST_SEGMENTS: u32 = 128;
 
 /// Blocks that a launch should have for each multiprocessor, where the targets alone do not give them.
 const BLOCKS_EACH: u32 = 8;
+
+/// Queries in an order in which those near each other follow one another, and what goes with them.
+struct Along<'a> {
+    queries: Queries<'a>,
+    order: Order<'a>,
+    exponents: Option<Column<f64>>,
+    /// Where each leaves itself out: the numbers of the points.
+    left_out: Option<Column<u32>>,
+}
+
+/// What the queries are in the order of.
+enum Order<'a> {
+    OfCurve(Column<u32>),
+    /// The points'.
+    OfPoints(&'a Column<u32>),
+}
+
+impl std::ops::Deref for Order<'_> {
+    type Target = Column<u32>;
+
+    fn deref(&self) -> &Column<u32> {
+        match self {
+            Self::OfCurve(order) => order,
+            Self::OfPoints(order) => order,
+        }
+    }
+}
 
 impl Call<'_> {
     /// The values of all queries from all points. Enqueues and returns.
@@ -31,28 +61,77 @@ impl Call<'_> {
     ) -> Result<Column<T>> {
         let &Self { gpu, index, params, .. } = self;
         let tiled = index.tiled()?;
-        let exponents = exponents.map_or(std::ptr::null(), Column::as_ptr);
-        let single = T::IS_SINGLE && !self.leave_out;
+        let single = T::IS_SINGLE || self.leave_out;
         expansion::check(params, single)?;
         let (points, targets) = (index.len(), self.queries.count);
-        let expanded =
-            expansion::is_used(params, single, points, targets, expansion::LEAST_PAIRS_GPU);
-        let along = if expanded { self.queries.along_curve(workspace)? } else { None };
-        let queries = along.as_ref().map_or(self.queries, |(queries, _)| queries);
+        let least_pairs = self.least_pairs(T::IS_SINGLE);
+        let expanded = expansion::is_used(params, single, points, targets, least_pairs);
+        let along = if expanded { self.along_curve(workspace, exponents)? } else { None };
+        let queries = along.as_ref().map_or(self.queries, |along| &along.queries);
+        let exponents = along.as_ref().map_or(exponents, |along| along.exponents.as_ref());
+        let exponents = exponents.map_or(std::ptr::null(), Column::as_ptr);
+        let own = along.as_ref().and_then(|along| along.left_out.as_ref()).unwrap_or(&tiled.order);
+        let left_out = if self.leave_out { own.as_ptr() } else { std::ptr::null() };
         let columns = index.about.padded();
-        // SAFETY: every value of every query is written below.
+        // SAFETY: every value of every query is written below; what fills up nobody reads.
         let mut values = unsafe { gpu.uninitialized::<T>(columns * targets as usize)? };
-        let each = columns.min(SEVERAL as usize);
+        // In f64, on the sphere, and where queries have powers of their own, one value at a time.
+        let one_by_one = expanded && (!single || params.geographic || !exponents.is_null());
+        let (columns, each) = match one_by_one {
+            true => (index.about.ranges.len(), 1),
+            false => (columns, columns.min(SEVERAL as usize)),
+        };
         for first in (0..columns).step_by(each) {
             let to = values.as_mut_ptr().wrapping_add(first * targets as usize);
             let values = each as u32;
-            let group = Group { call: self, tiled, queries, exponents, first, values };
-            group.interpolate(expanded, to)?;
+            let group = Group { call: self, tiled, queries, exponents, left_out, first, values };
+            group.interpolate(expanded.then_some(single), to)?;
         }
         match along {
-            Some((_, order)) => scatter(gpu, &order, columns, values),
+            Some(along) => scatter(gpu, &along.order, columns, values),
             None => Ok(values),
         }
+    }
+
+    /// From how many pairs on the expansion is faster.
+    fn least_pairs(&self, single: bool) -> f64 {
+        let in_f64 = self.leave_out || self.params.geographic || !single;
+        match in_f64 {
+            true => expansion::least_pairs_in_f64(self.index.len()),
+            false => expansion::LEAST_PAIRS_GPU,
+        }
+    }
+
+    /// The queries along a curve: where they are the points, in the order of these. `None` for a grid, whose blocks
+    /// are compact.
+    fn along_curve(
+        &self,
+        workspace: &mut Workspace,
+        exponents: Option<&Column<f64>>,
+    ) -> Result<Option<Along<'_>>> {
+        let (gpu, queries) = (self.gpu, self.queries);
+        if queries.grid.is_some() {
+            return Ok(None);
+        }
+        let order = match self.leave_out {
+            true => Order::OfPoints(&self.index.tiled()?.order),
+            false => Order::OfCurve(queries.order_along_curve(workspace)?),
+        };
+        let exponents = match exponents {
+            Some(exponents) => Some(sort::in_order(gpu, &order, exponents)?),
+            None => None,
+        };
+        let left_out = match self.leave_out {
+            true => {
+                // SAFETY: every number is written.
+                let mut numbers = unsafe { gpu.uninitialized::<u32>(order.len())? };
+                gpu_scan::gpu::sequence(workspace, 0, 1, &mut numbers)?;
+                Some(numbers)
+            }
+            false => None,
+        };
+        let queries = queries.in_order(gpu, &order)?;
+        Ok(Some(Along { queries, order, exponents, left_out }))
     }
 }
 
@@ -64,24 +143,24 @@ fn scatter<T: DeviceNumber>(
     values: Column<T>,
 ) -> Result<Column<T>> {
     let len = order.len() as u64;
-    // SAFETY: the order names every query once, so that every value is written; only f32 is expanded.
+    // SAFETY: the order names every query once, so that every value is written.
     unsafe {
         let mut scattered = gpu.uninitialized::<T>(values.len())?;
         let arguments = scatter_values::Args {
             order: order.as_ptr(),
             len,
             columns: columns as u32,
-            from: values.as_ptr().cast(),
-            to: scattered.as_mut_ptr().cast(),
+            from: values.as_ptr(),
+            to: scattered.as_mut_ptr(),
         };
-        gpu.enqueue(scatter_values, Blocks::for_each(&scatter_values, len)?, arguments)?;
+        gpu.enqueue(T::SCATTER, Blocks::for_each(&T::SCATTER, len)?, arguments)?;
         Ok(scattered)
     }
 }
 
 impl Group<'_> {
-    /// Interpolates the group's values.
-    fn interpolate<T: DeviceNumber>(&self, expanded: bool, to: *mut T) -> Result<()> {
+    /// Interpolates the group's values; where far points are expanded, `expanded` tells whether in f32.
+    fn interpolate<T: DeviceNumber>(&self, expanded: Option<bool>, to: *mut T) -> Result<()> {
         let Call { gpu, params, .. } = self.call;
         // SAFETY: the count is zeroed below, and the kernels write indices before they read them.
         let mut rescued = unsafe {
@@ -89,9 +168,13 @@ impl Group<'_> {
             gpu.fill_with_byte(rescued.as_mut_ptr(), 0, 1)?;
             rescued
         };
-        if expanded {
-            let (rows, partial) = Tree::new(self)?.sum(self)?;
-            self.combine(rows, true, &partial, to, &mut rescued)?;
+        if let Some(single) = expanded {
+            let (rows, partial) = match single {
+                true if params.geographic => Globe::new(self)?.sum(self)?,
+                true => Tree::new(self)?.sum(self)?,
+                false => Double::new(self)?.sum(self)?,
+            };
+            self.combine(rows, single && !params.geographic, &partial, to, &mut rescued)?;
         } else if matches!(params.kernel, Kernel::Naive | Kernel::Tiled) {
             self.sum_by_paper(to, &mut rescued)?;
         } else if T::IS_SINGLE && !params.geographic && !self.call.leave_out {
@@ -162,7 +245,7 @@ impl Group<'_> {
             smoothing: self.smoothing(),
             exponent: self.exponent(),
             exponents: self.exponents,
-            left_out: self.left_out(),
+            left_out: self.left_out,
             partial: partial.as_mut_ptr(),
         };
         // SAFETY: as above.
@@ -230,7 +313,7 @@ impl Group<'_> {
             smoothing: call.params.smoothing * call.params.smoothing,
             exponent: self.exponent(),
             exponents: self.exponents,
-            left_out: self.left_out(),
+            left_out: self.left_out,
             results: to,
             rescued: rescued.as_ptr(),
         };

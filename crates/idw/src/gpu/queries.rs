@@ -70,28 +70,30 @@ impl<'a> Queries<'a> {
         }
     }
 
-    /// The queries along a curve, and their order; `None` for a grid, whose blocks are compact.
-    pub fn along_curve(&self, workspace: &mut Workspace) -> Result<Option<(Self, Column<u32>)>> {
-        if self.grid.is_some() {
-            return Ok(None);
-        }
-        let gpu = workspace.gpu().clone();
+    /// The queries in an order, which names each once.
+    pub fn in_order(&self, gpu: &Gpu, order: &Column<u32>) -> Result<Self> {
         let n = self.count as usize;
-        let order = self.order_along_curve(workspace)?;
-        // SAFETY: both columns have an element for each query; their order names each once.
+        let mut columns = vec![self.x, self.y];
+        if !self.vectors.is_null() {
+            columns.extend((0..3).map(|axis| self.vectors.wrapping_add(axis * n)));
+        }
+        // SAFETY: all columns have an element for each query.
         unsafe {
-            let mut sorted = gpu.uninitialized::<f64>(2 * n)?;
-            sort::gather(&gpu, Some(&order), n, self.x, sorted.as_mut_ptr())?;
-            sort::gather(&gpu, Some(&order), n, self.y, sorted.as_mut_ptr().wrapping_add(n))?;
+            let mut sorted = gpu.uninitialized::<f64>(columns.len() * n)?;
+            for (i, from) in columns.into_iter().enumerate() {
+                let to = sorted.as_mut_ptr().wrapping_add(i * n);
+                sort::gather(gpu, Some(order), n, from, to)?;
+            }
             let x = sorted.as_ptr();
-            let queries = Self {
+            let vectors = if self.vectors.is_null() { self.vectors } else { x.wrapping_add(2 * n) };
+            Ok(Self {
                 x,
                 y: x.wrapping_add(n),
+                vectors,
                 _columns: vec![sorted],
                 _order: Vec::new(),
                 ..*self
-            };
-            Ok(Some((queries, order)))
+            })
         }
     }
 

@@ -86,6 +86,16 @@ pub(super) fn by_keys(
     Ok(order)
 }
 
+/// A column in an order, which names each of its elements once.
+pub(super) fn in_order(gpu: &Gpu, order: &Column<u32>, from: &Column<f64>) -> Result<Column<f64>> {
+    // SAFETY: the order is as long as the column, of which every element is written.
+    unsafe {
+        let mut sorted = gpu.uninitialized(order.len())?;
+        gather(gpu, Some(order), order.len(), from.as_ptr(), sorted.as_mut_ptr())?;
+        Ok(sorted)
+    }
+}
+
 /// Gathers a column in an order, or copies it.
 ///
 /// # Safety

@@ -26,6 +26,11 @@ const BLOCKS: u32 = 1024;
 /// The most parts.
 const MOST_PARTS: u32 = 32;
 
+/// Rows of blocks that share the items.
+pub(super) fn rows(blocks: u32) -> u32 {
+    (BLOCKS / blocks).clamp(1, MOST_PARTS)
+}
+
 /// Points and nodes with their boxes, on the device.
 pub(super) struct Tree {
     items: u32,
@@ -95,8 +100,14 @@ impl Tree {
         let columns = 1 + if several { SEVERAL } else { 1 };
         let (call, queries) = (group.call, group.queries);
         let blocks = group.blocks(QUERIES[usize::from(several)])?;
-        let rows = (BLOCKS / blocks).clamp(1, MOST_PARTS);
-        let kernel = instance!(sum_items, (queries.grid.is_some(), group.law(), several));
+        let rows = rows(blocks);
+        let kernel = match (queries.grid.is_some(), group.law(), several) {
+            // These have one value alone.
+            (false, 2, _) if group.has_each() => sum_items::each_scattered_2,
+            (false, ..) if group.has_each() => sum_items::each_scattered_any,
+            (true, ..) if group.has_each() => sum_items::each_on_grid_any,
+            which => instance!(sum_items, which),
+        };
         // SAFETY: the columns have the lengths that the kernel needs; each row of blocks writes the sums of
         // every query.
         unsafe {
@@ -109,7 +120,7 @@ impl Tree {
                 points: call.index.len() as u32,
                 items: self.items,
                 top: self.top,
-                separation: expansion::separation(call.params.power),
+                separation: expansion::separation(call.params),
                 places: group.tiled.places.as_ptr(),
                 reaches: group.tiled.reaches.as_ptr(),
                 ranges: group.ranges(),
@@ -124,6 +135,8 @@ impl Tree {
                 extent: group.extent(),
                 smoothing: group.smoothing(),
                 exponent: group.exponent(),
+                exponents: group.exponents,
+                leave_out: u32::from(call.leave_out),
                 partial: partial.as_mut_ptr(),
             };
             call.gpu.enqueue(kernel, Blocks { x: blocks, y: rows }, arguments)?;

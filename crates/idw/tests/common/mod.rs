@@ -84,9 +84,9 @@ pub fn neighbours(cloud: &Cloud, (x, y): (f64, f64), params: &Params) -> Vec<(f6
 
 /// The adaptive power at a target: Lu and Wong's formulas, for an area that is given and the default
 /// range.
-pub fn adaptive_power(cloud: &Cloud, target: (f64, f64), how: &Adaptive) -> f64 {
+pub fn adaptive_power(cloud: &Cloud, target: (f64, f64), how: &Adaptive, geographic: bool) -> f64 {
     assert!(how.area > 0.0 && (how.r_min, how.r_max) == (0.0, 2.0));
-    let nearest = Params::default().max_points(how.neighbours);
+    let nearest = Params::nearest(how.neighbours).geographic(geographic);
     let taken = neighbours(cloud, target, &nearest);
     let observed = taken.iter().map(|p| p.0).sum::<f64>() / taken.len() as f64;
     let ratio = observed / (0.5 * (how.area / cloud.len() as f64).sqrt());
@@ -106,7 +106,8 @@ pub fn adaptive_power(cloud: &Cloud, target: (f64, f64), how: &Adaptive) -> f64 
 /// The value at a target by the definition, in f64.
 pub fn by_definition(cloud: &Cloud, target: (f64, f64), params: &Params) -> f64 {
     let taken = neighbours(cloud, target, params);
-    let power = params.adaptive.map_or(params.power, |how| adaptive_power(cloud, target, &how));
+    let of_pattern = |how| adaptive_power(cloud, target, &how, params.geographic);
+    let power = params.adaptive.map_or(params.power, of_pattern);
     let smooth = params.smoothing * params.smoothing;
     let squared = |d: f64| d * d + smooth;
     let on: Vec<f64> =
@@ -119,6 +120,13 @@ pub fn by_definition(cloud: &Cloud, target: (f64, f64), params: &Params) -> f64 
     let weight = |d: f64| (squared(d) / nearest).powf(-0.5 * power);
     let weights: f64 = taken.iter().map(|&(d, _)| weight(d)).sum();
     taken.iter().map(|&(d, i)| weight(d) * cloud.z[i]).sum::<f64>() / weights
+}
+
+/// What the other points make of point `i`, by the definition.
+pub fn without(cloud: &Cloud, i: usize, params: &Params) -> f64 {
+    let others = (0..cloud.len()).filter(|&j| j != i);
+    let others = Cloud::of(others.map(|j| (cloud.x[j], cloud.y[j], cloud.z[j])));
+    by_definition(&others, (cloud.x[i], cloud.y[i]), params)
 }
 
 /// Asserts that values agree within a share of the expected ones; NaN only with NaN.

@@ -82,7 +82,7 @@ pub unsafe fn sum_tiles<const LAW: u32, const ROW: bool, const Q: usize, const V
         room: Room::new(&mut Carver::new(), Q as u32, V as u32),
         targets: &targets,
         frame: Frame::new(centre, scale),
-        weighting: Weighting { smoothing, exponent, exponents },
+        weighting: Weighting { smoothing, exponent, exponents, leaves_out: false },
         extent,
         ranges,
     };

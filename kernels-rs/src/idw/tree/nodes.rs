@@ -6,105 +6,122 @@ use device_std::{kernel, thread};
 
 #[cfg(not(target_arch = "nvptx64"))]
 use super::MODULE;
+use super::chebyshev::Chebyshev;
 use super::{CHILDREN, LEAF, Middle, NODES, SIDE, Tree};
 use crate::idw::{BLOCK, SEVERAL};
 
 const _: () = assert!(NODES <= BLOCK && NODES <= LEAF);
 
 const ALL: usize = SEVERAL as usize;
-
-/// The cosine, by its series.
-const fn cosine(x: f64) -> f64 {
-    let (mut sum, mut term, mut k) = (1.0, 1.0, 1);
-    while k < 16 {
-        term *= -x * x / ((2 * k - 1) * (2 * k)) as f64;
-        sum += term;
-        k += 1;
-    }
-    sum
-}
-
-/// The Chebyshev nodes of -1..1.
-const CHEBYSHEV: [f64; SIDE as usize] = {
-    let mut all = [0.0; SIDE as usize];
-    let mut k = 0;
-    while k < SIDE as usize {
-        all[k] = cosine((2 * k + 1) as f64 * core::f64::consts::PI / (2 * SIDE) as f64);
-        k += 1;
-    }
-    all
-};
-
-/// 1 / the product of each node's distances from the others.
-const FACTORS: [f64; SIDE as usize] = {
-    let mut all = [1.0; SIDE as usize];
-    let mut k = 0;
-    while k < SIDE as usize {
-        let mut j = 0;
-        while j < SIDE as usize {
-            if j != k {
-                all[k] /= CHEBYSHEV[k] - CHEBYSHEV[j];
-            }
-            j += 1;
-        }
-        k += 1;
-    }
-    all
-};
-
-/// The node with this number.
-#[inline(always)]
-fn chebyshev(number: u32) -> f64 {
-    let mut node = 0.0;
-    let mut k = 0;
-    while k < SIDE {
-        if k == number {
-            node = CHEBYSHEV[k as usize];
-        }
-        k += 1;
-    }
-    node
-}
-
-/// Lagrange's polynomials of the nodes at a place of -1..1.
-#[inline(always)]
-fn basis(t: f64) -> [f64; SIDE as usize] {
-    let mut all = FACTORS;
-    let mut below = 1.0;
-    let mut k = 0;
-    while k < SIDE as usize {
-        all[k] *= below;
-        below *= t - CHEBYSHEV[k];
-        k += 1;
-    }
-    let mut above = 1.0;
-    while k > 0 {
-        k -= 1;
-        all[k] *= above;
-        above *= t - CHEBYSHEV[k];
-    }
-    all
-}
+const AXIS: usize = SIDE as usize;
 
 /// What a block that weighs nodes keeps of the sources that it takes at a time: Lagrange's polynomials along each
 /// axis, weights and weighted values. A column has one element more than it needs, so that nodes of a
 /// warp read from different banks.
-struct Scales {
+#[derive(Clone, Copy)]
+pub(super) struct Scales {
     across: SharedArray<f32>,
     up: SharedArray<f32>,
     weights: SharedArray<f32>,
 }
 
+/// The sums of a node.
+#[derive(Clone, Copy)]
+pub(super) struct OfNode<const V: usize> {
+    pub weight: f64,
+    pub values: [f64; V],
+}
+
+impl<const V: usize> OfNode<V> {
+    pub const NONE: Self = Self { weight: 0.0, values: [0.0; V] };
+
+    /// The values' sums as the nodes have them.
+    #[inline(always)]
+    pub fn packed(&self) -> Vector {
+        let mut all = [0u32; 4];
+        let mut v = 0;
+        while v < V {
+            all[v] = (self.values[v] as f32).to_bits();
+            v += 1;
+        }
+        all
+    }
+}
+
 const COLUMN: u32 = BLOCK + 1;
 
 impl Scales {
-    const fn new(carver: &mut Carver, values: u32) -> Self {
+    pub const fn new(carver: &mut Carver, values: u32) -> Self {
         Self {
             across: carver.array(SIDE * COLUMN),
             up: carver.array(SIDE * COLUMN),
             weights: carver.array((1 + values) * BLOCK),
         }
     }
+
+    /// Stores the thread's source: its place in -1..1 along both axes, its weight and its weighted values.
+    ///
+    /// # Safety
+    /// Nobody reads meanwhile.
+    #[inline(always)]
+    pub unsafe fn put<const V: usize>(&self, [x, y]: [f64; 2], weight: u32, values: &Vector) {
+        let me = thread::thread_idx_x();
+        let (across, up) = (Chebyshev::<AXIS>::basis(x), Chebyshev::<AXIS>::basis(y));
+        // SAFETY: slots are the thread's own.
+        unsafe {
+            let mut k = 0;
+            while k < SIDE {
+                self.across.store(k * COLUMN + me, across[k as usize] as f32);
+                self.up.store(k * COLUMN + me, up[k as usize] as f32);
+                k += 1;
+            }
+            self.weights.store(me, f32::from_bits(weight));
+            let mut v = 0;
+            while v < V {
+                self.weights.store((v as u32 + 1) * BLOCK + me, f32::from_bits(values[v]));
+                v += 1;
+            }
+        }
+    }
+
+    /// Adds the first `count` sources to the sums of the thread's node.
+    ///
+    /// # Safety
+    /// They are stored.
+    #[inline(always)]
+    pub unsafe fn add<const V: usize>(&self, count: u32, sums: &mut OfNode<V>) {
+        let me = thread::thread_idx_x();
+        let (row, column) = (me / SIDE % SIDE * COLUMN, me % SIDE * COLUMN);
+        let mut i = 0;
+        while i < vector::unknown(count) {
+            // SAFETY: passed on to the caller.
+            unsafe {
+                let (a, b) = (self.across.load(row + i), self.up.load(column + i));
+                let share = a as f64 * b as f64;
+                sums.weight += share * self.weights.load(i) as f64;
+                let mut v = 0;
+                while v < V {
+                    let value = self.weights.load((v as u32 + 1) * BLOCK + i);
+                    sums.values[v] += share * value as f64;
+                    v += 1;
+                }
+            }
+            i += 1;
+        }
+    }
+}
+
+/// The coordinates of the thread's node in -1..1.
+#[inline(always)]
+pub(super) fn place_of_node() -> [f64; 2] {
+    let me = thread::thread_idx_x();
+    [Chebyshev::<AXIS>::node(me / SIDE), Chebyshev::<AXIS>::node(me % SIDE)]
+}
+
+/// 1 / half of a side. A box without extent has all its nodes in one place, and any basis will do.
+#[inline(always)]
+pub(super) fn per_half(half: f64) -> f64 {
+    if half > 0.0 { 1.0 / half } else { 0.0 }
 }
 
 /// Bytes of shared memory.
@@ -116,17 +133,33 @@ const fn shared_bytes(values: usize) -> u32 {
 
 /// A level of items, and that below.
 #[derive(Clone, Copy)]
-struct Level {
+pub(super) struct Level {
     /// The first item, and the first and the number of those below; of leaves none.
-    start: u32,
-    below: u32,
-    below_count: u32,
+    pub start: u32,
+    pub below: u32,
+    pub below_count: u32,
 }
 
 impl Level {
     #[inline(always)]
-    fn is_leaves(&self) -> bool {
+    pub fn is_leaves(&self) -> bool {
         self.below_count == 0
+    }
+
+    /// The first source of an item of a tree over `points` points, and their number.
+    #[inline(always)]
+    pub fn sources(&self, points: u32, item: u32) -> (u32, u32) {
+        if self.is_leaves() {
+            return (item * LEAF, u32::min(LEAF, points - item * LEAF));
+        }
+        let children = u32::min(CHILDREN, self.below_count - item * CHILDREN);
+        (points + (self.below + item * CHILDREN) * NODES, children * NODES)
+    }
+
+    /// What source `i` of an item is relative to: its place among the boxes of a tree of `items` items.
+    #[inline(always)]
+    pub fn origin(&self, items: u32, item: u32, i: u32) -> u32 {
+        if self.is_leaves() { items + item } else { self.below + item * CHILDREN + i / NODES }
     }
 }
 
@@ -189,75 +222,32 @@ pub unsafe fn weigh_nodes<const V: usize>(
     // slots, and its own node.
     unsafe {
         let middle = Middle::of(extent_of(&tree, level));
-        // A box without extent has all its nodes in one place, and any basis will do.
-        let per_x = if middle.half_x > 0.0 { 1.0 / middle.half_x } else { 0.0 };
-        let per_y = if middle.half_y > 0.0 { 1.0 / middle.half_y } else { 0.0 };
-        let (first, count) = if level.is_leaves() {
-            (item * LEAF, u32::min(LEAF, tree.points - item * LEAF))
-        } else {
-            let children = u32::min(CHILDREN, level.below_count - item * CHILDREN);
-            (tree.points + (level.below + item * CHILDREN) * NODES, children * NODES)
-        };
-        let (row, column) = (me / SIDE % SIDE * COLUMN, me % SIDE * COLUMN);
-        let mut sums = [0.0f64; V];
-        let mut weight = 0.0f64;
+        let (per_x, per_y) = (per_half(middle.half_x), per_half(middle.half_y));
+        let (first, count) = level.sources(tree.points, item);
+        let mut sums = OfNode::<V>::NONE;
         let mut start = 0;
         while start < count {
             thread::sync_threads();
             if start + me < count {
                 let source = (first + start + me) as usize;
-                let [x, y, w, value] = vector::load(tree.sources.add(source).cast());
+                let [x, y, weight, value] = vector::load(tree.sources.add(source).cast());
                 let all =
                     if V > 1 { vector::load(tree.values.add(source).cast()) } else { [value; 4] };
-                let (mut x, mut y) = (f32::from_bits(x) as f64, f32::from_bits(y) as f64);
-                let from = if level.is_leaves() {
-                    tree.items + item
-                } else {
-                    level.below + item * CHILDREN + (start + me) / NODES
-                };
-                let [from_x, from_y, _] = tree.middle(from);
-                x += from_x as f64 - middle.x as f64;
-                y += from_y as f64 - middle.y as f64;
-                let (across, up) = (basis(x * per_x), basis(y * per_y));
-                let mut k = 0;
-                while k < SIDE {
-                    scales.across.store(k * COLUMN + me, across[k as usize] as f32);
-                    scales.up.store(k * COLUMN + me, up[k as usize] as f32);
-                    k += 1;
-                }
-                scales.weights.store(me, f32::from_bits(w));
-                let mut v = 0;
-                while v < V {
-                    scales.weights.store((v as u32 + 1) * BLOCK + me, f32::from_bits(all[v]));
-                    v += 1;
-                }
+                let [from_x, from_y, _] = tree.middle(level.origin(tree.items, item, start + me));
+                let x = f32::from_bits(x) as f64 + (from_x as f64 - middle.x as f64);
+                let y = f32::from_bits(y) as f64 + (from_y as f64 - middle.y as f64);
+                scales.put::<V>([x * per_x, y * per_y], weight, &all);
             }
             thread::sync_threads();
-            let mut i = 0;
-            while i < vector::unknown(u32::min(BLOCK, count - start)) {
-                let (a, b) = (scales.across.load(row + i), scales.up.load(column + i));
-                let share = a as f64 * b as f64;
-                weight += share * scales.weights.load(i) as f64;
-                let mut v = 0;
-                while v < V {
-                    sums[v] += share * scales.weights.load((v as u32 + 1) * BLOCK + i) as f64;
-                    v += 1;
-                }
-                i += 1;
-            }
+            scales.add(u32::min(BLOCK, count - start), &mut sums);
             start += BLOCK;
         }
         if me < NODES {
-            let x = (chebyshev(me / SIDE) * middle.half_x) as f32;
-            let y = (chebyshev(me % SIDE) * middle.half_y) as f32;
-            let mut all = [0u32; 4];
-            let mut v = 0;
-            while v < V {
-                all[v] = (sums[v] as f32).to_bits();
-                v += 1;
-            }
+            let [x, y] = place_of_node();
+            let (x, y) = ((x * middle.half_x) as f32, (y * middle.half_y) as f32);
+            let all = sums.packed();
             let node = (tree.points + (level.start + item) * NODES + me) as usize;
-            let source = [x.to_bits(), y.to_bits(), (weight as f32).to_bits(), all[0]];
+            let source = [x.to_bits(), y.to_bits(), (sums.weight as f32).to_bits(), all[0]];
             vector::store(tree.sources.add(node).cast(), source);
             if V > 1 {
                 vector::store(tree.values.add(node).cast(), all);

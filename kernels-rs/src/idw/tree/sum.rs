@@ -1,7 +1,7 @@
 //! The sums over points and nodes: steps 3 and 4 of the plan.
 
 use device_std::block::BlockReduce;
-use device_std::shared::Carver;
+use device_std::shared::{Carver, SharedArray};
 use device_std::vector::{self, Vector};
 use device_std::{kernel, thread};
 
@@ -38,8 +38,32 @@ struct Ground {
     reaches: *const f32,
 }
 
+/// The queries of a block from afar.
+#[derive(Clone, Copy)]
+struct Around {
+    /// The box of their places, not too small.
+    low: [f32; 2],
+    high: [f32; 2],
+    /// The square of how far, in multiples of half the longer side of an item's box, is far enough.
+    separation: f32,
+}
+
+impl Around {
+    /// Whether an item is far from the queries.
+    #[inline(always)]
+    fn is_far(&self, [x, y, half]: [f32; 3]) -> bool {
+        let gap_x = f32::max(f32::max(self.low[0] - x, x - self.high[0]), 0.0);
+        let gap_y = f32::max(f32::max(self.low[1] - y, y - self.high[1]), 0.0);
+        let squared = gap_x * gap_x + gap_y * gap_y;
+        // An item without extent that a query lies on is not far.
+        squared >= self.separation * half * half && squared > 0.0
+    }
+}
+
 /// Sums in f32 and f64, to be completed by `combine` of module `pairs`; an instance's name says at which
-/// targets, by which power, and whether one or [`SEVERAL`] values of each point.
+/// targets, by which power, and whether one or [`SEVERAL`] values of each point. Those with `each` in their names
+/// take a power for each query, and leave points out: what the others need not look for in their inner loop. (One spills 16
+/// bytes on sm_80 alone; its times were taken with as many blocks.)
 ///
 /// Grid in x: a block for each `BLOCK * Q` queries, which should lie near each other, or for each patch of a
 /// grid, as for `sum_tiles` of module `pairs`; in y: blocks that share the items.
@@ -49,24 +73,35 @@ struct Ground {
 /// points and `items` items, up to the root of level `top`; `places` has the points' x and then their y,
 /// `reaches` what `measure_tiles` of module `pairs` writes, `ranges` three numbers for each value; `x` and
 /// `y` have `count` elements or are null for a grid, then `count` is `width * height`; it is not 0;
+/// `exponents`, unless null, has minus half the power of each query; where `leave_out` is not 0, the queries are
+/// the points in their order, and each leaves itself out;
 /// `partial` has `count` for each sum and each row of blocks.
 #[kernel(block = BLOCK, carve = |carver| shared(carver, Q, V), instances(
-    scattered_1: <1, false, ONE, 1>, resident = 7;
-    scattered_2: <2, false, ONE, 1>, resident = 7;
-    scattered_3: <3, false, ONE, 1>, resident = 7;
-    scattered_4: <4, false, ONE, 1>, resident = 7;
-    scattered_any: <0, false, ONE, 1>, resident = 7;
-    on_grid_1: <1, true, ONE, 1>, resident = 8;
-    on_grid_2: <2, true, ONE, 1>, resident = 8;
-    on_grid_3: <3, true, ONE, 1>, resident = 8;
-    on_grid_4: <4, true, ONE, 1>, resident = 8;
-    on_grid_any: <0, true, ONE, 1>, resident = 8;
-    scattered_2_several: <2, false, FEW, ALL>, resident = 4;
-    scattered_any_several: <0, false, FEW, ALL>, resident = 4;
-    on_grid_2_several: <2, true, FEW, ALL>, resident = 4;
-    on_grid_any_several: <0, true, FEW, ALL>, resident = 4;
+    scattered_1: <1, false, false, ONE, 1>, resident = 7;
+    scattered_2: <2, false, false, ONE, 1>, resident = 7;
+    scattered_3: <3, false, false, ONE, 1>, resident = 7;
+    scattered_4: <4, false, false, ONE, 1>, resident = 7;
+    scattered_any: <0, false, false, ONE, 1>, resident = 7;
+    on_grid_1: <1, true, false, ONE, 1>, resident = 8;
+    on_grid_2: <2, true, false, ONE, 1>, resident = 8;
+    on_grid_3: <3, true, false, ONE, 1>, resident = 8;
+    on_grid_4: <4, true, false, ONE, 1>, resident = 8;
+    on_grid_any: <0, true, false, ONE, 1>, resident = 8;
+    scattered_2_several: <2, false, false, FEW, ALL>, resident = 4;
+    scattered_any_several: <0, false, false, FEW, ALL>, resident = 4;
+    on_grid_2_several: <2, true, false, FEW, ALL>, resident = 4;
+    on_grid_any_several: <0, true, false, FEW, ALL>, resident = 4;
+    each_scattered_2: <2, false, true, ONE, 1>, resident = 7;
+    each_scattered_any: <0, false, true, ONE, 1>, resident = 7, spills = 16;
+    each_on_grid_any: <0, true, true, ONE, 1>, resident = 7;
 ))]
-pub unsafe fn sum_items<const LAW: u32, const ROW: bool, const Q: usize, const V: usize>(
+pub unsafe fn sum_items<
+    const LAW: u32,
+    const ROW: bool,
+    const EACH: bool,
+    const Q: usize,
+    const V: usize,
+>(
     sources: *const Vector,
     all: *const Vector,
     boxes: *const Vector,
@@ -88,27 +123,32 @@ pub unsafe fn sum_items<const LAW: u32, const ROW: bool, const Q: usize, const V
     extent: [f64; 2],
     smoothing: f64,
     exponent: f64,
+    exponents: *const f64,
+    leave_out: u32,
     partial: *mut f64,
 ) {
     let (sources, values, boxes) = (sources.cast_mut(), all.cast_mut(), boxes.cast_mut());
     let tree = Tree { sources, values, extents: core::ptr::null_mut(), boxes, points, items };
     let targets = Targets { x, y, count, width, height, grid };
     let (room, reduce) = shared(&mut Carver::new(), Q, V);
+    let exponents = if EACH { exponents } else { core::ptr::null() };
+    let leaves_out = EACH && leave_out != 0;
     let block = Block {
         room,
         targets: &targets,
         frame: Frame::new(centre, scale),
-        weighting: Weighting { smoothing, exponent, exponents: core::ptr::null() },
+        weighting: Weighting { smoothing, exponent, exponents, leaves_out },
         extent,
         ranges,
     };
     let ground = Ground { places, reaches };
     // SAFETY: passed on to the caller; all threads of the block come here.
     unsafe {
-        let around = place_queries::<ROW, Q>(&block, reduce);
-        let way = Way::new(&tree, top, separation, around);
-        add_items::<Power<LAW>, ROW, Q, V>(&tree, &block, ground, &way);
-        write_sums::<ROW, Q, V>(&block, partial);
+        let (low, high) = place_queries::<ROW, Q>(&block, reduce);
+        let around = Around { low, high, separation: (separation * separation) as f32 };
+        let way = Way::new(tree.points, tree.items, top);
+        add_items::<Power<LAW>, ROW, Q, V>(&tree, &block, ground, &way, &around);
+        write_sums::<ROW, Q, V>(&targets, block.room.sums, partial);
     }
 }
 
@@ -157,6 +197,7 @@ unsafe fn add_items<L: Law, const ROW: bool, const Q: usize, const V: usize>(
     block: &Block,
     ground: Ground,
     way: &Way,
+    around: &Around,
 ) {
     // SAFETY: slots are the thread's own; the rest is passed on to the caller.
     unsafe {
@@ -166,10 +207,10 @@ unsafe fn add_items<L: Law, const ROW: bool, const Q: usize, const V: usize>(
             c += 1;
         }
         let (rows, mine) = (thread::grid_dim_y(), thread::block_idx_y());
-        let mut visit = way.start(tree);
+        let mut visit = way.start();
         let mut turn = 0;
         while visit.level <= way.top {
-            let found = way.next(tree, &mut visit);
+            let found = way.next(&mut visit, |item| around.is_far(tree.middle(item)));
             if turn == mine {
                 add_item::<L, ROW, Q, V>(tree, block, ground, found);
             }
@@ -183,11 +224,12 @@ unsafe fn add_items<L: Law, const ROW: bool, const Q: usize, const V: usize>(
 /// # Safety
 /// `partial` is as [`sum_items`] says.
 #[inline(always)]
-unsafe fn write_sums<const ROW: bool, const Q: usize, const V: usize>(
-    block: &Block,
+pub(super) unsafe fn write_sums<const ROW: bool, const Q: usize, const V: usize>(
+    targets: &Targets,
+    sums: SharedArray<f64>,
     partial: *mut f64,
 ) {
-    let (targets, me) = (block.targets, thread::thread_idx_x());
+    let me = thread::thread_idx_x();
     let row = thread::block_idx_y() as u64 * (1 + V as u64);
     let mut j = 0;
     while j < Q {
@@ -196,7 +238,7 @@ unsafe fn write_sums<const ROW: bool, const Q: usize, const V: usize>(
         while c < 1 + V && query < targets.count {
             // SAFETY: slots are the thread's own; the rest is passed on to the caller.
             unsafe {
-                let sum = block.room.sums.load(slot::<Q>(c, j as u32, me));
+                let sum = sums.load(slot::<Q>(c, j as u32, me));
                 *partial.add(((row + c as u64) * targets.count + query) as usize) = sum;
             }
             c += 1;
@@ -239,6 +281,11 @@ unsafe fn add_item<L: Law, const ROW: bool, const Q: usize, const V: usize>(
             smoothing: unknown(block.weighting.smoothing) as f32,
             exponents: [unknown(block.weighting.exponent) as f32; Q],
         };
+        let mut j = 0;
+        while j < Q && !block.weighting.exponents.is_null() {
+            near.exponents[j] = block.exponent::<ROW, Q>(me, j as u32) as f32;
+            j += 1;
+        }
         near.place(room, me, origin);
         let sums = sum_staged::<L, ROW, true, Q, V>(room, &near, count);
         // The nodes of an item are for queries far from it.

@@ -1,6 +1,6 @@
 //! Which items a block adds: from the root down, those far from its queries, and the leaves near them.
 
-use super::{CHILDREN, LEAF, NODES, Tree};
+use super::{CHILDREN, LEAF, NODES};
 
 /// Where the visit of the items is.
 #[derive(Clone, Copy)]
@@ -25,28 +25,24 @@ pub(super) struct Found {
 /// How items are visited.
 #[derive(Clone, Copy)]
 pub(super) struct Way {
+    points: u32,
+    items: u32,
     leaves: u32,
     /// The level of the root.
     pub top: u32,
-    /// The square of how far, in multiples of half the longer side, is far enough.
-    pub separation: f32,
-    /// The box of the queries.
-    pub low: [f32; 2],
-    pub high: [f32; 2],
 }
 
 impl Way {
-    /// Through a tree whose root is of level `top`.
+    /// Through a tree of `items` items over `points` points, whose root is of level `top`.
     #[inline(always)]
-    pub fn new(tree: &Tree, top: u32, separation: f64, (low, high): ([f32; 2], [f32; 2])) -> Self {
-        let separation = (separation * separation) as f32;
-        Self { leaves: tree.points.div_ceil(LEAF), top, separation, low, high }
+    pub fn new(points: u32, items: u32, top: u32) -> Self {
+        Self { points, items, leaves: points.div_ceil(LEAF), top }
     }
 
     /// The root.
     #[inline(always)]
-    pub fn start(&self, tree: &Tree) -> Visit {
-        Visit { level: self.top, start: tree.items - 1, at: 0 }
+    pub fn start(&self) -> Visit {
+        Visit { level: self.top, start: self.items - 1, at: 0 }
     }
 
     /// Items of a level: each level has a fourth of those below, rounded up.
@@ -56,33 +52,20 @@ impl Way {
         (self.leaves + ((1 << (2 * level)) - 1)) >> (2 * level)
     }
 
-    /// Whether an item is far from the queries.
+    /// The next item to add, where `is_far` says which are far from the queries; moves the visit behind it. The visit
+    /// is not at its end.
     #[inline(always)]
-    fn is_far(&self, [x, y, half]: [f32; 3]) -> bool {
-        let gap_x = f32::max(f32::max(self.low[0] - x, x - self.high[0]), 0.0);
-        let gap_y = f32::max(f32::max(self.low[1] - y, y - self.high[1]), 0.0);
-        let squared = gap_x * gap_x + gap_y * gap_y;
-        // An item without extent that a query lies on is not far.
-        squared >= self.separation * half * half && squared > 0.0
-    }
-
-    /// The next item to add; moves the visit behind it. The visit is not at its end.
-    ///
-    /// # Safety
-    /// The items have boxes.
-    #[inline(always)]
-    pub unsafe fn next(&self, tree: &Tree, visit: &mut Visit) -> Found {
+    pub fn next(&self, visit: &mut Visit, is_far: impl Fn(u32) -> bool) -> Found {
         loop {
             let item = visit.start + visit.at;
-            // SAFETY: the visit stays within the items.
-            let far = self.is_far(unsafe { tree.middle(item) });
+            let far = is_far(item);
             if far || visit.level == 0 {
                 let first = visit.at * LEAF;
                 let found = if far {
-                    Found { origin: item, first: tree.points + item * NODES, count: NODES }
+                    Found { origin: item, first: self.points + item * NODES, count: NODES }
                 } else {
-                    let count = u32::min(LEAF, tree.points - first);
-                    Found { origin: tree.items + visit.at, first, count }
+                    let count = u32::min(LEAF, self.points - first);
+                    Found { origin: self.items + visit.at, first, count }
                 };
                 self.advance(visit);
                 return found;

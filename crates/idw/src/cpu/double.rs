@@ -1,0 +1,177 @@
+//! Far points expanded in nodes in f64, for results in f64: see [`crate::expansion`] and
+//! `kernels_rs::idw::tree::double`.
+
+use gpu_core::parallel::{self, FINE};
+
+use super::frame::{Chunk, Frame, MOST, Sums};
+use super::globe::weigh_squares;
+use super::index::Index;
+use super::tree::{Chebyshev, Item, weigh};
+use crate::Params;
+use crate::expansion::{self, CHILDREN, LEAF, SIDE_IN_F64};
+
+const NODES: usize = SIDE_IN_F64 * SIDE_IN_F64;
+
+/// A point, or a node relative to the middle of its item: its place, weight and weighted values.
+#[derive(Clone, Copy)]
+struct Source {
+    place: [f64; 2],
+    sums: [f64; 5],
+}
+
+/// The items, leaves first; these have no nodes, since there would be as many as points.
+pub(super) struct Double {
+    levels: Vec<u32>,
+    items: Vec<Item>,
+    points: Vec<Source>,
+    nodes: Vec<Source>,
+    columns: usize,
+    separation: f64,
+    smoothing: f64,
+    law: u32,
+}
+
+impl Double {
+    /// Columns `first..first + columns` of the points' values.
+    pub fn new(index: &Index, params: &Params, frame: Frame, first: usize, columns: usize) -> Self {
+        let point = |i: usize| {
+            let mut sums = [1.0, 0.0, 0.0, 0.0, 0.0];
+            for (sum, v) in sums[1..].iter_mut().zip(first..first + columns) {
+                *sum = index.value(v, i) - index.range(v).offset;
+            }
+            Source { place: frame.place(index.places[i][0], index.places[i][1]), sums }
+        };
+        let points = parallel::map(index.len(), FINE, point);
+        let around = |leaf: &[Source]| Item::around(leaf.iter().map(|p| (p.place, p.place)));
+        let mut tree = Self {
+            levels: expansion::levels(index.len()),
+            items: points.chunks(LEAF).map(around).collect(),
+            points,
+            nodes: Vec::new(),
+            columns,
+            separation: expansion::separation_in_f64(params),
+            smoothing: (params.smoothing * frame.scale).powi(2),
+            law: params.law(),
+        };
+        let chebyshev = Chebyshev::new();
+        for level in 1..tree.levels.len() - 1 {
+            let made =
+                parallel::map(tree.len(level), 4, |at| tree.stand_for(&chebyshev, level, at));
+            for (item, nodes) in made {
+                tree.items.push(item);
+                tree.nodes.extend(nodes);
+            }
+        }
+        tree
+    }
+
+    /// Items of a level.
+    fn len(&self, level: usize) -> usize {
+        (self.levels[level + 1] - self.levels[level]) as usize
+    }
+
+    /// The points of a leaf.
+    fn leaf(&self, at: usize) -> &[Source] {
+        &self.points[at * LEAF..self.points.len().min((at + 1) * LEAF)]
+    }
+
+    /// The nodes of an item above the leaves.
+    fn nodes(&self, item: usize) -> &[Source] {
+        let at = item - self.levels[1] as usize;
+        &self.nodes[at * NODES..(at + 1) * NODES]
+    }
+
+    /// An item above the leaves, and its nodes.
+    fn stand_for(
+        &self,
+        chebyshev: &Chebyshev<SIDE_IN_F64>,
+        level: usize,
+        at: usize,
+    ) -> (Item, Vec<Source>) {
+        let below = self.levels[level - 1] as usize;
+        let children = at * CHILDREN..self.len(level - 1).min((at + 1) * CHILDREN);
+        let boxes = &self.items[below + children.start..below + children.end];
+        let item = Item::around(boxes.iter().map(|child| (child.low, child.high)));
+        let sources = children.flat_map(|child| {
+            let (sources, from) = match level {
+                1 => (self.leaf(child), [0.0; 2]),
+                _ => (self.nodes(below + child), self.items[below + child].middle),
+            };
+            let from = [0, 1].map(|axis| from[axis] - item.middle[axis]);
+            sources.iter().map(move |s| (s.place[0] + from[0], s.place[1] + from[1], s.sums))
+        });
+        let weights = weigh(chebyshev, item.half, sources, self.columns);
+        let node = |(i, sums): (usize, [f64; 5])| {
+            let [x, y] = [i / SIDE_IN_F64, i % SIDE_IN_F64].map(|k| chebyshev.nodes[k]);
+            Source { place: [x * item.half[0], y * item.half[1]], sums }
+        };
+        (item, weights.into_iter().enumerate().map(node).collect())
+    }
+
+    /// Adds the sums over all points for a chunk of targets. The same operations on every processor: the wider
+    /// instructions change no bit.
+    pub fn add(&self, chunk: &Chunk, sums: &mut Sums) {
+        #[cfg(target_arch = "x86_64")]
+        {
+            #[target_feature(enable = "avx2")]
+            fn wide(tree: &Double, chunk: &Chunk, sums: &mut Sums) {
+                tree.walk(chunk, sums);
+            }
+            if is_x86_feature_detected!("avx2") {
+                // SAFETY: the processor has these instructions: it was looked up.
+                return unsafe { wide(self, chunk, sums) };
+            }
+        }
+        self.walk(chunk, sums);
+    }
+
+    /// Visits the items from the root.
+    #[inline(always)]
+    fn walk(&self, chunk: &Chunk, sums: &mut Sums) {
+        let around = chunk.bounds();
+        let (mut level, mut at) = (self.levels.len() - 2, 0);
+        loop {
+            let item = self.levels[level] as usize + at;
+            let far = level > 0 && self.items[item].is_far(&around, self.separation);
+            if !far && level > 0 {
+                (level, at) = (level - 1, at * CHILDREN);
+                continue;
+            }
+            if far {
+                self.add_sources(self.nodes(item), self.items[item].middle, chunk, sums);
+            } else {
+                // Points by their own coordinates: differences of these lose nothing.
+                self.add_sources(self.leaf(at), [0.0; 2], chunk, sums);
+            }
+            // On to the next item that is neither done nor within one that is.
+            at += 1;
+            while at % CHILDREN == 0 || at == self.len(level) {
+                if level + 2 == self.levels.len() {
+                    return;
+                }
+                (level, at) = (level + 1, (at - 1) / CHILDREN + 1);
+            }
+        }
+    }
+
+    /// Adds sources relative to an origin.
+    #[inline(always)]
+    fn add_sources(&self, sources: &[Source], origin: [f64; 2], chunk: &Chunk, sums: &mut Sums) {
+        let (mut x, mut y) = (chunk.x, chunk.y);
+        x.iter_mut().for_each(|x| *x -= origin[0]);
+        y.iter_mut().for_each(|y| *y -= origin[1]);
+        for source in sources {
+            let mut weights = [0.0; MOST];
+            for (k, weight) in weights.iter_mut().enumerate() {
+                let (dx, dy) = (source.place[0] - x[k], source.place[1] - y[k]);
+                *weight = dx * dx + dy * dy + self.smoothing;
+            }
+            weigh_squares(self.law, &mut weights, &chunk.exponents);
+            for (sums, of_source) in sums[..=self.columns].iter_mut().zip(source.sums) {
+                for (sum, weight) in sums.iter_mut().zip(&weights) {
+                    *sum += weight * of_source;
+                }
+            }
+        }
+    }
+}

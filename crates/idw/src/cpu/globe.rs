@@ -1,0 +1,254 @@
+//! Far points expanded in nodes on the sphere, in f64: see [`crate::expansion`] and, for what is other than in the
+//! plane, `kernels_rs::idw::tree::globe`. In f64 places lose nothing, and antipodes need no care but to be far.
+
+use gpu_core::parallel;
+use kernels_rs::spatial::chart::Chart;
+use kernels_rs::spatial::sphere::arc_of_squared_chord;
+
+use super::frame::{Chunk, MOST, Sums};
+use super::index::Index;
+use super::tree::{Chebyshev, weigh};
+use crate::Params;
+use crate::expansion::{self, CHILDREN, LEAF, NODES, SIDE};
+use crate::ground::RADIUS;
+
+/// How far antipodes must be for an item to be far, in multiples of half the longer side of its box.
+const FROM_ANTIPODE: f64 = 2.0;
+
+/// How many charts with turned axes are tried: a run of points along a curve has a box of any shape.
+const TURNS: u32 = 4;
+
+/// A point or a node: its unit vector, weight and weighted values.
+#[derive(Clone, Copy)]
+struct Source {
+    place: [f64; 3],
+    sums: [f64; 5],
+}
+
+/// A box of points in the chart around its middle.
+struct Item {
+    middle: [f64; 3],
+    /// Half of the longer side.
+    half: f64,
+}
+
+/// The items, leaves first.
+pub(super) struct Globe {
+    levels: Vec<u32>,
+    items: Vec<Item>,
+    points: Vec<Source>,
+    nodes: Vec<Source>,
+    columns: usize,
+    separation: f64,
+    smoothing: f64,
+    law: u32,
+}
+
+/// The box of a chunk's unit vectors.
+struct Around {
+    low: [f64; 3],
+    high: [f64; 3],
+}
+
+impl Around {
+    fn new(chunk: &Chunk) -> Self {
+        let axes = [&chunk.x, &chunk.y, &chunk.z];
+        Self {
+            low: axes.map(|all| all.iter().copied().fold(f64::INFINITY, f64::min)),
+            high: axes.map(|all| all.iter().copied().fold(f64::NEG_INFINITY, f64::max)),
+        }
+    }
+
+    /// The square of the least distance from a place.
+    fn gap(&self, place: [f64; 3]) -> f64 {
+        let along = |axis: usize| {
+            (self.low[axis] - place[axis]).max(place[axis] - self.high[axis]).max(0.0).powi(2)
+        };
+        along(0) + along(1) + along(2)
+    }
+
+    /// Whether an item is far from the targets, and from their antipodes.
+    fn is_far(&self, &Item { middle, half }: &Item, separation: f64) -> bool {
+        let (gap, other) = (self.gap(middle), self.gap(middle.map(|x| -x)));
+        // An item without extent that a target lies on is not far.
+        gap >= (separation * half).powi(2) && gap > 0.0 && other >= (FROM_ANTIPODE * half).powi(2)
+    }
+}
+
+impl Globe {
+    /// Columns `first..first + columns` of the points' values.
+    pub fn new(index: &Index, params: &Params, first: usize, columns: usize) -> Self {
+        let point = |i: usize| {
+            let mut sums = [1.0, 0.0, 0.0, 0.0, 0.0];
+            for (sum, v) in sums[1..].iter_mut().zip(first..first + columns) {
+                *sum = index.value(v, i) - index.range(v).offset;
+            }
+            Source { place: index.places[i], sums }
+        };
+        let mut globe = Self {
+            levels: expansion::levels(index.len()),
+            items: Vec::new(),
+            points: parallel::map(index.len(), parallel::FINE, point),
+            nodes: Vec::new(),
+            columns,
+            separation: expansion::separation(params),
+            smoothing: (params.smoothing / RADIUS).powi(2),
+            law: params.law(),
+        };
+        let chebyshev = Chebyshev::new();
+        for level in 0..globe.levels.len() - 1 {
+            let len = globe.len(level);
+            let made = parallel::map(len, 16, |at| {
+                stand_for(&chebyshev, globe.sources_of(level, at), globe.columns)
+            });
+            for (item, nodes) in made {
+                globe.items.push(item);
+                globe.nodes.extend(nodes);
+            }
+        }
+        globe
+    }
+
+    /// Items of a level.
+    fn len(&self, level: usize) -> usize {
+        (self.levels[level + 1] - self.levels[level]) as usize
+    }
+
+    /// What an item stands for: points, or the nodes of the items below.
+    fn sources_of(&self, level: usize, at: usize) -> &[Source] {
+        if level == 0 {
+            return &self.points[at * LEAF..self.points.len().min((at + 1) * LEAF)];
+        }
+        let first = self.levels[level - 1] as usize + at * CHILDREN;
+        let end = (first + CHILDREN).min(self.levels[level] as usize);
+        &self.nodes[first * NODES..end * NODES]
+    }
+
+    /// Adds the sums over all points for a chunk of targets, whose places are unit vectors. The same operations
+    /// on every processor: the wider instructions change no bit.
+    pub fn add(&self, chunk: &Chunk, sums: &mut Sums) {
+        #[cfg(target_arch = "x86_64")]
+        {
+            #[target_feature(enable = "avx2")]
+            fn wide(globe: &Globe, chunk: &Chunk, sums: &mut Sums) {
+                globe.walk(chunk, sums);
+            }
+            if is_x86_feature_detected!("avx2") {
+                // SAFETY: the processor has these instructions: it was looked up.
+                return unsafe { wide(self, chunk, sums) };
+            }
+        }
+        self.walk(chunk, sums);
+    }
+
+    /// Visits the items from the root.
+    #[inline(always)]
+    fn walk(&self, chunk: &Chunk, sums: &mut Sums) {
+        let around = Around::new(chunk);
+        let (mut level, mut at) = (self.levels.len() - 2, 0);
+        loop {
+            let item = self.levels[level] as usize + at;
+            let far = around.is_far(&self.items[item], self.separation);
+            if !far && level > 0 {
+                (level, at) = (level - 1, at * CHILDREN);
+                continue;
+            }
+            if far {
+                let nodes = &self.nodes[item * NODES..(item + 1) * NODES];
+                self.add_sources(nodes, None, chunk, sums);
+            } else {
+                self.add_sources(self.sources_of(0, at), Some(at * LEAF), chunk, sums);
+            }
+            // On to the next item that is neither done nor within one that is.
+            at += 1;
+            while at % CHILDREN == 0 || at == self.len(level) {
+                if level + 2 == self.levels.len() {
+                    return;
+                }
+                (level, at) = (level + 1, (at - 1) / CHILDREN + 1);
+            }
+        }
+    }
+
+    /// Adds sources; of a leaf `first` is the number of the first.
+    #[inline(always)]
+    fn add_sources(
+        &self,
+        sources: &[Source],
+        first: Option<usize>,
+        chunk: &Chunk,
+        sums: &mut Sums,
+    ) {
+        // The target that leaves the source out.
+        let owner =
+            |i: usize| Some(first? + i).zip(chunk.left_out).map(|(i, of)| i.wrapping_sub(of));
+        for (i, source) in sources.iter().enumerate() {
+            let mut weights = [0.0; MOST];
+            let [x, y, z] = source.place;
+            for (k, weight) in weights.iter_mut().enumerate() {
+                let [dx, dy, dz] = [x - chunk.x[k], y - chunk.y[k], z - chunk.z[k]];
+                let arc = arc_of_squared_chord(dx * dx + dy * dy + dz * dz);
+                *weight = arc * arc + self.smoothing;
+            }
+            weigh_squares(self.law, &mut weights, &chunk.exponents);
+            if let Some(weight) = owner(i).and_then(|owner| weights.get_mut(owner)) {
+                *weight = 0.0;
+            }
+            for (sums, of_source) in sums[..=self.columns].iter_mut().zip(source.sums) {
+                for (sum, weight) in sums.iter_mut().zip(&weights) {
+                    *sum += weight * of_source;
+                }
+            }
+        }
+    }
+}
+
+/// Weights in place of squared distances.
+#[inline(always)]
+pub(super) fn weigh_squares(law: u32, squares: &mut [f64; MOST], exponents: &[f64; MOST]) {
+    match law {
+        1 => squares.iter_mut().for_each(|s| *s = 1.0 / s.sqrt()),
+        2 => squares.iter_mut().for_each(|s| *s = 1.0 / *s),
+        3 => squares.iter_mut().for_each(|s| *s = 1.0 / (*s * s.sqrt())),
+        4 => squares.iter_mut().for_each(|s| *s = 1.0 / (*s * *s)),
+        _ => squares.iter_mut().zip(exponents).for_each(|(s, exponent)| *s = s.powf(*exponent)),
+    }
+}
+
+/// A chart, the sources' places in it, and half of the sides of their box.
+fn in_chart(chart: Chart, sources: &[Source]) -> (Chart, Vec<[f64; 2]>, [f64; 2]) {
+    let places: Vec<[f64; 2]> = sources.iter().map(|source| chart.place(source.place)).collect();
+    let half = [0, 1].map(|axis| places.iter().fold(0.0, |far, p| f64::max(far, p[axis].abs())));
+    (chart, places, half)
+}
+
+/// The item of some sources, and its nodes.
+fn stand_for(
+    chebyshev: &Chebyshev<SIDE>,
+    sources: &[Source],
+    columns: usize,
+) -> (Item, Vec<Source>) {
+    let bound = |axis: usize| {
+        let along = || sources.iter().map(|source| source.place[axis]);
+        along().fold(f64::INFINITY, f64::min) + along().fold(f64::NEG_INFINITY, f64::max)
+    };
+    let chart = Chart::around([bound(0), bound(1), bound(2)]);
+    let (mut low, mut high) = ([f64::INFINITY; 2], [f64::NEG_INFINITY; 2]);
+    for place in sources.iter().map(|source| chart.place(source.place)) {
+        low = [0, 1].map(|axis| f64::min(low[axis], place[axis]));
+        high = [0, 1].map(|axis| f64::max(high[axis], place[axis]));
+    }
+    let straight = Chart::around(chart.vector([0, 1].map(|axis| (low[axis] + high[axis]) / 2.0)));
+    let (chart, places, half) = (0..TURNS)
+        .map(|turn| in_chart(straight.turned(turn * (8 / TURNS)), sources))
+        .min_by(|(.., a), (.., b)| a[0].max(a[1]).total_cmp(&b[0].max(b[1])))
+        .unwrap_or_else(|| in_chart(straight, sources));
+    let sources = places.iter().zip(sources).map(|(&[u, v], source)| (u, v, source.sums));
+    let weights = weigh(chebyshev, half, sources, columns);
+    let node = |(i, sums): (usize, [f64; 5])| {
+        let [u, v] = [i / SIDE, i % SIDE].map(|k| chebyshev.nodes[k]);
+        Source { place: chart.vector([u * half[0], v * half[1]]), sums }
+    };
+    let nodes = weights.into_iter().enumerate().map(node).collect();
+    (Item { middle: chart.middle, half: half[0].max(half[1]) }, nodes)
+}

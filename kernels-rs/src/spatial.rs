@@ -5,4 +5,6 @@ pub mod frame;
 pub mod hilbert;
 pub mod keys;
 pub mod morton;
+pub mod pyramid;
+pub mod runs;
 pub mod sphere;

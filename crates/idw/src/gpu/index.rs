@@ -3,9 +3,11 @@
 use gpu_core::{Blocks, Bounds, Column, DevicePoints, Gpu, Reading};
 use gpu_scan::{Scan, Sum};
 use kernels_rs::idw::TILE;
+use kernels_rs::idw::index::pyramid::{MOST_BLOCKS, sum_cells, sum_nodes};
 use kernels_rs::idw::index::{number_cells, square_deviations, take_off, write_ranges};
 use kernels_rs::idw::pairs::measure::measure_tiles;
 use kernels_rs::idw::plan::most_cells;
+use kernels_rs::spatial::pyramid::most_nodes;
 
 use super::Workspace;
 use super::queries::on_sphere;
@@ -56,6 +58,8 @@ pub(super) struct Tiled {
 pub(super) struct Searched {
     /// Where each cell's points begin in the sorted order, and where the last one's end.
     pub starts: Column<u32>,
+    /// How many points larger squares of cells have; empty on the sphere.
+    pub sums: Column<u32>,
     /// The index of each sorted point.
     pub order: Column<u32>,
     /// Places as those of [`Tiled`].
@@ -343,7 +347,25 @@ impl<'a> Source<'a> {
         gpu_scan::gpu::scan_in_place(workspace, Sum, Scan::exclusive(0), &mut starts)?;
         let order = sort::by_keys(workspace, &keys, u64::BITS - (most - 1).leading_zeros())?;
         let places = self.places(&gpu, &order)?;
-        Ok(Searched { starts, order, places, values: self.values(&gpu, None)? })
+        let sums = match self.on_sphere {
+            Some(_) => gpu.zeroed(0)?,
+            None => sum(&gpu, &self.plan, &starts, most)?,
+        };
+        Ok(Searched { starts, sums, order, places, values: self.values(&gpu, None)? })
+    }
+}
+
+/// How many points the nodes above the plan's cells have, which are `most` at most.
+fn sum(gpu: &Gpu, plan: &DevicePlan, starts: &Column<u32>, most: u64) -> Result<Column<u32>> {
+    // SAFETY: there is room for the nodes above so many cells, and every number is written before it is read.
+    unsafe {
+        let mut sums = gpu.uninitialized::<u32>(most_nodes(most) as usize)?;
+        let (plan, starts, to) = (plan.as_ptr(), starts.as_ptr(), sums.as_mut_ptr());
+        // The cells of a row may each begin a block of their own.
+        let blocks = Blocks::x(most.min(MOST_BLOCKS.into()) as u32);
+        gpu.enqueue(sum_cells, blocks, sum_cells::Args { plan, starts, sums: to })?;
+        gpu.enqueue(sum_nodes, Blocks::x(1), sum_nodes::Args { plan, sums: to })?;
+        Ok(sums)
     }
 }
 

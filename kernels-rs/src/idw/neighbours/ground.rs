@@ -21,14 +21,14 @@ const FAR: f32 = 1e18;
 
 /// Where the warp measures from: one of its queries. Lengths are in cells.
 pub struct Frame {
-    origin: [f64; 2],
+    pub origin: [f64; 2],
     per_unit: f64,
     /// This lane's query.
     pub x: f32,
     pub y: f32,
     /// The box of the queries.
-    low: [f32; 2],
-    high: [f32; 2],
+    pub low: [f32; 2],
+    pub high: [f32; 2],
 }
 
 impl Frame {
@@ -85,7 +85,7 @@ impl Frame {
 
     /// A place as it is seen from the origin.
     #[inline(always)]
-    fn place(&self, x: f64, y: f64) -> [f32; 2] {
+    pub fn place(&self, x: f64, y: f64) -> [f32; 2] {
         [
             ((x - self.origin[0]) * self.per_unit) as f32,
             ((y - self.origin[1]) * self.per_unit) as f32,
@@ -240,7 +240,7 @@ impl Ground {
 
 /// The lesser half-axis of the search's ellipse, in cells; infinite where there is none.
 #[inline(always)]
-fn least_half_axis(search: &Search, cells: &Cells) -> f32 {
+pub fn least_half_axis(search: &Search, cells: &Cells) -> f32 {
     let [xx, xy, yy] = search.ellipse;
     if xx <= 0.0 {
         return f32::INFINITY;

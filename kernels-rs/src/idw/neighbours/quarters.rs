@@ -196,7 +196,7 @@ impl<const L: usize> ByQuadrants<'_, L> {
 /// # Safety
 /// There is one; in the plane.
 #[inline(always)]
-unsafe fn quadrant_of(index: &Index, query: &Query, position: u32) -> u32 {
+pub unsafe fn quadrant_of(index: &Index, query: &Query, position: u32) -> u32 {
     let at = position as usize;
     // SAFETY: passed on to the caller.
     let [dx, dy] = unsafe {

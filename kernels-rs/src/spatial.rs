@@ -6,5 +6,4 @@ pub mod hilbert;
 pub mod keys;
 pub mod morton;
 pub mod pyramid;
-pub mod runs;
 pub mod sphere;

@@ -88,8 +88,7 @@ macro_rules! kernels {
                     Kept::Nearest(0..=16) => interpolate_far::$n16,
                     Kept::Nearest(17..=32) => interpolate_far::$n32,
                     Kept::Nearest(33..=64) => interpolate_far::$n64,
-                    Kept::OfQuadrants(0..=4) => interpolate_far::$q4,
-                    Kept::OfQuadrants(5..=16) => interpolate_far::$q16,
+                    Kept::OfQuadrants(..=MOST_OF_QUADRANT) => interpolate_far::$q16,
                     _ => return None,
                 })
             }

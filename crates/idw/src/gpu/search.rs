@@ -198,6 +198,7 @@ impl Call<'_> {
             ranges: index.ranges.as_ptr(),
             points: index.len() as u32,
             bounds,
+            boxes: sorted.boxes.as_ptr(),
             x: queries.x,
             y: queries.y,
             target_order: order,

@@ -1,12 +1,15 @@
 //! How many points the nodes of the [`Pyramid`] above the cells hold.
 
 use device_std::shared::{Carver, SharedArray};
-use device_std::{kernel, thread};
+use device_std::{atomic, kernel, thread};
 
 use super::BLOCK;
 #[cfg(not(target_arch = "nvptx64"))]
 use super::MODULE;
+use super::crowds::LIST_HEAD;
+use crate::idw::crowd::MOST_EVEN;
 use crate::idw::plan::Plan;
+use crate::spatial::cells::Cells;
 use crate::spatial::pyramid::Pyramid;
 
 /// Nodes of a level along a side of those that a block sums of the lowest level.
@@ -28,13 +31,19 @@ const ROOM_BYTES: u32 = {
     carver.bytes()
 };
 
-/// Writes how many points the nodes of levels 1 to 3 hold. Grid: at most [`MOST_BLOCKS`], each of which takes nodes of
+/// Writes how many points the nodes of levels 1 to 3 hold, and lists the crowded cells, in any order. Grid: at most [`MOST_BLOCKS`], each of which takes nodes of
 /// level 3 in turns.
 ///
 /// # Safety
-/// `starts` are those of the plan's cells, with one more; `sums` has room for the pyramid above them.
+/// `starts` are those of the plan's cells, with one more; `sums` has room for the pyramid above them, and `crowds`
+/// for all crowded cells behind [`LIST_HEAD`] zeros.
 #[kernel(block = BLOCK, shared = ROOM_BYTES)]
-pub unsafe fn sum_cells(plan: *const Plan, starts: *const u32, sums: *mut u32) {
+pub unsafe fn sum_cells(
+    plan: *const Plan,
+    starts: *const u32,
+    sums: *mut u32,
+    crowds: *mut u32,
+) {
     let [lowest, middle] = room(&mut Carver::new());
     let me = thread::thread_idx_x();
     let (across, along) = (me % SIDE, me / SIDE);
@@ -62,6 +71,9 @@ pub unsafe fn sum_cells(plan: *const Plan, starts: *const u32, sums: *mut u32) {
                 sum += *starts.add(start + last) - *starts.add(start + first as usize);
                 of_cells += 1;
             }
+            if sum > MOST_EVEN {
+                list_crowds(&cells, starts, [first, row * 64 + along * 4], crowds);
+            }
             put(1, column * 16 + across, row * 16 + along, sum);
             lowest.store(me, sum);
             thread::sync_threads();
@@ -86,6 +98,34 @@ pub unsafe fn sum_cells(plan: *const Plan, starts: *const u32, sums: *mut u32) {
             }
             node += thread::grid_dim_x();
         }
+    }
+}
+
+/// Lists the crowded ones of the cells of a node, from a column and a row on.
+///
+/// # Safety
+/// As for [`sum_cells`](mod@sum_cells).
+#[inline(always)]
+unsafe fn list_crowds(
+    cells: &Cells,
+    starts: *const u32,
+    [column, row]: [u32; 2],
+    crowds: *mut u32,
+) {
+    let mut i = 0;
+    while i < 16 {
+        let (column, row) = (column + i % 4, row + i / 4);
+        if column < cells.columns && row < cells.rows {
+            let cell = row as usize * cells.columns as usize + column as usize;
+            // SAFETY: the cell is in the grid; the rest is passed on to the caller.
+            unsafe {
+                if *starts.add(cell + 1) - *starts.add(cell) > MOST_EVEN {
+                    let slot = LIST_HEAD + atomic::add_u32(crowds, 1);
+                    *crowds.add(slot as usize) = cell as u32;
+                }
+            }
+        }
+        i += 1;
     }
 }
 

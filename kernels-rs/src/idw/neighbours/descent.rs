@@ -6,6 +6,9 @@
 //! What lies beyond that is left, and the children of what remains are the queue of the level below. At the cells
 //! each lane has a circle of its own: it reaches to the farthest corner of those that had points enough.
 //!
+//! Crowded cells give way to their runs ([`crowd`]), first the long ones and then the short ones. Here every lane has a
+//! say: from far away what is near to one circle of many is far from all of them.
+//!
 //! All lengths are sides of a cell. What f32 rounds decides only how many cells are looked at: [`Found::covered`] is less than
 //! what was looked at by more than that.
 
@@ -15,14 +18,11 @@ use device_std::{math, warp};
 
 use super::ground::Frame;
 use super::search::{ALL_QUADRANTS, Index};
+use crate::idw::crowd::{self, LONG, MOST_EVEN, SHORT};
 use crate::spatial::pyramid::{BITS, Pyramid};
-use crate::spatial::runs::Runs;
 
-/// The most nodes of a level, where its number is even: of the cells, and of the levels above in turns with [`FEWER_NODES`].
+/// The most nodes of a level, and the most runs.
 const MOST_NODES: u32 = 256;
-
-/// The most nodes of a level with an odd number.
-const FEWER_NODES: u32 = 128;
 
 /// Steps of the bisection that finds a radius.
 const STEPS: u32 = 8;
@@ -36,6 +36,9 @@ pub struct Crowded;
 /// Where points may lie, seen from queries side by side.
 pub struct Sight {
     pyramid: Pyramid,
+    /// What the boxes of runs are seen by.
+    frame: Frame,
+    boxes: *const f64,
     /// The last column and row of the cells.
     last: [u32; 2],
     /// The cell of the frame's origin, which may lie beside the grid, and where in the cell that is.
@@ -86,7 +89,7 @@ impl Sight {
     pub fn new(
         index: &Index,
         frame: &Frame,
-        bounds: [f64; 4],
+        (bounds, boxes): ([f64; 4], *const f64),
         inner: f32,
         quadrant: u32,
     ) -> Option<Self> {
@@ -107,6 +110,8 @@ impl Sight {
         let (low, high) = (frame.low, frame.high);
         Some(Self {
             pyramid: Pyramid::over(cells),
+            frame: *frame,
+            boxes,
             last,
             cell: whole.map(|along| along as i32),
             rest: [0, 1].map(|a| (at[a] - whole[a]) as f32),
@@ -145,6 +150,36 @@ impl Sight {
             ],
             closed: [if is_first { west } else { low }, if is_last { east } else { high }],
         }
+    }
+
+    /// The spans of what stands in a queue.
+    ///
+    /// # Safety
+    /// It stands there.
+    #[inline(always)]
+    unsafe fn spans_of(&self, level: u32, [column, row, ..]: Vector) -> [Span; 2] {
+        if row & IS_RUN == 0 {
+            return self.spans(level, column, row);
+        }
+        // SAFETY: the run has a box.
+        unsafe { self.spans_of_box(row & !IS_RUN) }
+    }
+
+    /// The spans of a box.
+    ///
+    /// # Safety
+    /// There is one of this number.
+    #[inline(always)]
+    unsafe fn spans_of_box(&self, number: u32) -> [Span; 2] {
+        // SAFETY: passed on to the caller.
+        let [west, south, east, north] = unsafe {
+            let of_box = self.boxes.add(4 * number as usize);
+            [*of_box, *of_box.add(1), *of_box.add(2), *of_box.add(3)]
+        };
+        let ([west, south], [east, north]) =
+            (self.frame.place(west, south), self.frame.place(east, north));
+        let span = |along: [f32; 2]| Span { open: along, closed: along };
+        [span([west, east]), span([south, north])]
     }
 
     /// The spans of a node.
@@ -209,19 +244,24 @@ impl Sight {
     }
 }
 
-/// A queue: of each node column, row, number of points, and the bits of how far they are at most.
+/// A queue: of each node column, row, number of points, and the bits of how far they are at most. Of a run, in the place of
+/// column and row, where it begins, and the number of its box with [`IS_RUN`].
 type Queue = SharedArray<Vector>;
+
+/// Tells a run from a node.
+const IS_RUN: u32 = 1 << 31;
 
 /// The shared memory of a warp on its way down.
 #[derive(Clone, Copy)]
 pub struct Queues(SharedArray<Vector>);
 
 impl Queues {
-    /// Vectors of the memory; the first half of those of the cells is free once they are found.
-    pub const VECTORS: u32 = MOST_NODES + FEWER_NODES;
-
-    /// What is free once the cells are found.
-    pub const FREE: u32 = MOST_NODES;
+    /// Vectors of the memory.
+    pub const VECTORS: u32 = 2 * MOST_NODES;
+    /// What the parts take of it, from its beginning.
+    pub const OF_PARTS: u32 = MOST_NODES / 2;
+    /// From where on nothing of it is needed once the parts are found.
+    pub const USED: u32 = MOST_NODES;
 
     /// In some memory.
     #[inline(always)]
@@ -229,46 +269,79 @@ impl Queues {
         Self(memory)
     }
 
-    /// That of a level, and how many nodes it has room for.
+    /// That of a level: the cells have the second.
     #[inline(always)]
-    fn of_level(self, level: u32) -> (Queue, u32) {
-        if level & 1 == 0 { (self.0, MOST_NODES) } else { (self.0.skip(MOST_NODES), FEWER_NODES) }
-    }
-
-    /// The runs take the place of the queue above the cells: an element for each of [`MOST_NODES`].
-    #[inline(always)]
-    fn runs(self) -> Runs {
-        Runs::new(self.0.skip(MOST_NODES).as_elements())
+    fn of_level(self, level: u32) -> Queue {
+        if level & 1 == 0 { self.0.skip(MOST_NODES) } else { self.0 }
     }
 }
 
-/// The cells of some queries.
-pub struct Found {
-    /// Their points.
-    pub runs: Runs,
-    /// How many.
+/// Parts of the sorted order that a warp looks at.
+#[derive(Clone, Copy)]
+pub struct Parts {
+    /// Of each where it begins, and above that how many points those before it have.
+    memory: SharedArray<u64>,
+    count: u32,
+    /// Points of all.
     pub points: u32,
-    /// No point of other cells is as near to the lane's query as this; it may not be above 0.
+}
+
+impl Parts {
+    /// Where point `number` is in the sorted order.
+    ///
+    /// # Safety
+    /// There are more points; the parts are still in memory.
+    #[inline(always)]
+    pub unsafe fn position(&self, number: u32) -> u32 {
+        // The last part with no more points before it.
+        let (mut low, mut high) = (0, self.count);
+        // SAFETY: passed on to the caller.
+        unsafe {
+            while high - low > 1 {
+                let middle = (low + high) / 2;
+                let is_before = (self.memory.load(middle) >> 32) as u32 <= number;
+                (low, high) = if is_before { (middle, high) } else { (low, middle) };
+            }
+            let part = self.memory.load(low);
+            part as u32 + (number - (part >> 32) as u32)
+        }
+    }
+}
+
+/// What was found for some queries.
+pub struct Found {
+    pub parts: Parts,
+    /// No other point is as near to the lane's query as this; it may not be above 0.
     pub covered: f32,
-    /// No point of these cells is nearer to the lane's query.
+    /// No point of the parts is nearer to the lane's query.
     pub nearest: f32,
 }
 
-/// Finds the cells of the frame's queries. Within `most` of them each needs `needed` points, or all that there are.
+/// What a search down the pyramid needs beside the sight.
+pub struct Below<'a> {
+    pub index: &'a Index,
+    /// Numbers of points above the cells.
+    pub sums: *const u32,
+    pub frame: &'a Frame,
+    pub is_wanted: bool,
+    /// Points that each query needs, or all that there are.
+    pub needed: u32,
+    /// The farthest that they may lie.
+    pub most: f32,
+}
+
+/// Finds the points of the cells around the frame's queries, and below crowded ones of the runs.
 ///
 /// # Safety
-/// The whole warp comes to the same call, and wants the same, but for `is_wanted`; `sums` are those above the index's cells, and nobody
-/// else touches the memory.
+/// The whole warp comes to the same call, and wants the same, but for `is_wanted`; the numbers are those above the index's
+/// cells, and nobody else touches the memory.
 #[inline(always)]
-pub unsafe fn find_cells(
-    index: &Index,
-    sums: *const u32,
+pub unsafe fn find_parts(
+    below: &Below,
     sight: &Sight,
-    frame: &Frame,
     queues: Queues,
-    is_wanted: bool,
-    (needed, most): (u32, f32),
 ) -> Result<Found, Crowded> {
+    let &Below { index, sums, needed, most, .. } = below;
     let pyramid = sight.pyramid;
     let mut level = pyramid.top();
     let mut start = pyramid.start(level);
@@ -277,24 +350,33 @@ pub unsafe fn find_cells(
     unsafe {
         if warp::lane_id() == 0 {
             let farthest = sight.farthest(&sight.spans(level, 0, 0)).to_bits();
-            queues.of_level(level).0.store(0, [0, 0, index.points, farthest]);
+            queues.of_level(level).store(0, [0, 0, index.points, farthest]);
         }
         warp::sync_warp(warp::FULL);
         while level > 0 {
-            let (above, _) = queues.of_level(level);
+            let above = queues.of_level(level);
             level -= 1;
             start -= if level > 0 { pyramid.nodes(level) } else { 0 };
             let numbers = Numbers { starts: index.starts, sums: sums.add(start as usize) };
-            nodes = open(sight, above, nodes, queues.of_level(level), &numbers, level, radius)?;
+            let queue = queues.of_level(level);
+            nodes = open(sight, above, nodes, queue, &numbers, level, radius)?;
             warp::sync_warp(warp::FULL);
-            let (queue, _) = queues.of_level(level);
             radius = narrowed(queue, nodes, needed, radius);
             nodes = keep(sight, queue, nodes, level, radius);
             warp::sync_warp(warp::FULL);
         }
-        let (queue, _) = queues.of_level(0);
-        let own = own_radius(sight, frame, queue, nodes, radius, most);
-        Ok(take(index, sight, frame, queues, nodes, is_wanted, own))
+        let cells = queues.of_level(0);
+        let mut own = own_radius(below, sight, cells, nodes, radius);
+        if are_crowded(cells, nodes) {
+            let runs = queues.of_level(1);
+            for (length, from, to) in [(LONG, cells, runs), (SHORT, runs, cells)] {
+                nodes = divide(below, sight, (from, nodes), to, length, (radius, own))?;
+                warp::sync_warp(warp::FULL);
+                radius = narrowed(to, nodes, needed, radius);
+                own = f32::min(own, own_radius(below, sight, to, nodes, radius));
+            }
+        }
+        Ok(take(below, sight, queues, nodes, own))
     }
 }
 
@@ -309,13 +391,13 @@ struct Numbers {
 /// Puts the children of nodes into the queue of their level, if they may have points within the radius.
 ///
 /// # Safety
-/// As for [`find_cells`]; the queue above holds so many nodes.
+/// As for [`find_parts`]; the queue above holds so many nodes.
 #[inline(always)]
 unsafe fn open(
     sight: &Sight,
     above: Queue,
     nodes: u32,
-    (queue, room): (Queue, u32),
+    queue: Queue,
     numbers: &Numbers,
     level: u32,
     radius: f32,
@@ -346,18 +428,30 @@ unsafe fn open(
                     child = [column, row, points, sight.farthest(&spans).to_bits()];
                 }
             }
-            let lanes = warp::ballot(warp::FULL, is_child);
-            if found + lanes.count_ones() > room {
-                return Err(Crowded);
-            }
-            if is_child {
-                queue.store(found + (lanes & warp::lanes_below()).count_ones(), child);
-            }
-            found += lanes.count_ones();
+            found = append(queue, found, child, is_child)?;
             first += 2;
         }
     }
     Ok(found)
+}
+
+/// Appends nodes of some lanes to the `found` of a queue. Returns how many there are then.
+///
+/// # Safety
+/// The whole warp comes to the same call, and nobody reads the queue meanwhile.
+#[inline(always)]
+unsafe fn append(queue: Queue, found: u32, node: Vector, is_one: bool) -> Result<u32, Crowded> {
+    // SAFETY: passed on to the caller; there is room.
+    unsafe {
+        let lanes = warp::ballot(warp::FULL, is_one);
+        if found + lanes.count_ones() > MOST_NODES {
+            return Err(Crowded);
+        }
+        if is_one {
+            queue.store(found + (lanes & warp::lanes_below()).count_ones(), node);
+        }
+        Ok(found + lanes.count_ones())
+    }
 }
 
 /// A radius within which some nodes have the points needed, at most the one given.
@@ -430,20 +524,14 @@ unsafe fn keep(sight: &Sight, queue: Queue, nodes: u32, level: u32, radius: f32)
     kept
 }
 
-/// Within which radius of the lane's query there are points enough: that of the cells which have so many within the
-/// radius around the middle.
+/// Within which radius of the lane's query there are points enough: that of what has so many within the radius around the
+/// middle.
 ///
 /// # Safety
-/// As for [`find_cells`]; the queue holds so many cells.
+/// As for [`find_parts`]; the queue holds so many cells or runs.
 #[inline(always)]
-unsafe fn own_radius(
-    sight: &Sight,
-    frame: &Frame,
-    queue: Queue,
-    cells: u32,
-    radius: f32,
-    most: f32,
-) -> f32 {
+unsafe fn own_radius(below: &Below, sight: &Sight, queue: Queue, nodes: u32, radius: f32) -> f32 {
+    let &Below { frame, most, .. } = below;
     if radius >= most {
         return most;
     }
@@ -451,14 +539,12 @@ unsafe fn own_radius(
     let words = queue.as_elements::<u32>();
     // SAFETY: passed on to the caller.
     unsafe {
-        while first < cells {
-            let mine = first + warp::lane_id();
-            let is_within =
-                mine < cells && f32::from_bits(words.load(4 * u32::min(mine, cells - 1) + 3)) <= radius;
-            let mut lanes = warp::ballot(warp::FULL, is_within);
+        while first < nodes {
+            let mine = u32::min(first + warp::lane_id(), nodes - 1);
+            let is_within = f32::from_bits(words.load(4 * mine + 3)) <= radius;
+            let mut lanes = warp::ballot(warp::FULL, is_within && mine == first + warp::lane_id());
             while lanes != 0 {
-                let [column, row, ..] = queue.load(first + lanes.trailing_zeros());
-                let [x, y] = sight.spans(0, column, row);
+                let [x, y] = sight.spans_of(0, queue.load(first + lanes.trailing_zeros()));
                 own = f32::max(own, length(x.farthest(frame.x), y.farthest(frame.y)));
                 lanes &= lanes - 1;
             }
@@ -469,30 +555,101 @@ unsafe fn own_radius(
     f32::min(f32::min(own, radius + sight.half), most)
 }
 
-/// The points of the cells that may have some within the radius of a wanted lane.
+/// Whether one of the cells is crowded.
 ///
 /// # Safety
 /// As for [`own_radius`].
 #[inline(always)]
-unsafe fn take(
-    index: &Index,
+unsafe fn are_crowded(cells: Queue, nodes: u32) -> bool {
+    let (mut most, mut i) = (0, warp::lane_id());
+    // SAFETY: passed on to the caller.
+    unsafe {
+        while i < nodes {
+            most = u32::max(most, cells.as_elements::<u32>().load(4 * i + 2));
+            i += warp::SIZE;
+        }
+        warp::any(warp::FULL, most > MOST_EVEN)
+    }
+}
+
+/// Divides what has far more points than runs of a length into such runs, and leaves out those that no lane's circle
+/// meets. Returns how many there are in the second queue.
+///
+/// # Safety
+/// As for [`own_radius`].
+#[inline(always)]
+unsafe fn divide(
+    below: &Below,
     sight: &Sight,
-    frame: &Frame,
-    queues: Queues,
-    cells: u32,
-    is_wanted: bool,
-    own: f32,
-) -> Found {
-    let (queue, mut runs) = (queues.of_level(0).0, queues.runs());
-    let (mut nearest, mut points, mut first) = (f32::INFINITY, 0u32, 0);
-    let columns = index.cells.columns as usize;
+    (from, nodes): (Queue, u32),
+    to: Queue,
+    of_run: u32,
+    (radius, own): (f32, f32),
+) -> Result<u32, Crowded> {
+    let &Below { index, frame, is_wanted, .. } = below;
+    let first_box = crowd::first_box(index.points, of_run);
+    let (lane, reach) = (warp::lane_id(), sight.reach(radius));
+    let (mut i, mut found) = (0, 0);
+    // SAFETY: crowded cells have runs, and these have boxes; the rest is passed on to the caller.
+    unsafe {
+        while i < nodes {
+            let node = from.load(i);
+            let [column, row, points, _] = node;
+            let is_run = row & IS_RUN != 0;
+            let is_divided = points > MOST_EVEN && (of_run == SHORT || points >= 2 * LONG);
+            i += 1;
+            if !is_divided {
+                found = append(to, found, node, lane == 0)?;
+                continue;
+            }
+            let mut start = column;
+            if !is_run {
+                start = *index.starts.add(row as usize * index.cells.columns as usize + column as usize);
+            }
+            let runs = crowd::Runs::of(start, points, of_run);
+            let mut first = 0;
+            while first < runs.count {
+                let run = first + lane;
+                let (mut entry, mut is_near) = ([0; 4], false);
+                if run < runs.count {
+                    let ([start, points], number) = (runs.run(run), first_box + runs.first + run);
+                    let spans = sight.spans_of_box(number);
+                    is_near = sight.gap(&spans) <= reach && sight.has_some(&spans);
+                    entry = [start, number | IS_RUN, points, sight.farthest(&spans).to_bits()];
+                }
+                let (mut lanes, mut taken) = (warp::ballot(warp::FULL, is_near), 0);
+                while lanes != 0 {
+                    let run = lanes.trailing_zeros();
+                    let [x, y] = sight.spans_of_box(first_box + runs.first + first + run);
+                    let gap = length(x.gap(frame.x), y.gap(frame.y));
+                    let is_met = warp::any(warp::FULL, is_wanted && gap <= own);
+                    taken |= (is_met as u32) << run;
+                    lanes &= lanes - 1;
+                }
+                found = append(to, found, entry, taken >> lane & 1 != 0)?;
+                first += warp::SIZE;
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// The points of what may have some within the radius of a wanted lane.
+///
+/// # Safety
+/// As for [`own_radius`].
+#[inline(always)]
+unsafe fn take(below: &Below, sight: &Sight, queues: Queues, nodes: u32, own: f32) -> Found {
+    let &Below { index, frame, is_wanted, .. } = below;
+    let queue = queues.of_level(0);
+    let mut parts = Parts { memory: queues.0.as_elements(), count: 0, points: 0 };
+    let (mut nearest, mut first) = (f32::INFINITY, 0);
     // SAFETY: passed on to the caller; cells are of the index.
     unsafe {
-        while first < cells {
+        while first < nodes {
             let (mut taken, mut i) = (0u32, 0);
-            while i < warp::SIZE && first + i < cells {
-                let [column, row, ..] = queue.load(first + i);
-                let [x, y] = sight.spans(0, column, row);
+            while i < warp::SIZE && first + i < nodes {
+                let [x, y] = sight.spans_of(0, queue.load(first + i));
                 let gap = length(x.gap(frame.x), y.gap(frame.y));
                 if warp::any(warp::FULL, is_wanted && gap <= own) {
                     nearest = f32::min(nearest, gap);
@@ -500,19 +657,30 @@ unsafe fn take(
                 }
                 i += 1;
             }
-            if taken >> warp::lane_id() & 1 != 0 {
-                let [column, row, of_cell, _] = queue.load(first + warp::lane_id());
-                let start = *index.starts.add(row as usize * columns + column as usize);
-                runs.store(runs.count() + (taken & warp::lanes_below()).count_ones(), start, of_cell);
-                points = points.saturating_add(of_cell);
+            let is_taken = taken >> warp::lane_id() & 1 != 0;
+            let (mut start, mut points) = (0, 0);
+            if is_taken {
+                let [column, row, of_node, _] = queue.load(first + warp::lane_id());
+                (start, points) = (column, of_node);
+                if row & IS_RUN == 0 {
+                    let cell = row as usize * index.cells.columns as usize + column as usize;
+                    start = *index.starts.add(cell);
+                }
             }
-            runs.extend(taken.count_ones());
+            let up_to = warp::inclusive_scan(points, u32::saturating_add);
+            if is_taken {
+                let before = parts.points.saturating_add(up_to - points);
+                let part = parts.count + (taken & warp::lanes_below()).count_ones();
+                parts.memory.store(part, start as u64 | (before as u64) << 32);
+            }
+            let all = warp::shuffle(warp::FULL, up_to, warp::SIZE - 1);
+            parts.points = parts.points.saturating_add(all);
+            parts.count += taken.count_ones();
             first += warp::SIZE;
         }
-        let points = warp::reduce(points, u32::saturating_add);
         warp::sync_warp(warp::FULL);
-        let rounding = 4e-6 * (f32::abs(frame.x) + f32::abs(frame.y)) + 1e-5;
-        let covered = own * (1.0 - 4e-6) - rounding;
-        Found { runs, points, covered, nearest: nearest * (1.0 - 4e-6) - rounding }
     }
+    let rounding = 4e-6 * (f32::abs(frame.x) + f32::abs(frame.y)) + 1e-5;
+    let covered = own * (1.0 - 4e-6) - rounding;
+    Found { parts, covered, nearest: nearest * (1.0 - 4e-6) - rounding }
 }

@@ -6,7 +6,7 @@
 //! 2. It goes down the pyramid above the cells to those that hold the neighbours of its queries: [`descent`](super::descent).
 //! 3. Of their points each lane keeps the nearest: [`chosen`](super::chosen).
 //! 4. The f64 distances decide, and the answer is certain, as where queries are searched together.
-//! 5. Where there are too many cells or points, fewer queries are taken at a time. What is not certain then, since points
+//! 5. Where there are too many cells or points, fewer queries are taken at a time, at last one. What is not certain then, since points
 //!    are as far as each other or crowd, is left to [`interpolate`](mod@super::interpolate).
 
 use device_std::real::Real;
@@ -18,8 +18,8 @@ use device_std::{atomic, kernel, warp};
 use super::MODULE;
 use super::Wanted;
 use super::chosen::{Chosen, Room, Sought};
-use super::descent::{Crowded, Queues, Sight, find_cells};
-use super::ground::{Frame, Outline, Stage, least_half_axis};
+use super::descent::{Below, Crowded, Queues, Sight, find_parts};
+use super::ground::{Frame, Outline, least_half_axis};
 use super::patches::Patches;
 use super::ranks::{Ranked, Ranks};
 use super::results::Results;
@@ -38,8 +38,8 @@ pub const MOST_BLOCKS: u32 = 2048;
 /// Words of the list of patches before the first of them: how many there are, and how many were taken.
 pub const LIST_HEAD: u32 = 2;
 
-/// Queries that are taken at a time where there are too many cells or points for all 32.
-const FEWER: u32 = 8;
+/// How many times fewer queries are taken at a time where there are too many cells or points for them.
+const FEWER: u32 = 4;
 
 /// Interpolates as [`interpolate`](mod@super::interpolate) does, for queries by patches, in the plane: those of `list`
 /// whose bits in `left` are set. What it answers is left no longer. `bounds` are those of the points. Grid: at most
@@ -47,17 +47,15 @@ const FEWER: u32 = 8;
 ///
 /// # Safety
 /// As for [`interpolate_together`](mod@super::together::interpolate_together), which has written `left` and `list`; `sums`
-/// are those above the index's cells.
+/// are those above the index's cells, and `boxes` those of the runs of crowded ones, in whose order their points are.
 #[kernel(block = TEAM, shared = <S as Team>::SHARED, instances(
     f32_16: <f32, Kept<18, 1>>;
     f32_32: <f32, Kept<34, 1>>;
     f32_64: <f32, Kept<66, 1>>;
-    f32_quadrants_4: <f32, Kept<6, 4>>;
     f32_quadrants_16: <f32, Kept<18, 4>>;
     f64_16: <f64, Kept<18, 1>>;
     f64_32: <f64, Kept<34, 1>>;
     f64_64: <f64, Kept<66, 1>>;
-    f64_quadrants_4: <f64, Kept<6, 4>>;
     f64_quadrants_16: <f64, Kept<18, 4>>;
 ))]
 pub unsafe fn interpolate_far<T: Real, S: Team>(
@@ -70,6 +68,7 @@ pub unsafe fn interpolate_far<T: Real, S: Team>(
     ranges: *const f64,
     points: u32,
     bounds: [f64; 4],
+    boxes: *const f64,
     x: *const f64,
     y: *const f64,
     target_order: *const u32,
@@ -106,7 +105,7 @@ pub unsafe fn interpolate_far<T: Real, S: Team>(
     unsafe {
         let index = Index::new(plan, (starts, order), (places, point_values, ranges), points);
         let patches = Patches { targets, order: target_order };
-        let scene = Scene { index: &index, search: &search, wanted, sums, bounds };
+        let scene = Scene { index: &index, search: &search, wanted, sums, bounds, boxes };
         while let Some(patch) = next(list) {
             let mine = patch as u64 * warp::SIZE as u64 + warp::lane_id() as u64;
             let of_patch = *left.add(patch as usize);
@@ -119,8 +118,8 @@ pub unsafe fn interpolate_far<T: Real, S: Team>(
             while first < warp::SIZE {
                 let is_of_these = warp::lane_id().wrapping_sub(first) < together;
                 let found = S::find(&scene, &query, is_mine && is_of_these);
-                if found.is_err() && together > FEWER {
-                    together = FEWER;
+                if found.is_err() && together > 1 {
+                    together = u32::max(together / FEWER, 1);
                     continue;
                 }
                 first += together;
@@ -166,6 +165,7 @@ pub struct Scene<'a> {
     wanted: Wanted,
     sums: *const u32,
     bounds: [f64; 4],
+    boxes: *const f64,
 }
 
 /// How a warp searches.
@@ -204,37 +204,26 @@ impl<const L: usize, const G: usize> Kept<L, G> {
     const ROOM: u32 = L as u32 - 1;
     /// Vectors of the neighbours.
     const OF_RANKS: u32 = G as u32 * Self::ROOM * warp::SIZE / 4;
-    /// Whether these come in the place of what was searched: of several groups one is searched after the other.
-    const OVERLAPS: bool = G == 1;
+    /// Vectors before the neighbours: those of one group come in the place of what was searched, but for the parts; of
+    /// several one is searched after the other.
+    const BEFORE_RANKS: u32 = 1 + if G == 1 { Queues::OF_PARTS } else { Queues::VECTORS };
     /// Vectors of a warp.
     const OF_WARP: u32 = {
-        let fixed = 1 + Room::OF_POSITIONS;
-        let searched = Queues::VECTORS;
-        assert!(Room::OF_PLACES + Room::OF_WAITING <= Queues::FREE);
-        if !Self::OVERLAPS {
-            fixed + searched + Self::OF_RANKS
-        } else if searched > Self::OF_RANKS {
-            fixed + searched
-        } else {
-            fixed + Self::OF_RANKS
-        }
+        assert!(Room::VECTORS <= Queues::VECTORS - Queues::USED);
+        let (searched, ranked) = (1 + Queues::VECTORS, Self::BEFORE_RANKS + Self::OF_RANKS);
+        if searched > ranked { searched } else { ranked }
     };
 
     #[inline(always)]
     fn memory() -> Memory {
         let outline: SharedArray<Vector> = room_of_warp(Self::OF_WARP);
-        let positions = outline.skip(1).as_elements();
-        let places = outline.skip(1 + Room::OF_POSITIONS);
-        let ranks = if Self::OVERLAPS { places } else { places.skip(Queues::VECTORS) };
+        let queues = outline.skip(1);
         Memory {
             outline,
-            queues: Queues::new(places),
-            room: Room {
-                stage: Stage { places, positions },
-                waiting: places.skip(Room::OF_PLACES).as_elements(),
-            },
+            queues: Queues::new(queues),
+            room: Room::new(queues.skip(Queues::USED)),
             ranks: Ranks {
-                positions: ranks.as_elements(),
+                positions: outline.skip(Self::BEFORE_RANKS).as_elements(),
                 threads: warp::SIZE,
                 thread: warp::lane_id(),
             },
@@ -253,32 +242,32 @@ impl<const L: usize, const G: usize> Kept<L, G> {
         from: u32,
         wanted: u32,
     ) -> Result<(u32, bool), Crowded> {
-        let &Scene { index, search, sums, bounds, .. } = scene;
+        let &Scene { index, search, sums, bounds, boxes, .. } = scene;
         let &Sought { query, frame, is_wanted, quadrant, .. } = sought;
         let cells = &index.cells;
         // SAFETY: passed on to the caller; slots of a group are below `L - 1`.
         unsafe {
             let inner = least_half_axis(search, cells);
-            let Some(sight) = Sight::new(index, frame, bounds, inner, quadrant) else {
+            let given = (bounds, boxes);
+            let Some(sight) = Sight::new(index, frame, given, inner, quadrant) else {
                 return Err(Crowded);
             };
             let needed = wanted.saturating_add(search.leaves_out as u32);
             // A little more, so that what lies on the edge is covered for certain.
-            let most = (search.reach[0] * cells.per_unit) as f32 * (1.0 + 1e-4)
-                + 1e-3
-                + 1e-4 * sight.width();
-            let limits = (needed, most);
-            let found = find_cells(index, sums, &sight, frame, memory.queues, is_wanted, limits)?;
+            let reach = (search.reach[0] * cells.per_unit) as f32;
+            let most = reach * (1.0 + 1e-4) + 1e-3 + 1e-4 * sight.width();
+            let below = Below { index, sums, frame, is_wanted, needed, most };
+            let found = find_parts(&below, &sight, memory.queues)?;
             let chosen = Chosen::<L>::of(sought, &found, memory.room)?;
             if !is_wanted {
                 return Ok((0, false));
             }
-            let kept = chosen.keys.write(memory.room.stage, chosen.numbers, memory.ranks, from);
+            let kept = chosen.write(&found, memory.ranks, from);
             let decided = memory.ranks.decide(index, search, query, from, kept);
             let decided = u32::min(decided, wanted);
             // No point that counts and was not found is nearer than this.
             let covered = found.covered as f64 * cells.side;
-            let least = f64::min(covered, chosen.least_distance(sought));
+            let least = f64::min(covered, chosen.least_distance(cells));
             let is_certain = if decided < wanted {
                 search.has_all_within(least)
             } else {

@@ -20,6 +20,7 @@ pub const MOST_POINTS: u32 = 1024;
 const FAR: f32 = 1e18;
 
 /// Where the warp measures from: one of its queries. Lengths are in cells.
+#[derive(Clone, Copy)]
 pub struct Frame {
     pub origin: [f64; 2],
     per_unit: f64,
@@ -417,13 +418,29 @@ impl<const L: usize> Keys<L> {
     #[inline(always)]
     pub unsafe fn write(&self, stage: Stage, numbers: u32, ranks: Ranks, from: u32) -> u32 {
         // SAFETY: passed on to the caller.
+        unsafe { self.write_by(|number| stage.positions.load(number), numbers, ranks, from) }
+    }
+
+    /// The same, where `position` tells where a point is by its number.
+    ///
+    /// # Safety
+    /// There are `L - 1` such slots, in memory that `position` does not read.
+    #[inline(always)]
+    pub unsafe fn write_by(
+        &self,
+        position: impl Fn(u32) -> u32 + Copy,
+        numbers: u32,
+        ranks: Ranks,
+        from: u32,
+    ) -> u32 {
+        // SAFETY: passed on to the caller.
         unsafe {
             // By parts, as keys are merged.
-            self.write_from::<0>(stage, numbers, ranks, from)
-                + self.write_from::<16>(stage, numbers, ranks, from)
-                + self.write_from::<32>(stage, numbers, ranks, from)
-                + self.write_from::<48>(stage, numbers, ranks, from)
-                + self.write_from::<64>(stage, numbers, ranks, from)
+            self.write_from::<0>(position, numbers, ranks, from)
+                + self.write_from::<16>(position, numbers, ranks, from)
+                + self.write_from::<32>(position, numbers, ranks, from)
+                + self.write_from::<48>(position, numbers, ranks, from)
+                + self.write_from::<64>(position, numbers, ranks, from)
         }
     }
 
@@ -434,7 +451,7 @@ impl<const L: usize> Keys<L> {
     #[inline(always)]
     unsafe fn write_from<const FROM: usize>(
         &self,
-        stage: Stage,
+        position: impl Fn(u32) -> u32,
         numbers: u32,
         ranks: Ranks,
         from: u32,
@@ -444,7 +461,7 @@ impl<const L: usize> Keys<L> {
             let key = self.get(i);
             if key < ENDLESS {
                 // SAFETY: passed on to the caller.
-                unsafe { ranks.store(from + i as u32, stage.positions.load(key & numbers)) };
+                unsafe { ranks.store(from + i as u32, position(key & numbers)) };
                 written += 1;
             }
             i += 1;

@@ -10,7 +10,6 @@ use device_std::warp;
 
 use super::super::node::Node;
 use super::ground::Cell;
-use crate::spatial::runs::Runs;
 
 /// The most runs.
 const MOST_RUNS: u32 = 128;
@@ -31,10 +30,8 @@ pub struct Queues(SharedArray<Vector>);
 impl Queues {
     /// Vectors of a queue: of each node its place, its column and its row.
     const OF_QUEUE: u32 = 3 * MOST_NODES / 4;
-    /// Vectors of the runs.
-    pub const OF_RUNS: u32 = MOST_RUNS / 2;
     /// Vectors of all.
-    pub const VECTORS: u32 = Self::OF_RUNS + 2 * Self::OF_QUEUE;
+    pub const VECTORS: u32 = Runs::VECTORS + 2 * Self::OF_QUEUE;
 
     /// In some memory.
     #[inline(always)]
@@ -44,12 +41,12 @@ impl Queues {
 
     #[inline(always)]
     fn queue(self, level: u32) -> SharedArray<u32> {
-        self.0.skip(Self::OF_RUNS + (level & 1) * Self::OF_QUEUE).as_elements()
+        self.0.skip(Runs::VECTORS + (level & 1) * Self::OF_QUEUE).as_elements()
     }
 
     #[inline(always)]
     fn runs(self) -> Runs {
-        Runs::new(self.0.as_elements())
+        Runs { memory: self.0.as_elements(), count: 0 }
     }
 }
 
@@ -91,6 +88,82 @@ impl Waiting {
     }
 }
 
+/// Runs of points, in shared memory.
+#[derive(Clone, Copy)]
+pub struct Runs {
+    /// Of each run its first point, and above that how many points it has.
+    memory: SharedArray<u64>,
+    count: u32,
+}
+
+impl Runs {
+    /// Vectors of the most runs.
+    pub const VECTORS: u32 = MOST_RUNS / 2;
+
+    /// How many.
+    #[inline(always)]
+    pub fn count(&self) -> u32 {
+        self.count
+    }
+
+    /// Runs `first` to `first + 31`, as far as there are so many.
+    ///
+    /// # Safety
+    /// The whole warp comes to the same call.
+    #[inline(always)]
+    pub unsafe fn group(&self, first: u32) -> Group {
+        let run = first + warp::lane_id();
+        // SAFETY: below the number of runs; the rest is passed on to the caller.
+        unsafe {
+            let run = if run < self.count { self.memory.load(run) } else { 0 };
+            let (start, points) = (run as u32, (run >> 32) as u32);
+            let up_to = warp::inclusive_scan(points, |a, b| a + b);
+            let all = warp::shuffle(warp::FULL, up_to, warp::SIZE - 1);
+            Group { offset: start.wrapping_sub(up_to - points), up_to, points: all }
+        }
+    }
+}
+
+/// Runs of the lanes of a warp, one each.
+pub struct Group {
+    /// Where the lane's run begins in the order of the tree, less the points of the runs before it.
+    offset: u32,
+    /// The points of the runs up to this lane's.
+    up_to: u32,
+    points: u32,
+}
+
+impl Group {
+    /// No runs.
+    pub const EMPTY: Self = Self { offset: 0, up_to: 0, points: 0 };
+
+    /// The points of all.
+    #[inline(always)]
+    pub fn points(&self) -> u32 {
+        self.points
+    }
+
+    /// Where point `number` is in the order of the tree.
+    ///
+    /// # Safety
+    /// The whole warp comes to the same call.
+    #[inline(always)]
+    pub unsafe fn position(&self, number: u32) -> u32 {
+        // How many runs end before it.
+        let mut run = 0;
+        let mut step = warp::SIZE / 2;
+        // SAFETY: passed on to the caller.
+        unsafe {
+            while step > 0 {
+                let up_to = warp::shuffle(warp::FULL, self.up_to, run + step - 1);
+                run += if up_to <= number { step } else { 0 };
+                step /= 2;
+            }
+            warp::shuffle(warp::FULL, self.offset, run).wrapping_add(number)
+        }
+    }
+}
+
 /// The points of the cells that are wanted, and others of the same nodes; `None` where they are too many.
 ///
 /// # Safety
@@ -124,16 +197,16 @@ pub unsafe fn find_runs(
                 let (node, first_child) = Node::load_with_child(nodes, this.index as u64);
                 let is_run = is_there && (node.quadrants == 0 || node.count <= FEW as u64);
                 let lanes = warp::ballot(warp::FULL, is_run);
-                if runs.count() + lanes.count_ones() > MOST_RUNS {
+                if runs.count + lanes.count_ones() > MOST_RUNS {
                     return None;
                 }
                 if is_run {
                     let count = u64::min(node.count, MOST_POINTS as u64);
                     points += count as u32;
-                    let to = runs.count() + (lanes & warp::lanes_below()).count_ones();
-                    runs.store(to, node.start as u32, count as u32);
+                    let to = runs.count + (lanes & warp::lanes_below()).count_ones();
+                    runs.memory.store(to, node.start | count << 32);
                 }
-                runs.extend(lanes.count_ones());
+                runs.count += lanes.count_ones();
                 if lanes != warp::ballot(warp::FULL, is_there) {
                     let quadrants = if is_there && !is_run { node.quadrants } else { 0 };
                     let mut index = first_child;

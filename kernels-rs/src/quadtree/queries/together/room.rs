@@ -5,7 +5,7 @@ use device_std::vector::Vector;
 use device_std::{math, warp};
 
 use super::super::nearest::Out;
-use super::super::runs::Queues;
+use super::super::runs::{Queues, Runs};
 use super::TEAM;
 
 /// Points in shared memory at a time.
@@ -33,7 +33,7 @@ impl<const L: usize> Room<L> {
     const OF_SQUARES: u32 = (L as u32 - 1) * Lists::LANES / 2;
     /// Vectors of a warp.
     const OF_WARP: u32 = {
-        let points = Self::OF_PLACES + WAITING * warp::SIZE / 4 + Queues::OF_RUNS;
+        let points = Self::OF_PLACES + WAITING * warp::SIZE / 4 + Runs::VECTORS;
         let queues = Queues::VECTORS;
         let lists = Self::OF_SQUARES + (L as u32 - 1) * Lists::LANES / 4;
         let points = if points > queues { points } else { queues };
@@ -68,7 +68,7 @@ impl<const L: usize> Room<L> {
     /// Coordinates of the points staged, two of them.
     #[inline(always)]
     pub(super) fn vectors(self) -> SharedArray<Vector> {
-        self.0.skip(Self::OF_POSITIONS + Queues::OF_RUNS)
+        self.0.skip(Self::OF_POSITIONS + Runs::VECTORS)
     }
 
     /// Coordinates of the points staged: bits of x, and above them those of y.

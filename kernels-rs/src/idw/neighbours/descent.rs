@@ -13,12 +13,13 @@
 //! what was looked at by more than that.
 
 use device_std::shared::SharedArray;
-use device_std::vector::Vector;
+use device_std::vector::{self, Vector};
 use device_std::{math, warp};
 
 use super::ground::Frame;
 use super::search::{ALL_QUADRANTS, Index};
 use crate::idw::crowd::{self, LONG, MOST_EVEN, SHORT};
+use crate::spatial::keys::ENDLESS;
 use crate::spatial::pyramid::{BITS, Pyramid};
 
 /// The most nodes of a level, and the most runs.
@@ -46,40 +47,57 @@ pub struct Sight {
     rest: [f32; 2],
     /// Where the points end on each side, as the caller says.
     ends: [[f32; 2]; 2],
-    /// The box of the queries, and half of its diagonal.
+    /// The box of the queries, its middle, and half of its diagonal.
     low: [f32; 2],
     high: [f32; 2],
+    middle: [f32; 2],
     half: f32,
-    /// The farthest that a node may reach from the middle whose points count for certain.
+    /// The square of how far from the middle a node may reach whose points count for certain.
     inner: f32,
     /// Which quadrant of each query is wanted, or all.
     quadrant: u32,
 }
 
-/// From where to where a node reaches along an axis.
-struct Span {
-    /// As wide as the points that belong to it may lie.
-    open: [f32; 2],
-    /// As wide as the caller says that they do.
-    closed: [f32; 2],
-}
+/// Where the points of a node may lie: west, south, east, north.
+#[derive(Clone, Copy)]
+struct Reach([f32; 4]);
 
-impl Span {
+impl Reach {
+    /// The square of how near to a place they are at least.
     #[inline(always)]
-    fn gap(&self, along: f32) -> f32 {
-        f32::max(0.0, f32::max(self.open[0] - along, along - self.open[1]))
+    fn gap(&self, [x, y]: [f32; 2]) -> f32 {
+        let [west, south, east, north] = self.0;
+        let dx = f32::max(0.0, f32::max(west - x, x - east));
+        let dy = f32::max(0.0, f32::max(south - y, y - north));
+        math::mul_add_f32(dy, dy, dx * dx)
     }
 
+    /// The square of how far from a place they are at most.
     #[inline(always)]
-    fn farthest(&self, along: f32) -> f32 {
-        f32::max(along - self.closed[0], self.closed[1] - along)
+    fn farthest(&self, [x, y]: [f32; 2]) -> f32 {
+        let [west, south, east, north] = self.0;
+        let (dx, dy) = (f32::max(x - west, east - x), f32::max(y - south, north - y));
+        math::mul_add_f32(dy, dy, dx * dx)
+    }
+
+    /// That of a lane.
+    ///
+    /// # Safety
+    /// The whole warp comes to the same call.
+    #[inline(always)]
+    unsafe fn of_lane(&self, lane: u32) -> Self {
+        // SAFETY: passed on to the caller.
+        Self(self.0.map(|along| unsafe { warp::shuffle(warp::FULL, along, lane) }))
     }
 }
 
-/// The square root of a sum of squares.
-#[inline(always)]
-fn length(x: f32, y: f32) -> f32 {
-    math::sqrt_f32(math::mul_add_f32(y, y, x * x))
+/// Where a node's points may lie.
+#[derive(Clone, Copy)]
+struct Extent {
+    /// As far as they may belong to it: without end at the ends of the grid.
+    open: Reach,
+    /// As the caller says that they do.
+    closed: Reach,
 }
 
 impl Sight {
@@ -108,6 +126,9 @@ impl Sight {
             [low as f32, high as f32]
         });
         let (low, high) = (frame.low, frame.high);
+        let [across, along] = [0, 1].map(|a| high[a] - low[a]);
+        let half = 0.5 * math::sqrt_f32(math::mul_add_f32(along, along, across * across));
+        let inner = f32::max(inner - half, 0.0);
         Some(Self {
             pyramid: Pyramid::over(cells),
             frame: *frame,
@@ -118,8 +139,9 @@ impl Sight {
             ends,
             low,
             high,
-            half: 0.5 * length(high[0] - low[0], high[1] - low[1]),
-            inner,
+            middle: [0, 1].map(|a| 0.5 * (low[a] + high[a])),
+            half,
+            inner: inner * inner,
             quadrant,
         })
     }
@@ -130,95 +152,101 @@ impl Sight {
         2.0 * self.half
     }
 
+    /// Where node `number` of a level lies along an axis: as far as points may, and as the caller says.
     #[inline(always)]
-    fn middle(&self) -> [f32; 2] {
-        [0, 1].map(|a| 0.5 * (self.low[a] + self.high[a]))
-    }
-
-    /// Where node `number` of a level lies along an axis.
-    #[inline(always)]
-    fn span(&self, axis: usize, level: u32, number: u32) -> Span {
+    fn along(&self, axis: usize, level: u32, number: u32) -> [[f32; 2]; 2] {
         let shift = BITS * level;
         let low = ((number << shift) as i32 - self.cell[axis]) as f32 - self.rest[axis];
         let high = low + (1u32 << shift) as f32;
         let (is_first, is_last) = (number == 0, number == self.last[axis] >> shift);
         let [west, east] = self.ends[axis];
-        Span {
-            open: [
-                if is_first { f32::NEG_INFINITY } else { low },
-                if is_last { f32::INFINITY } else { high },
-            ],
-            closed: [if is_first { west } else { low }, if is_last { east } else { high }],
+        let low = if is_first { [f32::NEG_INFINITY, west] } else { [low; 2] };
+        let high = if is_last { [f32::INFINITY, east] } else { [high; 2] };
+        [[low[0], high[0]], [low[1], high[1]]]
+    }
+
+    /// The extent of a node.
+    #[inline(always)]
+    fn extent(&self, level: u32, column: u32, row: u32) -> Extent {
+        let ([x, given_x], [y, given_y]) = (self.along(0, level, column), self.along(1, level, row));
+        Extent {
+            open: Reach([x[0], y[0], x[1], y[1]]),
+            closed: Reach([given_x[0], given_y[0], given_x[1], given_y[1]]),
         }
     }
 
-    /// The spans of what stands in a queue.
+    /// The extent of what stands in the queue of the cells.
     ///
     /// # Safety
     /// It stands there.
     #[inline(always)]
-    unsafe fn spans_of(&self, level: u32, [column, row, ..]: Vector) -> [Span; 2] {
+    unsafe fn extent_of(&self, [column, row, ..]: Vector) -> Extent {
         if row & IS_RUN == 0 {
-            return self.spans(level, column, row);
+            return self.extent(0, column, row);
         }
         // SAFETY: the run has a box.
-        unsafe { self.spans_of_box(row & !IS_RUN) }
+        let reach = unsafe { self.reach_of_box(row & !IS_RUN) };
+        Extent { open: reach, closed: reach }
     }
 
-    /// The spans of a box.
+    /// That of a box.
     ///
     /// # Safety
     /// There is one of this number.
     #[inline(always)]
-    unsafe fn spans_of_box(&self, number: u32) -> [Span; 2] {
+    unsafe fn reach_of_box(&self, number: u32) -> Reach {
         // SAFETY: passed on to the caller.
         let [west, south, east, north] = unsafe {
             let of_box = self.boxes.add(4 * number as usize);
             [*of_box, *of_box.add(1), *of_box.add(2), *of_box.add(3)]
         };
-        let ([west, south], [east, north]) =
-            (self.frame.place(west, south), self.frame.place(east, north));
-        let span = |along: [f32; 2]| Span { open: along, closed: along };
-        [span([west, east]), span([south, north])]
+        let [[west, south], [east, north]] =
+            [self.frame.place(west, south), self.frame.place(east, north)];
+        Reach([west, south, east, north])
     }
 
-    /// The spans of a node.
+    /// The square of how near to the middle nodes may have points within `radius` plus how far a query is from there.
     #[inline(always)]
-    fn spans(&self, level: u32, column: u32, row: u32) -> [Span; 2] {
-        [self.span(0, level, column), self.span(1, level, row)]
-    }
-
-    /// Within which distance of the middle nodes may have points within `radius` plus how far a query is from there.
-    #[inline(always)]
-    fn reach(&self, radius: f32) -> f32 {
+    fn most_gap(&self, radius: f32) -> f32 {
         // Once because a query may be nearer to the node, and once because its circle may be wider.
-        (radius + 2.0 * self.half) * (1.0 + 1e-5) + 1e-4
+        let most = (radius + 2.0 * self.half) * (1.0 + 1e-5) + 1e-4;
+        most * most
     }
 
     /// Whether a node may have points of the quadrant of some query.
     #[inline(always)]
-    fn has_some(&self, [x, y]: &[Span; 2]) -> bool {
+    fn has_some(&self, Reach([west, south, east, north]): Reach) -> bool {
         if self.quadrant == ALL_QUADRANTS {
             return true;
         }
-        let along = |span: &Span, axis: usize, is_above: bool| match is_above {
-            true => span.open[1] >= self.low[axis] - self.margin(),
-            false => span.open[0] <= self.high[axis] + self.margin(),
+        let (low, high, margin) = (self.low, self.high, self.margin());
+        let across = match self.quadrant & 1 {
+            0 => west <= high[0] + margin,
+            _ => east >= low[0] - margin,
         };
-        along(x, 0, self.quadrant & 1 != 0) && along(y, 1, self.quadrant & 2 != 0)
+        let along = match self.quadrant & 2 {
+            0 => south <= high[1] + margin,
+            _ => north >= low[1] - margin,
+        };
+        across && along
     }
 
     /// Whether all points of a node are of the quadrant of every query.
     #[inline(always)]
-    fn has_all(&self, [x, y]: &[Span; 2]) -> bool {
+    fn has_all(&self, Reach([west, south, east, north]): Reach) -> bool {
         if self.quadrant == ALL_QUADRANTS {
             return true;
         }
-        let along = |span: &Span, axis: usize, is_above: bool| match is_above {
-            true => span.closed[0] > self.high[axis] + self.margin(),
-            false => span.closed[1] < self.low[axis] - self.margin(),
+        let (low, high, margin) = (self.low, self.high, self.margin());
+        let across = match self.quadrant & 1 {
+            0 => east < low[0] - margin,
+            _ => west > high[0] + margin,
         };
-        along(x, 0, self.quadrant & 1 != 0) && along(y, 1, self.quadrant & 2 != 0)
+        let along = match self.quadrant & 2 {
+            0 => north < low[1] - margin,
+            _ => south > high[1] + margin,
+        };
+        across && along
     }
 
     /// More than rounding moves a node.
@@ -227,24 +255,16 @@ impl Sight {
         1e-4 + 1e-6 * self.half
     }
 
-    /// How far from the middle the points of a node are at most; infinite where not all of them count.
+    /// The square of how far from the middle the points of a node are at most; infinite where not all of them count.
     #[inline(always)]
-    fn farthest(&self, spans: &[Span; 2]) -> f32 {
-        let [x, y] = self.middle();
-        let farthest = length(spans[0].farthest(x), spans[1].farthest(y));
-        let counts = farthest + self.half <= self.inner && self.has_all(spans);
+    fn farthest(&self, extent: &Extent) -> f32 {
+        let farthest = extent.closed.farthest(self.middle);
+        let counts = farthest <= self.inner && self.has_all(extent.closed);
         if counts { farthest } else { f32::INFINITY }
-    }
-
-    /// How near to the middle they are at least.
-    #[inline(always)]
-    fn gap(&self, spans: &[Span; 2]) -> f32 {
-        let [x, y] = self.middle();
-        length(spans[0].gap(x), spans[1].gap(y))
     }
 }
 
-/// A queue: of each node column, row, number of points, and the bits of how far they are at most. Of a run, in the place of
+/// A queue: of each node column, row, number of points, and the bits of the square of how far they are at most. Of a run, in the place of
 /// column and row, where it begins, and the number of its box with [`IS_RUN`].
 type Queue = SharedArray<Vector>;
 
@@ -349,8 +369,8 @@ pub unsafe fn find_parts(
     // SAFETY: nodes in the queues are of the pyramid; barriers stand between the levels.
     unsafe {
         if warp::lane_id() == 0 {
-            let farthest = sight.farthest(&sight.spans(level, 0, 0)).to_bits();
-            queues.of_level(level).store(0, [0, 0, index.points, farthest]);
+            // What it holds is not asked for.
+            queues.of_level(level).store(0, [0, 0, index.points, ENDLESS]);
         }
         warp::sync_warp(warp::FULL);
         while level > 0 {
@@ -361,9 +381,15 @@ pub unsafe fn find_parts(
             let queue = queues.of_level(level);
             nodes = open(sight, above, nodes, queue, &numbers, level, radius)?;
             warp::sync_warp(warp::FULL);
-            radius = narrowed(queue, nodes, needed, radius);
-            nodes = keep(sight, queue, nodes, level, radius);
-            warp::sync_warp(warp::FULL);
+            let wider = radius;
+            radius = f32::min(radius, of_one(queue, nodes, needed));
+            if level <= 1 {
+                radius = narrowed(queue, nodes, needed, radius);
+            }
+            if radius < wider {
+                nodes = keep(sight, queue, nodes, level, radius);
+                warp::sync_warp(warp::FULL);
+            }
         }
         let cells = queues.of_level(0);
         let mut own = own_radius(below, sight, cells, nodes, radius);
@@ -403,7 +429,7 @@ unsafe fn open(
     radius: f32,
 ) -> Result<u32, Crowded> {
     let (columns, rows) = (sight.pyramid.columns(level), sight.pyramid.rows(level));
-    let (lane, reach) = (warp::lane_id(), sight.reach(radius));
+    let (lane, most) = (warp::lane_id(), sight.most_gap(radius));
     let (mut first, mut found) = (0, 0);
     // SAFETY: columns and rows of children are compared with those of the level; the rest is passed on to the caller.
     unsafe {
@@ -423,9 +449,10 @@ unsafe fn open(
                     } else {
                         *numbers.starts.add(at + 1) - *numbers.starts.add(at)
                     };
-                    let spans = sight.spans(level, column, row);
-                    is_child = points > 0 && sight.gap(&spans) <= reach && sight.has_some(&spans);
-                    child = [column, row, points, sight.farthest(&spans).to_bits()];
+                    let extent = sight.extent(level, column, row);
+                    let is_near = extent.open.gap(sight.middle) <= most;
+                    is_child = points > 0 && is_near && sight.has_some(extent.open);
+                    child = [column, row, points, sight.farthest(&extent).to_bits()];
                 }
             }
             found = append(queue, found, child, is_child)?;
@@ -454,6 +481,26 @@ unsafe fn append(queue: Queue, found: u32, node: Vector, is_one: bool) -> Result
     }
 }
 
+/// A radius within which one of the nodes has the points needed; infinite where none has.
+///
+/// # Safety
+/// As for [`open`].
+#[inline(always)]
+unsafe fn of_one(queue: Queue, nodes: u32, needed: u32) -> f32 {
+    let words = queue.as_elements::<u32>();
+    let (mut least, mut i) = (ENDLESS, warp::lane_id());
+    // SAFETY: passed on to the caller.
+    unsafe {
+        while i < nodes {
+            let (points, farthest) = (words.load(4 * i + 2), words.load(4 * i + 3));
+            // Bits of numbers that are not negative are in the order of these.
+            least = if points >= needed { u32::min(least, farthest) } else { least };
+            i += warp::SIZE;
+        }
+        math::sqrt_f32(f32::from_bits(warp::reduce(least, u32::min))) * (1.0 + 1e-6)
+    }
+}
+
 /// A radius within which some nodes have the points needed, at most the one given.
 ///
 /// # Safety
@@ -463,36 +510,37 @@ unsafe fn narrowed(queue: Queue, nodes: u32, needed: u32, radius: f32) -> f32 {
     let words = queue.as_elements::<u32>();
     // SAFETY: passed on to the caller.
     unsafe {
-        let node = |i: u32| (words.load(4 * i + 2), f32::from_bits(words.load(4 * i + 3)));
-        let points_within = |radius: f32| {
+        let node = |i: u32| (words.load(4 * i + 2), words.load(4 * i + 3));
+        let most = (radius * radius).to_bits();
+        let (mut least, mut high, mut i) = (ENDLESS, 0, warp::lane_id());
+        while i < nodes {
+            let (_, farthest) = node(i);
+            least = u32::min(least, farthest);
+            high = if farthest <= most && farthest < ENDLESS { u32::max(high, farthest) } else { high };
+            i += warp::SIZE;
+        }
+        let mut low = f32::from_bits(warp::reduce(least, u32::min));
+        let mut high = f32::from_bits(warp::reduce(high, u32::max));
+        let has_enough = |square: f32| {
             let (mut points, mut i) = (0u32, warp::lane_id());
             while i < nodes {
                 let (of_node, farthest) = node(i);
-                points = points.saturating_add(if farthest <= radius { of_node } else { 0 });
+                let is_within = farthest <= square.to_bits();
+                points += if is_within { u32::min(of_node, needed) } else { 0 };
                 i += warp::SIZE;
             }
-            warp::reduce(points, u32::saturating_add)
+            warp::reduce(points, |a, b| a + b) >= needed
         };
-        let (mut low, mut high, mut i) = (f32::INFINITY, 0.0f32, warp::lane_id());
-        while i < nodes {
-            let (_, farthest) = node(i);
-            if farthest <= radius && farthest < f32::INFINITY {
-                (low, high) = (f32::min(low, farthest), f32::max(high, farthest));
-            }
-            i += warp::SIZE;
-        }
-        let mut low = warp::reduce(low, f32::min);
-        let mut high = warp::reduce(high, f32::max);
-        if points_within(high) < needed {
+        if !has_enough(high) {
             return radius;
         }
         let mut step = 0;
-        while step < STEPS {
+        while step < vector::unknown(STEPS) {
             let middle = 0.5 * (low + high);
-            if points_within(middle) < needed { low = middle } else { high = middle }
+            if has_enough(middle) { high = middle } else { low = middle }
             step += 1;
         }
-        high
+        f32::min(radius, math::sqrt_f32(high) * (1.0 + 1e-6))
     }
 }
 
@@ -502,7 +550,7 @@ unsafe fn narrowed(queue: Queue, nodes: u32, needed: u32, radius: f32) -> f32 {
 /// As for [`open`].
 #[inline(always)]
 unsafe fn keep(sight: &Sight, queue: Queue, nodes: u32, level: u32, radius: f32) -> u32 {
-    let (lane, reach) = (warp::lane_id(), sight.reach(radius));
+    let (lane, most) = (warp::lane_id(), sight.most_gap(radius));
     let (mut first, mut kept) = (0, 0);
     // SAFETY: passed on to the caller; nodes move to where others were read before.
     unsafe {
@@ -510,7 +558,8 @@ unsafe fn keep(sight: &Sight, queue: Queue, nodes: u32, level: u32, radius: f32)
             let (mut node, mut is_kept) = ([0; 4], false);
             if first + lane < nodes {
                 node = queue.load(first + lane);
-                is_kept = sight.gap(&sight.spans(level, node[0], node[1])) <= reach;
+                let extent = sight.extent(level, node[0], node[1]);
+                is_kept = extent.open.gap(sight.middle) <= most;
             }
             let lanes = warp::ballot(warp::FULL, is_kept);
             if is_kept {
@@ -536,23 +585,27 @@ unsafe fn own_radius(below: &Below, sight: &Sight, queue: Queue, nodes: u32, rad
         return most;
     }
     let (mut own, mut first) = (0.0, 0);
-    let words = queue.as_elements::<u32>();
+    let place = [frame.x, frame.y];
     // SAFETY: passed on to the caller.
     unsafe {
         while first < nodes {
-            let mine = u32::min(first + warp::lane_id(), nodes - 1);
-            let is_within = f32::from_bits(words.load(4 * mine + 3)) <= radius;
-            let mut lanes = warp::ballot(warp::FULL, is_within && mine == first + warp::lane_id());
-            while lanes != 0 {
-                let [x, y] = sight.spans_of(0, queue.load(first + lanes.trailing_zeros()));
-                own = f32::max(own, length(x.farthest(frame.x), y.farthest(frame.y)));
-                lanes &= lanes - 1;
+            let mine = first + warp::lane_id();
+            let node = queue.load(u32::min(mine, nodes - 1));
+            let is_within = mine < nodes && f32::from_bits(node[3]) <= radius * radius;
+            let mut lanes = warp::ballot(warp::FULL, is_within);
+            if lanes != 0 {
+                let closed = sight.extent_of(node).closed;
+                while lanes != 0 {
+                    let farthest = closed.of_lane(lanes.trailing_zeros()).farthest(place);
+                    own = f32::max(own, farthest);
+                    lanes &= lanes - 1;
+                }
             }
             first += warp::SIZE;
         }
     }
     // What was left on the way down is no nearer than that.
-    f32::min(f32::min(own, radius + sight.half), most)
+    f32::min(f32::min(math::sqrt_f32(own), radius + sight.half), most)
 }
 
 /// Whether one of the cells is crowded.
@@ -586,16 +639,15 @@ unsafe fn divide(
     of_run: u32,
     (radius, own): (f32, f32),
 ) -> Result<u32, Crowded> {
-    let &Below { index, frame, is_wanted, .. } = below;
+    let index = below.index;
     let first_box = crowd::first_box(index.points, of_run);
-    let (lane, reach) = (warp::lane_id(), sight.reach(radius));
+    let (lane, most) = (warp::lane_id(), sight.most_gap(radius));
     let (mut i, mut found) = (0, 0);
     // SAFETY: crowded cells have runs, and these have boxes; the rest is passed on to the caller.
     unsafe {
         while i < nodes {
             let node = from.load(i);
             let [column, row, points, _] = node;
-            let is_run = row & IS_RUN != 0;
             let is_divided = points > MOST_EVEN && (of_run == SHORT || points >= 2 * LONG);
             i += 1;
             if !is_divided {
@@ -603,29 +655,23 @@ unsafe fn divide(
                 continue;
             }
             let mut start = column;
-            if !is_run {
-                start = *index.starts.add(row as usize * index.cells.columns as usize + column as usize);
+            if row & IS_RUN == 0 {
+                let cell = row as usize * index.cells.columns as usize + column as usize;
+                start = *index.starts.add(cell);
             }
             let runs = crowd::Runs::of(start, points, of_run);
             let mut first = 0;
             while first < runs.count {
-                let run = first + lane;
-                let (mut entry, mut is_near) = ([0; 4], false);
-                if run < runs.count {
-                    let ([start, points], number) = (runs.run(run), first_box + runs.first + run);
-                    let spans = sight.spans_of_box(number);
-                    is_near = sight.gap(&spans) <= reach && sight.has_some(&spans);
-                    entry = [start, number | IS_RUN, points, sight.farthest(&spans).to_bits()];
-                }
-                let (mut lanes, mut taken) = (warp::ballot(warp::FULL, is_near), 0);
-                while lanes != 0 {
-                    let run = lanes.trailing_zeros();
-                    let [x, y] = sight.spans_of_box(first_box + runs.first + first + run);
-                    let gap = length(x.gap(frame.x), y.gap(frame.y));
-                    let is_met = warp::any(warp::FULL, is_wanted && gap <= own);
-                    taken |= (is_met as u32) << run;
-                    lanes &= lanes - 1;
-                }
+                let run = u32::min(first + lane, runs.count - 1);
+                let ([start, points], number) = (runs.run(run), first_box + runs.first + run);
+                let reach = sight.reach_of_box(number);
+                let farthest = sight.farthest(&Extent { open: reach, closed: reach });
+                let is_near = first + lane < runs.count
+                    && reach.gap(sight.middle) <= most
+                    && sight.has_some(reach);
+                let lanes = warp::ballot(warp::FULL, is_near);
+                let taken = met(below, &reach, lanes, own).0;
+                let entry = [start, number | IS_RUN, points, farthest.to_bits()];
                 found = append(to, found, entry, taken >> lane & 1 != 0)?;
                 first += warp::SIZE;
             }
@@ -634,33 +680,54 @@ unsafe fn divide(
     Ok(found)
 }
 
+/// Which of the lanes given have a reach that some wanted lane's circle meets; and the square of how near to the lane's
+/// query these are at least.
+///
+/// # Safety
+/// The whole warp comes to the same call.
+#[inline(always)]
+unsafe fn met(below: &Below, reach: &Reach, lanes: u32, own: f32) -> (u32, f32) {
+    let place = [below.frame.x, below.frame.y];
+    let (mut taken, mut nearest, mut lanes) = (0, f32::INFINITY, lanes);
+    let most = if below.is_wanted { own * own } else { -1.0 };
+    // SAFETY: passed on to the caller.
+    unsafe {
+        while lanes != 0 {
+            let lane = lanes.trailing_zeros();
+            let gap = reach.of_lane(lane).gap(place);
+            if warp::any(warp::FULL, gap <= most) {
+                nearest = f32::min(nearest, gap);
+                taken |= 1 << lane;
+            }
+            lanes &= lanes - 1;
+        }
+    }
+    (taken, nearest)
+}
+
 /// The points of what may have some within the radius of a wanted lane.
 ///
 /// # Safety
 /// As for [`own_radius`].
 #[inline(always)]
 unsafe fn take(below: &Below, sight: &Sight, queues: Queues, nodes: u32, own: f32) -> Found {
-    let &Below { index, frame, is_wanted, .. } = below;
+    let &Below { index, frame, .. } = below;
     let queue = queues.of_level(0);
     let mut parts = Parts { memory: queues.0.as_elements(), count: 0, points: 0 };
     let (mut nearest, mut first) = (f32::INFINITY, 0);
     // SAFETY: passed on to the caller; cells are of the index.
     unsafe {
         while first < nodes {
-            let (mut taken, mut i) = (0u32, 0);
-            while i < warp::SIZE && first + i < nodes {
-                let [x, y] = sight.spans_of(0, queue.load(first + i));
-                let gap = length(x.gap(frame.x), y.gap(frame.y));
-                if warp::any(warp::FULL, is_wanted && gap <= own) {
-                    nearest = f32::min(nearest, gap);
-                    taken |= 1 << i;
-                }
-                i += 1;
-            }
+            let mine = first + warp::lane_id();
+            let node = queue.load(u32::min(mine, nodes - 1));
+            let open = sight.extent_of(node).open;
+            let lanes = warp::ballot(warp::FULL, mine < nodes);
+            let (taken, gap) = met(below, &open, lanes, own);
+            nearest = f32::min(nearest, gap);
             let is_taken = taken >> warp::lane_id() & 1 != 0;
             let (mut start, mut points) = (0, 0);
             if is_taken {
-                let [column, row, of_node, _] = queue.load(first + warp::lane_id());
+                let [column, row, of_node, _] = node;
                 (start, points) = (column, of_node);
                 if row & IS_RUN == 0 {
                     let cell = row as usize * index.cells.columns as usize + column as usize;
@@ -680,7 +747,7 @@ unsafe fn take(below: &Below, sight: &Sight, queues: Queues, nodes: u32, own: f3
         }
         warp::sync_warp(warp::FULL);
     }
-    let rounding = 4e-6 * (f32::abs(frame.x) + f32::abs(frame.y)) + 1e-5;
-    let covered = own * (1.0 - 4e-6) - rounding;
-    Found { parts, covered, nearest: nearest * (1.0 - 4e-6) - rounding }
+    let rounding = 1e-6 * (f32::abs(frame.x) + f32::abs(frame.y)) + 2e-6;
+    let covered = own * (1.0 - 2e-6) - rounding;
+    Found { parts, covered, nearest: math::sqrt_f32(nearest) * (1.0 - 2e-6) - rounding }
 }

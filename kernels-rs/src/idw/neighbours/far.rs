@@ -49,13 +49,13 @@ const FEWER: u32 = 4;
 /// As for [`interpolate_together`](mod@super::together::interpolate_together), which has written `left` and `list`; `sums`
 /// are those above the index's cells, and `boxes` those of the runs of crowded ones, in whose order their points are.
 #[kernel(block = TEAM, shared = <S as Team>::SHARED, instances(
-    f32_16: <f32, Kept<18, 1>>;
-    f32_32: <f32, Kept<34, 1>>;
-    f32_64: <f32, Kept<66, 1>>;
+    f32_16: <f32, Kept<18, 1>>, resident = 12, spills = 600;
+    f32_32: <f32, Kept<34, 1>>, resident = 10, spills = 600;
+    f32_64: <f32, Kept<66, 1>>, resident = 8, spills = 600;
     f32_quadrants_16: <f32, Kept<18, 4>>;
-    f64_16: <f64, Kept<18, 1>>;
-    f64_32: <f64, Kept<34, 1>>;
-    f64_64: <f64, Kept<66, 1>>;
+    f64_16: <f64, Kept<18, 1>>, resident = 12, spills = 600;
+    f64_32: <f64, Kept<34, 1>>, resident = 10, spills = 600;
+    f64_64: <f64, Kept<66, 1>>, resident = 8, spills = 600;
     f64_quadrants_16: <f64, Kept<18, 4>>;
 ))]
 pub unsafe fn interpolate_far<T: Real, S: Team>(
@@ -254,7 +254,7 @@ impl<const L: usize, const G: usize> Kept<L, G> {
             };
             let needed = wanted.saturating_add(search.leaves_out as u32);
             // A little more, so that what lies on the edge is covered for certain.
-            let reach = (search.reach[0] * cells.per_unit) as f32;
+            let reach = (sought.reach * cells.per_unit) as f32;
             let most = reach * (1.0 + 1e-4) + 1e-3 + 1e-4 * sight.width();
             let below = Below { index, sums, frame, is_wanted, needed, most };
             let found = find_parts(&below, &sight, memory.queues)?;
@@ -267,6 +267,8 @@ impl<const L: usize, const G: usize> Kept<L, G> {
             let decided = u32::min(decided, wanted);
             // No point that counts and was not found is nearer than this.
             let covered = found.covered as f64 * cells.side;
+            let is_whole = covered > sought.reach * (1.0 + 1e-9);
+            let covered = if is_whole { f64::INFINITY } else { covered };
             let least = f64::min(covered, chosen.least_distance(cells));
             let is_certain = if decided < wanted {
                 search.has_all_within(least)
@@ -313,7 +315,7 @@ impl<const L: usize, const G: usize> Team for Kept<L, G> {
                     outline: &outline,
                     is_wanted,
                     quadrant: if G == 1 { ALL_QUADRANTS } else { group },
-                    reach: search.reach[0],
+                    reach: search.widest(),
                 };
                 let from = group * Self::ROOM;
                 let (found, certain) = Self::find_group(scene, &sought, memory, from, of_group)?;

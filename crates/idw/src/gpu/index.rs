@@ -395,7 +395,11 @@ impl Levels {
             let to = sums.as_mut_ptr();
             // The cells of a row may each begin a block of their own.
             let blocks = Blocks::x(most.min(pyramid::MOST_BLOCKS.into()) as u32);
-            gpu.enqueue(sum_cells, blocks, sum_cells::Args { plan, starts, sums: to, crowds: list })?;
+            gpu.enqueue(
+                sum_cells,
+                blocks,
+                sum_cells::Args { plan, starts, sums: to, crowds: list },
+            )?;
             gpu.enqueue(sum_nodes, Blocks::x(1), sum_nodes::Args { plan, sums: to })?;
             let mut keys = [gpu.uninitialized::<u64>(n as usize)?, gpu.uninitialized(n as usize)?];
             let [keys, others] = &mut keys;

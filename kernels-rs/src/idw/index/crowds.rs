@@ -96,12 +96,24 @@ pub unsafe fn order_crowds(
             let start = *starts.add(cell as usize);
             let count = *starts.add(cell as usize + 1) - start;
             let at = start as usize;
-            let crowd = Crowd { x, y, count, order: order.add(at), keys: keys.add(at), others: others.add(at) };
+            let crowd = Crowd {
+                x,
+                y,
+                count,
+                order: order.add(at),
+                keys: keys.add(at),
+                others: others.add(at),
+            };
             crowd.number(room);
             crowd.sort(room);
             crowd.write_boxes(Runs::of(start, count, SHORT), boxes);
             let first = first_box(points, LONG);
-            write_long_boxes(boxes, Runs::of(start, count, SHORT), Runs::of(start, count, LONG), first);
+            write_long_boxes(
+                boxes,
+                Runs::of(start, count, SHORT),
+                Runs::of(start, count, LONG),
+                first,
+            );
             thread::sync_threads();
         }
     }

@@ -38,12 +38,7 @@ const ROOM_BYTES: u32 = {
 /// `starts` are those of the plan's cells, with one more; `sums` has room for the pyramid above them, and `crowds`
 /// for all crowded cells behind [`LIST_HEAD`] zeros.
 #[kernel(block = BLOCK, shared = ROOM_BYTES)]
-pub unsafe fn sum_cells(
-    plan: *const Plan,
-    starts: *const u32,
-    sums: *mut u32,
-    crowds: *mut u32,
-) {
+pub unsafe fn sum_cells(plan: *const Plan, starts: *const u32, sums: *mut u32, crowds: *mut u32) {
     let [lowest, middle] = room(&mut Carver::new());
     let me = thread::thread_idx_x();
     let (across, along) = (me % SIDE, me / SIDE);
@@ -62,7 +57,8 @@ pub unsafe fn sum_cells(
         let mut node = thread::block_idx_x();
         while node < pyramid.nodes(3) {
             let (column, row) = (node % across_top, node / across_top);
-            let (first, end) = (column * 64 + across * 4, u32::min(row * 64 + along * 4 + 4, cells.rows));
+            let (first, end) =
+                (column * 64 + across * 4, u32::min(row * 64 + along * 4 + 4, cells.rows));
             let mut sum = 0;
             let mut of_cells = row * 64 + along * 4;
             while of_cells < end && first < cells.columns {

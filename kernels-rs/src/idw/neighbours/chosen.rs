@@ -83,7 +83,8 @@ struct View {
 
 impl View {
     /// Where there is nothing to see.
-    const NONE: Self = Self { origin: [0.0; 2], per_unit: 0.0, x: 0.0, y: 0.0, base: 0.0, rest: 0.0 };
+    const NONE: Self =
+        Self { origin: [0.0; 2], per_unit: 0.0, x: 0.0, y: 0.0, base: 0.0, rest: 0.0 };
 
     /// That of the points found, from the first of them.
     ///
@@ -98,7 +99,8 @@ impl View {
             let at = found.parts.position(0) as usize;
             [*index.places.add(at), *index.places.add(at + index.points as usize)]
         };
-        let mut view = Self { origin, per_unit: cells.per_unit, x: 0.0, y: 0.0, base: 0.0, rest: 0.0 };
+        let mut view =
+            Self { origin, per_unit: cells.per_unit, x: 0.0, y: 0.0, base: 0.0, rest: 0.0 };
         if is_wanted {
             let [x, y] = [query.x - origin[0], query.y - origin[1]].map(|d| d * cells.per_unit);
             let nearest = f32::max(found.nearest, 0.0) as f64;
@@ -321,7 +323,9 @@ impl<const L: usize> Chosen<L> {
     #[inline(always)]
     pub unsafe fn write(&self, found: &Found, ranks: Ranks, from: u32) -> u32 {
         // SAFETY: passed on to the caller.
-        unsafe { self.keys.write_by(|number| found.parts.position(number), self.numbers, ranks, from) }
+        unsafe {
+            self.keys.write_by(|number| found.parts.position(number), self.numbers, ranks, from)
+        }
     }
 
     /// How near to the lane's query, on the ground, a point of the parts may be that was not chosen.

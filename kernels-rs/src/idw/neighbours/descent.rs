@@ -168,7 +168,8 @@ impl Sight {
     /// The extent of a node.
     #[inline(always)]
     fn extent(&self, level: u32, column: u32, row: u32) -> Extent {
-        let ([x, given_x], [y, given_y]) = (self.along(0, level, column), self.along(1, level, row));
+        let ([x, given_x], [y, given_y]) =
+            (self.along(0, level, column), self.along(1, level, row));
         Extent {
             open: Reach([x[0], y[0], x[1], y[1]]),
             closed: Reach([given_x[0], given_y[0], given_x[1], given_y[1]]),
@@ -356,11 +357,7 @@ pub struct Below<'a> {
 /// The whole warp comes to the same call, and wants the same, but for `is_wanted`; the numbers are those above the index's
 /// cells, and nobody else touches the memory.
 #[inline(always)]
-pub unsafe fn find_parts(
-    below: &Below,
-    sight: &Sight,
-    queues: Queues,
-) -> Result<Found, Crowded> {
+pub unsafe fn find_parts(below: &Below, sight: &Sight, queues: Queues) -> Result<Found, Crowded> {
     let &Below { index, sums, needed, most, .. } = below;
     let pyramid = sight.pyramid;
     let mut level = pyramid.top();
@@ -516,7 +513,11 @@ unsafe fn narrowed(queue: Queue, nodes: u32, needed: u32, radius: f32) -> f32 {
         while i < nodes {
             let (_, farthest) = node(i);
             least = u32::min(least, farthest);
-            high = if farthest <= most && farthest < ENDLESS { u32::max(high, farthest) } else { high };
+            high = if farthest <= most && farthest < ENDLESS {
+                u32::max(high, farthest)
+            } else {
+                high
+            };
             i += warp::SIZE;
         }
         let mut low = f32::from_bits(warp::reduce(least, u32::min));
@@ -537,7 +538,11 @@ unsafe fn narrowed(queue: Queue, nodes: u32, needed: u32, radius: f32) -> f32 {
         let mut step = 0;
         while step < vector::unknown(STEPS) {
             let middle = 0.5 * (low + high);
-            if has_enough(middle) { high = middle } else { low = middle }
+            if has_enough(middle) {
+                high = middle
+            } else {
+                low = middle
+            }
             step += 1;
         }
         f32::min(radius, math::sqrt_f32(high) * (1.0 + 1e-6))

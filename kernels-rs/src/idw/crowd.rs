@@ -30,7 +30,7 @@ impl Runs {
     #[inline(always)]
     pub fn of(start: u32, points: u32, length: u32) -> Self {
         // Numbers of different cells differ, since each run has `length` points at least.
-        let first = start / length + (start % length > 0) as u32;
+        let first = start.div_ceil(length);
         Self { start, points, length, first, count: points / length }
     }
 

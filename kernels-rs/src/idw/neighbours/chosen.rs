@@ -207,10 +207,12 @@ impl<const L: usize> Chosen<L> {
     #[inline(always)]
     unsafe fn bring(&mut self, index: &Index, parts: Parts, room: Room, first: u32) {
         let n = index.points as usize;
+        // Four at a time are looked at.
+        let end = u32::min(STAGED, (parts.points - first).next_multiple_of(4));
         let mut slot = warp::lane_id();
         // SAFETY: numbers are below that of the points; slots beyond the last get what no one keeps.
         unsafe {
-            while slot < STAGED {
+            while slot < vector::unknown(end) {
                 let mut place = [0.0; 2];
                 if first + slot < parts.points {
                     let at = parts.position(first + slot) as usize;
@@ -250,12 +252,10 @@ impl<const L: usize> Chosen<L> {
                     j += 1;
                 }
                 i += 4;
-                if warp::any(warp::FULL, self.held + 4 > BATCH as u32) {
+                let most = if i >= staged { 0 } else { BATCH as u32 - 4 };
+                if warp::any(warp::FULL, self.held > most) {
                     self.settle(room);
                 }
-            }
-            if warp::any(warp::FULL, self.held > 0) {
-                self.settle(room);
             }
         }
     }
@@ -319,13 +319,27 @@ impl<const L: usize> Chosen<L> {
     /// Writes where the points chosen are, but for the last, into slots from `from` on. Returns how many.
     ///
     /// # Safety
-    /// The points are still in memory; there are `L - 1` such slots.
+    /// The parts are still in memory; there are `L - 1` such slots.
     #[inline(always)]
     pub unsafe fn write(&self, found: &Found, ranks: Ranks, from: u32) -> u32 {
         // SAFETY: passed on to the caller.
         unsafe {
-            self.keys.write_by(|number| found.parts.position(number), self.numbers, ranks, from)
+            // Numbers first: what finds a position would be there once for each of the registers.
+            let kept = self.keys.write_by(|number| number, self.numbers, ranks, from);
+            let mut i = from;
+            while i < vector::unknown(from + kept) {
+                ranks.store(i, found.parts.position(ranks.load(i)));
+                i += 1;
+            }
+            kept
         }
+    }
+
+    /// Whether rounding is much, beside a square of a distance of the lane's query on the ground.
+    #[inline(always)]
+    pub fn is_coarse(&self, cells: &Cells, squared: f64) -> bool {
+        let square = squared * cells.per_unit * cells.per_unit;
+        self.view.rounding(self.width) as f64 > 1e-3 * (square - self.view.base)
     }
 
     /// How near to the lane's query, on the ground, a point of the parts may be that was not chosen.

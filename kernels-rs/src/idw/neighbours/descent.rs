@@ -370,33 +370,36 @@ pub unsafe fn find_parts(below: &Below, sight: &Sight, queues: Queues) -> Result
             queues.of_level(level).store(0, [0, 0, index.points, ENDLESS]);
         }
         warp::sync_warp(warp::FULL);
-        while level > 0 {
-            let above = queues.of_level(level);
-            level -= 1;
-            start -= if level > 0 { pyramid.nodes(level) } else { 0 };
-            let numbers = Numbers { starts: index.starts, sums: sums.add(start as usize) };
-            let queue = queues.of_level(level);
-            nodes = open(sight, above, nodes, queue, &numbers, level, radius)?;
-            warp::sync_warp(warp::FULL);
-            let wider = radius;
-            radius = f32::min(radius, of_one(queue, nodes, needed));
-            if level <= 1 {
-                radius = narrowed(queue, nodes, needed, radius);
+        // After the cells, levels of runs: the long ones, and the short.
+        let mut own = most;
+        let mut runs = 0;
+        loop {
+            let from = queues.of_level(level + runs);
+            if level > 0 {
+                level -= 1;
+                start -= if level > 0 { pyramid.nodes(level) } else { 0 };
+                let numbers = Numbers { starts: index.starts, sums: sums.add(start as usize) };
+                let queue = queues.of_level(level);
+                nodes = open(sight, from, nodes, queue, &numbers, level, radius)?;
+            } else {
+                runs += 1;
+                let length = if runs == 1 { LONG } else { SHORT };
+                let queue = queues.of_level(runs);
+                nodes = divide(below, sight, (from, nodes), queue, length, (radius, own))?;
             }
-            if radius < wider {
+            warp::sync_warp(warp::FULL);
+            let queue = queues.of_level(level + runs);
+            let wider = radius;
+            radius = narrowed(queue, nodes, needed, radius, level <= 1);
+            if radius < wider && runs == 0 {
                 nodes = keep(sight, queue, nodes, level, radius);
                 warp::sync_warp(warp::FULL);
             }
-        }
-        let cells = queues.of_level(0);
-        let mut own = own_radius(below, sight, cells, nodes, radius);
-        if are_crowded(cells, nodes) {
-            let runs = queues.of_level(1);
-            for (length, from, to) in [(LONG, cells, runs), (SHORT, runs, cells)] {
-                nodes = divide(below, sight, (from, nodes), to, length, (radius, own))?;
-                warp::sync_warp(warp::FULL);
-                radius = narrowed(to, nodes, needed, radius);
-                own = f32::min(own, own_radius(below, sight, to, nodes, radius));
+            if level == 0 {
+                own = f32::min(own, own_radius(below, sight, queue, nodes, radius));
+                if runs == 2 || (runs == 0 && !are_crowded(queue, nodes)) {
+                    break;
+                }
             }
         }
         Ok(take(below, sight, queues, nodes, own))
@@ -431,7 +434,7 @@ unsafe fn open(
     // SAFETY: columns and rows of children are compared with those of the level; the rest is passed on to the caller.
     unsafe {
         // A node has 16 children, half as many as there are lanes.
-        while first < nodes {
+        while first < vector::unknown(nodes) {
             let parent = first + lane / 16;
             let mut child = [0; 4];
             let mut is_child = parent < nodes;
@@ -478,41 +481,24 @@ unsafe fn append(queue: Queue, found: u32, node: Vector, is_one: bool) -> Result
     }
 }
 
-/// A radius within which one of the nodes has the points needed; infinite where none has.
+/// A radius within which one of the nodes, or unless that will do some together, have the points needed, at most the one
+/// given.
 ///
 /// # Safety
 /// As for [`open`].
 #[inline(always)]
-unsafe fn of_one(queue: Queue, nodes: u32, needed: u32) -> f32 {
-    let words = queue.as_elements::<u32>();
-    let (mut least, mut i) = (ENDLESS, warp::lane_id());
-    // SAFETY: passed on to the caller.
-    unsafe {
-        while i < nodes {
-            let (points, farthest) = (words.load(4 * i + 2), words.load(4 * i + 3));
-            // Bits of numbers that are not negative are in the order of these.
-            least = if points >= needed { u32::min(least, farthest) } else { least };
-            i += warp::SIZE;
-        }
-        math::sqrt_f32(f32::from_bits(warp::reduce(least, u32::min))) * (1.0 + 1e-6)
-    }
-}
-
-/// A radius within which some nodes have the points needed, at most the one given.
-///
-/// # Safety
-/// As for [`open`].
-#[inline(always)]
-unsafe fn narrowed(queue: Queue, nodes: u32, needed: u32, radius: f32) -> f32 {
+unsafe fn narrowed(queue: Queue, nodes: u32, needed: u32, radius: f32, is_near: bool) -> f32 {
     let words = queue.as_elements::<u32>();
     // SAFETY: passed on to the caller.
     unsafe {
         let node = |i: u32| (words.load(4 * i + 2), words.load(4 * i + 3));
         let most = (radius * radius).to_bits();
-        let (mut least, mut high, mut i) = (ENDLESS, 0, warp::lane_id());
-        while i < nodes {
-            let (_, farthest) = node(i);
+        // Bits of numbers that are not negative are in the order of these.
+        let (mut least, mut one, mut high, mut i) = (ENDLESS, ENDLESS, 0, warp::lane_id());
+        while i < vector::unknown(nodes) {
+            let (points, farthest) = node(i);
             least = u32::min(least, farthest);
+            one = if points >= needed { u32::min(one, farthest) } else { one };
             high = if farthest <= most && farthest < ENDLESS {
                 u32::max(high, farthest)
             } else {
@@ -520,32 +506,35 @@ unsafe fn narrowed(queue: Queue, nodes: u32, needed: u32, radius: f32) -> f32 {
             };
             i += warp::SIZE;
         }
+        let one = warp::reduce(one, u32::min);
+        let radius_of = |square: f32| math::sqrt_f32(square) * (1.0 + 1e-6);
+        let radius = f32::min(radius, radius_of(f32::from_bits(one)));
+        if !is_near {
+            return radius;
+        }
         let mut low = f32::from_bits(warp::reduce(least, u32::min));
-        let mut high = f32::from_bits(warp::reduce(high, u32::max));
-        let has_enough = |square: f32| {
+        let mut high = f32::from_bits(u32::min(warp::reduce(high, u32::max), one));
+        let mut step = 0;
+        // First whether all of them will do.
+        while step <= vector::unknown(STEPS) {
+            let middle = if step == 0 { high } else { 0.5 * (low + high) };
             let (mut points, mut i) = (0u32, warp::lane_id());
-            while i < nodes {
+            while i < vector::unknown(nodes) {
                 let (of_node, farthest) = node(i);
-                let is_within = farthest <= square.to_bits();
+                let is_within = farthest <= middle.to_bits();
                 points += if is_within { u32::min(of_node, needed) } else { 0 };
                 i += warp::SIZE;
             }
-            warp::reduce(points, |a, b| a + b) >= needed
-        };
-        if !has_enough(high) {
-            return radius;
-        }
-        let mut step = 0;
-        while step < vector::unknown(STEPS) {
-            let middle = 0.5 * (low + high);
-            if has_enough(middle) {
+            if warp::reduce(points, |a, b| a + b) >= needed {
                 high = middle
+            } else if step == 0 {
+                return radius;
             } else {
                 low = middle
             }
             step += 1;
         }
-        f32::min(radius, math::sqrt_f32(high) * (1.0 + 1e-6))
+        f32::min(radius, radius_of(high))
     }
 }
 
@@ -559,7 +548,7 @@ unsafe fn keep(sight: &Sight, queue: Queue, nodes: u32, level: u32, radius: f32)
     let (mut first, mut kept) = (0, 0);
     // SAFETY: passed on to the caller; nodes move to where others were read before.
     unsafe {
-        while first < nodes {
+        while first < vector::unknown(nodes) {
             let (mut node, mut is_kept) = ([0; 4], false);
             if first + lane < nodes {
                 node = queue.load(first + lane);
@@ -593,7 +582,7 @@ unsafe fn own_radius(below: &Below, sight: &Sight, queue: Queue, nodes: u32, rad
     let place = [frame.x, frame.y];
     // SAFETY: passed on to the caller.
     unsafe {
-        while first < nodes {
+        while first < vector::unknown(nodes) {
             let mine = first + warp::lane_id();
             let node = queue.load(u32::min(mine, nodes - 1));
             let is_within = mine < nodes && f32::from_bits(node[3]) <= radius * radius;
@@ -622,7 +611,7 @@ unsafe fn are_crowded(cells: Queue, nodes: u32) -> bool {
     let (mut most, mut i) = (0, warp::lane_id());
     // SAFETY: passed on to the caller.
     unsafe {
-        while i < nodes {
+        while i < vector::unknown(nodes) {
             most = u32::max(most, cells.as_elements::<u32>().load(4 * i + 2));
             i += warp::SIZE;
         }
@@ -644,45 +633,70 @@ unsafe fn divide(
     of_run: u32,
     (radius, own): (f32, f32),
 ) -> Result<u32, Crowded> {
-    let index = below.index;
-    let first_box = crowd::first_box(index.points, of_run);
     let (lane, most) = (warp::lane_id(), sight.most_gap(radius));
-    let (mut i, mut found) = (0, 0);
-    // SAFETY: crowded cells have runs, and these have boxes; the rest is passed on to the caller.
+    let (mut first, mut found) = (0, 0);
+    // SAFETY: passed on to the caller.
     unsafe {
-        while i < nodes {
-            let node = from.load(i);
-            let [column, row, points, _] = node;
-            let is_divided = points > MOST_EVEN && (of_run == SHORT || points >= 2 * LONG);
-            i += 1;
-            if !is_divided {
-                found = append(to, found, node, lane == 0)?;
-                continue;
+        while first < vector::unknown(nodes) {
+            let mine = first + lane;
+            let open = sight.extent_of(from.load(u32::min(mine, nodes - 1))).open;
+            let lanes = warp::ballot(warp::FULL, mine < nodes);
+            let (mut lanes, _) = met(below, &open, lanes, own);
+            while lanes != 0 {
+                let node = from.load(first + lanes.trailing_zeros());
+                lanes &= lanes - 1;
+                let [_, _, points, _] = node;
+                if points > MOST_EVEN && (of_run == SHORT || points >= 2 * LONG) {
+                    found = divide_one(below, sight, node, (to, found), of_run, (most, own))?;
+                } else {
+                    found = append(to, found, node, lane == 0)?;
+                }
             }
-            let mut start = column;
-            if row & IS_RUN == 0 {
-                let cell = row as usize * index.cells.columns as usize + column as usize;
-                start = *index.starts.add(cell);
-            }
-            let runs = crowd::Runs::of(start, points, of_run);
-            let mut first = 0;
-            while first < runs.count {
-                let run = u32::min(first + lane, runs.count - 1);
-                let ([start, points], number) = (runs.run(run), first_box + runs.first + run);
-                let reach = sight.reach_of_box(number);
-                let farthest = sight.farthest(&Extent { open: reach, closed: reach });
-                let is_near = first + lane < runs.count
-                    && reach.gap(sight.middle) <= most
-                    && sight.has_some(reach);
-                let lanes = warp::ballot(warp::FULL, is_near);
-                let taken = met(below, &reach, lanes, own).0;
-                let entry = [start, number | IS_RUN, points, farthest.to_bits()];
-                found = append(to, found, entry, taken >> lane & 1 != 0)?;
-                first += warp::SIZE;
-            }
+            first += warp::SIZE;
         }
     }
     Ok(found)
+}
+
+/// The same for one that is divided.
+///
+/// # Safety
+/// As there; it has as many points as two runs.
+#[inline(always)]
+unsafe fn divide_one(
+    below: &Below,
+    sight: &Sight,
+    [column, row, points, _]: Vector,
+    (to, mut found): (Queue, u32),
+    of_run: u32,
+    (most, own): (f32, f32),
+) -> Result<u32, Crowded> {
+    let (index, lane) = (below.index, warp::lane_id());
+    // SAFETY: crowded cells have runs, and these have boxes; the rest is passed on to the caller.
+    unsafe {
+        let mut start = column;
+        if row & IS_RUN == 0 {
+            let cell = row as usize * index.cells.columns as usize + column as usize;
+            start = *index.starts.add(cell);
+        }
+        let runs = crowd::Runs::of(start, points, of_run);
+        let first_box = crowd::first_box(index.points, of_run) + runs.first;
+        let mut first = 0;
+        while first < vector::unknown(runs.count) {
+            let run = u32::min(first + lane, runs.count - 1);
+            let ([start, points], number) = (runs.run(run), first_box + run);
+            let reach = sight.reach_of_box(number);
+            let farthest = sight.farthest(&Extent { open: reach, closed: reach });
+            let is_near = first + lane < runs.count
+                && reach.gap(sight.middle) <= most
+                && sight.has_some(reach);
+            let (taken, _) = met(below, &reach, warp::ballot(warp::FULL, is_near), own);
+            let entry = [start, number | IS_RUN, points, farthest.to_bits()];
+            found = append(to, found, entry, taken >> lane & 1 != 0)?;
+            first += warp::SIZE;
+        }
+        Ok(found)
+    }
 }
 
 /// Which of the lanes given have a reach that some wanted lane's circle meets; and the square of how near to the lane's
@@ -722,7 +736,7 @@ unsafe fn take(below: &Below, sight: &Sight, queues: Queues, nodes: u32, own: f3
     let (mut nearest, mut first) = (f32::INFINITY, 0);
     // SAFETY: passed on to the caller; cells are of the index.
     unsafe {
-        while first < nodes {
+        while first < vector::unknown(nodes) {
             let mine = first + warp::lane_id();
             let node = queue.load(u32::min(mine, nodes - 1));
             let open = sight.extent_of(node).open;

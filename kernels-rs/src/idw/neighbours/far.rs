@@ -114,24 +114,36 @@ pub unsafe fn interpolate_far<T: Real, S: Team>(
                 true => Query::new(patches.index(mine), &targets, core::ptr::null()),
                 false => Query::NOWHERE,
             };
-            let (mut first, mut together, mut is_left) = (0, warp::SIZE, is_mine);
-            while first < warp::SIZE {
+            // Lanes that wait; of them those that are alone before all is said.
+            let (mut waiting, mut alone, mut together) = (of_patch, 0, warp::SIZE);
+            let mut is_left = is_mine;
+            while waiting != 0 {
+                let first = waiting.trailing_zeros() & !(together - 1);
                 let is_of_these = warp::lane_id().wrapping_sub(first) < together;
-                let found = S::find(&scene, &query, is_mine && is_of_these);
-                if found.is_err() && together > 1 {
-                    together = u32::max(together / FEWER, 1);
-                    continue;
-                }
-                first += together;
-                if let Ok(Some(found)) = found {
-                    let own = exponents.wrapping_add(query.index as usize);
-                    let exponent = if exponents.is_null() { exponent } else { *own };
-                    let search = Search { exponent, ..search };
-                    results.interpolate(&index, &search, &query, &found);
-                    is_left = false;
+                let is_wanted = is_of_these && waiting >> warp::lane_id() & 1 != 0;
+                let (mut is_done, mut is_coarse) = (is_of_these, false);
+                match S::find(&scene, &query, is_wanted) {
+                    Err(Crowded) if together > 1 => {
+                        (is_done, together) = (false, u32::max(together / FEWER, 1));
+                    }
+                    Err(Crowded) => {}
+                    Ok(Answer::Certain(found)) => {
+                        let own = exponents.wrapping_add(query.index as usize);
+                        let exponent = if exponents.is_null() { exponent } else { *own };
+                        let search = Search { exponent, ..search };
+                        results.interpolate(&index, &search, &query, &found);
+                        is_left = false;
+                    }
+                    Ok(Answer::Coarse) => is_coarse = together > 1,
+                    Ok(Answer::Left) => {}
                 }
                 // The lists make room.
                 warp::sync_warp(warp::FULL);
+                waiting &= !warp::ballot(warp::FULL, is_done);
+                alone |= warp::ballot(warp::FULL, is_wanted && is_coarse);
+                if waiting == 0 {
+                    (waiting, alone, together) = (alone, 0, 1);
+                }
             }
             let still = warp::ballot(warp::FULL, is_left);
             if warp::lane_id() == 0 {
@@ -176,7 +188,7 @@ pub trait Team {
     /// Groups of neighbours.
     type Found: super::results::Neighbours;
 
-    /// Finds the neighbours of each lane's query, if it is wanted; `None` where they are not known for certain.
+    /// Finds the neighbours of each lane's query, if it is wanted.
     ///
     /// # Safety
     /// The whole warp comes to the same call; the scene is as [`interpolate_far`](mod@interpolate_far) says.
@@ -184,7 +196,17 @@ pub trait Team {
         scene: &Scene,
         query: &Query,
         is_wanted: bool,
-    ) -> Result<Option<Self::Found>, Crowded>;
+    ) -> Result<Answer<Self::Found>, Crowded>;
+}
+
+/// What is known of a lane's query.
+pub enum Answer<F> {
+    /// Its neighbours.
+    Certain(F),
+    /// Not enough, since too wide a ground was seen in f32.
+    Coarse,
+    /// Not enough, or it was not wanted.
+    Left,
 }
 
 /// With the `L` least keys of each of `G` groups, all points or the quadrants: for up to `L - 2` neighbours of each.
@@ -230,7 +252,7 @@ impl<const L: usize, const G: usize> Kept<L, G> {
         }
     }
 
-    /// Leaves the neighbours of a group in its slots; returns how many, and whether these are certain.
+    /// Leaves the neighbours of a group in its slots.
     ///
     /// # Safety
     /// As for [`Team::find`]; some lane is wanted.
@@ -241,7 +263,7 @@ impl<const L: usize, const G: usize> Kept<L, G> {
         memory: Memory,
         from: u32,
         wanted: u32,
-    ) -> Result<(u32, bool), Crowded> {
+    ) -> Result<OfGroup, Crowded> {
         let &Scene { index, search, sums, bounds, boxes, .. } = scene;
         let &Sought { query, frame, is_wanted, quadrant, .. } = sought;
         let cells = &index.cells;
@@ -260,7 +282,7 @@ impl<const L: usize, const G: usize> Kept<L, G> {
             let found = find_parts(&below, &sight, memory.queues)?;
             let chosen = Chosen::<L>::of(sought, &found, memory.room)?;
             if !is_wanted {
-                return Ok((0, false));
+                return Ok(OfGroup { count: 0, is_certain: false, is_coarse: false });
             }
             let kept = chosen.write(&found, memory.ranks, from);
             let decided = memory.ranks.decide(index, search, query, from, kept);
@@ -270,15 +292,23 @@ impl<const L: usize, const G: usize> Kept<L, G> {
             let is_whole = covered > sought.reach * (1.0 + 1e-9);
             let covered = if is_whole { f64::INFINITY } else { covered };
             let least = f64::min(covered, chosen.least_distance(cells));
-            let is_certain = if decided < wanted {
-                search.has_all_within(least)
-            } else {
-                let last = memory.ranks.rank(index, query, from + decided - 1);
-                is_surely_within(last.squared, least)
-            };
-            Ok((decided, is_certain))
+            if decided < wanted {
+                let is_certain = search.has_all_within(least);
+                return Ok(OfGroup { count: decided, is_certain, is_coarse: false });
+            }
+            let last = memory.ranks.rank(index, query, from + decided - 1);
+            let is_certain = is_surely_within(last.squared, least);
+            let is_coarse = !is_certain && chosen.is_coarse(cells, last.squared);
+            Ok(OfGroup { count: decided, is_certain, is_coarse })
         }
     }
+}
+
+/// The neighbours of a group.
+struct OfGroup {
+    count: u32,
+    is_certain: bool,
+    is_coarse: bool,
 }
 
 impl<const L: usize, const G: usize> Team for Kept<L, G> {
@@ -291,14 +321,14 @@ impl<const L: usize, const G: usize> Team for Kept<L, G> {
         scene: &Scene,
         query: &Query,
         is_wanted: bool,
-    ) -> Result<Option<Ranked<G>>, Crowded> {
+    ) -> Result<Answer<Ranked<G>>, Crowded> {
         let &Scene { index, search, wanted, .. } = scene;
         let memory = Self::memory();
-        // SAFETY: all lanes come to the same cells and points, so they stay together.
+        // SAFETY: all lanes come to the same cells and points, so that they stay together.
         unsafe {
             let lanes = warp::ballot(warp::FULL, is_wanted);
             if lanes == 0 {
-                return Ok(None);
+                return Ok(Answer::Left);
             }
             let Some(frame) = Frame::new(&index.cells, query, is_wanted, lanes) else {
                 return Err(Crowded);
@@ -306,7 +336,8 @@ impl<const L: usize, const G: usize> Team for Kept<L, G> {
             let outline = Outline::new(search, &frame, &index.cells, memory.outline);
             let of_group = if G == 1 { wanted.max_points } else { wanted.of_group() };
             // A byte for each group, so that none of an array need be found at run time.
-            let (mut counts, mut is_certain, mut group) = (0u32, is_wanted, 0);
+            let (mut counts, mut is_certain, mut is_coarse, mut group) =
+                (0u32, is_wanted, false, 0);
             while group < G as u32 {
                 let sought = Sought {
                     index,
@@ -318,14 +349,15 @@ impl<const L: usize, const G: usize> Team for Kept<L, G> {
                     reach: search.widest(),
                 };
                 let from = group * Self::ROOM;
-                let (found, certain) = Self::find_group(scene, &sought, memory, from, of_group)?;
-                counts |= found << (8 * group);
-                is_certain = is_certain && certain;
+                let group_found = Self::find_group(scene, &sought, memory, from, of_group)?;
+                counts |= group_found.count << (8 * group);
+                is_certain = is_certain && group_found.is_certain;
+                is_coarse = is_coarse || group_found.is_coarse;
                 warp::sync_warp(warp::FULL);
                 group += 1;
             }
             if !is_certain {
-                return Ok(None);
+                return Ok(if is_coarse { Answer::Coarse } else { Answer::Left });
             }
             let counts = [counts & 255, counts >> 8 & 255, counts >> 16 & 255, counts >> 24];
             let taken = match G {
@@ -335,9 +367,10 @@ impl<const L: usize, const G: usize> Team for Kept<L, G> {
             let is_full = G == 1 || fewer(counts, wanted.min_per_quadrant) == 0;
             let are_enough = is_full && total(taken) >= u32::max(1, wanted.min_points);
             if !are_enough && wanted.falls_back {
-                return Ok(None);
+                return Ok(Answer::Left);
             }
-            Ok(Some(Ranked { ranks: memory.ranks, room: Self::ROOM, taken, are_enough }))
+            let found = Ranked { ranks: memory.ranks, room: Self::ROOM, taken, are_enough };
+            Ok(Answer::Certain(found))
         }
     }
 }

@@ -55,6 +55,9 @@ impl<const L: usize> Quarters<L> {
 impl<const L: usize> Team for Quarters<L> {
     const SHARED: u32 = bytes_of_block(Self::OF_WARP);
 
+    // Four ways down the pyramid take longer than a few queries by themselves.
+    const FEWEST: u32 = 8;
+
     type Found = Ranked<4>;
 
     #[inline(always)]

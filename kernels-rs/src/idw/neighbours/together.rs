@@ -40,7 +40,8 @@ use crate::spatial::keys::{BATCH, ENDLESS, Keys};
 pub const TEAM: u32 = 64;
 
 /// Interpolates as [`interpolate`](mod@super::interpolate) does, for queries by patches; the bits of word `w` of
-/// `left` tell which lanes of warp `w` have a query that was left out, and `list` gets the number of every such warp. In the plane. The instances `quadrants` keep so
+/// `left` tell which lanes of warp `w` have a query that was left out, and `list` gets the numbers of warps
+/// where these are not too few. In the plane. The instances `quadrants` keep so
 /// many of each quadrant, the others so many in all. Blocks are resident by a count of
 /// registers; what that gains, and what the declared spills cost, was not measured. Grid: a warp for each of the patches.
 ///
@@ -125,7 +126,7 @@ pub unsafe fn interpolate_together<T: Real, S: Team>(
         if warp::lane_id() == 0 {
             let patch = (thread::index_1d() / warp::SIZE as u64) as u32;
             *left.add(patch as usize) = is_left;
-            if is_left != 0 {
+            if is_left.count_ones() >= S::FEWEST {
                 let slot = LIST_HEAD + atomic::add_u32(list, 1);
                 *list.add(slot as usize) = patch;
             }
@@ -144,6 +145,9 @@ pub unsafe fn interpolate_together<T: Real, S: Team>(
 pub trait Team {
     /// Bytes of shared memory of a block.
     const SHARED: u32;
+
+    /// The fewest queries left of a warp for which a second search together pays.
+    const FEWEST: u32 = 1;
 
     /// The neighbours of a lane's query.
     type Found: Neighbours;

@@ -155,7 +155,7 @@ impl<const L: usize> Chosen<L> {
     pub unsafe fn of(sought: &Sought, found: &Found, room: Room) -> Result<Self, Crowded> {
         let (index, parts) = (sought.index, found.parts);
         if parts.points > MOST_POINTS {
-            return Err(Crowded);
+            return Err(Crowded { is_wide: true });
         }
         // SAFETY: passed on to the caller; barriers stand between writes and reads of others.
         unsafe {
@@ -179,7 +179,7 @@ impl<const L: usize> Chosen<L> {
                 first += STAGED;
             }
             chosen.width = warp::reduce(chosen.width, f32::max);
-            if chosen.width < FAR { Ok(chosen) } else { Err(Crowded) }
+            if chosen.width < FAR { Ok(chosen) } else { Err(Crowded { is_wide: true }) }
         }
     }
 

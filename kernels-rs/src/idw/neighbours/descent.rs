@@ -32,7 +32,10 @@ const STEPS: u32 = 8;
 const FARTHEST: f64 = 4_194_304.0;
 
 /// There are too many points or nodes for these queries together.
-pub struct Crowded;
+pub struct Crowded {
+    /// Whether fewer queries may have fewer.
+    pub is_wide: bool,
+}
 
 /// Where points may lie, seen from queries side by side.
 pub struct Sight {
@@ -380,7 +383,12 @@ pub unsafe fn find_parts(below: &Below, sight: &Sight, queues: Queues) -> Result
                 start -= if level > 0 { pyramid.nodes(level) } else { 0 };
                 let numbers = Numbers { starts: index.starts, sums: sums.add(start as usize) };
                 let queue = queues.of_level(level);
-                nodes = open(sight, from, nodes, queue, &numbers, level, radius)?;
+                nodes = open(sight, from, nodes, queue, &numbers, level, radius).map_err(|_| {
+                    Crowded {
+                        // In a strip no cell lies wholly in a quadrant, for one query as for all.
+                        is_wide: radius < f32::INFINITY,
+                    }
+                })?;
             } else {
                 runs += 1;
                 let length = if runs == 1 { LONG } else { SHORT };
@@ -472,7 +480,7 @@ unsafe fn append(queue: Queue, found: u32, node: Vector, is_one: bool) -> Result
     unsafe {
         let lanes = warp::ballot(warp::FULL, is_one);
         if found + lanes.count_ones() > MOST_NODES {
-            return Err(Crowded);
+            return Err(Crowded { is_wide: true });
         }
         if is_one {
             queue.store(found + (lanes & warp::lanes_below()).count_ones(), node);

@@ -49,13 +49,13 @@ const FEWER: u32 = 4;
 /// As for [`interpolate_together`](mod@super::together::interpolate_together), which has written `left` and `list`; `sums`
 /// are those above the index's cells, and `boxes` those of the runs of crowded ones, in whose order their points are.
 #[kernel(block = TEAM, shared = <S as Team>::SHARED, instances(
-    f32_16: <f32, Kept<18, 1>>, resident = 12, spills = 600;
-    f32_32: <f32, Kept<34, 1>>, resident = 10, spills = 600;
-    f32_64: <f32, Kept<66, 1>>, resident = 8, spills = 600;
+    f32_16: <f32, Kept<18, 1>>, resident = 12, spills = 640;
+    f32_32: <f32, Kept<34, 1>>, resident = 10, spills = 640;
+    f32_64: <f32, Kept<66, 1>>, resident = 8, spills = 640;
     f32_quadrants_16: <f32, Kept<18, 4>>;
-    f64_16: <f64, Kept<18, 1>>, resident = 12, spills = 600;
-    f64_32: <f64, Kept<34, 1>>, resident = 10, spills = 600;
-    f64_64: <f64, Kept<66, 1>>, resident = 8, spills = 600;
+    f64_16: <f64, Kept<18, 1>>, resident = 12, spills = 640;
+    f64_32: <f64, Kept<34, 1>>, resident = 10, spills = 640;
+    f64_64: <f64, Kept<66, 1>>, resident = 8, spills = 640;
     f64_quadrants_16: <f64, Kept<18, 4>>;
 ))]
 pub unsafe fn interpolate_far<T: Real, S: Team>(
@@ -123,10 +123,10 @@ pub unsafe fn interpolate_far<T: Real, S: Team>(
                 let is_wanted = is_of_these && waiting >> warp::lane_id() & 1 != 0;
                 let (mut is_done, mut is_coarse) = (is_of_these, false);
                 match S::find(&scene, &query, is_wanted) {
-                    Err(Crowded) if together > 1 => {
+                    Err(Crowded { is_wide: true }) if together > 1 => {
                         (is_done, together) = (false, u32::max(together / FEWER, 1));
                     }
-                    Err(Crowded) => {}
+                    Err(_) => {}
                     Ok(Answer::Certain(found)) => {
                         let own = exponents.wrapping_add(query.index as usize);
                         let exponent = if exponents.is_null() { exponent } else { *own };
@@ -272,7 +272,7 @@ impl<const L: usize, const G: usize> Kept<L, G> {
             let inner = least_half_axis(search, cells);
             let given = (bounds, boxes);
             let Some(sight) = Sight::new(index, frame, given, inner, quadrant) else {
-                return Err(Crowded);
+                return Err(Crowded { is_wide: false });
             };
             let needed = wanted.saturating_add(search.leaves_out as u32);
             // A little more, so that what lies on the edge is covered for certain.
@@ -331,7 +331,7 @@ impl<const L: usize, const G: usize> Team for Kept<L, G> {
                 return Ok(Answer::Left);
             }
             let Some(frame) = Frame::new(&index.cells, query, is_wanted, lanes) else {
-                return Err(Crowded);
+                return Err(Crowded { is_wide: false });
             };
             let outline = Outline::new(search, &frame, &index.cells, memory.outline);
             let of_group = if G == 1 { wanted.max_points } else { wanted.of_group() };

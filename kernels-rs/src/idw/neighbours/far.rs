@@ -298,7 +298,9 @@ impl<const L: usize, const G: usize> Kept<L, G> {
             }
             let last = memory.ranks.rank(index, query, from + decided - 1);
             let is_certain = is_surely_within(last.squared, least);
-            let is_coarse = !is_certain && chosen.is_coarse(cells, last.squared);
+            // Where all points were seen one query alone would see them, too.
+            let is_coarse =
+                !is_certain && covered < f64::INFINITY && chosen.is_coarse(cells, last.squared);
             Ok(OfGroup { count: decided, is_certain, is_coarse })
         }
     }

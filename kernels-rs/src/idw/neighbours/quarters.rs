@@ -55,8 +55,9 @@ impl<const L: usize> Quarters<L> {
 impl<const L: usize> Team for Quarters<L> {
     const SHARED: u32 = bytes_of_block(Self::OF_WARP);
 
-    // Four ways down the pyramid take longer than a few queries by themselves.
-    const FEWEST: u32 = 8;
+    // Four ways down the pyramid take longer than a few queries by themselves, as along the edges of the ground, where a
+    // quadrant is a strip.
+    const FEWEST: u32 = 24;
 
     type Found = Ranked<4>;
 

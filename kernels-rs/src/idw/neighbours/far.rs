@@ -49,13 +49,13 @@ const FEWER: u32 = 4;
 /// As for [`interpolate_together`](mod@super::together::interpolate_together), which has written `left` and `list`; `sums`
 /// are those above the index's cells, and `boxes` those of the runs of crowded ones, in whose order their points are.
 #[kernel(block = TEAM, shared = <S as Team>::SHARED, instances(
-    f32_16: <f32, Kept<18, 1>>, resident = 12, spills = 640;
-    f32_32: <f32, Kept<34, 1>>, resident = 10, spills = 640;
-    f32_64: <f32, Kept<66, 1>>, resident = 8, spills = 640;
+    f32_16: <f32, Kept<18, 1>>, resident = 12, spills = 1000;
+    f32_32: <f32, Kept<34, 1>>, resident = 10, spills = 1000;
+    f32_64: <f32, Kept<66, 1>>, resident = 8, spills = 1000;
     f32_quadrants_16: <f32, Kept<18, 4>>;
-    f64_16: <f64, Kept<18, 1>>, resident = 12, spills = 640;
-    f64_32: <f64, Kept<34, 1>>, resident = 10, spills = 640;
-    f64_64: <f64, Kept<66, 1>>, resident = 8, spills = 640;
+    f64_16: <f64, Kept<18, 1>>, resident = 12, spills = 1000;
+    f64_32: <f64, Kept<34, 1>>, resident = 10, spills = 1000;
+    f64_64: <f64, Kept<66, 1>>, resident = 8, spills = 1000;
     f64_quadrants_16: <f64, Kept<18, 4>>;
 ))]
 pub unsafe fn interpolate_far<T: Real, S: Team>(

@@ -3,11 +3,12 @@
 //! - [`index`]: points sorted by cells or along a curve ([`plan`]).
 //! - [`pairs`]: every pair of a point and a target, summed directly.
 //! - [`tree`]: the same with far points expanded in nodes.
-//! - [`neighbours`]: the points near each target.
+//! - [`neighbours`]: the points near each target; [`crowd`] has what lies below cells with too many.
 //!
 //! What sums over all points share: `weights`, [`targets`], the inner loop (`staged`), and what is
 //! summed anew (`doubt`). [`pattern`] has the adaptive power.
 
+pub mod crowd;
 #[cfg(any(feature = "idw_pairs", feature = "idw_tree"))]
 mod doubt;
 #[cfg(feature = "idw_index")]

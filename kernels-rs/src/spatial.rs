@@ -6,4 +6,5 @@ pub mod frame;
 pub mod hilbert;
 pub mod keys;
 pub mod morton;
+pub mod pyramid;
 pub mod sphere;

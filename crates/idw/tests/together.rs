@@ -174,6 +174,49 @@ fn heaps_and_the_gaps_between_them_are_searched_alike() {
 }
 
 #[test]
+fn narrow_heaps_are_searched_alike_from_afar_and_within() {
+    let even = random_cloud(7000, [-1.0, -1.0, 1.0, 1.0], 74);
+    for width in [0.3, 1e-3, 1e-7] {
+        // Most points are in one heap, whose cell has thousands.
+        let at = |i: usize| {
+            let (x, y) = match i % 20 {
+                0 => (95.0, 90.0),
+                1 | 2 => (20.0, 85.0),
+                3 => (60.0 + 30.0 * even.y[i], 40.0 + 30.0 * even.z[i] / 100.0),
+                _ => (10.0, 12.0),
+            };
+            let along = |middle: f64, offset: f64| middle + width * offset * offset * offset;
+            (along(x, even.x[i]), along(y, even.y[i]), even.z[i])
+        };
+        let cloud = Cloud::of((0..7000).map(at));
+        let ellipse = Params::nearest(12).radius1(30.0).radius2(8.0).angle(20.0);
+        let radius = Params::nearest(12).radius(25.0);
+        for params in [Params::nearest(12), Params::nearest(40), of_quadrant(3), ellipse, radius] {
+            check(&cloud, grid(-30.0, 130.0, 5.0, 32, 32), &params);
+        }
+        check(&cloud, grid(10.0 - width, 12.0 + width, width / 15.0, 30, 30), &Params::nearest(12));
+    }
+}
+
+#[test]
+fn each_point_of_heaps_is_predicted_from_the_others() {
+    let (even, heaps) = (random_cloud(5000, SQUARE, 75), random_cloud(7, SQUARE, 76));
+    let at = |i: usize| {
+        let along = |middle: f64, offset: f64| middle + 2e-4 * (offset - 50.0);
+        (along(heaps.x[i % 7], even.x[i]), along(heaps.y[i % 7], even.y[i]), even.z[i])
+    };
+    let cloud = Cloud::of((0..5000).map(at));
+    for params in [Params::nearest(12), of_quadrant(2)] {
+        let run =
+            |device: &Device| cloud.with(|p| cross_validate(device, p, &params, &())).unwrap();
+        let wanted = bits(&run(&Device::Cpu).errors);
+        for device in devices() {
+            assert_eq!(bits(&run(&device).errors), wanted, "{}, {params:?}", device.name());
+        }
+    }
+}
+
+#[test]
 fn a_radius_limits_what_is_searched_together() {
     let cloud = random_cloud(1500, SQUARE, 66);
     let targets = grid(-20.0, 120.0, 4.0, 35, 35);

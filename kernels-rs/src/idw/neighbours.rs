@@ -18,7 +18,10 @@
 //! The adaptive power of each query follows from its neighbours' distances: [`powers`].
 
 mod batches;
+mod chosen;
 pub mod circle;
+mod descent;
+pub mod far;
 mod ground;
 mod lists;
 mod many;

@@ -3,9 +3,13 @@
 use gpu_core::{Blocks, Bounds, Column, DevicePoints, Gpu, Reading};
 use gpu_scan::{Scan, Sum};
 use kernels_rs::idw::TILE;
+use kernels_rs::idw::crowd::{most_boxes, most_crowds};
+use kernels_rs::idw::index::crowds::{self, LIST_HEAD, order_crowds};
+use kernels_rs::idw::index::pyramid::{self, sum_cells, sum_nodes};
 use kernels_rs::idw::index::{number_cells, square_deviations, take_off, write_ranges};
 use kernels_rs::idw::pairs::measure::measure_tiles;
 use kernels_rs::idw::plan::most_cells;
+use kernels_rs::spatial::pyramid::most_nodes;
 
 use super::Workspace;
 use super::queries::on_sphere;
@@ -56,6 +60,10 @@ pub(super) struct Tiled {
 pub(super) struct Searched {
     /// Where each cell's points begin in the sorted order, and where the last one's end.
     pub starts: Column<u32>,
+    /// How many points larger squares of cells have; empty on the sphere.
+    pub sums: Column<u32>,
+    /// Of crowded cells the boxes of the runs of their points; likewise.
+    pub boxes: Column<f64>,
     /// The index of each sorted point.
     pub order: Column<u32>,
     /// Places as those of [`Tiled`].
@@ -341,9 +349,75 @@ impl<'a> Source<'a> {
             keys
         };
         gpu_scan::gpu::scan_in_place(workspace, Sum, Scan::exclusive(0), &mut starts)?;
-        let order = sort::by_keys(workspace, &keys, u64::BITS - (most - 1).leading_zeros())?;
+        let mut order = sort::by_keys(workspace, &keys, u64::BITS - (most - 1).leading_zeros())?;
+        drop(keys);
+        let levels = match self.on_sphere {
+            Some(_) => Levels::none(&gpu)?,
+            None => Levels::new(&gpu, self.points, &self.plan, &starts, &mut order, most)?,
+        };
+        let Levels { sums, boxes } = levels;
         let places = self.places(&gpu, &order)?;
-        Ok(Searched { starts, order, places, values: self.values(&gpu, None)? })
+        Ok(Searched { starts, sums, boxes, order, places, values: self.values(&gpu, None)? })
+    }
+}
+
+/// What lies above and below the cells.
+struct Levels {
+    /// How many points larger squares of cells have.
+    sums: Column<u32>,
+    /// Of crowded cells the boxes of the runs of their points.
+    boxes: Column<f64>,
+}
+
+impl Levels {
+    /// On the sphere there are none.
+    fn none(gpu: &Gpu) -> Result<Self> {
+        Ok(Self { sums: gpu.zeroed(0)?, boxes: gpu.zeroed(0)? })
+    }
+
+    /// Those of the plan's cells, which are `most` at most; brings the points of crowded ones into another order.
+    fn new(
+        gpu: &Gpu,
+        points: &DevicePoints,
+        plan: &DevicePlan,
+        starts: &Column<u32>,
+        order: &mut Column<u32>,
+        most: u64,
+    ) -> Result<Self> {
+        let n = points.len() as u32;
+        // SAFETY: the columns have the lengths that the kernels need, and what is read was written before.
+        unsafe {
+            let mut sums = gpu.uninitialized::<u32>(most_nodes(most) as usize)?;
+            let mut boxes = gpu.uninitialized::<f64>(4 * most_boxes(n) as usize)?;
+            let mut crowds = gpu.uninitialized::<u32>((LIST_HEAD + most_crowds(n)) as usize)?;
+            gpu.fill_with_byte(crowds.as_mut_ptr(), 0, LIST_HEAD as usize)?;
+            let (plan, starts, list) = (plan.as_ptr(), starts.as_ptr(), crowds.as_mut_ptr());
+            let to = sums.as_mut_ptr();
+            // The cells of a row may each begin a block of their own.
+            let blocks = Blocks::x(most.min(pyramid::MOST_BLOCKS.into()) as u32);
+            gpu.enqueue(
+                sum_cells,
+                blocks,
+                sum_cells::Args { plan, starts, sums: to, crowds: list },
+            )?;
+            gpu.enqueue(sum_nodes, Blocks::x(1), sum_nodes::Args { plan, sums: to })?;
+            let mut keys = [gpu.uninitialized::<u64>(n as usize)?, gpu.uninitialized(n as usize)?];
+            let [keys, others] = &mut keys;
+            let arguments = order_crowds::Args {
+                starts,
+                x: points.x().as_ptr(),
+                y: points.y().as_ptr(),
+                points: n,
+                list,
+                order: order.as_mut_ptr(),
+                keys: keys.as_mut_ptr(),
+                others: others.as_mut_ptr(),
+                boxes: boxes.as_mut_ptr(),
+            };
+            let blocks = Blocks::x(most_crowds(n).min(crowds::MOST_BLOCKS));
+            gpu.enqueue(order_crowds, blocks, arguments)?;
+            Ok(Self { sums, boxes })
+        }
     }
 }
 

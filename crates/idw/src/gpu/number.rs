@@ -3,6 +3,7 @@
 use device_std::host::Kernel;
 use gpu_core::Element;
 use kernels_rs::idw::index::scatter_values;
+use kernels_rs::idw::neighbours::far::interpolate_far;
 use kernels_rs::idw::neighbours::interpolate;
 use kernels_rs::idw::neighbours::nearest::MOST_KEPT;
 use kernels_rs::idw::neighbours::ranked::{MOST_OF_QUADRANT, MOST_RANKED};
@@ -35,6 +36,9 @@ pub trait Kernels: Sized {
     /// Interpolates over neighbours, 32 queries at a time; `None` where they are too many.
     #[doc(hidden)]
     fn together(kept: Kept) -> Option<Kernel<interpolate_together::Args<Self>>>;
+    /// Interpolates for what these have left, as far as possible; for all that they take.
+    #[doc(hidden)]
+    fn far(kept: Kept) -> Option<Kernel<interpolate_far::Args<Self>>>;
 }
 
 /// What a search keeps of each query.
@@ -80,6 +84,16 @@ macro_rules! kernels {
                     Kept::OfQuadrants(0..=4) => interpolate_together::$q4,
                     Kept::OfQuadrants(5..=8) => interpolate_together::$q8,
                     Kept::OfQuadrants(9..=16) => interpolate_together::$q16,
+                    _ => return None,
+                })
+            }
+
+            fn far(kept: Kept) -> Option<Kernel<interpolate_far::Args<Self>>> {
+                Some(match kept {
+                    Kept::Nearest(0..=16) => interpolate_far::$n16,
+                    Kept::Nearest(17..=32) => interpolate_far::$n32,
+                    Kept::Nearest(33..=64) => interpolate_far::$n64,
+                    Kept::OfQuadrants(..=MOST_OF_QUADRANT) => interpolate_far::$q16,
                     _ => return None,
                 })
             }

@@ -2,6 +2,7 @@
 
 use device_std::warp::SIZE;
 use gpu_core::{Blocks, Column};
+use kernels_rs::idw::neighbours::far::{LIST_HEAD, MOST_BLOCKS, interpolate_far};
 use kernels_rs::idw::neighbours::interpolate;
 use kernels_rs::idw::neighbours::patches::threads_of_grid;
 use kernels_rs::idw::neighbours::ranked::{MOST_OF_QUADRANT, MOST_RANKED};
@@ -25,6 +26,8 @@ struct Left {
     threads: u64,
     /// A bit for each thread.
     words: Column<u32>,
+    /// The words that are not zero, behind their number.
+    list: Column<u32>,
     /// The order in which threads have the queries, unless they are a grid's.
     order: Option<Column<u32>>,
 }
@@ -61,8 +64,11 @@ impl Call<'_> {
         };
         let search = Search::of(self.params);
         let kernel = T::neighbours(self.kept(&search));
-        let left =
+        let mut left =
             self.search_together(workspace, &search, exponents, &mut values, statistics.as_mut())?;
+        if let Some(left) = &mut left {
+            self.search_far(&search, left, exponents, &mut values, statistics.as_mut())?;
+        }
         let threads = left.as_ref().map_or(self.queries.count, Left::threads);
         let arguments =
             self.arguments(&search, left.as_ref(), exponents, &mut values, statistics.as_mut())?;
@@ -123,7 +129,13 @@ impl Call<'_> {
         unsafe {
             let blocks = Blocks::for_each(&kernel, threads)?;
             let words = threads.next_multiple_of(TEAM.into()) / u64::from(SIZE);
-            let mut left = Left { threads, words: self.gpu.uninitialized(words as usize)?, order };
+            let mut left = Left {
+                threads,
+                words: self.gpu.uninitialized(words as usize)?,
+                list: self.gpu.uninitialized(words as usize + LIST_HEAD as usize)?,
+                order,
+            };
+            self.gpu.fill_with_byte(left.list.as_mut_ptr(), 0, LIST_HEAD as usize)?;
             let arguments = interpolate_together::Args {
                 plan: index.plan.as_ptr(),
                 starts: sorted.starts.as_ptr(),
@@ -155,9 +167,68 @@ impl Call<'_> {
                 values: values.as_mut_ptr(),
                 statistics: statistics.map_or(std::ptr::null_mut(), Column::as_mut_ptr),
                 left: left.words.as_mut_ptr(),
+                list: left.list.as_mut_ptr(),
             };
             self.gpu.enqueue(kernel, blocks, arguments)?;
             Ok(Some(left))
+        }
+    }
+
+    /// Searches once more for 32 queries at a time, wherever points are, for what was left.
+    fn search_far<T: DeviceNumber>(
+        &self,
+        search: &Search,
+        left: &mut Left,
+        exponents: Option<&Column<f64>>,
+        values: &mut Column<T>,
+        statistics: Option<&mut Column<T>>,
+    ) -> Result<()> {
+        let &Self { index, queries, params, .. } = self;
+        let (about, sorted) = (&index.about, index.searched()?);
+        let Some(kernel) = T::far(self.kept(search)) else { return Ok(()) };
+        let bounds = about.ground.bounds.map_or([0.0; 4], |b| [b.min_x, b.min_y, b.max_x, b.max_y]);
+        let order = left.order();
+        let arguments = interpolate_far::Args {
+            plan: index.plan.as_ptr(),
+            starts: sorted.starts.as_ptr(),
+            sums: sorted.sums.as_ptr(),
+            order: sorted.order.as_ptr(),
+            places: sorted.places.as_ptr(),
+            point_values: sorted.values.as_ptr(),
+            ranges: index.ranges.as_ptr(),
+            points: index.len() as u32,
+            bounds,
+            boxes: sorted.boxes.as_ptr(),
+            x: queries.x,
+            y: queries.y,
+            target_order: order,
+            count: queries.count,
+            width: queries.width(),
+            grid: queries.grid_numbers(),
+            law: params.law(),
+            smoothing: params.smoothing * params.smoothing,
+            exponent: -0.5 * params.power,
+            exponents: exponents.map_or(std::ptr::null(), Column::as_ptr),
+            reach: search.reach,
+            extent: search.extent,
+            ellipse: search.ellipse.map_or([0.0; 3], |e| [e.xx, e.xy, e.yy]),
+            leaves_out: u32::from(self.leave_out),
+            max_points: search.max_points,
+            min_points: search.min_points,
+            max_per_quadrant: search.max_per_quadrant,
+            min_per_quadrant: search.min_per_quadrant,
+            falls_back: u32::from(search.below == Below::Nearest),
+            value_count: about.ranges.len() as u32,
+            values: values.as_mut_ptr(),
+            statistics: statistics.map_or(std::ptr::null_mut(), Column::as_mut_ptr),
+            left: left.words.as_mut_ptr(),
+            list: left.list.as_mut_ptr(),
+        };
+        // SAFETY: the columns have the lengths that the kernel needs, and what was left has been written.
+        unsafe {
+            let blocks = Blocks::for_each(&kernel, left.threads)?;
+            let blocks = Blocks::x(blocks.x.min(MOST_BLOCKS));
+            Ok(self.gpu.enqueue(kernel, blocks, arguments)?)
         }
     }
 
@@ -217,25 +288,35 @@ mod tests {
     use crate::Params;
     use crate::gpu::{DeviceTargets, Index, Queries};
 
-    /// How many queries of a search are left to the slower kernel.
-    fn left(params: &Params) -> u32 {
+    use testing::Cloud;
+
+    /// How many of 1600 queries, of a grid of the side given, are left: by the search together, and by that of far points.
+    fn left(cloud: &Cloud, side: f64, params: &Params) -> [u32; 2] {
         let gpu = testing::gpu();
         let mut workspace = Workspace::new(&gpu).unwrap();
-        let mut random = testing::Random::new(91);
-        let mut along = || (0..3000).map(|_| random.unit() * 100.0).collect::<Vec<f64>>();
-        let cloud = testing::Cloud { x: along(), y: along(), z: along() };
         let [x, y, z] = [&cloud.x, &cloud.y, &cloud.z].map(|column| gpu.upload(column).unwrap());
         let extent = cloud.with(|points| Extent::of(&points)).unwrap();
         let points = DevicePoints::new(&x, &y, [(&z).into()], extent).unwrap();
         let index = Index::new(&mut workspace, &points, params).unwrap();
-        let grid = GridSpec::new(10.0, 90.0, 2.0, 40, 40).unwrap();
+        let corner = 50.0 - 0.5 * side;
+        let grid = GridSpec::new(corner, 100.0 - corner, side / 40.0, 40, 40).unwrap();
         let queries = Queries::new(&gpu, DeviceTargets::Grid(grid), false).unwrap();
         let call = Call { gpu: &gpu, index: &index, queries: &queries, params, leave_out: false };
         let mut values = gpu.upload(&[0f64; 1600]).unwrap();
         let search = Search::of(params);
         let left = call.search_together(&mut workspace, &search, None, &mut values, None).unwrap();
-        let words = left.expect("a search together").words.to_host().unwrap();
-        words.iter().map(|word| word.count_ones()).sum()
+        let mut left = left.expect("a search together");
+        let count =
+            |left: &Left| left.words.to_host().unwrap().iter().map(|w| w.count_ones()).sum();
+        let together = count(&left);
+        call.search_far(&search, &mut left, None, &mut values, None).unwrap();
+        [together, count(&left)]
+    }
+
+    fn even(count: usize) -> Cloud {
+        let mut random = testing::Random::new(91);
+        let mut along = || (0..count).map(|_| random.unit() * 100.0).collect::<Vec<f64>>();
+        Cloud { x: along(), y: along(), z: along() }
     }
 
     #[test]
@@ -245,11 +326,35 @@ mod tests {
         let ellipse = Params::nearest(12).radius1(12.0).radius2(3.0).angle(30.0);
         let others = [ellipse, ellipse.max_points(40), Params::nearest(12).radius(4.0)];
         let all = nearest.into_iter().chain(others).chain([1, 3, 8, 16].map(quadrants));
+        let cloud = even(3000);
         for params in all {
-            let left = left(&params);
-            assert!(left <= 16, "{left} of 1600 are left: {params:?}");
+            let [left, far] = left(&cloud, 80.0, &params);
+            assert!(left <= 16 && far <= left, "{left}, {far} of 1600 are left: {params:?}");
         }
         // Hundreds of neighbours within reach are not kept in lists of twelve, but they are not wanted either.
-        assert_eq!(left(&Params::nearest(12).radius(40.0)), left(&Params::nearest(12)));
+        let radius = Params::nearest(12).radius(40.0);
+        assert_eq!(left(&cloud, 80.0, &radius), left(&cloud, 80.0, &Params::nearest(12)));
+    }
+
+    #[test]
+    fn nearly_all_are_in_the_gaps_between_heaps() {
+        let quadrants = |most| Params::default().max_points_per_quadrant(most);
+        let ellipse = Params::nearest(12).radius1(40.0).radius2(10.0).angle(30.0);
+        let count = 8000;
+        for width in [3.0, 0.1] {
+            // Five heaps, denser in their middles, of which a cell has hundreds of points, or all.
+            let mut cloud = even(count);
+            let centres = [(5.0, 10.0), (90.0, 20.0), (50.0, 55.0), (20.0, 85.0), (95.0, 99.0)];
+            for i in 0..count {
+                let (x, y) = centres[i % 5];
+                let along = |at: f64| (at / 50.0 - 1.0).powi(3) * width;
+                (cloud.x[i], cloud.y[i]) = (x + along(cloud.x[i]), y + along(cloud.y[i]));
+            }
+            let nearest = [1, 8, 12, 24, 64].map(Params::nearest).into_iter();
+            for params in nearest.chain([ellipse]).chain([1, 3, 8].map(quadrants)) {
+                let [left, far] = left(&cloud, 120.0, &params);
+                assert!(left > 1500 && far <= 80, "{left}, {far} of 1600 are left: {params:?}");
+            }
+        }
     }
 }

@@ -20,15 +20,16 @@ pub const MOST_POINTS: u32 = 1024;
 const FAR: f32 = 1e18;
 
 /// Where the warp measures from: one of its queries. Lengths are in cells.
+#[derive(Clone, Copy)]
 pub struct Frame {
-    origin: [f64; 2],
+    pub origin: [f64; 2],
     per_unit: f64,
     /// This lane's query.
     pub x: f32,
     pub y: f32,
     /// The box of the queries.
-    low: [f32; 2],
-    high: [f32; 2],
+    pub low: [f32; 2],
+    pub high: [f32; 2],
 }
 
 impl Frame {
@@ -85,7 +86,7 @@ impl Frame {
 
     /// A place as it is seen from the origin.
     #[inline(always)]
-    fn place(&self, x: f64, y: f64) -> [f32; 2] {
+    pub fn place(&self, x: f64, y: f64) -> [f32; 2] {
         [
             ((x - self.origin[0]) * self.per_unit) as f32,
             ((y - self.origin[1]) * self.per_unit) as f32,
@@ -240,7 +241,7 @@ impl Ground {
 
 /// The lesser half-axis of the search's ellipse, in cells; infinite where there is none.
 #[inline(always)]
-fn least_half_axis(search: &Search, cells: &Cells) -> f32 {
+pub fn least_half_axis(search: &Search, cells: &Cells) -> f32 {
     let [xx, xy, yy] = search.ellipse;
     if xx <= 0.0 {
         return f32::INFINITY;
@@ -417,13 +418,29 @@ impl<const L: usize> Keys<L> {
     #[inline(always)]
     pub unsafe fn write(&self, stage: Stage, numbers: u32, ranks: Ranks, from: u32) -> u32 {
         // SAFETY: passed on to the caller.
+        unsafe { self.write_by(|number| stage.positions.load(number), numbers, ranks, from) }
+    }
+
+    /// The same, where `position` tells where a point is by its number.
+    ///
+    /// # Safety
+    /// There are `L - 1` such slots, in memory that `position` does not read.
+    #[inline(always)]
+    pub unsafe fn write_by(
+        &self,
+        position: impl Fn(u32) -> u32 + Copy,
+        numbers: u32,
+        ranks: Ranks,
+        from: u32,
+    ) -> u32 {
+        // SAFETY: passed on to the caller.
         unsafe {
             // By parts, as keys are merged.
-            self.write_from::<0>(stage, numbers, ranks, from)
-                + self.write_from::<16>(stage, numbers, ranks, from)
-                + self.write_from::<32>(stage, numbers, ranks, from)
-                + self.write_from::<48>(stage, numbers, ranks, from)
-                + self.write_from::<64>(stage, numbers, ranks, from)
+            self.write_from::<0>(position, numbers, ranks, from)
+                + self.write_from::<16>(position, numbers, ranks, from)
+                + self.write_from::<32>(position, numbers, ranks, from)
+                + self.write_from::<48>(position, numbers, ranks, from)
+                + self.write_from::<64>(position, numbers, ranks, from)
         }
     }
 
@@ -434,7 +451,7 @@ impl<const L: usize> Keys<L> {
     #[inline(always)]
     unsafe fn write_from<const FROM: usize>(
         &self,
-        stage: Stage,
+        position: impl Fn(u32) -> u32,
         numbers: u32,
         ranks: Ranks,
         from: u32,
@@ -444,7 +461,7 @@ impl<const L: usize> Keys<L> {
             let key = self.get(i);
             if key < ENDLESS {
                 // SAFETY: passed on to the caller.
-                unsafe { ranks.store(from + i as u32, stage.positions.load(key & numbers)) };
+                unsafe { ranks.store(from + i as u32, position(key & numbers)) };
                 written += 1;
             }
             i += 1;

@@ -55,6 +55,10 @@ impl<const L: usize> Quarters<L> {
 impl<const L: usize> Team for Quarters<L> {
     const SHARED: u32 = bytes_of_block(Self::OF_WARP);
 
+    // Four ways down the pyramid take longer than a few queries by themselves, as along the edges of the ground, where a
+    // quadrant is a strip.
+    const FEWEST: u32 = 24;
+
     type Found = Ranked<4>;
 
     #[inline(always)]
@@ -196,7 +200,7 @@ impl<const L: usize> ByQuadrants<'_, L> {
 /// # Safety
 /// There is one; in the plane.
 #[inline(always)]
-unsafe fn quadrant_of(index: &Index, query: &Query, position: u32) -> u32 {
+pub unsafe fn quadrant_of(index: &Index, query: &Query, position: u32) -> u32 {
     let at = position as usize;
     // SAFETY: passed on to the caller.
     let [dx, dy] = unsafe {

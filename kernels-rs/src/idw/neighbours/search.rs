@@ -182,6 +182,14 @@ impl Search {
         distance == f64::INFINITY || distance > self.reach[0] * (1.0 + 1e-9)
     }
 
+    /// No neighbour is farther than this, in the plane.
+    #[inline(always)]
+    pub fn widest(&self) -> f64 {
+        let [x, y] = self.extent;
+        // The corner of the ellipse's box.
+        if self.ellipse[0] > 0.0 { math::sqrt(x * x + y * y) } else { self.reach[0] }
+    }
+
     /// Whether a place, seen from the query, is in the ellipse, if there is one.
     #[inline(always)]
     pub fn is_inside(&self, dx: f64, dy: f64) -> bool {

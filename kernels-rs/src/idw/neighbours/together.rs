@@ -18,12 +18,13 @@
 use device_std::real::Real;
 use device_std::shared::{Carver, SharedArray};
 use device_std::vector::Vector;
-use device_std::{kernel, thread, warp};
+use device_std::{atomic, kernel, thread, warp};
 
 #[cfg(not(target_arch = "nvptx64"))]
 use super::MODULE;
 use super::Wanted;
 use super::batches::{ByBatches, OF_BATCHES};
+use super::far::LIST_HEAD;
 use super::ground::{Frame, Ground, Outline, Stage, Viewer, key};
 use super::lists::{Listed, Lists};
 use super::many::Many;
@@ -39,13 +40,14 @@ use crate::spatial::keys::{BATCH, ENDLESS, Keys};
 pub const TEAM: u32 = 64;
 
 /// Interpolates as [`interpolate`](mod@super::interpolate) does, for queries by patches; the bits of word `w` of
-/// `left` tell which lanes of warp `w` have a query that was left out. In the plane. The instances `quadrants` keep so
+/// `left` tell which lanes of warp `w` have a query that was left out, and `list` gets the numbers of warps
+/// where these are not too few. In the plane. The instances `quadrants` keep so
 /// many of each quadrant, the others so many in all. Blocks are resident by a count of
 /// registers; what that gains, and what the declared spills cost, was not measured. Grid: a warp for each of the patches.
 ///
 /// # Safety
 /// As for `interpolate`. Where `x` is not null `target_order` has `count` elements, each below the count. `left`
-/// has a word for each warp of the launch.
+/// has a word for each warp of the launch, and `list` as many behind [`LIST_HEAD`] others, which are zeros.
 #[kernel(block = TEAM, shared = <S as Team>::SHARED, instances(
     f32_8: <f32, Least<10, 10>>, resident = 12;
     f32_12: <f32, Least<14, 14>>, resident = 12;
@@ -99,6 +101,7 @@ pub unsafe fn interpolate_together<T: Real, S: Team>(
     values: *mut T,
     statistics: *mut T,
     left: *mut u32,
+    list: *mut u32,
 ) {
     let targets = Targets { x, y, count, width, height: 0, grid };
     let results = Results { values, value_count, statistics, count };
@@ -121,7 +124,12 @@ pub unsafe fn interpolate_together<T: Real, S: Team>(
         let found = S::find(&index, &search, &query, is_place, wanted);
         let is_left = warp::ballot(warp::FULL, is_place && found.is_none());
         if warp::lane_id() == 0 {
-            *left.add((thread::index_1d() / warp::SIZE as u64) as usize) = is_left;
+            let patch = (thread::index_1d() / warp::SIZE as u64) as u32;
+            *left.add(patch as usize) = is_left;
+            if is_left.count_ones() >= S::FEWEST {
+                let slot = LIST_HEAD + atomic::add_u32(list, 1);
+                *list.add(slot as usize) = patch;
+            }
         }
         if let Some(found) = found {
             search.exponent =
@@ -137,6 +145,9 @@ pub unsafe fn interpolate_together<T: Real, S: Team>(
 pub trait Team {
     /// Bytes of shared memory of a block.
     const SHARED: u32;
+
+    /// The fewest queries left of a warp for which a second search together pays.
+    const FEWEST: u32 = 1;
 
     /// The neighbours of a lane's query.
     type Found: Neighbours;

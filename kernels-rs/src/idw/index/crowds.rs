@@ -1,4 +1,4 @@
-//! The points of crowded cells in the order of a curve, and the boxes of their runs ([`crowd`]).
+//! The points of crowded cells in the order of a curve, and the boxes of their runs ([`crowd`](crate::idw::crowd)).
 //!
 //! A block takes one crowded cell after the other, which [`sum_cells`](mod@super::pyramid::sum_cells) has listed; launched for
 //! none it ends at once.

@@ -15,7 +15,7 @@ use crate::spatial::pyramid::Pyramid;
 /// Nodes of a level along a side of those that a block sums of the lowest level.
 const SIDE: u32 = 16;
 
-/// Blocks of [`sum_cells`] at most: those that large devices have at once, about.
+/// Blocks of [`sum_cells`](mod@sum_cells) at most: those that large devices have at once, about.
 pub const MOST_BLOCKS: u32 = 1024;
 
 /// The sums of a block: of level 1, then of level 2.

@@ -52,11 +52,11 @@ const FEWER: u32 = 4;
     f32_16: <f32, Kept<18, 1>>, resident = 12, spills = 1000;
     f32_32: <f32, Kept<34, 1>>, resident = 10, spills = 1000;
     f32_64: <f32, Kept<66, 1>>, resident = 8, spills = 1000;
-    f32_quadrants_16: <f32, Kept<18, 4>>;
+    f32_quadrants_16: <f32, Kept<18, 4>>, spills = 64;
     f64_16: <f64, Kept<18, 1>>, resident = 12, spills = 1000;
     f64_32: <f64, Kept<34, 1>>, resident = 10, spills = 1000;
     f64_64: <f64, Kept<66, 1>>, resident = 8, spills = 1000;
-    f64_quadrants_16: <f64, Kept<18, 4>>;
+    f64_quadrants_16: <f64, Kept<18, 4>>, spills = 64;
 ))]
 pub unsafe fn interpolate_far<T: Real, S: Team>(
     plan: *const Plan,

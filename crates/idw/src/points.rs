@@ -217,6 +217,7 @@ impl<'a> Data<'a> {
     }
 
     /// The same points with the first of their values alone.
+    #[cfg(feature = "cuda")]
     pub fn with_first_value(&self) -> Data<'_> {
         let values = self.values.iter().take(1).map(|column| Cow::Borrowed(&column[..]));
         Data {

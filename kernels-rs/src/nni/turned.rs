@@ -4,7 +4,7 @@
 //! lowest index: to the northern site, then the western. Sums over what a query steals would lean that way.
 //! In the turned raster the lowest index is the highest of the other, so ties go the opposite way, and
 //! the mean of both leans nowhere. The mask of sites alone is turned: their values are found where they lie
-//! ([`Values`](super::Values)).
+//! ([`Values`](super::values::Values)).
 
 #[cfg(feature = "nni")]
 use device_std::vector::{self, Vector};

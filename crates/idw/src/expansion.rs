@@ -26,7 +26,6 @@ pub(crate) const NODES: usize = SIDE * SIDE;
 pub(crate) const SIDE_IN_F64: usize = 16;
 
 /// Nodes of a box in f64.
-#[cfg(feature = "cuda")]
 pub(crate) const NODES_IN_F64: usize = SIDE_IN_F64 * SIDE_IN_F64;
 
 /// The highest power for which the nodes are accurate enough at the distances below.
@@ -94,4 +93,53 @@ pub(crate) fn levels(points: usize) -> Vec<u32> {
         starts.push(starts[starts.len() - 1] + count as u32);
     }
     starts
+}
+
+/// Items of a level.
+#[inline(always)]
+pub(crate) fn items_of(levels: &[u32], level: usize) -> usize {
+    (levels[level + 1] - levels[level]) as usize
+}
+
+/// The way of a group of targets through the items on a CPU: from the root on, each item is opened, which leads to the first
+/// below it, or is done.
+pub(crate) struct Visit<'a> {
+    levels: &'a [u32],
+    /// The item's level, 0 for leaves.
+    pub level: usize,
+    /// Its number in the level.
+    pub at: usize,
+}
+
+impl<'a> Visit<'a> {
+    /// At the root of items that begin as [`levels`] has it.
+    #[inline(always)]
+    pub fn new(levels: &'a [u32]) -> Self {
+        Self { levels, level: levels.len() - 2, at: 0 }
+    }
+
+    /// The item's number among all.
+    #[inline(always)]
+    pub fn item(&self) -> usize {
+        self.levels[self.level] as usize + self.at
+    }
+
+    /// To the first item below this one, which is no leaf.
+    #[inline(always)]
+    pub fn open(&mut self) {
+        (self.level, self.at) = (self.level - 1, self.at * CHILDREN);
+    }
+
+    /// On to the next item that is neither done nor within one that is; whether there is one.
+    #[inline(always)]
+    pub fn go_on(&mut self) -> bool {
+        self.at += 1;
+        while self.at.is_multiple_of(CHILDREN) || self.at == items_of(self.levels, self.level) {
+            if self.level + 2 == self.levels.len() {
+                return false;
+            }
+            (self.level, self.at) = (self.level + 1, (self.at - 1) / CHILDREN + 1);
+        }
+        true
+    }
 }

@@ -3,18 +3,13 @@
 
 mod common;
 
-use common::{Cloud, Random, assert_close, by_definition, devices, random_cloud, targets_at};
-use gpu_core::{Device, GridSpec};
+use common::{
+    Cloud, Random, assert_close, by_definition, devices, random_cloud, targets_at, values,
+};
+use gpu_core::GridSpec;
 use idw::{Input, Kernel, Params, Points, Targets, interpolate};
 
 const POWERS: [f64; 5] = [1.0, 2.0, 3.0, 4.0, 2.5];
-
-fn values(device: &Device, cloud: &Cloud, targets: Targets, params: &Params) -> Vec<f64> {
-    cloud.with(|points| {
-        let surface = interpolate::<f32>(device, Input::new(points, targets), params, &()).unwrap();
-        surface.values[0].iter().map(|&v| f64::from(v)).collect()
-    })
-}
 
 /// Asserts 1e-5 of the value at every power, on every device, by both ways of summing.
 fn assert_promised(cloud: &Cloud, targets: Targets, places: &Cloud, what: &str) {
@@ -25,7 +20,7 @@ fn assert_promised(cloud: &Cloud, targets: Targets, places: &Cloud, what: &str) 
         for device in devices() {
             for kernel in [Kernel::Direct, Kernel::Expansion] {
                 let what = format!("{what}, {}, {kernel:?}, power {power}", device.name());
-                let found = values(&device, cloud, targets, &params.kernel(kernel));
+                let found = values::<f32>(&device, cloud, targets, &params.kernel(kernel));
                 assert_close(&found, &wanted, 1e-5, &what);
             }
         }
@@ -131,7 +126,7 @@ fn values_of_both_signs_are_off_by_a_share_of_their_mean_magnitude() {
         for device in devices() {
             for kernel in [Kernel::Direct, Kernel::Expansion] {
                 let params = params.kernel(kernel);
-                let found = values(&device, &cloud, targets_at(&targets), &params);
+                let found = values::<f32>(&device, &cloud, targets_at(&targets), &params);
                 for (i, &value) in found.iter().enumerate() {
                     let at = (targets.x[i], targets.y[i]);
                     let off = (value - by_definition(&cloud, at, &params)).abs();

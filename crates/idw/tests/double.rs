@@ -2,8 +2,8 @@
 
 mod common;
 
-use common::{Cloud, Random, by_definition, devices, random_cloud, targets_at};
-use gpu_core::{Device, GridSpec};
+use common::{Cloud, Random, by_definition, devices, random_cloud, targets_at, values};
+use gpu_core::GridSpec;
 use idw::{Adaptive, Input, Kernel, Params, Points, Targets, interpolate};
 
 const POWERS: [f64; 6] = [0.5, 1.0, 2.0, 2.5, 3.0, 4.0];
@@ -13,13 +13,6 @@ fn expanded(power: f64) -> Params {
     Params::default().power(power).kernel(Kernel::Expansion)
 }
 
-fn values(device: &Device, cloud: &Cloud, targets: Targets, params: &Params) -> Vec<f64> {
-    cloud.with(|points| {
-        let input = Input::new(points, targets);
-        interpolate::<f64>(device, input, params, &()).unwrap().values.swap_remove(0)
-    })
-}
-
 /// Asserts 1e-12 of the values' mean magnitude, weighted as they are, on every device.
 fn assert_accurate(cloud: &Cloud, (at, places): (Targets, &Cloud), params: &Params, what: &str) {
     let magnitudes = Cloud { z: cloud.z.iter().map(|z| z.abs()).collect(), ..cloud.clone() };
@@ -27,7 +20,7 @@ fn assert_accurate(cloud: &Cloud, (at, places): (Targets, &Cloud), params: &Para
     let all = 0..places.len();
     let wanted: Vec<_> = all.map(|i| (of(cloud, i), of(&magnitudes, i))).collect();
     for device in devices() {
-        let found = values(&device, cloud, at, params);
+        let found = values::<f64>(&device, cloud, at, params);
         for (i, (found, (wanted, magnitude))) in found.iter().zip(&wanted).enumerate() {
             let off = (found - wanted) / magnitude;
             let what = format!("{what}, {}, power {}", device.name(), params.power);
@@ -135,8 +128,8 @@ fn points_are_exact_and_values_come_in_columns() {
 fn bits_are_the_same_on_every_run() {
     let (cloud, targets) = (random_cloud(5000, SQUARE, 9), random_cloud(900, SQUARE, 10));
     for device in devices() {
-        let first = values(&device, &cloud, targets_at(&targets), &expanded(2.0));
-        let second = values(&device, &cloud, targets_at(&targets), &expanded(2.0));
+        let first = values::<f64>(&device, &cloud, targets_at(&targets), &expanded(2.0));
+        let second = values::<f64>(&device, &cloud, targets_at(&targets), &expanded(2.0));
         assert_eq!(first, second, "{}", device.name());
     }
 }

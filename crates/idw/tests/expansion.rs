@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{Cloud, Random, assert_close, by_definition, devices, random_cloud, targets_at};
+use common::{Cloud, Random, assert_close, devices, expected, random_cloud, targets_at, values};
 use gpu_core::{Device, GridSpec};
 use idw::{Adaptive, Error, Input, Kernel, Params, Points, Targets, interpolate};
 use proptest::prelude::*;
@@ -14,23 +14,11 @@ fn expanded(power: f64) -> Params {
     Params::default().power(power).kernel(Kernel::Expansion)
 }
 
-fn values(device: &Device, cloud: &Cloud, targets: Targets, params: &Params) -> Vec<f64> {
-    cloud.with(|points| {
-        let surface = interpolate::<f32>(device, Input::new(points, targets), params, &()).unwrap();
-        surface.values[0].iter().map(|&v| f64::from(v)).collect()
-    })
-}
-
-fn expected(cloud: &Cloud, targets: &Cloud, params: &Params) -> Vec<f64> {
-    let of = |i: usize| by_definition(cloud, (targets.x[i], targets.y[i]), params);
-    (0..targets.len()).map(of).collect()
-}
-
 /// Asserts the promised accuracy on every device.
 fn assert_accurate(cloud: &Cloud, targets: &Cloud, params: &Params, what: &str) {
     let wanted = expected(cloud, targets, params);
     for device in devices() {
-        let found = values(&device, cloud, targets_at(targets), params);
+        let found = values::<f32>(&device, cloud, targets_at(targets), params);
         let what = format!("{what}, {}, power {}", device.name(), params.power);
         assert_close(&found, &wanted, 1e-5, &what);
     }
@@ -131,7 +119,7 @@ fn a_grid_has_the_values_of_its_centres() {
         for power in [1.0, 2.0, 3.0, 4.0, 1.5] {
             let wanted = expected(&cloud, &centres, &expanded(power));
             for device in devices() {
-                let found = values(&device, &cloud, Targets::Grid(grid), &expanded(power));
+                let found = values::<f32>(&device, &cloud, Targets::Grid(grid), &expanded(power));
                 let what = format!("{}, {width} x {height}, power {power}", device.name());
                 assert_close(&found, &wanted, 1e-5, &what);
             }
@@ -153,19 +141,19 @@ fn points_and_constants_stay_exact_and_values_within_their_range() {
     let (low, high) = cloud.z.iter().fold((f64::MAX, f64::MIN), |(l, h), &z| (l.min(z), h.max(z)));
     for power in [1.0, 2.0, 3.0, 4.0, 2.2] {
         for device in devices() {
-            let found = values(&device, &cloud, targets_at(&at), &expanded(power));
+            let found = values::<f32>(&device, &cloud, targets_at(&at), &expanded(power));
             for &i in &few {
                 let wanted = if (20..23).contains(&i) { 12.5 } else { cloud.z[i] };
                 assert_eq!(found[i], f64::from(wanted as f32), "{} at {i}", device.name());
             }
-            for v in values(&device, &cloud, targets_at(&around), &expanded(power)) {
+            for v in values::<f32>(&device, &cloud, targets_at(&around), &expanded(power)) {
                 assert!(v >= f64::from(low as f32) && v <= f64::from(high as f32), "{v}");
             }
         }
     }
     cloud.z.fill(0.1);
     for device in devices() {
-        let found = values(&device, &cloud, targets_at(&around), &expanded(2.0));
+        let found = values::<f32>(&device, &cloud, targets_at(&around), &expanded(2.0));
         assert!(found.iter().all(|&v| v == f64::from(0.1f32)), "{}", device.name());
     }
 }
@@ -192,7 +180,7 @@ fn each_target_may_have_a_power_of_its_own() {
         for (places, at) in [(&scattered, targets_at(&scattered)), (&centres, grid.into())] {
             let wanted = [&cloud, &other].map(|cloud| expected(cloud, places, &params));
             for device in devices() {
-                let found = values(&device, &cloud, at, &params);
+                let found = values::<f32>(&device, &cloud, at, &params);
                 assert_close(&found, &wanted[0], 1e-5, &device.name());
                 let both = [&cloud.z[..], &second];
                 let points = Points { x: &cloud.x, y: &cloud.y, values: &both };
@@ -244,8 +232,13 @@ fn bits_are_the_same_on_every_run() {
     let grid = GridSpec::new(0.0, 100.0, 3.0, 33, 33).unwrap();
     for device in devices() {
         for at in [targets_at(&targets), Targets::Grid(grid)] {
-            let first = values(&device, &cloud, at, &expanded(2.0));
-            assert_eq!(first, values(&device, &cloud, at, &expanded(2.0)), "{}", device.name());
+            let first = values::<f32>(&device, &cloud, at, &expanded(2.0));
+            assert_eq!(
+                first,
+                values::<f32>(&device, &cloud, at, &expanded(2.0)),
+                "{}",
+                device.name()
+            );
         }
     }
 }
@@ -256,9 +249,9 @@ fn cpu_and_gpu_and_the_direct_sum_agree() {
     let targets = random_cloud(300, SQUARE, 19);
     for power in [1.0, 2.0, 3.0] {
         let direct = expanded(power).kernel(Kernel::Direct);
-        let wanted = values(&Device::Cpu, &cloud, targets_at(&targets), &direct);
+        let wanted = values::<f32>(&Device::Cpu, &cloud, targets_at(&targets), &direct);
         for device in devices() {
-            let found = values(&device, &cloud, targets_at(&targets), &expanded(power));
+            let found = values::<f32>(&device, &cloud, targets_at(&targets), &expanded(power));
             assert_close(&found, &wanted, 1e-5, &device.name());
         }
     }
@@ -327,8 +320,8 @@ proptest! {
             each.fold(0.0, f64::max)
         };
         for device in devices() {
-            let found = off(&values(&device, &cloud, targets_at(&targets), &params));
-            let direct = off(&values(&device, &cloud, targets_at(&targets), &direct));
+            let found = off(&values::<f32>(&device, &cloud, targets_at(&targets), &params));
+            let direct = off(&values::<f32>(&device, &cloud, targets_at(&targets), &direct));
             let most = f64::max(1e-5, 3.0 * direct);
             prop_assert!(found <= most, "{found:e}, directly {direct:e}, {}", device.name());
         }

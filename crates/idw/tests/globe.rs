@@ -2,26 +2,14 @@
 
 mod common;
 
-use common::{Cloud, Random, assert_close, by_definition, devices, targets_at, without};
-use gpu_core::{Device, GridSpec};
-use idw::{Adaptive, Input, Kernel, Params, Points, Targets, cross_validate, interpolate};
+use common::{Cloud, Random, assert_close, devices, expected, targets_at, values, without};
+use gpu_core::GridSpec;
+use idw::{Adaptive, Input, Kernel, Params, Points, cross_validate, interpolate};
 
 const POWERS: [f64; 6] = [0.5, 1.0, 2.0, 2.5, 3.0, 4.0];
 
 fn expanded(power: f64) -> Params {
     Params::default().power(power).geographic(true).kernel(Kernel::Expansion)
-}
-
-fn values(device: &Device, cloud: &Cloud, targets: Targets, params: &Params) -> Vec<f64> {
-    cloud.with(|points| {
-        let surface = interpolate::<f32>(device, Input::new(points, targets), params, &()).unwrap();
-        surface.values[0].iter().map(|&v| f64::from(v)).collect()
-    })
-}
-
-fn expected(cloud: &Cloud, targets: &Cloud, params: &Params) -> Vec<f64> {
-    let of = |i: usize| by_definition(cloud, (targets.x[i], targets.y[i]), params);
-    (0..targets.len()).map(of).collect()
 }
 
 /// Asserts 1e-5 of the values' mean magnitude, weighted as they are, on every device.
@@ -30,7 +18,7 @@ fn assert_accurate(cloud: &Cloud, targets: &Cloud, params: &Params, what: &str) 
     let wanted = expected(cloud, targets, params);
     let most = expected(&magnitudes, targets, params);
     for device in devices() {
-        let found = values(&device, cloud, targets_at(targets), params);
+        let found = values::<f32>(&device, cloud, targets_at(targets), params);
         for i in 0..found.len() {
             let off = (found[i] - wanted[i]) / most[i];
             let place = (targets.x[i], targets.y[i]);
@@ -169,7 +157,7 @@ fn points_and_constants_stay_exact() {
     let few = Cloud::of((0..60).map(|i| (cloud.x[i], cloud.y[i], 0.0)));
     for power in [1.0, 2.0, 2.2] {
         for device in devices() {
-            let found = values(&device, &cloud, targets_at(&few), &expanded(power));
+            let found = values::<f32>(&device, &cloud, targets_at(&few), &expanded(power));
             for (i, &found) in found.iter().enumerate() {
                 let wanted = if (20..23).contains(&i) { 12.5 } else { cloud.z[i] };
                 assert_eq!(found, f64::from(wanted as f32), "{} at {i}", device.name());
@@ -179,7 +167,7 @@ fn points_and_constants_stay_exact() {
     let around = places(&cloud, 38);
     cloud.z.fill(0.1);
     for device in devices() {
-        let found = values(&device, &cloud, targets_at(&around), &expanded(2.0));
+        let found = values::<f32>(&device, &cloud, targets_at(&around), &expanded(2.0));
         assert!(found.iter().all(|&v| v == f64::from(0.1f32)), "{}", device.name());
     }
 }
@@ -233,8 +221,8 @@ fn bits_are_the_same_on_every_run() {
     let cloud = globe(3000, 42);
     let targets = globe(1500, 43);
     for device in devices() {
-        let first = values(&device, &cloud, targets_at(&targets), &expanded(2.0));
-        let second = values(&device, &cloud, targets_at(&targets), &expanded(2.0));
+        let first = values::<f32>(&device, &cloud, targets_at(&targets), &expanded(2.0));
+        let second = values::<f32>(&device, &cloud, targets_at(&targets), &expanded(2.0));
         assert_eq!(first, second, "{}", device.name());
     }
 }

@@ -2,22 +2,11 @@
 
 mod common;
 
-use common::{Cloud, assert_close, by_definition, devices, random_cloud, targets_at};
-use gpu_core::{Device, GridSpec};
-use idw::{Adaptive, Input, Kernel, Params, Points, Real, Targets, interpolate};
-
-/// The values at targets, in f64.
-fn values<T: Real>(device: &Device, cloud: &Cloud, targets: Targets, params: &Params) -> Vec<f64> {
-    cloud.with(|points| {
-        let surface = interpolate::<T>(device, Input::new(points, targets), params, &()).unwrap();
-        surface.values[0].iter().map(|v| v.to_f64()).collect()
-    })
-}
-
-fn expected(cloud: &Cloud, targets: &Cloud, params: &Params) -> Vec<f64> {
-    let of = |i: usize| by_definition(cloud, (targets.x[i], targets.y[i]), params);
-    (0..targets.len()).map(of).collect()
-}
+use common::{
+    Cloud, assert_close, by_definition, devices, expected, random_cloud, targets_at, values,
+};
+use gpu_core::GridSpec;
+use idw::{Adaptive, Input, Kernel, Params, Points, Targets, interpolate};
 
 /// The centres of a grid's cells as points.
 fn centres(grid: &GridSpec) -> Cloud {

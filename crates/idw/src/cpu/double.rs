@@ -8,9 +8,7 @@ use super::globe::weigh_squares;
 use super::index::Index;
 use super::tree::{Chebyshev, Item, weigh};
 use crate::Params;
-use crate::expansion::{self, CHILDREN, LEAF, SIDE_IN_F64};
-
-const NODES: usize = SIDE_IN_F64 * SIDE_IN_F64;
+use crate::expansion::{self, CHILDREN, LEAF, NODES_IN_F64 as NODES, SIDE_IN_F64, Visit};
 
 /// A point, or a node relative to the middle of its item: its place, weight and weighted values.
 #[derive(Clone, Copy)]
@@ -55,19 +53,15 @@ impl Double {
         };
         let chebyshev = Chebyshev::new();
         for level in 1..tree.levels.len() - 1 {
-            let made =
-                parallel::map(tree.len(level), 4, |at| tree.stand_for(&chebyshev, level, at));
+            let made = parallel::map(expansion::items_of(&tree.levels, level), 4, |at| {
+                tree.stand_for(&chebyshev, level, at)
+            });
             for (item, nodes) in made {
                 tree.items.push(item);
                 tree.nodes.extend(nodes);
             }
         }
         tree
-    }
-
-    /// Items of a level.
-    fn len(&self, level: usize) -> usize {
-        (self.levels[level + 1] - self.levels[level]) as usize
     }
 
     /// The points of a leaf.
@@ -89,7 +83,8 @@ impl Double {
         at: usize,
     ) -> (Item, Vec<Source>) {
         let below = self.levels[level - 1] as usize;
-        let children = at * CHILDREN..self.len(level - 1).min((at + 1) * CHILDREN);
+        let children =
+            at * CHILDREN..expansion::items_of(&self.levels, level - 1).min((at + 1) * CHILDREN);
         let boxes = &self.items[below + children.start..below + children.end];
         let item = Item::around(boxes.iter().map(|child| (child.low, child.high)));
         let sources = children.flat_map(|child| {
@@ -129,12 +124,12 @@ impl Double {
     #[inline(always)]
     fn walk(&self, chunk: &Chunk, sums: &mut Sums) {
         let around = chunk.bounds();
-        let (mut level, mut at) = (self.levels.len() - 2, 0);
+        let mut visit = Visit::new(&self.levels);
         loop {
-            let item = self.levels[level] as usize + at;
-            let far = level > 0 && self.items[item].is_far(&around, self.separation);
-            if !far && level > 0 {
-                (level, at) = (level - 1, at * CHILDREN);
+            let (item, at) = (visit.item(), visit.at);
+            let far = visit.level > 0 && self.items[item].is_far(&around, self.separation);
+            if !far && visit.level > 0 {
+                visit.open();
                 continue;
             }
             if far {
@@ -143,13 +138,8 @@ impl Double {
                 // Points by their own coordinates: differences of these lose nothing.
                 self.add_sources(self.leaf(at), [0.0; 2], chunk, sums);
             }
-            // On to the next item that is neither done nor within one that is.
-            at += 1;
-            while at % CHILDREN == 0 || at == self.len(level) {
-                if level + 2 == self.levels.len() {
-                    return;
-                }
-                (level, at) = (level + 1, (at - 1) / CHILDREN + 1);
+            if !visit.go_on() {
+                return;
             }
         }
     }

@@ -9,7 +9,7 @@ use super::frame::{Chunk, MOST, Sums};
 use super::index::Index;
 use super::tree::{Chebyshev, weigh};
 use crate::Params;
-use crate::expansion::{self, CHILDREN, LEAF, NODES, SIDE};
+use crate::expansion::{self, CHILDREN, LEAF, NODES, SIDE, Visit};
 use crate::ground::RADIUS;
 
 /// How far antipodes must be for an item to be far, in multiples of half the longer side of its box.
@@ -97,7 +97,7 @@ impl Globe {
         };
         let chebyshev = Chebyshev::new();
         for level in 0..globe.levels.len() - 1 {
-            let len = globe.len(level);
+            let len = expansion::items_of(&globe.levels, level);
             let made = parallel::map(len, 16, |at| {
                 stand_for(&chebyshev, globe.sources_of(level, at), globe.columns)
             });
@@ -107,11 +107,6 @@ impl Globe {
             }
         }
         globe
-    }
-
-    /// Items of a level.
-    fn len(&self, level: usize) -> usize {
-        (self.levels[level + 1] - self.levels[level]) as usize
     }
 
     /// What an item stands for: points, or the nodes of the items below.
@@ -145,12 +140,12 @@ impl Globe {
     #[inline(always)]
     fn walk(&self, chunk: &Chunk, sums: &mut Sums) {
         let around = Around::new(chunk);
-        let (mut level, mut at) = (self.levels.len() - 2, 0);
+        let mut visit = Visit::new(&self.levels);
         loop {
-            let item = self.levels[level] as usize + at;
+            let (item, at) = (visit.item(), visit.at);
             let far = around.is_far(&self.items[item], self.separation);
-            if !far && level > 0 {
-                (level, at) = (level - 1, at * CHILDREN);
+            if !far && visit.level > 0 {
+                visit.open();
                 continue;
             }
             if far {
@@ -159,13 +154,8 @@ impl Globe {
             } else {
                 self.add_sources(self.sources_of(0, at), Some(at * LEAF), chunk, sums);
             }
-            // On to the next item that is neither done nor within one that is.
-            at += 1;
-            while at % CHILDREN == 0 || at == self.len(level) {
-                if level + 2 == self.levels.len() {
-                    return;
-                }
-                (level, at) = (level + 1, (at - 1) / CHILDREN + 1);
+            if !visit.go_on() {
+                return;
             }
         }
     }

@@ -19,7 +19,7 @@ use super::index::Index;
 use super::lanes::Lanes;
 use super::near::{Near, Point, TileSums, vectors};
 use crate::Params;
-use crate::expansion::{self, CHILDREN, LEAF, NODES, SIDE};
+use crate::expansion::{self, CHILDREN, LEAF, NODES, SIDE, Visit};
 
 /// Points and nodes that are summed over alike: places relative to the origin of their leaf or the middle
 /// of their item, a weight, and weighted values less their offsets.
@@ -239,13 +239,12 @@ impl<'a> Tree<'a> {
         sums: &mut Sums,
     ) {
         let around = chunk.bounds();
-        let mut level = self.levels.len() - 2;
-        let mut at = 0;
+        let mut visit = Visit::new(&self.levels);
         loop {
-            let item = self.levels[level] as usize + at;
+            let (item, at) = (visit.item(), visit.at);
             let far = self.items[item].is_far(&around, self.separation);
-            if !far && level > 0 {
-                (level, at) = (level - 1, at * CHILDREN);
+            if !far && visit.level > 0 {
+                visit.open();
                 continue;
             }
             let (sources, range, origin, doubt) = if far {
@@ -256,21 +255,10 @@ impl<'a> Tree<'a> {
             };
             let of_item = self.sum_item::<L, V, LAW>(sources, range, origin, chunk);
             of_item.add_to(chunk, (doubt, at, &around), sums);
-            // On to the next item that is neither done nor within one that is.
-            at += 1;
-            while at % CHILDREN == 0 || at == self.len(level) {
-                if level + 2 == self.levels.len() {
-                    return;
-                }
-                (level, at) = (level + 1, (at - 1) / CHILDREN + 1);
+            if !visit.go_on() {
+                return;
             }
         }
-    }
-
-    /// Items of a level.
-    #[inline(always)]
-    fn len(&self, level: usize) -> usize {
-        (self.levels[level + 1] - self.levels[level]) as usize
     }
 
     /// The sums over sources relative to this place.

@@ -1,7 +1,8 @@
 //! What the suites share: points, and the definition in plain f64 loops.
 #![allow(dead_code, unused_imports, reason = "not every suite uses all of it")]
 
-use idw::{Adaptive, Below, Params, Targets};
+use gpu_core::Device;
+use idw::{Adaptive, Below, Input, Params, Real, Targets, interpolate};
 
 pub use testing::{Cloud, Random, devices};
 
@@ -18,6 +19,25 @@ pub fn random_cloud(count: usize, [west, south, east, north]: [f64; 4], seed: u6
 /// The places of points, as targets.
 pub fn targets_at(cloud: &Cloud) -> Targets<'_> {
     Targets::Points { x: &cloud.x, y: &cloud.y }
+}
+
+/// The values at targets on a device, in f64.
+pub fn values<T: Real>(
+    device: &Device,
+    cloud: &Cloud,
+    targets: Targets,
+    params: &Params,
+) -> Vec<f64> {
+    cloud.with(|points| {
+        let surface = interpolate::<T>(device, Input::new(points, targets), params, &()).unwrap();
+        surface.values[0].iter().map(|v| v.to_f64()).collect()
+    })
+}
+
+/// The values of targets by the definition.
+pub fn expected(cloud: &Cloud, targets: &Cloud, params: &Params) -> Vec<f64> {
+    let of = |i: usize| by_definition(cloud, (targets.x[i], targets.y[i]), params);
+    (0..targets.len()).map(of).collect()
 }
 
 /// The great-circle distance by the haversine formula, in metres.

@@ -3,7 +3,8 @@
 //! Plan. The squared distance splits into a part along the row and a part along the column:
 //!
 //! 1. Rows (`rows`), in parallel: for every pixel the column of the nearest site of its row, its
-//!    *candidate*, in 16 bits where the raster is narrow enough.
+//!    *candidate*, in 16 bits where the raster is narrow enough. In a strip of a wider raster columns are those of the
+//!    whole, here and below, and the nearest sites beyond the strip are candidates too.
 //! 2. Columns, in parallel over strips of `STRIP` neighbouring columns, so that memory is touched
 //!    by whole cache lines. Of the candidates of a column each row has a *winner*.
 //!    - `walk`: where sites are near, eight rows and sixteen columns at a time, by a walk over the
@@ -27,7 +28,7 @@ use gpu_core::{Grid, GridSpec, GridView, Progress, host_memory};
 use rayon::prelude::*;
 
 use crate::metric::Metric;
-use crate::params::{Algorithm, MAX_PIXELS, check_short};
+use crate::params::{Algorithm, check_short};
 use crate::{Diagram, Error, Input, Integers, Params, Result, Sites};
 
 use envelope::Envelope;
@@ -49,7 +50,7 @@ const REPORTS: usize = 32;
 /// As [`transform`](crate::transform).
 pub fn transform(input: &Input<'_>, params: &Params, progress: &dyn Progress) -> Result<Diagram> {
     let metric = params.check(&input.shape())?;
-    input.check_list()?;
+    input.check_sites()?;
     host_memory::require(bytes_needed(input, &metric, params))?;
     let mut wanted = *params;
     wanted.distance |= wanted.signed_distance;
@@ -89,7 +90,7 @@ pub fn nearest_sites(sites: GridView<'_, u8>, progress: &dyn Progress) -> Result
 fn bytes_needed(input: &Input<'_>, metric: &Metric, params: &Params) -> u64 {
     let (columns, rows) = (u64::from(input.grid.width), u64::from(input.grid.height));
     let pixels = columns * rows;
-    let index = if pixels > MAX_PIXELS { 8 } else { 4 };
+    let index = if input.shape().is_short() { 4 } else { 8 };
     let square = if metric.is_narrow { 4 } else { 8 };
     let outputs = [
         (params.nearest, index),

@@ -23,6 +23,32 @@ pub enum Error {
         /// Rows of the raster.
         height: u32,
     },
+    /// A strip is not a part of its whole.
+    #[error("a strip of {width} columns from {first} on is no part of a raster of {columns}")]
+    Strip {
+        /// As given.
+        first: u32,
+        /// Columns of the strip.
+        width: u32,
+        /// As given: columns of the whole.
+        columns: u32,
+    },
+    /// A site that is said to lie before or after a strip does not.
+    #[error(
+        "row {row}: column {column} is not on the side of the {width} columns from {first} on, or not one of {columns}"
+    )]
+    NotBeyond {
+        /// The row.
+        row: usize,
+        /// As given.
+        column: u32,
+        /// The strip's first column.
+        first: u32,
+        /// Columns of the strip.
+        width: u32,
+        /// Columns of the whole.
+        columns: u32,
+    },
     /// The sides of a pixel are not positive and finite, or their ratio cannot be represented.
     #[error(
         "pixels of {x} x {y} cannot be measured: sides must be positive, finite and of comparable size"

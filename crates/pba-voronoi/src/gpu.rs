@@ -18,7 +18,7 @@ use gpu_core::{Blocks, DeviceGrid, GridSlice, GridSpec};
 pub use diagram::{Diagram, Integers};
 pub use gpu_scan::gpu::Workspace;
 pub(crate) use host::transform_host;
-pub use input::{Input, Sites};
+pub use input::{Input, Sites, Strip};
 
 use crate::metric::Metric;
 use crate::params::check_short;
@@ -33,10 +33,11 @@ use winners::Winners;
 /// outputs, is 2.2 bytes a pixel (4.2 beyond 60,000 columns, or where pixels are not square), with
 /// [`Algorithm::ScanPrune`](crate::Algorithm::ScanPrune) 13, and 12 more for the values of listed sites.
 ///
-/// Listed sites outside the raster are left out: the host, which could refuse them, does not see them.
+/// Listed sites outside the raster are left out, and so are those of a [`Strip`] that do not lie beyond it: the host, which
+/// could refuse them, does not see them.
 ///
 /// # Errors
-/// [`Error::TooLarge`] and [`gpu_core::Error::Length`] for the input, [`Error::Spacing`],
+/// [`Error::TooLarge`], [`gpu_core::Error::Length`] and [`Error::Strip`] for the input, [`Error::Spacing`],
 /// [`Error::MaxDistance`], [`Error::Missing`] and [`Error::Unsupported`] for the parameters, and
 /// [`Error::Core`] where memory or the device fails.
 pub fn transform(workspace: &mut Workspace, input: &Input<'_>, params: &Params) -> Result<Diagram> {
@@ -64,7 +65,7 @@ pub fn nearest_sites<'a>(
     let GridSpec { width, height, .. } = *sites.grid();
     check_short(width, height)?;
     let bits = Bits::of(gpu, &sites.into())?;
-    match Winners::find(gpu, &bits, Metric::pixels(width, height))?.indices(gpu)? {
+    match Winners::find(gpu, &bits, Metric::pixels(width, height), None)?.indices(gpu)? {
         Integers::U32(nearest) => Ok(nearest),
         Integers::U64(_) => Err(Error::TooLarge { width, height }),
     }

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use gpu_core::{GridSpec, GridView, host_memory};
 
-use crate::params::check_sides;
-use crate::{Error, Result};
+use crate::params::{MAX_PIXELS, check_sides};
+use crate::{Error, NONE, Result};
 
 /// Where the sites are.
 #[derive(Clone, Copy, Debug)]
@@ -27,6 +27,24 @@ pub enum Sites<'a> {
     Labels(&'a [u32]),
 }
 
+/// What a raster that is a strip of columns of a wider one, as tall as that, knows of it.
+///
+/// Of a row's sites beyond the strip only the last before it and the first after it are nearest to any of its columns. So
+/// with these two of each row the strip has the distances and nearest sites of the whole, however far they are, and a
+/// raster larger than memory is done strip by strip.
+#[derive(Clone, Copy, Debug)]
+pub struct Strip<'a> {
+    /// Columns of the whole.
+    pub columns: u32,
+    /// The column of the whole that is the strip's first.
+    pub first: u32,
+    /// In each row the last site before the strip, as a column of the whole; [`NONE`](crate::NONE) where there is none. It is
+    /// a site as it counts, where the input is [inverted](Input::inverted) too.
+    pub before: &'a [u32],
+    /// In each row the first site after the strip, likewise.
+    pub after: &'a [u32],
+}
+
 /// A raster of sites, and what goes with its pixels. A `GridView<u8>` becomes one by itself: a mask.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
@@ -43,12 +61,15 @@ pub struct Input<'a> {
     /// Values to hand on to each site's pixels: one a pixel; with [`Sites::List`], unless
     /// [inverted](Self::inverted), one a site, of which the first named on a pixel counts.
     pub values: Option<&'a [f32]>,
+    /// What the raster knows of the wider one whose strip it is. Distances, indices and coordinates are then those of the
+    /// whole; values, labels and signed distances are not to be had.
+    pub strip: Option<Strip<'a>>,
 }
 
 impl<'a> Input<'a> {
     /// Sites in the raster of `grid`.
     pub fn new(sites: Sites<'a>, grid: GridSpec) -> Self {
-        Self { sites, grid, inverted: false, excluded: None, values: None }
+        Self { sites, grid, inverted: false, excluded: None, values: None, strip: None }
     }
 
     /// The same with every site no site, and every other pixel one.
@@ -66,6 +87,12 @@ impl<'a> Input<'a> {
     /// Sets [`values`](Self::values).
     pub fn values(mut self, values: &'a [f32]) -> Self {
         self.values = Some(values);
+        self
+    }
+
+    /// Sets [`strip`](Self::strip).
+    pub fn strip(mut self, strip: Strip<'a>) -> Self {
+        self.strip = Some(strip);
         self
     }
 
@@ -87,11 +114,33 @@ impl<'a> Input<'a> {
             inverted: self.inverted,
             excluded: self.excluded.map(<[u8]>::len),
             values: self.values.map(<[f32]>::len),
+            strip: self.strip.map(|strip| StripShape {
+                columns: strip.columns,
+                first: strip.first,
+                before: strip.before.len(),
+                after: strip.after.len(),
+            }),
         }
     }
 
-    /// Checks that listed sites are pixels of the raster.
-    pub(crate) fn check_list(&self) -> Result<()> {
+    /// Checks what arrays hold: that listed sites are pixels of the raster, and that others lie beyond the strip.
+    pub(crate) fn check_sites(&self) -> Result<()> {
+        self.check_list()?;
+        let Some(Strip { columns, first, before, after }) = self.strip else { return Ok(()) };
+        let width = self.grid.width;
+        let is_before = |&x: &u32| x == NONE || x < first;
+        let is_after = |&x: &u32| x == NONE || (first + width..columns).contains(&x);
+        let found = |row: usize, column| Error::NotBeyond { row, column, first, width, columns };
+        if let Some(row) = before.iter().position(|x| !is_before(x)) {
+            return Err(found(row, before[row]));
+        }
+        match after.iter().position(|x| !is_after(x)) {
+            Some(row) => Err(found(row, after[row])),
+            None => Ok(()),
+        }
+    }
+
+    fn check_list(&self) -> Result<()> {
         let Sites::List { columns, rows } = self.sites else { return Ok(()) };
         let GridSpec { width, height, .. } = self.grid;
         let is_outside = |(x, y): (&u32, &u32)| *x >= width || *y >= height;
@@ -133,6 +182,16 @@ pub(crate) struct Shape {
     pub inverted: bool,
     pub excluded: Option<usize>,
     pub values: Option<usize>,
+    pub strip: Option<StripShape>,
+}
+
+/// Of a strip.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct StripShape {
+    pub columns: u32,
+    pub first: u32,
+    pub before: usize,
+    pub after: usize,
 }
 
 /// How sites are given, and the lengths of the arrays.
@@ -145,6 +204,16 @@ pub(crate) enum Form {
 }
 
 impl Shape {
+    /// Columns of the whole of which the raster is a strip, if it is one, else its own.
+    pub fn columns(&self) -> u32 {
+        self.strip.map_or(self.grid.width, |strip| strip.columns)
+    }
+
+    /// Whether indices of pixels, and one more number, fit 32 bits.
+    pub fn is_short(&self) -> bool {
+        u64::from(self.columns()) * u64::from(self.grid.height) <= MAX_PIXELS
+    }
+
     /// Checks sides and lengths.
     pub fn check(&self) -> Result<()> {
         let GridSpec { width, height, .. } = self.grid;
@@ -159,6 +228,13 @@ impl Shape {
         }
         if let Some(len) = self.excluded {
             length("mask of excluded pixels", len, pixels)?;
+        }
+        if let Some(StripShape { columns, first, before, after }) = self.strip {
+            if first.checked_add(width).is_none_or(|end| end > columns) {
+                return Err(Error::Strip { first, width, columns });
+            }
+            length("list of sites before the strip", before, height.into())?;
+            length("list of sites after the strip", after, height.into())?;
         }
         match (self.values, self.sites, self.inverted) {
             (None, ..) => Ok(()),

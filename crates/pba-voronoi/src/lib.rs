@@ -77,7 +77,7 @@ use gpu_core::{Device, Progress};
 
 pub use diagram::{Diagram, Integers};
 pub use error::{Error, Result};
-pub use input::{Input, Sites};
+pub use input::{Input, Sites, Strip};
 pub use metric::Spacing;
 pub use params::{Algorithm, MAX_PIXELS, MAX_SIDE, Params};
 
@@ -90,7 +90,7 @@ pub const NONE: u32 = u32::MAX;
 /// distances. `progress` is told of the stages; on a GPU of each output.
 ///
 /// # Errors
-/// [`Error::TooLarge`], [`gpu_core::Error::Length`] and [`Error::SiteOutside`] for the input,
+/// [`Error::TooLarge`], [`gpu_core::Error::Length`], [`Error::SiteOutside`], [`Error::Strip`] and [`Error::NotBeyond`] for the input,
 /// [`Error::Spacing`], [`Error::MaxDistance`] and [`Error::Missing`] for the parameters,
 /// [`Error::Unsupported`] for what [`Algorithm::ScanPrune`] cannot do, [`Error::Cancelled`] where `progress`
 /// breaks, and [`Error::Core`] where memory or the device fails.

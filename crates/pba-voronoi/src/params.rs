@@ -179,9 +179,23 @@ impl Params {
         let spacing = self.spacing.unwrap_or(Spacing { x: cell_size, y: cell_size });
         // Of square pixels nothing depends on how many there are but the width of numbers.
         let whole = self.part_of.filter(|_| spacing.x != spacing.y).unwrap_or((width, height));
-        let (columns, rows) = (whole.0.max(width), whole.1.max(height));
+        let (columns, rows) = (whole.0.max(input.columns()), whole.1.max(height));
         check_sides(columns, rows)?;
         let metric = Metric::new(columns, rows, spacing, self.max_distance)?;
+        if input.strip.is_some() {
+            let beyond = [
+                (self.value, "value", "values beyond the strip"),
+                (self.label, "label", "labels beyond the strip"),
+                (
+                    self.signed_distance,
+                    "signed distance",
+                    "pixels beyond the strip that are no sites",
+                ),
+            ];
+            if let Some(&(_, output, input)) = beyond.iter().find(|(is_wanted, ..)| *is_wanted) {
+                return Err(Error::Missing { output, input });
+            }
+        }
         if self.value && input.values.is_none() {
             return Err(Error::Missing { output: "value", input: "values" });
         }
@@ -193,6 +207,8 @@ impl Params {
                 "pixels that are not square"
             } else if input.grid.cells() > MAX_PIXELS {
                 "more pixels than 32 bits can name"
+            } else if input.strip.is_some() {
+                "a strip of a wider raster"
             } else if self.max_distance.is_some() {
                 "a largest distance"
             } else {

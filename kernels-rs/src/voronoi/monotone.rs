@@ -19,9 +19,13 @@
 //! pixel and level, whatever the density and the distances. A winner is also no farther in rows than
 //! the best distance so far, which bounds the first search.
 //!
+//! Of a strip of columns of a wider raster, as tall as it, the other columns matter by one site on each side of a row alone:
+//! [`beyond`] puts these among the candidates, after step 2.
+//!
 //! All comparisons are in integers, of 32 bits where the squared diagonal fits, and a tie goes to
 //! the lowest row, there to the left site: to the lowest index.
 
+pub mod beyond;
 pub mod bits;
 pub mod cut;
 pub mod derived;
@@ -30,6 +34,7 @@ pub mod search;
 pub mod spread;
 
 pub use super::BLOCK;
+pub use beyond::*;
 pub use bits::*;
 pub use derived::*;
 pub use rows::*;

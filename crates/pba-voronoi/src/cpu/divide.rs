@@ -98,8 +98,8 @@ impl<'a, C: Column> Block<'a, C> {
             let columns = self.candidates.group(other, self.x);
             // Beyond the raster the last column stands again, so that squares fit.
             let squares: [u32; LANES] = std::array::from_fn(|lane| {
-                let x = ((self.x + lane) as u32).min(self.candidates.width - 1);
-                let gap = x.abs_diff(columns[lane].number());
+                let x = (self.x + lane).min(self.candidates.width as usize - 1);
+                let gap = self.candidates.place(x).abs_diff(columns[lane].number());
                 gap * gap
             });
             self.squares.push(squares);

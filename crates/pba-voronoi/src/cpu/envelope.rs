@@ -56,7 +56,7 @@ impl Envelope {
         for &row in &candidates.rows {
             for (x, envelope) in columns.clone().zip(envelopes.iter_mut()) {
                 let candidate = Candidate { row, column: candidates.at(row, x).number() };
-                envelope.push(metric, x as u32, candidate, candidates.height);
+                envelope.push(metric, candidates.place(x), candidate, candidates.height);
             }
         }
         let mut winners = [Winner::NONE; super::STRIP];
@@ -64,7 +64,7 @@ impl Envelope {
             for ((x, envelope), winner) in columns.clone().zip(&mut *envelopes).zip(&mut winners) {
                 *winner = match envelope.at(y) {
                     Some(Candidate { row, column }) => {
-                        let cost = cost(metric, x as u32, y, row, column);
+                        let cost = cost(metric, candidates.place(x), y, row, column);
                         Winner { row, column, cost }.within(metric.limit)
                     }
                     None => Winner::NONE,

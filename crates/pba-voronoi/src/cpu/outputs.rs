@@ -4,7 +4,6 @@ use bytemuck::Pod;
 use gpu_core::{Grid, GridSpec, host_memory};
 
 use crate::metric::Metric;
-use crate::params::MAX_PIXELS;
 use crate::{Diagram, Input, Integers, Params, Result, Sites};
 
 /// A pixel's nearest site, and how far it is.
@@ -60,6 +59,8 @@ impl<T: Pod> Shared<T> {
 pub(super) struct Sinks<'a> {
     grid: GridSpec,
     width: usize,
+    /// Columns of the raster of which this is a strip, or its own.
+    whole: usize,
     metric: Metric,
     excluded: Option<&'a [u8]>,
     values: Option<&'a [f32]>,
@@ -84,7 +85,8 @@ impl<'a> Sinks<'a> {
         values: Option<&'a [f32]>,
     ) -> Result<Self> {
         let pixels = input.grid.cells() as usize;
-        let (is_long, is_narrow) = (pixels as u64 > MAX_PIXELS, metric.is_narrow);
+        let shape = input.shape();
+        let (is_long, is_narrow) = (!shape.is_short(), metric.is_narrow);
         let labels = match input.sites {
             Sites::Labels(labels) => Some(labels),
             _ => None,
@@ -92,6 +94,7 @@ impl<'a> Sinks<'a> {
         Ok(Self {
             grid: input.grid,
             width: input.grid.width as usize,
+            whole: shape.columns() as usize,
             metric,
             excluded: input.excluded,
             values,
@@ -115,20 +118,20 @@ impl<'a> Sinks<'a> {
     #[inline(always)]
     pub unsafe fn put(&self, y: u32, x: usize, winners: &[Winner]) {
         let start = y as usize * self.width + x;
-        let width = self.width;
+        let whole = self.whole;
         // SAFETY: passed on to the caller.
         unsafe {
             self.each(&self.nearest, start, winners, u32::MAX, |w| {
-                (w.row as usize * width) as u32 + w.column
+                (w.row as usize * whole) as u32 + w.column
             });
             self.each(&self.long_nearest, start, winners, u64::MAX, |w| {
-                u64::from(w.row) * width as u64 + u64::from(w.column)
+                u64::from(w.row) * whole as u64 + u64::from(w.column)
             });
             self.each(&self.coordinates, start, winners, [u32::MAX; 2], |w| [w.column, w.row]);
             self.each(&self.squares, start, winners, u32::MAX, |w| w.cost as u32);
             self.each(&self.long_squares, start, winners, u64::MAX, |w| w.cost);
             self.distances(start, winners);
-            let index = |w: Winner| w.row as usize * width + w.column as usize;
+            let index = |w: Winner| w.row as usize * whole + w.column as usize;
             if let Some(values) = self.values {
                 self.each(&self.value, start, winners, f32::NAN, |w| values[index(w)]);
             }

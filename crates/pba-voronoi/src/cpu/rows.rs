@@ -2,11 +2,11 @@
 
 use std::ops::Range;
 
-use gpu_core::{Progress, host_memory};
+use gpu_core::{GridSpec, Progress, host_memory};
 use rayon::prelude::*;
 
 use super::{bands, report};
-use crate::{Input, Result, Sites};
+use crate::{Input, NONE, Result, Sites, Strip};
 
 /// What holds a column.
 pub(super) trait Column: Copy + Send + Sync + PartialEq {
@@ -50,6 +50,8 @@ pub(super) struct Candidates<C> {
     pub pitch: usize,
     /// Columns of the raster.
     pub width: u32,
+    /// The number of the first of them in the raster of which this is a strip; 0 where it is whole.
+    pub first: u32,
     /// Rows of the raster.
     pub height: u32,
     /// The rows with sites.
@@ -64,6 +66,7 @@ impl<C: Column> Candidates<C> {
         let mut columns = host_memory::filled(C::NONE, pitch * height)?;
         let mut occupied = host_memory::filled(false, height)?;
         let listed = listed_bits(input)?;
+        let first = input.strip.map_or(0, |strip| strip.first);
         for band in bands(height) {
             report(progress, "voronoi rows", band.start, height)?;
             columns[band.start * pitch..band.end * pitch]
@@ -73,12 +76,21 @@ impl<C: Column> Candidates<C> {
                 .for_each_init(Vec::new, |words, ((columns, occupied), y)| {
                     row_bits(input, listed.as_deref(), y, words);
                     *occupied = fill_row(words, columns);
+                    if let Some(strip) = &input.strip {
+                        *occupied |= reach_beyond(columns, strip, y);
+                    }
                 });
         }
         report(progress, "voronoi rows", height, height)?;
         let mut rows = host_memory::with_capacity(occupied.iter().filter(|&&o| o).count())?;
         rows.extend((0..).zip(&occupied).filter(|(_, o)| **o).map(|(row, _): (u32, _)| row));
-        Ok(Self { columns, pitch, width: input.grid.width, height: input.grid.height, rows })
+        let GridSpec { width, height, .. } = input.grid;
+        Ok(Self { columns, pitch, width, height, first, rows })
+    }
+
+    /// The number in the whole of the raster's column `x`.
+    pub fn place(&self, x: usize) -> u32 {
+        self.first + x as u32
     }
 
     /// The candidates of a row from column `x` on, as many as go together.
@@ -166,6 +178,20 @@ fn fill_row<C: Column>(words: &[u64], columns: &mut [C]) -> bool {
         }
     }
     row.end()
+}
+
+/// Makes a row's candidates in a strip those that its columns have in the whole; whether there are any.
+fn reach_beyond<C: Column>(columns: &mut [C], strip: &Strip<'_>, y: usize) -> bool {
+    let &Strip { first, .. } = strip;
+    let beyond = |x: u32| (x != NONE).then_some(x);
+    let (before, after) = (beyond(strip.before[y]), beyond(strip.after[y]));
+    for (x, column) in (first..).zip(&mut *columns) {
+        let own = (*column != C::NONE).then(|| first + column.number());
+        // The western of two that tie comes first.
+        let nearest = [before, own, after].into_iter().flatten().min_by_key(|&c| c.abs_diff(x));
+        *column = nearest.map_or(C::NONE, |column| C::new(column as usize));
+    }
+    columns.first().is_some_and(|&column| column != C::NONE)
 }
 
 /// A row whose sites are met from the left. Between two sites a and b the pixels up to (a + b) / 2 belong to a.

@@ -210,7 +210,7 @@ impl Group {
             let known = self.squares[lane] + i32::max(first * first, last * last);
             if self.found[lane] { known.min(limit) } else { limit }
         });
-        let height = candidates.height as i32;
+        let (height, x) = (candidates.height as i32, candidates.place(self.x));
         let bottom = y + LAST as i32;
         let mut row = low;
         while row < height {
@@ -223,7 +223,7 @@ impl Group {
             let mut squares = [0; LANES];
             let mut can_win = false;
             for lane in 0..LANES {
-                let gap = (self.x + lane) as i32 - columns[lane].number() as i32;
+                let gap = (x + lane as u32) as i32 - columns[lane].number() as i32;
                 let gap = gap.abs().min(FAR);
                 squares[lane] = gap * gap;
                 can_win |= squares[lane] <= farthest[lane];

@@ -80,24 +80,29 @@ where
     }
 }
 
-/// Columns and rows of indices.
-pub(super) fn coordinates(gpu: &Gpu, indices: &Integers) -> Result<DeviceGrid<[u32; 2]>> {
+/// Columns and rows of indices of a raster of `width` columns.
+pub(super) fn coordinates(
+    gpu: &Gpu,
+    indices: &Integers,
+    width: u32,
+) -> Result<DeviceGrid<[u32; 2]>> {
     fn of<I: Element + kernels::coordinates::Instance>(
         gpu: &Gpu,
         indices: &DeviceGrid<I>,
+        width: u32,
     ) -> Result<DeviceGrid<[u32; 2]>> {
         let kernel = <I as kernels::coordinates::Instance>::KERNEL;
         // SAFETY: the kernel writes every pixel: a column in the low half of 8 bytes, a row in the high.
         unsafe {
             per_pixel(gpu, *indices.grid(), kernel, |out: *mut [u32; 2], blocks, pixels| {
-                let (width, indices) = (indices.width(), indices.column().as_ptr());
+                let indices = indices.column().as_ptr();
                 let out = out.cast();
                 let arguments = kernels::coordinates::Args { indices, out, width, pixels };
                 gpu.enqueue(kernel, blocks, arguments)
             })
         }
     }
-    of_either!(indices, raster => of(gpu, raster))
+    of_either!(indices, raster => of(gpu, raster, width))
 }
 
 /// What an array holds at the indices, in elements of 4 bytes; `none` where there is none.

@@ -3,7 +3,7 @@
 use gpu_core::{Column, Element, Gpu, Progress};
 
 use super::outputs::{Output, Sources};
-use super::{Input, Sites};
+use super::{Input, Sites, Strip};
 use crate::{Diagram, Params, Result};
 
 /// [`transform`](crate::transform) on a GPU. Each output goes to the host before the next is made, so that
@@ -18,7 +18,7 @@ pub(crate) fn transform_host(
     progress: &dyn Progress,
 ) -> Result<Diagram> {
     let metric = params.check(&input.shape())?;
-    input.check_list()?;
+    input.check_sites()?;
     progress.at("to the device", 0.0)?;
     let uploaded = Uploaded::new(gpu, input, params)?;
     let outputs = params.outputs();
@@ -53,6 +53,8 @@ struct Uploaded {
     sites: UploadedSites,
     excluded: Option<Column<u8>>,
     values: Option<Column<f32>>,
+    /// Of a strip, what lies before and after it.
+    beyond: Option<[Column<u32>; 2]>,
 }
 
 enum UploadedSites {
@@ -76,7 +78,12 @@ impl Uploaded {
             crate::Sites::Labels(labels) => UploadedSites::Labels(gpu.upload(labels)?),
         };
         let values = if params.value { input.values } else { None };
-        Ok(Self { sites, excluded: optional(gpu, input.excluded)?, values: optional(gpu, values)? })
+        let (excluded, values) = (optional(gpu, input.excluded)?, optional(gpu, values)?);
+        let mut beyond = None;
+        if let Some(strip) = &input.strip {
+            beyond = Some([gpu.upload(strip.before)?, gpu.upload(strip.after)?]);
+        }
+        Ok(Self { sites, excluded, values, beyond })
     }
 
     /// The input with these arrays.
@@ -95,6 +102,12 @@ impl Uploaded {
             inverted: of.inverted,
             excluded: self.excluded.as_ref().map(Into::into),
             values: self.values.as_ref().map(Into::into),
+            strip: of.strip.zip(self.beyond.as_ref()).map(|(strip, [before, after])| Strip {
+                columns: strip.columns,
+                first: strip.first,
+                before: before.into(),
+                after: after.into(),
+            }),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use gpu_core::{GridSlice, GridSpec, Slice};
 
-use crate::input::{Form, Shape};
+use crate::input::{Form, Shape, StripShape};
 
 /// Where the sites are: the device's [`Sites`](crate::Sites).
 #[derive(Clone, Copy, Debug)]
@@ -41,12 +41,27 @@ pub struct Input<'a> {
     /// Values to hand on to each site's pixels: one a pixel; with [`Sites::List`], unless
     /// [inverted](Self::inverted), one a site, of which the first named on a pixel counts.
     pub values: Option<Slice<'a, f32>>,
+    /// What the raster knows of the wider one whose strip it is.
+    pub strip: Option<Strip<'a>>,
+}
+
+/// What a raster that is a strip of columns of a wider one knows of it: the device's [`Strip`](crate::Strip).
+#[derive(Clone, Copy, Debug)]
+pub struct Strip<'a> {
+    /// Columns of the whole.
+    pub columns: u32,
+    /// The column of the whole that is the strip's first.
+    pub first: u32,
+    /// In each row the last site before the strip, as a column of the whole; what does not lie there counts as none.
+    pub before: Slice<'a, u32>,
+    /// In each row the first site after the strip, likewise.
+    pub after: Slice<'a, u32>,
 }
 
 impl<'a> Input<'a> {
     /// Sites in the raster of `grid`.
     pub fn new(sites: Sites<'a>, grid: GridSpec) -> Self {
-        Self { sites, grid, inverted: false, excluded: None, values: None }
+        Self { sites, grid, inverted: false, excluded: None, values: None, strip: None }
     }
 
     /// The same with every site no site, and every other pixel one.
@@ -67,6 +82,12 @@ impl<'a> Input<'a> {
         self
     }
 
+    /// Sets [`strip`](Self::strip).
+    pub fn strip(mut self, strip: Strip<'a>) -> Self {
+        self.strip = Some(strip);
+        self
+    }
+
     /// What the request has, by which it is checked.
     pub(crate) fn shape(&self) -> Shape {
         Shape {
@@ -80,6 +101,12 @@ impl<'a> Input<'a> {
             inverted: self.inverted,
             excluded: self.excluded.map(|mask| mask.len()),
             values: self.values.map(|values| values.len()),
+            strip: self.strip.map(|strip| StripShape {
+                columns: strip.columns,
+                first: strip.first,
+                before: strip.before.len(),
+                after: strip.after.len(),
+            }),
         }
     }
 }

@@ -66,7 +66,8 @@ impl<'a> Sources<'a> {
         let mut indices = self.indices(params.algorithm)?;
         self.exclude_integers(&mut indices)?;
         if params.coordinates {
-            keep(Output::Coordinates(derived::coordinates(gpu, &indices)?))?;
+            let columns = self.input.shape().columns();
+            keep(Output::Coordinates(derived::coordinates(gpu, &indices, columns)?))?;
         }
         if let (true, Some(values)) = (params.value, self.input.values) {
             let none = f32::NAN;
@@ -103,7 +104,8 @@ impl<'a> Sources<'a> {
                 Ok(Integers::U32(scan_prune::indices(self.gpu, mask, self.grid)?))
             }
             Algorithm::Auto | Algorithm::Monotone => {
-                Winners::find(self.gpu, &self.bits, self.metric)?.indices(self.gpu)
+                let strip = self.input.strip.as_ref();
+                Winners::find(self.gpu, &self.bits, self.metric, strip)?.indices(self.gpu)
             }
         }
     }
@@ -115,7 +117,7 @@ impl<'a> Sources<'a> {
         keep: &mut impl FnMut(Output) -> Result<()>,
     ) -> Result<()> {
         let (gpu, scale) = (self.gpu, self.metric.scale);
-        let winners = Winners::find(gpu, &self.bits, self.metric)?;
+        let winners = Winners::find(gpu, &self.bits, self.metric, self.input.strip.as_ref())?;
         if params.squared_distance || params.distance_f64 {
             let mut squares = winners.squares(gpu)?;
             if params.distance_f64 {
@@ -155,7 +157,7 @@ impl<'a> Sources<'a> {
             (_, false) => return keep(Output::Distance(distances)),
         };
         let others = self.bits.flipped(gpu)?;
-        let inside = Winners::find(gpu, &others, self.metric)?.distances(gpu)?;
+        let inside = Winners::find(gpu, &others, self.metric, None)?.distances(gpu)?;
         derived::sign(gpu, &mut signed, &inside)?;
         keep(Output::Signed(signed))
     }

@@ -8,7 +8,7 @@ use gpu_core::{Blocks, Column, DeviceGrid, Element, Gpu, GridSpec};
 use kernels_rs::voronoi::monotone as kernels;
 
 use super::bits::{Bits, WARPS, words_of};
-use super::{Integers, blocks_x, derived};
+use super::{Integers, Strip, blocks_x, derived};
 use crate::Result;
 use crate::metric::{MAX_NARROW, Metric};
 use crate::params::MAX_PIXELS;
@@ -30,30 +30,49 @@ pub(super) struct Winners {
     candidates: Candidates,
     rows: Column<u32>,
     grid: GridSpec,
+    place: Place,
     metric: Metric,
+}
+
+/// Where the raster lies in the one of which it is a strip.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    /// The number there of its first column.
+    first: u32,
+    /// Columns there.
+    columns: u32,
 }
 
 impl Winners {
     /// Finds the candidates and the winners that a diagram with this metric begins with.
-    pub fn find(gpu: &Gpu, bits: &Bits, metric: Metric) -> Result<Self> {
+    pub fn find(gpu: &Gpu, bits: &Bits, metric: Metric, strip: Option<&Strip<'_>>) -> Result<Self> {
         let GridSpec { width, height, .. } = bits.grid;
-        let candidates = Candidates::find(gpu, bits, metric)?;
+        let candidates = match strip {
+            Some(strip) => Candidates::find_in_strip(gpu, bits, strip)?,
+            None => Candidates::find(gpu, bits, metric)?,
+        };
+        let place = Place {
+            first: strip.map_or(0, |strip| strip.first),
+            columns: strip.map_or(width, |strip| strip.columns),
+        };
         let mut spacing = kernels::TILE_ROWS;
         while spacing.saturating_mul(2 * kernels::LEVEL_RATIO) < height {
             spacing *= kernels::LEVEL_RATIO;
         }
-        let mut rows = candidates.search(gpu, None, (width, height), spacing, metric)?;
+        let size = (width, height);
+        let mut rows = candidates.search(gpu, None, (size, place.first), spacing, metric)?;
         while spacing > kernels::TILE_ROWS {
             spacing /= kernels::LEVEL_RATIO;
-            rows = candidates.search(gpu, Some(&rows), (width, height), spacing, metric)?;
+            rows = candidates.search(gpu, Some(&rows), (size, place.first), spacing, metric)?;
         }
-        Ok(Self { candidates, rows, grid: bits.grid, metric })
+        Ok(Self { candidates, rows, grid: bits.grid, place, metric })
     }
 
     /// The nearest site's linear index (row * width + column) for each pixel, in as many bits as the
     /// raster needs.
     pub fn indices(&self, gpu: &Gpu) -> Result<Integers> {
-        let is_long = self.grid.cells() > MAX_PIXELS;
+        let whole = u64::from(self.place.columns) * u64::from(self.grid.height);
+        let is_long = whole > MAX_PIXELS;
         match &self.candidates {
             Candidates::Narrow(nearest) => {
                 self.spread(gpu, nearest, kernels::spread_narrow::indices).map(Integers::U32)
@@ -74,6 +93,10 @@ impl Winners {
             Candidates::Narrow(nearest) => {
                 self.spread(gpu, nearest, kernels::spread_narrow::squares).map(Integers::U32)
             }
+            // In a strip candidates are wide whatever the numbers.
+            Candidates::Wide(nearest) if self.metric.is_narrow => self
+                .spread_wide(gpu, nearest, kernels::spread_wide::short_squares)
+                .map(Integers::U32),
             Candidates::Wide(nearest) => {
                 self.spread_wide(gpu, nearest, kernels::spread_wide::squares).map(Integers::U64)
             }
@@ -161,6 +184,8 @@ impl Winners {
                     height: self.grid.height,
                     search_limit,
                     limit,
+                    first: self.place.first,
+                    whole: self.place.columns,
                     across: self.metric.across,
                     down: self.metric.down,
                 },
@@ -192,12 +217,39 @@ impl Candidates {
         }
     }
 
-    /// The winners of every `spacing`-th row, between those of the level above.
+    /// Those of a strip of a wider raster, as columns of the whole.
+    fn find_in_strip(gpu: &Gpu, bits: &Bits, strip: &Strip<'_>) -> Result<Self> {
+        let mut nearest = candidates::<u32>(gpu, bits)?;
+        let (before, after) = (gpu.admit(strip.before)?, gpu.admit(strip.after)?);
+        let pitch = words_of(bits.grid.width) * kernels::WORD;
+        let pixels = u64::from(pitch) * u64::from(bits.grid.height);
+        // SAFETY: rows have `pitch` elements; a site before and one after of each is there, as the shape was checked.
+        unsafe {
+            gpu.enqueue(
+                kernels::reach_beyond,
+                Blocks::for_each(&kernels::reach_beyond, pixels)?,
+                kernels::reach_beyond::Args {
+                    nearest: nearest.as_mut_ptr(),
+                    before: before.as_ptr(),
+                    after: after.as_ptr(),
+                    pitch,
+                    width: bits.grid.width,
+                    rows: bits.grid.height,
+                    first: strip.first,
+                    whole: strip.columns,
+                },
+            )?;
+        }
+        Ok(Self::Wide(nearest))
+    }
+
+    /// The winners of every `spacing`-th row, between those of the level above; `first` is the number of the first column
+    /// in the whole.
     fn search(
         &self,
         gpu: &Gpu,
         above: Option<&Column<u32>>,
-        (width, height): (u32, u32),
+        ((width, height), first): ((u32, u32), u32),
         spacing: u32,
         metric: Metric,
     ) -> Result<Column<u32>> {
@@ -237,6 +289,7 @@ impl Candidates {
                         spacing,
                         levels,
                         limit,
+                        first,
                         across: metric.across,
                         down: metric.down,
                     };

@@ -19,6 +19,9 @@ pub trait Metric: Copy {
     /// Whether costs are plain squares in pixels, of 32 bits.
     const PLAIN: bool;
 
+    /// The number of the raster's first column in the raster of which it is a strip; 0 where it is whole.
+    fn first(self) -> u32;
+
     /// The squared distance of as many columns and rows, which may be negative, as `i32` counts.
     fn cost(self, columns: u32, rows: u32) -> Self::Cost;
 
@@ -38,6 +41,11 @@ impl Metric for Pixels {
     type Cost = u32;
     const MOST: u32 = u32::MAX;
     const PLAIN: bool = true;
+
+    #[inline(always)]
+    fn first(self) -> u32 {
+        0
+    }
 
     #[inline(always)]
     fn cost(self, columns: u32, rows: u32) -> u32 {
@@ -60,6 +68,8 @@ pub struct Ground {
     pub across: u32,
     /// The square of a step in y.
     pub down: u32,
+    /// The number of the raster's first column in the raster of which it is a strip.
+    pub first: u32,
 }
 
 impl Metric for Ground {
@@ -67,6 +77,11 @@ impl Metric for Ground {
     type Cost = u64;
     const MOST: u64 = u64::MAX;
     const PLAIN: bool = false;
+
+    #[inline(always)]
+    fn first(self) -> u32 {
+        self.first
+    }
 
     #[inline(always)]
     fn cost(self, columns: u32, rows: u32) -> u64 {
@@ -90,7 +105,7 @@ pub struct Candidates<C> {
     pub start: *const C,
     /// Elements from one row to the next.
     pub pitch: u32,
-    /// The column of the raster.
+    /// Its number; in a strip of a wider raster, that in the whole.
     pub x: u32,
 }
 
@@ -233,7 +248,8 @@ pub unsafe fn search_rows(
 }
 
 /// [`search_rows`](const@search_rows) for large rasters, and for pixels that are not square: a step in x costs
-/// `across`, one in y `down`, both squared.
+/// `across`, one in y `down`, both squared. Of a strip of a wider raster, whose column `first` is its first, `nearest` has columns of
+/// the whole.
 ///
 /// # Safety
 /// As there.
@@ -247,10 +263,11 @@ pub unsafe fn search_rows_wide(
     spacing: u32,
     levels: u32,
     limit: u64,
+    first: u32,
     across: u32,
     down: u32,
 ) {
-    let ground = Ground { across, down };
+    let ground = Ground { across, down, first };
     // SAFETY: passed on to the caller.
     unsafe {
         level(ground, nearest, above, winners, (pitch, height), (spacing, levels), limit);
@@ -283,7 +300,7 @@ unsafe fn level<M: Metric>(
     // SAFETY: `x < pitch` and `k < levels`; the level above has winners on both sides of `k`, or
     // `k` is its last.
     unsafe {
-        let column = Candidates { start: nearest.add(x as usize), pitch, x };
+        let column = Candidates { start: nearest.add(x as usize), pitch, x: x + metric.first() };
         let mut rows = (0, height - 1);
         if !above.is_null() {
             let parent = above.add(((k / LEVEL_RATIO) as u64 * pitch as u64 + x as u64) as usize);

@@ -145,7 +145,8 @@ pub unsafe fn spread_distances(
 
 /// [`mod@spread_narrow`] for large rasters, and for pixels that are not square, as in
 /// [`search_rows_wide`](const@super::search::search_rows_wide); indices of 64 bits for more pixels than 32
-/// can name. Squares are `across dx^2 + down dy^2`.
+/// can name. Squares are `across dx^2 + down dy^2`. Of a strip of a wider raster, whose column `first` is its first, `nearest` has
+/// columns of the whole, and indices are those of the whole, which has `whole` columns.
 ///
 /// # Safety
 /// As there.
@@ -153,6 +154,7 @@ pub unsafe fn spread_distances(
     indices: <u32, Indices<u32>>;
     long_indices: <u64, Indices<u64>>;
     squares: <u64, Squares<u64>>;
+    short_squares: <u32, Squares<u32>>;
 ))]
 pub unsafe fn spread_wide<T: Number, O: Numbers<T>>(
     nearest: *const u32,
@@ -163,13 +165,15 @@ pub unsafe fn spread_wide<T: Number, O: Numbers<T>>(
     height: u32,
     search_limit: u64,
     limit: u64,
+    first: u32,
+    whole: u32,
     across: u32,
     down: u32,
 ) {
     let raster = Raster { pitch, width, height };
-    let ground = Ground { across, down };
+    let ground = Ground { across, down, first };
     // SAFETY: passed on to the caller.
-    unsafe { tile(ground, nearest, winners, raster, (search_limit, limit), O::new(out, width)) }
+    unsafe { tile(ground, nearest, winners, raster, (search_limit, limit), O::new(out, whole)) }
 }
 
 /// The work of a block: its tile; see [`mod@spread_narrow`].
@@ -198,7 +202,8 @@ unsafe fn tile<M: Metric, O: Output>(
     // barriers stand between the stores and the loads of what is shared; all threads of a column
     // agree on whether it is cut.
     unsafe {
-        let column = Candidates { start: nearest.add(x as usize), pitch: raster.pitch, x };
+        let (start, pitch) = (nearest.add(x as usize), raster.pitch);
+        let column = Candidates { start, pitch, x: metric.first() + x };
         let known = winners.add((tile_y as u64 * raster.pitch as u64 + x as u64) as usize);
         let known = (*known, *known.add(raster.pitch as usize));
         let is_far = (known.0 & known.1 & FAR) != 0;

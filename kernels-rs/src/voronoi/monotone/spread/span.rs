@@ -229,7 +229,7 @@ impl<M: Metric> Span<M> {
     /// The linear index of the column's pixel in a row.
     #[inline(always)]
     fn pixel(self, y: u32) -> u64 {
-        y as u64 * self.raster.width as u64 + self.column.x as u64
+        y as u64 * self.raster.width as u64 + (self.column.x - self.metric.first()) as u64
     }
 }
 

@@ -1,0 +1,55 @@
+//! Sites beyond a strip of columns.
+//!
+//! A site of a row that lies west of the strip is nearest to one of its columns only if it is the last before the strip, one east of
+//! it only if it is the first after. With these two of every row the strip has the candidates that its columns
+//! have in the whole.
+
+use device_std::{kernel, thread};
+
+#[cfg(not(target_arch = "nvptx64"))]
+use super::MODULE;
+use super::{BLOCK, NONE};
+
+/// Makes candidates of a strip, as [`nearest_columns`](mod@super::nearest_columns) gives them, those that its columns have in the whole,
+/// of `whole` columns, of which `first` is the strip's first: the site of each row nearest to the column, the western of two.
+///
+/// `before` and `after` have, for each row, the column in the whole of the last site before the strip and of the first after
+/// it, [`NONE`] where there is none; what is not beyond the strip, or not in the whole, counts as none. Grid: one thread an
+/// element of `nearest` in the raster's rows.
+///
+/// # Safety
+/// `nearest` has `pitch * rows` elements, `before` and `after` `rows`.
+#[kernel(block = BLOCK)]
+pub unsafe fn reach_beyond(
+    nearest: *mut u32,
+    before: *const u32,
+    after: *const u32,
+    pitch: u32,
+    width: u32,
+    rows: u32,
+    first: u32,
+    whole: u32,
+) {
+    let at = thread::index_1d();
+    if at >= pitch as u64 * rows as u64 {
+        return;
+    }
+    let row = at / pitch.max(1) as u64;
+    let x = first + (at - row * pitch as u64) as u32;
+    // SAFETY: `at` is an element, `row` one of the rows.
+    unsafe {
+        let own = *nearest.add(at as usize);
+        let (before, after) = (*before.add(row as usize), *after.add(row as usize));
+        let mut site = if own == NONE { NONE } else { first + own };
+        if before < first && (site == NONE || x - before <= x.abs_diff(site)) {
+            site = before;
+        }
+        if after >= first + width
+            && after < whole
+            && (site == NONE || x.abs_diff(after) < x.abs_diff(site))
+        {
+            site = after;
+        }
+        *nearest.add(at as usize) = site;
+    }
+}

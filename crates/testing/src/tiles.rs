@@ -35,14 +35,14 @@ fn beside(folder: &Path, plan: &str, what: &str) -> PathBuf {
 }
 
 /// Starts a program again and again and kills it after a random time, as often as `TESSERA_KILLS` says or 20 times;
-/// where it came to its end it begins anew, without the folder `made` of what it makes.
+/// where it came to its end it begins anew, without the folder `made` of what it makes. The times become as long as the
+/// program takes, whatever that is and however busy the machine.
 ///
 /// # Panics
 /// Where no run got to a file of that folder.
 pub fn kill_at_random(program: &Program, folder: &Path, made: &Path, arguments: &[&str]) {
     let mut random = Random::new(11);
     let (mut killed, mut counts) = (0, vec![]);
-    // Longer, where the machine is busy and no run gets to a file.
     let mut most = 250_000;
     while killed < number("TESSERA_KILLS", 20) {
         let mut command = program.command(folder, arguments);
@@ -51,12 +51,14 @@ pub fn kill_at_random(program: &Program, folder: &Path, made: &Path, arguments: 
         std::thread::sleep(Duration::from_micros(random.below(most)));
         child.kill().expect("it can be killed");
         if child.wait().expect("it ends").success() {
-            // All of it was there: begin again.
+            // All of it was there: begin again, and kill sooner.
             std::fs::remove_dir_all(made).expect("there are files");
+            most = (most * 4 / 5).max(1000);
             continue;
         }
         killed += 1;
         let count = if made.is_dir() { files(made).len() } else { 0 };
+        // Later, where no run gets to a file.
         most = if count == 0 { most * 5 / 4 } else { most };
         counts.push(count);
     }

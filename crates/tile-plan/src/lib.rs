@@ -11,8 +11,8 @@
 //!
 //! The grid is halved until each tile's estimate fits the budget, the longer side first, at multiples of 256
 //! cells while it is longer than that, so that tiles consist of whole tiles of a GeoTIFF; then at multiples of 16.
-//! Estimates take points as spread evenly over the bounds of their file. Where [`Params::are_squares`] tiles are squares of one
-//! side, a power of two, for algorithms whose parts must be such.
+//! Estimates take points as spread evenly over the bounds of their file. By [`Params::shape`] tiles are
+//! squares of one side, a power of two, or strips of whole columns, for algorithms whose parts must be such.
 //!
 //! ```
 //! use gpu_core::{Bounds, GridSpec};
@@ -39,7 +39,7 @@ mod split;
 
 pub use error::{Error, Memory, Result};
 pub use json::{FORMAT, VERSION};
-pub use params::{Input, Model, Params, Reach, Stamp};
+pub use params::{Input, Model, Params, Reach, Shape, Stamp};
 pub use split::plan;
 
 use gpu_core::{Bounds, GridSpec};

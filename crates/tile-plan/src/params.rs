@@ -93,6 +93,19 @@ impl Model {
     }
 }
 
+/// What tiles look like.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Shape {
+    /// Halves of halves, across the longer side.
+    #[default]
+    Rectangles,
+    /// Squares of one side, a power of two, on multiples of it; those at the eastern and southern edges are cut off there.
+    Squares,
+    /// Strips of columns, as tall as the grid.
+    Strips,
+}
+
 /// How a grid is to be divided.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
@@ -111,11 +124,10 @@ pub struct Params {
     pub reaches: Vec<(String, Reach)>,
     /// Whether there is nothing beyond the grid, so that the cells of a halo end there.
     pub ends_at_grid: bool,
-    /// The most cells on a side of a tile; `None` for no limit but the budget.
+    /// The most cells on a side of a tile, of a strip its width; `None` for no limit but the budget.
     pub most_side: Option<u32>,
-    /// Whether all tiles are squares of one side, a power of two, on multiples of it; those at the eastern and southern
-    /// edges are cut off there.
-    pub are_squares: bool,
+    /// What tiles look like.
+    pub shape: Shape,
     /// What the program wants to find in the plan: it belongs to the plan's identity.
     pub program: Value,
 }
@@ -134,7 +146,7 @@ impl Params {
             reaches: Vec::new(),
             ends_at_grid: false,
             most_side: None,
-            are_squares: false,
+            shape: Shape::Rectangles,
             program: Value::Null,
         }
     }
@@ -175,9 +187,9 @@ impl Params {
         Self { most_side: most_side.into(), ..self }
     }
 
-    /// Sets whether tiles are squares of one side: the field of that name.
-    pub fn are_squares(self, are_squares: bool) -> Self {
-        Self { are_squares, ..self }
+    /// Sets what tiles look like: the field of that name.
+    pub fn shape(self, shape: Shape) -> Self {
+        Self { shape, ..self }
     }
 
     /// Sets what the program wants to find in the plan: the field of that name.

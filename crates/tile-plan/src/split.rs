@@ -1,12 +1,12 @@
 //! The division of a grid.
 //!
 //! A tile that does not fit is halved and its halves are looked at in turn, each with the inputs that reach its
-//! parent. So the work is proportional to the pairs of tiles and inputs that touch, times the depth. Squares are
-//! halved on both sides, all of them at once, until each fits.
+//! parent. So the work is proportional to the pairs of tiles and inputs that touch, times the depth. Strips are halved in
+//! their width alone. Squares are halved on both sides, all of them at once, until each fits.
 
 use gpu_core::{Bounds, GridSpec};
 
-use crate::{Error, Input, Memory, Params, Plan, Reach, Result, Tile};
+use crate::{Error, Input, Memory, Params, Plan, Reach, Result, Shape, Tile};
 
 /// Columns and rows of a GeoTIFF's tile.
 const BLOCK: u32 = 256;
@@ -30,9 +30,9 @@ pub fn plan(inputs: &[Input], params: &Params) -> Result<Plan> {
     let halo = halo(params)?;
     let mut division = Division { params, inputs: &inputs, halo, tiles: Vec::new() };
     let all = (0..inputs.len() as u32).collect::<Vec<_>>();
-    match params.are_squares {
-        true => division.cut_squares(&grid, &all)?,
-        false => {
+    match params.shape {
+        Shape::Squares => division.cut_squares(&grid, &all)?,
+        Shape::Rectangles | Shape::Strips => {
             let whole = Part { column: 0, row: 0, width: grid.width, height: grid.height };
             division.divide(whole, &all)?;
         }
@@ -102,9 +102,9 @@ struct Part {
 }
 
 impl Part {
-    /// Its halves; `None` where it is of the least size.
-    fn halves(self) -> Option<[Self; 2]> {
-        if self.width >= self.height {
+    /// Its halves; `None` where it is of the least size. A strip keeps its height.
+    fn halves(self, shape: Shape) -> Option<[Self; 2]> {
+        if self.width >= self.height || shape == Shape::Strips {
             let cut = cut(self.width)?;
             let east = Self { column: self.column + cut, width: self.width - cut, ..self };
             Some([Self { width: cut, ..self }, east])
@@ -149,13 +149,17 @@ impl Division<'_> {
     fn divide(&mut self, part: Part, inputs: &[u32]) -> Result<()> {
         let tile = self.tile(part, inputs);
         let most = self.params.most_side.unwrap_or(u32::MAX);
-        let is_small = part.width.max(part.height) <= most;
+        let side = match self.params.shape {
+            Shape::Strips => part.width,
+            _ => part.width.max(part.height),
+        };
+        let is_small = side <= most;
         let lacking = self.lacking(&tile);
         if is_small && lacking.is_none() {
             self.tiles.push(tile);
             return Ok(());
         }
-        if let Some(halves) = part.halves() {
+        if let Some(halves) = part.halves(self.params.shape) {
             return halves.into_iter().try_for_each(|half| self.divide(half, &tile.inputs));
         }
         // A side of the least size is at most as long as any that is allowed.

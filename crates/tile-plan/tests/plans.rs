@@ -3,7 +3,9 @@
 use gpu_core::{Bounds, GridSpec};
 use proptest::prelude::*;
 use serde_json::json;
-use tile_plan::{Error, Input, Memory, Model, Params, Plan, Reach, Stamp, Tile, VERSION, plan};
+use tile_plan::{
+    Error, Input, Memory, Model, Params, Plan, Reach, Shape, Stamp, Tile, VERSION, plan,
+};
 
 fn bounds(x: f64, y: f64, width: f64, height: f64) -> Bounds {
     Bounds { min_x: x, min_y: y, max_x: x + width, max_y: y + height }
@@ -36,16 +38,17 @@ fn params() -> impl Strategy<Value = Params> {
     let side = prop_oneof![Just(None), (16..2000_u32).prop_map(Some)];
     let device = prop_oneof![Just(None), (1_000_000..100_000_000_u64).prop_map(Some)];
     let budgets = (1_000_000..100_000_000_u64, device);
-    let side = (side, any::<bool>(), any::<bool>());
+    let shape = prop::sample::select(vec![Shape::Rectangles, Shape::Squares, Shape::Strips]);
+    let side = (side, any::<bool>(), shape);
     (grid, prop::collection::vec(reach, 0..3), budgets, side).prop_map(
-        |((x, y, cell, width, height), reaches, (budget, device), (side, ends, squares))| {
+        |((x, y, cell, width, height), reaches, (budget, device), (side, ends, shape))| {
             let grid = GridSpec::new(x, y, cell, width, height).unwrap();
             let model = Model { fixed: 1000, per_point: 50, per_cell: 20 };
             let params =
                 Params::new(grid, budget, model).most_side(side).program(json!({"a": 0.1}));
             let on_device = Model { fixed: 5000, per_point: 90, per_cell: 10 };
             let params = params.device_model(on_device).device_budget(device).ends_at_grid(ends);
-            let params = params.are_squares(squares);
+            let params = params.shape(shape);
             reaches.into_iter().fold(params, |params, reach| params.reach("--reach", reach))
         },
     )
@@ -56,7 +59,8 @@ fn planned(inputs: &[Input], params: &Params) -> Option<Plan> {
     match plan(inputs, params) {
         Ok(plan) => Some(plan),
         Err(Error::Budget { memory, width, height, bytes, budget, .. }) => {
-            assert!(width <= 16 && height <= 16 && bytes > budget);
+            let is_least = height <= 16 || params.shape == Shape::Strips;
+            assert!(width <= 16 && is_least && bytes > budget);
             let given = match memory {
                 Memory::Host => Some(params.budget),
                 Memory::Device => params.device_budget,
@@ -107,11 +111,12 @@ proptest! {
             let on_device = params.device_model.bytes(tile.points, tile.cells);
             prop_assert_eq!(tile.device_bytes, on_device);
             prop_assert!(params.device_budget.is_none_or(|most| on_device <= most));
-            let side = tile.width.max(tile.height);
+            let is_strip = params.shape == Shape::Strips;
+            let side = if is_strip { tile.width } else { tile.width.max(tile.height) };
             prop_assert!(params.most_side.is_none_or(|most| side <= most));
             for (first, count) in [(tile.column, tile.width), (tile.row, tile.height)] {
                 let step = if count >= 256 { 256 } else { 16 };
-                prop_assert!(params.are_squares || first.is_multiple_of(step));
+                prop_assert!(params.shape == Shape::Squares || first.is_multiple_of(step));
             }
         }
     }
@@ -119,7 +124,7 @@ proptest! {
     /// As large as they can be: of twice the side one does not fit.
     #[test]
     fn squares_have_one_side_and_are_cut_at_edges_alone(inputs in inputs(), params in params()) {
-        let params = params.are_squares(true);
+        let params = params.shape(Shape::Squares);
         let Some(plan) = planned(&inputs, &params) else { return Ok(()) };
         let (grid, first) = (plan.grid(), &plan.tiles()[0]);
         let side = first.width.max(first.height).next_power_of_two().max(16);
@@ -132,6 +137,19 @@ proptest! {
             let smaller = params.most_side(side);
             prop_assert_eq!(plan, planned(&inputs, &smaller).unwrap());
         }
+    }
+
+    /// They keep the grid's height, and lie side by side.
+    #[test]
+    fn strips_are_as_tall_as_the_grid(inputs in inputs(), params in params()) {
+        let params = params.shape(Shape::Strips);
+        let Some(plan) = planned(&inputs, &params) else { return Ok(()) };
+        let mut next = 0;
+        for tile in plan.tiles() {
+            prop_assert_eq!((tile.column, tile.row, tile.height), (next, 0, plan.grid().height));
+            next += tile.width;
+        }
+        prop_assert_eq!(next, plan.grid().width);
     }
 
     /// A point anywhere within the widest reach of a cell lies within what its tile reads, and its file is

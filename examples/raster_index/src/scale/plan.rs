@@ -11,7 +11,7 @@ use programs::report::Report;
 use programs::scale::{name, report_tiles, stamp};
 use programs::stages::Stages;
 use serde_json::json;
-use tile_plan::{Input, Plan};
+use tile_plan::{Input, Plan, Shape};
 
 use super::recipe::Recipe;
 use super::{PlanArgs, Planned, side_of};
@@ -105,7 +105,7 @@ fn divide(args: &PlanArgs, rasters: &Rasters) -> Result<Plan> {
         .device_model(sizes.on_device())
         .device_budget(args.budget.device_memory)
         .ends_at_grid(true)
-        .are_squares(true)
+        .shape(Shape::Squares)
         .most_side(args.budget.tile_size)
         .program(Planned::held(recipe, args.budget.memory)?);
     let plan =

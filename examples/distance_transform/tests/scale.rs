@@ -76,7 +76,8 @@ struct Case {
     share: f64,
     form: &'static str,
     spacing: &'static str,
-    distance: f64,
+    /// The largest distance, if there is one.
+    distance: Option<f64>,
     tile: u32,
     memory: u32,
     sites: &'static [&'static str],
@@ -90,7 +91,8 @@ fn case() -> impl Strategy<Value = Case> {
     let forms = prop::sample::select(vec!["npy", "bytes", "columns", "tif"]);
     // Squares, whole ratios, and one whose numbers depend on the size of the raster.
     let spacings = vec!["1,1", "2.5,2.5", "3,4", "1,1.41421356237", "0.5,0.1"];
-    let distance = prop_oneof![Just(0.0), 0.5..6.0, 6.0..60.0, Just(1e4)];
+    let limit = prop_oneof![Just(0.0), 0.5..6.0, 6.0..60.0, Just(1e4)];
+    let distance = prop_oneof![limit.prop_map(Some), Just(None)];
     let sites: Vec<&'static [&'static str]> =
         vec![&[], &["--invert"], &["--values", "2-3"], &["--values", "1,4", "--invert"]];
     let devices = if cfg!(feature = "cuda") {
@@ -113,12 +115,15 @@ fn case() -> impl Strategy<Value = Case> {
     )
 }
 
-/// Plans, makes all tiles and puts them together as `tiles.tif`, `tiles.npy` and `near.npy`; the number of tiles. Of
+/// Plans, scans where there is no largest distance, makes all tiles and puts them together as `tiles.tif`, `tiles.npy` and `near.npy`; the number of tiles. Of
 /// `software:3` three devices make them, which have no more memory than the plan says that a tile takes.
 fn in_tiles(folder: &Path, plan: &[&str], cog: &[&str], device: &str) -> u64 {
     let planned = succeeds(folder, &[&["plan", "--json"], plan, &["--nearest"]]);
     let planned: serde_json::Value = serde_json::from_str(&planned).unwrap();
     let memory = planned["tiles"]["device_bytes"].to_string();
+    if !plan.contains(&"--max-distance") {
+        succeeds(folder, &[&["scan", "plan.json"]]);
+    }
     let (device, count) = match device.strip_prefix("software:") {
         Some(count) => ("software:all", count),
         None => (device, "1"),
@@ -143,9 +148,10 @@ proptest! {
         let mut random = Random::new(case.seed);
         let count = (case.size.0 * case.size.1) as usize;
         let mask = write_mask(folder, case.form, &values(&mut random, count, case.share), case.size);
-        let distance = case.distance.to_string();
-        let base = [mask, "--max-distance", &distance, "--spacing", case.spacing];
-        let words = [&base[..], case.sites].concat();
+        let distance = case.distance.map(|distance| distance.to_string());
+        let limit = distance.as_ref().map(|distance| ["--max-distance", distance]);
+        let limit = limit.as_ref().map_or(&[][..], |limit| limit);
+        let words = [&[mask, "--spacing", case.spacing], limit, case.sites].concat();
         let cog: &[&str] = if case.is_cog { &["--cog"] } else { &[] };
         let plain = ["-o", "plain.tif", "-o", "plain.npy", "--nearest", "near-plain.npy"];
         succeeds(folder, &[&words, &plain, cog, &["--device", "cpu"]]);
@@ -228,6 +234,74 @@ fn tiles_that_are_damaged_or_missing_are_named_and_made_again() {
     PROGRAM.fails(folder, &["run", "plan.json", "--tile", "0", "--device", "cpu"], &words);
 }
 
+/// The same mask without a largest distance: few sites, so that they are far.
+fn folder_of_far_sites(height: u32) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let size = (300, height);
+    let values = values(&mut Random::new(6), 300 * height as usize, 2e-5);
+    write_mask(folder.path(), "tif", &values, size);
+    let plain = ["mask.tif", "-o", "plain.tif", "--nearest", "near-plain.npy", "--device", "cpu"];
+    succeeds(folder.path(), &[&plain]);
+    folder
+}
+
+/// The folder of what a scan has found.
+fn rows_of(folder: &Path) -> std::path::PathBuf {
+    let tiles = folder_of(folder, "plan.json");
+    let name = tiles.file_name().unwrap().to_str().unwrap();
+    tiles.with_file_name(name.replace("tiles-", "rows-"))
+}
+
+/// A raster of several bands: what of a scan is missing, damaged or another's is named and made again.
+#[test]
+fn a_scan_goes_on_and_what_it_lacks_is_named() {
+    let folder = folder_of_far_sites(9000);
+    let folder = folder.path();
+    succeeds(folder, &[&["plan", "mask.tif", "--tile-size", "100", "--nearest"]]);
+    let run = ["run", "plan.json", "--all", "--device", "cpu"];
+    let words = ["distance_transform scan", "npy"];
+    PROGRAM.fails(folder, &run, &words);
+    let scan = || succeeds(folder, &[&["scan", "plan.json"]]);
+    assert!(scan().contains("3 made, 0 were there"));
+    assert!(scan().contains("0 made, 3 were there"));
+    let rows = rows_of(folder);
+    std::fs::remove_file(rows.join("1.npy")).unwrap();
+    PROGRAM.fails(folder, &run, &words);
+    let whole = std::fs::read(rows.join("2.npy")).unwrap();
+    std::fs::write(rows.join("2.npy"), &whole[..whole.len() / 2]).unwrap();
+    assert!(scan().contains("2 made, 1 were there"));
+    // Of another plan, and what lies within the tile.
+    std::fs::copy(rows.join("0.npy"), rows.join("2.npy")).unwrap();
+    assert!(scan().contains("1 made"));
+    assert!(std::fs::read(rows.join("2.npy")).unwrap() == whole);
+    let mut bad = whole.clone();
+    let end = bad.len() - 4;
+    bad[end..].copy_from_slice(&299_u32.to_le_bytes());
+    std::fs::write(rows.join("2.npy"), &bad).unwrap();
+    std::fs::create_dir(folder_of(folder, "plan.json")).unwrap();
+    PROGRAM.fails(folder, &["run", "plan.json", "--tile", "4"], &["column 299 is not on the side"]);
+    std::fs::write(rows.join("2.npy"), &whole).unwrap();
+    succeeds(folder, &[&run]);
+    merged_is_plain(folder);
+    assert!(succeeds(folder, &[&["scan", "plan.json", "--remove"]]).contains("3 files"));
+    assert!(!rows.exists());
+    // Another mask of that name.
+    write_mask(folder, "tif", &vec![1.0; 300 * 9000], (300, 9000));
+    PROGRAM.fails(folder, &["scan", "plan.json"], &["mask.tif has changed"]);
+}
+
+#[test]
+fn a_scan_killed_at_random_and_run_again_is_the_same() {
+    let folder = folder_of_far_sites(9000);
+    let folder = folder.path();
+    succeeds(folder, &[&["plan", "mask.tif", "--tile-size", "64", "--nearest"]]);
+    let scan = ["scan", "plan.json"];
+    kill_at_random(&PROGRAM, folder, &rows_of(folder), &scan);
+    succeeds(folder, &[&scan]);
+    succeeds(folder, &[&["run", "plan.json", "--all", "--device", "cpu"]]);
+    merged_is_plain(folder);
+}
+
 /// As where the disk is full: the others are made, and the next run makes what is missing.
 #[test]
 fn a_tile_that_cannot_be_written_is_named_and_the_others_are_made() {
@@ -259,9 +333,7 @@ fn what_has_no_plan_gets_one_line() {
     }
     std::fs::write(folder.join("short.npy"), &bytes(folder, "mask.npy")[..140]).unwrap();
     let most = ["--max-distance", "4"];
-    let plan: [(&[&str], &[&str]); 10] = [
-        (&["mask.npy"], &["--max-distance", "nearest site of any other"]),
-        (&["mask.npy", "--max-distance", "inf"], &["--max-distance"]),
+    let plan: [(&[&str], &[&str]); 8] = [
         (&["mask.npz", most[0], most[1]], &["mask.npz", ".npz", "part"]),
         (&["mask.png", most[0], most[1]], &["mask.png", "part"]),
         (&["mask.jpg", most[0], most[1]], &["mask.jpg", ".npy"]),
@@ -276,6 +348,7 @@ fn what_has_no_plan_gets_one_line() {
     }
     succeeds(folder, &[&["plan", "mask.npy"], &most]);
     PROGRAM.fails(folder, &["plan", "mask.npy", "--max-distance", "4"], &["exists"]);
+    PROGRAM.fails(folder, &["scan", "plan.json"], &["--max-distance", "no scan"]);
     succeeds(folder, &[&["run", "plan.json", "--all", "--device", "cpu"]]);
     let nearest = ["merge", "plan.json", "--nearest", "n.npy"];
     PROGRAM.fails(folder, &nearest, &["--nearest n.npy", "without --nearest"]);
@@ -306,6 +379,16 @@ fn tiles_in_work_keep_the_memory_of_the_plan() {
     let run = ["run", "plan.json", "--all", "--device", "cpu"];
     let peak = testing::tiles::peak_memory(&PROGRAM, folder, &run);
     assert!(peak <= 143 << 20, "{} MiB", peak >> 20);
+    // Without a limit, in strips; the first pass too.
+    let plan = ["plan", "mask.npy", "--memory", "130MiB", "-o", "strips.json", "--json"];
+    let report = succeeds(folder, &[&plan]);
+    let report: serde_json::Value = serde_json::from_str(&report).unwrap();
+    assert!(report["tiles"]["count"].as_u64().unwrap() > 7, "{report}");
+    let run = ["run", "strips.json", "--all", "--device", "cpu"];
+    for words in [&["scan", "strips.json"][..], &run] {
+        let peak = testing::tiles::peak_memory(&PROGRAM, folder, words);
+        assert!(peak <= 143 << 20, "{words:?}: {} MiB", peak >> 20);
+    }
     let merge = ["merge", "plan.json", "--nearest", "n.npy"];
     let peak = testing::tiles::peak_memory(&PROGRAM, folder, &merge);
     assert!(peak <= 300 << 20, "{} MiB", peak >> 20);

@@ -40,8 +40,11 @@ impl AsRef<RunArgs> for CommandLine {
 /// What is done with distances that are made in tiles.
 #[derive(Subcommand, Debug)]
 pub enum Command {
-    /// Divide distances up to a largest one into tiles that fit the memory, each a job of its own
+    /// Divide distances into tiles that fit the memory, each a job of its own
     Plan(PlanArgs),
+    /// Read the mask of a plan without --max-distance once and put on disk, of each row, the nearest sites beyond each
+    /// tile: tiles are made of them
+    Scan(ScanArgs),
     /// Make one tile of a plan, or all that are not there yet
     Run(RunTileArgs),
     /// Put the tiles of a plan together
@@ -61,12 +64,24 @@ pub struct PlanArgs {
     pub nearest: bool,
     #[command(flatten)]
     pub sites: SiteArgs,
-    /// Leave pixels farther than this from every site without one: without a limit any pixel may be
-    /// the nearest site of any other, and there are no tiles
+    /// Leave pixels farther than this from every site without one. Without a limit tiles are strips of columns, and
+    /// `scan` comes before `run`
     #[arg(long, value_name = "D", value_parser = fraction, allow_negative_numbers = true)]
     pub max_distance: Option<f64>,
     #[command(flatten)]
     pub budget: BudgetArgs,
+    #[command(flatten)]
+    pub run: RunArgs,
+}
+
+#[derive(clap::Args, Debug)]
+pub struct ScanArgs {
+    /// The plan
+    #[arg(value_name = "PLAN")]
+    pub plan: PathBuf,
+    /// Remove what was found for the plan, which nothing else does
+    #[arg(long)]
+    pub remove: bool,
     #[command(flatten)]
     pub run: RunArgs,
 }
@@ -92,6 +107,7 @@ impl AsRef<RunArgs> for Command {
     fn as_ref(&self) -> &RunArgs {
         match self {
             Self::Plan(args) => &args.run,
+            Self::Scan(args) => &args.run,
             Self::Run(args) => &args.run,
             Self::Merge(args) => &args.run,
         }

@@ -2,13 +2,16 @@
 //!
 //! With a largest distance a pixel's nearest site lies within it, or it has none: so a tile is the window of the mask
 //! that is as much wider on each side. Sites keep their order in a window, by which ties are settled, and distances are
-//! counted as in the whole. What is not the transform's own is in `programs::scale`.
+//! counted as in the whole. Without one any pixel may be the nearest site of any other: a tile is a strip of columns, and
+//! what lies beyond it is known from a first pass over the mask (`scan`). What is not the transform's own is in
+//! `programs::scale`.
 
 mod args;
 mod merge;
 mod needs;
 mod plan;
 mod recipe;
+mod scan;
 mod tile;
 
 use anyhow::Result;
@@ -26,6 +29,7 @@ type Planned = scale::Planned<Recipe>;
 pub fn run(command: &Command) -> Result<()> {
     match command {
         Command::Plan(args) => plan::plan(args),
+        Command::Scan(args) => scan::scan(args),
         Command::Run(args) => scale::run::<Recipe>(args),
         Command::Merge(args) => merge::merge(args),
     }

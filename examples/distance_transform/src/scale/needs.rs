@@ -12,17 +12,26 @@ pub struct Kind {
     pub index_bytes: u64,
     /// Whether pixels are square.
     pub is_square: bool,
+    /// Whether tiles are strips of columns, which know what lies beyond.
+    pub is_strip: bool,
 }
 
 impl Kind {
     /// A pixel of the window while it is read: the site, and its value as it comes out of the file and as it is looked at.
-    fn read(self) -> u64 {
-        1 + 2 * self.value_bytes
+    pub fn read(self) -> u64 {
+        1 + 2 * self.value_bytes + self.beyond()
+    }
+
+    /// What is known of the row beyond the strip, two columns of 4 bytes for 16 pixels at least.
+    fn beyond(self) -> u64 {
+        u64::from(self.is_strip)
     }
 
     /// A pixel of the window while it is transformed.
     fn made(self) -> u64 {
-        20 + 2 * self.index_bytes
+        // The CPU's envelopes are as tall as the raster.
+        let envelopes = if self.is_strip { 12 } else { 0 };
+        20 + envelopes + self.beyond() + 2 * self.index_bytes
     }
 
     /// A pixel of the tile while it is written.
@@ -45,10 +54,10 @@ impl Kind {
         Model { fixed: FIXED, per_point: 0, per_cell }
     }
 
-    /// A tile on a card: 7.3 bytes a pixel were measured, and 17.4 where pixels are not square. The rest is for memory that the
-    /// card's pool keeps.
+    /// A tile on a card: 7.3 bytes a pixel were measured, and 17.4 where pixels are not square, and in strips, whose candidates are
+    /// wide. The rest is for memory that the card's pool keeps.
     pub fn on_device(self) -> Model {
-        let per_cell = if self.is_square { 10 } else { 24 };
+        let per_cell = if self.is_square && !self.is_strip { 10 } else { 24 };
         Model { fixed: 32 << 20, per_point: 0, per_cell }
     }
 }

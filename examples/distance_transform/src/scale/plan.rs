@@ -10,7 +10,7 @@ use programs::report::Report;
 use programs::scale::{folder_name, name, stamp};
 use programs::stages::Stages;
 use serde_json::json;
-use tile_plan::{Input, Params, Plan, Reach};
+use tile_plan::{Input, Params, Plan, Reach, Shape};
 
 use crate::args::Spacing;
 use crate::scale::Planned;
@@ -19,10 +19,6 @@ use crate::scale::recipe::Recipe;
 
 /// Reads the mask's header, divides the raster and writes the plan.
 pub fn plan(args: &PlanArgs) -> Result<()> {
-    let max_distance = args.max_distance.filter(|most| most.is_finite());
-    let max_distance = max_distance.context(
-        "tiles need --max-distance: without it any pixel may be the nearest site of any other",
-    )?;
     let mask = args.mask.display();
     let of = ending(&args.mask);
     ensure!(
@@ -33,7 +29,7 @@ pub fn plan(args: &PlanArgs) -> Result<()> {
     let output = Output { path: &args.output, existing: args.run.existing() };
     geo_io::check_output(output)?;
     let mut stages = Stages::new(args.run.quiet);
-    let plan = stages.run("divide", |_| divide(args, max_distance))?;
+    let plan = stages.run("divide", |_| divide(args))?;
     stages.run("write", |_| {
         geo_io::write_file(output, |file| file.write_all(plan.to_json().as_bytes()))
     })?;
@@ -41,7 +37,7 @@ pub fn plan(args: &PlanArgs) -> Result<()> {
     Ok(())
 }
 
-fn divide(args: &PlanArgs, max_distance: f64) -> Result<Plan> {
+fn divide(args: &PlanArgs) -> Result<Plan> {
     let mask = args.mask.display();
     // Before it is read: where it changes meanwhile a tile's job sees that.
     let about = stamp(&args.mask)?;
@@ -55,24 +51,31 @@ fn divide(args: &PlanArgs, max_distance: f64) -> Result<Plan> {
     // Without a place of its own the raster's south-west corner is (0, 0).
     let corner = || Georeference::north_up((0.0, f64::from(height) * sides.1), sides);
     let place = file.georeference().cloned().unwrap_or_else(corner);
-    let recipe = Recipe::new(args, max_distance, sides, &place, file.value_bytes())?;
-    // A pixel more, for the rounding of the limit.
-    let reach = (max_distance / sides.0.min(sides.1)).ceil() + 1.0;
-    // Farther than across the raster there is no pixel.
-    let reach = reach.min(f64::from(width.max(height)));
-    let kind = recipe.kind(&grid);
-    let params = Params::new(grid, args.budget.share()?, kind.model())
+    let recipe = Recipe::new(args, sides, &place, file.value_bytes())?;
+    let (kind, limit) = (recipe.kind(&grid), recipe.max_distance);
+    let mut params = Params::new(grid, args.budget.share()?, kind.model())
         .device_model(kind.on_device())
         .device_budget(args.budget.device_memory)
         .ends_at_grid(true)
         .most_side(args.budget.tile_size)
-        .reach("--max-distance", Reach::Cells(reach))
         .program(Planned::held(recipe, args.budget.memory)?);
+    params = match limit {
+        Some(most) => {
+            // A pixel more, for the rounding of the limit.
+            let reach = (most / sides.0.min(sides.1)).ceil() + 1.0;
+            // Farther than across the raster there is no pixel.
+            let reach = reach.min(f64::from(width.max(height)));
+            params.reach("--max-distance", Reach::Cells(reach))
+        }
+        None => params.shape(Shape::Strips),
+    };
     let Bounds { min_x, min_y, max_x, max_y } = grid.bounds();
     let all = Bounds { min_x, min_y, max_x, max_y };
     let input = Input::new(name(&args.mask)?).bounds(all).stamp(about);
     tile_plan::plan(&[input], &params).map_err(|error| match error {
-        tile_plan::Error::NoDistance { .. } => anyhow!("--max-distance {max_distance}: {error}"),
+        tile_plan::Error::NoDistance { .. } => {
+            anyhow!("--max-distance {}: {error}", limit.unwrap_or_default())
+        }
         _ => args.budget.explain(error),
     })
 }
@@ -89,10 +92,17 @@ fn report(args: &PlanArgs, plan: &Plan, stages: &Stages) {
     report.line("raster", format_args!("{width} x {height} pixels"));
     report.field("raster", json!({"width": width, "height": height}));
     let last = count.max(1) - 1;
-    report.line(
-        "tiles",
-        format_args!("{count}, from 0 to {last}; {halo} pixels around each are read"),
-    );
+    let are_strips = tiles.iter().all(|tile| tile.height == height) && halo == 0;
+    match are_strips {
+        false => report.line(
+            "tiles",
+            format_args!("{count}, from 0 to {last}; {halo} pixels around each are read"),
+        ),
+        true => {
+            report.line("tiles", format_args!("{count} strips of columns, from 0 to {last}"));
+            report.note("before run comes distance_transform scan, which reads the mask once");
+        }
+    }
     let most = |of: fn(&tile_plan::Tile) -> u64| tiles.iter().map(of).max().unwrap_or(0);
     let (bytes, on_device) = (most(|tile| tile.bytes), most(|tile| tile.device_bytes));
     let (host, card) = (bytes.div_ceil(1 << 20), on_device.div_ceil(1 << 20));

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use anyhow::Result;
-use geo_io::{Crs, Georeference, Mask, SiteValues};
+use geo_io::{Crs, Georeference, SiteValues};
 use gpu_core::{Device, GridSpec, Progress};
 use pba_voronoi::Params;
 use programs::scale::{self, Needs, System};
@@ -12,7 +12,8 @@ use tile_plan::Tile;
 
 use crate::scale::args::PlanArgs;
 use crate::scale::needs::Kind;
-use crate::scale::tile::{self, Made};
+use crate::scale::scan;
+use crate::scale::tile::{self, Made, Read};
 use crate::scale::{Planned, is_short};
 
 /// How tiles are made, beside what a plan has of any program.
@@ -24,7 +25,8 @@ pub struct Recipe {
     invert: bool,
     /// The sides of a pixel.
     spacing: [f64; 2],
-    max_distance: f64,
+    /// `None` where any pixel may be the nearest site of any other, and tiles are strips of columns.
+    pub max_distance: Option<f64>,
     /// Whether the nearest sites are found too.
     pub nearest: bool,
     /// GDAL's geotransform of the whole.
@@ -38,7 +40,6 @@ impl Recipe {
     /// That of the command line, for a mask of values of some bytes that lies somewhere, whose pixels have these sides.
     pub fn new(
         args: &PlanArgs,
-        max_distance: f64,
         (x, y): (f64, f64),
         place: &Georeference,
         value_bytes: u64,
@@ -48,7 +49,7 @@ impl Recipe {
             values: values.map(|all| all.iter().map(|r| [*r.start(), *r.end()]).collect()),
             invert: args.sites.invert,
             spacing: [x, y],
-            max_distance,
+            max_distance: args.max_distance.filter(|most| most.is_finite()),
             nearest: args.nearest,
             transform: place.transform,
             crs: place.crs.as_ref().map(System::of).transpose()?,
@@ -66,7 +67,10 @@ impl Recipe {
     /// How distances are counted, in a part of the whole.
     pub fn params(&self, whole: &GridSpec) -> Params {
         let [x, y] = self.spacing;
-        let params = Params::new().distance().spacing(x, y).max_distance(self.max_distance);
+        let mut params = Params::new().distance().spacing(x, y);
+        if let Some(most) = self.max_distance {
+            params = params.max_distance(most);
+        }
         let params = params.part_of(whole.width, whole.height);
         if self.nearest { params.nearest() } else { params }
     }
@@ -92,15 +96,23 @@ impl Recipe {
             (true, false) => 8,
         };
         let is_square = self.spacing[0] == self.spacing[1];
-        Kind { value_bytes: self.value_bytes, index_bytes, is_square }
+        let is_strip = self.max_distance.is_none();
+        Kind { value_bytes: self.value_bytes, index_bytes, is_square, is_strip }
     }
 }
 
 impl scale::Recipe for Recipe {
     const PROGRAM: &'static str = "distance_transform";
-    const VERSION: u32 = 1;
-    type Read = Mask;
+    const VERSION: u32 = 2;
+    type Read = Read;
     type Made = Made;
+
+    fn require_ready(planned: &Planned) -> Result<()> {
+        match planned.recipe.max_distance {
+            Some(_) => Ok(()),
+            None => scan::require_all(planned),
+        }
+    }
 
     fn needs(planned: &Planned, tile: &Tile) -> Needs {
         planned.recipe.kind(planned.plan.grid()).needs(tile)
@@ -116,18 +128,18 @@ impl scale::Recipe for Recipe {
         tile::is_whole(planned, number)
     }
 
-    fn read(planned: &Planned, tile: &Tile, _: &dyn Progress) -> Result<Mask> {
+    fn read(planned: &Planned, tile: &Tile, _: &dyn Progress) -> Result<Read> {
         tile::read(planned, tile)
     }
 
     fn make(
         planned: &Planned,
         tile: &Tile,
-        mask: Mask,
+        read: Read,
         device: &Device,
         progress: &dyn Progress,
     ) -> Result<Made> {
-        tile::make(planned, tile, mask, device, progress)
+        tile::make(planned, tile, read, device, progress)
     }
 
     fn write(planned: &Planned, number: usize, made: Made) -> Result<()> {

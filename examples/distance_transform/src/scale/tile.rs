@@ -6,16 +6,25 @@ use std::path::Path;
 use anyhow::{Context, Result, ensure};
 use geo_io::{ArrayFile, Cells, Mask, MaskFile, NpyElement, Output, RasterFile, TiffOptions};
 use gpu_core::{Device, GridSpec, Progress};
-use pba_voronoi::{Input, Integers, Sites};
+use pba_voronoi::{Input, Integers, Sites, Strip};
 use programs::scale::{self, require_unchanged};
 use tile_plan::Tile;
 
+use crate::scale::scan::Beyond;
 use crate::scale::{Planned, is_short};
 
 /// The end of the name of a tile's nearest sites.
 pub const NEAREST: &str = ".nearest.npy";
 
 /// What a tile is made of.
+pub struct Read {
+    /// The window of the mask.
+    mask: Mask,
+    /// What lies beyond, where it is a strip of columns.
+    beyond: Option<Beyond>,
+}
+
+/// What is made of it.
 pub struct Made {
     /// The distances; NaN where there is no site.
     distances: Vec<f32>,
@@ -39,33 +48,44 @@ fn window(planned: &Planned, tile: &Tile) -> [Range<usize>; 2] {
     [along(tile.row, tile.height, grid.height), along(tile.column, tile.width, grid.width)]
 }
 
-/// The window of the mask.
-pub fn read(planned: &Planned, tile: &Tile) -> Result<Mask> {
-    let input = planned.plan.inputs_of(tile).next().context("this plan is damaged: no mask")?;
+/// Opens the mask of a plan.
+pub fn open_mask(planned: &Planned) -> Result<(&tile_plan::Input, MaskFile)> {
+    let input = planned.plan.inputs().first().context("this plan is damaged: no mask")?;
     require_unchanged(input)?;
     let file = MaskFile::open(Path::new(&input.path))?;
     let (grid, path) = (planned.plan.grid(), &input.path);
     let is_its = file.size() == (grid.width as usize, grid.height as usize);
     ensure!(is_its, "{path} has not the size that the plan was made for");
+    Ok((input, file))
+}
+
+/// The window of the mask, and of a strip what lies beyond.
+pub fn read(planned: &Planned, tile: &Tile) -> Result<Read> {
+    let is_strip = planned.recipe.max_distance.is_none();
+    let beyond = is_strip.then(|| Beyond::read(planned, tile)).transpose()?;
+    let (input, file) = open_mask(planned)?;
     let [rows, columns] = window(planned, tile);
     let mask = file.window(rows, columns, &planned.recipe.sites())?;
     // What was read is what was planned with, even where a file was replaced meanwhile.
     require_unchanged(input)?;
-    Ok(mask)
+    Ok(Read { mask, beyond })
 }
 
 /// Transforms the window, and cuts the tile out.
 pub fn make(
     planned: &Planned,
     tile: &Tile,
-    mask: Mask,
+    Read { mask, beyond }: Read,
     device: &Device,
     progress: &dyn Progress,
 ) -> Result<Made> {
     let whole = planned.plan.grid();
     let [rows, columns] = window(planned, tile);
     let grid = GridSpec::of_pixels(columns.len() as u32, rows.len() as u32);
-    let input = Input::new(Sites::Mask(&mask.sites), grid);
+    let mut input = Input::new(Sites::Mask(&mask.sites), grid);
+    if let Some(Beyond { before, after }) = &beyond {
+        input = input.strip(Strip { columns: whole.width, first: tile.column, before, after });
+    }
     let params = planned.recipe.params(whole);
     let diagram = pba_voronoi::transform(device, &input, &params, progress)?;
     drop(mask);
@@ -73,6 +93,14 @@ pub fn make(
     let cut = Cut { tile, top, left, width: columns.len() };
     let distances = diagram.distance.context("there are no distances")?;
     let distances = cut.of(distances.values(), |v| if v.is_infinite() { f32::NAN } else { v });
+    if beyond.is_some() {
+        // Indices are those of the whole.
+        let nearest = diagram.nearest.map(|nearest| match nearest {
+            Integers::U32(short) => Indices::Short(short.into_values()),
+            Integers::U64(long) => Indices::Long(long.into_values()),
+        });
+        return Ok(Made { distances, nearest });
+    }
     // An index of the window as one of the whole; what has none has the highest number.
     let index = |p: u64| {
         let (row, column) = (p / columns.len() as u64, p % columns.len() as u64);

@@ -92,6 +92,10 @@ impl scale::Recipe for Recipe {
     type Read = tile::Read;
     type Made = Vec<Quadtree>;
 
+    fn require_ready(planned: &Planned) -> Result<()> {
+        tile::open_bins(planned).map(drop)
+    }
+
     fn needs(planned: &Planned, tile: &Tile) -> Needs {
         needs::needs(tile, planned.recipe.threshold)
     }

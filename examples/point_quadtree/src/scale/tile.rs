@@ -1,7 +1,7 @@
 //! The steps of a tile: the points of its cells, their trees, and the trees' files.
 
 use anyhow::{Context, Result, anyhow, ensure};
-use geo_io::Output;
+use geo_io::{Bins, Output};
 use gpu_core::{Bounds, Device, Points, Progress};
 use programs::scale::require_unchanged;
 use quadtree_sort::{Cells, MOST_POINTS, Quadtree, build};
@@ -28,13 +28,17 @@ struct CellPoints {
     indices: Vec<u32>,
 }
 
+/// Opens the bins of a plan, which must be there.
+pub fn open_bins(planned: &Planned) -> Result<Bins> {
+    let bins = planned.open_bins()?;
+    bins.context("tiles are made of bins: run point_quadtree bin with this plan first")
+}
+
 /// Reads the points of a tile's cells from the bins.
 pub fn read(planned: &Planned, tile: &Tile, progress: &dyn Progress) -> Result<Read> {
     // A point is numbered by all that are before it, in whatever file.
     planned.plan.inputs().iter().try_for_each(require_unchanged)?;
-    let bins = planned.open_bins()?;
-    let bins =
-        bins.context("tiles are made of bins: run point_quadtree bin with this plan first")?;
+    let bins = open_bins(planned)?;
     let given = bins.points();
     ensure!(given <= MOST_POINTS, "{given} points: a tree has at most {MOST_POINTS}");
     let all = planned.recipe.cells()?;

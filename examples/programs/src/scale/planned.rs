@@ -23,6 +23,14 @@ pub trait Recipe: Serialize + DeserializeOwned + Sync {
     /// What a tile is made of.
     type Made: Send;
 
+    /// Refuses a plan of which what all tiles are made of is not there yet: one line, in place of one for each tile.
+    ///
+    /// # Errors
+    /// As said.
+    fn require_ready(_planned: &Planned<Self>) -> Result<()> {
+        Ok(())
+    }
+
     /// The memory of a tile at each step.
     fn needs(planned: &Planned<Self>, tile: &Tile) -> Needs;
 

@@ -41,6 +41,7 @@ pub fn run<R: Recipe>(args: &RunTileArgs) -> Result<()> {
         let is_several = matches!(choice, DeviceChoice::AllCuda | DeviceChoice::AllSoftware);
         ensure!(!is_several, "--device {choice} is all devices, and a tile needs one: give --all");
     }
+    R::require_ready(&planned)?;
     let devices = Device::open_all(choice)?;
     require_device_memory(&planned, args.tile, &devices)?;
     let folder = &planned.folder;

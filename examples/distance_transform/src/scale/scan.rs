@@ -1,0 +1,249 @@
+//! The first pass over a mask whose distances have no limit.
+//!
+//! A tile is a strip of columns. Of what lies beyond it only two sites of each row count, the last before it and the first
+//! after it, and no tile can find these without reading all rows whole. So they are found for all tiles at once, by reading the
+//! mask from north to south, some rows at a time. They lie in the folder `rows-ID` beside the plan, an NPY file for every band of
+//! [`BAND`] rows: of tile n its row 2n has the columns before, 2n + 1 those after. A file is there whole or not at all, so that a
+//! scan that is killed goes on.
+
+use std::ops::Range;
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, ensure};
+use geo_io::{ArrayFile, MaskFile, Output};
+use gpu_core::{Progress, host_memory};
+use pba_voronoi::NONE;
+use programs::report::Report;
+use programs::scale::{FIXED, require_unchanged};
+use programs::stages::Stages;
+use rayon::prelude::*;
+use serde_json::json;
+use tile_plan::Tile;
+
+use crate::scale::Planned;
+use crate::scale::args::ScanArgs;
+use crate::scale::tile::open_mask;
+
+/// Rows of a file.
+const BAND: usize = 4096;
+
+/// Rows that are read at once, at least: those of a GeoTIFF's tile.
+const LEAST: usize = 256;
+
+/// The sites of each row beyond a tile, as columns of the whole; [`NONE`] where there is none.
+pub struct Beyond {
+    pub before: Vec<u32>,
+    pub after: Vec<u32>,
+}
+
+impl Beyond {
+    /// What a scan has found for a tile.
+    pub fn read(planned: &Planned, tile: &Tile) -> Result<Self> {
+        let number = planned.plan.tiles().iter().position(|other| other == tile);
+        let number = number.context("this plan is damaged: a tile is not its own")?;
+        let (mut before, mut after) = (Vec::new(), Vec::new());
+        for band in bands(planned) {
+            let mut both = open(planned, band)?.rows::<u32>(2 * number, 2)?;
+            after.extend_from_slice(&both[both.len() / 2..]);
+            both.truncate(both.len() / 2);
+            before.append(&mut both);
+        }
+        Ok(Self { before, after })
+    }
+}
+
+/// Refuses a plan whose scan is not there, or not whole.
+pub fn require_all(planned: &Planned) -> Result<()> {
+    bands(planned).try_for_each(|band| open(planned, band).map(drop)).context(
+        "tiles without --max-distance are made of what a scan finds: run distance_transform scan with this plan first",
+    )
+}
+
+/// Makes what is not there of a plan's files, or removes them.
+pub fn scan(args: &ScanArgs) -> Result<()> {
+    let planned = Planned::read(&args.plan)?;
+    if args.remove {
+        return remove(&planned, args);
+    }
+    let is_limited = planned.recipe.max_distance.is_some();
+    ensure!(!is_limited, "tiles of a plan with --max-distance need no scan");
+    // Refused before anything is made.
+    open_mask(&planned)?;
+    let folder = folder(&planned);
+    std::fs::create_dir_all(&folder)
+        .with_context(|| format!("cannot make {}", folder.display()))?;
+    let all = bands(&planned);
+    let missing: Vec<usize> = all.clone().filter(|&band| open(&planned, band).is_err()).collect();
+    let mut stages = Stages::new(args.run.quiet);
+    stages.run("scan", |progress| {
+        missing.iter().try_for_each(|&band| make(&planned, band, progress))
+    })?;
+    let mut report = Report::default();
+    let (made, there) = (missing.len(), all.len() - missing.len());
+    report.line("bands", format_args!("of {BAND} rows: {made} made, {there} were there"));
+    report.field("bands", json!({"made": made, "there": there}));
+    report.stages(stages.done());
+    report.written([&folder]);
+    report.print(&args.run, false);
+    Ok(())
+}
+
+/// The folder of a plan's files.
+fn folder(planned: &Planned) -> PathBuf {
+    planned.folder.with_file_name(format!("rows-{}", planned.id))
+}
+
+fn path_of(planned: &Planned, band: usize) -> PathBuf {
+    folder(planned).join(format!("{band}.npy"))
+}
+
+/// The bands of a plan's rows.
+fn bands(planned: &Planned) -> Range<usize> {
+    0..planned.plan.grid().height.div_ceil(BAND as u32) as usize
+}
+
+/// The rows of a band.
+fn rows_of(planned: &Planned, band: usize) -> Range<usize> {
+    let height = planned.plan.grid().height as usize;
+    band * BAND..height.min((band + 1) * BAND)
+}
+
+/// Opens the file of a band, which must have its size.
+fn open(planned: &Planned, band: usize) -> Result<ArrayFile> {
+    let path = path_of(planned, band);
+    let file = ArrayFile::open(&path)?;
+    let size = (rows_of(planned, band).len(), 2 * planned.plan.tiles().len());
+    ensure!(file.size() == size, "{} is not of this plan", path.display());
+    file.rows::<u32>(0, 0)?;
+    Ok(file)
+}
+
+/// Makes the file of a band.
+fn make(planned: &Planned, band: usize, progress: &dyn Progress) -> Result<()> {
+    let (input, mask) = open_mask(planned)?;
+    let (tiles, rows) = (planned.plan.tiles(), rows_of(planned, band));
+    let (length, height) = (rows.len(), f64::from(planned.plan.grid().height));
+    let mut columns = host_memory::filled(NONE, 2 * tiles.len() * length)?;
+    let (step, together) = window(planned, length);
+    for first in rows.clone().step_by(step) {
+        progress.at("scan", first as f64 / height)?;
+        let part = first..(first + step).min(rows.end);
+        let groups = tiles.chunks(together).zip(columns.chunks_mut(2 * together * length));
+        for (tiles, columns) in groups {
+            own_sites(planned, &mask, (&rows, part.clone()), tiles, columns)?;
+        }
+    }
+    beyond_of_own(&mut columns, length);
+    // What was read is what was planned with, even where a file was replaced meanwhile.
+    require_unchanged(input)?;
+    let path = path_of(planned, band);
+    Ok(geo_io::write_npy(Output::from(&path), &columns, length, 2 * tiles.len())?)
+}
+
+/// The rows and the tiles that are read at once: as many rows as fit the plan's memory, and all tiles where they can be.
+fn window(planned: &Planned, length: usize) -> (usize, usize) {
+    let (grid, tiles) = (planned.plan.grid(), planned.plan.tiles());
+    // Where the plan has none, half of what is free.
+    let memory = planned.memory.or_else(|| host_memory::available().map(|free| free / 2));
+    let found = 8 * tiles.len() as u64 * length as u64;
+    let room = memory.unwrap_or(0).saturating_sub(FIXED + found);
+    let pixels = room / planned.recipe.kind(grid).read();
+    let rows = pixels / u64::from(grid.width) / LEAST as u64 * LEAST as u64;
+    if rows > 0 {
+        return (rows.min(BAND as u64) as usize, tiles.len());
+    }
+    let widest = tiles.iter().map(|tile| tile.width).max().unwrap_or(1);
+    let together = pixels / LEAST as u64 / u64::from(widest);
+    (LEAST, together.max(1) as usize)
+}
+
+/// Puts the last and the first site of each tile's own columns where the last before it and the first after it belong, for a
+/// part of a band's rows.
+fn own_sites(
+    planned: &Planned,
+    mask: &MaskFile,
+    (band, rows): (&Range<usize>, Range<usize>),
+    tiles: &[Tile],
+    columns: &mut [u32],
+) -> Result<()> {
+    let (Some(first), Some(last)) = (tiles.first(), tiles.last()) else { return Ok(()) };
+    let (west, east) = (first.column as usize, (last.column + last.width) as usize);
+    let own = rows.start - band.start..rows.end - band.start;
+    let sites = mask.window(rows, west..east, &planned.recipe.sites())?.sites;
+    let of_tiles = columns.par_chunks_exact_mut(2 * band.len()).zip(tiles);
+    of_tiles.for_each(|(columns, tile)| {
+        let (last, first) = columns.split_at_mut(band.len());
+        let both = last[own.clone()].iter_mut().zip(&mut first[own.clone()]);
+        let start = tile.column as usize - west;
+        for (row, (last, first)) in sites.chunks_exact(east - west).zip(both) {
+            let row = &row[start..start + tile.width as usize];
+            let column = |x: Option<usize>| x.map_or(NONE, |x| tile.column + x as u32);
+            *last = column(row.iter().rposition(|&site| site != 0));
+            *first = column(row.iter().position(|&site| site != 0));
+        }
+    });
+    Ok(())
+}
+
+/// Of the last and first sites of all tiles, in rows of `length`, the last before each and the first after each.
+fn beyond_of_own(columns: &mut [u32], length: usize) {
+    /// Each line gets what the lines before it have last.
+    fn carry<'a>(lines: impl Iterator<Item = &'a mut [u32]>, length: usize) {
+        let mut carried = vec![NONE; length];
+        for line in lines {
+            for (own, carried) in line.iter_mut().zip(&mut carried) {
+                let found = if *own == NONE { *carried } else { *own };
+                *own = std::mem::replace(carried, found);
+            }
+        }
+    }
+    carry(columns.chunks_exact_mut(length).step_by(2), length);
+    carry(columns.chunks_exact_mut(length).rev().step_by(2), length);
+}
+
+/// Removes a plan's files.
+fn remove(planned: &Planned, args: &ScanArgs) -> Result<()> {
+    let folder = folder(planned);
+    let mut removed = 0;
+    for path in bands(planned).map(|band| path_of(planned, band)).filter(|path| path.exists()) {
+        std::fs::remove_file(&path).with_context(|| format!("cannot remove {}", path.display()))?;
+        removed += 1;
+    }
+    // It stays where there is something else in it, or it is a link.
+    let _ = std::fs::remove_dir(&folder);
+    let mut report = Report::default();
+    report.line("removed", format_args!("{removed} files, {}", folder.display()));
+    report.field("removed", removed);
+    report.print(&args.run, false);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn own_sites_become_those_beyond() {
+        const N: u32 = NONE;
+        // Three tiles of ten columns, and two rows: the last and the first site of each.
+        let mut columns = [
+            [7, N],
+            [2, N], //
+            [N, 15],
+            [N, 15], //
+            [28, N],
+            [21, N],
+        ]
+        .concat();
+        beyond_of_own(&mut columns, 2);
+        let expected = [
+            [N, N],
+            [21, 15], //
+            [7, N],
+            [21, N], //
+            [7, 15],
+            [N, N],
+        ];
+        assert_eq!(columns, expected.concat());
+    }
+}

@@ -6,7 +6,7 @@
 //!
 //! A point that lies within the reach of the parameters of a cell may decide its value; no other does. So a tile
 //! needs the points of its own ground and of a halo as wide as the greatest reach. Where that is infinite there
-//! is no plan, and [`Error::Unbounded`] names the parameter. That a tile's values have the bits of the whole's is
+//! is no plan, and [`Error::Unbounded`] names the parameter, unless every tile is to read all ([`Reach::Everywhere`]). That a tile's values have the bits of the whole's is
 //! then a promise of the algorithm, for cells whose points are the same; the plan's part is that they are.
 //!
 //! The grid is halved until each tile's estimate fits the budget, the longer side first, at multiples of 256
@@ -78,7 +78,7 @@ pub struct Tile {
     pub height: u32,
     /// The inputs that can reach it, as indices of [`Plan::inputs`], rising.
     pub inputs: Vec<u32>,
-    /// The ground whose points must be read: the tile's own and the halo.
+    /// The ground whose points must be read: the tile's own and the halo; where all inputs are read, whole, its own.
     #[serde(with = "json::BoundsFields")]
     pub read: Bounds,
     /// Points there, estimated.

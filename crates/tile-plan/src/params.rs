@@ -71,6 +71,8 @@ pub enum Reach {
     Cells(f64),
     /// In the units of the ground.
     Ground(f64),
+    /// However far it lies: every tile reads all inputs. There is no halo, and the cells of a tile are its own.
+    Everywhere,
 }
 
 /// The memory that a tile takes: an affine function of its points and cells, those of the halo included.

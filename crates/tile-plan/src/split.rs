@@ -28,7 +28,9 @@ pub fn plan(inputs: &[Input], params: &Params) -> Result<Plan> {
     inputs.sort_by(|a, b| (a.rank, &a.path).cmp(&(b.rank, &b.path)));
     check_inputs(&inputs)?;
     let halo = halo(params)?;
-    let mut division = Division { params, inputs: &inputs, halo, tiles: Vec::new() };
+    let reads_all = params.reaches.iter().any(|(_, reach)| *reach == Reach::Everywhere);
+    let halo = if reads_all { 0 } else { halo };
+    let mut division = Division { params, inputs: &inputs, halo, reads_all, tiles: Vec::new() };
     let all = (0..inputs.len() as u32).collect::<Vec<_>>();
     match params.shape {
         Shape::Squares => division.cut_squares(&grid, &all)?,
@@ -79,6 +81,7 @@ fn halo(params: &Params) -> Result<u32> {
         let cells = match *reach {
             Reach::Cells(cells) => cells,
             Reach::Ground(length) => length / params.grid.cell_size,
+            Reach::Everywhere => continue,
         };
         if cells == f64::INFINITY {
             return Err(Error::Unbounded { parameter: parameter() });
@@ -141,6 +144,8 @@ struct Division<'a> {
     params: &'a Params,
     inputs: &'a [Input],
     halo: u32,
+    /// Whether every tile reads all inputs.
+    reads_all: bool,
     tiles: Vec<Tile>,
 }
 
@@ -231,7 +236,8 @@ impl Division<'_> {
         };
         let share = |i: u32| {
             let input = &self.inputs[i as usize];
-            input.bounds.map_or(Some(1.0), |bounds| share_within(&bounds, &touched))
+            let bounds = input.bounds.filter(|_| !self.reads_all);
+            bounds.map_or(Some(1.0), |bounds| share_within(&bounds, &touched))
         };
         let near = inputs.iter().filter_map(|&i| share(i).map(|share| (i, share)));
         let near: Vec<(u32, f64)> = near.collect();

@@ -139,6 +139,20 @@ proptest! {
         }
     }
 
+    /// Each names all of them, and has as many points.
+    #[test]
+    fn tiles_may_read_all_inputs(inputs in inputs(), params in params()) {
+        let params = params.reach("--all", Reach::Everywhere);
+        let Some(plan) = planned(&inputs, &params) else { return Ok(()) };
+        let points: u64 = inputs.iter().map(|input| input.points).sum();
+        for tile in plan.tiles() {
+            prop_assert_eq!(tile.inputs.len(), inputs.len());
+            prop_assert_eq!(tile.points, points);
+            prop_assert_eq!(tile.cells, u64::from(tile.width) * u64::from(tile.height));
+        }
+        prop_assert_eq!(plan.halo(), 0);
+    }
+
     /// They keep the grid's height, and lie side by side.
     #[test]
     fn strips_are_as_tall_as_the_grid(inputs in inputs(), params in params()) {
@@ -160,7 +174,7 @@ proptest! {
     ) {
         let Some(plan) = planned(&inputs, &params) else { return Ok(()) };
         let cell = plan.grid().cell_size;
-        let ground = |reach: &Reach| match *reach { Reach::Cells(c) => c * cell, Reach::Ground(g) => g };
+        let ground = |reach: &Reach| match *reach { Reach::Cells(c) => c * cell, Reach::Ground(g) => g, Reach::Everywhere => 0.0 };
         let reach = params.reaches.iter().map(|(_, reach)| ground(reach)).fold(0.0, f64::max);
         prop_assert!(f64::from(plan.halo()) * cell >= reach * (1.0 - 1e-12));
         for (u, v, far, angle) in places {

@@ -89,13 +89,9 @@ impl Args {
         Format::of("--output", &self.output, &FORMATS)
     }
 
-    /// The coordinate system given by `--crs`; degrees are WGS 84 unless it says otherwise.
+    /// The coordinate system, where the command line says.
     pub fn crs(&self) -> Result<Option<Crs>> {
-        let degrees = || self.surface.geographic.then(|| Crs::parse("EPSG:4326")).transpose();
-        match self.points.crs()? {
-            Some(crs) => Ok(Some(crs)),
-            None => Ok(degrees()?),
-        }
+        self.surface.crs(self.points.crs()?)
     }
 }
 

@@ -4,6 +4,7 @@ use std::str::FromStr;
 
 use anyhow::{Result, bail, ensure};
 use clap::Args;
+use geo_io::Crs;
 use idw::{Adaptive, Params};
 use programs::args::{Extent, fraction, positive};
 
@@ -62,6 +63,14 @@ impl SurfaceArgs {
             }
         }
         Ok(())
+    }
+
+    /// The coordinate system, given by `--crs` or not; degrees are WGS 84 unless it says otherwise.
+    pub fn crs(&self, given: Option<Crs>) -> Result<Option<Crs>> {
+        match given {
+            None if self.geographic => Ok(Some(Crs::parse("EPSG:4326")?)),
+            given => Ok(given),
+        }
     }
 
     /// How to interpolate, by this power.

@@ -43,7 +43,7 @@ fn write_points(folder: &Path, random: &mut Random, count: usize) -> Vec<String>
                 (px, py) = (px.round(), py.round());
             }
             let is_void = (px - 50.0).hypot(py - 30.0) < 18.0;
-            if !is_void || random.below(100) == 0 {
+            if !is_void || x.is_empty() || random.below(100) == 0 {
                 x.push(px);
                 y.push(py);
                 z.push(random.between(100.0, 160.0));
@@ -68,10 +68,12 @@ struct Case {
     seed: u64,
     points: usize,
     cell: f64,
-    /// `None` for the nearest, however far.
+    /// `None` for points however far.
     radius: Option<f64>,
     nearest: Option<u32>,
     quadrants: Option<&'static str>,
+    /// Another option of the search.
+    more: &'static [&'static str],
     least: u32,
     power: f64,
     tile: u32,
@@ -81,7 +83,8 @@ struct Case {
 }
 
 fn case() -> impl Strategy<Value = Case> {
-    let search = prop_oneof![
+    type Search = (Option<f64>, Option<u32>, Option<&'static str>);
+    let near = prop_oneof![
         (0.5..15.0, prop::option::of(1..40_u32), Just(None)).prop_map(|(r, k, q)| (Some(r), k, q)),
         (
             2.0..15.0,
@@ -91,15 +94,29 @@ fn case() -> impl Strategy<Value = Case> {
             .prop_map(|(r, k, q)| (Some(r), k, q)),
         (1..40_u32).prop_map(|k| (None, Some(k), None)),
     ];
+    // Points anywhere: all pairs, adaptive powers, quadrants without a radius, the sphere.
+    let far: Vec<(Search, &'static [&'static str])> = vec![
+        ((None, None, None), &[]),
+        ((None, None, None), &["--adaptive"]),
+        ((None, Some(9), Some("1,3")), &[]),
+        ((None, None, None), &["--geographic"]),
+        ((Some(9e5), None, None), &["--geographic"]),
+        ((None, Some(7), None), &["--geographic"]),
+    ];
+    let search = prop_oneof![
+        2 => near.prop_map(|search| (search, &[][..])),
+        1 => prop::sample::select(far),
+    ];
     let cells = prop_oneof![Just(1.0), Just(0.7), Just(3.0), 0.5..4.0];
     let points = prop_oneof![1..80_usize, 300..1500_usize];
     let size = (16..70_u32, 66..90_u32, any::<bool>(), any::<bool>());
     let power = prop_oneof![Just(2.0), Just(1.0), Just(2.5)];
     (any::<u64>(), points, cells, search, 0..3_u32, power, size).prop_map(
-        |(seed, points, cell, (radius, nearest, quadrants), least, power, size)| {
+        |(seed, points, cell, ((radius, nearest, quadrants), more), least, power, size)| {
             let (tile, memory, has_bins, on_device) = size;
             // A device adds what is no short list in the order of its index.
-            let is_short = quadrants.is_none() && nearest.is_some_and(|k| k <= 24);
+            let is_short =
+                quadrants.is_none() && nearest.is_some_and(|k| k <= 24) && more.is_empty();
             let device = match on_device && is_short && cfg!(feature = "cuda") {
                 true => "software",
                 false => "cpu",
@@ -112,6 +129,7 @@ fn case() -> impl Strategy<Value = Case> {
                 radius,
                 nearest,
                 quadrants,
+                more,
                 least,
                 power,
                 tile,
@@ -135,7 +153,11 @@ proptest! {
         let [least, tile] = [case.least, case.tile].map(|value| value.to_string());
         let (radius, nearest) = (case.radius.map(|r| r.to_string()), case.nearest.map(|k| k.to_string()));
         let mut words: Vec<&str> = names.iter().map(String::as_str).collect();
-        words.extend(["--resolution", &cell, "--power", &power, "--min-points", &least]);
+        words.extend(["--resolution", &cell, "--min-points", &least]);
+        if !case.more.contains(&"--adaptive") {
+            words.extend(["--power", &power]);
+        }
+        words.extend(case.more);
         // Beyond the points on one side, within them on another: a header's bounds may be a rounding wider than its points'.
         words.push("--bounds=-20,5,90,70");
         for (option, value) in [
@@ -182,6 +204,32 @@ fn the_nearest_are_found_across_a_void() {
     let plan = [&words[..], &["--tile-size", "16"]].concat();
     in_tiles(folder, &plan, "cpu", false, "few_tiles.tif");
     assert!(is_same(folder, "few.tif", "few_tiles.tif"));
+}
+
+/// So many points that one run takes those far off together, and the tiles, which have fewer cells, do not.
+#[test]
+fn sums_over_very_many_points_agree_to_what_is_promised() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let mut random = Random::new(12);
+    let mut column = |low: f64, high: f64| -> Vec<f64> {
+        (0..9000).map(|_| random.between(low, high)).collect()
+    };
+    let (x, y, z) = (column(0.0, 300.0), column(0.0, 200.0), column(100.0, 160.0));
+    let points = LasPoints { x: &x, y: &y, z: &z, ..Default::default() };
+    write_las(&folder.join("points.laz"), &points, None).unwrap();
+    let words = ["points.laz", "--resolution", "1", "--bounds=0,0,300,200"];
+    PROGRAM.succeeds(folder, &[&words[..], &["-o", "plain.tif", "--device", "cpu"]].concat());
+    assert!(
+        in_tiles(folder, &[&words[..], &["--tile-size", "64"]].concat(), "cpu", true, "tiles.tif")
+            > 8
+    );
+    let [plain, tiles] = ["plain.tif", "tiles.tif"]
+        .map(|name| geo_io::RasterFile::open(&folder.join(name)).unwrap().rows(0, 200).unwrap());
+    assert_eq!(plain.len(), 60_000);
+    let error = |(a, b): (&f32, &f32)| ((a - b) / a).abs();
+    let most = plain.iter().zip(&tiles).map(error).fold(0.0, f32::max);
+    assert!(most > 0.0 && most < 2e-5, "{most}");
 }
 
 #[test]
@@ -261,11 +309,8 @@ fn what_has_no_plan_gets_one_line() {
     let folder = folder.path();
     std::fs::write(folder.join("points.csv"), testing::program::PLANE).unwrap();
     for (more, words) in [
-        (&[][..], &["every point counts", "--radius", "--max-points"][..]),
-        (&["--adaptive"], &["--adaptive"]),
-        (&["--radius", "5", "--geographic"], &["--geographic"]),
-        (&["--max-points", "5", "--per-quadrant", "1,2"], &["--per-quadrant", "--radius"]),
-        (&["--max-points", "0"], &["--max-points 0"]),
+        (&["--max-points", "0"][..], &["--max-points 0"][..]),
+        (&["--memory", "1MiB"], &["each tile is made of all", "--memory", "1048576"]),
         (&["--radius", "3", "--memory", "1MiB"], &["--memory", "1048576"]),
         (&["--radius", "3", "--tile-size", "3"], &["--tile-size", "16"]),
         (&["--radius", "1e300"], &["--radius"]),

@@ -11,7 +11,7 @@ use crate::surface::SurfaceArgs;
 /// What is done with a surface that is made in tiles.
 #[derive(Subcommand, Debug)]
 pub enum Command {
-    /// Divide a surface by --radius or --max-points into tiles that fit the memory, each a job of its own
+    /// Divide a surface into tiles that fit the memory, each a job of its own
     Plan(Box<PlanArgs>),
     /// Read the points of a plan once and put them on disk in bins, so that no tile unpacks the inputs again
     Bin(BinArgs),

@@ -3,6 +3,8 @@
 use programs::scale::{FIXED, Needs};
 use tile_plan::{Model, Tile};
 
+use crate::scale::recipe::Reads;
+
 /// A point that is read and waits.
 const READ: u64 = 60;
 
@@ -13,23 +15,26 @@ const MADE: u64 = 120;
 const WRITTEN: u64 = 8;
 
 /// A cell while a tile is made: its place and its value; and of a search for the nearest alone what was found of it.
-const fn cell(is_nearest: bool) -> u64 {
-    if is_nearest { 150 } else { 40 }
+const fn cell(reads: Reads) -> u64 {
+    match reads {
+        Reads::Nearest => 150,
+        Reads::Halo | Reads::All => 40,
+    }
 }
 
 /// A tile at each of its steps.
-pub fn needs(tile: &Tile, is_nearest: bool) -> Needs {
+pub fn needs(tile: &Tile, reads: Reads) -> Needs {
     let own = u64::from(tile.width) * u64::from(tile.height);
     Needs {
         read: tile.points.saturating_mul(READ),
-        make: tile.points.saturating_mul(MADE).saturating_add(own * cell(is_nearest)),
+        make: tile.points.saturating_mul(MADE).saturating_add(own * cell(reads)),
         write: own * WRITTEN,
     }
 }
 
 /// A tile that is made while one like it is read and another is written. Its halo's cells are counted, and not made.
-pub fn model(is_nearest: bool) -> Model {
-    Model { fixed: FIXED, per_point: MADE + READ, per_cell: cell(is_nearest) + WRITTEN }
+pub fn model(reads: Reads) -> Model {
+    Model { fixed: FIXED, per_point: MADE + READ, per_cell: cell(reads) + WRITTEN }
 }
 
 /// A tile on a card: points and their copies by cells; places, values and statistics of cells.

@@ -4,7 +4,7 @@ use std::f64::consts::PI;
 
 use std::io::Write;
 
-use anyhow::{Result, bail, ensure};
+use anyhow::Result;
 use geo_io::Output;
 use gpu_core::{Bounds, GridSpec};
 use programs::report::Report;
@@ -17,67 +17,49 @@ use crate::extent;
 use crate::scale::Planned;
 use crate::scale::args::PlanArgs;
 use crate::scale::needs;
-use crate::scale::recipe::Recipe;
-use crate::surface::SurfaceArgs;
+use crate::scale::recipe::{Reads, Recipe};
 
 /// Reads headers, divides the surface and writes the plan.
 pub fn plan(args: &PlanArgs) -> Result<()> {
     args.surface.check(args.points.bounds)?;
-    require_parts(&args.surface)?;
     let paths = args.points.files()?;
     geo_io::check_distinct(&paths, &[&args.output])?;
     let output = Output { path: &args.output, existing: args.run.existing() };
     geo_io::check_output(output)?;
     let mut stages = Stages::new(args.run.quiet);
     // Of points at one distance the first counts.
-    let headers = stages.run("headers", |_| Headers::read(&paths, &args.points, true))?;
-    let plan = stages.run("divide", |_| divide(args, &headers))?;
+    let mut headers = stages.run("headers", |_| Headers::read(&paths, &args.points, true))?;
+    headers.crs = args.surface.crs(args.points.crs()?)?.or(headers.crs);
+    let (plan, reads) = stages.run("divide", |_| divide(args, &headers))?;
     stages.run("write", |_| {
         geo_io::write_file(output, |file| file.write_all(plan.to_json().as_bytes()))
     })?;
-    report(args, &plan, &headers, &stages);
+    report(args, (&plan, reads), &headers, &stages);
     Ok(())
 }
 
-/// Refuses what no part of a surface can have as the whole has it.
-fn require_parts(surface: &SurfaceArgs) -> Result<()> {
-    if surface.adaptive {
-        bail!("--adaptive takes each power from the pattern of all points: there are no tiles");
-    }
-    ensure!(
-        !surface.geographic,
-        "--geographic: a distance on the sphere has no one width in degrees, which tiles would need"
-    );
-    if surface.radius.is_some() {
-        return Ok(());
-    }
-    ensure!(
-        surface.per_quadrant.is_none(),
-        "--per-quadrant without --radius: a quadrant may have its points anywhere, so each tile would need all"
-    );
-    ensure!(
-        surface.max_points.is_some(),
-        "every point counts for every cell, so each tile would need all points: tiles need --radius or --max-points"
-    );
-    Ok(())
-}
-
-fn divide(args: &PlanArgs, headers: &Headers) -> Result<Plan> {
+fn divide(args: &PlanArgs, headers: &Headers) -> Result<(Plan, Reads)> {
     let grid = extent::grid(&args.surface, args.points.bounds, headers.bounds)?;
     let recipe = Recipe::new(&args.points, &args.surface, headers.range()?, headers.crs.as_ref())?;
-    let is_nearest = recipe.is_nearest();
-    let (parameter, reach) = match args.surface.radius {
-        Some(radius) => ("--radius", radius),
-        None => ("--max-points", first_reach(args, headers, &grid)),
+    let reads = recipe.reads();
+    let (parameter, reach) = match (reads, args.surface.radius) {
+        (Reads::Halo, Some(radius)) => ("--radius", Reach::Ground(radius)),
+        (Reads::Nearest, _) => ("--max-points", Reach::Ground(first_reach(args, headers, &grid))),
+        _ => ("the search", Reach::Everywhere),
     };
-    let params = Params::new(grid, args.budget.share()?, needs::model(is_nearest))
+    let params = Params::new(grid, args.budget.share()?, needs::model(reads))
         .device_model(needs::on_device())
         .device_budget(args.budget.device_memory)
         .ends_at_grid(true)
         .most_side(args.budget.tile_size)
-        .reach(parameter, Reach::Ground(reach))
+        .reach(parameter, reach)
         .program(Planned::held(recipe, args.budget.memory)?);
-    tile_plan::plan(&headers.inputs, &params).map_err(|error| args.budget.explain(error))
+    let plan = tile_plan::plan(&headers.inputs, &params).map_err(|error| {
+        let error = args.budget.explain(error);
+        let all = "any point may count for any cell, so each tile is made of all of them";
+        if reads == Reads::All { error.context(all) } else { error }
+    })?;
+    Ok((plan, reads))
 }
 
 /// How far a tile reads at first for the nearest points alone: a quarter of the circle of a cell in a corner holds as
@@ -93,7 +75,7 @@ fn first_reach(args: &PlanArgs, headers: &Headers, grid: &GridSpec) -> f64 {
     reach.clamp(grid.cell_size, across)
 }
 
-fn report(args: &PlanArgs, plan: &Plan, headers: &Headers, stages: &Stages) {
+fn report(args: &PlanArgs, (plan, reads): (&Plan, Reads), headers: &Headers, stages: &Stages) {
     let mut report = Report::default();
     let grid = plan.grid();
     let (files, points) = (headers.inputs.len(), headers.points());
@@ -110,8 +92,15 @@ fn report(args: &PlanArgs, plan: &Plan, headers: &Headers, stages: &Stages) {
     report.field("surface", surface);
     report_tiles(plan, &mut report);
     report_reading::<Recipe>(plan, &mut report);
-    if args.surface.radius.is_none() {
-        report.note("a tile reads on around cells whose nearest points lie farther");
+    match reads {
+        Reads::Halo => {}
+        Reads::Nearest => {
+            report.note("a tile reads on around cells whose nearest points lie farther")
+        }
+        Reads::All => report.note(
+            "any point may count for any cell, so each tile reads all of them; where very many are summed, values may differ \
+             from those of one run in their last digits (docs/scale.md)",
+        ),
     }
     report.stages(stages.done());
     report.written([&args.output]);

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::Result;
 use geo_io::{Crs, CsvColumns, Filter};
 use gpu_core::{Bounds, Device, Progress};
-use idw::{Params, ValueRange};
+use idw::{Adaptive, Params, ValueRange};
 use programs::args::PointArgs;
 use programs::cloud::Cloud;
 use programs::scale::{self, Needs, PointRecipe, System, read_points};
@@ -14,6 +14,25 @@ use tile_plan::Tile;
 
 use crate::scale::{Planned, needs, open, tile};
 use crate::surface::{DEFAULT_POWER, Quadrants, SurfaceArgs};
+
+/// Where the points lie that count for a tile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reads {
+    /// Within a halo.
+    Halo,
+    /// Wherever the nearest are.
+    Nearest,
+    /// Anywhere: every tile is made of all points.
+    All,
+}
+
+/// All ground.
+const EVERYWHERE: Bounds = Bounds {
+    min_x: f64::NEG_INFINITY,
+    min_y: f64::NEG_INFINITY,
+    max_x: f64::INFINITY,
+    max_y: f64::INFINITY,
+};
 
 /// How tiles are made, beside what a plan has of any program.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -31,6 +50,8 @@ pub struct Recipe {
     min_points: u32,
     /// The fewest and the most points of a quadrant; 0 for no limit.
     per_quadrant: [u32; 2],
+    adaptive: bool,
+    geographic: bool,
     /// The lowest and the highest value of all inputs.
     pub range: [f64; 2],
     crs: Option<System>,
@@ -55,6 +76,8 @@ impl Recipe {
             max_points: surface.max_points.unwrap_or(0),
             min_points: surface.min_points,
             per_quadrant: [min, max],
+            adaptive: surface.adaptive,
+            geographic: surface.geographic,
             range,
             crs: crs.map(System::of).transpose()?,
         })
@@ -63,7 +86,7 @@ impl Recipe {
     /// How a cell comes to its value.
     pub fn params(&self) -> Params {
         let ([min, max], [fewest, most]) = (self.range, self.per_quadrant);
-        Params::default()
+        let params = Params::default()
             .power(self.power)
             .smoothing(self.smoothing)
             .radius(self.radius.unwrap_or(0.0))
@@ -71,12 +94,24 @@ impl Recipe {
             .min_points(self.min_points)
             .min_points_per_quadrant(fewest)
             .max_points_per_quadrant(most)
-            .value_range(ValueRange { min, max })
+            .geographic(self.geographic)
+            .adaptive(self.adaptive.then(Adaptive::default));
+        // As in one run.
+        let range = (!params.is_all_pairs()).then_some(ValueRange { min, max });
+        params.value_range(range)
     }
 
-    /// Whether the nearest points count, however far they are.
-    pub fn is_nearest(&self) -> bool {
-        self.radius.is_none()
+    /// Where the points lie that count for a tile.
+    pub fn reads(&self) -> Reads {
+        let has_quadrants = self.per_quadrant != [0, 0];
+        match self.radius {
+            // On the sphere a distance has no one width in degrees, and the pattern of adaptive powers is of all points.
+            _ if self.geographic || self.adaptive => Reads::All,
+            Some(_) => Reads::Halo,
+            // A quadrant may have its points anywhere.
+            None if self.max_points == 0 || has_quadrants => Reads::All,
+            None => Reads::Nearest,
+        }
     }
 
     /// The coordinate system.
@@ -97,18 +132,18 @@ impl PointRecipe for Recipe {
     }
 
     fn reads_beyond(&self) -> bool {
-        self.is_nearest()
+        self.reads() != Reads::Halo
     }
 }
 
 impl scale::Recipe for Recipe {
     const PROGRAM: &'static str = "idw_surface";
-    const VERSION: u32 = 1;
+    const VERSION: u32 = 2;
     type Read = Cloud;
     type Made = Vec<f32>;
 
     fn needs(planned: &Planned, tile: &Tile) -> Needs {
-        needs::needs(tile, planned.recipe.is_nearest())
+        needs::needs(tile, planned.recipe.reads())
     }
 
     fn files(planned: &Planned, number: usize) -> Vec<PathBuf> {
@@ -120,7 +155,9 @@ impl scale::Recipe for Recipe {
     }
 
     fn read(planned: &Planned, tile: &Tile, progress: &dyn Progress) -> Result<Cloud> {
-        read_points(planned, &tile.read, progress)
+        let all = EVERYWHERE;
+        let ground = if planned.recipe.reads() == Reads::All { &all } else { &tile.read };
+        read_points(planned, ground, progress)
     }
 
     fn make(

@@ -1,6 +1,7 @@
 //! The steps of a tile.
 //!
-//! **Within a radius** the halo is as wide, and one call makes the tile.
+//! **Within a radius** the halo is as wide, and one call makes the tile. **Where any point may count**, as in sums over all, all
+//! are read, and one call makes it too.
 //!
 //! **The nearest alone**: a cell that finds as many points as are wanted within the halo's width has its nearest, since
 //! whatever was not read lies farther: one call with that radius gives the values, and the number of points of each
@@ -14,6 +15,7 @@ use programs::cloud::Cloud;
 use programs::scale::{bounds_of, read_points};
 use tile_plan::Tile;
 
+use crate::scale::recipe::Reads;
 use crate::scale::{Planned, place_of};
 
 /// The values of a tile.
@@ -25,7 +27,7 @@ pub fn values(
     progress: &dyn Progress,
 ) -> Result<Vec<f32>> {
     let centres = Centres::of(planned, tile);
-    if planned.recipe.is_nearest() {
+    if planned.recipe.reads() == Reads::Nearest {
         return nearest(planned, tile, &centres, cloud, device, progress);
     }
     let surface =

@@ -290,6 +290,21 @@ fn a_scan_goes_on_and_what_it_lacks_is_named() {
     PROGRAM.fails(folder, &["scan", "plan.json"], &["mask.tif has changed"]);
 }
 
+/// Rows so wide that 256 of them do not fit the memory are read in parts, some tiles at a time.
+#[test]
+fn a_scan_of_wide_rows_is_the_same() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let (width, height) = (6000, 300);
+    write_mask(folder, "bytes", &values(&mut Random::new(9), 1_800_000, 1e-5), (width, height));
+    let plain = ["mask.npy", "-o", "plain.tif", "--nearest", "near-plain.npy", "--device", "cpu"];
+    succeeds(folder, &[&plain]);
+    succeeds(folder, &[&["plan", "mask.npy", "--memory", "66MiB", "--nearest"]]);
+    succeeds(folder, &[&["scan", "plan.json"]]);
+    succeeds(folder, &[&["run", "plan.json", "--all", "--device", "cpu"]]);
+    merged_is_plain(folder);
+}
+
 #[test]
 fn a_scan_killed_at_random_and_run_again_is_the_same() {
     let folder = folder_of_far_sites(9000);

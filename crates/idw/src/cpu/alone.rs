@@ -126,7 +126,7 @@ impl Query<'_, '_> {
                 let index = index.order[i];
                 if ellipse.is_none_or(|e| e.holds(dx, dy)) && Some(index) != self.left_out {
                     let quadrant = u8::from(dx >= 0.0) | u8::from(dy >= 0.0) << 1;
-                    candidates.push(Candidate { squared, index, quadrant });
+                    candidates.push(Candidate { squared, index, sorted: i as u32, quadrant });
                 }
             }
         }

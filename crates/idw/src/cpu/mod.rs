@@ -5,6 +5,7 @@
 //! index together (`together`, `least`), others each by itself (`alone`), and both weigh what they found alike
 //! (`neighbours`).
 
+mod abreast;
 mod alone;
 mod boxes;
 mod careful;
@@ -31,8 +32,8 @@ use crate::{expansion, statistics};
 
 use index::Index;
 use least::LANES;
-use neighbours::{Found, Scratch};
-use patches::Patches;
+use neighbours::Found;
+use patches::{Own, Patches};
 
 /// Targets between two reports of progress.
 const BAND: usize = 1 << 16;
@@ -94,11 +95,15 @@ fn exponents(data: &Data, targets: Targets, params: &Params, leave_out: bool) ->
     let pattern = data.ground.pattern(how, leave_out);
     let params = params.of_pattern(how);
     let patches = Patches::new(index, targets, &params, leave_out);
-    let of_target = |scratch: &mut Scratch, _, powers: &mut Vec<f64>| {
-        powers.push(-0.5 * pattern.power(scratch.found(index, &params).distance));
-    };
     let mut exponents = vec![0.0; targets.len() as usize];
-    for (patch, powers) in patches.map(0..patches.len(), of_target).iter().enumerate() {
+    let powers = patches.map(0..patches.len(), |own, patch| {
+        let mut powers = Vec::with_capacity(LANES);
+        patches.each(own, patch, |scratch, _| {
+            powers.push(-0.5 * pattern.power(scratch.found(index, &params).distance));
+        });
+        powers
+    });
+    for (patch, powers) in powers.iter().enumerate() {
         patches.targets(patch).zip(powers).for_each(|(i, &power)| exponents[i] = power);
     }
     Some(exponents)
@@ -127,27 +132,36 @@ fn search<T: Number>(
         true => host_memory::filled(Found::default(), targets.len() as usize)?,
         false => Vec::new(),
     };
-    let columns = values.len();
-    let of_target = |scratch: &mut Scratch, i: usize, made: &mut Made| {
-        let power = exponents.map_or(params.power, |all| -2.0 * all[i]);
-        let params = &params.power(power);
-        scratch.weigh(params);
-        made.values.extend((0..columns).map(|v| scratch.value(index, params, v)));
-        if params.statistics {
-            made.found.push(scratch.found(index, params));
-        }
-    };
     let patches = Patches::new(index, targets, params, leave_out);
+    let columns = values.len();
+    let of_patch = |own: &mut Own, patch: usize| {
+        if exponents.is_none() && !params.statistics {
+            let values = patches.values(own, patch, params, columns);
+            return Made { values, found: Vec::new() };
+        }
+        let mut made = Made::default();
+        patches.each(own, patch, |scratch, i| {
+            let power = exponents.map_or(params.power, |all| -2.0 * all[i]);
+            scratch.weigh(&params.power(power));
+            made.values.extend((0..columns).map(|v| scratch.value(index, v)));
+            if params.statistics {
+                made.found.push(scratch.found(index, params));
+            }
+        });
+        made
+    };
     for first in (0..patches.len()).step_by(BAND / LANES) {
         progress.at("interpolate", first as f64 / patches.len() as f64)?;
         let band = first..patches.len().min(first + BAND / LANES);
-        for (patch, made) in band.clone().zip(patches.map(band, &of_target)) {
+        for (patch, made) in band.clone().zip(patches.map(band, &of_patch)) {
             let mut of_patch = made.values.iter();
             for (lane, i) in patches.targets(patch).enumerate() {
                 for (column, &value) in values.iter_mut().zip(&mut of_patch) {
                     column[i] = T::from_f64(value);
                 }
-                made.found.get(lane).into_iter().for_each(|&found| all[i] = found);
+                if let (Some(all), Some(&found)) = (all.get_mut(i), made.found.get(lane)) {
+                    *all = found;
+                }
             }
         }
     }

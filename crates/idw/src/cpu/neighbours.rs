@@ -25,6 +25,8 @@ pub(super) struct Candidate {
     /// Square of the distance; on the sphere of the chord.
     pub squared: f64,
     pub index: u32,
+    /// Which of the sorted points it is.
+    pub sorted: u32,
     /// In a search by quadrants, else 0.
     pub quadrant: u8,
 }
@@ -45,54 +47,95 @@ pub(super) struct Scratch {
     /// Whether there are as many as the parameters want.
     pub enough: bool,
     weights: Vec<f64>,
+    /// Whether the nearest lies on the target, which then has its value.
+    is_exact: bool,
+}
+
+/// How neighbours weigh.
+#[derive(Clone, Copy)]
+pub(super) struct Law {
+    law: u32,
+    half_power: f64,
+    /// The square of the smoothing.
+    smoothing: f64,
+    geographic: bool,
+}
+
+impl Law {
+    pub fn of(params: &Params) -> Self {
+        Self {
+            law: params.law(),
+            half_power: 0.5 * params.power,
+            smoothing: params.smoothing * params.smoothing,
+            geographic: params.geographic,
+        }
+    }
+
+    /// Whether a nearest neighbour lies on the target, which then has its value.
+    #[inline(always)]
+    pub fn is_exact(&self, nearest: f64) -> bool {
+        self.smoothing == 0.0 && nearest == 0.0
+    }
+
+    /// The weight of a neighbour relative to that of the nearest, so that none overflows. Those that lie on the target
+    /// leave nothing to the others. `nearest` is [`smoothed`](Self::smoothed), `squared` as it comes.
+    #[inline(always)]
+    pub fn weight(&self, is_exact: bool, nearest: f64, squared: f64) -> f64 {
+        if is_exact {
+            return f64::from(u8::from(squared == 0.0));
+        }
+        let ratio = nearest / self.smoothed(squared);
+        match self.law {
+            1 => ratio.sqrt(),
+            2 => ratio,
+            3 => ratio * ratio.sqrt(),
+            4 => ratio * ratio,
+            _ => ratio.powf(self.half_power),
+        }
+    }
+
+    /// The square of a distance on the ground and of the smoothing, from that of a distance.
+    #[inline(always)]
+    pub fn smoothed(&self, squared: f64) -> f64 {
+        let squared = if self.geographic { careful::on_ground(squared) } else { squared };
+        squared + self.smoothing
+    }
+}
+
+/// What the sums of weights and of weighted values, less their offset, give.
+#[inline(always)]
+pub(super) fn mean(range: Range, is_exact: bool, weights: f64, sum: f64) -> f64 {
+    let offset = range.offset_of(is_exact);
+    if weights > 0.0 { (offset + sum / weights).clamp(range.low, range.high) } else { f64::NAN }
 }
 
 impl Scratch {
-    /// The weights of the candidates, which are in order, relative to that of the nearest, so that none
-    /// overflows. Those that lie on the target leave nothing to the others.
+    /// Weighs the candidates, which are in order.
     pub fn weigh(&mut self, params: &Params) {
-        let smoothing = params.smoothing * params.smoothing;
-        let on_target =
-            smoothing == 0.0 && self.candidates.first().is_some_and(|c| c.squared == 0.0);
-        let squared = |c: &Candidate| {
-            let squared = if params.geographic { careful::on_ground(c.squared) } else { c.squared };
-            squared + smoothing
-        };
-        let nearest = self.candidates.first().map_or(1.0, squared);
-        let weight = |c: &Candidate| {
-            if on_target {
-                return f64::from(u8::from(c.squared == 0.0));
-            }
-            let ratio = nearest / squared(c);
-            match params.law() {
-                1 => ratio.sqrt(),
-                2 => ratio,
-                3 => ratio * ratio.sqrt(),
-                4 => ratio * ratio,
-                _ => ratio.powf(0.5 * params.power),
-            }
-        };
+        let law = Law::of(params);
+        let nearest = self.candidates.first().map_or(f64::INFINITY, |c| c.squared);
+        self.is_exact = law.is_exact(nearest);
+        let nearest = law.smoothed(nearest);
         self.weights.clear();
+        let weight = |c: &Candidate| law.weight(self.is_exact, nearest, c.squared);
         self.weights.extend(self.candidates.iter().map(weight));
     }
 
     /// Value `v` of the target, once its neighbours are weighed.
-    pub fn value(&self, index: &Index, params: &Params, v: usize) -> f64 {
+    pub fn value(&self, index: &Index, v: usize) -> f64 {
         if !self.enough {
             return f64::NAN;
         }
-        let Range { offset, low, high } = index.range(v);
-        let exact =
-            params.smoothing == 0.0 && self.candidates.first().is_some_and(|c| c.squared == 0.0);
-        let offset = if exact { 0.0 } else { offset };
+        let range = index.range(v);
+        let offset = range.offset_of(self.is_exact);
         let (mut weights, mut sum) = (0.0, 0.0);
         for (c, &weight) in self.candidates.iter().zip(&self.weights) {
             weights += weight;
             if weight > 0.0 {
-                sum += weight * (index.data.values[v][c.index as usize] - offset);
+                sum += weight * (index.values[v][c.sorted as usize] - offset);
             }
         }
-        if weights > 0.0 { (offset + sum / weights).clamp(low, high) } else { f64::NAN }
+        mean(range, self.is_exact, weights, sum)
     }
 
     /// The statistics of the first value.
@@ -120,7 +163,7 @@ impl Scratch {
         let (mut sum, mut squares) = (0.0, 0.0);
         (found.min, found.max) = (f64::INFINITY, f64::NEG_INFINITY);
         for c in &self.candidates {
-            let value = index.data.values[0][c.index as usize];
+            let value = index.values[0][c.sorted as usize];
             (found.min, found.max) = (found.min.min(value), found.max.max(value));
             sum += value - offset;
             squares += (value - offset) * (value - offset);

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use gpu_core::parallel;
 
+use super::abreast::Abreast;
 use super::alone;
 use super::index::{Index, curve_of, order_along};
 use super::least::LANES;
@@ -34,8 +35,9 @@ enum Order {
 
 /// What a thread has to itself.
 #[derive(Default)]
-struct Own {
+pub(super) struct Own {
     together: Together,
+    abreast: Abreast,
     scratch: Scratch,
 }
 
@@ -96,34 +98,66 @@ impl<'a> Patches<'a> {
         all.into_iter().take(count)
     }
 
-    /// What `of_target` makes of the neighbours of the targets of some patches, patch by patch. It is given them, the
-    /// number of a target, and what was made of the others of its patch.
-    pub fn map<R: Default + Send>(
+    /// What `of_patch` makes of some patches.
+    pub fn map<R: Send>(
         &self,
         patches: Range<usize>,
-        of_target: impl Fn(&mut Scratch, usize, &mut R) + Sync,
+        of_patch: impl Fn(&mut Own, usize) -> R + Sync,
     ) -> Vec<R> {
         parallel::map_init(patches.len(), 4, Own::default, |own, patch| {
-            let mut made = R::default();
-            self.search(own, patches.start + patch, |scratch, target| {
-                of_target(scratch, target, &mut made);
-            });
-            made
+            of_patch(own, patches.start + patch)
         })
     }
 
-    /// Searches for the neighbours of each target of a patch.
-    fn search(&self, own: &mut Own, patch: usize, mut of_target: impl FnMut(&mut Scratch, usize)) {
-        let Own { together, scratch } = own;
-        let found = match self.order {
-            Order::Given => false,
-            _ => together.find(&self.patch(patch), &self.search),
-        };
+    /// Searches for the neighbours of each target of a patch, and gives them to `of_target` with its number.
+    pub fn each(
+        &self,
+        own: &mut Own,
+        patch: usize,
+        mut of_target: impl FnMut(&mut Scratch, usize),
+    ) {
+        let found = self.find(own, patch);
         for (lane, target) in self.targets(patch).enumerate() {
-            if !(found && together.take(lane, &self.search, scratch)) {
-                self.search_alone(target, scratch);
+            self.take(own, found, lane, target);
+            of_target(&mut own.scratch, target);
+        }
+    }
+
+    /// Searches for the neighbours of a patch, and gives the first values of its targets, so many of each, one after
+    /// the other.
+    pub fn values(&self, own: &mut Own, patch: usize, params: &Params, columns: usize) -> Vec<f64> {
+        let found = self.find(own, patch);
+        let mut rows = Vec::new();
+        if found {
+            own.abreast.weigh(&own.together, &self.search, params);
+            rows.extend((0..columns).map(|v| own.abreast.value(self.index, v)));
+        }
+        let mut values = Vec::with_capacity(LANES * columns);
+        for (lane, target) in self.targets(patch).enumerate() {
+            if found && own.abreast.here[lane] {
+                values.extend(rows.iter().map(|row| row[lane]));
+                continue;
             }
-            of_target(scratch, target);
+            self.take(own, found, lane, target);
+            own.scratch.weigh(params);
+            values.extend((0..columns).map(|v| own.scratch.value(self.index, v)));
+        }
+        values
+    }
+
+    /// Searches for the neighbours of a patch together; false where they must be searched one by one.
+    fn find(&self, own: &mut Own, patch: usize) -> bool {
+        match self.order {
+            Order::Given => false,
+            _ => own.together.find(&self.patch(patch), &self.search),
+        }
+    }
+
+    /// Takes the neighbours of a target, from what was found for its patch if anything was.
+    fn take(&self, own: &mut Own, found: bool, lane: usize, target: usize) {
+        let Own { together, scratch, .. } = own;
+        if !(found && together.take(self.index, &self.search, lane, scratch)) {
+            self.search_alone(target, scratch);
         }
     }
 
@@ -177,7 +211,7 @@ mod tests {
                 continue;
             }
             for (lane, i) in patches.targets(patch).enumerate() {
-                if together.take(lane, &patches.search, &mut found) {
+                if together.take(&index, &patches.search, lane, &mut found) {
                     patches.search_alone(i, &mut wanted);
                     let bits = |s: &Scratch| -> Vec<(u64, u32)> {
                         s.candidates.iter().map(Candidate::key).collect()

@@ -20,11 +20,11 @@ use super::neighbours::{Candidate, Scratch};
 use crate::Below;
 use crate::search::Search;
 
-/// The bits of a key that say which candidate it is of.
-const PLACE: u64 = (1 << 10) - 1;
+/// Room for candidates; with fewer there are not too many.
+const MOST: usize = 1 << 10;
 
-/// The most candidates.
-const MOST: usize = PLACE as usize + 1;
+/// The bits of a key that say which candidate it is of.
+const PLACE: u64 = MOST as u64 - 1;
 
 /// The most points in the cells that candidates are sought in. Where a patch's have more, the targets are far from
 /// each other beside the points, or the cells are crowded.
@@ -67,12 +67,17 @@ pub(super) struct Together {
     sufficed: Option<f64>,
 }
 
-/// The candidates of a patch: their places and indices, with room for one more.
-#[derive(Default)]
+/// The candidates of a patch: their places, and which of the sorted points they are.
 struct Near {
     count: usize,
-    at: [Vec<f64>; 3],
-    index: Vec<u32>,
+    at: Box<[[f64; MOST]; 3]>,
+    sorted: Box<[u32; MOST]>,
+}
+
+impl Default for Near {
+    fn default() -> Self {
+        Self { count: 0, at: Box::new([[0.0; MOST]; 3]), sorted: Box::new([0; MOST]) }
+    }
 }
 
 impl<'a, 'b> Patch<'a, 'b> {
@@ -108,8 +113,10 @@ impl Lanes {
     }
 
     /// The square of a target's distance from a place. (In the plane the last square is 0, and changes no bit.)
+    #[inline(always)]
     fn squared(&self, lane: usize, place: [f64; 3]) -> f64 {
-        let [dx, dy, dz] = [0, 1, 2].map(|axis| place[axis] - self.at[axis][lane]);
+        let [x, y, z] = &self.at;
+        let (dx, dy, dz) = (place[0] - x[lane], place[1] - y[lane], place[2] - z[lane]);
         dx * dx + dy * dy + dz * dz
     }
 }
@@ -140,7 +147,7 @@ impl Together {
                 (is_first, radius) = (true, first());
                 continue;
             }
-            self.list(search);
+            self.list(&middle.index.order, search);
             let needed = self.needed(search, apart);
             if is_whole || radius >= limit || needed <= radius {
                 self.sufficed = Some(needed).filter(|needed| needed.is_finite());
@@ -150,13 +157,13 @@ impl Together {
         }
     }
     /// Makes the lists of the least keys.
-    fn list(&mut self, search: &Search) {
+    fn list(&mut self, order: &[u32], search: &Search) {
         self.lists.clear();
         self.lists.resize(length(search.max_points as usize + 1), [f64::INFINITY; LANES]);
         let mut rows = [[0.0; LANES]; BLOCK];
         for first in (0..self.near.count).step_by(BLOCK) {
             let rows = &mut rows[..BLOCK.min(self.near.count - first)];
-            keys(&self.lanes, &self.near, search, first, rows);
+            keys(&self.lanes, &self.near, order, search, first, rows);
             merge(rows, &mut self.lists);
         }
     }
@@ -165,36 +172,77 @@ impl Together {
     /// full.
     fn needed(&self, search: &Search, apart: &Row) -> f64 {
         let last = &self.lists[search.max_points as usize - 1];
-        let far = |(&key, apart): (&f64, &f64)| match key {
-            f64::INFINITY => f64::INFINITY,
-            _ => (f64::from_bits(key.to_bits() | PLACE).sqrt() + apart) * LONGER,
-        };
-        last.iter().zip(apart).map(far).fold(0.0, f64::max)
+        let mut needed: f64 = 0.0;
+        for lane in 0..LANES {
+            let far = f64::from_bits(last[lane].to_bits() | PLACE).sqrt() + apart[lane];
+            let far = if last[lane] < f64::INFINITY { far * LONGER } else { f64::INFINITY };
+            needed = if far > needed { far } else { needed };
+        }
+        needed
+    }
+
+    /// Entry `j` of each list: the sorted point, and the square of its distance, infinite where there is none.
+    #[inline(always)]
+    pub fn entry(&self, j: usize) -> ([u32; LANES], Row) {
+        // Loops over lanes become vectors, which `map` of arrays does not.
+        let (mut sorted, mut at) = ([0; LANES], [[0.0; LANES]; 3]);
+        for lane in 0..LANES {
+            let place = (self.lists[j][lane].to_bits() & PLACE) as usize;
+            sorted[lane] = self.near.sorted[place];
+            for axis in 0..3 {
+                at[axis][lane] = self.near.at[axis][place];
+            }
+        }
+        let mut squared = [0.0; LANES];
+        for lane in 0..LANES {
+            let of_lane = self.lanes.squared(lane, [at[0][lane], at[1][lane], at[2][lane]]);
+            let is_there = self.lists[j][lane] < f64::INFINITY;
+            squared[lane] = if is_there { of_lane } else { f64::INFINITY };
+        }
+        (sorted, squared)
+    }
+
+    /// Which targets have their neighbours, and as many as are wanted, in the first entries of their lists.
+    #[inline(always)]
+    pub fn settled(&self, search: &Search) -> [bool; LANES] {
+        let wanted = search.max_points as usize;
+        let mut settled = [true; LANES];
+        for (a, b) in self.lists.iter().zip(&self.lists[1..]).take(wanted) {
+            for lane in 0..LANES {
+                let is_told = prefix(a[lane]) != prefix(b[lane]) || a[lane] == f64::INFINITY;
+                settled[lane] &= is_told;
+            }
+        }
+        let least = &self.lists[search.min_points.max(1).min(search.max_points) as usize - 1];
+        for lane in 0..LANES {
+            settled[lane] &= least[lane] < f64::INFINITY;
+        }
+        settled
     }
 
     /// Takes what was found for a target; false where it must be searched by itself.
-    pub fn take(&self, lane: usize, search: &Search, scratch: &mut Scratch) -> bool {
+    pub fn take(&self, index: &Index, search: &Search, lane: usize, scratch: &mut Scratch) -> bool {
         let candidates = &mut scratch.candidates;
         candidates.clear();
         let wanted = search.max_points as usize;
         let list = || self.lists.iter().map(|row| row[lane]).take_while(|key| key.is_finite());
         if list().zip(list().skip(1)).take(wanted).any(|(a, b)| prefix(a) == prefix(b)) {
-            self.choose(lane, search, candidates);
+            self.choose(index, search, lane, candidates);
         } else {
-            let candidate = |key: f64| self.candidate(lane, (key.to_bits() & PLACE) as usize);
-            candidates.extend(list().take(wanted).map(candidate));
+            let place = |key: f64| (key.to_bits() & PLACE) as usize;
+            candidates.extend(list().take(wanted).map(|key| self.near(index, lane, place(key))));
         }
         scratch.enough = candidates.len() >= search.min_points.max(1) as usize;
         scratch.enough || search.below != Below::Nearest
     }
 
     /// Chooses a target's neighbours where keys do not tell them apart.
-    fn choose(&self, lane: usize, search: &Search, candidates: &mut Vec<Candidate>) {
+    fn choose(&self, index: &Index, search: &Search, lane: usize, candidates: &mut Vec<Candidate>) {
         let last = self.lists[search.max_points as usize - 1][lane];
         let far = if last.is_finite() { prefix(last) } else { u64::MAX };
         let most = search.reach * search.reach;
         for place in 0..self.near.count {
-            let candidate = self.candidate(lane, place);
+            let candidate = self.near(index, lane, place);
             let [dx, dy] = [0, 1].map(|axis| self.near.at[axis][place] - self.lanes.at[axis][lane]);
             if candidate.squared <= most
                 && prefix(candidate.squared) <= far
@@ -208,10 +256,11 @@ impl Together {
         candidates.truncate(search.max_points as usize);
     }
 
-    fn candidate(&self, lane: usize, place: usize) -> Candidate {
+    /// What is at a place among the candidates, as a target sees it.
+    fn near(&self, index: &Index, lane: usize, place: usize) -> Candidate {
         let at = [0, 1, 2].map(|axis| self.near.at[axis][place]);
-        let squared = self.lanes.squared(lane, at);
-        Candidate { squared, index: self.near.index[place], quadrant: 0 }
+        let (squared, sorted) = (self.lanes.squared(lane, at), self.near.sorted[place]);
+        Candidate { squared, index: index.order[sorted as usize], sorted, quadrant: 0 }
     }
 }
 
@@ -226,64 +275,85 @@ impl Near {
     fn collect(&mut self, middle: &Place, cells: &CellBox, most: f64) -> bool {
         self.count = 0;
         let mut in_cells = 0;
-        for run in cells.runs(middle.index) {
+        cells.runs(middle.index).all(|run| {
             in_cells += run.len();
-            if in_cells > MOST_IN_CELLS || !self.extend(middle, run, most) {
-                return false;
-            }
-        }
-        true
+            in_cells <= MOST_IN_CELLS && self.extend(middle, run, most)
+        })
     }
 
     /// Brings those of a run of sorted points.
     fn extend(&mut self, middle: &Place, run: Range<usize>, most: f64) -> bool {
-        let room = self.count + run.len() + 1;
-        if self.index.len() < room {
-            self.at.iter_mut().for_each(|axis| axis.resize(room, 0.0));
-            self.index.resize(room, NONE);
-        }
-        let [x, y, z] = self.at.each_mut().map(|axis| &mut axis[..room]);
-        let (index, mut count) = (&mut self.index[..room], self.count);
-        let places = middle.index.places[run.clone()].iter();
-        for (&place, &number) in places.zip(&middle.index.order[run]) {
-            let [dx, dy, dz] = [0, 1, 2].map(|axis| place[axis] - middle.at[axis]);
+        let [x, y, z] = &mut *self.at;
+        let mut count = self.count;
+        for (sorted, &place) in run.clone().zip(&middle.index.places[run]) {
+            let (dx, dy) = (place[0] - middle.at[0], place[1] - middle.at[1]);
+            let dz = place[2] - middle.at[2];
             // Written in any case, and kept if it is near: no branch, which would be guessed wrongly.
             [x[count], y[count], z[count]] = place;
-            index[count] = number;
-            count += usize::from(dx * dx + dy * dy + dz * dz <= most);
+            self.sorted[count] = sorted as u32;
+            let is_near = dx * dx + dy * dy + dz * dz <= most;
+            count = (count + usize::from(is_near)).min(MOST - 1);
         }
         self.count = count;
-        count <= MOST
+        count < MOST - 1
     }
 }
 
 /// The keys of candidates from `first` on, for each target; infinite where the search does not want them. The same
 /// operations on every processor: the wider instructions change no bit.
-fn keys(lanes: &Lanes, near: &Near, search: &Search, first: usize, rows: &mut [Row]) {
+fn keys(
+    lanes: &Lanes,
+    near: &Near,
+    order: &[u32],
+    search: &Search,
+    first: usize,
+    rows: &mut [Row],
+) {
     #[cfg(target_arch = "x86_64")]
     {
         #[target_feature(enable = "avx512f")]
-        fn widest(lanes: &Lanes, near: &Near, search: &Search, first: usize, rows: &mut [Row]) {
-            keys_of(lanes, near, search, first, rows);
+        fn widest(
+            lanes: &Lanes,
+            near: &Near,
+            order: &[u32],
+            search: &Search,
+            first: usize,
+            rows: &mut [Row],
+        ) {
+            keys_of(lanes, near, order, search, first, rows);
         }
         #[target_feature(enable = "avx2")]
-        fn wide(lanes: &Lanes, near: &Near, search: &Search, first: usize, rows: &mut [Row]) {
-            keys_of(lanes, near, search, first, rows);
+        fn wide(
+            lanes: &Lanes,
+            near: &Near,
+            order: &[u32],
+            search: &Search,
+            first: usize,
+            rows: &mut [Row],
+        ) {
+            keys_of(lanes, near, order, search, first, rows);
         }
         if is_x86_feature_detected!("avx512f") {
             // SAFETY: the processor has these instructions: it was looked up.
-            return unsafe { widest(lanes, near, search, first, rows) };
+            return unsafe { widest(lanes, near, order, search, first, rows) };
         }
         if is_x86_feature_detected!("avx2") {
             // SAFETY: as above.
-            return unsafe { wide(lanes, near, search, first, rows) };
+            return unsafe { wide(lanes, near, order, search, first, rows) };
         }
     }
-    keys_of(lanes, near, search, first, rows);
+    keys_of(lanes, near, order, search, first, rows);
 }
 
 #[inline(always)]
-fn keys_of(lanes: &Lanes, near: &Near, search: &Search, first: usize, rows: &mut [Row]) {
+fn keys_of(
+    lanes: &Lanes,
+    near: &Near,
+    order: &[u32],
+    search: &Search,
+    first: usize,
+    rows: &mut [Row],
+) {
     let [x, y, z] = lanes.at;
     let most = search.reach * search.reach;
     for (place, row) in (first..).zip(rows) {
@@ -301,8 +371,9 @@ fn keys_of(lanes: &Lanes, near: &Near, search: &Search, first: usize, rows: &mut
             }
         }
         if lanes.leave_out {
+            let of_point = order[near.sorted[place] as usize];
             for lane in 0..LANES {
-                let is_left_out = near.index[place] == lanes.left_out[lane];
+                let is_left_out = of_point == lanes.left_out[lane];
                 row[lane] = if is_left_out { f64::INFINITY } else { row[lane] };
             }
         }

@@ -2,6 +2,7 @@
 //! order, so the same bits.
 //!
 //! [`Scratch`]: super::neighbours::Scratch
+#![expect(clippy::needless_range_loop, reason = "as loops over lanes they become vectors")]
 
 use super::index::Index;
 use super::least::{LANES, Row};

@@ -10,9 +10,9 @@ pub(super) type Row = [f64; LANES];
 /// The longest list.
 pub(super) const LONGEST: usize = 65;
 
-/// A list of at least so many: of few lengths, since each is compiled by itself. At most [`LONGEST`].
+/// The length of lists of at least so many: of few, since each is compiled by itself. At most [`LONGEST`].
 pub(super) fn length(wanted: usize) -> usize {
-    [5, 9, 13, 17, 25, 33, 49].into_iter().find(|&len| len >= wanted).unwrap_or(LONGEST)
+    [5, 9, 13, 17, 33].into_iter().find(|&len| len >= wanted).unwrap_or(LONGEST)
 }
 
 /// A vector of keys.
@@ -57,24 +57,23 @@ pub(super) fn merge(rows: &[Row], lists: &mut [Row]) {
 #[inline(always)]
 fn merge_by<V: Keys>(rows: &[Row], lists: &mut [Row]) {
     match lists.len() {
-        5 => merge_into::<V, 5>(rows, lists),
-        9 => merge_into::<V, 9>(rows, lists),
-        13 => merge_into::<V, 13>(rows, lists),
-        17 => merge_into::<V, 17>(rows, lists),
-        25 => merge_into::<V, 25>(rows, lists),
-        33 => merge_into::<V, 33>(rows, lists),
-        49 => merge_into::<V, 49>(rows, lists),
-        _ => merge_into::<V, LONGEST>(rows, lists),
+        5 => insert::<V, 5>(rows, lists),
+        9 => insert::<V, 9>(rows, lists),
+        13 => insert::<V, 13>(rows, lists),
+        17 => merge_batches::<V, 16>(rows, lists),
+        33 => merge_batches::<V, 32>(rows, lists),
+        _ => merge_batches::<V, 64>(rows, lists),
     }
 }
 
+/// Into short lists keys are inserted one by one, a minimum and a maximum an entry.
 #[inline(always)]
-fn merge_into<V: Keys, const LEN: usize>(rows: &[Row], lists: &mut [Row]) {
+fn insert<V: Keys, const LEN: usize>(rows: &[Row], lists: &mut [Row]) {
     for at in (0..LANES).step_by(V::COUNT) {
         let mut list: [V; LEN] = std::array::from_fn(|j| V::load(&lists[j][at..]));
         for row in rows {
             let key = V::load(&row[at..]);
-            // Most candidates are too far for all targets of a vector.
+            // Many candidates are too far for all targets of a vector.
             if key.is_any_below(list[LEN - 1]) {
                 for j in (1..LEN).rev() {
                     list[j] = list[j].min(key).max(list[j - 1]);
@@ -85,6 +84,91 @@ fn merge_into<V: Keys, const LEN: usize>(rows: &[Row], lists: &mut [Row]) {
         for (of_all, of_vector) in lists.iter_mut().zip(list) {
             of_vector.store(&mut of_all[at..]);
         }
+    }
+}
+
+/// Keys that are sorted before they go into longer lists.
+const BATCH: usize = 16;
+
+/// Into longer lists keys go by batches: sorted, the batch takes the places of the greatest of a list where it has less,
+/// and a bitonic network (Batcher 1968, doi:10.1145/1468075.1468121) puts the list in order again. What finds no place gives
+/// the entry behind the list.
+#[inline(always)]
+fn merge_batches<V: Keys, const LEN: usize>(rows: &[Row], lists: &mut [Row]) {
+    for at in (0..LANES).step_by(V::COUNT) {
+        let mut list: [V; LEN] = std::array::from_fn(|j| V::load(&lists[j][at..]));
+        let mut next = V::load(&lists[LEN][at..]);
+        for rows in rows.chunks(BATCH) {
+            let mut batch = [V::load(&[f64::INFINITY; LANES]); BATCH];
+            let mut is_wanted = false;
+            for (key, row) in batch.iter_mut().zip(rows) {
+                *key = V::load(&row[at..]);
+                is_wanted |= key.is_any_below(next);
+            }
+            if !is_wanted {
+                continue;
+            }
+            sort(&mut batch);
+            for (j, key) in batch.into_iter().enumerate() {
+                let entry = &mut list[LEN - 1 - j];
+                next = next.min(entry.max(key));
+                *entry = entry.min(key);
+            }
+            order(&mut list);
+        }
+        for (of_all, of_vector) in lists.iter_mut().zip(list.into_iter().chain([next])) {
+            of_vector.store(&mut of_all[at..]);
+        }
+    }
+}
+
+/// Sorts a batch: runs of 2, 4, 8 and 16 that rise, each of two halves, one of them taken from its end.
+#[inline(always)]
+fn sort<V: Keys>(batch: &mut [V; BATCH]) {
+    exchange::<V, BATCH, 1>(batch);
+    fold::<V, BATCH, 4>(batch);
+    exchange::<V, BATCH, 1>(batch);
+    fold::<V, BATCH, 8>(batch);
+    exchange::<V, BATCH, 2>(batch);
+    exchange::<V, BATCH, 1>(batch);
+    fold::<V, BATCH, 16>(batch);
+    exchange::<V, BATCH, 4>(batch);
+    exchange::<V, BATCH, 2>(batch);
+    exchange::<V, BATCH, 1>(batch);
+}
+
+/// Puts a list in order that rises and then falls, or the other way.
+#[inline(always)]
+fn order<V: Keys, const LEN: usize>(list: &mut [V; LEN]) {
+    if LEN > 32 {
+        exchange::<V, LEN, 32>(list);
+    }
+    if LEN > 16 {
+        exchange::<V, LEN, 16>(list);
+    }
+    exchange::<V, LEN, 8>(list);
+    exchange::<V, LEN, 4>(list);
+    exchange::<V, LEN, 2>(list);
+    exchange::<V, LEN, 1>(list);
+}
+
+/// Orders pairs that lie `STRIDE` apart.
+#[inline(always)]
+fn exchange<V: Keys, const LEN: usize, const STRIDE: usize>(keys: &mut [V; LEN]) {
+    for i in 0..LEN / 2 {
+        let low = i / STRIDE * 2 * STRIDE + i % STRIDE;
+        (keys[low], keys[low + STRIDE]) =
+            (keys[low].min(keys[low + STRIDE]), keys[low].max(keys[low + STRIDE]));
+    }
+}
+
+/// Orders the first with the last of each run of `RUN`, the second with the last but one, and so on.
+#[inline(always)]
+fn fold<V: Keys, const LEN: usize, const RUN: usize>(keys: &mut [V; LEN]) {
+    for i in 0..LEN / 2 {
+        let first = i / (RUN / 2) * RUN;
+        let (low, high) = (first + i % (RUN / 2), first + RUN - 1 - i % (RUN / 2));
+        (keys[low], keys[high]) = (keys[low].min(keys[high]), keys[low].max(keys[high]));
     }
 }
 

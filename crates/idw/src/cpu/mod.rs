@@ -153,7 +153,7 @@ fn search<T: Number>(
     for first in (0..patches.len()).step_by(BAND / LANES) {
         progress.at("interpolate", first as f64 / patches.len() as f64)?;
         let band = first..patches.len().min(first + BAND / LANES);
-        for (patch, made) in band.clone().zip(patches.map(band, &of_patch)) {
+        for (patch, made) in band.clone().zip(patches.map(band, of_patch)) {
             let mut of_patch = made.values.iter();
             for (lane, i) in patches.targets(patch).enumerate() {
                 for (column, &value) in values.iter_mut().zip(&mut of_patch) {

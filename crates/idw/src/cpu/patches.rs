@@ -192,32 +192,38 @@ mod tests {
         (0..count).map(|_| [100.0 * random.unit(), 100.0 * random.unit()]).collect()
     }
 
-    /// Searches for targets together, and for each by itself: the same neighbours in the same order, to the bit. Tells
-    /// for how many the first served.
+    /// Searches for targets together, and for each by itself: the same neighbours in the same order, and the same
+    /// values, to the bit. Tells for how many the first served.
     fn check(points: &[[f64; 2]], targets: Targets, params: &Params, leave_out: bool) -> usize {
         let [x, y] = [0, 1].map(|axis| points.iter().map(|p| p[axis]).collect::<Vec<f64>>());
-        let points = Points { x: &x, y: &y, values: &[&x] };
+        let z: Vec<f64> = x.iter().zip(&y).map(|(x, y)| (37.0 * x + 91.0 * y).sin()).collect();
+        let points = Points { x: &x, y: &y, values: &[&z, &x] };
         let data = Data::of(points, params).unwrap();
         let index = Index::to_search(&data, params.geographic);
         let targets = if leave_out { data.as_targets() } else { targets };
         let patches = Patches::new(&index, targets, params, leave_out);
         let mut seen = vec![0; targets.len() as usize];
-        let (mut together, mut found, mut wanted) =
-            (Together::default(), Scratch::default(), Scratch::default());
+        let (mut own, mut wanted) = (Own::default(), Scratch::default());
         let mut count = 0;
         for patch in 0..patches.len() {
-            patches.targets(patch).for_each(|i| seen[i] += 1);
-            if !together.find(&patches.patch(patch), &patches.search) {
-                continue;
-            }
+            let mut values = patches.values(&mut own, patch, params, 2).into_iter();
+            let found = patches.find(&mut own, patch);
             for (lane, i) in patches.targets(patch).enumerate() {
-                if together.take(&index, &patches.search, lane, &mut found) {
-                    patches.search_alone(i, &mut wanted);
-                    let bits = |s: &Scratch| -> Vec<(u64, u32)> {
+                seen[i] += 1;
+                patches.search_alone(i, &mut wanted);
+                wanted.weigh(params);
+                for v in 0..2 {
+                    let [value, wanted] = [values.next().unwrap(), wanted.value(&index, v)];
+                    let same = value.to_bits() == wanted.to_bits();
+                    assert!(same, "target {i}, {value} for {wanted}, {params:?}");
+                }
+                let Own { together, scratch, .. } = &mut own;
+                if found && together.take(&index, &patches.search, lane, scratch) {
+                    let keys = |s: &Scratch| -> Vec<(u64, u32)> {
                         s.candidates.iter().map(Candidate::key).collect()
                     };
-                    assert_eq!(bits(&found), bits(&wanted), "target {i}, {params:?}");
-                    assert_eq!(found.enough, wanted.enough, "target {i}, {params:?}");
+                    assert_eq!(keys(scratch), keys(&wanted), "target {i}, {params:?}");
+                    assert_eq!(scratch.enough, wanted.enough, "target {i}, {params:?}");
                     count += 1;
                 }
             }
@@ -281,6 +287,34 @@ mod tests {
         points.extend([[30.0, 30.0]; 5000]);
         let count = check(&points, targets, &Params::nearest(12), false);
         assert!(count > 0 && count < 150 * 170, "{count}");
+    }
+
+    #[test]
+    fn every_law_of_weights_has_its_bits() {
+        let mut points = even(2000, 8);
+        // Targets on points, and on several.
+        let on = |i: usize| [20.25 + f64::from(i as u32 % 9) * 2.5, 79.75];
+        points.extend((0..18).map(on));
+        let targets = grid(20.0, 80.0, 0.5, 60, 20);
+        for power in [1.0, 2.0, 3.0, 4.0, 2.5, 100.0] {
+            for smoothing in [0.0, 0.5] {
+                let params = Params::nearest(12).power(power).smoothing(smoothing);
+                assert!(check(&points, targets, &params, false) == 1200, "{params:?}");
+                let params = params.radius(1.5).min_points(2);
+                assert!(check(&points, targets, &params, false) == 1200, "{params:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_patch_after_one_that_needed_no_radius_is_found_too() {
+        let mut points = even(1000, 7);
+        points.extend([[50.0, 50.0]; 30]);
+        let mut places = vec![[50.0, 50.0]; 2 * LANES];
+        places.extend((0..LANES).map(|i| [50.0 + f64::from(i as u32), 50.0]));
+        let [x, y] = [0, 1].map(|axis| places.iter().map(|p| p[axis]).collect::<Vec<f64>>());
+        let targets = Targets::Points { x: &x, y: &y };
+        assert_eq!(check(&points, targets, &Params::nearest(12), false), 3 * LANES);
     }
 
     #[test]

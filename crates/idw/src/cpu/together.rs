@@ -10,6 +10,7 @@
 //! Keys tell distances apart to 42 bits. Where two entries of a list, or its last neighbour and the next, agree in them,
 //! as points of a lattice do and those in one place, the target's neighbours are chosen from the candidates by
 //! their distances and indices, as in a search by itself. So both have the same neighbours in the same order.
+#![expect(clippy::needless_range_loop, reason = "as loops over lanes they become vectors")]
 
 use std::ops::Range;
 
@@ -153,7 +154,8 @@ impl Together {
                 self.sufficed = Some(needed).filter(|needed| needed.is_finite());
                 return true;
             }
-            radius = if needed.is_finite() { needed } else { 2.0 * radius };
+            // Among points in one place the last patch may have needed nothing.
+            radius = if needed.is_finite() { needed } else { (2.0 * radius).max(first()) };
         }
     }
     /// Makes the lists of the least keys.
@@ -275,10 +277,13 @@ impl Near {
     fn collect(&mut self, middle: &Place, cells: &CellBox, most: f64) -> bool {
         self.count = 0;
         let mut in_cells = 0;
-        cells.runs(middle.index).all(|run| {
+        let mut is_little = |run: Range<usize>| {
             in_cells += run.len();
-            in_cells <= MOST_IN_CELLS && self.extend(middle, run, most)
-        })
+            in_cells <= MOST_IN_CELLS
+        };
+        // Counted before any is looked at: a patch of targets far from each other ends here.
+        cells.runs(middle.index).all(&mut is_little)
+            && cells.runs(middle.index).all(|run| self.extend(middle, run, most))
     }
 
     /// Brings those of a run of sorted points.

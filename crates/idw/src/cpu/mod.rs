@@ -8,6 +8,7 @@
 mod abreast;
 mod alone;
 mod boxes;
+mod candidates;
 mod careful;
 mod double;
 mod doubt;
@@ -19,6 +20,7 @@ mod least;
 mod near;
 mod neighbours;
 mod pairs;
+mod patch;
 mod patches;
 mod together;
 mod tree;

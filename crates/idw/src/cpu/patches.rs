@@ -9,7 +9,8 @@ use super::alone;
 use super::index::{Index, curve_of, order_along};
 use super::least::LANES;
 use super::neighbours::Scratch;
-use super::together::{Patch, Together};
+use super::patch::Patch;
+use super::together::Together;
 use crate::search::Search;
 use crate::{Params, Targets};
 

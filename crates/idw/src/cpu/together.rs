@@ -4,7 +4,7 @@
 //! each target (`candidates`); lists of the least keys, one entry more than neighbours are wanted, are kept in
 //! vectors of targets (`least`). By the triangle inequality a list is certain where its last neighbour lies nearer than
 //! the radius less the way from target to middle; where one is not, it says what radius is enough. A patch begins
-//! with what sufficed for the one before.
+//! with a little more than the one before needed.
 //!
 //! Where the keys of two entries of a list, or of its last neighbour and the next, agree but for the place,
 //! as points of a lattice do and those in one place, the target's neighbours are chosen from the candidates by
@@ -22,6 +22,10 @@ use crate::search::Search;
 /// Candidates whose keys are made before they are brought into the lists.
 const BLOCK: usize = 32;
 
+/// How much more than a patch needed the next one begins with: of uniform points with 12 neighbours one patch in eleven is
+/// then searched twice, of 46 candidates. With nothing more every second one is, of 39.
+const WIDER: f64 = 1.1;
+
 /// Memory that searches of one thread share; after a search it holds what was found.
 #[derive(Default)]
 pub(super) struct Together {
@@ -29,8 +33,8 @@ pub(super) struct Together {
     candidates: Candidates,
     /// Entry j of each lane's list.
     lists: Vec<Row>,
-    /// The radius that sufficed for the last patch.
-    sufficed: Option<f64>,
+    /// What the next patch begins with.
+    radius: Option<f64>,
 }
 
 impl Together {
@@ -46,8 +50,8 @@ impl Together {
         let widest = apart.iter().copied().fold(0.0, f64::max);
         let limit = (search.reach.min(search.extent[0].hypot(search.extent[1])) + widest) * LONGER;
         let first = || middle.chord(middle.radius_of(f64::from(search.max_points))) + widest;
-        let mut is_first = self.sufficed.is_none();
-        let mut radius = self.sufficed.take().unwrap_or_else(first);
+        let mut is_first = self.radius.is_none();
+        let mut radius = self.radius.take().unwrap_or_else(first);
         loop {
             radius = radius.min(limit);
             let (cells, is_whole) = middle.box_of([middle.arc(radius); 2]);
@@ -62,7 +66,7 @@ impl Together {
             self.list(&middle.index.order, search);
             let needed = self.needed(search, apart);
             if is_whole || radius >= limit || needed <= radius {
-                self.sufficed = Some(needed).filter(|needed| needed.is_finite());
+                self.radius = Some(needed * WIDER).filter(|radius| radius.is_finite());
                 return true;
             }
             // Among points in one place the last patch may have needed nothing.

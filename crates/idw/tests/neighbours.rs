@@ -217,7 +217,7 @@ fn patches_of_any_shape_are_searched_like_their_targets() {
     for i in 0..100 {
         (heaps.x[i], heaps.y[i]) = (40.0 + heaps.x[i] * 1e-9, 60.0);
     }
-    (0..1200).for_each(|i| heaps.push((70.0, 20.0, f64::from(i))));
+    (0..1200).for_each(|i| heaps.push((45.0, 55.0, f64::from(i))));
     for (what, cloud) in [("even", even), ("lattice", lattice), ("heaps", heaps)] {
         for (width, height) in [(1, 21), (21, 1), (2, 9), (9, 2), (3, 7), (7, 3), (13, 9)] {
             let grid = GridSpec::new(30.0, 70.0, 2.5, width, height).unwrap();

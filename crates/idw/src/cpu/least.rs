@@ -155,20 +155,22 @@ fn order<V: Keys, const LEN: usize>(list: &mut [V; LEN]) {
 /// Orders pairs that lie `STRIDE` apart.
 #[inline(always)]
 fn exchange<V: Keys, const LEN: usize, const STRIDE: usize>(keys: &mut [V; LEN]) {
-    for i in 0..LEN / 2 {
-        let low = i / STRIDE * 2 * STRIDE + i % STRIDE;
-        (keys[low], keys[low + STRIDE]) =
-            (keys[low].min(keys[low + STRIDE]), keys[low].max(keys[low + STRIDE]));
+    for run in keys.chunks_exact_mut(2 * STRIDE) {
+        let (low, high) = run.split_at_mut(STRIDE);
+        for (a, b) in low.iter_mut().zip(high) {
+            (*a, *b) = (a.min(*b), a.max(*b));
+        }
     }
 }
 
 /// Orders the first with the last of each run of `RUN`, the second with the last but one, and so on.
 #[inline(always)]
 fn fold<V: Keys, const LEN: usize, const RUN: usize>(keys: &mut [V; LEN]) {
-    for i in 0..LEN / 2 {
-        let first = i / (RUN / 2) * RUN;
-        let (low, high) = (first + i % (RUN / 2), first + RUN - 1 - i % (RUN / 2));
-        (keys[low], keys[high]) = (keys[low].min(keys[high]), keys[low].max(keys[high]));
+    for run in keys.chunks_exact_mut(RUN) {
+        let (low, high) = run.split_at_mut(RUN / 2);
+        for (a, b) in low.iter_mut().zip(high.iter_mut().rev()) {
+            (*a, *b) = (a.min(*b), a.max(*b));
+        }
     }
 }
 

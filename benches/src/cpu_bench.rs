@@ -3,13 +3,14 @@
 //! kiddo's search for the neighbours alone stands here).
 //!
 //! `cpu_bench distance [SIDE] [MASK]`: 0.01%, 1% and 25% random sites and, of MASK (.npy, .npz, .png, .tif), the window of
-//! SIDE x SIDE at its north-west; fewer outputs of sides beyond 4096. `cpu_bench nearest [POINTS]`: random points, and a grid of 5 cells for 2 points. 3 runs
-//! after one. The number of threads is rayon's (`RAYON_NUM_THREADS`).
+//! SIDE x SIDE at its north-west; fewer outputs of sides beyond 4096. `cpu_bench nearest [POINTS [NEIGHBOURS [PATTERN]]]`: random
+//! points, or with the pattern `clustered` in 64 heaps, and a grid of 5 cells for 2 points; with `scattered` the targets are as many
+//! random places. 3 runs after one. The number of threads is rayon's (`RAYON_NUM_THREADS`).
 
 use std::num::NonZero;
 use std::path::Path;
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use benches::{Times, clocked, unit};
 use gpu_core::{Device, GridSpec, Points};
 use kiddo::{ImmutableKdTree, SquaredEuclidean};
@@ -26,9 +27,16 @@ fn main() -> Result<()> {
         ["distance"] => distance(4096, None),
         ["distance", side] => distance(side.parse()?, None),
         ["distance", side, mask] => distance(side.parse()?, Some(Path::new(mask))),
-        ["nearest"] => nearest(1_000_000),
-        ["nearest", points] => nearest(points.parse()?),
-        _ => bail!("usage: cpu_bench distance [SIDE] [MASK] | nearest [POINTS]"),
+        ["nearest"] => nearest(1_000_000, 12, ""),
+        ["nearest", points] => nearest(points.parse()?, 12, ""),
+        ["nearest", points, neighbours] => nearest(points.parse()?, neighbours.parse()?, ""),
+        ["nearest", points, neighbours, pattern @ ("clustered" | "scattered")] => {
+            nearest(points.parse()?, neighbours.parse()?, pattern)
+        }
+        _ => bail!(
+            "usage: cpu_bench distance [SIDE] [MASK] | \
+             nearest [POINTS [NEIGHBOURS [clustered | scattered]]]"
+        ),
     }
 }
 
@@ -81,32 +89,61 @@ fn window(path: &Path, side: usize) -> Result<Vec<u8>> {
 }
 
 /// The whole call, with its index, and beside it kiddo's tree and search, which give the neighbours alone.
-fn nearest(count: u64) -> Result<()> {
+fn nearest(count: u64, neighbours: u32, pattern: &str) -> Result<()> {
     let side = (count as f64 * 2.5).sqrt() as u32;
-    let column = |axis| -> Vec<f64> {
-        (0..count).into_par_iter().map(|i| unit(axis, i) * f64::from(side)).collect()
+    let along = |axis| move |i: u64| unit(axis, i) * f64::from(side);
+    let point = |axis| {
+        move |i: u64| match pattern {
+            "clustered" => clustered(axis, i) * f64::from(side),
+            _ => along(axis)(i),
+        }
     };
-    let (x, y, z) = (column(1), column(2), column(3));
+    let (x, y, z) = (column(count, point(1)), column(count, point(2)), column(count, along(3)));
     let grid = GridSpec::new(0.0, f64::from(side), 1.0, side, side)?;
+    let places: Vec<[f64; 2]> = match pattern {
+        "scattered" => column(grid.cells(), |i| [along(4)(i), along(5)(i)]),
+        _ => column(grid.cells(), |i| {
+            grid.cell_centre((i % u64::from(side)) as u32, (i / u64::from(side)) as u32).into()
+        }),
+    };
+    let to: (Vec<f64>, Vec<f64>) = places.iter().map(|&[x, y]| (x, y)).unzip();
+    let targets = match pattern {
+        "scattered" => idw::Targets::Points { x: &to.0, y: &to.1 },
+        _ => grid.into(),
+    };
+    let mut work = format!("idw_{neighbours}_nearest");
+    if !pattern.is_empty() {
+        work += &format!("_{pattern}");
+    }
     let points = Points { x: &x, y: &y, values: &[&z] };
-    let input = idw::Input::new(points, grid);
-    let params = idw::Params::nearest(12);
+    let input = idw::Input::new(points, targets);
+    let params = idw::Params::nearest(neighbours);
     let ours = || Ok(idw::interpolate::<f32>(&Device::Cpu, input, &params, &())?);
-    timed(ours)?.print("cpu", "idw_12_nearest", grid.cells(), count);
-    let places: Vec<[f64; 2]> = x.iter().zip(&y).map(|(&x, &y)| [x, y]).collect();
-    let k = NonZero::new(12).expect("positive");
-    let neighbours = || {
-        let tree = ImmutableKdTree::<f64, 2>::new_from_slice(&places);
-        let sum = |cell: u64| {
-            let (column, row) = (cell % u64::from(side), cell / u64::from(side));
-            let (x, y) = grid.cell_centre(column as u32, row as u32);
-            let found = tree.nearest_n::<SquaredEuclidean>(&[x, y], k);
+    timed(ours)?.print("cpu", &work, grid.cells(), count);
+    let points: Vec<[f64; 2]> = x.iter().zip(&y).map(|(&x, &y)| [x, y]).collect();
+    let k = NonZero::new(neighbours as usize).context("no neighbours")?;
+    let theirs = || {
+        let tree = ImmutableKdTree::<f64, 2>::new_from_slice(&points);
+        let sum = |place: &[f64; 2]| {
+            let found = tree.nearest_n::<SquaredEuclidean>(place, k);
             found.iter().map(|near| near.distance).sum::<f64>()
         };
-        Ok((0..grid.cells()).into_par_iter().map(sum).collect::<Vec<f64>>())
+        Ok(places.par_iter().map(sum).collect::<Vec<f64>>())
     };
-    timed(neighbours)?.print("kiddo", "idw_12_nearest", grid.cells(), count);
+    timed(theirs)?.print("kiddo", &work, grid.cells(), count);
     Ok(())
+}
+
+/// Numbers in a column.
+fn column<T: Send>(count: u64, number: impl Fn(u64) -> T + Sync + Send) -> Vec<T> {
+    (0..count).into_par_iter().map(number).collect()
+}
+
+/// A coordinate of points in 64 heaps of very different widths, most of a heap near its middle.
+fn clustered(axis: u64, i: u64) -> f64 {
+    let (heap, offset) = (i % 64, unit(axis, i) - 0.5);
+    let width = 0.1 + 0.8 * unit(8, heap);
+    unit(axis + 8, heap) + width * offset * offset * offset
 }
 
 /// Some runs after one; what they give is dropped outside of the time.

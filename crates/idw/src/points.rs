@@ -260,6 +260,12 @@ impl Range {
         if values.is_empty() { Self::NONE } else { Self::between(low, high) }
     }
 
+    /// What a target's sums are relative to: nothing where its value is that of points, which no rounding may change.
+    #[inline(always)]
+    pub fn offset_of(&self, is_exact: bool) -> f64 {
+        if is_exact { 0.0 } else { self.offset }
+    }
+
     /// Of no values.
     pub const NONE: Self = Self { offset: 0.0, low: 0.0, high: 0.0 };
 

@@ -32,6 +32,14 @@ pub(crate) struct Ellipse {
     pub yy: f64,
 }
 
+impl Ellipse {
+    /// Whether a place at (dx, dy) from the middle is inside.
+    #[inline(always)]
+    pub fn holds(&self, dx: f64, dy: f64) -> bool {
+        self.xx * dx * dx + self.xy * dx * dy + self.yy * dy * dy <= 1.0
+    }
+}
+
 impl Search {
     /// The search that checked parameters describe.
     pub fn of(params: &Params) -> Self {

@@ -206,6 +206,37 @@ fn a_grid_searches_like_its_centres() {
     }
 }
 
+/// On the CPU, where targets of a grid are searched in patches: edges, grids of a row or a column, ties between points
+/// of several patches, and heaps of more points than a patch can have candidates.
+#[test]
+fn patches_of_any_shape_are_searched_like_their_targets() {
+    let even = random_cloud(600, SQUARE, 47);
+    let mut lattice = even.clone();
+    lattice.x.iter_mut().chain(&mut lattice.y).for_each(|v| *v = (*v / 5.0).round() * 5.0);
+    let mut heaps = even.clone();
+    for i in 0..100 {
+        (heaps.x[i], heaps.y[i]) = (40.0 + heaps.x[i] * 1e-9, 60.0);
+    }
+    (0..1200).for_each(|i| heaps.push((45.0, 55.0, f64::from(i))));
+    for (what, cloud) in [("even", even), ("lattice", lattice), ("heaps", heaps)] {
+        for (width, height) in [(1, 21), (21, 1), (2, 9), (9, 2), (3, 7), (7, 3), (13, 9)] {
+            let grid = GridSpec::new(30.0, 70.0, 2.5, width, height).unwrap();
+            for most in [1, 4, 12, 32, 64] {
+                let params = Params::nearest(most).power(3.0);
+                let wanted: Vec<f64> = (0..grid.cells() as u32)
+                    .map(|i| grid.cell_centre(i % width, i / width))
+                    .map(|centre| by_definition(&cloud, centre, &params))
+                    .collect();
+                let run = cloud.with(|points| {
+                    interpolate::<f64>(&Device::Cpu, Input::new(points, grid), &params, &())
+                });
+                let what = format!("{what}, {width} x {height}, {most} nearest");
+                assert_close(&run.unwrap().values[0], &wanted, 1e-12, &what);
+            }
+        }
+    }
+}
+
 #[test]
 fn statistics_over_all_points_are_those_of_the_points() {
     let cloud = random_cloud(90, SQUARE, 42);

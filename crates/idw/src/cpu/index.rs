@@ -20,6 +20,8 @@ pub(super) struct Index<'a> {
     pub order: Vec<u32>,
     /// Sorted places: x, y, and on the sphere z of the unit vectors.
     pub places: Vec<[f64; 3]>,
+    /// Sorted values, to search; neighbours lie near each other there.
+    pub values: Vec<Vec<f64>>,
 }
 
 impl<'a> Index<'a> {
@@ -38,7 +40,11 @@ impl<'a> Index<'a> {
             starts[cell] += starts[cell - 1];
         }
         let order = parallel::map(keys.len(), FINE, |i| keys[i] as u32);
-        Self::in_order(data, geographic, cells, starts, order)
+        drop(keys);
+        let mut index = Self::in_order(data, geographic, cells, starts, order);
+        let sorted = |v| parallel::map(index.len(), FINE, |i| index.value(v, i));
+        index.values = (0..data.values.len()).map(sorted).collect();
+        index
     }
 
     /// Sorts points to walk over all of them by tiles: along Hilbert's curve, without cells.
@@ -60,7 +66,7 @@ impl<'a> Index<'a> {
             (x, y) => [x, y, 0.0],
         };
         let places = parallel::map(order.len(), FINE, |i| place(order[i] as usize));
-        Self { data, cells, geographic, starts, order, places }
+        Self { data, cells, geographic, starts, order, places, values: Vec::new() }
     }
 
     pub fn len(&self) -> usize {

@@ -1,9 +1,14 @@
 //! Inverse distance weighting on the CPU, on all cores.
 //!
 //! Plan: points are sorted (`index`); then either every point counts for every target
-//! (`pairs`, in vectors of targets), or each target searches the index for its neighbours
+//! (`pairs`, in vectors of targets), or its neighbours among them: patches of targets side by side (`patches`) search the
+//! index together (`together`, `least`), others each by itself (`alone`), and both weigh what they found alike
 //! (`neighbours`).
 
+mod abreast;
+mod alone;
+mod boxes;
+mod candidates;
 mod careful;
 mod double;
 mod doubt;
@@ -11,9 +16,13 @@ mod frame;
 mod globe;
 mod index;
 mod lanes;
+mod least;
 mod near;
 mod neighbours;
 mod pairs;
+mod patch;
+mod patches;
+mod together;
 mod tree;
 
 use gpu_core::parallel::{self, FINE};
@@ -24,7 +33,9 @@ use crate::{Input, Number, Params, Result, Statistics, Summary, Surface, Targets
 use crate::{expansion, statistics};
 
 use index::Index;
+use least::LANES;
 use neighbours::Found;
+use patches::{Own, Patches};
 
 /// Targets between two reports of progress.
 const BAND: usize = 1 << 16;
@@ -85,12 +96,27 @@ fn exponents(data: &Data, targets: Targets, params: &Params, leave_out: bool) ->
     let index = &Index::to_search(data, params.geographic);
     let pattern = data.ground.pattern(how, leave_out);
     let params = params.of_pattern(how);
-    let power = |scratch: &mut neighbours::Scratch, i: usize| {
-        let left_out = leave_out.then_some(i as u32);
-        let found = neighbours::around(index, &params, targets.place(i), left_out, scratch);
-        -0.5 * pattern.power(found.distance)
-    };
-    Some(parallel::map_init(targets.len() as usize, 64, Default::default, power))
+    let patches = Patches::new(index, targets, &params, leave_out);
+    let mut exponents = vec![0.0; targets.len() as usize];
+    let powers = patches.map(0..patches.len(), |own, patch| {
+        let mut powers = Vec::with_capacity(LANES);
+        patches.each(own, patch, |scratch, _| {
+            powers.push(-0.5 * pattern.power(scratch.found(index, &params).distance));
+        });
+        powers
+    });
+    for (patch, powers) in powers.iter().enumerate() {
+        patches.targets(patch).zip(powers).for_each(|(i, &power)| exponents[i] = power);
+    }
+    Some(exponents)
+}
+
+/// What a search gives for a patch: the values of its targets one after the other, and, if they are wanted, their
+/// statistics.
+#[derive(Default)]
+struct Made {
+    values: Vec<f64>,
+    found: Vec<Found>,
 }
 
 /// The neighbours of every target, and their values; `exponents`, where each target has a power of its
@@ -104,28 +130,40 @@ fn search<T: Number>(
     values: &mut [Vec<T>],
     progress: &dyn Progress,
 ) -> Result<Vec<Found>> {
-    let count = targets.len() as usize;
-    let mut all = host_memory::with_capacity(if params.statistics { count } else { 0 })?;
-    for first in (0..count).step_by(BAND) {
-        progress.at("interpolate", first as f64 / count as f64)?;
-        let columns = values.len();
-        let of_target = |scratch: &mut neighbours::Scratch, i: usize| {
-            let i = first + i;
-            let left_out = leave_out.then_some(i as u32);
+    let mut all = match params.statistics {
+        true => host_memory::filled(Found::default(), targets.len() as usize)?,
+        false => Vec::new(),
+    };
+    let patches = Patches::new(index, targets, params, leave_out);
+    let columns = values.len();
+    let of_patch = |own: &mut Own, patch: usize| {
+        if exponents.is_none() && !params.statistics {
+            let values = patches.values(own, patch, params, columns);
+            return Made { values, found: Vec::new() };
+        }
+        let mut made = Made::default();
+        patches.each(own, patch, |scratch, i| {
             let power = exponents.map_or(params.power, |all| -2.0 * all[i]);
-            let params = &params.power(power);
-            let found = neighbours::around(index, params, targets.place(i), left_out, scratch);
-            let values: Vec<f64> = (0..columns).map(|v| scratch.value(index, params, v)).collect();
-            (found, values)
-        };
-        let band = BAND.min(count - first);
-        let done = parallel::map_init(band, 64, Default::default, of_target);
-        for (i, (found, of_target)) in (first..).zip(done) {
-            for (column, value) in values.iter_mut().zip(of_target) {
-                column[i] = T::from_f64(value);
-            }
+            scratch.weigh(&params.power(power));
+            made.values.extend((0..columns).map(|v| scratch.value(index, v)));
             if params.statistics {
-                all.push(found);
+                made.found.push(scratch.found(index, params));
+            }
+        });
+        made
+    };
+    for first in (0..patches.len()).step_by(BAND / LANES) {
+        progress.at("interpolate", first as f64 / patches.len() as f64)?;
+        let band = first..patches.len().min(first + BAND / LANES);
+        for (patch, made) in band.clone().zip(patches.map(band, of_patch)) {
+            let mut of_patch = made.values.iter();
+            for (lane, i) in patches.targets(patch).enumerate() {
+                for (column, &value) in values.iter_mut().zip(&mut of_patch) {
+                    column[i] = T::from_f64(value);
+                }
+                if let (Some(all), Some(&found)) = (all.get_mut(i), made.found.get(lane)) {
+                    *all = found;
+                }
             }
         }
     }

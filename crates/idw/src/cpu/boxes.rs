@@ -1,0 +1,121 @@
+//! Boxes of the index's cells around a place: which points may lie within a distance, and within what distance there
+//! may be as many as are wanted.
+
+use std::ops::Range;
+
+use kernels_rs::spatial::sphere;
+
+use super::careful;
+use super::index::Index;
+
+/// A place, as the index has places.
+pub(super) struct Place<'a, 'b> {
+    pub index: &'a Index<'b>,
+    x: f64,
+    y: f64,
+    /// Its coordinates, or on the sphere its unit vector.
+    pub at: [f64; 3],
+}
+
+/// Cells from one row and column to another, both inclusive.
+pub(super) struct CellBox {
+    rows: [u32; 2],
+    columns: [Option<[u32; 2]>; 2],
+}
+
+impl<'a, 'b> Place<'a, 'b> {
+    pub fn new(index: &'a Index<'b>, (x, y): (f64, f64)) -> Self {
+        let x = if index.geographic { sphere::normalised(x) } else { x };
+        Self { index, x, y, at: careful::place(index.geographic, (x, y)) }
+    }
+
+    /// The distance that a radius is: on the sphere, where it is an angle, its chord.
+    pub fn chord(&self, radius: f64) -> f64 {
+        let geographic = self.index.geographic;
+        if geographic { sphere::squared_chord_of_arc(radius).sqrt() } else { radius }
+    }
+
+    /// The radius of a distance, and no less.
+    pub fn arc(&self, chord: f64) -> f64 {
+        if !self.index.geographic {
+            return chord;
+        }
+        sphere::arc_of_squared_chord(chord.min(2.0).powi(2)) * (1.0 + 1e-9)
+    }
+
+    /// The radius that about `wanted` points lie within: on the sphere an angle.
+    pub fn radius_of(&self, wanted: f64) -> f64 {
+        let cell = self.index.cells.side;
+        let cell = if self.index.geographic { cell.to_radians() } else { cell };
+        let mut half = cell;
+        loop {
+            let (cells, _) = self.box_of([half; 2]);
+            let count: usize = cells.runs(self.index).map(|run| run.len()).sum();
+            if count as f64 >= wanted || cells.is_whole(self.index) {
+                let wanted = wanted + 2.0 * wanted.sqrt() + 1.0;
+                let share = wanted / (count.max(1) as f64 * std::f64::consts::PI);
+                return ((2.0 * half + cell) * share.sqrt()).min(half * 2.0);
+            }
+            half *= 2.0;
+        }
+    }
+
+    /// The cells of a box around the place, and whether it is the whole index.
+    pub fn box_of(&self, [x, y]: [f64; 2]) -> (CellBox, bool) {
+        let c = &self.index.cells;
+        // A little more than that, so that no rounding leaves out a point on the edge.
+        let slack = c.side * 0.001;
+        let up = if self.index.geographic { y.to_degrees() } else { y } + slack;
+        let rows = [c.row(self.y - up), c.row(self.y + up)];
+        let columns = if self.index.geographic {
+            self.columns_of_cap(x, up, slack)
+        } else {
+            [Some([c.column(self.x - x - slack), c.column(self.x + x + slack)]), None]
+        };
+        let found = CellBox { rows, columns };
+        let whole = found.is_whole(self.index);
+        (found, whole)
+    }
+
+    /// The columns that a cap of the sphere touches: two runs where it passes the date line.
+    fn columns_of_cap(&self, arc: f64, up: f64, slack: f64) -> [Option<[u32; 2]>; 2] {
+        let c = &self.index.cells;
+        let all = [Some([0, c.columns - 1]), None];
+        let cosine = self.at[0].hypot(self.at[1]);
+        // Over a pole, or from a right angle on, every column.
+        if up + self.y.abs() >= 89.999 || arc >= 1.5 || arc.sin() >= 0.999 * cosine {
+            return all;
+        }
+        // The widest longitude of a cap: sin(dlon) = sin(arc) / cos(latitude).
+        let half = (arc.sin() / cosine).asin().to_degrees() + slack;
+        let (from, to) = (self.x - half, self.x + half);
+        let runs = if from < -180.0 {
+            [[0, c.column(to)], [c.column(from + 360.0), c.columns - 1]]
+        } else if to > 180.0 {
+            [[0, c.column(to - 360.0)], [c.column(from), c.columns - 1]]
+        } else {
+            return [Some([c.column(from), c.column(to)]), None];
+        };
+        // Two runs that meet would visit a cell twice.
+        if runs[0][1] >= runs[1][0] { all } else { runs.map(Some) }
+    }
+}
+
+impl CellBox {
+    pub fn is_whole(&self, index: &Index) -> bool {
+        let c = &index.cells;
+        self.rows == [0, c.rows - 1] && self.columns[0] == Some([0, c.columns - 1])
+    }
+
+    /// The sorted points of the cells: a run of them for each row, or two.
+    pub fn runs<'a>(&self, index: &'a Index) -> impl Iterator<Item = Range<usize>> + 'a {
+        let ([first, last], columns) = (self.rows, self.columns);
+        (first..=last).flat_map(move |row| {
+            let row = row as usize * index.cells.columns as usize;
+            columns.into_iter().flatten().map(move |[from, to]| {
+                let start = index.starts[row + from as usize];
+                start as usize..index.starts[row + to as usize + 1] as usize
+            })
+        })
+    }
+}

@@ -1,0 +1,370 @@
+//! Targets in patches: those that are searched together lie side by side.
+
+use std::ops::Range;
+
+use gpu_core::parallel;
+
+use super::abreast::Abreast;
+use super::alone;
+use super::index::{Index, curve_of, order_along};
+use super::least::LANES;
+use super::neighbours::Scratch;
+use super::patch::Patch;
+use super::together::Together;
+use crate::search::Search;
+use crate::{Params, Targets};
+
+/// The targets of a search, by patches.
+pub(super) struct Patches<'a> {
+    index: &'a Index<'a>,
+    targets: Targets<'a>,
+    search: Search,
+    /// Whether the targets are the points, and each leaves itself out.
+    leave_out: bool,
+    order: Order,
+}
+
+/// Which targets make a patch.
+enum Order {
+    /// Those that come one after the other; each is searched by itself.
+    Given,
+    /// Those that come one after the other along a curve.
+    Curve(Vec<u32>),
+    /// So many columns and rows of a grid.
+    Grid { columns: usize, rows: usize },
+}
+
+/// What a thread has to itself.
+#[derive(Default)]
+pub(super) struct Own {
+    together: Together,
+    abreast: Abreast,
+    scratch: Scratch,
+}
+
+impl<'a> Patches<'a> {
+    pub fn new(index: &'a Index, targets: Targets<'a>, params: &Params, leave_out: bool) -> Self {
+        let search = Search::of(params);
+        let order = match targets {
+            _ if !Together::serves(&search) => Order::Given,
+            Targets::Points { x, y } => {
+                let place = |i: usize| (x[i], y[i]);
+                Order::Curve(order_along(&curve_of(x, y), x.len(), place))
+            }
+            Targets::Grid(grid) => {
+                // Square, as far as the grid is high and wide enough.
+                let rows = match (grid.width, grid.height) {
+                    (_, 1) => 1,
+                    (_, 2..4) => 2,
+                    (1, _) => LANES,
+                    (2..4, _) => LANES / 2,
+                    _ => 4,
+                };
+                Order::Grid { columns: LANES / rows, rows }
+            }
+        };
+        Self { index, targets, search, leave_out, order }
+    }
+
+    /// How many.
+    pub fn len(&self) -> usize {
+        match (&self.order, self.targets) {
+            (&Order::Grid { columns, rows }, Targets::Grid(grid)) => {
+                (grid.width as usize).div_ceil(columns) * (grid.height as usize).div_ceil(rows)
+            }
+            _ => (self.targets.len() as usize).div_ceil(LANES),
+        }
+    }
+
+    /// The targets of a patch.
+    pub fn targets(&self, patch: usize) -> impl Iterator<Item = usize> + use<> {
+        let (mut all, mut count) = ([0; LANES], 0);
+        let mut push = |target: usize| {
+            all[count] = target;
+            count += 1;
+        };
+        let run = || patch * LANES..(self.targets.len() as usize).min((patch + 1) * LANES);
+        match (&self.order, self.targets) {
+            (&Order::Grid { columns, rows }, Targets::Grid(grid)) => {
+                let (width, height) = (grid.width as usize, grid.height as usize);
+                let across = width.div_ceil(columns);
+                let (column, row) = (patch % across * columns, patch / across * rows);
+                for row in row..height.min(row + rows) {
+                    (column..width.min(column + columns)).for_each(|x| push(row * width + x));
+                }
+            }
+            (Order::Curve(order), _) => order[run()].iter().for_each(|&i| push(i as usize)),
+            _ => run().for_each(push),
+        }
+        all.into_iter().take(count)
+    }
+
+    /// What `of_patch` makes of some patches.
+    pub fn map<R: Send>(
+        &self,
+        patches: Range<usize>,
+        of_patch: impl Fn(&mut Own, usize) -> R + Sync,
+    ) -> Vec<R> {
+        parallel::map_init(patches.len(), 4, Own::default, |own, patch| {
+            of_patch(own, patches.start + patch)
+        })
+    }
+
+    /// Searches for the neighbours of each target of a patch, and gives them to `of_target` with its number.
+    pub fn each(
+        &self,
+        own: &mut Own,
+        patch: usize,
+        mut of_target: impl FnMut(&mut Scratch, usize),
+    ) {
+        let found = self.find(own, patch);
+        for (lane, target) in self.targets(patch).enumerate() {
+            self.take(own, found, lane, target);
+            of_target(&mut own.scratch, target);
+        }
+    }
+
+    /// Searches for the neighbours of a patch, and gives the first values of its targets, so many of each, one after
+    /// the other.
+    pub fn values(&self, own: &mut Own, patch: usize, params: &Params, columns: usize) -> Vec<f64> {
+        let found = self.find(own, patch);
+        let mut rows = Vec::new();
+        if found {
+            own.abreast.weigh(&own.together, &self.search, params);
+            rows.extend((0..columns).map(|v| own.abreast.value(self.index, v)));
+        }
+        let mut values = Vec::with_capacity(LANES * columns);
+        for (lane, target) in self.targets(patch).enumerate() {
+            if found && own.abreast.here[lane] {
+                values.extend(rows.iter().map(|row| row[lane]));
+                continue;
+            }
+            self.take(own, found, lane, target);
+            own.scratch.weigh(params);
+            values.extend((0..columns).map(|v| own.scratch.value(self.index, v)));
+        }
+        values
+    }
+
+    /// Searches for the neighbours of a patch together; false where they must be searched one by one.
+    fn find(&self, own: &mut Own, patch: usize) -> bool {
+        match self.order {
+            Order::Given => false,
+            _ => own.together.find(&self.patch(patch), &self.search),
+        }
+    }
+
+    /// Takes the neighbours of a target, from what was found for its patch if anything was.
+    fn take(&self, own: &mut Own, found: bool, lane: usize, target: usize) {
+        let Own { together, scratch, .. } = own;
+        if !(found && together.take(self.index, &self.search, lane, scratch)) {
+            self.search_alone(target, scratch);
+        }
+    }
+
+    fn patch(&self, patch: usize) -> Patch<'a, 'a> {
+        let place = |target| (self.targets.place(target), self.left_out(target));
+        Patch::new(self.index, self.targets(patch).map(place))
+    }
+
+    fn search_alone(&self, target: usize, scratch: &mut Scratch) {
+        let (place, left_out) = (self.targets.place(target), self.left_out(target));
+        alone::find(self.index, &self.search, place, left_out, scratch);
+    }
+
+    fn left_out(&self, target: usize) -> Option<u32> {
+        self.leave_out.then_some(target as u32)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use gpu_core::{GridSpec, Points};
+    use testing::Random;
+
+    use super::super::neighbours::Candidate;
+    use super::*;
+    use crate::Below;
+    use crate::points::Data;
+
+    /// Random points of a square with a side of 100.
+    fn even(count: usize, seed: u64) -> Vec<[f64; 2]> {
+        let mut random = Random::new(seed);
+        (0..count).map(|_| [100.0 * random.unit(), 100.0 * random.unit()]).collect()
+    }
+
+    /// Searches for targets together, and for each by itself: the same neighbours in the same order, and the same
+    /// values, to the bit. Tells for how many the first served.
+    fn check(points: &[[f64; 2]], targets: Targets, params: &Params, leave_out: bool) -> usize {
+        let [x, y] = [0, 1].map(|axis| points.iter().map(|p| p[axis]).collect::<Vec<f64>>());
+        let z: Vec<f64> = x.iter().zip(&y).map(|(x, y)| (37.0 * x + 91.0 * y).sin()).collect();
+        let points = Points { x: &x, y: &y, values: &[&z, &x] };
+        let data = Data::of(points, params).unwrap();
+        let index = Index::to_search(&data, params.geographic);
+        let targets = if leave_out { data.as_targets() } else { targets };
+        let patches = Patches::new(&index, targets, params, leave_out);
+        let mut seen = vec![0; targets.len() as usize];
+        let (mut own, mut wanted) = (Own::default(), Scratch::default());
+        let mut count = 0;
+        for patch in 0..patches.len() {
+            let mut values = patches.values(&mut own, patch, params, 2).into_iter();
+            let found = patches.find(&mut own, patch);
+            for (lane, i) in patches.targets(patch).enumerate() {
+                seen[i] += 1;
+                patches.search_alone(i, &mut wanted);
+                wanted.weigh(params);
+                for v in 0..2 {
+                    let [value, wanted] = [values.next().unwrap(), wanted.value(&index, v)];
+                    let same = value.to_bits() == wanted.to_bits();
+                    assert!(same, "target {i}, {value} for {wanted}, {params:?}");
+                }
+                let Own { together, scratch, .. } = &mut own;
+                if found && together.take(&index, &patches.search, lane, scratch) {
+                    let keys = |s: &Scratch| -> Vec<(u64, u32)> {
+                        s.candidates.iter().map(Candidate::key).collect()
+                    };
+                    assert_eq!(keys(scratch), keys(&wanted), "target {i}, {params:?}");
+                    assert_eq!(scratch.enough, wanted.enough, "target {i}, {params:?}");
+                    count += 1;
+                }
+            }
+        }
+        assert!(seen.iter().all(|&times| times == 1), "{seen:?}");
+        count
+    }
+
+    fn grid(west: f64, north: f64, cell: f64, width: u32, height: u32) -> Targets<'static> {
+        GridSpec::new(west, north, cell, width, height).unwrap().into()
+    }
+
+    const COUNTS: [u32; 12] = [1, 2, 4, 5, 8, 12, 13, 16, 24, 32, 48, 64];
+
+    #[test]
+    fn even_points_are_found_together_for_grids_of_every_shape() {
+        let points = even(3000, 1);
+        let shapes = [(1, 40), (40, 1), (2, 33), (33, 2), (3, 18), (18, 3), (31, 30), (1, 1)];
+        for (width, height) in shapes {
+            let targets = grid(20.0, 80.0, 1.9, width, height);
+            for most in COUNTS {
+                let count = check(&points, targets, &Params::nearest(most), false);
+                assert_eq!(count as u32, width * height, "{most} nearest");
+            }
+        }
+    }
+
+    #[test]
+    fn beyond_the_points_and_in_gaps_lists_are_certain_too() {
+        let heap = |i: usize| f64::from(i as u32 % 5) * 1000.0;
+        let all = even(2000, 2).into_iter().enumerate();
+        let points: Vec<[f64; 2]> = all.map(|(i, [x, y])| [heap(i) + x * 0.1, y]).collect();
+        for most in COUNTS {
+            let targets = grid(-500.0, 400.0, 30.0, 170, 27);
+            check(&points, targets, &Params::nearest(most), false);
+        }
+        // Fewer points than are wanted.
+        for count in [1, 2, 11, 12, 13] {
+            let targets = grid(-500.0, 400.0, 100.0, 9, 9);
+            assert_eq!(check(&points[..count], targets, &Params::nearest(12), false), 81);
+        }
+    }
+
+    #[test]
+    fn ties_and_points_in_one_place_go_to_the_lower_index() {
+        // A lattice whose points come in no order, and targets on it, on its edges and amid it.
+        let lattice = |i: u32| [f64::from(i * 389 % 1600 % 40), f64::from(i * 389 % 1600 / 40)];
+        let mut points: Vec<[f64; 2]> = (0..1600).map(lattice).collect();
+        let targets = grid(-2.0, 42.0, 0.25, 150, 170);
+        for most in [1, 3, 4, 5, 12, 21, 64] {
+            let count = check(&points, targets, &Params::nearest(most), false);
+            assert_eq!(count, 150 * 170, "{most} nearest");
+        }
+        // Sixty in one place, and places a last bit apart.
+        points.extend([[7.0, 7.0]; 60]);
+        points.extend((0..60).map(|i| [20.0 + f64::from(i) * f64::EPSILON * 16.0, 20.0]));
+        for most in [1, 12, 24, 64] {
+            check(&points, targets, &Params::nearest(most), false);
+        }
+        // More in one place than there can be candidates.
+        points.extend([[30.0, 30.0]; 5000]);
+        let count = check(&points, targets, &Params::nearest(12), false);
+        assert!(count > 0 && count < 150 * 170, "{count}");
+    }
+
+    #[test]
+    fn every_law_of_weights_has_its_bits() {
+        let mut points = even(2000, 8);
+        // Targets on points, and on several.
+        let on = |i: usize| [20.25 + f64::from(i as u32 % 9) * 2.5, 79.75];
+        points.extend((0..18).map(on));
+        let targets = grid(20.0, 80.0, 0.5, 60, 20);
+        for power in [1.0, 2.0, 3.0, 4.0, 2.5, 100.0] {
+            for smoothing in [0.0, 0.5] {
+                let params = Params::nearest(12).power(power).smoothing(smoothing);
+                assert!(check(&points, targets, &params, false) == 1200, "{params:?}");
+                let params = params.radius(1.5).min_points(2);
+                assert!(check(&points, targets, &params, false) == 1200, "{params:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_patch_after_one_that_needed_no_radius_is_found_too() {
+        let mut points = even(1000, 7);
+        points.extend([[50.0, 50.0]; 30]);
+        let mut places = vec![[50.0, 50.0]; 2 * LANES];
+        places.extend((0..LANES).map(|i| [50.0 + f64::from(i as u32), 50.0]));
+        let [x, y] = [0, 1].map(|axis| places.iter().map(|p| p[axis]).collect::<Vec<f64>>());
+        let targets = Targets::Points { x: &x, y: &y };
+        assert_eq!(check(&points, targets, &Params::nearest(12), false), 3 * LANES);
+    }
+
+    #[test]
+    fn radius_and_ellipse_limit_what_is_found_together() {
+        let points = even(2500, 3);
+        let targets = grid(-20.0, 120.0, 2.9, 49, 47);
+        for below in [Below::Nodata, Below::Nearest] {
+            for (a, b, angle) in
+                [(0.5, 0.5, 0.0), (3.0, 3.0, 0.0), (9.0, 2.0, 30.0), (1e3, 1.0, -75.0)]
+            {
+                let params = Params::nearest(12).radius1(a).radius2(b).angle(angle);
+                for least in [0, 3, 12] {
+                    let count =
+                        check(&points, targets, &params.min_points(least).below(below), false);
+                    assert!(below == Below::Nearest || count > 0);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn scattered_targets_and_points_left_out_are_found_together() {
+        let points = even(4000, 4);
+        let places = even(3000, 5);
+        let [x, y] =
+            [0, 1].map(|axis| places.iter().map(|p| 1.2 * p[axis] - 10.0).collect::<Vec<f64>>());
+        for most in COUNTS {
+            let targets = Targets::Points { x: &x, y: &y };
+            assert_eq!(check(&points, targets, &Params::nearest(most), false), 3000);
+            assert_eq!(check(&points, targets, &Params::nearest(most), true), 4000);
+        }
+    }
+
+    #[test]
+    fn on_the_sphere_patches_pass_the_date_line_and_the_poles() {
+        let points = even(4000, 6);
+        let points: Vec<[f64; 2]> =
+            points.iter().map(|p| [3.6 * p[0] - 180.0, 1.8 * p[1] - 90.0]).collect();
+        let params = Params::nearest(12).geographic(true);
+        for (targets, all) in [
+            (grid(-180.0, 90.0, 2.5, 144, 72), 144 * 72),
+            (grid(170.0, 10.0, 0.5, 40, 40), 1600),
+            (grid(-10.0, 90.0, 0.25, 40, 8), 320),
+        ] {
+            for params in [params, params.radius(4e5), params.max_points(3).radius(3e7)] {
+                let count = check(&points, targets, &params, false);
+                assert!(count * 10 > all * 9, "{count} of {all}, {params:?}");
+            }
+        }
+        check(&points, grid(0.0, 0.0, 1.0, 1, 1), &params, true);
+    }
+}

@@ -10,6 +10,7 @@
 //! | `each(key, parts)` | the median divided by a number of parts |
 //! | `taken(file, word)` | the file's line `# word:` |
 //! | `cub_table()` | gpu-scan beside CUB |
+//! | `printed(file)` | the tables of `file.md`, as they were printed |
 //!
 //! Keys are those of [`Results::row`].
 
@@ -67,6 +68,10 @@ fn environment(results: Arc<Results>) -> Environment<'static> {
         let head = files.file(file).map_err(failed)?.head(word);
         let head = head.ok_or_else(|| failed(anyhow!("{file}.tsv has no line \"# {word}:\"")))?;
         Ok(head.to_owned())
+    });
+    let texts = Arc::clone(&results);
+    environment.add_function("printed", move |name: &str| -> Result<String, Error> {
+        texts.printed(name).map(str::to_owned).map_err(failed)
     });
     environment.add_function("cub_table", move || cub::table(&results).map_err(failed));
     environment

@@ -8,10 +8,11 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail, ensure};
 
-/// The files of a folder, by their names without `.tsv`.
+/// The files of a folder, by their names without `.tsv` or `.md`.
 #[derive(Debug, Default)]
 pub struct Results {
     files: BTreeMap<String, File>,
+    printed: BTreeMap<String, String>,
 }
 
 /// What one bench printed.
@@ -35,20 +36,32 @@ pub struct Row {
 }
 
 impl Results {
-    /// All `.tsv` files of a folder.
+    /// All `.tsv` and `.md` files of a folder.
     pub fn read(folder: &Path) -> Result<Self> {
-        let mut files = BTreeMap::new();
+        let (mut files, mut printed) = (BTreeMap::new(), BTreeMap::new());
         let entries = std::fs::read_dir(folder).with_context(|| folder.display().to_string())?;
         for entry in entries {
             let path = entry?.path();
-            if path.extension().is_some_and(|extension| extension == "tsv") {
-                let text = std::fs::read_to_string(&path)?;
-                let file = File::parse(&text).with_context(|| path.display().to_string())?;
-                let name = path.file_stem().context("a file has a name")?;
-                files.insert(name.to_string_lossy().into_owned(), file);
+            let name =
+                path.file_stem().context("a file has a name")?.to_string_lossy().into_owned();
+            let text = || std::fs::read_to_string(&path);
+            match path.extension().and_then(|extension| extension.to_str()) {
+                Some("tsv") => {
+                    let file = File::parse(&text()?).with_context(|| path.display().to_string())?;
+                    files.insert(name, file);
+                }
+                Some("md") => drop(printed.insert(name, text()?)),
+                _ => {}
             }
         }
-        Ok(Self { files })
+        Ok(Self { files, printed })
+    }
+
+    /// Tables that a program printed as they stand in a page.
+    pub fn printed(&self, name: &str) -> Result<&str> {
+        let text =
+            self.printed.get(name).with_context(|| format!("no file {name}.md in the results"))?;
+        Ok(text.trim())
     }
 
     /// A file by its name.
@@ -153,7 +166,7 @@ mod tests {
 
     fn results(text: &str) -> Results {
         let file = File::parse(text).unwrap();
-        Results { files: [("bench".to_owned(), file)].into() }
+        Results { files: [("bench".to_owned(), file)].into(), ..Results::default() }
     }
 
     fn error(text: &str) -> String {

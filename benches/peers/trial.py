@@ -122,7 +122,8 @@ def terrain(args, bin_at, cwd):
         "lidar_dem, --method pixels": ours + PIXELS,
         "lidar_dem, --method pixels --supersample 4": ours + PIXELS + ["--supersample", "4"],
     }
-    if have("laspy", "startinpy", "numpy"):
+    # It takes minutes for more.
+    if args.points <= 2_000_000 and have("laspy", "startinpy", "numpy"):
         contenders["startinpy TIN"] = startinpy_dem(survey, "tin.npy", "TIN")
         contenders["startinpy NNI"] = startinpy_dem(survey, "nni.npy", "NNI")
     if have("whitebox_workflows"):
@@ -203,15 +204,19 @@ def accuracy(args, bin_at, cwd):
 def distances(args, bin_at, cwd):
     if not have("numpy"):
         return
-    side = 4096
-    masks = {
-        "blocks, 40%": f"numpy.kron(r({side // 64}) < 0.4, numpy.ones((64, 64), 'u1'))",
-        "random 1%": f"r({side}) < 0.01",
-        "random 0.01%": f"r({side}) < 0.0001",
-    }
-    for title, mask in masks.items():
+    land = os.path.abspath(f"{args.data}/land_mask_30s.npz")
+    masks = [
+        (4096, "blocks, 40%", "numpy.kron(r(side // 64) < 0.4, numpy.ones((64, 64), 'u1'))"),
+        (4096, "random 1%", "r(side) < 0.01"),
+        (4096, "random 0.01%", "r(side) < 0.0001"),
+    ]
+    if os.path.exists(land):
+        north_west = f"numpy.load({land!r})['mask'][:side, :side]"
+        masks += [(side, "the land mask's north-west", north_west) for side in (4096, 16384)]
+    for side, title, mask in masks:
         run(script(f"""
             import numpy
+            side = {side}
             rng = numpy.random.default_rng(1)
             r = lambda side: rng.random((side, side))
             numpy.save("mask.npy", ({mask}).astype("u1"))
@@ -230,7 +235,41 @@ def distances(args, bin_at, cwd):
             contenders["OpenCV precise"] = script(
                 load + "import cv2; numpy.save('c.npy', cv2.distanceTransform("
                 "away.astype('u1'), cv2.DIST_L2, cv2.DIST_MASK_PRECISE))")
-        alternate(f"Distances, {side}^2, {title}", contenders, cwd, args.pairs)
+        pairs = args.pairs if side <= 4096 else 1
+        alternate(f"Distances, {side}^2, {title}", contenders, cwd, pairs)
+
+
+def proximity(args, bin_at, cwd):
+    """From GeoTIFF to GeoTIFF."""
+    land = os.path.abspath(f"{args.data}/land_mask_30s.npz")
+    if not have("numpy") or not os.path.exists(land) or not shutil.which("gdal_proximity.py"):
+        return
+    run(script(f"""
+        import numpy
+        numpy.load({land!r})["mask"][:4096, :4096].astype("u1").tofile("mask.raw")
+    """), cwd)
+    with open(f"{cwd}/mask.vrt", "w") as vrt:
+        vrt.write("""<VRTDataset rasterXSize="4096" rasterYSize="4096">
+            <VRTRasterBand dataType="Byte" band="1" subClass="VRTRawRasterBand">
+            <SourceFilename relativeToVRT="1">mask.raw</SourceFilename></VRTRasterBand></VRTDataset>""")
+    run(["gdal_translate", "-q", "mask.vrt", "mask.tif"], cwd)
+    ours = [f"{bin_at}/distance_transform", "mask.tif", "-o", "d.tif", "--device", "cpu", "--overwrite"]
+    contenders = {
+        "distance_transform": ours,
+        "distance_transform --compress none": ours + ["--compress", "none"],
+        "gdal_proximity (not exact)": ["gdal_proximity.py", "-q", "mask.tif", "g.tif"],
+    }
+    alternate("The land mask's north-west, 4096^2, GeoTIFF to GeoTIFF", contenders, cwd, args.pairs)
+
+
+def write_vrt(cwd):
+    """points.csv as GDAL reads it."""
+    with open(f"{cwd}/points.vrt", "w") as vrt:
+        vrt.write("""<OGRVRTDataSource><OGRVRTLayer name="points">
+            <SrcDataSource relativeToVRT="1">points.csv</SrcDataSource>
+            <GeometryType>wkbPoint</GeometryType>
+            <GeometryField encoding="PointFromColumns" x="x" y="y" z="z"/>
+            </OGRVRTLayer></OGRVRTDataSource>""")
 
 
 def inverse_distance(args, bin_at, cwd):
@@ -243,12 +282,7 @@ def inverse_distance(args, bin_at, cwd):
         table = numpy.column_stack([points, z])
         numpy.savetxt("points.csv", table, "%.4f", ",", header="x,y,z", comments="")
     """), cwd)
-    with open(f"{cwd}/points.vrt", "w") as vrt:
-        vrt.write("""<OGRVRTDataSource><OGRVRTLayer name="points">
-            <SrcDataSource relativeToVRT="1">points.csv</SrcDataSource>
-            <GeometryType>wkbPoint</GeometryType>
-            <GeometryField encoding="PointFromColumns" x="x" y="y" z="z"/>
-            </OGRVRTLayer></OGRVRTDataSource>""")
+    write_vrt(cwd)
     ours = [f"{bin_at}/idw_surface", "points.csv", "--max-points", "12", "--bounds=0,0,2000,2000"]
     ours += ["--resolution", "1", "--device", "cpu", "--overwrite", "-o", "idw.tif"]
     contenders = {"idw_surface": ours}
@@ -270,6 +304,26 @@ def inverse_distance(args, bin_at, cwd):
     alternate("12 nearest of 1,000,000 points to 2000^2", contenders, cwd, args.pairs)
 
 
+def all_pairs(args, bin_at, cwd):
+    if not have("numpy") or not shutil.which("gdal_grid"):
+        return
+    run(script("""
+        import numpy
+        points = numpy.random.default_rng(2).random((10_000, 2)) * 2000
+        z = 100 + 20 * numpy.sin(points[:, 0] / 150) * numpy.cos(points[:, 1] / 90)
+        table = numpy.column_stack([points, z])
+        numpy.savetxt("points.csv", table, "%.4f", ",", header="x,y,z", comments="")
+    """), cwd)
+    write_vrt(cwd)
+    for side in (500, 2000):
+        ours = [f"{bin_at}/idw_surface", "points.csv", "--bounds=0,0,2000,2000", "--size", f"{side}x{side}"]
+        ours += ["--device", "cpu", "--overwrite", "-o", "idw.tif"]
+        contenders = {"idw_surface": ours, "gdal_grid": [
+            "gdal_grid", "-q", "-a", "invdist:power=2", "-txe", "0", "2000", "-tye", "0", "2000",
+            "-outsize", str(side), str(side), "points.vrt", "gdal.tif"]}
+        alternate(f"All pairs of 10,000 points to {side}^2", contenders, cwd, args.pairs)
+
+
 def main():
     here = os.path.dirname(os.path.abspath(__file__))
     root = os.path.join(here, "..", "..")
@@ -279,14 +333,14 @@ def main():
     parser.add_argument("--work", help="a folder to work in [default: a temporary one]")
     parser.add_argument("--pairs", type=int, default=3)
     parser.add_argument("--points", type=int, default=1_000_000)
-    parser.add_argument("--only", choices=["terrain", "accuracy", "distances", "inverse_distance"])
+    parser.add_argument("--only", choices=["terrain", "accuracy", "distances", "proximity", "inverse_distance", "all_pairs"])
     args = parser.parse_args()
     bin_at = os.path.abspath(args.bin)
     soft, hard = resource.getrlimit(resource.RLIMIT_CORE)
     resource.setrlimit(resource.RLIMIT_CORE, (0, hard))
     work = args.work or tempfile.mkdtemp(prefix="trial-")
     os.makedirs(work, exist_ok=True)
-    for part in [terrain, accuracy, distances, inverse_distance]:
+    for part in [terrain, accuracy, distances, proximity, inverse_distance, all_pairs]:
         if args.only in (None, part.__name__):
             part(args, bin_at, work)
     if not args.work:

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs what is beside it on this machine's GPU.
 #   ./run.sh tests             every test, on the card
-#   ./run.sh sanitize TOOL     the tests under compute-sanitizer (memcheck, racecheck, ...)
+#   ./run.sh sanitize TOOL     the tests under compute-sanitizer (memcheck, racecheck, ...), JOBS at a time
 #   ./run.sh bench NAME [ARG]  NAME_bench: gpu, scan, idw, and what else lies in bin/
 #   ./run.sh results FOLDER [NAME..]  what benches/results holds: these benches (gpu, idw, ...) and peers in CUDA C++
 #                              (cub_bench, ...), or all; MASK=FILE is the raster for gpu_bench
@@ -11,13 +11,37 @@ here=$(cd "$(dirname "$0")" && pwd)
 export TESSERA_DEVICE=${TESSERA_DEVICE:-cuda}
 failed=0
 
-each_test() {
+tests() {
     for test in "$here"/tests/*; do
         echo "== $(basename "$test")"
-        (cd "$here" && "$@" "$test" --test-threads=4) || failed=$((failed + 1))
+        (cd "$here" && "$test" --test-threads=4) || failed=$((failed + 1))
     done
     echo "test binaries failed: $failed"
     [ "$failed" = 0 ]
+}
+
+# One test under a tool, in a process of its own.
+watched() {
+    local tool=$1 binary=$2 test=$3 log
+    log=$(mktemp)
+    (cd "$here" && compute-sanitizer --tool "$tool" --error-exitcode 9 --require-cuda-init=no \
+        $([ "$tool" = memcheck ] && echo --report-api-errors=no) \
+        "$binary" --exact "$test" --test-threads=1) > "$log" 2>&1 && { rm "$log"; return; }
+    echo "== $(basename "$binary") $test"
+    tail -c 4000 "$log"
+    rm "$log"
+    return 1
+}
+
+# Every test under a tool, several at a time: a process instruments its kernels one after the other.
+sanitize() {
+    export TESSERA_WATCHED=1 here
+    export -f watched
+    local binary
+    for binary in "$here"/tests/*; do
+        "$binary" --list 2> /dev/null | sed -n "s|\(.*\): test$|$1 $binary \1|p"
+    done | xargs -P "${JOBS:-$(nproc)}" -L 1 bash -c 'watched "$0" "$1" "$2"' \
+        && echo "no test has a report"
 }
 
 # Runs a program, with the lines that say where and how its rows were taken before them.
@@ -49,8 +73,8 @@ results() {
 }
 
 case "${1:-tests}" in
-tests) each_test env ;;
-sanitize) each_test compute-sanitizer --tool "$2" --error-exitcode 9 --require-cuda-init=no $([ "$2" = memcheck ] && echo --report-api-errors=no) ;;
+tests) tests ;;
+sanitize) sanitize "$2" ;;
 bench) "$here/bin/${2:-gpu}_bench" "${@:3}" ;;
 results)
     every="gpu idw quadtree morton_cub ccq ccq_pyramid sphere sphere_shared idw_tiled sizes scan cub_bench"

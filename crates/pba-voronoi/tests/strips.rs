@@ -1,14 +1,9 @@
 //! A raster done in strips of columns, each with what lies beyond it: the outputs of the whole.
 
-use gpu_core::{Device, DeviceChoice, Grid, GridSpec};
+use gpu_core::{Device, Grid, GridSpec};
 use pba_voronoi::transform;
 use pba_voronoi::{Algorithm, Diagram, Error, Input, Integers, NONE, Params, Sites, Strip};
-use testing::{Random, devices};
-
-/// Whether the GPU kernels run on the CPU here: then fewer and smaller cases.
-fn is_software() -> bool {
-    testing::choice() == DeviceChoice::Software
-}
+use testing::{Random, devices, is_slow};
 
 /// A raster of which only some pixels are sites.
 struct Whole {
@@ -123,7 +118,7 @@ fn all() -> Params {
 #[test]
 fn random_strips_have_what_the_whole_has() {
     let mut random = Random::new(31);
-    let cases = if is_software() { 25 } else { 2000 };
+    let cases = if is_slow() { 25 } else { 2000 };
     for case in 0..cases {
         let (width, height) = (1 + random.below(400) as usize, 1 + random.below(90) as usize);
         let whole = Whole::random(&mut random, width, height, 4.5);
@@ -148,7 +143,7 @@ fn random_strips_have_what_the_whole_has() {
 /// One site alone, and strips without any: everything comes from beyond.
 #[test]
 fn a_site_far_beyond_is_found() {
-    let (width, height) = if is_software() { (300, 700) } else { (3000, 2000) };
+    let (width, height) = if is_slow() { (300, 700) } else { (3000, 2000) };
     for at in [0, width - 1, (height / 2) * width + width / 2, width * height - 1] {
         let mut mask = vec![0; width * height];
         mask[at] = 1;

@@ -1,14 +1,9 @@
 //! Every input and output of a transform against its definition, on the CPU and on the process's GPU,
 //! by every algorithm.
 
-use gpu_core::{Device, DeviceChoice, Grid, GridSpec};
+use gpu_core::{Device, Grid, GridSpec};
 use pba_voronoi::{Algorithm, Diagram, Error, Input, Integers, Params, Sites, transform};
-use testing::{Random, devices};
-
-/// Whether the GPU kernels run on the CPU here: then fewer and smaller cases.
-fn is_software() -> bool {
-    testing::choice() == DeviceChoice::Software
-}
+use testing::{Random, devices, is_slow};
 
 /// A whole number below `end`, or 0.
 fn below(random: &mut Random, end: u32) -> u32 {
@@ -86,7 +81,7 @@ fn both() -> Params {
 #[test]
 fn random_rasters_by_every_algorithm() {
     let mut random = Random::new(1);
-    let cases = if is_software() { 150 } else { 20_000 };
+    let cases = if is_slow() { 150 } else { 20_000 };
     for case in 0..cases {
         let (width, height) = (1 + below(&mut random, 70), 1 + below(&mut random, 70));
         let density = 10f64.powf(-4.0 * random.unit());
@@ -96,7 +91,7 @@ fn random_rasters_by_every_algorithm() {
         for device in devices() {
             for algorithm in [Algorithm::Auto, Algorithm::ScanPrune] {
                 // A block a row and one a column: the software device takes its time.
-                if is_software() && algorithm == Algorithm::ScanPrune && case % 5 > 0 {
+                if is_slow() && algorithm == Algorithm::ScanPrune && case % 5 > 0 {
                     continue;
                 }
                 let diagram = run(&both().algorithm(algorithm), &device, &input);
@@ -126,7 +121,7 @@ fn many_random_rasters_on_the_cpu() {
 /// Large enough for the levels of the search, and too far for packed numbers: against ScanPrune.
 #[test]
 fn large_and_far() {
-    let sizes: &[(u32, u32)] = if is_software() {
+    let sizes: &[(u32, u32)] = if is_slow() {
         &[(40, 5000), (3000, 40), (70, 600)]
     } else {
         &[
@@ -164,7 +159,7 @@ fn large_and_far() {
 /// of 32 bits reach.
 #[test]
 fn far_from_a_rough_coast() {
-    let sizes: &[(u32, u32)] = if is_software() {
+    let sizes: &[(u32, u32)] = if is_slow() {
         &[(290, 700), (40, 1500), (2300, 45)]
     } else {
         &[(290, 700), (40, 5000), (2600, 1300), (5000, 3000), (3000, 9000)]
@@ -198,11 +193,8 @@ fn far_from_a_rough_coast() {
 
 #[test]
 fn sites_on_the_borders_of_tiles() {
-    let sides: &[(u32, u32)] = if is_software() {
-        &[(97, 290), (130, 70)]
-    } else {
-        &[(97, 290), (600, 1100), (1056, 530)]
-    };
+    let sides: &[(u32, u32)] =
+        if is_slow() { &[(97, 290), (130, 70)] } else { &[(97, 290), (600, 1100), (1056, 530)] };
     for &(width, height) in sides {
         for (across, down) in [(32, 256), (32, 32), (64, 8), (16, 512)] {
             let is_border = |p: u32| {
@@ -367,7 +359,7 @@ fn only_the_outputs_that_are_wanted_are_there() {
 #[test]
 fn a_largest_distance_cuts_and_changes_nothing_else() {
     let mut random = Random::new(7);
-    let cases = if is_software() { 40 } else { 2000 };
+    let cases = if is_slow() { 40 } else { 2000 };
     for _ in 0..cases {
         let (width, height) = (1 + below(&mut random, 60), 1 + below(&mut random, 90));
         let mask = sparse_mask(&mut random, width, height, 3.0);
@@ -408,7 +400,7 @@ fn pixels_that_are_not_square() {
     let mut random = Random::new(8);
     for (x, y, a, b) in [(2.0, 1.0, 4, 1), (1.0, 3.0, 1, 9), (0.5, 0.75, 4, 9), (30.0, 30.0, 1, 1)]
     {
-        let cases = if is_software() { 8 } else { 300 };
+        let cases = if is_slow() { 8 } else { 300 };
         for _ in 0..cases {
             let (width, height) = (1 + below(&mut random, 60), 1 + below(&mut random, 60));
             let mask = sparse_mask(&mut random, width, height, 3.0);

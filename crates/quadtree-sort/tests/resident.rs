@@ -40,9 +40,9 @@ fn trees_of_f32_are_those_of_the_same_numbers_in_f64() {
     }
 }
 
-/// How often a build is repeated: a thousand times on a card, fewer where threads are played one after the other.
-fn repetitions(gpu: &gpu_core::Gpu) -> usize {
-    if gpu.is_software() { 20 } else { 1000 }
+/// How often a build is repeated: a thousand times on a card, fewer where that takes long.
+fn repetitions() -> usize {
+    if testing::is_slow() { 20 } else { 1000 }
 }
 
 #[test]
@@ -55,7 +55,7 @@ fn every_build_gives_the_same_bytes() {
         let params = Params::new().algorithm(algorithm).max_level(12);
         let mut run = || build(&mut workspace, &x, &y, &params).unwrap().to_host().unwrap();
         let first = run();
-        for _ in 0..repetitions(&gpu) {
+        for _ in 0..repetitions() {
             assert_eq!(run(), first);
         }
     }

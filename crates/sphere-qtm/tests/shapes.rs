@@ -12,16 +12,12 @@ use sphere_qtm::gpu::{self, DeviceShapes, Workspace};
 use sphere_qtm::{
     Diagram, Error, Kernel, Level, LonLat, NONE, Params, Shape, Shapes, voronoi, voronoi_of_shapes,
 };
-use testing::{Random, bits64, devices, gpu as handle};
+use testing::{Random, bits64, devices, gpu as handle, is_slow};
 
 type Vector = [f64; 3];
 
 fn level(level: u32) -> Level {
     Level::new(level).unwrap()
-}
-
-fn is_software() -> bool {
-    testing::choice() == gpu_core::DeviceChoice::Software
 }
 
 fn place(longitude: f64, latitude: f64) -> LonLat {
@@ -191,7 +187,7 @@ fn arcs_and_points() {
     shapes.extend((0..5).map(|_| Shape::Line((0..6).map(|_| any()).collect())));
     shapes.extend((0..10).map(|_| Shape::Point(any())));
     shapes.push(Shape::Several(vec![Shape::Point(any()), Shape::Line(vec![any(), any()])]));
-    check_all(&shapes, if is_software() { 4 } else { 7 }, "arcs and points");
+    check_all(&shapes, if is_slow() { 4 } else { 7 }, "arcs and points");
 }
 
 #[test]
@@ -214,7 +210,7 @@ fn polygons_with_holes_and_bays() {
         }
         shapes.push(Shape::Polygon(rings));
     }
-    check_all(&shapes, if is_software() { 4 } else { 7 }, "polygons");
+    check_all(&shapes, if is_slow() { 4 } else { 7 }, "polygons");
 }
 
 #[test]
@@ -280,7 +276,7 @@ fn polygons_around_poles_and_across_the_antimeridian() {
     }
     let simple: Vec<Shape> =
         shapes.iter().enumerate().filter(|(i, _)| *i != 1).map(|(_, s)| s.clone()).collect();
-    check_all(&simple, if is_software() { 4 } else { 7 }, "poles and antimeridian");
+    check_all(&simple, if is_slow() { 4 } else { 7 }, "poles and antimeridian");
 }
 
 #[test]

@@ -5,18 +5,13 @@ mod common;
 use common::{Expected, Sites, brute_force};
 use gpu_core::{Device, Points};
 use sphere_qtm::{Diagram, Error, Kernel, Level, LonLat, NONE, Params, voronoi};
-use testing::{bits64, devices};
+use testing::{bits64, devices, is_slow};
 
 const KERNELS: [Kernel; 5] =
     [Kernel::Pruned, Kernel::Registers, Kernel::Constant, Kernel::Shared, Kernel::Global];
 
 fn level(level: u32) -> Level {
     Level::new(level).unwrap()
-}
-
-/// Whether the software device runs the kernels, for which cases are smaller.
-fn is_software() -> bool {
-    testing::choice() == gpu_core::DeviceChoice::Software
 }
 
 fn run(device: &Device, sites: &Sites, params: &Params) -> Diagram {
@@ -53,7 +48,7 @@ fn check_all(sites: &Sites, at: u32, what: &str) {
         }
         let name = format!("{what}, level {at}, {}, all outputs", device.name());
         // In f64 a block has a cell: much for the software device.
-        let kernels = if at < 4 || !is_software() { &KERNELS[..2] } else { &KERNELS[..1] };
+        let kernels = if at < 4 || !is_slow() { &KERNELS[..2] } else { &KERNELS[..1] };
         for &kernel in kernels {
             let params =
                 Params::new(level(at)).kernel(kernel).second(true).tie(true).distance(true);
@@ -64,7 +59,7 @@ fn check_all(sites: &Sites, at: u32, what: &str) {
 
 #[test]
 fn few_sites_at_the_lowest_levels() {
-    let most = if is_software() { 2 } else { 5 };
+    let most = if is_slow() { 2 } else { 5 };
     for at in 0..=most {
         for count in [1, 2, 32, 33, 257] {
             check_all(&Sites::random(count, 100 + count as u64), at, "random");
@@ -74,7 +69,7 @@ fn few_sites_at_the_lowest_levels() {
 
 #[test]
 fn one_site_two_antipodes_and_the_poles() {
-    let levels: &[u32] = if is_software() { &[0, 3] } else { &[0, 3, 5, 7] };
+    let levels: &[u32] = if is_slow() { &[0, 3] } else { &[0, 3, 5, 7] };
     for &at in levels {
         for sites in [
             Sites::of([(10.0, 20.0)]),
@@ -98,7 +93,7 @@ fn one_site_two_antipodes_and_the_poles() {
 
 #[test]
 fn sites_of_all_kinds() {
-    let (at, count) = if is_software() { (3, 300) } else { (7, 10_000) };
+    let (at, count) = if is_slow() { (3, 300) } else { (7, 10_000) };
     for (what, sites) in [
         ("random", Sites::random(count, 1)),
         ("clustered", Sites::clustered(count, 2)),
@@ -144,7 +139,7 @@ fn airports_and_cities() {
             println!("skipped: {name} is not there");
             continue;
         };
-        let (at, count) = if is_software() { (4, 700) } else { (7, 10_000) };
+        let (at, count) = if is_slow() { (4, 700) } else { (7, 10_000) };
         check_all(&sites.first(count), at, name);
     }
 }
@@ -153,11 +148,11 @@ fn airports_and_cities() {
 /// software device has no time for that.
 #[test]
 fn many_sites_on_all_devices() {
-    let (at, count) = if is_software() { (5, 5000) } else { (9, 50_000) };
+    let (at, count) = if is_slow() { (5, 5000) } else { (9, 50_000) };
     for sites in [Sites::random(count, 8), Sites::clustered(count, 9)] {
         let params = Params::new(level(at)).distance(true).second(true).tie(true);
         let expected = run(&Device::Cpu, &sites, &params);
-        if !is_software() {
+        if !is_slow() {
             check(&expected, &brute_force(level(at), &sites), "level 9");
         }
         for device in devices() {
@@ -166,7 +161,7 @@ fn many_sites_on_all_devices() {
             let distances = |d: &Diagram| bits64(d.distance.as_ref().unwrap());
             assert!(distances(&found) == distances(&expected) && found.tie == expected.tie);
             // The CPU would take minutes for all pairs, which the brute force has compared.
-            if !is_software() && matches!(device, Device::Gpu(_)) {
+            if !is_slow() && matches!(device, Device::Gpu(_)) {
                 for kernel in KERNELS {
                     let params = Params::new(level(at)).kernel(kernel);
                     assert!(

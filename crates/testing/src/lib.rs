@@ -2,7 +2,7 @@
 //!
 //! - [`devices`], and with the feature `software` `gpu`: the devices under test.
 //! - [`Random`], [`Cloud`]: repeatable numbers and points.
-//! - [`sizes`]: the lengths at which kernels go wrong.
+//! - [`sizes`]: the lengths at which kernels go wrong; [`is_slow`]: whether to do fewer and smaller cases.
 //! - [`bits`], [`bits64`]: floats to compare bit by bit.
 //! - [`program`]: a program as its users meet it, and what all programs do; [`tiles`]: what those do that work in tiles.
 //! - `faults`, with the feature `software`: driver calls that fail, one after the other.
@@ -60,6 +60,15 @@ pub fn choice() -> DeviceChoice {
         Ok(choice) => choice.unwrap_or(DeviceChoice::Software),
         Err(error) => panic!("{error}"),
     }
+}
+
+/// Whether kernels run slowly, so that tests do fewer and smaller cases: on the software device, and on a GPU under a
+/// tool that looks at every access, which `TESSERA_WATCHED` tells.
+///
+/// # Panics
+/// Where `TESSERA_DEVICE` names no device.
+pub fn is_slow() -> bool {
+    choice() == DeviceChoice::Software || std::env::var_os("TESSERA_WATCHED").is_some()
 }
 
 /// Lengths around those at which a kernel with tiles of this many elements changes its way: none, one,

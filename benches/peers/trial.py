@@ -22,11 +22,16 @@ import subprocess
 import sys
 import tempfile
 import textwrap
+import threading
 import time
 
 PYTHON = sys.executable
 
 PIXELS = ["--method", "pixels"]
+
+
+# Seconds after which a rival is given up.
+PATIENCE = 200
 
 
 def run(command, cwd):
@@ -36,10 +41,15 @@ def run(command, cwd):
     """
     start = time.monotonic()
     child = subprocess.Popen(command, cwd=cwd, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    given_up = threading.Timer(PATIENCE, child.kill)
+    given_up.start()
     errors = child.stderr.read()
     _, status, usage = os.wait4(child.pid, 0)
+    given_up.cancel()
     child.returncode = os.waitstatus_to_exitcode(status)
     wall = time.monotonic() - start
+    if wall >= PATIENCE:
+        raise RuntimeError(f"not finished in {PATIENCE} s")
     if child.returncode != 0:
         raise RuntimeError(f"{command}: {errors.decode(errors='replace').strip()[-300:]}")
     return wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
@@ -99,14 +109,24 @@ def startinpy_dem(laz, out, method):
     """)
 
 
-def whitebox_dem(laz, out, tool):
+# What Whitebox calls its methods, and what they need.
+WHITEBOX = {
+    "TIN": ("lidar_tin_gridding", ""),
+    "IDW": ("lidar_idw_interpolation", ", search_radius=2.5"),
+    "nearest": ("lidar_nearest_neighbour_gridding", ", search_radius=2.5"),
+    "Sibson": ("lidar_sibson_interpolation", ""),
+}
+
+
+def whitebox_dem(laz, out, method, cell=1.0):
+    tool, more = WHITEBOX[method]
     return script(f"""
         import whitebox_workflows
         wbe = whitebox_workflows.WbEnvironment()
         cloud = wbe.read_lidar({laz!r})
         kept = [c for c in range(19) if c != 2]
         gridding = wbe.lidar.interpolation_gridding
-        dem = gridding.{tool}(input=cloud, resolution=1.0, excluded_classes=kept)
+        dem = gridding.{tool}(input=cloud, resolution={cell}, excluded_classes=kept{more})
         wbe.write_raster(dem, {out!r})
     """)
 
@@ -127,7 +147,8 @@ def terrain(args, bin_at, cwd):
         contenders["startinpy TIN"] = startinpy_dem(survey, "tin.npy", "TIN")
         contenders["startinpy NNI"] = startinpy_dem(survey, "nni.npy", "NNI")
     if have("whitebox_workflows"):
-        contenders["Whitebox TIN"] = whitebox_dem(survey, f"{cwd}/wb.tif", "lidar_tin_gridding")
+        for method in WHITEBOX:
+            contenders[f"Whitebox {method}"] = whitebox_dem(survey, f"{cwd}/wb.tif", method)
     alternate(f"LAZ ground points to a 1 m DEM ({args.points} pulses)", contenders, cwd, args.pairs)
 
     corner = (560_000, 5_120_000)
@@ -135,6 +156,61 @@ def terrain(args, bin_at, cwd):
     low, high = side // 3, side // 3 + min(500, side // 3)
     bounds = f"--bounds={corner[0] + low},{corner[1] + low},{corner[0] + high},{corner[1] + high}"
     alternate("A tile of it", {"lidar_dem --bounds": ours + [bounds]}, cwd, args.pairs)
+
+
+def large(args, bin_at, cwd):
+    """Ten times as many pulses, once."""
+    lidar, pulses = f"{bin_at}/lidar_dem", 10 * args.points
+    run([lidar, "--survey-points", str(pulses), "-o", f"{cwd}/first.tif", "--device", "cpu", "--overwrite"], cwd)
+    survey = f"{cwd}/survey.laz"
+    ours = [lidar, survey, "--classes", "2", "--device", "cpu", "--overwrite", "-o", "dem.tif"]
+    contenders = {"lidar_dem": ours, "lidar_dem, --method pixels": ours + PIXELS}
+    if have("whitebox_workflows"):
+        contenders["Whitebox TIN"] = whitebox_dem(survey, f"{cwd}/wb.tif", "TIN")
+    alternate(f"LAZ ground points to a 1 m DEM ({pulses} pulses)", contenders, cwd, 1)
+
+
+def planes(args, bin_at, cwd):
+    """Where a DEM lies: of points on a plane, the mean of what it is above it."""
+    if not have("numpy"):
+        return
+    import numpy
+
+    side, edge = 400, 40
+    lidar = [f"{bin_at}/lidar_dem", "plane.csv", "--resolution", "1", f"--bounds=0,0,{side},{side}"]
+    lidar += ["--device", "cpu", "--overwrite", "-o", "plane.npy"]
+    methods = {"lidar_dem": [], "--method pixels": PIXELS}
+    methods |= {f"--method pixels --supersample {n}": PIXELS + ["--supersample", str(n)] for n in (2, 4)}
+    print("\n### Points on planes of slope 1: mean of the DEM less the plane, in cells\n")
+    print(f"| points a cell | plane | {' | '.join(methods)} | startinpy NNI |\n|---|---|{'---|' * (len(methods) + 1)}")
+    cells = numpy.arange(side) + 0.5
+    inside = slice(edge, side - edge)
+    for density in (0.25, 1, 4):
+        places = numpy.random.default_rng(7).random((int(density * side * side), 2)) * side
+        for plane, z, truth in [
+            ("z = x", places[:, 0], numpy.broadcast_to(cells, (side, side))),
+            ("z = y", places[:, 1], numpy.broadcast_to((side - cells)[:, None], (side, side))),
+        ]:
+            table = numpy.column_stack([places, z])
+            numpy.savetxt(f"{cwd}/plane.csv", table, "%.6f", ",", header="x,y,z", comments="")
+            row = []
+            for more in methods.values():
+                run(lidar + more, cwd)
+                row.append(numpy.load(f"{cwd}/plane.npy"))
+            if have("startinpy"):
+                import startinpy
+
+                dt = startinpy.DT()
+                dt.insert(table)
+                x, y = numpy.meshgrid(cells, side - cells)
+                # Places inside alone: at the hull's edge it has none.
+                x, y = x[inside, inside].ravel(), y[inside, inside].ravel()
+                dem = numpy.full((side, side), numpy.nan)
+                dem[inside, inside] = dt.interpolate(
+                    {"method": "NNI"}, numpy.column_stack([x, y])).reshape(side - 2 * edge, -1)
+                row.append(dem)
+            means = [f"{numpy.nanmean((dem - truth)[inside, inside]):+.4f}" for dem in row]
+            print(f"| {density} | {plane} | {' | '.join(means)} |")
 
 
 def accuracy(args, bin_at, cwd):
@@ -333,14 +409,15 @@ def main():
     parser.add_argument("--work", help="a folder to work in [default: a temporary one]")
     parser.add_argument("--pairs", type=int, default=3)
     parser.add_argument("--points", type=int, default=1_000_000)
-    parser.add_argument("--only", choices=["terrain", "accuracy", "distances", "proximity", "inverse_distance", "all_pairs"])
+    parser.add_argument("--only", choices=["terrain", "large", "planes", "accuracy", "distances",
+                                           "proximity", "inverse_distance", "all_pairs"])
     args = parser.parse_args()
     bin_at = os.path.abspath(args.bin)
     soft, hard = resource.getrlimit(resource.RLIMIT_CORE)
     resource.setrlimit(resource.RLIMIT_CORE, (0, hard))
     work = args.work or tempfile.mkdtemp(prefix="trial-")
     os.makedirs(work, exist_ok=True)
-    for part in [terrain, accuracy, distances, proximity, inverse_distance, all_pairs]:
+    for part in [terrain, accuracy, large, planes, distances, proximity, inverse_distance, all_pairs]:
         if args.only in (None, part.__name__):
             part(args, bin_at, work)
     if not args.work:

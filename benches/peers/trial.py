@@ -213,13 +213,99 @@ def planes(args, bin_at, cwd):
             print(f"| {density} | {plane} | {' | '.join(means)} |")
 
 
+def bilinear(dem, west, north, cell, places):
+    """A DEM at places, NaN outside: the weighted mean of four cells."""
+    import numpy
+
+    column, row = (places[:, 0] - west) / cell - 0.5, (north - places[:, 1]) / cell - 0.5
+    c, r = numpy.floor(column).astype(int), numpy.floor(row).astype(int)
+    inside = (c >= 0) & (r >= 0) & (c + 1 < dem.shape[1]) & (r + 1 < dem.shape[0])
+    c, r, u, v = c[inside], r[inside], (column - c)[inside], (row - r)[inside]
+    z = numpy.full(len(places), numpy.nan)
+    z[inside] = (dem[r, c] * (1 - u) * (1 - v) + dem[r, c + 1] * u * (1 - v)
+                 + dem[r + 1, c] * (1 - u) * v + dem[r + 1, c + 1] * u * v)
+    return z
+
+
+def by_whitebox(kept, like, cell, cwd):
+    """Whitebox's DEMs of points, each with its west, north and method."""
+    import laspy
+    import numpy
+
+    las = laspy.LasData(laspy.LasHeader(point_format=1, version="1.2"))
+    las.header.scales, las.header.offsets = like.header.scales, like.header.offsets
+    las.x, las.y, las.z = kept.T
+    las.classification = numpy.full(len(kept), 2)
+    las.write(f"{cwd}/kept.laz")
+    for method in ("TIN", "Sibson"):
+        try:
+            run(whitebox_dem(f"{cwd}/kept.laz", f"{cwd}/held.tif", method, cell), cwd)
+        except RuntimeError as error:
+            print(f"Whitebox {method}: {error}", file=sys.stderr)
+            continue
+        run(["gdal_translate", "-q", "-of", "ENVI", "-ot", "Float64", "held.tif", "held.img"], cwd)
+        lines = [line.partition("=") for line in open(f"{cwd}/held.hdr")]
+        header = {key.strip(): value.strip("{} \n") for key, _, value in lines}
+        place = header["map info"].split(",")
+        dem = numpy.fromfile(f"{cwd}/held.img").reshape(int(header["lines"]), int(header["samples"]))
+        dem[dem < -9000] = numpy.nan
+        yield method, dem, float(place[3]), float(place[4])
+
+
+def held_out(path, cell, args, bin_at, cwd):
+    """What each method finds at a tenth of a cloud's ground points, by the others; and what is there."""
+    import laspy
+    import numpy
+    import startinpy
+
+    las = laspy.read(path)
+    ground = numpy.asarray(las.classification) == 2
+    if ground.sum() < 1000:
+        ground[:] = True  # without classes all points are taken
+    points = numpy.column_stack([las.x, las.y, las.z])[ground]
+    held = numpy.random.default_rng(1).random(len(points)) < 0.1
+    kept, places = points[~held], points[held, :2]
+    numpy.savetxt(f"{cwd}/kept.csv", kept, "%.4f", ",", header="x,y,z", comments="")
+    west, north = numpy.floor(kept[:, 0].min() / cell) * cell, numpy.ceil(kept[:, 1].max() / cell) * cell
+    found = {}
+    base = [f"{bin_at}/lidar_dem", "kept.csv", "--resolution", str(cell), "--device", "cpu"]
+    base += ["--overwrite", "-o", "held.npy"]
+    for label, more in [("lidar_dem", []), ("lidar_dem, --weights c1", ["--weights", "c1"]),
+                        ("lidar_dem, --method pixels --supersample 4", PIXELS + ["--supersample", "4"])]:
+        run(base + more, cwd)
+        dem = numpy.load(f"{cwd}/held.npy")
+        found[label] = bilinear(dem, west, north, cell, places)
+    dt = startinpy.DT()
+    dt.duplicates_handling = "First"
+    dt.insert(kept)
+    # At the cells of the same DEM around the points, and at the points themselves.
+    near = numpy.zeros(dem.shape, bool)
+    c = numpy.floor((places[:, 0] - west) / cell - 0.5).astype(int)
+    r = numpy.floor((north - places[:, 1]) / cell - 0.5).astype(int)
+    for down, right in [(0, 0), (0, 1), (1, 0), (1, 1)]:
+        near[(r + down).clip(0, dem.shape[0] - 1), (c + right).clip(0, dem.shape[1] - 1)] = True
+    r, c = numpy.nonzero(near)
+    cells = numpy.column_stack([west + (c + .5) * cell, north - (r + .5) * cell])
+    for method in ["TIN", "NNI"]:
+        exact = numpy.full(dem.shape, numpy.nan)
+        exact[r, c] = dt.interpolate({"method": method}, cells)
+        found[f"startinpy {method}"] = bilinear(exact, west, north, cell, places)
+        found[f"startinpy {method}, at the points"] = dt.interpolate({"method": method}, places)
+    if have("whitebox_workflows"):
+        for method, dem, west, north in by_whitebox(kept, las, cell, cwd):
+            found[f"Whitebox {method}"] = bilinear(dem, west, north, cell, places)
+    # At the edge a triangle may be as long as it, and no method means anything.
+    low, high = kept[:, :2].min(0) + 5 * cell, kept[:, :2].max(0) - 5 * cell
+    known = numpy.all((places > low) & (places < high), axis=1)
+    known &= numpy.all([numpy.isfinite(z) for z in found.values()], axis=0)
+    return {label: (z - points[held, 2])[known] for label, z in found.items()}
+
+
 def accuracy(args, bin_at, cwd):
     """RMSE at held-out ground points."""
     if not have("laspy", "numpy", "startinpy"):
         return
-    import laspy
     import numpy
-    import startinpy
 
     print("\n### RMSE at a tenth of the ground points, held out\n\n| cloud | method | RMSE |\n|---|---|---|")
     clouds = [("survey", f"{cwd}/survey.laz", 1.0)]
@@ -229,52 +315,8 @@ def accuracy(args, bin_at, cwd):
         if not os.path.exists(path):
             print(f"| {name} | not there | |")
             continue
-        las = laspy.read(path)
-        ground = numpy.asarray(las.classification) == 2
-        if ground.sum() < 1000:
-            ground[:] = True  # without classes all points are taken
-        points = numpy.column_stack([las.x, las.y, las.z])[ground]
-        held = numpy.random.default_rng(1).random(len(points)) < 0.1
-        numpy.savetxt(f"{cwd}/kept.csv", points[~held], "%.4f", ",", header="x,y,z", comments="")
-        found = {}
-        base = [f"{bin_at}/lidar_dem", "kept.csv", "--resolution", str(cell), "--device", "cpu"]
-        base += ["--overwrite", "-o", "held.npy"]
-        for label, more in [("lidar_dem", []), ("lidar_dem, --weights c1", ["--weights", "c1"]),
-                            ("lidar_dem, --method pixels --supersample 4", PIXELS + ["--supersample", "4"])]:
-            run(base + more, cwd)
-            dem = numpy.load(f"{cwd}/held.npy")
-            west = numpy.floor(points[~held, 0].min() / cell) * cell
-            north = numpy.ceil(points[~held, 1].max() / cell) * cell
-            column = (points[held, 0] - west) / cell - 0.5
-            row = (north - points[held, 1]) / cell - 0.5
-            c, r = numpy.floor(column).astype(int), numpy.floor(row).astype(int)
-            inside = (c >= 0) & (r >= 0) & (c + 1 < dem.shape[1]) & (r + 1 < dem.shape[0])
-            z = numpy.full(held.sum(), numpy.nan)
-            c, r, u, v = c[inside], r[inside], (column - c)[inside], (row - r)[inside]
-            shares = [(0, 0, (1 - u) * (1 - v)), (0, 1, u * (1 - v)),
-                      (1, 0, (1 - u) * v), (1, 1, u * v)]
-            z[inside] = sum(dem[r + down, c + right] * share for down, right, share in shares)
-            found[label] = z
-        dt = startinpy.DT()
-        dt.duplicates_handling = "First"
-        dt.insert(points[~held])
-        for method in ["TIN", "NNI"]:
-            # At the cells of the same DEM, of which only those around the points are needed; and at the points themselves.
-            z = numpy.full(held.sum(), numpy.nan)
-            z[inside] = 0
-            for down, right, share in shares:
-                cells = numpy.column_stack([west + (c + right + .5) * cell, north - (r + down + .5) * cell])
-                z[inside] += share * dt.interpolate({"method": method}, cells)
-            found[f"startinpy {method}"] = z
-            found[f"startinpy {method}, at the points"] = dt.interpolate(
-                {"method": method}, points[held, :2])
-        # At the edge a triangle may be as long as it, and neither method means anything.
-        low, high = points[~held, :2].min(0) + 5 * cell, points[~held, :2].max(0) - 5 * cell
-        known = numpy.all((points[held, :2] > low) & (points[held, :2] < high), axis=1)
-        known &= numpy.all([numpy.isfinite(z) for z in found.values()], axis=0)
-        for label, z in found.items():
-            error = float(numpy.sqrt(numpy.mean((z - points[held, 2])[known] ** 2)))
-            print(f"| {name} | {label} | {error:.3f} |")
+        for label, error in held_out(path, cell, args, bin_at, cwd).items():
+            print(f"| {name} | {label} | {float(numpy.sqrt(numpy.mean(error ** 2))):.3f} |")
 
 
 def distances(args, bin_at, cwd):

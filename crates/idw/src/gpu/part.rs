@@ -133,6 +133,24 @@ impl Sums {
         }
         Ok(())
     }
+
+    /// Enqueues the addition of a part of as many targets, which are not none, and columns.
+    fn add<T: DeviceNumber>(&mut self, gpu: &Gpu, part: &DevicePart<T>) -> Result<()> {
+        let count = self.count as u64;
+        let _order = (gpu.admit(&part.values)?, gpu.admit(&part.weights)?);
+        let mut means = gpu.admit_mut(&mut self.means)?;
+        let mut weights = gpu.admit_mut(&mut self.weights)?;
+        let arguments = add_part::Args {
+            count,
+            columns: self.columns as u32,
+            part_values: part.values.as_ptr(),
+            part_weights: part.weights.as_ptr(),
+            means: means.as_mut_ptr(),
+            weights: weights.as_mut_ptr(),
+        };
+        // SAFETY: both have as many targets and columns.
+        unsafe { Ok(gpu.enqueue(T::ADD_PART, Blocks::for_each(&T::ADD_PART, count)?, arguments)?) }
+    }
 }
 
 impl DeviceTotal {
@@ -156,24 +174,11 @@ impl DeviceTotal {
         }
         let Some(sums) = &mut self.sums else { return Ok(()) };
         sums.check(part)?;
-        self.points += part.points as u64;
-        if sums.count == 0 {
-            return Ok(());
+        if sums.count > 0 {
+            sums.add(&gpu, part)?;
         }
-        let count = sums.count as u64;
-        let _order = (gpu.admit(&part.values)?, gpu.admit(&part.weights)?);
-        let mut means = gpu.admit_mut(&mut sums.means)?;
-        let mut weights = gpu.admit_mut(&mut sums.weights)?;
-        let arguments = add_part::Args {
-            count,
-            columns: sums.columns as u32,
-            part_values: part.values.as_ptr(),
-            part_weights: part.weights.as_ptr(),
-            means: means.as_mut_ptr(),
-            weights: weights.as_mut_ptr(),
-        };
-        // SAFETY: both have as many targets and columns.
-        unsafe { Ok(gpu.enqueue(T::ADD_PART, Blocks::for_each(&T::ADD_PART, count)?, arguments)?) }
+        self.points += part.points as u64;
+        Ok(())
     }
 
     /// Points that were added.

@@ -56,9 +56,10 @@ pub(super) fn value(
             sum += index.value(v, i);
         }
     }
-    if !(weights > 0.0) {
-        return (f64::NAN, Weight::NONE);
+    if weights > 0.0 {
+        let value = (sum / weights).clamp(range.low, range.high);
+        (value, Weight::at_square(nearest, exponent, weights))
+    } else {
+        (f64::NAN, Weight::NONE)
     }
-    let value = (sum / weights).clamp(range.low, range.high);
-    (value, Weight::at_square(nearest, exponent, weights))
 }

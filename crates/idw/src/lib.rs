@@ -27,7 +27,8 @@
 //! ```
 //!
 //! Points that lie on the device already go into [`gpu::interpolate`], which copies nothing from or to the
-//! host and can be captured into a graph.
+//! host and can be captured into a graph. Of points that are more than memory holds the sums over all are made of parts:
+//! [`part()`] and [`Total`].
 //!
 //! # Method
 //!

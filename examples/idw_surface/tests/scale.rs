@@ -297,6 +297,27 @@ fn points_that_memory_does_not_hold_are_added_up_in_parts() {
     }
 }
 
+/// Points that a card does not hold come in parts as well, which take no more of it than the plan says.
+#[test]
+fn parts_keep_the_memory_of_a_card() {
+    const CARD: u64 = 44 << 20;
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let words = write_survey(folder, 300_000);
+    let words = [&words[..2], &["--resolution", "20", words[4]]].concat();
+    let plan = ["plan", "--device-memory", "44MiB", "--json"];
+    let report = PROGRAM.succeeds(folder, &[&plan[..], &words].concat());
+    let report: serde_json::Value = serde_json::from_str(&report).unwrap();
+    assert!(report["parts"]["count"].as_u64().unwrap() > 3, "{report}");
+    assert!(report["tiles"]["device_bytes"].as_u64().unwrap() <= CARD, "{report}");
+    let run = ["run", "plan.json", "--all", "--device", "software"];
+    PROGRAM.succeeds_with(folder, &run, &[("TESSERA_SOFTWARE_MEMORY", &CARD.to_string())]);
+    PROGRAM.succeeds(folder, &["merge", "plan.json", "-o", "tiles.tif"]);
+    let plain = [&words[..], &["-o", "plain.tif", "--device", "cpu"]].concat();
+    PROGRAM.succeeds(folder, &plain);
+    assert!(difference(folder, ["plain.tif", "tiles.tif"], 5) < 2e-5);
+}
+
 /// A tile of parts is a job like any other: made again it is the same, and what is wrong with its points is named.
 #[test]
 fn tiles_of_parts_are_made_again_and_name_what_is_wrong() {

@@ -446,6 +446,29 @@ fn killed_at_random_and_run_again_it_is_the_same() {
     assert!(is_same(folder, "plain.tif", "merged.tif"));
 }
 
+/// The same of points in parts, read of the inputs, and what is left in the end of bins.
+#[test]
+fn parts_killed_at_random_and_run_again_are_the_same() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let words = write_survey(folder, 100_000);
+    PROGRAM.succeeds(
+        folder,
+        &[&["plan", "--memory", "70MiB", "--tile-size", "16"], &words[..]].concat(),
+    );
+    let run = ["run", "plan.json", "--all", "--device", "cpu"];
+    let tiles = folder_of(folder, "plan.json");
+    PROGRAM.succeeds(folder, &run);
+    let wanted = testing::program::contents(&tiles);
+    std::fs::remove_dir_all(&tiles).unwrap();
+    kill_at_random(&PROGRAM, folder, &tiles, &run);
+    PROGRAM.succeeds(folder, &["bin", "plan.json"]);
+    PROGRAM.succeeds(folder, &run);
+    for (path, bytes) in wanted {
+        assert!(std::fs::read(&path).unwrap() == bytes, "{}", path.display());
+    }
+}
+
 /// Reading the next tile and writing the last beside it keeps what `--memory` says.
 #[test]
 #[cfg(target_os = "linux")]

@@ -13,7 +13,7 @@ use std::cell::{LazyCell, RefCell};
 use std::time::Duration;
 
 use gpu_core::{Column, Device, DeviceChoice, DevicePoints, Extent, Gpu, GridSpec, Points};
-use idw::gpu::{DeviceNumber, DeviceTargets, Index, Workspace};
+use idw::gpu::{DeviceNumber, DeviceTargets, DeviceTotal, Index, Workspace};
 use idw::{Adaptive, Kernel, Params, Targets, cross_validate};
 use rayon::prelude::*;
 
@@ -63,6 +63,9 @@ fn main() -> Result<()> {
     bench.pairs("scattered_p2_10K", &points, few.targets(), &Params::default())?;
     let params = Params::default().power(3.0);
     bench.pairs("scattered_p3_10K", &points, few.targets(), &params)?;
+    for parts in [1, 4, 16] {
+        bench.parts(parts, &million, targets.targets())?;
+    }
     bench.crossover()?;
     bench.others(&million, targets.targets())?;
     bench.nearest()
@@ -93,6 +96,35 @@ impl Bench {
         tell(name, worst, most);
         let runs = if points.x.len() > 100_000 { 5 } else { 20 };
         self.row(name, points.x.len(), targets.len(), runs, run)
+    }
+
+    /// Points in parts as they lie, scattered, with the index of each, added up.
+    fn parts(&self, parts: usize, points: &Cloud, targets: Targets) -> Result<()> {
+        let (name, params) = (format!("parts_{parts}_p2"), Params::default());
+        if !name.contains(&self.filter) {
+            return Ok(());
+        }
+        let of_part = points.x.len().div_ceil(parts);
+        let columns = [&points.x, &points.y, &points.z].map(|column| column.chunks(of_part));
+        let [x, y, z] = columns;
+        let residents = x.zip(y).zip(z).map(|((x, y), z)| {
+            Cloud { x: x.to_vec(), y: y.to_vec(), z: z.to_vec() }.upload(&self.gpu)
+        });
+        let residents = residents.collect::<Result<Vec<_>>>()?;
+        let places = Places::upload(&self.gpu, targets)?;
+        let workspace = RefCell::new(Workspace::new(&self.gpu)?);
+        let run = || {
+            let (workspace, mut total) = (&mut *workspace.borrow_mut(), DeviceTotal::new());
+            for resident in &residents {
+                let index = Index::new(workspace, &resident.points()?, &params)?;
+                let part = index.part::<f32>(workspace, places.targets(), &params)?;
+                total.add(workspace, &part)?;
+            }
+            Ok(total.surface::<f32>(workspace, &params)?)
+        };
+        let worst = points.worst_error(targets, params.power, &run()?.values.to_host()?);
+        tell(&name, worst, 1e-5);
+        self.row(&name, points.x.len(), targets.len(), 5, run)
     }
 
     /// What is not one power in f32 in the plane: powers of their own, each point left out, f64, the sphere.

@@ -6,7 +6,7 @@
 //! - [`neighbours`]: the points near each target; [`crowd`] has what lies below cells with too many.
 //!
 //! What sums over all points share: `weights`, [`targets`], the inner loop (`staged`), and what is
-//! summed anew (`doubt`). [`pattern`] has the adaptive power.
+//! summed anew (`doubt`). [`part`] adds up what parts of the points give, [`pattern`] has the adaptive power.
 
 pub mod crowd;
 #[cfg(any(feature = "idw_pairs", feature = "idw_tree"))]
@@ -17,6 +17,7 @@ pub mod index;
 pub mod neighbours;
 #[cfg(feature = "idw_pairs")]
 pub mod pairs;
+pub mod part;
 pub mod pattern;
 pub mod plan;
 #[cfg(any(feature = "idw_pairs", feature = "idw_tree"))]

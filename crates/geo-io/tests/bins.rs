@@ -118,6 +118,14 @@ proptest! {
         for bounds in &rectangles {
             prop_assert_eq!(rows(&bins, bounds), within(&inputs, bounds));
         }
+        // By their numbers, as many at a time as were given.
+        let places: Vec<(f64, f64)> = inputs.iter().flatten().map(|p| (p[0], p[1])).collect();
+        for (number, some) in places.chunks(parts).enumerate() {
+            let first = (number * parts) as u64;
+            let found = bins.read_range(first..first + parts as u64, &()).unwrap();
+            prop_assert!(found.x.into_iter().zip(found.y).eq(some.iter().copied()));
+        }
+        prop_assert!(bins.read_range(bins.points()..u64::MAX, &()).unwrap().x.is_empty());
         let writer = BinWriter::open(folder, &spec, memory).unwrap();
         prop_assert!(writer.is_whole());
         writer.finish().unwrap();

@@ -27,7 +27,8 @@
 //! ```
 //!
 //! Points that lie on the device already go into [`gpu::interpolate`], which copies nothing from or to the
-//! host and can be captured into a graph.
+//! host and can be captured into a graph. Of points that are more than memory holds the sums over all are made of parts:
+//! [`part()`] and [`Total`].
 //!
 //! # Method
 //!
@@ -65,6 +66,7 @@ pub mod gpu;
 mod ground;
 mod number;
 mod params;
+mod part;
 mod points;
 mod search;
 mod statistics;
@@ -76,8 +78,10 @@ use points::Data;
 pub use error::{Error, Result};
 pub use gpu_core::{Points, ValueRange};
 pub use ground::RADIUS;
+pub use kernels_rs::idw::part::Weight;
 pub use number::Number;
 pub use params::{Adaptive, Below, Invalid, Kernel, Params};
+pub use part::{Part, Total};
 pub use points::{Input, MOST, Targets};
 pub use statistics::Statistics;
 pub use validation::{Comparison, PowerParams, Validation, best_power, cross_validate};
@@ -151,6 +155,52 @@ pub fn interpolate<T: Real>(
         #[cfg(feature = "cuda")]
         Device::Gpu(gpu) => gpu::from_host(gpu, input, params, progress),
         // Another crate of the program may switch gpu-core's `cuda` on, but not ours.
+        #[allow(unreachable_patterns)]
+        other => Err(gpu_core::Error::without_cuda(other).into()),
+    }
+}
+
+/// What a part of the points makes of each target: for points that are more than memory holds.
+///
+/// All points count, as in [`interpolate`] without a search; the parts are added up by [`Total`]:
+///
+/// ```
+/// # fn main() -> Result<(), idw::Error> {
+/// use gpu_core::{Device, GridSpec, Points};
+/// use idw::{Input, Params, Total};
+///
+/// let parts = [([0.5, 9.5], [1.0, 2.0]), ([0.5, 4.5], [3.0, 4.0])]; // as they are read, one after the other
+/// let (grid, params) = (GridSpec::new(0.0, 10.0, 1.0, 10, 10)?, Params::default());
+/// let mut total = Total::new();
+/// for (x, z) in &parts {
+///     let points = Points { x, y: &[0.5, 9.5], values: &[z] };
+///     total.add(&idw::part::<f32>(&Device::Cpu, Input::new(points, grid), &params, &())?)?;
+/// }
+/// let surface = total.surface::<f32>(&params)?;
+/// assert_eq!(surface.values[0][90], 2.0); // two points lie there, one of each part: 1 and 3
+/// # Ok(())
+/// # }
+/// ```
+///
+/// The points of a part are at most [`MOST`], those of all any number. [`Params::min_points`] is heard by
+/// [`Total::surface`]. A part needs no [`Params::value_range`]: its means lie between its own values.
+///
+/// Cost: as [`interpolate`], and 16 bytes a target more.
+///
+/// # Errors
+/// As [`interpolate`], and [`Error::Conflict`] for parameters by which a part does not tell its share: a search, the
+/// adaptive power, statistics, the kernels of the paper, and powers above 1e300.
+pub fn part<T: Real>(
+    device: &Device,
+    input: Input,
+    params: &Params,
+    progress: &dyn Progress,
+) -> Result<Part<T>> {
+    params.check_part()?;
+    match device {
+        Device::Cpu => cpu::part(input, params, progress),
+        #[cfg(feature = "cuda")]
+        Device::Gpu(gpu) => gpu::part_from_host(gpu, input, params, progress),
         #[allow(unreachable_patterns)]
         other => Err(gpu_core::Error::without_cuda(other).into()),
     }

@@ -283,6 +283,24 @@ impl Params {
         self.adaptive.map_or(Ok(()), |adaptive| self.check_adaptive(adaptive))
     }
 
+    /// Checks the parameters of a sum over a part of the points.
+    pub(crate) fn check_part(&self) -> Result<()> {
+        self.check()?;
+        let option = "a part of the points";
+        let conflicts = [
+            (!self.is_all_pairs(), "a search"),
+            (self.adaptive.is_some(), "the adaptive power"),
+            (self.statistics, "statistics"),
+            (matches!(self.kernel, Kernel::Naive | Kernel::Tiled), "a kernel of the paper"),
+            // The power of two of a weight must be a number.
+            (self.power > 1e300, "a power above 1e300"),
+        ];
+        match conflicts.into_iter().find(|(conflicts, _)| *conflicts) {
+            Some((_, with)) => Err(Error::Conflict { option, with }),
+            None => Ok(()),
+        }
+    }
+
     fn check_counts(&self) -> Result<()> {
         let pairs = [
             (self.min_points, self.max_points),

@@ -6,8 +6,8 @@ mod common;
 
 use common::random_cloud;
 use gpu_core::{Column, Device, DevicePoints, Extent, Gpu, Graph, GridSpec, Points};
-use idw::gpu::{DeviceTargets, Index, Input, Workspace, interpolate};
-use idw::{Adaptive, Error, Kernel, Params, Targets};
+use idw::gpu::{DeviceTargets, DeviceTotal, Index, Input, Workspace, interpolate, part};
+use idw::{Adaptive, Error, Kernel, Params, Targets, Total};
 use testing::{Cloud, bits, gpu};
 
 const SQUARE: [f64; 4] = [0.0, 0.0, 80.0, 80.0];
@@ -138,6 +138,85 @@ fn no_points_and_no_targets_are_no_error() {
         assert!(nodata.values[0].len() == 20 && nodata.summary.nodata == 20, "{params:?}");
         assert!(run(&some, &none).values[0].is_empty());
     }
+}
+
+/// Every way of summing over parts of the points.
+fn all_params_of_parts() -> Vec<Params> {
+    let adds_up = |p: &Params| {
+        p.is_all_pairs() && p.adaptive.is_none() && !p.statistics && p.kernel != Kernel::Tiled
+    };
+    all_params().into_iter().filter(adds_up).collect()
+}
+
+#[test]
+fn parts_and_their_total_are_those_of_the_calls_from_the_host() {
+    let gpu = gpu();
+    let device = Device::Gpu(gpu.clone());
+    let mut workspace = Workspace::new(&gpu).unwrap();
+    let places = random_cloud(90, SQUARE, 93);
+    let at = Resident::new(&gpu, &places);
+    let grid = GridSpec::new(-3.0, 80.0, 7.0, 15, 10).unwrap();
+    let mut clouds = vec![random_cloud(700, SQUARE, 94), Cloud::default()];
+    // Some of the targets lie on points of two parts.
+    clouds.push(Cloud::of((0..40).map(|i| (places.x[i], places.y[i], 20.0 + i as f64))));
+    clouds.push(Cloud::of((20..60).map(|i| (places.x[i], places.y[i], 60.0 - i as f64))));
+    for params in all_params_of_parts() {
+        let cases = [(common::targets_at(&places), at.targets()), (grid.into(), grid.into())];
+        for (from_host, on_device) in cases {
+            let (mut total, mut resident_total) = (Total::new(), DeviceTotal::new());
+            for cloud in &clouds {
+                let wanted = cloud.with(|points| {
+                    idw::part::<f32>(&device, idw::Input::new(points, from_host), &params, &())
+                });
+                let wanted = wanted.unwrap();
+                let resident = Resident::new(&gpu, cloud);
+                let input = Input::new(resident.points(), on_device);
+                let of_part = part::<f32>(&mut workspace, &input, &params).unwrap();
+                let found = of_part.to_host().unwrap();
+                assert_eq!(bits(&found.values[0]), bits(&wanted.values[0]), "{params:?}");
+                assert_eq!(found.weights, wanted.weights, "{params:?}");
+                assert_eq!((found.grid, found.summary), (wanted.grid, wanted.summary));
+                total.add(&wanted).unwrap();
+                resident_total.add(&mut workspace, &of_part).unwrap();
+            }
+            for params in [params, params.min_points(2000)] {
+                let wanted = total.surface::<f32>(&params).unwrap();
+                let found = resident_total.surface::<f32>(&mut workspace, &params).unwrap();
+                let found = found.to_host().unwrap();
+                for (found, wanted) in found.values[0].iter().zip(&wanted.values[0]) {
+                    assert!(found == wanted || (found.is_nan() && wanted.is_nan()), "{params:?}");
+                }
+                assert_eq!((found.grid, found.summary), (wanted.grid, wanted.summary));
+            }
+        }
+    }
+    let empty = DeviceTotal::new().surface::<f32>(&mut workspace, &Params::default()).unwrap();
+    assert!(empty.is_empty() && empty.to_host().unwrap().values.is_empty());
+}
+
+#[test]
+fn a_captured_part_is_added_once_for_each_launch() {
+    let gpu = gpu();
+    let mut workspace = Workspace::new(&gpu).unwrap();
+    let (cloud, places) = (random_cloud(300, SQUARE, 95), random_cloud(40, SQUARE, 96));
+    let (resident, at) = (Resident::new(&gpu, &cloud), Resident::new(&gpu, &places));
+    let params = Params::default();
+    let mut total = DeviceTotal::new();
+    let mut add = || {
+        let input = Input::new(resident.points(), at.targets());
+        let of_part = part::<f32>(&mut workspace, &input, &params)?;
+        total.add(&mut workspace, &of_part)
+    };
+    add().unwrap();
+    let graph = gpu.capture::<Error>(&mut add).unwrap();
+    let values = |workspace: &mut Workspace| {
+        let surface = total.surface::<f32>(workspace, &params).unwrap();
+        surface.to_host().unwrap().values.swap_remove(0)
+    };
+    let before = values(&mut workspace);
+    launch(&gpu, &graph);
+    // The mean of a part and itself is its own.
+    assert_eq!(bits(&values(&mut workspace)), bits(&before));
 }
 
 /// Launches a graph, and waits for it.

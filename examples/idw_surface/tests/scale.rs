@@ -232,6 +232,175 @@ fn sums_over_very_many_points_agree_to_what_is_promised() {
     assert!(most > 0.0 && most < 2e-5, "{most}");
 }
 
+/// A survey in two files, and the words of a plan whose memory holds a few parts of it, but not all.
+fn write_survey(folder: &Path, points: usize) -> Vec<&'static str> {
+    let mut random = Random::new(21);
+    for (name, west) in [("east.laz", 100.0), ("west.laz", 0.0)] {
+        let mut column = |low: f64, high: f64| -> Vec<f64> {
+            (0..points / 2).map(|_| random.between(low, high)).collect()
+        };
+        let (x, y, z) = (column(west, west + 120.0), column(0.0, 90.0), column(100.0, 160.0));
+        let points = LasPoints { x: &x, y: &y, z: &z, ..Default::default() };
+        write_las(&folder.join(name), &points, None).unwrap();
+    }
+    vec!["east.laz", "west.laz", "--resolution", "4", "--bounds=0,0,220,90"]
+}
+
+/// The most that two surfaces differ by, as a share.
+fn difference(folder: &Path, names: [&str; 2], rows: usize) -> f32 {
+    let [a, b] = names
+        .map(|name| geo_io::RasterFile::open(&folder.join(name)).unwrap().rows(0, rows).unwrap());
+    assert!(a.len() == b.len() && !a.is_empty());
+    a.iter().zip(&b).map(|(a, b)| ((a - b) / a).abs()).fold(0.0, f32::max)
+}
+
+/// Points that do not fit beside the smallest tile are read in parts, which add up to what one run makes of all.
+#[test]
+fn points_that_memory_does_not_hold_are_added_up_in_parts() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let words = write_survey(folder, 150_000);
+    for (more, device) in [
+        (&[][..], "cpu"),
+        (&["--power", "3.5"], "cpu"),
+        (&["--smoothing", "2", "--power", "6", "--resolution", "10"], "cpu"),
+        (&["--geographic"], "cpu"),
+        (&["--resolution", "10"], "software"),
+    ] {
+        // The last resolution counts.
+        let given = if more.contains(&"--resolution") { &[0, 1, 4][..] } else { &[0, 1, 2, 3, 4] };
+        let words: Vec<&str> =
+            given.iter().map(|&i| words[i]).chain(more.iter().copied()).collect();
+        let run = [&words[..], &["-o", "plain.tif", "--device", device, "--overwrite"]].concat();
+        PROGRAM.succeeds(folder, &run);
+        let plan =
+            [&words[..], &["--memory", "72MiB", "--tile-size", "32", "--overwrite"]].concat();
+        let report = PROGRAM.succeeds(folder, &[&["plan", "--json"], &plan[..]].concat());
+        let report: serde_json::Value = serde_json::from_str(&report).unwrap();
+        assert!(report["parts"]["count"].as_u64().unwrap() > 2, "{report}");
+        let mut made = Vec::new();
+        for (output, has_bins) in [("inputs.tif", false), ("bins.tif", true)] {
+            if has_bins {
+                PROGRAM.succeeds(folder, &["bin", "plan.json"]);
+                std::fs::remove_dir_all(folder_of(folder, "plan.json")).unwrap();
+            }
+            PROGRAM.succeeds(folder, &["run", "plan.json", "--all", "--device", device]);
+            PROGRAM.succeeds(folder, &["merge", "plan.json", "-o", output, "--overwrite"]);
+            made.push(std::fs::read(folder.join(output)).unwrap());
+        }
+        assert!(made[0] == made[1], "{more:?}");
+        let header = geo_io::RasterFile::open(&folder.join("plain.tif")).unwrap();
+        let most = difference(folder, ["plain.tif", "bins.tif"], header.size().1);
+        let share = if more.contains(&"6") { 3e-5 } else { 2e-5 };
+        println!("{more:?} on {device}: {most:e}");
+        assert!(most < share, "{more:?} on {device}: {most}");
+    }
+}
+
+/// Points that a card does not hold come in parts as well, which take no more of it than the plan says.
+#[test]
+fn parts_keep_the_memory_of_a_card() {
+    const CARD: u64 = 44 << 20;
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let words = write_survey(folder, 300_000);
+    let words = [&words[..2], &["--resolution", "20", words[4]]].concat();
+    let plan = ["plan", "--device-memory", "44MiB", "--json"];
+    let report = PROGRAM.succeeds(folder, &[&plan[..], &words].concat());
+    let report: serde_json::Value = serde_json::from_str(&report).unwrap();
+    assert!(report["parts"]["count"].as_u64().unwrap() > 3, "{report}");
+    assert!(report["tiles"]["device_bytes"].as_u64().unwrap() <= CARD, "{report}");
+    let run = ["run", "plan.json", "--all", "--device", "software"];
+    PROGRAM.succeeds_with(folder, &run, &[("TESSERA_SOFTWARE_MEMORY", &CARD.to_string())]);
+    PROGRAM.succeeds(folder, &["merge", "plan.json", "-o", "tiles.tif"]);
+    let plain = [&words[..], &["-o", "plain.tif", "--device", "cpu"]].concat();
+    PROGRAM.succeeds(folder, &plain);
+    assert!(difference(folder, ["plain.tif", "tiles.tif"], 5) < 2e-5);
+}
+
+/// A tile of parts is a job like any other: made again it is the same, and what is wrong with its points is named.
+#[test]
+fn tiles_of_parts_are_made_again_and_name_what_is_wrong() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let words = write_survey(folder, 100_000);
+    let plan = [&["plan", "--memory", "70MiB", "--tile-size", "16"], &words[..]].concat();
+    PROGRAM.succeeds(folder, &plan);
+    let run = ["run", "plan.json", "--all", "--device", "cpu"];
+    PROGRAM.succeeds(folder, &run);
+    let tiles = folder_of(folder, "plan.json");
+    let before = testing::program::contents(&tiles);
+    assert!(before.len() > 4);
+    std::fs::remove_file(&before[0].0).unwrap();
+    std::fs::write(&before[1].0, &before[1].1[..before[1].1.len() / 2]).unwrap();
+    PROGRAM.succeeds(folder, &["run", "plan.json", "--tile", "0", "--device", "cpu"]);
+    PROGRAM.succeeds(folder, &["bin", "plan.json"]);
+    PROGRAM.succeeds(folder, &run);
+    assert!(testing::program::contents(&tiles) == before);
+    // A part of the bins is damaged.
+    std::fs::remove_file(&before[2].0).unwrap();
+    let bins = bins_of(folder, "plan.json").join("1.points");
+    let mut bytes = std::fs::read(&bins).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    std::fs::write(&bins, bytes).unwrap();
+    let run = ["run", "plan.json", "--tile", "2", "--device", "cpu"];
+    PROGRAM.fails(folder, &run, &["1.points"]);
+    PROGRAM.succeeds(folder, &["bin", "plan.json", "--remove"]);
+    let laz = std::fs::read(folder.join("west.laz")).unwrap();
+    std::fs::write(folder.join("west.laz"), &laz[..laz.len() - 1]).unwrap();
+    PROGRAM.fails(folder, &run, &["west.laz"]);
+}
+
+#[test]
+fn fewer_points_than_are_asked_for_in_all_parts_are_no_value() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let words = write_survey(folder, 100_000);
+    for (least, is_nodata) in [("100001", true), ("100000", false)] {
+        let plan = ["plan", "--memory", "70MiB", "--min-points", least, "--overwrite"];
+        PROGRAM.succeeds(folder, &[&plan[..], &words].concat());
+        PROGRAM.succeeds(folder, &["run", "plan.json", "--all", "--device", "cpu"]);
+        PROGRAM.succeeds(folder, &["merge", "plan.json", "-o", "tiles.tif", "--overwrite"]);
+        let file = geo_io::RasterFile::open(&folder.join("tiles.tif")).unwrap();
+        let values = file.rows(0, file.size().1).unwrap();
+        assert!(values.iter().all(|&value| (value == -9999.0) == is_nodata), "{least}");
+    }
+}
+
+/// Points whose coordinates and values alone are four times the memory of the plan.
+#[test]
+#[cfg(target_os = "linux")]
+fn parts_keep_the_memory_of_the_plan() {
+    const MEMORY: u64 = 72 << 20;
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let count = (4 * MEMORY / 24) as usize;
+    let mut random = Random::new(23);
+    let mut column =
+        |side: f64| -> Vec<f64> { (0..count / 4).map(|_| random.between(0.0, side)).collect() };
+    for file in 0..4 {
+        let (x, y, z) = (column(1000.0), column(1000.0), column(50.0));
+        let points = LasPoints { x: &x, y: &y, z: &z, ..Default::default() };
+        write_las(&folder.join(format!("{file}.laz")), &points, None).unwrap();
+    }
+    let words = ["plan", "*.laz", "--resolution", "40", "--memory", "72MiB", "--json"];
+    let report = PROGRAM.succeeds(folder, &words);
+    let report: serde_json::Value = serde_json::from_str(&report).unwrap();
+    assert!(report["parts"]["count"].as_u64().unwrap() > 100, "{report}");
+    for has_bins in [false, true] {
+        if has_bins {
+            let peak = testing::tiles::peak_memory(&PROGRAM, folder, &["bin", "plan.json"]);
+            assert!(peak <= MEMORY / 10 * 11, "bin: {} MiB", peak >> 20);
+            std::fs::remove_dir_all(folder_of(folder, "plan.json")).unwrap();
+        }
+        let run = ["run", "plan.json", "--all", "--device", "cpu"];
+        let peak = testing::tiles::peak_memory(&PROGRAM, folder, &run);
+        println!("bins {has_bins}: {} MiB at the peak", peak >> 20);
+        assert!(peak <= MEMORY / 10 * 11, "bins {has_bins}: {} MiB", peak >> 20);
+    }
+}
+
 #[test]
 fn real_surveys_in_tiles_are_those_of_one_run() {
     let data = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data"));
@@ -277,6 +446,29 @@ fn killed_at_random_and_run_again_it_is_the_same() {
     assert!(is_same(folder, "plain.tif", "merged.tif"));
 }
 
+/// The same of points in parts, read of the inputs, and what is left in the end of bins.
+#[test]
+fn parts_killed_at_random_and_run_again_are_the_same() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let words = write_survey(folder, 100_000);
+    PROGRAM.succeeds(
+        folder,
+        &[&["plan", "--memory", "70MiB", "--tile-size", "16"], &words[..]].concat(),
+    );
+    let run = ["run", "plan.json", "--all", "--device", "cpu"];
+    let tiles = folder_of(folder, "plan.json");
+    PROGRAM.succeeds(folder, &run);
+    let wanted = testing::program::contents(&tiles);
+    std::fs::remove_dir_all(&tiles).unwrap();
+    kill_at_random(&PROGRAM, folder, &tiles, &run);
+    PROGRAM.succeeds(folder, &["bin", "plan.json"]);
+    PROGRAM.succeeds(folder, &run);
+    for (path, bytes) in wanted {
+        assert!(std::fs::read(&path).unwrap() == bytes, "{}", path.display());
+    }
+}
+
 /// Reading the next tile and writing the last beside it keeps what `--memory` says.
 #[test]
 #[cfg(target_os = "linux")]
@@ -310,7 +502,8 @@ fn what_has_no_plan_gets_one_line() {
     std::fs::write(folder.join("points.csv"), testing::program::PLANE).unwrap();
     for (more, words) in [
         (&["--max-points", "0"][..], &["--max-points 0"][..]),
-        (&["--memory", "1MiB"], &["each tile is made of all", "--memory", "1048576"]),
+        (&["--memory", "1MiB"], &["--memory", "1048576"]),
+        (&["--adaptive", "--memory", "1MiB"], &["each tile is made of all", "--memory", "1048576"]),
         (&["--radius", "3", "--memory", "1MiB"], &["--memory", "1048576"]),
         (&["--radius", "3", "--tile-size", "3"], &["--tile-size", "16"]),
         (&["--radius", "1e300"], &["--radius"]),

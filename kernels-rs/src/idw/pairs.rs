@@ -17,6 +17,9 @@
 //!    overflowed); it is put on a list, and [`rescue`] computes it anew in f64, relative to its nearest
 //!    data point.
 //!
+//! Where the points come in parts, [`combine`] and [`rescue`] leave how much a part weighs as well, and [`total`] adds the
+//! parts up.
+//!
 //! In f64, on the sphere and where a point is left out, [`general`] takes the place of [`direct`]; the
 //! baseline, Mei's kernels (2014, doi:10.1155/2014/171574), is [`paper`].
 
@@ -26,6 +29,7 @@ pub mod general;
 pub mod measure;
 pub mod paper;
 pub mod rescue;
+pub mod total;
 
 use device_std::thread;
 

@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use gpu_core::parallel::{self, FINE};
@@ -17,6 +18,14 @@ const PIECE: usize = 1 << 18;
 
 /// Blocks that are worth a task of their own.
 const BLOCKS: usize = 8;
+
+/// All ground.
+const EVERYWHERE: Bounds = Bounds {
+    min_x: f64::NEG_INFINITY,
+    min_y: f64::NEG_INFINITY,
+    max_x: f64::INFINITY,
+    max_y: f64::INFINITY,
+};
 
 /// Bins that are whole.
 #[derive(Clone, Debug)]
@@ -66,7 +75,16 @@ impl Bins {
     /// # Errors
     /// [`Error::Malformed`] for what is damaged, [`Error::OutOfMemory`], [`Error::Cancelled`], and those of reading.
     pub fn read(&self, bounds: &Bounds, progress: &dyn Progress) -> Result<Binned> {
-        self.read_with(bounds, progress, |_, _| {})
+        self.read_with(bounds, &(0..u64::MAX), progress, |_, _| {})
+    }
+
+    /// The points whose numbers among all that were written, from 0, lie in a range, in that order: for whoever goes through
+    /// all of them, some at a time. Reads the runs whole that have such points. Memory: as [`read`](Self::read).
+    ///
+    /// # Errors
+    /// As [`read`](Self::read).
+    pub fn read_range(&self, numbers: Range<u64>, progress: &dyn Progress) -> Result<Binned> {
+        self.read_with(&EVERYWHERE, &numbers, progress, |_, _| {})
     }
 
     /// [`read`](Self::read), and the number of each point among all that were written, from 0: 8 more bytes a point.
@@ -79,7 +97,8 @@ impl Bins {
         progress: &dyn Progress,
     ) -> Result<(Binned, Vec<u64>)> {
         let mut numbers = Vec::new();
-        let binned = self.read_with(bounds, progress, |before, places| {
+        let all = 0..u64::MAX;
+        let binned = self.read_with(bounds, &all, progress, |before, places| {
             numbers.extend(places.iter().map(|&place| before + u64::from(place)));
         })?;
         Ok((binned, numbers))
@@ -89,6 +108,7 @@ impl Bins {
     fn read_with(
         &self,
         bounds: &Bounds,
+        numbers: &Range<u64>,
         progress: &dyn Progress,
         mut show: impl FnMut(u64, &[u32]),
     ) -> Result<Binned> {
@@ -96,9 +116,11 @@ impl Bins {
         let mut before = 0;
         for (number, run) in self.runs.iter().enumerate() {
             report(progress, number as u64, self.runs.len() as u64)?;
-            if touches(&run.bounds, bounds) {
+            let places = numbers.start.saturating_sub(before)..numbers.end.saturating_sub(before);
+            if touches(&run.bounds, bounds) && places.start < run.points && places.end > 0 {
                 let path = run_path(&self.folder, number as u32);
-                show(before, &Part { run, path: &path, bounds }.read_into(&mut columns)?);
+                let part = Part { run, path: &path, bounds, places };
+                show(before, &part.read_into(&mut columns)?);
             }
             before += run.points;
         }
@@ -113,11 +135,12 @@ fn touches(a: &Bounds, b: &Bounds) -> bool {
     a.min_x <= b.max_x && a.max_x >= b.min_x && a.min_y <= b.max_y && a.max_y >= b.min_y
 }
 
-/// The part of a run within a rectangle.
+/// The part of a run within a rectangle, and with places in a range.
 struct Part<'a> {
     run: &'a Header,
     path: &'a Path,
     bounds: &'a Bounds,
+    places: Range<u64>,
 }
 
 impl Part<'_> {
@@ -143,7 +166,7 @@ impl Part<'_> {
         Ok(places)
     }
 
-    /// The points of some blocks that lie within the rectangle, in columns, and their places in the run.
+    /// The points of some blocks that are of the part, in columns, and their places in the run.
     fn read_blocks(&self, blocks: &[Entry], columns: usize) -> Result<(Vec<Vec<f64>>, Vec<u32>)> {
         let failed = |e: std::io::Error| Error::read(self.path, e);
         let mut file = File::open(self.path).map_err(failed)?;
@@ -177,7 +200,7 @@ impl Part<'_> {
         made.map_err(|_| Error::OutOfMemory { path: self.path.to_owned(), asked })
     }
 
-    /// Appends the points of a block that lie within the rectangle, and their places in the run.
+    /// Appends the points of a block that are of the part, and their places in the run.
     fn read_block(
         &self,
         file: &mut File,
@@ -197,12 +220,14 @@ impl Part<'_> {
             for point in bytes.chunks_exact(record) {
                 let (words, place) = point.as_chunks::<8>();
                 let [x, y] = [0, 1].map(|i| f64::from_le_bytes(words[i]));
+                let place = u32::from_le_bytes([place[0], place[1], place[2], place[3]]);
                 let b = self.bounds;
-                if x >= b.min_x && x <= b.max_x && y >= b.min_y && y <= b.max_y {
+                let is_within = x >= b.min_x && x <= b.max_x && y >= b.min_y && y <= b.max_y;
+                if is_within && self.places.contains(&u64::from(place)) {
                     for (column, &word) in columns.iter_mut().zip(words) {
                         column.push(f64::from_le_bytes(word));
                     }
-                    places.push(u32::from_le_bytes([place[0], place[1], place[2], place[3]]));
+                    places.push(place);
                 }
             }
             left -= count;

@@ -1,6 +1,7 @@
 //! A target's value from all points in f64, relative to the nearest, so that no weight overflows: for
 //! targets on a point or very far from all, and wherever speed matters less.
 
+use kernels_rs::idw::part::Weight;
 use kernels_rs::spatial::sphere;
 
 use super::index::Index;
@@ -24,7 +25,7 @@ pub(super) fn place(geographic: bool, (x, y): (f64, f64)) -> [f64; 3] {
     if geographic { sphere::unit_vector(x, y) } else { [x, y, 0.0] }
 }
 
-/// Value `v` at a target, without the point that is left out.
+/// Value `v` at a target, without the point that is left out, and how much all others weigh.
 pub(super) fn value(
     index: &Index,
     params: &Params,
@@ -32,7 +33,7 @@ pub(super) fn value(
     left_out: Option<u32>,
     exponent: f64,
     v: usize,
-) -> f64 {
+) -> (f64, Weight) {
     let target = place(index.geographic, target);
     let smoothing = params.smoothing * params.smoothing;
     let squared =
@@ -55,5 +56,10 @@ pub(super) fn value(
             sum += index.value(v, i);
         }
     }
-    if weights > 0.0 { (sum / weights).clamp(range.low, range.high) } else { f64::NAN }
+    if weights > 0.0 {
+        let value = (sum / weights).clamp(range.low, range.high);
+        (value, Weight::at_square(nearest, exponent, weights))
+    } else {
+        (f64::NAN, Weight::NONE)
+    }
 }

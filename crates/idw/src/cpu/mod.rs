@@ -29,7 +29,7 @@ use gpu_core::parallel::{self, FINE};
 use gpu_core::{Progress, host_memory};
 
 use crate::points::Data;
-use crate::{Input, Number, Params, Result, Statistics, Summary, Surface, Targets};
+use crate::{Input, Number, Params, Part, Result, Statistics, Summary, Surface, Targets, Weight};
 use crate::{expansion, statistics};
 
 use index::Index;
@@ -53,12 +53,8 @@ pub fn interpolate<T: Number>(
     let Input { points, targets } = input;
     let data = Data::of(points, params)?;
     targets.check(params.geographic)?;
-    let (count, columns) = (targets.len() as usize, data.values.len());
-    host_memory::require((count * columns * size_of::<T>()) as u64)?;
-    let mut values = Vec::with_capacity(columns);
-    for _ in 0..columns {
-        values.push(host_memory::filled(T::from_f64(f64::NAN), count)?);
-    }
+    let count = targets.len() as usize;
+    let mut values = no_values::<T>(&data, count)?;
     let mut found = Vec::new();
     let too_few = params.is_all_pairs() && params.min_points as usize > data.len();
     if data.len() > 0 && count > 0 && !too_few {
@@ -67,7 +63,7 @@ pub fn interpolate<T: Number>(
         let exponents = exponents.as_deref();
         if params.is_all_pairs() {
             let index = Index::to_tile(&data, params.geographic);
-            pairs::interpolate(&index, targets, params, exponents, &mut values, progress)?;
+            pairs::interpolate(&index, targets, params, exponents, &mut values, None, progress)?;
             if params.statistics {
                 let nearest = params.of_nearest();
                 let index = to_search();
@@ -88,6 +84,36 @@ pub fn interpolate<T: Number>(
     values.iter_mut().flatten().filter(|v| v.is_missing()).for_each(|v| *v = nodata);
     let summary = Summary { points: points.x.len() as u64, skipped: data.skipped, nodata: missing };
     Ok(Surface { values, grid: targets.grid(), statistics, summary })
+}
+
+/// [`part`](crate::part) on the CPU.
+///
+/// # Errors
+/// As [`part`](crate::part).
+pub fn part<T: Number>(input: Input, params: &Params, progress: &dyn Progress) -> Result<Part<T>> {
+    params.check_part()?;
+    let Input { points, targets } = input;
+    let data = Data::of(points, params)?;
+    targets.check(params.geographic)?;
+    let count = targets.len() as usize;
+    let mut values = no_values(&data, count)?;
+    let mut weights = host_memory::filled(Weight::NONE, count)?;
+    if data.len() > 0 && count > 0 {
+        let index = Index::to_tile(&data, params.geographic);
+        let of_targets = Some(&mut weights[..]);
+        pairs::interpolate(&index, targets, params, None, &mut values, of_targets, progress)?;
+    }
+    let nodata = parallel::count(count, FINE, |i| !weights[i].is_some());
+    let summary = Summary { points: points.x.len() as u64, skipped: data.skipped, nodata };
+    Ok(Part { values, weights, grid: targets.grid(), summary })
+}
+
+/// Columns for the values of so many targets, which have none yet.
+fn no_values<T: Number>(data: &Data, count: usize) -> Result<Vec<Vec<T>>> {
+    let columns = data.values.len();
+    host_memory::require((count * columns * size_of::<T>()) as u64)?;
+    let column = || host_memory::filled(T::from_f64(f64::NAN), count);
+    Ok((0..columns).map(|_| column()).collect::<gpu_core::Result<_>>()?)
 }
 
 /// Minus half the power of each target, where that is adaptive.
@@ -222,7 +248,7 @@ pub(crate) fn leave_one_out(
         progress.at("cross-validate", 0.0)?;
         let value = |i: usize| {
             let exponent = exponents.as_ref().map_or(-0.5 * params.power, |all| all[i]);
-            careful::value(&index, params, targets.place(i), Some(i as u32), exponent, 0)
+            careful::value(&index, params, targets.place(i), Some(i as u32), exponent, 0).0
         };
         values[0] = parallel::map(data.len(), 64, value);
         progress.at("cross-validate", 1.0)?;

@@ -9,6 +9,7 @@
 
 use gpu_core::parallel::{self, FINE};
 use gpu_core::{Progress, host_memory};
+use kernels_rs::idw::part::Weight;
 use kernels_rs::spatial::sphere;
 
 use super::careful;
@@ -20,6 +21,7 @@ use super::index::{Index, curve_of, order_along};
 use super::lanes::{Array, Lanes};
 use super::near::{Near, Point, TileSums, vectors};
 use super::tree::Tree;
+use crate::ground::RADIUS;
 use crate::{Number, Params, Result, Targets, expansion};
 
 /// Points whose sums are taken together.
@@ -44,13 +46,14 @@ struct Staged<'a, S> {
     law: u32,
 }
 
-/// The values of all targets, into `values`.
+/// The values of all targets, into `values`, and how much the points weigh, into `weights`, if they are wanted.
 pub(super) fn interpolate<T: Number>(
     index: &Index,
     targets: Targets,
     params: &Params,
     exponents: Option<&[f64]>,
     values: &mut [Vec<T>],
+    mut weights: Option<&mut [Weight]>,
     progress: &dyn Progress,
 ) -> Result<()> {
     expansion::check(params, T::IS_SINGLE)?;
@@ -68,7 +71,8 @@ pub(super) fn interpolate<T: Number>(
     for first in (0..values.len()).step_by(4) {
         let group = &mut values[first..];
         let end = group.len().min(4);
-        chunks.group(first, &mut group[..end], progress)?;
+        // They are the same for all values.
+        chunks.group(first, &mut group[..end], weights.take(), progress)?;
     }
     Ok(())
 }
@@ -85,7 +89,7 @@ pub(super) fn leave_one_out(
     let (order, width) = (Some(&index.order[..]), index.len());
     let chunks = Chunks { index, targets, order, params, exponents, width, leave_out: true };
     let mut values = vec![host_memory::filled(f32::NAN, index.len())?];
-    chunks.group(0, &mut values, progress)?;
+    chunks.group(0, &mut values, None, progress)?;
     Ok(values.swap_remove(0))
 }
 
@@ -132,6 +136,7 @@ impl Chunks<'_> {
         &self,
         first: usize,
         values: &mut [Vec<T>],
+        mut weights: Option<&mut [Weight]>,
         progress: &dyn Progress,
     ) -> Result<()> {
         let frame = Frame::of(self.index, T::IS_SINGLE);
@@ -166,8 +171,11 @@ impl Chunks<'_> {
             for (&(from, _), of_chunk) in chunks.iter().zip(&done) {
                 for (v, column) in values.iter_mut().enumerate() {
                     for (i, found) in (from..).zip(of_chunk) {
-                        column[self.target(i)] = T::from_f64(found[v]);
+                        column[self.target(i)] = T::from_f64(found.values[v]);
                     }
+                }
+                if let Some(weights) = &mut weights {
+                    (from..).zip(of_chunk).for_each(|(i, f)| weights[self.target(i)] = f.weight);
                 }
             }
         }
@@ -185,7 +193,7 @@ impl Chunks<'_> {
         columns: usize,
         from: usize,
         to: usize,
-    ) -> Vec<[f64; 4]> {
+    ) -> Vec<Found> {
         let exponent =
             |i: usize| self.exponents.map_or(-0.5 * self.params.power, |all| all[self.target(i)]);
         let careful = |i: usize, v: usize| {
@@ -195,8 +203,7 @@ impl Chunks<'_> {
         };
         let geographic = self.index.geographic;
         if geographic && !matches!(sum, Summer::Globe(..)) {
-            let all = |i| std::array::from_fn(|v| if v < columns { careful(i, v) } else { 0.0 });
-            return (from..to).map(all).collect();
+            return (from..to).map(|i| Found::of(columns, |v| careful(i, v))).collect();
         }
         let place = |i: usize| {
             let (x, y) = self.targets.place(self.target(i.min(to - from - 1) + from));
@@ -218,6 +225,9 @@ impl Chunks<'_> {
         let mut sums = NO_SUMS;
         sum.add(&chunk, &mut sums);
         let smoothing = (self.params.smoothing * frame.scale).powi(2);
+        // Sums of weights are in units; of targets with powers of their own they are not wanted.
+        let unit = if geographic { RADIUS } else { 1.0 / frame.scale };
+        let of_unit = Weight::at_square(unit * unit, exponent(from), 1.0);
         (from..to)
             .map(|i| {
                 let at = i - from;
@@ -225,19 +235,35 @@ impl Chunks<'_> {
                 let squared = chunk.x[at] * chunk.x[at] + chunk.y[at] * chunk.y[at] + smoothing;
                 let near = !sum.is_single() || squared < FARTHEST;
                 let good = near && weight > LEAST && weight < GREATEST;
-                std::array::from_fn(|v| {
+                Found::of(columns, |v| {
                     let mean = sums[1 + v][at] / weight;
-                    if v >= columns {
-                        0.0
-                    } else if good && mean.abs() < GREATEST {
-                        let range = self.index.range(first + v);
-                        (range.offset + mean).clamp(range.low, range.high)
-                    } else {
-                        careful(i, v)
+                    if !(good && mean.abs() < GREATEST) {
+                        return careful(i, v);
                     }
+                    let range = self.index.range(first + v);
+                    let value = (range.offset + mean).clamp(range.low, range.high);
+                    (value, Weight { sum: weight, ..of_unit })
                 })
             })
             .collect()
+    }
+}
+
+/// What all points make of a target.
+struct Found {
+    /// Up to four values.
+    values: [f64; 4],
+    weight: Weight,
+}
+
+impl Found {
+    /// With each value and the weight that goes with it: they are the same but for rounding.
+    fn of(columns: usize, value: impl Fn(usize) -> (f64, Weight)) -> Self {
+        let mut found = Self { values: [0.0; 4], weight: Weight::NONE };
+        for (v, of_column) in found.values[..columns].iter_mut().enumerate() {
+            (*of_column, found.weight) = value(v);
+        }
+        found
     }
 }
 

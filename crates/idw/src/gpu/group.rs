@@ -7,7 +7,7 @@ use super::Call;
 use super::index::Tiled;
 use super::queries::Queries;
 use crate::ground::RADIUS;
-use crate::{Error, Result};
+use crate::{Error, Result, Weight};
 
 /// The instance of a kernel in f32 for a grid or not, a law, and one value or several.
 macro_rules! instance {
@@ -42,6 +42,8 @@ pub(super) struct Group<'a> {
     pub exponents: *const f64,
     /// For each sorted point the query that leaves it out, or null.
     pub left_out: *const u32,
+    /// Where the sums of weights go, with the powers of two beside which they are, or null.
+    pub weights: *mut f64,
     /// The first of the values, and how many.
     pub first: usize,
     pub values: u32,
@@ -85,6 +87,13 @@ impl Group<'_> {
 
     fn unit(&self) -> f64 {
         self.call.index.about.ground.unit()
+    }
+
+    /// The power of two that a point at a distance of 1 in sums weighs, as [`Weight`] has it: on the sphere those of nodes are
+    /// in radians.
+    pub fn weight_at_one(&self, in_radians: bool) -> f64 {
+        let one = if in_radians { RADIUS } else { self.unit() };
+        Weight::at_square(one * one, self.exponent(), 1.0).exponent
     }
 
     /// The smoothing's square, in units.

@@ -33,6 +33,7 @@ mod group;
 mod index;
 mod number;
 mod pairs;
+mod part;
 mod queries;
 mod search;
 mod sort;
@@ -44,12 +45,13 @@ use kernels_rs::idw::neighbours::powers::adapt_powers;
 use kernels_rs::idw::statistic;
 
 use crate::points::{Data, check_count, check_grid, check_len};
-use crate::{Error, Params, Result, Summary, Surface, Targets};
+use crate::{Error, Params, Part, Result, Surface, Targets};
 use queries::Queries;
 
 pub use gpu_scan::gpu::Workspace;
 pub use index::Index;
 pub use number::DeviceNumber;
+pub use part::{DevicePart, DeviceTotal, part};
 pub use surface::DeviceSurface;
 
 /// Where to interpolate, on the device.
@@ -194,7 +196,7 @@ impl Call<'_> {
         if !self.params.is_all_pairs() {
             return self.search(workspace, exponents.as_ref());
         }
-        let values = self.all_pairs(workspace, exponents.as_ref())?;
+        let (values, _) = self.all_pairs(workspace, exponents.as_ref(), false)?;
         if !self.params.statistics {
             return Ok((values, None));
         }
@@ -262,6 +264,48 @@ pub(crate) fn from_host<T: DeviceNumber>(
     params: &Params,
     progress: &dyn Progress,
 ) -> Result<Surface<T>> {
+    let (mut surface, skipped) = on_device(
+        gpu,
+        input,
+        params,
+        progress,
+        |workspace, input| interpolate::<T>(workspace, input, params),
+        DeviceSurface::to_host,
+    )?;
+    surface.summary.points += skipped;
+    surface.summary.skipped = skipped;
+    Ok(surface)
+}
+
+/// [`part`](crate::part()) with all columns on the host. Waits for the result.
+pub(crate) fn part_from_host<T: DeviceNumber>(
+    gpu: &Gpu,
+    input: crate::Input,
+    params: &Params,
+    progress: &dyn Progress,
+) -> Result<Part<T>> {
+    let (mut found, skipped) = on_device(
+        gpu,
+        input,
+        params,
+        progress,
+        |workspace, input| part::<T>(workspace, input, params),
+        DevicePart::to_host,
+    )?;
+    found.summary.points += skipped;
+    found.summary.skipped = skipped;
+    Ok(found)
+}
+
+/// What a call makes of points and targets of the host, brought back there; and how many points were left out.
+fn on_device<D, H>(
+    gpu: &Gpu,
+    input: crate::Input,
+    params: &Params,
+    progress: &dyn Progress,
+    call: impl FnOnce(&mut Workspace, &Input) -> Result<D>,
+    to_host: impl FnOnce(&D) -> Result<H>,
+) -> Result<(H, u64)> {
     let data = Data::of(input.points, params)?;
     input.targets.check(params.geographic)?;
     progress.at("to the device", 0.0)?;
@@ -277,17 +321,13 @@ pub(crate) fn from_host<T: DeviceNumber>(
     };
     progress.at("to the device", 1.0)?;
     progress.at("interpolate", 0.0)?;
-    let input = Input::new(uploaded.points(&data)?, targets);
-    let surface = interpolate::<T>(&mut workspace, &input, params)?;
+    let made = call(&mut workspace, &Input::new(uploaded.points(&data)?, targets))?;
     gpu.synchronize()?;
     progress.at("interpolate", 1.0)?;
     progress.at("to the host", 0.0)?;
-    let mut surface = surface.to_host()?;
-    let Summary { points, nodata, .. } = surface.summary;
-    let skipped = data.skipped;
-    surface.summary = Summary { points: points + skipped, skipped, nodata };
+    let found = to_host(&made)?;
     progress.at("to the host", 1.0)?;
-    Ok(surface)
+    Ok((found, data.skipped))
 }
 
 /// What the first value of each point would be without that point. Waits for the result.

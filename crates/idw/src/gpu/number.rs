@@ -10,6 +10,7 @@ use kernels_rs::idw::neighbours::ranked::{MOST_OF_QUADRANT, MOST_RANKED};
 use kernels_rs::idw::neighbours::together::interpolate_together;
 use kernels_rs::idw::pairs::combine::combine;
 use kernels_rs::idw::pairs::rescue::rescue;
+use kernels_rs::idw::pairs::total::{add_part, write_means};
 
 use crate::Number;
 
@@ -30,6 +31,12 @@ pub trait Kernels: Sized {
     /// Computes results anew.
     #[doc(hidden)]
     const RESCUE: Kernel<rescue::Args<Self>>;
+    /// Adds means over a part of the points.
+    #[doc(hidden)]
+    const ADD_PART: Kernel<add_part::Args<Self>>;
+    /// Writes means over several parts as results.
+    #[doc(hidden)]
+    const WRITE_MEANS: Kernel<write_means::Args<Self>>;
     /// Interpolates over neighbours.
     #[doc(hidden)]
     fn neighbours(kept: Kept) -> Kernel<interpolate::Args<Self>>;
@@ -59,6 +66,8 @@ macro_rules! kernels {
             const COMBINE: Kernel<combine::Args<Self>> = combine::$type;
             const SCATTER: Kernel<scatter_values::Args<Self>> = scatter_values::$type;
             const RESCUE: Kernel<rescue::Args<Self>> = rescue::$type;
+            const ADD_PART: Kernel<add_part::Args<Self>> = add_part::$type;
+            const WRITE_MEANS: Kernel<write_means::Args<Self>> = write_means::$type;
 
             fn neighbours(kept: Kept) -> Kernel<interpolate::Args<Self>> {
                 match kept {

@@ -53,12 +53,14 @@ impl std::ops::Deref for Order<'_> {
 }
 
 impl Call<'_> {
-    /// The values of all queries from all points. Enqueues and returns.
+    /// The values of all queries from all points, and, if they are wanted, how much these weigh: powers of two, then sums
+    /// beside them. Enqueues and returns.
     pub(super) fn all_pairs<T: DeviceNumber>(
         &self,
         workspace: &mut Workspace,
         exponents: Option<&Column<f64>>,
-    ) -> Result<Column<T>> {
+        weighs: bool,
+    ) -> Result<(Column<T>, Option<Column<f64>>)> {
         let &Self { gpu, index, params, .. } = self;
         let tiled = index.tiled()?;
         let single = T::IS_SINGLE || self.leave_out;
@@ -75,6 +77,11 @@ impl Call<'_> {
         let columns = index.about.padded();
         // SAFETY: every value of every query is written below; what fills up nobody reads.
         let mut values = unsafe { gpu.uninitialized::<T>(columns * targets as usize)? };
+        let mut weights = match weighs {
+            // SAFETY: so is every weight.
+            true => Some(unsafe { gpu.uninitialized::<f64>(2 * targets as usize)? }),
+            false => None,
+        };
         // In f64, on the sphere, and where queries have powers of their own, one value at a time.
         let one_by_one = expanded && (!single || params.geographic || !exponents.is_null());
         let (columns, each) = match one_by_one {
@@ -83,14 +90,36 @@ impl Call<'_> {
         };
         for first in (0..columns).step_by(each) {
             let to = values.as_mut_ptr().wrapping_add(first * targets as usize);
-            let values = each as u32;
-            let group = Group { call: self, tiled, queries, exponents, left_out, first, values };
+            // Weights are the same for all values.
+            let weights = weights.as_mut().filter(|_| first == 0);
+            let group = Group {
+                call: self,
+                tiled,
+                queries,
+                exponents,
+                left_out,
+                weights: weights.map_or(std::ptr::null_mut(), Column::as_mut_ptr),
+                first,
+                values: each as u32,
+            };
             group.interpolate(expanded.then_some(single), to)?;
         }
         match along {
-            Some(along) => scatter(gpu, &along.order, columns, values),
-            None => Ok(values),
+            Some(along) => {
+                let weights = weights.map(|weights| scatter(gpu, &along.order, 2, weights));
+                Ok((scatter(gpu, &along.order, columns, values)?, weights.transpose()?))
+            }
+            None => Ok((values, weights)),
         }
+    }
+
+    /// The values of all queries from a part of the points, and how much these weigh. Enqueues and returns.
+    pub(super) fn sum_part<T: DeviceNumber>(
+        &self,
+        workspace: &mut Workspace,
+    ) -> Result<(Column<T>, Column<f64>)> {
+        let (values, weights) = self.all_pairs(workspace, None, true)?;
+        weights.map(|weights| (values, weights)).ok_or(Error::NoValues)
     }
 
     /// From how many pairs on the expansion is faster.
@@ -174,15 +203,16 @@ impl Group<'_> {
                 true => Tree::new(self)?.sum(self)?,
                 false => Double::new(self)?.sum(self)?,
             };
-            self.combine(rows, single && !params.geographic, &partial, to, &mut rescued)?;
+            let (on_sphere, sums) = (params.geographic, (rows, &partial));
+            self.combine(sums, (single && !on_sphere, on_sphere), to, &mut rescued)?;
         } else if matches!(params.kernel, Kernel::Naive | Kernel::Tiled) {
             self.sum_by_paper(to, &mut rescued)?;
         } else if T::IS_SINGLE && !params.geographic && !self.call.leave_out {
             let (rows, partial) = self.sum_tiles()?;
-            self.combine(rows, true, &partial, to, &mut rescued)?;
+            self.combine((rows, &partial), (true, false), to, &mut rescued)?;
         } else {
             let (rows, partial) = self.sum_in_f64()?;
-            self.combine(rows, false, &partial, to, &mut rescued)?;
+            self.combine((rows, &partial), (false, false), to, &mut rescued)?;
         }
         self.rescue(to, &rescued)
     }
@@ -260,12 +290,11 @@ impl Group<'_> {
         Ok(unsafe { self.call.gpu.uninitialized(sums as usize)? })
     }
 
-    /// Makes results of the sums in `rows` rows.
+    /// Makes results of the sums in rows.
     fn combine<T: DeviceNumber>(
         &self,
-        rows: u32,
-        in_f32: bool,
-        partial: &Column<f64>,
+        (rows, partial): (u32, &Column<f64>),
+        (in_f32, in_radians): (bool, bool),
         to: *mut T,
         rescued: &mut Column<u32>,
     ) -> Result<()> {
@@ -285,6 +314,8 @@ impl Group<'_> {
             ranges: self.ranges(),
             partial: partial.as_ptr(),
             results: to,
+            at_one: self.weight_at_one(in_radians),
+            weights: self.weights,
             rescued: rescued.as_mut_ptr(),
         };
         // SAFETY: the sums are those of as many rows; the rest has an element for each query.
@@ -315,6 +346,7 @@ impl Group<'_> {
             exponents: self.exponents,
             left_out: self.left_out,
             results: to,
+            weights: self.weights,
             rescued: rescued.as_ptr(),
         };
         let blocks = u64::min(queries.count, 4 * u64::from(call.gpu.multiprocessors()));

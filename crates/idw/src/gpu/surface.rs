@@ -54,6 +54,18 @@ impl<T: DeviceNumber> DeviceSurface<T> {
         })
     }
 
+    /// Values over parts of the points, in so many columns for so many targets.
+    pub(super) fn of_means(
+        values: Column<T>,
+        grid: Option<GridSpec>,
+        (count, columns): (usize, usize),
+        points: usize,
+        params: &Params,
+    ) -> Self {
+        let (ranges, nodata) = (vec![Range::NONE; columns], params.nodata);
+        Self { values, grid, count, points, ranges, statistics: None, sums: None, nodata }
+    }
+
     /// No target has a value.
     pub(super) fn nothing(
         gpu: &Gpu,
@@ -91,7 +103,8 @@ impl<T: DeviceNumber> DeviceSurface<T> {
             1 => vec![all],
             _ => (0..columns).map(|v| self.column(&all, v)).collect(),
         };
-        let missing = values[0].iter().filter(|v| v.is_missing()).count() as u64;
+        let first = values.first().map_or(&[][..], |values| &values[..]);
+        let missing = first.iter().filter(|v| v.is_missing()).count() as u64;
         let is_missing = |value: &&mut T| value.is_missing();
         values.iter_mut().flatten().filter(is_missing).for_each(|value| *value = nodata);
         let summary = Summary { points: self.points as u64, skipped: 0, nodata: missing };

@@ -1,5 +1,6 @@
 //! What a tile takes of the host's memory and of a card's.
 
+use idw::MOST;
 use programs::scale::{FIXED, Needs};
 use tile_plan::{Model, Tile};
 
@@ -11,6 +12,9 @@ const READ: u64 = 60;
 /// A point while a tile is made: its columns, and those sorted by cells.
 const MADE: u64 = 120;
 
+/// A point of a part while that is added: as above, and what is read of an input beside it.
+const OF_PART: u64 = MADE + 30;
+
 /// A cell that is written.
 const WRITTEN: u64 = 8;
 
@@ -19,12 +23,25 @@ const fn cell(reads: Reads) -> u64 {
     match reads {
         Reads::Nearest => 150,
         Reads::Halo | Reads::All => 40,
+        // What the parts have added up to, and the last one's values and weights.
+        Reads::Parts(_) => 90,
     }
 }
+
+/// A tile on a card: what it takes whatever its points, a point, and a cell.
+const CARD: Model = Model { fixed: 32 << 20, per_point: 160, per_cell: 80 };
+
+/// More of a cell where points come in parts: how much each weighs.
+const CARD_WEIGHTS: u64 = 40;
 
 /// A tile at each of its steps.
 pub fn needs(tile: &Tile, reads: Reads) -> Needs {
     let own = u64::from(tile.width) * u64::from(tile.height);
+    if let Reads::Parts(points) = reads {
+        // They are read while the tile is made.
+        let make = points.saturating_mul(OF_PART).saturating_add(own * cell(reads));
+        return Needs { read: 0, make, write: own * WRITTEN };
+    }
     Needs {
         read: tile.points.saturating_mul(READ),
         make: tile.points.saturating_mul(MADE).saturating_add(own * cell(reads)),
@@ -34,10 +51,39 @@ pub fn needs(tile: &Tile, reads: Reads) -> Needs {
 
 /// A tile that is made while one like it is read and another is written. Its halo's cells are counted, and not made.
 pub fn model(reads: Reads) -> Model {
-    Model { fixed: FIXED, per_point: MADE + READ, per_cell: cell(reads) + WRITTEN }
+    let per_cell = cell(reads) + WRITTEN;
+    match reads {
+        Reads::Parts(points) => {
+            Model { fixed: FIXED + points.saturating_mul(OF_PART), per_point: 0, per_cell }
+        }
+        _ => Model { fixed: FIXED, per_point: MADE + READ, per_cell },
+    }
 }
 
 /// A tile on a card: points and their copies by cells; places, values and statistics of cells.
-pub fn on_device() -> Model {
-    Model { fixed: 32 << 20, per_point: 160, per_cell: 80 }
+pub fn on_device(reads: Reads) -> Model {
+    match reads {
+        Reads::Parts(points) => Model {
+            fixed: CARD.fixed + points.saturating_mul(CARD.per_point),
+            per_point: 0,
+            per_cell: CARD.per_cell + CARD_WEIGHTS,
+        },
+        _ => CARD,
+    }
+}
+
+/// The fewest points of a part, however little memory there is.
+const LEAST: u64 = 4096;
+
+/// The points of a part, for tiles of at most so many cells within so much memory, and of a card: cells take half of it at
+/// most, and points the rest. The fewer tiles there are, the fewer times all points are read.
+pub fn points_of_part(cells: u64, memory: u64, card: Option<u64>) -> u64 {
+    let fit = |memory: u64, Model { fixed, per_cell, .. }: Model, per_point: u64| {
+        let free = memory.saturating_sub(fixed);
+        (free - cells.saturating_mul(per_cell).min(free / 2)) / per_point
+    };
+    let none = Reads::Parts(0);
+    let on_host = fit(memory, model(none), OF_PART);
+    let on_card = card.map_or(u64::MAX, |card| fit(card, on_device(none), CARD.per_point));
+    on_host.min(on_card).clamp(LEAST, MOST)
 }

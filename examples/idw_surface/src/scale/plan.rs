@@ -41,6 +41,37 @@ pub fn plan(args: &PlanArgs) -> Result<()> {
 fn divide(args: &PlanArgs, headers: &Headers) -> Result<(Plan, Reads)> {
     let grid = extent::grid(&args.surface, args.points.bounds, headers.bounds)?;
     let recipe = Recipe::new(&args.points, &args.surface, headers.range()?, headers.crs.as_ref())?;
+    let whole = try_divide(args, headers, grid, recipe.clone());
+    let (memory, cells) = (args.budget.share()?, most_cells(args, &grid));
+    let part = needs::points_of_part(cells, memory, args.budget.device_memory);
+    let (found, reads) = match (whole?, recipe.clone().in_parts(part)) {
+        (Err(tile_plan::Error::Budget { .. }), Some(recipe)) => {
+            let reads = recipe.reads();
+            (try_divide(args, headers, grid, recipe)?, reads)
+        }
+        (found, _) => (found, recipe.reads()),
+    };
+    let plan = found.map_err(|error| {
+        let error = args.budget.explain(error);
+        let all = "any point may count for any cell, so each tile is made of all of them";
+        if reads == Reads::All { error.context(all) } else { error }
+    })?;
+    Ok((plan, reads))
+}
+
+/// The most cells that a tile may have.
+fn most_cells(args: &PlanArgs, grid: &GridSpec) -> u64 {
+    let side = |cells: u32| u64::from(cells.min(args.budget.tile_size.unwrap_or(u32::MAX)));
+    side(grid.width).saturating_mul(side(grid.height))
+}
+
+/// The plan by a recipe, or why there is none.
+fn try_divide(
+    args: &PlanArgs,
+    headers: &Headers,
+    grid: GridSpec,
+    recipe: Recipe,
+) -> Result<tile_plan::Result<Plan>> {
     let reads = recipe.reads();
     let (parameter, reach) = match (reads, args.surface.radius) {
         (Reads::Halo, Some(radius)) => ("--radius", Reach::Ground(radius)),
@@ -48,18 +79,13 @@ fn divide(args: &PlanArgs, headers: &Headers) -> Result<(Plan, Reads)> {
         _ => ("the search", Reach::Everywhere),
     };
     let params = Params::new(grid, args.budget.share()?, needs::model(reads))
-        .device_model(needs::on_device())
+        .device_model(needs::on_device(reads))
         .device_budget(args.budget.device_memory)
         .ends_at_grid(true)
         .most_side(args.budget.tile_size)
         .reach(parameter, reach)
         .program(Planned::held(recipe, args.budget.memory)?);
-    let plan = tile_plan::plan(&headers.inputs, &params).map_err(|error| {
-        let error = args.budget.explain(error);
-        let all = "any point may count for any cell, so each tile is made of all of them";
-        if reads == Reads::All { error.context(all) } else { error }
-    })?;
-    Ok((plan, reads))
+    Ok(tile_plan::plan(&headers.inputs, &params))
 }
 
 /// How far a tile reads at first for the nearest points alone: a quarter of the circle of a cell in a corner holds as
@@ -91,12 +117,21 @@ fn report(args: &PlanArgs, (plan, reads): (&Plan, Reads), headers: &Headers, sta
     let surface = json!({"width": width, "height": height, "cell_size": cell, "bounds": bounds});
     report.field("surface", surface);
     report_tiles(plan, &mut report);
+    if let Reads::Parts(most) = reads {
+        let parts = points.div_ceil(most);
+        report.line("points", format_args!("in {parts} parts of at most {most} for each tile"));
+        report.field("parts", json!({"count": parts, "points": most}));
+    }
     report_reading::<Recipe>(plan, &mut report);
     match reads {
         Reads::Halo => {}
         Reads::Nearest => {
             report.note("a tile reads on around cells whose nearest points lie farther")
         }
+        Reads::Parts(_) => report.note(
+            "the points do not fit the memory: each tile reads them in parts and adds up; its values and those of one run are \
+             both within 1e-5 of the definition, so within twice that of each other (docs/scale.md)",
+        ),
         Reads::All => report.note(
             "any point may count for any cell, so each tile reads all of them; where very many are summed, values may differ \
              from those of one run in their last digits (docs/scale.md)",

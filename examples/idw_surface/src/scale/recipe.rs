@@ -24,6 +24,8 @@ pub enum Reads {
     Nearest,
     /// Anywhere: every tile is made of all points.
     All,
+    /// Anywhere, so many at a time: what they make of a tile is added up.
+    Parts(u64),
 }
 
 /// All ground.
@@ -52,6 +54,8 @@ pub struct Recipe {
     per_quadrant: [u32; 2],
     adaptive: bool,
     geographic: bool,
+    /// The points of a part, where all are more than memory holds.
+    part: Option<u64>,
     /// The lowest and the highest value of all inputs.
     pub range: [f64; 2],
     crs: Option<System>,
@@ -78,9 +82,16 @@ impl Recipe {
             per_quadrant: [min, max],
             adaptive: surface.adaptive,
             geographic: surface.geographic,
+            part: None,
             range,
             crs: crs.map(System::of).transpose()?,
         })
+    }
+
+    /// The same with points in parts, so many at a time; `None` where a part does not tell what it adds to the whole.
+    pub fn in_parts(self, points: u64) -> Option<Self> {
+        let adds_up = self.params().is_all_pairs() && !self.adaptive;
+        adds_up.then_some(Self { part: Some(points), ..self })
     }
 
     /// How a cell comes to its value.
@@ -104,6 +115,9 @@ impl Recipe {
     /// Where the points lie that count for a tile.
     pub fn reads(&self) -> Reads {
         let has_quadrants = self.per_quadrant != [0, 0];
+        if let Some(points) = self.part {
+            return Reads::Parts(points);
+        }
         match self.radius {
             // On the sphere a distance has no one width in degrees, and the pattern of adaptive powers is of all points.
             _ if self.geographic || self.adaptive => Reads::All,
@@ -134,11 +148,15 @@ impl PointRecipe for Recipe {
     fn reads_beyond(&self) -> bool {
         self.reads() != Reads::Halo
     }
+
+    fn points_of_part(&self) -> Option<u64> {
+        self.part
+    }
 }
 
 impl scale::Recipe for Recipe {
     const PROGRAM: &'static str = "idw_surface";
-    const VERSION: u32 = 2;
+    const VERSION: u32 = 3;
     type Read = Cloud;
     type Made = Vec<f32>;
 
@@ -155,9 +173,12 @@ impl scale::Recipe for Recipe {
     }
 
     fn read(planned: &Planned, tile: &Tile, progress: &dyn Progress) -> Result<Cloud> {
-        let all = EVERYWHERE;
-        let ground = if planned.recipe.reads() == Reads::All { &all } else { &tile.read };
-        read_points(planned, ground, progress)
+        match planned.recipe.reads() {
+            Reads::Halo | Reads::Nearest => read_points(planned, &tile.read, progress),
+            Reads::All => read_points(planned, &EVERYWHERE, progress),
+            // They come while the tile is made.
+            Reads::Parts(_) => Ok(Cloud::default()),
+        }
     }
 
     fn make(

@@ -1,7 +1,8 @@
 //! The steps of a tile.
 //!
 //! **Within a radius** the halo is as wide, and one call makes the tile. **Where any point may count**, as in sums over all, all
-//! are read, and one call makes it too.
+//! are read, and one call makes it too; where they are more than memory holds, they are read in parts, and what each makes of
+//! the cells is added up.
 //!
 //! **The nearest alone**: a cell that finds as many points as are wanted within the halo's width has its nearest, since
 //! whatever was not read lies farther: one call with that radius gives the values, and the number of points of each
@@ -10,9 +11,9 @@
 use anyhow::{Context, Result, ensure};
 use geo_io::{Cells, Output, TiffOptions};
 use gpu_core::{Bounds, Device, Progress};
-use idw::{Input, Params, Points, Surface, Targets};
+use idw::{Input, Params, Points, Surface, Targets, Total};
 use programs::cloud::Cloud;
-use programs::scale::{bounds_of, read_points};
+use programs::scale::{bounds_of, read_parts, read_points};
 use tile_plan::Tile;
 
 use crate::scale::recipe::Reads;
@@ -27,11 +28,13 @@ pub fn values(
     progress: &dyn Progress,
 ) -> Result<Vec<f32>> {
     let centres = Centres::of(planned, tile);
-    if planned.recipe.reads() == Reads::Nearest {
-        return nearest(planned, tile, &centres, cloud, device, progress);
-    }
-    let surface =
-        interpolate(planned, &cloud, &centres, &planned.recipe.params(), device, progress)?;
+    let surface = match planned.recipe.reads() {
+        Reads::Nearest => return nearest(planned, tile, &centres, cloud, device, progress),
+        Reads::Parts(most) => add_parts(planned, &centres, most, device, progress)?,
+        Reads::Halo | Reads::All => {
+            interpolate(planned, &cloud, &centres, &planned.recipe.params(), device, progress)?
+        }
+    };
     surface.values.into_iter().next().context("there are no values")
 }
 
@@ -76,15 +79,40 @@ fn interpolate(
     device: &Device,
     progress: &dyn Progress,
 ) -> Result<Surface<f32>> {
+    require_within_range(planned, cloud)?;
+    let points = Points { x: &cloud.x, y: &cloud.y, values: &[&cloud.z] };
+    let targets = Targets::Points { x: &centres.x, y: &centres.y };
+    Ok(idw::interpolate::<f32>(device, Input::new(points, targets), params, progress)?)
+}
+
+/// Refuses points that are not what the headers say.
+fn require_within_range(planned: &Planned, cloud: &Cloud) -> Result<()> {
     let [low, high] = planned.recipe.range;
     let is_beyond = cloud.z.iter().any(|value| !(low..=high).contains(value));
     ensure!(
         !is_beyond,
         "a point lies outside the values {low} to {high} that the headers of the inputs state"
     );
-    let points = Points { x: &cloud.x, y: &cloud.y, values: &[&cloud.z] };
-    let targets = Targets::Points { x: &centres.x, y: &centres.y };
-    Ok(idw::interpolate::<f32>(device, Input::new(points, targets), params, progress)?)
+    Ok(())
+}
+
+/// The values of cells from all points, so many at a time.
+fn add_parts(
+    planned: &Planned,
+    centres: &Centres,
+    most: u64,
+    device: &Device,
+    progress: &dyn Progress,
+) -> Result<Surface<f32>> {
+    let (params, mut total) = (planned.recipe.params(), Total::new());
+    read_parts(planned, most, progress, |cloud| {
+        require_within_range(planned, cloud)?;
+        let points = Points { x: &cloud.x, y: &cloud.y, values: &[&cloud.z] };
+        let targets = Targets::Points { x: &centres.x, y: &centres.y };
+        let part = idw::part::<f32>(device, Input::new(points, targets), &params, progress)?;
+        Ok(total.add(&part)?)
+    })?;
+    Ok(total.surface(&params)?)
 }
 
 /// The values of cells whose nearest points may lie beyond what was read.

@@ -21,6 +21,9 @@ use crate::stages::Stages;
 /// The share of the memory that points take while they wait for their bins; the rest is the reader's.
 const WAITING: (u64, u64) = (3, 4);
 
+/// Bytes of a point that waits ([`BinWriter::open`]).
+const A_POINT: u64 = 32;
+
 /// Bytes of the reader's memory for each point that it reads at once.
 const A_POINT_READ: u64 = 150;
 
@@ -43,6 +46,9 @@ pub fn bin<R: PointRecipe>(args: &BinArgs) -> Result<()> {
     let memory = planned.memory.or_else(|| host_memory::available().map(|free| free / 2));
     let memory = memory.unwrap_or(0).saturating_sub(FIXED);
     let waiting = memory / WAITING.1 * WAITING.0;
+    // A run is a part, where tiles read these: so each reads no other.
+    let part = planned.recipe.points_of_part().map_or(u64::MAX, |p| p.saturating_mul(A_POINT));
+    let waiting = waiting.min(part);
     let mut writer = BinWriter::open(folder, &spec, waiting)?;
     let before = writer.points();
     let mut stages = Stages::new(args.run.quiet);

@@ -26,7 +26,7 @@ pub use memory::{FIXED, Needs};
 pub use mosaic::{Mosaic, TileRows, require_all};
 pub use planned::{Planned, Recipe, folder_name};
 pub use points::{
-    PointRecipe, bounds_of, read_points, report_bins_size, report_reading, report_tiles,
+    PointRecipe, bounds_of, read_parts, read_points, report_bins_size, report_reading, report_tiles,
 };
 pub use run::{is_whole, run};
 pub use system::System;

@@ -1,10 +1,10 @@
 //! The points of a tile.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
-use geo_io::{BinSpec, Bins, CsvColumns, Filter};
-use gpu_core::{Bounds, Progress};
+use anyhow::{Context, Error, Result};
+use geo_io::{BinSpec, Bins, CsvColumns, Filter, PointCloud};
+use gpu_core::{Bounds, Progress, host_memory};
 use serde_json::json;
 use tile_plan::{Input, Plan, Tile};
 
@@ -27,6 +27,11 @@ pub trait PointRecipe: Recipe {
     /// Whether a tile may find that it needs points beyond its ground: then bins have all points.
     fn reads_beyond(&self) -> bool {
         false
+    }
+
+    /// The points that a tile holds at once, where it goes through all of them in parts ([`read_parts`]).
+    fn points_of_part(&self) -> Option<u64> {
+        None
     }
 }
 
@@ -62,6 +67,108 @@ pub fn read_points<R: PointRecipe>(
     // What was read is what was planned with, even where a file was replaced meanwhile.
     inputs.iter().copied().try_for_each(require_unchanged)?;
     Ok(cloud)
+}
+
+/// Points that are read at once of an input, at most, and of a part: what is read waits beside it.
+const AT_ONCE: u64 = 1 << 17;
+const PER_PART: u64 = 8;
+
+/// Gives all points of a plan to `take`, in the order of the inputs: `most` at a time, and in the end those that are left. They
+/// come of the plan's bins where these are whole, else of the inputs: the parts are the same.
+///
+/// # Errors
+/// As [`read_points`], and those of `take`.
+pub fn read_parts<R: PointRecipe>(
+    planned: &Planned<R>,
+    most: u64,
+    progress: &dyn Progress,
+    mut take: impl FnMut(&Cloud) -> Result<()>,
+) -> Result<()> {
+    let inputs = planned.plan.inputs();
+    inputs.iter().try_for_each(require_unchanged)?;
+    if let Some(bins) = planned.open_bins()? {
+        for first in (0..bins.points()).step_by(most.max(1) as usize) {
+            let points = bins.read_range(first..first.saturating_add(most), progress)?;
+            let z = points.values.into_iter().next().context("the bins have no values")?;
+            take(&Cloud { x: points.x, y: points.y, z, ..Cloud::default() })?;
+        }
+        return Ok(());
+    }
+    let mut part = Waiting::new(most, &mut take)?;
+    for input in inputs {
+        part.read(planned, input, progress)?;
+        // What was read is what was planned with, even where a file was replaced meanwhile.
+        require_unchanged(input)?;
+    }
+    part.hand_on()
+}
+
+/// A part that fills.
+struct Waiting<'a> {
+    cloud: Cloud,
+    most: usize,
+    take: &'a mut dyn FnMut(&Cloud) -> Result<()>,
+}
+
+impl<'a> Waiting<'a> {
+    /// Takes the memory of a part at once, so that no column grows by doubling.
+    fn new(most: u64, take: &'a mut dyn FnMut(&Cloud) -> Result<()>) -> Result<Self> {
+        let most = most.max(1) as usize;
+        let mut cloud = Cloud::default();
+        for column in [&mut cloud.x, &mut cloud.y, &mut cloud.z] {
+            *column = host_memory::with_capacity(most)?;
+        }
+        Ok(Self { cloud, most, take })
+    }
+
+    /// Goes through the points of an input.
+    fn read<R: PointRecipe>(
+        &mut self,
+        planned: &Planned<R>,
+        input: &Input,
+        progress: &dyn Progress,
+    ) -> Result<()> {
+        let (filter, columns) = (planned.recipe.filter(None)?, planned.recipe.columns());
+        let at_once = (self.most as u64 / PER_PART).clamp(1, AT_ONCE) as usize;
+        // The reader knows its own errors alone.
+        let mut failed: Option<Error> = None;
+        let path = Path::new(&input.path);
+        let read = geo_io::read_batches(path, &filter, &columns, at_once, progress, &mut |cloud| {
+            self.push(cloud).map_err(|error| {
+                failed = Some(error);
+                geo_io::Error::Cancelled
+            })
+        });
+        match failed {
+            Some(error) => Err(error),
+            None => Ok(read.map(drop)?),
+        }
+    }
+
+    /// Adds points, and hands parts on that are full.
+    fn push(&mut self, points: &PointCloud) -> Result<()> {
+        let mut from = 0;
+        while from < points.len() {
+            let to = points.len().min(from + self.most - self.cloud.x.len());
+            self.cloud.x.extend_from_slice(&points.x[from..to]);
+            self.cloud.y.extend_from_slice(&points.y[from..to]);
+            self.cloud.z.extend_from_slice(&points.z[from..to]);
+            from = to;
+            if self.cloud.x.len() == self.most {
+                self.hand_on()?;
+            }
+        }
+        Ok(())
+    }
+
+    fn hand_on(&mut self) -> Result<()> {
+        if !self.cloud.x.is_empty() {
+            (self.take)(&self.cloud)?;
+        }
+        let Cloud { x, y, z, .. } = &mut self.cloud;
+        [x, y, z].into_iter().for_each(Vec::clear);
+        Ok(())
+    }
 }
 
 /// Where the points of all inputs lie.

@@ -48,11 +48,13 @@ pub(super) unsafe fn list(rescued: *mut u32, query: u64) {
 }
 
 /// Adds the segments' sums of each query, in order, and writes the results; `in_f32` is not 0 where they
-/// were made in f32: in f64 nothing is far. Grid: a thread a query.
+/// were made in f32: in f64 nothing is far. Where `weights` is not null, it gets `at_one`, the power of two that a data
+/// point one unit away weighs, and then the sums of weights beside it. Grid: a thread a query.
 ///
 /// # Safety
 /// `partial` has rows of `count` sums: for each of `segments` one of weights, then `value_count` of values;
-/// `ranges` three numbers for each value, `results` `count` elements for each; `rescued` is 0 and has
+/// `ranges` three numbers for each value, `results` `count` elements for each; `weights`, unless null, twice as many as
+/// there are queries; `rescued` is 0 and has
 /// room for `count` more; `x` and `y` are as for [`sum_tiles`](mod@super::direct::sum_tiles).
 #[kernel(block = BLOCK, instances(f32: <f32>; f64: <f64>))]
 pub unsafe fn combine<T: Real>(
@@ -70,6 +72,8 @@ pub unsafe fn combine<T: Real>(
     ranges: *const f64,
     partial: *const f64,
     results: *mut T,
+    at_one: f64,
+    weights: *mut f64,
     rescued: *mut u32,
 ) {
     let query = thread::index_1d();
@@ -105,6 +109,10 @@ pub unsafe fn combine<T: Real>(
             *results.add((v as u64 * count + query) as usize) =
                 T::from_f64(within(range[0] + mean, range));
             v += 1;
+        }
+        if !weights.is_null() {
+            *weights.add(query as usize) = at_one;
+            *weights.add((count + query) as usize) = weight;
         }
         if !good {
             list(rescued, query);

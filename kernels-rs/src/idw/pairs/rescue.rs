@@ -9,6 +9,7 @@ use device_std::{kernel, thread};
 use super::MODULE;
 use super::general::{place_of, squared_distance};
 use super::{Points, within};
+use crate::idw::part::Weight;
 use crate::idw::targets::Targets;
 
 /// Threads of a block.
@@ -27,6 +28,8 @@ struct Rescue<T> {
     smoothing: f64,
     left_out: *const u32,
     results: *mut T,
+    /// Of each query the power of two, then the sums of weights beside it, or null.
+    weights: *mut f64,
 }
 
 /// A query on the list.
@@ -110,7 +113,21 @@ impl<T: Real> Rescue<T> {
                     if has_value { within(offset + sum / weights, range) } else { f64::NAN };
                 let at = v as u64 * self.targets.count + listed.query;
                 *self.results.add(at as usize) = T::from_f64(value);
+                if v == 0 && !self.weights.is_null() {
+                    let weight = Weight::at_square(nearest, listed.exponent, weights);
+                    self.write_weight(listed.query, if has_value { weight } else { Weight::NONE });
+                }
             }
+        }
+    }
+
+    /// Writes how much all points weigh for a query.
+    #[inline(always)]
+    unsafe fn write_weight(&self, query: u64, Weight { exponent, sum }: Weight) {
+        // SAFETY: the query is below the count; there are two numbers for each.
+        unsafe {
+            *self.weights.add(query as usize) = exponent;
+            *self.weights.add((self.targets.count + query) as usize) = sum;
         }
     }
 }
@@ -121,7 +138,7 @@ impl<T: Real> Rescue<T> {
 /// squares are numbers, however many units of the data they are.
 ///
 /// # Safety
-/// `rescued` is as [`combine`](mod@super::combine::combine) leaves it; the rest as for
+/// `rescued` and `weights` are as [`combine`](mod@super::combine::combine) leaves them; the rest as for
 /// [`sum_in_f64`](mod@super::general::sum_in_f64).
 #[kernel(
     block = RESCUE_BLOCK,
@@ -146,12 +163,13 @@ pub unsafe fn rescue<T: Real>(
     exponents: *const f64,
     left_out: *const u32,
     results: *mut T,
+    weights: *mut f64,
     rescued: *const u32,
 ) {
     let shared = Shared::new(&mut Carver::new(), RESCUE_BLOCK as usize);
     let points = Points { places, values, count: points, segment: 1, ranges };
     let targets = Targets { x, y, count, width, height: 0, grid };
-    let rescue = Rescue { points, targets, vectors, scale, smoothing, left_out, results };
+    let rescue = Rescue { points, targets, vectors, scale, smoothing, left_out, results, weights };
     // SAFETY: the block stays together: the list is the same for all its threads. Queries and points
     // are below their counts.
     unsafe {

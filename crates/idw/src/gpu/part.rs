@@ -1,0 +1,220 @@
+//! Sums over parts of the points on the device: see [`crate::Part`] and [`crate::Total`].
+
+use gpu_core::{Blocks, Column, Gpu, GridSpec};
+use kernels_rs::idw::pairs::total::{add_part, write_means};
+
+use super::number::DeviceNumber;
+use super::queries::Queries;
+use super::{Call, DeviceSurface, DeviceTargets, Index, Input, Workspace};
+use crate::points::check_len;
+use crate::{Error, Params, Part, Result, Summary, Weight};
+
+/// What a part of the points makes of each target, on the device.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct DevicePart<T: DeviceNumber> {
+    /// The weighted means of each target, column after column; NaN where a target has none. Beyond the columns of the
+    /// points there may be some to fill up.
+    pub values: Column<T>,
+    /// How much they weigh: the power of two of each target, then of each the sum of weights beside it ([`Weight`]).
+    pub weights: Column<f64>,
+    /// Where the targets lie, if they are a grid.
+    pub grid: Option<GridSpec>,
+    count: usize,
+    columns: usize,
+    points: usize,
+}
+
+/// [`part`](crate::part) of points that lie on the device. Enqueues and returns; [`DeviceTotal`] adds parts up there.
+///
+/// Cost: as [`Index::new`] and [`Index::part`].
+///
+/// # Errors
+/// As those.
+pub fn part<T: DeviceNumber>(
+    workspace: &mut Workspace,
+    input: &Input<'_>,
+    params: &Params,
+) -> Result<DevicePart<T>> {
+    params.check_part()?;
+    Index::new(workspace, &input.points, params)?.part(workspace, input.targets, params)
+}
+
+impl Index {
+    /// What the points, as a part of all, make of targets. Enqueues and returns.
+    ///
+    /// Cost: as [`Index::interpolate`], and 16 bytes a target more.
+    ///
+    /// # Errors
+    /// As [`crate::part`] for the parameters and a grid, [`Error::Conflict`] where the index was made for others,
+    /// [`Error::Core`] for the device and columns of other lengths.
+    pub fn part<T: DeviceNumber>(
+        &self,
+        workspace: &mut Workspace,
+        targets: DeviceTargets,
+        params: &Params,
+    ) -> Result<DevicePart<T>> {
+        params.check_part()?;
+        targets.check(params.geographic)?;
+        self.check(params)?;
+        let (gpu, count) = (workspace.gpu().clone(), targets.len() as usize);
+        let (values, weights) = if targets.is_empty() || self.is_empty() {
+            // Every byte of NaN is set, and a weight of 0 is none.
+            let values = gpu.filled_with_byte(0xff, self.about.padded() * count)?;
+            (values, gpu.filled_with_byte(0, 2 * count)?)
+        } else {
+            let _order = self.admit(&gpu)?;
+            let queries = Queries::new(&gpu, targets, params.geographic)?;
+            let call = Call { gpu: &gpu, index: self, queries: &queries, params, leave_out: false };
+            call.sum_part(workspace)?
+        };
+        let grid = match targets {
+            DeviceTargets::Points { .. } => None,
+            DeviceTargets::Grid(grid) => Some(grid),
+        };
+        let columns = self.about.ranges.len();
+        Ok(DevicePart { values, weights, grid, count, columns, points: self.len() })
+    }
+}
+
+impl<T: DeviceNumber> DevicePart<T> {
+    /// Copies the part to the host. Waits for the stream.
+    ///
+    /// # Errors
+    /// [`Error::Core`].
+    pub fn to_host(&self) -> Result<Part<T>> {
+        let &Self { count, columns, grid, .. } = self;
+        // Columns that only fill up were never written.
+        let all = self.values.first_to_host(columns * count)?;
+        let values = (0..columns).map(|v| all[v * count..(v + 1) * count].to_vec()).collect();
+        let numbers = self.weights.to_host()?;
+        let (exponents, sums) = numbers.split_at(count);
+        let both = exponents.iter().zip(sums);
+        let weights: Vec<Weight> = both.map(|(&exponent, &sum)| Weight { exponent, sum }).collect();
+        let nodata = weights.iter().filter(|weight| !weight.is_some()).count() as u64;
+        let summary = Summary { points: self.points as u64, skipped: 0, nodata };
+        Ok(Part { values, weights, grid, summary })
+    }
+}
+
+/// The parts of the points that were added so far, on the device: see [`crate::Total`], whose bits it has.
+///
+/// Memory: 16 bytes a target, and 8 for each column of values.
+#[derive(Debug, Default)]
+pub struct DeviceTotal {
+    sums: Option<Sums>,
+    points: u64,
+}
+
+/// What was added.
+#[derive(Debug)]
+struct Sums {
+    means: Column<f64>,
+    weights: Column<f64>,
+    grid: Option<GridSpec>,
+    count: usize,
+    columns: usize,
+}
+
+impl Sums {
+    /// Of no part yet, for such as this.
+    fn like<T: DeviceNumber>(gpu: &Gpu, part: &DevicePart<T>) -> Result<Self> {
+        let &DevicePart { count, columns, grid, .. } = part;
+        let means = gpu.filled_with_byte(0, columns * count)?;
+        Ok(Self { means, weights: gpu.filled_with_byte(0, 2 * count)?, grid, count, columns })
+    }
+
+    /// Refuses a part of others.
+    fn check<T: DeviceNumber>(&self, part: &DevicePart<T>) -> Result<()> {
+        check_len("part: targets", self.count, part.count)?;
+        check_len("part: columns of values", self.columns, part.columns)?;
+        if self.grid != part.grid {
+            return Err(Error::Conflict { option: "a part", with: "parts on another grid" });
+        }
+        Ok(())
+    }
+
+    /// Enqueues the addition of a part of as many targets, which are not none, and columns.
+    fn add<T: DeviceNumber>(&mut self, gpu: &Gpu, part: &DevicePart<T>) -> Result<()> {
+        let count = self.count as u64;
+        let _order = (gpu.admit(&part.values)?, gpu.admit(&part.weights)?);
+        let mut means = gpu.admit_mut(&mut self.means)?;
+        let mut weights = gpu.admit_mut(&mut self.weights)?;
+        let arguments = add_part::Args {
+            count,
+            columns: self.columns as u32,
+            part_values: part.values.as_ptr(),
+            part_weights: part.weights.as_ptr(),
+            means: means.as_mut_ptr(),
+            weights: weights.as_mut_ptr(),
+        };
+        // SAFETY: both have as many targets and columns.
+        unsafe { Ok(gpu.enqueue(T::ADD_PART, Blocks::for_each(&T::ADD_PART, count)?, arguments)?) }
+    }
+}
+
+impl DeviceTotal {
+    /// Of no part.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a part. The first says how many targets and columns of values there are. Enqueues and returns.
+    ///
+    /// # Errors
+    /// As [`crate::Total::add`], and [`Error::Core`] for the device.
+    pub fn add<T: DeviceNumber>(
+        &mut self,
+        workspace: &mut Workspace,
+        part: &DevicePart<T>,
+    ) -> Result<()> {
+        let gpu = workspace.gpu().clone();
+        if self.sums.is_none() {
+            self.sums = Some(Sums::like(&gpu, part)?);
+        }
+        let Some(sums) = &mut self.sums else { return Ok(()) };
+        sums.check(part)?;
+        if sums.count > 0 {
+            sums.add(&gpu, part)?;
+        }
+        self.points += part.points as u64;
+        Ok(())
+    }
+
+    /// Points that were added.
+    pub fn points(&self) -> u64 {
+        self.points
+    }
+
+    /// The values over all points that were added: none where they are fewer than [`Params::min_points`]. Before any part
+    /// there are neither targets nor columns. Enqueues and returns.
+    ///
+    /// # Errors
+    /// [`Error::Core`] for the device.
+    pub fn surface<T: DeviceNumber>(
+        &self,
+        workspace: &mut Workspace,
+        params: &Params,
+    ) -> Result<DeviceSurface<T>> {
+        let gpu = workspace.gpu().clone();
+        let (count, columns) = self.sums.as_ref().map_or((0, 0), |sums| (sums.count, sums.columns));
+        // Every byte of NaN is set.
+        let mut values = gpu.filled_with_byte(0xff, columns * count)?;
+        let too_few = self.points < u64::from(params.min_points);
+        if let Some(sums) = self.sums.as_ref().filter(|_| count > 0 && !too_few) {
+            let _order = (gpu.admit(&sums.means)?, gpu.admit(&sums.weights)?);
+            let arguments = write_means::Args {
+                count: count as u64,
+                columns: columns as u32,
+                means: sums.means.as_ptr(),
+                weights: sums.weights.as_ptr(),
+                results: values.as_mut_ptr(),
+            };
+            let blocks = Blocks::for_each(&T::WRITE_MEANS, count as u64)?;
+            // SAFETY: all columns are of as many targets and columns.
+            unsafe { gpu.enqueue(T::WRITE_MEANS, blocks, arguments)? };
+        }
+        let grid = self.sums.as_ref().and_then(|sums| sums.grid);
+        Ok(DeviceSurface::of_means(values, grid, (count, columns), self.points as usize, params))
+    }
+}

@@ -1,7 +1,6 @@
 //! Rasters that lie beside each other, put together.
 
-use gpu_core::{Grid, GridSpec, GridView, host_memory};
-use rayon::prelude::*;
+use gpu_core::{Grid, GridSpec, GridView, host_memory, parallel};
 
 use crate::cell::exact_key;
 use crate::params::Window;
@@ -78,7 +77,7 @@ pub fn mosaic<T: Cell>(parts: &[GridView<'_, T>], params: &Params) -> Result<Gri
     }
     let fill = mosaic_fill::<T>(&grid, &places, params)?;
     let mut values = host_memory::filled(fill, grid.cells() as usize)?;
-    values.par_chunks_mut(grid.width as usize).enumerate().for_each(|(row, line)| {
+    parallel::for_chunks(&mut values, grid.width as usize, |row, line| {
         for (place, part) in places.iter().zip(&parts) {
             let Some(row) = (row as u32).checked_sub(place.row0) else { continue };
             if let Some(from) =

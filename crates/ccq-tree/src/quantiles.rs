@@ -1,6 +1,9 @@
 //! Boundaries of bins by quantiles.
 
-use gpu_core::{GridView, host_memory};
+use std::ops::Range;
+use std::sync::{Mutex, PoisonError};
+
+use gpu_core::{GridView, host_memory, parallel};
 use rayon::prelude::*;
 
 use crate::cell::exact_key;
@@ -49,16 +52,19 @@ fn counted<T: Cell>(
     key: impl Fn(&T) -> Option<u32> + Sync,
     bins: usize,
 ) -> Vec<u32> {
-    let empty = || vec![0u64; 1 << 16];
-    let count = |mut counts: Vec<u64>, part: &[T]| {
-        part.iter().filter_map(&key).for_each(|key| counts[(key - first) as usize] += 1);
-        counts
-    };
-    let both = |mut a: Vec<u64>, b: Vec<u64>| {
-        a.iter_mut().zip(b).for_each(|(a, b)| *a += b);
-        a
-    };
-    let counts = values.par_chunks(1 << 20).fold(empty, count).reduce(empty, both);
+    let counts = Mutex::new(vec![0u64; 1 << 16]);
+    parallel::for_ranges(values.len(), 1 << 20, &|range| {
+        let mut own = vec![0u64; 1 << 16];
+        values[range].iter().filter_map(&key).for_each(|key| own[(key - first) as usize] += 1);
+        let mut counts = counts.lock().unwrap_or_else(PoisonError::into_inner);
+        counts.iter_mut().zip(own).for_each(|(all, own)| *all += own);
+    });
+    let counts = counts.into_inner().unwrap_or_else(PoisonError::into_inner);
+    of_counts(&counts, first, bins)
+}
+
+/// The boundaries of keys that occur so often, from `first` on.
+fn of_counts(counts: &[u64], first: u32, bins: usize) -> Vec<u32> {
     let total = counts.iter().sum();
     let least = counts.iter().position(|&count| count > 0).unwrap_or(0);
     let (mut at, mut until) = (0, counts[0]);
@@ -77,15 +83,22 @@ fn counted<T: Cell>(
 
 fn sorted<T: Cell>(
     values: &[T],
-    key: impl Fn(&T) -> Option<u32> + Sync + Send,
+    key: impl Fn(&T) -> Option<u32> + Sync,
     bins: usize,
 ) -> Result<Vec<u32>> {
     host_memory::require(values.len() as u64 * 8)?;
-    let mut keys: Vec<u32> = values.par_iter().filter_map(key).collect();
+    let of_range =
+        |range: Range<usize>| values[range].iter().filter_map(&key).collect::<Vec<u32>>();
+    let keys = parallel::map_ranges(values.len(), parallel::FINE, &of_range).concat();
+    Ok(of_keys(keys, bins))
+}
+
+/// The boundaries of keys in any order.
+fn of_keys(mut keys: Vec<u32>, bins: usize) -> Vec<u32> {
     keys.par_sort_unstable();
     let least = keys.first().copied();
     let at = ranks(keys.len() as u64, bins).map(|rank| keys[rank as usize]);
-    Ok(at.filter(|&key| Some(key) != least).collect())
+    at.filter(|&key| Some(key) != least).collect()
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Driver calls that fail, one after the other: each failure is said, leaves everything usable, and leaks nothing.
 #![cfg(feature = "cuda")]
 
+#[path = "all/common.rs"]
 mod common;
 
 use ccq_tree::gpu::{self, Condition, Workspace};

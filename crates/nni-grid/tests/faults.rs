@@ -2,6 +2,7 @@
 //! workspace right afterwards.
 #![cfg(feature = "cuda")]
 
+#[path = "all/common.rs"]
 mod common;
 
 use common::{bits, layer_bits, random, square};

@@ -1,4 +1,5 @@
-//! More pixels than 32 bits can number: on a GPU only, where one has the memory for it.
+//! More pixels than 32 bits can number: on a GPU only, where one has the memory for it, of which it leaves little to
+//! others: so this is a test binary of its own.
 #![cfg(feature = "cuda")]
 
 use gpu_core::{Column, DeviceGrid, Element, Gpu, GridSlice, GridSpec};

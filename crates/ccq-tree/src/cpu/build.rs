@@ -5,11 +5,10 @@
 //! 2. A scan of all counts gives where each square's nodes of each level begin.
 //! 3. Each square that is divided is reduced once more, and its nodes are written.
 
-use gpu_core::{GridView, Progress, host_memory};
+use gpu_core::{GridView, Progress, host_memory, parallel};
 use kernels_rs::ccq::LEVELS;
 use kernels_rs::ccq::plan::{Tier, tiers};
 use kernels_rs::ccq::summary::{Binning, Summary, binned, raw_cell};
-use rayon::prelude::*;
 
 use crate::forest::{Forest, Tiling};
 use crate::tree::Node;
@@ -197,21 +196,6 @@ impl Square {
     }
 }
 
-/// All squares of a tier, in parallel, each with a `Square` to work in.
-fn each_square<R: Send>(
-    tier: &Tier,
-    of: impl Fn(&mut Square, (u32, u32)) -> R + Sync,
-) -> Result<Vec<R>> {
-    let (columns, rows) = tier.grid();
-    let count = u64::from(columns) * u64::from(rows);
-    let mut results = host_memory::with_capacity(count as usize)?;
-    let squares = (0..count as usize)
-        .into_par_iter()
-        .map_init(Square::new, |square, i| of(square, (i as u32 % columns, i as u32 / columns)));
-    squares.collect_into_vec(&mut results);
-    Ok(results)
-}
-
 /// Reduces the squares of a tier and counts their nodes.
 pub(super) fn reduce(
     tier: &Tier,
@@ -219,15 +203,17 @@ pub(super) fn reduce(
     counts: &mut [u32],
 ) -> Result<Vec<Summary>> {
     const LEVELS_ALL: usize = LEVELS as usize + 1;
-    let reduced = each_square(tier, |square, place| {
-        square.fill(tier, place, source);
-        let mut nodes = [0u32; LEVELS_ALL];
+    let (columns, rows) = tier.grid();
+    let count = columns as usize * rows as usize;
+    let mut reduced = host_memory::filled((Summary::OUTSIDE, [0u32; LEVELS_ALL]), count)?;
+    parallel::for_chunks_init(&mut reduced, 1, Square::new, |square, i, reduced| {
+        let (summary, nodes) = &mut reduced[0];
+        square.fill(tier, (i as u32 % columns, i as u32 / columns), source);
         for level in tier.first_level..=LEVELS {
             square.each_node(tier, level, |_, _| nodes[level as usize] += 1);
         }
-        (square.level(0)[0].of_square(square.mask(0, 0).into()), nodes)
-    })?;
-    let columns = tier.grid().0;
+        *summary = square.level(0)[0].of_square(square.mask(0, 0).into());
+    });
     for (i, (_, nodes)) in reduced.iter().enumerate() {
         let place = tier.place((i as u32 % columns, i as u32 / columns));
         for level in tier.first_level..=LEVELS {
@@ -270,14 +256,15 @@ pub(super) fn write<T: Cell>(
     tier: &Tier,
     reduced: &[Summary],
     source: &impl Source,
-    below: &(impl Fn(u32, u32) -> u32 + Sync),
+    below: &(dyn Fn(u32, u32) -> u32 + Sync),
     out: &mut Output<'_, T>,
 ) {
     let columns = tier.grid().0;
     let (nodes, presence) = (Shared(out.nodes.as_mut_ptr()), Shared(out.presence.as_mut_ptr()));
     let (nodes, presence) = (&nodes, &presence);
     let (has_presence, starts, are_cells) = (!out.presence.is_empty(), out.starts, out.are_cells);
-    reduced.par_iter().enumerate().for_each_init(Square::new, |square, (i, summary)| {
+    let write = |square: &mut Square, i: usize| {
+        let summary = &reduced[i];
         // Nothing in it is divided.
         if tier.is_top == 0 && !summary.is_divided() {
             return;
@@ -313,6 +300,10 @@ pub(super) fn write<T: Cell>(
                 child += if level < LEVELS { mask.count_ones() } else { 0 };
             });
         }
+    };
+    parallel::for_ranges(reduced.len(), 1, &|range| {
+        let mut square = Square::new();
+        range.for_each(|i| write(&mut square, i));
     });
 }
 

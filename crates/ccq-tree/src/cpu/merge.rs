@@ -4,10 +4,9 @@
 //! are written as in a build. Below, a level of the whole is the same level of the tiles one after the other in
 //! Z-order, and only links change.
 
-use gpu_core::host_memory;
+use gpu_core::{host_memory, parallel};
 use kernels_rs::ccq::plan::{Tier, rank, tiers};
 use kernels_rs::ccq::summary::{self, MIXED, Summary};
-use rayon::prelude::*;
 
 use super::build::{Elements, Output, Shared, reduce, scan, write};
 use crate::forest::{Forest, Tiling, level_starts};
@@ -44,7 +43,7 @@ impl Merging {
     pub fn new<'a>(
         tiling: &Tiling,
         roots: Vec<Summary>,
-        levels: impl Fn(usize) -> &'a [u64],
+        levels: &dyn Fn(usize) -> &'a [u64],
     ) -> Result<Self> {
         let bits = Tiling::whole(tiling.grid)?.bits;
         let (columns, rows) = (tiling.columns, tiling.rows);
@@ -134,21 +133,24 @@ impl Merging {
 pub(crate) fn merge<T: Cell>(forest: &Forest<T>) -> Result<Tree<T>> {
     let levels = |tile: usize| &forest.trees[tile].starts[..];
     let roots = forest.trees.iter().map(of_root).collect();
-    let merging = Merging::new(&forest.tiling, roots, levels)?;
+    let merging = Merging::new(&forest.tiling, roots, &levels)?;
     let lacks = forest.params.may_lack_values::<T>();
     let total = merging.total;
     let mut nodes = host_memory::filled(Node::new(T::of_key(0), T::of_key(0), 0), total)?;
     let mut presence = host_memory::filled(0u8, if lacks { total } else { 0 })?;
     merging.write_top(&mut nodes, &mut presence);
     let (to, to_presence) = (&Shared(nodes.as_mut_ptr()), &Shared(presence.as_mut_ptr()));
-    forest.trees.par_iter().enumerate().for_each(|(tile, tree)| {
-        for Moved { from, to: at, below } in merging.moved(tile, levels(tile)) {
-            for (i, place) in from.zip(at..) {
-                // SAFETY: the segment has as many nodes, and is this tile's and level's alone.
-                unsafe {
-                    to.put(place, relinked(tree.nodes[i], below));
-                    if lacks {
-                        to_presence.put(place, tree.presence.get(i).copied().unwrap_or(0));
+    parallel::for_ranges(forest.trees.len(), 1, &|tiles| {
+        for tile in tiles {
+            let tree = &forest.trees[tile];
+            for Moved { from, to: at, below } in merging.moved(tile, levels(tile)) {
+                for (i, place) in from.zip(at..) {
+                    // SAFETY: the segment has as many nodes, and is this tile's and level's alone.
+                    unsafe {
+                        to.put(place, relinked(tree.nodes[i], below));
+                        if lacks {
+                            to_presence.put(place, tree.presence.get(i).copied().unwrap_or(0));
+                        }
                     }
                 }
             }

@@ -35,7 +35,7 @@ impl<'a, T: Cell> Merged<'a, T> {
         }
         let levels = |tile: usize| &forest.trees[tile].starts[..];
         let roots = forest.trees.iter().map(of_root).collect();
-        let merging = Merging::new(&forest.tiling, roots, levels)?;
+        let merging = Merging::new(&forest.tiling, roots, &levels)?;
         let len = merging.top_len();
         let mut nodes = host_memory::filled(Node::new(T::of_key(0), T::of_key(0), 0), len)?;
         let flags = if params.may_lack_values::<T>() { len } else { 0 };

@@ -28,7 +28,7 @@ impl<T: DeviceCell> DeviceForest<T> {
         let gpu = workspace.gpu().clone();
         gpu.refuse_in_capture("the roots of a forest's tiles")?;
         let roots = self.roots(workspace)?.iter().map(of_root).collect();
-        let merging = Merging::new(&self.tiling, roots, |tile| &self.starts[tile])?;
+        let merging = Merging::new(&self.tiling, roots, &|tile| &self.starts[tile])?;
         let (total, levels) = (merging.total, merging.levels());
         if total as u64 > MAX_NODES {
             return Err(Error::TooManyNodes { nodes: total as u64, most: MAX_NODES });

@@ -1,0 +1,11 @@
+//! The tests of the crate, in one binary: what they share is compiled and linked once.
+
+mod build;
+mod common;
+mod file;
+mod query;
+
+#[cfg(feature = "cuda")]
+mod resident;
+#[cfg(feature = "cuda")]
+mod streams;

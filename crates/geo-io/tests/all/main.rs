@@ -1,0 +1,8 @@
+//! The tests of the crate, in one binary: what they share is compiled and linked once.
+
+mod bins;
+mod bounds;
+mod las;
+mod rasters;
+mod rows;
+mod windows;

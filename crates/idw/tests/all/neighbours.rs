@@ -1,0 +1,362 @@
+//! Neighbours: which points a target takes, and what they give; on the CPU and on the process's GPU.
+
+use crate::common::{
+    Cloud, assert_close, by_definition, devices, haversine, neighbours, random_cloud, targets_at,
+};
+use gpu_core::{Device, GridSpec};
+use idw::{Adaptive, Below, Input, Params, ValueRange, interpolate};
+use proptest::prelude::*;
+
+const SQUARE: [f64; 4] = [0.0, 0.0, 100.0, 100.0];
+
+/// Interpolates on every device and compares with the definition, the statistics too.
+fn check(cloud: &Cloud, targets: &Cloud, params: &Params, share: f64) {
+    let places: Vec<(f64, f64)> =
+        targets.x.iter().copied().zip(targets.y.iter().copied()).collect();
+    let wanted: Vec<f64> = places.iter().map(|&at| by_definition(cloud, at, params)).collect();
+    let params = params.statistics(true);
+    for device in devices() {
+        let what = format!("{}, {params:?}", device.name());
+        let run = cloud.with(|points| {
+            interpolate::<f64>(&device, Input::new(points, targets_at(targets)), &params, &())
+                .unwrap()
+        });
+        assert_close(&run.values[0], &wanted, share, &what);
+        let missing = wanted.iter().filter(|v| v.is_nan()).count() as u64;
+        assert_eq!(run.summary.nodata, missing, "{what}");
+        let statistics = run.statistics.unwrap();
+        for (i, &at) in places.iter().enumerate().filter(|&(i, _)| !wanted[i].is_nan()) {
+            let taken = neighbours(cloud, at, &params);
+            assert_eq!(statistics.count[i] as usize, taken.len(), "{what}, target {i}");
+            let values: Vec<f64> = taken.iter().map(|&(_, p)| cloud.z[p]).collect();
+            let n = values.len() as f64;
+            let mean = values.iter().sum::<f64>() / n;
+            let deviation = (values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / n).sqrt();
+            assert_eq!(statistics.min[i], values.iter().copied().fold(f64::MAX, f64::min));
+            assert_eq!(statistics.max[i], values.iter().copied().fold(f64::MIN, f64::max));
+            assert!((statistics.mean[i] - mean).abs() < 1e-9, "{what}");
+            assert!((statistics.deviation[i] - deviation).abs() < 1e-6, "{what}");
+            let nearest = taken[0].0;
+            assert!((statistics.nearest_distance[i] - nearest).abs() <= 1e-6 * nearest.max(1e-6));
+        }
+        let single = cloud.with(|points| {
+            interpolate::<f32>(&device, Input::new(points, targets_at(targets)), &params, &())
+                .unwrap()
+        });
+        let single: Vec<f64> = single.values[0].iter().map(|&v| f64::from(v)).collect();
+        assert_close(&single, &wanted, 1e-6, &what);
+    }
+}
+
+#[test]
+fn the_nearest_points_are_found() {
+    let targets = random_cloud(80, [-60.0, -60.0, 160.0, 160.0], 31);
+    for count in [1, 5, 33, 400] {
+        let cloud = random_cloud(count, SQUARE, 30 + count as u64);
+        for max_points in [1, 3, 8, 9, 12, 16, 24, 25, 32, 48, 64, 65, 1000] {
+            let params = Params::default().max_points(max_points);
+            check(&cloud, &targets, &params, 1e-12);
+        }
+    }
+}
+
+#[test]
+fn the_adaptive_power_goes_with_a_search() {
+    let targets = random_cloud(80, SQUARE, 33);
+    let mut cloud = random_cloud(150, SQUARE, 34);
+    for i in 0..75 {
+        (cloud.x[i], cloud.y[i]) = (cloud.x[i] / 8.0, cloud.y[i] / 8.0);
+    }
+    // The pattern is of the nearest points, whatever the search takes.
+    let how = Adaptive::default().area(10_000.0).neighbours(6);
+    let base = Params::default().adaptive(how);
+    for params in [
+        base.max_points(4),
+        base.max_points(30).min_points(2),
+        base.radius1(9.0).radius2(9.0).smoothing(0.5),
+        base.max_points_per_quadrant(3),
+    ] {
+        check(&cloud, &targets, &params, 1e-12);
+    }
+}
+
+#[test]
+fn equal_distances_go_to_the_lower_index() {
+    // A lattice with shuffled values, and targets on it, between it and amid its cells.
+    let lattice = |i: usize| (f64::from(i as u32 % 12), f64::from(i as u32 / 12));
+    let cloud = Cloud::of(
+        (0..144)
+            .map(lattice)
+            .enumerate()
+            .map(|(i, (x, y))| (x, y, f64::from((i * 37 % 101) as u32))),
+    );
+    let targets = Cloud::of(
+        (0..60).map(|i| (f64::from(i % 10) + 0.5 * f64::from(i % 3), f64::from(i / 10) + 0.5, 0.0)),
+    );
+    for max_points in [1, 2, 3, 5, 7, 30] {
+        check(&cloud, &targets, &Params::nearest(max_points), 1e-12);
+    }
+}
+
+#[test]
+fn radius_ellipse_and_counts_limit_the_neighbours() {
+    let cloud = random_cloud(300, SQUARE, 33);
+    let targets = random_cloud(60, [-20.0, -20.0, 120.0, 120.0], 34);
+    let base = Params::default().power(3.0);
+    for (radius1, radius2, angle) in
+        [(9.0, 9.0, 0.0), (20.0, 5.0, 0.0), (20.0, 5.0, 30.0), (3.0, 25.0, -75.0)]
+    {
+        for (max_points, min_points) in [(0, 0), (0, 3), (5, 2), (40, 4)] {
+            for below in [Below::Nodata, Below::Nearest] {
+                let params = base
+                    .radius1(radius1)
+                    .radius2(radius2)
+                    .angle(angle)
+                    .max_points(max_points)
+                    .min_points(min_points)
+                    .below(below);
+                check(&cloud, &targets, &params, 1e-12);
+            }
+        }
+    }
+}
+
+#[test]
+fn quadrants_have_their_own_limits() {
+    let cloud = random_cloud(250, SQUARE, 35);
+    let targets = random_cloud(50, [-10.0, -10.0, 110.0, 110.0], 36);
+    for (max_points_per_quadrant, min_points_per_quadrant) in
+        [(1, 0), (3, 1), (2, 2), (0, 2), (16, 5), (17, 3)]
+    {
+        for (max_points, min_points) in [(0, 0), (7, 3)] {
+            for (radius, below) in
+                [(0.0, Below::Nodata), (15.0, Below::Nodata), (15.0, Below::Nearest)]
+            {
+                let params = Params::default()
+                    .max_points_per_quadrant(max_points_per_quadrant)
+                    .min_points_per_quadrant(min_points_per_quadrant)
+                    .max_points(max_points)
+                    .min_points(min_points)
+                    .radius1(radius)
+                    .radius2(radius)
+                    .below(below)
+                    .smoothing(0.5);
+                check(&cloud, &targets, &params, 1e-12);
+            }
+        }
+    }
+}
+
+#[test]
+fn on_the_sphere_neighbours_lie_beyond_the_date_line_and_the_poles() {
+    let cloud = random_cloud(300, [-180.0, -90.0, 180.0, 90.0], 37);
+    let mut targets = random_cloud(50, [-180.0, -90.0, 180.0, 90.0], 38);
+    for (i, at) in [(179.9, 10.0), (-179.9, -40.0), (5.0, 89.5), (77.0, -90.0), (190.0, 0.0)]
+        .into_iter()
+        .enumerate()
+    {
+        (targets.x[i], targets.y[i]) = at;
+    }
+    for max_points in [1, 4, 12, 30] {
+        let params = Params::default().max_points(max_points).geographic(true);
+        check(&cloud, &targets, &params, 1e-7);
+    }
+    let params = Params::default().radius1(2.5e6).radius2(2.5e6).geographic(true);
+    check(&cloud, &targets, &params, 1e-7);
+    let limited = params.max_points(5).min_points(4);
+    check(&cloud, &targets, &limited, 1e-7);
+    assert!(haversine((179.9, 0.0), (-179.9, 0.0)) < 23_000.0);
+}
+
+#[test]
+fn clusters_and_outliers_are_searched_alike() {
+    let mut cloud = random_cloud(400, [0.0, 0.0, 1.0, 1.0], 39);
+    for i in 0..40 {
+        (cloud.x[i], cloud.y[i]) = (cloud.x[i] * 1000.0, cloud.y[i] * 1000.0);
+    }
+    (cloud.x[7], cloud.y[7]) = (-1e7, 1e8);
+    // Several points in one place.
+    for i in 50..60 {
+        (cloud.x[i], cloud.y[i]) = (0.5, 0.5);
+    }
+    let mut targets = random_cloud(40, [-300.0, -300.0, 1300.0, 1300.0], 40);
+    (targets.x[0], targets.y[0]) = (0.5, 0.5);
+    (targets.x[1], targets.y[1]) = (-1e7, 1e8);
+    (targets.x[2], targets.y[2]) = (1e9, 1e9);
+    for max_points in [3, 12, 20, 40] {
+        check(&cloud, &targets, &Params::nearest(max_points), 1e-12);
+    }
+}
+
+#[test]
+fn a_grid_searches_like_its_centres() {
+    let cloud = random_cloud(500, SQUARE, 41);
+    let grid = GridSpec::new(-5.0, 105.0, 4.0, 27, 28).unwrap();
+    let params = Params::nearest(12);
+    let centre = |i: u64| grid.cell_centre((i % 27) as u32, (i / 27) as u32);
+    let wanted: Vec<f64> =
+        (0..grid.cells()).map(|i| by_definition(&cloud, centre(i), &params)).collect();
+    for device in devices() {
+        let run = cloud.with(|points| {
+            interpolate::<f64>(&device, Input::new(points, grid), &params, &()).unwrap()
+        });
+        assert_close(&run.values[0], &wanted, 1e-12, &device.name());
+    }
+}
+
+/// On the CPU, where targets of a grid are searched in patches: edges, grids of a row or a column, ties between points
+/// of several patches, and heaps of more points than a patch can have candidates.
+#[test]
+fn patches_of_any_shape_are_searched_like_their_targets() {
+    let even = random_cloud(600, SQUARE, 47);
+    let mut lattice = even.clone();
+    lattice.x.iter_mut().chain(&mut lattice.y).for_each(|v| *v = (*v / 5.0).round() * 5.0);
+    let mut heaps = even.clone();
+    for i in 0..100 {
+        (heaps.x[i], heaps.y[i]) = (40.0 + heaps.x[i] * 1e-9, 60.0);
+    }
+    (0..1200).for_each(|i| heaps.push((45.0, 55.0, f64::from(i))));
+    for (what, cloud) in [("even", even), ("lattice", lattice), ("heaps", heaps)] {
+        for (width, height) in [(1, 21), (21, 1), (2, 9), (9, 2), (3, 7), (7, 3), (13, 9)] {
+            let grid = GridSpec::new(30.0, 70.0, 2.5, width, height).unwrap();
+            for most in [1, 4, 12, 32, 64] {
+                let params = Params::nearest(most).power(3.0);
+                let wanted: Vec<f64> = (0..grid.cells() as u32)
+                    .map(|i| grid.cell_centre(i % width, i / width))
+                    .map(|centre| by_definition(&cloud, centre, &params))
+                    .collect();
+                let run = cloud.with(|points| {
+                    interpolate::<f64>(&Device::Cpu, Input::new(points, grid), &params, &())
+                });
+                let what = format!("{what}, {width} x {height}, {most} nearest");
+                assert_close(&run.unwrap().values[0], &wanted, 1e-12, &what);
+            }
+        }
+    }
+}
+
+#[test]
+fn statistics_over_all_points_are_those_of_the_points() {
+    let cloud = random_cloud(90, SQUARE, 42);
+    let targets = random_cloud(30, SQUARE, 43);
+    check(&cloud, &targets, &Params::default(), 1e-12);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_search_is_that_of_the_definition(
+        seed in 0u64..1000,
+        count in 1usize..120,
+        snap in prop::bool::ANY,
+        max_points in 0u32..30,
+        min in 0u32..4,
+        radius in prop::option::of(1.0f64..80.0),
+        stretch in 0.2f64..3.0,
+        angle in -90.0f64..90.0,
+        quadrants in (0u32..4, 0u32..3),
+        nearest in prop::bool::ANY,
+    ) {
+        let mut cloud = random_cloud(count, SQUARE, seed);
+        if snap {
+            cloud.x.iter_mut().chain(&mut cloud.y).for_each(|v| *v = (*v / 8.0).round() * 8.0);
+        }
+        let mut targets = random_cloud(12, [-30.0, -30.0, 130.0, 130.0], seed + 1);
+        (targets.x[0], targets.y[0]) = (cloud.x[0], cloud.y[0]);
+        let params = Params::default().max_points(max_points).min_points(if max_points > 0 { min.min(max_points) } else { min }).radius1(radius.unwrap_or(0.0)).radius2(radius.map_or(0.0, |r| r * stretch)).angle(angle).max_points_per_quadrant(quadrants.0).min_points_per_quadrant(if quadrants.0 > 0 { quadrants.1.min(quadrants.0) } else { quadrants.1 }).below(if nearest { Below::Nearest } else { Below::Nodata });
+        check(&cloud, &targets, &params, 1e-11);
+    }
+}
+
+#[test]
+fn weights_are_relative_to_the_nearest_whatever_the_power() {
+    let cloud = Cloud::of([(1000.0, 0.0, 1.0), (0.0, 1001.0, 2.0), (-5000.0, 1.0, 9.0)]);
+    let origin = Cloud::of([(0.0, 0.0, 0.0)]);
+    for params in [
+        Params::nearest(2).power(100.0),
+        Params::nearest(30).power(100.0),
+        Params::default().power(100.0).max_points_per_quadrant(2),
+        Params::default().power(100.0).radius1(2e3).radius2(2e3),
+        Params::nearest(2).power(100.0).smoothing(1e3),
+    ] {
+        check(&cloud, &origin, &params, 1e-12);
+        if params.smoothing == 0.0 {
+            let value = by_definition(&cloud, (0.0, 0.0), &params);
+            assert!((value - 1.475).abs() < 1e-3, "{value}");
+        }
+    }
+    // Weights that overflow by themselves, and points equally far.
+    let tiny = Cloud::of([(1e-100, 0.0, 3.0), (0.0, 2e-100, 1.0), (3.0, 4.0, 5.0)]);
+    let ties = Cloud::of([(1e4, 0.0, 1.0), (0.0, 1e4, 2.0), (-1e4, 0.0, 6.0), (0.0, -2e4, 7.0)]);
+    for power in [1.0, 2.0, 3.0, 4.0, 80.0] {
+        for cloud in [&tiny, &ties] {
+            check(cloud, &origin, &Params::nearest(3).power(power), 1e-12);
+            check(cloud, &origin, &Params::nearest(30).power(power), 1e-12);
+        }
+    }
+}
+
+#[test]
+fn as_many_points_of_a_quadrant_as_there_are_numbers_means_all() {
+    let cloud = random_cloud(40, SQUARE, 45);
+    let targets = random_cloud(10, SQUARE, 46);
+    for least in [1 << 30, (1 << 30) + 1, u32::MAX] {
+        let params = Params::default().min_points_per_quadrant(least).below(Below::Nearest);
+        check(&cloud, &targets, &params, 1e-12);
+    }
+}
+
+/// A part of a surface, of the points within reach alone, in f64: with the range of the whole it has the whole's bits.
+#[test]
+fn a_part_with_the_range_of_the_whole_has_its_bits() {
+    let mut cloud = random_cloud(4000, SQUARE, 61);
+    cloud.x.iter_mut().take(2000).for_each(|x| *x = x.round());
+    cloud.y.iter_mut().take(2000).for_each(|y| *y = y.round());
+    // The extremes lie in no part.
+    cloud.push((1.0, 1.0, 2.0));
+    cloud.push((99.0, 99.0, 500.0));
+    let all = cloud.z.iter().fold((f64::MAX, f64::MIN), |(l, h), &z| (l.min(z), h.max(z)));
+    let range = ValueRange { min: all.0, max: all.1 };
+    let near =
+        |i: &usize| (25.0..=55.0).contains(&cloud.x[*i]) && (35.0..=65.0).contains(&cloud.y[*i]);
+    let part = (0..cloud.len()).filter(near).map(|i| (cloud.x[i], cloud.y[i], cloud.z[i]));
+    let part = Cloud::of(part);
+    let grid = GridSpec::new(35.0, 55.0, 0.25, 40, 40).unwrap();
+    let centres = |i: u32| grid.cell_centre(i % 40, i / 40);
+    let centres = Cloud::of((0..1600).map(centres).map(|(x, y)| (x, y, 0.0)));
+    let nearest = Params::nearest(12).radius(10.0);
+    for (params, on_device) in [
+        (nearest, true),
+        (nearest.max_points(24).power(2.5).min_points(3), true),
+        (nearest.smoothing(0.5).power(3.0), true),
+        (Params::default().radius(7.0), false),
+        (nearest.max_points_per_quadrant(3).min_points_per_quadrant(1), true),
+        (nearest.max_points(60), true),
+        (nearest.radius2(7.0).angle(20.0).max_points(64), true),
+        (nearest.max_points(65), false),
+    ] {
+        for device in devices() {
+            if !matches!(device, Device::Cpu) && !on_device {
+                continue;
+            }
+            let bits = |cloud: &Cloud, params: &Params, is_grid: bool| -> Vec<u64> {
+                let run = cloud.with(|points| {
+                    let input = match is_grid {
+                        true => Input::new(points, grid),
+                        false => Input::new(points, targets_at(&centres)),
+                    };
+                    interpolate::<f64>(&device, input, params, &()).unwrap()
+                });
+                run.values[0].iter().map(|value| value.to_bits()).collect()
+            };
+            let whole = bits(&cloud, &params, true);
+            let what = format!("{}, {params:?}", device.name());
+            assert!(whole == bits(&part, &params.value_range(range), false), "{what}");
+            assert!(whole != bits(&part, &params, false), "{what}: the range is of no account");
+            // What the points widen is as if it were not given.
+            let narrow = ValueRange { min: 50.0, max: 51.0 };
+            assert!(whole == bits(&cloud, &params.value_range(narrow), true), "{what}");
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! What the tests share: points, and the comparison of devices.
+#![allow(dead_code)]
+
+use gpu_core::{Grid, GridSpec, GridView, Points};
+use nni_grid::{Dem, Input, Params, Weights, interpolate};
+pub use testing::{Cloud, bits, devices};
+
+/// Repeatable points in a square, with heights from a function.
+pub fn random(count: usize, side: f64, seed: u64, height: impl Fn(f64, f64) -> f64) -> Cloud {
+    Cloud::uniform(count, [0.0, 0.0, side, side], seed, height)
+}
+
+/// Columns of values as points have them.
+pub fn slices(columns: &[Vec<f64>]) -> Vec<&[f64]> {
+    columns.iter().map(|column| &column[..]).collect()
+}
+
+/// The mean of two values; of one, where only that is there.
+pub fn united(a: f32, b: f32) -> f32 {
+    match (a.is_nan(), b.is_nan()) {
+        (true, _) => b,
+        (_, true) => a,
+        _ => ((f64::from(a) + f64::from(b)) / 2.0) as f32,
+    }
+}
+
+pub fn square(side: u32) -> GridSpec {
+    GridSpec::new(0.0, f64::from(side), 1.0, side, side).unwrap()
+}
+
+/// The values of a DEM that has one raster.
+pub fn only(dem: &Dem) -> &[f32] {
+    assert_eq!(dem.values.len(), 1);
+    dem.values[0].values()
+}
+
+/// The bits of a layer, if it is there.
+pub fn layer_bits(layer: &Option<Grid<f32>>) -> Option<Vec<u32>> {
+    layer.as_ref().map(|layer| bits(layer.values()))
+}
+
+/// Checks that two DEMs agree in all bits.
+pub fn assert_same(found: &Dem, expected: &Dem, what: &str) {
+    assert_eq!(found.grid, expected.grid, "{what}");
+    assert_eq!(found.values.len(), expected.values.len(), "{what}");
+    for (k, (a, b)) in found.values.iter().zip(&expected.values).enumerate() {
+        assert_eq!(bits(a.values()), bits(b.values()), "value {k}, {what}");
+    }
+    assert_eq!(found.summary, expected.summary, "{what}");
+    assert_eq!(found.counts, expected.counts, "{what}");
+    assert_eq!(layer_bits(&found.distances), layer_bits(&expected.distances), "{what}");
+    assert_eq!(layer_bits(&found.deviations), layer_bits(&expected.deviations), "{what}");
+}
+
+/// Interpolates on every device and checks that they agree in all bits; gives the DEM.
+pub fn input_on_all(input: &Input, params: &Params) -> Dem {
+    let mut dems = devices().into_iter().map(|device| {
+        let dem = interpolate(&device, *input, params, &()).unwrap();
+        (device.name(), dem)
+    });
+    let (_, first) = dems.next().unwrap();
+    dems.for_each(|(name, dem)| assert_same(&dem, &first, &name));
+    first
+}
+
+/// The same of a cloud's points, with counts where there are any.
+pub fn on_all(cloud: &Cloud, params: &Params) -> Dem {
+    let params = params.counts(params.weights == Weights::Sibson);
+    cloud.with(|points| input_on_all(&points.into(), &params))
+}
+
+/// The DEM of a cloud on the CPU.
+pub fn on_cpu(cloud: &Cloud, params: &Params) -> Dem {
+    let of = |points: Points| interpolate(&gpu_core::Device::Cpu, points, params, &()).unwrap();
+    cloud.with(of)
+}
+
+/// Points with a mask, if there is one.
+pub fn masked<'a>(points: Points<'a>, mask: Option<&'a [u8]>, grid: GridSpec) -> Input<'a> {
+    match mask {
+        Some(mask) => Input::new(points).mask(GridView::new(mask, grid).unwrap()),
+        None => Input::new(points),
+    }
+}

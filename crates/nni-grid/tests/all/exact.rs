@@ -1,0 +1,340 @@
+//! The exact method against independent oracles, on the CPU and on the process's GPU: exact Sibson
+//! interpolation by a Delaunay triangulation (crate `spade`), planes, and the local-coordinates property.
+
+use crate::common::{
+    Cloud, bits, input_on_all, masked, on_all, on_cpu, only, random, slices, square,
+};
+use gpu_core::{Device, GridSpec, Points};
+use nni_grid::{Duplicates, Fill, Method, Params, Weights, interpolate};
+use proptest::prelude::*;
+use spade::{DelaunayTriangulation, HasPosition, Point2, Triangulation};
+
+/// A point of the oracle.
+struct Site {
+    position: Point2<f64>,
+    z: f64,
+}
+
+impl HasPosition for Site {
+    type Scalar = f64;
+
+    fn position(&self) -> Point2<f64> {
+        self.position
+    }
+}
+
+/// Exact Sibson interpolation at the cells' centres; `None` outside the convex hull.
+fn oracle(cloud: &Cloud, grid: &GridSpec) -> Vec<Option<f64>> {
+    let mut mesh = DelaunayTriangulation::<Site>::new();
+    for i in 0..cloud.z.len() {
+        let position = Point2::new(cloud.x[i], cloud.y[i]);
+        mesh.insert(Site { position, z: cloud.z[i] }).unwrap();
+    }
+    let mesh = mesh.natural_neighbor();
+    let centres = (0..grid.height).flat_map(|row| (0..grid.width).map(move |column| (column, row)));
+    centres
+        .map(|(column, row)| {
+            let (x, y) = grid.cell_centre(column, row);
+            mesh.interpolate(|site| site.data().z, Point2::new(x, y))
+        })
+        .collect()
+}
+
+/// No limit on anything, with all layers.
+fn unlimited(grid: GridSpec) -> Params {
+    let all = Params::new(grid).counts(true).distances(true).deviations(true);
+    all.site_radius(f64::INFINITY)
+}
+
+fn range(cloud: &Cloud) -> f64 {
+    let fold = |f: fn(f64, f64) -> f64, start| cloud.z.iter().copied().fold(start, f);
+    fold(f64::max, f64::NEG_INFINITY) - fold(f64::min, f64::INFINITY)
+}
+
+/// Compares every cell inside the hull with the oracle, to 1e-5 of the range of the values, and looks at
+/// the local coordinates; gives how many cells were compared.
+fn check(what: &str, cloud: &Cloud, grid: GridSpec) -> usize {
+    let params = unlimited(grid).hull(true);
+    let dem = on_all(cloud, &params);
+    let expected = oracle(cloud, &grid);
+    let range = range(cloud);
+    let (mut worst, mut farthest, mut compared) = (0.0f64, 0.0f32, 0);
+    let deviations = dem.deviations.as_ref().unwrap().values();
+    for (cell, expected) in expected.iter().enumerate() {
+        let (Some(expected), false) = (expected, only(&dem)[cell].is_nan()) else { continue };
+        worst = worst.max((f64::from(only(&dem)[cell]) - expected).abs());
+        farthest = farthest.max(deviations[cell]);
+        compared += 1;
+    }
+    println!(
+        "{what}: {compared} cells, worst {:.1e} of the range, way {farthest:.1e} cells",
+        worst / range
+    );
+    assert!(worst <= 1e-5 * range, "{what}: {worst} of {range}");
+    compared
+}
+
+fn relief(x: f64, y: f64) -> f64 {
+    10.0 * (x / 9.0).sin() * (y / 12.0).cos() + 0.05 * x
+}
+
+#[test]
+fn cells_inside_the_hull_are_exact_at_any_density() {
+    for count in [60, 500, 4000, 40_000] {
+        let cloud = random(count, 64.0, 7, relief);
+        let compared = check(&format!("{count} random points"), &cloud, square(64));
+        assert!(compared > 2800, "{compared}");
+    }
+}
+
+#[test]
+fn clusters_at_a_distance_ratio_of_a_million_are_exact() {
+    let wide = random(300, 64.0, 5, relief);
+    let dense = random(300, 64e-6, 9, relief);
+    let place = |i: usize| (dense.x[i] + 31.4999, dense.y[i] + 20.49998, dense.z[i] + 3.0);
+    let all = (0..300).map(|i| (wide.x[i], wide.y[i], wide.z[i])).chain((0..300).map(place));
+    let compared = check("clusters", &Cloud::of(all), square(64));
+    assert!(compared > 3000, "{compared}");
+}
+
+#[test]
+fn lattices_are_exact_wherever_the_queries_fall() {
+    for (step, shift) in [(1.0, 0.0), (1.0, 0.5), (2.0, 0.5), (0.7, 0.1), (3.0, 0.25), (0.5, 0.5)] {
+        let places = (0..(40.0 / step) as i32)
+            .flat_map(|i| (0..(40.0 / step) as i32).map(move |j| (f64::from(i), f64::from(j))));
+        let cloud = Cloud::of(places.map(|(i, j)| {
+            let (x, y) = (i * step + shift, j * step + shift);
+            (x, y, relief(x, y))
+        }));
+        let compared = check(&format!("lattice of {step} at {shift}"), &cloud, square(40));
+        assert!(compared > 1250, "{compared}");
+    }
+}
+
+#[test]
+fn points_on_a_circle_are_exact() {
+    for (count, side) in [(3, 32), (12, 32), (100, 32), (280, 16)] {
+        let (radius, middle) = (0.47 * f64::from(side), 0.5 * f64::from(side));
+        let cloud = Cloud::of((0..count).map(|i| {
+            let angle = f64::from(i) * std::f64::consts::TAU / f64::from(count);
+            let (x, y) = (middle + 0.3 + radius * angle.cos(), middle - 0.1 + radius * angle.sin());
+            (x, y, relief(x, y))
+        }));
+        let compared = check(&format!("{count} points on a circle"), &cloud, square(side));
+        assert!(compared > (side * side / 4) as usize, "{compared}");
+    }
+}
+
+#[test]
+fn points_in_line_give_what_lies_beside_them() {
+    for (dx, dy) in [(1.0, 0.0), (0.0, 1.0), (1.0, 1.0), (0.3, -0.7)] {
+        let cloud = Cloud::of((0..20).map(|i| {
+            let t = f64::from(i) - 9.5;
+            (12.0 + t * dx, 12.0 + t * dy, t)
+        }));
+        let dem = on_all(&cloud, &unlimited(square(24)));
+        for (cell, value) in only(&dem).iter().enumerate() {
+            let (x, y) = dem.grid.cell_centre(cell as u32 % 24, cell as u32 / 24);
+            let length = f64::hypot(dx, dy);
+            let along = ((x - 12.0) * dx + (y - 12.0) * dy) / (length * length);
+            let across = ((x - 12.0) * dy - (y - 12.0) * dx) / length;
+            // Beside the line the surface follows it to a step, as far as the ends are not near.
+            let error = (f64::from(*value) - along).abs();
+            let is_beside = along.abs() * length + 4.0 * across.abs() + 1.0 < 9.5 * length;
+            assert!(!is_beside || error < 1.0, "{value} at {along}, {across} beside the line");
+            assert!((-9.5..=9.5).contains(value), "{value}");
+        }
+    }
+}
+
+/// The mean of DEM minus truth over the inner cells, in cells, for a plane of slope 1.
+fn displacement(per_cell: f64, params: &Params, along: fn(f64, f64) -> f64, seed: u64) -> f64 {
+    let side = params.grid.width;
+    let count = (f64::from(side * side) * per_cell) as usize;
+    let cloud = random(count, f64::from(side), seed, along);
+    let dem = on_cpu(&cloud, params);
+    let margin = side / 8;
+    let (mut sum, mut cells) = (0.0, 0);
+    for row in margin..side - margin {
+        for column in margin..side - margin {
+            let (x, y) = dem.grid.cell_centre(column, row);
+            sum += f64::from(only(&dem)[(row * side + column) as usize]) - along(x, y);
+            cells += 1;
+        }
+    }
+    sum / f64::from(cells)
+}
+
+const PLANES: [fn(f64, f64) -> f64; 3] = [|x, _| x, |_, y| y, |x, y| x + y];
+
+#[test]
+fn planes_lie_in_their_place_by_every_weight() {
+    for weights in [Weights::Sibson, Weights::Laplace, Weights::SibsonC1] {
+        for per_cell in [0.1, 0.25, 1.0, 4.0, 16.0] {
+            for along in PLANES {
+                let grid = square(if per_cell > 1.0 { 128 } else { 200 });
+                let params = unlimited(grid).weights(weights);
+                let found = displacement(per_cell, &params, along, 3);
+                assert!(found.abs() < 1e-4, "{weights:?}, {per_cell} a cell: {found}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_mean_of_the_neighbours_places_is_the_query() {
+    let cloud = random(3000, 64.0, 17, relief);
+    for weights in [Weights::Sibson, Weights::Laplace] {
+        let params = unlimited(square(64)).weights(weights);
+        let dem = on_all(&cloud, &params);
+        let deviations = dem.deviations.unwrap().into_values();
+        for row in 6..58 {
+            for column in 6..58 {
+                let deviation = deviations[row * 64 + column];
+                assert!(deviation < 1e-9, "{weights:?}: {deviation} at ({column}, {row})");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_site_under_a_query_gives_its_value_and_duplicates_merge() {
+    let places = [(2.5, 2.5), (6.5, 3.5), (4.5, 7.5), (1.0, 6.0)];
+    let values = [4.0, 1.0, 9.0, 2.0];
+    let all = places.iter().flat_map(|&(x, y)| values.map(|z| (x, y, z + x)));
+    let cloud = Cloud::of(all);
+    for (duplicates, expected) in [
+        (Duplicates::Mean, 4.0),
+        (Duplicates::Min, 1.0),
+        (Duplicates::Max, 9.0),
+        (Duplicates::First, 4.0),
+        (Duplicates::Last, 2.0),
+    ] {
+        let dem = on_all(&cloud, &unlimited(square(9)).duplicates(duplicates));
+        for (x, y) in &places[..3] {
+            let cell = (8 - *y as usize) * 9 + *x as usize;
+            assert!((f64::from(only(&dem)[cell]) - (expected + x)).abs() < 1e-6, "{duplicates}");
+            assert_eq!(dem.counts.as_ref().unwrap().values()[cell], 1);
+        }
+        assert_eq!((dem.summary.sites, dem.summary.merged), (4, 12));
+    }
+}
+
+#[test]
+fn very_many_points_at_one_place_are_one_site() {
+    let crowd = (0..70_000).map(|i| (0.5, 0.5, f64::from(i % 3)));
+    let cloud = Cloud::of(crowd.chain([(2.5, 1.5, 12.0), (1.5, 2.5, 7.0)]));
+    let dem = on_all(&cloud, &unlimited(square(3)));
+    assert_eq!((dem.summary.sites, dem.summary.merged), (3, 69_999));
+    let mean = cloud.z[..70_000].iter().sum::<f64>() / 70_000.0;
+    assert!((f64::from(only(&dem)[6]) - mean).abs() < 1e-6);
+}
+
+#[test]
+fn points_outside_the_grid_count_and_far_ones_do_no_harm() {
+    let inner = random(2000, 40.0, 3, relief);
+    let whole = on_cpu(&inner, &unlimited(square(40)));
+    // The middle of the grid alone, with all points.
+    let grid = GridSpec::new(15.0, 25.0, 1.0, 10, 10).unwrap();
+    let part = on_all(&inner, &unlimited(grid));
+    for row in 0..10 {
+        for column in 0..10 {
+            let expected = only(&whole)[(row + 15) * 40 + column + 15];
+            assert!((only(&part)[row * 10 + column] - expected).abs() < 1e-5);
+        }
+    }
+    assert!(part.summary.outside > 1800 && part.summary.sites == 2000);
+    let mut with_stray = inner.clone();
+    for (x, y) in [(2e5, -3e5), (20.0, -1e19), (1e300, 0.0)] {
+        with_stray.push((x, y, 0.0));
+    }
+    let strayed = on_all(&with_stray, &unlimited(grid));
+    for (a, b) in only(&strayed).iter().zip(only(&part)) {
+        assert!((a - b).abs() < 1e-5, "{a} is not {b}");
+    }
+}
+
+#[test]
+fn one_point_or_two_reach_as_far_as_their_radius() {
+    let cloud = Cloud::of([(10.5, 10.5, 5.0), (10.5, 10.5, 5.0)]);
+    let params = Params::new(square(21)).site_radius(4.0).counts(true);
+    let dem = on_all(&cloud, &params);
+    for (cell, value) in only(&dem).iter().enumerate() {
+        let (dx, dy) = (cell as i32 % 21 - 10, cell as i32 / 21 - 10);
+        assert_eq!(dx * dx + dy * dy < 16, *value == 5.0, "cell {cell}: {value}");
+    }
+    let everywhere = params.site_radius(f64::INFINITY);
+    assert!(only(&on_all(&cloud, &everywhere)).iter().all(|&v| v == 5.0));
+    let empty = on_all(&Cloud::default(), &params);
+    assert_eq!(empty.summary.nodata, 441);
+    for (width, height) in [(0, 0), (0, 5), (5, 0)] {
+        let grid = GridSpec::new(0.0, 5.0, 1.0, width, height).unwrap();
+        let dem = on_all(&Cloud::of([(1.0, 1.0, 1.0)]), &Params::new(grid));
+        assert_eq!((only(&dem).len(), dem.summary.outside), (0, 1));
+    }
+}
+
+#[test]
+fn a_void_has_as_many_neighbours_as_border_it() {
+    // More sides than any fast path holds, and blocks far beyond the next cells.
+    let mut cloud = random(32_000, 40.0, 23, relief);
+    let keep: Vec<usize> = (0..cloud.z.len())
+        .filter(|&i| (cloud.x[i] - 20.0).hypot(cloud.y[i] - 20.0) > 12.0)
+        .collect();
+    cloud = Cloud::of(keep.iter().map(|&i| (cloud.x[i], cloud.y[i], cloud.z[i])));
+    check("void", &cloud, square(40));
+    let dem = on_all(&cloud, &unlimited(square(40)));
+    let neighbours = dem.counts.unwrap().values()[20 * 40 + 20];
+    assert!(neighbours > 64, "{neighbours}");
+    let near = on_all(&cloud, &Params::new(square(40)).site_radius(5.0));
+    assert!(near.summary.nodata > 100, "{}", near.summary.nodata);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+
+    #[test]
+    fn devices_agree_in_every_bit(
+        (width, height) in (0u32..40, 1u32..24),
+        (points, count) in (0usize..300, 0usize..6),
+        query_radius in prop_oneof![0.5f64..6.0, Just(f64::INFINITY)],
+        site_radius in prop_oneof![0.5f64..9.0, Just(f64::INFINITY)],
+        weights in prop::sample::select(vec![Weights::Sibson, Weights::Laplace, Weights::SibsonC1]),
+        duplicates in prop::sample::select(Duplicates::ALL.to_vec()),
+        fill in prop::sample::select(vec![Fill::Nodata, Fill::Nearest, Fill::Value(-7.5)]),
+        (layers, has_mask, hull, snapped) in any::<(bool, bool, bool, bool)>(),
+        max_distance in prop_oneof![0.3f64..4.0, Just(f64::INFINITY)],
+        seed in any::<u64>(),
+    ) {
+        let grid = GridSpec::new(0.5, 24.5, 1.0, width, height).unwrap();
+        let mut cloud = random(points, 40.0, seed, |x, y| x * y);
+        if snapped {
+            // Duplicates, lines, and queries on points.
+            cloud.x.iter_mut().chain(&mut cloud.y).for_each(|c| *c = (*c / 2.0).round() * 2.0);
+        }
+        let params = Params::new(grid).query_radius(query_radius).site_radius(site_radius).weights(weights).duplicates(duplicates).fill(fill).hull(hull).max_distance(max_distance).counts(layers).deviations(layers).distances(layers);
+        let columns: Vec<Vec<f64>> = (0..count)
+            .map(|k| cloud.x.iter().map(|x| (x * (k as f64 + 0.3)).sin() * 10f64.powi(k as i32)).collect())
+            .collect();
+        let values = slices(&columns);
+        let mask: Vec<u8> = (0..grid.cells()).map(|i| u8::from(i % 5 != 0)).collect();
+        let points = Points { x: &cloud.x, y: &cloud.y, values: &values };
+        let mask = has_mask.then_some(&mask[..]);
+        let all = input_on_all(&masked(points, mask, grid), &params);
+        prop_assert_eq!(all.values.len(), count);
+        // Each value is as it is alone.
+        for (k, found) in all.values.iter().enumerate() {
+            let one = masked(Points { values: &values[k..=k], ..points }, mask, grid);
+            let alone = interpolate(&Device::Cpu, one, &params, &()).unwrap();
+            prop_assert_eq!(bits(found.values()), bits(only(&alone)), "value {} alone", k);
+        }
+    }
+}
+
+#[test]
+fn the_exact_method_is_the_default() {
+    assert_eq!(Params::new(square(3)).method, Method::Exact);
+    assert_eq!("exact".parse(), Ok(Method::Exact));
+    assert_eq!("pixels".parse(), Ok(Method::Pixels));
+    assert!("raster".parse::<Method>().is_err());
+}

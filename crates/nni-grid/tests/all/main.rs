@@ -1,0 +1,14 @@
+//! The tests of the crate, in one binary: what they share is compiled and linked once.
+
+mod accuracy;
+mod common;
+mod displacement;
+mod exact;
+mod interpolation;
+mod options;
+mod parts;
+
+#[cfg(feature = "cuda")]
+mod resident;
+#[cfg(feature = "cuda")]
+mod streams;

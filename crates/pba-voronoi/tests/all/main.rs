@@ -1,0 +1,13 @@
+//! The tests of the crate, in one binary: what they share is compiled and linked once.
+
+mod exactness;
+mod scipy;
+mod strips;
+mod transforms;
+
+#[cfg(feature = "cuda")]
+mod graph;
+#[cfg(feature = "cuda")]
+mod hostile;
+#[cfg(feature = "cuda")]
+mod streams;

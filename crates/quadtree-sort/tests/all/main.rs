@@ -1,0 +1,15 @@
+//! The tests of the crate, in one binary: what they share is compiled and linked once.
+
+mod build;
+mod file;
+mod parts;
+mod queries;
+
+#[cfg(feature = "cuda")]
+mod resident;
+#[cfg(feature = "cuda")]
+mod stream;
+#[cfg(feature = "cuda")]
+mod streams;
+#[cfg(feature = "cuda")]
+mod together;

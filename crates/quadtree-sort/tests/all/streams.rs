@@ -1,0 +1,36 @@
+//! Points, tree and places of one stream, the work on another. The software device reports work that nothing
+//! orders.
+
+use quadtree_sort::gpu::{
+    DeviceRegions, Workspace, adjacent_leaves, build, count_in, leaves_of, list_in, nearest,
+    nearest_of_own,
+};
+use quadtree_sort::{Adjacency, Algorithm, Params};
+use testing::{Cloud, gpu};
+
+#[test]
+fn resident_builds_and_searches() {
+    let cloud = Cloud::uniform(300, [0.0, 0.0, 20.0, 20.0], 31, |_, _| 0.0);
+    let (a, b, c) = (gpu(), gpu(), gpu());
+    let (mut on_b, mut on_c) = (Workspace::new(&b).unwrap(), Workspace::new(&c).unwrap());
+    for algorithm in [Algorithm::Morton, Algorithm::LevelSort] {
+        let (x, y) = (a.upload(&cloud.x).unwrap(), c.upload(&cloud.y).unwrap());
+        let tree = build(&mut on_b, &x, &y, &Params::new().algorithm(algorithm)).unwrap();
+        drop((x, y));
+        let (x, y) = (a.upload(&[3.5, 100.0]).unwrap(), b.upload(&[4.5, 7.0]).unwrap());
+        let near = nearest(&mut on_c, &tree, &x, &y, 4).unwrap();
+        let leaves = leaves_of(&mut on_c, &tree, &x, &y).unwrap();
+        let around = adjacent_leaves(&mut on_b, &tree, &leaves, Adjacency::Edges).unwrap();
+        drop((x, y, leaves));
+        let windows = a.upload(&[[1.0, 1.0, 12.0, 9.0]]).unwrap();
+        let counts = count_in(&mut on_c, &tree, DeviceRegions::Windows((&windows).into())).unwrap();
+        let lists = list_in(&mut on_c, &tree, DeviceRegions::Windows((&windows).into())).unwrap();
+        drop(windows);
+        let own = nearest_of_own(&mut on_c, &tree, 2).unwrap();
+        drop(tree);
+        assert!(near.to_host().unwrap().distances.iter().all(|d| d.is_finite()));
+        assert!(!around.to_host().unwrap().indices.is_empty());
+        assert_eq!(counts.to_host().unwrap()[0], lists.indices.len() as u64);
+        assert!(own.to_host().unwrap().distances.iter().step_by(2).all(|&d| d == 0.0));
+    }
+}

@@ -1,0 +1,16 @@
+//! The tests of the crate, in one binary: what they share is compiled and linked once.
+
+mod common;
+mod cover;
+mod mesh;
+mod nearest;
+mod regions;
+mod scipy;
+mod voronoi;
+
+#[cfg(feature = "cuda")]
+mod resident;
+#[cfg(feature = "cuda")]
+mod shapes;
+#[cfg(feature = "cuda")]
+mod streams;

@@ -1,0 +1,397 @@
+//! Diagrams of points, arcs and polygons equal those of comparing every cell with every arc; and distances those of
+//! angles, and insides those of winding numbers.
+
+use std::f64::consts::PI;
+
+use gpu_core::Device;
+use rayon::prelude::*;
+use sphere_qtm::gpu::{self, DeviceShapes, Workspace};
+use sphere_qtm::{
+    Diagram, Error, Kernel, Level, LonLat, NONE, Params, Shape, Shapes, voronoi, voronoi_of_shapes,
+};
+use testing::{Random, bits64, devices, gpu as handle, is_slow};
+
+type Vector = [f64; 3];
+
+fn level(level: u32) -> Level {
+    Level::new(level).unwrap()
+}
+
+fn place(longitude: f64, latitude: f64) -> LonLat {
+    LonLat::new(longitude, latitude).unwrap()
+}
+
+fn places(all: &[[f64; 2]]) -> Vec<LonLat> {
+    all.iter().map(|&[longitude, latitude]| place(longitude, latitude)).collect()
+}
+
+/// A ring around a place, with bays.
+fn ring(centre: [f64; 2], size: f64, vertices: usize, random: &mut Random) -> Vec<LonLat> {
+    let [east, north, up] = frame(place(centre[0], centre[1]).to_vector().to_array());
+    (0..vertices)
+        .map(|i| {
+            let turn = 2.0 * PI * i as f64 / vertices as f64;
+            let r = (size * random.between(0.4, 1.0)).to_radians();
+            let v: Vector = std::array::from_fn(|k| {
+                r.cos() * up[k] + r.sin() * (turn.cos() * east[k] + turn.sin() * north[k])
+            });
+            sphere_qtm::UnitVector::new(v[0], v[1], v[2]).unwrap().to_lon_lat()
+        })
+        .collect()
+}
+
+fn dot(u: Vector, v: Vector) -> f64 {
+    u[0] * v[0] + u[1] * v[1] + u[2] * v[2]
+}
+
+fn cross(u: Vector, v: Vector) -> Vector {
+    [u[1] * v[2] - u[2] * v[1], u[2] * v[0] - u[0] * v[2], u[0] * v[1] - u[1] * v[0]]
+}
+
+fn angle(u: Vector, v: Vector) -> f64 {
+    let product = cross(u, v);
+    dot(product, product).sqrt().atan2(dot(u, v))
+}
+
+/// Two directions across, and the direction itself.
+fn frame(up: Vector) -> [Vector; 3] {
+    let axis = if up[2].abs() < 0.9 { [0.0, 0.0, 1.0] } else { [1.0, 0.0, 0.0] };
+    let east = cross(axis, up);
+    let length = dot(east, east).sqrt();
+    let east = east.map(|x| x / length);
+    [east, cross(up, east), up]
+}
+
+/// The angle from a place to an arc: by the sides and angles of the triangle of the three, not by planes.
+fn angle_to_arc(p: Vector, a: Vector, b: Vector) -> f64 {
+    let (to_a, to_b, side) = (angle(p, a), angle(p, b), angle(a, b));
+    // The angle at a vertex between two others: of their directions there.
+    let at = |v: Vector, s: Vector, t: Vector| {
+        let tangent = |u: Vector| {
+            let along: Vector = std::array::from_fn(|k| u[k] - dot(u, v) * v[k]);
+            along
+        };
+        angle(tangent(s), tangent(t))
+    };
+    if side > 0.0 && at(a, p, b) < PI / 2.0 && at(b, p, a) < PI / 2.0 {
+        (to_a.sin() * at(a, p, b).sin()).clamp(0.0, 1.0).asin()
+    } else {
+        to_a.min(to_b)
+    }
+}
+
+/// How often rings go round a place: the sum of the turns from vertex to vertex, as seen from there.
+fn winding(p: Vector, rings: &[Vec<Vector>]) -> f64 {
+    let [east, north, _] = frame(p);
+    let direction = |v: Vector| dot(v, north).atan2(dot(v, east));
+    let turns = rings.iter().flat_map(|ring| {
+        (0..ring.len()).map(|i| {
+            let turn = direction(ring[(i + 1) % ring.len()]) - direction(ring[i]);
+            turn - 2.0 * PI * (turn / (2.0 * PI)).round()
+        })
+    });
+    turns.sum::<f64>() / (2.0 * PI)
+}
+
+fn vectors(places: &[LonLat]) -> Vec<Vector> {
+    places.iter().map(|p| p.to_vector().to_array()).collect()
+}
+
+/// The angle from a place to a shape, by these.
+fn angle_to(p: Vector, shape: &Shape) -> f64 {
+    match shape {
+        Shape::Point(place) => angle(p, place.to_vector().to_array()),
+        Shape::Line(places) => {
+            let v = vectors(places);
+            v.windows(2).map(|ends| angle_to_arc(p, ends[0], ends[1])).fold(PI, f64::min)
+        }
+        Shape::Polygon(rings) => {
+            let rings: Vec<Vec<Vector>> = rings.iter().map(|ring| vectors(ring)).collect();
+            let to_edges = rings
+                .iter()
+                .flat_map(|v| (0..v.len()).map(|i| angle_to_arc(p, v[i], v[(i + 1) % v.len()])))
+                .fold(PI, f64::min);
+            // Rings of either direction count as often; seen from the other side of the globe none is inside.
+            let is_inside = to_edges < PI / 2.0
+                && rings
+                    .iter()
+                    .filter(|ring| {
+                        let seen_from_front = ring.iter().any(|&v| dot(v, p) > 0.0);
+                        seen_from_front && winding(p, std::slice::from_ref(*ring)).round() != 0.0
+                    })
+                    .count()
+                    % 2
+                    == 1;
+            if is_inside { 0.0 } else { to_edges }
+        }
+        Shape::Several(shapes) => shapes.iter().map(|s| angle_to(p, s)).fold(PI, f64::min),
+        _ => unreachable!("there are four kinds of shapes"),
+    }
+}
+
+/// Each cell against all shapes: the nearest is as near as the oracle's nearest, and so is the second.
+fn check_by_angles(shapes: &[Shape], diagram: &Diagram, what: &str) {
+    let distance = diagram.distance.as_ref().unwrap();
+    let second = diagram.second.as_ref().unwrap();
+    (0..diagram.nearest.len()).into_par_iter().for_each(|i| {
+        let p = sphere_qtm::Cell::from_index(diagram.level, i as u64).unwrap().centre().to_array();
+        let mut all: Vec<f64> = shapes.iter().map(|shape| angle_to(p, shape)).collect();
+        let own = all[diagram.nearest[i] as usize];
+        let next = if second[i] == NONE { None } else { Some(all[second[i] as usize]) };
+        all.sort_by(f64::total_cmp);
+        // Near the antipode a chord says little of the arc.
+        let slack = if all[0] > 3.0 { 1e-7 } else { 1e-11 };
+        assert!((own - all[0]).abs() < slack, "{what}: cell {i}: {own}, least {}", all[0]);
+        assert!((distance[i] - all[0]).abs() < slack, "{what}: cell {i}: {}", distance[i]);
+        if let Some(next) = next {
+            let slack = if all[1] > 3.0 { 1e-7 } else { 1e-11 };
+            assert!((next - all[1]).abs() < slack, "{what}: second of cell {i}");
+        }
+    });
+}
+
+fn assert_same(found: &Diagram, expected: &Diagram, what: &str) {
+    assert!(found.nearest == expected.nearest, "{what}: nearest");
+    assert!(found.second == expected.second && found.tie == expected.tie, "{what}: second");
+    let bits = |d: &Diagram| bits64(d.distance.as_ref().unwrap());
+    assert!(bits(found) == bits(expected), "{what}: distances");
+}
+
+/// All devices, pruned and not, against comparing all on the CPU, and that against the oracle.
+fn check_all(shapes: &[Shape], at: u32, what: &str) {
+    let all = Shapes::new(shapes).unwrap();
+    assert_eq!(all.len(), shapes.len());
+    let params = Params::new(level(at)).second(true).distance(true).tie(true);
+    let brute = voronoi_of_shapes(&Device::Cpu, &all, &params.kernel(Kernel::Global), &()).unwrap();
+    check_by_angles(shapes, &brute, what);
+    for device in devices() {
+        for kernel in [Kernel::Pruned, Kernel::Registers] {
+            let found = voronoi_of_shapes(&device, &all, &params.kernel(kernel), &()).unwrap();
+            assert_same(&found, &brute, &format!("{what}, {}, {kernel:?}", device.name()));
+        }
+        let params = Params::new(level(at));
+        let found = voronoi_of_shapes(&device, &all, &params, &()).unwrap();
+        assert!(found.nearest == brute.nearest, "{what}, {}, one nearest", device.name());
+    }
+}
+
+#[test]
+fn arcs_and_points() {
+    let mut random = Random::new(1);
+    let mut any =
+        || place(random.between(-180.0, 180.0), random.between(-1.0, 1.0).asin().to_degrees());
+    let mut shapes: Vec<Shape> = (0..15).map(|_| Shape::Line(vec![any(), any()])).collect();
+    shapes.extend((0..5).map(|_| Shape::Line((0..6).map(|_| any()).collect())));
+    shapes.extend((0..10).map(|_| Shape::Point(any())));
+    shapes.push(Shape::Several(vec![Shape::Point(any()), Shape::Line(vec![any(), any()])]));
+    check_all(&shapes, if is_slow() { 4 } else { 7 }, "arcs and points");
+}
+
+#[test]
+fn polygons_with_holes_and_bays() {
+    let mut random = Random::new(2);
+    let mut shapes = vec![];
+    for i in 0..12 {
+        let centre = [random.between(-180.0, 180.0), random.between(-1.0, 1.0).asin().to_degrees()];
+        let size = [40.0, 12.0, 3.0, 0.2][i % 4];
+        let mut rings = vec![ring(centre, size, 5 + 3 * i, &mut random)];
+        if i % 3 == 0 {
+            let mut hole = ring(centre, 0.3 * size, 9, &mut random);
+            if i % 2 == 0 {
+                hole.reverse();
+            }
+            rings.push(hole);
+        }
+        if i % 2 == 1 {
+            rings[0].reverse();
+        }
+        shapes.push(Shape::Polygon(rings));
+    }
+    check_all(&shapes, if is_slow() { 4 } else { 7 }, "polygons");
+}
+
+#[test]
+fn polygons_around_poles_and_across_the_antimeridian() {
+    let shapes = [
+        // Around the north pole, closed as GeoJSON has it.
+        Shape::Polygon(vec![places(&[[0.0, 70.0], [120.0, 65.0], [-120.0, 75.0], [0.0, 70.0]])]),
+        // Around the south pole, as maps cut it: along both sides of the antimeridian to the pole.
+        Shape::Polygon(vec![places(&[
+            [-180.0, -90.0],
+            [-180.0, -78.0],
+            [-90.0, -72.0],
+            [0.0, -70.0],
+            [90.0, -66.0],
+            [180.0, -78.0],
+            [180.0, -90.0],
+        ])]),
+        // Across the antimeridian, at once and in two parts.
+        Shape::Polygon(vec![places(&[
+            [170.0, 10.0],
+            [-170.0, 10.0],
+            [-170.0, -10.0],
+            [170.0, -10.0],
+        ])]),
+        Shape::Several(vec![
+            Shape::Polygon(vec![places(&[
+                [175.0, 30.0],
+                [180.0, 30.0],
+                [180.0, 40.0],
+                [175.0, 40.0],
+            ])]),
+            Shape::Polygon(vec![places(&[
+                [-180.0, 30.0],
+                [-175.0, 30.0],
+                [-175.0, 40.0],
+                [-180.0, 40.0],
+            ])]),
+        ]),
+        Shape::Line(places(&[[179.0, -40.0], [-179.0, -45.0], [0.0, -90.0]])),
+        Shape::Point(place(20.0, 5.0)),
+    ];
+    let all = Shapes::new(&shapes).unwrap();
+    for device in devices() {
+        let params = Params::new(level(6)).distance(true).kernel(Kernel::Pruned);
+        let diagram = voronoi_of_shapes(&device, &all, &params, &()).unwrap();
+        for (longitude, latitude, site, is_inside) in [
+            (10.0, 88.0, 0, true),
+            (-120.0, 80.0, 0, true),
+            (100.0, -85.0, 1, true),
+            (179.9, -88.0, 1, true),
+            (-179.9, -80.0, 1, true),
+            (180.0, 0.0, 2, true),
+            (-175.0, 5.0, 2, true),
+            (178.0, 35.0, 3, true),
+            (-178.0, 35.0, 3, true),
+            (20.0, 10.0, 5, false),
+        ] {
+            let at = sphere_qtm::Cell::containing(place(longitude, latitude), level(6)).index();
+            let found =
+                (diagram.nearest[at as usize], diagram.distance.as_ref().unwrap()[at as usize]);
+            assert_eq!((found.0, found.1 == 0.0), (site, is_inside), "({longitude}, {latitude})");
+        }
+    }
+    let simple: Vec<Shape> =
+        shapes.iter().enumerate().filter(|(i, _)| *i != 1).map(|(_, s)| s.clone()).collect();
+    check_all(&simple, if is_slow() { 4 } else { 7 }, "poles and antimeridian");
+}
+
+#[test]
+fn nested_overlapping_and_twin_polygons_go_to_the_lowest_index() {
+    let square = |half: f64| {
+        Shape::Polygon(vec![places(&[[-half, -half], [half, -half], [half, half], [-half, half]])])
+    };
+    let shapes = [
+        square(10.0),
+        square(30.0),
+        square(30.0),
+        Shape::Line(places(&[[0.0, -50.0], [0.0, 50.0]])),
+    ];
+    let all = Shapes::new(&shapes).unwrap();
+    for device in devices() {
+        let params = Params::new(level(5)).second(true).tie(true).distance(true);
+        let diagram = voronoi_of_shapes(&device, &all, &params, &()).unwrap();
+        let at = |longitude, latitude| {
+            let cell = sphere_qtm::Cell::containing(place(longitude, latitude), level(5));
+            let i = cell.index() as usize;
+            (
+                diagram.nearest[i],
+                diagram.second.as_ref().unwrap()[i],
+                diagram.tie.as_ref().unwrap()[i],
+            )
+        };
+        assert_eq!(at(3.0, 4.0), (0, 1, 1));
+        assert_eq!(at(20.0, 20.0), (1, 2, 1));
+        assert_eq!(at(5.0, 60.0).0, 3);
+    }
+    check_all(&shapes, 4, "nested");
+}
+
+/// Points alone are a diagram of points.
+#[test]
+fn points_as_shapes_have_the_diagram_of_points() {
+    let sites = crate::common::Sites::random(200, 3);
+    let shapes: Vec<Shape> =
+        sites.x.iter().zip(&sites.y).map(|(&x, &y)| Shape::Point(place(x, y))).collect();
+    let params = Params::new(level(4)).second(true).tie(true).distance(true);
+    let expected = voronoi(&Device::Cpu, &sites.points(), &params, &()).unwrap();
+    for device in devices() {
+        let found =
+            voronoi_of_shapes(&device, &Shapes::new(&shapes).unwrap(), &params, &()).unwrap();
+        assert_same(&found, &expected, &device.name());
+    }
+}
+
+/// No place of an arc is nearer than the arc, and some is nearly as near.
+#[test]
+fn distances_are_bounded_by_places_along_arcs() {
+    let (a, b) = (place(-100.0, 20.0), place(60.0, 50.0));
+    let [u, v] = [a, b].map(|p| p.to_vector().to_array());
+    let turn = angle(u, v);
+    let along: Vec<Vector> = (0..=4000)
+        .map(|i| {
+            let t = f64::from(i) / 4000.0 * turn;
+            std::array::from_fn(|k| ((turn - t).sin() * u[k] + t.sin() * v[k]) / turn.sin())
+        })
+        .collect();
+    let shapes = Shapes::new(&[Shape::Line(vec![a, b])]).unwrap();
+    let params = Params::new(level(4)).distance(true);
+    let diagram = voronoi_of_shapes(&Device::Cpu, &shapes, &params, &()).unwrap();
+    for (cell, distance) in level(4).cells().zip(diagram.distance.unwrap()) {
+        let p = cell.centre().to_array();
+        let sampled = along.iter().map(|&q| angle(p, q)).fold(PI, f64::min);
+        assert!(distance <= sampled + 1e-7 && sampled <= distance + 4e-4, "{cell}: {distance}");
+    }
+}
+
+#[test]
+fn what_is_no_shape_is_refused() {
+    let new = |shape: Shape| Shapes::new(&[Shape::Point(place(1.0, 2.0)), shape]).unwrap_err();
+    let found = new(Shape::Line(places(&[[1.0, 2.0], [3.0, 4.0], [3.0, 4.0]])));
+    assert_eq!(
+        found.to_string(),
+        "site 1 has an arc from [3.0, 4.0] to [3.0, 4.0], which are the same place"
+    );
+    let found = new(Shape::Line(places(&[[10.0, 20.0], [-170.0, -20.0]])));
+    assert!(matches!(found, Error::Arc { site: 1, why: "antipodes", .. }), "{found}");
+    assert!(matches!(new(Shape::Line(places(&[[1.0, 1.0]]))), Error::Shape { site: 1, .. }));
+    assert!(matches!(new(Shape::Several(vec![])), Error::Shape { site: 1, .. }));
+    for ring in [vec![], places(&[[1.0, 1.0], [2.0, 2.0], [1.0, 1.0]]), places(&[[1.0, 1.0]; 5])] {
+        assert!(matches!(new(Shape::Polygon(vec![ring])), Error::Shape { site: 1, .. }));
+    }
+    assert_eq!(Shapes::new(&[]).unwrap_err(), Error::NoSites);
+    let one = Shapes::new(&[Shape::Point(place(1.0, 2.0))]).unwrap();
+    for device in devices() {
+        let refused = voronoi_of_shapes(&device, &one, &Params::new(Level::MAX), &()).unwrap_err();
+        assert!(matches!(refused, Error::Memory { level: 29, .. }), "{refused}");
+    }
+}
+
+#[test]
+fn a_captured_diagram_of_shapes_comes_again() {
+    let gpu = handle();
+    let mut workspace = Workspace::new(&gpu).unwrap();
+    let mut random = Random::new(7);
+    let shapes = Shapes::new(&[
+        Shape::Polygon(vec![ring([20.0, 40.0], 30.0, 12, &mut random)]),
+        Shape::Line(places(&[[-100.0, 0.0], [-60.0, -40.0]])),
+        Shape::Point(place(150.0, -30.0)),
+    ]);
+    let shapes = shapes.unwrap();
+    let resident = DeviceShapes::new(&gpu, &shapes).unwrap();
+    assert_eq!(resident.len(), 3);
+    for kernel in [Kernel::Pruned, Kernel::Global] {
+        let params = Params::new(level(4)).distance(true).kernel(kernel);
+        let expected = voronoi_of_shapes(&Device::Cpu, &shapes, &params, &()).unwrap();
+        gpu::voronoi_of_shapes(&mut workspace, &resident, &params).unwrap();
+        let mut made = None;
+        let graph = gpu.capture(|| {
+            made = Some(gpu::voronoi_of_shapes(&mut workspace, &resident, &params)?);
+            Ok::<_, Error>(())
+        });
+        let (graph, made) = (graph.unwrap(), made.unwrap());
+        // SAFETY: the shapes are where they were.
+        unsafe { graph.launch().unwrap() };
+        assert!(made.to_host().unwrap() == expected, "{kernel:?}");
+    }
+}

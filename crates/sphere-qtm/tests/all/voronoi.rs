@@ -1,0 +1,247 @@
+//! Diagrams equal those of comparing every cell with every site in f64, on every device and by every kernel.
+
+use crate::common::{Expected, Sites, brute_force};
+use gpu_core::{Device, Points};
+use sphere_qtm::{Diagram, Error, Kernel, Level, LonLat, NONE, Params, voronoi};
+use testing::{bits64, devices, is_slow};
+
+const KERNELS: [Kernel; 5] =
+    [Kernel::Pruned, Kernel::Registers, Kernel::Constant, Kernel::Shared, Kernel::Global];
+
+fn level(level: u32) -> Level {
+    Level::new(level).unwrap()
+}
+
+fn run(device: &Device, sites: &Sites, params: &Params) -> Diagram {
+    let found = voronoi(device, &sites.points(), params, &());
+    found.unwrap_or_else(|error| panic!("{}: {error}", device.name()))
+}
+
+fn check(diagram: &Diagram, expected: &Expected, what: &str) {
+    assert_eq!(diagram.nearest.len(), expected.len());
+    for (i, &(nearest, second, squared, next)) in expected.iter().enumerate() {
+        assert_eq!(diagram.nearest[i], nearest, "{what}: cell {i}");
+        if let Some(found) = &diagram.second {
+            assert_eq!(found[i], second, "{what}: second of cell {i}");
+        }
+        if let Some(found) = &diagram.tie {
+            assert_eq!(found[i] == 1, squared == next, "{what}: tie of cell {i}");
+        }
+        if let Some(found) = &diagram.distance {
+            let exact = 2.0 * (squared.sqrt() / 2.0).min(1.0).asin();
+            let slack = if squared > 3.9 { 1e-7 } else { 1e-13 };
+            assert!((found[i] - exact).abs() <= slack * (1e-3 + exact), "{what}: cell {i}");
+        }
+    }
+}
+
+/// Every device and kernel, with and without the other outputs.
+fn check_all(sites: &Sites, at: u32, what: &str) {
+    let expected = brute_force(level(at), sites);
+    for device in devices() {
+        for kernel in KERNELS {
+            let name = format!("{what}, level {at}, {}, {kernel:?}", device.name());
+            let params = Params::new(level(at)).kernel(kernel).distance(true);
+            check(&run(&device, sites, &params), &expected, &name);
+        }
+        let name = format!("{what}, level {at}, {}, all outputs", device.name());
+        // In f64 a block has a cell: much for the software device.
+        let kernels = if at < 4 || !is_slow() { &KERNELS[..2] } else { &KERNELS[..1] };
+        for &kernel in kernels {
+            let params =
+                Params::new(level(at)).kernel(kernel).second(true).tie(true).distance(true);
+            check(&run(&device, sites, &params), &expected, &name);
+        }
+    }
+}
+
+#[test]
+fn few_sites_at_the_lowest_levels() {
+    let most = if is_slow() { 2 } else { 5 };
+    for at in 0..=most {
+        for count in [1, 2, 32, 33, 257] {
+            check_all(&Sites::random(count, 100 + count as u64), at, "random");
+        }
+    }
+}
+
+#[test]
+fn one_site_two_antipodes_and_the_poles() {
+    let levels: &[u32] = if is_slow() { &[0, 3] } else { &[0, 3, 5, 7] };
+    for &at in levels {
+        for sites in [
+            Sites::of([(10.0, 20.0)]),
+            Sites::of([(10.0, 20.0), (-170.0, -20.0)]),
+            Sites::of([(0.0, 90.0), (0.0, -90.0)]),
+            Sites::of([(77.0, 90.0), (0.0, 90.0), (5.0, -90.0), (180.0, 0.0), (-180.0, -0.0)]),
+            // The vertices of the octahedron: every cell at an axis of symmetry ties.
+            Sites::of([
+                (0.0, 0.0),
+                (90.0, 0.0),
+                (180.0, 0.0),
+                (-90.0, 0.0),
+                (0.0, 90.0),
+                (0.0, -90.0),
+            ]),
+        ] {
+            check_all(&sites, at, &format!("{sites:?}"));
+        }
+    }
+}
+
+#[test]
+fn sites_of_all_kinds() {
+    let (at, count) = if is_slow() { (3, 300) } else { (7, 10_000) };
+    for (what, sites) in [
+        ("random", Sites::random(count, 1)),
+        ("clustered", Sites::clustered(count, 2)),
+        ("on circles", Sites::on_circles(count)),
+        ("antipodal", Sites::antipodal(count, 3)),
+        ("duplicate", Sites::duplicate(count, 4)),
+        ("all at one place", Sites::of((0..count).map(|_| (12.0, 34.0)))),
+    ] {
+        check_all(&sites, at, what);
+    }
+}
+
+/// Cells of a block of all pairs lie side by side from this level on, some of them where octants meet.
+#[test]
+fn several_cells_a_thread() {
+    for sites in [Sites::random(70, 11), Sites::clustered(600, 12), Sites::duplicate(100, 13)] {
+        let expected = brute_force(level(5), &sites);
+        let params = Params::new(level(5)).kernel(Kernel::Registers).distance(true);
+        for device in devices() {
+            check(&run(&device, &sites, &params), &expected, &device.name());
+        }
+    }
+}
+
+/// The CPU alone, at the level and with the number of sites that the mesh was made for.
+#[test]
+fn many_sites_at_level_7_on_the_cpu() {
+    for (what, sites) in [
+        ("random", Sites::random(1500, 5)),
+        ("clustered", Sites::clustered(1500, 6)),
+        ("on circles", Sites::on_circles(1500)),
+    ] {
+        let expected = brute_force(level(7), &sites);
+        let params = Params::new(level(7)).second(true).tie(true).distance(true);
+        check(&run(&Device::Cpu, &sites, &params), &expected, what);
+    }
+}
+
+#[test]
+fn airports_and_cities() {
+    for name in ["airports.csv", "cities.csv"] {
+        let Some(sites) = Sites::of_file(name) else {
+            println!("skipped: {name} is not there");
+            continue;
+        };
+        let (at, count) = if is_slow() { (4, 700) } else { (7, 10_000) };
+        check_all(&sites.first(count), at, name);
+    }
+}
+
+/// Devices agree to the last bit. On a GPU, at level 9 with 50,000 sites, every cell is compared with every site, too; the
+/// software device has no time for that.
+#[test]
+fn many_sites_on_all_devices() {
+    let (at, count) = if is_slow() { (5, 5000) } else { (9, 50_000) };
+    for sites in [Sites::random(count, 8), Sites::clustered(count, 9)] {
+        let params = Params::new(level(at)).distance(true).second(true).tie(true);
+        let expected = run(&Device::Cpu, &sites, &params);
+        if !is_slow() {
+            check(&expected, &brute_force(level(at), &sites), "level 9");
+        }
+        for device in devices() {
+            let found = run(&device, &sites, &params);
+            assert_eq!((&found.nearest, &found.second), (&expected.nearest, &expected.second));
+            let distances = |d: &Diagram| bits64(d.distance.as_ref().unwrap());
+            assert!(distances(&found) == distances(&expected) && found.tie == expected.tie);
+            // The CPU would take minutes for all pairs, which the brute force has compared.
+            if !is_slow() && matches!(device, Device::Gpu(_)) {
+                for kernel in KERNELS {
+                    let params = Params::new(level(at)).kernel(kernel);
+                    assert!(
+                        run(&device, &sites, &params).nearest == expected.nearest,
+                        "{kernel:?}"
+                    );
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn only_what_is_wanted_is_there() {
+    for device in devices() {
+        let diagram = run(&device, &Sites::random(5, 1), &Params::new(level(2)));
+        assert_eq!((diagram.level, diagram.nearest.len()), (level(2), 128));
+        assert!(diagram.second.is_none() && diagram.distance.is_none() && diagram.tie.is_none());
+        let one = Sites::of([(3.0, 4.0)]);
+        let params = Params::new(level(1)).second(true).tie(true);
+        let diagram = run(&device, &one, &params);
+        assert_eq!((diagram.second.unwrap(), diagram.tie.unwrap()), (vec![NONE; 32], vec![0; 32]));
+        assert_eq!(diagram.nearest, [0; 32]);
+    }
+}
+
+#[test]
+fn a_place_has_the_site_of_its_cell() {
+    let sites = Sites::of([(116.4, 39.9), (-0.1, 51.5), (-78.5, -0.2)]);
+    let diagram = run(&Device::Cpu, &sites, &Params::new(level(6)));
+    for (lon, lat, site) in [(110.0, 35.0, 0), (2.3, 48.9, 1), (-70.0, -30.0, 2), (116.4, 39.9, 0)]
+    {
+        assert_eq!(diagram.site_of(LonLat::new(lon, lat).unwrap()), site);
+    }
+}
+
+#[test]
+fn bad_input_is_named() {
+    for device in devices() {
+        let error = |x: &[f64], y: &[f64], params: Params| {
+            voronoi(&device, &Points::new(x, y), &params, &()).unwrap_err()
+        };
+        let params = Params::new(level(2));
+        assert_eq!(error(&[], &[], params), Error::NoSites);
+        for (lon, lat) in [(0.0, 90.5), (f64::NAN, 0.0), (0.0, f64::NAN), (f64::INFINITY, 1.0)] {
+            let found = error(&[1.0, 2.0, lon], &[1.0, 2.0, lat], params);
+            assert!(matches!(found, Error::Row { what: "site", row: 2, .. }), "{found}");
+        }
+        let found = error(&[7.0, 8.0], &[9.0, 90.5], params).to_string();
+        assert_eq!(found, "site 1 at (8, 90.5) is no longitude and latitude in degrees");
+        assert!(matches!(error(&[7.0, 8.0], &[9.0], params), Error::Core(_)));
+        let found = error(&[7.0], &[9.0], Params::new(Level::MAX));
+        let Error::Memory { level: 29, cells, asked, available } = found else { panic!("{found}") };
+        assert!(cells == 8 << 58 && asked >= 4 * cells && available < asked);
+    }
+}
+
+/// Ends a call at a report of its own choice.
+struct Ending(std::cell::Cell<u32>);
+
+impl gpu_core::Progress for Ending {
+    fn report(&self, _: &'static str, _: f64) -> std::ops::ControlFlow<()> {
+        match self.0.replace(self.0.get().saturating_sub(1)) {
+            0 => std::ops::ControlFlow::Break(()),
+            _ => std::ops::ControlFlow::Continue(()),
+        }
+    }
+}
+
+#[test]
+fn a_diagram_can_be_cancelled_at_every_report() {
+    let sites = Sites::random(20, 1);
+    let params = Params::new(level(2));
+    for device in devices() {
+        let mut cancelled = 0;
+        loop {
+            match voronoi(&device, &sites.points(), &params, &Ending(cancelled.into())) {
+                Err(error) => assert_eq!(error, Error::Cancelled(gpu_core::Cancelled)),
+                Ok(diagram) => break assert_eq!(diagram, run(&device, &sites, &params)),
+            }
+            cancelled += 1;
+        }
+        assert!(cancelled >= 3, "{}: {cancelled}", device.name());
+    }
+}

@@ -1,0 +1,9 @@
+//! The tests of the crate, in one binary: what they share is compiled and linked once.
+
+mod gdal;
+mod products;
+
+#[cfg(feature = "cuda")]
+mod graph;
+#[cfg(feature = "cuda")]
+mod streams;

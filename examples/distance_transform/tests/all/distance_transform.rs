@@ -1,0 +1,187 @@
+//! The program `distance_transform` as its users meet it: exit codes, messages, files.
+
+use std::path::Path;
+
+use geo_io::{
+    Array, ArrayData, Crs, Georeference, Mask, SiteValues, read_npy, write_georeferenced, write_npy,
+};
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::PROGRAM;
+
+fn succeeds(folder: &Path, arguments: &[&str]) -> String {
+    PROGRAM.succeeds(folder, arguments)
+}
+
+fn fails(folder: &Path, arguments: &[&str], words: &[&str]) {
+    PROGRAM.fails(folder, arguments, words);
+}
+
+/// A row of six pixels with sites at both ends, and inputs that are wrong.
+fn folder_of_inputs() -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    write_npy(&at("row.npy"), &[1u8, 0, 0, 0, 0, 9], 6, 1).unwrap();
+    write_npy(&at("none.npy"), &[0u8; 6], 3, 2).unwrap();
+    write_npy(&at("nothing.npy"), &[] as &[u8], 0, 0).unwrap();
+    std::fs::write(at("empty.npy"), "").unwrap();
+    std::fs::write(at("text.tif"), "this is no image, whatever its name says").unwrap();
+    std::fs::write(at("text.png"), "nor is this").unwrap();
+    std::fs::write(at("mask.jpg"), "x").unwrap();
+    folder
+}
+
+fn read_mask(path: &Path) -> Mask {
+    geo_io::read_mask(path, &SiteValues::default()).unwrap()
+}
+
+fn floats(path: &Path) -> (Vec<usize>, Vec<f32>) {
+    let Array { shape, data } = read_npy(path).unwrap();
+    let ArrayData::F32(values) = data else { panic!("{data:?}") };
+    (shape, values)
+}
+
+#[test]
+fn distances_and_nearest_sites_are_written() {
+    let folder = folder_of_inputs();
+    let at = |name: &str| folder.path().join(name);
+    for device in ["cpu", "software"] {
+        let device = ["--overwrite", "--device", device];
+        let write = ["row.npy", "-o", "d.npy", "--nearest", "n.npy"];
+        let report = succeeds(folder.path(), &[&write[..], &device].concat());
+        assert!(report.contains("6 x 1 pixels, 2 sites"), "{report}");
+        assert_eq!(floats(&at("d.npy")), (vec![1, 6], vec![0.0, 1.0, 2.0, 2.0, 1.0, 0.0]));
+        assert_eq!(read_npy(&at("n.npy")).unwrap().data, ArrayData::U32(vec![0, 0, 0, 5, 5, 5]));
+
+        let inverted = ["row.npy", "-o", "d.npy", "--invert", "--spacing", "30,30"];
+        succeeds(folder.path(), &[&inverted[..], &device].concat());
+        assert_eq!(floats(&at("d.npy")).1, [30.0, 0.0, 0.0, 0.0, 0.0, 30.0]);
+
+        let limited = ["row.npy", "-o", "d.npy", "--max-distance", "1"];
+        let report = succeeds(folder.path(), &[&limited[..], &device].concat());
+        assert!(report.contains("2 pixels without a site"), "{report}");
+        let far = f32::INFINITY;
+        assert_eq!(floats(&at("d.npy")).1, [0.0, 1.0, far, far, 1.0, 0.0]);
+    }
+}
+
+#[test]
+fn every_format_is_written_and_read_again() {
+    let folder = folder_of_inputs();
+    let all = ["row.npy", "-o", "d.tif", "-o", "d.npy", "-o", "d.png", "--device", "cpu"];
+    succeeds(folder.path(), &all);
+    assert_eq!(floats(&folder.path().join("d.npy")).1[2], 2.0);
+    // The distances are zero at the sites alone: as a mask they are its complement.
+    succeeds(folder.path(), &["d.tif", "--invert", "-o", "again.npy", "--device", "cpu"]);
+    assert_eq!(floats(&folder.path().join("again.npy")).1, [0.0, 1.0, 2.0, 2.0, 1.0, 0.0]);
+    let picture = read_mask(&folder.path().join("d.png"));
+    assert_eq!((picture.width, picture.height), (6, 1));
+}
+
+/// A mask's place and system reach the distances, which count in its pixels' sides where asked.
+#[test]
+fn a_georeference_is_carried() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let crs = Crs::parse("EPSG:26910").unwrap();
+    let place =
+        Georeference { transform: [5e5, 30.0, 0.0, 4.6e6, 0.0, -40.0], crs: Some(crs.clone()) };
+    let mask = [1.0, 0.0, 0.0, 0.0, 0.0, 0.0];
+    write_georeferenced(&at("mask.tif"), &place, (3, 2), &mask, -9999.0).unwrap();
+    let run = |more: &[&str]| {
+        let all = ["mask.tif", "-o", "d.tif", "-o", "d.npy", "--device", "cpu", "--overwrite"];
+        let report = succeeds(folder.path(), &[&all[..], more].concat());
+        assert!(report.contains("EPSG:26910"), "{report}");
+        let found = read_mask(&at("d.tif")).georeference.unwrap();
+        assert_eq!((found.transform, found.crs.unwrap().epsg()), (place.transform, crs.epsg()));
+        floats(&at("d.npy")).1
+    };
+    assert_eq!(run(&["--spacing", "georeference"]), [0.0, 30.0, 60.0, 40.0, 50.0, 5200f32.sqrt()]);
+    assert_eq!(run(&[])[..3], [0.0, 1.0, 2.0]);
+    // Without a place: the sides given, from the corner on.
+    write_npy(&at("row.npy"), &[1u8, 0, 0, 0], 2, 2).unwrap();
+    succeeds(folder.path(), &["row.npy", "-o", "e.tif", "--spacing", "1,2", "--device", "cpu"]);
+    let found = read_mask(&at("e.tif")).georeference.unwrap();
+    assert_eq!((found.transform, found.crs), ([0.0, 1.0, 0.0, 4.0, 0.0, -2.0], None));
+    // Pixels askew have no two sides.
+    let askew = Georeference { transform: [0.0, 1.0, 0.5, 0.0, 0.0, -1.0], crs: None };
+    write_georeferenced(&at("askew.tif"), &askew, (3, 2), &mask, -9999.0).unwrap();
+    fails(folder.path(), &["askew.tif", "--spacing", "georeference"], &["askew", "right angles"]);
+}
+
+#[test]
+fn without_a_site_everything_is_infinite() {
+    let folder = folder_of_inputs();
+    let report = succeeds(folder.path(), &["none.npy", "-o", "d.npy", "--device", "cpu"]);
+    assert!(report.contains("0 sites") && report.contains("6 pixels without a site"), "{report}");
+    assert_eq!(floats(&folder.path().join("d.npy")).1, [f32::INFINITY; 6]);
+    succeeds(folder.path(), &["none.npy", "-o", "d.tif", "-o", "d.png", "--device", "cpu"]);
+}
+
+#[test]
+fn sites_are_the_values_asked_for_and_never_those_without_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let place = Georeference::north_up((0.0, 1.0), (1.0, 1.0));
+    let values = [f32::NAN, 1.0, 0.0, 5.0, f32::NAN, 6.0];
+    for nodata in [-9999.0, 255.0, f32::NAN] {
+        write_georeferenced(&at("mask.tif"), &place, (6, 1), &values, nodata).unwrap();
+        for (more, expected) in [
+            (&[][..], [1.0, 0.0, 1.0, 0.0, 1.0, 0.0]),
+            (&["--invert"], [2.0, 1.0, 0.0, 1.0, 2.0, 3.0]),
+            (&["--values", "1,6-7"], [1.0, 0.0, 1.0, 2.0, 1.0, 0.0]),
+            (&["--values", "0-5.5", "--invert"], [5.0, 4.0, 3.0, 2.0, 1.0, 0.0]),
+        ] {
+            let base = ["mask.tif", "-o", "d.npy", "--device", "cpu", "--overwrite"];
+            let report = succeeds(folder.path(), &[&base[..], more].concat());
+            assert!(report.contains("2 pixels are NODATA"), "{report}");
+            assert_eq!(floats(&at("d.npy")).1, expected, "{more:?} at NODATA {nodata}");
+        }
+    }
+    fails(folder.path(), &["mask.tif", "--values", "7-4"], &["--values", "7-4", "1,4-7"]);
+}
+
+#[test]
+fn bad_input_gets_one_line_and_leaves_nothing() {
+    let folder = folder_of_inputs();
+    let cases: [(&[&str], &[&str]); 18] = [
+        (&[], &["MASK"]),
+        (&["missing.npy"], &["missing.npy"]),
+        (&["empty.npy"], &["empty.npy"]),
+        (&["nothing.npy"], &["nothing.npy", "no pixels"]),
+        (&["text.tif"], &["text.tif"]),
+        (&["text.png"], &["text.png"]),
+        (&["mask.jpg"], &["mask.jpg", ".npz"]),
+        (&["row.npy", "-o", "d.jpg"], &["d.jpg", ".png"]),
+        (&["row.npy", "-o", "nowhere/d.npy"], &["nowhere"]),
+        (&["row.npy", "--nearest", "n.tif"], &["n.tif", ".npy"]),
+        (&["row.npy", "-o", "d.npy", "-o", "d.npy"], &["d.npy", "same file"]),
+        (&["row.npy", "--spacing", "0,1"], &["spacing", "0"]),
+        (&["row.npy", "--spacing", "1"], &["two numbers"]),
+        (&["row.npy", "--spacing", "georeference"], &["row.npy", "where it lies"]),
+        (&["row.npy", "--max-distance", "-3"], &["--max-distance", "-3"]),
+        (&["row.npy", "--max-distance", "nan"], &["--max-distance"]),
+        (&["row.npy", "--compress", "zip"], &["zip", "deflate, zstd, lzw or none"]),
+        (&["row.npy", "--device", "abacus"], &["abacus"]),
+    ];
+    for (arguments, words) in cases {
+        fails(folder.path(), arguments, words);
+    }
+}
+
+#[test]
+fn version_completions_and_page_are_printed() {
+    PROGRAM.prints_its_version_completions_and_page(tempfile::tempdir().unwrap().path());
+}
+
+#[test]
+fn the_report_is_lines_or_an_object_or_nothing() {
+    let folder = folder_of_inputs();
+    let report = PROGRAM.reports(folder.path(), &["row.npy", "-o", "out.tif"]);
+    let object: Value = serde_json::from_str(&report).unwrap();
+    for field in ["raster", "distances", "device", "seconds"] {
+        assert!(object.get(field).is_some(), "no {field} in {object}");
+    }
+    assert_eq!(object["written"], serde_json::json!(["out.tif"]));
+}

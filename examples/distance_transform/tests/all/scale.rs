@@ -1,0 +1,408 @@
+//! Distances in tiles: planned, made in any order, killed and made again, put together, they are those of one run.
+
+use std::path::Path;
+
+use geo_io::{Crs, Georeference, write_georeferenced, write_npy};
+use proptest::prelude::*;
+use testing::Random;
+use testing::tiles::{folder_of, kill_at_random, number};
+
+use crate::PROGRAM;
+
+/// Runs the program, which must succeed.
+fn succeeds(folder: &Path, parts: &[&[&str]]) -> String {
+    PROGRAM.succeeds(folder, &parts.concat())
+}
+
+fn bytes(folder: &Path, name: &str) -> Vec<u8> {
+    std::fs::read(folder.join(name)).unwrap()
+}
+
+/// A raster of values from 0 to 4, most of them 0, some of them NaN.
+fn values(random: &mut Random, count: usize, share: f64) -> Vec<f32> {
+    let value = |random: &mut Random| match random.unit() {
+        u if u < share => 1.0 + random.below(4) as f32,
+        u if u > 0.98 => f32::NAN,
+        _ => 0.0,
+    };
+    (0..count).map(|_| value(random)).collect()
+}
+
+/// An NPY file that is stored column by column.
+fn write_by_columns(path: &Path, values: &[f32], width: usize, height: usize) {
+    let header =
+        format!("{{'descr': '<f4', 'fortran_order': True, 'shape': ({height}, {width}), }}\n");
+    let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
+    bytes.extend((header.len() as u16).to_le_bytes());
+    bytes.extend(header.as_bytes());
+    let turned = (0..width).flat_map(|x| (0..height).map(move |y| values[y * width + x]));
+    bytes.extend(turned.flat_map(f32::to_le_bytes));
+    std::fs::write(path, bytes).unwrap();
+}
+
+/// Writes the same mask in one of several forms, and gives its name.
+fn write_mask(
+    folder: &Path,
+    form: &str,
+    values: &[f32],
+    (width, height): (u32, u32),
+) -> &'static str {
+    let at = |name: &str| folder.join(name);
+    let (columns, rows) = (width as usize, height as usize);
+    match form {
+        "npy" => write_npy(&at("mask.npy"), values, columns, rows).unwrap(),
+        "bytes" => {
+            let bytes: Vec<u8> = values.iter().map(|&v| v as u8).collect();
+            write_npy(&at("mask.npy"), &bytes, columns, rows).unwrap();
+        }
+        "columns" => write_by_columns(&at("mask.npy"), values, columns, rows),
+        _ => {
+            let crs = Crs::parse("EPSG:26910").ok();
+            let transform = [5e5 + 0.1, 30.0, 0.0, 4.6e6 + 0.7, 0.0, -40.0];
+            let place = Georeference { transform, crs };
+            write_georeferenced(&at("mask.tif"), &place, (width, height), values, -1.0).unwrap();
+            return "mask.tif";
+        }
+    }
+    "mask.npy"
+}
+
+#[derive(Clone, Debug)]
+struct Case {
+    seed: u64,
+    size: (u32, u32),
+    share: f64,
+    form: &'static str,
+    spacing: &'static str,
+    /// The largest distance, if there is one.
+    distance: Option<f64>,
+    tile: u32,
+    memory: u32,
+    sites: &'static [&'static str],
+    is_cog: bool,
+    device: &'static str,
+}
+
+fn case() -> impl Strategy<Value = Case> {
+    let side = || prop_oneof![1..40_u32, 60..130_u32, 250..300_u32];
+    let share = prop_oneof![Just(0.0), 0.0001..0.01, 0.01..0.3, Just(0.97)];
+    let forms = prop::sample::select(vec!["npy", "bytes", "columns", "tif"]);
+    // Squares, whole ratios, and one whose numbers depend on the size of the raster.
+    let spacings = vec!["1,1", "2.5,2.5", "3,4", "1,1.41421356237", "0.5,0.1"];
+    let limit = prop_oneof![Just(0.0), 0.5..6.0, 6.0..60.0, Just(1e4)];
+    let distance = prop_oneof![limit.prop_map(Some), Just(None)];
+    let sites: Vec<&'static [&'static str]> =
+        vec![&[], &["--invert"], &["--values", "2-3"], &["--values", "1,4", "--invert"]];
+    let devices = if cfg!(feature = "cuda") {
+        vec!["cpu", "cpu", "software:1", "software:3"]
+    } else {
+        vec!["cpu"]
+    };
+    let how = (
+        forms,
+        prop::sample::select(spacings),
+        prop::sample::select(sites),
+        any::<bool>(),
+        prop::sample::select(devices),
+    );
+    (any::<u64>(), (side(), side()), share, distance, (16..130_u32, 70..90_u32), how).prop_map(
+        |(seed, size, share, distance, (tile, memory), how)| {
+            let (form, spacing, sites, is_cog, device) = how;
+            Case { seed, size, share, form, spacing, distance, tile, memory, sites, is_cog, device }
+        },
+    )
+}
+
+/// Plans, scans where there is no largest distance, makes all tiles and puts them together as `tiles.tif`, `tiles.npy` and `near.npy`; the number of tiles. Of
+/// `software:3` three devices make them, which have no more memory than the plan says that a tile takes.
+fn in_tiles(folder: &Path, plan: &[&str], cog: &[&str], device: &str) -> u64 {
+    let planned = succeeds(folder, &[&["plan", "--json"], plan, &["--nearest"]]);
+    let planned: serde_json::Value = serde_json::from_str(&planned).unwrap();
+    let memory = planned["tiles"]["device_bytes"].to_string();
+    if !plan.contains(&"--max-distance") {
+        succeeds(folder, &[&["scan", "plan.json"]]);
+    }
+    let (device, count) = match device.strip_prefix("software:") {
+        Some(count) => ("software:all", count),
+        None => (device, "1"),
+    };
+    let run = ["run", "plan.json", "--all", "--json", "--device", device];
+    let devices = [("TESSERA_SOFTWARE_DEVICES", count), ("TESSERA_SOFTWARE_MEMORY", &memory)];
+    let report = PROGRAM.succeeds_with(folder, &run, &devices);
+    let report: serde_json::Value = serde_json::from_str(&report).unwrap();
+    let merge =
+        ["merge", "plan.json", "-o", "tiles.tif", "-o", "tiles.npy", "--nearest", "near.npy"];
+    succeeds(folder, &[&merge, cog]);
+    report["tiles"]["made"].as_u64().unwrap()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: number("TESSERA_CASES", 40), failure_persistence: None, ..Default::default() })]
+
+    #[test]
+    fn tiles_have_the_bytes_of_one_run(case in case()) {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path();
+        let mut random = Random::new(case.seed);
+        let count = (case.size.0 * case.size.1) as usize;
+        let mask = write_mask(folder, case.form, &values(&mut random, count, case.share), case.size);
+        let distance = case.distance.map(|distance| distance.to_string());
+        let limit = distance.as_ref().map(|distance| ["--max-distance", distance]);
+        let limit = limit.as_ref().map_or(&[][..], |limit| limit);
+        let words = [&[mask, "--spacing", case.spacing], limit, case.sites].concat();
+        let cog: &[&str] = if case.is_cog { &["--cog"] } else { &[] };
+        let plain = ["-o", "plain.tif", "-o", "plain.npy", "--nearest", "near-plain.npy"];
+        succeeds(folder, &[&words, &plain, cog, &["--device", "cpu"]]);
+        let (tile, memory) = (case.tile.to_string(), format!("{}MiB", case.memory));
+        let plan = [&words[..], &["--tile-size", &tile, "--memory", &memory]].concat();
+        in_tiles(folder, &plan, cog, case.device);
+        for (a, b) in [("plain.tif", "tiles.tif"), ("plain.npy", "tiles.npy"), ("near-plain.npy", "near.npy")] {
+            prop_assert!(bytes(folder, a) == bytes(folder, b), "{} is not {}", b, a);
+        }
+    }
+}
+
+const LIMIT: [&str; 5] = ["mask.tif", "--max-distance", "40", "--spacing", "georeference"];
+
+/// A folder with a mask of 400 x 300 pixels, and its distances of one run.
+fn folder_of_mask() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let size = (400, 300);
+    let values = values(&mut Random::new(4), 120_000, 0.002);
+    write_mask(folder.path(), "tif", &values, size);
+    let plain = ["-o", "plain.tif", "--nearest", "near-plain.npy", "--device", "cpu"];
+    succeeds(folder.path(), &[&LIMIT, &plain]);
+    folder
+}
+
+fn merged_is_plain(folder: &Path) {
+    let merge = ["merge", "plan.json", "-o", "merged.tif", "--nearest", "near.npy", "--overwrite"];
+    succeeds(folder, &[&merge]);
+    assert!(bytes(folder, "plain.tif") == bytes(folder, "merged.tif"));
+    assert!(bytes(folder, "near-plain.npy") == bytes(folder, "near.npy"));
+}
+
+/// Killed at random moments and started again: 20 times, or as many as `TESSERA_KILLS` says.
+#[test]
+fn killed_at_random_and_run_again_it_is_the_same() {
+    let folder = folder_of_mask();
+    let folder = folder.path();
+    succeeds(folder, &[&["plan"], &LIMIT, &["--tile-size", "48", "--nearest"]]);
+    let run = ["run", "plan.json", "--all", "--device", "cpu"];
+    kill_at_random(&PROGRAM, folder, &folder_of(folder, "plan.json"), &run);
+    succeeds(folder, &[&run]);
+    merged_is_plain(folder);
+    assert!(succeeds(folder, &[&run]).contains("0 made"));
+}
+
+#[test]
+fn tiles_that_are_damaged_or_missing_are_named_and_made_again() {
+    let folder = folder_of_mask();
+    let folder = folder.path();
+    succeeds(folder, &[&["plan"], &LIMIT, &["--tile-size", "256", "--nearest"]]);
+    let run =
+        |tile: &str| succeeds(folder, &[&["run", "plan.json", "--tile", tile, "--device", "cpu"]]);
+    for tile in ["3", "1", "2"] {
+        assert!(run(tile).contains("1 made, 0 were there"));
+    }
+    let merge = ["merge", "plan.json", "-o", "m.tif", "--nearest", "m.npy"];
+    PROGRAM.fails(folder, &merge, &["tile 0 is missing", "0.tif"]);
+    assert!(run("0").contains("1 made") && run("0").contains("1 were there"));
+    merged_is_plain(folder);
+    let tiles = folder_of(folder, "plan.json");
+    for (name, other) in [("2.tif", "1.tif"), ("2.nearest.npy", "1.nearest.npy")] {
+        let whole = std::fs::read(tiles.join(name)).unwrap();
+        let other = std::fs::read(tiles.join(other)).unwrap();
+        for bad in [&whole[..whole.len() / 2], &other, b"text"] {
+            std::fs::write(tiles.join(name), bad).unwrap();
+            PROGRAM.fails(folder, &merge, &[name]);
+            assert!(run("2").contains("1 made"));
+            assert!(std::fs::read(tiles.join(name)).unwrap() == whole);
+        }
+    }
+    std::fs::remove_file(tiles.join("1.nearest.npy")).unwrap();
+    PROGRAM.fails(folder, &merge, &["tile 1 is missing", "1.nearest.npy"]);
+    assert!(run("1").contains("1 made"));
+    merged_is_plain(folder);
+    // Another mask of that name.
+    std::fs::remove_dir_all(&tiles).unwrap();
+    std::fs::create_dir(&tiles).unwrap();
+    write_mask(folder, "tif", &vec![1.0; 120_000], (400, 300));
+    let words = ["tile 0", "mask.tif has changed"];
+    PROGRAM.fails(folder, &["run", "plan.json", "--tile", "0", "--device", "cpu"], &words);
+}
+
+/// The same mask without a largest distance: few sites, so that they are far.
+fn folder_of_far_sites(height: u32) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let size = (300, height);
+    let values = values(&mut Random::new(6), 300 * height as usize, 2e-5);
+    write_mask(folder.path(), "tif", &values, size);
+    let plain = ["mask.tif", "-o", "plain.tif", "--nearest", "near-plain.npy", "--device", "cpu"];
+    succeeds(folder.path(), &[&plain]);
+    folder
+}
+
+/// The folder of what a scan has found.
+fn rows_of(folder: &Path) -> std::path::PathBuf {
+    let tiles = folder_of(folder, "plan.json");
+    let name = tiles.file_name().unwrap().to_str().unwrap();
+    tiles.with_file_name(name.replace("tiles-", "rows-"))
+}
+
+/// A raster of several bands: what of a scan is missing, damaged or another's is named and made again.
+#[test]
+fn a_scan_goes_on_and_what_it_lacks_is_named() {
+    let folder = folder_of_far_sites(9000);
+    let folder = folder.path();
+    succeeds(folder, &[&["plan", "mask.tif", "--tile-size", "100", "--nearest"]]);
+    let run = ["run", "plan.json", "--all", "--device", "cpu"];
+    let words = ["distance_transform scan", "npy"];
+    PROGRAM.fails(folder, &run, &words);
+    let scan = || succeeds(folder, &[&["scan", "plan.json"]]);
+    assert!(scan().contains("3 made, 0 were there"));
+    assert!(scan().contains("0 made, 3 were there"));
+    let rows = rows_of(folder);
+    std::fs::remove_file(rows.join("1.npy")).unwrap();
+    PROGRAM.fails(folder, &run, &words);
+    let whole = std::fs::read(rows.join("2.npy")).unwrap();
+    std::fs::write(rows.join("2.npy"), &whole[..whole.len() / 2]).unwrap();
+    assert!(scan().contains("2 made, 1 were there"));
+    // Of another plan, and what lies within the tile.
+    std::fs::copy(rows.join("0.npy"), rows.join("2.npy")).unwrap();
+    assert!(scan().contains("1 made"));
+    assert!(std::fs::read(rows.join("2.npy")).unwrap() == whole);
+    let mut bad = whole.clone();
+    let end = bad.len() - 4;
+    bad[end..].copy_from_slice(&299_u32.to_le_bytes());
+    std::fs::write(rows.join("2.npy"), &bad).unwrap();
+    std::fs::create_dir(folder_of(folder, "plan.json")).unwrap();
+    PROGRAM.fails(folder, &["run", "plan.json", "--tile", "4"], &["column 299 is not on the side"]);
+    std::fs::write(rows.join("2.npy"), &whole).unwrap();
+    succeeds(folder, &[&run]);
+    merged_is_plain(folder);
+    assert!(succeeds(folder, &[&["scan", "plan.json", "--remove"]]).contains("3 files"));
+    assert!(!rows.exists());
+    // Another mask of that name.
+    write_mask(folder, "tif", &vec![1.0; 300 * 9000], (300, 9000));
+    PROGRAM.fails(folder, &["scan", "plan.json"], &["mask.tif has changed"]);
+}
+
+/// Rows so wide that 256 of them do not fit the memory are read in parts, some tiles at a time.
+#[test]
+fn a_scan_of_wide_rows_is_the_same() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let (width, height) = (6000, 300);
+    write_mask(folder, "bytes", &values(&mut Random::new(9), 1_800_000, 1e-5), (width, height));
+    let plain = ["mask.npy", "-o", "plain.tif", "--nearest", "near-plain.npy", "--device", "cpu"];
+    succeeds(folder, &[&plain]);
+    succeeds(folder, &[&["plan", "mask.npy", "--memory", "66MiB", "--nearest"]]);
+    succeeds(folder, &[&["scan", "plan.json"]]);
+    succeeds(folder, &[&["run", "plan.json", "--all", "--device", "cpu"]]);
+    merged_is_plain(folder);
+}
+
+#[test]
+fn a_scan_killed_at_random_and_run_again_is_the_same() {
+    let folder = folder_of_far_sites(9000);
+    let folder = folder.path();
+    succeeds(folder, &[&["plan", "mask.tif", "--tile-size", "64", "--nearest"]]);
+    let scan = ["scan", "plan.json"];
+    kill_at_random(&PROGRAM, folder, &rows_of(folder), &scan);
+    succeeds(folder, &[&scan]);
+    succeeds(folder, &[&["run", "plan.json", "--all", "--device", "cpu"]]);
+    merged_is_plain(folder);
+}
+
+/// As where the disk is full: the others are made, and the next run makes what is missing.
+#[test]
+fn a_tile_that_cannot_be_written_is_named_and_the_others_are_made() {
+    let folder = folder_of_mask();
+    let folder = folder.path();
+    succeeds(folder, &[&["plan"], &LIMIT, &["--tile-size", "100", "--nearest"]]);
+    let tiles = folder_of(folder, "plan.json");
+    std::fs::create_dir_all(tiles.join("3.tif")).unwrap();
+    let run = ["run", "plan.json", "--all", "--device", "cpu"];
+    let output = PROGRAM.command(folder, &run).output().unwrap();
+    let errors = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{errors}");
+    let lines: Vec<&str> = errors.lines().collect();
+    let [tile, last] = lines[..] else { panic!("{errors}") };
+    assert!(tile.starts_with("distance_transform: tile 3: ") && tile.contains("3.tif"), "{tile}");
+    assert!(last.contains("1 of ") && last.contains("tiles failed: [3]"), "{last}");
+    std::fs::remove_dir(tiles.join("3.tif")).unwrap();
+    assert!(succeeds(folder, &[&run]).contains("1 made"));
+    merged_is_plain(folder);
+}
+
+#[test]
+fn what_has_no_plan_gets_one_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    write_mask(folder, "npy", &[1.0, 0.0, 0.0, 0.0, 0.0, 0.0], (3, 2));
+    for name in ["mask.npz", "mask.png", "mask.jpg"] {
+        std::fs::write(folder.join(name), "x").unwrap();
+    }
+    std::fs::write(folder.join("short.npy"), &bytes(folder, "mask.npy")[..140]).unwrap();
+    let most = ["--max-distance", "4"];
+    let plan: [(&[&str], &[&str]); 8] = [
+        (&["mask.npz", most[0], most[1]], &["mask.npz", ".npz", "part"]),
+        (&["mask.png", most[0], most[1]], &["mask.png", "part"]),
+        (&["mask.jpg", most[0], most[1]], &["mask.jpg", ".npy"]),
+        (&["short.npy", most[0], most[1]], &["short.npy", "more than it has"]),
+        (&["missing.tif", most[0], most[1]], &["missing.tif"]),
+        (&["mask.npy", most[0], most[1], "--tile-size", "3"], &["--tile-size", "3", "16"]),
+        (&["mask.npy", most[0], most[1], "--memory", "1MiB"], &["--memory", "1048576"]),
+        (&["mask.npy", most[0], most[1], "--device-memory", "1"], &["--device-memory"]),
+    ];
+    for (more, words) in plan {
+        PROGRAM.fails(folder, &[&["plan"], more].concat(), words);
+    }
+    succeeds(folder, &[&["plan", "mask.npy"], &most]);
+    PROGRAM.fails(folder, &["plan", "mask.npy", "--max-distance", "4"], &["exists"]);
+    PROGRAM.fails(folder, &["scan", "plan.json"], &["--max-distance", "no scan"]);
+    succeeds(folder, &[&["run", "plan.json", "--all", "--device", "cpu"]]);
+    let nearest = ["merge", "plan.json", "--nearest", "n.npy"];
+    PROGRAM.fails(folder, &nearest, &["--nearest n.npy", "without --nearest"]);
+    PROGRAM.fails(folder, &["merge", "plan.json", "-o", "d.png"], &["d.png", ".npy"]);
+    PROGRAM.fails(folder, &["run", "plan.json", "--tile", "7"], &["--tile 7", "0 to 0"]);
+    let text = String::from_utf8(bytes(folder, "plan.json")).unwrap();
+    std::fs::write(
+        folder.join("changed.json"),
+        text.replace("\"invert\": false", "\"invert\": true"),
+    )
+    .unwrap();
+    PROGRAM.fails(folder, &["run", "changed.json", "--all"], &["changed.json", "damaged"]);
+}
+
+/// The memory of a mask many times larger than the budget.
+#[test]
+#[cfg(target_os = "linux")]
+fn tiles_in_work_keep_the_memory_of_the_plan() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let side = 6000_u32;
+    let mask: Vec<u8> = (0..side * side).map(|i| u8::from(i % 9973 == 0)).collect();
+    write_npy(&folder.join("mask.npy"), &mask, side as usize, side as usize).unwrap();
+    let plan = ["plan", "mask.npy", "--max-distance", "30", "--memory", "130MiB", "--nearest"];
+    let report = succeeds(folder, &[&plan, &["--json"]]);
+    let report: serde_json::Value = serde_json::from_str(&report).unwrap();
+    assert!(report["tiles"]["count"].as_u64().unwrap() > 7, "{report}");
+    let run = ["run", "plan.json", "--all", "--device", "cpu"];
+    let peak = testing::tiles::peak_memory(&PROGRAM, folder, &run);
+    assert!(peak <= 143 << 20, "{} MiB", peak >> 20);
+    // Without a limit, in strips; the first pass too.
+    let plan = ["plan", "mask.npy", "--memory", "130MiB", "-o", "strips.json", "--json"];
+    let report = succeeds(folder, &[&plan]);
+    let report: serde_json::Value = serde_json::from_str(&report).unwrap();
+    assert!(report["tiles"]["count"].as_u64().unwrap() > 7, "{report}");
+    let run = ["run", "strips.json", "--all", "--device", "cpu"];
+    for words in [&["scan", "strips.json"][..], &run] {
+        let peak = testing::tiles::peak_memory(&PROGRAM, folder, words);
+        assert!(peak <= 143 << 20, "{words:?}: {} MiB", peak >> 20);
+    }
+    let merge = ["merge", "plan.json", "--nearest", "n.npy"];
+    let peak = testing::tiles::peak_memory(&PROGRAM, folder, &merge);
+    assert!(peak <= 300 << 20, "{} MiB", peak >> 20);
+}

@@ -1,0 +1,255 @@
+//! The program `idw_surface` as its users meet it: exit codes, messages, files.
+
+use std::path::Path;
+
+use geo_io::{ArrayData, read_npy};
+use serde_json::Value;
+use tempfile::TempDir;
+use testing::program::contents;
+
+use crate::PROGRAM;
+
+const POINTS: &str = "x,y,z\n0.5,0.5,1\n9.5,0.5,2\n0.5,9.5,3\n9.5,9.5,4\n5.0,5.5,2.5\n";
+
+const AIRPORTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data/airports.csv");
+
+fn succeeds(folder: &Path, arguments: &[&str]) -> String {
+    PROGRAM.succeeds(folder, arguments)
+}
+
+fn fails(folder: &Path, arguments: &[&str], words: &[&str]) {
+    PROGRAM.fails(folder, arguments, words);
+}
+
+fn with_points() -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("points.csv"), POINTS).unwrap();
+    folder
+}
+
+fn values(path: &Path) -> (Vec<usize>, Vec<f32>) {
+    let array = read_npy(path).unwrap();
+    match array.data {
+        ArrayData::F32(values) => (array.shape, values),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_surface_goes_through_its_points_on_every_device() {
+    let folder = with_points();
+    let mut surfaces = Vec::new();
+    for device in ["cpu", "software"] {
+        let out = format!("{device}.npy");
+        let bounds = "--bounds=0,0,10,10";
+        succeeds(
+            folder.path(),
+            &["points.csv", "--resolution", "1", bounds, "--device", device, "-o", &out],
+        );
+        let (shape, values) = values(&folder.path().join(out));
+        assert_eq!(shape, [10, 10]);
+        assert_eq!((values[0], values[9], values[90], values[99]), (3.0, 4.0, 1.0, 2.0));
+        assert!(values.iter().all(|v| (1.0..=4.0).contains(v)));
+        surfaces.push(values);
+    }
+    for (a, b) in surfaces[0].iter().zip(&surfaces[1]) {
+        assert!((a - b).abs() < 1e-5, "{a} {b}");
+    }
+}
+
+#[test]
+fn neighbours_leave_nodata_and_every_format_is_written() {
+    let folder = with_points();
+    let base = ["points.csv", "--size", "20x20", "--bounds=0,0,10,10", "--device", "cpu"];
+    let with = |more: &[&'static str]| [&base[..], more].concat();
+    let report =
+        succeeds(folder.path(), &with(&["--radius", "1", "--power", "3", "-o", "near.npy"]));
+    assert!(report.contains("20 x 20 cells of 0.5"), "{report}");
+    let (_, near) = values(&folder.path().join("near.npy"));
+    let empty = near.iter().filter(|v| v.is_nan()).count();
+    assert!(empty > 300 && empty < 400, "{empty}");
+    succeeds(folder.path(), &with(&["--max-points", "1", "-o", "one.npy"]));
+    let (_, one) = values(&folder.path().join("one.npy"));
+    assert!(one.iter().all(|v| [1.0, 2.0, 2.5, 3.0, 4.0].contains(v)));
+    let quadrants = ["--per-quadrant", "1,2", "--max-points", "5", "--min-points", "4"];
+    succeeds(folder.path(), &with(&[&quadrants[..], &["-o", "surface.tif"]].concat()));
+    succeeds(folder.path(), &with(&["--smoothing", "2", "-o", "surface.png"]));
+    succeeds(folder.path(), &with(&["--adaptive", "--cross-validate", "--overwrite"]));
+    for name in ["surface.tif", "surface.png"] {
+        assert!(std::fs::metadata(folder.path().join(name)).unwrap().len() > 100);
+    }
+}
+
+#[test]
+fn cross_validation_reports_powers_and_takes_the_best() {
+    let folder = tempfile::tempdir().unwrap();
+    let base = ["--sample-points", "400", "--size", "16x16", "--device", "cpu", "--cross-validate"];
+    let report = succeeds(folder.path(), &base);
+    assert!(report.contains("a sample of 400 points"), "{report}");
+    let errors: Vec<(f64, f64)> = report
+        .lines()
+        .filter_map(|line| {
+            let (power, rest) = line.strip_prefix("left out    power ")?.split_once(": rmse ")?;
+            Some((power.parse().ok()?, rest.split(',').next()?.parse().ok()?))
+        })
+        .collect();
+    assert_eq!(errors.len(), 6, "{report}");
+    let best = errors.iter().min_by(|a, b| a.1.total_cmp(&b.1)).unwrap();
+    assert!(report.contains(&format!("power       {}\n", best.0)), "{report}");
+    let report = succeeds(folder.path(), &[&base[..], &["--power", "2.2", "--overwrite"]].concat());
+    assert_eq!(report.matches("left out").count(), 1, "{report}");
+}
+
+#[test]
+fn what_is_wrong_is_said_in_one_line() {
+    let folder = with_points();
+    let here = folder.path();
+    std::fs::write(here.join("empty.csv"), "x,y,z\n").unwrap();
+    std::fs::write(here.join("bad.csv"), "x,y,z\n1,2,NaN\n").unwrap();
+    std::fs::write(here.join("pole.csv"), "lon,lat,z\n1,95,3\n").unwrap();
+    fails(here, &["nowhere.csv"], &["nowhere.csv"]);
+    fails(here, &["points.txt2"], &["points.txt2"]);
+    fails(here, &["empty.csv"], &["no points"]);
+    fails(here, &["bad.csv"], &["bad.csv", "NaN"]);
+    fails(here, &["points.csv", "--columns", "a,b,c"], &["\"a\""]);
+    fails(here, &["points.csv", "--z-facto", "2"], &["--z-facto", "tip", "--z-factor"]);
+    fails(
+        here,
+        &["pole.csv", "--columns", "lon,lat,z", "--geographic", "--device", "cpu"],
+        &["95"],
+    );
+    for (option, value) in [
+        ("--power", "0"),
+        ("--power", "-1"),
+        ("--power", "nan"),
+        ("--radius", "0"),
+        ("--radius", "-3"),
+        ("--smoothing", "-1"),
+        ("--resolution", "0"),
+        ("--size", "0x3"),
+        ("--max-points", "0"),
+        ("--per-quadrant", "3,2"),
+        ("--bounds", "1,1,0,0"),
+        ("--crs", "EPSG:1"),
+        ("--device", "abacus"),
+        ("-o", "surface.jpg"),
+        ("-o", "nowhere/surface.tif"),
+    ] {
+        fails(here, &["points.csv", option, value], &[]);
+    }
+    fails(here, &["points.csv", "--min-points", "5", "--max-points", "4"], &["--min-points 5"]);
+    fails(here, &["points.csv", "--size", "3x3", "--resolution", "1"], &["--resolution"]);
+    fails(here, &["points.csv", "--resolution", "1e-9", "--device", "cpu"], &["cells"]);
+}
+
+#[test]
+fn the_airports_of_the_world_make_a_surface() {
+    if !Path::new(AIRPORTS).exists() {
+        println!("skipped: no {AIRPORTS}");
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let base = [AIRPORTS, "--columns", "lon,lat,elevation_ft", "--geographic", "--device", "cpu"];
+    let few = ["--max-points", "12"];
+    for (more, cells) in [
+        (&["-o", "default.tif"][..], "720 x 346 cells of 0.5, 0.0% NODATA"),
+        (&["--size", "360x180", "-o", "sized.tif"], "360 x 180 cells"),
+        (
+            &["--size", "360x180", "--bounds=-180,-90,180,90", "-o", "world.tif"],
+            "360 x 180 cells of 1, 0.0% NODATA",
+        ),
+        (&["--resolution", "0.7", "-o", "odd.png"], "cells of 0.7, 0.0% NODATA"),
+    ] {
+        let report = succeeds(folder.path(), &[&base[..], &few, more].concat());
+        assert!(report.contains(cells), "{report}");
+        assert!(report.contains("EPSG:4326"), "{report}");
+        assert!(folder.path().join(more[more.len() - 1]).exists());
+    }
+    for (bounds, words) in [
+        ("--bounds=-180,-91,180,90", "latitude -91"),
+        ("--bounds=-500,-90,180,90", "longitude -500"),
+    ] {
+        fails(folder.path(), &[&base[..], &[bounds]].concat(), &["--bounds", words]);
+    }
+    fails(folder.path(), &[&base[..], &["--size", "100x100"]].concat(), &["--size", "poles"]);
+    // All points of a coarse grid, without any option but what the table needs.
+    let all = ["--size", "36x18", "-o", "coarse.npy"];
+    succeeds(folder.path(), &[&base[..], &all].concat());
+}
+
+/// With a radius the surface of a part is that part of the surface, to the last bit.
+#[test]
+fn tiles_have_no_seams() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut table = "x,y,z\n".to_owned();
+    let mut state = 7_u64;
+    for _ in 0..4000 {
+        let mut unit = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (state >> 40) as f64 / (1u64 << 24) as f64
+        };
+        let (x, y, z) = (unit() * 200.0, unit() * 100.0, unit());
+        table.push_str(&format!("{x},{y},{z}\n"));
+    }
+    std::fs::write(folder.path().join("many.csv"), table).unwrap();
+    let surface = |west: usize, east: usize, more: &[&str]| {
+        let bounds = format!("--bounds={west},0,{east},100");
+        let base = ["many.csv", "--resolution", "1", "--radius", "6", "-o", "part.npy", &bounds];
+        let cpu = ["--device", "cpu", "--overwrite"];
+        succeeds(folder.path(), &[&base[..], &cpu, more].concat());
+        let (shape, values) = values(&folder.path().join("part.npy"));
+        assert_eq!(shape, [100, east - west]);
+        values
+    };
+    for more in [&[][..], &["--max-points", "5"], &["--per-quadrant", "1,2"]] {
+        let whole = surface(0, 200, more);
+        for (west, east) in [(0, 100), (100, 200), (37, 61)] {
+            let expected = whole.chunks_exact(200).flat_map(|row| &row[west..east]);
+            let part = surface(west, east, more);
+            let same = part.iter().zip(expected).all(|(a, b)| a.to_bits() == b.to_bits());
+            assert!(same, "{more:?}: {west} to {east}");
+        }
+    }
+}
+
+#[test]
+fn version_completions_and_page_are_printed() {
+    PROGRAM.prints_its_version_completions_and_page(tempfile::tempdir().unwrap().path());
+}
+
+#[test]
+fn the_report_is_lines_or_an_object_or_nothing() {
+    let folder = with_points();
+    let report = PROGRAM.reports(folder.path(), &["points.csv", "-o", "out.tif"]);
+    let object: Value = serde_json::from_str(&report).unwrap();
+    for field in ["inputs", "crs", "device", "surface", "power", "seconds"] {
+        assert!(object.get(field).is_some(), "no {field} in {object}");
+    }
+    assert_eq!(object["written"], serde_json::json!(["out.tif"]));
+}
+
+#[test]
+fn folders_patterns_and_streams_are_the_same_points() {
+    PROGRAM.takes_folders_patterns_and_streams(tempfile::tempdir().unwrap().path());
+}
+
+#[test]
+fn no_file_is_lost() {
+    let folder = with_points();
+    PROGRAM.replaces_only_where_asked(folder.path(), &["points.csv", "-o", "d.tif"]);
+    std::fs::create_dir(folder.path().join("inner")).unwrap();
+    let input: &[&str] = &["points.csv", "-o", "inner/../points.csv"];
+    PROGRAM.refuses_one_file_twice(folder.path(), &[input]);
+}
+
+/// The sample is made again as it was; another one is not written over it.
+#[test]
+fn the_sample_repeats_and_replaces_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let sample = ["--sample-points", "50", "--size", "8x8", "--device", "cpu"];
+    succeeds(folder.path(), &sample);
+    let before = contents(folder.path());
+    succeeds(folder.path(), &sample);
+    assert_eq!(contents(folder.path()), before);
+    fails(folder.path(), &["--sample-points", "51", "--device", "cpu"], &["surface.tif"]);
+}

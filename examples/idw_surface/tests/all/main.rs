@@ -1,0 +1,8 @@
+//! The tests of the program, in one binary: what they share is compiled and linked once.
+
+mod idw_surface;
+mod scale;
+
+use testing::program::Program;
+
+const PROGRAM: Program = Program { name: "idw_surface", path: env!("CARGO_BIN_EXE_idw_surface") };

@@ -1,0 +1,59 @@
+//! The command line of `lidar_dem`, and that its options mean what they mean in all programs.
+
+use std::process::Command;
+
+use serde_json::Value;
+use testing::program::PLANE;
+
+use crate::PROGRAM;
+
+#[test]
+fn version_completions_and_page_are_printed() {
+    let folder = tempfile::tempdir().unwrap();
+    PROGRAM.prints_its_version_completions_and_page(folder.path());
+}
+
+#[test]
+fn the_report_is_lines_or_an_object_or_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("points.csv"), PLANE).unwrap();
+    let report = PROGRAM.reports(folder.path(), &["points.csv", "-o", "out.tif"]);
+    let object: Value = serde_json::from_str(&report).unwrap();
+    for field in ["inputs", "crs", "device", "dem", "sites", "seconds"] {
+        assert!(object.get(field).is_some(), "no {field} in {object}");
+    }
+    assert_eq!(object["written"], serde_json::json!(["out.tif"]));
+}
+
+#[test]
+fn folders_patterns_and_streams_are_the_same_points() {
+    PROGRAM.takes_folders_patterns_and_streams(tempfile::tempdir().unwrap().path());
+}
+
+#[test]
+fn what_is_wrong_is_said_with_a_tip() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
+    write("points.csv", PLANE);
+    write("other.csv", "lon,lat,height\n1,2,3\n");
+    write("commas.csv", "x,y,z\n1,5,2,5,3,5\n");
+    let pixels = ["points.csv", "--method", "pixels", "--weights", "c1", "--query-radius", "2"];
+    let cases: [(&[&str], &[&str]); 7] = [
+        (&["points.csv", "--resolution", "1m"], &["--resolution", "\"1m\" is not a number"]),
+        (&["points.csv", "--res", "1"], &["--res", "tip", "--resolution"]),
+        (&["other.csv"], &["lon, lat, height", "--columns"]),
+        (&["commas.csv"], &["decimal commas"]),
+        (&["missing.laz"], &["missing.laz: No such file or directory"]),
+        (&pixels, &["--query-radius inf"]),
+        (&["points.csv", "--threads", "0"], &["--threads", "0"]),
+    ];
+    for (arguments, words) in cases {
+        PROGRAM.fails(folder.path(), arguments, words);
+    }
+    let output = Command::new(PROGRAM.path).arg("missing.laz").output().unwrap();
+    let errors = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(errors.matches("No such file").count(), 1, "{errors}");
+    // c1 alone has no limit.
+    let c1 = ["points.csv", "--weights", "c1", "-o", "c1.npy", "--device", "cpu"];
+    PROGRAM.succeeds(folder.path(), &c1);
+}

@@ -1,0 +1,11 @@
+//! The tests of the program, in one binary: what they share is compiled and linked once.
+
+mod bins;
+mod command_line;
+mod files;
+mod lidar_dem;
+mod scale;
+
+use testing::program::Program;
+
+const PROGRAM: Program = Program { name: "lidar_dem", path: env!("CARGO_BIN_EXE_lidar_dem") };

@@ -1,0 +1,552 @@
+//! A DEM in tiles: planned, made in any order, killed and made again, put together, it is the DEM of one run.
+
+use std::path::Path;
+use std::process::Command;
+
+use geo_io::{Crs, LasPoints, RasterFile, write_las};
+use proptest::prelude::*;
+use testing::Random;
+use testing::program::files;
+use testing::tiles::{folder_of, kill_at_random, number};
+
+use crate::PROGRAM;
+
+/// Runs the program, which must succeed.
+fn succeeds(folder: &Path, parts: &[&[&str]]) -> String {
+    PROGRAM.succeeds(folder, &parts.concat())
+}
+
+/// Plans, makes all tiles and puts them together into a file; gives the number of tiles. Of `software:3` three devices
+/// make them, which have no more memory than the plan says that a tile takes.
+fn in_tiles(folder: &Path, plan: &[&str], merge: &[&str], device: &str, output: &str) -> usize {
+    let name = format!("{output}.json");
+    let planned = succeeds(folder, &[&["plan", "-o", &name, "--json"], plan]);
+    let planned: serde_json::Value = serde_json::from_str(&planned).unwrap();
+    let memory = planned["tiles"]["device_bytes"].to_string();
+    make_and_merge(folder, &name, merge, (device, &memory), output)
+}
+
+/// The same of a plan that is there.
+fn make_and_merge(
+    folder: &Path,
+    name: &str,
+    merge: &[&str],
+    (device, memory): (&str, &str),
+    output: &str,
+) -> usize {
+    let (device, count) = match device.strip_prefix("software:") {
+        Some(count) => ("software:all", count),
+        None => (device, "1"),
+    };
+    let run = ["run", name, "--all", "--json", "--device", device];
+    let devices = [("TESSERA_SOFTWARE_DEVICES", count), ("TESSERA_SOFTWARE_MEMORY", memory)];
+    let report = PROGRAM.succeeds_with(folder, &run, &devices);
+    let report: serde_json::Value = serde_json::from_str(&report).unwrap();
+    succeeds(folder, &[&["merge", name, "-o", output], merge]);
+    report["tiles"]["made"].as_u64().unwrap() as usize
+}
+
+/// The same tiles of the plan of `tiles.tif` once more, of bins: `binned.tif` and the points that were binned.
+fn again_of_bins(folder: &Path, merge: &[&str], device: &str) -> u64 {
+    let plan = "tiles.tif.json";
+    let tiles = folder_of(folder, plan);
+    std::fs::remove_dir_all(&tiles).unwrap();
+    let report = succeeds(folder, &[&["bin", plan, "--json"]]);
+    let report: serde_json::Value = serde_json::from_str(&report).unwrap();
+    let device = if device.starts_with("software") { "software" } else { device };
+    make_and_merge(folder, plan, merge, (device, "68719476736"), "binned.tif");
+    report["points"]["binned"].as_u64().unwrap()
+}
+
+fn bytes(folder: &Path, name: &str) -> Vec<u8> {
+    std::fs::read(folder.join(name)).unwrap()
+}
+
+fn values(folder: &Path, name: &str) -> Vec<f32> {
+    let file = RasterFile::open(&folder.join(name)).unwrap();
+    file.rows(0, file.size().1).unwrap()
+}
+
+/// Points of a survey in one to four files, some ground of which has none.
+fn write_points(folder: &Path, random: &mut Random, cell: f64, count: usize) -> Vec<String> {
+    let parts = 1 + random.below(4) as usize;
+    let (west, south) = (random.between(-300.0, 300.0), random.between(-300.0, 300.0));
+    let names: Vec<String> = (0..parts).map(|part| format!("{part}.las")).collect();
+    for (part, name) in names.iter().enumerate() {
+        let mut column = |low: f64, cells: f64| -> Vec<f64> {
+            (0..count).map(|_| (low + random.unit() * cells) * cell).collect()
+        };
+        let x = off_the_edges(column(west + 40.0 * part as f64, 55.0), cell);
+        let y = off_the_edges(column(south, 70.0), cell);
+        let z = column(0.0, 60.0);
+        let class = vec![2; count];
+        let points = LasPoints { x: &x, y: &y, z: &z, class: &class, ..Default::default() };
+        let crs = Crs::parse("EPSG:26910").unwrap();
+        write_las(&folder.join(name), &points, Some(&crs)).unwrap();
+    }
+    names
+}
+
+/// Moves what lies in the first and the last cell off their edges: a header's bounds may lie a step of its
+/// coordinates outside of the points', and where that is in another cell the plan's grid has a row or column more than
+/// that of one run (docs/scale.md).
+fn off_the_edges(mut column: Vec<f64>, cell: f64) -> Vec<f64> {
+    let numbers: Vec<f64> = column.iter().map(|place| (place / cell).floor()).collect();
+    let first = numbers.iter().copied().fold(f64::INFINITY, f64::min);
+    let last = numbers.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    for (place, number) in column.iter_mut().zip(numbers) {
+        if number == first || number == last {
+            *place = (number + (*place / cell - number).clamp(0.2, 0.8)) * cell;
+        }
+    }
+    column
+}
+
+#[derive(Clone, Debug)]
+struct Case {
+    seed: u64,
+    points: usize,
+    cell: f64,
+    site: f64,
+    query: f64,
+    supersample: u32,
+    tile: u32,
+    memory: u32,
+    duplicates: &'static str,
+    has_bounds: bool,
+    is_cog: bool,
+    device: &'static str,
+    device_memory: u32,
+}
+
+fn case() -> impl Strategy<Value = Case> {
+    let cells = prop_oneof![Just(1.0), Just(0.1), Just(0.3048), Just(2.5), 0.01..30.0];
+    let points = prop_oneof![1..60_usize, 500..3000_usize];
+    let memory = (66..90_u32, 140..180_u32);
+    let size = (16..90_u32, memory, prop::sample::select(vec!["mean", "max", "first"]));
+    let several = vec!["software:1", "software:2", "software:3", "software:4"];
+    let device = prop_oneof![Just("cpu"), Just("software"), prop::sample::select(several)];
+    let radii = (0.6..12.0, 0.3..5.0, 1..4_u32);
+    (any::<u64>(), points, cells, radii, size, any::<[bool; 2]>(), device).prop_map(
+        |(seed, points, cell, radii, size, [has_bounds, is_cog], device)| {
+            let (site, query, supersample) = radii;
+            let (tile, (memory, device_memory), duplicates) = size;
+            let device = if cfg!(feature = "cuda") { device } else { "cpu" };
+            Case {
+                seed,
+                points,
+                cell,
+                site,
+                query,
+                supersample,
+                tile,
+                memory,
+                duplicates,
+                has_bounds,
+                is_cog,
+                device,
+                device_memory,
+            }
+        },
+    )
+}
+
+/// The DEM of one run and that in tiles, as files `plain.tif` and `tiles.tif`; the number of tiles.
+fn both(folder: &Path, case: &Case, method: &str) -> usize {
+    let mut random = Random::new(case.seed);
+    let names = write_points(folder, &mut random, case.cell, case.points);
+    let [site, query, cell] = [case.site, case.query, case.cell].map(|value| value.to_string());
+    let [supersample, tile] = [case.supersample, case.tile].map(|value| value.to_string());
+    let mut words: Vec<&str> = names.iter().map(String::as_str).collect();
+    words.extend(["--method", method, "--site-radius", &site, "--query-radius", &query]);
+    words.extend(["--resolution", &cell, "--supersample", &supersample]);
+    words.extend(["--duplicates", case.duplicates]);
+    let header = geo_io::read_header(&folder.join(&names[0])).unwrap().unwrap();
+    let b = header.bounds.unwrap();
+    let (width, height) = (b.max_x - b.min_x + case.cell, b.max_y - b.min_y + case.cell);
+    let (x, y) = (b.min_x + 0.2 * width, b.min_y - 0.1 * height);
+    let bounds = format!("--bounds={x},{y},{},{}", x + width, y + 0.7 * height);
+    if case.has_bounds {
+        words.push(&bounds);
+    }
+    let cog: &[&str] = if case.is_cog { &["--cog"] } else { &[] };
+    succeeds(folder, &[&words, cog, &["-o", "plain.tif", "--device", "cpu"]]);
+    let memory = format!("{}MiB", case.memory);
+    let on_device = format!("{}MiB", case.device_memory);
+    words.extend(["--tile-size", &tile, "--memory", &memory, "--device-memory", &on_device]);
+    in_tiles(folder, &words, cog, case.device, "tiles.tif")
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: number("TESSERA_CASES", 24), failure_persistence: None, ..Default::default() })]
+
+    #[test]
+    fn tiles_on_pixels_have_the_bytes_of_one_run(case in case()) {
+        let folder = tempfile::tempdir().unwrap();
+        both(folder.path(), &case, "pixels");
+        prop_assert!(bytes(folder.path(), "plain.tif") == bytes(folder.path(), "tiles.tif"));
+    }
+
+    /// By either method: the points of a tile are the same in the same order.
+    #[test]
+    fn tiles_of_bins_have_the_bytes_of_tiles_that_read_the_inputs(case in case(), exact: bool) {
+        let folder = tempfile::tempdir().unwrap();
+        both(folder.path(), &case, if exact { "exact" } else { "pixels" });
+        let cog: &[&str] = if case.is_cog { &["--cog"] } else { &[] };
+        let binned = again_of_bins(folder.path(), cog, case.device);
+        prop_assert!(binned as usize <= 4 * case.points);
+        prop_assert!(bytes(folder.path(), "tiles.tif") == bytes(folder.path(), "binned.tif"));
+    }
+
+    /// By the exact method a last bit may differ, and by its definition no more.
+    #[test]
+    fn tiles_of_the_exact_method_have_the_heights_of_one_run(case in case()) {
+        let folder = tempfile::tempdir().unwrap();
+        let case = Case { is_cog: false, ..case };
+        both(folder.path(), &case, "exact");
+        let values = ["plain.tif", "tiles.tif"].map(|name| values(folder.path(), name));
+        prop_assert_eq!(values[0].len(), values[1].len());
+        for (a, b) in values[0].iter().zip(&values[1]) {
+            // 2.4e-8 of the range is the method's accuracy; heights lie within 60 cells.
+            prop_assert!((a - b).abs() as f64 <= 60.0 * case.cell * 1.2e-7, "{} and {}", a, b);
+        }
+    }
+}
+
+const SURVEY: [&str; 4] = ["--survey-points", "60000", "--device", "cpu"];
+const RADII: [&str; 5] = ["survey.laz", "--method", "pixels", "--site-radius", "6"];
+
+/// A folder with the simulated survey, and its DEM of one run as `plain.tif`.
+fn survey() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    succeeds(folder.path(), &[&SURVEY]);
+    succeeds(folder.path(), &[&RADII, &["-o", "plain.tif", "--cog", "--device", "cpu"]]);
+    folder
+}
+
+fn merged_is_plain(folder: &Path) {
+    succeeds(folder, &[&["merge", "plan.json", "-o", "merged.tif", "--cog", "--overwrite"]]);
+    assert!(bytes(folder, "plain.tif") == bytes(folder, "merged.tif"));
+}
+
+/// Killed at random moments and started again: 20 times, or as many as `TESSERA_KILLS` says.
+#[test]
+fn killed_at_random_and_run_again_it_is_the_same() {
+    let folder = survey();
+    succeeds(folder.path(), &[&["plan"], &RADII, &["--tile-size", "48"]]);
+    let run = ["run", "plan.json", "--all", "--device", "cpu"];
+    kill_at_random(&PROGRAM, folder.path(), &folder_of(folder.path(), "plan.json"), &run);
+    succeeds(folder.path(), &[&run]);
+    merged_is_plain(folder.path());
+    let again = succeeds(folder.path(), &[&run]);
+    assert!(again.contains("0 made, 64 were there"), "{again}");
+}
+
+/// A card that is lost after any number of launches: its tile is named and goes to another, and nothing is missing.
+/// Where no other is left what it had and what nobody took are missing, and are made by the next run.
+#[test]
+#[cfg(feature = "cuda")]
+fn the_tile_of_a_lost_card_is_made_by_another() {
+    let folder = survey();
+    let folder = folder.path();
+    succeeds(folder, &[&["plan"], &RADII, &["--tile-size", "150"]]);
+    let run = ["run", "plan.json", "--all", "--device", "software:all"];
+    let with = |devices: &str, lost: &str| {
+        let mut command = PROGRAM.command(folder, &run);
+        command.env("TESSERA_SOFTWARE_DEVICES", devices).env("TESSERA_SOFTWARE_LOST", lost);
+        let output = command.output().unwrap();
+        (output.status.code(), String::from_utf8(output.stderr).unwrap())
+    };
+    for lost in ["1:1", "1:7", "1:30"] {
+        let (status, errors) = with("2", lost);
+        assert_eq!(status, Some(0), "{lost}: {errors}");
+        let lines: Vec<&str> = errors.lines().collect();
+        // With two cards each has a tile before the other has made all.
+        let [line] = lines[..] else { panic!("{lost}: {errors}") };
+        for word in ["lidar_dem: tile ", "card 1, Tessera software", "is lost", "another makes it"]
+        {
+            assert!(line.contains(word), "{lost}: no {word:?} in {errors}");
+        }
+        merged_is_plain(folder);
+        std::fs::remove_dir_all(folder_of(folder, "plan.json")).unwrap();
+    }
+    let (status, errors) = with("1", "0:30");
+    assert_eq!(status, Some(2), "{errors}");
+    let lines: Vec<&str> = errors.lines().collect();
+    assert!(lines.len() == 2 && lines[0].contains("card 0") && !lines[0].contains("another"));
+    assert!(
+        lines[1].contains("of 4 tiles failed") && lines[1].contains("run it again"),
+        "{errors}"
+    );
+    assert_eq!(with("1", "0:1000000"), (Some(0), String::new()));
+    merged_is_plain(folder);
+    // From the start none is there.
+    let (status, errors) = with("1", "0:0");
+    assert_eq!((status, errors.lines().count()), (Some(2), 1), "{errors}");
+}
+
+/// A card with less memory free than a tile takes by the plan is refused, by a run that would make one.
+#[test]
+#[cfg(feature = "cuda")]
+fn a_card_of_less_memory_than_planned_is_refused() {
+    let folder = survey();
+    let folder = folder.path();
+    let plan = |most: &str| {
+        let words = ["--device-memory", most, "--overwrite", "--json"];
+        let report = succeeds(folder, &[&["plan"], &RADII, &words]);
+        let report: serde_json::Value = serde_json::from_str(&report).unwrap();
+        let tiles = &report["tiles"];
+        (tiles["count"].as_u64().unwrap(), tiles["device_bytes"].as_u64().unwrap())
+    };
+    let (whole, parts) = (plan("1GiB"), plan("35MiB"));
+    let is_cut = whole.0 == 1 && parts.0 > 1 && parts.1 <= 35 << 20 && whole.1 > parts.1;
+    assert!(is_cut, "{whole:?} and {parts:?}");
+    let with = |memory: u64, which: &[&str]| {
+        let run = [&["run", "plan.json", "--device", "software"], which].concat();
+        let mut command = PROGRAM.command(folder, &run);
+        let output = command.env("TESSERA_SOFTWARE_MEMORY", memory.to_string()).output().unwrap();
+        (output.status.code(), String::from_utf8(output.stderr).unwrap())
+    };
+    for which in [&["--all"][..], &["--tile", "0"]] {
+        let (status, errors) = with(10 << 20, which);
+        assert_eq!((status, errors.lines().count()), (Some(2), 1), "{errors}");
+        for word in ["Tessera software", "has 10 MiB free", "--device-memory"] {
+            assert!(errors.contains(word), "no {word:?} in {errors}");
+        }
+    }
+    assert_eq!(with(parts.1, &["--all"]), (Some(0), String::new()));
+    merged_is_plain(folder);
+    let least = ["plan", "survey.laz", "-o", "other.json", "--query-radius", "4"];
+    let least = [&least[..], &["--device-memory", "1MiB"]].concat();
+    PROGRAM.fails(folder, &least, &["--device-memory", "memory of a device", "1048576"]);
+}
+
+/// Reading the next tile and writing the last beside it, on several cards, keeps what `--memory` says.
+#[test]
+#[cfg(target_os = "linux")]
+fn tiles_in_work_keep_the_memory_of_the_plan() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    succeeds(folder, &[&["--survey-points", "400000", "--device", "cpu"]]);
+    for (method, cell) in [("pixels", "0.4"), ("exact", "1")] {
+        let words = ["plan", "survey.laz", "--method", method, "--query-radius", "3"];
+        let budget = ["--memory", "110MiB", "--resolution", cell, "--overwrite"];
+        let report = succeeds(folder, &[&words, &budget, &["--json"]]);
+        let report: serde_json::Value = serde_json::from_str(&report).unwrap();
+        assert!(report["tiles"]["count"].as_u64().unwrap() > 1, "{report}");
+        let run = ["run", "plan.json", "--all", "--device", "cpu"];
+        let peak = testing::tiles::peak_memory(&PROGRAM, folder, &run);
+        assert!(peak <= 121 << 20, "{method}: {} MiB", peak >> 20);
+    }
+}
+
+#[test]
+fn tiles_one_by_one_are_put_together_when_all_are_there() {
+    let folder = survey();
+    let folder = folder.path();
+    succeeds(folder, &[&["plan"], &RADII, &["--tile-size", "150"]]);
+    let run =
+        |tile: &str| succeeds(folder, &[&["run", "plan.json", "--tile", tile, "--device", "cpu"]]);
+    let count = 4;
+    for tile in (1..count).rev() {
+        assert!(run(&tile.to_string()).contains("1 made, 0 were there"));
+    }
+    PROGRAM.fails(folder, &["merge", "plan.json", "-o", "m.tif"], &["tile 0 is missing", "0.tif"]);
+    assert!(run("0").contains("1 made"));
+    assert!(run("0").contains("0 made, 1 were there"));
+    merged_is_plain(folder);
+    PROGRAM.fails(folder, &["merge", "plan.json", "-o", "merged.tif"], &["exists", "--overwrite"]);
+
+    // A tile that is damaged or another's is made again, and is not put together.
+    let tiles = folder_of(folder, "plan.json");
+    let whole = std::fs::read(tiles.join("2.tif")).unwrap();
+    let other = std::fs::read(tiles.join("1.tif")).unwrap();
+    let mut hole = whole.clone();
+    let middle = whole.len() / 2;
+    hole[middle..middle + 500].fill(0);
+    for bad in [&whole[..middle], &other, &hole, b"text"] {
+        std::fs::write(tiles.join("2.tif"), bad).unwrap();
+        PROGRAM.fails(folder, &["merge", "plan.json", "-o", "bad.tif"], &["2.tif"]);
+        assert!(run("2").contains("1 made"));
+        assert!(std::fs::read(tiles.join("2.tif")).unwrap() == whole);
+    }
+    std::fs::remove_file(tiles.join("1.tif")).unwrap();
+    std::fs::remove_file(tiles.join("3.tif")).unwrap();
+    let words = ["2 of 4 tiles are missing", "1.tif"];
+    PROGRAM.fails(folder, &["merge", "plan.json", "-o", "bad.tif"], &words);
+}
+
+#[test]
+fn a_tile_that_fails_is_named_and_the_others_are_made() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let grid = |west: f64| (0..2500).map(move |i| west + f64::from(i % 50)).collect::<Vec<f64>>();
+    let y: Vec<f64> = (0..2500).map(|i| f64::from(i / 50)).collect();
+    for (name, west) in [("west.laz", 0.0), ("east.laz", 100.0)] {
+        let x = grid(west);
+        let points = LasPoints { x: &x, y: &y, z: &y, ..Default::default() };
+        write_las(&folder.join(name), &points, None).unwrap();
+    }
+    let radii = ["--method", "pixels", "--site-radius", "4", "--query-radius", "2"];
+    succeeds(folder, &[&["west.laz", "east.laz", "-o", "plain.tif", "--cog"], &radii]);
+    succeeds(folder, &[&["plan", "east.laz", "west.laz", "--tile-size", "50"], &radii]);
+    let first = bytes(folder, "plan.json");
+    let again = ["plan", "west.laz", "east.laz", "--tile-size", "50", "--overwrite"];
+    succeeds(folder, &[&again, &radii]);
+    assert!(first == bytes(folder, "plan.json"), "the order of inputs is of no account");
+
+    std::fs::rename(folder.join("east.laz"), folder.join("away.laz")).unwrap();
+    let mut command = Command::new(PROGRAM.path);
+    command.current_dir(folder).args(["run", "plan.json", "--all", "--device", "cpu"]);
+    let output = command.output().unwrap();
+    let errors = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{errors}");
+    let lines: Vec<&str> = errors.lines().collect();
+    let (last, tiles) = lines.split_last().unwrap();
+    assert!(!tiles.is_empty() && last.contains("tiles failed"), "{errors}");
+    for line in tiles {
+        assert!(line.starts_with("lidar_dem: tile ") && line.contains("east.laz"), "{line}");
+    }
+    assert!(!files(&folder_of(folder, "plan.json")).is_empty());
+    std::fs::rename(folder.join("away.laz"), folder.join("east.laz")).unwrap();
+    succeeds(folder, &[&["run", "plan.json", "--all", "--device", "cpu"]]);
+    merged_is_plain(folder);
+
+    // Another file of that name.
+    std::fs::remove_dir_all(folder_of(folder, "plan.json")).unwrap();
+    std::fs::copy(folder.join("east.laz"), folder.join("west.laz")).unwrap();
+    std::fs::create_dir(folder_of(folder, "plan.json")).unwrap();
+    let words = ["tile 0", "west.laz has changed"];
+    PROGRAM.fails(folder, &["run", "plan.json", "--tile", "0", "--device", "cpu"], &words);
+}
+
+#[test]
+fn what_has_no_plan_or_is_none_gets_one_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    succeeds(folder, &[&["--survey-points", "3000", "--device", "cpu"]]);
+    std::fs::write(folder.join("few.csv"), "x,y,z\n1,1,1\n9,9,2\n").unwrap();
+    let radii = ["--query-radius", "4"];
+    let plan: [&[&str]; 10] = [
+        &[],
+        &["--query-radius", "inf"],
+        &["--query-radius", "4", "--site-radius", "inf"],
+        &["--query-radius", "4", "--hull"],
+        &["--query-radius", "4", "--weights", "c1"],
+        &["--query-radius", "4", "--memory", "1MiB"],
+        &["--query-radius", "4", "--memory", "much"],
+        &["--query-radius", "4", "--tile-size", "3"],
+        &["--query-radius", "4", "--resolution", "1e-9"],
+        &["few.csv", "--query-radius", "4"],
+    ];
+    let words: [&[&str]; 10] = [
+        &["--query-radius inf", "without limit"],
+        &["--query-radius inf"],
+        &["--site-radius inf"],
+        &["--hull"],
+        &["--weights c1"],
+        &["--memory", "16 x 16 cells", "1048576"],
+        &["--memory", "much"],
+        &["--tile-size", "3", "16"],
+        &["--resolution 0.000000001"],
+        &["EPSG:26910", "few.csv"],
+    ];
+    for (more, words) in plan.iter().zip(words) {
+        PROGRAM.fails(folder, &[&["plan", "survey.laz"], *more].concat(), words);
+    }
+    PROGRAM.fails(folder, &["plan", "-", "--query-radius", "4"], &["standard input"]);
+    PROGRAM.fails(folder, &["plan"], &["point files"]);
+
+    succeeds(folder, &[&["plan", "survey.laz"], &radii]);
+    PROGRAM.fails(folder, &[&["plan", "survey.laz"], &radii[..]].concat(), &["exists"]);
+    let run = |name: &str, words: &[&str]| {
+        PROGRAM.fails(folder, &["run", name, "--all", "--device", "cpu"], words);
+        PROGRAM.fails(folder, &["merge", name, "-o", "none.tif"], words);
+    };
+    let text = String::from_utf8(bytes(folder, "plan.json")).unwrap();
+    let write = |name: &str, text: &str| std::fs::write(folder.join(name), text).unwrap();
+    write("half.json", &text[..text.len() / 2]);
+    write("other.json", "{\"type\": \"FeatureCollection\"}");
+    write("newer.json", &text.replace("\"version\": 1,\n  \"id\"", "\"version\": 9,\n  \"id\""));
+    write("changed.json", &text.replace("\"supersample\": 1", "\"supersample\": 2"));
+    run("missing.json", &["missing.json", "No such file"]);
+    run("half.json", &["half.json", "damaged"]);
+    run("other.json", &["other.json", "no plan"]);
+    run("newer.json", &["newer.json", "version 9"]);
+    run("changed.json", &["changed.json", "damaged"]);
+    PROGRAM.fails(folder, &["run", "plan.json", "--tile", "7"], &["--tile 7", "0 to 0"]);
+    PROGRAM.fails(folder, &["run", "plan.json"], &["--tile", "--all"]);
+    for device in ["cuda:all", "software:all"] {
+        let one = ["run", "plan.json", "--tile", "0", "--device", device];
+        PROGRAM.fails(folder, &one, &[device, "--all"]);
+        PROGRAM.fails(folder, &["survey.laz", "-o", "d.tif", "--device", device], &[device, "one"]);
+    }
+    PROGRAM.fails(folder, &["merge", "plan.json", "-o", "dem.npy"], &["--output", ".tif"]);
+}
+
+/// A point beyond the site radius of a cell takes ground within its query radius away from the sites that count: the
+/// last cell before a cut at column 16 lacks it unless the halo is the site radius and twice the query radius.
+#[test]
+fn a_point_that_only_takes_ground_away_is_in_the_halo() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = "x,y,z\n10,8.5,0\n11.5,11.5,10\n30,8.5,20\n";
+    std::fs::write(folder.path().join("points.csv"), text).unwrap();
+    let words = ["points.csv", "--method", "pixels", "--site-radius", "6", "--query-radius", "6"];
+    let words = [&words[..], &["--bounds=0,0,32,16"]].concat();
+    succeeds(folder.path(), &[&words, &["-o", "plain.tif", "--device", "cpu"]]);
+    let plan = [&words[..], &["--tile-size", "16"]].concat();
+    assert_eq!(in_tiles(folder.path(), &plan, &[], "cpu", "tiles.tif"), 2);
+    assert!(bytes(folder.path(), "plain.tif") == bytes(folder.path(), "tiles.tif"));
+}
+
+/// Tables have no header: they are read for the plan.
+#[test]
+fn tables_are_planned_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut random = Random::new(5);
+    let mut text = String::from("east,north,height\n");
+    for _ in 0..2000 {
+        let [x, y, z] = [90.0, 70.0, 30.0].map(|side| random.between(0.0, side));
+        text += &format!("{x},{y},{z}\n");
+    }
+    std::fs::write(folder.path().join("points.csv"), text).unwrap();
+    let words = ["points.csv", "--columns", "east,north,height", "--method", "pixels"];
+    succeeds(folder.path(), &[&words, &["-o", "plain.tif", "--device", "cpu"]]);
+    let plan = [&words[..], &["--tile-size", "33"]].concat();
+    assert!(in_tiles(folder.path(), &plan, &[], "cpu", "tiles.tif") > 6);
+    assert!(bytes(folder.path(), "plain.tif") == bytes(folder.path(), "tiles.tif"));
+    assert_eq!(again_of_bins(folder.path(), &[], "cpu"), 2000);
+    assert!(bytes(folder.path(), "plain.tif") == bytes(folder.path(), "binned.tif"));
+}
+
+#[test]
+fn real_surveys_in_tiles_are_those_of_one_run() {
+    let data = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data"));
+    for (name, cell, more) in [
+        ("autzen.laz", "5", &["--classes", "2"][..]),
+        ("topography.laz", "2", &["--site-radius", "20"]),
+        ("lone-star.laz", "0.1", &["--supersample", "2"]),
+    ] {
+        let input = data.join(name);
+        if !input.is_file() {
+            println!("skipped: {} is not there", input.display());
+            continue;
+        }
+        let header = geo_io::read_header(&input).unwrap().unwrap();
+        let b = header.bounds.unwrap();
+        let bounds = format!("--bounds={},{},{},{}", b.min_x, b.min_y, b.max_x, b.max_y);
+        let folder = tempfile::tempdir().unwrap();
+        let base = [input.to_str().unwrap(), "--method", "pixels", "--resolution", cell, &bounds];
+        let words = [&base[..], more].concat();
+        succeeds(folder.path(), &[&words, &["-o", "plain.tif", "--cog", "--device", "cpu"]]);
+        let plan = [&words[..], &["--tile-size", "100"]].concat();
+        let tiles = in_tiles(folder.path(), &plan, &["--cog"], "cpu", "tiles.tif");
+        println!("{name}: {tiles} tiles");
+        assert!(
+            tiles > 3 && bytes(folder.path(), "plain.tif") == bytes(folder.path(), "tiles.tif")
+        );
+        let points = again_of_bins(folder.path(), &["--cog"], "cpu");
+        println!("{name}: {points} points in bins");
+        assert!(bytes(folder.path(), "plain.tif") == bytes(folder.path(), "binned.tif"));
+    }
+}

@@ -1,0 +1,234 @@
+//! The program `point_quadtree` as its users meet it: exit codes, messages, files.
+
+use std::path::Path;
+
+use quadtree_sort::Quadtree;
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::PROGRAM;
+
+const DATA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data/");
+
+const POINTS: &str = "x,y\n1,1\n9,1\n1,9\n9,9\n5,5.5\n5.1,5.5\n";
+
+fn succeeds(folder: &Path, arguments: &[&str]) -> String {
+    PROGRAM.succeeds(folder, arguments)
+}
+
+fn fails(folder: &Path, arguments: &[&str], words: &[&str]) {
+    PROGRAM.fails(folder, arguments, words);
+}
+
+fn with_points() -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("points.csv"), POINTS).unwrap();
+    folder
+}
+
+#[test]
+fn every_device_and_algorithm_gives_the_same_file() {
+    let folder = with_points();
+    let mut files = Vec::new();
+    for device in ["cpu", "software"] {
+        for more in [
+            &["--algorithm", "morton"][..],
+            &["--algorithm", "level-sort"],
+            &["--memory-budget", "2MiB"],
+        ] {
+            let base = ["points.csv", "--threshold", "1", "--device", device, "--overwrite"];
+            let report = succeeds(folder.path(), &[&base[..], &["-o", "t.qtree"], more].concat());
+            assert!(report.contains("6 points read, 6 kept"), "{report}");
+            files.push(std::fs::read(folder.path().join("t.qtree")).unwrap());
+        }
+    }
+    assert!(files.iter().all(|file| *file == files[0]));
+    let tree = Quadtree::open(folder.path().join("t.qtree")).unwrap();
+    assert_eq!((tree.order().len(), tree.summary().leaves), (6, 6));
+}
+
+#[test]
+fn leaves_are_written_in_every_format_and_questions_answered() {
+    let folder = with_points();
+    let base = ["points.csv", "--threshold", "2", "--max-depth", "1", "--device", "cpu"];
+    let with = |more: &[&'static str]| succeeds(folder.path(), &[&base[..], more].concat());
+    let read = |name: &str| std::fs::read_to_string(folder.path().join(name)).unwrap();
+    with(&["--leaves", "leaves.csv"]);
+    assert_eq!(
+        read("leaves.csv"),
+        "level,xmin,ymin,xmax,ymax,count\n1,1,1,5,5,1\n1,5,1,9,5,1\n1,1,5,5,9,1\n\
+         1,5,5,9,9,3\n"
+    );
+    with(&["--leaves", "leaves.geojson"]);
+    let shapes: Value = serde_json::from_str(&read("leaves.geojson")).unwrap();
+    assert_eq!(shapes["features"].as_array().unwrap().len(), 4);
+    assert_eq!(shapes["features"][3]["properties"]["count"], 3);
+    with(&["--leaves", "leaves.png"]);
+    let report = with(&["--window=0,0,6,6", "--nearest", "5,5,2", "--json"]);
+    let report: Value = serde_json::from_str(&report).unwrap();
+    assert_eq!(report["window"], 3);
+    assert_eq!(
+        (&report["nearest"][0]["point"], &report["nearest"][1]["point"]),
+        (&4.into(), &5.into())
+    );
+    assert_eq!(report["tree"]["overfull"], 1);
+    let report = with(&["--bounds=0,0,6,6"]);
+    assert!(report.contains("3 dropped"), "{report}");
+    std::fs::write(folder.path().join("bare.csv"), "1,2\n3,4\n").unwrap();
+    assert!(succeeds(folder.path(), &["bare.csv", "--device", "cpu"]).contains("2 kept"));
+}
+
+/// Whether a place lies in an odd number of rings, by the angles that their edges span.
+fn is_inside(rings: &[Vec<[f64; 2]>], x: f64, y: f64) -> bool {
+    let winds = |ring: &Vec<[f64; 2]>| {
+        let angle = |pair: &[[f64; 2]]| {
+            let ([ax, ay], [bx, by]) = (pair[0], pair[1]);
+            let (ax, ay, bx, by) = (ax - x, ay - y, bx - x, by - y);
+            (ax * by - ay * bx).atan2(ax * bx + ay * by)
+        };
+        let turns = ring.windows(2).map(angle).sum::<f64>() / std::f64::consts::TAU;
+        turns.round() as i64 % 2 != 0
+    };
+    rings.iter().filter(|ring| winds(ring)).count() % 2 == 1
+}
+
+/// A closed ring of corners around a place, none of which has the coordinates of a city.
+fn ring(x: f64, y: f64, radius: f64) -> Vec<[f64; 2]> {
+    let corner = |i: usize| {
+        let angle = std::f64::consts::TAU * i as f64 / 9.0 + 0.123;
+        let radius = radius * if i.is_multiple_of(2) { 1.0 } else { 0.6 };
+        [x + radius * angle.cos(), y + radius * angle.sin()]
+    };
+    (0..9).map(corner).chain([corner(0)]).collect()
+}
+
+#[test]
+fn points_in_polygons_with_holes_and_parts_are_those_of_brute_force() {
+    let path = format!("{DATA}cities.csv");
+    if !Path::new(&path).exists() {
+        println!("skipped: no {path}");
+        return;
+    }
+    // A polygon with a hole, one of two parts with a hole, and one over nothing.
+    let shapes = vec![
+        vec![vec![ring(5.0, 48.0, 12.0), ring(5.0, 48.0, 3.0)]],
+        vec![vec![ring(-95.0, 38.0, 20.0), ring(-95.0, 38.0, 6.0)], vec![ring(80.0, 22.0, 15.0)]],
+        vec![vec![ring(-150.0, -60.0, 2.0)]],
+    ];
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("areas.geojson");
+    geo_io::write_polygons(&file, shapes.iter().map(|s| (vec![], s.clone())), None).unwrap();
+    let lines = std::fs::read_to_string(&path).unwrap();
+    let mut lines = lines.lines();
+    let names: Vec<&str> = lines.next().unwrap().split(',').collect();
+    let [lon, lat] = ["lon", "lat"].map(|name| names.iter().position(|n| *n == name).unwrap());
+    let places: Vec<[f64; 2]> = lines
+        .map(|line| {
+            let fields: Vec<&str> = line.split(',').collect();
+            [lon, lat].map(|column| fields[column].parse().unwrap())
+        })
+        .collect();
+    let mut wanted = Vec::new();
+    for (number, parts) in shapes.iter().enumerate() {
+        let rings: Vec<_> = parts.iter().flatten().cloned().collect();
+        for (point, &[x, y]) in places.iter().enumerate() {
+            if is_inside(&rings, x, y) {
+                wanted.push((number, point));
+            }
+        }
+    }
+    let base = [&path, "--columns", "lon,lat", "--polygons", "areas.geojson", "--overwrite"];
+    for device in ["cpu", "software"] {
+        let with = |name: &str| {
+            let more = ["--device", device, "--json", "--polygons-out", name];
+            succeeds(folder.path(), &[&base[..], &more].concat())
+        };
+        let report: Value = serde_json::from_str(&with("found.csv")).unwrap();
+        let table = std::fs::read_to_string(folder.path().join("found.csv")).unwrap();
+        let row = |line: &str| {
+            let mut fields = line.split(',').map(|field| field.parse::<f64>().unwrap());
+            let (number, point) = (fields.next().unwrap(), fields.next().unwrap());
+            let place: Vec<f64> = fields.collect();
+            assert_eq!(place, places[point as usize]);
+            (number as usize, point as usize)
+        };
+        let mut found: Vec<(usize, usize)> = table.lines().skip(1).map(row).collect();
+        found.sort_unstable();
+        assert_eq!(found, wanted);
+        with("found.geojson");
+        let text = std::fs::read_to_string(folder.path().join("found.geojson")).unwrap();
+        let written: Value = serde_json::from_str(&text).unwrap();
+        for number in 0..shapes.len() {
+            let count = wanted.iter().filter(|(polygon, _)| *polygon == number).count();
+            assert!(count > 100 || number == 2);
+            assert_eq!(report["polygons"][number]["points"], count);
+            assert_eq!(written["features"][number]["properties"]["points"], count);
+        }
+        assert_eq!(geo_io::read_polygons(&folder.path().join("found.geojson")).unwrap(), shapes);
+    }
+}
+
+#[test]
+fn what_is_wrong_is_said_in_one_line() {
+    let folder = with_points();
+    let here = folder.path();
+    std::fs::write(here.join("empty.csv"), "x,y\n").unwrap();
+    std::fs::write(here.join("bad.csv"), "x,y\n1,NaN\n").unwrap();
+    std::fs::write(here.join("there.qtree"), "x").unwrap();
+    fails(here, &[], &["POINTS"]);
+    fails(here, &["nowhere.csv"], &["nowhere.csv"]);
+    fails(here, &["empty.csv"], &["no points"]);
+    fails(here, &["bad.csv"], &["bad.csv", "NaN"]);
+    fails(here, &["points.csv", "--columns", "a,b"], &["\"a\""]);
+    fails(here, &["points.csv", "-o", "there.qtree"], &["there.qtree", "--overwrite"]);
+    fails(here, &["points.csv", "-o", "points.csv", "--overwrite"], &["points.csv"]);
+    for (option, value) in [
+        ("--threshold", "0"),
+        ("--threshold", "-1"),
+        ("--max-depth", "32"),
+        ("--algorithm", "bubble"),
+        ("--leaves", "leaves.tif"),
+        ("--polygons", "nowhere.geojson"),
+        ("--polygons", "points.csv"),
+        ("--polygons-out", "found.csv"),
+        ("--leaves", "nowhere/leaves.csv"),
+        ("--window", "1,1,0,0"),
+        ("--nearest", "1,1,0"),
+        ("--memory-budget", "some"),
+        ("--crs", "EPSG:1"),
+        ("--device", "abacus"),
+    ] {
+        fails(here, &["points.csv", option, value], &[]);
+    }
+    let little = ["points.csv", "--memory-budget", "1kB", "--device", "software"];
+    fails(here, &little, &["1000 bytes of device memory"]);
+}
+
+#[test]
+fn version_completions_and_page_are_printed() {
+    let folder = tempfile::tempdir().unwrap();
+    PROGRAM.prints_its_version_completions_and_page(folder.path());
+    assert!(succeeds(folder.path(), &["--completions", "bash"]).contains("threshold"));
+}
+
+#[test]
+fn real_points_make_trees() {
+    for (name, columns) in [("cities.csv", "lon,lat"), ("topography.laz", "x,y")] {
+        let path = format!("{DATA}{name}");
+        if !Path::new(&path).exists() {
+            println!("skipped: no {path}");
+            continue;
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let base = [&path, "--columns", columns, "--device", "cpu"];
+        let output = ["--leaves", "leaves.csv", "-o", "tree.qtree"];
+        let report = succeeds(folder.path(), &[&base[..], &output].concat());
+        assert!(report.contains("leaves down to level"), "{report}");
+        let tree = Quadtree::open(folder.path().join("tree.qtree")).unwrap();
+        let table = std::fs::read_to_string(folder.path().join("leaves.csv")).unwrap();
+        assert_eq!(table.lines().count() as u64, 1 + tree.summary().leaves);
+        let counts = table.lines().skip(1).map(|line| line.rsplit(',').next().unwrap());
+        let sum: usize = counts.map(|count| count.parse::<usize>().unwrap()).sum();
+        assert_eq!(sum, tree.order().len());
+    }
+}

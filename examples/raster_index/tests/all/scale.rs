@@ -1,0 +1,194 @@
+//! An index in tiles: planned, made in any order, put together, it is the index of one run.
+
+use std::path::Path;
+
+use geo_io::{Cells, Georeference, TiffOptions, write_npy, write_tiff};
+use proptest::prelude::*;
+use testing::Random;
+use testing::tiles::{folder_of, kill_at_random, number};
+
+use crate::PROGRAM;
+
+/// Plans, makes all tiles and puts them together; gives the number of tiles.
+fn in_tiles(folder: &Path, plan: &[&str], device: &str, output: &str) -> u64 {
+    let planned = PROGRAM.succeeds(folder, &[&["plan", "--json", "--overwrite"], plan].concat());
+    let planned: serde_json::Value = serde_json::from_str(&planned).unwrap();
+    PROGRAM.succeeds(folder, &["run", "plan.json", "--all", "--device", device]);
+    PROGRAM.succeeds(folder, &["merge", "plan.json", "-o", output]);
+    planned["tiles"]["count"].as_u64().unwrap()
+}
+
+fn is_same(folder: &Path, a: &str, b: &str) -> bool {
+    let bytes = |name: &str| std::fs::read(folder.join(name)).unwrap();
+    bytes(a) == bytes(b)
+}
+
+/// Steps of different sides, of few values or of many, some of which are -9.
+fn values(random: &mut Random, width: usize, height: usize) -> Vec<f64> {
+    let (step, range) = (1_usize << random.below(7), 2_u64 << random.below(10));
+    let seed = random.next_u64();
+    let at = |row: usize, column: usize| {
+        let place = ((row / step) as u64) << 32 | (column / step) as u64;
+        let mut own = Random::new(seed ^ place.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        if own.below(9) == 0 { -9.0 } else { own.below(range) as f64 }
+    };
+    (0..height).flat_map(|row| (0..width).map(move |column| at(row, column))).collect()
+}
+
+/// Writes an array of a type.
+fn write_array(path: &Path, values: &[f64], width: usize, kind: &str) {
+    let height = values.len() / width;
+    macro_rules! write {
+        ($type:ty) => {{
+            let values: Vec<$type> = values.iter().map(|&v| v as $type).collect();
+            write_npy(path, &values, width, height).unwrap()
+        }};
+    }
+    match kind {
+        "u8" => write!(u8),
+        "i8" => write!(i8),
+        "i16" => write!(i16),
+        "u16" => write!(u16),
+        "i32" => write!(i32),
+        "u32" => write!(u32),
+        _ => write!(f32),
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: number("TESSERA_CASES", 24), failure_persistence: None, ..Default::default() })]
+
+    #[test]
+    fn tiles_have_the_bytes_of_one_run(
+        seed in any::<u64>(),
+        (width, height) in (1..300_usize, 1..300_usize),
+        kind in prop::sample::select(vec!["u8", "i8", "i16", "u16", "i32", "u32", "f32"]),
+        bins in prop::sample::select(vec![None, Some("3,40,200.5"), Some("0")]),
+        nodata in prop::sample::select(vec![None, Some("-9"), Some("0"), Some("12.5")]),
+        tile in prop::sample::select(vec!["64", "100", "128", "512"]),
+        on_device in any::<bool>(),
+    ) {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path();
+        let device = if on_device && cfg!(feature = "cuda") { "software" } else { "cpu" };
+        write_array(&folder.join("raster.npy"), &values(&mut Random::new(seed), width, height), width, kind);
+        let mut words = vec!["raster.npy"];
+        for (option, value) in [("--bins", bins), ("--nodata", nodata)] {
+            words.extend(value.into_iter().flat_map(|value| [option, value]));
+        }
+        PROGRAM.succeeds(folder, &[&["build", "-o", "one.ccq", "--device", device], &words[..]].concat());
+        words.extend(["--tile-size", tile]);
+        in_tiles(folder, &words, device, "tiles.ccq");
+        prop_assert!(is_same(folder, "one.ccq", "tiles.ccq"));
+    }
+
+    /// GeoTIFFs beside each other, with gaps between them that are NODATA.
+    #[test]
+    fn rasters_beside_each_other_are_tiled_as_one(seed in any::<u64>(), tile in prop::sample::select(vec!["64", "128"])) {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path();
+        let mut random = Random::new(seed);
+        let mut names = Vec::new();
+        for (row, column) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
+            // One may be missing, but not the first.
+            if (row, column) != (0, 0) && random.below(4) == 0 {
+                continue;
+            }
+            let (width, height) = (90, 70);
+            let values: Vec<f32> =
+                values(&mut random, width as usize, height as usize).iter().map(|&v| v as f32).collect();
+            let corner = (500.0 + f64::from(column * 90) * 2.0, 900.0 - f64::from(row * 70) * 2.0);
+            let place = Georeference::north_up(corner, (2.0, 2.0));
+            let name = format!("{row}{column}.tif");
+            let cells = Cells::Values { values: &values, nodata: -9999.0 };
+            write_tiff(&folder.join(&name), &place, (width, height), cells, &TiffOptions::default()).unwrap();
+            names.insert(random.below(names.len() as u64 + 1) as usize, name);
+        }
+        let mut words: Vec<&str> = names.iter().map(String::as_str).collect();
+        words.extend(["--bins", "2,5,100"]);
+        PROGRAM.succeeds(folder, &[&["build", "-o", "one.ccq", "--device", "cpu"], &words[..]].concat());
+        words.extend(["--tile-size", tile]);
+        let tiles = in_tiles(folder, &words, "cpu", "tiles.ccq");
+        prop_assert!(names.len() == 1 || tiles > 1);
+        prop_assert!(is_same(folder, "one.ccq", "tiles.ccq"));
+    }
+}
+
+/// Killed at random moments and started again: 20 times, or as many as `TESSERA_KILLS` says.
+#[test]
+fn killed_at_random_and_run_again_it_is_the_same() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    write_array(&folder.join("raster.npy"), &values(&mut Random::new(3), 1500, 1100), 1500, "i16");
+    PROGRAM.succeeds(folder, &["build", "raster.npy", "-o", "one.ccq", "--device", "cpu"]);
+    PROGRAM.succeeds(folder, &["plan", "raster.npy", "--tile-size", "128"]);
+    let run = ["run", "plan.json", "--all", "--device", "cpu"];
+    kill_at_random(&PROGRAM, folder, &folder_of(folder, "plan.json"), &run);
+    PROGRAM.succeeds(folder, &run);
+    PROGRAM.succeeds(folder, &["merge", "plan.json"]);
+    assert!(is_same(folder, "one.ccq", "index.ccq"));
+}
+
+/// A raster of eight times the memory beyond what the program takes itself: what is in work keeps what `--memory` says.
+#[test]
+#[cfg(target_os = "linux")]
+fn tiles_in_work_keep_the_memory_of_the_plan() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let mut random = Random::new(7);
+    let values: Vec<i16> = (0..64 << 20).map(|_| random.next_u64() as i16).collect();
+    write_npy(&folder.join("raster.npy"), &values, 8192, 8192).unwrap();
+    drop(values);
+    let words = ["plan", "raster.npy", "--memory", "80MiB", "--json"];
+    let report: serde_json::Value =
+        serde_json::from_str(&PROGRAM.succeeds(folder, &words)).unwrap();
+    assert!(report["tiles"]["count"].as_u64().unwrap() > 4, "{report}");
+    let run = ["run", "plan.json", "--all", "--device", "cpu"];
+    let peak = testing::tiles::peak_memory(&PROGRAM, folder, &run);
+    println!("{} MiB at the peak", peak >> 20);
+    assert!(peak <= 88 << 20, "{} MiB", peak >> 20);
+}
+
+#[test]
+fn what_is_wrong_with_a_plan_or_its_tiles_gets_one_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let at = |name: &str| folder.join(name);
+    write_array(&at("raster.npy"), &values(&mut Random::new(1), 200, 100), 200, "i16");
+    write_npy(&at("long.npy"), &[1i64; 4], 2, 2).unwrap();
+    write_npy::<f32>(&at("empty.npy"), &[], 0, 0).unwrap();
+    write_npy(&at("float.npy"), &[1f32; 4], 2, 2).unwrap();
+    std::fs::write(at("picture.png"), "none").unwrap();
+    for (arguments, words) in [
+        (&["long.npy"][..], &["long.npy", "64 bits"][..]),
+        (&["empty.npy"], &["no cells"]),
+        (&["picture.png"], &[".png", "a part"]),
+        (&["raster.npy", "float.npy"], &["float.npy", "f32", "i16"]),
+        (&["raster.npy", "raster.npy"], &["raster.npy", "earlier"]),
+        (&["raster.npy", "--bins", "3,2"], &["boundary 1", "2"]),
+        (&["raster.npy", "--tile-size", "16"], &["64", "--tile-size"]),
+        (&["raster.npy", "--memory", "1MiB"], &["--memory"]),
+    ] {
+        PROGRAM.fails(folder, &[&["plan"], arguments].concat(), words);
+    }
+    PROGRAM.succeeds(folder, &["plan", "raster.npy", "--tile-size", "64"]);
+    PROGRAM.fails(folder, &["merge", "plan.json"], &["tiles are missing", "raster_index run"]);
+    PROGRAM.fails(folder, &["merge", "plan.json", "-o", "a.tif"], &["--output", ".ccq"]);
+    let run = ["run", "plan.json", "--all", "--device", "cpu"];
+    PROGRAM.succeeds(folder, &run);
+    // A damaged tile is named, and made again.
+    let tile = folder_of(folder, "plan.json").join("1.ccq");
+    let mut bytes = std::fs::read(&tile).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    std::fs::write(&tile, bytes).unwrap();
+    PROGRAM.fails(folder, &["merge", "plan.json"], &["1.ccq", "damaged"]);
+    let report = PROGRAM.succeeds(folder, &run);
+    assert!(report.contains("1 made, 7 were there"), "{report}");
+    // An input that changed is named by the tiles that it has cells of.
+    std::fs::remove_dir_all(folder_of(folder, "plan.json")).unwrap();
+    write_array(&at("raster.npy"), &values(&mut Random::new(2), 200, 100), 200, "i16");
+    let one = PROGRAM.command(folder, &["run", "plan.json", "--tile", "3"]).output().unwrap();
+    let errors = String::from_utf8(one.stderr).unwrap();
+    assert!(one.status.code() == Some(2) && errors.contains("has changed"), "{errors}");
+}

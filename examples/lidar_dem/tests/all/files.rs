@@ -87,11 +87,16 @@ fn the_end_of_memory_is_one_line_and_leaves_no_part() {
         let output = Command::new("sh")
             .current_dir(folder.path())
             .args(["-c", &script, PROGRAM.path, "many.las", "--device", "cpu", "--threads", "1"])
+            .env("RUST_BACKTRACE", "0")
             .output()
             .unwrap();
         let errors = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(2), "{more} MiB: {errors}");
-        assert_eq!(errors.matches('\n').count(), 1, "{more} MiB: {errors:?}");
+        // Where std finds out, it adds a note on backtraces, which nothing stable switches off. Who finds out depends on
+        // the room that the program itself takes.
+        let is_note = |line: &&str| line.starts_with("note: run with `RUST_BACKTRACE=1`");
+        let lines = errors.lines().filter(|line| !is_note(line));
+        assert_eq!(lines.count(), 1, "{more} MiB: {errors:?}");
         assert!(errors.contains("memory"), "{more} MiB: {errors:?}");
         assert_eq!(files(folder.path()), before, "{more} MiB");
     }

@@ -34,22 +34,22 @@ PIXELS = ["--method", "pixels"]
 PATIENCE = 200
 
 
-def run(command, cwd):
+def run(command, cwd, patience=3600):
     """Seconds of the wall, seconds of processors, and the most memory in MB of a command.
 
     A child begins with its parent's memory: so this process holds no data, which others make.
     """
     start = time.monotonic()
     child = subprocess.Popen(command, cwd=cwd, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-    given_up = threading.Timer(PATIENCE, child.kill)
+    given_up = threading.Timer(patience, child.kill)
     given_up.start()
     errors = child.stderr.read()
     _, status, usage = os.wait4(child.pid, 0)
     given_up.cancel()
     child.returncode = os.waitstatus_to_exitcode(status)
     wall = time.monotonic() - start
-    if wall >= PATIENCE:
-        raise RuntimeError(f"not finished in {PATIENCE} s")
+    if wall >= patience:
+        raise RuntimeError(f"not finished in {patience} s")
     if child.returncode != 0:
         raise RuntimeError(f"{command}: {errors.decode(errors='replace').strip()[-300:]}")
     return wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
@@ -64,7 +64,7 @@ def alternate(title, contenders, cwd, pairs):
             if name in failed:
                 continue
             try:
-                taken[name].append(run(command, cwd))
+                taken[name].append(run(command, cwd, PATIENCE))
             except (RuntimeError, OSError) as error:
                 failed[name] = str(error)
     print(f"\n### {title}\n\n| command | wall s | CPU s | peak MB | first's wall over its |")
@@ -239,7 +239,7 @@ def by_whitebox(kept, like, cell, cwd):
     las.write(f"{cwd}/kept.laz")
     for method in ("TIN", "Sibson"):
         try:
-            run(whitebox_dem(f"{cwd}/kept.laz", f"{cwd}/held.tif", method, cell), cwd)
+            run(whitebox_dem(f"{cwd}/kept.laz", f"{cwd}/held.tif", method, cell), cwd, PATIENCE)
         except RuntimeError as error:
             print(f"Whitebox {method}: {error}", file=sys.stderr)
             continue

@@ -622,6 +622,55 @@ mod tests {
     }
 
     #[test]
+    fn a_cell_beside_a_straight_edge_of_points_looks_at_few_of_them() {
+        // The outermost centres lie outside by less than a tenth of a cell.
+        let (x, y) = places(60_000, 0.0);
+        let inward = |v: f64| 0.55 + v * (198.9 / 200.0);
+        let (x, y): (Vec<f64>, Vec<f64>) =
+            x.into_iter().zip(y).map(|(x, y)| (inward(x), inward(y))).unzip();
+        let z: Vec<f64> = x.iter().zip(&y).map(|(x, y)| (x / 9.0).sin() + y / 50.0).collect();
+        let (table, setup, _) = table_of(&x, &y, &z, Weights::Sibson);
+        let (scene, again, sites) = (&setup.scene, || setup.scene, table.places.len() as u32);
+        let looks = std::cell::Cell::new(0u32);
+        let place = |site: u32| {
+            looks.set(looks.get() + 1);
+            table.places[site as usize]
+        };
+        let searched =
+            Index { cells: table.cells, place, start: |cell| table.starts[cell as usize] };
+        // All sites in one cell: each is looked at.
+        let one = Cells { columns: 1, rows: 1, ..table.cells };
+        let all = Index {
+            cells: one,
+            place: |site: u32| table.places[site as usize],
+            start: |cell| if cell == 0 { 0 } else { sites },
+        };
+        let (mut slots, mut narrow, mut most) = (OnHost::new(), 0, 0);
+        let edge = (3..197).flat_map(|i| [(i, 0), (i, 199), (0, i), (199, i)]);
+        for (column, row) in edge.step_by(3) {
+            let cell = Cell { column, row, hull: [i32::MIN, i32::MAX] };
+            let window = scene.window_outside(cell, &table.index(), &WithWide(&table));
+            narrow += u32::from(window == 0.0);
+            let mut value = 0.0;
+            looks.set(0);
+            let answer = slots.until(|slots| {
+                let write = |_, is: f32| value = is;
+                scene.cell_by_clipping(Alone, cell, 0.0, &searched, slots, &table, again, write)
+            });
+            most = most.max(looks.get());
+            let mut expected = 0.0;
+            let of_all = slots.until(|slots| {
+                let write = |_, is: f32| expected = is;
+                scene.cell_by_clipping(Alone, cell, 0.0, &all, slots, &table, again, write)
+            });
+            let is_same = (value - expected).abs() < 1e-5 && answer.count == of_all.count;
+            assert!(is_same, "{value} of {expected} at {column}, {row}: {answer:?}, {of_all:?}");
+        }
+        println!("{narrow} cells hardly open, at most {most} looks at {sites} sites");
+        assert!(narrow > 50 && most < 10_000, "{narrow}, {most} of {sites}");
+    }
+
+    #[test]
     fn wide_rings_give_what_clipping_gives() {
         let (x, y) = places(60_000, 60.0);
         let height = |(x, y): (&f64, &f64)| 30.0 * (x / 40.0).sin() + 20.0 * (y / 25.0).cos();

@@ -230,6 +230,7 @@ impl<P: Fn(u32) -> [f64; 2], S: Fn(u32) -> u32> Walk<'_, P, S> {
         let ([mut first, mut last], mut strip_rows) = ([0; 2], 0);
         // The columns of this thread's strip, and whose turn it is.
         let (mut own, mut turn) = ([0; 2], T::THREADS);
+        let mut gap = NO_GAP;
         loop {
             if !by_circles {
                 let reach = 2.0 * math::sqrt(self.farthest);
@@ -239,11 +240,14 @@ impl<P: Fn(u32) -> [f64; 2], S: Fn(u32) -> u32> Walk<'_, P, S> {
                 let beyond = if is_southward { row - first_row } else { last_row - row };
                 let distance = row.abs_diff(own_row);
                 if turn == T::THREADS {
-                    own = UNREACHED;
+                    (own, gap) = (UNREACHED, NO_GAP);
                     if let Some([near, far]) = strip_ahead(distance, beyond, polygon.team.rank()) {
                         let south = if is_southward { row - far } else { row + near };
-                        let ends = self.circles([south, south + (far - near)], polygon);
+                        let (ends, between) = self.circles([south, south + (far - near)], polygon);
                         own = columns_between(cells, block, ends);
+                        if T::THREADS == 1 {
+                            gap = columns_of_gap(cells, between);
+                        }
                     }
                     turn = 0;
                 }
@@ -267,7 +271,7 @@ impl<P: Fn(u32) -> [f64; 2], S: Fn(u32) -> u32> Walk<'_, P, S> {
                 row = if is_southward { row - (spared - 1) } else { row + (spared - 1) };
                 strip_rows -= spared - 1;
             } else if is_reached {
-                let hole = hole_of(row, inner);
+                let hole = with_gap(hole_of(row, inner), gap);
                 let [mut part, parts] = parts_beside(hole);
                 while part < vector::unknown(parts) {
                     let range = part_of(part, [first, last], hole);
@@ -436,17 +440,20 @@ impl<P: Fn(u32) -> [f64; 2], S: Fn(u32) -> u32> Walk<'_, P, S> {
     }
 
     /// From where to where a point of some rows of cells may lie that cuts the polygon: it is nearer to a corner
-    /// than the query point is.
+    /// than the query point is. And a gap between, on both sides of the query point's x, in which none lies; none where the
+    /// second is not the greater: beside a straight edge of all points the far corners of a cell that hardly opens have
+    /// circles that touch a row far to the west and far to the east alone.
     #[inline(always)]
     fn circles<Q: Slots, T: Team>(
         &self,
         [first, last]: [u32; 2],
         polygon: &Polygon<'_, Q, T>,
-    ) -> [f64; 2] {
+    ) -> ([f64; 2], [f64; 2]) {
         let ([south, _], [_, north]) =
             (self.index.cells.strip(first), self.index.cells.strip(last));
         let rise = self.query.at[1] - self.index.cells.south;
         let (mut west, mut east) = (f64::INFINITY, f64::NEG_INFINITY);
+        let mut gap = [f64::NEG_INFINITY, f64::INFINITY];
         let mut i = 0;
         while i < polygon.len {
             let [x, y] = polygon.slots.corner(i);
@@ -457,12 +464,45 @@ impl<P: Fn(u32) -> [f64; 2], S: Fn(u32) -> u32> Walk<'_, P, S> {
                 // More than rounding takes away.
                 let half = math::sqrt(f64::max(rest, 0.0) + 1e-15 * squared);
                 let slack = 1e-15 * (x.abs() + half);
-                west = f64::min(west, x - half - slack);
-                east = f64::max(east, x + half + slack);
+                let (first, last) = (x - half - slack, x + half + slack);
+                west = f64::min(west, first);
+                east = f64::max(east, last);
+                // Beside the query point's x on one side, or on both.
+                if last < 0.0 {
+                    gap[0] = f64::max(gap[0], last);
+                } else if first > 0.0 {
+                    gap[1] = f64::min(gap[1], first);
+                } else {
+                    gap = [0.0; 2];
+                }
             }
             i += 1;
         }
-        [west + self.query.at[0], east + self.query.at[0]]
+        let x = self.query.at[0];
+        ([west + x, east + x], [gap[0] + x, gap[1] + x])
+    }
+}
+
+/// What stands for the columns of a gap where there is none.
+const NO_GAP: [u32; 2] = [u32::MAX, 0];
+
+/// The columns that lie wholly within a gap, but for one at each end: more than rounding takes away. The first is behind
+/// the last where there are none.
+#[inline(always)]
+fn columns_of_gap(cells: &Cells, [west, east]: [f64; 2]) -> [u32; 2] {
+    let [first, end] = [cells.column(west) + 2, cells.column(east).saturating_sub(1)];
+    if first < end { [first, end - 1] } else { NO_GAP }
+}
+
+/// A hole, made wider by a gap that touches it, or the gap where there is no hole.
+#[inline(always)]
+fn with_gap(hole: [u32; 2], gap: [u32; 2]) -> [u32; 2] {
+    if hole[0] > hole[1] {
+        gap
+    } else if gap[0] <= gap[1] && gap[0] <= hole[1] + 1 && hole[0] <= gap[1] + 1 {
+        [u32::min(hole[0], gap[0]), u32::max(hole[1], gap[1])]
+    } else {
+        hole
     }
 }
 

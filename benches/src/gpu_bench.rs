@@ -80,7 +80,12 @@ fn nni_exact(gpu: &Gpu, side: u32) -> Result<()> {
     let void = Cloud::random(7_000_000, side, 500.0);
     nni(gpu, &void, side, "exact_void", |_| exact)?;
     let wide = exact.site_radius(400.0);
-    nni(gpu, &void, side, "exact_void_site_radius_400", |_| wide)
+    nni(gpu, &void, side, "exact_void_site_radius_400", |_| wide)?;
+    // The outermost centres lie a twentieth of a cell outside of all points, beside long straight edges of these.
+    let inward = |v: &f64| 0.55 + v * (f64::from(side) - 1.1) / f64::from(side);
+    let [x, y] = [&cloud.x, &cloud.y].map(|column| column.iter().map(inward).collect());
+    let edge = Cloud { x, y, z: cloud.z.clone() };
+    nni(gpu, &edge, side, "exact_straight_edge", |_| exact)
 }
 
 /// Other radii, finer rasters, a void, other weights.

@@ -228,8 +228,8 @@ impl<P: Fn(u32) -> [f64; 2], S: Fn(u32) -> u32> Walk<'_, P, S> {
         let own_row = cells.row(self.query.at[1]);
         let (mut row, mut is_southward) = (own_row, false);
         let ([mut first, mut last], mut strip_rows) = ([0; 2], 0);
-        // The columns of this thread's strip, and whose turn it is.
-        let (mut own, mut turn) = ([0; 2], T::THREADS);
+        // The columns of this thread's strip, a gap in them, and whose turn it is.
+        let (mut own, mut own_gap, mut turn) = ([0; 2], NO_GAP, T::THREADS);
         let mut gap = NO_GAP;
         loop {
             if !by_circles {
@@ -240,38 +240,33 @@ impl<P: Fn(u32) -> [f64; 2], S: Fn(u32) -> u32> Walk<'_, P, S> {
                 let beyond = if is_southward { row - first_row } else { last_row - row };
                 let distance = row.abs_diff(own_row);
                 if turn == T::THREADS {
-                    (own, gap) = (UNREACHED, NO_GAP);
+                    (own, own_gap) = (UNREACHED, NO_GAP);
                     if let Some([near, far]) = strip_ahead(distance, beyond, polygon.team.rank()) {
                         let south = if is_southward { row - far } else { row + near };
                         let (ends, between) = self.circles([south, south + (far - near)], polygon);
                         own = columns_between(cells, block, ends);
-                        if T::THREADS == 1 {
-                            gap = columns_of_gap(cells, between);
-                        }
+                        own_gap = columns_of_gap(cells, between);
                     }
                     turn = 0;
                 }
                 [first, last] = own.map(|column| polygon.team.get(column, turn));
+                gap = own_gap.map(|column| polygon.team.get(column, turn));
                 strip_rows = strip_height(distance, beyond);
                 turn += 1;
             }
             let is_reached = [first, last] != UNREACHED;
+            let hole = |row| with_gap(hole_of(row, inner), gap);
             let mut spared = 0;
             if T::THREADS > 1 && by_circles && is_reached && strip_rows >= FEW_ROWS {
-                spared = self.rows_spared(
-                    [row, strip_rows],
-                    is_southward,
-                    [first, last],
-                    inner,
-                    polygon,
-                );
+                spared =
+                    self.rows_spared([row, strip_rows], is_southward, [first, last], hole, polygon);
             }
             if spared > 0 {
                 // The last of them is left as any row is.
                 row = if is_southward { row - (spared - 1) } else { row + (spared - 1) };
                 strip_rows -= spared - 1;
             } else if is_reached {
-                let hole = with_gap(hole_of(row, inner), gap);
+                let hole = hole(row);
                 let [mut part, parts] = parts_beside(hole);
                 while part < vector::unknown(parts) {
                     let range = part_of(part, [first, last], hole);
@@ -307,7 +302,7 @@ impl<P: Fn(u32) -> [f64; 2], S: Fn(u32) -> u32> Walk<'_, P, S> {
         [row, left]: [u32; 2],
         is_southward: bool,
         columns: [u32; 2],
-        inner: Option<Block>,
+        hole: impl Fn(u32) -> [u32; 2],
         polygon: &Polygon<'_, Q, T>,
     ) -> u32 {
         let (index, query, team) = (self.index, self.query, polygon.team);
@@ -315,7 +310,7 @@ impl<P: Fn(u32) -> [f64; 2], S: Fn(u32) -> u32> Walk<'_, P, S> {
         let (mut is_long, mut cuts) = (false, false);
         if rank < rows {
             let own = if is_southward { row - rank } else { row + rank };
-            let (start, hole) = (own * index.cells.columns, hole_of(own, inner));
+            let (start, hole) = (own * index.cells.columns, hole(own));
             let [mut part, parts] = parts_beside(hole);
             while part < vector::unknown(parts) {
                 let [first, last] = part_of(part, columns, hole);

@@ -16,31 +16,30 @@ const ITEMS: usize = 4;
 pub const GATHERED: u64 = (BLOCK * ITEMS) as u64;
 
 /// The x and y of the points in an order, from pairs: memory gives 32 bytes or more at once, so both come for what one
-/// costs. An index beyond the pairs, as where nodes did not fit and some leaves were not collected, gives the last pair.
-/// Grid: blocks of [`GATHERED`] points.
+/// costs. Nothing is done where nodes did not fit: then some leaves were not collected. Grid: blocks of [`GATHERED`] points.
 ///
 /// # Safety
-/// `order`, `x` and `y` have `len` elements; there are `pair_count` pairs, at least one.
+/// `order`, `x` and `y` have `len` elements; `order` names pairs unless `overflow`, one number, is other than 0.
 #[kernel(block = BLOCK, instances(f32: <f32>; f64: <f64>))]
 pub unsafe fn gather_places<T: Place>(
     order: *const u32,
     len: u64,
     pairs: *const u64,
-    pair_count: u64,
+    overflow: *const u32,
     x: *mut T,
     y: *mut T,
 ) {
     let first = thread::block_idx_x() as u64 * GATHERED + thread::thread_idx_x() as u64;
-    // SAFETY: guarded by the length; a point beyond it is read as the last one, and not written.
+    // SAFETY: guarded by the length; a point beyond it is read as the last one, and not written. The order is whole.
     unsafe {
-        if first >= len {
+        if first >= len || *overflow != 0 {
             return;
         }
         let mut from = [0; ITEMS];
         let mut item = 0;
         while item < ITEMS {
             let i = u64::min(first + (item * BLOCK) as u64, len - 1);
-            from[item] = u64::min(*order.add(i as usize) as u64, pair_count - 1);
+            from[item] = *order.add(i as usize) as u64;
             item += 1;
         }
         let mut places = [T::load_pair(pairs, from[0]); ITEMS];

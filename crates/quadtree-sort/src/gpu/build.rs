@@ -217,7 +217,7 @@ impl Call<'_> {
             }
         };
         let len = sorted.as_ref().map_or(0, |sorted| sorted.order.len());
-        // SAFETY: the gather writes every element.
+        // SAFETY: the gather writes every element, unless nodes did not fit: then nobody reads them.
         let (mut sorted_x, mut sorted_y) =
             unsafe { (gpu.uninitialized::<T>(len)?, gpu.uninitialized::<T>(len)?) };
         if let Some(Sorted { order, .. }) = &sorted {
@@ -225,12 +225,12 @@ impl Call<'_> {
                 order: order.as_ptr(),
                 len: len as u64,
                 pairs: pairs.as_ptr(),
-                pair_count: x.len() as u64,
+                overflow: nodes.words.as_ptr().wrapping_add(OVERFLOW).cast(),
                 x: sorted_x.as_mut_ptr(),
                 y: sorted_y.as_mut_ptr(),
             };
             let blocks = Blocks::x((len as u64).div_ceil(kernels::GATHERED) as u32);
-            // SAFETY: the columns have `len` elements; with points in the order there are pairs.
+            // SAFETY: the columns have `len` elements, and the order those of points, unless nodes did not fit.
             unsafe { gpu.enqueue(T::GATHER, blocks, arguments)? };
         }
         let words = nodes.words.to_host()?;

@@ -6,16 +6,13 @@
 //! What is not this program's own is in `programs::scale`.
 
 mod args;
-mod merge;
 mod needs;
 mod plan;
 mod recipe;
 mod tile;
 
 use anyhow::Result;
-use geo_io::{Georeference, RasterFile};
-use programs::scale;
-use tile_plan::Tile;
+use programs::scale::{self, MergeSurface};
 
 pub use args::Command;
 
@@ -30,17 +27,8 @@ pub fn run(command: &Command) -> Result<()> {
         Command::Plan(args) => plan::plan(args),
         Command::Bin(args) => scale::bin::<Recipe>(args),
         Command::Run(args) => scale::run::<Recipe>(args),
-        Command::Merge(args) => merge::merge(args),
+        Command::Merge(args::MergeArgs { plan, output, raster, run }) => {
+            scale::merge_surface::<Recipe>(&MergeSurface { plan, output, raster, run })
+        }
     }
-}
-
-/// Where a tile lies.
-fn place_of(planned: &Planned, tile: &Tile) -> Result<Georeference> {
-    let crs = planned.recipe.crs()?;
-    Ok(Georeference::of_grid(&planned.plan.grid_of(tile), crs.as_ref()))
-}
-
-/// Opens the file of a tile, whose size and place must be the tile's.
-fn open(planned: &Planned, number: usize) -> Result<RasterFile> {
-    planned.open(number, &place_of(planned, planned.tile(number)?)?)
 }

@@ -8,11 +8,11 @@ use gpu_core::{Bounds, Device, Progress};
 use idw::{Adaptive, Params, ValueRange};
 use programs::args::PointArgs;
 use programs::cloud::Cloud;
-use programs::scale::{self, Needs, PointRecipe, System, read_points};
+use programs::scale::{self, Needs, PointRecipe, SurfaceRecipe, System, read_points};
 use serde::{Deserialize, Serialize};
 use tile_plan::Tile;
 
-use crate::scale::{Planned, needs, open, tile};
+use crate::scale::{Planned, needs, tile};
 use crate::surface::{DEFAULT_POWER, Quadrants, SurfaceArgs};
 
 /// Where the points lie that count for a tile.
@@ -127,9 +127,12 @@ impl Recipe {
             None => Reads::Nearest,
         }
     }
+}
 
-    /// The coordinate system.
-    pub fn crs(&self) -> Result<Option<Crs>> {
+impl SurfaceRecipe for Recipe {
+    const WHOLE: &'static str = "surface";
+
+    fn crs(&self) -> Result<Option<Crs>> {
         self.crs.as_ref().map(System::crs).transpose()
     }
 }
@@ -165,11 +168,11 @@ impl scale::Recipe for Recipe {
     }
 
     fn files(planned: &Planned, number: usize) -> Vec<PathBuf> {
-        vec![planned.path_of(number, ".tif")]
+        vec![planned.surface_path(number)]
     }
 
     fn is_whole(planned: &Planned, number: usize) -> bool {
-        open(planned, number).is_ok_and(|file| scale::is_whole(&file))
+        planned.has_surface(number)
     }
 
     fn read(planned: &Planned, tile: &Tile, progress: &dyn Progress) -> Result<Cloud> {
@@ -192,6 +195,6 @@ impl scale::Recipe for Recipe {
     }
 
     fn write(planned: &Planned, number: usize, values: Vec<f32>) -> Result<()> {
-        tile::write(planned, number, &values)
+        planned.write_surface(number, &values)
     }
 }

@@ -9,15 +9,14 @@
 //! cell. Around cells that lack some, twice as much is read, and so on, until none lacks any or all points were read.
 
 use anyhow::{Context, Result, ensure};
-use geo_io::{Cells, Output, TiffOptions};
 use gpu_core::{Bounds, Device, Progress};
 use idw::{Input, Params, Points, Surface, Targets, Total};
 use programs::cloud::Cloud;
 use programs::scale::{bounds_of, read_parts, read_points};
 use tile_plan::Tile;
 
+use crate::scale::Planned;
 use crate::scale::recipe::Reads;
-use crate::scale::{Planned, place_of};
 
 /// The values of a tile.
 pub fn values(
@@ -160,12 +159,4 @@ fn holds(ground: &Bounds, all: &Bounds, cell: f64) -> bool {
         && ground.min_y <= all.min_y - cell
         && ground.max_x >= all.max_x + cell
         && ground.max_y >= all.max_y + cell
-}
-
-/// Writes the values of a tile.
-pub fn write(planned: &Planned, number: usize, values: &[f32]) -> Result<()> {
-    let (tile, path) = (planned.tile(number)?, planned.path_of(number, ".tif"));
-    let cells = Cells::Values { values, nodata: f32::NAN };
-    let (place, size) = (place_of(planned, tile)?, (tile.width, tile.height));
-    Ok(geo_io::write_tiff(Output::from(&path), &place, size, cells, &TiffOptions::default())?)
 }

@@ -5,20 +5,17 @@
 //! as those of `--bounds` are, with the points within reach and a margin that is cut off. What is not the DEM's own is
 //! in `programs::scale`.
 
-mod merge;
 mod needs;
 mod plan;
 mod recipe;
 mod tile;
 
 use anyhow::Result;
-use geo_io::{Georeference, RasterFile};
-use programs::scale::{self, BinArgs, RunTileArgs};
-use tile_plan::Tile;
+use programs::scale::{self, BinArgs, MergeSurface, RunTileArgs};
 
-pub use merge::merge;
 pub use plan::plan;
 
+use crate::args::MergeArgs;
 use recipe::Recipe;
 
 /// A plan of this program's.
@@ -34,13 +31,8 @@ pub fn bin(args: &BinArgs) -> Result<()> {
     scale::bin::<Recipe>(args)
 }
 
-/// Where a tile lies.
-fn place_of(planned: &Planned, tile: &Tile) -> Result<Georeference> {
-    let crs = planned.recipe.crs()?;
-    Ok(Georeference::of_grid(&planned.plan.grid_of(tile), crs.as_ref()))
-}
-
-/// Opens the file of a tile, whose size and place must be the tile's.
-fn open(planned: &Planned, number: usize) -> Result<RasterFile> {
-    planned.open(number, &place_of(planned, planned.tile(number)?)?)
+/// Puts the tiles of a plan together.
+pub fn merge(args: &MergeArgs) -> Result<()> {
+    let MergeArgs { plan, output, raster, run } = args;
+    scale::merge_surface::<Recipe>(&MergeSurface { plan, output, raster, run })
 }

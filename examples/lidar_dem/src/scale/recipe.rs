@@ -8,12 +8,12 @@ use gpu_core::{Bounds, Device, Progress};
 use nni_grid::{Method, Weights};
 use programs::args::PointArgs;
 use programs::cloud::Cloud;
-use programs::scale::{self, Needs, PointRecipe, System};
+use programs::scale::{self, Needs, PointRecipe, SurfaceRecipe, System};
 use serde::{Deserialize, Serialize};
 use tile_plan::Tile;
 
 use crate::scale::needs::Kind;
-use crate::scale::{Planned, open, tile};
+use crate::scale::{Planned, tile};
 use crate::surface::SurfaceArgs;
 
 /// How tiles are made, beside what a plan has of any program.
@@ -96,9 +96,12 @@ impl Recipe {
         let method = if self.method == EXACT { Method::Exact } else { Method::Pixels };
         Kind { method, supersample: self.supersample }
     }
+}
 
-    /// The coordinate system.
-    pub fn crs(&self) -> Result<Option<Crs>> {
+impl SurfaceRecipe for Recipe {
+    const WHOLE: &'static str = "dem";
+
+    fn crs(&self) -> Result<Option<Crs>> {
         self.crs.as_ref().map(System::crs).transpose()
     }
 }
@@ -126,11 +129,11 @@ impl scale::Recipe for Recipe {
     }
 
     fn files(planned: &Planned, number: usize) -> Vec<PathBuf> {
-        vec![planned.path_of(number, ".tif")]
+        vec![planned.surface_path(number)]
     }
 
     fn is_whole(planned: &Planned, number: usize) -> bool {
-        open(planned, number).is_ok_and(|file| scale::is_whole(&file))
+        planned.has_surface(number)
     }
 
     fn read(planned: &Planned, tile: &Tile, progress: &dyn Progress) -> Result<Cloud> {
@@ -148,6 +151,6 @@ impl scale::Recipe for Recipe {
     }
 
     fn write(planned: &Planned, number: usize, heights: Vec<f32>) -> Result<()> {
-        tile::write(planned, number, &heights)
+        planned.write_surface(number, &heights)
     }
 }

@@ -1,7 +1,6 @@
 //! The steps of a tile.
 
 use anyhow::{Context, Result};
-use geo_io::{Cells, Output, TiffOptions};
 use gpu_core::{Device, Progress};
 use programs::cloud::Cloud;
 use programs::scale::read_points;
@@ -9,7 +8,7 @@ use tile_plan::Tile;
 
 use crate::extent::Extents;
 use crate::interpolate;
-use crate::scale::{Planned, place_of};
+use crate::scale::Planned;
 
 /// The points that count.
 pub fn read(planned: &Planned, tile: &Tile, progress: &dyn Progress) -> Result<Cloud> {
@@ -39,14 +38,6 @@ pub fn heights(
     let surface = planned.recipe.surface()?;
     let mut dem = interpolate(device, &mut cloud, Some(range), extents, &surface, progress)?;
     Ok(dem.values.remove(0).into_values())
-}
-
-/// Writes the heights of a tile.
-pub fn write(planned: &Planned, number: usize, heights: &[f32]) -> Result<()> {
-    let (tile, path) = (planned.tile(number)?, planned.path_of(number, ".tif"));
-    let cells = Cells::Values { values: heights, nodata: f32::NAN };
-    let (place, size) = (place_of(planned, tile)?, (tile.width, tile.height));
-    Ok(geo_io::write_tiff(Output::from(&path), &place, size, cells, &TiffOptions::default())?)
 }
 
 /// Cells around a tile over which it is made: the halo, as far as there is ground.

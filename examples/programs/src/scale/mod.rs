@@ -16,6 +16,7 @@ mod planned;
 mod points;
 mod queue;
 mod run;
+mod surface;
 mod system;
 
 pub use args::{BinArgs, BudgetArgs, RunTileArgs};
@@ -29,4 +30,5 @@ pub use points::{
     PointRecipe, bounds_of, read_parts, read_points, report_bins_size, report_reading, report_tiles,
 };
 pub use run::{is_whole, run};
+pub use surface::{MergeSurface, SurfaceRecipe, merge_surface};
 pub use system::System;

@@ -1,16 +1,84 @@
-//! The convex hull of the sites, as the cells that each row of the DEM has in it.
+//! The convex hull of the sites, as the cells that each row of the DEM has in it; and which places are clearly outside.
 
 use gpu_core::GridSpec;
+use gpu_core::parallel::{self, FINE};
+use kernels_rs::nni::exact::scene::LEAST_ANGLE;
 use robust::{Coord, orient2d};
 
-/// For each row the first and the last column whose cell centre is within the hull of places or on it;
-/// the wrong way round where none is. Exact.
-pub(crate) fn row_bounds(mut places: Vec<[f64; 2]>, grid: &GridSpec) -> Vec<i32> {
+/// Directions in which the outermost places are found first, a quarter of them in each quadrant.
+const DIRECTIONS: usize = 16;
+
+/// The convex hull of places.
+pub(crate) struct Hull {
+    /// Its western and its eastern side, each from north to south.
+    sides: [Vec<[f64; 2]>; 2],
+    /// How far outside a place is clearly so.
+    margin: f64,
+}
+
+impl Hull {
+    /// That of some places, to which the distances from what is asked for are `extent` at most.
+    pub fn of(places: &[[f64; 2]], extent: f64) -> Self {
+        // Seen from a place at a distance from an edge the hull takes less than half a turn: by the distance over the
+        // extent, or more.
+        Self { sides: sides(outer(places)), margin: 4.0 * LEAST_ANGLE * extent }
+    }
+
+    /// Whether a place is outside by so much that its cell among the places surely widens there.
+    pub fn is_clearly_outside(&self, place: [f64; 2]) -> bool {
+        let is_beyond = |(side_of, sign): (&Vec<[f64; 2]>, f64)| {
+            let Some((&north, &south)) = side_of.first().zip(side_of.last()) else { return false };
+            if place[1] > north[1] + self.margin || place[1] < south[1] - self.margin {
+                return true;
+            }
+            // The edge at its height.
+            let next = side_of.partition_point(|corner| corner[1] > place[1]);
+            let edge = next.checked_sub(1).zip(side_of.get(next));
+            edge.is_some_and(|(before, &b)| {
+                let a = side_of[before];
+                let length = f64::hypot(b[0] - a[0], b[1] - a[1]);
+                sign * side(a, b, place) < -self.margin * length
+            })
+        };
+        self.sides.iter().zip([1.0, -1.0]).any(is_beyond)
+    }
+}
+
+/// Places among which all corners of the hull are: those that are not within the polygon of the outermost in some
+/// directions.
+fn outer(places: &[[f64; 2]]) -> Vec<[f64; 2]> {
+    let turn = std::f64::consts::TAU / DIRECTIONS as f64;
+    let outermost = parallel::map(DIRECTIONS, 1, |i| {
+        let (sin, cos) = (i as f64 * turn).sin_cos();
+        let reach = |p: &[f64; 2]| p[0] * cos + p[1] * sin;
+        places.iter().copied().max_by(|a, b| reach(a).total_cmp(&reach(b)))
+    });
+    let corners: Vec<[f64; 2]> = outermost.into_iter().flatten().collect();
+    let is_outer = |i: u32| {
+        let edges = corners.iter().zip(corners.iter().cycle().skip(1));
+        // Where two are the same there is no edge.
+        edges.into_iter().any(|(&a, &b)| a != b && side(a, b, places[i as usize]) <= 0.0)
+    };
+    let kept = parallel::filter(places.len() as u32, FINE, is_outer);
+    match kept.is_empty() {
+        true => places.to_vec(),
+        false => kept.into_iter().map(|i| places[i as usize]).collect(),
+    }
+}
+
+/// The western and the eastern side of the hull of places, each from north to south.
+fn sides(mut places: Vec<[f64; 2]>) -> [Vec<[f64; 2]>; 2] {
     // From north to south, and from west to east.
     places.sort_unstable_by(|a, b| b[1].total_cmp(&a[1]).then(a[0].total_cmp(&b[0])));
     let west = chain(places.iter().copied(), 1.0);
     places.sort_unstable_by(|a, b| b[1].total_cmp(&a[1]).then(b[0].total_cmp(&a[0])));
-    let east = chain(places.iter().copied(), -1.0);
+    [west, chain(places.iter().copied(), -1.0)]
+}
+
+/// For each row the first and the last column whose cell centre is within the hull of places or on it;
+/// the wrong way round where none is. Exact.
+pub(crate) fn row_bounds(places: Vec<[f64; 2]>, grid: &GridSpec) -> Vec<i32> {
+    let [west, east] = sides(places);
     let (mut at_west, mut at_east) = (0, 0);
     (0..grid.height)
         .flat_map(|row| {

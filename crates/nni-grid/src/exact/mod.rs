@@ -16,7 +16,7 @@ use kernels_rs::spatial::cells::Cells;
 
 use crate::{Duplicates, Error, Fill, Params, Result, Weights};
 
-use hull::row_bounds;
+use hull::{Hull, row_bounds};
 
 /// Points of a cell of the index, about.
 const POINTS_OF_CELL: f64 = 2.0;
@@ -100,6 +100,16 @@ impl Setup {
         let has_wide_rings = has_rings && params.query_radius == f64::INFINITY;
         let indexed = near(bounds, area);
         Ok(Self { scene, bounds, indexed, points, has_rings, has_wide_rings })
+    }
+
+    /// Whether the cells of places have no limit, so that outside the hull they have no end.
+    pub fn is_unlimited(&self) -> bool {
+        self.scene.half_window >= self.scene.half_extent
+    }
+
+    /// The farthest that a cell of the DEM and a point, or two of these, are from each other.
+    pub fn diagonal(&self) -> f64 {
+        self.scene.half_extent / FAR * std::f64::consts::SQRT_2
     }
 
     /// Whether some points may lie beyond the index's bounds, so that those within must be counted.

@@ -332,6 +332,26 @@ proptest! {
 }
 
 #[test]
+fn beside_a_straight_edge_cells_are_like_what_is_next_to_them() {
+    // The northern and eastern centres lie within the lattice, the others outside by as little as said.
+    let grid = GridSpec::new(0.0, 40.0, 1.0, 40, 40).unwrap();
+    for outside in [0.1, 1e-2, 1e-4, 1e-6, 1e-8] {
+        let place = |i: u32| f64::from(i) + 0.5 + outside;
+        let places = (0..1681).map(|i| [place(i % 41), place(i / 41)]);
+        let points = places.map(|[x, y]| (x, y, 2.0 * x - y));
+        let cloud = Cloud::of(points);
+        for weights in [Weights::Sibson, Weights::Laplace, Weights::SibsonC1] {
+            let dem = on_all(&cloud, &unlimited(grid).weights(weights));
+            for (cell, &z) in (0..).zip(only(&dem)) {
+                let (x, y) = grid.cell_centre(cell % 40, cell / 40);
+                let off = (f64::from(z) - (2.0 * x - y)).abs();
+                assert!(off < 1.0, "{weights:?}, {outside}: {off} off at {x}, {y}");
+            }
+        }
+    }
+}
+
+#[test]
 fn the_exact_method_is_the_default() {
     assert_eq!(Params::new(square(3)).method, Method::Exact);
     assert_eq!("exact".parse(), Ok(Method::Exact));

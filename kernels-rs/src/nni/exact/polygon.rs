@@ -4,6 +4,8 @@
 //! from earlier corners, so errors do not add up and the polygon does not depend on the order of the
 //! cuts.
 
+use device_std::math;
+
 use super::team::{Alone, Team};
 
 /// Names of lines below this are sites; from here on they are the sides of the window.
@@ -66,6 +68,17 @@ pub fn meeting(a: Line, b: Line) -> Option<[f64; 2]> {
 #[inline(always)]
 pub fn cross(a: [f64; 2], b: [f64; 2]) -> f64 {
     a[0] * b[1] - a[1] * b[0]
+}
+
+/// Whether the borders with the last neighbour before an opening, counterclockwise, and with the first behind it diverge
+/// by more than an angle; the neighbours' ways are given.
+#[inline(always)]
+pub fn diverge(before: [f64; 2], behind: [f64; 2], angle: f64) -> bool {
+    let (left, right) = ([-before[1], before[0]], [behind[1], -behind[0]]);
+    let squared = |[x, y]: [f64; 2]| x * x + y * y;
+    let lengths = math::sqrt(squared(left) * squared(right));
+    let is_wide = left[0] * right[0] + left[1] * right[1] <= 0.0;
+    is_wide || cross(left, right) > angle * lengths
 }
 
 /// Twice the area of a triangle, positive where it is counterclockwise.
@@ -136,18 +149,25 @@ impl<S: Slots, T: Team> Polygon<'_, S, T> {
         if i == 0 { len - 1 } else { i - 1 }
     }
 
-    /// How much of the window's border is its own, along the axes.
+    /// Whether it widens on its way to the window's border, by more than an angle: the bisectors on both sides of a part
+    /// of the border that is its own diverge. `line_of` gives the lines by name.
     #[inline(always)]
-    pub fn open_border(&self) -> f64 {
-        let mut open = 0.0;
+    pub fn widens(&self, angle: f64, line_of: impl Fn(u32) -> Line) -> bool {
         let mut i = 0;
         while i < self.len {
-            if self.slots.line(i) >= WINDOW {
-                open += length(self.slots.corner(i), self.slots.corner(self.after(i, self.len)));
+            let mut behind = self.after(i, self.len);
+            if self.slots.line(i) < WINDOW && self.slots.line(behind) >= WINDOW {
+                while self.slots.line(behind) >= WINDOW {
+                    behind = self.after(behind, self.len);
+                }
+                let [here, there] = [i, behind].map(|i| line_of(self.slots.line(i)).normal);
+                if diverge(here, there, angle) {
+                    return true;
+                }
             }
             i += 1;
         }
-        open
+        false
     }
 
     /// The squared distance of the farthest corner.

@@ -16,8 +16,12 @@ use crate::nni::finish::{FILL_NEAREST, FILL_VALUE, finished};
 /// alike. The window keeps the estimate to what is near.
 const OPEN_WINDOW: f64 = 8.0;
 
-/// The least angle between the ends of a cell outside the hull.
-const LEAST_ANGLE: f64 = 1.0 / 1024.0;
+/// The least angle between the ends of a cell outside the hull: more than rounding makes of the cell of a place on it,
+/// which has an end as wide as its beginning.
+///
+/// Where all sites of an edge are in line, and the place lies beyond by a thousandth of a cell, the angle is a millionth.
+/// In the window of a cell with no end hundreds of sites along the edge would count alike.
+pub const LEAST_ANGLE: f64 = 1e-12;
 
 /// What is asked of every cell.
 #[derive(Clone, Copy, Debug)]
@@ -102,7 +106,7 @@ impl Scene {
 
     /// What to look for from a place.
     #[inline(always)]
-    fn query(&self, at: [f64; 2], most: u32) -> Query {
+    pub fn query(&self, at: [f64; 2], most: u32) -> Query {
         let (half_window, give_up) = (self.half_window, self.give_up);
         Query { at, own: WINDOW, half_window, give_up, most }
     }
@@ -152,12 +156,19 @@ impl Scene {
     ) -> f64 {
         let at = self.centre(cell.column, cell.row);
         let found = index.nearest_by_rings(&self.query(at, NEAR), rings);
+        let near = self.open_window(found);
+        let is_outside =
+            near > 0.0 && Walk::opens(index, rings, at, found.nearest, 2.0 * LEAST_ANGLE);
+        if is_outside { near } else { 0.0 }
+    }
+
+    /// Half the side of the window round a place outside the hull, of which the nearest site is known; 0 where that is not,
+    /// or the window is no smaller than another's.
+    #[inline(always)]
+    pub fn open_window(&self, found: Found) -> f64 {
         let near = OPEN_WINDOW * math::sqrt(found.squared);
         let is_smaller = near < self.half_extent && self.half_window >= self.half_extent;
-        let is_outside = found.end == End::Found
-            && is_smaller
-            && Walk::opens(index, rings, at, found.nearest, 2.0 * LEAST_ANGLE);
-        if is_outside { near } else { 0.0 }
+        if found.end == End::Found && is_smaller { near } else { 0.0 }
     }
 
     /// Interpolates a cell by clipping, a team together; the leader's `write(k, value)` gets its values, and its
@@ -188,8 +199,8 @@ impl Scene {
             let near = OPEN_WINDOW * math::sqrt(found.squared);
             let is_unlimited = query.half_window >= self.half_extent && near < self.half_extent;
             // On the hull a cell has no end either, but does not widen.
-            let is_outside = polygon.open_border() > LEAST_ANGLE * query.half_window;
-            if !(found.end == End::Found && is_unlimited && is_outside) {
+            let is_outside = || polygon.widens(LEAST_ANGLE, |name| index.line(&query, name));
+            if !(found.end == End::Found && is_unlimited && is_outside()) {
                 break;
             }
             query.half_window = near;

@@ -20,7 +20,7 @@
 
 use device_std::math;
 
-use super::polygon::{Line, WINDOW, cross, meeting};
+use super::polygon::{Line, WINDOW, cross, diverge, meeting};
 use super::rings::Rings;
 use super::search::Index;
 
@@ -133,15 +133,9 @@ impl<'a, P: Fn(u32) -> [f64; 2], S: Fn(u32) -> u32, R: Rings + Copy> Walk<'a, P,
     #[inline(always)]
     pub fn opens(index: &'a Index<P, S>, rings: R, at: [f64; 2], first: u32, angle: f64) -> bool {
         let walk = Self { index, rings, at, first, last: WINDOW, half_window: f64::INFINITY };
-        let Some([x, y]) = walk.last_before_opening(false) else { return false };
-        let left = [-y, x];
-        let Some([x, y]) = walk.last_before_opening(true) else { return false };
-        let right = [y, -x];
-        let lengths = math::sqrt(
-            (left[0] * left[0] + left[1] * left[1]) * (right[0] * right[0] + right[1] * right[1]),
-        );
-        let is_wide = left[0] * right[0] + left[1] * right[1] <= 0.0;
-        is_wide || cross(left, right) > angle * lengths
+        let Some(before) = walk.last_before_opening(false) else { return false };
+        let Some(behind) = walk.last_before_opening(true) else { return false };
+        diverge(before, behind, angle)
     }
 
     /// The way to the last neighbour before the query point's cell opens, counterclockwise or clockwise from the

@@ -6,7 +6,7 @@
 
 use kernels_rs::spatial::sphere;
 
-use super::boxes::{CellBox, Place};
+use super::boxes::{ALL_QUADRANTS, CellBox, Place};
 use super::index::Index;
 use super::neighbours::{Candidate, Scratch};
 use crate::Below;
@@ -75,28 +75,58 @@ impl Query<'_, '_> {
 
     /// Collects at least the `wanted` nearest candidates of each of `groups`, or all there are.
     fn nearest(&self, wanted: u32, groups: u32, scratch: &mut Scratch) {
-        let mut radius = if wanted == u32::MAX {
-            f64::INFINITY
+        let candidates = &mut scratch.candidates;
+        candidates.clear();
+        if groups == 4 && !self.at.index.geographic {
+            // Each by itself: beside the points one has none, however far it goes.
+            (0..4).for_each(|quadrant| self.nearest_of(quadrant, wanted, 1, candidates));
         } else {
-            self.at.radius_of(f64::from(wanted) * f64::from(groups))
+            self.nearest_of(ALL_QUADRANTS, wanted, groups, candidates);
+        }
+    }
+
+    /// Adds at least the `wanted` nearest candidates of a quadrant, or of each of `groups`, or all there are.
+    fn nearest_of(&self, quadrant: u8, wanted: u32, groups: u32, candidates: &mut Vec<Candidate>) {
+        let before = candidates.len();
+        // Of one quadrant the circle has a fourth.
+        let parts = if quadrant == ALL_QUADRANTS { groups } else { 4 };
+        let mut radius = match wanted {
+            u32::MAX => f64::INFINITY,
+            _ => self.at.radius_of(f64::from(wanted) * f64::from(parts)),
         };
+        let mut is_exact = false;
         loop {
-            let (cells, is_all) = self.cells_within(radius);
+            let (cells, is_all) = self.cells_within(radius, quadrant);
             let certain = if is_all { f64::INFINITY } else { self.certain(radius) };
-            scratch.candidates.clear();
-            self.collect(&cells, certain, &mut scratch.candidates);
+            candidates.truncate(before);
+            self.collect(&cells, certain, quadrant, candidates);
             let least = if groups == 4 {
                 let mut counts = [0; 4];
-                let all = scratch.candidates.iter();
-                all.for_each(|c| counts[usize::from(c.quadrant)] += 1u32);
+                candidates.iter().for_each(|c| counts[usize::from(c.quadrant)] += 1u32);
                 counts.into_iter().min().unwrap_or(0)
             } else {
-                scratch.candidates.len() as u32
+                (candidates.len() - before) as u32
             };
             if is_all || least >= wanted {
                 return;
             }
-            radius *= 1.5;
+            if is_exact || groups == 4 {
+                radius *= 1.5;
+                continue;
+            }
+            let (reach, more) = (self.most(), usize::from(self.left_out.is_some()));
+            let limits = [radius, reach];
+            let exact = self.at.radius_with(wanted as usize + more, quadrant, limits);
+            (is_exact, radius) = (true, exact.max(radius * 1.001));
+        }
+    }
+
+    /// The radius that nothing counts beyond.
+    fn most(&self) -> f64 {
+        match (self.limited, self.at.index.geographic) {
+            (false, _) => f64::INFINITY,
+            (true, true) => self.search.arc,
+            (true, false) => self.search.reach,
         }
     }
 
@@ -107,7 +137,7 @@ impl Query<'_, '_> {
     }
 
     /// Pushes the candidates of cells that lie within `certain`.
-    fn collect(&self, cells: &CellBox, certain: f64, candidates: &mut Vec<Candidate>) {
+    fn collect(&self, cells: &CellBox, certain: f64, wanted: u8, candidates: &mut Vec<Candidate>) {
         let (index, at) = (self.at.index, self.at.at);
         let reach = if self.limited { self.search.reach } else { f64::INFINITY };
         let most = certain.min(reach * reach);
@@ -124,16 +154,19 @@ impl Query<'_, '_> {
                     continue;
                 }
                 let index = index.order[i];
+                let quadrant = u8::from(dx >= 0.0) | u8::from(dy >= 0.0) << 1;
+                if wanted != ALL_QUADRANTS && wanted != quadrant {
+                    continue;
+                }
                 if ellipse.is_none_or(|e| e.holds(dx, dy)) && Some(index) != self.left_out {
-                    let quadrant = u8::from(dx >= 0.0) | u8::from(dy >= 0.0) << 1;
                     candidates.push(Candidate { squared, index, sorted: i as u32, quadrant });
                 }
             }
         }
     }
 
-    /// The cells within a radius, and whether no other cell can hold a candidate.
-    fn cells_within(&self, radius: f64) -> (CellBox, bool) {
+    /// The cells within a radius, of a quadrant or all, and whether no other cell can hold a candidate.
+    fn cells_within(&self, radius: f64, quadrant: u8) -> (CellBox, bool) {
         let [mut x, mut y] = [radius; 2];
         if self.limited && self.at.index.geographic {
             x = x.min(self.search.arc);
@@ -141,8 +174,14 @@ impl Query<'_, '_> {
         } else if self.limited {
             (x, y) = (x.min(self.search.extent[0]), y.min(self.search.extent[1]));
         }
-        let (cells, whole) = self.at.box_of([x, y]);
-        (cells, whole || (x < radius && y < radius))
+        let is_round = x == radius && y == radius;
+        let (cells, is_whole) =
+            if is_round { self.at.disc_of(radius) } else { self.at.box_of([x, y]) };
+        let (cells, is_whole) = match quadrant {
+            ALL_QUADRANTS => (cells, is_whole),
+            _ => cells.quarter(&self.at, quadrant),
+        };
+        (cells, is_whole || (x < radius && y < radius))
     }
 }
 

@@ -11,6 +11,7 @@
 //! their distances and indices, as in a search by itself. So both have the same neighbours in the same order.
 #![expect(clippy::needless_range_loop, reason = "as loops over lanes they become vectors")]
 
+use super::boxes::ALL_QUADRANTS;
 use super::candidates::{Candidates, Seen, greatest, place, prefix};
 use super::index::Index;
 use super::least::{LANES, LONGEST, Row, length, merge};
@@ -50,27 +51,41 @@ impl Together {
         let widest = apart.iter().copied().fold(0.0, f64::max);
         let limit = (search.reach.min(search.extent[0].hypot(search.extent[1])) + widest) * LONGER;
         let first = || middle.chord(middle.radius_of(f64::from(search.max_points))) + widest;
-        let mut is_first = self.radius.is_none();
+        // The middle's own neighbours, as far away as they are; with one more for a point that is left out.
+        let exact = |least: f64| {
+            let (wanted, least) = (search.max_points as usize + 1, middle.arc(least));
+            middle.chord(middle.radius_with(wanted, ALL_QUADRANTS, [least, f64::INFINITY]))
+        };
+        let mut is_exact = false;
         let mut radius = self.radius.take().unwrap_or_else(first);
         loop {
             radius = radius.min(limit);
-            let (cells, is_whole) = middle.box_of([middle.arc(radius); 2]);
+            let (cells, is_whole) = middle.disc_of(middle.arc(radius));
             let most = if is_whole { f64::INFINITY } else { radius * radius };
             if !self.candidates.collect(middle, &cells, most) {
-                if is_first {
+                if is_exact {
                     return false;
                 }
-                (is_first, radius) = (true, first());
+                (is_exact, radius) = (true, exact(0.0));
                 continue;
             }
             self.list(&middle.index.order, search);
             let needed = self.needed(search, apart);
             if is_whole || radius >= limit || needed <= radius {
-                self.radius = Some(needed * WIDER).filter(|radius| radius.is_finite());
+                // To the next patch it is about as far as this one is wide: so much more is enough.
+                let wider = f64::min(needed * WIDER, needed + 2.0 * widest);
+                self.radius = Some(wider).filter(|radius| radius.is_finite());
                 return true;
             }
-            // Among points in one place the last patch may have needed nothing.
-            radius = if needed.is_finite() { needed } else { (2.0 * radius).max(first()) };
+            radius = if needed.is_finite() {
+                needed
+            } else if is_exact {
+                // Among points in one place the last patch may have needed nothing.
+                (2.0 * radius).max(first())
+            } else {
+                is_exact = true;
+                exact(radius).max(WIDER * radius)
+            };
         }
     }
 

@@ -18,8 +18,6 @@
 //! neighbour is missing. Where it is not, or a ring, the query is left to the clipping of
 //! [`search`](super::search).
 
-use device_std::math;
-
 use super::polygon::{Line, WINDOW, cross, diverge, meeting};
 use super::rings::Rings;
 use super::search::Index;

@@ -39,6 +39,17 @@ pub(crate) fn prepare(
     params: &Params,
     progress: &dyn Progress,
 ) -> Result<(Frame, Bounds)> {
+    check(points, params, progress)?;
+    let range =
+        |column: &[f64]| column.par_chunks(1 << 14).map(Range::of).reduce(Range::default, Range::join);
+    let ranges = [range(points.x), range(points.y)];
+    let prepared = params.frame(bounds(points, ranges)?)?;
+    refuse_outside(points, ranges, params)?;
+    Ok(prepared)
+}
+
+/// Checks parameters, and of points how many there are.
+pub(crate) fn check(points: Points<'_>, params: &Params, progress: &dyn Progress) -> Result<()> {
     params.check()?;
     progress.at("codes", 0.0)?;
     Points::new(points.x, points.y).check_lengths()?;
@@ -46,14 +57,32 @@ pub(crate) fn prepare(
     if given > MOST_POINTS {
         return Err(Error::TooManyPoints { points: given, most: MOST_POINTS });
     }
-    let (across, up) = (range("x", points.x)?, range("y", points.y)?);
-    let of_points = match points.is_empty() {
+    Ok(())
+}
+
+/// The bounds of points whose x and y have these ranges.
+pub(crate) fn bounds(points: Points<'_>, [across, up]: [Range; 2]) -> Result<Bounds> {
+    across.refuse_not_finite("x", points.x)?;
+    up.refuse_not_finite("y", points.y)?;
+    Ok(match points.is_empty() {
         true => Bounds { min_x: 0.0, min_y: 0.0, max_x: 0.0, max_y: 0.0 },
-        false => Bounds { min_x: across[0], min_y: up[0], max_x: across[1], max_y: up[1] },
-    };
-    let prepared = params.frame(of_points)?;
+        false => Bounds {
+            min_x: across.least,
+            min_y: up.least,
+            max_x: across.greatest,
+            max_y: up.greatest,
+        },
+    })
+}
+
+/// An error for the first point outside of given bounds, unless those are left out.
+pub(crate) fn refuse_outside(
+    points: Points<'_>,
+    [across, up]: [Range; 2],
+    params: &Params,
+) -> Result<()> {
     let holds_all = |bounds: &Bounds| {
-        is_inside(bounds, across[0], up[0]) && is_inside(bounds, across[1], up[1])
+        is_inside(bounds, across.least, up.least) && is_inside(bounds, across.greatest, up.greatest)
     };
     let refused = params.bounds.filter(|_| params.outside == Outside::Refuse);
     if let Some(bounds) = refused.filter(|bounds| !points.is_empty() && !holds_all(bounds)) {
@@ -63,24 +92,12 @@ pub(crate) fn prepare(
             return Err(Error::Outside { index: index as u64, x, y });
         }
     }
-    Ok(prepared)
-}
-
-/// The least and the greatest of a column.
-fn range(what: &'static str, column: &[f64]) -> Result<[f64; 2]> {
-    let Range { least, greatest, zero } =
-        column.par_chunks(1 << 14).map(Range::of).reduce(Range::default, Range::join);
-    if zero == 0.0 {
-        return Ok([least, greatest]);
-    }
-    let index = column.iter().position(|value| !value.is_finite()).unwrap_or_default();
-    let (value, index) = (column[index], index as u64);
-    Err(gpu_core::Error::NotFinite { what, index, value }.into())
+    Ok(())
 }
 
 /// The range of some numbers.
 #[derive(Clone, Copy)]
-struct Range {
+pub(crate) struct Range {
     least: f64,
     greatest: f64,
     /// The sum of their products with 0: NaN if one of them is not finite.
@@ -96,7 +113,7 @@ impl Default for Range {
 
 impl Range {
     /// In eight lanes, side by side in vectors.
-    fn of(numbers: &[f64]) -> Self {
+    pub fn of(numbers: &[f64]) -> Self {
         let mut lanes = [Self::default(); 8];
         let (eights, rest) = numbers.as_chunks::<8>();
         for eight in eights {
@@ -113,9 +130,19 @@ impl Range {
         self.zero += number * 0.0;
     }
 
-    fn join(a: Self, b: Self) -> Self {
+    pub fn join(a: Self, b: Self) -> Self {
         let (least, greatest) = (a.least.min(b.least), a.greatest.max(b.greatest));
         Self { least, greatest, zero: a.zero + b.zero }
+    }
+
+    /// An error for the first number of the column that is not finite.
+    fn refuse_not_finite(self, what: &'static str, column: &[f64]) -> Result<()> {
+        if self.zero == 0.0 {
+            return Ok(());
+        }
+        let index = column.iter().position(|value| !value.is_finite()).unwrap_or_default();
+        let (value, index) = (column[index], index as u64);
+        Err(gpu_core::Error::NotFinite { what, index, value }.into())
     }
 }
 

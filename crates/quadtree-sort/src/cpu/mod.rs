@@ -40,8 +40,9 @@ pub(crate) fn prepare(
     progress: &dyn Progress,
 ) -> Result<(Frame, Bounds)> {
     check(points, params, progress)?;
-    let range =
-        |column: &[f64]| column.par_chunks(1 << 14).map(Range::of).reduce(Range::default, Range::join);
+    let range = |column: &[f64]| {
+        column.par_chunks(1 << 14).map(Range::of).reduce(Range::default, Range::join)
+    };
     let ranges = [range(points.x), range(points.y)];
     let prepared = params.frame(bounds(points, ranges)?)?;
     refuse_outside(points, ranges, params)?;

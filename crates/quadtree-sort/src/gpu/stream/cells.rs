@@ -8,7 +8,7 @@ use kernels_rs::spatial::frame::Frame;
 use kernels_rs::spatial::morton;
 use rayon::prelude::*;
 
-use crate::tree::Node;
+use super::join::Brief;
 use crate::{Outside, Params, Result, cpu};
 
 /// The level whose cells all points are counted by first, and that a key is of.
@@ -20,8 +20,9 @@ const LEFT_OUT: u16 = u16::MAX;
 /// The cells that a later pass counts by, at most (a power of four), unless those to be divided are as many.
 const COUNTED: usize = 1 << 18;
 
-/// Points whose keys are computed before they are counted: they stay in the nearest cache.
-const BLOCK: usize = 1024;
+/// Points whose keys are computed before they are counted: they stay in a core's cache, and each column is read for some
+/// time before the other.
+const BLOCK: usize = 8192;
 
 /// Pieces of the points for each thread: more than one, so that none waits long for the slowest.
 const PIECES: usize = 8;
@@ -266,11 +267,7 @@ fn code<'a>(
 }
 
 /// Counts by a number of cells, what is in each piece of `len` elements by itself.
-fn count_by(
-    len: usize,
-    cells: usize,
-    count: impl Fn(Range<usize>, &mut [u32]) + Sync,
-) -> Vec<u64> {
+fn count_by(len: usize, cells: usize, count: impl Fn(Range<usize>, &mut [u32]) + Sync) -> Vec<u64> {
     let piece = piece(len);
     let pieces = (0..len.div_ceil(piece)).into_par_iter();
     let range = |number: usize| number * piece..len.min((number + 1) * piece);
@@ -342,23 +339,12 @@ impl Batch {
         !(is_one && is_leaf)
     }
 
-    /// The nodes of a batch that is one leaf: the leaf, and what it lies in.
-    pub fn chain(&self) -> Vec<Node> {
+    /// The nodes of a batch that is one leaf: what it lies in, and the leaf.
+    pub fn chain(&self) -> Vec<Brief> {
         let Cell { code, level, points } = self.first;
-        let node = |at: u32| {
-            let is_leaf = at == level;
-            let quadrant = || code >> (2 * (level - at - 1)) & 3;
-            Node {
-                code: code >> (2 * (level - at)),
-                start: 0,
-                count: points,
-                first_child: if is_leaf { 0 } else { at + 1 },
-                level: at as u8,
-                quadrants: if is_leaf { 0 } else { 1 << quadrant() },
-                reserved: [0; 2],
-            }
-        };
-        (0..=level).map(node).collect()
+        let quadrant = |at: u32| code >> (2 * (level - at - 1)) & 3;
+        let above = (0..level).map(|at| Brief::new(points, 1 << quadrant(at)));
+        above.chain([Brief::new(points, 0)]).collect()
     }
 }
 

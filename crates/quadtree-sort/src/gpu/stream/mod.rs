@@ -19,12 +19,13 @@ mod scatter;
 
 use std::collections::VecDeque;
 
-use gpu_core::{Bounds, Column, Copying, Gpu, Points, Progress, host_memory};
+use gpu_core::{Blocks, Bounds, Column, Copying, Gpu, Points, Progress, host_memory};
 use gpu_scan::gpu::gather;
+use kernels_rs::quadtree as kernels;
 use kernels_rs::spatial::frame::Frame;
 
 use self::cells::{Batch, Keys};
-use self::join::Piece;
+use self::join::{Brief, Piece};
 use self::scatter::{Columns, scatter};
 use super::build::{Call, Share};
 use super::{DeviceQuadtree, SHORT_LEVEL, Workspace};
@@ -52,8 +53,9 @@ const CELLS_OF_BATCH: u64 = 4;
 
 /// The most points of a batch under a budget.
 fn capacity(points: usize, params: &Params, budget: u64) -> Result<u64> {
-    // Room for nodes while they are made, the nodes themselves, and those that are copied out.
-    let of_nodes = 3 * (6 * size_of::<Node>() as u64).div_ceil(params.threshold.into());
+    // Room for nodes while they are made, and what is copied out of them and of those before.
+    let of_nodes = 6 * (size_of::<Node>() + 2 * size_of::<Brief>()) as u64;
+    let of_nodes = of_nodes.div_ceil(params.threshold.into());
     let of_point = POINT_BYTES + of_nodes;
     let least = FIXED_BYTES + of_point * LEAST_BATCH.max((points as u64).div_ceil(MOST_BATCHES));
     if budget < least {
@@ -115,7 +117,7 @@ struct Input {
 
 /// The tree of a batch on the device, indices as given.
 struct Built {
-    nodes: Column<Node>,
+    nodes: Column<Brief>,
     order: Column<u32>,
     x: Column<f64>,
     y: Column<f64>,
@@ -125,12 +127,12 @@ struct Built {
 struct Going {
     copies: [Copying; 4],
     _built: Built,
-    nodes: Vec<Node>,
+    nodes: Vec<Brief>,
 }
 
 impl Going {
     /// Waits for the copies; gives the nodes. What the stream enqueues from now on may use the memory of the tree.
-    fn end(self, gpu: &Gpu) -> Result<Vec<Node>> {
+    fn end(self, gpu: &Gpu) -> Result<Vec<Brief>> {
         for copy in self.copies {
             copy.order_before(gpu)?;
             copy.wait()?;
@@ -212,7 +214,7 @@ impl<'a> Pipeline<'a> {
             } else {
                 nodes = batch.chain();
             }
-            pieces.push(Piece { nodes, start });
+            pieces.push(Piece { nodes, start, ends: batch.ends() });
             start += batch.points;
         }
         let which: Vec<&Batch> = passing.iter().map(|&number| &batches[number]).collect();
@@ -230,7 +232,7 @@ impl<'a> Pipeline<'a> {
         batches: &[&Batch],
         parts: &mut [Part<'_>],
         progress: &dyn Progress,
-    ) -> Result<Vec<Vec<Node>>> {
+    ) -> Result<Vec<Vec<Brief>>> {
         let gpu = self.workspace.gpu().clone();
         let mut nodes = Vec::with_capacity(batches.len());
         let mut inputs = std::mem::take(&mut self.inputs);
@@ -310,12 +312,16 @@ impl<'a> Pipeline<'a> {
             call.build::<f64, u64>(&mut self.workspace, x, y)?
         };
         let gpu = self.workspace.gpu().clone();
+        let count = tree.node_count();
         // SAFETY: both are written before they are read: the indices of a tree are below their number.
-        let (mut order, mut nodes) = unsafe {
-            (gpu.uninitialized::<u32>(len)?, gpu.uninitialized::<Node>(tree.node_count())?)
-        };
+        let (mut order, mut nodes) =
+            unsafe { (gpu.uninitialized::<u32>(len)?, gpu.uninitialized::<Brief>(count)?) };
         gather(&mut self.workspace, tree.order(), input.given.slice(0..len)?, &mut order)?;
-        nodes.copy_from(tree.nodes()?)?;
+        let (from, briefs) = (tree.words(), nodes.as_mut_ptr().cast());
+        let arguments = kernels::shorten::Args { nodes: from, count: count as u64, briefs };
+        let blocks = Blocks::for_each(&kernels::shorten, count as u64)?;
+        // SAFETY: the tree has these nodes, and there is room for what becomes of them.
+        unsafe { gpu.enqueue(kernels::shorten, blocks, arguments)? };
         let DeviceQuadtree { x, y, .. } = tree;
         Ok(Built { nodes, order, x, y })
     }

@@ -31,7 +31,8 @@ pub(super) fn scatter(points: &Numbered<'_>) -> Result<Columns> {
         y: host_memory::with_capacity(total)?,
         order: host_memory::with_capacity(total)?,
     };
-    let to = (Target::of(&mut columns.x), Target::of(&mut columns.y), Target::of(&mut columns.order));
+    let to =
+        (Target::of(&mut columns.x), Target::of(&mut columns.y), Target::of(&mut columns.order));
     points.pieces().zip(rooms).for_each(|((keys, x, y, first), rooms)| {
         let mut waiting: Vec<Waiting> = rooms.into_iter().map(Waiting::new).collect();
         for (&key, (index, (&x, &y))) in keys.iter().zip((first..).zip(x.iter().zip(y))) {
@@ -90,7 +91,13 @@ impl<T: Copy> Target<T> {
     /// # Safety
     /// The caller alone writes to the room, and nobody reads there until all is written.
     #[inline(always)]
-    unsafe fn put<const N: usize>(&self, line: &mut [T; N], place: usize, room: &Range<usize>, element: T) {
+    unsafe fn put<const N: usize>(
+        &self,
+        line: &mut [T; N],
+        place: usize,
+        room: &Range<usize>,
+        element: T,
+    ) {
         const { assert!(N * size_of::<T>() == LINE) };
         let at = (place + self.skew) % N;
         line[at] = element;

@@ -113,22 +113,24 @@ impl Default for Range {
 }
 
 impl Range {
-    /// In eight lanes, side by side in vectors.
+    /// In eight lanes, side by side in vectors, by comparisons that are single instructions: what they make of NaN does
+    /// not matter.
+    #[inline(always)]
     pub fn of(numbers: &[f64]) -> Self {
-        let mut lanes = [Self::default(); 8];
+        let (mut least, mut greatest, mut zero) =
+            ([f64::INFINITY; 8], [f64::NEG_INFINITY; 8], [0.0; 8]);
+        let mut add = |lane: usize, number: f64| {
+            least[lane] = if number < least[lane] { number } else { least[lane] };
+            greatest[lane] = if number > greatest[lane] { number } else { greatest[lane] };
+            zero[lane] += number * 0.0;
+        };
         let (eights, rest) = numbers.as_chunks::<8>();
         for eight in eights {
-            lanes.iter_mut().zip(eight).for_each(|(lane, &number)| lane.add(number));
+            (0..8).for_each(|lane| add(lane, eight[lane]));
         }
-        lanes.iter_mut().zip(rest).for_each(|(lane, &number)| lane.add(number));
-        lanes.into_iter().fold(Self::default(), Self::join)
-    }
-
-    /// By comparisons that are single instructions; what they make of NaN does not matter.
-    fn add(&mut self, number: f64) {
-        self.least = if number < self.least { number } else { self.least };
-        self.greatest = if number > self.greatest { number } else { self.greatest };
-        self.zero += number * 0.0;
+        rest.iter().for_each(|&number| add(0, number));
+        let lane = |i: usize| Self { least: least[i], greatest: greatest[i], zero: zero[i] };
+        (0..8).map(lane).fold(Self::default(), Self::join)
     }
 
     pub fn join(a: Self, b: Self) -> Self {

@@ -3,22 +3,20 @@
 use std::mem::MaybeUninit;
 use std::ops::Range;
 
-use gpu_core::{Bounds, Points, Progress, host_memory};
+use gpu_core::{Points, Progress, host_memory};
 use kernels_rs::spatial::frame::Frame;
 use kernels_rs::spatial::morton;
 use rayon::prelude::*;
 
+use super::code::Coder;
 use super::join::Brief;
 use crate::{Outside, Params, Result, cpu};
 
 /// The level whose cells all points are counted by first, and that a key is of.
 const KEY_LEVEL: u32 = 7;
 
-/// The key of a point that is left out.
-const LEFT_OUT: u16 = u16::MAX;
-
 /// The cells that a later pass counts by, at most (a power of four), unless those to be divided are as many.
-const COUNTED: usize = 1 << 18;
+const COUNTED: usize = 1 << 16;
 
 /// Points whose keys are computed before they are counted: they stay in a core's cache, and each column is read for some
 /// time before the other.
@@ -62,13 +60,14 @@ impl<'a> Keys<'a> {
         let pieces = keys.spare_capacity_mut()[..points.len()].par_chunks_mut(piece);
         let places = points.x.par_chunks(piece).zip(points.y.par_chunks(piece));
         let cells = 1 << (2 * key_level(frame));
+        let coder = Coder { frame: *frame, level: key_level(frame), inside };
         let of_piece = |(keys, (x, y)): (&mut [MaybeUninit<u16>], (&[f64], &[f64]))| {
             let mut counts = vec![0; cells];
             let mut ranges = [cpu::Range::default(); 2];
             for ((keys, x), y) in keys.chunks_mut(BLOCK).zip(x.chunks(BLOCK)).zip(y.chunks(BLOCK)) {
-                let of_block = [x, y].map(cpu::Range::of);
+                let (keys, of_block) = coder.code(keys, x, y);
                 ranges = [0, 1].map(|axis| cpu::Range::join(ranges[axis], of_block[axis]));
-                for &key in code(keys, (x, y), frame, inside) {
+                for &key in keys {
                     // There is none for those left out.
                     if let Some(count) = counts.get_mut(usize::from(key)) {
                         *count += 1;
@@ -240,60 +239,21 @@ fn piece(len: usize) -> usize {
     len.div_ceil(PIECES * rayon::current_num_threads()).max(LEAST_PIECE)
 }
 
-/// Writes the keys of some points: a loop without a branch, for vectors, where none are left out.
-fn code<'a>(
-    keys: &'a mut [MaybeUninit<u16>],
-    (x, y): (&[f64], &[f64]),
-    frame: &Frame,
-    inside: Option<Bounds>,
-) -> &'a [u16] {
-    let level = key_level(frame);
-    let above = frame.level - level;
-    let key = |x: f64, y: f64| {
-        let (column, row) = (frame.column(x) >> above, frame.row(y) >> above);
-        (row << level | column) as u16
-    };
-    let places = keys.iter_mut().zip(x.iter().zip(y));
-    match inside {
-        None => places.for_each(|(to, (&x, &y))| {
-            to.write(key(x, y));
-        }),
-        Some(bounds) => places.for_each(|(to, (&x, &y))| {
-            to.write(if cpu::is_inside(&bounds, x, y) { key(x, y) } else { LEFT_OUT });
-        }),
-    }
-    // SAFETY: there are as many places as keys.
-    unsafe { keys.assume_init_ref() }
-}
-
-/// Counts by a number of cells, what is in each piece of `len` elements by itself.
+/// Counts by a number of cells what is in each piece of `len` elements. There are fewer than 2^32.
 fn count_by(len: usize, cells: usize, count: impl Fn(Range<usize>, &mut [u32]) + Sync) -> Vec<u64> {
     let piece = piece(len);
-    let pieces = (0..len.div_ceil(piece)).into_par_iter();
-    let range = |number: usize| number * piece..len.min((number + 1) * piece);
-    sums(cells, pieces, |number, counts| count(range(number), counts))
-}
-
-/// The sums of what is counted in each piece.
-fn sums<P: IndexedParallelIterator>(
-    cells: usize,
-    pieces: P,
-    count: impl Fn(P::Item, &mut [u32]) + Sync,
-) -> Vec<u64> {
-    let of_piece = |piece: P::Item| {
-        let mut counts = vec![0u32; cells];
-        count(piece, &mut counts);
+    let of_piece = |mut counts: Vec<u32>, number: usize| {
+        count(number * piece..len.min((number + 1) * piece), &mut counts);
         counts
     };
-    let add = |mut all: Vec<u64>, counts: Vec<u32>| {
-        all.iter_mut().zip(counts).for_each(|(all, count)| *all += u64::from(count));
-        all
-    };
-    let join = |mut all: Vec<u64>, other: Vec<u64>| {
+    let add = |mut all: Vec<u32>, other: Vec<u32>| {
         all.iter_mut().zip(other).for_each(|(all, count)| *all += count);
         all
     };
-    pieces.map(of_piece).fold(|| vec![0; cells], add).reduce(|| vec![0; cells], join)
+    let none = || vec![0; cells];
+    let pieces = (0..len.div_ceil(piece)).into_par_iter();
+    let counts = pieces.fold(none, of_piece).reduce_with(add).unwrap_or_else(none);
+    counts.into_iter().map(u64::from).collect()
 }
 
 /// The parts of a cell with at most so many points each, from the counts of its cells some levels below, which are not
@@ -322,7 +282,7 @@ pub(super) struct Batch {
 
 impl Batch {
     /// Its first code of the deepest level.
-    fn start(&self, deepest: u32) -> u64 {
+    pub fn start(&self, deepest: u32) -> u64 {
         self.first.code << (2 * (deepest - self.first.level))
     }
 

@@ -14,6 +14,7 @@
 //! tree over its points.
 
 mod cells;
+mod code;
 mod join;
 mod scatter;
 

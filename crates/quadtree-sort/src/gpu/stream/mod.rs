@@ -6,8 +6,8 @@
 //!    tree's own columns are all the host memory that this takes, beside two bytes a point.
 //! 3. The device builds the tree over each batch, by the same steps as any other, and the columns come back in order to
 //!    where they came from. While one batch is built, the one before is copied out and the one after in.
-//! 4. The nodes of all batches, level by level, are the tree's ([`join`]). A cell that batches share is a node of each of
-//!    them, and one of the tree.
+//! 4. The nodes of all batches, level by level, are the tree's; the host makes them from what does not follow from others
+//!    ([`join`]). A cell that batches share is a node of each of them, and one of the tree.
 //!
 //! A batch knows the cells that it begins and ends with, and divides what is above them, as the whole tree does, even
 //! where it has too few points of it. Of every other cell it has all points or none. So its nodes are those of the whole

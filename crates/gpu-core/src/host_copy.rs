@@ -115,7 +115,7 @@ impl Gpu {
         let is_copy = self.is_copy(to.len(), host.len())?;
         let (to, bytes): (_, &[u8]) = (to.as_mut_ptr() as CUdeviceptr, bytemuck::cast_slice(host));
         self.make_current()?;
-        if let Some(staging) = self.staging(bytes.as_ptr(), bytes.len()) {
+        if let Some(staging) = self.staging(bytes.as_ptr(), bytes.len(), staging::LEAST) {
             let from = bytes.as_ptr().cast_mut();
             // SAFETY: both sides have as many bytes, of which the host's are only read; the rest is passed on to
             // the caller.
@@ -148,7 +148,7 @@ impl Gpu {
         let (from, bytes) = (from.as_ptr() as CUdeviceptr, size_of_val(host));
         let to = host.as_mut_ptr().cast::<u8>();
         self.make_current()?;
-        if let Some(staging) = self.staging(to, bytes) {
+        if let Some(staging) = self.staging(to, bytes, staging::LEAST) {
             self.same_device(after.opened.device)?;
             let ready = Event::new(sys::CU_EVENT_DISABLE_TIMING)?;
             ready.record(after.stream.raw)?;
@@ -179,7 +179,7 @@ impl Gpu {
     /// As [`Gpu::enqueue_write`]; `to` is device memory of as many bytes.
     pub(crate) unsafe fn copy_in(&self, to: CUdeviceptr, host: &[u8]) -> Result<()> {
         self.make_current()?;
-        if let Some(staging) = self.staging(host.as_ptr(), host.len()) {
+        if let Some(staging) = self.staging(host.as_ptr(), host.len(), staging::LARGE) {
             let from = host.as_ptr().cast_mut();
             // SAFETY: both sides have as many bytes, of which the host's are only read; they stay while this call
             // waits.
@@ -203,7 +203,7 @@ impl Gpu {
         host: &mut [MaybeUninit<u8>],
     ) -> Result<()> {
         self.make_current()?;
-        if let Some(staging) = self.staging(host.as_ptr().cast(), host.len()) {
+        if let Some(staging) = self.staging(host.as_ptr().cast(), host.len(), staging::LARGE) {
             let to = host.as_mut_ptr().cast();
             // SAFETY: as above.
             let staged =
@@ -221,9 +221,9 @@ impl Gpu {
         Queue { context: self.opened.context, stream: self.stream.raw }
     }
 
-    /// What a copy of so many bytes goes through, if it is large and the host's memory pageable.
-    fn staging(&self, host: *const u8, bytes: usize) -> Option<&Arc<Staging>> {
-        if bytes < staging::LARGE || is_known(host) {
+    /// What a copy of so many bytes goes through, if it has at least so many and the host's memory is pageable.
+    fn staging(&self, host: *const u8, bytes: usize, least: usize) -> Option<&Arc<Staging>> {
+        if bytes < least || is_known(host) {
             return None;
         }
         self.opened.staging()

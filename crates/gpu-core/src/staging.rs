@@ -36,6 +36,10 @@ const SLOTS: usize = 32;
 /// From this many bytes on a copy is worth its pieces.
 pub(crate) const LARGE: usize = 2 * PIECE;
 
+/// From this many bytes on it is where the copy would hold up whoever begins it: the driver's copies of pageable memory
+/// wait for what is on the stream before them.
+pub(crate) const LEAST: usize = 128 << 10;
+
 /// The queue of pieces and the slots of one device. They stay until the process ends.
 pub(crate) struct Staging {
     /// What is to be copied.

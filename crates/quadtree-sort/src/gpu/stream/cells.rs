@@ -1,6 +1,5 @@
 //! Cells of few points, and the batches that they make.
 
-use std::mem::MaybeUninit;
 use std::ops::Range;
 
 use gpu_core::{Points, Progress, host_memory};
@@ -17,10 +16,6 @@ const KEY_LEVEL: u32 = 7;
 
 /// The cells that a later pass counts by, at most (a power of four), unless those to be divided are as many.
 const COUNTED: usize = 1 << 16;
-
-/// Points whose keys are computed before they are counted: they stay in a core's cache, and each column is read for some
-/// time before the other.
-const BLOCK: usize = 8192;
 
 /// Pieces of the points for each thread: more than one, so that none waits long for the slowest.
 const PIECES: usize = 8;
@@ -61,31 +56,19 @@ impl<'a> Keys<'a> {
         let places = points.x.par_chunks(piece).zip(points.y.par_chunks(piece));
         let cells = 1 << (2 * key_level(frame));
         let coder = Coder { frame: *frame, level: key_level(frame), inside };
-        let of_piece = |(keys, (x, y)): (&mut [MaybeUninit<u16>], (&[f64], &[f64]))| {
-            let mut counts = vec![0; cells];
-            let mut ranges = [cpu::Range::default(); 2];
-            for ((keys, x), y) in keys.chunks_mut(BLOCK).zip(x.chunks(BLOCK)).zip(y.chunks(BLOCK)) {
-                let (keys, of_block) = coder.code(keys, x, y);
-                ranges = [0, 1].map(|axis| cpu::Range::join(ranges[axis], of_block[axis]));
-                for &key in keys {
-                    // There is none for those left out.
-                    if let Some(count) = counts.get_mut(usize::from(key)) {
-                        *count += 1;
-                    }
-                }
-            }
-            (counts, ranges)
-        };
-        let found: Vec<(Vec<u32>, _)> = pieces.zip(places).map(of_piece).collect();
+        let found: Vec<(Vec<u32>, _)> =
+            pieces.zip(places).map(|(keys, (x, y))| coder.count(keys, x, y, cells)).collect();
         // SAFETY: the pieces are the whole of it, and each was written.
         unsafe { keys.set_len(points.len()) };
         let mut ranges = [cpu::Range::default(); 2];
-        let mut counts = vec![0; cells];
+        let mut of_keys = vec![0; cells];
         for (of_piece, of_axes) in &found {
             ranges = [0, 1].map(|axis| cpu::Range::join(ranges[axis], of_axes[axis]));
-            for (key, &count) in (0..).zip(of_piece) {
-                counts[code_of(key, frame) as usize] += u64::from(count);
-            }
+            of_keys.iter_mut().zip(of_piece).for_each(|(all, &count)| *all += u64::from(count));
+        }
+        let mut counts = vec![0; cells];
+        for (key, count) in (0..).zip(of_keys) {
+            counts[code_of(key, frame) as usize] = count;
         }
         let of_pieces = found.into_iter().map(|(counts, _)| counts).collect();
         Ok((Self { points, frame, keys, of_pieces, counts }, ranges))

@@ -10,6 +10,10 @@ use crate::cpu::{self, Range};
 /// The key of a point that is left out.
 const LEFT_OUT: u16 = u16::MAX;
 
+/// Points whose keys are computed before they are counted: they stay in a core's cache, and each column is read for some
+/// time before the other.
+const BLOCK: usize = 8192;
+
 /// What makes keys.
 pub(super) struct Coder {
     pub frame: Frame,
@@ -20,8 +24,32 @@ pub(super) struct Coder {
 }
 
 impl Coder {
-    /// Writes the keys of some points, as many of each; gives them, and the ranges of x and y.
-    pub fn code<'a>(
+    /// Writes the keys of some points, as many of each; gives how many have each of the first `cells` keys, and the ranges
+    /// of x and y.
+    pub fn count(
+        &self,
+        keys: &mut [MaybeUninit<u16>],
+        x: &[f64],
+        y: &[f64],
+        cells: usize,
+    ) -> (Vec<u32>, [Range; 2]) {
+        let mut counts = vec![0; cells];
+        let mut ranges = [Range::default(); 2];
+        for ((keys, x), y) in keys.chunks_mut(BLOCK).zip(x.chunks(BLOCK)).zip(y.chunks(BLOCK)) {
+            let (keys, of_block) = self.code(keys, x, y);
+            ranges = [0, 1].map(|axis| Range::join(ranges[axis], of_block[axis]));
+            for &key in keys {
+                // There is none for those left out.
+                if let Some(count) = counts.get_mut(usize::from(key)) {
+                    *count += 1;
+                }
+            }
+        }
+        (counts, ranges)
+    }
+
+    /// Writes the keys of a block; gives them, and the ranges of x and y.
+    fn code<'a>(
         &self,
         keys: &'a mut [MaybeUninit<u16>],
         x: &[f64],

@@ -91,7 +91,9 @@ impl<T: Copy> Target<T> {
 
     /// All the room of a vector that is empty.
     fn of(column: &mut Vec<T>) -> Self {
-        const { assert!(LINE % size_of::<T>() == 0 && WRITTEN % Self::OF_LINE == 0) };
+        const {
+            assert!(LINE.is_multiple_of(size_of::<T>()) && WRITTEN.is_multiple_of(Self::OF_LINE));
+        };
         let (start, len) = (column.as_mut_ptr(), column.capacity());
         Self { start, len, skew: start as usize % LINE / size_of::<T>() }
     }

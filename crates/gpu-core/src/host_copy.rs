@@ -99,7 +99,8 @@ impl Gpu {
 
     /// [`Gpu::enqueue_write`] that does not hold the calling thread up, from pageable memory either: the copy is
     /// under way, beside those that were begun before and after. What is enqueued on this handle's stream
-    /// meanwhile may come before it or after; [`Copying::order_before`] tells a handle to come after.
+    /// meanwhile may come before it or after; [`Copying::order_before`] tells a handle to come after. Pageable memory goes
+    /// by rayon's threads from 128 KiB on; less of it is copied before the call returns.
     ///
     /// # Errors
     /// As [`Gpu::enqueue_write`].

@@ -11,12 +11,15 @@
 //!    [`order_large_leaves`](const@order_large_leaves): where a leaf's points were sorted by bits that the tree does not
 //!    have, they go back into the order in which they were given.
 //! 5. [`mod@gather_places`]: the coordinates in the order of the tree.
+//! 6. [`mod@shorten`], where the host puts trees together: of their nodes, what does not follow from other nodes.
 //!
 //! The thesis's way ([`level_sort`]) takes the place of the sort: before each [`mod@divide`] the points of the
 //! level's nodes are put into their quadrants, and [`collect_leaves`](const@collect_leaves) ends it.
 //!
 //! Searches in a tree are `queries`.
 
+#[cfg(feature = "quadtree")]
+mod briefs;
 #[cfg(feature = "quadtree")]
 mod codes;
 #[cfg(feature = "quadtree")]
@@ -36,6 +39,8 @@ pub mod queries;
 #[cfg(feature = "quadtree")]
 mod rounds;
 
+#[cfg(feature = "quadtree")]
+pub use briefs::shorten;
 #[cfg(feature = "quadtree")]
 pub use codes::{Code, FOUND, encode, find_bounds, of_rank};
 #[cfg(feature = "quadtree")]

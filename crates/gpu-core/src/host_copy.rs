@@ -99,7 +99,8 @@ impl Gpu {
 
     /// [`Gpu::enqueue_write`] that does not hold the calling thread up, from pageable memory either: the copy is
     /// under way, beside those that were begun before and after. What is enqueued on this handle's stream
-    /// meanwhile may come before it or after; [`Copying::order_before`] tells a handle to come after.
+    /// meanwhile may come before it or after; [`Copying::order_before`] tells a handle to come after. Pageable memory goes
+    /// by rayon's threads from 128 KiB on; less of it is copied before the call returns.
     ///
     /// # Errors
     /// As [`Gpu::enqueue_write`].
@@ -115,7 +116,7 @@ impl Gpu {
         let is_copy = self.is_copy(to.len(), host.len())?;
         let (to, bytes): (_, &[u8]) = (to.as_mut_ptr() as CUdeviceptr, bytemuck::cast_slice(host));
         self.make_current()?;
-        if let Some(staging) = self.staging(bytes.as_ptr(), bytes.len()) {
+        if let Some(staging) = self.staging(bytes.as_ptr(), bytes.len(), staging::LEAST) {
             let from = bytes.as_ptr().cast_mut();
             // SAFETY: both sides have as many bytes, of which the host's are only read; the rest is passed on to
             // the caller.
@@ -148,7 +149,7 @@ impl Gpu {
         let (from, bytes) = (from.as_ptr() as CUdeviceptr, size_of_val(host));
         let to = host.as_mut_ptr().cast::<u8>();
         self.make_current()?;
-        if let Some(staging) = self.staging(to, bytes) {
+        if let Some(staging) = self.staging(to, bytes, staging::LEAST) {
             self.same_device(after.opened.device)?;
             let ready = Event::new(sys::CU_EVENT_DISABLE_TIMING)?;
             ready.record(after.stream.raw)?;
@@ -179,7 +180,7 @@ impl Gpu {
     /// As [`Gpu::enqueue_write`]; `to` is device memory of as many bytes.
     pub(crate) unsafe fn copy_in(&self, to: CUdeviceptr, host: &[u8]) -> Result<()> {
         self.make_current()?;
-        if let Some(staging) = self.staging(host.as_ptr(), host.len()) {
+        if let Some(staging) = self.staging(host.as_ptr(), host.len(), staging::LARGE) {
             let from = host.as_ptr().cast_mut();
             // SAFETY: both sides have as many bytes, of which the host's are only read; they stay while this call
             // waits.
@@ -203,7 +204,7 @@ impl Gpu {
         host: &mut [MaybeUninit<u8>],
     ) -> Result<()> {
         self.make_current()?;
-        if let Some(staging) = self.staging(host.as_ptr().cast(), host.len()) {
+        if let Some(staging) = self.staging(host.as_ptr().cast(), host.len(), staging::LARGE) {
             let to = host.as_mut_ptr().cast();
             // SAFETY: as above.
             let staged =
@@ -221,9 +222,9 @@ impl Gpu {
         Queue { context: self.opened.context, stream: self.stream.raw }
     }
 
-    /// What a copy of so many bytes goes through, if it is large and the host's memory pageable.
-    fn staging(&self, host: *const u8, bytes: usize) -> Option<&Arc<Staging>> {
-        if bytes < staging::LARGE || is_known(host) {
+    /// What a copy of so many bytes goes through, if it has at least so many and the host's memory is pageable.
+    fn staging(&self, host: *const u8, bytes: usize, least: usize) -> Option<&Arc<Staging>> {
+        if bytes < least || is_known(host) {
             return None;
         }
         self.opened.staging()

@@ -24,7 +24,7 @@ use cuda_driver::sys::{self, CUcontext, CUdeviceptr, CUstream};
 
 use crate::driver::{check, given, make_current};
 use crate::stream::Event;
-use crate::{Error, Result};
+use crate::{Error, Result, past_caches};
 
 /// Bytes of a slot: long enough that a piece's fixed cost does not count, which all threads pay on one stream; short
 /// enough that the first pieces arrive soon.
@@ -35,6 +35,10 @@ const SLOTS: usize = 32;
 
 /// From this many bytes on a copy is worth its pieces.
 pub(crate) const LARGE: usize = 2 * PIECE;
+
+/// From this many bytes on it is where the copy would hold up whoever begins it: the driver's copies of pageable memory
+/// wait for what is on the stream before them.
+pub(crate) const LEAST: usize = 128 << 10;
 
 /// The queue of pieces and the slots of one device. They stay until the process ends.
 pub(crate) struct Staging {
@@ -306,7 +310,7 @@ impl Piece {
         })?;
         slot.wait()?;
         // SAFETY: the slot holds the piece, and no copy uses it any more; the host's memory is there.
-        unsafe { slot.start().copy_to_nonoverlapping(self.host, self.bytes) };
+        unsafe { past_caches::copy(slot.start(), self.host, self.bytes) };
         Ok(())
     }
 }

@@ -105,7 +105,7 @@ pub fn build(
 /// [`build`] with at most `budget` bytes of device memory for points and scratch: ranges of cells pass through it, each
 /// copied in while one is built and one copied out. The tree is the same, whatever [`Params::algorithm`] says. With points
 /// of a [`MappedPoints`] they need not fit the host's memory either; the tree, 20 bytes a point and its nodes, does,
-/// with 2 bytes a point and the nodes once more.
+/// with 2 bytes a point and 8 a node more.
 ///
 /// A batch whose nodes need more room than six for each threshold of points takes more than the budget.
 ///

@@ -39,6 +39,18 @@ pub(crate) fn prepare(
     params: &Params,
     progress: &dyn Progress,
 ) -> Result<(Frame, Bounds)> {
+    check(points, params, progress)?;
+    let range = |column: &[f64]| {
+        column.par_chunks(1 << 14).map(Range::of).reduce(Range::default, Range::join)
+    };
+    let ranges = [range(points.x), range(points.y)];
+    let prepared = params.frame(bounds(points, ranges)?)?;
+    refuse_outside(points, ranges, params)?;
+    Ok(prepared)
+}
+
+/// Checks parameters, and of points how many there are.
+pub(crate) fn check(points: Points<'_>, params: &Params, progress: &dyn Progress) -> Result<()> {
     params.check()?;
     progress.at("codes", 0.0)?;
     Points::new(points.x, points.y).check_lengths()?;
@@ -46,14 +58,32 @@ pub(crate) fn prepare(
     if given > MOST_POINTS {
         return Err(Error::TooManyPoints { points: given, most: MOST_POINTS });
     }
-    let (across, up) = (range("x", points.x)?, range("y", points.y)?);
-    let of_points = match points.is_empty() {
+    Ok(())
+}
+
+/// The bounds of points whose x and y have these ranges.
+pub(crate) fn bounds(points: Points<'_>, [across, up]: [Range; 2]) -> Result<Bounds> {
+    across.refuse_not_finite("x", points.x)?;
+    up.refuse_not_finite("y", points.y)?;
+    Ok(match points.is_empty() {
         true => Bounds { min_x: 0.0, min_y: 0.0, max_x: 0.0, max_y: 0.0 },
-        false => Bounds { min_x: across[0], min_y: up[0], max_x: across[1], max_y: up[1] },
-    };
-    let prepared = params.frame(of_points)?;
+        false => Bounds {
+            min_x: across.least,
+            min_y: up.least,
+            max_x: across.greatest,
+            max_y: up.greatest,
+        },
+    })
+}
+
+/// An error for the first point outside of given bounds, unless those are left out.
+pub(crate) fn refuse_outside(
+    points: Points<'_>,
+    [across, up]: [Range; 2],
+    params: &Params,
+) -> Result<()> {
     let holds_all = |bounds: &Bounds| {
-        is_inside(bounds, across[0], up[0]) && is_inside(bounds, across[1], up[1])
+        is_inside(bounds, across.least, up.least) && is_inside(bounds, across.greatest, up.greatest)
     };
     let refused = params.bounds.filter(|_| params.outside == Outside::Refuse);
     if let Some(bounds) = refused.filter(|bounds| !points.is_empty() && !holds_all(bounds)) {
@@ -63,24 +93,12 @@ pub(crate) fn prepare(
             return Err(Error::Outside { index: index as u64, x, y });
         }
     }
-    Ok(prepared)
-}
-
-/// The least and the greatest of a column.
-fn range(what: &'static str, column: &[f64]) -> Result<[f64; 2]> {
-    let Range { least, greatest, zero } =
-        column.par_chunks(1 << 14).map(Range::of).reduce(Range::default, Range::join);
-    if zero == 0.0 {
-        return Ok([least, greatest]);
-    }
-    let index = column.iter().position(|value| !value.is_finite()).unwrap_or_default();
-    let (value, index) = (column[index], index as u64);
-    Err(gpu_core::Error::NotFinite { what, index, value }.into())
+    Ok(())
 }
 
 /// The range of some numbers.
 #[derive(Clone, Copy)]
-struct Range {
+pub(crate) struct Range {
     least: f64,
     greatest: f64,
     /// The sum of their products with 0: NaN if one of them is not finite.
@@ -95,27 +113,39 @@ impl Default for Range {
 }
 
 impl Range {
-    /// In eight lanes, side by side in vectors.
-    fn of(numbers: &[f64]) -> Self {
-        let mut lanes = [Self::default(); 8];
+    /// In eight lanes, side by side in vectors, by comparisons that are single instructions: what they make of NaN does
+    /// not matter.
+    #[inline(always)]
+    pub fn of(numbers: &[f64]) -> Self {
+        let (mut least, mut greatest, mut zero) =
+            ([f64::INFINITY; 8], [f64::NEG_INFINITY; 8], [0.0; 8]);
+        let mut add = |lane: usize, number: f64| {
+            least[lane] = if number < least[lane] { number } else { least[lane] };
+            greatest[lane] = if number > greatest[lane] { number } else { greatest[lane] };
+            zero[lane] += number * 0.0;
+        };
         let (eights, rest) = numbers.as_chunks::<8>();
         for eight in eights {
-            lanes.iter_mut().zip(eight).for_each(|(lane, &number)| lane.add(number));
+            (0..8).for_each(|lane| add(lane, eight[lane]));
         }
-        lanes.iter_mut().zip(rest).for_each(|(lane, &number)| lane.add(number));
-        lanes.into_iter().fold(Self::default(), Self::join)
+        rest.iter().for_each(|&number| add(0, number));
+        let lane = |i: usize| Self { least: least[i], greatest: greatest[i], zero: zero[i] };
+        (0..8).map(lane).fold(Self::default(), Self::join)
     }
 
-    /// By comparisons that are single instructions; what they make of NaN does not matter.
-    fn add(&mut self, number: f64) {
-        self.least = if number < self.least { number } else { self.least };
-        self.greatest = if number > self.greatest { number } else { self.greatest };
-        self.zero += number * 0.0;
-    }
-
-    fn join(a: Self, b: Self) -> Self {
+    pub fn join(a: Self, b: Self) -> Self {
         let (least, greatest) = (a.least.min(b.least), a.greatest.max(b.greatest));
         Self { least, greatest, zero: a.zero + b.zero }
+    }
+
+    /// An error for the first number of the column that is not finite.
+    fn refuse_not_finite(self, what: &'static str, column: &[f64]) -> Result<()> {
+        if self.zero == 0.0 {
+            return Ok(());
+        }
+        let index = column.iter().position(|value| !value.is_finite()).unwrap_or_default();
+        let (value, index) = (column[index], index as u64);
+        Err(gpu_core::Error::NotFinite { what, index, value }.into())
     }
 }
 

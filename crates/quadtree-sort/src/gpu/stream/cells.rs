@@ -1,28 +1,26 @@
 //! Cells of few points, and the batches that they make.
 
-use std::mem::MaybeUninit;
+use std::ops::Range;
 
-use gpu_core::{Bounds, Points, Progress, host_memory};
+use gpu_core::{Points, Progress, host_memory};
 use kernels_rs::spatial::frame::Frame;
 use kernels_rs::spatial::morton;
 use rayon::prelude::*;
 
-use crate::tree::Node;
+use super::code::Coder;
+use super::join::Brief;
 use crate::{Outside, Params, Result, cpu};
 
 /// The level whose cells all points are counted by first, and that a key is of.
 const KEY_LEVEL: u32 = 7;
 
-/// The key of a point that is left out.
-pub(super) const LEFT_OUT: u16 = u16::MAX;
-
 /// The cells that a later pass counts by, at most (a power of four), unless those to be divided are as many.
-const COUNTED: usize = 1 << 18;
+const COUNTED: usize = 1 << 16;
 
-/// Points whose keys are computed before they are counted.
-const BLOCK: usize = 1024;
+/// Pieces of the points for each thread: more than one, so that none waits long for the slowest.
+const PIECES: usize = 8;
 
-/// The least points that a thread goes through at a time.
+/// The least points of a piece.
 const LEAST_PIECE: usize = 1 << 15;
 
 /// A cell of the tree with its points. What is above it has more than the threshold.
@@ -33,39 +31,47 @@ pub(super) struct Cell {
     points: u64,
 }
 
-/// The points, and a number of 16 bits for each: at first its cell of [`KEY_LEVEL`], then its batch.
+/// The points, and a key of 16 bits for each: row and column of its cell of [`KEY_LEVEL`].
 pub(super) struct Keys<'a> {
     points: Points<'a>,
     frame: &'a Frame,
-    pub keys: Vec<u16>,
-    /// The points of each cell of the keys' level.
+    keys: Vec<u16>,
+    /// How many points of each piece have each key.
+    of_pieces: Vec<Vec<u32>>,
+    /// The points of each cell of the keys' level, by code.
     counts: Vec<u64>,
 }
 
 impl<'a> Keys<'a> {
-    /// Codes all points.
-    pub fn of(points: Points<'a>, frame: &'a Frame, params: &Params) -> Result<Self> {
+    /// Codes all points; gives the ranges of x and y too, since it reads them.
+    pub fn of(
+        points: Points<'a>,
+        frame: &'a Frame,
+        params: &Params,
+    ) -> Result<(Self, [cpu::Range; 2])> {
         let inside = params.bounds.filter(|_| params.outside == Outside::Skip);
         let mut keys = host_memory::with_capacity(points.len())?;
         let piece = piece(points.len());
         let pieces = keys.spare_capacity_mut()[..points.len()].par_chunks_mut(piece);
         let places = points.x.par_chunks(piece).zip(points.y.par_chunks(piece));
         let cells = 1 << (2 * key_level(frame));
-        let counts = sums(cells, pieces.zip(places), |(keys, (x, y)), counts| {
-            for ((keys, x), y) in keys.chunks_mut(BLOCK).zip(x.chunks(BLOCK)).zip(y.chunks(BLOCK)) {
-                let keys = code(keys, (x, y), frame, inside);
-                let kept = keys.iter().filter(|&&key| key != LEFT_OUT);
-                kept.for_each(|&key| counts[usize::from(key)] += 1);
-            }
-        });
+        let coder = Coder { frame: *frame, level: key_level(frame), inside };
+        let found: Vec<(Vec<u32>, _)> =
+            pieces.zip(places).map(|(keys, (x, y))| coder.count(keys, x, y, cells)).collect();
         // SAFETY: the pieces are the whole of it, and each was written.
         unsafe { keys.set_len(points.len()) };
-        Ok(Self { points, frame, keys, counts })
-    }
-
-    /// Pieces that threads go through: where they begin and end.
-    pub fn piece(&self) -> usize {
-        piece(self.keys.len())
+        let mut ranges = [cpu::Range::default(); 2];
+        let mut of_keys = vec![0; cells];
+        for (of_piece, of_axes) in &found {
+            ranges = [0, 1].map(|axis| cpu::Range::join(ranges[axis], of_axes[axis]));
+            of_keys.iter_mut().zip(of_piece).for_each(|(all, &count)| *all += u64::from(count));
+        }
+        let mut counts = vec![0; cells];
+        for (key, count) in (0..).zip(of_keys) {
+            counts[code_of(key, frame) as usize] = count;
+        }
+        let of_pieces = found.into_iter().map(|(counts, _)| counts).collect();
+        Ok((Self { points, frame, keys, of_pieces, counts }, ranges))
     }
 
     /// The points' cells in the order of codes: each with at most `most` points, unless it is of the deepest level.
@@ -100,21 +106,23 @@ impl<'a> Keys<'a> {
     /// The points of the cells some levels below each of a level's, which are sorted.
     fn count_in(&self, large: &[u64], level: u32, levels: u32) -> Vec<u64> {
         let below = 2 * (level - key_level(self.frame));
-        // The first of them in each cell of the keys' level, or after it.
-        let firsts: Vec<usize> = (0..=self.counts.len() as u64)
-            .map(|key| large.partition_point(|&code| code >> below < key))
-            .collect();
+        // Those of them in each cell of the keys' level.
+        let among = |key| {
+            let cell = code_of(key, self.frame);
+            let first = |cell: u64| large.partition_point(|&code| code >> below < cell);
+            first(cell)..first(cell + 1)
+        };
+        let among: Vec<Range<usize>> = (0..self.counts.len() as u32).map(among).collect();
         let (shift, mask) = (2 * (self.frame.level - level - levels), (1 << (2 * levels)) - 1);
         count_by(self.keys.len(), large.len() << (2 * levels), |range, counts| {
             for i in range {
-                let key = usize::from(self.keys[i]);
-                if key == usize::from(LEFT_OUT) || firsts[key] == firsts[key + 1] {
+                let Some(among) = among.get(usize::from(self.keys[i])).filter(|a| !a.is_empty())
+                else {
                     continue;
-                }
+                };
                 let code = self.code(i) >> shift;
-                let among = &large[firsts[key]..firsts[key + 1]];
-                if let Ok(which) = among.binary_search(&(code >> (2 * levels))) {
-                    let cell = ((firsts[key] + which) << (2 * levels)) + (code as usize & mask);
+                if let Ok(which) = large[among.clone()].binary_search(&(code >> (2 * levels))) {
+                    let cell = ((among.start + which) << (2 * levels)) + (code as usize & mask);
                     counts[cell] += 1;
                 }
             }
@@ -126,33 +134,75 @@ impl<'a> Keys<'a> {
         self.frame.code(self.points.x[i], self.points.y[i])
     }
 
-    /// Makes the keys numbers of batches; gives how many points of each batch every piece has.
-    pub fn number_batches(&mut self, batches: &[Batch]) -> Vec<Vec<usize>> {
+    /// Which batch every point is in.
+    pub fn numbered(self, batches: &[Batch]) -> Numbered<'a> {
         let deepest = self.frame.level;
         let starts: Vec<u64> = batches.iter().map(|batch| batch.start(deepest)).collect();
         let batch_of = |code: u64| starts.partition_point(|&start| start <= code).saturating_sub(1);
         let shift = 2 * (deepest - key_level(self.frame));
         // The batch of a cell of the keys' level, if all of it is in one.
-        let batch_of_key = |key: u64| {
-            let first = batch_of(key << shift);
-            (first == batch_of(((key + 1) << shift) - 1)).then_some(first as u16)
+        let batch_of_key = |key: u32| {
+            let cell = code_of(key, self.frame);
+            let first = batch_of(cell << shift);
+            (first == batch_of(((cell + 1) << shift) - 1)).then_some(first as u16)
         };
-        let of_key: Vec<Option<u16>> = (0..self.counts.len() as u64).map(batch_of_key).collect();
-        let (points, frame) = (self.points, self.frame);
-        let len = self.piece();
-        let pieces = self.keys.par_chunks_mut(len).enumerate();
-        let number = |(piece, keys): (usize, &mut [u16])| {
+        let of_key: Vec<Option<u16>> = (0..self.counts.len() as u32).map(batch_of_key).collect();
+        let Some(of_key) = of_key.iter().copied().collect::<Option<Vec<u16>>>() else {
+            return self.numbered_one_by_one(batches.len(), &of_key, |code| batch_of(code) as u16);
+        };
+        let of_piece = |of_piece: &Vec<u32>| {
             let mut counts = vec![0; batches.len()];
+            for (&batch, &count) in of_key.iter().zip(of_piece).filter(|&(_, &count)| count > 0) {
+                counts[usize::from(batch)] += count as usize;
+            }
+            counts
+        };
+        let counts = self.of_pieces.par_iter().map(of_piece).collect();
+        Numbered { points: self.points, keys: self.keys, of_key, counts }
+    }
+
+    /// The same where cells of the keys' level are in several batches: the batches' numbers take the place of the keys.
+    fn numbered_one_by_one(
+        mut self,
+        batches: usize,
+        of_key: &[Option<u16>],
+        batch_of: impl Fn(u64) -> u16 + Sync,
+    ) -> Numbered<'a> {
+        let (points, frame) = (self.points, self.frame);
+        let len = piece(self.keys.len());
+        let number = |(piece, keys): (usize, &mut [u16])| {
+            let mut counts = vec![0; batches];
             for (i, key) in (piece * len..).zip(keys) {
-                if *key != LEFT_OUT {
-                    let code = || frame.code(points.x[i], points.y[i]);
-                    *key = of_key[usize::from(*key)].unwrap_or_else(|| batch_of(code()) as u16);
+                if let Some(batch) = of_key.get(usize::from(*key)) {
+                    *key = batch.unwrap_or_else(|| batch_of(frame.code(points.x[i], points.y[i])));
                     counts[usize::from(*key)] += 1;
                 }
             }
             counts
         };
-        pieces.map(number).collect()
+        let counts = self.keys.par_chunks_mut(len).enumerate().map(number).collect();
+        Numbered { points, keys: self.keys, of_key: (0..batches as u16).collect(), counts }
+    }
+}
+
+/// The points with their batches.
+pub(super) struct Numbered<'a> {
+    points: Points<'a>,
+    keys: Vec<u16>,
+    /// The batch of each key. Other keys are those of points that are left out.
+    pub of_key: Vec<u16>,
+    /// How many points of each piece are in each batch.
+    pub counts: Vec<Vec<usize>>,
+}
+
+impl Numbered<'_> {
+    /// The pieces of the points that were counted: keys, x and y of each, and the index of its first point.
+    pub fn pieces(&self) -> impl IndexedParallelIterator<Item = (&[u16], &[f64], &[f64], u32)> {
+        let Self { points: Points { x, y, .. }, keys, .. } = self;
+        let len = piece(keys.len());
+        let places = x.par_chunks(len).zip(y.par_chunks(len));
+        let pieces = keys.par_chunks(len).zip(places).enumerate();
+        pieces.map(move |(number, (keys, (x, y)))| (keys, x, y, (number * len) as u32))
     }
 }
 
@@ -161,68 +211,32 @@ fn key_level(frame: &Frame) -> u32 {
     frame.level.min(KEY_LEVEL)
 }
 
+/// The code of the cell that has a key.
+fn code_of(key: u32, frame: &Frame) -> u64 {
+    let level = key_level(frame);
+    morton::encode(key & ((1 << level) - 1), key >> level)
+}
+
 /// Elements of a piece.
 fn piece(len: usize) -> usize {
-    len.div_ceil(4 * rayon::current_num_threads()).max(LEAST_PIECE)
+    len.div_ceil(PIECES * rayon::current_num_threads()).max(LEAST_PIECE)
 }
 
-/// Writes the keys of some points: a loop without a branch, for vectors, where none are left out.
-fn code<'a>(
-    keys: &'a mut [MaybeUninit<u16>],
-    (x, y): (&[f64], &[f64]),
-    frame: &Frame,
-    inside: Option<Bounds>,
-) -> &'a [u16] {
-    let above = frame.level - key_level(frame);
-    let key = |x: f64, y: f64| {
-        let (column, row) = (frame.column(x) >> above, frame.row(y) >> above);
-        morton::encode32(column as u16, row as u16) as u16
-    };
-    let places = keys.iter_mut().zip(x.iter().zip(y));
-    match inside {
-        None => places.for_each(|(to, (&x, &y))| {
-            to.write(key(x, y));
-        }),
-        Some(bounds) => places.for_each(|(to, (&x, &y))| {
-            to.write(if cpu::is_inside(&bounds, x, y) { key(x, y) } else { LEFT_OUT });
-        }),
-    }
-    // SAFETY: there are as many places as keys.
-    unsafe { keys.assume_init_ref() }
-}
-
-/// Counts by a number of cells, what is in each piece of `len` elements by itself.
-fn count_by(
-    len: usize,
-    cells: usize,
-    count: impl Fn(std::ops::Range<usize>, &mut [u32]) + Sync,
-) -> Vec<u64> {
+/// Counts by a number of cells what is in each piece of `len` elements. There are fewer than 2^32.
+fn count_by(len: usize, cells: usize, count: impl Fn(Range<usize>, &mut [u32]) + Sync) -> Vec<u64> {
     let piece = piece(len);
-    let pieces = (0..len.div_ceil(piece)).into_par_iter();
-    let range = |number: usize| number * piece..len.min((number + 1) * piece);
-    sums(cells, pieces, |number, counts| count(range(number), counts))
-}
-
-/// The sums of what is counted in each piece.
-fn sums<P: IndexedParallelIterator>(
-    cells: usize,
-    pieces: P,
-    count: impl Fn(P::Item, &mut [u32]) + Sync,
-) -> Vec<u64> {
-    let of_piece = |piece: P::Item| {
-        let mut counts = vec![0u32; cells];
-        count(piece, &mut counts);
+    let of_piece = |mut counts: Vec<u32>, number: usize| {
+        count(number * piece..len.min((number + 1) * piece), &mut counts);
         counts
     };
-    let add = |mut all: Vec<u64>, counts: Vec<u32>| {
-        all.iter_mut().zip(counts).for_each(|(all, count)| *all += u64::from(count));
-        all
-    };
-    let join = |mut all: Vec<u64>, other: Vec<u64>| {
+    let add = |mut all: Vec<u32>, other: Vec<u32>| {
         all.iter_mut().zip(other).for_each(|(all, count)| *all += count);
         all
     };
-    pieces.map(of_piece).fold(|| vec![0; cells], add).reduce(|| vec![0; cells], join)
+    let none = || vec![0; cells];
+    let pieces = (0..len.div_ceil(piece)).into_par_iter();
+    let counts = pieces.fold(none, of_piece).reduce_with(add).unwrap_or_else(none);
+    counts.into_iter().map(u64::from).collect()
 }
 
 /// The parts of a cell with at most so many points each, from the counts of its cells some levels below, which are not
@@ -251,7 +265,7 @@ pub(super) struct Batch {
 
 impl Batch {
     /// Its first code of the deepest level.
-    fn start(&self, deepest: u32) -> u64 {
+    pub fn start(&self, deepest: u32) -> u64 {
         self.first.code << (2 * (deepest - self.first.level))
     }
 
@@ -268,23 +282,12 @@ impl Batch {
         !(is_one && is_leaf)
     }
 
-    /// The nodes of a batch that is one leaf: the leaf, and what it lies in.
-    pub fn chain(&self) -> Vec<Node> {
+    /// The nodes of a batch that is one leaf: what it lies in, and the leaf.
+    pub fn chain(&self) -> Vec<Brief> {
         let Cell { code, level, points } = self.first;
-        let node = |at: u32| {
-            let is_leaf = at == level;
-            let quadrant = || code >> (2 * (level - at - 1)) & 3;
-            Node {
-                code: code >> (2 * (level - at)),
-                start: 0,
-                count: points,
-                first_child: if is_leaf { 0 } else { at + 1 },
-                level: at as u8,
-                quadrants: if is_leaf { 0 } else { 1 << quadrant() },
-                reserved: [0; 2],
-            }
-        };
-        (0..=level).map(node).collect()
+        let quadrant = |at: u32| code >> (2 * (level - at - 1)) & 3;
+        let above = (0..level).map(|at| Brief::new(points, 1 << quadrant(at)));
+        above.chain([Brief::new(points, 0)]).collect()
     }
 }
 

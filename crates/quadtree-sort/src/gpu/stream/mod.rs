@@ -6,23 +6,27 @@
 //!    tree's own columns are all the host memory that this takes, beside two bytes a point.
 //! 3. The device builds the tree over each batch, by the same steps as any other, and the columns come back in order to
 //!    where they came from. While one batch is built, the one before is copied out and the one after in.
-//! 4. The nodes of all batches, level by level, are the tree's ([`join`]). A cell that batches share is a node of each of
-//!    them, and one of the tree.
+//! 4. The nodes of all batches, level by level, are the tree's; the host makes them from what does not follow from others
+//!    ([`join`]). A cell that batches share is a node of each of them, and one of the tree.
 //!
 //! A batch knows the cells that it begins and ends with, and divides what is above them, as the whole tree does, even
 //! where it has too few points of it. Of every other cell it has all points or none. So its nodes are those of the whole
 //! tree over its points.
 
 mod cells;
+mod code;
 mod join;
 mod scatter;
 
-use gpu_core::{Bounds, Column, Gpu, Points, Progress};
+use std::collections::VecDeque;
+
+use gpu_core::{Blocks, Bounds, Column, Copying, Gpu, Points, Progress, host_memory};
 use gpu_scan::gpu::gather;
+use kernels_rs::quadtree as kernels;
 use kernels_rs::spatial::frame::Frame;
 
 use self::cells::{Batch, Keys};
-use self::join::Piece;
+use self::join::{Brief, Piece};
 use self::scatter::{Columns, scatter};
 use super::build::{Call, Share};
 use super::{DeviceQuadtree, SHORT_LEVEL, Workspace};
@@ -50,8 +54,9 @@ const CELLS_OF_BATCH: u64 = 4;
 
 /// The most points of a batch under a budget.
 fn capacity(points: usize, params: &Params, budget: u64) -> Result<u64> {
-    // Room for nodes while they are made, the nodes themselves, and those that are copied out.
-    let of_nodes = 3 * (6 * size_of::<Node>() as u64).div_ceil(params.threshold.into());
+    // Room for nodes while they are made, and what is copied out of them and of those before.
+    let of_nodes = 6 * (size_of::<Node>() + 2 * size_of::<Brief>()) as u64;
+    let of_nodes = of_nodes.div_ceil(params.threshold.into());
     let of_point = POINT_BYTES + of_nodes;
     let least = FIXED_BYTES + of_point * LEAST_BATCH.max((points as u64).div_ceil(MOST_BATCHES));
     if budget < least {
@@ -68,16 +73,21 @@ pub(crate) fn build(
     budget: u64,
     progress: &dyn Progress,
 ) -> Result<Quadtree> {
-    let (frame, bounds) = cpu::prepare(points, params, progress)?;
+    cpu::check(points, params, progress)?;
     let capacity = capacity(points.len(), params, budget)?;
+    let (frame, bounds) = match params.bounds {
+        Some(bounds) => params.frame(bounds)?,
+        None => cpu::prepare(points, params, progress)?,
+    };
     progress.at("count", 0.0)?;
-    let mut keys = Keys::of(points, &frame, params)?;
+    let (keys, ranges) = Keys::of(points, &frame, params)?;
+    cpu::bounds(points, ranges)?;
+    cpu::refuse_outside(points, ranges, params)?;
     let most = (capacity / CELLS_OF_BATCH).max(params.threshold.into());
     let cells = keys.cells(most, progress)?;
     let batches = cells::batches(&cells, capacity);
     progress.at("scatter", 0.0)?;
-    let mut columns = scatter(points, &mut keys, &batches)?;
-    drop(keys);
+    let mut columns = scatter(&keys.numbered(&batches))?;
     let pieces = Pipeline::new(gpu, &frame, bounds, params, &batches)?.pieces(
         &batches,
         &mut columns,
@@ -106,13 +116,30 @@ struct Input {
     given: Column<u32>,
 }
 
-/// The tree of a batch on the device, indices as given. Its columns are the building stream's, but for the nodes, which
-/// are the outward one's.
+/// The tree of a batch on the device, indices as given.
 struct Built {
-    nodes: Column<Node>,
+    nodes: Column<Brief>,
     order: Column<u32>,
     x: Column<f64>,
     y: Column<f64>,
+}
+
+/// A tree on its way to the host. The copies are the first to be dropped, as that waits for them.
+struct Going {
+    copies: [Copying; 4],
+    _built: Built,
+    nodes: Vec<Brief>,
+}
+
+impl Going {
+    /// Waits for the copies; gives the nodes. What the stream enqueues from now on may use the memory of the tree.
+    fn end(self, gpu: &Gpu) -> Result<Vec<Brief>> {
+        for copy in self.copies {
+            copy.order_before(gpu)?;
+            copy.wait()?;
+        }
+        Ok(self.nodes)
+    }
 }
 
 /// The way of batches through the device.
@@ -188,7 +215,7 @@ impl<'a> Pipeline<'a> {
             } else {
                 nodes = batch.chain();
             }
-            pieces.push(Piece { nodes, start });
+            pieces.push(Piece { nodes, start, ends: batch.ends() });
             start += batch.points;
         }
         let which: Vec<&Batch> = passing.iter().map(|&number| &batches[number]).collect();
@@ -199,57 +226,76 @@ impl<'a> Pipeline<'a> {
         Ok(pieces)
     }
 
-    /// Lets batches pass through the device, each copied in while the one before is built and copied out while the one
-    /// after is. Gives the nodes of each.
+    /// Lets batches pass through the device, each copied in while the ones before are built and copied out. Gives the
+    /// nodes of each.
     fn pass(
         &mut self,
         batches: &[&Batch],
         parts: &mut [Part<'_>],
         progress: &dyn Progress,
-    ) -> Result<Vec<Vec<Node>>> {
+    ) -> Result<Vec<Vec<Brief>>> {
         let gpu = self.workspace.gpu().clone();
-        let (inward, outward) = (self.inward.clone(), self.outward.clone());
         let mut nodes = Vec::with_capacity(batches.len());
         let mut inputs = std::mem::take(&mut self.inputs);
-        let mut before: Option<Built> = None;
-        inward.wait_for(&gpu)?;
-        if let (Some(input), Some(part)) = (inputs.first_mut(), parts.first()) {
-            copy_in(&inward, input, part)?;
+        let (mut coming, mut going) = (VecDeque::new(), None::<Going>);
+        self.inward.wait_for(&gpu)?;
+        for (input, part) in inputs.iter_mut().zip(&*parts) {
+            coming.push_back(self.come(input, part)?);
         }
         for (number, batch) in batches.iter().enumerate() {
             progress.at("trees", number as f64 / batches.len() as f64)?;
-            gpu.wait_for(&inward)?;
-            inward.wait_for(&gpu)?;
-            let (passed, coming) = parts.split_at_mut(number);
-            let (input, next) = match &mut inputs[..] {
-                [one, other] if number % 2 == 0 => (&*one, Some(other)),
-                [one, other] => (&*other, Some(one)),
-                [one, ..] => (&*one, None),
-                [] => break,
-            };
-            let come = || match (next, coming.get(1)) {
-                (Some(next), Some(part)) => copy_in(&inward, next, part),
-                _ => Ok(()),
-            };
-            let go = || match (&before, passed.last_mut()) {
-                (Some(before), Some(part)) => copy_out(&outward, before, part).map(Some),
-                _ => Ok(None),
-            };
-            let copies = || rayon::join(come, go);
-            let (built, (came, gone)) = beside(|| self.tree(input, batch), copies);
-            gpu.wait_for(&outward)?;
-            came?;
-            nodes.extend(gone?);
-            before = Some(built?);
+            for copy in coming.pop_front().into_iter().flatten() {
+                copy.order_before(&gpu)?;
+            }
+            let which = number % inputs.len();
+            let built = self.tree(&inputs[which], batch)?;
+            let gone = going.replace(self.go(built, &mut parts[number])?);
+            if let Some(part) = parts.get(number + inputs.len()) {
+                self.inward.wait_for(&gpu)?;
+                coming.push_back(self.come(&mut inputs[which], part)?);
+            }
+            if let Some(gone) = gone {
+                nodes.push(gone.end(&gpu)?);
+            }
         }
-        if let (Some(before), Some(part)) = (before, parts.last_mut()) {
-            nodes.push(copy_out(&outward, &before, part)?);
-            gpu.wait_for(&outward)?;
+        if let Some(going) = going {
+            nodes.push(going.end(&gpu)?);
         }
         Ok(nodes)
     }
 
-    /// The tree of a batch. Waits for it.
+    /// Begins the copies of a batch as it is given, which the input's stream is waited for by the one that copies.
+    fn come(&self, input: &mut Input, part: &Part<'_>) -> Result<[Copying; 3]> {
+        let (gpu, len) = (&self.inward, part.x.len());
+        // SAFETY: the batch is copied out only after its tree was built, which waits for these copies; nothing else is
+        // under way with the input, whose stream has been waited for. It outlives the copies, which are not forgotten.
+        unsafe {
+            Ok([
+                gpu.begin_write(input.x.slice_mut(0..len)?, part.x)?,
+                gpu.begin_write(input.y.slice_mut(0..len)?, part.y)?,
+                gpu.begin_write(input.given.slice_mut(0..len)?, part.order)?,
+            ])
+        }
+    }
+
+    /// Begins the copies of a tree to where its batch was.
+    fn go(&self, built: Built, part: &mut Part<'_>) -> Result<Going> {
+        let (gpu, after) = (&self.outward, self.workspace.gpu());
+        let mut nodes = host_memory::zeroed(built.nodes.len())?;
+        // SAFETY: the part was read before its tree was built, and belongs to the pass until that has waited for the copies;
+        // they are not forgotten, and what they read goes after them.
+        let copies = unsafe {
+            [
+                gpu.begin_read(after, (&built.x).into(), part.x)?,
+                gpu.begin_read(after, (&built.y).into(), part.y)?,
+                gpu.begin_read(after, (&built.order).into(), part.order)?,
+                gpu.begin_read(after, (&built.nodes).into(), &mut nodes)?,
+            ]
+        };
+        Ok(Going { copies, _built: built, nodes })
+    }
+
+    /// The tree of a batch. Waits for the number of its nodes.
     fn tree(&mut self, input: &Input, batch: &Batch) -> Result<Built> {
         let len = batch.points as usize;
         let (x, y) = (input.x.slice(0..len)?, input.y.slice(0..len)?);
@@ -267,24 +313,18 @@ impl<'a> Pipeline<'a> {
             call.build::<f64, u64>(&mut self.workspace, x, y)?
         };
         let gpu = self.workspace.gpu().clone();
+        let count = tree.node_count();
         // SAFETY: both are written before they are read: the indices of a tree are below their number.
-        let (mut order, mut nodes) = unsafe {
-            (gpu.uninitialized::<u32>(len)?, gpu.uninitialized::<Node>(tree.node_count())?)
-        };
+        let (mut order, mut nodes) =
+            unsafe { (gpu.uninitialized::<u32>(len)?, gpu.uninitialized::<Brief>(count)?) };
         gather(&mut self.workspace, tree.order(), input.given.slice(0..len)?, &mut order)?;
-        nodes.copy_from(tree.nodes()?)?;
+        let (from, briefs) = (tree.words(), nodes.as_mut_ptr().cast());
+        let arguments = kernels::shorten::Args { nodes: from, count: count as u64, briefs };
+        let blocks = Blocks::for_each(&kernels::shorten, count as u64)?;
+        // SAFETY: the tree has these nodes, and there is room for what becomes of them.
+        unsafe { gpu.enqueue(kernels::shorten, blocks, arguments)? };
         let DeviceQuadtree { x, y, .. } = tree;
-        let nodes = nodes.move_to(&self.outward)?;
-        gpu.synchronize()?;
         Ok(Built { nodes, order, x, y })
-    }
-}
-
-impl Drop for Pipeline<'_> {
-    fn drop(&mut self) {
-        // Copies that an error left under way end before what they write to goes. An error here is an earlier one of the
-        // stream.
-        let _ = self.inward.synchronize();
     }
 }
 
@@ -293,39 +333,4 @@ fn take<'a, T>(rest: &mut &'a mut [T], len: usize) -> &'a mut [T] {
     let (first, after) = std::mem::take(rest).split_at_mut(len);
     *rest = after;
     first
-}
-
-/// Enqueues the copies of a batch as it is given. Returns when the host's memory has been read.
-fn copy_in(gpu: &Gpu, input: &mut Input, part: &Part<'_>) -> Result<()> {
-    let len = part.x.len();
-    // SAFETY: the host's memory is pageable, and so is read when the calls return; nothing else is under way with the
-    // input, whose stream has waited for this one or will.
-    unsafe {
-        gpu.enqueue_write(input.x.slice_mut(0..len)?, part.x)?;
-        gpu.enqueue_write(input.y.slice_mut(0..len)?, part.y)?;
-        Ok(gpu.enqueue_write(input.given.slice_mut(0..len)?, part.order)?)
-    }
-}
-
-/// Copies the tree of a batch to the host; gives its nodes.
-fn copy_out(gpu: &Gpu, built: &Built, part: &mut Part<'_>) -> Result<Vec<Node>> {
-    let len = part.x.len();
-    // SAFETY: the host's memory is borrowed until the copies have ended, with the call for the nodes; the stream has
-    // waited for the one that built them.
-    unsafe {
-        gpu.enqueue_read(built.x.slice(0..len)?, part.x)?;
-        gpu.enqueue_read(built.y.slice(0..len)?, part.y)?;
-        gpu.enqueue_read(built.order.slice(0..len)?, part.order)?;
-    }
-    Ok(built.nodes.to_host()?)
-}
-
-/// Does two things at a time, the second on a thread of rayon's pool.
-fn beside<A, B: Send>(here: impl FnOnce() -> A, there: impl FnOnce() -> B + Send) -> (A, B) {
-    let mut result = None;
-    let first = rayon::in_place_scope(|scope| {
-        scope.spawn(|_| result = Some(there()));
-        here()
-    });
-    (first, result.expect("the scope ends after what it spawned"))
 }

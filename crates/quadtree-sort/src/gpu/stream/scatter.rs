@@ -1,12 +1,27 @@
 //! Points brought together by batches.
+//!
+//! Each thread takes a piece of the points after the other, and each piece has its room in every batch, so that the order
+//! is the same on any number of cores. A point after another goes to another batch; written one by one, each would bring
+//! its line of memory into the cache and push another out. So what a piece has for a batch waits until there are some lines
+//! of each column, which then go to memory whole and past the caches.
 
-use std::mem::MaybeUninit;
+use std::ops::Range;
 
-use gpu_core::{Points, host_memory};
+use gpu_core::host_memory;
 use rayon::prelude::*;
 
-use super::cells::{Batch, Keys, LEFT_OUT};
+use super::cells::Numbered;
 use crate::Result;
+
+/// Bytes of a line of memory.
+const LINE: usize = 64;
+
+/// Points of a batch that are written at a time: a line of the column with the shortest elements. Other columns begin
+/// elsewhere in a line, so that up to a line is left.
+const WRITTEN: usize = 16;
+
+/// Room for them, and for what was left.
+const RING: usize = 2 * WRITTEN;
 
 /// The columns of a tree, batch after batch.
 pub(super) struct Columns {
@@ -15,51 +30,27 @@ pub(super) struct Columns {
     pub order: Vec<u32>,
 }
 
-/// Room for those points of a piece that are in one batch.
-struct Room<'a> {
-    x: &'a mut [MaybeUninit<f64>],
-    y: &'a mut [MaybeUninit<f64>],
-    order: &'a mut [MaybeUninit<u32>],
-    filled: usize,
-}
-
-impl Room<'_> {
-    fn put(&mut self, x: f64, y: f64, index: u32) {
-        self.x[self.filled].write(x);
-        self.y[self.filled].write(y);
-        self.order[self.filled].write(index);
-        self.filled += 1;
-    }
-}
-
-/// Brings the points of every batch together, in the order as given, with their indices. All cores take a piece of the
-/// points after the other; each piece has its room in every batch, so that the order is the same on any number of cores.
-pub(super) fn scatter(
-    points: Points<'_>,
-    keys: &mut Keys<'_>,
-    batches: &[Batch],
-) -> Result<Columns> {
-    let counts = keys.number_batches(batches);
-    let total = batches.iter().map(|batch| batch.points as usize).sum();
+/// Brings the points of every batch together, in the order as given, with their indices.
+pub(super) fn scatter(points: &Numbered<'_>) -> Result<Columns> {
+    let (rooms, total) = rooms(&points.counts);
     let mut columns = Columns {
         x: host_memory::with_capacity(total)?,
         y: host_memory::with_capacity(total)?,
         order: host_memory::with_capacity(total)?,
     };
-    let rooms = rooms(&mut columns, &counts, batches.len(), total);
-    let piece = keys.piece();
-    let places = points.x.par_chunks(piece).zip(points.y.par_chunks(piece));
-    let pieces = keys.keys.par_chunks(piece).zip(places).zip(rooms).enumerate();
-    pieces.for_each(|(number, ((keys, (x, y)), mut rooms))| {
-        let places = ((number * piece) as u32..).zip(x.iter().zip(y));
-        for (&key, (index, (&x, &y))) in keys.iter().zip(places) {
-            if key != LEFT_OUT {
-                rooms[usize::from(key)].put(x, y, index);
+    let to =
+        (Target::of(&mut columns.x), Target::of(&mut columns.y), Target::of(&mut columns.order));
+    points.pieces().zip(rooms).for_each(|((keys, x, y, first), rooms)| {
+        let mut waiting: Vec<Waiting> = rooms.into_iter().map(Waiting::new).collect();
+        for (&key, (index, (&x, &y))) in keys.iter().zip((first..).zip(x.iter().zip(y))) {
+            if let Some(&batch) = points.of_key.get(usize::from(key)) {
+                waiting[usize::from(batch)].put(&to, x, y, index);
             }
         }
-        assert!(rooms.iter().all(|room| room.filled == room.x.len()), "as many as were counted");
+        waiting.iter().for_each(|waiting| waiting.finish(&to));
+        fence();
     });
-    // SAFETY: the rooms are the whole of the columns, and each was filled.
+    // SAFETY: the rooms are the whole of the columns, and each was filled to its end.
     unsafe {
         columns.x.set_len(total);
         columns.y.set_len(total);
@@ -68,28 +59,231 @@ pub(super) fn scatter(
     Ok(columns)
 }
 
-/// The rooms of each piece in every batch.
-fn rooms<'a>(
-    columns: &'a mut Columns,
-    counts: &[Vec<usize>],
-    batches: usize,
-    total: usize,
-) -> Vec<Vec<Room<'a>>> {
-    let mut x = &mut columns.x.spare_capacity_mut()[..total];
-    let mut y = &mut columns.y.spare_capacity_mut()[..total];
-    let mut order = &mut columns.order.spare_capacity_mut()[..total];
-    let mut rooms: Vec<Vec<Room<'a>>> =
-        counts.iter().map(|_| Vec::with_capacity(batches)).collect();
+/// The rooms of each piece in every batch, and the number of all points in them.
+fn rooms(counts: &[Vec<usize>]) -> (Vec<Vec<Range<usize>>>, usize) {
+    let batches = counts.first().map_or(0, Vec::len);
+    let mut rooms: Vec<Vec<_>> = counts.iter().map(|_| Vec::with_capacity(batches)).collect();
+    let mut end = 0;
     for batch in 0..batches {
         for (rooms, counts) in rooms.iter_mut().zip(counts) {
-            let len = counts[batch];
-            rooms.push(Room {
-                x: super::take(&mut x, len),
-                y: super::take(&mut y, len),
-                order: super::take(&mut order, len),
-                filled: 0,
-            });
+            let start = end;
+            end += counts[batch];
+            rooms.push(start..end);
         }
     }
-    rooms
+    (rooms, end)
+}
+
+/// A column that several pieces are written to.
+struct Target<T> {
+    start: *mut T,
+    len: usize,
+    /// How many elements after the beginning of a line it begins.
+    skew: usize,
+}
+
+// SAFETY: threads write to places of their own.
+unsafe impl<T: Send> Sync for Target<T> {}
+
+impl<T: Copy> Target<T> {
+    /// Elements of a line.
+    const OF_LINE: usize = LINE / size_of::<T>();
+
+    /// All the room of a vector that is empty.
+    fn of(column: &mut Vec<T>) -> Self {
+        const {
+            assert!(LINE.is_multiple_of(size_of::<T>()) && WRITTEN.is_multiple_of(Self::OF_LINE));
+        };
+        let (start, len) = (column.as_mut_ptr(), column.capacity());
+        Self { start, len, skew: start as usize % LINE / size_of::<T>() }
+    }
+
+    /// Where the last line ends that ends at or before a place, or 0.
+    fn end_of_line(&self, place: usize) -> usize {
+        ((place + self.skew) / Self::OF_LINE * Self::OF_LINE).saturating_sub(self.skew)
+    }
+
+    /// Where the element of a place waits: lines of memory are lines there.
+    #[inline(always)]
+    fn slot(&self, place: usize) -> usize {
+        (place + self.skew) % RING
+    }
+
+    /// Writes the lines that have become whole with the last [`WRITTEN`] elements before a place; of the first ones what
+    /// is in the room.
+    ///
+    /// # Safety
+    /// The caller alone writes to the room, and nobody reads there until all is written.
+    #[inline(always)]
+    unsafe fn write_lines(&self, ring: &Ring<T>, end: usize, room: &Range<usize>) {
+        let end = self.end_of_line(end);
+        if end < room.start + WRITTEN {
+            // SAFETY: passed on to the caller.
+            return unsafe { self.write(ring, room.start..end, room) };
+        }
+        assert!(end <= room.end && room.end <= self.len);
+        for first in (end - WRITTEN..end).step_by(Self::OF_LINE) {
+            let slot = self.slot(first);
+            // SAFETY: the line lies in the room, which is in the column and the caller's, and begins where one of memory
+            // does, as the end of a line is the beginning of another; it is whole in the ring for the same reason.
+            unsafe { write_past_caches(ring.0.as_ptr().add(slot), self.start.add(first)) };
+        }
+    }
+
+    /// Writes some elements.
+    ///
+    /// # Safety
+    /// As [`Target::write_lines`].
+    unsafe fn write(&self, ring: &Ring<T>, places: Range<usize>, room: &Range<usize>) {
+        assert!(room.start <= places.start && places.end <= room.end && room.end <= self.len);
+        for place in places {
+            // SAFETY: the place is in the room, which is in the column and the caller's.
+            unsafe { self.start.add(place).write(ring.0[self.slot(place)]) };
+        }
+    }
+}
+
+type Targets = (Target<f64>, Target<f64>, Target<u32>);
+
+/// Elements that wait to be written.
+#[repr(align(64))]
+struct Ring<T>([T; RING]);
+
+/// What a piece has for a batch and was not written yet.
+struct Waiting {
+    x: Ring<f64>,
+    y: Ring<f64>,
+    order: Ring<u32>,
+    /// Where the next point goes.
+    next: usize,
+    room: Range<usize>,
+}
+
+impl Waiting {
+    fn new(room: Range<usize>) -> Self {
+        let (x, y, order) = (Ring([0.0; RING]), Ring([0.0; RING]), Ring([0; RING]));
+        Self { x, y, order, next: room.start, room }
+    }
+
+    #[inline(always)]
+    fn put(&mut self, to: &Targets, x: f64, y: f64, index: u32) {
+        self.x.0[to.0.slot(self.next)] = x;
+        self.y.0[to.1.slot(self.next)] = y;
+        self.order.0[to.2.slot(self.next)] = index;
+        self.next += 1;
+        if self.next.is_multiple_of(WRITTEN) {
+            self.write_lines(to);
+        }
+    }
+
+    #[inline(never)]
+    fn write_lines(&self, (x, y, order): &Targets) {
+        // SAFETY: each piece has its own room in every batch, and this value is the one that has it.
+        unsafe {
+            x.write_lines(&self.x, self.next, &self.room);
+            y.write_lines(&self.y, self.next, &self.room);
+            order.write_lines(&self.order, self.next, &self.room);
+        }
+    }
+
+    /// Writes what is left.
+    fn finish(&self, (x, y, order): &Targets) {
+        let Self { next, room, .. } = self;
+        assert_eq!(*next, room.end, "as many as were counted");
+        let written = next - next % WRITTEN;
+        // SAFETY: as above.
+        unsafe {
+            x.write(&self.x, room.start.max(x.end_of_line(written))..*next, room);
+            y.write(&self.y, room.start.max(y.end_of_line(written))..*next, room);
+            order.write(&self.order, room.start.max(order.end_of_line(written))..*next, room);
+        }
+    }
+}
+
+/// Writes a line of memory that is not read soon.
+///
+/// # Safety
+/// The line from `from` on may be read, and that from `to` on written, which begins where a line of memory does.
+#[inline(always)]
+unsafe fn write_past_caches<T>(from: *const T, to: *mut T) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::x86_64::{__m128i, _mm_loadu_si128, _mm_stream_si128};
+        let (from, to) = (from.cast::<__m128i>(), to.cast::<__m128i>());
+        for part in 0..LINE / size_of::<__m128i>() {
+            // SAFETY: passed on to the caller; all of these processors have the instructions. Before another thread reads
+            // it there is a fence.
+            unsafe { _mm_stream_si128(to.add(part), _mm_loadu_si128(from.add(part))) };
+        }
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    // SAFETY: passed on to the caller.
+    unsafe {
+        to.copy_from_nonoverlapping(from, LINE / size_of::<T>())
+    };
+}
+
+/// Orders what went past the caches before what this thread writes from now on.
+fn fence() {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: all of these processors have the instruction.
+    unsafe {
+        std::arch::x86_64::_mm_sfence()
+    };
+}
+
+#[cfg(test)]
+mod tests {
+    use gpu_core::{Bounds, Points};
+
+    use super::super::cells::{self, Keys};
+    use super::*;
+    use crate::{Outside, Params};
+
+    const COUNT: usize = 150_001;
+
+    /// Points of several pieces, denser and denser towards a corner.
+    fn column(axis: u64) -> Vec<f64> {
+        let unit = |i: u64| {
+            let mixed = (2 * i + axis).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            (mixed ^ mixed >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 11
+        };
+        (0..COUNT as u64).map(|i| (unit(i) as f64 * 0.5_f64.powi(53)).powi(4)).collect()
+    }
+
+    #[test]
+    fn points_of_a_batch_come_together_in_the_order_as_given() {
+        let (x, y) = (column(0), column(1));
+        let bounds = Bounds { min_x: 0.0, min_y: 0.0, max_x: 0.5, max_y: 0.9 };
+        let all = Bounds { max_x: 1.0, max_y: 1.0, ..bounds };
+        for (params, capacity) in [
+            (Params::new().bounds(all), 700),
+            (Params::new().bounds(all), 70_000),
+            (Params::new().bounds(all).max_level(3), 100),
+            (Params::new().bounds(bounds).outside(Outside::Skip), 3000),
+        ] {
+            let (frame, _) = params.frame(all).unwrap();
+            let (keys, _) = Keys::of(Points::new(&x, &y), &frame, &params).unwrap();
+            let batches = cells::batches(&keys.cells(capacity / 4, &()).unwrap(), capacity);
+            let columns = scatter(&keys.numbered(&batches)).unwrap();
+            // A stable sort by batch, of the definition: the last one that begins at the point's code or before.
+            let is_kept =
+                |&i: &usize| params.outside == Outside::Refuse || x[i] <= 0.5 && y[i] <= 0.9;
+            let mut wanted: Vec<usize> = (0..COUNT).filter(is_kept).collect();
+            let starts: Vec<u64> = batches.iter().map(|batch| batch.start(frame.level)).collect();
+            let batch =
+                |i: usize| starts.iter().rposition(|&start| start <= frame.code(x[i], y[i]));
+            wanted.sort_by_cached_key(|&i| batch(i));
+            assert!(columns.order.iter().map(|&i| i as usize).eq(wanted.iter().copied()));
+            assert!(columns.x.iter().eq(wanted.iter().map(|&i| &x[i])), "{params:?}");
+            assert!(columns.y.iter().eq(wanted.iter().map(|&i| &y[i])), "{params:?}");
+            let mut rest = &wanted[..];
+            for (number, of_batch) in batches.iter().enumerate() {
+                let (first, after) = rest.split_at(of_batch.points as usize);
+                assert!(first.iter().all(|&i| batch(i) == Some(number)), "{params:?}");
+                rest = after;
+            }
+            assert!(rest.is_empty() && batches.len() > 1);
+        }
+    }
 }

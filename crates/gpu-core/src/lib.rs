@@ -45,8 +45,6 @@ mod modules;
 #[cfg(feature = "cuda")]
 mod opened;
 pub mod parallel;
-#[cfg(feature = "cuda")]
-mod past_caches;
 mod points;
 mod progress;
 mod raster;

@@ -24,7 +24,7 @@ use cuda_driver::sys::{self, CUcontext, CUdeviceptr, CUstream};
 
 use crate::driver::{check, given, make_current};
 use crate::stream::Event;
-use crate::{Error, Result, past_caches};
+use crate::{Error, Result};
 
 /// Bytes of a slot: long enough that a piece's fixed cost does not count, which all threads pay on one stream; short
 /// enough that the first pieces arrive soon.
@@ -310,7 +310,7 @@ impl Piece {
         })?;
         slot.wait()?;
         // SAFETY: the slot holds the piece, and no copy uses it any more; the host's memory is there.
-        unsafe { past_caches::copy(slot.start(), self.host, self.bytes) };
+        unsafe { slot.start().copy_to_nonoverlapping(self.host, self.bytes) };
         Ok(())
     }
 }

@@ -2,7 +2,8 @@
 //!
 //! An ordinary store first brings the line that it writes to into the cache, so what is overwritten comes over the bus of
 //! the memory too, and pushes something else out. 16 cores of a server copy what lies in their caches to memory at 74 GB/s
-//! that way, and at 180 past the caches.
+//! that way, and at 180 past the caches; 8 MiB from a device then arrive in 0.36 ms in place of 0.40, 1 GiB in 20.9 in place of
+//! 21.2 (`gpu_bench copies`).
 
 /// Bytes of a line of memory.
 #[cfg(target_arch = "x86_64")]

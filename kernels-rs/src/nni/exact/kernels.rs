@@ -1134,7 +1134,7 @@ pub unsafe fn walk_cells<const BLENDS: bool>(
     shared = shared_bytes::<M>(),
     instances(
         near: <InShared<Near>>, resident = 4;
-        shared: <InShared<Warp>>, resident = 6, spills = 128;
+        shared: <InShared<Warp>>, resident = 6, spills = 148;
         global: <InGlobal>
     )
 )]

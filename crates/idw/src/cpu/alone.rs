@@ -177,10 +177,7 @@ impl Query<'_, '_> {
         let is_round = x == radius && y == radius;
         let (cells, is_whole) =
             if is_round { self.at.disc_of(radius) } else { self.at.box_of([x, y]) };
-        let (cells, is_whole) = match quadrant {
-            ALL_QUADRANTS => (cells, is_whole),
-            _ => cells.quarter(&self.at, quadrant),
-        };
+        let (cells, is_whole) = cells.part(is_whole, &self.at, quadrant);
         (cells, is_whole || (x < radius && y < radius))
     }
 }

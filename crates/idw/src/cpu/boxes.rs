@@ -111,10 +111,7 @@ impl<'a, 'b> Place<'a, 'b> {
     /// How many points lie within a radius, with one more than `most` for all that are more.
     fn count_within(&self, radius: f64, quadrant: u8, most: usize) -> usize {
         let (cells, is_whole) = self.disc_of(radius);
-        let (cells, is_whole) = match quadrant {
-            ALL_QUADRANTS => (cells, is_whole),
-            _ => cells.quarter(self, quadrant),
-        };
+        let (cells, is_whole) = cells.part(is_whole, self, quadrant);
         let chord = self.chord(radius);
         let squared = if is_whole { f64::INFINITY } else { chord * chord };
         let mut count = 0;
@@ -187,28 +184,22 @@ impl CellBox {
         self.rows == [0, c.rows - 1] && self.columns[0] == Some([0, c.columns - 1])
     }
 
-    /// The part that holds the points of a quadrant of a place in the plane, and whether every one of these counts as within.
-    pub fn quarter(self, at: &Place, quadrant: u8) -> (Self, bool) {
+    /// The part that holds the points of a quadrant of a place in the plane, or of all, and whether every one of these counts as
+    /// within; `is_whole` says that of all.
+    pub fn part(self, is_whole: bool, at: &Place, quadrant: u8) -> (Self, bool) {
+        let ([Some(columns), _], true) = (self.columns, quadrant != ALL_QUADRANTS) else {
+            return (self, is_whole);
+        };
         let c = &at.index.cells;
-        let [Some([mut west, mut east]), _] = self.columns else { return (self, false) };
-        let ([mut south, mut north], column, row) = (self.rows, c.column(at.x), c.row(at.y));
         // Rows and columns do not decrease with what lies in them.
-        let ends_across = if quadrant & 1 != 0 {
-            west = column;
-            east == c.columns - 1
-        } else {
-            east = column;
-            west == 0
+        let half = |is_upper: bool, [first, last]: [u32; 2], own: u32, cells: u32| match is_upper {
+            true => ([own, last], last == cells - 1),
+            false => ([first, own], first == 0),
         };
-        let ends_along = if quadrant & 2 != 0 {
-            south = row;
-            north == c.rows - 1
-        } else {
-            north = row;
-            south == 0
-        };
+        let (columns, ends_across) = half(quadrant & 1 != 0, columns, c.column(at.x), c.columns);
+        let (rows, ends_along) = half(quadrant & 2 != 0, self.rows, c.row(at.y), c.rows);
         let is_whole = ends_across && ends_along && self.disc.is_none();
-        (Self { rows: [south, north], columns: [Some([west, east]), None], ..self }, is_whole)
+        (Self { rows, columns: [Some(columns), None], ..self }, is_whole)
     }
 
     /// The sorted points of the cells: a run of them for each row, or two.

@@ -690,13 +690,13 @@ mod tests {
             place: |site: u32| table.places[site as usize],
             start: |cell| if cell == 0 { 0 } else { sites },
         };
-        let (mut slots, mut narrow, mut most) = (OnHost::new(), 0, 0);
+        let (mut slots, mut open, mut most) = (OnHost::new(), 0, 0);
         let edge = (3..197).flat_map(|i| [(i, 0), (i, 199), (0, i), (199, i)]);
         for (column, row) in edge.step_by(3) {
             let cell = Cell { column, row, hull: [i32::MIN, i32::MAX] };
             let window = scene.window_outside(cell, &table.index(), &WithWide(&table));
             assert_eq!(window, table.window_outside(scene, cell), "at {column}, {row}");
-            narrow += u32::from(window > 0.0);
+            open += u32::from(window > 0.0);
             let mut value = 0.0;
             looks.set(0);
             let answer = slots.until(|slots| {
@@ -712,8 +712,8 @@ mod tests {
             let is_same = (value - expected).abs() < 1e-5 && answer.count == of_all.count;
             assert!(is_same, "{value} of {expected} at {column}, {row}: {answer:?}, {of_all:?}");
         }
-        println!("{narrow} cells open, at most {most} looks at {sites} sites");
-        assert!(narrow > 50 && most < 10_000, "{narrow}, {most} of {sites}");
+        println!("{open} cells open, at most {most} looks at {sites} sites");
+        assert!(open > 50 && most < 10_000, "{open}, {most} of {sites}");
     }
 
     #[test]

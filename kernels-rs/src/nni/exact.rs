@@ -1,7 +1,8 @@
 //! Natural neighbour interpolation by exact weights: crate `nni-grid`.
 //!
-//! 1. Points are sorted by the [`cells`](crate::spatial::cells) of a grid, and by a number made from their place
-//!    within a cell, so that points at one place lie together and become one site: [`index`].
+//! 1. Points are sorted by the [`cells`](crate::spatial::cells) of a grid, then by the parts of a cell, where they may
+//!    [crowd](crowds), and by a number made from their place, so that points at one place lie together and become one
+//!    site: [`index`].
 //! 2. Each site's own Voronoi cell is made once: [`rings`]. From them come the gradients that the smooth interpolant
 //!    wants.
 //! 3. Each cell of the DEM by itself ([`scene`]): a [`walk`] over the rings round its centre gives its natural
@@ -13,12 +14,14 @@
 //! All geometry is in f64, relative to a site or to the query point, in single operations whose order is that of
 //! the source. Host and device run the same functions and give the same bits.
 
+pub mod crowds;
 pub mod index;
 pub mod kernels;
 pub mod polygon;
 pub mod rings;
 pub mod scene;
 pub mod search;
+pub mod sought;
 pub mod team;
 pub mod walk;
 pub mod weights;

@@ -105,6 +105,21 @@ impl Cells {
         ]
     }
 
+    /// The box, seen from a place, in which every point lies of the columns and rows from a first to the end of a last,
+    /// which may be parts of columns and rows; infinite where the grid ends.
+    #[inline(always)]
+    pub fn around_all(&self, columns: [f64; 2], rows: [f64; 2], place: [f64; 2]) -> [[f64; 2]; 2] {
+        let ends = |[first, end]: [f64; 2], cells: u32, position: f64| {
+            let first = if first <= 0.0 { f64::NEG_INFINITY } else { first - MARGIN };
+            let end = if end >= cells as f64 { f64::INFINITY } else { end + MARGIN };
+            [first * self.side - position, end * self.side - position]
+        };
+        [
+            ends(columns, self.columns, place[0] - self.west),
+            ends(rows, self.rows, place[1] - self.south),
+        ]
+    }
+
     /// Where the points of a row may lie: from y to y, relative to the southern edge.
     #[inline(always)]
     pub fn strip(&self, row: u32) -> [f64; 2] {

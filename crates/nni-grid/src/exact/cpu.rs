@@ -6,9 +6,11 @@ use gpu_core::parallel::{self, FINE};
 use gpu_core::{Extent, Grid, Progress, host_memory};
 use kernels_rs::nni::exact::index::{Merge, PLACE_BITS, Sorted, key};
 use kernels_rs::nni::exact::polygon::{Slots, WINDOW};
-use kernels_rs::nni::exact::rings::{MOST_SIDES, MOST_WIDE_SIDES, Rings, most_wide};
+use kernels_rs::nni::exact::rings::{
+    MOST_CLIPPED_SIDES, MOST_SIDES, Rings, few_ringless, most_wide,
+};
 use kernels_rs::nni::exact::scene::{Answer, Cell, Scene, Sites};
-use kernels_rs::nni::exact::search::{End, Found, Index, NEAR, Query};
+use kernels_rs::nni::exact::search::{Index, NEAR};
 use kernels_rs::nni::exact::team::Alone;
 use kernels_rs::spatial::cells::Cells;
 
@@ -103,14 +105,18 @@ struct RingsOfSome {
 }
 
 impl RingsOfSome {
-    fn new(sites: Range<usize>, table: &Table) -> Self {
+    /// Those of some sites, by what is near, or also by what is far.
+    fn new(sites: Range<usize>, table: &Table, also_far: bool) -> Self {
         let index = table.index();
         let mut all = Self { starts: vec![0], ..Self::default() };
         let mut sides = [(0, [0.0; 2]); MOST_SIDES as usize];
         for site in sites {
-            let len = index.ring(site as u32, |i, neighbour, corner| {
-                sides[i as usize] = (neighbour, corner);
-            });
+            let site = site as u32;
+            let mut write = |i: u32, neighbour, corner| sides[i as usize] = (neighbour, corner);
+            let len = match index.ring::<false>(site, &mut write) {
+                0 if also_far => index.ring::<true>(site, &mut write),
+                len => len,
+            };
             all.push(&sides[..len as usize]);
         }
         all
@@ -192,14 +198,21 @@ impl Table {
         })
     }
 
-    /// Makes the rings of all sites.
-    fn make_rings(&mut self) -> Result<()> {
+    /// Makes the rings of all sites, of `points` points.
+    fn make_rings(&mut self, points: usize) -> Result<()> {
         // Six sides a site, or nearly.
         host_memory::require(self.places.len() as u64 * (4 + 6 * 20))?;
         let len = self.places.len();
-        self.rings = parallel::map(len.div_ceil(TOGETHER), 1, |i| {
-            RingsOfSome::new(i * TOGETHER..len.min((i + 1) * TOGETHER), self)
-        });
+        for also_far in [false, true] {
+            self.rings = Vec::new();
+            self.rings = parallel::map(len.div_ceil(TOGETHER), 1, |i| {
+                RingsOfSome::new(i * TOGETHER..len.min((i + 1) * TOGETHER), self, also_far)
+            });
+            let ringless = parallel::count(len, FINE, |site| self.sides(site as u32) == 0);
+            if ringless <= few_ringless(points as u64) {
+                break;
+            }
+        }
         Ok(())
     }
 
@@ -211,7 +224,7 @@ impl Table {
             return;
         }
         let index = self.index();
-        let few = || OnHost(vec![Side::default(); MOST_WIDE_SIDES as usize]);
+        let few = || OnHost(vec![Side::default(); MOST_CLIPPED_SIDES as usize]);
         let rings = parallel::map_init(ringless.len(), 16, few, |slots, i| {
             let site = ringless[i];
             let (mut sides, half_extent) = (Vec::new(), setup.scene.half_extent);
@@ -245,7 +258,7 @@ impl Table {
         let at = scene.centre(cell.column, cell.row);
         match &self.hull {
             Some(hull) if hull.is_clearly_outside(at) => {
-                scene.open_window(nearest(&self.index(), &scene.query(at, NEAR)))
+                scene.open_window(self.index().nearest_of_all(&scene.query(at, NEAR)))
             }
             _ => 0.0,
         }
@@ -342,31 +355,6 @@ impl Rings for WithWide<'_> {
     }
 }
 
-/// The nearest site, however far away.
-fn nearest(index: &Index<impl Fn(u32) -> [f64; 2], impl Fn(u32) -> u32>, query: &Query) -> Found {
-    let (cells, mut found) = (&index.cells, index.nearest(query));
-    let mut half = NEAR;
-    while found.end == End::Exceeded {
-        // Where a site is known no farther than that.
-        let known = (found.squared.sqrt() * cells.per_unit).ceil() + 1.0;
-        half = if known.is_finite() { known as u32 } else { 2 * half + 1 };
-        let block = cells.around(query.at, half);
-        index.scan(query.at, block, u32::MAX, |site, way| {
-            let squared = way[0] * way[0] + way[1] * way[1];
-            if squared < found.squared {
-                (found.squared, found.nearest) = (squared, site);
-            }
-        });
-        let reach = cells.reach(block, query.at).max(0.0);
-        if found.squared <= reach * reach || cells.is_whole(block) {
-            found.end = End::Found;
-        } else if query.give_up <= reach * reach {
-            found.end = End::Beyond;
-        }
-    }
-    found
-}
-
 /// What belongs to a row of cells.
 struct Row {
     /// All cells' first value, then all cells' second.
@@ -391,7 +379,7 @@ pub(crate) fn interpolate(input: &Input, params: &Params, progress: &dyn Progres
     let mut table = Table::new(input, &extent, &setup, params)?;
     if setup.has_rings {
         progress.at("rings", 0.0)?;
-        table.make_rings()?;
+        table.make_rings(x.len())?;
     }
     if setup.has_wide_rings {
         table.make_wide_rings(&setup, x.len());
@@ -583,7 +571,7 @@ mod tests {
         let setup = Setup::of(&params, extent.bounds, x.len()).unwrap();
         assert!(setup.has_rings && setup.has_wide_rings);
         let mut table = Table::new(&input, &extent, &setup, &params).unwrap();
-        table.make_rings().unwrap();
+        table.make_rings(x.len()).unwrap();
         table.make_wide_rings(&setup, x.len());
         if weights == Weights::SibsonC1 {
             table.estimate_gradients(&setup).unwrap();
@@ -683,8 +671,8 @@ mod tests {
         };
         let searched =
             Index { cells: table.cells, place, start: |cell| table.starts[cell as usize] };
-        // All sites in one cell: each is looked at.
-        let one = Cells { columns: 1, rows: 1, ..table.cells };
+        // Cells that are out of the way, where all sites belong to the last: each is looked at.
+        let one = Cells { west: -1e9, south: -1e9, columns: 1, rows: 1, ..table.cells };
         let all = Index {
             cells: one,
             place: |site: u32| table.places[site as usize],

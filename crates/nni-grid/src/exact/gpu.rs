@@ -204,31 +204,52 @@ impl Table {
                     rings: rings.as_mut_ptr(),
                 },
             )?;
+            let mut listed = list(gpu, n)?;
+            gpu.enqueue(
+                kernels::list_ringless,
+                Blocks::for_each(&kernels::list_ringless, n as u64)?,
+                kernels::list_ringless::Args {
+                    sites_before: self.sites_before.as_ptr(),
+                    points: self.points,
+                    rings: rings.as_mut_ptr(),
+                    listed: listed.as_mut_ptr(),
+                },
+            )?;
+            let mut left = list(gpu, wide)?;
+            let workers = IN_SHARED.min(n as u64);
+            gpu.enqueue(
+                kernels::make_far_rings,
+                Blocks::for_each(&kernels::make_far_rings, workers)?,
+                kernels::make_far_rings::Args {
+                    setup: self.setup.as_ptr(),
+                    starts: self.starts.as_ptr(),
+                    places: self.places.as_ptr(),
+                    listed: listed.as_ptr(),
+                    points: self.points,
+                    rings: rings.as_mut_ptr(),
+                    most: wide as u32,
+                    left: left.as_mut_ptr(),
+                    workers: workers as u32,
+                },
+            )?;
             if wide > 0 {
-                self.make_wide_rings(gpu, &mut rings, wide)?;
+                self.make_wide_rings(gpu, &mut rings, &left, wide)?;
             }
             Ok(rings)
         }
     }
 
-    /// The wide rings of sites that have none, `most` at most.
-    fn make_wide_rings(&self, gpu: &Gpu, rings: &mut Column<f64>, most: usize) -> Result<()> {
-        let mut listed = list(gpu, most)?;
-        let (most, points) = (most as u32, self.points);
+    /// The wide rings of listed sites, `most` at most.
+    fn make_wide_rings(
+        &self,
+        gpu: &Gpu,
+        rings: &mut Column<f64>,
+        listed: &Column<u32>,
+        most: usize,
+    ) -> Result<()> {
+        let workers = (IN_SHARED / 32).min(most as u64);
         // SAFETY: as for the index; behind the rings there is room for as many wide ones.
         unsafe {
-            gpu.enqueue(
-                kernels::list_ringless,
-                Blocks::for_each(&kernels::list_ringless, points.into())?,
-                kernels::list_ringless::Args {
-                    sites_before: self.sites_before.as_ptr(),
-                    points,
-                    rings: rings.as_mut_ptr(),
-                    most,
-                    listed: listed.as_mut_ptr(),
-                },
-            )?;
-            let workers = (IN_SHARED / 32).min(most.into());
             gpu.enqueue(
                 kernels::clip_rings,
                 Blocks::for_each(&kernels::clip_rings, 32 * workers)?,
@@ -237,8 +258,8 @@ impl Table {
                     starts: self.starts.as_ptr(),
                     places: self.places.as_ptr(),
                     listed: listed.as_ptr(),
-                    most,
-                    points,
+                    most: most as u32,
+                    points: self.points,
                     rings: rings.as_mut_ptr(),
                     workers: workers as u32,
                 },

@@ -125,6 +125,65 @@ fn points_on_a_circle_are_exact() {
     }
 }
 
+/// Places as surveys have them that no uniform grid divides evenly, within a square of 64: by name.
+fn uneven_places(count: usize) -> Vec<(&'static str, Vec<(f64, f64)>)> {
+    use std::f64::consts::TAU;
+    let noise = random(count, 1.0, 31, |_, _| 0.0);
+    let noise = |i: usize| (noise.x[i], noise.y[i]);
+    let part = |i: usize| i as f64 / count as f64;
+    let each = |place: &dyn Fn(usize) -> (f64, f64)| (0..count).map(place).collect();
+    vec![
+        // 16 apart, with hundreds of points along each.
+        ("scan lines", each(&|i| (part(i * 4 % count) * 62.0, 1.0 + 20.0 * (i % 4) as f64))),
+        (
+            "jittered scan lines",
+            each(&|i| {
+                let ((dx, dy), t) = (noise(i), part(i * 4 % count) * 62.0);
+                let y = 5.0 + 15.0 * (i % 4) as f64;
+                (t + 0.02 * dx + 0.1 * y, y + 0.02 * dy - 0.1 * t)
+            }),
+        ),
+        ("a zigzag", each(&|i| (62.0 * (part(i) * 9.0 % 2.0 - 1.0).abs(), 63.0 * part(i)))),
+        (
+            "contours",
+            each(&|i| {
+                let level = (i % 5 + 1) as f64;
+                let angle = part(i / 5 * 5) * TAU;
+                let radius = 6.0 * level * (1.0 + 0.1 * (3.0 * angle + level).sin());
+                (32.0 + radius * angle.cos(), 32.0 + radius * angle.sin())
+            }),
+        ),
+        (
+            "a diagonal corridor",
+            each(&|i| (noise(i).0 * 62.0 + noise(i).1, noise(i).0 * 62.0 - noise(i).1 + 1.0)),
+        ),
+        (
+            "a scanner's ground",
+            each(&|i| {
+                let (angle, radius) = (noise(i).0 * TAU, (noise(i).1 * 10.0 - 6.6).exp());
+                (32.0 + radius * angle.cos(), 32.0 + radius * angle.sin())
+            }),
+        ),
+        (
+            "two crossing strips",
+            each(&|i| {
+                let (along, across) = (noise(i).0 * 64.0, 32.0 + noise(i).1 * 0.3);
+                if i % 2 == 0 { (along, across) } else { (across, along) }
+            }),
+        ),
+    ]
+}
+
+#[test]
+fn lines_crowds_and_gaps_are_exact() {
+    for (what, places) in uneven_places(700) {
+        let cloud = Cloud::of(places.into_iter().map(|(x, y)| (x, y, relief(x, y))));
+        let grid = GridSpec::new(0.0, 64.0, 2.0, 32, 32).unwrap();
+        let compared = check(what, &cloud, grid);
+        assert!(compared > 15, "{what}: {compared}");
+    }
+}
+
 #[test]
 fn points_in_line_give_what_lies_beside_them() {
     for (dx, dy) in [(1.0, 0.0), (0.0, 1.0), (1.0, 1.0), (0.3, -0.7)] {

@@ -1,23 +1,27 @@
 //! From points to sites sorted by cells: what host and device do alike.
 
+use super::crowds::{self, CODE_BITS};
 use crate::spatial::cells::Cells;
 
-/// Bits of a key that tell apart the places within a cell.
+/// Bits of a key that tell apart the places within a cell: the [code](crowds::code) of its part, and a number made from the
+/// place.
 pub const PLACE_BITS: u32 = 32;
 
 /// The most cells: a key has 64 bits.
 pub const MOST_CELLS: u64 = 1 << 28;
 
-/// The key by which a point is sorted: its cell, and a number that is the same for points at the same
+/// The key by which a point is sorted: its cell, the part of that, and a number that is the same for points at the same
 /// place, and hardly ever for others.
 #[inline(always)]
 pub fn key(cells: &Cells, x: f64, y: f64) -> u64 {
-    let cell = cells.row(y) * cells.columns + cells.column(x);
+    let [column, row] = [cells.column(x), cells.row(y)];
+    let (cell, code) = (row * cells.columns + column, crowds::code(cells, [column, row], [x, y]));
     // Adding 0 makes one zero of two.
     let (x, y) = ((x + 0.0).to_bits(), (y + 0.0).to_bits());
     let mixed = (x ^ y.rotate_left(32)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let mixed = (mixed ^ mixed >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    (cell as u64) << PLACE_BITS | mixed >> (64 - PLACE_BITS)
+    let place = (code as u64) << (PLACE_BITS - CODE_BITS) | mixed >> (64 - PLACE_BITS + CODE_BITS);
+    (cell as u64) << PLACE_BITS | place
 }
 
 /// Points in the order of their keys.

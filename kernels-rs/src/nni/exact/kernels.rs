@@ -9,7 +9,7 @@ use device_std::{atomic, kernel, math, thread, vector};
 use super::MODULE;
 use super::index::{Merge, Sorted, key};
 use super::polygon::Slots;
-use super::rings::{MOST_SIDES, MOST_WIDE_SIDES, Rings};
+use super::rings::{MOST_CLIPPED_SIDES, MOST_SIDES, MOST_WIDE_SIDES, Rings, few_ringless};
 use super::scene::{Answer, Cell, Scene, Sites};
 use super::search::Index;
 use super::team::{Near, Team, Warp};
@@ -38,7 +38,7 @@ const OF_PATCH: u32 = PATCH * PATCH;
 /// Sides of a polygon in shared memory, of a thread's by itself and of a warp's.
 pub const FEW_SIDES: u32 = 12;
 /// See [`FEW_SIDES`].
-pub const WARP_SIDES: u32 = MOST_WIDE_SIDES;
+pub const WARP_SIDES: u32 = MOST_CLIPPED_SIDES;
 
 /// Bytes that a polygon's side takes in memory.
 pub const SIDE_BYTES: u64 = 36;
@@ -875,7 +875,7 @@ fn in_patches(i: u32, columns: u32) -> [u32; 2] {
     [patch_column * PATCH + within % PATCH, patch_row * PATCH + within / PATCH]
 }
 
-/// Makes the ring of every site. Grid: a thread a point.
+/// Makes the ring of every site for which what is near suffices. Grid: a thread a point.
 ///
 /// # Safety
 /// As for [`mod@walk_cells`]; `sites_before` has the number of sites at `points`; `rings` has [`RING_NUMBERS`] for each
@@ -900,26 +900,37 @@ pub unsafe fn make_rings(
         let (cells, ..) = read_setup(setup);
         let record = rings.add(RING_NUMBERS * site as usize);
         let halves = record.cast::<u32>();
-        let sides = index_of(cells, places, starts).ring(site as u32, |i, neighbour, [x, y]| {
-            *record.add(2 * i as usize) = x;
-            *record.add(2 * i as usize + 1) = y;
-            *halves.add(NEIGHBOURS_AT + i as usize) = neighbour;
+        let index = index_of(cells, places, starts);
+        *halves.add(SIDES_AT) = index.ring::<false>(site as u32, |i, neighbour, corner| {
+            write_side(record, i, neighbour, corner);
         });
-        *halves.add(SIDES_AT) = sides;
     }
 }
 
-/// Lists the sites that have no ring: their number, then they, as far as there is room for `most`; and notes that they
-/// have no wide one. Grid: a thread a point.
+/// Writes side `i` of a ring.
 ///
 /// # Safety
-/// As for [`const@make_rings`], which wrote `rings`; `listed` has one element more than `most`, the first of them 0.
+/// The record is that of a site, and has room for the side.
+#[inline(always)]
+unsafe fn write_side(record: *mut f64, i: u32, neighbour: u32, [x, y]: [f64; 2]) {
+    // SAFETY: passed on to the caller.
+    unsafe {
+        *record.add(2 * i as usize) = x;
+        *record.add(2 * i as usize + 1) = y;
+        *record.cast::<u32>().add(NEIGHBOURS_AT + i as usize) = neighbour;
+    }
+}
+
+/// Lists the sites that have no ring: their number, then they; and notes that they have no wide one. Grid: a thread a
+/// point.
+///
+/// # Safety
+/// As for [`const@make_rings`], which wrote `rings`; `listed` has one element more than points, the first of them 0.
 #[kernel(block = BLOCK)]
 pub unsafe fn list_ringless(
     sites_before: *const u32,
     points: u32,
     rings: *mut f64,
-    most: u32,
     listed: *mut u32,
 ) {
     let site = thread::index_1d();
@@ -932,9 +943,51 @@ pub unsafe fn list_ringless(
             return;
         }
         *rings.add(RING_NUMBERS * site as usize).cast::<u32>().add(WIDE_AT) = 0;
-        let at = atomic::add_u32(listed, 1);
-        if at < most {
-            *listed.add(1 + at as usize) = site as u32;
+        append(listed, site as u32);
+    }
+}
+
+/// Makes the rings of listed sites, unless they are [few](few_ringless), by whatever is far or crowded. Lists those that
+/// have none then, as far as there is room for `most`, and counts them. Grid: a thread a worker; each takes sites in
+/// turn.
+///
+/// # Safety
+/// As for [`const@list_ringless`], which wrote `listed`; `left` has one element more than `most`, the first of them 0.
+#[kernel(block = BLOCK)]
+pub unsafe fn make_far_rings(
+    setup: *const f64,
+    starts: *const u32,
+    places: *const f64,
+    listed: *const u32,
+    points: u32,
+    rings: *mut f64,
+    most: u32,
+    left: *mut u32,
+    workers: u32,
+) {
+    // SAFETY: passed on to the caller; the list names sites.
+    unsafe {
+        let (cells, ..) = read_setup(setup);
+        let index = index_of(cells, places, starts);
+        let count = *listed as u64;
+        let mut i = thread::index_1d();
+        while i < count {
+            let site = *listed.add(1 + i as usize);
+            let record = rings.add(RING_NUMBERS * site as usize);
+            let mut sides = 0;
+            if count > few_ringless(points as u64) {
+                sides = index.ring::<true>(site, |i, neighbour, corner| {
+                    write_side(record, i, neighbour, corner);
+                });
+                *record.cast::<u32>().add(SIDES_AT) = sides;
+            }
+            if sides == 0 {
+                let at = atomic::add_u32(left, 1);
+                if at < most {
+                    *left.add(1 + at as usize) = site;
+                }
+            }
+            i += workers as u64;
         }
     }
 }
@@ -943,9 +996,9 @@ pub unsafe fn list_ringless(
 /// turn.
 ///
 /// # Safety
-/// As for [`const@list_ringless`]; `rings` has room for [`WIDE_RECORDS`] for each of `most` behind one for each of
-/// `points`, of which there is one at least.
-#[kernel(block = CLIP_BLOCK, shared = shared_bytes::<InShared<Warp>>(), resident = 6)]
+/// As for [`const@make_far_rings`], which wrote `listed` as `left`; `rings` has room for [`WIDE_RECORDS`] for each of
+/// `most` behind one for each of `points`, of which there is one at least.
+#[kernel(block = CLIP_BLOCK, shared = shared_bytes::<InShared<Warp>>(), resident = 4)]
 pub unsafe fn clip_rings(
     setup: *const f64,
     starts: *const u32,
@@ -1134,7 +1187,7 @@ pub unsafe fn walk_cells<const BLENDS: bool>(
     shared = shared_bytes::<M>(),
     instances(
         near: <InShared<Near>>, resident = 4;
-        shared: <InShared<Warp>>, resident = 6, spills = 148;
+        shared: <InShared<Warp>>, resident = 4;
         global: <InGlobal>
     )
 )]
@@ -1255,7 +1308,7 @@ pub unsafe fn fit_planes(
 #[kernel(
     block = CLIP_BLOCK,
     shared = shared_bytes::<M>(),
-    instances(shared: <InShared<Warp>>, resident = 6; global: <InGlobal>)
+    instances(shared: <InShared<Warp>>, resident = 4; global: <InGlobal>)
 )]
 pub unsafe fn clip_sites<M: Memory>(
     setup: *const f64,

@@ -10,16 +10,14 @@
 //!    the site, a and it, reaches least far to the left: no site lies in that part of the circle. The
 //!    middles of all circles through the site and a lie on a line, so a quotient tells them apart, and
 //!    quotients are compared without a division.
-//! 3. The sites of the 3 x 3 cells round the site are gone through first, and then, where the circle reaches
-//!    beyond, those of the cells that it reaches into; where these are many, first more cells round the site.
-//!    So all threads of a warp run the same short loops.
+//! 3. What is near, and not crowded, is looked at first. Where that does not do for more than a few sites, along lines
+//!    that are far apart or in crowds, these begin again with all that can be ([`sought`](super::sought)).
 //! 4. The ring is closed when the first neighbour comes again.
 //!
-//! Where work or memory would have no bound a site has no ring of this kind: next to the hull, with more than
-//! [`MOST_SIDES`] neighbours, beside a void, or in a crowd. Unless these are many they get *wide* rings, which a
-//! [`search`](super::search) clips ([`ring_by_clipping`](Index::ring_by_clipping)): a query in a void, or along the
-//! hull, shares its hundreds of neighbours with those round it. On the hull a wide ring is open: sides of
-//! the window are among its neighbours.
+//! A site next to the hull, or with more than [`MOST_SIDES`] neighbours, has no ring of this kind. Unless these are many
+//! they get *wide* rings, which a [`search`](super::search) clips ([`ring_by_clipping`](Index::ring_by_clipping)): a
+//! query in a void, or along the hull, shares its hundreds of neighbours with those round it. On the hull a wide ring is
+//! open: sides of the window are among its neighbours.
 //!
 //! Rings are made independently. Where sites lie on one circle but for rounding, one may name a
 //! neighbour that does not name it; they are neighbours along next to nothing then.
@@ -28,6 +26,7 @@ use device_std::{math, vector};
 
 use super::polygon::{Line, Polygon, Slots, WINDOW, cross, meeting};
 use super::search::{End, Found, Index, NEAR, Query};
+use super::sought::{Nearest, Next};
 use super::team::Team;
 use super::weights::Sides;
 use crate::spatial::cells::Block;
@@ -35,27 +34,25 @@ use crate::spatial::cells::Block;
 /// The most sides of a ring. Of random sites 1 in 25,000 has more.
 pub const MOST_SIDES: u32 = 12;
 
-/// The most sites that one pass over cells goes through.
-const CROWD: u32 = 256;
+/// The most sides of a wide ring.
+pub const MOST_WIDE_SIDES: u32 = 38;
 
-/// The most columns, and rows, of cells that a circle may reach into.
-const WIDEST: u32 = 6;
+/// The most sides of the polygons that lead to it.
+pub const MOST_CLIPPED_SIDES: u32 = 64;
 
-/// The most sides of a wide ring, and of the polygons that lead to it.
-pub const MOST_WIDE_SIDES: u32 = 64;
-
-/// The most sites for which wide rings are made: where there are more without a ring, none gets one.
+/// The most sites for which wide rings are made: where there are more without a ring, none gets one. Among points along
+/// contours or scan lines one in 14 sees more than [`MOST_SIDES`] others.
 pub const fn most_wide(sites: u64) -> u64 {
-    let part = sites / 32;
-    let most = if part > 1 << 15 { part } else { 1 << 15 };
+    let part = sites / 12;
+    let most = if part > 1 << 16 { part } else { 1 << 16 };
     if most < sites { most } else { sites }
 }
 
-/// The most cells to each side that are gone through before a circle is narrow enough.
-const MOST_HALF: u32 = 4;
-
-/// More than rounding moves the end of a circle, in radii.
-const SLACK: f64 = 1e-9;
+/// The most sites without a ring by what is near for which nothing far is looked at: they are next to the hull or voids, and
+/// wide rings serve.
+pub const fn few_ringless(sites: u64) -> u64 {
+    sites / 64
+}
 
 /// The rings of sites.
 pub trait Rings {
@@ -85,27 +82,26 @@ impl<R: Rings> Rings for &R {
     }
 }
 
-/// A box of places: from a western x to an eastern one, from a southern y to a northern one.
-type Area = [[f64; 2]; 2];
-
 impl<P: Fn(u32) -> [f64; 2], S: Fn(u32) -> u32> Index<P, S> {
-    /// Makes the ring of a site: `write(i, neighbour, corner)` gets its sides one after the other. Gives
-    /// their number; 0 where the site has no ring.
+    /// Makes the ring of a site, by what is near or `FAR`: `write(i, neighbour, corner)` gets its sides one after
+    /// the other. Gives their number; 0 where the site has no ring.
     #[inline(always)]
-    pub fn ring(&self, site: u32, mut write: impl FnMut(u32, u32, [f64; 2])) -> u32 {
+    pub fn ring<const FAR: bool>(
+        &self,
+        site: u32,
+        mut write: impl FnMut(u32, u32, [f64; 2]),
+    ) -> u32 {
         let at = (self.place)(site);
-        let mut nearest =
-            Nearest { but: site, site: WINDOW, way: [0.0; 2], squared: f64::INFINITY };
-        if !self.find(at, &mut nearest) {
+        let mut nearest = Nearest::but(site);
+        if !self.find::<FAR>(at, &mut nearest) {
             return 0;
         }
         let first = nearest.site;
         let (mut neighbour, mut way) = (first, nearest.way);
         let mut sides = 0;
         while sides < vector::unknown(MOST_SIDES) {
-            let mut found =
-                Next { after: way, site: WINDOW, way: [0.0; 2], above: 1.0, below: 0.0 };
-            if !self.find(at, &mut found) {
+            let mut found = Next::after(way);
+            if !self.find::<FAR>(at, &mut found) {
                 return 0;
             }
             let (mut next, mut to_next) = (found.site, found.way);
@@ -131,8 +127,8 @@ impl<P: Fn(u32) -> [f64; 2], S: Fn(u32) -> u32> Index<P, S> {
 
 impl<P: Fn(u32) -> [f64; 2], S: Fn(u32) -> u32> Index<P, S> {
     /// Makes the wide ring of a site, a team together: `write(i, neighbour, corner)` gets its sides, each from
-    /// one of the threads. Gives their number; 0 where the slots do not suffice. `half_extent` is half the side of
-    /// the window.
+    /// one of the threads. Gives their number; 0 where there are too many. `half_extent` is half the side of the
+    /// window.
     #[inline(always)]
     pub fn ring_by_clipping<Q: Slots, T: Team>(
         &self,
@@ -145,7 +141,9 @@ impl<P: Fn(u32) -> [f64; 2], S: Fn(u32) -> u32> Index<P, S> {
         let (at, give_up) = ((self.place)(site), f64::INFINITY);
         let query = Query { at, own: site, half_window: half_extent, give_up, most: T::MOST };
         let mut polygon = Polygon { slots, len: 0, team };
-        if self.cell(&query, &mut polygon).end != End::Found {
+        let found = self.cell(&query, &mut polygon);
+        if found.end != End::Found || polygon.len > MOST_WIDE_SIDES {
+            team.sync();
             return 0;
         }
         let mut i = team.rank();
@@ -164,14 +162,16 @@ impl<P: Fn(u32) -> [f64; 2], S: Fn(u32) -> u32> Index<P, S> {
     #[inline(always)]
     pub fn nearest_by_rings(&self, query: &Query, rings: impl Rings) -> Found {
         let mut found = self.nearest(query);
+        if found.end == End::Exceeded {
+            self.each_of(self.beside(query.at), query.at, |site, way| found.meet(site, way));
+        }
         let mut half = NEAR;
         while found.end == End::Exceeded && found.nearest == WINDOW {
             half = 2 * half + 1;
             let block = self.cells.around(query.at, half);
             let reach = f64::max(self.cells.reach(block, query.at), 0.0);
             if let Some(site) = self.some_site(query.at, block) {
-                let [x, y] = self.way(query, site);
-                (found.nearest, found.squared) = (site, x * x + y * y);
+                found.meet(site, self.way(query, site));
             } else if query.give_up <= reach * reach {
                 found.end = End::Beyond;
             } else if self.cells.is_whole(block) {
@@ -187,11 +187,7 @@ impl<P: Fn(u32) -> [f64; 2], S: Fn(u32) -> u32> Index<P, S> {
             while i < sides {
                 let neighbour = rings.neighbour(site, i);
                 if neighbour < WINDOW {
-                    let [x, y] = self.way(query, neighbour);
-                    let squared = x * x + y * y;
-                    if squared < found.squared {
-                        (found.nearest, found.squared) = (neighbour, squared);
-                    }
+                    found.meet(neighbour, self.way(query, neighbour));
                 }
                 i += 1;
             }
@@ -226,129 +222,6 @@ impl<P: Fn(u32) -> [f64; 2], S: Fn(u32) -> u32> Index<P, S> {
             south = u32::max(south, block.rows[0] + 1) - 1;
         }
     }
-}
-
-/// What is looked for among the sites round a place.
-trait Sought {
-    /// Takes a site, if it is better than those before.
-    fn visit(&mut self, site: u32, way: [f64; 2]);
-    /// Where a better site would lie; `None` where there is none yet.
-    fn area(&self) -> Option<Area>;
-}
-
-/// The nearest site but one.
-struct Nearest {
-    but: u32,
-    site: u32,
-    way: [f64; 2],
-    squared: f64,
-}
-
-impl Sought for Nearest {
-    #[inline(always)]
-    fn visit(&mut self, site: u32, way: [f64; 2]) {
-        let squared = way[0] * way[0] + way[1] * way[1];
-        if squared < self.squared && site != self.but {
-            (self.site, self.way, self.squared) = (site, way, squared);
-        }
-    }
-    #[inline(always)]
-    fn area(&self) -> Option<Area> {
-        let reach = math::sqrt(self.squared) * (1.0 + SLACK);
-        (self.site != WINDOW).then_some([[-reach, reach], [-reach, reach]])
-    }
-}
-
-/// The neighbour that follows the one at `after`.
-struct Next {
-    after: [f64; 2],
-    site: u32,
-    way: [f64; 2],
-    /// How far its circle reaches to the left: a quotient, infinite at first.
-    above: f64,
-    below: f64,
-}
-
-impl Sought for Next {
-    #[inline(always)]
-    fn visit(&mut self, site: u32, way: [f64; 2]) {
-        let turn = cross(self.after, way);
-        let rise = way[0] * (way[0] - self.after[0]) + way[1] * (way[1] - self.after[1]);
-        if turn > 0.0 && rise * self.below < self.above * turn {
-            (self.site, self.way, self.above, self.below) = (site, way, rise, turn);
-        }
-    }
-    #[inline(always)]
-    fn area(&self) -> Option<Area> {
-        (self.site != WINDOW).then(|| left_of_circle(self.after, self.above / self.below))
-    }
-}
-
-impl<P: Fn(u32) -> [f64; 2], S: Fn(u32) -> u32> Index<P, S> {
-    /// Finds the best site of all; `false` where that would be too much work.
-    #[inline(always)]
-    fn find(&self, at: [f64; 2], sought: &mut impl Sought) -> bool {
-        let mut half = 1;
-        let mut block = self.cells.around(at, half);
-        loop {
-            if !self.scan(at, block, CROWD, |site, way| sought.visit(site, way)) {
-                return false;
-            }
-            if half > MOST_HALF {
-                return true;
-            }
-            let area = sought.area();
-            if let Some(area) = area
-                && covers(self.cells.within(block, at), area)
-            {
-                return true;
-            }
-            (block, half) = match area.and_then(|area| self.reached(at, area)) {
-                Some(reached) => (reached, u32::MAX),
-                None if half == MOST_HALF => return false,
-                None => (self.cells.around(at, half + 1), half + 1),
-            };
-        }
-    }
-
-    /// The cells that hold all sites of an area; `None` where they are many.
-    #[inline(always)]
-    fn reached(&self, at: [f64; 2], [x, y]: Area) -> Option<Block> {
-        let cells = &self.cells;
-        let columns = [cells.column(at[0] + x[0]), cells.column(at[0] + x[1])];
-        let rows = [cells.row(at[1] + y[0]), cells.row(at[1] + y[1])];
-        let is_narrow = columns[1] - columns[0] < WIDEST && rows[1] - rows[0] < WIDEST;
-        is_narrow.then_some(Block { columns, rows })
-    }
-}
-
-/// Whether one box holds another.
-#[inline(always)]
-fn covers(outer: Area, inner: Area) -> bool {
-    let holds = |outer: [f64; 2], inner: [f64; 2]| outer[0] <= inner[0] && inner[1] <= outer[1];
-    holds(outer[0], inner[0]) && holds(outer[1], inner[1])
-}
-
-/// The box of what lies to the left of the chord `way` in a circle through both its ends. The circle's
-/// middle lies to the left of the chord's by half of `rise` chords.
-#[inline(always)]
-fn left_of_circle(way: [f64; 2], rise: f64) -> Area {
-    let [x, y] = way;
-    let middle = [(x - rise * y) * 0.5, (y + rise * x) * 0.5];
-    let radius = math::sqrt(middle[0] * middle[0] + middle[1] * middle[1]) * (1.0 + SLACK);
-    let turn = cross(way, middle);
-    // The outermost places of the circle count where they are to the left.
-    let end = |is_left: bool, outermost: f64, chord: f64| if is_left { outermost } else { chord };
-    [
-        [
-            end(turn + y * radius > 0.0, middle[0] - radius, f64::min(x, 0.0)),
-            end(turn - y * radius > 0.0, middle[0] + radius, f64::max(x, 0.0)),
-        ],
-        [
-            end(turn - x * radius > 0.0, middle[1] - radius, f64::min(y, 0.0)),
-            end(turn + x * radius > 0.0, middle[1] + radius, f64::max(y, 0.0)),
-        ],
-    ]
 }
 
 /// The sides of a site's ring.

@@ -13,6 +13,9 @@
 //!    memory, so a void costs as many looks as it has rows. Out there only a site that cuts can be the
 //!    nearest.
 //!
+//! Where a row has many sites they are gone through by boxes: one that is in none of these circles is left out
+//! ([`crowds`](super::crowds)).
+//!
 //! A [team](super::team) of threads looks at as many sites at once, or, where strips are high and rows have few sites, at as
 //! many rows, which are left out where no site of theirs cuts. Of those that cut, the first does, and the
 //! others look at what is left: the sites cut in the same order for a team of any size. Each thread finds the
@@ -20,7 +23,9 @@
 
 use device_std::{math, vector};
 
+use super::crowds::{Area, Crowds, FEW};
 use super::polygon::{Line, Polygon, Slots, WINDOW};
+use super::sought::{CROWD, squared_distance};
 use super::team::Team;
 use crate::spatial::cells::{Block, Cells};
 
@@ -86,6 +91,17 @@ pub struct Found {
     pub squared: f64,
 }
 
+impl Found {
+    /// Takes a site for the nearest, if it is.
+    #[inline(always)]
+    pub fn meet(&mut self, site: u32, way: [f64; 2]) {
+        let squared = way[0] * way[0] + way[1] * way[1];
+        if squared < self.squared {
+            (self.squared, self.nearest) = (squared, site);
+        }
+    }
+}
+
 impl<P: Fn(u32) -> [f64; 2], S: Fn(u32) -> u32> Index<P, S> {
     /// The line of a name, seen from a place.
     #[inline(always)]
@@ -118,36 +134,43 @@ impl<P: Fn(u32) -> [f64; 2], S: Fn(u32) -> u32> Index<P, S> {
         let mut row = block.rows[0];
         while row <= block.rows[1] {
             let start = row * self.cells.columns;
-            let mut site = (self.start)(start + first);
-            let end = (self.start)(start + last + 1);
+            let (site, end) = ((self.start)(start + first), (self.start)(start + last + 1));
             if end - site > left {
                 return false;
             }
             left -= end - site;
-            while site < end {
-                let [x, y] = (self.place)(site);
-                visit(site, [x - at[0], y - at[1]]);
-                site += 1;
-            }
+            self.each_of([site, end], at, &mut visit);
             row += 1;
         }
         true
     }
 
-    /// The nearest site, as far as blocks of up to [`NEAR`] cells to each side tell: `Exceeded` where they do
-    /// not, `Beyond` where it is not within the query's limit.
+    /// Calls `visit(site, way to it)` for the sites from a first to before an end.
+    #[inline(always)]
+    pub fn each_of(
+        &self,
+        [mut site, end]: [u32; 2],
+        at: [f64; 2],
+        mut visit: impl FnMut(u32, [f64; 2]),
+    ) {
+        while site < end {
+            let [x, y] = (self.place)(site);
+            visit(site, [x - at[0], y - at[1]]);
+            site += 1;
+        }
+    }
+
+    /// The nearest site, as far as blocks of up to [`NEAR`] cells to each side tell, each with [`CROWD`] sites at most:
+    /// `Exceeded` where they do not, `Beyond` where it is not within the query's limit.
     #[inline(always)]
     pub fn nearest(&self, query: &Query) -> Found {
         let mut found = Found { end: End::Exceeded, nearest: WINDOW, squared: f64::INFINITY };
         let mut half = 1;
         while half <= NEAR {
             let block = self.cells.around(query.at, half);
-            self.scan(query.at, block, u32::MAX, |site, way| {
-                let squared = way[0] * way[0] + way[1] * way[1];
-                if squared < found.squared {
-                    (found.squared, found.nearest) = (squared, site);
-                }
-            });
+            if !self.scan(query.at, block, CROWD, |site, way| found.meet(site, way)) {
+                break;
+            }
             let reach = self.cells.reach(block, query.at);
             let squared = if reach > 0.0 { reach * reach } else { 0.0 };
             if found.squared == 0.0 {
@@ -171,7 +194,9 @@ impl<P: Fn(u32) -> [f64; 2], S: Fn(u32) -> u32> Index<P, S> {
         polygon.open(query.half_window);
         let farthest = polygon.farthest();
         let found = Found { end: End::Exceeded, nearest: WINDOW, squared: f64::INFINITY };
-        let mut walk = Walk { index: self, query, farthest, found, agreed: found };
+        let beside = if T::LEAVES_CROWDS { [0; 2] } else { self.beside(query.at) };
+        let met = [0; 2];
+        let mut walk = Walk { index: self, query, farthest, found, agreed: found, beside, met };
         let mut inner: Option<Block> = None;
         let mut half = 0;
         loop {
@@ -210,6 +235,9 @@ struct Walk<'a, P, S> {
     found: Found,
     /// What they agreed on last.
     agreed: Found,
+    /// Sites that have their turn first, from a first to before an end; and the same once they had it.
+    beside: [u32; 2],
+    met: [u32; 2],
 }
 
 impl<P: Fn(u32) -> [f64; 2], S: Fn(u32) -> u32> Walk<'_, P, S> {
@@ -347,31 +375,48 @@ impl<P: Fn(u32) -> [f64; 2], S: Fn(u32) -> u32> Walk<'_, P, S> {
         if first > last {
             return true;
         }
-        let start = row * self.index.cells.columns;
-        let (mut site, end) =
-            ((self.index.start)(start + first), (self.index.start)(start + last + 1));
-        while site < end {
-            if !self.sites(site, end, by_circles, polygon) {
-                return false;
-            }
-            site += T::THREADS;
+        let (index, at) = (self.index, self.query.at);
+        let start = row * index.cells.columns;
+        let all = [(index.start)(start + first), (index.start)(start + last + 1)];
+        let count = all[1] - all[0];
+        if T::LEAVES_CROWDS && count > CROWD {
+            return false;
         }
-        true
+        let are_few = count <= FEW;
+        let mut crowds = Crowds::of_row(row, [first, last]);
+        let mut range = if T::LEAVES_CROWDS { all } else { self.beside };
+        loop {
+            while range[0] < range[1] {
+                if !self.sites(range, by_circles, polygon) {
+                    return false;
+                }
+                range[0] += T::THREADS;
+            }
+            if self.beside[0] < self.beside[1] {
+                (self.met, self.beside) = (self.beside, [0; 2]);
+            }
+            if T::LEAVES_CROWDS {
+                return true;
+            }
+            let may_hold = |area| are_few || may_be_cut(polygon, area);
+            let Some(next) = crowds.next(index, at, may_hold) else { return true };
+            range = next;
+        }
     }
 
-    /// Cuts by a site for each thread, from `first` on and before `end`; `false` where the search is over.
+    /// Cuts by a site for each thread, from a first on and before an end; `false` where the search is over.
     #[inline(always)]
     fn sites<Q: Slots, T: Team>(
         &mut self,
-        first: u32,
-        end: u32,
+        [first, end]: [u32; 2],
         by_circles: bool,
         polygon: &mut Polygon<'_, Q, T>,
     ) -> bool {
         let (index, query, team) = (self.index, self.query, polygon.team);
         let (rank, site) = (team.rank(), first + team.rank());
         let (mut way, mut squared) = ([0.0; 2], f64::INFINITY);
-        if site < end && site != query.own {
+        let was_met = self.met[0] <= site && site < self.met[1];
+        if site < end && site != query.own && !was_met {
             way = index.way(query, site);
             squared = way[0] * way[0] + way[1] * way[1];
         }
@@ -476,6 +521,20 @@ impl<P: Fn(u32) -> [f64; 2], S: Fn(u32) -> u32> Walk<'_, P, S> {
         let x = self.query.at[0];
         ([west + x, east + x], [gap[0] + x, gap[1] + x])
     }
+}
+
+/// Whether a site in a box may cut a polygon: whether one of the circles through the query point round the corners
+/// reaches there. The threads share the corners.
+#[inline(always)]
+fn may_be_cut<Q: Slots, T: Team>(polygon: &Polygon<'_, Q, T>, area: Area) -> bool {
+    let (mut is_reached, mut i) = (false, polygon.team.rank());
+    while i < polygon.len && !is_reached {
+        let [x, y] = polygon.slots.corner(i);
+        // More than rounding takes away.
+        is_reached = squared_distance(area, [x, y]) <= (x * x + y * y) * (1.0 + 1e-9);
+        i += T::THREADS;
+    }
+    polygon.team.ballot(is_reached) != 0
 }
 
 /// What stands for the columns of a gap where there is none.

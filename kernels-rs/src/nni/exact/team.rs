@@ -15,6 +15,8 @@ pub trait Team: Copy {
     /// Half the side of the largest block of cells that they go through. What is farther would hold up the warp
     /// of a thread that works for itself.
     const MOST: u32;
+    /// Whether they leave places where sites crowd to others.
+    const LEAVES_CROWDS: bool;
     /// Which of them this is; 0 leads.
     fn rank(self) -> u32;
     /// Bit i: what thread i says.
@@ -42,10 +44,11 @@ pub struct Near;
 
 /// What one thread does in place of a team.
 macro_rules! by_itself {
-    ($team:ty, $most:expr) => {
+    ($team:ty, $most:expr, $leaves_crowds:expr) => {
         impl Team for $team {
             const THREADS: u32 = 1;
             const MOST: u32 = $most;
+            const LEAVES_CROWDS: bool = $leaves_crowds;
             #[inline(always)]
             fn rank(self) -> u32 {
                 0
@@ -68,8 +71,8 @@ macro_rules! by_itself {
     };
 }
 
-by_itself!(Alone, u32::MAX);
-by_itself!(Near, NEAR);
+by_itself!(Alone, u32::MAX, false);
+by_itself!(Near, NEAR, true);
 
 /// The lanes of a warp.
 #[derive(Clone, Copy)]
@@ -88,6 +91,7 @@ impl Warp {
 impl Team for Warp {
     const THREADS: u32 = warp::SIZE;
     const MOST: u32 = u32::MAX;
+    const LEAVES_CROWDS: bool = false;
     #[inline(always)]
     fn rank(self) -> u32 {
         warp::lane_id()

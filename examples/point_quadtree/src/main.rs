@@ -20,7 +20,7 @@ use programs::opening::Opening;
 use programs::program;
 use programs::report::Report;
 use programs::stages::Stages;
-use quadtree_sort::Quadtree;
+use quadtree_sort::{Node, Quadtree};
 use serde_json::json;
 
 use args::{Args, CommandLine};
@@ -46,7 +46,8 @@ fn run(args: &Args) -> Result<()> {
     for (path, tally) in inputs.iter().zip(&cloud.tallies) {
         report.input(path, tally);
     }
-    for note in &cloud.notes {
+    let strays = if args.tree.bounds.is_none() { cloud.note_on_strays() } else { None };
+    for note in cloud.notes.iter().chain(&strays) {
         report.note(note);
     }
     report.crs(cloud.crs.as_ref());
@@ -80,8 +81,19 @@ fn report_tree(report: &mut Report, tree: &Quadtree) {
     report.line("tree", format_args!("{nodes} nodes, {leaves} leaves down to level {depth}"));
     if summary.overfull > 0 {
         let (overfull, level) = (summary.overfull, tree.max_level());
-        let text = format!("{overfull} leaves of level {level}, the deepest, pass the threshold");
-        report.line("", text);
+        let is_overfull = |leaf: &&Node| leaf.count > u64::from(tree.threshold());
+        let held: u64 = tree.leaves().filter(is_overfull).map(|leaf| leaf.count).sum();
+        let share = 100.0 * held as f64 / tree.order().len() as f64;
+        let part = 0.5f64.powi(level as i32);
+        let leaves = if overfull == 1 { "leaf" } else { "leaves" };
+        report.line(
+            "",
+            format_args!("{overfull} {leaves} of level {level}, the deepest, over the threshold"),
+        );
+        report.note(format_args!(
+            "{share:.1}% of the points lie in {overfull} {leaves}, each {part:.1e} of the root wide, \
+             which the tree does not divide: in one place, or too near for its bounds"
+        ));
     }
     let b = tree.bounds();
     if !tree.order().is_empty() {

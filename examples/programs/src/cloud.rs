@@ -141,7 +141,8 @@ impl Cloud {
         Bounds::of(&self.x, &self.y)
     }
 
-    /// A note, if some points lie far from nearly all others, so that most of their rectangle is empty.
+    /// A note, if some points lie far from nearly all others, so that most of their rectangle is empty: how many, which of
+    /// them lies farthest, and what `--bounds` holds the others.
     ///
     /// The rectangle of all but the outermost hundredth on each side is that of a sample of the points; it
     /// has nine tenths of the area or more where they are spread evenly.
@@ -166,9 +167,20 @@ impl Cloud {
         let margin = 0.1 * (east - west).max(north - south);
         let bounds = [west - margin, south - margin, east + margin, north + margin];
         let [a, b, c, d] = bounds.map(|v| (v * 100.0).round() / 100.0);
+        let beyond = |i: usize| {
+            let (x, y) = (self.x[i], self.y[i]);
+            (a - x).max(x - c).max(b - y).max(y - d)
+        };
+        let strays = (0..self.x.len()).filter(|&i| beyond(i) > 0.0);
+        let count = strays.clone().count();
+        let farthest = strays.max_by(|&i, &j| beyond(i).total_cmp(&beyond(j)))?;
+        let (x, y) = (self.x[farthest], self.y[farthest]);
+        let times = if times < 1e6 { format!("{times:.0}") } else { format!("{times:.0e}") };
         Some(format!(
-            "a few points lie far from the others: their rectangle has {times:.0} times the area of \
-             that of 98% of the points, which --bounds={a},{b},{c},{d} would hold"
+            "{count} of {} points {} far from the others, the farthest at {x} {y}: the rectangle of all has {times} times \
+             the area of that of 98%, which --bounds={a},{b},{c},{d} would hold",
+            self.x.len(),
+            if count == 1 { "lies" } else { "lie" },
         ))
     }
 }
@@ -241,6 +253,14 @@ mod tests {
         cloud.x.push(50.0);
         cloud.y.push(200_000.0);
         let note = cloud.note_on_strays().unwrap();
+        assert!(note.starts_with("1 of 10001 points lies far from the others, "), "{note}");
+        assert!(note.contains("the farthest at 50 200000: "), "{note}");
         assert!(note.contains("--bounds=-"), "{note}");
+        cloud.x.push(5e11);
+        cloud.y.push(50.0);
+        let note = cloud.note_on_strays().unwrap();
+        assert!(note.starts_with("2 of 10002 points lie far from the others, "), "{note}");
+        assert!(note.contains("the farthest at 500000000000 50: "), "{note}");
+        assert!(note.contains(" 1e13 times "), "{note}");
     }
 }

@@ -6,7 +6,8 @@
 //! the quadrant or the ellipse.
 
 use super::boxes::Place;
-use super::halves::{Diagonal, Halves, Node, Point};
+use super::diagonal::Diagonal;
+use super::halves::{Halves, Node, Point};
 use super::index::Index;
 use super::neighbours::{Candidate, Scratch};
 use super::patch::LONGER;

@@ -12,7 +12,8 @@
 #![expect(clippy::needless_range_loop, reason = "as loops over lanes they become vectors")]
 
 use super::candidates::{MOST, Seen, greatest, renumbered};
-use super::halves::{Diagonal, Halves, Node, Point, beyond};
+use super::diagonal::Diagonal;
+use super::halves::{Halves, Node, Point, beyond};
 use super::index::Index;
 use super::least::{LANES, Row, merge};
 use super::patch::{Lanes, Patch};

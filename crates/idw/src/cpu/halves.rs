@@ -17,6 +17,7 @@ use std::ops::Range;
 
 use gpu_core::parallel::{self, FINE};
 
+use super::diagonal::Diagonal;
 use crate::search::Ellipse;
 
 /// The most points of a leaf, unless they lie in one place.
@@ -49,16 +50,6 @@ pub(super) struct Node {
     falls: u32,
 }
 
-/// A diagonal of a box, where points lie near it.
-pub(super) struct Diagonal {
-    from: [f64; 3],
-    along: [f64; 3],
-    /// 1 / the square of its length.
-    per_square: f64,
-    /// How far points are from it at most, and rounding.
-    pub slack: f64,
-}
-
 /// The tree: each node before its first child's nodes, and these before those of its second.
 pub(super) struct Halves {
     nodes: Vec<Node>,
@@ -76,8 +67,8 @@ pub(super) struct Way {
 impl Halves {
     /// Of places in the order of sorted points, whose indices are `order`.
     ///
-    /// Work: for n points n log n, on all cores but for the first halvings. Memory: 32 bytes a point, and 64 a node, of
-    /// which there are at most half as many as points.
+    /// Work: for n points n log n, on all cores but for the first halvings. Memory: 32 bytes a point, and 80 a node, of
+    /// which there are about a fourth as many as points, at most.
     pub fn new(places: &[[f64; 3]], order: &[u32]) -> Self {
         let point = |i: usize| Point { place: places[i], sorted: i as u32 };
         let mut points = parallel::map(places.len(), FINE, point);
@@ -172,14 +163,7 @@ impl Node {
 
     #[inline(always)]
     fn diagonal_by(&self, falls: u32, per_square: f64) -> Diagonal {
-        let (mut from, mut along) = (self.low, [0.0; 3]);
-        for axis in 0..3 {
-            let (low, high) = (self.low[axis], self.high[axis]);
-            let is_falling = falls >> axis & 1 == 1;
-            from[axis] = if is_falling { high } else { low };
-            along[axis] = if is_falling { low - high } else { high - low };
-        }
-        Diagonal { from, along, per_square, slack: self.slack }
+        Diagonal::of([self.low, self.high], falls, per_square, self.slack)
     }
 
     /// Chooses the diagonal that all places lie nearest to, each with what it stands for around it.
@@ -203,33 +187,11 @@ impl Node {
 
     /// The ends of its diagonal, each with what lies around it.
     fn ends(&self) -> [([f64; 3], f64); 2] {
-        let Diagonal { from, along, slack, .. } = self.diagonal_by(self.falls, 0.0);
-        [(from, slack), ([0, 1, 2].map(|axis| from[axis] + along[axis]), slack)]
+        self.diagonal_by(self.falls, 0.0).ends().map(|end| (end, self.slack))
     }
 
     pub fn is_leaf(&self) -> bool {
         self.second == 0
-    }
-}
-
-impl Diagonal {
-    /// The square of the distance of a place.
-    #[inline(always)]
-    pub fn squared(&self, [x, y, z]: [f64; 3]) -> f64 {
-        let [dx, dy, dz] = [x - self.from[0], y - self.from[1], z - self.from[2]];
-        let [ax, ay, az] = self.along;
-        let share = (dx * ax + dy * ay + dz * az) * self.per_square;
-        let share = if share < 0.0 { 0.0 } else { share };
-        let share = if share > 1.0 { 1.0 } else { share };
-        let [dx, dy, dz] = [dx - share * ax, dy - share * ay, dz - share * az];
-        dx * dx + dy * dy + dz * dz
-    }
-
-    /// Whether points near the diagonal are farther than `reach`, by the square of its distance.
-    #[inline(always)]
-    pub fn is_beyond(&self, squared: f64, reach: f64) -> bool {
-        let reach = reach + self.slack;
-        squared > reach * reach * (1.0 + 1e-12)
     }
 }
 

@@ -11,6 +11,7 @@ mod boxes;
 mod candidates;
 mod careful;
 mod descent;
+mod diagonal;
 mod double;
 mod doubt;
 mod frame;

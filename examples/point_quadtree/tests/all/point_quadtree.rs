@@ -72,6 +72,11 @@ fn leaves_are_written_in_every_format_and_questions_answered() {
         (&4.into(), &5.into())
     );
     assert_eq!(report["tree"]["overfull"], 1);
+    let note = report["notes"][0].as_str().unwrap();
+    assert!(
+        note.contains("% of the points lie in 1 leaf, each 4.7e-10 of the root wide"),
+        "{note}"
+    );
     let report = with(&["--bounds=0,0,6,6"]);
     assert!(report.contains("3 dropped"), "{report}");
     std::fs::write(folder.path().join("bare.csv"), "1,2\n3,4\n").unwrap();

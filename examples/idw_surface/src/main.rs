@@ -73,7 +73,7 @@ fn run(args: &Args) -> Result<()> {
     // The values, their copy with NODATA, and the writer's.
     host_memory::require(grid.cells().saturating_mul(12))
         .map_err(|error| anyhow!("{} x {} cells: {error}", grid.width, grid.height))
-        .map_err(|error| match &strays {
+        .map_err(|error| match cloud.note_on_emptiness().filter(|_| is_whole) {
             Some(note) => anyhow!("{error}; {note}"),
             None => error,
         })?;

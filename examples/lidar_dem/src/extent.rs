@@ -62,7 +62,7 @@ pub fn wanted(args: &Args, inputs: &[PathBuf]) -> Result<Option<Bounds>> {
 /// The DEM's cells: over `--bounds`, or over the points; edges on multiples of the resolution.
 /// Fails before anything is allocated where they do not fit the memory, and says which points make them so many.
 pub fn extents(args: &Args, cloud: &Cloud, device: &Device) -> Result<Extents> {
-    sized(args, cloud, device).map_err(|error| match cloud.note_on_strays() {
+    sized(args, cloud, device).map_err(|error| match cloud.note_on_emptiness() {
         Some(note) if args.points.bounds.is_none() => anyhow!("{error}; {note}"),
         _ => error,
     })

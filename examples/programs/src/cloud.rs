@@ -185,6 +185,45 @@ impl Cloud {
     }
 }
 
+impl Cloud {
+    /// Why the rectangle of the points is so large: a note on strays, or on points that lie in few parts of it.
+    pub fn note_on_emptiness(&self) -> Option<String> {
+        self.note_on_strays().or_else(|| self.note_on_gaps())
+    }
+
+    /// A note, if all points lie in few of the equal parts of their rectangle, with the `--bounds` of the fullest.
+    fn note_on_gaps(&self) -> Option<String> {
+        const SIDE: usize = 64;
+        // A line through the rectangle is no gap.
+        const FEW: usize = SIDE / 2;
+        let Bounds { min_x, min_y, max_x, max_y } = self.bounds()?;
+        let along = |v: f64, low: f64, high: f64| {
+            (((v - low) / (high - low) * SIDE as f64) as usize).min(SIDE - 1)
+        };
+        let part =
+            |i: usize| along(self.y[i], min_y, max_y) * SIDE + along(self.x[i], min_x, max_x);
+        let mut counts = vec![0usize; SIDE * SIDE];
+        (0..self.x.len()).for_each(|i| counts[part(i)] += 1);
+        let parts = counts.iter().filter(|&&count| count > 0).count();
+        let (fullest, &most) = counts.iter().enumerate().max_by_key(|(_, count)| **count)?;
+        if parts > FEW || self.x.len() < 100 {
+            return None;
+        }
+        let of = |column: &[f64]| -> Vec<f64> {
+            (0..column.len()).filter(|&i| part(i) == fullest).map(|i| column[i]).collect()
+        };
+        let b = Bounds::of(&of(&self.x), &of(&self.y))?;
+        let [a, b, c, d] =
+            [b.min_x, b.min_y, b.max_x, b.max_y].map(|v| (v * 100.0).round() / 100.0);
+        Some(format!(
+            "all {} points lie in {parts} of {SIDE} x {SIDE} equal parts of their rectangle, {:.0}% of them in \
+             --bounds={a},{b},{c},{d}",
+            self.x.len(),
+            100.0 * most as f64 / self.x.len() as f64,
+        ))
+    }
+}
+
 /// The step of heights in a range: 0 where they are all the same; `None` where the range is too wide for one that
 /// does not show.
 pub fn step_of_heights([low, high]: [f64; 2]) -> Option<f64> {
@@ -262,5 +301,23 @@ mod tests {
         assert!(note.starts_with("2 of 10002 points lie far from the others, "), "{note}");
         assert!(note.contains("the farthest at 500000000000 50: "), "{note}");
         assert!(note.contains(" 1e13 times "), "{note}");
+    }
+
+    #[test]
+    fn points_in_few_places_far_apart_are_noted() {
+        let far = |i: u32| if i.is_multiple_of(4) { 1e6 } else { 0.0 };
+        let mut cloud = Cloud {
+            x: (0..10_000).map(|i| far(i) + f64::from(i % 100)).collect(),
+            y: (0..10_000).map(|i| far(i) + f64::from(i / 100)).collect(),
+            ..Cloud::default()
+        };
+        assert_eq!(cloud.note_on_strays(), None);
+        let note = cloud.note_on_emptiness().unwrap();
+        assert!(note.starts_with("all 10000 points lie in 2 of 64 x 64 equal parts"), "{note}");
+        assert!(note.ends_with("75% of them in --bounds=1,0,99,99"), "{note}");
+        // A line.
+        cloud.x = (0..10_000).map(f64::from).collect();
+        cloud.y.clone_from(&cloud.x);
+        assert_eq!(cloud.note_on_emptiness(), None);
     }
 }

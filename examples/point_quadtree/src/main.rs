@@ -20,7 +20,7 @@ use programs::opening::Opening;
 use programs::program;
 use programs::report::Report;
 use programs::stages::Stages;
-use quadtree_sort::{Node, Quadtree};
+use quadtree_sort::{MAX_LEVEL, Quadtree};
 use serde_json::json;
 
 use args::{Args, CommandLine};
@@ -81,19 +81,12 @@ fn report_tree(report: &mut Report, tree: &Quadtree) {
     report.line("tree", format_args!("{nodes} nodes, {leaves} leaves down to level {depth}"));
     if summary.overfull > 0 {
         let (overfull, level) = (summary.overfull, tree.max_level());
-        let is_overfull = |leaf: &&Node| leaf.count > u64::from(tree.threshold());
-        let held: u64 = tree.leaves().filter(is_overfull).map(|leaf| leaf.count).sum();
-        let share = 100.0 * held as f64 / tree.order().len() as f64;
-        let part = 0.5f64.powi(level as i32);
         let leaves = if overfull == 1 { "leaf" } else { "leaves" };
-        report.line(
-            "",
-            format_args!("{overfull} {leaves} of level {level}, the deepest, over the threshold"),
-        );
-        report.note(format_args!(
-            "{share:.1}% of the points lie in {overfull} {leaves}, each {part:.1e} of the root wide, \
-             which the tree does not divide: in one place, or too near for its bounds"
-        ));
+        let text = format!("{overfull} {leaves} of level {level}, the deepest, over the threshold");
+        report.line("", text);
+        if level == MAX_LEVEL {
+            note_on_crowds(report, tree, leaves);
+        }
     }
     let b = tree.bounds();
     if !tree.order().is_empty() {
@@ -109,6 +102,18 @@ fn report_tree(report: &mut Report, tree: &Quadtree) {
             "overfull": summary.overfull, "bounds": [b.min_x, b.min_y, b.max_x, b.max_y],
         }),
     );
+}
+
+/// Says what share of the points lies where no tree divides them.
+fn note_on_crowds(report: &mut Report, tree: &Quadtree, leaves: &str) {
+    let crowds = || tree.leaves().filter(|leaf| leaf.count > u64::from(tree.threshold()));
+    let (count, held) = (crowds().count(), crowds().map(|leaf| leaf.count).sum::<u64>());
+    let share = 100.0 * held as f64 / tree.order().len() as f64;
+    let part = 0.5f64.powi(MAX_LEVEL as i32);
+    report.note(format_args!(
+        "{share:.1}% of the points lie in {count} {leaves}, each {part:.1e} of the root wide, which no tree divides: \
+         in one place, or too near each other for its bounds"
+    ));
 }
 
 /// The least and the greatest of a column.

@@ -96,6 +96,11 @@ pub(crate) fn extend<T: Copy + Send + Sync>(vec: &mut Vec<T>, count: usize, valu
     unsafe { vec.set_len(len + count) };
 }
 
+/// Calls both, at the same time where a core has nothing to do.
+pub fn join(a: impl FnOnce() + Send, b: impl FnOnce() + Send) {
+    rayon::join(a, b);
+}
+
 /// Sorts numbers.
 pub fn sort(numbers: &mut [u64]) {
     numbers.par_sort_unstable();

@@ -38,6 +38,22 @@ impl Ellipse {
     pub fn holds(&self, dx: f64, dy: f64) -> bool {
         self.xx * dx * dx + self.xy * dx * dy + self.yy * dy * dy <= 1.0
     }
+
+    /// Whether no place of a box of differences, from dx to dx and from dy to dy, is inside, whatever rounding makes of
+    /// it.
+    pub fn misses(&self, [x, y]: [[f64; 2]; 2]) -> bool {
+        let Self { xx, xy, yy } = *self;
+        let form = |dx: f64, dy: f64, xy: f64| xx * dx * dx + xy * dx * dy + yy * dy * dy;
+        let [far_x, far_y] = [x, y].map(|[low, high]| f64::max(-low, high));
+        let rounding = 1e-14 * form(far_x, far_y, xy.abs());
+        // Around the middle the form is convex: it is least there, or else on an edge of the box.
+        let holds_middle = x[0] <= 0.0 && x[1] >= 0.0 && y[0] <= 0.0 && y[1] >= 0.0;
+        let across = x.map(|dx| form(dx, (-xy * dx / (2.0 * yy)).clamp(y[0], y[1]), xy));
+        let along = y.map(|dy| form((-xy * dy / (2.0 * xx)).clamp(x[0], x[1]), dy, xy));
+        // What is no number misses nothing.
+        let is_outside = |least: f64| least - rounding > 1.0;
+        !holds_middle && across.into_iter().chain(along).all(is_outside)
+    }
 }
 
 impl Search {
@@ -99,5 +115,28 @@ mod tests {
         assert!((form(4.0 * cos, 4.0 * sin) - 1.0).abs() < 1e-12);
         assert!((form(-sin, cos) - 1.0).abs() < 1e-12);
         assert!(search.extent[0] >= 4.0 * cos && search.extent[1] >= 4.0 * sin);
+    }
+
+    #[test]
+    fn a_box_misses_the_ellipse_where_none_of_its_places_is_inside() {
+        let params = Params::default().radius1(4.0).radius2(0.5).angle(-35.0);
+        let ellipse = Search::of(&params).ellipse.unwrap();
+        let mut missed = 0;
+        for i in 0..40_000u32 {
+            let at = |k: u32| f64::from(i / 20u32.pow(k) % 20) * 0.5 - 5.0;
+            let (low, side) = ([at(0), at(1)], [0.3 * f64::from(i % 7), 0.2 * f64::from(i % 11)]);
+            let within = |share: [f64; 2]| [0, 1].map(|axis| low[axis] + side[axis] * share[axis]);
+            let shares = (0..441).map(|k| [f64::from(k % 21) / 20.0, f64::from(k / 21) / 20.0]);
+            let holds = shares.map(within).any(|[dx, dy]| ellipse.holds(dx, dy));
+            let misses = ellipse.misses([0, 1].map(|axis| [low[axis], low[axis] + side[axis]]));
+            assert!(!(holds && misses), "{low:?} {side:?}");
+            missed += u32::from(misses);
+        }
+        assert!(missed > 30_000, "{missed}");
+        // Where squares underflow or overflow, nothing is missed that counts.
+        for radius in [1e-130, 1e200] {
+            let ellipse = Search::of(&params.radius1(radius).radius2(1.0)).ellipse.unwrap();
+            assert!(!ellipse.misses([[-1e140, 1e140], [0.0, 1e140]]));
+        }
     }
 }

@@ -59,7 +59,10 @@ fn run(args: &Args) -> Result<()> {
     for (path, tally) in inputs.iter().zip(&cloud.tallies) {
         report.input(path, tally);
     }
-    for note in &cloud.notes {
+    // On the sphere far is not far in degrees.
+    let is_whole = args.points.bounds.is_none() && !args.surface.geographic;
+    let strays = if is_whole { cloud.note_on_strays() } else { None };
+    for note in cloud.notes.iter().chain(&strays) {
         report.note(note);
     }
     let count = cloud.x.len();
@@ -69,7 +72,11 @@ fn run(args: &Args) -> Result<()> {
     report.crs(crs.as_ref());
     // The values, their copy with NODATA, and the writer's.
     host_memory::require(grid.cells().saturating_mul(12))
-        .map_err(|error| anyhow!("{} x {} cells: {error}", grid.width, grid.height))?;
+        .map_err(|error| anyhow!("{} x {} cells: {error}", grid.width, grid.height))
+        .map_err(|error| match cloud.note_on_emptiness().filter(|_| is_whole) {
+            Some(note) => anyhow!("{error}; {note}"),
+            None => error,
+        })?;
     report.device(&device, args.run.device);
 
     let points = Points { x: &cloud.x, y: &cloud.y, values: &[&cloud.z] };

@@ -60,8 +60,15 @@ pub fn wanted(args: &Args, inputs: &[PathBuf]) -> Result<Option<Bounds>> {
 }
 
 /// The DEM's cells: over `--bounds`, or over the points; edges on multiples of the resolution.
-/// Fails before anything is allocated where they do not fit the memory.
+/// Fails before anything is allocated where they do not fit the memory, and says which points make them so many.
 pub fn extents(args: &Args, cloud: &Cloud, device: &Device) -> Result<Extents> {
+    sized(args, cloud, device).map_err(|error| match cloud.note_on_emptiness() {
+        Some(note) if args.points.bounds.is_none() => anyhow!("{error}; {note}"),
+        _ => error,
+    })
+}
+
+fn sized(args: &Args, cloud: &Cloud, device: &Device) -> Result<Extents> {
     let count = cloud.x.len();
     let points = cloud.bounds().ok_or_else(|| anyhow!("none of {count} points is finite"))?;
     let cell = match args.surface.resolution {

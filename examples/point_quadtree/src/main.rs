@@ -20,7 +20,7 @@ use programs::opening::Opening;
 use programs::program;
 use programs::report::Report;
 use programs::stages::Stages;
-use quadtree_sort::Quadtree;
+use quadtree_sort::{MAX_LEVEL, Quadtree};
 use serde_json::json;
 
 use args::{Args, CommandLine};
@@ -46,7 +46,8 @@ fn run(args: &Args) -> Result<()> {
     for (path, tally) in inputs.iter().zip(&cloud.tallies) {
         report.input(path, tally);
     }
-    for note in &cloud.notes {
+    let strays = if args.tree.bounds.is_none() { cloud.note_on_strays() } else { None };
+    for note in cloud.notes.iter().chain(&strays) {
         report.note(note);
     }
     report.crs(cloud.crs.as_ref());
@@ -80,8 +81,12 @@ fn report_tree(report: &mut Report, tree: &Quadtree) {
     report.line("tree", format_args!("{nodes} nodes, {leaves} leaves down to level {depth}"));
     if summary.overfull > 0 {
         let (overfull, level) = (summary.overfull, tree.max_level());
-        let text = format!("{overfull} leaves of level {level}, the deepest, pass the threshold");
+        let leaves = if overfull == 1 { "leaf" } else { "leaves" };
+        let text = format!("{overfull} {leaves} of level {level}, the deepest, over the threshold");
         report.line("", text);
+        if level == MAX_LEVEL {
+            note_on_crowds(report, tree, leaves);
+        }
     }
     let b = tree.bounds();
     if !tree.order().is_empty() {
@@ -97,6 +102,18 @@ fn report_tree(report: &mut Report, tree: &Quadtree) {
             "overfull": summary.overfull, "bounds": [b.min_x, b.min_y, b.max_x, b.max_y],
         }),
     );
+}
+
+/// Says what share of the points lies where no tree divides them.
+fn note_on_crowds(report: &mut Report, tree: &Quadtree, leaves: &str) {
+    let crowds = || tree.leaves().filter(|leaf| leaf.count > u64::from(tree.threshold()));
+    let (count, held) = (crowds().count(), crowds().map(|leaf| leaf.count).sum::<u64>());
+    let share = 100.0 * held as f64 / tree.order().len() as f64;
+    let part = 0.5f64.powi(MAX_LEVEL as i32);
+    report.note(format_args!(
+        "{share:.1}% of the points lie in {count} {leaves}, each {part:.1e} of the root wide, which no tree divides: \
+         in one place, or too near each other for its bounds"
+    ));
 }
 
 /// The least and the greatest of a column.

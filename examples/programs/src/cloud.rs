@@ -141,7 +141,8 @@ impl Cloud {
         Bounds::of(&self.x, &self.y)
     }
 
-    /// A note, if some points lie far from nearly all others, so that most of their rectangle is empty.
+    /// A note, if some points lie far from nearly all others, so that most of their rectangle is empty: how many, which of
+    /// them lies farthest, and what `--bounds` holds the others.
     ///
     /// The rectangle of all but the outermost hundredth on each side is that of a sample of the points; it
     /// has nine tenths of the area or more where they are spread evenly.
@@ -166,9 +167,59 @@ impl Cloud {
         let margin = 0.1 * (east - west).max(north - south);
         let bounds = [west - margin, south - margin, east + margin, north + margin];
         let [a, b, c, d] = bounds.map(|v| (v * 100.0).round() / 100.0);
+        let beyond = |i: usize| {
+            let (x, y) = (self.x[i], self.y[i]);
+            (a - x).max(x - c).max(b - y).max(y - d)
+        };
+        let strays = (0..self.x.len()).filter(|&i| beyond(i) > 0.0);
+        let count = strays.clone().count();
+        let farthest = strays.max_by(|&i, &j| beyond(i).total_cmp(&beyond(j)))?;
+        let (x, y) = (self.x[farthest], self.y[farthest]);
+        let times = if times < 1e6 { format!("{times:.0}") } else { format!("{times:.0e}") };
         Some(format!(
-            "a few points lie far from the others: their rectangle has {times:.0} times the area of \
-             that of 98% of the points, which --bounds={a},{b},{c},{d} would hold"
+            "{count} of {} points {} far from the others, the farthest at {x} {y}: the rectangle of all has {times} times \
+             the area of that of 98%, which --bounds={a},{b},{c},{d} would hold",
+            self.x.len(),
+            if count == 1 { "lies" } else { "lie" },
+        ))
+    }
+}
+
+impl Cloud {
+    /// Why the rectangle of the points is so large: a note on strays, or on points that lie in few parts of it.
+    pub fn note_on_emptiness(&self) -> Option<String> {
+        self.note_on_strays().or_else(|| self.note_on_gaps())
+    }
+
+    /// A note, if all points lie in few of the equal parts of their rectangle, with the `--bounds` of the fullest.
+    fn note_on_gaps(&self) -> Option<String> {
+        const SIDE: usize = 64;
+        // A line through the rectangle is no gap.
+        const FEW: usize = SIDE / 2;
+        let Bounds { min_x, min_y, max_x, max_y } = self.bounds()?;
+        let along = |v: f64, low: f64, high: f64| {
+            (((v - low) / (high - low) * SIDE as f64) as usize).min(SIDE - 1)
+        };
+        let part =
+            |i: usize| along(self.y[i], min_y, max_y) * SIDE + along(self.x[i], min_x, max_x);
+        let mut counts = vec![0usize; SIDE * SIDE];
+        (0..self.x.len()).for_each(|i| counts[part(i)] += 1);
+        let parts = counts.iter().filter(|&&count| count > 0).count();
+        let (fullest, &most) = counts.iter().enumerate().max_by_key(|(_, count)| **count)?;
+        if parts > FEW || self.x.len() < 100 {
+            return None;
+        }
+        let of = |column: &[f64]| -> Vec<f64> {
+            (0..column.len()).filter(|&i| part(i) == fullest).map(|i| column[i]).collect()
+        };
+        let b = Bounds::of(&of(&self.x), &of(&self.y))?;
+        let [a, b, c, d] =
+            [b.min_x, b.min_y, b.max_x, b.max_y].map(|v| (v * 100.0).round() / 100.0);
+        Some(format!(
+            "all {} points lie in {parts} of {SIDE} x {SIDE} equal parts of their rectangle, {:.0}% of them in \
+             --bounds={a},{b},{c},{d}",
+            self.x.len(),
+            100.0 * most as f64 / self.x.len() as f64,
         ))
     }
 }
@@ -241,6 +292,32 @@ mod tests {
         cloud.x.push(50.0);
         cloud.y.push(200_000.0);
         let note = cloud.note_on_strays().unwrap();
+        assert!(note.starts_with("1 of 10001 points lies far from the others, "), "{note}");
+        assert!(note.contains("the farthest at 50 200000: "), "{note}");
         assert!(note.contains("--bounds=-"), "{note}");
+        cloud.x.push(5e11);
+        cloud.y.push(50.0);
+        let note = cloud.note_on_strays().unwrap();
+        assert!(note.starts_with("2 of 10002 points lie far from the others, "), "{note}");
+        assert!(note.contains("the farthest at 500000000000 50: "), "{note}");
+        assert!(note.contains(" 1e13 times "), "{note}");
+    }
+
+    #[test]
+    fn points_in_few_places_far_apart_are_noted() {
+        let far = |i: u32| if i.is_multiple_of(4) { 1e6 } else { 0.0 };
+        let mut cloud = Cloud {
+            x: (0..10_000).map(|i| far(i) + f64::from(i % 100)).collect(),
+            y: (0..10_000).map(|i| far(i) + f64::from(i / 100)).collect(),
+            ..Cloud::default()
+        };
+        assert_eq!(cloud.note_on_strays(), None);
+        let note = cloud.note_on_emptiness().unwrap();
+        assert!(note.starts_with("all 10000 points lie in 2 of 64 x 64 equal parts"), "{note}");
+        assert!(note.ends_with("75% of them in --bounds=1,0,99,99"), "{note}");
+        // A line.
+        cloud.x = (0..10_000).map(f64::from).collect();
+        cloud.y.clone_from(&cloud.x);
+        assert_eq!(cloud.note_on_emptiness(), None);
     }
 }

@@ -1,16 +1,24 @@
-//! The neighbours of a target that is searched by itself.
+//! The neighbours of a target that is searched by itself: in the cells around it, or in the tree of halves.
 //!
-//! A search widens a box of cells, as the kernels do: from the points in the box it estimates a radius,
-//! collects the points within, and is done when it has as many as are wanted within the radius that the
-//! cells cover.
+//! Where about as many points lie as elsewhere, a radius that holds those wanted is estimated, and the points of the cells
+//! within are looked at. Else, and by quadrants, a search goes down the tree to the nearest leaves first, and keeps the
+//! nearest points as it meets them: a node farther than the last of these is passed over, and so is one that lies beside
+//! the quadrant or the ellipse.
 
-use kernels_rs::spatial::sphere;
-
-use super::boxes::{ALL_QUADRANTS, CellBox, Place};
+use super::boxes::Place;
+use super::diagonal::Diagonal;
+use super::halves::{Halves, Node, Point};
 use super::index::Index;
 use super::neighbours::{Candidate, Scratch};
+use super::patch::LONGER;
 use crate::Below;
 use crate::search::Search;
+
+/// Which points count: all, or those of one of the quadrants around a place.
+const ALL_QUADRANTS: u8 = 4;
+
+/// How often a radius is widened before cells are given up.
+const MOST_TRIES: u32 = 4;
 
 /// A target as the search sees it.
 struct Query<'a, 'b> {
@@ -20,24 +28,27 @@ struct Query<'a, 'b> {
     limited: bool,
 }
 
-/// Finds the neighbours of a target.
+/// Finds the neighbours of a target, in the tree or without one in the cells; false where these do not serve.
 pub(super) fn find(
-    index: &Index,
+    (index, tree): (&Index, Option<&Halves>),
     search: &Search,
     target: (f64, f64),
     left_out: Option<u32>,
     scratch: &mut Scratch,
-) {
-    let mut query = Query { at: Place::new(index, target), search, left_out, limited: true };
-    scratch.enough = query.take(scratch);
+) -> bool {
+    let at = Place::new(index, target);
+    let mut query = Query { at, search, left_out, limited: true };
+    let Some(tree) = tree else { return query.take_from_cells(scratch) };
+    scratch.enough = query.take(tree, scratch);
     if !scratch.enough && search.below == Below::Nearest {
         query.limited = false;
         let wanted = search.fallback();
-        query.nearest(wanted, 1, scratch);
+        query.nearest(tree, wanted, false, scratch);
         keep_first(&mut scratch.candidates, wanted as usize);
         scratch.enough = scratch.candidates.len() >= search.min_points.max(1) as usize;
     }
     scratch.candidates.sort_unstable_by_key(Candidate::key);
+    true
 }
 
 /// Keeps the first in order, in any order.
@@ -49,11 +60,63 @@ fn keep_first(candidates: &mut Vec<Candidate>, most: usize) {
 }
 
 impl Query<'_, '_> {
+    /// Takes the neighbours that the search wants from the cells around; false where these do not serve.
+    fn take_from_cells(&self, scratch: &mut Scratch) -> bool {
+        let (s, wanted) = (self.search, self.search.max_points as usize);
+        let limit = match self.at.index.geographic {
+            true => s.arc,
+            false => s.reach.min(s.extent[0].hypot(s.extent[1])),
+        } * LONGER;
+        let first = match s.max_points {
+            u32::MAX => Some(limit),
+            most => self.at.radius_of(f64::from(most)),
+        };
+        let Some(mut radius) = first.filter(|_| !s.quadrants) else { return false };
+        for _ in 0..MOST_TRIES {
+            radius = radius.min(limit);
+            if !self.collect(radius, scratch) {
+                return false;
+            }
+            if scratch.candidates.len() >= wanted || radius >= limit {
+                keep_first(&mut scratch.candidates, wanted);
+                scratch.candidates.sort_unstable_by_key(Candidate::key);
+                scratch.enough = scratch.candidates.len() >= s.min_points.max(1) as usize;
+                return scratch.enough || s.below != Below::Nearest;
+            }
+            radius *= 1.5;
+        }
+        false
+    }
+
+    /// Collects all candidates within a radius; false where the cells do not serve.
+    fn collect(&self, radius: f64, scratch: &mut Scratch) -> bool {
+        let Scratch { candidates, way, .. } = scratch;
+        candidates.clear();
+        let (index, chord) = (self.at.index, self.at.chord(radius));
+        let (cells, _) = match self.search.max_points {
+            u32::MAX => self.at.box_of([radius; 2]),
+            _ => self.at.disc_of(radius),
+        };
+        if !cells.are_few() || cells.are_crowded(index) {
+            return false;
+        }
+        let most = f64::min(chord * chord, self.search.reach.powi(2));
+        for run in cells.runs(index) {
+            way.looks += run.len() as u64;
+            for (sorted, &place) in (run.start as u32..).zip(&index.places[run]) {
+                if let Some(c) = self.candidate(&Point { place, sorted }, ALL_QUADRANTS, most) {
+                    candidates.push(c);
+                }
+            }
+        }
+        true
+    }
+
     /// Collects the neighbours that the search wants; tells whether there are enough.
-    fn take(&self, scratch: &mut Scratch) -> bool {
+    fn take(&self, tree: &Halves, scratch: &mut Scratch) -> bool {
         let s = self.search;
         let wanted = s.max_points.min(s.max_per_quadrant).max(s.min_per_quadrant);
-        self.nearest(wanted, if s.quadrants { 4 } else { 1 }, scratch);
+        self.nearest(tree, wanted, s.quadrants, scratch);
         let candidates = &mut scratch.candidates;
         if !s.quadrants {
             keep_first(candidates, s.max_points as usize);
@@ -73,112 +136,84 @@ impl Query<'_, '_> {
             && candidates.len() >= s.min_points.max(1) as usize
     }
 
-    /// Collects at least the `wanted` nearest candidates of each of `groups`, or all there are.
-    fn nearest(&self, wanted: u32, groups: u32, scratch: &mut Scratch) {
-        let candidates = &mut scratch.candidates;
-        candidates.clear();
-        if groups == 4 && !self.at.index.geographic {
-            // Each by itself: beside the points one has none, however far it goes.
-            (0..4).for_each(|quadrant| self.nearest_of(quadrant, wanted, 1, candidates));
-        } else {
-            self.nearest_of(ALL_QUADRANTS, wanted, groups, candidates);
-        }
+    /// Collects at least the `wanted` nearest candidates, or those of each quadrant, or all there are.
+    fn nearest(&self, tree: &Halves, wanted: u32, by_quadrants: bool, scratch: &mut Scratch) {
+        scratch.candidates.clear();
+        let quadrants = if by_quadrants { 0..ALL_QUADRANTS } else { ALL_QUADRANTS..5 };
+        quadrants.for_each(|quadrant| self.nearest_of(tree, quadrant, wanted as usize, scratch));
     }
 
-    /// Adds at least the `wanted` nearest candidates of a quadrant, or of each of `groups`, or all there are.
-    fn nearest_of(&self, quadrant: u8, wanted: u32, groups: u32, candidates: &mut Vec<Candidate>) {
-        let before = candidates.len();
-        // Of one quadrant the circle has a fourth.
-        let parts = if quadrant == ALL_QUADRANTS { groups } else { 4 };
-        let mut radius = match wanted {
-            u32::MAX => f64::INFINITY,
-            _ => self.at.radius_of(f64::from(wanted) * f64::from(parts)),
-        };
-        let mut is_exact = false;
-        loop {
-            let (cells, is_all) = self.cells_within(radius, quadrant);
-            let certain = if is_all { f64::INFINITY } else { self.certain(radius) };
-            candidates.truncate(before);
-            self.collect(&cells, certain, quadrant, candidates);
-            let least = if groups == 4 {
-                let mut counts = [0; 4];
-                candidates.iter().for_each(|c| counts[usize::from(c.quadrant)] += 1u32);
-                counts.into_iter().min().unwrap_or(0)
-            } else {
-                (candidates.len() - before) as u32
-            };
-            if is_all || least >= wanted {
-                return;
-            }
-            if is_exact || groups == 4 {
-                radius *= 1.5;
+    /// Adds at least the `wanted` nearest candidates of a quadrant, or all there are.
+    fn nearest_of(&self, tree: &Halves, quadrant: u8, wanted: usize, scratch: &mut Scratch) {
+        let Scratch { candidates, way, .. } = scratch;
+        let (at, before) = (self.at.at, candidates.len());
+        // The square beyond which nothing counts any more.
+        let mut most = if self.limited { self.search.reach.powi(2) } else { f64::INFINITY };
+        way.start(tree);
+        while let Some((number, node)) = way.next(tree) {
+            if node.squared(at) > most || self.passes(node, quadrant) {
                 continue;
             }
-            let (reach, more) = (self.most(), usize::from(self.left_out.is_some()));
-            let limits = [radius, reach];
-            let exact = self.at.radius_with(wanted as usize + more, quadrant, limits);
-            (is_exact, radius) = (true, exact.max(radius * 1.001));
-        }
-    }
-
-    /// The radius that nothing counts beyond.
-    fn most(&self) -> f64 {
-        match (self.limited, self.at.index.geographic) {
-            (false, _) => f64::INFINITY,
-            (true, true) => self.search.arc,
-            (true, false) => self.search.reach,
-        }
-    }
-
-    /// The square of the distance within which a radius holds every point.
-    fn certain(&self, radius: f64) -> f64 {
-        let geographic = self.at.index.geographic;
-        if geographic { sphere::squared_chord_of_arc(radius) } else { radius * radius }
-    }
-
-    /// Pushes the candidates of cells that lie within `certain`.
-    fn collect(&self, cells: &CellBox, certain: f64, wanted: u8, candidates: &mut Vec<Candidate>) {
-        let (index, at) = (self.at.index, self.at.at);
-        let reach = if self.limited { self.search.reach } else { f64::INFINITY };
-        let most = certain.min(reach * reach);
-        let ellipse = self.search.ellipse.filter(|_| self.limited);
-        for run in cells.runs(index) {
-            for i in run {
-                let p = index.places[i];
-                let [dx, dy, dz] = [p[0] - at[0], p[1] - at[1], p[2] - at[2]];
-                let mut squared = dx * dx + dy * dy;
-                if index.geographic {
-                    squared += dz * dz;
-                }
-                if squared > most {
-                    continue;
-                }
-                let index = index.order[i];
-                let quadrant = u8::from(dx >= 0.0) | u8::from(dy >= 0.0) << 1;
-                if wanted != ALL_QUADRANTS && wanted != quadrant {
-                    continue;
-                }
-                if ellipse.is_none_or(|e| e.holds(dx, dy)) && Some(index) != self.left_out {
-                    candidates.push(Candidate { squared, index, sorted: i as u32, quadrant });
+            let is_beyond =
+                |diagonal: &Diagonal| diagonal.is_beyond(diagonal.squared(at), most.sqrt());
+            if node.diagonal().is_some_and(|diagonal| is_beyond(&diagonal)) {
+                continue;
+            }
+            if !node.is_leaf() {
+                way.open(tree, (number, node), at);
+                continue;
+            }
+            // Of points in one place the first: one more for the point that is left out.
+            let points = tree.points_of(node, wanted.saturating_add(1));
+            way.looks += points.len() as u64;
+            for point in points {
+                let Some(candidate) = self.candidate(point, quadrant, most) else { continue };
+                candidates.push(candidate);
+                if candidates.len() - before == wanted.saturating_mul(2) {
+                    let so_far = &mut candidates[before..];
+                    let (_, last, _) =
+                        so_far.select_nth_unstable_by_key(wanted - 1, Candidate::key);
+                    most = last.squared;
+                    candidates.truncate(before + wanted);
                 }
             }
         }
     }
 
-    /// The cells within a radius, of a quadrant or all, and whether no other cell can hold a candidate.
-    fn cells_within(&self, radius: f64, quadrant: u8) -> (CellBox, bool) {
-        let [mut x, mut y] = [radius; 2];
-        if self.limited && self.at.index.geographic {
-            x = x.min(self.search.arc);
-            y = x;
-        } else if self.limited {
-            (x, y) = (x.min(self.search.extent[0]), y.min(self.search.extent[1]));
+    /// A point as the target sees it, if it counts.
+    #[inline(always)]
+    fn candidate(&self, point: &Point, wanted: u8, most: f64) -> Option<Candidate> {
+        let ([x, y, z], at) = (point.place, self.at.at);
+        let [dx, dy, dz] = [x - at[0], y - at[1], z - at[2]];
+        let squared = dx * dx + dy * dy + dz * dz;
+        if squared > most {
+            return None;
         }
-        let is_round = x == radius && y == radius;
-        let (cells, is_whole) =
-            if is_round { self.at.disc_of(radius) } else { self.at.box_of([x, y]) };
-        let (cells, is_whole) = cells.part(is_whole, &self.at, quadrant);
-        (cells, is_whole || (x < radius && y < radius))
+        let quadrant = u8::from(dx >= 0.0) | u8::from(dy >= 0.0) << 1;
+        if wanted != ALL_QUADRANTS && wanted != quadrant {
+            return None;
+        }
+        let (sorted, index) = (point.sorted, self.at.index.order[point.sorted as usize]);
+        let ellipse = self.search.ellipse.filter(|_| self.limited);
+        let counts = ellipse.is_none_or(|e| e.holds(dx, dy)) && Some(index) != self.left_out;
+        counts.then_some(Candidate { squared, index, sorted, quadrant })
+    }
+
+    /// Whether no point of a node lies in a quadrant, or in the ellipse.
+    #[inline(always)]
+    fn passes(&self, node: &Node, quadrant: u8) -> bool {
+        let at = self.at.at;
+        if quadrant != ALL_QUADRANTS {
+            let is_beside = |axis: usize| match quadrant >> axis & 1 {
+                0 => node.low[axis] >= at[axis],
+                _ => node.high[axis] < at[axis],
+            };
+            if is_beside(0) || is_beside(1) {
+                return true;
+            }
+        }
+        let ellipse = self.search.ellipse.filter(|_| self.limited);
+        ellipse.is_some_and(|e| node.misses(&e, [at, at]))
     }
 }
 

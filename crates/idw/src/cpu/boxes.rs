@@ -1,5 +1,5 @@
 //! Boxes of the index's cells around a place: which points may lie within a distance, and within what distance there
-//! may be as many as are wanted.
+//! may be as many as are wanted. They serve where points are about as dense as elsewhere; the rest is the tree's.
 
 use std::ops::Range;
 
@@ -26,14 +26,8 @@ pub(super) struct CellBox {
     disc: Option<[f64; 3]>,
 }
 
-/// Which points count: all, or those of one of the quadrants around a place.
-pub(super) const ALL_QUADRANTS: u8 = 4;
-
-/// Points within a distance, over those wanted, from which on a lesser distance is looked for.
-const TOO_MANY: usize = 4;
-
-/// How often a distance is halved, at most.
-const MOST_HALVINGS: u32 = 24;
+/// The most rows of cells that a search goes through: where so many hold too few points, cells do not serve.
+const MOST_ROWS: u32 = 64;
 
 impl<'a, 'b> Place<'a, 'b> {
     pub fn new(index: &'a Index<'b>, (x, y): (f64, f64)) -> Self {
@@ -55,77 +49,25 @@ impl<'a, 'b> Place<'a, 'b> {
         sphere::arc_of_squared_chord(chord.min(2.0).powi(2)) * (1.0 + 1e-9)
     }
 
-    /// The radius that about `wanted` points lie within: on the sphere an angle.
-    pub fn radius_of(&self, wanted: f64) -> f64 {
+    /// The radius that about `wanted` points lie within, on the sphere an angle; none where they lie too far apart for
+    /// cells.
+    pub fn radius_of(&self, wanted: f64) -> Option<f64> {
         let cell = self.index.cells.side;
         let cell = if self.index.geographic { cell.to_radians() } else { cell };
         let mut half = cell;
         loop {
             let (cells, _) = self.box_of([half; 2]);
+            if !cells.are_few() {
+                return None;
+            }
             let count: usize = cells.runs(self.index).map(|run| run.len()).sum();
             if count as f64 >= wanted || cells.is_whole(self.index) {
                 let wanted = wanted + 2.0 * wanted.sqrt() + 1.0;
                 let share = wanted / (count.max(1) as f64 * std::f64::consts::PI);
-                return ((2.0 * half + cell) * share.sqrt()).min(half * 2.0);
+                return Some(((2.0 * half + cell) * share.sqrt()).min(half * 2.0));
             }
             half *= 2.0;
         }
-    }
-
-    /// The distance of a place among the points in which quadrant of this, as a bit for the east and one for the north.
-    #[inline(always)]
-    pub fn seen(&self, [x, y, z]: [f64; 3]) -> (f64, u8) {
-        let [dx, dy, dz] = [x - self.at[0], y - self.at[1], z - self.at[2]];
-        (dx * dx + dy * dy + dz * dz, u8::from(dx >= 0.0) | u8::from(dy >= 0.0) << 1)
-    }
-
-    /// A radius within which there are `wanted` points of a quadrant, or of all, and not many times as many unless they lie
-    /// together; within `least` there are fewer. Infinite where there are not so many within `most`.
-    ///
-    /// Seen from far away the points are all about as far: what a radius half as long again holds may be all of them.
-    pub fn radius_with(&self, wanted: usize, quadrant: u8, [least, most]: [f64; 2]) -> f64 {
-        let cell = self.index.cells.side;
-        let cell = if self.index.geographic { cell.to_radians() } else { cell };
-        if self.count_within(most, quadrant, wanted) < wanted {
-            return f64::INFINITY;
-        }
-        let (mut low, mut high) = (least, f64::max(2.0 * least, cell).min(most));
-        let mut count = self.count_within(high, quadrant, TOO_MANY * wanted);
-        while count < wanted && high < most {
-            (low, high) = (high, f64::min(2.0 * high, most));
-            count = self.count_within(high, quadrant, TOO_MANY * wanted);
-        }
-        for _ in 0..MOST_HALVINGS {
-            if count <= TOO_MANY * wanted {
-                break;
-            }
-            let middle = low / 2.0 + high / 2.0;
-            match self.count_within(middle, quadrant, TOO_MANY * wanted) {
-                fewer if fewer < wanted => low = middle,
-                enough => (count, high) = (enough, middle),
-            }
-        }
-        high
-    }
-
-    /// How many points lie within a radius, with one more than `most` for all that are more.
-    fn count_within(&self, radius: f64, quadrant: u8, most: usize) -> usize {
-        let (cells, is_whole) = self.disc_of(radius);
-        let (cells, is_whole) = cells.part(is_whole, self, quadrant);
-        let chord = self.chord(radius);
-        let squared = if is_whole { f64::INFINITY } else { chord * chord };
-        let mut count = 0;
-        for run in cells.runs(self.index) {
-            for &place in &self.index.places[run] {
-                let (away, seen_in) = self.seen(place);
-                let counts = quadrant == ALL_QUADRANTS || quadrant == seen_in;
-                count += usize::from(counts && away <= squared);
-                if count > most {
-                    return count;
-                }
-            }
-        }
-        count
     }
 
     /// The cells within a radius of the place, on the sphere an angle, and whether every point counts as within: in the
@@ -184,22 +126,19 @@ impl CellBox {
         self.rows == [0, c.rows - 1] && self.columns[0] == Some([0, c.columns - 1])
     }
 
-    /// The part that holds the points of a quadrant of a place in the plane, or of all, and whether every one of these counts as
-    /// within; `is_whole` says that of all.
-    pub fn part(self, is_whole: bool, at: &Place, quadrant: u8) -> (Self, bool) {
-        let ([Some(columns), _], true) = (self.columns, quadrant != ALL_QUADRANTS) else {
-            return (self, is_whole);
-        };
-        let c = &at.index.cells;
-        // Rows and columns do not decrease with what lies in them.
-        let half = |is_upper: bool, [first, last]: [u32; 2], own: u32, cells: u32| match is_upper {
-            true => ([own, last], last == cells - 1),
-            false => ([first, own], first == 0),
-        };
-        let (columns, ends_across) = half(quadrant & 1 != 0, columns, c.column(at.x), c.columns);
-        let (rows, ends_along) = half(quadrant & 2 != 0, self.rows, c.row(at.y), c.rows);
-        let is_whole = ends_across && ends_along && self.disc.is_none();
-        (Self { rows, columns: [Some(columns), None], ..self }, is_whole)
+    /// Whether they are so few rows that they serve.
+    pub fn are_few(&self) -> bool {
+        self.rows[1] - self.rows[0] < MOST_ROWS
+    }
+
+    /// Whether they hold many more points than as many cells do elsewhere.
+    pub fn are_crowded(&self, index: &Index) -> bool {
+        let across = |[from, to]: [u32; 2]| f64::from(to - from + 1);
+        let columns: f64 = self.columns.into_iter().flatten().map(across).sum();
+        let share = columns * across(self.rows) / index.cells.len() as f64;
+        let whole = Self { disc: None, ..*self };
+        let count: usize = whole.runs(index).map(|run| run.len()).sum();
+        count as f64 > 4.0 * share * index.len() as f64 + 64.0
     }
 
     /// The sorted points of the cells: a run of them for each row, or two.
@@ -232,41 +171,4 @@ fn within_disc(c: &Cells, row: u32, [from, to]: [u32; 2], [x, y, radius]: [f64; 
     let half = f64::max(radius * radius - away * away, 0.0).sqrt() + slack;
     let (first, last) = (from.max(c.column(x - half)), to.min(c.column(x + half)));
     (first.min(last + 1), last + 1)
-}
-
-#[cfg(test)]
-mod tests {
-    use testing::Random;
-
-    use super::*;
-    use crate::points::Data;
-    use crate::{Params, Points};
-
-    #[test]
-    fn a_radius_holds_what_is_wanted_and_little_more_however_far_the_points_are() {
-        let mut random = Random::new(9);
-        let [x, y] = [0, 1].map(|_| (0..20_000).map(|_| random.unit()).collect::<Vec<f64>>());
-        let values = [&x[..]];
-        let data = Data::of(Points { x: &x, y: &y, values: &values }, &Params::default()).unwrap();
-        let index = Index::to_search(&data, false);
-        for at in [(0.5, 0.5), (0.0, 1.0), (-1.0, 0.5), (3.0, 4.0), (-200.0, 300.0)] {
-            let place = Place::new(&index, at);
-            for quadrant in 0..=ALL_QUADRANTS {
-                let squares: Vec<f64> = (x.iter().zip(&y))
-                    .map(|(&x, &y)| place.seen([x, y, 0.0]))
-                    .filter(|(_, seen_in)| [*seen_in, ALL_QUADRANTS].contains(&quadrant))
-                    .map(|(squared, _)| squared)
-                    .collect();
-                for wanted in [1, 12, 64] {
-                    let radius = place.radius_with(wanted, quadrant, [0.0, f64::INFINITY]);
-                    let within = squares.iter().filter(|&&s| s <= radius * radius).count();
-                    let is_so = match squares.len() < wanted {
-                        true => radius == f64::INFINITY,
-                        false => (wanted..=TOO_MANY * wanted).contains(&within),
-                    };
-                    assert!(is_so, "{within} for {wanted} of {quadrant} around {at:?}: {radius}");
-                }
-            }
-        }
-    }
 }

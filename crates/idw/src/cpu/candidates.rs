@@ -7,30 +7,33 @@
 use std::ops::Range;
 
 use super::boxes::{CellBox, Place};
+use super::halves::Point;
 use super::least::{LANES, Row};
 use super::patch::Lanes;
 use crate::search::Search;
 
 /// Room for candidates; with fewer there are not too many.
-const MOST: usize = 1 << 10;
+pub(super) const MOST: usize = 1 << 10;
 
 /// The bits of a key that say which candidate it is of.
 const PLACE: u64 = MOST as u64 - 1;
 
 /// The most points in the cells that candidates are sought in. Where a patch's have more, the targets are far from
 /// each other beside the points, or the cells are crowded.
-const MOST_IN_CELLS: usize = 4 * MOST;
+const MOST_IN_CELLS: usize = 2 * MOST;
 
 /// The candidates of a patch: their places, and which of the sorted points they are.
 pub(super) struct Candidates {
     pub count: usize,
     pub at: Box<[[f64; MOST]; 3]>,
     pub sorted: Box<[u32; MOST]>,
+    /// How many points of cells were looked at: what searches cost.
+    pub looks: u64,
 }
 
 impl Default for Candidates {
     fn default() -> Self {
-        Self { count: 0, at: Box::new([[0.0; MOST]; 3]), sorted: Box::new([0; MOST]) }
+        Self { count: 0, at: Box::new([[0.0; MOST]; 3]), sorted: Box::new([0; MOST]), looks: 0 }
     }
 }
 
@@ -61,7 +64,34 @@ pub(super) fn greatest(key: f64) -> f64 {
     f64::from_bits(key.to_bits() | PLACE)
 }
 
+/// The keys of a candidate that has another place now.
+#[inline(always)]
+pub(super) fn renumbered(row: &Row, place: usize) -> Row {
+    let mut keys = *row;
+    for lane in 0..LANES {
+        let key = f64::from_bits(prefix(row[lane]) | place as u64);
+        keys[lane] = if row[lane] < f64::INFINITY { key } else { f64::INFINITY };
+    }
+    keys
+}
+
 impl Candidates {
+    /// Puts points behind the candidates, without counting them.
+    #[inline(always)]
+    pub fn put(&mut self, points: &[Point]) {
+        for (place, point) in (self.count..).zip(points) {
+            (0..3).for_each(|axis| self.at[axis][place] = point.place[axis]);
+            self.sorted[place] = point.sorted;
+        }
+    }
+
+    /// Puts what is at a place also at another.
+    #[inline(always)]
+    pub fn copy(&mut self, from: usize, to: usize) {
+        (0..3).for_each(|axis| self.at[axis][to] = self.at[axis][from]);
+        self.sorted[to] = self.sorted[from];
+    }
+
     /// Brings the points of cells whose distance from the middle has at most this square; false where there are too
     /// many.
     pub fn collect(&mut self, middle: &Place, cells: &CellBox, most: f64) -> bool {
@@ -72,12 +102,14 @@ impl Candidates {
             in_cells <= MOST_IN_CELLS
         };
         // Counted before any is looked at: a patch of targets far from each other ends here.
-        cells.runs(middle.index).all(&mut is_little)
+        cells.are_few()
+            && cells.runs(middle.index).all(&mut is_little)
             && cells.runs(middle.index).all(|run| self.extend(middle, run, most))
     }
 
     /// Brings those of a run of sorted points.
     fn extend(&mut self, middle: &Place, run: Range<usize>, most: f64) -> bool {
+        self.looks += run.len() as u64;
         let [x, y, z] = &mut *self.at;
         let mut count = self.count;
         for (sorted, &place) in run.clone().zip(&middle.index.places[run]) {
@@ -120,8 +152,9 @@ impl Seen<'_> {
         self.make_keys(first, rows);
     }
 
+    /// [`keys`](Self::keys), in what calls it.
     #[inline(always)]
-    fn make_keys(&self, first: usize, rows: &mut [Row]) {
+    pub fn make_keys(&self, first: usize, rows: &mut [Row]) {
         let Self { candidates, lanes, search, order } = *self;
         let [x, y, z] = lanes.at;
         let most = search.reach * search.reach;

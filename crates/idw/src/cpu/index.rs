@@ -1,9 +1,12 @@
 //! The index of points on the CPU: by cells, or along a curve.
 
+use std::sync::OnceLock;
+
+use gpu_core::Bounds;
 use gpu_core::parallel::{self, FINE};
 
+use super::halves::Halves;
 use crate::points::{Data, Range};
-use gpu_core::Bounds;
 use kernels_rs::idw::plan::{self, Curve, Plan};
 use kernels_rs::spatial::cells::Cells;
 use kernels_rs::spatial::sphere;
@@ -22,6 +25,7 @@ pub(super) struct Index<'a> {
     pub places: Vec<[f64; 3]>,
     /// Sorted values, to search; neighbours lie near each other there.
     pub values: Vec<Vec<f64>>,
+    halves: OnceLock<Halves>,
 }
 
 impl<'a> Index<'a> {
@@ -66,7 +70,14 @@ impl<'a> Index<'a> {
             (x, y) => [x, y, 0.0],
         };
         let places = parallel::map(order.len(), FINE, |i| place(order[i] as usize));
-        Self { data, cells, geographic, starts, order, places, values: Vec::new() }
+        let (values, halves) = (Vec::new(), OnceLock::new());
+        Self { data, cells, geographic, starts, order, places, values, halves }
+    }
+
+    /// The tree of the points, for what the cells do not serve: made by the first call, on all cores. So no task of
+    /// `parallel` may call it: one that waits for others may take up another that waits for it.
+    pub fn halves(&self) -> &Halves {
+        self.halves.get_or_init(|| Halves::new(&self.places, &self.order))
     }
 
     pub fn len(&self) -> usize {

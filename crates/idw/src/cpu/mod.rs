@@ -2,23 +2,28 @@
 //!
 //! Plan: points are sorted (`index`); then either every point counts for every target
 //! (`pairs`, in vectors of targets), or its neighbours among them: patches of targets side by side (`patches`) search the
-//! index together (`together`, `least`), others each by itself (`alone`), and both weigh what they found alike
-//! (`neighbours`).
+//! index's cells together (`together`, `least`), or where cells do not serve a tree of the points (`halves`, `descent`);
+//! others search that tree each by itself (`alone`). All weigh what they found alike (`neighbours`).
 
 mod abreast;
 mod alone;
 mod boxes;
 mod candidates;
 mod careful;
+mod descent;
+mod diagonal;
 mod double;
 mod doubt;
 mod frame;
 mod globe;
+mod halves;
 mod index;
 mod lanes;
 mod least;
 mod near;
 mod neighbours;
+#[cfg(test)]
+mod odd;
 mod pairs;
 mod patch;
 mod patches;
@@ -128,8 +133,8 @@ fn exponents(data: &Data, targets: Targets, params: &Params, leave_out: bool) ->
         let mut powers = Vec::with_capacity(LANES);
         patches.each(own, patch, |scratch, _| {
             powers.push(-0.5 * pattern.power(scratch.found(index, &params).distance));
-        });
-        powers
+        })?;
+        Some(powers)
     });
     for (patch, powers) in powers.iter().enumerate() {
         patches.targets(patch).zip(powers).for_each(|(i, &power)| exponents[i] = power);
@@ -164,8 +169,8 @@ fn search<T: Number>(
     let columns = values.len();
     let of_patch = |own: &mut Own, patch: usize| {
         if exponents.is_none() && !params.statistics {
-            let values = patches.values(own, patch, params, columns);
-            return Made { values, found: Vec::new() };
+            let values = patches.values(own, patch, params, columns)?;
+            return Some(Made { values, found: Vec::new() });
         }
         let mut made = Made::default();
         patches.each(own, patch, |scratch, i| {
@@ -175,8 +180,8 @@ fn search<T: Number>(
             if params.statistics {
                 made.found.push(scratch.found(index, params));
             }
-        });
-        made
+        })?;
+        Some(made)
     };
     for first in (0..patches.len()).step_by(BAND / LANES) {
         progress.at("interpolate", first as f64 / patches.len() as f64)?;

@@ -1,6 +1,7 @@
 //! The neighbours of a target in order of distance: their weights, and what they give.
 
 use super::careful;
+use super::halves::Way;
 use super::index::Index;
 use crate::Params;
 use crate::points::Range;
@@ -46,6 +47,8 @@ pub(super) struct Scratch {
     pub candidates: Vec<Candidate>,
     /// Whether there are as many as the parameters want.
     pub enough: bool,
+    /// Where a search by itself goes on.
+    pub way: Way,
     weights: Vec<f64>,
     /// Whether the nearest lies on the target, which then has its value.
     is_exact: bool,

@@ -59,6 +59,14 @@ impl Lanes {
         self.leave_out |= left_out != NONE;
     }
 
+    /// Between which places the targets lie.
+    pub fn bounds(&self) -> [[f64; 3]; 2] {
+        let along = |axis: usize| self.at[axis].iter().copied();
+        let low = |axis| along(axis).fold(f64::INFINITY, f64::min);
+        let high = |axis| along(axis).fold(f64::NEG_INFINITY, f64::max);
+        [[0, 1, 2].map(low), [0, 1, 2].map(high)]
+    }
+
     /// The square of a target's distance from a place. (In the plane the last square is 0, and changes no bit.)
     #[inline(always)]
     pub fn squared(&self, lane: usize, place: [f64; 3]) -> f64 {

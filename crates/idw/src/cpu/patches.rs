@@ -6,6 +6,8 @@ use gpu_core::parallel;
 
 use super::abreast::Abreast;
 use super::alone;
+use super::descent::Sought;
+use super::halves::Halves;
 use super::index::{Index, curve_of, order_along};
 use super::least::LANES;
 use super::neighbours::Scratch;
@@ -13,6 +15,9 @@ use super::patch::Patch;
 use super::together::Together;
 use crate::search::Search;
 use crate::{Params, Targets};
+
+/// Patches in a row that cells did not serve: 2 to this, less one, are then left to the tree.
+const MOST_UNSERVED: u32 = 4;
 
 /// The targets of a search, by patches.
 pub(super) struct Patches<'a> {
@@ -36,7 +41,12 @@ enum Order {
 
 /// What a thread has to itself.
 #[derive(Default)]
-pub(super) struct Own {
+pub(super) struct Own<'a> {
+    /// The tree of the points, once it is wanted.
+    halves: Option<&'a Halves>,
+    /// How many patches the cells did not serve, one after the other, and how many more are not asked of them.
+    unserved: u32,
+    unasked: u32,
     together: Together,
     abreast: Abreast,
     scratch: Scratch,
@@ -99,35 +109,55 @@ impl<'a> Patches<'a> {
         all.into_iter().take(count)
     }
 
-    /// What `of_patch` makes of some patches.
+    /// What `of_patch` makes of some patches. Where it makes nothing, since the cells of the index do not serve, it is
+    /// called once more, with the tree of the points.
     pub fn map<R: Send>(
         &self,
         patches: Range<usize>,
-        of_patch: impl Fn(&mut Own, usize) -> R + Sync,
+        of_patch: impl Fn(&mut Own<'a>, usize) -> Option<R> + Sync,
     ) -> Vec<R> {
-        parallel::map_init(patches.len(), 4, Own::default, |own, patch| {
-            of_patch(own, patches.start + patch)
-        })
+        let first = |own: &mut Own<'a>, i: usize| of_patch(own, patches.start + i);
+        let mut all: Vec<Option<R>> = match self.order {
+            Order::Given if self.search.quadrants => patches.clone().map(|_| None).collect(),
+            _ => parallel::map_init(patches.len(), 4, Own::default, first),
+        };
+        let rest: Vec<usize> = (0..all.len()).filter(|&i| all[i].is_none()).collect();
+        if !rest.is_empty() {
+            let halves = Some(self.index.halves());
+            let own = || Own { halves, ..Own::default() };
+            let again = |own: &mut Own<'a>, i: usize| of_patch(own, patches.start + rest[i]);
+            let made = parallel::map_init(rest.len(), 4, own, again);
+            rest.into_iter().zip(made).for_each(|(i, made)| all[i] = made);
+        }
+        all.into_iter().flatten().collect()
     }
 
-    /// Searches for the neighbours of each target of a patch, and gives them to `of_target` with its number.
+    /// Searches for the neighbours of each target of a patch, and gives them to `of_target` with its number; nothing
+    /// where that takes the tree.
     pub fn each(
         &self,
         own: &mut Own,
         patch: usize,
         mut of_target: impl FnMut(&mut Scratch, usize),
-    ) {
-        let found = self.find(own, patch);
+    ) -> Option<()> {
+        let found = self.find(own, patch)?;
         for (lane, target) in self.targets(patch).enumerate() {
-            self.take(own, found, lane, target);
+            self.take(own, found, lane, target)?;
             of_target(&mut own.scratch, target);
         }
+        Some(())
     }
 
     /// Searches for the neighbours of a patch, and gives the first values of its targets, so many of each, one after
-    /// the other.
-    pub fn values(&self, own: &mut Own, patch: usize, params: &Params, columns: usize) -> Vec<f64> {
-        let found = self.find(own, patch);
+    /// the other; nothing where that takes the tree.
+    pub fn values(
+        &self,
+        own: &mut Own,
+        patch: usize,
+        params: &Params,
+        columns: usize,
+    ) -> Option<Vec<f64>> {
+        let found = self.find(own, patch)?;
         let mut rows = Vec::new();
         if found {
             own.abreast.weigh(&own.together, &self.search, params);
@@ -139,27 +169,84 @@ impl<'a> Patches<'a> {
                 values.extend(rows.iter().map(|row| row[lane]));
                 continue;
             }
-            self.take(own, found, lane, target);
+            self.take(own, found, lane, target)?;
             own.scratch.weigh(params);
             values.extend((0..columns).map(|v| own.scratch.value(self.index, v)));
         }
-        values
+        Some(values)
     }
 
-    /// Searches for the neighbours of a patch together; false where they must be searched one by one.
-    fn find(&self, own: &mut Own, patch: usize) -> bool {
-        match self.order {
-            Order::Given => false,
-            _ => own.together.find(&self.patch(patch), &self.search),
+    /// Searches for the neighbours of a patch together; false where they must be searched one by one, nothing where that
+    /// takes the tree.
+    fn find(&self, own: &mut Own, patch: usize) -> Option<bool> {
+        match (&self.order, own.halves) {
+            (Order::Given, halves) => (halves.is_some() || !self.search.quadrants).then_some(false),
+            (_, Some(tree)) => {
+                let sought = Sought { index: self.index, tree, search: &self.search };
+                Some(own.together.descend(sought, &self.patch(patch)))
+            }
+            (_, None) => self.find_in_cells(own, patch).then_some(true),
         }
     }
 
-    /// Takes the neighbours of a target, from what was found for its patch if anything was.
-    fn take(&self, own: &mut Own, found: bool, lane: usize, target: usize) {
-        let Own { together, scratch, .. } = own;
-        if !(found && together.take(self.index, &self.search, lane, scratch)) {
-            self.search_alone(target, scratch);
+    /// Searches the cells of the index; false where these do not serve. Patches behind such a one are likely to be like
+    /// it, so fewer and fewer of them are tried.
+    fn find_in_cells(&self, own: &mut Own, patch: usize) -> bool {
+        if own.unasked > 0 {
+            own.unasked -= 1;
+            return false;
         }
+        let found = own.together.find(&self.patch(patch), &self.search);
+        own.unserved = if found { 0 } else { (own.unserved + 1).min(MOST_UNSERVED) };
+        own.unasked = (1 << own.unserved) - 1;
+        found
+    }
+
+    /// Takes the neighbours of a target, from what was found for its patch if anything was; nothing where that takes the
+    /// tree.
+    fn take(&self, own: &mut Own, found: bool, lane: usize, target: usize) -> Option<()> {
+        let Own { together, scratch, halves, .. } = own;
+        let is_taken = found && together.take(self.index, &self.search, lane, scratch)
+            || self.search_alone(*halves, target, scratch);
+        is_taken.then_some(())
+    }
+
+    /// How many points and nodes a search of all patches looks at.
+    #[cfg(test)]
+    pub fn looks(&self) -> u64 {
+        let [mut cells, mut tree] = self.ways();
+        for patch in 0..self.len() {
+            if self.each(&mut cells, patch, |_, _| ()).is_none() {
+                self.each(&mut tree, patch, |_, _| ()).unwrap();
+            }
+        }
+        let of = |own: &Own| {
+            let Together { way, candidates, .. } = &own.together;
+            way.looks + candidates.looks + own.scratch.way.looks
+        };
+        of(&cells) + of(&tree)
+    }
+
+    /// Gives what each way of searching finds, as far as it serves, with the number of the target.
+    #[cfg(test)]
+    pub fn each_way(&self, mut of_target: impl FnMut(&Scratch, usize)) {
+        for mut own in self.ways() {
+            for patch in 0..self.len() {
+                own.unasked = 0;
+                self.each(&mut own, patch, |scratch, target| of_target(scratch, target));
+                for target in self.targets(patch) {
+                    if self.search_alone(own.halves, target, &mut own.scratch) {
+                        of_target(&own.scratch, target);
+                    }
+                }
+            }
+        }
+    }
+
+    /// By cells, and down the tree.
+    #[cfg(test)]
+    fn ways(&self) -> [Own<'a>; 2] {
+        [None, Some(self.index.halves())].map(|halves| Own { halves, ..Own::default() })
     }
 
     fn patch(&self, patch: usize) -> Patch<'a, 'a> {
@@ -167,9 +254,9 @@ impl<'a> Patches<'a> {
         Patch::new(self.index, self.targets(patch).map(place))
     }
 
-    fn search_alone(&self, target: usize, scratch: &mut Scratch) {
+    fn search_alone(&self, tree: Option<&Halves>, target: usize, scratch: &mut Scratch) -> bool {
         let (place, left_out) = (self.targets.place(target), self.left_out(target));
-        alone::find(self.index, &self.search, place, left_out, scratch);
+        alone::find((self.index, tree), &self.search, place, left_out, scratch)
     }
 
     fn left_out(&self, target: usize) -> Option<u32> {
@@ -194,8 +281,13 @@ mod tests {
     }
 
     /// Searches for targets together, and for each by itself: the same neighbours in the same order, and the same
-    /// values, to the bit. Tells for how many the first served.
-    fn check(points: &[[f64; 2]], targets: Targets, params: &Params, leave_out: bool) -> usize {
+    /// values, to the bit. Tells for how many the first served, by cells and down the tree.
+    fn check(
+        points: &[[f64; 2]],
+        targets: Targets,
+        params: &Params,
+        leave_out: bool,
+    ) -> [usize; 2] {
         let [x, y] = [0, 1].map(|axis| points.iter().map(|p| p[axis]).collect::<Vec<f64>>());
         let z: Vec<f64> = x.iter().zip(&y).map(|(x, y)| (37.0 * x + 91.0 * y).sin()).collect();
         let points = Points { x: &x, y: &y, values: &[&z, &x] };
@@ -204,33 +296,42 @@ mod tests {
         let targets = if leave_out { data.as_targets() } else { targets };
         let patches = Patches::new(&index, targets, params, leave_out);
         let mut seen = vec![0; targets.len() as usize];
-        let (mut own, mut wanted) = (Own::default(), Scratch::default());
-        let mut count = 0;
-        for patch in 0..patches.len() {
-            let mut values = patches.values(&mut own, patch, params, 2).into_iter();
-            let found = patches.find(&mut own, patch);
-            for (lane, i) in patches.targets(patch).enumerate() {
-                seen[i] += 1;
-                patches.search_alone(i, &mut wanted);
-                wanted.weigh(params);
-                for v in 0..2 {
-                    let [value, wanted] = [values.next().unwrap(), wanted.value(&index, v)];
-                    let same = value.to_bits() == wanted.to_bits();
-                    assert!(same, "target {i}, {value} for {wanted}, {params:?}");
-                }
-                let Own { together, scratch, .. } = &mut own;
-                if found && together.take(&index, &patches.search, lane, scratch) {
-                    let keys = |s: &Scratch| -> Vec<(u64, u32)> {
-                        s.candidates.iter().map(Candidate::key).collect()
-                    };
-                    assert_eq!(keys(scratch), keys(&wanted), "target {i}, {params:?}");
-                    assert_eq!(scratch.enough, wanted.enough, "target {i}, {params:?}");
-                    count += 1;
+        let mut wanted = Scratch::default();
+        let keys = |s: &Scratch| s.candidates.iter().map(Candidate::key).collect::<Vec<_>>();
+        let mut counts = [0; 2];
+        // By cells, and down the tree.
+        for (way, halves) in [None, Some(index.halves())].into_iter().enumerate() {
+            let mut own = Own { halves, ..Own::default() };
+            for patch in 0..patches.len() {
+                own.unasked = 0;
+                let values = patches.values(&mut own, patch, params, 2);
+                own.unasked = 0;
+                let found = patches.find(&mut own, patch) == Some(true);
+                for (lane, i) in patches.targets(patch).enumerate() {
+                    seen[i] += 1;
+                    patches.search_alone(Some(index.halves()), i, &mut wanted);
+                    if patches.search_alone(None, i, &mut own.scratch) {
+                        assert_eq!(keys(&own.scratch), keys(&wanted), "target {i}, {params:?}");
+                        assert_eq!(own.scratch.enough, wanted.enough, "target {i}, {params:?}");
+                    }
+                    wanted.weigh(params);
+                    for v in (0..2).filter(|_| values.is_some()) {
+                        let value = values.as_ref().unwrap()[2 * lane + v];
+                        let wanted = wanted.value(&index, v);
+                        let same = value.to_bits() == wanted.to_bits();
+                        assert!(same, "target {i}, {value} for {wanted}, {params:?}");
+                    }
+                    let Own { together, scratch, .. } = &mut own;
+                    if found && together.take(&index, &patches.search, lane, scratch) {
+                        assert_eq!(keys(scratch), keys(&wanted), "target {i}, {params:?}");
+                        assert_eq!(scratch.enough, wanted.enough, "target {i}, {params:?}");
+                        counts[way] += 1;
+                    }
                 }
             }
         }
-        assert!(seen.iter().all(|&times| times == 1), "{seen:?}");
-        count
+        assert!(seen.iter().all(|&times| times == 2), "{seen:?}");
+        counts
     }
 
     fn grid(west: f64, north: f64, cell: f64, width: u32, height: u32) -> Targets<'static> {
@@ -247,7 +348,7 @@ mod tests {
             let targets = grid(20.0, 80.0, 1.9, width, height);
             for most in COUNTS {
                 let count = check(&points, targets, &Params::nearest(most), false);
-                assert_eq!(count as u32, width * height, "{most} nearest");
+                assert_eq!(count, [width as usize * height as usize; 2], "{most} nearest");
             }
         }
     }
@@ -264,7 +365,7 @@ mod tests {
         // Fewer points than are wanted.
         for count in [1, 2, 11, 12, 13] {
             let targets = grid(-500.0, 400.0, 100.0, 9, 9);
-            assert_eq!(check(&points[..count], targets, &Params::nearest(12), false), 81);
+            assert_eq!(check(&points[..count], targets, &Params::nearest(12), false)[1], 81);
         }
     }
 
@@ -276,7 +377,7 @@ mod tests {
         let targets = grid(-2.0, 42.0, 0.25, 150, 170);
         for most in [1, 3, 4, 5, 12, 21, 64] {
             let count = check(&points, targets, &Params::nearest(most), false);
-            assert_eq!(count, 150 * 170, "{most} nearest");
+            assert_eq!(count, [150 * 170; 2], "{most} nearest");
         }
         // Sixty in one place, and places a last bit apart.
         points.extend([[7.0, 7.0]; 60]);
@@ -286,8 +387,8 @@ mod tests {
         }
         // More in one place than there can be candidates.
         points.extend([[30.0, 30.0]; 5000]);
-        let count = check(&points, targets, &Params::nearest(12), false);
-        assert!(count > 0 && count < 150 * 170, "{count}");
+        let [cells, tree] = check(&points, targets, &Params::nearest(12), false);
+        assert!(cells > 0 && cells < 150 * 170 && tree == 150 * 170, "{cells} {tree}");
     }
 
     #[test]
@@ -300,9 +401,9 @@ mod tests {
         for power in [1.0, 2.0, 3.0, 4.0, 2.5, 100.0] {
             for smoothing in [0.0, 0.5] {
                 let params = Params::nearest(12).power(power).smoothing(smoothing);
-                assert!(check(&points, targets, &params, false) == 1200, "{params:?}");
+                assert!(check(&points, targets, &params, false) == [1200; 2], "{params:?}");
                 let params = params.radius(1.5).min_points(2);
-                assert!(check(&points, targets, &params, false) == 1200, "{params:?}");
+                assert!(check(&points, targets, &params, false) == [1200; 2], "{params:?}");
             }
         }
     }
@@ -315,7 +416,7 @@ mod tests {
         places.extend((0..LANES).map(|i| [50.0 + f64::from(i as u32), 50.0]));
         let [x, y] = [0, 1].map(|axis| places.iter().map(|p| p[axis]).collect::<Vec<f64>>());
         let targets = Targets::Points { x: &x, y: &y };
-        assert_eq!(check(&points, targets, &Params::nearest(12), false), 3 * LANES);
+        assert_eq!(check(&points, targets, &Params::nearest(12), false), [3 * LANES; 2]);
     }
 
     #[test]
@@ -330,7 +431,7 @@ mod tests {
                 for least in [0, 3, 12] {
                     let count =
                         check(&points, targets, &params.min_points(least).below(below), false);
-                    assert!(below == Below::Nearest || count > 0);
+                    assert!(below == Below::Nearest || count.iter().all(|&count| count > 0));
                 }
             }
         }
@@ -344,8 +445,8 @@ mod tests {
             [0, 1].map(|axis| places.iter().map(|p| 1.2 * p[axis] - 10.0).collect::<Vec<f64>>());
         for most in COUNTS {
             let targets = Targets::Points { x: &x, y: &y };
-            assert_eq!(check(&points, targets, &Params::nearest(most), false), 3000);
-            assert_eq!(check(&points, targets, &Params::nearest(most), true), 4000);
+            assert_eq!(check(&points, targets, &Params::nearest(most), false)[1], 3000);
+            assert_eq!(check(&points, targets, &Params::nearest(most), true), [4000; 2]);
         }
     }
 
@@ -361,8 +462,8 @@ mod tests {
             (grid(-10.0, 90.0, 0.25, 40, 8), 320),
         ] {
             for params in [params, params.radius(4e5), params.max_points(3).radius(3e7)] {
-                let count = check(&points, targets, &params, false);
-                assert!(count * 10 > all * 9, "{count} of {all}, {params:?}");
+                let [cells, tree] = check(&points, targets, &params, false);
+                assert!(cells * 10 > all * 9 && tree >= cells, "{cells} {tree} {all}, {params:?}");
             }
         }
         check(&points, grid(0.0, 0.0, 1.0, 1, 1), &params, true);

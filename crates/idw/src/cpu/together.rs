@@ -4,15 +4,16 @@
 //! each target (`candidates`); lists of the least keys, one entry more than neighbours are wanted, are kept in
 //! vectors of targets (`least`). By the triangle inequality a list is certain where its last neighbour lies nearer than
 //! the radius less the way from target to middle; where one is not, it says what radius is enough. A patch begins
-//! with a little more than the one before needed.
+//! with a little more than the one before needed. Where the cells around hold too many points, or too few, the patch
+//! goes down the tree of halves (`descent`), and has its lists from there.
 //!
 //! Where the keys of two entries of a list, or of its last neighbour and the next, agree but for the place,
 //! as points of a lattice do and those in one place, the target's neighbours are chosen from the candidates by
-//! their distances and indices, as in a search by itself. So both have the same neighbours in the same order.
+//! their distances and indices, as in a search by itself. So all ways have the same neighbours in the same order.
 #![expect(clippy::needless_range_loop, reason = "as loops over lanes they become vectors")]
 
-use super::boxes::ALL_QUADRANTS;
 use super::candidates::{Candidates, Seen, greatest, place, prefix};
+use super::halves::Way;
 use super::index::Index;
 use super::least::{LANES, LONGEST, Row, length, merge};
 use super::neighbours::{Candidate, Scratch};
@@ -27,13 +28,18 @@ const BLOCK: usize = 32;
 /// then searched twice, of 46 candidates. With nothing more every second one is, of 39.
 const WIDER: f64 = 1.1;
 
+/// How often a radius is widened before cells are given up.
+const MOST_TRIES: u32 = 6;
+
 /// Memory that searches of one thread share; after a search it holds what was found.
 #[derive(Default)]
 pub(super) struct Together {
-    lanes: Lanes,
-    candidates: Candidates,
+    pub lanes: Lanes,
+    pub candidates: Candidates,
     /// Entry j of each lane's list.
-    lists: Vec<Row>,
+    pub lists: Vec<Row>,
+    /// Where a search of the tree goes on.
+    pub way: Way,
     /// What the next patch begins with.
     radius: Option<f64>,
 }
@@ -44,30 +50,21 @@ impl Together {
         !search.quadrants && (search.max_points as usize) < LONGEST
     }
 
-    /// Searches for the neighbours of a patch; false where its targets must be searched by themselves.
+    /// Searches the cells for the neighbours of a patch; false where they do not serve.
     pub fn find(&mut self, patch: &Patch, search: &Search) -> bool {
         let Patch { middle, lanes, apart } = patch;
-        self.lanes = *lanes;
         let widest = apart.iter().copied().fold(0.0, f64::max);
         let limit = (search.reach.min(search.extent[0].hypot(search.extent[1])) + widest) * LONGER;
-        let first = || middle.chord(middle.radius_of(f64::from(search.max_points))) + widest;
-        // The middle's own neighbours, as far away as they are; with one more for a point that is left out.
-        let exact = |least: f64| {
-            let (wanted, least) = (search.max_points as usize + 1, middle.arc(least));
-            middle.chord(middle.radius_with(wanted, ALL_QUADRANTS, [least, f64::INFINITY]))
-        };
-        let mut is_exact = false;
-        let mut radius = self.radius.take().unwrap_or_else(first);
-        loop {
+        let wanted = f64::from(search.max_points);
+        let first = || Some(middle.chord(middle.radius_of(wanted)?) + widest);
+        let Some(mut radius) = self.radius.take().or_else(first) else { return false };
+        for _ in 0..MOST_TRIES {
             radius = radius.min(limit);
             let (cells, is_whole) = middle.disc_of(middle.arc(radius));
             let most = if is_whole { f64::INFINITY } else { radius * radius };
+            self.begin(*lanes, search);
             if !self.candidates.collect(middle, &cells, most) {
-                if is_exact {
-                    return false;
-                }
-                (is_exact, radius) = (true, exact(0.0));
-                continue;
+                return false;
             }
             self.list(&middle.index.order, search);
             let needed = self.needed(search, apart);
@@ -77,23 +74,26 @@ impl Together {
                 self.radius = Some(wider).filter(|radius| radius.is_finite());
                 return true;
             }
-            radius = if needed.is_finite() {
-                needed
-            } else if is_exact {
-                // Among points in one place the last patch may have needed nothing.
-                (2.0 * radius).max(first())
-            } else {
-                is_exact = true;
-                exact(radius).max(WIDER * radius)
+            // Among points in one place the last patch may have needed nothing.
+            let wider = || Some(f64::max(2.0 * radius, first()?));
+            let Some(next) = Some(needed).filter(|needed| needed.is_finite()).or_else(wider) else {
+                return false;
             };
+            radius = next;
         }
+        false
+    }
+
+    /// Begins a search, with lists that have nothing.
+    pub fn begin(&mut self, lanes: Lanes, search: &Search) {
+        (self.lanes, self.candidates.count) = (lanes, 0);
+        self.lists.clear();
+        self.lists.resize(length(search.max_points as usize + 1), [f64::INFINITY; LANES]);
     }
 
     /// Makes the lists of the least keys.
     fn list(&mut self, order: &[u32], search: &Search) {
         let Self { candidates, lanes, lists, .. } = self;
-        lists.clear();
-        lists.resize(length(search.max_points as usize + 1), [f64::INFINITY; LANES]);
         let seen = Seen { candidates: &*candidates, lanes: &*lanes, search, order };
         let mut rows = [[0.0; LANES]; BLOCK];
         for first in (0..candidates.count).step_by(BLOCK) {

@@ -437,7 +437,16 @@ fn noise_and_strays_are_said() {
     (x[0], y[0]) = (3000.0, 900.0);
     write(&x, &y, &class);
     let report = succeeds(folder.path(), &cpu);
-    assert!(report.contains("a few points lie far from the others"), "{report}");
+    assert!(report.contains("1 of 397 points lies far from the others"), "{report}");
+    // Where the cells are too many for the memory, or for any, the error says why.
+    for (far, farthest) in [(2e6, "the farthest at 2000000 2000000: "), (1e10, "the farthest at ")]
+    {
+        (x[0], y[0]) = (far, far);
+        write(&x, &y, &class);
+        let words = ["cells", "1 of 397 points lies far from the others", farthest, "--bounds=-"];
+        let cpu = ["a.laz", "--device", "cpu", "--overwrite", "--resolution", "1"];
+        fails(folder.path(), &cpu, &words);
+    }
 }
 
 #[test]

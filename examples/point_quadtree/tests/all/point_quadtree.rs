@@ -48,6 +48,31 @@ fn every_device_and_algorithm_gives_the_same_file() {
 }
 
 #[test]
+fn crowds_and_strays_are_said() {
+    let folder = tempfile::tempdir().unwrap();
+    let report = |points: &str, bounds: &[&'static str]| {
+        std::fs::write(folder.path().join("points.csv"), points).unwrap();
+        let base = ["points.csv", "--threshold", "2", "--device", "cpu"];
+        succeeds(folder.path(), &[&base[..], bounds].concat())
+    };
+    let said = report("x,y\n5,5\n5,5\n5,5\n1,9\n", &[]);
+    assert!(
+        said.contains("75.0% of the points lie in 1 leaf, each 4.7e-10 of the root wide"),
+        "{said}"
+    );
+    let mut points = String::from("x,y\n1e12,1e12\n");
+    points.extend((0..400).map(|i| format!("{},{}\n", i % 20, i / 20)));
+    let said = report(&points, &[]);
+    assert!(
+        said.contains("1 of 401 points lies far from the others, the farthest at 1000000000000"),
+        "{said}"
+    );
+    assert!(said.contains("99.8% of the points lie in 1 leaf"), "{said}");
+    let said = report(&points, &["--bounds=0,0,20,20"]);
+    assert!(!said.contains("note"), "{said}");
+}
+
+#[test]
 fn leaves_are_written_in_every_format_and_questions_answered() {
     let folder = with_points();
     let base = ["points.csv", "--threshold", "2", "--max-depth", "1", "--device", "cpu"];
@@ -72,6 +97,7 @@ fn leaves_are_written_in_every_format_and_questions_answered() {
         (&4.into(), &5.into())
     );
     assert_eq!(report["tree"]["overfull"], 1);
+    assert_eq!(report["notes"], Value::Null);
     let report = with(&["--bounds=0,0,6,6"]);
     assert!(report.contains("3 dropped"), "{report}");
     std::fs::write(folder.path().join("bare.csv"), "1,2\n3,4\n").unwrap();

@@ -55,10 +55,33 @@ impl Brief {
     }
 }
 
+/// Where a piece's nodes are on the host, level after level.
+pub(super) enum Briefs<'a> {
+    /// In a part of the memory for those of all pieces: a few large pages, which come and go fast.
+    Shared(&'a mut [Brief]),
+    /// In memory of its own.
+    Own(Vec<Brief>),
+}
+
+impl Briefs<'_> {
+    fn as_slice(&self) -> &[Brief] {
+        match self {
+            Self::Shared(nodes) => nodes,
+            Self::Own(nodes) => nodes,
+        }
+    }
+
+    pub fn as_mut_slice(&mut self) -> &mut [Brief] {
+        match self {
+            Self::Shared(nodes) => nodes,
+            Self::Own(nodes) => nodes,
+        }
+    }
+}
+
 /// The nodes over the points of a batch.
-pub(super) struct Piece {
-    /// Level after level.
-    pub nodes: Vec<Brief>,
+pub(super) struct Piece<'a> {
+    pub nodes: Briefs<'a>,
     /// The first of its points.
     pub start: u64,
     /// Codes and levels of its first and its last cell.
@@ -154,10 +177,10 @@ impl<'a> Rooms<'a> {
 }
 
 /// The nodes of the tree over the points of all pieces, which follow each other in the order of codes.
-pub(super) fn join(pieces: Vec<Piece>) -> Result<Vec<Node>> {
+pub(super) fn join(pieces: &[Piece<'_>]) -> Result<Vec<Node>> {
     let counts: Vec<Vec<Vec<usize>>> =
-        pieces.par_iter().map(|piece| levels(&piece.nodes)).collect();
-    let shared = shared(&pieces);
+        pieces.par_iter().map(|piece| levels(piece.nodes.as_slice())).collect();
+    let shared = shared(pieces);
     let shared_nodes: usize = shared.iter().flatten().map(|&level| level as usize + 1).sum();
     let total = counts.iter().flatten().flatten().sum::<usize>() - shared_nodes;
     let most = u64::from(u32::MAX);
@@ -165,7 +188,7 @@ pub(super) fn join(pieces: Vec<Piece>) -> Result<Vec<Node>> {
         return Err(Error::TooManyNodes { nodes: total as u64, most });
     }
     let mut nodes = host_memory::zeroed::<Node>(total)?;
-    let mut rooms = rooms(&pieces, &counts, &shared, &mut nodes);
+    let mut rooms = rooms(pieces, &counts, &shared, &mut nodes);
     let trunks = pieces.par_iter().zip(&mut rooms);
     let cuts: Vec<Vec<Node>> =
         trunks.map(|(piece, rooms)| rooms.write_trunk(piece.start)).collect();
@@ -181,8 +204,6 @@ pub(super) fn join(pieces: Vec<Piece>) -> Result<Vec<Node>> {
         nodes[at].count += first.count;
         nodes[at].quadrants |= first.quadrants;
     }
-    // To give memory back takes time, too.
-    pieces.into_par_iter().for_each(drop);
     Ok(nodes)
 }
 
@@ -213,8 +234,8 @@ fn cut(nodes: usize) -> Vec<usize> {
 }
 
 /// The deepest level of which each piece shares its first node with the piece before.
-fn shared(pieces: &[Piece]) -> Vec<Option<u32>> {
-    let with_before = |pair: &[Piece]| {
+fn shared(pieces: &[Piece<'_>]) -> Vec<Option<u32>> {
+    let with_before = |pair: &[Piece<'_>]| {
         let ([_, (last, of_last)], [(first, of_first), _]) = (pair[0].ends, pair[1].ends);
         let level = of_last.min(of_first);
         let (last, first) = (last >> (2 * (of_last - level)), first >> (2 * (of_first - level)));
@@ -225,13 +246,13 @@ fn shared(pieces: &[Piece]) -> Vec<Option<u32>> {
 
 /// The levels of each piece and of its parts, with room for their nodes.
 fn rooms<'a>(
-    pieces: &'a [Piece],
+    pieces: &'a [Piece<'_>],
     counts: &[Vec<Vec<usize>>],
     shared: &[Option<u32>],
     mut nodes: &'a mut [Node],
 ) -> Vec<Rooms<'a>> {
     let deepest = counts.iter().map(Vec::len).max().unwrap_or(0);
-    let mut rest: Vec<&[Brief]> = pieces.iter().map(|piece| &piece.nodes[..]).collect();
+    let mut rest: Vec<&[Brief]> = pieces.iter().map(|piece| piece.nodes.as_slice()).collect();
     let mut rooms: Vec<Rooms<'_>> = counts.iter().map(|_| Rooms::default()).collect();
     let mut end = 0;
     for level in 0..deepest {

@@ -8,8 +8,7 @@
 //! pages of a new array are first touched by many threads, and where several copies were begun no thread waits for
 //! the end of one to go on with the next.
 //!
-//! One thread at a time calls the driver to enqueue, and one each way waits for what is on its way; none copies
-//! meanwhile what another could. The driver's calls have a lock in common, and where each thread made its own, a build in
+//! One thread at a time calls the driver to enqueue, and one for each stream waits for what is on its way. The driver's calls have a lock in common, and where each thread made its own, a build in
 //! batches waited for that lock longer than it copied.
 //!
 //! Whoever waits for a copy takes jobs too, as long as pieces of that copy are in nobody's hands: so copies come to
@@ -20,10 +19,11 @@ mod work;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use cuda_driver::sys::{self, CUcontext, CUdeviceptr, CUstream};
 
-use self::work::{Done, Job, Route, Work};
+use self::work::{Done, Job, Route, Sent, Work};
 use crate::driver::{check, given, make_current};
 use crate::stream::Event;
 use crate::{Error, Result};
@@ -41,12 +41,17 @@ pub(crate) const LARGE: usize = 2 * PIECE;
 /// wait for what is on the stream before them.
 pub(crate) const LEAST: usize = 128 << 10;
 
+/// How long a thread looks for jobs when there are none.
+const SOON: Duration = Duration::from_micros(100);
+
 /// The pieces and the slots of one device, in its context. They stay until the process ends.
 pub(crate) struct Staging {
     context: CUcontext,
     work: Mutex<Work>,
     /// Whoever waits for a copy is to look again.
     changed: Condvar,
+    /// How many jobs there were when somebody looked last.
+    jobs: AtomicUsize,
 }
 
 // SAFETY: the driver takes contexts from any thread.
@@ -64,8 +69,8 @@ struct Slot {
 // SAFETY: the memory is the slot's own, and an event may be used by any thread.
 unsafe impl Send for Slot {}
 
-/// Where the pieces of a copy are enqueued.
-#[derive(Clone, Copy)]
+/// The stream that the pieces of a copy are enqueued on.
+#[derive(Clone, Copy, PartialEq)]
 pub(crate) struct Queue(pub(crate) CUstream);
 
 // SAFETY: the driver takes contexts and streams from any thread.
@@ -106,6 +111,8 @@ pub(crate) struct Staged {
     open: AtomicUsize,
     /// The pieces that are left would be for nothing.
     is_over: AtomicBool,
+    /// All pieces are done.
+    has_ended: AtomicBool,
     /// The stream waits for what the copy goes after.
     is_ordered: AtomicBool,
     state: Mutex<State>,
@@ -142,7 +149,8 @@ impl Staging {
             // SAFETY: allocated above, and no slot is left.
             let _ = unsafe { sys::cuMemFreeHost(start.cast()) };
         }
-        Ok(Self { context, work: Mutex::new(Work::new(slots?)), changed: Condvar::new() })
+        let (changed, jobs) = (Condvar::new(), AtomicUsize::new(0));
+        Ok(Self { context, work: Mutex::new(Work::new(slots?)), changed, jobs })
     }
 
     /// Begins a copy of `bytes` between device and host, on the queue's stream.
@@ -165,6 +173,7 @@ impl Staging {
             way,
             open: AtomicUsize::new(count),
             is_over: AtomicBool::new(false),
+            has_ended: AtomicBool::new(false),
             is_ordered: AtomicBool::new(false),
             state: Mutex::new(State { left: count, error: None, passed: None }),
         });
@@ -180,18 +189,19 @@ impl Staging {
             // Tasks of a pool that has ended never run.
             work.called = 0;
         }
-        self.call(work, 0);
+        self.call(work, count);
         of
     }
 
-    /// Lets as many threads look for jobs as there are jobs, beside those that the calling thread takes at once.
-    fn call(self: &Arc<Self>, mut work: MutexGuard<'_, Work>, own: usize) {
-        let jobs = work.jobs().saturating_sub(own);
+    /// Lets some threads look for jobs, or as many as there are jobs.
+    fn call(self: &Arc<Self>, mut work: MutexGuard<'_, Work>, least: usize) {
+        let jobs = work.jobs();
+        self.jobs.store(jobs, Ordering::Relaxed);
         if jobs > 0 && work.hands == 0 && work.resting > 0 {
             self.changed.notify_all();
         }
         let room = rayon::current_num_threads().saturating_sub(work.hands + work.called);
-        let more = jobs.saturating_sub(work.called).min(room);
+        let more = jobs.max(least).saturating_sub(work.idle + work.called).min(room);
         work.called += more;
         drop(work);
         for _ in 0..more {
@@ -200,17 +210,43 @@ impl Staging {
         }
     }
 
-    /// Does one job after the other, as long as there are any.
+    /// Does one job after the other, as long as there are any or more may come soon.
     fn help(self: &Arc<Self>) {
         let mut work = lock(&self.work);
         work.called = work.called.saturating_sub(1);
         work.hands += 1;
         // Where that fails, so do the driver's calls, which the copies are told.
         let _ = make_current(self.context);
-        while let Some(job) = work.next() {
-            work = self.do_job(work, job);
+        loop {
+            while let Some(job) = work.next() {
+                work = self.do_job(work, job);
+            }
+            if work.hands == work.idle + 1 {
+                break;
+            }
+            work = self.linger(work, || self.jobs.load(Ordering::Relaxed) > 0);
+            if work.jobs() == 0 {
+                break;
+            }
         }
         work.hands -= 1;
+    }
+
+    /// Waits for something that may happen soon, without sleeping: to be woken takes longer than most jobs.
+    fn linger<'a>(
+        &'a self,
+        mut work: MutexGuard<'a, Work>,
+        until: impl Fn() -> bool,
+    ) -> MutexGuard<'a, Work> {
+        work.idle += 1;
+        drop(work);
+        let begin = Instant::now();
+        while !until() && begin.elapsed() < SOON {
+            std::thread::yield_now();
+        }
+        let mut work = lock(&self.work);
+        work.idle -= 1;
+        work
     }
 
     /// Waits until all pieces of a copy are enqueued, to the device, or copied, from it. The caller's
@@ -220,18 +256,22 @@ impl Staging {
         let _ = make_current(self.context);
         let mut work = lock(&self.work);
         work.hands += 1;
+        let is_open = || copy.open.load(Ordering::Relaxed) > 0;
+        let may_go_on = || copy.has_ended() || is_open() && self.jobs.load(Ordering::Relaxed) > 0;
         while !copy.has_ended() {
-            let is_open = copy.open.load(Ordering::Relaxed) > 0;
-            if let Some(job) = if is_open { work.next() } else { None } {
+            if let Some(job) = if is_open() { work.next() } else { None } {
                 work = self.do_job(work, job);
                 continue;
             }
             // All that is left is in others' hands.
-            work.hands -= 1;
-            work.resting += 1;
-            work = self.changed.wait(work).unwrap_or_else(PoisonError::into_inner);
-            work.resting -= 1;
-            work.hands += 1;
+            work = self.linger(work, may_go_on);
+            if !may_go_on() {
+                work.hands -= 1;
+                work.resting += 1;
+                work = self.changed.wait(work).unwrap_or_else(PoisonError::into_inner);
+                work.resting -= 1;
+                work.hands += 1;
+            }
         }
         work.hands -= 1;
         self.call(work, 0);
@@ -255,7 +295,7 @@ impl Staging {
             if has_ended {
                 self.changed.notify_all();
             }
-            self.call(work, 1);
+            self.call(work, 0);
         };
         match job {
             Job::Enqueue(all) => {
@@ -264,7 +304,7 @@ impl Staging {
                     note(done, has_ended);
                 }
             }
-            Job::Await(slot) => {
+            Job::Await(Sent(_, slot)) => {
                 // What went wrong with it, went wrong with its copy.
                 let _ = slot.passed.synchronize();
                 note(Done::Free(slot, Route::In), false);
@@ -302,7 +342,7 @@ impl Staged {
     }
 
     fn has_ended(&self) -> bool {
-        lock(&self.state).left == 0
+        self.has_ended.load(Ordering::Acquire)
     }
 
     /// Waits for the device, once the copy has [ended](Staging::end). Its context is current.
@@ -336,6 +376,7 @@ impl Staged {
             }
         }
         state.left -= 1;
+        self.has_ended.store(state.left == 0, Ordering::Release);
         state.left == 0
     }
 
@@ -356,7 +397,7 @@ impl Loaded {
             Way::In => {
                 let sent = if is_over { Ok(()) } else { piece.send(slot) };
                 let has_ended = piece.of.note(sent);
-                (Done::Sent(self.slot), has_ended)
+                (Done::Sent(Sent(piece.of.queue, self.slot)), has_ended)
             }
             Way::Out(after) => {
                 let asked = if is_over { Ok(()) } else { piece.ask(slot, after.as_ref()) };

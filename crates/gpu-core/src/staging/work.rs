@@ -7,7 +7,7 @@
 use std::collections::VecDeque;
 use std::sync::atomic::Ordering;
 
-use super::{Loaded, Piece, SLOTS, Slot, Way};
+use super::{Loaded, Piece, Queue, SLOTS, Slot, Way};
 
 /// The most slots of one way: the other never waits for all of them.
 const MOST_OF_WAY: usize = SLOTS - SLOTS / 4;
@@ -19,9 +19,9 @@ const AT_ONCE: usize = 4;
 pub(super) enum Job {
     /// Enqueue the copies of slots. One thread at a time.
     Enqueue(Vec<Loaded>),
-    /// Wait for the oldest slot on its way to the device. One thread at a time.
-    Await(Slot),
-    /// Wait for the oldest slot on its way from the device. One thread at a time.
+    /// Wait for a stream's oldest slot on its way to the device. One thread at a time for each stream.
+    Await(Sent),
+    /// Wait for a stream's oldest slot on its way from the device. One thread at a time for each stream.
     Receive(Loaded),
     /// Copy a piece into its slot.
     Fill(Loaded),
@@ -29,20 +29,23 @@ pub(super) enum Job {
     Drain(Loaded),
 }
 
+/// A slot on its way to the device, on a stream; its piece is done.
+pub(super) struct Sent(pub Queue, pub Slot);
+
 /// A job that one thread does at a time.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy)]
 pub(super) enum Post {
     Enqueue,
-    Await,
-    Receive,
+    Await(Queue),
+    Receive(Queue),
 }
 
 impl Job {
     pub fn post(&self) -> Option<Post> {
         match self {
             Self::Enqueue(_) => Some(Post::Enqueue),
-            Self::Await(_) => Some(Post::Await),
-            Self::Receive(_) => Some(Post::Receive),
+            Self::Await(sent) => Some(Post::Await(sent.queue())),
+            Self::Receive(loaded) => Some(Post::Receive(loaded.queue())),
             Self::Fill(_) | Self::Drain(_) => None,
         }
     }
@@ -51,8 +54,7 @@ impl Job {
 /// What becomes of a slot by a job.
 pub(super) enum Done {
     Filled(Loaded),
-    /// On its way to the device; the piece is done.
-    Sent(Slot),
+    Sent(Sent),
     /// On its way from the device.
     Asked(Loaded),
     Arrived(Loaded),
@@ -70,17 +72,36 @@ pub(super) enum Route {
 /// The pieces of all copies that were begun, and the slots.
 pub(super) struct Work {
     free: Vec<Slot>,
-    to_device: Line<Slot>,
+    to_device: Line<Sent>,
     from_device: Line<Loaded>,
     filled: Vec<Loaded>,
     arrived: VecDeque<Loaded>,
     is_enqueuing: bool,
     /// Threads that have jobs or look for some.
     pub hands: usize,
+    /// Those of them that found none just now.
+    pub idle: usize,
     /// Tasks of rayon's pool that look for jobs once they run; too few where a pool never ran them.
     pub called: usize,
     /// Threads that wait for a copy and found no job.
     pub resting: usize,
+}
+
+/// What is on its way on a stream.
+trait Passing {
+    fn queue(&self) -> Queue;
+}
+
+impl Passing for Sent {
+    fn queue(&self) -> Queue {
+        self.0
+    }
+}
+
+impl Passing for Loaded {
+    fn queue(&self) -> Queue {
+        self.piece.of.queue
+    }
 }
 
 /// One of both ways.
@@ -89,16 +110,16 @@ struct Line<T> {
     waiting: VecDeque<Piece>,
     /// What is on its way, the oldest first.
     passing: VecDeque<T>,
-    /// Whether somebody waits for the oldest, which is not among them then.
-    is_watched: bool,
+    /// The streams whose oldest somebody waits for; it is not among the others then.
+    watched: Vec<Queue>,
     /// Slots in use.
     slots: usize,
 }
 
-impl<T> Line<T> {
+impl<T: Passing> Line<T> {
     fn new() -> Self {
         let (waiting, passing) = (VecDeque::new(), VecDeque::new());
-        Self { waiting, passing, is_watched: false, slots: 0 }
+        Self { waiting, passing, watched: Vec::new(), slots: 0 }
     }
 
     /// How many of the pieces can have a slot.
@@ -115,15 +136,20 @@ impl<T> Line<T> {
         Some(Loaded { piece: self.waiting.pop_front()?, slot: free.pop()? })
     }
 
-    /// The oldest on its way, for somebody who waits for it.
-    fn watch(&mut self) -> Option<T> {
-        let oldest = if self.is_watched { None } else { self.passing.pop_front() };
-        self.is_watched |= oldest.is_some();
-        oldest
+    /// The oldest on its way on a stream that nobody watches.
+    fn unwatched(&self) -> Option<usize> {
+        self.passing.iter().position(|passing| !self.watched.contains(&passing.queue()))
     }
 
-    fn can_watch(&self) -> bool {
-        !self.is_watched && !self.passing.is_empty()
+    /// The same for somebody who waits for it.
+    fn watch(&mut self) -> Option<T> {
+        let oldest = self.passing.remove(self.unwatched()?)?;
+        self.watched.push(oldest.queue());
+        Some(oldest)
+    }
+
+    fn leave(&mut self, queue: Queue) {
+        self.watched.retain(|&watched| watched != queue);
     }
 }
 
@@ -137,6 +163,7 @@ impl Work {
             arrived: VecDeque::new(),
             is_enqueuing: false,
             hands: 0,
+            idle: 0,
             called: 0,
             resting: 0,
         }
@@ -193,18 +220,18 @@ impl Work {
         let Self { free, to_device, from_device, .. } = self;
         let can_enqueue = !self.filled.is_empty() || from_device.ready(free.len()) > 0;
         usize::from(can_enqueue && !self.is_enqueuing)
-            + usize::from(from_device.can_watch())
+            + usize::from(from_device.unwatched().is_some())
             + self.arrived.len()
             + to_device.ready(free.len())
-            + usize::from(self.is_short() && to_device.can_watch())
+            + usize::from(self.is_short() && to_device.unwatched().is_some())
     }
 
     /// Lets anybody have a post.
     pub fn leave(&mut self, post: Post) {
         match post {
             Post::Enqueue => self.is_enqueuing = false,
-            Post::Await => self.to_device.is_watched = false,
-            Post::Receive => self.from_device.is_watched = false,
+            Post::Await(queue) => self.to_device.leave(queue),
+            Post::Receive(queue) => self.from_device.leave(queue),
         }
     }
 
@@ -216,7 +243,7 @@ impl Work {
                 open(&loaded);
                 self.filled.push(loaded);
             }
-            Done::Sent(slot) => self.to_device.passing.push_back(slot),
+            Done::Sent(sent) => self.to_device.passing.push_back(sent),
             Done::Asked(loaded) => {
                 open(&loaded);
                 self.from_device.passing.push_back(loaded);

@@ -5,7 +5,8 @@
 //!    of every batch are brought together, in the order as given, where the tree will have them ([`scatter`]). So the
 //!    tree's own columns are all the host memory that this takes, beside two bytes a point.
 //! 3. The device builds the tree over each batch, by the same steps as any other, and the columns come back in order to
-//!    where they came from. While one batch is built, the one before is copied out and the one after in.
+//!    where they came from. While one batch is built, the two before are copied out and the one after in: with one,
+//!    copies would come to their end before the tree does, and the bus would stand until the next begin.
 //! 4. The nodes of all batches, level by level, are the tree's; the host makes them from what does not follow from others
 //!    ([`join`]). A cell that batches share is a node of each of them, and one of the tree.
 //!
@@ -33,9 +34,15 @@ use super::{DeviceQuadtree, SHORT_LEVEL, Workspace};
 use crate::tree::Node;
 use crate::{Algorithm, Error, Outside, Params, Quadtree, Result, cpu};
 
-/// Bytes of device memory for each point of a batch, beside nodes: two batches as they are given, 20 each; one as it is
-/// built, 72; its order as given, 4; and one that is copied out, 20.
-const POINT_BYTES: u64 = 2 * 20 + 72 + 4 + 20;
+/// Batches on the device as they are given: the one that is built, and one that is copied in.
+const INPUTS: usize = 2;
+
+/// Batches that are copied out while another is built.
+const GOING: usize = 2;
+
+/// Bytes of device memory for each point of a batch, beside nodes: as it is given, 20; as it is built, 72; its order as
+/// given, 4; and as it is copied out, 20.
+const POINT_BYTES: u64 = (20 * INPUTS + 72 + 4 + 20 * GOING) as u64;
 
 /// Bytes of device memory beside the points.
 const FIXED_BYTES: u64 = 1 << 20;
@@ -63,7 +70,7 @@ fn usual_nodes(points: u64, params: &Params) -> u64 {
 /// The most points of a batch under a budget.
 fn capacity(points: usize, params: &Params, budget: u64) -> Result<u64> {
     // Room for nodes while they are made, and what is copied out of them and of those before.
-    let of_nodes = USUAL_NODES * (size_of::<Node>() + 2 * size_of::<Brief>()) as u64;
+    let of_nodes = USUAL_NODES * (size_of::<Node>() + (1 + GOING) * size_of::<Brief>()) as u64;
     let of_nodes = of_nodes.div_ceil(params.threshold.into());
     let of_point = POINT_BYTES + of_nodes;
     let least = FIXED_BYTES + of_point * LEAST_BATCH.max((points as u64).div_ceil(MOST_BATCHES));
@@ -188,7 +195,7 @@ impl<'a> Pipeline<'a> {
                 })
             }
         };
-        let inputs = (0..sizes.count().min(2)).map(input).collect::<Result<_>>()?;
+        let inputs = (0..sizes.count().min(INPUTS)).map(input).collect::<Result<_>>()?;
         Ok(Self {
             frame,
             bounds,
@@ -249,7 +256,7 @@ impl<'a> Pipeline<'a> {
         let gpu = self.workspace.gpu().clone();
         let mut nodes = Vec::with_capacity(batches.len());
         let mut inputs = std::mem::take(&mut self.inputs);
-        let (mut coming, mut going) = (VecDeque::new(), None::<Going<'n>>);
+        let (mut coming, mut going) = (VecDeque::new(), VecDeque::<Going<'n>>::new());
         self.inward.wait_for(&gpu)?;
         for (input, part) in inputs.iter_mut().zip(&*parts) {
             coming.push_back(self.come(input, part)?);
@@ -261,17 +268,17 @@ impl<'a> Pipeline<'a> {
             }
             let which = number % inputs.len();
             let built = self.tree(&inputs[which], batch)?;
-            let gone = going.replace(self.go(built, &mut parts[number], &mut briefs)?);
+            going.push_back(self.go(built, &mut parts[number], &mut briefs)?);
             if let Some(part) = parts.get(number + inputs.len()) {
                 self.inward.wait_for(&gpu)?;
                 coming.push_back(self.come(&mut inputs[which], part)?);
             }
-            if let Some(gone) = gone {
-                nodes.push(gone.end(&gpu)?);
+            if going.len() > GOING {
+                nodes.extend(going.pop_front().map(|gone| gone.end(&gpu)).transpose()?);
             }
         }
-        if let Some(going) = going {
-            nodes.push(going.end(&gpu)?);
+        for gone in going {
+            nodes.push(gone.end(&gpu)?);
         }
         Ok(nodes)
     }

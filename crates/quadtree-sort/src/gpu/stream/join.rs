@@ -38,8 +38,9 @@ impl Brief {
         self.0 as u8 & 15
     }
 
+    /// From a table in a word: not all processors count bits.
     fn children(self) -> usize {
-        self.quadrants().count_ones() as usize
+        (0x4332_3221_3221_2110_u64 >> (4 * self.quadrants()) & 15) as usize
     }
 
     fn node(self, code: u64, start: u64, level: usize, first_child: usize) -> Node {
@@ -92,7 +93,7 @@ pub(super) struct Piece<'a> {
 const CUT: usize = 256;
 
 /// Parts of a piece, at most.
-const PARTS: usize = 32;
+const PARTS: usize = 16;
 
 /// A level of a piece, or of a part.
 struct Level<'a> {
@@ -127,14 +128,16 @@ impl Level<'_> {
         parents: impl Iterator<Item = &'b Node>,
         mut first_child: usize,
     ) {
-        let mut number = 0;
-        for &Node { code, mut start, quadrants, .. } in parents {
-            for quadrant in (0..4).filter(|quadrant| quadrants >> quadrant & 1 == 1) {
-                let brief = self.briefs[number];
-                *self.node(number) = brief.node(code << 2 | quadrant, start, level, first_child);
+        let first = self.is_shared.then_some(&mut self.first).into_iter();
+        let mut children = first.chain(self.room.iter_mut()).zip(self.briefs);
+        for &Node { code, mut start, mut quadrants, .. } in parents {
+            while quadrants != 0 {
+                let quadrant = u64::from(quadrants.trailing_zeros());
+                let Some((node, brief)) = children.next() else { return };
+                *node = brief.node(code << 2 | quadrant, start, level, first_child);
                 start += brief.points();
                 first_child += brief.children();
-                number += 1;
+                quadrants &= quadrants - 1;
             }
         }
     }

@@ -8,8 +8,9 @@
 //! pages of a new array are first touched by many threads, and where several copies were begun no thread waits for
 //! the end of one to go on with the next.
 //!
-//! One thread at a time calls the driver to enqueue, and one for each stream waits for what is on its way. The driver's calls have a lock in common, and where each thread made its own, a build in
-//! batches waited for that lock longer than it copied.
+//! One thread at a time calls the driver to enqueue, and one for each stream waits for what is on its way. The driver's
+//! calls have a lock in common, and where each thread made its own, a build in batches waited for that lock longer than
+//! it copied. A thread that finds no job looks again for a while: to be woken takes as long as a job.
 //!
 //! Whoever waits for a copy takes jobs too, as long as pieces of that copy are in nobody's hands: so copies come to
 //! their end where all threads of the pool are busy, or wait for copies themselves.
@@ -252,14 +253,16 @@ impl Staging {
     /// Waits until all pieces of a copy are enqueued, to the device, or copied, from it. The caller's
     /// context may have changed then.
     pub(crate) fn end(self: &Arc<Self>, copy: &Staged) -> Result<()> {
-        // As above; and nobody may touch the host's memory before the copy has ended.
+        // Where that fails, so do the driver's calls; and nobody may touch the host's memory before the copy has ended.
         let _ = make_current(self.context);
         let mut work = lock(&self.work);
         work.hands += 1;
         let is_open = || copy.open.load(Ordering::Relaxed) > 0;
         let may_go_on = || copy.has_ended() || is_open() && self.jobs.load(Ordering::Relaxed) > 0;
         while !copy.has_ended() {
-            if let Some(job) = if is_open() { work.next() } else { None } {
+            // Nobody else might do what others wait for.
+            let is_alone = work.hands == work.idle + 1;
+            if let Some(job) = if is_open() || is_alone { work.next() } else { None } {
                 work = self.do_job(work, job);
                 continue;
             }

@@ -219,7 +219,7 @@ impl Gpu {
     }
 
     fn queue(&self) -> Queue {
-        Queue { context: self.opened.context, stream: self.stream.raw }
+        Queue(self.stream.raw)
     }
 
     /// What a copy of so many bytes goes through, if it has at least so many and the host's memory is pageable.

@@ -1,33 +1,35 @@
 //! Large copies between pageable host memory and a device, near the rate of page-locked memory.
 //!
 //! The driver copies pageable memory with one thread through a buffer of its own, at a fifth of what the
-//! bus can carry. Here a copy is cut into pieces, and one queue holds the pieces of all copies that were
-//! begun. Each thread of rayon's pool takes the first piece there and a slot of page-locked memory; to the
-//! device it copies the piece into the slot and enqueues the slot's copy, from the device it enqueues the
-//! copy into the slot, waits for it, and copies the slot out. So the bus and the threads work at the same
-//! time, the pages of a new array are first touched by many threads, and where several copies were begun
-//! no thread waits for the end of one to go on with the next.
+//! bus can carry. Here a copy is cut into pieces, and one queue each way holds the pieces of all copies that were
+//! begun. A piece goes through a slot of page-locked memory: to the device a thread copies it into the slot, and the
+//! slot's copy is enqueued; from the device the copy into the slot is enqueued, waited for, and a thread copies the slot
+//! out. These steps are the jobs of rayon's threads ([`work`]): so the bus and the threads work at the same time, the
+//! pages of a new array are first touched by many threads, and where several copies were begun no thread waits for
+//! the end of one to go on with the next.
 //!
-//! Whoever waits for a copy takes pieces too, as long as some of that copy wait: so copies come to their
-//! end where all threads of the pool are busy, or wait for copies themselves.
+//! One thread at a time calls the driver to enqueue, and one for each stream waits for what is on its way. The driver's
+//! calls have a lock in common, and where each thread made its own, a build in batches waited for that lock longer than
+//! it copied. A thread that finds no job looks again for a while: to be woken takes as long as a job.
 //!
-//! A slot may be taken again as soon as it is given back; whoever takes it waits for the slot's event,
-//! behind the last copy that uses it. Slots wait in a queue, so that the one taken is the one whose copy
-//! began first.
+//! Whoever waits for a copy takes jobs too, as long as pieces of that copy are in nobody's hands: so copies come to
+//! their end where all threads of the pool are busy, or wait for copies themselves.
 
-use std::collections::VecDeque;
+mod work;
+
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use cuda_driver::sys::{self, CUcontext, CUdeviceptr, CUstream};
 
+use self::work::{Done, Job, Route, Sent, Work};
 use crate::driver::{check, given, make_current};
 use crate::stream::Event;
 use crate::{Error, Result};
 
-/// Bytes of a slot: long enough that a piece's fixed cost does not count, which all threads pay on one stream; short
-/// enough that the first pieces arrive soon.
+/// Bytes of a slot: long enough that a piece's fixed cost does not count; short enough that the first pieces arrive soon.
 const PIECE: usize = 2 << 20;
 
 /// Slots of a device: threads at work, and as many copies again on their way.
@@ -40,13 +42,23 @@ pub(crate) const LARGE: usize = 2 * PIECE;
 /// wait for what is on the stream before them.
 pub(crate) const LEAST: usize = 128 << 10;
 
-/// The queue of pieces and the slots of one device. They stay until the process ends.
+/// How long a thread looks for jobs when there are none.
+const SOON: Duration = Duration::from_micros(100);
+
+/// The pieces and the slots of one device, in its context. They stay until the process ends.
 pub(crate) struct Staging {
-    /// What is to be copied.
-    pieces: Mutex<VecDeque<Piece>>,
-    slots: Mutex<VecDeque<Slot>>,
-    given_back: Condvar,
+    context: CUcontext,
+    work: Mutex<Work>,
+    /// Whoever waits for a copy is to look again.
+    changed: Condvar,
+    /// How many jobs there were when somebody looked last.
+    jobs: AtomicUsize,
 }
+
+// SAFETY: the driver takes contexts from any thread.
+unsafe impl Send for Staging {}
+// SAFETY: as above.
+unsafe impl Sync for Staging {}
 
 /// Page-locked memory for one piece.
 struct Slot {
@@ -58,12 +70,9 @@ struct Slot {
 // SAFETY: the memory is the slot's own, and an event may be used by any thread.
 unsafe impl Send for Slot {}
 
-/// Where the pieces of a copy are enqueued.
-#[derive(Clone, Copy)]
-pub(crate) struct Queue {
-    pub(crate) context: CUcontext,
-    pub(crate) stream: CUstream,
-}
+/// The stream that the pieces of a copy are enqueued on.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) struct Queue(pub(crate) CUstream);
 
 // SAFETY: the driver takes contexts and streams from any thread.
 unsafe impl Send for Queue {}
@@ -89,20 +98,29 @@ struct Piece {
 // SAFETY: the host's memory lives until the copy has ended, and each piece of it is in one piece alone.
 unsafe impl Send for Piece {}
 
+/// A piece with its slot.
+struct Loaded {
+    piece: Piece,
+    slot: Slot,
+}
+
 /// A copy in pieces.
 pub(crate) struct Staged {
     queue: Queue,
     way: Way,
-    /// Pieces in the queue. Changes under its lock.
-    waiting: AtomicUsize,
+    /// Pieces that are in nobody's hands, and not done. Changes under the lock of all work.
+    open: AtomicUsize,
     /// The pieces that are left would be for nothing.
     is_over: AtomicBool,
+    /// All pieces are done.
+    has_ended: AtomicBool,
+    /// The stream waits for what the copy goes after.
+    is_ordered: AtomicBool,
     state: Mutex<State>,
-    has_ended: Condvar,
 }
 
 struct State {
-    /// Pieces that are not copied.
+    /// Pieces that are not done.
     left: usize,
     /// What went wrong first.
     error: Option<Error>,
@@ -115,8 +133,8 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Staging {
-    /// Allocates the slots in the current context.
-    pub(crate) fn new() -> Result<Self> {
+    /// Allocates the slots in a context, which is current.
+    pub(crate) fn new(context: CUcontext) -> Result<Self> {
         let allocate = |start| {
             // SAFETY: the address is given to a live variable.
             unsafe { sys::cuMemHostAlloc(start, SLOTS * PIECE, 0) }
@@ -132,8 +150,8 @@ impl Staging {
             // SAFETY: allocated above, and no slot is left.
             let _ = unsafe { sys::cuMemFreeHost(start.cast()) };
         }
-        let (pieces, given_back) = (Mutex::default(), Condvar::new());
-        Ok(Self { pieces, slots: Mutex::new(slots?), given_back })
+        let (changed, jobs) = (Condvar::new(), AtomicUsize::new(0));
+        Ok(Self { context, work: Mutex::new(Work::new(slots?)), changed, jobs })
     }
 
     /// Begins a copy of `bytes` between device and host, on the queue's stream.
@@ -154,10 +172,11 @@ impl Staging {
         let of = Arc::new(Staged {
             queue,
             way,
-            waiting: AtomicUsize::new(count),
+            open: AtomicUsize::new(count),
             is_over: AtomicBool::new(false),
+            has_ended: AtomicBool::new(false),
+            is_ordered: AtomicBool::new(false),
             state: Mutex::new(State { left: count, error: None, passed: None }),
-            has_ended: Condvar::new(),
         });
         let piece = |first: usize| Piece {
             of: Arc::clone(&of),
@@ -165,60 +184,153 @@ impl Staging {
             host: host.wrapping_add(first),
             bytes: PIECE.min(bytes - first),
         };
-        lock(&self.pieces).extend((0..bytes).step_by(PIECE).map(piece));
-        // Those for which nothing is left end at once.
-        for _ in 0..count.min(rayon::current_num_threads()) {
-            let staging = Arc::clone(self);
-            rayon::spawn(move || staging.copy_while(|| true));
+        let mut work = lock(&self.work);
+        work.add(&of.way, (0..bytes).step_by(PIECE).map(piece));
+        if work.hands == 0 {
+            // Tasks of a pool that has ended never run.
+            work.called = 0;
         }
+        self.call(work, count);
         of
     }
 
-    /// Copies one piece after the other, as long as there are any and the condition holds.
-    fn copy_while(&self, goes_on: impl Fn() -> bool) {
-        let first = || {
-            let mut pieces = lock(&self.pieces);
-            let piece = if goes_on() { pieces.pop_front()? } else { return None };
-            piece.of.waiting.fetch_sub(1, Ordering::Relaxed);
-            Some(piece)
-        };
-        while let Some(piece) = first() {
-            piece.copy(self);
+    /// Lets some threads look for jobs, or as many as there are jobs.
+    fn call(self: &Arc<Self>, mut work: MutexGuard<'_, Work>, least: usize) {
+        let jobs = work.jobs();
+        self.jobs.store(jobs, Ordering::Relaxed);
+        if jobs > 0 && work.hands == 0 && work.resting > 0 {
+            self.changed.notify_all();
         }
+        let room = rayon::current_num_threads().saturating_sub(work.hands + work.called);
+        let more = jobs.max(least).saturating_sub(work.idle + work.called).min(room);
+        work.called += more;
+        drop(work);
+        for _ in 0..more {
+            let staging = Arc::clone(self);
+            rayon::spawn(move || staging.help());
+        }
+    }
+
+    /// Does one job after the other, as long as there are any or more may come soon.
+    fn help(self: &Arc<Self>) {
+        let mut work = lock(&self.work);
+        work.called = work.called.saturating_sub(1);
+        work.hands += 1;
+        // Where that fails, so do the driver's calls, which the copies are told.
+        let _ = make_current(self.context);
+        loop {
+            while let Some(job) = work.next() {
+                work = self.do_job(work, job);
+            }
+            if work.hands == work.idle + 1 {
+                break;
+            }
+            work = self.linger(work, || self.jobs.load(Ordering::Relaxed) > 0);
+            if work.jobs() == 0 {
+                break;
+            }
+        }
+        work.hands -= 1;
+    }
+
+    /// Waits for something that may happen soon, without sleeping: to be woken takes longer than most jobs.
+    fn linger<'a>(
+        &'a self,
+        mut work: MutexGuard<'a, Work>,
+        until: impl Fn() -> bool,
+    ) -> MutexGuard<'a, Work> {
+        work.idle += 1;
+        drop(work);
+        let begin = Instant::now();
+        while !until() && begin.elapsed() < SOON {
+            std::thread::yield_now();
+        }
+        let mut work = lock(&self.work);
+        work.idle -= 1;
+        work
     }
 
     /// Waits until all pieces of a copy are enqueued, to the device, or copied, from it. The caller's
     /// context may have changed then.
-    pub(crate) fn end(&self, copy: &Staged) -> Result<()> {
-        // The first piece is one of the copy's, or of one that was begun before.
-        self.copy_while(|| copy.waiting.load(Ordering::Relaxed) > 0);
-        let mut state = lock(&copy.state);
-        while state.left > 0 {
-            state = copy.has_ended.wait(state).unwrap_or_else(PoisonError::into_inner);
+    pub(crate) fn end(self: &Arc<Self>, copy: &Staged) -> Result<()> {
+        // Where that fails, so do the driver's calls; and nobody may touch the host's memory before the copy has ended.
+        let _ = make_current(self.context);
+        let mut work = lock(&self.work);
+        work.hands += 1;
+        let is_open = || copy.open.load(Ordering::Relaxed) > 0;
+        let may_go_on = || copy.has_ended() || is_open() && self.jobs.load(Ordering::Relaxed) > 0;
+        while !copy.has_ended() {
+            // Nobody else might do what others wait for.
+            let is_alone = work.hands == work.idle + 1;
+            if let Some(job) = if is_open() || is_alone { work.next() } else { None } {
+                work = self.do_job(work, job);
+                continue;
+            }
+            // All that is left is in others' hands.
+            work = self.linger(work, may_go_on);
+            if !may_go_on() {
+                work.hands -= 1;
+                work.resting += 1;
+                work = self.changed.wait(work).unwrap_or_else(PoisonError::into_inner);
+                work.resting -= 1;
+                work.hands += 1;
+            }
         }
-        match state.error.take() {
+        work.hands -= 1;
+        self.call(work, 0);
+        match lock(&copy.state).error.take() {
             Some(error) => Err(error),
             None => Ok(()),
         }
     }
 
-    /// A slot that no copy uses, for a thread on which the queue's context is current then.
-    fn slot(&self, queue: Queue) -> Result<Taken<'_>> {
-        make_current(queue.context)?;
-        let mut slots = lock(&self.slots);
-        let slot = loop {
-            match slots.pop_front() {
-                Some(slot) => break slot,
-                None => {
-                    let woken = self.given_back.wait(slots);
-                    slots = woken.unwrap_or_else(PoisonError::into_inner);
+    /// Does a job without the lock, and notes what became of it.
+    fn do_job<'a>(
+        self: &'a Arc<Self>,
+        work: MutexGuard<'a, Work>,
+        job: Job,
+    ) -> MutexGuard<'a, Work> {
+        self.call(work, 0);
+        let post = job.post();
+        let note = |done, has_ended| {
+            let mut work = lock(&self.work);
+            work.note(done);
+            if has_ended {
+                self.changed.notify_all();
+            }
+            self.call(work, 0);
+        };
+        match job {
+            Job::Enqueue(all) => {
+                for loaded in all {
+                    let (done, has_ended) = loaded.enqueue();
+                    note(done, has_ended);
                 }
             }
-        };
-        drop(slots);
-        let taken = Taken { staging: self, queue, slot: Some(slot) };
-        taken.wait()?;
-        Ok(taken)
+            Job::Await(Sent(_, slot)) => {
+                // What went wrong with it, went wrong with its copy.
+                let _ = slot.passed.synchronize();
+                note(Done::Free(slot, Route::In), false);
+            }
+            Job::Receive(loaded) => {
+                let (done, has_ended) = loaded.receive();
+                note(done, has_ended);
+            }
+            Job::Fill(loaded) => {
+                loaded.fill();
+                note(Done::Filled(loaded), false);
+            }
+            Job::Drain(Loaded { piece, slot }) => {
+                piece.drain(&slot);
+                let has_ended = piece.of.note(Ok(()));
+                note(Done::Free(slot, Route::Out), has_ended);
+            }
+        }
+        let mut work = lock(&self.work);
+        if let Some(post) = post {
+            work.leave(post);
+        }
+        work
     }
 }
 
@@ -226,6 +338,14 @@ impl Staged {
     /// Leaves out what is not copied yet.
     pub(crate) fn abandon(&self) {
         self.is_over.store(true, Ordering::Relaxed);
+    }
+
+    fn is_over(&self) -> bool {
+        self.is_over.load(Ordering::Relaxed)
+    }
+
+    fn has_ended(&self) -> bool {
+        self.has_ended.load(Ordering::Acquire)
     }
 
     /// Waits for the device, once the copy has [ended](Staging::end). Its context is current.
@@ -245,116 +365,123 @@ impl Staged {
         }
     }
 
-    /// Notes what became of a piece.
-    fn note(&self, copied: Result<()>) {
+    /// Notes what became of a piece; gives whether it was the last.
+    fn note(&self, copied: Result<()>) -> bool {
         let mut state = lock(&self.state);
         if let Err(error) = copied {
             self.abandon();
             state.error.get_or_insert(error);
         }
-        state.left -= 1;
-        if state.left > 0 {
-            return;
-        }
-        if matches!(self.way, Way::In) && state.error.is_none() {
+        if state.left == 1 && matches!(self.way, Way::In) && state.error.is_none() {
             match self.mark() {
                 Ok(passed) => state.passed = Some(passed),
                 Err(error) => state.error = Some(error),
             }
         }
-        drop(state);
-        self.has_ended.notify_all();
+        state.left -= 1;
+        self.has_ended.store(state.left == 0, Ordering::Release);
+        state.left == 0
     }
 
     /// An event behind the pieces.
     fn mark(&self) -> Result<Event> {
-        make_current(self.queue.context)?;
         let passed = Event::new(sys::CU_EVENT_DISABLE_TIMING)?;
-        passed.record(self.queue.stream)?;
+        passed.record(self.queue.0)?;
         Ok(passed)
     }
 }
 
-impl Piece {
-    /// Copies it, unless the copy is over.
-    fn copy(self, staging: &Staging) {
-        let is_over = self.of.is_over.load(Ordering::Relaxed);
-        let copied = match &self.of.way {
-            _ if is_over => Ok(()),
-            Way::In => self.copy_in(staging),
-            Way::Out(after) => self.copy_out(staging, after.as_ref()),
-        };
-        self.of.note(copied);
+impl Loaded {
+    /// Enqueues the slot's copy, unless the copy is over; what becomes of the slot, and whether the whole copy has ended.
+    fn enqueue(self) -> (Done, bool) {
+        let Self { piece, slot } = &self;
+        let is_over = piece.of.is_over();
+        match &piece.of.way {
+            Way::In => {
+                let sent = if is_over { Ok(()) } else { piece.send(slot) };
+                let has_ended = piece.of.note(sent);
+                (Done::Sent(Sent(piece.of.queue, self.slot)), has_ended)
+            }
+            Way::Out(after) => {
+                let asked = if is_over { Ok(()) } else { piece.ask(slot, after.as_ref()) };
+                if !is_over && asked.is_ok() {
+                    return (Done::Asked(self), false);
+                }
+                let has_ended = piece.of.note(asked);
+                (Done::Free(self.slot, Route::Out), has_ended)
+            }
+        }
     }
 
-    fn copy_in(&self, staging: &Staging) -> Result<()> {
-        let slot = staging.slot(self.of.queue)?;
-        // SAFETY: a slot has room for a piece, and no copy uses it any more; the host's memory is there.
-        unsafe { slot.start().copy_from_nonoverlapping(self.host, self.bytes) };
-        let from = slot.start().cast_const().cast();
+    /// Waits for the slot's copy, from the device.
+    fn receive(self) -> (Done, bool) {
+        match self.slot.passed.synchronize() {
+            Ok(()) => (Done::Arrived(self), false),
+            Err(error) => {
+                let has_ended = self.piece.of.note(Err(error));
+                (Done::Free(self.slot, Route::Out), has_ended)
+            }
+        }
+    }
+
+    fn fill(&self) {
+        let Self { piece, slot } = self;
+        if !piece.of.is_over() {
+            // SAFETY: a slot has room for a piece, and no copy uses it; the host's memory is there.
+            unsafe { slot.start().copy_from_nonoverlapping(piece.host, piece.bytes) };
+        }
+    }
+}
+
+impl Piece {
+    fn send(&self, slot: &Slot) -> Result<()> {
+        let (stream, from) = (self.of.queue.0, slot.start().cast_const().cast());
         // SAFETY: the range is in the caller's; the slot is not touched before its event has passed.
-        slot.enqueue("cuMemcpyHtoDAsync", || unsafe {
-            sys::cuMemcpyHtoDAsync_v2(self.device, from, self.bytes, self.of.queue.stream)
+        slot.enqueue(stream, "cuMemcpyHtoDAsync", || unsafe {
+            sys::cuMemcpyHtoDAsync_v2(self.device, from, self.bytes, stream)
         })
     }
 
-    fn copy_out(&self, staging: &Staging, after: Option<&Event>) -> Result<()> {
-        let slot = staging.slot(self.of.queue)?;
-        if let Some(after) = after {
-            after.order_before(self.of.queue.stream)?;
+    fn ask(&self, slot: &Slot, after: Option<&Event>) -> Result<()> {
+        let stream = self.of.queue.0;
+        if let Some(after) = after.filter(|_| !self.of.is_ordered.load(Ordering::Relaxed)) {
+            after.order_before(stream)?;
+            self.of.is_ordered.store(true, Ordering::Relaxed);
         }
         // SAFETY: as above.
-        slot.enqueue("cuMemcpyDtoHAsync", || unsafe {
+        slot.enqueue(stream, "cuMemcpyDtoHAsync", || unsafe {
             let to = slot.start().cast();
-            sys::cuMemcpyDtoHAsync_v2(to, self.device, self.bytes, self.of.queue.stream)
-        })?;
-        slot.wait()?;
-        // SAFETY: the slot holds the piece, and no copy uses it any more; the host's memory is there.
-        unsafe { slot.start().copy_to_nonoverlapping(self.host, self.bytes) };
-        Ok(())
+            sys::cuMemcpyDtoHAsync_v2(to, self.device, self.bytes, stream)
+        })
+    }
+
+    fn drain(&self, slot: &Slot) {
+        if !self.of.is_over() {
+            // SAFETY: the slot holds the piece, and no copy uses it any more; the host's memory is there.
+            unsafe { slot.start().copy_to_nonoverlapping(self.host, self.bytes) };
+        }
     }
 }
 
-/// A slot while a piece is copied; goes back when dropped.
-struct Taken<'a> {
-    staging: &'a Staging,
-    queue: Queue,
-    /// There until the value is dropped.
-    slot: Option<Slot>,
-}
-
-impl Taken<'_> {
-    fn slot(&self) -> &Slot {
-        self.slot.as_ref().expect("there until the value is dropped")
-    }
-
+impl Slot {
     fn start(&self) -> *mut u8 {
-        self.slot().start.as_ptr()
-    }
-
-    /// Waits until no copy uses the slot.
-    fn wait(&self) -> Result<()> {
-        self.slot().passed.synchronize()
+        self.start.as_ptr()
     }
 
     /// Enqueues a copy that uses the slot, and the slot's event behind it.
-    fn enqueue(&self, call: &str, copy: impl FnOnce() -> cuda_driver::Status) -> Result<()> {
+    fn enqueue(
+        &self,
+        stream: CUstream,
+        call: &str,
+        copy: impl FnOnce() -> cuda_driver::Status,
+    ) -> Result<()> {
         check(call, copy())?;
-        let recorded = self.slot().passed.record(self.queue.stream);
+        let recorded = self.passed.record(stream);
         if recorded.is_err() {
             // Nothing else tells when the slot is free again.
             // SAFETY: the stream is alive.
-            let _ = unsafe { sys::cuStreamSynchronize(self.queue.stream) };
+            let _ = unsafe { sys::cuStreamSynchronize(stream) };
         }
         recorded
-    }
-}
-
-impl Drop for Taken<'_> {
-    fn drop(&mut self) {
-        if let Some(slot) = self.slot.take() {
-            lock(&self.staging.slots).push_back(slot);
-            self.staging.given_back.notify_one();
-        }
     }
 }

@@ -3,7 +3,11 @@
 //! Of a batch's nodes, level after level, the device gives the points of each and which quadrants are its children: a
 //! quarter of their bytes. All else follows from the nodes before: a child's code and first point from its parent and the
 //! children before it, and its own first child from how many children the nodes of its level have before it. So each
-//! piece of the tree is written once, in one pass, where it belongs; all cores take a piece after the other.
+//! piece of the tree is written once, in one pass, where it belongs.
+//!
+//! A piece is cut into parts, by the first of its levels with some hundred nodes: what is below some of these nodes is a
+//! part, and on each level its nodes follow each other. How many they are follows from the level above. First the pieces' nodes
+//! down to that level are written, and then all cores take a part after the other.
 //!
 //! A cell with points in several batches is a node of each of them: of one level after the other, down to where the last
 //! cell of a batch and the first of the next part ways.
@@ -34,22 +38,64 @@ impl Brief {
         self.0 as u8 & 15
     }
 
+    /// From a table in a word: not all processors count bits.
     fn children(self) -> usize {
-        self.quadrants().count_ones() as usize
+        (0x4332_3221_3221_2110_u64 >> (4 * self.quadrants()) & 15) as usize
+    }
+
+    fn node(self, code: u64, start: u64, level: usize, first_child: usize) -> Node {
+        Node {
+            code,
+            start,
+            count: self.points(),
+            first_child: if self.quadrants() == 0 { 0 } else { first_child as u32 },
+            level: level as u8,
+            quadrants: self.quadrants(),
+            reserved: [0; 2],
+        }
+    }
+}
+
+/// Where a piece's nodes are on the host, level after level.
+pub(super) enum Briefs<'a> {
+    /// In a part of the memory for those of all pieces: a few large pages, which come and go fast.
+    Shared(&'a mut [Brief]),
+    /// In memory of its own.
+    Own(Vec<Brief>),
+}
+
+impl Briefs<'_> {
+    fn as_slice(&self) -> &[Brief] {
+        match self {
+            Self::Shared(nodes) => nodes,
+            Self::Own(nodes) => nodes,
+        }
+    }
+
+    pub fn as_mut_slice(&mut self) -> &mut [Brief] {
+        match self {
+            Self::Shared(nodes) => nodes,
+            Self::Own(nodes) => nodes,
+        }
     }
 }
 
 /// The nodes over the points of a batch.
-pub(super) struct Piece {
-    /// Level after level.
-    pub nodes: Vec<Brief>,
+pub(super) struct Piece<'a> {
+    pub nodes: Briefs<'a>,
     /// The first of its points.
     pub start: u64,
     /// Codes and levels of its first and its last cell.
     pub ends: [(u64, u32); 2],
 }
 
-/// A level of a piece.
+/// The first level of a piece with so many nodes is where its parts begin.
+const CUT: usize = 256;
+
+/// Parts of a piece, at most.
+const PARTS: usize = 16;
+
+/// A level of a piece, or of a part.
 struct Level<'a> {
     briefs: &'a [Brief],
     /// Where its first node is among those of the tree.
@@ -69,47 +115,130 @@ impl Level<'_> {
             None => &mut self.first,
         }
     }
+
+    fn nodes(&self) -> impl Iterator<Item = &Node> {
+        let first = self.is_shared.then_some(&self.first);
+        first.into_iter().chain(self.room.iter())
+    }
+
+    /// Writes the nodes, which are of a level, from those that they are the children of; theirs begin at `first_child`.
+    fn write<'b>(
+        &mut self,
+        level: usize,
+        parents: impl Iterator<Item = &'b Node>,
+        mut first_child: usize,
+    ) {
+        let first = self.is_shared.then_some(&mut self.first).into_iter();
+        let mut children = first.chain(self.room.iter_mut()).zip(self.briefs);
+        for &Node { code, mut start, mut quadrants, .. } in parents {
+            while quadrants != 0 {
+                let quadrant = u64::from(quadrants.trailing_zeros());
+                let Some((node, brief)) = children.next() else { return };
+                *node = brief.node(code << 2 | quadrant, start, level, first_child);
+                start += brief.points();
+                first_child += brief.children();
+                quadrants &= quadrants - 1;
+            }
+        }
+    }
+}
+
+/// What of a piece is written at a time.
+#[derive(Default)]
+struct Rooms<'a> {
+    /// The levels down to the one that parts begin below.
+    trunk: Vec<Level<'a>>,
+    /// The levels below it of each part.
+    parts: Vec<Vec<Level<'a>>>,
+}
+
+impl<'a> Rooms<'a> {
+    /// Writes the trunk of a piece, whose first point is given; gives the nodes of its last level.
+    fn write_trunk(&mut self, start: u64) -> Vec<Node> {
+        let below = self.parts.first().map_or(0, |part| part[0].at);
+        let Some((root, levels)) = self.trunk.split_first_mut() else { return Vec::new() };
+        let first_child = levels.first().map_or(below, |level| level.at);
+        let first = root.briefs[0].node(0, start, 0, first_child);
+        *root.node(0) = first;
+        write(1, &[first], levels, below);
+        self.trunk.last().into_iter().flat_map(Level::nodes).copied().collect()
+    }
+
+    /// The parts, each with the number of its first level and the nodes above it.
+    fn parts<'b>(
+        &'b mut self,
+        mut above: &'b [Node],
+    ) -> impl Iterator<Item = (usize, &'b [Node], &'b mut [Level<'a>])> {
+        let (level, counts) = (self.trunk.len(), cut(above.len()));
+        let part = move |(levels, count): (&'b mut Vec<Level<'a>>, usize)| {
+            let (of_part, rest) = above.split_at(count);
+            above = rest;
+            (level, of_part, &mut levels[..])
+        };
+        self.parts.iter_mut().zip(counts).map(part)
+    }
 }
 
 /// The nodes of the tree over the points of all pieces, which follow each other in the order of codes.
-pub(super) fn join(pieces: Vec<Piece>) -> Result<Vec<Node>> {
-    let counts: Vec<Vec<usize>> = pieces.par_iter().map(|piece| levels(&piece.nodes)).collect();
-    let shared = shared(&pieces);
+pub(super) fn join(pieces: &[Piece<'_>]) -> Result<Vec<Node>> {
+    let counts: Vec<Vec<Vec<usize>>> =
+        pieces.par_iter().map(|piece| levels(piece.nodes.as_slice())).collect();
+    let shared = shared(pieces);
     let shared_nodes: usize = shared.iter().flatten().map(|&level| level as usize + 1).sum();
-    let total = counts.iter().flatten().sum::<usize>() - shared_nodes;
+    let total = counts.iter().flatten().flatten().sum::<usize>() - shared_nodes;
     let most = u64::from(u32::MAX);
     if total as u64 > most {
         return Err(Error::TooManyNodes { nodes: total as u64, most });
     }
     let mut nodes = host_memory::zeroed::<Node>(total)?;
-    let mut rooms = rooms(&pieces, &counts, &shared, &mut nodes);
-    pieces.par_iter().zip(&mut rooms).for_each(|(piece, levels)| write(piece.start, levels));
+    let mut rooms = rooms(pieces, &counts, &shared, &mut nodes);
+    let trunks = pieces.par_iter().zip(&mut rooms);
+    let cuts: Vec<Vec<Node>> =
+        trunks.map(|(piece, rooms)| rooms.write_trunk(piece.start)).collect();
+    let parts: Vec<_> =
+        rooms.iter_mut().zip(&cuts).flat_map(|(rooms, cut)| rooms.parts(cut)).collect();
+    parts.into_par_iter().for_each(|(level, above, part)| write(level, above, part, 0));
     let of_shared = |level: Level<'_>| level.is_shared.then_some((level.at, level.first));
-    let firsts: Vec<_> = rooms.into_iter().flatten().filter_map(of_shared).collect();
+    let levels = rooms
+        .into_iter()
+        .flat_map(|rooms| rooms.trunk.into_iter().chain(rooms.parts.into_iter().flatten()));
+    let firsts: Vec<_> = levels.filter_map(of_shared).collect();
     for (at, first) in firsts {
         nodes[at].count += first.count;
         nodes[at].quadrants |= first.quadrants;
     }
-    // To give memory back takes time, too.
-    pieces.into_par_iter().for_each(drop);
     Ok(nodes)
 }
 
-/// How many of a piece's nodes each level has: as many as the one above has children.
-fn levels(nodes: &[Brief]) -> Vec<usize> {
-    let (mut rest, mut count) = (nodes, nodes.len().min(1));
+/// How many of a piece's nodes each level has, as many as the one above has children: all of them, down to the level that
+/// parts begin below, and of each part.
+fn levels(nodes: &[Brief]) -> Vec<Vec<usize>> {
+    let (mut rest, mut count) = (nodes, vec![nodes.len().min(1)]);
     let mut counts = Vec::new();
-    while count > 0 {
-        let (level, below) = rest.split_at(count);
-        counts.push(count);
-        (rest, count) = (below, level.iter().map(|node| node.children()).sum());
+    while count.iter().any(|&count| count > 0) {
+        let parts = if count.len() == 1 { cut(count[0]) } else { count.clone() };
+        let children = |&count: &usize| {
+            let (part, below) = rest.split_at(count);
+            rest = below;
+            part.iter().map(|node| node.children()).sum()
+        };
+        counts.push(std::mem::replace(&mut count, parts.iter().map(children).collect()));
     }
     counts
 }
 
+/// How many of a level's nodes each part begins with; the level is not cut where they are few.
+fn cut(nodes: usize) -> Vec<usize> {
+    if nodes < CUT {
+        return vec![nodes];
+    }
+    let end = |part: usize| part * nodes / PARTS;
+    (0..PARTS).map(|part| end(part + 1) - end(part)).collect()
+}
+
 /// The deepest level of which each piece shares its first node with the piece before.
-fn shared(pieces: &[Piece]) -> Vec<Option<u32>> {
-    let with_before = |pair: &[Piece]| {
+fn shared(pieces: &[Piece<'_>]) -> Vec<Option<u32>> {
+    let with_before = |pair: &[Piece<'_>]| {
         let ([_, (last, of_last)], [(first, of_first), _]) = (pair[0].ends, pair[1].ends);
         let level = of_last.min(of_first);
         let (last, first) = (last >> (2 * (of_last - level)), first >> (2 * (of_first - level)));
@@ -118,61 +247,49 @@ fn shared(pieces: &[Piece]) -> Vec<Option<u32>> {
     pieces.first().map(|_| None).into_iter().chain(pieces.windows(2).map(with_before)).collect()
 }
 
-/// The levels of each piece, with room for their nodes.
+/// The levels of each piece and of its parts, with room for their nodes.
 fn rooms<'a>(
-    pieces: &'a [Piece],
-    counts: &[Vec<usize>],
+    pieces: &'a [Piece<'_>],
+    counts: &[Vec<Vec<usize>>],
     shared: &[Option<u32>],
     mut nodes: &'a mut [Node],
-) -> Vec<Vec<Level<'a>>> {
+) -> Vec<Rooms<'a>> {
     let deepest = counts.iter().map(Vec::len).max().unwrap_or(0);
-    let mut rest: Vec<&[Brief]> = pieces.iter().map(|piece| &piece.nodes[..]).collect();
-    let mut rooms: Vec<Vec<Level<'_>>> = counts.iter().map(|_| Vec::new()).collect();
+    let mut rest: Vec<&[Brief]> = pieces.iter().map(|piece| piece.nodes.as_slice()).collect();
+    let mut rooms: Vec<Rooms<'_>> = counts.iter().map(|_| Rooms::default()).collect();
     let mut end = 0;
     for level in 0..deepest {
         for (piece, counts) in counts.iter().enumerate() {
-            let Some(&count) = counts.get(level) else { continue };
-            let is_shared = shared[piece].is_some_and(|deepest| level <= deepest as usize);
-            let (briefs, below) = rest[piece].split_at(count);
-            rest[piece] = below;
-            let at = end - usize::from(is_shared);
-            let room = super::take(&mut nodes, at + count - end);
-            rooms[piece].push(Level { briefs, at, is_shared, first: Node::zeroed(), room });
-            end = at + count;
+            let Some(counts) = counts.get(level) else { continue };
+            let rooms = &mut rooms[piece];
+            if counts.len() > 1 {
+                rooms.parts.resize_with(counts.len(), Vec::new);
+            }
+            for (part, &count) in counts.iter().enumerate() {
+                let is_shared =
+                    part == 0 && shared[piece].is_some_and(|deepest| level <= deepest as usize);
+                let (briefs, below) = rest[piece].split_at(count);
+                rest[piece] = below;
+                let at = end - usize::from(is_shared);
+                let room = super::take(&mut nodes, at + count - end);
+                let levels =
+                    if counts.len() == 1 { &mut rooms.trunk } else { &mut rooms.parts[part] };
+                levels.push(Level { briefs, at, is_shared, first: Node::zeroed(), room });
+                end = at + count;
+            }
         }
     }
     rooms
 }
 
-/// Writes the nodes of a piece, whose first point is given.
-fn write(start: u64, levels: &mut [Level<'_>]) {
-    let places: Vec<usize> = levels.iter().map(|level| level.at).collect();
-    let place = |level: usize| places.get(level).copied().unwrap_or(0);
-    let node = |brief: Brief, code, start, level: usize, first_child| Node {
-        code,
-        start,
-        count: brief.points(),
-        first_child: if brief.quadrants() == 0 { 0 } else { first_child as u32 },
-        level: level as u8,
-        quadrants: brief.quadrants(),
-        reserved: [0; 2],
-    };
-    if let Some(root) = levels.first_mut() {
-        *root.node(0) = node(root.briefs[0], 0, start, 0, place(1));
-    }
-    for below in 1..levels.len() {
-        let [above, level] = &mut levels[below - 1..=below] else { break };
-        // Those of this level, and where the first child of the next one goes.
-        let (mut number, mut first_child) = (0, place(below + 1));
-        for parent in 0..above.briefs.len() {
-            let Node { code, mut start, quadrants, .. } = *above.node(parent);
-            for quadrant in (0..4).filter(|quadrant| quadrants >> quadrant & 1 == 1) {
-                let brief = level.briefs[number];
-                *level.node(number) = node(brief, code << 2 | quadrant, start, below, first_child);
-                start += brief.points();
-                first_child += brief.children();
-                number += 1;
-            }
+/// Writes levels, of which the first is given with the nodes above. What is below the last begins at a place.
+fn write(first: usize, above: &[Node], levels: &mut [Level<'_>], below: usize) {
+    for number in 0..levels.len() {
+        let first_child = levels.get(number + 1).map_or(below, |level| level.at);
+        let (before, after) = levels.split_at_mut(number);
+        match before.last() {
+            None => after[0].write(first, above.iter(), first_child),
+            Some(above) => after[0].write(first + number, above.nodes(), first_child),
         }
     }
 }

@@ -5,7 +5,8 @@
 //!    of every batch are brought together, in the order as given, where the tree will have them ([`scatter`]). So the
 //!    tree's own columns are all the host memory that this takes, beside two bytes a point.
 //! 3. The device builds the tree over each batch, by the same steps as any other, and the columns come back in order to
-//!    where they came from. While one batch is built, the one before is copied out and the one after in.
+//!    where they came from. While one batch is built, the two before are copied out and the one after in: with one,
+//!    copies would come to their end before the tree does, and the bus would stand until the next begin.
 //! 4. The nodes of all batches, level by level, are the tree's; the host makes them from what does not follow from others
 //!    ([`join`]). A cell that batches share is a node of each of them, and one of the tree.
 //!
@@ -26,16 +27,22 @@ use kernels_rs::quadtree as kernels;
 use kernels_rs::spatial::frame::Frame;
 
 use self::cells::{Batch, Keys};
-use self::join::{Brief, Piece};
+use self::join::{Brief, Briefs, Piece};
 use self::scatter::{Columns, scatter};
 use super::build::{Call, Share};
 use super::{DeviceQuadtree, SHORT_LEVEL, Workspace};
 use crate::tree::Node;
 use crate::{Algorithm, Error, Outside, Params, Quadtree, Result, cpu};
 
-/// Bytes of device memory for each point of a batch, beside nodes: two batches as they are given, 20 each; one as it is
-/// built, 72; its order as given, 4; and one that is copied out, 20.
-const POINT_BYTES: u64 = 2 * 20 + 72 + 4 + 20;
+/// Batches on the device as they are given: the one that is built, and one that is copied in.
+const INPUTS: usize = 2;
+
+/// Batches that are copied out while another is built.
+const GOING: usize = 2;
+
+/// Bytes of device memory for each point of a batch, beside nodes: as it is given, 20; as it is built, 72; its order as
+/// given, 4; and as it is copied out, 20.
+const POINT_BYTES: u64 = (20 * INPUTS + 72 + 4 + 20 * GOING) as u64;
 
 /// Bytes of device memory beside the points.
 const FIXED_BYTES: u64 = 1 << 20;
@@ -52,10 +59,18 @@ const MOST_BATCHES: u64 = 1 << 14;
 /// A batch is made of cells of at most such a part of it.
 const CELLS_OF_BATCH: u64 = 4;
 
+/// Nodes for each threshold of points that a build has room for at first, as most trees have fewer.
+const USUAL_NODES: u64 = 6;
+
+/// How many nodes a batch usually has, at most.
+fn usual_nodes(points: u64, params: &Params) -> u64 {
+    (USUAL_NODES * points).div_ceil(params.threshold.into())
+}
+
 /// The most points of a batch under a budget.
 fn capacity(points: usize, params: &Params, budget: u64) -> Result<u64> {
     // Room for nodes while they are made, and what is copied out of them and of those before.
-    let of_nodes = 6 * (size_of::<Node>() + 2 * size_of::<Brief>()) as u64;
+    let of_nodes = USUAL_NODES * (size_of::<Node>() + (1 + GOING) * size_of::<Brief>()) as u64;
     let of_nodes = of_nodes.div_ceil(params.threshold.into());
     let of_point = POINT_BYTES + of_nodes;
     let least = FIXED_BYTES + of_point * LEAST_BATCH.max((points as u64).div_ceil(MOST_BATCHES));
@@ -88,13 +103,14 @@ pub(crate) fn build(
     let batches = cells::batches(&cells, capacity);
     progress.at("scatter", 0.0)?;
     let mut columns = scatter(&keys.numbered(&batches))?;
-    let pieces = Pipeline::new(gpu, &frame, bounds, params, &batches)?.pieces(
-        &batches,
-        &mut columns,
-        progress,
-    )?;
+    // Of this memory what is not written to is not there. Without it each batch has its own.
+    let usual = |batch: &Batch| usual_nodes(batch.points, params);
+    let room = batches.iter().map(usual).sum::<u64>() as usize;
+    let mut briefs = host_memory::zeroed(room).unwrap_or_default();
+    let pipeline = Pipeline::new(gpu, &frame, bounds, params, &batches)?;
+    let pieces = pipeline.pieces(&batches, &mut columns, &mut briefs, progress)?;
     progress.at("nodes", 0.0)?;
-    let nodes = join::join(pieces)?;
+    let nodes = join::join(&pieces)?;
     progress.at("nodes", 1.0)?;
     let (threshold, given) = (params.threshold, points.len() as u64);
     let Columns { x, y, order } = columns;
@@ -125,15 +141,15 @@ struct Built {
 }
 
 /// A tree on its way to the host. The copies are the first to be dropped, as that waits for them.
-struct Going {
+struct Going<'n> {
     copies: [Copying; 4],
     _built: Built,
-    nodes: Vec<Brief>,
+    nodes: Briefs<'n>,
 }
 
-impl Going {
+impl<'n> Going<'n> {
     /// Waits for the copies; gives the nodes. What the stream enqueues from now on may use the memory of the tree.
-    fn end(self, gpu: &Gpu) -> Result<Vec<Brief>> {
+    fn end(self, gpu: &Gpu) -> Result<Briefs<'n>> {
         for copy in self.copies {
             copy.order_before(gpu)?;
             copy.wait()?;
@@ -179,7 +195,7 @@ impl<'a> Pipeline<'a> {
                 })
             }
         };
-        let inputs = (0..sizes.count().min(2)).map(input).collect::<Result<_>>()?;
+        let inputs = (0..sizes.count().min(INPUTS)).map(input).collect::<Result<_>>()?;
         Ok(Self {
             frame,
             bounds,
@@ -192,13 +208,15 @@ impl<'a> Pipeline<'a> {
         })
     }
 
-    /// Brings the points of every batch into the order of the tree; gives the nodes of each.
-    fn pieces(
+    /// Brings the points of every batch into the order of the tree; gives the nodes of each, in the memory for all as long
+    /// as there is some.
+    fn pieces<'n>(
         mut self,
         batches: &[Batch],
         columns: &mut Columns,
+        briefs: &'n mut [Brief],
         progress: &dyn Progress,
-    ) -> Result<Vec<Piece>> {
+    ) -> Result<Vec<Piece<'n>>> {
         let mut pieces = Vec::with_capacity(batches.len());
         let (mut passing, mut parts) = (Vec::new(), Vec::new());
         let Columns { x, y, order } = columns;
@@ -208,18 +226,18 @@ impl<'a> Pipeline<'a> {
             let len = batch.points as usize;
             let part =
                 Part { x: take(&mut x, len), y: take(&mut y, len), order: take(&mut order, len) };
-            let mut nodes = Vec::new();
+            let mut nodes = Briefs::Own(Vec::new());
             if batch.needs_device(&self.params) {
                 passing.push(number);
                 parts.push(part);
             } else {
-                nodes = batch.chain();
+                nodes = Briefs::Own(batch.chain());
             }
             pieces.push(Piece { nodes, start, ends: batch.ends() });
             start += batch.points;
         }
         let which: Vec<&Batch> = passing.iter().map(|&number| &batches[number]).collect();
-        let found = self.pass(&which, &mut parts, progress)?;
+        let found = self.pass(&which, &mut parts, briefs, progress)?;
         for (number, nodes) in passing.into_iter().zip(found) {
             pieces[number].nodes = nodes;
         }
@@ -228,16 +246,17 @@ impl<'a> Pipeline<'a> {
 
     /// Lets batches pass through the device, each copied in while the ones before are built and copied out. Gives the
     /// nodes of each.
-    fn pass(
+    fn pass<'n>(
         &mut self,
         batches: &[&Batch],
         parts: &mut [Part<'_>],
+        mut briefs: &'n mut [Brief],
         progress: &dyn Progress,
-    ) -> Result<Vec<Vec<Brief>>> {
+    ) -> Result<Vec<Briefs<'n>>> {
         let gpu = self.workspace.gpu().clone();
         let mut nodes = Vec::with_capacity(batches.len());
         let mut inputs = std::mem::take(&mut self.inputs);
-        let (mut coming, mut going) = (VecDeque::new(), None::<Going>);
+        let (mut coming, mut going) = (VecDeque::new(), VecDeque::<Going<'n>>::new());
         self.inward.wait_for(&gpu)?;
         for (input, part) in inputs.iter_mut().zip(&*parts) {
             coming.push_back(self.come(input, part)?);
@@ -249,17 +268,17 @@ impl<'a> Pipeline<'a> {
             }
             let which = number % inputs.len();
             let built = self.tree(&inputs[which], batch)?;
-            let gone = going.replace(self.go(built, &mut parts[number])?);
+            going.push_back(self.go(built, &mut parts[number], &mut briefs)?);
             if let Some(part) = parts.get(number + inputs.len()) {
                 self.inward.wait_for(&gpu)?;
                 coming.push_back(self.come(&mut inputs[which], part)?);
             }
-            if let Some(gone) = gone {
-                nodes.push(gone.end(&gpu)?);
+            if going.len() > GOING {
+                nodes.extend(going.pop_front().map(|gone| gone.end(&gpu)).transpose()?);
             }
         }
-        if let Some(going) = going {
-            nodes.push(going.end(&gpu)?);
+        for gone in going {
+            nodes.push(gone.end(&gpu)?);
         }
         Ok(nodes)
     }
@@ -279,9 +298,17 @@ impl<'a> Pipeline<'a> {
     }
 
     /// Begins the copies of a tree to where its batch was.
-    fn go(&self, built: Built, part: &mut Part<'_>) -> Result<Going> {
-        let (gpu, after) = (&self.outward, self.workspace.gpu());
-        let mut nodes = host_memory::zeroed(built.nodes.len())?;
+    fn go<'n>(
+        &self,
+        built: Built,
+        part: &mut Part<'_>,
+        briefs: &mut &'n mut [Brief],
+    ) -> Result<Going<'n>> {
+        let (gpu, after, count) = (&self.outward, self.workspace.gpu(), built.nodes.len());
+        let mut nodes = match count <= briefs.len() {
+            true => Briefs::Shared(take(briefs, count)),
+            false => Briefs::Own(host_memory::zeroed(count)?),
+        };
         // SAFETY: the part was read before its tree was built, and belongs to the pass until that has waited for the copies;
         // they are not forgotten, and what they read goes after them.
         let copies = unsafe {
@@ -289,7 +316,7 @@ impl<'a> Pipeline<'a> {
                 gpu.begin_read(after, (&built.x).into(), part.x)?,
                 gpu.begin_read(after, (&built.y).into(), part.y)?,
                 gpu.begin_read(after, (&built.order).into(), part.order)?,
-                gpu.begin_read(after, (&built.nodes).into(), &mut nodes)?,
+                gpu.begin_read(after, (&built.nodes).into(), nodes.as_mut_slice())?,
             ]
         };
         Ok(Going { copies, _built: built, nodes })

@@ -207,7 +207,7 @@ mod tests {
         let part = |i: u32, by: f64| (f64::from(i) * by).fract();
         let place = |i: u32| {
             let [x, y] = [part(i, 754.877_666_246_69), part(i ^ (i >> 3), 569.840_290_998_05)];
-            if i % 10 == 0 {
+            if i.is_multiple_of(10) {
                 [x * 8.0 - 1.0, y * 8.0 - 1.0]
             } else {
                 [x * 0.7 + 2.1, y * 0.7 + 3.2]

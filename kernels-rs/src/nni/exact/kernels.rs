@@ -1188,7 +1188,7 @@ pub unsafe fn walk_cells<const BLENDS: bool>(
     instances(
         near: <InShared<Near>>, resident = 4;
         shared: <InShared<Warp>>, resident = 4;
-        global: <InGlobal>
+        global: <InGlobal>, spills = 8
     )
 )]
 pub unsafe fn clip_cells<M: Memory>(

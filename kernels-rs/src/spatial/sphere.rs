@@ -51,6 +51,18 @@ pub fn unit_vector(longitude: f64, latitude: f64) -> [f64; 3] {
     [cos_lat * cos_lon, cos_lat * sin_lon, sin_lat]
 }
 
+/// How much of an arc to the west still is to the east: two nanometres on the ground, more than rounding takes from
+/// places on one meridian.
+pub const WEST: f64 = 2.5e-16;
+
+/// The quadrant in which a unit vector lies round another: bit 0 is set where it is to the east, by half a turn at most, bit 1
+/// where it is no farther south.
+#[inline(always)]
+pub fn quadrant(vector: [f64; 3], round: [f64; 3]) -> u32 {
+    let turn = round[0] * vector[1] - round[1] * vector[0];
+    (turn >= -WEST) as u32 | ((vector[2] >= round[2]) as u32) << 1
+}
+
 /// The angle between two unit vectors whose difference has this square: the great-circle distance on the
 /// sphere of radius 1.
 #[inline(always)]

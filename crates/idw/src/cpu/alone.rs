@@ -5,6 +5,8 @@
 //! nearest points as it meets them: a node farther than the last of these is passed over, and so is one that lies beside
 //! the quadrant or the ellipse.
 
+use kernels_rs::spatial::sphere;
+
 use super::boxes::Place;
 use super::diagonal::Diagonal;
 use super::halves::{Halves, Node, Point};
@@ -189,7 +191,10 @@ impl Query<'_, '_> {
         if squared > most {
             return None;
         }
-        let quadrant = u8::from(dx >= 0.0) | u8::from(dy >= 0.0) << 1;
+        let quadrant = match self.at.index.geographic {
+            true => sphere::quadrant(point.place, at) as u8,
+            false => u8::from(dx >= 0.0) | u8::from(dy >= 0.0) << 1,
+        };
         if wanted != ALL_QUADRANTS && wanted != quadrant {
             return None;
         }
@@ -204,11 +209,19 @@ impl Query<'_, '_> {
     fn passes(&self, node: &Node, quadrant: u8) -> bool {
         let at = self.at.at;
         if quadrant != ALL_QUADRANTS {
-            let is_beside = |axis: usize| match quadrant >> axis & 1 {
-                0 => node.low[axis] >= at[axis],
-                _ => node.high[axis] < at[axis],
+            let (is_east, is_north) = (quadrant & 1 != 0, quadrant & 2 != 0);
+            // A point of the node lies to the east where a number that is in an interval is no less than a limit; the
+            // same to the north.
+            let is_beside = |wanted: bool, [low, high]: [f64; 2], limit: f64| match wanted {
+                true => high < limit,
+                false => low >= limit,
             };
-            if is_beside(0) || is_beside(1) {
+            let along = |axis: usize| [node.low[axis], node.high[axis]];
+            let (east, north) = match self.at.index.geographic {
+                true => ((node.turns_round(at), -sphere::WEST), (along(2), at[2])),
+                false => ((along(0), at[0]), (along(1), at[1])),
+            };
+            if is_beside(is_east, east.0, east.1) || is_beside(is_north, north.0, north.1) {
                 return true;
             }
         }

@@ -137,6 +137,17 @@ impl Node {
         dx * dx + dy * dy + dz * dz
     }
 
+    /// Bounds of what tells [quadrants](kernels_rs::spatial::sphere::quadrant) round a place on the sphere apart in east and
+    /// west: computed as for its points, so that no rounding brings theirs beyond.
+    pub fn turns_round(&self, at: [f64; 3]) -> [f64; 2] {
+        let ([west, south, _], [east, north, _]) = (self.low, self.high);
+        let ends = |by: f64, low: f64, high: f64| {
+            if by >= 0.0 { [by * low, by * high] } else { [by * high, by * low] }
+        };
+        let (a, b) = (ends(at[0], south, north), ends(at[1], west, east));
+        [a[0] - b[1], a[1] - b[0]]
+    }
+
     /// Whether no point of the node is in the ellipse around any place of a box.
     pub fn misses(&self, ellipse: &Ellipse, [low, high]: [[f64; 3]; 2]) -> bool {
         ellipse

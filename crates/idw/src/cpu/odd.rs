@@ -4,6 +4,7 @@
 use std::f64::consts::TAU;
 
 use gpu_core::{Bounds, GridSpec, Points};
+use kernels_rs::spatial::sphere;
 use testing::Random;
 
 use super::careful;
@@ -134,7 +135,11 @@ fn by_definition(
     for (place, &number) in index.places.iter().zip(&index.order) {
         let [dx, dy, dz] = [0, 1, 2].map(|axis| place[axis] - at[axis]);
         let squared = dx * dx + dy * dy + dz * dz;
-        let seen = (squared, number, usize::from(dx >= 0.0) + 2 * usize::from(dy >= 0.0));
+        let quadrant = match index.geographic {
+            true => sphere::quadrant(*place, at) as usize,
+            false => usize::from(dx >= 0.0) + 2 * usize::from(dy >= 0.0),
+        };
+        let seen = (squared, number, quadrant);
         if Some(number) != left_out {
             all.push(seen);
             let is_within = search.ellipse.is_none_or(|ellipse| ellipse.holds(dx, dy));

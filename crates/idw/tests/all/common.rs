@@ -72,7 +72,11 @@ pub fn neighbours(cloud: &Cloud, (x, y): (f64, f64), params: &Params) -> Vec<(f6
     let mut taken: Vec<(f64, usize)> = Vec::new();
     let mut enough = true;
     if has_quadrants {
-        let quadrant = |i: usize| usize::from(cloud.x[i] >= x) + 2 * usize::from(cloud.y[i] >= y);
+        let is_east = |i: usize| match params.geographic {
+            true => (cloud.x[i] - x).rem_euclid(360.0) <= 180.0,
+            false => cloud.x[i] >= x,
+        };
+        let quadrant = |i: usize| usize::from(is_east(i)) + 2 * usize::from(cloud.y[i] >= y);
         let each: Vec<Vec<(f64, usize)>> = (0..4)
             .map(|q| reached.iter().copied().filter(|&(_, i)| quadrant(i) == q).collect())
             .collect();

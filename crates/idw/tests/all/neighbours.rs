@@ -148,6 +148,28 @@ fn quadrants_have_their_own_limits() {
 }
 
 #[test]
+fn quadrants_on_the_sphere_are_by_longitude_and_latitude() {
+    // Some on the targets' meridian, some on its parallel, and the targets round the whole globe.
+    let mut cloud = random_cloud(300, [-180.0, -90.0, 180.0, 90.0], 45);
+    let mut targets = random_cloud(40, [-180.0, -80.0, 180.0, 80.0], 46);
+    for i in 0..40 {
+        (targets.x[i], targets.y[i]) = (targets.x[i].round(), targets.y[i].round());
+        cloud.x[i] = targets.x[i] + if i % 3 == 0 { 360.0 } else { 0.0 };
+        cloud.y[40 + i] = targets.y[i];
+    }
+    (targets.x[0], targets.y[0]) = (179.99, 10.3);
+    (targets.x[1], targets.y[1]) = (-179.99, -40.2);
+    let by_quadrants = Params::default().geographic(true).max_points_per_quadrant(2);
+    for params in [
+        by_quadrants,
+        by_quadrants.min_points_per_quadrant(1).radius1(4e6).radius2(4e6),
+        by_quadrants.max_points(5).min_points_per_quadrant(2).below(Below::Nearest),
+    ] {
+        check(&cloud, &targets, &params, 1e-9);
+    }
+}
+
+#[test]
 fn on_the_sphere_neighbours_lie_beyond_the_date_line_and_the_poles() {
     let cloud = random_cloud(300, [-180.0, -90.0, 180.0, 90.0], 37);
     let mut targets = random_cloud(50, [-180.0, -90.0, 180.0, 90.0], 38);

@@ -6,7 +6,7 @@ use device_std::real::Real;
 use crate::idw::plan::Plan;
 use crate::idw::targets::Targets;
 use crate::spatial::cells::Cells;
-use crate::spatial::sphere::arc_of_squared_chord;
+use crate::spatial::sphere::{self, arc_of_squared_chord};
 
 /// The index and the points.
 #[derive(Clone, Copy)]
@@ -461,9 +461,12 @@ impl Index {
                         let dx = *self.places.add(i) - query.place[0];
                         let dy = *self.places.add(i + n) - query.place[1];
                         let mut squared = dx * dx + dy * dy;
+                        let mut quadrant = (dx >= 0.0) as u32 | ((dy >= 0.0) as u32) << 1;
                         if sphere {
-                            let dz = *self.places.add(i + 2 * n) - query.place[2];
+                            let place = [0, n, 2 * n].map(|plane| *self.places.add(i + plane));
+                            let dz = place[2] - query.place[2];
                             squared += dz * dz;
+                            quadrant = sphere::quadrant(place, query.place);
                         }
                         let mut counts = squared <= reach;
                         if limited {
@@ -473,7 +476,6 @@ impl Index {
                             counts = counts && *self.order.add(i) as u64 != query.index;
                         }
                         if counts {
-                            let quadrant = (dx >= 0.0) as u32 | ((dy >= 0.0) as u32) << 1;
                             see(Candidate { at, squared, quadrant });
                         }
                         at += 1;

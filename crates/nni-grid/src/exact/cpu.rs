@@ -105,18 +105,35 @@ struct RingsOfSome {
 }
 
 impl RingsOfSome {
-    /// Those of some sites, by what is near, or also by what is far.
-    fn new(sites: Range<usize>, table: &Table, also_far: bool) -> Self {
+    /// Those of some sites, by what is near.
+    fn near(sites: Range<usize>, table: &Table) -> Self {
         let index = table.index();
         let mut all = Self { starts: vec![0], ..Self::default() };
         let mut sides = [(0, [0.0; 2]); MOST_SIDES as usize];
         for site in sites {
-            let site = site as u32;
-            let mut write = |i: u32, neighbour, corner| sides[i as usize] = (neighbour, corner);
-            let len = match index.ring::<false>(site, &mut write) {
-                0 if also_far => index.ring::<true>(site, &mut write),
-                len => len,
-            };
+            let len = index.ring::<false>(site as u32, |i, neighbour, corner| {
+                sides[i as usize] = (neighbour, corner);
+            });
+            all.push(&sides[..len as usize]);
+        }
+        all
+    }
+
+    /// The same sites' from `first` on, and of those without a ring by what is far.
+    fn or_far(&self, first: usize, table: &Table) -> Self {
+        let index = table.index();
+        let mut all = Self { starts: vec![0], ..Self::default() };
+        let mut sides = [(0, [0.0; 2]); MOST_SIDES as usize];
+        for at in 0..self.starts.len() - 1 {
+            let mut len = self.sides(at);
+            for i in 0..len {
+                sides[i as usize] = (self.neighbour(at, i), self.corner(at, i));
+            }
+            if len == 0 {
+                len = index.ring::<true>((first + at) as u32, |i, neighbour, corner| {
+                    sides[i as usize] = (neighbour, corner);
+                });
+            }
             all.push(&sides[..len as usize]);
         }
         all
@@ -203,15 +220,16 @@ impl Table {
         // Six sides a site, or nearly.
         host_memory::require(self.places.len() as u64 * (4 + 6 * 20))?;
         let len = self.places.len();
-        for also_far in [false, true] {
-            self.rings = Vec::new();
-            self.rings = parallel::map(len.div_ceil(TOGETHER), 1, |i| {
-                RingsOfSome::new(i * TOGETHER..len.min((i + 1) * TOGETHER), self, also_far)
+        self.rings = parallel::map(len.div_ceil(TOGETHER), 1, |i| {
+            RingsOfSome::near(i * TOGETHER..len.min((i + 1) * TOGETHER), self)
+        });
+        let ringless = parallel::count(len, FINE, |site| self.sides(site as u32) == 0);
+        if ringless > few_ringless(points as u64) {
+            let mut rings = std::mem::take(&mut self.rings);
+            parallel::for_each(&mut rings, 1, |i, some| {
+                *some = some.or_far(i * TOGETHER, self);
             });
-            let ringless = parallel::count(len, FINE, |site| self.sides(site as u32) == 0);
-            if ringless <= few_ringless(points as u64) {
-                break;
-            }
+            self.rings = rings;
         }
         Ok(())
     }

@@ -8,6 +8,7 @@ use anyhow::{Context, Result, bail};
 use rayon::prelude::*;
 
 use crate::compiler::{Compiler, Workshop};
+use crate::miscompiled;
 use crate::modules::{self, Image};
 use crate::ptx::Ptx;
 use crate::{output_of, root};
@@ -26,6 +27,7 @@ pub fn check() -> Result<()> {
     let of_image = |image: &Image| -> Result<(Vec<String>, Ptx)> {
         let ptx = Ptx::read(image)?;
         let mut found = faults_of_text(&ptx.text);
+        found.extend(miscompiled::negated_extremes(&ptx.text));
         found.extend(faults_of_origin(&ptx, &workshop, image)?);
         found.extend(faults_of_machine_code(&ptxas, image, &ptx)?);
         println!("{}: {}", image.file_name(), if found.is_empty() { "good" } else { "FAULTY" });

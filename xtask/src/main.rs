@@ -12,6 +12,7 @@
 mod bundle;
 mod check;
 mod compiler;
+mod miscompiled;
 mod modules;
 mod packages;
 mod ptx;

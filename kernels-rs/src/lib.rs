@@ -14,7 +14,7 @@
 
 pub mod ccq;
 pub mod idw;
-#[cfg(any(feature = "nni", feature = "nni_exact"))]
+#[cfg(any(feature = "nni", feature = "nni_boxed", feature = "nni_exact"))]
 pub mod nni;
 pub mod primitives;
 #[cfg(any(feature = "quadtree", feature = "quadtree_queries"))]

@@ -4,8 +4,8 @@
 //!    occupied pixels become `sites` with values.
 //! 2. The Voronoi diagram of the sites (module `voronoi`).
 //! 3. A query for each DEM cell, the sums over the pixels that the cell's centre would steal from
-//!    their sites: by `near`, pixel by pixel in shared memory, where the query circle is small;
-//!    else by [`spans`], row by row; or by other [`weights`].
+//!    their sites: by `near`, pixel by pixel in shared memory, where the query circle is small; else, and by other
+//!    [`weights`], by `boxed`, in shared memory where the stolen pixels are near, and row by row by [`spans`] where not.
 //! 4. The same on the raster [`turned`] by half a circle, for ties without a lean, and the mean of both.
 //! 5. If the parameters say so, [`finish`]: layers of quality, and the control of NODATA.
 //!
@@ -17,6 +17,8 @@
 //!
 //! Weights without pixels are module `exact`.
 
+#[cfg(feature = "nni_boxed")]
+pub mod boxed;
 pub mod circle;
 #[cfg(feature = "nni")]
 pub mod crowded;
@@ -30,17 +32,18 @@ pub mod near;
 pub mod put;
 pub mod query;
 pub mod rasterise;
+pub mod region;
 #[cfg(feature = "nni")]
 pub mod sites;
 pub mod spans;
 pub mod turned;
 pub mod values;
-#[cfg(feature = "nni")]
-pub mod weighted;
 pub mod weights;
 #[cfg(feature = "nni")]
 pub mod within;
 
+#[cfg(feature = "nni_boxed")]
+pub use boxed::*;
 pub use circle::*;
 #[cfg(feature = "nni")]
 pub use crowded::*;
@@ -54,8 +57,6 @@ pub use rasterise::*;
 #[cfg(feature = "nni")]
 pub use sites::*;
 pub use turned::*;
-#[cfg(feature = "nni")]
-pub use weighted::*;
 #[cfg(feature = "nni")]
 pub use within::*;
 

@@ -10,7 +10,8 @@ use super::NONE;
 use super::geometry::{Width, mean};
 use super::query::Areas;
 use super::rasterise::{LEFT, SITES, count_flags};
-use super::spans::{Cell, Diagram};
+use super::region::{Bounds, Region};
+use super::spans::Diagram;
 use super::values::Scales;
 
 /// A cell without a value stays so.
@@ -23,9 +24,7 @@ pub const FILL_VALUE: u32 = 2;
 /// The nearest site to a query point among those of the pixels that touch it: its squared distance in
 /// half pixels, and itself; the lowest of several.
 #[inline(always)]
-pub fn nearest_touching<N: Fn(i32, i32) -> u32, R: Fn(i32) -> i32>(
-    cell: &Cell<'_, N, R>,
-) -> (u64, u32) {
+pub fn nearest_touching(cell: &impl Region) -> (u64, u32) {
     let mut nearest = (u64::MAX, NONE);
     cell.touching(|_, site| {
         let squared = site.squared() as u64;
@@ -84,7 +83,7 @@ pub fn finished(
 /// there or all missing. Grid: one thread a cell.
 ///
 /// # Safety
-/// As for [`query_spans`](mod@super::query_spans) with `value_count` values; `hull` has two elements for each row, `mask` and
+/// As for [`query_listed`](mod@super::query_listed) with `value_count` values; `hull` has two elements for each row, `mask` and
 /// `distances` one for each cell.
 #[cfg(feature = "nni")]
 #[kernel(block = 256)]
@@ -121,9 +120,7 @@ pub unsafe fn finish_cells(
                     *nearest.add((y as i64 * extent[0] as i64 + x as i64) as usize)
                 },
                 width: Width::new(extent[0] as u32, reciprocal),
-                extent,
-                circle_rows: i32::MAX,
-                reach: |_| 0,
+                bounds: Bounds::of_raster(extent),
             };
             let (mut squared, mut site) = (u64::MAX, NONE);
             if *tallies.add(SITES) > 0 {

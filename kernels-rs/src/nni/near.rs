@@ -389,7 +389,7 @@ impl<const N: usize> Scene<N> {
 /// An instance's name has its values, supersampling, circle and rows, as [`NearShape::new`] takes them.
 ///
 /// # Safety
-/// As for [`query_spans`](mod@super::query_spans); `listed` has one element more than there are tiles, and
+/// As for [`query_listed`](mod@super::query_listed); `listed` has one element more than there are tiles, and
 /// `circle_limit` is at most the shape's circle.
 #[kernel(
     block = BLOCK,

@@ -1,4 +1,4 @@
-//! The queries by [`spans`](super::spans), a thread a cell.
+//! The queries by Sibson's areas: what each sums, and a cell [row by row](super::spans).
 
 #[cfg(feature = "nni")]
 use device_std::kernel;
@@ -8,8 +8,9 @@ use device_std::thread;
 use super::MODULE;
 use super::finish::deviation;
 use super::geometry::{Width, means};
-use super::rasterise::{NODATA, SITES, count_flags};
-use super::spans::{Cell, Diagram, Neighbour};
+use super::rasterise::SITES;
+use super::region::{Bounds, Neighbour, Region};
+use super::spans::Diagram;
 use super::values::{Scales, Values, place_of};
 
 /// Cells of a block in x.
@@ -29,7 +30,8 @@ pub struct Areas<const N: usize> {
 }
 
 impl<const N: usize> Areas<N> {
-    const NONE: Self = Self { count: 0, sums: [0; N], way: [0; 2] };
+    /// Nothing.
+    pub(super) const NONE: Self = Self { count: 0, sums: [0; N], way: [0; 2] };
 
     /// Sums what a query point steals from the sites that reach it; where that is nothing, the
     /// sites that touch it.
@@ -38,8 +40,8 @@ impl<const N: usize> Areas<N> {
     /// all pixels before one. Then a row takes two looks at it, however many sites it has; and the
     /// ways are not summed.
     #[inline(always)]
-    pub fn of<D: Fn(i32, i32) -> u32, R: Fn(i32) -> i32>(
-        cell: &Cell<'_, D, R>,
+    pub fn of(
+        cell: &impl Region,
         site_limit: u64,
         values: impl Fn(u32) -> [i32; N],
         before: Option<impl Fn(usize) -> [i64; N]>,
@@ -48,10 +50,10 @@ impl<const N: usize> Areas<N> {
         if cell.is_beyond(site_limit) {
             return areas;
         }
-        cell.rows(|y, first, last| {
-            if let Some(before) = &before {
+        match before {
+            Some(before) => cell.rows(|y, first, last| {
                 if first <= last {
-                    let start = cell.index(first, y);
+                    let start = cell.position().index(first, y);
                     let pixels = (last - first + 1) as u32;
                     areas.count += pixels;
                     let (from, to) = (before(start), before(start + pixels as usize));
@@ -61,22 +63,17 @@ impl<const N: usize> Areas<N> {
                         k += 1;
                     }
                 }
-                return;
-            }
-            cell.runs(y, first, last, site_limit, |site, pixels| {
+            }),
+            None => cell.in_any_order(site_limit, |site, pixels| {
                 areas.add(site, pixels, values(site.site));
-            });
-        });
+            }),
+        }
         if areas.count == 0 { Self::touching(cell, site_limit, values) } else { areas }
     }
 
     /// Sums the sites that touch a query point which steals nothing.
     #[inline(always)]
-    pub fn touching<D: Fn(i32, i32) -> u32, R: Fn(i32) -> i32>(
-        cell: &Cell<'_, D, R>,
-        site_limit: u64,
-        values: impl Fn(u32) -> [i32; N],
-    ) -> Self {
+    pub fn touching(cell: &impl Region, site_limit: u64, values: impl Fn(u32) -> [i32; N]) -> Self {
         let mut areas = Self::NONE;
         cell.touching_sites(|site| {
             if (site.squared() as u64) < site_limit {
@@ -89,13 +86,15 @@ impl<const N: usize> Areas<N> {
     #[inline(always)]
     fn add(&mut self, site: Neighbour, pixels: u32, values: [i32; N]) {
         self.count += pixels;
+        // A run is shorter than 2^31 pixels, and a product of two numbers of 32 bits is one instruction.
+        let pixels = pixels as i32 as i64;
         let mut k = 0;
         while k < N {
-            self.sums[k] += pixels as i64 * values[k] as i64;
+            self.sums[k] += pixels * values[k] as i64;
             k += 1;
         }
-        self.way[0] += pixels as i64 * site.dx as i64;
-        self.way[1] += pixels as i64 * site.dy as i64;
+        self.way[0] += pixels * site.dx as i64;
+        self.way[1] += pixels * site.dy as i64;
     }
 }
 
@@ -106,100 +105,116 @@ pub const fn sum_plane(pixels: usize) -> usize {
     (pixels + 2) & !1
 }
 
+/// Where a cell of the DEM asks from, in half pixels.
+#[inline(always)]
+pub(super) fn query_point(column: u32, row: u32, supersample: u32) -> [i32; 2] {
+    [column, row].map(|i| (supersample * (2 * i + 1)) as i32)
+}
+
 /// A DEM, and what its queries look at.
 #[derive(Clone, Copy)]
-struct Scene<const N: usize> {
-    tallies: *mut u64,
-    nearest: *const u32,
-    values: Values<N>,
-    spans: *const i32,
-    span_rows: u32,
-    site_limit: u64,
-    cells: [u32; 2],
-    reciprocal: u64,
-    supersample: u32,
-    scales: Scales,
-    dem: *mut f32,
-    counts: *mut u32,
+pub(super) struct Scene<const N: usize> {
+    pub tallies: *const u64,
+    pub nearest: *const u32,
+    pub values: Values<N>,
+    pub spans: *const i32,
+    pub span_rows: u32,
+    pub site_limit: u64,
+    pub cells: [u32; 2],
+    pub reciprocal: u64,
+    pub supersample: u32,
+    pub scales: Scales,
+    pub dem: *mut f32,
+    pub counts: *mut u32,
     /// Null, or for each value the sums of all pixels before each.
-    sums: *const i64,
-    deviations: *mut f32,
+    pub sums: *const i64,
+    pub deviations: *mut f32,
 }
 
 impl<const N: usize> Scene<N> {
-    /// Interpolates a cell, if it is in the DEM.
+    /// Where queries look.
     ///
     /// # Safety
-    /// As for the kernels; all threads of the warp come here.
+    /// `spans` has `span_rows` elements, or `span_rows` is `i32::MAX`, and rows of the circle alone are asked for.
     #[inline(always)]
-    unsafe fn query(&self, column: u32, row: u32) {
-        let [columns, rows] = self.cells;
-        let is_cell = column < columns && row < rows;
-        let mut is_empty = false;
-        if is_cell {
-            let extent = self.cells.map(|side| (self.supersample * side) as i32);
-            let q = [column, row].map(|i| (self.supersample * (2 * i + 1)) as i32);
-            // SAFETY: the walk keeps within the raster and the rows of the circle, the cell is in the
-            // DEM.
-            unsafe {
-                let diagram = Diagram {
-                    nearest: |x: i32, y: i32| {
-                        *self.nearest.add((y as i64 * extent[0] as i64 + x as i64) as usize)
-                    },
-                    width: Width::new(extent[0] as u32, self.reciprocal),
-                    extent,
-                    circle_rows: self.span_rows as i32,
-                    reach: |k: i32| *self.spans.add(k as usize),
-                };
-                let mut areas = Areas::NONE;
-                if *self.tallies.add(SITES) > 0 {
-                    let values = |site: u32| self.values.of(site);
-                    let plane = sum_plane(extent[0] as usize * extent[1] as usize);
-                    let before = |pixel: usize| {
-                        let mut sums = [0; N];
-                        let mut k = 0;
-                        while k < N {
-                            sums[k] = *self.sums.add(k * plane + pixel);
-                            k += 1;
-                        }
-                        sums
-                    };
-                    let before = (!self.sums.is_null()).then_some(before);
-                    areas = Areas::of(&diagram.stolen_by(q), self.site_limit, values, before);
-                }
-                let index = row as usize * columns as usize + column as usize;
-                let values = means(areas.sums, areas.count, |k| self.scales.of(k));
-                let mut k = 0;
-                while k < N {
-                    let plane = k * (columns as usize * rows as usize);
-                    *self.dem.add(plane + index) = values[k];
-                    k += 1;
-                }
-                if !self.counts.is_null() {
-                    *self.counts.add(index) = areas.count;
-                }
-                if !self.deviations.is_null() {
-                    *self.deviations.add(index) = deviation(&areas, self.supersample);
-                }
-                is_empty = areas.count == 0;
-            }
+    pub unsafe fn bounds(&self) -> Bounds<impl Fn(i32) -> i32 + Copy> {
+        let spans = self.spans;
+        Bounds {
+            extent: self.cells.map(|side| (self.supersample * side) as i32),
+            circle_rows: self.span_rows as i32,
+            // SAFETY: passed on to the caller.
+            reach: move |k: i32| unsafe { *spans.add(k as usize) },
         }
-        // SAFETY: passed on to the caller.
-        unsafe { count_flags(is_empty, self.tallies.add(NODATA)) };
     }
 
-    /// Interpolates the cells of block `block`, of [`COLUMNS`] by [`ROWS`] cells, row by row.
+    /// Whether the raster has a site.
     ///
     /// # Safety
     /// As for the kernels.
     #[inline(always)]
-    unsafe fn query_block(&self, block: u32) {
-        let thread = thread::thread_idx_x();
-        let blocks_x = self.cells[0].div_ceil(COLUMNS);
-        let block_row = block.checked_div(blocks_x).unwrap_or(0);
-        let column = (block - block_row * blocks_x) * COLUMNS + thread % COLUMNS;
+    pub unsafe fn has_sites(&self) -> bool {
         // SAFETY: passed on to the caller.
-        unsafe { self.query(column, block_row * ROWS + thread / COLUMNS) };
+        unsafe { *self.tallies.add(SITES) > 0 }
+    }
+
+    /// Interpolates a cell of the DEM row by row.
+    ///
+    /// # Safety
+    /// As for the kernels.
+    #[inline(always)]
+    pub unsafe fn query(&self, column: u32, row: u32) {
+        // SAFETY: the walk keeps within the raster and the rows of the circle; the cell is in the DEM.
+        unsafe {
+            let bounds = self.bounds();
+            let extent = bounds.extent;
+            let nearest = |x: i32, y: i32| {
+                *self.nearest.add((y as i64 * extent[0] as i64 + x as i64) as usize)
+            };
+            let width = Width::new(extent[0] as u32, self.reciprocal);
+            let diagram = Diagram { nearest, width, bounds };
+            let mut areas = Areas::NONE;
+            if self.has_sites() {
+                let plane = sum_plane(extent[0] as usize * extent[1] as usize);
+                let before = |pixel: usize| {
+                    let mut sums = [0; N];
+                    let mut k = 0;
+                    while k < N {
+                        sums[k] = *self.sums.add(k * plane + pixel);
+                        k += 1;
+                    }
+                    sums
+                };
+                let before = (!self.sums.is_null()).then_some(before);
+                let cell = diagram.stolen_by(query_point(column, row, self.supersample));
+                areas = Areas::of(&cell, self.site_limit, |site| self.values.of(site), before);
+            }
+            self.put(column, row, &areas);
+        }
+    }
+
+    /// Writes what a cell of the DEM has.
+    ///
+    /// # Safety
+    /// As for the kernels; the cell is in the DEM.
+    #[inline(always)]
+    pub unsafe fn put(&self, column: u32, row: u32, areas: &Areas<N>) {
+        let [columns, rows] = self.cells;
+        let index = row as usize * columns as usize + column as usize;
+        // SAFETY: passed on to the caller.
+        unsafe {
+            let values = means(areas.sums, areas.count, |k| self.scales.of(k));
+            let mut k = 0;
+            while k < N {
+                *self.dem.add(k * (columns as usize * rows as usize) + index) = values[k];
+                k += 1;
+            }
+            if !self.counts.is_null() {
+                *self.counts.add(index) = areas.count;
+            }
+            if !self.deviations.is_null() {
+                *self.deviations.add(index) = deviation(areas, self.supersample);
+            }
+        }
     }
 
     /// Interpolates the cells of listed tiles, of `tile` cells in x and y: the blocks take
@@ -230,82 +245,31 @@ impl<const N: usize> Scene<N> {
                 + (part - part_row * parts_x) * COLUMNS
                 + thread % COLUMNS;
             let row = tile_row * tile_rows + part_row * ROWS + thread / COLUMNS;
-            // SAFETY: passed on to the caller; the loop is the same in the whole block.
-            unsafe { self.query(column, row) };
+            if column < self.cells[0] && row < self.cells[1] {
+                // SAFETY: passed on to the caller.
+                unsafe { self.query(column, row) };
+            }
             item += thread::grid_dim_x();
         }
     }
 }
 
-/// Interpolates cells, as the kernels for small circles do, with a circle of any size, or none where
-/// `span_rows` is `i32::MAX`, and counts those without a value.
+/// Interpolates the cells of listed tiles, of `tile_columns` by `tile_rows` cells, row by row within a circle. `listed` has
+/// their number, then the tiles.
 ///
 /// `spans` holds for each of the `span_rows` rows of the query circle, from the top, how many of its pixels
-/// lie to the left of the query point, and as many to the right. Grid: one block for [`COLUMNS`] by
-/// [`ROWS`] cells, row by row, from block `first_block` on.
+/// lie to the left of the query point, and as many to the right. Grid: any; each block takes [`COLUMNS`] by [`ROWS`]
+/// cells of a tile in turn.
 ///
 /// # Safety
 /// `tallies` has the number of sites, `nearest` an element for each pixel, `values` `N` for each, which lie as [`Values`] says, `spans`
 /// `span_rows`, `counts` (unless null) one for each cell, `dem` as many for each value, one value after
 /// the other. The raster has `supersample` times the cells' columns and rows; `reciprocal` is that of its
-/// width. `sums` is null, or there is no site limit and it has what [`const@gather_sums`] wrote, scanned;
-/// `deviations` is null, or has an element for each cell, and `sums` is null.
-#[cfg(feature = "nni")]
-#[kernel(block = COLUMNS * ROWS, instances(
-    one: <1>, resident = 3;
-    two: <2>, resident = 2;
-    four: <4>, resident = 2;
-))]
-pub unsafe fn query_spans<const N: usize>(
-    tallies: *mut u64,
-    nearest: *const u32,
-    values: *const i32,
-    turned: u32,
-    spans: *const i32,
-    span_rows: u32,
-    site_limit: u64,
-    cell_columns: u32,
-    cell_rows: u32,
-    reciprocal: u64,
-    supersample: u32,
-    first_block: u32,
-    scales: *const f64,
-    dem: *mut f32,
-    counts: *mut u32,
-    sums: *const i64,
-    deviations: *mut f32,
-) {
-    let scene = Scene::<N> {
-        tallies,
-        nearest,
-        values: Values { first: values, turned },
-        spans,
-        span_rows,
-        site_limit,
-        cells: [cell_columns, cell_rows],
-        reciprocal,
-        supersample,
-        scales: Scales(scales),
-        dem,
-        counts,
-        sums,
-        deviations,
-    };
-    // SAFETY: passed on to the caller.
-    unsafe { scene.query_block(first_block + thread::block_idx_x()) };
-}
-
-/// As [`mod@query_spans`] for the cells of listed tiles, of `tile_columns` by `tile_rows` cells. `listed` has
-/// their number, then the tiles.
-///
-/// Grid: any; each block takes [`COLUMNS`] by [`ROWS`] cells of a tile in turn.
-///
-/// # Safety
-/// As for [`mod@query_spans`]; the sides of a tile are multiples of those of a block.
+/// width. The sides of a tile are multiples of those of a block.
 #[cfg(feature = "nni")]
 #[kernel(block = COLUMNS * ROWS, instances(one: <1>; two: <2>; four: <4>))]
 pub unsafe fn query_listed<const N: usize>(
-    tallies: *mut u64,
+    tallies: *const u64,
     nearest: *const u32,
     values: *const i32,
     turned: u32,

@@ -50,14 +50,12 @@ pub const SITES: usize = 1;
 pub const COUNTED: usize = 2;
 /// Where the tallies are: points that are not finite, or have a value beyond f32.
 pub const BAD: usize = 3;
-/// Where the tallies are: cells without a value in one diagram.
-pub const NODATA: usize = 4;
 /// Where the tallies are: cells without a value after all.
-pub const LEFT: usize = 5;
+pub const LEFT: usize = 4;
 /// Where the tallies are: cells without a value in either diagram.
-pub const UNITED: usize = 6;
+pub const UNITED: usize = 5;
 /// Tallies, which start at 0.
-pub const TALLIES: usize = 7;
+pub const TALLIES: usize = 6;
 
 /// Up to this many points no word can wrap, and [`crowded`](super::crowded) is not needed.
 pub const UNCROWDED: u64 = 0xffff;

@@ -1,7 +1,7 @@
 //! What a query point steals, row by row: for circles of any size, or none.
 //!
 //! Whether pixel p is nearer to the query point q than to a site s is a linear inequality in p, so
-//! what q steals is convex: in each row of pixels it is one interval. [`Cell::rows`] finds the
+//! what q steals is convex: in each row of pixels it is one interval. [`Region::rows`] finds the
 //! intervals, from q's row outward. It keeps the two sites that bounded the last row on the left
 //! and on the right; their inequalities give the next row's first guess. At an end that q does not
 //! steal, the site that keeps it gives a tighter inequality, and so on, as in Newton's method on a
@@ -9,7 +9,7 @@
 //! is exact. That costs a row some looks at `nearest`, whatever its length.
 //!
 //! Inside an interval a site's pixels lie together, for a Voronoi cell is convex too.
-//! [`Cell::runs`] goes from run to run, again by inequalities, and each run adds its length times its
+//! [`Region::runs`] goes from run to run, again by inequalities, and each run adds its length times its
 //! site's value.
 //!
 //! With an owner, the same walk goes over the Voronoi cell of a site.
@@ -20,56 +20,26 @@
 //!
 //! Host and device run the same functions.
 
-use device_std::math;
-
 use super::NONE;
 use super::geometry::Width;
+use super::region::{Bounds, FEW, Neighbour, Position, Region};
 
-/// A site seen from a query point: the way to it, in half pixels.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Neighbour {
-    /// The site's pixel.
-    pub site: u32,
-    /// To the east.
-    pub dx: i32,
-    /// To the south.
-    pub dy: i32,
-}
-
-impl Neighbour {
-    /// Squared distance.
-    #[inline(always)]
-    pub fn squared(self) -> i64 {
-        self.dx as i64 * self.dx as i64 + self.dy as i64 * self.dy as i64
-    }
-}
-
-/// A raster's diagram, and the circle round every query point.
+/// A raster's diagram, and where every query point looks.
 #[derive(Clone, Copy)]
 pub struct Diagram<N, R> {
     /// The site of a pixel (column, row) of the raster.
     pub nearest: N,
     /// The raster's columns.
     pub width: Width,
-    /// Columns and rows.
-    pub extent: [i32; 2],
-    /// Rows of the circle; `i32::MAX` where there is none.
-    pub circle_rows: i32,
-    /// For a row of the circle, from the top, how many of its pixels lie to the left of the query
-    /// point, and as many to the right.
-    pub reach: R,
+    /// The raster, and the circle.
+    pub bounds: Bounds<R>,
 }
 
 /// What a query point, or an owner, has of the raster.
 #[derive(Clone, Copy)]
 pub struct Cell<'a, N, R> {
     diagram: &'a Diagram<N, R>,
-    /// The query point, in half pixels.
-    q: [i32; 2],
-    /// The pixel under it; where that is a corner, the one to its lower right.
-    base: [i32; 2],
-    /// 1 where the query point is the corner of pixels, 0 where it is the centre of one.
-    on_corner: i32,
+    at: Position,
     owner: u32,
 }
 
@@ -127,64 +97,31 @@ impl<N: Fn(i32, i32) -> u32, R: Fn(i32) -> i32> Diagram<N, R> {
 
     #[inline(always)]
     fn cell(&self, q: [i32; 2], owner: u32) -> Cell<'_, N, R> {
-        let base = [q[0] >> 1, q[1] >> 1];
-        Cell { diagram: self, q, base, on_corner: 1 - (q[0] & 1), owner }
+        Cell { diagram: self, at: Position { q, extent: self.bounds.extent }, owner }
     }
 }
 
-impl<N: Fn(i32, i32) -> u32, R: Fn(i32) -> i32> Cell<'_, N, R> {
-    /// The site of a pixel, seen from the query point.
+impl<N: Fn(i32, i32) -> u32, R: Fn(i32) -> i32> Region for Cell<'_, N, R> {
     #[inline(always)]
-    pub fn neighbour(&self, r: i32, y: i32) -> Neighbour {
-        let site = (self.diagram.nearest)(self.base[0] + r, y);
+    fn position(&self) -> Position {
+        self.at
+    }
+
+    #[inline(always)]
+    fn neighbour(&self, r: i32, y: i32) -> Neighbour {
+        let site = (self.diagram.nearest)(self.at.base()[0] + r, y);
         let (column, row) = self.diagram.width.split(site);
-        Neighbour { site, dx: 2 * column + 1 - self.q[0], dy: 2 * row + 1 - self.q[1] }
+        let [x, y] = self.at.q;
+        Neighbour { site, dx: 2 * column + 1 - x, dy: 2 * row + 1 - y }
     }
 
-    /// The first row of [`rows`](Self::rows).
     #[inline(always)]
-    pub fn start_row(&self) -> i32 {
-        self.base[1]
-    }
-
-    /// Whether the raster has a column, given as an offset.
-    #[inline(always)]
-    pub fn is_column(&self, r: i32) -> bool {
-        ((self.base[0] + r) as u32) < self.diagram.extent[0] as u32
-    }
-
-    /// The index of a pixel.
-    #[inline(always)]
-    pub fn index(&self, r: i32, y: i32) -> usize {
-        y as usize * self.diagram.extent[0] as usize + (self.base[0] + r) as usize
-    }
-
-    /// The inequality that keeps the pixels of row `y` nearer to the query point than to a site. The
-    /// owner wins a tie with a site of a higher index.
-    #[inline(always)]
-    fn cut(&self, site: Neighbour, y: i32) -> Cut {
-        let down = (2 * y + 1 - self.q[1]) as i64;
-        let tie = (self.owner < site.site) as i64;
-        let right = site.dx as i64;
-        Cut {
-            slope: 4 * right,
-            room: site.squared() + tie
-                - 2 * (down * site.dy as i64 + self.on_corner as i64 * right),
-        }
-    }
-
-    /// Calls `row(y, first, last)` for the rows in which something may be stolen: from the query
-    /// point's own (where it is a corner, the one below it) to the south, then from the one above
-    /// to the north. Columns are offsets from the base; `first > last` where nothing is.
-    ///
-    /// The raster has a site.
-    #[inline(always)]
-    pub fn rows(&self, mut row: impl FnMut(i32, i32, i32)) {
+    fn rows(&self, mut row: impl FnMut(i32, i32, i32)) {
         let mut step = 1;
         while step >= -1 {
             let mut walk = Walk { left: None, right: None, ended: false };
-            let mut y = if step > 0 { self.base[1] } else { self.base[1] - 1 };
-            while !walk.ended && self.is_row(y) {
+            let mut y = if step > 0 { self.start_row() } else { self.start_row() - 1 };
+            while !walk.ended && self.diagram.bounds.has_row(self.at, y) {
                 let (first, last) = walk.interval(self, y);
                 row(y, first, last);
                 y += step;
@@ -193,75 +130,12 @@ impl<N: Fn(i32, i32) -> u32, R: Fn(i32) -> i32> Cell<'_, N, R> {
         }
     }
 
-    /// Whether a row is in the raster and in the circle.
-    #[inline(always)]
-    fn is_row(&self, y: i32) -> bool {
-        let in_raster = (y as u32) < self.diagram.extent[1] as u32;
-        in_raster && (self.circle_row(y) as u32) < self.diagram.circle_rows as u32
-    }
-
-    /// The row of the circle; any that it has where there is no circle.
-    #[inline(always)]
-    fn circle_row(&self, y: i32) -> i32 {
-        match self.diagram.circle_rows {
-            i32::MAX => 0,
-            rows => y - self.base[1] + (rows >> 1),
-        }
-    }
-
-    /// Calls `site` for the sites among the pixels that touch the query point: one, or four where it
-    /// is a corner.
-    #[inline(always)]
-    pub fn touching_sites(&self, mut site: impl FnMut(Neighbour)) {
-        self.touching(|pixel, neighbour| {
-            if pixel == neighbour.site {
-                site(neighbour);
-            }
-        });
-    }
-
-    /// Calls `look(pixel, its site)` for the pixels that touch the query point, which is not on the
-    /// border of the raster.
-    #[inline(always)]
-    pub fn touching(&self, mut look: impl FnMut(u32, Neighbour)) {
-        let mut y = self.base[1] - self.on_corner;
-        while y <= self.base[1] {
-            let mut r = -self.on_corner;
-            while r <= 0 {
-                look(self.index(r, y) as u32, self.neighbour(r, y));
-                r += 1;
-            }
-            y += 1;
-        }
-    }
-
-    /// Whether no site is so near to the query point as the squared distance `site_limit`, in half
-    /// pixels; `false` where it would take a longer look.
-    #[inline(always)]
-    pub fn is_beyond(&self, site_limit: u64) -> bool {
-        if site_limit == u64::MAX {
-            return false;
-        }
-        let site = self.neighbour(0, self.base[1]);
-        if self.on_corner == 0 {
-            // The nearest of all.
-            return site.squared() as u64 >= site_limit;
-        }
-        // Nearest to a pixel which is the root of 2 away.
-        let to_pixel = Neighbour { dx: site.dx - 1, dy: site.dy - 1, ..site };
-        let bound = math::sqrt(site_limit as f64) + 1.5;
-        to_pixel.squared() as f64 >= bound * bound
-    }
-
-    /// Calls `run(site, pixels)` for the sites of row `y` from offset `first` to `last`, in order; but
-    /// not for those whose squared distance is `site_limit` or more.
-    ///
     /// From west to east the runs of a row have sites that lie farther and farther to the east: of two
     /// pixels of a row, the eastern one's site is not to the west of the other's. So the runs between
     /// the first and the last whose site may be near enough are the only ones to be looked at, however
     /// long the row.
     #[inline(always)]
-    pub fn runs(
+    fn runs(
         &self,
         y: i32,
         first: i32,
@@ -269,8 +143,6 @@ impl<N: Fn(i32, i32) -> u32, R: Fn(i32) -> i32> Cell<'_, N, R> {
         site_limit: u64,
         mut run: impl FnMut(Neighbour, u32),
     ) {
-        // A run is looked at pixel by pixel where not more than this are left.
-        const FEW: i32 = 4;
         let is_beyond = |way: i32| (way as i64 * way as i64) as u64 >= site_limit;
         let mut r = first;
         if first <= last && is_beyond(i32::min(0, self.neighbour(first, y).dx)) {
@@ -286,6 +158,22 @@ impl<N: Fn(i32, i32) -> u32, R: Fn(i32) -> i32> Cell<'_, N, R> {
                 run(site, (end - r + 1) as u32);
             }
             r = end + 1;
+        }
+    }
+}
+
+impl<N: Fn(i32, i32) -> u32, R: Fn(i32) -> i32> Cell<'_, N, R> {
+    /// The inequality that keeps the pixels of row `y` nearer to the query point than to a site. The
+    /// owner wins a tie with a site of a higher index.
+    #[inline(always)]
+    fn cut(&self, site: Neighbour, y: i32) -> Cut {
+        let down = self.at.down(y) as i64;
+        let tie = (self.owner < site.site) as i64;
+        let right = site.dx as i64;
+        Cut {
+            slope: 4 * right,
+            room: site.squared() + tie
+                - 2 * (down * site.dy as i64 + self.at.on_corner() as i64 * right),
         }
     }
 
@@ -323,9 +211,9 @@ impl<N: Fn(i32, i32) -> u32, R: Fn(i32) -> i32> Cell<'_, N, R> {
             }
             // Where the site is still nearer than the other; on a tie the lower index is.
             let tie = (site.site < other.site) as i64;
-            let down = (2 * y + 1 - self.q[1]) as i64;
+            let down = self.at.down(y) as i64;
             let right = (other.dx - site.dx) as i64;
-            let away = down * (other.dy - site.dy) as i64 + self.on_corner as i64 * right;
+            let away = down * (other.dy - site.dy) as i64 + self.at.on_corner() as i64 * right;
             let room = other.squared() - site.squared() + tie - 2 * away;
             // Strictly nearer to the start, for a wrong diagram must not hang.
             end = i32::min(end - 1, Cut { slope: 4 * right, room }.end());
@@ -349,13 +237,7 @@ impl Walk {
         cell: &Cell<'_, N, R>,
         y: i32,
     ) -> (i32, i32) {
-        let mut first = -cell.base[0];
-        let mut last = cell.diagram.extent[0] - 1 - cell.base[0];
-        if cell.diagram.circle_rows != i32::MAX {
-            let reach = (cell.diagram.reach)(cell.circle_row(y));
-            first = i32::max(first, -reach);
-            last = i32::min(last, reach - cell.on_corner);
-        }
+        let [mut first, mut last] = cell.diagram.bounds.columns(cell.at, y);
         if let Some(left) = self.left {
             first = i32::max(first, cell.cut(left, y).end());
         }

@@ -1,13 +1,13 @@
 //! Weights other than Sibson's areas, and the gradients of Sibson's smooth interpolant.
 //!
-//! Sums here are of f64, always in the order in which [`Cell::rows`] and [`Cell::runs`] go, so host
+//! Sums here are of f64, always in the order in which [`Region::rows`] and [`Region::runs`] go, so host
 //! and device give the same bits.
 
 use device_std::{math, vector};
 
 use super::geometry::mean;
 use super::query::Areas;
-use super::spans::{Cell, Neighbour};
+use super::region::{Neighbour, Region};
 
 /// What is left of the interval `first..=last` without another, on its left or on its right.
 #[inline(always)]
@@ -32,10 +32,7 @@ struct Border {
 
 /// Calls `border` for every pair of pixels that share a side, one in the region and one outside.
 #[inline(always)]
-fn borders<N: Fn(i32, i32) -> u32, R: Fn(i32) -> i32>(
-    cell: &Cell<'_, N, R>,
-    mut border: impl FnMut(Border),
-) {
+fn borders(cell: &impl Region, mut border: impl FnMut(Border)) {
     // The row before, and the first row of all, from which the walk to the north starts too.
     let mut before = [0, -1];
     let mut start = [0, -1];
@@ -57,7 +54,7 @@ fn borders<N: Fn(i32, i32) -> u32, R: Fn(i32) -> i32>(
             let (inside, outside, pixels) = if k < 2 {
                 let [end, beyond] =
                     if on_right { [row[1], row[1] + 1] } else { [row[0], row[0] - 1] };
-                let is_border = row[0] <= row[1] && cell.is_column(beyond);
+                let is_border = row[0] <= row[1] && cell.position().is_column(beyond);
                 ([end, y], [beyond, y], is_border as i32)
             } else if y == start_row {
                 ([0; 2], [0; 2], 0)
@@ -84,8 +81,8 @@ fn borders<N: Fn(i32, i32) -> u32, R: Fn(i32) -> i32>(
 /// The length is counted in sides of pixels. A straight border has as many as the sum of its extents in
 /// x and y, so the distance is taken in that sum too, and the quotient is that of the lengths.
 #[inline(always)]
-pub fn laplace<const N: usize, D: Fn(i32, i32) -> u32, R: Fn(i32) -> i32>(
-    cell: &Cell<'_, D, R>,
+pub fn laplace<const N: usize>(
+    cell: &impl Region,
     site_limit: u64,
     values: impl Fn(u32) -> [i32; N],
 ) -> Option<[f64; N]> {
@@ -116,8 +113,8 @@ fn manhattan(site: Neighbour) -> f64 {
 /// by weighted least squares. A neighbour's weight is Laplace's over the squared distance. 0 where the
 /// neighbours are in line.
 #[inline(always)]
-pub fn gradients<const N: usize, D: Fn(i32, i32) -> u32, R: Fn(i32) -> i32>(
-    cell: &Cell<'_, D, R>,
+pub fn gradients<const N: usize>(
+    cell: &impl Region,
     own: [i32; N],
     values: impl Fn(u32) -> [i32; N],
 ) -> [[f32; 2]; N] {
@@ -158,8 +155,8 @@ pub fn gradients<const N: usize, D: Fn(i32, i32) -> u32, R: Fn(i32) -> i32>(
 /// a blend of the areas' mean and of a mean of the sites' planes, by areas over distances; for each
 /// value. `None` where nothing is stolen.
 #[inline(always)]
-pub fn smooth<const N: usize, D: Fn(i32, i32) -> u32, R: Fn(i32) -> i32>(
-    cell: &Cell<'_, D, R>,
+pub fn smooth<const N: usize>(
+    cell: &impl Region,
     site_limit: u64,
     values: impl Fn(u32) -> [i32; N],
     gradients: impl Fn(u32) -> [[f32; 2]; N],
@@ -203,9 +200,9 @@ pub fn smooth<const N: usize, D: Fn(i32, i32) -> u32, R: Fn(i32) -> i32>(
 /// The values of a cell from its weighted means, or from the sites that touch it. `scale` gives the
 /// offset and the step of each.
 #[inline(always)]
-pub fn weighted_values<const N: usize, D: Fn(i32, i32) -> u32, R: Fn(i32) -> i32>(
+pub fn weighted_values<const N: usize>(
     means: Option<[f64; N]>,
-    cell: &Cell<'_, D, R>,
+    cell: &impl Region,
     site_limit: u64,
     values: impl Fn(u32) -> [i32; N],
     scale: impl Fn(usize) -> [f64; 2],

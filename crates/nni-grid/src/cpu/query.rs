@@ -3,7 +3,8 @@
 use gpu_core::parallel::{self, FINE};
 use gpu_core::{GridSpec, Progress, host_memory};
 use kernels_rs::nni::geometry::{Width, mean, squared};
-use kernels_rs::nni::spans::{Cell, Diagram};
+use kernels_rs::nni::region::{Bounds, Region};
+use kernels_rs::nni::spans::Diagram;
 use kernels_rs::nni::{Areas, deviation, united, weights};
 
 use super::Sites;
@@ -63,9 +64,11 @@ impl<const N: usize> Scene<'_, N> {
         Diagram {
             nearest: move |x: i32, y: i32| nearest[y as usize * width + x as usize],
             width: Width::new(self.raster.width, Width::reciprocal(self.raster.width.max(1))),
-            extent: [self.raster.width as i32, self.raster.height as i32],
-            circle_rows: spans.map_or(i32::MAX, |spans| spans.len() as i32),
-            reach: move |k: i32| spans.map_or(i32::MAX, |spans| spans[k as usize]),
+            bounds: Bounds {
+                extent: [self.raster.width as i32, self.raster.height as i32],
+                circle_rows: spans.map_or(i32::MAX, |spans| spans.len() as i32),
+                reach: move |k: i32| spans.map_or(i32::MAX, |spans| spans[k as usize]),
+            },
         }
     }
 
@@ -159,9 +162,9 @@ impl<const N: usize> Scene<'_, N> {
     }
 
     /// What a query point steals: pixel by pixel in a small circle, else row by row.
-    fn areas<D: Fn(i32, i32) -> u32, R: Fn(i32) -> i32>(
+    fn areas(
         &self,
-        cell: &Cell<'_, D, R>,
+        cell: &impl Region,
         q: [i32; 2],
         is_small: bool,
         sums: Option<&[[i64; N]]>,
@@ -179,11 +182,7 @@ impl<const N: usize> Scene<'_, N> {
     }
 
     /// The answer from weighted means.
-    fn weighted<D: Fn(i32, i32) -> u32, R: Fn(i32) -> i32>(
-        &self,
-        cell: &Cell<'_, D, R>,
-        means: impl FnOnce() -> Option<[f64; N]>,
-    ) -> Answer<N> {
+    fn weighted(&self, cell: &impl Region, means: impl FnOnce() -> Option<[f64; N]>) -> Answer<N> {
         let limit = self.limits.site_limit;
         let mut values = [f32::NAN; N];
         if !cell.is_beyond(limit) {

@@ -5,6 +5,7 @@
 //! `kernels_rs::nni` and `kernels_rs::voronoi`. By the method on pixels a call takes about 25 bytes of
 //! scratch for each pixel of the Voronoi raster at its peak.
 
+mod boxed;
 mod dem;
 mod finish;
 mod group;
@@ -150,7 +151,14 @@ fn sites_of(
             [nearest_sites(workspace, &mask)?, nearest_sites(workspace, &turned_mask)?]
         }
     };
-    let sites = Sites { nearest, values: of_sites, is_turned: false, tallies, group };
+    let sites = Sites {
+        nearest,
+        values: of_sites,
+        is_turned: false,
+        tallies,
+        group,
+        points: points.x.len(),
+    };
     Ok((sites, Turned(turned)))
 }
 

@@ -9,6 +9,7 @@ use kernels_rs::nni as kernels;
 use kernels_rs::nni::geometry::Width;
 use kernels_rs::nni::{NearKernel, NearShape};
 
+use super::boxed::{Boxes, Left};
 use super::group::Group;
 use super::rasterise::Tallies;
 use crate::limits::QueryLimits;
@@ -23,6 +24,8 @@ pub(super) struct Sites {
     pub is_turned: bool,
     pub tallies: Tallies,
     pub group: Group,
+    /// The points that were given.
+    pub points: usize,
 }
 
 impl Sites {
@@ -123,21 +126,26 @@ impl<'a> Queries<'a> {
             }
             _ => None,
         };
-        let unit = self.near.as_ref().map_or(kernels::ROWS, |(shape, ..)| shape.rows);
+        let boxes = Boxes::of(sites);
+        let unit = match &self.near {
+            Some((shape, ..)) => shape.rows,
+            None => boxes.cells(self.params.supersample)[1],
+        };
         let step = self.units(unit).div_ceil(self.bands);
         for (band, first) in (0..self.units(unit)).step_by(step as usize).enumerate() {
             let units = first..(first + step).min(self.units(unit));
+            let rows = units.start * unit..(units.end * unit).min(grid.height);
             // SAFETY: the sites are those of the grid's raster, and the cells the grid's.
             unsafe {
                 match self.near.take() {
                     Some(mut near) => {
-                        self.near_band(&mut near, band, units.clone(), sites, cells)?;
+                        self.near_band(&mut near, band, units, sites, cells)?;
                         self.near = Some(near);
                     }
-                    None => self.spans_band(units.clone(), sites, cells, sums.as_ref())?,
+                    None => self.boxed_band(boxes, rows.clone(), sites, cells, sums.as_ref())?,
                 }
             }
-            done(sites, cells, units.start * unit..(units.end * unit).min(grid.height))?;
+            done(sites, cells, rows)?;
         }
         Ok(())
     }
@@ -211,44 +219,81 @@ impl<'a> Queries<'a> {
         Ok(())
     }
 
-    /// Rows of blocks by the kernel for any circle.
+    /// Rows of cells in boxes, and those for which these do not do row by row.
     ///
     /// # Safety
-    /// As [`near_band`](Self::near_band).
-    unsafe fn spans_band(
+    /// As [`near_band`](Self::near_band); the rows begin with a tile.
+    unsafe fn boxed_band(
         &self,
+        boxes: Boxes,
         rows: Range<u32>,
         sites: &mut Sites,
         cells: &mut Cells,
         sums: Option<&Column<i64>>,
     ) -> Result<()> {
-        let grid = self.params.grid;
-        let blocks_x = grid.width.div_ceil(kernels::COLUMNS);
+        let (grid, supersample) = (self.params.grid, self.params.supersample);
+        let tiles = boxes.tiles([grid.width, rows.len() as u32], supersample);
+        let first_tile = boxes.tiles([grid.width, rows.start], supersample);
         let (dem, counts) = cells.pointers();
         let deviations = cells.deviations.as_mut().map_or(std::ptr::null_mut(), Column::as_mut_ptr);
-        use kernels::query_spans as query;
-        let kernel = sites.group.instances.of([query::one, query::two, query::four]);
-        let arguments = query::Args {
-            tallies: sites.tallies.counts.as_mut_ptr(),
+        let spans = self.spans.as_ref().map_or(std::ptr::null(), Column::as_ptr);
+        let span_rows = self.spans.as_ref().map_or(i32::MAX as u32, |spans| spans.len() as u32);
+        let reciprocal = Width::reciprocal(sites.nearest.width());
+        let mut left = Left::new(self.gpu, grid.width as usize * rows.len())?;
+        let (left_counts, left) = (left.counts.as_mut_ptr(), left.entries.as_mut_ptr());
+        use kernels::{query_boxed, query_left};
+        let in_boxes = query_boxed::Args {
+            tallies: sites.tallies.counts.as_ptr(),
             nearest: sites.nearest.column().as_ptr(),
             values: sites.values.as_ptr(),
             turned: sites.turned(),
-            spans: self.spans.as_ref().map_or(std::ptr::null(), Column::as_ptr),
-            span_rows: self.spans.as_ref().map_or(i32::MAX as u32, |spans| spans.len() as u32),
+            spans,
+            span_rows,
             site_limit: self.limits.site_limit,
             cell_columns: grid.width,
             cell_rows: grid.height,
-            reciprocal: Width::reciprocal(sites.nearest.width()),
-            supersample: self.params.supersample,
-            first_block: blocks_x * rows.start,
+            reciprocal,
+            supersample,
+            first_tile,
+            scales: sites.group.scales.as_ptr(),
+            dem,
+            counts,
+            deviations,
+            left_counts,
+            left,
+        };
+        let by_rows = query_left::Args {
+            tallies: sites.tallies.counts.as_ptr(),
+            nearest: sites.nearest.column().as_ptr(),
+            values: sites.values.as_ptr(),
+            turned: sites.turned(),
+            spans,
+            span_rows,
+            site_limit: self.limits.site_limit,
+            cell_columns: grid.width,
+            cell_rows: grid.height,
+            reciprocal,
+            supersample,
             scales: sites.group.scales.as_ptr(),
             dem,
             counts,
             sums: sums.map_or(std::ptr::null(), Column::as_ptr),
             deviations,
+            left_counts,
+            left,
         };
-        // SAFETY: lengths are as the kernel asks.
-        unsafe { self.gpu.enqueue(kernel, Blocks::x(blocks_x * rows.len() as u32), arguments)? };
+        let instances = sites.group.instances;
+        let kernel = boxes.kernel(instances.of([
+            [query_boxed::one_small, query_boxed::one_medium, query_boxed::one_large],
+            [query_boxed::two_small, query_boxed::two_medium, query_boxed::two_large],
+            [query_boxed::four_small, query_boxed::four_medium, query_boxed::four_large],
+        ]));
+        let of_left = instances.of([query_left::one, query_left::two, query_left::four]);
+        // SAFETY: lengths are as the kernels ask; the list has room for all cells.
+        unsafe {
+            self.gpu.enqueue(kernel, Blocks::x(tiles), in_boxes)?;
+            self.gpu.enqueue(of_left, Left::blocks(self.gpu), by_rows)?;
+        }
         Ok(())
     }
 }

@@ -238,7 +238,10 @@ impl Resident {
         let turned_mask = turned::mask(gpu, &mask)?;
         let nearest = super::nearest_sites(workspace, &mask)?;
         let turned = Turned(super::nearest_sites(workspace, &turned_mask)?);
-        Ok((Sites { nearest, values, is_turned: false, tallies, group }, turned))
+        Ok((
+            Sites { nearest, values, is_turned: false, tallies, group, points: self.x.len() },
+            turned,
+        ))
     }
 }
 

@@ -1,0 +1,62 @@
+//! Queries in boxes of pixels first, and row by row where these do not do: see `kernels_rs::nni::boxed`.
+
+use gpu_core::{Blocks, Column, Gpu};
+use kernels_rs::nni as kernels;
+
+use super::query::Sites;
+use crate::Result;
+
+/// Which boxes the kernels take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Boxes {
+    reach: i32,
+}
+
+impl Boxes {
+    /// Those that do for nearly all cells of so many points.
+    pub fn of(sites: &Sites) -> Self {
+        let pixels = sites.nearest.column().len() as u64;
+        Self { reach: kernels::boxed_reach(sites.points as u64, pixels) }
+    }
+
+    /// The kernel for these, of those for each size.
+    pub fn kernel<T>(self, [small, medium, large]: [T; 3]) -> T {
+        match self.reach {
+            kernels::SMALL => small,
+            kernels::MEDIUM => medium,
+            _ => large,
+        }
+    }
+
+    /// Columns and rows of cells of a block.
+    pub fn cells(self, supersample: u32) -> [u32; 2] {
+        kernels::boxed_cells(self.reach, supersample)
+    }
+
+    /// How many tiles cells have, in whole rows of tiles.
+    pub fn tiles(self, [columns, rows]: [u32; 2], supersample: u32) -> u32 {
+        let [width, height] = self.cells(supersample);
+        columns.div_ceil(width) * rows.div_ceil(height)
+    }
+}
+
+/// A list of what does not end in its box.
+pub(super) struct Left {
+    /// How many there are, and how many were taken.
+    pub counts: Column<u32>,
+    pub entries: Column<u32>,
+}
+
+impl Left {
+    /// An empty list with room for a number of entries.
+    pub fn new(gpu: &Gpu, room: usize) -> Result<Self> {
+        // SAFETY: only entries are read that the kernel has written which counts them.
+        let entries = unsafe { gpu.uninitialized(room)? };
+        Ok(Self { counts: gpu.zeroed(2)?, entries })
+    }
+
+    /// The blocks of the kernel that takes the entries.
+    pub fn blocks(gpu: &Gpu) -> Blocks {
+        Blocks::x(gpu.multiprocessors() * 8)
+    }
+}

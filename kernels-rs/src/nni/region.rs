@@ -1,0 +1,203 @@
+//! What a query point steals, or an owner has, as the queries see it: an interval of pixels in each row.
+//!
+//! There are two ways to it: [`Cell`](super::spans::Cell) finds the intervals anywhere in the raster; on the device
+//! `Boxed` finds those of a region that lies in a box of some pixels. Both go over rows and runs in the same order, so
+//! sums of floats have the same bits.
+
+use device_std::math;
+
+/// A site seen from a query point: the way to it, in half pixels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Neighbour {
+    /// The site's pixel.
+    pub site: u32,
+    /// To the east.
+    pub dx: i32,
+    /// To the south.
+    pub dy: i32,
+}
+
+impl Neighbour {
+    /// Squared distance.
+    #[inline(always)]
+    pub fn squared(self) -> i64 {
+        self.dx as i64 * self.dx as i64 + self.dy as i64 * self.dy as i64
+    }
+}
+
+/// Where a query point, or an owner, is.
+#[derive(Clone, Copy, Debug)]
+pub struct Position {
+    /// In half pixels.
+    pub q: [i32; 2],
+    /// Columns and rows of the raster.
+    pub extent: [i32; 2],
+}
+
+impl Position {
+    /// The pixel under the query point; where that is a corner, the one to its lower right.
+    #[inline(always)]
+    pub fn base(self) -> [i32; 2] {
+        [self.q[0] >> 1, self.q[1] >> 1]
+    }
+
+    /// 1 where the query point is the corner of pixels, 0 where it is the centre of one.
+    #[inline(always)]
+    pub fn on_corner(self) -> i32 {
+        1 - (self.q[0] & 1)
+    }
+
+    /// Whether the raster has a column, given as an offset from the base.
+    #[inline(always)]
+    pub fn is_column(self, r: i32) -> bool {
+        ((self.base()[0] + r) as u32) < self.extent[0] as u32
+    }
+
+    /// The index of a pixel of the raster: its column as an offset from the base, and its row.
+    #[inline(always)]
+    pub fn index(self, r: i32, y: i32) -> usize {
+        y as usize * self.extent[0] as usize + (self.base()[0] + r) as usize
+    }
+
+    /// The squared way from row `y` to the query point's place along rows, in half pixels to the south.
+    #[inline(always)]
+    pub fn down(self, y: i32) -> i32 {
+        2 * y + 1 - self.q[1]
+    }
+}
+
+/// Where a query point looks: the raster, and the circle round the point.
+#[derive(Clone, Copy)]
+pub struct Bounds<R> {
+    /// Columns and rows of the raster.
+    pub extent: [i32; 2],
+    /// Rows of the circle; `i32::MAX` where there is none.
+    pub circle_rows: i32,
+    /// For a row of the circle, from the top, how many of its pixels lie to the left of the query
+    /// point, and as many to the right.
+    pub reach: R,
+}
+
+impl Bounds<()> {
+    /// All of a raster.
+    #[inline(always)]
+    pub fn of_raster(extent: [i32; 2]) -> Bounds<impl Fn(i32) -> i32 + Copy> {
+        Bounds { extent, circle_rows: i32::MAX, reach: |_| 0 }
+    }
+}
+
+impl<R: Fn(i32) -> i32> Bounds<R> {
+    /// Whether a row is in the raster and in the circle.
+    #[inline(always)]
+    pub fn has_row(&self, at: Position, y: i32) -> bool {
+        let in_raster = (y as u32) < self.extent[1] as u32;
+        in_raster && (self.circle_row(at, y) as u32) < self.circle_rows as u32
+    }
+
+    /// The row of the circle; any that it has where there is no circle.
+    #[inline(always)]
+    fn circle_row(&self, at: Position, y: i32) -> i32 {
+        match self.circle_rows {
+            i32::MAX => 0,
+            rows => y - at.base()[1] + (rows >> 1),
+        }
+    }
+
+    /// The first and the last column that a row has in the raster and in the circle, as offsets from the base.
+    #[inline(always)]
+    pub fn columns(&self, at: Position, y: i32) -> [i32; 2] {
+        let west = at.base()[0];
+        self.in_circle(at, y, [-west, self.extent[0] - 1 - west])
+    }
+
+    /// What of a row's pixels lies in the circle; the row is one of its.
+    #[inline(always)]
+    pub fn in_circle(&self, at: Position, y: i32, [first, last]: [i32; 2]) -> [i32; 2] {
+        if self.circle_rows == i32::MAX {
+            return [first, last];
+        }
+        let reach = (self.reach)(self.circle_row(at, y));
+        [i32::max(first, -reach), i32::min(last, reach - at.on_corner())]
+    }
+}
+
+/// A run is given pixel by pixel where not more than this many are left of the row.
+pub(super) const FEW: i32 = 4;
+
+/// What a query point, or an owner, has of the raster. Columns of pixels are offsets from the base.
+pub trait Region {
+    /// Where it is.
+    fn position(&self) -> Position;
+
+    /// The site of a pixel, seen from the query point.
+    fn neighbour(&self, r: i32, y: i32) -> Neighbour;
+
+    /// Calls `row(y, first, last)` for the rows in which something may be stolen: from the query
+    /// point's own (where it is a corner, the one below it) to the south, then from the one above
+    /// to the north; after the last that has something comes one without, if the raster and the circle have it.
+    /// `first > last` where nothing is.
+    ///
+    /// The raster has a site.
+    fn rows(&self, row: impl FnMut(i32, i32, i32));
+
+    /// Calls `run(site, pixels)` for the sites of row `y` from offset `first` to `last`, in order; but
+    /// not for those whose squared distance is `site_limit` or more.
+    fn runs(&self, y: i32, first: i32, last: i32, site_limit: u64, run: impl FnMut(Neighbour, u32));
+
+    /// Calls `run(site, pixels)` for the sites of all rows, as [`runs`](Self::runs), but in any order.
+    #[inline(always)]
+    fn in_any_order(&self, site_limit: u64, mut run: impl FnMut(Neighbour, u32)) {
+        self.rows(|y, first, last| self.runs(y, first, last, site_limit, &mut run));
+    }
+
+    /// The first row of [`rows`](Self::rows).
+    #[inline(always)]
+    fn start_row(&self) -> i32 {
+        self.position().base()[1]
+    }
+
+    /// Calls `site` for the sites among the pixels that touch the query point: one, or four where it
+    /// is a corner.
+    #[inline(always)]
+    fn touching_sites(&self, mut site: impl FnMut(Neighbour)) {
+        self.touching(|pixel, neighbour| {
+            if pixel == neighbour.site {
+                site(neighbour);
+            }
+        });
+    }
+
+    /// Calls `look(pixel, its site)` for the pixels that touch the query point, which is not on the
+    /// border of the raster.
+    #[inline(always)]
+    fn touching(&self, mut look: impl FnMut(u32, Neighbour)) {
+        let at = self.position();
+        let mut y = at.base()[1] - at.on_corner();
+        while y <= at.base()[1] {
+            let mut r = -at.on_corner();
+            while r <= 0 {
+                look(at.index(r, y) as u32, self.neighbour(r, y));
+                r += 1;
+            }
+            y += 1;
+        }
+    }
+
+    /// Whether no site is so near to the query point as the squared distance `site_limit`, in half
+    /// pixels; `false` where it would take a longer look.
+    #[inline(always)]
+    fn is_beyond(&self, site_limit: u64) -> bool {
+        if site_limit == u64::MAX {
+            return false;
+        }
+        let site = self.neighbour(0, self.start_row());
+        if self.position().on_corner() == 0 {
+            // The nearest of all.
+            return site.squared() as u64 >= site_limit;
+        }
+        // Nearest to a pixel which is the root of 2 away.
+        let to_pixel = Neighbour { dx: site.dx - 1, dy: site.dy - 1, ..site };
+        let bound = math::sqrt(site_limit as f64) + 1.5;
+        to_pixel.squared() as f64 >= bound * bound
+    }
+}

@@ -8,7 +8,8 @@
 //! 3. Each cell of the DEM by itself ([`scene`]): a [`walk`] over the rings round its centre gives its natural
 //!    neighbours and what it takes from each, and [`weights`] the mean of their values.
 //! 4. Where these do not tell, beside voids and along the hull, a second walk goes over wide rings, too.
-//! 5. Where rings do not tell, the centre's Voronoi cell is clipped ([`search`]) and falls to its natural
+//! 5. Cells [outside] the hull are told their windows.
+//! 6. Where rings do not tell, the centre's Voronoi cell is clipped ([`search`]) and falls to its natural
 //!    neighbours ([`polygon`]).
 //!
 //! All geometry is in f64, relative to a site or to the query point, in single operations whose order is that of
@@ -17,6 +18,7 @@
 pub mod crowds;
 pub mod index;
 pub mod kernels;
+pub mod outside;
 pub mod polygon;
 pub mod rings;
 pub mod scene;

@@ -74,6 +74,9 @@ impl Slots for OnHost {
     fn set_time(&mut self, i: u32, time: f64) {
         self.0[i as usize].time = time;
     }
+    fn move_sides(&mut self, [first, end]: [u32; 2], to: u32, _: bool) {
+        self.0.copy_within(first as usize..end as usize, to as usize);
+    }
 }
 
 /// Sites sorted by cells, with their values.

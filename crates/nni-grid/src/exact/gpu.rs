@@ -15,7 +15,7 @@ use crate::{Params, Result, ValueScale, Weights};
 
 /// Sides of the polygons of the listed cells and sites, and how many of them are worked on at once: few
 /// need more than shared memory has.
-const TIERS: [(u64, u64); 2] = [(512, 1 << 12), (4096, 256)];
+const TIERS: [(u64, u64); 3] = [(512, 1 << 11), (2048, 1 << 10), (1 << 14, 1 << 7)];
 
 /// Threads at work on polygons in shared memory.
 const IN_SHARED: u64 = 1 << 18;
@@ -54,6 +54,8 @@ struct Table {
     /// Wide ones lie behind, if there are any.
     rings: Option<Column<f64>>,
     has_wide_rings: bool,
+    /// Whether cells outside the hull have no end.
+    is_unlimited: bool,
     scales: Column<f64>,
     setup: Column<f64>,
     value_count: u32,
@@ -153,6 +155,7 @@ impl Table {
                 sites_before,
                 rings: None,
                 has_wide_rings: setup.has_wide_rings,
+                is_unlimited: setup.is_unlimited(),
                 scales: put_scales(gpu, points.scales.iter().copied())?,
                 setup: put_numbers(gpu, &in_memory)?,
                 value_count: value_count as u32,
@@ -398,7 +401,8 @@ impl Table {
             }
             if let (Some(rings), Some(near), true) = (&self.rings, &listed, self.has_wide_rings) {
                 let mut left = list(gpu, cells)?;
-                let windows = windows.insert(gpu.uninitialized(kernels::MOST_WINDOWS as usize)?);
+                let told = self.windows(gpu, near)?;
+                let windows = windows.insert(gpu.uninitialized(told.len())?);
                 let kernel = match gradients.is_null() {
                     true => kernels::walk_far::mean,
                     false => kernels::walk_far::smooth,
@@ -422,6 +426,7 @@ impl Table {
                         distances,
                         deviations,
                         listed: near.as_ptr(),
+                        told: told.as_ptr(),
                         left: left.as_mut_ptr(),
                         windows: windows.as_mut_ptr(),
                         workers: workers as u32,
@@ -438,8 +443,8 @@ impl Table {
                 }
                 let mut left = list(gpu, cells)?;
                 let mut slots = gpu.uninitialized::<f64>(tier.numbers())?;
-                // They belong to the first list alone.
-                let windows = windows.take();
+                // They belong to the first list of those that are not near.
+                let told = windows.take();
                 let kernel = match tier.by {
                     By::Near => kernels::clip_cells::near,
                     By::Shared => kernels::clip_cells::shared,
@@ -462,7 +467,7 @@ impl Table {
                         distances,
                         deviations,
                         listed: address(listed.as_ref()),
-                        windows: address(windows.as_ref()),
+                        windows: address(told.as_ref()),
                         left: left.as_mut_ptr(),
                         slots: slots.as_mut_ptr(),
                         capacity: tier.sides as u32,
@@ -470,9 +475,71 @@ impl Table {
                         tallies,
                     },
                 )?;
+                if tier.by == By::Near && self.is_unlimited {
+                    windows = Some(self.windows(gpu, &left)?);
+                }
                 listed = Some(left);
             }
             Ok(layers)
+        }
+    }
+
+    /// The windows of listed cells, as far as they lie outside the hull.
+    fn windows(&self, gpu: &Gpu, listed: &Column<u32>) -> Result<Column<f64>> {
+        let cells = listed.len() - 1;
+        let (setup, places) = (self.setup.as_ptr(), self.places.as_ptr());
+        let (sites_before, points) = (self.sites_before.as_ptr(), self.points);
+        let listed = listed.as_ptr();
+        // SAFETY: as for the index; the outermost sites are written before they are read, or none is.
+        unsafe {
+            let mut outermost = gpu.uninitialized::<i64>(kernels::outside::DIRECTIONS as usize)?;
+            gpu.fill_with_byte(outermost.as_mut_ptr(), kernels::NONE_OUTERMOST, outermost.len())?;
+            let workers = (IN_SHARED / 32).min(u64::from(points)).max(1);
+            gpu.enqueue(
+                kernels::find_outermost,
+                Blocks::for_each(&kernels::find_outermost, 32 * workers)?,
+                kernels::find_outermost::Args {
+                    setup,
+                    places,
+                    sites_before,
+                    points,
+                    listed,
+                    outermost: outermost.as_mut_ptr(),
+                    workers: workers as u32,
+                },
+            )?;
+            let mut outer = list(gpu, points as usize)?;
+            gpu.enqueue(
+                kernels::list_outer,
+                Blocks::for_each(&kernels::list_outer, u64::from(points).max(1))?,
+                kernels::list_outer::Args {
+                    places,
+                    sites_before,
+                    points,
+                    listed,
+                    outermost: outermost.as_ptr(),
+                    outer: outer.as_mut_ptr(),
+                },
+            )?;
+            let most = cells.clamp(1, kernels::MOST_WINDOWS as usize);
+            let mut windows = gpu.uninitialized::<f64>(most)?;
+            let workers = IN_SHARED.min(most as u64);
+            gpu.enqueue(
+                kernels::tell_windows,
+                Blocks::for_each(&kernels::tell_windows, workers)?,
+                kernels::tell_windows::Args {
+                    setup,
+                    starts: self.starts.as_ptr(),
+                    places,
+                    points,
+                    listed,
+                    outermost: outermost.as_ptr(),
+                    outer: outer.as_ptr(),
+                    windows: windows.as_mut_ptr(),
+                    workers: workers as u32,
+                },
+            )?;
+            Ok(windows)
         }
     }
 }

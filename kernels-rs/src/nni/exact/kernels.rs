@@ -3,6 +3,7 @@
 mod cells;
 mod given;
 mod memory;
+mod outside;
 mod planes;
 mod records;
 mod results;
@@ -17,6 +18,7 @@ use super::MODULE;
 pub use cells::*;
 pub use given::{SETUP, setup_in_memory};
 pub use memory::*;
+pub use outside::*;
 pub use planes::*;
 pub use records::{RING_NUMBERS, WIDE_RECORDS};
 pub use rings::*;

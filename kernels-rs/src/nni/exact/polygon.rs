@@ -6,13 +6,16 @@
 
 use device_std::math;
 
-use super::team::{Alone, Team};
+use super::team::Team;
 
 /// Names of lines below this are sites; from here on they are the sides of the window.
 pub const WINDOW: u32 = u32::MAX - 3;
 
-/// Corners that each thread of a team looks at for itself.
+/// Corners, or sides, that each thread of a team looks at for itself.
 const FEW: u32 = 10;
+
+/// Sides up to which all corners are looked at for the farthest beyond a line; of more it is searched by the angle.
+const MANY: u32 = 64;
 
 /// The half-plane of the places p with `normal . p <= room`. For a site at n these are `n` and
 /// `|n|^2 / 2`: the places nearer to the query point than to the site.
@@ -64,6 +67,31 @@ pub fn meeting(a: Line, b: Line) -> Option<[f64; 2]> {
     ])
 }
 
+/// Angles, counterclockwise from a way.
+struct AngleFrom([f64; 2]);
+
+impl AngleFrom {
+    /// Whether that of one way is less than that of another.
+    #[inline(always)]
+    fn is_less(&self, a: [f64; 2], b: [f64; 2]) -> bool {
+        let (a_is_over, b_is_over) = (self.is_over_half(a), self.is_over_half(b));
+        if a_is_over == b_is_over { cross(a, b) > 0.0 } else { b_is_over }
+    }
+
+    /// Whether it is half a turn or more.
+    #[inline(always)]
+    fn is_over_half(&self, way: [f64; 2]) -> bool {
+        let turn = cross(self.0, way);
+        turn < 0.0 || turn == 0.0 && self.0[0] * way[0] + self.0[1] * way[1] < 0.0
+    }
+}
+
+/// The square of a distance from the query point.
+#[inline(always)]
+fn squared([x, y]: [f64; 2]) -> f64 {
+    x * x + y * y
+}
+
 /// Twice the area of the triangle that two ways span, positive where it is counterclockwise.
 #[inline(always)]
 pub fn cross(a: [f64; 2], b: [f64; 2]) -> f64 {
@@ -75,7 +103,6 @@ pub fn cross(a: [f64; 2], b: [f64; 2]) -> f64 {
 #[inline(always)]
 pub fn diverge(before: [f64; 2], behind: [f64; 2], angle: f64) -> bool {
     let (left, right) = ([-before[1], before[0]], [behind[1], -behind[0]]);
-    let squared = |[x, y]: [f64; 2]| x * x + y * y;
     let lengths = math::sqrt(squared(left) * squared(right));
     let is_wide = left[0] * right[0] + left[1] * right[1] <= 0.0;
     is_wide || cross(left, right) > angle * lengths
@@ -108,6 +135,45 @@ pub trait Slots {
     fn time(&self, i: u32) -> f64;
     /// Sets the time of a side.
     fn set_time(&mut self, i: u32, time: f64);
+    /// Moves the sides from a first to before an end to where the first goes; their shares and times, too, if they have
+    /// any.
+    #[inline(always)]
+    fn move_sides(&mut self, [first, end]: [u32; 2], to: u32, has_shares: bool) {
+        let mut i = 0;
+        while i < end - first {
+            let k = if to < first { i } else { end - first - 1 - i };
+            let side = Side::of(self, first + k, has_shares);
+            side.put(self, to + k, has_shares);
+            i += 1;
+        }
+    }
+}
+
+/// What slots have of a side.
+#[derive(Clone, Copy)]
+struct Side {
+    corner: [f64; 2],
+    line: u32,
+    share: f64,
+    time: f64,
+}
+
+impl Side {
+    #[inline(always)]
+    fn of<S: Slots + ?Sized>(slots: &S, i: u32, has_shares: bool) -> Self {
+        let (share, time) = if has_shares { (slots.share(i), slots.time(i)) } else { (0.0, 0.0) };
+        Self { corner: slots.corner(i), line: slots.line(i), share, time }
+    }
+
+    #[inline(always)]
+    fn put<S: Slots + ?Sized>(self, slots: &mut S, i: u32, has_shares: bool) {
+        slots.set_corner(i, self.corner);
+        slots.set_line(i, self.line);
+        if has_shares {
+            slots.set_share(i, self.share);
+            slots.set_time(i, self.time);
+        }
+    }
 }
 
 /// A polygon in slots, of a team of threads.
@@ -116,15 +182,24 @@ pub struct Polygon<'a, S, T> {
     pub slots: &'a mut S,
     /// Its sides.
     pub len: u32,
+    /// The squared distance of its farthest corner.
+    pub farthest: f64,
     /// Whose it is.
     pub team: T,
 }
 
-impl<S: Slots, T: Team> Polygon<'_, S, T> {
+impl<'a, S: Slots, T: Team> Polygon<'a, S, T> {
+    /// None yet.
+    #[inline(always)]
+    pub fn new(slots: &'a mut S, team: T) -> Self {
+        Self { slots, len: 0, farthest: 0.0, team }
+    }
+
     /// Makes it the square window.
     #[inline(always)]
     pub fn open(&mut self, half_side: f64) {
         self.len = 4;
+        self.farthest = half_side * half_side + half_side * half_side;
         // Others may still read what was here.
         self.team.sync();
         let mut k = 0;
@@ -170,25 +245,28 @@ impl<S: Slots, T: Team> Polygon<'_, S, T> {
         false
     }
 
-    /// The squared distance of the farthest corner.
+    /// Looks for the farthest corner.
     #[inline(always)]
-    pub fn farthest(&self) -> f64 {
+    fn look_for_farthest(&mut self) {
         // Few corners are sooner looked at by each thread than told to the others.
         let (first, step) = if self.len > FEW { (self.team.rank(), T::THREADS) } else { (0, 1) };
         let mut farthest = 0.0;
         let mut i = first;
         while i < self.len {
-            let [x, y] = self.slots.corner(i);
-            farthest = f64::max(farthest, x * x + y * y);
+            farthest = f64::max(farthest, squared(self.slots.corner(i)));
             i += step;
         }
-        if self.len > FEW { self.team.reduce(farthest, f64::max) } else { farthest }
+        self.farthest =
+            if self.len > FEW { self.team.reduce(farthest, f64::max) } else { farthest };
     }
 
     /// The corner that is farthest beyond a line, which each thread of the team has its own of; `None` where none
-    /// is.
+    /// is. `line_of` gives the lines by name.
     #[inline(always)]
-    pub fn farthest_beyond(&self, line: Line) -> Option<u32> {
+    pub fn farthest_beyond(&self, line: Line, line_of: impl Fn(u32) -> Line) -> Option<u32> {
+        if self.slots.capacity() > MANY && self.len > MANY {
+            return self.farthest_by_angle(line, line_of);
+        }
         let (mut worst, mut at) = (0.0, None);
         let mut i = 0;
         while i < self.len {
@@ -201,6 +279,39 @@ impl<S: Slots, T: Team> Polygon<'_, S, T> {
         at
     }
 
+    /// The same by the angles of the sides, which grow round the polygon: the corner is between the two sides between
+    /// whose normals the line's is, or, where rounding has a say, next to it.
+    #[inline(always)]
+    fn farthest_by_angle(&self, line: Line, line_of: impl Fn(u32) -> Line) -> Option<u32> {
+        let angle = AngleFrom(line_of(self.slots.line(0)).normal);
+        let (mut first, mut end) = (1, self.len);
+        while first < end {
+            let middle = (first + end) / 2;
+            if angle.is_less(line_of(self.slots.line(middle)).normal, line.normal) {
+                first = middle + 1;
+            } else {
+                end = middle;
+            }
+        }
+        let excess = |i: u32| line.excess(self.slots.corner(i));
+        let mut at = if first == self.len { 0 } else { first };
+        let (mut worst, mut steps, mut is_forward) = (excess(at), 0, true);
+        while steps < self.len {
+            let next =
+                if is_forward { self.after(at, self.len) } else { self.before(at, self.len) };
+            let beyond = excess(next);
+            if beyond > worst {
+                (worst, at) = (beyond, next);
+            } else if is_forward {
+                is_forward = false;
+            } else {
+                break;
+            }
+            steps += 1;
+        }
+        (worst > 0.0).then_some(at)
+    }
+
     /// Cuts off what is beyond a line, of which corner `at` is the farthest. `line_of` gives the lines by name.
     /// `false` where the slots do not suffice.
     ///
@@ -211,13 +322,20 @@ impl<S: Slots, T: Team> Polygon<'_, S, T> {
         let len = self.len;
         // The corners that go are those from `first` to `last`, and one at least stays.
         let (mut first, mut last, mut gone) = (at, at, 1);
-        while gone + 1 < len && new.excess(self.slots.corner(self.before(first, len))) > 0.0 {
-            first = self.before(first, len);
-            gone += 1;
-        }
-        while gone + 1 < len && new.excess(self.slots.corner(self.after(last, len))) > 0.0 {
-            last = self.after(last, len);
-            gone += 1;
+        let mut farthest_gone = squared(self.slots.corner(at));
+        let (mut i, mut is_forward) = (self.before(at, len), false);
+        while gone + 1 < len {
+            let corner = self.slots.corner(i);
+            if new.excess(corner) > 0.0 {
+                farthest_gone = f64::max(farthest_gone, squared(corner));
+                (first, last) = if is_forward { (first, i) } else { (i, last) };
+                gone += 1;
+            } else if is_forward {
+                break;
+            } else {
+                is_forward = true;
+            }
+            i = if is_forward { self.after(last, len) } else { self.before(first, len) };
         }
         if len + 2 - gone > self.slots.capacity() {
             return false;
@@ -233,8 +351,8 @@ impl<S: Slots, T: Team> Polygon<'_, S, T> {
             None => self.crossing(kept_after, last, new),
         };
         self.team.sync();
+        let place = self.make_room(first, last, gone);
         if self.team.leads() {
-            let place = self.make_room(first, last, gone);
             self.slots.set_corner(place, enter);
             self.slots.set_line(place, name);
             self.slots.set_corner(place + 1, leave);
@@ -242,6 +360,11 @@ impl<S: Slots, T: Team> Polygon<'_, S, T> {
         }
         self.team.sync();
         self.len = len + 2 - gone;
+        if farthest_gone < self.farthest {
+            self.farthest = f64::max(self.farthest, f64::max(squared(enter), squared(leave)));
+        } else {
+            self.look_for_farthest();
+        }
         true
     }
 
@@ -257,41 +380,39 @@ impl<S: Slots, T: Team> Polygon<'_, S, T> {
     /// Puts two slots in place of those from `first` to `last`, `gone` in number; gives the first.
     #[inline(always)]
     fn make_room(&mut self, first: u32, last: u32, gone: u32) -> u32 {
-        let len = self.len;
         if first > last {
             // The run goes over the end: what stays moves to the start, and the two follow.
-            let mut i = last + 1;
-            while i < first {
-                self.move_side(i, i - last - 1);
-                i += 1;
-            }
+            self.move_sides([last + 1, first], 0, false);
             return first - last - 1;
         }
-        if gone == 1 {
-            let mut i = len;
-            while i > last + 1 {
-                i -= 1;
-                self.move_side(i, i + 1);
-            }
-        } else if gone > 2 {
-            let mut i = last + 1;
-            while i < len {
-                self.move_side(i, i + 2 - gone);
-                i += 1;
-            }
+        if gone != 2 {
+            self.move_sides([last + 1, self.len], first + 2, false);
         }
         first
     }
 
+    /// As [`Slots::move_sides`], a side a thread; all have read before what was there, and see what is there when they
+    /// have met again.
     #[inline(always)]
-    fn move_side(&mut self, from: u32, to: u32) {
-        let (corner, line) = (self.slots.corner(from), self.slots.line(from));
-        self.slots.set_corner(to, corner);
-        self.slots.set_line(to, line);
+    fn move_sides(&mut self, [first, end]: [u32; 2], to: u32, has_shares: bool) {
+        if T::THREADS == 1 {
+            return self.slots.move_sides([first, end], to, has_shares);
+        }
+        let (count, rank) = (end - first, self.team.rank());
+        let mut done = 0;
+        while done < count {
+            // Those go first that lie where others go.
+            let from_front = u32::min(done + rank, count - 1);
+            let k = if to < first { from_front } else { count - 1 - from_front };
+            let side = Side::of(self.slots, first + k, has_shares);
+            self.team.sync();
+            if done + rank < count {
+                side.put(self.slots, to + k, has_shares);
+            }
+            done += T::THREADS;
+        }
     }
-}
 
-impl<S: Slots> Polygon<'_, S, Alone> {
     /// Gives each side its share of the area, doubled: of what is nearer to its site than to the others'.
     ///
     /// How much nearer a place p is to the query point than to the site n, `|p - n|^2 - |p|^2`, is
@@ -304,20 +425,19 @@ impl<S: Slots> Polygon<'_, S, Alone> {
     ///
     /// A side of the window stays where it is and takes nothing.
     ///
-    /// Sides change places. Work grows with the square of the sides.
+    /// Sides change places. Work grows with the square of the sides, which the threads share.
     #[inline(always)]
     pub fn share(&mut self, line_of: impl Fn(u32) -> Line) {
         let len = self.len;
-        let mut before = line_of(self.slots.line(len - 1));
-        let mut here = line_of(self.slots.line(0));
-        let mut i = 0;
+        let mut i = self.team.rank();
         while i < len {
-            let after = line_of(self.slots.line(self.after(i, len)));
+            let beside = [self.before(i, len), i, self.after(i, len)];
+            let [before, here, after] = beside.map(|i| line_of(self.slots.line(i)));
             self.slots.set_share(i, 0.0);
             self.slots.set_time(i, Event::of(before, here, after).time());
-            (before, here) = (here, after);
-            i += 1;
+            i += T::THREADS;
         }
+        self.team.sync();
         let mut alive = len;
         while alive > 3 {
             let side = self.soonest(alive);
@@ -332,9 +452,12 @@ impl<S: Slots> Polygon<'_, S, Alone> {
         // Where rounding puts the top outside there is next to nothing to share.
         let is_inside = is_positive(parts, length(a, b) + length(b, c));
         let part = |part: f64| f64::max(if is_inside { part } else { whole * (1.0 / 3.0) }, 0.0);
-        self.add(0, part(parts[0]));
-        self.add(1, part(parts[1]));
-        self.add(2, part(parts[2]));
+        if self.team.leads() {
+            self.add(0, part(parts[0]));
+            self.add(1, part(parts[1]));
+            self.add(2, part(parts[2]));
+        }
+        self.team.sync();
     }
 
     #[inline(always)]
@@ -345,16 +468,24 @@ impl<S: Slots> Polygon<'_, S, Alone> {
     /// The side that shrinks to nothing first.
     #[inline(always)]
     fn soonest(&self, alive: u32) -> u32 {
+        let (first, step) = if alive > FEW { (self.team.rank(), T::THREADS) } else { (0, 1) };
         let (mut soonest, mut side) = (f64::INFINITY, 0);
-        let mut i = 0;
+        let mut i = first;
         while i < alive {
             let time = self.slots.time(i);
             if time < soonest {
                 (soonest, side) = (time, i);
             }
-            i += 1;
+            i += step;
         }
-        side
+        if T::THREADS == 1 || alive <= FEW {
+            return side;
+        }
+        // Of several the first.
+        let of_all = self.team.reduce(soonest, f64::min);
+        let is_soonest = soonest == of_all && of_all < f64::INFINITY;
+        let side = self.team.reduce(if is_soonest { side } else { u32::MAX }, u32::min);
+        if side == u32::MAX { 0 } else { side }
     }
 
     /// Closes the share of a side that has shrunk to nothing, and puts it behind the ones that are left.
@@ -373,31 +504,37 @@ impl<S: Slots> Polygon<'_, S, Alone> {
             // Rounding alone decides about a side so short.
             top = [(left[0] + right[0]) * 0.5, (left[1] + right[1]) * 0.5];
         }
-        self.add(before, f64::max(area(start, left, top), 0.0));
-        self.add(side, f64::max(area(left, right, top), 0.0));
-        self.add(after, f64::max(area(right, end, top), 0.0));
-        self.slots.set_corner(after, top);
-        let share = self.slots.share(side);
-        let mut i = side;
-        while i + 1 < alive {
-            self.move_side(i + 1, i);
-            self.slots.set_share(i, self.slots.share(i + 1));
-            self.slots.set_time(i, self.slots.time(i + 1));
-            i += 1;
+        self.team.sync();
+        if self.team.leads() {
+            self.add(before, f64::max(area(start, left, top), 0.0));
+            self.add(side, f64::max(area(left, right, top), 0.0));
+            self.add(after, f64::max(area(right, end, top), 0.0));
+            self.slots.set_corner(after, top);
         }
+        self.team.sync();
+        let share = self.slots.share(side);
+        self.team.sync();
+        self.move_sides([side + 1, alive], side, true);
         let alive = alive - 1;
-        self.slots.set_line(alive, name);
-        self.slots.set_share(alive, share);
         // The neighbours' times, with their new neighbours.
         let after = if side == alive { 0 } else { side };
         let before = self.before(after, alive);
+        self.team.sync();
+        if self.team.leads() {
+            self.slots.set_line(alive, name);
+            self.slots.set_share(alive, share);
+        }
         let beyond = |i: u32| line_of(self.slots.line(i));
         let time_before =
             Event::of(beyond(self.before(before, alive)), line_before, line_after).time();
         let time_after =
             Event::of(line_before, line_after, beyond(self.after(after, alive))).time();
-        self.slots.set_time(before, time_before);
-        self.slots.set_time(after, time_after);
+        self.team.sync();
+        if self.team.leads() {
+            self.slots.set_time(before, time_before);
+            self.slots.set_time(after, time_after);
+        }
+        self.team.sync();
     }
 }
 

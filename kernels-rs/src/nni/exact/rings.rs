@@ -140,7 +140,7 @@ impl<P: Fn(u32) -> [f64; 2], S: Fn(u32) -> u32> Index<P, S> {
     ) -> u32 {
         let (at, give_up) = ((self.place)(site), f64::INFINITY);
         let query = Query { at, own: site, half_window: half_extent, give_up, most: T::MOST };
-        let mut polygon = Polygon { slots, len: 0, team };
+        let mut polygon = Polygon::new(slots, team);
         let found = self.cell(&query, &mut polygon);
         if found.end != End::Found || polygon.len > MOST_WIDE_SIDES {
             team.sync();

@@ -5,7 +5,7 @@ use device_std::math;
 use super::polygon::{Polygon, Slots, WINDOW};
 use super::rings::{RingSides, Rings};
 use super::search::{End, Found, Index, NEAR, Query};
-use super::team::{Alone, Team};
+use super::team::Team;
 use super::walk::Walk;
 use super::weights::{self, Clipped, ClippedSides, Natural, Planes, Sums, Walked};
 use crate::nni::finish::{FILL_NEAREST, FILL_VALUE, finished};
@@ -191,7 +191,7 @@ impl Scene {
         if outside > 0.0 {
             query.half_window = outside;
         }
-        let mut polygon = Polygon { slots, len: 0, team };
+        let mut polygon = Polygon::new(slots, team);
         let mut found;
         // Goes round twice at most; a loop, so that the code for the search stands once.
         loop {
@@ -209,17 +209,11 @@ impl Scene {
         if found.end == End::Exceeded {
             return None;
         }
-        // The others may still read the polygon.
-        team.sync();
-        if !team.leads() {
-            return Some(Answer::NONE);
-        }
         if self.is_without_weights(found) {
-            return Some(result.without_weights());
+            return Some(if team.leads() { result.without_weights() } else { Answer::NONE });
         }
-        let weights = self.weights;
-        let mut polygon = Polygon { slots: polygon.slots, len: polygon.len, team: Alone };
-        result.weighted::<true>(&Clipped::weigh(index, &query, &mut polygon, weights))
+        let clipped = Clipped::weigh(index, &query, &mut polygon, self.weights);
+        if team.leads() { result.weighted::<true>(&clipped) } else { Some(Answer::NONE) }
     }
 
     /// Whether the search alone tells what becomes of a cell.
@@ -257,18 +251,14 @@ impl Scene {
         let half_window = self.half_extent;
         let (give_up, most) = (f64::INFINITY, T::MOST);
         let query = Query { at, own: site, half_window, give_up, most };
-        let mut polygon = Polygon { slots, len: 0, team };
+        let mut polygon = Polygon::new(slots, team);
         if index.cell(&query, &mut polygon).end == End::Exceeded {
             return false;
         }
-        // The others may still read the polygon.
-        team.sync();
-        if !team.leads() {
-            return true;
-        }
-        let mut polygon = Polygon { slots: polygon.slots, len: polygon.len, team: Alone };
         let sides = ClippedSides::measure(index, &query, &mut polygon);
-        planes(Planes::weigh(sides), site, sites, write);
+        if team.leads() {
+            planes(Planes::weigh(sides), site, sites, write);
+        }
         true
     }
 }

@@ -192,11 +192,10 @@ impl<P: Fn(u32) -> [f64; 2], S: Fn(u32) -> u32> Index<P, S> {
     #[inline(always)]
     pub fn cell<Q: Slots, T: Team>(&self, query: &Query, polygon: &mut Polygon<'_, Q, T>) -> Found {
         polygon.open(query.half_window);
-        let farthest = polygon.farthest();
         let found = Found { end: End::Exceeded, nearest: WINDOW, squared: f64::INFINITY };
         let beside = if T::LEAVES_CROWDS { [0; 2] } else { self.beside(query.at) };
         let met = [0; 2];
-        let mut walk = Walk { index: self, query, farthest, found, agreed: found, beside, met };
+        let mut walk = Walk { index: self, query, found, agreed: found, beside, met };
         let mut inner: Option<Block> = None;
         let mut half = 0;
         loop {
@@ -208,7 +207,7 @@ impl<P: Fn(u32) -> [f64; 2], S: Fn(u32) -> u32> Index<P, S> {
             }
             let reach = self.cells.reach(block, query.at);
             let squared = if reach > 0.0 { reach * reach } else { 0.0 };
-            if 4.0 * walk.farthest <= squared || self.cells.is_whole(block) {
+            if 4.0 * polygon.farthest <= squared || self.cells.is_whole(block) {
                 walk.found.end = End::Found;
             } else if query.give_up <= squared && walk.found.squared >= query.give_up {
                 walk.found.end = End::Beyond;
@@ -229,8 +228,6 @@ impl<P: Fn(u32) -> [f64; 2], S: Fn(u32) -> u32> Index<P, S> {
 struct Walk<'a, P, S> {
     index: &'a Index<P, S>,
     query: &'a Query,
-    /// The squared distance of the polygon's farthest corner.
-    farthest: f64,
     /// The nearest site is that of the thread's own, until they [agree](Self::agree).
     found: Found,
     /// What they agreed on last.
@@ -261,7 +258,7 @@ impl<P: Fn(u32) -> [f64; 2], S: Fn(u32) -> u32> Walk<'_, P, S> {
         let mut gap = NO_GAP;
         loop {
             if !by_circles {
-                let reach = 2.0 * math::sqrt(self.farthest);
+                let reach = 2.0 * math::sqrt(polygon.farthest);
                 let ends = [self.query.at[0] - reach, self.query.at[0] + reach];
                 [first, last] = columns_between(cells, block, ends);
             } else if strip_rows == 0 {
@@ -336,6 +333,7 @@ impl<P: Fn(u32) -> [f64; 2], S: Fn(u32) -> u32> Walk<'_, P, S> {
         let (index, query, team) = (self.index, self.query, polygon.team);
         let (rank, rows) = (team.rank(), u32::min(left, T::THREADS));
         let (mut is_long, mut cuts) = (false, false);
+        let line_of = |name: u32| index.line(query, name);
         if rank < rows {
             let own = if is_southward { row - rank } else { row + rank };
             let (start, hole) = (own * index.cells.columns, hole(own));
@@ -351,10 +349,10 @@ impl<P: Fn(u32) -> [f64; 2], S: Fn(u32) -> u32> Walk<'_, P, S> {
                 is_long |= end - site > MOST_OF_THREAD;
                 while site < end && !is_long && !cuts {
                     let way = index.way(query, site);
-                    let is_near = way[0] * way[0] + way[1] * way[1] < 4.0 * self.farthest;
+                    let is_near = way[0] * way[0] + way[1] * way[1] < 4.0 * polygon.farthest;
                     cuts = is_near
                         && site != query.own
-                        && polygon.farthest_beyond(Line::of_site(way)).is_some();
+                        && polygon.farthest_beyond(Line::of_site(way), line_of).is_some();
                     site += 1;
                 }
             }
@@ -420,13 +418,14 @@ impl<P: Fn(u32) -> [f64; 2], S: Fn(u32) -> u32> Walk<'_, P, S> {
             way = index.way(query, site);
             squared = way[0] * way[0] + way[1] * way[1];
         }
+        let line_of = |name: u32| index.line(query, name);
         // Threads before this one have had their turn.
         let mut turn = 0;
         loop {
-            let is_near = rank >= turn && squared < 4.0 * self.farthest;
+            let is_near = rank >= turn && squared < 4.0 * polygon.farthest;
             let mut worst = None;
             if is_near {
-                worst = polygon.farthest_beyond(Line::of_site(way));
+                worst = polygon.farthest_beyond(Line::of_site(way), line_of);
             }
             let cutting = team.ballot(worst.is_some());
             let next = cutting.trailing_zeros();
@@ -443,10 +442,9 @@ impl<P: Fn(u32) -> [f64; 2], S: Fn(u32) -> u32> Walk<'_, P, S> {
             }
             let line = Line::of_site([team.get(way[0], next), team.get(way[1], next)]);
             let at = team.get(worst.unwrap_or(0), next);
-            if !polygon.cut(line, first + next, at, |name: u32| index.line(query, name)) {
+            if !polygon.cut(line, first + next, at, line_of) {
                 return false;
             }
-            self.farthest = polygon.farthest();
             turn = next + 1;
             if turn == T::THREADS {
                 return true;

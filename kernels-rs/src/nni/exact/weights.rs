@@ -5,7 +5,7 @@ use device_std::math;
 use super::polygon::{Polygon, Slots, WINDOW};
 use super::rings::Rings;
 use super::search::{Index, Query};
-use super::team::Alone;
+use super::team::Team;
 use super::walk::Walk;
 
 /// Weights are the areas that the query point takes over.
@@ -21,7 +21,7 @@ pub trait Natural {
     fn each(&self, visit: impl FnMut(u32, f64, [f64; 2])) -> bool;
 }
 
-/// The sites at the sides of a clipped cell, weighed.
+/// The sites at the sides of a cell, weighed, that a team has clipped.
 pub struct Clipped<'a, P, I, Q> {
     index: &'a Index<P, I>,
     query: &'a Query,
@@ -30,12 +30,12 @@ pub struct Clipped<'a, P, I, Q> {
 }
 
 impl<'a, P: Fn(u32) -> [f64; 2], I: Fn(u32) -> u32, Q: Slots> Clipped<'a, P, I, Q> {
-    /// Weighs them.
+    /// Weighs them, the team together.
     #[inline(always)]
     pub fn weigh(
         index: &'a Index<P, I>,
         query: &'a Query,
-        polygon: &'a mut Polygon<'_, Q, Alone>,
+        polygon: &'a mut Polygon<'_, Q, impl Team>,
         weights: u32,
     ) -> Self {
         if weights == LAPLACE {
@@ -184,19 +184,20 @@ pub trait Sides {
 pub struct ClippedSides<'a, P, I, Q> {
     index: &'a Index<P, I>,
     query: &'a Query,
-    polygon: &'a Polygon<'a, Q, Alone>,
+    slots: &'a Q,
+    len: u32,
 }
 
 impl<'a, P: Fn(u32) -> [f64; 2], I: Fn(u32) -> u32, Q: Slots> ClippedSides<'a, P, I, Q> {
-    /// Measures them.
+    /// Measures them, the team together.
     #[inline(always)]
     pub fn measure(
         index: &'a Index<P, I>,
         query: &'a Query,
-        polygon: &'a mut Polygon<'a, Q, Alone>,
+        polygon: &'a mut Polygon<'_, Q, impl Team>,
     ) -> Self {
         borders(index, query, polygon);
-        Self { index, query, polygon }
+        Self { index, query, slots: &*polygon.slots, len: polygon.len }
     }
 }
 
@@ -204,10 +205,10 @@ impl<P: Fn(u32) -> [f64; 2], I: Fn(u32) -> u32, Q: Slots> Sides for ClippedSides
     #[inline(always)]
     fn each(&self, mut visit: impl FnMut(u32, f64, [f64; 2])) {
         let mut i = 0;
-        while i < self.polygon.len {
-            let site = self.polygon.slots.line(i);
+        while i < self.len {
+            let site = self.slots.line(i);
             if site < WINDOW {
-                visit(site, self.polygon.slots.share(i), self.index.way(self.query, site));
+                visit(site, self.slots.share(i), self.index.way(self.query, site));
             }
             i += 1;
         }
@@ -216,12 +217,12 @@ impl<P: Fn(u32) -> [f64; 2], I: Fn(u32) -> u32, Q: Slots> Sides for ClippedSides
 
 /// Gives each side of a polygon Laplace's weight: its length over the distance of its site.
 #[inline(always)]
-fn borders<P: Fn(u32) -> [f64; 2], I: Fn(u32) -> u32, Q: Slots>(
+fn borders<P: Fn(u32) -> [f64; 2], I: Fn(u32) -> u32, Q: Slots, T: Team>(
     index: &Index<P, I>,
     query: &Query,
-    polygon: &mut Polygon<'_, Q, Alone>,
+    polygon: &mut Polygon<'_, Q, T>,
 ) {
-    let mut i = 0;
+    let mut i = polygon.team.rank();
     while i < polygon.len {
         let next = if i + 1 == polygon.len { 0 } else { i + 1 };
         let (a, b) = (polygon.slots.corner(i), polygon.slots.corner(next));
@@ -229,8 +230,9 @@ fn borders<P: Fn(u32) -> [f64; 2], I: Fn(u32) -> u32, Q: Slots>(
         let normal = index.line(query, polygon.slots.line(i)).normal;
         let squared = normal[0] * normal[0] + normal[1] * normal[1];
         polygon.slots.set_share(i, math::sqrt((x * x + y * y) / squared));
-        i += 1;
+        i += T::THREADS;
     }
+    polygon.team.sync();
 }
 
 /// The most that a border counts in a gradient, in distances of its site: those of the outermost points

@@ -8,6 +8,7 @@ use super::MODULE;
 use super::append;
 use super::given::{OnDevice, forgotten, index_of, read_setup};
 use super::memory::{CLIP_BLOCK, InGlobal, InShared, Memory, shared_bytes, team_index};
+use super::outside::MOST_WINDOWS;
 use super::records::{InRecords, WithWide};
 use super::results::{Done, Results};
 use crate::nni::rasterise::{LEFT, count_flags};
@@ -21,16 +22,15 @@ pub const PATCH: u32 = 8;
 /// Cells of a patch.
 const OF_PATCH: u32 = PATCH * PATCH;
 
-/// The most cells outside the hull that are told their window.
-pub const MOST_WINDOWS: u32 = 1 << 18;
-
-/// Interpolates listed cells by rings, wide ones among them. Cells that these do not tell go into `left`, and the
-/// windows of the first [`MOST_WINDOWS`] of them ([`Scene::window_outside`]) into `windows`. Grid: a thread a worker;
+/// Interpolates listed cells by rings, wide ones among them, but for those that have been `told` their windows. Cells
+/// that these do not tell, and the others, go into `left`, and the
+/// windows of the first [`MOST_WINDOWS`] of them ([`Scene::window_outside`](crate::nni::exact::scene::Scene::window_outside)) into `windows`. Grid: a thread a worker;
 /// each takes cells in turn.
 ///
 /// # Safety
-/// As for [`mod@walk_cells`], `left` as `listed` there; `listed` names cells; [`const@clip_rings`] has put wide rings
-/// behind `rings`; `windows` has [`MOST_WINDOWS`] elements.
+/// As for [`mod@walk_cells`], `left` as `listed` there; `listed` names cells; [`clip_rings`](const@super::clip_rings) has put wide rings
+/// behind `rings`; `told` is what [`tell_windows`](const@super::tell_windows) wrote for `listed`, and `windows` has as many
+/// elements.
 #[kernel(block = WALK_BLOCK, instances(mean: <false>; smooth: <true>))]
 pub unsafe fn walk_far<const BLENDS: bool>(
     setup: *const f64,
@@ -47,6 +47,7 @@ pub unsafe fn walk_far<const BLENDS: bool>(
     distances: *mut f32,
     deviations: *mut f32,
     listed: *const u32,
+    told: *const f64,
     left: *mut u32,
     windows: *mut f64,
     workers: u32,
@@ -64,14 +65,19 @@ pub unsafe fn walk_far<const BLENDS: bool>(
             let index = index_of(cells, places, starts);
             let rings = WithWide(InRecords(rings));
             let at = *listed.add(1 + i as usize);
+            let (mut done, mut window) = (Done::Empty, 0.0);
+            if i < MOST_WINDOWS as u64 {
+                window = *told.add(i as usize);
+            }
             i += workers as u64;
             let row = at.checked_div(scene.columns).unwrap_or(0);
             let place = [at - row * scene.columns, row];
             if row >= dem_rows {
                 continue;
             }
-            let (mut done, mut window) = (Done::Empty, 0.0);
-            if let Some((cell, mut writer)) = results.begin(&scene, value_count, place) {
+            if window > 0.0 {
+                done = Done::Left;
+            } else if let Some((cell, mut writer)) = results.begin(&scene, value_count, place) {
                 let write = |k, value| writer.write(k, value);
                 let again = || read_setup(forgotten(setup)).1;
                 let answer = scene
@@ -99,8 +105,8 @@ pub unsafe fn walk_far<const BLENDS: bool>(
 /// Grid: a block for a patch of [`PATCH`] by [`PATCH`] cells of the DEM, row by row.
 ///
 /// # Safety
-/// `setup` has what [`setup_in_memory`] gave; `starts`, `places` and `values` what
-/// [`const@find_starts`] and [`const@make_sites`] wrote, and `rings` what [`const@make_rings`] did; `gradients` has two elements
+/// `setup` has what [`setup_in_memory`](super::setup_in_memory) gave; `starts`, `places` and `values` what
+/// [`find_starts`](const@super::find_starts) and [`make_sites`](const@super::make_sites) wrote, and `rings` what [`make_rings`](const@super::make_rings) did; `gradients` has two elements
 /// for each value, or is null unless
 /// the weights want it; `scales` is for each value. `hull` is null, or has two elements for each row; `mask`, `counts`, `distances` and `deviations` are null, or have one for
 /// each cell; `dem` has one for each value of each cell, one value after the other; `listed` one more
@@ -164,14 +170,14 @@ pub unsafe fn walk_cells<const BLENDS: bool>(
 ///
 /// # Safety
 /// As for [`mod@walk_cells`]; `slots` as for [`Memory::slots`]; `left` as `listed` there; `windows` is null, or
-/// what [`mod@walk_far`] wrote beside `listed`.
+/// what [`mod@walk_far`], or [`tell_windows`](const@super::tell_windows), wrote beside `listed`.
 #[kernel(
     block = CLIP_BLOCK,
     shared = shared_bytes::<M>(),
     instances(
         near: <InShared<Near>>, resident = 4;
         shared: <InShared<Warp>>, resident = 4;
-        global: <InGlobal>, spills = 8
+        global: <InGlobal>
     )
 )]
 pub unsafe fn clip_cells<M: Memory>(

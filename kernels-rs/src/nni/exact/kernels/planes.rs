@@ -15,7 +15,7 @@ use super::{BLOCK, append};
 /// they. Grid: a thread a point.
 ///
 /// # Safety
-/// As for [`const@make_rings`], which wrote `rings`; `gradients` has two elements for each value of a site, `listed` one
+/// As for [`make_rings`](const@super::make_rings), which wrote `rings`; `gradients` has two elements for each value of a site, `listed` one
 /// more than there are sites, the first of them 0.
 #[kernel(block = BLOCK)]
 pub unsafe fn fit_planes(

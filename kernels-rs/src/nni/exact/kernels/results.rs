@@ -32,7 +32,7 @@ impl Results {
     /// interpolate, and that is written.
     ///
     /// # Safety
-    /// As for [`mod@walk_cells`]; the cell is in the DEM.
+    /// As for [`walk_cells`](mod@super::walk_cells); the cell is in the DEM.
     #[inline(always)]
     pub(super) unsafe fn begin(
         &self,
@@ -69,7 +69,7 @@ impl Results {
     /// Writes what belongs to a cell beside its values, and tells what became of it.
     ///
     /// # Safety
-    /// As for [`mod@walk_cells`]; the writer is what [`begin`](Self::begin) gave.
+    /// As for [`walk_cells`](mod@super::walk_cells); the writer is what [`begin`](Self::begin) gave.
     #[inline(always)]
     pub(super) unsafe fn end(&self, writer: &Writer, answer: Option<Answer>) -> Done {
         let Some(mut answer) = answer else { return Done::Left };
@@ -82,7 +82,7 @@ impl Results {
     }
 
     /// # Safety
-    /// As for [`mod@walk_cells`].
+    /// As for [`walk_cells`](mod@super::walk_cells).
     #[inline(always)]
     unsafe fn layers(&self, cell: usize, answer: Answer) {
         if !self.writes {

@@ -20,7 +20,7 @@ const RING_BLOCK: u32 = 128;
 /// Makes the ring of every site for which what is near suffices. Grid: a thread a point.
 ///
 /// # Safety
-/// As for [`mod@walk_cells`]; `sites_before` has the number of sites at `points`; `rings` has [`RING_NUMBERS`] for each
+/// As for [`walk_cells`](mod@super::walk_cells); `sites_before` has the number of sites at `points`; `rings` has [`RING_NUMBERS`] for each
 /// site, at a multiple of 16 bytes.
 // With the registers that nothing spills for, four blocks fit, and the rings of 7,000,000 points take 8.8 ms in
 // place of 8.1 on an H200.

@@ -2,6 +2,7 @@
 
 use device_std::block::BlockReduce;
 use device_std::math::{mul_add, reciprocal, reciprocal_sqrt};
+use device_std::power::negative_power;
 use device_std::shared::{Carver, SharedArray};
 use device_std::vector::{self, Vector};
 use device_std::{kernel, thread};
@@ -13,7 +14,6 @@ use super::super::{LEAF, box_of};
 use super::{NODES, Node, Tree, middle};
 use crate::idw::BLOCK;
 use crate::idw::targets::Targets;
-use crate::idw::weights::any_power;
 
 /// Queries of a thread.
 pub const QUERIES: u32 = 4;
@@ -203,7 +203,7 @@ fn weigh<const LAW: u32>(law: u32, squared: f64, exponent: f64) -> f64 {
             let root = reciprocal(squared);
             root * root
         }
-        _ => any_power(squared, exponent),
+        _ => negative_power(squared, exponent),
     }
 }
 

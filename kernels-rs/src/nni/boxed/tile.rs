@@ -38,12 +38,12 @@ pub const MEDIUM: i32 = 7;
 /// The same of the largest, whose rows fill a word.
 pub const LARGE: i32 = 14;
 
-/// Pixels along a tile's sides.
+/// Pixels along a tile's sides: what shared memory holds, and so wide that the cells of a warp lie in one row.
 const fn sides(reach: i32) -> [u32; 2] {
     match reach {
-        SMALL => [96, 48],
-        MEDIUM => [96, 52],
-        _ => [96, 56],
+        SMALL => [104, 44],
+        MEDIUM => [112, 44],
+        _ => [94, 56],
     }
 }
 

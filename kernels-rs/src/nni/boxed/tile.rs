@@ -302,6 +302,12 @@ impl<R: Fn(i32) -> i32, const REACH: i32, const OWNED: bool> Region for Boxed<'_
         self.at
     }
 
+    /// The box has one column more on each side, and not what a cell that does not end there borders on.
+    #[inline(always)]
+    fn has_column(&self, r: i32) -> bool {
+        self.at.is_column(r) && ((r + REACH + 1) as u32) < 2 * REACH as u32 + 3
+    }
+
     /// In the smallest boxes all pixels are one word's bits, so that a warp's lanes look at a pixel each until the lane with the
     /// most has none left, and not so in each row.
     #[inline(always)]

@@ -61,6 +61,7 @@ pub mod host;
 pub mod lookback;
 pub mod math;
 mod module;
+pub mod power;
 pub mod real;
 pub mod scalar;
 pub mod search;

@@ -32,19 +32,15 @@ pub fn sqrt_f32(x: f32) -> f32 {
 pub fn reciprocal(x: f64) -> f64 {
     #[cfg(target_arch = "nvptx64")]
     {
-        let mut result: f64;
+        let near: f64;
         // SAFETY: arithmetic.
         unsafe {
-            core::arch::asm!("rcp.approx.ftz.f64 {0}, {1};", out(reg64) result, in(reg64) x,
+            core::arch::asm!("rcp.approx.ftz.f64 {0}, {1};", out(reg64) near, in(reg64) x,
                 options(pure, nomem, nostack, preserves_flags));
         }
-        // The instruction gives 20 bits; each round by Newton doubles them.
-        let mut k = 0;
-        while k < 2 {
-            result = mul_add(mul_add(-x, result, 1.0), result, result);
-            k += 1;
-        }
-        result
+        // The instruction gives 20 bits, and 1 + e + e^2 in place of 1 / (1 - e) three times as many.
+        let e = mul_add(-x, near, 1.0);
+        mul_add(mul_add(e, e, e), near, near)
     }
     #[cfg(not(target_arch = "nvptx64"))]
     {
@@ -57,20 +53,15 @@ pub fn reciprocal(x: f64) -> f64 {
 pub fn reciprocal_sqrt(x: f64) -> f64 {
     #[cfg(target_arch = "nvptx64")]
     {
-        let mut result: f64;
+        let near: f64;
         // SAFETY: arithmetic.
         unsafe {
-            core::arch::asm!("rsqrt.approx.ftz.f64 {0}, {1};", out(reg64) result, in(reg64) x,
+            core::arch::asm!("rsqrt.approx.ftz.f64 {0}, {1};", out(reg64) near, in(reg64) x,
                 options(pure, nomem, nostack, preserves_flags));
         }
-        // As above.
-        let mut k = 0;
-        while k < 2 {
-            let rest = mul_add(-(x * result), result, 1.0);
-            result = mul_add(0.5 * result, rest, result);
-            k += 1;
-        }
-        result
+        // As above: 1 + e / 2 + 3 e^2 / 8 in place of 1 / sqrt(1 - e).
+        let e = mul_add(-(x * near), near, 1.0);
+        mul_add(mul_add(0.375, e, 0.5) * e, near, near)
     }
     #[cfg(not(target_arch = "nvptx64"))]
     {

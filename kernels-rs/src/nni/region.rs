@@ -132,6 +132,12 @@ pub trait Region {
     /// The site of a pixel, seen from the query point.
     fn neighbour(&self, r: i32, y: i32) -> Neighbour;
 
+    /// Whether there is a column that [`neighbour`](Self::neighbour) may be asked for.
+    #[inline(always)]
+    fn has_column(&self, r: i32) -> bool {
+        self.position().is_column(r)
+    }
+
     /// Calls `row(y, first, last)` for the rows in which something may be stolen: from the query
     /// point's own (where it is a corner, the one below it) to the south, then from the one above
     /// to the north; after the last that has something comes one without, if the raster and the circle have it.

@@ -54,7 +54,7 @@ fn borders(cell: &impl Region, mut border: impl FnMut(Border)) {
             let (inside, outside, pixels) = if k < 2 {
                 let [end, beyond] =
                     if on_right { [row[1], row[1] + 1] } else { [row[0], row[0] - 1] };
-                let is_border = row[0] <= row[1] && cell.position().is_column(beyond);
+                let is_border = row[0] <= row[1] && cell.has_column(beyond);
                 ([end, y], [beyond, y], is_border as i32)
             } else if y == start_row {
                 ([0; 2], [0; 2], 0)

@@ -245,6 +245,26 @@ fn gradients_make_a_smooth_surface_more_accurate() {
 }
 
 #[test]
+fn lone_sites_at_the_corners_of_tiles_have_gradients() {
+    // The GPU takes larger boxes and other tiles where there are fewer points; these are the tiles' cells.
+    for (crowd, [columns, rows]) in [(5000, [96, 36]), (1000, [96, 28]), (0, [64, 26])] {
+        let grid = GridSpec::new(0.0, 120.0, 1.0, 200, 120).unwrap();
+        let far = [[0, 0], [199, 0], [0, 119], [199, 119]];
+        let corners = [[columns, rows], [columns - 1, rows - 1], [columns, rows - 1]];
+        for corner in corners {
+            let at = |[column, row]: [u32; 2]| {
+                let (x, y) = grid.cell_centre(column, row);
+                (x, y, 0.1 * x + 0.01 * x * y)
+            };
+            let crowded = (0..crowd).map(|i| at([190 + i % 9, 110 + i / 9 % 9]));
+            let lone = far.into_iter().chain([corner]).map(at);
+            let params = unlimited(grid).weights(Weights::SibsonC1);
+            on_all(&Cloud::of(lone.chain(crowded)), &params);
+        }
+    }
+}
+
+#[test]
 fn a_large_void_is_filled_exactly() {
     // Sites around the border of 300 x 300 pixels; a few query points by brute force.
     let grid = square(300);

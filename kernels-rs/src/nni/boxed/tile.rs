@@ -38,12 +38,12 @@ pub const MEDIUM: i32 = 7;
 /// The same of the largest, whose rows fill a word.
 pub const LARGE: i32 = 14;
 
-/// Pixels along a tile's sides.
+/// Pixels along a tile's sides: what shared memory holds, and so wide that the cells of a warp lie in one row.
 const fn sides(reach: i32) -> [u32; 2] {
     match reach {
-        SMALL => [96, 48],
-        MEDIUM => [96, 52],
-        _ => [96, 56],
+        SMALL => [104, 44],
+        MEDIUM => [112, 44],
+        _ => [94, 56],
     }
 }
 
@@ -300,6 +300,12 @@ impl<R: Fn(i32) -> i32, const REACH: i32, const OWNED: bool> Region for Boxed<'_
     #[inline(always)]
     fn position(&self) -> Position {
         self.at
+    }
+
+    /// The box has one column more on each side, and not what a cell that does not end there borders on.
+    #[inline(always)]
+    fn has_column(&self, r: i32) -> bool {
+        self.at.is_column(r) && ((r + REACH + 1) as u32) < 2 * REACH as u32 + 3
     }
 
     /// In the smallest boxes all pixels are one word's bits, so that a warp's lanes look at a pixel each until the lane with the

@@ -2,6 +2,7 @@
 
 use device_std::block::BlockReduce;
 use device_std::math::{mul_add, reciprocal, reciprocal_sqrt};
+use device_std::power::negative_powers;
 use device_std::shared::{Carver, SharedArray};
 use device_std::vector::{self, Vector};
 use device_std::{kernel, thread};
@@ -13,7 +14,6 @@ use super::super::{LEAF, box_of};
 use super::{NODES, Node, Tree, middle};
 use crate::idw::BLOCK;
 use crate::idw::targets::Targets;
-use crate::idw::weights::any_power;
 
 /// Queries of a thread.
 pub const QUERIES: u32 = 4;
@@ -189,21 +189,21 @@ unsafe fn stage(tree: &Tree, staged: &Staged, found: Found) -> ([f64; 2], u32) {
     }
 }
 
-/// The weight at a squared distance.
+/// The weights at the squared distances of a thread's queries; side by side, so that their law is asked for once.
 #[inline(always)]
-fn weigh<const LAW: u32>(law: u32, squared: f64, exponent: f64) -> f64 {
+fn weigh<const LAW: u32>(law: u32, squared: [f64; Q], exponents: [f64; Q]) -> [f64; Q] {
     match if LAW > 0 { LAW } else { law } {
-        1 => reciprocal_sqrt(squared),
-        2 => reciprocal(squared),
-        3 => {
+        1 => squared.map(reciprocal_sqrt),
+        2 => squared.map(reciprocal),
+        3 => squared.map(|squared| {
             let root = reciprocal_sqrt(squared);
             root * root * root
-        }
-        4 => {
+        }),
+        4 => squared.map(|squared| {
             let root = reciprocal(squared);
             root * root
-        }
-        _ => any_power(squared, exponent),
+        }),
+        _ => negative_powers(squared, exponents),
     }
 }
 
@@ -259,9 +259,15 @@ impl Queries {
         count: u32,
     ) {
         let (mut near_x, mut near_y) = ([0.0; Q], [0.0; Q]);
+        let mut exponents = [weighting.exponent; Q];
         let mut j = 0;
         while j < Q {
             (near_x[j], near_y[j]) = (self.x[j] - origin[0], self.y[j] - origin[1]);
+            if LAW == 0 && !weighting.exponents.is_null() {
+                let query = u64::min(targets.query::<ROW, Q>(j), targets.count - 1);
+                // SAFETY: passed on to the caller; the query is below the count.
+                exponents[j] = unsafe { *weighting.exponents.add(query as usize) };
+            }
             j += 1;
         }
         let squared = |j: usize, p: &Node| {
@@ -282,17 +288,17 @@ impl Queries {
             }
             while slot < vector::unknown(count) {
                 let p = staged.load(slot);
+                let mut all = [0.0; Q];
                 let mut j = 0;
                 while j < Q {
-                    let query = targets.query::<ROW, Q>(j);
-                    let mut exponent = weighting.exponent;
-                    if LAW == 0 && !weighting.exponents.is_null() {
-                        exponent =
-                            *weighting.exponents.add(u64::min(query, targets.count - 1) as usize);
-                    }
-                    let weight = weigh::<LAW>(weighting.law, squared(j, &p), exponent);
-                    self.weights[j] = mul_add(weight, p[2], self.weights[j]);
-                    self.values[j] = mul_add(weight, p[3], self.values[j]);
+                    all[j] = squared(j, &p);
+                    j += 1;
+                }
+                let weights = weigh::<LAW>(weighting.law, all, exponents);
+                j = 0;
+                while j < Q {
+                    self.weights[j] = mul_add(weights[j], p[2], self.weights[j]);
+                    self.values[j] = mul_add(weights[j], p[3], self.values[j]);
                     j += 1;
                 }
                 slot += 1;

@@ -113,7 +113,7 @@ impl<C: Column> Candidates<C> {
 /// cache, so a cache line more stands between these.
 fn pitch<C>(width: usize) -> usize {
     let pitch = width.next_multiple_of(super::walk::LANES);
-    let is_unlucky = pitch * size_of::<C>() % 512 == 0;
+    let is_unlucky = (pitch * size_of::<C>()).is_multiple_of(512);
     pitch + if is_unlucky { 64 / size_of::<C>() } else { 0 }
 }
 

@@ -9,7 +9,7 @@ use kernels_rs::primitives::merge::{find_splits, merge};
 use kernels_rs::primitives::operators::{Bits, Order};
 use kernels_rs::primitives::reduce::index_of_least;
 use kernels_rs::primitives::reduce_by_key::RunKey;
-use kernels_rs::primitives::search::bounds;
+use kernels_rs::primitives::search::{bounds, sample};
 use kernels_rs::primitives::select::{Flagged, If, Runs, Unique, select};
 use kernels_rs::primitives::sort::{self, count_digits, sort_by_digit};
 use kernels_rs::primitives::top_k::{collect, count};
@@ -154,6 +154,7 @@ pub mod sealed {
         + select::Instance<Runs>
         + Histograms
         + bounds::Instance
+        + sample::Instance
         + find_splits::Instance
         + merge::Instance<()>
         + merge::Instance<u32>

@@ -5,6 +5,15 @@
 //! skip as many elements or none, so that the first steps look at few elements: a block has these, the
 //! pivots, in shared memory, as a tree in which the children of node n are 2 n and 2 n + 1. Only the
 //! steps after them go to global memory.
+//!
+//! There a step of a binary search reads a sector for one element of it. Where queries are many the array is
+//! sampled first: level 1 has the last element of each group of `2^lowest`, level 2 the last of each group of
+//! [`group_bits`] of level 1, and so on up to a level of which a block's pivots are all. Each level lies side by side,
+//! so a query reads one group of 64 bytes of each, and the upper levels stay in the caches. How many samples of a level
+//! come before a query is the number of the group of the level below in which its bound lies.
+//!
+//! The last element of the array is left out of all this, and looked at by itself: so an array of 2^k elements
+//! takes no more steps than one of 2^k - 1.
 
 use device_std::shared::{Carver, Plain, SharedArray};
 use device_std::{kernel, thread};
@@ -26,16 +35,97 @@ pub const RESIDENT: u32 = 8;
 /// Bytes of shared memory that pivots may take.
 const PIVOT_BYTES: u32 = 16 << 10;
 
+/// Bytes of a group of samples: two sectors, which memory gives at once.
+const GROUP_BYTES: u32 = 64;
+
+/// The steps that a search among `len` elements takes: half of the rest is skipped until there is none.
+const fn steps_of(len: u64) -> u32 {
+    if len == 0 { 0 } else { len.ilog2() + 1 }
+}
+
+/// How many steps may look at pivots.
+const fn most_pivot_steps(element_size: usize) -> u32 {
+    (PIVOT_BYTES / element_size as u32).ilog2()
+}
+
 /// How many steps look at pivots, in an array of `len` elements, where each block has `tiles` tiles: the more
 /// it has, the more pivots are worth their loads.
 pub const fn pivot_steps(len: u64, tiles: u64, element_size: usize) -> u32 {
-    let most = (PIVOT_BYTES / element_size as u32).ilog2();
-    // The steps that there are: half of the rest is skipped until there is none.
-    let steps = if len == 0 { 0 } else { len.ilog2() + 1 };
+    let most = most_pivot_steps(element_size);
+    let steps = steps_of(len);
     let worth = (BLOCK as u64 * if tiles == 0 { 1 } else { tiles }).ilog2() + 1;
     let steps = if steps < worth { steps } else { worth };
     if steps < most { steps } else { most }
 }
+
+/// Samples of a group, as a power of two.
+const fn group_bits(element_size: usize) -> u32 {
+    (GROUP_BYTES / element_size as u32).ilog2()
+}
+
+/// The levels of samples above an array.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Levels {
+    /// Elements of the array that are searched: all but the last.
+    pub len: u64,
+    /// Elements of a group of the array, as a power of two, of which level 1 has the last.
+    pub lowest: u32,
+    /// How many levels there are, beside the array itself, which is level 0.
+    pub count: u32,
+    /// Samples of a group, as a power of two.
+    bits: u32,
+}
+
+impl Levels {
+    /// `count` levels above an array of `len` elements, the last of which is left out.
+    pub const fn new(len: u64, lowest: u32, count: u32, element_size: usize) -> Self {
+        Self { len: len.saturating_sub(1), lowest, count, bits: group_bits(element_size) }
+    }
+
+    /// The levels that are worth their reads where there are `queries` queries.
+    pub const fn worthwhile(len: u64, queries: u64, element_size: usize) -> Self {
+        let none = Self::new(len, 0, 0, element_size);
+        let mut levels = Self::new(len, none.bits, 1, element_size);
+        // At most half as many samples as queries.
+        while levels.of(1) > queries / 2 {
+            levels.lowest += 1;
+        }
+        while steps_of(levels.of(levels.count)) > most_pivot_steps(element_size) {
+            levels.count += 1;
+        }
+        // One level would be the array's own pivots.
+        if queries < FEWEST || levels.count < 2 { none } else { levels }
+    }
+
+    /// The number of elements of a level.
+    pub const fn of(&self, level: u32) -> u64 {
+        self.len >> self.shift(level)
+    }
+
+    /// How many elements of the array one of a level stands for, as a power of two.
+    const fn shift(&self, level: u32) -> u32 {
+        if level == 0 { 0 } else { self.lowest + (level - 1) * self.bits }
+    }
+
+    /// The room of a level: so that groups begin where memory's do.
+    const fn room(&self, level: u32) -> u64 {
+        let mask = (1 << self.bits) - 1;
+        (self.of(level) + mask) & !mask
+    }
+
+    /// The room of all levels, the highest first.
+    pub const fn samples(&self) -> u64 {
+        let (mut level, mut all) = (1, 0);
+        while level <= self.count {
+            all += self.room(level);
+            level += 1;
+        }
+        all
+    }
+}
+
+/// Fewer queries are not worth a launch more.
+const FEWEST: u64 = 1 << 20;
 
 /// The pivots, from node 1 on.
 const fn pivots<B: Plain>(carver: &mut Carver, steps: u32) -> SharedArray<B> {
@@ -64,12 +154,79 @@ fn element_of(node: u32, len: u64) -> u64 {
     found + rest.div_ceil(2) - 1
 }
 
+/// The ranks of the samples of all levels. Grid: a thread for each of [`Levels::samples`].
+///
+/// # Safety
+/// `sorted` has `len` elements, not 0, and `samples` room for all levels.
+#[kernel(block = BLOCK, instances(u8: <u8>; u16: <u16>; u32: <u32>; u64: <u64>))]
+pub unsafe fn sample<B: Bits>(
+    sorted: *const B,
+    len: u64,
+    parameters: [u64; 4],
+    lowest: u32,
+    count: u32,
+    samples: *mut B,
+) {
+    let levels = Levels::new(len, lowest, count, size_of::<B>());
+    let at = thread::block_idx_x() as u64 * BLOCK as u64 + thread::thread_idx_x() as u64;
+    let (mut level, mut place) = (count, at);
+    while level > 0 && place >= levels.room(level) {
+        place -= levels.room(level);
+        level -= 1;
+    }
+    if level > 0 && place < levels.of(level) {
+        let element = ((place + 1) << levels.shift(level)) - 1;
+        // SAFETY: a level has samples of elements that there are, and room in its place.
+        unsafe {
+            let rank = Order::<B>::new(parameters).rank(*sorted.add(element as usize));
+            *samples.add(at as usize) = rank;
+        }
+    }
+}
+
+/// Goes on to the level below: `found` of its groups come before each query, and what is left is all in the next.
+///
+/// # Safety
+/// `elements` has `len` elements, at least a group of `2^bits` without its last.
+#[inline(always)]
+unsafe fn descend<B: Bits>(
+    elements: *const B,
+    len: u64,
+    bits: u32,
+    found: &mut [u64; ITEMS],
+    is_before: impl Fn(B, usize) -> bool,
+) {
+    let mut half = 1u64 << bits >> 1;
+    // What is looked at of the last group, which may be shorter, begins before it.
+    let last = len - (2 * half - 1);
+    let mut item = 0;
+    while item < ITEMS {
+        found[item] = u64::min(found[item] << bits, last);
+        item += 1;
+    }
+    while half > 0 {
+        let mut probes = [B::ONES; ITEMS];
+        let mut item = 0;
+        while item < ITEMS {
+            // SAFETY: of the elements looked at from `found` on, fewer than twice `half`, this is the middle.
+            probes[item] = unsafe { *elements.add((found[item] + half - 1) as usize) };
+            item += 1;
+        }
+        let mut item = 0;
+        while item < ITEMS {
+            found[item] += if is_before(probes[item], item) { half } else { 0 };
+            item += 1;
+        }
+        half /= 2;
+    }
+}
+
 /// The number of elements of a sorted array that come before each query (`upper` 0) or do not come
 /// after it. Grid: any number of blocks.
 ///
 /// # Safety
 /// `sorted` has `len` elements, `queries` and `output` `count`, not 0; the output is apart from the
-/// others. `steps` are at most [`pivot_steps`].
+/// others. `samples` are of `levels` levels, by [`sample`]. `steps` are at most [`pivot_steps`] of the highest level.
 #[kernel(
     block = BLOCK,
     resident = RESIDENT,
@@ -79,6 +236,9 @@ fn element_of(node: u32, len: u64) -> u64 {
 pub unsafe fn bounds<B: Bits>(
     sorted: *const B,
     len: u64,
+    samples: *const B,
+    lowest: u32,
+    levels: u32,
     queries: *const B,
     count: u64,
     parameters: [u64; 4],
@@ -87,6 +247,10 @@ pub unsafe fn bounds<B: Bits>(
     output: *mut u64,
 ) {
     let (order, upper) = (Order::<B>::new(parameters), upper != 0);
+    let levels = Levels::new(len, lowest, levels, size_of::<B>());
+    let (top, top_len) = (if levels.count > 0 { samples } else { sorted }, levels.of(levels.count));
+    // Samples are ranks already.
+    let rank_at_top = |probe: B| if levels.count > 0 { probe } else { order.rank(probe) };
     let pivots = pivots::<B>(&mut Carver::new(), steps);
     let me = thread::thread_idx_x();
     // SAFETY: nodes are below 2^steps, and each names an element; the barrier stands between writes and
@@ -95,7 +259,8 @@ pub unsafe fn bounds<B: Bits>(
         let mut node = me;
         while node < 1 << steps {
             if node > 0 {
-                pivots.store(node, order.rank(*sorted.add(element_of(node, len) as usize)));
+                let element = element_of(node, top_len) as usize;
+                pivots.store(node, rank_at_top(*top.add(element)));
             }
             node += BLOCK as u32;
         }
@@ -104,7 +269,7 @@ pub unsafe fn bounds<B: Bits>(
     let is_before = |probe: B, rank: B| probe < rank || (upper && probe == rank);
     let mut first = thread::block_idx_x() as u64 * TILE + me as u64;
     // SAFETY: indices are held within the arrays: a step looks at no element beyond `rest` ones
-    // from `found` on.
+    // from `found` on; a level above another has an element for each whole group of it.
     unsafe {
         while first - (me as u64) < count {
             let mut ranks = [B::ONES; ITEMS];
@@ -114,9 +279,10 @@ pub unsafe fn bounds<B: Bits>(
                 ranks[item] = order.rank(*queries.add(at as usize));
                 item += 1;
             }
-            // Elements known to come before the query; the bound is among the `rest` after them.
+            // Elements of the highest level known to come before the query; its bound there is among the `rest`
+            // after them.
             let mut found = [0; ITEMS];
-            let mut rest = len;
+            let mut rest = top_len;
             let mut nodes = [1; ITEMS];
             let mut step = 0;
             while step < steps {
@@ -136,12 +302,12 @@ pub unsafe fn bounds<B: Bits>(
                 let mut probes = [B::ONES; ITEMS];
                 let mut item = 0;
                 while item < ITEMS {
-                    probes[item] = *sorted.add((found[item] + half - 1) as usize);
+                    probes[item] = *top.add((found[item] + half - 1) as usize);
                     item += 1;
                 }
                 let mut item = 0;
                 while item < ITEMS {
-                    let before = is_before(order.rank(probes[item]), ranks[item]);
+                    let before = is_before(rank_at_top(probes[item]), ranks[item]);
                     found[item] += if before { half } else { 0 };
                     item += 1;
                 }
@@ -149,10 +315,26 @@ pub unsafe fn bounds<B: Bits>(
                 // down they are one less, and one that is known to come after is looked at again.
                 rest -= half;
             }
+            if levels.count > 0 {
+                let (mut level, mut elements) = (levels.count - 1, samples);
+                while level > 0 {
+                    elements = elements.add(levels.room(level + 1) as usize);
+                    let is_before = |probe, item: usize| is_before(probe, ranks[item]);
+                    descend(elements, levels.of(level), levels.bits, &mut found, is_before);
+                    level -= 1;
+                }
+                let is_before = |probe, item: usize| is_before(order.rank(probe), ranks[item]);
+                descend(sorted, levels.len, levels.lowest, &mut found, is_before);
+            }
             let mut item = 0;
             while item < ITEMS {
                 let at = first + (item * BLOCK) as u64;
                 if at < count {
+                    let is_last = len > 0 && found[item] == len - 1;
+                    if is_last && is_before(order.rank(*sorted.add(len as usize - 1)), ranks[item])
+                    {
+                        found[item] = len;
+                    }
                     *output.add(at as usize) = found[item];
                 }
                 item += 1;

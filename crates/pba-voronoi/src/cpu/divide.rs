@@ -117,18 +117,18 @@ impl<'a, C: Column> Block<'a, C> {
 
     #[inline(always)]
     unsafe fn put(&self, y: u32, row: &Row, lanes: usize, sinks: &Sinks<'_>) {
-        let winners: [Winner; LANES] = std::array::from_fn(|lane| {
-            let Some(&other) = self.candidates.rows.get(self.first + row.places[lane] as usize)
-            else {
+        let limit = u32::try_from(self.metric.limit).unwrap_or(u32::MAX);
+        let squares = row.costs.map(|cost| if cost <= limit { cost } else { u32::MAX });
+        let winner = |lane: usize| {
+            if squares[lane] == u32::MAX {
                 return Winner::NONE;
-            };
-            let x = (self.x + lane).min(self.candidates.width as usize - 1);
-            let column = self.candidates.at(other, x).number();
-            let cost = u64::from(row.costs[lane]);
-            Winner { row: other, column, cost }.within(self.metric.limit)
-        });
+            }
+            let other = self.candidates.rows[self.first + row.places[lane] as usize];
+            let column = self.candidates.at(other, self.x + lane).number();
+            Winner { row: other, column, cost: squares[lane].into() }
+        };
         // SAFETY: passed on to the caller.
-        unsafe { sinks.put(y, self.x, &winners[..lanes]) };
+        unsafe { sinks.put_squares(y, self.x, lanes, &squares, winner) };
     }
 }
 

@@ -3,6 +3,7 @@
 use bytemuck::Pod;
 use gpu_core::{Grid, GridSpec, host_memory};
 
+use super::walk::LANES;
 use crate::metric::Metric;
 use crate::{Diagram, Input, Integers, Params, Result, Sites};
 
@@ -141,6 +142,52 @@ impl<'a> Sinks<'a> {
         }
     }
 
+    /// Writes up to [`LANES`] neighbouring pixels whose squared distances are at hand, in vectors; `u32::MAX` where there
+    /// is no site. Who the sites are is asked only where an output wants it.
+    ///
+    /// # Safety
+    /// No other thread writes them.
+    #[inline(always)]
+    pub unsafe fn put_squares(
+        &self,
+        y: u32,
+        x: usize,
+        lanes: usize,
+        squares: &[u32; LANES],
+        winner: impl Fn(usize) -> Winner,
+    ) {
+        if !self.has_only_distances() {
+            let winners: [Winner; LANES] = std::array::from_fn(winner);
+            // SAFETY: passed on to the caller.
+            return unsafe { self.put(y, x, &winners[..lanes]) };
+        }
+        let start = y as usize * self.width + x;
+        let Some(sink) = &self.distance else { return };
+        // SAFETY: passed on to the caller.
+        let out = unsafe { sink.part(start, lanes) };
+        let distances = distances(squares, self.metric.scale);
+        match <&mut [f32; LANES]>::try_from(&mut *out) {
+            Ok(out) => *out = distances,
+            Err(_) => out.copy_from_slice(&distances[..lanes]),
+        }
+        if let Some(excluded) = self.excluded {
+            // SAFETY: likewise.
+            unsafe { blank(&self.distance, start, lanes, &excluded[start..], f32::NAN) };
+        }
+    }
+
+    /// Whether distances as f32 are all that is wanted.
+    fn has_only_distances(&self) -> bool {
+        let has_sites = self.nearest.is_some()
+            || self.long_nearest.is_some()
+            || self.coordinates.is_some()
+            || self.value.is_some()
+            || self.label.is_some();
+        let has_others =
+            self.squares.is_some() || self.long_squares.is_some() || self.distance_f64.is_some();
+        !has_sites && !has_others
+    }
+
     /// Writes an output, if it is wanted.
     #[inline(always)]
     unsafe fn each<T: Pod>(
@@ -209,6 +256,25 @@ impl<'a> Sinks<'a> {
             ..Diagram::new(grid, self.metric.scale * self.metric.scale)
         })
     }
+}
+
+/// The distances of squares, `u32::MAX` being infinite.
+#[inline(always)]
+fn distances(squares: &[u32; LANES], scale: f64) -> [f32; LANES] {
+    let is_near = squares.iter().fold(true, |near, &square| near & (square < 1 << 24));
+    let mut out = [f32::INFINITY; LANES];
+    if is_near && scale == 1.0 {
+        // The root of an exact f32 in f32 is the root in f64, rounded (Figueroa 1995, doi:10.1145/221332.221334).
+        for (out, &square) in out.iter_mut().zip(squares) {
+            *out = (square as i32 as f32).sqrt();
+        }
+        return out;
+    }
+    for (out, &square) in out.iter_mut().zip(squares) {
+        let distance = (f64::from(square).sqrt() * scale) as f32;
+        *out = if square == u32::MAX { f32::INFINITY } else { distance };
+    }
+    out
 }
 
 /// The raster that was written, if there is one.

@@ -9,7 +9,7 @@ use super::{bands, report};
 use crate::{Input, NONE, Result, Sites, Strip};
 
 /// What holds a column.
-pub(super) trait Column: Copy + Send + Sync + PartialEq {
+pub(super) trait Column: bytemuck::Pod + Send + Sync + PartialEq {
     /// No site in the row.
     const NONE: Self;
     /// Whether the numbers have 16 bits.
@@ -46,7 +46,7 @@ impl Column for u32 {
 pub(super) struct Candidates<C> {
     /// Row by row; [`Column::NONE`] all through a row without a site.
     pub columns: Vec<C>,
-    /// Elements of a row: the width, rounded up to what the walk takes at once.
+    /// Elements of a row, from [`pitch`].
     pub pitch: usize,
     /// Columns of the raster.
     pub width: u32,
@@ -62,8 +62,8 @@ impl<C: Column> Candidates<C> {
     /// Finds them.
     pub fn find(input: &Input<'_>, progress: &dyn Progress) -> Result<Self> {
         let (width, height) = (input.grid.width as usize, input.grid.height as usize);
-        let pitch = width.next_multiple_of(super::walk::LANES);
-        let mut columns = host_memory::filled(C::NONE, pitch * height)?;
+        let pitch = pitch::<C>(width);
+        let mut columns = host_memory::zeroed(pitch * height)?;
         let mut occupied = host_memory::filled(false, height)?;
         let listed = listed_bits(input)?;
         let first = input.strip.map_or(0, |strip| strip.first);
@@ -76,6 +76,9 @@ impl<C: Column> Candidates<C> {
                 .for_each_init(Vec::new, |words, ((columns, occupied), y)| {
                     row_bits(input, listed.as_deref(), y, words);
                     *occupied = fill_row(words, columns);
+                    if !*occupied {
+                        columns.fill(C::NONE);
+                    }
                     if let Some(strip) = &input.strip {
                         *occupied |= reach_beyond(columns, strip, y);
                     }
@@ -103,6 +106,15 @@ impl<C: Column> Candidates<C> {
     pub fn at(&self, row: u32, x: usize) -> C {
         self.columns[row as usize * self.pitch + x]
     }
+}
+
+/// Elements of a row of candidates: the width, rounded up to what the walk takes at once. The column pass reads
+/// one strip of row after row; rows at a distance of a multiple of 512 bytes would all lie in the same few sets of a
+/// cache, so a cache line more stands between these.
+fn pitch<C>(width: usize) -> usize {
+    let pitch = width.next_multiple_of(super::walk::LANES);
+    let is_unlucky = (pitch * size_of::<C>()).is_multiple_of(512);
+    pitch + if is_unlucky { 64 / size_of::<C>() } else { 0 }
 }
 
 /// A listed input as bits.

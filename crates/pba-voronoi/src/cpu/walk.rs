@@ -97,6 +97,9 @@ unsafe fn strip_by_groups<C: Column>(
             let lanes = LANES.min(columns.end - group.x);
             // SAFETY: passed on to the caller.
             unsafe {
+                if group.write_sites(candidates, y, lanes, sinks) {
+                    continue;
+                }
                 if !group.write_near(candidates, y, lanes, metric, sinks) {
                     group.write_far(candidates, y, lanes, metric, sinks);
                 }
@@ -127,6 +130,34 @@ impl Group {
         Self { x, next: 0, low: 0, rows, squares, found }
     }
 
+    /// Writes eight rows from `y` on where every pixel is a site. False, and nothing written, where one is not.
+    ///
+    /// # Safety
+    /// No other thread writes these columns of the sinks.
+    #[inline(always)]
+    unsafe fn write_sites<C: Column>(
+        &mut self,
+        candidates: &Candidates<C>,
+        y: i32,
+        lanes: usize,
+        sinks: &Sinks<'_>,
+    ) -> bool {
+        let rows = y as u32..(y as u32 + ROWS as u32).min(candidates.height);
+        let place = candidates.place(self.x);
+        let own: [C; LANES] = std::array::from_fn(|lane| C::new(place as usize + lane));
+        if lanes < LANES || rows.clone().any(|row| *candidates.group(row, self.x) != own) {
+            return false;
+        }
+        for row in rows.clone() {
+            let winner = |lane: usize| Winner { row, column: place + lane as u32, cost: 0 };
+            // SAFETY: passed on to the caller.
+            unsafe { sinks.put_squares(row, self.x, lanes, &[0; LANES], winner) };
+        }
+        self.low = rows.end as i32 - 1;
+        (self.rows, self.squares, self.found) = ([self.low; LANES], [0; LANES], [true; LANES]);
+        true
+    }
+
     /// Writes eight rows from `y` on by a walk. False, and the rows to be written otherwise, where sites are too far.
     ///
     /// # Safety
@@ -150,15 +181,19 @@ impl Group {
         let Some(keys) = self.walk(candidates, y, low, limit) else { return false };
         let height = candidates.height as i32;
         for (j, keys) in (0..).zip(&keys).take((height - y) as usize) {
-            let winners: [Winner; LANES] = std::array::from_fn(|lane| {
-                self.winner(candidates, j, keys[lane], lane, low, limit)
-            });
-            let winners = &winners[..lanes];
-            if !is_limited && winners.iter().any(|w| w.cost > limit as u64) {
+            let mut squares = [0; LANES];
+            let mut is_near = true;
+            for (lane, square) in squares.iter_mut().enumerate() {
+                let cost = (keys[lane] >> PLACE_BITS) + j * j;
+                is_near &= cost <= limit || lane >= lanes;
+                *square = if cost <= limit { cost as u32 } else { u32::MAX };
+            }
+            if !is_limited && !is_near {
                 return false;
             }
+            let winner = |lane| self.winner(candidates, keys[lane], squares[lane], lane, low);
             // SAFETY: passed on to the caller.
-            unsafe { sinks.put((y + j) as u32, self.x, winners) };
+            unsafe { sinks.put_squares((y + j) as u32, self.x, lanes, &squares, winner) };
         }
         self.advance(y + ROWS as i32, &keys[LAST], low, limit);
         true
@@ -243,24 +278,21 @@ impl Group {
         Some(keys)
     }
 
-    /// The winner that a key of row `j` of the eight names, of a walk from row `low` on.
+    /// The winner that a key names, `square` far, of a walk from row `low` on.
     #[inline(always)]
     fn winner<C: Column>(
         &self,
         candidates: &Candidates<C>,
-        j: i32,
         key: i32,
+        square: u32,
         lane: usize,
         low: i32,
-        limit: i32,
     ) -> Winner {
-        let cost = (key >> PLACE_BITS) + j * j;
-        if cost > limit {
+        if square == u32::MAX {
             return Winner::NONE;
         }
         let row = (low + (key & (PLACES - 1))) as u32;
-        let x = (self.x + lane).min(candidates.pitch - 1);
-        Winner { row, column: candidates.at(row, x).number(), cost: cost as u64 }
+        Winner { row, column: candidates.at(row, self.x + lane).number(), cost: square.into() }
     }
 
     /// Takes the winners of the last of the eight rows; `y` is the row after it.

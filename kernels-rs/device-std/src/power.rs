@@ -19,7 +19,8 @@ const LOGARITHM: [f64; 7] = [
     0.2429160853987535,
 ];
 
-/// `2^f` by the powers of `f`.
+/// `2^f` by the powers of `f`; the second is near to the logarithm of 2, not it.
+#[allow(clippy::approx_constant)]
 const EXPONENTIAL: [f64; 11] = [
     1.0,
     0.69314718055995,

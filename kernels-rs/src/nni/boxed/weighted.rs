@@ -258,7 +258,7 @@ impl<const N: usize> Dem<N> {
 /// The gradients of every site, by [`gradients`](weights::gradients); sites whose cells do not end in a box are put into
 /// a list, for [`mod@gradients_left`].
 ///
-/// Grid: one block for [`boxed_cells`](super::boxed_cells) of a supersampling of 1, in pixels, row by row of such tiles.
+/// Grid: one block for [`boxed_cells`] of a supersampling of 1, in pixels, row by row of such tiles.
 ///
 /// # Safety
 /// `tallies` has the number of sites, `nearest` an element for each pixel, `values` `N` for each, which lie as
@@ -331,7 +331,7 @@ pub unsafe fn gradients_left<const N: usize>(
 /// interpolant, without a circle; those for which a box does not do are put into a list, for
 /// [`mod@weighted_left`].
 ///
-/// Grid: one block for [`boxed_cells`](super::boxed_cells), row by row of such tiles.
+/// Grid: one block for [`boxed_cells`], row by row of such tiles.
 ///
 /// # Safety
 /// As for [`query_boxed`](mod@super::query_boxed); `gradients` has two elements for each value of each pixel.

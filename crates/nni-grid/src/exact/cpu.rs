@@ -5,9 +5,9 @@ use std::ops::Range;
 use gpu_core::parallel::{self, FINE};
 use gpu_core::{Extent, Grid, Progress, host_memory};
 use kernels_rs::nni::exact::index::{Merge, PLACE_BITS, Sorted, key};
-use kernels_rs::nni::exact::polygon::{Slots, WINDOW};
+use kernels_rs::nni::exact::polygon::Slots;
 use kernels_rs::nni::exact::rings::{
-    MOST_CLIPPED_SIDES, MOST_SIDES, Rings, few_ringless, most_wide,
+    MOST_CLIPPED_SIDES, MOST_SIDES, Ring, Rings, few_ringless, most_wide,
 };
 use kernels_rs::nni::exact::scene::{Answer, Cell, Scene, Sites};
 use kernels_rs::nni::exact::search::{Index, NEAR};
@@ -128,9 +128,10 @@ impl RingsOfSome {
         let mut all = Self { starts: vec![0], ..Self::default() };
         let mut sides = [(0, [0.0; 2]); MOST_SIDES as usize];
         for at in 0..self.starts.len() - 1 {
-            let mut len = self.sides(at);
+            let near = self.of(at);
+            let mut len = near.sides();
             for i in 0..len {
-                sides[i as usize] = (self.neighbour(at, i), self.corner(at, i));
+                sides[i as usize] = (near.neighbour(i), near.corner(i));
             }
             if len == 0 {
                 len = index.ring::<true>((first + at) as u32, |i, neighbour, corner| {
@@ -149,14 +150,9 @@ impl RingsOfSome {
         self.starts.push(self.corners.len() as u32);
     }
 
-    fn sides(&self, at: usize) -> u32 {
-        self.starts[at + 1] - self.starts[at]
-    }
-    fn neighbour(&self, at: usize, i: u32) -> u32 {
-        self.neighbours[(self.starts[at] + i) as usize]
-    }
-    fn corner(&self, at: usize, i: u32) -> [f64; 2] {
-        self.corners[(self.starts[at] + i) as usize]
+    fn of(&self, at: usize) -> RingOnHost<'_> {
+        let sides = self.starts[at] as usize..self.starts[at + 1] as usize;
+        RingOnHost { neighbours: &self.neighbours[sides.clone()], corners: &self.corners[sides] }
     }
 }
 
@@ -226,7 +222,7 @@ impl Table {
         self.rings = parallel::map(len.div_ceil(TOGETHER), 1, |i| {
             RingsOfSome::near(i * TOGETHER..len.min((i + 1) * TOGETHER), self)
         });
-        let ringless = parallel::count(len, FINE, |site| self.sides(site as u32) == 0);
+        let ringless = parallel::count(len, FINE, |site| self.of(site as u32).sides() == 0);
         if ringless > few_ringless(points as u64) {
             let mut rings = std::mem::take(&mut self.rings);
             parallel::for_each(&mut rings, 1, |i, some| {
@@ -240,7 +236,7 @@ impl Table {
     /// Makes the wide rings of sites that have none, unless they are many.
     fn make_wide_rings(&mut self, setup: &Setup, points: usize) {
         let sites = self.places.len() as u32;
-        let ringless = parallel::filter(sites, FINE, |site| self.sides(site) == 0);
+        let ringless = parallel::filter(sites, FINE, |site| self.of(site).sides() == 0);
         if ringless.len() as u64 > most_wide(points as u64) {
             return;
         }
@@ -285,11 +281,6 @@ impl Table {
         }
     }
 
-    /// Where a site's ring is, and its number there.
-    fn rings_of(&self, site: u32) -> (&RingsOfSome, usize) {
-        (&self.rings[site as usize / TOGETHER], site as usize % TOGETHER)
-    }
-
     /// The gradients of all values at all sites.
     fn estimate_gradients(&mut self, setup: &Setup) -> Result<()> {
         let count = self.scales.len();
@@ -302,8 +293,9 @@ impl Table {
             |slots, site, gradients| {
                 let (scene, site) = (&setup.scene, site as u32);
                 let mut write = |k: u32, gradient| gradients[k as usize] = gradient;
-                if self.sides(site) > 0 {
-                    return scene.gradients_by_ring(site, &index, self, self, write);
+                let ring = self.of(site);
+                if ring.sides() > 0 {
+                    return scene.gradients_by_ring(site, &index, ring, self, write);
                 }
                 slots.until(|slots| {
                     scene
@@ -334,45 +326,46 @@ impl Sites for Table {
     }
 }
 
-impl Rings for Table {
-    fn sides(&self, site: u32) -> u32 {
-        let (some, at) = self.rings_of(site);
-        some.sides(at)
-    }
-    fn neighbour(&self, site: u32, i: u32) -> u32 {
-        let (some, at) = self.rings_of(site);
-        some.neighbour(at, i)
-    }
-    fn corner(&self, site: u32, i: u32) -> [f64; 2] {
-        let (some, at) = self.rings_of(site);
-        some.corner(at, i)
+impl<'a> Rings for &'a Table {
+    type Ring = RingOnHost<'a>;
+    fn of(self, site: u32) -> RingOnHost<'a> {
+        self.rings[site as usize / TOGETHER].of(site as usize % TOGETHER)
     }
 }
 
 /// The rings of a table, wide ones among them.
+#[derive(Clone, Copy)]
 struct WithWide<'a>(&'a Table);
 
-impl WithWide<'_> {
-    /// Where a site's ring is, and its number there; `None` where it has none.
-    fn rings_of(&self, site: u32) -> Option<(&RingsOfSome, usize)> {
-        if self.0.sides(site) > 0 {
-            return Some(self.0.rings_of(site));
+impl<'a> Rings for WithWide<'a> {
+    const ARE_WIDE: bool = true;
+    type Ring = RingOnHost<'a>;
+    fn of(self, site: u32) -> RingOnHost<'a> {
+        let ring = self.0.of(site);
+        if ring.sides() > 0 {
+            return ring;
         }
-        let at = self.0.wide_sites.binary_search(&site).ok()?;
-        Some((&self.0.wide, at))
+        let wide = self.0.wide_sites.binary_search(&site);
+        wide.map_or(ring, |at| self.0.wide.of(at))
     }
 }
 
-impl Rings for WithWide<'_> {
-    const ARE_WIDE: bool = true;
-    fn sides(&self, site: u32) -> u32 {
-        self.rings_of(site).map_or(0, |(some, at)| some.sides(at))
+/// One of the rings of a table.
+#[derive(Clone, Copy)]
+struct RingOnHost<'a> {
+    neighbours: &'a [u32],
+    corners: &'a [[f64; 2]],
+}
+
+impl Ring for RingOnHost<'_> {
+    fn sides(self) -> u32 {
+        self.corners.len() as u32
     }
-    fn neighbour(&self, site: u32, i: u32) -> u32 {
-        self.rings_of(site).map_or(WINDOW, |(some, at)| some.neighbour(at, i))
+    fn neighbour(self, i: u32) -> u32 {
+        self.neighbours[i as usize]
     }
-    fn corner(&self, site: u32, i: u32) -> [f64; 2] {
-        self.rings_of(site).map_or([0.0; 2], |(some, at)| some.corner(at, i))
+    fn corner(self, i: u32) -> [f64; 2] {
+        self.corners[i as usize]
     }
 }
 
@@ -548,13 +541,13 @@ fn interpolate_row(
             None => table.window_outside(scene, cell),
         };
         if answer.is_none() && outside == 0.0 && setup.has_wide_rings {
-            let rings = &WithWide(table);
+            let rings = WithWide(table);
             answer =
                 scene.cell_by_rings::<true, _, _, _>(cell, &index, rings, table, again, &mut write);
         }
         let answer = answer.unwrap_or_else(|| {
             if outside == 0.0 && setup.has_wide_rings {
-                outside = scene.window_outside(cell, &index, &WithWide(table));
+                outside = scene.window_outside(cell, &index, WithWide(table));
             }
             slots.until(|slots| {
                 let write = &mut write;
@@ -601,12 +594,7 @@ mod tests {
     }
 
     /// How many cells the rings do not tell.
-    fn left(
-        table: &Table,
-        setup: &Setup,
-        rings: &impl Rings,
-        of: impl Fn(u32, u32) -> bool,
-    ) -> u32 {
+    fn left(table: &Table, setup: &Setup, rings: impl Rings, of: impl Fn(u32, u32) -> bool) -> u32 {
         let index = table.index();
         let mut left = 0;
         for (row, column) in (0..200).flat_map(|row| (0..200).map(move |column| (row, column))) {
@@ -630,7 +618,7 @@ mod tests {
         let is_edge = |c: u32, r: u32| c.min(r) < 2 || c.max(r) > 197;
         for (what, of) in [("void", &is_void as &dyn Fn(u32, u32) -> bool), ("edge", &is_edge)] {
             let [narrow, wide] =
-                [left(&table, &setup, &table, of), left(&table, &setup, &WithWide(&table), of)];
+                [left(&table, &setup, &table, of), left(&table, &setup, WithWide(&table), of)];
             println!(
                 "{what}: {narrow} queries are left, {wide} by {} wide rings",
                 table.wide_sites.len()
@@ -651,7 +639,7 @@ mod tests {
             let (mut slots, mut outside, mut untold) = (OnHost::new(), 0, 0);
             for (row, column) in (0..200).step_by(7).flat_map(|r| (0..200).map(move |c| (r, c))) {
                 let cell = Cell { column, row, hull: [i32::MIN, i32::MAX] };
-                let window = scene.window_outside(cell, &index, &WithWide(&table));
+                let window = scene.window_outside(cell, &index, WithWide(&table));
                 let away = f64::hypot(f64::from(column) - 99.5, f64::from(row) - 99.5);
                 assert!(window == 0.0 || away > 58.0, "{column}, {row} lies inside");
                 untold += u32::from(window == 0.0 && away > 62.0);
@@ -703,7 +691,7 @@ mod tests {
         let edge = (3..197).flat_map(|i| [(i, 0), (i, 199), (0, i), (199, i)]);
         for (column, row) in edge.step_by(3) {
             let cell = Cell { column, row, hull: [i32::MIN, i32::MAX] };
-            let window = scene.window_outside(cell, &table.index(), &WithWide(&table));
+            let window = scene.window_outside(cell, &table.index(), WithWide(&table));
             assert_eq!(window, table.window_outside(scene, cell), "at {column}, {row}");
             open += u32::from(window > 0.0);
             let mut value = 0.0;
@@ -758,15 +746,14 @@ mod tests {
         let is_inner = |[x, y]: [f64; 2]| x > 10.0 && x < 190.0 && y > 10.0 && y < 190.0;
         let sites = 0..table.places.len() as u32;
         let lack = sites.filter(|&site| is_inner(table.places[site as usize])).filter(|&site| {
-            let sides = table.sides(site);
+            let ring = (&table).of(site);
             // A ring is mutual: each neighbour names the site.
-            let is_mutual = (0..sides).all(|i| {
-                let other = table.neighbour(site, i);
-                let len = table.sides(other);
-                len == 0 || (0..len).any(|j| table.neighbour(other, j) == site)
+            let is_mutual = ring.neighbours.iter().all(|&other| {
+                let others = (&table).of(other).neighbours;
+                others.is_empty() || others.contains(&site)
             });
             assert!(is_mutual, "site {site}");
-            sides == 0
+            ring.sides() == 0
         });
         assert!(lack.count() < 24);
         let is_inner = |column, row| (10..190).contains(&column) && (10..190).contains(&row);

@@ -349,6 +349,19 @@ fn a_void_has_as_many_neighbours_as_border_it() {
     assert!(near.summary.nodata > 100, "{}", near.summary.nodata);
 }
 
+#[test]
+fn cells_of_some_dozens_of_sites_have_the_same_bits() {
+    // What lies beyond the index's bounds is in its outermost cells.
+    let grid = GridSpec::new(0.5, 24.5, 1.0, 14, 1).unwrap();
+    let params = Params::new(grid).query_radius(5.4).deviations(true);
+    for seed in [16699746085023199835, 1, 2] {
+        let cloud = random(114, 40.0, seed, |x, _| (0.3 * x).sin());
+        for weights in [Weights::Sibson, Weights::Laplace] {
+            on_all(&cloud, &params.weights(weights));
+        }
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
 

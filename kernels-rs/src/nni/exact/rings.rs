@@ -55,31 +55,23 @@ pub const fn few_ringless(sites: u64) -> u64 {
 }
 
 /// The rings of sites.
-pub trait Rings {
+pub trait Rings: Copy {
     /// Whether there are wide ones, which may be open, among them.
     const ARE_WIDE: bool = false;
-    /// The sides of a site's ring; 0 where it has none.
-    fn sides(&self, site: u32) -> u32;
-    /// Neighbour `i` of a site.
-    fn neighbour(&self, site: u32, i: u32) -> u32;
-    /// The corner between the neighbours `i` and `i + 1` of a site, seen from the site.
-    fn corner(&self, site: u32, i: u32) -> [f64; 2];
+    /// One of them.
+    type Ring: Ring;
+    /// That of a site.
+    fn of(self, site: u32) -> Self::Ring;
 }
 
-impl<R: Rings> Rings for &R {
-    const ARE_WIDE: bool = R::ARE_WIDE;
-    #[inline(always)]
-    fn sides(&self, site: u32) -> u32 {
-        R::sides(self, site)
-    }
-    #[inline(always)]
-    fn neighbour(&self, site: u32, i: u32) -> u32 {
-        R::neighbour(self, site, i)
-    }
-    #[inline(always)]
-    fn corner(&self, site: u32, i: u32) -> [f64; 2] {
-        R::corner(self, site, i)
-    }
+/// A site's ring.
+pub trait Ring: Copy {
+    /// Its sides; 0 where the site has none.
+    fn sides(self) -> u32;
+    /// Neighbour `i`.
+    fn neighbour(self, i: u32) -> u32;
+    /// The corner between the neighbours `i` and `i + 1`, seen from the site.
+    fn corner(self, i: u32) -> [f64; 2];
 }
 
 impl<P: Fn(u32) -> [f64; 2], S: Fn(u32) -> u32> Index<P, S> {
@@ -179,13 +171,15 @@ impl<P: Fn(u32) -> [f64; 2], S: Fn(u32) -> u32> Index<P, S> {
             }
         }
         while found.end == End::Exceeded {
-            let (site, sides) = (found.nearest, rings.sides(found.nearest));
+            let site = found.nearest;
+            let ring = rings.of(site);
+            let sides = ring.sides();
             if sides == 0 {
                 return found;
             }
             let mut i = 0;
             while i < sides {
-                let neighbour = rings.neighbour(site, i);
+                let neighbour = ring.neighbour(i);
                 if neighbour < WINDOW {
                     found.meet(neighbour, self.way(query, neighbour));
                 }
@@ -228,22 +222,22 @@ impl<P: Fn(u32) -> [f64; 2], S: Fn(u32) -> u32> Index<P, S> {
 pub struct RingSides<'a, P, S, R> {
     /// The sites.
     pub index: &'a Index<P, S>,
-    /// Their rings.
-    pub rings: &'a R,
-    /// A site that has one.
+    /// A site.
     pub site: u32,
+    /// Its ring.
+    pub ring: R,
 }
 
-impl<P: Fn(u32) -> [f64; 2], S: Fn(u32) -> u32, R: Rings> Sides for RingSides<'_, P, S, R> {
+impl<P: Fn(u32) -> [f64; 2], S: Fn(u32) -> u32, R: Ring> Sides for RingSides<'_, P, S, R> {
     #[inline(always)]
     fn each(&self, mut visit: impl FnMut(u32, f64, [f64; 2])) {
         let at = (self.index.place)(self.site);
-        let sides = self.rings.sides(self.site);
-        let mut last = self.rings.corner(self.site, sides - 1);
+        let sides = self.ring.sides();
+        let mut last = self.ring.corner(sides - 1);
         let mut i = 0;
         while i < sides {
-            let corner = self.rings.corner(self.site, i);
-            let neighbour = self.rings.neighbour(self.site, i);
+            let corner = self.ring.corner(i);
+            let neighbour = self.ring.neighbour(i);
             let place = (self.index.place)(neighbour);
             let way = [place[0] - at[0], place[1] - at[1]];
             let [x, y] = [corner[0] - last[0], corner[1] - last[1]];

@@ -3,7 +3,7 @@
 use device_std::math;
 
 use super::polygon::{Polygon, Slots, WINDOW};
-use super::rings::{RingSides, Rings};
+use super::rings::{Ring, RingSides, Rings};
 use super::search::{End, Found, Index, NEAR, Query};
 use super::team::Team;
 use super::walk::Walk;
@@ -119,7 +119,7 @@ impl Scene {
         const BLENDS: bool,
         P: Fn(u32) -> [f64; 2],
         I: Fn(u32) -> u32,
-        R: Rings + Copy,
+        R: Rings,
     >(
         &self,
         cell: Cell,
@@ -152,7 +152,7 @@ impl Scene {
         &self,
         cell: Cell,
         index: &Index<P, I>,
-        rings: impl Rings + Copy,
+        rings: impl Rings,
     ) -> f64 {
         let at = self.centre(cell.column, cell.row);
         let found = index.nearest_by_rings(&self.query(at, NEAR), rings);
@@ -228,11 +228,11 @@ impl Scene {
         &self,
         site: u32,
         index: &Index<P, I>,
-        rings: &impl Rings,
+        ring: impl Ring,
         sites: &impl Sites,
         write: impl FnMut(u32, [f32; 2]),
     ) {
-        planes(Planes::weigh(RingSides { index, rings, site }), site, sites, write);
+        planes(Planes::weigh(RingSides { index, site, ring }), site, sites, write);
     }
 
     /// Estimates the gradients at a site, a team together; the leader's `write(k, gradient)` gets them. `false`

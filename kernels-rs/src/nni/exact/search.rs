@@ -377,10 +377,11 @@ impl<P: Fn(u32) -> [f64; 2], S: Fn(u32) -> u32> Walk<'_, P, S> {
         let start = row * index.cells.columns;
         let all = [(index.start)(start + first), (index.start)(start + last + 1)];
         let count = all[1] - all[0];
-        if T::LEAVES_CROWDS && count > CROWD {
+        let are_few = count <= FEW;
+        // Others begin with what is beside the query point there.
+        if T::LEAVES_CROWDS && !are_few {
             return false;
         }
-        let are_few = count <= FEW;
         let mut crowds = Crowds::of_row(row, [first, last]);
         let mut range = if T::LEAVES_CROWDS { all } else { self.beside };
         loop {

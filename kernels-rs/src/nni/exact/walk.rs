@@ -19,7 +19,7 @@
 //! [`search`](super::search).
 
 use super::polygon::{Line, WINDOW, cross, diverge, meeting};
-use super::rings::Rings;
+use super::rings::{Ring, Rings};
 use super::search::Index;
 
 /// A corner counts as taken where it is nearer to the query point than to its site by more than this, in
@@ -59,7 +59,7 @@ pub struct Walk<'a, P, S, R> {
     half_window: f64,
 }
 
-impl<'a, P: Fn(u32) -> [f64; 2], S: Fn(u32) -> u32, R: Rings + Copy> Walk<'a, P, S, R> {
+impl<'a, P: Fn(u32) -> [f64; 2], S: Fn(u32) -> u32, R: Rings> Walk<'a, P, S, R> {
     /// Begins at a site in whose cell the query point lies. `None` where that does not go.
     #[inline(always)]
     pub fn begin(
@@ -72,14 +72,15 @@ impl<'a, P: Fn(u32) -> [f64; 2], S: Fn(u32) -> u32, R: Rings + Copy> Walk<'a, P,
         let mut walk = Self { index, rings, at, first, last: WINDOW, half_window };
         let way = walk.way(first);
         let line = Line::of_site(way);
-        let sides = rings.sides(first);
-        let mut was_taken = sides > 0 && is_taken(rings.corner(first, 0), line);
+        let ring = rings.of(first);
+        let sides = ring.sides();
+        let mut was_taken = sides > 0 && is_taken(ring.corner(0), line);
         let mut i = 1;
         while i <= sides {
             let side = if i == sides { 0 } else { i };
-            let taken = is_taken(rings.corner(first, side), line);
+            let taken = is_taken(ring.corner(side), line);
             if was_taken && !taken {
-                walk.last = rings.neighbour(first, side);
+                walk.last = ring.neighbour(side);
             }
             was_taken = taken;
             i += 1;
@@ -160,12 +161,13 @@ impl<'a, P: Fn(u32) -> [f64; 2], S: Fn(u32) -> u32, R: Rings + Copy> Walk<'a, P,
     /// or clockwise.
     #[inline(always)]
     fn beside(&self, site: u32, line: Line, is_clockwise: bool) -> Option<u32> {
-        let sides = self.rings.sides(site);
-        let mut was_taken = sides > 0 && is_taken(self.rings.corner(site, 0), line);
+        let ring = self.rings.of(site);
+        let sides = ring.sides();
+        let mut was_taken = sides > 0 && is_taken(ring.corner(0), line);
         let (mut crossings, mut crossed, mut i) = (0, 0, 1);
         while i <= sides {
             let side = if i == sides { 0 } else { i };
-            let taken = is_taken(self.rings.corner(site, side), line);
+            let taken = is_taken(ring.corner(side), line);
             if taken != was_taken && taken != is_clockwise {
                 crossed = side;
                 crossings += 1;
@@ -173,7 +175,7 @@ impl<'a, P: Fn(u32) -> [f64; 2], S: Fn(u32) -> u32, R: Rings + Copy> Walk<'a, P,
             was_taken = taken;
             i += 1;
         }
-        (crossings == 1).then(|| self.rings.neighbour(site, crossed))
+        (crossings == 1).then(|| ring.neighbour(crossed))
     }
 
     /// What is taken from a site whose cell the border enters at `enter`; the next site with the way there, the
@@ -186,20 +188,20 @@ impl<'a, P: Fn(u32) -> [f64; 2], S: Fn(u32) -> u32, R: Rings + Copy> Walk<'a, P,
         enter: [f64; 2],
     ) -> Option<(u32, [f64; 2], [f64; 2], f64)> {
         let line = Line::of_site(way);
-        let sides = self.rings.sides(site);
+        let ring = self.rings.of(site);
+        let sides = ring.sides();
         if sides == 0 {
             return None;
         }
-        let corner = |i: u32| self.rings.corner(site, i);
         // From `enter`, where all triangles meet.
         let seen = |[x, y]: [f64; 2]| [x + way[0] - enter[0], y + way[1] - enter[1]];
-        let before = corner(0);
+        let before = ring.corner(0);
         let (mut was_taken, mut last) = (is_taken(before, line), seen(before));
         let (mut area, mut runs, mut exit) = (0.0, 0, 0);
         let mut i = 1;
         while i <= sides {
             let side = if i == sides { 0 } else { i };
-            let here = corner(side);
+            let here = ring.corner(side);
             let (taken, to_here) = (is_taken(here, line), seen(here));
             if taken && was_taken {
                 area += cross(last, to_here);
@@ -214,13 +216,13 @@ impl<'a, P: Fn(u32) -> [f64; 2], S: Fn(u32) -> u32, R: Rings + Copy> Walk<'a, P,
         if runs != 1 {
             return None;
         }
-        let next = self.rings.neighbour(site, exit);
+        let next = ring.neighbour(exit);
         if R::ARE_WIDE && next >= WINDOW {
             return None;
         }
         let to_next = self.way(next);
         let leave = meeting(line, Line::of_site(to_next))?;
-        area += cross([leave[0] - enter[0], leave[1] - enter[1]], seen(corner(exit)));
+        area += cross([leave[0] - enter[0], leave[1] - enter[1]], seen(ring.corner(exit)));
         Some((next, to_next, leave, f64::max(area, 0.0)))
     }
 }

@@ -70,7 +70,7 @@ pub struct Walked<'a, P, I, R> {
     pub weights: u32,
 }
 
-impl<P: Fn(u32) -> [f64; 2], I: Fn(u32) -> u32, R: Rings + Copy> Natural for Walked<'_, P, I, R> {
+impl<P: Fn(u32) -> [f64; 2], I: Fn(u32) -> u32, R: Rings> Natural for Walked<'_, P, I, R> {
     #[inline(always)]
     fn each(&self, mut visit: impl FnMut(u32, f64, [f64; 2])) -> bool {
         self.walk.each(|neighbour| {

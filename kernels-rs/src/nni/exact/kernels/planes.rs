@@ -2,7 +2,7 @@
 
 use device_std::{kernel, thread};
 
-use super::super::rings::Rings;
+use super::super::rings::{Ring, Rings};
 use super::super::team::{Team, Warp};
 #[cfg(not(target_arch = "nvptx64"))]
 use super::MODULE;
@@ -36,15 +36,16 @@ pub unsafe fn fit_planes(
             return;
         }
         let (cells, scene, _, value_count) = read_setup(setup);
-        let (rings, site) = (InRecords(rings), site as u32);
-        if rings.sides(site) == 0 {
+        let site = site as u32;
+        let ring = InRecords(rings).of(site);
+        if ring.sides() == 0 {
             append(listed, site);
             return;
         }
         let index = index_of(cells, places, starts);
         let sites = without_gradients(values, value_count);
         let gradients = Gradients { gradients, site, value_count };
-        scene.gradients_by_ring(site, &index, &rings, &sites, |k, g| gradients.write(k, g));
+        scene.gradients_by_ring(site, &index, ring, &sites, |k, g| gradients.write(k, g));
     }
 }
 

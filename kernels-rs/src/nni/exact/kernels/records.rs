@@ -2,7 +2,7 @@
 
 use device_std::vector;
 
-use super::super::rings::{MOST_SIDES, MOST_WIDE_SIDES, Rings};
+use super::super::rings::{MOST_SIDES, MOST_WIDE_SIDES, Ring, Rings};
 
 /// The rings of sites in memory: [`RING_NUMBERS`] for each, the corners, then the neighbours and the number of sides
 /// in halves of numbers.
@@ -18,27 +18,43 @@ pub(super) const SIDES_AT: usize = 5 * MOST_SIDES as usize;
 
 impl InRecords {
     #[inline(always)]
-    fn record(&self, site: u32) -> *const f64 {
+    fn record(self, site: u32) -> *const f64 {
         self.0.wrapping_add(RING_NUMBERS * site as usize)
     }
 }
 
-// SAFETY (all): sites and sides are below their counts, by the contract of the kernels.
 impl Rings for InRecords {
+    type Ring = InRecord;
     #[inline(always)]
-    fn sides(&self, site: u32) -> u32 {
+    fn of(self, site: u32) -> InRecord {
+        InRecord { start: self.record(site), most: MOST_SIDES as usize }
+    }
+}
+
+/// A ring in memory.
+#[derive(Clone, Copy)]
+pub(super) struct InRecord {
+    start: *const f64,
+    /// The most sides that its memory has room for.
+    most: usize,
+}
+
+// SAFETY (all): sites and sides are below their counts, by the contract of the kernels.
+impl Ring for InRecord {
+    #[inline(always)]
+    fn sides(self) -> u32 {
         // SAFETY: as above.
-        unsafe { *self.record(site).cast::<u32>().add(SIDES_AT) }
+        unsafe { *self.start.cast::<u32>().add(5 * self.most) }
     }
     #[inline(always)]
-    fn neighbour(&self, site: u32, i: u32) -> u32 {
+    fn neighbour(self, i: u32) -> u32 {
         // SAFETY: as above.
-        unsafe { *self.record(site).cast::<u32>().add(NEIGHBOURS_AT + i as usize) }
+        unsafe { *self.start.cast::<u32>().add(4 * self.most + i as usize) }
     }
     #[inline(always)]
-    fn corner(&self, site: u32, i: u32) -> [f64; 2] {
+    fn corner(self, i: u32) -> [f64; 2] {
         // SAFETY: as above.
-        unsafe { pair(self.record(site).add(2 * i as usize)) }
+        unsafe { pair(self.start.add(2 * i as usize)) }
     }
 }
 
@@ -57,10 +73,11 @@ pub(super) const WIDE_SIDES_AT: usize = 5 * MOST_WIDE_SIDES as usize;
 /// Where a record tells of the wide ring, in halves of numbers.
 pub(super) const WIDE_AT: usize = SIDES_AT + 1;
 
-impl WithWide {
-    /// Where a site's ring is, and the most sides that its memory has room for.
+impl Rings for WithWide {
+    const ARE_WIDE: bool = true;
+    type Ring = InRecord;
     #[inline(always)]
-    fn ring(&self, site: u32) -> (*const f64, usize) {
+    fn of(self, site: u32) -> InRecord {
         let record = self.0.record(site);
         // SAFETY: sites are below their count, by the contract of the kernels; a record without sides tells of a
         // wide ring.
@@ -69,33 +86,10 @@ impl WithWide {
             if *halves.add(SIDES_AT) > 0 { 0 } else { *halves.add(WIDE_AT) }
         };
         if wide == 0 {
-            (record, MOST_SIDES as usize)
+            InRecord { start: record, most: MOST_SIDES as usize }
         } else {
-            (self.0.record(wide), MOST_WIDE_SIDES as usize)
+            InRecord { start: self.0.record(wide), most: MOST_WIDE_SIDES as usize }
         }
-    }
-}
-
-// SAFETY (all): as above.
-impl Rings for WithWide {
-    const ARE_WIDE: bool = true;
-    #[inline(always)]
-    fn sides(&self, site: u32) -> u32 {
-        let (ring, most) = self.ring(site);
-        // SAFETY: as above.
-        unsafe { *ring.cast::<u32>().add(5 * most) }
-    }
-    #[inline(always)]
-    fn neighbour(&self, site: u32, i: u32) -> u32 {
-        let (ring, most) = self.ring(site);
-        // SAFETY: as above.
-        unsafe { *ring.cast::<u32>().add(4 * most + i as usize) }
-    }
-    #[inline(always)]
-    fn corner(&self, site: u32, i: u32) -> [f64; 2] {
-        let (ring, _) = self.ring(site);
-        // SAFETY: as above.
-        unsafe { pair(ring.add(2 * i as usize)) }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use device_std::{atomic, kernel, thread};
 
-use super::super::rings::{Rings, few_ringless};
+use super::super::rings::{Ring, Rings, few_ringless};
 use super::super::team::{Team, Warp};
 #[cfg(not(target_arch = "nvptx64"))]
 use super::MODULE;
@@ -67,7 +67,7 @@ pub unsafe fn list_ringless(
         if site >= *sites_before.add(points as usize) as u64 {
             return;
         }
-        if InRecords(rings).sides(site as u32) > 0 {
+        if InRecords(rings).of(site as u32).sides() > 0 {
             return;
         }
         *rings.add(RING_NUMBERS * site as usize).cast::<u32>().add(WIDE_AT) = 0;

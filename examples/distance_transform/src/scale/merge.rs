@@ -76,7 +76,7 @@ fn check(args: &MergeArgs, planned: &Planned) -> Result<()> {
         ensure!(planned.recipe.nearest, "--nearest {name}: the plan was made without --nearest");
     }
     let outputs: Vec<&Path> = args.output.iter().chain(&args.nearest).map(AsRef::as_ref).collect();
-    geo_io::check_distinct(std::slice::from_ref(&args.plan), &outputs)?;
+    planned.check_distinct(&args.plan, &outputs)?;
     let existing = args.run.existing();
     Ok(outputs.iter().try_for_each(|path| geo_io::check_output(Output { path, existing }))?)
 }

@@ -210,6 +210,14 @@ fn tiles_that_are_damaged_or_missing_are_named_and_made_again() {
     assert!(run("0").contains("1 made") && run("0").contains("1 were there"));
     merged_is_plain(folder);
     let tiles = folder_of(folder, "plan.json");
+    // Neither the mask nor a tile is what a merge may replace.
+    let (mask, near) = (bytes(folder, "mask.tif"), tiles.join("1.nearest.npy"));
+    let same = "the same file";
+    for output in [["-o", "mask.tif"], ["--nearest", near.to_str().unwrap()]] {
+        PROGRAM.fails(folder, &[&merge[..2], &["--overwrite"], &output].concat(), &[same]);
+    }
+    assert!(bytes(folder, "mask.tif") == mask);
+    merged_is_plain(folder);
     for (name, other) in [("2.tif", "1.tif"), ("2.nearest.npy", "1.nearest.npy")] {
         let whole = std::fs::read(tiles.join(name)).unwrap();
         let other = std::fs::read(tiles.join(other)).unwrap();

@@ -357,6 +357,12 @@ fn tiles_one_by_one_are_put_together_when_all_are_there() {
     merged_is_plain(folder);
     PROGRAM.fails(folder, &["merge", "plan.json", "-o", "merged.tif"], &["exists", "--overwrite"]);
 
+    // Not over one of the tiles, which would be gone.
+    let tile = folder_of(folder, "plan.json").join("0.tif");
+    let over = ["merge", "plan.json", "--overwrite", "-o", tile.to_str().unwrap()];
+    PROGRAM.fails(folder, &over, &["0.tif", "the same file"]);
+    merged_is_plain(folder);
+
     // A tile that is damaged or another's is made again, and is not put together.
     let tiles = folder_of(folder, "plan.json");
     let whole = std::fs::read(tiles.join("2.tif")).unwrap();

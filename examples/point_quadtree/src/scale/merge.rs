@@ -15,7 +15,7 @@ use super::{Planned, tile};
 pub fn merge(args: &MergeArgs) -> Result<()> {
     let planned = Planned::read(&args.plan)?;
     let output = Output { path: &args.output, existing: args.run.existing() };
-    geo_io::check_distinct(std::slice::from_ref(&args.plan), &[&args.output])?;
+    planned.check_distinct(&args.plan, &[&args.output])?;
     geo_io::check_output(output)?;
     let mut stages = Stages::new(args.run.quiet);
     let tiles = planned.plan.tiles().len();

@@ -141,6 +141,19 @@ impl<R: Recipe> Planned<R> {
         }
     }
 
+    /// Tells before long work whether each output of `merge` is a file of its own: none of the plan, of what the plan was
+    /// made of, and of the tiles, all of which `--overwrite` would otherwise replace.
+    ///
+    /// # Errors
+    /// Two names mean one file.
+    pub fn check_distinct(&self, plan: &Path, outputs: &[&Path]) -> Result<()> {
+        let made_of = self.plan.inputs().iter().map(|input| PathBuf::from(&input.path));
+        let tiles = (0..self.plan.tiles().len()).flat_map(|number| R::files(self, number));
+        let read: Vec<PathBuf> =
+            std::iter::once(plan.to_owned()).chain(made_of).chain(tiles).collect();
+        Ok(geo_io::check_distinct(&read, outputs)?)
+    }
+
     /// A file of a tile, by the end of its name.
     pub fn path_of(&self, number: usize, end: &str) -> PathBuf {
         self.folder.join(format!("{number}{end}"))

@@ -17,7 +17,7 @@ pub fn merge(args: &MergeArgs) -> Result<()> {
     let path = &args.output;
     ensure!(ending(path) == "ccq", "--output {}: the name must end in .ccq", path.display());
     let output = Output { path, existing: args.run.existing() };
-    geo_io::check_distinct(std::slice::from_ref(&args.plan), &[path])?;
+    planned.check_distinct(&args.plan, &[path])?;
     geo_io::check_output(output)?;
     let mut stages = Stages::new(args.run.quiet);
     let tiles = planned.plan.tiles().len();

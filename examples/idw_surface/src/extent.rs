@@ -3,6 +3,7 @@
 use anyhow::{Result, ensure};
 use gpu_core::{Bounds, GridSpec};
 use programs::args::Extent;
+use programs::edges::in_cells;
 use programs::units::round;
 
 use crate::surface::{Size, SurfaceArgs};
@@ -68,8 +69,8 @@ fn covering(args: &SurfaceArgs, b: Bounds) -> Result<GridSpec> {
         None => 1.0,
     };
     let snapped = |low: f64, high: f64| {
-        let first = (low / cell).floor();
-        (first, ((high / cell).ceil() - first).max(1.0))
+        let first = in_cells(low, cell).floor();
+        (first, (in_cells(high, cell).ceil() - first).max(1.0))
     };
     let (west, columns) = snapped(b.min_x, b.max_x);
     let (south, rows) = snapped(b.min_y, b.max_y);
@@ -130,6 +131,10 @@ mod tests {
         let b = grid.bounds();
         assert_eq!((b.min_x, b.min_y, b.max_x, b.max_y), (0.0, -9.5, 100.0, 20.0));
         assert_eq!(of(&[], bounds).unwrap().cell_size, 0.2);
+        // 0.3 / 0.1 is a little less than 3, 0.7 / 0.1 a little less than 7 and 2.3 / 0.1 than 23.
+        let bounds = ["--bounds", "0.3,0.7,1.1,2.3", "--resolution", "0.1"];
+        let grid = of(&bounds, WORLD).unwrap();
+        assert_eq!((grid.width, grid.height), (8, 16));
     }
 
     #[test]

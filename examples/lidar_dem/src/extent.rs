@@ -12,7 +12,7 @@ use gpu_core::parallel::{self, FINE};
 use gpu_core::{Bounds, Device, DeviceChoice, Grid, GridSpec, host_memory};
 use nni_grid::Dem;
 use programs::cloud::Cloud;
-use programs::units;
+use programs::{edges, units};
 
 use crate::args::Args;
 
@@ -26,9 +26,6 @@ pub struct Extents {
     /// First column and row of the DEM in these.
     corner: (u32, u32),
 }
-
-/// Places are multiples of this part of a cell.
-const STEP: f64 = 1.0 / (1 << 22) as f64;
 
 /// How far from the origin places can lie, in cells, so that they differ exactly.
 pub const FARTHEST: f64 = (1_u64 << 30) as f64;
@@ -49,7 +46,7 @@ pub fn wanted(args: &Args, inputs: &[PathBuf]) -> Result<Option<Bounds>> {
             units::default_resolution(crs.as_ref())?
         }
     };
-    let grid = snapped(extent.0, cell).map_err(anyhow::Error::from)?;
+    let grid = snapped(extent.0, cell).map_err(|error| too_large(cell, error))?;
     let (b, margin) = (grid.bounds(), reach * cell);
     Ok(Some(Bounds {
         min_x: b.min_x - margin,
@@ -77,7 +74,7 @@ fn sized(args: &Args, cloud: &Cloud, device: &Device) -> Result<Extents> {
     };
     let grid = match args.points.bounds {
         Some(extent) => snapped(extent.0, cell),
-        None => GridSpec::covering(points, cell),
+        None => covering(points, cell),
     };
     let grid = grid.map_err(|error| too_large(cell, error))?;
     if args.surface.resolution.is_none() && args.points.bounds.is_none() {
@@ -135,8 +132,7 @@ impl Extents {
     pub fn in_cells(&self, cloud: &mut Cloud) -> GridSpec {
         let GridSpec { origin_x, origin_y, cell_size, .. } = self.with_margin;
         for column in [&mut cloud.x, &mut cloud.y] {
-            let place = |x: f64| (x / cell_size / STEP).round_ties_even() * STEP;
-            parallel::for_each(column, FINE, |_, x| *x = place(*x));
+            parallel::for_each(column, FINE, |_, x| *x = edges::in_cells(*x, cell_size));
         }
         let corner = ((origin_x / cell_size).round(), (origin_y / cell_size).round());
         GridSpec { origin_x: corner.0, origin_y: corner.1, cell_size: 1.0, ..self.with_margin }
@@ -162,11 +158,18 @@ impl Extents {
     }
 }
 
-/// The grid over bounds that were asked for. [`GridSpec::covering`] would add a column for points
-/// on their eastern edge.
+/// The grid over points, each of which lies in a cell where [`Extents::in_cells`] puts it.
+pub fn covering(points: Bounds, cell: f64) -> gpu_core::Result<GridSpec> {
+    let of_cells = GridSpec::covering(edges::bounds_in_cells(points, cell), 1.0)?;
+    let corner = (of_cells.origin_x * cell, of_cells.origin_y * cell);
+    GridSpec::new(corner.0, corner.1, cell, of_cells.width, of_cells.height)
+}
+
+/// The grid over bounds that were asked for. [`covering`] would add a column for points on their eastern edge.
 pub fn snapped(b: Bounds, cell: f64) -> gpu_core::Result<GridSpec> {
-    let (west, south) = ((b.min_x / cell).floor(), (b.min_y / cell).floor());
-    let (columns, rows) = ((b.max_x / cell).ceil() - west, (b.max_y / cell).ceil() - south);
+    let b = edges::bounds_in_cells(b, cell);
+    let (west, south) = (b.min_x.floor(), b.min_y.floor());
+    let (columns, rows) = (b.max_x.ceil() - west, b.max_y.ceil() - south);
     let side = f64::from(u32::MAX);
     if !(columns <= side && rows <= side) {
         return Err(gpu_core::Error::GridTooLarge { columns, rows });
@@ -203,4 +206,22 @@ fn require_memory(args: &Args, device: &Device, grid: &GridSpec) -> Result<()> {
         gib(available)
     );
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bounds_on_edges_of_cells_are_kept() {
+        let b = Bounds { min_x: 515368.6, min_y: 4918340.3, max_x: 515401.1, max_y: 4918381.2 };
+        let grid = snapped(b, 0.1).unwrap();
+        assert_eq!((grid.width, grid.height), (325, 409));
+        // Points on the eastern and the southern edge are in the next cell.
+        let grid = covering(b, 0.1).unwrap();
+        assert_eq!((grid.width, grid.height), (326, 410));
+        assert!(
+            (grid.origin_x - 515368.6).abs() < 1e-6 && (grid.origin_y - 4918381.2).abs() < 1e-6
+        );
+    }
 }

@@ -2,6 +2,7 @@
 
 pub mod args;
 pub mod cloud;
+pub mod edges;
 pub mod inputs;
 pub mod opening;
 pub mod products;

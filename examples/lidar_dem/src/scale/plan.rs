@@ -15,7 +15,7 @@ use serde_json::json;
 use tile_plan::{Params, Plan, Reach};
 
 use crate::args::PlanArgs;
-use crate::extent::{FARTHEST, snapped, too_large};
+use crate::extent::{FARTHEST, covering, snapped, too_large};
 use crate::scale::Planned;
 use crate::scale::needs::Kind;
 use crate::scale::recipe::Recipe;
@@ -75,7 +75,7 @@ fn grid(args: &PlanArgs, headers: &Headers) -> Result<GridSpec> {
     };
     let grid = match args.points.bounds {
         Some(extent) => snapped(extent.0, cell),
-        None => GridSpec::covering(all, cell),
+        None => covering(all, cell),
     };
     let grid = grid.map_err(|error| too_large(cell, error))?;
     if args.surface.resolution.is_none() && args.points.bounds.is_none() {

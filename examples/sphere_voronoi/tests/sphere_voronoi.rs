@@ -182,6 +182,8 @@ fn mistakes_are_named() {
     fails(&["sites.csv", "--level", "29", "--device", "cpu"], &["level 29", "bytes", "available"]);
     fails(&["missing.csv"], &["missing.csv"]);
     fails(&["sites.csv", "--columns", "lon,name"], &["name"]);
+    // Some programs take two columns, others three.
+    fails(&["sites.csv", "--columns", "lon,width"], &["width", "--columns names those"]);
     fails(&["sites.csv", "-o", "cells.tif"], &["cells.tif", ".npy or .csv"]);
     fails(&["sites.csv", "--map", "map.jpg"], &["map.jpg", ".png"]);
     fails(&["sites.csv", "-o", "a.csv", "--areas", "a.csv"], &["a.csv"]);

@@ -8,7 +8,7 @@ mod sample;
 mod scale;
 mod trees;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
@@ -43,19 +43,23 @@ fn build(args: &BuildArgs) -> Result<()> {
     args.check()?;
     let opening = Opening::begin(args.run.device);
     let mut stages = Stages::new(args.run.quiet);
+    let mut note = None;
     let (device, rasters) = match args.rasters.is_empty() {
         false => opening.beside(&mut stages, "read", |_| {
-            args.rasters.iter().map(|path| read(path, args)).collect::<Result<Vec<_>>>()
+            let read = |path: &PathBuf| read(path, args, &mut note);
+            args.rasters.iter().map(read).collect::<Result<Vec<_>>>()
         }),
         true => opening.beside(&mut stages, "sample", |_| Ok(vec![made(args)?])),
     }?;
-    let nodata = args.nodata.or(rasters.iter().find_map(|(raster, _)| raster.nodata));
+    let stated = args.rasters.iter().zip(&rasters).map(|(path, (raster, _))| (path, raster.nodata));
+    let nodata = nodata_of(args.nodata, stated)?;
     let mut report = Report::default();
     for (raster, grid) in &rasters {
         let text =
             format_args!("{} x {} cells of {}", grid.width, grid.height, type_of(&raster.values));
         report.line("raster", text);
     }
+    note.iter().for_each(|note| report.note(note));
     let mut work = Work { args, device: &device, nodata, stages: &mut stages };
     let tree = work.any_tree(rasters)?;
     stages.run("write", |_| geo_io::write_file(args.place(), |file| tree.write_to(file)))?;
@@ -139,9 +143,9 @@ fn parts<T>(
     rasters.into_iter().map(part).collect()
 }
 
-fn read(path: &Path, args: &BuildArgs) -> Result<(Raster, GridSpec)> {
+fn read(path: &Path, args: &BuildArgs, note: &mut Option<String>) -> Result<(Raster, GridSpec)> {
     let raster = geo_io::read_raster(path, args.array.as_deref())?;
-    let grid = place_of(path, &raster)?;
+    let grid = place_of(path, &raster, note)?;
     Ok((raster, grid))
 }
 
@@ -156,27 +160,53 @@ fn made(args: &BuildArgs) -> Result<(Raster, GridSpec)> {
     Ok((raster, GridSpec::of_pixels(side, side)))
 }
 
-/// Where a raster's cells lie; one that is turned, or whose cells are no squares, lies nowhere.
+/// Where a raster's cells lie; one that is turned, or whose cells are no squares, lies nowhere, which a note says.
 fn place(
     path: &Path,
     (width, height): (usize, usize),
     place: Option<&Georeference>,
+    note: &mut Option<String>,
 ) -> Result<GridSpec> {
+    let name = path.display();
     let side = |side: usize| {
-        u32::try_from(side).with_context(|| format!("{}: a side of {side} cells", path.display()))
+        u32::try_from(side).with_context(|| format!("{name}: a side of {side} cells"))
     };
     let (width, height) = (side(width)?, side(height)?);
-    Ok(match place.map(|place| place.transform) {
-        Some([left, size, 0.0, top, 0.0, down]) if size > 0.0 && down == -size => {
-            GridSpec::new(left, top, size, width, height)?
+    if let Some([left, size, 0.0, top, 0.0, down]) = place.map(|place| place.transform) {
+        // Sides that were computed from an extent differ in their last digits. Nothing moves by a thousandth of a cell.
+        let farthest = (down + size).abs() * f64::from(height);
+        if size > 0.0 && farthest <= 1e-3 * size {
+            return Ok(GridSpec::new(left, top, size, width, height)?);
         }
-        _ => GridSpec::of_pixels(width, height),
-    })
+    }
+    if place.is_some() {
+        let why = "its cells are turned, mirrored or no squares";
+        *note = Some(format!("{name}: {why}, so the index has no place on the ground"));
+    }
+    Ok(GridSpec::of_pixels(width, height))
+}
+
+/// The NODATA of rasters beside each other: what was asked for, or what those say that say one.
+fn nodata_of<'a>(
+    asked: Option<f64>,
+    stated: impl Iterator<Item = (&'a PathBuf, Option<f64>)>,
+) -> Result<Option<f64>> {
+    if asked.is_some() {
+        return Ok(asked);
+    }
+    let mut stated = stated.filter_map(|(path, value)| Some((path.display(), value?)));
+    let Some((first, nodata)) = stated.next() else { return Ok(None) };
+    // NaN is always NODATA.
+    let is_other = |value: f64| value != nodata && !(value.is_nan() && nodata.is_nan());
+    if let Some((other, value)) = stated.find(|(_, value)| is_other(*value)) {
+        bail!("{first} has the NODATA {nodata}, {other} {value}: give both the same");
+    }
+    Ok(Some(nodata))
 }
 
 /// Where a raster that was read lies.
-fn place_of(path: &Path, raster: &Raster) -> Result<GridSpec> {
-    place(path, (raster.width, raster.height), raster.georeference.as_ref())
+fn place_of(path: &Path, raster: &Raster, note: &mut Option<String>) -> Result<GridSpec> {
+    place(path, (raster.width, raster.height), raster.georeference.as_ref(), note)
 }
 
 /// Reads indices, searches, writes what is found.
@@ -230,7 +260,7 @@ fn within(condition: Condition<'_>, range: Option<Range>) -> Condition<'_> {
 
 fn raster_of(path: &Path, args: &QueryArgs) -> Result<(Values, GridSpec)> {
     let raster = geo_io::read_raster(path, args.array.as_deref())?;
-    let grid = place_of(path, &raster)?;
+    let grid = place_of(path, &raster, &mut None)?;
     Ok((Values::of(raster.values).with_context(|| path.display().to_string())?, grid))
 }
 

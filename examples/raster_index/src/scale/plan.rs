@@ -15,8 +15,8 @@ use tile_plan::{Input, Plan, Shape};
 
 use super::recipe::Recipe;
 use super::{PlanArgs, Planned, side_of};
-use crate::place;
 use crate::trees::Values;
+use crate::{nodata_of, place};
 
 /// Reads headers, cuts the raster into squares and writes the plan.
 pub fn plan(args: &PlanArgs) -> Result<()> {
@@ -41,17 +41,18 @@ struct Rasters {
     grid: GridSpec,
     params: Params,
     cells: &'static str,
+    note: Option<String>,
 }
 
 impl Rasters {
     fn open(args: &PlanArgs) -> Result<Self> {
         let (mut grids, mut inputs, mut first) = (Vec::new(), Vec::new(), None);
-        let mut nodata = args.nodata;
+        let (mut stated, mut note) = (Vec::new(), None);
         for path in &args.rasters {
             // Before it is read: where it changes meanwhile a tile's job sees that.
             let about = stamp(path)?;
             let file = ValuesFile::open(path)?;
-            let grid = place(path, file.size(), file.georeference())?;
+            let grid = place(path, file.size(), file.georeference(), &mut note)?;
             let cells = type_of(path, &file)?;
             let (other, kind) = *first.get_or_insert((path, cells));
             let (a, b) = (other.display(), path.display());
@@ -59,13 +60,14 @@ impl Rasters {
                 cells == kind,
                 "{b}: values of type {cells} beside those of {a} of type {kind}"
             );
-            nodata = nodata.or(file.nodata());
+            stated.push((path, file.nodata()));
             let bounds = grid.bounds();
             inputs.push(Input::new(name(path)?).bounds(bounds).stamp(about));
             grids.push(grid);
         }
         let (grid, windows) =
             mosaic_places(&grids).map_err(|error| of_part(error, &args.rasters))?;
+        let nodata = nodata_of(args.nodata, stated.into_iter())?;
         let params = Params::new().bins(args.bins.clone()).nodata(nodata);
         params.check()?;
         let (_, cells) = first.context("a plan needs a raster")?;
@@ -74,7 +76,7 @@ impl Rasters {
         let corner =
             |w: &ccq_tree::Window| [w.column0, w.row0, w.column1 - w.column0, w.row1 - w.row0];
         let places = args.rasters.iter().cloned().zip(windows.iter().map(corner)).collect();
-        Ok(Self { places, inputs, grid, params, cells })
+        Ok(Self { places, inputs, grid, params, cells, note })
     }
 }
 
@@ -133,6 +135,7 @@ fn report(args: &PlanArgs, plan: &Plan, rasters: &Rasters, stages: &Stages) {
     report_tiles(plan, &mut report);
     report.line("", format_args!("squares of {side} x {side} cells"));
     report.field("side", side);
+    rasters.note.iter().for_each(|note| report.note(note));
     report.stages(stages.done());
     report.written([&args.output]);
     report.print(&args.run, false);

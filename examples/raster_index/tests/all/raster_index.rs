@@ -114,6 +114,51 @@ fn rasters_beside_each_other_make_one_index() {
 }
 
 #[test]
+fn a_raster_keeps_its_place_or_a_note_says_that_it_has_none() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    let write = |name: &str, transform: [f64; 6]| {
+        let place = Georeference { transform, crs: None };
+        let cells = Cells::Values { values: &[3.0, 4.0, 7.0, 8.0], nodata: -1.0 };
+        write_tiff(&path.join(name), &place, (2, 2), cells, &TiffOptions::default()).unwrap();
+    };
+    // Squares of a hundredth of a degree, by division of an extent.
+    write("degrees.tif", [10.0, (13.31 - 10.0) / 331.0, 0.0, 60.0, 0.0, -0.01]);
+    write("oblong.tif", [10.0, 2.0, 0.0, 60.0, 0.0, -3.0]);
+    write("turned.tif", [10.0, 2.0, 0.5, 60.0, 0.5, -2.0]);
+    for (command, out) in [("build", "x.ccq"), ("plan", "x.json")] {
+        let report = succeeds(path, &[command, "degrees.tif", "-o", out]);
+        assert!(!report.contains("note"), "{report}");
+        for name in ["oblong.tif", "turned.tif"] {
+            let report = succeeds(path, &[command, name, "-o", out, "--overwrite"]);
+            assert!(report.contains(&format!("note        {name}")), "{report}");
+        }
+        std::fs::remove_file(path.join(out)).unwrap();
+    }
+    succeeds(path, &["build", "degrees.tif"]);
+    assert!(succeeds(path, &["info", "index.ccq"]).contains("north-west corner 10 60"));
+}
+
+#[test]
+fn rasters_beside_each_other_have_one_nodata() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    let write = |name: &str, left: f64, nodata: f32| {
+        let place = Georeference::north_up((left, 50.0), (2.0, 2.0));
+        let cells = Cells::Values { values: &[f32::NAN, 4.0, 7.0, 8.0], nodata };
+        write_tiff(&path.join(name), &place, (2, 2), cells, &TiffOptions::default()).unwrap();
+    };
+    write("west.tif", 100.0, -9999.0);
+    write("east.tif", 104.0, -32768.0);
+    for (command, out) in [("build", "x.ccq"), ("plan", "x.json")] {
+        let both = [command, "west.tif", "east.tif", "-o", out];
+        fails(path, &both, &["west.tif", "-9999", "east.tif", "-32768"]);
+        succeeds(path, &[&both[..], &["--nodata=-9999"]].concat());
+        std::fs::remove_file(path.join(out)).unwrap();
+    }
+}
+
+#[test]
 fn a_sample_is_made_where_there_is_no_raster() {
     let folder = tempfile::tempdir().unwrap();
     let build = ["build", "--sample-side", "100", "--quantiles", "8"];

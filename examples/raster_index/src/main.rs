@@ -11,7 +11,7 @@ mod trees;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use ccq_tree::{Buildable, Condition, Params, Quadrant, Query, Tree, Window, quantile_boundaries};
 use geo_io::{ArrayData, Georeference, Output, Polygons, Raster};
 use gpu_core::{Device, Grid, GridSpec, GridView};
@@ -219,7 +219,7 @@ fn query(args: &QueryArgs) -> Result<()> {
         let others = others.iter().map(|(path, _)| read(path)).collect::<Result<Vec<_>>>()?;
         Ok::<_, anyhow::Error>((read(&args.tree)?, others))
     })?;
-    let raster = args.raster.as_deref().map(|path| raster_of(path, args)).transpose()?;
+    let raster = args.raster.as_deref().map(|path| raster_of(path, args, &tree)).transpose()?;
     let mut conditions = vec![within(tree.condition(), args.range)];
     if let Some((values, grid)) = &raster {
         conditions[0] = values.give_to(conditions[0], *grid)?;
@@ -258,10 +258,28 @@ fn within(condition: Condition<'_>, range: Option<Range>) -> Condition<'_> {
     }
 }
 
-fn raster_of(path: &Path, args: &QueryArgs) -> Result<(Values, GridSpec)> {
+/// The raster that an index was built from. Another is refused where type or place tell; size the search looks at.
+fn raster_of(path: &Path, args: &QueryArgs, tree: &AnyTree) -> Result<(Values, GridSpec)> {
     let raster = geo_io::read_raster(path, args.array.as_deref())?;
-    let grid = place_of(path, &raster, &mut None)?;
-    Ok((Values::of(raster.values).with_context(|| path.display().to_string())?, grid))
+    let (grid, its) = (place_of(path, &raster, &mut None)?, *tree.grid());
+    let name = path.display();
+    let values = Values::of(raster.values).with_context(|| name.to_string())?;
+    let (found, wanted) = (values.cells(), tree.cells());
+    ensure!(found == wanted, "{name} has values of type {found}, the index is of {wanted}");
+    // An array of the same values lies nowhere, and will do, and so will any place for the index of one.
+    let is_near = |a: f64, b: f64| (a - b).abs() <= 1e-3 * its.cell_size;
+    let is_there = is_near(grid.origin_x, its.origin_x) && is_near(grid.origin_y, its.origin_y);
+    let is_nowhere =
+        raster.georeference.is_none() || its == GridSpec::of_pixels(its.width, its.height);
+    ensure!(
+        is_there || is_nowhere,
+        "{name} has its north-west corner at {} {}, the index at {} {}: it is another raster's",
+        grid.origin_x,
+        grid.origin_y,
+        its.origin_x,
+        its.origin_y
+    );
+    Ok((values, grid))
 }
 
 /// What was found, to be written.

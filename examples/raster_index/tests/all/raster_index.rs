@@ -140,6 +140,30 @@ fn a_raster_keeps_its_place_or_a_note_says_that_it_has_none() {
 }
 
 #[test]
+fn a_raster_that_the_index_is_not_of_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    let values = [3.0f32, 4.0, 7.0, 8.0];
+    for (name, left) in [("here.tif", 100.0), ("there.tif", 104.0)] {
+        let place = Georeference::north_up((left, 50.0), (2.0, 2.0));
+        let cells = Cells::Values { values: &values, nodata: -1.0 };
+        write_tiff(&path.join(name), &place, (2, 2), cells, &TiffOptions::default()).unwrap();
+    }
+    write_npy(&path.join("same.npy"), &values, 2, 2).unwrap();
+    write_npy(&path.join("bytes.npy"), &values.map(|v| v as u8), 2, 2).unwrap();
+    write_npy(&path.join("longer.npy"), &[1f32; 6], 3, 2).unwrap();
+    succeeds(path, &["build", "here.tif", "--bins", "5"]);
+    let ask = ["query", "index.ccq", "--range", "4,8", "--raster"];
+    for name in ["here.tif", "same.npy"] {
+        let report = succeeds(path, &[&ask[..], &[name]].concat());
+        assert!(report.contains("2 cells"), "{report}");
+    }
+    fails(path, &[&ask[..], &["there.tif"]].concat(), &["104 50", "100 50"]);
+    fails(path, &[&ask[..], &["bytes.npy"]].concat(), &["u8", "f32"]);
+    fails(path, &[&ask[..], &["longer.npy"]].concat(), &["3", "2"]);
+}
+
+#[test]
 fn rasters_beside_each_other_have_one_nodata() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path();

@@ -228,7 +228,9 @@ impl Bench {
         self.sort_keys::<u64>("sort_keys_u64", n)?;
         self.sort_keys::<f32>("sort_keys_f32", n)?;
         self.sort_pairs::<u32, u32>("sort_pairs_u32_u32", n)?;
+        self.sort_pairs::<u32, u64>("sort_pairs_u32_u64", n)?;
         self.sort_pairs::<u64, u32>("sort_pairs_u64_u32", n)?;
+        self.sort_pairs::<u64, u64>("sort_pairs_u64_u64", n)?;
         self.sort_in_place(n)?;
         self.sort_segments(n)
     }

@@ -200,6 +200,13 @@ impl Carver {
         (SharedArray { offset, element: PhantomData }, SharedArray { offset, element: PhantomData })
     }
 
+    /// A carver that begins here: what it gives lies over what this one gives from now on, for another
+    /// phase of a kernel with a barrier between them.
+    #[inline(always)]
+    pub const fn fork(&self) -> Self {
+        Self { next: self.next }
+    }
+
     /// Bytes carved so far.
     pub const fn bytes(&self) -> u32 {
         self.next

@@ -12,7 +12,7 @@
 //!      gives where each begins in the sorted tile, and so each warp its counters' start;
 //!    - the warps rank their keys: the lanes with the same digit find each other by ballots, the
 //!      highest of them moves the counter on for all, and each puts its key at its rank in shared
-//!      memory;
+//!      memory: beside the counters as the ranks come, or, with values, over them when all have come;
 //!    - thread d looks back for how many keys with digit d the tiles before have;
 //!    - the sorted tile goes out to where each digit's keys belong, in runs; then the values take
 //!      the same way through the same shared memory.
@@ -22,7 +22,8 @@
 //!
 //! Where it differs from the paper: where the digits begin in the output is no array of its own,
 //! tile 0 scans the histogram and publishes the sums as part of its prefix; a status word carries
-//! an epoch, so that nothing is cleared between passes; and a look-back reads four tiles at a time.
+//! an epoch, so that nothing is cleared between passes; and a look-back reads four tiles at a time,
+//! two where values move: what it reads again and again stands in line with them.
 
 mod digits;
 mod histogram;

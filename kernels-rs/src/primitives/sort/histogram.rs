@@ -2,6 +2,7 @@
 
 use device_std::shared::{Carver, SharedArray};
 use device_std::tile::Tile;
+use device_std::vector::Vector;
 use device_std::{atomic, kernel, thread};
 
 #[cfg(not(target_arch = "nvptx64"))]
@@ -13,6 +14,8 @@ use crate::primitives::operators::Order;
 /// Threads of a block.
 const BLOCK: usize = 256;
 const ROWS: usize = 4;
+/// Keys of a vector, where they are as narrow as they get.
+const MOST_LANES: usize = 4;
 
 /// Keys of a tile of the histogram, for keys of `size` bytes.
 pub const fn histogram_tile(size: usize) -> u64 {
@@ -39,6 +42,18 @@ impl Counters {
         let copies = 32 / passes;
         Self { counts: carver.array(passes * DIGITS * copies), passes, copies }
     }
+}
+
+/// The ranks of a thread's keys; as many as there are come first.
+#[inline(always)]
+fn ranks<K: Key>(rows: [Vector; ROWS], order: Order<K>) -> [K; ROWS * MOST_LANES] {
+    let mut ranks = [K::ONES; ROWS * MOST_LANES];
+    let mut i = 0;
+    while i < ROWS * K::LANES {
+        ranks[i] = order.rank(K::lane(rows[i / K::LANES], i % K::LANES));
+        i += 1;
+    }
+    ranks
 }
 
 /// Bits `begin..end` of the keys' ranks are sorted by.
@@ -85,15 +100,14 @@ pub unsafe fn count_digits<K: Key>(
         let mut index = thread::block_idx_x() as u64;
         while index < tiles {
             let tile = Tile::<K, ROWS>::new::<BLOCK>(index, len, false);
-            let rows = tile.load(input, fill);
+            let keys = ranks(tile.load(input, fill), order);
             let mut pass = 0;
             while pass < passes {
                 if pass < range.passes() {
                     let digit = range.digit(pass);
                     let mut i = 0;
                     while i < ROWS * K::LANES {
-                        let key = order.rank(K::lane(rows[i / K::LANES], i % K::LANES));
-                        let counter = pass * DIGITS + digit.of(key);
+                        let counter = pass * DIGITS + digit.of(keys[i]);
                         counts.count(counter * copies + me % copies);
                         i += 1;
                     }

@@ -16,9 +16,6 @@ const AGGREGATE: u64 = 1 << 62;
 const PREFIX: u64 = 2 << 62;
 const STATE: u64 = 3 << 62;
 
-/// Statuses that a thread reads at once.
-const WINDOW: usize = 4;
-
 /// The look-back of one tile, of which thread d does digit d.
 #[derive(Clone, Copy)]
 pub(super) struct DigitLookback {
@@ -60,13 +57,13 @@ impl DigitLookback {
         }
     }
 
-    /// Where the tile's keys with digit d begin in the output.
+    /// Where the tile's keys with digit d begin in the output. `WINDOW` statuses are read at once.
     ///
     /// # Safety
     /// The status array has an element for each tile and digit, was zero at first or cleared by
     /// [`clear_stale`], and this tile was announced.
     #[inline(always)]
-    pub(super) unsafe fn begin(&self, count: u32, before_digit: u64) -> u64 {
+    pub(super) unsafe fn begin<const WINDOW: usize>(&self, count: u32, before_digit: u64) -> u64 {
         if self.tile == 0 {
             return before_digit;
         }

@@ -51,13 +51,21 @@ struct Shared<K, V, const ITEMS: usize> {
 }
 
 impl<K: Key, V: Value, const ITEMS: usize> Shared<K, V, ITEMS> {
+    /// Whether the sorted tile lies over the counters, and keys go there once all have their ranks:
+    /// tiles of pairs are the faster the larger they are, and their threads have the registers to
+    /// wait. Keys alone take their places one by one, beside the counters.
+    const OVER_COUNTERS: bool = V::IS_THERE;
+
     #[inline(always)]
     const fn new(carver: &mut Carver) -> Self {
         let tickets = Tickets::new(carver);
         let word = carver.array(1);
         let scan = BlockScan::new(carver);
-        let counters = carver.array(WARPS * DIGITS);
         let targets = carver.array(DIGITS);
+        let counters = match Self::OVER_COUNTERS {
+            true => carver.fork().array(WARPS * DIGITS),
+            false => carver.array(WARPS * DIGITS),
+        };
         let (keys, values) = carver.overlay(tile_len(ITEMS));
         Self { tickets, word, scan, counters, targets, keys, values }
     }
@@ -153,9 +161,10 @@ impl<K: Key, V: Value, const ITEMS: usize> Pass<K, V, ITEMS> {
         }
     }
 
-    /// Puts the keys at their ranks in shared memory, and gives the ranks.
+    /// The ranks of the keys in the sorted tile. Where that lies beside the counters, the keys are put
+    /// there.
     ///
-    /// Each key's place is stored a step later than its counter moves on, so that the next key's
+    /// Each key's rank is known a step later than its counter moves on, so that the next key's
     /// ballots fill the wait.
     #[inline(always)]
     unsafe fn rank(&self, keys: &[K; ITEMS]) -> Packed<ITEMS, 2> {
@@ -184,13 +193,26 @@ impl<K: Key, V: Value, const ITEMS: usize> Pass<K, V, ITEMS> {
                     let j = i - 1;
                     let begin = warp::shuffle(warp::FULL, before[j], leaders[j]);
                     let rank = begin + among[j] - 1;
-                    sorted.store(rank, keys[j]);
+                    if !Shared::<K, V, ITEMS>::OVER_COUNTERS {
+                        sorted.store(rank, keys[j]);
+                    }
                     ranks.set(j, rank);
                 }
             }
             i += 1;
         }
         ranks
+    }
+
+    /// Puts the keys at their ranks in shared memory.
+    #[inline(always)]
+    unsafe fn place(&self, keys: &[K; ITEMS], ranks: &Packed<ITEMS, 2>) {
+        let mut i = 0;
+        while i < ITEMS {
+            // SAFETY: ranks are below the tile's length, each once.
+            unsafe { self.shared.keys.store(ranks.get(i), keys[i]) };
+            i += 1;
+        }
     }
 
     /// Writes the sorted keys out, and gives their digits.
@@ -248,10 +270,10 @@ impl<K: Key, V: Value, const ITEMS: usize> Pass<K, V, ITEMS> {
 #[kernel(block = BLOCK, carve = |carver| Shared::<K, V, ITEMS>::new(carver), instances(
     keys_u32: <(), u32, 22>, resident = 3;
     keys_u64: <(), u64, 11>, resident = 3;
-    pairs_u32_u32: <u32, u32, 19>, resident = 2, spills = 24;
-    pairs_u32_u64: <u64, u32, 11>, resident = 2;
-    pairs_u64_u32: <u32, u64, 11>, resident = 2;
-    pairs_u64_u64: <u64, u64, 11>, resident = 2;
+    pairs_u32_u32: <u32, u32, 23>, resident = 2;
+    pairs_u32_u64: <u64, u32, 15>, resident = 2;
+    pairs_u64_u32: <u32, u64, 15>, resident = 2;
+    pairs_u64_u64: <u64, u64, 15>, resident = 2;
 ))]
 pub unsafe fn sort_by_digit<V: Value, K: Key, const ITEMS: usize>(
     keys_in: *const K,
@@ -309,6 +331,10 @@ pub unsafe fn sort_by_digit<V: Value, K: Key, const ITEMS: usize>(
         // for each key.
         let pass = Pass::<K, V, ITEMS>::new(shared, order, shared.word.load(0));
         let ranks = pass.rank(&keys);
+        if Shared::<K, V, ITEMS>::OVER_COUNTERS {
+            thread::sync_threads();
+            pass.place(&keys, &ranks);
+        }
         let values = match word & INDEX != 0 {
             true => part.indices(),
             false if V::IS_THERE => part.load(values_in, V::of_index(0)),
@@ -316,7 +342,12 @@ pub unsafe fn sort_by_digit<V: Value, K: Key, const ITEMS: usize>(
         };
         let mut target = 0;
         if has_digit {
-            target = lookback.begin(count, before_digit).wrapping_sub(first as u64);
+            // Statuses are read while others bring their pairs to memory: few of them.
+            let begin = match V::IS_THERE {
+                true => lookback.begin::<2>(count, before_digit),
+                false => lookback.begin::<4>(count, before_digit),
+            };
+            target = begin.wrapping_sub(first as u64);
             let bytes = target.wrapping_mul(size_of::<K>() as u64);
             shared.targets.store(me, (keys_out as usize as u64).wrapping_add(bytes));
         }

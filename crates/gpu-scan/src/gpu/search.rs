@@ -127,10 +127,15 @@ mod tests {
 
     use super::*;
 
+    /// The device that `TESSERA_DEVICE` names, or else the software device.
+    fn gpu() -> Gpu {
+        let choice = DeviceChoice::from_env().unwrap().unwrap_or(DeviceChoice::Software);
+        Gpu::open(choice).unwrap()
+    }
+
     /// Both bounds by some levels, and by what std finds.
     fn check<T: Number + Ord>(sorted: &[T], queries: &[T], lowest: u32, count: u32) {
-        let choice = DeviceChoice::from_env().unwrap().unwrap_or(DeviceChoice::Software);
-        let gpu = Gpu::open(choice).unwrap();
+        let gpu = gpu();
         let mut w = Workspace::new(&gpu).unwrap();
         let levels = Levels::new(sorted.len() as u64, lowest, count, size_of::<T>());
         assert!(levels.of(count) > 0, "{levels:?}");
@@ -194,7 +199,7 @@ mod tests {
     /// Whatever the array holds, what is found is no more than its length.
     #[test]
     fn levels_over_an_array_that_is_not_sorted_stay_in_it() {
-        let gpu = Gpu::open(DeviceChoice::Software).unwrap();
+        let gpu = gpu();
         let mut w = Workspace::new(&gpu).unwrap();
         let array: Vec<u64> = random(40_003, 1 << 30);
         let queries = random(3000, 1 << 30);

@@ -18,6 +18,7 @@ use programs::opening::Opening;
 use programs::program;
 use programs::report::Report;
 use programs::stages::Stages;
+use programs::units::note_on_degrees;
 use rayon::prelude::*;
 use serde_json::json;
 
@@ -72,11 +73,13 @@ fn run(args: &Args) -> Result<()> {
     report.field("raster", raster);
     report.device(&device, args.run.device);
     report_distances(&mut report, &diagram);
-    if let Some(crs) = place.as_ref().and_then(|place| place.crs.as_ref()) {
+    let crs = place.as_ref().and_then(|place| place.crs.as_ref());
+    if let Some(crs) = crs {
         report.line("system", crs);
     }
     if args.sites.spacing == Spacing::Georeference {
         report.line("pixel", format_args!("{} x {} on the ground", sides.0, sides.1));
+        note_on_degrees(crs).iter().for_each(|note| report.note(note));
     }
     // Without a place of its own the raster's south-west corner is (0, 0).
     let place =

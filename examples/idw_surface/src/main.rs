@@ -70,6 +70,7 @@ fn run(args: &Args) -> Result<()> {
     let grid = extent::grid(&args.surface, args.points.bounds, bounds)?;
     let crs = args.crs()?.or(cloud.crs.clone());
     report.crs(crs.as_ref());
+    args.surface.note_on_degrees(crs.as_ref()).iter().for_each(|note| report.note(note));
     // The values, their copy with NODATA, and the writer's.
     host_memory::require(grid.cells().saturating_mul(12))
         .map_err(|error| anyhow!("{} x {} cells: {error}", grid.width, grid.height))

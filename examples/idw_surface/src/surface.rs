@@ -7,6 +7,7 @@ use clap::Args;
 use geo_io::Crs;
 use idw::{Adaptive, Params};
 use programs::args::{Extent, fraction, positive};
+use programs::units::note_on_degrees;
 
 /// Options of the surface.
 #[derive(Args, Clone, Debug)]
@@ -71,6 +72,12 @@ impl SurfaceArgs {
             None if self.geographic => Ok(Some(Crs::parse("EPSG:4326")?)),
             given => Ok(given),
         }
+    }
+
+    /// What is to be said where degrees are taken for a plane.
+    pub fn note_on_degrees(&self, crs: Option<&Crs>) -> Option<String> {
+        let note = note_on_degrees(crs).filter(|_| !self.geographic)?;
+        Some(format!("{note}; --geographic takes great circles"))
     }
 
     /// How to interpolate, by this power.

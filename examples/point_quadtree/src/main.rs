@@ -20,6 +20,7 @@ use programs::opening::Opening;
 use programs::program;
 use programs::report::Report;
 use programs::stages::Stages;
+use programs::units::note_on_degrees;
 use quadtree_sort::{MAX_LEVEL, Quadtree};
 use serde_json::json;
 
@@ -51,6 +52,9 @@ fn run(args: &Args) -> Result<()> {
         report.note(note);
     }
     report.crs(cloud.crs.as_ref());
+    if args.ask.nearest.is_some() {
+        note_on_degrees(cloud.crs.as_ref()).iter().for_each(|note| report.note(note));
+    }
     report.device(&device, args.run.device);
 
     let points = Points::new(&cloud.x, &cloud.y);

@@ -95,6 +95,14 @@ impl Units {
     }
 }
 
+/// What is to be said where distances are counted in the units of a system, and these are degrees.
+pub fn note_on_degrees(crs: Option<&Crs>) -> Option<&'static str> {
+    crs.filter(|crs| crs.is_geographic()).map(|_| {
+        "distances are in degrees, as on a plane: one of longitude counts as much as one of latitude, but is shorter \
+         away from the equator"
+    })
+}
+
 /// The cell size where none is given: 1 in metres and in units of which nothing is known, 3 in feet.
 ///
 /// # Errors

@@ -111,6 +111,24 @@ fn a_georeference_is_carried() {
 }
 
 #[test]
+fn distances_in_degrees_are_said() {
+    let folder = tempfile::tempdir().unwrap();
+    for (system, spacing, is_said) in [
+        ("EPSG:4326", "georeference", true),
+        ("EPSG:4326", "1,1", false),
+        ("EPSG:26910", "georeference", false),
+    ] {
+        let crs = Some(Crs::parse(system).unwrap());
+        let place = Georeference { crs, ..Georeference::north_up((10.0, 60.0), (0.5, 0.5)) };
+        let path = folder.path().join("mask.tif");
+        write_georeferenced(&path, &place, (2, 1), &[1.0, 0.0], -9999.0).unwrap();
+        let more = ["-o", "d.tif", "--device", "cpu", "--overwrite", "--spacing", spacing];
+        let report = succeeds(folder.path(), &[&["mask.tif"][..], &more].concat());
+        assert_eq!(report.contains("distances are in degrees"), is_said, "{system}: {report}");
+    }
+}
+
+#[test]
 fn without_a_site_everything_is_infinite() {
     let folder = folder_of_inputs();
     let report = succeeds(folder.path(), &["none.npy", "-o", "d.npy", "--device", "cpu"]);

@@ -109,6 +109,7 @@ fn report(args: &PlanArgs, (plan, reads): (&Plan, Reads), headers: &Headers, sta
     report.field("inputs", files);
     report.field("points", points);
     report.crs(headers.crs.as_ref());
+    args.surface.note_on_degrees(headers.crs.as_ref()).iter().for_each(|note| report.note(note));
     let (width, height, cell) = (grid.width, grid.height, grid.cell_size);
     report.line("surface", format_args!("{width} x {height} cells of {cell}"));
     let b = grid.bounds();

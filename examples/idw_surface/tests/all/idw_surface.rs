@@ -143,6 +143,22 @@ fn what_is_wrong_is_said_in_one_line() {
 }
 
 #[test]
+fn degrees_taken_for_a_plane_are_said() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("points.csv"), "x,y,z\n10,60,1\n11,61,2\n").unwrap();
+    for (more, is_said) in [
+        (&["--crs", "EPSG:4326"][..], true),
+        (&["--crs", "EPSG:4326", "--geographic"], false),
+        (&["--crs", "EPSG:26910"], false),
+        (&[], false),
+    ] {
+        let base = ["points.csv", "--size", "2x2", "--device", "cpu", "--overwrite"];
+        let report = succeeds(folder.path(), &[&base[..], more].concat());
+        assert_eq!(report.contains("distances are in degrees"), is_said, "{more:?}: {report}");
+    }
+}
+
+#[test]
 fn the_airports_of_the_world_make_a_surface() {
     if !Path::new(AIRPORTS).exists() {
         println!("skipped: no {AIRPORTS}");

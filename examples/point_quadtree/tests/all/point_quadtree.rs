@@ -98,6 +98,8 @@ fn leaves_are_written_in_every_format_and_questions_answered() {
     );
     assert_eq!(report["tree"]["overfull"], 1);
     assert_eq!(report["notes"], Value::Null);
+    let degrees = with(&["--nearest", "5,5,2", "--crs", "EPSG:4326"]);
+    assert!(degrees.contains("distances are in degrees"), "{degrees}");
     let report = with(&["--bounds=0,0,6,6"]);
     assert!(report.contains("3 dropped"), "{report}");
     std::fs::write(folder.path().join("bare.csv"), "1,2\n3,4\n").unwrap();

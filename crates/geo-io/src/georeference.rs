@@ -64,11 +64,6 @@ impl Georeference {
     /// The tags that state it.
     pub(crate) fn tags(&self) -> Vec<Tag> {
         let [left, ax, bx, top, ay, by] = self.transform;
-        // Without a reference system the keys say that a pixel is an area, and nothing else.
-        let keys = self.crs.as_ref().map(Crs::geokeys).unwrap_or_else(|| GeoKeys {
-            directory: vec![1, 1, 0, 1, 1025, 0, 1, 1],
-            ..Default::default()
-        });
         let double = |tag, values: &[f64]| Tag::new(tag, TagValue::Double(values.to_vec()));
         let mut tags = if bx == 0.0 && ay == 0.0 && ax > 0.0 && by < 0.0 {
             vec![
@@ -80,6 +75,8 @@ impl Georeference {
             let rest = [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0];
             vec![double(MODEL_TRANSFORMATION, &[&x[..], &y, &rest].concat())]
         };
+        // As GDAL has it, no keys without a reference system: of any others it makes an unnamed one.
+        let Some(keys) = self.crs.as_ref().map(Crs::geokeys) else { return tags };
         tags.push(Tag::new(DIRECTORY_TAG, TagValue::Short(keys.directory)));
         if !keys.doubles.is_empty() {
             tags.push(Tag::new(DOUBLES_TAG, TagValue::Double(keys.doubles)));

@@ -115,6 +115,20 @@ fn gdal_reads_place_values_nodata_and_system() {
 }
 
 #[test]
+fn without_a_system_gdal_finds_none_and_the_place_is_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("r.tif");
+    let (grid, values) = raster(20, 20);
+    write_geotiff(&path, &grid, &values, None, -9999.0).unwrap();
+    let place = read_raster(&path, None).unwrap().georeference.unwrap();
+    assert_eq!(place, Georeference::of_grid(&grid, None));
+    let Some(info) = gdalinfo(&path) else { return };
+    assert_eq!(info["geoTransform"], serde_json::json!(grid.geotransform()));
+    let system = &info["coordinateSystem"]["wkt"];
+    assert!(system.as_str().unwrap_or_default().is_empty(), "{system}");
+}
+
+#[test]
 fn a_system_known_only_as_wkt_reaches_gdal() {
     let wkt = r#"PROJCS["Local grid",GEOGCS["GCS_WGS_1984",DATUM["D_WGS_1984",SPHEROID["WGS_1984",6378137.0,298.257223563]],PRIMEM["Greenwich",0.0],UNIT["Degree",0.0174532925199433]],PROJECTION["Transverse_Mercator"],PARAMETER["False_Easting",12345.0],PARAMETER["False_Northing",0.0],PARAMETER["Central_Meridian",11.25],PARAMETER["Scale_Factor",1.0],PARAMETER["Latitude_Of_Origin",0.0],UNIT["Meter",1.0]]"#;
     let folder = tempfile::tempdir().unwrap();

@@ -11,6 +11,7 @@ use tiff_reader::{OpenOptions, TiffFile};
 
 use crate::error::unwinding;
 use crate::points::{ending, open};
+use crate::values_file::require_no_mask;
 use crate::{Array, ArrayData, Error, Georeference, Result, npz_names, png, read_npy, read_npz};
 
 /// A raster of sites: row-major, row 0 in the north.
@@ -168,6 +169,7 @@ fn tiff_sites(path: &Path, size: u64, rule: &SiteValues) -> Result<Mask> {
         let bands = layout.samples_per_pixel;
         return Err(Error::malformed(path, format!("a mask has one band, this image has {bands}")));
     }
+    require_no_mask(path, &file)?;
     let georeference =
         Georeference::of_tiff(image).map_err(|reason| Error::malformed(path, reason))?;
     let nodata = nodata(image, &layout);

@@ -8,7 +8,7 @@ use tiff_reader::{OpenOptions, TiffFile};
 use crate::error::unwinding;
 use crate::mask::{WINDOW, nodata};
 use crate::points::{ending, open};
-use crate::values_file::{require_one_band, samples};
+use crate::values_file::{require_no_mask, require_one_band, samples};
 use crate::{Array, ArrayData, Error, Georeference, Result, npz_names, png, read_npy, read_npz};
 
 /// A raster as its file has it: row-major, row 0 in the north.
@@ -134,6 +134,7 @@ fn of_tiff(path: &Path, size: u64) -> Result<Raster> {
     let layout = image.raster_layout().map_err(bad)?;
     let (width, height) = (layout.width, layout.height);
     require_one_band(path, &layout)?;
+    require_no_mask(path, &file)?;
     let georeference =
         Georeference::of_tiff(image).map_err(|reason| Error::malformed(path, reason))?;
     let row = width as u64 * layout.bytes_per_sample as u64;

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use gpu_core::host_memory;
-use tiff_reader::ifd::RasterLayout;
+use tiff_reader::ifd::{Ifd, RasterLayout};
 use tiff_reader::{OpenOptions, TiffFile};
 
 use crate::error::unwinding;
@@ -122,6 +122,7 @@ impl TiffSource {
         let image = file.ifd(0).map_err(bad)?;
         let layout = image.raster_layout().map_err(bad)?;
         require_one_band(path, &layout)?;
+        require_no_mask(path, &file)?;
         let place =
             Georeference::of_tiff(image).map_err(|reason| Error::malformed(path, reason))?;
         let nodata = nodata(image, &layout);
@@ -151,6 +152,21 @@ pub(crate) fn require_one_band(path: &Path, layout: &RasterLayout) -> Result<()>
             let reason = format!("a raster has one band, this image has {bands}");
             Err(Error::malformed(path, reason))
         }
+    }
+}
+
+/// Refuses a file that says by an image beside the first, a mask as GDAL writes it, which pixels have a value.
+pub(crate) fn require_no_mask(path: &Path, file: &TiffFile) -> Result<()> {
+    const SUBFILE_TYPE: u16 = 254;
+    const TRANSPARENCY: u32 = 4;
+    let kind = |image: &Ifd| image.tag(SUBFILE_TYPE).and_then(|tag| tag.value.as_u32());
+    match file.ifds().iter().filter_map(kind).any(|kind| kind & TRANSPARENCY != 0) {
+        false => Ok(()),
+        true => Err(Error::malformed(
+            path,
+            "a mask within it says which pixels have a value, and is not read: NODATA is, which `gdalwarp -dstnodata -9999` \
+             makes of it",
+        )),
     }
 }
 

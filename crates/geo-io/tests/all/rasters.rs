@@ -114,6 +114,35 @@ fn gdal_reads_place_values_nodata_and_system() {
     }
 }
 
+/// What GDAL says by an image beside the first, and not by NODATA, is not passed over.
+#[test]
+fn a_raster_with_a_mask_within_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    plain_tiff(&path("plain.tif"), &[1, 0, 1, 1, 0, 1], 3);
+    let [from, to] = ["plain.tif", "masked.tif"].map(|name| path(name).display().to_string());
+    let mask = ["-q", "--config", "GDAL_TIFF_INTERNAL_MASK", "YES", "-mask", "1"];
+    // gdalwarp needs a place.
+    let place = ["-b", "1", "-a_ullr", "0", "2", "3", "0"];
+    if gdal("gdal_translate", &[&mask[..], &place, &[&from, &to]].concat()).is_none() {
+        return;
+    }
+    let masked = path("masked.tif");
+    for error in [
+        read_raster(&masked, None).err(),
+        mask_of(&masked).err(),
+        ValuesFile::open(&masked).err(),
+        MaskFile::open(&masked).err(),
+    ] {
+        let text = error.unwrap().to_string();
+        assert!(text.contains("masked.tif") && text.contains("-dstnodata"), "{text}");
+    }
+    // What it advises is read.
+    let nodata = path("nodata.tif");
+    gdal("gdalwarp", &["-q", "-dstnodata", "255", &to, nodata.to_str().unwrap()]).unwrap();
+    assert_eq!(mask_of(&nodata).unwrap().without_value, 2);
+}
+
 #[test]
 fn without_a_system_gdal_finds_none_and_the_place_is_kept() {
     let folder = tempfile::tempdir().unwrap();

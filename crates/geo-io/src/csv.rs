@@ -44,6 +44,10 @@ pub(crate) fn read(
         (Box::new(file), size)
     };
     let mut file = BufReader::with_capacity(1 << 20, file);
+    let start = file.fill_buf().map_err(|e| Error::read(path, e))?;
+    if [[0xFF, 0xFE], [0xFE, 0xFF]].iter().any(|mark| start.starts_with(mark)) {
+        return Err(Error::malformed(path, "it is text in UTF-16: save it as UTF-8"));
+    }
     let separator = separator(&mut file).map_err(|e| Error::read(path, e))?;
     let file: Box<dyn Read> =
         if separator == b' ' { Box::new(SingleSpaces::new(file)) } else { Box::new(file) };
@@ -338,6 +342,19 @@ mod tests {
         assert!(commas.contains("decimal commas"), "{commas}");
         let short = read_text("1,2\n3,4\n", &Filter::default()).unwrap_err().to_string();
         assert!(short.contains("no column \"3\""), "{short}");
+    }
+
+    #[test]
+    fn utf_16_is_refused_by_its_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("points.csv");
+        for of in [u16::to_le_bytes, u16::to_be_bytes] {
+            let text = "\u{feff}x,y,z\n1,2,3\n".encode_utf16();
+            std::fs::write(&path, text.flat_map(of).collect::<Vec<u8>>()).unwrap();
+            let all = Keep::All { at_once: 1, is_checked: false };
+            let error = read(&path, &Filter::default(), &CsvColumns::default(), &(), all);
+            assert!(error.unwrap_err().to_string().contains("UTF-16"));
+        }
     }
 
     #[test]

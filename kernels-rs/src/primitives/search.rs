@@ -226,7 +226,7 @@ unsafe fn descend<B: Bits>(
 ///
 /// # Safety
 /// `sorted` has `len` elements, `queries` and `output` `count`, not 0; the output is apart from the
-/// others. `samples` are of `levels` levels, by [`sample()`]. `steps` are at most [`pivot_steps`] of the highest level.
+/// others. `samples` are of `levels` levels, by [`mod@sample`]. `steps` are at most [`pivot_steps`] of the highest level.
 #[kernel(
     block = BLOCK,
     resident = RESIDENT,

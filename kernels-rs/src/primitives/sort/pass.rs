@@ -270,7 +270,7 @@ impl<K: Key, V: Value, const ITEMS: usize> Pass<K, V, ITEMS> {
 #[kernel(block = BLOCK, carve = |carver| Shared::<K, V, ITEMS>::new(carver), instances(
     keys_u32: <(), u32, 22>, resident = 3;
     keys_u64: <(), u64, 11>, resident = 3;
-    pairs_u32_u32: <u32, u32, 23>, resident = 2;
+    pairs_u32_u32: <u32, u32, 23>, resident = 2, spills = 16;
     pairs_u32_u64: <u64, u32, 15>, resident = 2;
     pairs_u64_u32: <u32, u64, 15>, resident = 2;
     pairs_u64_u64: <u64, u64, 15>, resident = 2;

@@ -38,7 +38,7 @@ fn what_is_wrong_is_said_with_a_tip() {
     write("other.csv", "lon,lat,height\n1,2,3\n");
     write("commas.csv", "x,y,z\n1,5,2,5,3,5\n");
     let pixels = ["points.csv", "--method", "pixels", "--weights", "c1", "--query-radius", "2"];
-    let cases: [(&[&str], &[&str]); 7] = [
+    let cases: [(&[&str], &[&str]); 8] = [
         (&["points.csv", "--resolution", "1m"], &["--resolution", "\"1m\" is not a number"]),
         (&["points.csv", "--res", "1"], &["--res", "tip", "--resolution"]),
         (&["other.csv"], &["lon, lat, height", "--columns"]),
@@ -46,6 +46,7 @@ fn what_is_wrong_is_said_with_a_tip() {
         (&["missing.laz"], &["missing.laz: No such file or directory"]),
         (&pixels, &["--query-radius inf"]),
         (&["points.csv", "--threads", "0"], &["--threads", "0"]),
+        (&["points.csv", "--threads", "100000"], &["--threads", "100000", "4096"]),
     ];
     for (arguments, words) in cases {
         PROGRAM.fails(folder.path(), arguments, words);

@@ -5,7 +5,7 @@ use clap_complete::Shell;
 use geo_io::Existing;
 use gpu_core::DeviceChoice;
 
-use crate::args::count;
+use crate::args::threads;
 
 /// Options of every program.
 #[derive(Args, Debug, Default)]
@@ -18,7 +18,7 @@ pub struct RunArgs {
     #[arg(long, default_value = "auto")]
     pub device: DeviceChoice,
     /// Threads of the CPU to work on [default: all]
-    #[arg(long, value_name = "N", value_parser = count)]
+    #[arg(long, value_name = "N", value_parser = threads)]
     pub threads: Option<usize>,
     /// Print nothing but errors
     #[arg(short, long)]

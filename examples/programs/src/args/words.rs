@@ -31,6 +31,13 @@ pub fn count(text: &str) -> Result<usize, String> {
     value.ok_or_else(|| format!("\"{text}\" is not a whole number from 1 up"))
 }
 
+/// How many threads to work on. Of some ten thousand the system refuses one, at which the program would abort.
+pub fn threads(text: &str) -> Result<usize, String> {
+    const MOST: usize = 4096;
+    let value = count(text)?;
+    if value <= MOST { Ok(value) } else { Err(format!("{value} is more than {MOST}")) }
+}
+
 /// A number of bytes, such as 8GiB, 500MB or 1073741824.
 pub fn bytes(text: &str) -> Result<u64, String> {
     let split = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
@@ -147,7 +154,8 @@ mod tests {
     #[test]
     fn numbers_are_parsed_and_refused() {
         assert_eq!((number("-1e3"), positive("0.5"), fraction("0")), (Ok(-1e3), Ok(0.5), Ok(0.0)));
-        assert_eq!(count("12"), Ok(12));
+        assert_eq!((count("12"), threads("4096")), (Ok(12), Ok(4096)));
+        assert!(threads("0").is_err() && threads("4097").is_err());
         for bad in ["1m", "nan", "", "one"] {
             assert!(number(bad).unwrap_err().contains("is not a number"), "{bad:?} was taken");
         }

@@ -14,7 +14,8 @@ static MODULE: PtxModule = PtxModule {
     images: &[PtxImage {
         level: 75,
         text: PtxText::Plain(
-            ".visible .entry collectives__products_slim(\n.visible .entry collectives__products_wide(\n",
+            ".visible .entry collectives__products_slim(\n.visible .entry collectives__products_wide(\n\
+             .visible .entry collectives__sums_in_order(\n",
         ),
     }],
 };
@@ -85,7 +86,7 @@ pub unsafe fn products<const BLOCK: u32>(
         let (in_block, of_block) = scan.inclusive(element, IDENTITY, product);
         if warp::warp_id() == 0 {
             let lookback = Lookback::new(status, ticket);
-            let prefix = lookback.exclusive_prefix(of_block, false, IDENTITY, true, product);
+            let prefix = lookback.exclusive_prefix(of_block, false, IDENTITY, product);
             if warp::lane_id() == 0 {
                 before.store(0, prefix);
             }
@@ -98,6 +99,114 @@ pub unsafe fn products<const BLOCK: u32>(
             }
         }
     }
+}
+
+/// One tile a block, a warp: its aggregate, and whether it is closed. Writes what comes before each.
+///
+/// # Safety
+/// `aggregates`, `closed` and `output` have an element for each block; `control` and `status` are as
+/// [`Tickets::take`] and [`Lookback::exclusive_prefix`] ask.
+#[kernel(block = 32, carve = |carver| Tickets::new(carver))]
+pub unsafe fn sums_in_order(
+    aggregates: *const f64,
+    closed: *const u32,
+    output: *mut f64,
+    nearly_all_closed: u32,
+    control: *mut u64,
+    status: *mut Pair,
+) {
+    let add = |a: f64, b: f64| a + b;
+    // SAFETY: the whole block comes to every call; there is an element for each ticket.
+    unsafe {
+        let ticket = Tickets::new(&mut Carver::new()).take(control);
+        let tile = ticket.tile as usize;
+        let (aggregate, closed) = (*aggregates.add(tile), *closed.add(tile) != 0);
+        let lookback = Lookback::new(status, ticket);
+        lookback.announce(aggregate, closed);
+        let prefix = match nearly_all_closed != 0 {
+            true => lookback.prefix_of_closed(aggregate, closed, 0.0, add),
+            false => lookback.announced_prefix(aggregate, closed, 0.0, add),
+        };
+        if warp::lane_id() == 0 {
+            *output.add(tile) = prefix;
+        }
+    }
+}
+
+/// What comes before each tile by the definition: groups of 32 tiles one after the other, pairs of pairs
+/// within a group, from the last closed tile.
+fn before_each(aggregates: &[f64], closed: &[u32]) -> Vec<f64> {
+    // The sums up to each tile of a group, and which of them have a closed one.
+    let in_group = |first: usize| {
+        let tiles = first..aggregates.len().min(first + 32);
+        let mut sums: Vec<_> = tiles.map(|t| (aggregates[t], t == 0 || closed[t] != 0)).collect();
+        for delta in [1, 2, 4, 8, 16] {
+            let shorter = sums.clone();
+            for i in delta..sums.len() {
+                if !shorter[i].1 {
+                    let (value, closed) = shorter[i - delta];
+                    sums[i] = (value + shorter[i].0, closed);
+                }
+            }
+        }
+        sums
+    };
+    let (mut before, mut all) = (vec![0.0], None);
+    for first in (0..aggregates.len()).step_by(32) {
+        let after = |sum: (f64, bool)| match all {
+            Some(all) if !sum.1 => all + sum.0,
+            _ => sum.0,
+        };
+        let until: Vec<_> = in_group(first).into_iter().map(after).collect();
+        before.extend(&until);
+        all = until.last().copied();
+    }
+    before.pop();
+    before
+}
+
+#[test]
+fn a_sum_in_order_has_one_order() {
+    let gpu = Gpu::open(DeviceChoice::Software).unwrap();
+    let usual = software_gpu::seed();
+    let hash = |i: u64| (i + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    for tiles in [1, 2, 31, 32, 33, 63, 64, 65, 96, 97, 200, 1111] {
+        // Of so many tiles one is closed: none, and few, and nearly all.
+        for every in [0, 300, 40, 7, 1] {
+            // Numbers of which most sums are rounded.
+            let value = |i: u64| (hash(i) >> 12) as f64 * f64::exp2((hash(i) % 64) as f64);
+            let aggregates: Vec<f64> = (0..tiles).map(value).collect();
+            let is_closed = |i: u64| every != 0 && (hash(i) >> 32) % every == every / 2;
+            let mut closed: Vec<u32> = (0..tiles).map(|i| is_closed(i) as u32).collect();
+            if every == 1 {
+                closed.iter_mut().step_by(50).for_each(|closed| *closed = 0);
+            }
+            let expected = before_each(&aggregates, &closed);
+            let columns = (gpu.upload(&aggregates).unwrap(), gpu.upload(&closed).unwrap());
+            for (seed, nearly_all_closed) in [(0, 0), (1, 0), (2, 1)] {
+                software_gpu::set_seed(seed);
+                let mut control = gpu.zeroed::<u64>(1).unwrap();
+                let mut status = gpu.zeroed::<Pair>(tiles as usize).unwrap();
+                let mut output = gpu.zeroed::<f64>(tiles as usize).unwrap();
+                let arguments = sums_in_order::Args {
+                    aggregates: columns.0.as_ptr(),
+                    closed: columns.1.as_ptr(),
+                    output: output.as_mut_ptr(),
+                    nearly_all_closed,
+                    control: control.as_mut_ptr(),
+                    status: status.as_mut_ptr(),
+                };
+                // SAFETY: there is an element for each block.
+                unsafe {
+                    gpu.enqueue(sums_in_order, Blocks::x(tiles as u32), arguments).unwrap();
+                }
+                let found = output.to_host().unwrap();
+                let bits = |x: &[f64]| x.iter().map(|x| x.to_bits()).collect::<Vec<_>>();
+                assert_eq!(bits(&found), bits(&expected), "{tiles} tiles, {every}, seed {seed}");
+            }
+        }
+    }
+    software_gpu::set_seed(usual);
 }
 
 /// The products of each chunk's elements up to each.

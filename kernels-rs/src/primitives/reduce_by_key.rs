@@ -190,7 +190,7 @@ impl<K: Bits + Default, T: Scalar + Default, O: Operator<T>, const STRETCH: usiz
             }
             if let Some(of_tile) = of_tile {
                 let sum = |a: u64, b: u64| a + b;
-                let before = lookback.announced_prefix(of_tile as u64, false, 0, true, sum);
+                let before = lookback.announced_prefix(of_tile as u64, false, 0, sum);
                 if warp::lane_id() == 0 {
                     self.shared.heads_before.store(0, before);
                 }
@@ -268,8 +268,7 @@ impl<K: Bits + Default, T: Scalar + Default, O: Operator<T>, const STRETCH: usiz
         let identity = operator.identity();
         // SAFETY: the whole warp is here, and the heads before the tile are known.
         unsafe {
-            let before =
-                lookback.prefix_of_closed(value, closed, identity, O::ASSOCIATIVE, combine);
+            let before = lookback.prefix_of_closed(value, closed, identity, combine);
             let heads_before = self.shared.heads_before.load(0);
             // No run ends where the first begins.
             if warp::lane_id() == 0 && place.heads > 0 && heads_before > 0 {

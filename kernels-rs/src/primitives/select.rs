@@ -253,7 +253,7 @@ impl<B: Bits, M: Mode, const ROWS: usize> Select<B, M, ROWS> {
             // SAFETY: the whole warp is here.
             unsafe {
                 let sum = |a: u64, b: u64| a + b;
-                let before = lookback.announced_prefix(count as u64, false, 0, true, sum);
+                let before = lookback.announced_prefix(count as u64, false, 0, sum);
                 if warp::lane_id() == 0 {
                     self.shared.kept_before.store(0, before);
                 }

@@ -296,7 +296,7 @@ pub unsafe fn collect<K: Bits>(
         let up_to_warp = warp::shuffle(warp::FULL, up_to, 0);
         if warp::warp_id() == 0 {
             let lookback = Lookback::new(status, ticket);
-            let prefix = lookback.exclusive_prefix(all, false, 0, true, add);
+            let prefix = lookback.exclusive_prefix(all, false, 0, add);
             if warp::lane_id() == 0 {
                 shared.before.store(0, prefix);
             }

@@ -210,8 +210,7 @@ pub unsafe fn divide<K: Code>(
         let (_, all) = shared.scan.inclusive(mine, 0, |a, b| a + b);
         if warp::warp_id() == 0 {
             let lookback = Lookback::new(status, ticket);
-            let before =
-                lookback.exclusive_prefix(all as u64, false, 0, true, |a: u64, b: u64| a + b);
+            let before = lookback.exclusive_prefix(all as u64, false, 0, |a: u64, b: u64| a + b);
             if warp::lane_id() == 0 {
                 shared.before.store(0, before);
             }

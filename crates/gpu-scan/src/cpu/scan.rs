@@ -1,7 +1,7 @@
 //! Scans: whole, by key, by offsets, along rows.
 //!
-//! The array is cut into tiles. First all tiles are summed, in parallel; then follows, tile after
-//! tile, what comes before each; then all tiles are scanned, in parallel.
+//! The array is cut into tiles. First all tiles are summed, in parallel; then their sums are scanned; then
+//! all tiles are, in parallel.
 
 use std::ops::Range;
 
@@ -230,8 +230,7 @@ impl<'a, E: Scalar + Send + Sync, P: Scans<E> + Send + Sync> Tiles<'a, E, P> {
         std::iter::once(first).chain(others.rchunks_mut(tile)).collect()
     }
 
-    /// What comes before each tile: `((sum 0 + sum 1) + sum 2) + ..`, from the last sum on that
-    /// has a head.
+    /// What comes before each tile, from the last head on.
     fn before_each(&self, array: &[E]) -> Vec<E> {
         let last = self.padded.div_ceil(self.tile.len()) - 1;
         let sums = map_ranges(last, TILES_OF_TASK, &|range| {
@@ -242,13 +241,9 @@ impl<'a, E: Scalar + Send + Sync, P: Scans<E> + Send + Sync> Tiles<'a, E, P> {
             };
             range.map(sum).collect::<Vec<Partial<E>>>()
         });
-        let first = std::iter::once(self.tile.nothing().value);
-        let others = sums.iter().flatten().scan(None, |before, &sum| {
-            let with = before.map_or(sum, |before| self.tile.then(before, sum));
-            *before = Some(with);
-            Some(with.value)
-        });
-        first.chain(others).collect()
+        let mut sums = sums.concat();
+        self.tile.scan_sums(&mut sums);
+        std::iter::once(self.tile.nothing()).chain(sums).map(|sum| sum.value).collect()
     }
 }
 

@@ -12,7 +12,7 @@ use kernels_rs::primitives::operators::{Operator, Partial};
 use kernels_rs::primitives::reduce_by_key::BLOCK;
 
 use super::segments::Segments;
-use super::tile::scan_lanes;
+use super::tile::{scan_lanes, scan_tiles};
 use gpu_core::parallel::map_ranges;
 
 const LANES_OF_WARP: usize = 32;
@@ -61,9 +61,12 @@ where
         };
         tiles.map(totals).collect::<Vec<TileTotals<E>>>()
     });
-    let mut before: Option<Partial<E>> = None;
+    let tiles: Vec<_> = tiles.into_iter().flatten().collect();
+    let mut ends: Vec<_> = tiles.iter().map(|tile| tile.end).collect();
+    scan_tiles(operator, &mut ends);
+    let before_each = std::iter::once(None).chain(ends.into_iter().map(Some));
     let mut totals = Vec::new();
-    for mut tile in tiles.into_iter().flatten() {
+    for (mut tile, before) in tiles.into_iter().zip(before_each) {
         if let Some(first) = tile.totals.first_mut() {
             let combine = |a, b| operator.combine(a, b);
             let lead = tile.lead.into_iter().reduce(combine);
@@ -71,7 +74,6 @@ where
             *first = operands.reduce(combine).unwrap_or(*first);
         }
         totals.extend(tile.totals.iter().map(|&total| operator.lower(total)));
-        before = Some(before.map_or(tile.end, |before| before.then(operator, tile.end)));
     }
     // No run ends where the first begins.
     totals.remove(0);

@@ -5,6 +5,7 @@
 //! all of the order is in [`Tile::walk`]. Where the order cannot show, since the operator is
 //! associative to the last bit, the whole tile is one vector.
 
+use device_std::lookback::GROUP;
 use device_std::scalar::Scalar;
 use kernels_rs::primitives::operators::{Operator, Partial};
 use kernels_rs::primitives::scan::{BLOCK, Scans};
@@ -25,6 +26,19 @@ pub(super) fn scan_lanes<E: Copy, P: Operator<E>>(operator: P, sums: &mut [Parti
             sums[lane] = sums[lane - delta].then(operator, sums[lane]);
         }
         delta *= 2;
+    }
+}
+
+/// The sums up to and with each tile: within groups of tiles as of lanes, one group after the other (the
+/// order of `device_std::lookback`).
+pub(super) fn scan_tiles<E: Copy, P: Operator<E>>(operator: P, sums: &mut [Partial<E>]) {
+    let mut before: Option<Partial<E>> = None;
+    for group in sums.chunks_mut(GROUP as usize) {
+        scan_lanes(operator, group);
+        if let Some(before) = before {
+            group.iter_mut().for_each(|sum| *sum = before.then(operator, *sum));
+        }
+        before = group.last().copied();
     }
 }
 
@@ -67,6 +81,11 @@ impl<E: Scalar, P: Scans<E>> Tile<E, P> {
     /// `before` and, after it, `next`.
     pub(super) fn then(&self, before: Partial<E>, next: Partial<E>) -> Partial<E> {
         before.then(self.operator, next)
+    }
+
+    /// The sums up to and with each tile, of their own.
+    pub(super) fn scan_sums(&self, sums: &mut [Partial<E>]) {
+        scan_tiles(self.operator, sums);
     }
 
     /// The tile's own sum. Heads are none, or one for each element.

@@ -289,7 +289,6 @@ impl<T: Scalar, O: Operator<T>, const ROWS: usize, const SEGMENTED: bool>
                     of_tile.value,
                     of_tile.closed,
                     operator.identity(),
-                    O::ASSOCIATIVE,
                     |a, b| operator.combine(a, b),
                 );
                 if warp::lane_id() == 0 {

@@ -46,7 +46,7 @@ impl<B: Bits, M: Mode, const ROWS: usize> Select<B, M, ROWS> {
             // SAFETY: the whole warp is here.
             unsafe {
                 let last = |a: u64, b: u64| if b != 0 { b } else { a };
-                let before = lookback.announced_prefix(own, own != 0, 0, true, last);
+                let before = lookback.announced_prefix(own, own != 0, 0, last);
                 if warp::lane_id() == 0 {
                     self.shared.after_head_before.store(0, before);
                 }

@@ -66,6 +66,11 @@ impl<K: Key, V: Value, const ITEMS: usize> Shared<K, V, ITEMS> {
             true => carver.fork().array(WARPS * DIGITS),
             false => carver.array(WARPS * DIGITS),
         };
+        // Or else bytes of counters would lie beyond what is carved.
+        assert!(
+            !Self::OVER_COUNTERS
+                || tile_len(ITEMS) as usize * size_of::<K>() >= (WARPS * DIGITS) as usize * 4
+        );
         let (keys, values) = carver.overlay(tile_len(ITEMS));
         Self { tickets, word, scan, counters, targets, keys, values }
     }

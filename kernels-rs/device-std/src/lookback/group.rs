@@ -1,0 +1,49 @@
+//! Tiles that are looked at together: one for each lane.
+
+use super::PREFIX;
+use crate::scalar::Scalar;
+use crate::warp;
+
+/// Tiles of a group, whose values are combined as those of a warp's lanes.
+pub const GROUP: u64 = warp::SIZE as u64;
+/// The lane of a group's last tile.
+pub(super) const LAST: u32 = warp::SIZE - 1;
+
+/// What a warp saw of a group: a tile's value and state in each lane.
+#[derive(Clone, Copy)]
+pub(super) struct Group<T> {
+    pub(super) value: T,
+    pub(super) state: u32,
+}
+
+/// All functions are called by the whole warp.
+impl<T: Scalar> Group<T> {
+    /// Whether all tiles have a status.
+    #[inline(always)]
+    pub(super) unsafe fn is_there(&self) -> bool {
+        // SAFETY: the whole warp is here.
+        unsafe { warp::ballot(warp::FULL, self.state == 0) == 0 }
+    }
+
+    /// The tiles that have a prefix.
+    #[inline(always)]
+    pub(super) unsafe fn prefixes(&self) -> u32 {
+        // SAFETY: as above.
+        unsafe { warp::ballot(warp::FULL, self.state == PREFIX) }
+    }
+
+    /// In each lane the combination of the tiles up to it, from the last of those that are closed.
+    #[inline(always)]
+    pub(super) unsafe fn sums(&self, closed: u32, combine: &impl Fn(T, T) -> T) -> T {
+        let start = warp::segment_start(closed);
+        // SAFETY: as above; lanes of one segment have the same start.
+        unsafe { warp::inclusive_scan_from(start, self.value, combine) }
+    }
+
+    /// The value of one tile, in all lanes.
+    #[inline(always)]
+    pub(super) unsafe fn value_of(&self, lane: u32) -> T {
+        // SAFETY: as above.
+        unsafe { warp::shuffle(warp::FULL, self.value, lane) }
+    }
+}

@@ -275,8 +275,8 @@ impl Lookback {
         self.ticket.tile % GROUP == GROUP - 1
     }
 
-    /// Waits for the tile's own group up to it, and for the group before or its prefix: what is there
-    /// to add up until that prefix, or the one before, comes.
+    /// Waits for the tile's own group up to it, and for the group before or its prefix, but for what lies
+    /// before a tile that is closed: so much can be added up until that prefix, or the one before, comes.
     #[inline(always)]
     unsafe fn look<T: Scalar>(&self, place: u32, aggregate: T) -> (Group<T>, Group<T>) {
         let start = self.ticket.tile - place as u64;
@@ -298,8 +298,7 @@ impl Lookback {
                 let own =
                     Group { value, state: if is_near { self.state(near) } else { AGGREGATE } };
                 let prior = Group { value: T::from_bits64(far[0]), state: self.state(far) };
-                let is_enough = prior.prefixes() >> LAST == 1 || prior.is_there();
-                if own.is_there() && (is_enough || own.prefixes() != 0) {
+                if own.is_enough() && (own.prefixes() != 0 || prior.is_enough()) {
                     return (own, prior);
                 }
             }

@@ -65,7 +65,7 @@ unsafe fn scan<T: Scalar, O: Operator<T>, const ROWS: usize, const SEGMENTED: bo
     sum_u32: <u32, Sum, 8>, resident = 5;
     sum_u64: <u64, Sum, 8>, resident = 5, spills = 8;
     sum_f32: <f32, Sum, 8>, resident = 5;
-    sum_f64: <f64, Sum, 8>, resident = 5;
+    sum_f64: <f64, Sum, 8>, resident = 5, spills = 16;
     least_u8: <u8, Least<u8>, 4>, resident = 3;
     least_u16: <u16, Least<u16>, 8>, resident = 3;
     least_u32: <u32, Least<u32>, 8>, resident = 5;

@@ -18,11 +18,14 @@ pub(super) struct Group<T> {
 
 /// All functions are called by the whole warp.
 impl<T: Scalar> Group<T> {
-    /// Whether all tiles have a status.
+    /// Whether all tiles have a status, or all from the last on that has a prefix.
     #[inline(always)]
-    pub(super) unsafe fn is_there(&self) -> bool {
+    pub(super) unsafe fn is_enough(&self) -> bool {
         // SAFETY: the whole warp is here.
-        unsafe { warp::ballot(warp::FULL, self.state == 0) == 0 }
+        let missing = unsafe { warp::ballot(warp::FULL, self.state == 0) };
+        // Of both the highest bit counts.
+        // SAFETY: as above.
+        missing == 0 || unsafe { self.prefixes() } > missing
     }
 
     /// The tiles that have a prefix.

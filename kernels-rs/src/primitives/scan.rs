@@ -63,7 +63,7 @@ unsafe fn scan<T: Scalar, O: Operator<T>, const ROWS: usize, const SEGMENTED: bo
     sum_u8: <u8, Sum, 4>, resident = 4;
     sum_u16: <u16, Sum, 8>, resident = 4;
     sum_u32: <u32, Sum, 8>, resident = 5;
-    sum_u64: <u64, Sum, 8>, resident = 5, spills = 8;
+    sum_u64: <u64, Sum, 8>, resident = 5, spills = 16;
     sum_f32: <f32, Sum, 8>, resident = 5;
     sum_f64: <f64, Sum, 8>, resident = 5, spills = 16;
     least_u8: <u8, Least<u8>, 4>, resident = 3;

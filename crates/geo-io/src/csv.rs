@@ -28,7 +28,7 @@ impl Default for CsvColumns {
 
 /// Reads the table, from standard input where the path is `-`. Its first line names the columns unless it
 /// holds numbers only; the separator is the first of tab, semicolon, comma, space that occurs there, runs of
-/// spaces counting as one. A column named `class` or `classification` holds classes. Where the separator
+/// spaces counting as one, and tabs among them where the first line has numbers between spaces and tabs. A column named `class` or `classification` holds classes. Where the separator
 /// is no comma, a comma in a number is its decimal point. What follows a # at a line's start is a comment.
 pub(crate) fn read(
     path: &Path,
@@ -126,8 +126,38 @@ fn separator(file: &mut impl BufRead) -> io::Result<u8> {
     let line = lines.find(|line| !line.starts_with(b"#")).unwrap_or_default();
     let line = line.trim_ascii();
     let found = [b'\t', b';', b',', b' '].into_iter().find(|c| line.contains(c));
+    let found = found.unwrap_or(b',');
+    let is_mixed = found == b'\t' && is_by_blanks(line);
     file.consume(mark);
-    Ok(found.unwrap_or(b','))
+    Ok(if is_mixed { b' ' } else { found })
+}
+
+/// Whether a line with a tab is numbers with blanks between, of which the tab is one. Blanks that divide a number
+/// into groups of three digits are none of those.
+fn is_by_blanks(line: &[u8]) -> bool {
+    let words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
+    let fields = || line.split(|&b| b == b'\t').map(<[u8]>::trim_ascii);
+    words.into_iter().all(|word| str::from_utf8(word).is_ok_and(is_number))
+        && fields().any(|field| field.contains(&b' '))
+        && !fields().any(is_grouped)
+}
+
+/// Whether a field may be one number such as 1 234 567.5.
+fn is_grouped(field: &[u8]) -> bool {
+    let is_group = |word: &[u8]| word.len() == 3 && word.iter().all(u8::is_ascii_digit);
+    let whole = field.split(|b| matches!(b, b'.' | b',')).next().unwrap_or_default();
+    let mut words = whole.split(|&b| b == b' ');
+    let first = words.next().unwrap_or_default();
+    let first = first.strip_prefix(b"-").unwrap_or(first);
+    (1..=3).contains(&first.len())
+        && first.iter().all(u8::is_ascii_digit)
+        && words.clone().count() > 0
+        && words.all(is_group)
+}
+
+/// Whether a word is a number, with a decimal comma too.
+fn is_number(word: &str) -> bool {
+    word.replace(',', ".").parse::<f64>().is_ok()
 }
 
 fn bad(path: &Path, error: ::csv::Error) -> Error {
@@ -194,9 +224,7 @@ impl Header {
     fn find(path: &Path, first: &::csv::ByteRecord, columns: &CsvColumns) -> Result<Self> {
         let names: Vec<String> =
             first.iter().map(|n| String::from_utf8_lossy(n).trim().to_owned()).collect();
-        let number =
-            |name: &String| !name.is_empty() && name.replace(',', ".").parse::<f64>().is_ok();
-        if names.iter().filter(|name| !name.is_empty()).all(number) {
+        if names.iter().filter(|name| !name.is_empty()).all(|name| is_number(name)) {
             return Self::by_number(path, names.len(), columns);
         }
         let position = |wanted: &str| names.iter().position(|n| n.eq_ignore_ascii_case(wanted));
@@ -342,6 +370,28 @@ mod tests {
         assert!(commas.contains("decimal commas"), "{commas}");
         let short = read_text("1,2\n3,4\n", &Filter::default()).unwrap_err().to_string();
         assert!(short.contains("no column \"3\""), "{short}");
+    }
+
+    #[test]
+    fn numbers_between_blanks_and_a_tab_are_no_names() {
+        for text in [
+            "1.5 2.5\t3.5\n4 5 6\n",
+            "1.5\t2.5 3.5\n4\t5\t6\n",
+            " 1.5 \t 2.5  3.5\n4 5 6\n",
+            "1,5 2,5\t3,5\n4 5 6\n",
+        ] {
+            let cloud = read_text(text, &Filter::default()).unwrap();
+            assert_eq!((cloud.x, cloud.y), (vec![1.5, 4.0], vec![2.5, 5.0]), "{text}");
+            assert_eq!(cloud.z, [3.5, 6.0]);
+        }
+        // Names with blanks within.
+        let text = "site name\tx\ty\tz\na b\t1\t2\t3\n";
+        assert_eq!(read_text(text, &Filter::default()).unwrap().z, [3.0]);
+        // What may be thousands is not taken apart.
+        for text in ["500 000,5\t4 000 000\t12\n", "-1 234\t5 678\t9\n"] {
+            let error = read_text(text, &Filter::default()).unwrap_err();
+            assert!(matches!(error, Error::NoColumn { .. }), "{text}: {error}");
+        }
     }
 
     #[test]

@@ -94,6 +94,10 @@ impl Crs {
             _ => Err(unknown("its vertical system has no such code")),
         });
         let vertical = vertical.transpose()?;
+        // The list has every kind of system but the vertical ones.
+        if vertical.is_some_and(|code| crs_definitions::from_code(code).is_some()) {
+            return Err(unknown("the code behind the + is no vertical system's"));
+        }
         let definition = code.parse().ok().and_then(crs_definitions::from_code);
         let definition = definition.ok_or_else(|| unknown("the EPSG list has no such code"))?;
         if horizontal(definition.wkt).is_none() {
@@ -531,6 +535,12 @@ mod tests {
         }
         for text in ["EPSG:26910+", "EPSG:26910+x", "EPSG:26910+1", "EPSG:7415+5703"] {
             assert!(Crs::parse(text).is_err(), "{text}");
+        }
+        // Geographic in two dimensions and in three, projected, geocentric and compound.
+        for code in [4326, 4979, 26910, 4978, 7415] {
+            let text = format!("EPSG:32633+{code}");
+            let error = Crs::parse(&text).unwrap_err().to_string();
+            assert!(error.contains(&text) && error.contains("no vertical system"), "{error}");
         }
         // Geocentric: three-dimensional Cartesian coordinates are no map.
         assert!(Crs::parse("EPSG:4978").is_err());

@@ -27,9 +27,10 @@ impl Default for CsvColumns {
 }
 
 /// Reads the table, from standard input where the path is `-`. Its first line names the columns unless it
-/// holds numbers only; the separator is the first of tab, semicolon, comma, space that occurs there, runs of
-/// spaces counting as one, and tabs among them where the first line has numbers between spaces and tabs. A column named `class` or `classification` holds classes. Where the separator
-/// is no comma, a comma in a number is its decimal point. What follows a # at a line's start is a comment.
+/// holds numbers only, and may begin with //; the separator is the first of tab, semicolon, comma, space that
+/// occurs there, runs of spaces counting as one, with tabs among them where the first line has numbers between spaces and
+/// tabs. A column named `class` or `classification` holds classes. Where the separator is no comma, a comma in a number
+/// is its decimal point. What follows a # at a line's start is a comment.
 pub(crate) fn read(
     path: &Path,
     filter: &Filter,
@@ -118,7 +119,8 @@ pub(crate) fn read(
     Ok(cloud)
 }
 
-/// The separator that the first line uses; leaves the reader behind a byte order mark.
+/// The separator that the first line uses; leaves the reader behind a byte order mark, and behind the slashes with which
+/// names of columns begin.
 fn separator(file: &mut impl BufRead) -> io::Result<u8> {
     let start = file.fill_buf()?;
     let mark = if start.starts_with(b"\xEF\xBB\xBF") { 3 } else { 0 };
@@ -128,8 +130,18 @@ fn separator(file: &mut impl BufRead) -> io::Result<u8> {
     let found = [b'\t', b';', b',', b' '].into_iter().find(|c| line.contains(c));
     let found = found.unwrap_or(b',');
     let is_mixed = found == b'\t' && is_by_blanks(line);
-    file.consume(mark);
+    let slashes = if has_names_behind_slashes(&start[mark..]) { 2 } else { 0 };
+    file.consume(mark + slashes);
     Ok(if is_mixed { b' ' } else { found })
+}
+
+/// Whether a table begins with names of columns behind two slashes, as CloudCompare writes them. A row of numbers
+/// behind slashes is none.
+fn has_names_behind_slashes(start: &[u8]) -> bool {
+    let line = start.split(|&b| b == b'\n').next().and_then(|line| line.strip_prefix(b"//"));
+    let is_between = |b: &u8| b.is_ascii_whitespace() || matches!(b, b';' | b',');
+    let mut words = line.unwrap_or_default().split(is_between);
+    words.any(|word| !word.is_empty() && !is_number_of(word))
 }
 
 /// Whether a line with a tab is numbers with blanks between, of which the tab is one. Blanks that divide a number
@@ -137,7 +149,7 @@ fn separator(file: &mut impl BufRead) -> io::Result<u8> {
 fn is_by_blanks(line: &[u8]) -> bool {
     let words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
     let fields = || line.split(|&b| b == b'\t').map(<[u8]>::trim_ascii);
-    words.into_iter().all(|word| str::from_utf8(word).is_ok_and(is_number))
+    words.into_iter().all(is_number_of)
         && fields().any(|field| field.contains(&b' '))
         && !fields().any(is_grouped)
 }
@@ -153,6 +165,11 @@ fn is_grouped(field: &[u8]) -> bool {
         && first.iter().all(u8::is_ascii_digit)
         && words.clone().count() > 0
         && words.all(is_group)
+}
+
+/// Whether the text of a word is a number.
+fn is_number_of(word: &[u8]) -> bool {
+    str::from_utf8(word).is_ok_and(is_number)
 }
 
 /// Whether a word is a number, with a decimal comma too.
@@ -287,8 +304,10 @@ impl Field<'_> {
     }
 
     fn class(&self, column: usize) -> Result<u8> {
-        let class = self.text(column).and_then(|t| t.parse().ok());
-        class.ok_or_else(|| self.error(column, "a class from 0 to 255"))
+        // Some programs write every column with decimals.
+        let class = self.text(column).and_then(|t| t.parse::<f64>().ok());
+        let class = class.filter(|c| (0.0..=255.0).contains(c) && c.fract() == 0.0);
+        class.map(|c| c as u8).ok_or_else(|| self.error(column, "a class from 0 to 255"))
     }
 
     fn text(&self, column: usize) -> Option<&str> {
@@ -391,6 +410,28 @@ mod tests {
         for text in ["500 000,5\t4 000 000\t12\n", "-1 234\t5 678\t9\n"] {
             let error = read_text(text, &Filter::default()).unwrap_err();
             assert!(matches!(error, Error::NoColumn { .. }), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn names_may_begin_with_slashes() {
+        for text in [
+            "//X Y Z R G B Classification\n1.5 2.5 3.5 0 0 255 2.000000\n",
+            "// X, Y, Z, Class\r\n1.5, 2.5, 3.5, 2\r\n",
+            "\u{feff}//X;Y;Z;Class\n1,5;2,5;3,5;2\n",
+        ] {
+            let cloud = read_text(text, &Filter::default()).unwrap();
+            assert_eq!((cloud.x, cloud.y), (vec![1.5], vec![2.5]), "{text}");
+            assert_eq!((cloud.z, cloud.class), (vec![3.5], Some(vec![2])));
+        }
+        // A row that somebody took out, and other comments.
+        for text in ["//1 2 3\n4 5 6\n", "//1,2,3\n4,5,6\n", "// made by hand\n4 5 6\n"] {
+            let error = read_text(text, &Filter::default()).unwrap_err();
+            assert!(matches!(error, Error::NoColumn { .. }), "{text}: {error}");
+        }
+        for class in ["2.5", "-1", "256", "nan", ""] {
+            let error = read_text(&format!("x,y,z,class\n1,2,3,{class}\n"), &Filter::default());
+            assert!(error.unwrap_err().to_string().contains("0 to 255"), "{class}");
         }
     }
 

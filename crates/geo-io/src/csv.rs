@@ -244,16 +244,33 @@ impl Header {
         if names.iter().filter(|name| !name.is_empty()).all(|name| is_number(name)) {
             return Self::by_number(path, names.len(), columns);
         }
-        let position = |wanted: &str| names.iter().position(|n| n.eq_ignore_ascii_case(wanted));
+        // Of names that differ in their case alone that of the wanted one's counts.
+        let position = |wanted: &str| {
+            let same: Vec<usize> = (0..names.len()).filter(|&i| names[i] == wanted).collect();
+            let alike = (0..names.len()).filter(|&i| names[i].eq_ignore_ascii_case(wanted));
+            let alike: Vec<usize> = alike.collect();
+            match (&same[..], &alike[..]) {
+                (&[one], _) | (_, &[one]) => Ok(Some(one)),
+                (_, []) => Ok(None),
+                _ => Err(Error::AmbiguousColumn {
+                    path: path.to_owned(),
+                    column: wanted.to_owned(),
+                    count: same.len().max(alike.len()),
+                }),
+            }
+        };
         let needed = |wanted: &String| {
-            position(wanted.trim()).ok_or_else(|| Error::NoColumn {
+            position(wanted.trim())?.ok_or_else(|| Error::NoColumn {
                 path: path.to_owned(),
                 column: wanted.clone(),
                 columns: names.join(", "),
             })
         };
         let xyz = [needed(&columns.x)?, needed(&columns.y)?, needed(&columns.z)?];
-        let class = position("classification").or_else(|| position("class"));
+        let class = match position("classification")? {
+            Some(class) => Some(class),
+            None => position("class")?,
+        };
         Ok(Self { is_stated: true, xyz, class, names })
     }
 
@@ -411,6 +428,29 @@ mod tests {
             let error = read_text(text, &Filter::default()).unwrap_err();
             assert!(matches!(error, Error::NoColumn { .. }), "{text}: {error}");
         }
+    }
+
+    #[test]
+    fn of_two_columns_of_a_name_none_is_taken() {
+        for (text, name) in [
+            ("x,y,z,z\n1,2,3,4\n", "\"z\""),
+            ("X,x ,Y,z,X\n1,2,3,4,5\n", ""),
+            ("X,X,y,z\n1,2,3,4\n", "\"x\""),
+            ("x,y,z,CLASS,Class\n1,2,3,4,5\n", "\"class\""),
+        ] {
+            let found = read_text(text, &Filter::default());
+            match name {
+                // One of them is written as it is asked for.
+                "" => assert_eq!(found.unwrap().x, [2.0]),
+                _ => {
+                    let error = found.unwrap_err().to_string();
+                    assert!(error.contains("2 columns") && error.contains(name), "{error}");
+                }
+            }
+        }
+        // What is not asked for may have one name.
+        let text = "x,y,z,note,note\n1,2,3,4,5\n";
+        assert_eq!(read_text(text, &Filter::default()).unwrap().z, [3.0]);
     }
 
     #[test]

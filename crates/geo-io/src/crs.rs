@@ -202,6 +202,17 @@ impl Crs {
         }
     }
 
+    /// Whether the coordinates are those of space, which count from the middle of the Earth: no two of them are a place
+    /// on a map.
+    pub fn is_geocentric(&self) -> bool {
+        match &self.0 {
+            // No name is taken of such a system.
+            Definition::Epsg(..) => false,
+            Definition::Keys(keys) => keys.is_geocentric(),
+            Definition::Wkt(wkt) => is_geocentric(wkt),
+        }
+    }
+
     /// Whether the coordinates are longitudes and latitudes.
     pub fn is_geographic(&self) -> bool {
         match &self.0 {
@@ -327,8 +338,17 @@ impl GeoKeys {
         self.entries().find(|e| e[0] == key && e[1] == 0).map(|e| e[3])
     }
 
+    /// Whether the model type is geocentric. Some writers state it of any system: where there is a code beside it, that
+    /// counts.
+    fn is_geocentric(&self) -> bool {
+        let code = self.short(GEOGRAPHIC_TYPE).and_then(crs_definitions::from_code);
+        self.short(MODEL_TYPE) == Some(3) && code.is_none_or(|code| is_geocentric(code.wkt))
+    }
+
     fn code(&self) -> Option<u16> {
-        let key = if self.short(MODEL_TYPE) == Some(2) { GEOGRAPHIC_TYPE } else { PROJECTED_TYPE };
+        // Geographic and geocentric: both are geodetic.
+        let is_geodetic = self.short(MODEL_TYPE) == Some(2) || self.is_geocentric();
+        let key = if is_geodetic { GEOGRAPHIC_TYPE } else { PROJECTED_TYPE };
         self.short(key).filter(|&code| code != USER_DEFINED && code != 0)
     }
 
@@ -440,6 +460,21 @@ fn horizontal(wkt: &str) -> Option<Node<'_>> {
     let wrapper = ["COMPD_CS", "COMPOUNDCRS", "BOUNDCRS", "SOURCECRS"].iter().any(|k| node.is(k));
     let mut parts = split(node.inside).filter(|_| wrapper);
     parts.find_map(horizontal)
+}
+
+/// Whether a system's coordinates are Cartesian ones of space.
+fn is_geocentric(wkt: &str) -> bool {
+    let Some(node) = outermost(wkt) else { return false };
+    let is_cartesian = || {
+        let axes = split(node.inside).filter_map(outermost).find(|part| part.is("CS"));
+        let kind = axes.and_then(|axes| split(axes.inside).next());
+        kind.is_some_and(|kind| kind.trim().eq_ignore_ascii_case("Cartesian"))
+    };
+    if ["GEODCRS", "GEODETICCRS"].iter().any(|k| node.is(k)) {
+        return is_cartesian();
+    }
+    let wrapper = ["BOUNDCRS", "SOURCECRS"].iter().any(|k| node.is(k));
+    node.is("GEOCCS") || split(node.inside).filter(|_| wrapper).any(is_geocentric)
 }
 
 /// The node that defines heights, of a compound system.
@@ -563,6 +598,35 @@ mod tests {
         assert!(geographic.is_geographic() && !user.is_geographic());
         assert_eq!(user.to_string(), "local (user-defined)");
         assert_eq!(Crs::from_wkt("\0"), None);
+    }
+
+    #[test]
+    fn geocentric_systems_are_known_whatever_states_them() {
+        let keys = |model, key, code| GeoKeys {
+            directory: vec![1, 1, 0, 2, MODEL_TYPE, 0, 1, model, key, 0, 1, code],
+            ..GeoKeys::default()
+        };
+        let of_keys = |model, key, code| Crs::from_geokeys(keys(model, key, code)).unwrap();
+        let wkt = crs_definitions::from_code(4978).unwrap().wkt;
+        let wkt2 = r#"GEODCRS["WGS 84",DATUM["d",ELLIPSOID["e",6378137,298.2]],CS[Cartesian,3],AXIS["(X)",geocentricX],ID["EPSG",4978]]"#;
+        let found = [of_keys(3, GEOGRAPHIC_TYPE, 4978), Crs::from_wkt(wkt), Crs::from_wkt(wkt2)];
+        for crs in found.iter().flatten() {
+            assert!(crs.is_geocentric() && !crs.is_geographic(), "{crs:?}");
+            assert_eq!(crs.to_string(), "EPSG:4978");
+        }
+        let unnamed = of_keys(3, GEOGRAPHIC_TYPE, USER_DEFINED).unwrap();
+        assert!(unnamed.is_geocentric() && unnamed.epsg().is_none());
+        // As a survey in UTM has it.
+        let false_model = of_keys(3, GEOGRAPHIC_TYPE, 4326).unwrap();
+        assert!(!false_model.is_geocentric() && !false_model.is_geographic());
+        assert_eq!(false_model.epsg(), None);
+        let others = [
+            of_keys(2, GEOGRAPHIC_TYPE, 4326),
+            of_keys(1, PROJECTED_TYPE, 26910),
+            Crs::parse("EPSG:4979").ok(),
+            crs_definitions::from_code(26910).and_then(|d| Crs::from_wkt(d.wkt)),
+        ];
+        assert!(others.iter().all(|crs| crs.as_ref().is_some_and(|crs| !crs.is_geocentric())));
     }
 
     #[test]

@@ -45,7 +45,10 @@ impl Cloud {
         let mut first: Option<PathBuf> = None;
         Several::new(&filter, &columns).read(paths, progress, |path, part| {
             match &first {
-                None => cloud.crs = part.crs.clone(),
+                None => {
+                    require_map(path, part.crs.as_ref().filter(|_| given.is_none()))?;
+                    cloud.crs = part.crs.clone();
+                }
                 Some(first) if given.is_none() => {
                     let (crs, other) = (cloud.crs.as_ref(), part.crs.as_ref());
                     require_same_crs((first, crs), (path, other))?;
@@ -233,6 +236,21 @@ pub fn step_of_heights([low, high]: [f64; 2]) -> Option<f64> {
     }
     let step = 2f64.powi(((high - low) / f64::from(1 << 29)).log2().ceil() as i32);
     (step.is_normal() && step <= COARSEST).then_some(step)
+}
+
+/// Refuses a file whose x and y are no place on a map, by the system that it states.
+///
+/// # Errors
+/// As said.
+pub fn require_map(path: &Path, crs: Option<&Crs>) -> Result<()> {
+    match crs.filter(|crs| crs.is_geocentric()) {
+        None => Ok(()),
+        Some(crs) => bail!(
+            "{} is in {crs}, which is geocentric: its coordinates count from the middle of the Earth, and x and y are \
+             no place on a map; project the points first, or give --crs if the file is wrong",
+            path.display(),
+        ),
+    }
 }
 
 /// Refuses two files of which one would be read in the coordinate system of the other.

@@ -139,6 +139,23 @@ impl Cloud {
         Some(ValueRange { min, max })
     }
 
+    /// Refuses a value that no raster of f32 holds, and says which point has it.
+    ///
+    /// # Errors
+    /// As said.
+    pub fn require_values_of_f32(&self) -> Result<()> {
+        let is_beyond = |i: usize| is_beyond_f32(self.z[i]);
+        match parallel::first(self.z.len(), FINE, is_beyond) {
+            None => Ok(()),
+            Some(i) => {
+                let (x, y, z) = (self.x[i], self.y[i], self.z[i]);
+                bail!(
+                    "the point at ({x}, {y}) has the value {z:e}, which is beyond the range of f32"
+                )
+            }
+        }
+    }
+
     /// Where the points lie.
     pub fn bounds(&self) -> Option<Bounds> {
         Bounds::of(&self.x, &self.y)
@@ -225,6 +242,11 @@ impl Cloud {
             100.0 * most as f64 / self.x.len() as f64,
         ))
     }
+}
+
+/// Whether a value is larger than any of f32.
+pub fn is_beyond_f32(value: f64) -> bool {
+    value.abs() > f64::from(f32::MAX)
 }
 
 /// The step of heights in a range: 0 where they are all the same; `None` where the range is too wide for one that

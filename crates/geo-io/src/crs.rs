@@ -454,7 +454,8 @@ struct Node<'a> {
 /// The node that defines horizontal coordinates, however deep: `COMPD_CS`, `BOUNDCRS` wrap it.
 fn horizontal(wkt: &str) -> Option<Node<'_>> {
     let node = outermost(wkt)?;
-    if ["PROJCS", "PROJCRS", "GEOGCS", "GEOGCRS"].iter().any(|k| node.is(k)) {
+    let is_map = ["GEOGCS", "GEOGCRS", "GEOGRAPHICCRS"].iter().any(|k| node.is(k));
+    if is_map || node.is_projected() || node.is_geodetic() && !node.is_cartesian() {
         return Some(node);
     }
     let wrapper = ["COMPD_CS", "COMPOUNDCRS", "BOUNDCRS", "SOURCECRS"].iter().any(|k| node.is(k));
@@ -465,13 +466,8 @@ fn horizontal(wkt: &str) -> Option<Node<'_>> {
 /// Whether a system's coordinates are Cartesian ones of space.
 fn is_geocentric(wkt: &str) -> bool {
     let Some(node) = outermost(wkt) else { return false };
-    let is_cartesian = || {
-        let axes = split(node.inside).filter_map(outermost).find(|part| part.is("CS"));
-        let kind = axes.and_then(|axes| split(axes.inside).next());
-        kind.is_some_and(|kind| kind.trim().eq_ignore_ascii_case("Cartesian"))
-    };
-    if ["GEODCRS", "GEODETICCRS"].iter().any(|k| node.is(k)) {
-        return is_cartesian();
+    if node.is_geodetic() {
+        return node.is_cartesian();
     }
     let wrapper = ["BOUNDCRS", "SOURCECRS"].iter().any(|k| node.is(k));
     node.is("GEOCCS") || split(node.inside).filter(|_| wrapper).any(is_geocentric)
@@ -502,7 +498,18 @@ impl Node<'_> {
     }
 
     fn is_projected(&self) -> bool {
-        self.is("PROJCS") || self.is("PROJCRS")
+        ["PROJCS", "PROJCRS", "PROJECTEDCRS"].iter().any(|k| self.is(k))
+    }
+
+    /// Geographic, or geocentric where its axes are Cartesian.
+    fn is_geodetic(&self) -> bool {
+        self.is("GEODCRS") || self.is("GEODETICCRS")
+    }
+
+    fn is_cartesian(&self) -> bool {
+        let axes = split(self.inside).filter_map(outermost).find(|part| part.is("CS"));
+        let kind = axes.and_then(|axes| split(axes.inside).next());
+        kind.is_some_and(|kind| kind.trim().eq_ignore_ascii_case("Cartesian"))
     }
 
     fn name(&self) -> Option<String> {
@@ -589,6 +596,21 @@ mod tests {
         for wkt in [wkt1, wkt2, &compound] {
             let crs = Crs::from_wkt(wkt).unwrap();
             assert_eq!(crs.geokeys().short(PROJECTED_TYPE), Some(32610), "{wkt}");
+        }
+        // The forms of WKT 2 beside those of its second edition.
+        for (keyword, code, is_geographic) in [
+            ("PROJECTEDCRS", 32610, false),
+            ("GEOGRAPHICCRS", 4326, true),
+            ("GEODCRS", 4326, true),
+            ("GeodeticCRS", 4326, true),
+        ] {
+            let wkt = format!(r#"{keyword}["x",CS[ellipsoidal,2],ID["EPSG",{code}]]"#);
+            for wkt in [format!("COMPOUNDCRS[\"c\",{wkt},VERTCRS[\"v\",ID[\"EPSG\",5703]]]"), wkt] {
+                let crs = Crs::from_wkt(&wkt).unwrap();
+                let key = if is_geographic { GEOGRAPHIC_TYPE } else { PROJECTED_TYPE };
+                assert_eq!(crs.geokeys().short(key), Some(code), "{wkt}");
+                assert!(crs.is_geographic() == is_geographic && !crs.is_geocentric(), "{wkt}");
+            }
         }
         let user =
             Crs::from_wkt(r#"PROJCS["local",GEOGCS["g",AUTHORITY["EPSG","4326"]]]"#).unwrap();

@@ -83,7 +83,8 @@ impl FromStr for SiteValues {
 /// of 32 or 64.
 ///
 /// # Errors
-/// [`Error::UnknownEnding`]; what is wrong with the file; an array that is not two-dimensional;
+/// [`Error::UnknownEnding`]; what is wrong with the file, or a mask in it or beside it by which GDAL says which pixels have
+/// a value; an array that is not two-dimensional;
 /// [`Error::OutOfMemory`].
 pub fn read_mask(path: &Path, values: &SiteValues) -> Result<Mask> {
     match ending(path).as_str() {

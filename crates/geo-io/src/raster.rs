@@ -33,7 +33,8 @@ pub struct Raster {
 /// read, which has one band; its samples are integers of 8 to 64 bits or floats of 32 or 64.
 ///
 /// # Errors
-/// [`Error::UnknownEnding`]; what is wrong with the file; an array that is not two-dimensional;
+/// [`Error::UnknownEnding`]; what is wrong with the file, or a mask in it or beside it by which GDAL says which pixels have
+/// a value; an array that is not two-dimensional;
 /// [`Error::OutOfMemory`].
 pub fn read_raster(path: &Path, array: Option<&str>) -> Result<Raster> {
     match ending(path).as_str() {

@@ -94,6 +94,10 @@ impl Crs {
             _ => Err(unknown("its vertical system has no such code")),
         });
         let vertical = vertical.transpose()?;
+        // The list has every kind of system but the vertical ones.
+        if vertical.is_some_and(|code| crs_definitions::from_code(code).is_some()) {
+            return Err(unknown("the code behind the + is no vertical system's"));
+        }
         let definition = code.parse().ok().and_then(crs_definitions::from_code);
         let definition = definition.ok_or_else(|| unknown("the EPSG list has no such code"))?;
         if horizontal(definition.wkt).is_none() {
@@ -195,6 +199,17 @@ impl Crs {
             }
             Definition::Keys(keys) => keys.vertical(),
             Definition::Wkt(wkt) => compound(wkt).and_then(|node| node.code()),
+        }
+    }
+
+    /// Whether the coordinates are those of space, which count from the middle of the Earth: no two of them are a place
+    /// on a map.
+    pub fn is_geocentric(&self) -> bool {
+        match &self.0 {
+            // No name is taken of such a system.
+            Definition::Epsg(..) => false,
+            Definition::Keys(keys) => keys.is_geocentric(),
+            Definition::Wkt(wkt) => is_geocentric(wkt),
         }
     }
 
@@ -323,8 +338,17 @@ impl GeoKeys {
         self.entries().find(|e| e[0] == key && e[1] == 0).map(|e| e[3])
     }
 
+    /// Whether the model type is geocentric. Some writers state it of any system: where there is a code beside it, that
+    /// counts.
+    fn is_geocentric(&self) -> bool {
+        let code = self.short(GEOGRAPHIC_TYPE).and_then(crs_definitions::from_code);
+        self.short(MODEL_TYPE) == Some(3) && code.is_none_or(|code| is_geocentric(code.wkt))
+    }
+
     fn code(&self) -> Option<u16> {
-        let key = if self.short(MODEL_TYPE) == Some(2) { GEOGRAPHIC_TYPE } else { PROJECTED_TYPE };
+        // Geographic and geocentric: both are geodetic.
+        let is_geodetic = self.short(MODEL_TYPE) == Some(2) || self.is_geocentric();
+        let key = if is_geodetic { GEOGRAPHIC_TYPE } else { PROJECTED_TYPE };
         self.short(key).filter(|&code| code != USER_DEFINED && code != 0)
     }
 
@@ -430,12 +454,23 @@ struct Node<'a> {
 /// The node that defines horizontal coordinates, however deep: `COMPD_CS`, `BOUNDCRS` wrap it.
 fn horizontal(wkt: &str) -> Option<Node<'_>> {
     let node = outermost(wkt)?;
-    if ["PROJCS", "PROJCRS", "GEOGCS", "GEOGCRS"].iter().any(|k| node.is(k)) {
+    let is_map = ["GEOGCS", "GEOGCRS", "GEOGRAPHICCRS"].iter().any(|k| node.is(k));
+    if is_map || node.is_projected() || node.is_geodetic() && !node.is_cartesian() {
         return Some(node);
     }
     let wrapper = ["COMPD_CS", "COMPOUNDCRS", "BOUNDCRS", "SOURCECRS"].iter().any(|k| node.is(k));
     let mut parts = split(node.inside).filter(|_| wrapper);
     parts.find_map(horizontal)
+}
+
+/// Whether a system's coordinates are Cartesian ones of space.
+fn is_geocentric(wkt: &str) -> bool {
+    let Some(node) = outermost(wkt) else { return false };
+    if node.is_geodetic() {
+        return node.is_cartesian();
+    }
+    let wrapper = ["BOUNDCRS", "SOURCECRS"].iter().any(|k| node.is(k));
+    node.is("GEOCCS") || split(node.inside).filter(|_| wrapper).any(is_geocentric)
 }
 
 /// The node that defines heights, of a compound system.
@@ -463,7 +498,18 @@ impl Node<'_> {
     }
 
     fn is_projected(&self) -> bool {
-        self.is("PROJCS") || self.is("PROJCRS")
+        ["PROJCS", "PROJCRS", "PROJECTEDCRS"].iter().any(|k| self.is(k))
+    }
+
+    /// Geographic, or geocentric where its axes are Cartesian.
+    fn is_geodetic(&self) -> bool {
+        self.is("GEODCRS") || self.is("GEODETICCRS")
+    }
+
+    fn is_cartesian(&self) -> bool {
+        let axes = split(self.inside).filter_map(outermost).find(|part| part.is("CS"));
+        let kind = axes.and_then(|axes| split(axes.inside).next());
+        kind.is_some_and(|kind| kind.trim().eq_ignore_ascii_case("Cartesian"))
     }
 
     fn name(&self) -> Option<String> {
@@ -532,6 +578,12 @@ mod tests {
         for text in ["EPSG:26910+", "EPSG:26910+x", "EPSG:26910+1", "EPSG:7415+5703"] {
             assert!(Crs::parse(text).is_err(), "{text}");
         }
+        // Geographic in two dimensions and in three, projected, geocentric and compound.
+        for code in [4326, 4979, 26910, 4978, 7415] {
+            let text = format!("EPSG:32633+{code}");
+            let error = Crs::parse(&text).unwrap_err().to_string();
+            assert!(error.contains(&text) && error.contains("no vertical system"), "{error}");
+        }
         // Geocentric: three-dimensional Cartesian coordinates are no map.
         assert!(Crs::parse("EPSG:4978").is_err());
     }
@@ -545,6 +597,21 @@ mod tests {
             let crs = Crs::from_wkt(wkt).unwrap();
             assert_eq!(crs.geokeys().short(PROJECTED_TYPE), Some(32610), "{wkt}");
         }
+        // The forms of WKT 2 beside those of its second edition.
+        for (keyword, code, is_geographic) in [
+            ("PROJECTEDCRS", 32610, false),
+            ("GEOGRAPHICCRS", 4326, true),
+            ("GEODCRS", 4326, true),
+            ("GeodeticCRS", 4326, true),
+        ] {
+            let wkt = format!(r#"{keyword}["x",CS[ellipsoidal,2],ID["EPSG",{code}]]"#);
+            for wkt in [format!("COMPOUNDCRS[\"c\",{wkt},VERTCRS[\"v\",ID[\"EPSG\",5703]]]"), wkt] {
+                let crs = Crs::from_wkt(&wkt).unwrap();
+                let key = if is_geographic { GEOGRAPHIC_TYPE } else { PROJECTED_TYPE };
+                assert_eq!(crs.geokeys().short(key), Some(code), "{wkt}");
+                assert!(crs.is_geographic() == is_geographic && !crs.is_geocentric(), "{wkt}");
+            }
+        }
         let user =
             Crs::from_wkt(r#"PROJCS["local",GEOGCS["g",AUTHORITY["EPSG","4326"]]]"#).unwrap();
         assert_eq!(user.epsg(), None);
@@ -553,6 +620,35 @@ mod tests {
         assert!(geographic.is_geographic() && !user.is_geographic());
         assert_eq!(user.to_string(), "local (user-defined)");
         assert_eq!(Crs::from_wkt("\0"), None);
+    }
+
+    #[test]
+    fn geocentric_systems_are_known_whatever_states_them() {
+        let keys = |model, key, code| GeoKeys {
+            directory: vec![1, 1, 0, 2, MODEL_TYPE, 0, 1, model, key, 0, 1, code],
+            ..GeoKeys::default()
+        };
+        let of_keys = |model, key, code| Crs::from_geokeys(keys(model, key, code)).unwrap();
+        let wkt = crs_definitions::from_code(4978).unwrap().wkt;
+        let wkt2 = r#"GEODCRS["WGS 84",DATUM["d",ELLIPSOID["e",6378137,298.2]],CS[Cartesian,3],AXIS["(X)",geocentricX],ID["EPSG",4978]]"#;
+        let found = [of_keys(3, GEOGRAPHIC_TYPE, 4978), Crs::from_wkt(wkt), Crs::from_wkt(wkt2)];
+        for crs in found.iter().flatten() {
+            assert!(crs.is_geocentric() && !crs.is_geographic(), "{crs:?}");
+            assert_eq!(crs.to_string(), "EPSG:4978");
+        }
+        let unnamed = of_keys(3, GEOGRAPHIC_TYPE, USER_DEFINED).unwrap();
+        assert!(unnamed.is_geocentric() && unnamed.epsg().is_none());
+        // As a survey in UTM has it.
+        let false_model = of_keys(3, GEOGRAPHIC_TYPE, 4326).unwrap();
+        assert!(!false_model.is_geocentric() && !false_model.is_geographic());
+        assert_eq!(false_model.epsg(), None);
+        let others = [
+            of_keys(2, GEOGRAPHIC_TYPE, 4326),
+            of_keys(1, PROJECTED_TYPE, 26910),
+            Crs::parse("EPSG:4979").ok(),
+            crs_definitions::from_code(26910).and_then(|d| Crs::from_wkt(d.wkt)),
+        ];
+        assert!(others.iter().all(|crs| crs.as_ref().is_some_and(|crs| !crs.is_geocentric())));
     }
 
     #[test]

@@ -27,9 +27,10 @@ impl Default for CsvColumns {
 }
 
 /// Reads the table, from standard input where the path is `-`. Its first line names the columns unless it
-/// holds numbers only; the separator is the first of tab, semicolon, comma, space that occurs there, runs of
-/// spaces counting as one. A column named `class` or `classification` holds classes. Where the separator
-/// is no comma, a comma in a number is its decimal point. What follows a # at a line's start is a comment.
+/// holds numbers only, and may begin with //; the separator is the first of tab, semicolon, comma, space that
+/// occurs there, runs of spaces counting as one, with tabs among them where the first line has numbers between spaces and
+/// tabs. A column named `class` or `classification` holds classes. Where the separator is no comma, a comma in a number
+/// is its decimal point. What follows a # at a line's start is a comment.
 pub(crate) fn read(
     path: &Path,
     filter: &Filter,
@@ -118,7 +119,8 @@ pub(crate) fn read(
     Ok(cloud)
 }
 
-/// The separator that the first line uses; leaves the reader behind a byte order mark.
+/// The separator that the first line uses; leaves the reader behind a byte order mark, and behind the slashes with which
+/// names of columns begin.
 fn separator(file: &mut impl BufRead) -> io::Result<u8> {
     let start = file.fill_buf()?;
     let mark = if start.starts_with(b"\xEF\xBB\xBF") { 3 } else { 0 };
@@ -126,8 +128,53 @@ fn separator(file: &mut impl BufRead) -> io::Result<u8> {
     let line = lines.find(|line| !line.starts_with(b"#")).unwrap_or_default();
     let line = line.trim_ascii();
     let found = [b'\t', b';', b',', b' '].into_iter().find(|c| line.contains(c));
-    file.consume(mark);
-    Ok(found.unwrap_or(b','))
+    let found = found.unwrap_or(b',');
+    let is_mixed = found == b'\t' && is_by_blanks(line);
+    let slashes = if has_names_behind_slashes(&start[mark..]) { 2 } else { 0 };
+    file.consume(mark + slashes);
+    Ok(if is_mixed { b' ' } else { found })
+}
+
+/// Whether a table begins with names of columns behind two slashes, as CloudCompare writes them. A row of numbers
+/// behind slashes is none.
+fn has_names_behind_slashes(start: &[u8]) -> bool {
+    let line = start.split(|&b| b == b'\n').next().and_then(|line| line.strip_prefix(b"//"));
+    let is_between = |b: &u8| b.is_ascii_whitespace() || matches!(b, b';' | b',');
+    let mut words = line.unwrap_or_default().split(is_between);
+    words.any(|word| !word.is_empty() && !is_number_of(word))
+}
+
+/// Whether a line with a tab is numbers with blanks between, of which the tab is one. Blanks that divide a number
+/// into groups of three digits are none of those.
+fn is_by_blanks(line: &[u8]) -> bool {
+    let words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
+    let fields = || line.split(|&b| b == b'\t').map(<[u8]>::trim_ascii);
+    words.into_iter().all(is_number_of)
+        && fields().any(|field| field.contains(&b' '))
+        && !fields().any(is_grouped)
+}
+
+/// Whether a field may be one number such as 1 234 567.5.
+fn is_grouped(field: &[u8]) -> bool {
+    let is_group = |word: &[u8]| word.len() == 3 && word.iter().all(u8::is_ascii_digit);
+    let whole = field.split(|b| matches!(b, b'.' | b',')).next().unwrap_or_default();
+    let mut words = whole.split(|&b| b == b' ');
+    let first = words.next().unwrap_or_default();
+    let first = first.strip_prefix(b"-").unwrap_or(first);
+    (1..=3).contains(&first.len())
+        && first.iter().all(u8::is_ascii_digit)
+        && words.clone().count() > 0
+        && words.all(is_group)
+}
+
+/// Whether the text of a word is a number.
+fn is_number_of(word: &[u8]) -> bool {
+    str::from_utf8(word).is_ok_and(is_number)
+}
+
+/// Whether a word is a number, with a decimal comma too.
+fn is_number(word: &str) -> bool {
+    word.replace(',', ".").parse::<f64>().is_ok()
 }
 
 fn bad(path: &Path, error: ::csv::Error) -> Error {
@@ -194,21 +241,36 @@ impl Header {
     fn find(path: &Path, first: &::csv::ByteRecord, columns: &CsvColumns) -> Result<Self> {
         let names: Vec<String> =
             first.iter().map(|n| String::from_utf8_lossy(n).trim().to_owned()).collect();
-        let number =
-            |name: &String| !name.is_empty() && name.replace(',', ".").parse::<f64>().is_ok();
-        if names.iter().filter(|name| !name.is_empty()).all(number) {
+        if names.iter().filter(|name| !name.is_empty()).all(|name| is_number(name)) {
             return Self::by_number(path, names.len(), columns);
         }
-        let position = |wanted: &str| names.iter().position(|n| n.eq_ignore_ascii_case(wanted));
+        // Of names that differ in their case alone that of the wanted one's counts.
+        let position = |wanted: &str| {
+            let same: Vec<usize> = (0..names.len()).filter(|&i| names[i] == wanted).collect();
+            let alike = (0..names.len()).filter(|&i| names[i].eq_ignore_ascii_case(wanted));
+            let alike: Vec<usize> = alike.collect();
+            match (&same[..], &alike[..]) {
+                (&[one], _) | (_, &[one]) => Ok(Some(one)),
+                (_, []) => Ok(None),
+                _ => Err(Error::AmbiguousColumn {
+                    path: path.to_owned(),
+                    column: wanted.to_owned(),
+                    count: same.len().max(alike.len()),
+                }),
+            }
+        };
         let needed = |wanted: &String| {
-            position(wanted.trim()).ok_or_else(|| Error::NoColumn {
+            position(wanted.trim())?.ok_or_else(|| Error::NoColumn {
                 path: path.to_owned(),
                 column: wanted.clone(),
                 columns: names.join(", "),
             })
         };
         let xyz = [needed(&columns.x)?, needed(&columns.y)?, needed(&columns.z)?];
-        let class = position("classification").or_else(|| position("class"));
+        let class = match position("classification")? {
+            Some(class) => Some(class),
+            None => position("class")?,
+        };
         Ok(Self { is_stated: true, xyz, class, names })
     }
 
@@ -259,8 +321,10 @@ impl Field<'_> {
     }
 
     fn class(&self, column: usize) -> Result<u8> {
-        let class = self.text(column).and_then(|t| t.parse().ok());
-        class.ok_or_else(|| self.error(column, "a class from 0 to 255"))
+        // Some programs write every column with decimals.
+        let class = self.text(column).and_then(|t| t.parse::<f64>().ok());
+        let class = class.filter(|c| (0.0..=255.0).contains(c) && c.fract() == 0.0);
+        class.map(|c| c as u8).ok_or_else(|| self.error(column, "a class from 0 to 255"))
     }
 
     fn text(&self, column: usize) -> Option<&str> {
@@ -342,6 +406,73 @@ mod tests {
         assert!(commas.contains("decimal commas"), "{commas}");
         let short = read_text("1,2\n3,4\n", &Filter::default()).unwrap_err().to_string();
         assert!(short.contains("no column \"3\""), "{short}");
+    }
+
+    #[test]
+    fn numbers_between_blanks_and_a_tab_are_no_names() {
+        for text in [
+            "1.5 2.5\t3.5\n4 5 6\n",
+            "1.5\t2.5 3.5\n4\t5\t6\n",
+            " 1.5 \t 2.5  3.5\n4 5 6\n",
+            "1,5 2,5\t3,5\n4 5 6\n",
+        ] {
+            let cloud = read_text(text, &Filter::default()).unwrap();
+            assert_eq!((cloud.x, cloud.y), (vec![1.5, 4.0], vec![2.5, 5.0]), "{text}");
+            assert_eq!(cloud.z, [3.5, 6.0]);
+        }
+        // Names with blanks within.
+        let text = "site name\tx\ty\tz\na b\t1\t2\t3\n";
+        assert_eq!(read_text(text, &Filter::default()).unwrap().z, [3.0]);
+        // What may be thousands is not taken apart.
+        for text in ["500 000,5\t4 000 000\t12\n", "-1 234\t5 678\t9\n"] {
+            let error = read_text(text, &Filter::default()).unwrap_err();
+            assert!(matches!(error, Error::NoColumn { .. }), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn of_two_columns_of_a_name_none_is_taken() {
+        for (text, name) in [
+            ("x,y,z,z\n1,2,3,4\n", "\"z\""),
+            ("X,x ,Y,z,X\n1,2,3,4,5\n", ""),
+            ("X,X,y,z\n1,2,3,4\n", "\"x\""),
+            ("x,y,z,CLASS,Class\n1,2,3,4,5\n", "\"class\""),
+        ] {
+            let found = read_text(text, &Filter::default());
+            match name {
+                // One of them is written as it is asked for.
+                "" => assert_eq!(found.unwrap().x, [2.0]),
+                _ => {
+                    let error = found.unwrap_err().to_string();
+                    assert!(error.contains("2 columns") && error.contains(name), "{error}");
+                }
+            }
+        }
+        // What is not asked for may have one name.
+        let text = "x,y,z,note,note\n1,2,3,4,5\n";
+        assert_eq!(read_text(text, &Filter::default()).unwrap().z, [3.0]);
+    }
+
+    #[test]
+    fn names_may_begin_with_slashes() {
+        for text in [
+            "//X Y Z R G B Classification\n1.5 2.5 3.5 0 0 255 2.000000\n",
+            "// X, Y, Z, Class\r\n1.5, 2.5, 3.5, 2\r\n",
+            "\u{feff}//X;Y;Z;Class\n1,5;2,5;3,5;2\n",
+        ] {
+            let cloud = read_text(text, &Filter::default()).unwrap();
+            assert_eq!((cloud.x, cloud.y), (vec![1.5], vec![2.5]), "{text}");
+            assert_eq!((cloud.z, cloud.class), (vec![3.5], Some(vec![2])));
+        }
+        // A row that somebody took out, and other comments.
+        for text in ["//1 2 3\n4 5 6\n", "//1,2,3\n4,5,6\n", "// made by hand\n4 5 6\n"] {
+            let error = read_text(text, &Filter::default()).unwrap_err();
+            assert!(matches!(error, Error::NoColumn { .. }), "{text}: {error}");
+        }
+        for class in ["2.5", "-1", "256", "nan", ""] {
+            let error = read_text(&format!("x,y,z,class\n1,2,3,{class}\n"), &Filter::default());
+            assert!(error.unwrap_err().to_string().contains("0 to 255"), "{class}");
+        }
     }
 
     #[test]

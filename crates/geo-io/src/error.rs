@@ -71,6 +71,19 @@ pub enum Error {
         /// The names there, comma-separated.
         columns: String,
     },
+    /// A table has several columns of that name.
+    #[error(
+        "{} has {count} columns of the name \"{column}\": rename all but the one that is meant",
+        path.display()
+    )]
+    AmbiguousColumn {
+        /// The file.
+        path: PathBuf,
+        /// The name looked for.
+        column: String,
+        /// Columns that have it, in upper or lower case.
+        count: usize,
+    },
     /// A table's field is not a finite number.
     #[error(
         "{}, row {row} (line {line}), column \"{column}\": \"{text}\" is not {expected}",

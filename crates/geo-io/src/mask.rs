@@ -11,7 +11,7 @@ use tiff_reader::{OpenOptions, TiffFile};
 
 use crate::error::unwinding;
 use crate::points::{ending, open};
-use crate::values_file::require_no_mask;
+use crate::values_file::{require_no_mask, require_no_mask_beside};
 use crate::{Array, ArrayData, Error, Georeference, Result, npz_names, png, read_npy, read_npz};
 
 /// A raster of sites: row-major, row 0 in the north.
@@ -83,7 +83,8 @@ impl FromStr for SiteValues {
 /// of 32 or 64.
 ///
 /// # Errors
-/// [`Error::UnknownEnding`]; what is wrong with the file; an array that is not two-dimensional;
+/// [`Error::UnknownEnding`]; what is wrong with the file, or a mask in it or beside it by which GDAL says which pixels have
+/// a value; an array that is not two-dimensional;
 /// [`Error::OutOfMemory`].
 pub fn read_mask(path: &Path, values: &SiteValues) -> Result<Mask> {
     match ending(path).as_str() {
@@ -93,6 +94,7 @@ pub fn read_mask(path: &Path, values: &SiteValues) -> Result<Mask> {
             from_array(path, read_npz(path, named.then_some("mask"))?, values)
         }
         "png" => {
+            require_no_mask_beside(path)?;
             let (width, height, pixels) = png::read_brightness(path)?;
             let (sites, _) = sites_of(pixels, values, None, f64::from);
             Ok(Mask { width, height, sites, georeference: None, without_value: 0 })

@@ -8,7 +8,7 @@ use tiff_reader::{OpenOptions, TiffFile};
 use crate::error::unwinding;
 use crate::mask::{WINDOW, nodata};
 use crate::points::{ending, open};
-use crate::values_file::{require_no_mask, require_one_band, samples};
+use crate::values_file::{require_no_mask, require_no_mask_beside, require_one_band, samples};
 use crate::{Array, ArrayData, Error, Georeference, Result, npz_names, png, read_npy, read_npz};
 
 /// A raster as its file has it: row-major, row 0 in the north.
@@ -33,7 +33,8 @@ pub struct Raster {
 /// read, which has one band; its samples are integers of 8 to 64 bits or floats of 32 or 64.
 ///
 /// # Errors
-/// [`Error::UnknownEnding`]; what is wrong with the file; an array that is not two-dimensional;
+/// [`Error::UnknownEnding`]; what is wrong with the file, or a mask in it or beside it by which GDAL says which pixels have
+/// a value; an array that is not two-dimensional;
 /// [`Error::OutOfMemory`].
 pub fn read_raster(path: &Path, array: Option<&str>) -> Result<Raster> {
     match ending(path).as_str() {
@@ -43,6 +44,7 @@ pub fn read_raster(path: &Path, array: Option<&str>) -> Result<Raster> {
             of_array(path, read_npz(path, if has_mask { Some("mask") } else { array })?)
         }
         "png" => {
+            require_no_mask_beside(path)?;
             let (width, height, pixels) = png::read_brightness(path)?;
             let values = ArrayData::U16(pixels);
             Ok(Raster { width, height, values, georeference: None, nodata: None })

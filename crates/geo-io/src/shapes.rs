@@ -20,15 +20,43 @@ pub enum Shape {
     Several(Vec<Shape>),
 }
 
-/// Reads the shape of each feature of a GeoJSON file, in their order; a geometry by itself is one feature. Heights are
-/// left out.
+/// Reads the shape of each feature of a GeoJSON file, in their order; a geometry by itself is one feature. One without
+/// geometry, or whose geometry has no places, has no shape. Heights are left out.
 ///
 /// # Errors
-/// [`Error::Read`], [`Error::Empty`], [`Error::NotA`] for what is no GeoJSON, and [`Error::Malformed`] for a feature without
-/// geometry or a position without two finite numbers, which it names.
-pub fn read_shapes(path: &Path) -> Result<Vec<Shape>> {
-    let shapes = features(path)?.into_iter().enumerate();
-    shapes.map(|(i, shape)| shape.ok_or_else(|| wrong(path, i, "has no geometry"))).collect()
+/// [`Error::Read`], [`Error::Empty`], [`Error::NotA`] for what is no GeoJSON, and [`Error::Malformed`] for a position without
+/// two finite numbers, whose feature it names.
+pub fn read_shapes(path: &Path) -> Result<Vec<Option<Shape>>> {
+    let bytes =
+        std::fs::read(path).map_err(|reason| Error::Read { path: path.to_owned(), reason })?;
+    if bytes.is_empty() {
+        return Err(Error::Empty { path: path.to_owned() });
+    }
+    let document: GeoJson =
+        parse(&bytes).ok_or_else(|| Error::NotA { path: path.to_owned(), format: "GeoJSON" })?;
+    let of = |(i, geometry): (usize, Option<&Geometry>)| {
+        let value = geometry.map(|geometry| &geometry.value).filter(|value| !is_empty(value));
+        value.map(shape).transpose().map_err(|reason| wrong(path, i, reason))
+    };
+    match &document {
+        GeoJson::Geometry(geometry) => Ok(vec![of((0, Some(geometry)))?]),
+        GeoJson::Feature(feature) => Ok(vec![of((0, feature.geometry.as_ref()))?]),
+        GeoJson::FeatureCollection(all) => {
+            let geometries = all.features.iter().map(|feature| feature.geometry.as_ref());
+            geometries.enumerate().map(of).collect()
+        }
+    }
+}
+
+/// Whether a geometry has no coordinates, as programs write one that is empty; RFC 7946 lets it stand for none.
+fn is_empty(value: &Value) -> bool {
+    match value {
+        Value::Point(position) => position.is_empty(),
+        Value::MultiPoint(positions) | Value::LineString(positions) => positions.is_empty(),
+        Value::MultiLineString(lines) | Value::Polygon(lines) => lines.is_empty(),
+        Value::MultiPolygon(polygons) => polygons.is_empty(),
+        Value::GeometryCollection(parts) => parts.iter().all(|part| is_empty(&part.value)),
+    }
 }
 
 /// Reads the polygons of each feature of a GeoJSON file, in their order: Polygon, MultiPolygon, or collections of them;
@@ -42,7 +70,7 @@ pub fn read_polygons(path: &Path) -> Result<Vec<Polygons>> {
         shape.map_or(Ok(()), |shape| collect(shape, &mut all)).map_err(|r| wrong(path, i, r))?;
         Ok(all)
     };
-    features(path)?.into_iter().enumerate().map(of).collect()
+    read_shapes(path)?.into_iter().enumerate().map(of).collect()
 }
 
 /// Adds the polygons of a shape.
@@ -61,29 +89,6 @@ fn wrong(path: &Path, feature: usize, reason: &str) -> Error {
     Error::Malformed { path: path.to_owned(), reason: format!("feature {feature} {reason}") }
 }
 
-/// The shape of each feature, where it has one.
-fn features(path: &Path) -> Result<Vec<Option<Shape>>> {
-    let bytes =
-        std::fs::read(path).map_err(|reason| Error::Read { path: path.to_owned(), reason })?;
-    if bytes.is_empty() {
-        return Err(Error::Empty { path: path.to_owned() });
-    }
-    let document: GeoJson =
-        parse(&bytes).ok_or_else(|| Error::NotA { path: path.to_owned(), format: "GeoJSON" })?;
-    let of = |(i, geometry): (usize, Option<&Geometry>)| {
-        let shape = geometry.map(|geometry| shape(&geometry.value)).transpose();
-        shape.map_err(|reason| wrong(path, i, reason))
-    };
-    match &document {
-        GeoJson::Geometry(geometry) => Ok(vec![of((0, Some(geometry)))?]),
-        GeoJson::Feature(feature) => Ok(vec![of((0, feature.geometry.as_ref()))?]),
-        GeoJson::FeatureCollection(all) => {
-            let geometries = all.features.iter().map(|feature| feature.geometry.as_ref());
-            geometries.enumerate().map(of).collect()
-        }
-    }
-}
-
 /// The document in a file's bytes.
 fn parse(bytes: &[u8]) -> Option<GeoJson> {
     std::str::from_utf8(bytes).ok()?.trim_start_matches('\u{feff}').parse().ok()
@@ -100,7 +105,8 @@ fn shape(value: &Value) -> Result<Shape, &'static str> {
             Shape::Polygons(all(polygons, |rings| all(rings, |ring| places(ring)))?)
         }
         Value::GeometryCollection(geometries) => {
-            Shape::Several(all(geometries, |geometry| shape(&geometry.value))?)
+            let parts = geometries.iter().map(|part| &part.value).filter(|part| !is_empty(part));
+            Shape::Several(parts.map(shape).collect::<Result<_, _>>()?)
         }
     })
 }
@@ -127,7 +133,7 @@ fn place(position: &[f64]) -> Result<[f64; 2], &'static str> {
 mod tests {
     use super::*;
 
-    fn read(text: &str) -> Result<Vec<Shape>> {
+    fn read(text: &str) -> Result<Vec<Option<Shape>>> {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.geojson");
         std::fs::write(&path, text).unwrap();
@@ -154,9 +160,27 @@ mod tests {
                 Shape::Lines(vec![vec![[7.0, 8.0], [9.0, 10.0]]]),
             ]),
         ];
+        let expected: Vec<_> = expected.into_iter().map(Some).collect();
         assert_eq!(read(text).unwrap(), expected);
         let polygon = r#"{"type": "Polygon", "coordinates": [[[0, 0], [1, 0], [0, 1], [0, 0]]]}"#;
         assert_eq!(read(polygon).unwrap(), expected[2..3]);
+    }
+
+    #[test]
+    fn a_feature_without_places_has_no_shape() {
+        let empty = r#"{"type": "Polygon", "coordinates": []}"#;
+        let points = r#"{"type": "MultiPoint", "coordinates": []}"#;
+        let collection =
+            |parts: &str| format!(r#"{{"type": "GeometryCollection", "geometries": [{parts}]}}"#);
+        let nested = collection(&collection(points));
+        for geometry in ["null", empty, points, &collection(""), &nested] {
+            let text =
+                format!(r#"{{"type": "Feature", "properties": {{}}, "geometry": {geometry}}}"#);
+            assert_eq!(read(&text).unwrap(), [None], "{geometry}");
+        }
+        let part = r#"{"type": "Point", "coordinates": [1, 2]}"#;
+        let found = read(&collection(&format!("{empty}, {part}, {points}"))).unwrap();
+        assert_eq!(found, [Some(Shape::Several(vec![Shape::Points(vec![[1.0, 2.0]])]))]);
     }
 
     #[test]
@@ -168,7 +192,6 @@ mod tests {
                 format!(r#"{{"type": "Feature", "properties": {{}}, "geometry": {geometry}}}"#);
             read(&text).unwrap_err()
         };
-        assert!(feature("null").to_string().ends_with("feature 0 has no geometry"));
         let found = feature(r#"{"type": "LineString", "coordinates": [[1], [2, 3]]}"#);
         assert!(!found.to_string().contains('\n'), "{found}");
     }

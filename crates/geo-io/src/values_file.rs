@@ -155,19 +155,33 @@ pub(crate) fn require_one_band(path: &Path, layout: &RasterLayout) -> Result<()>
     }
 }
 
-/// Refuses a file that says by an image beside the first, a mask as GDAL writes it, which pixels have a value.
+/// What is to be done about a mask.
+const INSTEAD: &str = "which pixels have a value, and is not read: NODATA is, which `gdalwarp -dstnodata -9999` makes of it";
+
+/// Refuses a file that says by a mask as GDAL writes it which pixels have a value: by an image beside the first, or by a
+/// file beside it.
 pub(crate) fn require_no_mask(path: &Path, file: &TiffFile) -> Result<()> {
     const SUBFILE_TYPE: u16 = 254;
     const TRANSPARENCY: u32 = 4;
     let kind = |image: &Ifd| image.tag(SUBFILE_TYPE).and_then(|tag| tag.value.as_u32());
     match file.ifds().iter().filter_map(kind).any(|kind| kind & TRANSPARENCY != 0) {
-        false => Ok(()),
-        true => Err(Error::malformed(
-            path,
-            "a mask within it says which pixels have a value, and is not read: NODATA is, which `gdalwarp -dstnodata -9999` \
-             makes of it",
-        )),
+        false => require_no_mask_beside(path),
+        true => Err(Error::malformed(path, format!("a mask within it says {INSTEAD}"))),
     }
+}
+
+/// Refuses a picture beside which a mask as GDAL writes it says which pixels have a value.
+pub(crate) fn require_no_mask_beside(path: &Path) -> Result<()> {
+    for ending in [".msk", ".MSK"] {
+        let mut mask = path.as_os_str().to_owned();
+        mask.push(ending);
+        let mask = Path::new(&mask);
+        if mask.is_file() {
+            let reason = format!("the mask beside it, {}, says {INSTEAD}", mask.display());
+            return Err(Error::malformed(path, reason));
+        }
+    }
+    Ok(())
 }
 
 /// Samples of a TIFF in the machine's byte order as numbers.

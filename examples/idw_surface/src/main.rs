@@ -65,6 +65,7 @@ fn run(args: &Args) -> Result<()> {
     for note in cloud.notes.iter().chain(&strays) {
         report.note(note);
     }
+    cloud.require_values_of_f32()?;
     let count = cloud.x.len();
     let bounds = cloud.bounds().ok_or_else(|| anyhow!("none of {count} points is finite"))?;
     let grid = extent::grid(&args.surface, args.points.bounds, bounds)?;

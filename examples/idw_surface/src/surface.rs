@@ -11,6 +11,7 @@ use programs::units::note_on_degrees;
 
 /// Options of the surface.
 #[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Surface")]
 pub struct SurfaceArgs {
     /// Side of a cell, in the units of the coordinates [default: about 512 cells along the longer side]
     #[arg(long, value_parser = positive, allow_negative_numbers = true, conflicts_with = "size")]

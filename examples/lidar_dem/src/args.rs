@@ -39,7 +39,7 @@ pub struct PlanArgs {
     #[command(flatten)]
     pub points: PointArgs,
     /// The plan; its tiles go into a folder beside it
-    #[arg(short, long, value_name = "PATH", default_value = "plan.json")]
+    #[arg(short, long, value_name = "PATH", default_value = "plan.json", help_heading = None)]
     pub output: PathBuf,
     #[command(flatten)]
     pub budget: BudgetArgs,
@@ -81,23 +81,23 @@ pub struct Args {
     #[command(flatten)]
     pub points: PointArgs,
     /// The DEM: a GeoTIFF (.tif, .tiff), an array (.npy) or a table (.csv, .xyz, - for standard output)
-    #[arg(short, long, value_name = "PATH", default_value = "dem.tif")]
+    #[arg(short, long, value_name = "PATH", default_value = "dem.tif", help_heading = None)]
     pub output: PathBuf,
     /// Also draw the hillshade in grey (.png, .tif)
-    #[arg(long, value_name = "PATH")]
+    #[arg(long, value_name = "PATH", help_heading = None)]
     pub hillshade: Option<PathBuf>,
     /// Also draw the relief: heights in colours under the light (.png, .tif); without INPUT and without
     /// --hillshade it is drawn beside the DEM in any case
-    #[arg(long, value_name = "PATH")]
+    #[arg(long, value_name = "PATH", help_heading = None)]
     pub relief: Option<PathBuf>,
     /// Also write the slope in degrees, in the DEM's formats
-    #[arg(long, value_name = "PATH")]
+    #[arg(long, value_name = "PATH", help_heading = None)]
     pub slope: Option<PathBuf>,
     /// Also write contour lines: GeoJSON (.geojson, .json) or FlatGeobuf (.fgb)
-    #[arg(long, value_name = "PATH")]
+    #[arg(long, value_name = "PATH", help_heading = None)]
     pub contours: Option<PathBuf>,
     /// From one contour line to the next, in units of height
-    #[arg(long, value_name = "HEIGHT", default_value_t = 5.0, value_parser = positive, allow_negative_numbers = true)]
+    #[arg(long, value_name = "HEIGHT", default_value_t = 5.0, value_parser = positive, allow_negative_numbers = true, help_heading = None)]
     pub contour_interval: f64,
     #[command(flatten)]
     pub surface: SurfaceArgs,
@@ -215,5 +215,22 @@ mod tests {
     fn the_command_line_is_sound() {
         use clap::CommandFactory;
         CommandLine::command().debug_assert();
+    }
+
+    /// A heading goes on until the next one.
+    #[test]
+    fn inputs_and_outputs_are_under_no_other_heading() {
+        use clap::CommandFactory;
+        let command = CommandLine::command();
+        let plan = command.find_subcommand("plan").unwrap();
+        for argument in [&command, plan].into_iter().flat_map(|command| command.get_arguments()) {
+            let heading = argument.get_help_heading();
+            match argument.get_id().as_str() {
+                "inputs" | "output" => assert_eq!(heading, None, "{argument}"),
+                "columns" => assert_eq!(heading, Some("Points")),
+                "resolution" => assert_eq!(heading, Some("Surface")),
+                _ => {}
+            }
+        }
     }
 }

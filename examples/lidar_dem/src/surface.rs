@@ -121,6 +121,21 @@ impl SurfaceArgs {
         reaches
     }
 
+    /// Options that give points a reach, in place of those by which they have none.
+    pub fn bounded(&self) -> Vec<&'static str> {
+        let is_wide = self.query_radius().is_infinite();
+        let is_laplace_on_pixels =
+            self.method == Method::Pixels && self.weights == Weights::Laplace;
+        let options = [
+            ("--method exact", is_wide && is_laplace_on_pixels),
+            ("--weights sibson", self.weights == Weights::SibsonC1),
+            ("--query-radius 4", is_wide),
+            ("--site-radius 10", self.site_radius.is_infinite()),
+            ("without --hull", self.hull),
+        ];
+        options.into_iter().filter(|(_, is_needed)| *is_needed).map(|(option, _)| option).collect()
+    }
+
     /// How far points reach by the two radii.
     ///
     /// A cell looks at ground within the query radius. By the exact method that is a square, which no point

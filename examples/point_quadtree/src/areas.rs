@@ -36,6 +36,8 @@ impl Areas {
 
     /// Says how many points each has.
     pub fn report(&self, report: &mut Report) {
+        let skipped = self.shapes.iter().filter(|parts| parts.is_empty()).count();
+        report.features_skipped(skipped, self.shapes.len());
         for (polygon, count) in self.counts() {
             report.line("polygon", format_args!("{polygon}: {count} points"));
             report.element("polygons", json!({"polygon": polygon, "points": count}));

@@ -45,7 +45,10 @@ impl Cloud {
         let mut first: Option<PathBuf> = None;
         Several::new(&filter, &columns).read(paths, progress, |path, part| {
             match &first {
-                None => cloud.crs = part.crs.clone(),
+                None => {
+                    require_map(path, part.crs.as_ref().filter(|_| given.is_none()))?;
+                    cloud.crs = part.crs.clone();
+                }
                 Some(first) if given.is_none() => {
                     let (crs, other) = (cloud.crs.as_ref(), part.crs.as_ref());
                     require_same_crs((first, crs), (path, other))?;
@@ -136,6 +139,23 @@ impl Cloud {
         Some(ValueRange { min, max })
     }
 
+    /// Refuses a value that no raster of f32 holds, and says which point has it.
+    ///
+    /// # Errors
+    /// As said.
+    pub fn require_values_of_f32(&self) -> Result<()> {
+        let is_beyond = |i: usize| is_beyond_f32(self.z[i]);
+        match parallel::first(self.z.len(), FINE, is_beyond) {
+            None => Ok(()),
+            Some(i) => {
+                let (x, y, z) = (self.x[i], self.y[i], self.z[i]);
+                bail!(
+                    "the point at ({x}, {y}) has the value {z:e}, which is beyond the range of f32"
+                )
+            }
+        }
+    }
+
     /// Where the points lie.
     pub fn bounds(&self) -> Option<Bounds> {
         Bounds::of(&self.x, &self.y)
@@ -224,6 +244,11 @@ impl Cloud {
     }
 }
 
+/// Whether a value is larger than any of f32.
+pub fn is_beyond_f32(value: f64) -> bool {
+    value.abs() > f64::from(f32::MAX)
+}
+
 /// The step of heights in a range: 0 where they are all the same; `None` where the range is too wide for one that
 /// does not show.
 pub fn step_of_heights([low, high]: [f64; 2]) -> Option<f64> {
@@ -233,6 +258,21 @@ pub fn step_of_heights([low, high]: [f64; 2]) -> Option<f64> {
     }
     let step = 2f64.powi(((high - low) / f64::from(1 << 29)).log2().ceil() as i32);
     (step.is_normal() && step <= COARSEST).then_some(step)
+}
+
+/// Refuses a file whose x and y are no place on a map, by the system that it states.
+///
+/// # Errors
+/// As said.
+pub fn require_map(path: &Path, crs: Option<&Crs>) -> Result<()> {
+    match crs.filter(|crs| crs.is_geocentric()) {
+        None => Ok(()),
+        Some(crs) => bail!(
+            "{} is in {crs}, which is geocentric: its coordinates count from the middle of the Earth, and x and y are \
+             no place on a map; project the points first, or give --crs if the file is wrong",
+            path.display(),
+        ),
+    }
 }
 
 /// Refuses two files of which one would be read in the coordinate system of the other.

@@ -68,6 +68,15 @@ impl Report {
         self.element("inputs", input);
     }
 
+    /// How many features of a file were passed over, having no geometry.
+    pub fn features_skipped(&mut self, skipped: usize, features: usize) {
+        if skipped > 0 {
+            let have = if skipped == 1 { "has" } else { "have" };
+            self.note(format_args!("{skipped} of {features} features {have} no geometry"));
+        }
+        self.field("features_skipped", skipped);
+    }
+
     /// The coordinate system.
     pub fn crs(&mut self, crs: Option<&Crs>) {
         match crs {

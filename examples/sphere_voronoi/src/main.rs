@@ -36,15 +36,16 @@ fn run(args: &Args) -> Result<()> {
         opening.beside(&mut stages, "read", |p| Sites::read(args, &mut report, p))?;
     report.device(&device, args.run.device);
     let params = args.params()?;
-    let diagram = stages.run("voronoi", |p| match &sites.shapes {
+    let mut diagram = stages.run("voronoi", |p| match &sites.shapes {
         Some(shapes) => sphere_qtm::voronoi_of_shapes(&device, shapes, &params, p),
         None => sphere_qtm::voronoi(&device, &Points::new(&sites.x, &sites.y), &params, p),
     })?;
+    sites.number(&mut diagram);
     let cells = params.level.cell_count();
     report.line("mesh", format_args!("level {}, {cells} cells", args.level));
     report.field("level", args.level);
     report.field("cells", cells);
-    report.field("sites", sites.x.len());
+    report.field("sites", sites.count());
     stages.run("write", |_| write(args, &sites, &diagram, &mut report))?;
     report.stages(stages.done());
     report.written(&args.written());
@@ -52,12 +53,15 @@ fn run(args: &Args) -> Result<()> {
     Ok(())
 }
 
-/// Places in degrees; of sites that are more than points, the first of each.
+/// Places in degrees; of sites that are more than points, the first of each. A feature without geometry is no site: it
+/// has a number, and its place is NaN.
 #[derive(Default)]
 struct Sites {
     x: Vec<f64>,
     y: Vec<f64>,
     shapes: Option<Shapes>,
+    /// The numbers of the shapes, where some features have none.
+    numbers: Option<Vec<u32>>,
 }
 
 impl Sites {
@@ -72,6 +76,8 @@ impl Sites {
             let sites = shapes::sites(&features).with_context(|| path.display().to_string())?;
             report.line("input", format_args!("{}: {} features", path.display(), features.len()));
             report.field("input", path.display().to_string());
+            let skipped = features.len() - sites.count();
+            report.features_skipped(skipped, features.len());
             return Ok(sites);
         }
         let columns = args.columns.names();
@@ -83,7 +89,7 @@ impl Sites {
             LonLat::new(cloud.x[i], cloud.y[i])
                 .with_context(|| format!("{}: row {}", path.display(), i + 1))?;
         }
-        Ok(Self { x: cloud.x, y: cloud.y, shapes: None })
+        Ok(Self { x: cloud.x, y: cloud.y, ..Self::default() })
     }
 
     /// Seeded places, uniform on the globe.
@@ -104,9 +110,26 @@ impl Sites {
         sites
     }
 
+    /// How many there are.
+    fn count(&self) -> usize {
+        self.numbers.as_ref().map_or(self.x.len(), Vec::len)
+    }
+
+    /// Whether the number is that of a site.
+    fn has(&self, number: usize) -> bool {
+        !self.x[number].is_nan()
+    }
+
+    /// Names the sites of a diagram of the shapes by the numbers of their features.
+    fn number(&self, diagram: &mut Diagram) {
+        if let Some(numbers) = &self.numbers {
+            diagram.nearest.iter_mut().for_each(|site| *site = numbers[*site as usize]);
+        }
+    }
+
     fn vectors(&self) -> Result<Vec<UnitVector>> {
-        let places = self.x.iter().zip(&self.y);
-        places.map(|(&x, &y)| Ok(LonLat::new(x, y)?.to_vector())).collect()
+        let places = (0..self.x.len()).filter(|&i| self.has(i));
+        places.map(|i| Ok(LonLat::new(self.x[i], self.y[i])?.to_vector())).collect()
     }
 }
 
@@ -130,7 +153,7 @@ fn write(args: &Args, sites: &Sites, diagram: &Diagram, report: &mut Report) -> 
         .map(|area| area * SQUARE_KILOMETRES)
         .collect();
     let largest = (0..count).max_by(|&a, &b| areas[a].total_cmp(&areas[b])).unwrap_or(0);
-    let without = areas.iter().filter(|area| **area == 0.0).count();
+    let without = (0..count).filter(|&i| areas[i] == 0.0 && sites.has(i)).count();
     let (x, y, area) = (sites.x[largest], sites.y[largest], areas[largest]);
     report.line(
         "regions",
@@ -140,11 +163,13 @@ fn write(args: &Args, sites: &Sites, diagram: &Diagram, report: &mut Report) -> 
     report.field("largest_area_km2", area);
     report.field("sites_without_cell", without);
     if without > 0 {
+        let count = sites.count();
         report.note(format_args!("{without} of {count} sites are no cell's nearest at this level"));
     }
     if let Some(path) = &args.areas {
         let row = |i: usize| format!("{i},{},{},{}", sites.x[i], sites.y[i], areas[i]);
-        geo_io::write_rows(args.to(path), "site,lon,lat,area_km2", (0..count).map(row))?;
+        let rows = (0..count).filter(|&i| sites.has(i)).map(row);
+        geo_io::write_rows(args.to(path), "site,lon,lat,area_km2", rows)?;
     }
     if let Some(path) = &args.neighbours {
         let pairs = sphere_qtm::adjacency(diagram, count)?;

@@ -2,25 +2,42 @@
 
 use anyhow::{Context, Result, ensure};
 use geo_io::Shape as Feature;
-use sphere_qtm::{LonLat, Shape, Shapes};
+use sphere_qtm::{Error, LonLat, Shape, Shapes};
 
 use crate::Sites;
 
-/// A site for each feature.
-pub fn sites(features: &[Feature]) -> Result<Sites> {
-    ensure!(!features.is_empty(), "there are no sites");
+/// A site for each feature that has a geometry.
+pub fn sites(features: &[Option<Feature>]) -> Result<Sites> {
     let mut sites = Sites::default();
-    let mut shapes = Vec::with_capacity(features.len());
+    let (mut shapes, mut numbers) = (Vec::with_capacity(features.len()), Vec::new());
     for (i, feature) in features.iter().enumerate() {
+        let Some(feature) = feature else {
+            sites.x.push(f64::NAN);
+            sites.y.push(f64::NAN);
+            continue;
+        };
         let mut first = None;
         let shape = shape(feature, &mut first).with_context(|| format!("feature {i}"))?;
         let first = first.with_context(|| format!("feature {i} has no places"))?;
         sites.x.push(first.longitude());
         sites.y.push(first.latitude());
         shapes.push(shape);
+        numbers.push(i as u32);
     }
-    sites.shapes = Some(Shapes::new(&shapes)?);
+    ensure!(!shapes.is_empty(), "there are no sites");
+    sites.shapes = Some(Shapes::new(&shapes).map_err(|error| numbered(error, &numbers))?);
+    sites.numbers = Some(numbers);
     Ok(sites)
+}
+
+/// An error whose site is that of its feature.
+fn numbered(error: Error, numbers: &[u32]) -> Error {
+    let number = |site: u64| numbers.get(site as usize).map_or(site, |&number| number.into());
+    match error {
+        Error::Arc { site, from, to, why } => Error::Arc { site: number(site), from, to, why },
+        Error::Shape { site, why } => Error::Shape { site: number(site), why },
+        other => other,
+    }
 }
 
 /// A feature on the globe, and its first place.

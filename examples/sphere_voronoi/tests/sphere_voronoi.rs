@@ -159,6 +159,49 @@ fn sites_may_be_polygons_and_lines() {
     PROGRAM.fails(folder.path(), &["bad.geojson", "-o", "bad.npy"], &["site 1", "antipodes"]);
 }
 
+/// A feature without geometry is no site, and the others keep their numbers.
+#[test]
+fn features_without_geometry_are_passed_over() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let none = |geometry: &str| {
+        format!(r#"{{"type": "Feature", "properties": {{}}, "geometry": {geometry}}}"#)
+    };
+    let first = "\"features\": [";
+    let (null, empty) = (none("null"), none(r#"{"type": "MultiPoint", "coordinates": []}"#));
+    std::fs::write(at("all.geojson"), SHAPES).unwrap();
+    let text = SHAPES.replace(first, &format!("{first}{null}, {empty}, "));
+    std::fs::write(at("some.geojson"), &text).unwrap();
+    let run = |name: &str| {
+        let outputs = [format!("{name}.npy"), format!("{name}.csv"), format!("{name}-r.geojson")];
+        let [cells, areas, regions] = &outputs;
+        let more = ["-o", cells, "--areas", areas, "--regions", regions, "--map", "m.png"];
+        let input = format!("{name}.geojson");
+        let base = [&input, "--level", "3", "--device", "cpu", "--overwrite", "--map-width", "50"];
+        PROGRAM.succeeds(folder.path(), &[&base[..], &more].concat())
+    };
+    assert!(!run("all").contains("no geometry"));
+    let report = run("some");
+    assert!(report.contains("5 features\n") && report.contains("2 of 5 features have no geometry"));
+    let moved: Vec<u32> = cells(&at("all.npy")).1.iter().map(|site| site + 2).collect();
+    assert_eq!(cells(&at("some.npy")).1, moved);
+    let rows = |name: &str| std::fs::read_to_string(at(name)).unwrap();
+    let (all, some) = (rows("all.csv"), rows("some.csv"));
+    assert_eq!(all.lines().count(), some.lines().count());
+    for (all, some) in all.lines().zip(some.lines()).skip(1) {
+        let ((a, rest), (b, others)) =
+            (all.split_once(',').unwrap(), some.split_once(',').unwrap());
+        let number = |text: &str| text.parse::<u32>().unwrap();
+        assert_eq!((number(a) + 2, rest), (number(b), others));
+    }
+    assert!(!rows("some-r.geojson").contains("NaN"));
+    let bad = text.replace("[170, 10]", "[-80, -50], [170, 10]");
+    std::fs::write(at("bad.geojson"), bad).unwrap();
+    PROGRAM.fails(folder.path(), &["bad.geojson", "-o", "bad.npy"], &["site 3", "antipodes"]);
+    std::fs::write(at("none.geojson"), none("null")).unwrap();
+    PROGRAM.fails(folder.path(), &["none.geojson", "-o", "none.npy"], &["there are no sites"]);
+}
+
 #[test]
 fn a_sample_may_be_there_already_and_maps_are_drawn() {
     let folder = tempfile::tempdir().unwrap();

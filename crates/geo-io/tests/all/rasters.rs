@@ -143,6 +143,28 @@ fn a_raster_with_a_mask_within_is_refused() {
     assert_eq!(mask_of(&nodata).unwrap().without_value, 2);
 }
 
+/// Nor is what it says by a file beside.
+#[test]
+fn a_raster_with_a_mask_beside_it_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    plain_tiff(&path("plain.tif"), &[1, 0, 1, 1, 0, 1], 3);
+    plain_tiff(&path("mask.tif"), &[255, 255, 0, 255, 255, 0], 3);
+    let grey = png::ColorType::Grayscale;
+    write_png(&path("picture.png"), grey, &[255, 0, 255, 255, 0, 255], 3, 2);
+    for name in ["plain.tif", "picture.png"] {
+        let (raster, mask) = (path(name), path(&format!("{name}.msk")));
+        assert!(mask_of(&raster).is_ok() && read_raster(&raster, None).is_ok());
+        std::fs::copy(path("mask.tif"), &mask).unwrap();
+        let windows = ValuesFile::open(&raster).err().filter(|_| name == "plain.tif");
+        let all = [read_raster(&raster, None).err(), mask_of(&raster).err()];
+        for error in all.map(Option::unwrap).into_iter().chain(windows) {
+            let text = error.to_string();
+            assert!(text.contains(&format!("{name}.msk")) && text.contains("-dstnodata"), "{text}");
+        }
+    }
+}
+
 #[test]
 fn without_a_system_gdal_finds_none_and_the_place_is_kept() {
     let folder = tempfile::tempdir().unwrap();

@@ -26,7 +26,7 @@ pub struct PlanArgs {
     #[command(flatten)]
     pub points: PointArgs,
     /// The plan; its tiles go into a folder beside it
-    #[arg(short, long, value_name = "PATH", default_value = "plan.json")]
+    #[arg(short, long, value_name = "PATH", default_value = "plan.json", help_heading = None)]
     pub output: PathBuf,
     #[command(flatten)]
     pub surface: SurfaceArgs,

@@ -4,9 +4,10 @@ use std::f64::consts::PI;
 
 use std::io::Write;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use geo_io::Output;
 use gpu_core::{Bounds, GridSpec};
+use programs::cloud::is_beyond_f32;
 use programs::report::Report;
 use programs::scale::{Headers, report_reading, report_tiles};
 use programs::stages::Stages;
@@ -40,7 +41,11 @@ pub fn plan(args: &PlanArgs) -> Result<()> {
 
 fn divide(args: &PlanArgs, headers: &Headers) -> Result<(Plan, Reads)> {
     let grid = extent::grid(&args.surface, args.points.bounds, headers.bounds)?;
-    let recipe = Recipe::new(&args.points, &args.surface, headers.range()?, headers.crs.as_ref())?;
+    let range = headers.range()?;
+    if let Some(value) = range.into_iter().find(|&value| is_beyond_f32(value)) {
+        bail!("the points have values up to {value:e}, which is beyond the range of f32");
+    }
+    let recipe = Recipe::new(&args.points, &args.surface, range, headers.crs.as_ref())?;
     let whole = try_divide(args, headers, grid, recipe.clone());
     let (memory, cells) = (args.budget.share()?, most_cells(args, &grid));
     let part = needs::points_of_part(cells, memory, args.budget.device_memory);

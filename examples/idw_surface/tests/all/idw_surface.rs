@@ -36,6 +36,28 @@ fn values(path: &Path) -> (Vec<usize>, Vec<f32>) {
 }
 
 #[test]
+fn a_value_beyond_f32_is_refused_and_one_within_is_kept() {
+    let folder = with_points();
+    for (value, shown) in [("1e39", "1e39"), ("-3.5e38", "-3.5e38")] {
+        std::fs::write(folder.path().join("far.csv"), format!("{POINTS}3,4,{value}\n")).unwrap();
+        let words = [shown, "beyond the range of f32"];
+        let run = ["far.csv", "-o", "far.npy", "--device", "cpu"];
+        fails(folder.path(), &run, &[&words[..], &["(3, 4)"]].concat());
+        fails(folder.path(), &[&run[..], &["--max-points", "3"]].concat(), &words);
+        fails(folder.path(), &["plan", "far.csv", "--max-points", "3"], &words);
+    }
+    let most = f64::from(f32::MAX);
+    std::fs::write(folder.path().join("most.csv"), format!("x,y,z\n0,0,{most:e}\n9,9,-{most:e}\n"))
+        .unwrap();
+    for more in [&[][..], &["--max-points", "1"], &["--radius", "20"]] {
+        let run = ["most.csv", "--device", "cpu", "-o", "most.npy", "--overwrite"];
+        succeeds(folder.path(), &[&run[..], more].concat());
+        let (_, values) = values(&folder.path().join("most.npy"));
+        assert!(values.iter().all(|value| value.is_finite()), "{more:?}");
+    }
+}
+
+#[test]
 fn a_surface_goes_through_its_points_on_every_device() {
     let folder = with_points();
     let mut surfaces = Vec::new();

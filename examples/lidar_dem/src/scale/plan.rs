@@ -60,7 +60,10 @@ fn divide(args: &PlanArgs, headers: &Headers) -> Result<Plan> {
         .fold(params, |params, &(name, cells)| params.reach(name, Reach::Cells(cells)));
     tile_plan::plan(&headers.inputs, &params).map_err(|error| match error {
         tile_plan::Error::Unbounded { .. } => {
-            anyhow!("{error}; a DEM in tiles needs --query-radius and --site-radius in cells")
+            let bounded = args.surface.bounded().join(" ");
+            anyhow!(
+                "{error}; {bounded} would do for a DEM in tiles, radii being in cells: more where points are sparse"
+            )
         }
         _ => args.budget.explain(error),
     })

@@ -57,6 +57,26 @@ fn folder_of_inputs() -> TempDir {
     folder
 }
 
+/// Points of space are no map, unless somebody knows better.
+#[test]
+fn geocentric_points_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let keys = geo_io::GeoKeys {
+        directory: vec![1, 1, 0, 2, 1024, 0, 1, 3, 2048, 0, 1, 4978],
+        ..Default::default()
+    };
+    let crs = Crs::from_geokeys(keys).unwrap();
+    let across: Vec<f64> = (0..50).map(|i| 1000.0 + f64::from(i)).collect();
+    let points = LasPoints { x: &across, y: &across, z: &across, ..Default::default() };
+    write_las(&folder.join("space.laz"), &points, crs.as_ref()).unwrap();
+    let words = ["space.laz", "EPSG:4978", "geocentric", "--crs"];
+    fails(folder, &["space.laz", "--device", "cpu"], &words);
+    fails(folder, &["plan", "space.laz", "--query-radius", "4"], &words);
+    succeeds(folder, &["space.laz", "--device", "cpu", "--crs", "EPSG:32633"]);
+    succeeds(folder, &["plan", "space.laz", "--query-radius", "4", "--crs", "EPSG:32633"]);
+}
+
 #[test]
 fn bad_files_get_one_line_and_leave_nothing() {
     let folder = folder_of_inputs();

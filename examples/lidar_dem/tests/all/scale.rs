@@ -460,6 +460,29 @@ fn what_has_no_plan_or_is_none_gets_one_line() {
     for (more, words) in plan.iter().zip(words) {
         PROGRAM.fails(folder, &[&["plan", "survey.laz"], *more].concat(), words);
     }
+    // Of what has no reach a message names options that have one, and they would do.
+    for (more, would_do) in [
+        (&[][..], &["--query-radius 4"][..]),
+        (&["--site-radius", "inf"], &["--query-radius 4", "--site-radius 10"]),
+        (&["--weights", "laplace"], &["--query-radius 4"]),
+        (&["--weights", "c1"], &["--weights sibson", "--query-radius 4"]),
+        (&["--method", "pixels", "--site-radius", "inf"], &["--site-radius 10"]),
+        (&["--method", "pixels", "--weights", "laplace"], &["--method exact", "--query-radius 4"]),
+        (&["--method", "pixels", "--weights", "c1"], &["--weights sibson", "--query-radius 4"]),
+    ] {
+        let plan = ["plan", "survey.laz", "-o", "good.json", "--overwrite"];
+        let words = format!("; {} would do", would_do.join(" "));
+        PROGRAM.fails(folder, &[&plan[..], more].concat(), &[&words]);
+        let mut all: Vec<&str> = more.to_vec();
+        for (option, value) in would_do.iter().filter_map(|option| option.split_once(' ')) {
+            match all.iter().position(|word| *word == option) {
+                Some(place) => all[place + 1] = value,
+                None => all.extend([option, value]),
+            }
+        }
+        succeeds(folder, &[&plan, &all]);
+        succeeds(folder, &[&["run", "good.json", "--tile", "0", "--device", "cpu"]]);
+    }
     PROGRAM.fails(folder, &["plan", "-", "--query-radius", "4"], &["standard input"]);
     PROGRAM.fails(folder, &["plan"], &["point files"]);
 

@@ -197,6 +197,30 @@ fn points_in_polygons_with_holes_and_parts_are_those_of_brute_force() {
 }
 
 #[test]
+fn features_without_geometry_are_counted() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("p.csv"), "x,y\n1,1\n5,5\n").unwrap();
+    let feature = |geometry: &str| {
+        format!(r#"{{"type": "Feature", "properties": null, "geometry": {geometry}}}"#)
+    };
+    let square =
+        r#"{"type": "Polygon", "coordinates": [[[0, 0], [2, 0], [2, 2], [0, 2], [0, 0]]]}"#;
+    let features = [feature("null"), feature(square)].join(", ");
+    let text = format!(r#"{{"type": "FeatureCollection", "features": [{features}]}}"#);
+    std::fs::write(folder.path().join("areas.geojson"), text).unwrap();
+    let run = ["p.csv", "--polygons", "areas.geojson", "--device", "cpu"];
+    let report = succeeds(folder.path(), &run);
+    assert!(report.contains("1 of 2 features has no geometry"), "{report}");
+    assert!(report.contains("polygon     1: 1 points"), "{report}");
+    let report = succeeds(folder.path(), &[&run[..], &["--json"]].concat());
+    let report: Value = serde_json::from_str(&report).unwrap();
+    assert_eq!(
+        (&report["features_skipped"], &report["polygons"][1]["points"]),
+        (&1.into(), &1.into())
+    );
+}
+
+#[test]
 fn what_is_wrong_is_said_in_one_line() {
     let folder = with_points();
     let here = folder.path();

@@ -16,7 +16,7 @@ use crate::inputs;
 pub struct PointArgs {
     /// Point files (.las, .laz, .csv, .txt, .xyz), folders of them, patterns such as "tiles/*.laz", or - for a
     /// table on standard input; all are joined, and their coordinate systems must agree
-    #[arg(value_name = "INPUT")]
+    #[arg(value_name = "INPUT", help_heading = None)]
     pub inputs: Vec<PathBuf>,
     /// Names of a table's columns, or their numbers where it names none
     #[arg(long, value_name = "X,Y,Z", default_value = "x,y,z")]

@@ -9,7 +9,7 @@ use tile_plan::Input;
 
 use super::{name, stamp};
 use crate::args::PointArgs;
-use crate::cloud::require_same_crs;
+use crate::cloud::{require_map, require_same_crs};
 
 /// What the headers of the inputs say; of tables, which have none, the points.
 pub struct Headers {
@@ -28,7 +28,7 @@ impl Headers {
     ///
     /// # Errors
     /// What is wrong with a file; a header that does not say where its points lie; two coordinate systems, of which
-    /// `--crs` chooses none; inputs without points, and standard input.
+    /// `--crs` chooses none, and a geocentric one; inputs without points, and standard input.
     pub fn read(paths: &[PathBuf], points: &PointArgs, is_ordered: bool) -> Result<Self> {
         ensure!(!paths.is_empty(), "a plan needs point files: give at least one");
         let has_stream = paths.iter().any(|path| path.as_os_str() == "-");
@@ -43,6 +43,7 @@ impl Headers {
             let about = stamp(path)?;
             let header = header(path, points)?;
             if given.is_none() {
+                require_map(path, header.crs.as_ref())?;
                 let (other, crs) = first.get_or_insert((path, header.crs.clone()));
                 require_same_crs((other, crs.as_ref()), (path, header.crs.as_ref()))?;
             }

@@ -12,13 +12,11 @@
 //! The file that is to be replaced has pages too, which the system takes back when the new file gets its name: they are
 //! [given up](crate::replaced) before that, or behind it.
 
-use std::fs::File;
 use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
-use std::time::Instant;
 
 use crate::output::{Existing, Output, Pending};
 use crate::replaced;
@@ -78,7 +76,7 @@ impl Room {
         if self.is_taken && parts::overwrites_in_place(self.pending.file()) {
             let file = self.pending.file().try_clone().map_err(|e| self.failed(e))?;
             let (start, bytes) = (self.start, self.bytes.min(parts::most_ahead()));
-            self.filling = Beside::begin(move |stop| fill(&file, start, bytes, stop));
+            self.filling = Beside::begin(move |stop| parts::fill(&file, start, bytes, stop));
         }
         Ok(())
     }
@@ -124,24 +122,6 @@ impl Room {
     fn path(&self) -> &Path {
         self.pending.path()
     }
-}
-
-/// Writes zeros from `start` on, until told to stop. Where that fails, so does the writing of the array, which says it.
-#[cfg(target_os = "linux")]
-fn fill(file: &File, start: u64, bytes: u64, stop: &AtomicBool) -> Ahead {
-    use std::os::unix::fs::FileExt;
-
-    // As much as stays in a core's own cache.
-    let zeros = vec![0; 1 << 20];
-    let (begin, mut done) = (Instant::now(), 0);
-    while done < bytes && !stop.load(Ordering::Relaxed) {
-        let count = (bytes - done).min(zeros.len() as u64);
-        if file.write_all_at(&zeros[..count as usize], start + done).is_err() {
-            break;
-        }
-        done += count;
-    }
-    Ahead { bytes: done, seconds: begin.elapsed().as_secs_f64() }
 }
 
 /// A thread beside other work; dropped, it is told to stop and waited for.

@@ -4,7 +4,7 @@
 //! |---|---|---|
 //! | point clouds | LAS and LAZ 1.0 to 1.4, point formats 0 to 10, COPC by its index; tables: CSV, XYZ ([`read_points`]) | LAS, LAZ ([`write_las`]) |
 //! | points that memory does not hold | batches ([`read_batches`]), a rectangle of bins ([`Bins`]) | bins ([`BinWriter`]) |
-//! | arrays | NPY, NPZ ([`read_npy`], [`read_npz`]), windows of NPY ([`ArrayFile`]) | NPY ([`write_npy`], [`write_npy_list`]), of rows as they come ([`write_npy_rows`]) |
+//! | arrays | NPY, NPZ ([`read_npy`], [`read_npz`]), windows of NPY ([`ArrayFile`]) | NPY ([`write_npy`], [`write_npy_list`]), of rows as they come ([`write_npy_rows`]), into room taken before ([`NpyRoom`]) |
 //! | masks | NPY, NPZ, PNG, TIFF ([`read_mask`]), windows of NPY and TIFF ([`MaskFile`]) | |
 //! | rasters | NPY, NPZ, PNG, TIFF ([`read_raster`]), windows of NPY and TIFF ([`ValuesFile`]) | GeoTIFF, cloud-optimised if asked for ([`write_tiff`]), of rows as they come ([`write_tiff_rows`]); CSV, XYZ ([`write_table`]) |
 //! | distances | | picture PNG ([`write_picture`]) |
@@ -47,6 +47,8 @@ mod png;
 mod points;
 mod raster;
 mod relief;
+mod replaced;
+mod room;
 mod several;
 mod shapes;
 mod table;
@@ -66,9 +68,9 @@ pub use geotiff::{
 pub use las::{LasPoints, write_las};
 pub use lines::{write_flatgeobuf, write_lines};
 pub use mask::{Mask, SiteValues, read_mask};
-pub use mask_file::MaskFile;
+pub use mask_file::{MaskFile, mask_size};
 pub use npy::{
-    Array, ArrayData, NpyElement, npz_names, read_npy, read_npz, write_npy, write_npy_list,
+    Array, ArrayData, NpyElement, NpyRoom, npz_names, read_npy, read_npz, write_npy, write_npy_list,
 };
 pub use npy_file::{ArrayFile, write_npy_rows};
 pub use output::{Existing, Output, check_distinct, check_output, remove_unfinished, write_file};
@@ -78,6 +80,7 @@ pub use points::{
 };
 pub use raster::{Raster, RasterFile, read_raster};
 pub use relief::{relief_colours, shade_bytes, write_relief, write_shade};
+pub use room::Ahead;
 pub use several::Several;
 pub use shapes::{Shape, read_polygons, read_shapes};
 pub use table::{write_rows, write_table};

@@ -89,10 +89,7 @@ impl FromStr for SiteValues {
 pub fn read_mask(path: &Path, values: &SiteValues) -> Result<Mask> {
     match ending(path).as_str() {
         "npy" => from_array(path, read_npy(path)?, values),
-        "npz" => {
-            let named = npz_names(path)?.iter().any(|n| n == "mask");
-            from_array(path, read_npz(path, named.then_some("mask"))?, values)
-        }
+        "npz" => from_array(path, read_npz(path, mask_name(path)?)?, values),
         "png" => {
             require_no_mask_beside(path)?;
             let (width, height, pixels) = png::read_brightness(path)?;
@@ -105,6 +102,11 @@ pub fn read_mask(path: &Path, values: &SiteValues) -> Result<Mask> {
             Err(Error::UnknownEnding { path: path.to_owned(), known })
         }
     }
+}
+
+/// Which array of an archive is the mask: the one of that name, or the only one.
+pub(crate) fn mask_name(path: &Path) -> Result<Option<&'static str>> {
+    Ok(npz_names(path)?.iter().any(|n| n == "mask").then_some("mask"))
 }
 
 pub(crate) fn from_array(path: &Path, array: Array, rule: &SiteValues) -> Result<Mask> {

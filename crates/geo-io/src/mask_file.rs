@@ -6,10 +6,22 @@ use std::path::Path;
 use gpu_core::host_memory;
 
 use crate::error::unwinding;
-use crate::mask::{WINDOW, from_array, window_sites};
+use crate::mask::{WINDOW, from_array, mask_name, window_sites};
+use crate::npy::npz_size;
 use crate::npy_file::check_window;
+use crate::points::ending;
 use crate::values_file::{Source, TiffSource, ValuesFile};
 use crate::{Error, Georeference, Mask, Result, SiteValues};
+
+/// Columns and rows of the mask that [`read_mask`](crate::read_mask) would read, from its file's header alone; none where
+/// that does not say, as of a PNG, or where something is wrong, which reading says.
+pub fn mask_size(path: &Path) -> Option<(usize, usize)> {
+    match ending(path).as_str() {
+        "npz" => npz_size(path, mask_name(path).ok()?).ok()?,
+        "png" => None,
+        _ => MaskFile::open(path).ok().map(|file| file.size()),
+    }
+}
 
 /// A mask that is read in parts: an NPY file, or a TIFF.
 ///

@@ -7,6 +7,7 @@
 
 use std::fs::File;
 use std::io::{BufReader, Read};
+use std::marker::PhantomData;
 use std::path::Path;
 
 use bytemuck::{NoUninit, Pod};
@@ -16,8 +17,9 @@ use npyz::{DType, NpyHeader, Order, TypeStr, WriteOptions, WriterBuilder};
 use zip::ZipArchive;
 
 use crate::error::unwinding;
-use crate::output::{Output, write_atomic, write_large};
+use crate::output::Output;
 use crate::points::open;
+use crate::room::{Ahead, LARGE, Room};
 use crate::{Error, Result};
 
 /// An array of one or two dimensions, in C order: the last index changes fastest.
@@ -78,10 +80,7 @@ pub fn write_npy<'a, T: NpyElement>(
     width: usize,
     height: usize,
 ) -> Result<()> {
-    let (expected, found) = (width as u64 * height as u64, values.len() as u64);
-    if expected != found {
-        return Err(Error::Shape { what: "array", expected, found });
-    }
+    check_count(values.len(), (width, height))?;
     write_shaped(output.into(), values, &[height as u64, width as u64])
 }
 
@@ -98,21 +97,80 @@ pub fn write_npy_list<'a, T: NpyElement>(
 
 /// Writes an array whose shape has as many elements as there are values.
 fn write_shaped<T: NpyElement>(output: Output<'_>, values: &[T], shape: &[u64]) -> Result<()> {
-    let path = output.path;
+    let header = header::<T>(output.path, shape)?;
+    Room::begin(output, &header, size_of_val(values) as u64)?
+        .write(bytemuck::cast_slice(values))
+        .map(drop)
+}
+
+/// What stands before the elements of an array.
+pub(crate) fn header<T: NpyElement>(path: &Path, shape: &[u64]) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let options = WriteOptions::new_header_only().dtype(DType::Plain(element::<T>(path)?));
+    let written = options.shape(shape).writer(&mut bytes).write_header_only().map(drop);
+    written.map_err(|e| Error::write(path, e))?;
+    Ok(bytes)
+}
+
+/// How NumPy names a type of this machine.
+pub(crate) fn element<T: NpyElement>(path: &Path) -> Result<TypeStr> {
     let order = match (size_of::<T>(), cfg!(target_endian = "little")) {
         (1, _) => '|',
         (_, true) => '<',
         (_, false) => '>',
     };
-    let name: TypeStr = format!("{order}{}", T::TYPE).parse().map_err(|e| Error::write(path, e))?;
-    write_atomic(output, |file| {
-        let options = WriteOptions::new_header_only().dtype(DType::Plain(name));
-        let shaped = options.shape(shape).writer(&mut *file);
-        shaped
-            .write_header_only()
-            .and_then(|file| write_large(file, bytemuck::cast_slice(values)))
-            .map_err(|e| Error::write(path, e))
-    })
+    format!("{order}{}", T::TYPE).parse().map_err(|e| Error::write(path, e))
+}
+
+/// An NPY file of two dimensions whose size is known before its values are: while these are being made, room is taken on the
+/// disk and pages are brought for it, which is most of the time that writing takes.
+///
+/// Nothing has the output's name before [`write`](Self::write) has ended, and dropped it leaves nothing behind.
+pub struct NpyRoom<T> {
+    room: Room,
+    size: (usize, usize),
+    element: PhantomData<T>,
+}
+
+impl<T: NpyElement> NpyRoom<T> {
+    /// Whether an array of so many elements is worth it: a small one is written at once.
+    pub fn is_worth(count: u64) -> bool {
+        count.saturating_mul(size_of::<T>() as u64) >= LARGE as u64
+    }
+
+    /// Takes room for an array of `height` rows and `width` columns.
+    ///
+    /// # Errors
+    /// Those of writing, and of a disk that has no room for the whole.
+    pub fn begin<'a>(output: impl Into<Output<'a>>, width: usize, height: usize) -> Result<Self> {
+        let output = output.into();
+        let bytes = (width as u64)
+            .checked_mul(height as u64)
+            .and_then(|count| count.checked_mul(size_of::<T>() as u64))
+            .ok_or_else(|| Error::write(output.path, format!("{width} x {height} are too many")))?;
+        let header = header::<T>(output.path, &[height as u64, width as u64])?;
+        let mut room = Room::begin(output, &header, bytes)?;
+        room.fill_ahead()?;
+        Ok(Self { room, size: (width, height), element: PhantomData })
+    }
+
+    /// Writes the array, row by row, and gives the file its name; the bytes are [`write_npy`]'s.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] unless there are `width * height` values, and those of writing.
+    pub fn write(self, values: &[T]) -> Result<Ahead> {
+        check_count(values.len(), self.size)?;
+        self.room.write(bytemuck::cast_slice(values))
+    }
+}
+
+/// Refuses values that are not as many as an array has elements.
+fn check_count(found: usize, (width, height): (usize, usize)) -> Result<()> {
+    let (expected, found) = (width as u64 * height as u64, found as u64);
+    if expected == found {
+        return Ok(());
+    }
+    Err(Error::Shape { what: "array", expected, found })
 }
 
 /// Reads an NPY file of one or two dimensions and one of the types of [`ArrayData`], in either byte
@@ -141,6 +199,27 @@ pub fn npz_names(path: &Path) -> Result<Vec<String>> {
 /// [`Error::NoArray`] where there is none of that name, [`Error::NotOneArray`] where none is named and
 /// there are several; and as [`read_npy`].
 pub fn read_npz(path: &Path, name: Option<&str>) -> Result<Array> {
+    with_entry(path, name, |entry, size| read_array(path, entry, size))
+}
+
+/// The columns and rows of an array in an NPZ archive, of which no elements are read; none where it has another shape, or
+/// more of them than the archive can hold.
+pub(crate) fn npz_size(path: &Path, name: Option<&str>) -> Result<Option<(usize, usize)>> {
+    with_entry(path, name, |entry, size| {
+        let (header, _) = read_header(path, entry)?;
+        let &[rows, columns] = &header.shape[..] else { return Ok(None) };
+        // No type has less than a byte.
+        let is_there = rows as u128 * columns as u128 <= u128::from(size);
+        Ok(is_there.then_some((columns, rows)))
+    })
+}
+
+/// Opens one array of an NPZ archive: the named one, or the only one. `read` gets it, and the most bytes that it can have.
+fn with_entry<R>(
+    path: &Path,
+    name: Option<&str>,
+    read: impl FnOnce(&mut dyn Read, u64) -> Result<R>,
+) -> Result<R> {
     let names = npz_names(path)?;
     let index = match name {
         Some(name) => names.iter().position(|n| n == name),
@@ -154,10 +233,10 @@ pub fn read_npz(path: &Path, name: Option<&str>) -> Result<Array> {
         None => Error::NotOneArray { path: path.to_owned(), names: names.join(", ") },
     })?;
     let mut archive = open_archive(path)?;
-    let entry = archive.by_index(index).map_err(|e| Error::malformed(path, e))?;
+    let mut entry = archive.by_index(index).map_err(|e| Error::malformed(path, e))?;
     // Deflate packs at most 1032 bytes into one: what claims more is damaged.
     let size = entry.size().min(entry.compressed_size().saturating_mul(1040));
-    read_array(path, entry, size)
+    read(&mut entry, size)
 }
 
 fn array_name(file_name: &str) -> String {
@@ -176,35 +255,14 @@ fn open_archive(path: &Path) -> Result<ZipArchive<BufReader<File>>> {
 }
 
 /// Reads header and elements; `size` is the most bytes that the source can have.
-pub(crate) fn read_array(path: &Path, mut source: impl Read, size: u64) -> Result<Array> {
-    let bad = |reason: String| Error::malformed(path, reason);
-    let mut signature = [0; 6];
-    let known = source.read_exact(&mut signature).is_ok() && signature == *b"\x93NUMPY";
-    if !known {
-        return Err(Error::NotA { path: path.to_owned(), format: "NPY" });
-    }
-    let mut source = signature.chain(source);
-    let header = unwinding(|| NpyHeader::from_reader(&mut source))
-        .and_then(|header| header.map_err(|e| e.to_string()))
-        .map_err(|reason| bad(format!("its header cannot be read: {reason}")))?;
-
-    let shape: Vec<usize> = header
-        .shape()
-        .iter()
-        .map(|&n| usize::try_from(n).map_err(|_| bad(format!("a side of {n} is too long"))))
-        .collect::<Result<_>>()?;
-    if !(1..=2).contains(&shape.len()) {
-        return Err(bad(format!("it has {} dimensions; 1 and 2 are read", shape.len())));
-    }
-    let DType::Plain(name) = header.dtype() else {
-        return Err(bad("its elements are records".into()));
-    };
-    let name = name.to_string();
-    let (order, kind) = name.split_at(name.len().min(1));
+pub(crate) fn read_array(path: &Path, source: impl Read, size: u64) -> Result<Array> {
+    let (header, mut source) = read_header(path, source)?;
+    let shape = header.shape;
+    let (order, kind) = header.name.split_at(header.name.len().min(1));
     let layout = Layout {
         path,
         swapped: order == if cfg!(target_endian = "little") { ">" } else { "<" },
-        by_columns: header.order() == Order::Fortran,
+        by_columns: header.by_columns,
         size,
     };
     let data = match kind {
@@ -225,10 +283,46 @@ pub(crate) fn read_array(path: &Path, mut source: impl Read, size: u64) -> Resul
         "u8" => ArrayData::U64(layout.read(&mut source, &shape)?),
         _ => {
             let known = "f2, f4, f8, b1, i1, u1, i2, u2, i4, u4, i8 and u8";
-            return Err(bad(format!("its type is {name}; {known} are read")));
+            let name = &header.name;
+            return Err(Error::malformed(path, format!("its type is {name}; {known} are read")));
         }
     };
     Ok(Array { shape, data })
+}
+
+/// What a header says.
+struct Header {
+    shape: Vec<usize>,
+    /// The type of the elements, with the byte order before it.
+    name: String,
+    by_columns: bool,
+}
+
+/// Reads the header, and gives the source of the elements.
+fn read_header<R: Read>(path: &Path, mut source: R) -> Result<(Header, impl Read + use<R>)> {
+    let bad = |reason: String| Error::malformed(path, reason);
+    let mut signature = [0; 6];
+    let known = source.read_exact(&mut signature).is_ok() && signature == *b"\x93NUMPY";
+    if !known {
+        return Err(Error::NotA { path: path.to_owned(), format: "NPY" });
+    }
+    let mut source = std::io::Cursor::new(signature).chain(source);
+    let header = unwinding(|| NpyHeader::from_reader(&mut source))
+        .and_then(|header| header.map_err(|e| e.to_string()))
+        .map_err(|reason| bad(format!("its header cannot be read: {reason}")))?;
+    let shape: Vec<usize> = header
+        .shape()
+        .iter()
+        .map(|&n| usize::try_from(n).map_err(|_| bad(format!("a side of {n} is too long"))))
+        .collect::<Result<_>>()?;
+    if !(1..=2).contains(&shape.len()) {
+        return Err(bad(format!("it has {} dimensions; 1 and 2 are read", shape.len())));
+    }
+    let DType::Plain(name) = header.dtype() else {
+        return Err(bad("its elements are records".into()));
+    };
+    let by_columns = header.order() == Order::Fortran;
+    Ok((Header { shape, name: name.to_string(), by_columns }, source))
 }
 
 /// How the elements lie in the file.
@@ -250,7 +344,8 @@ impl Layout<'_> {
         let asked = bytes as u64;
         let memory = |_| Error::OutOfMemory { path: self.path.to_owned(), asked };
         let count = asked as usize / size_of::<T>();
-        let mut values: Vec<T> = host_memory::zeroed(count).map_err(memory)?;
+        // One thread unpacks them.
+        let mut values: Vec<T> = host_memory::touched(count).map_err(memory)?;
         source.read_exact(bytemuck::cast_slice_mut(&mut values)).map_err(|e| match e.kind() {
             std::io::ErrorKind::UnexpectedEof => {
                 Error::malformed(self.path, format!("it ends before its {count} elements do"))

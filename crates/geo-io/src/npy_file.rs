@@ -10,7 +10,7 @@ use gpu_core::host_memory;
 use npyz::{DType, NpyHeader, Order, TypeStr, WriteOptions, WriterBuilder};
 
 use crate::error::unwinding;
-use crate::npy::read_array;
+use crate::npy::{element, header, read_array};
 use crate::output::{Output, write_atomic};
 use crate::points::open;
 use crate::{Array, Error, NpyElement, Result};
@@ -164,16 +164,6 @@ pub(crate) fn check_window(
     Ok(())
 }
 
-/// How NumPy names a type of this machine.
-fn element<T: NpyElement>(path: &Path) -> Result<TypeStr> {
-    let order = match (size_of::<T>(), cfg!(target_endian = "little")) {
-        (1, _) => '|',
-        (_, true) => '<',
-        (_, false) => '>',
-    };
-    format!("{order}{}", T::TYPE).parse().map_err(|e| Error::write(path, e))
-}
-
 /// Writes an array of two dimensions that need not fit the memory: `fill` gives whole rows, from the first on. The file
 /// has the bytes that [`write_npy`](crate::write_npy) gives of the same values.
 ///
@@ -186,11 +176,9 @@ pub fn write_npy_rows<'a, T: NpyElement + Pod>(
 ) -> Result<()> {
     let output = output.into();
     let path = output.path;
-    let name = element::<T>(path)?;
+    let head = header::<T>(path, &[height as u64, width as u64])?;
     write_atomic(output, |file| {
-        let options = WriteOptions::new_header_only().dtype(DType::Plain(name));
-        let shaped = options.shape(&[height as u64, width as u64]).writer(&mut *file);
-        shaped.write_header_only().map_err(|e| Error::write(path, e))?;
+        file.write_all(&head).map_err(|e| Error::write(path, e))?;
         let step = (AT_ONCE / width.max(1)).max(1);
         let mut rows: Vec<T> = Vec::new();
         for first in (0..height).step_by(step) {

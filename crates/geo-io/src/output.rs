@@ -10,12 +10,10 @@ use std::io::{BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError, TryLockError};
 
-#[cfg(unix)]
-use gpu_core::parallel;
 use same_file::is_same_file;
 use tempfile::NamedTempFile;
 
-use crate::{Error, Result};
+use crate::{Error, Result, replaced};
 
 /// What becomes of a file that already has the name of an output.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -143,76 +141,51 @@ pub(crate) fn write_atomic(
     Output { path, existing }: Output<'_>,
     fill: impl FnOnce(&mut BufWriter<File>) -> Result<()>,
 ) -> Result<()> {
-    check_output(Output { path, existing })?;
-    let place = place(path)?;
-    let temporary = Unfinished::beside(&place, path)?;
-    let file = temporary.file.as_file().try_clone().map_err(|e| Error::write(path, e))?;
+    let pending = Pending::begin(Output { path, existing })?;
+    let file = pending.file().try_clone().map_err(|e| Error::write(path, e))?;
     let mut writer = BufWriter::with_capacity(1 << 20, file);
     fill(&mut writer)?;
     writer.flush().map_err(|e| Error::write(path, e))?;
     drop(writer);
-    temporary.persist(&place, path, existing)
+    pending.finish()
 }
 
-/// From this many bytes on an array is worth several threads.
-const LARGE: usize = 64 << 20;
+/// An output under way: a temporary file, which is removed unless it is [finished](Pending::finish).
+pub(crate) struct Pending {
+    temporary: Unfinished,
+    place: PathBuf,
+    path: PathBuf,
+    existing: Existing,
+}
 
-/// Threads that write one file: more wait for each other, since a file system lets one at a time add to a file.
-#[cfg(unix)]
-const WRITERS: usize = 4;
-
-/// Writes an array behind what was written so far. A large one gets its room at once and is written by several
-/// threads, in two thirds of the time: the system copies it page by page into its cache of files.
-pub(crate) fn write_large(writer: &mut BufWriter<File>, bytes: &[u8]) -> std::io::Result<()> {
-    if bytes.len() < LARGE {
-        return writer.write_all(bytes);
+impl Pending {
+    /// A new file beside the place of an output that [can be written](check_output).
+    pub fn begin(Output { path, existing }: Output<'_>) -> Result<Self> {
+        check_output(Output { path, existing })?;
+        let place = place(path)?;
+        let temporary = Unfinished::beside(&place, path)?;
+        Ok(Self { temporary, place, path: path.to_owned(), existing })
     }
-    writer.flush()?;
-    write_parts(writer.get_mut(), bytes)
-}
 
-#[cfg(unix)]
-fn write_parts(file: &mut File, bytes: &[u8]) -> std::io::Result<()> {
-    use std::io::{Seek, SeekFrom};
-    use std::os::unix::fs::FileExt;
-
-    let start = file.stream_position()?;
-    take_room(file, start, bytes.len() as u64)?;
-    let failed = Mutex::new(None);
-    let of_part = bytes.len().div_ceil(WRITERS);
-    let parts: Vec<&[u8]> = bytes.chunks(of_part).collect();
-    parallel::for_ranges(parts.len(), 1, &|range| {
-        for part in range {
-            if let Err(error) = file.write_all_at(parts[part], start + (part * of_part) as u64) {
-                *failed.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
-            }
-        }
-    });
-    if let Some(error) = failed.into_inner().unwrap_or_else(PoisonError::into_inner) {
-        return Err(error);
+    /// The temporary file.
+    pub fn file(&self) -> &File {
+        self.temporary.file.as_file()
     }
-    file.seek(SeekFrom::Start(start + bytes.len() as u64)).map(drop)
-}
 
-#[cfg(not(unix))]
-fn write_parts(file: &mut File, bytes: &[u8]) -> std::io::Result<()> {
-    file.write_all(bytes)
-}
-
-/// Takes room on the disk before it is written, where the file system can.
-#[cfg(target_os = "linux")]
-fn take_room(file: &File, start: u64, bytes: u64) -> std::io::Result<()> {
-    use rustix::fs::{FallocateFlags, fallocate};
-    match fallocate(file, FallocateFlags::empty(), start, bytes) {
-        Err(error) if error == rustix::io::Errno::NOSPC => Err(error.into()),
-        // What cannot be had before comes with the writing.
-        _ => Ok(()),
+    /// The output as messages call it.
+    pub fn path(&self) -> &Path {
+        &self.path
     }
-}
 
-#[cfg(all(unix, not(target_os = "linux")))]
-fn take_room(_: &File, _: u64, _: u64) -> std::io::Result<()> {
-    Ok(())
+    /// Where the output will be.
+    pub fn place(&self) -> &Path {
+        &self.place
+    }
+
+    /// Gives the complete file its name.
+    pub fn finish(self) -> Result<()> {
+        self.temporary.persist(&self.place, &self.path, self.existing)
+    }
 }
 
 /// A temporary file, listed in [`PARTS`] and deleted when dropped.
@@ -265,7 +238,12 @@ impl Unfinished {
             return if same { Ok(()) } else { Err(Error::Differs { path: path.to_owned() }) };
         }
         let result = match existing {
-            Existing::Replace => file.persist(place),
+            Existing::Replace => {
+                let old = replaced::hold(place);
+                let result = file.persist(place);
+                replaced::let_go(old);
+                result
+            }
             Existing::Refuse | Existing::KeepSame => file.persist_noclobber(place),
         };
         match result {
@@ -357,22 +335,6 @@ mod tests {
         assert_eq!(std::fs::read(&path).unwrap(), b"new");
         let mine = lock().open.iter().filter(|p| p.starts_with(folder.path())).count();
         assert_eq!(mine, 0);
-    }
-
-    #[test]
-    fn a_large_array_is_written_behind_what_came_before() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("out.bin");
-        let bytes: Vec<u8> = (0..LARGE + 12_345).map(|i| ((i * 31) >> 7) as u8).collect();
-        write_atomic(Output::from(&path), |w| {
-            let both = w.write_all(b"head").and_then(|()| write_large(w, &bytes));
-            both.and_then(|()| w.write_all(b"tail")).map_err(|e| Error::write(&path, e))
-        })
-        .unwrap();
-        let written = std::fs::read(&path).unwrap();
-        let (head, rest) = written.split_at(4);
-        let (body, tail) = rest.split_at(bytes.len());
-        assert!(head == b"head" && body == bytes && tail == b"tail");
     }
 
     #[test]

@@ -52,6 +52,24 @@ pub fn zeroed<T: bytemuck::Zeroable>(len: usize) -> Result<Vec<T>> {
     Ok(vec)
 }
 
+/// As [`zeroed`], with memory that all threads have brought already, where there is as much: for what one thread will fill.
+///
+/// # Errors
+/// [`Error::HostMemory`] where the allocator refuses.
+pub fn touched<T: bytemuck::Pod>(len: usize) -> Result<Vec<T>> {
+    /// The system's smallest.
+    const PAGE: usize = 4096;
+    let mut vec = zeroed::<T>(len)?;
+    if require(size_of_val(&vec[..]) as u64).is_err() {
+        return Ok(vec);
+    }
+    parallel::for_chunks(bytemuck::cast_slice_mut::<T, u8>(&mut vec), PAGE, |_, page| {
+        // What is there already: only the writing counts.
+        page[0] = std::hint::black_box(0);
+    });
+    Ok(vec)
+}
+
 /// An empty vector with room for `len` elements.
 ///
 /// # Errors
@@ -133,6 +151,8 @@ mod tests {
     fn large_buffers_hold_what_they_should() {
         let len = 3 * LARGE + 5;
         assert!(zeroed::<u8>(len).unwrap().iter().all(|&byte| byte == 0));
+        assert_eq!(touched::<u16>(len).unwrap(), zeroed::<u16>(len).unwrap());
+        assert_eq!(touched::<f64>(0).unwrap(), []);
         let filled = filled([1.5f32, -0.0], len / 8).unwrap();
         assert!(filled.iter().all(|pair| pair.map(f32::to_bits) == [0x3fc0_0000, 0x8000_0000]));
         assert_eq!(filled.len(), len / 8);

@@ -4,6 +4,7 @@
 //! siblings; the latter launches the kernels of `kernels-rs/src/voronoi/monotone.rs`.
 
 mod args;
+mod rooms;
 mod scale;
 
 use std::path::Path;
@@ -11,6 +12,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result, anyhow};
 use geo_io::{Cells, Georeference, Mask, Output};
+use gpu_core::parallel::{self, FINE};
 use gpu_core::{Grid, GridSpec, GridView, Progress};
 use pba_voronoi::{Diagram, Input, Integers, Params, Sites};
 use programs::args::Format;
@@ -23,6 +25,7 @@ use rayon::prelude::*;
 use serde_json::json;
 
 use args::{Args, Spacing};
+use rooms::Rooms;
 use scale::CommandLine;
 
 /// Most pixels on the longest side of a picture.
@@ -44,8 +47,10 @@ fn run(args: &Args) -> Result<()> {
     args.check()?;
     let opening = Opening::begin(args.run.device);
     let mut stages = Stages::new(args.run.quiet);
-    let (device, mut mask) = opening
-        .beside(&mut stages, "read", |_| Ok(geo_io::read_mask(&args.mask, &args.sites.rule())?))?;
+    let (device, (mut mask, mut rooms)) = opening.beside(&mut stages, "read", |_| {
+        let rooms = Rooms::begin(args, geo_io::mask_size(&args.mask))?;
+        Ok((geo_io::read_mask(&args.mask, &args.sites.rule())?, rooms))
+    })?;
     let place = mask.georeference.take();
     let sides = sides(args, place.as_ref())?;
     let diagram = stages.run("transform", |progress| {
@@ -57,7 +62,7 @@ fn run(args: &Args) -> Result<()> {
             progress,
         )?)
     })?;
-    let sites = mask.sites.par_iter().filter(|&&s| s != 0).count();
+    let sites = count(&mask.sites);
     let without_value = mask.without_value;
     // Nothing needs the mask any more, and a writer may need its memory.
     drop(mask);
@@ -84,8 +89,9 @@ fn run(args: &Args) -> Result<()> {
     // Without a place of its own the raster's south-west corner is (0, 0).
     let place =
         place.unwrap_or_else(|| Georeference::north_up((0.0, f64::from(height) * sides.1), sides));
-    stages.run("write", |progress| write(args, &place, diagram, progress))?;
+    stages.run("write", |progress| write(args, &place, diagram, &mut rooms, progress))?;
     report.stages(stages.done());
+    report.beside(stages.beside().iter().cloned().chain(rooms.beside()));
     report.written(args.outputs());
     report.print(&args.run, false);
     Ok(())
@@ -101,6 +107,15 @@ fn input<'a>(args: &Args, mask: &'a Mask) -> Result<Input<'a>> {
         return Err(anyhow!("{} has no pixels ({width} x {height})", args.mask.display()));
     }
     Ok(Input::new(Sites::Mask(&mask.sites), GridSpec::of_pixels(width, height)))
+}
+
+/// How many pixels are sites.
+fn count(sites: &[u8]) -> u64 {
+    let parts = parallel::map_ranges(sites.len(), FINE, &|range| {
+        let chunks = sites[range].chunks(1 << 16);
+        chunks.map(|c| u64::from(c.iter().map(|&s| u32::from(s != 0)).sum::<u32>())).sum()
+    });
+    parts.iter().sum::<u64>()
 }
 
 /// The sides of a pixel on the ground.
@@ -133,9 +148,7 @@ fn params(args: &Args, (x, y): (f64, f64)) -> Params {
 /// The largest distance, and how many pixels have none.
 fn report_distances(report: &mut Report, diagram: &Diagram) {
     let values = diagram.distance.as_ref().map_or(&[][..], |distance| distance.values());
-    let of = |&v: &f32| if v.is_finite() { (v, 0) } else { (0.0, 1) };
-    let both = |a: (f32, usize), b: (f32, usize)| (a.0.max(b.0), a.1 + b.1);
-    let (largest, without) = values.par_iter().map(of).reduce(|| (0.0, 0), both);
+    let (largest, without) = largest(values);
     match without {
         0 => report.line("distances", format_args!("up to {largest}")),
         _ => report
@@ -144,21 +157,41 @@ fn report_distances(report: &mut Report, diagram: &Diagram) {
     report.field("distances", json!({"largest": largest, "pixels_without": without}));
 }
 
+/// The largest of the finite distances, and how many are not finite. There may be a billion, so they are compared in vectors:
+/// the bits of floats that are not negative are in their order.
+fn largest(distances: &[f32]) -> (f32, u64) {
+    const INFINITE: u32 = f32::INFINITY.to_bits();
+    let parts = parallel::map_ranges(distances.len(), FINE, &|range| {
+        distances[range].chunks(1 << 16).fold((0, 0), |(most, without), chunk| {
+            let (more, others) = chunk.iter().fold((0, 0), |(most, without): (u32, u32), d| {
+                let bits = d.to_bits();
+                let is_finite = bits < INFINITE;
+                (most.max(if is_finite { bits } else { 0 }), without + u32::from(!is_finite))
+            });
+            (more.max(most), without + u64::from(others))
+        })
+    });
+    let both = |a: (u32, u64), b: (u32, u64)| (a.0.max(b.0), a.1 + b.1);
+    let (most, without) = parts.into_iter().fold((0, 0), both);
+    (f32::from_bits(most), without)
+}
+
 /// Writes all outputs.
 fn write(
     args: &Args,
     place: &Georeference,
     mut diagram: Diagram,
+    rooms: &mut Rooms,
     progress: &dyn Progress,
 ) -> Result<()> {
     let (width, height) = (diagram.grid.width, diagram.grid.height);
+    let size = (width as usize, height as usize);
     let existing = args.run.existing();
     if let (Some(path), Some(nearest)) = (&args.nearest, diagram.nearest.take()) {
-        let (width, height) = (width as usize, height as usize);
         let output = Output { path, existing };
         match nearest {
-            Integers::U32(v) => geo_io::write_npy(output, v.values(), width, height)?,
-            Integers::U64(v) => geo_io::write_npy(output, v.values(), width, height)?,
+            Integers::U32(v) => rooms.write_nearest(output, v.values(), size)?,
+            Integers::U64(v) => geo_io::write_npy(output, v.values(), size.0, size.1)?,
         }
     }
     let mut distance = diagram.distance.take().map(Grid::into_values).unwrap_or_default();
@@ -168,9 +201,7 @@ fn write(
     for path in paths {
         let output = Output { path, existing };
         match args::format(path)? {
-            Format::Npy => {
-                geo_io::write_npy(output, &distance, width as usize, height as usize)?;
-            }
+            Format::Npy => rooms.write_distances(output, &distance, size)?,
             Format::Png => {
                 let raster = GridView::new(&distance, GridSpec::of_pixels(width, height))?;
                 let factor = width.max(height).div_ceil(PICTURE_SIDE);
@@ -186,4 +217,25 @@ fn write(
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sites_and_distances_are_counted_whole() {
+        for len in [0_usize, 1, 31, 32, 33, (1 << 16) - 1, 1 << 16, (1 << 16) + 1, 1_000_003] {
+            let sites: Vec<u8> = (0..len).map(|i| u8::from(i % 7 == 0)).collect();
+            assert_eq!(count(&sites), len.div_ceil(7) as u64);
+            let mut distances: Vec<f32> = (0..len).map(|i| (i % 1009) as f32 * 0.37).collect();
+            let most = distances.iter().copied().fold(0.0, f32::max);
+            assert_eq!(largest(&distances), (most, 0));
+            for (i, d) in distances.iter_mut().enumerate().filter(|(i, _)| i % 5 == 4) {
+                *d = if i % 2 == 0 { f32::INFINITY } else { f32::NAN };
+            }
+            let finite = distances.iter().copied().filter(|d| d.is_finite());
+            assert_eq!(largest(&distances), (finite.fold(0.0, f32::max), len as u64 / 5));
+        }
+    }
 }

@@ -5,6 +5,7 @@ use std::panic::resume_unwind;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
+use std::time::Instant;
 
 use anyhow::Result;
 use gpu_core::{Device, DeviceChoice, Progress};
@@ -13,7 +14,8 @@ use crate::stages::Stages;
 
 /// A device that is being opened.
 pub struct Opening {
-    opened: JoinHandle<gpu_core::Result<Device>>,
+    /// The device, and the seconds that it took.
+    opened: JoinHandle<(gpu_core::Result<Device>, f64)>,
     has_failed: Arc<AtomicBool>,
 }
 
@@ -23,9 +25,10 @@ impl Opening {
         let has_failed = Arc::new(AtomicBool::new(false));
         let failed = Arc::clone(&has_failed);
         let opened = std::thread::spawn(move || {
+            let begin = Instant::now();
             let device = Device::open(choice);
             failed.store(device.is_err(), Ordering::Relaxed);
-            device
+            (device, begin.elapsed().as_secs_f64())
         });
         Self { opened, has_failed }
     }
@@ -41,8 +44,9 @@ impl Opening {
         let Self { opened, has_failed } = self;
         let done =
             stages.run(name, |progress| work(&Watched { progress, has_failed: &has_failed }));
-        let device = opened.join().unwrap_or_else(|panic| resume_unwind(panic))?;
-        Ok((device, done?))
+        let (device, seconds) = opened.join().unwrap_or_else(|panic| resume_unwind(panic));
+        stages.note_beside("device opened", name, seconds);
+        Ok((device?, done?))
     }
 }
 

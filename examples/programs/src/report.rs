@@ -8,7 +8,7 @@ use gpu_core::{Device, DeviceChoice, GridSpec};
 use serde_json::{Map, Value, json};
 
 use crate::args::RunArgs;
-use crate::stages::Stage;
+use crate::stages::{Beside, Stage};
 
 /// The report under way: lines of text, each under a heading of the same width, and the same as fields.
 #[derive(Default)]
@@ -153,6 +153,14 @@ impl Report {
             }
         }
         self.field("seconds", seconds);
+    }
+
+    /// What ran beside those stages, and is in none of their seconds but as far as it was waited for.
+    pub fn beside(&mut self, beside: impl IntoIterator<Item = Beside>) {
+        for Beside { what, stages, seconds } in beside {
+            self.line("beside", format_args!("{seconds:>8.3} s  {what}, during {stages}"));
+            self.element("beside", json!({"what": what, "stages": stages, "seconds": seconds}));
+        }
     }
 
     /// The files that were written.

@@ -17,6 +17,17 @@ pub struct Stage {
     pub parts: Vec<(&'static str, f64)>,
 }
 
+/// Work that a thread of its own did beside stages.
+#[derive(Clone, Debug)]
+pub struct Beside {
+    /// What was done.
+    pub what: String,
+    /// The stages meanwhile.
+    pub stages: &'static str,
+    /// How long it took.
+    pub seconds: f64,
+}
+
 /// Runs the program's stages one after the other, each under a bar.
 ///
 /// The bar goes to standard error and is hidden where that is not a terminal.
@@ -24,6 +35,7 @@ pub struct Stage {
 pub struct Stages {
     is_quiet: bool,
     done: Vec<Stage>,
+    beside: Vec<Beside>,
     running: RefCell<Running>,
 }
 
@@ -62,6 +74,16 @@ impl Stages {
         let seconds = start.elapsed().as_secs_f64();
         self.done.push(Stage { name, seconds, parts: running.parts });
         result
+    }
+
+    /// Notes what ran beside a stage.
+    pub fn note_beside(&mut self, what: &str, stages: &'static str, seconds: f64) {
+        self.beside.push(Beside { what: what.to_owned(), stages, seconds });
+    }
+
+    /// What ran beside stages.
+    pub fn beside(&self) -> &[Beside] {
+        &self.beside
     }
 
     /// What has run so far.

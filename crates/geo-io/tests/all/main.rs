@@ -4,5 +4,6 @@ mod bins;
 mod bounds;
 mod las;
 mod rasters;
+mod room;
 mod rows;
 mod windows;

@@ -30,11 +30,14 @@ fn no_output_replaces_an_input_or_another_output() {
     PROGRAM.refuses_one_file_twice(folder_of_inputs().path(), &cases);
 }
 
-/// A run that takes long enough to be interrupted while it writes.
+/// Sides of a raster whose distances are written once they are there, and of one for which room is taken before.
 #[cfg(unix)]
-fn ended_by(signal: &str, status: i32) {
+const SIDES: [usize; 2] = [4000, 4200];
+
+/// A run that takes long enough to be interrupted while it has an unfinished file.
+#[cfg(unix)]
+fn ended_by(signal: &str, status: i32, side: usize) {
     let folder = tempfile::tempdir().unwrap();
-    let side = 4000;
     let mask: Vec<u8> = (0..side * side).map(|i| u8::from(i % 9973 == 0)).collect();
     write_npy(&folder.path().join("mask.npy"), &mask, side, side).unwrap();
     let before = files(folder.path());
@@ -45,7 +48,7 @@ fn ended_by(signal: &str, status: i32) {
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
-    // As soon as a part is there, the program is writing.
+    // As soon as a part is there, the program is writing, or has taken room.
     let start = std::time::Instant::now();
     while files(folder.path()) == before && start.elapsed().as_secs() < 60 {
         std::thread::sleep(std::time::Duration::from_millis(1));
@@ -65,11 +68,57 @@ fn ended_by(signal: &str, status: i32) {
 #[test]
 #[cfg(unix)]
 fn an_interruption_leaves_no_part() {
-    ended_by("-INT", 130);
+    SIDES.iter().for_each(|&side| ended_by("-INT", 130, side));
 }
 
 #[test]
 #[cfg(unix)]
 fn a_termination_leaves_no_part() {
-    ended_by("-TERM", 2);
+    SIDES.iter().for_each(|&side| ended_by("-TERM", 2, side));
+}
+
+/// Room is taken for what is large: its bytes are those of what is written without.
+#[test]
+fn large_arrays_are_the_same_beside_other_outputs() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let (width, height) = (4200, 4100);
+    let mask: Vec<u8> = (0..width * height).map(|i| u8::from(i % 9973 == 0)).collect();
+    write_npy(&folder.join("mask.npy"), &mask, width, height).unwrap();
+    let line =
+        ["mask.npy", "-o", "a.npy", "-o", "d.tif", "-o", "b.npy", "--nearest", "n.npy", "--json"];
+    let report = PROGRAM.succeeds(folder, &[&line[..], &["--device", "cpu"]].concat());
+    let report: serde_json::Value = serde_json::from_str(&report).unwrap();
+    assert_eq!(report["written"].as_array().map(Vec::len), Some(4));
+    let pixels = gpu_core::GridSpec::of_pixels(width as u32, height as u32);
+    let input = pba_voronoi::Input::new(pba_voronoi::Sites::Mask(&mask), pixels);
+    let params = pba_voronoi::Params::new().distance().nearest();
+    let expected = pba_voronoi::cpu::transform(&input, &params, &()).unwrap();
+    let distances = geo_io::ArrayData::F32(expected.distance.unwrap().into_values());
+    for name in ["a.npy", "b.npy"] {
+        assert!(geo_io::read_npy(&folder.join(name)).unwrap().data == distances, "{name}");
+    }
+    let pba_voronoi::Integers::U32(nearest) = expected.nearest.unwrap() else {
+        panic!("they are short")
+    };
+    let written = geo_io::read_npy(&folder.join("n.npy")).unwrap();
+    assert!(written.data == geo_io::ArrayData::U32(nearest.into_values()));
+    assert_eq!(written.shape, [height, width]);
+    assert_eq!(files(folder).len(), 5);
+}
+
+/// As where the disk is full: one line, before the mask is read, and no file.
+#[test]
+#[cfg(target_os = "linux")]
+fn distances_without_room_are_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let side = 4200;
+    write_npy(&folder.path().join("mask.npy"), &vec![1_u8; side * side], side, side).unwrap();
+    let script = "trap '' XFSZ; ulimit -f 40000; exec \"$0\" \"$@\"";
+    let line = ["-c", script, PROGRAM.path, "mask.npy", "-o", "d.npy", "--device", "cpu"];
+    let output = Command::new("sh").current_dir(folder.path()).args(line).output().unwrap();
+    let errors = String::from_utf8(output.stderr).unwrap();
+    assert_eq!((output.status.code(), errors.lines().count()), (Some(2), 1), "{errors}");
+    assert!(errors.contains("cannot write") && errors.contains("d.npy"), "{errors}");
+    assert_eq!(files(folder.path()).len(), 1);
 }

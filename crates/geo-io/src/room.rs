@@ -1,0 +1,159 @@
+//! Room for an array in a file, taken before the array is there, and how a large array gets into it.
+//!
+//! A file system lets one thread at a time add to a file, and most of what it does then is to bring pages for its cache.
+//! The size of an array is often known long before its values are. So there are three steps:
+//!
+//! 1. [`Room::begin`] makes the temporary file and writes what comes before the array.
+//! 2. [`Room::fill_ahead`], where there is other work to do meanwhile, takes room on the disk, so that a full one is an error
+//!    now, and begins to write zeros: a thread of its own brings the pages.
+//! 3. [`Room::write`] stops that thread. Where there are pages all threads copy the array into them, through mappings,
+//!    which has no lock; the rest is written by a few threads as ever.
+//!
+//! The file that is to be replaced has pages too, which the system takes back when the new file gets its name: they are
+//! [given up](crate::replaced) before that, or behind it.
+
+use std::io::Write;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+
+use crate::output::{Existing, Output, Pending};
+use crate::replaced;
+use crate::{Error, Result};
+
+#[cfg(unix)]
+mod parts;
+
+/// From this many bytes on an array is worth several threads.
+pub(crate) const LARGE: usize = 64 << 20;
+
+/// What was ready of an array's room when the array came.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Ahead {
+    /// Bytes whose pages were there.
+    pub bytes: u64,
+    /// How long it took to bring them, beside other work.
+    pub seconds: f64,
+}
+
+/// A file that an array of known size will end.
+pub(crate) struct Room {
+    // In this order: the threads end before the file is removed.
+    filling: Option<Beside<Ahead>>,
+    forgetting: Option<Beside<()>>,
+    pending: Pending,
+    existing: Existing,
+    /// Where the array begins.
+    start: u64,
+    bytes: u64,
+    is_taken: bool,
+}
+
+impl Room {
+    /// Begins the file with what comes before the array.
+    pub fn begin(output: Output<'_>, head: &[u8], bytes: u64) -> Result<Self> {
+        let pending = Pending::begin(output)?;
+        pending.file().write_all(head).map_err(|e| Error::write(output.path, e))?;
+        let (start, existing) = (head.len() as u64, output.existing);
+        let (filling, forgetting) = (None, None);
+        Ok(Self { filling, forgetting, pending, existing, start, bytes, is_taken: false })
+    }
+
+    /// Takes the array's room on the disk, and begins to bring its pages and to give up those of the file that is to be
+    /// replaced; each where it is worth while.
+    pub fn fill_ahead(&mut self) -> Result<()> {
+        if self.bytes < LARGE as u64 {
+            return Ok(());
+        }
+        if self.existing == Existing::Replace
+            && let Some(old) = replaced::at_rest(self.pending.place())
+        {
+            self.forgetting = Beside::begin(move |stop| replaced::forget(&old, stop));
+        }
+        self.take()?;
+        #[cfg(target_os = "linux")]
+        if self.is_taken && parts::overwrites_in_place(self.pending.file()) {
+            let file = self.pending.file().try_clone().map_err(|e| self.failed(e))?;
+            let (start, bytes) = (self.start, self.bytes.min(parts::most_ahead()));
+            self.filling = Beside::begin(move |stop| parts::fill(&file, start, bytes, stop));
+        }
+        Ok(())
+    }
+
+    /// Writes the array and gives the file its name.
+    pub fn write(mut self, array: &[u8]) -> Result<Ahead> {
+        let ahead = self.filling.take().and_then(Beside::end).unwrap_or_default();
+        self.put(array, ahead.bytes)?;
+        drop(self.forgetting.take());
+        self.pending.finish()?;
+        Ok(ahead)
+    }
+
+    #[cfg(unix)]
+    fn put(&mut self, array: &[u8], there: u64) -> Result<()> {
+        if array.len() < LARGE {
+            return self.pending.file().write_all(array).map_err(|e| self.failed(e));
+        }
+        self.take()?;
+        parts::put(self.pending.file(), self.start, array, there as usize)
+            .map_err(|e| self.failed(e))
+    }
+
+    #[cfg(not(unix))]
+    fn put(&mut self, array: &[u8], _: u64) -> Result<()> {
+        self.pending.file().write_all(array).map_err(|e| self.failed(e))
+    }
+
+    /// Takes the room on the disk, once, where that can be done.
+    fn take(&mut self) -> Result<()> {
+        #[cfg(target_os = "linux")]
+        if !self.is_taken {
+            let taken = parts::take(self.pending.file(), self.start, self.bytes);
+            self.is_taken = taken.map_err(|e| self.failed(e))?;
+        }
+        Ok(())
+    }
+
+    fn failed(&self, error: std::io::Error) -> Error {
+        Error::write(self.path(), error)
+    }
+
+    fn path(&self) -> &Path {
+        self.pending.path()
+    }
+}
+
+/// A thread beside other work; dropped, it is told to stop and waited for.
+struct Beside<T> {
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<T>>,
+}
+
+impl<T: Send + 'static> Beside<T> {
+    /// Begins it; none where the system has no more threads, since nothing depends on it.
+    fn begin(work: impl FnOnce(&AtomicBool) -> T + Send + 'static) -> Option<Self> {
+        let stop = Arc::new(AtomicBool::new(false));
+        let told = Arc::clone(&stop);
+        let thread = std::thread::Builder::new().spawn(move || work(&told)).ok()?;
+        Some(Self { stop, thread: Some(thread) })
+    }
+}
+
+impl<T> Beside<T> {
+    /// Stops it.
+    fn end(mut self) -> Option<T> {
+        self.join()
+    }
+
+    fn join(&mut self) -> Option<T> {
+        self.stop.store(true, Ordering::Relaxed);
+        self.thread.take()?.join().ok()
+    }
+}
+
+impl<T> Drop for Beside<T> {
+    fn drop(&mut self) {
+        self.join();
+    }
+}

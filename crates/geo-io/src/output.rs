@@ -177,11 +177,6 @@ impl Pending {
         &self.path
     }
 
-    /// Where the output will be.
-    pub fn place(&self) -> &Path {
-        &self.place
-    }
-
     /// Gives the complete file its name.
     pub fn finish(self) -> Result<()> {
         self.temporary.persist(&self.place, &self.path, self.existing)

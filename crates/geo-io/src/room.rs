@@ -8,9 +8,6 @@
 //!    now, and begins to write zeros: a thread of its own brings the pages.
 //! 3. [`Room::write`] stops that thread. Where there are pages all threads copy the array into them, through mappings,
 //!    which has no lock; the rest is written by a few threads as ever.
-//!
-//! The file that is to be replaced has pages too, which the system takes back when the new file gets its name: they are
-//! [given up](crate::replaced) before that, or behind it.
 
 use std::io::Write;
 use std::path::Path;
@@ -18,8 +15,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 
-use crate::output::{Existing, Output, Pending};
-use crate::replaced;
+use crate::output::{Output, Pending};
 use crate::{Error, Result};
 
 #[cfg(unix)]
@@ -39,11 +35,9 @@ pub struct Ahead {
 
 /// A file that an array of known size will end.
 pub(crate) struct Room {
-    // In this order: the threads end before the file is removed.
-    filling: Option<Beside<Ahead>>,
-    forgetting: Option<Beside<()>>,
+    // In this order: the thread ends before the file is removed.
+    filling: Option<Filling>,
     pending: Pending,
-    existing: Existing,
     /// Where the array begins.
     start: u64,
     bytes: u64,
@@ -55,37 +49,29 @@ impl Room {
     pub fn begin(output: Output<'_>, head: &[u8], bytes: u64) -> Result<Self> {
         let pending = Pending::begin(output)?;
         pending.file().write_all(head).map_err(|e| Error::write(output.path, e))?;
-        let (start, existing) = (head.len() as u64, output.existing);
-        let (filling, forgetting) = (None, None);
-        Ok(Self { filling, forgetting, pending, existing, start, bytes, is_taken: false })
+        let start = head.len() as u64;
+        Ok(Self { filling: None, pending, start, bytes, is_taken: false })
     }
 
-    /// Takes the array's room on the disk, and begins to bring its pages and to give up those of the file that is to be
-    /// replaced; each where it is worth while.
+    /// Takes the array's room on the disk, and begins to bring its pages, where that is worth while.
     pub fn fill_ahead(&mut self) -> Result<()> {
         if self.bytes < LARGE as u64 {
             return Ok(());
-        }
-        if self.existing == Existing::Replace
-            && let Some(old) = replaced::at_rest(self.pending.place())
-        {
-            self.forgetting = Beside::begin(move |stop| replaced::forget(&old, stop));
         }
         self.take()?;
         #[cfg(target_os = "linux")]
         if self.is_taken && parts::overwrites_in_place(self.pending.file()) {
             let file = self.pending.file().try_clone().map_err(|e| self.failed(e))?;
             let (start, bytes) = (self.start, self.bytes.min(parts::most_ahead()));
-            self.filling = Beside::begin(move |stop| parts::fill(&file, start, bytes, stop));
+            self.filling = Filling::begin(move |stop| parts::fill(&file, start, bytes, stop));
         }
         Ok(())
     }
 
     /// Writes the array and gives the file its name.
     pub fn write(mut self, array: &[u8]) -> Result<Ahead> {
-        let ahead = self.filling.take().and_then(Beside::end).unwrap_or_default();
+        let ahead = self.filling.take().and_then(Filling::end).unwrap_or_default();
         self.put(array, ahead.bytes)?;
-        drop(self.forgetting.take());
         self.pending.finish()?;
         Ok(ahead)
     }
@@ -124,35 +110,33 @@ impl Room {
     }
 }
 
-/// A thread beside other work; dropped, it is told to stop and waited for.
-struct Beside<T> {
+/// A thread that brings pages; dropped, it is told to stop and waited for.
+struct Filling {
     stop: Arc<AtomicBool>,
-    thread: Option<JoinHandle<T>>,
+    thread: Option<JoinHandle<Ahead>>,
 }
 
-impl<T: Send + 'static> Beside<T> {
+impl Filling {
     /// Begins it; none where the system has no more threads, since nothing depends on it.
-    fn begin(work: impl FnOnce(&AtomicBool) -> T + Send + 'static) -> Option<Self> {
+    fn begin(fill: impl FnOnce(&AtomicBool) -> Ahead + Send + 'static) -> Option<Self> {
         let stop = Arc::new(AtomicBool::new(false));
         let told = Arc::clone(&stop);
-        let thread = std::thread::Builder::new().spawn(move || work(&told)).ok()?;
+        let thread = std::thread::Builder::new().spawn(move || fill(&told)).ok()?;
         Some(Self { stop, thread: Some(thread) })
     }
-}
 
-impl<T> Beside<T> {
-    /// Stops it.
-    fn end(mut self) -> Option<T> {
+    /// Stops it, and says what is there.
+    fn end(mut self) -> Option<Ahead> {
         self.join()
     }
 
-    fn join(&mut self) -> Option<T> {
+    fn join(&mut self) -> Option<Ahead> {
         self.stop.store(true, Ordering::Relaxed);
         self.thread.take()?.join().ok()
     }
 }
 
-impl<T> Drop for Beside<T> {
+impl Drop for Filling {
     fn drop(&mut self) {
         self.join();
     }

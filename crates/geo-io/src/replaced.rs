@@ -4,8 +4,8 @@
 //! of the file goes: 0.1 to 0.3 s for a gigabyte. The file must stay as it is until the new one is complete, so that would be at
 //! the very end of a program; but it can go on beside what the program does last.
 //!
-//! (To have the pages of an old file taken back while the new one is made, by `posix_fadvise`, made a program that writes 3.7 GB
-//! 0.4 s slower.)
+//! (To have the pages of an old file taken back while the new one is made, by `posix_fadvise`, gained 0.1 to 0.3 s of the 2.0 that
+//! it takes to put 3.7 GB in place of a file that lies on the disk, and nothing where that was written lately.)
 
 use std::fs::File;
 use std::path::Path;

@@ -168,6 +168,13 @@ impl Report {
         for path in paths {
             self.line("written", path.display());
             self.element("written", path.display().to_string());
+            for older in files_of_another(path) {
+                self.note(format_args!(
+                    "{} was there before {}: GDAL and GIS read both together",
+                    older.display(),
+                    path.display()
+                ));
+            }
         }
     }
 
@@ -185,5 +192,56 @@ impl Report {
         } else {
             std::io::stdout().write_all(text.as_bytes())
         };
+    }
+}
+
+/// Files beside a raster, older than it, that GDAL would take for parts of it: overviews, statistics, a mask. They belong
+/// to a raster that was replaced.
+fn files_of_another(raster: &Path) -> Vec<PathBuf> {
+    let written = |path: &Path| path.metadata().and_then(|about| about.modified()).ok();
+    let ending = raster.extension().unwrap_or_default().to_ascii_lowercase();
+    let (true, Some(new)) = (["tif", "tiff", "png"].iter().any(|e| ending == *e), written(raster))
+    else {
+        return Vec::new();
+    };
+    let beside = |ending| {
+        let mut name = raster.as_os_str().to_owned();
+        name.push(ending);
+        PathBuf::from(name)
+    };
+    let files = [".ovr", ".aux.xml", ".msk"].map(beside);
+    files.into_iter().filter(|file| written(file).is_some_and(|old| old < new)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::{self, File, FileTimes};
+    use std::time::{Duration, SystemTime};
+
+    use super::*;
+
+    #[test]
+    fn what_belonged_to_the_raster_before_is_noted() {
+        let folder = tempfile::tempdir().unwrap();
+        let [raster, table] = ["a.tif", "a.csv"].map(|name| folder.path().join(name));
+        for name in
+            ["a.tif.ovr", "a.tif.msk", "a.csv.ovr", "b.tif.ovr", "a.tif", "a.csv", "a.tif.aux.xml"]
+        {
+            fs::write(folder.path().join(name), "").unwrap();
+        }
+        let long_ago = FileTimes::new().set_modified(SystemTime::now() - Duration::from_secs(60));
+        for name in ["a.tif.ovr", "a.tif.msk", "a.csv.ovr", "b.tif.ovr"] {
+            File::options()
+                .write(true)
+                .open(folder.path().join(name))
+                .unwrap()
+                .set_times(long_ago)
+                .unwrap();
+        }
+        let mut report = Report::default();
+        report.written([&raster, &table]);
+        let notes: Vec<_> = report.text.lines().filter(|line| line.starts_with("note")).collect();
+        assert_eq!(notes.len(), 2, "{notes:?}");
+        assert!(notes[0].contains("a.tif.ovr was there before") && notes[1].contains("a.tif.msk"));
     }
 }

@@ -133,8 +133,8 @@ pub unsafe fn sums_in_order(
     }
 }
 
-/// What comes before each tile by the definition: groups of 32 tiles one after the other, pairs of pairs
-/// within a group, from the last closed tile.
+/// What comes before each tile by the definition: groups of 32 tiles one after the other, within a group as a
+/// warp scans its lanes, from the last closed tile.
 fn before_each(aggregates: &[f64], closed: &[u32]) -> Vec<f64> {
     // The sums up to each tile of a group, and which of them have a closed one.
     let in_group = |first: usize| {

@@ -170,7 +170,7 @@ impl Report {
             self.element("written", path.display().to_string());
             for older in files_of_another(path) {
                 self.note(format_args!(
-                    "{} was there before {}: GDAL and GIS read both together",
+                    "{} is older than {}, and GDAL reads it as a part of that: remove it if it is not",
                     older.display(),
                     path.display()
                 ));
@@ -242,6 +242,6 @@ mod tests {
         report.written([&raster, &table]);
         let notes: Vec<_> = report.text.lines().filter(|line| line.starts_with("note")).collect();
         assert_eq!(notes.len(), 2, "{notes:?}");
-        assert!(notes[0].contains("a.tif.ovr was there before") && notes[1].contains("a.tif.msk"));
+        assert!(notes[0].contains("a.tif.ovr is older than") && notes[1].contains("a.tif.msk"));
     }
 }

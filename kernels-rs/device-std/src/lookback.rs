@@ -20,15 +20,14 @@
 //! ((sum of group 0 + sum of group 1) + .. sum of group g - 1) + sum of the first k of group g
 //! ```
 //!
-//! with the sums within a group by a warp's scan, and no term before the last tile that is closed. Only
-//! the last tile of a group publishes a prefix, that of all groups up to its own. A tile adds up the
+//! with the sums within a group by a warp's scan, and no term before the last tile that is closed. But
+//! for tiles that are closed, only the last tile of a group publishes a prefix, that of all groups up to its own. A tile adds up the
 //! aggregates of its own group and of the group before, and waits for the prefix of the group before, or
 //! of the one before that: with that it is one operation away from its own.
 //!
 //! So a status is read until an aggregate is there, and after that two alone are looked at; and the chain
-//! in which all tiles wait for those before has a link for a group, not for a tile. On an H200 that takes
-//! 1.19 ms for a sum of 2^28 `f64` (by the paper's windows, one tile after the other, 1.45) and 1.21 of
-//! `u64` (in any order 1.27, with windows of 32 tiles in place of 64 1.23).
+//! in which all tiles wait for those before has a link for a group, not for a tile. docs/gpu-scan.md has
+//! what that is worth.
 
 mod group;
 
@@ -126,9 +125,9 @@ impl Lookback {
         Self { status, ticket }
     }
 
-    /// Publishes the tile's aggregate, looks back, publishes the tile's inclusive prefix, and
-    /// returns the exclusive one: the combination of all tiles before this one, valid in every
-    /// lane. For tile 0 it is `identity`.
+    /// Publishes the tile's aggregate, looks back, publishes the inclusive prefix of a group that ends
+    /// with the tile, and returns the tile's exclusive one: the combination of all tiles before this
+    /// one, valid in every lane. For tile 0 it is `identity`.
     ///
     /// If the aggregate is `closed`, what comes before does not change it (a segment begins in
     /// the tile), and it is published as a prefix at once.

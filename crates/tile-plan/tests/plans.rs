@@ -210,9 +210,14 @@ proptest! {
         let Some(plan) = planned(&inputs, &params) else { return Ok(()) };
         let text = plan.to_json();
         prop_assert_eq!(&Plan::from_json(&text).unwrap(), &plan);
+        // The end of the last line is no part of what it says; anything less is cut short.
+        let whole = text.trim_end();
+        prop_assert_eq!(&Plan::from_json(whole).unwrap(), &plan);
+        for end in [(at * whole.len() as f64) as usize, whole.len() - 1] {
+            let error = Plan::from_json(&whole[..end]).unwrap_err().to_string();
+            prop_assert!(!error.contains('\n'));
+        }
         let at = (at * text.len() as f64) as usize;
-        let error = Plan::from_json(&text[..at]).unwrap_err().to_string();
-        prop_assert!(!error.contains('\n'));
         // Another byte is refused, unless it is another way to write the same.
         let mut bytes = text.clone().into_bytes();
         bytes[at] = byte;

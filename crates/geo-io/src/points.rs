@@ -1,10 +1,11 @@
 //! Point clouds in columns, which points are kept, and what became of the others.
 
 use std::fmt;
+use std::ops::{AddAssign, Range};
 use std::path::Path;
 use std::str::FromStr;
 
-use gpu_core::{Bounds, Progress};
+use gpu_core::{Bounds, Progress, host_memory};
 
 use crate::{Crs, CsvColumns, Error, Result, csv, las};
 
@@ -37,6 +38,13 @@ impl PointCloud {
         self.x.len()
     }
 
+    /// No points yet, of a LAS file: with room for some.
+    pub(crate) fn of_las(room: usize) -> Self {
+        let column = || Vec::with_capacity(room);
+        let class = Some(Vec::with_capacity(room));
+        Self { x: column(), y: column(), z: column(), class, ..Self::default() }
+    }
+
     /// Makes room for more points.
     pub(crate) fn reserve(&mut self, path: &Path, more: usize) -> Result<()> {
         let columns = [&mut self.x, &mut self.y, &mut self.z];
@@ -47,6 +55,30 @@ impl PointCloud {
                 let asked = (2 * self.x.len() + more) as u64 * 25;
                 Error::OutOfMemory { path: path.to_owned(), asked }
             })
+    }
+
+    /// Makes room in a cloud without points for as many as are expected, if the system gives it: in large pages, where
+    /// columns that grow are of small ones. What is not there after all costs nothing.
+    pub(crate) fn expect(&mut self, points: u64) {
+        let room = usize::try_from(points).unwrap_or(usize::MAX);
+        for column in [&mut self.x, &mut self.y, &mut self.z] {
+            if let (true, Ok(with_room)) = (column.is_empty(), host_memory::with_capacity(room)) {
+                *column = with_room;
+            }
+        }
+    }
+
+    /// Adds some points of another cloud of the same columns; not its tally.
+    pub(crate) fn append(&mut self, path: &Path, other: &Self, points: Range<usize>) -> Result<()> {
+        self.reserve(path, points.len())?;
+        let columns = [(&mut self.x, &other.x), (&mut self.y, &other.y), (&mut self.z, &other.z)];
+        for (column, more) in columns {
+            column.extend_from_slice(&more[points.clone()]);
+        }
+        if let (Some(column), Some(more)) = (&mut self.class, &other.class) {
+            column.extend_from_slice(&more[points]);
+        }
+        Ok(())
     }
 
     /// Whether there is no point.
@@ -74,6 +106,27 @@ pub struct Tally {
     pub dropped_withheld: u64,
     /// Dropped: outside the bounds.
     pub dropped_outside: u64,
+}
+
+impl AddAssign for Tally {
+    fn add_assign(&mut self, more: Self) {
+        let Self {
+            read,
+            kept,
+            dropped_class,
+            dropped_noise,
+            dropped_return,
+            dropped_withheld,
+            dropped_outside,
+        } = more;
+        self.read += read;
+        self.kept += kept;
+        self.dropped_class += dropped_class;
+        self.dropped_noise += dropped_noise;
+        self.dropped_return += dropped_return;
+        self.dropped_withheld += dropped_withheld;
+        self.dropped_outside += dropped_outside;
+    }
 }
 
 /// Classes of noise: low, and high.
@@ -267,6 +320,14 @@ impl Keep<'_> {
             Self::All { at_once, .. } => (usual / at_once).max(LEAST_BATCH),
             // What is kept of one batch waits for the next.
             Self::Batches { most, .. } => usual.min(most.div_ceil(2)),
+        }
+    }
+
+    /// How many points a cloud may take before it is handed on.
+    pub fn room(&self, cloud: &PointCloud) -> usize {
+        match self {
+            Self::All { .. } => usize::MAX,
+            Self::Batches { most, .. } => most.saturating_sub(cloud.len()).max(1),
         }
     }
 

@@ -47,7 +47,7 @@ impl<'a> Several<'a> {
     /// Reads files as [`read_points`](crate::read_points) does, and gives each one's path and points to `take`, in the
     /// order of the files.
     ///
-    /// Memory: the points of the files that are read at once, and up to about 100 MB of records that are decoded.
+    /// Memory: the points of the files that are read at once, and up to 5 MB for each core of points that wait for their turn.
     ///
     /// # Errors
     /// As `read_points`, of the first file that has one, and those of `take`; [`Error::Malformed`] for a point outside of

@@ -1,0 +1,338 @@
+//! The chunks of a LAZ file, decoded on all cores.
+//!
+//! Each chunk is decoded by itself: a task of the pool reads its bytes, decodes its records a few at a time and keeps what
+//! the filter keeps. Chunks that are ready wait for their turn, and no more are begun than the caller's share of memory
+//! allows; so cores wait for each other at the end of the file alone.
+
+use std::fs::File;
+use std::io::{Cursor, Read, Seek, SeekFrom};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError, channel};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use ::laz::laszip::ChunkTable;
+use ::laz::record::{
+    LayeredPointRecordDecompressor, RecordDecompressor, SequentialPointRecordDecompressor,
+};
+use ::laz::{DecompressionSelection, LasZipError, LazItemType, LazVlr};
+use gpu_core::Progress;
+use rayon::Yield;
+
+use super::{BATCH, Decoded, LasFile};
+use crate::copc::Chunk;
+use crate::error::unwinding;
+use crate::points::{Keep, report};
+use crate::{Error, Filter, PointCloud, Result};
+
+/// Bytes of records that are decoded before they are looked at: few enough for a core's cache.
+const PIECE: usize = 1 << 16;
+
+/// Points that a part of a cloud has room for at first, at most: a header may lie.
+const ROOM: u64 = 1 << 16;
+
+/// What is looked at of a point, and so decoded where the fields lie one behind the other.
+pub(super) fn fields() -> DecompressionSelection {
+    DecompressionSelection::base().decompress_z().decompress_classification().decompress_flags()
+}
+
+/// The chunks that a file's table states, in its order. Refuses a table that does not fit the file.
+pub(super) fn of_table(las: &LasFile, vlr: &LazVlr) -> Result<Vec<Chunk>, String> {
+    let text = |e: std::io::Error| e.to_string();
+    let mut source = las.at_points().map_err(text)?;
+    let start = u64::from(las.raw.offset_to_point_data);
+    let mut bytes = [0; 8];
+    source.read_exact(&mut bytes).map_err(text)?;
+    let table = u64::from_le_bytes(bytes);
+    let fits = table > start && table.checked_add(8).is_some_and(|end| end <= las.size);
+    if !fits {
+        return Err("its chunk table is missing".into());
+    }
+    source.seek(SeekFrom::Start(table + 4)).map_err(text)?;
+    let mut count = [0; 4];
+    source.read_exact(&mut count).map_err(text)?;
+    if u64::from(u32::from_le_bytes(count)) > las.size {
+        return Err("its chunk table has more chunks than the file has bytes".into());
+    }
+    source.seek(SeekFrom::Start(start)).map_err(text)?;
+    let entries =
+        unwinding(|| ChunkTable::read_from(&mut source, vlr))?.map_err(|e| e.to_string())?;
+    let entries: &[_] = entries.as_ref();
+    let (mut chunks, mut offset, mut rest) = (Vec::new(), start + 8, las.points);
+    for entry in entries {
+        // Of chunks of one size the last has what is left.
+        let points = entry.point_count.min(rest);
+        if !vlr.uses_variable_size_chunks() || points == entry.point_count {
+            chunks.push(Chunk { offset, bytes: entry.byte_count, points });
+        }
+        rest -= points;
+        offset = offset.saturating_add(entry.byte_count);
+    }
+    let is_filled = chunks.len() == entries.len() && chunks.iter().all(|chunk| chunk.points > 0);
+    if rest > 0 || !is_filled || offset > las.size {
+        return Err("its chunk table does not fit the file".into());
+    }
+    Ok(chunks)
+}
+
+/// Decodes some chunks and keeps their points, in the order of the chunks. The file's other points count as outside.
+pub(super) fn read(
+    (las, path): (&LasFile, &Path),
+    vlr: &LazVlr,
+    chunks: &[Chunk],
+    filter: &Filter,
+    progress: &dyn Progress,
+    (cloud, keep, decoded): (&mut PointCloud, &mut Keep, &mut Decoded),
+) -> Result<()> {
+    let wanted: u64 = chunks.iter().map(|chunk| chunk.points).sum();
+    let ahead = keep.batch(super::usual_batch()) as u64;
+    if filter.bounds.is_none() && !keep.is_by_batches() {
+        cloud.expect(wanted);
+    }
+    let source = las.file.try_clone().map_err(|e| Error::read(path, e))?;
+    let is_checksum_wanted = keep.is_by_batches();
+    let decoder = Decoder { las, vlr, filter, source: Mutex::new(source), is_checksum_wanted };
+    let stop = AtomicBool::new(false);
+    rayon::in_place_scope(|scope| {
+        // However this ends, tasks that wait for a core then end at once.
+        let _stops = Stops(&stop);
+        let (give, take) = channel();
+        let mut ready: Vec<Option<Part>> = chunks.iter().map(|_| None).collect();
+        let (mut begun, mut begun_points) = (0, 0);
+        let (mut turn, mut done, mut next_report) = (0, 0, 0);
+        while turn < chunks.len() {
+            if done >= next_report {
+                report(progress, done, wanted)?;
+                next_report = done + BATCH as u64;
+            }
+            while let Some(&chunk) = chunks.get(begun)
+                && (begun == turn || begun_points + chunk.points <= done + ahead)
+            {
+                let (give, number, decoder, stop) = (give.clone(), begun, &decoder, &stop);
+                scope.spawn(move |_| {
+                    if !stop.load(Ordering::Relaxed) {
+                        // Nobody waits for it any more where it cannot be given.
+                        let _ = give.send((number, decoder.part(chunk)));
+                    }
+                });
+                (begun, begun_points) = (begun + 1, begun_points + chunk.points);
+            }
+            let (number, part) = received(&take)?;
+            ready[number] = Some(part);
+            while let Some(part) = ready.get_mut(turn).and_then(Option::take) {
+                let part = part.map_err(|reason| las.damaged(path, done, &reason))?;
+                done += chunks[turn].points;
+                turn += 1;
+                decoded.takes(chunks[turn - 1].points, &part.checksum);
+                las.hand_on_part((path, &part.cloud), (cloud, keep), turn == chunks.len())?;
+            }
+        }
+        Ok(())
+    })?;
+    cloud.tally.read += las.points - wanted;
+    cloud.tally.dropped_outside += las.points - wanted;
+    report(progress, wanted, wanted)
+}
+
+/// What came of a chunk.
+type Part = Result<DecodedChunk, String>;
+
+struct DecodedChunk {
+    cloud: PointCloud,
+    checksum: crc32fast::Hasher,
+}
+
+/// Waits for the next chunk that is ready. A thread of the pool works meanwhile: there may be no other.
+fn received<T>(take: &Receiver<T>) -> Result<T> {
+    const A_MOMENT: Duration = Duration::from_millis(1);
+    loop {
+        if rayon::current_thread_index().is_none() {
+            return take.recv().map_err(|_| Error::Cancelled);
+        }
+        match take.try_recv() {
+            Ok(part) => return Ok(part),
+            Err(TryRecvError::Disconnected) => return Err(Error::Cancelled),
+            Err(TryRecvError::Empty) if rayon::yield_now() == Some(Yield::Executed) => {}
+            Err(TryRecvError::Empty) => match take.recv_timeout(A_MOMENT) {
+                Ok(part) => return Ok(part),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return Err(Error::Cancelled),
+            },
+        }
+    }
+}
+
+/// Tells tasks that have not begun to end.
+struct Stops<'a>(&'a AtomicBool);
+
+impl Drop for Stops<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// What decodes a chunk.
+struct Decoder<'a> {
+    las: &'a LasFile,
+    vlr: &'a LazVlr,
+    filter: &'a Filter,
+    source: Mutex<File>,
+    is_checksum_wanted: bool,
+}
+
+impl Decoder<'_> {
+    fn part(&self, chunk: Chunk) -> Part {
+        let mut packed = vec![0; chunk.bytes as usize];
+        self.read_at(chunk.offset, &mut packed).map_err(|e| e.to_string())?;
+        let record = self.las.layout.record;
+        if is_layered(self.vlr) && !is_sound(&packed, record, self.vlr, chunk.points) {
+            return Err("a chunk contradicts its index".into());
+        }
+        unwinding(|| self.decoded(&packed, chunk.points))?.map_err(|e| e.to_string())
+    }
+
+    fn read_at(&self, offset: u64, bytes: &mut [u8]) -> std::io::Result<()> {
+        let mut source = self.source.lock().unwrap_or_else(PoisonError::into_inner);
+        source.seek(SeekFrom::Start(offset))?;
+        source.read_exact(bytes)
+    }
+
+    fn decoded(&self, packed: &[u8], points: u64) -> Result<DecodedChunk, LasZipError> {
+        let layout = self.las.layout;
+        let mut records = record_decoder(packed, self.vlr)?;
+        let mut cloud = PointCloud::of_las(points.min(ROOM) as usize);
+        let mut checksum = crc32fast::Hasher::new();
+        let at_once = (PIECE / layout.record).max(1);
+        let mut buffer = vec![0; at_once * layout.record];
+        let mut left = points;
+        while left > 0 {
+            let count = left.min(at_once as u64);
+            let piece = &mut buffer[..count as usize * layout.record];
+            records.decompress_many(piece)?;
+            layout.keep(piece, self.filter, &mut cloud);
+            if self.is_checksum_wanted {
+                checksum.update(piece);
+            }
+            left -= count;
+        }
+        Ok(DecodedChunk { cloud, checksum })
+    }
+}
+
+/// The bytes of a chunk.
+type Packed<'a> = Cursor<&'a [u8]>;
+
+/// What decodes the records of a chunk, one after the other.
+fn record_decoder<'a>(
+    packed: &'a [u8],
+    vlr: &LazVlr,
+) -> Result<Box<dyn RecordDecompressor<Packed<'a>> + 'a>, LasZipError> {
+    let packed = Cursor::new(packed);
+    let mut records: Box<dyn RecordDecompressor<_>> = if is_layered(vlr) {
+        Box::new(LayeredPointRecordDecompressor::new(packed))
+    } else {
+        Box::new(SequentialPointRecordDecompressor::new(packed))
+    };
+    records.set_fields_from(vlr.items())?;
+    records.set_selection(fields());
+    Ok(records)
+}
+
+/// Whether the fields of a chunk lie one behind the other, as for point formats 6 to 10.
+pub(super) fn is_layered(vlr: &LazVlr) -> bool {
+    vlr.items().first().is_some_and(|item| matches!(item.version(), 3 | 4))
+}
+
+/// Whether a layered chunk holds as many points as stated and is as long as its layers are.
+///
+/// The decoder asks for memory by the lengths of layers, up to 4 GB each, before it looks whether there is as much.
+fn is_sound(chunk: &[u8], record: usize, vlr: &LazVlr, points: u64) -> bool {
+    let layers = layers(vlr);
+    let Some(words) = chunk.get(record..record + 4 * (1 + layers)) else { return false };
+    let mut words = words.as_chunks().0.iter().map(|&b| u64::from(u32::from_le_bytes(b)));
+    let count = words.next().unwrap_or(0);
+    let head = record + 4 * (1 + layers);
+    count == points && head as u64 + words.sum::<u64>() <= chunk.len() as u64
+}
+
+/// Layers of a layered chunk.
+pub(super) fn layers(vlr: &LazVlr) -> usize {
+    vlr.items().iter().map(|item| layers_of(item.item_type())).sum()
+}
+
+/// Layers in which LASzip stores an item of a layered chunk.
+fn layers_of(item: LazItemType) -> usize {
+    match item {
+        LazItemType::Point14 => 9,
+        LazItemType::RGBNIR14 => 2,
+        LazItemType::Byte14(bytes) => bytes.into(),
+        _ => 1,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{LasPoints, write_las};
+
+    /// A layered file of six chunks and more bytes than a reader has ahead.
+    fn long_file(path: &Path) -> Vec<f64> {
+        let mixed = |i: u64| (i.wrapping_mul(i | 1)).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
+        let coordinate = |i: u64| mixed(i) as f64 * 1e-3;
+        let x: Vec<f64> = (0..270_000).map(coordinate).collect();
+        let class: Vec<u8> = (0..x.len()).map(|i| (i % 3) as u8).collect();
+        let points = LasPoints { x: &x, y: &x, z: &x, class: &class, ..Default::default() };
+        write_las(path, &points, None).unwrap();
+        assert!(std::fs::metadata(path).unwrap().len() > 1 << 20);
+        x
+    }
+
+    #[test]
+    fn chunks_are_decoded_and_taken_in_order_by_any_number_of_cores() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("long.laz");
+        let x = long_file(&path);
+        let las = LasFile::open(&path).unwrap();
+        let laz = las.laz.as_ref().unwrap();
+        let chunks = of_table(&las, laz).unwrap();
+        assert_eq!(chunks.iter().map(|c| c.points).collect::<Vec<_>>()[4..], [50_000, 20_000]);
+        for classes in [None, Some(vec![2])] {
+            let filter = Filter { classes, ..Default::default() };
+            let kept = |i: usize| filter.classes.is_none() || i % 3 == 2;
+            let expected: Vec<f64> =
+                x.iter().enumerate().filter(|(i, _)| kept(*i)).map(|(_, x)| *x).collect();
+            let read_all = || {
+                let mut cloud = PointCloud::of_las(0);
+                let mut keep = Keep::All { at_once: 1, is_checked: true };
+                let to = (&mut cloud, &mut keep, &mut Decoded::behind(None));
+                read((&las, &path), laz, &chunks, &filter, &(), to).map(|()| cloud)
+            };
+            // From outside of the pool, and from within one of a core that waits for itself.
+            let outside = read_all().unwrap();
+            for cores in [1, 3] {
+                let pool = rayon::ThreadPoolBuilder::new().num_threads(cores).build().unwrap();
+                assert_eq!(pool.install(read_all).unwrap(), outside);
+            }
+            assert_eq!(outside.tally.read, 270_000);
+            assert_eq!(outside.len(), expected.len());
+            assert!(outside.x.iter().zip(&expected).all(|(a, b)| (a - b).abs() < 1e-3));
+        }
+    }
+
+    #[test]
+    fn a_table_that_does_not_fit_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("long.laz");
+        long_file(&path);
+        let whole = std::fs::read(&path).unwrap();
+        // One chunk more than the points need, and one less.
+        for points in [250_000_u64, 300_001] {
+            let mut bytes = whole.clone();
+            bytes[247..255].copy_from_slice(&points.to_le_bytes());
+            std::fs::write(&path, bytes).unwrap();
+            let las = LasFile::open(&path).unwrap();
+            assert!(of_table(&las, las.laz.as_ref().unwrap()).is_err(), "{points}");
+        }
+    }
+}

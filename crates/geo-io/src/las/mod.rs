@@ -1,0 +1,401 @@
+//! LAS and LAZ, versions 1.0 to 1.4, point formats 0 to 10.
+//!
+//! Reading. The crates `las` and `laz` decode headers, records and compression; what a damaged
+//! file could make them do is fenced in here. Every length that a header states is held against
+//! the file's length before memory is asked for; points come in batches; a decoder that panics
+//! gives an error. LAZ is decoded on all cores through its chunk table. Where that table is
+//! missing, as in a file cut short, or where the parallel decoder fails, points are decoded again
+//! one by one from the start: a file with whole points but a damaged table is still read, and of
+//! a truncated one the error says how many points it holds.
+//!
+//! Where the filter has bounds, a file whose header lies outside them is not read at all, and of a COPC
+//! only the chunks that touch them.
+
+mod chunks;
+mod one_by_one;
+mod records;
+mod write;
+
+use std::fs::File;
+use std::io::{self, BufReader, Read, Seek, SeekFrom};
+use std::path::Path;
+
+use ::las::{Builder, Vlr, raw};
+use ::laz::LazVlr;
+use gpu_core::{Bounds, Progress};
+
+use crate::copc::{Chunk, Info};
+use crate::crs::{ASCII_TAG, DIRECTORY_TAG, DOUBLES_TAG};
+use crate::error::unwinding;
+use crate::points::{Keep, open};
+use crate::{Crs, Error, Filter, GeoKeys, Header, PointCloud, Result};
+use one_by_one::{Decoded, point_by_point};
+use records::Layout;
+
+pub use write::{LasPoints, write_las};
+
+/// Points between two reports of progress, at least.
+const BATCH: usize = 1 << 19;
+
+/// Points decoded at once for each core, or ahead of their turn: a few chunks of the customary size.
+const BATCH_OF_CORE: usize = 200_000;
+
+/// Bytes of records that are read at once, at most.
+const BATCH_BYTES: usize = 1 << 26;
+
+/// Reads a LAS or LAZ file; which of the two it is, its header says.
+pub(crate) fn read(
+    path: &Path,
+    filter: &Filter,
+    progress: &dyn Progress,
+    mut keep: Keep,
+) -> Result<PointCloud> {
+    let file = LasFile::open(path)?;
+    let (crs, notes) = file.crs(path)?;
+    let heights = file.heights();
+    let mut cloud = PointCloud { crs, heights, notes, ..PointCloud::of_las(0) };
+    if filter.bounds.is_some_and(|bounds| file.is_outside(&bounds)) {
+        cloud.tally.read = file.points;
+        cloud.tally.dropped_outside = file.points;
+        return Ok(cloud);
+    }
+    let to = (&mut cloud, &mut keep);
+    match &file.laz {
+        Some(laz) if file.points > 0 => file.read_laz(path, laz, filter, progress, to)?,
+        _ => {
+            let mut source = file.at_points().map_err(|e| Error::read(path, e))?;
+            let decode = move |out: &mut [u8]| source.read_exact(out);
+            let batch = keep.batch(usual_batch());
+            let to = (&mut cloud, &mut keep, &mut Decoded::behind(None));
+            file.read_all(path, Box::new(decode), batch, filter, progress, to)?;
+        }
+    }
+    Ok(cloud)
+}
+
+/// Reads what the header of a LAS or LAZ file says of its points.
+pub(crate) fn read_header(path: &Path) -> Result<Header> {
+    let file = LasFile::open(path)?;
+    let (crs, _) = file.crs(path)?;
+    Ok(Header { points: file.points, bounds: file.bounds(), heights: file.heights(), crs })
+}
+
+/// Points that are decoded at once of one file.
+fn usual_batch() -> usize {
+    BATCH.max(BATCH_OF_CORE * rayon::current_num_threads())
+}
+
+/// A file whose header has been read and held against its length.
+struct LasFile {
+    file: File,
+    size: u64,
+    raw: raw::Header,
+    layout: Layout,
+    points: u64,
+    vlrs: Vec<Vlr>,
+    laz: Option<LazVlr>,
+}
+
+impl LasFile {
+    fn open(path: &Path) -> Result<Self> {
+        let (file, size) = open(path)?;
+        let bad = |reason: String| Error::malformed(path, reason);
+        let mut reader = BufReader::new(file.try_clone().map_err(|e| Error::read(path, e))?);
+        let mut signature = [0; 4];
+        let known = reader.read_exact(&mut signature).is_ok() && signature == *b"LASF";
+        if !known {
+            return Err(Error::NotA { path: path.to_owned(), format: "LAS or LAZ" });
+        }
+        reader.rewind().map_err(|e| Error::read(path, e))?;
+        let raw = raw::Header::read_from(&mut reader)
+            .map_err(|e| bad(format!("its header cannot be read: {e}")))?;
+        if raw.version.major != 1 || raw.version.minor > 4 {
+            return Err(bad(format!("LAS version {} is not 1.0 to 1.4", raw.version)));
+        }
+        let transforms = [
+            [raw.x_scale_factor, raw.x_offset],
+            [raw.y_scale_factor, raw.y_offset],
+            [raw.z_scale_factor, raw.z_offset],
+        ];
+        if !transforms.as_flattened().iter().all(|v| v.is_finite()) {
+            return Err(bad("a scale or an offset of its header is not finite".into()));
+        }
+        for (axis, scale) in
+            [("x", raw.x_scale_factor), ("y", raw.y_scale_factor), ("z", raw.z_scale_factor)]
+        {
+            if scale == 0.0 {
+                return Err(bad(format!("the scale of {axis} in its header is 0")));
+            }
+        }
+        if u64::from(raw.header_size) > size {
+            return Err(bad("it ends within its header".into()));
+        }
+
+        let vlrs = read_vlrs(&mut reader, &raw, size).map_err(bad)?;
+        let builder = Builder::new(raw::Header { evlr: None, ..raw.clone() })
+            .map_err(|e| bad(e.to_string()))?;
+        let format = builder.point_format;
+        let laz = vlrs.iter().find(|v| v.user_id == "laszip encoded" && v.record_id == 22204);
+        let laz = match (format.is_compressed, laz) {
+            (false, _) => None,
+            (true, None) => {
+                return Err(bad("the record that describes its compression is missing".into()));
+            }
+            (true, Some(vlr)) => Some(
+                unwinding(|| LazVlr::from_buffer(&vlr.data))
+                    .and_then(|r| r.map_err(|e| e.to_string()))
+                    .map_err(bad)?,
+            ),
+        };
+        let record = usize::from(raw.point_data_record_length);
+        if laz.as_ref().is_some_and(|vlr| vlr.items_size() != record as u64) {
+            return Err(bad("compressed and stated point sizes differ".into()));
+        }
+        let large = raw.large_file.map_or(0, |l| l.number_of_point_records);
+        let points = if large > 0 { large } else { raw.number_of_point_records.into() };
+        let layout = Layout::of(&raw, format.is_extended);
+        Ok(Self { file, size, raw, layout, points, vlrs, laz })
+    }
+
+    /// A reader at the first point. Readers of a file share its place, so that one alone may be in use.
+    fn at_points(&self) -> io::Result<BufReader<File>> {
+        let mut file = self.file.try_clone()?;
+        file.seek(SeekFrom::Start(self.raw.offset_to_point_data.into()))?;
+        Ok(BufReader::with_capacity(1 << 20, file))
+    }
+
+    /// Where the points lie, as the header has it. Some writers leave its bounds at zero.
+    fn bounds(&self) -> Option<Bounds> {
+        let h = &self.raw;
+        let all = [h.min_x, h.max_x, h.min_y, h.max_y];
+        let stated = all.iter().all(|v| v.is_finite()) && all.iter().any(|v| *v != 0.0);
+        (stated && h.min_x <= h.max_x && h.min_y <= h.max_y).then_some(Bounds {
+            min_x: h.min_x,
+            min_y: h.min_y,
+            max_x: h.max_x,
+            max_y: h.max_y,
+        })
+    }
+
+    /// The lowest and the highest elevation, as the header has it.
+    fn heights(&self) -> Option<[f64; 2]> {
+        let [low, high] = [self.raw.min_z, self.raw.max_z];
+        (low.is_finite() && high.is_finite() && low <= high).then_some([low, high])
+    }
+
+    /// Whether all points lie outside some bounds, as the header has it.
+    fn is_outside(&self, bounds: &Bounds) -> bool {
+        self.bounds().is_some_and(|all| {
+            let all = self.with_rounding(&all);
+            all.min_x > bounds.max_x
+                || all.max_x < bounds.min_x
+                || all.min_y > bounds.max_y
+                || all.max_y < bounds.min_y
+        })
+    }
+
+    /// Stated bounds and a step around: a coordinate is rounded once more than its bound may be.
+    fn with_rounding(&self, all: &Bounds) -> Bounds {
+        let (x, y) = (self.raw.x_scale_factor.abs(), self.raw.y_scale_factor.abs());
+        Bounds {
+            min_x: all.min_x - x,
+            min_y: all.min_y - y,
+            max_x: all.max_x + x,
+            max_y: all.max_y + y,
+        }
+    }
+
+    /// The chunks that a COPC's index names for the filter's bounds; `None` of another file.
+    fn chunks_within(&self, filter: &Filter) -> Option<Vec<Chunk>> {
+        let bounds = filter.bounds?;
+        let info = self.vlrs.iter().find(|v| v.user_id == "copc" && v.record_id == 1)?;
+        let mut file = BufReader::new(self.file.try_clone().ok()?);
+        Info::of(&info.data)?.chunks_within(&mut file, (self.size, self.points), &bounds)
+    }
+
+    /// Reads a LAZ file: the chunks within the filter's bounds, or all on all cores, or else point by point.
+    fn read_laz(
+        &self,
+        path: &Path,
+        laz: &LazVlr,
+        filter: &Filter,
+        progress: &dyn Progress,
+        (cloud, keep): (&mut PointCloud, &mut Keep),
+    ) -> Result<()> {
+        let mut decoded = Decoded::behind(None);
+        if let Some(chunks) = self.chunks_within(filter) {
+            let to = (&mut *cloud, &mut *keep, &mut decoded);
+            return chunks::read((self, path), laz, &chunks, filter, progress, to);
+        }
+        let table = chunks::of_table(self, laz);
+        let is_whole = table.is_ok();
+        if let Ok(chunks) = table {
+            let begun = cloud.clone();
+            let to = (&mut *cloud, &mut *keep, &mut decoded);
+            let read = chunks::read((self, path), laz, &chunks, filter, progress, to);
+            if !matches!(read, Err(Error::Malformed { .. } | Error::Truncated { .. })) {
+                return read;
+            }
+            // What was handed on cannot be called back.
+            decoded = match keep.is_by_batches() {
+                true => Decoded::behind(Some(decoded)),
+                false => {
+                    *cloud = begun;
+                    Decoded::behind(None)
+                }
+            };
+        }
+        // With its chunk table a file has all of its bytes: what ends early then is damaged.
+        let judged = |error: Error| match error {
+            Error::Truncated { found, .. } if is_whole => {
+                self.damaged(path, found, "its compressed data contradict themselves")
+            }
+            other => other,
+        };
+        if chunks::is_layered(laz) {
+            let found = self.layered_points(laz).map_err(|e| Error::read(path, e))?;
+            if found < self.points {
+                return Err(judged(self.truncated(path, found)));
+            }
+        }
+        let decode = point_by_point(self, laz).map_err(|e| Error::malformed(path, e))?;
+        let to = (cloud, keep, &mut decoded);
+        self.read_all(path, decode, 1, filter, progress, to).map_err(judged)
+    }
+
+    /// The reference system: WKT where the header says so or nothing else is there, else keys. And what
+    /// was passed over, in words.
+    fn crs(&self, path: &Path) -> Result<(Option<Crs>, Vec<String>)> {
+        let find = |record| {
+            let mut vlrs = self.vlrs.iter();
+            vlrs.find(|v| v.user_id == "LASF_Projection" && v.record_id == record)
+        };
+        let wkt = find(2112).and_then(|v| Crs::from_wkt(&String::from_utf8_lossy(&v.data)));
+        let says_wkt = self.raw.global_encoding & 16 != 0;
+        let Some(directory) = find(DIRECTORY_TAG).filter(|_| !(says_wkt && wkt.is_some())) else {
+            return Ok((wkt, vec![]));
+        };
+        let bytes = |record| find(record).map_or(&[][..], |v| &v.data);
+        let ascii = bytes(ASCII_TAG).strip_suffix(b"\0").unwrap_or(bytes(ASCII_TAG));
+        let words = directory.data.as_chunks().0.iter().map(|&b| u16::from_le_bytes(b));
+        let keys = GeoKeys {
+            directory: words.collect(),
+            doubles: bytes(DOUBLES_TAG)
+                .as_chunks()
+                .0
+                .iter()
+                .map(|&b| f64::from_le_bytes(b))
+                .collect(),
+            // One byte for one byte: the directory counts them.
+            ascii: ascii.iter().map(|&b| if b.is_ascii() { b as char } else { '?' }).collect(),
+        };
+        let (keys, dropped) = keys.cleaned();
+        let notes = match dropped[..] {
+            [] => vec![],
+            _ => {
+                let numbers: Vec<String> = dropped.iter().map(u16::to_string).collect();
+                let numbers = numbers.join(", ");
+                vec![format!("broken GeoTIFF keys of its coordinate system dropped: {numbers}")]
+            }
+        };
+        let crs = Crs::from_geokeys(keys).map_err(|reason| Error::malformed(path, reason))?;
+        Ok((crs.or(wkt), notes))
+    }
+
+    /// Takes what was kept of a chunk, and hands it on where it is to be.
+    fn hand_on_part(
+        &self,
+        (path, part): (&Path, &PointCloud),
+        (cloud, keep): (&mut PointCloud, &mut Keep),
+        is_last: bool,
+    ) -> Result<()> {
+        cloud.tally += part.tally;
+        let mut at: usize = 0;
+        loop {
+            let end = part.len().min(at.saturating_add(keep.room(cloud)));
+            cloud.append(path, part, at..end)?;
+            at = end;
+            self.hand_on((cloud, keep), path, is_last && at == part.len())?;
+            if at == part.len() {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Hands on what was kept, where it is to be. Whoever gets a part relies on the header's bounds for the whole: so
+    /// no point may lie outside of them.
+    fn hand_on(
+        &self,
+        (cloud, keep): (&mut PointCloud, &mut Keep),
+        path: &Path,
+        is_last: bool,
+    ) -> Result<()> {
+        if keep.is_to_check(cloud, is_last)
+            && let Some(all) = self.bounds()
+        {
+            let b = self.with_rounding(&all);
+            let places = cloud.x.iter().zip(&cloud.y);
+            let mut outside = places.filter(|(x, y)| {
+                !((b.min_x..=b.max_x).contains(x) && (b.min_y..=b.max_y).contains(y))
+            });
+            if let Some((x, y)) = outside.next() {
+                let reason = format!("its point at {x} {y} lies outside of its header's bounds");
+                return Err(Error::malformed(path, reason));
+            }
+        }
+        keep.hand_on(cloud, is_last)
+    }
+
+    fn truncated(&self, path: &Path, found: u64) -> Error {
+        Error::Truncated { path: path.to_owned(), expected: self.points, found }
+    }
+
+    fn damaged(&self, path: &Path, done: u64, reason: &str) -> Error {
+        Error::malformed(path, format!("after {done} of {} points: {reason}", self.points))
+    }
+}
+
+/// The variable length records behind the header, and the extended ones behind the points where
+/// the file reaches that far: a file cut short within its points has lost them.
+fn read_vlrs(
+    reader: &mut BufReader<File>,
+    raw: &raw::Header,
+    size: u64,
+) -> Result<Vec<Vlr>, String> {
+    const HEADER: u64 = 54;
+    const EXTENDED_HEADER: u64 = 60;
+    let mut vlrs = Vec::new();
+    let mut position = u64::from(raw.header_size);
+    reader.seek(SeekFrom::Start(position)).map_err(|e| e.to_string())?;
+    for _ in 0..raw.number_of_variable_length_records {
+        let vlr = raw::Vlr::read_from(&mut *reader, false)
+            .map_err(|_| "it ends within its variable length records".to_owned())?;
+        position += HEADER + vlr.data.len() as u64;
+        vlrs.push(Vlr::new(vlr));
+    }
+    if position > raw.offset_to_point_data.into() {
+        return Err("its variable length records reach into its points".to_owned());
+    }
+    let Some(extended) = raw.evlr else { return Ok(vlrs) };
+    let mut position = extended.start_of_first_evlr;
+    for _ in 0..extended.number_of_evlrs {
+        let mut header = [0; EXTENDED_HEADER as usize];
+        let there = position.checked_add(EXTENDED_HEADER).is_some_and(|end| end <= size);
+        if !there
+            || reader.seek(SeekFrom::Start(position)).is_err()
+            || reader.read_exact(&mut header).is_err()
+        {
+            break;
+        }
+        let length = header[20..28].try_into().map_or(u64::MAX, u64::from_le_bytes);
+        let end = (position + EXTENDED_HEADER).checked_add(length).filter(|&end| end <= size);
+        let Some(end) = end else { break };
+        reader.seek(SeekFrom::Start(position)).map_err(|e| e.to_string())?;
+        match raw::Vlr::read_from(&mut *reader, true) {
+            Ok(vlr) => vlrs.push(Vlr::new(vlr)),
+            Err(_) => break,
+        }
+        position = end;
+    }
+    Ok(vlrs)
+}

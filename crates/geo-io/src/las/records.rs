@@ -1,0 +1,104 @@
+//! What is taken out of the records of points.
+
+use std::path::Path;
+
+use ::las::raw;
+use gpu_core::parallel;
+
+use crate::points::Attributes;
+use crate::{Filter, PointCloud, Result};
+
+/// Records that a core takes at once.
+const PIECE: usize = 1 << 14;
+
+/// How a file's records are laid out, and what their integers stand for.
+#[derive(Clone, Copy)]
+pub(super) struct Layout {
+    /// Bytes of a record.
+    pub record: usize,
+    /// Whether the point format is one of 6 to 10.
+    extended: bool,
+    /// Scale and offset of x, y and z.
+    axes: [(f64, f64); 3],
+}
+
+impl Layout {
+    /// That which a header states.
+    pub fn of(header: &raw::Header, extended: bool) -> Self {
+        let h = header;
+        let axes = [
+            (h.x_scale_factor, h.x_offset),
+            (h.y_scale_factor, h.y_offset),
+            (h.z_scale_factor, h.z_offset),
+        ];
+        Self { record: usize::from(h.point_data_record_length), extended, axes }
+    }
+
+    /// Keeps the points of whole records that a filter keeps, on all cores.
+    pub fn keep_all(
+        &self,
+        path: &Path,
+        records: &[u8],
+        filter: &Filter,
+        cloud: &mut PointCloud,
+    ) -> Result<()> {
+        let pieces: Vec<&[u8]> = records.chunks(PIECE * self.record).collect();
+        if let [piece] = pieces[..] {
+            cloud.reserve(path, piece.len() / self.record)?;
+            self.keep(piece, filter, cloud);
+            return Ok(());
+        }
+        let kept = |i: usize| {
+            let mut part = PointCloud::of_las(pieces[i].len() / self.record);
+            self.keep(pieces[i], filter, &mut part);
+            part
+        };
+        for part in parallel::map(pieces.len(), 1, kept) {
+            cloud.append(path, &part, 0..part.len())?;
+            cloud.tally += part.tally;
+        }
+        Ok(())
+    }
+
+    /// The same on one core, of a cloud that has room for them.
+    pub fn keep(&self, records: &[u8], filter: &Filter, cloud: &mut PointCloud) {
+        for r in records.chunks_exact(self.record) {
+            let [x, y] = [self.coordinate(r, 0), self.coordinate(r, 1)];
+            let point = self.attributes(r, [x, y]);
+            if filter.keeps(point, &mut cloud.tally) {
+                cloud.x.push(x);
+                cloud.y.push(y);
+                cloud.z.push(self.coordinate(r, 2));
+                cloud.class.iter_mut().for_each(|column| column.push(point.class));
+            }
+        }
+    }
+
+    fn coordinate(&self, r: &[u8], axis: usize) -> f64 {
+        let word = [r[4 * axis], r[4 * axis + 1], r[4 * axis + 2], r[4 * axis + 3]];
+        let (scale, offset) = self.axes[axis];
+        f64::from(i32::from_le_bytes(word)) * scale + offset
+    }
+
+    fn attributes(&self, r: &[u8], [x, y]: [f64; 2]) -> Attributes {
+        if self.extended {
+            Attributes {
+                x,
+                y,
+                class: r[16],
+                return_number: r[14] & 15,
+                number_of_returns: r[14] >> 4,
+                withheld: r[15] & 4 != 0,
+            }
+        } else {
+            Attributes {
+                x,
+                y,
+                class: r[15] & 31,
+                return_number: r[14] & 7,
+                number_of_returns: r[14] >> 3 & 7,
+                withheld: r[15] & 128 != 0,
+            }
+        }
+    }
+}

@@ -13,7 +13,7 @@
 use std::f64::consts::TAU;
 use std::ops::ControlFlow;
 
-use gpu_core::Progress;
+use gpu_core::{Progress, parallel};
 
 /// The coordinate system of the survey: NAD83 / UTM zone 10N.
 pub const CRS: &str = "EPSG:26910";
@@ -43,6 +43,20 @@ pub struct Survey {
     pub number_of_returns: Vec<u8>,
 }
 
+impl Survey {
+    fn append(&mut self, mut more: Self) {
+        self.x.append(&mut more.x);
+        self.y.append(&mut more.y);
+        self.z.append(&mut more.z);
+        self.class.append(&mut more.class);
+        self.return_number.append(&mut more.return_number);
+        self.number_of_returns.append(&mut more.number_of_returns);
+    }
+}
+
+/// Scan lines that a core takes at once, at least.
+const LINES: usize = 8;
+
 /// Flies over the landscape of `seed` and fires about `pulses` pulses.
 pub fn fly(pulses: u64, seed: u64, progress: &dyn Progress) -> Survey {
     let land = Landscape::new(pulses, seed);
@@ -57,7 +71,7 @@ pub fn fly(pulses: u64, seed: u64, progress: &dyn Progress) -> Survey {
     let mut survey = Survey::default();
     for strip in 0..strips as u64 {
         let track = (strip as f64 + 0.5) * side / strips;
-        for line in 0..lines as u64 {
+        let scan = |line: u64, returns: &mut Survey| {
             for k in 0..per_line as u64 {
                 let pulse = (strip * lines as u64 + line) * per_line as u64 + k;
                 let jitter = |salt| 0.5 * (land.random(pulse, salt) - 0.5);
@@ -65,9 +79,15 @@ pub fn fly(pulses: u64, seed: u64, progress: &dyn Progress) -> Survey {
                 let sweep = if line % 2 == 0 { across } else { 1.0 - across };
                 let x = track + (sweep - 0.5) * swath;
                 let y = (line as f64 + (k as f64 + jitter(2)) / per_line) / lines * side;
-                land.fire(pulse, x, y, &mut survey);
+                land.fire(pulse, x, y, returns);
             }
-        }
+        };
+        let of_lines = parallel::map_ranges(lines as usize, LINES, &|lines| {
+            let mut returns = Survey::default();
+            lines.for_each(|line| scan(line as u64, &mut returns));
+            returns
+        });
+        of_lines.into_iter().for_each(|returns| survey.append(returns));
         let fraction = (strip + 1) as f64 / strips;
         if let ControlFlow::Break(()) = progress.report("strips", fraction) {
             break;
@@ -80,11 +100,41 @@ pub fn fly(pulses: u64, seed: u64, progress: &dyn Progress) -> Survey {
 struct Landscape {
     seed: u64,
     side: f64,
+    waves: [Wave; 7],
+}
+
+/// One of the waves of the open ground.
+#[derive(Clone, Copy, Default)]
+struct Wave {
+    length: f64,
+    /// Cosine and sine of the direction in which it runs.
+    turn: (f64, f64),
+    phase: f64,
+}
+
+impl Wave {
+    fn height(&self, x: f64, y: f64) -> f64 {
+        let (cos, sin) = self.turn;
+        let along = (x * cos + y * sin) * TAU / self.length;
+        let bend = (y * cos - x * sin) * TAU / (1.6 * self.length);
+        0.028 * self.length * (along + self.phase + 0.9 * bend.sin()).sin()
+    }
 }
 
 impl Landscape {
     fn new(pulses: u64, seed: u64) -> Self {
-        Self { seed, side: (pulses as f64).sqrt() }
+        let waves = [Wave::default(); 7];
+        let mut land = Self { seed, side: (pulses as f64).sqrt(), waves };
+        // Of falling length and height, each in a direction of its own.
+        land.waves = std::array::from_fn(|octave| {
+            let turn = TAU * land.random(octave as u64, 20);
+            Wave {
+                length: 420.0 / 1.75f64.powi(octave as i32),
+                turn: (turn.cos(), turn.sin()),
+                phase: TAU * land.random(octave as u64, 21),
+            }
+        });
+        land
     }
 
     /// Records the returns of one pulse.
@@ -132,15 +182,7 @@ impl Landscape {
 
     fn open_ground(&self, x: f64, y: f64) -> f64 {
         let slope = 180.0 - 0.05 * x + 0.04 * y;
-        let wave = |octave: u64| {
-            let length = 420.0 / 1.75f64.powi(octave as i32);
-            let turn = TAU * self.random(octave, 20);
-            let along = (x * turn.cos() + y * turn.sin()) * TAU / length;
-            let bend = (y * turn.cos() - x * turn.sin()) * TAU / (1.6 * length);
-            let phase = TAU * self.random(octave, 21);
-            0.028 * length * (along + phase + 0.9 * bend.sin()).sin()
-        };
-        slope + (0..7).map(wave).sum::<f64>()
+        slope + self.waves.iter().map(|wave| wave.height(x, y)).sum::<f64>()
     }
 
     /// Distance from the middle of the lake in units of its shore line: below 1 is water.

@@ -1,5 +1,8 @@
 //! The raster that every crate shares: where its cells lie on the ground.
 
+use std::ops::Range;
+
+use crate::parallel::{self, FINE};
 use crate::{Error, Result};
 
 /// An axis-aligned rectangle on the ground, in the units of the coordinate system.
@@ -20,15 +23,29 @@ impl Bounds {
     ///
     /// Coordinates that are not finite are ignored.
     pub fn of(x: &[f64], y: &[f64]) -> Option<Self> {
-        let mut points = x.iter().zip(y).filter(|(x, y)| x.is_finite() && y.is_finite());
-        let (&x0, &y0) = points.next()?;
-        let start = Self { min_x: x0, min_y: y0, max_x: x0, max_y: y0 };
-        Some(points.fold(start, |b, (&x, &y)| Self {
-            min_x: b.min_x.min(x),
-            min_y: b.min_y.min(y),
-            max_x: b.max_x.max(x),
-            max_y: b.max_y.max(y),
-        }))
+        let of_range = |range: Range<usize>| {
+            let points = x[range.clone()].iter().zip(&y[range]);
+            let finite = points.filter(|(x, y)| x.is_finite() && y.is_finite());
+            finite.fold(None, |all: Option<Self>, (&x, &y)| {
+                let point = Self { min_x: x, min_y: y, max_x: x, max_y: y };
+                Some(all.map_or(point, |all| all.with(&point)))
+            })
+        };
+        let parts = parallel::map_ranges(x.len().min(y.len()), FINE, &of_range);
+        parts.into_iter().flatten().reduce(|all, part| all.with(&part))
+    }
+
+    /// The smallest rectangle around both.
+    fn with(&self, other: &Self) -> Self {
+        // Of two zeros the positive one, whichever comes first.
+        let least = |a: f64, b: f64| a.min(b) + 0.0;
+        let greatest = |a: f64, b: f64| a.max(b) + 0.0;
+        Self {
+            min_x: least(self.min_x, other.min_x),
+            min_y: least(self.min_y, other.min_y),
+            max_x: greatest(self.max_x, other.max_x),
+            max_y: greatest(self.max_y, other.max_y),
+        }
     }
 }
 

@@ -90,7 +90,7 @@ fn run(args: &Args) -> Result<()> {
     let place =
         place.unwrap_or_else(|| Georeference::north_up((0.0, f64::from(height) * sides.1), sides));
     stages.run("write", |progress| write(args, &place, diagram, &mut rooms, progress))?;
-    report.stages(stages.done());
+    report.stages(&stages);
     report.beside(stages.beside().iter().cloned().chain(rooms.beside()));
     report.written(args.outputs());
     report.print(&args.run, false);

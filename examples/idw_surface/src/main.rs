@@ -97,7 +97,7 @@ fn run(args: &Args) -> Result<()> {
     report.field("power", params.adaptive.is_none().then_some(params.power));
     report.raster("surface", &grid, "values", &surface.values[0]);
     stages.run("write", |_| write(args, &device, &grid, &surface.values[0], crs.as_ref()))?;
-    report.stages(stages.done());
+    report.stages(&stages);
     report.written([&args.output]);
     report.print(&args.run, args.output.as_os_str() == "-");
     Ok(())

@@ -54,14 +54,17 @@ fn run(args: &Args) -> Result<()> {
         inputs.push(path);
     }
     let wanted = extent::wanted(args, &inputs)?;
-    let (device, mut cloud) = opening.beside(&mut stages, "read", |progress| {
-        Cloud::read(&inputs, &args.points, wanted, progress)
+    let (device, (cloud, range)) = opening.beside(&mut stages, "read", |progress| {
+        let mut cloud = Cloud::read(&inputs, &args.points, wanted, progress)?;
+        progress.at("heights", 0.0)?;
+        let range = cloud.settle_heights();
+        cloud.notes.extend(cloud.note_on_strays());
+        Ok((cloud, range))
     })?;
-    let range = cloud.settle_heights();
     for (path, tally) in inputs.iter().zip(&cloud.tallies) {
         report.input(path, tally);
     }
-    for note in cloud.notes.iter().chain(&cloud.note_on_strays()) {
+    for note in &cloud.notes {
         report.note(note);
     }
     let crs = cloud.crs.clone();
@@ -71,14 +74,15 @@ fn run(args: &Args) -> Result<()> {
     report.line("units", units.text(crs));
     report.device(&device, args.run.device);
 
-    let extents = extent::extents(args, &cloud, &device)?;
     let dem = stages.run("interpolate", |progress| {
-        interpolate(&device, &mut cloud, range, extents, &args.surface, progress)
+        progress.at("extent", 0.0)?;
+        let extents = extent::extents(args, &cloud, &device)?;
+        interpolate(&device, cloud, range, extents, &args.surface, progress)
     })?;
     report_sites(&mut report, &dem);
     report.raster("dem", &dem.grid, "heights", heights(&dem));
     write_products(args, &dem, crs, units, &device, &mut stages, &mut report)?;
-    report.stages(stages.done());
+    report.stages(&stages);
     report.written(&args.outputs());
     report.print(&args.run, args.output.as_os_str() == "-");
     Ok(())
@@ -103,13 +107,13 @@ fn simulate(args: &Args, path: &Path, progress: &dyn Progress) -> Result<()> {
 /// The DEM over an extent, from all points within reach of it, whose heights lie in a range, if that is known.
 fn interpolate(
     device: &Device,
-    cloud: &mut Cloud,
+    mut cloud: Cloud,
     range: Option<ValueRange>,
     extents: Extents,
     surface: &SurfaceArgs,
     progress: &dyn Progress,
 ) -> Result<Dem> {
-    let params = surface.params(extents.in_cells(cloud), range);
+    let params = surface.params(extents.in_cells(&mut cloud), range);
     let points = Points { x: &cloud.x, y: &cloud.y, values: &[&cloud.z] };
     let dem = nni_grid::interpolate(device, points, &params, progress)?;
     extents.cut(dem)

@@ -76,7 +76,7 @@ pub fn fly(pulses: u64, seed: u64, progress: &dyn Progress) -> Survey {
                 let pulse = (strip * lines as u64 + line) * per_line as u64 + k;
                 let jitter = |salt| 0.5 * (land.random(pulse, salt) - 0.5);
                 let across = (k as f64 + 0.5 + jitter(1)) / per_line;
-                let sweep = if line % 2 == 0 { across } else { 1.0 - across };
+                let sweep = if line.is_multiple_of(2) { across } else { 1.0 - across };
                 let x = track + (sweep - 0.5) * swath;
                 let y = (line as f64 + (k as f64 + jitter(2)) / per_line) / lines * side;
                 land.fire(pulse, x, y, returns);

@@ -160,7 +160,7 @@ pub fn ask(args: &AskSavedArgs) -> Result<()> {
     report_tree(&mut report, &tree);
     let areas = args.ask.answer(&device, &tree, &mut stages, &mut report)?;
     stages.run("write", |_| args.ask.write(&tree, areas.as_ref(), existing))?;
-    report.stages(stages.done());
+    report.stages(&stages);
     report.written(args.ask.outputs());
     report.print(&args.run, false);
     Ok(())

@@ -72,7 +72,7 @@ fn run(args: &Args) -> Result<()> {
         }
         args.ask.write(&tree, areas.as_ref(), existing)
     })?;
-    report.stages(stages.done());
+    report.stages(&stages);
     report.written(args.outputs());
     report.print(&args.run, false);
     Ok(())

@@ -5,6 +5,7 @@ use std::path::Path;
 use anyhow::{Result, ensure};
 use geo_io::{Cells, Crs, Existing, Georeference, Output};
 use gpu_core::GridSpec;
+use gpu_core::parallel::{self, FINE};
 
 use crate::args::{Format, RasterArgs};
 
@@ -51,7 +52,7 @@ impl<'a> Products<'a> {
             Format::Table => geo_io::write_table(output, self.grid, values)?,
             _ => {
                 let nodata = self.how.nodata;
-                let clash = values.contains(&nodata);
+                let clash = parallel::first(values.len(), FINE, |i| values[i] == nodata).is_some();
                 let path = path.display();
                 ensure!(
                     !clash,

@@ -4,11 +4,12 @@ use std::fmt::{Display, Write as _};
 use std::path::{Path, PathBuf};
 
 use geo_io::{Crs, Tally};
+use gpu_core::parallel::{self, FINE};
 use gpu_core::{Device, DeviceChoice, GridSpec};
 use serde_json::{Map, Value, json};
 
 use crate::args::RunArgs;
-use crate::stages::{Beside, Stage};
+use crate::stages::{Beside, Stages};
 
 /// The report under way: lines of text, each under a heading of the same width, and the same as fields.
 #[derive(Default)]
@@ -119,14 +120,16 @@ impl Report {
     /// A grid and the range of its values, NaN being NODATA.
     pub fn raster(&mut self, what: &str, grid: &GridSpec, quantity: &str, values: &[f32]) {
         let (width, height) = (grid.width, grid.height);
-        let known = values.iter().filter(|v| !v.is_nan());
-        let count = known.clone().count();
+        let of_parts = parallel::map_ranges(values.len(), FINE, &|range| summary(&values[range]));
+        let count: usize = of_parts.iter().map(|(count, _)| count).sum();
         let share = 100.0 * (1.0 - count as f64 / grid.cells().max(1) as f64);
         let cell = grid.cell_size;
         self.line(what, format_args!("{width} x {height} cells of {cell}, {share:.1}% NODATA"));
         let b = grid.bounds();
         self.line("extent", format_args!("{} {} to {} {}", b.min_x, b.min_y, b.max_x, b.max_y));
-        let range = known.map(|&v| (v, v)).reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)));
+        let ends = of_parts.into_iter().map(|(_, ends)| ends);
+        let (low, high) = ends.fold(NO_ENDS, |a, b| (a.0.min(b.0), a.1.max(b.1)));
+        let range = (count > 0).then_some((low, high));
         match range {
             Some((low, high)) => self.line(quantity, format_args!("{low:.2} to {high:.2}")),
             None => self.line(quantity, "none: every cell is NODATA"),
@@ -142,10 +145,10 @@ impl Report {
         );
     }
 
-    /// Seconds per stage, and per part of a stage.
-    pub fn stages(&mut self, stages: &[Stage]) {
+    /// Seconds per stage, and per part of a stage; those of all, and the stage to which most of them go.
+    pub fn stages(&mut self, stages: &Stages) {
         let mut seconds = Map::new();
-        for stage in stages {
+        for stage in stages.done() {
             self.line("time", format_args!("{:>8.3} s  {}", stage.seconds, stage.name));
             seconds.insert(stage.name.to_owned(), stage.seconds.into());
             for (part, seconds) in &stage.parts {
@@ -153,6 +156,14 @@ impl Report {
             }
         }
         self.field("seconds", seconds);
+        if let Some((whole, slowest)) = stages.in_all() {
+            let (name, share) = (slowest.name, 100.0 * slowest.seconds / whole);
+            self.line(
+                "",
+                format_args!("{whole:>8.3} s  in all, {share:.0}% of it the slowest stage: {name}"),
+            );
+            self.field("in_all", json!({"seconds": whole, "slowest": name}));
+        }
     }
 
     /// What ran beside those stages, and is in none of their seconds but as far as it was waited for.
@@ -193,6 +204,17 @@ impl Report {
             std::io::stdout().write_all(text.as_bytes())
         };
     }
+}
+
+/// The ends of no values.
+const NO_ENDS: (f32, f32) = (f32::INFINITY, f32::NEG_INFINITY);
+
+/// How many values there are that are not NaN, and the lowest and the highest of them.
+fn summary(values: &[f32]) -> (usize, (f32, f32)) {
+    values
+        .iter()
+        .filter(|v| !v.is_nan())
+        .fold((0, NO_ENDS), |(count, (low, high)), &v| (count + 1, (low.min(v), high.max(v))))
 }
 
 /// Files beside a raster, older than it, that GDAL would take for parts of it: overviews, statistics, a mask. They belong

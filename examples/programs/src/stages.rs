@@ -31,9 +31,9 @@ pub struct Beside {
 /// Runs the program's stages one after the other, each under a bar.
 ///
 /// The bar goes to standard error and is hidden where that is not a terminal.
-#[derive(Default)]
 pub struct Stages {
     is_quiet: bool,
+    begun: Instant,
     done: Vec<Stage>,
     beside: Vec<Beside>,
     running: RefCell<Running>,
@@ -58,7 +58,8 @@ const STEPS: u64 = 1000;
 impl Stages {
     /// Without bars, if asked for.
     pub fn new(is_quiet: bool) -> Self {
-        Self { is_quiet, ..Self::default() }
+        let (done, beside) = (Vec::new(), Vec::new());
+        Self { is_quiet, begun: Instant::now(), done, beside, running: RefCell::default() }
     }
 
     /// Runs one stage; `work` gets the bar to report to.
@@ -89,6 +90,12 @@ impl Stages {
     /// What has run so far.
     pub fn done(&self) -> &[Stage] {
         &self.done
+    }
+
+    /// The seconds since the first stage could begin, and the stage that took most of them.
+    pub fn in_all(&self) -> Option<(f64, &Stage)> {
+        let slowest = self.done.iter().max_by(|a, b| a.seconds.total_cmp(&b.seconds))?;
+        Some((self.begun.elapsed().as_secs_f64(), slowest))
     }
 }
 

@@ -65,7 +65,7 @@ fn build(args: &BuildArgs) -> Result<()> {
     stages.run("write", |_| geo_io::write_file(args.place(), |file| tree.write_to(file)))?;
     describe(&mut report, &tree);
     report.device(&device, args.run.device);
-    report.stages(stages.done());
+    report.stages(&stages);
     report.written([&args.output]);
     report.print(&args.run, false);
     Ok(())
@@ -245,7 +245,7 @@ fn query(args: &QueryArgs) -> Result<()> {
     let results =
         Results { conditions: &conditions, query: &query, found: &found, grid: *tree.grid() };
     stages.run("write", |_| args.output.iter().try_for_each(|path| results.write(args, path)))?;
-    report.stages(stages.done());
+    report.stages(&stages);
     report.written(&args.output);
     report.print(&args.run, false);
     Ok(())

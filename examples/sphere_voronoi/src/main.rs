@@ -47,7 +47,7 @@ fn run(args: &Args) -> Result<()> {
     report.field("cells", cells);
     report.field("sites", sites.count());
     stages.run("write", |_| write(args, &sites, &diagram, &mut report))?;
-    report.stages(stages.done());
+    report.stages(&stages);
     report.written(&args.written());
     report.print(&args.run, false);
     Ok(())

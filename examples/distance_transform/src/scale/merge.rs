@@ -56,7 +56,7 @@ pub fn merge(args: &MergeArgs) -> Result<()> {
     report.line("raster", format_args!("{width} x {height} pixels, of {tiles} tiles"));
     report.field("raster", json!({"width": width, "height": height}));
     report.field("tiles", tiles);
-    report.stages(stages.done());
+    report.stages(&stages);
     report.written(args.output.iter().chain(&args.nearest));
     report.print(&args.run, false);
     Ok(())

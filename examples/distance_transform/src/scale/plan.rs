@@ -114,7 +114,7 @@ fn report(args: &PlanArgs, plan: &Plan, stages: &Stages) {
         report.note("distances are in the unit of the mask's coordinate system");
     }
     report.field("folder", folder_name(plan));
-    report.stages(stages.done());
+    report.stages(stages);
     report.written([&args.output]);
     report.print(&args.run, false);
 }

@@ -82,7 +82,7 @@ pub fn scan(args: &ScanArgs) -> Result<()> {
     let (made, there) = (missing.len(), all.len() - missing.len());
     report.line("bands", format_args!("of {BAND} rows: {made} made, {there} were there"));
     report.field("bands", json!({"made": made, "there": there}));
-    report.stages(stages.done());
+    report.stages(&stages);
     report.written([&folder]);
     report.print(&args.run, false);
     Ok(())

@@ -143,7 +143,7 @@ fn report(args: &PlanArgs, (plan, reads): (&Plan, Reads), headers: &Headers, sta
              from those of one run in their last digits (docs/scale.md)",
         ),
     }
-    report.stages(stages.done());
+    report.stages(stages);
     report.written([&args.output]);
     report.print(&args.run, false);
 }

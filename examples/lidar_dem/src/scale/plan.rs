@@ -115,7 +115,7 @@ fn report(args: &PlanArgs, plan: &Plan, headers: &Headers, stages: &Stages) {
     };
     report.line("mosaic", exactness);
     report.field("exact", args.surface.is_exact_in_parts());
-    report.stages(stages.done());
+    report.stages(stages);
     report.written([&args.output]);
     report.print(&args.run, false);
 }

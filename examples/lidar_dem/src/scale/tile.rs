@@ -36,7 +36,7 @@ pub fn heights(
     })?;
     let extents = Extents::around(planned.plan.grid_of(tile), margins(planned, tile))?;
     let surface = planned.recipe.surface()?;
-    let mut dem = interpolate(device, &mut cloud, Some(range), extents, &surface, progress)?;
+    let mut dem = interpolate(device, cloud, Some(range), extents, &surface, progress)?;
     Ok(dem.values.remove(0).into_values())
 }
 

@@ -45,7 +45,7 @@ pub fn merge(args: &MergeArgs) -> Result<()> {
     });
     report.field("tree", tree);
     report.field("tiles", tiles);
-    report.stages(stages.done());
+    report.stages(&stages);
     report.written([&args.output]);
     report.print(&args.run, false);
     Ok(())

@@ -59,7 +59,7 @@ fn report(args: &PlanArgs, plan: &Plan, headers: &Headers, stages: &Stages) {
     report.field("root", json!({"bounds": [b.min_x, b.min_y, b.max_x, b.max_y], "level": level}));
     report_tiles(plan, &mut report);
     report_bins_size::<Recipe>(plan, &mut report);
-    report.stages(stages.done());
+    report.stages(stages);
     report.written([&args.output]);
     report.print(&args.run, false);
 }

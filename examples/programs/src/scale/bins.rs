@@ -173,7 +173,7 @@ fn report(
     report.field("points", json!({"binned": new, "there": before}));
     report.line("disk", format_args!("{} MiB", bytes.div_ceil(1 << 20)));
     report.field("bytes", bytes);
-    report.stages(stages.done());
+    report.stages(stages);
     report.written([&folder.to_owned()]);
     report.print(&args.run, false);
 }

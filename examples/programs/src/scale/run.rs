@@ -65,7 +65,7 @@ pub fn run<R: Recipe>(args: &RunTileArgs) -> Result<()> {
     let (made, there) = (done.made.len(), done.there);
     report.line("tiles", format_args!("{made} made, {there} were there"));
     report.field("tiles", json!({"made": made, "there": there}));
-    report.stages(stages.done());
+    report.stages(&stages);
     if args.all {
         let [read, make, write] = done.seconds;
         for (seconds, step) in [(read, "read"), (make, "make"), (write, "write")] {

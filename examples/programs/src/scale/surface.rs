@@ -69,7 +69,7 @@ pub fn merge_surface<R: SurfaceRecipe>(args: &MergeSurface<'_>) -> Result<()> {
     report.field(R::WHOLE, json!({"width": width, "height": height, "cell_size": cell}));
     report.field("tiles", tiles);
     report.crs(crs.as_ref());
-    report.stages(stages.done());
+    report.stages(&stages);
     report.written([args.output]);
     report.print(args.run, false);
     Ok(())

@@ -33,7 +33,7 @@ pub fn merge(args: &MergeArgs) -> Result<()> {
     report.line("tiles", tiles);
     report.field("tiles", tiles);
     describe(&mut report, &AnyTree::read(path)?);
-    report.stages(stages.done());
+    report.stages(&stages);
     report.written([path]);
     report.print(&args.run, false);
     Ok(())

@@ -136,7 +136,7 @@ fn report(args: &PlanArgs, plan: &Plan, rasters: &Rasters, stages: &Stages) {
     report.line("", format_args!("squares of {side} x {side} cells"));
     report.field("side", side);
     rasters.note.iter().for_each(|note| report.note(note));
-    report.stages(stages.done());
+    report.stages(stages);
     report.written([&args.output]);
     report.print(&args.run, false);
 }

@@ -13,7 +13,7 @@ use std::process::ExitCode;
 use anyhow::{Context, Result, anyhow};
 use geo_io::{Cells, Georeference, Mask, Output};
 use gpu_core::parallel::{self, FINE};
-use gpu_core::{Grid, GridSpec, GridView, Progress};
+use gpu_core::{Device, Grid, GridSpec, GridView, Progress};
 use pba_voronoi::{Diagram, Input, Integers, Params, Sites};
 use programs::args::Format;
 use programs::opening::Opening;
@@ -45,7 +45,12 @@ fn main() -> ExitCode {
 /// The program: check, read, transform, write, report.
 fn run(args: &Args) -> Result<()> {
     args.check()?;
-    let opening = Opening::begin(args.run.device);
+    let params = params(args);
+    let loaded = match args.sites.spacing {
+        Spacing::Sides(x, y) => params.spacing(x, y),
+        Spacing::Georeference => params.spacing(1.0, 1.0),
+    };
+    let opening = Opening::begin_with(args.run.device, move |device| load(device, &loaded));
     let mut stages = Stages::new(args.run.quiet);
     let (device, (mut mask, mut rooms)) = opening.beside(&mut stages, "read", |_| {
         let rooms = Rooms::begin(args, geo_io::mask_size(&args.mask))?;
@@ -58,7 +63,7 @@ fn run(args: &Args) -> Result<()> {
         Ok::<_, anyhow::Error>(pba_voronoi::transform(
             &device,
             &input,
-            &params(args, sides),
+            &params.spacing(sides.0, sides.1),
             progress,
         )?)
     })?;
@@ -136,9 +141,18 @@ fn sides_of(mask: &Path, spacing: Spacing, place: Option<&Georeference>) -> Resu
     }
 }
 
-/// How distances are counted, and the outputs.
-fn params(args: &Args, (x, y): (f64, f64)) -> Params {
-    let mut params = Params::new().distance().spacing(x, y);
+/// Transforms a small mask as the other will be, which loads the kernels.
+fn load(device: &Device, params: &Params) {
+    const SIDE: u32 = 256;
+    let mask: Vec<u8> = (0..SIDE * SIDE).map(|i| u8::from(i % 251 == 0)).collect();
+    let input = Input::new(Sites::Mask(&mask), GridSpec::of_pixels(SIDE, SIDE));
+    // An error comes again, where it matters.
+    drop(pba_voronoi::transform(device, &input, params, &()));
+}
+
+/// How far distances are counted, and the outputs.
+fn params(args: &Args) -> Params {
+    let mut params = Params::new().distance();
     if let Some(most) = args.max_distance {
         params = params.max_distance(most);
     }

@@ -14,7 +14,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use geo_io::{Crs, LasPoints, Output};
-use gpu_core::{Device, Points, Progress, ValueRange};
+use gpu_core::{Device, GridSpec, Points, Progress, ValueRange};
 use nni_grid::Dem;
 use programs::cloud::Cloud;
 use programs::opening::Opening;
@@ -44,7 +44,8 @@ fn main() -> ExitCode {
 fn run(args: &Args) -> Result<()> {
     let mut inputs = args.points.files()?;
     args.check(&inputs)?;
-    let opening = Opening::begin(args.run.device);
+    let surface = args.surface.clone();
+    let opening = Opening::begin_with(args.run.device, move |device| load(device, &surface));
     let mut stages = Stages::new(args.run.quiet);
     let mut report = Report::default();
 
@@ -117,6 +118,18 @@ fn interpolate(
     let points = Points { x: &cloud.x, y: &cloud.y, values: &[&cloud.z] };
     let dem = nni_grid::interpolate(device, points, &params, progress)?;
     extents.cut(dem)
+}
+
+/// Makes a small DEM as the other will be made, which loads the kernels.
+fn load(device: &Device, surface: &SurfaceArgs) {
+    const SIDE: u32 = 192;
+    let at = |i: u32| f64::from(i) + 0.5;
+    let x: Vec<f64> = (0..SIDE * SIDE).map(|i| at(i % SIDE)).collect();
+    let y: Vec<f64> = (0..SIDE * SIDE).map(|i| at(i / SIDE)).collect();
+    let params = surface.params(GridSpec::of_pixels(SIDE, SIDE), None);
+    let points = Points { x: &x, y: &y, values: &[&x] };
+    // An error comes again, where it matters.
+    drop(nni_grid::interpolate(device, points, &params, &()));
 }
 
 /// The heights of a DEM, row by row.

@@ -7,7 +7,7 @@ use nni_grid::{Duplicates, Method, Params, Weights};
 use programs::args::{number, positive};
 
 /// How the surface through the points is made.
-#[derive(Args, Debug)]
+#[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Surface")]
 pub struct SurfaceArgs {
     /// Side of a DEM cell, in ground units [default: 1, of feet 3; degrees have none]

@@ -1,4 +1,5 @@
-//! The device, opened while files are read: the driver takes a quarter of a second for that.
+//! The device, opened while files are read: the driver takes a quarter of a second for that, and on a machine's first
+//! run seconds to compile the kernels.
 
 use std::ops::ControlFlow;
 use std::panic::resume_unwind;
@@ -22,12 +23,24 @@ pub struct Opening {
 impl Opening {
     /// Begins to open the device.
     pub fn begin(choice: DeviceChoice) -> Self {
+        Self::begin_with(choice, |_| ())
+    }
+
+    /// Begins to open the device. If it is a GPU, `load` then does a little of the work that it will be given, so that
+    /// the kernels of that are loaded: what comes of it does not matter.
+    pub fn begin_with(choice: DeviceChoice, load: impl FnOnce(&Device) + Send + 'static) -> Self {
         let has_failed = Arc::new(AtomicBool::new(false));
         let failed = Arc::clone(&has_failed);
         let opened = std::thread::spawn(move || {
             let begin = Instant::now();
             let device = Device::open(choice);
             failed.store(device.is_err(), Ordering::Relaxed);
+            if let Ok(device) = &device
+                && !matches!(device, Device::Cpu)
+                && choice != DeviceChoice::Software
+            {
+                load(device);
+            }
             (device, begin.elapsed().as_secs_f64())
         });
         Self { opened, has_failed }

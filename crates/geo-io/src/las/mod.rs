@@ -229,22 +229,28 @@ impl LasFile {
         }
         let table = chunks::of_table(self, laz);
         let is_whole = table.is_ok();
-        if let Ok(chunks) = table {
-            let begun = cloud.clone();
-            let to = (&mut *cloud, &mut *keep, &mut decoded);
-            let read = chunks::read((self, path), laz, &chunks, filter, progress, to);
-            if !matches!(read, Err(Error::Malformed { .. } | Error::Truncated { .. })) {
-                return read;
+        let reason = match table {
+            Err(reason) => reason,
+            Ok(chunks) => {
+                let begun = cloud.clone();
+                let to = (&mut *cloud, &mut *keep, &mut decoded);
+                let read = chunks::read((self, path), laz, &chunks, filter, progress, to);
+                let reason = match read {
+                    Err(Error::Malformed { reason, .. }) => reason,
+                    other => return other,
+                };
+                // What was handed on cannot be called back.
+                decoded = match keep.is_by_batches() {
+                    true => Decoded::behind(Some(decoded)),
+                    false => {
+                        *cloud = begun;
+                        Decoded::behind(None)
+                    }
+                };
+                reason
             }
-            // What was handed on cannot be called back.
-            decoded = match keep.is_by_batches() {
-                true => Decoded::behind(Some(decoded)),
-                false => {
-                    *cloud = begun;
-                    Decoded::behind(None)
-                }
-            };
-        }
+        };
+        cloud.notes.push(format!("its points were decoded by one core: {reason}"));
         // With its chunk table a file has all of its bytes: what ends early then is damaged.
         let judged = |error: Error| match error {
             Error::Truncated { found, .. } if is_whole => {

@@ -98,6 +98,18 @@ impl<'a> Doubt<'a> {
         if weight == 0.0 {
             return false;
         }
+        // Above power 4 what is promised is in proportion to the power.
+        let rounding = (-2.0 * exponent).min(4.0) * self.reaches[group];
+        let inverse = match self.law {
+            1 => weight,
+            2 => weight.sqrt(),
+            4 => weight.sqrt().sqrt(),
+            _ => weight.powf(-0.5 / exponent),
+        };
+        // A share is 1 at most. What is not a number is in doubt.
+        if rounding * inverse <= MOST_DOUBT {
+            return false;
+        }
         let [x, y] = [chunk.x[i].abs() + self.extent[0], chunk.y[i].abs() + self.extent[1]];
         let farthest = x * x + y * y + self.smoothing;
         let least = self.index.len() as f64 * farthest.powf(exponent);
@@ -114,13 +126,9 @@ impl<'a> Doubt<'a> {
                 share = share.max(sum / all.max(low.abs().min(high.abs()) * known));
             }
         }
-        // Above power 4 what is promised is in proportion to the power.
-        let power = (-2.0 * exponent).min(4.0);
-        let rounding = power * self.reaches[group] * share;
+        let rounding = rounding * share;
         let is_fine = |inverse: f64| rounding * inverse <= MOST_DOUBT;
-        // What is not a number is in doubt too.
-        !is_fine(weight.powf(-0.5 / exponent))
-            && !is_fine(1.0 / (self.nearest(group, chunk, i) + self.smoothing).sqrt())
+        !is_fine(inverse) && !is_fine(1.0 / (self.nearest(group, chunk, i) + self.smoothing).sqrt())
     }
 
     /// The square of the least distance of a target to a point of a group.

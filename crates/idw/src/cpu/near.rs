@@ -28,16 +28,19 @@ pub(super) struct TileSums<L, const V: usize> {
     pub values: [[L; VECTORS]; V],
 }
 
-/// Vectors of what each target of a chunk has.
+/// Vectors of what each target of a chunk has, less a number. Without closures: what these call is no part of the function
+/// around that is compiled for wide vectors.
 #[inline(always)]
-pub(super) fn vectors<L: Lanes>(of: &dyn Fn(usize) -> f64) -> [L; VECTORS] {
-    let mut lanes = [L::Scalar::from_f64(0.0); 16];
-    std::array::from_fn(|q| {
-        for (i, lane) in lanes[..L::COUNT].iter_mut().enumerate() {
-            *lane = L::Scalar::from_f64(of(q * L::COUNT + i));
-        }
-        L::load(&lanes[..L::COUNT])
-    })
+pub(super) fn vectors<L: Lanes>(all: &[f64; MOST], less: f64) -> [L; VECTORS] {
+    let mut lanes = [L::Scalar::from_f64(0.0); MOST];
+    for (lane, x) in lanes.iter_mut().zip(all) {
+        *lane = L::Scalar::from_f64(x - less);
+    }
+    let mut vectors = [L::splat(lanes[0]); VECTORS];
+    for (q, vector) in vectors.iter_mut().enumerate() {
+        *vector = L::load(&lanes[q * L::COUNT..(q + 1) * L::COUNT]);
+    }
+    vectors
 }
 
 impl<L: Lanes, const V: usize> TileSums<L, V> {

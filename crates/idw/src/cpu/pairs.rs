@@ -476,12 +476,12 @@ fn walk<L: Lanes, const V: usize, const LAW: u32, const ROW: bool>(
     sums: &mut Sums,
 ) {
     let zero = L::splat(L::Scalar::from_f64(0.0));
-    let exponents = vectors::<L>(&|i| chunk.exponents[i]);
+    let exponents = vectors::<L>(&chunk.exponents, 0.0);
     let bounds = chunk.bounds();
     for (tile, &[x, y]) in staged.origins.iter().enumerate() {
         let near = Near {
-            x: vectors(&|i| chunk.x[i] - x),
-            y: vectors(&|i| chunk.y[i] - y),
+            x: vectors(&chunk.x, x),
+            y: vectors(&chunk.y, y),
             exponents,
             smoothing: L::splat(staged.smoothing),
         };

@@ -272,9 +272,10 @@ impl<'a> Tree<'a> {
     ) -> TileSums<L, V> {
         let zero = L::splat(0.0);
         let near = Near {
-            x: vectors::<L>(&|i| chunk.x[i] - origin[0]),
-            y: vectors::<L>(&|i| chunk.y[i] - origin[1]),
-            exponents: vectors::<L>(&|i| chunk.exponents[i]),
+            x: vectors::<L>(&chunk.x, origin[0]),
+            y: vectors::<L>(&chunk.y, origin[1]),
+            // One of the simple powers needs none.
+            exponents: if LAW == 0 { vectors(&chunk.exponents, 0.0) } else { [zero; VECTORS] },
             smoothing: L::splat(self.smoothing),
         };
         let mut of_item =

@@ -5,6 +5,7 @@ use std::ops::ControlFlow;
 use std::panic::resume_unwind;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Instant;
 
@@ -15,9 +16,11 @@ use crate::stages::Stages;
 
 /// A device that is being opened.
 pub struct Opening {
-    /// The device, and the seconds that it took.
-    opened: JoinHandle<(gpu_core::Result<Device>, f64)>,
+    /// The device, what was done for it, and the seconds that it took.
+    opened: JoinHandle<(gpu_core::Result<Device>, &'static str, f64)>,
     has_failed: Arc<AtomicBool>,
+    /// Told whether the device will be wanted.
+    is_wanted: Sender<bool>,
 }
 
 impl Opening {
@@ -27,23 +30,30 @@ impl Opening {
     }
 
     /// Begins to open the device. If it is a GPU, `load` then does a little of the work that it will be given, so that
-    /// the kernels of that are loaded: what comes of it does not matter.
+    /// the kernels of that are loaded: what comes of it does not matter. It waits for the first report of progress of the
+    /// stage beside, so that input which cannot be read at all waits for no kernels.
     pub fn begin_with(choice: DeviceChoice, load: impl FnOnce(&Device) + Send + 'static) -> Self {
         let has_failed = Arc::new(AtomicBool::new(false));
         let failed = Arc::clone(&has_failed);
+        let (is_wanted, wanted) = channel();
         let opened = std::thread::spawn(move || {
             let begin = Instant::now();
             let device = Device::open(choice);
             failed.store(device.is_err(), Ordering::Relaxed);
+            let (mut what, mut seconds) = ("device opened", begin.elapsed().as_secs_f64());
             if let Ok(device) = &device
                 && !matches!(device, Device::Cpu)
                 && choice != DeviceChoice::Software
+                && wanted.recv() == Ok(true)
             {
+                let begin = Instant::now();
                 load(device);
+                what = "device opened, kernels loaded";
+                seconds += begin.elapsed().as_secs_f64();
             }
-            (device, begin.elapsed().as_secs_f64())
+            (device, what, seconds)
         });
-        Self { opened, has_failed }
+        Self { opened, has_failed, is_wanted }
     }
 
     /// Runs a stage that wants no device meanwhile. Where the device cannot be opened the stage ends at its next report
@@ -54,19 +64,23 @@ impl Opening {
         name: &'static str,
         work: impl FnOnce(&dyn Progress) -> Result<T>,
     ) -> Result<(Device, T)> {
-        let Self { opened, has_failed } = self;
-        let done =
-            stages.run(name, |progress| work(&Watched { progress, has_failed: &has_failed }));
-        let (device, seconds) = opened.join().unwrap_or_else(|panic| resume_unwind(panic));
-        stages.note_beside("device opened", name, seconds);
+        let Self { opened, has_failed, is_wanted } = self;
+        let done = stages.run(name, |progress| {
+            work(&Watched { progress, has_failed: &has_failed, is_wanted: &is_wanted })
+        });
+        // Where it was told before, or has ended, nobody hears this.
+        let _ = is_wanted.send(done.is_ok());
+        let (device, what, seconds) = opened.join().unwrap_or_else(|panic| resume_unwind(panic));
+        stages.note_beside(what, name, seconds);
         Ok((device?, done?))
     }
 }
 
-/// Progress that breaks where the device could not be opened.
+/// Progress that tells that the device is wanted, and breaks where it could not be opened.
 struct Watched<'a> {
     progress: &'a dyn Progress,
     has_failed: &'a AtomicBool,
+    is_wanted: &'a Sender<bool>,
 }
 
 impl Progress for Watched<'_> {
@@ -74,6 +88,8 @@ impl Progress for Watched<'_> {
         if self.has_failed.load(Ordering::Relaxed) {
             return ControlFlow::Break(());
         }
+        // The first is heard, or none.
+        let _ = self.is_wanted.send(true);
         self.progress.report(stage, fraction)
     }
 }
@@ -96,6 +112,29 @@ mod tests {
         });
         let error = outcome.map(drop).unwrap_err();
         assert!(error.downcast_ref::<gpu_core::Error>().is_some(), "{error:#} after {reports}");
+    }
+
+    #[test]
+    fn kernels_are_loaded_for_a_stage_that_reports_and_for_no_other() {
+        let loads = |reports: bool, succeeds: bool| {
+            let (is_wanted, wanted) = channel();
+            let opened = std::thread::spawn(move || match wanted.recv() {
+                Ok(true) => (Ok(Device::Cpu), "loaded", 0.0),
+                _ => (Ok(Device::Cpu), "not loaded", 0.0),
+            });
+            let opening = Opening { opened, has_failed: Arc::default(), is_wanted };
+            let mut stages = Stages::new(true);
+            let _ = opening.beside(&mut stages, "read", |progress| -> Result<()> {
+                if reports {
+                    progress.at("points", 0.0)?;
+                }
+                anyhow::ensure!(succeeds, "no such file");
+                Ok(())
+            });
+            stages.beside()[0].what == "loaded"
+        };
+        assert_eq!([loads(true, true), loads(true, false), loads(false, true)], [true; 3]);
+        assert!(!loads(false, false));
     }
 
     #[test]

@@ -40,6 +40,9 @@ pub(super) fn fields() -> DecompressionSelection {
 /// The chunks that a file's table states, in its order. Refuses a table that does not fit the file.
 pub(super) fn of_table(las: &LasFile, vlr: &LazVlr) -> Result<Vec<Chunk>, String> {
     let text = |e: std::io::Error| e.to_string();
+    if !is_chunked(vlr) {
+        return Err("it is compressed as a whole".into());
+    }
     let mut source = las.at_points().map_err(text)?;
     let start = u64::from(las.raw.offset_to_point_data);
     let mut bytes = [0; 8];
@@ -74,6 +77,12 @@ pub(super) fn of_table(las: &LasFile, vlr: &LazVlr) -> Result<Vec<Chunk>, String
         return Err("its chunk table does not fit the file".into());
     }
     Ok(chunks)
+}
+
+/// Whether points are compressed in chunks: not by the first compressor that there was, 1 in the record.
+fn is_chunked(vlr: &LazVlr) -> bool {
+    let mut record = Vec::new();
+    vlr.write_to(&mut record).is_ok() && matches!(record[..], [2 | 3, 0, ..])
 }
 
 /// Decodes some chunks and keeps their points, in the order of the chunks. The file's other points count as outside.
@@ -326,6 +335,11 @@ mod tests {
         let path = folder.path().join("long.laz");
         long_file(&path);
         let whole = std::fs::read(&path).unwrap();
+        let las = LasFile::open(&path).unwrap();
+        let mut record = las.vlrs.iter().find(|v| v.record_id == 22204).unwrap().data.clone();
+        assert!(is_chunked(&LazVlr::from_buffer(&record).unwrap()));
+        record[0] = 1;
+        assert!(of_table(&las, &LazVlr::from_buffer(&record).unwrap()).is_err());
         // One chunk more than the points need, and one less.
         for points in [250_000_u64, 300_001] {
             let mut bytes = whole.clone();

@@ -85,7 +85,8 @@ fn is_chunked(vlr: &LazVlr) -> bool {
     vlr.write_to(&mut record).is_ok() && matches!(record[..], [2 | 3, 0, ..])
 }
 
-/// Decodes some chunks and keeps their points, in the order of the chunks. The file's other points count as outside.
+/// Decodes some chunks and keeps their points, in the order of the chunks. The file's other points count as outside. Where
+/// a chunk cannot be decoded it is said why, and the points of those before it were kept.
 pub(super) fn read(
     (las, path): (&LasFile, &Path),
     vlr: &LazVlr,
@@ -93,7 +94,7 @@ pub(super) fn read(
     filter: &Filter,
     progress: &dyn Progress,
     (cloud, keep, decoded): (&mut PointCloud, &mut Keep, &mut Decoded),
-) -> Result<()> {
+) -> Result<Result<(), String>> {
     let wanted: u64 = chunks.iter().map(|chunk| chunk.points).sum();
     let ahead = keep.batch(super::usual_batch()) as u64;
     if filter.bounds.is_none() && !keep.is_by_batches() {
@@ -103,7 +104,7 @@ pub(super) fn read(
     let is_checksum_wanted = keep.is_by_batches();
     let decoder = Decoder { las, vlr, filter, source: Mutex::new(source), is_checksum_wanted };
     let stop = AtomicBool::new(false);
-    rayon::in_place_scope(|scope| {
+    let done = rayon::in_place_scope(|scope| -> Result<Result<(), String>> {
         // However this ends, tasks that wait for a core then end at once.
         let _stops = Stops(&stop);
         let (give, take) = channel();
@@ -130,18 +131,20 @@ pub(super) fn read(
             let (number, part) = received(&take)?;
             ready[number] = Some(part);
             while let Some(part) = ready.get_mut(turn).and_then(Option::take) {
-                let part = part.map_err(|reason| las.damaged(path, done, &reason))?;
-                done += chunks[turn].points;
-                turn += 1;
-                decoded.takes(chunks[turn - 1].points, &part.checksum);
+                let part = match part {
+                    Ok(part) => part,
+                    Err(reason) => return Ok(Err(las.behind(done, &reason))),
+                };
+                decoded.takes(chunks[turn].points, &part.checksum);
+                (done, turn) = (done + chunks[turn].points, turn + 1);
                 las.hand_on_part((path, &part.cloud), (cloud, keep), turn == chunks.len())?;
             }
         }
-        Ok(())
+        Ok(Ok(()))
     })?;
     cloud.tally.read += las.points - wanted;
     cloud.tally.dropped_outside += las.points - wanted;
-    report(progress, wanted, wanted)
+    report(progress, wanted, wanted).map(|()| done)
 }
 
 /// What came of a chunk.
@@ -315,7 +318,8 @@ mod tests {
                 let mut cloud = PointCloud::of_las(0);
                 let mut keep = Keep::All { at_once: 1, is_checked: true };
                 let to = (&mut cloud, &mut keep, &mut Decoded::behind(None));
-                read((&las, &path), laz, &chunks, &filter, &(), to).map(|()| cloud)
+                read((&las, &path), laz, &chunks, &filter, &(), to)?.unwrap();
+                Ok::<_, Error>(cloud)
             };
             // From outside of the pool, and from within one of a core that waits for itself.
             let outside = read_all().unwrap();

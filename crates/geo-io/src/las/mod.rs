@@ -225,7 +225,8 @@ impl LasFile {
         let mut decoded = Decoded::behind(None);
         if let Some(chunks) = self.chunks_within(filter) {
             let to = (&mut *cloud, &mut *keep, &mut decoded);
-            return chunks::read((self, path), laz, &chunks, filter, progress, to);
+            let read = chunks::read((self, path), laz, &chunks, filter, progress, to)?;
+            return read.map_err(|reason| Error::malformed(path, reason));
         }
         let table = chunks::of_table(self, laz);
         let is_whole = table.is_ok();
@@ -234,11 +235,8 @@ impl LasFile {
             Ok(chunks) => {
                 let begun = cloud.clone();
                 let to = (&mut *cloud, &mut *keep, &mut decoded);
-                let read = chunks::read((self, path), laz, &chunks, filter, progress, to);
-                let reason = match read {
-                    Err(Error::Malformed { reason, .. }) => reason,
-                    other => return other,
-                };
+                let read = chunks::read((self, path), laz, &chunks, filter, progress, to)?;
+                let Err(reason) = read else { return Ok(()) };
                 // What was handed on cannot be called back.
                 decoded = match keep.is_by_batches() {
                     true => Decoded::behind(Some(decoded)),
@@ -357,7 +355,12 @@ impl LasFile {
     }
 
     fn damaged(&self, path: &Path, done: u64, reason: &str) -> Error {
-        Error::malformed(path, format!("after {done} of {} points: {reason}", self.points))
+        Error::malformed(path, self.behind(done, reason))
+    }
+
+    /// What is wrong behind so many points.
+    fn behind(&self, done: u64, reason: &str) -> String {
+        format!("after {done} of {} points: {reason}", self.points)
     }
 }
 

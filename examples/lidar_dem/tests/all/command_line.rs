@@ -51,9 +51,14 @@ fn what_is_wrong_is_said_with_a_tip() {
     for (arguments, words) in cases {
         PROGRAM.fails(folder.path(), arguments, words);
     }
-    let output = Command::new(PROGRAM.path).arg("missing.laz").output().unwrap();
-    let errors = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(errors.matches("No such file").count(), 1, "{errors}");
+    for arguments in
+        [&["missing.laz"][..], &["plan", "missing.laz"], &["run", "missing.json", "--all"]]
+    {
+        let output = Command::new(PROGRAM.path).args(arguments).output().unwrap();
+        let errors = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(errors.matches("No such file").count(), 1, "{errors}");
+        assert!(!errors.contains("os error"), "{errors}");
+    }
     // c1 alone has no limit.
     let c1 = ["points.csv", "--weights", "c1", "-o", "c1.npy", "--device", "cpu"];
     PROGRAM.succeeds(folder.path(), &c1);

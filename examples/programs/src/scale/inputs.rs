@@ -11,9 +11,9 @@ use tile_plan::{Input, Stamp};
 /// # Errors
 /// The file cannot be looked at.
 pub fn stamp(path: &Path) -> Result<Stamp> {
-    let about =
-        std::fs::metadata(path).with_context(|| format!("cannot read {}", path.display()))?;
-    let changed = about.modified().with_context(|| path.display().to_string())?;
+    let failed = |reason| geo_io::Error::Read { path: path.to_owned(), reason };
+    let about = std::fs::metadata(path).map_err(failed)?;
+    let changed = about.modified().map_err(failed)?;
     let since = changed.duration_since(UNIX_EPOCH).unwrap_or_default();
     Ok(Stamp {
         bytes: about.len(),

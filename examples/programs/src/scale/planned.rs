@@ -108,7 +108,8 @@ impl<R: Recipe> Planned<R> {
     /// The file cannot be read, is no plan, or is another program's.
     pub fn read(path: &Path) -> Result<Self> {
         let name = path.display();
-        let text = std::fs::read(path).with_context(|| format!("cannot read {name}"))?;
+        let failed = |reason| geo_io::Error::Read { path: path.to_owned(), reason };
+        let text = std::fs::read(path).map_err(failed)?;
         let text = String::from_utf8_lossy(&text);
         let plan = Plan::from_json(&text).with_context(|| name.to_string())?;
         let Held { memory, recipe, .. } = Self::of(&plan).with_context(|| name.to_string())?;

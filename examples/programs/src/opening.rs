@@ -14,6 +14,9 @@ use gpu_core::{Device, DeviceChoice, Progress};
 
 use crate::stages::Stages;
 
+/// What loads the kernels.
+type Load = Box<dyn FnOnce(&Device) + Send>;
+
 /// A device that is being opened.
 pub struct Opening {
     /// The device, what was done for it, and the seconds that it took.
@@ -26,13 +29,17 @@ pub struct Opening {
 impl Opening {
     /// Begins to open the device.
     pub fn begin(choice: DeviceChoice) -> Self {
-        Self::begin_with(choice, |_| ())
+        Self::new(choice, None)
     }
 
     /// Begins to open the device. If it is a GPU, `load` then does a little of the work that it will be given, so that
     /// the kernels of that are loaded: what comes of it does not matter. It waits for the first report of progress of the
     /// stage beside, so that input which cannot be read at all waits for no kernels.
     pub fn begin_with(choice: DeviceChoice, load: impl FnOnce(&Device) + Send + 'static) -> Self {
+        Self::new(choice, Some(Box::new(load)))
+    }
+
+    fn new(choice: DeviceChoice, load: Option<Load>) -> Self {
         let has_failed = Arc::new(AtomicBool::new(false));
         let failed = Arc::clone(&has_failed);
         let (is_wanted, wanted) = channel();
@@ -41,7 +48,7 @@ impl Opening {
             let device = Device::open(choice);
             failed.store(device.is_err(), Ordering::Relaxed);
             let (mut what, mut seconds) = ("device opened", begin.elapsed().as_secs_f64());
-            if let Ok(device) = &device
+            if let (Ok(device), Some(load)) = (&device, load)
                 && !matches!(device, Device::Cpu)
                 && choice != DeviceChoice::Software
                 && wanted.recv() == Ok(true)

@@ -158,10 +158,11 @@ impl Report {
         self.field("seconds", seconds);
         if let Some((whole, slowest)) = stages.in_all() {
             let (name, share) = (slowest.name, 100.0 * slowest.seconds / whole);
-            self.line(
-                "",
-                format_args!("{whole:>8.3} s  in all, {share:.0}% of it the slowest stage: {name}"),
-            );
+            let slowest = match stages.done() {
+                [_] => String::new(),
+                _ => format!(", {share:.0}% of it the slowest stage: {name}"),
+            };
+            self.line("", format_args!("{whole:>8.3} s  in all{slowest}"));
             self.field("in_all", json!({"seconds": whole, "slowest": name}));
         }
     }
@@ -241,6 +242,28 @@ mod tests {
     use std::time::{Duration, SystemTime};
 
     use super::*;
+
+    #[test]
+    fn the_slowest_of_several_stages_is_named() {
+        let text = |names: &[&'static str], parts: &[(&'static str, f64)]| {
+            let mut stages = Stages::new(true);
+            for (i, name) in names.iter().enumerate() {
+                stages.run(name, |_| std::thread::sleep(Duration::from_millis(30 * i as u64)));
+            }
+            stages.note_parts(parts.iter().copied());
+            let mut report = Report::default();
+            report.stages(&stages);
+            (report.text, report.fields["in_all"]["slowest"].clone())
+        };
+        let (several, slowest) = text(&["read", "write"], &[]);
+        assert!(several.trim_end().ends_with("of it the slowest stage: write"), "{several}");
+        assert_eq!(slowest, "write");
+        // Of one there is no slowest; its parts stand below it.
+        let (one, _) = text(&["tiles"], &[("make", 1.0)]);
+        let lines: Vec<_> = one.lines().map(str::trim_end).collect();
+        assert!(lines[1].ends_with("1.000 s    make"), "{one}");
+        assert!(lines[2].ends_with(" s  in all"), "{one}");
+    }
 
     #[test]
     fn what_belonged_to_the_raster_before_is_noted() {

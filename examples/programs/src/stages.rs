@@ -77,6 +77,13 @@ impl Stages {
         result
     }
 
+    /// Notes parts of the last stage that it measured by itself.
+    pub fn note_parts(&mut self, parts: impl IntoIterator<Item = (&'static str, f64)>) {
+        if let Some(stage) = self.done.last_mut() {
+            stage.parts.extend(parts);
+        }
+    }
+
     /// Notes what ran beside a stage.
     pub fn note_beside(&mut self, what: &str, stages: &'static str, seconds: f64) {
         self.beside.push(Beside { what: what.to_owned(), stages, seconds });

@@ -65,14 +65,16 @@ pub fn run<R: Recipe>(args: &RunTileArgs) -> Result<()> {
     let (made, there) = (done.made.len(), done.there);
     report.line("tiles", format_args!("{made} made, {there} were there"));
     report.field("tiles", json!({"made": made, "there": there}));
-    report.stages(&stages);
     if args.all {
         let [read, make, write] = done.seconds;
-        for (seconds, step) in [(read, "read"), (make, "make"), (write, "write")] {
-            report.line("", format_args!("{seconds:>8.3} s    {step}, beside each other"));
-        }
+        stages.note_parts([
+            ("read, beside each other", read),
+            ("make, beside each other", make),
+            ("write, beside each other", write),
+        ]);
         report.field("steps", json!({"read": read, "make": make, "write": write}));
     }
+    report.stages(&stages);
     let files = done.made.iter().flat_map(|&number| R::files(&planned, number));
     report.written(&files.collect::<Vec<PathBuf>>());
     report.print(&args.run, false);

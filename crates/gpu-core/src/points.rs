@@ -1,6 +1,5 @@
 //! Scattered points in host memory.
 
-use crate::parallel::{self, FINE};
 use crate::{Bounds, Error, Result};
 
 /// Points as columns of equal length, with any number of values each.
@@ -85,53 +84,17 @@ impl Extent {
 }
 
 impl ValueRange {
-    /// The range of a column that has elements. Of zeros of both signs it has the positive one.
+    /// The range of a column that has elements.
     fn of(what: &'static str, column: &[f64]) -> Result<Self> {
-        let of_parts = parallel::map_ranges(column.len(), FINE, &|range| Ends::of(&column[range]));
-        let Ends { least, greatest, zeros } = of_parts.into_iter().fold(Ends::NONE, Ends::with);
-        let is_bad = |i: usize| !column[i].is_finite();
-        // Zero times what is not finite is not a number, nor is any sum with that.
-        if zeros.is_nan()
-            && let Some(index) = parallel::first(column.len(), FINE, is_bad)
-        {
+        if let Some(index) = column.iter().position(|value| !value.is_finite()) {
             return Err(Error::NotFinite { what, index: index as u64, value: column[index] });
         }
-        Ok(Self { min: least + 0.0, max: greatest + 0.0 })
-    }
-}
-
-/// The ends of some values.
-#[derive(Clone, Copy)]
-struct Ends {
-    least: f64,
-    greatest: f64,
-    /// Zero times each value, added up.
-    zeros: f64,
-}
-
-impl Ends {
-    const NONE: Self = Self { least: f64::INFINITY, greatest: f64::NEG_INFINITY, zeros: 0.0 };
-
-    /// Eight values at a time, in vectors.
-    fn of(values: &[f64]) -> Self {
-        let of = |value: f64| Self { least: value, greatest: value, zeros: 0.0 * value };
-        let (eights, rest) = values.as_chunks::<8>();
-        let mut lanes = [Self::NONE; 8];
-        for eight in eights {
-            for (lane, value) in lanes.iter_mut().zip(eight) {
-                *lane = lane.with(of(*value));
-            }
-        }
-        let rest = rest.iter().map(|value| of(*value));
-        lanes.into_iter().chain(rest).fold(Self::NONE, Self::with)
-    }
-
-    fn with(self, other: Self) -> Self {
-        Self {
-            least: if other.least < self.least { other.least } else { self.least },
-            greatest: if other.greatest > self.greatest { other.greatest } else { self.greatest },
-            zeros: self.zeros + other.zeros,
-        }
+        let start = Self { min: column[0], max: column[0] };
+        // Zeros of both signs count as equal; the first one met stays.
+        Ok(column.iter().fold(start, |range, &value| Self {
+            min: if value < range.min { value } else { range.min },
+            max: if value > range.max { value } else { range.max },
+        }))
     }
 }
 
@@ -148,16 +111,6 @@ mod tests {
         assert_eq!(extent.bounds, Some(bounds));
         let ranges = [ValueRange { min: 7.0, max: 9.0 }, ValueRange { min: -1.0, max: 3.0 }];
         assert_eq!(extent.ranges, ranges);
-
-        // Over many parts, and whatever came before the bad value.
-        let mut long: Vec<f64> = (0..100_003).map(|i| f64::from(i % 977) - 400.0).collect();
-        let range = ValueRange { min: -400.0, max: 576.0 };
-        assert_eq!(ValueRange::of("value", &long), Ok(range));
-        for (index, value) in [(99_999, f64::INFINITY), (70_001, f64::NAN)] {
-            long[index] = value;
-            let error = ValueRange::of("value", &long).unwrap_err();
-            assert!(matches!(error, Error::NotFinite { index: i, .. } if i == index as u64));
-        }
 
         assert_eq!(Extent::of(&Points::default()), Ok(Extent::default()));
         let bad = [1.0, 2.0, f64::NEG_INFINITY];

@@ -1,6 +1,7 @@
 //! What a caller gives to be interpolated, checked.
 
-use gpu_core::{Extent, GridSpec, GridView, Points};
+use gpu_core::parallel::{self, FINE};
+use gpu_core::{Bounds, Extent, GridSpec, GridView, Points, ValueRange};
 
 use crate::{Error, Result};
 
@@ -50,15 +51,82 @@ pub(crate) fn check_mask(mask: &GridSpec, grid: &GridSpec) -> Result<()> {
     Ok(())
 }
 
-/// The extent of points that can be interpolated.
+/// The extent of points that can be interpolated, on all cores.
 fn extent_of(points: &Points) -> Result<Extent> {
-    let extent = Extent::of(points)?;
-    for (column, range) in points.values.iter().zip(&extent.ranges) {
+    points.check_lengths()?;
+    if points.is_empty() {
+        return Ok(Extent::default());
+    }
+    let (x, y) = (range_of("x", points.x)?, range_of("y", points.y)?);
+    let bounds = Bounds { min_x: x.min, min_y: y.min, max_x: x.max, max_y: y.max };
+    let mut ranges = Vec::new();
+    for column in points.values {
+        let range = range_of("value", column)?;
         if f64::max(-range.min, range.max) > f64::from(f32::MAX) {
             (0..column.len()).try_for_each(|index| check_value(index, column[index]))?;
         }
+        ranges.push(range);
     }
-    Ok(extent)
+    Ok(Extent { bounds: Some(bounds), ranges })
+}
+
+/// The range of values, of which there are some. Fails where one is not finite.
+fn range_of(what: &'static str, values: &[f64]) -> Result<ValueRange> {
+    let of_parts = parallel::map_ranges(values.len(), FINE, &|range| ends_of(&values[range]));
+    let of_all = of_parts.into_iter().reduce(Ends::with).unwrap_or(Ends::NONE);
+    if of_all.is_finite() {
+        return Ok(of_all.range());
+    }
+    match parallel::first(values.len(), FINE, |i| !values[i].is_finite()) {
+        Some(index) => {
+            let (index, value) = (index as u64, values[index]);
+            Err(gpu_core::Error::NotFinite { what, index, value }.into())
+        }
+        None => Ok(of_all.range()),
+    }
+}
+
+/// The ends of some values.
+#[derive(Clone, Copy)]
+struct Ends {
+    least: f64,
+    greatest: f64,
+    /// Zero times each value, added up: NaN where one is not finite.
+    zeros: f64,
+}
+
+impl Ends {
+    const NONE: Self = Self { least: f64::INFINITY, greatest: f64::NEG_INFINITY, zeros: 0.0 };
+
+    fn with(self, other: Self) -> Self {
+        Self {
+            least: if other.least < self.least { other.least } else { self.least },
+            greatest: if other.greatest > self.greatest { other.greatest } else { self.greatest },
+            zeros: self.zeros + other.zeros,
+        }
+    }
+
+    fn is_finite(self) -> bool {
+        self.zeros == 0.0
+    }
+
+    fn range(self) -> ValueRange {
+        // Of two zeros the positive one, whichever came first.
+        ValueRange { min: self.least + 0.0, max: self.greatest + 0.0 }
+    }
+}
+
+/// The ends of a part, eight values at a time.
+fn ends_of(values: &[f64]) -> Ends {
+    let of = |value: f64| Ends { least: value, greatest: value, zeros: 0.0 * value };
+    let (eights, rest) = values.as_chunks::<8>();
+    let mut lanes = [Ends::NONE; 8];
+    for eight in eights {
+        for (lane, value) in lanes.iter_mut().zip(eight) {
+            *lane = lane.with(of(*value));
+        }
+    }
+    lanes.into_iter().chain(rest.iter().map(|value| of(*value))).fold(Ends::NONE, Ends::with)
 }
 
 fn check_value(index: usize, value: f64) -> Result<()> {

@@ -5,10 +5,13 @@
 //! - [`sizes`]: the lengths at which kernels go wrong; [`is_slow`]: whether to do fewer and smaller cases.
 //! - [`bits`], [`bits64`]: floats to compare bit by bit.
 //! - [`program`]: a program as its users meet it, and what all programs do; [`tiles`]: what those do that work in tiles.
+//! - [`damaged`]: files as they should not be; [`allocations`]: how much memory a call takes.
 //! - `faults`, with the feature `software`: driver calls that fail, one after the other.
 #![deny(missing_docs)]
 
+pub mod allocations;
 mod cloud;
+mod damage;
 #[cfg(feature = "software")]
 pub mod faults;
 pub mod program;
@@ -16,6 +19,7 @@ mod random;
 pub mod tiles;
 
 pub use cloud::Cloud;
+pub use damage::damaged;
 pub use random::Random;
 
 use gpu_core::{Device, DeviceChoice};

@@ -11,6 +11,7 @@
 //!   launched as often as one likes; [`Gpu::time`]; [`PageLocked`] host memory, and copies that run
 //!   beside other work.
 //! - [`parallel`]: loops on all cores of the host. [`host_memory`]: large host allocations that fail with an error.
+//!   [`files`]: files that appear whole or not at all.
 #![deny(missing_docs)]
 
 #[cfg(feature = "cuda")]
@@ -26,6 +27,7 @@ mod device_points;
 #[cfg(feature = "cuda")]
 mod driver;
 mod error;
+pub mod files;
 #[cfg(feature = "cudarc")]
 mod foreign_cudarc;
 #[cfg(feature = "cust")]

@@ -1,0 +1,465 @@
+//! Files that appear whole or not at all.
+//!
+//! [`replace`] saves to a file; it is what every crate and program saves by. The bytes go to a temporary file in the folder
+//! of the target. When all are written:
+//!
+//! 1. The system writes the file to the disk (`fsync`). File systems that take bytes on credit, as NFS, Lustre and those with
+//!    quotas do, say here that there was no room.
+//! 2. The file is closed, and the error of that is looked at too.
+//! 3. The file takes the name of the target, which is atomic within a file system: a reader sees the old file or the new one.
+//! 4. The system writes the folder to the disk, so that the name outlives a power failure.
+//!
+//! A step that fails removes the temporary file and leaves the target as it was. The temporary file has a random name that no
+//! other file has (`O_EXCL`), so neither a link that waits there nor another writer can be hit. Two that save under one name
+//! both succeed, and the file is that of one of them.
+//!
+//! Temporary files under way are listed: a program that ends early removes them by [`remove_unfinished`].
+
+use std::collections::hash_map::RandomState;
+use std::fs::{self, File, OpenOptions};
+use std::hash::{BuildHasher, Hasher};
+use std::io::{BufWriter, Error, ErrorKind, Result, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
+
+use crate::Cancelled;
+
+/// Bytes that are put together before they are written.
+const BUFFER: usize = 1 << 20;
+
+/// Saves to a file: `fill` writes its bytes. A file that is there is replaced when all of them are on the disk.
+///
+/// A symbolic link is followed: its target is what is replaced. A new file has the rights that the user's umask gives. A pipe
+/// or a device is written as it is.
+///
+/// # Errors
+/// What `fill` met, and those of writing; then the file is as it was.
+///
+/// # Example
+/// ```
+/// use std::io::Write;
+///
+/// let path = std::env::temp_dir().join(format!("tessera-{}.txt", std::process::id()));
+/// gpu_core::files::replace(&path, |file| file.write_all(b"one"))?;
+/// gpu_core::files::replace(&path, |file| file.write_all(b"two"))?;
+/// assert_eq!(std::fs::read(&path)?, b"two");
+/// # std::fs::remove_file(&path)
+/// ```
+pub fn replace(path: &Path, fill: impl FnOnce(&mut BufWriter<File>) -> Result<()>) -> Result<()> {
+    if fs::metadata(path).is_ok_and(|about| !about.is_file() && !about.is_dir()) {
+        let mut writer =
+            BufWriter::with_capacity(BUFFER, OpenOptions::new().write(true).open(path)?);
+        fill(&mut writer)?;
+        return end(writer);
+    }
+    let mut unfinished = Unfinished::beside(&place(path)?)?;
+    fill(unfinished.writer())?;
+    unfinished.finish(true)
+}
+
+/// The folder that a file belongs into does not exist: the cause of an [`Error`] of [`place`] and [`Unfinished::beside`].
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the folder {} does not exist", .0.display())]
+pub struct NoFolder(pub PathBuf);
+
+/// Returns the file that a path means: its folder without links, and the name of what a symbolic link there leads to in the
+/// end, whether that exists or not.
+///
+/// # Errors
+/// [`NoFolder`]; a path that names no file, a folder, or what is no regular file; links that lead nowhere.
+pub fn place(path: &Path) -> Result<PathBuf> {
+    /// Links that are followed, as many as Linux does.
+    const MOST: usize = 40;
+    let bad = |reason: &str| Error::new(ErrorKind::InvalidInput, reason);
+    let mut at = path.to_owned();
+    for _ in 0..MOST {
+        let Some(name) = at.file_name().map(ToOwned::to_owned) else {
+            return Err(bad("it names no file"));
+        };
+        let folder = folder_of(&at).canonicalize().map_err(|_| no_folder(folder_of(&at)))?;
+        at = folder.join(name);
+        match fs::symlink_metadata(&at) {
+            Ok(about) if about.is_symlink() => at = folder.join(fs::read_link(&at)?),
+            Ok(about) if about.is_dir() => return Err(bad("it is a folder")),
+            Ok(about) if !about.is_file() => return Err(bad("it is no regular file")),
+            _ => return Ok(at),
+        }
+    }
+    Err(bad("its symbolic links lead nowhere"))
+}
+
+/// Returns the folder that a path lies in.
+pub fn folder_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    }
+}
+
+fn no_folder(folder: &Path) -> Error {
+    Error::new(ErrorKind::NotFound, NoFolder(folder.to_owned()))
+}
+
+/// A file under a temporary name in the folder of the one that it will be. Dropped, it is removed.
+#[derive(Debug)]
+pub struct Unfinished {
+    /// None when it is closed.
+    writer: Option<BufWriter<File>>,
+    path: PathBuf,
+    place: PathBuf,
+    /// Whether the temporary name is there.
+    is_there: bool,
+}
+
+impl Unfinished {
+    /// Makes an empty file in the folder of `place`, a path as [`place`] returns it.
+    ///
+    /// # Errors
+    /// [`NoFolder`], [`Cancelled`] after [`remove_unfinished`], and those of the system.
+    pub fn beside(place: &Path) -> Result<Self> {
+        let folder = folder_of(place);
+        if !folder.is_dir() {
+            return Err(no_folder(folder));
+        }
+        // While the list is locked no file appears that is not on it.
+        let mut list = lock();
+        if list.is_closed {
+            return Err(Error::other(Cancelled));
+        }
+        let (file, path) = temporary(folder)?;
+        list.names.push(listed(&path));
+        let writer = Some(BufWriter::with_capacity(BUFFER, file));
+        Ok(Self { writer, path, place: place.to_owned(), is_there: true })
+    }
+
+    /// The file, buffered. It may be read and sought.
+    pub fn writer(&mut self) -> &mut BufWriter<File> {
+        self.writer.as_mut().expect("it is open until it is finished")
+    }
+
+    /// The file itself: for whoever writes to it without [`writer`](Self::writer).
+    pub fn file(&self) -> &File {
+        self.writer.as_ref().expect("it is open until it is finished").get_ref()
+    }
+
+    /// Writes what is buffered, and returns the temporary file's path: for whoever looks at what was written.
+    ///
+    /// # Errors
+    /// Those of writing.
+    pub fn flushed(&mut self) -> Result<&Path> {
+        self.writer().flush()?;
+        Ok(&self.path)
+    }
+
+    /// Has the file written to the disk and gives it its name. A file that has the name is replaced, or, unless
+    /// `may_replace`, stays.
+    ///
+    /// # Errors
+    /// Those of writing; [`ErrorKind::AlreadyExists`] for a file that stays.
+    pub fn finish(mut self, may_replace: bool) -> Result<()> {
+        if let Some(writer) = self.writer.take() {
+            end(writer)?;
+        }
+        match may_replace {
+            true => fs::rename(&self.path, &self.place)?,
+            false => rename_to_new(&self.path, &self.place)?,
+        }
+        self.is_there = false;
+        sync_folder(folder_of(&self.place))
+    }
+}
+
+impl Drop for Unfinished {
+    fn drop(&mut self) {
+        // What is buffered is not worth writing.
+        drop(self.writer.take().map(BufWriter::into_parts));
+        if self.is_there {
+            // Whatever is in the way, the first error says what happened.
+            let _ = fs::remove_file(&self.path);
+        }
+        let name = listed(&self.path);
+        lock().names.retain(|other| *other != name);
+    }
+}
+
+/// A new file of a name that no other has. What is temporary is known by its end, `.part`.
+fn temporary(folder: &Path) -> Result<(File, PathBuf)> {
+    /// Names that are tried: each is taken by chance once in 2^64.
+    const MOST: usize = 16;
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create_new(true);
+    for _ in 0..MOST {
+        // The standard library's source of numbers that nobody can foresee.
+        let random = RandomState::new().build_hasher().finish();
+        let path = folder.join(format!(".{random:016x}.part"));
+        match options.open(&path) {
+            Err(e) if e.kind() == ErrorKind::AlreadyExists => {}
+            opened => return Ok((opened?, path)),
+        }
+    }
+    Err(Error::new(ErrorKind::AlreadyExists, "every temporary name is taken"))
+}
+
+/// Writes what is buffered, has the system write the file to the disk, and closes it.
+fn end(writer: BufWriter<File>) -> Result<()> {
+    let file = writer.into_inner().map_err(std::io::IntoInnerError::into_error)?;
+    where_it_can(file.sync_all())?;
+    close(file)
+}
+
+/// What a call gave that writes to the disk. Some file systems, pipes and devices have no such call: they lose nothing by it.
+fn where_it_can(synced: Result<()>) -> Result<()> {
+    match synced {
+        Err(e) if matches!(e.kind(), ErrorKind::InvalidInput | ErrorKind::Unsupported) => Ok(()),
+        synced => synced,
+    }
+}
+
+/// Closes a file: some file systems say only here that bytes were lost, and dropping a file does not look.
+#[cfg(unix)]
+fn close(file: File) -> Result<()> {
+    use std::os::fd::IntoRawFd;
+
+    // SAFETY: the descriptor was the file's alone, which has given it up; it is closed once, here.
+    match unsafe { libc::close(file.into_raw_fd()) } {
+        0 => Ok(()),
+        _ => match Error::last_os_error() {
+            // It is closed nevertheless, and what it had was synced.
+            e if e.kind() == ErrorKind::Interrupted => Ok(()),
+            e => Err(e),
+        },
+    }
+}
+
+#[cfg(not(unix))]
+fn close(file: File) -> Result<()> {
+    drop(file);
+    Ok(())
+}
+
+/// Has the system write the names of a folder to the disk. A folder that cannot be opened for that is left alone.
+#[cfg(unix)]
+fn sync_folder(folder: &Path) -> Result<()> {
+    File::open(folder).map_or(Ok(()), |folder| where_it_can(folder.sync_all()))
+}
+
+/// Elsewhere folders are no files.
+#[cfg(not(unix))]
+fn sync_folder(_: &Path) -> Result<()> {
+    Ok(())
+}
+
+/// Renames a file to a name that no file has yet.
+fn rename_to_new(from: &Path, to: &Path) -> Result<()> {
+    #[cfg(target_os = "linux")]
+    match rename_at_once(from, to) {
+        // A file system or a system without that call.
+        Err(e) if matches!(e.kind(), ErrorKind::InvalidInput | ErrorKind::Unsupported) => {}
+        renamed => return renamed,
+    }
+    fs::hard_link(from, to)?;
+    // The file has its name: a second one that stays does no harm.
+    let _ = fs::remove_file(from);
+    Ok(())
+}
+
+#[cfg(target_os = "linux")]
+fn rename_at_once(from: &Path, to: &Path) -> Result<()> {
+    let (from, to) = (listed(from), listed(to));
+    let here = libc::AT_FDCWD;
+    // SAFETY: both names are strings that end with a zero and live until the call returns.
+    let renamed = unsafe {
+        libc::syscall(
+            libc::SYS_renameat2,
+            here,
+            from.as_ptr(),
+            here,
+            to.as_ptr(),
+            libc::RENAME_NOREPLACE,
+        )
+    };
+    if renamed == 0 { Ok(()) } else { Err(Error::last_os_error()) }
+}
+
+/// The temporary files under way.
+static LIST: Mutex<List> = Mutex::new(List { names: Vec::new(), is_closed: false });
+
+struct List {
+    names: Vec<Name>,
+    is_closed: bool,
+}
+
+/// A path as the system takes it, so that a signal handler need not put it together.
+#[cfg(unix)]
+type Name = std::ffi::CString;
+#[cfg(not(unix))]
+type Name = PathBuf;
+
+#[cfg(unix)]
+fn listed(path: &Path) -> Name {
+    use std::os::unix::ffi::OsStrExt;
+    // A path that names a file has no zero within.
+    Name::new(path.as_os_str().as_bytes()).unwrap_or_default()
+}
+
+#[cfg(not(unix))]
+fn listed(path: &Path) -> Name {
+    path.to_owned()
+}
+
+fn lock() -> MutexGuard<'static, List> {
+    LIST.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Removes the temporary files under way, and lets no new ones appear: for a program that is about to end before they are
+/// complete. With `is_signal` it is for a signal handler: it waits for no lock that the interrupted thread may hold, and neither
+/// takes nor gives back memory.
+pub fn remove_unfinished(is_signal: bool) {
+    let mut list = match LIST.try_lock() {
+        Ok(list) => list,
+        Err(TryLockError::Poisoned(list)) => list.into_inner(),
+        Err(TryLockError::WouldBlock) if is_signal => return,
+        Err(TryLockError::WouldBlock) => lock(),
+    };
+    list.is_closed = true;
+    // Whatever is in the way, the program ends.
+    for name in &list.names {
+        #[cfg(unix)]
+        // SAFETY: the name is a string that ends with a zero.
+        unsafe {
+            libc::unlink(name.as_ptr());
+        }
+        #[cfg(not(unix))]
+        let _ = fs::remove_file(name);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn save(path: &Path, bytes: &[u8]) -> Result<()> {
+        replace(path, |file| file.write_all(bytes))
+    }
+
+    fn names(folder: &Path) -> Vec<String> {
+        let names = fs::read_dir(folder).unwrap();
+        let mut names: Vec<String> =
+            names.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn a_file_is_the_old_one_until_all_of_the_new_one_is_there() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a");
+        save(&path, b"old").unwrap();
+        let failed = replace(&path, |file| {
+            file.write_all(&[1; 3 * BUFFER])?;
+            assert_eq!(fs::read(&path)?, b"old");
+            assert_eq!(names(folder.path()).len(), 2);
+            Err(Error::other("no more"))
+        });
+        assert_eq!(failed.unwrap_err().to_string(), "no more");
+        assert_eq!(
+            (fs::read(&path).unwrap(), names(folder.path())),
+            (b"old".to_vec(), vec!["a".into()])
+        );
+        save(&path, b"new").unwrap();
+        assert_eq!(
+            (fs::read(&path).unwrap(), names(folder.path())),
+            (b"new".to_vec(), vec!["a".into()])
+        );
+        let mine = folder.path().to_str().unwrap().to_owned();
+        assert!(!lock().names.iter().any(|name| format!("{name:?}").contains(&mine)));
+    }
+
+    #[test]
+    fn two_that_save_under_one_name_leave_the_file_of_one_of_them() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a");
+        for _ in 0..20 {
+            std::thread::scope(|scope| {
+                for byte in [1, 2] {
+                    let path = &path;
+                    scope.spawn(move || {
+                        replace(path, |file| {
+                            (0..100).try_for_each(|_| {
+                                std::thread::yield_now();
+                                file.write_all(&[byte; 2000])
+                            })
+                        })
+                        .unwrap()
+                    });
+                }
+            });
+            let bytes = fs::read(&path).unwrap();
+            assert_eq!(bytes.len(), 200_000);
+            assert!(bytes.iter().all(|&byte| byte == bytes[0]));
+        }
+        assert_eq!(names(folder.path()), ["a"]);
+    }
+
+    #[test]
+    fn what_is_not_to_be_replaced_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = place(&folder.path().join("a")).unwrap();
+        let new = |bytes: &[u8]| {
+            let mut file = Unfinished::beside(&path).unwrap();
+            file.writer().write_all(bytes).unwrap();
+            file.finish(false)
+        };
+        new(b"first").unwrap();
+        assert_eq!(new(b"second").unwrap_err().kind(), ErrorKind::AlreadyExists);
+        assert_eq!((fs::read(&path).unwrap(), names(folder.path()).len()), (b"first".to_vec(), 1));
+    }
+
+    #[test]
+    fn a_folder_that_is_not_there_is_named() {
+        let error = save(Path::new("no/such/folder/a"), b"").unwrap_err();
+        assert_eq!(error.to_string(), "the folder no/such/folder does not exist");
+        let inner = error.get_ref().and_then(|e| e.downcast_ref::<NoFolder>());
+        assert_eq!(inner.unwrap().0, Path::new("no/such/folder"));
+        let folder = tempfile::tempdir().unwrap();
+        assert_eq!(save(folder.path(), b"").unwrap_err().to_string(), "it is a folder");
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn links_are_followed_and_rights_are_those_of_the_umask() {
+        use std::os::unix::fs::{PermissionsExt, symlink};
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        symlink("real", at("link")).unwrap();
+        save(&at("link"), b"through").unwrap();
+        assert!(at("link").is_symlink());
+        assert_eq!(fs::read(at("real")).unwrap(), b"through");
+        File::create(at("plain")).unwrap();
+        let mode = |name: &str| fs::metadata(at(name)).unwrap().permissions().mode();
+        assert_eq!(mode("real"), mode("plain"));
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn a_full_device_is_an_error_and_pipes_are_written_as_they_are() {
+        use std::io::Read;
+        let full = save(Path::new("/dev/full"), b"some").unwrap_err();
+        assert_eq!(full.kind(), ErrorKind::StorageFull);
+        save(Path::new("/dev/null"), b"some").unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let pipe = folder.path().join("pipe");
+        let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+        assert!(made.unwrap().success());
+        let read = std::thread::scope(|scope| {
+            let reader = scope.spawn(|| {
+                let mut bytes = Vec::new();
+                File::open(&pipe).unwrap().read_to_end(&mut bytes).unwrap();
+                bytes
+            });
+            save(&pipe, b"through").unwrap();
+            reader.join().unwrap()
+        });
+        assert_eq!((read, names(folder.path())), (b"through".to_vec(), vec!["pipe".into()]));
+    }
+}

@@ -65,6 +65,7 @@ pub use georeference::Georeference;
 pub use geotiff::{
     Cells, Compression, TiffOptions, write_georeferenced, write_geotiff, write_tiff,
 };
+pub use gpu_core::files::remove_unfinished;
 pub use las::{LasPoints, write_las};
 pub use lines::{write_flatgeobuf, write_lines};
 pub use mask::{Mask, SiteValues, read_mask};
@@ -73,7 +74,7 @@ pub use npy::{
     Array, ArrayData, NpyElement, NpyRoom, npz_names, read_npy, read_npz, write_npy, write_npy_list,
 };
 pub use npy_file::{ArrayFile, write_npy_rows};
-pub use output::{Existing, Output, check_distinct, check_output, remove_unfinished, write_file};
+pub use output::{Existing, Output, check_distinct, check_output, write_file};
 pub use picture::{write_colours, write_picture};
 pub use points::{
     Filter, Header, NOISE, PointCloud, Returns, Tally, read_batches, read_header, read_points,

@@ -1,17 +1,17 @@
 //! Output files that appear whole or not at all, and never in place of something that matters.
 //!
-//! A file is written under a temporary name in its own folder and renamed when complete. Within
-//! a file system a rename is atomic: a reader sees the old file or the new one, and a failure
-//! leaves nothing under the real name. The temporary files under way are listed, so that a program
-//! which ends early can remove them ([`remove_unfinished`]).
+//! [`gpu_core::files`] writes them: under a temporary name in their own folder, which becomes their own when all bytes are on
+//! the disk. What is here is which files may be replaced, and by what names an output is known.
 
 use std::fs::File;
-use std::io::{BufWriter, Read, Write};
+use std::io::{BufWriter, ErrorKind, Read};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError, TryLockError};
 
+use gpu_core::Cancelled;
+use gpu_core::files::{self, NoFolder, Unfinished};
 use same_file::is_same_file;
-use tempfile::NamedTempFile;
+
+pub(crate) use gpu_core::files::folder_of;
 
 use crate::{Error, Result, replaced};
 
@@ -51,15 +51,11 @@ impl<'a, P: AsRef<Path> + ?Sized> From<&'a P> for Output<'a> {
 /// [`Error::NoFolder`] where the folder is missing, [`Error::Exists`] for a file that is to stay,
 /// [`Error::Write`] otherwise.
 pub fn check_output<'a>(output: impl Into<Output<'a>>) -> Result<()> {
-    let Output { path, existing } = output.into();
-    if path.as_os_str() == "-" {
+    let output = output.into();
+    if output.path.as_os_str() == "-" {
         return Ok(());
     }
-    let place = place(path)?;
-    if existing == Existing::Refuse && place.exists() {
-        return Err(Error::Exists { path: path.to_owned() });
-    }
-    Unfinished::beside(&place, path).map(drop)
+    Pending::begin(output).map(drop)
 }
 
 /// Tells before long work whether each output is a file of its own: not one of the inputs, nor another
@@ -95,23 +91,6 @@ fn is_one_file(a: &Path, b: &Path) -> bool {
     })
 }
 
-/// Removes the temporary files of outputs under way, and lets no new ones appear: for a program that is
-/// about to end before they are complete. Waits for no lock that the interrupted thread may hold if
-/// `is_signal`, as a signal handler must not.
-pub fn remove_unfinished(is_signal: bool) {
-    let mut parts = match PARTS.try_lock() {
-        Ok(parts) => parts,
-        Err(TryLockError::Poisoned(parts)) => parts.into_inner(),
-        Err(TryLockError::WouldBlock) if is_signal => return,
-        Err(TryLockError::WouldBlock) => lock(),
-    };
-    for path in parts.open.drain(..) {
-        // Whatever is in the way, the program ends.
-        let _ = std::fs::remove_file(path);
-    }
-    parts.is_closed = true;
-}
-
 /// Writes a file of any kind through `fill`. It takes its name when all of it is there.
 ///
 /// # Errors
@@ -124,35 +103,19 @@ pub fn write_file<'a>(
     write_atomic(output, |writer| fill(writer).map_err(|e| Error::write(output.path, e)))
 }
 
-/// The temporary files under way.
-static PARTS: Mutex<Parts> = Mutex::new(Parts { open: Vec::new(), is_closed: false });
-
-struct Parts {
-    open: Vec<PathBuf>,
-    is_closed: bool,
-}
-
-fn lock() -> std::sync::MutexGuard<'static, Parts> {
-    PARTS.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 /// Writes a file through `fill`, which may seek. The file takes its name when all of it is there.
 pub(crate) fn write_atomic(
-    Output { path, existing }: Output<'_>,
+    output: Output<'_>,
     fill: impl FnOnce(&mut BufWriter<File>) -> Result<()>,
 ) -> Result<()> {
-    let pending = Pending::begin(Output { path, existing })?;
-    let file = pending.file().try_clone().map_err(|e| Error::write(path, e))?;
-    let mut writer = BufWriter::with_capacity(1 << 20, file);
-    fill(&mut writer)?;
-    writer.flush().map_err(|e| Error::write(path, e))?;
-    drop(writer);
+    let mut pending = Pending::begin(output)?;
+    fill(pending.unfinished.writer())?;
     pending.finish()
 }
 
 /// An output under way: a temporary file, which is removed unless it is [finished](Pending::finish).
 pub(crate) struct Pending {
-    temporary: Unfinished,
+    unfinished: Unfinished,
     place: PathBuf,
     path: PathBuf,
     existing: Existing,
@@ -161,15 +124,17 @@ pub(crate) struct Pending {
 impl Pending {
     /// A new file beside the place of an output that [can be written](check_output).
     pub fn begin(Output { path, existing }: Output<'_>) -> Result<Self> {
-        check_output(Output { path, existing })?;
         let place = place(path)?;
-        let temporary = Unfinished::beside(&place, path)?;
-        Ok(Self { temporary, place, path: path.to_owned(), existing })
+        if existing == Existing::Refuse && place.exists() {
+            return Err(Error::Exists { path: path.to_owned() });
+        }
+        let unfinished = Unfinished::beside(&place).map_err(|e| failed(path, e))?;
+        Ok(Self { unfinished, place, path: path.to_owned(), existing })
     }
 
     /// The temporary file.
     pub fn file(&self) -> &File {
-        self.temporary.file.as_file()
+        self.unfinished.file()
     }
 
     /// The output as messages call it.
@@ -179,76 +144,39 @@ impl Pending {
 
     /// Gives the complete file its name.
     pub fn finish(self) -> Result<()> {
-        self.temporary.persist(&self.place, &self.path, self.existing)
-    }
-}
-
-/// A temporary file, listed in [`PARTS`] and deleted when dropped.
-struct Unfinished {
-    // In this order: while the file is there, it is listed.
-    file: NamedTempFile,
-    listed: Listed,
-}
-
-/// A path in [`PARTS`].
-struct Listed(PathBuf);
-
-impl Drop for Listed {
-    fn drop(&mut self) {
-        lock().open.retain(|path| *path != self.0);
-    }
-}
-
-impl Unfinished {
-    /// A new file in the folder of `place`, which messages call `path`.
-    fn beside(place: &Path, path: &Path) -> Result<Self> {
-        let folder = folder_of(place);
-        if !folder.is_dir() {
-            return Err(Error::NoFolder { path: path.to_owned(), folder });
-        }
-        let mut builder = tempfile::Builder::new();
-        builder.prefix(".").suffix(".part");
-        #[cfg(unix)]
-        {
-            // A temporary file is private by default; an output has the rights of the user's umask.
-            use std::os::unix::fs::PermissionsExt;
-            builder.permissions(std::fs::Permissions::from_mode(0o666));
-        }
-        let mut parts = lock();
-        if parts.is_closed {
-            return Err(Error::Cancelled);
-        }
-        let file = builder.tempfile_in(folder).map_err(|e| Error::write(path, e))?;
-        let path = file.path().to_owned();
-        parts.open.push(path.clone());
-        Ok(Self { file, listed: Listed(path) })
-    }
-
-    /// Gives the complete file its name.
-    fn persist(self, place: &Path, path: &Path, existing: Existing) -> Result<()> {
-        let Self { file, listed: _listed } = self;
-        let failed = |e: std::io::Error| Error::write(path, e);
+        let Self { mut unfinished, place, path, existing } = self;
         if existing == Existing::KeepSame && place.exists() {
-            let same = have_same_bytes(file.path(), place).map_err(failed)?;
-            return if same { Ok(()) } else { Err(Error::Differs { path: path.to_owned() }) };
+            let same = unfinished.flushed().and_then(|new| have_same_bytes(new, &place));
+            let same = same.map_err(|e| failed(&path, e))?;
+            return if same { Ok(()) } else { Err(Error::Differs { path }) };
         }
-        let result = match existing {
-            Existing::Replace => {
-                let old = replaced::hold(place);
-                let result = file.persist(place);
-                replaced::let_go(old);
-                result
-            }
-            Existing::Refuse | Existing::KeepSame => file.persist_noclobber(place),
-        };
-        match result {
-            Ok(_) => Ok(()),
-            Err(e) if e.error.kind() == std::io::ErrorKind::AlreadyExists => {
-                Err(Error::Exists { path: path.to_owned() })
-            }
-            Err(e) => Err(failed(e.error)),
-        }
+        let may_replace = existing == Existing::Replace;
+        let old = may_replace.then(|| replaced::hold(&place)).flatten();
+        let finished = unfinished.finish(may_replace);
+        replaced::let_go(old);
+        finished.map_err(|e| failed(&path, e))
     }
+}
+
+/// What an error of [`files`] is of an output.
+fn failed(path: &Path, error: std::io::Error) -> Error {
+    let path = path.to_owned();
+    let cause = error.get_ref();
+    if let Some(NoFolder(folder)) = cause.and_then(|cause| cause.downcast_ref()) {
+        return Error::NoFolder { path, folder: folder.clone() };
+    }
+    if cause.is_some_and(|cause| cause.is::<Cancelled>()) {
+        return Error::Cancelled;
+    }
+    match error.kind() {
+        ErrorKind::AlreadyExists => Error::Exists { path },
+        _ => Error::write(&path, error),
+    }
+}
+
+/// The file that a path means ([`files::place`]).
+fn place(path: &Path) -> Result<PathBuf> {
+    files::place(path).map_err(|e| failed(path, e))
 }
 
 fn have_same_bytes(a: &Path, b: &Path) -> std::io::Result<bool> {
@@ -269,45 +197,10 @@ fn have_same_bytes(a: &Path, b: &Path) -> std::io::Result<bool> {
     }
 }
 
-/// The file that a path means: its folder without links, and the name of what a symbolic link there leads
-/// to in the end, whether that exists or not.
-fn place(path: &Path) -> Result<PathBuf> {
-    /// Links that are followed, as many as Linux does.
-    const MOST: usize = 40;
-    let mut at = path.to_owned();
-    for _ in 0..MOST {
-        let Some(name) = at.file_name().map(ToOwned::to_owned) else {
-            return Err(Error::write(path, "it names no file"));
-        };
-        let folder = folder_of(&at);
-        let folder = folder
-            .canonicalize()
-            .map_err(|_| Error::NoFolder { path: path.to_owned(), folder: folder_of(&at) })?;
-        at = folder.join(name);
-        match std::fs::symlink_metadata(&at) {
-            Ok(about) if about.is_symlink() => {
-                let target = std::fs::read_link(&at).map_err(|e| Error::write(path, e))?;
-                at = folder.join(target);
-            }
-            Ok(about) if about.is_dir() => return Err(Error::write(path, "it is a folder")),
-            Ok(about) if !about.is_file() => {
-                return Err(Error::write(path, "it is no regular file"));
-            }
-            _ => return Ok(at),
-        }
-    }
-    Err(Error::write(path, "its symbolic links lead nowhere"))
-}
-
-pub(crate) fn folder_of(path: &Path) -> PathBuf {
-    match path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder.to_owned(),
-        _ => PathBuf::from("."),
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use std::io::Write;
+
     use super::*;
 
     fn write(output: Output<'_>, bytes: &[u8]) -> Result<()> {
@@ -328,8 +221,6 @@ mod tests {
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
         write(Output::from(&path), b"new").unwrap();
         assert_eq!(std::fs::read(&path).unwrap(), b"new");
-        let mine = lock().open.iter().filter(|p| p.starts_with(folder.path())).count();
-        assert_eq!(mine, 0);
     }
 
     #[test]

@@ -17,13 +17,13 @@
 mod streamed;
 
 use std::fs::File;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Read, Write};
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
 use bytemuck::{Pod, Zeroable};
-use gpu_core::Bounds;
+use gpu_core::{Bounds, files, host_memory};
 use kernels_rs::spatial::frame::Frame;
 use kernels_rs::spatial::morton::MAX_LEVEL;
 use memmap2::Mmap;
@@ -136,19 +136,15 @@ fn checksum(bytes: &[u8]) -> u32 {
 }
 
 impl Quadtree {
-    /// Writes the tree to one file, which [`open`](Self::open) maps back. A file that is there is replaced.
+    /// Writes the tree to one file, which appears whole or not at all ([`gpu_core::files`]). A file that is there is replaced,
+    /// be it the one that this tree was opened from.
     ///
     /// # Errors
     /// [`Error::File`].
     pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
         let path = path.as_ref();
-        self.write(path).map_err(|error| Error::file(path, &error))
-    }
-
-    fn write(&self, path: &Path) -> io::Result<()> {
-        let mut file = BufWriter::new(File::create(path)?);
-        self.write_to(&mut file)?;
-        file.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()
+        let saved = files::replace(path, |file| self.write_to(file));
+        saved.map_err(|error| Error::file(path, &error))
     }
 
     /// Writes the bytes of the file that [`save`](Self::save) makes.
@@ -180,66 +176,71 @@ impl Quadtree {
         Ok(())
     }
 
-    /// Maps a tree that [`save`](Self::save) has written into memory: its arrays are the file's, and nothing is
-    /// copied. The file is read once, on all cores, to check it.
-    ///
-    /// The file must stay as it is while the tree lives, as for every mapping.
+    /// Reads a tree that [`save`](Self::save) has written into memory of its own, and checks it on all cores.
     ///
     /// # Errors
     /// [`Error::File`] where it cannot be read, [`Error::Damaged`] where it is none of ours, of another
-    /// version, cut off, or changed.
+    /// version, cut off, or changed; [`Error::Core`] where there is not the memory.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        let path = path.as_ref();
+        let failed = |error: io::Error| Error::file(path, &error);
+        let mut file = File::open(path).map_err(failed)?;
+        let len = file.metadata().map_err(failed)?.len();
+        let mut start = [0; size_of::<Header>()];
+        if len < start.len() as u64 {
+            return Err(too_short());
+        }
+        file.read_exact(&mut start).map_err(failed)?;
+        let header = Header::of_file(&start, len)?;
+        host_memory::require(len)?;
+        let mut parts = Parts { path, file, hasher: crc32fast::Hasher::new() };
+        let (nodes, points) = (header.nodes as usize, header.points as usize);
+        let (nodes, order) = (parts.next(nodes)?, parts.next(points)?);
+        let (x, y) = (parts.next(points)?, parts.next(points)?);
+        header.check_contents(parts.hasher.finalize())?;
+        header.tree(nodes, order, x, y)
+    }
+
+    /// Maps a tree that [`save`](Self::save) has written into memory: its arrays are the file's, and nothing is
+    /// copied. The file is read once, on all cores, to check it; searches go by that check and look at nothing twice.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    ///
+    /// # Safety
+    /// Nobody writes to the file or shortens it while the tree or a clone of it lives. (A file that takes its place by its name is
+    /// another one, and does no harm: [`save`](Self::save) does that. Through a network file system it does: there the file
+    /// must keep its name.) A file that is changed under a search leads it to places where no points are, one that is
+    /// shortened ends the process with a signal.
+    pub unsafe fn map(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         let file = File::open(path).map_err(|error| Error::file(path, &error))?;
         // An empty file cannot be mapped.
         if file.metadata().is_ok_and(|about| about.len() < size_of::<Header>() as u64) {
-            return Err(damaged("too short for a header"));
+            return Err(too_short());
         }
-        // SAFETY: the mapping is read only; that nobody changes the file meanwhile is in the documentation, as
-        // for every mapping.
+        // SAFETY: the mapping is read only, and the caller has promised that nobody changes the file.
         let map = unsafe { Mmap::map(&file) }.map_err(|error| Error::file(path, &error))?;
         Self::from_map(Arc::new(map))
     }
 
     fn from_map(map: Arc<Mmap>) -> Result<Self> {
-        let Some(start) = map.get(..size_of::<Header>()) else {
-            return Err(damaged("too short for a header"));
-        };
-        let header: Header = bytemuck::pod_read_unaligned(start);
-        if header.magic != MAGIC {
-            return Err(damaged("the file is none"));
-        }
-        if header.version != VERSION {
-            return Err(damaged(format!("version {} is not {VERSION}", header.version)));
-        }
-        if header.own_checksum() != header.header_checksum {
-            return Err(damaged("the header is not as it was written"));
-        }
-        let Some((ranges, len)) = layout(header.nodes, header.points) else {
-            return Err(damaged("the arrays are longer than memory"));
-        };
-        if map.len() != len {
-            return Err(damaged(format!("{} bytes, not {len}", map.len())));
-        }
-        if checksum(&map[size_of::<Header>()..]) != header.checksum {
-            return Err(damaged("the contents are not as they were written"));
-        }
+        let start = map.first_chunk().ok_or_else(too_short)?;
+        let header = Header::of_file(start, map.len() as u64)?;
+        header.check_contents(checksum(&map[size_of::<Header>()..]))?;
+        let misaligned = || damaged("the arrays are not aligned");
+        let (ranges, _) = layout(header.nodes, header.points).ok_or_else(misaligned)?;
         let [nodes, order, x, y] = ranges;
-        let tree = (|| {
-            Some(Self {
-                frame: header.frame(),
-                bounds: header.bounds(),
-                threshold: header.threshold,
-                nodes: Array::mapped(&map, nodes)?,
-                order: Array::mapped(&map, order)?,
-                x: Array::mapped(&map, x)?,
-                y: Array::mapped(&map, y)?,
-                given: header.given,
-            })
+        let arrays = (|| {
+            Some((
+                Array::mapped(&map, nodes)?,
+                Array::mapped(&map, order)?,
+                Array::mapped(&map, x)?,
+                Array::mapped(&map, y)?,
+            ))
         })();
-        let tree = tree.ok_or_else(|| damaged("the arrays are not aligned"))?;
-        tree.check()?;
-        Ok(tree)
+        let (nodes, order, x, y) = arrays.ok_or_else(misaligned)?;
+        header.tree(nodes, order, x, y)
     }
 
     /// Checks that the nodes are those of a tree over the points: what searches rely on. (The checksums tell what
@@ -308,7 +309,76 @@ impl Quadtree {
     }
 }
 
+/// The arrays of a file, one after the other.
+struct Parts<'a> {
+    path: &'a Path,
+    file: File,
+    /// Of all bytes so far.
+    hasher: crc32fast::Hasher,
+}
+
+impl Parts<'_> {
+    /// Reads the next array, and what fills up behind it.
+    fn next<T: Pod>(&mut self, len: usize) -> Result<Array<T>> {
+        let failed = |error: io::Error| Error::file(self.path, &error);
+        let mut elements: Vec<T> = host_memory::zeroed(len)?;
+        self.file.read_exact(bytemuck::cast_slice_mut(&mut elements)).map_err(failed)?;
+        let bytes: &[u8] = bytemuck::cast_slice(&elements);
+        let mut padding = [0; ALIGNMENT];
+        let padding = &mut padding[..bytes.len().next_multiple_of(ALIGNMENT) - bytes.len()];
+        self.file.read_exact(padding).map_err(failed)?;
+        let of_bytes = crc32fast::Hasher::new_with_initial_len(checksum(bytes), bytes.len() as u64);
+        self.hasher.combine(&of_bytes);
+        self.hasher.update(padding);
+        Ok(elements.into())
+    }
+}
+
 impl Header {
+    /// That of a file of so many bytes, which are what it says of its arrays.
+    fn of_file(start: &[u8; size_of::<Self>()], len: u64) -> Result<Self> {
+        let header: Self = bytemuck::pod_read_unaligned(start);
+        if header.magic != MAGIC {
+            return Err(damaged("the file is none"));
+        }
+        if header.version != VERSION {
+            return Err(damaged(format!("version {} is not {VERSION}", header.version)));
+        }
+        if header.own_checksum() != header.header_checksum {
+            return Err(damaged("the header is not as it was written"));
+        }
+        let Some((_, needed)) = layout(header.nodes, header.points) else {
+            return Err(damaged("the arrays are longer than memory"));
+        };
+        if len != needed as u64 {
+            return Err(damaged(format!("{len} bytes, not {needed}")));
+        }
+        Ok(header)
+    }
+
+    /// Holds the checksum of what follows against the stated one.
+    fn check_contents(&self, checksum: u32) -> Result<()> {
+        match checksum == self.checksum {
+            true => Ok(()),
+            false => Err(damaged("the contents are not as they were written")),
+        }
+    }
+
+    /// The tree of these arrays, which is checked.
+    fn tree(
+        &self,
+        nodes: Array<Node>,
+        order: Array<u32>,
+        x: Array<f64>,
+        y: Array<f64>,
+    ) -> Result<Quadtree> {
+        let (frame, bounds) = (self.frame(), self.bounds());
+        let (threshold, given) = (self.threshold, self.given);
+        let tree = Quadtree { frame, bounds, threshold, nodes, order, x, y, given };
+        tree.check()?;
+        Ok(tree)
+    }
+
     fn bounds(&self) -> Bounds {
         let [min_x, min_y, max_x, max_y] = self.bounds;
         Bounds { min_x, min_y, max_x, max_y }
@@ -317,6 +387,10 @@ impl Header {
     fn frame(&self) -> Frame {
         Frame::new([self.bounds[0], self.bounds[1]], self.per_unit, self.max_level)
     }
+}
+
+fn too_short() -> Error {
+    damaged("too short for a header")
 }
 
 fn damaged(what: impl Into<String>) -> Error {

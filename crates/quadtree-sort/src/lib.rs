@@ -32,8 +32,9 @@
 //!
 //! # Files
 //!
-//! [`Quadtree::save`] writes a tree to one file; [`Quadtree::open`] checks it and maps it into memory, where it serves
-//! as it lies. Coordinates larger than memory come from a [`MappedPoints`]. A tree larger than memory is built in parts,
+//! [`Quadtree::save`] writes a tree to one file, which appears whole or not at all; [`Quadtree::open`] reads and checks it.
+//! [`Quadtree::map`] maps it into memory, where it serves as it lies; that is `unsafe`, since the file must not be changed
+//! meanwhile. Coordinates larger than memory come from a mapped [`MappedPoints`]. A tree larger than memory is built in parts,
 //! each of the points of one of its [`Cells`], by any number of programs, and [`join`]ed into a file.
 //!
 //! # Method

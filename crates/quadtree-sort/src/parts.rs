@@ -122,7 +122,7 @@ enum Run {
 /// Puts the trees of some cells together, in any order: that is the tree of all their points, to the last byte. Cells that are
 /// no part have no points.
 ///
-/// Memory: a few dozen bytes for each part and level; parts may be mapped ([`Quadtree::open`]). That no index stands in two
+/// Memory: a few dozen bytes for each part and level; parts may be mapped ([`Quadtree::map`]). That no index stands in two
 /// parts is not looked at.
 ///
 /// # Errors

@@ -1,52 +1,76 @@
-//! Points in a file that is mapped into memory.
+//! Points in a file, read or mapped into memory.
 
 use std::fs::File;
+use std::io::Read;
 use std::path::Path;
 
-use gpu_core::Points;
+use gpu_core::{Points, host_memory};
 use memmap2::Mmap;
 
+use crate::array::Array;
 use crate::{Error, Result};
 
-/// Points of a file: all x, then all y, as little-endian f64 and nothing else. More of them than memory holds can
-/// be read, since the system brings in what is looked at.
+/// Points of a file: all x, then all y, as little-endian f64 and nothing else. [Mapped](Self::map), more of them than memory
+/// holds can be used, since the system brings in what is looked at.
 #[derive(Debug)]
 pub struct MappedPoints {
-    /// None for a file without points.
-    file: Option<Mmap>,
+    numbers: Array<f64>,
 }
 
 impl MappedPoints {
-    /// Maps a file, which must stay as it is while this lives.
+    /// Reads a file into memory.
     ///
     /// # Errors
-    /// [`Error::File`] where it cannot be read, or is not a whole number of points long.
+    /// [`Error::File`] where it cannot be read, or is not a whole number of points long; [`Error::Core`] where there is not
+    /// the memory.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
-        let failed = |error: std::io::Error| Error::file(path, &error);
-        let file = File::open(path).map_err(failed)?;
-        let len = file.metadata().map_err(failed)?.len();
-        if !len.is_multiple_of(16) {
-            let message = format!("{len} bytes are no columns of x and y, 16 bytes a point");
-            return Err(Error::File { path: path.display().to_string(), message });
-        }
+        let (mut file, len) = of_points(path)?;
+        host_memory::require(len)?;
+        let mut numbers: Vec<f64> = host_memory::zeroed((len / 8) as usize)?;
+        let read = file.read_exact(bytemuck::cast_slice_mut(&mut numbers));
+        read.map_err(|error| Error::file(path, &error))?;
+        Ok(Self { numbers: numbers.into() })
+    }
+
+    /// Maps a file.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    ///
+    /// # Safety
+    /// Nobody writes to the file or shortens it while this lives. Through a network file system it must keep its name too.
+    pub unsafe fn map(path: impl AsRef<Path>) -> Result<Self> {
+        let path = path.as_ref();
+        let (file, len) = of_points(path)?;
         if len == 0 {
-            return Ok(Self { file: None });
+            // What no system maps.
+            return Ok(Self { numbers: Vec::new().into() });
         }
-        // SAFETY: the mapping is read only; that nobody changes the file meanwhile is in the documentation, as
-        // for every mapping.
-        let map = unsafe { Mmap::map(&file) }.map_err(failed)?;
-        Ok(Self { file: Some(map) })
+        // SAFETY: the mapping is read only, and the caller has promised that nobody changes the file.
+        let map = unsafe { Mmap::map(&file) }.map_err(|error| Error::file(path, &error))?;
+        let map = std::sync::Arc::new(map);
+        // A mapping begins at a page, so only a file that was changed meanwhile is not aligned.
+        let numbers = Array::mapped(&map, 0..len as usize).ok_or_else(|| no_columns(path, len))?;
+        Ok(Self { numbers })
     }
 
     /// The points.
     pub fn points(&self) -> Points<'_> {
-        let numbers: &[f64] = match &self.file {
-            // A mapping begins at a page.
-            Some(file) => bytemuck::cast_slice(file),
-            None => &[],
-        };
-        let (x, y) = numbers.split_at(numbers.len() / 2);
+        let (x, y) = self.numbers.split_at(self.numbers.len() / 2);
         Points::new(x, y)
     }
+}
+
+/// Opens a file whose length is one of points, and says that.
+fn of_points(path: &Path) -> Result<(File, u64)> {
+    let failed = |error: std::io::Error| Error::file(path, &error);
+    let file = File::open(path).map_err(failed)?;
+    let len = file.metadata().map_err(failed)?.len();
+    if len.is_multiple_of(16) { Ok((file, len)) } else { Err(no_columns(path, len)) }
+}
+
+fn no_columns(path: &Path, len: u64) -> Error {
+    let message = format!("{len} bytes are no columns of x and y, 16 bytes a point");
+    Error::File { path: path.display().to_string(), message }
 }

@@ -40,6 +40,8 @@ fn a_tree_comes_back_as_it_was_and_answers_the_same() {
             tree.save(&path).unwrap();
             let opened = Quadtree::open(&path).unwrap();
             assert_eq!(opened, tree);
+            // SAFETY: nobody else has the folder.
+            assert_eq!(unsafe { Quadtree::map(&path) }.unwrap(), tree);
             assert_eq!(opened.summary(), tree.summary());
             let window = [Bounds { min_x: 3.0, min_y: 2.0, max_x: 40.0, max_y: 21.0 }];
             let windows = Regions::Windows(&window);
@@ -55,6 +57,74 @@ fn a_tree_comes_back_as_it_was_and_answers_the_same() {
     let first = std::fs::read(&path).unwrap();
     tree.save(&path).unwrap();
     assert_eq!(std::fs::read(&path).unwrap(), first, "the same bytes for the same tree");
+}
+
+/// A safe call may do anything to a file; what was read of it stays.
+#[test]
+fn a_file_that_changes_after_it_was_opened_does_the_tree_no_harm() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("tree.qtree");
+    let tree = example();
+    let changes: [&dyn Fn(); 4] = [
+        &|| std::fs::write(&path, vec![0xff; 5000]).unwrap(),
+        &|| std::fs::write(&path, "").unwrap(),
+        &|| drop(std::fs::File::create(&path).unwrap()),
+        &|| tree_of(&Cloud::of([(1.0, 1.0, 0.0)]), &Params::new()).save(&path).unwrap(),
+    ];
+    for change in changes {
+        tree.save(&path).unwrap();
+        let opened = Quadtree::open(&path).unwrap();
+        let points = folder.path().join("points");
+        std::fs::write(&points, [0; 64]).unwrap();
+        let read = MappedPoints::open(&points).unwrap();
+        change();
+        std::fs::write(&points, "").unwrap();
+        assert_eq!(
+            opened.nearest(&[7.0], &[3.0], 9).unwrap(),
+            tree.nearest(&[7.0], &[3.0], 9).unwrap()
+        );
+        assert_eq!(
+            opened.leaves_of(tree.x(), tree.y()).unwrap(),
+            tree.leaves_of(tree.x(), tree.y()).unwrap()
+        );
+        assert_eq!(opened, tree);
+        assert_eq!((read.points().x, read.points().y), (&[0.0; 4][..], &[0.0; 4][..]));
+    }
+}
+
+#[test]
+fn a_tree_is_saved_to_where_it_was_opened_or_mapped_from() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("tree.qtree");
+    let tree = example();
+    tree.save(&path).unwrap();
+    let bytes = std::fs::read(&path).unwrap();
+    // SAFETY: the file is replaced by its name, and not changed.
+    let mapped = unsafe { Quadtree::map(&path) }.unwrap();
+    for same in [&Quadtree::open(&path).unwrap(), &mapped] {
+        same.save(&path).unwrap();
+        assert_eq!(std::fs::read(&path).unwrap(), bytes);
+        assert_eq!(same, &tree);
+    }
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+}
+
+#[test]
+fn two_trees_saved_under_one_name_at_once_leave_one_of_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("tree.qtree");
+    let trees = [
+        example(),
+        tree_of(&Cloud::uniform(900, [0.0, 0.0, 9.0, 9.0], 1, |_, _| 0.0), &Params::new()),
+    ];
+    for _ in 0..20 {
+        std::thread::scope(|scope| {
+            for tree in &trees {
+                scope.spawn(|| tree.save(&path).unwrap());
+            }
+        });
+        assert!(trees.contains(&Quadtree::open(&path).unwrap()));
+    }
 }
 
 #[test]
@@ -163,7 +233,10 @@ fn points_of_a_mapped_file_give_the_tree_of_the_same_points() {
         let cloud = Cloud::uniform(count, [0.0, 0.0, 50.0, 30.0], 15, |_, _| 0.0);
         let numbers: Vec<f64> = cloud.x.iter().chain(&cloud.y).copied().collect();
         let path = file_of(folder.path(), bytemuck::cast_slice(&numbers));
-        let points = MappedPoints::open(&path).unwrap();
+        // SAFETY: nobody else has the folder.
+        let points = unsafe { MappedPoints::map(&path) }.unwrap();
+        let read = MappedPoints::open(&path).unwrap();
+        assert_eq!((read.points().x, read.points().y), (points.points().x, points.points().y));
         for device in testing::devices() {
             let tree = build(&device, points.points(), &Params::new(), &()).unwrap();
             assert_eq!(tree, tree_of(&cloud, &Params::new()));

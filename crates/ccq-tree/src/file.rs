@@ -6,16 +6,17 @@
 //! changed is refused.
 
 use std::fs::File;
-use std::io::{BufWriter, Read, Write};
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
-use gpu_core::{GridSpec, host_memory};
+use gpu_core::{GridSpec, files, host_memory};
 use rayon::prelude::*;
 
 use crate::params::MAX_SIDE;
 use crate::tree::{Node, Storage};
-use crate::{Cell, Error, Params, Result, Tree};
+use crate::{Cell, Error, Params, Result, Tree, links};
 
 const MAGIC: [u8; 8] = *b"\x89CCQ\r\n\x1a\n";
 const VERSION: u32 = 1;
@@ -25,6 +26,12 @@ const ALIGNMENT: usize = 64;
 
 /// Bytes before the level starts.
 const FIXED: usize = 96;
+
+/// Bytes that a header has at most, with its greatest numbers of levels and of bins.
+const LONGEST_HEADER: u64 = (FIXED + (32 + 256) * 8 + ALIGNMENT) as u64;
+
+const SHORT: &str = "it is cut short";
+const CONTRADICTS: &str = "its header contradicts itself";
 
 /// The names of the types, by their numbers.
 const KINDS: [&str; 6] = ["u8", "i16", "u16", "i32", "u32", "f32"];
@@ -48,33 +55,21 @@ struct Header {
 pub fn cells_of_file(path: impl AsRef<Path>) -> Result<&'static str> {
     let path = path.as_ref();
     let mut start = Vec::new();
-    let most = (FIXED + (31 + 256) * 8 + ALIGNMENT) as u64;
     let file = File::open(path).map_err(|e| failed(path, e))?;
-    file.take(most).read_to_end(&mut start).map_err(|e| failed(path, e))?;
+    file.take(LONGEST_HEADER).read_to_end(&mut start).map_err(|e| failed(path, e))?;
     let (header, _) = Header::parse(&start).map_err(|reason| failed(path, reason))?;
     Ok(KINDS[header.kind as usize])
 }
 
 impl<T: Cell> Tree<T> {
-    /// Writes the tree to a file, which appears whole or not at all; one of the name is replaced.
+    /// Writes the tree to a file, which appears whole or not at all ([`gpu_core::files`]). A file that is there is replaced,
+    /// be it the one that this tree was read from.
     ///
     /// # Errors
     /// [`Error::File`].
     pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
         let path = path.as_ref();
-        let name = path.file_name().ok_or_else(|| failed(path, "not the name of a file"))?;
-        let mut unfinished = std::ffi::OsString::from(".");
-        unfinished.push(name);
-        unfinished.push(format!(".{}.part", std::process::id()));
-        let unfinished = path.with_file_name(unfinished);
-        let written = File::create(&unfinished)
-            .and_then(|file| self.write_to(BufWriter::with_capacity(1 << 20, file)))
-            .and_then(|()| std::fs::rename(&unfinished, path));
-        if written.is_err() {
-            // The first error says what happened.
-            let _ = std::fs::remove_file(&unfinished);
-        }
-        written.map_err(|e| failed(path, e))
+        files::replace(path, |file| self.write_to(file)).map_err(|e| failed(path, e))
     }
 
     /// Writes the file's bytes.
@@ -123,100 +118,120 @@ impl<T: Cell> Tree<T> {
     /// [`Error::Core`] where there is not the memory.
     pub fn read(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
-        let mut file = File::open(path).map_err(|e| failed(path, e))?;
-        let length = file.metadata().map_err(|e| failed(path, e))?.len();
+        let io = |e: std::io::Error| failed(path, e);
+        let bad = |reason: String| failed(path, reason);
+        let mut file = File::open(path).map_err(io)?;
+        let length = file.metadata().map_err(io)?.len();
+        let mut start = Vec::new();
+        (&file).take(LONGEST_HEADER).read_to_end(&mut start).map_err(io)?;
+        let (header, at) = Header::parse(&start).map_err(bad)?;
+        let parts = header.parts::<T>(at, length).map_err(bad)?;
         host_memory::require(length)?;
-        let mut bytes = host_memory::with_capacity(length as usize)?;
-        file.read_to_end(&mut bytes).map_err(|e| failed(path, e))?;
-        Self::from_bytes(&bytes).map_err(|reason| failed(path, reason))
-    }
-
-    /// Reads a tree from a file's bytes.
-    fn from_bytes(bytes: &[u8]) -> Result<Self, String> {
-        let (header, [nodes, presence]) = Self::check(bytes)?;
-        // The bytes may lie anywhere; the copy is aligned.
-        let mut owned =
-            vec![Node::<T>::new(T::of_key(0), T::of_key(0), 0); nodes.len() / size_of::<Node<T>>()];
-        bytemuck::cast_slice_mut(&mut owned).copy_from_slice(&bytes[nodes]);
-        let presence = bytes[presence].to_vec();
-        Ok(header.tree(Storage::Owned(owned), Storage::Owned(presence)))
+        let mut nodes: Vec<Node<T>> =
+            host_memory::zeroed(parts.nodes.len() / size_of::<Node<T>>())?;
+        let mut padding = vec![0; parts.presence.start - parts.nodes.end];
+        let mut presence: Vec<u8> = host_memory::zeroed(parts.presence.len())?;
+        file.seek(SeekFrom::Start(at as u64)).map_err(io)?;
+        for part in [bytemuck::cast_slice_mut(&mut nodes), &mut padding, &mut presence] {
+            file.read_exact(part).map_err(io)?;
+        }
+        header.check_sums(bytemuck::cast_slice(&nodes), &padding, &presence).map_err(bad)?;
+        header.tree(Storage::Owned(nodes), Storage::Owned(presence)).map_err(bad)
     }
 
     /// Opens a tree in a file without copying it: its nodes are the mapped file's bytes. All of it is read once, to
-    /// compare the sums, at the speed at which the system brings it.
+    /// compare the sums and to check the links, at the speed at which the system brings it. Queries go by that check.
     ///
     /// # Errors
     /// As [`read`](Self::read).
     ///
     /// # Safety
-    /// Nobody changes or shortens the file while the tree lives.
+    /// Nobody writes to the file or shortens it while the tree lives. (A file that takes its place by its name is another one,
+    /// and does no harm: [`save`](Self::save) does that. Through a network file system it does: there the file must keep its
+    /// name.)
     pub unsafe fn map(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
+        let bad = |reason: String| failed(path, reason);
         let file = File::open(path).map_err(|e| failed(path, e))?;
         if file.metadata().map_err(|e| failed(path, e))?.len() == 0 {
             // What no system maps.
-            return Err(failed(path, "it is cut short"));
+            return Err(failed(path, SHORT));
         }
         // SAFETY: passed on to the caller.
-        let mapped = unsafe { memmap2::Mmap::map(&file) }.map_err(|e| failed(path, e))?;
-        let checked = Self::check(&mapped).map_err(|reason| failed(path, reason))?;
-        let (header, [nodes, presence]) = checked;
-        let file = Arc::new(mapped);
+        let bytes = unsafe { memmap2::Mmap::map(&file) }.map_err(|e| failed(path, e))?;
+        let (header, at) = Header::parse(&bytes).map_err(bad)?;
+        let Parts { nodes, presence } = header.parts::<T>(at, bytes.len() as u64).map_err(bad)?;
+        let padding = &bytes[nodes.end..presence.start];
+        let sound = header.check_sums(&bytes[nodes.clone()], padding, &bytes[presence.clone()]);
+        sound.map_err(bad)?;
+        let file = Arc::new(bytes);
         let len = nodes.len() / size_of::<Node<T>>();
         let nodes = Storage::Mapped { file: file.clone(), start: nodes.start, len };
         let (start, len) = (presence.start, presence.len());
-        Ok(header.tree(nodes, Storage::Mapped { file, start, len }))
-    }
-
-    /// Where the nodes and the flags lie in a file that is sound.
-    fn check(bytes: &[u8]) -> Result<(Header, [std::ops::Range<usize>; 2]), String> {
-        if cfg!(target_endian = "big") {
-            return Err("files need a machine with the lowest byte first".to_owned());
-        }
-        let (header, start) = Header::parse(bytes)?;
-        if header.kind != T::KIND {
-            let kind = KINDS[header.kind as usize];
-            return Err(format!("its cells are {kind}, not {}", T::NAME));
-        }
-        let needed = if header.params.may_lack_values::<T>() {
-            header.starts[header.bits as usize]
-        } else {
-            0
-        };
-        if header.presence != needed {
-            return Err("its header contradicts itself".to_owned());
-        }
-        let count = header.starts.last().copied().unwrap_or(0) as usize;
-        let nodes = start..start + count * size_of::<Node<T>>();
-        let presence = nodes.end + padding(nodes.len());
-        let presence = presence..presence + header.presence as usize;
-        if bytes.len() != presence.end {
-            return Err(format!("it has {} bytes, not {}", bytes.len(), presence.end));
-        }
-        for (what, part, sum) in [
-            ("nodes", &nodes, header.crc_of_nodes),
-            ("flags of children", &presence, header.crc_of_presence),
-        ] {
-            if crc(&bytes[part.clone()]) != sum {
-                return Err(format!("its {what} are damaged"));
-            }
-        }
-        if bytes[nodes.end..presence.start].iter().any(|&byte| byte != 0) {
-            return Err("its padding is damaged".to_owned());
-        }
-        Ok((header, [nodes, presence]))
+        header.tree(nodes, Storage::Mapped { file, start, len }).map_err(bad)
     }
 }
 
+/// Where the nodes and the flags of children lie in a file.
+struct Parts {
+    nodes: Range<usize>,
+    presence: Range<usize>,
+}
+
 impl Header {
-    fn tree<T: Cell>(self, nodes: Storage<Node<T>>, presence: Storage<u8>) -> Tree<T> {
+    /// Where the parts lie that follow a header of `start` bytes, in a file of so many, which they are to fill.
+    fn parts<T: Cell>(&self, start: usize, length: u64) -> Result<Parts, String> {
+        if cfg!(target_endian = "big") {
+            return Err("files need a machine with the lowest byte first".to_owned());
+        }
+        if self.kind != T::KIND {
+            let kind = KINDS[self.kind as usize];
+            return Err(format!("its cells are {kind}, not {}", T::NAME));
+        }
+        let is_needed = self.params.may_lack_values::<T>();
+        let needed = if is_needed { self.starts[self.bits as usize] } else { 0 };
+        if self.presence != needed {
+            return Err(CONTRADICTS.to_owned());
+        }
+        let count = self.starts.last().copied().unwrap_or(0) as usize;
+        let nodes = start..start + count * size_of::<Node<T>>();
+        let presence = nodes.end + padding(nodes.len());
+        let presence = presence..presence + self.presence as usize;
+        if length != presence.end as u64 {
+            return Err(format!("it has {length} bytes, not {}", presence.end));
+        }
+        Ok(Parts { nodes, presence })
+    }
+
+    /// Holds what follows the header against the sums that it has.
+    fn check_sums(&self, nodes: &[u8], padding: &[u8], presence: &[u8]) -> Result<(), String> {
+        if crc(nodes) != self.crc_of_nodes {
+            return Err("its nodes are damaged".to_owned());
+        }
+        if crc(presence) != self.crc_of_presence {
+            return Err("its flags of children are damaged".to_owned());
+        }
+        if padding.iter().any(|&byte| byte != 0) {
+            return Err("its padding is damaged".to_owned());
+        }
+        Ok(())
+    }
+
+    /// The tree of these nodes, whose links are checked.
+    fn tree<T: Cell>(
+        self,
+        nodes: Storage<Node<T>>,
+        presence: Storage<u8>,
+    ) -> Result<Tree<T>, String> {
         let Self { grid, bits, params, starts, .. } = self;
-        Tree { grid, bits, params, starts, nodes, presence }
+        let tree = Tree { grid, bits, params, starts, nodes, presence };
+        links::check(&tree)?;
+        Ok(tree)
     }
 
     /// Reads a header and checks everything that it says by itself; gives its length too.
     fn parse(bytes: &[u8]) -> Result<(Self, usize), String> {
-        let short = || "it is cut short".to_owned();
+        let short = || SHORT.to_owned();
         let magic = bytes.get(..MAGIC.len()).ok_or_else(short)?;
         if magic != MAGIC {
             return Err("it is not a .ccq file".to_owned());
@@ -245,13 +260,8 @@ impl Header {
         if crc(&bytes[..length - 4]) != sum {
             return Err("its header is damaged".to_owned());
         }
-        let grid = GridSpec {
-            origin_x: number(40)?,
-            origin_y: number(48)?,
-            cell_size: number(56)?,
-            width,
-            height,
-        };
+        let grid = GridSpec::new(number(40)?, number(48)?, number(56)?, width, height);
+        let grid = grid.map_err(|error| format!("it lies nowhere: {error}"))?;
         let nodata = if has_nodata == 1 { Some(number(64)?) } else { None };
         let (nodes, presence) = (long(72)?, long(80)?);
         let starts = (0..levels).map(|i| long(FIXED + 8 * i)).collect::<Result<Vec<_>, _>>()?;
@@ -266,7 +276,7 @@ impl Header {
             && nodes <= crate::MAX_NODES
             && (presence == 0 || presence == starts[bits as usize]);
         if !is_sound {
-            return Err("its header contradicts itself".to_owned());
+            return Err(CONTRADICTS.to_owned());
         }
         let (crc_of_nodes, crc_of_presence) = (word(88)?, word(92)?);
         let header =

@@ -38,6 +38,7 @@ mod file;
 mod forest;
 #[cfg(feature = "cuda")]
 pub mod gpu;
+mod links;
 mod mosaic;
 mod params;
 mod quantiles;

@@ -119,6 +119,16 @@ impl Place {
         end(self.x) <= grid.width.into() && end(self.y) <= grid.height.into()
     }
 
+    /// The corners towards which a raster has cells of its square, which has more than one: bits as in
+    /// [`Tree::presence`].
+    pub fn corners(self, bits: u32, grid: &GridSpec) -> u8 {
+        if self.is_whole(bits, grid) {
+            return 0b1111;
+        }
+        let is_there = |&corner: &u32| self.child(corner).cells(bits, grid).is_some();
+        (0..4).filter(is_there).fold(0, |mask, corner| mask | 1 << corner)
+    }
+
     /// Cells on a side.
     pub fn side(self, bits: u32) -> u32 {
         1 << (bits - self.level)
@@ -201,12 +211,7 @@ impl<T: Cell> Tree<T> {
         if place.level >= self.bits {
             return none;
         }
-        let mut mask = 0b1111;
-        if !place.is_whole(self.bits, &self.grid) {
-            let is_there =
-                |&corner: &u32| place.child(corner).cells(self.bits, &self.grid).is_some();
-            mask = (0..4).filter(is_there).fold(0, |mask, corner| mask | 1 << corner);
-        }
+        let mut mask = place.corners(self.bits, &self.grid);
         if node.is_mixed() {
             mask &= self.presence.get(position).copied().unwrap_or(0);
         }

@@ -122,6 +122,43 @@ fn a_file_that_cannot_be_written_leaves_nothing() {
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
 }
 
+/// A name that somebody can foresee must not be written to.
+#[test]
+#[cfg(unix)]
+fn a_link_that_waits_beside_the_file_is_not_followed() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    std::fs::write(at("victim.txt"), "mine").unwrap();
+    for name in [format!(".tree.ccq.{}.part", std::process::id()), ".tree.ccq.part".to_owned()] {
+        std::os::unix::fs::symlink("victim.txt", at(&name)).unwrap();
+    }
+    let tree = tree(&noise::<u8>(40, 40, 1, 3), &Params::new());
+    tree.save(at("tree.ccq")).unwrap();
+    assert_eq!(std::fs::read_to_string(at("victim.txt")).unwrap(), "mine");
+    assert!(Tree::<u8>::read(at("tree.ccq")).unwrap() == tree);
+}
+
+#[test]
+fn two_trees_saved_under_one_name_at_once_leave_one_of_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("tree.ccq");
+    let trees = [1, 2].map(|seed| tree(&noise::<u8>(200, 150, seed, 3), &Params::new()));
+    for _ in 0..20 {
+        std::thread::scope(|scope| {
+            for tree in &trees {
+                scope.spawn(|| tree.save(&path).unwrap());
+            }
+        });
+        assert!(trees.contains(&Tree::<u8>::read(&path).unwrap()));
+    }
+    // Onto the file that it is mapped from.
+    // SAFETY: the file is replaced by its name, and not changed.
+    let mapped = unsafe { Tree::<u8>::map(&path) }.unwrap();
+    mapped.save(&path).unwrap();
+    assert!(trees.contains(&mapped) && Tree::<u8>::read(&path).unwrap() == mapped);
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 256, ..ProptestConfig::default() })]
     #[test]

@@ -35,9 +35,15 @@ pub(super) const ID: usize = 32;
 /// Bytes of an entry of the index.
 const ENTRY: usize = 12;
 
+/// Bytes of points that are read or written at once.
+pub(super) const PIECE: usize = 1 << 18;
+
+/// Values of a point at most: a piece holds a point.
+pub(super) const MOST_VALUES: usize = (PIECE - 4) / 8 - 2;
+
 /// Bytes of a point.
 pub(super) const fn record(values: usize) -> usize {
-    8 * (2 + values) + 4
+    values.saturating_add(2).saturating_mul(8).saturating_add(4)
 }
 
 /// A place in the points of all inputs: behind so many of an input that were kept.
@@ -149,7 +155,7 @@ impl Header {
         let [min_x, min_y, max_x, max_y] = [136, 144, 152, 160].map(|at| number(bytes, at));
         Some(Self {
             id: String::from_utf8(id.to_vec()).ok()?,
-            values: word(bytes, 12) as usize,
+            values: Some(word(bytes, 12) as usize).filter(|&values| values <= MOST_VALUES)?,
             number: word(bytes, 48),
             is_last: word(bytes, 52) == 1,
             points: long(bytes, 56),

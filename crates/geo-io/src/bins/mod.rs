@@ -45,7 +45,7 @@ pub struct BinSpec {
     pub ground: Bounds,
     /// About how many points there are, from which the size of blocks follows.
     pub points: u64,
-    /// Values of a point, beside x and y.
+    /// Values of a point, beside x and y; 32,765 at most.
     pub values: usize,
 }
 

@@ -8,13 +8,10 @@ use std::path::{Path, PathBuf};
 use gpu_core::parallel::{self, FINE};
 use gpu_core::{Bounds, Progress};
 
-use super::format::{Entry, HEADER, Header, record};
+use super::format::{Entry, HEADER, Header, PIECE, record};
 use super::{run_path, runs};
 use crate::points::report;
 use crate::{Error, Result};
-
-/// Bytes that are read at once.
-const PIECE: usize = 1 << 18;
 
 /// Blocks that are worth a task of their own.
 const BLOCKS: usize = 8;
@@ -221,6 +218,9 @@ impl Part<'_> {
                 let (words, place) = point.as_chunks::<8>();
                 let [x, y] = [0, 1].map(|i| f64::from_le_bytes(words[i]));
                 let place = u32::from_le_bytes([place[0], place[1], place[2], place[3]]);
+                if u64::from(place) >= self.run.points {
+                    return Err(Error::malformed(self.path, "a point of it has no place in it"));
+                }
                 let b = self.bounds;
                 let is_within = x >= b.min_x && x <= b.max_x && y >= b.min_y && y <= b.max_y;
                 if is_within && self.places.contains(&u64::from(place)) {

@@ -5,13 +5,10 @@ use std::path::{Path, PathBuf};
 
 use gpu_core::Bounds;
 
-use super::format::{Entry, Header, ID, record};
+use super::format::{Entry, Header, ID, MOST_VALUES, PIECE, record};
 use super::{BinSpec, Blocks, Position, run_path, runs};
 use crate::output::write_atomic;
 use crate::{Error, Existing, Output, Result};
-
-/// Bytes that are put together before they are written.
-const PIECE: usize = 1 << 18;
 
 /// Points of a run at least, however little memory there is.
 const LEAST: usize = 4096;
@@ -40,12 +37,16 @@ impl BinWriter {
     /// and 8 for each of its columns, x, y and the values.
     ///
     /// # Errors
-    /// [`Error::Shape`] for an id longer than 32 bytes, [`Error::Malformed`] and those of reading for runs that are
-    /// damaged or of other points, [`Error::OutOfMemory`].
+    /// [`Error::Shape`] for an id longer than 32 bytes or more than 32,765 values a point, [`Error::Malformed`] and those of
+    /// reading for runs that are damaged or of other points, [`Error::OutOfMemory`].
     pub fn open(folder: &Path, spec: &BinSpec, memory: u64) -> Result<Self> {
         if spec.id.len() > ID {
             let found = spec.id.len() as u64;
             return Err(Error::Shape { what: "id", expected: ID as u64, found });
+        }
+        if spec.values > MOST_VALUES {
+            let (expected, found) = (MOST_VALUES as u64, spec.values as u64);
+            return Err(Error::Shape { what: "values of a point, at most", expected, found });
         }
         let (runs, is_whole) = runs(folder, &spec.id)?;
         let blocks = Blocks::over(&spec.ground, spec.points);
@@ -69,7 +70,7 @@ impl BinWriter {
             begin: Position::default(),
             position: runs.last().map_or(Position::default(), |last| last.end),
             is_whole,
-            points: runs.iter().map(|run| run.points).sum(),
+            points: runs.iter().map(|run| run.points).fold(0, u64::saturating_add),
         };
         writer.begin = writer.position;
         if !is_whole {
@@ -119,7 +120,8 @@ impl BinWriter {
             for (column, given) in self.columns.iter_mut().zip([x, y].iter().chain(values)) {
                 column.extend_from_slice(&given[range.clone()]);
             }
-            self.position.kept += count as u64;
+            // A run may say that it ends anywhere.
+            self.position.kept = self.position.kept.saturating_add(count as u64);
             self.points += count as u64;
             from += count;
             if self.block.len() == self.room {
@@ -151,7 +153,7 @@ impl BinWriter {
 
     /// The points of an input have all been given.
     pub fn next_input(&mut self) {
-        self.position = Position { input: self.position.input + 1, kept: 0 };
+        self.position = Position { input: self.position.input.saturating_add(1), kept: 0 };
     }
 
     /// Writes the last run.

@@ -166,13 +166,18 @@ pub fn ask(args: &AskSavedArgs) -> Result<()> {
     Ok(())
 }
 
-/// Opens a tree that was saved.
-pub fn open(path: &Path) -> Result<Quadtree> {
-    Quadtree::open(path).map_err(|error| match error {
+/// Reads a tree that was saved.
+fn open(path: &Path) -> Result<Quadtree> {
+    Quadtree::open(path).map_err(|error| of_file(path, error))
+}
+
+/// An error of opening a tree, with the file's name.
+pub fn of_file(path: &Path, error: quadtree_sort::Error) -> anyhow::Error {
+    match error {
         // Which names the file.
         quadtree_sort::Error::File { .. } => error.into(),
         _ => anyhow!("{}: {error}", path.display()),
-    })
+    }
 }
 
 /// Where points lie, by their indices as given.

@@ -102,14 +102,17 @@ fn print_instead(words: &[String], command: impl Fn() -> Command) -> Result<bool
     Ok(true)
 }
 
-/// Interruption, termination and the end of memory remove unfinished files and end the program with one
-/// line.
+/// Interruption, termination, the end of memory and of processor time, and whatever else ends a program by default remove
+/// unfinished files and end the program with one line. A file longer than the user's limit is an error of writing.
 #[cfg(unix)]
 fn end_cleanly_at_signals(name: &'static str) -> Result<()> {
-    use signal_hook::consts::{SIGABRT, SIGHUP, SIGINT, SIGTERM};
+    use signal_hook::consts::{
+        SIGABRT, SIGALRM, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGXCPU, SIGXFSZ,
+    };
     use signal_hook::{iterator::Signals, low_level};
 
-    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
+    let ending = [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGXCPU, SIGALRM, SIGUSR1, SIGUSR2];
+    let mut signals = Signals::new(ending)?;
     std::thread::Builder::new().name("signals".to_owned()).spawn(move || {
         if let Some(signal) = signals.forever().next() {
             geo_io::remove_unfinished(false);
@@ -123,14 +126,18 @@ fn end_cleanly_at_signals(name: &'static str) -> Result<()> {
     })?;
     // An allocation that fails prints a line and aborts, wherever it is.
     //
-    // SAFETY: the handler runs on the thread that raised the signal. It tries a lock without waiting,
-    // unlinks the files listed there, whose names are short enough for a buffer on the stack, and ends the
-    // process at once; it neither allocates nor panics.
+    // SAFETY: the handler runs on the thread that raised the signal. It tries a lock without waiting, unlinks the
+    // files listed there by names as the system takes them, and ends the process at once; it neither allocates,
+    // frees nor panics.
     unsafe {
         low_level::register(SIGABRT, || {
             geo_io::remove_unfinished(true);
             low_level::exit(FAILED.into());
         })?;
+    }
+    // SAFETY: the handler does nothing. That there is one is why the write itself fails, with what it says.
+    unsafe {
+        low_level::register(SIGXFSZ, || {})?;
     }
     Ok(())
 }

@@ -48,10 +48,24 @@ macro_rules! of_each {
 }
 
 impl AnyTree {
-    /// Opens the file of an index, without copying its nodes.
+    /// Reads the file of an index into memory.
     pub fn read(path: &Path) -> Result<Self> {
-        // SAFETY: the program writes no file that it reads, and ends soon. Whoever cuts an index short under a program
-        // that reads it gets a signal, as with any mapped file.
+        Ok(match cells_of_file(path)? {
+            "u8" => Self::U8(Tree::read(path)?),
+            "i16" => Self::I16(Tree::read(path)?),
+            "u16" => Self::U16(Tree::read(path)?),
+            "i32" => Self::I32(Tree::read(path)?),
+            "u32" => Self::U32(Tree::read(path)?),
+            _ => Self::F32(Tree::read(path)?),
+        })
+    }
+
+    /// Opens the file of an index without copying its nodes: for those that are larger than memory together.
+    ///
+    /// # Safety
+    /// As [`Tree::map`].
+    pub unsafe fn map(path: &Path) -> Result<Self> {
+        // SAFETY: passed on to the caller.
         unsafe {
             Ok(match cells_of_file(path)? {
                 "u8" => Self::U8(Tree::map(path)?),

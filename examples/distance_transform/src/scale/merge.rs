@@ -7,7 +7,7 @@ use bytemuck::Pod;
 use geo_io::{NpyElement, Output, RasterFile};
 use programs::args::{Format, ending};
 use programs::report::Report;
-use programs::scale::{Mosaic, require_all};
+use programs::scale::{Mosaic, require_whole};
 use programs::stages::Stages;
 use serde_json::json;
 
@@ -81,9 +81,9 @@ fn check(args: &MergeArgs, planned: &Planned) -> Result<()> {
     Ok(outputs.iter().try_for_each(|path| geo_io::check_output(Output { path, existing }))?)
 }
 
-/// Refuses a plan of which tiles are missing or are not its own.
+/// Refuses a plan of which tiles are missing, damaged or not its own.
 fn look(args: &MergeArgs, planned: &Planned) -> Result<()> {
-    require_all(planned)?;
+    require_whole(planned)?;
     for number in 0..planned.plan.tiles().len() {
         open(planned, number)?;
         match (&args.nearest, is_short(planned.plan.grid())) {

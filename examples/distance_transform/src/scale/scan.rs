@@ -3,8 +3,8 @@
 //! A tile is a strip of columns. Of what lies beyond it only two sites of each row count, the last before it and the first
 //! after it, and no tile can find these without reading all rows whole. So they are found for all tiles at once, by reading the
 //! mask from north to south, some rows at a time. They lie in the folder `rows-ID` beside the plan, an NPY file for every band of
-//! [`BAND`] rows: of tile n its row 2n has the columns before, 2n + 1 those after. A file is there whole or not at all, so that a
-//! scan that is killed goes on.
+//! [`BAND`] rows: of tile n its row 2n has the columns before, 2n + 1 those after. Each row ends with the CRC-32 of what is before,
+//! so that a tile checks what it reads. A file is there whole or not at all, so that a scan that is killed goes on.
 
 use std::ops::Range;
 use std::path::PathBuf;
@@ -43,10 +43,10 @@ impl Beyond {
         let number = number.context("this plan is damaged: a tile is not its own")?;
         let (mut before, mut after) = (Vec::new(), Vec::new());
         for band in bands(planned) {
-            let mut both = open(planned, band)?.rows::<u32>(2 * number, 2)?;
-            after.extend_from_slice(&both[both.len() / 2..]);
-            both.truncate(both.len() / 2);
-            before.append(&mut both);
+            let both = read(planned, band, 2 * number, 2)?;
+            let (first, second) = both.split_at(both.len() / 2);
+            before.extend_from_slice(first);
+            after.extend_from_slice(second);
         }
         Ok(Self { before, after })
     }
@@ -73,7 +73,7 @@ pub fn scan(args: &ScanArgs) -> Result<()> {
     std::fs::create_dir_all(&folder)
         .with_context(|| format!("cannot make {}", folder.display()))?;
     let all = bands(&planned);
-    let missing: Vec<usize> = all.clone().filter(|&band| open(&planned, band).is_err()).collect();
+    let missing: Vec<usize> = all.clone().filter(|&band| !is_whole(&planned, band)).collect();
     let mut stages = Stages::new(args.run.quiet);
     stages.run("scan", |progress| {
         missing.iter().try_for_each(|&band| make(&planned, band, progress))
@@ -108,14 +108,40 @@ fn rows_of(planned: &Planned, band: usize) -> Range<usize> {
     band * BAND..height.min((band + 1) * BAND)
 }
 
-/// Opens the file of a band, which must have its size.
+/// Opens the file of a band, which must have its size: columns of sites, and one of checksums.
 fn open(planned: &Planned, band: usize) -> Result<ArrayFile> {
     let path = path_of(planned, band);
     let file = ArrayFile::open(&path)?;
-    let size = (rows_of(planned, band).len(), 2 * planned.plan.tiles().len());
+    let size = (rows_of(planned, band).len() + 1, 2 * planned.plan.tiles().len());
     ensure!(file.size() == size, "{} is not of this plan", path.display());
     file.rows::<u32>(0, 0)?;
     Ok(file)
+}
+
+/// Some rows of a band's file without their checksums, which are held against them.
+fn read(planned: &Planned, band: usize, first: usize, count: usize) -> Result<Vec<u32>> {
+    let length = rows_of(planned, band).len();
+    let rows = open(planned, band)?.rows::<u32>(first, count)?;
+    let mut sites = Vec::with_capacity(count * length);
+    for (number, row) in (first..).zip(rows.chunks_exact(length + 1)) {
+        let (own, sum) = row.split_at(length);
+        ensure!(
+            sum == [sum_of(own)],
+            "row {number} of {} is damaged: distance_transform scan makes it again",
+            path_of(planned, band).display()
+        );
+        sites.extend_from_slice(own);
+    }
+    Ok(sites)
+}
+
+fn sum_of(row: &[u32]) -> u32 {
+    crc32fast::hash(bytemuck::cast_slice(row))
+}
+
+/// Whether the file of a band is there, with the contents that were written.
+fn is_whole(planned: &Planned, band: usize) -> bool {
+    (0..planned.plan.tiles().len()).all(|tile| read(planned, band, 2 * tile, 2).is_ok())
 }
 
 /// Makes the file of a band.
@@ -137,7 +163,16 @@ fn make(planned: &Planned, band: usize, progress: &dyn Progress) -> Result<()> {
     // What was read is what was planned with, even where a file was replaced meanwhile.
     require_unchanged(input)?;
     let path = path_of(planned, band);
-    Ok(geo_io::write_npy(Output::from(&path), &columns, length, 2 * tiles.len())?)
+    let size = (length + 1, 2 * tiles.len());
+    let mut fill = |first: usize, rows: &mut [u32]| {
+        let own = columns.chunks_exact(length).skip(first);
+        for (row, own) in rows.chunks_exact_mut(length + 1).zip(own) {
+            row[..length].copy_from_slice(own);
+            row[length] = sum_of(own);
+        }
+        Ok(())
+    };
+    Ok(geo_io::write_npy_rows(Output::from(&path), size, &mut fill)?)
 }
 
 /// The rows and the tiles that are read at once: as many rows as fit the plan's memory, and all tiles where they can be.

@@ -7,7 +7,7 @@ use anyhow::{Context, Result, ensure};
 use geo_io::{ArrayFile, Cells, Mask, MaskFile, NpyElement, Output, RasterFile, TiffOptions};
 use gpu_core::{Device, GridSpec, Progress};
 use pba_voronoi::{Input, Integers, Sites, Strip};
-use programs::scale::{self, require_unchanged};
+use programs::scale::require_unchanged;
 use tile_plan::Tile;
 
 use crate::scale::scan::Beyond;
@@ -155,7 +155,8 @@ pub fn write(planned: &Planned, number: usize, made: Made) -> Result<()> {
     let place = planned.recipe.place_from(tile.column, tile.row)?;
     let cells = Cells::Values { values: &made.distances, nodata: f32::NAN };
     let size = (tile.width, tile.height);
-    Ok(geo_io::write_tiff(Output::from(&path), &place, size, cells, &TiffOptions::default())?)
+    geo_io::write_tiff(Output::from(&path), &place, size, cells, &TiffOptions::default())?;
+    planned.write_sums(number)
 }
 
 /// Opens the distances of a tile.
@@ -177,12 +178,13 @@ pub fn open_nearest<T: NpyElement + bytemuck::Pod>(
     Ok(file)
 }
 
-/// Whether the files of a tile are there and are what they are to be.
+/// Whether the files of a tile are there, are the plan's, and have the contents that were written.
 pub fn is_whole(planned: &Planned, number: usize) -> bool {
     let nearest = || match is_short(planned.plan.grid()) {
         true => open_nearest::<u32>(planned, number).is_ok(),
         false => open_nearest::<u64>(planned, number).is_ok(),
     };
-    open(planned, number).is_ok_and(|file| scale::is_whole(&file))
+    open(planned, number).is_ok()
         && (!planned.recipe.nearest || nearest())
+        && planned.check_sums(number).is_ok()
 }

@@ -77,6 +77,13 @@ fn a_termination_leaves_no_part() {
     SIDES.iter().for_each(|&side| ended_by("-TERM", 2, side));
 }
 
+/// Whatever ends a program by default: processor time, a scheduler's warning, the terminal.
+#[test]
+#[cfg(unix)]
+fn other_signals_leave_no_part() {
+    ["-XCPU", "-USR1", "-QUIT"].iter().for_each(|signal| ended_by(signal, 2, SIDES[0]));
+}
+
 /// Room is taken for what is large: its bytes are those of what is written without.
 #[test]
 fn large_arrays_are_the_same_beside_other_outputs() {
@@ -111,14 +118,81 @@ fn large_arrays_are_the_same_beside_other_outputs() {
 #[test]
 #[cfg(target_os = "linux")]
 fn distances_without_room_are_named() {
-    let folder = tempfile::tempdir().unwrap();
-    let side = 4200;
-    write_npy(&folder.path().join("mask.npy"), &vec![1_u8; side * side], side, side).unwrap();
-    let script = "trap '' XFSZ; ulimit -f 40000; exec \"$0\" \"$@\"";
-    let line = ["-c", script, PROGRAM.path, "mask.npy", "-o", "d.npy", "--device", "cpu"];
-    let output = Command::new("sh").current_dir(folder.path()).args(line).output().unwrap();
-    let errors = String::from_utf8(output.stderr).unwrap();
-    assert_eq!((output.status.code(), errors.lines().count()), (Some(2), 1), "{errors}");
-    assert!(errors.contains("cannot write") && errors.contains("d.npy"), "{errors}");
-    assert_eq!(files(folder.path()).len(), 1);
+    // By a limit of the user's, whose signal a shell may have switched off or not.
+    for (side, limit) in [(4200, 40_000), (1000, 1000)] {
+        let folder = tempfile::tempdir().unwrap();
+        write_npy(&folder.path().join("mask.npy"), &vec![1_u8; side * side], side, side).unwrap();
+        for trap in ["trap '' XFSZ; ", ""] {
+            let script = format!("{trap}ulimit -f {limit}; exec \"$0\" \"$@\"");
+            let line = ["-c", &script, PROGRAM.path, "mask.npy", "-o", "d.npy", "--device", "cpu"];
+            let output = Command::new("sh").current_dir(folder.path()).args(line).output().unwrap();
+            let errors = String::from_utf8(output.stderr).unwrap();
+            assert_eq!((output.status.code(), errors.lines().count()), (Some(2), 1), "{errors}");
+            assert!(errors.contains("cannot write") && errors.contains("d.npy"), "{errors}");
+            assert_eq!(files(folder.path()).len(), 1);
+        }
+    }
+}
+
+/// Calls of the system's library that say that the disk is full, by the name in `FAILS`, for files that were written.
+#[cfg(target_os = "linux")]
+const SHIM: &str = r#"
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static int fails(int file, const char *call) {
+    struct stat about;
+    const char *wanted = getenv("FAILS");
+    return wanted && !strcmp(wanted, call) && !fstat(file, &about) && S_ISREG(about.st_mode)
+        && (fcntl(file, F_GETFL) & O_ACCMODE) != O_RDONLY;
+}
+
+static int call(int file, const char *name) {
+    int is_failing = fails(file, name);
+    int (*real)(int) = (int (*)(int))dlsym(RTLD_NEXT, name);
+    int result = real(file);
+    if (!is_failing) return result;
+    errno = ENOSPC;
+    return -1;
+}
+
+int fsync(int file) { return call(file, "fsync"); }
+int close(int file) { return call(file, "close"); }
+"#;
+
+/// Some file systems say only when a file is synced or closed that they had no room for it.
+#[test]
+#[cfg(target_os = "linux")]
+fn what_a_file_system_says_at_the_end_is_heard() {
+    let folder = folder_of_inputs();
+    let folder = folder.path();
+    std::fs::write(folder.join("shim.c"), SHIM).unwrap();
+    let built = Command::new("cc")
+        .current_dir(folder)
+        .args(["-shared", "-fPIC", "-o", "shim.so", "shim.c", "-ldl"])
+        .status();
+    if !built.is_ok_and(|status| status.success()) {
+        println!("skipped: there is no C compiler");
+        return;
+    }
+    std::fs::write(folder.join("old.npy"), "old").unwrap();
+    let before = files(folder);
+    let shim = folder.join("shim.so");
+    for call in ["fsync", "close"] {
+        for output in ["d.npy", "d.tif", "old.npy"] {
+            let line = ["mask.npy", "-o", output, "--overwrite", "--device", "cpu"];
+            let mut command = PROGRAM.command(folder, &line);
+            let ended = command.env("LD_PRELOAD", &shim).env("FAILS", call).output().unwrap();
+            let errors = String::from_utf8(ended.stderr).unwrap();
+            assert_eq!(ended.status.code(), Some(2), "{call}, {output}: {errors}");
+            assert!(errors.contains(output) && errors.contains("No space left"), "{errors}");
+            assert_eq!(files(folder), before, "{call}, {output}");
+        }
+    }
+    assert_eq!(std::fs::read(folder.join("old.npy")).unwrap(), b"old");
 }

@@ -228,6 +228,25 @@ fn tiles_that_are_damaged_or_missing_are_named_and_made_again() {
             assert!(std::fs::read(tiles.join(name)).unwrap() == whole);
         }
     }
+    // Of the right length and with a header that is as it should be.
+    for name in ["2.tif", "2.nearest.npy"] {
+        let whole = std::fs::read(tiles.join(name)).unwrap();
+        let end = whole.len();
+        for (from, to) in [(128, end), (end / 2, end), (end / 2, end / 2 + 40), (end - 1, end)] {
+            let mut bad = whole.clone();
+            bad[from..to].fill(0);
+            if bad == whole {
+                bad[from] = 1;
+            }
+            std::fs::write(tiles.join(name), &bad).unwrap();
+            PROGRAM.fails(folder, &merge, &["tile 2 is damaged", name, "distance_transform run"]);
+            assert!(run("1").contains("1 were there") && run("2").contains("1 made"));
+            assert!(std::fs::read(tiles.join(name)).unwrap() == whole);
+        }
+    }
+    std::fs::remove_file(tiles.join("2.sums")).unwrap();
+    PROGRAM.fails(folder, &merge, &["tile 2 is not complete", "2.sums"]);
+    assert!(run("2").contains("1 made"));
     std::fs::remove_file(tiles.join("1.nearest.npy")).unwrap();
     PROGRAM.fails(folder, &merge, &["tile 1 is missing", "1.nearest.npy"]);
     assert!(run("1").contains("1 made"));
@@ -280,13 +299,17 @@ fn a_scan_goes_on_and_what_it_lacks_is_named() {
     std::fs::copy(rows.join("0.npy"), rows.join("2.npy")).unwrap();
     assert!(scan().contains("1 made"));
     assert!(std::fs::read(rows.join("2.npy")).unwrap() == whole);
-    let mut bad = whole.clone();
-    let end = bad.len() - 4;
-    bad[end..].copy_from_slice(&299_u32.to_le_bytes());
-    std::fs::write(rows.join("2.npy"), &bad).unwrap();
     std::fs::create_dir(folder_of(folder, "plan.json")).unwrap();
-    PROGRAM.fails(folder, &["run", "plan.json", "--tile", "4"], &["column 299 is not on the side"]);
-    std::fs::write(rows.join("2.npy"), &whole).unwrap();
+    let words = ["2.npy is damaged", "distance_transform scan"];
+    let end = whole.len();
+    for (from, to, tile) in [(end - 100, end, "4"), (128, end, "2"), (500, 501, "0")] {
+        let mut bad = whole.clone();
+        bad[from..to].fill(0);
+        std::fs::write(rows.join("2.npy"), &bad).unwrap();
+        PROGRAM.fails(folder, &["run", "plan.json", "--tile", tile], &words);
+        assert!(scan().contains("1 made, 2 were there"));
+        assert!(std::fs::read(rows.join("2.npy")).unwrap() == whole);
+    }
     succeeds(folder, &[&run]);
     merged_is_plain(folder);
     assert!(succeeds(folder, &[&["scan", "plan.json", "--remove"]]).contains("3 files"));

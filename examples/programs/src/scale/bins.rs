@@ -6,7 +6,7 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 use geo_io::{BinSpec, BinWriter, Several, remove_bins};
 use gpu_core::{Bounds, Progress, host_memory};
 use serde_json::json;
@@ -59,7 +59,20 @@ pub fn bin<R: PointRecipe>(args: &BinArgs) -> Result<()> {
             writer.finish()?;
             Ok::<_, anyhow::Error>(points)
         })
+        .map_err(|error| two_at_once::<R>(error))
         .map(|points| report(args, &spec, folder, [before, points], &stages))
+}
+
+/// What an error of writing says where a file of bins that was missing is there: another job writes the same.
+fn two_at_once<R: Recipe>(error: anyhow::Error) -> anyhow::Error {
+    match error.downcast_ref::<geo_io::Error>() {
+        Some(geo_io::Error::Exists { path }) => anyhow!(
+            "{} was written by another {} bin of this plan meanwhile: when that has ended, run this again to complete the bins",
+            path.display(),
+            R::PROGRAM
+        ),
+        _ => error,
+    }
 }
 
 /// What bins are of: all points of the plan's ground, whatever their tile.
@@ -90,7 +103,14 @@ fn fill<R: PointRecipe>(
     let room = memory / A_POINT_READ;
     let small = room / rayon::current_num_threads() as u64;
     let begin = writer.position();
-    let mut rest = &planned.plan.inputs()[begin.input as usize..];
+    let rest =
+        usize::try_from(begin.input).ok().and_then(|first| planned.plan.inputs().get(first..));
+    let mut rest = rest.with_context(|| {
+        format!(
+            "{} goes on behind the last input of the plan: remove it with --remove, and begin again",
+            planned.bins.display()
+        )
+    })?;
     let mut done = begin.kept;
     while let Some(first) = rest.first() {
         let is_small = |input: &&Input| input.points <= small;

@@ -16,6 +16,7 @@ mod planned;
 mod points;
 mod queue;
 mod run;
+mod sums;
 mod surface;
 mod system;
 
@@ -29,6 +30,7 @@ pub use planned::{Planned, Recipe, folder_name};
 pub use points::{
     PointRecipe, bounds_of, read_parts, read_points, report_bins_size, report_reading, report_tiles,
 };
-pub use run::{is_whole, run};
+pub use run::run;
+pub use sums::require_whole;
 pub use surface::{MergeSurface, SurfaceRecipe, merge_surface};
 pub use system::System;

@@ -37,7 +37,7 @@ pub trait Recipe: Serialize + DeserializeOwned + Sync {
     /// The files of a tile.
     fn files(planned: &Planned<Self>, number: usize) -> Vec<PathBuf>;
 
-    /// Whether the files of a tile are there, are the plan's, and can be unpacked.
+    /// Whether the files of a tile are there, are the plan's, and have the contents that were written.
     fn is_whole(planned: &Planned<Self>, number: usize) -> bool;
 
     /// Reads what a tile needs.

@@ -15,7 +15,6 @@ use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Error, Result, anyhow, bail, ensure};
-use geo_io::RasterFile;
 use gpu_core::{Device, DeviceChoice, Progress, host_memory};
 use serde_json::json;
 
@@ -25,9 +24,6 @@ use super::{Planned, Recipe, RunTileArgs};
 use crate::program;
 use crate::report::Report;
 use crate::stages::Stages;
-
-/// Rows that are unpacked at once to see whether a file is whole.
-const ROWS: usize = 256;
 
 /// Makes one tile, or all that are not there.
 ///
@@ -97,12 +93,6 @@ fn report_bins<R: Recipe>(planned: &Planned<R>, report: &mut Report) -> Result<(
         )),
     }
     Ok(())
-}
-
-/// Whether all values of a raster can be unpacked.
-pub fn is_whole(file: &RasterFile) -> bool {
-    let height = file.size().1;
-    (0..height).step_by(ROWS).all(|first| file.rows(first, ROWS.min(height - first)).is_ok())
 }
 
 /// Refuses cards on which a tile would find less memory than the plan says that it takes.

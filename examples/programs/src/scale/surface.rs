@@ -7,7 +7,7 @@ use geo_io::{Cells, Crs, Georeference, Output, RasterFile, TiffOptions};
 use serde_json::json;
 use tile_plan::Tile;
 
-use super::{Mosaic, Planned, Recipe, is_whole, require_all};
+use super::{Mosaic, Planned, Recipe, require_whole};
 use crate::args::{Format, RasterArgs, RunArgs};
 use crate::report::Report;
 use crate::stages::Stages;
@@ -49,7 +49,7 @@ pub fn merge_surface<R: SurfaceRecipe>(args: &MergeSurface<'_>) -> Result<()> {
     let mut stages = Stages::new(args.run.quiet);
     let tiles = planned.plan.tiles().len();
     stages.run("look", |_| -> Result<()> {
-        require_all(&planned)?;
+        require_whole(&planned)?;
         (0..tiles).try_for_each(|number| planned.open_surface(number).map(drop))
     })?;
     let grid = *planned.plan.grid();
@@ -81,9 +81,9 @@ impl<R: SurfaceRecipe> Planned<R> {
         self.path_of(number, ".tif")
     }
 
-    /// Whether the file of a tile is there, is the plan's, and can be unpacked.
+    /// Whether the file of a tile is there, is the plan's, and has the contents that were written.
     pub fn has_surface(&self, number: usize) -> bool {
-        self.open_surface(number).is_ok_and(|file| is_whole(&file))
+        self.open_surface(number).is_ok() && self.check_sums(number).is_ok()
     }
 
     /// Writes the values of a tile, row by row.
@@ -94,7 +94,8 @@ impl<R: SurfaceRecipe> Planned<R> {
         let (tile, path) = (self.tile(number)?, self.surface_path(number));
         let cells = Cells::Values { values, nodata: f32::NAN };
         let (place, size) = (self.surface_place(tile)?, (tile.width, tile.height));
-        Ok(geo_io::write_tiff(Output::from(&path), &place, size, cells, &TiffOptions::default())?)
+        geo_io::write_tiff(Output::from(&path), &place, size, cells, &TiffOptions::default())?;
+        self.write_sums(number)
     }
 
     /// Opens the file of a tile, whose size and place must be the tile's.

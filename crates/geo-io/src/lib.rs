@@ -28,6 +28,7 @@
 #![deny(missing_docs)]
 
 mod areas;
+mod beside;
 mod bins;
 mod copc;
 mod crs;
@@ -41,6 +42,7 @@ mod mask;
 mod mask_file;
 mod npy;
 mod npy_file;
+mod npy_header;
 mod output;
 mod picture;
 mod png;
@@ -53,6 +55,7 @@ mod several;
 mod shapes;
 mod table;
 mod tiff_file;
+mod tiff_image;
 mod tiff_rows;
 mod values_file;
 
@@ -61,13 +64,13 @@ pub use bins::{BinSpec, BinWriter, Binned, Bins, Position, remove_bins};
 pub use crs::{Crs, GeoKeys};
 pub use csv::CsvColumns;
 pub use error::{Error, Result};
-pub use georeference::Georeference;
+pub use georeference::{Georeference, note_on_place};
 pub use geotiff::{
     Cells, Compression, TiffOptions, write_georeferenced, write_geotiff, write_tiff,
 };
 pub use gpu_core::files::remove_unfinished;
 pub use las::{LasPoints, write_las};
-pub use lines::{write_flatgeobuf, write_lines};
+pub use lines::{is_named_in_geojson, write_flatgeobuf, write_lines};
 pub use mask::{Mask, SiteValues, read_mask};
 pub use mask_file::{MaskFile, mask_size};
 pub use npy::{

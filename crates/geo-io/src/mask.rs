@@ -7,10 +7,10 @@ use std::str::FromStr;
 use gpu_core::host_memory;
 use gpu_core::parallel::{self, FINE};
 use tiff_reader::ifd::{Ifd, RasterLayout};
-use tiff_reader::{OpenOptions, TiffFile};
 
-use crate::error::unwinding;
-use crate::points::{ending, open};
+use crate::georeference::Place;
+use crate::points::ending;
+use crate::tiff_image::TiffImage;
 use crate::values_file::{require_no_mask, require_no_mask_beside};
 use crate::{Array, ArrayData, Error, Georeference, Result, npz_names, png, read_npy, read_npz};
 
@@ -23,7 +23,7 @@ pub struct Mask {
     pub height: usize,
     /// 1 for a site, 0 for none; `width * height` of them.
     pub sites: Vec<u8>,
-    /// Where it lies on the ground, if it is a TIFF that says so.
+    /// Where it lies on the ground, if it is a TIFF or a PNG that says so, or a file beside it does.
     pub georeference: Option<Georeference>,
     /// Pixels that are no site because they have no value: NODATA of a GeoTIFF, or NaN.
     pub without_value: u64,
@@ -94,7 +94,8 @@ pub fn read_mask(path: &Path, values: &SiteValues) -> Result<Mask> {
             require_no_mask_beside(path)?;
             let (width, height, pixels) = png::read_brightness(path)?;
             let (sites, _) = sites_of(pixels, values, None, f64::from);
-            Ok(Mask { width, height, sites, georeference: None, without_value: 0 })
+            let georeference = Place::of_picture(path)?.georeference;
+            Ok(Mask { width, height, sites, georeference, without_value: 0 })
         }
         "tif" | "tiff" => from_tiff(path, values),
         _ => {
@@ -156,42 +157,30 @@ fn sites_of_bytes(mut values: Vec<u8>, rule: &SiteValues) -> Vec<u8> {
 pub(crate) const WINDOW: usize = 1 << 26;
 
 fn from_tiff(path: &Path, rule: &SiteValues) -> Result<Mask> {
-    // What is missing, empty or a folder is said as of any other file.
-    let (_, size) = open(path)?;
-    unwinding(|| tiff_sites(path, size, rule)).map_err(|reason| Error::malformed(path, reason))?
-}
-
-fn tiff_sites(path: &Path, size: u64, rule: &SiteValues) -> Result<Mask> {
-    let bad = |e: tiff_reader::error::Error| Error::malformed(path, e);
-    let options =
-        OpenOptions { block_cache_bytes: WINDOW, block_cache_slots: 16, ..Default::default() };
-    let file = TiffFile::open_with_options(path, options).map_err(bad)?;
-    let image = file.ifd(0).map_err(bad)?;
-    let layout = image.raster_layout().map_err(bad)?;
+    let tiff = TiffImage::open(path, (WINDOW, 16))?;
+    let layout = tiff.layout();
     let (width, height) = (layout.width, layout.height);
     if layout.samples_per_pixel != 1 {
         let bands = layout.samples_per_pixel;
         return Err(Error::malformed(path, format!("a mask has one band, this image has {bands}")));
     }
-    require_no_mask(path, &file)?;
-    let georeference =
-        Georeference::of_tiff(image).map_err(|reason| Error::malformed(path, reason))?;
-    let nodata = nodata(image, &layout);
+    require_no_mask(path, tiff.file())?;
+    let georeference = Place::of_tiff(path, tiff.directory())?.georeference;
+    let nodata = nodata(tiff.directory(), layout);
     let cells = width as u64 * height as u64;
     // A sparse file of a few bytes may have any size; what is asked for must be there.
-    let memory = |_| Error::OutOfMemory { path: path.to_owned(), asked: cells.max(size) };
+    let memory = |_| Error::OutOfMemory { path: path.to_owned(), asked: cells };
     host_memory::require(cells).map_err(memory)?;
     let mut sites = host_memory::with_capacity(cells as usize).map_err(memory)?;
     let mut without_value = 0;
 
-    // Whole rows of blocks at a time, so that none is decoded twice.
-    let block = image.tile_height().unwrap_or(image.rows_per_strip()).max(1) as usize;
+    // Whole rows of blocks at a time, so that none is unpacked twice.
+    let block = tiff.block_rows();
     let row = width * layout.bytes_per_sample;
-    let rows = (WINDOW / row.max(1) / block.min(height)).max(1).saturating_mul(block.min(height));
+    let rows = (WINDOW / row.max(1) / block).max(1).saturating_mul(block);
     for top in (0..height).step_by(rows) {
-        let count = rows.min(height - top);
-        let bytes = file.read_window_bytes(0, top, 0, count, width).map_err(bad)?;
-        let (part, missing) = window_sites(bytes, &layout, rule, nodata)
+        let bytes = tiff.window(top..height.min(top + rows), 0..width)?;
+        let (part, missing) = window_sites(bytes, layout, rule, nodata)
             .ok_or_else(|| Error::malformed(path, "its samples are of an unknown type"))?;
         sites.extend(part);
         without_value += missing;

@@ -5,7 +5,6 @@ use std::path::Path;
 
 use gpu_core::host_memory;
 
-use crate::error::unwinding;
 use crate::mask::{WINDOW, from_array, mask_name, window_sites};
 use crate::npy::npz_size;
 use crate::npy_file::check_window;
@@ -48,7 +47,12 @@ impl MaskFile {
         self.0.value_bytes()
     }
 
-    /// Where it lies on the ground, if it is a TIFF that says so.
+    /// Bytes that reading a window takes beside those of its values: of a TIFF, those of a block.
+    pub fn unpacking_bytes(&self) -> u64 {
+        self.0.unpacking_bytes()
+    }
+
+    /// Where it lies on the ground, if it is a TIFF that says so, or a file beside it does.
     pub fn georeference(&self) -> Option<&Georeference> {
         self.0.georeference()
     }
@@ -67,8 +71,7 @@ impl MaskFile {
         check_window(path, &rows, &columns, self.size())?;
         match self.0.source() {
             Source::Array(array) => from_array(path, array.window(rows, columns)?, values),
-            Source::Tiff(tiff) => unwinding(|| self.tiff_window(tiff, rows, columns, values))
-                .map_err(|reason| Error::malformed(path, reason))?,
+            Source::Tiff(tiff) => self.tiff_window(tiff, rows, columns, values),
         }
     }
 
@@ -87,16 +90,13 @@ impl MaskFile {
         let mut sites = host_memory::with_capacity(asked as usize).map_err(memory)?;
         let mut without_value = 0;
         // As many whole rows of blocks at a time as make a window of unpacked samples.
-        let (layout, block) = (&tiff.layout, tiff.block);
+        let (layout, block) = (tiff.image.layout(), tiff.image.block_rows());
         let row = (width * layout.bytes_per_sample).max(1);
         let step = (WINDOW / row / block).max(1).saturating_mul(block);
         let mut top = rows.start;
         while top < rows.end {
             let end = (top / step + 1).saturating_mul(step).min(rows.end);
-            let bytes = tiff
-                .file
-                .read_window_bytes(0, top, columns.start, end - top, width)
-                .map_err(|e| Error::malformed(path, e))?;
+            let bytes = tiff.image.window(top..end, columns.clone())?;
             let (part, missing) = window_sites(bytes, layout, values, tiff.nodata)
                 .ok_or_else(|| Error::malformed(path, "its samples are of an unknown type"))?;
             sites.extend(part);

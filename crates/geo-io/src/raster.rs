@@ -1,13 +1,13 @@
 //! Rasters of values, as their files have them.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use gpu_core::host_memory;
-use tiff_reader::{OpenOptions, TiffFile};
 
-use crate::error::unwinding;
+use crate::georeference::Place;
 use crate::mask::{WINDOW, nodata};
-use crate::points::{ending, open};
+use crate::points::ending;
+use crate::tiff_image::TiffImage;
 use crate::values_file::{require_no_mask, require_no_mask_beside, require_one_band, samples};
 use crate::{Array, ArrayData, Error, Georeference, Result, npz_names, png, read_npy, read_npz};
 
@@ -20,7 +20,7 @@ pub struct Raster {
     pub height: usize,
     /// The values, `width * height` of them.
     pub values: ArrayData,
-    /// Where it lies on the ground, if it is a TIFF that says so.
+    /// Where it lies on the ground, if it is a TIFF or a PNG that says so, or a file beside it does.
     pub georeference: Option<Georeference>,
     /// The value that a GeoTIFF says stands for NODATA.
     pub nodata: Option<f64>,
@@ -47,13 +47,10 @@ pub fn read_raster(path: &Path, array: Option<&str>) -> Result<Raster> {
             require_no_mask_beside(path)?;
             let (width, height, pixels) = png::read_brightness(path)?;
             let values = ArrayData::U16(pixels);
-            Ok(Raster { width, height, values, georeference: None, nodata: None })
+            let georeference = Place::of_picture(path)?.georeference;
+            Ok(Raster { width, height, values, georeference, nodata: None })
         }
-        "tif" | "tiff" => {
-            // What is missing, empty or a folder is said as of any other file.
-            let (_, size) = open(path)?;
-            unwinding(|| of_tiff(path, size)).map_err(|reason| Error::malformed(path, reason))?
-        }
+        "tif" | "tiff" => of_tiff(path),
         _ => {
             let known = ".npy, .npz, .png, .tif or .tiff";
             Err(Error::UnknownEnding { path: path.to_owned(), known })
@@ -63,8 +60,7 @@ pub fn read_raster(path: &Path, array: Option<&str>) -> Result<Raster> {
 
 /// A TIFF of values of f32, read in parts.
 pub struct RasterFile {
-    path: PathBuf,
-    file: TiffFile,
+    tiff: TiffImage,
     size: (usize, usize),
     georeference: Option<Georeference>,
 }
@@ -75,27 +71,17 @@ impl RasterFile {
     /// # Errors
     /// What is wrong with the file.
     pub fn open(path: &Path) -> Result<Self> {
-        open(path)?;
-        unwinding(|| Self::of_tiff(path)).map_err(|reason| Error::malformed(path, reason))?
-    }
-
-    fn of_tiff(path: &Path) -> Result<Self> {
-        /// Bytes and blocks that are kept decoded: rows of blocks are read whole.
+        /// Bytes and blocks that are kept unpacked: rows of blocks are read whole.
         const CACHE: (usize, usize) = (1 << 20, 2);
-        let bad = |e: tiff_reader::error::Error| Error::malformed(path, e);
-        let (block_cache_bytes, block_cache_slots) = CACHE;
-        let options = OpenOptions { block_cache_bytes, block_cache_slots, ..Default::default() };
-        let file = TiffFile::open_with_options(path, options).map_err(bad)?;
-        let image = file.ifd(0).map_err(bad)?;
-        let layout = image.raster_layout().map_err(bad)?;
+        let tiff = TiffImage::open(path, CACHE)?;
+        let layout = tiff.layout();
         let kind = (layout.samples_per_pixel, layout.sample_format, layout.bits_per_sample);
         if kind != (1, 3, 32) {
             return Err(Error::malformed(path, "its image has not one band of f32"));
         }
-        let georeference =
-            Georeference::of_tiff(image).map_err(|reason| Error::malformed(path, reason))?;
+        let georeference = Place::of_tiff(path, tiff.directory())?.georeference;
         let size = (layout.width, layout.height);
-        Ok(Self { path: path.to_owned(), file, size, georeference })
+        Ok(Self { tiff, size, georeference })
     }
 
     /// Columns and rows.
@@ -113,9 +99,7 @@ impl RasterFile {
     /// # Errors
     /// [`Error::Malformed`] for values that cannot be unpacked, and rows beyond the last.
     pub fn rows(&self, first: usize, count: usize) -> Result<Vec<f32>> {
-        let read = || self.file.read_window_bytes(0, first, 0, count, self.size.0);
-        let bytes = unwinding(read).map_err(|reason| Error::malformed(&self.path, reason))?;
-        let bytes = bytes.map_err(|e| Error::malformed(&self.path, e))?;
+        let bytes = self.tiff.window(first..first.saturating_add(count), 0..self.size.0)?;
         Ok(bytes.as_chunks::<4>().0.iter().map(|&b| f32::from_ne_bytes(b)).collect())
     }
 }
@@ -127,32 +111,25 @@ fn of_array(path: &Path, array: Array) -> Result<Raster> {
     Ok(Raster { width, height, values: array.data, georeference: None, nodata: None })
 }
 
-fn of_tiff(path: &Path, size: u64) -> Result<Raster> {
-    let bad = |e: tiff_reader::error::Error| Error::malformed(path, e);
-    let options =
-        OpenOptions { block_cache_bytes: WINDOW, block_cache_slots: 16, ..Default::default() };
-    let file = TiffFile::open_with_options(path, options).map_err(bad)?;
-    let image = file.ifd(0).map_err(bad)?;
-    let layout = image.raster_layout().map_err(bad)?;
+fn of_tiff(path: &Path) -> Result<Raster> {
+    let tiff = TiffImage::open(path, (WINDOW, 16))?;
+    let layout = tiff.layout();
     let (width, height) = (layout.width, layout.height);
-    require_one_band(path, &layout)?;
-    require_no_mask(path, &file)?;
-    let georeference =
-        Georeference::of_tiff(image).map_err(|reason| Error::malformed(path, reason))?;
+    require_one_band(path, layout)?;
+    require_no_mask(path, tiff.file())?;
+    let georeference = Place::of_tiff(path, tiff.directory())?.georeference;
     let row = width as u64 * layout.bytes_per_sample as u64;
     let asked = row.saturating_mul(height as u64);
     // A sparse file of a few bytes may have any size; what is asked for must be there, twice for the last copy.
-    let memory = |_| Error::OutOfMemory { path: path.to_owned(), asked: asked.max(size) };
+    let memory = |_| Error::OutOfMemory { path: path.to_owned(), asked };
     host_memory::require(asked.saturating_mul(2)).map_err(memory)?;
     let mut bytes = host_memory::with_capacity(asked as usize).map_err(memory)?;
-    // Whole rows of blocks at a time, so that none is decoded twice.
-    let block = image.tile_height().unwrap_or(image.rows_per_strip()).max(1) as usize;
-    let block = block.min(height).max(1);
+    // Whole rows of blocks at a time, so that none is unpacked twice.
+    let block = tiff.block_rows();
     let rows = (WINDOW / (row as usize).max(1) / block).max(1).saturating_mul(block);
     for top in (0..height).step_by(rows) {
-        let count = rows.min(height - top);
-        bytes.extend(file.read_window_bytes(0, top, 0, count, width).map_err(bad)?);
+        bytes.extend(tiff.window(top..height.min(top + rows), 0..width)?);
     }
-    let values = samples(path, bytes, &layout)?;
-    Ok(Raster { width, height, values, georeference, nodata: nodata(image, &layout) })
+    let values = samples(path, bytes, layout)?;
+    Ok(Raster { width, height, values, georeference, nodata: nodata(tiff.directory(), layout) })
 }

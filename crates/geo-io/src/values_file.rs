@@ -4,13 +4,14 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use gpu_core::host_memory;
+use tiff_reader::TiffFile;
 use tiff_reader::ifd::{Ifd, RasterLayout};
-use tiff_reader::{OpenOptions, TiffFile};
 
-use crate::error::unwinding;
+use crate::georeference::Place;
 use crate::mask::nodata;
 use crate::npy_file::{ArrayFile, check_window};
-use crate::points::{ending, open};
+use crate::points::ending;
+use crate::tiff_image::TiffImage;
 use crate::{ArrayData, Error, Georeference, Result};
 
 /// A raster that is read in parts: an NPY file, or a TIFF, of values of any type.
@@ -30,10 +31,7 @@ pub(crate) enum Source {
 
 /// The first image of a TIFF.
 pub(crate) struct TiffSource {
-    pub file: TiffFile,
-    pub layout: RasterLayout,
-    /// Rows that are unpacked together.
-    pub block: usize,
+    pub image: TiffImage,
     pub nodata: Option<f64>,
     place: Option<Georeference>,
 }
@@ -46,11 +44,7 @@ impl ValuesFile {
     pub fn open(path: &Path) -> Result<Self> {
         let source = match ending(path).as_str() {
             "npy" => Source::Array(ArrayFile::open(path)?),
-            "tif" | "tiff" => {
-                open(path)?;
-                let tiff = unwinding(|| TiffSource::open(path));
-                Source::Tiff(Box::new(tiff.map_err(|reason| Error::malformed(path, reason))??))
-            }
+            "tif" | "tiff" => Source::Tiff(Box::new(TiffSource::open(path)?)),
             _ => {
                 let known = ".npy, .tif or .tiff, of which a part can be read";
                 return Err(Error::UnknownEnding { path: path.to_owned(), known });
@@ -71,7 +65,7 @@ impl ValuesFile {
     pub fn size(&self) -> (usize, usize) {
         match &self.source {
             Source::Array(array) => array.size(),
-            Source::Tiff(tiff) => (tiff.layout.width, tiff.layout.height),
+            Source::Tiff(tiff) => (tiff.image.layout().width, tiff.image.layout().height),
         }
     }
 
@@ -79,11 +73,19 @@ impl ValuesFile {
     pub fn value_bytes(&self) -> u64 {
         match &self.source {
             Source::Array(array) => array.element_bytes(),
-            Source::Tiff(tiff) => tiff.layout.bytes_per_sample as u64,
+            Source::Tiff(tiff) => tiff.image.layout().bytes_per_sample as u64,
         }
     }
 
-    /// Where it lies on the ground, if it is a TIFF that says so.
+    /// Bytes that reading a window takes beside those of its values: of a TIFF, those of a block.
+    pub fn unpacking_bytes(&self) -> u64 {
+        match &self.source {
+            Source::Array(_) => 0,
+            Source::Tiff(tiff) => tiff.image.unpacking_bytes(),
+        }
+    }
+
+    /// Where it lies on the ground, if it is a TIFF that says so, or a file beside it does.
     pub fn georeference(&self) -> Option<&Georeference> {
         match &self.source {
             Source::Array(_) => None,
@@ -107,40 +109,31 @@ impl ValuesFile {
         check_window(&self.path, &rows, &columns, self.size())?;
         match &self.source {
             Source::Array(array) => Ok(array.window(rows, columns)?.data),
-            Source::Tiff(tiff) => unwinding(|| tiff.window(&self.path, rows, columns))
-                .map_err(|reason| Error::malformed(&self.path, reason))?,
+            Source::Tiff(tiff) => tiff.window(&self.path, rows, columns),
         }
     }
 }
 
 impl TiffSource {
     fn open(path: &Path) -> Result<Self> {
-        let bad = |e: tiff_reader::error::Error| Error::malformed(path, e);
-        let options =
-            OpenOptions { block_cache_bytes: 1 << 20, block_cache_slots: 2, ..Default::default() };
-        let file = TiffFile::open_with_options(path, options).map_err(bad)?;
-        let image = file.ifd(0).map_err(bad)?;
-        let layout = image.raster_layout().map_err(bad)?;
-        require_one_band(path, &layout)?;
-        require_no_mask(path, &file)?;
-        let place =
-            Georeference::of_tiff(image).map_err(|reason| Error::malformed(path, reason))?;
-        let nodata = nodata(image, &layout);
-        let block = image.tile_height().unwrap_or(image.rows_per_strip()).max(1) as usize;
-        let block = block.min(layout.height.max(1));
-        Ok(Self { file, layout, block, nodata, place })
+        let image = TiffImage::open(path, (1 << 20, 2))?;
+        require_one_band(path, image.layout())?;
+        require_no_mask(path, image.file())?;
+        let place = Place::of_tiff(path, image.directory())?.georeference;
+        let nodata = nodata(image.directory(), image.layout());
+        Ok(Self { image, nodata, place })
     }
 
     fn window(&self, path: &Path, rows: Range<usize>, columns: Range<usize>) -> Result<ArrayData> {
         let (width, height) = (columns.len(), rows.len());
+        let layout = self.image.layout();
         if width == 0 || height == 0 {
-            return samples(path, Vec::new(), &self.layout);
+            return samples(path, Vec::new(), layout);
         }
-        let asked = width as u64 * height as u64 * self.layout.bytes_per_sample as u64;
+        let asked = width as u64 * height as u64 * layout.bytes_per_sample as u64;
         let memory = |_| Error::OutOfMemory { path: path.to_owned(), asked };
         host_memory::require(asked.saturating_mul(2)).map_err(memory)?;
-        let bytes = self.file.read_window_bytes(0, rows.start, columns.start, height, width);
-        samples(path, bytes.map_err(|e| Error::malformed(path, e))?, &self.layout)
+        samples(path, self.image.window(rows, columns)?, layout)
     }
 }
 

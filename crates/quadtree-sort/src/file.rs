@@ -56,7 +56,8 @@ struct Header {
     checksum: u32,
     max_level: u32,
     threshold: u32,
-    reserved: u32,
+    /// The code of the coordinate system in the EPSG list, or 0.
+    system: u32,
     nodes: u64,
     points: u64,
     /// Points given, of which some may have been left out.
@@ -80,7 +81,7 @@ impl Header {
             checksum: 0,
             max_level: like.frame.level,
             threshold: like.threshold,
-            reserved: 0,
+            system: like.system.into(),
             nodes,
             points,
             given: like.given,
@@ -224,6 +225,9 @@ impl Quadtree {
         if checksum(&map[size_of::<Header>()..]) != header.checksum {
             return Err(damaged("the contents are not as they were written"));
         }
+        let Ok(system) = u16::try_from(header.system) else {
+            return Err(damaged(format!("there is no coordinate system {}", header.system)));
+        };
         let [nodes, order, x, y] = ranges;
         let tree = (|| {
             Some(Self {
@@ -235,6 +239,7 @@ impl Quadtree {
                 x: Array::mapped(&map, x)?,
                 y: Array::mapped(&map, y)?,
                 given: header.given,
+                system,
             })
         })();
         let tree = tree.ok_or_else(|| damaged("the arrays are not aligned"))?;

@@ -3,46 +3,81 @@
 use geojson::{Feature, Geometry, Value};
 
 use crate::lines::{check, write_collection};
-use crate::{Crs, Output, Result};
+use crate::{Crs, Output, Properties, Result, Shape};
 
 /// The polygons of one feature, each its outer ring and its holes, of (x, y); a ring ends with the place that it
 /// began with.
+///
+/// Files have polygons that cross themselves, holes that lie outside, and parts that overlap. What such a polygon holds is
+/// what GEOS and GDAL make of it (`make_valid`), and the same in all programs:
+///
+/// - a ring holds the places that it goes round an odd number of times, so a bow tie holds two triangles; spikes, vertices given
+///   twice and the direction make no difference;
+/// - a polygon holds what its outer ring holds and none of its holes does: a hole outside takes nothing away, and holes that
+///   overlap take away what any of them holds;
+/// - a feature holds what any of its polygons holds: their union.
+///
+/// The last two are GEOS's method "structure" and the first is both methods'. Its default, "linework", takes
+/// overlapping parts and holes for lines, of which every second area counts; whoever gives overlapping parts means their union.
 pub type Polygons = Vec<Vec<Vec<[f64; 2]>>>;
 
-/// Writes areas as a GeoJSON FeatureCollection, each with its properties: numbers by name. One polygon is a Polygon,
+/// Writes areas as a GeoJSON FeatureCollection, each with its properties. One polygon is a Polygon,
 /// several are a MultiPolygon. RFC 7946 has outer rings counterclockwise, holes clockwise, and nothing across the
 /// antimeridian; coordinates are written as they are, and reference systems as by
 /// [`write_lines`](crate::write_lines).
 ///
 /// # Errors
 /// As [`write_lines`](crate::write_lines).
-pub fn write_polygons<'a, 'n>(
+pub fn write_polygons<'a, P: Into<Properties>>(
     output: impl Into<Output<'a>>,
-    features: impl IntoIterator<Item = (Vec<(&'n str, f64)>, Polygons)>,
+    features: impl IntoIterator<Item = (P, Polygons)>,
     crs: Option<&Crs>,
 ) -> Result<()> {
-    let features =
-        features.into_iter().map(|(properties, polygons)| feature(properties, &polygons));
-    write_collection(output.into(), features, crs)
+    let shapes = features.into_iter().map(|(of, polygons)| (of, Shape::Polygons(polygons)));
+    write_shapes(output, shapes, crs)
 }
 
-fn feature(properties: Vec<(&str, f64)>, polygons: &Polygons) -> Result<Feature> {
-    for ring in polygons.iter().flatten() {
-        check(0.0, ring)?;
-    }
-    let ring = |ring: &Vec<[f64; 2]>| ring.iter().map(|place| place.to_vec()).collect();
-    let rings = |polygon: &Vec<Vec<[f64; 2]>>| polygon.iter().map(ring).collect();
-    let value = match &polygons[..] {
-        [polygon] => Value::Polygon(rings(polygon)),
-        several => Value::MultiPolygon(several.iter().map(rings).collect()),
+/// Writes shapes of any kind as a GeoJSON FeatureCollection, as [`write_polygons`] does.
+///
+/// # Errors
+/// As [`write_lines`](crate::write_lines).
+pub fn write_shapes<'a, P: Into<Properties>>(
+    output: impl Into<Output<'a>>,
+    features: impl IntoIterator<Item = (P, Shape)>,
+    crs: Option<&Crs>,
+) -> Result<()> {
+    let feature = |(properties, shape): (P, Shape)| {
+        let Properties(properties) = properties.into();
+        let geometry = Some(Geometry::new(value(&shape)?));
+        Ok(Feature { geometry, properties: Some(properties), ..Feature::default() })
     };
-    // A number without a fraction is written as one.
-    let number = |x: f64| if x.fract() == 0.0 { (x as i64).into() } else { x.into() };
-    let properties = properties.into_iter().map(|(name, x)| (name.to_owned(), number(x)));
-    Ok(Feature {
-        geometry: Some(Geometry::new(value)),
-        properties: Some(properties.collect()),
-        ..Feature::default()
+    write_collection(output.into(), features.into_iter().map(feature), crs)
+}
+
+fn value(shape: &Shape) -> Result<Value> {
+    let place = |place: &[f64; 2]| place.to_vec();
+    let line = |line: &Vec<[f64; 2]>| -> Result<Vec<Vec<f64>>> {
+        check(0.0, line)?;
+        Ok(line.iter().map(place).collect())
+    };
+    let lines = |all: &Vec<Vec<[f64; 2]>>| all.iter().map(line).collect::<Result<Vec<_>>>();
+    Ok(match shape {
+        Shape::Points(places) => match &line(places)?[..] {
+            [one] => Value::Point(one.clone()),
+            all => Value::MultiPoint(all.to_vec()),
+        },
+        Shape::Lines(all) => match &all[..] {
+            [one] => Value::LineString(line(one)?),
+            all => Value::MultiLineString(all.iter().map(line).collect::<Result<_>>()?),
+        },
+        Shape::Polygons(polygons) => match &polygons[..] {
+            [rings] => Value::Polygon(lines(rings)?),
+            several => Value::MultiPolygon(several.iter().map(lines).collect::<Result<_>>()?),
+        },
+        Shape::Several(parts) => {
+            let part = |part| value(part).map(Geometry::new);
+            Value::GeometryCollection(parts.iter().map(part).collect::<Result<_>>()?)
+        }
     })
 }
 
@@ -95,7 +130,37 @@ mod tests {
         let areas = vec![vec![vec![ring(0.0), ring(1.0)]], vec![vec![ring(9.0)]; 2], vec![]];
         let features = areas.iter().map(|polygons| (vec![("a", 1.0)], polygons.clone()));
         write_polygons(&path, features, None).unwrap();
-        assert_eq!(read_polygons(&path).unwrap(), areas);
+        let found = read_polygons(&path).unwrap();
+        assert_eq!((found.shapes, found.crs), (areas, None));
+        // Properties that are read are written again.
+        let mut properties = found.properties[0].clone();
+        properties.set("points", 3.0);
+        let all = [(properties, vec![vec![ring(0.0)]])];
+        write_polygons(&path, all, Some(&Crs::parse("EPSG:32631").unwrap())).unwrap();
+        let found = read_polygons(&path).unwrap();
+        assert!(["a", "points"].iter().all(|name| found.properties[0].has(name)));
+        assert_eq!(found.crs, Some(Crs::parse("EPSG:32631").unwrap()));
+    }
+
+    #[test]
+    fn shapes_of_every_kind_come_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("shapes.geojson");
+        let line = |x: f64| vec![[x, 0.5], [x + 1.0, 2.0]];
+        let ring = vec![[0.0, 0.0], [4.0, 0.0], [0.0, 4.0], [0.0, 0.0]];
+        let shapes = [
+            Shape::Points(vec![[1.0, 2.0]]),
+            Shape::Points(line(3.0)),
+            Shape::Lines(vec![line(4.0)]),
+            Shape::Lines(vec![line(5.0), line(6.0)]),
+            Shape::Polygons(vec![vec![ring.clone()]]),
+            Shape::Polygons(vec![vec![ring.clone()], vec![ring]]),
+            Shape::Several(vec![Shape::Points(line(7.0)), Shape::Lines(vec![line(8.0)])]),
+        ];
+        let features = shapes.iter().map(|shape| (vec![("a", 1.5)], shape.clone()));
+        write_shapes(&path, features, None).unwrap();
+        let found = crate::read_features(&path).unwrap().shapes;
+        assert_eq!(found, shapes.map(Some));
     }
 
     #[test]
@@ -103,7 +168,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("areas.geojson");
         let ring = vec![[0.0, 0.0], [f64::NAN, 0.0], [0.0, 0.0]];
-        let error = write_polygons(&path, [(vec![], vec![vec![ring]])], None).unwrap_err();
+        let error =
+            write_polygons(&path, [(Properties::default(), vec![vec![ring]])], None).unwrap_err();
         assert!(matches!(error, Error::BadValue { .. }) && !path.exists(), "{error}");
     }
 }

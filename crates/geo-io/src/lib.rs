@@ -9,7 +9,7 @@
 //! | rasters | NPY, NPZ, PNG, TIFF ([`read_raster`]), windows of NPY and TIFF ([`ValuesFile`]) | GeoTIFF, cloud-optimised if asked for ([`write_tiff`]), of rows as they come ([`write_tiff_rows`]); CSV, XYZ ([`write_table`]) |
 //! | distances | | picture PNG ([`write_picture`]) |
 //! | terrain | | shade and relief as PNG ([`write_shade`], [`write_relief`]), contour lines as GeoJSON ([`write_lines`]) and FlatGeobuf ([`write_flatgeobuf`]) |
-//! | areas, rows, colours | points, lines and polygons of GeoJSON ([`read_shapes`]), polygons alone ([`read_polygons`]) | polygons as GeoJSON ([`write_polygons`]), CSV ([`write_rows`]), PNG ([`write_colours`]) |
+//! | areas, rows, colours | points, lines and polygons of GeoJSON ([`read_features`]), polygons alone ([`read_polygons`]) | the same as GeoJSON ([`write_polygons`], [`write_shapes`]), CSV ([`write_rows`]), PNG ([`write_colours`]) |
 //!
 //! Coordinates are f64 in the units of the file's coordinate reference system ([`Crs`]). Rasters
 //! are row-major, row 0 in the north; NODATA is NaN in memory.
@@ -36,6 +36,7 @@ mod csv;
 mod error;
 mod georeference;
 mod geotiff;
+mod json_text;
 mod las;
 mod lines;
 mod mask;
@@ -59,7 +60,7 @@ mod tiff_image;
 mod tiff_rows;
 mod values_file;
 
-pub use areas::{Polygons, write_polygons};
+pub use areas::{Polygons, write_polygons, write_shapes};
 pub use bins::{BinSpec, BinWriter, Binned, Bins, Position, remove_bins};
 pub use crs::{Crs, GeoKeys};
 pub use csv::CsvColumns;
@@ -86,7 +87,7 @@ pub use raster::{Raster, RasterFile, read_raster};
 pub use relief::{relief_colours, shade_bytes, write_relief, write_shade};
 pub use room::Ahead;
 pub use several::Several;
-pub use shapes::{Shape, read_polygons, read_shapes};
+pub use shapes::{Features, Properties, Shape, read_features, read_polygons};
 pub use table::{write_rows, write_table};
 pub use tiff_rows::{FillRows, write_tiff_rows};
 pub use values_file::ValuesFile;

@@ -12,8 +12,8 @@ use crate::{Crs, Error, Result};
 /// `elevation`. A line is its height and its points (x, y).
 ///
 /// GeoJSON (RFC 7946) knows only longitude and latitude on WGS 84. Coordinates are written as they
-/// are, and the reference system is named in the member `crs` of the format's version of 2008, which GDAL, and so QGIS
-/// and GeoPandas, read: by its EPSG code or else as WKT. [`is_named_in_geojson`] says of a system whether it is.
+/// are, and any other reference system is named in the member `crs` of the format's version of 2008, which GDAL, QGIS and
+/// GeoPandas read: by its EPSG code, or as WKT, which GDAL takes as well. [`is_named_in_geojson`] tells whether it can be.
 ///
 /// # Errors
 /// [`Error::BadValue`] for a coordinate that is not finite, and those of writing.
@@ -25,15 +25,9 @@ pub fn write_lines<'a>(
     write_collection(output.into(), lines.into_iter().map(|(e, points)| feature(e, points)), crs)
 }
 
-/// Whether GeoJSON files name a system: one that has an EPSG code, or is known as WKT.
+/// Returns whether readers of our GeoJSON files know the system: it has an EPSG code, or is known as WKT.
 pub fn is_named_in_geojson(crs: &Crs) -> bool {
-    name_of(crs).is_some()
-}
-
-/// What GeoJSON's member `crs` names a system by.
-fn name_of(crs: &Crs) -> Option<String> {
-    let code = crs.epsg().map(|code| format!("urn:ogc:def:crs:EPSG::{code}"));
-    code.or_else(|| crs.wkt().map(str::to_owned))
+    crs.epsg().is_some() || crs.wkt().is_some()
 }
 
 /// Writes features one after the other, so that the collection need not be in memory.
@@ -47,9 +41,8 @@ pub(crate) fn write_collection(
         let failed = |e: std::io::Error| Error::write(path, e);
         write!(file, "{{\"type\":\"FeatureCollection\",").map_err(failed)?;
         if let Some(name) = crs.and_then(name_of) {
-            let member = geojson::JsonValue::from(name);
-            write!(file, "\"crs\":{{\"type\":\"name\",\"properties\":{{\"name\":{member}}}}},")
-                .map_err(failed)?;
+            let member = serde_json::json!({"type": "name", "properties": {"name": name}});
+            write!(file, "\"crs\":{member},").map_err(failed)?;
         }
         write!(file, "\"features\":[").map_err(failed)?;
         for (i, feature) in features.enumerate() {
@@ -58,6 +51,17 @@ pub(crate) fn write_collection(
         }
         writeln!(file, "\n]}}").map_err(failed)
     })
+}
+
+/// The name of a system in the member `crs`; `None` for the one that GeoJSON has without it, and for one whose only form is
+/// GeoTIFF keys without a code.
+fn name_of(crs: &Crs) -> Option<String> {
+    const WGS_84: u16 = 4326;
+    match crs.epsg() {
+        Some(WGS_84) => None,
+        Some(code) => Some(format!("urn:ogc:def:crs:EPSG::{code}")),
+        None => crs.wkt().map(str::to_owned),
+    }
 }
 
 /// Writes lines as FlatGeobuf: LineStrings with an index, each with its height as the column `elevation`. A
@@ -171,6 +175,40 @@ mod tests {
         write_lines(&path, [], None).unwrap();
         let empty = std::fs::read_to_string(&path).unwrap().parse::<GeoJson>().unwrap();
         assert!(matches!(empty, GeoJson::FeatureCollection(c) if c.features.is_empty()));
+    }
+
+    /// `ogrinfo` reads systems by name and by WKT, and none but WGS 84 where none is stated.
+    #[test]
+    fn gdal_reads_the_system() {
+        const WKT: &str = r#"PROJCS["own",GEOGCS["WGS 84",DATUM["WGS_1984",SPHEROID["WGS 84",6378137,298.257223563]],PRIMEM["Greenwich",0],UNIT["degree",0.0174532925199433]],PROJECTION["Transverse_Mercator"],PARAMETER["latitude_of_origin",0],PARAMETER["central_meridian",3.5],PARAMETER["scale_factor",1],PARAMETER["false_easting",0],PARAMETER["false_northing",0],UNIT["metre",1]]"#;
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("lines.geojson");
+        let line = [[448_006.0, 5_411_002.0], [448_997.0, 5_411_995.0]];
+        let (utm, own) = (Crs::parse("EPSG:32631").unwrap(), Crs::from_wkt(WKT).unwrap());
+        let degrees = Crs::parse("EPSG:4326").unwrap();
+        for (crs, words, has_member) in [
+            (Some(&utm), "ID[\"EPSG\",32631]", true),
+            (Some(&own), "PROJCRS[\"own\"", true),
+            (Some(&degrees), "GEOGCRS[\"WGS 84\"", false),
+            (None, "GEOGCRS[\"WGS 84\"", false),
+        ] {
+            write_lines(&path, [(1.0, &line[..])], crs).unwrap();
+            let text = std::fs::read_to_string(&path).unwrap();
+            assert_eq!(text.contains("\"crs\""), has_member, "{text}");
+            assert_eq!(
+                crate::read_features(&path).unwrap().crs.as_ref(),
+                crs.filter(|_| has_member)
+            );
+            let ran =
+                std::process::Command::new("ogrinfo").args(["-al", "-so"]).arg(&path).output();
+            match ran {
+                Ok(ran) => {
+                    let said = String::from_utf8_lossy(&ran.stdout).into_owned();
+                    assert!(said.contains(words), "{crs:?}: {said}");
+                }
+                Err(_) => println!("skipped: no ogrinfo"),
+            }
+        }
     }
 
     #[test]

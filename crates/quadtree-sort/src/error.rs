@@ -104,6 +104,21 @@ pub enum Error {
         /// y of the place.
         y: f64,
     },
+    /// A place or point that is none on the globe.
+    #[error(
+        "{what} {index}, ({longitude}, {latitude}), is not on the globe: longitudes are from -360 to 360 degrees, latitudes \
+         from -90 to 90"
+    )]
+    Globe {
+        /// A place, or a point of the tree.
+        what: &'static str,
+        /// The first such one, as given, from 0.
+        index: u64,
+        /// Its longitude.
+        longitude: f64,
+        /// Its latitude.
+        latitude: f64,
+    },
     /// No neighbours wanted.
     #[error("0 nearest points: at least one is to be found")]
     NoNeighbours,

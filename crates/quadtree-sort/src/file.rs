@@ -56,7 +56,8 @@ struct Header {
     checksum: u32,
     max_level: u32,
     threshold: u32,
-    reserved: u32,
+    /// The code of the coordinate system in the EPSG list, or 0.
+    system: u32,
     nodes: u64,
     points: u64,
     /// Points given, of which some may have been left out.
@@ -80,7 +81,7 @@ impl Header {
             checksum: 0,
             max_level: like.frame.level,
             threshold: like.threshold,
-            reserved: 0,
+            system: like.system.into(),
             nodes,
             points,
             given: like.given,
@@ -374,7 +375,10 @@ impl Header {
     ) -> Result<Quadtree> {
         let (frame, bounds) = (self.frame(), self.bounds());
         let (threshold, given) = (self.threshold, self.given);
-        let tree = Quadtree { frame, bounds, threshold, nodes, order, x, y, given };
+        let Ok(system) = u16::try_from(self.system) else {
+            return Err(damaged(format!("there is no coordinate system {}", self.system)));
+        };
+        let tree = Quadtree { frame, bounds, threshold, nodes, order, x, y, given, system };
         tree.check()?;
         Ok(tree)
     }

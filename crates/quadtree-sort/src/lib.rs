@@ -26,7 +26,7 @@
 //! # What it finds
 //!
 //! Points in windows, discs and polygons, counted or listed ([`Quadtree::list_in`]); the k nearest points of places
-//! ([`Quadtree::nearest`]); the leaf of a place ([`Quadtree::leaves_of`]); the leaves around a leaf, whatever their
+//! ([`Quadtree::nearest`]), on the globe by great circles ([`Quadtree::nearest_on_globe`]); the leaf of a place ([`Quadtree::leaves_of`]); the leaves around a leaf, whatever their
 //! levels ([`Quadtree::adjacent_leaves`]). These are batches on all cores; functions of the same names take a device
 //! ([`nearest()`]), and [`gpu`] has them over trees that lie there. The answers are the same.
 //!

@@ -11,6 +11,9 @@ use crate::{Error, Result};
 /// which way they turn, makes no difference. A point on an edge belongs to one side of it: an edge is passed
 /// by the points to the west of it, from its lower end up to below its upper one, so of polygons that share
 /// an edge exactly one has it.
+///
+/// Rings that overlap cancel each other where they do. Whoever has parts that may overlap, or holes that may lie outside, as files
+/// have them, adds each ring as a polygon of its own, and puts the lists together: `point_quadtree` does so.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Polygons {
     /// What each lies between.

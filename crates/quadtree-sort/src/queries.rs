@@ -1,6 +1,7 @@
 //! Searches in a tree on the host. What cells and points are near, or in a region, is decided by the functions that the
 //! device runs too: `kernels_rs::quadtree::queries`.
 
+mod globe;
 mod nearest;
 mod ranges;
 
@@ -176,6 +177,26 @@ impl Quadtree {
         check_places(x, y)?;
         check_k(k)?;
         nearest::nearest(self, x, y, k)
+    }
+
+    /// The `k` nearest points of each place by great-circle distance, where x are longitudes and y latitudes in degrees:
+    /// across the antimeridian and the poles. Distances are angles in radians; of points as near, as f64 rounds squared chords,
+    /// the lower index comes first.
+    ///
+    /// Searched on all cores, by bounds on the distance to the cells; one pass over the points checks them.
+    ///
+    /// # Errors
+    /// As [`nearest`](Self::nearest), and [`Error::Globe`] for a place or a point whose latitude is not from -90 to 90, or
+    /// whose longitude is not from -360 to 360.
+    pub fn nearest_on_globe(
+        &self,
+        longitudes: &[f64],
+        latitudes: &[f64],
+        k: usize,
+    ) -> Result<Neighbours> {
+        check_places(longitudes, latitudes)?;
+        check_k(k)?;
+        globe::nearest(self, longitudes, latitudes, k)
     }
 
     /// The leaf whose cell holds each place, by its place among the nodes; [`NONE`] for places outside of the

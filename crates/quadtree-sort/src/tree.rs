@@ -74,6 +74,8 @@ pub struct Quadtree {
     pub(crate) x: Array<f64>,
     pub(crate) y: Array<f64>,
     pub(crate) given: u64,
+    /// The code of the coordinate system in the EPSG list, or 0.
+    pub(crate) system: u16,
 }
 
 impl Quadtree {
@@ -125,6 +127,18 @@ impl Quadtree {
     /// The edges are exact: `min_x` is the least number that belongs to the cell.
     pub fn cell(&self, node: &Node) -> Bounds {
         self.cells().edges(node.level.into(), node.code)
+    }
+
+    /// The same tree, which keeps the code that the coordinate system of its points has in the EPSG list, also in its file. The
+    /// code is the caller's: no search depends on it. 0 stands for none.
+    #[must_use]
+    pub fn with_system(self, code: u16) -> Self {
+        Self { system: code, ..self }
+    }
+
+    /// The code of the coordinate system, where the tree was given one.
+    pub fn system(&self) -> Option<u16> {
+        (self.system != 0).then_some(self.system)
     }
 
     /// The cells that the tree divides its root into.

@@ -1,11 +1,15 @@
 //! Sites that are points, arcs of great circles and polygons.
 
+mod mend;
+
+use std::f64::consts::TAU;
+
 use gpu_core::host_memory;
 use kernels_rs::sphere_qtm::shapes::{Element, INSIDE};
 use kernels_rs::sphere_qtm::triangle::{Vector, add, dot, unit};
 
 use crate::place::{cross, minus};
-use crate::{Error, LonLat, Result};
+use crate::{Error, LonLat, Result, UnitVector};
 
 /// What a site is.
 #[derive(Clone, Debug, PartialEq)]
@@ -15,11 +19,14 @@ pub enum Shape {
     Point(LonLat),
     /// Arcs of great circles from each place to the next, two or more.
     Line(Vec<LonLat>),
-    /// An outer ring and its holes. Their edges are arcs of great circles, which do not cross; a ring may end with the
-    /// place that it began with. Each ring goes round the smaller part of the globe that it divides off, in either
-    /// direction.
+    /// An outer ring and its holes, whose edges are arcs of great circles; a ring may end with the place that it began with.
+    ///
+    /// A ring holds the places that it goes round an odd number of times, in either direction; of the two sides of the globe
+    /// that it divides, it goes round the smaller one. The polygon holds what the outer ring holds and no hole does. So a
+    /// ring that crosses itself as a bow tie holds two triangles, a hole outside takes nothing away, holes may overlap, and
+    /// a ring without area, of one or two places, holds nothing ([`Shapes::mended`]).
     Polygon(Vec<Vec<LonLat>>),
-    /// All of these together.
+    /// All of these together: of polygons that overlap, their union.
     Several(Vec<Shape>),
 }
 
@@ -28,31 +35,41 @@ pub enum Shape {
 pub struct Shapes {
     elements: Vec<Element>,
     sites: u32,
+    mended: Vec<u32>,
 }
 
 impl Shapes {
     /// A site for each shape.
     ///
     /// # Errors
-    /// [`Error::Arc`] for an arc of a line or an edge of a polygon whose ends are antipodes, so that it may go anywhere, and for one of
-    /// a line whose ends are the same; [`Error::Shape`] for a line of fewer than two places, a ring with fewer than
-    /// three different ones, and a shape without parts; [`Error::TooManySites`], also for more than 2^31 - 1
+    /// [`Error::Arc`] for an arc of a line or an edge of a polygon whose ends are antipodes, so that it may go anywhere;
+    /// [`Error::Shape`] for a line of fewer than two different places, a ring that divides the globe into halves, and a shape
+    /// without parts, as one whose polygons hold nothing; [`Error::TooManySites`], also for more than 2^31 - 1
     /// arcs; [`Error::Core`] without memory.
     pub fn new(shapes: &[Shape]) -> Result<Self> {
         crate::params::check_count(shapes.len() as u64)?;
-        let mut maker = Maker { elements: host_memory::with_capacity(shapes.len())?, parts: 0 };
+        let elements = host_memory::with_capacity(shapes.len())?;
+        let mut maker = Maker { elements, parts: 0, mended: Vec::new(), flat: false };
         for (site, shape) in shapes.iter().enumerate() {
             let before = maker.elements.len();
             maker.push(site as u32, shape)?;
             if maker.elements.len() == before {
-                return Err(Error::Shape { site: site as u64, why: "has no parts" });
+                let why = if maker.flat { FLAT } else { "has no parts" };
+                return Err(Error::Shape { site: site as u64, why });
             }
         }
         let (sites, most) = (maker.elements.len() as u64, u64::from(INSIDE) - 1);
         if sites > most {
             return Err(Error::TooManySites { sites, most });
         }
-        Ok(Self { elements: maker.elements, sites: shapes.len() as u32 })
+        maker.mended.dedup();
+        Ok(Self { elements: maker.elements, sites: shapes.len() as u32, mended: maker.mended })
+    }
+
+    /// The sites of which a polygon was mended, in their order: its rings crossed or touched, a hole lay outside of its outer
+    /// ring or in another hole, or a ring had no area.
+    pub fn mended(&self) -> &[u32] {
+        &self.mended
     }
 
     /// The number of sites.
@@ -70,11 +87,20 @@ impl Shapes {
     }
 }
 
+/// Why a site has no parts, where polygons of it hold nothing.
+const FLAT: &str = "has polygons that hold nothing: a ring needs three places that are not one and the same on the globe \
+                    (edges are arcs of great circles: give a rectangle of longitudes and latitudes places along its sides, every \
+                    90 degrees or less), and more than its holes take away";
+
 /// Makes elements.
 struct Maker {
     elements: Vec<Element>,
     /// Parts so far.
     parts: u32,
+    /// Sites with mended polygons.
+    mended: Vec<u32>,
+    /// Whether a polygon of the site holds nothing.
+    flat: bool,
 }
 
 impl Maker {
@@ -94,22 +120,18 @@ impl Maker {
                 });
             }
             Shape::Line(places) => {
-                if places.len() < 2 {
-                    let why = "has a line of fewer than two places";
+                let mut vertices: Vec<Vertex> = places.iter().map(|&place| place.into()).collect();
+                vertices.dedup_by(|a, b| is_same(a.vector, b.vector));
+                if vertices.len() < 2 {
+                    let why = "has a line of fewer than two different places";
                     return Err(Error::Shape { site: site.into(), why });
                 }
                 let part = self.part(false);
-                for ends in places.windows(2) {
-                    let element = arc(site, part, ends[0].into(), ends[1].into())?;
-                    self.elements.push(element);
+                for ends in vertices.windows(2) {
+                    self.elements.push(arc(site, part, ends[0], ends[1])?);
                 }
             }
-            Shape::Polygon(rings) => {
-                let part = self.part(true);
-                for (number, ring) in rings.iter().enumerate() {
-                    self.push_ring(site, part, ring, number > 0)?;
-                }
-            }
+            Shape::Polygon(rings) => self.push_polygon(site, rings)?,
             Shape::Several(shapes) => {
                 shapes.iter().try_for_each(|shape| self.push(site, shape))?;
             }
@@ -123,14 +145,55 @@ impl Maker {
         self.parts << 1 | u32::from(is_polygon)
     }
 
-    /// The edges of a ring, with the inside of the polygon to their left.
-    fn push_ring(&mut self, site: u32, part: u32, ring: &[LonLat], is_hole: bool) -> Result<()> {
-        let mut places = without_spikes(ring);
-        if places.len() < 3 {
-            let why = "has a ring of fewer than three different places";
-            return Err(Error::Shape { site: site.into(), why });
+    /// The edges of a polygon, with its inside to their left.
+    fn push_polygon(&mut self, site: u32, rings: &[Vec<LonLat>]) -> Result<()> {
+        let part = self.part(true);
+        let all: Vec<Vec<Vertex>> = rings.iter().map(|ring| without_spikes(ring)).collect();
+        let has_area = |ring: &Vec<Vertex>| ring.len() >= 3;
+        if !all.first().is_some_and(has_area) {
+            self.flat = true;
+            return Ok(());
         }
-        if (area_to_the_left(&places) > 2.0 * std::f64::consts::PI) != is_hole {
+        if !all.iter().all(has_area) {
+            self.mended.push(site);
+        }
+        let rings: Vec<Vec<Vertex>> = all.into_iter().filter(has_area).collect();
+        // Antipodes and halves are refused before anything is mended.
+        for ring in &rings {
+            let (first, next) = (ring.iter(), ring.iter().cycle().skip(1));
+            first.zip(next).try_for_each(|(&a, &b)| arc(site, part, a, b).map(drop))?;
+            if (area_to_the_left(ring) - TAU).abs() < HALF {
+                let why = "has a ring that divides the globe into halves, and either may be meant";
+                return Err(Error::Shape { site: site.into(), why });
+            }
+        }
+        let vectors = |ring: &Vec<Vertex>| ring.iter().map(|vertex| vertex.vector).collect();
+        let vectors: Vec<Vec<Vector>> = rings.iter().map(vectors).collect();
+        let Some(edges) = mend::edges(&vectors) else {
+            for (number, ring) in rings.into_iter().enumerate() {
+                self.push_ring(site, part, ring, number > 0)?;
+            }
+            return Ok(());
+        };
+        self.mended.push(site);
+        self.flat |= edges.is_empty();
+        let vertex = |v: Vector| Vertex { place: UnitVector(v).to_lon_lat(), vector: v };
+        for mend::Edge { from, to, at_from, at_to } in edges {
+            let element = arc(site, part, vertex(from), vertex(to))?;
+            self.elements.push(Element { at_from, at_to, ..element });
+        }
+        Ok(())
+    }
+
+    /// The edges of a ring, with the inside of the polygon to their left.
+    fn push_ring(
+        &mut self,
+        site: u32,
+        part: u32,
+        mut places: Vec<Vertex>,
+        is_hole: bool,
+    ) -> Result<()> {
+        if (area_to_the_left(&places) > TAU) != is_hole {
             places.reverse();
         }
         let (first, count) = (self.elements.len(), places.len());
@@ -161,15 +224,23 @@ impl From<LonLat> for Vertex {
     }
 }
 
+/// How near to half of the globe the area of a ring may come, in steradians.
+const HALF: f64 = 1e-9;
+
 /// How near to a half turn an arc may come, and an arc to none: the plane of such an arc is not known.
 const LEAST_SINE: f64 = 1e-12;
+
+/// Whether two places are one, or so near each other that no arc is known between them.
+fn is_same(a: Vector, b: Vector) -> bool {
+    a == b || cross(a, minus(b, a)) == [0.0; 3] && dot(a, b) > 0.0
+}
 
 fn arc(site: u32, part: u32, from: Vertex, to: Vertex) -> Result<Element> {
     let (a, b) = (from.vector, to.vector);
     // The difference is exact where the ends are near each other.
     let normal = cross(a, minus(b, a));
     let is_far = dot(a, b) < 0.0;
-    let why = if a == b || normal == [0.0; 3] && !is_far {
+    let why = if is_same(a, b) {
         "the same place"
     } else if is_far && dot(normal, normal) < LEAST_SINE * LEAST_SINE {
         "antipodes"
@@ -196,31 +267,41 @@ fn scaled(v: Vector) -> Vector {
 }
 
 /// A ring without what it goes back on the same way, as along the edge of a map and back, and without repeated
-/// places.
+/// places. What is left has three places or more, or none.
 fn without_spikes(ring: &[LonLat]) -> Vec<Vertex> {
-    let mut places: Vec<Vertex> = ring.iter().map(|&place| place.into()).collect();
-    loop {
-        let count = places.len();
-        let same = |i: usize, j: usize| places[i % count].vector == places[j % count].vector;
-        let Some(i) = (0..count).find(|&i| same(i, i + 1) || same(i, i + 2)) else { return places };
-        if count < 3 {
-            return vec![];
+    let same = |a: Vertex, b: Vertex| is_same(a.vector, b.vector);
+    let mut kept: Vec<Vertex> = Vec::with_capacity(ring.len());
+    for vertex in ring.iter().map(|&place| Vertex::from(place)) {
+        match kept[..] {
+            [.., last] if same(last, vertex) => {}
+            // There and back.
+            [.., before, _] if same(before, vertex) => drop(kept.pop()),
+            _ => kept.push(vertex),
         }
-        // Of a place twice one goes; of there and back, the way there.
-        let removed = (i + 1) % count;
-        places.remove(removed);
     }
+    // The same where the ring closes.
+    let mut rest = &kept[..];
+    loop {
+        rest = match rest {
+            [first, between @ .., last] if same(*first, *last) => &rest[..=between.len()],
+            [first, .., before, _] if same(*first, *before) => &rest[..rest.len() - 1],
+            [_, second, .., last] if same(*second, *last) => &rest[1..],
+            _ => break,
+        };
+    }
+    if rest.len() < 3 { Vec::new() } else { rest.to_vec() }
 }
 
 /// The area of the globe to the left of a ring, in steradians: the sum of the triangles of its first place and each
 /// edge, but for whole globes.
 fn area_to_the_left(places: &[Vertex]) -> f64 {
-    let a = places[0].vector;
-    let excess = |edge: &[Vertex]| {
-        let (b, c) = (edge[0].vector, edge[1].vector);
-        let volume = dot(a, cross(minus(b, a), minus(c, a)));
-        2.0 * volume.atan2(1.0 + dot(a, b) + dot(b, c) + dot(c, a))
-    };
-    let sum: f64 = places[1..].windows(2).map(excess).sum();
-    sum.rem_euclid(4.0 * std::f64::consts::PI)
+    let triangle = |edge: &[Vertex]| excess(places[0].vector, edge[0].vector, edge[1].vector);
+    let sum: f64 = places[1..].windows(2).map(triangle).sum();
+    sum.rem_euclid(2.0 * TAU)
+}
+
+/// The area to the left of a triangle's sides, in steradians, but for whole globes.
+fn excess(a: Vector, b: Vector, c: Vector) -> f64 {
+    let volume = dot(a, cross(minus(b, a), minus(c, a)));
+    2.0 * volume.atan2(1.0 + dot(a, b) + dot(b, c) + dot(c, a))
 }

@@ -21,7 +21,7 @@ use programs::cloud::Cloud;
 use programs::opening::Opening;
 use programs::products::Products;
 use programs::program;
-use programs::report::Report;
+use programs::report::{Report, digits};
 use programs::stages::Stages;
 use programs::units::Units;
 use serde_json::json;
@@ -179,7 +179,8 @@ fn write(
 /// What leaving points out one by one found.
 fn report_validation(report: &mut Report, what: &str, found: &idw::Validation) {
     let idw::Validation { rmse, mean_absolute, bias, count, .. } = found;
-    let errors = format!("rmse {rmse:.4}, mean absolute error {mean_absolute:.4}, bias {bias:.4}");
+    let [a, b, c] = digits([*rmse, *mean_absolute, *bias], 4);
+    let errors = format!("rmse {a}, mean absolute error {b}, bias {c}");
     report.line("left out", format_args!("{what}: {errors}, {count} points"));
     let found = json!({
         "what": what, "rmse": rmse, "mean_absolute": mean_absolute, "bias": bias, "points": count,

@@ -3,65 +3,74 @@
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use geo_io::Output;
-use gpu_core::{Device, Progress};
+use geo_io::{Crs, Features, Output};
+use gpu_core::{Bounds, Progress};
 use programs::report::Report;
 use quadtree_sort::{Lists, Polygons, Quadtree, Regions, list_in};
 use serde_json::json;
 
-use crate::ask::PolygonsFormat;
+use crate::ask::{Asked, PolygonsFormat};
+use crate::system::Beside;
+
+/// What counts stand under in a file of polygons.
+const NAMES: [&str; 2] = ["polygon", "points"];
 
 /// The polygons of a file, and the points in each.
 pub struct Areas {
-    shapes: Vec<geo_io::Polygons>,
-    found: Lists,
+    features: Features<geo_io::Polygons>,
+    /// The coordinate system of the polygons.
+    crs: Option<Crs>,
+    /// By feature, the points in it in the order of the tree.
+    found: Vec<Vec<u32>>,
+    notes: Vec<String>,
 }
 
 impl Areas {
-    /// Looks for them.
-    pub fn search(
-        path: &Path,
-        device: &Device,
-        tree: &Quadtree,
-        progress: &dyn Progress,
-    ) -> Result<Self> {
-        let shapes = geo_io::read_polygons(path)?;
-        let mut polygons = Polygons::new();
-        for parts in &shapes {
-            polygons.push(parts.iter().flatten()).with_context(|| path.display().to_string())?;
+    /// Looks for them. What a feature holds is defined at [`geo_io::Polygons`].
+    pub fn search(path: &Path, asked: Asked<'_>, progress: &dyn Progress) -> Result<Self> {
+        let Asked { device, tree, crs } = asked;
+        let features = geo_io::read_polygons(path)?;
+        let notes = notes(path, &features, asked)?;
+        let mut rings = Polygons::new();
+        for ring in features.shapes.iter().flatten().flatten() {
+            rings.push([ring]).with_context(|| path.display().to_string())?;
         }
-        let found = list_in(device, tree, Regions::Polygons(&polygons), progress)?;
-        Ok(Self { shapes, found })
+        let lists = list_in(device, tree, Regions::Polygons(&rings), progress)?;
+        let found = in_features(&features.shapes, &lists, tree);
+        let of_points = crs.filter(|crs| !crs.is_geographic());
+        let crs = features.crs.as_ref().or(of_points).cloned();
+        Ok(Self { features, crs, found, notes })
     }
 
     /// Says how many points each has.
     pub fn report(&self, report: &mut Report) {
-        let skipped = self.shapes.iter().filter(|parts| parts.is_empty()).count();
-        report.features_skipped(skipped, self.shapes.len());
-        for (polygon, count) in self.counts() {
+        self.notes.iter().for_each(|note| report.note(note));
+        let shapes = &self.features.shapes;
+        let skipped = shapes.iter().filter(|parts| parts.is_empty()).count();
+        report.features_skipped(skipped, shapes.len());
+        for (polygon, found) in self.found.iter().enumerate() {
+            let count = found.len();
             report.line("polygon", format_args!("{polygon}: {count} points"));
             report.element("polygons", json!({"polygon": polygon, "points": count}));
         }
     }
 
-    fn counts(&self) -> impl Iterator<Item = (usize, usize)> {
-        (0..self.shapes.len()).map(|polygon| (polygon, self.found.of(polygon).len()))
-    }
-
     /// Writes them.
     pub fn write(&self, format: PolygonsFormat, output: Output<'_>, tree: &Quadtree) -> Result<()> {
+        let found = self.found.iter().enumerate();
         match format {
             PolygonsFormat::GeoJson => {
-                let features = self.counts().map(|(polygon, count)| {
-                    let properties = vec![("polygon", polygon as f64), ("points", count as f64)];
-                    (properties, self.shapes[polygon].clone())
+                let features = found.map(|(polygon, points)| {
+                    let mut properties = self.features.properties[polygon].clone();
+                    let counts = [polygon as f64, points.len() as f64];
+                    NAMES.iter().zip(counts).for_each(|(name, count)| properties.set(name, count));
+                    (properties, self.features.shapes[polygon].clone())
                 });
-                geo_io::write_polygons(output, features, None)?;
+                geo_io::write_polygons(output, features, self.crs.as_ref())?;
             }
             PolygonsFormat::Table => {
-                let rows = (0..self.shapes.len()).flat_map(|polygon| {
-                    let found = self.found.of(polygon).iter();
-                    found.map(move |&point| (polygon, point as usize))
+                let rows = found.flat_map(|(polygon, points)| {
+                    points.iter().map(move |&point| (polygon, point as usize))
                 });
                 let places = places(tree);
                 let row = |(polygon, point): (usize, usize)| {
@@ -73,6 +82,72 @@ impl Areas {
         }
         Ok(())
     }
+}
+
+/// What to say of the polygons beside the points.
+fn notes(
+    path: &Path,
+    features: &Features<geo_io::Polygons>,
+    asked: Asked<'_>,
+) -> Result<Vec<String>> {
+    let rectangle = |feature: &geo_io::Polygons| {
+        let places = || feature.iter().flatten().flatten();
+        let (x, y): (Vec<f64>, Vec<f64>) = places().map(|&[x, y]| (x, y)).unzip();
+        Bounds::of(&x, &y)
+    };
+    let all: Vec<Bounds> = features.shapes.iter().filter_map(rectangle).collect();
+    let mut notes = Vec::new();
+    if let Some(bounds) = all.iter().copied().reduce(crate::leaves::union) {
+        let root = asked.tree.bounds();
+        let meets = |b: &Bounds| {
+            b.min_x <= root.max_x
+                && b.max_x >= root.min_x
+                && b.min_y <= root.max_y
+                && b.max_y >= root.min_y
+        };
+        let (stated, points) = (features.crs.as_ref(), asked.crs);
+        let meets = all.iter().any(meets);
+        notes = Beside { path, stated, bounds, points, meets }.notes()?;
+    }
+    for name in NAMES {
+        if features.properties.iter().any(|properties| properties.has(name)) {
+            let path = path.display();
+            notes.push(format!("the property \"{name}\" of {path} gives way to what was found"));
+        }
+    }
+    Ok(notes)
+}
+
+/// The points of each feature, from those of each ring: of a polygon those in its outer ring and in none of its holes, of a
+/// feature those in any of its polygons.
+fn in_features(features: &[geo_io::Polygons], rings: &Lists, tree: &Quadtree) -> Vec<Vec<u32>> {
+    let mut next = 0..rings.len();
+    let mut lists = |count: usize| -> Vec<&[u32]> {
+        next.by_ref().take(count).map(|ring| rings.of(ring)).collect()
+    };
+    // Lists are in the order of the tree, so they are put together by places in it.
+    let is_plain = |feature: &geo_io::Polygons| feature.iter().flatten().count() <= 1;
+    let places = if features.iter().all(is_plain) { Vec::new() } else { places(tree) };
+    let of = |feature: &geo_io::Polygons| {
+        if is_plain(feature) {
+            let count = feature.iter().flatten().count();
+            return lists(count).concat();
+        }
+        let mut held = Vec::new();
+        for polygon in feature {
+            if let [outer, holes @ ..] = &lists(polygon.len())[..] {
+                let place = |&point: &u32| places.get(point as usize).copied().unwrap_or(0);
+                let mut without: Vec<u32> = holes.iter().copied().flatten().map(place).collect();
+                without.sort_unstable();
+                let inside = outer.iter().map(place);
+                held.extend(inside.filter(|place| without.binary_search(place).is_err()));
+            }
+        }
+        held.sort_unstable();
+        held.dedup();
+        held.into_iter().map(|place| tree.order()[place as usize]).collect()
+    };
+    features.iter().map(of).collect()
 }
 
 /// Where in the tree each point as given is; 0 for those that are not.

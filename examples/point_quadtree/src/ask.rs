@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use anyhow::{Result, anyhow, bail};
-use geo_io::{Existing, Output};
-use gpu_core::Device;
-use programs::args::{Extent, RunArgs, count, ending, number};
+use anyhow::{Context, Result, anyhow, bail};
+use geo_io::{Crs, Existing, Output};
+use gpu_core::{Bounds, Device};
+use programs::args::{RunArgs, count, ending, number};
 use programs::opening::Opening;
 use programs::report::Report;
 use programs::stages::Stages;
@@ -14,7 +14,10 @@ use quadtree_sort::{NONE, Quadtree, Regions};
 use serde_json::json;
 
 use crate::areas::Areas;
-use crate::{leaves, report_tree};
+use crate::{leaves, report_tree, system};
+
+/// Mean radius of the Earth in metres (IUGG, R1).
+const RADIUS: f64 = 6_371_008.8;
 
 /// What is asked of a tree.
 #[derive(clap::Args, Debug)]
@@ -24,11 +27,12 @@ pub struct AskArgs {
     pub leaves: Option<PathBuf>,
     /// Count the points in a rectangle, edges included
     #[arg(long, value_name = "XMIN,YMIN,XMAX,YMAX", allow_hyphen_values = true)]
-    pub window: Option<Extent>,
-    /// Find the K points nearest to a place
+    pub window: Option<Window>,
+    /// Find the K points nearest to a place: on a plane, or on the globe where x and y are degrees, then in metres along
+    /// great circles
     #[arg(long, value_name = "X,Y,K", allow_hyphen_values = true)]
     pub nearest: Option<Nearest>,
-    /// Count the points in each polygon of a GeoJSON file, with holes and several parts
+    /// Count the points in each polygon of a GeoJSON file: those in any of its parts, but not in a hole of the part
     #[arg(long, value_name = "FILE.geojson")]
     pub polygons: Option<PathBuf>,
     /// Write what was found in them: each point (.csv), or the polygons with their counts (.geojson)
@@ -44,8 +48,20 @@ pub struct AskSavedArgs {
     pub tree: PathBuf,
     #[command(flatten)]
     pub ask: AskArgs,
+    /// x and y are degrees of longitude and latitude [default: where the tree was built with such a system]
+    #[arg(long)]
+    pub geographic: bool,
     #[command(flatten)]
     pub run: RunArgs,
+}
+
+/// Who is asked.
+#[derive(Clone, Copy)]
+pub struct Asked<'a> {
+    pub device: &'a Device,
+    pub tree: &'a Quadtree,
+    /// The coordinate system of the points.
+    pub crs: Option<&'a Crs>,
 }
 
 /// The formats of the leaves.
@@ -100,14 +116,13 @@ impl AskArgs {
     /// Answers: into the report, and for the files.
     pub fn answer(
         &self,
-        device: &Device,
-        tree: &Quadtree,
+        asked: Asked<'_>,
         stages: &mut Stages,
         report: &mut Report,
     ) -> Result<Option<Areas>> {
-        stages.run("ask", |_| self.points(tree, report))?;
+        stages.run("ask", |_| self.points(asked, report))?;
         let areas = stages.run("polygons", |p| {
-            self.polygons.as_ref().map(|path| Areas::search(path, device, tree, p)).transpose()
+            self.polygons.as_ref().map(|path| Areas::search(path, asked, p)).transpose()
         })?;
         if let Some(areas) = &areas {
             areas.report(report);
@@ -116,20 +131,26 @@ impl AskArgs {
     }
 
     /// What `--window` and `--nearest` ask.
-    fn points(&self, tree: &Quadtree, report: &mut Report) -> Result<()> {
+    fn points(&self, Asked { tree, crs, .. }: Asked<'_>, report: &mut Report) -> Result<()> {
         if let Some(window) = self.window {
             let count = tree.count_in(Regions::Windows(&[window.0]))?[0];
             report.line("window", format_args!("{count} points"));
             report.field("window", count);
         }
         let Some(Nearest { x, y, k }) = self.nearest else { return Ok(()) };
+        let is_geographic = crs.is_some_and(Crs::is_geographic);
         // No more than there are.
-        let found = tree.nearest(&[x], &[y], k.min(tree.order().len()).max(1))?;
+        let k = k.min(tree.order().len()).max(1);
+        let found = match is_geographic {
+            true => tree.nearest_on_globe(&[x], &[y], k).context("--nearest")?,
+            false => tree.nearest(&[x], &[y], k)?,
+        };
+        let (unit, word) = if is_geographic { (RADIUS, " m") } else { (1.0, "") };
         let places = places_of(tree, &found.indices);
         for ((&index, &distance), place) in found.indices.iter().zip(&found.distances).zip(places) {
-            let Some((x, y)) = place else { continue };
-            report
-                .line("nearest", format_args!("point {index} at ({x}, {y}), distance {distance}"));
+            let (Some((x, y)), distance) = (place, distance * unit) else { continue };
+            let text = format!("point {index} at ({x}, {y}), distance {distance}{word}");
+            report.line("nearest", text);
             let near = json!({"point": index, "x": x, "y": y, "distance": distance});
             report.element("nearest", near);
         }
@@ -137,12 +158,12 @@ impl AskArgs {
     }
 
     /// Writes the files.
-    pub fn write(&self, tree: &Quadtree, areas: Option<&Areas>, existing: Existing) -> Result<()> {
+    pub fn write(&self, asked: Asked<'_>, areas: Option<&Areas>, existing: Existing) -> Result<()> {
         if let Some(path) = &self.leaves {
-            leaves::write(leaves_format(path)?, Output { path, existing }, tree)?;
+            leaves::write(leaves_format(path)?, Output { path, existing }, asked)?;
         }
         if let (Some(path), Some(areas)) = (&self.polygons_out, areas) {
-            areas.write(polygons_format(path)?, Output { path, existing }, tree)?;
+            areas.write(polygons_format(path)?, Output { path, existing }, asked.tree)?;
         }
         Ok(())
     }
@@ -157,9 +178,12 @@ pub fn ask(args: &AskSavedArgs) -> Result<()> {
     let (mut stages, mut report) = (Stages::new(args.run.quiet), Report::default());
     let (device, tree) = opening.beside(&mut stages, "read", |_| open(&args.tree))?;
     report.device(&device, args.run.device);
+    let crs = system::with_flag(args.geographic, system::of_tree(&tree))?;
+    report.crs(crs.as_ref());
     report_tree(&mut report, &tree);
-    let areas = args.ask.answer(&device, &tree, &mut stages, &mut report)?;
-    stages.run("write", |_| args.ask.write(&tree, areas.as_ref(), existing))?;
+    let asked = Asked { device: &device, tree: &tree, crs: crs.as_ref() };
+    let areas = args.ask.answer(asked, &mut stages, &mut report)?;
+    stages.run("write", |_| args.ask.write(asked, areas.as_ref(), existing))?;
     report.stages(&stages);
     report.written(args.ask.outputs());
     report.print(&args.run, false);
@@ -208,6 +232,30 @@ fn leaves_format(path: &Path) -> Result<LeavesFormat> {
     }
 }
 
+/// `--window`: a rectangle with its edges, which may be a line or a place.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Window(pub Bounds);
+
+impl FromStr for Window {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let numbers = text.split(',').map(number).collect::<Result<Vec<f64>, _>>()?;
+        let [min_x, min_y, max_x, max_y] = numbers[..] else {
+            return Err(format!("expected 4 numbers, found {}", numbers.len()));
+        };
+        if let Some(value) = numbers.iter().find(|value| !value.is_finite()) {
+            return Err(format!("{value} is not finite"));
+        }
+        for (low, high, what) in [(min_x, max_x, "x"), (min_y, max_y, "y")] {
+            if low > high {
+                return Err(format!("the least {what}, {low}, is above the greatest, {high}"));
+            }
+        }
+        Ok(Self(Bounds { min_x, min_y, max_x, max_y }))
+    }
+}
+
 /// `--nearest`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Nearest {
@@ -242,6 +290,11 @@ mod tests {
         assert_eq!("-3.5, 4,8".parse(), Ok(Nearest { x: -3.5, y: 4.0, k: 8 }));
         for bad in ["", "1,2", "1,2,0", "inf,2,3", "1,2,3,4", "a,2,3"] {
             assert!(bad.parse::<Nearest>().is_err(), "{bad:?} was taken");
+        }
+        let place = Bounds { min_x: 5.0, min_y: 6.0, max_x: 5.0, max_y: 6.0 };
+        assert_eq!("5,6,5,6".parse(), Ok(Window(place)));
+        for bad in ["", "1,2,3", "1,2,0,3", "1,2,3,1", "1,2,inf,3", "1,2,3,nan", "1,2,3,4,5"] {
+            assert!(bad.parse::<Window>().is_err(), "{bad:?} was taken");
         }
     }
 }

@@ -1,11 +1,11 @@
 //! The leaves of a tree, as polygons, a table or a picture.
 
 use anyhow::Result;
-use geo_io::{Output, Polygons};
+use geo_io::{Output, Shape};
 use gpu_core::Bounds;
 use quadtree_sort::{Node, Quadtree};
 
-use crate::ask::LeavesFormat;
+use crate::ask::{Asked, LeavesFormat};
 
 /// Pixels along the longer side of a picture.
 const PIXELS: u32 = 1024;
@@ -14,10 +14,11 @@ const PIXELS: u32 = 1024;
 const BORDERED: u32 = 4;
 
 /// Writes the leaves.
-pub fn write(format: LeavesFormat, output: Output<'_>, tree: &Quadtree) -> Result<()> {
+pub fn write(format: LeavesFormat, output: Output<'_>, asked: Asked<'_>) -> Result<()> {
+    let Asked { tree, crs, .. } = asked;
     match format {
         LeavesFormat::GeoJson => {
-            geo_io::write_polygons(output, tree.leaves().map(|leaf| outline(tree, leaf)), None)?;
+            geo_io::write_shapes(output, tree.leaves().map(|leaf| outline(tree, leaf)), crs)?;
         }
         LeavesFormat::Table => {
             let names = "level,xmin,ymin,xmax,ymax,count";
@@ -37,11 +38,16 @@ fn row(tree: &Quadtree, leaf: &Node) -> String {
     format!("{},{min_x},{min_y},{max_x},{max_y},{}", leaf.level, leaf.count)
 }
 
-/// A leaf as a polygon.
-fn outline(tree: &Quadtree, leaf: &Node) -> (Vec<(&'static str, f64)>, Polygons) {
+/// A leaf as a polygon; as a line or a point where all points lie on one, so that its cell has no area.
+fn outline(tree: &Quadtree, leaf: &Node) -> (Vec<(&'static str, f64)>, Shape) {
     let Bounds { min_x: w, min_y: s, max_x: e, max_y: n } = tree.cell(leaf);
     let properties = vec![("level", leaf.level.into()), ("count", leaf.count as f64)];
-    (properties, vec![vec![vec![[w, s], [e, s], [e, n], [w, n], [w, s]]]])
+    let shape = match (w < e, s < n) {
+        (true, true) => Shape::Polygons(vec![vec![vec![[w, s], [e, s], [e, n], [w, n], [w, s]]]]),
+        (false, false) => Shape::Points(vec![[w, s]]),
+        _ => Shape::Lines(vec![vec![[w, s], [e, n]]]),
+    };
+    (properties, shape)
 }
 
 /// A picture: leaves the lighter the deeper, borders dark, nothing where there are no points.
@@ -94,7 +100,7 @@ impl Picture {
 }
 
 /// The rectangle around two.
-fn union(a: Bounds, b: Bounds) -> Bounds {
+pub fn union(a: Bounds, b: Bounds) -> Bounds {
     Bounds {
         min_x: a.min_x.min(b.min_x),
         min_y: a.min_y.min(b.min_y),

@@ -8,23 +8,25 @@ mod args;
 mod ask;
 mod leaves;
 mod scale;
+mod system;
 mod tree;
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Result;
-use geo_io::Output;
+use geo_io::{Crs, Output};
 use gpu_core::Points;
 use programs::cloud::Cloud;
 use programs::opening::Opening;
 use programs::program;
 use programs::report::Report;
 use programs::stages::Stages;
-use programs::units::note_on_degrees;
 use quadtree_sort::{MAX_LEVEL, Quadtree};
 use serde_json::json;
 
 use args::{Args, CommandLine};
+use ask::Asked;
 
 fn main() -> ExitCode {
     program::run("point_quadtree", |line: &CommandLine| match &line.command {
@@ -51,10 +53,7 @@ fn run(args: &Args) -> Result<()> {
     for note in cloud.notes.iter().chain(&strays) {
         report.note(note);
     }
-    report.crs(cloud.crs.as_ref());
-    if args.ask.nearest.is_some() {
-        note_on_degrees(cloud.crs.as_ref()).iter().for_each(|note| report.note(note));
-    }
+    let crs = system_of(args, &inputs, &cloud, &mut report)?;
     report.device(&device, args.run.device);
 
     let points = Points::new(&cloud.x, &cloud.y);
@@ -63,19 +62,43 @@ fn run(args: &Args) -> Result<()> {
         Some(budget) => quadtree_sort::build_within(&device, points, &params, budget, p),
         None => quadtree_sort::build(&device, points, &params, p),
     })?;
+    let tree = tree.with_system(crs.as_ref().and_then(Crs::epsg).unwrap_or_default());
     report_tree(&mut report, &tree);
-    let areas = args.ask.answer(&device, &tree, &mut stages, &mut report)?;
+    let asked = Asked { device: &device, tree: &tree, crs: crs.as_ref() };
+    let areas = args.ask.answer(asked, &mut stages, &mut report)?;
     stages.run("write", |_| -> Result<()> {
         let existing = args.run.existing();
         if let Some(path) = &args.output {
             geo_io::write_file(Output { path, existing }, |writer| tree.write_to(writer))?;
         }
-        args.ask.write(&tree, areas.as_ref(), existing)
+        args.ask.write(asked, areas.as_ref(), existing)
     })?;
     report.stages(&stages);
     report.written(args.outputs());
     report.print(&args.run, false);
     Ok(())
+}
+
+/// The coordinate system, into the report as well.
+fn system_of(
+    args: &Args,
+    inputs: &[PathBuf],
+    cloud: &Cloud,
+    report: &mut Report,
+) -> Result<Option<Crs>> {
+    let stated = system::with_flag(args.tree.geographic, cloud.crs.clone())?;
+    if stated.as_ref().is_some_and(Crs::is_geographic) {
+        system::require_globe(cloud, inputs)?;
+    }
+    let Some(bounds) = cloud.bounds() else { return Ok(stated) };
+    let (crs, note) = system::of_points(&args.tree, stated, bounds)?;
+    report.crs(crs.as_ref());
+    note.iter().for_each(|note| report.note(note));
+    let unkept = crs.as_ref().filter(|crs| args.output.is_some() && crs.epsg().is_none());
+    if let Some(crs) = unkept {
+        report.note(format_args!("the tree does not keep its system, {crs}: it has no EPSG code"));
+    }
+    Ok(crs)
 }
 
 /// Says what a tree is.

@@ -32,6 +32,10 @@ pub struct TreeArgs {
     /// Coordinate system, such as EPSG:26910, in place of the one in the files
     #[arg(long)]
     pub crs: Option<String>,
+    /// x and y are degrees of longitude and latitude, and --nearest goes by great circles [default: where --crs, the files or
+    /// names of columns such as lon,lat say so]
+    #[arg(long)]
+    pub geographic: bool,
     /// A cell with more points than this is divided into four
     #[arg(long, value_name = "N", default_value_t = 20)]
     pub threshold: u32,
@@ -66,6 +70,11 @@ impl TreeArgs {
     /// Checks what clap does not.
     pub fn check(&self) -> Result<()> {
         ensure!(self.threshold > 0, "--threshold 0: a leaf holds at least one point");
+        let Pair([x, y]) = &self.columns;
+        ensure!(
+            !(is_latitude(x) && is_longitude(y)),
+            "--columns {x},{y}: x comes first, so give --columns {y},{x}"
+        );
         let deepest = self.max_depth;
         ensure!(deepest <= MAX_LEVEL, "--max-depth {deepest}: at most {MAX_LEVEL} levels");
         self.points().crs()?;
@@ -88,9 +97,26 @@ impl TreeArgs {
     }
 }
 
+/// Whether a column has the name of longitudes.
+fn is_longitude(name: &str) -> bool {
+    ["lon", "long", "lng", "longitude"].contains(&name.to_lowercase().as_str())
+}
+
+/// Whether a column has the name of latitudes.
+fn is_latitude(name: &str) -> bool {
+    ["lat", "latitude"].contains(&name.to_lowercase().as_str())
+}
+
 /// Two names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pair(pub [String; 2]);
+
+impl Pair {
+    /// Whether they are those of longitudes and latitudes.
+    pub fn are_degrees(&self) -> bool {
+        is_longitude(&self.0[0]) && is_latitude(&self.0[1])
+    }
+}
 
 impl FromStr for Pair {
     type Err = String;
@@ -127,6 +153,9 @@ mod tests {
     fn names_are_parsed_and_refused() {
         assert_eq!("lon, lat".parse(), Ok(Pair(["lon".into(), "lat".into()])));
         assert!("a,b,c".parse::<Pair>().is_err());
+        for (names, degrees) in [("Lon,LAT", true), ("x,y", false), ("lat,lon", false)] {
+            assert_eq!(names.parse::<Pair>().unwrap().are_degrees(), degrees, "{names}");
+        }
         assert_eq!("level-sort".parse(), Ok(AlgorithmName(Algorithm::LevelSort)));
         assert!("bubble".parse::<AlgorithmName>().is_err());
     }

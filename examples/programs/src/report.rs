@@ -131,7 +131,10 @@ impl Report {
         let (low, high) = ends.fold(NO_ENDS, |a, b| (a.0.min(b.0), a.1.max(b.1)));
         let range = (count > 0).then_some((low, high));
         match range {
-            Some((low, high)) => self.line(quantity, format_args!("{low:.2} to {high:.2}")),
+            Some((low, high)) => {
+                let [low, high] = digits([low.into(), high.into()], 2);
+                self.line(quantity, format_args!("{low} to {high}"));
+            }
             None => self.line(quantity, "none: every cell is NODATA"),
         }
         self.field(
@@ -236,6 +239,17 @@ fn files_of_another(raster: &Path) -> Vec<PathBuf> {
     files.into_iter().filter(|file| written(file).is_some_and(|old| old < new)).collect()
 }
 
+/// Numbers with these decimals, and with more where the largest has fewer than three digits otherwise.
+pub fn digits<const N: usize>(numbers: [f64; N], decimals: usize) -> [String; N] {
+    let largest = numbers.iter().fold(0.0f64, |most, number| most.max(number.abs()));
+    if largest > 0.0 && largest < 1e-4 {
+        return numbers.map(|number| format!("{number:.2e}"));
+    }
+    let zeros = if largest > 0.0 { (-largest.log10().floor()).max(0.0) as usize } else { 0 };
+    let decimals = decimals.max(if zeros > 0 { zeros + 2 } else { 0 });
+    numbers.map(|number| format!("{number:.decimals$}"))
+}
+
 #[cfg(test)]
 mod tests {
     use std::fs::{self, File, FileTimes};
@@ -263,6 +277,16 @@ mod tests {
         let lines: Vec<_> = one.lines().map(str::trim_end).collect();
         assert!(lines[1].ends_with("1.000 s    make"), "{one}");
         assert!(lines[2].ends_with(" s  in all"), "{one}");
+    }
+
+    #[test]
+    fn small_numbers_have_digits_that_tell_something() {
+        assert_eq!(digits([12.345, 1234.5], 2), ["12.35", "1234.50"]);
+        assert_eq!(digits([0.0, 0.0], 2), ["0.00", "0.00"]);
+        assert_eq!(digits([-0.5, 0.25], 2), ["-0.500", "0.250"]);
+        assert_eq!(digits([0.001_234, -0.000_1], 4), ["0.00123", "-0.00010"]);
+        assert_eq!(digits([1.5e-6, 3e-6], 2), ["1.50e-6", "3.00e-6"]);
+        assert_eq!(digits([1.0e-50, -2.5e-50, 0.0], 4), ["1.00e-50", "-2.50e-50", "0.00e0"]);
     }
 
     #[test]

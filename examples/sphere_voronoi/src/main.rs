@@ -9,7 +9,7 @@ mod shapes;
 
 use std::process::ExitCode;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, anyhow, ensure};
 use gpu_core::{Points, Progress};
 use programs::args::ending;
 use programs::opening::Opening;
@@ -72,16 +72,17 @@ impl Sites {
             return Ok(sites);
         };
         if matches!(ending(path).as_str(), "geojson" | "json") {
-            let features = geo_io::read_shapes(path)?;
-            let sites = shapes::sites(&features).with_context(|| path.display().to_string())?;
-            report.line("input", format_args!("{}: {} features", path.display(), features.len()));
-            report.field("input", path.display().to_string());
-            let skipped = features.len() - sites.count();
-            report.features_skipped(skipped, features.len());
-            return Ok(sites);
+            return shapes::read(path, report).with_context(|| path.display().to_string());
         }
         let columns = args.columns.names();
-        let cloud = geo_io::read_points(path, &Default::default(), &columns, progress)?;
+        let cloud = geo_io::read_points(path, &Default::default(), &columns, progress);
+        let cloud = cloud.map_err(|error| match error {
+            geo_io::Error::UnknownEnding { path, known } => anyhow!(
+                "{}: unknown file ending, use one of {known}, .geojson, .json",
+                path.display()
+            ),
+            other => other.into(),
+        })?;
         ensure!(!cloud.x.is_empty(), "{}: there are no sites", path.display());
         report.input(path, &cloud.tally);
         let wrong = (0..cloud.x.len()).find(|&i| LonLat::new(cloud.x[i], cloud.y[i]).is_err());
@@ -183,7 +184,8 @@ fn write(args: &Args, sites: &Sites, diagram: &Diagram, report: &mut Report) -> 
             args.to(path),
             features.map(|(i, region)| {
                 let site = [("site", i as f64), ("lon", sites.x[i]), ("lat", sites.y[i])];
-                let properties = site.into_iter().chain([("area_km2", areas[i])]).collect();
+                let properties =
+                    site.into_iter().chain([("area_km2", areas[i])]).collect::<Vec<_>>();
                 (properties, region.iter().map(rings).collect())
             }),
             None,

@@ -1,13 +1,51 @@
 //! Sites that are points, lines and polygons.
 
-use anyhow::{Context, Result, ensure};
-use geo_io::Shape as Feature;
+use std::path::Path;
+
+use anyhow::{Context, Result, anyhow, ensure};
+use geo_io::{Crs, Features, Shape as Feature};
+use programs::report::Report;
 use sphere_qtm::{Error, LonLat, Shape, Shapes};
 
 use crate::Sites;
 
+/// Reads the features of a file, and says what was taken of them.
+pub fn read(path: &Path, report: &mut Report) -> Result<Sites> {
+    let Features { shapes, crs, .. } = geo_io::read_features(path)?;
+    if let Some(crs) = crs.filter(|crs| !Crs::is_geographic(crs)) {
+        anyhow::bail!(
+            "its coordinates are in {crs}: write it in longitudes and latitudes, as by ogr2ogr -t_srs EPSG:4326"
+        );
+    }
+    let sites = sites(&shapes)?;
+    report.line("input", format_args!("{}: {} features", path.display(), shapes.len()));
+    report.field("input", path.display().to_string());
+    report.features_skipped(shapes.len() - sites.count(), shapes.len());
+    note_on_mended(&sites, report);
+    Ok(sites)
+}
+
+/// Says which polygons are not taken as they are.
+fn note_on_mended(sites: &Sites, report: &mut Report) {
+    const SHOWN: usize = 5;
+    let mended = sites.shapes.as_ref().map_or(&[][..], Shapes::mended);
+    let number = |&site: &u32| sites.numbers.as_ref().map_or(site, |all| all[site as usize]);
+    let numbers: Vec<u32> = mended.iter().map(number).collect();
+    let shown: Vec<String> = numbers.iter().take(SHOWN).map(u32::to_string).collect();
+    if let Some(count) = numbers.len().checked_sub(1) {
+        let features = if count == 0 { "feature" } else { "features" };
+        let more = if numbers.len() > SHOWN { " and others" } else { "" };
+        report.note(format_args!(
+            "{features} {}{more}: polygons whose rings cross or touch, have no area, or lie outside are mended, as GDAL's \
+             make_valid does",
+            shown.join(", ")
+        ));
+    }
+    report.field("features_mended", numbers);
+}
+
 /// A site for each feature that has a geometry.
-pub fn sites(features: &[Option<Feature>]) -> Result<Sites> {
+fn sites(features: &[Option<Feature>]) -> Result<Sites> {
     let mut sites = Sites::default();
     let (mut shapes, mut numbers) = (Vec::with_capacity(features.len()), Vec::new());
     for (i, feature) in features.iter().enumerate() {
@@ -30,13 +68,18 @@ pub fn sites(features: &[Option<Feature>]) -> Result<Sites> {
     Ok(sites)
 }
 
-/// An error whose site is that of its feature.
-fn numbered(error: Error, numbers: &[u32]) -> Error {
+/// An error that names the feature in place of its site.
+fn numbered(error: Error, numbers: &[u32]) -> anyhow::Error {
     let number = |site: u64| numbers.get(site as usize).map_or(site, |&number| number.into());
     match error {
-        Error::Arc { site, from, to, why } => Error::Arc { site: number(site), from, to, why },
-        Error::Shape { site, why } => Error::Shape { site: number(site), why },
-        other => other,
+        Error::Arc { site, from: [a, b], to: [c, d], why } => {
+            anyhow!(
+                "feature {} has an arc from ({a}, {b}) to ({c}, {d}), which are {why}",
+                number(site)
+            )
+        }
+        Error::Shape { site, why } => anyhow!("feature {} {why}", number(site)),
+        other => other.into(),
     }
 }
 

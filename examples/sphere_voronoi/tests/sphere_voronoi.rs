@@ -156,7 +156,11 @@ fn sites_may_be_polygons_and_lines() {
 
     std::fs::write(at("bad.geojson"), SHAPES.replace("[170, 10]", "[-80, -50], [170, 10]"))
         .unwrap();
-    PROGRAM.fails(folder.path(), &["bad.geojson", "-o", "bad.npy"], &["site 1", "antipodes"]);
+    PROGRAM.fails(
+        folder.path(),
+        &["bad.geojson", "-o", "bad.npy"],
+        &["bad.geojson", "feature 1", "antipodes"],
+    );
 }
 
 /// A feature without geometry is no site, and the others keep their numbers.
@@ -197,9 +201,67 @@ fn features_without_geometry_are_passed_over() {
     assert!(!rows("some-r.geojson").contains("NaN"));
     let bad = text.replace("[170, 10]", "[-80, -50], [170, 10]");
     std::fs::write(at("bad.geojson"), bad).unwrap();
-    PROGRAM.fails(folder.path(), &["bad.geojson", "-o", "bad.npy"], &["site 3", "antipodes"]);
+    PROGRAM.fails(
+        folder.path(),
+        &["bad.geojson", "-o", "bad.npy"],
+        &["bad.geojson", "feature 3", "antipodes"],
+    );
     std::fs::write(at("none.geojson"), none("null")).unwrap();
     PROGRAM.fails(folder.path(), &["none.geojson", "-o", "none.npy"], &["there are no sites"]);
+}
+
+/// A bow tie within a square has less than the square, and a hole outside of it takes nothing away; both are said. The regions that
+/// are written hold the centres of their cells, read with straight edges.
+#[test]
+fn polygons_that_cross_themselves_are_mended_and_said() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    let area = |name: &str, coordinates: &str| {
+        let polygon = format!(r#"{{"type":"Polygon","coordinates":{coordinates}}}"#);
+        let point = r#"{"type":"Point","coordinates":[-100,-20]}"#;
+        let feature = |geometry: &str| {
+            format!(r#"{{"type":"Feature","properties":{{}},"geometry":{geometry}}}"#)
+        };
+        let all = [feature(&polygon), feature(point)].join(",");
+        let text = format!(r#"{{"type":"FeatureCollection","features":[{all}]}}"#);
+        std::fs::write(here.join("a.geojson"), text).unwrap();
+        let run =
+            ["a.geojson", "--level", "5", "--device", "cpu", "--overwrite", "--areas", "a.csv"];
+        let said = PROGRAM.succeeds(here, &run);
+        assert_eq!(said.contains("feature 0: polygons whose rings"), name != "square", "{said}");
+        let rows = std::fs::read_to_string(here.join("a.csv")).unwrap();
+        let row = rows.lines().nth(1).unwrap();
+        row.rsplit(',').next().unwrap().parse::<f64>().unwrap()
+    };
+    let square = area("square", "[[[0,0],[20,0],[20,20],[0,20],[0,0]]]");
+    let bow = area("bow", "[[[0,0],[20,20],[20,0],[0,20],[0,0]]]");
+    assert!(bow < square && bow > 0.9 * square, "{bow} {square}");
+    let outside = "[[[0,0],[20,0],[20,20],[0,20],[0,0]],[[50,50],[60,50],[60,60],[50,60],[50,50]]]";
+    assert_eq!(area("hole outside", outside), square);
+}
+
+#[test]
+fn what_no_site_can_be_is_said_with_its_reason() {
+    let folder = tempfile::tempdir().unwrap();
+    let fails = |text: &str, words: &[&str]| {
+        std::fs::write(folder.path().join("a.geojson"), text).unwrap();
+        let words = [&["a.geojson"], words].concat();
+        PROGRAM.fails(folder.path(), &["a.geojson", "--level", "3", "--device", "cpu"], &words);
+    };
+    let half =
+        r#"{"type":"Polygon","coordinates":[[[-90,-90],[90,-90],[90,90],[-90,90],[-90,-90]]]}"#;
+    fails(half, &["feature 0", "every 90 degrees or less"]);
+    fails(r#"{"type":"Point","coordinates":[0,91]}"#, &["feature 0", "91"]);
+    fails(r#"{"type":"Point","coordinates":[540,0]}"#, &["feature 0", "540"]);
+    let system = r#""crs":{"type":"name","properties":{"name":"EPSG:32631"}}"#;
+    let metres = format!(r#"{{"type":"Point",{system},"coordinates":[5,5]}}"#);
+    fails(&metres, &["EPSG:32631", "ogr2ogr"]);
+    fails(r#"{"type":"FeatureCollection","features":[]}"#, &["there are no sites"]);
+    std::fs::write(folder.path().join("s.gpkg"), "").unwrap();
+    PROGRAM.fails(folder.path(), &["s.gpkg"], &["s.gpkg", ".csv", ".geojson"]);
+    let twice = r#"{"type":"LineString","coordinates":[[0,0],[0,0],[10,0]]}"#;
+    std::fs::write(folder.path().join("l.geojson"), twice).unwrap();
+    PROGRAM.succeeds(folder.path(), &["l.geojson", "--level", "3", "--device", "cpu"]);
 }
 
 #[test]

@@ -256,6 +256,7 @@ impl Call<'_> {
             x: sorted_x,
             y: sorted_y,
             given: x.len() as u64,
+            system: 0,
         }))
     }
 

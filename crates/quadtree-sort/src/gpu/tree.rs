@@ -21,6 +21,7 @@ pub struct DeviceQuadtree<T: Coordinate> {
     pub(super) x: Column<T>,
     pub(super) y: Column<T>,
     pub(super) given: u64,
+    pub(super) system: u16,
 }
 
 impl<T: Coordinate> DeviceQuadtree<T> {
@@ -105,6 +106,7 @@ impl<T: Coordinate> DeviceQuadtree<T> {
             x: widened(&self.x)?.into(),
             y: widened(&self.y)?.into(),
             given: self.given,
+            system: self.system,
         })
     }
 }
@@ -125,6 +127,7 @@ impl DeviceQuadtree<f64> {
             x: gpu.upload(&tree.x)?,
             y: gpu.upload(&tree.y)?,
             given: tree.given,
+            system: tree.system,
         })
     }
 }

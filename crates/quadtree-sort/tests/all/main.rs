@@ -2,6 +2,7 @@
 
 mod build;
 mod file;
+mod globe;
 mod parts;
 mod queries;
 

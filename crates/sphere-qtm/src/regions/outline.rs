@@ -5,15 +5,19 @@
 //!    is what lies to the left of its border.
 //! 2. From an edge the border goes on around its end, from cell to cell of the region, until an edge is border
 //!    again. Cells that share a vertex alone are not joined there, so no ring crosses itself.
-//! 3. A pole is a line on the map. A ring that passes through it goes from the longitude that it comes from
+//! 3. Edges are arcs of great circles, and bend on the map, most of all near the poles. Where the straight line between
+//!    an edge's ends is off by more than a small part of its length, places on the arc stand between them.
+//! 4. A pole is a line on the map. A ring that passes through it goes from the longitude that it comes from
 //!    along that line to the one that it leaves by.
-//! 4. Rings that turn counterclockwise on the map are outer ones; each hole goes to the smallest of them
+//! 5. Rings that turn counterclockwise on the map are outer ones; each hole goes to the smallest of them
 //!    that holds it.
 
 use std::collections::BTreeMap;
 
 use gpu_core::host_memory;
+use kernels_rs::sphere_qtm::triangle::{Vector, add, unit};
 
+use crate::place::angle;
 use crate::{Cell, Diagram, LonLat, Result};
 
 /// An area between rings, as GeoJSON has it: longitudes from -180 to 180, the outer ring counterclockwise, holes
@@ -29,9 +33,10 @@ pub struct Polygon {
 
 /// The outlines of the sites' regions: for each site its polygons, none for a site that is nobody's nearest.
 ///
-/// Their vertices are those of cells. On a map with straight lines between longitudes and latitudes they cover
-/// it without gap or overlap; the true edges of cells are great-circle arcs. Polygons are cut at the meridian of
-/// 180 degrees, and hold the poles.
+/// Their vertices are those of cells, and places along the edges of cells that bend on the map: the true edges are
+/// great-circle arcs, and straight lines between longitudes and latitudes, as GeoJSON has them, are off by at most a 64th of an
+/// edge. With such lines they cover the map without gap or overlap, and each cell's centre lies in the polygon of its site.
+/// Polygons are cut at the meridian of 180 degrees, and hold the poles.
 ///
 /// # Errors
 /// As [`region_areas`](crate::region_areas).
@@ -101,18 +106,29 @@ fn next(cell: Cell, edge: usize) -> usize {
     if is_counterclockwise(cell) { (edge + 1) % 3 } else { (edge + 2) % 3 }
 }
 
+/// How far from its arc an edge may be on the map, in parts of the arc.
+const OFF: f64 = 1.0 / 64.0;
+
 /// A vertex on the map.
+#[derive(Clone, Copy)]
 struct Corner {
     /// None at a pole, which has every longitude.
     longitude: Option<f64>,
     latitude: f64,
+    vector: Vector,
+    /// Which quarter of the globe its cell lies in.
+    quarter: u32,
 }
 
 impl Corner {
     /// A vertex of a cell, with the longitude that it has in the cell's octant: at 180 degrees there are two.
     fn new(cell: Cell, vertex: usize) -> Self {
-        let [x, y, z] = cell.vertices()[vertex].to_array();
-        let quarter = cell.octant() % 4;
+        Self::of_vector(cell.vertices()[vertex].to_array(), cell.octant() % 4)
+    }
+
+    /// A place in a quarter of the globe.
+    fn of_vector(vector: Vector, quarter: u32) -> Self {
+        let [x, y, z] = vector;
         let west = [0.0, 90.0, -180.0, -90.0][quarter as usize];
         let (along, across) =
             if quarter.is_multiple_of(2) { (x.abs(), y.abs()) } else { (y.abs(), x.abs()) };
@@ -120,6 +136,26 @@ impl Corner {
         Self {
             longitude: (!is_pole).then(|| west + across.atan2(along).to_degrees()),
             latitude: z.atan2(x.hypot(y)).to_degrees(),
+            vector,
+            quarter,
+        }
+    }
+
+    /// Adds the places along the arc to another corner that the map needs. From the other corner they are the same.
+    fn bend(&self, other: &Self, places: &mut Vec<LonLat>) {
+        let (Some(from), Some(to)) = (self.longitude, other.longitude) else { return };
+        let middle = Self::of_vector(unit(add(self.vector, other.vector)), self.quarter);
+        let Some(longitude) = middle.longitude.filter(|_| from != to) else { return };
+        let ([low, south], [high, north]) = match from < to {
+            true => ([from, self.latitude], [to, other.latitude]),
+            false => ([to, other.latitude], [from, self.latitude]),
+        };
+        let on_line = south + (north - south) * ((longitude - low) / (high - low));
+        let arc = angle(self.vector, other.vector).to_degrees();
+        if (middle.latitude - on_line).abs() > OFF * arc {
+            self.bend(&middle, places);
+            places.push(LonLat::of_degrees(longitude, middle.latitude));
+            middle.bend(other, places);
         }
     }
 }
@@ -129,9 +165,10 @@ fn on_map(ring: &[Corner]) -> Vec<LonLat> {
     let place = |longitude: f64, latitude: f64| LonLat::of_degrees(longitude, latitude);
     let mut places = Vec::with_capacity(ring.len() + 2);
     for (i, corner) in ring.iter().enumerate() {
-        let Corner { longitude, latitude } = *corner;
+        let Corner { longitude, latitude, .. } = *corner;
         if let Some(longitude) = longitude {
             places.push(place(longitude, latitude));
+            corner.bend(&ring[(i + 1) % ring.len()], &mut places);
             continue;
         }
         let neighbours = [i + ring.len() - 1, i + 1].map(|k| ring[k % ring.len()].longitude);

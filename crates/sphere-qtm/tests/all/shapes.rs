@@ -307,6 +307,214 @@ fn nested_overlapping_and_twin_polygons_go_to_the_lowest_index() {
     check_all(&shapes, 4, "nested");
 }
 
+/// What a polygon holds, by the turns of each ring around a place: those of the outer one an odd number of times, and of no
+/// hole.
+fn is_held(p: Vector, rings: &[Vec<LonLat>]) -> bool {
+    let held = |ring: &Vec<LonLat>| {
+        let v = vectors(ring);
+        let is_in_front = v.iter().any(|&v| dot(v, p) > 0.0);
+        is_in_front && winding(p, &[v]).round() as i64 % 2 != 0
+    };
+    held(&rings[0]) && !rings[1..].iter().any(held)
+}
+
+/// Polygons as sites beside one far point: inside of each polygon the distance is 0, and outside that to the border of what it
+/// holds. Edges that run inside are no border, so distances are those to the edges at least.
+fn check_mended(name: &str, parts: &[Vec<Vec<LonLat>>], is_mended: bool) {
+    let polygons: Vec<Shape> = parts.iter().cloned().map(Shape::Polygon).collect();
+    let shapes = Shapes::new(&[Shape::Several(polygons), Shape::Point(place(-100.0, -20.0))]);
+    let shapes = shapes.unwrap();
+    assert_eq!(shapes.mended(), if is_mended { &[0u32][..] } else { &[] }, "{name}");
+    let params = Params::new(level(6)).distance(true);
+    let diagram = voronoi_of_shapes(&Device::Cpu, &shapes, &params, &()).unwrap();
+    let pruned = voronoi_of_shapes(&Device::Cpu, &shapes, &params.kernel(Kernel::Global), &());
+    assert_same(&pruned.unwrap(), &diagram, name);
+    let distances = diagram.distance.as_ref().unwrap();
+    let mut inside = 0;
+    for (i, cell) in level(6).cells().enumerate() {
+        let p = cell.centre().to_array();
+        let to_edges = parts
+            .iter()
+            .flatten()
+            .map(|ring| angle_to(p, &Shape::Line([&ring[..], &ring[..1]].concat())))
+            .fold(PI, f64::min);
+        if to_edges < 1e-9 || to_edges > PI / 2.0 {
+            continue;
+        }
+        let held = parts.iter().any(|rings| is_held(p, rings));
+        inside += u32::from(held);
+        let own = diagram.nearest[i] == 0 && distances[i] == 0.0;
+        assert_eq!(own, held, "{name}: {:?}", cell.centre().to_lon_lat());
+        if !held && diagram.nearest[i] == 0 {
+            assert!(distances[i] >= to_edges - 1e-12, "{name}: {} {to_edges}", distances[i]);
+        }
+    }
+    println!("{name}: {inside} cells inside");
+}
+
+fn square(x: f64, y: f64, half: f64) -> Vec<LonLat> {
+    places(&[
+        [x - half, y - half],
+        [x + half, y - half],
+        [x + half, y + half],
+        [x - half, y + half],
+    ])
+}
+
+#[test]
+fn rings_that_cross_touch_or_lie_outside_hold_what_make_valid_makes_of_them() {
+    let bow = places(&[[0.0, 0.0], [20.0, 20.0], [20.0, 0.0], [0.0, 20.0]]);
+    let eight =
+        places(&[[0.0, 0.0], [20.0, 20.0], [40.0, 0.0], [40.0, 20.0], [20.0, 0.0], [0.0, 20.0]]);
+    let star = (0..5).map(|i| 144.0 * f64::from(i)).map(|a: f64| {
+        place(10.0 + 25.0 * a.to_radians().sin(), 40.0 + 25.0 * a.to_radians().cos())
+    });
+    // A ring that touches itself at a vertex, with most of the plane around it inside.
+    let notches = places(&[
+        [-20.0, -20.0],
+        [20.0, -20.0],
+        [20.0, 2.0],
+        [0.0, 0.0],
+        [20.0, 4.0],
+        [20.0, 6.0],
+        [0.0, 0.0],
+        [20.0, 8.0],
+        [20.0, 20.0],
+        [-20.0, 20.0],
+    ]);
+    let half_edge =
+        places(&[[-10.0, -10.0], [10.0, -10.0], [10.0, 0.0], [0.0, 0.0], [5.0, 0.0], [-10.0, 0.0]]);
+    let twice = [square(0.0, 0.0, 10.0), square(0.0, 0.0, 10.0)].concat();
+    let unclosed = places(&[
+        [0.0, 0.0],
+        [10.0, 0.0],
+        [10.0, 0.0],
+        [10.0, 10.0],
+        [10.0, 30.0],
+        [10.0, 10.0],
+        [0.0, 10.0],
+    ]);
+    let of = |rings: &[Vec<LonLat>]| vec![rings.to_vec()];
+    for (name, parts, is_mended) in [
+        ("a square", of(&[square(0.0, 0.0, 10.0)]), false),
+        ("a square with a hole", of(&[square(0.0, 0.0, 20.0), square(0.0, 0.0, 5.0)]), false),
+        ("vertices given twice, and a spike", of(&[unclosed]), false),
+        ("a bow tie", of(std::slice::from_ref(&bow)), true),
+        (
+            "a bow tie over the pole",
+            of(&[places(&[[10.0, 70.0], [190.0, 75.0], [100.0, 70.0], [-80.0, 80.0]])]),
+            true,
+        ),
+        (
+            "a bow tie across 180",
+            of(&[places(&[[170.0, 0.0], [-170.0, 20.0], [-170.0, 0.0], [170.0, 20.0]])]),
+            true,
+        ),
+        ("two crossings", of(&[eight]), true),
+        ("a star of five, twice around its middle", of(&[star.collect()]), true),
+        ("thin notches that meet at a vertex", of(&[notches]), true),
+        ("part of an edge twice", of(&[half_edge]), true),
+        ("a ring gone round twice", of(&[square(0.0, 0.0, 10.0), twice.clone()]), true),
+        ("a hole outside", of(&[square(0.0, 0.0, 10.0), square(50.0, 50.0, 5.0)]), true),
+        ("a hole across the shell", of(&[square(0.0, 0.0, 10.0), square(10.0, 3.0, 5.0)]), true),
+        ("a hole along the shell", of(&[square(0.0, 0.0, 10.0), square(5.0, 0.0, 5.0)]), true),
+        (
+            "a hole along a meridian of the shell",
+            of(&[square(0.0, 0.0, 10.0), square(8.0, 1.0, 2.0)]),
+            true,
+        ),
+        (
+            "a hole that touches the shell",
+            of(&[square(0.0, 0.0, 10.0), places(&[[10.0, 10.0], [0.0, 5.0], [5.0, 0.0]])]),
+            true,
+        ),
+        (
+            "holes that overlap",
+            of(&[square(0.0, 0.0, 20.0), square(-3.0, 0.0, 6.0), square(3.0, 2.0, 6.0)]),
+            true,
+        ),
+        (
+            "a hole in a hole",
+            of(&[square(0.0, 0.0, 20.0), square(0.0, 0.0, 10.0), square(0.0, 0.0, 5.0)]),
+            true,
+        ),
+        (
+            "a hole without area",
+            of(&[square(0.0, 0.0, 20.0), places(&[[1.0, 1.0], [5.0, 5.0]])]),
+            true,
+        ),
+        ("a bow tie as a hole", of(&[square(10.0, 10.0, 20.0), bow]), true),
+        (
+            "parts that overlap",
+            vec![vec![square(0.0, 0.0, 10.0)], vec![square(8.0, 3.0, 10.0)]],
+            false,
+        ),
+        ("a part twice", vec![vec![square(0.0, 0.0, 10.0)], vec![square(0.0, 0.0, 10.0)]], false),
+        (
+            "an island in a hole",
+            vec![vec![square(0.0, 0.0, 20.0), square(0.0, 0.0, 10.0)], vec![square(0.0, 0.0, 4.0)]],
+            false,
+        ),
+    ] {
+        if name == "a ring gone round twice" {
+            // As a hole it holds nothing, and by itself it is refused.
+            assert!(Shapes::new(&[Shape::Polygon(vec![twice.clone()])]).is_err());
+        }
+        check_mended(name, &parts, is_mended);
+    }
+}
+
+#[test]
+fn random_rings_and_holes_that_cross_hold_what_turns_say() {
+    let mut random = Random::new(11);
+    for i in 0..if is_slow() { 8 } else { 60 } {
+        let centre = [random.between(-180.0, 180.0), random.between(-1.0, 1.0).asin().to_degrees()];
+        let mut any = |count: usize, size: f64| -> Vec<LonLat> {
+            let [east, north, up] = frame(place(centre[0], centre[1]).to_vector().to_array());
+            let one = |_| {
+                let (a, b) = (random.between(-size, size), random.between(-size, size));
+                let v: Vector = std::array::from_fn(|k| up[k] + a * east[k] + b * north[k]);
+                sphere_qtm::UnitVector::new(v[0], v[1], v[2]).unwrap().to_lon_lat()
+            };
+            (0..count).map(one).collect()
+        };
+        let rings: Vec<Vec<LonLat>> = match i % 4 {
+            0 => vec![any(5, 0.5)],
+            1 => vec![any(9, 0.4)],
+            2 => vec![any(4, 0.5), any(4, 0.3), any(3, 0.3)],
+            _ => vec![any(12, 0.6), any(7, 0.5)],
+        };
+        let polygon = Shape::Polygon(rings.clone());
+        if Shapes::new(&[polygon]).is_ok_and(|found| !found.mended().is_empty()) {
+            check_mended(&format!("random polygon {i}"), &[rings], true);
+        }
+    }
+}
+
+/// A coast of thousands of vertices, of which neighbours are swapped here and there: each swap crosses once.
+#[test]
+fn a_ring_of_thousands_of_vertices_that_crosses_itself_is_mended() {
+    let count = if is_slow() { 2_000 } else { 20_000 };
+    let vertex = |i: usize| {
+        let turn = 2.0 * PI * i as f64 / count as f64;
+        let radius = 30.0 * (1.0 + 0.3 * (50.0 * turn).sin());
+        place(20.0 + radius * turn.cos(), 10.0 + radius * turn.sin())
+    };
+    let mut coast: Vec<LonLat> = (0..count).map(vertex).collect();
+    let whole = Shapes::new(&[Shape::Polygon(vec![coast.clone()])]).unwrap();
+    assert_eq!(whole.mended(), []);
+    (0..count - 1).step_by(10).for_each(|i| coast.swap(i, i + 1));
+    let shapes = Shapes::new(&[Shape::Polygon(vec![coast])]).unwrap();
+    assert_eq!(shapes.mended(), [0]);
+    let nearest = |shapes: &Shapes| {
+        let params = Params::new(level(4)).distance(true);
+        let distance = voronoi_of_shapes(&Device::Cpu, shapes, &params, &()).unwrap().distance;
+        distance.unwrap()
+    };
+    let (expected, found) = (nearest(&whole), nearest(&shapes));
+    assert!(expected.iter().zip(&found).all(|(a, b)| (a - b).abs() < 0.02));
+}
+
 /// Points alone are a diagram of points.
 #[test]
 fn points_as_shapes_have_the_diagram_of_points() {
@@ -347,18 +555,31 @@ fn distances_are_bounded_by_places_along_arcs() {
 #[test]
 fn what_is_no_shape_is_refused() {
     let new = |shape: Shape| Shapes::new(&[Shape::Point(place(1.0, 2.0)), shape]).unwrap_err();
-    let found = new(Shape::Line(places(&[[1.0, 2.0], [3.0, 4.0], [3.0, 4.0]])));
-    assert_eq!(
-        found.to_string(),
-        "site 1 has an arc from [3.0, 4.0] to [3.0, 4.0], which are the same place"
-    );
     let found = new(Shape::Line(places(&[[10.0, 20.0], [-170.0, -20.0]])));
     assert!(matches!(found, Error::Arc { site: 1, why: "antipodes", .. }), "{found}");
-    assert!(matches!(new(Shape::Line(places(&[[1.0, 1.0]]))), Error::Shape { site: 1, .. }));
+    for line in [places(&[[1.0, 1.0]]), places(&[[1.0, 1.0]; 3])] {
+        assert!(matches!(new(Shape::Line(line)), Error::Shape { site: 1, .. }));
+    }
     assert!(matches!(new(Shape::Several(vec![])), Error::Shape { site: 1, .. }));
     for ring in [vec![], places(&[[1.0, 1.0], [2.0, 2.0], [1.0, 1.0]]), places(&[[1.0, 1.0]; 5])] {
         assert!(matches!(new(Shape::Polygon(vec![ring])), Error::Shape { site: 1, .. }));
     }
+    // A rectangle of half the map has corners at both poles alone, and one around the globe closes on itself.
+    for [west, south, east, north] in [[-90.0, -90.0, 90.0, 90.0], [-180.0, -10.0, 180.0, 10.0]] {
+        let found = new(Shape::Polygon(vec![places(&[
+            [west, south],
+            [east, south],
+            [east, north],
+            [west, north],
+        ])]));
+        assert!(found.to_string().contains("give a rectangle"), "{found}");
+    }
+    let half = places(&[[0.0, -90.0], [90.0, 0.0], [0.0, 90.0], [-90.0, 0.0]]);
+    assert!(new(Shape::Polygon(vec![half])).to_string().contains("halves"));
+    let square = places(&[[0.0, 0.0], [2.0, 0.0], [2.0, 2.0], [0.0, 2.0]]);
+    let hole = places(&[[-1.0, -1.0], [3.0, -1.0], [3.0, 3.0], [-1.0, 3.0]]);
+    let found = new(Shape::Polygon(vec![square, hole]));
+    assert!(found.to_string().contains("more than its holes take away"), "{found}");
     assert_eq!(Shapes::new(&[]).unwrap_err(), Error::NoSites);
     let one = Shapes::new(&[Shape::Point(place(1.0, 2.0))]).unwrap();
     for device in devices() {

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use anyhow::Result;
-use geo_io::Output;
+use geo_io::{Crs, Output};
 use programs::report::Report;
 use programs::scale::{Headers, report_bins_size, report_tiles};
 use programs::stages::Stages;
@@ -14,6 +14,7 @@ use tile_plan::{Params, Plan};
 use super::args::PlanArgs;
 use super::recipe::Recipe;
 use super::{Planned, cells, needs};
+use crate::system;
 
 /// Reads headers, divides the tree and writes the plan.
 pub fn plan(args: &PlanArgs) -> Result<()> {
@@ -25,18 +26,22 @@ pub fn plan(args: &PlanArgs) -> Result<()> {
     let mut stages = Stages::new(args.run.quiet);
     // Points are numbered in the order of the inputs.
     let headers = stages.run("headers", |_| Headers::read(&paths, &points, true))?;
-    let plan = stages.run("divide", |_| divide(args, &headers))?;
+    let (crs, note) = system::of_points(&args.tree, headers.crs.clone(), headers.bounds)?;
+    let plan = stages.run("divide", |_| divide(args, &headers, crs.as_ref()))?;
     stages.run("write", |_| {
         geo_io::write_file(output, |file| file.write_all(plan.to_json().as_bytes()))
     })?;
-    report(args, &plan, &headers, &stages);
+    let mut report = Report::default();
+    report.crs(crs.as_ref());
+    note.iter().for_each(|note| report.note(note));
+    print(report, args, &plan, &headers, &stages);
     Ok(())
 }
 
-fn divide(args: &PlanArgs, headers: &Headers) -> Result<Plan> {
+fn divide(args: &PlanArgs, headers: &Headers, crs: Option<&Crs>) -> Result<Plan> {
     let bounds = args.tree.extent().unwrap_or(headers.bounds);
     let grid = cells::grid(&Cells::new(bounds, &args.tree.params())?)?;
-    let recipe = Recipe::new(&args.tree, bounds);
+    let recipe = Recipe::new(&args.tree, bounds, crs);
     let params = Params::new(grid, args.budget.share()?, needs::model(args.tree.threshold))
         .device_model(needs::on_device(args.tree.threshold))
         .device_budget(args.budget.device_memory)
@@ -46,13 +51,11 @@ fn divide(args: &PlanArgs, headers: &Headers) -> Result<Plan> {
     tile_plan::plan(&headers.inputs, &params).map_err(|error| args.budget.explain(error))
 }
 
-fn report(args: &PlanArgs, plan: &Plan, headers: &Headers, stages: &Stages) {
-    let mut report = Report::default();
+fn print(mut report: Report, args: &PlanArgs, plan: &Plan, headers: &Headers, stages: &Stages) {
     let (files, points) = (headers.inputs.len(), headers.points());
     report.line("inputs", format_args!("{files} files, {points} points"));
     report.field("inputs", files);
     report.field("points", points);
-    report.crs(headers.crs.as_ref());
     let (b, level) = (plan.grid().bounds(), plan.grid().width.trailing_zeros());
     report.line("root", format_args!("{} {} to {} {}", b.min_x, b.min_y, b.max_x, b.max_y));
     report.line("", format_args!("divided along cells of level {level}"));

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use anyhow::Result;
-use geo_io::{CsvColumns, Filter};
+use geo_io::{Crs, CsvColumns, Filter};
 use gpu_core::{Bounds, Device, Progress};
 use programs::scale::{self, Needs, PointRecipe};
 use quadtree_sort::{Cells, Params, Quadtree};
@@ -27,11 +27,13 @@ pub struct Recipe {
     bounds: [f64; 4],
     threshold: u32,
     max_depth: u32,
+    /// The code of the coordinate system in the EPSG list, which the tree keeps.
+    system: Option<u16>,
 }
 
 impl Recipe {
-    /// That of the command line, and what the tree covers.
-    pub fn new(args: &TreeArgs, bounds: Bounds) -> Self {
+    /// That of the command line, what the tree covers, and its system.
+    pub fn new(args: &TreeArgs, bounds: Bounds, crs: Option<&Crs>) -> Self {
         let points = args.points();
         Self {
             columns: points.columns.0,
@@ -41,6 +43,7 @@ impl Recipe {
             bounds: [bounds.min_x, bounds.min_y, bounds.max_x, bounds.max_y],
             threshold: args.threshold,
             max_depth: args.max_depth,
+            system: crs.and_then(Crs::epsg),
         }
     }
 
@@ -53,6 +56,11 @@ impl Recipe {
     pub fn params(&self) -> Params {
         let params = Params::new().threshold(self.threshold).max_level(self.max_depth);
         params.bounds(self.bounds())
+    }
+
+    /// The code of the coordinate system, or 0.
+    pub fn system(&self) -> u16 {
+        self.system.unwrap_or_default()
     }
 
     /// The cells of the tree.

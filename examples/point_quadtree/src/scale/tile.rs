@@ -90,7 +90,7 @@ pub fn build_all(
             ),
             other => other.into(),
         })?;
-        Ok(tree.renumbered(&cell.indices, given)?)
+        Ok(tree.renumbered(&cell.indices, given)?.with_system(planned.recipe.system()))
     };
     cells.into_iter().map(tree).collect()
 }

@@ -98,8 +98,6 @@ fn leaves_are_written_in_every_format_and_questions_answered() {
     );
     assert_eq!(report["tree"]["overfull"], 1);
     assert_eq!(report["notes"], Value::Null);
-    let degrees = with(&["--nearest", "5,5,2", "--crs", "EPSG:4326"]);
-    assert!(degrees.contains("distances are in degrees"), "{degrees}");
     let report = with(&["--bounds=0,0,6,6"]);
     assert!(report.contains("3 dropped"), "{report}");
     std::fs::write(folder.path().join("bare.csv"), "1,2\n3,4\n").unwrap();
@@ -145,7 +143,8 @@ fn points_in_polygons_with_holes_and_parts_are_those_of_brute_force() {
     ];
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("areas.geojson");
-    geo_io::write_polygons(&file, shapes.iter().map(|s| (vec![], s.clone())), None).unwrap();
+    let features = shapes.iter().map(|s| (geo_io::Properties::default(), s.clone()));
+    geo_io::write_polygons(&file, features, None).unwrap();
     let lines = std::fs::read_to_string(&path).unwrap();
     let mut lines = lines.lines();
     let names: Vec<&str> = lines.next().unwrap().split(',').collect();
@@ -192,7 +191,108 @@ fn points_in_polygons_with_holes_and_parts_are_those_of_brute_force() {
             assert_eq!(report["polygons"][number]["points"], count);
             assert_eq!(written["features"][number]["properties"]["points"], count);
         }
-        assert_eq!(geo_io::read_polygons(&folder.path().join("found.geojson")).unwrap(), shapes);
+        let again = geo_io::read_polygons(&folder.path().join("found.geojson")).unwrap();
+        assert_eq!(again.shapes, shapes);
+    }
+}
+
+/// What a feature holds: what any of its polygons does; a polygon, what its outer ring holds and none of its holes; a ring, the
+/// places that it goes round an odd number of times. By the angles that edges span.
+#[test]
+fn rings_that_cross_overlap_or_lie_outside_hold_what_make_valid_makes_of_them() {
+    let square = |x: f64, y: f64, half: f64| {
+        let (w, s, e, n) = (x - half, y - half, x + half, y + half);
+        vec![[w, s], [e, s], [e, n], [w, n], [w, s]]
+    };
+    let bow = vec![[0.0, 0.0], [50.0, 60.0], [50.0, 0.0], [0.0, 60.0], [0.0, 0.0]];
+    let star: Vec<[f64; 2]> = (0..=5)
+        .map(|i| (144.0 * f64::from(i)).to_radians())
+        .map(|turn: f64| [50.0 + 30.0 * turn.sin(), 30.0 + 30.0 * turn.cos()])
+        .collect();
+    let spike = vec![
+        [9.0, 9.0],
+        [9.0, 9.0],
+        [40.0, 9.0],
+        [90.0, 9.0],
+        [40.0, 9.0],
+        [40.0, 40.0],
+        [9.0, 9.0],
+    ];
+    let clockwise: Vec<[f64; 2]> = square(30.0, 30.0, 20.0).into_iter().rev().collect();
+    let shapes = vec![
+        vec![vec![square(25.0, 20.0, 15.0)], vec![square(35.0, 25.0, 15.0)]],
+        vec![vec![square(25.0, 20.0, 15.0)]; 2],
+        vec![vec![bow.clone()]],
+        vec![vec![star]],
+        vec![vec![square(25.0, 20.0, 15.0), square(80.0, 40.0, 10.0)]],
+        vec![vec![square(25.0, 20.0, 15.0), square(38.0, 22.0, 10.0)]],
+        vec![vec![square(30.0, 30.0, 25.0), square(25.0, 30.0, 10.0), square(35.0, 30.0, 10.0)]],
+        vec![vec![square(30.0, 30.0, 25.0), square(30.0, 30.0, 15.0), square(30.0, 30.0, 5.0)]],
+        vec![vec![square(30.0, 30.0, 25.0), square(45.0, 30.0, 10.0)]],
+        vec![vec![square(30.0, 30.0, 25.0), bow]],
+        vec![vec![spike]],
+        vec![vec![clockwise, square(30.0, 30.0, 5.0)]],
+        vec![
+            vec![square(30.0, 30.0, 25.0), square(30.0, 30.0, 15.0)],
+            vec![square(30.0, 30.0, 5.0)],
+        ],
+        vec![vec![square(30.0, 30.0, 5.0), square(30.0, 30.0, 15.0)]],
+        vec![vec![vec![[10.0, 10.0], [50.0, 50.0], [10.0, 10.0]]]],
+    ];
+    let mut random = testing::Random::new(4);
+    let places: Vec<[f64; 2]> =
+        (0..3000).map(|_| [random.between(0.0, 100.0), random.between(0.0, 60.0)]).collect();
+    let folder = tempfile::tempdir().unwrap();
+    let rows: String = places.iter().map(|[x, y]| format!("{x},{y}\n")).collect();
+    std::fs::write(folder.path().join("p.csv"), format!("x,y\n{rows}")).unwrap();
+    let features = shapes.iter().map(|s| (geo_io::Properties::default(), s.clone()));
+    geo_io::write_polygons(&folder.path().join("areas.geojson"), features, None).unwrap();
+    for device in ["cpu", "software"] {
+        let run =
+            ["p.csv", "--polygons", "areas.geojson", "--polygons-out", "found.csv", "--overwrite"];
+        succeeds(folder.path(), &[&run[..], &["--device", device]].concat());
+        let table = std::fs::read_to_string(folder.path().join("found.csv")).unwrap();
+        let mut found = vec![Vec::new(); shapes.len()];
+        for line in table.lines().skip(1) {
+            let fields: Vec<&str> = line.split(',').collect();
+            let number = |i: usize| fields[i].parse::<usize>().unwrap();
+            found[number(0)].push(number(1));
+        }
+        for (number, (parts, found)) in shapes.iter().zip(&mut found).enumerate() {
+            found.sort_unstable();
+            let holds = |ring: &Vec<[f64; 2]>, [x, y]: [f64; 2]| {
+                is_inside(std::slice::from_ref(ring), x, y)
+            };
+            let is_in = |rings: &Vec<Vec<[f64; 2]>>, place: [f64; 2]| {
+                holds(&rings[0], place) && !rings[1..].iter().any(|hole| holds(hole, place))
+            };
+            let wanted: Vec<usize> = (0..places.len())
+                .filter(|&i| parts.iter().any(|rings| is_in(rings, places[i])))
+                .collect();
+            assert_eq!(*found, wanted, "shape {number} on {device}");
+            assert!(wanted.len() > 100 || number >= 13);
+        }
+    }
+}
+
+#[test]
+fn windows_without_width_and_leaves_without_area_are_what_they_are() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    std::fs::write(here.join("p.csv"), "x,y\n5,5\n5,5\n1,2\n").unwrap();
+    for (window, count) in [("5,5,5,5", 2), ("1,0,1,9", 1), ("0,5,9,5", 2), ("2,2,2,2", 0)] {
+        let window = format!("--window={window}");
+        let said = succeeds(here, &["p.csv", &window, "--device", "cpu"]);
+        assert!(said.contains(&format!("window      {count} points")), "{said}");
+    }
+    fails(here, &["p.csv", "--window=5,5,4,5"], &["least x, 5, is above the greatest, 4"]);
+    for (points, kind) in
+        [("5,7\n5,7\n", "Point"), ("5,7\n5,9\n", "LineString"), ("1,7\n5,9\n", "Polygon")]
+    {
+        std::fs::write(here.join("q.csv"), format!("x,y\n{points}")).unwrap();
+        succeeds(here, &["q.csv", "--leaves", "l.geojson", "--overwrite", "--device", "cpu"]);
+        let text = std::fs::read_to_string(here.join("l.geojson")).unwrap();
+        assert!(text.contains(&format!("\"type\":\"{kind}\"")), "{text}");
     }
 }
 

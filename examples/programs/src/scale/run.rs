@@ -8,6 +8,7 @@
 //! memory of the plan ([`Memory`]), however few tiles that leaves. A card that fails every call is lost: the tile that it
 //! had goes to another card, once.
 
+use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -216,12 +217,17 @@ impl Done {
         words: Receiver<Word>,
         progress: &dyn Progress,
     ) {
+        let mut said = BTreeSet::new();
         for word in words {
             match word {
                 Word::There => self.there += 1,
                 Word::Made(number) => self.made.push(number),
                 Word::Failed(number, error) => {
-                    program::warn(program, &anyhow!("tile {number}: {error:#}"));
+                    let reason = format!("{error:#}");
+                    // What ends every tile, as an input that is gone, is said once.
+                    if said.insert(reason.clone()) {
+                        program::warn(program, &anyhow!("tile {number}: {reason}"));
+                    }
                     self.failed.push(number);
                 }
                 Word::Again(number, error) => {

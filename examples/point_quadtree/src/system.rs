@@ -1,0 +1,140 @@
+//! The coordinate system of the points, and whether others fit it.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Result, bail, ensure};
+use geo_io::Crs;
+use gpu_core::Bounds;
+use programs::cloud::Cloud;
+use quadtree_sort::Quadtree;
+
+use crate::tree::TreeArgs;
+
+/// The system of points within `bounds`, where `--crs` or their files state one, and what to say of it. Where they state none,
+/// `--geographic` and names of columns such as lon,lat mean WGS 84.
+///
+/// # Errors
+/// `--geographic` beside a projected system, and longitudes and latitudes that are none.
+pub fn of_points(
+    args: &TreeArgs,
+    stated: Option<Crs>,
+    bounds: Bounds,
+) -> Result<(Option<Crs>, Option<String>)> {
+    let crs = with_flag(args.geographic, stated)?;
+    if crs.is_some() || !args.columns.are_degrees() {
+        let is_geographic = crs.as_ref().is_some_and(Crs::is_geographic);
+        let Bounds { min_x, min_y, max_x, max_y } = bounds;
+        ensure!(
+            !is_geographic || on_globe(&bounds),
+            "the points lie between {min_x} {min_y} and {max_x} {max_y}, which are no longitudes from -360 to 360 and \
+             latitudes from -90 to 90: see --columns and --crs"
+        );
+        return Ok((crs, None));
+    }
+    if on_globe(&bounds) {
+        return Ok((Some(Crs::parse("EPSG:4326")?), None));
+    }
+    let [x, y] = &args.columns.0;
+    let note = format!("columns {x} and {y} have values that are no degrees: taken as a plane");
+    Ok((None, Some(note)))
+}
+
+/// The system with `--geographic`, or without.
+pub fn with_flag(geographic: bool, stated: Option<Crs>) -> Result<Option<Crs>> {
+    match stated {
+        None if geographic => Ok(Some(Crs::parse("EPSG:4326")?)),
+        Some(crs) if geographic && !crs.is_geographic() => {
+            bail!("--geographic: the points are in {crs}, whose coordinates are no degrees")
+        }
+        stated => Ok(stated),
+    }
+}
+
+/// The system that a tree was saved with.
+pub fn of_tree(tree: &Quadtree) -> Option<Crs> {
+    tree.system().and_then(|code| Crs::parse(&format!("EPSG:{code}")).ok())
+}
+
+/// Names the first point that is not on the globe.
+///
+/// # Errors
+/// As said.
+pub fn require_globe(cloud: &Cloud, inputs: &[PathBuf]) -> Result<()> {
+    let is_off = |i: &usize| cloud.x[*i].abs() > 360.0 || cloud.y[*i].abs() > 90.0;
+    let Some(found) = (0..cloud.x.len()).find(is_off) else { return Ok(()) };
+    let (x, y) = (cloud.x[found], cloud.y[found]);
+    let mut before = 0;
+    for (path, tally) in inputs.iter().zip(&cloud.tallies) {
+        let kept = tally.kept as usize;
+        if found < before + kept {
+            bail!(
+                "{}: point {} at ({x}, {y}) is not on the globe: longitudes are from -360 to 360, latitudes from -90 to 90 \
+                 (see --columns and --crs)",
+                path.display(),
+                found - before,
+            );
+        }
+        before += kept;
+    }
+    Ok(())
+}
+
+fn on_globe(b: &Bounds) -> bool {
+    b.min_x >= -360.0 && b.max_x <= 360.0 && b.min_y >= -90.0 && b.max_y <= 90.0
+}
+
+/// Polygons of a file beside points.
+pub struct Beside<'a> {
+    /// The file of the polygons.
+    pub path: &'a Path,
+    /// The system that it states.
+    pub stated: Option<&'a Crs>,
+    /// What its polygons lie between.
+    pub bounds: Bounds,
+    /// The system of the points.
+    pub points: Option<&'a Crs>,
+    /// Whether some polygon reaches the points' rectangle.
+    pub meets: bool,
+}
+
+impl Beside<'_> {
+    /// What to say of both systems.
+    ///
+    /// # Errors
+    /// Two systems that are known and differ. A GeoJSON file that states none has longitudes and latitudes (RFC 7946), unless
+    /// its coordinates lie among the points, or are none.
+    pub fn notes(&self) -> Result<Vec<String>> {
+        let (path, meets) = (self.path.display(), self.meets);
+        let mut notes = Vec::new();
+        match (self.stated, self.points) {
+            (Some(own), Some(points)) => match (own.epsg(), points.epsg()) {
+                (Some(a), Some(b)) if a != b => bail!(
+                    "{path} is in {own}, and the points are in {points}: project one of them, as by ogr2ogr -t_srs {points}"
+                ),
+                (Some(_), Some(_)) => {}
+                _ if own == points => {}
+                _ => notes.push(format!(
+                    "{path} is in {own}, and the points are in {points}: taken as the same"
+                )),
+            },
+            (Some(own), None) => notes.push(format!(
+                "{path} is in {own}, and the points name no coordinate system: taken as the same"
+            )),
+            (None, Some(points)) if !points.is_geographic() => {
+                ensure!(
+                    meets || !on_globe(&self.bounds),
+                    "{path} names no coordinate system, so its coordinates are longitudes and latitudes, and the points are \
+                     in {points}: project one of them, as by ogr2ogr -t_srs {points}"
+                );
+                notes.push(format!(
+                    "{path} names no coordinate system: taken as that of the points, {points}"
+                ));
+            }
+            (None, _) => {}
+        }
+        if !meets {
+            notes.push(format!("no polygon of {path} reaches the rectangle of the points"));
+        }
+        Ok(notes)
+    }
+}

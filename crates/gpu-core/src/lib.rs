@@ -26,6 +26,8 @@ mod device_points;
 #[cfg(feature = "cuda")]
 mod driver;
 mod error;
+#[cfg(all(feature = "cuda", any(test, feature = "cust", feature = "cudarc")))]
+mod foreign;
 #[cfg(feature = "cudarc")]
 mod foreign_cudarc;
 #[cfg(feature = "cust")]

@@ -159,6 +159,7 @@ macro_rules! driver_functions {
             fn cuStreamCreate(stream: *mut CUstream, flags: c_uint);
             fn cuStreamDestroy_v2(stream: CUstream);
             fn cuStreamEndCapture(stream: CUstream, graph: *mut CUgraph);
+            fn cuStreamGetCtx(stream: CUstream, context: *mut CUcontext);
             fn cuStreamGetFlags(stream: CUstream, flags: *mut c_uint);
             fn cuStreamIsCapturing(stream: CUstream, status: *mut c_int);
             fn cuStreamQuery(stream: CUstream);

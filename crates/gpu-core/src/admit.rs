@@ -11,15 +11,14 @@
 //! Where both are one stream, as nearly always, this costs a comparison.
 
 use std::fmt;
+use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
-#[cfg(any(feature = "cust", feature = "cudarc"))]
-use std::ptr::NonNull;
 
-#[cfg(any(feature = "cust", feature = "cudarc"))]
-use cuda_driver::sys::CUdevice;
 use cuda_driver::sys::CUstream;
 
 use crate::column::Owner;
+#[cfg(any(test, feature = "cust", feature = "cudarc"))]
+use crate::foreign::Buffer;
 use crate::stream::order_outside_captures;
 use crate::{Gpu, Result, Slice, SliceMut};
 
@@ -30,47 +29,14 @@ pub(crate) enum Home<'a> {
     Column(&'a Owner),
     /// Whoever made the slice from raw parts has promised the order.
     Promised,
-    /// On the stream of a buffer of another crate, which is read.
-    #[cfg(any(feature = "cust", feature = "cudarc"))]
-    Foreign(&'a dyn Foreign),
-    /// The same, borrowed mutably for as long as the slice: a [`SliceMut`] alone has it, or what is
-    /// borrowed from one.
-    #[cfg(any(feature = "cust", feature = "cudarc"))]
-    ForeignMut(NonNull<dyn ForeignMut + 'a>),
+    /// On the stream of a buffer of another crate.
+    #[cfg(any(test, feature = "cust", feature = "cudarc"))]
+    Foreign(Buffer<'a>),
 }
-
-/// A buffer of another crate.
-#[cfg(any(feature = "cust", feature = "cudarc"))]
-pub(crate) trait Foreign: Sync {
-    /// The stream on which its owner's safe functions work on it.
-    fn stream(&self) -> CUstream;
-
-    /// The device that it lies on. The handle's context is current.
-    fn device(&self) -> Result<CUdevice>;
-
-    /// Whether its owner frees it in no stream's order, so that a use of it is waited for.
-    fn is_freed_at_once(&self) -> Result<bool>;
-
-    /// Tells the owner of a read on [`Foreign::stream`] that begins here and ends where the result
-    /// is dropped.
-    fn lease(&self) -> Option<Box<dyn Lease + '_>>;
-}
-
-/// A buffer of another crate that can be written.
-#[cfg(any(feature = "cust", feature = "cudarc"))]
-pub(crate) trait ForeignMut: Foreign {
-    /// As [`Foreign::lease`], of a write.
-    fn lease_mut(&mut self) -> Option<Box<dyn Lease + '_>>;
-}
-
-/// The use of a buffer of another crate, until it is dropped.
-pub(crate) trait Lease {}
-
-impl<T> Lease for T {}
 
 /// What is to be done with a slice.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Use {
+pub(crate) enum Use {
     Read,
     Write,
 }
@@ -97,7 +63,7 @@ impl Gpu {
         Ok(Writing { _order: self.order(slice.home, Use::Write)?, slice })
     }
 
-    #[cfg_attr(not(any(feature = "cust", feature = "cudarc")), expect(unused_variables))]
+    #[cfg_attr(not(any(test, feature = "cust", feature = "cudarc")), expect(unused_variables))]
     fn order<'a>(&self, home: Home<'a>, use_: Use) -> Result<Option<Order<'a>>> {
         match home {
             Home::Promised => Ok(None),
@@ -106,86 +72,86 @@ impl Gpu {
                     owner.check_launched()?;
                 }
                 self.same_device(owner.gpu.opened.device)?;
-                self.order_after(owner.gpu.stream.raw, None)
+                let streams = self.order_after(owner.gpu.stream.raw())?;
+                Ok(streams.map(|streams| Order::new(self, Some(streams))))
             }
-            #[cfg(any(feature = "cust", feature = "cudarc"))]
-            Home::Foreign(buffer) => self.order_foreign(buffer, || buffer.lease()),
-            #[cfg(any(feature = "cust", feature = "cudarc"))]
-            Home::ForeignMut(buffer) => {
-                // SAFETY: the buffer is borrowed mutably for 'a by the slice that was admitted, or
-                // by the one that this was borrowed from, of which nobody else uses it meanwhile.
-                let lease = || unsafe {
-                    match use_ {
-                        Use::Read => (*buffer.as_ptr()).lease(),
-                        Use::Write => (*buffer.as_ptr()).lease_mut(),
-                    }
-                };
-                // SAFETY: as above; the reference is not used after the lease is taken.
-                let shared: &dyn Foreign = unsafe { buffer.as_ref() };
-                self.order_foreign(shared, lease)
-            }
+            #[cfg(any(test, feature = "cust", feature = "cudarc"))]
+            Home::Foreign(buffer) => self.order_foreign(buffer, use_).map(Some),
         }
     }
 
     /// The order with a buffer of another crate.
-    #[cfg(any(feature = "cust", feature = "cudarc"))]
-    fn order_foreign<'a>(
-        &self,
-        buffer: &dyn Foreign,
-        lease: impl FnOnce() -> Option<Box<dyn Lease + 'a>>,
-    ) -> Result<Option<Order<'a>>> {
-        self.make_current()?;
-        self.same_device(buffer.device()?)?;
-        let (stream, waits) = (buffer.stream(), buffer.is_freed_at_once()?);
-        let mut order = self.order_after(stream, lease())?;
-        if waits {
+    #[cfg(any(test, feature = "cust", feature = "cudarc"))]
+    fn order_foreign<'a>(&self, buffer: Buffer<'a>, use_: Use) -> Result<Order<'a>> {
+        let _current = self.make_current()?;
+        let place = buffer.place()?;
+        self.same_device(place.device)?;
+        if place.is_freed_at_once {
             self.refuse_in_capture("memory that its owner frees in no stream's order")?;
-            let none = Order { gpu: self.clone(), elsewhere: None, waits, lease: None };
-            order.get_or_insert(none).waits = true;
         }
+        // A graph that is recorded here runs on the handle's own stream.
+        let is_own = place.stream == self.stream.own();
+        let stream = if is_own { self.stream.raw() } else { place.stream };
+        buffer.tell(use_);
+        let mut order = Order::new(self, self.order_after(stream)?);
+        order.waits = place.is_freed_at_once;
+        order.buffer = Some((buffer, use_));
         Ok(order)
     }
 
-    /// Lets this handle's stream wait for the memory's, if they are two.
-    fn order_after<'a>(
-        &self,
-        memory: CUstream,
-        lease: Option<Box<dyn Lease + 'a>>,
-    ) -> Result<Option<Order<'a>>> {
-        let elsewhere = (memory != self.stream.raw).then_some(memory);
-        if elsewhere.is_some() {
-            self.make_current()?;
-            order_outside_captures(memory, self.stream.raw)?;
-        }
-        if elsewhere.is_none() && lease.is_none() {
+    /// Lets this handle's stream wait for the memory's, if they are two: this one and that one.
+    fn order_after(&self, memory: CUstream) -> Result<Option<(CUstream, CUstream)>> {
+        let own = self.stream.raw();
+        if memory == own {
             return Ok(None);
         }
-        Ok(Some(Order { gpu: self.clone(), elsewhere, waits: false, lease }))
+        let _current = self.make_current()?;
+        order_outside_captures(memory, own)?;
+        Ok(Some((own, memory)))
     }
 }
 
 /// What is to be done once the work on a slice is enqueued.
 struct Order<'a> {
     gpu: Gpu,
-    /// The memory's stream, where it is another than the handle's.
-    elsewhere: Option<CUstream>,
+    /// The handle's stream and the memory's, where they are two.
+    streams: Option<(CUstream, CUstream)>,
     /// Whether the work is waited for.
     waits: bool,
-    lease: Option<Box<dyn Lease + 'a>>,
+    #[cfg(any(test, feature = "cust", feature = "cudarc"))]
+    buffer: Option<(Buffer<'a>, Use)>,
+    slice: PhantomData<&'a ()>,
+}
+
+impl Order<'_> {
+    fn new(gpu: &Gpu, streams: Option<(CUstream, CUstream)>) -> Self {
+        Self {
+            gpu: gpu.clone(),
+            streams,
+            waits: false,
+            #[cfg(any(test, feature = "cust", feature = "cudarc"))]
+            buffer: None,
+            slice: PhantomData,
+        }
+    }
 }
 
 impl Drop for Order<'_> {
     fn drop(&mut self) {
-        let ordered = self.gpu.make_current().and_then(|()| match self.elsewhere {
-            Some(memory) => order_outside_captures(self.gpu.stream.raw, memory),
+        let current = self.gpu.make_current();
+        let ordered = match self.streams {
+            Some((own, memory)) => order_outside_captures(own, memory),
             None => Ok(()),
-        });
-        if self.waits || ordered.is_err() {
+        };
+        if self.waits || current.is_err() || ordered.is_err() {
             // An error of the wait is reported by the next one.
             let _ = self.gpu.synchronize();
         }
         // The buffer's owner is told after its stream waits for the work.
-        self.lease = None;
+        #[cfg(any(test, feature = "cust", feature = "cudarc"))]
+        if let Some((buffer, use_)) = self.buffer {
+            buffer.tell(use_);
+        }
     }
 }
 

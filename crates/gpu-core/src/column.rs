@@ -175,18 +175,22 @@ impl<T: Element> Drop for Column<T> {
     fn drop(&mut self) {
         let gpu = &self.owner.gpu;
         // A graph that was never launched has not allocated what it would.
-        let is_there = self.start != 0 && self.owner.check_launched().is_ok();
-        if !is_there && !self.owner.is_of_capture_on(gpu) || gpu.make_current().is_err() {
+        let is_recorded = self.owner.is_of_capture_on(gpu);
+        if self.start == 0 || !is_recorded && self.owner.check_launched().is_err() {
             return;
         }
+        let Ok(_current) = gpu.make_current() else { return };
+        // What was there before a capture is not the graph's to free.
+        let stream = if is_recorded { gpu.stream.raw() } else { gpu.stream.own() };
         if self.foreign.is_some() {
             // Its owner knows nothing of our stream. An error here, and below, is an earlier one
             // of the stream, which the next wait reports.
-            let _ = gpu.synchronize();
-        } else if self.start != 0 {
+            // SAFETY: the stream is alive.
+            let _ = unsafe { sys::cuStreamSynchronize(stream) };
+        } else {
             // SAFETY: the memory is this value's own and from the pool; what uses it is enqueued
             // before.
-            let _ = unsafe { sys::cuMemFreeAsync(self.start, gpu.stream.raw) };
+            let _ = unsafe { sys::cuMemFreeAsync(self.start, stream) };
         }
     }
 }
@@ -218,10 +222,10 @@ impl Gpu {
 
     /// Memory from the pool.
     fn allocate(&self, bytes: usize) -> Result<CUdeviceptr> {
-        self.make_current()?;
+        let _current = self.make_current()?;
         let mut start = 0;
         // SAFETY: the stream is alive, the address a live variable.
-        let mut allocate = || unsafe { sys::cuMemAllocAsync(&mut start, bytes, self.stream.raw) };
+        let mut allocate = || unsafe { sys::cuMemAllocAsync(&mut start, bytes, self.stream.raw()) };
         let mut answer = allocate();
         if answer == Status::CUDA_ERROR_OUT_OF_MEMORY {
             // Memory whose release is still enqueued comes back once the stream has run.
@@ -265,10 +269,10 @@ impl Gpu {
         if len == 0 {
             return Ok(());
         }
-        self.make_current()?;
+        let _current = self.make_current()?;
         let (start, bytes) = (start as CUdeviceptr, len * size_of::<T>());
         // SAFETY: the range is device memory, by the caller's promise; the stream is alive.
-        let answer = unsafe { sys::cuMemsetD8Async(start, byte, bytes, self.stream.raw) };
+        let answer = unsafe { sys::cuMemsetD8Async(start, byte, bytes, self.stream.raw()) };
         check("cuMemsetD8Async", answer)
     }
 

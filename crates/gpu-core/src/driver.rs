@@ -1,6 +1,7 @@
 //! Calls of the driver, and what they answer.
 
 use std::ffi::{CStr, c_char, c_int};
+use std::marker::PhantomData;
 
 use cuda_driver::sys::{self, CUcontext, CUdevice};
 use cuda_driver::{Loaded, Status};
@@ -102,9 +103,34 @@ pub(crate) fn device_name(device: CUdevice) -> Result<String> {
     Ok(name.to_string_lossy().into_owned())
 }
 
-/// Makes a context current on the calling thread: the driver's functions work on the current
-/// context.
-pub(crate) fn make_current(context: CUcontext) -> Result<()> {
+/// Makes a context current on the calling thread, as long as the result lives: the driver's functions
+/// work on the current context.
+pub(crate) fn make_current(context: CUcontext) -> Result<Current> {
+    // SAFETY: the function writes the context.
+    let before = unsafe { given("cuCtxGetCurrent", |current| sys::cuCtxGetCurrent(current)) }?;
+    if before == context {
+        return Ok(Current { before: CUcontext::NULL, thread: PhantomData });
+    }
     // SAFETY: gpu-core holds a reference to every context that it knows.
-    check("cuCtxSetCurrent", unsafe { sys::cuCtxSetCurrent(context) })
+    check("cuCtxSetCurrent", unsafe { sys::cuCtxSetCurrent(context) })?;
+    Ok(Current { before, thread: PhantomData })
+}
+
+/// A context that is current; dropped, the one that the caller had chosen is current again. On a thread
+/// that had chosen none the context stays, and the next call finds it.
+#[must_use = "the context is current while this lives"]
+pub(crate) struct Current {
+    before: CUcontext,
+    /// Each thread has a current context of its own, so this stays where it is.
+    thread: PhantomData<*const ()>,
+}
+
+impl Drop for Current {
+    fn drop(&mut self) {
+        if self.before != CUcontext::NULL {
+            // SAFETY: the context was current, and only its owner could have destroyed it meanwhile: then
+            // the driver answers with an error, and there is nothing to go back to.
+            let _ = unsafe { sys::cuCtxSetCurrent(self.before) };
+        }
+    }
 }

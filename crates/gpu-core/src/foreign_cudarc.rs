@@ -7,11 +7,12 @@
 
 use cuda_driver::sys::{CUdevice, CUstream};
 use cudarc::driver::{
-    CudaSlice, CudaStream, CudaView, CudaViewMut, DevicePtr, DevicePtrMut, DeviceSlice, SyncOnDrop,
+    CudaSlice, CudaStream, CudaView, CudaViewMut, DevicePtr, DevicePtrMut, DeviceSlice,
 };
 
-use crate::admit::{Foreign, ForeignMut, Home, Lease};
+use crate::admit::Home;
 use crate::driver;
+use crate::foreign::{Buffer, Foreign, ForeignMut};
 use crate::opened::Opened;
 use crate::stream::Stream;
 use crate::{Column, DeviceChoice, Element, Error, Gpu, Result, Slice, SliceMut};
@@ -54,15 +55,15 @@ macro_rules! readable {
                 Ok(false)
             }
 
-            fn lease(&self) -> Option<Box<dyn Lease + '_>> {
-                Some(Box::new(self.device_ptr(DeviceSlice::stream(self)).1))
+            fn tell_read(&self) {
+                drop(self.device_ptr(DeviceSlice::stream(self)));
             }
         }
 
         impl<'a, $($lifetime: 'a,)? T: Element + Sync> From<&'a $buffer> for Slice<'a, T> {
             fn from(buffer: &'a $buffer) -> Self {
                 let (address, _) = buffer.device_ptr(DeviceSlice::stream(buffer));
-                Self::new(address as *const T, DeviceSlice::len(buffer), Home::Foreign(buffer))
+                Self::new(address as *const T, DeviceSlice::len(buffer), Home::Foreign(Buffer::Shared(buffer)))
             }
         }
     )+};
@@ -77,18 +78,18 @@ readable! {
 /// The ways in for a buffer that can be written.
 macro_rules! writable {
     ($($buffer:ty $(, $lifetime:lifetime)?;)+) => {$(
-        impl<$($lifetime,)? T: Sync> ForeignMut for $buffer {
-            fn lease_mut(&mut self) -> Option<Box<dyn Lease + '_>> {
-                Some(Box::new(written(self).1))
+        impl<$($lifetime,)? T: Send + Sync> ForeignMut for $buffer {
+            fn tell_write(&mut self) {
+                written(self);
             }
         }
 
-        impl<'a, $($lifetime: 'a,)? T: Element + Sync> From<&'a mut $buffer> for SliceMut<'a, T> {
+        impl<'a, $($lifetime: 'a,)? T: Element + Send + Sync> From<&'a mut $buffer> for SliceMut<'a, T> {
             fn from(buffer: &'a mut $buffer) -> Self {
                 let len = DeviceSlice::len(buffer);
-                let (address, _) = written(&mut *buffer);
+                let address = written(&mut *buffer);
                 let buffer: &'a mut (dyn ForeignMut + 'a) = buffer;
-                Self::new(address as *mut T, len, Home::ForeignMut(buffer.into()))
+                Self::new(address as *mut T, len, Home::Foreign(Buffer::Mutable(buffer.into())))
             }
         }
     )+};
@@ -99,12 +100,11 @@ writable! {
     CudaViewMut<'b, T>, 'b;
 }
 
-/// The address of a buffer that is to be written on its own stream, and what records that.
-fn written<T, B: DevicePtrMut<T>>(buffer: &mut B) -> (u64, SyncOnDrop<'_>) {
-    // SAFETY: the buffer holds a count of its stream as long as it is borrowed, and the mutable
-    // borrow keeps everybody from taking it away.
-    let stream: &CudaStream = unsafe { &*std::sync::Arc::as_ptr(buffer.stream()) };
-    buffer.device_ptr_mut(stream)
+/// Notes in a buffer that its own stream writes to it; gives its address.
+fn written<T, B: DevicePtrMut<T>>(buffer: &mut B) -> u64 {
+    let stream = std::sync::Arc::clone(buffer.stream());
+    let (address, _noted) = buffer.device_ptr_mut(&stream);
+    address
 }
 
 impl<T: Element + Send + Sync> Column<T> {
@@ -124,20 +124,24 @@ impl<T: Element + Send + Sync> Column<T> {
     }
 
     /// Gives the column as a buffer of `cudarc`'s on `stream`, without a copy; one from
-    /// [`Column::from_cuda_slice`] comes back as it was. Waits for the handle's stream.
+    /// [`Column::from_cuda_slice`] comes back as it was. Waits for the handle's stream. A buffer without
+    /// elements has memory all the same, as `cudarc` frees whatever address a buffer has.
     ///
     /// # Errors
     /// [`Error::OtherGpu`] for a stream of another device, [`Error::NotLaunched`],
     /// [`Error::Driver`].
     pub fn into_cuda_slice(self, stream: &std::sync::Arc<CudaStream>) -> Result<CudaSlice<T>> {
         self.gpu().same_device(stream.context().ordinal() as CUdevice)?;
-        let len = self.len();
-        let (start, foreign) = self.into_foreign()?;
+        let (gpu, len) = (self.gpu().clone(), self.len());
+        let (mut start, foreign) = self.into_foreign()?;
         match foreign.map(|owner| owner.downcast::<CudaSlice<T>>()) {
             Some(Ok(buffer)) => Ok(*buffer),
             other => {
                 std::mem::forget(other);
-                // SAFETY: the memory is the column's own, has so many elements, and nobody frees it
+                if start == 0 {
+                    start = gpu.zeroed::<u8>(1)?.into_foreign()?.0;
+                }
+                // SAFETY: the memory is the column's own, or new, has so many elements, and nobody frees it
                 // but the buffer. (Memory of another crate's is leaked with its owner.)
                 Ok(unsafe { stream.upgrade_device_ptr(start, len) })
             }

@@ -9,13 +9,14 @@
 //!
 //! Load first, ask `cust` second: [`cust_init`](crate::cust_init) does both.
 
-use cuda_driver::sys::{self, CUdevice, CUstream};
+use cuda_driver::sys::{self, CUcontext, CUdevice, CUstream};
 use cust::context::Context;
 use cust::memory::{DeviceBuffer, DeviceCopy, DevicePointer, DeviceSlice};
 use cust::stream::Stream as CustStream;
 
-use crate::admit::{Foreign, ForeignMut, Home, Lease};
+use crate::admit::Home;
 use crate::driver::{self, check, given};
+use crate::foreign::{Buffer, Foreign, ForeignMut};
 use crate::opened::Opened;
 use crate::stream::Stream;
 use crate::{Column, DeviceChoice, Element, Error, Gpu, Result, Slice, SliceMut};
@@ -40,20 +41,35 @@ impl Gpu {
     /// handle keeps both.
     ///
     /// # Errors
-    /// [`Error::Driver`]; [`Error::NoDriver`] where no driver was loaded ([`cust_init`]).
+    /// [`Error::OtherGpu`] for a stream of another device than the context's, [`Error::ForeignContext`] for
+    /// one of another context; [`Error::Driver`]; [`Error::NoDriver`] where no driver was loaded
+    /// ([`cust_init`]).
     pub fn from_cust(context: &Context, stream: std::sync::Arc<CustStream>) -> Result<Self> {
         if cuda_driver::loaded().is_none() {
             return Err(Error::NoDriver { reason: "none was loaded: call cust_init".to_owned() });
         }
         let context = context.clone();
-        driver::make_current(sys::CUcontext(context.as_raw().cast()))?;
-        // SAFETY: the function writes the device.
-        let device: CUdevice = unsafe { given("cuCtxGetDevice", |d| sys::cuCtxGetDevice(d)) }?;
+        let device = device_of(CUcontext(context.as_raw().cast()))?;
         let opened = Opened::get(device as u32)?;
         let raw = CUstream(stream.as_inner().cast());
+        // SAFETY: the stream is alive, and the function writes its context.
+        let of = unsafe { given("cuStreamGetCtx", |context| sys::cuStreamGetCtx(raw, context)) }?;
+        if of != opened.context {
+            return Err(match device_of(of)? {
+                memory if memory != device => Error::OtherGpu { handle: device, memory },
+                device => Error::ForeignContext { device },
+            });
+        }
         let stream = Stream::borrowed(opened.context, raw, Box::new((stream, context)));
         Ok(Self { stream: std::sync::Arc::new(stream), opened })
     }
+}
+
+/// The device of a context that is alive.
+fn device_of(context: CUcontext) -> Result<CUdevice> {
+    let _current = driver::make_current(context)?;
+    // SAFETY: the function writes the device.
+    unsafe { given("cuCtxGetDevice", |device| sys::cuCtxGetDevice(device)) }
 }
 
 impl<T: DeviceCopy + Sync> Foreign for DeviceSlice<T> {
@@ -73,15 +89,13 @@ impl<T: DeviceCopy + Sync> Foreign for DeviceSlice<T> {
         Ok(pool != 0)
     }
 
-    fn lease(&self) -> Option<Box<dyn Lease + '_>> {
-        None
-    }
+    /// It notes nothing.
+    fn tell_read(&self) {}
 }
 
-impl<T: DeviceCopy + Sync> ForeignMut for DeviceSlice<T> {
-    fn lease_mut(&mut self) -> Option<Box<dyn Lease + '_>> {
-        None
-    }
+impl<T: DeviceCopy + Send + Sync> ForeignMut for DeviceSlice<T> {
+    /// It notes nothing.
+    fn tell_write(&mut self) {}
 }
 
 /// An attribute of device memory.
@@ -99,18 +113,18 @@ impl<'a, T: Element + DeviceCopy + Sync> From<&'a DeviceSlice<T>> for Slice<'a, 
         if buffer.is_empty() {
             return Self::new(start, 0, Home::Promised);
         }
-        Self::new(start, buffer.len(), Home::Foreign(buffer))
+        Self::new(start, buffer.len(), Home::Foreign(Buffer::Shared(buffer)))
     }
 }
 
-impl<'a, T: Element + DeviceCopy + Sync> From<&'a mut DeviceSlice<T>> for SliceMut<'a, T> {
+impl<'a, T: Element + DeviceCopy + Send + Sync> From<&'a mut DeviceSlice<T>> for SliceMut<'a, T> {
     fn from(buffer: &'a mut DeviceSlice<T>) -> Self {
         let (start, len) = (buffer.as_device_ptr().as_mut_ptr(), buffer.len());
         if len == 0 {
             return Self::new(start, 0, Home::Promised);
         }
         let buffer: &'a mut (dyn ForeignMut + 'a) = buffer;
-        Self::new(start, len, Home::ForeignMut(buffer.into()))
+        Self::new(start, len, Home::Foreign(Buffer::Mutable(buffer.into())))
     }
 }
 
@@ -121,7 +135,7 @@ impl<'a, T: Element + DeviceCopy + Sync> From<&'a DeviceBuffer<T>> for Slice<'a,
     }
 }
 
-impl<'a, T: Element + DeviceCopy + Sync> From<&'a mut DeviceBuffer<T>> for SliceMut<'a, T> {
+impl<'a, T: Element + DeviceCopy + Send + Sync> From<&'a mut DeviceBuffer<T>> for SliceMut<'a, T> {
     fn from(buffer: &'a mut DeviceBuffer<T>) -> Self {
         let slice: &mut DeviceSlice<T> = buffer;
         slice.into()

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use cuda_driver::sys;
 
-use crate::driver::{self, check};
+use crate::driver::{self, Current, check};
 use crate::opened::Opened;
 use crate::stream::{self, Event, Stream};
 use crate::{DeviceChoice, Error, Result};
@@ -99,7 +99,7 @@ impl Gpu {
     /// # Errors
     /// [`Error::Driver`].
     pub fn free_memory(&self) -> Result<u64> {
-        self.make_current()?;
+        let _current = self.make_current()?;
         let (mut free, mut total) = (0, 0);
         // SAFETY: the pointers are to live variables.
         check("cuMemGetInfo", unsafe { sys::cuMemGetInfo_v2(&mut free, &mut total) })?;
@@ -123,9 +123,10 @@ impl Gpu {
 
     /// The driver's stream beneath (a `CUstream`), for a caller who enqueues work of their own.
     ///
-    /// It lives as long as the handle and its clones.
+    /// It lives as long as the handle and its clones. Inside [`Gpu::capture`], on the thread that captures,
+    /// it is the one that records, which lives as long as the capture.
     pub fn raw_stream(&self) -> *mut std::ffi::c_void {
-        self.stream.raw.0
+        self.stream.raw().0
     }
 
     /// The driver's context beneath (a `CUcontext`): the device's primary one.
@@ -138,9 +139,9 @@ impl Gpu {
     /// # Errors
     /// [`Error::Driver`] with what went wrong in a kernel since the last wait.
     pub fn synchronize(&self) -> Result<()> {
-        self.make_current()?;
+        let _current = self.make_current()?;
         // SAFETY: the stream is alive.
-        check("cuStreamSynchronize", unsafe { sys::cuStreamSynchronize(self.stream.raw) })
+        check("cuStreamSynchronize", unsafe { sys::cuStreamSynchronize(self.stream.raw()) })
     }
 
     /// Lets the work enqueued here from now on wait for what is enqueued on `other` by now.
@@ -150,11 +151,11 @@ impl Gpu {
     /// [`Gpu::capture`], [`Error::Driver`].
     pub fn wait_for(&self, other: &Gpu) -> Result<()> {
         self.same_device(other.opened.device)?;
-        if self.stream.raw == other.stream.raw {
+        if self.stream.own() == other.stream.own() {
             return Ok(());
         }
-        self.make_current()?;
-        stream::order_outside_captures(other.stream.raw, self.stream.raw)
+        let _current = self.make_current()?;
+        stream::order_outside_captures(other.stream.raw(), self.stream.raw())
     }
 
     /// Enqueues work through `enqueue` and measures the time that the device spends on it, by
@@ -166,20 +167,23 @@ impl Gpu {
         &self,
         enqueue: impl FnOnce() -> Result<R, E>,
     ) -> Result<(R, Duration), E> {
-        self.make_current()?;
-        let (start, end) = (Event::new(0)?, Event::new(0)?);
-        start.record(self.stream.raw)?;
+        let (start, end) = {
+            let _current = self.make_current()?;
+            let start = Event::new(0)?;
+            start.record(self.stream.raw())?;
+            (start, Event::new(0)?)
+        };
         let result = enqueue()?;
-        self.make_current()?;
-        end.record(self.stream.raw)?;
+        let _current = self.make_current()?;
+        end.record(self.stream.raw())?;
         end.synchronize()?;
         let milliseconds = end.milliseconds_since(&start)?;
         Ok((result, Duration::from_secs_f64(f64::from(milliseconds) * 1e-3)))
     }
 
-    /// Makes the device's context current on the calling thread: the driver's functions work on
-    /// the current context, and any thread may hold a handle.
-    pub(crate) fn make_current(&self) -> Result<()> {
+    /// Makes the device's context current on the calling thread, as long as the result lives: the driver's
+    /// functions work on the current context, and any thread may hold a handle.
+    pub(crate) fn make_current(&self) -> Result<Current> {
         driver::make_current(self.opened.context)
     }
 

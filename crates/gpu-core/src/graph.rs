@@ -4,17 +4,21 @@
 //! whole sequence for little more than the price of one, with the arguments it was recorded with.
 
 use std::fmt;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, PoisonError};
 
 use cuda_driver::sys::{self, CUgraph, CUgraphExec};
 
 use crate::driver::{check, given};
-use crate::stream::is_capturing;
+use crate::stream::{Stream, is_capturing};
 use crate::{Error, Gpu, Result};
 
 impl Gpu {
-    /// Records what `enqueue` enqueues on this handle's stream, instead of doing it.
+    /// Records what `enqueue` enqueues on this handle or its clones, instead of doing it.
+    ///
+    /// What the calling thread enqueues is recorded, and nothing else: other threads may use the handle
+    /// meanwhile, and their work runs at once. A stream of the capture's own records, which
+    /// [`Gpu::raw_stream`] gives inside `enqueue`: there goes what the caller enqueues without the handle.
     ///
     /// A graph can hold launches (their arguments are copied, modules are loaded as needed),
     /// fills, copies on the device ([`Column::copy_from`](crate::Column::copy_from)), and the
@@ -23,18 +27,14 @@ impl Gpu {
     /// these says so and answers [`Error::Captured`], as [`Gpu::refuse_in_capture`] lets it.
     ///
     /// Columns around a capture:
-    /// - One made before is used by the graph where it lies. It must not be dropped inside
-    ///   `enqueue`: its memory would not come back.
+    /// - One made before is used by the graph where it lies: keep it until after the last launch.
     /// - One made and dropped inside is scratch of the graph, which keeps the memory reserved.
     /// - One made inside and kept holds the result of the latest launch. Before the first it is not
     ///   there, and to read it is [`Error::NotLaunched`]; each launch makes it anew: keep it until
     ///   after the last one.
     ///
-    /// Other threads must leave this handle and its clones alone meanwhile; what they enqueue
-    /// would be recorded too.
-    ///
     /// # Errors
-    /// Those of `enqueue`, and [`Error::Driver`], also where `enqueue` passes over an error of
+    /// Those of `enqueue`; [`Error::Captured`] inside another capture of the handle; [`Error::Driver`], also where `enqueue` passes over an error of
     /// something that cannot be captured. Then there is no graph, and the handle is as before.
     pub fn capture<E: From<Error>>(
         &self,
@@ -45,53 +45,67 @@ impl Gpu {
         Ok(Graph::instantiate(capture.end()?)?)
     }
 
-    /// An error if the handle's stream captures: for what a graph cannot hold, or what must outlive
+    /// An error if a graph records what the calling thread enqueues on the handle: for what a graph cannot hold, or what must outlive
     /// the graph.
     ///
     /// # Errors
     /// [`Error::Captured`] with `what`.
     pub fn refuse_in_capture(&self, what: &'static str) -> Result<()> {
-        self.make_current()?;
-        if is_capturing(self.stream.raw)? { Err(Error::Captured { what }) } else { Ok(()) }
+        let _current = self.make_current()?;
+        if is_capturing(self.stream.raw())? { Err(Error::Captured { what }) } else { Ok(()) }
     }
 }
 
-/// A stream that captures; dropped without [`Capture::end`], what was recorded is lost.
+/// What the calling thread enqueues on a handle is recorded as long as this lives.
 struct Capture<'a> {
     gpu: &'a Gpu,
+    /// The stream that records.
+    on: Stream,
     launched: Arc<AtomicBool>,
+    has_ended: bool,
 }
 
 impl<'a> Capture<'a> {
     fn begin(gpu: &'a Gpu) -> Result<Self> {
-        gpu.make_current()?;
+        if gpu.stream.recording().is_some() {
+            return Err(Error::Captured { what: "a capture" });
+        }
+        let _current = gpu.make_current()?;
+        let on = Stream::to_record(gpu.opened.context)?;
         // Relaxed: other threads, and the loading of modules on this one, are not disturbed.
         let mode = sys::CU_STREAM_CAPTURE_MODE_RELAXED;
         // SAFETY: the stream is alive.
-        let status = unsafe { sys::cuStreamBeginCapture_v2(gpu.stream.raw, mode) };
+        let status = unsafe { sys::cuStreamBeginCapture_v2(on.own(), mode) };
         check("cuStreamBeginCapture", status)?;
         let launched = Arc::new(AtomicBool::new(false));
-        set_recording(gpu, Some(Arc::clone(&launched)));
-        Ok(Self { gpu, launched })
+        gpu.stream.begin_recording(&on, Arc::clone(&launched));
+        Ok(Self { gpu, on, launched, has_ended: false })
     }
 
-    fn end(self) -> Result<Recorded> {
-        let (gpu, launched) = (self.gpu.clone(), Arc::clone(&self.launched));
-        std::mem::forget(self);
-        Recorded::take(gpu, launched)
+    fn end(mut self) -> Result<Recorded> {
+        self.take()
+    }
+
+    /// Ends the recording.
+    fn take(&mut self) -> Result<Recorded> {
+        self.has_ended = true;
+        self.gpu.stream.end_recording();
+        let _current = self.gpu.make_current()?;
+        // SAFETY: the stream is alive, and the function writes the graph.
+        let raw = unsafe {
+            given("cuStreamEndCapture", |graph| sys::cuStreamEndCapture(self.on.own(), graph))
+        }?;
+        Ok(Recorded { raw, gpu: self.gpu.clone(), launched: Arc::clone(&self.launched) })
     }
 }
 
 impl Drop for Capture<'_> {
     fn drop(&mut self) {
-        // The caller has an error already; this one would say that the capture has failed.
-        let _ = Recorded::take(self.gpu.clone(), Arc::clone(&self.launched));
+        if !self.has_ended {
+            // The caller has an error already; this one would say that the capture has failed.
+            let _ = self.take();
+        }
     }
-}
-
-/// Says whose graph's the columns are that are made from now on.
-fn set_recording(gpu: &Gpu, launched: Option<Arc<AtomicBool>>) {
-    *gpu.stream.recording.lock().unwrap_or_else(PoisonError::into_inner) = launched;
 }
 
 /// A graph as the driver recorded it.
@@ -102,22 +116,9 @@ struct Recorded {
     launched: Arc<AtomicBool>,
 }
 
-impl Recorded {
-    /// Ends the capture on the handle's stream.
-    fn take(gpu: Gpu, launched: Arc<AtomicBool>) -> Result<Self> {
-        set_recording(&gpu, None);
-        gpu.make_current()?;
-        // SAFETY: the stream is alive, and the function writes the graph.
-        let raw = unsafe {
-            given("cuStreamEndCapture", |graph| sys::cuStreamEndCapture(gpu.stream.raw, graph))
-        }?;
-        Ok(Self { raw, gpu, launched })
-    }
-}
-
 impl Drop for Recorded {
     fn drop(&mut self) {
-        if self.gpu.make_current().is_ok() {
+        if let Ok(_current) = self.gpu.make_current() {
             // SAFETY: the graph is this value's own. An error would be an earlier one's.
             let _ = unsafe { sys::cuGraphDestroy(self.raw) };
         }
@@ -137,6 +138,7 @@ pub struct Graph {
 impl Graph {
     fn instantiate(recorded: Recorded) -> Result<Self> {
         // What the last launch allocated and nobody freed does not forbid the next one.
+        let _current = recorded.gpu.make_current()?;
         let flags = sys::CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH;
         // SAFETY: the graph is alive, and the function writes the executable one.
         let executable = unsafe {
@@ -150,7 +152,8 @@ impl Graph {
     /// Enqueues the whole graph on the stream of the handle that captured it.
     ///
     /// # Errors
-    /// [`Error::Driver`]. What fails while it runs is reported by a later call that waits.
+    /// [`Error::Captured`] inside [`Gpu::capture`], [`Error::Driver`]. What fails while it runs is reported
+    /// by a later call that waits.
     ///
     /// # Safety
     /// The columns that were made before the capture and are used in it are still allocated and
@@ -158,9 +161,12 @@ impl Graph {
     /// contents still holds.
     pub unsafe fn launch(&self) -> Result<()> {
         let gpu = &self.recorded.gpu;
-        gpu.make_current()?;
+        if gpu.stream.recording().is_some() {
+            return Err(Error::Captured { what: "the launch of a graph" });
+        }
+        let _current = gpu.make_current()?;
         // SAFETY: graph and stream are alive, and the columns are, by the caller's promise.
-        check("cuGraphLaunch", unsafe { sys::cuGraphLaunch(self.executable, gpu.stream.raw) })?;
+        check("cuGraphLaunch", unsafe { sys::cuGraphLaunch(self.executable, gpu.stream.raw()) })?;
         self.recorded.launched.store(true, Ordering::Release);
         Ok(())
     }
@@ -168,7 +174,7 @@ impl Graph {
 
 impl Drop for Graph {
     fn drop(&mut self) {
-        if self.recorded.gpu.make_current().is_ok() {
+        if let Ok(_current) = self.recorded.gpu.make_current() {
             // SAFETY: the executable graph is this value's own. An error would be an earlier
             // one's.
             let _ = unsafe { sys::cuGraphExecDestroy(self.executable) };

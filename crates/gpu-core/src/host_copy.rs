@@ -43,7 +43,7 @@ impl Gpu {
         })?;
         let mut start = std::ptr::null_mut();
         if bytes > 0 {
-            self.make_current()?;
+            let _current = self.make_current()?;
             // SAFETY: the address is given to a live variable.
             check("cuMemHostAlloc", unsafe { sys::cuMemHostAlloc(&mut start, bytes, 0) })?;
         }
@@ -115,7 +115,7 @@ impl Gpu {
     ) -> Result<Copying> {
         let is_copy = self.is_copy(to.len(), host.len())?;
         let (to, bytes): (_, &[u8]) = (to.as_mut_ptr() as CUdeviceptr, bytemuck::cast_slice(host));
-        self.make_current()?;
+        let _current = self.make_current()?;
         if let Some(staging) = self.staging(bytes.as_ptr(), bytes.len(), staging::LEAST) {
             let from = bytes.as_ptr().cast_mut();
             // SAFETY: both sides have as many bytes, of which the host's are only read; the rest is passed on to
@@ -148,11 +148,11 @@ impl Gpu {
         let is_copy = self.is_copy(from.len(), host.len())?;
         let (from, bytes) = (from.as_ptr() as CUdeviceptr, size_of_val(host));
         let to = host.as_mut_ptr().cast::<u8>();
-        self.make_current()?;
+        let _current = self.make_current()?;
         if let Some(staging) = self.staging(to, bytes, staging::LEAST) {
             self.same_device(after.opened.device)?;
             let ready = Event::new(sys::CU_EVENT_DISABLE_TIMING)?;
-            ready.record(after.stream.raw)?;
+            ready.record(after.stream.raw())?;
             let way = Way::Out(Some(ready));
             // SAFETY: both sides have as many bytes; the rest is passed on to the caller.
             let staged = unsafe { staging.begin(self.queue(), way, from, to, bytes) };
@@ -168,9 +168,9 @@ impl Gpu {
 
     /// A copy that is enqueued.
     fn copying(&self) -> Result<Copying> {
-        self.make_current()?;
+        let _current = self.make_current()?;
         let passed = Event::new(sys::CU_EVENT_DISABLE_TIMING)?;
-        passed.record(self.stream.raw)?;
+        passed.record(self.stream.raw())?;
         Ok(Copying(self.clone(), By::Driver(passed)))
     }
 
@@ -179,18 +179,17 @@ impl Gpu {
     /// # Safety
     /// As [`Gpu::enqueue_write`]; `to` is device memory of as many bytes.
     pub(crate) unsafe fn copy_in(&self, to: CUdeviceptr, host: &[u8]) -> Result<()> {
-        self.make_current()?;
+        let _current = self.make_current()?;
         if let Some(staging) = self.staging(host.as_ptr(), host.len(), staging::LARGE) {
             let from = host.as_ptr().cast_mut();
             // SAFETY: both sides have as many bytes, of which the host's are only read; they stay while this call
             // waits.
             let staged = unsafe { staging.begin(self.queue(), Way::In, to, from, host.len()) };
-            // The thread may have helped another copy out meanwhile.
-            return staging.end(&staged).and(self.make_current());
+            return staging.end(&staged);
         }
         // SAFETY: both sides have as many bytes; the rest is passed on to the caller.
         check("cuMemcpyHtoDAsync", unsafe {
-            sys::cuMemcpyHtoDAsync_v2(to, host.as_ptr().cast(), host.len(), self.stream.raw)
+            sys::cuMemcpyHtoDAsync_v2(to, host.as_ptr().cast(), host.len(), self.stream.raw())
         })
     }
 
@@ -203,23 +202,23 @@ impl Gpu {
         from: CUdeviceptr,
         host: &mut [MaybeUninit<u8>],
     ) -> Result<()> {
-        self.make_current()?;
+        let _current = self.make_current()?;
         if let Some(staging) = self.staging(host.as_ptr().cast(), host.len(), staging::LARGE) {
             let to = host.as_mut_ptr().cast();
             // SAFETY: as above.
             let staged =
                 unsafe { staging.begin(self.queue(), Way::Out(None), from, to, host.len()) };
-            return staging.end(&staged).and(self.make_current());
+            return staging.end(&staged);
         }
         let to = host.as_mut_ptr().cast();
         // SAFETY: both sides have as many bytes; the rest is passed on to the caller.
         check("cuMemcpyDtoHAsync", unsafe {
-            sys::cuMemcpyDtoHAsync_v2(to, from, host.len(), self.stream.raw)
+            sys::cuMemcpyDtoHAsync_v2(to, from, host.len(), self.stream.raw())
         })
     }
 
     fn queue(&self) -> Queue {
-        Queue(self.stream.raw)
+        Queue(self.stream.raw())
     }
 
     /// What a copy of so many bytes goes through, if it has at least so many and the host's memory is pageable.
@@ -264,10 +263,10 @@ impl Copying {
         let Self(gpu, by) = self;
         gpu.same_device(later.opened.device)?;
         let ended = self.end();
-        gpu.make_current()?;
+        let _current = gpu.make_current()?;
         match by {
-            By::Driver(passed) => passed.order_before(later.stream.raw),
-            By::Threads(staged) => ended.and_then(|()| staged.order_before(later.stream.raw)),
+            By::Driver(passed) => passed.order_before(later.stream.raw()),
+            By::Threads(staged) => ended.and_then(|()| staged.order_before(later.stream.raw())),
         }
     }
 
@@ -276,6 +275,7 @@ impl Copying {
     /// # Errors
     /// What went wrong with it, or with work before it on its stream.
     pub fn wait(self) -> Result<()> {
+        let _current = self.0.make_current()?;
         self.end()?;
         match &self.1 {
             By::Driver(passed) => passed.synchronize(),
@@ -287,8 +287,8 @@ impl Copying {
     fn end(&self) -> Result<()> {
         let Self(gpu, by) = self;
         match (by, gpu.opened.staging()) {
-            (By::Threads(staged), Some(staging)) => staging.end(staged).and(gpu.make_current()),
-            _ => gpu.make_current(),
+            (By::Threads(staged), Some(staging)) => staging.end(staged),
+            _ => Ok(()),
         }
     }
 }
@@ -298,7 +298,8 @@ impl Drop for Copying {
         if let By::Threads(staged) = &self.1 {
             staged.abandon();
         }
-        // An error here is one of the copy, which nobody wants any more.
+        // Errors here are those of the copy, which nobody wants any more.
+        let _current = self.0.make_current();
         let _ = self.end().and_then(|()| match &self.1 {
             By::Driver(passed) => passed.synchronize(),
             By::Threads(staged) => staged.synchronize(),
@@ -341,7 +342,10 @@ impl<T: Element> DerefMut for PageLocked<T> {
 
 impl<T: Element> Drop for PageLocked<T> {
     fn drop(&mut self) {
-        if self.len * size_of::<T>() > 0 && self.gpu.make_current().is_ok() {
+        if self.len * size_of::<T>() == 0 {
+            return;
+        }
+        if let Ok(_current) = self.gpu.make_current() {
             // SAFETY: the memory is this value's own. An error would be an earlier one's.
             let _ = unsafe { sys::cuMemFreeHost(self.start.as_ptr().cast()) };
         }

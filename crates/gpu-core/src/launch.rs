@@ -81,7 +81,7 @@ impl Gpu {
         if blocks.x == 0 || blocks.y == 0 {
             return Ok(());
         }
-        self.make_current()?;
+        let _current = self.make_current()?;
         let opened = &self.opened;
         let function = opened.modules.function(kernel, &opened.properties)?;
         // SAFETY: passed on to the caller.
@@ -95,7 +95,7 @@ impl Gpu {
                 1,
                 1,
                 shared_bytes,
-                self.stream.raw,
+                self.stream.raw(),
                 arguments.as_mut_ptr(),
                 std::ptr::null_mut(),
             )

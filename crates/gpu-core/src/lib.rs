@@ -28,6 +28,8 @@ mod device_points;
 mod driver;
 mod error;
 pub mod files;
+#[cfg(all(feature = "cuda", any(test, feature = "cust", feature = "cudarc")))]
+mod foreign;
 #[cfg(feature = "cudarc")]
 mod foreign_cudarc;
 #[cfg(feature = "cust")]

@@ -50,7 +50,7 @@ impl Opened {
             let retain = |context| sys::cuDevicePrimaryCtxRetain(context, device);
             (device, given("cuDevicePrimaryCtxRetain", retain)?)
         };
-        make_current(context)?;
+        let _current = make_current(context)?;
         keep_freed_memory(device)?;
         let properties = Properties::of(device)?;
         Ok(Self {

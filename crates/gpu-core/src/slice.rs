@@ -40,7 +40,7 @@ impl<T> Clone for Slice<'_, T> {
 
 impl<T> Copy for Slice<'_, T> {}
 
-// SAFETY: as `&[T]`; the home is a shared reference to what is `Sync`.
+// SAFETY: as `&[T]`; the home goes to other threads by itself (`homes_go_to_other_threads`).
 unsafe impl<T: Sync> Send for Slice<'_, T> {}
 // SAFETY: as above.
 unsafe impl<T: Sync> Sync for Slice<'_, T> {}
@@ -48,6 +48,10 @@ unsafe impl<T: Sync> Sync for Slice<'_, T> {}
 unsafe impl<T: Send> Send for SliceMut<'_, T> {}
 // SAFETY: as above.
 unsafe impl<T: Sync> Sync for SliceMut<'_, T> {}
+
+/// What the slices leave to their home.
+const fn homes_go_to_other_threads<T: Send + Sync>() {}
+const _: () = homes_go_to_other_threads::<Home<'_>>();
 
 impl<T: Element> Column<T> {
     /// The elements in `range`.
@@ -210,11 +214,11 @@ impl Gpu {
         }
         let (from, mut to) = (self.admit(from)?, self.admit_mut(to)?);
         let (to, bytes) = (to.as_mut_ptr(), from.len() * size_of::<T>());
-        self.make_current()?;
+        let _current = self.make_current()?;
         // SAFETY: both have so many bytes, and are two, as one is borrowed mutably; the handle has
         // admitted them.
         check("cuMemcpyDtoDAsync", unsafe {
-            sys::cuMemcpyDtoDAsync_v2(to as u64, from.as_ptr() as u64, bytes, self.stream.raw)
+            sys::cuMemcpyDtoDAsync_v2(to as u64, from.as_ptr() as u64, bytes, self.stream.raw())
         })
     }
 }

@@ -217,7 +217,7 @@ impl Staging {
         work.called = work.called.saturating_sub(1);
         work.hands += 1;
         // Where that fails, so do the driver's calls, which the copies are told.
-        let _ = make_current(self.context);
+        let _current = make_current(self.context);
         loop {
             while let Some(job) = work.next() {
                 work = self.do_job(work, job);
@@ -250,11 +250,10 @@ impl Staging {
         work
     }
 
-    /// Waits until all pieces of a copy are enqueued, to the device, or copied, from it. The caller's
-    /// context may have changed then.
+    /// Waits until all pieces of a copy are enqueued, to the device, or copied, from it.
     pub(crate) fn end(self: &Arc<Self>, copy: &Staged) -> Result<()> {
         // Where that fails, so do the driver's calls; and nobody may touch the host's memory before the copy has ended.
-        let _ = make_current(self.context);
+        let _current = make_current(self.context);
         let mut work = lock(&self.work);
         work.hands += 1;
         let is_open = || copy.open.load(Ordering::Relaxed) > 0;

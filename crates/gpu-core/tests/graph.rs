@@ -3,6 +3,7 @@
 
 mod common;
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use common::{expected, gpu, run, scale_and_add};
@@ -151,8 +152,92 @@ fn a_table_from_the_host_is_refused() {
 fn a_capture_inside_a_capture_is_an_error() {
     let (_turn, gpu) = (alone(), gpu());
     let nested = gpu.capture(|| gpu.capture(|| Ok::<_, Error>(())).map(drop));
-    assert!(matches!(nested, Err(Error::Driver { .. })), "{nested:?}");
+    assert!(matches!(nested, Err(Error::Captured { .. })), "{nested:?}");
     assert_usable(&gpu);
+}
+
+#[test]
+fn the_launch_of_a_graph_is_refused_inside_a_capture() {
+    let (_turn, gpu) = (alone(), gpu());
+    let mut kept = None;
+    let graph = gpu.capture(|| {
+        kept = Some(gpu.zeroed::<u32>(8)?);
+        Ok::<_, Error>(())
+    });
+    let (graph, kept) = (graph.unwrap(), kept.unwrap());
+    // SAFETY: it uses its own memory only.
+    let refused = gpu.capture(|| unsafe { graph.launch() });
+    assert!(matches!(refused, Err(Error::Captured { .. })), "{refused:?}");
+    assert_eq!(kept.to_host().unwrap_err(), Error::NotLaunched, "nothing made it");
+}
+
+/// Nothing of what one thread does with a handle gets into the graph that another one records on it, and the
+/// graph has everything of its own thread's.
+#[test]
+fn other_threads_use_the_handle_while_a_graph_is_recorded() {
+    let (_turn, gpu) = (alone(), gpu());
+    let is_over = AtomicBool::new(false);
+    let work = |made: &Mutex<Vec<Column<u8>>>| {
+        while !is_over.load(Ordering::Relaxed) {
+            assert_eq!(gpu.filled_with_byte::<u8>(7, 64).unwrap().to_host().unwrap(), [7; 64]);
+            let uploaded = gpu.upload(&[9_u8; 100]).unwrap();
+            let mut copied = gpu.zeroed(100).unwrap();
+            copied.copy_from(&uploaded).unwrap();
+            let other = gpu.fork().unwrap();
+            drop(other.admit(&copied).unwrap());
+            other.wait_for(&gpu).unwrap();
+            assert_eq!(copied.to_host().unwrap(), [9; 100]);
+            // Those of the graph that are dropped here are not there yet.
+            made.lock().unwrap().clear();
+        }
+    };
+    let record = || {
+        let made = Mutex::new(Vec::new());
+        std::thread::scope(|scope| {
+            scope.spawn(|| work(&made));
+            for round in 0..300 {
+                let mut kept = None;
+                let graph = gpu.capture(|| {
+                    let mut zeros = gpu.zeroed::<f32>(100)?;
+                    enqueue(&gpu, &mut zeros, 5.0)?;
+                    std::thread::yield_now();
+                    made.lock().unwrap().push(gpu.filled_with_byte(round as u8, 64)?);
+                    kept = Some(zeros);
+                    Ok::<_, Error>(())
+                });
+                let (graph, kept) = (graph.unwrap(), kept.unwrap());
+                assert_eq!(kept.to_host().unwrap_err(), Error::NotLaunched);
+                made.lock().unwrap().clear();
+                // SAFETY: it uses its own memory only.
+                unsafe { graph.launch().unwrap() };
+                assert_eq!(kept.to_host().unwrap(), numbers(100, 1.0));
+            }
+            is_over.store(true, Ordering::Relaxed);
+        });
+    };
+    let two = std::thread::scope(|scope| {
+        let first = scope.spawn(record);
+        let second = scope.spawn(record);
+        [first.join(), second.join()]
+    });
+    assert!(two.iter().all(Result::is_ok));
+    gpu.synchronize().unwrap();
+}
+
+/// Its memory comes back at once, and the graph, which does not use it, is whole.
+#[test]
+fn a_column_from_before_can_be_dropped_inside_a_capture() {
+    let (_turn, gpu) = (alone(), gpu());
+    let before = gpu.free_memory().unwrap();
+    let old = gpu.zeroed::<u8>(1 << 20).unwrap();
+    let graph = gpu.capture(|| {
+        drop(old);
+        Ok::<_, Error>(())
+    });
+    // SAFETY: it uses nothing.
+    unsafe { graph.unwrap().launch().unwrap() };
+    gpu.synchronize().unwrap();
+    assert!(!gpu.is_software() || gpu.free_memory().unwrap() == before);
 }
 
 #[test]

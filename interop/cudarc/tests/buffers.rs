@@ -86,6 +86,42 @@ fn a_buffer_is_a_column_and_comes_back_without_a_copy() {
 }
 
 #[test]
+fn a_column_without_elements_is_a_buffer_whose_end_is_no_error() {
+    let Some((context, streams)) = streams() else { return };
+    for gpu in handles(&streams) {
+        for stream in &streams {
+            let buffer = gpu.zeroed::<u32>(0).unwrap().into_cuda_slice(stream).unwrap();
+            assert_eq!(buffer.len(), 0);
+            let column = Column::from_cuda_slice(&gpu, buffer).unwrap();
+            assert_eq!(column.to_host().unwrap(), [0_u32; 0]);
+            drop(column.into_cuda_slice(stream).unwrap());
+            // cudarc keeps what goes wrong in a drop for a later call.
+            context.check_err().unwrap();
+        }
+    }
+}
+
+#[test]
+fn halves_of_a_buffer_are_written_by_two_threads() {
+    let Some((_context, streams)) = streams() else { return };
+    for stream in &streams {
+        let mut buffer: CudaSlice<u8> = stream.alloc_zeros(200).unwrap();
+        let (left, right) = SliceMut::from(&mut buffer).split_at(100).unwrap();
+        let write = |half: SliceMut<u8>, byte| {
+            let gpu = Gpu::open(DeviceChoice::Cuda(0)).unwrap();
+            let mut half = gpu.admit_mut(half).unwrap();
+            // SAFETY: the half is admitted, and has so many elements.
+            unsafe { gpu.fill_with_byte(half.as_mut_ptr(), byte, half.len()).unwrap() };
+        };
+        std::thread::scope(|scope| {
+            scope.spawn(|| write(left, 1));
+            scope.spawn(|| write(right, 2));
+        });
+        assert_eq!(stream.clone_dtoh(&buffer).unwrap(), [[1; 100], [2; 100]].concat());
+    }
+}
+
+#[test]
 fn a_context_that_is_not_the_primary_one_is_refused() {
     let Some(_) = streams() else { return };
     let Ok(context) = CudaContext::new_non_primary(0, 0) else { return };

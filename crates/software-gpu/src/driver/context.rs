@@ -35,6 +35,11 @@ pub(super) fn current() -> Result<usize, Code> {
     Ok(number)
 }
 
+/// A device's context.
+pub(super) fn primary(device: usize) -> usize {
+    PRIMARY + device
+}
+
 /// The device of a context.
 fn known(context: usize) -> Result<usize, Code> {
     device::initialised()?;
@@ -54,7 +59,7 @@ pub(super) unsafe extern "C" fn cuDevicePrimaryCtxRetain(
     call(|| {
         let number = device::known(number)?;
         // SAFETY: as above.
-        unsafe { give(context, PRIMARY + number)? };
+        unsafe { give(context, primary(number))? };
         PRIMARIES[number].retained.fetch_add(1, Ordering::AcqRel);
         Ok(())
     })

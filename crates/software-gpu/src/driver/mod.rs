@@ -138,7 +138,7 @@ mod table {
             cuOccupancyAvailableDynamicSMemPerBlock;
         stream:
             cuStreamCreate cuStreamCreateWithPriority cuStreamDestroy_v2 cuStreamSynchronize
-            cuStreamQuery cuStreamWaitEvent cuStreamGetFlags cuStreamGetPriority
+            cuStreamQuery cuStreamWaitEvent cuStreamGetCtx cuStreamGetFlags cuStreamGetPriority
             cuStreamIsCapturing cuEventCreate cuEventDestroy_v2 cuEventRecord cuEventQuery
             cuEventSynchronize cuEventElapsedTime;
         graph:

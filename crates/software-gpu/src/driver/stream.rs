@@ -229,6 +229,16 @@ pub(super) extern "C" fn cuStreamWaitEvent(stream: usize, event: usize, _flags: 
     })
 }
 
+/// The default streams are those of the current context.
+pub(super) unsafe extern "C" fn cuStreamGetCtx(stream: usize, of: *mut usize) -> Code {
+    call_in_context(|| {
+        let default = DEFAULT_STREAMS.contains(&stream);
+        let device = if default { context::current()? } else { STREAMS.get(stream)?.device };
+        // SAFETY: as above.
+        unsafe { give(of, context::primary(device)) }
+    })
+}
+
 pub(super) unsafe extern "C" fn cuStreamGetFlags(stream: usize, flags: *mut c_uint) -> Code {
     call_in_context(|| {
         let found = if DEFAULT_STREAMS.contains(&stream) { 0 } else { STREAMS.get(stream)?.flags };

@@ -1,0 +1,170 @@
+//! Writes the corpus that fuzzing begins with: a few small inputs of each reader, made by Tessera's own writers and by
+//! hand. `seeds FOLDER` makes a folder in it for each target.
+
+use std::error::Error;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use ccq_tree::Cell;
+use geo_io::{BinSpec, BinWriter, Cells, Compression, Crs, Georeference, LasPoints, TiffOptions};
+use gpu_core::{Bounds, Device, Grid, GridSpec, Points};
+
+type Result<T = ()> = std::result::Result<T, Box<dyn Error>>;
+
+/// The folders of the corpus.
+struct Corpus(PathBuf);
+
+impl Corpus {
+    /// Adds an input to the corpus of a target.
+    fn add(&self, target: &str, name: &str, bytes: &[u8]) -> Result {
+        let folder = self.0.join(target);
+        fs::create_dir_all(&folder)?;
+        Ok(fs::write(folder.join(name), bytes)?)
+    }
+
+    /// Adds an input that `write` writes, behind the byte by which a target of several formats tells them.
+    fn add_file(&self, target: &str, name: &str, kind: Option<u8>, write: impl FnOnce(&Path) -> Result) -> Result {
+        let path = tessera_fuzz::empty_folder("seed").join(name);
+        write(&path)?;
+        let mut bytes: Vec<u8> = kind.into_iter().collect();
+        bytes.extend(fs::read(path)?);
+        self.add(target, name, &bytes)
+    }
+}
+
+fn main() -> Result {
+    let folder = std::env::args_os().nth(1).ok_or("seeds FOLDER")?;
+    let corpus = Corpus(folder.into());
+    points(&corpus)?;
+    tables(&corpus)?;
+    rasters(&corpus)?;
+    texts(&corpus)?;
+    trees(&corpus)?;
+    Ok(())
+}
+
+/// LAS and LAZ with and without a system.
+fn points(corpus: &Corpus) -> Result {
+    let x: Vec<f64> = (0..40).map(|i| f64::from(i % 7) * 3.25).collect();
+    let y: Vec<f64> = (0..40).map(|i| f64::from(i / 7) * 2.5).collect();
+    let points = LasPoints { x: &x, y: &y, z: &x, ..Default::default() };
+    let utm = Crs::parse("EPSG:32632")?;
+    for (name, kind, crs) in
+        [("plain.las", 0, None), ("utm.las", 0, Some(&utm)), ("plain.laz", 1, None), ("utm.laz", 1, Some(&utm))]
+    {
+        let write = |path: &Path| Ok(geo_io::write_las(path, &points, crs)?);
+        corpus.add_file("las", name, Some(kind), write)?;
+    }
+    corpus.add_file("bins", "0.points", None, |path| {
+        let folder = path.parent().ok_or("a folder")?;
+        let ground = Bounds { min_x: 0.0, min_y: 0.0, max_x: 20.0, max_y: 20.0 };
+        let mut bins = BinWriter::open(folder, &BinSpec::new("fuzz", ground, 40), 1 << 20)?;
+        bins.push(&x, &y, &[&x])?;
+        Ok(bins.finish()?)
+    })
+}
+
+/// Tables with every separator.
+fn tables(corpus: &Corpus) -> Result {
+    let texts: [(&str, &str); 8] = [
+        ("names.csv", "x,y,z\n1,2,3\n4,5.5,6e3\n"),
+        ("semicolons.csv", "x;y;z;class\r\n1,5;2;3;2\r\n4;5;6;6\r\n"),
+        ("blanks.xyz", "1 2 3\n4  5 6 \n\n7\t8 9\n"),
+        ("tabs.txt", "# a comment\nx\ty\tz\n1\t2\t3\n"),
+        ("quotes.csv", "\"x\",\"y\",\"z, m\",z\n1,2,\"a\",3\n"),
+        ("marked.csv", "\u{feff}//X Y Z\n1 2 3\n"),
+        ("numbers.csv", "7,2013.1,1016.2,81.6,GRD\n8,2014.1,1017.2,82.6,GRD\n"),
+        ("pipes.csv", "x|y|z\n1|2|3\n"),
+    ];
+    for (i, (name, text)) in texts.iter().enumerate() {
+        corpus.add("table", name, &[&[i as u8], text.as_bytes()].concat())?;
+    }
+    Ok(())
+}
+
+/// TIFF, PNG, NPY and NPZ.
+fn rasters(corpus: &Corpus) -> Result {
+    let values: Vec<f32> = (0..20 * 12).map(|i| if i % 9 == 0 { f32::NAN } else { i as f32 * 0.1 }).collect();
+    let grid = GridSpec::new(500_000.0, 4_000_000.0, 30.0, 20, 12)?;
+    let place = Georeference::of_grid(&grid, Some(&Crs::parse("EPSG:32633")?));
+    for (name, compression, cloud_optimised) in [
+        ("deflate.tif", Compression::default(), false),
+        ("plain.tif", Compression::None, false),
+        ("cog.tif", Compression::default(), true),
+    ] {
+        let options = TiffOptions { compression, cloud_optimised };
+        let cells = Cells::Values { values: &values, nodata: -9999.0 };
+        corpus.add_file("tiff", name, None, |path| {
+            Ok(geo_io::write_tiff(path, &place, (20, 12), cells, &options)?)
+        })?;
+    }
+    let bytes: Vec<u8> = (0..20 * 12).map(|i| (i * 7 % 256) as u8).collect();
+    corpus.add_file("tiff", "grey.tif", None, |path| {
+        Ok(geo_io::write_tiff(path, &place, (20, 12), Cells::Grey(&bytes), &TiffOptions::default())?)
+    })?;
+    let pixels: Vec<[u8; 4]> = bytes.iter().map(|&b| [b, 255 - b, b / 2, 255]).collect();
+    corpus.add_file("png", "colours.png", None, |path| Ok(geo_io::write_colours(path, &pixels, 20, 12)?))?;
+    corpus.add_file("png", "picture.png", None, |path| Ok(geo_io::write_picture(path, &values, 20, 12)?))?;
+    corpus.add_file("npy", "f4.npy", Some(0), |path| Ok(geo_io::write_npy(path, &values, 20, 12)?))?;
+    corpus.add_file("npy", "u1.npy", Some(0), |path| Ok(geo_io::write_npy(path, &bytes, 12, 20)?))?;
+    let path = tessera_fuzz::empty_folder("seed").join("member.npy");
+    geo_io::write_npy(path.as_path(), &bytes, 20, 12)?;
+    corpus.add("npy", "stored.npz", &[&[1][..], &stored("mask.npy", &fs::read(path)?)].concat())
+}
+
+/// Returns a ZIP archive of one member that is not packed.
+fn stored(name: &str, bytes: &[u8]) -> Vec<u8> {
+    let (sum, length) = (crc32fast::hash(bytes).to_le_bytes(), (bytes.len() as u32).to_le_bytes());
+    let about = [&[20, 0, 0, 0, 0, 0, 0, 0, 0, 0][..], &sum, &length, &length, &[name.len() as u8, 0, 0, 0]].concat();
+    let member = [b"PK\x03\x04", &about[..], name.as_bytes(), bytes].concat();
+    let entry = [b"PK\x01\x02\x14\x00", &about[..], &[0; 14], name.as_bytes()].concat();
+    let sizes = [(entry.len() as u32).to_le_bytes(), (member.len() as u32).to_le_bytes()].concat();
+    [&member[..], &entry, b"PK\x05\x06\0\0\0\0\x01\0\x01\0", &sizes, &[0, 0]].concat()
+}
+
+/// Reference systems, shapes, plans.
+fn texts(corpus: &Corpus) -> Result {
+    let utm = Crs::parse("EPSG:32632")?;
+    for (name, text) in [
+        ("code", "EPSG:26910+5703".to_owned()),
+        ("wkt1", utm.wkt().unwrap_or_default().to_owned()),
+        ("local", "LOCAL_CS[\"site\",UNIT[\"US survey foot\",0.3048006096012192]]".to_owned()),
+        ("wkt2", "GEOGCRS[\"WGS 84\",DATUM[\"World Geodetic System 1984\",ELLIPSOID[\"WGS 84\",6378137,298.257223563]],\
+            CS[ellipsoidal,2],AXIS[\"latitude\",north],AXIS[\"longitude\",east],\
+            ANGLEUNIT[\"degree\",0.0174532925199433],ID[\"EPSG\",4326]]".to_owned()),
+    ] {
+        corpus.add("crs", name, text.as_bytes())?;
+    }
+    for (name, text) in [
+        ("point", r#"{"type":"Point","coordinates":[1.5,2]}"#),
+        ("line", r#"{"type":"Feature","properties":{"a":1},"geometry":{"type":"LineString","coordinates":[[1,2],[3,4,5]]}}"#),
+        ("polygons", r#"{"type":"FeatureCollection","features":[{"type":"Feature","properties":null,"geometry":
+            {"type":"MultiPolygon","coordinates":[[[[0,0],[4,0],[4,4],[0,4],[0,0]],[[1,1],[2,1],[2,2],[1,1]]]]}},
+            {"type":"Feature","properties":null,"geometry":null}]}"#),
+        ("collection", r#"{"type":"GeometryCollection","geometries":[{"type":"MultiPoint","coordinates":[[1,2],[3,4]]}]}"#),
+    ] {
+        corpus.add("shapes", name, text.as_bytes())?;
+    }
+    Ok(())
+}
+
+/// Trees of points and of values.
+fn trees(corpus: &Corpus) -> Result {
+    let x: Vec<f64> = (0..60).map(|i| f64::from(i * 37 % 61)).collect();
+    let y: Vec<f64> = (0..60).map(|i| f64::from(i * 17 % 59)).collect();
+    let params = quadtree_sort::Params::new().threshold(4);
+    let tree = quadtree_sort::build(&Device::Cpu, Points::new(&x, &y), &params, &())?;
+    corpus.add_file("qtree_file", "points.qtree", None, |path| Ok(tree.save(path)?))?;
+    index(corpus, "u8.ccq", |i| i as u8, None)?;
+    index(corpus, "f32.ccq", |i| i as f32, Some(7.0))?;
+    index(corpus, "i16.ccq", |i| i as i16, Some(3.0))
+}
+
+/// Adds the index of a small raster.
+fn index<T: ccq_tree::Buildable + Cell>(corpus: &Corpus, name: &str, of: fn(usize) -> T, nodata: Option<f64>) -> Result {
+    let values: Vec<T> = (0..30 * 20).map(|i| of(i * 7 % 23)).collect();
+    let raster = Grid::new(values, GridSpec::of_pixels(30, 20))?;
+    let params = ccq_tree::Params::new().nodata(nodata);
+    let tree = ccq_tree::build(&Device::Cpu, raster.view(), &params, &())?;
+    corpus.add_file("ccq_file", name, None, |path| Ok(tree.save(path)?))
+}

@@ -1,0 +1,36 @@
+//! What the fuzz targets share: files in memory, a limit on memory, coordinates that are likely to hurt.
+
+mod checksums;
+mod limited;
+mod numbers;
+
+use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
+
+pub use checksums::{seal_bins, seal_ccq, seal_qtree};
+pub use limited::LIMIT;
+pub use numbers::{Coordinate, Place, columns};
+
+/// The folder of this process's files: in memory where the system has such a place.
+static FOLDER: LazyLock<PathBuf> = LazyLock::new(|| {
+    let memory = Path::new("/dev/shm");
+    let parent = if memory.is_dir() { memory.to_owned() } else { std::env::temp_dir() };
+    let folder = parent.join(format!("tessera-fuzz-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder for the inputs");
+    folder
+});
+
+/// Writes an input to a file of this name and returns its path. The next input of the same name replaces it.
+pub fn file(name: &str, bytes: &[u8]) -> PathBuf {
+    let path = FOLDER.join(name);
+    std::fs::write(&path, bytes).expect("an input is written");
+    path
+}
+
+/// Returns an empty folder for inputs of several files.
+pub fn empty_folder(name: &str) -> PathBuf {
+    let path = FOLDER.join(name);
+    let _ = std::fs::remove_dir_all(&path);
+    std::fs::create_dir_all(&path).expect("a folder for an input");
+    path
+}

@@ -73,13 +73,13 @@ fn nni_exact(gpu: &Gpu, side: u32) -> Result<()> {
         ("exact_laplace", exact.weights(Weights::Laplace)),
         ("exact_c1", exact.weights(Weights::SibsonC1)),
         ("exact_query_radius_3", exact.query_radius(3.0)),
-        ("exact_no_site_radius", exact.site_radius(f64::INFINITY)),
+        ("exact_no_site_radius", exact.max_distance(f64::INFINITY)),
     ] {
         nni(gpu, &cloud, side, what, |_| params)?;
     }
     let void = Cloud::random(7_000_000, side, 500.0);
     nni(gpu, &void, side, "exact_void", |_| exact)?;
-    let wide = exact.site_radius(400.0);
+    let wide = exact.max_distance(400.0);
     nni(gpu, &void, side, "exact_void_site_radius_400", |_| wide)?;
     // The outermost centres lie a twentieth of a cell outside of all points, beside long straight edges of these.
     let inward = |v: &f64| 0.55 + v * (f64::from(side) - 1.1) / f64::from(side);
@@ -97,7 +97,7 @@ fn nni_options(gpu: &Gpu, cloud: &Cloud) -> Result<()> {
     let finest = |params: Params| params.supersample(4);
     nni(gpu, cloud, 5000, "pixels_supersample_4", finest)?;
     let far = f64::INFINITY;
-    let unlimited = |params: Params| params.query_radius(far).site_radius(far);
+    let unlimited = |params: Params| params.query_radius(far).region_of_influence(far);
     nni(gpu, cloud, 5000, "pixels_no_radii", unlimited)?;
     let void = Cloud::random(7_000_000, 5000, 500.0);
     nni(gpu, &void, 5000, "pixels_void", plain)?;
@@ -106,9 +106,9 @@ fn nni_options(gpu: &Gpu, cloud: &Cloud) -> Result<()> {
     {
         nni(gpu, cloud, 5000, what, |params| unlimited(params).weights(weights))?;
     }
-    for site_radius in [10.0, 100.0] {
-        let what = format!("pixels_void_no_query_radius_site_radius_{site_radius}");
-        nni(gpu, &void, 5000, &what, |params| unlimited(params).site_radius(site_radius))?;
+    for region in [10.0, 100.0] {
+        let what = format!("pixels_void_no_query_radius_site_radius_{region}");
+        nni(gpu, &void, 5000, &what, |params| unlimited(params).region_of_influence(region))?;
     }
     Ok(())
 }
@@ -120,7 +120,7 @@ fn nni_values(gpu: &Gpu, cloud: &Cloud) -> Result<()> {
     let other: Vec<f64> = cloud.x.iter().zip(&cloud.y).map(|(x, y)| (x * y).sin()).collect();
     let columns: [&[f64]; 4] = [&cloud.z, &other, &cloud.x, &cloud.y];
     let paper = Params::on_pixels(grid(side)?);
-    let unlimited = paper.query_radius(far).site_radius(far);
+    let unlimited = paper.query_radius(far).region_of_influence(far);
     let finer = paper.supersample(2);
     let laplace = unlimited.weights(Weights::Laplace);
     for (what, params) in [

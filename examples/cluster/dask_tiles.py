@@ -1,6 +1,6 @@
 """A DEM in tiles by Dask.
 
-    lidar_dem plan tiles/*.laz --query-radius 20 --memory 8GiB -o plan.json
+    lidar_dem plan tiles/*.laz --memory 8GiB -o plan.json
     python examples/cluster/dask_tiles.py plan.json dem.tif 8                 # 8 processes on this machine
     python examples/cluster/dask_tiles.py plan.json dem.tif tcp://head:8786   # the workers of a scheduler
 

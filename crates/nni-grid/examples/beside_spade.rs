@@ -51,7 +51,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         per_query(whole)
     );
     for (name, radius) in [("query radius 3", 3.0), ("no radius", f64::INFINITY)] {
-        let params = Params::on_pixels(grid).query_radius(radius).site_radius(radius.max(10.0));
+        let params =
+            Params::on_pixels(grid).query_radius(radius).region_of_influence(radius.max(10.0));
         let start = Instant::now();
         let dem = interpolate(&Device::Cpu, Points { x: &x, y: &y, values: &[&z] }, &params, &())?;
         let time = start.elapsed();

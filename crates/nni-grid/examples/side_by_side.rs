@@ -29,7 +29,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut pictures = vec![exact(&x, &y, &z, &grid)?];
     for supersample in [1, 4] {
         let params = Params::on_pixels(grid).supersample(supersample).query_radius(24.0);
-        let params = params.site_radius(f64::INFINITY);
+        let params = params.region_of_influence(f64::INFINITY);
         let points = Points { x: &x, y: &y, values: &[&z] };
         let dem = interpolate(&Device::Cpu, points, &params, &())?;
         pictures.extend(dem.values.into_iter().map(gpu_core::Grid::into_values));

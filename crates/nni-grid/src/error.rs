@@ -35,17 +35,34 @@ pub enum Error {
         /// As given.
         query_radius: f64,
     },
-    /// The site radius is not positive.
-    #[error("site radius {site_radius} is not above 0")]
-    SiteRadius {
+    /// The region of influence is not positive.
+    #[error("region of influence {region_of_influence} is not above 0")]
+    RegionOfInfluence {
         /// As given.
-        site_radius: f64,
+        region_of_influence: f64,
+    },
+    /// The exact method has no region of influence.
+    #[error(
+        "region of influence {region_of_influence}: the exact method takes all natural neighbours; use max_distance, \
+         or the method on pixels"
+    )]
+    ExactRegionOfInfluence {
+        /// As given.
+        region_of_influence: f64,
     },
     /// The distance beyond which cells are left out is not one.
     #[error("maximum distance {max_distance} is not 0 or more")]
     MaxDistance {
         /// As given.
         max_distance: f64,
+    },
+    /// It is not known which points a part of such a DEM depends on.
+    #[error(
+        "which points a part depends on is known of the exact method's areas and borders alone, not of {what}"
+    )]
+    Dependence {
+        /// What was asked for.
+        what: &'static str,
     },
     /// The filling is not a number.
     #[error("fill value {value} is not a finite number")]

@@ -37,9 +37,11 @@
 //! (`supersample`), several points in a pixel merge by a stated policy, a query on a site gives that
 //! site's value, and pixels as far from one site as from another count for both sides.
 //!
-//! By either, a site counts only within its region of influence, so gaps in the data, a lake, stay NODATA
-//! without any pass before or after (Beutel, Mølhave and Agarwal 2010, doi:10.1145/1869790.1869817); and
-//! CPU and GPU give the same bits. `docs/nni-grid.md` has the definitions.
+//! By either, cells farther than [`Params::max_distance`] from the nearest point have no value, so that a lake stays
+//! NODATA. The exact method gives every other cell the weights of all its natural neighbours, however far away they are.
+//! On pixels a site may have a region of influence, as published, beyond which no cell uses it
+//! ([`Params::region_of_influence`]; Beutel, Mølhave and Agarwal 2010, doi:10.1145/1869790.1869817). CPU and GPU give
+//! the same bits. `docs/nni-grid.md` has the definitions.
 //!
 //! # Accuracy
 //!
@@ -68,6 +70,7 @@ mod value_scale;
 use gpu_core::{Device, Grid, GridSpec, Progress};
 
 pub use error::{Error, Result};
+pub use exact::dependence::{Dependence, Wanted};
 pub use input::Input;
 pub use params::{Duplicates, Fill, MAX_SIDE, MAX_SUPERSAMPLE, Method, Params, Weights};
 pub use value_scale::ValueScale;
@@ -132,8 +135,9 @@ impl Dem {
 /// For the points [`Error::Core`] with [`Length`](gpu_core::Error::Length) or
 /// [`NotFinite`](gpu_core::Error::NotFinite), [`Error::Value`], [`Error::TooManyPoints`]; for a mask of other
 /// sides than the grid's [`Error::Core`] with [`Shape`](gpu_core::Error::Shape). For the parameters
-/// [`Error::Supersample`], [`Error::QueryRadius`], [`Error::SiteRadius`], [`Error::MaxDistance`],
-/// [`Error::FillValue`], [`Error::WeightsRadius`], [`Error::WeightsLayers`], [`Error::TooLarge`].
+/// [`Error::Supersample`], [`Error::QueryRadius`], [`Error::RegionOfInfluence`],
+/// [`Error::ExactRegionOfInfluence`], [`Error::MaxDistance`], [`Error::FillValue`], [`Error::WeightsRadius`],
+/// [`Error::WeightsLayers`], [`Error::TooLarge`].
 /// [`Error::Cancelled`] where `progress` breaks; [`Error::Core`] where memory or the device fails.
 pub fn interpolate<'a>(
     device: &Device,

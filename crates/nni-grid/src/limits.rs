@@ -27,7 +27,7 @@ impl QueryLimits {
         let limit = (squared(params.query_radius).floor() as u64).max(2);
         let diagonal = 4 * (u64::from(raster.width).pow(2) + u64::from(raster.height).pow(2));
         let circle = Circle { limit, supersample: params.supersample };
-        let site_limit = (squared(params.site_radius).ceil() as u64).max(1);
+        let site_limit = (squared(params.region_of_influence).ceil() as u64).max(1);
         // No limit, if every site reaches every cell.
         let site_limit = if site_limit > diagonal { u64::MAX } else { site_limit };
         Ok(Self { circle: (limit < diagonal).then_some(circle), site_limit })

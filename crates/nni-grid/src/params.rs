@@ -133,7 +133,7 @@ pub enum Fill {
 ///
 /// # fn main() -> Result<(), gpu_core::Error> {
 /// let grid = GridSpec::new(0.0, 100.0, 1.0, 100, 100)?;
-/// let params = Params::new(grid).site_radius(25.0).weights(Weights::SibsonC1).hull(true);
+/// let params = Params::new(grid).max_distance(25.0).weights(Weights::SibsonC1).hull(true);
 /// # Ok(())
 /// # }
 /// ```
@@ -144,12 +144,16 @@ pub struct Params {
     pub grid: GridSpec,
     /// Where the weights come from.
     pub method: Method,
-    /// Region of influence of a site, in DEM cells: a cell farther away does not use it. May be
-    /// infinite.
-    pub site_radius: f64,
+    /// Cells farther from the nearest site, in DEM cells, have no value. May be infinite. It does not decide which sites
+    /// count: a cell within it has the weights of all its natural neighbours, however far away they are.
+    pub max_distance: f64,
+    /// Region of influence of a site, in DEM cells, of the method on pixels alone: a cell farther away does not use it,
+    /// as in TerraNNI. The surface has a step where a cell loses a natural neighbour by that. Infinite for none.
+    pub region_of_influence: f64,
     /// How far a cell looks for ground to steal, in DEM cells. May be infinite: then the weights are
     /// those of the whole natural neighbourhood. The exact method looks in the square whose half side
-    /// this is, that on pixels in the circle whose radius it is.
+    /// this is, that on pixels in the circle whose radius it is. In gaps that are wider, weights are not those of natural
+    /// neighbours.
     pub query_radius: f64,
     /// Pixels of the Voronoi raster along a cell's side: 1 to [`MAX_SUPERSAMPLE`]. Of the method on
     /// pixels alone.
@@ -161,8 +165,6 @@ pub struct Params {
     /// Whether cells outside the sites' convex hull are left out. On the GPU the call then waits for
     /// the sites, and a graph cannot hold it.
     pub hull: bool,
-    /// Cells farther from the nearest site, in cells, are left out. May be infinite.
-    pub max_distance: f64,
     /// What cells that are left out, or have no value otherwise, take.
     pub fill: Fill,
     /// Whether the number of natural neighbours that count is given for each cell; with the method on
@@ -181,19 +183,19 @@ pub struct Params {
 }
 
 impl Params {
-    /// The exact method, site radius 10, no query radius; Sibson's weights, the mean of several points,
-    /// nothing left out, no layers.
+    /// The exact method, a value for each cell within 10 cells of a point; Sibson's weights of all natural neighbours, the
+    /// mean of several points, no layers.
     pub fn new(grid: GridSpec) -> Self {
         Self {
             grid,
             method: Method::Exact,
-            site_radius: 10.0,
+            max_distance: 10.0,
+            region_of_influence: f64::INFINITY,
             query_radius: f64::INFINITY,
             supersample: 1,
             duplicates: Duplicates::Mean,
             weights: Weights::Sibson,
             hull: false,
-            max_distance: f64::INFINITY,
             fill: Fill::Nodata,
             counts: false,
             distances: false,
@@ -202,10 +204,12 @@ impl Params {
         }
     }
 
-    /// The method on pixels, with site radius 10 and query radius 3, as in the paper, and no
+    /// The method on pixels, with region of influence 10 and query radius 3, as in the paper, no other limit and no
     /// supersampling; else as [`new`](Self::new).
     pub fn on_pixels(grid: GridSpec) -> Self {
-        Self { method: Method::Pixels, query_radius: 3.0, ..Self::new(grid) }
+        let (region_of_influence, max_distance) = (10.0, f64::INFINITY);
+        let base = Self { region_of_influence, max_distance, ..Self::new(grid) };
+        Self { method: Method::Pixels, query_radius: 3.0, ..base }
     }
 
     /// Sets the DEM: the field of that name.
@@ -218,9 +222,14 @@ impl Params {
         Self { method, ..self }
     }
 
-    /// Sets the region of influence of a site, in cells: the field of that name.
-    pub fn site_radius(self, site_radius: f64) -> Self {
-        Self { site_radius, ..self }
+    /// Sets the distance to the nearest site, in cells, beyond which cells have no value: the field of that name.
+    pub fn max_distance(self, max_distance: f64) -> Self {
+        Self { max_distance, ..self }
+    }
+
+    /// Sets the region of influence of a site, in cells, of the method on pixels: the field of that name.
+    pub fn region_of_influence(self, region_of_influence: f64) -> Self {
+        Self { region_of_influence, ..self }
     }
 
     /// Sets how far a cell looks, in cells: the field of that name.
@@ -246,11 +255,6 @@ impl Params {
     /// Sets whether cells outside of the sites' hull are left out: the field of that name.
     pub fn hull(self, hull: bool) -> Self {
         Self { hull, ..self }
-    }
-
-    /// Sets the distance to the nearest site, in cells, beyond which cells are left out: the field of that name.
-    pub fn max_distance(self, max_distance: f64) -> Self {
-        Self { max_distance, ..self }
     }
 
     /// Sets what cells without a value take: the field of that name.
@@ -331,15 +335,18 @@ impl Params {
 
     /// Checks everything but the size of the Voronoi raster.
     pub(crate) fn check(&self) -> Result<()> {
-        let &Self { grid, site_radius, query_radius, supersample, .. } = self;
+        let &Self { grid, region_of_influence, query_radius, supersample, .. } = self;
         if !(1..=MAX_SUPERSAMPLE).contains(&supersample) {
             return Err(Error::Supersample { supersample });
         }
         if query_radius.is_nan() || query_radius <= 0.0 {
             return Err(Error::QueryRadius { query_radius });
         }
-        if site_radius.is_nan() || site_radius <= 0.0 {
-            return Err(Error::SiteRadius { site_radius });
+        if region_of_influence.is_nan() || region_of_influence <= 0.0 {
+            return Err(Error::RegionOfInfluence { region_of_influence });
+        }
+        if self.method == Method::Exact && region_of_influence.is_finite() {
+            return Err(Error::ExactRegionOfInfluence { region_of_influence });
         }
         self.check_extras()?;
         GridSpec::new(grid.origin_x, grid.origin_y, grid.cell_size, grid.width, grid.height)?;

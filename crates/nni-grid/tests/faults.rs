@@ -56,11 +56,12 @@ impl Resident {
 fn resident(gpu: &Gpu) -> u64 {
     let cloud = random(70, 12.0, 3, |x, y| x * y);
     let grid = square(12);
-    let wide = Params::on_pixels(grid).query_radius(f64::INFINITY).site_radius(f64::INFINITY);
+    let wide =
+        Params::on_pixels(grid).query_radius(f64::INFINITY).region_of_influence(f64::INFINITY);
     let ways = [
         Params::on_pixels(grid).distances(true).hull(true),
         wide,
-        wide.weights(Weights::SibsonC1).site_radius(9.0),
+        wide.weights(Weights::SibsonC1).region_of_influence(9.0),
         Params::new(grid).weights(Weights::SibsonC1).distances(true),
         Params::new(grid).hull(true),
     ];

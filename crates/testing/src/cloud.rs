@@ -91,6 +91,66 @@ impl Cloud {
         }))
     }
 
+    /// Clouds with gaps as surveys have them, in the square from 0 to `side`, by name: lines apart, buildings without ground,
+    /// contour lines, the rings of a scanner, ship tracks, and voids amid random points.
+    pub fn with_gaps(
+        side: f64,
+        value: impl Fn(f64, f64) -> f64 + Copy,
+    ) -> Vec<(&'static str, Self)> {
+        let at = |(x, y): (f64, f64)| (x, y, value(x, y));
+        let mut random = Random::new(11);
+        let mut noise = |size: f64| random.between(-size, size);
+        let steps = |step: f64| (0..=(side / step) as u32).map(move |i| step * f64::from(i));
+        let lattice = || steps(1.0).flat_map(move |y| steps(1.0).map(move |x| (x, y)));
+        // 15 x 18, a street apart.
+        let is_built = |&(x, y): &(f64, f64)| {
+            x % 22.0 > 3.5 && x % 22.0 < 18.5 && y % 27.0 > 5.5 && y % 27.0 < 23.5
+        };
+        let middle = side / 2.0;
+        let around = |radius: f64, count: u32| {
+            (0..count).map(move |i| {
+                let (sin, cos) =
+                    (std::f64::consts::TAU * f64::from(i) / f64::from(count)).sin_cos();
+                (middle + radius * cos, middle + radius * sin)
+            })
+        };
+        let buildings = lattice()
+            .filter(|place| !is_built(place))
+            .map(|(x, y)| (x + noise(0.3), y + noise(0.3)));
+        let buildings = Self::of(buildings.map(at));
+        let contours = (1..9).flat_map(|level| {
+            let wide = move |(x, y): (f64, f64)| {
+                (x, middle + (y - middle) * 0.8 + 0.004 * (x - middle).powi(2))
+            };
+            around(f64::from(level).powf(1.3) * side / 36.0, 120 * level).map(wide)
+        });
+        let rings = (0..14).flat_map(|ring| around(1.5 * 1.28f64.powi(ring), 180));
+        let is_within = |&(x, y): &(f64, f64)| x.min(y) >= 0.0 && x.max(y) <= side;
+        let tracks = steps(17.0).flat_map(|x| steps(0.7).map(move |y| (x, y)));
+        let tracks = Self::of(tracks.map(|(x, y)| at((x + 0.1 * y + noise(0.2), y))));
+        let lake = |x: f64, y: f64| f64::hypot(x - 0.6 * side, y - 0.4 * side) > 0.25 * side;
+        let pond = |x: f64, y: f64| f64::hypot(x - 0.2 * side, y - 0.8 * side) > 0.08 * side;
+        let shores = Self::uniform((side * side / 3.0) as usize, [0.0, 0.0, side, side], 5, value);
+        let shores = (0..shores.len()).map(|i| (shores.x[i], shores.y[i]));
+        let shores = shores.filter(|&(x, y)| lake(x, y) && pond(x, y));
+        let lines = |apart: f64| {
+            Self::of(steps(apart).flat_map(|y| steps(0.5).map(move |x| (x, y))).map(at))
+        };
+        vec![
+            ("lines 5 apart", lines(5.0)),
+            ("lines 11 apart", lines(11.0)),
+            ("lines 15 apart", lines(15.0)),
+            ("lines 18 apart", lines(18.0)),
+            ("lines 25 apart", lines(25.0)),
+            ("lines 40 apart", lines(40.0)),
+            ("buildings", buildings),
+            ("contour lines", Self::of(contours.filter(is_within).map(at))),
+            ("rings of a scanner", Self::of(rings.filter(is_within).map(at))),
+            ("ship tracks", tracks),
+            ("voids", Self::of(shores.map(at))),
+        ]
+    }
+
     /// Every point twice, and the second time with another value.
     pub fn doubled(mut self) -> Self {
         for i in 0..self.len() {

@@ -1,17 +1,18 @@
 //! Where the DEM lies, and how far around it points count.
 //!
-//! With `--bounds` the points within reach outside them take part: they are read, the DEM is made over the
-//! bounds and a margin, and the margin is cut off again. So tiles have no seams: a cell has the value that it
-//! has in the DEM of the whole. Where a radius is infinite there is no margin that would do, and all points
-//! and all of their ground take part.
+//! With `--bounds` points outside them take part, so that tiles have no seams: a cell has the value that it has in the DEM
+//! of the whole. By the exact method these are the points that cells depend on ([`halo`](crate::halo)). By the method on
+//! pixels they are those within reach; the DEM is made over the bounds and a margin, and the margin is cut off again.
+//! Where a radius is infinite there is no margin that would do, and all points and all of their ground take part.
 
 use std::path::PathBuf;
 
 use anyhow::{Result, anyhow, ensure};
 use gpu_core::parallel::{self, FINE};
 use gpu_core::{Bounds, Device, DeviceChoice, Grid, GridSpec, host_memory};
-use nni_grid::Dem;
+use nni_grid::{Dem, Method};
 use programs::cloud::Cloud;
+use programs::scale::joined;
 use programs::{edges, units};
 
 use crate::args::Args;
@@ -30,30 +31,51 @@ pub struct Extents {
 /// How far from the origin places can lie, in cells, so that they differ exactly.
 pub const FARTHEST: f64 = (1_u64 << 30) as f64;
 
-/// The bounds of the points that count; `None` for all.
-pub fn wanted(args: &Args, inputs: &[PathBuf]) -> Result<Option<Bounds>> {
-    let Some(extent) = args.points.bounds else { return Ok(None) };
-    let reach = args.surface.reach();
-    if reach.is_infinite() {
-        return Ok(None);
+/// Which points are read.
+pub enum Wanted {
+    /// All of them.
+    All,
+    /// All of them, some of which must lie within bounds.
+    AllNear(Bounds),
+    /// Those within bounds.
+    Within(Bounds),
+    /// Those that the cells of a grid depend on, of points within bounds.
+    Dependence { grid: GridSpec, all: Bounds, halo: f64 },
+}
+
+/// The points that count.
+pub fn wanted(args: &Args, inputs: &[PathBuf]) -> Result<Wanted> {
+    let Some(extent) = args.points.bounds else { return Ok(Wanted::All) };
+    let (first_halo, reach) = (args.surface.first_halo(), args.surface.reach_on_pixels());
+    if first_halo.is_none() && (args.surface.method == Method::Exact || reach.is_infinite()) {
+        return Ok(Wanted::All);
     }
+    let headers = inputs.iter().map(|path| geo_io::read_header(path));
+    let headers = headers.collect::<geo_io::Result<Vec<_>>>()?;
     let cell = match args.surface.resolution {
         Some(cell) => cell,
         None => {
-            let stated =
-                inputs.first().map(|path| geo_io::read_header(path)).transpose()?.flatten();
-            let crs = args.points.crs()?.or(stated.and_then(|header| header.crs));
+            let stated = headers.first().and_then(Option::as_ref);
+            let crs = args.points.crs()?.or(stated.and_then(|header| header.crs.clone()));
             units::default_resolution(crs.as_ref())?
         }
     };
     let grid = snapped(extent.0, cell).map_err(|error| too_large(cell, error))?;
-    let (b, margin) = (grid.bounds(), reach * cell);
-    Ok(Some(Bounds {
-        min_x: b.min_x - margin,
-        min_y: b.min_y - margin,
-        max_x: b.max_x + margin,
-        max_y: b.max_y + margin,
-    }))
+    let Some(halo) = first_halo else {
+        return Ok(Wanted::Within(widened(&grid.bounds(), reach * cell)));
+    };
+    // A table does not say where its points lie.
+    let bounds = headers.into_iter().map(|header| header.and_then(|header| header.bounds));
+    let Some(bounds) = bounds.collect::<Option<Vec<Bounds>>>() else {
+        return Ok(Wanted::AllNear(widened(&grid.bounds(), halo * cell)));
+    };
+    let all = bounds.into_iter().reduce(joined);
+    Ok(all.map_or(Wanted::All, |all| Wanted::Dependence { grid, all, halo }))
+}
+
+/// Bounds with so much more on each side.
+pub fn widened(b: &Bounds, by: f64) -> Bounds {
+    Bounds { min_x: b.min_x - by, min_y: b.min_y - by, max_x: b.max_x + by, max_y: b.max_y + by }
 }
 
 /// The DEM's cells: over `--bounds`, or over the points; edges on multiples of the resolution.
@@ -81,8 +103,10 @@ fn sized(args: &Args, cloud: &Cloud, device: &Device) -> Result<Extents> {
         units::check_default(&grid, &points, count)?;
     }
     let extents = match args.points.bounds {
-        Some(_) => Extents::within(grid, args.surface.reach(), &points)?,
-        None => Extents { grid, with_margin: grid, corner: (0, 0) },
+        Some(_) if args.surface.method == Method::Pixels => {
+            Extents::within(grid, args.surface.reach_on_pixels(), &points)?
+        }
+        _ => Extents { grid, with_margin: grid, corner: (0, 0) },
     };
     require_memory(args, device, &extents.with_margin)?;
     Ok(extents)
@@ -130,12 +154,11 @@ impl Extents {
     /// So the grid's corners are integers, and differences of places are exact, whatever the cell size: a cell gets
     /// the same bits in a tile as in the whole, whose corner is another.
     pub fn in_cells(&self, cloud: &mut Cloud) -> GridSpec {
-        let GridSpec { origin_x, origin_y, cell_size, .. } = self.with_margin;
+        let cell_size = self.with_margin.cell_size;
         for column in [&mut cloud.x, &mut cloud.y] {
             parallel::for_each(column, FINE, |_, x| *x = edges::in_cells(*x, cell_size));
         }
-        let corner = ((origin_x / cell_size).round(), (origin_y / cell_size).round());
-        GridSpec { origin_x: corner.0, origin_y: corner.1, cell_size: 1.0, ..self.with_margin }
+        grid_in_cells(&self.with_margin)
     }
 
     /// A DEM without its margin.
@@ -156,6 +179,13 @@ impl Extents {
         dem.values = vec![Grid::new(heights, self.grid)?];
         Ok(dem)
     }
+}
+
+/// A grid with a cell as the unit of length: its corner is a multiple of that.
+pub fn grid_in_cells(grid: &GridSpec) -> GridSpec {
+    let corner = |place: f64| (place / grid.cell_size).round();
+    let (origin_x, origin_y) = (corner(grid.origin_x), corner(grid.origin_y));
+    GridSpec { origin_x, origin_y, cell_size: 1.0, ..*grid }
 }
 
 /// The grid over points, each of which lies in a cell where [`Extents::in_cells`] puts it.

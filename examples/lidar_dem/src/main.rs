@@ -5,18 +5,20 @@
 
 mod args;
 mod extent;
+mod halo;
 mod scale;
 mod surface;
 mod survey;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Result;
 use geo_io::{Crs, LasPoints, Output};
 use gpu_core::{Device, GridSpec, Points, Progress, ValueRange};
-use nni_grid::Dem;
+use nni_grid::{Dem, Method};
 use programs::cloud::Cloud;
+use programs::ground::Ground;
 use programs::opening::Opening;
 use programs::products::Products;
 use programs::program;
@@ -27,7 +29,7 @@ use serde_json::json;
 use terrain_grid::ContourParams;
 
 use args::{Args, Command, CommandLine, LinesFormat, lines_format};
-use extent::Extents;
+use extent::{Extents, Wanted};
 use surface::SurfaceArgs;
 
 fn main() -> ExitCode {
@@ -56,7 +58,7 @@ fn run(args: &Args) -> Result<()> {
     }
     let wanted = extent::wanted(args, &inputs)?;
     let (device, (cloud, range)) = opening.beside(&mut stages, "read", |progress| {
-        let mut cloud = Cloud::read(&inputs, &args.points, wanted, progress)?;
+        let mut cloud = read(args, &inputs, &wanted, progress)?;
         progress.at("heights", 0.0)?;
         let range = cloud.settle_heights();
         cloud.notes.extend(cloud.note_on_strays());
@@ -80,13 +82,37 @@ fn run(args: &Args) -> Result<()> {
         let extents = extent::extents(args, &cloud, &device)?;
         interpolate(&device, cloud, range, extents, &args.surface, progress)
     })?;
-    report_sites(&mut report, &dem);
+    report_sites(&mut report, &dem, &args.surface);
     report.raster("dem", &dem.grid, "heights", heights(&dem));
+    report_emptiness(&mut report, &dem, &args.surface);
     write_products(args, &dem, crs, units, &device, &mut stages, &mut report)?;
     report.stages(&stages);
     report.written(&args.outputs());
     report.print(&args.run, args.output.as_os_str() == "-");
     Ok(())
+}
+
+/// Reads the points that count.
+fn read(
+    args: &Args,
+    inputs: &[PathBuf],
+    wanted: &Wanted,
+    progress: &dyn Progress,
+) -> Result<Cloud> {
+    let (points, surface) = (&args.points, &args.surface);
+    match wanted {
+        Wanted::All => Cloud::read(inputs, points, None, progress),
+        Wanted::AllNear(bounds) => {
+            let cloud = Cloud::read(inputs, points, None, progress)?;
+            cloud.require_points_within(bounds)?;
+            Ok(cloud)
+        }
+        Wanted::Within(bounds) => Cloud::read(inputs, points, Some(*bounds), progress),
+        Wanted::Dependence { grid, all, halo } => {
+            let read = |ground: &dyn Ground| Cloud::read_of(inputs, points, Some(ground), progress);
+            halo::read_dependence(surface, grid, all, *halo, read)
+        }
+    }
 }
 
 /// Surveys the simulated landscape and writes its points to a LAZ file.
@@ -137,14 +163,32 @@ fn heights(dem: &Dem) -> &[f32] {
     dem.values[0].values()
 }
 
-fn report_sites(report: &mut Report, dem: &Dem) {
+fn report_sites(report: &mut Report, dem: &Dem, surface: &SurfaceArgs) {
     let s = &dem.summary;
-    let merged = format!("{} merged into a shared pixel, {} outside the grid", s.merged, s.outside);
+    let shared = if surface.method == Method::Pixels { "pixel" } else { "place" };
+    let (merged, outside) = (s.merged, s.outside);
+    let merged = format!("{merged} merged into a shared {shared}, {outside} outside the grid");
     report.line("sites", format_args!("{} from {} points; {merged}", s.sites, s.points));
     let fields = json!({
         "points": s.points, "sites": s.sites, "merged": s.merged, "outside": s.outside,
     });
     report.field("sites", fields);
+}
+
+/// Says why cells have no height.
+fn report_emptiness(report: &mut Report, dem: &Dem, surface: &SurfaceArgs) {
+    let (empty, distance) = (dem.summary.nodata, surface.max_distance);
+    if empty == 0 || surface.method == Method::Pixels {
+        return;
+    }
+    let why = match (surface.hull, distance.is_finite()) {
+        (true, true) => {
+            format!("outside the hull, or farther than {distance} cells from every point")
+        }
+        (true, false) => "outside the hull".to_owned(),
+        _ => format!("farther than {distance} cells from every point: see --max-distance"),
+    };
+    report.line("no height", format_args!("{empty} cells, {why}"));
 }
 
 /// Makes and writes the DEM and what is asked for beside it.

@@ -1,6 +1,6 @@
 //! How the surface through the points is made, and how far points reach by that.
 
-use anyhow::{Result, ensure};
+use anyhow::{Result, bail, ensure};
 use clap::Args;
 use gpu_core::{GridSpec, ValueRange};
 use nni_grid::{Duplicates, Method, Params, Weights};
@@ -13,47 +13,71 @@ pub struct SurfaceArgs {
     /// Side of a DEM cell, in ground units [default: 1, of feet 3; degrees have none]
     #[arg(long, value_parser = positive, allow_negative_numbers = true)]
     pub resolution: Option<f64>,
-    /// How far a point reaches, in DEM cells ("inf": everywhere); farther ground is NODATA
+    /// How far from the nearest point ground still has a height, in DEM cells ("inf": everywhere); farther ground is
+    /// NODATA. Heights are of all natural neighbours, however far away these are
     #[arg(long, value_name = "CELLS", default_value_t = 10.0, value_parser = number, allow_negative_numbers = true)]
-    pub site_radius: f64,
+    pub max_distance: f64,
+    /// Leave out cells outside the convex hull of the points
+    #[arg(long)]
+    pub hull: bool,
     /// Natural neighbours by exact geometry, or by the pixels of a raster: exact or pixels
     #[arg(long, value_name = "NAME", default_value = "exact")]
     pub method: Method,
-    /// How far a DEM cell looks for ground that it would take over, in DEM cells; "inf" for no limit
-    /// [default: inf; 3 with --method pixels and weights sibson]
-    #[arg(long, value_name = "CELLS", value_parser = number, allow_negative_numbers = true)]
-    pub query_radius: Option<f64>,
-    /// With --method pixels: pixels along the side of a DEM cell, 1 to 8; more is more accurate and slower
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    pub supersample: u32,
     /// How much each natural neighbour counts: sibson, laplace, or c1 (smooth); with --method pixels the
     /// latter two with --query-radius inf
     #[arg(long, value_name = "NAME", default_value = "sibson")]
     pub weights: Weights,
-    /// Leave out cells outside the convex hull of the points
-    #[arg(long)]
-    pub hull: bool,
-    /// Leave out cells farther from the nearest point, in DEM cells
-    #[arg(long, value_name = "CELLS", default_value_t = f64::INFINITY, value_parser = number, allow_negative_numbers = true)]
-    pub max_distance: f64,
-    /// The height of several points in one Voronoi pixel: mean, min, max, first or last
+    /// The height of several points at one place, with --method pixels in one pixel: mean, min, max, first or last
     #[arg(long, value_name = "POLICY", default_value = "mean")]
     pub duplicates: Duplicates,
+    /// With --method pixels: how far a DEM cell looks for ground that it would take over, in DEM cells; "inf" for no limit
+    /// [default: 3 with weights sibson, inf with others]
+    #[arg(long, value_name = "CELLS", value_parser = number, allow_negative_numbers = true)]
+    pub query_radius: Option<f64>,
+    /// With --method pixels: how far from a point cells use it, in DEM cells, as published; where a cell loses a natural
+    /// neighbour by that the surface has a step [default: inf]
+    #[arg(long, value_name = "CELLS", value_parser = number, allow_negative_numbers = true)]
+    pub region_of_influence: Option<f64>,
+    /// With --method pixels: pixels along the side of a DEM cell, 1 to 8; more is more accurate and slower
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub supersample: u32,
+    /// An option of earlier versions
+    #[arg(long, hide = true, allow_hyphen_values = true)]
+    pub site_radius: Option<String>,
 }
 
 /// How far a DEM cell looks on pixels where no radius is given.
 const DEFAULT_QUERY_RADIUS: f64 = 3.0;
 
-/// Site radii that count as far away where there is no query radius.
+/// Distances within which ground has a height that count as far away where there is no query radius.
 const WIDE: f64 = 10.0;
+
+/// How wide a halo is read first by the exact method, in distances within which ground has a height, and in cells at least.
+const HALO: (f64, f64) = (3.0, 16.0);
 
 impl SurfaceArgs {
     /// Checks what clap does not.
     pub fn check(&self) -> Result<()> {
-        for (name, radius) in
-            [("--site-radius", self.site_radius), ("--query-radius", self.query_radius())]
-        {
-            ensure!(radius > 0.0, "{name} {radius} is not a positive number of cells");
+        if let Some(cells) = &self.site_radius {
+            bail!(
+                "--site-radius {cells}: this option is gone. --max-distance {cells} says how far from the nearest point \
+                 ground has a height; all natural neighbours count, however far away"
+            );
+        }
+        let distance = self.max_distance;
+        ensure!(distance >= 0.0, "--max-distance must be 0 or more; got {distance}");
+        let on_pixels = [
+            ("--query-radius", self.query_radius),
+            ("--region-of-influence", self.region_of_influence),
+        ];
+        for (name, radius) in on_pixels {
+            let Some(radius) = radius else { continue };
+            ensure!(radius > 0.0, "{name} must be above 0; got {radius}");
+            ensure!(
+                self.method == Method::Pixels,
+                "{name} {radius} is of --method pixels: the exact method takes all natural neighbours; --max-distance \
+                 says how far from the nearest point ground has a height"
+            );
         }
         let s = self.supersample;
         let most = nni_grid::MAX_SUPERSAMPLE;
@@ -70,13 +94,13 @@ impl SurfaceArgs {
     pub fn params(&self, grid: GridSpec, range: Option<ValueRange>) -> Params {
         Params::new(grid)
             .method(self.method)
-            .site_radius(self.site_radius)
+            .max_distance(self.max_distance)
+            .region_of_influence(self.region_of_influence())
             .query_radius(self.query_radius())
             .supersample(self.supersample)
             .duplicates(self.duplicates)
             .weights(self.weights)
             .hull(self.hull)
-            .max_distance(self.max_distance)
             .value_range(range)
     }
 
@@ -87,68 +111,83 @@ impl SurfaceArgs {
         self.query_radius.unwrap_or(other)
     }
 
-    /// How far from a cell a point may lie that its height depends on, in cells, as far as it shows; infinite where
-    /// there is no limit. Where [`reaches`](Self::reaches) are finite no other point counts. Without a query radius,
-    /// and by the slopes of the smooth weights, only gaps in the points that are wider than [`WIDE`] site radii let
-    /// points farther away take part.
-    pub fn reach(&self) -> f64 {
-        let within = self.reach_within_radii();
-        if self.hull || self.site_radius.is_infinite() {
-            f64::INFINITY
-        } else if self.query_radius().is_infinite() {
-            WIDE * self.site_radius + 1.0
-        } else if self.weights == Weights::SibsonC1 {
-            within.max(WIDE * self.site_radius + 1.0)
-        } else {
-            within
-        }
-        .ceil()
+    /// How far from a point cells use it, in cells.
+    pub fn region_of_influence(&self) -> f64 {
+        self.region_of_influence.unwrap_or(f64::INFINITY)
     }
 
-    /// How far points reach, in cells, and the options that make them.
-    pub fn reaches(&self) -> Vec<(&'static str, f64)> {
-        let everywhere = [
+    /// The width of the halo, in cells, that is read first by the exact method, before it is known which points farther away
+    /// cells depend on; `None` where that is never known, and all points are read, and for the method on pixels.
+    pub fn first_halo(&self) -> Option<f64> {
+        let is_known = self.method == Method::Exact && self.endless().is_empty();
+        is_known.then(|| (HALO.0 * self.max_distance).max(HALO.1).ceil() + 1.0)
+    }
+
+    /// How far from a cell a point may lie that its height depends on by the method on pixels, in cells, as far as it shows;
+    /// infinite where there is no limit. Where [`reaches`](Self::reaches) are finite no other point counts. Without a query
+    /// radius only gaps in the points that are wider than [`WIDE`] times the distance let points farther away take part.
+    pub fn reach_on_pixels(&self) -> f64 {
+        if self.hull || self.site_reach().is_infinite() {
+            f64::INFINITY
+        } else if self.query_radius().is_infinite() {
+            (WIDE * self.site_reach() + 1.0).ceil()
+        } else {
+            self.reach_within_radii()
+        }
+    }
+
+    /// The options by which points reach everywhere.
+    fn endless(&self) -> Vec<&'static str> {
+        let is_on_pixels = self.method == Method::Pixels;
+        let options = [
             ("--hull", self.hull),
-            ("--query-radius inf", self.query_radius().is_infinite()),
-            ("--site-radius inf", self.site_radius.is_infinite()),
+            ("--query-radius inf", is_on_pixels && self.query_radius().is_infinite()),
+            ("--max-distance inf", self.site_reach().is_infinite()),
             ("--weights c1", self.weights == Weights::SibsonC1),
         ];
-        let everywhere = everywhere.into_iter().filter(|(_, is_so)| *is_so);
-        let mut reaches: Vec<_> = everywhere.map(|(name, _)| (name, f64::INFINITY)).collect();
-        if reaches.is_empty() {
-            reaches.push(("--site-radius and --query-radius", self.reach_within_radii().ceil()));
+        options.into_iter().filter(|(_, is_so)| *is_so).map(|(name, _)| name).collect()
+    }
+
+    /// How wide the halo of a tile is, in cells, and the options that make it.
+    pub fn reaches(&self) -> Vec<(&'static str, f64)> {
+        let endless = self.endless();
+        if !endless.is_empty() {
+            return endless.into_iter().map(|name| (name, f64::INFINITY)).collect();
         }
-        reaches
+        vec![match self.first_halo() {
+            Some(halo) => ("--max-distance", halo),
+            None => ("--max-distance and --query-radius", self.reach_within_radii()),
+        }]
     }
 
     /// Options that give points a reach, in place of those by which they have none.
     pub fn bounded(&self) -> Vec<&'static str> {
-        let is_wide = self.query_radius().is_infinite();
-        let is_laplace_on_pixels =
-            self.method == Method::Pixels && self.weights == Weights::Laplace;
+        let is_on_pixels = self.method == Method::Pixels;
+        let is_wide = self.query_radius.is_some_and(f64::is_infinite);
+        let is_laplace_on_pixels = is_on_pixels && self.weights == Weights::Laplace;
         let options = [
-            ("--method exact", is_wide && is_laplace_on_pixels),
+            ("--method exact", is_laplace_on_pixels),
             ("--weights sibson", self.weights == Weights::SibsonC1),
-            ("--query-radius 4", is_wide),
-            ("--site-radius 10", self.site_radius.is_infinite()),
+            ("--query-radius 4", is_wide && !is_laplace_on_pixels),
+            ("--max-distance 10", self.site_reach().is_infinite()),
             ("without --hull", self.hull),
         ];
         options.into_iter().filter(|(_, is_needed)| *is_needed).map(|(option, _)| option).collect()
     }
 
-    /// How far points reach by the two radii.
+    /// How far from a cell the nearest of the sites may lie by which it has a height.
+    fn site_reach(&self) -> f64 {
+        self.max_distance.min(self.region_of_influence())
+    }
+
+    /// How far points reach by the two radii of the method on pixels.
     ///
-    /// A cell looks at ground within the query radius. By the exact method that is a square, which no point
-    /// farther than twice its half diagonal can cut. On pixels, a site within the site radius of the cell gives its
-    /// value to a pixel within the query radius, or else one that is nearer to that pixel and is itself too far:
-    /// it lies within the site radius and twice the query radius.
+    /// A pixel within the query radius belongs to its nearest site. The nearest site of a cell that has a height is within
+    /// the distance of the cell; so the pixel's is within that and the query radius of the pixel, and within that and twice
+    /// the query radius of the cell.
     fn reach_within_radii(&self) -> f64 {
-        // The least circle on pixels, and the cell's own size.
-        let (site, query) = (self.site_radius, self.query_radius().max(1.0));
-        1.0 + match self.method {
-            Method::Pixels => site + 2.0 * query,
-            Method::Exact => (site + query).max(8f64.sqrt() * query),
-        }
+        // The least circle, and the cell's own size.
+        (1.0 + self.site_reach() + 2.0 * self.query_radius().max(1.0)).ceil()
     }
 
     /// Whether a part of a DEM has the bits of the whole: on pixels, where sums are of integers. By the exact method it
@@ -168,32 +207,46 @@ mod tests {
         CommandLine::parse_from([&["lidar_dem"], words].concat()).dem.surface
     }
 
+    fn on_pixels(words: &[&str]) -> SurfaceArgs {
+        of(&[&["--method", "pixels"], words].concat())
+    }
+
     #[test]
     fn other_weights_have_no_limit_unless_one_is_given() {
-        let on_pixels = |words: &[&str]| of(&[&["--method", "pixels"], words].concat());
         assert_eq!(of(&[]).query_radius(), f64::INFINITY);
         assert_eq!(on_pixels(&[]).query_radius(), 3.0);
         assert_eq!(on_pixels(&["--weights", "c1"]).query_radius(), f64::INFINITY);
-        assert_eq!(of(&["--query-radius", "5"]).reach(), 16.0);
-        assert_eq!(on_pixels(&["--query-radius", "5"]).reach(), 21.0);
-        assert_eq!(of(&["--query-radius", "inf"]).reach(), 101.0);
-        assert_eq!(of(&["--query-radius", "5", "--weights", "c1"]).reach(), 101.0);
-        assert_eq!(of(&["--site-radius", "inf"]).reach(), f64::INFINITY);
-        assert_eq!(of(&["--hull"]).reach(), f64::INFINITY);
+        assert_eq!(on_pixels(&["--query-radius", "5"]).reach_on_pixels(), 21.0);
+        assert_eq!(on_pixels(&["--query-radius", "inf"]).reach_on_pixels(), 101.0);
+        let influence = ["--region-of-influence", "6", "--max-distance", "inf"];
+        assert_eq!(on_pixels(&influence).reach_on_pixels(), 13.0);
+        assert_eq!(on_pixels(&["--max-distance", "inf"]).reach_on_pixels(), f64::INFINITY);
+        assert_eq!(on_pixels(&["--hull"]).reach_on_pixels(), f64::INFINITY);
+    }
+
+    #[test]
+    fn the_exact_method_reads_a_halo_first_or_everything() {
+        assert_eq!(of(&[]).first_halo(), Some(31.0));
+        assert_eq!(of(&["--max-distance", "0.5"]).first_halo(), Some(17.0));
+        assert_eq!(of(&["--weights", "laplace"]).first_halo(), Some(31.0));
+        let endless = [&["--weights", "c1"][..], &["--hull"], &["--max-distance", "inf"]];
+        for words in endless.into_iter().chain([&["--method", "pixels"][..]]) {
+            assert_eq!(of(words).first_halo(), None, "{words:?}");
+        }
     }
 
     #[test]
     fn what_reaches_everywhere_is_named() {
-        let first = |words: &[&str]| of(words).reaches()[0];
-        assert_eq!(first(&[]), ("--query-radius inf", f64::INFINITY));
-        let query = ["--query-radius", "5"];
-        assert_eq!(first(&query), ("--site-radius and --query-radius", 16.0));
-        for (name, more) in [
+        assert_eq!(of(&[]).reaches(), [("--max-distance", 31.0)]);
+        let radii = "--max-distance and --query-radius";
+        assert_eq!(on_pixels(&["--query-radius", "5"]).reaches(), [(radii, 21.0)]);
+        for (name, words) in [
             ("--hull", &["--hull"][..]),
-            ("--site-radius inf", &["--site-radius", "inf"]),
+            ("--max-distance inf", &["--max-distance", "inf"]),
             ("--weights c1", &["--weights", "c1"]),
+            ("--query-radius inf", &["--method", "pixels", "--query-radius", "inf"]),
         ] {
-            assert_eq!(first(&[&query[..], more].concat()), (name, f64::INFINITY));
+            assert_eq!(of(words).reaches(), [(name, f64::INFINITY)]);
         }
     }
 }

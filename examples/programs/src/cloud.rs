@@ -8,6 +8,7 @@ use gpu_core::parallel::{self, FINE};
 use gpu_core::{Bounds, Progress, ValueRange};
 
 use crate::args::PointArgs;
+use crate::ground::Ground;
 
 /// The points to interpolate, and where they come from.
 #[derive(Default)]
@@ -39,6 +40,20 @@ impl Cloud {
         bounds: Option<Bounds>,
         progress: &dyn Progress,
     ) -> Result<Self> {
+        Self::read_of(paths, args, bounds.as_ref().map(|bounds| bounds as &dyn Ground), progress)
+    }
+
+    /// As [`read`](Self::read), of a ground that need not be a rectangle.
+    ///
+    /// # Errors
+    /// As said there.
+    pub fn read_of(
+        paths: &[PathBuf],
+        args: &PointArgs,
+        ground: Option<&dyn Ground>,
+        progress: &dyn Progress,
+    ) -> Result<Self> {
+        let bounds = ground.map(Ground::bounds);
         let (filter, columns, given) = (args.filter(bounds), args.columns.names(), args.crs()?);
         let mut cloud = Self::default();
         let mut absent = filter.classes.clone().unwrap_or_default();
@@ -59,7 +74,7 @@ impl Cloud {
             absent.retain(|class| !part.class.iter().flatten().any(|c| c == class));
             let notes = part.notes.iter().map(|note| format!("{}: {note}", path.display()));
             cloud.notes.extend(notes);
-            cloud.append(part);
+            cloud.append(part, ground);
             Ok::<_, anyhow::Error>(())
         })?;
         cloud.crs = given.or(cloud.crs);
@@ -69,7 +84,7 @@ impl Cloud {
         Ok(cloud)
     }
 
-    /// Reads and joins what a filter keeps of files whose coordinate system is settled.
+    /// Reads and joins what a filter and a ground keep of files whose coordinate system is settled.
     ///
     /// # Errors
     /// What is wrong with a file.
@@ -77,18 +92,26 @@ impl Cloud {
         paths: &[PathBuf],
         filter: &Filter,
         columns: &CsvColumns,
+        ground: &dyn Ground,
         progress: &dyn Progress,
     ) -> Result<Self> {
         let mut cloud = Self::default();
         Several::new(filter, columns).read(paths, progress, |_, part| {
-            cloud.append(part);
+            cloud.append(part, Some(ground));
             Ok::<_, geo_io::Error>(())
         })?;
         Ok(cloud)
     }
 
-    fn append(&mut self, part: PointCloud) {
-        let PointCloud { x, y, z, heights, tally, .. } = part;
+    fn append(&mut self, part: PointCloud, ground: Option<&dyn Ground>) {
+        let PointCloud { mut x, mut y, mut z, heights, mut tally, .. } = part;
+        if let Some(ground) = ground {
+            let before = x.len();
+            keep_of(ground, [&mut x, &mut y, &mut z]);
+            let dropped = (before - x.len()) as u64;
+            (tally.kept, tally.dropped_outside) =
+                (tally.kept - dropped, tally.dropped_outside + dropped);
+        }
         for (all, more) in [(&mut self.x, x), (&mut self.y, y), (&mut self.z, z)] {
             // The columns of the first file, or the only one, are taken as they are.
             if all.is_empty() { *all = more } else { all.extend(more) }
@@ -115,6 +138,24 @@ impl Cloud {
                 bail!("none of the {read} points lies in --bounds and is of what is asked for")
             }
             _ => bail!("none of the {read} points is left: see --classes and --returns"),
+        }
+    }
+
+    /// Refuses points of which none lies within bounds that `--bounds` led to.
+    ///
+    /// # Errors
+    /// As said.
+    pub fn require_points_within(&self, b: &Bounds) -> Result<()> {
+        let is_within = |i: usize| {
+            let (x, y) = (self.x[i], self.y[i]);
+            b.min_x <= x && x <= b.max_x && b.min_y <= y && y <= b.max_y
+        };
+        match parallel::first(self.x.len(), FINE, is_within) {
+            Some(_) => Ok(()),
+            None => bail!(
+                "none of the {} points lies in --bounds and is of what is asked for",
+                self.x.len()
+            ),
         }
     }
 
@@ -242,6 +283,21 @@ impl Cloud {
             100.0 * most as f64 / self.x.len() as f64,
         ))
     }
+}
+
+/// Keeps of columns of x, y and values the points that a ground holds.
+pub fn keep_of(ground: &dyn Ground, [x, y, z]: [&mut Vec<f64>; 3]) {
+    if ground.is_rectangle() {
+        return;
+    }
+    let mut kept = 0;
+    for i in 0..x.len() {
+        if ground.holds(x[i], y[i]) {
+            (x[kept], y[kept], z[kept]) = (x[i], y[i], z[i]);
+            kept += 1;
+        }
+    }
+    [x, y, z].into_iter().for_each(|column| column.truncate(kept));
 }
 
 /// Whether a value is larger than any of f32.

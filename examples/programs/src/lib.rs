@@ -3,6 +3,7 @@
 pub mod args;
 pub mod cloud;
 pub mod edges;
+pub mod ground;
 pub mod inputs;
 pub mod opening;
 pub mod products;

@@ -27,15 +27,15 @@ struct Side {
 }
 
 /// Slots that a thread uses again and again.
-struct OnHost(Vec<Side>);
+pub(super) struct OnHost(Vec<Side>);
 
 impl OnHost {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self(vec![Side::default(); 64])
     }
 
     /// Calls `attempt` with more and more slots until they suffice.
-    fn until<T>(&mut self, mut attempt: impl FnMut(&mut Self) -> Option<T>) -> T {
+    pub(super) fn until<T>(&mut self, mut attempt: impl FnMut(&mut Self) -> Option<T>) -> T {
         loop {
             if let Some(done) = attempt(self) {
                 return done;
@@ -80,10 +80,10 @@ impl Slots for OnHost {
 }
 
 /// Sites sorted by cells, with their values.
-struct Table {
-    cells: Cells,
+pub(super) struct Table {
+    pub(super) cells: Cells,
     places: Vec<[f64; 2]>,
-    starts: Vec<u32>,
+    pub(super) starts: Vec<u32>,
     values: Vec<i32>,
     rings: Vec<RingsOfSome>,
     /// Sites without a ring that have a wide one, sorted, and these.
@@ -158,7 +158,12 @@ impl RingsOfSome {
 
 impl Table {
     /// Sorts points by cells and merges those at the same place.
-    fn new(input: &Input, extent: &Extent, setup: &Setup, params: &Params) -> Result<Self> {
+    pub(super) fn new(
+        input: &Input,
+        extent: &Extent,
+        setup: &Setup,
+        params: &Params,
+    ) -> Result<Self> {
         let (x, y, columns) = (input.points.x, input.points.y, input.points.values);
         let within = setup.has_far_points().then(|| count_within(x, y, setup.indexed));
         let cells = setup.cells(within);
@@ -261,7 +266,9 @@ impl Table {
         (self.wide_sites, self.wide) = (sites, wide);
     }
 
-    fn index(&self) -> Index<impl Fn(u32) -> [f64; 2] + Sync, impl Fn(u32) -> u32 + Sync> {
+    pub(super) fn index(
+        &self,
+    ) -> Index<impl Fn(u32) -> [f64; 2] + Sync, impl Fn(u32) -> u32 + Sync> {
         Index {
             cells: self.cells,
             place: |site: u32| self.places[site as usize],
@@ -352,7 +359,7 @@ impl<'a> Rings for WithWide<'a> {
 
 /// One of the rings of a table.
 #[derive(Clone, Copy)]
-struct RingOnHost<'a> {
+pub(super) struct RingOnHost<'a> {
     neighbours: &'a [u32],
     corners: &'a [[f64; 2]],
 }
@@ -516,20 +523,22 @@ fn interpolate_row(
 ) -> Row {
     let (width, has_distances) = (params.grid.width as usize, params.distances);
     let mut values = vec![f32::NAN; width * table.scales.len()];
-    let bounds = hull.map_or([i32::MIN, i32::MAX], |hull| [hull[2 * row], hull[2 * row + 1]]);
+    let bounds = hull.map_or(Cell::EVERYWHERE, |hull| [hull[2 * row], hull[2 * row + 1]]);
     let index = table.index();
     let mut answer = |column: usize| {
         let is_masked = mask.is_some_and(|mask| mask[row * width + column] == 0);
-        if is_masked && !has_distances {
-            return Answer::NONE;
-        }
-        let cell = Cell { column: column as u32, row: row as u32, hull: bounds };
+        let hull = if is_masked { Cell::NOWHERE } else { bounds };
+        let cell = Cell { column: column as u32, row: row as u32, hull };
         let mut write = |k: u32, value| {
             if !is_masked {
                 values[k as usize * width + column] = value;
             }
         };
         let (scene, again) = (&setup.scene, || setup.scene);
+        if let Some(value) = scene.value_left_out(cell, is_masked, has_distances) {
+            (0..table.values()).for_each(|k| write(k, value));
+            return Answer::NONE;
+        }
         let mut answer = None;
         if setup.has_rings {
             answer =
@@ -578,7 +587,7 @@ mod tests {
     /// The table of points with values, with all rings, its setup, and what was asked for.
     fn table_of(x: &[f64], y: &[f64], z: &[f64], weights: Weights) -> (Table, Setup, Params) {
         let grid = GridSpec::new(0.0, 200.0, 1.0, 200, 200).unwrap();
-        let params = Params::new(grid).site_radius(f64::INFINITY).weights(weights);
+        let params = Params::new(grid).max_distance(f64::INFINITY).weights(weights);
         let values = [z];
         let input = Input::from(gpu_core::Points { x, y, values: &values });
         let extent = input.check(&params.grid).unwrap();
@@ -598,7 +607,7 @@ mod tests {
         let index = table.index();
         let mut left = 0;
         for (row, column) in (0..200).flat_map(|row| (0..200).map(move |column| (row, column))) {
-            let cell = Cell { column, row, hull: [i32::MIN, i32::MAX] };
+            let cell = Cell { column, row, hull: Cell::EVERYWHERE };
             let (scene, again) = (&setup.scene, || setup.scene);
             let write = |_, value: f32| assert!(value == 1.0, "{value} at {column}, {row}");
             if of(column, row) {
@@ -638,7 +647,7 @@ mod tests {
             let (scene, again, index) = (&setup.scene, || setup.scene, table.index());
             let (mut slots, mut outside, mut untold) = (OnHost::new(), 0, 0);
             for (row, column) in (0..200).step_by(7).flat_map(|r| (0..200).map(move |c| (r, c))) {
-                let cell = Cell { column, row, hull: [i32::MIN, i32::MAX] };
+                let cell = Cell { column, row, hull: Cell::EVERYWHERE };
                 let window = scene.window_outside(cell, &index, WithWide(&table));
                 let away = f64::hypot(f64::from(column) - 99.5, f64::from(row) - 99.5);
                 assert!(window == 0.0 || away > 58.0, "{column}, {row} lies inside");
@@ -690,7 +699,7 @@ mod tests {
         let (mut slots, mut open, mut most) = (OnHost::new(), 0, 0);
         let edge = (3..197).flat_map(|i| [(i, 0), (i, 199), (0, i), (199, i)]);
         for (column, row) in edge.step_by(3) {
-            let cell = Cell { column, row, hull: [i32::MIN, i32::MAX] };
+            let cell = Cell { column, row, hull: Cell::EVERYWHERE };
             let window = scene.window_outside(cell, &table.index(), WithWide(&table));
             assert_eq!(window, table.window_outside(scene, cell), "at {column}, {row}");
             open += u32::from(window > 0.0);

@@ -3,6 +3,7 @@
 //! The plan, and the geometry, are in `kernels_rs::nni::exact`.
 
 pub(crate) mod cpu;
+pub(crate) mod dependence;
 #[cfg(feature = "cuda")]
 pub(crate) mod gpu;
 mod hull;
@@ -68,7 +69,7 @@ impl Setup {
         // Squares of lengths stay finite.
         let half_extent = (extent * FAR).clamp(f64::MIN_POSITIVE, 1e150);
         let squared = |cells: f64| (cells * grid.cell_size) * (cells * grid.cell_size);
-        let site_limit = squared(params.site_radius);
+        let max_squared = squared(params.max_distance);
         let needs_nearest = params.distances || params.fill == Fill::Nearest;
         let (fill, fill_value) = match params.fill {
             Fill::Nodata => (FILL_NOT, 0.0),
@@ -82,9 +83,9 @@ impl Setup {
             columns: grid.width,
             half_window: (params.query_radius * grid.cell_size).min(half_extent),
             half_extent,
-            site_limit,
-            give_up: if needs_nearest { f64::INFINITY } else { site_limit },
-            max_squared: squared(params.max_distance),
+            // A site at the distance itself is near enough.
+            give_up: if needs_nearest { f64::INFINITY } else { max_squared.next_up() },
+            max_squared,
             weights: match params.weights {
                 Weights::Sibson => SIBSON,
                 Weights::Laplace => LAPLACE,

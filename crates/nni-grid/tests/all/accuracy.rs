@@ -56,7 +56,7 @@ fn rmse(dem: &Dem, points: &Cloud, wanted: impl Fn(u32, u32) -> bool) -> (f64, u
 fn errors(points: &Cloud, grid: GridSpec, wanted: impl Fn(u32, u32) -> bool + Copy) -> [f64; 4] {
     [1, 2, 4, 8].map(|supersample| {
         let params = Params::on_pixels(grid).supersample(supersample).query_radius(f64::INFINITY);
-        let params = params.site_radius(f64::INFINITY);
+        let params = params.region_of_influence(f64::INFINITY);
         let dem = on_cpu(points, &params);
         let (error, cells) = rmse(&dem, points, wanted);
         assert!(cells > 500, "only {cells} cells are compared");
@@ -114,15 +114,18 @@ fn real_ground_against_exact_sibson() {
 }
 
 #[test]
-fn a_lake_stays_empty_at_a_small_site_radius_and_fills_at_a_large_one() {
+fn a_lake_stays_empty_in_a_small_region_of_influence_and_fills_in_a_large_one() {
     let Some(cloud) = topography() else { return };
     let grid = GridSpec::covering(Bounds::of(&cloud.x, &cloud.y).unwrap(), 1.0).unwrap();
-    let empty_cells = |site_radius| {
-        let params = Params::on_pixels(grid).site_radius(site_radius);
+    let empty_cells = |radius| {
+        let params = Params::on_pixels(grid).region_of_influence(radius);
         on_cpu(&cloud, &params).summary.nodata
     };
     let (small, large) = (empty_cells(3.0), empty_cells(f64::INFINITY));
-    println!("NODATA cells of {}: {small} at site radius 3, {large} without limit", grid.cells());
+    println!(
+        "NODATA cells of {}: {small} in a region of influence of 3, {large} without limit",
+        grid.cells()
+    );
     assert!(small > grid.cells() / 50, "the lake is {small} cells");
     assert_eq!(large, 0);
 }

@@ -3,6 +3,7 @@
 
 use gpu_core::{Grid, GridSpec, GridView, Points};
 use nni_grid::{Dem, Input, Params, Weights, interpolate};
+use spade::{DelaunayTriangulation, HasPosition, Point2, Triangulation};
 pub use testing::{Cloud, bits, devices};
 
 /// Repeatable points in a square, with heights from a function.
@@ -81,4 +82,35 @@ pub fn masked<'a>(points: Points<'a>, mask: Option<&'a [u8]>, grid: GridSpec) ->
         Some(mask) => Input::new(points).mask(GridView::new(mask, grid).unwrap()),
         None => Input::new(points),
     }
+}
+
+/// A point of the oracle.
+struct Site {
+    position: Point2<f64>,
+    z: f64,
+}
+
+impl HasPosition for Site {
+    type Scalar = f64;
+
+    fn position(&self) -> Point2<f64> {
+        self.position
+    }
+}
+
+/// Exact Sibson interpolation at the cells' centres, by the crate `spade`; `None` outside the convex hull.
+pub fn oracle(cloud: &Cloud, grid: &GridSpec) -> Vec<Option<f64>> {
+    let mut mesh = DelaunayTriangulation::<Site>::new();
+    for i in 0..cloud.z.len() {
+        let position = Point2::new(cloud.x[i], cloud.y[i]);
+        mesh.insert(Site { position, z: cloud.z[i] }).unwrap();
+    }
+    let mesh = mesh.natural_neighbor();
+    let centres = (0..grid.height).flat_map(|row| (0..grid.width).map(move |column| (column, row)));
+    centres
+        .map(|(column, row)| {
+            let (x, y) = grid.cell_centre(column, row);
+            mesh.interpolate(|site| site.data().z, Point2::new(x, y))
+        })
+        .collect()
 }

@@ -64,7 +64,10 @@ fn the_method_on_pixels_leans_nowhere_and_gains_by_supersampling() {
         let errors = [1, 2, 3, 4, 8].map(|supersample| {
             let base = Params::on_pixels(square(side(supersample)));
             let radius = if per_cell < 1.0 { 12.0 } else { 4.0 };
-            check(per_cell, &base.supersample(supersample).query_radius(radius).site_radius(40.0))
+            check(
+                per_cell,
+                &base.supersample(supersample).query_radius(radius).region_of_influence(40.0),
+            )
         });
         // Where a pixel has several points their mean stands at its centre, which averages more over a
         // coarse pixel than it misplaces; so accuracy rises by every step only without.
@@ -80,8 +83,11 @@ fn other_weights_on_pixels_lean_nowhere() {
         for (supersample, per_cell) in [(1, 0.25), (1, 1.0), (1, 4.0), (2, 1.0), (2, 4.0)] {
             let base = Params::on_pixels(square(side(supersample)));
             let far = f64::INFINITY;
-            let params =
-                base.supersample(supersample).weights(weights).query_radius(far).site_radius(far);
+            let params = base
+                .supersample(supersample)
+                .weights(weights)
+                .query_radius(far)
+                .region_of_influence(far);
             check(per_cell, &params);
         }
     }

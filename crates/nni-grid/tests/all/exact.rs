@@ -2,48 +2,16 @@
 //! interpolation by a Delaunay triangulation (crate `spade`), planes, and the local-coordinates property.
 
 use crate::common::{
-    Cloud, bits, input_on_all, masked, on_all, on_cpu, only, random, slices, square,
+    Cloud, bits, input_on_all, masked, on_all, on_cpu, only, oracle, random, slices, square,
 };
 use gpu_core::{Device, GridSpec, Points};
 use nni_grid::{Duplicates, Fill, Method, Params, Weights, interpolate};
 use proptest::prelude::*;
-use spade::{DelaunayTriangulation, HasPosition, Point2, Triangulation};
-
-/// A point of the oracle.
-struct Site {
-    position: Point2<f64>,
-    z: f64,
-}
-
-impl HasPosition for Site {
-    type Scalar = f64;
-
-    fn position(&self) -> Point2<f64> {
-        self.position
-    }
-}
-
-/// Exact Sibson interpolation at the cells' centres; `None` outside the convex hull.
-fn oracle(cloud: &Cloud, grid: &GridSpec) -> Vec<Option<f64>> {
-    let mut mesh = DelaunayTriangulation::<Site>::new();
-    for i in 0..cloud.z.len() {
-        let position = Point2::new(cloud.x[i], cloud.y[i]);
-        mesh.insert(Site { position, z: cloud.z[i] }).unwrap();
-    }
-    let mesh = mesh.natural_neighbor();
-    let centres = (0..grid.height).flat_map(|row| (0..grid.width).map(move |column| (column, row)));
-    centres
-        .map(|(column, row)| {
-            let (x, y) = grid.cell_centre(column, row);
-            mesh.interpolate(|site| site.data().z, Point2::new(x, y))
-        })
-        .collect()
-}
 
 /// No limit on anything, with all layers.
 fn unlimited(grid: GridSpec) -> Params {
     let all = Params::new(grid).counts(true).distances(true).deviations(true);
-    all.site_radius(f64::INFINITY)
+    all.max_distance(f64::INFINITY)
 }
 
 fn range(cloud: &Cloud) -> f64 {
@@ -316,13 +284,13 @@ fn points_outside_the_grid_count_and_far_ones_do_no_harm() {
 #[test]
 fn one_point_or_two_reach_as_far_as_their_radius() {
     let cloud = Cloud::of([(10.5, 10.5, 5.0), (10.5, 10.5, 5.0)]);
-    let params = Params::new(square(21)).site_radius(4.0).counts(true);
+    let params = Params::new(square(21)).max_distance(4.0).counts(true);
     let dem = on_all(&cloud, &params);
     for (cell, value) in only(&dem).iter().enumerate() {
         let (dx, dy) = (cell as i32 % 21 - 10, cell as i32 / 21 - 10);
-        assert_eq!(dx * dx + dy * dy < 16, *value == 5.0, "cell {cell}: {value}");
+        assert_eq!(dx * dx + dy * dy <= 16, *value == 5.0, "cell {cell}: {value}");
     }
-    let everywhere = params.site_radius(f64::INFINITY);
+    let everywhere = params.max_distance(f64::INFINITY);
     assert!(only(&on_all(&cloud, &everywhere)).iter().all(|&v| v == 5.0));
     let empty = on_all(&Cloud::default(), &params);
     assert_eq!(empty.summary.nodata, 441);
@@ -345,7 +313,7 @@ fn a_void_has_as_many_neighbours_as_border_it() {
     let dem = on_all(&cloud, &unlimited(square(40)));
     let neighbours = dem.counts.unwrap().values()[20 * 40 + 20];
     assert!(neighbours > 64, "{neighbours}");
-    let near = on_all(&cloud, &Params::new(square(40)).site_radius(5.0));
+    let near = on_all(&cloud, &Params::new(square(40)).max_distance(5.0));
     assert!(near.summary.nodata > 100, "{}", near.summary.nodata);
 }
 
@@ -370,12 +338,11 @@ proptest! {
         (width, height) in (0u32..40, 1u32..24),
         (points, count) in (0usize..300, 0usize..6),
         query_radius in prop_oneof![0.5f64..6.0, Just(f64::INFINITY)],
-        site_radius in prop_oneof![0.5f64..9.0, Just(f64::INFINITY)],
         weights in prop::sample::select(vec![Weights::Sibson, Weights::Laplace, Weights::SibsonC1]),
         duplicates in prop::sample::select(Duplicates::ALL.to_vec()),
         fill in prop::sample::select(vec![Fill::Nodata, Fill::Nearest, Fill::Value(-7.5)]),
         (layers, has_mask, hull, snapped) in any::<(bool, bool, bool, bool)>(),
-        max_distance in prop_oneof![0.3f64..4.0, Just(f64::INFINITY)],
+        max_distance in prop_oneof![0.3f64..9.0, Just(f64::INFINITY)],
         seed in any::<u64>(),
     ) {
         let grid = GridSpec::new(0.5, 24.5, 1.0, width, height).unwrap();
@@ -384,7 +351,7 @@ proptest! {
             // Duplicates, lines, and queries on points.
             cloud.x.iter_mut().chain(&mut cloud.y).for_each(|c| *c = (*c / 2.0).round() * 2.0);
         }
-        let params = Params::new(grid).query_radius(query_radius).site_radius(site_radius).weights(weights).duplicates(duplicates).fill(fill).hull(hull).max_distance(max_distance).counts(layers).deviations(layers).distances(layers);
+        let params = Params::new(grid).query_radius(query_radius).weights(weights).duplicates(duplicates).fill(fill).hull(hull).max_distance(max_distance).counts(layers).deviations(layers).distances(layers);
         let columns: Vec<Vec<f64>> = (0..count)
             .map(|k| cloud.x.iter().map(|x| (x * (k as f64 + 0.3)).sin() * 10f64.powi(k as i32)).collect())
             .collect();

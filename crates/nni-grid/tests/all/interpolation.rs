@@ -33,7 +33,7 @@ fn by_definition(cloud: &Cloud, params: &Params) -> (Vec<f32>, Vec<u32>) {
     let centre = |p: (i64, i64)| (2 * p.0 + 1, 2 * p.1 + 1);
     let half = 2.0 * s as f64;
     let circle = ((params.query_radius * half) * (params.query_radius * half)).max(2.0);
-    let influence = (params.site_radius * half) * (params.site_radius * half);
+    let influence = (params.region_of_influence * half) * (params.region_of_influence * half);
 
     // Ties go to the lowest index, or to the highest.
     let one = |row: i64, column: i64, to_highest: bool| {
@@ -88,7 +88,7 @@ proptest! {
         (width, height) in (1u32..13, 1u32..13),
         count in 0usize..60,
         query_radius in prop_oneof![0.1f64..6.0, 3.0f64..40.0, Just(f64::INFINITY)],
-        site_radius in prop_oneof![0.1f64..9.0, Just(f64::INFINITY)],
+        region in prop_oneof![0.1f64..9.0, Just(f64::INFINITY)],
         supersample in prop::sample::select(vec![1u32, 2, 3, 4]),
         duplicates in prop::sample::select(Duplicates::ALL.to_vec()),
         seed in any::<u64>(),
@@ -96,7 +96,7 @@ proptest! {
         let grid = GridSpec::new(0.5, 12.5, 1.0, width, height).unwrap();
         let cloud = random(count, 14.0, seed, |x, y| 3.0 * x - y * y);
         let params =
-            Params::on_pixels(grid).query_radius(query_radius).site_radius(site_radius).supersample(supersample).duplicates(duplicates);
+            Params::on_pixels(grid).query_radius(query_radius).region_of_influence(region).supersample(supersample).duplicates(duplicates);
         check_definition(&cloud, &params);
     }
 }
@@ -176,7 +176,7 @@ fn no_points_and_no_cells() {
     assert!(only(&dem).iter().all(|v| v.is_nan()));
     assert_eq!(dem.summary.nodata, 400);
     let outside = Cloud::of([(-5.0, 3.0, 1.0), (3.0, 99.0, 2.0)]);
-    let dem = on_all(&outside, &Params::on_pixels(square(20)).site_radius(f64::INFINITY));
+    let dem = on_all(&outside, &Params::on_pixels(square(20)).region_of_influence(f64::INFINITY));
     assert!(only(&dem).iter().all(|v| v.is_nan()));
     assert_eq!((dem.summary.outside, dem.summary.sites), (2, 0));
     for (width, height) in [(0, 0), (0, 5), (5, 0)] {
@@ -189,14 +189,14 @@ fn no_points_and_no_cells() {
 #[test]
 fn one_point_reaches_as_far_as_its_radius() {
     let cloud = Cloud::of([(10.5, 10.5, 5.0)]);
-    let params = Params::on_pixels(square(21)).site_radius(4.0);
+    let params = Params::on_pixels(square(21)).region_of_influence(4.0);
     let dem = on_all(&cloud, &params);
     for (cell, value) in only(&dem).iter().enumerate() {
         let (dx, dy) = (cell as i32 % 21 - 10, cell as i32 / 21 - 10);
         let inside = dx * dx + dy * dy < 16;
         assert_eq!(inside, *value == 5.0, "cell {cell}: {value}");
     }
-    let everywhere = params.site_radius(f64::INFINITY);
+    let everywhere = params.region_of_influence(f64::INFINITY);
     assert!(only(&on_all(&cloud, &everywhere)).iter().all(|&v| v == 5.0));
 }
 
@@ -266,9 +266,9 @@ fn bad_input_is_named() {
             let error = run(&good, &params.query_radius(query_radius));
             assert!(matches!(error, Error::QueryRadius { .. }), "{error}");
         }
-        for site_radius in [0.0, -2.0, f64::NAN] {
-            let error = run(&good, &params.site_radius(site_radius));
-            assert!(matches!(error, Error::SiteRadius { .. }), "{error}");
+        for radius in [0.0, -2.0, f64::NAN] {
+            let error = run(&good, &params.region_of_influence(radius));
+            assert!(matches!(error, Error::RegionOfInfluence { .. }), "{error}");
         }
         let grid = GridSpec::new(0.0, 0.0, 1.0, 1 << 20, 1 << 20).unwrap();
         assert!(matches!(run(&good, &Params::on_pixels(grid)), Error::TooLarge { .. }));
@@ -311,7 +311,7 @@ fn tiles_and_the_tiles_they_leave_agree_with_the_cpu() {
         let params = Params::on_pixels(grid)
             .supersample(supersample)
             .query_radius(query_radius)
-            .site_radius(6.0);
+            .region_of_influence(6.0);
         let dem = on_all(&cloud, &params);
         let empty = only(&dem).iter().filter(|v| v.is_nan()).count();
         assert!(empty > 150 * 20 && empty < 150 * 40, "{empty} cells are empty");

@@ -4,6 +4,7 @@ mod accuracy;
 mod common;
 mod displacement;
 mod exact;
+mod gaps;
 mod interpolation;
 mod odd;
 mod options;

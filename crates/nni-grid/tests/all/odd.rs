@@ -6,9 +6,9 @@ use nni_grid::{Params, Weights};
 
 const ALL: [Weights; 3] = [Weights::Sibson, Weights::Laplace, Weights::SibsonC1];
 
-/// Sites count however far away they are.
+/// However far away the sites are.
 fn unlimited(grid: GridSpec) -> Params {
-    Params::new(grid).site_radius(f64::INFINITY)
+    Params::new(grid).max_distance(f64::INFINITY)
 }
 
 /// Points along the x axis, a step apart or so, that rise with x.

@@ -68,7 +68,7 @@ const UNLIMITED: f64 = f64::INFINITY;
 fn unlimited(grid: GridSpec) -> Params {
     Params::on_pixels(grid)
         .query_radius(UNLIMITED)
-        .site_radius(UNLIMITED)
+        .region_of_influence(UNLIMITED)
         .duplicates(nni_grid::Duplicates::First)
 }
 
@@ -274,16 +274,14 @@ fn a_large_void_is_filled_exactly() {
         (x, y, angle.sin() * 10.0)
     }));
     let radii = [UNLIMITED, 170.0, 95.0, 20.0];
-    for (supersample, site_radius) in
-        radii.map(|r| (1, r)).into_iter().chain([(2, 95.0), (2, 20.0)])
-    {
-        let params = unlimited(grid).site_radius(site_radius).supersample(supersample);
+    for (supersample, region) in radii.map(|r| (1, r)).into_iter().chain([(2, 95.0), (2, 20.0)]) {
+        let params = unlimited(grid).region_of_influence(region).supersample(supersample);
         let dem = on_cpu(&cloud, &params);
         let (sites, scale) = (sites(&cloud, &params), ValueScale::of(&cloud.z));
         let cells = [[150, 150], [149, 37], [260, 191], [12, 288], [88, 140], [150, 20], [24, 150]];
         for [column, row] in cells {
             let q = [2 * column + 1, 2 * row + 1].map(|place| place * i64::from(supersample));
-            let limit = (2.0 * site_radius * f64::from(supersample)).powi(2);
+            let limit = (2.0 * region * f64::from(supersample)).powi(2);
             let one = |to_highest: bool| {
                 let counted: Vec<i64> = stolen(q, raster(&params), &sites, to_highest)
                     .into_iter()
@@ -364,7 +362,7 @@ proptest! {
         (points, count) in (0usize..200, 0usize..8),
         supersample in 1u32..4,
         query_radius in prop_oneof![0.5f64..6.0, 8f64..30.0, Just(UNLIMITED)],
-        site_radius in prop_oneof![0.5f64..9.0, Just(UNLIMITED)],
+        region in prop_oneof![0.5f64..9.0, Just(UNLIMITED)],
         weights in prop::sample::select(vec![Weights::Sibson, Weights::Laplace, Weights::SibsonC1]),
         duplicates in prop::sample::select(nni_grid::Duplicates::ALL.to_vec()),
         fill in prop::sample::select(vec![Fill::Nodata, Fill::Nearest, Fill::Value(-7.5)]),
@@ -375,7 +373,7 @@ proptest! {
         let cloud = random(points, 40.0, seed, |x, y| x * y);
         let is_sibson = weights == Weights::Sibson;
         let query_radius = if is_sibson { query_radius } else { UNLIMITED };
-        let base = Params::on_pixels(grid).supersample(supersample).query_radius(query_radius).site_radius(site_radius).weights(weights);
+        let base = Params::on_pixels(grid).supersample(supersample).query_radius(query_radius).region_of_influence(region).weights(weights);
         let params = base.duplicates(duplicates).fill(fill).hull(hull).counts(layers && is_sibson).deviations(layers && is_sibson && seed % 2 == 0).distances(layers);
         let mask: Vec<u8> = (0..grid.cells()).map(|i| u8::from(i % 5 != 0)).collect();
         check_several(&cloud, count, &params, has_mask.then_some(&mask[..]));
@@ -391,7 +389,7 @@ fn several_values_of_every_small_circle() {
             let base = Params::on_pixels(grid)
                 .supersample(supersample)
                 .query_radius(query_radius)
-                .site_radius(6.0);
+                .region_of_influence(6.0);
             check_several(&cloud, count, &base.counts(true), None);
         }
     }

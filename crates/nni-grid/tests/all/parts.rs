@@ -30,24 +30,27 @@ impl Case {
         let (x, y, z) = (column(-8.0, 48.0), column(-8.0, 48.0), column(0.0, 300.0));
         let grid = GridSpec::new(0.0, SIDE.into(), 1.0, SIDE, SIDE).unwrap();
         let (low, high) = z.iter().fold((f64::MAX, f64::MIN), |(a, b), &v| (a.min(v), b.max(v)));
-        let params = Params::new(grid)
-            .method(method)
-            .site_radius(random.between(1.0, 9.0))
+        let region = random.between(1.0, 9.0);
+        let params = match method {
+            Method::Pixels => Params::on_pixels(grid).region_of_influence(region),
+            Method::Exact => Params::new(grid),
+        };
+        let params = params
             .query_radius(random.between(0.3, 6.0))
             .supersample(1 + random.below(4) as u32)
             .duplicates(Duplicates::ALL[random.below(5) as usize])
-            .max_distance(if random.below(2) == 0 { f64::INFINITY } else { 3.0 })
+            .max_distance(if random.below(2) == 0 { 9.0 } else { 3.0 })
             .value_range(ValueRange { min: low - 1.0, max: high });
         Self { x, y, z, params, is_edge: random.below(2) == 0 }
     }
 
-    /// How far a point may lie from a cell that it matters to. On pixels: one within the site radius gives its
+    /// How far a point may lie from a cell that it matters to. On pixels: one within the region of influence gives its
     /// value to a pixel within the query radius unless another site is nearer to that.
     fn reach(&self) -> f64 {
-        let Params { site_radius, query_radius, method, .. } = self.params;
+        let Params { region_of_influence, query_radius, max_distance, method, .. } = self.params;
         let reach = match method {
-            Method::Pixels => site_radius + 2.0 * query_radius,
-            Method::Exact => f64::max(site_radius, 8f64.sqrt() * query_radius),
+            Method::Pixels => region_of_influence + 2.0 * query_radius,
+            Method::Exact => f64::max(max_distance, 8f64.sqrt() * query_radius),
         };
         reach.ceil() + 2.0
     }

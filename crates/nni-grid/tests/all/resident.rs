@@ -39,11 +39,11 @@ fn every_way(side: u32) -> Vec<Params> {
     vec![
         exact,
         layers(exact).fill(Fill::Nearest).max_distance(2.0),
-        exact.weights(Weights::SibsonC1).site_radius(f64::INFINITY),
+        exact.weights(Weights::SibsonC1).max_distance(f64::INFINITY),
         pixels,
         pixels.supersample(2).duplicates(Duplicates::First),
         layers(wide).fill(Fill::Value(-1.0)),
-        wide.site_radius(f64::INFINITY),
+        wide.region_of_influence(f64::INFINITY),
         wide.weights(Weights::Laplace),
         wide.weights(Weights::SibsonC1),
     ]

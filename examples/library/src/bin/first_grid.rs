@@ -7,7 +7,7 @@ fn main() -> Result<(), nni_grid::Error> {
     let (x, y) = ([0.5, 9.5, 0.5, 9.5, 5.0], [0.5, 0.5, 9.5, 9.5, 5.0]);
     let z = [1.0, 2.0, 3.0, 4.0, 2.5];
     let grid = GridSpec::covering(Bounds::of(&x, &y).unwrap(), 1.0)?;
-    let params = Params::new(grid).site_radius(20.0);
+    let params = Params::new(grid).max_distance(20.0);
     let device = Device::open(DeviceChoice::Auto)?;
     let points = Points { x: &x, y: &y, values: &[&z] };
     let dem = interpolate(&device, points, &params, &())?;

@@ -16,9 +16,6 @@ pub struct Kind {
     pub supersample: u32,
 }
 
-/// A point that is read and waits.
-const READ: u64 = 60;
-
 /// A cell that is written.
 const WRITTEN: u64 = 8;
 
@@ -32,12 +29,20 @@ impl Kind {
         }
     }
 
+    /// A point that is read and waits. By the exact method it is sorted meanwhile, so that what cells depend on is found.
+    fn read(self) -> u64 {
+        match self.method {
+            Method::Exact => 130,
+            Method::Pixels => 60,
+        }
+    }
+
     /// A tile at each of its steps.
     pub fn needs(self, tile: &Tile) -> Needs {
         let (point, cell) = self.made();
         let made = tile.points.saturating_mul(point);
         Needs {
-            read: tile.points.saturating_mul(READ),
+            read: tile.points.saturating_mul(self.read()),
             make: made.saturating_add(tile.cells.saturating_mul(cell)),
             write: u64::from(tile.width) * u64::from(tile.height) * WRITTEN,
         }
@@ -46,7 +51,7 @@ impl Kind {
     /// A tile that is made while one like it is read and another is written.
     pub fn model(self) -> Model {
         let (point, cell) = self.made();
-        Model { fixed: FIXED, per_point: point + READ, per_cell: cell + WRITTEN }
+        Model { fixed: FIXED, per_point: point + self.read(), per_cell: cell + WRITTEN }
     }
 
     /// A tile on a card. By the exact method most of it is the rings of neighbours, which are not kept where points are

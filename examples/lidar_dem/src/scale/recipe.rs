@@ -26,11 +26,11 @@ pub struct Recipe {
     method: String,
     weights: String,
     duplicates: String,
-    site_radius: f64,
-    query_radius: f64,
-    supersample: u32,
-    /// `None` for no limit, which JSON has no number for.
+    /// `None` for no limit, which JSON has no number for: here and below.
     max_distance: Option<f64>,
+    region_of_influence: Option<f64>,
+    query_radius: Option<f64>,
+    supersample: u32,
     /// The lowest and the highest point of all inputs.
     pub heights: [f64; 2],
     crs: Option<System>,
@@ -49,7 +49,7 @@ impl Recipe {
         heights: [f64; 2],
         crs: Option<&Crs>,
     ) -> Result<Self> {
-        let limit = surface.max_distance;
+        let limit = |cells: f64| cells.is_finite().then_some(cells);
         Ok(Self {
             columns: points.columns.0.clone(),
             classes: points.classes.as_ref().map(|classes| classes.0.clone()),
@@ -66,10 +66,10 @@ impl Recipe {
             }
             .to_owned(),
             duplicates: surface.duplicates.to_string(),
-            site_radius: surface.site_radius,
-            query_radius: surface.query_radius(),
+            max_distance: limit(surface.max_distance),
+            region_of_influence: limit(surface.region_of_influence()),
+            query_radius: limit(surface.query_radius()),
             supersample: surface.supersample,
-            max_distance: limit.is_finite().then_some(limit),
             heights,
             crs: crs.map(System::of).transpose()?,
             ends_at_grid: points.bounds.is_none(),
@@ -80,20 +80,26 @@ impl Recipe {
     pub fn surface(&self) -> Result<SurfaceArgs> {
         Ok(SurfaceArgs {
             resolution: None,
-            site_radius: self.site_radius,
-            method: self.method.parse()?,
-            query_radius: Some(self.query_radius),
-            supersample: self.supersample,
-            weights: self.weights.parse()?,
-            hull: false,
             max_distance: self.max_distance.unwrap_or(f64::INFINITY),
+            hull: false,
+            method: self.method.parse()?,
+            weights: self.weights.parse()?,
+            query_radius: self.query_radius,
+            region_of_influence: self.region_of_influence,
+            supersample: self.supersample,
+            site_radius: None,
             duplicates: self.duplicates.parse()?,
         })
     }
 
+    /// Whether it is made by the exact method.
+    pub fn is_exact(&self) -> bool {
+        self.method == EXACT
+    }
+
     /// What decides the memory of a tile.
     fn kind(&self) -> Kind {
-        let method = if self.method == EXACT { Method::Exact } else { Method::Pixels };
+        let method = if self.is_exact() { Method::Exact } else { Method::Pixels };
         Kind { method, supersample: self.supersample }
     }
 }
@@ -116,11 +122,15 @@ impl PointRecipe for Recipe {
         let [x, y, z] = self.columns.clone();
         CsvColumns { x, y, z }
     }
+
+    fn reads_beyond(&self) -> bool {
+        self.is_exact()
+    }
 }
 
 impl scale::Recipe for Recipe {
     const PROGRAM: &'static str = "lidar_dem";
-    const VERSION: u32 = 2;
+    const VERSION: u32 = 3;
     type Read = Cloud;
     type Made = Vec<f32>;
 

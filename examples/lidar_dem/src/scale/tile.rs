@@ -2,17 +2,28 @@
 
 use anyhow::{Context, Result};
 use gpu_core::{Device, Progress};
+use nni_grid::Method;
 use programs::cloud::Cloud;
-use programs::scale::read_points;
+use programs::ground::Ground;
+use programs::scale::{bounds_of, read_points};
 use tile_plan::Tile;
 
 use crate::extent::Extents;
+use crate::halo::read_dependence;
 use crate::interpolate;
 use crate::scale::Planned;
 
 /// The points that count.
 pub fn read(planned: &Planned, tile: &Tile, progress: &dyn Progress) -> Result<Cloud> {
-    let mut cloud = read_points(planned, &tile.read, progress)?;
+    let (plan, surface) = (&planned.plan, planned.recipe.surface()?);
+    let read = |ground: &dyn Ground| read_points(planned, ground, progress);
+    let mut cloud = match surface.method {
+        Method::Pixels => read(&tile.read)?,
+        Method::Exact => {
+            let all = bounds_of(plan).context("this plan is damaged: no input has bounds")?;
+            read_dependence(&surface, &plan.grid_of(tile), &all, plan.halo().into(), read)?
+        }
+    };
     cloud.range = Some(planned.recipe.heights);
     Ok(cloud)
 }
@@ -40,9 +51,12 @@ pub fn heights(
     Ok(dem.values.remove(0).into_values())
 }
 
-/// Cells around a tile over which it is made: the halo, as far as there is ground.
+/// Cells around a tile over which it is made: on pixels the halo, as far as there is ground.
 fn margins(planned: &Planned, tile: &Tile) -> [f64; 4] {
     let (grid, halo) = (planned.plan.grid(), planned.plan.halo());
+    if planned.recipe.is_exact() {
+        return [0.0; 4];
+    }
     let beyond = match planned.recipe.ends_at_grid {
         true => [
             tile.column,

@@ -15,7 +15,7 @@ const RUN: [&str; 5] = ["run", "plan.json", "--all", "--device", "cpu"];
 /// take several files.
 fn planned() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
-    let words = ["survey.laz", "--method", "pixels", "--site-radius", "6"];
+    let words = ["survey.laz", "--method", "pixels", "--max-distance", "6"];
     let simulate = ["--survey-points", "60000", "--device", "cpu"];
     PROGRAM.succeeds(folder.path(), &simulate);
     let plain = [&words[..], &["-o", "plain.tif", "--device", "cpu"]].concat();
@@ -194,7 +194,7 @@ fn binning_and_tiles_of_bins_keep_the_memory_of_the_plan() {
         let points = LasPoints { x: &x, y: &y, z: &z, ..Default::default() };
         write_las(&folder.join(format!("{file}.laz")), &points, None).unwrap();
     }
-    let words = ["plan", ".", "--method", "pixels", "--site-radius", "8", "--query-radius", "3"];
+    let words = ["plan", ".", "--method", "pixels", "--max-distance", "8", "--query-radius", "3"];
     let budget = ["--memory", "110MiB", "--resolution", "1"];
     PROGRAM.succeeds(folder, &[&words[..], &budget].concat());
     for arguments in [&["bin", "plan.json"][..], &RUN] {

@@ -72,9 +72,9 @@ fn geocentric_points_are_refused() {
     write_las(&folder.join("space.laz"), &points, crs.as_ref()).unwrap();
     let words = ["space.laz", "EPSG:4978", "geocentric", "--crs"];
     fails(folder, &["space.laz", "--device", "cpu"], &words);
-    fails(folder, &["plan", "space.laz", "--query-radius", "4"], &words);
+    fails(folder, &["plan", "space.laz"], &words);
     succeeds(folder, &["space.laz", "--device", "cpu", "--crs", "EPSG:32633"]);
-    succeeds(folder, &["plan", "space.laz", "--query-radius", "4", "--crs", "EPSG:32633"]);
+    succeeds(folder, &["plan", "space.laz", "--crs", "EPSG:32633"]);
 }
 
 #[test]
@@ -105,14 +105,17 @@ fn bad_files_get_one_line_and_leave_nothing() {
 #[test]
 fn bad_options_get_one_line_and_leave_nothing() {
     let folder = folder_of_inputs();
-    let cases: [(&[&str], &[&str]); 32] = [
+    let cases: [(&[&str], &[&str]); 35] = [
         (&["--resolution", "0"], &["resolution", "0"]),
         (&["--resolution", "-1"], &["resolution", "-1"]),
         (&["--resolution", "nan"], &["resolution"]),
         (&["--resolution", "fine"], &["resolution", "fine"]),
         (&["--resolution", "1e-5"], &["0.00001", "need", "GiB", "available"]),
         (&["--resolution", "1e-12"], &["0.000000000001", "cells are too many"]),
-        (&["--site-radius", "0"], &["site-radius"]),
+        (&["--site-radius", "4"], &["--site-radius 4", "gone", "--max-distance 4"]),
+        (&["--query-radius", "3"], &["--query-radius 3", "--method pixels", "--max-distance"]),
+        (&["--region-of-influence", "9"], &["--region-of-influence 9", "--method pixels"]),
+        (&["--region-of-influence", "0", "--method", "pixels"], &["--region-of-influence", "0"]),
         (&["--query-radius", "nan"], &["query-radius"]),
         (&["--supersample", "9"], &["supersample", "9"]),
         (&["--classes", "256"], &["256"]),
@@ -137,7 +140,7 @@ fn bad_options_get_one_line_and_leave_nothing() {
             &["--query-radius inf"],
         ),
         (&["--method", "raster"], &["raster", "exact or pixels"]),
-        (&["--max-distance", "-1"], &["maximum distance", "-1"]),
+        (&["--max-distance", "-1"], &["--max-distance", "0 or more", "-1"]),
         (&["--device", "gpu"], &["gpu"]),
         (&["--device", "cuda:4096"], &[]),
         (&["--res", "1"], &["--res", "tip", "--resolution"]),
@@ -153,7 +156,7 @@ fn bad_options_get_one_line_and_leave_nothing() {
 #[test]
 fn a_table_becomes_a_grid_of_its_heights() {
     let folder = folder_of_inputs();
-    let arguments = ["plane.csv", "-o", "dem.npy", "--query-radius", "20", "--device", "cpu"];
+    let arguments = ["plane.csv", "-o", "dem.npy", "--device", "cpu"];
     let report = succeeds(folder.path(), &arguments);
     for words in ["5 points read, 5 kept", "10 x 10 cells of 1", "1.00 to 4.00", "dem.npy"] {
         assert!(report.contains(words), "no {words:?} in {report}");
@@ -166,7 +169,7 @@ fn a_table_becomes_a_grid_of_its_heights() {
 #[test]
 fn slope_and_contours_are_written_beside_the_dem() {
     let folder = folder_of_inputs();
-    let arguments = ["plane.csv", "-o", "dem.npy", "--query-radius", "inf", "--device", "cpu"];
+    let arguments = ["plane.csv", "-o", "dem.npy", "--device", "cpu"];
     let more = ["--slope", "slope.npy", "--contours", "lines.geojson", "--contour-interval", "0.5"];
     let report = succeeds(folder.path(), &[&arguments[..], &more].concat());
     for words in ["slope.npy", "lines.geojson", "one every 0.5"] {
@@ -191,19 +194,24 @@ fn cells_outside_the_points_are_left_out_or_filled() {
     let bounds = ["--bounds", "-5,-5,15,15"];
     let base =
         [&["plane.csv", "-o", "dem.npy", "--device", "cpu", "--overwrite"][..], &bounds].concat();
-    let radii = ["--query-radius", "inf", "--site-radius", "inf"];
-    let known = |more: &[&str]| {
-        succeeds(folder.path(), &[&base[..], &radii, more].concat());
+    let known_within = |distance: &str, more: &[&str]| {
+        let report =
+            succeeds(folder.path(), &[&base[..], &["--max-distance", distance], more].concat());
         let values = floats_of_npy(&folder.path().join("dem.npy"));
         assert_eq!(values.len(), 400);
-        values.iter().filter(|v| !v.is_nan()).count()
+        let count = values.iter().filter(|v| !v.is_nan()).count();
+        let is_said = report.contains(&format!("{} cells, ", 400 - count));
+        assert_eq!(is_said, count < 400, "{report}");
+        (count, report)
     };
+    let known = |more: &[&str]| known_within("inf", more).0;
     assert_eq!(known(&[]), 400);
     assert_eq!(known(&["--hull"]), 100);
     assert_eq!(known(&["--weights", "laplace"]), 400);
     assert_eq!(known(&["--weights", "c1", "--hull"]), 100);
-    let near = known(&["--max-distance", "2"]);
+    let (near, report) = known_within("2", &[]);
     assert!(near > 20 && near < 100, "{near}");
+    assert!(report.contains("farther than 2 cells from every point"), "{report}");
 }
 
 #[test]
@@ -212,7 +220,7 @@ fn bounds_are_the_extent() {
     let bounds = ["--bounds", "0,0,20,5", "-o", "dem.npy", "--device", "cpu"];
     let report = succeeds(folder.path(), &[&["plane.csv"][..], &bounds].concat());
     assert!(report.contains("20 x 5 cells of 1"), "{report}");
-    assert!(report.contains("5 points; 0 merged into a shared pixel, 0 outside"), "{report}");
+    assert!(report.contains("5 points; 0 merged into a shared place, 3 outside"), "{report}");
 }
 
 #[test]
@@ -332,9 +340,10 @@ fn tiles_have_no_seams() {
     let same =
         |a: &[f32], b: &[f32]| a.iter().map(|v| v.to_bits()).eq(b.iter().map(|v| v.to_bits()));
     let pixels = ["--method", "pixels"];
-    let narrow = ["--site-radius", "4", "--query-radius", "6"];
+    let (near, narrow) = (["--max-distance", "4"], ["--max-distance", "4", "--query-radius", "6"]);
     for more in [
-        &narrow[..],
+        &[][..],
+        &near,
         &pixels,
         &[&pixels[..], &["--supersample", "2"]].concat(),
         &[&pixels[..], &narrow, &["--supersample", "3"]].concat(),

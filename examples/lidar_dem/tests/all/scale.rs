@@ -5,9 +5,9 @@ use std::process::Command;
 
 use geo_io::{Crs, LasPoints, RasterFile, write_las};
 use proptest::prelude::*;
-use testing::Random;
 use testing::program::files;
 use testing::tiles::{folder_of, kill_at_random, number};
+use testing::{Cloud, Random};
 
 use crate::PROGRAM;
 
@@ -158,7 +158,10 @@ fn both(folder: &Path, case: &Case, method: &str) -> usize {
     let [site, query, cell] = [case.site, case.query, case.cell].map(|value| value.to_string());
     let [supersample, tile] = [case.supersample, case.tile].map(|value| value.to_string());
     let mut words: Vec<&str> = names.iter().map(String::as_str).collect();
-    words.extend(["--method", method, "--site-radius", &site, "--query-radius", &query]);
+    words.extend(["--method", method, "--max-distance", &site]);
+    if method == "pixels" {
+        words.extend(["--query-radius", &query]);
+    }
     words.extend(["--resolution", &cell, "--supersample", &supersample]);
     words.extend(["--duplicates", case.duplicates]);
     let header = geo_io::read_header(&folder.join(&names[0])).unwrap().unwrap();
@@ -214,7 +217,7 @@ proptest! {
 }
 
 const SURVEY: [&str; 4] = ["--survey-points", "60000", "--device", "cpu"];
-const RADII: [&str; 5] = ["survey.laz", "--method", "pixels", "--site-radius", "6"];
+const RADII: [&str; 5] = ["survey.laz", "--method", "pixels", "--max-distance", "6"];
 
 /// A folder with the simulated survey, and its DEM of one run as `plain.tif`.
 fn survey() -> tempfile::TempDir {
@@ -316,7 +319,7 @@ fn a_card_of_less_memory_than_planned_is_refused() {
     }
     assert_eq!(with(parts.1, &["--all"]), (Some(0), String::new()));
     merged_is_plain(folder);
-    let least = ["plan", "survey.laz", "-o", "other.json", "--query-radius", "4"];
+    let least = ["plan", "survey.laz", "-o", "other.json"];
     let least = [&least[..], &["--device-memory", "1MiB"]].concat();
     PROGRAM.fails(folder, &least, &["--device-memory", "memory of a device", "1048576"]);
 }
@@ -329,7 +332,7 @@ fn tiles_in_work_keep_the_memory_of_the_plan() {
     let folder = folder.path();
     succeeds(folder, &[&["--survey-points", "400000", "--device", "cpu"]]);
     for (method, cell) in [("pixels", "0.4"), ("exact", "1")] {
-        let words = ["plan", "survey.laz", "--method", method, "--query-radius", "3"];
+        let words = ["plan", "survey.laz", "--method", method];
         let budget = ["--memory", "110MiB", "--resolution", cell, "--overwrite"];
         let report = succeeds(folder, &[&words, &budget, &["--json"]]);
         let report: serde_json::Value = serde_json::from_str(&report).unwrap();
@@ -393,7 +396,7 @@ fn a_tile_that_fails_is_named_and_the_others_are_made() {
         let points = LasPoints { x: &x, y: &y, z: &y, ..Default::default() };
         write_las(&folder.join(name), &points, None).unwrap();
     }
-    let radii = ["--method", "pixels", "--site-radius", "4", "--query-radius", "2"];
+    let radii = ["--method", "pixels", "--max-distance", "4", "--query-radius", "2"];
     succeeds(folder, &[&["west.laz", "east.laz", "-o", "plain.tif", "--cog"], &radii]);
     succeeds(folder, &[&["plan", "east.laz", "west.laz", "--tile-size", "50"], &radii]);
     let first = bytes(folder, "plan.json");
@@ -432,23 +435,22 @@ fn what_has_no_plan_or_is_none_gets_one_line() {
     let folder = folder.path();
     succeeds(folder, &[&["--survey-points", "3000", "--device", "cpu"]]);
     std::fs::write(folder.join("few.csv"), "x,y,z\n1,1,1\n9,9,2\n").unwrap();
-    let radii = ["--query-radius", "4"];
     let plan: [&[&str]; 10] = [
-        &[],
-        &["--query-radius", "inf"],
-        &["--query-radius", "4", "--site-radius", "inf"],
-        &["--query-radius", "4", "--hull"],
-        &["--query-radius", "4", "--weights", "c1"],
-        &["--query-radius", "4", "--memory", "1MiB"],
-        &["--query-radius", "4", "--memory", "much"],
-        &["--query-radius", "4", "--tile-size", "3"],
-        &["--query-radius", "4", "--resolution", "1e-9"],
-        &["few.csv", "--query-radius", "4"],
+        &["--max-distance", "inf"],
+        &["--method", "pixels", "--query-radius", "inf"],
+        &["--query-radius", "4"],
+        &["--hull"],
+        &["--weights", "c1"],
+        &["--memory", "1MiB"],
+        &["--memory", "much"],
+        &["--tile-size", "3"],
+        &["--resolution", "1e-9"],
+        &["few.csv"],
     ];
     let words: [&[&str]; 10] = [
-        &["--query-radius inf", "without limit"],
+        &["--max-distance inf", "without limit"],
         &["--query-radius inf"],
-        &["--site-radius inf"],
+        &["--query-radius 4 is of --method pixels"],
         &["--hull"],
         &["--weights c1"],
         &["--memory", "16 x 16 cells", "1048576"],
@@ -462,13 +464,12 @@ fn what_has_no_plan_or_is_none_gets_one_line() {
     }
     // Of what has no reach a message names options that have one, and they would do.
     for (more, would_do) in [
-        (&[][..], &["--query-radius 4"][..]),
-        (&["--site-radius", "inf"], &["--query-radius 4", "--site-radius 10"]),
-        (&["--weights", "laplace"], &["--query-radius 4"]),
-        (&["--weights", "c1"], &["--weights sibson", "--query-radius 4"]),
-        (&["--method", "pixels", "--site-radius", "inf"], &["--site-radius 10"]),
-        (&["--method", "pixels", "--weights", "laplace"], &["--method exact", "--query-radius 4"]),
-        (&["--method", "pixels", "--weights", "c1"], &["--weights sibson", "--query-radius 4"]),
+        (&["--max-distance", "inf"][..], &["--max-distance 10"][..]),
+        (&["--weights", "c1"], &["--weights sibson"]),
+        (&["--method", "pixels", "--max-distance", "inf"], &["--max-distance 10"]),
+        (&["--method", "pixels", "--query-radius", "inf"], &["--query-radius 4"]),
+        (&["--method", "pixels", "--weights", "laplace"], &["--method exact"]),
+        (&["--method", "pixels", "--weights", "c1"], &["--weights sibson"]),
     ] {
         let plan = ["plan", "survey.laz", "-o", "good.json", "--overwrite"];
         let words = format!("; {} would do", would_do.join(" "));
@@ -483,11 +484,11 @@ fn what_has_no_plan_or_is_none_gets_one_line() {
         succeeds(folder, &[&plan, &all]);
         succeeds(folder, &[&["run", "good.json", "--tile", "0", "--device", "cpu"]]);
     }
-    PROGRAM.fails(folder, &["plan", "-", "--query-radius", "4"], &["standard input"]);
+    PROGRAM.fails(folder, &["plan", "-"], &["standard input"]);
     PROGRAM.fails(folder, &["plan"], &["point files"]);
 
-    succeeds(folder, &[&["plan", "survey.laz"], &radii]);
-    PROGRAM.fails(folder, &[&["plan", "survey.laz"], &radii[..]].concat(), &["exists"]);
+    succeeds(folder, &[&["plan", "survey.laz"]]);
+    PROGRAM.fails(folder, &["plan", "survey.laz"], &["exists"]);
     let run = |name: &str, words: &[&str]| {
         PROGRAM.fails(folder, &["run", name, "--all", "--device", "cpu"], words);
         PROGRAM.fails(folder, &["merge", name, "-o", "none.tif"], words);
@@ -513,15 +514,63 @@ fn what_has_no_plan_or_is_none_gets_one_line() {
     PROGRAM.fails(folder, &["merge", "plan.json", "-o", "dem.npy"], &["--output", ".tif"]);
 }
 
-/// A point beyond the site radius of a cell takes ground within its query radius away from the sites that count: the
-/// last cell before a cut at column 16 lacks it unless the halo is the site radius and twice the query radius.
+/// Cells beside gaps depend on points beyond any halo of a fixed width, those on the border on points all along it.
+#[test]
+fn tiles_of_points_with_gaps_have_the_heights_of_one_run() {
+    let height = |x: f64, y: f64| 10.0 * (x / 19.0).sin() * (y / 22.0).cos() + 0.05 * x;
+    let mut clouds = Cloud::with_gaps(120.0, height);
+    let strip = Cloud::uniform(6000, [0.0, 0.0, 400.0, 15.0], 7, |_, _| 0.0);
+    let turned = (0..strip.len()).map(|i| {
+        let (x, y) = (0.8 * strip.x[i] - 0.6 * strip.y[i], 0.6 * strip.x[i] + 0.8 * strip.y[i]);
+        (x, y, height(x, y))
+    });
+    clouds.push(("a turned strip", Cloud::of(turned)));
+    clouds.push(("few points", Cloud::uniform(25, [0.0, 0.0, 200.0, 150.0], 3, height)));
+    for (what, Cloud { x, y, z }) in clouds {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path();
+        // Every third point is in the second file.
+        for (name, is_in) in [("a.laz", [true, true, false]), ("b.laz", [false, false, true])] {
+            let of = |column: &[f64]| {
+                (0..column.len()).filter(|i| is_in[i % 3]).map(|i| column[i]).collect::<Vec<_>>()
+            };
+            let (x, y, z) = (of(&x), of(&y), of(&z));
+            let points = LasPoints { x: &x, y: &y, z: &z, ..Default::default() };
+            write_las(&folder.join(name), &points, None).unwrap();
+        }
+        // All points lie within.
+        let (width, height) = (344, 264);
+        let all = ["a.laz", "b.laz", "--bounds=-12,-4,332,260"];
+        succeeds(folder, &[&all, &["-o", "plain.tif", "--device", "cpu"]]);
+        let plan = [&all[..], &["--tile-size", "40"]].concat();
+        assert!(in_tiles(folder, &plan, &[], "cpu", "tiles.tif") > 60);
+        let is_off = |(a, b): &(&f32, &f32)| (*a - *b).abs() > 26.0 * 1.2e-7;
+        let (whole, made) = (values(folder, "plain.tif"), values(folder, "tiles.tif"));
+        assert_eq!((whole.len(), made.len()), (width * height, width * height));
+        let others = whole.iter().zip(&made).filter(|(a, b)| a.to_bits() != b.to_bits());
+        println!("{what}: {} cells of {} have other bits", others.clone().count(), made.len());
+        assert_eq!(others.clone().find(is_off), None, "{what}");
+        again_of_bins(folder, &[], "cpu");
+        assert!(bytes(folder, "tiles.tif") == bytes(folder, "binned.tif"), "{what}");
+        // A part by itself: columns from 52, rows from 260 - 56.
+        let part = ["a.laz", "b.laz", "--bounds=40,32,72,56", "-o", "part.tif", "--device", "cpu"];
+        succeeds(folder, &[&part]);
+        let rows = whole.chunks_exact(width).skip(204).take(24).flat_map(|row| &row[52..84]);
+        let part = values(folder, "part.tif");
+        assert_eq!(part.len(), 32 * 24);
+        assert_eq!(rows.zip(&part).find(is_off), None, "{what}");
+    }
+}
+
+/// A point beyond the region of influence takes ground within a cell's query radius away from the sites that count: the
+/// last cell before a cut at column 16 lacks it unless the halo is the region's radius and twice the query radius.
 #[test]
 fn a_point_that_only_takes_ground_away_is_in_the_halo() {
     let folder = tempfile::tempdir().unwrap();
     let text = "x,y,z\n10,8.5,0\n11.5,11.5,10\n30,8.5,20\n";
     std::fs::write(folder.path().join("points.csv"), text).unwrap();
-    let words = ["points.csv", "--method", "pixels", "--site-radius", "6", "--query-radius", "6"];
-    let words = [&words[..], &["--bounds=0,0,32,16"]].concat();
+    let words = ["points.csv", "--method", "pixels", "--query-radius", "6"];
+    let words = [&words[..], &["--region-of-influence", "6", "--bounds=0,0,32,16"]].concat();
     succeeds(folder.path(), &[&words, &["-o", "plain.tif", "--device", "cpu"]]);
     let plan = [&words[..], &["--tile-size", "16"]].concat();
     assert_eq!(in_tiles(folder.path(), &plan, &[], "cpu", "tiles.tif"), 2);
@@ -553,7 +602,7 @@ fn real_surveys_in_tiles_are_those_of_one_run() {
     let data = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data"));
     for (name, cell, more) in [
         ("autzen.laz", "5", &["--classes", "2"][..]),
-        ("topography.laz", "2", &["--site-radius", "20"]),
+        ("topography.laz", "2", &["--max-distance", "20"]),
         ("lone-star.laz", "0.1", &["--supersample", "2"]),
     ] {
         let input = data.join(name);

@@ -94,7 +94,7 @@ fn header(path: &Path, points: &PointArgs) -> Result<Header> {
 }
 
 /// The least rectangle that holds two.
-pub(super) fn joined(a: Bounds, b: Bounds) -> Bounds {
+pub fn joined(a: Bounds, b: Bounds) -> Bounds {
     Bounds {
         min_x: a.min_x.min(b.min_x),
         min_y: a.min_y.min(b.min_y),

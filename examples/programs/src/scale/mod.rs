@@ -22,7 +22,7 @@ mod system;
 
 pub use args::{BinArgs, BudgetArgs, RunTileArgs};
 pub use bins::bin;
-pub use headers::Headers;
+pub use headers::{Headers, joined};
 pub use inputs::{name, require_unchanged, stamp};
 pub use memory::{FIXED, Needs};
 pub use mosaic::{Mosaic, TileRows, require_all};

@@ -10,7 +10,8 @@ use tile_plan::{Input, Plan, Tile};
 
 use super::headers::joined;
 use super::{Planned, Recipe, folder_name, require_unchanged};
-use crate::cloud::Cloud;
+use crate::cloud::{Cloud, keep_of};
+use crate::ground::Ground;
 use crate::report::Report;
 
 /// A recipe whose tiles are made of points.
@@ -35,38 +36,87 @@ pub trait PointRecipe: Recipe {
     }
 }
 
-/// The points of a ground, in the order of the inputs: of the plan's bins where they are whole, else of the inputs that
-/// reach it. Their coordinate system is the plan's. The ground is a tile's, or one beyond that of a recipe that says so.
+/// The points of a ground, those at one place in the order of the inputs: of the plan's bins where they are whole, else of
+/// the inputs that reach it. Their coordinate system is the plan's. The ground is a tile's, or one beyond that of a recipe that says so.
 ///
 /// # Errors
 /// An input that has changed, what is wrong with one, or with a file of the bins.
 pub fn read_points<R: PointRecipe>(
     planned: &Planned<R>,
-    ground: &Bounds,
+    ground: &dyn Ground,
     progress: &dyn Progress,
 ) -> Result<Cloud> {
     let plan = &planned.plan;
     // A point may lie a rounding beyond the bounds of its header.
     let side = plan.grid().cell_size;
     let reaches = |input: &&Input| {
-        input.bounds.is_none_or(|b| {
-            let x = b.min_x <= ground.max_x + side && b.max_x >= ground.min_x - side;
-            x && b.min_y <= ground.max_y + side && b.max_y >= ground.min_y - side
+        input.bounds.is_none_or(|Bounds { min_x, min_y, max_x, max_y }| {
+            let (min_x, min_y) = (min_x - side, min_y - side);
+            ground.touches(&Bounds { min_x, min_y, max_x: max_x + side, max_y: max_y + side })
         })
     };
     let inputs: Vec<&Input> = plan.inputs().iter().filter(reaches).collect();
     inputs.iter().copied().try_for_each(require_unchanged)?;
     if let Some(bins) = planned.open_bins()? {
-        let points = bins.read(ground, progress)?;
-        let z = points.values.into_iter().next().context("the bins have no values")?;
-        return Ok(Cloud { x: points.x, y: points.y, z, ..Cloud::default() });
+        return read_bins(&bins, ground, progress);
     }
     let paths: Vec<PathBuf> = inputs.iter().map(|input| PathBuf::from(&input.path)).collect();
-    let (filter, columns) = (planned.recipe.filter(Some(*ground))?, planned.recipe.columns());
-    let cloud = Cloud::read_plain(&paths, &filter, &columns, progress)?;
+    let (filter, columns) =
+        (planned.recipe.filter(Some(ground.bounds()))?, planned.recipe.columns());
+    let cloud = Cloud::read_plain(&paths, &filter, &columns, ground, progress)?;
     // What was read is what was planned with, even where a file was replaced meanwhile.
     inputs.iter().copied().try_for_each(require_unchanged)?;
     Ok(cloud)
+}
+
+/// The points of a ground that lie in bins, strip by strip.
+fn read_bins(bins: &Bins, ground: &dyn Ground, progress: &dyn Progress) -> Result<Cloud> {
+    let (bounds, strips) = (ground.bounds(), ground.strips().max(1));
+    let mut cloud = Cloud::default();
+    let height = bounds.max_y - bounds.min_y;
+    let edge = |strip: u32| bounds.min_y + height * f64::from(strip) / f64::from(strips);
+    for strip in 0..strips {
+        let (is_first, is_last) = (strip == 0, strip + 1 == strips);
+        let min_y = if is_first { bounds.min_y } else { edge(strip) };
+        let end = if is_last { bounds.max_y } else { edge(strip + 1) };
+        let part = Bounds { min_y, max_y: end, ..bounds };
+        if !ground.touches(&part) {
+            continue;
+        }
+        let points = bins.read(&part, progress)?;
+        let z = points.values.into_iter().next().context("the bins have no values")?;
+        let strip = Strip { ground, end: (!is_last).then_some(end) };
+        let mut columns = [points.x, points.y, z];
+        keep_of(&strip, columns.each_mut());
+        for (all, more) in [&mut cloud.x, &mut cloud.y, &mut cloud.z].into_iter().zip(columns) {
+            if all.is_empty() { *all = more } else { all.extend(more) }
+        }
+    }
+    Ok(cloud)
+}
+
+/// What of a ground lies south of the end of a strip, where the next begins.
+struct Strip<'a> {
+    ground: &'a dyn Ground,
+    end: Option<f64>,
+}
+
+impl Ground for Strip<'_> {
+    fn bounds(&self) -> Bounds {
+        self.ground.bounds()
+    }
+
+    fn touches(&self, area: &Bounds) -> bool {
+        self.ground.touches(area)
+    }
+
+    fn holds(&self, x: f64, y: f64) -> bool {
+        self.end.is_none_or(|end| y < end) && self.ground.holds(x, y)
+    }
+
+    fn is_rectangle(&self) -> bool {
+        self.end.is_none() && self.ground.is_rectangle()
+    }
 }
 
 /// Points that are read at once of an input, at most, and of a part: what is read waits beside it.

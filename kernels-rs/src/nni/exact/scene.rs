@@ -8,7 +8,7 @@ use super::search::{End, Found, Index, NEAR, Query};
 use super::team::Team;
 use super::walk::Walk;
 use super::weights::{self, Clipped, ClippedSides, Natural, Planes, Sums, Walked};
-use crate::nni::finish::{FILL_NEAREST, FILL_VALUE, finished};
+use crate::nni::finish::{FILL_NEAREST, FILL_NOT, FILL_VALUE};
 
 /// Half the side of the window round a query point outside the hull, in distances of the nearest site.
 ///
@@ -38,8 +38,6 @@ pub struct Scene {
     pub half_window: f64,
     /// Half the side of the window round a site.
     pub half_extent: f64,
-    /// Sites count whose squared distance is below this.
-    pub site_limit: f64,
     /// The squared distance beyond which no site need be looked for.
     pub give_up: f64,
     /// The squared distance to the nearest site beyond which cells are left out.
@@ -61,24 +59,38 @@ pub struct Cell {
     pub column: u32,
     /// Its row.
     pub row: u32,
-    /// The first and the last column of the row that is inside the hull.
+    /// The first and the last column of the row that is inside the hull; for a masked cell [`NOWHERE`](Self::NOWHERE).
     pub hull: [i32; 2],
+}
+
+impl Cell {
+    /// Every column of a row.
+    pub const EVERYWHERE: [i32; 2] = [i32::MIN, i32::MAX];
+    /// No column of a row.
+    pub const NOWHERE: [i32; 2] = [1, 0];
+
+    /// Whether the cell gets no value whatever its sites are: it is masked, or outside the hull.
+    #[inline(always)]
+    pub fn is_left_out(&self) -> bool {
+        let column = self.column as i32;
+        !(self.hull[0] <= column && column <= self.hull[1])
+    }
 }
 
 /// What belongs to a cell beside its values.
 #[derive(Clone, Copy, Debug)]
 pub struct Answer {
-    /// Sites that count.
+    /// Natural neighbours.
     pub count: u32,
     /// The distance to the nearest site, in cells.
     pub distance: f32,
     /// How far the weighted mean of the sites' places is from the cell's centre, in cells: 0 but for
-    /// rounding where all sites count and the cell is bounded by sites alone.
+    /// rounding where the cell is bounded by sites alone.
     pub deviation: f32,
 }
 
 impl Answer {
-    /// That of a masked cell.
+    /// That of a cell that is left out.
     pub const NONE: Self = Self { count: 0, distance: f32::INFINITY, deviation: f32::NAN };
 }
 
@@ -137,7 +149,7 @@ impl Scene {
         if found.end == End::Exceeded {
             return None;
         }
-        if self.is_without_weights(found) {
+        if self.is_without_weights(cell, found) {
             return Some(result.without_weights());
         }
         let walk = Walk::begin(index, rings, at, found.nearest, self.half_window)?;
@@ -200,7 +212,7 @@ impl Scene {
             let is_unlimited = query.half_window >= self.half_extent && near < self.half_extent;
             // On the hull a cell has no end either, but does not widen.
             let is_outside = || polygon.widens(LEAST_ANGLE, |name| index.line(&query, name));
-            if !(found.end == End::Found && is_unlimited && is_outside()) {
+            if self.is_without_weights(cell, found) || !(is_unlimited && is_outside()) {
                 break;
             }
             query.half_window = near;
@@ -209,7 +221,7 @@ impl Scene {
         if found.end == End::Exceeded {
             return None;
         }
-        if self.is_without_weights(found) {
+        if self.is_without_weights(cell, found) {
             return Some(if team.leads() { result.without_weights() } else { Answer::NONE });
         }
         let clipped = Clipped::weigh(index, &query, &mut polygon, self.weights);
@@ -218,8 +230,17 @@ impl Scene {
 
     /// Whether the search alone tells what becomes of a cell.
     #[inline(always)]
-    fn is_without_weights(&self, found: Found) -> bool {
-        found.end != End::Found || found.squared >= self.site_limit
+    fn is_without_weights(&self, cell: Cell, found: Found) -> bool {
+        found.end != End::Found || found.squared > self.max_squared || cell.is_left_out()
+    }
+
+    /// The value of a cell that is left out, if neither that nor its distance takes a search for the nearest site. A masked
+    /// one is not filled.
+    #[inline(always)]
+    pub fn value_left_out(&self, cell: Cell, is_masked: bool, has_distances: bool) -> Option<f32> {
+        let fill = if is_masked { FILL_NOT } else { self.fill };
+        let is_known = cell.is_left_out() && !has_distances && fill != FILL_NEAREST;
+        is_known.then_some(if fill == FILL_VALUE { self.fill_value } else { f32::NAN })
     }
 
     /// Estimates the gradients at a site that has a ring; `write(k, gradient)` gets them.
@@ -289,20 +310,18 @@ struct Outcome<'a, T, C, W> {
 }
 
 impl<T: Sites, C: Fn() -> Scene, W: FnMut(u32, f32)> Outcome<'_, T, C, W> {
-    /// Writes a value after the control of NODATA.
+    /// Writes a value, or what fills its place where there is none.
     #[inline(always)]
-    fn finish(&mut self, k: u32, value: f32) {
-        let scene = (self.scene)();
-        let fill = match scene.fill {
-            FILL_NEAREST if self.found.nearest < WINDOW => {
-                Some(self.value_of(self.found.nearest, k))
-            }
-            FILL_VALUE => Some(scene.fill_value),
-            _ => None,
-        };
-        let is_near = self.found.squared <= scene.max_squared;
-        let column = self.cell.column as i32;
-        (self.write)(k, finished(value, column, self.cell.hull, is_near, false, fill));
+    fn finish(&mut self, k: u32, mut value: f32) {
+        if value.is_nan() {
+            let scene = (self.scene)();
+            value = match scene.fill {
+                FILL_NEAREST if self.found.nearest < WINDOW => self.value_of(self.found.nearest, k),
+                FILL_VALUE => scene.fill_value,
+                _ => f32::NAN,
+            };
+        }
+        (self.write)(k, value);
     }
 
     #[inline(always)]
@@ -317,10 +336,10 @@ impl<T: Sites, C: Fn() -> Scene, W: FnMut(u32, f32)> Outcome<'_, T, C, W> {
         Answer { count: 0, distance, deviation: f32::NAN }
     }
 
-    /// Writes the values of a place at which a site lies, or that has no site near enough.
+    /// Writes the values of a place at which a site lies, or that has no site near enough, or is left out.
     #[inline(always)]
     fn without_weights(&mut self) -> Answer {
-        let is_on_site = self.found.end == End::OnSite;
+        let is_on_site = self.found.end == End::OnSite && !self.cell.is_left_out();
         let mut k = 0;
         while k < self.sites.values() {
             let value = if is_on_site { self.value_of(self.found.nearest, k) } else { f32::NAN };
@@ -345,7 +364,7 @@ impl<T: Sites, C: Fn() -> Scene, W: FnMut(u32, f32)> Outcome<'_, T, C, W> {
         let (mut count, mut way, mut k) = (0, [f64::NAN; 2], 0);
         while k < all {
             let scene = (self.scene)();
-            let mut sums = Sums::<BLENDS>::new(scene.weights, scene.site_limit);
+            let mut sums = Sums::<BLENDS>::new(scene.weights);
             let are_all = neighbours.each(|site, weight, way| {
                 let value = || match k.wrapping_sub(values) {
                     0 => way[0],

@@ -91,9 +91,7 @@ impl<P: Fn(u32) -> [f64; 2], I: Fn(u32) -> u32, R: Rings> Natural for Walked<'_,
 #[derive(Clone, Copy)]
 pub struct Sums<const BLENDS: bool> {
     weights: u32,
-    /// Sites count whose squared distance is below this.
-    site_limit: f64,
-    /// How many count.
+    /// How many sites there are.
     pub count: u32,
     /// Of the weights.
     total: f64,
@@ -110,22 +108,12 @@ pub struct Sums<const BLENDS: bool> {
 impl<const BLENDS: bool> Sums<BLENDS> {
     /// No site yet.
     #[inline(always)]
-    pub fn new(weights: u32, site_limit: f64) -> Self {
+    pub fn new(weights: u32) -> Self {
         let [total, mean, inverse, planes, first_moment, second_moment] = [0.0; 6];
-        Self {
-            weights,
-            site_limit,
-            count: 0,
-            total,
-            mean,
-            inverse,
-            planes,
-            first_moment,
-            second_moment,
-        }
+        Self { weights, count: 0, total, mean, inverse, planes, first_moment, second_moment }
     }
 
-    /// Adds a site, if it counts.
+    /// Adds a site.
     #[inline(always)]
     pub fn add(
         &mut self,
@@ -134,15 +122,12 @@ impl<const BLENDS: bool> Sums<BLENDS> {
         value: impl FnOnce() -> f64,
         gradient: impl FnOnce() -> [f32; 2],
     ) {
-        let squared = way[0] * way[0] + way[1] * way[1];
-        if squared >= self.site_limit {
-            return;
-        }
         let value = value();
         self.count += 1;
         self.total += weight;
         self.mean += weight * value;
         if BLENDS && self.weights == SMOOTH {
+            let squared = way[0] * way[0] + way[1] * way[1];
             let away = math::sqrt(squared);
             let [east, north] = gradient();
             let rise = east as f64 * way[0] + north as f64 * way[1];
@@ -154,7 +139,7 @@ impl<const BLENDS: bool> Sums<BLENDS> {
         }
     }
 
-    /// The weighted mean; `None` where no site counts.
+    /// The weighted mean; `None` where there is no site.
     #[inline(always)]
     pub fn mean(&self) -> Option<f64> {
         (self.total > 0.0).then(|| self.mean / self.total)
@@ -162,7 +147,7 @@ impl<const BLENDS: bool> Sums<BLENDS> {
 
     /// The value at the place: the weighted mean, or Sibson's smooth (C1) interpolant (1981, A brief
     /// description of natural neighbour interpolation), a blend of the mean and of a mean of the sites'
-    /// planes, by areas over distances. `None` where no site counts.
+    /// planes, by areas over distances. `None` where there is no site.
     #[inline(always)]
     pub fn value(&self) -> Option<f64> {
         let mean = self.mean()?;

@@ -65,7 +65,8 @@ pub unsafe fn walk_far<const BLENDS: bool>(
             let index = index_of(cells, places, starts);
             let rings = WithWide(InRecords(rings));
             let at = *listed.add(1 + i as usize);
-            let (mut done, mut window) = (Done::Empty, 0.0);
+            let done;
+            let mut window = 0.0;
             if i < MOST_WINDOWS as u64 {
                 window = *told.add(i as usize);
             }
@@ -77,14 +78,20 @@ pub unsafe fn walk_far<const BLENDS: bool>(
             }
             if window > 0.0 {
                 done = Done::Left;
-            } else if let Some((cell, mut writer)) = results.begin(&scene, value_count, place) {
-                let write = |k, value| writer.write(k, value);
-                let again = || read_setup(forgotten(setup)).1;
-                let answer = scene
-                    .cell_by_rings::<BLENDS, _, _, _>(cell, &index, rings, &sites, again, write);
-                done = results.end(&writer, answer);
-                if done == Done::Left {
-                    window = scene.window_outside(cell, &index, rings);
+            } else {
+                match results.begin(&scene, value_count, place) {
+                    Ok((cell, mut writer)) => {
+                        let write = |k, value| writer.write(k, value);
+                        let again = || read_setup(forgotten(setup)).1;
+                        let answer = scene.cell_by_rings::<BLENDS, _, _, _>(
+                            cell, &index, rings, &sites, again, write,
+                        );
+                        done = results.end(&writer, answer);
+                        if done == Done::Left {
+                            window = scene.window_outside(cell, &index, rings);
+                        }
+                    }
+                    Err(left_out) => done = left_out,
                 }
             }
             if done == Done::Left {
@@ -144,15 +151,18 @@ pub unsafe fn walk_cells<const BLENDS: bool>(
             let results = Results { writes, rows, hull, mask, dem, counts, distances, deviations };
             let sites = OnDevice { values, gradients, scales, value_count };
             let index = index_of(cells, places, starts);
-            let mut done = Done::Empty;
-            if let Some((cell, mut writer)) = results.begin(&scene, value_count, [column, row]) {
-                let write = |k, value| writer.write(k, value);
-                let again = || read_setup(forgotten(setup)).1;
-                let rings = InRecords(rings);
-                let answer = scene
-                    .cell_by_rings::<BLENDS, _, _, _>(cell, &index, rings, &sites, again, write);
-                done = results.end(&writer, answer);
-            }
+            let done = match results.begin(&scene, value_count, [column, row]) {
+                Ok((cell, mut writer)) => {
+                    let write = |k, value| writer.write(k, value);
+                    let again = || read_setup(forgotten(setup)).1;
+                    let rings = InRecords(rings);
+                    let answer = scene.cell_by_rings::<BLENDS, _, _, _>(
+                        cell, &index, rings, &sites, again, write,
+                    );
+                    results.end(&writer, answer)
+                }
+                Err(left_out) => left_out,
+            };
             is_empty = done == Done::Empty;
             if done == Done::Left {
                 append(listed, row * scene.columns + column);
@@ -230,14 +240,17 @@ pub unsafe fn clip_cells<M: Memory>(
             if column >= scene.columns || row >= dem_rows {
                 continue;
             }
-            let mut done = Done::Empty;
-            if let Some((cell, mut writer)) = results.begin(&scene, value_count, place) {
-                let write = |k, value| writer.write(k, value);
-                let again = || read_setup(forgotten(setup)).1;
-                let answer = scene
-                    .cell_by_clipping(team, cell, window, &index, &mut slots, &sites, again, write);
-                done = results.end(&writer, answer);
-            }
+            let done = match results.begin(&scene, value_count, place) {
+                Ok((cell, mut writer)) => {
+                    let write = |k, value| writer.write(k, value);
+                    let again = || read_setup(forgotten(setup)).1;
+                    let answer = scene.cell_by_clipping(
+                        team, cell, window, &index, &mut slots, &sites, again, write,
+                    );
+                    results.end(&writer, answer)
+                }
+                Err(left_out) => left_out,
+            };
             if !team.leads() {
                 continue;
             }

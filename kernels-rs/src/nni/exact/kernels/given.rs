@@ -9,7 +9,7 @@ use crate::nni::values::Scales;
 use crate::spatial::cells::Cells;
 
 /// Numbers of the setup.
-pub const SETUP: usize = 21;
+pub const SETUP: usize = 20;
 
 /// The cells and the scene, the rows of the DEM, and how many values a site has, as they lie in memory.
 pub fn setup_in_memory(
@@ -31,7 +31,6 @@ pub fn setup_in_memory(
         scene.columns as f64,
         scene.half_window,
         scene.half_extent,
-        scene.site_limit,
         scene.give_up,
         scene.max_squared,
         scene.weights as f64,
@@ -67,15 +66,14 @@ pub(super) unsafe fn read_setup(setup: *const f64) -> (Cells, Scene, u32, u32) {
             columns: integer(9),
             half_window: float(10),
             half_extent: float(11),
-            site_limit: float(12),
-            give_up: float(13),
-            max_squared: float(14),
-            weights: integer(15),
-            fill: integer(16),
-            fill_value: float(17) as f32,
-            has_deviations: integer(20) != 0,
+            give_up: float(12),
+            max_squared: float(13),
+            weights: integer(14),
+            fill: integer(15),
+            fill_value: float(16) as f32,
+            has_deviations: integer(19) != 0,
         };
-        (cells, scene, integer(18), integer(19))
+        (cells, scene, integer(17), integer(18))
     }
 }
 

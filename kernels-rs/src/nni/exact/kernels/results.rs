@@ -28,8 +28,8 @@ pub(super) enum Done {
 }
 
 impl Results {
-    /// What is to be interpolated at a place of the DEM, and where its values go; `None` where there is nothing to
-    /// interpolate, and that is written.
+    /// What is to be interpolated at a place of the DEM, and where its values go; or what became of a cell that is left
+    /// out, which is written.
     ///
     /// # Safety
     /// As for [`walk_cells`](mod@super::walk_cells); the cell is in the DEM.
@@ -39,30 +39,35 @@ impl Results {
         scene: &Scene,
         values: u32,
         [column, row]: [u32; 2],
-    ) -> Option<(Cell, Writer)> {
+    ) -> Result<(Cell, Writer), Done> {
         let at = row as usize * scene.columns as usize + column as usize;
         let cells = scene.columns as usize * self.rows as usize;
         // SAFETY: the cell is in the DEM; the rest is passed on to the caller.
         unsafe {
             let is_masked = !self.mask.is_null() && *self.mask.add(at) == 0;
+            let mut hull = Cell::EVERYWHERE;
             if is_masked {
+                hull = Cell::NOWHERE;
+            } else if !self.hull.is_null() {
+                hull = [*self.hull.add(2 * row as usize), *self.hull.add(2 * row as usize + 1)];
+            }
+            let cell = Cell { column, row, hull };
+            let left_out = scene.value_left_out(cell, is_masked, !self.distances.is_null());
+            if is_masked || left_out.is_some() {
+                let value = left_out.unwrap_or(f32::NAN);
                 let mut k = 0;
                 while self.writes && k < values as usize {
-                    *self.dem.add(k * cells + at) = f32::NAN;
+                    *self.dem.add(k * cells + at) = value;
                     k += 1;
                 }
                 self.layers(at, Answer::NONE);
-                if self.distances.is_null() {
-                    return None;
+                if left_out.is_some() {
+                    return Err(if value.is_nan() { Done::Empty } else { Done::Valued });
                 }
-            }
-            let mut hull = [i32::MIN, i32::MAX];
-            if !self.hull.is_null() {
-                hull = [*self.hull.add(2 * row as usize), *self.hull.add(2 * row as usize + 1)];
             }
             let (dem, is_silent) = (self.dem.add(at), is_masked || !self.writes);
             let writer = Writer { dem, stride: cells, at, is_masked, is_silent, has_value: false };
-            Some((Cell { column, row, hull }, writer))
+            Ok((cell, writer))
         }
     }
 

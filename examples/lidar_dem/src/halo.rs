@@ -1,0 +1,109 @@
+//! The points that a part of a DEM depends on.
+//!
+//! By the exact method a cell's height is of all its natural neighbours, and these may lie far away: across a lake, along
+//! the border of the survey. So the part's ground is read, and a halo; `nni_grid::Dependence` tells where further points
+//! would change a height, and what lies there is read, too, within halos that grow until nothing is missing. Beside
+//! voids and borders there is little: what is wanted is where nothing was seen.
+
+use anyhow::Result;
+use gpu_core::parallel::{self, FINE};
+use gpu_core::{Bounds, GridSpec};
+use nni_grid::{Dependence, Wanted};
+use programs::cloud::Cloud;
+use programs::edges::{bounds_in_cells, in_cells};
+use programs::ground::Ground;
+use programs::scale::joined;
+
+use crate::extent::{grid_in_cells, widened};
+use crate::surface::SurfaceArgs;
+
+/// How many times as wide as the last halo the next is.
+const WIDER: f64 = 4.0;
+
+/// Strips of a ground that is no rectangle.
+const STRIPS: u32 = 16;
+
+/// Reads the points that the heights of a grid depend on: `read` gives those of a ground. `all` is where any lie, and `halo`
+/// what [`SurfaceArgs::first_halo`] gave.
+///
+/// # Errors
+/// Those of `read`, and what is wrong with the points or the memory.
+pub fn read_dependence(
+    surface: &SurfaceArgs,
+    grid: &GridSpec,
+    all: &Bounds,
+    mut halo: f64,
+    mut read: impl FnMut(&dyn Ground) -> Result<Cloud>,
+) -> Result<Cloud> {
+    let cell = grid.cell_size;
+    let cells = grid_in_cells(grid);
+    // Points may lie a rounding beyond the bounds of their headers.
+    let all = widened(&bounds_in_cells(*all, cell), 1.0);
+    let mut dependence = Dependence::new(&surface.params(cells, None), all)?;
+    let near = widened(&grid.bounds(), halo * cell);
+    let mut ground = Near { near, wanted: Vec::new(), cell };
+    loop {
+        let cloud = read(&ground)?;
+        let column = |from: &[f64]| parallel::map(from.len(), FINE, |i| in_cells(from[i], cell));
+        let (x, y) = (column(&cloud.x), column(&cloud.y));
+        // What lies next to the border may have been rounded beyond it.
+        if dependence.look(&x, &y, &widened(&cells.bounds(), halo - 1.0))? {
+            return Ok(cloud);
+        }
+        // The last points go before the next come.
+        drop((cloud, x, y));
+        halo *= WIDER;
+        ground.wanted.push(dependence.wanted(&widened(&cells.bounds(), halo)));
+    }
+}
+
+/// A rectangle, and what is wanted beyond it, in cells.
+struct Near {
+    near: Bounds,
+    wanted: Vec<Wanted>,
+    cell: f64,
+}
+
+impl Near {
+    /// The rectangles that hold what is wanted.
+    fn rectangles(&self) -> impl Iterator<Item = Bounds> {
+        let in_units = |b: Bounds| {
+            let Bounds { min_x, min_y, max_x, max_y } = widened(&b, 1.0);
+            let of = |cells: f64| cells * self.cell;
+            Bounds { min_x: of(min_x), min_y: of(min_y), max_x: of(max_x), max_y: of(max_y) }
+        };
+        self.wanted.iter().filter_map(Wanted::bounds).map(in_units)
+    }
+}
+
+impl Ground for Near {
+    fn bounds(&self) -> Bounds {
+        self.rectangles().fold(self.near, joined)
+    }
+
+    fn touches(&self, area: &Bounds) -> bool {
+        let in_cells = widened(&bounds_in_cells(*area, self.cell), 1.0);
+        self.near.touches(area) || self.wanted.iter().any(|wanted| wanted.touches(&in_cells))
+    }
+
+    fn holds(&self, x: f64, y: f64) -> bool {
+        let Bounds { min_x, min_y, max_x, max_y } = self.near;
+        let is_near = min_x <= x && x <= max_x && min_y <= y && y <= max_y;
+        let place = || [in_cells(x, self.cell), in_cells(y, self.cell)];
+        is_near || !self.wanted.is_empty() && self.is_wanted(place())
+    }
+
+    fn is_rectangle(&self) -> bool {
+        self.wanted.is_empty()
+    }
+
+    fn strips(&self) -> u32 {
+        if self.is_rectangle() { 1 } else { STRIPS }
+    }
+}
+
+impl Near {
+    fn is_wanted(&self, [x, y]: [f64; 2]) -> bool {
+        self.wanted.iter().any(|wanted| wanted.holds(x, y))
+    }
+}

@@ -1,0 +1,45 @@
+//! Parts of the ground whose points are read.
+
+use gpu_core::Bounds;
+
+/// A part of the ground, which need not be a rectangle.
+pub trait Ground {
+    /// A rectangle that holds it.
+    fn bounds(&self) -> Bounds;
+
+    /// Whether it may have something in common with a rectangle.
+    fn touches(&self, area: &Bounds) -> bool;
+
+    /// Whether a point lies in it, of those within [`bounds`](Self::bounds).
+    fn holds(&self, x: f64, y: f64) -> bool;
+
+    /// Whether it is its rectangle, so that no point need be asked about.
+    fn is_rectangle(&self) -> bool {
+        false
+    }
+
+    /// In how many strips from south to north points are read that are on disk in bins: more where it holds little of its
+    /// rectangle, so that no more than the points of a strip are in memory beside those that it holds.
+    fn strips(&self) -> u32 {
+        1
+    }
+}
+
+impl Ground for Bounds {
+    fn bounds(&self) -> Bounds {
+        *self
+    }
+
+    fn touches(&self, area: &Bounds) -> bool {
+        let x = area.min_x <= self.max_x && area.max_x >= self.min_x;
+        x && area.min_y <= self.max_y && area.max_y >= self.min_y
+    }
+
+    fn holds(&self, _: f64, _: f64) -> bool {
+        true
+    }
+
+    fn is_rectangle(&self) -> bool {
+        true
+    }
+}

@@ -22,6 +22,26 @@ pub enum Error {
         /// The value that is not finite, else the first.
         value: f64,
     },
+    /// A value is finite, but not as an f32, in which results are wanted.
+    #[error("value {index} is {value:e}, beyond what an f32 holds: interpolate in f64")]
+    Value {
+        /// The point.
+        index: usize,
+        /// Its value.
+        value: f64,
+    },
+    /// The value for missing results is finite, but not as an f32, in which results are wanted.
+    #[error("the value {value:e} for missing results is beyond what an f32 holds")]
+    Nodata {
+        /// As given.
+        value: f64,
+    },
+    /// The distance of the nearest point to some target is beyond what an f32 holds, in which statistics are wanted.
+    #[error("the nearest point of target {index} is farther than an f32 holds: interpolate in f64")]
+    Distance {
+        /// The target.
+        index: usize,
+    },
     /// A latitude is beyond a pole.
     #[error("point {index}: latitude {latitude} is not between -90 and 90")]
     Latitude {
@@ -81,8 +101,8 @@ pub enum Error {
         /// As given.
         angle: f64,
     },
-    /// The range of the whole is none.
-    #[error("values from {min} to {max} are no range")]
+    /// The range of the whole is none, or beyond what an f32 holds, in which results are wanted.
+    #[error("values from {min:e} to {max:e} are no range of the results' type")]
     ValueRange {
         /// As given.
         min: f64,

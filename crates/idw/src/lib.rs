@@ -140,8 +140,9 @@ impl<T: Number> Real for T {}
 ///
 /// # Errors
 /// [`gpu_core::Error::Length`] for columns of other lengths, [`Error::NoValues`], [`Error::NotFinite`],
-/// [`Error::Latitude`], [`Error::Place`], [`Error::TooMany`] for the points; [`Error::Target`] and
-/// [`Error::Place`] for the targets; [`Error::Power`] and the like for the parameters;
+/// [`Error::Latitude`], [`Error::Place`], [`Error::TooMany`] for the points; [`Error::Value`], [`Error::ValueRange`],
+/// [`Error::Nodata`] and [`Error::Distance`] for what an f32 cannot hold; [`Error::Target`] and [`Error::Place`] for the
+/// targets; [`Error::Power`] and the like for the parameters;
 /// [`Error::Cancelled`] where `progress` breaks; [`Error::Core`] where memory or the device fails.
 pub fn interpolate<T: Real>(
     device: &Device,

@@ -12,6 +12,11 @@ pub trait Number:
     fn to_f64(self) -> f64;
     /// Whether this is NaN.
     fn is_missing(self) -> bool;
+    /// Whether a number, not NaN, is infinite in this type and not in f64.
+    #[doc(hidden)]
+    fn overflows(x: f64) -> bool {
+        x.is_finite() && !Self::from_f64(x).to_f64().is_finite()
+    }
     /// Whether this is f32.
     #[doc(hidden)]
     const IS_SINGLE: bool;

@@ -7,7 +7,7 @@ use gpu_core::{Bounds, GridSpec, Points, ValueRange};
 use kernels_rs::spatial::sphere;
 
 use crate::ground::Ground;
-use crate::{Error, Invalid, Params, Result};
+use crate::{Error, Invalid, Number, Params, Result};
 
 /// Points, and where to interpolate them.
 ///
@@ -162,6 +162,18 @@ pub(crate) struct Range {
     pub high: f64,
 }
 
+/// Refuses what the type of the results cannot hold: the range of values, and what stands for no value.
+pub(crate) fn require_type<T: Number>(ranges: &[Range], params: &Params) -> Result<()> {
+    let nodata = params.nodata;
+    if T::overflows(nodata) {
+        return Err(Error::Nodata { value: nodata });
+    }
+    match ranges.iter().find(|range| T::overflows(range.low) || T::overflows(range.high)) {
+        Some(&Range { low, high, .. }) => Err(Error::ValueRange { min: low, max: high }),
+        None => Ok(()),
+    }
+}
+
 /// The points of a call: finite, with what the back ends need to know of them.
 #[derive(Clone, Debug)]
 pub(crate) struct Data<'a> {
@@ -214,6 +226,28 @@ impl<'a> Data<'a> {
     /// How many points.
     pub fn len(&self) -> usize {
         self.x.len()
+    }
+
+    /// Refuses what the type of the results cannot hold, and names the value.
+    pub fn require_type<T: Number>(&self, params: &Params) -> Result<()> {
+        let Err(error) = require_type::<T>(&self.ranges, params) else { return Ok(()) };
+        let of_column = |column: &Cow<[f64]>| {
+            let i = parallel::first(column.len(), FINE, |i| T::overflows(column[i]))?;
+            let index = self.kept.as_ref().map_or(i, |kept| kept[i] as usize);
+            Some(Error::Value { index, value: column[i] })
+        };
+        Err(self.values.iter().find_map(of_column).unwrap_or(error))
+    }
+
+    /// Whether the first value of each point is one of f32, with its digits.
+    pub fn is_of_f32(&self) -> bool {
+        let column = &self.values[0];
+        let is_lost = |i: usize| {
+            let magnitude = column[i].abs();
+            magnitude > f64::from(f32::MAX)
+                || (magnitude > 0.0 && magnitude < f64::from(f32::MIN_POSITIVE))
+        };
+        parallel::first(column.len(), FINE, is_lost).is_none()
     }
 
     /// The same points with the first of their values alone.

@@ -1,9 +1,10 @@
 //! Statistics of the points that a target's value comes from.
 
+use gpu_core::parallel::{self, FINE};
 use gpu_scan::{Sum, cpu};
 
-use crate::Number;
 use crate::points::Range;
+use crate::{Error, Number, Result};
 
 /// Statistics of the points of each target, of their first value; in ground units and those of the
 /// value. NaN where a target has no point.
@@ -42,6 +43,14 @@ impl<T: Number> Statistics<T> {
             deviation: all(deviation),
             nearest_distance,
         }
+    }
+
+    /// Refuses a distance that the type does not hold; what values give lies between them.
+    pub(crate) fn require_finite(&self) -> Result<()> {
+        let distances = &self.nearest_distance;
+        let is_beyond = |i: usize| distances[i].to_f64().is_infinite();
+        let beyond = parallel::first(distances.len(), FINE, is_beyond);
+        beyond.map_or(Ok(()), |index| Err(Error::Distance { index }))
     }
 }
 

@@ -24,8 +24,6 @@ pub(super) struct Doubt<'a> {
     origins: Vec<[f64; 2]>,
     /// How far the points of each group are from its origin, along either axis.
     reaches: Vec<f64>,
-    /// Half the extent of the points, in units.
-    extent: [f64; 2],
     smoothing: f64,
     law: u32,
     /// The columns of values that are summed.
@@ -47,14 +45,12 @@ impl<'a> Doubt<'a> {
             let points = g * group..index.len().min((g + 1) * group);
             points.map(place).fold(0.0, |far, p| (p[0] - x).abs().max((p[1] - y).abs()).max(far))
         };
-        let extent = index.data.ground.bounds.map_or([0.0; 2], |b| frame.place(b.max_x, b.max_y));
         Self {
             index,
             frame,
             group,
             reaches: origins.iter().enumerate().map(reach).collect(),
             origins,
-            extent,
             smoothing: (params.smoothing * frame.scale).powi(2),
             law: params.law(),
             first,
@@ -110,7 +106,8 @@ impl<'a> Doubt<'a> {
         if rounding * inverse <= MOST_DOUBT {
             return false;
         }
-        let [x, y] = [chunk.x[i].abs() + self.extent[0], chunk.y[i].abs() + self.extent[1]];
+        let [x, y] = self.frame.from_middle(chunk.x[i], chunk.y[i]);
+        let [x, y] = [x + self.frame.half[0], y + self.frame.half[1]];
         let farthest = x * x + y * y + self.smoothing;
         let least = self.index.len() as f64 * farthest.powf(exponent);
         let known = (before[0][i] + weight).max(least);

@@ -1,5 +1,9 @@
 //! What the sums over all points share, directly and with the expansion: places in units, and the targets
 //! of a chunk.
+//!
+//! Places are not moved, only scaled by a power of two: so the difference of two is that of their coordinates as given.
+//! Relative to the middle of the points they would be rounded by a share of the extent, which one stray point makes as
+//! large as it likes.
 
 use super::index::Index;
 
@@ -12,22 +16,34 @@ pub(super) const MOST: usize = VECTORS * 16;
 /// Coordinates in units.
 #[derive(Clone, Copy)]
 pub(super) struct Frame {
-    centre: [f64; 2],
+    /// The middle of the points, in units.
+    middle: [f64; 2],
+    /// Half the extent of the points along each axis, in units.
+    pub half: [f64; 2],
     pub scale: f64,
 }
 
 impl Frame {
-    /// Relative to the middle of the points, or, to lose nothing that f64 has, as they are.
-    pub fn of(index: &Index, single: bool) -> Self {
-        let centre =
-            index.data.ground.bounds.filter(|_| single).map_or([0.0; 2], |b| {
-                [b.min_x / 2.0 + b.max_x / 2.0, b.min_y / 2.0 + b.max_y / 2.0]
-            });
-        Self { centre, scale: 1.0 / index.data.ground.unit() }
+    pub fn of(index: &Index) -> Self {
+        let scale = 1.0 / index.data.ground.unit();
+        let b = index.data.ground.bounds;
+        let half = |low: f64, high: f64| (high / 2.0 - low / 2.0) * scale;
+        let middle = |low: f64, high: f64| (low / 2.0 + high / 2.0) * scale;
+        Self {
+            middle: b.map_or([0.0; 2], |b| [middle(b.min_x, b.max_x), middle(b.min_y, b.max_y)]),
+            half: b.map_or([0.0; 2], |b| [half(b.min_x, b.max_x), half(b.min_y, b.max_y)]),
+            scale,
+        }
     }
 
     pub fn place(&self, x: f64, y: f64) -> [f64; 2] {
-        [(x - self.centre[0]) * self.scale, (y - self.centre[1]) * self.scale]
+        [x * self.scale, y * self.scale]
+    }
+
+    /// How far a place in units is from the middle of the points along each axis, but for rounding: enough for bounds on
+    /// distances.
+    pub fn from_middle(&self, x: f64, y: f64) -> [f64; 2] {
+        [(x - self.middle[0]).abs(), (y - self.middle[1]).abs()]
     }
 }
 

@@ -57,6 +57,7 @@ pub fn interpolate<T: Number>(
     params.check()?;
     let Input { points, targets } = input;
     let data = Data::of(points, params)?;
+    data.require_type::<T>(params)?;
     targets.check(params.geographic)?;
     let count = targets.len() as usize;
     let mut values = no_values::<T>(&data, count)?;
@@ -84,6 +85,7 @@ pub fn interpolate<T: Number>(
         () if params.is_all_pairs() => of_all(&data, &found),
         () => of_neighbours(&found),
     });
+    statistics.iter().try_for_each(Statistics::require_finite)?;
     let missing = parallel::count(count, FINE, |i| values[0][i].is_missing());
     let nodata = T::from_f64(params.nodata);
     values.iter_mut().flatten().filter(|v| v.is_missing()).for_each(|v| *v = nodata);
@@ -99,6 +101,7 @@ pub fn part<T: Number>(input: Input, params: &Params, progress: &dyn Progress) -
     params.check_part()?;
     let Input { points, targets } = input;
     let data = Data::of(points, params)?;
+    data.require_type::<T>(params)?;
     targets.check(params.geographic)?;
     let count = targets.len() as usize;
     let mut values = no_values(&data, count)?;
@@ -245,7 +248,9 @@ pub(crate) fn leave_one_out(
         let index = Index::to_tile(data, params.geographic);
         let points = data.len();
         let least = expansion::least_pairs_in_f64(points);
-        if expansion::is_used(params, true, points, points as u64, least) {
+        let is_used = expansion::is_used(params, true, points, points as u64, least);
+        // Those sums are in f32.
+        if is_used && data.is_of_f32() {
             let exponents = exponents.as_deref();
             let found = pairs::leave_one_out(&index, targets, params, exponents, progress)?;
             return Ok(found.into_iter().map(f64::from).collect());

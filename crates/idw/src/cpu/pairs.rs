@@ -139,7 +139,7 @@ impl Chunks<'_> {
         mut weights: Option<&mut [Weight]>,
         progress: &dyn Progress,
     ) -> Result<()> {
-        let frame = Frame::of(self.index, T::IS_SINGLE);
+        let frame = Frame::of(self.index);
         let sum = Summer::new::<T>(
             self.index,
             self.params,
@@ -232,7 +232,8 @@ impl Chunks<'_> {
             .map(|i| {
                 let at = i - from;
                 let weight = sums[0][at];
-                let squared = chunk.x[at] * chunk.x[at] + chunk.y[at] * chunk.y[at] + smoothing;
+                let [x, y] = frame.from_middle(chunk.x[at], chunk.y[at]);
+                let squared = x * x + y * y + smoothing;
                 let near = !sum.is_single() || squared < FARTHEST;
                 let good = near && weight > LEAST && weight < GREATEST;
                 Found::of(columns, |v| {

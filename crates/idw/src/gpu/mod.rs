@@ -44,8 +44,8 @@ use gpu_core::{Column, DevicePoints, Extent, Gpu, GridSpec, Progress, Slice, Val
 use kernels_rs::idw::neighbours::powers::adapt_powers;
 use kernels_rs::idw::statistic;
 
-use crate::points::{Data, check_count, check_grid, check_len};
-use crate::{Error, Params, Part, Result, Surface, Targets};
+use crate::points::{Data, check_count, check_grid, check_len, require_type};
+use crate::{Error, Number, Params, Part, Result, Statistics, Surface, Targets};
 use queries::Queries;
 
 pub use gpu_scan::gpu::Workspace;
@@ -160,6 +160,7 @@ impl Index {
         params.check()?;
         targets.check(params.geographic)?;
         self.check(params)?;
+        require_type::<T>(&self.about.ranges, params)?;
         let gpu = workspace.gpu().clone();
         let constant = params.is_all_pairs();
         let too_few = params.min_points as usize > self.len();
@@ -264,7 +265,7 @@ pub(crate) fn from_host<T: DeviceNumber>(
     params: &Params,
     progress: &dyn Progress,
 ) -> Result<Surface<T>> {
-    let (mut surface, skipped) = on_device(
+    let (mut surface, skipped) = on_device::<T, _, _>(
         gpu,
         input,
         params,
@@ -272,6 +273,7 @@ pub(crate) fn from_host<T: DeviceNumber>(
         |workspace, input| interpolate::<T>(workspace, input, params),
         DeviceSurface::to_host,
     )?;
+    surface.statistics.iter().try_for_each(Statistics::require_finite)?;
     surface.summary.points += skipped;
     surface.summary.skipped = skipped;
     Ok(surface)
@@ -284,7 +286,7 @@ pub(crate) fn part_from_host<T: DeviceNumber>(
     params: &Params,
     progress: &dyn Progress,
 ) -> Result<Part<T>> {
-    let (mut found, skipped) = on_device(
+    let (mut found, skipped) = on_device::<T, _, _>(
         gpu,
         input,
         params,
@@ -298,7 +300,7 @@ pub(crate) fn part_from_host<T: DeviceNumber>(
 }
 
 /// What a call makes of points and targets of the host, brought back there; and how many points were left out.
-fn on_device<D, H>(
+fn on_device<T: Number, D, H>(
     gpu: &Gpu,
     input: crate::Input,
     params: &Params,
@@ -307,6 +309,7 @@ fn on_device<D, H>(
     to_host: impl FnOnce(&D) -> Result<H>,
 ) -> Result<(H, u64)> {
     let data = Data::of(input.points, params)?;
+    data.require_type::<T>(params)?;
     input.targets.check(params.geographic)?;
     progress.at("to the device", 0.0)?;
     let mut workspace = Workspace::new(gpu)?;

@@ -6,7 +6,7 @@ use kernels_rs::idw::pairs::total::{add_part, write_means};
 use super::number::DeviceNumber;
 use super::queries::Queries;
 use super::{Call, DeviceSurface, DeviceTargets, Index, Input, Workspace};
-use crate::points::check_len;
+use crate::points::{check_len, require_type};
 use crate::{Error, Params, Part, Result, Summary, Weight};
 
 /// What a part of the points makes of each target, on the device.
@@ -57,6 +57,7 @@ impl Index {
         params.check_part()?;
         targets.check(params.geographic)?;
         self.check(params)?;
+        require_type::<T>(&self.about.ranges, params)?;
         let (gpu, count) = (workspace.gpu().clone(), targets.len() as usize);
         let (values, weights) = if targets.is_empty() || self.is_empty() {
             // Every byte of NaN is set, and a weight of 0 is none.

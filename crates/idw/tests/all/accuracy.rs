@@ -67,6 +67,36 @@ fn a_grid_over_one_of_many_heaps_keeps_it() {
 }
 
 #[test]
+fn stations_beside_a_stray_point_keep_it() {
+    let stations = random_cloud(60, [0.0, 0.0, 100.0, 100.0], 78);
+    let targets = random_cloud(60, [0.0, 0.0, 100.0, 100.0], 79);
+    for far in [1e9, 1e14, 1e15, -1e16, 1e18] {
+        for (x, y) in [(far, 50.0), (50.0, far), (far, far)] {
+            let mut cloud = stations.clone();
+            cloud.x.insert(17, x);
+            cloud.y.insert(17, y);
+            cloud.z.insert(17, 900.0);
+            assert_promised(&cloud, targets_at(&targets), &targets, &format!("({x:e}, {y:e})"));
+        }
+    }
+}
+
+#[test]
+fn heaps_of_a_metre_over_any_extent_keep_it() {
+    for (seed, extent) in [(80, 1e7), (81, 1e9), (82, 1e11), (83, 1e12)] {
+        let mut random = Random::new(seed);
+        let middles: Vec<_> =
+            (0..40).map(|_| (extent * random.unit(), extent * random.unit())).collect();
+        let cloud = Cloud::of((0..2000).map(|i| {
+            let (x, y) = middles[i % 40];
+            (x + random.unit(), y + random.unit(), 10.0 + 100.0 * random.unit())
+        }));
+        let targets = among(&cloud, 60, seed + 10);
+        assert_promised(&cloud, targets_at(&targets), &targets, &format!("heaps over {extent:e}"));
+    }
+}
+
+#[test]
 fn values_with_rare_spikes_keep_it() {
     let spiked = |i: usize, unit: f64| if i % 1000 == 7 { 1e6 } else { 99.0 + 2.0 * unit };
     let mut random = Random::new(64);

@@ -238,3 +238,38 @@ fn the_largest_and_the_least_lengths_give_the_value_of_the_definition() {
         }
     }
 }
+
+#[test]
+fn what_an_f32_does_not_hold_is_refused_by_its_index() {
+    let (x, y) = ([0.0, 1.0, f64::NAN, 3.0], [0.0; 4]);
+    let targets = Targets::Points { x: &[1.5], y: &[0.5] };
+    let skip = |params: Params| params.invalid(Invalid::Skip);
+    for device in devices() {
+        for params in [skip(Params::default()), skip(Params::nearest(2))] {
+            let of_z = |z: &[f64], params: &Params| {
+                let points = Points { x: &x, y: &y, values: &[z] };
+                interpolate::<f32>(&device, Input::new(points, targets), params, &())
+            };
+            let error = of_z(&[1.0, 2.0, 3.0, -3.5e38], &params).unwrap_err();
+            assert_eq!(error, Error::Value { index: 3, value: -3.5e38 });
+            assert!(error.to_string().contains("value 3 is -3.5e38"), "{error}");
+            assert!(
+                of_z(&[3.4e38, -3.4e38, 0.0, 3.4e38], &params).unwrap().values[0][0].is_finite()
+            );
+            let wide = params.value_range(idw::ValueRange { min: 0.0, max: 1e39 });
+            let error = of_z(&[1.0, 2.0, 3.0, 4.0], &wide).unwrap_err();
+            assert_eq!(error, Error::ValueRange { min: 0.0, max: 1e39 });
+            let nodata = params.nodata(-1.7976931348623157e308);
+            assert!(matches!(of_z(&[1.0; 4], &nodata), Err(Error::Nodata { .. })));
+            // In f64 all of that is fine.
+            let points = Points { x: &x, y: &y, values: &[&[1e300, 2e300, 0.0, -1e300]] };
+            let found = interpolate::<f64>(&device, Input::new(points, targets), &params, &());
+            assert!(found.unwrap().values[0][0].abs() < 2e300);
+        }
+        let far = Targets::Points { x: &[1e100], y: &[0.0] };
+        let points = Points { x: &[0.0], y: &[0.0], values: &[&[1.0]] };
+        let params = Params::nearest(1).statistics(true);
+        let found = interpolate::<f32>(&device, Input::new(points, far), &params, &());
+        assert_eq!(found.unwrap_err(), Error::Distance { index: 0 });
+    }
+}

@@ -2,14 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use gpu_core::host_memory;
-use tiff_reader::{OpenOptions, TiffFile};
-
-use crate::error::unwinding;
-use crate::mask::{WINDOW, nodata};
-use crate::points::{ending, open};
-use crate::values_file::{require_no_mask, require_no_mask_beside, require_one_band, samples};
-use crate::{Array, ArrayData, Error, Georeference, Result, npz_names, png, read_npy, read_npz};
+use crate::points::ending;
+use crate::samples::SampleFile;
+use crate::{
+    Array, ArrayData, Error, Georeference, Number, Result, SampleType, ValuesFile, npz_names, png,
+    read_npy, read_npz,
+};
 
 /// A raster as its file has it: row-major, row 0 in the north.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,20 +20,29 @@ pub struct Raster {
     pub values: ArrayData,
     /// Where it lies on the ground, if it is a TIFF that says so.
     pub georeference: Option<Georeference>,
-    /// The value that a GeoTIFF says stands for NODATA.
-    pub nodata: Option<f64>,
+    /// The value of the values' own type that stands for NODATA by a GeoTIFF, a PNG, or GDAL's `.aux.xml` beside it.
+    pub nodata: Option<Number>,
+    /// What a user must be told of the file, such as a scale that is not applied.
+    pub notes: Vec<String>,
 }
 
 /// Reads a raster from NPY, NPZ, PNG or TIFF, by the name's ending, without changing the type of its values.
 ///
-/// Of an NPZ archive the array named `array` is read; without a name that called `mask`, or the only one. A pixel of a PNG
-/// is the number of sixteen bits that [`read_mask`](crate::read_mask) takes it for. Of a TIFF the first image is
-/// read, which has one band; its samples are integers of 8 to 64 bits or floats of 32 or 64.
+/// Of an NPZ archive the array named `array` is read; without a name that called `mask`, or the only one.
+///
+/// Of a TIFF the first image is read, which has one band. Its samples are unsigned integers of 1 to 16, 32 or 64 bits, signed
+/// ones of 8 to 64, or floats of 16 to 64. The values are those stored: of a palette the indices, and no scale is applied.
+/// Blocks that a sparse file does not have are NODATA, or 0 where the file names none.
+///
+/// The values of a PNG are those of a TIFF of the same picture: stored grey values of 1 to 16 bits, or the indices of a palette.
+/// A value or a palette entry that is transparent is NODATA. A picture of colours or with opacity is read where all pixels are
+/// grey and opaque.
+///
+/// NODATA is what GDAL takes for it: first by `.aux.xml` beside a TIFF, then by its tag. Of a PNG the order is the other one.
 ///
 /// # Errors
 /// [`Error::UnknownEnding`]; what is wrong with the file, or a mask in it or beside it by which GDAL says which pixels have
-/// a value; an array that is not two-dimensional;
-/// [`Error::OutOfMemory`].
+/// a value; an array that is not two-dimensional; a picture with coloured or transparent pixels; [`Error::OutOfMemory`].
 pub fn read_raster(path: &Path, array: Option<&str>) -> Result<Raster> {
     match ending(path).as_str() {
         "npy" => of_array(path, read_npy(path)?),
@@ -43,16 +50,14 @@ pub fn read_raster(path: &Path, array: Option<&str>) -> Result<Raster> {
             let has_mask = array.is_none() && npz_names(path)?.iter().any(|name| name == "mask");
             of_array(path, read_npz(path, if has_mask { Some("mask") } else { array })?)
         }
-        "png" => {
-            require_no_mask_beside(path)?;
-            let (width, height, pixels) = png::read_brightness(path)?;
-            let values = ArrayData::U16(pixels);
-            Ok(Raster { width, height, values, georeference: None, nodata: None })
-        }
+        "png" => png::read(path),
         "tif" | "tiff" => {
-            // What is missing, empty or a folder is said as of any other file.
-            let (_, size) = open(path)?;
-            unwinding(|| of_tiff(path, size)).map_err(|reason| Error::malformed(path, reason))?
+            let file = ValuesFile::open(path)?;
+            let (width, height) = file.size();
+            let values = file.window(0..height, 0..width)?;
+            let (georeference, nodata) = (file.georeference().cloned(), file.nodata());
+            let notes = file.notes().to_vec();
+            Ok(Raster { width, height, values, georeference, nodata, notes })
         }
         _ => {
             let known = ".npy, .npz, .png, .tif or .tiff";
@@ -64,9 +69,7 @@ pub fn read_raster(path: &Path, array: Option<&str>) -> Result<Raster> {
 /// A TIFF of values of f32, read in parts.
 pub struct RasterFile {
     path: PathBuf,
-    file: TiffFile,
-    size: (usize, usize),
-    georeference: Option<Georeference>,
+    image: SampleFile,
 }
 
 impl RasterFile {
@@ -75,37 +78,21 @@ impl RasterFile {
     /// # Errors
     /// What is wrong with the file.
     pub fn open(path: &Path) -> Result<Self> {
-        open(path)?;
-        unwinding(|| Self::of_tiff(path)).map_err(|reason| Error::malformed(path, reason))?
-    }
-
-    fn of_tiff(path: &Path) -> Result<Self> {
-        /// Bytes and blocks that are kept decoded: rows of blocks are read whole.
-        const CACHE: (usize, usize) = (1 << 20, 2);
-        let bad = |e: tiff_reader::error::Error| Error::malformed(path, e);
-        let (block_cache_bytes, block_cache_slots) = CACHE;
-        let options = OpenOptions { block_cache_bytes, block_cache_slots, ..Default::default() };
-        let file = TiffFile::open_with_options(path, options).map_err(bad)?;
-        let image = file.ifd(0).map_err(bad)?;
-        let layout = image.raster_layout().map_err(bad)?;
-        let kind = (layout.samples_per_pixel, layout.sample_format, layout.bits_per_sample);
-        if kind != (1, 3, 32) {
+        let image = SampleFile::open(path)?;
+        if image.sample_type != SampleType::F32 {
             return Err(Error::malformed(path, "its image has not one band of f32"));
         }
-        let georeference =
-            Georeference::of_tiff(image).map_err(|reason| Error::malformed(path, reason))?;
-        let size = (layout.width, layout.height);
-        Ok(Self { path: path.to_owned(), file, size, georeference })
+        Ok(Self { path: path.to_owned(), image })
     }
 
     /// Columns and rows.
     pub fn size(&self) -> (usize, usize) {
-        self.size
+        self.image.size
     }
 
     /// Where it lies on the ground, if it says so.
     pub fn georeference(&self) -> Option<&Georeference> {
-        self.georeference.as_ref()
+        self.image.place.as_ref()
     }
 
     /// The values of `count` rows from `first` on, as the file has them.
@@ -113,10 +100,10 @@ impl RasterFile {
     /// # Errors
     /// [`Error::Malformed`] for values that cannot be unpacked, and rows beyond the last.
     pub fn rows(&self, first: usize, count: usize) -> Result<Vec<f32>> {
-        let read = || self.file.read_window_bytes(0, first, 0, count, self.size.0);
-        let bytes = unwinding(read).map_err(|reason| Error::malformed(&self.path, reason))?;
-        let bytes = bytes.map_err(|e| Error::malformed(&self.path, e))?;
-        Ok(bytes.as_chunks::<4>().0.iter().map(|&b| f32::from_ne_bytes(b)).collect())
+        match self.image.window(first..first.saturating_add(count), 0..self.image.size.0)? {
+            ArrayData::F32(values) => Ok(values),
+            _ => Err(Error::malformed(&self.path, "its image has not one band of f32")),
+        }
     }
 }
 
@@ -124,35 +111,6 @@ fn of_array(path: &Path, array: Array) -> Result<Raster> {
     let &[height, width] = &array.shape[..] else {
         return Err(Error::malformed(path, "a raster has two dimensions, this array has one"));
     };
-    Ok(Raster { width, height, values: array.data, georeference: None, nodata: None })
-}
-
-fn of_tiff(path: &Path, size: u64) -> Result<Raster> {
-    let bad = |e: tiff_reader::error::Error| Error::malformed(path, e);
-    let options =
-        OpenOptions { block_cache_bytes: WINDOW, block_cache_slots: 16, ..Default::default() };
-    let file = TiffFile::open_with_options(path, options).map_err(bad)?;
-    let image = file.ifd(0).map_err(bad)?;
-    let layout = image.raster_layout().map_err(bad)?;
-    let (width, height) = (layout.width, layout.height);
-    require_one_band(path, &layout)?;
-    require_no_mask(path, &file)?;
-    let georeference =
-        Georeference::of_tiff(image).map_err(|reason| Error::malformed(path, reason))?;
-    let row = width as u64 * layout.bytes_per_sample as u64;
-    let asked = row.saturating_mul(height as u64);
-    // A sparse file of a few bytes may have any size; what is asked for must be there, twice for the last copy.
-    let memory = |_| Error::OutOfMemory { path: path.to_owned(), asked: asked.max(size) };
-    host_memory::require(asked.saturating_mul(2)).map_err(memory)?;
-    let mut bytes = host_memory::with_capacity(asked as usize).map_err(memory)?;
-    // Whole rows of blocks at a time, so that none is decoded twice.
-    let block = image.tile_height().unwrap_or(image.rows_per_strip()).max(1) as usize;
-    let block = block.min(height).max(1);
-    let rows = (WINDOW / (row as usize).max(1) / block).max(1).saturating_mul(block);
-    for top in (0..height).step_by(rows) {
-        let count = rows.min(height - top);
-        bytes.extend(file.read_window_bytes(0, top, 0, count, width).map_err(bad)?);
-    }
-    let values = samples(path, bytes, &layout)?;
-    Ok(Raster { width, height, values, georeference, nodata: nodata(image, &layout) })
+    let (values, notes) = (array.data, Vec::new());
+    Ok(Raster { width, height, values, georeference: None, nodata: None, notes })
 }

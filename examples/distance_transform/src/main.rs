@@ -69,7 +69,7 @@ fn run(args: &Args) -> Result<()> {
         )?)
     })?;
     let sites = count(&mask.sites);
-    let without_value = mask.without_value;
+    let (without_value, notes) = (mask.without_value, std::mem::take(&mut mask.notes));
     // Nothing needs the mask any more, and a writer may need its memory.
     drop(mask);
 
@@ -82,6 +82,7 @@ fn run(args: &Args) -> Result<()> {
     let raster =
         json!({"width": width, "height": height, "sites": sites, "without_value": without_value});
     report.field("raster", raster);
+    notes.iter().for_each(|note| report.note(note));
     report.device(&device, args.run.device);
     report_distances(&mut report, &diagram);
     let crs = place.as_ref().and_then(|place| place.crs.as_ref());

@@ -4,6 +4,7 @@
 //! launches the kernels of `kernels-rs/src/ccq/build.rs`.
 
 mod args;
+mod cells;
 mod sample;
 mod scale;
 mod trees;
@@ -13,7 +14,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail, ensure};
 use ccq_tree::{Buildable, Condition, Params, Quadrant, Query, Tree, Window, quantile_boundaries};
-use geo_io::{ArrayData, Georeference, Output, Polygons, Raster};
+use geo_io::{ArrayData, Georeference, Number, Output, Polygons, Raster};
 use gpu_core::{Device, Grid, GridSpec, GridView};
 use programs::opening::Opening;
 use programs::program;
@@ -22,6 +23,7 @@ use programs::stages::Stages;
 use serde_json::json;
 
 use args::{Args, BuildArgs, Command, InfoArgs, Kind, QueryArgs, Range};
+use cells::{Part, shown};
 use trees::{AnyTree, Values};
 
 /// Most pixels on the longest side of a picture.
@@ -43,10 +45,10 @@ fn build(args: &BuildArgs) -> Result<()> {
     args.check()?;
     let opening = Opening::begin(args.run.device);
     let mut stages = Stages::new(args.run.quiet);
-    let mut note = None;
+    let mut notes = Vec::new();
     let (device, rasters) = match args.rasters.is_empty() {
         false => opening.beside(&mut stages, "read", |_| {
-            let read = |path: &PathBuf| read(path, args, &mut note);
+            let read = |path: &PathBuf| read(path, args, &mut notes);
             args.rasters.iter().map(read).collect::<Result<Vec<_>>>()
         }),
         true => opening.beside(&mut stages, "sample", |_| Ok(vec![made(args)?])),
@@ -55,13 +57,15 @@ fn build(args: &BuildArgs) -> Result<()> {
     let nodata = nodata_of(args.nodata, stated)?;
     let mut report = Report::default();
     for (raster, grid) in &rasters {
-        let text =
-            format_args!("{} x {} cells of {}", grid.width, grid.height, type_of(&raster.values));
-        report.line("raster", text);
+        let (width, height, kind) = (grid.width, grid.height, raster.values.sample_type());
+        report.line("raster", format_args!("{width} x {height} cells of {kind}"));
     }
-    note.iter().for_each(|note| report.note(note));
-    let mut work = Work { args, device: &device, nodata, stages: &mut stages };
-    let tree = work.any_tree(rasters)?;
+    notes.iter().for_each(|note| report.note(note));
+    let kind = rasters[0].0.values.sample_type();
+    let (cells, parts) = cells_of(args, rasters, nodata)?;
+    let params = Params::new().nodata(cells::nodata_of_cells(cells, kind, nodata));
+    let mut work = Work { args, device: &device, cells, params, stages: &mut stages };
+    let tree = work.any_tree(parts)?;
     stages.run("write", |_| geo_io::write_file(args.place(), |file| tree.write_to(file)))?;
     describe(&mut report, &tree);
     report.device(&device, args.run.device);
@@ -71,54 +75,81 @@ fn build(args: &BuildArgs) -> Result<()> {
     Ok(())
 }
 
+/// The values of rasters as cells that an index can have, and the type of these.
+fn cells_of(
+    args: &BuildArgs,
+    rasters: Vec<(Raster, GridSpec)>,
+    nodata: Option<Number>,
+) -> Result<(&'static str, Vec<(Values, GridSpec)>)> {
+    let part = |i: usize, raster: &Raster| Part {
+        path: args.rasters.get(i).map_or(Path::new("sample"), PathBuf::as_path),
+        nodata: nodata.and_then(|nodata| raster.values.sample_type().value(nodata)),
+        corner: (0, 0),
+        width: raster.width,
+    };
+    let all: Vec<_> = rasters.iter().enumerate().map(|(i, (raster, _))| part(i, raster)).collect();
+    let kinds = all.iter().zip(&rasters);
+    let kinds: Vec<_> =
+        kinds.map(|(part, (raster, _))| (part.path, raster.values.sample_type())).collect();
+    let check = |i: usize, cells: &str| all[i].check(&rasters[i].0.values, cells);
+    let cells = cells::cells_of_all(&kinds, check)?;
+    let cells_of = |(i, (raster, grid)): (usize, (Raster, GridSpec))| {
+        let part = part(i, &raster);
+        Ok((part.cells(raster.values, cells)?, grid))
+    };
+    Ok((cells, rasters.into_iter().enumerate().map(cells_of).collect::<Result<_>>()?))
+}
+
 /// What building takes, whatever the type of the cells.
 struct Work<'a> {
     args: &'a BuildArgs,
     device: &'a Device,
-    nodata: Option<f64>,
+    /// The type of the cells.
+    cells: &'static str,
+    /// NODATA, and as yet no bins.
+    params: Params,
     stages: &'a mut Stages,
 }
 
 impl Work<'_> {
-    fn any_tree(&mut self, rasters: Vec<(Raster, GridSpec)>) -> Result<AnyTree> {
+    fn any_tree(&mut self, parts: Vec<(Values, GridSpec)>) -> Result<AnyTree> {
         macro_rules! tree {
-            ($kind:ident: $($variant:ident),+) => {
-                AnyTree::$kind(self.tree(parts(rasters, |values| match values {
-                    $(ArrayData::$variant(values) => {
-                        Some(values.into_iter().map(Into::into).collect())
-                    })+
-                    _ => None,
-                })?)?)
-            };
+            ($kind:ident) => {{
+                let of = |(values, grid): (Values, GridSpec)| match values {
+                    Values::$kind(values) => Ok(Grid::new(values, grid)?),
+                    other => bail!("cells of {} beside those of {}", other.cells(), self.cells),
+                };
+                let grids = parts.into_iter().map(of).collect::<Result<_>>()?;
+                AnyTree::$kind(self.tree(grids)?)
+            }};
         }
-        Ok(match &rasters[0].0.values {
-            ArrayData::U8(_) | ArrayData::Bool(_) => tree!(U8: U8, Bool),
-            ArrayData::I16(_) | ArrayData::I8(_) => tree!(I16: I16, I8),
-            ArrayData::U16(_) => tree!(U16: U16),
-            ArrayData::I32(_) => tree!(I32: I32),
-            ArrayData::U32(_) => tree!(U32: U32),
-            ArrayData::F32(_) => tree!(F32: F32),
-            other => bail!("values of type {} have no index: 32 bits are the most", type_of(other)),
+        Ok(match self.cells {
+            "u8" => tree!(U8),
+            "i16" => tree!(I16),
+            "u16" => tree!(U16),
+            "i32" => tree!(I32),
+            "u32" => tree!(U32),
+            _ => tree!(F32),
         })
     }
 
     fn tree<T: Buildable>(&mut self, mut parts: Vec<Grid<T>>) -> Result<Tree<T>> {
+        let params = self.params.clone();
         let raster = match parts.len() {
             1 => parts.remove(0),
             _ => self.stages.run("put together", |_| {
                 let views: Vec<_> = parts.iter().map(Grid::view).collect();
-                ccq_tree::mosaic(&views, &Params::new().nodata(self.nodata))
+                ccq_tree::mosaic(&views, &params)
             })?,
         };
         drop(parts);
-        let mut bins = self.args.bins.clone();
+        let mut bins: Vec<f64> =
+            self.args.bins.iter().map(|&bin| cells::bound_in(self.cells, bin)).collect();
         if let Some(count) = self.args.quantiles {
-            let nodata = self.nodata;
-            bins = self
-                .stages
-                .run("quantiles", |_| quantile_boundaries(raster.view(), nodata, count))?;
+            let quantiles = || quantile_boundaries(raster.view(), params.nodata, count);
+            bins = self.stages.run("quantiles", |_| quantiles())?;
         }
-        let params = Params::new().bins(bins).nodata(self.nodata);
+        let params = params.bins(bins);
         let device = self.device;
         let build = |progress: &dyn gpu_core::Progress| {
             ccq_tree::build(device, raster.view(), &params, progress)
@@ -127,25 +158,10 @@ impl Work<'_> {
     }
 }
 
-/// The values of rasters, where they lie.
-fn parts<T>(
-    rasters: Vec<(Raster, GridSpec)>,
-    of: impl Fn(ArrayData) -> Option<Vec<T>>,
-) -> Result<Vec<Grid<T>>> {
-    let part = |(raster, grid): (Raster, GridSpec)| {
-        let found = type_of(&raster.values);
-        let values = of(raster.values);
-        let values = values.with_context(|| {
-            format!("values of type {found} beside the first raster's of another type")
-        })?;
-        Ok(Grid::new(values, grid)?)
-    };
-    rasters.into_iter().map(part).collect()
-}
-
-fn read(path: &Path, args: &BuildArgs, note: &mut Option<String>) -> Result<(Raster, GridSpec)> {
-    let raster = geo_io::read_raster(path, args.array.as_deref())?;
-    let grid = place_of(path, &raster, note)?;
+fn read(path: &Path, args: &BuildArgs, notes: &mut Vec<String>) -> Result<(Raster, GridSpec)> {
+    let mut raster = geo_io::read_raster(path, args.array.as_deref())?;
+    notes.append(&mut raster.notes);
+    let grid = place_of(path, &raster, notes)?;
     Ok((raster, grid))
 }
 
@@ -156,7 +172,8 @@ fn made(args: &BuildArgs) -> Result<(Raster, GridSpec)> {
         side.with_context(|| format!("--sample-side {}: at most 32768", args.sample_side))?;
     let (width, height) = (side as usize, side as usize);
     let values = ArrayData::I16(sample::landscape(side, args.seed).into_values());
-    let raster = Raster { width, height, values, georeference: None, nodata: None };
+    let (georeference, nodata, notes) = (None, None, Vec::new());
+    let raster = Raster { width, height, values, georeference, nodata, notes };
     Ok((raster, GridSpec::of_pixels(side, side)))
 }
 
@@ -165,7 +182,7 @@ fn place(
     path: &Path,
     (width, height): (usize, usize),
     place: Option<&Georeference>,
-    note: &mut Option<String>,
+    notes: &mut Vec<String>,
 ) -> Result<GridSpec> {
     let name = path.display();
     let side = |side: usize| {
@@ -181,32 +198,30 @@ fn place(
     }
     if place.is_some() {
         let why = "its cells are turned, mirrored or no squares";
-        *note = Some(format!("{name}: {why}, so the index has no place on the ground"));
+        notes.push(format!("{name}: {why}, so the index has no place on the ground"));
     }
     Ok(GridSpec::of_pixels(width, height))
 }
 
 /// The NODATA of rasters beside each other: what was asked for, or what those say that say one.
 fn nodata_of<'a>(
-    asked: Option<f64>,
-    stated: impl Iterator<Item = (&'a PathBuf, Option<f64>)>,
-) -> Result<Option<f64>> {
+    asked: Option<Number>,
+    stated: impl Iterator<Item = (&'a PathBuf, Option<Number>)>,
+) -> Result<Option<Number>> {
     if asked.is_some() {
         return Ok(asked);
     }
     let mut stated = stated.filter_map(|(path, value)| Some((path.display(), value?)));
     let Some((first, nodata)) = stated.next() else { return Ok(None) };
-    // NaN is always NODATA.
-    let is_other = |value: f64| value != nodata && !(value.is_nan() && nodata.is_nan());
-    if let Some((other, value)) = stated.find(|(_, value)| is_other(*value)) {
+    if let Some((other, value)) = stated.find(|(_, value)| *value != nodata) {
         bail!("{first} has the NODATA {nodata}, {other} {value}: give both the same");
     }
     Ok(Some(nodata))
 }
 
 /// Where a raster that was read lies.
-fn place_of(path: &Path, raster: &Raster, note: &mut Option<String>) -> Result<GridSpec> {
-    place(path, (raster.width, raster.height), raster.georeference.as_ref(), note)
+fn place_of(path: &Path, raster: &Raster, notes: &mut Vec<String>) -> Result<GridSpec> {
+    place(path, (raster.width, raster.height), raster.georeference.as_ref(), notes)
 }
 
 /// Reads indices, searches, writes what is found.
@@ -220,12 +235,12 @@ fn query(args: &QueryArgs) -> Result<()> {
         Ok::<_, anyhow::Error>((read(&args.tree)?, others))
     })?;
     let raster = args.raster.as_deref().map(|path| raster_of(path, args, &tree)).transpose()?;
-    let mut conditions = vec![within(tree.condition(), args.range)];
+    let mut conditions = vec![within(&tree, args.range)];
     if let Some((values, grid)) = &raster {
         conditions[0] = values.give_to(conditions[0], *grid)?;
     }
     for (tree, (_, range)) in other_trees.iter().zip(&others) {
-        conditions.push(within(tree.condition(), Some(*range)));
+        conditions.push(within(tree, Some(*range)));
     }
     let query = Query::new().window(args.window.map(|place| place.0));
     let found = stages.run("search", |_| ccq_tree::quadrants(&conditions, &query))?;
@@ -251,21 +266,22 @@ fn query(args: &QueryArgs) -> Result<()> {
     Ok(())
 }
 
-fn within(condition: Condition<'_>, range: Option<Range>) -> Condition<'_> {
+/// The condition that an index's values lie in a range, whose ends are of the cells' type.
+fn within(tree: &AnyTree, range: Option<Range>) -> Condition<'_> {
+    let end = |number: Number| cells::bound_in(tree.cells(), number);
     match range {
-        Some(Range(low, high)) => condition.range(low, high),
-        None => condition,
+        Some(Range(low, high)) => tree.condition().range(end(low), end(high)),
+        None => tree.condition(),
     }
 }
 
 /// The raster that an index was built from. Another is refused where type or place tell; size the search looks at.
 fn raster_of(path: &Path, args: &QueryArgs, tree: &AnyTree) -> Result<(Values, GridSpec)> {
     let raster = geo_io::read_raster(path, args.array.as_deref())?;
-    let (grid, its) = (place_of(path, &raster, &mut None)?, *tree.grid());
+    let (grid, its) = (place_of(path, &raster, &mut Vec::new())?, *tree.grid());
     let name = path.display();
-    let values = Values::of(raster.values).with_context(|| name.to_string())?;
-    let (found, wanted) = (values.cells(), tree.cells());
-    ensure!(found == wanted, "{name} has values of type {found}, the index is of {wanted}");
+    let part = Part { path, nodata: raster.nodata, corner: (0, 0), width: raster.width };
+    let values = part.cells(raster.values, tree.cells())?;
     // An array of the same values lies nowhere, and will do, and so will any place for the index of one.
     let is_near = |a: f64, b: f64| (a - b).abs() <= 1e-3 * its.cell_size;
     let is_there = is_near(grid.origin_x, its.origin_x) && is_near(grid.origin_y, its.origin_y);
@@ -376,9 +392,12 @@ fn describe(report: &mut Report, tree: &AnyTree) {
         report.line("", text);
     }
     match &summary.bins[..] {
-        [] => report.line("values", format_args!("{} to {}", summary.min, summary.max)),
+        [] => {
+            let [min, max] = [summary.min, summary.max].map(|value| shown(tree.cells(), value));
+            report.line("values", format_args!("{min} to {max}"));
+        }
         bins => {
-            let words: Vec<String> = bins.iter().map(f64::to_string).collect();
+            let words: Vec<String> = bins.iter().map(|&bin| shown(tree.cells(), bin)).collect();
             report.line(
                 "bins",
                 format_args!("{}, with boundaries {}", bins.len() + 1, words.join(", ")),
@@ -386,7 +405,7 @@ fn describe(report: &mut Report, tree: &AnyTree) {
         }
     }
     if let Some(nodata) = summary.nodata {
-        report.line("NODATA", nodata);
+        report.line("NODATA", shown(tree.cells(), nodata));
     }
     let fields = json!({
         "nodes": nodes, "levels": levels, "bytes": bytes, "bits_per_cell": bits_per_cell,
@@ -395,21 +414,4 @@ fn describe(report: &mut Report, tree: &AnyTree) {
         "pointer_bytes": [pointers_32, pointers_64],
     });
     report.field("tree", fields);
-}
-
-/// The name of an array's type.
-fn type_of(values: &ArrayData) -> &'static str {
-    match values {
-        ArrayData::F32(_) => "f32",
-        ArrayData::F64(_) => "f64",
-        ArrayData::U8(_) => "u8",
-        ArrayData::Bool(_) => "bool",
-        ArrayData::I8(_) => "i8",
-        ArrayData::I16(_) => "i16",
-        ArrayData::U16(_) => "u16",
-        ArrayData::I32(_) => "i32",
-        ArrayData::U32(_) => "u32",
-        ArrayData::I64(_) => "i64",
-        ArrayData::U64(_) => "u64",
-    }
 }

@@ -7,7 +7,7 @@ use anyhow::{Context, Result, bail};
 use ccq_tree::{
     Cell, Condition, Forest, Params, Tree, Window, build_tile, cells_of_file, mosaic_fill,
 };
-use geo_io::{ArrayData, Output};
+use geo_io::Output;
 use gpu_core::{Device, GridSpec, GridView, Progress, host_memory};
 
 /// An index over cells of any type.
@@ -147,20 +147,6 @@ macro_rules! values_of_both {
 }
 
 impl Values {
-    pub fn of(values: ArrayData) -> Result<Self> {
-        Ok(match values {
-            ArrayData::U8(values) => Self::U8(values),
-            ArrayData::Bool(values) => Self::U8(values.into_iter().map(u8::from).collect()),
-            ArrayData::I8(values) => Self::I16(values.into_iter().map(i16::from).collect()),
-            ArrayData::I16(values) => Self::I16(values),
-            ArrayData::U16(values) => Self::U16(values),
-            ArrayData::I32(values) => Self::I32(values),
-            ArrayData::U32(values) => Self::U32(values),
-            ArrayData::F32(values) => Self::F32(values),
-            _ => bail!("values of 64 bits have no index"),
-        })
-    }
-
     /// Their type.
     pub fn cells(&self) -> &'static str {
         fn name<T: Cell>(_: &[T]) -> &'static str {

@@ -20,8 +20,8 @@ use crate::scale::{Planned, is_short};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Recipe {
-    /// The values of sites, as ranges; `None` for all but 0.
-    values: Option<Vec<[f64; 2]>>,
+    /// The values of sites, as on the command line; `None` for all but 0.
+    values: Option<String>,
     invert: bool,
     /// The sides of a pixel.
     spacing: [f64; 2],
@@ -44,9 +44,8 @@ impl Recipe {
         place: &Georeference,
         value_bytes: u64,
     ) -> Result<Self> {
-        let values = args.sites.values.as_ref().and_then(|values| values.ranges.as_ref());
         Ok(Self {
-            values: values.map(|all| all.iter().map(|r| [*r.start(), *r.end()]).collect()),
+            values: args.sites.values.as_ref().map(SiteValues::to_string),
             invert: args.sites.invert,
             spacing: [x, y],
             max_distance: args.max_distance.filter(|most| most.is_finite()),
@@ -58,10 +57,9 @@ impl Recipe {
     }
 
     /// Which pixels are sites.
-    pub fn sites(&self) -> SiteValues {
-        let ranges = self.values.as_ref();
-        let ranges = ranges.map(|all| all.iter().map(|&[low, high]| low..=high).collect());
-        SiteValues { ranges, inverted: self.invert }
+    pub fn sites(&self) -> Result<SiteValues> {
+        let values = self.values.as_deref().map_or(Ok(SiteValues::default()), str::parse)?;
+        Ok(SiteValues { inverted: self.invert, ..values })
     }
 
     /// How distances are counted, in a part of the whole.
@@ -103,7 +101,7 @@ impl Recipe {
 
 impl scale::Recipe for Recipe {
     const PROGRAM: &'static str = "distance_transform";
-    const VERSION: u32 = 2;
+    const VERSION: u32 = 3;
     type Read = Read;
     type Made = Made;
 

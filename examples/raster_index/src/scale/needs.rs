@@ -3,22 +3,23 @@
 use programs::scale::{FIXED, Needs};
 use tile_plan::{Model, Tile};
 
-/// Bytes of a value, and of a node of a tree over such values with its flags.
+/// Bytes of a value in its file, of a cell, and of a node of a tree over such cells with its flags.
 #[derive(Clone, Copy, Debug)]
 pub struct Sizes {
+    stored: u64,
     value: u64,
     node: u64,
 }
 
 impl Sizes {
-    /// Of values of so many bytes: a node has two, and a link.
-    pub fn of(value: u64) -> Self {
-        Self { value, node: (2 * value).next_multiple_of(4) + 4 + 1 }
+    /// Of cells of so many bytes, read from values of some: a node has two cells, and a link.
+    pub fn of(value: u64, stored: u64) -> Self {
+        Self { stored: stored.max(value), value, node: (2 * value).next_multiple_of(4) + 4 + 1 }
     }
 
     /// A cell of a tile that is read, as it comes and as it is kept.
     fn read(self) -> u64 {
-        2 * self.value
+        2 * self.stored
     }
 
     /// A cell of a tree, with its part of the nodes above it.

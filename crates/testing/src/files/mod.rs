@@ -1,0 +1,4 @@
+//! Files as odd as tests need them, written byte by byte: what ordinary writers never write, others do.
+
+pub mod png;
+pub mod tiff;

@@ -1,12 +1,17 @@
 //! Where a raster lies on the ground: six numbers and a reference system, from GeoTIFF to GeoTIFF
 //! (OGC 19-008r4).
 
+use std::path::Path;
+
 use gpu_core::GridSpec;
 use tiff_core::{Tag, TagValue};
 use tiff_reader::ifd::Ifd;
 
+use crate::beside::{Auxiliary, WorldFile};
 use crate::crs::{ASCII_TAG, DIRECTORY_TAG, DOUBLES_TAG};
-use crate::{Crs, GeoKeys};
+use crate::points::ending;
+use crate::tiff_image::TiffImage;
+use crate::{Crs, Error, GeoKeys, Result};
 
 const MODEL_PIXEL_SCALE: u16 = 33550;
 const MODEL_TIEPOINT: u16 = 33922;
@@ -41,26 +46,6 @@ impl Georeference {
         ((ax * bx + ay * by).abs() <= 1e-6 * width * height).then_some((width, height))
     }
 
-    /// That of an image of a TIFF; `None` where it states no place, or one only by points on the ground.
-    ///
-    /// # Errors
-    /// The fault, in words.
-    pub(crate) fn of_tiff(image: &Ifd) -> Result<Option<Self>, String> {
-        let (keys, _) = keys(image).cleaned();
-        let Some(mut transform) = transform(image)? else { return Ok(None) };
-        if keys.is_point() {
-            // The numbers place the middle of a pixel.
-            transform[0] -= (transform[1] + transform[2]) / 2.0;
-            transform[3] -= (transform[4] + transform[5]) / 2.0;
-        }
-        let [_, ax, bx, _, ay, by] = transform;
-        if transform.iter().any(|t| !t.is_finite()) || ax * by - bx * ay == 0.0 {
-            return Err(format!("its pixels have no area on the ground: {transform:?}"));
-        }
-        let crs = if keys.is_system() { Crs::from_geokeys(keys)? } else { None };
-        Ok(Some(Self { transform, crs }))
-    }
-
     /// The tags that state it.
     pub(crate) fn tags(&self) -> Vec<Tag> {
         let [left, ax, bx, top, ay, by] = self.transform;
@@ -88,13 +73,6 @@ impl Georeference {
     }
 }
 
-/// The numbers that a tag holds, if the file has it.
-fn numbers(image: &Ifd, tag: u16) -> Result<Option<Vec<f64>>, String> {
-    let Some(tag) = image.tag(tag) else { return Ok(None) };
-    let numbers = tag.value.as_f64_vec();
-    numbers.map(Some).ok_or_else(|| format!("its tag {} holds no numbers", tag.code))
-}
-
 /// The keys of the reference system.
 fn keys(image: &Ifd) -> GeoKeys {
     let value = |tag| image.tag(tag).map(|tag| &tag.value);
@@ -107,25 +85,148 @@ fn keys(image: &Ifd) -> GeoKeys {
     }
 }
 
-/// The geotransform as the file has it, by its matrix or by its scale and first point.
-fn transform(image: &Ifd) -> Result<Option<[f64; 6]>, String> {
-    if let Some(matrix) = numbers(image, MODEL_TRANSFORMATION)? {
-        let &[a, b, _, left, c, d, _, top, ..] = &matrix[..] else {
-            return Err(format!("its transformation has {} numbers of 16", matrix.len()));
+/// What a raster's file and the files beside it say of where it lies, as GDAL takes them.
+#[derive(Default)]
+pub(crate) struct Place {
+    pub georeference: Option<Georeference>,
+    /// What they say that gives no place, and what to do about it.
+    pub note: Option<String>,
+}
+
+impl Place {
+    /// That of an image of a TIFF. GDAL's `.aux.xml` comes before the file's own tags, and a world file behind them.
+    ///
+    /// # Errors
+    /// [`Error::Malformed`] for a place that is none.
+    pub fn of_tiff(path: &Path, image: &Ifd) -> Result<Self> {
+        let beside = Auxiliary::beside(path)?;
+        let (keys, _) = keys(image).cleaned();
+        let own = Stated::of_tiff(image, keys.is_point());
+        let keys = if keys.is_system() { Crs::from_geokeys(keys) } else { Ok(None) };
+        let crs = match beside.crs.clone() {
+            Some(crs) => Some(crs),
+            None => keys.map_err(|reason| Error::malformed(path, reason))?,
         };
-        return Ok(Some([left, a, b, top, c, d]));
+        let stated = match Stated::of_auxiliary(&beside) {
+            Stated::Nothing => own,
+            first => first,
+        };
+        let is_own = beside.transform.is_none() && beside.control_points == 0;
+        let world = WorldFile::beside(path).filter(|_| is_own);
+        Self::of(path, stated, world, crs)
     }
-    let scale = numbers(image, MODEL_PIXEL_SCALE)?;
-    let point = numbers(image, MODEL_TIEPOINT)?;
-    match (scale.as_deref(), point.as_deref()) {
-        (Some(&[width, height, ..]), Some(&[column, row, _, x, y, ..])) => {
-            // As GDAL has it: rows run south, whatever the sign.
-            let height = height.abs();
-            Ok(Some([x - column * width, width, 0.0, y + row * height, 0.0, -height]))
+
+    /// That of a picture, which GDAL takes from a world file before it looks at its own file beside it.
+    ///
+    /// # Errors
+    /// As [`Place::of_tiff`].
+    pub fn of_picture(path: &Path) -> Result<Self> {
+        let beside = Auxiliary::beside(path)?;
+        let world = WorldFile::beside(path);
+        let stated = match world.as_ref().and_then(|world| world.transform) {
+            Some(transform) => Stated::Transform(transform),
+            None => Stated::of_auxiliary(&beside),
+        };
+        Self::of(path, stated, world, beside.crs)
+    }
+
+    fn of(path: &Path, stated: Stated, world: Option<WorldFile>, crs: Option<Crs>) -> Result<Self> {
+        let of_world = world.as_ref().and_then(|world| world.transform);
+        let transform = match stated {
+            Stated::Transform(transform) => Some(transform),
+            _ => of_world,
+        };
+        if let Some(transform) = transform {
+            let [_, ax, bx, _, ay, by] = transform;
+            if transform.iter().any(|t| !t.is_finite()) || ax * by - bx * ay == 0.0 {
+                let reason = format!("its pixels have no area on the ground: {transform:?}");
+                return Err(Error::malformed(path, reason));
+            }
+            return Ok(Self { georeference: Some(Georeference { transform, crs }), note: None });
         }
-        (Some(_), _) => Err("it has a pixel scale, but no point on the ground".to_owned()),
-        (None, _) => Ok(None),
+        let none = "so it has no place";
+        let note = match (stated, world, crs) {
+            (Stated::ControlPoints(points), ..) => Some(format!(
+                "its ground control points ({points}) are not used, {none}: \
+                 `gdalwarp` makes a raster of it that has one"
+            )),
+            (Stated::Half(what), ..) => Some(format!("{what}, {none}: a world file gives it one")),
+            (_, Some(world), _) => {
+                let world = world.path.display();
+                Some(format!("{world} has not the six numbers of a world file, {none}"))
+            }
+            (.., Some(crs)) => Some(format!(
+                "it states the system {crs} but not where it lies, so neither is kept: \
+                 a world file gives it a place"
+            )),
+            _ => None,
+        };
+        Ok(Self { georeference: None, note })
     }
+}
+
+/// What one source says of a place.
+enum Stated {
+    Nothing,
+    Transform([f64; 6]),
+    /// Points on the ground, this many of them.
+    ControlPoints(usize),
+    /// A part of what a place needs; in words.
+    Half(&'static str),
+}
+
+impl Stated {
+    fn of_auxiliary(beside: &Auxiliary) -> Self {
+        match (beside.transform, beside.control_points) {
+            (Some(transform), _) => Self::Transform(transform),
+            (None, 0) => Self::Nothing,
+            (None, points) => Self::ControlPoints(points),
+        }
+    }
+
+    /// What the tags of an image say: of a scale and a matrix the scale counts. Where `is_point`, they place the middle of
+    /// a pixel.
+    fn of_tiff(image: &Ifd, is_point: bool) -> Self {
+        let numbers = |tag| image.tag(tag).and_then(|tag| tag.value.as_f64_vec());
+        let points = numbers(MODEL_TIEPOINT).unwrap_or_default();
+        let mut transform = match (numbers(MODEL_PIXEL_SCALE).as_deref(), &points[..]) {
+            (Some(&[width, height, ..]), points) if width != 0.0 && height != 0.0 => {
+                let &[column, row, _, x, y, _, ..] = points else {
+                    return Self::Half("it has a pixel scale, but no point on the ground");
+                };
+                // As GDAL has it: rows run south, whatever the sign.
+                let height = height.abs();
+                [x - column * width, width, 0.0, y + row * height, 0.0, -height]
+            }
+            (_, points) => match numbers(MODEL_TRANSFORMATION).as_deref() {
+                Some(&[a, b, _, left, c, d, _, top, _, _, _, _, _, _, _, _]) => {
+                    [left, a, b, top, c, d]
+                }
+                _ if points.len() >= 6 => return Self::ControlPoints(points.len() / 6),
+                Some(_) => return Self::Half("its transformation has not 16 numbers"),
+                None => return Self::Nothing,
+            },
+        };
+        if is_point {
+            transform[0] -= (transform[1] + transform[2]) / 2.0;
+            transform[3] -= (transform[4] + transform[5]) / 2.0;
+        }
+        Self::Transform(transform)
+    }
+}
+
+/// Says of a raster that has no place what its file, or one beside it, says of one all the same, and what to do about it:
+/// ground control points, a reference system alone, a world file that is none. `None` for any other, and where the raster
+/// cannot be read, which reading says.
+pub fn note_on_place(path: &Path) -> Option<String> {
+    let place = match ending(path).as_str() {
+        "png" => Place::of_picture(path),
+        "tif" | "tiff" => {
+            TiffImage::open(path, (0, 0)).and_then(|tiff| Place::of_tiff(path, tiff.directory()))
+        }
+        _ => return None,
+    };
+    place.ok()?.note.map(|note| format!("{}: {note}", path.display()))
 }
 
 #[cfg(test)]

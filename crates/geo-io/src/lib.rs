@@ -28,6 +28,7 @@
 #![deny(missing_docs)]
 
 mod areas;
+mod beside;
 mod bins;
 mod copc;
 mod crs;
@@ -42,6 +43,7 @@ mod mask_file;
 mod nodata;
 mod npy;
 mod npy_file;
+mod npy_header;
 mod output;
 mod pam;
 mod picture;
@@ -56,6 +58,7 @@ mod several;
 mod shapes;
 mod table;
 mod tiff_file;
+mod tiff_image;
 mod tiff_rows;
 mod values_file;
 
@@ -64,14 +67,14 @@ pub use bins::{BinSpec, BinWriter, Binned, Bins, Position, remove_bins};
 pub use crs::{Crs, GeoKeys};
 pub use csv::CsvColumns;
 pub use error::{Error, Result};
-pub use georeference::Georeference;
+pub use georeference::{Georeference, note_on_place};
 pub use geotiff::{
     Cells, Compression, TiffOptions, write_georeferenced, write_geotiff, write_tiff,
 };
 /// A float of 16 bits.
 pub use half::f16;
 pub use las::{LasPoints, write_las};
-pub use lines::{write_flatgeobuf, write_lines};
+pub use lines::{is_named_in_geojson, write_flatgeobuf, write_lines};
 pub use mask::{Mask, SiteValues, read_mask};
 pub use mask_file::{MaskFile, mask_size};
 pub use nodata::{Number, SampleType};

@@ -12,8 +12,8 @@ use crate::{Crs, Error, Result};
 /// `elevation`. A line is its height and its points (x, y).
 ///
 /// GeoJSON (RFC 7946) knows only longitude and latitude on WGS 84. Coordinates are written as they
-/// are, and where the reference system has an EPSG code it is named in the member `crs` of the format's
-/// version of 2008, which GDAL and QGIS read.
+/// are, and the reference system is named in the member `crs` of the format's version of 2008, which GDAL, and so QGIS
+/// and GeoPandas, read: by its EPSG code or else as WKT. [`is_named_in_geojson`] says of a system whether it is.
 ///
 /// # Errors
 /// [`Error::BadValue`] for a coordinate that is not finite, and those of writing.
@@ -23,6 +23,17 @@ pub fn write_lines<'a>(
     crs: Option<&Crs>,
 ) -> Result<()> {
     write_collection(output.into(), lines.into_iter().map(|(e, points)| feature(e, points)), crs)
+}
+
+/// Whether GeoJSON files name a system: one that has an EPSG code, or is known as WKT.
+pub fn is_named_in_geojson(crs: &Crs) -> bool {
+    name_of(crs).is_some()
+}
+
+/// What GeoJSON's member `crs` names a system by.
+fn name_of(crs: &Crs) -> Option<String> {
+    let code = crs.epsg().map(|code| format!("urn:ogc:def:crs:EPSG::{code}"));
+    code.or_else(|| crs.wkt().map(str::to_owned))
 }
 
 /// Writes features one after the other, so that the collection need not be in memory.
@@ -35,13 +46,10 @@ pub(crate) fn write_collection(
     write_atomic(output, |file| {
         let failed = |e: std::io::Error| Error::write(path, e);
         write!(file, "{{\"type\":\"FeatureCollection\",").map_err(failed)?;
-        if let Some(code) = crs.and_then(Crs::epsg) {
-            write!(
-                file,
-                "\"crs\":{{\"type\":\"name\",\
-                 \"properties\":{{\"name\":\"urn:ogc:def:crs:EPSG::{code}\"}}}},"
-            )
-            .map_err(failed)?;
+        if let Some(name) = crs.and_then(name_of) {
+            let member = geojson::JsonValue::from(name);
+            write!(file, "\"crs\":{{\"type\":\"name\",\"properties\":{{\"name\":{member}}}}},")
+                .map_err(failed)?;
         }
         write!(file, "\"features\":[").map_err(failed)?;
         for (i, feature) in features.enumerate() {
@@ -156,6 +164,10 @@ mod tests {
             };
             assert_eq!(line, &points.iter().map(|p| p.to_vec()).collect::<Vec<_>>());
         }
+        let wkt = "LOCAL_CS[\"site\",UNIT[\"metre\",1]]";
+        write_lines(&path, [], Crs::from_wkt(wkt).as_ref()).unwrap();
+        let found = std::fs::read_to_string(&path).unwrap().parse::<geojson::JsonValue>().unwrap();
+        assert_eq!(found["crs"]["properties"]["name"], wkt);
         write_lines(&path, [], None).unwrap();
         let empty = std::fs::read_to_string(&path).unwrap().parse::<GeoJson>().unwrap();
         assert!(matches!(empty, GeoJson::FeatureCollection(c) if c.features.is_empty()));

@@ -22,7 +22,7 @@ pub struct Mask {
     pub height: usize,
     /// 1 for a site, 0 for none; `width * height` of them.
     pub sites: Vec<u8>,
-    /// Where it lies on the ground, if it is a TIFF that says so.
+    /// Where it lies on the ground, if it is a TIFF or a PNG that says so, or a file beside it does.
     pub georeference: Option<Georeference>,
     /// Pixels that are no site because they have no value: NODATA of a GeoTIFF or a PNG, or NaN.
     pub without_value: u64,
@@ -122,9 +122,10 @@ impl fmt::Display for SiteValues {
 /// As [`read_raster`].
 pub fn read_mask(path: &Path, values: &SiteValues) -> Result<Mask> {
     if !matches!(ending(path).as_str(), "tif" | "tiff") {
-        let Raster { width, height, values: samples, nodata, notes, .. } = read_raster(path, None)?;
+        let raster = read_raster(path, None)?;
+        let Raster { width, height, values: samples, georeference, nodata, notes } = raster;
         let (sites, without_value) = sites(samples, values, nodata);
-        return Ok(Mask { width, height, sites, georeference: None, without_value, notes });
+        return Ok(Mask { width, height, sites, georeference, without_value, notes });
     }
     // In parts: the values of all pixels may need more memory than the sites.
     let file = MaskFile::open(path)?;

@@ -48,7 +48,12 @@ impl MaskFile {
         self.0.value_bytes()
     }
 
-    /// Where it lies on the ground, if it is a TIFF that says so.
+    /// Bytes that reading a window takes beside those of its values: of a TIFF, those of a block.
+    pub fn unpacking_bytes(&self) -> u64 {
+        self.0.unpacking_bytes()
+    }
+
+    /// Where it lies on the ground, if it is a TIFF that says so, or a file beside it does.
     pub fn georeference(&self) -> Option<&Georeference> {
         self.0.georeference()
     }

@@ -14,10 +14,11 @@ use bytemuck::{NoUninit, Pod};
 use gpu_core::host_memory;
 use gpu_core::parallel::{self, FINE};
 use half::f16;
-use npyz::{DType, NpyHeader, Order, TypeStr, WriteOptions, WriterBuilder};
-use zip::ZipArchive;
+use npyz::{DType, TypeStr, WriteOptions, WriterBuilder};
+use zip::{CompressionMethod, ZipArchive};
 
 use crate::error::unwinding;
+use crate::npy_header::Header;
 use crate::output::Output;
 use crate::points::open;
 use crate::room::{Ahead, LARGE, Room};
@@ -185,14 +186,28 @@ pub fn read_npy(path: &Path) -> Result<Array> {
     read_array(path, BufReader::with_capacity(1 << 20, file), size)
 }
 
-/// The names of the arrays in an NPZ archive, in the archive's order.
+/// The names of the arrays in an NPZ archive, in the archive's order: its entries that end in `.npy`, as `numpy.savez` names
+/// them, or all where none does.
 ///
 /// # Errors
 /// What is wrong with the file.
 pub fn npz_names(path: &Path) -> Result<Vec<String>> {
+    Ok(entries(path)?.into_iter().map(|(_, name)| name).collect())
+}
+
+/// The positions and the names of the arrays in an NPZ archive.
+fn entries(path: &Path) -> Result<Vec<(usize, String)>> {
     let archive = open_archive(path)?;
-    let names = archive.file_names().map(|name| name.map(|n| array_name(&n)));
-    names.collect::<Result<_, _>>().map_err(|e| Error::malformed(path, e))
+    let names = archive.file_names().map(|name| name.map(|name| name.to_string()));
+    let names: Vec<String> =
+        names.collect::<Result<_, _>>().map_err(|e| Error::malformed(path, e))?;
+    let all = || names.iter().enumerate();
+    let arrays = all().filter_map(|(i, name)| Some((i, name.strip_suffix(".npy")?.to_owned())));
+    let arrays: Vec<(usize, String)> = arrays.collect();
+    if !arrays.is_empty() {
+        return Ok(arrays);
+    }
+    Ok(all().map(|(i, name)| (i, name.clone())).collect())
 }
 
 /// Reads one array out of an NPZ archive: the named one, or the only one.
@@ -207,12 +222,10 @@ pub fn read_npz(path: &Path, name: Option<&str>) -> Result<Array> {
 /// The columns and rows of an array in an NPZ archive, of which no elements are read; none where it has another shape, or
 /// more of them than the archive can hold.
 pub(crate) fn npz_size(path: &Path, name: Option<&str>) -> Result<Option<(usize, usize)>> {
-    with_entry(path, name, |entry, size| {
-        let (header, _) = read_header(path, entry)?;
+    with_entry(path, name, |mut entry, size| {
+        let header = Header::read(path, &mut entry)?;
         let &[rows, columns] = &header.shape[..] else { return Ok(None) };
-        // No type has less than a byte.
-        let is_there = rows as u128 * columns as u128 <= u128::from(size);
-        Ok(is_there.then_some((columns, rows)))
+        Ok(header.bytes(path, size).is_ok().then_some((columns, rows)))
     })
 }
 
@@ -222,27 +235,36 @@ fn with_entry<R>(
     name: Option<&str>,
     read: impl FnOnce(&mut dyn Read, u64) -> Result<R>,
 ) -> Result<R> {
-    let names = npz_names(path)?;
+    let (_, length) = open(path)?;
+    let arrays = entries(path)?;
     let index = match name {
-        Some(name) => names.iter().position(|n| n == name),
-        None => (names.len() == 1).then_some(0),
+        Some(name) => arrays.iter().find(|(_, other)| other == name),
+        None => arrays.first().filter(|_| arrays.len() == 1),
     };
-    let index = index.ok_or_else(|| match name {
+    let names = || arrays.iter().map(|(_, name)| &name[..]).collect::<Vec<_>>().join(", ");
+    let (index, array) = index.ok_or_else(|| match name {
         Some(name) => {
-            let (path, name, names) = (path.to_owned(), name.to_owned(), names.join(", "));
+            let (path, name, names) = (path.to_owned(), name.to_owned(), names());
             Error::NoArray { path, name, names }
         }
-        None => Error::NotOneArray { path: path.to_owned(), names: names.join(", ") },
+        None => Error::NotOneArray { path: path.to_owned(), names: names() },
     })?;
     let mut archive = open_archive(path)?;
-    let mut entry = archive.by_index(index).map_err(|e| Error::malformed(path, e))?;
-    // Deflate packs at most 1032 bytes into one: what claims more is damaged.
-    let size = entry.size().min(entry.compressed_size().saturating_mul(1040));
+    // As it is packed: of a method that is not known no other entry is given.
+    let packed = archive.by_index_raw(*index).map_err(|e| Error::malformed(path, e))?;
+    let method = packed.compression();
+    if ![CompressionMethod::Stored, CompressionMethod::Deflated].contains(&method) {
+        let reason = format!(
+            "its array {array} is packed by {method}, which is not read: save it by numpy.savez_compressed"
+        );
+        return Err(Error::malformed(path, reason));
+    }
+    drop(packed);
+    let mut entry = archive.by_index(*index).map_err(|e| Error::malformed(path, e))?;
+    // Deflate packs at most 1032 bytes into one: what claims more is damaged, and so is what claims more than the file has.
+    let packed = entry.compressed_size().min(length);
+    let size = entry.size().min(packed.saturating_mul(1040));
     read(&mut entry, size)
-}
-
-fn array_name(file_name: &str) -> String {
-    file_name.strip_suffix(".npy").unwrap_or(file_name).to_owned()
 }
 
 fn open_archive(path: &Path) -> Result<ZipArchive<BufReader<File>>> {
@@ -257,103 +279,72 @@ fn open_archive(path: &Path) -> Result<ZipArchive<BufReader<File>>> {
 }
 
 /// Reads header and elements; `size` is the most bytes that the source can have.
-pub(crate) fn read_array(path: &Path, source: impl Read, size: u64) -> Result<Array> {
-    let (header, mut source) = read_header(path, source)?;
-    let shape = header.shape;
-    let (order, kind) = header.name.split_at(header.name.len().min(1));
+pub(crate) fn read_array(path: &Path, mut source: impl Read, size: u64) -> Result<Array> {
+    let header = Header::read(path, &mut source)?;
     let layout = Layout {
         path,
-        swapped: order == if cfg!(target_endian = "little") { ">" } else { "<" },
+        swapped: header.element.to_string().starts_with(if cfg!(target_endian = "little") {
+            '>'
+        } else {
+            '<'
+        }),
         by_columns: header.by_columns,
-        size,
+        bytes: header.bytes(path, size.saturating_sub(header.start))?,
     };
-    let data = match kind {
-        "f4" => ArrayData::F32(layout.read(&mut source, &shape)?),
-        "f8" => ArrayData::F64(layout.read(&mut source, &shape)?),
-        "f2" => ArrayData::F16(layout.read(&mut source, &shape)?),
-        "i1" => ArrayData::I8(layout.read(&mut source, &shape)?),
-        "i2" => ArrayData::I16(layout.read(&mut source, &shape)?),
-        "u2" => ArrayData::U16(layout.read(&mut source, &shape)?),
-        "u1" => ArrayData::U8(layout.read(&mut source, &shape)?),
-        "b1" => ArrayData::Bool(booleans(&layout.read::<u8>(&mut source, &shape)?)),
-        "i4" => ArrayData::I32(layout.read(&mut source, &shape)?),
-        "u4" => ArrayData::U32(layout.read(&mut source, &shape)?),
-        "i8" => ArrayData::I64(layout.read(&mut source, &shape)?),
-        "u8" => ArrayData::U64(layout.read(&mut source, &shape)?),
-        _ => {
-            let known = "f2, f4, f8, b1, i1, u1, i2, u2, i4, u4, i8 and u8";
-            let name = &header.name;
-            return Err(Error::malformed(path, format!("its type is {name}; {known} are read")));
-        }
+    let shape = &header.shape;
+    let data = match &header.kind()[..] {
+        "f4" => ArrayData::F32(layout.read(&mut source, shape)?),
+        "f8" => ArrayData::F64(layout.read(&mut source, shape)?),
+        "f2" => ArrayData::F16(layout.read(&mut source, shape)?),
+        "i1" => ArrayData::I8(layout.read(&mut source, shape)?),
+        "i2" => ArrayData::I16(layout.read(&mut source, shape)?),
+        "u2" => ArrayData::U16(layout.read(&mut source, shape)?),
+        "u1" => ArrayData::U8(layout.read(&mut source, shape)?),
+        "b1" => ArrayData::Bool(booleans(&layout.read::<u8>(&mut source, shape)?)),
+        "i4" => ArrayData::I32(layout.read(&mut source, shape)?),
+        "u4" => ArrayData::U32(layout.read(&mut source, shape)?),
+        "i8" => ArrayData::I64(layout.read(&mut source, shape)?),
+        // The header has no other.
+        _ => ArrayData::U64(layout.read(&mut source, shape)?),
     };
-    Ok(Array { shape, data })
+    Ok(Array { shape: header.shape, data })
 }
 
-/// What a header says.
-struct Header {
-    shape: Vec<usize>,
-    /// The type of the elements, with the byte order before it.
-    name: String,
-    by_columns: bool,
-}
-
-/// Reads the header, and gives the source of the elements.
-fn read_header<R: Read>(path: &Path, mut source: R) -> Result<(Header, impl Read + use<R>)> {
-    let bad = |reason: String| Error::malformed(path, reason);
-    let mut signature = [0; 6];
-    let known = source.read_exact(&mut signature).is_ok() && signature == *b"\x93NUMPY";
-    if !known {
-        return Err(Error::NotA { path: path.to_owned(), format: "NPY" });
-    }
-    let mut source = std::io::Cursor::new(signature).chain(source);
-    let header = unwinding(|| NpyHeader::from_reader(&mut source))
-        .and_then(|header| header.map_err(|e| e.to_string()))
-        .map_err(|reason| bad(format!("its header cannot be read: {reason}")))?;
-    let shape: Vec<usize> = header
-        .shape()
-        .iter()
-        .map(|&n| usize::try_from(n).map_err(|_| bad(format!("a side of {n} is too long"))))
-        .collect::<Result<_>>()?;
-    if !(1..=2).contains(&shape.len()) {
-        return Err(bad(format!("it has {} dimensions; 1 and 2 are read", shape.len())));
-    }
-    let DType::Plain(name) = header.dtype() else {
-        return Err(bad("its elements are records".into()));
-    };
-    let by_columns = header.order() == Order::Fortran;
-    Ok((Header { shape, name: name.to_string(), by_columns }, source))
-}
+/// What is said of an array that does not end with its last element.
+pub(crate) const BEHIND: &str =
+    "more follows its last element: of several arrays in one file save each alone";
 
 /// How the elements lie in the file.
 struct Layout<'a> {
     path: &'a Path,
     swapped: bool,
     by_columns: bool,
-    size: u64,
+    /// Bytes of all.
+    bytes: u64,
 }
 
 impl Layout<'_> {
     fn read<T: Pod>(&self, source: &mut impl Read, shape: &[usize]) -> Result<Vec<T>> {
-        let wide = |n: &usize| *n as u128;
-        let bytes = shape.iter().map(wide).product::<u128>() * size_of::<T>() as u128;
-        if bytes > self.size.into() {
-            let reason = format!("its header promises {bytes} bytes, more than it has");
-            return Err(Error::malformed(self.path, reason));
-        }
-        let asked = bytes as u64;
+        let asked = self.bytes;
         let memory = |_| Error::OutOfMemory { path: self.path.to_owned(), asked };
         let count = asked as usize / size_of::<T>();
         // One thread unpacks them.
         let mut values: Vec<T> = host_memory::touched(count).map_err(memory)?;
-        source.read_exact(bytemuck::cast_slice_mut(&mut values)).map_err(|e| match e.kind() {
+        let failed = |e: std::io::Error| match e.kind() {
             std::io::ErrorKind::UnexpectedEof => {
                 Error::malformed(self.path, format!("it ends before its {count} elements do"))
             }
+            // What an archive says of what it unpacks, its sum too.
             std::io::ErrorKind::InvalidData | std::io::ErrorKind::InvalidInput => {
                 Error::malformed(self.path, e)
             }
             _ => Error::read(self.path, e),
-        })?;
+        };
+        source.read_exact(bytemuck::cast_slice_mut(&mut values)).map_err(failed)?;
+        // An archive compares its sum where it ends.
+        if source.read(&mut [0]).map_err(failed)? > 0 {
+            return Err(Error::malformed(self.path, BEHIND));
+        }
         if self.swapped {
             let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut values);
             bytes.chunks_exact_mut(size_of::<T>()).for_each(<[u8]>::reverse);

@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 
 use bytemuck::Pod;
 use gpu_core::host_memory;
-use npyz::{DType, NpyHeader, Order, TypeStr, WriteOptions, WriterBuilder};
+use npyz::{DType, Order, TypeStr, WriteOptions, WriterBuilder};
 
-use crate::error::unwinding;
-use crate::npy::{element, header, read_array};
+use crate::npy::{BEHIND, element, header, read_array};
+use crate::npy_header::Header;
 use crate::output::{Output, write_atomic};
 use crate::points::open;
 use crate::{Array, Error, NpyElement, Result};
@@ -38,32 +38,17 @@ impl ArrayFile {
     /// What is wrong with the file; an array that is not two-dimensional.
     pub fn open(path: &Path) -> Result<Self> {
         let (file, length) = open(path)?;
-        let bad = |reason: String| Error::malformed(path, reason);
-        let mut file = BufReader::new(file);
-        let mut signature = [0; 6];
-        if file.read_exact(&mut signature).is_err() || signature != *b"\x93NUMPY" {
-            return Err(Error::NotA { path: path.to_owned(), format: "NPY" });
-        }
-        file.rewind().map_err(|e| Error::read(path, e))?;
-        let header = unwinding(|| NpyHeader::from_reader(&mut file))
-            .and_then(|header| header.map_err(|e| e.to_string()))
-            .map_err(|reason| bad(format!("its header cannot be read: {reason}")))?;
-        let start = file.stream_position().map_err(|e| Error::read(path, e))?;
-        let DType::Plain(element) = header.dtype() else {
-            return Err(bad("its elements are records".into()));
+        let header = Header::read(path, &mut BufReader::new(file))?;
+        let &[rows, columns] = &header.shape[..] else {
+            return Err(Error::malformed(path, "it has 1 dimension, a raster has two"));
         };
-        let &[rows, columns] = header.shape() else {
-            let dimensions = header.shape().len();
-            return Err(bad(format!("it has {dimensions} dimensions, a raster has two")));
-        };
-        let bytes = element.num_bytes().unwrap_or(0) as u64;
-        let promised = u128::from(rows) * u128::from(columns) * u128::from(bytes);
-        if bytes == 0 || promised > u128::from(length.saturating_sub(start)) {
-            return Err(bad(format!("its header promises {promised} bytes, more than it has")));
+        let there = length.saturating_sub(header.start);
+        if header.bytes(path, there)? < there {
+            return Err(Error::malformed(path, BEHIND));
         }
-        let size = (columns as usize, rows as usize);
-        let by_columns = header.order() == Order::Fortran;
-        Ok(Self { path: path.to_owned(), start, element, bytes, by_columns, size })
+        let bytes = header.element_bytes();
+        let Header { element, by_columns, start, .. } = header;
+        Ok(Self { path: path.to_owned(), start, element, bytes, by_columns, size: (columns, rows) })
     }
 
     /// Columns and rows.

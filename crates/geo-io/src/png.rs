@@ -8,6 +8,7 @@ use ::png::{BitDepth, ColorType, Compression, Decoder, DecodingError, Encoder};
 use gpu_core::host_memory;
 
 use crate::error::unwinding;
+use crate::georeference::Place;
 use crate::output::{Output, write_atomic};
 use crate::pam::Band;
 use crate::points::open;
@@ -51,7 +52,8 @@ pub(crate) fn read(path: &Path) -> Result<Raster> {
     let band = Band::beside(path, values.sample_type());
     let nodata = transparent.or_else(|| values.sample_type().value(band.nodata?));
     let notes = band.note(path).into_iter().collect();
-    Ok(Raster { width, height, values, georeference: None, nodata, notes })
+    let georeference = Place::of_picture(path)?.georeference;
+    Ok(Raster { width, height, values, georeference, nodata, notes })
 }
 
 /// A picture as its file has it.

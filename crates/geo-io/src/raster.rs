@@ -18,7 +18,7 @@ pub struct Raster {
     pub height: usize,
     /// The values, `width * height` of them.
     pub values: ArrayData,
-    /// Where it lies on the ground, if it is a TIFF that says so.
+    /// Where it lies on the ground, if it is a TIFF or a PNG that says so, or a file beside it does.
     pub georeference: Option<Georeference>,
     /// The value of the values' own type that stands for NODATA by a GeoTIFF, a PNG, or GDAL's `.aux.xml` beside it.
     pub nodata: Option<Number>,

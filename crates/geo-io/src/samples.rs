@@ -6,14 +6,14 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use gpu_core::host_memory;
+use tiff_reader::TiffFile;
 use tiff_reader::ifd::{Ifd, RasterLayout};
-use tiff_reader::{OpenOptions, TiffFile};
 
-use crate::error::unwinding;
+use crate::georeference::Place;
 use crate::nodata::Sample;
 use crate::npy_file::check_window;
 use crate::pam::Band;
-use crate::points::open;
+use crate::tiff_image::TiffImage;
 use crate::{ArrayData, Error, Georeference, Number, Result, SampleType};
 
 /// Bytes of samples that are decoded together.
@@ -25,7 +25,7 @@ const GDAL_NODATA: u16 = 42113;
 /// The first image of a TIFF, of one band, of which windows are read.
 pub(crate) struct SampleFile {
     path: PathBuf,
-    file: TiffFile,
+    image: TiffImage,
     /// Columns and rows.
     pub size: (usize, usize),
     /// The type that its samples have in memory.
@@ -45,20 +45,10 @@ impl SampleFile {
     /// # Errors
     /// What is wrong with the file, or a mask in it or beside it; several bands; samples of a type that is not read.
     pub fn open(path: &Path) -> Result<Self> {
-        // What is missing, empty or a folder is said as of any other file.
-        open(path)?;
-        unwinding(|| Self::of(path)).map_err(|reason| Error::malformed(path, reason))?
-    }
-
-    fn of(path: &Path) -> Result<Self> {
-        let bad = |e: tiff_reader::error::Error| Error::malformed(path, e);
         // Windows are of whole rows of blocks, so that hardly a block is wanted twice.
-        let options =
-            OpenOptions { block_cache_bytes: 1 << 20, block_cache_slots: 2, ..Default::default() };
-        let file = TiffFile::open_with_options(path, options).map_err(bad)?;
-        let image = file.ifd(0).map_err(bad)?;
-        let layout = image.raster_layout().map_err(|error| unread(path, image, error))?;
-        let sample_type = sample_type(&layout).ok_or_else(|| {
+        let image = TiffImage::open(path, (1 << 20, 2))?;
+        let (directory, layout) = (image.directory(), image.layout());
+        let sample_type = sample_type(layout).ok_or_else(|| {
             let (format, bits) = (layout.sample_format, layout.bits_per_sample);
             Error::malformed(path, format!("samples of format {format} and {bits} bits"))
         })?;
@@ -69,23 +59,27 @@ impl SampleFile {
             );
             return Err(Error::malformed(path, reason));
         }
-        require_no_mask(path, &file)?;
-        let place =
-            Georeference::of_tiff(image).map_err(|reason| Error::malformed(path, reason))?;
-        let text = |tag| image.tag(tag).and_then(|tag| tag.value.as_str());
+        require_no_mask(path, image.file())?;
+        let place = Place::of_tiff(path, directory)?.georeference;
+        let text = |tag| directory.tag(tag).and_then(|tag| tag.value.as_str());
         // What is said beside the file counts before what is said in it, as GDAL has it.
         let band =
             Band::beside(path, sample_type).or_of_metadata(text(GDAL_METADATA).unwrap_or(""));
         let of_tag = || sample_type.number_of_tag(text(GDAL_NODATA)?);
         let stated = band.nodata.or_else(of_tag);
         let notes = band.note(path).into_iter().collect();
-        let (size, blocks) = ((layout.width, layout.height), Blocks::of(image, &layout));
-        Ok(Self { path: path.to_owned(), file, size, sample_type, blocks, stated, place, notes })
+        let (size, blocks) = ((layout.width, layout.height), Blocks::of(directory, layout));
+        Ok(Self { path: path.to_owned(), image, size, sample_type, blocks, stated, place, notes })
     }
 
     /// The value that stands for NODATA, where the samples' type has it.
     pub fn nodata(&self) -> Option<Number> {
         self.sample_type.value(self.stated?)
+    }
+
+    /// Bytes that a window takes beside its own while its blocks are unpacked.
+    pub fn unpacking_bytes(&self) -> u64 {
+        self.image.unpacking_bytes()
     }
 
     /// Bytes of a sample in memory.
@@ -140,13 +134,7 @@ impl SampleFile {
             return Ok(values);
         }
         for part in self.parts(rows, width) {
-            let read = || {
-                let (count, left) = (part.len(), columns.start);
-                self.file.read_window_bytes(0, part.start, left, count, width)
-            };
-            let bytes = unwinding(read)
-                .and_then(|bytes| bytes.map_err(|error| error.to_string()))
-                .map_err(|reason| Error::malformed(&self.path, reason))?;
+            let bytes = self.image.window(part.clone(), columns.clone())?;
             let start = values.len();
             values.resize(start + part.len() * width, T::zeroed());
             bytemuck::cast_slice_mut(&mut values[start..]).copy_from_slice(&bytes);
@@ -173,24 +161,6 @@ fn sample_type(layout: &RasterLayout) -> Option<SampleType> {
         (3, 64) => SampleType::F64,
         _ => return None,
     })
-}
-
-/// Says of samples that are not read what they are and what to do.
-fn unread(path: &Path, image: &Ifd, error: tiff_reader::error::Error) -> Error {
-    use tiff_reader::error::Error::{UnsupportedBitsPerSample, UnsupportedSampleFormat};
-    let format = image.sample_format().ok().and_then(|formats| formats.first().copied());
-    let what = match (&error, format) {
-        (UnsupportedBitsPerSample(bits), Some(2)) => format!("signed integers of {bits} bits"),
-        (UnsupportedBitsPerSample(bits), Some(3)) => format!("floats of {bits} bits"),
-        (UnsupportedBitsPerSample(bits), _) => format!("integers of {bits} bits"),
-        (UnsupportedSampleFormat(5 | 6), _) => "complex numbers".to_owned(),
-        _ => return Error::malformed(path, error),
-    };
-    let known = "integers of 8, 16, 32 and 64 bits, unsigned ones of 1 to 16, and floats of 16, 32 and 64 are";
-    let reason = format!(
-        "its samples are {what}, which are not read; {known}: `gdal_translate -ot` converts"
-    );
-    Error::malformed(path, reason)
 }
 
 /// The blocks of an image, and which of them its file does not have.

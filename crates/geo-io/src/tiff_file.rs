@@ -4,7 +4,8 @@
 //! of the smallest overview first: the order of a cloud-optimised file (OGC 21-026), in which any reader
 //! finds its way as well. Tiles of 256 x 256 cells, floats with the floating-point predictor and bytes with
 //! the horizontal one, are packed on all cores, some rows of tiles at a time, while those before are
-//! written. Where the file may pass 4 GiB it is a BigTIFF.
+//! written. A raster that is narrower or lower than a tile lies in strips of whole rows, or where the file is
+//! cloud-optimised in tiles that are as narrow or as low. Where the file may pass 4 GiB it is a BigTIFF.
 
 use std::borrow::Cow;
 use std::fs::File;
@@ -22,7 +23,7 @@ use tiff_writer::{Error, ImageBuilder, Result, TiffWriteSample};
 
 use crate::{Compression, TiffOptions};
 
-/// Columns and rows of a tile.
+/// The most columns and rows of a tile.
 pub(crate) const TILE: usize = 256;
 
 /// Deflate's level, chosen for speed: 6 packs terrain 4% smaller, and takes half as long again.
@@ -74,14 +75,48 @@ pub(crate) struct Level<'a, T: Clone> {
     pub size: (usize, usize),
     /// Its samples.
     pub rows: &'a mut dyn Rows<T>,
-    /// How many rows are taken at once: all, or a multiple of [`TILE`].
+    /// How many rows are taken at once: all, or a multiple of those of a [`Block`].
     pub at_once: usize,
 }
 
-/// A directory that has been written and waits for its tiles' places.
+/// A part of a raster that is packed alone: a tile, or a strip of whole rows.
+#[derive(Clone, Copy)]
+pub(crate) struct Block {
+    pub width: usize,
+    pub height: usize,
+    is_strip: bool,
+}
+
+impl Block {
+    /// That of a raster with these columns and rows.
+    pub fn of((width, height): (usize, usize), options: &TiffOptions) -> Self {
+        // Sides of tiles are multiples of 16.
+        let side = |side: usize| side.next_multiple_of(16).min(TILE);
+        if options.cloud_optimised || width.min(height) >= TILE {
+            return Self { width: side(width), height: side(height), is_strip: false };
+        }
+        let rows = (TILE * TILE / width).clamp(1, height);
+        Self { width, height: rows, is_strip: true }
+    }
+
+    /// How many there are of a raster.
+    fn count(self, (width, height): (usize, usize)) -> u64 {
+        width.div_ceil(self.width) as u64 * height.div_ceil(self.height) as u64
+    }
+
+    /// The blocks of a raster, row by row: their first columns and rows.
+    fn places(self, (width, height): (usize, usize)) -> Vec<(usize, usize)> {
+        let rows = (0..height).step_by(self.height);
+        rows.flat_map(|y| (0..width).step_by(self.width).map(move |x| (x, y))).collect()
+    }
+}
+
+/// A directory that has been written and waits for its blocks' places.
 struct Directory {
     offset: u64,
     tags: Vec<Tag>,
+    /// The tags of the places and the lengths.
+    codes: (u16, u16),
 }
 
 /// Writes a raster, the first of the levels, and its overviews. `per_cell` is 1, or 4 for colours with
@@ -95,9 +130,11 @@ pub(crate) fn write_levels<T: Sample>(
     padding: T,
     stored: impl Fn(T) -> T + Sync,
 ) -> Result<()> {
-    let tiles = |(w, h): (usize, usize)| w.div_ceil(TILE) as u64 * h.div_ceil(TILE) as u64;
-    let tiles: u64 = levels.iter().map(|level| tiles(level.size)).sum();
-    let bytes = tiles * (TILE * TILE * per_cell * size_of::<T>()) as u64;
+    let bytes = |level: &Level<T>| {
+        let block = Block::of(level.size, options);
+        block.count(level.size) * (block.width * block.height * per_cell * size_of::<T>()) as u64
+    };
+    let bytes: u64 = levels.iter().map(bytes).sum();
     // What cannot be packed grows by a little; the directories are in the rest.
     let is_big = bytes > (u64::from(u32::MAX) / 64) * 63;
     write_header(file, ORDER, is_big)?;
@@ -110,9 +147,9 @@ pub(crate) fn write_levels<T: Sample>(
     let pack = Packing { per_cell, compression: options.compression, is_framed, padding, stored };
     for (level, directory) in levels.iter_mut().zip(&directories).rev() {
         file.seek(SeekFrom::End(0))?;
-        let places = pack.write_level(file, level)?;
+        let places = pack.write_level(file, level, Block::of(level.size, options))?;
         let (offsets, counts): (Vec<u64>, Vec<u64>) = places.into_iter().unzip();
-        let (offset_code, count_code) = (324, 325);
+        let (offset_code, count_code) = directory.codes;
         let place = |code| {
             find_tag_value_offset(directory.offset, is_big, &directory.tags, code)
                 .ok_or_else(|| Error::Other(format!("tag {code} is missing")))
@@ -140,8 +177,12 @@ fn write_directories<T: Sample>(
             .sample_type::<T>()
             .samples_per_pixel(per_cell as u16)
             .compression(codec(options.compression))
-            .predictor(predictor::<T>(options.compression))
-            .tiles(TILE as u32, TILE as u32);
+            .predictor(predictor::<T>(options.compression));
+        let block = Block::of(level.size, options);
+        image = match block.is_strip {
+            true => image.strips(block.height as u32),
+            false => image.tiles(block.width as u32, block.height as u32),
+        };
         if per_cell == 4 {
             image = image
                 .photometric(PhotometricInterpretation::Rgb)
@@ -159,16 +200,16 @@ fn write_directories<T: Sample>(
         if !file.stream_position()?.is_multiple_of(2) {
             file.write_all(&[0])?;
         }
-        let (offsets, counts) = image.offset_tag_codes();
+        let codes = image.offset_tag_codes();
         let blocks = image.checked_block_count()?;
-        let written = write_ifd(file, ORDER, is_big, &tags, offsets, counts, blocks)?;
+        let written = write_ifd(file, ORDER, is_big, &tags, codes.0, codes.1, blocks)?;
         match pointer {
             None => patch_first_ifd(file, 0, ORDER, is_big, written.ifd_offset)?,
             Some(at) => patch_next_ifd(file, ORDER, is_big, at, written.ifd_offset)?,
         }
         file.seek(SeekFrom::End(0))?;
         pointer = Some(written.next_ifd_pointer_offset);
-        directories.push(Directory { offset: written.ifd_offset, tags });
+        directories.push(Directory { offset: written.ifd_offset, tags, codes });
     }
     Ok(directories)
 }
@@ -186,13 +227,7 @@ fn predictor<T: Sample>(compression: Compression) -> Predictor {
     if compression == Compression::None { Predictor::None } else { T::PREDICTOR }
 }
 
-/// The tiles of a raster, row by row: their first columns and rows.
-fn tiles_of(width: usize, height: usize) -> Vec<(usize, usize)> {
-    let rows = (0..height).step_by(TILE);
-    rows.flat_map(|y| (0..width).step_by(TILE).map(move |x| (x, y))).collect()
-}
-
-/// How samples become tiles.
+/// How samples become blocks.
 struct Packing<T, F> {
     per_cell: usize,
     compression: Compression,
@@ -203,36 +238,38 @@ struct Packing<T, F> {
 }
 
 impl<T: Sample, F: Fn(T) -> T + Sync> Packing<T, F> {
-    /// Packs and writes all tiles of a level from where the file is; gives their places and lengths.
+    /// Packs and writes all blocks of a level from where the file is; gives their places and lengths.
     fn write_level(
         &self,
         file: &mut BufWriter<File>,
         level: &mut Level<T>,
+        block: Block,
     ) -> Result<Vec<(u64, u64)>> {
         let (width, height) = level.size;
         let mut places = Vec::new();
         for first in (0..height).step_by(level.at_once) {
             let count = level.at_once.min(height - first);
             let samples = level.rows.rows(first..first + count)?;
-            places.extend(self.write_tiles(file, (width, count), &samples)?);
+            places.extend(self.write_blocks(file, (width, count), &samples, block)?);
         }
         Ok(places)
     }
 
-    /// The same of rows that begin with those of a tile.
-    fn write_tiles(
+    /// The same of rows that begin with those of a block.
+    fn write_blocks(
         &self,
         file: &mut BufWriter<File>,
         size: (usize, usize),
         samples: &[T],
+        block: Block,
     ) -> Result<Vec<(u64, u64)>> {
-        let tiles = tiles_of(size.0, size.1);
+        let tiles = block.places(size);
         let mut position = file.stream_position()?;
         let mut places = Vec::with_capacity(tiles.len());
         let mut packed: Vec<Vec<u8>> = Vec::new();
         // One batch is written while the next is packed; a last, empty one writes the last.
         for batch in tiles.chunks(BATCH).chain([&[][..]]) {
-            let packed_of = |i: usize| self.packed(size, samples, batch[i]);
+            let packed_of = |i: usize| self.packed(size, samples, batch[i], block);
             let pack = || parallel::map(batch.len(), 1, packed_of).into_iter().collect();
             let write = || packed.iter().try_for_each(|tile| self.write_tile(file, tile));
             let (next, written): (Result<Vec<Vec<u8>>>, _) = rayon::join(pack, write);
@@ -256,18 +293,21 @@ impl<T: Sample, F: Fn(T) -> T + Sync> Packing<T, F> {
         file.write_all(&tile[tile.len().saturating_sub(4)..])
     }
 
-    /// One tile in the form in which it lies in the file.
+    /// One block in the form in which it lies in the file.
     fn packed(
         &self,
         (width, height): (usize, usize),
         samples: &[T],
         (x, y): (usize, usize),
+        block: Block,
     ) -> Result<Vec<u8>> {
         let per_cell = self.per_cell;
-        let mut tile = vec![self.padding; TILE * TILE * per_cell];
-        for (line, y) in tile.chunks_exact_mut(TILE * per_cell).zip(y..height) {
+        // The last strip ends with the raster, the last tiles do not.
+        let rows = if block.is_strip { block.height.min(height - y) } else { block.height };
+        let mut tile = vec![self.padding; block.width * rows * per_cell];
+        for (line, y) in tile.chunks_exact_mut(block.width * per_cell).zip(y..height) {
             let start = (y * width + x) * per_cell;
-            let end = (y * width + width.min(x + TILE)) * per_cell;
+            let end = (y * width + width.min(x + block.width)) * per_cell;
             for (cell, &value) in line.iter_mut().zip(&samples[start..end]) {
                 *cell = (self.stored)(value);
             }
@@ -278,7 +318,7 @@ impl<T: Sample, F: Fn(T) -> T + Sync> Packing<T, F> {
             compression,
             predictor: predictor::<T>(self.compression),
             samples_per_pixel: per_cell as u16,
-            row_width_pixels: TILE,
+            row_width_pixels: block.width,
             jpeg_options: None,
             jpeg_sampling: None,
             deflate_level: (self.compression == Compression::Deflate).then_some(DEFLATE_LEVEL),

@@ -16,7 +16,7 @@ use tiff_core::Tag;
 
 use crate::geotiff::{SUMMED, check_nodata, halved, mean_of, nodata_tag, statistics_tag};
 use crate::output::{Output, folder_of, write_atomic};
-use crate::tiff_file::{Level, Rows, TILE, write_levels};
+use crate::tiff_file::{Block, Level, Rows, TILE, write_levels};
 use crate::{Error, Georeference, Result, TiffOptions};
 
 /// Cells that are taken at once, about: some rows of tiles of a narrow raster, one of a wide one.
@@ -62,9 +62,9 @@ pub fn write_tiff_rows<'a>(
         }
     }
     let written = write_atomic(output, |file| {
-        let raster = Level { size, rows: &mut raster, at_once: at_once(size.0) };
+        let raster = Level { size, rows: &mut raster, at_once: at_once(size, options) };
         let overviews = overviews.iter_mut().map(|overview| {
-            let at_once = at_once(overview.size.0);
+            let at_once = at_once(overview.size, options);
             Level { size: overview.size, rows: overview, at_once }
         });
         let mut levels: Vec<Level<f32>> = std::iter::once(raster).chain(overviews).collect();
@@ -78,9 +78,10 @@ pub fn write_tiff_rows<'a>(
     }
 }
 
-/// Whole rows of tiles that have about [`AT_ONCE`] cells.
-fn at_once(width: usize) -> usize {
-    (AT_ONCE / (width * TILE)).max(1) * TILE
+/// Whole rows of blocks that have about [`AT_ONCE`] cells.
+fn at_once(size: (usize, usize), options: &TiffOptions) -> usize {
+    let rows = Block::of(size, options).height;
+    (AT_ONCE / (size.0 * rows)).max(1) * rows
 }
 
 /// The rows of the raster.
@@ -157,7 +158,7 @@ fn survey(
 
 /// Rows that are gone through at once.
 fn strips(width: usize, height: usize) -> impl Iterator<Item = Range<usize>> {
-    let step = at_once(width);
+    let step = (AT_ONCE / (width * TILE)).max(1) * TILE;
     (0..height).step_by(step).map(move |first| first..height.min(first + step))
 }
 

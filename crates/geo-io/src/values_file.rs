@@ -65,7 +65,15 @@ impl ValuesFile {
         }
     }
 
-    /// Where it lies on the ground, if it is a TIFF that says so.
+    /// Bytes that reading a window takes beside those of its values: of a TIFF, those of a block.
+    pub fn unpacking_bytes(&self) -> u64 {
+        match &self.source {
+            Source::Array(_) => 0,
+            Source::Tiff(image) => image.unpacking_bytes(),
+        }
+    }
+
+    /// Where it lies on the ground, if it is a TIFF that says so, or a file beside it does.
     pub fn georeference(&self) -> Option<&Georeference> {
         match &self.source {
             Source::Array(_) => None,

@@ -101,6 +101,16 @@ pub enum Error {
         /// What there is.
         budget: u64,
     },
+    /// More tiles than a plan may have.
+    #[error(
+        "{tiles} tiles are too many for a plan, {most} are the most: larger tiles or cells make fewer"
+    )]
+    TooMany {
+        /// As counted, at least.
+        tiles: u64,
+        /// The most.
+        most: u64,
+    },
     /// The text is no plan.
     #[error("this is no plan of tiles: {reason}")]
     Foreign {

@@ -1,11 +1,13 @@
 //! Plans as text.
 
+use std::collections::BTreeMap;
+
 use gpu_core::{Bounds, GridSpec};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use crate::{Error, Plan, Result};
+use crate::{Error, Plan, Result, Tile};
 
 /// What a plan says of itself.
 pub const FORMAT: &str = "tile-plan";
@@ -77,12 +79,40 @@ impl Plan {
                 return Err(Error::Damaged { reason: format!("tile {i} is not of its grid") });
             }
         }
-        let cells = |tile: &crate::Tile| u64::from(tile.width) * u64::from(tile.height);
+        // Tiles within the grid that share no cell, and have as many as it has, are all of it.
+        if let Some(i) = shared(&self.tiles) {
+            return Err(Error::Damaged { reason: format!("tile {i} has cells of another") });
+        }
+        let cells = |tile: &Tile| u64::from(tile.width) * u64::from(tile.height);
         if self.tiles.iter().map(cells).sum::<u64>() != self.grid.cells() {
             return Err(Error::Damaged { reason: "its tiles are not its grid".to_owned() });
         }
         Ok(())
     }
+}
+
+/// A tile that has a cell of another, if there is one: a line goes over the rows, and knows the columns of the tiles that it
+/// crosses.
+fn shared(tiles: &[Tile]) -> Option<usize> {
+    let ends = tiles.iter().enumerate().map(|(i, tile)| (tile.row + tile.height, false, i));
+    let begins = tiles.iter().enumerate().map(|(i, tile)| (tile.row, true, i));
+    let mut events: Vec<(u32, bool, usize)> = ends.chain(begins).collect();
+    // Of a row, tiles that end before it come before those that begin with it.
+    events.sort_unstable();
+    let mut crossed: BTreeMap<u32, u32> = BTreeMap::new();
+    for (_, begins, i) in events {
+        let (first, end) = (tiles[i].column, tiles[i].column + tiles[i].width);
+        if !begins {
+            crossed.remove(&first);
+            continue;
+        }
+        let before = crossed.range(..end).next_back();
+        if before.is_some_and(|(_, &other_end)| other_end > first) {
+            return Some(i);
+        }
+        crossed.insert(first, end);
+    }
+    None
 }
 
 /// The fields of a [`GridSpec`] as JSON has them.
@@ -118,5 +148,36 @@ impl SomeBounds {
     pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Bounds>, D::Error> {
         let bounds: Option<SomeBounds> = Deserialize::deserialize(from)?;
         Ok(bounds.map(|SomeBounds(bounds)| bounds))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Input, Model, Params, plan};
+
+    /// A plan of four tiles whose id is right, whatever was done to it.
+    fn forged(change: impl Fn(&mut Vec<Tile>)) -> Result<Plan> {
+        let grid = GridSpec::of_pixels(64, 64);
+        let params = Params::new(grid, u64::MAX, Model { fixed: 0, per_point: 0, per_cell: 1 });
+        let mut plan = plan(&[Input::new("a.tif")], &params.most_side(32)).unwrap();
+        assert_eq!(plan.tiles.len(), 4);
+        change(&mut plan.tiles);
+        Plan::from_json(&plan.to_json())
+    }
+
+    #[test]
+    fn a_plan_whose_tiles_overlap_or_leave_gaps_is_refused_though_its_cells_add_up() {
+        assert!(forged(|_| {}).is_ok());
+        let refused = |change: &dyn Fn(&mut Vec<Tile>), words: &str| {
+            let error = forged(change).unwrap_err().to_string();
+            assert!(error.contains(words), "{error}");
+        };
+        refused(&|tiles| tiles[3].row = 0, "has cells of another");
+        refused(&|tiles| tiles[3] = tiles[0].clone(), "has cells of another");
+        refused(&|tiles| (tiles[1].column, tiles[1].width) = (31, 33), "has cells of another");
+        refused(&|tiles| tiles[2].height = 31, "are not its grid");
+        refused(&|tiles| drop(tiles.pop()), "are not its grid");
+        refused(&|tiles| tiles[3].column = 33, "is not of its grid");
     }
 }

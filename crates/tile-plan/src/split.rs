@@ -11,6 +11,9 @@ use crate::{Error, Input, Memory, Params, Plan, Reach, Result, Shape, Tile};
 /// Columns and rows of a GeoTIFF's tile.
 const BLOCK: u32 = 256;
 
+/// The most tiles of a plan: its text has 300 bytes or more for each.
+pub(crate) const MOST_TILES: u64 = 1 << 20;
+
 /// The least side of a tile, where the grid has as many cells.
 const LEAST: u32 = 16;
 
@@ -20,7 +23,7 @@ const LEAST: u32 = 16;
 ///
 /// # Errors
 /// [`Error::Core`] and [`Error::NoCells`] for what is no grid, [`Error::Unbounded`] and [`Error::NoDistance`] for a
-/// reach, [`Error::Side`], [`Error::InputBounds`] and [`Error::Twice`] for an input, [`Error::Budget`] where a tile
+/// reach, [`Error::TooMany`] for more than 2^20 tiles, [`Error::Side`], [`Error::InputBounds`] and [`Error::Twice`] for an input, [`Error::Budget`] where a tile
 /// of the least size does not fit the memory of the host or of a device.
 pub fn plan(inputs: &[Input], params: &Params) -> Result<Plan> {
     let grid = checked_grid(params)?;
@@ -36,6 +39,10 @@ pub fn plan(inputs: &[Input], params: &Params) -> Result<Plan> {
         Shape::Squares => division.cut_squares(&grid, &all)?,
         Shape::Rectangles | Shape::Strips => {
             let whole = Part { column: 0, row: 0, width: grid.width, height: grid.height };
+            // What the largest side alone asks for is known before.
+            let most = params.most_side.unwrap_or(u32::MAX);
+            let rows = if params.shape == Shape::Strips { grid.height } else { most };
+            require_count(count(&grid, [most, rows]))?;
             division.divide(whole, &all)?;
         }
     }
@@ -125,6 +132,19 @@ fn cut(side: u32) -> Option<u32> {
     (side > LEAST).then(|| (side / 2).div_ceil(step) * step)
 }
 
+/// How many tiles of these columns and rows a grid has.
+fn count(grid: &GridSpec, [columns, rows]: [u32; 2]) -> u64 {
+    u64::from(grid.width.div_ceil(columns)) * u64::from(grid.height.div_ceil(rows))
+}
+
+/// Refuses more tiles than a plan may have.
+fn require_count(tiles: u64) -> Result<()> {
+    if tiles > MOST_TILES {
+        return Err(Error::TooMany { tiles, most: MOST_TILES });
+    }
+    Ok(())
+}
+
 /// The squares of a grid, row by row.
 fn squares(grid: &GridSpec, side: u32) -> impl Iterator<Item = Part> {
     let GridSpec { width, height, .. } = *grid;
@@ -152,6 +172,7 @@ struct Division<'a> {
 impl Division<'_> {
     /// Divides a part that at most these inputs reach.
     fn divide(&mut self, part: Part, inputs: &[u32]) -> Result<()> {
+        require_count(self.tiles.len() as u64)?;
         let tile = self.tile(part, inputs);
         let most = self.params.most_side.unwrap_or(u32::MAX);
         let side = match self.params.shape {
@@ -181,6 +202,7 @@ impl Division<'_> {
             side /= 2;
         }
         loop {
+            require_count(count(grid, [side; 2]))?;
             let tiles = squares(grid, side).map(|part| {
                 let tile = self.tile(part, inputs);
                 self.require(&tile).map(|()| tile)

@@ -290,3 +290,22 @@ fn dense_ground_gets_smaller_tiles() {
     };
     assert!(cells(10, 990) > cells(990, 10));
 }
+
+/// As of a square kilometre in millimetres: known before a tile is made.
+#[test]
+fn more_tiles_than_a_plan_may_have_are_refused_at_once() {
+    let grid = GridSpec::new(0.0, 1000.0, 0.001, 1_000_000, 1_000_000).unwrap();
+    let model = Model { fixed: 0, per_point: 0, per_cell: 1 };
+    for shape in [Shape::Rectangles, Shape::Squares] {
+        let params = Params::new(grid, 1 << 40, model).shape(shape);
+        let started = std::time::Instant::now();
+        let error = plan(&[], &params.clone().most_side(16)).unwrap_err();
+        assert!(matches!(error, Error::TooMany { tiles: 3_906_250_000, .. }), "{error}");
+        // Where it is the memory that asks for them.
+        let small = Params::new(grid, 256, model).shape(shape);
+        let error = plan(&[], &small).unwrap_err();
+        assert!(matches!(error, Error::TooMany { .. }), "{error}");
+        assert!(started.elapsed().as_secs() < 60);
+        assert!(plan(&[], &params).is_ok());
+    }
+}

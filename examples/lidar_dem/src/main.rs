@@ -186,7 +186,7 @@ fn write_products(
         let interval = args.contour_interval;
         report.line("contours", format_args!("{lines} lines, one every {interval}"));
         report.field("contours", json!({"lines": lines, "interval": interval}));
-        if crs.is_some_and(|crs| crs.epsg().is_none()) {
+        if crs.is_some_and(|crs| !geo_io::is_named_in_geojson(crs)) {
             let path = path.display();
             report
                 .note(format_args!("{path} names no coordinate system: this one has no EPSG code"));

@@ -2,7 +2,10 @@
 
 mod bins;
 mod bounds;
+mod foreign_arrays;
+mod foreign_tiffs;
 mod las;
+mod places;
 mod rasters;
 mod room;
 mod rows;

@@ -82,7 +82,9 @@ fn geotiff_values_come_back_bit_for_bit() {
         let file = TiffFile::open(&path).unwrap();
         let image = file.ifd(0).unwrap();
         assert_eq!((image.width(), image.height()), (width, height));
-        assert_eq!((image.tile_width(), image.tile_height()), (Some(256), Some(256)));
+        // A raster that is narrower or lower than a tile lies in strips.
+        let tile = (width.min(height) >= 256).then_some(256);
+        assert_eq!((image.tile_width(), image.tile_height()), (tile, tile));
         let bytes = file.read_image_bytes(0).unwrap();
         let found: Vec<f32> = bytes.as_chunks().0.iter().map(|&b| f32::from_ne_bytes(b)).collect();
         assert!(found == stored(&values, -9999.0), "{width} x {height}");

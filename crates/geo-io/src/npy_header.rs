@@ -1,0 +1,162 @@
+//! The headers of NPY files, by whichever NumPy has written them.
+//!
+//! `npyz` reads the dictionary that a header is. What Python 2 wrote differently, long integers as `23L` and names as
+//! `b'descr'`, is written anew before.
+
+use std::io::Read;
+use std::path::Path;
+
+use npyz::{DType, NpyHeader, Order, TypeStr};
+
+use crate::error::unwinding;
+use crate::{Error, Result};
+
+/// Bytes that no header of an array of numbers reaches.
+const MOST: usize = 1 << 20;
+
+/// The types that are read, as NumPy names them without the byte order.
+const KNOWN: [&str; 12] = ["f2", "f4", "f8", "b1", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8"];
+
+/// What a header says.
+pub(crate) struct Header {
+    pub shape: Vec<usize>,
+    /// The type of the elements, one of those that are read.
+    pub element: TypeStr,
+    pub by_columns: bool,
+    /// Bytes before the first element.
+    pub start: u64,
+}
+
+impl Header {
+    /// Reads the header of an array of one or two dimensions; the source is then at its first element.
+    ///
+    /// # Errors
+    /// [`Error::NotA`] for another file, [`Error::Malformed`] for an array that is not read.
+    pub fn read(path: &Path, source: &mut impl Read) -> Result<Self> {
+        let bad = |reason: String| Error::malformed(path, reason);
+        let mut signature = [0; 6];
+        if source.read_exact(&mut signature).is_err() || signature != *b"\x93NUMPY" {
+            return Err(Error::NotA { path: path.to_owned(), format: "NPY" });
+        }
+        let cut = |_| bad("its header is cut short".to_owned());
+        let mut version = [0; 2];
+        source.read_exact(&mut version).map_err(cut)?;
+        let mut length = [0; 4];
+        let digits = if version[0] == 1 { 2 } else { 4 };
+        source.read_exact(&mut length[..digits]).map_err(cut)?;
+        let length = u32::from_le_bytes(length) as usize;
+        if !(1..=3).contains(&version[0]) || length > MOST {
+            let [major, minor] = version;
+            return Err(bad(format!("its header has version {major}.{minor} and {length} bytes")));
+        }
+        let mut text = vec![0; length];
+        source.read_exact(&mut text).map_err(cut)?;
+        let text = match version[0] {
+            3 => String::from_utf8_lossy(&text).into_owned(),
+            _ => text.iter().map(|&byte| char::from(byte)).collect(),
+        };
+        Self::of_text(&text, (8 + digits + length) as u64).map_err(bad)
+    }
+
+    fn of_text(text: &str, start: u64) -> Result<Self, String> {
+        let text = cleaned(text);
+        let mut bytes = b"\x93NUMPY\x03\x00".to_vec();
+        bytes.extend((text.len() as u32).to_le_bytes());
+        bytes.extend(text.as_bytes());
+        let header = unwinding(|| NpyHeader::from_reader(&bytes[..]))
+            .and_then(|header| header.map_err(|e| e.to_string()))
+            .map_err(|reason| format!("its header cannot be read: {reason}"))?;
+        let element = match header.dtype() {
+            DType::Plain(element) => element,
+            DType::Record(fields) => {
+                let names: Vec<&str> = fields.iter().map(|field| &field.name[..]).collect();
+                let first = names.first().copied().unwrap_or_default();
+                return Err(format!(
+                    "its elements are records of {}: save a field alone, such as array[\"{first}\"]",
+                    names.join(", ")
+                ));
+            }
+            DType::Array(..) => return Err("its elements are arrays".to_owned()),
+        };
+        let name = element.to_string();
+        let kind = name.trim_start_matches(['<', '>', '|', '=']);
+        if kind.starts_with('O') {
+            return Err("its elements are Python objects: save numbers, as by array.astype(float)"
+                .to_owned());
+        }
+        if !KNOWN.contains(&kind) {
+            return Err(format!("its type is {name}; {} are read", KNOWN.join(", ")));
+        }
+        let side = |&n: &u64| usize::try_from(n).map_err(|_| format!("a side of {n} is too long"));
+        let shape = header.shape().iter().map(side).collect::<Result<Vec<usize>, _>>()?;
+        if !(1..=2).contains(&shape.len()) {
+            return Err(format!("it has {} dimensions; 1 and 2 are read", shape.len()));
+        }
+        Ok(Self { shape, element, by_columns: header.order() == Order::Fortran, start })
+    }
+
+    /// The type of the elements without its byte order.
+    pub fn kind(&self) -> String {
+        self.element.to_string().trim_start_matches(['<', '>', '|', '=']).to_owned()
+    }
+
+    /// Bytes of an element.
+    pub fn element_bytes(&self) -> u64 {
+        self.element.num_bytes().unwrap_or(0) as u64
+    }
+
+    /// Bytes of all elements.
+    ///
+    /// # Errors
+    /// Where there are at most so many bytes, and these are fewer.
+    pub fn bytes(&self, path: &Path, most: u64) -> Result<u64> {
+        let sides = self.shape.iter().map(|&n| n as u128);
+        let bytes = sides.fold(u128::from(self.element_bytes()), u128::saturating_mul);
+        if bytes > u128::from(most) {
+            let reason = format!("its header promises {bytes} bytes, more than it has");
+            return Err(Error::malformed(path, reason));
+        }
+        Ok(bytes as u64)
+    }
+}
+
+/// A dictionary as Python 3 writes it: without the L of a long integer, and the b or u of a text.
+fn cleaned(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut quote = None;
+    let mut letters = text.chars().peekable();
+    while let Some(letter) = letters.next() {
+        match quote {
+            Some(_) if letter == '\\' => {
+                out.push(letter);
+                out.extend(letters.next());
+                continue;
+            }
+            Some(open) if letter == open => quote = None,
+            Some(_) => {}
+            None if letter == '\'' || letter == '"' => quote = Some(letter),
+            None if letter == 'L' && out.ends_with(|c: char| c.is_ascii_digit()) => continue,
+            None if "bBuU".contains(letter) && matches!(letters.peek(), Some('\'' | '"')) => {
+                continue;
+            }
+            None => {}
+        }
+        out.push(letter);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_python_2_wrote_is_written_as_python_3_would() {
+        let old = "{b'descr': u'<f4', 'fortran_order': False, 'shape': (23L, 37L), }\n";
+        let new = "{'descr': '<f4', 'fortran_order': False, 'shape': (23, 37), }\n";
+        assert_eq!(cleaned(old), new);
+        assert_eq!(cleaned(new), new);
+        let quoted = r#"{'descr': [('2L\'b', '<i4'), ("u'", '<i4')]}"#;
+        assert_eq!(cleaned(quoted), quoted);
+    }
+}

@@ -104,6 +104,12 @@ pub struct InfoArgs {
 }
 
 const AFTER_HELP: &str = "\
+An index holds cells of at most 32 bits. Floats of 64 bits are indexed where all of them are f32, integers of 64 bits \
+where all are i32 or all are u32; else the first value that is not is named. NODATA does not count for that. \
+Values are those that the file stores: of a palette the indices, and no scale is applied. NODATA is what GDAL takes for \
+it, by the file or by .aux.xml beside it; so are the blocks that a sparse GeoTIFF does not have, and a transparent entry \
+or grey value of a PNG. A decimal of --range, --bins and --nodata means, among floats, the f32 that it rounds to. A PNG \
+with coloured or otherwise transparent pixels is refused.\n\n\
 Quadrants are squares of 2^n cells, in GeoJSON in the units of the index's place (a raster that lies nowhere has its \
 south-west corner at (0, 0) and cells of side 1), with the least and the greatest value, or number of a bin. \
 A range that cuts through a bin gives quadrants of which only some cells may be in it; cells are written \

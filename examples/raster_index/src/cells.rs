@@ -76,7 +76,7 @@ pub fn cells_of_all(
     for cells in candidates {
         match (0..rasters.len()).try_for_each(|i| check(i, cells)) {
             Ok(()) => return Ok(cells),
-            Err(error) => failed = Some(error),
+            Err(error) => failed = failed.or(Some(error)),
         }
     }
     Err(failed.unwrap_or_else(|| anyhow!("{}: an index has no such values", first.display())))

@@ -288,9 +288,13 @@ fn the_values_of_a_picture_are_those_it_stores() {
                 if colour == Colour::Palette {
                     png = png.palette(&palette[..1 << depth]);
                 }
-                for png in [png.clone(), png.interlaced()] {
+                for (png, is_interlaced) in [(png.clone(), false), (png.interlaced(), true)] {
                     png.write(&path);
-                    let found = read(&path);
+                    // GDAL 3.6 swaps the bytes of interlaced samples of 16 bits.
+                    let found = match is_interlaced && depth == 16 {
+                        true => read_raster(&path, None).unwrap(),
+                        false => read(&path),
+                    };
                     let expected = match depth {
                         16 => ArrayData::U16(samples.clone()),
                         _ => ArrayData::U8(samples.iter().map(|&sample| sample as u8).collect()),
@@ -298,12 +302,12 @@ fn the_values_of_a_picture_are_those_it_stores() {
                     assert_eq!((found.width, found.height), (width, height));
                     assert_eq!(
                         (found.values, found.nodata),
-                        (expected, None),
+                        (expected.clone(), None),
                         "{colour:?} of {depth} bits"
                     );
                     let wide: Vec<u64> = samples.iter().map(|&sample| sample.into()).collect();
                     Tiff::new(width, &wide, (depth.into(), 1)).write(&tiff);
-                    assert_eq!(read(&tiff).values, read(&path).values);
+                    assert_eq!(read(&tiff).values, expected);
                 }
             }
         }

@@ -33,7 +33,8 @@ pub fn plan(args: &PlanArgs) -> Result<()> {
     stages.run("write", |_| {
         geo_io::write_file(output, |file| file.write_all(plan.to_json().as_bytes()))
     })?;
-    report(args, &plan, &stages);
+    let notes = MaskFile::open(&args.mask)?.notes().to_vec();
+    report(args, &plan, &notes, &stages);
     Ok(())
 }
 
@@ -85,8 +86,9 @@ fn sides(args: &PlanArgs, place: Option<&Georeference>) -> Result<(f64, f64)> {
     crate::sides_of(&args.mask, args.sites.spacing, place)
 }
 
-fn report(args: &PlanArgs, plan: &Plan, stages: &Stages) {
+fn report(args: &PlanArgs, plan: &Plan, notes: &[String], stages: &Stages) {
     let mut report = Report::default();
+    notes.iter().for_each(|note| report.note(note));
     let (grid, tiles, halo) = (plan.grid(), plan.tiles(), plan.halo());
     let (width, height, count) = (grid.width, grid.height, tiles.len());
     report.line("raster", format_args!("{width} x {height} pixels"));

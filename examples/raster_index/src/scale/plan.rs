@@ -65,12 +65,12 @@ impl Rasters {
             inputs.push(Input::new(name(path)?).bounds(bounds).stamp(about));
             grids.push(grid);
         }
-        let (grid, windows) =
-            mosaic_places(&grids).map_err(|error| of_part(error, &args.rasters))?;
         let nodata = nodata_of(args.nodata, stated.into_iter())?;
         let (_, kind) = *kinds.first().context("a plan needs a raster")?;
         let check = |i: usize, cells: &str| check_values(kinds[i], nodata, cells);
         let cells = cells_of_all(&kinds, check)?;
+        let (grid, windows) =
+            mosaic_places(&grids).map_err(|error| of_part(error, &args.rasters))?;
         let bins: Vec<f64> = args.bins.iter().map(|&bin| bound_in(cells, bin)).collect();
         let params = Params::new().bins(bins).nodata(nodata_of_cells(cells, kind, nodata));
         params.check()?;

@@ -9,6 +9,7 @@ use gpu_core::parallel::{self, FINE};
 use tiff_reader::ifd::{Ifd, RasterLayout};
 
 use crate::georeference::Place;
+use crate::npy::half;
 use crate::points::ending;
 use crate::tiff_image::TiffImage;
 use crate::values_file::{require_no_mask, require_no_mask_beside};
@@ -221,6 +222,7 @@ pub(crate) fn window_sites(
         (2, 2) => of!(i16, f64::from),
         (2, 4) => of!(i32, f64::from),
         (2, 8) => of!(i64, |v| v as f64),
+        (3, 2) => of!(u16, |bits| f64::from(half(bits))),
         (3, 4) => of!(f32, f64::from),
         (3, 8) => of!(f64, |v| v),
         _ => return None,

@@ -9,6 +9,7 @@ use tiff_reader::ifd::{Ifd, RasterLayout};
 
 use crate::georeference::Place;
 use crate::mask::nodata;
+use crate::npy::half;
 use crate::npy_file::{ArrayFile, check_window};
 use crate::points::ending;
 use crate::tiff_image::TiffImage;
@@ -194,6 +195,10 @@ pub(crate) fn samples(path: &Path, bytes: Vec<u8>, layout: &RasterLayout) -> Res
         (2, 16) => of!(I16, i16),
         (2, 32) => of!(I32, i32),
         (2, 64) => of!(I64, i64),
+        (3, 16) => {
+            let halves = bytes.as_chunks::<2>().0.iter();
+            ArrayData::F32(halves.map(|&bits| half(u16::from_ne_bytes(bits))).collect())
+        }
         (3, 32) => of!(F32, f32),
         (3, 64) => of!(F64, f64),
         (format, bits) => {

@@ -133,6 +133,8 @@ fn blocks_that_are_missing_or_beyond_the_end_are_refused() {
     let beyond = four_strips().tag(273, Value::Long(vec![8, 16, 24, 9000]));
     let error = read(&beyond).unwrap_err();
     assert!(error.contains("strip 3 promises 8 bytes"), "{error}");
+    let error = read(&four_strips().tag(278, Value::Short(vec![0]))).unwrap_err();
+    assert!(error.contains("no rows"), "{error}");
     let more = four_strips().tag(273, Value::Long(vec![8, 16, 24, 32, 32]));
     assert_eq!(read(&more).unwrap(), all());
 }

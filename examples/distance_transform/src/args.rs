@@ -39,8 +39,9 @@ A pixel without a site (none at all, or none within --max-distance) is NODATA in
 infinite in an array, transparent in a picture, and has the highest number of its type as nearest \
 site. Of an NPZ archive the array `mask` is read, or the only one. A picture has at most 2048 pixels \
 on a side. \
-A GeoTIFF carries the place and the reference system of a mask that is one; of another \
-its south-west corner is (0, 0) and its pixels have the sides given.\n\n\
+A GeoTIFF carries the place and the reference system of the mask, as GDAL has them: by the tags of a GeoTIFF, a world \
+file (.tfw, .pgw, .wld) or the .aux.xml beside it. Of a mask without a place its south-west corner is (0, 0) and its \
+pixels have the sides given.\n\n\
 Exit status: 0 where all files were written, 2 where something was wrong, 130 where it was interrupted; \
 then one line on standard error says what, and no unfinished file is left.";
 
@@ -86,7 +87,7 @@ pub struct SiteArgs {
     /// Take the other pixels as the sites; those without a value are none either way
     #[arg(long)]
     pub invert: bool,
-    /// The sides of a pixel on the ground, or `georeference` for those that the mask's GeoTIFF states;
+    /// The sides of a pixel on the ground, or `georeference` for those that the mask's place has;
     /// distances come in the same unit
     #[arg(long, value_name = "SX,SY", default_value = "1,1", allow_hyphen_values = true)]
     pub spacing: Spacing,

@@ -104,6 +104,8 @@ pub struct InfoArgs {
 }
 
 const AFTER_HELP: &str = "\
+A raster lies where GDAL has it: by the tags of a GeoTIFF, a world file (.tfw, .wld) or the .aux.xml beside it. The index \
+keeps the place and the reference system. Rasters of one index, and those asked together, lie in one system. \
 Quadrants are squares of 2^n cells, in GeoJSON in the units of the index's place (a raster that lies nowhere has its \
 south-west corner at (0, 0) and cells of side 1), with the least and the greatest value, or number of a bin. \
 A range that cuts through a bin gives quadrants of which only some cells may be in it; cells are written \

@@ -8,12 +8,14 @@ use tile_plan::{Model, Tile};
 pub struct Sizes {
     value: u64,
     node: u64,
+    /// What reading takes beside the values.
+    unpacking: u64,
 }
 
 impl Sizes {
-    /// Of values of so many bytes: a node has two, and a link.
-    pub fn of(value: u64) -> Self {
-        Self { value, node: (2 * value).next_multiple_of(4) + 4 + 1 }
+    /// Of values of so many bytes, of which a node has two, and a link; reading takes some bytes beside them.
+    pub fn of(value: u64, unpacking: u64) -> Self {
+        Self { value, node: (2 * value).next_multiple_of(4) + 4 + 1, unpacking }
     }
 
     /// A cell of a tile that is read, as it comes and as it is kept.
@@ -34,13 +36,14 @@ impl Sizes {
     /// A tile at each of its steps.
     pub fn needs(self, tile: &Tile) -> Needs {
         let cells = |each: u64| tile.cells.saturating_mul(each);
-        Needs { read: cells(self.read()), make: cells(self.make()), write: cells(self.tree()) }
+        let read = cells(self.read()).saturating_add(self.unpacking);
+        Needs { read, make: cells(self.make()), write: cells(self.tree()) }
     }
 
     /// A tile that is made while one like it is read and another is written.
     pub fn model(self) -> Model {
         let per_cell = self.read() + self.make() + self.tree();
-        Model { fixed: FIXED, per_point: 0, per_cell }
+        Model { fixed: FIXED.saturating_add(self.unpacking), per_point: 0, per_cell }
     }
 
     /// A tile on a card.

@@ -3,12 +3,12 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, anyhow, ensure};
+use anyhow::{Context, Result, ensure};
 use ccq_tree::{Params, mosaic_places};
-use geo_io::{Output, ValuesFile};
+use geo_io::{Crs, Output, ValuesFile};
 use gpu_core::{Bounds, GridSpec};
 use programs::report::Report;
-use programs::scale::{name, report_tiles, stamp};
+use programs::scale::{System, name, report_tiles, stamp};
 use programs::stages::Stages;
 use serde_json::json;
 use tile_plan::{Input, Plan, Shape};
@@ -16,7 +16,7 @@ use tile_plan::{Input, Plan, Shape};
 use super::recipe::Recipe;
 use super::{PlanArgs, Planned, side_of};
 use crate::trees::Values;
-use crate::{nodata_of, place};
+use crate::{kept, nodata_of, of_part, place, systems};
 
 /// Reads headers, cuts the raster into squares and writes the plan.
 pub fn plan(args: &PlanArgs) -> Result<()> {
@@ -41,18 +41,25 @@ struct Rasters {
     grid: GridSpec,
     params: Params,
     cells: &'static str,
-    note: Option<String>,
+    crs: Option<Crs>,
+    /// The most bytes that reading takes beside the values.
+    unpacking: u64,
+    notes: Vec<String>,
 }
 
 impl Rasters {
     fn open(args: &PlanArgs) -> Result<Self> {
         let (mut grids, mut inputs, mut first) = (Vec::new(), Vec::new(), None);
-        let (mut stated, mut note) = (Vec::new(), None);
+        let (mut stated, mut notes, mut systems) = (Vec::new(), Vec::new(), Vec::new());
+        let mut unpacking = 0;
         for path in &args.rasters {
             // Before it is read: where it changes meanwhile a tile's job sees that.
             let about = stamp(path)?;
             let file = ValuesFile::open(path)?;
-            let grid = place(path, file.size(), file.georeference(), &mut note)?;
+            let place = place(path, file.size(), file.georeference(), &mut notes)?;
+            let grid = place.grid;
+            systems.push((path.as_path(), place.crs));
+            unpacking = unpacking.max(file.unpacking_bytes());
             let cells = type_of(path, &file)?;
             let (other, kind) = *first.get_or_insert((path, cells));
             let (a, b) = (other.display(), path.display());
@@ -65,6 +72,7 @@ impl Rasters {
             inputs.push(Input::new(name(path)?).bounds(bounds).stamp(about));
             grids.push(grid);
         }
+        let crs = systems::of_all(systems.iter().map(|(path, crs)| (*path, crs.as_ref())))?;
         let (grid, windows) =
             mosaic_places(&grids).map_err(|error| of_part(error, &args.rasters))?;
         let nodata = nodata_of(args.nodata, stated.into_iter())?;
@@ -76,15 +84,10 @@ impl Rasters {
         let corner =
             |w: &ccq_tree::Window| [w.column0, w.row0, w.column1 - w.column0, w.row1 - w.row0];
         let places = args.rasters.iter().cloned().zip(windows.iter().map(corner)).collect();
-        Ok(Self { places, inputs, grid, params, cells, note })
-    }
-}
-
-/// Names the raster that does not lie beside the others.
-fn of_part(error: ccq_tree::Error, paths: &[PathBuf]) -> anyhow::Error {
-    match error {
-        ccq_tree::Error::Part { index, reason } => anyhow!("{} {reason}", paths[index].display()),
-        _ => error.into(),
+        let crs = crs.cloned();
+        // What an index does not keep is said here already.
+        crs.as_ref().and_then(|crs| kept(crs, &mut notes));
+        Ok(Self { places, inputs, grid, params, cells, crs, unpacking, notes })
     }
 }
 
@@ -95,13 +98,14 @@ fn type_of(path: &Path, file: &ValuesFile) -> Result<&'static str> {
 }
 
 fn divide(args: &PlanArgs, rasters: &Rasters) -> Result<Plan> {
-    let GridSpec { width, height, .. } = rasters.grid;
-    ensure!(width > 0 && height > 0, "the raster has no cells ({width} x {height})");
     // The plan has the inputs in the order of their paths.
     let mut of_inputs: Vec<_> = rasters.inputs.iter().zip(&rasters.places).collect();
     of_inputs.sort_by(|(a, _), (b, _)| a.path.cmp(&b.path));
     let places = of_inputs.iter().map(|(_, (_, place))| *place).collect();
-    let recipe = Recipe::new(rasters.cells, places, &rasters.params);
+    let system = rasters.crs.as_ref().and_then(|crs| System::of(crs).ok());
+    let recipe = Recipe::new(rasters.cells, places, &rasters.params)
+        .system(system)
+        .unpacking(rasters.unpacking);
     let sizes = recipe.sizes();
     let params = tile_plan::Params::new(rasters.grid, args.budget.share()?, sizes.model())
         .device_model(sizes.on_device())
@@ -135,7 +139,8 @@ fn report(args: &PlanArgs, plan: &Plan, rasters: &Rasters, stages: &Stages) {
     report_tiles(plan, &mut report);
     report.line("", format_args!("squares of {side} x {side} cells"));
     report.field("side", side);
-    rasters.note.iter().for_each(|note| report.note(note));
+    rasters.crs.iter().for_each(|crs| report.line("system", crs));
+    rasters.notes.iter().for_each(|note| report.note(note));
     report.stages(stages);
     report.written([&args.output]);
     report.print(&args.run, false);

@@ -4,8 +4,9 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use ccq_tree::Params;
+use geo_io::Crs;
 use gpu_core::{Device, Progress};
-use programs::scale::{self, Needs};
+use programs::scale::{self, Needs, System};
 use serde::{Deserialize, Serialize};
 use tile_plan::Tile;
 
@@ -23,13 +24,33 @@ pub struct Recipe {
     pub places: Vec<[u32; 4]>,
     bins: Vec<f64>,
     nodata: Option<f64>,
+    /// The reference system of the whole.
+    system: Option<System>,
+    /// The most bytes that reading takes beside the values.
+    #[serde(default)]
+    unpacking: u64,
 }
 
 impl Recipe {
     /// That of the command line, for rasters of a type that lie somewhere.
     pub fn new(cells: &str, places: Vec<[u32; 4]>, params: &Params) -> Self {
         let (bins, nodata) = (params.bins.clone(), params.nodata);
-        Self { cells: cells.to_owned(), places, bins, nodata }
+        Self { cells: cells.to_owned(), places, bins, nodata, system: None, unpacking: 0 }
+    }
+
+    /// The same of rasters in a reference system.
+    pub fn system(self, system: Option<System>) -> Self {
+        Self { system, ..self }
+    }
+
+    /// The same where reading takes so many bytes beside those of the values.
+    pub fn unpacking(self, unpacking: u64) -> Self {
+        Self { unpacking, ..self }
+    }
+
+    /// The reference system.
+    pub fn crs(&self) -> Result<Option<Crs>> {
+        self.system.as_ref().map(System::crs).transpose()
     }
 
     /// What stands for NODATA, and the bins.
@@ -39,11 +60,12 @@ impl Recipe {
 
     /// What decides the memory of a tile.
     pub fn sizes(&self) -> Sizes {
-        Sizes::of(match &self.cells[..] {
+        let value = match &self.cells[..] {
             "u8" => 1,
             "i16" | "u16" => 2,
             _ => 4,
-        })
+        };
+        Sizes::of(value, self.unpacking)
     }
 }
 

@@ -25,12 +25,12 @@ pub fn write_lines<'a>(
     write_collection(output.into(), lines.into_iter().map(|(e, points)| feature(e, points)), crs)
 }
 
-/// Whether GeoJSON files name a system: one that has an EPSG code, or is known as WKT.
+/// Returns whether a GeoJSON file can name a system: by an EPSG code, or as WKT.
 pub fn is_named_in_geojson(crs: &Crs) -> bool {
     name_of(crs).is_some()
 }
 
-/// What GeoJSON's member `crs` names a system by.
+/// Returns the name of a system in GeoJSON's member `crs`.
 fn name_of(crs: &Crs) -> Option<String> {
     let code = crs.epsg().map(|code| format!("urn:ogc:def:crs:EPSG::{code}"));
     code.or_else(|| crs.wkt().map(str::to_owned))

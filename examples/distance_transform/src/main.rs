@@ -93,6 +93,9 @@ fn run(args: &Args) -> Result<()> {
         report.line("pixel", format_args!("{} x {} on the ground", sides.0, sides.1));
         note_on_degrees(crs).iter().for_each(|note| report.note(note));
     }
+    if place.is_none() {
+        geo_io::note_on_place(&args.mask).iter().for_each(|note| report.note(note));
+    }
     // Without a place of its own the raster's south-west corner is (0, 0).
     let place =
         place.unwrap_or_else(|| Georeference::north_up((0.0, f64::from(height) * sides.1), sides));
@@ -131,12 +134,15 @@ fn sides(args: &Args, place: Option<&Georeference>) -> Result<(f64, f64)> {
 }
 
 /// The sides of a mask's pixel on the ground.
-fn sides_of(mask: &Path, spacing: Spacing, place: Option<&Georeference>) -> Result<(f64, f64)> {
-    let mask = mask.display();
+fn sides_of(path: &Path, spacing: Spacing, place: Option<&Georeference>) -> Result<(f64, f64)> {
+    let mask = path.display();
     match spacing {
         Spacing::Sides(x, y) => Ok((x, y)),
         Spacing::Georeference => {
-            let place = place.with_context(|| format!("{mask} does not say where it lies"))?;
+            let place = place.with_context(|| {
+                let note = geo_io::note_on_place(path);
+                note.unwrap_or_else(|| format!("{mask} does not say where it lies"))
+            })?;
             let sides = place.pixel_sides();
             sides.with_context(|| format!("{mask}: its pixels' sides are not at right angles"))
         }

@@ -104,6 +104,8 @@ pub struct InfoArgs {
 }
 
 const AFTER_HELP: &str = "\
+A raster lies where GDAL has it: by the tags of a GeoTIFF, a world file (.tfw, .wld) or the .aux.xml beside it. The index \
+keeps the place and the reference system. Rasters of one index, and those asked together, lie in one system. \
 An index holds cells of at most 32 bits. Floats of 64 bits are indexed where all of them are f32, integers of 64 bits \
 where all are i32 or all are u32; else the first value that is not is named. NODATA does not count for that. \
 Values are those that the file stores: of a palette the indices, and no scale is applied. NODATA is what GDAL takes for \

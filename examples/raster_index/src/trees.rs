@@ -68,6 +68,23 @@ impl AnyTree {
         of_each!(self, tree => tree.grid())
     }
 
+    /// The reference system, as the index keeps it.
+    pub fn system(&self) -> Option<&str> {
+        of_each!(self, tree => tree.system())
+    }
+
+    /// The same index with a reference system, as it is kept.
+    pub fn in_system(self, system: Option<String>) -> Self {
+        match self {
+            Self::U8(tree) => Self::U8(tree.in_system(system)),
+            Self::I16(tree) => Self::I16(tree.in_system(system)),
+            Self::U16(tree) => Self::U16(tree.in_system(system)),
+            Self::I32(tree) => Self::I32(tree.in_system(system)),
+            Self::U32(tree) => Self::U32(tree.in_system(system)),
+            Self::F32(tree) => Self::F32(tree.in_system(system)),
+        }
+    }
+
     /// How it was built.
     pub fn params(&self) -> &Params {
         of_each!(self, tree => tree.params())
@@ -277,19 +294,23 @@ impl AnyForest {
         })
     }
 
-    /// Writes the index of the whole.
-    pub fn write_merged(&self, output: Output<'_>) -> Result<()> {
-        fn write<T: Cell>(forest: &Forest<T>, output: Output<'_>) -> Result<()> {
-            let merged = forest.merged()?;
+    /// Writes the index of the whole, with a reference system as it is kept.
+    pub fn write_merged(&self, system: Option<String>, output: Output<'_>) -> Result<()> {
+        fn write<T: Cell>(
+            forest: &Forest<T>,
+            system: Option<String>,
+            output: Output<'_>,
+        ) -> Result<()> {
+            let merged = forest.merged()?.in_system(system);
             Ok(geo_io::write_file(output, |file| merged.write_to(file))?)
         }
         match self {
-            Self::U8(forest) => write(forest, output),
-            Self::I16(forest) => write(forest, output),
-            Self::U16(forest) => write(forest, output),
-            Self::I32(forest) => write(forest, output),
-            Self::U32(forest) => write(forest, output),
-            Self::F32(forest) => write(forest, output),
+            Self::U8(forest) => write(forest, system, output),
+            Self::I16(forest) => write(forest, system, output),
+            Self::U16(forest) => write(forest, system, output),
+            Self::I32(forest) => write(forest, system, output),
+            Self::U32(forest) => write(forest, system, output),
+            Self::F32(forest) => write(forest, system, output),
         }
     }
 }

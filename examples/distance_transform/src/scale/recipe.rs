@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use anyhow::Result;
-use geo_io::{Crs, Georeference, SiteValues};
+use geo_io::{Crs, Georeference, MaskFile, SiteValues};
 use gpu_core::{Device, GridSpec, Progress};
 use pba_voronoi::Params;
 use programs::scale::{self, Needs, System};
@@ -34,15 +34,18 @@ pub struct Recipe {
     crs: Option<System>,
     /// Bytes of a value of the mask.
     value_bytes: u64,
+    /// Bytes that reading the mask takes beside its values.
+    #[serde(default)]
+    unpacking_bytes: u64,
 }
 
 impl Recipe {
-    /// That of the command line, for a mask of values of some bytes that lies somewhere, whose pixels have these sides.
+    /// That of the command line, for a mask that lies somewhere, whose pixels have these sides.
     pub fn new(
         args: &PlanArgs,
         (x, y): (f64, f64),
         place: &Georeference,
-        value_bytes: u64,
+        mask: &MaskFile,
     ) -> Result<Self> {
         Ok(Self {
             values: args.sites.values.as_ref().map(SiteValues::to_string),
@@ -52,7 +55,8 @@ impl Recipe {
             nearest: args.nearest,
             transform: place.transform,
             crs: place.crs.as_ref().map(System::of).transpose()?,
-            value_bytes,
+            value_bytes: mask.value_bytes(),
+            unpacking_bytes: mask.unpacking_bytes(),
         })
     }
 
@@ -95,7 +99,8 @@ impl Recipe {
         };
         let is_square = self.spacing[0] == self.spacing[1];
         let is_strip = self.max_distance.is_none();
-        Kind { value_bytes: self.value_bytes, index_bytes, is_square, is_strip }
+        let (value_bytes, unpacking_bytes) = (self.value_bytes, self.unpacking_bytes);
+        Kind { value_bytes, unpacking_bytes, index_bytes, is_square, is_strip }
     }
 }
 

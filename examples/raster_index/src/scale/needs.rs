@@ -9,12 +9,16 @@ pub struct Sizes {
     stored: u64,
     value: u64,
     node: u64,
+    /// What reading takes beside the values.
+    unpacking: u64,
 }
 
 impl Sizes {
-    /// Of cells of so many bytes, read from values of some: a node has two cells, and a link.
-    pub fn of(value: u64, stored: u64) -> Self {
-        Self { stored: stored.max(value), value, node: (2 * value).next_multiple_of(4) + 4 + 1 }
+    /// Of cells of so many bytes, read from values of some: a node has two cells, and a link. Reading takes some bytes beside
+    /// the values.
+    pub fn of(value: u64, stored: u64, unpacking: u64) -> Self {
+        let node = (2 * value).next_multiple_of(4) + 4 + 1;
+        Self { stored: stored.max(value), value, node, unpacking }
     }
 
     /// A cell of a tile that is read, as it comes and as it is kept.
@@ -35,13 +39,14 @@ impl Sizes {
     /// A tile at each of its steps.
     pub fn needs(self, tile: &Tile) -> Needs {
         let cells = |each: u64| tile.cells.saturating_mul(each);
-        Needs { read: cells(self.read()), make: cells(self.make()), write: cells(self.tree()) }
+        let read = cells(self.read()).saturating_add(self.unpacking);
+        Needs { read, make: cells(self.make()), write: cells(self.tree()) }
     }
 
     /// A tile that is made while one like it is read and another is written.
     pub fn model(self) -> Model {
         let per_cell = self.read() + self.make() + self.tree();
-        Model { fixed: FIXED, per_point: 0, per_cell }
+        Model { fixed: FIXED.saturating_add(self.unpacking), per_point: 0, per_cell }
     }
 
     /// A tile on a card.

@@ -3,12 +3,12 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, anyhow, ensure};
+use anyhow::{Context, Result, ensure};
 use ccq_tree::{Params, mosaic_places};
-use geo_io::{Number, Output, SampleType, ValuesFile};
+use geo_io::{Crs, Number, Output, SampleType, ValuesFile};
 use gpu_core::{Bounds, GridSpec};
 use programs::report::Report;
-use programs::scale::{name, report_tiles, stamp};
+use programs::scale::{System, name, report_tiles, stamp};
 use programs::stages::Stages;
 use serde_json::json;
 use tile_plan::{Input, Plan, Shape};
@@ -17,7 +17,7 @@ use super::recipe::Recipe;
 use super::{PlanArgs, Planned, side_of};
 use crate::cells::{Part, bound_in, cells_of_all, nodata_of_cells};
 use crate::trees::Values;
-use crate::{nodata_of, place};
+use crate::{kept, nodata_of, of_part, place, systems};
 
 /// Reads headers, cuts the raster into squares and writes the plan.
 pub fn plan(args: &PlanArgs) -> Result<()> {
@@ -45,20 +45,27 @@ struct Rasters {
     /// What stands for NODATA among the values of the files, and how many bytes these have at most.
     stated: Option<Number>,
     value_bytes: u64,
+    crs: Option<Crs>,
+    /// The most bytes that reading takes beside the values.
+    unpacking: u64,
     notes: Vec<String>,
 }
 
 impl Rasters {
     fn open(args: &PlanArgs) -> Result<Self> {
         let (mut grids, mut inputs, mut kinds) = (Vec::new(), Vec::new(), Vec::new());
-        let (mut stated, mut notes, mut value_bytes) = (Vec::new(), Vec::new(), 0);
+        let (mut stated, mut notes, mut systems) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut value_bytes, mut unpacking) = (0, 0);
         for path in &args.rasters {
             // Before it is read: where it changes meanwhile a tile's job sees that.
             let about = stamp(path)?;
             let file = ValuesFile::open(path)?;
-            let grid = place(path, file.size(), file.georeference(), &mut notes)?;
+            let place = place(path, file.size(), file.georeference(), &mut notes)?;
+            let grid = place.grid;
+            systems.push((path.as_path(), place.crs));
             notes.extend(file.notes().iter().cloned());
             value_bytes = file.value_bytes().max(value_bytes);
+            unpacking = unpacking.max(file.unpacking_bytes());
             kinds.push((path.as_path(), file.window(0..0, 0..0)?.sample_type()));
             stated.push((path, file.nodata()));
             let bounds = grid.bounds();
@@ -69,6 +76,7 @@ impl Rasters {
         let (_, kind) = *kinds.first().context("a plan needs a raster")?;
         let check = |i: usize, cells: &str| check_values(kinds[i], nodata, cells);
         let cells = cells_of_all(&kinds, check)?;
+        let crs = systems::of_all(systems.iter().map(|(path, crs)| (*path, crs.as_ref())))?;
         let (grid, windows) =
             mosaic_places(&grids).map_err(|error| of_part(error, &args.rasters))?;
         let bins: Vec<f64> = args.bins.iter().map(|&bin| bound_in(cells, bin)).collect();
@@ -79,8 +87,11 @@ impl Rasters {
         let corner =
             |w: &ccq_tree::Window| [w.column0, w.row0, w.column1 - w.column0, w.row1 - w.row0];
         let places = args.rasters.iter().cloned().zip(windows.iter().map(corner)).collect();
+        let crs = crs.cloned();
+        // What an index does not keep is said here already.
+        crs.as_ref().and_then(|crs| kept(crs, &mut notes));
         let stated = nodata;
-        Ok(Self { places, inputs, grid, params, cells, stated, value_bytes, notes })
+        Ok(Self { places, inputs, grid, params, cells, stated, value_bytes, crs, unpacking, notes })
     }
 }
 
@@ -105,23 +116,16 @@ fn check_values(
     Ok(())
 }
 
-/// Names the raster that does not lie beside the others.
-fn of_part(error: ccq_tree::Error, paths: &[PathBuf]) -> anyhow::Error {
-    match error {
-        ccq_tree::Error::Part { index, reason } => anyhow!("{} {reason}", paths[index].display()),
-        _ => error.into(),
-    }
-}
-
 fn divide(args: &PlanArgs, rasters: &Rasters) -> Result<Plan> {
-    let GridSpec { width, height, .. } = rasters.grid;
-    ensure!(width > 0 && height > 0, "the raster has no cells ({width} x {height})");
     // The plan has the inputs in the order of their paths.
     let mut of_inputs: Vec<_> = rasters.inputs.iter().zip(&rasters.places).collect();
     of_inputs.sort_by(|(a, _), (b, _)| a.path.cmp(&b.path));
     let places = of_inputs.iter().map(|(_, (_, place))| *place).collect();
+    let system = rasters.crs.as_ref().and_then(|crs| System::of(crs).ok());
     let (stated, bytes) = (rasters.stated, rasters.value_bytes);
-    let recipe = Recipe::new(rasters.cells, places, &rasters.params, stated, bytes);
+    let recipe = Recipe::new(rasters.cells, places, &rasters.params, stated, bytes)
+        .system(system)
+        .unpacking(rasters.unpacking);
     let sizes = recipe.sizes();
     let params = tile_plan::Params::new(rasters.grid, args.budget.share()?, sizes.model())
         .device_model(sizes.on_device())
@@ -155,6 +159,7 @@ fn report(args: &PlanArgs, plan: &Plan, rasters: &Rasters, stages: &Stages) {
     report_tiles(plan, &mut report);
     report.line("", format_args!("squares of {side} x {side} cells"));
     report.field("side", side);
+    rasters.crs.iter().for_each(|crs| report.line("system", crs));
     rasters.notes.iter().for_each(|note| report.note(note));
     report.stages(stages);
     report.written([&args.output]);

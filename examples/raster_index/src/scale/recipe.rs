@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use ccq_tree::Params;
-use geo_io::Number;
+use geo_io::{Crs, Number};
 use gpu_core::{Device, Progress};
-use programs::scale::{self, Needs};
+use programs::scale::{self, Needs, System};
 use serde::{Deserialize, Serialize};
 use tile_plan::Tile;
 
@@ -29,6 +29,11 @@ pub struct Recipe {
     stated: Option<String>,
     /// Bytes of a value of the inputs.
     value_bytes: u64,
+    /// The reference system of the whole.
+    system: Option<System>,
+    /// The most bytes that reading takes beside the values.
+    #[serde(default)]
+    unpacking: u64,
 }
 
 impl Recipe {
@@ -42,12 +47,28 @@ impl Recipe {
     ) -> Self {
         let (bins, nodata) = (params.bins.clone(), params.nodata);
         let (cells, stated) = (cells.to_owned(), stated.map(|number| number.to_string()));
-        Self { cells, places, bins, nodata, stated, value_bytes }
+        let (system, unpacking) = (None, 0);
+        Self { cells, places, bins, nodata, stated, value_bytes, system, unpacking }
     }
 
     /// What stands for NODATA among the values of the inputs.
     pub fn stated(&self) -> Result<Option<Number>> {
         Ok(self.stated.as_deref().map(str::parse).transpose()?)
+    }
+
+    /// The same of rasters in a reference system.
+    pub fn system(self, system: Option<System>) -> Self {
+        Self { system, ..self }
+    }
+
+    /// The same where reading takes so many bytes beside those of the values.
+    pub fn unpacking(self, unpacking: u64) -> Self {
+        Self { unpacking, ..self }
+    }
+
+    /// The reference system.
+    pub fn crs(&self) -> Result<Option<Crs>> {
+        self.system.as_ref().map(System::crs).transpose()
     }
 
     /// What stands for NODATA, and the bins.
@@ -62,7 +83,7 @@ impl Recipe {
             "i16" | "u16" => 2,
             _ => 4,
         };
-        Sizes::of(cell, self.value_bytes)
+        Sizes::of(cell, self.value_bytes, self.unpacking)
     }
 }
 

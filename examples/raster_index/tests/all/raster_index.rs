@@ -110,12 +110,12 @@ fn rasters_beside_each_other_make_one_index() {
     let rows: Vec<&str> = rows.lines().collect();
     assert_eq!(rows, ["row,col,size,min,max", "1,0,1,5,5", "0,2,1,3,3", "0,3,1,4,4"]);
     let twice = ["build", "east.tif", "east.tif", "-o", "x.ccq"];
-    fails(path, &twice, &["raster 1", "where an earlier one does"]);
-    fails(
-        path,
-        &["build", "east.tif", "heights.npy", "-o", "x.ccq"],
-        &["heights.npy", "i16", "east.tif", "f32"],
-    );
+    let place = "east.tif has cells in the place of some of east.tif";
+    fails(path, &twice, &[place]);
+    let both = ["build", "east.tif", "rain.tif", "--nodata", "-1", "-o", "x.ccq"];
+    fails(path, &both, &["rain.tif has cells in the place of some of east.tif"]);
+    let both = ["build", "east.tif", "heights.npy", "-o", "x.ccq"];
+    fails(path, &both, &["heights.npy", "east.tif"]);
 }
 
 #[test]

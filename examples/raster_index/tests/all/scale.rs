@@ -171,7 +171,7 @@ fn what_is_wrong_with_a_plan_or_its_tiles_gets_one_line() {
         (&["empty.npy"], &["no cells"]),
         (&["picture.png"], &[".png", "a part"]),
         (&["raster.npy", "float.npy"], &["float.npy", "f32", "i16"]),
-        (&["raster.npy", "raster.npy"], &["raster.npy", "earlier"]),
+        (&["raster.npy", "raster.npy"], &["raster.npy", "in the place of some of"]),
         (&["raster.npy", "--bins", "3,2"], &["boundary 1", "2"]),
         (&["raster.npy", "--tile-size", "16"], &["64", "--tile-size"]),
         (&["raster.npy", "--memory", "1MiB"], &["--memory"]),

@@ -175,12 +175,6 @@ impl TiffImage {
         &self.layout
     }
 
-    /// Rows that are unpacked together.
-    pub fn block_rows(&self) -> usize {
-        let rows = self.directory.tile_height().unwrap_or(self.directory.rows_per_strip());
-        (rows.max(1) as usize).min(self.layout.height.max(1))
-    }
-
     /// Bytes that a window takes beside its own while its blocks are unpacked.
     pub fn unpacking_bytes(&self) -> u64 {
         // A block as it is packed and as it is not.

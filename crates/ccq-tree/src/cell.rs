@@ -75,7 +75,8 @@ pub(crate) fn first_key<T: Cell>(bound: f64) -> u64 {
 pub(crate) fn exact_key<T: Cell>(number: f64) -> Option<u32> {
     let key = first_key::<T>(number);
     let is_key = key <= u64::from(ends::<T>().1) && T::of_key(key as u32).to_f64() == number;
-    is_key.then_some(key as u32)
+    // Of +0 and -0 the least key is that of -0, which no cell has.
+    is_key.then(|| T::of_key(key as u32).key())
 }
 
 /// Keys from the first to the second, both included; none where the first is greater.
@@ -151,6 +152,8 @@ mod tests {
         assert_eq!(exact_key::<i16>(-9999.0), Some((-9999i16).key()));
         assert_eq!(exact_key::<f32>(-9999.5), Some((-9999.5f32).key()));
         assert_eq!(exact_key::<i16>(1e9), None);
+        let zero = Some(0.0f32.key());
+        assert_eq!((exact_key::<f32>(0.0), exact_key::<f32>(-0.0)), (zero, zero));
     }
 
     #[test]

@@ -66,11 +66,13 @@ pub enum Error {
         tiles: usize,
     },
     /// One of several rasters does not lie beside the others.
-    #[error("raster {index} of those beside each other {reason}")]
+    #[error("raster {index} of those beside each other {reason} raster {other}")]
     Part {
-        /// Which, from 0 on, of those that have cells.
+        /// Which, from 0 on; of a mosaic, of those that have cells.
         index: usize,
-        /// What is wrong with it.
+        /// The raster that it does not lie beside, likewise.
+        other: usize,
+        /// What is wrong with it; the other's name is to follow.
         reason: &'static str,
     },
     /// Rasters beside each other leave cells out, and no value stands for NODATA.

@@ -19,7 +19,11 @@ use crate::tree::{Node, Storage};
 use crate::{Cell, Error, Params, Result, Tree, links};
 
 const MAGIC: [u8; 8] = *b"\x89CCQ\r\n\x1a\n";
-const VERSION: u32 = 1;
+/// The version of a file with a reference system; one without has 1.
+const VERSION: u32 = 2;
+
+/// The most bytes of a reference system.
+const MOST_OF_SYSTEM: usize = 1 << 16;
 
 /// What parts begin at multiples of.
 const ALIGNMENT: usize = 64;
@@ -27,8 +31,8 @@ const ALIGNMENT: usize = 64;
 /// Bytes before the level starts.
 const FIXED: usize = 96;
 
-/// Bytes that a header has at most, with its greatest numbers of levels and of bins.
-const LONGEST_HEADER: u64 = (FIXED + (32 + 256) * 8 + ALIGNMENT) as u64;
+/// Bytes that a header has at most, with its greatest numbers of levels and of bins and the longest system.
+const LONGEST_HEADER: u64 = (FIXED + (32 + 256) * 8 + MOST_OF_SYSTEM + ALIGNMENT) as u64;
 
 const SHORT: &str = "it is cut short";
 const CONTRADICTS: &str = "its header contradicts itself";
@@ -43,6 +47,7 @@ struct Header {
     bits: u32,
     params: Params,
     starts: Vec<u64>,
+    system: String,
     presence: u64,
     crc_of_nodes: u32,
     crc_of_presence: u32,
@@ -76,13 +81,19 @@ impl<T: Cell> Tree<T> {
     ///
     /// # Errors
     /// Those of the writer.
-    pub fn write_to(&self, mut to: impl Write) -> std::io::Result<()> {
+    pub fn write_to(&self, to: impl Write) -> std::io::Result<()> {
+        self.write_in(&self.system, to)
+    }
+
+    /// The same of the tree in a reference system.
+    pub(crate) fn write_in(&self, system: &str, mut to: impl Write) -> std::io::Result<()> {
+        check_system(system)?;
         if cfg!(target_endian = "big") {
             return Err(std::io::Error::other("files need a machine with the lowest byte first"));
         }
         let nodes: &[u8] = bytemuck::cast_slice(self.nodes());
         let lengths = [self.nodes.len() as u64, self.presence.len() as u64];
-        let header = self.header(lengths, [crc(nodes), crc(self.presence())]);
+        let header = self.header(lengths, [crc(nodes), crc(self.presence())], system);
         to.write_all(&header)?;
         to.write_all(nodes)?;
         to.write_all(&[0; ALIGNMENT][..padding(nodes.len())])?;
@@ -91,12 +102,19 @@ impl<T: Cell> Tree<T> {
     }
 
     /// The header of the tree, or of one like it with as many nodes and flags as said, by their sums.
-    pub(crate) fn header(&self, [nodes, presence]: [u64; 2], sums: [u32; 2]) -> Vec<u8> {
+    pub(crate) fn header(
+        &self,
+        [nodes, presence]: [u64; 2],
+        sums: [u32; 2],
+        system: &str,
+    ) -> Vec<u8> {
         let mut bytes = MAGIC.to_vec();
         let bins = &self.params.bins;
         let has_nodata = u32::from(self.params.nodata.is_some());
         let GridSpec { origin_x, origin_y, cell_size, width, height } = self.grid;
-        for word in [VERSION, T::KIND, width, height, self.bits, bins.len() as u32, has_nodata, 0] {
+        let version = if system.is_empty() { 1 } else { VERSION };
+        let sizes = [width, height, self.bits, bins.len() as u32, has_nodata, system.len() as u32];
+        for word in [version, T::KIND].iter().chain(&sizes) {
             bytes.extend(word.to_le_bytes());
         }
         for number in [origin_x, origin_y, cell_size, self.params.nodata.unwrap_or(0.0)] {
@@ -106,7 +124,8 @@ impl<T: Cell> Tree<T> {
         bytes.extend(sums.iter().flat_map(|sum| sum.to_le_bytes()));
         bytes.extend(self.starts.iter().flat_map(|start| start.to_le_bytes()));
         bytes.extend(bins.iter().flat_map(|boundary| boundary.to_le_bytes()));
-        bytes.resize(header_length(self.starts.len(), bins.len()) - 4, 0);
+        bytes.extend(system.bytes());
+        bytes.resize(header_length(self.starts.len() + bins.len(), system.len()) - 4, 0);
         bytes.extend(crc(&bytes).to_le_bytes());
         bytes
     }
@@ -223,8 +242,8 @@ impl Header {
         nodes: Storage<Node<T>>,
         presence: Storage<u8>,
     ) -> Result<Tree<T>, String> {
-        let Self { grid, bits, params, starts, .. } = self;
-        let tree = Tree { grid, bits, params, starts, nodes, presence };
+        let Self { grid, bits, params, starts, system, .. } = self;
+        let tree = Tree { grid, bits, params, starts, nodes, presence, system };
         links::check(&tree)?;
         Ok(tree)
     }
@@ -246,16 +265,18 @@ impl Header {
         };
         let number = |at: usize| long(at).map(f64::from_bits);
         let version = word(8)?;
-        if version != VERSION {
+        if !(1..=VERSION).contains(&version) {
             return Err(format!("it is of version {version}, this program knows {VERSION}"));
         }
         let (kind, width, height) = (word(12)?, word(16)?, word(20)?);
         let (bits, bins, has_nodata) = (word(24)?, word(28)?, word(32)?);
-        if bits > 30 || bins >= 256 || kind as usize >= KINDS.len() || has_nodata > 1 {
+        let system = if version == 1 { 0 } else { word(36)? as usize };
+        let is_known = bits <= 30 && bins < 256 && (kind as usize) < KINDS.len();
+        if !is_known || has_nodata > 1 || system > MOST_OF_SYSTEM {
             return Err("its header is damaged".to_owned());
         }
         let (levels, bins) = (bits as usize + 2, bins as usize);
-        let length = header_length(levels, bins);
+        let length = header_length(levels + bins, system);
         let sum = word(length - 4)?;
         if crc(&bytes[..length - 4]) != sum {
             return Err("its header is damaged".to_owned());
@@ -267,6 +288,9 @@ impl Header {
         let starts = (0..levels).map(|i| long(FIXED + 8 * i)).collect::<Result<Vec<_>, _>>()?;
         let first_bin = FIXED + 8 * levels;
         let bins = (0..bins).map(|i| number(first_bin + 8 * i)).collect::<Result<Vec<_>, _>>()?;
+        let first = first_bin + 8 * bins.len();
+        let system = String::from_utf8(bytes[first..first + system].to_vec());
+        let system = system.map_err(|_| "its header is damaged".to_owned())?;
         let params = Params { bins, nodata };
         let is_sound = params.check().is_ok()
             && width.max(height) <= MAX_SIDE.min(1 << bits)
@@ -279,15 +303,33 @@ impl Header {
             return Err(CONTRADICTS.to_owned());
         }
         let (crc_of_nodes, crc_of_presence) = (word(88)?, word(92)?);
-        let header =
-            Self { kind, grid, bits, params, starts, presence, crc_of_nodes, crc_of_presence };
+        let header = Self {
+            kind,
+            grid,
+            bits,
+            params,
+            starts,
+            system,
+            presence,
+            crc_of_nodes,
+            crc_of_presence,
+        };
         Ok((header, length))
     }
 }
 
-/// Bytes of a header, its sum included.
-fn header_length(levels: usize, bins: usize) -> usize {
-    (FIXED + 8 * (levels + bins) + 4).next_multiple_of(ALIGNMENT)
+/// Refuses a reference system that no file has room for.
+pub(crate) fn check_system(system: &str) -> std::io::Result<()> {
+    if system.len() <= MOST_OF_SYSTEM {
+        return Ok(());
+    }
+    let text = format!("its reference system has {} bytes, at most 65536 are kept", system.len());
+    Err(std::io::Error::other(text))
+}
+
+/// Bytes of a header with so many level starts and boundaries and a system of so many bytes, its sum included.
+fn header_length(numbers: usize, system: usize) -> usize {
+    (FIXED + 8 * numbers + system + 4).next_multiple_of(ALIGNMENT)
 }
 
 /// Bytes from the end of a part of this length to the next.

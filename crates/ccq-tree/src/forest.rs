@@ -206,6 +206,7 @@ impl<T: Cell> Forest<T> {
                 starts: levels,
                 nodes: Storage::Owned(nodes),
                 presence: Storage::Owned(presence),
+                system: String::new(),
             });
         }
         Ok(Self { tiling, params: params.clone(), trees })
@@ -229,6 +230,7 @@ impl<T: Cell> Tree<T> {
             starts: vec![0; bits as usize + 2],
             nodes: Storage::Owned(Vec::new()),
             presence: Storage::Owned(Vec::new()),
+            system: String::new(),
         }
     }
 }

@@ -16,13 +16,14 @@ const TOLERANCE: f64 = 1e-3;
 /// [`Error::Part`] for a raster whose cells are of another size than the first's, or do not lie on its grid, or lie where
 /// an earlier one's do; [`Error::TooLarge`].
 pub fn mosaic_places(grids: &[GridSpec]) -> Result<(GridSpec, Vec<Window>)> {
-    let Some(first) = grids.iter().find(|grid| grid.cells() > 0) else {
+    let Some(other) = grids.iter().position(|grid| grid.cells() > 0) else {
         return Ok((GridSpec::of_pixels(0, 0), vec![Window::default(); grids.len()]));
     };
+    let first = &grids[other];
     let mut corners = Vec::with_capacity(grids.len());
     for (index, grid) in grids.iter().enumerate().filter(|(_, grid)| grid.cells() > 0) {
         let corner = corner_of(grid, first);
-        corners.push((index, corner.map_err(|reason| Error::Part { index, reason })?));
+        corners.push((index, corner.map_err(|reason| Error::Part { index, other, reason })?));
     }
     let west = corners.iter().map(|(_, corner)| corner.0).min().unwrap_or(0);
     let north = corners.iter().map(|(_, corner)| corner.1).min().unwrap_or(0);
@@ -32,8 +33,9 @@ pub fn mosaic_places(grids: &[GridSpec]) -> Result<(GridSpec, Vec<Window>)> {
         let (column0, row0) = ((column - west) as u32, (row - north) as u32);
         let (column1, row1) = (column0 + grids[index].width, row0 + grids[index].height);
         let place = Window { row0, column0, row1, column1 };
-        if places[..index].iter().any(|earlier| earlier.and(place).is_some()) {
-            return Err(Error::Part { index, reason: "lies where an earlier one does" });
+        let other = places[..index].iter().position(|earlier| earlier.and(place).is_some());
+        if let Some(other) = other {
+            return Err(Error::Part { index, other, reason: "has cells in the place of some of" });
         }
         places[index] = place;
     }
@@ -95,16 +97,16 @@ fn corner_of(grid: &GridSpec, first: &GridSpec) -> Result<(i64, i64), &'static s
     let cell_size = first.cell_size;
     let span = f64::from(grid.width.max(grid.height));
     if (grid.cell_size - cell_size).abs() * span > TOLERANCE * cell_size {
-        return Err("has cells of another size");
+        return Err("has cells of another size than");
     }
     let far = [grid.origin_x - first.origin_x, first.origin_y - grid.origin_y];
     let [column, row] = far.map(|far| far / cell_size);
     if grid.width.max(grid.height) > MAX_SIDE || column.abs().max(row.abs()) > f64::from(MAX_SIDE) {
-        return Err("lies too far from the first one");
+        return Err("lies too far from");
     }
     let on_grid = |at: f64| (at - at.round()).abs() <= TOLERANCE;
     if !on_grid(column) || !on_grid(row) {
-        return Err("does not lie on the first one's grid");
+        return Err("does not lie on the grid of");
     }
     Ok((column.round() as i64, row.round() as i64))
 }

@@ -147,6 +147,8 @@ pub struct Tree<T: Cell> {
     pub(crate) nodes: Storage<Node<T>>,
     /// For each node above the cells which of its children there are; empty where every cell has a value.
     pub(crate) presence: Storage<u8>,
+    /// The reference system; empty where none was given.
+    pub(crate) system: String,
 }
 
 /// Levels below the root of a raster's tree: the root is the smallest square of a side 2^n that holds it.
@@ -158,6 +160,18 @@ impl<T: Cell> Tree<T> {
     /// Where the raster lies.
     pub fn grid(&self) -> &GridSpec {
         &self.grid
+    }
+
+    /// The reference system in whose units the grid is, in the words of whoever gave it; `None` where nobody did.
+    pub fn system(&self) -> Option<&str> {
+        (!self.system.is_empty()).then_some(&self.system[..])
+    }
+
+    /// The same tree with a reference system, which its file keeps: a text of up to 2^16 bytes, that this crate does not look
+    /// into.
+    #[must_use]
+    pub fn in_system(self, system: impl Into<Option<String>>) -> Self {
+        Self { system: system.into().unwrap_or_default(), ..self }
     }
 
     /// What it was built by: the bins, and what stands for NODATA.
@@ -248,6 +262,7 @@ impl<T: Cell> PartialEq for Tree<T> {
             && bytemuck::cast_slice::<_, u8>(&self.nodes)
                 == bytemuck::cast_slice::<_, u8>(&other.nodes)
             && *self.presence == *other.presence
+            && self.system == other.system
     }
 }
 

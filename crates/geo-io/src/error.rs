@@ -121,6 +121,12 @@ pub enum Error {
         /// The choices.
         known: &'static str,
     },
+    /// A word that is not a number.
+    #[error("\"{text}\" is not a number")]
+    NotANumber {
+        /// As given.
+        text: String,
+    },
     /// A coordinate reference system that is not of the form `EPSG:N`, or unknown.
     #[error("unknown coordinate reference system \"{text}\": {reason}")]
     UnknownCrs {

@@ -94,7 +94,8 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// That of an image of a TIFF. GDAL's `.aux.xml` comes before the file's own tags, and a world file behind them.
+    /// Returns the place of an image of a TIFF. GDAL's `.aux.xml` comes before the file's own tags, and a world file behind
+    /// them.
     ///
     /// # Errors
     /// [`Error::Malformed`] for a place that is none.
@@ -116,7 +117,7 @@ impl Place {
         Self::of(path, stated, world, crs)
     }
 
-    /// That of a picture, which GDAL takes from a world file before it looks at its own file beside it.
+    /// Returns the place of a picture. As in GDAL, a world file comes before the `.aux.xml`.
     ///
     /// # Errors
     /// As [`Place::of_tiff`].
@@ -184,8 +185,8 @@ impl Stated {
         }
     }
 
-    /// What the tags of an image say: of a scale and a matrix the scale counts. Where `is_point`, they place the middle of
-    /// a pixel.
+    /// Reads the tags of an image. Of a scale and a matrix the scale counts, as in GDAL. Where `is_point`, the tags place the
+    /// middle of a pixel.
     fn of_tiff(image: &Ifd, is_point: bool) -> Self {
         let numbers = |tag| image.tag(tag).and_then(|tag| tag.value.as_f64_vec());
         let points = numbers(MODEL_TIEPOINT).unwrap_or_default();

@@ -41,10 +41,12 @@ mod las;
 mod lines;
 mod mask;
 mod mask_file;
+mod nodata;
 mod npy;
 mod npy_file;
 mod npy_header;
 mod output;
+mod pam;
 mod picture;
 mod png;
 mod points;
@@ -52,6 +54,7 @@ mod raster;
 mod relief;
 mod replaced;
 mod room;
+mod samples;
 mod several;
 mod shapes;
 mod table;
@@ -70,10 +73,13 @@ pub use geotiff::{
     Cells, Compression, TiffOptions, write_georeferenced, write_geotiff, write_tiff,
 };
 pub use gpu_core::files::remove_unfinished;
+/// A float of 16 bits.
+pub use half::f16;
 pub use las::{LasPoints, write_las};
 pub use lines::{is_named_in_geojson, write_flatgeobuf, write_lines};
 pub use mask::{Mask, SiteValues, read_mask};
 pub use mask_file::{MaskFile, mask_size};
+pub use nodata::{Number, SampleType};
 pub use npy::{
     Array, ArrayData, NpyElement, NpyRoom, npz_names, read_npy, read_npz, write_npy, write_npy_list,
 };

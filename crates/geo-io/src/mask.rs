@@ -1,21 +1,20 @@
 //! Masks: rasters that say where the sites are.
 
+use std::fmt;
 use std::ops::RangeInclusive;
 use std::path::Path;
 use std::str::FromStr;
 
-use gpu_core::host_memory;
 use gpu_core::parallel::{self, FINE};
-use tiff_reader::ifd::{Ifd, RasterLayout};
 
-use crate::georeference::Place;
+use crate::nodata::Sample;
 use crate::points::ending;
-use crate::tiff_image::TiffImage;
-use crate::values_file::{require_no_mask, require_no_mask_beside};
-use crate::{Array, ArrayData, Error, Georeference, Result, npz_names, png, read_npy, read_npz};
+use crate::{
+    Array, ArrayData, Error, Georeference, MaskFile, Number, Raster, Result, npz_names, read_raster,
+};
 
 /// A raster of sites: row-major, row 0 in the north.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Mask {
     /// Columns.
     pub width: usize,
@@ -25,24 +24,53 @@ pub struct Mask {
     pub sites: Vec<u8>,
     /// Where it lies on the ground, if it is a TIFF or a PNG that says so, or a file beside it does.
     pub georeference: Option<Georeference>,
-    /// Pixels that are no site because they have no value: NODATA of a GeoTIFF, or NaN.
+    /// Pixels that are no site because they have no value: NODATA of a GeoTIFF or a PNG, or NaN.
     pub without_value: u64,
+    /// What a user must be told of the file, such as a scale that is not applied.
+    pub notes: Vec<String>,
 }
 
 /// Which pixels are sites, by their values. A pixel without a value, NODATA or NaN, never is.
+///
+/// Values are compared in the raster's own type. Whole numbers are compared exactly; a decimal means the float that it rounds to
+/// in that type, so `0.1` is the f32 that 0.1 was stored as. Both ends of a range belong to it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SiteValues {
     /// Values in one of these ranges; `None` stands for all but 0.
-    pub ranges: Option<Vec<RangeInclusive<f64>>>,
+    pub ranges: Option<Vec<RangeInclusive<Number>>>,
     /// Those that are not, instead.
     pub inverted: bool,
 }
 
 impl SiteValues {
-    fn contain(&self, value: f64) -> bool {
+    /// The same among samples of a type, of which NODATA is one.
+    pub(crate) fn among<T: Sample>(&self, nodata: Option<Number>) -> Chosen<T> {
+        let of = |range: &RangeInclusive<Number>| {
+            Some((T::at_least(*range.start())?, T::at_most(*range.end())?))
+        };
+        let ranges = self.ranges.as_ref().map(|ranges| ranges.iter().filter_map(of).collect());
+        Chosen { ranges, inverted: self.inverted, nodata: nodata.and_then(T::of) }
+    }
+}
+
+/// Which samples of a type are sites.
+pub(crate) struct Chosen<T> {
+    ranges: Option<Vec<(T, T)>>,
+    inverted: bool,
+    nodata: Option<T>,
+}
+
+impl<T: Sample> Chosen<T> {
+    /// Whether a sample stands for no value.
+    fn lack(&self, value: T) -> bool {
+        value.is_nan() || self.nodata == Some(value)
+    }
+
+    /// Whether a sample that has a value is a site.
+    fn contain(&self, value: T) -> bool {
         let within = match &self.ranges {
-            None => value != 0.0,
-            Some(ranges) => ranges.iter().any(|range| range.contains(&value)),
+            None => value != T::default(),
+            Some(ranges) => ranges.iter().any(|&(low, high)| low <= value && value <= high),
         };
         within != self.inverted
     }
@@ -51,58 +79,61 @@ impl SiteValues {
 impl FromStr for SiteValues {
     type Err = Error;
 
-    /// Numbers and ranges with commas between, such as `1,4-7` or `-2--1,0.5`.
+    /// Numbers and ranges with commas between, such as `1,4-7`, `-2--1,0.5` or `100-inf`.
     fn from_str(text: &str) -> Result<Self> {
         let unknown = || Error::UnknownChoice {
             what: "values",
             text: text.to_owned(),
-            known: "numbers and ranges, such as 1,4-7",
+            known: "numbers and ranges, such as 1,4-7 or 100-inf",
         };
-        let number = |word: &str| word.trim().parse().ok().filter(|v: &f64| v.is_finite());
+        let number = |word: &str| word.parse().ok().filter(|number: &Number| !number.is_nan());
         let range = |word: &str| {
-            let word = word.trim();
             if let Some(value) = number(word) {
                 return Some(value..=value);
             }
             // Any minus but a sign may be the dash between; only at the right one both sides are numbers.
+            let word = word.trim();
             let dashes = word.char_indices().filter(|&(i, c)| i > 0 && c == '-').map(|(i, _)| i);
             let mut ranges =
                 dashes.filter_map(|i| Some(number(&word[..i])?..=number(&word[i + 1..])?));
-            ranges.next().filter(|range| !range.is_empty())
+            ranges.next().filter(|range| range.start() <= range.end())
         };
         let ranges: Option<Vec<_>> = text.split(',').map(range).collect();
         Ok(Self { ranges: Some(ranges.ok_or_else(unknown)?), inverted: false })
     }
 }
 
+impl fmt::Display for SiteValues {
+    /// The ranges as [`SiteValues::from_str`] reads them; nothing for all but 0.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, range) in self.ranges.iter().flatten().enumerate() {
+            write!(f, "{}{}-{}", if i > 0 { "," } else { "" }, range.start(), range.end())?;
+        }
+        Ok(())
+    }
+}
+
 /// Reads a mask from NPY, NPZ, PNG or TIFF, by the name's ending. `values` says which pixels are sites.
 ///
-/// Of an NPZ archive the array `mask` is read, or the only one. A coloured pixel of a PNG has the value of
-/// its largest colour; its opacity does not count. Of a TIFF the first image is read, which has one band;
-/// its compression may be Deflate, LZW, ZSTD, LERC or none, its samples integers of 1 to 64 bits or floats
-/// of 32 or 64.
+/// Of an NPZ archive the array `mask` is read, or the only one. A PNG is read as [`read_raster`] has it. Of a TIFF the first
+/// image is read, which has one band; its compression may be Deflate, LZW, ZSTD, LERC or none.
 ///
 /// # Errors
-/// [`Error::UnknownEnding`]; what is wrong with the file, or a mask in it or beside it by which GDAL says which pixels have
-/// a value; an array that is not two-dimensional;
-/// [`Error::OutOfMemory`].
+/// As [`read_raster`].
 pub fn read_mask(path: &Path, values: &SiteValues) -> Result<Mask> {
-    match ending(path).as_str() {
-        "npy" => from_array(path, read_npy(path)?, values),
-        "npz" => from_array(path, read_npz(path, mask_name(path)?)?, values),
-        "png" => {
-            require_no_mask_beside(path)?;
-            let (width, height, pixels) = png::read_brightness(path)?;
-            let (sites, _) = sites_of(pixels, values, None, f64::from);
-            let georeference = Place::of_picture(path)?.georeference;
-            Ok(Mask { width, height, sites, georeference, without_value: 0 })
-        }
-        "tif" | "tiff" => from_tiff(path, values),
-        _ => {
-            let known = ".npy, .npz, .png, .tif or .tiff";
-            Err(Error::UnknownEnding { path: path.to_owned(), known })
-        }
+    if !matches!(ending(path).as_str(), "tif" | "tiff") {
+        let raster = read_raster(path, None)?;
+        let Raster { width, height, values: samples, georeference, nodata, notes } = raster;
+        let (sites, without_value) = sites(samples, values, nodata);
+        return Ok(Mask { width, height, sites, georeference, without_value, notes });
     }
+    // In parts: the values of all pixels may need more memory than the sites.
+    let file = MaskFile::open(path)?;
+    let (width, height) = file.size();
+    let mut mask = file.window(0..height, 0..width, values)?;
+    mask.georeference = file.georeference().cloned();
+    mask.notes = file.notes().to_vec();
+    Ok(mask)
 }
 
 /// Which array of an archive is the mask: the one of that name, or the only one.
@@ -114,117 +145,48 @@ pub(crate) fn from_array(path: &Path, array: Array, rule: &SiteValues) -> Result
     let &[height, width] = &array.shape[..] else {
         return Err(Error::malformed(path, "a mask has two dimensions, this array has one"));
     };
-    let (sites, without_value) = match array.data {
-        ArrayData::U8(v) => (sites_of_bytes(v, rule), 0),
-        ArrayData::Bool(v) => (sites_of_bytes(bytemuck::cast_vec(v), rule), 0),
-        ArrayData::F32(v) => sites_of(v, rule, None, f64::from),
-        ArrayData::F64(v) => sites_of(v, rule, None, |v| v),
-        ArrayData::I8(v) => sites_of(v, rule, None, f64::from),
-        ArrayData::I16(v) => sites_of(v, rule, None, f64::from),
-        ArrayData::U16(v) => sites_of(v, rule, None, f64::from),
-        ArrayData::I32(v) => sites_of(v, rule, None, f64::from),
-        ArrayData::U32(v) => sites_of(v, rule, None, f64::from),
-        ArrayData::I64(v) => sites_of(v, rule, None, |v| v as f64),
-        ArrayData::U64(v) => sites_of(v, rule, None, |v| v as f64),
-    };
-    Ok(Mask { width, height, sites, georeference: None, without_value })
+    let (sites, without_value) = sites(array.data, rule, None);
+    Ok(Mask { width, height, sites, without_value, ..Mask::default() })
 }
 
 /// Which of some values are sites, and how many are none for want of a value.
-fn sites_of<T: Copy + Send + Sync>(
-    values: Vec<T>,
+pub(crate) fn sites(
+    values: ArrayData,
     rule: &SiteValues,
-    nodata: Option<f64>,
-    number: impl Fn(T) -> f64 + Sync,
+    nodata: Option<Number>,
 ) -> (Vec<u8>, u64) {
-    let is_missing = |value: f64| value.is_nan() || nodata == Some(value);
-    let of = |i: usize| match number(values[i]) {
-        value if is_missing(value) => 0,
-        value => u8::from(rule.contain(value)),
-    };
-    let missing = parallel::count(values.len(), FINE, |i| is_missing(number(values[i])));
+    match values {
+        ArrayData::Bool(v) => sites_of_bytes(bytemuck::cast_vec(v), &rule.among(nodata)),
+        ArrayData::U8(v) => sites_of_bytes(v, &rule.among(nodata)),
+        ArrayData::I8(v) => sites_of(&v, &rule.among(nodata)),
+        ArrayData::U16(v) => sites_of(&v, &rule.among(nodata)),
+        ArrayData::I16(v) => sites_of(&v, &rule.among(nodata)),
+        ArrayData::U32(v) => sites_of(&v, &rule.among(nodata)),
+        ArrayData::I32(v) => sites_of(&v, &rule.among(nodata)),
+        ArrayData::U64(v) => sites_of(&v, &rule.among(nodata)),
+        ArrayData::I64(v) => sites_of(&v, &rule.among(nodata)),
+        ArrayData::F16(v) => sites_of(&v, &rule.among(nodata)),
+        ArrayData::F32(v) => sites_of(&v, &rule.among(nodata)),
+        ArrayData::F64(v) => sites_of(&v, &rule.among(nodata)),
+    }
+}
+
+fn sites_of<T: Sample>(values: &[T], chosen: &Chosen<T>) -> (Vec<u8>, u64) {
+    let missing = parallel::count(values.len(), FINE, |i| chosen.lack(values[i]));
+    let of = |i: usize| u8::from(!chosen.lack(values[i]) && chosen.contain(values[i]));
     (parallel::map(values.len(), FINE, of), missing)
 }
 
-/// The same of bytes that all have a value, in place: there may be a billion of them.
-fn sites_of_bytes(mut values: Vec<u8>, rule: &SiteValues) -> Vec<u8> {
-    let table: [u8; 256] = std::array::from_fn(|value| u8::from(rule.contain(value as f64)));
+/// The same of bytes, in place: there may be a billion of them.
+fn sites_of_bytes(mut values: Vec<u8>, chosen: &Chosen<u8>) -> (Vec<u8>, u64) {
+    let missing = match chosen.nodata {
+        Some(nodata) => parallel::count(values.len(), FINE, |i| values[i] == nodata),
+        None => 0,
+    };
+    let of = |value: usize| !chosen.lack(value as u8) && chosen.contain(value as u8);
+    let table: [u8; 256] = std::array::from_fn(|value| u8::from(of(value)));
     parallel::for_each(&mut values, FINE, |_, value| *value = table[usize::from(*value)]);
-    values
-}
-
-/// Bytes of samples that are decoded together.
-pub(crate) const WINDOW: usize = 1 << 26;
-
-fn from_tiff(path: &Path, rule: &SiteValues) -> Result<Mask> {
-    let tiff = TiffImage::open(path, (WINDOW, 16))?;
-    let layout = tiff.layout();
-    let (width, height) = (layout.width, layout.height);
-    if layout.samples_per_pixel != 1 {
-        let bands = layout.samples_per_pixel;
-        return Err(Error::malformed(path, format!("a mask has one band, this image has {bands}")));
-    }
-    require_no_mask(path, tiff.file())?;
-    let georeference = Place::of_tiff(path, tiff.directory())?.georeference;
-    let nodata = nodata(tiff.directory(), layout);
-    let cells = width as u64 * height as u64;
-    // A sparse file of a few bytes may have any size; what is asked for must be there.
-    let memory = |_| Error::OutOfMemory { path: path.to_owned(), asked: cells };
-    host_memory::require(cells).map_err(memory)?;
-    let mut sites = host_memory::with_capacity(cells as usize).map_err(memory)?;
-    let mut without_value = 0;
-
-    // Whole rows of blocks at a time, so that none is unpacked twice.
-    let block = tiff.block_rows();
-    let row = width * layout.bytes_per_sample;
-    let rows = (WINDOW / row.max(1) / block).max(1).saturating_mul(block);
-    for top in (0..height).step_by(rows) {
-        let bytes = tiff.window(top..height.min(top + rows), 0..width)?;
-        let (part, missing) = window_sites(bytes, layout, rule, nodata)
-            .ok_or_else(|| Error::malformed(path, "its samples are of an unknown type"))?;
-        sites.extend(part);
-        without_value += missing;
-    }
-    Ok(Mask { width, height, sites, georeference, without_value })
-}
-
-/// What a GeoTIFF says that its pixels without a value hold, as its samples can have it.
-pub(crate) fn nodata(image: &Ifd, layout: &RasterLayout) -> Option<f64> {
-    const GDAL_NODATA: u16 = 42113;
-    let text = image.tag(GDAL_NODATA)?.value.as_str()?;
-    let value: f64 = text.trim_matches(|c: char| c == '\0' || c.is_whitespace()).parse().ok()?;
-    // The text may have more digits than a sample.
-    let is_single = (layout.sample_format, layout.bits_per_sample) == (3, 32);
-    Some(if is_single { f64::from(value as f32) } else { value })
-}
-
-/// The sites of samples in the machine's byte order.
-pub(crate) fn window_sites(
-    bytes: Vec<u8>,
-    layout: &RasterLayout,
-    rule: &SiteValues,
-    nodata: Option<f64>,
-) -> Option<(Vec<u8>, u64)> {
-    macro_rules! of {
-        ($type:ty, $number:expr) => {{
-            const SIZE: usize = size_of::<$type>();
-            let samples = bytes.as_chunks::<SIZE>().0.to_vec();
-            sites_of(samples, rule, nodata, |b| $number(<$type>::from_ne_bytes(b)))
-        }};
-    }
-    Some(match (layout.sample_format, layout.bytes_per_sample) {
-        (1, 1) => sites_of(bytes, rule, nodata, f64::from),
-        (1, 2) => of!(u16, f64::from),
-        (1, 4) => of!(u32, f64::from),
-        (1, 8) => of!(u64, |v| v as f64),
-        (2, 1) => of!(i8, f64::from),
-        (2, 2) => of!(i16, f64::from),
-        (2, 4) => of!(i32, f64::from),
-        (2, 8) => of!(i64, |v| v as f64),
-        (3, 4) => of!(f32, f64::from),
-        (3, 8) => of!(f64, |v| v),
-        _ => return None,
-    })
+    (values, missing)
 }
 
 #[cfg(test)]
@@ -243,13 +205,41 @@ mod tests {
             (-1.5, true),
             (1e-3, true),
         ] {
-            assert_eq!(values.contain(value), expected, "{value}");
-            let inverted = SiteValues { inverted: true, ..values.clone() };
-            assert_eq!(inverted.contain(value), !expected);
+            let contain = |values: &SiteValues| values.among::<f64>(None).contain(value);
+            assert_eq!(contain(&values), expected, "{value}");
+            assert_eq!(contain(&SiteValues { inverted: true, ..values.clone() }), !expected);
+            assert_eq!(contain(&values.to_string().parse().unwrap()), expected);
         }
-        for bad in ["", "1,", "a", "7-4", "1-", "-", "nan", "1-inf", "1-2-3"] {
+        for bad in ["", "1,", "a", "7-4", "1-", "-", "nan", "1-nan", "1-2-3"] {
             assert!(bad.parse::<SiteValues>().is_err(), "{bad:?} was taken");
         }
-        assert!(SiteValues::default().contain(-0.5) && !SiteValues::default().contain(0.0));
+        let all_but_zero = SiteValues::default().among::<f32>(None);
+        assert!(all_but_zero.contain(-0.5) && !all_but_zero.contain(0.0));
+        assert!(!all_but_zero.contain(-0.0));
+    }
+
+    #[test]
+    fn values_are_compared_in_the_type_of_the_samples() {
+        fn chosen<T: Sample>(text: &str, values: &[T]) -> Vec<usize> {
+            let chosen = text.parse::<SiteValues>().unwrap().among::<T>(None);
+            (0..values.len()).filter(|&i| chosen.contain(values[i])).collect()
+        }
+        let ids = [9007199254740992, 9007199254740993, 9007199254740994u64, u64::MAX - 1, u64::MAX];
+        assert_eq!(chosen("9007199254740993", &ids), [1]);
+        assert_eq!(chosen("18446744073709551615", &ids), [4]);
+        assert_eq!(chosen("9007199254740993-18446744073709551614", &ids), [1, 2, 3]);
+        assert_eq!(chosen("9007199254740994-inf", &ids), [2, 3, 4]);
+        assert!(chosen("-1", &ids).is_empty());
+        let signed = [i64::MIN, i64::MIN + 1, -1, 0, i64::MAX];
+        assert_eq!(chosen("-9223372036854775808", &signed), [0]);
+        assert_eq!(chosen("-inf--1", &signed), [0, 1, 2]);
+        assert_eq!(chosen("-0.5-1e300", &signed), [3, 4]);
+        let tenths: Vec<f32> = (1..=11).map(|i| i as f32 / 10.0).collect();
+        assert_eq!(chosen("0.1", &tenths), [0]);
+        assert_eq!(chosen("0.7-1.1", &tenths), [6, 7, 8, 9, 10]);
+        let halves = [half::f16::from_f32(0.1), half::f16::from_f32(0.7)];
+        assert_eq!(chosen("0.1", &halves), [0]);
+        assert_eq!(chosen("0.1,0.7", &halves), [0, 1]);
+        assert_eq!(chosen("0.5-2.5", &[0u8, 1, 2, 3]), [1, 2]);
     }
 }

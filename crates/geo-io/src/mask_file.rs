@@ -5,11 +5,12 @@ use std::path::Path;
 
 use gpu_core::host_memory;
 
-use crate::mask::{WINDOW, from_array, mask_name, window_sites};
+use crate::mask::{from_array, mask_name, sites};
 use crate::npy::npz_size;
 use crate::npy_file::check_window;
 use crate::points::ending;
-use crate::values_file::{Source, TiffSource, ValuesFile};
+use crate::samples::SampleFile;
+use crate::values_file::{Source, ValuesFile};
 use crate::{Error, Georeference, Mask, Result, SiteValues};
 
 /// Columns and rows of the mask that [`read_mask`](crate::read_mask) would read, from its file's header alone; none where
@@ -42,7 +43,7 @@ impl MaskFile {
         self.0.size()
     }
 
-    /// Bytes of a value in the file, unpacked.
+    /// Bytes of a value in memory.
     pub fn value_bytes(&self) -> u64 {
         self.0.value_bytes()
     }
@@ -57,7 +58,12 @@ impl MaskFile {
         self.0.georeference()
     }
 
-    /// A window of the mask; it carries no place.
+    /// What a user must be told of the file, such as a scale that is not applied.
+    pub fn notes(&self) -> &[String] {
+        self.0.notes()
+    }
+
+    /// A window of the mask; it carries no place and no notes.
     ///
     /// # Errors
     /// [`Error::Malformed`] for a window beyond the mask and for what is wrong with the file, [`Error::OutOfMemory`].
@@ -71,38 +77,29 @@ impl MaskFile {
         check_window(path, &rows, &columns, self.size())?;
         match self.0.source() {
             Source::Array(array) => from_array(path, array.window(rows, columns)?, values),
-            Source::Tiff(tiff) => self.tiff_window(tiff, rows, columns, values),
+            Source::Tiff(image) => self.tiff_window(image, rows, columns, values),
         }
     }
 
     fn tiff_window(
         &self,
-        tiff: &TiffSource,
+        image: &SampleFile,
         rows: Range<usize>,
         columns: Range<usize>,
         values: &SiteValues,
     ) -> Result<Mask> {
-        let path = self.0.path();
         let (width, height) = (columns.len(), rows.len());
         let asked = width as u64 * height as u64;
-        let memory = |_| Error::OutOfMemory { path: path.to_owned(), asked };
+        let memory = |_| Error::OutOfMemory { path: self.0.path().to_owned(), asked };
         host_memory::require(asked).map_err(memory)?;
-        let mut sites = host_memory::with_capacity(asked as usize).map_err(memory)?;
-        let mut without_value = 0;
-        // As many whole rows of blocks at a time as make a window of unpacked samples.
-        let (layout, block) = (tiff.image.layout(), tiff.image.block_rows());
-        let row = (width * layout.bytes_per_sample).max(1);
-        let step = (WINDOW / row / block).max(1).saturating_mul(block);
-        let mut top = rows.start;
-        while top < rows.end {
-            let end = (top / step + 1).saturating_mul(step).min(rows.end);
-            let bytes = tiff.image.window(top..end, columns.clone())?;
-            let (part, missing) = window_sites(bytes, layout, values, tiff.nodata)
-                .ok_or_else(|| Error::malformed(path, "its samples are of an unknown type"))?;
-            sites.extend(part);
-            without_value += missing;
-            top = end;
+        let mut mask = Mask { width, height, ..Mask::default() };
+        mask.sites = host_memory::with_capacity(asked as usize).map_err(memory)?;
+        for part in image.parts(rows, width) {
+            let part = image.window(part, columns.clone())?;
+            let (part, missing) = sites(part, values, image.nodata());
+            mask.sites.extend(part);
+            mask.without_value += missing;
         }
-        Ok(Mask { width, height, sites, georeference: None, without_value })
+        Ok(mask)
     }
 }

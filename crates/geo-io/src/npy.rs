@@ -13,6 +13,7 @@ use std::path::Path;
 use bytemuck::{NoUninit, Pod};
 use gpu_core::host_memory;
 use gpu_core::parallel::{self, FINE};
+use half::f16;
 use npyz::{DType, TypeStr, WriteOptions, WriterBuilder};
 use zip::{CompressionMethod, ZipArchive};
 
@@ -36,6 +37,7 @@ pub struct Array {
 #[derive(Clone, Debug, PartialEq)]
 #[allow(missing_docs)]
 pub enum ArrayData {
+    F16(Vec<f16>),
     F32(Vec<f32>),
     F64(Vec<f64>),
     U8(Vec<u8>),
@@ -68,7 +70,7 @@ macro_rules! elements {
     )*};
 }
 
-elements!(f32 => "f4", f64 => "f8", u8 => "u1", bool => "b1", i8 => "i1",
+elements!(f16 => "f2", f32 => "f4", f64 => "f8", u8 => "u1", bool => "b1", i8 => "i1",
     i16 => "i2", u16 => "u2", i32 => "i4", u32 => "u4", i64 => "i8", u64 => "u8");
 
 /// Writes a two-dimensional array of `height` rows and `width` columns, row by row.
@@ -175,7 +177,7 @@ fn check_count(found: usize, (width, height): (usize, usize)) -> Result<()> {
 }
 
 /// Reads an NPY file of one or two dimensions and one of the types of [`ArrayData`], in either byte
-/// order, stored by rows or by columns. Floats of 16 bits become floats of 32, without loss.
+/// order, stored by rows or by columns.
 ///
 /// # Errors
 /// What is wrong with the file; [`Error::OutOfMemory`].
@@ -293,10 +295,7 @@ pub(crate) fn read_array(path: &Path, mut source: impl Read, size: u64) -> Resul
     let data = match &header.kind()[..] {
         "f4" => ArrayData::F32(layout.read(&mut source, shape)?),
         "f8" => ArrayData::F64(layout.read(&mut source, shape)?),
-        "f2" => {
-            let halves: Vec<u16> = layout.read(&mut source, shape)?;
-            ArrayData::F32(halves.into_iter().map(half).collect())
-        }
+        "f2" => ArrayData::F16(layout.read(&mut source, shape)?),
         "i1" => ArrayData::I8(layout.read(&mut source, shape)?),
         "i2" => ArrayData::I16(layout.read(&mut source, shape)?),
         "u2" => ArrayData::U16(layout.read(&mut source, shape)?),
@@ -359,18 +358,6 @@ impl Layout<'_> {
         }
         Ok(values)
     }
-}
-
-/// The number that sixteen bits state (IEEE 754, binary16), which every f32 can hold.
-pub(crate) fn half(bits: u16) -> f32 {
-    let (exponent, fraction) = (bits >> 10 & 31, f32::from(bits & 1023));
-    let size = match exponent {
-        0 => fraction * 2f32.powi(-24),
-        31 if fraction == 0.0 => f32::INFINITY,
-        31 => f32::NAN,
-        _ => (1024.0 + fraction) * 2f32.powi(i32::from(exponent) - 25),
-    };
-    if bits >> 15 == 1 { -size } else { size }
 }
 
 /// Bytes as booleans: NumPy takes any byte but 0 as true.

@@ -1,15 +1,13 @@
 //! Rasters of values, as their files have them.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use gpu_core::host_memory;
-
-use crate::georeference::Place;
-use crate::mask::{WINDOW, nodata};
 use crate::points::ending;
-use crate::tiff_image::TiffImage;
-use crate::values_file::{require_no_mask, require_no_mask_beside, require_one_band, samples};
-use crate::{Array, ArrayData, Error, Georeference, Result, npz_names, png, read_npy, read_npz};
+use crate::samples::SampleFile;
+use crate::{
+    Array, ArrayData, Error, Georeference, Number, Result, SampleType, ValuesFile, npz_names, png,
+    read_npy, read_npz,
+};
 
 /// A raster as its file has it: row-major, row 0 in the north.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,20 +20,29 @@ pub struct Raster {
     pub values: ArrayData,
     /// Where it lies on the ground, if it is a TIFF or a PNG that says so, or a file beside it does.
     pub georeference: Option<Georeference>,
-    /// The value that a GeoTIFF says stands for NODATA.
-    pub nodata: Option<f64>,
+    /// The value of the values' own type that stands for NODATA by a GeoTIFF, a PNG, or GDAL's `.aux.xml` beside it.
+    pub nodata: Option<Number>,
+    /// What a user must be told of the file, such as a scale that is not applied.
+    pub notes: Vec<String>,
 }
 
 /// Reads a raster from NPY, NPZ, PNG or TIFF, by the name's ending, without changing the type of its values.
 ///
-/// Of an NPZ archive the array named `array` is read; without a name that called `mask`, or the only one. A pixel of a PNG
-/// is the number of sixteen bits that [`read_mask`](crate::read_mask) takes it for. Of a TIFF the first image is
-/// read, which has one band; its samples are integers of 8 to 64 bits or floats of 32 or 64.
+/// Of an NPZ archive the array named `array` is read; without a name that called `mask`, or the only one.
+///
+/// Of a TIFF the first image is read, which has one band. Its samples are unsigned integers of 1 to 16, 32 or 64 bits, signed
+/// ones of 8 to 64, or floats of 16 to 64. The values are those stored: of a palette the indices, and no scale is applied.
+/// Blocks that a sparse file does not have are NODATA, or 0 where the file names none.
+///
+/// The values of a PNG are those of a TIFF of the same picture: stored grey values of 1 to 16 bits, or the indices of a palette.
+/// A value or a palette entry that is transparent is NODATA. A picture of colours or with opacity is read where all pixels are
+/// grey and opaque.
+///
+/// NODATA is what GDAL takes for it: first by `.aux.xml` beside a TIFF, then by its tag. Of a PNG the order is the other one.
 ///
 /// # Errors
 /// [`Error::UnknownEnding`]; what is wrong with the file, or a mask in it or beside it by which GDAL says which pixels have
-/// a value; an array that is not two-dimensional;
-/// [`Error::OutOfMemory`].
+/// a value; an array that is not two-dimensional; a picture with coloured or transparent pixels; [`Error::OutOfMemory`].
 pub fn read_raster(path: &Path, array: Option<&str>) -> Result<Raster> {
     match ending(path).as_str() {
         "npy" => of_array(path, read_npy(path)?),
@@ -43,14 +50,15 @@ pub fn read_raster(path: &Path, array: Option<&str>) -> Result<Raster> {
             let has_mask = array.is_none() && npz_names(path)?.iter().any(|name| name == "mask");
             of_array(path, read_npz(path, if has_mask { Some("mask") } else { array })?)
         }
-        "png" => {
-            require_no_mask_beside(path)?;
-            let (width, height, pixels) = png::read_brightness(path)?;
-            let values = ArrayData::U16(pixels);
-            let georeference = Place::of_picture(path)?.georeference;
-            Ok(Raster { width, height, values, georeference, nodata: None })
+        "png" => png::read(path),
+        "tif" | "tiff" => {
+            let file = ValuesFile::open(path)?;
+            let (width, height) = file.size();
+            let values = file.window(0..height, 0..width)?;
+            let (georeference, nodata) = (file.georeference().cloned(), file.nodata());
+            let notes = file.notes().to_vec();
+            Ok(Raster { width, height, values, georeference, nodata, notes })
         }
-        "tif" | "tiff" => of_tiff(path),
         _ => {
             let known = ".npy, .npz, .png, .tif or .tiff";
             Err(Error::UnknownEnding { path: path.to_owned(), known })
@@ -60,9 +68,8 @@ pub fn read_raster(path: &Path, array: Option<&str>) -> Result<Raster> {
 
 /// A TIFF of values of f32, read in parts.
 pub struct RasterFile {
-    tiff: TiffImage,
-    size: (usize, usize),
-    georeference: Option<Georeference>,
+    path: PathBuf,
+    image: SampleFile,
 }
 
 impl RasterFile {
@@ -71,27 +78,21 @@ impl RasterFile {
     /// # Errors
     /// What is wrong with the file.
     pub fn open(path: &Path) -> Result<Self> {
-        /// Bytes and blocks that are kept unpacked: rows of blocks are read whole.
-        const CACHE: (usize, usize) = (1 << 20, 2);
-        let tiff = TiffImage::open(path, CACHE)?;
-        let layout = tiff.layout();
-        let kind = (layout.samples_per_pixel, layout.sample_format, layout.bits_per_sample);
-        if kind != (1, 3, 32) {
+        let image = SampleFile::open(path)?;
+        if image.sample_type != SampleType::F32 {
             return Err(Error::malformed(path, "its image has not one band of f32"));
         }
-        let georeference = Place::of_tiff(path, tiff.directory())?.georeference;
-        let size = (layout.width, layout.height);
-        Ok(Self { tiff, size, georeference })
+        Ok(Self { path: path.to_owned(), image })
     }
 
     /// Columns and rows.
     pub fn size(&self) -> (usize, usize) {
-        self.size
+        self.image.size
     }
 
     /// Where it lies on the ground, if it says so.
     pub fn georeference(&self) -> Option<&Georeference> {
-        self.georeference.as_ref()
+        self.image.place.as_ref()
     }
 
     /// The values of `count` rows from `first` on, as the file has them.
@@ -99,8 +100,10 @@ impl RasterFile {
     /// # Errors
     /// [`Error::Malformed`] for values that cannot be unpacked, and rows beyond the last.
     pub fn rows(&self, first: usize, count: usize) -> Result<Vec<f32>> {
-        let bytes = self.tiff.window(first..first.saturating_add(count), 0..self.size.0)?;
-        Ok(bytes.as_chunks::<4>().0.iter().map(|&b| f32::from_ne_bytes(b)).collect())
+        match self.image.window(first..first.saturating_add(count), 0..self.image.size.0)? {
+            ArrayData::F32(values) => Ok(values),
+            _ => Err(Error::malformed(&self.path, "its image has not one band of f32")),
+        }
     }
 }
 
@@ -108,28 +111,6 @@ fn of_array(path: &Path, array: Array) -> Result<Raster> {
     let &[height, width] = &array.shape[..] else {
         return Err(Error::malformed(path, "a raster has two dimensions, this array has one"));
     };
-    Ok(Raster { width, height, values: array.data, georeference: None, nodata: None })
-}
-
-fn of_tiff(path: &Path) -> Result<Raster> {
-    let tiff = TiffImage::open(path, (WINDOW, 16))?;
-    let layout = tiff.layout();
-    let (width, height) = (layout.width, layout.height);
-    require_one_band(path, layout)?;
-    require_no_mask(path, tiff.file())?;
-    let georeference = Place::of_tiff(path, tiff.directory())?.georeference;
-    let row = width as u64 * layout.bytes_per_sample as u64;
-    let asked = row.saturating_mul(height as u64);
-    // A sparse file of a few bytes may have any size; what is asked for must be there, twice for the last copy.
-    let memory = |_| Error::OutOfMemory { path: path.to_owned(), asked };
-    host_memory::require(asked.saturating_mul(2)).map_err(memory)?;
-    let mut bytes = host_memory::with_capacity(asked as usize).map_err(memory)?;
-    // Whole rows of blocks at a time, so that none is unpacked twice.
-    let block = tiff.block_rows();
-    let rows = (WINDOW / (row as usize).max(1) / block).max(1).saturating_mul(block);
-    for top in (0..height).step_by(rows) {
-        bytes.extend(tiff.window(top..height.min(top + rows), 0..width)?);
-    }
-    let values = samples(path, bytes, layout)?;
-    Ok(Raster { width, height, values, georeference, nodata: nodata(tiff.directory(), layout) })
+    let (values, notes) = (array.data, Vec::new());
+    Ok(Raster { width, height, values, georeference: None, nodata: None, notes })
 }

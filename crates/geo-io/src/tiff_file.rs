@@ -88,7 +88,7 @@ pub(crate) struct Block {
 }
 
 impl Block {
-    /// That of a raster with these columns and rows.
+    /// Returns the block of a raster with these columns and rows.
     pub fn of((width, height): (usize, usize), options: &TiffOptions) -> Self {
         // Sides of tiles are multiples of 16.
         let side = |side: usize| side.next_multiple_of(16).min(TILE);

@@ -16,7 +16,6 @@ use tiff_reader::{OpenOptions, TiffFile};
 use tiff_writer::encoder::{patch_first_ifd, write_header, write_ifd};
 
 use crate::error::unwinding;
-use crate::npy::half;
 use crate::points::open;
 use crate::{Error, Result};
 
@@ -58,6 +57,9 @@ const NUMBERS: [(u16, &str, usize); 18] = [
     (FORMAT, "SampleFormat", 2),
 ];
 
+/// Floats in the tag SampleFormat, in which unsigned integers are 1.
+const FLOATS: u16 = 3;
+
 /// From this many bytes on, a strip that is not packed is read as several.
 const LARGE_STRIP: u64 = 16 << 20;
 
@@ -74,7 +76,10 @@ struct Codec {
 }
 
 impl Codec {
-    /// That of a number in the tag Compression.
+    /// Returns the codec of a number in the tag Compression.
+    ///
+    /// # Errors
+    /// The codec's name and what to do, for one that is not read.
     fn of(number: u64) -> Result<Self, String> {
         let codec = |ratio, has_predictor| Self { ratio, has_predictor, is_packed: true };
         Ok(match number {
@@ -112,14 +117,12 @@ pub(crate) struct TiffImage {
     file: TiffFile,
     directory: Ifd,
     layout: RasterLayout,
-    /// Whether its samples are floats of 16 bits, which are given as floats of 32.
-    is_half: bool,
     /// Bytes of an unpacked block.
     block_bytes: u64,
 }
 
 impl TiffImage {
-    /// Opens a file and reads no samples. At most so many unpacked bytes, and blocks, are kept between windows.
+    /// Opens a file and reads no samples. `cache` is how many unpacked bytes, and blocks, are kept between windows at most.
     ///
     /// # Errors
     /// What is wrong with the file: blocks beyond its end or shorter than what they promise, too.
@@ -145,14 +148,16 @@ impl TiffImage {
         };
         let file = TiffFile::open_with_options(path, options).map_err(bad)?;
         let stated = file.ifd(0).map_err(bad)?;
-        let Mended { tags, is_half, block_bytes } =
+        let (mut tags, block_bytes) =
             mended(stated, length).map_err(|reason| Error::malformed(path, reason))?;
+        let is_half = take_halves_as_integers(&mut tags);
         let directory = directory_of(tags).map_err(|reason| Error::malformed(path, reason))?;
-        let mut layout = directory.raster_layout().map_err(bad)?;
+        let mut layout =
+            directory.raster_layout().map_err(|error| unread(path, &directory, error))?;
         if is_half {
-            (layout.sample_format, layout.bits_per_sample, layout.bytes_per_sample) = (3, 32, 4);
+            layout.sample_format = FLOATS;
         }
-        Ok(Self { path: path.to_owned(), file, directory, layout, is_half, block_bytes })
+        Ok(Self { path: path.to_owned(), file, directory, layout, block_bytes })
     }
 
     /// All of the file.
@@ -165,15 +170,9 @@ impl TiffImage {
         &self.directory
     }
 
-    /// What its samples are; floats of 16 bits count as such of 32, as which they are given.
+    /// What its samples are.
     pub fn layout(&self) -> &RasterLayout {
         &self.layout
-    }
-
-    /// Rows that are unpacked together.
-    pub fn block_rows(&self) -> usize {
-        let rows = self.directory.tile_height().unwrap_or(self.directory.rows_per_strip());
-        (rows.max(1) as usize).min(self.layout.height.max(1))
     }
 
     /// Bytes that a window takes beside its own while its blocks are unpacked.
@@ -182,7 +181,7 @@ impl TiffImage {
         self.block_bytes.saturating_mul(2)
     }
 
-    /// The samples of a window, row by row, in the machine's byte order.
+    /// Reads the samples of a window, row by row, in the machine's byte order.
     ///
     /// # Errors
     /// [`Error::Malformed`] for what cannot be unpacked, [`Error::OutOfMemory`].
@@ -198,24 +197,31 @@ impl TiffImage {
             self.file.read_window_bytes_from_ifd(&self.directory, top, left, height, width)
         };
         let bytes = unwinding(read).map_err(|reason| Error::malformed(&self.path, reason))?;
-        let bytes = bytes.map_err(|e| Error::malformed(&self.path, e))?;
-        if !self.is_half {
-            return Ok(bytes);
-        }
-        let halves = bytes.as_chunks::<2>().0.iter();
-        Ok(halves.flat_map(|&bits| half(u16::from_ne_bytes(bits)).to_ne_bytes()).collect())
+        bytes.map_err(|e| Error::malformed(&self.path, e))
     }
 }
 
-/// What an image's directory means.
-struct Mended {
-    tags: BTreeMap<u16, TagValue>,
-    is_half: bool,
-    block_bytes: u64,
+/// Says of samples that are not read what they are and what to do.
+fn unread(path: &Path, image: &Ifd, error: tiff_reader::error::Error) -> Error {
+    use tiff_reader::error::Error::{UnsupportedBitsPerSample, UnsupportedSampleFormat};
+    let format = image.sample_format().ok().and_then(|formats| formats.first().copied());
+    let what = match (&error, format) {
+        (UnsupportedBitsPerSample(bits), Some(2)) => format!("signed integers of {bits} bits"),
+        (UnsupportedBitsPerSample(bits), Some(3)) => format!("floats of {bits} bits"),
+        (UnsupportedBitsPerSample(bits), _) => format!("integers of {bits} bits"),
+        (UnsupportedSampleFormat(5 | 6), _) => "complex numbers".to_owned(),
+        _ => return Error::malformed(path, error),
+    };
+    let known = "integers of 8, 16, 32 and 64 bits, unsigned ones of 1 to 16, and floats of 16, 32 and 64 are";
+    let reason = format!(
+        "its samples are {what}, which are not read; {known}: `gdal_translate -ot` converts"
+    );
+    Error::malformed(path, reason)
 }
 
-/// What a directory means, in the form that the reader takes, in a file of a length.
-fn mended(stated: &Ifd, length: u64) -> Result<Mended, String> {
+/// States what a directory means in the form that the reader takes. The file has `length` bytes.
+/// Beside the tags come the bytes of an unpacked block.
+fn mended(stated: &Ifd, length: u64) -> Result<(BTreeMap<u16, TagValue>, u64), String> {
     let mut tags = BTreeMap::new();
     for tag in stated.tags().iter().filter(|tag| tag.value.count() > 0) {
         let number = NUMBERS.iter().find(|(code, ..)| *code == tag.code);
@@ -235,11 +241,6 @@ fn mended(stated: &Ifd, length: u64) -> Result<Mended, String> {
         // It is the codec that applies it.
         tags.remove(&PREDICTOR);
     }
-    let is_half = (first(&tags, FORMAT, 1), first(&tags, BITS, 1)) == (3, 16);
-    if is_half {
-        let unsigned = vec![1; tags.get(&FORMAT).map_or(1, |value| value.count() as usize)];
-        tags.insert(FORMAT, TagValue::Short(unsigned));
-    }
     let mut block_bytes = 0;
     // Of several bands a file is refused, whatever its blocks are.
     if first(&tags, BANDS, 1) == 1 {
@@ -252,10 +253,10 @@ fn mended(stated: &Ifd, length: u64) -> Result<Mended, String> {
         };
         block_bytes = blocks.mend(&mut tags, &codec, length)?;
     }
-    Ok(Mended { tags, is_half, block_bytes })
+    Ok((tags, block_bytes))
 }
 
-/// Whole numbers that are not negative, each of so many bytes; `None` for anything else.
+/// Returns whole numbers that are not negative with so many bytes each; `None` for anything else.
 fn of_width(value: &TagValue, bytes: usize) -> Option<TagValue> {
     macro_rules! signed {
         ($values:expr) => {
@@ -289,7 +290,7 @@ struct Blocks {
 }
 
 impl Blocks {
-    /// States where each block lies and how long it is; gives the bytes of an unpacked one.
+    /// States where each block lies and how long it is. Returns the bytes of an unpacked block.
     fn mend(
         &self,
         tags: &mut BTreeMap<u16, TagValue>,
@@ -299,9 +300,12 @@ impl Blocks {
         let ([width, height], [tile_width, tile_height]) = (self.image, self.tile);
         let is_tiled = tile_width > 0 && tile_height > 0;
         let [across, along] = if is_tiled { self.tile } else { [width, self.strip_rows] };
-        if across == 0 || along == 0 {
-            // An image without pixels, or strips without rows, which the reader refuses.
+        if width == 0 || height == 0 {
+            // Which the reader refuses.
             return Ok(0);
+        }
+        if across == 0 || along == 0 {
+            return Err("its strips have no rows".to_owned());
         }
         let (what, offsets_code, bytes_code) = match is_tiled {
             true => ("tile", TILE_OFFSETS, TILE_BYTES),
@@ -355,8 +359,8 @@ impl Blocks {
     }
 }
 
-/// Bytes of a block in the file, which has so many from its start on, and gives so many unpacked; `None` where it cannot
-/// give them.
+/// Returns the bytes to read for a block: the file has `there` bytes from the block's start on, and the block has `unpacked`
+/// bytes when it is unpacked. `None` where so few bytes cannot give so many.
 fn length_of(codec: &Codec, stated: Option<u64>, there: u64, unpacked: u64) -> Option<u64> {
     if !codec.is_packed {
         // Whatever length is stated.
@@ -371,7 +375,19 @@ fn length_of(codec: &Codec, stated: Option<u64>, there: u64, unpacked: u64) -> O
     }
 }
 
-/// A directory that has these tags.
+/// States floats of 16 bits as integers, which have the same bytes and which the reader takes. Returns whether there are any.
+fn take_halves_as_integers(tags: &mut BTreeMap<u16, TagValue>) -> bool {
+    let Some(TagValue::Short(formats)) = tags.get(&FORMAT) else { return false };
+    let bits = tags.get(&BITS).and_then(TagValue::as_u16);
+    let is_half = bits == Some(16) && formats.iter().all(|format| *format == FLOATS);
+    if is_half {
+        let integers = TagValue::Short(vec![1; formats.len()]);
+        tags.insert(FORMAT, integers);
+    }
+    is_half
+}
+
+/// Makes a directory of these tags.
 fn directory_of(tags: BTreeMap<u16, TagValue>) -> Result<Ifd, String> {
     const ORDER: ByteOrder = ByteOrder::LittleEndian;
     let tags: Vec<Tag> = tags.into_iter().map(|(code, value)| Tag::new(code, value)).collect();

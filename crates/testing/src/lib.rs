@@ -4,7 +4,6 @@
 //! - [`Random`], [`Cloud`]: repeatable numbers and points.
 //! - [`sizes`]: the lengths at which kernels go wrong; [`is_slow`]: whether to do fewer and smaller cases.
 //! - [`bits`], [`bits64`]: floats to compare bit by bit.
-//! - [`files`]: files byte by byte, as others write them.
 //! - [`program`]: a program as its users meet it, and what all programs do; [`tiles`]: what those do that work in tiles.
 //! - [`damaged`]: files as they should not be; [`allocations`]: how much memory a call takes.
 //! - `faults`, with the feature `software`: driver calls that fail, one after the other.

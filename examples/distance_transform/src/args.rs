@@ -38,9 +38,15 @@ pub const AFTER_HELP: &str = "\
 A pixel without a site (none at all, or none within --max-distance) is NODATA in a GeoTIFF, \
 infinite in an array, transparent in a picture, and has the highest number of its type as nearest \
 site. Of an NPZ archive the array `mask` is read, or the only one. A picture has at most 2048 pixels \
-on a side. \
-A GeoTIFF carries the place and the reference system of a mask that is one; of another \
-its south-west corner is (0, 0) and its pixels have the sides given.\n\n\
+on a side.\n\n\
+Values are those that the file stores: of a palette the indices, and no scale is applied. They are compared in the file's \
+own type: integers of 64 bits exactly, and a decimal of --values means the float that it rounds to. Both ends of a range \
+belong to it. NODATA is what GDAL takes for it, by the file or by .aux.xml beside it; so are the blocks that a sparse \
+GeoTIFF does not have, and a transparent entry or grey value of a PNG. A PNG with coloured or otherwise transparent \
+pixels is refused.\n\n\
+A GeoTIFF carries the place and the reference system of the mask, as GDAL has them: by the tags of a GeoTIFF, a world \
+file (.tfw, .pgw, .wld) or the .aux.xml beside it. Of a mask without a place its south-west corner is (0, 0) and its \
+pixels have the sides given.\n\n\
 Exit status: 0 where all files were written, 2 where something was wrong, 130 where it was interrupted; \
 then one line on standard error says what, and no unfinished file is left.";
 
@@ -80,13 +86,13 @@ impl Args {
 /// Where the sites are, and how far from each other.
 #[derive(clap::Args, Debug)]
 pub struct SiteArgs {
-    /// The values of sites, such as 1,4-7 [default: all but 0]; NODATA and NaN are none
+    /// The values of sites, such as 1,4-7 or 100-inf [default: all but 0]; NODATA and NaN are none
     #[arg(long, value_name = "LIST", allow_hyphen_values = true)]
     pub values: Option<SiteValues>,
     /// Take the other pixels as the sites; those without a value are none either way
     #[arg(long)]
     pub invert: bool,
-    /// The sides of a pixel on the ground, or `georeference` for those that the mask's GeoTIFF states;
+    /// The sides of a pixel on the ground, or `georeference` for those that the mask's place has;
     /// distances come in the same unit
     #[arg(long, value_name = "SX,SY", default_value = "1,1", allow_hyphen_values = true)]
     pub spacing: Spacing,

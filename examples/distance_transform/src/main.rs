@@ -69,7 +69,7 @@ fn run(args: &Args) -> Result<()> {
         )?)
     })?;
     let sites = count(&mask.sites);
-    let without_value = mask.without_value;
+    let (without_value, notes) = (mask.without_value, std::mem::take(&mut mask.notes));
     // Nothing needs the mask any more, and a writer may need its memory.
     drop(mask);
 
@@ -82,6 +82,7 @@ fn run(args: &Args) -> Result<()> {
     let raster =
         json!({"width": width, "height": height, "sites": sites, "without_value": without_value});
     report.field("raster", raster);
+    notes.iter().for_each(|note| report.note(note));
     report.device(&device, args.run.device);
     report_distances(&mut report, &diagram);
     let crs = place.as_ref().and_then(|place| place.crs.as_ref());
@@ -91,6 +92,9 @@ fn run(args: &Args) -> Result<()> {
     if args.sites.spacing == Spacing::Georeference {
         report.line("pixel", format_args!("{} x {} on the ground", sides.0, sides.1));
         note_on_degrees(crs).iter().for_each(|note| report.note(note));
+    }
+    if place.is_none() {
+        geo_io::note_on_place(&args.mask).iter().for_each(|note| report.note(note));
     }
     // Without a place of its own the raster's south-west corner is (0, 0).
     let place =
@@ -130,12 +134,15 @@ fn sides(args: &Args, place: Option<&Georeference>) -> Result<(f64, f64)> {
 }
 
 /// The sides of a mask's pixel on the ground.
-fn sides_of(mask: &Path, spacing: Spacing, place: Option<&Georeference>) -> Result<(f64, f64)> {
-    let mask = mask.display();
+fn sides_of(path: &Path, spacing: Spacing, place: Option<&Georeference>) -> Result<(f64, f64)> {
+    let mask = path.display();
     match spacing {
         Spacing::Sides(x, y) => Ok((x, y)),
         Spacing::Georeference => {
-            let place = place.with_context(|| format!("{mask} does not say where it lies"))?;
+            let place = place.with_context(|| {
+                let note = geo_io::note_on_place(path);
+                note.unwrap_or_else(|| format!("{mask} does not say where it lies"))
+            })?;
             let sides = place.pixel_sides();
             sides.with_context(|| format!("{mask}: its pixels' sides are not at right angles"))
         }

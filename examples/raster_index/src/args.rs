@@ -6,8 +6,8 @@ use std::str::FromStr;
 use anyhow::{Result, bail, ensure};
 use ccq_tree::Window;
 use clap::{Parser, Subcommand};
-use geo_io::Output;
-use programs::args::{RunArgs, count, ending, number};
+use geo_io::{Number, Output};
+use programs::args::{RunArgs, count, ending};
 use programs::scale::RunTileArgs;
 
 use crate::scale::{MergeArgs, PlanArgs};
@@ -46,14 +46,14 @@ pub struct BuildArgs {
     #[arg(long, value_name = "NAME")]
     pub array: Option<String>,
     /// Boundaries of bins, rising, with commas between [default: the values themselves]
-    #[arg(long, value_name = "A,B,C", value_delimiter = ',', value_parser = number, allow_hyphen_values = true)]
-    pub bins: Vec<f64>,
+    #[arg(long, value_name = "A,B,C", value_delimiter = ',', allow_hyphen_values = true)]
+    pub bins: Vec<Number>,
     /// As many bins with about as many cells each
     #[arg(long, value_name = "N", value_parser = count, conflicts_with = "bins")]
     pub quantiles: Option<usize>,
-    /// The value that stands for NODATA [default: what a GeoTIFF says; NaN always does]
-    #[arg(long, value_name = "VALUE", value_parser = number, allow_hyphen_values = true)]
-    pub nodata: Option<f64>,
+    /// The value that stands for NODATA [default: what the file says, or GDAL's .aux.xml beside it; NaN always does]
+    #[arg(long, value_name = "VALUE", allow_hyphen_values = true)]
+    pub nodata: Option<Number>,
     /// The index
     #[arg(short, long, value_name = "PATH", default_value = "index.ccq")]
     pub output: PathBuf,
@@ -104,6 +104,14 @@ pub struct InfoArgs {
 }
 
 const AFTER_HELP: &str = "\
+A raster lies where GDAL has it: by the tags of a GeoTIFF, a world file (.tfw, .wld) or the .aux.xml beside it. The index \
+keeps the place and the reference system. Rasters of one index, and those asked together, lie in one system. \
+An index holds cells of at most 32 bits. Floats of 64 bits are indexed where all of them are f32, integers of 64 bits \
+where all are i32 or all are u32; else the first value that is not is named. NODATA does not count for that. \
+Values are those that the file stores: of a palette the indices, and no scale is applied. NODATA is what GDAL takes for \
+it, by the file or by .aux.xml beside it; so are the blocks that a sparse GeoTIFF does not have, and a transparent entry \
+or grey value of a PNG. A decimal of --range, --bins and --nodata means, among floats, the f32 that it rounds to. A PNG \
+with coloured or otherwise transparent pixels is refused.\n\n\
 Quadrants are squares of 2^n cells, in GeoJSON in the units of the index's place (a raster that lies nowhere has its \
 south-west corner at (0, 0) and cells of side 1), with the least and the greatest value, or number of a bin. \
 A range that cuts through a bin gives quadrants of which only some cells may be in it; cells are written \
@@ -194,14 +202,18 @@ pub fn kind(path: &Path) -> Result<Kind> {
 
 /// Values from the first on, below the second.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Range(pub f64, pub f64);
+pub struct Range(pub Number, pub Number);
 
 impl FromStr for Range {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
         let (low, high) = text.split_once(',').ok_or("expected two numbers, such as 10,20")?;
+        let number = |word: &str| word.parse::<Number>().map_err(|error| error.to_string());
         let (low, high) = (number(low)?, number(high)?);
+        if low.is_nan() || high.is_nan() {
+            return Err(format!("\"{text}\" has an end that is not a number"));
+        }
         if low <= high { Ok(Self(low, high)) } else { Err(format!("{low} is above {high}")) }
     }
 }
@@ -237,7 +249,7 @@ mod tests {
 
     #[test]
     fn ranges_and_windows_are_parsed_and_refused() {
-        assert_eq!("-1.5, inf".parse(), Ok(Range(-1.5, f64::INFINITY)));
+        assert_eq!("-1.5, inf".parse(), Ok(Range((-1.5).into(), f64::INFINITY.into())));
         for bad in ["", "1", "2,1", "a,b", "nan,1", "1,2,3"] {
             assert!(bad.parse::<Range>().is_err(), "{bad:?} was taken");
         }

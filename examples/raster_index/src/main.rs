@@ -4,16 +4,20 @@
 //! launches the kernels of `kernels-rs/src/ccq/build.rs`.
 
 mod args;
+mod cells;
 mod sample;
 mod scale;
+mod systems;
 mod trees;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::{Context, Result, bail, ensure};
-use ccq_tree::{Buildable, Condition, Params, Quadrant, Query, Tree, Window, quantile_boundaries};
-use geo_io::{ArrayData, Georeference, Output, Polygons, Raster};
+use anyhow::{Context, Result, anyhow, bail, ensure};
+use ccq_tree::{
+    Buildable, Condition, Params, Quadrant, Query, Tree, Window, mosaic_places, quantile_boundaries,
+};
+use geo_io::{ArrayData, Crs, Georeference, Number, Output, Polygons, Raster};
 use gpu_core::{Device, Grid, GridSpec, GridView};
 use programs::opening::Opening;
 use programs::program;
@@ -22,6 +26,7 @@ use programs::stages::Stages;
 use serde_json::json;
 
 use args::{Args, BuildArgs, Command, InfoArgs, Kind, QueryArgs, Range};
+use cells::{Part, shown};
 use trees::{AnyTree, Values};
 
 /// Most pixels on the longest side of a picture.
@@ -43,27 +48,38 @@ fn build(args: &BuildArgs) -> Result<()> {
     args.check()?;
     let opening = Opening::begin(args.run.device);
     let mut stages = Stages::new(args.run.quiet);
-    let mut note = None;
+    let mut notes = Vec::new();
     let (device, rasters) = match args.rasters.is_empty() {
         false => opening.beside(&mut stages, "read", |_| {
-            let read = |path: &PathBuf| read(path, args, &mut note);
+            let read = |path: &PathBuf| read(path, args, &mut notes);
             args.rasters.iter().map(read).collect::<Result<Vec<_>>>()
         }),
         true => opening.beside(&mut stages, "sample", |_| Ok(vec![made(args)?])),
     }?;
     let stated = args.rasters.iter().zip(&rasters).map(|(path, (raster, _))| (path, raster.nodata));
     let nodata = nodata_of(args.nodata, stated)?;
-    let mut report = Report::default();
-    for (raster, grid) in &rasters {
-        let text =
-            format_args!("{} x {} cells of {}", grid.width, grid.height, type_of(&raster.values));
-        report.line("raster", text);
+    let places = args.rasters.iter().zip(&rasters);
+    let crs =
+        systems::of_all(places.map(|(path, (_, place))| (path.as_path(), place.crs.as_ref())))?;
+    let crs = crs.cloned();
+    if rasters.len() > 1 {
+        let grids: Vec<GridSpec> = rasters.iter().map(|(_, place)| place.grid).collect();
+        mosaic_places(&grids).map_err(|error| of_part(error, &args.rasters))?;
     }
-    note.iter().for_each(|note| report.note(note));
-    let mut work = Work { args, device: &device, nodata, stages: &mut stages };
-    let tree = work.any_tree(rasters)?;
+    let system = crs.as_ref().and_then(|crs| kept(crs, &mut notes));
+    let mut report = Report::default();
+    for (raster, Place { grid, .. }) in &rasters {
+        let (width, height, kind) = (grid.width, grid.height, raster.values.sample_type());
+        report.line("raster", format_args!("{width} x {height} cells of {kind}"));
+    }
+    notes.iter().for_each(|note| report.note(note));
+    let kind = rasters[0].0.values.sample_type();
+    let (cells, parts) = cells_of(args, rasters, nodata)?;
+    let params = Params::new().nodata(cells::nodata_of_cells(cells, kind, nodata));
+    let mut work = Work { args, device: &device, cells, params, stages: &mut stages };
+    let tree = work.any_tree(parts)?.in_system(system);
     stages.run("write", |_| geo_io::write_file(args.place(), |file| tree.write_to(file)))?;
-    describe(&mut report, &tree);
+    describe(&mut report, &tree, crs.as_ref());
     report.device(&device, args.run.device);
     report.stages(&stages);
     report.written([&args.output]);
@@ -71,54 +87,100 @@ fn build(args: &BuildArgs) -> Result<()> {
     Ok(())
 }
 
+/// The values of rasters as cells that an index can have, and the type of these.
+fn cells_of(
+    args: &BuildArgs,
+    rasters: Vec<(Raster, Place)>,
+    nodata: Option<Number>,
+) -> Result<(&'static str, Vec<(Values, GridSpec)>)> {
+    let part = |i: usize, raster: &Raster| Part {
+        path: args.rasters.get(i).map_or(Path::new("sample"), PathBuf::as_path),
+        nodata: nodata.and_then(|nodata| raster.values.sample_type().value(nodata)),
+        corner: (0, 0),
+        width: raster.width,
+    };
+    let all: Vec<_> = rasters.iter().enumerate().map(|(i, (raster, _))| part(i, raster)).collect();
+    let kinds = all.iter().zip(&rasters);
+    let kinds: Vec<_> =
+        kinds.map(|(part, (raster, _))| (part.path, raster.values.sample_type())).collect();
+    let check = |i: usize, cells: &str| all[i].check(&rasters[i].0.values, cells);
+    let cells = cells::cells_of_all(&kinds, check)?;
+    let cells_of = |(i, (raster, place)): (usize, (Raster, Place))| {
+        let part = part(i, &raster);
+        Ok((part.cells(raster.values, cells)?, place.grid))
+    };
+    Ok((cells, rasters.into_iter().enumerate().map(cells_of).collect::<Result<_>>()?))
+}
+
+/// The form in which an index keeps a system; a note says where there is none.
+fn kept(crs: &Crs, notes: &mut Vec<String>) -> Option<String> {
+    let kept = systems::kept(crs);
+    if kept.is_none() {
+        notes.push(format!("the index does not keep the reference system {crs}: it has no code"));
+    }
+    kept
+}
+
+/// Names the rasters that do not lie beside each other.
+fn of_part(error: ccq_tree::Error, paths: &[PathBuf]) -> anyhow::Error {
+    match error {
+        ccq_tree::Error::Part { index, other, reason } => {
+            anyhow!("{} {reason} {}", paths[index].display(), paths[other].display())
+        }
+        _ => error.into(),
+    }
+}
+
 /// What building takes, whatever the type of the cells.
 struct Work<'a> {
     args: &'a BuildArgs,
     device: &'a Device,
-    nodata: Option<f64>,
+    /// The type of the cells.
+    cells: &'static str,
+    /// NODATA, and as yet no bins.
+    params: Params,
     stages: &'a mut Stages,
 }
 
 impl Work<'_> {
-    fn any_tree(&mut self, rasters: Vec<(Raster, GridSpec)>) -> Result<AnyTree> {
+    fn any_tree(&mut self, parts: Vec<(Values, GridSpec)>) -> Result<AnyTree> {
         macro_rules! tree {
-            ($kind:ident: $($variant:ident),+) => {
-                AnyTree::$kind(self.tree(parts(rasters, |values| match values {
-                    $(ArrayData::$variant(values) => {
-                        Some(values.into_iter().map(Into::into).collect())
-                    })+
-                    _ => None,
-                })?)?)
-            };
+            ($kind:ident) => {{
+                let of = |(values, grid): (Values, GridSpec)| match values {
+                    Values::$kind(values) => Ok(Grid::new(values, grid)?),
+                    other => bail!("cells of {} beside those of {}", other.cells(), self.cells),
+                };
+                let grids = parts.into_iter().map(of).collect::<Result<_>>()?;
+                AnyTree::$kind(self.tree(grids)?)
+            }};
         }
-        Ok(match &rasters[0].0.values {
-            ArrayData::U8(_) | ArrayData::Bool(_) => tree!(U8: U8, Bool),
-            ArrayData::I16(_) | ArrayData::I8(_) => tree!(I16: I16, I8),
-            ArrayData::U16(_) => tree!(U16: U16),
-            ArrayData::I32(_) => tree!(I32: I32),
-            ArrayData::U32(_) => tree!(U32: U32),
-            ArrayData::F32(_) => tree!(F32: F32),
-            other => bail!("values of type {} have no index: 32 bits are the most", type_of(other)),
+        Ok(match self.cells {
+            "u8" => tree!(U8),
+            "i16" => tree!(I16),
+            "u16" => tree!(U16),
+            "i32" => tree!(I32),
+            "u32" => tree!(U32),
+            _ => tree!(F32),
         })
     }
 
     fn tree<T: Buildable>(&mut self, mut parts: Vec<Grid<T>>) -> Result<Tree<T>> {
+        let params = self.params.clone();
         let raster = match parts.len() {
             1 => parts.remove(0),
             _ => self.stages.run("put together", |_| {
                 let views: Vec<_> = parts.iter().map(Grid::view).collect();
-                ccq_tree::mosaic(&views, &Params::new().nodata(self.nodata))
+                ccq_tree::mosaic(&views, &params)
             })?,
         };
         drop(parts);
-        let mut bins = self.args.bins.clone();
+        let mut bins: Vec<f64> =
+            self.args.bins.iter().map(|&bin| cells::bound_in(self.cells, bin)).collect();
         if let Some(count) = self.args.quantiles {
-            let nodata = self.nodata;
-            bins = self
-                .stages
-                .run("quantiles", |_| quantile_boundaries(raster.view(), nodata, count))?;
+            let quantiles = || quantile_boundaries(raster.view(), params.nodata, count);
+            bins = self.stages.run("quantiles", |_| quantiles())?;
         }
-        let params = Params::new().bins(bins).nodata(self.nodata);
+        let params = params.bins(bins);
         let device = self.device;
         let build = |progress: &dyn gpu_core::Progress| {
             ccq_tree::build(device, raster.view(), &params, progress)
@@ -127,37 +189,29 @@ impl Work<'_> {
     }
 }
 
-/// The values of rasters, where they lie.
-fn parts<T>(
-    rasters: Vec<(Raster, GridSpec)>,
-    of: impl Fn(ArrayData) -> Option<Vec<T>>,
-) -> Result<Vec<Grid<T>>> {
-    let part = |(raster, grid): (Raster, GridSpec)| {
-        let found = type_of(&raster.values);
-        let values = of(raster.values);
-        let values = values.with_context(|| {
-            format!("values of type {found} beside the first raster's of another type")
-        })?;
-        Ok(Grid::new(values, grid)?)
-    };
-    rasters.into_iter().map(part).collect()
-}
-
-fn read(path: &Path, args: &BuildArgs, note: &mut Option<String>) -> Result<(Raster, GridSpec)> {
-    let raster = geo_io::read_raster(path, args.array.as_deref())?;
-    let grid = place_of(path, &raster, note)?;
-    Ok((raster, grid))
+fn read(path: &Path, args: &BuildArgs, notes: &mut Vec<String>) -> Result<(Raster, Place)> {
+    let mut raster = geo_io::read_raster(path, args.array.as_deref())?;
+    notes.append(&mut raster.notes);
+    let place = place_of(path, &raster, notes)?;
+    Ok((raster, place))
 }
 
 /// The sample.
-fn made(args: &BuildArgs) -> Result<(Raster, GridSpec)> {
+fn made(args: &BuildArgs) -> Result<(Raster, Place)> {
     let side = u32::try_from(args.sample_side).ok().filter(|&side| side <= 1 << 15);
     let side =
         side.with_context(|| format!("--sample-side {}: at most 32768", args.sample_side))?;
     let (width, height) = (side as usize, side as usize);
     let values = ArrayData::I16(sample::landscape(side, args.seed).into_values());
-    let raster = Raster { width, height, values, georeference: None, nodata: None };
-    Ok((raster, GridSpec::of_pixels(side, side)))
+    let (georeference, nodata, notes) = (None, None, Vec::new());
+    let raster = Raster { width, height, values, georeference, nodata, notes };
+    Ok((raster, Place { grid: GridSpec::of_pixels(side, side), crs: None }))
+}
+
+/// Where a raster's cells lie, and in which system.
+struct Place {
+    grid: GridSpec,
+    crs: Option<Crs>,
 }
 
 /// Where a raster's cells lie; one that is turned, or whose cells are no squares, lies nowhere, which a note says.
@@ -165,48 +219,51 @@ fn place(
     path: &Path,
     (width, height): (usize, usize),
     place: Option<&Georeference>,
-    note: &mut Option<String>,
-) -> Result<GridSpec> {
+    notes: &mut Vec<String>,
+) -> Result<Place> {
     let name = path.display();
     let side = |side: usize| {
         u32::try_from(side).with_context(|| format!("{name}: a side of {side} cells"))
     };
     let (width, height) = (side(width)?, side(height)?);
+    ensure!(width > 0 && height > 0, "{name} has no cells ({width} x {height})");
     if let Some([left, size, 0.0, top, 0.0, down]) = place.map(|place| place.transform) {
         // Sides that were computed from an extent differ in their last digits. Nothing moves by a thousandth of a cell.
         let farthest = (down + size).abs() * f64::from(height);
         if size > 0.0 && farthest <= 1e-3 * size {
-            return Ok(GridSpec::new(left, top, size, width, height)?);
+            let grid = GridSpec::new(left, top, size, width, height)?;
+            return Ok(Place { grid, crs: place.and_then(|place| place.crs.clone()) });
         }
     }
-    if place.is_some() {
-        let why = "its cells are turned, mirrored or no squares";
-        *note = Some(format!("{name}: {why}, so the index has no place on the ground"));
-    }
-    Ok(GridSpec::of_pixels(width, height))
+    notes.extend(match place {
+        None => geo_io::note_on_place(path),
+        Some(_) => {
+            let why = "its cells are turned, mirrored or no squares";
+            Some(format!("{name}: {why}, so the index has no place on the ground"))
+        }
+    });
+    Ok(Place { grid: GridSpec::of_pixels(width, height), crs: None })
 }
 
 /// The NODATA of rasters beside each other: what was asked for, or what those say that say one.
 fn nodata_of<'a>(
-    asked: Option<f64>,
-    stated: impl Iterator<Item = (&'a PathBuf, Option<f64>)>,
-) -> Result<Option<f64>> {
+    asked: Option<Number>,
+    stated: impl Iterator<Item = (&'a PathBuf, Option<Number>)>,
+) -> Result<Option<Number>> {
     if asked.is_some() {
         return Ok(asked);
     }
     let mut stated = stated.filter_map(|(path, value)| Some((path.display(), value?)));
     let Some((first, nodata)) = stated.next() else { return Ok(None) };
-    // NaN is always NODATA.
-    let is_other = |value: f64| value != nodata && !(value.is_nan() && nodata.is_nan());
-    if let Some((other, value)) = stated.find(|(_, value)| is_other(*value)) {
+    if let Some((other, value)) = stated.find(|(_, value)| *value != nodata) {
         bail!("{first} has the NODATA {nodata}, {other} {value}: give both the same");
     }
     Ok(Some(nodata))
 }
 
 /// Where a raster that was read lies.
-fn place_of(path: &Path, raster: &Raster, note: &mut Option<String>) -> Result<GridSpec> {
-    place(path, (raster.width, raster.height), raster.georeference.as_ref(), note)
+fn place_of(path: &Path, raster: &Raster, notes: &mut Vec<String>) -> Result<Place> {
+    place(path, (raster.width, raster.height), raster.georeference.as_ref(), notes)
 }
 
 /// Reads indices, searches, writes what is found.
@@ -219,19 +276,28 @@ fn query(args: &QueryArgs) -> Result<()> {
         let others = others.iter().map(|(path, _)| read(path)).collect::<Result<Vec<_>>>()?;
         Ok::<_, anyhow::Error>((read(&args.tree)?, others))
     })?;
-    let raster = args.raster.as_deref().map(|path| raster_of(path, args, &tree)).transpose()?;
-    let mut conditions = vec![within(tree.condition(), args.range)];
+    let name = args.tree.display();
+    ensure!(tree.grid().cells() > 0, "{name} is the index of a raster without cells");
+    let crs = systems::of_index(&args.tree, tree.system())?;
+    let own = (args.tree.as_path(), *tree.grid(), crs.as_ref());
+    for ((path, _), other) in others.iter().zip(&other_trees) {
+        let crs = systems::of_index(path, other.system())?;
+        require_same_place(own, (path, *other.grid(), crs.as_ref()))?;
+    }
+    let raster = args.raster.as_deref().map(|path| raster_of(path, args, own, tree.cells()));
+    let raster = raster.transpose()?;
+    let mut conditions = vec![within(&tree, args.range)];
     if let Some((values, grid)) = &raster {
         conditions[0] = values.give_to(conditions[0], *grid)?;
     }
     for (tree, (_, range)) in other_trees.iter().zip(&others) {
-        conditions.push(within(tree.condition(), Some(*range)));
+        conditions.push(within(tree, Some(*range)));
     }
     let query = Query::new().window(args.window.map(|place| place.0));
     let found = stages.run("search", |_| ccq_tree::quadrants(&conditions, &query))?;
     let total = ccq_tree::count(&conditions, &query)?;
     let mut report = Report::default();
-    describe(&mut report, &tree);
+    describe(&mut report, &tree, crs.as_ref());
     report.line("found", format_args!("{} cells in {} quadrants", total.cells, total.quadrants));
     if total.unsure > 0 {
         report.note(format_args!(
@@ -242,8 +308,18 @@ fn query(args: &QueryArgs) -> Result<()> {
     let fields =
         json!({"quadrants": total.quadrants, "cells": total.cells, "unsure": total.unsure});
     report.field("found", fields);
-    let results =
-        Results { conditions: &conditions, query: &query, found: &found, grid: *tree.grid() };
+    let is_named = crs.as_ref().is_some_and(geo_io::is_named_in_geojson);
+    for path in args.output.iter().filter(|_| !is_named) {
+        if args::kind(path)? == Kind::GeoJson {
+            let name = path.display();
+            let why = if crs.is_some() { "this one has no code" } else { "the index has none" };
+            report.note(format_args!(
+                "{name} names no reference system, as {why}: readers take it for longitude and latitude"
+            ));
+        }
+    }
+    let (grid, crs) = (*tree.grid(), crs.as_ref());
+    let results = Results { conditions: &conditions, query: &query, found: &found, grid, crs };
     stages.run("write", |_| args.output.iter().try_for_each(|path| results.write(args, path)))?;
     report.stages(&stages);
     report.written(&args.output);
@@ -251,34 +327,60 @@ fn query(args: &QueryArgs) -> Result<()> {
     Ok(())
 }
 
-fn within(condition: Condition<'_>, range: Option<Range>) -> Condition<'_> {
+/// The condition that an index's values lie in a range, whose ends are of the cells' type.
+fn within(tree: &AnyTree, range: Option<Range>) -> Condition<'_> {
+    let end = |number: Number| cells::bound_in(tree.cells(), number);
     match range {
-        Some(Range(low, high)) => condition.range(low, high),
-        None => condition,
+        Some(Range(low, high)) => tree.condition().range(end(low), end(high)),
+        None => tree.condition(),
     }
 }
 
-/// The raster that an index was built from. Another is refused where type or place tell; size the search looks at.
-fn raster_of(path: &Path, args: &QueryArgs, tree: &AnyTree) -> Result<(Values, GridSpec)> {
-    let raster = geo_io::read_raster(path, args.array.as_deref())?;
-    let (grid, its) = (place_of(path, &raster, &mut None)?, *tree.grid());
-    let name = path.display();
-    let values = Values::of(raster.values).with_context(|| name.to_string())?;
-    let (found, wanted) = (values.cells(), tree.cells());
-    ensure!(found == wanted, "{name} has values of type {found}, the index is of {wanted}");
-    // An array of the same values lies nowhere, and will do, and so will any place for the index of one.
-    let is_near = |a: f64, b: f64| (a - b).abs() <= 1e-3 * its.cell_size;
-    let is_there = is_near(grid.origin_x, its.origin_x) && is_near(grid.origin_y, its.origin_y);
-    let is_nowhere =
-        raster.georeference.is_none() || its == GridSpec::of_pixels(its.width, its.height);
+/// A raster or an index: its name, its cells, its system.
+type Lying<'a> = (&'a Path, GridSpec, Option<&'a Crs>);
+
+/// Refuses a second of other sides than the first, of another place or of another system. An array lies nowhere, and so may
+/// its index: those will do, wherever the other lies.
+fn require_same_place(first: Lying, second: Lying) -> Result<()> {
+    let ((a, its, of_a), (b, grid, of_b)) = (first, second);
+    systems::require_same((a, of_a), (b, of_b))?;
+    let (a, b) = (a.display(), b.display());
+    let sides = |grid: &GridSpec| (grid.width, grid.height);
+    let ((width, height), (its_width, its_height)) = (sides(&grid), sides(&its));
     ensure!(
-        is_there || is_nowhere,
-        "{name} has its north-west corner at {} {}, the index at {} {}: it is another raster's",
-        grid.origin_x,
-        grid.origin_y,
-        its.origin_x,
-        its.origin_y
+        (width, height) == (its_width, its_height),
+        "{b} has {width} x {height} cells, {a} {its_width} x {its_height}"
     );
+    let is_nowhere = |grid: &GridSpec| *grid == GridSpec::of_pixels(width, height);
+    let is_near = |a: f64, b: f64| (a - b).abs() <= 1e-3 * its.cell_size;
+    let span = f64::from(width.max(height));
+    let is_there = is_near(grid.origin_x, its.origin_x)
+        && is_near(grid.origin_y, its.origin_y)
+        && is_near(grid.cell_size * span, its.cell_size * span);
+    let place = |grid: &GridSpec| {
+        format!("at {} {} with cells of {}", grid.origin_x, grid.origin_y, grid.cell_size)
+    };
+    ensure!(
+        is_there || is_nowhere(&grid) || is_nowhere(&its),
+        "{b} has its north-west corner {}, {a} {}: they lie elsewhere",
+        place(&grid),
+        place(&its)
+    );
+    Ok(())
+}
+
+/// The raster that an index was built from. Another is refused where type or place tell.
+fn raster_of(
+    path: &Path,
+    args: &QueryArgs,
+    index: Lying,
+    cells: &'static str,
+) -> Result<(Values, GridSpec)> {
+    let raster = geo_io::read_raster(path, args.array.as_deref())?;
+    let Place { grid, crs } = place_of(path, &raster, &mut Vec::new())?;
+    require_same_place(index, (path, grid, crs.as_ref()))?;
+    let part = Part { path, nodata: raster.nodata, corner: (0, 0), width: raster.width };
+    let values = part.cells(raster.values, cells)?;
     Ok((values, grid))
 }
 
@@ -288,6 +390,7 @@ struct Results<'a> {
     query: &'a Query,
     found: &'a [Quadrant],
     grid: GridSpec,
+    crs: Option<&'a Crs>,
 }
 
 impl Results<'_> {
@@ -302,7 +405,8 @@ impl Results<'_> {
                 geo_io::write_rows(output, "row,col,size,min,max", self.found.iter().map(row))?;
             }
             Kind::GeoJson => {
-                geo_io::write_polygons(output, self.found.iter().map(|q| self.outline(q)), None)?;
+                let outlines = self.found.iter().map(|q| self.outline(q));
+                geo_io::write_polygons(output, outlines, self.crs)?;
             }
             Kind::Npy => {
                 let mask = ccq_tree::mask(self.conditions, self.query)?;
@@ -354,13 +458,15 @@ fn info(args: &InfoArgs) -> Result<()> {
         "place",
         format_args!("north-west corner {origin_x} {origin_y}, cells of {cell_size}"),
     );
-    describe(&mut report, &tree);
+    let crs = systems::of_index(&args.tree, tree.system())?;
+    describe(&mut report, &tree, crs.as_ref());
     report.print(&args.run, false);
     Ok(())
 }
 
-/// Nodes, bytes and values of an index.
-fn describe(report: &mut Report, tree: &AnyTree) {
+/// System, nodes, bytes and values of an index.
+fn describe(report: &mut Report, tree: &AnyTree, crs: Option<&Crs>) {
+    crs.iter().for_each(|crs| report.line("system", crs));
     let summary = tree.summary();
     let trees::Summary { nodes, bytes, levels, bits_per_cell, pointers_32, pointers_64, .. } =
         summary;
@@ -376,9 +482,12 @@ fn describe(report: &mut Report, tree: &AnyTree) {
         report.line("", text);
     }
     match &summary.bins[..] {
-        [] => report.line("values", format_args!("{} to {}", summary.min, summary.max)),
+        [] => {
+            let [min, max] = [summary.min, summary.max].map(|value| shown(tree.cells(), value));
+            report.line("values", format_args!("{min} to {max}"));
+        }
         bins => {
-            let words: Vec<String> = bins.iter().map(f64::to_string).collect();
+            let words: Vec<String> = bins.iter().map(|&bin| shown(tree.cells(), bin)).collect();
             report.line(
                 "bins",
                 format_args!("{}, with boundaries {}", bins.len() + 1, words.join(", ")),
@@ -386,30 +495,13 @@ fn describe(report: &mut Report, tree: &AnyTree) {
         }
     }
     if let Some(nodata) = summary.nodata {
-        report.line("NODATA", nodata);
+        report.line("NODATA", shown(tree.cells(), nodata));
     }
     let fields = json!({
         "nodes": nodes, "levels": levels, "bytes": bytes, "bits_per_cell": bits_per_cell,
         "bins": summary.bins, "nodata": summary.nodata, "cells": tree.cells(),
-        "width": tree.grid().width, "height": tree.grid().height,
+        "width": tree.grid().width, "height": tree.grid().height, "crs": crs.map(Crs::to_string),
         "pointer_bytes": [pointers_32, pointers_64],
     });
     report.field("tree", fields);
-}
-
-/// The name of an array's type.
-fn type_of(values: &ArrayData) -> &'static str {
-    match values {
-        ArrayData::F32(_) => "f32",
-        ArrayData::F64(_) => "f64",
-        ArrayData::U8(_) => "u8",
-        ArrayData::Bool(_) => "bool",
-        ArrayData::I8(_) => "i8",
-        ArrayData::I16(_) => "i16",
-        ArrayData::U16(_) => "u16",
-        ArrayData::I32(_) => "i32",
-        ArrayData::U32(_) => "u32",
-        ArrayData::I64(_) => "i64",
-        ArrayData::U64(_) => "u64",
-    }
 }

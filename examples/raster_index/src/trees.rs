@@ -7,7 +7,7 @@ use anyhow::{Context, Result, bail};
 use ccq_tree::{
     Cell, Condition, Forest, Params, Tree, Window, build_tile, cells_of_file, mosaic_fill,
 };
-use geo_io::{ArrayData, Output};
+use geo_io::Output;
 use gpu_core::{Device, GridSpec, GridView, Progress, host_memory};
 
 /// An index over cells of any type.
@@ -80,6 +80,23 @@ impl AnyTree {
 
     pub fn grid(&self) -> &GridSpec {
         of_each!(self, tree => tree.grid())
+    }
+
+    /// The reference system, as the index keeps it.
+    pub fn system(&self) -> Option<&str> {
+        of_each!(self, tree => tree.system())
+    }
+
+    /// The same index with a reference system, as it is kept.
+    pub fn in_system(self, system: Option<String>) -> Self {
+        match self {
+            Self::U8(tree) => Self::U8(tree.in_system(system)),
+            Self::I16(tree) => Self::I16(tree.in_system(system)),
+            Self::U16(tree) => Self::U16(tree.in_system(system)),
+            Self::I32(tree) => Self::I32(tree.in_system(system)),
+            Self::U32(tree) => Self::U32(tree.in_system(system)),
+            Self::F32(tree) => Self::F32(tree.in_system(system)),
+        }
     }
 
     /// How it was built.
@@ -161,20 +178,6 @@ macro_rules! values_of_both {
 }
 
 impl Values {
-    pub fn of(values: ArrayData) -> Result<Self> {
-        Ok(match values {
-            ArrayData::U8(values) => Self::U8(values),
-            ArrayData::Bool(values) => Self::U8(values.into_iter().map(u8::from).collect()),
-            ArrayData::I8(values) => Self::I16(values.into_iter().map(i16::from).collect()),
-            ArrayData::I16(values) => Self::I16(values),
-            ArrayData::U16(values) => Self::U16(values),
-            ArrayData::I32(values) => Self::I32(values),
-            ArrayData::U32(values) => Self::U32(values),
-            ArrayData::F32(values) => Self::F32(values),
-            _ => bail!("values of 64 bits have no index"),
-        })
-    }
-
     /// Their type.
     pub fn cells(&self) -> &'static str {
         fn name<T: Cell>(_: &[T]) -> &'static str {
@@ -305,19 +308,23 @@ impl AnyForest {
         })
     }
 
-    /// Writes the index of the whole.
-    pub fn write_merged(&self, output: Output<'_>) -> Result<()> {
-        fn write<T: Cell>(forest: &Forest<T>, output: Output<'_>) -> Result<()> {
-            let merged = forest.merged()?;
+    /// Writes the index of the whole, with a reference system as it is kept.
+    pub fn write_merged(&self, system: Option<String>, output: Output<'_>) -> Result<()> {
+        fn write<T: Cell>(
+            forest: &Forest<T>,
+            system: Option<String>,
+            output: Output<'_>,
+        ) -> Result<()> {
+            let merged = forest.merged()?.in_system(system);
             Ok(geo_io::write_file(output, |file| merged.write_to(file))?)
         }
         match self {
-            Self::U8(forest) => write(forest, output),
-            Self::I16(forest) => write(forest, output),
-            Self::U16(forest) => write(forest, output),
-            Self::I32(forest) => write(forest, output),
-            Self::U32(forest) => write(forest, output),
-            Self::F32(forest) => write(forest, output),
+            Self::U8(forest) => write(forest, system, output),
+            Self::I16(forest) => write(forest, system, output),
+            Self::U16(forest) => write(forest, system, output),
+            Self::I32(forest) => write(forest, system, output),
+            Self::U32(forest) => write(forest, system, output),
+            Self::F32(forest) => write(forest, system, output),
         }
     }
 }

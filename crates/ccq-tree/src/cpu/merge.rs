@@ -165,6 +165,7 @@ pub(crate) fn merge<T: Cell>(forest: &Forest<T>) -> Result<Tree<T>> {
         starts: levels,
         nodes: Storage::Owned(nodes),
         presence: Storage::Owned(if lacks { presence } else { Vec::new() }),
+        system: String::new(),
     })
 }
 

@@ -9,7 +9,7 @@ use std::io::{self, Seek, SeekFrom, Write};
 use gpu_core::host_memory;
 
 use super::merge::{Merging, Moved, of_root, relinked};
-use crate::file::padding;
+use crate::file::{check_system, padding};
 use crate::forest::Forest;
 use crate::tree::{Node, Storage};
 use crate::{Cell, Result, Tree};
@@ -50,6 +50,12 @@ impl<'a, T: Cell> Merged<'a, T> {
         Ok(Self { forest, merging: Some(merging), top })
     }
 
+    /// The same with a reference system, as [`Tree::in_system`] gives it.
+    #[must_use]
+    pub fn in_system(self, system: impl Into<Option<String>>) -> Self {
+        Self { top: self.top.in_system(system), ..self }
+    }
+
     /// Writes the bytes of the file that [`Tree::save`] makes of [`Forest::merge`]'s tree, and goes back once, to its
     /// header.
     ///
@@ -57,7 +63,8 @@ impl<'a, T: Cell> Merged<'a, T> {
     /// Those of the writer.
     pub fn write_to(&self, mut to: impl Write + Seek) -> io::Result<()> {
         let Some(merging) = &self.merging else {
-            return self.forest.trees.first().unwrap_or(&self.top).write_to(to);
+            let tree = self.forest.trees.first().unwrap_or(&self.top);
+            return tree.write_in(&self.top.system, to);
         };
         let top = &self.top;
         let flags = match top.presence().is_empty() {
@@ -66,15 +73,16 @@ impl<'a, T: Cell> Merged<'a, T> {
             false => top.starts[top.bits as usize],
         };
         let lengths = [merging.total as u64, flags];
+        check_system(&top.system)?;
         let begin = to.stream_position()?;
         // A file that is left in the middle is none.
-        to.write_all(&vec![0; top.header(lengths, [0; 2]).len()])?;
+        to.write_all(&vec![0; top.header(lengths, [0; 2], &top.system).len()])?;
         let nodes = self.write_nodes(merging, &mut to)?;
         to.write_all(&vec![0; padding(merging.total * size_of::<Node<T>>())])?;
         let flags = self.write_flags(merging, &mut to)?;
         let end = to.stream_position()?;
         to.seek(SeekFrom::Start(begin))?;
-        to.write_all(&top.header(lengths, [nodes, flags]))?;
+        to.write_all(&top.header(lengths, [nodes, flags], &top.system))?;
         to.seek(SeekFrom::Start(end))?;
         to.flush()
     }

@@ -81,6 +81,7 @@ impl<T: DeviceCell> DeviceForest<T> {
                 starts: self.starts[tile].clone(),
                 nodes: Storage::Owned(nodes[tile..tile + usize::from(has_nodes)].to_vec()),
                 presence: Storage::Owned(flags.get(tile).copied().into_iter().collect()),
+                system: String::new(),
             }
         };
         Ok((0..firsts.len()).map(tree).collect())

@@ -99,6 +99,7 @@ impl<T: DeviceCell> DeviceTree<T> {
             starts: self.starts.clone(),
             nodes: Storage::Owned(nodes),
             presence: Storage::Owned(presence),
+            system: String::new(),
         })
     }
 }
@@ -165,6 +166,7 @@ impl<T: DeviceCell> DeviceForest<T> {
                 starts: levels.clone(),
                 nodes: Storage::Owned(nodes[first..end].to_vec()),
                 presence: Storage::Owned(presence.get(flags).unwrap_or_default().to_vec()),
+                system: String::new(),
             });
             first = end;
         }

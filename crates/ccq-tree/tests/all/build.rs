@@ -306,17 +306,17 @@ fn rasters_beside_each_other_give_the_bytes_of_one_build() {
     }
     let refused = |other: &Grid<i16>| mosaic(&[views[0], other.view()], &params).unwrap_err();
     let reason = |error: Error| match error {
-        Error::Part { index: 1, reason } => reason,
+        Error::Part { index: 1, other: 0, reason } => reason,
         other => panic!("{other}"),
     };
-    assert_eq!(reason(refused(&parts[0])), "lies where an earlier one does");
+    assert_eq!(reason(refused(&parts[0])), "has cells in the place of some of");
     let moved = |x: f64, size: f64| {
         let grid = GridSpec::new(x, 71.25, size, 2, 2).unwrap();
         Grid::new(vec![0i16; 4], grid).unwrap()
     };
-    assert_eq!(reason(refused(&moved(-20.4, 0.25))), "does not lie on the first one's grid");
-    assert_eq!(reason(refused(&moved(-20.5, 0.5))), "has cells of another size");
-    assert_eq!(reason(refused(&moved(1e12, 0.25))), "lies too far from the first one");
+    assert_eq!(reason(refused(&moved(-20.4, 0.25))), "does not lie on the grid of");
+    assert_eq!(reason(refused(&moved(-20.5, 0.5))), "has cells of another size than");
+    assert_eq!(reason(refused(&moved(1e12, 0.25))), "lies too far from");
 }
 
 #[test]

@@ -103,14 +103,38 @@ fn foreign_files_other_versions_and_other_types_are_named() {
     assert!(refused(b"\x89PNG\r\n\x1a\n, and so on").contains("not a .ccq file"));
     assert!(refused(b"").contains("cut short"));
     let mut newer = bytes();
-    newer[8] = 2;
-    assert!(refused(&newer).contains("version 2"));
+    newer[8] = 3;
+    assert!(refused(&newer).contains("version 3"));
     let (_folder, path) = saved(&tree(&noise::<i16>(4, 4, 1, 3), &Params::new()));
     let error = Tree::<f32>::read(&path).unwrap_err().to_string();
     assert!(error.contains("its cells are i16, not f32"), "{error}");
     let missing = Tree::<u8>::read("no/such/file.ccq").unwrap_err();
     assert!(matches!(missing, Error::File { .. }));
     assert!(cells_of_file("no/such/file.ccq").is_err());
+}
+
+#[test]
+fn a_file_keeps_its_reference_system_and_one_without_has_the_bytes_of_version_1() {
+    let plain = || tree(&noise::<i16>(40, 30, 1, 3), &Params::new().bins([1.0, 2.0]));
+    let (_folder, path) = saved(&plain());
+    let bytes = std::fs::read(&path).unwrap();
+    assert_eq!((bytes[8], &bytes[36..40]), (1, &[0; 4][..]));
+    assert_eq!(Tree::<i16>::read(&path).unwrap().system(), None);
+    for text in ["{\"name\":\"EPSG:32633\"}", &"\u{e9}".repeat(1 << 15)] {
+        let placed = plain().in_system(text.to_owned());
+        let (_folder, path) = saved(&placed);
+        assert_eq!(std::fs::read(&path).unwrap()[8], 2);
+        assert_eq!(cells_of_file(&path).unwrap(), "i16");
+        let found = Tree::<i16>::read(&path).unwrap();
+        assert_eq!(found.system(), Some(text));
+        assert!(found == placed && found != plain());
+        // SAFETY: nobody changes the file.
+        assert!(unsafe { Tree::<i16>::map(&path) }.unwrap() == placed);
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let long = plain().in_system("x".repeat((1 << 16) + 1));
+    let error = long.save(folder.path().join("a.ccq")).unwrap_err().to_string();
+    assert!(error.contains("65537 bytes"), "{error}");
 }
 
 #[test]

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use geo_io::{
-    ArrayData, Cells, Compression, Georeference, SiteValues, TiffOptions, ValuesFile, read_mask,
-    read_raster, write_tiff,
+    ArrayData, Cells, Compression, Georeference, SiteValues, TiffOptions, ValuesFile, f16,
+    read_mask, read_raster, write_tiff,
 };
 use testing::files::raw_tiff::{RawTiff, Value, zlib};
 
@@ -133,6 +133,8 @@ fn blocks_that_are_missing_or_beyond_the_end_are_refused() {
     let beyond = four_strips().tag(273, Value::Long(vec![8, 16, 24, 9000]));
     let error = read(&beyond).unwrap_err();
     assert!(error.contains("strip 3 promises 8 bytes"), "{error}");
+    let error = read(&four_strips().tag(278, Value::Short(vec![0]))).unwrap_err();
+    assert!(error.contains("no rows"), "{error}");
     let more = four_strips().tag(273, Value::Long(vec![8, 16, 24, 32, 32]));
     assert_eq!(read(&more).unwrap(), all());
 }
@@ -188,7 +190,8 @@ fn floats_of_16_bits_are_read_as_numbers() {
         .tag(339, Value::Short(vec![3]));
     let folder = tempfile::tempdir().unwrap();
     let path = write(folder.path(), &tiff);
-    let expected = ArrayData::F32(vec![1.0, -2.0, 65504.0, 2f32.powi(-24)]);
+    let expected = [1.0, -2.0, 65504.0, 2f32.powi(-24)].map(f16::from_f32);
+    let expected = ArrayData::F16(expected.to_vec());
     assert_eq!(read_raster(&path, None).unwrap().values, expected);
     assert_eq!(ValuesFile::open(&path).unwrap().window(0..1, 0..4).unwrap(), expected);
 }

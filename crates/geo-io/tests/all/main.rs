@@ -9,4 +9,5 @@ mod places;
 mod rasters;
 mod room;
 mod rows;
+mod values;
 mod windows;

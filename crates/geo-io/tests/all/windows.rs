@@ -37,7 +37,7 @@ fn cut_values(raster: &Raster, rows: (usize, usize), columns: (usize, usize)) ->
             }
         };
     }
-    of!(F32, F64, U8, Bool, I8, I16, U16, I32, U32, I64, U64)
+    of!(F16, F32, F64, U8, Bool, I8, I16, U16, I32, U32, I64, U64)
 }
 
 /// Compares a window, at two corners that are shares of the sides, with that of the whole.

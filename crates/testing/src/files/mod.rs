@@ -1,4 +1,6 @@
-//! Files byte by byte, also such as no writer should write.
+//! Files as odd as tests need them, written byte by byte: what ordinary writers never write, others do.
 
 pub mod npy;
+pub mod png;
 pub mod raw_tiff;
+pub mod tiff;

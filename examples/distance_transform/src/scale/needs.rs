@@ -8,6 +8,8 @@ use tile_plan::{Model, Tile};
 pub struct Kind {
     /// Bytes of a value of the mask.
     pub value_bytes: u64,
+    /// Bytes that reading the mask takes beside its values.
+    pub unpacking_bytes: u64,
     /// Bytes of an index of a nearest site; 0 where none is asked for.
     pub index_bytes: u64,
     /// Whether pixels are square.
@@ -42,7 +44,7 @@ impl Kind {
     /// A tile at each of its steps.
     pub fn needs(self, tile: &Tile) -> Needs {
         Needs {
-            read: tile.cells.saturating_mul(self.read()),
+            read: tile.cells.saturating_mul(self.read()).saturating_add(self.unpacking_bytes),
             make: tile.cells.saturating_mul(self.made().max(self.read())),
             write: u64::from(tile.width) * u64::from(tile.height) * self.written(),
         }
@@ -51,7 +53,8 @@ impl Kind {
     /// A tile that is made while one like it is read and another is written.
     pub fn model(self) -> Model {
         let per_cell = self.read() + self.made().max(self.read()) + self.written();
-        Model { fixed: FIXED, per_point: 0, per_cell }
+        let fixed = FIXED.saturating_add(self.unpacking_bytes);
+        Model { fixed, per_point: 0, per_cell }
     }
 
     /// A tile on a card: 7.3 bytes a pixel were measured, and 17.4 where pixels are not square, and in strips, whose candidates are

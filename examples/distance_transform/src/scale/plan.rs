@@ -29,15 +29,18 @@ pub fn plan(args: &PlanArgs) -> Result<()> {
     let output = Output { path: &args.output, existing: args.run.existing() };
     geo_io::check_output(output)?;
     let mut stages = Stages::new(args.run.quiet);
-    let plan = stages.run("divide", |_| divide(args))?;
+    let (plan, note) = stages.run("divide", |_| divide(args))?;
     stages.run("write", |_| {
         geo_io::write_file(output, |file| file.write_all(plan.to_json().as_bytes()))
     })?;
-    report(args, &plan, &stages);
+    let mut notes = MaskFile::open(&args.mask)?.notes().to_vec();
+    notes.extend(note);
+    report(args, &plan, &notes, &stages);
     Ok(())
 }
 
-fn divide(args: &PlanArgs) -> Result<Plan> {
+/// The plan, and what is to be said of the mask's place.
+fn divide(args: &PlanArgs) -> Result<(Plan, Option<String>)> {
     let mask = args.mask.display();
     // Before it is read: where it changes meanwhile a tile's job sees that.
     let about = stamp(&args.mask)?;
@@ -51,7 +54,11 @@ fn divide(args: &PlanArgs) -> Result<Plan> {
     // Without a place of its own the raster's south-west corner is (0, 0).
     let corner = || Georeference::north_up((0.0, f64::from(height) * sides.1), sides);
     let place = file.georeference().cloned().unwrap_or_else(corner);
-    let recipe = Recipe::new(args, sides, &place, file.value_bytes())?;
+    let note = match file.georeference() {
+        None => geo_io::note_on_place(&args.mask),
+        Some(_) => None,
+    };
+    let recipe = Recipe::new(args, sides, &place, &file)?;
     let (kind, limit) = (recipe.kind(&grid), recipe.max_distance);
     let mut params = Params::new(grid, args.budget.share()?, kind.model())
         .device_model(kind.on_device())
@@ -72,12 +79,13 @@ fn divide(args: &PlanArgs) -> Result<Plan> {
     let Bounds { min_x, min_y, max_x, max_y } = grid.bounds();
     let all = Bounds { min_x, min_y, max_x, max_y };
     let input = Input::new(name(&args.mask)?).bounds(all).stamp(about);
-    tile_plan::plan(&[input], &params).map_err(|error| match error {
+    let plan = tile_plan::plan(&[input], &params).map_err(|error| match error {
         tile_plan::Error::NoDistance { .. } => {
             anyhow!("--max-distance {}: {error}", limit.unwrap_or_default())
         }
         _ => args.budget.explain(error),
-    })
+    })?;
+    Ok((plan, note))
 }
 
 /// The sides of a pixel on the ground.
@@ -85,8 +93,9 @@ fn sides(args: &PlanArgs, place: Option<&Georeference>) -> Result<(f64, f64)> {
     crate::sides_of(&args.mask, args.sites.spacing, place)
 }
 
-fn report(args: &PlanArgs, plan: &Plan, stages: &Stages) {
+fn report(args: &PlanArgs, plan: &Plan, notes: &[String], stages: &Stages) {
     let mut report = Report::default();
+    notes.iter().for_each(|note| report.note(note));
     let (grid, tiles, halo) = (plan.grid(), plan.tiles(), plan.halo());
     let (width, height, count) = (grid.width, grid.height, tiles.len());
     report.line("raster", format_args!("{width} x {height} pixels"));

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use anyhow::Result;
-use geo_io::{Crs, Georeference, SiteValues};
+use geo_io::{Crs, Georeference, MaskFile, SiteValues};
 use gpu_core::{Device, GridSpec, Progress};
 use pba_voronoi::Params;
 use programs::scale::{self, Needs, System};
@@ -20,8 +20,8 @@ use crate::scale::{Planned, is_short};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Recipe {
-    /// The values of sites, as ranges; `None` for all but 0.
-    values: Option<Vec<[f64; 2]>>,
+    /// The values of sites, as on the command line; `None` for all but 0.
+    values: Option<String>,
     invert: bool,
     /// The sides of a pixel.
     spacing: [f64; 2],
@@ -34,34 +34,36 @@ pub struct Recipe {
     crs: Option<System>,
     /// Bytes of a value of the mask.
     value_bytes: u64,
+    /// Bytes that reading the mask takes beside its values.
+    #[serde(default)]
+    unpacking_bytes: u64,
 }
 
 impl Recipe {
-    /// That of the command line, for a mask of values of some bytes that lies somewhere, whose pixels have these sides.
+    /// That of the command line, for a mask that lies somewhere, whose pixels have these sides.
     pub fn new(
         args: &PlanArgs,
         (x, y): (f64, f64),
         place: &Georeference,
-        value_bytes: u64,
+        mask: &MaskFile,
     ) -> Result<Self> {
-        let values = args.sites.values.as_ref().and_then(|values| values.ranges.as_ref());
         Ok(Self {
-            values: values.map(|all| all.iter().map(|r| [*r.start(), *r.end()]).collect()),
+            values: args.sites.values.as_ref().map(SiteValues::to_string),
             invert: args.sites.invert,
             spacing: [x, y],
             max_distance: args.max_distance.filter(|most| most.is_finite()),
             nearest: args.nearest,
             transform: place.transform,
             crs: place.crs.as_ref().map(System::of).transpose()?,
-            value_bytes,
+            value_bytes: mask.value_bytes(),
+            unpacking_bytes: mask.unpacking_bytes(),
         })
     }
 
     /// Which pixels are sites.
-    pub fn sites(&self) -> SiteValues {
-        let ranges = self.values.as_ref();
-        let ranges = ranges.map(|all| all.iter().map(|&[low, high]| low..=high).collect());
-        SiteValues { ranges, inverted: self.invert }
+    pub fn sites(&self) -> Result<SiteValues> {
+        let values = self.values.as_deref().map_or(Ok(SiteValues::default()), str::parse)?;
+        Ok(SiteValues { inverted: self.invert, ..values })
     }
 
     /// How distances are counted, in a part of the whole.
@@ -97,13 +99,14 @@ impl Recipe {
         };
         let is_square = self.spacing[0] == self.spacing[1];
         let is_strip = self.max_distance.is_none();
-        Kind { value_bytes: self.value_bytes, index_bytes, is_square, is_strip }
+        let (value_bytes, unpacking_bytes) = (self.value_bytes, self.unpacking_bytes);
+        Kind { value_bytes, unpacking_bytes, index_bytes, is_square, is_strip }
     }
 }
 
 impl scale::Recipe for Recipe {
     const PROGRAM: &'static str = "distance_transform";
-    const VERSION: u32 = 2;
+    const VERSION: u32 = 3;
     type Read = Read;
     type Made = Made;
 

@@ -204,7 +204,7 @@ fn own_sites(
     let (Some(first), Some(last)) = (tiles.first(), tiles.last()) else { return Ok(()) };
     let (west, east) = (first.column as usize, (last.column + last.width) as usize);
     let own = rows.start - band.start..rows.end - band.start;
-    let sites = mask.window(rows, west..east, &planned.recipe.sites())?.sites;
+    let sites = mask.window(rows, west..east, &planned.recipe.sites()?)?.sites;
     let of_tiles = columns.par_chunks_exact_mut(2 * band.len()).zip(tiles);
     of_tiles.for_each(|(columns, tile)| {
         let (last, first) = columns.split_at_mut(band.len());

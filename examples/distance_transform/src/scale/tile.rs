@@ -65,7 +65,7 @@ pub fn read(planned: &Planned, tile: &Tile) -> Result<Read> {
     let beyond = is_strip.then(|| Beyond::read(planned, tile)).transpose()?;
     let (input, file) = open_mask(planned)?;
     let [rows, columns] = window(planned, tile);
-    let mask = file.window(rows, columns, &planned.recipe.sites())?;
+    let mask = file.window(rows, columns, &planned.recipe.sites()?)?;
     // What was read is what was planned with, even where a file was replaced meanwhile.
     require_unchanged(input)?;
     Ok(Read { mask, beyond })

@@ -7,6 +7,8 @@ use geo_io::{
 };
 use serde_json::Value;
 use tempfile::TempDir;
+use testing::files::png::{Colour, Png};
+use testing::files::tiff::Tiff;
 
 use crate::PROGRAM;
 
@@ -75,8 +77,12 @@ fn every_format_is_written_and_read_again() {
     // The distances are zero at the sites alone: as a mask they are its complement.
     succeeds(folder.path(), &["d.tif", "--invert", "-o", "again.npy", "--device", "cpu"]);
     assert_eq!(floats(&folder.path().join("again.npy")).1, [0.0, 1.0, 2.0, 2.0, 1.0, 0.0]);
-    let picture = read_mask(&folder.path().join("d.png"));
-    assert_eq!((picture.width, picture.height), (6, 1));
+    // A picture in colours has not one value a pixel.
+    fails(
+        folder.path(),
+        &["d.png", "-o", "e.npy"],
+        &["d.png", "is coloured", "gdal_translate -b 1"],
+    );
 }
 
 /// A mask's place and system reach the distances, which count in its pixels' sides where asked.
@@ -158,6 +164,51 @@ fn sites_are_the_values_asked_for_and_never_those_without_one() {
         }
     }
     fails(folder.path(), &["mask.tif", "--values", "7-4"], &["--values", "7-4", "1,4-7"]);
+}
+
+/// Ids above 2^53, decimals of float32, classes of a palette, blocks that are absent, NODATA beside the file.
+#[test]
+fn values_of_sites_are_those_that_the_file_has() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    write_npy(&at("ids.npy"), &[9007199254740992, 9007199254740993, u64::MAX], 3, 1).unwrap();
+    write_npy(&at("tenths.npy"), &[0.1, 0.2, 0.3f32], 3, 1).unwrap();
+    let palette = [[255, 0, 0], [128, 128, 0], [0, 255, 0], [0, 0, 255]];
+    let classes = Png::new(3, &[1, 2, 3], Colour::Palette, 2).palette(&palette);
+    classes.write(&at("classes.png"));
+    Tiff::of_bytes(3, &[1; 6])
+        .rows_per_strip(1)
+        .without_block(0)
+        .nodata("0")
+        .write(&at("sparse.tif"));
+    Tiff::of_bytes(3, &[200, 5, 0]).write(&at("beside.tif"));
+    let beside = "<PAMDataset><PAMRasterBand band=\"1\"><NoDataValue>200</NoDataValue>\
+        <Offset>5</Offset></PAMRasterBand></PAMDataset>";
+    std::fs::write(at("beside.tif.aux.xml"), beside).unwrap();
+    for (name, values, sites) in [
+        ("ids.npy", "9007199254740993", 1),
+        ("ids.npy", "9007199254740993-inf", 2),
+        ("ids.npy", "18446744073709551615", 1),
+        ("tenths.npy", "0.1", 1),
+        ("tenths.npy", "0.1-0.3", 3),
+        ("classes.png", "2", 1),
+        ("classes.png", "1,3", 2),
+        ("sparse.tif", "0", 0),
+        ("sparse.tif", "1", 3),
+        ("beside.tif", "1-255", 1),
+    ] {
+        let line = [name, "--values", values, "-o", "d.npy", "--overwrite", "--device", "cpu"];
+        let report = succeeds(folder.path(), &line);
+        assert!(report.contains(&format!(", {sites} sites")), "{name} {values}: {report}");
+        assert_eq!(report.contains("offset 5"), name == "beside.tif", "{report}");
+        if !name.ends_with("png") {
+            let plan = ["plan", name, "--values", values, "--max-distance", "9", "--overwrite"];
+            succeeds(folder.path(), &plan);
+            succeeds(folder.path(), &["run", "plan.json", "--all", "--device", "cpu"]);
+            succeeds(folder.path(), &["merge", "plan.json", "-o", "m.npy", "--overwrite"]);
+            assert_eq!(floats(&at("m.npy")), floats(&at("d.npy")), "{name} {values}");
+        }
+    }
 }
 
 #[test]

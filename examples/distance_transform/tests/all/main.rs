@@ -2,6 +2,7 @@
 
 mod distance_transform;
 mod files;
+mod places;
 mod scale;
 
 use testing::program::Program;

@@ -6,12 +6,14 @@ use anyhow::{Result, bail};
 use clap::Args;
 use geo_io::{Compression, TiffOptions};
 
+use super::words::nodata;
+
 /// How rasters are written.
 #[derive(Args, Debug)]
 #[command(next_help_heading = "GeoTIFF")]
 pub struct RasterArgs {
     /// What a GeoTIFF holds where there is no value
-    #[arg(long, value_name = "VALUE", default_value_t = -9999.0, allow_hyphen_values = true)]
+    #[arg(long, value_name = "VALUE", default_value_t = -9999.0, value_parser = nodata, allow_hyphen_values = true)]
     pub nodata: f32,
     /// Write GeoTIFF cloud-optimised: overviews, statistics, and an order that is read in parts
     #[arg(long)]

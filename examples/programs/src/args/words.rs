@@ -2,13 +2,21 @@
 
 use std::str::FromStr;
 
-use geo_io::CsvColumns;
+use geo_io::{CsvColumns, Number};
 use gpu_core::Bounds;
 
 /// A number, as an option has it; not NaN.
 pub fn number(text: &str) -> Result<f64, String> {
     let value: Option<f64> = text.trim().parse().ok();
     value.filter(|v| !v.is_nan()).ok_or_else(|| format!("\"{text}\" is not a number"))
+}
+
+/// What stands for NODATA among floats of 32 bits: the one that a decimal rounds to, an infinity, or NaN.
+pub fn nodata(text: &str) -> Result<f32, String> {
+    let number = text.parse::<Number>().map_err(|error| error.to_string())?.to_f64();
+    let value = number as f32;
+    let is_there = value.is_finite() || !number.is_finite();
+    if is_there { Ok(value) } else { Err(format!("{text} is beyond the floats of 32 bits")) }
 }
 
 /// A finite number above 0.
@@ -154,6 +162,8 @@ mod tests {
     #[test]
     fn numbers_are_parsed_and_refused() {
         assert_eq!((number("-1e3"), positive("0.5"), fraction("0")), (Ok(-1e3), Ok(0.5), Ok(0.0)));
+        assert_eq!((nodata("-9999."), nodata("-3.4028235e+38")), (Ok(-9999.0), Ok(f32::MIN)));
+        assert!(nodata("nan").is_ok_and(f32::is_nan) && nodata("1e39").is_err());
         assert_eq!((count("12"), threads("4096")), (Ok(12), Ok(4096)));
         assert!(threads("0").is_err() && threads("4097").is_err());
         for bad in ["1m", "nan", "", "one"] {

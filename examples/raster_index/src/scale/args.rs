@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use programs::args::{RunArgs, number};
+use geo_io::Number;
+use programs::args::RunArgs;
 use programs::scale::BudgetArgs;
 
 #[derive(clap::Args, Debug)]
@@ -11,11 +12,11 @@ pub struct PlanArgs {
     #[arg(value_name = "RASTER", required = true)]
     pub rasters: Vec<PathBuf>,
     /// Boundaries of bins, rising, with commas between [default: the values themselves]
-    #[arg(long, value_name = "A,B,C", value_delimiter = ',', value_parser = number, allow_hyphen_values = true)]
-    pub bins: Vec<f64>,
-    /// The value that stands for NODATA [default: what a GeoTIFF says; NaN always does]
-    #[arg(long, value_name = "VALUE", value_parser = number, allow_hyphen_values = true)]
-    pub nodata: Option<f64>,
+    #[arg(long, value_name = "A,B,C", value_delimiter = ',', allow_hyphen_values = true)]
+    pub bins: Vec<Number>,
+    /// The value that stands for NODATA [default: what the file says, or GDAL's .aux.xml beside it; NaN always does]
+    #[arg(long, value_name = "VALUE", allow_hyphen_values = true)]
+    pub nodata: Option<Number>,
     /// The plan; its tiles go into a folder beside it
     #[arg(short, long, value_name = "PATH", default_value = "plan.json")]
     pub output: PathBuf,

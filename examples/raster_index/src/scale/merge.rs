@@ -8,8 +8,8 @@ use programs::scale::require_all;
 use programs::stages::Stages;
 
 use super::{MergeArgs, Planned, side_of, tile};
-use crate::describe;
 use crate::trees::{AnyForest, AnyTree};
+use crate::{describe, kept};
 
 /// Writes the index of all tiles, which lie in mapped files.
 pub fn merge(args: &MergeArgs) -> Result<()> {
@@ -25,16 +25,19 @@ pub fn merge(args: &MergeArgs) -> Result<()> {
         require_all(&planned)?;
         (0..tiles).map(|number| tile::open(&planned, number)).collect::<Result<Vec<_>>>()
     })?;
+    let (crs, mut notes) = (planned.recipe.crs()?, Vec::new());
     stages.run("merge", |_| {
         let forest = AnyForest::of(*planned.plan.grid(), side_of(&planned.plan), trees)?;
-        forest.write_merged(output)
+        let system = crs.as_ref().and_then(|crs| kept(crs, &mut notes));
+        forest.write_merged(system, output)
     })?;
     let mut report = Report::default();
     report.line("tiles", tiles);
     report.field("tiles", tiles);
     // SAFETY: the file has just been renamed to its name, and no program writes to such a file again. That nobody else
     // changes it is asked for in docs/scale.md.
-    describe(&mut report, &unsafe { AnyTree::map(path) }?);
+    describe(&mut report, &unsafe { AnyTree::map(path) }?, crs.as_ref());
+    notes.iter().for_each(|note| report.note(note));
     report.stages(&stages);
     report.written([path]);
     report.print(&args.run, false);

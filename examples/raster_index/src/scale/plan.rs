@@ -3,20 +3,21 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, anyhow, ensure};
+use anyhow::{Context, Result, ensure};
 use ccq_tree::{Params, mosaic_places};
-use geo_io::{Output, ValuesFile};
+use geo_io::{Crs, Number, Output, SampleType, ValuesFile};
 use gpu_core::{Bounds, GridSpec};
 use programs::report::Report;
-use programs::scale::{name, report_tiles, stamp};
+use programs::scale::{System, name, report_tiles, stamp};
 use programs::stages::Stages;
 use serde_json::json;
 use tile_plan::{Input, Plan, Shape};
 
 use super::recipe::Recipe;
 use super::{PlanArgs, Planned, side_of};
+use crate::cells::{Part, bound_in, cells_of_all, nodata_of_cells};
 use crate::trees::Values;
-use crate::{nodata_of, place};
+use crate::{kept, nodata_of, of_part, place, systems};
 
 /// Reads headers, cuts the raster into squares and writes the plan.
 pub fn plan(args: &PlanArgs) -> Result<()> {
@@ -41,67 +42,90 @@ struct Rasters {
     grid: GridSpec,
     params: Params,
     cells: &'static str,
-    note: Option<String>,
+    /// What stands for NODATA among the values of the files, and how many bytes these have at most.
+    stated: Option<Number>,
+    value_bytes: u64,
+    crs: Option<Crs>,
+    /// The most bytes that reading takes beside the values.
+    unpacking: u64,
+    notes: Vec<String>,
 }
 
 impl Rasters {
     fn open(args: &PlanArgs) -> Result<Self> {
-        let (mut grids, mut inputs, mut first) = (Vec::new(), Vec::new(), None);
-        let (mut stated, mut note) = (Vec::new(), None);
+        let (mut grids, mut inputs, mut kinds) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut stated, mut notes, mut systems) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut value_bytes, mut unpacking) = (0, 0);
         for path in &args.rasters {
             // Before it is read: where it changes meanwhile a tile's job sees that.
             let about = stamp(path)?;
             let file = ValuesFile::open(path)?;
-            let grid = place(path, file.size(), file.georeference(), &mut note)?;
-            let cells = type_of(path, &file)?;
-            let (other, kind) = *first.get_or_insert((path, cells));
-            let (a, b) = (other.display(), path.display());
-            ensure!(
-                cells == kind,
-                "{b}: values of type {cells} beside those of {a} of type {kind}"
-            );
+            let place = place(path, file.size(), file.georeference(), &mut notes)?;
+            let grid = place.grid;
+            systems.push((path.as_path(), place.crs));
+            notes.extend(file.notes().iter().cloned());
+            value_bytes = file.value_bytes().max(value_bytes);
+            unpacking = unpacking.max(file.unpacking_bytes());
+            kinds.push((path.as_path(), file.window(0..0, 0..0)?.sample_type()));
             stated.push((path, file.nodata()));
             let bounds = grid.bounds();
             inputs.push(Input::new(name(path)?).bounds(bounds).stamp(about));
             grids.push(grid);
         }
+        let nodata = nodata_of(args.nodata, stated.into_iter())?;
+        let (_, kind) = *kinds.first().context("a plan needs a raster")?;
+        let check = |i: usize, cells: &str| check_values(kinds[i], nodata, cells);
+        let cells = cells_of_all(&kinds, check)?;
+        let crs = systems::of_all(systems.iter().map(|(path, crs)| (*path, crs.as_ref())))?;
         let (grid, windows) =
             mosaic_places(&grids).map_err(|error| of_part(error, &args.rasters))?;
-        let nodata = nodata_of(args.nodata, stated.into_iter())?;
-        let params = Params::new().bins(args.bins.clone()).nodata(nodata);
+        let bins: Vec<f64> = args.bins.iter().map(|&bin| bound_in(cells, bin)).collect();
+        let params = Params::new().bins(bins).nodata(nodata_of_cells(cells, kind, nodata));
         params.check()?;
-        let (_, cells) = first.context("a plan needs a raster")?;
         // Cells in none of the rasters need a value.
         Values::fill(cells, &grid, &windows, &params)?;
         let corner =
             |w: &ccq_tree::Window| [w.column0, w.row0, w.column1 - w.column0, w.row1 - w.row0];
         let places = args.rasters.iter().cloned().zip(windows.iter().map(corner)).collect();
-        Ok(Self { places, inputs, grid, params, cells, note })
+        let crs = crs.cloned();
+        // What an index does not keep is said here already.
+        crs.as_ref().and_then(|crs| kept(crs, &mut notes));
+        let stated = nodata;
+        Ok(Self { places, inputs, grid, params, cells, stated, value_bytes, crs, unpacking, notes })
     }
 }
 
-/// Names the raster that does not lie beside the others.
-fn of_part(error: ccq_tree::Error, paths: &[PathBuf]) -> anyhow::Error {
-    match error {
-        ccq_tree::Error::Part { index, reason } => anyhow!("{} {reason}", paths[index].display()),
-        _ => error.into(),
+/// Refuses values that have no cell of a type. Of a type of 64 bits they are read for that; all others have.
+fn check_values(
+    (path, kind): (&Path, SampleType),
+    nodata: Option<Number>,
+    cells: &str,
+) -> Result<()> {
+    /// Values that are read at once, about.
+    const AT_ONCE: usize = 1 << 22;
+    if !matches!(kind, SampleType::F64 | SampleType::I64 | SampleType::U64) {
+        return Ok(());
     }
-}
-
-/// The type that an index of a file's values has.
-fn type_of(path: &Path, file: &ValuesFile) -> Result<&'static str> {
-    let none = file.window(0..0, 0..0)?;
-    Ok(Values::of(none).with_context(|| path.display().to_string())?.cells())
+    let file = ValuesFile::open(path)?;
+    let ((width, height), nodata) = (file.size(), nodata.and_then(|nodata| kind.value(nodata)));
+    let step = (AT_ONCE / width.max(1)).max(1);
+    for top in (0..height).step_by(step) {
+        let values = file.window(top..height.min(top + step), 0..width)?;
+        Part { path, nodata, corner: (top, 0), width }.check(&values, cells)?;
+    }
+    Ok(())
 }
 
 fn divide(args: &PlanArgs, rasters: &Rasters) -> Result<Plan> {
-    let GridSpec { width, height, .. } = rasters.grid;
-    ensure!(width > 0 && height > 0, "the raster has no cells ({width} x {height})");
     // The plan has the inputs in the order of their paths.
     let mut of_inputs: Vec<_> = rasters.inputs.iter().zip(&rasters.places).collect();
     of_inputs.sort_by(|(a, _), (b, _)| a.path.cmp(&b.path));
     let places = of_inputs.iter().map(|(_, (_, place))| *place).collect();
-    let recipe = Recipe::new(rasters.cells, places, &rasters.params);
+    let system = rasters.crs.as_ref().and_then(|crs| System::of(crs).ok());
+    let (stated, bytes) = (rasters.stated, rasters.value_bytes);
+    let recipe = Recipe::new(rasters.cells, places, &rasters.params, stated, bytes)
+        .system(system)
+        .unpacking(rasters.unpacking);
     let sizes = recipe.sizes();
     let params = tile_plan::Params::new(rasters.grid, args.budget.share()?, sizes.model())
         .device_model(sizes.on_device())
@@ -135,7 +159,8 @@ fn report(args: &PlanArgs, plan: &Plan, rasters: &Rasters, stages: &Stages) {
     report_tiles(plan, &mut report);
     report.line("", format_args!("squares of {side} x {side} cells"));
     report.field("side", side);
-    rasters.note.iter().for_each(|note| report.note(note));
+    rasters.crs.iter().for_each(|crs| report.line("system", crs));
+    rasters.notes.iter().for_each(|note| report.note(note));
     report.stages(stages);
     report.written([&args.output]);
     report.print(&args.run, false);

@@ -4,8 +4,9 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use ccq_tree::Params;
+use geo_io::{Crs, Number};
 use gpu_core::{Device, Progress};
-use programs::scale::{self, Needs};
+use programs::scale::{self, Needs, System};
 use serde::{Deserialize, Serialize};
 use tile_plan::Tile;
 
@@ -22,14 +23,52 @@ pub struct Recipe {
     /// The first column and row of each input, its columns and rows; by the order of the plan's inputs.
     pub places: Vec<[u32; 4]>,
     bins: Vec<f64>,
+    /// What stands for NODATA among the cells.
     nodata: Option<f64>,
+    /// What stands for it among the values of the inputs, exactly.
+    stated: Option<String>,
+    /// Bytes of a value of the inputs.
+    value_bytes: u64,
+    /// The reference system of the whole.
+    system: Option<System>,
+    /// The most bytes that reading takes beside the values.
+    #[serde(default)]
+    unpacking: u64,
 }
 
 impl Recipe {
-    /// That of the command line, for rasters of a type that lie somewhere.
-    pub fn new(cells: &str, places: Vec<[u32; 4]>, params: &Params) -> Self {
+    /// That of the command line, for rasters of values of some bytes that lie somewhere and become cells of a type.
+    pub fn new(
+        cells: &str,
+        places: Vec<[u32; 4]>,
+        params: &Params,
+        stated: Option<Number>,
+        value_bytes: u64,
+    ) -> Self {
         let (bins, nodata) = (params.bins.clone(), params.nodata);
-        Self { cells: cells.to_owned(), places, bins, nodata }
+        let (cells, stated) = (cells.to_owned(), stated.map(|number| number.to_string()));
+        let (system, unpacking) = (None, 0);
+        Self { cells, places, bins, nodata, stated, value_bytes, system, unpacking }
+    }
+
+    /// What stands for NODATA among the values of the inputs.
+    pub fn stated(&self) -> Result<Option<Number>> {
+        Ok(self.stated.as_deref().map(str::parse).transpose()?)
+    }
+
+    /// The same of rasters in a reference system.
+    pub fn system(self, system: Option<System>) -> Self {
+        Self { system, ..self }
+    }
+
+    /// The same where reading takes so many bytes beside those of the values.
+    pub fn unpacking(self, unpacking: u64) -> Self {
+        Self { unpacking, ..self }
+    }
+
+    /// The reference system.
+    pub fn crs(&self) -> Result<Option<Crs>> {
+        self.system.as_ref().map(System::crs).transpose()
     }
 
     /// What stands for NODATA, and the bins.
@@ -39,17 +78,18 @@ impl Recipe {
 
     /// What decides the memory of a tile.
     pub fn sizes(&self) -> Sizes {
-        Sizes::of(match &self.cells[..] {
+        let cell = match &self.cells[..] {
             "u8" => 1,
             "i16" | "u16" => 2,
             _ => 4,
-        })
+        };
+        Sizes::of(cell, self.value_bytes, self.unpacking)
     }
 }
 
 impl scale::Recipe for Recipe {
     const PROGRAM: &'static str = "raster_index";
-    const VERSION: u32 = 1;
+    const VERSION: u32 = 2;
     type Read = Values;
     type Made = AnyTree;
 

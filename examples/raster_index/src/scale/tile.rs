@@ -10,6 +10,7 @@ use programs::scale::require_unchanged;
 use tile_plan::Tile;
 
 use super::{Planned, side_of};
+use crate::cells::Part;
 use crate::trees::{AnyTree, Values};
 
 /// The cells of a tile.
@@ -36,10 +37,14 @@ pub fn read(planned: &Planned, tile: &Tile) -> Result<Values> {
         let along = |from: u32, to: u32, first: u32| (from - first) as usize..(to - first) as usize;
         let rows = along(both.row0, both.row1, place.row0);
         let columns = along(both.column0, both.column1, place.column0);
-        let part = Values::of(file.window(rows, columns)?)?;
+        let (path, corner, width) = (file.path(), (rows.start, columns.start), columns.len());
+        let window = file.window(rows, columns)?;
+        let kind = window.sample_type();
+        let nodata = recipe.stated()?.and_then(|nodata| kind.value(nodata));
+        let part = Part { path, nodata, corner, width }.cells(window, &recipe.cells)?;
         // What was read is what was planned with, even where a file was replaced meanwhile.
         require_unchanged(input)?;
-        if both == own && part.cells() == recipe.cells {
+        if both == own {
             return Ok(part);
         }
         let at = (both.row0 - own.row0, both.column0 - own.column0);

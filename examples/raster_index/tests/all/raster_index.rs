@@ -7,6 +7,7 @@ use geo_io::{
     write_tiff,
 };
 use tempfile::TempDir;
+use testing::files::tiff::{Field, Tiff};
 
 use crate::PROGRAM;
 
@@ -31,7 +32,7 @@ fn folder_of_inputs() -> TempDir {
     let gaps = rain.map(|value| if value == 1.0 { f32::NAN } else { value });
     let cells = Cells::Values { values: &gaps, nodata: 1.0 };
     write_tiff(&at("rain.tif"), &place, (4, 3), cells, &TiffOptions::default()).unwrap();
-    write_npy(&at("long.npy"), &[1i64; 4], 2, 2).unwrap();
+    write_npy(&at("long.npy"), &[1i64, 2, 3, 1 << 32], 2, 2).unwrap();
     std::fs::write(at("text.ccq"), "this is no index").unwrap();
     std::fs::write(at("text.tif"), "nor is this an image").unwrap();
     folder
@@ -109,8 +110,12 @@ fn rasters_beside_each_other_make_one_index() {
     let rows: Vec<&str> = rows.lines().collect();
     assert_eq!(rows, ["row,col,size,min,max", "1,0,1,5,5", "0,2,1,3,3", "0,3,1,4,4"]);
     let twice = ["build", "east.tif", "east.tif", "-o", "x.ccq"];
-    fails(path, &twice, &["raster 1", "where an earlier one does"]);
-    fails(path, &["build", "east.tif", "heights.npy", "-o", "x.ccq"], &["i16", "another type"]);
+    let place = "east.tif has cells in the place of some of east.tif";
+    fails(path, &twice, &[place]);
+    let both = ["build", "east.tif", "rain.tif", "--nodata", "-1", "-o", "x.ccq"];
+    fails(path, &both, &["rain.tif has cells in the place of some of east.tif"]);
+    let both = ["build", "east.tif", "heights.npy", "-o", "x.ccq"];
+    fails(path, &both, &["heights.npy", "east.tif"]);
 }
 
 #[test]
@@ -182,6 +187,152 @@ fn rasters_beside_each_other_have_one_nodata() {
     }
 }
 
+/// The number of cells that a query finds in the index of a raster that was built so.
+fn cells_found(folder: &Path, build: &[&str], query: &[&str]) -> u64 {
+    let start = ["build", "-o", "x.ccq", "--overwrite", "--device", "cpu"];
+    succeeds(folder, &[&start[..], build].concat());
+    let report = succeeds(folder, &[&["query", "x.ccq", "--json"], query].concat());
+    let report: serde_json::Value = serde_json::from_str(&report).unwrap();
+    report["found"]["cells"].as_u64().unwrap()
+}
+
+#[test]
+fn zero_may_stand_for_nodata_among_floats() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, at) = (folder.path(), |name: &str| folder.path().join(name));
+    let values = [0.0, -0.0, 2.0, 3.0f32];
+    Tiff::of_floats(2, &values).nodata("0").write(&at("zero.tif"));
+    write_npy(&at("zero.npy"), &values, 2, 2).unwrap();
+    for build in [
+        &["zero.tif"][..],
+        &["zero.npy", "--nodata", "0"],
+        &["zero.npy", "--nodata", "-0"],
+        &["zero.npy", "--nodata", "0.0", "--bins", "0.5,2.5"],
+        &["zero.tif", "--quantiles", "2"],
+    ] {
+        assert_eq!(cells_found(path, build, &[]), 2, "{build:?}");
+        let report = succeeds(path, &["info", "x.ccq"]);
+        assert!(report.contains("NODATA"), "{report}");
+    }
+    // A gap between two is NODATA as well.
+    let place = |left: f64| Georeference::north_up((left, 2.0), (1.0, 1.0));
+    for (name, left) in [("left.tif", 0.0), ("right.tif", 5.0)] {
+        let cells = Cells::Values { values: &[f32::NAN, 7.0, 7.0, f32::NAN], nodata: 0.0 };
+        write_tiff(&at(name), &place(left), (2, 2), cells, &TiffOptions::default()).unwrap();
+    }
+    assert_eq!(cells_found(path, &["left.tif", "right.tif"], &[]), 4);
+    assert_eq!(cells_found(path, &["left.tif", "right.tif"], &["--range", "0,1"]), 0);
+}
+
+#[test]
+fn blocks_that_a_file_does_not_have_are_nodata() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    let sparse = Tiff::of_bytes(4, &[1; 16]).rows_per_strip(1).without_block(2);
+    sparse.clone().nodata("9").write(&path.join("sparse.tif"));
+    assert_eq!(cells_found(path, &["sparse.tif"], &[]), 12);
+    sparse.write(&path.join("zeros.tif"));
+    assert_eq!(cells_found(path, &["zeros.tif"], &["--range", "0,1"]), 4);
+}
+
+#[test]
+fn decimals_mean_the_float_that_they_round_to() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    let tenths: Vec<f32> = (1..=10).map(|i| i as f32 / 10.0).collect();
+    write_npy(&path.join("tenths.npy"), &tenths, 5, 2).unwrap();
+    for (build, query, expected) in [
+        (&[][..], "0.7,1", 3),
+        (&[], "0.1,0.3", 2),
+        (&[], "-1e300,1e300", 10),
+        (&[], "0.95,inf", 1),
+        (&["--bins", "0.3,0.7"], "0.3,0.7", 4),
+        (&["--nodata", "0.7"], "0.7,1", 2),
+    ] {
+        let build = [&["tenths.npy"], build].concat();
+        assert_eq!(cells_found(path, &build, &["--range", query]), expected, "{build:?} {query}");
+    }
+    succeeds(path, &["build", "tenths.npy", "-o", "b.ccq", "--bins", "0.3,0.7", "--nodata", "0.1"]);
+    let report = succeeds(path, &["info", "b.ccq"]);
+    assert!(report.contains("boundaries 0.3, 0.7"), "{report}");
+}
+
+/// What NumPy makes by default: 64 bits, of which an index holds what 32 can.
+#[test]
+fn values_of_64_bits_are_indexed_where_32_hold_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, at) = (folder.path(), |name: &str| folder.path().join(name));
+    let huge = f64::MIN;
+    write_npy(&at("floats.npy"), &[0.5, f64::NAN, huge, 3.0], 2, 2).unwrap();
+    write_npy(&at("tenths.npy"), &[0.5, 0.1], 2, 1).unwrap();
+    write_npy(&at("signed.npy"), &[-1, 2, i64::MIN, 3], 2, 2).unwrap();
+    write_npy(&at("ids.npy"), &[1i64 << 31, 2, 3, 4], 2, 2).unwrap();
+    write_npy(&at("long.npy"), &[1, 2, u64::MAX, 3], 2, 2).unwrap();
+    let lowest = "-1.7976931348623157e+308";
+    for (build, query, expected) in [
+        (&["floats.npy", "--nodata", lowest][..], "-inf,inf", 2),
+        (&["signed.npy", "--nodata", "-9223372036854775808"], "-1,3", 2),
+        (&["ids.npy"], "2147483648,inf", 1),
+        (&["long.npy", "--nodata", "18446744073709551615"], "0,inf", 3),
+    ] {
+        assert_eq!(cells_found(path, build, &["--range", query]), expected, "{build:?}");
+        let raster = ["--range", query, "--raster", build[0]];
+        if build.len() == 1 {
+            assert_eq!(cells_found(path, build, &raster), expected, "{build:?}");
+        }
+    }
+    let report = succeeds(path, &["build", "ids.npy", "-o", "i.ccq"]);
+    assert!(report.contains("cells of i64"), "{report}");
+    assert!(succeeds(path, &["info", "i.ccq"]).contains("cells of u32"));
+    for command in ["build", "plan"] {
+        for (name, words) in [
+            ("tenths.npy", &["0.1 in row 0, column 1", "is no f32", "float32"][..]),
+            ("signed.npy", &["-9223372036854775808 in row 1, column 0", "--nodata"]),
+            ("long.npy", &["18446744073709551615 in row 1, column 0", "is no u32"]),
+        ] {
+            fails(path, &[command, name], &[&[name], words].concat());
+        }
+    }
+    // Of several files each is looked at.
+    let place = |name: &str, tags: [f64; 2], value: u64| {
+        let scale = Field::Doubles(vec![1.0, 1.0, 0.0]);
+        let point = Field::Doubles(vec![0.0, 0.0, 0.0, tags[0], tags[1], 0.0]);
+        let tiff = Tiff::new(1, &[value], (64, 2)).tag(33550, scale).tag(33922, point);
+        tiff.write(&at(name));
+    };
+    place("a.tif", [0.0, 1.0], 5);
+    place("b.tif", [1.0, 1.0], 1 << 31);
+    assert_eq!(cells_found(path, &["a.tif", "b.tif"], &["--range", "5,inf"]), 2);
+}
+
+#[test]
+fn tiffs_of_any_depth_are_indexed() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    for bits in [1, 2, 4, 9, 12, 14, 16] {
+        Tiff::new(4, &[0, 1, 1, 0], (bits, 1)).write(&path.join("r.tif"));
+        assert_eq!(cells_found(path, &["r.tif"], &["--range", "1,2"]), 2, "{bits} bits");
+    }
+    // 0, 0.1 and 1 as floats of 16 bits.
+    Tiff::new(3, &[0, 0x2e66, 0x3c00], (16, 3)).write(&path.join("r.tif"));
+    assert_eq!(cells_found(path, &["r.tif"], &["--range", "0.05,2"]), 2);
+}
+
+#[test]
+fn a_scale_is_noted_and_not_applied() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    Tiff::of_bytes(2, &[0, 250]).write(&path.join("r.tif"));
+    let beside =
+        "<PAMDataset><PAMRasterBand band=\"1\"><Scale>0.1</Scale></PAMRasterBand></PAMDataset>";
+    std::fs::write(path.join("r.tif.aux.xml"), beside).unwrap();
+    for command in ["build", "plan"] {
+        let report = succeeds(path, &[command, "r.tif"]);
+        assert!(report.contains("r.tif") && report.contains("scale 0.1"), "{report}");
+    }
+    assert!(succeeds(path, &["info", "index.ccq"]).contains("0 to 250"));
+}
+
 #[test]
 fn a_sample_is_made_where_there_is_no_raster() {
     let folder = tempfile::tempdir().unwrap();
@@ -203,7 +354,7 @@ fn what_is_wrong_is_said_in_a_line() {
     let path = folder.path();
     fails(path, &["build", "none.npy"], &["none.npy"]);
     fails(path, &["build", "text.tif"], &["text.tif"]);
-    fails(path, &["build", "long.npy"], &["i64"]);
+    fails(path, &["build", "long.npy"], &["long.npy", "4294967296 in row 1, column 1", "32 bits"]);
     fails(path, &["build", "heights.npy", "-o", "h.tif"], &["must end in .ccq"]);
     fails(path, &["build", "heights.npy", "--bins", "3,2"], &["boundary 1", "2"]);
     fails(path, &["build", "heights.npy", "--bins", "3", "--quantiles", "4"], &["--quantiles"]);
@@ -223,9 +374,9 @@ fn what_is_wrong_is_said_in_a_line() {
 #[test]
 fn rasters_of_files_are_read_as_they_are() {
     let folder = folder_of_inputs();
-    let Raster { width, height, values, georeference, nodata } =
+    let Raster { width, height, values, georeference, nodata, .. } =
         read_raster(&folder.path().join("rain.tif"), None).unwrap();
-    assert_eq!((width, height, nodata), (4, 3, Some(1.0)));
+    assert_eq!((width, height, nodata), (4, 3, Some(1.into())));
     assert_eq!(georeference.unwrap().transform, [100.0, 2.0, 0.0, 50.0, 0.0, -2.0]);
     let ArrayData::F32(values) = values else { panic!("{values:?}") };
     assert_eq!(values[8], -4.5);

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use geo_io::{Cells, Georeference, TiffOptions, write_npy, write_tiff};
+use geo_io::{Cells, Georeference, TiffOptions, f16, write_npy, write_tiff};
 use proptest::prelude::*;
 use testing::Random;
 use testing::tiles::{folder_of, kill_at_random, number};
@@ -51,6 +51,13 @@ fn write_array(path: &Path, values: &[f64], width: usize, kind: &str) {
         "u16" => write!(u16),
         "i32" => write!(i32),
         "u32" => write!(u32),
+        "i64" => write!(i64),
+        "u64" => write!(u64),
+        "f64" => write!(f64),
+        "f16" => {
+            let halves: Vec<f16> = values.iter().map(|&v| f16::from_f64(v)).collect();
+            write_npy(path, &halves, width, height).unwrap()
+        }
         _ => write!(f32),
     }
 }
@@ -62,7 +69,7 @@ proptest! {
     fn tiles_have_the_bytes_of_one_run(
         seed in any::<u64>(),
         (width, height) in (1..300_usize, 1..300_usize),
-        kind in prop::sample::select(vec!["u8", "i8", "i16", "u16", "i32", "u32", "f32"]),
+        kind in prop::sample::select(vec!["u8", "i8", "i16", "u16", "i32", "u32", "f32", "i64", "u64", "f64", "f16"]),
         bins in prop::sample::select(vec![None, Some("3,40,200.5"), Some("0")]),
         nodata in prop::sample::select(vec![None, Some("-9"), Some("0"), Some("12.5")]),
         tile in prop::sample::select(vec!["64", "100", "128", "512"]),
@@ -155,16 +162,16 @@ fn what_is_wrong_with_a_plan_or_its_tiles_gets_one_line() {
     let folder = folder.path();
     let at = |name: &str| folder.join(name);
     write_array(&at("raster.npy"), &values(&mut Random::new(1), 200, 100), 200, "i16");
-    write_npy(&at("long.npy"), &[1i64; 4], 2, 2).unwrap();
+    write_npy(&at("long.npy"), &[1i64, 1 << 40, 3, 4], 2, 2).unwrap();
     write_npy::<f32>(&at("empty.npy"), &[], 0, 0).unwrap();
     write_npy(&at("float.npy"), &[1f32; 4], 2, 2).unwrap();
     std::fs::write(at("picture.png"), "none").unwrap();
     for (arguments, words) in [
-        (&["long.npy"][..], &["long.npy", "64 bits"][..]),
+        (&["long.npy"][..], &["long.npy", "1099511627776 in row 0, column 1", "32 bits"][..]),
         (&["empty.npy"], &["no cells"]),
         (&["picture.png"], &[".png", "a part"]),
         (&["raster.npy", "float.npy"], &["float.npy", "f32", "i16"]),
-        (&["raster.npy", "raster.npy"], &["raster.npy", "earlier"]),
+        (&["raster.npy", "raster.npy"], &["raster.npy", "in the place of some of"]),
         (&["raster.npy", "--bins", "3,2"], &["boundary 1", "2"]),
         (&["raster.npy", "--tile-size", "16"], &["64", "--tile-size"]),
         (&["raster.npy", "--memory", "1MiB"], &["--memory"]),

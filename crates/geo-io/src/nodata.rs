@@ -1,0 +1,577 @@
+//! Numbers as files state them and as people type them, and which samples they mean.
+//!
+//! NODATA, the values of sites and the ends of ranges are [`Number`]s. A number is exact, whatever type the samples have. The
+//! samples' type then says which of its values a number means, and values are compared in that type. So a whole number is never
+//! compared through a float, and a decimal means the float that it rounds to: 0.1 is the f32 that 0.1 was stored as.
+
+use std::cmp::Ordering;
+use std::fmt;
+use std::str::FromStr;
+
+use bytemuck::Pod;
+use half::f16;
+
+use crate::{ArrayData, Error, NpyElement, Result};
+
+/// A number as a file states it or a person types it: a whole number of up to 128 bits, or a float of 64.
+///
+/// NaN equals itself, and -0 is 0. A decimal such as `-9999.`, `1e3` or `9007199254740993` is kept as a whole number.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Number(Form);
+
+#[derive(Clone, Copy, Debug)]
+enum Form {
+    Whole(i128),
+    /// What is no whole number below 2^100.
+    Real(f64),
+}
+
+impl PartialEq for Form {
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Whole(a), Self::Whole(b)) => a == b,
+            (Self::Real(a), Self::Real(b)) => a == b || (a.is_nan() && b.is_nan()),
+            _ => false,
+        }
+    }
+}
+
+impl PartialOrd for Number {
+    /// None where either is NaN, and not the other.
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        match (self.0, other.0) {
+            (Form::Whole(a), Form::Whole(b)) => Some(a.cmp(&b)),
+            (Form::Real(a), Form::Real(b)) if a.is_nan() && b.is_nan() => Some(Ordering::Equal),
+            (Form::Real(a), Form::Real(b)) => a.partial_cmp(&b),
+            (Form::Whole(_), Form::Real(b)) if b.is_nan() => None,
+            // The float is not whole, so it is not equal to its floor.
+            (Form::Whole(a), Form::Real(b)) if a <= b.floor() as i128 => Some(Ordering::Less),
+            (Form::Whole(_), Form::Real(_)) => Some(Ordering::Greater),
+            (Form::Real(_), Form::Whole(_)) => other.partial_cmp(self).map(Ordering::reverse),
+        }
+    }
+}
+
+impl From<f64> for Number {
+    fn from(value: f64) -> Self {
+        let is_whole = value.fract() == 0.0 && value.abs() < 2f64.powi(100);
+        Self(if is_whole { Form::Whole(value as i128) } else { Form::Real(value) })
+    }
+}
+
+macro_rules! from_integers {
+    ($($type:ty),+) => {$(
+        impl From<$type> for Number {
+            fn from(value: $type) -> Self {
+                Self(Form::Whole(value.into()))
+            }
+        }
+    )+};
+}
+
+from_integers!(i8, u8, i16, u16, i32, u32, i64, u64);
+
+impl fmt::Display for Number {
+    /// Digits that give the same number when they are read.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Form::Whole(value) => value.fmt(f),
+            Form::Real(value) => value.fmt(f),
+        }
+    }
+}
+
+impl FromStr for Number {
+    type Err = Error;
+
+    /// A decimal as a person types it or NumPy prints it, such as `-9999.`, `-3.4028235e+38`, `inf` or `nan`.
+    fn from_str(text: &str) -> Result<Self> {
+        let word = text.trim();
+        let real = || word.parse::<f64>().ok().map(Self::from);
+        whole(word)
+            .map(|value| Self(Form::Whole(value)))
+            .or_else(real)
+            .ok_or_else(|| Error::NotANumber { text: text.to_owned() })
+    }
+}
+
+impl Number {
+    /// The nearest float of 64 bits.
+    pub fn to_f64(self) -> f64 {
+        match self.0 {
+            Form::Whole(value) => value as f64,
+            Form::Real(value) => value,
+        }
+    }
+
+    /// The whole number that it is.
+    pub fn to_i128(self) -> Option<i128> {
+        match self.0 {
+            Form::Whole(value) => Some(value),
+            Form::Real(_) => None,
+        }
+    }
+
+    /// Whether it is NaN.
+    pub fn is_nan(self) -> bool {
+        self.to_f64().is_nan()
+    }
+}
+
+/// The whole number that a decimal states exactly.
+fn whole(word: &str) -> Option<i128> {
+    let (mantissa, exponent) = match word.split_once(['e', 'E']) {
+        Some((mantissa, exponent)) => (mantissa, exponent.parse::<i64>().ok()?),
+        None => (word, 0),
+    };
+    let digits = mantissa.strip_prefix(['-', '+']).unwrap_or(mantissa);
+    let (front, back) = digits.split_once('.').unwrap_or((digits, ""));
+    let all = [front, back].concat();
+    if all.is_empty() || !all.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    let significant = all.trim_end_matches('0');
+    if significant.is_empty() {
+        return Some(0);
+    }
+    // The number is the significant digits times ten to this power.
+    let zeros = (all.len() - significant.len()) as i64 - back.len() as i64;
+    let power = u32::try_from(exponent.checked_add(zeros)?).ok()?;
+    let value = significant.parse::<i128>().ok()?.checked_mul(10i128.checked_pow(power)?)?;
+    Some(if mantissa.starts_with('-') { -value } else { value })
+}
+
+/// The type of a raster's samples.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum SampleType {
+    Bool,
+    U8,
+    I8,
+    U16,
+    I16,
+    U32,
+    I32,
+    U64,
+    I64,
+    F16,
+    F32,
+    F64,
+}
+
+/// Evaluates an expression with a name for the type of the samples; booleans are bytes.
+macro_rules! with_sample_type {
+    ($sample_type:expr, $name:ident => $result:expr) => {
+        match $sample_type {
+            $crate::SampleType::Bool | $crate::SampleType::U8 => {
+                type $name = u8;
+                $result
+            }
+            $crate::SampleType::I8 => {
+                type $name = i8;
+                $result
+            }
+            $crate::SampleType::U16 => {
+                type $name = u16;
+                $result
+            }
+            $crate::SampleType::I16 => {
+                type $name = i16;
+                $result
+            }
+            $crate::SampleType::U32 => {
+                type $name = u32;
+                $result
+            }
+            $crate::SampleType::I32 => {
+                type $name = i32;
+                $result
+            }
+            $crate::SampleType::U64 => {
+                type $name = u64;
+                $result
+            }
+            $crate::SampleType::I64 => {
+                type $name = i64;
+                $result
+            }
+            $crate::SampleType::F16 => {
+                type $name = half::f16;
+                $result
+            }
+            $crate::SampleType::F32 => {
+                type $name = f32;
+                $result
+            }
+            $crate::SampleType::F64 => {
+                type $name = f64;
+                $result
+            }
+        }
+    };
+}
+pub(crate) use with_sample_type;
+
+impl SampleType {
+    /// The value of this type that a number means: of an integer type the same, of floats the nearest. `None` where the type
+    /// has none, such as -9999 among bytes: then no sample equals the number.
+    pub fn value(self, number: Number) -> Option<Number> {
+        with_sample_type!(self, T => T::of(number).map(T::number))
+    }
+
+    /// The least value of this type that is not below a number; of floats the one that the number rounds to.
+    pub fn at_least(self, number: Number) -> Option<Number> {
+        with_sample_type!(self, T => T::at_least(number).map(T::number))
+    }
+
+    /// The number that a text begins with, as GDAL reads NODATA of this type from a GeoTIFF's tag. Blanks before it and whatever
+    /// follows do not count; the decimal point may be a comma.
+    pub(crate) fn number_of_tag(self, text: &str) -> Option<Number> {
+        match self {
+            Self::I64 | Self::U64 => self.leading_integer(text),
+            _ => {
+                // The first of the two decides.
+                let at = text.find([',', '.']);
+                let has_comma = at.is_some_and(|at| text[at..].starts_with(','));
+                leading_number(&text.replacen(',', ".", usize::from(has_comma)))
+            }
+        }
+    }
+
+    /// The same of a text in which only a point is decimal.
+    pub(crate) fn number_of_text(self, text: &str) -> Option<Number> {
+        match self {
+            Self::I64 | Self::U64 => self.leading_integer(text),
+            _ => leading_number(text),
+        }
+    }
+
+    /// The integer that a text begins with, as C's `strtoll` and `strtoull` read it.
+    fn leading_integer(self, text: &str) -> Option<Number> {
+        let text = text.trim_start();
+        let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
+        let end = digits.find(|c: char| !c.is_ascii_digit()).unwrap_or(digits.len());
+        if end == 0 {
+            return None;
+        }
+        let most = i128::from(u64::MAX);
+        let size = digits[..end].parse().map_or(most, |size: i128| size.min(most));
+        let value = if text.starts_with('-') { -size } else { size };
+        Some(match self {
+            // What is negative counts from the end.
+            Self::U64 => (value as u64).into(),
+            _ => (value.clamp(i64::MIN.into(), i64::MAX.into()) as i64).into(),
+        })
+    }
+}
+
+impl fmt::Display for SampleType {
+    /// The name of the type in Rust, such as `u8`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Bool => "bool",
+            Self::U8 => "u8",
+            Self::I8 => "i8",
+            Self::U16 => "u16",
+            Self::I16 => "i16",
+            Self::U32 => "u32",
+            Self::I32 => "i32",
+            Self::U64 => "u64",
+            Self::I64 => "i64",
+            Self::F16 => "f16",
+            Self::F32 => "f32",
+            Self::F64 => "f64",
+        })
+    }
+}
+
+/// The number that a text begins with, by the grammar of C's `strtod`.
+fn leading_number(text: &str) -> Option<Number> {
+    let text = text.trim_start();
+    let (is_negative, rest) = match text.strip_prefix('-') {
+        Some(rest) => (true, rest),
+        None => (false, text.strip_prefix('+').unwrap_or(text)),
+    };
+    let lower = rest.to_ascii_lowercase();
+    let signed = |value: f64| Some(Number::from(if is_negative { -value } else { value }));
+    if ["nan", "1.#qnan", "1.#ind"].iter().any(|word| lower.starts_with(word)) {
+        return signed(f64::NAN);
+    }
+    if ["inf", "1.#inf"].iter().any(|word| lower.starts_with(word)) {
+        return signed(f64::INFINITY);
+    }
+    if let Some(digits) = lower.strip_prefix("0x") {
+        let end = digits.find(|c: char| !c.is_ascii_hexdigit()).unwrap_or(digits.len());
+        return signed(u64::from_str_radix(&digits[..end], 16).ok()? as f64);
+    }
+    let count = |text: &str| text.bytes().take_while(u8::is_ascii_digit).count();
+    let mut end = count(&lower);
+    if lower[end..].starts_with('.') {
+        end += 1 + count(&lower[end + 1..]);
+    }
+    if let Some(exponent) = lower[end..].strip_prefix('e') {
+        let sign = usize::from(exponent.starts_with(['-', '+']));
+        let digits = count(&exponent[sign..]);
+        end += if digits > 0 { 1 + sign + digits } else { 0 };
+    }
+    format!("{}{}", if is_negative { "-" } else { "" }, &lower[..end]).parse().ok()
+}
+
+/// A type of samples, and which of its values numbers mean.
+pub(crate) trait Sample: NpyElement + Pod + PartialOrd + Default + Send + Sync {
+    /// What [`SampleType::value`] says.
+    fn of(number: Number) -> Option<Self>;
+    /// The nearest value of the type; 0 for a NaN among integers.
+    fn nearest(number: Number) -> Self;
+    /// What [`SampleType::at_least`] says.
+    fn at_least(number: Number) -> Option<Self>;
+    /// The greatest value that is not above a number; of floats the one that the number rounds to.
+    fn at_most(number: Number) -> Option<Self>;
+    /// The value as a number.
+    fn number(self) -> Number;
+    /// Whether it is NaN.
+    #[allow(clippy::eq_op)]
+    fn is_nan(self) -> bool {
+        self != self
+    }
+}
+
+macro_rules! integers {
+    ($($type:ty),+) => {$(
+        impl Sample for $type {
+            fn of(number: Number) -> Option<Self> {
+                match number.0 {
+                    Form::Whole(value) => value.try_into().ok(),
+                    Form::Real(_) => None,
+                }
+            }
+
+            fn nearest(number: Number) -> Self {
+                match number.0 {
+                    Form::Whole(value) => value.clamp(Self::MIN.into(), Self::MAX.into()) as Self,
+                    Form::Real(value) => value.round() as Self,
+                }
+            }
+
+            fn at_least(number: Number) -> Option<Self> {
+                let least = match number.0 {
+                    Form::Whole(value) => value,
+                    Form::Real(value) if value.is_nan() => return None,
+                    Form::Real(value) => value.ceil() as i128,
+                };
+                least.max(Self::MIN.into()).try_into().ok()
+            }
+
+            fn at_most(number: Number) -> Option<Self> {
+                let most = match number.0 {
+                    Form::Whole(value) => value,
+                    Form::Real(value) if value.is_nan() => return None,
+                    Form::Real(value) => value.floor() as i128,
+                };
+                most.min(Self::MAX.into()).try_into().ok()
+            }
+
+            fn number(self) -> Number {
+                self.into()
+            }
+        }
+    )+};
+}
+
+integers!(u8, i8, u16, i16, u32, i32, u64, i64);
+
+macro_rules! floats {
+    ($($type:ty, $of:expr;)+) => {$(
+        impl Sample for $type {
+            fn of(number: Number) -> Option<Self> {
+                Some(Self::nearest(number))
+            }
+
+            fn nearest(number: Number) -> Self {
+                let of: fn(f64) -> Self = $of;
+                of(number.to_f64())
+            }
+
+            fn at_least(number: Number) -> Option<Self> {
+                let (exact, value) = (number.to_f64(), Self::nearest(number));
+                // What rounds to the negative infinity is above it.
+                let is_below = exact.is_finite() && value == Self::NEG_INFINITY;
+                (!exact.is_nan()).then_some(if is_below { Self::MIN } else { value })
+            }
+
+            fn at_most(number: Number) -> Option<Self> {
+                let (exact, value) = (number.to_f64(), Self::nearest(number));
+                let is_above = exact.is_finite() && value == Self::INFINITY;
+                (!exact.is_nan()).then_some(if is_above { Self::MAX } else { value })
+            }
+
+            fn number(self) -> Number {
+                f64::from(self).into()
+            }
+        }
+    )+};
+}
+
+floats! {
+    f16, f16::from_f64;
+    f32, |value| value as f32;
+    f64, |value| value;
+}
+
+impl ArrayData {
+    /// The type of the elements.
+    pub fn sample_type(&self) -> SampleType {
+        match self {
+            Self::Bool(_) => SampleType::Bool,
+            Self::U8(_) => SampleType::U8,
+            Self::I8(_) => SampleType::I8,
+            Self::U16(_) => SampleType::U16,
+            Self::I16(_) => SampleType::I16,
+            Self::U32(_) => SampleType::U32,
+            Self::I32(_) => SampleType::I32,
+            Self::U64(_) => SampleType::U64,
+            Self::I64(_) => SampleType::I64,
+            Self::F16(_) => SampleType::F16,
+            Self::F32(_) => SampleType::F32,
+            Self::F64(_) => SampleType::F64,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn number(text: &str) -> Number {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn decimals_are_whole_numbers_where_they_can_be() {
+        for (text, expected) in [
+            ("-9999.", -9999),
+            ("1e3", 1000),
+            (" 12 ", 12),
+            ("-0", 0),
+            ("9007199254740993", 9007199254740993),
+            ("9.007199254740993e15", 9007199254740993),
+            ("18446744073709551615.000", i128::from(u64::MAX)),
+            ("-9223372036854775808", i128::from(i64::MIN)),
+            ("1200e-2", 12),
+        ] {
+            assert_eq!(number(text), Number(Form::Whole(expected)), "{text}");
+        }
+        for text in ["0.1", "-3.5e-3", "1e200", "inf", "-inf", "nan"] {
+            let found = number(text);
+            assert!(matches!(found, Number(Form::Real(_))), "{text}");
+            assert_eq!(number(&found.to_string()), found, "{text}");
+        }
+        for bad in ["", "1_000", "1,5", "0x10", "five", "1e", "--1", "np.float32(1.0)"] {
+            let error = bad.parse::<Number>().unwrap_err().to_string();
+            assert!(error.contains("is not a number"), "{bad:?}: {error}");
+        }
+    }
+
+    #[test]
+    fn numbers_are_in_exact_order() {
+        let rising = [
+            "-inf",
+            "-1e30",
+            "-2.5",
+            "-2",
+            "0.5",
+            "1",
+            "9007199254740992",
+            "9007199254740993",
+            "1e40",
+            "inf",
+        ];
+        let rising = rising.map(number);
+        for (i, a) in rising.iter().enumerate() {
+            for (j, b) in rising.iter().enumerate() {
+                assert_eq!(a.partial_cmp(b), Some(i.cmp(&j)), "{a} {b}");
+            }
+        }
+        assert_eq!(number("nan").partial_cmp(&number("1")), None);
+        assert_eq!(number("nan"), number("NaN"));
+    }
+
+    #[test]
+    fn a_type_has_a_number_or_not() {
+        let value = |kind: SampleType, text: &str| kind.value(number(text));
+        assert_eq!(value(SampleType::U8, "255"), Some(number("255")));
+        for (kind, text) in [
+            (SampleType::U8, "256"),
+            (SampleType::U8, "-1"),
+            (SampleType::U8, "5.5"),
+            (SampleType::U8, "nan"),
+            (SampleType::I16, "32768"),
+            (SampleType::U64, "18446744073709551616"),
+            (SampleType::I64, "1e300"),
+        ] {
+            assert_eq!(value(kind, text), None, "{kind} {text}");
+        }
+        let tenth = f64::from(0.1f32).into();
+        assert_eq!(value(SampleType::F32, "0.1"), Some(tenth));
+        assert_eq!(value(SampleType::F16, "-9999"), Some(number("-10000")));
+        assert_eq!(value(SampleType::F32, "-3.4028235e+38"), Some(f64::from(f32::MIN).into()));
+        assert_eq!(value(SampleType::F32, "-0.0"), Some(number("0")));
+    }
+
+    #[test]
+    fn ends_of_ranges_are_values_of_the_type() {
+        let ends = |low: &str, high: &str| (i16::at_least(number(low)), i16::at_most(number(high)));
+        assert_eq!(ends("1.5", "4.5"), (Some(2), Some(4)));
+        assert_eq!(ends("-1e9", "inf"), (Some(i16::MIN), Some(i16::MAX)));
+        assert_eq!(ends("1e9", "-1e9"), (None, None));
+        let ends = |low: &str, high: &str| (f32::at_least(number(low)), f32::at_most(number(high)));
+        assert_eq!(ends("0.1", "0.7"), (Some(0.1), Some(0.7)));
+        assert_eq!(ends("-1e300", "1e300"), (Some(f32::MIN), Some(f32::MAX)));
+        assert_eq!(ends("1e300", "-1e300"), (Some(f32::INFINITY), Some(f32::NEG_INFINITY)));
+        assert_eq!(u64::at_most(number("18446744073709551615")), Some(u64::MAX));
+        assert_eq!(u64::at_least(number("9007199254740993")), Some(9007199254740993));
+    }
+
+    /// What GDAL 3.6 makes of a GeoTIFF's tag, by `gdalinfo`.
+    #[test]
+    fn texts_of_tags_are_read_as_gdal_does() {
+        for (text, expected) in [
+            ("  5  ", Some("5")),
+            ("5\n", Some("5")),
+            ("5 6 7", Some("5")),
+            ("5abc", Some("5")),
+            ("1,5", Some("1.5")),
+            ("1.5,2", Some("1.5")),
+            ("+5", Some("5")),
+            ("-9999.", Some("-9999")),
+            ("1E3", Some("1000")),
+            ("1e", Some("1")),
+            ("1d3", Some("1")),
+            ("0x10", Some("16")),
+            ("1_000", Some("1")),
+            (".5", Some("0.5")),
+            ("-nan", Some("nan")),
+            ("NaN", Some("nan")),
+            ("-1.#IND", Some("nan")),
+            ("-inf", Some("-inf")),
+            ("3.4028234663852886e+38", Some("3.4028234663852886e+38")),
+            ("", None),
+            (".", None),
+            ("none", None),
+        ] {
+            assert_eq!(SampleType::F32.number_of_tag(text), expected.map(number), "{text:?}");
+        }
+        let (signed, unsigned) = (SampleType::I64, SampleType::U64);
+        for (text, of_signed, of_unsigned) in [
+            (" 9007199254740993", "9007199254740993", "9007199254740993"),
+            ("-9999.5", "-9999", "18446744073709541617"),
+            ("99999999999999999999", "9223372036854775807", "18446744073709551615"),
+            ("1e3", "1", "1"),
+        ] {
+            assert_eq!(signed.number_of_tag(text), Some(number(of_signed)), "{text}");
+            assert_eq!(unsigned.number_of_tag(text), Some(number(of_unsigned)), "{text}");
+        }
+        assert_eq!(signed.number_of_tag("nan"), None);
+        assert_eq!(SampleType::F64.number_of_text(" 7,5 "), Some(number("7")));
+    }
+}

@@ -1,0 +1,151 @@
+//! What GDAL states of a raster beside its samples: in the file `.aux.xml` beside it, and in a GeoTIFF's own XML.
+
+use std::path::{Path, PathBuf};
+
+use roxmltree::{Document, Node};
+
+use crate::{Number, SampleType};
+
+/// Bytes of an XML file that are read at most.
+const MOST: u64 = 64 << 20;
+
+/// What is stated of a raster's first band.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Band {
+    pub nodata: Option<Number>,
+    pub scale: Option<f64>,
+    pub offset: Option<f64>,
+}
+
+impl Band {
+    /// What GDAL has written beside a file; nothing where there is no such file, or where GDAL could not read it either.
+    pub fn beside(path: &Path, kind: SampleType) -> Self {
+        let mut name = path.as_os_str().to_owned();
+        name.push(".aux.xml");
+        let name = PathBuf::from(name);
+        let is_small = std::fs::metadata(&name).is_ok_and(|about| about.len() <= MOST);
+        let bytes = if is_small { std::fs::read(&name).unwrap_or_default() } else { Vec::new() };
+        Self::of_pam(&String::from_utf8_lossy(&bytes), kind)
+    }
+
+    /// By the text of an `.aux.xml`.
+    fn of_pam(text: &str, kind: SampleType) -> Self {
+        let mut band = Self::default();
+        let Ok(document) = Document::parse(text.trim_start_matches('\u{feff}')) else {
+            return band;
+        };
+        let bands = children(document.root_element(), "PAMRasterBand");
+        for element in bands.filter(|band| band.attribute("band") == Some("1")) {
+            let number = |name| real(text_of(element, name)?);
+            band.scale = number("Scale").or(band.scale);
+            band.offset = number("Offset").or(band.offset);
+            for element in children(element, "NoDataValue") {
+                // The bits say what the digits may have lost.
+                let bits = element.attribute("le_hex_equiv").and_then(float_of_bits);
+                let of_text = || kind.number_of_text(element.text()?);
+                band.nodata = bits.map(Number::from).or_else(of_text).or(band.nodata);
+            }
+        }
+        band
+    }
+
+    /// What a GeoTIFF's own XML says, and not yet this.
+    pub fn or_of_metadata(mut self, text: &str) -> Self {
+        let Ok(document) = Document::parse(text.trim_end_matches('\0')) else { return self };
+        for item in children(document.root_element(), "Item") {
+            let is_first = item.attribute("sample").is_none_or(|sample| sample == "0");
+            let Some(value) = item.text().and_then(real).filter(|_| is_first) else { continue };
+            match item.attribute("role") {
+                Some("scale") => self.scale = self.scale.or(Some(value)),
+                Some("offset") => self.offset = self.offset.or(Some(value)),
+                _ => {}
+            }
+        }
+        self
+    }
+
+    /// What a reader must be told: which values do not count.
+    pub fn note(&self, path: &Path) -> Option<String> {
+        let (scale, offset) = (self.scale.unwrap_or(1.0), self.offset.unwrap_or(0.0));
+        ((scale, offset) != (1.0, 0.0)).then(|| {
+            format!(
+                "{}: its scale {scale} and offset {offset} are not applied; values are those stored",
+                path.display()
+            )
+        })
+    }
+}
+
+/// The children of a name; GDAL ignores the case.
+fn children<'a, 'input>(
+    of: Node<'a, 'input>,
+    name: &str,
+) -> impl Iterator<Item = Node<'a, 'input>> {
+    of.children().filter(move |child| child.tag_name().name().eq_ignore_ascii_case(name))
+}
+
+fn text_of<'a>(of: Node<'a, '_>, name: &str) -> Option<&'a str> {
+    children(of, name).next()?.text()
+}
+
+fn real(text: &str) -> Option<f64> {
+    SampleType::F64.number_of_text(text).map(Number::to_f64)
+}
+
+/// The float whose bytes are written as 16 digits, the lowest byte first.
+fn float_of_bits(text: &str) -> Option<f64> {
+    let bits = u64::from_str_radix(text, 16).ok().filter(|_| text.len() == 16)?;
+    Some(f64::from_bits(bits.swap_bytes()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What GDAL 3.6 makes of each, by `gdalinfo`.
+    #[test]
+    fn bands_are_read_as_gdal_does() {
+        let nodata = |band: &str| {
+            let text = format!("<PAMDataset>{band}</PAMDataset>");
+            Band::of_pam(&text, SampleType::U8).nodata.map(Number::to_f64)
+        };
+        let first =
+            |inner: &str| nodata(&format!("<PAMRasterBand band=\"1\">{inner}</PAMRasterBand>"));
+        assert_eq!(first("<NoDataValue>200</NoDataValue>"), Some(200.0));
+        assert_eq!(first("<nodatavalue> 7,5 </nodatavalue>"), Some(7.0));
+        assert_eq!(
+            first("<NoDataValue le_hex_equiv=\"0000000000002240\">7</NoDataValue>"),
+            Some(9.0)
+        );
+        assert!(first("<NoDataValue>nan</NoDataValue>").unwrap().is_nan());
+        assert_eq!(first("<NoDataValue></NoDataValue>"), None);
+        assert_eq!(first("<Description>d</Description>"), None);
+        let other = "<NoDataValue>7</NoDataValue></PAMRasterBand>";
+        assert_eq!(nodata(&format!("<PAMRasterBand band=\"2\">{other}")), None);
+        assert_eq!(nodata(&format!("<PAMRasterBand>{other}")), None);
+        assert_eq!(
+            nodata(&format!("<Metadata><PAMRasterBand band=\"1\">{other}</Metadata>")),
+            None
+        );
+        for text in
+            ["", "rubbish", "<PAMDataset><PAMRasterBand band=\"1\"><NoDataValue>7</NoDataValue>"]
+        {
+            assert_eq!(Band::of_pam(text, SampleType::U8), Band::default(), "{text}");
+        }
+    }
+
+    #[test]
+    fn scales_are_those_of_the_first_band() {
+        let text = "<GDALMetadata><Item name=\"SCALE\" sample=\"1\" role=\"scale\">3</Item>\
+            <Item name=\"OFFSET\" sample=\"0\" role=\"offset\">5</Item>\
+            <Item name=\"SCALE\" sample=\"0\" role=\"scale\">0.1</Item></GDALMetadata>";
+        let band = Band::default().or_of_metadata(text);
+        let note = band.note(Path::new("a.tif")).unwrap();
+        assert!(note.contains("a.tif") && note.contains("scale 0.1 and offset 5"), "{note}");
+        let beside = "<PAMDataset><PAMRasterBand band=\"1\"><Scale>1</Scale><Offset>0</Offset></PAMRasterBand></PAMDataset>";
+        assert_eq!(
+            Band::of_pam(beside, SampleType::U8).or_of_metadata(text).note(Path::new("a.tif")),
+            None
+        );
+    }
+}

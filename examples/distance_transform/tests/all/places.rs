@@ -1,0 +1,80 @@
+//! Where a mask lies, and what of its place is not kept; masks that no tile can read.
+
+use geo_io::{ArrayData, read_raster};
+use testing::files::npy::{header, npy};
+use testing::files::raw_tiff::{RawTiff, Value};
+
+use crate::PROGRAM;
+
+/// A mask of four pixels.
+fn mask() -> RawTiff {
+    RawTiff::strips(2, 2, &[&[1, 0, 0, 0]])
+}
+
+#[test]
+fn a_world_file_places_the_distances_of_a_run_and_of_tiles() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    std::fs::write(path.join("mask.tif"), mask().bytes()).unwrap();
+    std::fs::write(path.join("mask.tfw"), "30\n0\n0\n-30\n500015\n3999985\n").unwrap();
+    let spacing = ["--spacing", "georeference"];
+    PROGRAM.succeeds(path, &[&["mask.tif", "-o", "d.tif"], &spacing[..]].concat());
+    let limit = ["plan", "mask.tif", "--max-distance", "100"];
+    PROGRAM.succeeds(path, &[&limit[..], &spacing].concat());
+    PROGRAM.succeeds(path, &["run", "plan.json", "--all"]);
+    PROGRAM.succeeds(path, &["merge", "plan.json", "-o", "m.tif"]);
+    for name in ["d.tif", "m.tif"] {
+        let found = read_raster(&path.join(name), None).unwrap();
+        let place = found.georeference.unwrap().transform;
+        assert_eq!(place, [500_000.0, 30.0, 0.0, 4_000_000.0, 0.0, -30.0], "{name}");
+        assert_eq!(found.values, ArrayData::F32(vec![0.0, 30.0, 30.0, 1800f32.sqrt()]));
+    }
+}
+
+#[test]
+fn a_system_or_control_points_without_a_place_are_said() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    let keys = vec![1, 1, 0, 3, 1024, 0, 1, 1, 1025, 0, 1, 1, 3072, 0, 1, 32633];
+    let system = mask().tag(34735, Value::Short(keys));
+    let point = mask().tag(33922, Value::Double(vec![0.0, 0.0, 0.0, 7.0, 8.0, 0.0]));
+    let cases = [
+        (system, "states the system EPSG:32633 but not where it lies"),
+        (point, "ground control points (1)"),
+    ];
+    for (tiff, words) in cases {
+        std::fs::write(path.join("mask.tif"), tiff.bytes()).unwrap();
+        let report = PROGRAM.succeeds(path, &["mask.tif", "-o", "d.tif", "--overwrite"]);
+        assert!(report.contains(words), "{report}");
+        let plan = ["plan", "mask.tif", "--max-distance", "5", "--overwrite"];
+        let report = PROGRAM.succeeds(path, &plan);
+        assert!(report.contains(words), "{report}");
+        let spacing = ["mask.tif", "-o", "x.tif", "--spacing", "georeference"];
+        PROGRAM.fails(path, &spacing, &["mask.tif", words]);
+    }
+}
+
+#[test]
+fn a_plan_refuses_what_no_tile_can_read_in_the_words_of_a_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    std::fs::write(path.join("jpeg.tif"), mask().tag(259, Value::Short(vec![7])).bytes()).unwrap();
+    for (name, kind, shape) in [
+        ("complex.npy", "<c8", "(1, 2)"),
+        ("long.npy", "<f16", "(1, 1)"),
+        ("objects.npy", "|O", "(1, 2)"),
+    ] {
+        std::fs::write(path.join(name), npy(1, &header(kind, shape), &[0; 16])).unwrap();
+    }
+    let cases = [
+        ("jpeg.tif", "its compression is JPEG (7)"),
+        ("complex.npy", "its type is <c8"),
+        ("long.npy", "its type is <f16"),
+        ("objects.npy", "its elements are Python objects"),
+    ];
+    for (name, words) in cases {
+        PROGRAM.fails(path, &[name, "-o", "d.tif"], &[name, words]);
+        PROGRAM.fails(path, &["plan", name, "--max-distance", "5"], &[name, words]);
+        assert!(!path.join("plan.json").exists());
+    }
+}

@@ -1,0 +1,203 @@
+//! The type of an index's cells, and values, NODATA and bounds in it.
+//!
+//! An index holds cells of at most 32 bits. Values of another type become cells of one that holds them all exactly: floats of 16
+//! and 64 bits become f32, integers of 8 and 64 bits i16, i32 or u32. Where a value has no such cell the raster is refused.
+
+use std::path::Path;
+
+use anyhow::{Result, anyhow, bail};
+use geo_io::{ArrayData, Number, SampleType};
+
+use crate::trees::Values;
+
+/// The types of cells that values of a type can become, the one that is tried first before the others.
+fn cells_of(values: SampleType) -> &'static [&'static str] {
+    match values {
+        SampleType::Bool | SampleType::U8 => &["u8"],
+        SampleType::I8 | SampleType::I16 => &["i16"],
+        SampleType::U16 => &["u16"],
+        SampleType::I32 => &["i32"],
+        SampleType::U32 | SampleType::U64 => &["u32"],
+        SampleType::I64 => &["i32", "u32"],
+        SampleType::F16 | SampleType::F32 | SampleType::F64 => &["f32"],
+    }
+}
+
+/// A number as a bound of cells: the f32 that a decimal rounds to, among integers the number itself. A cell is below the number
+/// if it is below the bound.
+pub fn bound_in(cells: &str, number: Number) -> f64 {
+    let rounded = if cells == "f32" { SampleType::F32.at_least(number) } else { None };
+    rounded.unwrap_or(number).to_f64()
+}
+
+/// A value of cells as it is shown.
+pub fn shown(cells: &str, value: f64) -> String {
+    if cells == "f32" { (value as f32).to_string() } else { value.to_string() }
+}
+
+/// What cells have where the values have NODATA: the same value, or where they have not that one NaN, or the end of their type
+/// that is least likely to be a value.
+fn nodata_in(cells: &str, nodata: Number) -> Number {
+    let (kind, other) = match cells {
+        "u8" => (SampleType::U8, u8::MAX.into()),
+        "i16" => (SampleType::I16, i16::MIN.into()),
+        "u16" => (SampleType::U16, u16::MAX.into()),
+        "i32" => (SampleType::I32, i32::MIN.into()),
+        "u32" => (SampleType::U32, u32::MAX.into()),
+        _ => (SampleType::F32, f64::NAN.into()),
+    };
+    kind.value(nodata).filter(|value| *value == nodata).unwrap_or(other)
+}
+
+/// The same of values of a type, which may not have the number that was asked for; none where NaN stands for it alone.
+pub fn nodata_of_cells(cells: &str, values: SampleType, nodata: Option<Number>) -> Option<f64> {
+    let nodata = nodata_in(cells, values.value(nodata?)?).to_f64();
+    Some(nodata).filter(|nodata| !nodata.is_nan())
+}
+
+/// The type of cells that holds the values of all rasters, which are of some types: the first of those that they can become
+/// for which all pass a check, which gets the raster's number.
+///
+/// # Errors
+/// Those of the check, or a raster whose values can have no such cells.
+pub fn cells_of_all(
+    rasters: &[(&Path, SampleType)],
+    check: impl Fn(usize, &str) -> Result<()>,
+) -> Result<&'static str> {
+    let Some(&(first, kind)) = rasters.first() else { bail!("there is no raster") };
+    let candidates = cells_of(kind);
+    for (path, other) in rasters {
+        if !cells_of(*other).iter().any(|cells| candidates.contains(cells)) {
+            let (path, first) = (path.display(), first.display());
+            bail!("{path}: values of type {other} beside those of {first} of type {kind}");
+        }
+    }
+    let mut failed = None;
+    for cells in candidates {
+        match (0..rasters.len()).try_for_each(|i| check(i, cells)) {
+            Ok(()) => return Ok(cells),
+            Err(error) => failed = failed.or(Some(error)),
+        }
+    }
+    Err(failed.unwrap_or_else(|| anyhow!("{}: an index has no such values", first.display())))
+}
+
+/// A part of a raster that was read.
+pub struct Part<'a> {
+    /// The raster's file.
+    pub path: &'a Path,
+    /// What stands for NODATA among its values.
+    pub nodata: Option<Number>,
+    /// Its first row and column in the raster.
+    pub corner: (usize, usize),
+    /// Its columns.
+    pub width: usize,
+}
+
+impl Part<'_> {
+    /// Refuses values that have no cell of a type.
+    ///
+    /// # Errors
+    /// The first such value.
+    pub fn check(&self, values: &ArrayData, cells: &str) -> Result<()> {
+        let misfit = match (values, cells) {
+            (ArrayData::F64(v), "f32") => {
+                let narrow = self.narrow_float();
+                v.iter().position(|&value| narrow(value).is_none())
+            }
+            (ArrayData::I64(v), "i32") => {
+                let narrow = self.narrow_integer::<i64, i32>(cells);
+                v.iter().position(|&value| narrow(value).is_none())
+            }
+            (ArrayData::I64(v), "u32") => {
+                let narrow = self.narrow_integer::<i64, u32>(cells);
+                v.iter().position(|&value| narrow(value).is_none())
+            }
+            (ArrayData::U64(v), "u32") => {
+                let narrow = self.narrow_integer::<u64, u32>(cells);
+                v.iter().position(|&value| narrow(value).is_none())
+            }
+            (values, _) if cells_of(values.sample_type()).contains(&cells) => None,
+            (values, _) => {
+                let (path, found) = (self.path.display(), values.sample_type());
+                bail!("{path} has values of type {found}, the index is of {cells}")
+            }
+        };
+        let Some(at) = misfit else { return Ok(()) };
+        let (row, column) = (self.corner.0 + at / self.width, self.corner.1 + at % self.width);
+        let (value, how) = match values {
+            ArrayData::F64(v) => (
+                Number::from(v[at]),
+                "astype('float32') and `gdal_translate -ot Float32` round them",
+            ),
+            ArrayData::I64(v) => (Number::from(v[at]), "number them anew"),
+            ArrayData::U64(v) => (Number::from(v[at]), "number them anew"),
+            _ => bail!("{}: a value has no cell of {cells}", self.path.display()),
+        };
+        bail!(
+            "{}: its value {value} in row {row}, column {column} is no {cells}, and an index holds 32 bits: {how}, or give \
+             --nodata {value} if it stands for no value",
+            self.path.display()
+        )
+    }
+
+    /// The values as cells of a type.
+    ///
+    /// # Errors
+    /// The first value that has no such cell.
+    pub fn cells(&self, values: ArrayData, cells: &str) -> Result<Values> {
+        self.check(&values, cells)?;
+        Ok(match (values, cells) {
+            (ArrayData::Bool(v), _) => Values::U8(v.into_iter().map(u8::from).collect()),
+            (ArrayData::U8(v), _) => Values::U8(v),
+            (ArrayData::I8(v), _) => Values::I16(v.into_iter().map(i16::from).collect()),
+            (ArrayData::I16(v), _) => Values::I16(v),
+            (ArrayData::U16(v), _) => Values::U16(v),
+            (ArrayData::I32(v), _) => Values::I32(v),
+            (ArrayData::U32(v), _) => Values::U32(v),
+            (ArrayData::F16(v), _) => Values::F32(v.into_iter().map(f32::from).collect()),
+            (ArrayData::F32(v), _) => Values::F32(v),
+            (ArrayData::F64(v), _) => {
+                Values::F32(v.into_iter().filter_map(self.narrow_float()).collect())
+            }
+            (ArrayData::I64(v), "i32") => {
+                Values::I32(v.into_iter().filter_map(self.narrow_integer(cells)).collect())
+            }
+            (ArrayData::I64(v), _) => {
+                Values::U32(v.into_iter().filter_map(self.narrow_integer(cells)).collect())
+            }
+            (ArrayData::U64(v), _) => {
+                Values::U32(v.into_iter().filter_map(self.narrow_integer(cells)).collect())
+            }
+        })
+    }
+
+    /// A float as one of 32 bits, where it is one or NODATA.
+    fn narrow_float(&self) -> impl Fn(f64) -> Option<f32> + use<> {
+        let nodata = self.nodata.map(Number::to_f64);
+        let empty = self.nodata.map(|nodata| nodata_in("f32", nodata).to_f64() as f32);
+        move |value| match value as f32 {
+            _ if nodata == Some(value) => empty,
+            narrow => (f64::from(narrow) == value || value.is_nan()).then_some(narrow),
+        }
+    }
+
+    /// An integer as one of 32 bits, where it is one or NODATA.
+    fn narrow_integer<T, C>(&self, cells: &str) -> impl Fn(T) -> Option<C> + use<T, C>
+    where
+        T: TryFrom<i128> + PartialEq + Copy,
+        C: TryFrom<T> + TryFrom<i128> + PartialEq + Copy,
+    {
+        let value = |number: Number| number.to_i128().and_then(|value| T::try_from(value).ok());
+        let nodata = self.nodata.and_then(value);
+        let empty = self.nodata.map(|nodata| nodata_in(cells, nodata));
+        let empty = empty.and_then(Number::to_i128).and_then(|value| C::try_from(value).ok());
+        move |value| match nodata == Some(value) {
+            true => empty,
+            // A value must not become NODATA.
+            false => {
+                C::try_from(value).ok().filter(|narrow| nodata.is_none() || empty != Some(*narrow))
+            }
+        }
+    }
+}

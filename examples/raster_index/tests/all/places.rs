@@ -1,0 +1,122 @@
+//! Where rasters lie and in which system: kept by an index, refused where they differ, said where there is none.
+
+use std::path::Path;
+use std::process::Command;
+
+use geo_io::{Cells, Crs, Georeference, TiffOptions, write_npy, write_tiff};
+use serde_json::Value;
+use testing::files::npy::{header, npy};
+use testing::files::raw_tiff::{self, RawTiff};
+
+use crate::PROGRAM;
+
+/// A raster of four cells with a side of 30, from an easting on.
+fn write(folder: &Path, name: &str, left: f64, crs: Option<&str>) {
+    let mut place = Georeference::north_up((left, 4_000_000.0), (30.0, 30.0));
+    place.crs = crs.map(|text| Crs::parse(text).unwrap());
+    let cells = Cells::Values { values: &[1.0, 2.0, 3.0, 4.0], nodata: -9.0 };
+    write_tiff(&folder.join(name), &place, (2, 2), cells, &TiffOptions::default()).unwrap();
+}
+
+#[test]
+fn an_index_keeps_its_system_and_geojson_names_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    write(path, "utm.tif", 500_000.0, Some("EPSG:32633"));
+    let report = PROGRAM.succeeds(path, &["build", "utm.tif", "-o", "a.ccq"]);
+    assert!(report.contains("system      EPSG:32633"), "{report}");
+    assert!(PROGRAM.succeeds(path, &["info", "a.ccq"]).contains("EPSG:32633"));
+    PROGRAM.succeeds(path, &["query", "a.ccq", "--range", "2,4", "-o", "q.geojson"]);
+    let text = std::fs::read_to_string(path.join("q.geojson")).unwrap();
+    let json: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(json["crs"]["properties"]["name"], "urn:ogc:def:crs:EPSG::32633");
+    match Command::new("ogrinfo").args(["-al", "-so"]).arg(path.join("q.geojson")).output() {
+        Ok(output) => {
+            let text = String::from_utf8(output.stdout).unwrap();
+            assert!(text.contains("ID[\"EPSG\",32633]]"), "{text}");
+        }
+        Err(_) => println!("skipped: ogrinfo is not installed"),
+    }
+    // By a plan, the same bytes.
+    PROGRAM.succeeds(path, &["plan", "utm.tif", "-o", "plan.json"]);
+    PROGRAM.succeeds(path, &["run", "plan.json", "--all"]);
+    let report = PROGRAM.succeeds(path, &["merge", "plan.json", "-o", "b.ccq"]);
+    assert!(report.contains("EPSG:32633"), "{report}");
+    let bytes = |name: &str| std::fs::read(path.join(name)).unwrap();
+    assert!(bytes("a.ccq") == bytes("b.ccq"));
+}
+
+#[test]
+fn rasters_of_other_systems_or_places_are_refused_by_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    write(path, "west.tif", 500_000.0, Some("EPSG:32633"));
+    write(path, "east.tif", 500_060.0, Some("EPSG:32634"));
+    write(path, "same.tif", 500_060.0, Some("EPSG:32633"));
+    write(path, "unknown.tif", 500_120.0, None);
+    let words = ["east.tif is in EPSG:32634", "west.tif in EPSG:32633"];
+    for (command, out) in [("build", "x.ccq"), ("plan", "x.json")] {
+        PROGRAM.fails(path, &[command, "west.tif", "east.tif", "-o", out], &words);
+        let three = [command, "west.tif", "same.tif", "unknown.tif", "-o", out];
+        PROGRAM.succeeds(path, &three);
+    }
+    write_npy(&path.join("array.npy"), &[1f32, 2.0, 3.0, 4.0], 2, 2).unwrap();
+    write_npy(&path.join("other.npy"), &[1f32, 2.0, 3.0], 3, 1).unwrap();
+    for name in ["west.tif", "east.tif", "same.tif", "array.npy", "other.npy"] {
+        let index = Path::new(name).with_extension("ccq");
+        PROGRAM.succeeds(path, &["build", name, "-o", index.to_str().unwrap()]);
+    }
+    let and = |other: &'static str| ["query", "west.ccq", "--and", other, "0,9"];
+    let words = "east.ccq is in EPSG:32634, west.ccq in EPSG:32633";
+    PROGRAM.fails(path, &and("east.ccq"), &[words]);
+    let words = ["same.ccq", "500060 4000000", "west.ccq", "500000 4000000"];
+    PROGRAM.fails(path, &and("same.ccq"), &words);
+    PROGRAM.succeeds(path, &and("array.ccq"));
+    PROGRAM.fails(path, &and("other.ccq"), &["other.ccq has 3 x 1 cells, west.ccq 2 x 2"]);
+    let with = |raster: &'static str| ["query", "west.ccq", "--raster", raster, "--range", "1,2"];
+    PROGRAM.fails(path, &with("east.tif"), &["east.tif is in EPSG:32634"]);
+    PROGRAM.fails(path, &with("same.tif"), &["same.tif", "they lie elsewhere"]);
+}
+
+#[test]
+fn what_gives_no_place_is_said_and_a_world_file_gives_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    let points: Vec<f64> = [(0.0, 0.0), (2.0, 0.0), (0.0, 2.0)]
+        .iter()
+        .flat_map(|(x, y)| [*x, *y, 0.0, 500_000.0 + x, 4_000_000.0 - y, 0.0])
+        .collect();
+    let plain = RawTiff::strips(2, 2, &[&[1, 2, 3, 4]]);
+    let with_points = plain.clone().tag(33922, raw_tiff::Value::Double(points));
+    std::fs::write(path.join("points.tif"), with_points.bytes()).unwrap();
+    std::fs::write(path.join("world.tif"), plain.bytes()).unwrap();
+    std::fs::write(path.join("world.tfw"), "5\n0\n0\n-5\n1002.5\n1997.5\n").unwrap();
+    for (command, out) in [("build", "x.ccq"), ("plan", "x.json")] {
+        let report = PROGRAM.succeeds(path, &[command, "points.tif", "-o", out]);
+        assert!(report.contains("ground control points (3)"), "{report}");
+        let report = PROGRAM.succeeds(path, &[command, "world.tif", "-o", out, "--overwrite"]);
+        assert!(!report.contains("note"), "{report}");
+    }
+    let report = PROGRAM.succeeds(path, &["info", "x.ccq"]);
+    assert!(report.contains("north-west corner 1000 2000, cells of 5"), "{report}");
+}
+
+/// Whichever command reads a raster.
+#[test]
+fn rasters_without_cells_or_of_types_that_are_not_read_are_refused_in_the_same_words() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    write(path, "some.tif", 500_000.0, None);
+    PROGRAM.succeeds(path, &["build", "some.tif", "-o", "some.ccq"]);
+    let cases = [
+        ("none.npy", header("<f4", "(0, 0)"), 0, "none.npy has no cells (0 x 0)"),
+        ("complex.npy", header("<c8", "(2, 2)"), 32, "its type is <c8"),
+    ];
+    for (name, header, bytes, words) in cases {
+        std::fs::write(path.join(name), npy(1, &header, &vec![0; bytes])).unwrap();
+        PROGRAM.fails(path, &["build", name, "-o", "x.ccq"], &[name, words]);
+        PROGRAM.fails(path, &["plan", name, "-o", "x.json"], &[name, words]);
+        let asked = ["query", "some.ccq", "--raster", name, "--range", "1,2"];
+        PROGRAM.fails(path, &asked, &[name, words]);
+    }
+}

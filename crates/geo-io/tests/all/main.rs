@@ -6,4 +6,5 @@ mod las;
 mod rasters;
 mod room;
 mod rows;
+mod tables;
 mod windows;

@@ -131,7 +131,11 @@ impl Report {
         let (low, high) = ends.fold(NO_ENDS, |a, b| (a.0.min(b.0), a.1.max(b.1)));
         let range = (count > 0).then_some((low, high));
         match range {
-            Some((low, high)) => self.line(quantity, format_args!("{low:.2} to {high:.2}")),
+            Some((low, high)) => {
+                let scale = f64::from(low.abs().max(high.abs()));
+                let [low, high] = [low, high].map(|end| shown(end.into(), scale, 2));
+                self.line(quantity, format_args!("{low} to {high}"))
+            }
             None => self.line(quantity, "none: every cell is NODATA"),
         }
         self.field(
@@ -234,6 +238,16 @@ fn files_of_another(raster: &Path) -> Vec<PathBuf> {
     };
     let files = [".ovr", ".aux.xml", ".msk"].map(beside);
     files.into_iter().filter(|file| written(file).is_some_and(|old| old < new)).collect()
+}
+
+/// A number with some decimals, or more or an exponent where these would not show a few digits of numbers of this size.
+pub fn shown(value: f64, scale: f64, decimals: usize) -> String {
+    let size = scale.abs().log10().floor();
+    match size {
+        _ if scale == 0.0 || size >= -1.0 && size < 15.0 => format!("{value:.decimals$}"),
+        -4.0..-1.0 => format!("{value:.*}", decimals + (-size) as usize),
+        _ => format!("{value:.*e}", decimals + 1),
+    }
 }
 
 #[cfg(test)]

@@ -17,6 +17,9 @@ const HEAD: usize = 64;
 /// The separators, in the order in which they are tried.
 const SEPARATORS: [u8; 5] = [b'\t', b';', b'|', b',', b' '];
 
+/// The most names that an error lists.
+const MOST_SHOWN: usize = 50;
+
 /// The separators, in words.
 const IN_WORDS: &str = "commas, semicolons, tabs, blanks and | separate columns";
 
@@ -391,7 +394,15 @@ impl Guess<'_> {
             |text: &str| -> String { text.chars().filter(|c| !c.is_control()).take(40).collect() };
         let columns = match names {
             [one] => format!("{} alone ({IN_WORDS})", printed(one)),
-            _ => names.iter().map(|name| printed(name)).collect::<Vec<_>>().join(", "),
+            _ => {
+                let some: Vec<_> =
+                    names.iter().take(MOST_SHOWN).map(|name| printed(name)).collect();
+                let more = match names.len().saturating_sub(MOST_SHOWN) {
+                    0 => String::new(),
+                    more => format!(" and {more} more"),
+                };
+                some.join(", ") + &more
+            }
         };
         Error::NoColumn { path: self.path.to_owned(), column: wanted.to_owned(), columns }
     }

@@ -33,10 +33,12 @@ impl Line {
     }
 
     /// Takes blanks and what is no text from both ends, and a byte order mark from the start, which stands within a file
-    /// where two were joined.
-    fn trim(&mut self) {
+    /// where two were joined. Gives how many NUL bytes were among it.
+    fn trim(&mut self) -> u64 {
         let is_void = |&b: &u8| matches!(b, b' ' | 0 | 0x1A);
+        let count = |bytes: &[u8]| bytes.iter().filter(|&&b| b == 0).count() as u64;
         let kept = self.text.iter().rposition(|b| !is_void(b)).map_or(0, |last| last + 1);
+        let behind = count(&self.text[kept..]);
         self.text.truncate(kept);
         let mut start = 0;
         loop {
@@ -47,7 +49,7 @@ impl Line {
                 _ => break,
             };
         }
-        self.text.drain(..start);
+        behind + count(self.text.drain(..start).as_slice())
     }
 
     fn is_blank(&self) -> bool {
@@ -70,13 +72,20 @@ pub(super) struct Lines<'a, R> {
     taken: u64,
     /// Whether the last line ended with a carriage return: a line feed that follows belongs to it.
     is_after_return: bool,
+    /// NUL bytes at the ends of lines.
+    nuls: u64,
     ahead: VecDeque<Line>,
 }
 
 impl<'a, R: BufRead> Lines<'a, R> {
     pub fn new(path: &'a Path, source: R) -> Self {
         let ahead = VecDeque::new();
-        Self { source, path, number: 0, taken: 0, is_after_return: false, ahead }
+        Self { source, path, number: 0, taken: 0, is_after_return: false, nuls: 0, ahead }
+    }
+
+    /// How many NUL bytes stood at the ends of lines.
+    pub fn nuls(&self) -> u64 {
+        self.nuls
     }
 
     /// The next lines, up to so many, which `next` will give.
@@ -103,7 +112,7 @@ impl<'a, R: BufRead> Lines<'a, R> {
     fn read(&mut self, line: &mut Line) -> Result<bool> {
         while self.read_text(&mut line.text)? {
             self.number += 1;
-            line.trim();
+            self.nuls += line.trim();
             if !line.is_blank() {
                 (line.number, line.end) = (self.number, self.taken);
                 return Ok(true);

@@ -222,6 +222,12 @@ impl<'a, R: BufRead> Rows<'a, R> {
                 "lines behind a comment mark (#, %, ! or //) among the rows: {count}, passed over"
             ));
         }
+        if self.lines.nuls() > 0 {
+            let count = self.lines.nuls();
+            notes.push(format!(
+                "NUL bytes at the ends of lines: {count}, passed over; rows may be lost if the file was not written whole"
+            ));
+        }
         if self.without_value > 0 {
             let count = self.without_value;
             notes.push(format!(

@@ -11,6 +11,9 @@ use crate::surface::{Size, SurfaceArgs};
 /// Cells along the longer side where nothing is asked for, about.
 const DEFAULT_SIDE: f64 = 512.0;
 
+/// The most cells along a side that an error suggests.
+const MOST_ASKED: f64 = 1e6;
+
 /// The latitude of the poles, and half the way around.
 const POLE: f64 = 90.0;
 const HALF_TURN: f64 = 180.0;
@@ -36,7 +39,7 @@ fn exact(b: Bounds, size: Size) -> Result<GridSpec> {
     }
     let whole = |count: f64| {
         let nearest = count.round();
-        (nearest >= 1.0 && is_alike(nearest, count)).then_some(nearest)
+        ((1.0..=MOST_ASKED).contains(&nearest) && is_alike(nearest, count)).then_some(nearest)
     };
     let (for_width, for_height) = (whole(height / wide), whole(width / tall));
     let fitting: Vec<String> = [

@@ -35,6 +35,14 @@ pub enum Error {
         /// The format expected.
         format: &'static str,
     },
+    /// A table is wanted and the file is of another format, whatever its name.
+    #[error("{} is {format}", path.display())]
+    OtherFormat {
+        /// The file.
+        path: PathBuf,
+        /// What it is, and what to do.
+        format: &'static str,
+    },
     /// The file's ending names no format known for this use.
     #[error("{}: unknown file ending, use one of {known}", path.display())]
     UnknownEnding {

@@ -1,4 +1,4 @@
-//! Rasters as tables: a line a cell that has a value.
+//! Rasters as tables: a line a cell.
 
 use std::fmt::Display;
 use std::io::{self, BufWriter, Write};
@@ -9,8 +9,9 @@ use crate::output::{Output, write_atomic, write_file};
 use crate::points::ending;
 use crate::{Error, Result};
 
-/// Writes the centre and the value of each cell that has one, row by row from the north-west: with the names
-/// x, y and z and commas between, or with spaces and without names where the output ends in `.xyz`. The
+/// Writes the centre and the value of cells, row by row from the north-west: of each that has a value, with the names x, y
+/// and z and commas between; or of every cell, with spaces and without names, where the output ends in `.xyz`, since that is
+/// read as a raster by others (GDAL's XYZ driver), which want all its rows. There `nodata` stands where no value is. The
 /// path `-` stands for standard output. NaN is no value.
 ///
 /// # Errors
@@ -19,13 +20,14 @@ pub fn write_table<'a>(
     output: impl Into<Output<'a>>,
     grid: &GridSpec,
     values: &[f32],
+    nodata: f32,
 ) -> Result<()> {
     let output = output.into();
     let (found, expected) = (values.len() as u64, grid.cells());
     if found != expected {
         return Err(Error::Shape { what: "raster", expected, found });
     }
-    let xyz = ending(output.path) == "xyz";
+    let xyz = (ending(output.path) == "xyz").then_some(nodata);
     let failed = |e: io::Error| Error::write(output.path, e);
     if output.path.as_os_str() == "-" {
         let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
@@ -53,13 +55,20 @@ pub fn write_rows<'a>(
     })
 }
 
-fn write_lines(out: &mut impl Write, grid: &GridSpec, values: &[f32], xyz: bool) -> io::Result<()> {
-    if !xyz {
+/// Writes the lines of a table; of one without names if it is told what stands for no value.
+fn write_lines(
+    out: &mut impl Write,
+    grid: &GridSpec,
+    values: &[f32],
+    xyz: Option<f32>,
+) -> io::Result<()> {
+    if xyz.is_none() {
         writeln!(out, "x,y,z")?;
     }
-    let between = if xyz { ' ' } else { ',' };
+    let between = if xyz.is_some() { ' ' } else { ',' };
     for (row, line) in (0..grid.height).zip(values.chunks(grid.width.max(1) as usize)) {
-        for (column, value) in (0..grid.width).zip(line).filter(|(_, value)| !value.is_nan()) {
+        for (column, &value) in (0..grid.width).zip(line) {
+            let Some(value) = Some(value).filter(|value| !value.is_nan()).or(xyz) else { continue };
             let (x, y) = grid.cell_centre(column, row);
             writeln!(out, "{x}{between}{y}{between}{value}")?;
         }

@@ -75,7 +75,8 @@ pub enum Reach {
     Everywhere,
 }
 
-/// The memory that a tile takes: an affine function of its points and cells, those of the halo included.
+/// The memory that a tile takes: an affine function of its points and cells, those of the halo included
+/// where it has any.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Model {
     /// Bytes whatever the tile.
@@ -126,6 +127,8 @@ pub struct Params {
     pub reaches: Vec<(String, Reach)>,
     /// Whether there is nothing beyond the grid, so that the cells of a halo end there.
     pub ends_at_grid: bool,
+    /// Whether a halo has cells as a tile has, or points alone, which the tile reads.
+    pub halo_has_cells: bool,
     /// The most cells on a side of a tile, of a strip its width; `None` for no limit but the budget.
     pub most_side: Option<u32>,
     /// What tiles look like.
@@ -147,6 +150,7 @@ impl Params {
             device_model: none,
             reaches: Vec::new(),
             ends_at_grid: false,
+            halo_has_cells: true,
             most_side: None,
             shape: Shape::Rectangles,
             program: Value::Null,
@@ -182,6 +186,11 @@ impl Params {
     /// Sets whether there is nothing beyond the grid: the field of that name.
     pub fn ends_at_grid(self, ends_at_grid: bool) -> Self {
         Self { ends_at_grid, ..self }
+    }
+
+    /// Sets whether a halo has cells: the field of that name.
+    pub fn halo_has_cells(self, halo_has_cells: bool) -> Self {
+        Self { halo_has_cells, ..self }
     }
 
     /// Sets the most cells on a side of a tile: the field of that name.

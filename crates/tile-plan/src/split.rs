@@ -268,9 +268,10 @@ impl Division<'_> {
         };
         let points = near.iter().map(points_of).fold(0, u64::saturating_add);
         let around = |first: u32, count: u32, side: u32| {
-            let beyond = |room: u32| match self.params.ends_at_grid {
-                true => u64::from(self.halo.min(room)),
-                false => self.halo.into(),
+            let beyond = |room: u32| match self.params {
+                Params { halo_has_cells: false, .. } => 0,
+                Params { ends_at_grid: true, .. } => u64::from(self.halo.min(room)),
+                _ => self.halo.into(),
             };
             beyond(first) + u64::from(count) + beyond(side - first - count)
         };

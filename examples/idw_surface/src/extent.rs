@@ -1,6 +1,6 @@
 //! The surface's cells: over `--bounds`, or over the points; on the sphere, up to the poles.
 
-use anyhow::{Result, ensure};
+use anyhow::{Result, bail, ensure};
 use gpu_core::{Bounds, GridSpec};
 use programs::args::Extent;
 use programs::edges::in_cells;
@@ -11,28 +11,58 @@ use crate::surface::{Size, SurfaceArgs};
 /// Cells along the longer side where nothing is asked for, about.
 const DEFAULT_SIDE: f64 = 512.0;
 
+/// The most cells along a side that an error suggests.
+const MOST_ASKED: f64 = 1e6;
+
 /// The latitude of the poles, and half the way around.
 const POLE: f64 = 90.0;
 const HALF_TURN: f64 = 180.0;
 
 /// The surface's cells over `--bounds`, if these are given; `points` is where the points lie.
 pub fn grid(args: &SurfaceArgs, given: Option<Extent>, points: Bounds) -> Result<GridSpec> {
-    let bounds = given.map_or(points, |extent| extent.0);
-    if args.geographic {
-        // What lies beyond is a mistake, which whoever interpolates will name by its point.
-        let beyond = points.min_y < -POLE || points.max_y > POLE;
-        ensure!(!beyond, "a latitude of {} is beyond the pole", {
-            if points.max_y > POLE { points.max_y } else { points.min_y }
-        });
-    }
-    match args.size {
-        Some(size) => sized(bounds, size, args.geographic),
-        None => covering(args, bounds),
+    match (args.size, given) {
+        (Some(size), Some(Extent(bounds))) => exact(bounds, size),
+        (Some(size), None) => around(points, size, args.geographic),
+        (None, given) => covering(args, given.map_or(points, |extent| extent.0)),
     }
 }
 
-/// Exactly so many cells, around the middle of the bounds; on the sphere moved to lie between the poles.
-fn sized(b: Bounds, size: Size, is_sphere: bool) -> Result<GridSpec> {
+/// Exactly so many cells that fill the bounds: they must be square.
+fn exact(b: Bounds, size: Size) -> Result<GridSpec> {
+    let (width, height) = (b.max_x - b.min_x, b.max_y - b.min_y);
+    let (columns, rows) = (f64::from(size.width), f64::from(size.height));
+    let (wide, tall) = (width / columns, height / rows);
+    // Bounds as decimals are a little beside what they mean.
+    let is_alike = |a: f64, b: f64| (a / b - 1.0).abs() <= 1e-9;
+    if is_alike(wide, tall) {
+        return Ok(GridSpec::new(b.min_x, b.max_y, wide, size.width, size.height)?);
+    }
+    let whole = |count: f64| {
+        let nearest = count.round();
+        ((1.0..=MOST_ASKED).contains(&nearest) && is_alike(nearest, count)).then_some(nearest)
+    };
+    let (for_width, for_height) = (whole(height / wide), whole(width / tall));
+    let fitting: Vec<String> = [
+        for_width.map(|rows| format!("{columns}x{rows}")),
+        for_height.map(|columns| format!("{columns}x{rows}")),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    let fitting = match &fitting[..] {
+        [] => String::new(),
+        sizes => format!("--size {} makes them so, or ", sizes.join(" or ")),
+    };
+    bail!(
+        "--size {}x{} over --bounds makes cells of {wide} x {tall}, and cells are square: {fitting}--resolution takes \
+         the bounds with cells of one side",
+        size.width,
+        size.height
+    )
+}
+
+/// Exactly so many cells, around the middle of the points; on the sphere moved to lie between the poles.
+fn around(b: Bounds, size: Size, is_sphere: bool) -> Result<GridSpec> {
     let (width, height) = (b.max_x - b.min_x, b.max_y - b.min_y);
     let (columns, rows) = (f64::from(size.width), f64::from(size.height));
     let cell = (width / columns).max(height / rows);
@@ -68,6 +98,10 @@ fn covering(args: &SurfaceArgs, b: Bounds) -> Result<GridSpec> {
         None if longest > 0.0 => round(longest / DEFAULT_SIDE),
         None => 1.0,
     };
+    ensure!(
+        !args.geographic || cell <= 2.0 * POLE,
+        "--resolution {cell}: with --geographic cells are measured in degrees, and have at most 180"
+    );
     let snapped = |low: f64, high: f64| {
         let first = in_cells(low, cell).floor();
         (first, (in_cells(high, cell).ceil() - first).max(1.0))
@@ -91,14 +125,18 @@ fn covering(args: &SurfaceArgs, b: Bounds) -> Result<GridSpec> {
     Ok(GridSpec::new(west, south + rows * cell, cell, columns as u32, rows as u32)?)
 }
 
-/// Cells in a row from `low` on, without those that pass `limit` on either side; at least one.
+/// Cells in a row from `low` on, without those that pass `limit` on either side. Where that leaves none, one that ends at
+/// the limit.
 fn clipped(low: f64, count: f64, cell: f64, limit: f64) -> (f64, f64) {
     // A billionth of a cell more is rounding.
     let slack = 1e-9 * cell;
     let before = ((-limit - low - slack) / cell).ceil().max(0.0);
     let behind = ((low + count * cell - limit - slack) / cell).ceil().max(0.0);
-    let left = (count - before - behind).max(1.0);
-    (low + before * cell, left)
+    match count - before - behind {
+        left if left >= 1.0 => (low + before * cell, left),
+        _ if before > 0.0 => (-limit, 1.0),
+        _ => (limit - cell, 1.0),
+    }
 }
 
 #[cfg(test)]
@@ -160,7 +198,37 @@ mod tests {
         assert!(error.contains("100x50"), "{error}");
         let error = of(&["--geographic", "--size", "500x200"], WORLD).unwrap_err().to_string();
         assert!(error.contains("416x200"), "{error}");
-        let beyond = Bounds { max_y: 95.0, ..WORLD };
-        assert!(of(&["--geographic"], beyond).unwrap_err().to_string().contains("95"));
+    }
+
+    #[test]
+    fn no_cell_reaches_beyond_a_pole_however_large() {
+        let at =
+            |latitude: f64| Bounds { min_x: 2.0, min_y: latitude, max_x: 3.0, max_y: latitude };
+        for resolution in ["0.7", "7", "60", "91", "100", "180"] {
+            for latitude in [-90.0, -89.9, -60.0, 0.1, 50.0, 89.9, 90.0] {
+                let words = ["--geographic", "--resolution", resolution];
+                let b = of(&words, at(latitude)).unwrap().bounds();
+                let is_within = b.min_y >= -90.0 - 1e-9 && b.max_y <= 90.0 + 1e-9;
+                assert!(is_within, "{resolution} at {latitude}: {b:?}");
+            }
+        }
+        for resolution in ["181", "200", "1000"] {
+            let words = ["--geographic", "--resolution", resolution];
+            let error = of(&words, at(50.0)).unwrap_err().to_string();
+            assert!(error.contains("--resolution") && error.contains("degrees"), "{error}");
+        }
+    }
+
+    #[test]
+    fn bounds_with_a_size_are_met_exactly_or_refused() {
+        let of = |bounds: &str, size: &str| of(&[bounds, "--size", size], WORLD);
+        let grid = of("--bounds=0,0,100,50", "10x5").unwrap();
+        let b = grid.bounds();
+        assert_eq!((b.min_x, b.min_y, b.max_x, b.max_y), (0.0, 0.0, 100.0, 50.0));
+        assert!(of("--bounds=0.1,0.2,0.7,0.5", "6x3").is_ok());
+        let error = of("--bounds=0,0,100,100", "10x20").unwrap_err().to_string();
+        assert!(error.contains("10 x 5") && error.contains("10x10 or 20x20"), "{error}");
+        let error = of("--bounds=0,0,100,33", "512x512").unwrap_err().to_string();
+        assert!(error.contains("--resolution") && !error.contains("makes them"), "{error}");
     }
 }

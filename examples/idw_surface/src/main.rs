@@ -10,13 +10,15 @@ mod sample;
 mod scale;
 mod surface;
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::{Result, anyhow};
+use anyhow::{Context, Error, Result, anyhow};
 use geo_io::Crs;
+use gpu_core::parallel::{self, FINE};
 use gpu_core::{Bounds, Device, GridSpec, host_memory};
 use idw::{Input, Points, ValueRange};
-use programs::args::Format;
+use programs::args::{Format, PointArgs};
 use programs::cloud::Cloud;
 use programs::opening::Opening;
 use programs::products::Products;
@@ -65,7 +67,11 @@ fn run(args: &Args) -> Result<()> {
     for note in cloud.notes.iter().chain(&strays) {
         report.note(note);
     }
-    cloud.require_values_of_f32()?;
+    cloud.require_values_of_f32(&inputs, &args.points)?;
+    cloud.note_on_small_values().iter().for_each(|note| report.note(note));
+    if args.surface.geographic {
+        require_places(&cloud, &inputs, &args.points)?;
+    }
     let count = cloud.x.len();
     let bounds = cloud.bounds().ok_or_else(|| anyhow!("none of {count} points is finite"))?;
     let grid = extent::grid(&args.surface, args.points.bounds, bounds)?;
@@ -82,14 +88,17 @@ fn run(args: &Args) -> Result<()> {
     report.device(&device, args.run.device);
 
     let points = Points { x: &cloud.x, y: &cloud.y, values: &[&cloud.z] };
-    let power = power(args, &device, points, &mut stages, &mut report)?;
+    let name = |error| name_point(error, &cloud, &inputs, &args.points);
+    let power = power(args, &device, points, &mut stages, &mut report).map_err(name)?;
     let params = args.surface.params(power);
     // The files' range, not that of the points which were kept, so that tiles can have the same bits.
     let range = cloud.range.filter(|_| !params.is_all_pairs());
     let params = params.value_range(range.map(|[min, max]| ValueRange { min, max }));
-    let surface = stages.run("interpolate", |p| {
-        idw::interpolate::<f32>(&device, Input::new(points, grid), &params, p)
-    })?;
+    let surface = stages
+        .run("interpolate", |p| {
+            idw::interpolate::<f32>(&device, Input::new(points, grid), &params, p)
+        })
+        .map_err(|error| name(error.into()))?;
     match params.adaptive {
         Some(_) => report.line("power", "adaptive"),
         None => report.line("power", params.power),
@@ -101,6 +110,26 @@ fn run(args: &Args) -> Result<()> {
     report.written([&args.output]);
     report.print(&args.run, args.output.as_os_str() == "-");
     Ok(())
+}
+
+/// Refuses points that are no places of the globe.
+fn require_places(cloud: &Cloud, inputs: &[PathBuf], args: &PointArgs) -> Result<()> {
+    let is_wrong = |i: usize| surface::require_place(cloud.x[i], cloud.y[i]).is_err();
+    match parallel::first(cloud.x.len(), FINE, is_wrong) {
+        None => Ok(()),
+        Some(i) => surface::require_place(cloud.x[i], cloud.y[i])
+            .with_context(|| cloud.place_of(i, inputs, args)),
+    }
+}
+
+/// Says of an error that has a point by its index which of the inputs' it is.
+fn name_point(error: Error, cloud: &Cloud, inputs: &[PathBuf], args: &PointArgs) -> Error {
+    match error.downcast_ref() {
+        Some(&idw::Error::Place { what: "point", index, .. }) => {
+            error.context(cloud.place_of(index, inputs, args))
+        }
+        _ => error,
+    }
 }
 
 /// Where the points lie that count; `None` for everywhere.

@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
 use geo_io::Crs;
 use idw::{Adaptive, Params};
@@ -16,7 +16,7 @@ pub struct SurfaceArgs {
     /// Side of a cell, in the units of the coordinates [default: about 512 cells along the longer side]
     #[arg(long, value_parser = positive, allow_negative_numbers = true, conflicts_with = "size")]
     pub resolution: Option<f64>,
-    /// Cells across and down
+    /// Cells across and down; with --bounds they fill these exactly, and must come out square
     #[arg(long, value_name = "WxH")]
     pub size: Option<Size>,
     /// A point's weight is 1 / distance^POWER [default: 2, or the best with --cross-validate]
@@ -57,12 +57,8 @@ impl SurfaceArgs {
         }
         if let Some(extent) = bounds.filter(|_| self.geographic) {
             let b = extent.0;
-            let latitude = if b.max_y > 90.0 { b.max_y } else { b.min_y };
-            ensure!(latitude.abs() <= 90.0, "--bounds: latitude {latitude} is beyond the pole");
-            for longitude in [b.min_x, b.max_x] {
-                let known = (-360.0..=360.0).contains(&longitude);
-                ensure!(known, "--bounds: longitude {longitude} is not from -360 to 360");
-            }
+            require_place(b.min_x, b.min_y).context("--bounds")?;
+            require_place(b.max_x, b.max_y).context("--bounds")?;
         }
         Ok(())
     }
@@ -96,6 +92,17 @@ impl SurfaceArgs {
             .geographic(self.geographic)
             .adaptive(self.adaptive.then(Adaptive::default))
     }
+}
+
+/// Refuses degrees that are no place of the globe, as sphere-qtm's `LonLat` does.
+pub fn require_place(longitude: f64, latitude: f64) -> Result<()> {
+    ensure!(
+        (-90.0..=90.0).contains(&latitude),
+        "latitude {latitude} is beyond the pole (--geographic takes x for longitude and y for latitude)"
+    );
+    let is_known = (-360.0..=360.0).contains(&longitude);
+    ensure!(is_known, "longitude {longitude} is not from -360 to 360");
+    Ok(())
 }
 
 /// `--size`.

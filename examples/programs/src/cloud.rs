@@ -7,8 +7,11 @@ use geo_io::{Crs, CsvColumns, Filter, PointCloud, Several, Tally};
 use gpu_core::parallel::{self, FINE};
 use gpu_core::{Bounds, Progress, ValueRange};
 
-use crate::args::PointArgs;
+use crate::args::{PointArgs, ending};
 use crate::ground::Ground;
+
+/// Points at once, where inputs are read anew.
+const BATCH: usize = 1 << 16;
 
 /// The points to interpolate, and where they come from.
 #[derive(Default)]
@@ -180,21 +183,64 @@ impl Cloud {
         Some(ValueRange { min, max })
     }
 
-    /// Refuses a value that no raster of f32 holds, and says which point has it.
+    /// Refuses a value that no raster of f32 holds, and says which point of the inputs has it.
     ///
     /// # Errors
     /// As said.
-    pub fn require_values_of_f32(&self) -> Result<()> {
+    pub fn require_values_of_f32(&self, inputs: &[PathBuf], args: &PointArgs) -> Result<()> {
         let is_beyond = |i: usize| is_beyond_f32(self.z[i]);
         match parallel::first(self.z.len(), FINE, is_beyond) {
             None => Ok(()),
             Some(i) => {
-                let (x, y, z) = (self.x[i], self.y[i], self.z[i]);
-                bail!(
-                    "the point at ({x}, {y}) has the value {z:e}, which is beyond the range of f32"
-                )
+                let (place, z) = (self.place_of(i, inputs, args), self.z[i]);
+                bail!("{place}: the value {z:e} is beyond the range of f32, which the result is in")
             }
         }
+    }
+
+    /// A note, if values are so near to 0 that f32 has no digits for them.
+    pub fn note_on_small_values(&self) -> Option<String> {
+        let least = f64::from(f32::MIN_POSITIVE);
+        let is_small = |i: usize| self.z[i] != 0.0 && self.z[i].abs() < least;
+        let count = parallel::count(self.z.len(), FINE, is_small);
+        (count > 0).then(|| {
+            format!(
+                "values nearer to 0 than {least:.1e}: {count}; the result is in f32, which has few digits there or none, and \
+                 may be 0"
+            )
+        })
+    }
+
+    /// Says which point of the inputs a point is: its file, and its row there, or its number in a LAS or LAZ file, both from
+    /// 1. Reads the inputs anew up to that point, as filters may have left others out; what cannot be read twice is named by
+    /// the place of the point.
+    pub fn place_of(&self, point: usize, inputs: &[PathBuf], args: &PointArgs) -> String {
+        let (x, y, z) = (self.x[point], self.y[point], self.z[point]);
+        // Noise counts too; of a table without classes none can be asked for.
+        let all = Filter { classes: Some((0..=255).collect()), ..Filter::default() };
+        let columns = args.columns.names();
+        for path in inputs.iter().filter(|path| path.as_os_str() != "-") {
+            let (mut before, mut found) = (0, None);
+            let mut take = |part: &PointCloud| {
+                let is_it = |i: &usize| (part.x[*i], part.y[*i], part.z[*i]) == (x, y, z);
+                found = (0..part.len()).find(is_it).map(|i| before + i + 1);
+                before += part.len();
+                // That ends the reading.
+                if found.is_some() { Err(geo_io::Error::Cancelled) } else { Ok(()) }
+            };
+            let mut read =
+                |filter| geo_io::read_batches(path, filter, &columns, BATCH, &(), &mut take);
+            if matches!(read(&all), Err(geo_io::Error::NoAttribute { .. })) {
+                // Whether the point is found is all that is asked.
+                read(&Filter::default()).ok();
+            }
+            if let Some(row) = found {
+                let is_table = !matches!(ending(path).as_str(), "las" | "laz");
+                let what = if is_table { "row" } else { "point" };
+                return format!("{}: {what} {row}", path.display());
+            }
+        }
+        format!("the point at ({x}, {y})")
     }
 
     /// Where the points lie.

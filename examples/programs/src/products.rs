@@ -7,7 +7,7 @@ use geo_io::{Cells, Crs, Existing, Georeference, Output};
 use gpu_core::GridSpec;
 use gpu_core::parallel::{self, FINE};
 
-use crate::args::{Format, RasterArgs};
+use crate::args::{Format, RasterArgs, ending};
 
 /// What the products of one grid have in common.
 #[derive(Clone, Copy)]
@@ -43,21 +43,20 @@ impl<'a> Products<'a> {
 
     /// Writes numbers.
     pub fn write_values(&self, option: &str, path: &Path, values: &[f32]) -> Result<()> {
-        let output = self.output(path);
-        match Format::of(option, path, &Self::VALUES)? {
+        let (output, nodata) = (self.output(path), self.how.nodata);
+        let format = Format::of(option, path, &Self::VALUES)?;
+        if format == Format::GeoTiff || ending(path) == "xyz" {
+            let clash = parallel::first(values.len(), FINE, |i| values[i] == nodata).is_some();
+            let path = path.display();
+            ensure!(!clash, "--nodata {nodata}: a cell of {path} has this value: choose another");
+        }
+        match format {
             Format::Npy => {
                 let (width, height) = (self.grid.width as usize, self.grid.height as usize);
                 geo_io::write_npy(output, values, width, height)?;
             }
-            Format::Table => geo_io::write_table(output, self.grid, values)?,
+            Format::Table => geo_io::write_table(output, self.grid, values, nodata)?,
             _ => {
-                let nodata = self.how.nodata;
-                let clash = parallel::first(values.len(), FINE, |i| values[i] == nodata).is_some();
-                let path = path.display();
-                ensure!(
-                    !clash,
-                    "--nodata {nodata}: a cell of {path} has this value: choose another"
-                );
                 let cells = Cells::Values { values, nodata };
                 let options = self.how.options();
                 geo_io::write_tiff(output, &self.place(), self.size(), cells, &options)?;

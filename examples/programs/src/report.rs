@@ -239,10 +239,11 @@ fn files_of_another(raster: &Path) -> Vec<PathBuf> {
     files.into_iter().filter(|file| written(file).is_some_and(|old| old < new)).collect()
 }
 
-/// Numbers with these decimals, and with more where the largest has fewer than three digits otherwise.
+/// Returns numbers as text with these decimals, and with more where the largest would have fewer than three digits. Very
+/// small and very large ones have an exponent.
 pub fn digits<const N: usize>(numbers: [f64; N], decimals: usize) -> [String; N] {
     let largest = numbers.iter().fold(0.0f64, |most, number| most.max(number.abs()));
-    if largest > 0.0 && largest < 1e-4 {
+    if largest > 0.0 && !(1e-4..1e15).contains(&largest) {
         return numbers.map(|number| format!("{number:.2e}"));
     }
     let zeros = if largest > 0.0 { (-largest.log10().floor()).max(0.0) as usize } else { 0 };

@@ -10,4 +10,5 @@ mod rasters;
 mod room;
 mod rows;
 mod values;
+mod tables;
 mod windows;

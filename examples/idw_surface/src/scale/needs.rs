@@ -49,7 +49,7 @@ pub fn needs(tile: &Tile, reads: Reads) -> Needs {
     }
 }
 
-/// A tile that is made while one like it is read and another is written. Its halo's cells are counted, and not made.
+/// A tile that is made while one like it is read and another is written.
 pub fn model(reads: Reads) -> Model {
     let per_cell = cell(reads) + WRITTEN;
     match reads {

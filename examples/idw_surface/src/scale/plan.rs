@@ -4,7 +4,7 @@ use std::f64::consts::PI;
 
 use std::io::Write;
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use geo_io::Output;
 use gpu_core::{Bounds, GridSpec};
 use programs::cloud::is_beyond_f32;
@@ -19,6 +19,7 @@ use crate::scale::Planned;
 use crate::scale::args::PlanArgs;
 use crate::scale::needs;
 use crate::scale::recipe::{Reads, Recipe};
+use crate::surface::require_place;
 
 /// Reads headers, divides the surface and writes the plan.
 pub fn plan(args: &PlanArgs) -> Result<()> {
@@ -40,6 +41,16 @@ pub fn plan(args: &PlanArgs) -> Result<()> {
 }
 
 fn divide(args: &PlanArgs, headers: &Headers) -> Result<(Plan, Reads)> {
+    if args.surface.geographic {
+        for input in &headers.inputs {
+            let corners = input.bounds.map(|b| [(b.min_x, b.min_y), (b.max_x, b.max_y)]);
+            corners
+                .into_iter()
+                .flatten()
+                .try_for_each(|(x, y)| require_place(x, y))
+                .with_context(|| input.path.clone())?;
+        }
+    }
     let grid = extent::grid(&args.surface, args.points.bounds, headers.bounds)?;
     let range = headers.range()?;
     if let Some(value) = range.into_iter().find(|&value| is_beyond_f32(value)) {
@@ -86,7 +97,7 @@ fn try_divide(
     let params = Params::new(grid, args.budget.share()?, needs::model(reads))
         .device_model(needs::on_device(reads))
         .device_budget(args.budget.device_memory)
-        .ends_at_grid(true)
+        .halo_has_cells(false)
         .most_side(args.budget.tile_size)
         .reach(parameter, reach)
         .program(Planned::held(recipe, args.budget.memory)?);

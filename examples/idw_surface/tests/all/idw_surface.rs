@@ -42,7 +42,7 @@ fn a_value_beyond_f32_is_refused_and_one_within_is_kept() {
         std::fs::write(folder.path().join("far.csv"), format!("{POINTS}3,4,{value}\n")).unwrap();
         let words = [shown, "beyond the range of f32"];
         let run = ["far.csv", "-o", "far.npy", "--device", "cpu"];
-        fails(folder.path(), &run, &[&words[..], &["(3, 4)"]].concat());
+        fails(folder.path(), &run, &[&words[..], &["far.csv: row"]].concat());
         fails(folder.path(), &[&run[..], &["--max-points", "3"]].concat(), &words);
         fails(folder.path(), &["plan", "far.csv", "--max-points", "3"], &words);
     }
@@ -162,6 +162,83 @@ fn what_is_wrong_is_said_in_one_line() {
     fails(here, &["points.csv", "--min-points", "5", "--max-points", "4"], &["--min-points 5"]);
     fails(here, &["points.csv", "--size", "3x3", "--resolution", "1"], &["--resolution"]);
     fails(here, &["points.csv", "--resolution", "1e-9", "--device", "cpu"], &["cells"]);
+    let beside = ["points.csv", "--bounds=0,0,100,100", "--size", "10x20"];
+    fails(here, &beside, &["--size 10x20", "10 x 5", "10x10"]);
+    fails(
+        here,
+        &["points.csv", "--geographic", "--resolution", "1000"],
+        &["--resolution", "degrees"],
+    );
+}
+
+#[test]
+fn a_point_that_is_no_place_or_no_f32_is_named_by_file_and_row() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    std::fs::write(here.join("good.csv"), "lon,lat,v\n2,48,5\n").unwrap();
+    std::fs::write(here.join("pole.csv"), "lon,lat,v\n10,80,1\n11,90.0000001,2\n").unwrap();
+    std::fs::write(here.join("east.csv"), "lon,lat,v\n5,0,1\n6,0,1\n540,0,1\n").unwrap();
+    // A row of noise goes before, which is left out and counted all the same.
+    std::fs::write(here.join("huge.csv"), "lon,lat,v,class\n5,0,1,7\n6,0,1e39,2\n").unwrap();
+    let base = ["--columns", "lon,lat,v", "--geographic", "--device", "cpu"];
+    let with = |name: &'static str| [&["good.csv", name], &base[..]].concat();
+    fails(here, &with("pole.csv"), &["pole.csv: row 2", "latitude 90.0000001"]);
+    fails(here, &with("east.csv"), &["east.csv: row 3", "longitude 540"]);
+    fails(here, &with("huge.csv"), &["huge.csv: row 2", "1e39", "f32"]);
+    std::fs::write(here.join("far.csv"), "x,y,z\n5,0,1\n6,1e160,2\n").unwrap();
+    fails(here, &["far.csv", "--size", "2x2", "--device", "cpu"], &["far.csv: row 2", "1e150"]);
+    fails(
+        here,
+        &[&["plan"], &with("pole.csv")[..4], &["--geographic"]].concat(),
+        &["pole.csv", "90.0000001"],
+    );
+}
+
+#[test]
+fn values_of_any_size_are_told_with_digits() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    std::fs::write(here.join("tiny.csv"), "x,y,z\n0,0,1.5e-6\n10,0,2.5e-6\n0,10,3e-6\n").unwrap();
+    let report =
+        succeeds(here, &["tiny.csv", "--cross-validate", "--size", "3x3", "--device", "cpu"]);
+    assert!(report.contains("e-6 to ") && !report.contains("rmse 0.0000"), "{report}");
+    assert!(!report.contains("note"), "{report}");
+    // f32 has no such numbers.
+    std::fs::write(here.join("none.csv"), "x,y,z\n0,0,1e-50\n10,0,2\n").unwrap();
+    let report = succeeds(here, &["none.csv", "--size", "2x1", "--device", "cpu", "--overwrite"]);
+    assert!(report.contains("values nearer to 0 than 1.2e-38: 1"), "{report}");
+}
+
+#[test]
+fn a_table_of_xyz_has_all_cells_and_is_a_raster_to_gdal() {
+    let folder = with_points();
+    let here = folder.path();
+    let base = ["points.csv", "--size", "4x4", "--bounds=0,0,10,10", "--radius", "2"];
+    let mut counts = Vec::new();
+    for name in ["some.csv", "all.xyz"] {
+        succeeds(here, &[&base[..], &["--device", "cpu", "-o", name]].concat());
+        let text = std::fs::read_to_string(here.join(name)).unwrap();
+        let found = text.lines().filter(|line| line.ends_with(" -9999")).count();
+        counts.push((text.lines().count(), found));
+    }
+    let [(with_value, 0), (16, empty)] = counts[..] else { panic!("{counts:?}") };
+    assert!(with_value > 1 && with_value - 1 + empty == 16, "{counts:?}");
+    // A value that a cell has stands for none of them.
+    let ones = [&base[..], &["--device", "cpu", "--nodata", "1", "-o", "ones.xyz"]].concat();
+    fails(here, &ones, &["--nodata 1"]);
+    // Read again, those rows are said to be what they are.
+    let report = succeeds(here, &["all.xyz", "--size", "2x2", "--device", "cpu"]);
+    assert!(
+        report.contains(&format!("all.xyz: points with the value -9999: {empty};")),
+        "{report}"
+    );
+    match std::process::Command::new("gdalinfo").arg(here.join("all.xyz")).output() {
+        Ok(output) => {
+            let text = String::from_utf8_lossy(&output.stdout).into_owned();
+            assert!(text.contains("Size is 4, 4"), "{text}");
+        }
+        Err(_) => println!("skipped: no gdalinfo"),
+    }
 }
 
 #[test]

@@ -9,6 +9,23 @@ use testing::tiles::{bins_of, folder_of, kill_at_random, number};
 
 use crate::PROGRAM;
 
+/// Around a tile lie points that it reads, and no cells that it holds.
+#[test]
+fn few_points_over_many_cells_are_planned_within_little_memory() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut random = Random::new(11);
+    let rows: String =
+        (0..50).map(|i| format!("{},{},{i}\n", 1e6 * random.unit(), 1e6 * random.unit())).collect();
+    std::fs::write(folder.path().join("gauges.csv"), format!("x,y,z\n{rows}")).unwrap();
+    for (more, cell) in [(&[][..], "100"), (&[], "10"), (&["--radius", "300000"], "10")] {
+        let plan = ["plan", "gauges.csv", "--max-points", "12", "--memory", "8GiB"];
+        let rest = ["--resolution", cell, "--overwrite", "--json"];
+        let planned = PROGRAM.succeeds(folder.path(), &[&plan[..], &rest, more].concat());
+        let planned: serde_json::Value = serde_json::from_str(&planned).unwrap();
+        assert!(planned["tiles"]["count"].as_u64().unwrap() < 10_000, "{planned}");
+    }
+}
+
 /// Plans, makes all tiles and puts them together, of bins if these are wanted; gives the number of tiles.
 fn in_tiles(folder: &Path, plan: &[&str], device: &str, has_bins: bool, output: &str) -> u64 {
     let name = format!("{output}.json");

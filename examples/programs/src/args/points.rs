@@ -18,7 +18,7 @@ pub struct PointArgs {
     /// table on standard input; all are joined, and their coordinate systems must agree
     #[arg(value_name = "INPUT", help_heading = None)]
     pub inputs: Vec<PathBuf>,
-    /// Names of a table's columns, or their numbers where it names none
+    /// A table's columns by name, or by number where no name is that number
     #[arg(long, value_name = "X,Y,Z", default_value = "x,y,z")]
     pub columns: Columns,
     /// Keep only these classes, such as 2,9 (2 ground, 5 high vegetation, 6 building, 9 water) [default: all

@@ -12,7 +12,7 @@ use super::words::nodata;
 #[derive(Args, Debug)]
 #[command(next_help_heading = "GeoTIFF")]
 pub struct RasterArgs {
-    /// What a GeoTIFF holds where there is no value
+    /// What a GeoTIFF, and a table .xyz, holds where there is no value
     #[arg(long, value_name = "VALUE", default_value_t = -9999.0, value_parser = nodata, allow_hyphen_values = true)]
     pub nodata: f32,
     /// Write GeoTIFF cloud-optimised: overviews, statistics, and an order that is read in parts
@@ -39,7 +39,7 @@ pub enum Format {
     Npy,
     /// `.png`: a picture.
     Png,
-    /// `.csv` or `.xyz`, or `-` for standard output: a line a cell that has a value.
+    /// `.xyz`: a line a cell; `.csv`, or `-` for standard output: a line a cell that has a value.
     Table,
 }
 

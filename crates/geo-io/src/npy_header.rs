@@ -120,30 +120,78 @@ impl Header {
     }
 }
 
-/// A dictionary as Python 3 writes it: without the L of a long integer, and the b or u of a text.
+/// Returns a dictionary as NumPy writes it under Python 3: without the L of a long integer and the b or u of a text, and
+/// with the types that are read by their standard names.
 fn cleaned(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    let mut quote = None;
     let mut letters = text.chars().peekable();
+    let mut last = String::new();
     while let Some(letter) = letters.next() {
-        match quote {
-            Some(_) if letter == '\\' => {
+        match letter {
+            '\'' | '"' => {
+                let mut content = String::new();
+                while let Some(next) = letters.next_if(|&next| next != letter) {
+                    content.push(next);
+                    if next == '\\' {
+                        content.extend(letters.next());
+                    }
+                }
+                let is_type = last == "descr" && out.trim_end().ends_with(':');
+                let name = if is_type { standard(&content) } else { None };
                 out.push(letter);
+                out.push_str(name.as_deref().unwrap_or(&content));
+                last = content;
+                // The closing mark; a text that is cut short has none.
                 out.extend(letters.next());
-                continue;
             }
-            Some(open) if letter == open => quote = None,
-            Some(_) => {}
-            None if letter == '\'' || letter == '"' => quote = Some(letter),
-            None if letter == 'L' && out.ends_with(|c: char| c.is_ascii_digit()) => continue,
-            None if "bBuU".contains(letter) && matches!(letters.peek(), Some('\'' | '"')) => {
-                continue;
-            }
-            None => {}
+            'L' if out.ends_with(|c: char| c.is_ascii_digit()) => {}
+            'b' | 'B' | 'u' | 'U' if matches!(letters.peek(), Some('\'' | '"')) => {}
+            _ => out.push(letter),
         }
-        out.push(letter);
     }
     out
+}
+
+/// Other names that NumPy has for the types that are read.
+const NAMES: [(&str, &str); 24] = [
+    ("float16", "f2"),
+    ("float32", "f4"),
+    ("float64", "f8"),
+    ("bool", "b1"),
+    ("int8", "i1"),
+    ("uint8", "u1"),
+    ("int16", "i2"),
+    ("uint16", "u2"),
+    ("int32", "i4"),
+    ("uint32", "u4"),
+    ("int64", "i8"),
+    ("uint64", "u8"),
+    ("e", "f2"),
+    ("f", "f4"),
+    ("d", "f8"),
+    ("?", "b1"),
+    ("b", "i1"),
+    ("B", "u1"),
+    ("h", "i2"),
+    ("H", "u2"),
+    ("i", "i4"),
+    ("I", "u4"),
+    ("q", "i8"),
+    ("Q", "u8"),
+];
+
+/// Returns the standard name of a type that is read, where it has another; a name without a byte order has this machine's.
+fn standard(name: &str) -> Option<String> {
+    let kind = name.trim_start_matches(['<', '>', '|', '=']);
+    let other = NAMES.iter().find(|(other, _)| *other == kind).map(|(_, kind)| *kind);
+    let kind = other.or_else(|| KNOWN.into_iter().find(|known| *known == kind))?;
+    let native = if cfg!(target_endian = "little") { '<' } else { '>' };
+    let order = match name.chars().next() {
+        _ if kind.ends_with('1') => '|',
+        Some(stated @ ('<' | '>')) => stated,
+        _ => native,
+    };
+    Some(format!("{order}{kind}"))
 }
 
 #[cfg(test)]
@@ -158,5 +206,32 @@ mod tests {
         assert_eq!(cleaned(new), new);
         let quoted = r#"{'descr': [('2L\'b', '<i4'), ("u'", '<i4')]}"#;
         assert_eq!(cleaned(quoted), quoted);
+        assert_eq!(cleaned("{'descr': 'cut"), "{'descr': 'cut");
+        assert_eq!(cleaned("{'descr' : \"bool\"}"), "{'descr' : \"|b1\"}");
+        // The name of a field.
+        assert_eq!(cleaned("{'descr': [('h', '<i4')]}"), "{'descr': [('h', '<i4')]}");
+    }
+
+    #[test]
+    fn types_have_several_names() {
+        for (name, expected) in [
+            ("uint8", Some("|u1")),
+            (">u1", Some("|u1")),
+            ("f4", Some("<f4")),
+            ("=f8", Some("<f8")),
+            (">i2", Some(">i2")),
+            (">H", Some(">u2")),
+            ("bool", Some("|b1")),
+            ("descr", None),
+            ("<c8", None),
+            ("O", None),
+        ] {
+            // Those without an order have the machine's.
+            let native = |name: &str| match cfg!(target_endian = "little") || name.contains('>') {
+                true => name.to_owned(),
+                false => name.replace('<', ">"),
+            };
+            assert_eq!(standard(name), expected.map(native), "{name}");
+        }
     }
 }

@@ -129,7 +129,8 @@ fn a_file_keeps_its_reference_system_and_one_without_has_the_bytes_of_version_1(
         assert_eq!(found.system(), Some(text));
         assert!(found == placed && found != plain());
         // SAFETY: nobody changes the file.
-        assert!(unsafe { Tree::<i16>::map(&path) }.unwrap() == placed);
+        let mapped = unsafe { Tree::<i16>::map(&path) }.unwrap();
+        assert!(mapped == placed);
     }
     let folder = tempfile::tempdir().unwrap();
     let long = plain().in_system("x".repeat((1 << 16) + 1));

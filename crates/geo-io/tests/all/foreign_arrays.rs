@@ -24,8 +24,9 @@ fn headers_of_every_version_and_of_python_2_are_read() {
     let long = header("|u1", "(2L, 3L)");
     let named = "{b'descr': b'|u1', u'fortran_order': False, 'shape': (2, 3)}".to_owned();
     let double = plain.replace('\'', "\"");
+    let other = header("uint8", "(2, 3)");
     for version in [1, 2, 3] {
-        for text in [&plain, &long, &named, &double] {
+        for text in [&plain, &long, &named, &double, &other] {
             let path = write(folder.path(), "a.npy", &npy(version, text, &SIX));
             assert_eq!(read_npy(&path).unwrap(), six(), "{version}: {text}");
             let window = ValuesFile::open(&path).unwrap().window(1..2, 1..3).unwrap();

@@ -14,15 +14,21 @@ const OF_AUX: [f64; 6] = [100.0, 7.0, 0.0, 200.0, 0.0, -7.0];
 const OF_SCALE: [f64; 6] = [500_000.0, 30.0, 0.0, 4_000_000.0, 0.0, -30.0];
 const OF_MATRIX: [f64; 6] = [100.0, 10.0, 0.0, 200.0, 0.0, -10.0];
 
-fn tiff(tags: &[(u16, &[f64])]) -> RawTiff {
+/// A tag's number, and the numbers that it holds.
+type Tag<'a> = (u16, &'a [f64]);
+
+/// Tags, the place that they state, and words of the note where they state none.
+type Case<'a> = (&'a [Tag<'a>], Option<[f64; 6]>, &'a str);
+
+fn tiff(tags: &[Tag<'_>]) -> RawTiff {
     let plain = RawTiff::strips(8, 4, &[&[1; 32]]);
     tags.iter()
         .fold(plain, |tiff, (code, numbers)| tiff.tag(*code, Value::Double(numbers.to_vec())))
 }
 
-const SCALE: (u16, &[f64]) = (33550, &[30.0, 30.0, 0.0]);
-const POINT: (u16, &[f64]) = (33922, &[0.0, 0.0, 0.0, 500_000.0, 4_000_000.0, 0.0]);
-const MATRIX: (u16, &[f64]) = (
+const SCALE: Tag<'static> = (33550, &[30.0, 30.0, 0.0]);
+const POINT: Tag<'static> = (33922, &[0.0, 0.0, 0.0, 500_000.0, 4_000_000.0, 0.0]);
+const MATRIX: Tag<'static> = (
     34264,
     &[10.0, 0.0, 0.0, 100.0, 0.0, -10.0, 0.0, 200.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0],
 );
@@ -57,16 +63,16 @@ fn place(path: &Path) -> Option<Georeference> {
 fn tags_of_a_place_count_in_gdals_order() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("t.tif");
-    let zero: (u16, &[f64]) = (33550, &[0.0, 0.0, 0.0]);
-    let short: (u16, &[f64]) = (34264, &MATRIX.1[..8]);
-    let cut: (u16, &[f64]) = (33922, &POINT.1[..4]);
+    let zero: Tag<'_> = (33550, &[0.0, 0.0, 0.0]);
+    let short: Tag<'_> = (34264, &MATRIX.1[..8]);
+    let cut: Tag<'_> = (33922, &POINT.1[..4]);
     let four: Vec<f64> = [(0.0, 0.0), (8.0, 0.0), (0.0, 4.0), (8.0, 4.0)]
         .iter()
         .flat_map(|(x, y)| [*x, *y, 0.0, 500_000.0 + 30.0 * x, 4_000_000.0 - 30.0 * y, 0.0])
         .collect();
-    let four: (u16, &[f64]) = (33922, &four);
-    let south: (u16, &[f64]) = (33550, &[30.0, -30.0, 0.0]);
-    let cases: [(&[(u16, &[f64])], Option<[f64; 6]>, &str); 14] = [
+    let four: Tag<'_> = (33922, &four);
+    let south: Tag<'_> = (33550, &[30.0, -30.0, 0.0]);
+    let cases: [Case<'_>; 14] = [
         (&[], None, ""),
         (&[SCALE, POINT], Some(OF_SCALE), ""),
         (&[MATRIX], Some(OF_MATRIX), ""),

@@ -5,7 +5,6 @@
 //! header's last number is its own CRC-32, and it has those of the other two parts: a file that was cut short or
 //! changed is refused.
 
-use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::ops::Range;
 use std::path::Path;
@@ -60,7 +59,7 @@ struct Header {
 pub fn cells_of_file(path: impl AsRef<Path>) -> Result<&'static str> {
     let path = path.as_ref();
     let mut start = Vec::new();
-    let file = File::open(path).map_err(|e| failed(path, e))?;
+    let (file, _) = files::open(path).map_err(|e| failed(path, e))?;
     file.take(LONGEST_HEADER).read_to_end(&mut start).map_err(|e| failed(path, e))?;
     let (header, _) = Header::parse(&start).map_err(|reason| failed(path, reason))?;
     Ok(KINDS[header.kind as usize])
@@ -139,8 +138,7 @@ impl<T: Cell> Tree<T> {
         let path = path.as_ref();
         let io = |e: std::io::Error| failed(path, e);
         let bad = |reason: String| failed(path, reason);
-        let mut file = File::open(path).map_err(io)?;
-        let length = file.metadata().map_err(io)?.len();
+        let (mut file, length) = files::open(path).map_err(io)?;
         let mut start = Vec::new();
         (&file).take(LONGEST_HEADER).read_to_end(&mut start).map_err(io)?;
         let (header, at) = Header::parse(&start).map_err(bad)?;
@@ -171,8 +169,8 @@ impl<T: Cell> Tree<T> {
     pub unsafe fn map(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         let bad = |reason: String| failed(path, reason);
-        let file = File::open(path).map_err(|e| failed(path, e))?;
-        if file.metadata().map_err(|e| failed(path, e))?.len() == 0 {
+        let (file, length) = files::open(path).map_err(|e| failed(path, e))?;
+        if length == 0 {
             // What no system maps.
             return Err(failed(path, SHORT));
         }

@@ -52,8 +52,10 @@ fn read_both<T: Buildable>(path: &Path, bytes: &[u8]) -> Result<Tree<T>, String>
     std::fs::write(path, bytes).unwrap();
     let (read, most) = peak(|| Tree::<T>::read(path));
     assert!(most <= FIXED + 6 * bytes.len(), "{most} bytes of memory for {}", bytes.len());
-    // SAFETY: nobody else has the file.
-    let (mapped, most) = peak(|| unsafe { Tree::<T>::map(path) });
+    let (mapped, most) = peak(|| {
+        // SAFETY: nobody else has the file.
+        unsafe { Tree::<T>::map(path) }
+    });
     assert!(most <= FIXED + 6 * bytes.len(), "{most} bytes of memory for {}", bytes.len());
     let _ = cells_of_file(path);
     match (read, mapped) {

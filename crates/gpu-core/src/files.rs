@@ -88,6 +88,21 @@ pub fn place(path: &Path) -> Result<PathBuf> {
     Err(bad("its symbolic links lead nowhere"))
 }
 
+/// Opens a regular file for reading, and returns its length too, against which a reader holds what a header says.
+///
+/// # Errors
+/// Those of the system; a folder, and a pipe or a device, which has no length and may never end.
+pub fn open(path: &Path) -> Result<(File, u64)> {
+    let about = fs::metadata(path)?;
+    if !about.is_file() {
+        let reason = if about.is_dir() { "it is a folder" } else { "it is no regular file" };
+        return Err(Error::new(ErrorKind::InvalidInput, reason));
+    }
+    let file = File::open(path)?;
+    let length = file.metadata()?.len();
+    Ok((file, length))
+}
+
 /// Returns the folder that a path lies in.
 pub fn folder_of(path: &Path) -> &Path {
     match path.parent() {
@@ -461,5 +476,8 @@ mod tests {
             reader.join().unwrap()
         });
         assert_eq!((read, names(folder.path())), (b"through".to_vec(), vec!["pipe".into()]));
+        // Opening it would wait for a writer.
+        assert_eq!(open(&pipe).unwrap_err().to_string(), "it is no regular file");
+        assert_eq!(open(folder.path()).unwrap_err().to_string(), "it is a folder");
     }
 }

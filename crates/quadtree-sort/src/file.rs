@@ -185,8 +185,7 @@ impl Quadtree {
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         let failed = |error: io::Error| Error::file(path, &error);
-        let mut file = File::open(path).map_err(failed)?;
-        let len = file.metadata().map_err(failed)?.len();
+        let (mut file, len) = files::open(path).map_err(failed)?;
         let mut start = [0; size_of::<Header>()];
         if len < start.len() as u64 {
             return Err(too_short());
@@ -215,9 +214,9 @@ impl Quadtree {
     /// shortened ends the process with a signal.
     pub unsafe fn map(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
-        let file = File::open(path).map_err(|error| Error::file(path, &error))?;
+        let (file, len) = files::open(path).map_err(|error| Error::file(path, &error))?;
         // An empty file cannot be mapped.
-        if file.metadata().is_ok_and(|about| about.len() < size_of::<Header>() as u64) {
+        if len < size_of::<Header>() as u64 {
             return Err(too_short());
         }
         // SAFETY: the mapping is read only, and the caller has promised that nobody changes the file.

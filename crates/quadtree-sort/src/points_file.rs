@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-use gpu_core::{Points, host_memory};
+use gpu_core::{Points, files, host_memory};
 use memmap2::Mmap;
 
 use crate::array::Array;
@@ -64,9 +64,7 @@ impl MappedPoints {
 
 /// Opens a file whose length is one of points, and says that.
 fn of_points(path: &Path) -> Result<(File, u64)> {
-    let failed = |error: std::io::Error| Error::file(path, &error);
-    let file = File::open(path).map_err(failed)?;
-    let len = file.metadata().map_err(failed)?.len();
+    let (file, len) = files::open(path).map_err(|error| Error::file(path, &error))?;
     if len.is_multiple_of(16) { Ok((file, len)) } else { Err(no_columns(path, len)) }
 }
 

@@ -48,8 +48,10 @@ fn open_both(path: &Path, bytes: &[u8]) -> Option<Quadtree> {
     let start = Instant::now();
     let (opened, most) = peak(|| Quadtree::open(path));
     assert!(most <= FIXED + 4 * bytes.len(), "{most} bytes of memory for {}", bytes.len());
-    // SAFETY: nobody else has the file.
-    let (mapped, most) = peak(|| unsafe { Quadtree::map(path) });
+    let (mapped, most) = peak(|| {
+        // SAFETY: nobody else has the file.
+        unsafe { Quadtree::map(path) }
+    });
     assert!(most <= FIXED + 4 * bytes.len(), "{most} bytes of memory for {}", bytes.len());
     match (&opened, &mapped) {
         // A number may be none, which is not equal to itself.

@@ -1,6 +1,7 @@
 //! What every program does at its beginning and its end.
 
 use std::any::Any;
+use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind, set_hook};
 use std::process::ExitCode;
 
@@ -10,6 +11,7 @@ use clap::{Command, Parser};
 use clap_complete::Shell;
 
 use crate::args::RunArgs;
+use crate::report;
 
 /// The exit status of a program that was interrupted from its terminal, as shells have it.
 const INTERRUPTED: i32 = 130;
@@ -31,7 +33,10 @@ pub fn run<Args: Parser + AsRef<RunArgs>>(
     // What a panic leaves behind is not looked at again: the program ends.
     let outcome = catch_unwind(AssertUnwindSafe(|| started.and_then(work)));
     let message = match outcome {
-        Ok(Ok(())) => return ExitCode::SUCCESS,
+        Ok(Ok(())) => match report::lost() {
+            None => return ExitCode::SUCCESS,
+            Some(error) => format!("the report cannot be written, all files are: {error}"),
+        },
         Ok(Err(error)) => with_tip(&error),
         Err(panic) => format!("internal error, please report it: {}", panic_text(&*panic)),
     };
@@ -98,7 +103,10 @@ fn print_instead(words: &[String], command: impl Fn() -> Command) -> Result<bool
     })?;
     let mut command = command();
     let name = command.get_name().to_owned();
-    clap_complete::generate(shell, &mut command, name, &mut std::io::stdout());
+    // The generator knows no errors of writing.
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut command, name, &mut script);
+    std::io::stdout().write_all(&script)?;
     Ok(true)
 }
 
@@ -112,7 +120,7 @@ fn end_cleanly_at_signals(name: &'static str) -> Result<()> {
     use signal_hook::{iterator::Signals, low_level};
 
     let ending = [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGXCPU, SIGALRM, SIGUSR1, SIGUSR2];
-    let mut signals = Signals::new(ending)?;
+    let mut signals = Signals::new(ending.into_iter().filter(|&signal| !is_ignored(signal)))?;
     std::thread::Builder::new().name("signals".to_owned()).spawn(move || {
         if let Some(signal) = signals.forever().next() {
             geo_io::remove_unfinished(false);
@@ -140,6 +148,16 @@ fn end_cleanly_at_signals(name: &'static str) -> Result<()> {
         low_level::register(SIGXFSZ, || {})?;
     }
     Ok(())
+}
+
+/// Whether the program was started with a signal switched off, as `nohup` does with SIGHUP: then it stays so. (Linux; elsewhere
+/// none is.)
+#[cfg(unix)]
+fn is_ignored(signal: i32) -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let ignored = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    ignored.is_some_and(|mask| mask >> (signal - 1) & 1 != 0)
 }
 
 #[cfg(not(unix))]

@@ -2,6 +2,7 @@
 
 use std::fmt::{Display, Write as _};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use geo_io::{Crs, Tally};
 use gpu_core::parallel::{self, FINE};
@@ -202,12 +203,26 @@ impl Report {
             (false, true) => format!("{}\n", Value::Object(self.fields.clone())),
             (false, false) => self.text.clone(),
         };
-        let _ = if is_output_taken {
+        let written = if is_output_taken {
             std::io::stderr().write_all(text.as_bytes())
         } else {
-            std::io::stdout().write_all(text.as_bytes())
+            std::io::stdout().write_all(text.as_bytes()).and_then(|()| std::io::stdout().flush())
         };
+        match written {
+            Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+                *LOST.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+            }
+            _ => {}
+        }
     }
+}
+
+/// Why a report could not be written, which ends the program with an error when all else is done.
+static LOST: Mutex<Option<std::io::Error>> = Mutex::new(None);
+
+/// Why this program's report could not be written, if so.
+pub(crate) fn lost() -> Option<std::io::Error> {
+    LOST.lock().unwrap_or_else(PoisonError::into_inner).take()
 }
 
 /// The ends of no values.

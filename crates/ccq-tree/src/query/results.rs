@@ -112,10 +112,12 @@ fn each_run(
 /// The cells that satisfy all conditions, as runs: row by row, in a row from west to east, none beside another.
 ///
 /// # Errors
-/// As [`quadrants`]; [`Error::NeedsRaster`] where a range cuts through a bin and its raster is not given.
+/// As [`quadrants`]; [`Error::NeedsRaster`] where a range cuts through a bin and its raster is not given; [`Error::Core`] where
+/// there is not the memory.
 pub fn runs(conditions: &[Condition<'_>], query: &Query) -> Result<Vec<Run>> {
     let Some(search) = Search::new(conditions, query)? else { return Ok(Vec::new()) };
     let found = quadrants(conditions, query)?;
+    require_memory(&found, search.window)?;
     let rasters = rasters_for(&search, &found)?;
     let of = |quadrant: &Quadrant| {
         let mut runs = Vec::new();
@@ -142,6 +144,17 @@ pub fn runs(conditions: &[Condition<'_>], query: &Query) -> Result<Vec<Run>> {
     Ok(runs)
 }
 
+/// Refuses runs of more rows than there is memory for: a tree of one node may stand for a raster of 2^30 rows.
+fn require_memory(found: &[Quadrant], window: Window) -> Result<()> {
+    /// Rows that are not worth asking the system for.
+    const FEW: u64 = 1 << 20;
+    let cells = found.iter().filter_map(|quadrant| quadrant.cells(window));
+    let rows: u64 = cells.map(|cells| u64::from(cells.row1 - cells.row0)).sum();
+    // Those of each quadrant, and all of them.
+    let bytes = rows.saturating_mul(2 * size_of::<Run>() as u64);
+    if rows > FEW { Ok(host_memory::require(bytes)?) } else { Ok(()) }
+}
+
 fn rasters_for<'a>(
     search: &Search<'a>,
     found: &[Quadrant],
@@ -154,6 +167,9 @@ fn rasters_for<'a>(
 /// # Errors
 /// As [`runs`].
 pub fn mask(conditions: &[Condition<'_>], query: &Query) -> Result<Grid<u8>> {
+    if let Some(condition) = conditions.first() {
+        host_memory::require(condition.tree.grid().cells())?;
+    }
     let runs = runs(conditions, query)?;
     let grid = *conditions.first().ok_or(Error::NeedsRaster)?.tree.grid();
     let mut cells = host_memory::filled(0u8, grid.cells() as usize)?;

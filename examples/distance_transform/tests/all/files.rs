@@ -84,6 +84,24 @@ fn other_signals_leave_no_part() {
     ["-XCPU", "-USR1", "-QUIT"].iter().for_each(|signal| ended_by(signal, 2, SIDES[0]));
 }
 
+/// As `nohup` starts a program, whose terminal may then be closed.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_signal_that_was_switched_off_stays_so() {
+    let folder = folder_of_inputs();
+    let script = "trap '' HUP; \"$0\" \"$@\" > report & \
+        sleep 0.2; kill -HUP $!; wait $!";
+    let side = 2000;
+    let mask: Vec<u8> = (0..side * side).map(|i| u8::from(i % 9973 == 0)).collect();
+    write_npy(&folder.path().join("mask.npy"), &mask, side, side).unwrap();
+    let line =
+        ["-c", script, PROGRAM.path, "mask.npy", "-o", "d.npy", "-o", "d.tif", "--device", "cpu"];
+    let output = Command::new("sh").current_dir(folder.path()).args(line).output().unwrap();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{errors}");
+    assert!(folder.path().join("d.npy").exists() && folder.path().join("d.tif").exists());
+}
+
 /// Room is taken for what is large: its bytes are those of what is written without.
 #[test]
 fn large_arrays_are_the_same_beside_other_outputs() {
@@ -112,6 +130,31 @@ fn large_arrays_are_the_same_beside_other_outputs() {
     assert!(written.data == geo_io::ArrayData::U32(nearest.into_values()));
     assert_eq!(written.shape, [height, width]);
     assert_eq!(files(folder).len(), 5);
+}
+
+/// A report that is lost is an error, where nobody reads it is none.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_report_that_cannot_be_written_is_an_error() {
+    let folder = folder_of_inputs();
+    let full = || std::fs::File::create("/dev/full").unwrap();
+    let lines: [&[&str]; 4] = [
+        &["mask.npy", "-o", "d.npy", "--device", "cpu", "--overwrite"],
+        &["mask.npy", "-o", "d.npy", "--device", "cpu", "--overwrite", "--json"],
+        &["--completions", "bash"],
+        &["--man"],
+    ];
+    for line in lines {
+        let output = PROGRAM.command(folder.path(), line).stdout(full()).output().unwrap();
+        let errors = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(
+            (output.status.code(), errors.lines().count()),
+            (Some(2), 1),
+            "{line:?}: {errors}"
+        );
+        assert!(errors.contains("No space left"), "{errors}");
+    }
+    assert!(folder.path().join("d.npy").exists());
 }
 
 /// As where the disk is full: one line, before the mask is read, and no file.

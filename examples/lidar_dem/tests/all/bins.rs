@@ -75,6 +75,32 @@ fn a_second_start_goes_on_where_the_first_ended() {
     }
 }
 
+/// The CRC-32 of some bytes (IEEE 802.3).
+fn crc(bytes: &[u8]) -> u32 {
+    !bytes.iter().fold(u32::MAX, |sum, &byte| {
+        (0..8).fold(sum ^ u32::from(byte), |sum, _| sum >> 1 ^ 0xedb8_8320 * (sum & 1))
+    })
+}
+
+/// A file of bins that says, with right checksums, that it ends behind inputs or points that the plan does not have.
+#[test]
+fn bins_that_end_behind_the_last_input_are_named() {
+    let folder = planned();
+    let folder = folder.path();
+    PROGRAM.succeeds(folder, &["bin", "plan.json"]);
+    let runs = files(&bins(folder));
+    runs[1..].iter().for_each(|path| std::fs::remove_file(path).unwrap());
+    let mut run = bytes(&runs[0]);
+    for input in [2, u64::MAX] {
+        run[88..96].copy_from_slice(&input.to_le_bytes());
+        run[96..104].copy_from_slice(&u64::MAX.to_le_bytes());
+        let sum = crc(&run[..168]);
+        run[168..172].copy_from_slice(&sum.to_le_bytes());
+        std::fs::write(&runs[0], &run).unwrap();
+        PROGRAM.fails(folder, &["bin", "plan.json"], &["bins-", "--remove"]);
+    }
+}
+
 #[test]
 fn bins_that_are_not_complete_are_passed_over() {
     let folder = planned();

@@ -59,17 +59,16 @@ pub fn bin<R: PointRecipe>(args: &BinArgs) -> Result<()> {
             writer.finish()?;
             Ok::<_, anyhow::Error>(points)
         })
-        .map_err(|error| two_at_once::<R>(error))
+        .map_err(|error| two_at_once(R::PROGRAM, error))
         .map(|points| report(args, &spec, folder, [before, points], &stages))
 }
 
 /// What an error of writing says where a file of bins that was missing is there: another job writes the same.
-fn two_at_once<R: Recipe>(error: anyhow::Error) -> anyhow::Error {
+fn two_at_once(program: &str, error: anyhow::Error) -> anyhow::Error {
     match error.downcast_ref::<geo_io::Error>() {
         Some(geo_io::Error::Exists { path }) => anyhow!(
-            "{} was written by another {} bin of this plan meanwhile: when that has ended, run this again to complete the bins",
-            path.display(),
-            R::PROGRAM
+            "{} was written by another {program} bin of this plan meanwhile: when that has ended, run this again to complete the bins",
+            path.display()
         ),
         _ => error,
     }
@@ -207,4 +206,22 @@ fn remove<R: PointRecipe>(planned: &Planned<R>, args: &BinArgs) -> Result<()> {
     report.field("removed", files);
     report.print(&args.run, false);
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `bin` has no --overwrite, and the file of another `bin` is not to be replaced.
+    #[test]
+    fn of_two_at_once_the_second_says_to_run_it_again() {
+        let exists = geo_io::Error::Exists { path: "bins-1/0.points".into() };
+        let text = two_at_once("lidar_dem", exists.into()).to_string();
+        assert!(
+            text.contains("bins-1/0.points") && text.contains("another lidar_dem bin"),
+            "{text}"
+        );
+        assert!(!text.contains("--overwrite"), "{text}");
+        assert_eq!(two_at_once("lidar_dem", anyhow!("full")).to_string(), "full");
+    }
 }

@@ -259,6 +259,7 @@ impl Header {
         let bins = (0..bins).map(|i| number(first_bin + 8 * i)).collect::<Result<Vec<_>, _>>()?;
         let params = Params { bins, nodata };
         let is_sound = params.check().is_ok()
+            && grid.check().is_ok()
             && width.max(height) <= MAX_SIDE.min(1 << bits)
             && starts[0] == 0
             && starts.windows(2).all(|pair| pair[0] <= pair[1])

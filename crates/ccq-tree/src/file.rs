@@ -291,6 +291,7 @@ impl Header {
         let system = system.map_err(|_| "its header is damaged".to_owned())?;
         let params = Params { bins, nodata };
         let is_sound = params.check().is_ok()
+            && grid.check().is_ok()
             && width.max(height) <= MAX_SIDE.min(1 << bits)
             && starts[0] == 0
             && starts.windows(2).all(|pair| pair[0] <= pair[1])

@@ -1,6 +1,6 @@
 //! Rasters in device memory.
 
-use crate::raster::check_length;
+use crate::raster::check_raster;
 use crate::{Column, Element, Gpu, Grid, GridSpec, GridView, Result, Slice, SliceMut};
 
 /// A row-major raster in device memory, row 0 in the north.
@@ -21,9 +21,10 @@ impl<T: Element> DeviceGrid<T> {
     /// Takes a column as the raster of `grid`.
     ///
     /// # Errors
-    /// [`Error::Length`](crate::Error::Length) unless there is an element for each cell.
+    /// [`Error::Length`](crate::Error::Length) unless there is an element for each cell, and as
+    /// [`GridSpec::check`].
     pub fn from_column(column: Column<T>, grid: GridSpec) -> Result<Self> {
-        check_length(column.len(), &grid)?;
+        check_raster(column.len(), &grid)?;
         Ok(Self { column, grid })
     }
 
@@ -88,10 +89,11 @@ impl<'a, T> GridSlice<'a, T> {
     /// Takes a slice as the raster of `grid`.
     ///
     /// # Errors
-    /// [`Error::Length`](crate::Error::Length) unless there is an element for each cell.
+    /// [`Error::Length`](crate::Error::Length) unless there is an element for each cell, and as
+    /// [`GridSpec::check`].
     pub fn new(values: impl Into<Slice<'a, T>>, grid: GridSpec) -> Result<Self> {
         let values = values.into();
-        check_length(values.len(), &grid)?;
+        check_raster(values.len(), &grid)?;
         Ok(Self { values, grid })
     }
 

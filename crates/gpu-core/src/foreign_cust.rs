@@ -48,8 +48,10 @@ impl Gpu {
         if cuda_driver::loaded().is_none() {
             return Err(Error::NoDriver { reason: "none was loaded: call cust_init".to_owned() });
         }
-        let context = context.clone();
-        let device = device_of(CUcontext(context.as_raw().cast()))?;
+        let raw = CUcontext(context.as_raw().cast());
+        // A context of `cust`'s makes itself current as it is cloned.
+        let _current = driver::make_current(raw)?;
+        let (context, device) = (context.clone(), device_of(raw)?);
         let opened = Opened::get(device as u32)?;
         let raw = CUstream(stream.as_inner().cast());
         // SAFETY: the stream is alive, and the function writes its context.

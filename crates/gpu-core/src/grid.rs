@@ -80,13 +80,23 @@ impl GridSpec {
         width: u32,
         height: u32,
     ) -> Result<Self> {
-        if !(cell_size.is_finite() && cell_size > 0.0) {
-            return Err(Error::CellSize { cell_size });
-        }
+        let grid = Self { origin_x, origin_y, cell_size, width, height };
+        grid.check()?;
+        Ok(grid)
+    }
+
+    /// Checks the fields, which anybody may have set.
+    ///
+    /// # Errors
+    /// [`Error::CellSize`] unless the cell size is finite and positive, [`Error::Origin`] unless
+    /// the corner is finite.
+    pub fn check(&self) -> Result<()> {
+        let &Self { origin_x, origin_y, cell_size, .. } = self;
+        check_cell_size(cell_size)?;
         if !(origin_x.is_finite() && origin_y.is_finite()) {
             return Err(Error::Origin { x: origin_x, y: origin_y });
         }
-        Ok(Self { origin_x, origin_y, cell_size, width, height })
+        Ok(())
     }
 
     /// The grid of a raster that lies nowhere: its cells are of side 1, its south-west corner is (0, 0).
@@ -94,32 +104,32 @@ impl GridSpec {
         Self { origin_x: 0.0, origin_y: height.into(), cell_size: 1.0, width, height }
     }
 
-    /// The smallest grid over `bounds` whose edges are whole multiples of `cell_size`.
+    /// The smallest grid over `bounds` whose western and northern edges are whole multiples of `cell_size`, or
+    /// the bounds where a multiple, rounded to `f64`, lies within them.
     ///
-    /// Every point of the bounds lies in a cell: one on the eastern or southern edge, which
-    /// would belong to the next cell, adds a column or a row.
+    /// Every point of the bounds lies in a cell by [`cell_of`](Self::cell_of), whose arithmetic counts the columns
+    /// and rows too: one on the eastern or southern edge, which would belong to the next cell, adds a
+    /// column or a row.
     ///
     /// # Errors
     /// As [`GridSpec::new`], and [`Error::GridTooLarge`] where a side would pass `u32`.
     pub fn covering(bounds: Bounds, cell_size: f64) -> Result<Self> {
-        if !(cell_size.is_finite() && cell_size > 0.0) {
-            return Err(Error::CellSize { cell_size });
-        }
+        check_cell_size(cell_size)?;
         let west = (bounds.min_x / cell_size).floor();
         let north = (bounds.max_y / cell_size).ceil();
-        let columns = (bounds.max_x / cell_size).floor() - west + 1.0;
-        let rows = north - (bounds.min_y / cell_size).ceil() + 1.0;
+        let origin_x = (west * cell_size).min(bounds.min_x);
+        let origin_y = (north * cell_size).max(bounds.max_y);
+        let grid = Self::new(origin_x, origin_y, cell_size, 0, 0)?;
+        // Those of the multiples, and those that hold the farthest corner: both round, at times to either side.
+        let (last_column, last_row) = grid.position(bounds.max_x, bounds.min_y);
+        let columns = ((bounds.max_x / cell_size).floor() - west).max(last_column) + 1.0;
+        let rows = (north - (bounds.min_y / cell_size).ceil()).max(last_row) + 1.0;
         let side = f64::from(u32::MAX);
         if !(columns <= side && rows <= side) {
             return Err(Error::GridTooLarge { columns, rows });
         }
-        Self::new(
-            west * cell_size,
-            north * cell_size,
-            cell_size,
-            columns.max(1.0) as u32,
-            rows.max(1.0) as u32,
-        )
+        let (width, height) = (columns.max(1.0) as u32, rows.max(1.0) as u32);
+        Ok(Self { width, height, ..grid })
     }
 
     /// Cells in the grid.
@@ -147,8 +157,7 @@ impl GridSpec {
 
     /// The cell (column, row) that holds a point, or `None` outside the grid.
     pub fn cell_of(&self, x: f64, y: f64) -> Option<(u32, u32)> {
-        let column = ((x - self.origin_x) / self.cell_size).floor();
-        let row = ((self.origin_y - y) / self.cell_size).floor();
+        let (column, row) = self.position(x, y);
         let inside = column >= 0.0
             && row >= 0.0
             && column < f64::from(self.width)
@@ -156,16 +165,25 @@ impl GridSpec {
         inside.then_some((column as u32, row as u32))
     }
 
+    /// The column and row of a point, as whole numbers, of the grid without end. Both grow steadily with the
+    /// distance from the corner, however they are rounded.
+    fn position(&self, x: f64, y: f64) -> (f64, f64) {
+        let column = ((x - self.origin_x) / self.cell_size).floor();
+        let row = ((self.origin_y - y) / self.cell_size).floor();
+        (column, row)
+    }
+
     /// The same ground divided `factor` times finer in x and in y.
     ///
     /// # Errors
-    /// [`Error::GridTooLarge`] where a side would pass `u32`.
+    /// [`Error::GridTooLarge`] where a side would pass `u32`; [`Error::CellSize`] for a factor of 0, and for one
+    /// by which the cells vanish.
     pub fn refined(&self, factor: u32) -> Result<Self> {
         let side = |n: u32| n.checked_mul(factor);
         match (side(self.width), side(self.height)) {
             (Some(width), Some(height)) => {
                 let cell_size = self.cell_size / f64::from(factor);
-                Ok(Self { cell_size, width, height, ..*self })
+                Self::new(self.origin_x, self.origin_y, cell_size, width, height)
             }
             _ => Err(Error::GridTooLarge {
                 columns: f64::from(self.width) * f64::from(factor),
@@ -180,9 +198,69 @@ impl GridSpec {
     }
 }
 
+fn check_cell_size(cell_size: f64) -> Result<()> {
+    match cell_size.is_finite() && cell_size > 0.0 {
+        true => Ok(()),
+        false => Err(Error::CellSize { cell_size }),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Corners as surveys have them: whole centimetres and decimetres, and thirds.
+    #[test]
+    fn covering_holds_the_corners_of_any_bounds() {
+        let mut state = 1_u64;
+        let mut below = |end: u64| {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) % end
+        };
+        let sizes = [0.01, 0.1, 0.3, 1.0 / 3.0, 0.07, 0.25, 1.0, 2.5, 12.34, 1e-9, 1e5];
+        for round in 0..200_000 {
+            let cell_size = sizes[round % sizes.len()];
+            let unit = [0.01, 0.1, 1.0 / 3.0, cell_size][round / sizes.len() % 4];
+            let place = |whole: u64| (whole as f64 - 2e8) * unit;
+            let (x, y) = (below(400_000_000), below(400_000_000));
+            let bounds = Bounds {
+                min_x: place(x),
+                min_y: place(y),
+                max_x: place(x + below(50)),
+                max_y: place(y + below(50)),
+            };
+            let Ok(grid) = GridSpec::covering(bounds, cell_size) else {
+                assert!(unit / cell_size > 1e6, "{bounds:?} in cells of {cell_size}");
+                continue;
+            };
+            let Bounds { min_x, min_y, max_x, max_y } = bounds;
+            for (x, y) in [(min_x, min_y), (min_x, max_y), (max_x, min_y), (max_x, max_y)] {
+                assert!(
+                    grid.cell_of(x, y).is_some(),
+                    "({x}, {y}) in cells of {cell_size}: {grid:?}"
+                );
+            }
+            let off = |edge: f64| (edge / cell_size - (edge / cell_size).round()).abs();
+            let most = 1e-14 * (1.0 + max_x.abs().max(max_y.abs()) / cell_size);
+            assert!(off(grid.origin_x) <= most && off(grid.origin_y) <= most, "{grid:?}");
+        }
+    }
+
+    #[test]
+    fn grids_without_cells_of_a_size_are_refused() {
+        let grid = GridSpec::of_pixels(2, 2);
+        assert_eq!(grid.refined(0), Err(Error::CellSize { cell_size: f64::INFINITY }));
+        let tiny = GridSpec { cell_size: 5e-324, ..grid };
+        assert_eq!(tiny.refined(3), Err(Error::CellSize { cell_size: 0.0 }));
+        for cell_size in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+            let grid = GridSpec { cell_size, ..grid };
+            assert!(matches!(grid.check(), Err(Error::CellSize { .. })), "{cell_size}");
+            assert!(crate::GridView::new(&[0; 4], grid).is_err(), "{cell_size}");
+            assert!(crate::Grid::new(vec![0; 4], grid).is_err(), "{cell_size}");
+        }
+    }
 
     #[test]
     fn covering_holds_every_corner_of_the_bounds() {

@@ -13,9 +13,9 @@ impl<'a, T> GridView<'a, T> {
     /// Takes values as the raster of `grid`.
     ///
     /// # Errors
-    /// [`Error::Length`] unless there is a value for each cell.
+    /// [`Error::Length`] unless there is a value for each cell, and as [`GridSpec::check`].
     pub fn new(values: &'a [T], grid: GridSpec) -> Result<Self> {
-        check_length(values.len(), &grid)?;
+        check_raster(values.len(), &grid)?;
         Ok(Self { values, grid })
     }
 
@@ -41,9 +41,9 @@ impl<T> Grid<T> {
     /// Takes values as the raster of `grid`.
     ///
     /// # Errors
-    /// [`Error::Length`] unless there is a value for each cell.
+    /// [`Error::Length`] unless there is a value for each cell, and as [`GridSpec::check`].
     pub fn new(values: Vec<T>, grid: GridSpec) -> Result<Self> {
-        check_length(values.len(), &grid)?;
+        check_raster(values.len(), &grid)?;
         Ok(Self { values, grid })
     }
 
@@ -86,7 +86,9 @@ impl<'a, T> From<&'a Grid<T>> for GridView<'a, T> {
     }
 }
 
-pub(crate) fn check_length(found: usize, grid: &GridSpec) -> Result<()> {
+/// Checks a grid, and how many values there are for it.
+pub(crate) fn check_raster(found: usize, grid: &GridSpec) -> Result<()> {
+    grid.check()?;
     let (expected, found) = (grid.cells(), found as u64);
     if found != expected {
         return Err(Error::Length { what: "raster", expected, found });

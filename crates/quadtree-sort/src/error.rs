@@ -119,6 +119,16 @@ pub enum Error {
         /// Its latitude.
         latitude: f64,
     },
+    /// More places or regions than a search on the host can number.
+    #[error("{count} {what} in one search; at most {most}: search for them in parts")]
+    TooMany {
+        /// Places or regions.
+        what: &'static str,
+        /// As given.
+        count: u64,
+        /// The most.
+        most: u64,
+    },
     /// No neighbours wanted.
     #[error("0 nearest points: at least one is to be found")]
     NoNeighbours,

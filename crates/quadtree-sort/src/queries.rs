@@ -15,6 +15,9 @@ pub use kernels_rs::quadtree::queries::leaf::NONE;
 
 use crate::{Error, Polygons, Quadtree, Result};
 
+/// The most places or regions of a search on the host.
+const MOST: u64 = 1 << 32;
+
 /// Parts of the plane to look for points in.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
@@ -152,10 +155,10 @@ impl Quadtree {
     /// too; of a polygon to its edges times the nodes that they pass through.
     ///
     /// # Errors
-    /// [`Error::Window`], [`Error::Disc`].
+    /// [`Error::Window`], [`Error::Disc`], [`Error::TooMany`].
     pub fn count_in(&self, regions: Regions<'_>) -> Result<Vec<u64>> {
         regions.check()?;
-        Ok(ranges::count(self, regions))
+        ranges::count(self, regions)
     }
 
     /// The points in each region, by their indices as given, in the order of the tree.
@@ -172,7 +175,7 @@ impl Quadtree {
     ///
     /// # Errors
     /// [`gpu_core::Error::Length`], [`gpu_core::Error::NotFinite`], [`Error::NoNeighbours`] for k = 0,
-    /// [`Error::Core`] where the result is larger than memory.
+    /// [`Error::TooMany`], [`Error::Core`] where the result is larger than memory.
     pub fn nearest(&self, x: &[f64], y: &[f64], k: usize) -> Result<Neighbours> {
         check_places(x, y)?;
         check_k(k)?;
@@ -253,15 +256,22 @@ impl Quadtree {
 fn in_order_of_codes(
     tree: &Quadtree,
     count: usize,
+    what: &'static str,
     place: impl Fn(usize) -> [f64; 2] + Sync,
-) -> Vec<u32> {
+) -> Result<Vec<u32>> {
+    check_count(what, count as u64)?;
     let coded = |which: usize| {
         let [x, y] = place(which);
         (tree.frame.code(x, y), which as u32)
     };
     let mut order: Vec<(u64, u32)> = (0..count).into_par_iter().map(coded).collect();
     order.par_sort_unstable();
-    order.into_iter().map(|(_, which)| which).collect()
+    Ok(order.into_iter().map(|(_, which)| which).collect())
+}
+
+/// Checks that 32 bits number as many places or regions.
+fn check_count(what: &'static str, count: u64) -> Result<()> {
+    if count > MOST { Err(Error::TooMany { what, count, most: MOST }) } else { Ok(()) }
 }
 
 /// Leaves that are counted, or written where there is a list.
@@ -325,4 +335,16 @@ pub(crate) fn check_places(x: &[f64], y: &[f64]) -> Result<()> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn more_places_than_32_bits_number_are_refused() {
+        assert_eq!(check_count("places", 1 << 32), Ok(()));
+        let refused = check_count("places", (1 << 32) + 1).unwrap_err();
+        assert!(refused.to_string().starts_with("4294967297 places"), "{refused}");
+    }
 }

@@ -174,8 +174,8 @@ fn finite(what: &'static str, value: f64) -> Result<()> {
 
 /// Checks a grid.
 pub(crate) fn check_grid(grid: &GridSpec) -> Result<()> {
-    let &GridSpec { origin_x, origin_y, cell_size, width, height } = grid;
-    GridSpec::new(origin_x, origin_y, cell_size, width, height)?;
+    let &GridSpec { width, height, .. } = grid;
+    grid.check()?;
     match grid.cells() < u64::from(u32::MAX) {
         true => Ok(()),
         false => Err(Error::TooLarge { width, height }),

@@ -27,7 +27,7 @@ pub(super) fn nearest(tree: &Quadtree, x: &[f64], y: &[f64], k: usize) -> Result
     if tree.nodes.is_empty() {
         return Ok(Neighbours { k, indices, distances });
     }
-    let order = super::in_order_of_codes(tree, x.len(), |i| [x[i], y[i]]);
+    let order = super::in_order_of_codes(tree, x.len(), "places", |i| [x[i], y[i]])?;
     // The lists of each place, by the chunks in which places are searched for.
     let mut rooms: Vec<_> = indices.chunks_mut(k).zip(distances.chunks_mut(k)).map(Some).collect();
     let chunks: Vec<Vec<_>> = order

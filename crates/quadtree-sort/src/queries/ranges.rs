@@ -29,8 +29,8 @@ const MOST_REGIONS: usize = 256;
 type Range = (u32, u32);
 
 /// The number of points in each region.
-pub(super) fn count(tree: &Quadtree, regions: Regions<'_>) -> Vec<u64> {
-    let order = in_order_of_codes(tree, regions);
+pub(super) fn count(tree: &Quadtree, regions: Regions<'_>) -> Result<Vec<u64>> {
+    let order = in_order_of_codes(tree, regions)?;
     let count = |&which: &u32| {
         let mut count = 0;
         search(tree, regions, which as usize, &mut |(first, end)| count += u64::from(end - first));
@@ -39,7 +39,7 @@ pub(super) fn count(tree: &Quadtree, regions: Regions<'_>) -> Vec<u64> {
     let mut counts = vec![0; regions.len()];
     let found: Vec<(u32, u64)> = order.par_iter().with_max_len(MOST_REGIONS).map(count).collect();
     found.into_iter().for_each(|(which, count)| counts[which as usize] = count);
-    counts
+    Ok(counts)
 }
 
 /// What was found in some regions.
@@ -52,7 +52,7 @@ struct Found<'a> {
 
 /// The points in each region.
 pub(super) fn list(tree: &Quadtree, regions: Regions<'_>) -> Result<Lists> {
-    let order = in_order_of_codes(tree, regions);
+    let order = in_order_of_codes(tree, regions)?;
     let found: Vec<Found<'_>> =
         order.par_chunks(MOST_REGIONS).map(|some| find(tree, regions, some)).collect();
     let mut offsets = host_memory::filled(0u64, regions.len() + 1)?;
@@ -108,13 +108,13 @@ impl Found<'_> {
 }
 
 /// The numbers of regions in the order of the codes of where they begin.
-fn in_order_of_codes(tree: &Quadtree, regions: Regions<'_>) -> Vec<u32> {
+fn in_order_of_codes(tree: &Quadtree, regions: Regions<'_>) -> Result<Vec<u32>> {
     let place = |which: usize| match regions {
         Regions::Windows(windows) => [windows[which].min_x, windows[which].min_y],
         Regions::Discs(discs) => [discs[which].x, discs[which].y],
         Regions::Polygons(polygons) => [polygons.bounds[which].min_x, polygons.bounds[which].min_y],
     };
-    super::in_order_of_codes(tree, regions.len(), place)
+    super::in_order_of_codes(tree, regions.len(), "regions", place)
 }
 
 /// The ranges of some regions.

@@ -30,8 +30,9 @@ pub struct SurfaceArgs {
     /// The height of several points at one place, with --method pixels in one pixel: mean, min, max, first or last
     #[arg(long, value_name = "POLICY", default_value = "mean")]
     pub duplicates: Duplicates,
-    /// With --method pixels: how far a DEM cell looks for ground that it would take over, in DEM cells; "inf" for no limit
-    /// [default: 3 with weights sibson, inf with others]
+    /// With --method pixels: how far a DEM cell looks for ground that it would take over, in DEM cells; "inf" for no limit.
+    /// In gaps wider than twice that heights are not those of natural neighbours [default: 3 with weights sibson, inf with
+    /// others]
     #[arg(long, value_name = "CELLS", value_parser = number, allow_negative_numbers = true)]
     pub query_radius: Option<f64>,
     /// With --method pixels: how far from a point cells use it, in DEM cells, as published; where a cell loses a natural

@@ -276,6 +276,13 @@ impl Table {
         }
     }
 
+    /// Whether a cell has no site near enough to have a value, if it need not be known which is the nearest.
+    fn is_too_far(&self, scene: &Scene, cell: Cell) -> bool {
+        let query = scene.query(scene.centre(cell.column, cell.row), NEAR);
+        let is_limited = query.give_up < f64::INFINITY;
+        is_limited && self.index().nearest_of_all(&query).squared > scene.max_squared
+    }
+
     /// Half the side of the window to clip a cell in whose centre lies clearly outside the hull; 0 where it does not, or no
     /// site is near enough. As [`Scene::window_outside`], which needs wide rings, and to go by all sites along an edge.
     fn window_outside(&self, scene: &Scene, cell: Cell) -> f64 {
@@ -543,6 +550,12 @@ fn interpolate_row(
         if setup.has_rings {
             answer =
                 scene.cell_by_rings::<true, _, _, _>(cell, &index, table, table, again, &mut write);
+        }
+        if answer.is_none() && table.is_too_far(scene, cell) {
+            let nowhere = Cell { hull: Cell::NOWHERE, ..cell };
+            let value = scene.value_left_out(nowhere, is_masked, has_distances);
+            (0..table.values()).for_each(|k| write(k, value.unwrap_or(f32::NAN)));
+            return Answer::NONE;
         }
         // What goes round the cell of such a place finds no end.
         let mut outside = match answer {

@@ -3,7 +3,8 @@
 use std::time::{Duration, Instant};
 
 use crate::common::{Cloud, on_all, on_cpu, only, oracle, square};
-use gpu_core::GridSpec;
+use geo_io::{CsvColumns, Filter};
+use gpu_core::{Bounds, GridSpec};
 use nni_grid::{Error, Params, Weights, interpolate};
 
 const SIDE: u32 = 120;
@@ -61,6 +62,30 @@ fn gaps_have_the_values_of_a_triangulation() {
         println!("{what}: off by at most {worst:.1e}");
         assert!(worst < 1e-5 * 26.0, "{what}: {worst}");
     }
+}
+
+/// Ground of a real survey has the height of all natural neighbours wherever it has one.
+#[test]
+fn a_survey_has_the_heights_that_it_has_without_a_limit() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data/autzen.laz");
+    let path = std::path::Path::new(path);
+    if !path.is_file() {
+        println!("skipped: {} is not there", path.display());
+        return;
+    }
+    let filter = Filter { classes: Some(vec![2]), ..Filter::default() };
+    let points = geo_io::read_points(path, &filter, &CsvColumns::default(), &()).unwrap();
+    let cloud = Cloud { x: points.x, y: points.y, z: points.z };
+    let grid = GridSpec::covering(Bounds::of(&cloud.x, &cloud.y).unwrap(), 3.0).unwrap();
+    let near = on_cpu(&cloud, &Params::new(grid));
+    let everywhere = on_cpu(&cloud, &Params::new(grid).max_distance(f64::INFINITY));
+    assert_eq!(everywhere.summary.nodata, 0);
+    let mut left_out = 0;
+    for (a, b) in only(&near).iter().zip(only(&everywhere)) {
+        left_out += u64::from(a.is_nan());
+        assert!(a.is_nan() || a.to_bits() == b.to_bits(), "{a} and {b}");
+    }
+    assert!(left_out == near.summary.nodata && left_out > 1000 && left_out < grid.cells() / 5);
 }
 
 #[test]

@@ -1,9 +1,9 @@
 //! A DEM made in parts: with the points within reach and the whole's range of values, a part has the whole's bits by
 //! the method on pixels, and by the exact method its values to rounding.
 
-use gpu_core::{Device, GridSpec, Points, ValueRange};
-use nni_grid::{Duplicates, Method, Params};
-use testing::{Random, bits, devices};
+use gpu_core::{Bounds, Device, GridSpec, Points, ValueRange};
+use nni_grid::{Dependence, Duplicates, Method, Params, Weights};
+use testing::{Cloud, Random, bits, devices};
 
 const SIDE: u32 = 40;
 
@@ -140,6 +140,104 @@ fn exact_parts_are_the_whole_to_rounding() {
         }
     }
     println!("{others} of {cells} cells differ in the last bit");
+}
+
+/// The points that a part depends on, as indices, found within halos that double from the least there is.
+fn needed(cloud: &Cloud, params: &Params) -> Vec<usize> {
+    let all = Bounds::of(&cloud.x, &cloud.y).unwrap();
+    let mut dependence = Dependence::new(params, all).unwrap();
+    let b = params.grid.bounds();
+    let within = |halo: f64| Bounds {
+        min_x: b.min_x - halo,
+        min_y: b.min_y - halo,
+        max_x: b.max_x + halo,
+        max_y: b.max_y + halo,
+    };
+    let is_in = |b: &Bounds, i: usize| {
+        let (x, y) = (cloud.x[i], cloud.y[i]);
+        b.min_x <= x && x <= b.max_x && b.min_y <= y && y <= b.max_y
+    };
+    let mut halo = params.max_distance;
+    let mut is_kept: Vec<bool> = (0..cloud.len()).map(|i| is_in(&within(halo), i)).collect();
+    loop {
+        let kept: Vec<usize> = (0..cloud.len()).filter(|&i| is_kept[i]).collect();
+        let of = |column: &[f64]| kept.iter().map(|&i| column[i]).collect::<Vec<f64>>();
+        if dependence.look(&of(&cloud.x), &of(&cloud.y), &within(halo)).unwrap() {
+            return kept;
+        }
+        halo *= 2.0;
+        assert!(halo < 1e4, "circles that reach nothing are wanted");
+        let wanted = dependence.wanted(&within(halo));
+        let ground = wanted.bounds().unwrap();
+        for (i, is_kept) in is_kept.iter_mut().enumerate() {
+            let is_wanted = wanted.holds(cloud.x[i], cloud.y[i]);
+            assert!(!is_wanted || is_in(&ground, i));
+            *is_kept |= is_wanted;
+        }
+    }
+}
+
+#[test]
+fn exact_parts_of_what_they_depend_on_are_the_whole_beside_gaps_too() {
+    let height = |x: f64, y: f64| 10.0 * (x / 19.0).sin() * (y / 22.0).cos() + 0.05 * x;
+    let mut clouds = Cloud::with_gaps(120.0, height);
+    let square = [0.0, 0.0, 120.0, 120.0];
+    clouds.push(("few points", Cloud::uniform(30, square, 4, height)));
+    clouds.push(("many points", Cloud::uniform(20_000, square, 4, height)));
+    clouds.push(("heaps", Cloud::clustered(2000, 9, 2.0, square, 4, height)));
+    let mut random = Random::new(9);
+    for (what, cloud) in clouds {
+        let grid = GridSpec::new(0.0, 120.0, 1.0, 120, 120).unwrap();
+        let (mut read, mut others, mut cells) = (0, 0, 0);
+        for weights in [Weights::Sibson, Weights::Laplace] {
+            let params = Params::new(grid)
+                .weights(weights)
+                .max_distance([3.0, 10.0][random.below(2) as usize])
+                .value_range(ValueRange { min: -20.0, max: 20.0 });
+            let dem = |cloud: &Cloud, grid: GridSpec| {
+                let params = params.grid(grid);
+                let made =
+                    cloud.with(|points| nni_grid::interpolate(&Device::Cpu, points, &params, &()));
+                made.unwrap().values[0].values().to_vec()
+            };
+            let whole = dem(&cloud, grid);
+            for _ in 0..6 {
+                let [column, row] = [(); 2].map(|()| random.below(100) as u32);
+                let (x, y) = (f64::from(column), 120.0 - f64::from(row));
+                let part = GridSpec::new(x, y, 1.0, 20, 20).unwrap();
+                let needed = needed(&cloud, &params.grid(part));
+                let point = |&i: &usize| (cloud.x[i], cloud.y[i], cloud.z[i]);
+                let made = dem(&Cloud::of(needed.iter().map(point)), part);
+                read += needed.len();
+                let rows = whole.chunks_exact(120).skip(row as usize).take(20);
+                let expected = rows.flat_map(|row| &row[column as usize..column as usize + 20]);
+                for (a, b) in made.iter().zip(expected) {
+                    let is_same = a.is_nan() && b.is_nan() || (a - b).abs() < 40.0 * 1.2e-7;
+                    assert!(is_same, "{what}, {weights:?}: {a} and {b} in the part from {x}, {y}");
+                    others += u32::from(!a.is_nan() && a.to_bits() != b.to_bits());
+                    cells += 1;
+                }
+            }
+        }
+        let share = read as f64 / (12 * cloud.len()) as f64;
+        println!("{what}: {:.0}% of the points, {others} of {cells} other bits", 100.0 * share);
+        assert!(share < 0.7, "{what}: {share}");
+    }
+}
+
+#[test]
+fn what_depends_on_other_points_too_is_refused() {
+    let grid = GridSpec::of_pixels(3, 3);
+    let all = Bounds { min_x: 0.0, min_y: 0.0, max_x: 9.0, max_y: 9.0 };
+    let exact = Params::new(grid);
+    for (params, word) in [
+        (Params::on_pixels(grid), "pixels"),
+        (exact.weights(Weights::SibsonC1), "smooth"),
+        (exact.hull(true), "hull"),
+    ] {
+        let error = Dependence::new(&params, all).unwrap_err();
+        assert!(error.to_string().contains(word), "{error}");
+    }
 }
 
 #[test]

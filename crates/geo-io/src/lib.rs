@@ -51,6 +51,7 @@ mod replaced;
 mod room;
 mod several;
 mod shapes;
+mod stream;
 mod table;
 mod tiff_file;
 mod tiff_rows;
@@ -76,7 +77,8 @@ pub use npy_file::{ArrayFile, write_npy_rows};
 pub use output::{Existing, Output, check_distinct, check_output, remove_unfinished, write_file};
 pub use picture::{write_colours, write_picture};
 pub use points::{
-    Filter, Header, NOISE, PointCloud, Returns, Tally, read_batches, read_header, read_points,
+    Filter, Header, NOISE, PointCloud, Returns, Strays, Tally, read_batches, read_header,
+    read_points,
 };
 pub use raster::{Raster, RasterFile, read_raster};
 pub use relief::{relief_colours, shade_bytes, write_relief, write_shade};

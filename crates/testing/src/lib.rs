@@ -5,12 +5,14 @@
 //! - [`sizes`]: the lengths at which kernels go wrong; [`is_slow`]: whether to do fewer and smaller cases.
 //! - [`bits`], [`bits64`]: floats to compare bit by bit.
 //! - [`program`]: a program as its users meet it, and what all programs do; [`tiles`]: what those do that work in tiles.
+//! - [`files`]: files as other programs write them.
 //! - `faults`, with the feature `software`: driver calls that fail, one after the other.
 #![deny(missing_docs)]
 
 mod cloud;
 #[cfg(feature = "software")]
 pub mod faults;
+pub mod files;
 pub mod program;
 mod random;
 pub mod tiles;

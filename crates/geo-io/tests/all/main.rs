@@ -3,6 +3,7 @@
 mod bins;
 mod bounds;
 mod las;
+mod odd_las;
 mod rasters;
 mod room;
 mod rows;

@@ -10,4 +10,5 @@ pub mod program;
 pub mod report;
 pub mod scale;
 pub mod stages;
+pub mod systems;
 pub mod units;

@@ -53,6 +53,7 @@ fn report(args: &PlanArgs, plan: &Plan, headers: &Headers, stages: &Stages) {
     report.field("inputs", files);
     report.field("points", points);
     report.crs(headers.crs.as_ref());
+    headers.notes.iter().for_each(|note| report.note(note));
     let (b, level) = (plan.grid().bounds(), plan.grid().width.trailing_zeros());
     report.line("root", format_args!("{} {} to {} {}", b.min_x, b.min_y, b.max_x, b.max_y));
     report.line("", format_args!("divided along cells of level {level}"));

@@ -256,11 +256,7 @@ impl GeoKeys {
         let node = wkt::horizontal(wkt);
         let geographic = node.as_ref().is_some_and(|n| n.kind() == Some(Kind::Geographic));
         let Some(code) = node.and_then(|n| n.code()).or(code) else {
-            // With a shift to WGS 84 GDAL 3.6 loses the heights.
-            return match heights {
-                Some(_) => Self::of_text(&without_shift(wkt)),
-                None => Self::of_text(wkt),
-            };
+            return Self::of_text(wkt);
         };
         let (model, type_key) = if geographic { (2, GEOGRAPHIC_TYPE) } else { (1, PROJECTED_TYPE) };
         let mut entries =
@@ -288,7 +284,10 @@ impl GeoKeys {
             [RASTER_TYPE, 0, 1, 1],
             [PROJECTED_CITATION, ASCII_TAG, ascii.len() as u16, 0],
         ];
-        Self::of_entries(&entries, ascii)
+        let mut keys = Self::of_entries(&entries, ascii);
+        // GDAL passes over heights in revision 1.0, those of a text too.
+        keys.directory[2] = wkt::vertical(wkt).is_some().into();
+        keys
     }
 
     fn of_entries(entries: &[[u16; 4]], ascii: String) -> Self {
@@ -301,15 +300,6 @@ impl GeoKeys {
 fn ascii_only(text: &str, most: usize) -> String {
     let is_plain = |c: char| c.is_ascii() && c != '|' && c != '\0';
     text.chars().map(|c| if is_plain(c) { c } else { '?' }).take(most).collect()
-}
-
-/// Well-known text without its shift to WGS 84, which readers take from their own lists.
-fn without_shift(wkt: &str) -> String {
-    let parts = wkt.split_once(",TOWGS84[").and_then(|(head, rest)| {
-        let (_, tail) = rest.split_once(']')?;
-        Some(format!("{head}{tail}"))
-    });
-    parts.unwrap_or_else(|| wkt.to_owned())
 }
 
 /// What keys that were dropped mean for a user; `None` where there are none.

@@ -22,6 +22,9 @@ pub(crate) struct Chunk {
 /// Bytes of the record that states the root and its page of entries.
 const INFO: usize = 160;
 
+/// Nodes of which it is looked at whether they hold their first points.
+const SAMPLE: usize = 256;
+
 /// Bytes of an entry of a page.
 const ENTRY: usize = 32;
 
@@ -45,16 +48,19 @@ impl Info {
     }
 
     /// The chunks of the nodes that may have points within some bounds, in the order of the file. `None`
-    /// where the pages contradict the file, which has `size` bytes and `points` points.
+    /// where the pages contradict the file, which has `size` bytes and `points` points; or where a node's cube does not
+    /// hold its first point, which `place` gives by where its chunk starts, if it is known. Of that a sample of nodes is looked at.
     pub fn chunks_within(
         &self,
         file: &mut (impl Read + Seek),
         (size, points): (u64, u64),
         bounds: &Bounds,
+        place: &dyn Fn(u64) -> Option<[f64; 2]>,
     ) -> Option<Vec<Chunk>> {
         let fits =
             |offset: u64, bytes: u64| offset.checked_add(bytes).is_some_and(|end| end <= size);
         let (mut found, mut total, mut read) = (Vec::new(), 0_u64, 0_u64);
+        let mut looked_at = 0;
         let mut pages = vec![self.root];
         while let Some((offset, bytes)) = pages.pop() {
             // Pages that lead in a circle would pass the file's length in sum.
@@ -69,7 +75,16 @@ impl Info {
                 let word = |i: usize| i32::from_le_bytes([0, 1, 2, 3].map(|b| entry[i + b]));
                 let offset = u64::from_le_bytes([0, 1, 2, 3, 4, 5, 6, 7].map(|b| entry[16 + b]));
                 let bytes = u64::try_from(word(24)).ok()?;
-                if !self.touches([word(0), word(4), word(8)], bounds) {
+                let key = [word(0), word(4), word(8)];
+                if word(28) > 0 && looked_at < SAMPLE && fits(offset, bytes) {
+                    looked_at += 1;
+                    let here = place(offset);
+                    let here = here.map(|[x, y]| Bounds { min_x: x, min_y: y, max_x: x, max_y: y });
+                    if here.is_some_and(|here| !self.touches(key, &here)) {
+                        return None;
+                    }
+                }
+                if !self.touches(key, bounds) {
                     continue;
                 }
                 match word(28) {

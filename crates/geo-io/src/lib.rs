@@ -57,6 +57,7 @@ mod room;
 mod samples;
 mod several;
 mod shapes;
+mod stream;
 mod table;
 mod tiff_file;
 mod tiff_image;
@@ -87,7 +88,8 @@ pub use npy_file::{ArrayFile, write_npy_rows};
 pub use output::{Existing, Output, check_distinct, check_output, write_file};
 pub use picture::{write_colours, write_picture};
 pub use points::{
-    Filter, Header, NOISE, PointCloud, Returns, Tally, read_batches, read_header, read_points,
+    Filter, Header, NOISE, PointCloud, Returns, Strays, Tally, read_batches, read_header,
+    read_points,
 };
 pub use raster::{Raster, RasterFile, read_raster};
 pub use relief::{relief_colours, shade_bytes, write_relief, write_shade};

@@ -7,7 +7,7 @@ use std::str::FromStr;
 
 use gpu_core::{Bounds, Progress, host_memory};
 
-use crate::{Crs, CsvColumns, Error, Result, csv, las};
+use crate::{Crs, CsvColumns, Error, Result, csv, las, stream};
 
 /// Points in columns: entry `i` of every column is point `i`.
 ///
@@ -28,6 +28,8 @@ pub struct PointCloud {
     pub heights: Option<[f64; 2]>,
     /// What was read, kept and dropped.
     pub tally: Tally,
+    /// Points that lie where their file's header says that there are none.
+    pub strays: Strays,
     /// What the file has that was passed over, in words.
     pub notes: Vec<String>,
 }
@@ -126,6 +128,49 @@ impl AddAssign for Tally {
         self.dropped_return += dropped_return;
         self.dropped_withheld += dropped_withheld;
         self.dropped_outside += dropped_outside;
+    }
+}
+
+/// Points of a LAS or LAZ file that lie outside of the bounds that its header states, by more than a rounding: kept or
+/// dropped by their place, not those dropped by what they are.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Strays {
+    /// How many.
+    pub points: u64,
+    /// Where they lie.
+    pub bounds: Option<Bounds>,
+}
+
+impl Strays {
+    pub(crate) fn take(&mut self, x: f64, y: f64) {
+        self.add(&Self {
+            points: 1,
+            bounds: Some(Bounds { min_x: x, min_y: y, max_x: x, max_y: y }),
+        });
+    }
+
+    pub(crate) fn add(&mut self, more: &Self) {
+        self.points += more.points;
+        self.bounds = match (self.bounds, more.bounds) {
+            (Some(a), Some(b)) => Some(Bounds {
+                min_x: a.min_x.min(b.min_x),
+                min_y: a.min_y.min(b.min_y),
+                max_x: a.max_x.max(b.max_x),
+                max_y: a.max_y.max(b.max_y),
+            }),
+            (a, b) => a.or(b),
+        };
+    }
+}
+
+impl fmt::Display for Strays {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (points, lie) = if self.points == 1 { ("point", "lies") } else { ("points", "lie") };
+        write!(f, "{} of its {points} {lie} outside of its header's bounds", self.points)?;
+        match self.bounds {
+            Some(b) => write!(f, ", from {} {} to {} {}", b.min_x, b.min_y, b.max_x, b.max_y),
+            None => Ok(()),
+        }
     }
 }
 
@@ -228,8 +273,9 @@ fn contains(b: &Bounds, x: f64, y: f64) -> bool {
 }
 
 /// Reads a point cloud: LAS or LAZ by the endings `.las` and `.laz`, a table by `.csv`, `.txt` and
-/// `.xyz`, in upper or lower case; the name `-` stands for a table on standard input. `columns` names the
-/// columns of a table.
+/// `.xyz`, in upper or lower case. The name `-` stands for standard input; what comes through it or through a pipe without
+/// an ending is LAS or LAZ where it begins so, else a table. LAS and LAZ from a pipe take as much room among the temporary
+/// files. `columns` names the columns of a table.
 ///
 /// Of a COPC only the chunks that touch the filter's bounds are read.
 ///
@@ -276,14 +322,34 @@ pub(crate) fn read(
     progress: &dyn Progress,
     keep: Keep,
 ) -> Result<PointCloud> {
-    match ending(path).as_str() {
-        "las" | "laz" => las::read(path, filter, progress, keep),
-        "csv" | "txt" | "xyz" => csv::read(path, filter, columns, progress, keep),
-        _ if path.as_os_str() == "-" => csv::read(path, filter, columns, progress, keep),
-        _ => Err(Error::UnknownEnding {
-            path: path.to_owned(),
-            known: ".las, .laz, .csv, .txt or .xyz",
-        }),
+    let read = match Format::of(path)? {
+        Format::Las => las::read(path, filter, progress, keep),
+        Format::Table => csv::read(path, filter, columns, progress, keep),
+    };
+    stream::forget(path);
+    read
+}
+
+/// What a point file is.
+enum Format {
+    Las,
+    Table,
+}
+
+impl Format {
+    /// By the ending, or where a pipe has none, by how it begins.
+    fn of(path: &Path) -> Result<Self> {
+        let is_nameless =
+            || path.as_os_str() == "-" || path.starts_with("/dev") || stream::is_stream(path);
+        match ending(path).as_str() {
+            "las" | "laz" => Ok(Self::Las),
+            "csv" | "txt" | "xyz" => Ok(Self::Table),
+            _ if is_nameless() => Ok(if stream::is_las(path)? { Self::Las } else { Self::Table }),
+            _ => Err(Error::UnknownEnding {
+                path: path.to_owned(),
+                known: ".las, .laz, .csv, .txt or .xyz",
+            }),
+        }
     }
 }
 
@@ -370,6 +436,8 @@ pub struct Header {
     pub heights: Option<[f64; 2]>,
     /// The coordinate reference system.
     pub crs: Option<Crs>,
+    /// What of it is not believed or was passed over, in words.
+    pub notes: Vec<String>,
 }
 
 /// Reads the header of a point file, and no points; `None` for a table, which has none.
@@ -397,17 +465,21 @@ pub(crate) fn report(progress: &dyn Progress, done: u64, total: u64) -> Result<(
     }
 }
 
-/// Opens an input, which must be a file of at least one byte; gives its length too.
+/// Opens an input of at least one byte; gives its length too. What it is, is asked before it is opened: that alone may
+/// wait for ever. Of what can be read once it opens what came of it.
 pub(crate) fn open(path: &Path) -> Result<(std::fs::File, u64)> {
-    let file = std::fs::File::open(path).map_err(|e| Error::read(path, e))?;
-    let about = file.metadata().map_err(|e| Error::read(path, e))?;
-    if about.is_dir() {
-        return Err(Error::read(path, std::io::ErrorKind::IsADirectory.into()));
+    let failed = |e| Error::read(path, e);
+    let file = if path.as_os_str() == "-" || stream::is_stream(path) {
+        stream::open(path)?
+    } else if std::fs::metadata(path).map_err(failed)?.is_dir() {
+        return Err(failed(std::io::ErrorKind::IsADirectory.into()));
+    } else {
+        std::fs::File::open(path).map_err(failed)?
+    };
+    match file.metadata().map_err(failed)?.len() {
+        0 => Err(Error::Empty { path: path.to_owned() }),
+        length => Ok((file, length)),
     }
-    if about.len() == 0 {
-        return Err(Error::Empty { path: path.to_owned() });
-    }
-    Ok((file, about.len()))
 }
 
 #[cfg(test)]

@@ -72,7 +72,7 @@ impl Args {
     pub fn check(&self, inputs: &[PathBuf]) -> Result<()> {
         self.surface.check(self.points.bounds)?;
         ensure!(self.sample_points > 0, "--sample-points 0: a sample needs a point");
-        self.crs()?;
+        self.crs(None)?;
         self.format()?;
         geo_io::check_distinct(inputs, &[&self.output])?;
         Ok(geo_io::check_output(Output { path: &self.output, existing: self.existing() })?)
@@ -89,9 +89,9 @@ impl Args {
         Format::of("--output", &self.output, &FORMATS)
     }
 
-    /// The coordinate system, where the command line says.
-    pub fn crs(&self) -> Result<Option<Crs>> {
-        self.surface.crs(self.points.crs()?)
+    /// The coordinate system, by the command line or as the files state it.
+    pub fn crs(&self, stated: Option<&Crs>) -> Result<Option<Crs>> {
+        self.surface.crs(self.points.crs()?, stated)
     }
 }
 

@@ -74,8 +74,8 @@ fn run(args: &Args) -> Result<()> {
     }
     let count = cloud.x.len();
     let bounds = cloud.bounds().ok_or_else(|| anyhow!("none of {count} points is finite"))?;
+    let crs = args.crs(cloud.crs.as_ref())?;
     let grid = extent::grid(&args.surface, args.points.bounds, bounds)?;
-    let crs = args.crs()?.or(cloud.crs.clone());
     report.crs(crs.as_ref());
     args.surface.note_on_degrees(crs.as_ref()).iter().for_each(|note| report.note(note));
     // The values, their copy with NODATA, and the writer's.

@@ -63,11 +63,19 @@ impl SurfaceArgs {
         Ok(())
     }
 
-    /// The coordinate system, given by `--crs` or not; degrees are WGS 84 unless it says otherwise.
-    pub fn crs(&self, given: Option<Crs>) -> Result<Option<Crs>> {
-        match given {
+    /// The coordinate system, given by `--crs` or stated by the files; degrees are WGS 84 unless it says otherwise.
+    ///
+    /// # Errors
+    /// `--geographic` with a system whose coordinates are no degrees.
+    pub fn crs(&self, given: Option<Crs>, stated: Option<&Crs>) -> Result<Option<Crs>> {
+        let from = if given.is_some() { "--crs gives" } else { "the files are in" };
+        match given.or_else(|| stated.cloned()) {
             None if self.geographic => Ok(Some(Crs::parse("EPSG:4326")?)),
-            given => Ok(given),
+            Some(crs) if self.geographic && !crs.is_geographic() => bail!(
+                "--geographic takes x and y for degrees, but {from} {crs}, which has none: leave out --geographic, or give \
+                 the --crs that the coordinates are in"
+            ),
+            crs => Ok(crs),
         }
     }
 
@@ -167,5 +175,32 @@ mod tests {
         for bad in ["", "1", "5,4", "a,b", "1,2,3"] {
             assert!(bad.parse::<Quadrants>().is_err(), "{bad:?} was taken");
         }
+    }
+
+    #[test]
+    fn geographic_and_a_system_without_degrees_contradict_each_other() {
+        use clap::Parser;
+        #[derive(Parser)]
+        struct Line {
+            #[command(flatten)]
+            surface: SurfaceArgs,
+        }
+        let of = |args: &[&str], given: Option<&str>, stated: Option<&str>| {
+            let line = Line::parse_from([&["x"], args].concat());
+            let [given, stated] = [given, stated].map(|text| text.map(|t| Crs::parse(t).unwrap()));
+            let crs = line.surface.crs(given, stated.as_ref()).map_err(|error| error.to_string());
+            crs.map(|crs| crs.map(|crs| crs.to_string()))
+        };
+        let named = |text: &str| Ok(Some(text.to_owned()));
+        let [degrees, utm] = [Some("EPSG:4269"), Some("EPSG:26910")];
+        assert_eq!(of(&["--geographic"], None, None), named("EPSG:4326"));
+        assert_eq!(of(&["--geographic"], None, degrees), named("EPSG:4269"));
+        assert_eq!(of(&["--geographic"], degrees, utm), named("EPSG:4269"));
+        assert_eq!(of(&[], degrees, utm), named("EPSG:4269"));
+        assert_eq!(of(&[], None, utm), named("EPSG:26910"));
+        let error = of(&["--geographic"], utm, None).unwrap_err();
+        assert!(error.contains("--geographic") && error.contains("--crs gives EPSG:26910"));
+        let error = of(&["--geographic"], None, utm).unwrap_err();
+        assert!(error.contains("the files are in EPSG:26910"), "{error}");
     }
 }

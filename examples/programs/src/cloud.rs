@@ -1,14 +1,15 @@
 //! The points of all inputs, joined.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::{Result, bail, ensure};
-use geo_io::{Crs, CsvColumns, Filter, PointCloud, Several, Tally};
+use geo_io::{Crs, CsvColumns, Filter, PointCloud, Several, Strays, Tally};
 use gpu_core::parallel::{self, FINE};
 use gpu_core::{Bounds, Progress, ValueRange};
 
 use crate::args::{PointArgs, ending};
 use crate::ground::Ground;
+use crate::systems::{Shared, require_on_globe};
 
 /// Points at once, where inputs are read anew.
 const BATCH: usize = 1 << 16;
@@ -28,6 +29,8 @@ pub struct Cloud {
     pub range: Option<[f64; 2]>,
     /// What was read and dropped, one per file.
     pub tallies: Vec<Tally>,
+    /// The points that lie where their files' headers say that there are none, one per file.
+    pub strays: Vec<Strays>,
     /// What the user should know.
     pub notes: Vec<String>,
 }
@@ -60,27 +63,23 @@ impl Cloud {
         let (filter, columns, given) = (args.filter(bounds), args.columns.names(), args.crs()?);
         let mut cloud = Self::default();
         let mut absent = filter.classes.clone().unwrap_or_default();
-        let mut first: Option<PathBuf> = None;
+        let mut shared = Shared::new(given);
         Several::new(&filter, &columns).read(paths, progress, |path, part| {
-            match &first {
-                None => {
-                    require_map(path, part.crs.as_ref().filter(|_| given.is_none()))?;
-                    cloud.crs = part.crs.clone();
-                }
-                Some(first) if given.is_none() => {
-                    let (crs, other) = (cloud.crs.as_ref(), part.crs.as_ref());
-                    require_same_crs((first, crs), (path, other))?;
-                }
-                Some(_) => {}
+            shared.take(path, part.crs.as_ref())?;
+            if let Some(crs) = shared.crs().filter(|crs| crs.is_geographic()) {
+                require_on_globe(path, crs, Bounds::of(&part.x, &part.y))?;
             }
-            first.get_or_insert_with(|| path.to_owned());
             absent.retain(|class| !part.class.iter().flatten().any(|c| c == class));
             let notes = part.notes.iter().map(|note| format!("{}: {note}", path.display()));
             cloud.notes.extend(notes);
+            if part.strays.points > 0 {
+                cloud.notes.push(format!("{}: {}", path.display(), part.strays));
+            }
             cloud.append(part, ground);
             Ok::<_, anyhow::Error>(())
         })?;
-        cloud.crs = given.or(cloud.crs);
+        cloud.notes.extend(shared.note());
+        cloud.crs = shared.into_crs();
         let absent = absent.iter().map(|class| format!("no point has class {class}"));
         cloud.notes.extend(absent);
         cloud.require_points(args)?;
@@ -107,7 +106,7 @@ impl Cloud {
     }
 
     fn append(&mut self, part: PointCloud, ground: Option<&dyn Ground>) {
-        let PointCloud { mut x, mut y, mut z, heights, mut tally, .. } = part;
+        let PointCloud { mut x, mut y, mut z, heights, mut tally, strays, .. } = part;
         if let Some(ground) = ground {
             let before = x.len();
             keep_of(ground, [&mut x, &mut y, &mut z]);
@@ -124,6 +123,7 @@ impl Cloud {
             (a, b) => a.or(b),
         };
         self.tallies.push(tally);
+        self.strays.push(strays);
     }
 
     fn require_points(&self, args: &PointArgs) -> Result<()> {
@@ -360,45 +360,6 @@ pub fn step_of_heights([low, high]: [f64; 2]) -> Option<f64> {
     }
     let step = 2f64.powi(((high - low) / f64::from(1 << 29)).log2().ceil() as i32);
     (step.is_normal() && step <= COARSEST).then_some(step)
-}
-
-/// Refuses a file whose x and y are no place on a map, by the system that it states.
-///
-/// # Errors
-/// As said.
-pub fn require_map(path: &Path, crs: Option<&Crs>) -> Result<()> {
-    match crs.filter(|crs| crs.is_geocentric()) {
-        None => Ok(()),
-        Some(crs) => bail!(
-            "{} is in {crs}, which is geocentric: its coordinates count from the middle of the Earth, and x and y are \
-             no place on a map; project the points first, or give --crs if the file is wrong",
-            path.display(),
-        ),
-    }
-}
-
-/// Refuses two files of which one would be read in the coordinate system of the other.
-///
-/// # Errors
-/// As said.
-pub fn require_same_crs(
-    (first, crs): (&Path, Option<&Crs>),
-    (path, other): (&Path, Option<&Crs>),
-) -> Result<()> {
-    if crs == other {
-        return Ok(());
-    }
-    bail!(
-        "{} is in {}, {} is in {}: give --crs to settle it",
-        first.display(),
-        name(crs),
-        path.display(),
-        name(other),
-    )
-}
-
-fn name(crs: Option<&Crs>) -> String {
-    crs.map_or_else(|| "no named coordinate system".to_owned(), Crs::to_string)
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
+use glob::Pattern;
 
 /// Files in the order given; those of a folder or a pattern by name, and each once.
 ///
@@ -34,13 +35,59 @@ fn is_pattern(input: &Path) -> bool {
     input.to_str().is_some_and(|text| text.contains(['*', '?', '['])) && !input.exists()
 }
 
+/// The files that a pattern matches, by name. Names that are not UTF-8 match too: what no letter stands for counts as one
+/// letter.
 fn matches(pattern: &Path) -> Result<Vec<PathBuf>> {
     let text = pattern.to_string_lossy();
-    let paths = glob::glob(&text).with_context(|| format!("the pattern {text}"))?;
-    let found =
-        paths.collect::<Result<Vec<_>, _>>().with_context(|| format!("the pattern {text}"))?;
+    let mut found = vec![PathBuf::new()];
+    let mut parts = pattern.components().peekable();
+    while let Some(part) = parts.next() {
+        let name = part.as_os_str();
+        let wanted = name.to_str().filter(|name| name.contains(['*', '?', '[']));
+        let Some(wanted) = wanted else {
+            found.iter_mut().for_each(|path| path.push(name));
+            continue;
+        };
+        let is_any_depth = wanted == "**";
+        let wanted = Pattern::new(if is_any_depth { "*" } else { wanted })
+            .with_context(|| format!("the pattern {text}"))?;
+        let mut next = Vec::new();
+        for folder in &found {
+            if is_any_depth {
+                folders_below(folder, &mut next);
+            } else {
+                next.extend(entries(folder).into_iter().filter(|path| {
+                    path.file_name().is_some_and(|name| wanted.matches(&name.to_string_lossy()))
+                }));
+            }
+        }
+        if parts.peek().is_some() {
+            next.retain(|path| path.is_dir());
+        }
+        found = next;
+    }
+    found.retain(|path| path.is_file());
+    found.sort();
     ensure!(!found.is_empty(), "no file matches {text}");
-    Ok(found.into_iter().filter(|path| path.is_file()).collect())
+    Ok(found)
+}
+
+/// What is in a folder; nothing where it cannot be read.
+fn entries(folder: &Path) -> Vec<PathBuf> {
+    let is_here = folder.as_os_str().is_empty();
+    let read = std::fs::read_dir(if is_here { Path::new(".") } else { folder });
+    let paths = read.into_iter().flatten().flatten();
+    paths.map(|entry| folder.join(entry.file_name())).collect()
+}
+
+/// A folder and all folders in it, links left out: these may lead in a circle.
+fn folders_below(folder: &Path, found: &mut Vec<PathBuf>) {
+    found.push(folder.to_owned());
+    for path in entries(folder) {
+        if path.is_dir() && !path.is_symlink() {
+            folders_below(&path, found);
+        }
+    }
 }
 
 /// The LAS and LAZ files of a folder, else its tables; not those of its folders.
@@ -87,7 +134,26 @@ mod tests {
         assert_eq!(names(&[at("odd[1].csv")]), ["odd[1].csv"]);
         assert_eq!(names(&[at("b.laz"), at("?.laz"), at("missing.laz")]), ["b.laz", "missing.laz"]);
         assert!(expand(&[at("*.ply")]).unwrap_err().to_string().contains("*.ply"));
+        std::fs::create_dir_all(at("deep/er")).unwrap();
+        std::fs::write(at("deep/er/c.laz"), "x").unwrap();
+        assert_eq!(names(&[at("**/?.laz")]), ["b.laz", "c.laz"]);
+        assert_eq!(names(&[at("d*/*/c.[kl]az")]), ["c.laz"]);
         std::fs::create_dir(at("empty")).unwrap();
         assert!(expand(&[at("empty")]).unwrap_err().to_string().contains("no point files"));
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn names_that_are_not_utf8_match_patterns() {
+        use std::ffi::OsStr;
+        use std::os::unix::ffi::OsStrExt;
+        let folder = tempfile::tempdir().unwrap();
+        let odd = folder.path().join(OsStr::from_bytes(b"m\xfcnchen.laz"));
+        for path in [&odd, &folder.path().join("b.laz")] {
+            std::fs::write(path, "x").unwrap();
+        }
+        let found = |pattern: &str| expand(&[folder.path().join(pattern)]).unwrap();
+        assert_eq!(found("*.laz"), [folder.path().join("b.laz"), odd.clone()]);
+        assert_eq!(found("m?nchen.laz"), [odd]);
     }
 }

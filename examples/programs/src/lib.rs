@@ -11,4 +11,5 @@ pub mod program;
 pub mod report;
 pub mod scale;
 pub mod stages;
+pub mod systems;
 pub mod units;

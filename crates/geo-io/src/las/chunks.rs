@@ -4,6 +4,7 @@
 //! the filter keeps. Chunks that are ready wait for their turn, and no more are begun than the caller's share of memory
 //! allows; so cores wait for each other at the end of the file alone.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{Cursor, Read, Seek, SeekFrom};
 use std::path::Path;
@@ -37,46 +38,122 @@ pub(super) fn fields() -> DecompressionSelection {
     DecompressionSelection::base().decompress_z().decompress_classification().decompress_flags()
 }
 
-/// The chunks that a file's table states, in its order. Refuses a table that does not fit the file.
-pub(super) fn of_table(las: &LasFile, vlr: &LazVlr) -> Result<Vec<Chunk>, String> {
-    let text = |e: std::io::Error| e.to_string();
+/// The chunks that hold points, as a file's table states them.
+pub(super) struct Table {
+    /// Where they lie. Of chunks of one size each has as many points as the last may have.
+    pub chunks: Vec<Chunk>,
+    /// The points of all, where the file states them beside its header.
+    pub points: Option<u64>,
+}
+
+impl Table {
+    /// Reads the table of a file. Refuses one that does not fit the file.
+    pub fn read(las: &LasFile, vlr: &LazVlr) -> Result<Self, String> {
+        const NO_FIT: &str = "its chunk table does not fit the file";
+        check_table(las, vlr)?;
+        let mut source = las.at_points().map_err(|e| e.to_string())?;
+        let entries =
+            unwinding(|| ChunkTable::read_from(&mut source, vlr))?.map_err(|e| e.to_string())?;
+        let is_sized = vlr.uses_variable_size_chunks();
+        // A chunk begins with a whole record. Some writers end with one that holds no points.
+        let least = las.layout.record as u64;
+        let mut chunks = Vec::new();
+        let mut offset = u64::from(las.raw.offset_to_point_data) + 8;
+        for entry in entries.as_ref() {
+            let is_empty = if is_sized { entry.point_count == 0 } else { entry.byte_count < least };
+            let end = offset.checked_add(entry.byte_count).filter(|&end| end <= las.size);
+            let end = end.ok_or(NO_FIT)?;
+            if !is_empty {
+                let chunk = Chunk { offset, bytes: entry.byte_count, points: entry.point_count };
+                if chunk.bytes < least || chunk.points == 0 {
+                    return Err(NO_FIT.into());
+                }
+                chunks.push(chunk);
+            }
+            offset = end;
+        }
+        let mut table = Self { chunks, points: None };
+        let most = table.range().1.ok_or(NO_FIT)?;
+        table.points = match table.chunks.last() {
+            None => Some(0),
+            _ if is_sized => Some(most),
+            // The last of chunks of one size may have fewer points, which a layered one states.
+            Some(last) if is_layered(vlr) => {
+                let found = points_of_layered(las, last).map_err(|e| e.to_string())?;
+                let fits = found > 0 && found <= last.points;
+                Some(most - last.points + Some(found).filter(|_| fits).ok_or(NO_FIT)?)
+            }
+            Some(_) => None,
+        };
+        Ok(table)
+    }
+
+    /// The fewest and the most points that chunks of one size may hold.
+    pub fn range(&self) -> (u64, Option<u64>) {
+        let most = self.chunks.iter().try_fold(0_u64, |sum, chunk| sum.checked_add(chunk.points));
+        let last = self.chunks.last().map_or(0, |chunk| chunk.points - 1);
+        (most.unwrap_or(u64::MAX).saturating_sub(last), most)
+    }
+
+    /// The chunks that hold the first so many points. Refuses where they hold fewer.
+    pub fn of_points(&self, points: u64) -> Result<Vec<Chunk>, String> {
+        let mut rest = points;
+        let mut taken = Vec::new();
+        for chunk in &self.chunks {
+            if rest == 0 {
+                break;
+            }
+            taken.push(Chunk { points: chunk.points.min(rest), ..*chunk });
+            rest = rest.saturating_sub(chunk.points);
+        }
+        match rest {
+            0 => Ok(taken),
+            _ => Err("its chunk table has fewer points than its header promises".into()),
+        }
+    }
+}
+
+/// The points of some chunks.
+pub(super) fn points_of(chunks: &[Chunk]) -> u64 {
+    chunks.iter().map(|chunk| chunk.points).sum()
+}
+
+/// Points of a layered chunk, which stand behind its first record.
+fn points_of_layered(las: &LasFile, chunk: &Chunk) -> std::io::Result<u64> {
+    let (mut source, mut count) = (las.file.try_clone()?, [0; 4]);
+    source.seek(SeekFrom::Start(chunk.offset + las.layout.record as u64))?;
+    source.read_exact(&mut count)?;
+    Ok(u32::from_le_bytes(count).into())
+}
+
+/// Refuses a chunk table of which more is claimed than the file can hold: whoever reads it asks for memory by that.
+pub(super) fn check_table(las: &LasFile, vlr: &LazVlr) -> Result<(), String> {
+    let missing = || "its chunk table is missing".to_owned();
     if !is_chunked(vlr) {
         return Err("it is compressed as a whole".into());
     }
-    let mut source = las.at_points().map_err(text)?;
     let start = u64::from(las.raw.offset_to_point_data);
-    let mut bytes = [0; 8];
-    source.read_exact(&mut bytes).map_err(text)?;
-    let table = u64::from_le_bytes(bytes);
-    let fits = table > start && table.checked_add(8).is_some_and(|end| end <= las.size);
-    if !fits {
-        return Err("its chunk table is missing".into());
+    let mut source = las.file.try_clone().map_err(|e| e.to_string())?;
+    let mut word = |place: u64| {
+        let mut bytes = [0; 8];
+        source.seek(SeekFrom::Start(place)).and_then(|_| source.read_exact(&mut bytes)).ok()?;
+        Some(u64::from_le_bytes(bytes))
+    };
+    let fits = |table: &u64| {
+        *table >= start + 8 && table.checked_add(8).is_some_and(|end| end <= las.size)
+    };
+    // A writer that could not go back has put the place of the table at the end.
+    let first = word(start).ok_or_else(missing)?;
+    let place = match first {
+        place if place as i64 > start as i64 => Some(place),
+        _ => las.size.checked_sub(8).and_then(&mut word),
+    };
+    let table = place.filter(fits).ok_or_else(missing)?;
+    let count = word(table).ok_or_else(missing)? >> 32;
+    if count > las.size / las.layout.record as u64 + 2 {
+        return Err(format!("its chunk table claims {count} chunks, more than the file can hold"));
     }
-    source.seek(SeekFrom::Start(table + 4)).map_err(text)?;
-    let mut count = [0; 4];
-    source.read_exact(&mut count).map_err(text)?;
-    if u64::from(u32::from_le_bytes(count)) > las.size {
-        return Err("its chunk table has more chunks than the file has bytes".into());
-    }
-    source.seek(SeekFrom::Start(start)).map_err(text)?;
-    let entries =
-        unwinding(|| ChunkTable::read_from(&mut source, vlr))?.map_err(|e| e.to_string())?;
-    let entries: &[_] = entries.as_ref();
-    let (mut chunks, mut offset, mut rest) = (Vec::new(), start + 8, las.points);
-    for entry in entries {
-        // Of chunks of one size the last has what is left.
-        let points = entry.point_count.min(rest);
-        if !vlr.uses_variable_size_chunks() || points == entry.point_count {
-            chunks.push(Chunk { offset, bytes: entry.byte_count, points });
-        }
-        rest -= points;
-        offset = offset.saturating_add(entry.byte_count);
-    }
-    let is_filled = chunks.len() == entries.len() && chunks.iter().all(|chunk| chunk.points > 0);
-    if rest > 0 || !is_filled || offset > las.size {
-        return Err("its chunk table does not fit the file".into());
-    }
-    Ok(chunks)
+    Ok(())
 }
 
 /// Whether points are compressed in chunks: not by the first compressor that there was, 1 in the record.
@@ -95,7 +172,7 @@ pub(super) fn read(
     progress: &dyn Progress,
     (cloud, keep, decoded): (&mut PointCloud, &mut Keep, &mut Decoded),
 ) -> Result<Result<(), String>> {
-    let wanted: u64 = chunks.iter().map(|chunk| chunk.points).sum();
+    let wanted = points_of(chunks);
     let ahead = keep.batch(super::usual_batch()) as u64;
     if filter.bounds.is_none() && !keep.is_by_batches() {
         cloud.expect(wanted);
@@ -108,7 +185,7 @@ pub(super) fn read(
         // However this ends, tasks that wait for a core then end at once.
         let _stops = Stops(&stop);
         let (give, take) = channel();
-        let mut ready: Vec<Option<Part>> = chunks.iter().map(|_| None).collect();
+        let mut ready: BTreeMap<usize, Part> = BTreeMap::new();
         let (mut begun, mut begun_points) = (0, 0);
         let (mut turn, mut done, mut next_report) = (0, 0, 0);
         while turn < chunks.len() {
@@ -129,8 +206,8 @@ pub(super) fn read(
                 (begun, begun_points) = (begun + 1, begun_points + chunk.points);
             }
             let (number, part) = received(&take)?;
-            ready[number] = Some(part);
-            while let Some(part) = ready.get_mut(turn).and_then(Option::take) {
+            ready.insert(number, part);
+            while let Some(part) = ready.remove(&turn) {
                 let part = match part {
                     Ok(part) => part,
                     Err(reason) => return Ok(Err(las.behind(done, &reason))),
@@ -307,7 +384,7 @@ mod tests {
         let x = long_file(&path);
         let las = LasFile::open(&path).unwrap();
         let laz = las.laz.as_ref().unwrap();
-        let chunks = of_table(&las, laz).unwrap();
+        let chunks = las.chunks_of_table().unwrap();
         assert_eq!(chunks.iter().map(|c| c.points).collect::<Vec<_>>()[4..], [50_000, 20_000]);
         for classes in [None, Some(vec![2])] {
             let filter = Filter { classes, ..Default::default() };
@@ -340,17 +417,21 @@ mod tests {
         long_file(&path);
         let whole = std::fs::read(&path).unwrap();
         let las = LasFile::open(&path).unwrap();
-        let mut record = las.vlrs.iter().find(|v| v.record_id == 22204).unwrap().data.clone();
+        let mut record = las.vlrs.iter().find(|v| v.id == 22204).unwrap().data.clone();
         assert!(is_chunked(&LazVlr::from_buffer(&record).unwrap()));
         record[0] = 1;
-        assert!(of_table(&las, &LazVlr::from_buffer(&record).unwrap()).is_err());
-        // One chunk more than the points need, and one less.
-        for points in [250_000_u64, 300_001] {
-            let mut bytes = whole.clone();
-            bytes[247..255].copy_from_slice(&points.to_le_bytes());
-            std::fs::write(&path, bytes).unwrap();
-            let las = LasFile::open(&path).unwrap();
-            assert!(of_table(&las, las.laz.as_ref().unwrap()).is_err(), "{points}");
-        }
+        assert!(Table::read(&las, &LazVlr::from_buffer(&record).unwrap()).is_err());
+        let table = las.table.as_ref().unwrap().as_ref().unwrap();
+        assert_eq!(table.of_points(250_000).unwrap().len(), 5);
+        assert!(table.of_points(300_001).is_err());
+        // A table of more chunks than the file has bytes for.
+        let start = las.raw.offset_to_point_data as usize;
+        let place = u64::from_le_bytes(whole[start..start + 8].try_into().unwrap()) as usize;
+        let mut bytes = whole;
+        bytes[place + 4..place + 8].copy_from_slice(&u32::MAX.to_le_bytes());
+        std::fs::write(&path, bytes).unwrap();
+        let las = LasFile::open(&path).unwrap();
+        let reason = las.chunks_of_table().unwrap_err();
+        assert!(reason.contains("4294967295 chunks"), "{reason}");
     }
 }

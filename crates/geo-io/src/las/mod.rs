@@ -12,25 +12,30 @@
 //! only the chunks that touch them.
 
 mod chunks;
+mod count;
 mod one_by_one;
 mod records;
+mod system;
+mod vlrs;
 mod write;
 
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
 
-use ::las::{Builder, Vlr, raw};
+use ::las::{Builder, raw};
 use ::laz::LazVlr;
 use gpu_core::{Bounds, Progress};
 
 use crate::copc::{Chunk, Info};
-use crate::crs::{ASCII_TAG, DIRECTORY_TAG, DOUBLES_TAG};
 use crate::error::unwinding;
 use crate::points::{Keep, open};
-use crate::{Crs, Error, Filter, GeoKeys, Header, PointCloud, Result};
+use crate::{Error, Filter, Header, PointCloud, Result};
+use chunks::Table;
+use count::{Count, holds};
 use one_by_one::{Decoded, point_by_point};
-use records::Layout;
+use records::{Layout, bounds_of};
+use vlrs::{Record, User};
 
 pub use write::{LasPoints, write_las};
 
@@ -51,10 +56,12 @@ pub(crate) fn read(
     mut keep: Keep,
 ) -> Result<PointCloud> {
     let file = LasFile::open(path)?;
-    let (crs, notes) = file.crs(path)?;
+    let (crs, mut notes) = file.crs(path)?;
+    notes.extend(file.note.clone());
     let heights = file.heights();
     let mut cloud = PointCloud { crs, heights, notes, ..PointCloud::of_las(0) };
-    if filter.bounds.is_some_and(|bounds| file.is_outside(&bounds)) {
+    let is_outside = filter.bounds.is_some_and(|bounds| file.is_outside(&bounds));
+    if is_outside && file.is_believed(path)? {
         cloud.tally.read = file.points;
         cloud.tally.dropped_outside = file.points;
         return Ok(cloud);
@@ -76,8 +83,14 @@ pub(crate) fn read(
 /// Reads what the header of a LAS or LAZ file says of its points.
 pub(crate) fn read_header(path: &Path) -> Result<Header> {
     let file = LasFile::open(path)?;
-    let (crs, _) = file.crs(path)?;
-    Ok(Header { points: file.points, bounds: file.bounds(), heights: file.heights(), crs })
+    let (crs, mut notes) = file.crs(path)?;
+    notes.extend(file.note.clone());
+    let mut bounds = bounds_of(&file.raw);
+    if bounds.is_some() && !file.is_believed(path)? {
+        notes.push("the bounds of its header do not hold its points".to_owned());
+        bounds = None;
+    }
+    Ok(Header { points: file.points, bounds, heights: file.heights(), crs, notes })
 }
 
 /// Points that are decoded at once of one file.
@@ -92,8 +105,12 @@ struct LasFile {
     raw: raw::Header,
     layout: Layout,
     points: u64,
-    vlrs: Vec<Vlr>,
+    /// Where the header's number of points is not believed, why.
+    note: Option<String>,
+    vlrs: Vec<Record>,
     laz: Option<LazVlr>,
+    /// Of a compressed file, its chunks or why they are not known.
+    table: Option<Result<Table, String>>,
 }
 
 impl LasFile {
@@ -131,11 +148,11 @@ impl LasFile {
             return Err(bad("it ends within its header".into()));
         }
 
-        let vlrs = read_vlrs(&mut reader, &raw, size).map_err(bad)?;
+        let vlrs = vlrs::read(&mut reader, &raw, size).map_err(bad)?;
         let builder = Builder::new(raw::Header { evlr: None, ..raw.clone() })
             .map_err(|e| bad(e.to_string()))?;
         let format = builder.point_format;
-        let laz = vlrs.iter().find(|v| v.user_id == "laszip encoded" && v.record_id == 22204);
+        let laz = vlrs.iter().find(|v| v.user == User::LasZip && v.id == 22204);
         let laz = match (format.is_compressed, laz) {
             (false, _) => None,
             (true, None) => {
@@ -151,10 +168,48 @@ impl LasFile {
         if laz.as_ref().is_some_and(|vlr| vlr.items_size() != record as u64) {
             return Err(bad("compressed and stated point sizes differ".into()));
         }
-        let large = raw.large_file.map_or(0, |l| l.number_of_point_records);
-        let points = if large > 0 { large } else { raw.number_of_point_records.into() };
         let layout = Layout::of(&raw, format.is_extended);
-        Ok(Self { file, size, raw, layout, points, vlrs, laz })
+        let mut las =
+            Self { file, size, raw, layout, points: 0, note: None, vlrs, laz, table: None };
+        let count = match &las.laz {
+            None => las.count_records().map_err(|e| Error::read(path, e))?,
+            Some(laz) => {
+                let table = Table::read(&las, laz);
+                let count = las.count_chunks(laz, &table).map_err(bad)?;
+                las.table = Some(table);
+                count
+            }
+        };
+        Count { points: las.points, note: las.note } = count;
+        Ok(las)
+    }
+
+    /// The chunks that hold the points, by the chunk table.
+    fn chunks_of_table(&self) -> Result<Vec<Chunk>, String> {
+        match &self.table {
+            Some(table) => table.as_ref().map_err(Clone::clone)?.of_points(self.points),
+            None => Err("it is not compressed".into()),
+        }
+    }
+
+    /// The chunks that hold the points: by the chunk table, or where chunks are layered and state their lengths, without.
+    fn chunks(&self, laz: &LazVlr, notes: &mut Vec<String>) -> Result<Vec<Chunk>, String> {
+        self.chunks_of_table().or_else(|reason| {
+            let found = match chunks::is_layered(laz) {
+                true => self.layered_chunks(laz, self.points).unwrap_or_default(),
+                false => vec![],
+            };
+            if found.is_empty() || chunks::points_of(&found) != self.points {
+                return Err(reason);
+            }
+            notes.push(format!("its chunks were found one after the other: {reason}"));
+            Ok(found)
+        })
+    }
+
+    /// Whether the header's bounds hold the points, as far as a sample of them tells.
+    fn is_believed(&self, path: &Path) -> Result<bool> {
+        self.holds_sample().map_err(|e| Error::read(path, e))
     }
 
     /// A reader at the first point. Readers of a file share its place, so that one alone may be in use.
@@ -162,19 +217,6 @@ impl LasFile {
         let mut file = self.file.try_clone()?;
         file.seek(SeekFrom::Start(self.raw.offset_to_point_data.into()))?;
         Ok(BufReader::with_capacity(1 << 20, file))
-    }
-
-    /// Where the points lie, as the header has it. Some writers leave its bounds at zero.
-    fn bounds(&self) -> Option<Bounds> {
-        let h = &self.raw;
-        let all = [h.min_x, h.max_x, h.min_y, h.max_y];
-        let stated = all.iter().all(|v| v.is_finite()) && all.iter().any(|v| *v != 0.0);
-        (stated && h.min_x <= h.max_x && h.min_y <= h.max_y).then_some(Bounds {
-            min_x: h.min_x,
-            min_y: h.min_y,
-            max_x: h.max_x,
-            max_y: h.max_y,
-        })
     }
 
     /// The lowest and the highest elevation, as the header has it.
@@ -185,8 +227,7 @@ impl LasFile {
 
     /// Whether all points lie outside some bounds, as the header has it.
     fn is_outside(&self, bounds: &Bounds) -> bool {
-        self.bounds().is_some_and(|all| {
-            let all = self.with_rounding(&all);
+        self.layout.stated.is_some_and(|all| {
             all.min_x > bounds.max_x
                 || all.max_x < bounds.min_x
                 || all.min_y > bounds.max_y
@@ -194,23 +235,15 @@ impl LasFile {
         })
     }
 
-    /// Stated bounds and a step around: a coordinate is rounded once more than its bound may be.
-    fn with_rounding(&self, all: &Bounds) -> Bounds {
-        let (x, y) = (self.raw.x_scale_factor.abs(), self.raw.y_scale_factor.abs());
-        Bounds {
-            min_x: all.min_x - x,
-            min_y: all.min_y - y,
-            max_x: all.max_x + x,
-            max_y: all.max_y + y,
-        }
-    }
-
     /// The chunks that a COPC's index names for the filter's bounds; `None` of another file.
     fn chunks_within(&self, filter: &Filter) -> Option<Vec<Chunk>> {
         let bounds = filter.bounds?;
-        let info = self.vlrs.iter().find(|v| v.user_id == "copc" && v.record_id == 1)?;
+        let info = self.vlrs.iter().find(|v| v.user == User::Copc && v.id == 1)?;
         let mut file = BufReader::new(self.file.try_clone().ok()?);
-        Info::of(&info.data)?.chunks_within(&mut file, (self.size, self.points), &bounds)
+        // A chunk that is gone tells nothing.
+        let is_there = |offset| matches!(self.is_blank(offset), Ok(false));
+        let place = |offset| is_there(offset).then(|| self.place_at(offset).ok()).flatten();
+        Info::of(&info.data)?.chunks_within(&mut file, (self.size, self.points), &bounds, &place)
     }
 
     /// Reads a LAZ file: the chunks within the filter's bounds, or all on all cores, or else point by point.
@@ -228,7 +261,7 @@ impl LasFile {
             let read = chunks::read((self, path), laz, &chunks, filter, progress, to)?;
             return read.map_err(|reason| Error::malformed(path, reason));
         }
-        let table = chunks::of_table(self, laz);
+        let table = self.chunks(laz, &mut cloud.notes);
         let is_whole = table.is_ok();
         let reason = match table {
             Err(reason) => reason,
@@ -257,7 +290,8 @@ impl LasFile {
             other => other,
         };
         if chunks::is_layered(laz) {
-            let found = self.layered_points(laz).map_err(|e| Error::read(path, e))?;
+            let found = self.layered_chunks(laz, self.points).map_err(|e| Error::read(path, e))?;
+            let found = chunks::points_of(&found);
             if found < self.points {
                 return Err(judged(self.truncated(path, found)));
             }
@@ -265,45 +299,6 @@ impl LasFile {
         let decode = point_by_point(self, laz).map_err(|e| Error::malformed(path, e))?;
         let to = (cloud, keep, &mut decoded);
         self.read_all(path, decode, 1, filter, progress, to).map_err(judged)
-    }
-
-    /// The reference system: WKT where the header says so or nothing else is there, else keys. And what
-    /// was passed over, in words.
-    fn crs(&self, path: &Path) -> Result<(Option<Crs>, Vec<String>)> {
-        let find = |record| {
-            let mut vlrs = self.vlrs.iter();
-            vlrs.find(|v| v.user_id == "LASF_Projection" && v.record_id == record)
-        };
-        let wkt = find(2112).and_then(|v| Crs::from_wkt(&String::from_utf8_lossy(&v.data)));
-        let says_wkt = self.raw.global_encoding & 16 != 0;
-        let Some(directory) = find(DIRECTORY_TAG).filter(|_| !(says_wkt && wkt.is_some())) else {
-            return Ok((wkt, vec![]));
-        };
-        let bytes = |record| find(record).map_or(&[][..], |v| &v.data);
-        let ascii = bytes(ASCII_TAG).strip_suffix(b"\0").unwrap_or(bytes(ASCII_TAG));
-        let words = directory.data.as_chunks().0.iter().map(|&b| u16::from_le_bytes(b));
-        let keys = GeoKeys {
-            directory: words.collect(),
-            doubles: bytes(DOUBLES_TAG)
-                .as_chunks()
-                .0
-                .iter()
-                .map(|&b| f64::from_le_bytes(b))
-                .collect(),
-            // One byte for one byte: the directory counts them.
-            ascii: ascii.iter().map(|&b| if b.is_ascii() { b as char } else { '?' }).collect(),
-        };
-        let (keys, dropped) = keys.cleaned();
-        let notes = match dropped[..] {
-            [] => vec![],
-            _ => {
-                let numbers: Vec<String> = dropped.iter().map(u16::to_string).collect();
-                let numbers = numbers.join(", ");
-                vec![format!("broken GeoTIFF keys of its coordinate system dropped: {numbers}")]
-            }
-        };
-        let crs = Crs::from_geokeys(keys).map_err(|reason| Error::malformed(path, reason))?;
-        Ok((crs.or(wkt), notes))
     }
 
     /// Takes what was kept of a chunk, and hands it on where it is to be.
@@ -314,6 +309,7 @@ impl LasFile {
         is_last: bool,
     ) -> Result<()> {
         cloud.tally += part.tally;
+        cloud.strays.add(&part.strays);
         let mut at: usize = 0;
         loop {
             let end = part.len().min(at.saturating_add(keep.room(cloud)));
@@ -335,14 +331,10 @@ impl LasFile {
         is_last: bool,
     ) -> Result<()> {
         if keep.is_to_check(cloud, is_last)
-            && let Some(all) = self.bounds()
+            && let Some(stated) = self.layout.stated
         {
-            let b = self.with_rounding(&all);
-            let places = cloud.x.iter().zip(&cloud.y);
-            let mut outside = places.filter(|(x, y)| {
-                !((b.min_x..=b.max_x).contains(x) && (b.min_y..=b.max_y).contains(y))
-            });
-            if let Some((x, y)) = outside.next() {
+            let mut places = cloud.x.iter().zip(&cloud.y);
+            if let Some((x, y)) = places.find(|(x, y)| !holds(&stated, **x, **y)) {
                 let reason = format!("its point at {x} {y} lies outside of its header's bounds");
                 return Err(Error::malformed(path, reason));
             }
@@ -362,49 +354,4 @@ impl LasFile {
     fn behind(&self, done: u64, reason: &str) -> String {
         format!("after {done} of {} points: {reason}", self.points)
     }
-}
-
-/// The variable length records behind the header, and the extended ones behind the points where
-/// the file reaches that far: a file cut short within its points has lost them.
-fn read_vlrs(
-    reader: &mut BufReader<File>,
-    raw: &raw::Header,
-    size: u64,
-) -> Result<Vec<Vlr>, String> {
-    const HEADER: u64 = 54;
-    const EXTENDED_HEADER: u64 = 60;
-    let mut vlrs = Vec::new();
-    let mut position = u64::from(raw.header_size);
-    reader.seek(SeekFrom::Start(position)).map_err(|e| e.to_string())?;
-    for _ in 0..raw.number_of_variable_length_records {
-        let vlr = raw::Vlr::read_from(&mut *reader, false)
-            .map_err(|_| "it ends within its variable length records".to_owned())?;
-        position += HEADER + vlr.data.len() as u64;
-        vlrs.push(Vlr::new(vlr));
-    }
-    if position > raw.offset_to_point_data.into() {
-        return Err("its variable length records reach into its points".to_owned());
-    }
-    let Some(extended) = raw.evlr else { return Ok(vlrs) };
-    let mut position = extended.start_of_first_evlr;
-    for _ in 0..extended.number_of_evlrs {
-        let mut header = [0; EXTENDED_HEADER as usize];
-        let there = position.checked_add(EXTENDED_HEADER).is_some_and(|end| end <= size);
-        if !there
-            || reader.seek(SeekFrom::Start(position)).is_err()
-            || reader.read_exact(&mut header).is_err()
-        {
-            break;
-        }
-        let length = header[20..28].try_into().map_or(u64::MAX, u64::from_le_bytes);
-        let end = (position + EXTENDED_HEADER).checked_add(length).filter(|&end| end <= size);
-        let Some(end) = end else { break };
-        reader.seek(SeekFrom::Start(position)).map_err(|e| e.to_string())?;
-        match raw::Vlr::read_from(&mut *reader, true) {
-            Ok(vlr) => vlrs.push(Vlr::new(vlr)),
-            Err(_) => break,
-        }
-        position = end;
-    }
-    Ok(vlrs)
 }

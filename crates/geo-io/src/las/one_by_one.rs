@@ -7,8 +7,9 @@ use std::path::Path;
 use ::laz::{LasZipDecompressor, LazVlr};
 use gpu_core::Progress;
 
-use super::chunks::{fields, layers};
+use super::chunks::{check_table, fields, is_layered, layers};
 use super::{BATCH, BATCH_BYTES, LasFile};
+use crate::copc::Chunk;
 use crate::error::unwinding;
 use crate::points::{Keep, report};
 use crate::{Filter, PointCloud, Result};
@@ -109,39 +110,45 @@ impl LasFile {
         report(progress, done, self.points)
     }
 
-    /// Points in whole chunks, from the first on, of a file whose chunks are layered.
+    /// The whole chunks of a file whose chunks are layered, from the first on, until they have enough points.
     ///
     /// A layered chunk is its first record, its number of points, the lengths of its layers, and
     /// the layers. The decoder asks for memory by these lengths, up to 4 GB a layer, before it
     /// looks whether the file has as much; so they are held against the file's length first.
-    pub(super) fn layered_points(&self, vlr: &LazVlr) -> io::Result<u64> {
+    pub(super) fn layered_chunks(&self, vlr: &LazVlr, most: u64) -> io::Result<Vec<Chunk>> {
         let mut head = vec![0; 4 * (1 + layers(vlr))];
         let mut source = self.file.try_clone()?;
-        let mut position = u64::from(self.raw.offset_to_point_data) + 8;
-        let mut points = 0;
-        while points < self.points {
-            let layers_start = position + self.layout.record as u64 + head.len() as u64;
+        let mut offset = u64::from(self.raw.offset_to_point_data) + 8;
+        let (mut chunks, mut points) = (Vec::new(), 0);
+        while points < most {
+            let layers_start = offset + self.layout.record as u64 + head.len() as u64;
             if layers_start > self.size {
                 break;
             }
-            source.seek(SeekFrom::Start(position + self.layout.record as u64))?;
+            source.seek(SeekFrom::Start(offset + self.layout.record as u64))?;
             source.read_exact(&mut head)?;
             let mut words = head.as_chunks().0.iter().map(|&b| u64::from(u32::from_le_bytes(b)));
             let count = words.next().unwrap_or(0);
-            position = layers_start + words.sum::<u64>();
-            if count == 0 || position > self.size {
+            let end = layers_start + words.sum::<u64>();
+            if count == 0 || end > self.size {
                 break;
             }
-            points += count;
+            chunks.push(Chunk { offset, bytes: end - offset, points: count });
+            (offset, points) = (end, points + count);
         }
-        Ok(points)
+        Ok(chunks)
     }
 }
 
 /// Decodes from the first point on, without a chunk table where the compression allows that.
 pub(super) fn point_by_point(las: &LasFile, vlr: &LazVlr) -> Result<Decoder, String> {
+    // A layered chunk states its own points.
+    let needs_table = vlr.uses_variable_size_chunks() && !is_layered(vlr);
+    if needs_table {
+        check_table(las, vlr)?;
+    }
     let source = las.at_points().map_err(|e| e.to_string())?;
-    let source = Forward { source, seeks: vlr.uses_variable_size_chunks() };
+    let source = Forward { source, seeks: needs_table };
     let vlr = vlr.clone();
     let mut laz = unwinding(|| LasZipDecompressor::selective(source, vlr, fields()))?
         .map_err(|e| e.to_string())?;

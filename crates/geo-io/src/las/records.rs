@@ -3,8 +3,9 @@
 use std::path::Path;
 
 use ::las::raw;
-use gpu_core::parallel;
+use gpu_core::{Bounds, parallel};
 
+use super::count::holds;
 use crate::points::Attributes;
 use crate::{Filter, PointCloud, Result};
 
@@ -20,6 +21,9 @@ pub(super) struct Layout {
     extended: bool,
     /// Scale and offset of x, y and z.
     axes: [(f64, f64); 3],
+    /// Where the header says that the points lie, and a step around: a coordinate is rounded once more than its bound may
+    /// be.
+    pub stated: Option<Bounds>,
 }
 
 impl Layout {
@@ -31,7 +35,19 @@ impl Layout {
             (h.y_scale_factor, h.y_offset),
             (h.z_scale_factor, h.z_offset),
         ];
-        Self { record: usize::from(h.point_data_record_length), extended, axes }
+        let (x, y) = (h.x_scale_factor.abs(), h.y_scale_factor.abs());
+        let stated = bounds_of(header).map(|all| Bounds {
+            min_x: all.min_x - x,
+            min_y: all.min_y - y,
+            max_x: all.max_x + x,
+            max_y: all.max_y + y,
+        });
+        Self { record: usize::from(h.point_data_record_length), extended, axes, stated }
+    }
+
+    /// Whether the point format is one of 6 to 10.
+    pub fn is_extended(&self) -> bool {
+        self.extended
     }
 
     /// Keeps the points of whole records that a filter keeps, on all cores.
@@ -56,6 +72,7 @@ impl Layout {
         for part in parallel::map(pieces.len(), 1, kept) {
             cloud.append(path, &part, 0..part.len())?;
             cloud.tally += part.tally;
+            cloud.strays.add(&part.strays);
         }
         Ok(())
     }
@@ -65,7 +82,13 @@ impl Layout {
         for r in records.chunks_exact(self.record) {
             let [x, y] = [self.coordinate(r, 0), self.coordinate(r, 1)];
             let point = self.attributes(r, [x, y]);
-            if filter.keeps(point, &mut cloud.tally) {
+            let outside = cloud.tally.dropped_outside;
+            let is_kept = filter.keeps(point, &mut cloud.tally);
+            let counts = is_kept || cloud.tally.dropped_outside > outside;
+            if counts && self.stated.is_some_and(|stated| !holds(&stated, x, y)) {
+                cloud.strays.take(x, y);
+            }
+            if is_kept {
                 cloud.x.push(x);
                 cloud.y.push(y);
                 cloud.z.push(self.coordinate(r, 2));
@@ -74,7 +97,7 @@ impl Layout {
         }
     }
 
-    fn coordinate(&self, r: &[u8], axis: usize) -> f64 {
+    pub fn coordinate(&self, r: &[u8], axis: usize) -> f64 {
         let word = [r[4 * axis], r[4 * axis + 1], r[4 * axis + 2], r[4 * axis + 3]];
         let (scale, offset) = self.axes[axis];
         f64::from(i32::from_le_bytes(word)) * scale + offset
@@ -101,4 +124,16 @@ impl Layout {
             }
         }
     }
+}
+
+/// Where the points lie, as a header has it. Some writers leave its bounds at zero.
+pub(super) fn bounds_of(h: &raw::Header) -> Option<Bounds> {
+    let all = [h.min_x, h.max_x, h.min_y, h.max_y];
+    let stated = all.iter().all(|v| v.is_finite()) && all.iter().any(|v| *v != 0.0);
+    (stated && h.min_x <= h.max_x && h.min_y <= h.max_y).then_some(Bounds {
+        min_x: h.min_x,
+        min_y: h.min_y,
+        max_x: h.max_x,
+        max_y: h.max_y,
+    })
 }

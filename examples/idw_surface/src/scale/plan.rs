@@ -31,7 +31,7 @@ pub fn plan(args: &PlanArgs) -> Result<()> {
     let mut stages = Stages::new(args.run.quiet);
     // Of points at one distance the first counts.
     let mut headers = stages.run("headers", |_| Headers::read(&paths, &args.points, true))?;
-    headers.crs = args.surface.crs(args.points.crs()?)?.or(headers.crs);
+    headers.crs = args.surface.crs(args.points.crs()?, headers.crs.as_ref())?;
     let (plan, reads) = stages.run("divide", |_| divide(args, &headers))?;
     stages.run("write", |_| {
         geo_io::write_file(output, |file| file.write_all(plan.to_json().as_bytes()))
@@ -125,6 +125,7 @@ fn report(args: &PlanArgs, (plan, reads): (&Plan, Reads), headers: &Headers, sta
     report.field("inputs", files);
     report.field("points", points);
     report.crs(headers.crs.as_ref());
+    headers.notes.iter().for_each(|note| report.note(note));
     args.surface.note_on_degrees(headers.crs.as_ref()).iter().for_each(|note| report.note(note));
     let (width, height, cell) = (grid.width, grid.height, grid.cell_size);
     report.line("surface", format_args!("{width} x {height} cells of {cell}"));

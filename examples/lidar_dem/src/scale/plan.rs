@@ -100,6 +100,7 @@ fn report(args: &PlanArgs, plan: &Plan, headers: &Headers, stages: &Stages) {
     report.field("inputs", files);
     report.field("points", points);
     report.crs(headers.crs.as_ref());
+    headers.notes.iter().for_each(|note| report.note(note));
     let (width, height, cell) = (grid.width, grid.height, grid.cell_size);
     report.line("dem", format_args!("{width} x {height} cells of {cell}"));
     let b = grid.bounds();

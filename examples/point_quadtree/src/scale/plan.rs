@@ -56,6 +56,7 @@ fn print(mut report: Report, args: &PlanArgs, plan: &Plan, headers: &Headers, st
     report.line("inputs", format_args!("{files} files, {points} points"));
     report.field("inputs", files);
     report.field("points", points);
+    headers.notes.iter().for_each(|note| report.note(note));
     let (b, level) = (plan.grid().bounds(), plan.grid().width.trailing_zeros());
     report.line("root", format_args!("{} {} to {} {}", b.min_x, b.min_y, b.max_x, b.max_y));
     report.line("", format_args!("divided along cells of level {level}"));

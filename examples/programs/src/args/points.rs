@@ -14,8 +14,8 @@ use crate::inputs;
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Points")]
 pub struct PointArgs {
-    /// Point files (.las, .laz, .csv, .txt, .xyz), folders of them, patterns such as "tiles/*.laz", or - for a
-    /// table on standard input; all are joined, and their coordinate systems must agree
+    /// Point files (.las, .laz, .csv, .txt, .xyz), folders of them, patterns such as "tiles/*.laz", or - for
+    /// standard input; all are joined, and their coordinate systems must agree
     #[arg(value_name = "INPUT", help_heading = None)]
     pub inputs: Vec<PathBuf>,
     /// A table's columns by name, or by number where no name is that number

@@ -9,7 +9,7 @@ use tile_plan::Input;
 
 use super::{name, stamp};
 use crate::args::PointArgs;
-use crate::cloud::{require_map, require_same_crs};
+use crate::systems::{Shared, require_on_globe};
 
 /// What the headers of the inputs say; of tables, which have none, the points.
 pub struct Headers {
@@ -21,6 +21,8 @@ pub struct Headers {
     pub bounds: Bounds,
     /// The coordinate system, as given or as all inputs name it.
     pub crs: Option<Crs>,
+    /// What the user should know.
+    pub notes: Vec<String>,
 }
 
 impl Headers {
@@ -31,22 +33,28 @@ impl Headers {
     /// `--crs` chooses none, and a geocentric one; inputs without points, and standard input.
     pub fn read(paths: &[PathBuf], points: &PointArgs, is_ordered: bool) -> Result<Self> {
         ensure!(!paths.is_empty(), "a plan needs point files: give at least one");
-        let has_stream = paths.iter().any(|path| path.as_os_str() == "-");
-        ensure!(!has_stream, "a plan needs files, not standard input");
+        for path in paths {
+            let is_pipe = std::fs::metadata(path).is_ok_and(|about| !about.is_file());
+            let is_input = path.as_os_str() == "-";
+            ensure!(!is_input, "a plan needs files, not standard input");
+            let name = path.display();
+            ensure!(!is_pipe, "a plan needs files, and {name} is none: its tiles are read later");
+        }
         let given = points.crs()?;
         let mut inputs = Vec::new();
         let mut range: Option<[f64; 2]> = None;
         let mut all: Option<Bounds> = None;
-        let mut first: Option<(&Path, Option<Crs>)> = None;
+        let (mut shared, mut notes) = (Shared::new(given), Vec::new());
         for (i, path) in paths.iter().enumerate() {
             // Before it is read: where it changes meanwhile a tile's job sees that.
             let about = stamp(path)?;
             let header = header(path, points)?;
-            if given.is_none() {
-                require_map(path, header.crs.as_ref())?;
-                let (other, crs) = first.get_or_insert((path, header.crs.clone()));
-                require_same_crs((other, crs.as_ref()), (path, header.crs.as_ref()))?;
+            shared.take(path, header.crs.as_ref())?;
+            if let Some(crs) = shared.crs() {
+                require_on_globe(path, crs, header.bounds)?;
             }
+            let told = header.notes.iter().map(|note| format!("{}: {note}", path.display()));
+            notes.extend(told);
             range = match (range, header.heights) {
                 (Some(a), Some(b)) => Some([a[0].min(b[0]), a[1].max(b[1])]),
                 (a, b) => a.or(b),
@@ -55,7 +63,8 @@ impl Headers {
                 continue;
             }
             let bounds = header.bounds.with_context(|| {
-                format!("{}: its header does not say where its points lie", path.display())
+                let why = header.notes.last().map_or("its header does not say", String::as_str);
+                format!("{}: where its points lie a plan cannot know: {why}", path.display())
             })?;
             all = Some(all.map_or(bounds, |all| joined(all, bounds)));
             let rank = if is_ordered { i as u32 } else { 0 };
@@ -63,7 +72,8 @@ impl Headers {
             inputs.push(input.stamp(about).rank(rank));
         }
         let bounds = all.context("the input has no points")?;
-        Ok(Self { inputs, range, bounds, crs: given.or(first.and_then(|(_, crs)| crs)) })
+        notes.extend(shared.note());
+        Ok(Self { inputs, range, bounds, crs: shared.into_crs(), notes })
     }
 
     /// The lowest and the highest value.
@@ -90,7 +100,7 @@ fn header(path: &Path, points: &PointArgs) -> Result<Header> {
     let (filter, columns) = (points.filter(None), points.columns.names());
     let cloud = geo_io::read_points(path, &filter, &columns, &())?;
     let (count, bounds) = (cloud.len() as u64, Bounds::of(&cloud.x, &cloud.y));
-    Ok(Header { points: count, bounds, heights: cloud.heights, crs: cloud.crs })
+    Ok(Header { points: count, bounds, heights: cloud.heights, crs: cloud.crs, notes: cloud.notes })
 }
 
 /// The least rectangle that holds two.

@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Error, Result};
-use geo_io::{BinSpec, Bins, CsvColumns, Filter, PointCloud};
+use anyhow::{Context, Error, Result, ensure};
+use geo_io::{BinSpec, Bins, CsvColumns, Filter, PointCloud, Strays};
 use gpu_core::{Bounds, Progress, host_memory};
 use serde_json::json;
 use tile_plan::{Input, Plan, Tile};
@@ -66,6 +66,9 @@ pub fn read_points<R: PointRecipe>(
     let cloud = Cloud::read_plain(&paths, &filter, &columns, ground, progress)?;
     // What was read is what was planned with, even where a file was replaced meanwhile.
     inputs.iter().copied().try_for_each(require_unchanged)?;
+    for (input, strays) in inputs.iter().zip(&cloud.strays) {
+        require_within(input, strays, side)?;
+    }
     Ok(cloud)
 }
 
@@ -117,6 +120,21 @@ impl Ground for Strip<'_> {
     fn is_rectangle(&self) -> bool {
         self.end.is_none() && self.ground.is_rectangle()
     }
+}
+
+/// Refuses an input with points farther than so much beyond the bounds of its header: another tile would miss them.
+fn require_within(input: &Input, strays: &Strays, slack: f64) -> Result<()> {
+    let (Some(all), Some(b)) = (input.bounds, strays.bounds) else { return Ok(()) };
+    let is_within = b.min_x >= all.min_x - slack
+        && b.max_x <= all.max_x + slack
+        && b.min_y >= all.min_y - slack
+        && b.max_y <= all.max_y + slack;
+    ensure!(
+        is_within,
+        "{}: {strays}: tiles are planned by these, so have the header written anew",
+        input.path
+    );
+    Ok(())
 }
 
 /// Points that are read at once of an input, at most, and of a part: what is read waits beside it.

@@ -1,0 +1,405 @@
+//! The keys with which a GeoTIFF and a LAS file state a coordinate reference system (OGC 19-008r4).
+
+use super::vertical::Heights;
+use super::wkt::{self, Kind};
+
+pub(super) const MODEL_TYPE: u16 = 1024;
+pub(super) const RASTER_TYPE: u16 = 1025;
+pub(super) const CITATION: u16 = 1026;
+pub(super) const GEOGRAPHIC_TYPE: u16 = 2048;
+pub(super) const PROJECTED_TYPE: u16 = 3072;
+const PROJECTED_CITATION: u16 = 3073;
+pub(super) const LINEAR_UNITS: u16 = 3076;
+const LINEAR_UNIT_SIZE: u16 = 3077;
+pub(super) const VERTICAL_TYPE: u16 = 4096;
+const VERTICAL_CITATION: u16 = 4097;
+const VERTICAL_UNITS: u16 = 4099;
+pub(super) const USER_DEFINED: u16 = 32767;
+
+/// Codes of units of length, and their metres.
+const UNITS: [(u16, f64); 4] =
+    [(9001, 1.0), (9002, 0.3048), (9003, 1200.0 / 3937.0), (9005, 0.304_797_265_4)];
+
+// The tags of a TIFF, and of the records of a LAS file.
+pub(crate) const DIRECTORY_TAG: u16 = 34735;
+pub(crate) const DOUBLES_TAG: u16 = 34736;
+pub(crate) const ASCII_TAG: u16 = 34737;
+
+/// How well-known text begins in a citation.
+const TEXT_BEGINS: &str = "ESRI PE String = ";
+
+/// The three GeoTIFF tags that state a coordinate reference system (OGC 19-008r4).
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct GeoKeys {
+    /// GeoKeyDirectoryTag, 34735: version, revision, minor revision, number of keys, then four
+    /// numbers a key.
+    pub directory: Vec<u16>,
+    /// GeoDoubleParamsTag, 34736.
+    pub doubles: Vec<f64>,
+    /// GeoAsciiParamsTag, 34737, without the closing NUL; ASCII.
+    pub ascii: String,
+}
+
+impl GeoKeys {
+    /// Whether they state more than what a raster's values are.
+    pub(crate) fn is_system(&self) -> bool {
+        self.entries().any(|e| e[0] != RASTER_TYPE)
+    }
+
+    /// Whether they say that a raster's values are those of points, the pixels' middles.
+    pub(crate) fn is_point(&self) -> bool {
+        self.short(RASTER_TYPE) == Some(2)
+    }
+
+    /// One entry of four numbers a key: identifier, tag that holds the value, count, value.
+    fn entries(&self) -> impl Iterator<Item = [u16; 4]> + '_ {
+        let count = self.directory.get(3).copied().unwrap_or(0);
+        let entries = self.directory.get(4..).unwrap_or_default().chunks_exact(4);
+        entries.take(count.into()).map(|e| [e[0], e[1], e[2], e[3]])
+    }
+
+    /// The keys that a reader can make sense of, in ascending order as they must be, and the numbers of
+    /// those that were dropped: number 0, a second key of a number, values in a tag that is none of the
+    /// three or beyond its end, or beyond the end of the directory.
+    pub fn cleaned(&self) -> (Self, Vec<u16>) {
+        let (mut kept, mut dropped): (Vec<[u16; 4]>, Vec<u16>) = (Vec::new(), Vec::new());
+        for entry @ [key, tag, ..] in self.entries() {
+            let known = matches!(tag, 0 | DIRECTORY_TAG | DOUBLES_TAG | ASCII_TAG);
+            let is_good = key != 0 && known && self.check_entry(entry).is_ok();
+            if is_good && kept.iter().all(|other| other[0] != key) {
+                kept.push(entry);
+            } else {
+                dropped.push(key);
+            }
+        }
+        let promised = usize::from(self.directory.get(3).copied().unwrap_or(0));
+        let cut = promised.saturating_sub(self.entries().count());
+        dropped.extend(std::iter::repeat_n(0, cut));
+        let in_order = kept.is_sorted_by_key(|entry| entry[0]);
+        if dropped.is_empty() && in_order {
+            return (self.clone(), dropped);
+        }
+        // Values within the directory lie behind the entries, whose number changes: none is in use.
+        let (kept, within): (Vec<[u16; 4]>, Vec<[u16; 4]>) =
+            kept.into_iter().partition(|entry| entry[1] != DIRECTORY_TAG);
+        dropped.extend(within.iter().map(|entry| entry[0]));
+        let mut kept = kept;
+        kept.sort_unstable_by_key(|entry| entry[0]);
+        let clean = Self::of_entries(&kept, self.ascii.clone());
+        (Self { doubles: self.doubles.clone(), ..clean }, dropped)
+    }
+
+    pub(super) fn check(&self) -> Result<(), String> {
+        let promised = self.directory.get(3).copied().unwrap_or(0);
+        let found = self.entries().count();
+        if found != usize::from(promised) {
+            return Err(format!("its GeoTIFF keys are cut short: {found} of {promised} are there"));
+        }
+        self.entries().try_for_each(|entry| self.check_entry(entry))
+    }
+
+    fn check_entry(&self, [key, tag, count, offset]: [u16; 4]) -> Result<(), String> {
+        let length = match tag {
+            DIRECTORY_TAG => self.directory.len(),
+            DOUBLES_TAG => self.doubles.len(),
+            // Some writers count the closing NUL.
+            ASCII_TAG => self.ascii.len() + 1,
+            _ => return Ok(()),
+        };
+        if usize::from(offset) + usize::from(count) > length {
+            return Err(format!("its GeoTIFF key {key} points outside tag {tag}"));
+        }
+        Ok(())
+    }
+
+    /// Metres of a unit of projected coordinates.
+    pub(super) fn linear_unit(&self) -> Option<f64> {
+        let stated = self.short(LINEAR_UNITS).and_then(metres_of);
+        let size = || self.double(LINEAR_UNIT_SIZE);
+        let of_code = || {
+            let definition = crs_definitions::from_code(self.code()?)?;
+            wkt::horizontal(definition.wkt)?.unit()
+        };
+        stated.or_else(size).or_else(of_code).filter(|unit| unit.is_finite() && *unit > 0.0)
+    }
+
+    /// What they state of heights, if anything.
+    pub(super) fn heights(&self) -> Option<Heights> {
+        let unit = self.short(VERTICAL_UNITS).and_then(metres_of);
+        let code = self.short(VERTICAL_TYPE).filter(|&code| code != USER_DEFINED && code != 0);
+        if let Some(code) = code {
+            let known = Heights::of_code(code);
+            return Some(Heights { unit: unit.or(known.unit), ..known });
+        }
+        let name = self.citation(VERTICAL_CITATION);
+        let is_stated = unit.is_some() || name.is_some();
+        is_stated.then(|| Heights::of_name(name.unwrap_or_default(), unit))
+    }
+
+    /// Well-known text in the place of parameters, as this crate, GDAL and ArcGIS write it.
+    pub(super) fn text(&self) -> Option<&str> {
+        [PROJECTED_CITATION, CITATION]
+            .into_iter()
+            .find_map(|key| self.ascii_of(key)?.strip_prefix(TEXT_BEGINS))
+    }
+
+    /// A number of the second record.
+    pub(super) fn double(&self, key: u16) -> Option<f64> {
+        let [.., offset] = self.entries().find(|e| e[0] == key && e[1] == DOUBLES_TAG)?;
+        self.doubles.get(usize::from(offset)).copied()
+    }
+
+    /// What defines the system, without words and without what rasters' values are: sorted keys with their values.
+    pub(super) fn without_words(&self) -> Vec<(u16, u16, Option<u64>)> {
+        let counts = |e: &[u16; 4]| e[1] != ASCII_TAG && e[0] != RASTER_TYPE;
+        let value = |e: [u16; 4]| match e[1] {
+            0 => (e[0], e[3], None),
+            _ => (e[0], 0, self.double(e[0]).map(f64::to_bits)),
+        };
+        let mut all: Vec<_> = self.entries().filter(counts).map(value).collect();
+        all.sort_unstable();
+        all
+    }
+
+    /// Whether coordinates are longitudes and latitudes. Some writers leave out the model.
+    pub(super) fn is_geographic(&self) -> bool {
+        let is_stated = |key| self.short(key).is_some_and(|value| value != 0);
+        match self.short(MODEL_TYPE) {
+            Some(2) => true,
+            None | Some(0 | USER_DEFINED) => {
+                let others = [PROJECTED_TYPE, 3074, 3075, LINEAR_UNITS];
+                self.text().is_none()
+                    && is_stated(GEOGRAPHIC_TYPE)
+                    && !others.map(is_stated).contains(&true)
+            }
+            _ => false,
+        }
+    }
+
+    pub(super) fn short(&self, key: u16) -> Option<u16> {
+        self.entries().find(|e| e[0] == key && e[1] == 0).map(|e| e[3])
+    }
+
+    /// Whether the model type is geocentric. Some writers state it of any system: where there is a code beside it, that
+    /// counts.
+    pub(super) fn is_geocentric(&self) -> bool {
+        let code = self.short(GEOGRAPHIC_TYPE).and_then(crs_definitions::from_code);
+        self.short(MODEL_TYPE) == Some(3) && code.is_none_or(|code| wkt::is_geocentric(code.wkt))
+    }
+
+    pub(super) fn code(&self) -> Option<u16> {
+        // Geographic and geocentric: both are geodetic.
+        let is_geodetic = self.is_geographic() || self.is_geocentric();
+        let key = if is_geodetic { GEOGRAPHIC_TYPE } else { PROJECTED_TYPE };
+        let stated = self.short(key).filter(|&code| code != USER_DEFINED && code != 0);
+        stated.or_else(|| self.utm().filter(|_| !is_geodetic))
+    }
+
+    /// The code of a system of UTM that is stated by its datum and its zone.
+    fn utm(&self) -> Option<u16> {
+        const PROJECTION: u16 = 3074;
+        let zones = match self.short(GEOGRAPHIC_TYPE)? {
+            4326 => 32600,
+            4269 => 26900,
+            4267 => 26700,
+            4258 => 25800,
+            _ => return None,
+        };
+        let zone = match self.short(PROJECTION)? {
+            north @ 16001..=16060 => north - 16000,
+            south @ 16101..=16160 if zones == 32600 => south - 16000,
+            _ => return None,
+        };
+        let is_metre = self.short(LINEAR_UNITS).is_none_or(|unit| unit == 9001 || unit == 0);
+        let code = zones + zone;
+        crs_definitions::from_code(code).filter(|_| is_metre).map(|_| code)
+    }
+
+    /// The projected system's citation, else the general one, up to its closing bar.
+    pub(super) fn name(&self) -> Option<String> {
+        self.citation(PROJECTED_CITATION).or_else(|| self.citation(CITATION))
+    }
+
+    fn citation(&self, key: u16) -> Option<String> {
+        self.ascii_of(key).map(str::to_owned)
+    }
+
+    fn ascii_of(&self, key: u16) -> Option<&str> {
+        let [_, _, count, offset] = self.entries().find(|e| e[0] == key && e[1] == ASCII_TAG)?;
+        let (start, end) = (usize::from(offset), usize::from(offset) + usize::from(count));
+        let text = self.ascii.get(start..end.min(self.ascii.len()))?;
+        let text = text.trim_end_matches(['|', '\0']).trim();
+        (!text.is_empty()).then_some(text)
+    }
+
+    /// The same keys with "a pixel is an area". Keys stay in ascending order, as they must be.
+    pub(super) fn as_area(&self) -> Self {
+        let mut keys = self.clone();
+        let (head, tail) = keys.directory.split_at(4.min(keys.directory.len()));
+        let mut entries: Vec<[u16; 4]> = self.entries().filter(|e| e[0] != RASTER_TYPE).collect();
+        // Values stored in the directory itself lie behind the entries and would move with them.
+        let moves = entries.iter().any(|e| e[1] == DIRECTORY_TAG);
+        if moves && self.short(RASTER_TYPE).is_none() {
+            return keys;
+        }
+        let rest = tail.get(4 * self.entries().count()..).unwrap_or_default();
+        let place = entries.partition_point(|e| e[0] < RASTER_TYPE);
+        entries.insert(place, [RASTER_TYPE, 0, 1, 1]);
+        let minor = head[2].max(minor_revision(&entries));
+        let head = [head[0], head[1], minor, entries.len() as u16];
+        keys.directory = [&head[..], entries.as_flattened(), rest].concat();
+        keys
+    }
+
+    /// Keys for a system; `code` is used where its horizontal part states none, `heights` are its vertical part.
+    pub(super) fn of_wkt(wkt: &str, code: Option<u16>, heights: Option<&Heights>) -> Self {
+        let node = wkt::horizontal(wkt);
+        let geographic = node.as_ref().is_some_and(|n| n.kind() == Some(Kind::Geographic));
+        let Some(code) = node.and_then(|n| n.code()).or(code) else {
+            return Self::of_text(wkt);
+        };
+        let (model, type_key) = if geographic { (2, GEOGRAPHIC_TYPE) } else { (1, PROJECTED_TYPE) };
+        let mut entries =
+            vec![[MODEL_TYPE, 0, 1, model], [RASTER_TYPE, 0, 1, 1], [type_key, 0, 1, code]];
+        let mut ascii = String::new();
+        if let Some(heights) = heights {
+            entries.push([VERTICAL_TYPE, 0, 1, heights.code.unwrap_or(USER_DEFINED)]);
+            if heights.code.is_none() && !heights.name.is_empty() {
+                ascii = format!("{}|", ascii_only(&heights.name, 255));
+                entries.push([VERTICAL_CITATION, ASCII_TAG, ascii.len() as u16, 0]);
+            }
+            let unit = heights.unit.and_then(unit_code);
+            entries.extend(unit.map(|unit| [VERTICAL_UNITS, 0, 1, unit]));
+        }
+        Self::of_entries(&entries, ascii)
+    }
+
+    /// Keys that hold the text itself. GDAL looks for it in the projected citation, and only
+    /// where the model type is user-defined: with a projected one it takes the whole citation
+    /// for the name of an engineering system.
+    fn of_text(wkt: &str) -> Self {
+        let ascii = format!("{TEXT_BEGINS}{}|", ascii_only(wkt, usize::from(u16::MAX) - 32));
+        let entries = [
+            [MODEL_TYPE, 0, 1, USER_DEFINED],
+            [RASTER_TYPE, 0, 1, 1],
+            [PROJECTED_CITATION, ASCII_TAG, ascii.len() as u16, 0],
+        ];
+        let mut keys = Self::of_entries(&entries, ascii);
+        // GDAL passes over heights in revision 1.0, those of a text too.
+        keys.directory[2] = wkt::vertical(wkt).is_some().into();
+        keys
+    }
+
+    fn of_entries(entries: &[[u16; 4]], ascii: String) -> Self {
+        let head = [1, 1, minor_revision(entries), entries.len() as u16];
+        Self { directory: [&head[..], entries.as_flattened()].concat(), doubles: vec![], ascii }
+    }
+}
+
+/// Text in which what is not ASCII, or ends a citation, is a question mark; of a length that a count can state.
+fn ascii_only(text: &str, most: usize) -> String {
+    let is_plain = |c: char| c.is_ascii() && c != '|' && c != '\0';
+    text.chars().map(|c| if is_plain(c) { c } else { '?' }).take(most).collect()
+}
+
+/// What keys that were dropped mean for a user; `None` where there are none.
+pub(crate) fn words_on_dropped(dropped: &[u16]) -> Option<String> {
+    let mut numbers: Vec<u16> = dropped.iter().copied().filter(|&key| key != 0).collect();
+    numbers.sort_unstable();
+    numbers.dedup();
+    let empty = dropped.iter().filter(|&&key| key == 0).count();
+    let mut parts = Vec::new();
+    if !numbers.is_empty() {
+        let words: Vec<String> = numbers.iter().map(u16::to_string).collect();
+        let (keys, were) = if words.len() == 1 { ("key", "was") } else { ("keys", "were") };
+        let words = words.join(", ");
+        parts.push(format!("{keys} {words} {were} dropped, being there twice or without a value"));
+    }
+    if empty > 0 {
+        let entries = if empty == 1 { "entry" } else { "entries" };
+        parts.push(format!("their directory promises {empty} more {entries} than it has"));
+    }
+    let is_any = !parts.is_empty();
+    is_any.then(|| {
+        format!(
+            "the GeoTIFF keys of its coordinate system are broken: {}; the others were taken",
+            parts.join(", and ")
+        )
+    })
+}
+
+/// Revision 1.1 of GeoTIFF with a vertical system, which GDAL passes over in 1.0, else 1.0.
+fn minor_revision(entries: &[[u16; 4]]) -> u16 {
+    entries.iter().any(|entry| entry[0] == VERTICAL_TYPE).into()
+}
+
+/// Metres of a unit with a code.
+pub(super) fn metres_of(unit: u16) -> Option<f64> {
+    UNITS.iter().find(|(code, _)| *code == unit).map(|(_, metres)| *metres)
+}
+
+/// The code of a unit of so many metres.
+pub(super) fn unit_code(metres: f64) -> Option<u16> {
+    UNITS.iter().find(|(_, size)| (size / metres - 1.0).abs() < 1e-9).map(|(code, _)| *code)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Crs;
+
+    #[test]
+    fn broken_keys_are_dropped_and_the_others_stay() {
+        let good = [[1024, 0, 1, 1], [1026, ASCII_TAG, 2, 0], [3072, 0, 1, 26910]];
+        let of = |entries: &[[u16; 4]]| GeoKeys::of_entries(entries, "a|".to_owned());
+        assert_eq!(of(&good).cleaned(), (of(&good), vec![]));
+        let zero = [0; 4];
+        for (broken, numbers) in [
+            (vec![good[0], good[1], good[2], zero], vec![0]),
+            (vec![zero, good[2], good[0], zero, good[1]], vec![0, 0]),
+            (vec![good[0], good[0], good[1], good[2]], vec![1024]),
+            (vec![good[0], [1025, 7, 1, 1], good[1], good[2]], vec![1025]),
+            (vec![good[0], good[1], [2049, ASCII_TAG, 9, 0], good[2]], vec![2049]),
+        ] {
+            assert_eq!(of(&broken).cleaned(), (of(&good), numbers), "{broken:?}");
+        }
+        let mut cut = of(&good);
+        cut.directory.truncate(12);
+        assert_eq!(cut.cleaned(), (of(&good[..2]), vec![0]));
+        assert_eq!(of(&[zero]).cleaned().0.directory[3], 0);
+    }
+
+    #[test]
+    fn dropped_keys_are_told_in_words() {
+        assert_eq!(words_on_dropped(&[]), None);
+        let words = words_on_dropped(&[0; 7]).unwrap();
+        assert!(
+            words.contains("promises 7 more entries than it has") && !words.contains("0,"),
+            "{words}"
+        );
+        let words = words_on_dropped(&[2049, 0, 1025]).unwrap();
+        assert!(
+            words.contains("keys 1025, 2049 were dropped") && words.contains("1 more entry"),
+            "{words}"
+        );
+    }
+
+    #[test]
+    fn keys_are_carried_and_made_area() {
+        let keys = GeoKeys {
+            directory: vec![1, 1, 0, 3, 1024, 0, 1, 1, 1025, 0, 1, 2, 3072, 0, 1, 26910],
+            ..GeoKeys::default()
+        };
+        let crs = Crs::from_geokeys(keys.clone()).unwrap().unwrap();
+        assert_eq!(crs.epsg(), Some(26910));
+        let written = crs.geokeys();
+        assert_eq!(written.directory[..8], keys.directory[..8]);
+        assert_eq!(written.short(RASTER_TYPE), Some(1));
+        let cut = GeoKeys { directory: keys.directory[..12].to_vec(), ..keys.clone() };
+        assert!(Crs::from_geokeys(cut).is_err());
+        let mut outside = keys;
+        outside.directory[13..16].copy_from_slice(&[DOUBLES_TAG, 1, 7]);
+        assert!(Crs::from_geokeys(outside).is_err());
+        assert_eq!(Crs::from_geokeys(GeoKeys::default()).unwrap(), None);
+    }
+}

@@ -1,0 +1,644 @@
+//! Coordinate reference systems: carried from file to file, not interpreted.
+//!
+//! A system comes from the user as an EPSG code, from a LAS file as GeoTIFF keys or as WKT, and
+//! goes into a GeoTIFF as keys:
+//!
+//! - an EPSG code becomes `ProjectedCSTypeGeoKey` or `GeographicTypeGeoKey`; of a compound
+//!   system, with `VerticalGeoKey`;
+//! - keys are carried as they are, user-defined parameters included, except that those which no
+//!   reader can make sense of are dropped (GDAL drops all of them for one), and that
+//!   `GTRasterTypeGeoKey` is set to "area", which is what the rasters written here are;
+//! - WKT becomes the EPSG codes of its horizontal and its vertical part where it states them,
+//!   otherwise a user-defined system whose citation holds the WKT in the form
+//!   (`ESRI PE String = ...`) that GDAL and ArcGIS read back. A vertical part without a code
+//!   keeps its name and its unit.
+//!
+//! Two systems are compared by what they are ([`Crs::compare`]), not by how they are written.
+
+mod geokeys;
+mod same;
+mod vertical;
+mod wkt;
+
+use std::fmt;
+
+use crate::{Error, Result};
+
+pub use geokeys::GeoKeys;
+pub(crate) use geokeys::{ASCII_TAG, DIRECTORY_TAG, DOUBLES_TAG, words_on_dropped};
+use same::{Definition as Defined, code_of_wkt, horizontal_code};
+use vertical::Heights;
+use wkt::{Kind, horizontal, is_geocentric, outermost};
+
+/// A coordinate reference system.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Crs(Definition);
+
+#[derive(Clone, Debug, PartialEq)]
+enum Definition {
+    /// A code of the list, and that of a vertical system if it was named beside it.
+    Epsg(u16, Option<u16>),
+    Keys(GeoKeys),
+    Wkt(String),
+}
+
+impl Crs {
+    /// The system that a user named: `EPSG:26910`, or with a vertical system `EPSG:26910+5703`, in upper
+    /// or lower case.
+    ///
+    /// Known are the geographic, projected and compound systems of the EPSG list; a vertical system is
+    /// taken by its code.
+    ///
+    /// # Errors
+    /// [`Error::UnknownCrs`] for another form, an unknown code, or a system without horizontal
+    /// coordinates.
+    pub fn parse(text: &str) -> Result<Self> {
+        let unknown = |reason| Error::UnknownCrs { text: text.to_owned(), reason };
+        let (authority, code) =
+            text.trim().split_once(':').ok_or_else(|| unknown("the form is EPSG:26910"))?;
+        if !authority.eq_ignore_ascii_case("EPSG") {
+            return Err(unknown("only EPSG codes are known, as EPSG:26910"));
+        }
+        let (code, vertical) = match code.split_once('+') {
+            Some((code, vertical)) => (code, Some(vertical)),
+            None => (code, None),
+        };
+        let digits = |code: &str| !code.is_empty() && code.bytes().all(|b| b.is_ascii_digit());
+        if !digits(code) || !vertical.is_none_or(digits) {
+            return Err(unknown("the form is EPSG:26910 or EPSG:26910+5703"));
+        }
+        let vertical = vertical.map(|code| match code.parse() {
+            Ok(code) if (1024..32767).contains(&code) => Ok(code),
+            _ => Err(unknown("its vertical system has no such code")),
+        });
+        let vertical = vertical.transpose()?;
+        // The list has every kind of system but the vertical ones.
+        if vertical.is_some_and(|code| crs_definitions::from_code(code).is_some()) {
+            return Err(unknown("the code behind the + is no vertical system's"));
+        }
+        let definition = code.parse().ok().and_then(crs_definitions::from_code);
+        let definition = definition.ok_or_else(|| unknown("the EPSG list has no such code"))?;
+        if horizontal(definition.wkt).is_none() {
+            return Err(unknown("it is neither geographic nor projected"));
+        }
+        if vertical.is_some() && wkt::vertical(definition.wkt).is_some() {
+            return Err(unknown("the system has a vertical part already"));
+        }
+        Ok(Self(Definition::Epsg(definition.code, vertical)))
+    }
+
+    /// The system that GeoTIFF keys state, or `None` for a directory without keys. See
+    /// [`GeoKeys::cleaned`] for keys that may be broken.
+    ///
+    /// # Errors
+    /// The fault, in words, where the directory is cut short or points outside its parameters.
+    pub fn from_geokeys(keys: GeoKeys) -> Result<Option<Self>, String> {
+        if keys.directory.get(3).is_none_or(|&count| count == 0) {
+            return Ok(None);
+        }
+        keys.check()?;
+        Ok(Some(Self(Definition::Keys(keys))))
+    }
+
+    /// The system that well-known text (WKT 1 or 2) states; `None` for text of which no reader can make a system of x
+    /// and y. Where brackets are missing or too many, the definitions inside are taken.
+    pub fn from_wkt(wkt: &str) -> Option<Self> {
+        Self::from_broken_wkt(wkt).map(|(crs, _)| crs)
+    }
+
+    /// [`Crs::from_wkt`], and whether the text was broken.
+    pub(crate) fn from_broken_wkt(wkt: &str) -> Option<(Self, bool)> {
+        let taken = wkt::taken(wkt)?;
+        Some((Self(Definition::Wkt(taken.text.into_owned())), taken.is_mended))
+    }
+
+    /// The EPSG code that the system was given by or states of itself; of two codes, the horizontal one.
+    pub fn epsg(&self) -> Option<u16> {
+        match &self.0 {
+            Definition::Epsg(code, _) => Some(*code),
+            Definition::Keys(keys) => keys.code(),
+            Definition::Wkt(wkt) if is_geocentric(wkt) => outermost(wkt).and_then(|n| n.code()),
+            Definition::Wkt(wkt) => code_of_wkt(wkt),
+        }
+    }
+
+    /// The system as WKT, where it is known in that form.
+    pub fn wkt(&self) -> Option<&str> {
+        match &self.0 {
+            Definition::Epsg(code, None) => crs_definitions::from_code(*code).map(|d| d.wkt),
+            Definition::Epsg(_, Some(_)) | Definition::Keys(_) => None,
+            Definition::Wkt(wkt) => Some(wkt),
+        }
+    }
+
+    /// The system as GeoTIFF keys, for a raster whose pixels are areas.
+    pub fn geokeys(&self) -> GeoKeys {
+        let heights = self.heights();
+        match &self.0 {
+            Definition::Epsg(code, _) => {
+                let wkt = crs_definitions::from_code(*code).map_or("", |d| d.wkt);
+                GeoKeys::of_wkt(wkt, Some(*code), heights.as_ref())
+            }
+            Definition::Keys(keys) => keys.as_area(),
+            Definition::Wkt(wkt) => GeoKeys::of_wkt(wkt, None, heights.as_ref()),
+        }
+    }
+
+    /// Metres of a unit of the horizontal coordinates; `None` for degrees, and where the system does not
+    /// say.
+    pub fn metres_per_unit(&self) -> Option<f64> {
+        if self.is_geographic() {
+            return None;
+        }
+        match &self.0 {
+            Definition::Keys(keys) => keys.linear_unit().or_else(|| unit_of(keys.text()?)),
+            _ => unit_of(self.text()?),
+        }
+    }
+
+    /// Degrees of a unit of longitudes and latitudes, which some systems have in grads; `None` where the coordinates are
+    /// on a plane.
+    pub fn degrees_per_unit(&self) -> Option<f64> {
+        let text = match &self.0 {
+            Definition::Keys(keys) => {
+                keys.code().and_then(crs_definitions::from_code).map(|definition| definition.wkt)
+            }
+            _ => self.text(),
+        };
+        let stated = text.and_then(unit_of).map(f64::to_degrees);
+        self.is_geographic().then(|| stated.filter(|unit| *unit > 0.0).unwrap_or(1.0))
+    }
+
+    /// Metres of a unit of the heights, where the system has a vertical part.
+    pub fn metres_per_height(&self) -> Option<f64> {
+        self.heights()?.unit
+    }
+
+    /// The EPSG code of the vertical part, where the system has one that states it or that is known by its datum and unit.
+    pub fn vertical_epsg(&self) -> Option<u16> {
+        self.heights()?.code
+    }
+
+    /// Whether the system has a vertical part.
+    pub fn has_heights(&self) -> bool {
+        self.heights().is_some()
+    }
+
+    /// The vertical part.
+    fn heights(&self) -> Option<Heights> {
+        let of_text = |wkt: &str| wkt::vertical(wkt).map(|node| Heights::of_node(&node));
+        let of_code = |code| crs_definitions::from_code(code).and_then(|d| of_text(d.wkt));
+        match &self.0 {
+            Definition::Epsg(_, Some(vertical)) => Some(Heights::of_code(*vertical)),
+            Definition::Epsg(code, None) => of_code(*code),
+            Definition::Keys(keys) => {
+                let within = || keys.text().and_then(of_text).or_else(|| of_code(keys.code()?));
+                keys.heights().or_else(within)
+            }
+            Definition::Wkt(wkt) => of_text(wkt).or_else(|| of_code(outermost(wkt)?.code()?)),
+        }
+    }
+
+    /// The text that defines it: its own, or the list's.
+    fn text(&self) -> Option<&str> {
+        match &self.0 {
+            Definition::Epsg(code, _) => crs_definitions::from_code(*code).map(|d| d.wkt),
+            Definition::Keys(_) => None,
+            Definition::Wkt(wkt) => Some(wkt),
+        }
+    }
+
+    /// Compares two systems by what they are: by their codes where both have one, else by what defines them, that is
+    /// datum, projection, parameters and units. Names, citations and the way of writing do not count.
+    ///
+    /// Gives what a user should know where they count as the same: that one alone says what its heights are.
+    ///
+    /// # Errors
+    /// How they differ, in words.
+    pub fn compare(&self, other: &Self) -> Result<Option<String>, String> {
+        if self == other {
+            return Ok(None);
+        }
+        self.compare_places(other)?;
+        match (self.heights(), other.heights()) {
+            (None, None) => Ok(None),
+            (Some(heights), None) | (None, Some(heights)) => Ok(Some(format!(
+                "one of them states {} for heights, the other nothing",
+                heights.words()
+            ))),
+            (Some(a), Some(b)) => match a.compare(&b)? {
+                true => Ok(None),
+                false => {
+                    Ok(Some("one of them states no more of heights than their unit".to_owned()))
+                }
+            },
+        }
+    }
+
+    /// Whether [`Crs::compare`] takes two systems for the same.
+    pub fn same_as(&self, other: &Self) -> bool {
+        self.compare(other).is_ok()
+    }
+
+    fn compare_places(&self, other: &Self) -> Result<(), String> {
+        let code = |crs: &Self| crs.epsg().map(horizontal_code);
+        if let (Some(a), Some(b)) = (code(self), code(other)) {
+            if a != b {
+                return Err(format!("their codes are EPSG:{a} and EPSG:{b}"));
+            }
+            // A file may state another unit beside a code.
+            return match (self.metres_per_unit(), other.metres_per_unit()) {
+                (Some(a), Some(b)) if (a / b - 1.0).abs() > 1e-7 => {
+                    Err(format!("a unit is {a} m in one and {b} m in the other"))
+                }
+                _ => Ok(()),
+            };
+        }
+        if let (Some(a), Some(b)) = (self.defined(), other.defined()) {
+            return a.difference(&b).map_or(Ok(()), Err);
+        }
+        match (&self.0, &other.0) {
+            (Definition::Keys(a), Definition::Keys(b))
+                if a.without_words() == b.without_words() =>
+            {
+                Ok(())
+            }
+            _ => Err("one of them has no code, and they cannot be compared otherwise".to_owned()),
+        }
+    }
+
+    /// What defines the horizontal coordinates, where that is understood.
+    fn defined(&self) -> Option<Defined> {
+        match &self.0 {
+            Definition::Keys(keys) => match keys.code().and_then(crs_definitions::from_code) {
+                Some(definition) => Defined::of_wkt(definition.wkt),
+                None => Defined::of_keys(keys),
+            },
+            _ => Defined::of_wkt(self.text()?),
+        }
+    }
+
+    /// Whether the coordinates are those of space, which count from the middle of the Earth: no two of them are a place
+    /// on a map.
+    pub fn is_geocentric(&self) -> bool {
+        match &self.0 {
+            // No name is taken of such a system.
+            Definition::Epsg(..) => false,
+            Definition::Keys(keys) => keys.is_geocentric(),
+            Definition::Wkt(wkt) => is_geocentric(wkt),
+        }
+    }
+
+    /// Whether the coordinates are longitudes and latitudes.
+    pub fn is_geographic(&self) -> bool {
+        let of_text =
+            |text| horizontal(text).and_then(|node| node.kind()) == Some(Kind::Geographic);
+        match &self.0 {
+            Definition::Keys(keys) => match keys.text() {
+                Some(text) => of_text(text),
+                None => keys.is_geographic(),
+            },
+            _ => self.text().is_some_and(of_text),
+        }
+    }
+}
+
+/// Metres or radians of a unit of the horizontal coordinates of a text.
+fn unit_of(text: &str) -> Option<f64> {
+    horizontal(text).and_then(|node| node.unit())
+}
+
+impl fmt::Display for Crs {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(code) = self.epsg() {
+            write!(f, "EPSG:{code}")?;
+            // A compound code has its vertical part within.
+            let is_within =
+                matches!(&self.0, Definition::Epsg(_, None)) || horizontal_code(code) != code;
+            return match self.heights().filter(|_| !is_within) {
+                Some(Heights { code: Some(code), .. }) => write!(f, "+{code}"),
+                Some(heights) if !heights.name.is_empty() => write!(f, " + {}", heights.name),
+                _ => Ok(()),
+            };
+        }
+        let name = match &self.0 {
+            Definition::Keys(keys) => match keys.text() {
+                Some(text) => outermost(text).and_then(|node| node.name()),
+                None => keys.name(),
+            },
+            Definition::Wkt(wkt) => outermost(wkt).and_then(|node| node.name()),
+            Definition::Epsg(..) => None,
+        };
+        match name {
+            Some(name) => write!(f, "{name} (user-defined)"),
+            None => f.write_str("user-defined"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::geokeys::*;
+    use super::*;
+
+    #[test]
+    fn codes_are_looked_up() {
+        for (text, key, code) in [
+            ("EPSG:26910", PROJECTED_TYPE, 26910),
+            (" epsg:4326", GEOGRAPHIC_TYPE, 4326),
+            ("EPSG:7415", PROJECTED_TYPE, 28992),
+        ] {
+            let keys = Crs::parse(text).unwrap().geokeys();
+            assert_eq!(keys.short(key), Some(code), "{text}");
+            assert_eq!(keys.short(RASTER_TYPE), Some(1));
+        }
+        assert_eq!(Crs::parse("epsg:2994").unwrap().to_string(), "EPSG:2994");
+        assert!(Crs::parse("EPSG:4326").unwrap().is_geographic());
+        for text in ["", "26910", "EPSG:", "EPSG:1", "EPSG:+26910", "EPSG:99999999", "ESRI:102003"]
+        {
+            let error = Crs::parse(text).unwrap_err();
+            assert!(error.to_string().contains(&format!("\"{text}\"")), "{error}");
+        }
+        for text in ["EPSG:26910+", "EPSG:26910+x", "EPSG:26910+1", "EPSG:7415+5703"] {
+            assert!(Crs::parse(text).is_err(), "{text}");
+        }
+        // Geographic in two dimensions and in three, projected, geocentric and compound.
+        for code in [4326, 4979, 26910, 4978, 7415] {
+            let text = format!("EPSG:32633+{code}");
+            let error = Crs::parse(&text).unwrap_err().to_string();
+            assert!(error.contains(&text) && error.contains("no vertical system"), "{error}");
+        }
+        // Geocentric: three-dimensional Cartesian coordinates are no map.
+        assert!(Crs::parse("EPSG:4978").is_err());
+    }
+
+    #[test]
+    fn the_outermost_code_of_wkt_counts() {
+        let wkt1 = r#"PROJCS["a, [b]",GEOGCS["WGS 84",AUTHORITY["EPSG","4326"]],AUTHORITY["EPSG","32610"]]"#;
+        let wkt2 = r#"PROJCRS["x",BASEGEOGCRS["WGS 84",ID["EPSG",4326]],ID["EPSG",32610]]"#;
+        let compound = format!(r#"COMPD_CS["c",{wkt1},VERT_CS["v",AUTHORITY["EPSG","5703"]]]"#);
+        for wkt in [wkt1, wkt2, &compound] {
+            let crs = Crs::from_wkt(wkt).unwrap();
+            assert_eq!(crs.geokeys().short(PROJECTED_TYPE), Some(32610), "{wkt}");
+        }
+        // The forms of WKT 2 beside those of its second edition.
+        for (keyword, code, is_geographic) in [
+            ("PROJECTEDCRS", 32610, false),
+            ("GEOGRAPHICCRS", 4326, true),
+            ("GEODCRS", 4326, true),
+            ("GeodeticCRS", 4326, true),
+        ] {
+            let wkt = format!(r#"{keyword}["x",CS[ellipsoidal,2],ID["EPSG",{code}]]"#);
+            for wkt in [format!("COMPOUNDCRS[\"c\",{wkt},VERTCRS[\"v\",ID[\"EPSG\",5703]]]"), wkt] {
+                let crs = Crs::from_wkt(&wkt).unwrap();
+                let key = if is_geographic { GEOGRAPHIC_TYPE } else { PROJECTED_TYPE };
+                assert_eq!(crs.geokeys().short(key), Some(code), "{wkt}");
+                assert!(crs.is_geographic() == is_geographic && !crs.is_geocentric(), "{wkt}");
+            }
+        }
+        let user = Crs::from_wkt(
+            r#"PROJCS["local",GEOGCS["g",DATUM["d"],AUTHORITY["EPSG","4326"]],PROJECTION["p"]]"#,
+        )
+        .unwrap();
+        assert_eq!(user.epsg(), None);
+        assert_eq!(user.geokeys().short(MODEL_TYPE), Some(USER_DEFINED));
+        let geographic = Crs::from_wkt(r#"GEOGCS["g",DATUM["d"],PRIMEM["Greenwich",0]]"#).unwrap();
+        assert!(geographic.is_geographic() && !user.is_geographic());
+        assert_eq!(user.to_string(), "local (user-defined)");
+        assert_eq!(Crs::from_wkt("\0"), None);
+    }
+
+    #[test]
+    fn geocentric_systems_are_known_whatever_states_them() {
+        let keys = |model, key, code| GeoKeys {
+            directory: vec![1, 1, 0, 2, MODEL_TYPE, 0, 1, model, key, 0, 1, code],
+            ..GeoKeys::default()
+        };
+        let of_keys = |model, key, code| Crs::from_geokeys(keys(model, key, code)).unwrap();
+        let wkt = crs_definitions::from_code(4978).unwrap().wkt;
+        let wkt2 = r#"GEODCRS["WGS 84",DATUM["d",ELLIPSOID["e",6378137,298.2]],CS[Cartesian,3],AXIS["(X)",geocentricX],ID["EPSG",4978]]"#;
+        let found = [of_keys(3, GEOGRAPHIC_TYPE, 4978), Crs::from_wkt(wkt), Crs::from_wkt(wkt2)];
+        for crs in found.iter().flatten() {
+            assert!(crs.is_geocentric() && !crs.is_geographic(), "{crs:?}");
+            assert_eq!(crs.to_string(), "EPSG:4978");
+        }
+        let unnamed = of_keys(3, GEOGRAPHIC_TYPE, USER_DEFINED).unwrap();
+        assert!(unnamed.is_geocentric() && unnamed.epsg().is_none());
+        // As a survey in UTM has it.
+        let false_model = of_keys(3, GEOGRAPHIC_TYPE, 4326).unwrap();
+        assert!(!false_model.is_geocentric() && !false_model.is_geographic());
+        assert_eq!(false_model.epsg(), None);
+        let others = [
+            of_keys(2, GEOGRAPHIC_TYPE, 4326),
+            of_keys(1, PROJECTED_TYPE, 26910),
+            Crs::parse("EPSG:4979").ok(),
+            crs_definitions::from_code(26910).and_then(|d| Crs::from_wkt(d.wkt)),
+        ];
+        assert!(others.iter().all(|crs| crs.as_ref().is_some_and(|crs| !crs.is_geocentric())));
+    }
+
+    #[test]
+    fn units_are_known_whatever_states_them() {
+        let foot = 1200.0 / 3937.0;
+        for (text, ground, heights) in [
+            ("EPSG:26910", Some(1.0), None),
+            ("EPSG:2994", Some(0.3048), None),
+            ("EPSG:2927", Some(foot), None),
+            ("EPSG:4326", None, None),
+            ("EPSG:7415", Some(1.0), Some(1.0)),
+            ("EPSG:2927+6360", Some(foot), Some(foot)),
+            ("EPSG:2927+5703", Some(foot), Some(1.0)),
+            ("EPSG:4326+8228", None, Some(0.3048)),
+        ] {
+            let named = Crs::parse(text).unwrap();
+            let by_keys = Crs::from_geokeys(named.geokeys()).unwrap().unwrap();
+            let by_text = named.wkt().and_then(Crs::from_wkt);
+            for crs in [Some(named), Some(by_keys), by_text].iter().flatten() {
+                let close = |found: Option<f64>, expected: Option<f64>| match (found, expected) {
+                    (Some(a), Some(b)) => (a / b - 1.0).abs() < 1e-9,
+                    (a, b) => a == b,
+                };
+                assert!(close(crs.metres_per_unit(), ground), "{text}: {crs:?}");
+                assert!(close(crs.metres_per_height(), heights), "{text}: {crs:?}");
+            }
+        }
+        let axes = r#"PROJCRS["x",BASEGEOGCRS["g",ANGLEUNIT["degree",0.017]],CONVERSION["c"],CS[Cartesian,2],AXIS["e",east,LENGTHUNIT["foot",0.3048]],AXIS["n",north]]"#;
+        assert_eq!(Crs::from_wkt(axes).unwrap().metres_per_unit(), Some(0.3048));
+    }
+
+    #[test]
+    fn vertical_systems_are_carried() {
+        for (text, name, code) in [
+            ("EPSG:7415", "EPSG:7415", 5709),
+            ("EPSG:26910+5703", "EPSG:26910+5703", 5703),
+            ("epsg:4326+6360", "EPSG:4326+6360", 6360),
+        ] {
+            let crs = Crs::parse(text).unwrap();
+            assert_eq!((crs.to_string().as_str(), crs.vertical_epsg()), (name, Some(code)));
+            assert_eq!(crs.geokeys().short(VERTICAL_TYPE), Some(code));
+            assert_eq!(crs.is_geographic(), text.contains("4326"));
+        }
+        let wkt = Crs::parse("EPSG:5555").unwrap().wkt().and_then(Crs::from_wkt).unwrap();
+        assert_eq!(wkt.geokeys().short(VERTICAL_TYPE), Some(5783));
+    }
+
+    /// Zone 10 of UTM on NAD83, as it is written.
+    fn writings_of_utm() -> Vec<(&'static str, Crs)> {
+        let text = crs_definitions::from_code(26910).unwrap().wkt;
+        let of_text = |text: &str| Crs::from_wkt(text).unwrap_or_else(|| panic!("{text}"));
+        let of_keys = |keys: &[(u16, u16)], ascii: &str| {
+            let entries = keys.iter().flat_map(|&(key, value)| match key {
+                CITATION => [key, ASCII_TAG, ascii.len() as u16, 0],
+                _ => [key, 0, 1, value],
+            });
+            let directory = [1, 1, 0, keys.len() as u16].into_iter().chain(entries).collect();
+            let keys = GeoKeys { directory, doubles: vec![], ascii: ascii.to_owned() };
+            Crs::from_geokeys(keys).unwrap().unwrap()
+        };
+        let utm = (PROJECTED_TYPE, 26910);
+        vec![
+            ("a code", Crs::parse("EPSG:26910").unwrap()),
+            ("WKT 1", of_text(text)),
+            (
+                "indented WKT 1",
+                of_text(&text.replace(",GEOGCS", ",\n    GEOGCS").replace("[", " [")),
+            ),
+            ("WKT 1 in lower case", of_text(&text.replace("PROJCS[", "projcs["))),
+            (
+                "another name",
+                of_text(&text.replace("NAD83 / UTM zone 10N", "UTM Zone 10, Northern")),
+            ),
+            ("WKT 1 without a code", of_text(&text.replace(r#",AUTHORITY["EPSG","26910"]"#, ""))),
+            ("ESRI's WKT", of_text(ESRI)),
+            (
+                "ESRI's with its number",
+                of_text(&format!("{},AUTHORITY[\"ESRI\",26910]]", &ESRI[..ESRI.len() - 1])),
+            ),
+            ("WKT 2", of_text(WKT2)),
+            (
+                "WKT 2 with a code",
+                of_text(&format!("{},ID[\"EPSG\",26910]]", &WKT2[..WKT2.len() - 1])),
+            ),
+            ("text in a citation", Crs::from_geokeys(of_text(ESRI).geokeys()).unwrap().unwrap()),
+            ("keys", of_keys(&[(MODEL_TYPE, 1), utm], "")),
+            ("keys with a unit", of_keys(&[(MODEL_TYPE, 1), utm, (LINEAR_UNITS, 9001)], "")),
+            ("keys of points", of_keys(&[(MODEL_TYPE, 1), (RASTER_TYPE, 2), utm], "")),
+            ("keys with a name", of_keys(&[(MODEL_TYPE, 1), (CITATION, 0), utm], "UTM 10|")),
+            (
+                "keys of a datum and a zone",
+                of_keys(&[(MODEL_TYPE, 1), (GEOGRAPHIC_TYPE, 4269), (3074, 16010)], ""),
+            ),
+        ]
+    }
+
+    const ESRI: &str = r#"PROJCS["NAD_1983_UTM_Zone_10N",GEOGCS["GCS_North_American_1983",DATUM["D_North_American_1983",SPHEROID["GRS_1980",6378137.0,298.257222101]],PRIMEM["Greenwich",0.0],UNIT["Degree",0.0174532925199433]],PROJECTION["Transverse_Mercator"],PARAMETER["False_Easting",500000.0],PARAMETER["False_Northing",0.0],PARAMETER["Central_Meridian",-123.0],PARAMETER["Scale_Factor",0.9996],PARAMETER["Latitude_Of_Origin",0.0],UNIT["Meter",1.0]]"#;
+
+    const WKT2: &str = r#"PROJCRS["NAD83 / UTM zone 10N",BASEGEOGCRS["NAD83",DATUM["North American Datum 1983",ELLIPSOID["GRS 1980",6378137,298.257222101,LENGTHUNIT["metre",1]]],PRIMEM["Greenwich",0,ANGLEUNIT["degree",0.0174532925199433]]],CONVERSION["UTM zone 10N",METHOD["Transverse Mercator",ID["EPSG",9807]],PARAMETER["Latitude of natural origin",0,ANGLEUNIT["degree",0.0174532925199433]],PARAMETER["Longitude of natural origin",-123,ANGLEUNIT["degree",0.0174532925199433]],PARAMETER["Scale factor at natural origin",0.9996,SCALEUNIT["unity",1]],PARAMETER["False easting",500000,LENGTHUNIT["metre",1]],PARAMETER["False northing",0,LENGTHUNIT["metre",1]]],CS[Cartesian,2],AXIS["(E)",east],AXIS["(N)",north],LENGTHUNIT["metre",1]]"#;
+
+    #[test]
+    fn one_system_is_the_same_however_it_is_written() {
+        let all = writings_of_utm();
+        for (a, one) in &all {
+            for (b, other) in &all {
+                assert_eq!(one.compare(other), Ok(None), "{a} and {b}");
+            }
+            let words = Crs::parse("EPSG:26911").unwrap().compare(one).unwrap_err();
+            assert!(
+                words.contains("26911") || words.contains("longitude of origin"),
+                "{a}: {words}"
+            );
+            for code in ["EPSG:32610", "EPSG:2926", "EPSG:4269", "EPSG:6339"] {
+                assert!(!Crs::parse(code).unwrap().same_as(one), "{code} and {a}");
+            }
+            // A vertical part that one states alone.
+            let both = Crs::parse("EPSG:26910+5703").unwrap();
+            assert!(both.compare(one).unwrap().unwrap().contains("EPSG:5703"), "{a}");
+        }
+    }
+
+    #[test]
+    fn another_unit_beside_a_code_is_another_system() {
+        let keys = |unit| GeoKeys {
+            directory: vec![1, 1, 0, 2, PROJECTED_TYPE, 0, 1, 26910, LINEAR_UNITS, 0, 1, unit],
+            ..GeoKeys::default()
+        };
+        let [metres, feet] =
+            [9001, 9002].map(|unit| Crs::from_geokeys(keys(unit)).unwrap().unwrap());
+        assert!(metres.compare(&feet).unwrap_err().contains("0.3048"));
+    }
+
+    #[test]
+    fn vertical_parts_are_compared_by_code_else_by_datum_and_unit() {
+        let utm = crs_definitions::from_code(26910).unwrap().wkt;
+        let with =
+            |heights: &str| Crs::from_wkt(&format!("COMPD_CS[\"c\",{utm},{heights}]")).unwrap();
+        let named = |name: &str, datum: &str, unit: &str| {
+            with(&format!("VERT_CS[\"{name}\",VERT_DATUM[\"{datum}\",2005],UNIT[{unit}]]"))
+        };
+        let metres = [
+            Crs::parse("EPSG:26910+5703").unwrap(),
+            with(r#"VERT_CS["x",VERT_DATUM["y",2005],UNIT["metre",1],AUTHORITY["EPSG","5703"]]"#),
+            named("NAVD88 height", "North American Vertical Datum 1988", r#""metre",1"#),
+            with(
+                r#"VERTCS["NAVD_1988",VDATUM["North_American_Vertical_Datum_1988"],PARAMETER["Vertical_Shift",0.0],UNIT["Meter",1.0]]"#,
+            ),
+            named("NAVD88 - Geoid12B (metres)", "unknown", r#""metre",1"#),
+        ];
+        for one in &metres {
+            assert_eq!(one.vertical_epsg(), Some(5703), "{one:?}");
+            assert!(metres.iter().all(|other| one.compare(other) == Ok(None)), "{one:?}");
+        }
+        let feet = named(
+            "NAVD88 height (ftUS)",
+            "North American Vertical Datum 1988",
+            r#""US survey foot",0.304800609601219"#,
+        );
+        assert_eq!(
+            (feet.vertical_epsg(), feet.to_string().as_str()),
+            (Some(6360), "EPSG:26910+6360")
+        );
+        assert!(metres[0].compare(&feet).unwrap_err().contains("a unit of height"));
+        assert!(
+            metres[0]
+                .compare(&Crs::parse("EPSG:26910+5773").unwrap())
+                .unwrap_err()
+                .contains("EPSG:5773")
+        );
+        // What no list has is kept by its name and its unit.
+        let own = named("harbour", "tide gauge", r#""foot",0.3048"#);
+        assert_eq!((own.vertical_epsg(), own.metres_per_height()), (None, Some(0.3048)));
+        assert_eq!(own.to_string(), "EPSG:26910 + harbour");
+        let again = Crs::from_geokeys(own.geokeys()).unwrap().unwrap();
+        assert_eq!((again.compare(&own), again.metres_per_height()), (Ok(None), Some(0.3048)));
+        assert!(own.compare(&metres[0]).is_err());
+    }
+
+    #[test]
+    fn local_systems_have_the_units_that_they_state() {
+        for (text, metres) in [
+            (r#"LOCAL_CS["site",UNIT["US survey foot",0.3048006096]]"#, 0.304_800_609_6),
+            (r#"LOCAL_CS["site",LOCAL_DATUM["d",0],UNIT["foot",0.3048],AXIS["e",EAST]]"#, 0.3048),
+            (
+                r#"ENGCRS["site",EDATUM["d"],CS[Cartesian,2],AXIS["e",east],LENGTHUNIT["foot",0.3048]]"#,
+                0.3048,
+            ),
+        ] {
+            let crs = Crs::from_wkt(text).unwrap();
+            assert_eq!(
+                (crs.metres_per_unit(), crs.is_geographic()),
+                (Some(metres), false),
+                "{text}"
+            );
+            let again = Crs::from_geokeys(crs.geokeys()).unwrap().unwrap();
+            assert_eq!(
+                (again.metres_per_unit(), again.compare(&crs)),
+                (Some(metres), Ok(None)),
+                "{text}"
+            );
+            let other = Crs::from_wkt(&text.replace("site", "other")).unwrap();
+            assert!(
+                other.compare(&crs).is_err() && !crs.same_as(&Crs::parse("EPSG:26910").unwrap())
+            );
+        }
+    }
+}

@@ -1,0 +1,269 @@
+//! Whether two systems are the same, however each is written: by codes where both have one, else by what defines them.
+
+use super::geokeys::{GEOGRAPHIC_TYPE, GeoKeys};
+use super::wkt::{DATUMS, Kind, Node, horizontal, outermost};
+
+/// Words of a datum's name that some writers spell out and others do not.
+const DATUM_WORDS: [(&str, &str); 16] = [
+    ("datum", ""),
+    ("ensemble", ""),
+    ("worldgeodeticsystem", "wgs"),
+    ("northamerican", "nad"),
+    ("nad83", "nad1983"),
+    ("nad27", "nad1927"),
+    ("nationalspatialreferencesystem", ""),
+    ("highaccuracyreferencenetwork", "harn"),
+    ("canadianspatialreferencesystem", "csrs"),
+    ("europeanterrestrialreferencesystem", "etrs"),
+    ("geocentricofaustralia", "gda"),
+    ("newzealandgeodetic", "nzgd"),
+    ("ordnancesurveyofgreatbritain", "osgb"),
+    ("reseaugeodesiquefrancais", "rgf"),
+    ("japanesegeodetic", "jgd"),
+    ("sistemadereferenciageocentricoparalasamericas", "sirgas"),
+];
+
+/// Names of one projection.
+const METHODS: [(&str, &str); 11] = [
+    ("lambertconicconformal2sp", "lambertconformalconic2sp"),
+    ("lambertconformalconic", "lambertconformalconic2sp"),
+    ("lambertconicconformal1sp", "lambertconformalconic1sp"),
+    ("albersequalarea", "albersconicequalarea"),
+    ("albers", "albersconicequalarea"),
+    ("mercatorvarianta", "mercator1sp"),
+    ("mercatorvariantb", "mercator2sp"),
+    ("gausskruger", "transversemercator"),
+    ("doublestereographic", "obliquestereographic"),
+    ("polarstereographicvarianta", "polarstereographic"),
+    ("cassini", "cassinisoldner"),
+];
+
+/// Methods of key 3075 of a GeoTIFF.
+const METHODS_OF_KEYS: [(u16, &str); 9] = [
+    (1, "transversemercator"),
+    (7, "mercator1sp"),
+    (8, "lambertconformalconic2sp"),
+    (9, "lambertconformalconic1sp"),
+    (10, "lambertazimuthalequalarea"),
+    (11, "albersconicequalarea"),
+    (15, "polarstereographic"),
+    (16, "obliquestereographic"),
+    (18, "cassinisoldner"),
+];
+
+/// Parameters of a projection, as [`parameter`] calls them.
+const PARAMETERS: [&str; 9] = [
+    "latitude of origin",
+    "longitude of origin",
+    "scale",
+    "false easting",
+    "false northing",
+    "1st standard parallel",
+    "2nd standard parallel",
+    "azimuth",
+    "angle of the grid",
+];
+
+/// Which of [`PARAMETERS`] the keys of a GeoTIFF from 3078 on state.
+const PARAMETERS_OF_KEYS: [usize; 18] = [5, 6, 1, 0, 3, 4, 1, 0, 3, 4, 1, 0, 3, 4, 2, 2, 7, 1];
+
+/// What horizontal coordinates are, in metres and radians.
+pub(super) struct Definition {
+    kind: Kind,
+    /// The datum's code and its name; of a local system, its own name.
+    datum: (Option<u16>, String),
+    /// Radius and inverse flattening.
+    ellipsoid: Option<[f64; 2]>,
+    meridian: f64,
+    method: String,
+    parameters: [Option<f64>; PARAMETERS.len()],
+    /// Metres or radians.
+    unit: f64,
+}
+
+impl Definition {
+    /// That of well-known text; `None` where a part is missing that counts.
+    pub fn of_wkt(text: &str) -> Option<Self> {
+        let node = horizontal(text)?;
+        let kind = node.kind()?;
+        let degree = 1_f64.to_radians();
+        if kind == Kind::Local {
+            return Some(Self::local(node.name().unwrap_or_default(), node.unit()?));
+        }
+        let base = node.child(&["GEOGCS", "BASEGEOGCRS", "BASEGEODCRS"]);
+        let base = base.as_ref().unwrap_or(&node);
+        let angle = base.unit().unwrap_or(degree);
+        let datum = base.child(&DATUMS)?;
+        let ellipsoid = datum.child(&["SPHEROID", "ELLIPSOID"]);
+        let meridian = base.child(&["PRIMEM", "PRIMEMERIDIAN"]);
+        let meridian = meridian.and_then(|m| Some(m.number(1)? * m.unit().unwrap_or(degree)));
+        let mut found = Self {
+            kind,
+            datum: (datum.code(), plain_datum(&datum.name().unwrap_or_default())),
+            ellipsoid: ellipsoid.and_then(|e| Some([e.number(1)?, e.number(2)?])),
+            meridian: meridian.unwrap_or(0.0),
+            method: String::new(),
+            parameters: Default::default(),
+            unit: angle,
+        };
+        if kind == Kind::Projected {
+            found.unit = node.unit()?;
+            let conversion = node.child(&["CONVERSION"]);
+            let list = conversion.as_ref().unwrap_or(&node);
+            found.method = method(&list.child(&["PROJECTION", "METHOD"])?.name()?);
+            for part in list.children().filter(|part| part.is("PARAMETER")) {
+                found.take(&part, angle)?;
+            }
+        }
+        Some(found)
+    }
+
+    /// Takes a parameter; `None` for one that is not known.
+    fn take(&mut self, part: &Node, angle: f64) -> Option<()> {
+        let (i, value) = (parameter(&plain(&part.name()?))?, part.number(1)?);
+        let unit = part.child(&["LENGTHUNIT", "ANGLEUNIT", "SCALEUNIT", "UNIT"]);
+        let unit = unit.and_then(|unit| unit.number(1)).unwrap_or(match i {
+            2 => 1.0,
+            3 | 4 => self.unit,
+            _ => angle,
+        });
+        self.parameters[i] = Some(value * unit);
+        Some(())
+    }
+
+    fn local(name: String, unit: f64) -> Self {
+        Self {
+            kind: Kind::Local,
+            datum: (None, plain(&name)),
+            ellipsoid: None,
+            meridian: 0.0,
+            method: String::new(),
+            parameters: Default::default(),
+            unit,
+        }
+    }
+
+    /// That of keys whose system has no code; `None` where a part is missing that counts.
+    pub fn of_keys(keys: &GeoKeys) -> Option<Self> {
+        const METHOD: u16 = 3075;
+        const FIRST_PARAMETER: u16 = 3078;
+        if let Some(text) = keys.text() {
+            return Self::of_wkt(text);
+        }
+        let geographic = keys.short(GEOGRAPHIC_TYPE).and_then(crs_definitions::from_code);
+        let Some(geographic) = geographic else {
+            let has_datum =
+                [GEOGRAPHIC_TYPE, 2050, METHOD].iter().any(|&k| keys.short(k).is_some());
+            let unit = keys.linear_unit().filter(|_| !has_datum)?;
+            return Some(Self::local(keys.name().unwrap_or_default(), unit));
+        };
+        let base = Self::of_wkt(geographic.wkt)?;
+        let number = keys.short(METHOD)?;
+        let method = METHODS_OF_KEYS.iter().find(|(n, _)| *n == number)?.1.to_owned();
+        let unit = keys.linear_unit().unwrap_or(1.0);
+        let mut parameters: [Option<f64>; PARAMETERS.len()] = Default::default();
+        for (key, i) in (FIRST_PARAMETER..).zip(PARAMETERS_OF_KEYS) {
+            let scale = match i {
+                2 => 1.0,
+                3 | 4 => unit,
+                _ => base.unit,
+            };
+            parameters[i] = keys.double(key).map(|value| value * scale).or(parameters[i]);
+        }
+        Some(Self { kind: Kind::Projected, method, parameters, unit, ..base })
+    }
+
+    /// How it differs from another, in words.
+    pub fn difference(&self, other: &Self) -> Option<String> {
+        let away = |a: f64, b: f64, most: f64| (a - b).abs() > most;
+        let (a, b) = (self, other);
+        if a.kind != b.kind {
+            let word = |kind| match kind {
+                Kind::Geographic => "geographic",
+                Kind::Projected => "projected",
+                Kind::Local => "of no place on the Earth",
+            };
+            return Some(format!("one is {}, the other {}", word(a.kind), word(b.kind)));
+        }
+        let is_same_datum = match (a.datum.0, b.datum.0) {
+            (Some(a), Some(b)) => a == b,
+            _ => a.datum.1 == b.datum.1,
+        };
+        if !is_same_datum {
+            return Some(format!("their datums are \"{}\" and \"{}\"", a.datum.1, b.datum.1));
+        }
+        // A centimetre of the radius, and of the pole less.
+        if let (Some(a), Some(b)) = (a.ellipsoid, b.ellipsoid)
+            && (away(a[0], b[0], 1e-2) || away(a[1], b[1], 5e-7))
+        {
+            return Some(format!("their ellipsoids are {a:?} and {b:?}"));
+        }
+        if away(a.meridian, b.meridian, 1e-9) {
+            let [a, b] = [a.meridian, b.meridian].map(f64::to_degrees);
+            return Some(format!("their prime meridians are {a} and {b} degrees from Greenwich"));
+        }
+        if a.method != b.method {
+            return Some(format!("their projections are {} and {}", a.method, b.method));
+        }
+        for (i, name) in PARAMETERS.iter().enumerate() {
+            let default = if i == 2 { 1.0 } else { 0.0 };
+            let [a, b] = [a, b].map(|of| of.parameters[i].unwrap_or(default));
+            let (most, show): (f64, fn(f64) -> f64) = match i {
+                2 => (1e-9, |v| v),
+                3 | 4 => (1e-3, |v| v),
+                _ => (1e-10, f64::to_degrees),
+            };
+            if away(a, b, most) {
+                return Some(format!("{name} is {} in one and {} in the other", show(a), show(b)));
+            }
+        }
+        let is_unit = away(a.unit / b.unit, 1.0, 1e-7);
+        is_unit.then(|| format!("a unit is {} in one and {} in the other", a.unit, b.unit))
+    }
+}
+
+/// The code of the horizontal part of a system with a code: of a compound one, that within.
+pub(super) fn horizontal_code(code: u16) -> u16 {
+    let within = crs_definitions::from_code(code).and_then(|d| horizontal(d.wkt)?.code());
+    within.unwrap_or(code)
+}
+
+/// The code of the horizontal part of well-known text.
+pub(super) fn code_of_wkt(text: &str) -> Option<u16> {
+    let within = horizontal(text).and_then(|node| node.code());
+    within.or_else(|| outermost(text)?.code().map(horizontal_code))
+}
+
+fn plain(name: &str) -> String {
+    // A plus tells CH1903+ from CH1903.
+    name.to_lowercase().chars().filter(|c| c.is_alphanumeric() || *c == '+').collect()
+}
+
+fn plain_datum(name: &str) -> String {
+    let name = name.strip_prefix("D_").unwrap_or(name);
+    let shorter = |name: String, (long, short): &(&str, &str)| name.replace(long, short);
+    DATUM_WORDS.iter().fold(plain(name), shorter)
+}
+
+fn method(name: &str) -> String {
+    let name = plain(name);
+    let found = METHODS.iter().find(|(other, _)| *other == name);
+    found.map_or(name, |(_, method)| (*method).to_owned())
+}
+
+/// Which of [`PARAMETERS`] a plain name means.
+fn parameter(name: &str) -> Option<usize> {
+    let has = |word: &str| name.contains(word);
+    Some(match name {
+        _ if has("easting") => 3,
+        _ if has("northing") => 4,
+        _ if has("scale") => 2,
+        _ if has("1ststandard") || has("parallel1") => 5,
+        _ if has("2ndstandard") || has("parallel2") => 6,
+        _ if has("azimuth") => 7,
+        _ if has("rectified") => 8,
+        _ if has("latitude") && (has("origin") || has("center") || has("centre")) => 0,
+        _ if has("centralmeridian") || has("longitude") => 1,
+        _ => return None,
+    })
+}

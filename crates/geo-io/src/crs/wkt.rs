@@ -1,0 +1,329 @@
+//! Well-known text (WKT 1 of OGC, GDAL and ESRI, WKT 2 of 2015 and 2019): its nodes, and what of a text can be taken.
+
+use std::borrow::Cow;
+
+/// Bytes of the longest text that is taken: a GeoTIFF's keys count to here. Definitions have a few thousand.
+const LONGEST: usize = 65_000;
+
+/// Nodes within nodes that hold a system: a compound of a bound one, its source.
+const DEEPEST: usize = 6;
+
+const HORIZONTAL: [(&str, Kind); 12] = [
+    ("PROJCS", Kind::Projected),
+    ("PROJCRS", Kind::Projected),
+    ("PROJECTEDCRS", Kind::Projected),
+    ("DERIVEDPROJCRS", Kind::Projected),
+    ("GEOGCS", Kind::Geographic),
+    ("GEOGCRS", Kind::Geographic),
+    ("GEOGRAPHICCRS", Kind::Geographic),
+    ("GEODCRS", Kind::Geographic),
+    ("GEODETICCRS", Kind::Geographic),
+    ("LOCAL_CS", Kind::Local),
+    ("ENGCRS", Kind::Local),
+    ("ENGINEERINGCRS", Kind::Local),
+];
+const VERTICAL: [&str; 4] = ["VERT_CS", "VERTCS", "VERTCRS", "VERTICALCRS"];
+const WRAPPERS: [&str; 4] = ["COMPD_CS", "COMPOUNDCRS", "BOUNDCRS", "SOURCECRS"];
+
+/// What horizontal coordinates are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Geographic,
+    Projected,
+    /// Of a building site or a machine: of no known place on the Earth.
+    Local,
+}
+
+/// A node of well-known text: `KEYWORD[...]`.
+pub(super) struct Node<'a> {
+    pub keyword: &'a str,
+    pub inside: &'a str,
+    /// The keyword, the brackets and what is inside.
+    pub whole: &'a str,
+}
+
+/// A text that GDAL and its like can load.
+pub(super) struct Taken<'a> {
+    pub text: Cow<'a, str>,
+    /// Whether it is a part of what was given, or was completed.
+    pub is_mended: bool,
+}
+
+/// What of a text can be taken for a system of x and y: all of it; or, where its brackets do not match, the definition of
+/// x and y inside, and that of heights. `None` where there is none that a reader could load.
+pub(super) fn taken(text: &str) -> Option<Taken<'_>> {
+    let text = text.trim_matches(|c: char| c.is_whitespace() || c == '\0');
+    // Some writers leave what was in their buffer behind the closing NUL.
+    let text = text.split('\0').next().unwrap_or_default().trim_end();
+    if text.len() > LONGEST {
+        return None;
+    }
+    if is_geocentric(text) {
+        return Some(Taken { text: text.into(), is_mended: false });
+    }
+    let is_whole = outermost(text).is_some();
+    if is_whole
+        && horizontal(text).is_some_and(|node| node.is_loadable())
+        && vertical(text).is_none_or(|node| node.is_loadable())
+    {
+        return Some(Taken { text: text.into(), is_mended: false });
+    }
+    let at = first_of(text, |word| HORIZONTAL.iter().any(|(k, _)| k.eq_ignore_ascii_case(word)))?;
+    let found = match leading(&text[at..]) {
+        Some((node, _)) => Cow::Borrowed(node.whole),
+        None => Cow::Owned(closed(&text[at..])?),
+    };
+    let (node, _) =
+        leading(&found).filter(|(node, _)| node.is_loadable() && node.is_horizontal())?;
+    let is_vertical = |word: &str| VERTICAL.iter().any(|k| k.eq_ignore_ascii_case(word));
+    let heights = first_of(text, is_vertical).and_then(|at| leading(&text[at..]));
+    let heights = heights.filter(|(node, _)| node.is_loadable());
+    let Some((heights, rest)) = heights else {
+        return Some(Taken { text: node.whole.to_owned().into(), is_mended: true });
+    };
+    let wrapper = if node.is_first_edition() { "COMPD_CS" } else { "COMPOUNDCRS" };
+    let name = [&node, &heights].map(|node| node.name().unwrap_or_default()).join(" + ");
+    let both = format!("{wrapper}[\"{name}\",{},{}]", node.whole, heights.whole);
+    // ESRI writes the two one behind the other.
+    let is_pair = text == format!("{},{}", node.whole, heights.whole) && rest.is_empty();
+    Some(Taken { text: both.into(), is_mended: !is_pair })
+}
+
+/// Where the first word stands that is one of those sought and has a bracket behind it.
+fn first_of(text: &str, is_sought: impl Fn(&str) -> bool) -> Option<usize> {
+    let is_letter = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    text.match_indices(['[', '(']).find_map(|(open, _)| {
+        let before = text[..open].trim_end();
+        let start = before.trim_end_matches(is_letter).len();
+        is_sought(&before[start..]).then_some(start)
+    })
+}
+
+/// A text whose last brackets are missing, with them; `None` where more is missing.
+fn closed(text: &str) -> Option<String> {
+    let mut open = Vec::new();
+    let mut is_quoted = false;
+    for c in text.chars() {
+        match c {
+            '"' => is_quoted = !is_quoted,
+            '[' if !is_quoted => open.push(']'),
+            '(' if !is_quoted => open.push(')'),
+            ']' | ')' if !is_quoted => drop(open.pop()),
+            _ => {}
+        }
+    }
+    let end: String = open.iter().rev().collect();
+    (!is_quoted).then(|| format!("{}{end}", text.trim_end_matches([',', ' ', '\t', '\r', '\n'])))
+}
+
+/// The node with which a text begins, and what stands behind it; `None` where its brackets or quotes do not close.
+fn leading(text: &str) -> Option<(Node<'_>, &str)> {
+    let text = text.trim_start();
+    let open = text.find(['[', '('])?;
+    let keyword = text[..open].trim_end();
+    let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    if keyword.is_empty() || !keyword.chars().all(is_word) {
+        return None;
+    }
+    let (mut depth, mut is_quoted) = (0_usize, false);
+    for (i, c) in text[open..].char_indices() {
+        match c {
+            '"' => is_quoted = !is_quoted,
+            '[' | '(' if !is_quoted => depth += 1,
+            ']' | ')' if !is_quoted => depth -= 1,
+            _ => {}
+        }
+        if depth == 0 {
+            let (end, whole) = (open + i, &text[..=open + i]);
+            return Some((Node { keyword, inside: &text[open + 1..end], whole }, &text[end + 1..]));
+        }
+    }
+    None
+}
+
+/// The node that is all of a text.
+pub(super) fn outermost(text: &str) -> Option<Node<'_>> {
+    leading(text).filter(|(_, rest)| rest.trim().is_empty()).map(|(node, _)| node)
+}
+
+/// The node that defines horizontal coordinates, however deep: `COMPD_CS`, `BOUNDCRS` wrap it.
+pub(super) fn horizontal(text: &str) -> Option<Node<'_>> {
+    within(text, DEEPEST, &|node: &Node| node.is_horizontal())
+}
+
+/// The node that defines heights, of a compound system.
+pub(super) fn vertical(text: &str) -> Option<Node<'_>> {
+    within(text, DEEPEST, &|node: &Node| node.is_vertical())
+}
+
+fn within<'a>(text: &'a str, depth: usize, is: &dyn Fn(&Node) -> bool) -> Option<Node<'a>> {
+    let node = outermost(text)?;
+    if is(&node) {
+        return Some(node);
+    }
+    let is_wrapper = depth > 0 && WRAPPERS.iter().any(|k| node.is(k));
+    split(node.inside).filter(|_| is_wrapper).find_map(|part| within(part, depth - 1, is))
+}
+
+/// Whether a system's coordinates are Cartesian ones of space.
+pub(super) fn is_geocentric(text: &str) -> bool {
+    let is = |node: &Node| node.is("GEOCCS") || node.is_geodetic() && node.is_cartesian();
+    within(text, DEEPEST, &is).is_some()
+}
+
+impl<'a> Node<'a> {
+    pub fn is(&self, keyword: &str) -> bool {
+        self.keyword.eq_ignore_ascii_case(keyword)
+    }
+
+    /// What its horizontal coordinates are, if it defines any.
+    pub fn kind(&self) -> Option<Kind> {
+        let found = HORIZONTAL.iter().find(|(keyword, _)| self.is(keyword));
+        found.map(|(_, kind)| *kind).filter(|_| !(self.is_geodetic() && self.is_cartesian()))
+    }
+
+    fn is_horizontal(&self) -> bool {
+        self.kind().is_some()
+    }
+
+    fn is_vertical(&self) -> bool {
+        VERTICAL.iter().any(|k| self.is(k))
+    }
+
+    /// Geographic, or geocentric where its axes are Cartesian.
+    fn is_geodetic(&self) -> bool {
+        self.is("GEODCRS") || self.is("GEODETICCRS")
+    }
+
+    fn is_cartesian(&self) -> bool {
+        let kind = self.child(&["CS"]).and_then(|axes| split(axes.inside).next());
+        kind.is_some_and(|kind| kind.trim().eq_ignore_ascii_case("Cartesian"))
+    }
+
+    /// Whether it is of WKT 1.
+    fn is_first_edition(&self) -> bool {
+        ["PROJCS", "GEOGCS", "LOCAL_CS"].iter().any(|k| self.is(k))
+    }
+
+    /// Whether a reader can make a system of it: by its code, or by the parts that it must have.
+    fn is_loadable(&self) -> bool {
+        let has = |keywords: &[&str]| self.child(keywords).is_some();
+        let is_mixed = VERTICAL.iter().any(|k| has(&[k]));
+        let is_defined = match self.kind() {
+            Some(Kind::Projected) => {
+                let base = ["GEOGCS", "BASEGEOGCRS", "BASEGEODCRS", "BASEPROJCRS"];
+                has(&base) && has(&["PROJECTION", "CONVERSION", "DERIVINGCONVERSION"])
+            }
+            Some(Kind::Geographic) => has(&DATUMS),
+            Some(Kind::Local) => true,
+            None => has(&["VERT_DATUM", "VDATUM", "VERTICALDATUM", "VRF", "ENSEMBLE", "DATUM"]),
+        };
+        self.code().is_some() || is_defined && !is_mixed
+    }
+
+    /// The nodes directly inside.
+    pub fn children(&self) -> impl Iterator<Item = Node<'a>> + use<'a> {
+        split(self.inside).filter_map(outermost)
+    }
+
+    /// The first node directly inside that has one of these keywords.
+    pub fn child(&self, keywords: &[&str]) -> Option<Node<'a>> {
+        self.children().find(|part| keywords.iter().any(|k| part.is(k)))
+    }
+
+    /// The first word inside.
+    pub fn name(&self) -> Option<String> {
+        split(self.inside).next().map(|part| part.trim().trim_matches('"').to_owned())
+    }
+
+    /// A number inside: the name is word 0.
+    pub fn number(&self, word: usize) -> Option<f64> {
+        split(self.inside).nth(word)?.trim().parse().ok()
+    }
+
+    /// Metres or radians of `UNIT["foot",0.3048]` or `LENGTHUNIT["foot",0.3048]` directly inside the node, or inside
+    /// its first axis, as in WKT 2.
+    pub fn unit(&self) -> Option<f64> {
+        match self.child(&["UNIT", "LENGTHUNIT", "ANGLEUNIT"]) {
+            Some(unit) => unit.number(1),
+            None => self.child(&["AXIS"])?.unit(),
+        }
+    }
+
+    /// The code of `AUTHORITY["EPSG","26910"]` or `ID["EPSG",26910]` directly inside the node. ESRI's numbers below 32768
+    /// are EPSG's.
+    pub fn code(&self) -> Option<u16> {
+        self.children().filter(|part| part.is("AUTHORITY") || part.is("ID")).find_map(|part| {
+            let mut words = split(part.inside).map(|w| w.trim().trim_matches('"'));
+            let authority = words.next()?;
+            let code: u32 = words.next()?.parse().ok()?;
+            match authority {
+                _ if authority.eq_ignore_ascii_case("EPSG") => code.try_into().ok(),
+                // Web Mercator, from before it had a code.
+                _ if authority.eq_ignore_ascii_case("ESRI") => match code {
+                    102_100 | 102_113 => Some(3857),
+                    _ => code.try_into().ok().filter(|&code| code < 32_767),
+                },
+                _ => None,
+            }
+        })
+    }
+}
+
+/// Nodes that state what an ellipsoid is fixed to.
+pub(super) const DATUMS: [&str; 5] = ["DATUM", "GEODETICDATUM", "TRF", "DYNAMICDATUM", "ENSEMBLE"];
+
+/// The parts between the commas that lie in no inner brackets and no quotes.
+pub(super) fn split(inside: &str) -> impl Iterator<Item = &str> {
+    let (mut depth, mut quoted) = (0_usize, false);
+    inside.split(move |c| {
+        match c {
+            '"' => quoted = !quoted,
+            '[' | '(' if !quoted => depth += 1,
+            ']' | ')' if !quoted => depth = depth.saturating_sub(1),
+            ',' if !quoted && depth == 0 => return true,
+            _ => {}
+        }
+        false
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const UTM: &str = r#"PROJCS["utm",GEOGCS["g",DATUM["d",SPHEROID["s",6378137,298.257]]],PROJECTION["Transverse_Mercator"],UNIT["metre",1],AUTHORITY["EPSG","26910"]]"#;
+    const HEIGHTS: &str = r#"VERT_CS["h",VERT_DATUM["vd",2005],UNIT["foot",0.3048]]"#;
+
+    #[test]
+    fn a_bracket_too_many_or_too_few_leaves_the_definitions_inside() {
+        let both = format!(r#"COMPD_CS["utm + h",{UTM},{HEIGHTS}]"#);
+        for (text, expected, is_mended) in [
+            (UTM.to_owned(), UTM, false),
+            (format!("{UTM}\0\0left over"), UTM, false),
+            (format!(r#"COMPD_CS["c",{UTM}],{HEIGHTS}]]"#), &both, true),
+            (format!(r#"COMPD_CS["c",{UTM},{HEIGHTS}"#), &both, true),
+            (format!("{UTM},{HEIGHTS}"), &both, false),
+            (format!("{UTM}]"), UTM, true),
+            (UTM[..UTM.len() - 1].to_owned(), UTM, true),
+            (UTM[..UTM.len() - 2].to_owned(), UTM, true),
+            (format!(r#"COMPD_CS["c",{UTM},VERT_CS["h"]]"#), UTM, true),
+        ] {
+            let found = taken(&text).unwrap_or_else(|| panic!("{text}"));
+            assert_eq!((found.text.as_ref(), found.is_mended), (expected, is_mended), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_no_reader_can_load_is_not_taken() {
+        let cut_within = &UTM[..UTM.find("PROJECTION").unwrap()];
+        let local_only = r#"PROJCS["x",GEOGCS["g",AUTHORITY["EPSG","4326"]]]"#;
+        let long = format!("{UTM}{}", " ".repeat(LONGEST));
+        assert!(taken(&long).is_some());
+        let long = format!("PROJCS[\"{}\"{}", "x".repeat(LONGEST), &UTM[12..]);
+        let nested = "COMPD_CS[".repeat(6000);
+        for text in ["", "\0", "hello world", "]", "[", cut_within, local_only, &long, &nested] {
+            assert!(taken(text).is_none(), "{text}");
+        }
+    }
+}

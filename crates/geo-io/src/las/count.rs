@@ -1,0 +1,187 @@
+//! How many points a file holds, and whether they lie where its header says. Headers are written last, or never: where one
+//! contradicts the records, the records count.
+
+use std::io::{self, Read, Seek, SeekFrom};
+
+use ::laz::LazVlr;
+use gpu_core::Bounds;
+
+use super::LasFile;
+use super::chunks::{Table, is_layered, points_of};
+
+/// Points that are looked at to judge a header's bounds.
+const SAMPLE: u64 = 64;
+
+/// What is believed to be in a file.
+pub(super) struct Count {
+    pub points: u64,
+    /// What a user should know.
+    pub note: Option<String>,
+}
+
+impl LasFile {
+    /// The number of points that the header states: of two, that for large files.
+    fn stated(&self) -> u64 {
+        let large = self.raw.large_file.map_or(0, |l| l.number_of_point_records);
+        if large > 0 { large } else { self.raw.number_of_point_records.into() }
+    }
+
+    /// Where the records of a file without compression end: where something else begins, or the file ends.
+    fn end_of_records(&self) -> u64 {
+        let start = u64::from(self.raw.offset_to_point_data);
+        let extended = self.raw.evlr.map(|evlr| evlr.start_of_first_evlr);
+        let others = [extended, self.raw.start_of_waveform_data_packet_record];
+        let behind = others.into_iter().flatten().filter(|&place| place >= start);
+        behind.fold(self.size, u64::min)
+    }
+
+    /// The points of a file without compression.
+    pub(super) fn count_records(&self) -> io::Result<Count> {
+        let start = u64::from(self.raw.offset_to_point_data);
+        let (record, bytes) =
+            (self.layout.record as u64, self.end_of_records().saturating_sub(start));
+        let (fit, is_exact) = (bytes / record, bytes.is_multiple_of(record));
+        let (stated, legacy) = (self.stated(), u64::from(self.raw.number_of_point_records));
+        let believed = |points| {
+            let note = format!(
+                "its header promises {stated} points, {points} records follow: these were read"
+            );
+            Ok(Count { points, note: Some(note) })
+        };
+        if stated == 0 && fit > 0 || stated > fit && is_exact && legacy == fit && fit > 0 {
+            return believed(fit);
+        }
+        // Some writers take room ahead, and leave it as it was.
+        let is_written = || Ok::<_, io::Error>(!self.is_blank(start + (fit - 1) * record)?);
+        if stated < fit && is_exact && is_written()? && self.are_within_header(stated..fit)? {
+            return believed(fit);
+        }
+        let left = (stated < fit).then(|| {
+            format!(
+                "its header promises {stated} points: {} bytes behind them, as many as {} records have, were not read",
+                bytes - stated * record,
+                fit - stated
+            )
+        });
+        Ok(Count { points: stated, note: left })
+    }
+
+    /// The points of a compressed file, by its chunks.
+    pub(super) fn count_chunks(
+        &self,
+        laz: &LazVlr,
+        table: &Result<Table, String>,
+    ) -> Result<Count, String> {
+        const NOWHERE: &str = "its header promises no points, but compressed ones follow, and their number is stated \
+                               nowhere: have the header written anew (LAStools: lasinfo -repair)";
+        let stated = self.stated();
+        let believed = |points| {
+            let note = format!(
+                "its header promises {stated} points, its chunks hold {points}: these were read"
+            );
+            let note = (points != stated).then_some(note);
+            Ok(Count { points, note })
+        };
+        let table = match table {
+            Ok(table) => table,
+            Err(_) if stated > 0 => return Ok(Count { points: stated, note: None }),
+            Err(_) => {
+                let start = u64::from(self.raw.offset_to_point_data);
+                // The place of the chunk table, and a point.
+                if self.size < start + 8 + self.layout.record as u64 {
+                    return Ok(Count { points: 0, note: None });
+                }
+                let found = match is_layered(laz) {
+                    true => self.layered_chunks(laz, u64::MAX).map_err(|e| e.to_string())?,
+                    false => vec![],
+                };
+                let found = points_of(&found);
+                return if found > 0 { believed(found) } else { Err(NOWHERE.to_owned()) };
+            }
+        };
+        if let Some(points) = table.points {
+            return believed(points);
+        }
+        // All chunks but the last are full.
+        let least = table.range().0;
+        match stated {
+            0 => Err(NOWHERE.to_owned()),
+            _ if stated < least => {
+                let note = format!(
+                    "its header promises {stated} points, its chunks hold {least} or more: the first {stated} were read"
+                );
+                Ok(Count { points: stated, note: Some(note) })
+            }
+            _ => Ok(Count { points: stated, note: None }),
+        }
+    }
+
+    /// Whether the header's bounds hold the points, as far as a sample of them tells: of a compressed file, the first of
+    /// chunks.
+    pub(super) fn holds_sample(&self) -> io::Result<bool> {
+        let Some(Ok(table)) = &self.table else {
+            // Of a compressed file whose chunks are not known the first point alone.
+            let points = if self.laz.is_some() { self.points.min(1) } else { self.points };
+            return self.are_within_header(0..points);
+        };
+        let chunks = &table.chunks;
+        for i in spread(0..chunks.len() as u64) {
+            if !self.is_within_header(chunks[i as usize].offset)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Whether the header's bounds hold a sample of some records.
+    fn are_within_header(&self, records: std::ops::Range<u64>) -> io::Result<bool> {
+        // The place of the chunk table comes before the first point.
+        let ahead = if self.laz.is_some() { 8 } else { 0 };
+        let start = u64::from(self.raw.offset_to_point_data) + ahead;
+        for i in spread(records) {
+            let place = start + i * self.layout.record as u64;
+            // A file cut short is told by whoever reads it.
+            if place + 12 <= self.size && !self.is_within_header(place)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Whether the header's bounds, where it has any, hold the record at a place.
+    fn is_within_header(&self, place: u64) -> io::Result<bool> {
+        let Some(bounds) = self.layout.stated else { return Ok(true) };
+        let [x, y] = self.place_at(place)?;
+        Ok(holds(&bounds, x, y))
+    }
+
+    /// Whether the record at a place has no bit that is set.
+    pub(super) fn is_blank(&self, place: u64) -> io::Result<bool> {
+        let (mut source, mut record) = (self.file.try_clone()?, vec![0; self.layout.record]);
+        source.seek(SeekFrom::Start(place))?;
+        source.read_exact(&mut record)?;
+        Ok(record.iter().all(|&byte| byte == 0))
+    }
+
+    /// x and y of the record at a place of the file.
+    pub(super) fn place_at(&self, place: u64) -> io::Result<[f64; 2]> {
+        let (mut source, mut record) = (self.file.try_clone()?, [0; 12]);
+        source.seek(SeekFrom::Start(place))?;
+        source.read_exact(&mut record)?;
+        Ok([self.layout.coordinate(&record, 0), self.layout.coordinate(&record, 1)])
+    }
+}
+
+/// Whether bounds hold a place, edges included.
+pub(super) fn holds(b: &Bounds, x: f64, y: f64) -> bool {
+    x >= b.min_x && x <= b.max_x && y >= b.min_y && y <= b.max_y
+}
+
+/// Some numbers of a range, the first and the last among them.
+pub(super) fn spread(range: std::ops::Range<u64>) -> impl Iterator<Item = u64> {
+    let count = range.end.saturating_sub(range.start);
+    let taken = count.min(SAMPLE);
+    let last = taken.saturating_sub(1).max(1);
+    let at = move |i: u64| (u128::from(i) * u128::from(count - 1) / u128::from(last)) as u64;
+    (0..taken).map(move |i| range.start + at(i))
+}

@@ -1,0 +1,199 @@
+//! The coordinate system that all inputs share.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Result, bail};
+use geo_io::Crs;
+use gpu_core::Bounds;
+
+/// The coordinate system of several files: as given, or as all of them state it.
+#[derive(Debug, Default)]
+pub struct Shared {
+    given: Option<Crs>,
+    /// The file whose system was taken.
+    taken: Option<(PathBuf, Option<Crs>)>,
+    /// A file that says less of heights, and what it says.
+    differs: Option<(PathBuf, String)>,
+}
+
+impl Shared {
+    /// A system that the caller gives, whatever the files state.
+    pub fn new(given: Option<Crs>) -> Self {
+        Self { given, ..Self::default() }
+    }
+
+    /// Takes what the next file states. Where one alone says what its heights are in, all are taken to be so.
+    ///
+    /// # Errors
+    /// A system of which x and y are no place on a map, and one that is not that of the files before, where none was given.
+    pub fn take(&mut self, path: &Path, crs: Option<&Crs>) -> Result<()> {
+        if self.given.is_some() {
+            return Ok(());
+        }
+        require_map(path, crs)?;
+        let Some((first, taken)) = &mut self.taken else {
+            self.taken = Some((path.to_owned(), crs.cloned()));
+            return Ok(());
+        };
+        let systems = ((first.as_path(), taken.as_ref()), (path, crs));
+        let Some(note) = require_same_crs(systems.0, systems.1)? else { return Ok(()) };
+        let says = |crs: Option<&Crs>| {
+            crs.map_or(0, |crs| {
+                u8::from(crs.has_heights()) + u8::from(crs.vertical_epsg().is_some())
+            })
+        };
+        let mut less = path.to_owned();
+        if says(crs) > says(taken.as_ref()) {
+            less = std::mem::replace(first, less);
+            *taken = crs.cloned();
+        }
+        self.differs.get_or_insert((less, note));
+        Ok(())
+    }
+
+    /// The system, as far as files were taken.
+    pub fn crs(&self) -> Option<&Crs> {
+        self.given.as_ref().or(self.taken.as_ref().and_then(|(_, crs)| crs.as_ref()))
+    }
+
+    /// The system.
+    pub fn into_crs(self) -> Option<Crs> {
+        self.given.or(self.taken.and_then(|(_, crs)| crs))
+    }
+
+    /// What a user should know.
+    pub fn note(&self) -> Option<String> {
+        let ((first, _), (less, note)) = (self.taken.as_ref()?, self.differs.as_ref()?);
+        Some(format!(
+            "the heights of {} are taken to be in the system of {}: {note}",
+            less.display(),
+            first.display()
+        ))
+    }
+}
+
+/// Refuses a file whose x and y are no place on a map, by the system that it states.
+///
+/// # Errors
+/// As said.
+pub fn require_map(path: &Path, crs: Option<&Crs>) -> Result<()> {
+    match crs.filter(|crs| crs.is_geocentric()) {
+        None => Ok(()),
+        Some(crs) => bail!(
+            "{} is in {crs}, which is geocentric: its coordinates count from the middle of the Earth, and x and y are \
+             no place on a map; project the points first, or give --crs if the file is wrong",
+            path.display(),
+        ),
+    }
+}
+
+/// Refuses two files of which one would be read in the coordinate system of the other. Gives what a user should know where
+/// one of them says less of its heights.
+///
+/// # Errors
+/// As said, with how the systems differ.
+pub fn require_same_crs(
+    (first, crs): (&Path, Option<&Crs>),
+    (path, other): (&Path, Option<&Crs>),
+) -> Result<Option<String>> {
+    let difference = match (crs, other) {
+        (None, None) => return Ok(None),
+        (Some(crs), Some(other)) => match crs.compare(other) {
+            Ok(note) => return Ok(note),
+            Err(difference) => format!(" ({difference})"),
+        },
+        _ => String::new(),
+    };
+    bail!(
+        "{} is in {}, {} is in {}{difference}: give --crs to settle it",
+        first.display(),
+        name(crs),
+        path.display(),
+        name(other),
+    )
+}
+
+fn name(crs: Option<&Crs>) -> String {
+    crs.map_or_else(|| "no named coordinate system".to_owned(), Crs::to_string)
+}
+
+/// Refuses longitudes and latitudes that are none.
+///
+/// # Errors
+/// As said, with the one that is none.
+pub fn require_on_globe(path: &Path, crs: &Crs, bounds: Option<Bounds>) -> Result<()> {
+    // A rounding beyond.
+    const SLACK: f64 = 1e-6;
+    let (Some(unit), Some(b)) = (crs.degrees_per_unit(), bounds) else { return Ok(()) };
+    for (what, ends, least, most) in
+        [("latitude", 90.0, b.min_y, b.max_y), ("longitude", 360.0, b.min_x, b.max_x)]
+    {
+        let beyond = [least, most].into_iter().find(|v| v.abs() * unit > ends + SLACK);
+        if let Some(value) = beyond {
+            bail!(
+                "{} has a {what} of {value}, but {crs} has none beyond {}: x is to be the longitude and y the latitude; \
+                 swap --columns, or give the --crs that the coordinates are in",
+                path.display(),
+                ends / unit
+            )
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn crs(text: &str) -> Option<Crs> {
+        Some(Crs::parse(text).unwrap())
+    }
+
+    #[test]
+    fn the_system_that_says_more_is_taken_whichever_file_comes_first() {
+        let [less, more] = ["EPSG:26910", "EPSG:26910+5703"].map(crs);
+        for (first, second) in [(&less, &more), (&more, &less)] {
+            let mut shared = Shared::new(None);
+            shared.take(Path::new("a.las"), first.as_ref()).unwrap();
+            assert_eq!(shared.note(), None);
+            shared.take(Path::new("b.las"), second.as_ref()).unwrap();
+            let note = shared.note().unwrap();
+            assert!(
+                note.contains("a.las") && note.contains("b.las") && note.contains("EPSG:5703"),
+                "{note}"
+            );
+            assert_eq!(shared.into_crs(), more);
+        }
+    }
+
+    #[test]
+    fn systems_that_differ_are_refused_with_how() {
+        for (a, b, words) in [
+            ("EPSG:26910", "EPSG:26911", "EPSG:26910 and EPSG:26911"),
+            ("EPSG:26910+5703", "EPSG:26910+6360", "a unit of height"),
+        ] {
+            let mut shared = Shared::new(None);
+            shared.take(Path::new("a.las"), crs(a).as_ref()).unwrap();
+            let error = shared.take(Path::new("b.las"), crs(b).as_ref()).unwrap_err().to_string();
+            assert!(error.contains(words) && error.contains("give --crs"), "{error}");
+            let mut shared = Shared::new(crs(a));
+            shared.take(Path::new("b.las"), crs(b).as_ref()).unwrap();
+            assert_eq!(shared.into_crs(), crs(a));
+        }
+        let mut shared = Shared::new(None);
+        shared.take(Path::new("a.las"), crs("EPSG:26910").as_ref()).unwrap();
+        assert!(shared.take(Path::new("b.csv"), None).unwrap_err().to_string().contains("b.csv"));
+    }
+
+    #[test]
+    fn what_is_beyond_a_pole_is_no_latitude() {
+        let at = |y: f64| Some(Bounds { min_x: 1.0, max_x: 2.0, min_y: y, max_y: y });
+        let on_globe =
+            |text: &str, y| require_on_globe(Path::new("a.csv"), &crs(text).unwrap(), at(y));
+        let error = on_globe("EPSG:4326", -120.0).unwrap_err().to_string();
+        assert!(error.contains("a.csv has a latitude of -120"), "{error}");
+        assert!(on_globe("EPSG:4326", 90.0).is_ok() && on_globe("EPSG:26910", -120.0).is_ok());
+        // In grads.
+        assert!(on_globe("EPSG:4807", 99.0).is_ok() && on_globe("EPSG:4807", 101.0).is_err());
+    }
+}

@@ -13,8 +13,8 @@ use crate::{Crs, Output, Properties, Result, Shape};
 ///
 /// - a ring holds the places that it goes round an odd number of times, so a bow tie holds two triangles; spikes, vertices given
 ///   twice and the direction make no difference;
-/// - a polygon holds what its outer ring holds and none of its holes does: a hole outside takes nothing away, and holes that
-///   overlap take away what any of them holds;
+/// - a polygon holds what its outer ring holds and none of its holes does, which may overlap; a hole that lies outside, and has no
+///   place in common with the outer ring, is a polygon of its own ([`read_polygons`](crate::read_polygons) makes it one);
 /// - a feature holds what any of its polygons holds: their union.
 ///
 /// The last two are GEOS's method "structure" and the first is both methods'. Its default, "linework", takes

@@ -338,7 +338,7 @@ fn check_mended(name: &str, parts: &[Vec<Vec<LonLat>>], is_mended: bool) {
             .flatten()
             .map(|ring| angle_to(p, &Shape::Line([&ring[..], &ring[..1]].concat())))
             .fold(PI, f64::min);
-        if to_edges < 1e-9 || to_edges > PI / 2.0 {
+        if !(1e-9..=PI / 2.0).contains(&to_edges) {
             continue;
         }
         let held = parts.iter().any(|rings| is_held(p, rings));

@@ -9,16 +9,17 @@ use crate::{Crs, Output, Properties, Result, Shape};
 /// began with.
 ///
 /// Files have polygons that cross themselves, holes that lie outside, and parts that overlap. What such a polygon holds is
-/// what GEOS and GDAL make of it (`make_valid`), and the same in all programs:
+/// what `make_valid` of GEOS, and so of GDAL, makes of it, and the same in all programs:
 ///
 /// - a ring holds the places that it goes round an odd number of times, so a bow tie holds two triangles; spikes, vertices given
 ///   twice and the direction make no difference;
-/// - a polygon holds what its outer ring holds and none of its holes does: a hole outside takes nothing away, and holes that
-///   overlap take away what any of them holds;
+/// - a polygon holds what its outer ring holds and none of its holes does, which may overlap; a hole that lies outside, and has no
+///   place in common with the outer ring, is a polygon of its own ([`read_polygons`](crate::read_polygons) makes it one);
 /// - a feature holds what any of its polygons holds: their union.
 ///
-/// The last two are GEOS's method "structure" and the first is both methods'. Its default, "linework", takes
-/// overlapping parts and holes for lines, of which every second area counts; whoever gives overlapping parts means their union.
+/// The first is `make_valid`'s method "linework", GDAL's default; the others are its method "structure". "linework" takes
+/// overlapping parts and holes for lines too, of which every second area counts, but whoever gives overlapping parts
+/// means their union.
 pub type Polygons = Vec<Vec<Vec<[f64; 2]>>>;
 
 /// Writes areas as a GeoJSON FeatureCollection, each with its properties. One polygon is a Polygon,

@@ -1,5 +1,7 @@
 //! Points, lines and polygons from GeoJSON.
 
+mod plane;
+
 use std::path::Path;
 
 use geojson::JsonObject;
@@ -71,7 +73,7 @@ impl From<Vec<(&str, f64)>> for Properties {
 /// [`Error::Read`], [`Error::Empty`], [`Error::NotA`] for what is no JSON object, and [`Error::Malformed`] for what is no GeoJSON:
 /// it names the feature, from 0, and in it the ring or line and the position, from 0.
 pub fn read_features(path: &Path) -> Result<Features> {
-    let mut features = Features { shapes: Vec::new(), properties: Vec::new(), crs: None::<Crs> };
+    let mut features = Features { shapes: Vec::new(), properties: Vec::new(), crs: None };
     for document in documents(path)? {
         features.add(document).map_err(|reason| malformed(path, reason))?;
     }
@@ -79,7 +81,7 @@ pub fn read_features(path: &Path) -> Result<Features> {
 }
 
 /// Reads the polygons of each feature of a GeoJSON file: Polygon, MultiPolygon, or collections of them; a feature
-/// without geometry has none.
+/// without geometry has none. Holes that lie outside of their outer ring, in the plane of the coordinates, become polygons.
 ///
 /// # Errors
 /// As [`read_features`], and [`Error::Malformed`] for a feature with points or lines.
@@ -99,12 +101,25 @@ pub fn read_polygons(path: &Path) -> Result<Features<Polygons>> {
 /// Adds the polygons of a shape.
 fn collect(shape: Shape, polygons: &mut Polygons) -> Result<(), &'static str> {
     match shape {
-        Shape::Polygons(more) => polygons.extend(more),
+        Shape::Polygons(more) => polygons.extend(more.into_iter().flat_map(with_outside_apart)),
         Shape::Several(parts) => parts.into_iter().try_for_each(|part| collect(part, polygons))?,
         Shape::Points(_) => return Err("a point is no polygon"),
         Shape::Lines(_) => return Err("a line is no polygon"),
     }
     Ok(())
+}
+
+/// A polygon, and each of its holes that has no place in common with the outer ring.
+fn with_outside_apart(rings: Vec<Vec<[f64; 2]>>) -> Polygons {
+    let outer = rings.first().cloned().unwrap_or_default();
+    let mut polygons = vec![Vec::new()];
+    for (i, ring) in rings.into_iter().enumerate() {
+        match i == 0 || plane::meets(&outer, &ring) {
+            true => polygons[0].push(ring),
+            false => polygons.push(vec![ring]),
+        }
+    }
+    polygons
 }
 
 fn malformed(path: &Path, reason: String) -> Error {

@@ -14,7 +14,9 @@ pub enum Error {
         level: u32,
     },
     /// A place has a longitude that is not from -360 to 360, or a latitude beyond a pole.
-    #[error("({longitude}, {latitude}) is no longitude and latitude in degrees")]
+    #[error(
+        "({longitude:?}, {latitude:?}) is no place: longitudes are from -360 to 360 degrees, latitudes from -90 to 90"
+    )]
     Place {
         /// As given.
         longitude: f64,
@@ -22,7 +24,10 @@ pub enum Error {
         latitude: f64,
     },
     /// A row of the input is no place.
-    #[error("{what} {row} at ({longitude}, {latitude}) is no longitude and latitude in degrees")]
+    #[error(
+        "{what} {row} at ({longitude:?}, {latitude:?}) is no place: longitudes are from -360 to 360 degrees, latitudes \
+         from -90 to 90"
+    )]
     Row {
         /// The input.
         what: &'static str,

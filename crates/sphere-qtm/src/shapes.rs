@@ -23,8 +23,9 @@ pub enum Shape {
     ///
     /// A ring holds the places that it goes round an odd number of times, in either direction; of the two sides of the globe
     /// that it divides, it goes round the smaller one. The polygon holds what the outer ring holds and no hole does. So a
-    /// ring that crosses itself as a bow tie holds two triangles, a hole outside takes nothing away, holes may overlap, and
-    /// a ring without area, of one or two places, holds nothing ([`Shapes::mended`]).
+    /// ring that crosses itself as a bow tie holds two triangles, holes may overlap, and a ring without area, of one or two
+    /// places, holds nothing. A hole that has no place in common with the outer ring is a polygon of its own, as GEOS takes
+    /// it ([`Shapes::mended`]).
     Polygon(Vec<Vec<LonLat>>),
     /// All of these together: of polygons that overlap, their union.
     Several(Vec<Shape>),
@@ -292,11 +293,12 @@ fn without_spikes(ring: &[LonLat]) -> Vec<Vertex> {
     if rest.len() < 3 { Vec::new() } else { rest.to_vec() }
 }
 
-/// The area of the globe to the left of a ring, in steradians: the sum of the triangles of its first place and each
-/// edge, but for whole globes.
+/// The area of the globe to the left of a ring, in steradians: the sum of the triangles of a place and each edge, but for
+/// whole globes. The place is a quarter turn from the first edge, so that no triangle of a great circle is flat.
 fn area_to_the_left(places: &[Vertex]) -> f64 {
-    let triangle = |edge: &[Vertex]| excess(places[0].vector, edge[0].vector, edge[1].vector);
-    let sum: f64 = places[1..].windows(2).map(triangle).sum();
+    let vector = |i: usize| places[i % places.len()].vector;
+    let apex = scaled(cross(vector(0), minus(vector(1), vector(0))));
+    let sum: f64 = (0..places.len()).map(|i| excess(apex, vector(i), vector(i + 1))).sum();
     sum.rem_euclid(2.0 * TAU)
 }
 

@@ -97,6 +97,9 @@ fn notes(
     };
     let all: Vec<Bounds> = features.shapes.iter().filter_map(rectangle).collect();
     let mut notes = Vec::new();
+    if features.shapes.is_empty() {
+        notes.push(format!("{} has no features", path.display()));
+    }
     if let Some(bounds) = all.iter().copied().reduce(crate::leaves::union) {
         let root = asked.tree.bounds();
         let meets = |b: &Bounds| {

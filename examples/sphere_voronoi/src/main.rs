@@ -10,6 +10,7 @@ mod shapes;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, anyhow, ensure};
+use geo_io::Properties;
 use gpu_core::{Points, Progress};
 use programs::args::ending;
 use programs::opening::Opening;
@@ -62,6 +63,8 @@ struct Sites {
     shapes: Option<Shapes>,
     /// The numbers of the shapes, where some features have none.
     numbers: Option<Vec<u32>>,
+    /// Those of the features, which their regions keep.
+    properties: Vec<Properties>,
 }
 
 impl Sites {
@@ -72,7 +75,7 @@ impl Sites {
             return Ok(sites);
         };
         if matches!(ending(path).as_str(), "geojson" | "json") {
-            return shapes::read(path, report).with_context(|| path.display().to_string());
+            return shapes::read(path, report);
         }
         let columns = args.columns.names();
         let cloud = geo_io::read_points(path, &Default::default(), &columns, progress);
@@ -183,9 +186,15 @@ fn write(args: &Args, sites: &Sites, diagram: &Diagram, report: &mut Report) -> 
         geo_io::write_polygons(
             args.to(path),
             features.map(|(i, region)| {
-                let site = [("site", i as f64), ("lon", sites.x[i]), ("lat", sites.y[i])];
-                let properties =
-                    site.into_iter().chain([("area_km2", areas[i])]).collect::<Vec<_>>();
+                let mut properties = sites.properties.get(i).cloned().unwrap_or_default();
+                for (name, number) in [
+                    ("site", i as f64),
+                    ("lon", sites.x[i]),
+                    ("lat", sites.y[i]),
+                    ("area_km2", areas[i]),
+                ] {
+                    properties.set(name, number);
+                }
                 (properties, region.iter().map(rings).collect())
             }),
             None,

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use anyhow::{Context, Result, anyhow, ensure};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 use geo_io::{Crs, Features, Shape as Feature};
 use programs::report::Report;
 use sphere_qtm::{Error, LonLat, Shape, Shapes};
@@ -11,18 +11,48 @@ use crate::Sites;
 
 /// Reads the features of a file, and says what was taken of them.
 pub fn read(path: &Path, report: &mut Report) -> Result<Sites> {
-    let Features { shapes, crs, .. } = geo_io::read_features(path)?;
+    let Features { shapes, crs, properties, .. } = geo_io::read_features(path)?;
     if let Some(crs) = crs.filter(|crs| !Crs::is_geographic(crs)) {
-        anyhow::bail!(
-            "its coordinates are in {crs}: write it in longitudes and latitudes, as by ogr2ogr -t_srs EPSG:4326"
+        bail!(
+            "{}: its coordinates are in {crs}: write it in longitudes and latitudes, as by ogr2ogr -t_srs EPSG:4326",
+            path.display()
         );
     }
-    let sites = sites(&shapes)?;
+    let taken = sites(&shapes).with_context(|| path.display().to_string())?;
+    let sites = Sites { properties, ..taken };
     report.line("input", format_args!("{}: {} features", path.display(), shapes.len()));
     report.field("input", path.display().to_string());
     report.features_skipped(shapes.len() - sites.count(), shapes.len());
     note_on_mended(&sites, report);
+    note_on_wide_edges(&shapes, report);
     Ok(sites)
+}
+
+/// Says which edges do not go the way that they have on a map.
+fn note_on_wide_edges(features: &[Option<Feature>], report: &mut Report) {
+    let is_some = |feature: &Option<Feature>| feature.as_ref().is_some_and(has_wide_edge);
+    if let Some(first) = features.iter().position(is_some) {
+        let others = if features[first + 1..].iter().any(is_some) { " and others" } else { "" };
+        report.note(format_args!(
+            "feature {first}{others}: an edge over more than 180 degrees of longitude goes the shorter way, across the \
+             antimeridian; give places along it for the other"
+        ));
+    }
+}
+
+/// Whether an edge spans more than half of the longitudes; one around all of them ends where it begins.
+fn has_wide_edge(feature: &Feature) -> bool {
+    let is_wide = |ends: &[[f64; 2]]| {
+        let span = (ends[1][0] - ends[0][0]).abs();
+        span > 180.0 && span < 360.0
+    };
+    let of_line = |line: &Vec<[f64; 2]>| line.windows(2).any(is_wide);
+    match feature {
+        Feature::Lines(lines) => lines.iter().any(of_line),
+        Feature::Polygons(polygons) => polygons.iter().flatten().any(of_line),
+        Feature::Several(parts) => parts.iter().any(has_wide_edge),
+        _ => false,
+    }
 }
 
 /// Says which polygons are not taken as they are.
@@ -106,7 +136,7 @@ fn shape(feature: &Feature, first: &mut Option<LonLat>) -> Result<Shape> {
             polygons.iter().map(&mut polygon).collect::<Result<_>>()?
         }
         Feature::Several(all) => all.iter().map(|one| shape(one, first)).collect::<Result<_>>()?,
-        other => anyhow::bail!("{other:?} is no shape that this program knows"),
+        other => bail!("{other:?} is no shape that this program knows"),
     };
     // One by itself is what it is.
     Ok(if several.len() == 1 { several.remove(0) } else { Shape::Several(several) })

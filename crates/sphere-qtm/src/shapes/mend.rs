@@ -1,7 +1,8 @@
 //! What a polygon holds whose rings cross, touch or lie where they should not.
 //!
 //! A ring holds the places that it goes round an odd number of times, and of the two sides that it divides the globe into
-//! the smaller one. A polygon holds what its first ring holds and none of the others does.
+//! the smaller one. A polygon holds what its first ring holds and none of the others does; another ring that has no place in
+//! common with the first one is a polygon of its own.
 //!
 //! 1. Arcs that meet are found by a tree of boxes. Each is divided where others cross it or end on it, so that the pieces meet
 //!    at their ends alone; pieces that lie on each other become one.
@@ -13,7 +14,7 @@
 
 mod boxes;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::f64::consts::{PI, TAU};
 
 use kernels_rs::sphere_qtm::triangle::{Vector, add, dot, unit};
@@ -161,7 +162,8 @@ impl Meetings {
 /// Whether rings that do not meet are holes of the first, and none lies in another.
 fn holes_are_inside(rings: &[Vec<Vector>], arcs: &[Arc], tree: &Boxes) -> bool {
     let area = |ring: &Vec<Vector>| {
-        let left = arcs_of(0, ring).map(|arc| excess(ring[0], arc.from, arc.to)).sum::<f64>();
+        let apex = Arc::new(ring[0], ring[1], 0).normal;
+        let left = arcs_of(0, ring).map(|arc| excess(apex, arc.from, arc.to)).sum::<f64>();
         let left = left.rem_euclid(2.0 * TAU);
         // The area, and whether it lies to the left.
         if left > TAU { (2.0 * TAU - left, false) } else { (left, true) }
@@ -271,25 +273,25 @@ impl Pieces {
         let side = |(ring, own): (usize, &Vec<usize>)| self.side(ring, own);
         let rings: Vec<Option<Side>> = own.iter().enumerate().map(side).collect();
         let Some(outer) = &rings[0] else { return Vec::new() };
-        let holes =
-            || rings.iter().enumerate().skip(1).filter_map(|(r, side)| Some((r, side.as_ref()?)));
+        let in_outer: Vec<[bool; 2]> =
+            (0..self.arcs.len()).map(|i| self.held(0, outer, i)).collect();
+        let meets = self.meeting(&rings, &in_outer);
+        let others: Vec<(usize, &Side)> = rings
+            .iter()
+            .enumerate()
+            .skip(1)
+            .filter_map(|(ring, side)| Some((ring, side.as_ref()?)))
+            .collect();
         let mut edges = Vec::new();
         for (i, arc) in self.arcs.iter().enumerate() {
-            let middle = arc.middle();
-            // Whether the left and the right of the piece are held.
-            let held = |ring: usize, side: &Side| {
-                let left = side.may_hold(middle) && self.is_left_held(ring, side, i);
-                [left, left ^ self.rings[i].contains(&ring)]
-            };
-            let mut inside = held(0, outer);
-            for (ring, side) in holes() {
-                if inside == [false; 2] {
-                    break;
-                }
-                let taken = held(ring, side);
-                inside = [inside[0] && !taken[0], inside[1] && !taken[1]];
+            let (mut inside, mut beside) = (in_outer[i], [false; 2]);
+            for &(ring, side) in &others {
+                let held = self.held(ring, side, i);
+                let (takes, adds) = (meets[ring], !meets[ring]);
+                inside = [inside[0] && !(takes && held[0]), inside[1] && !(takes && held[1])];
+                beside = [beside[0] || adds && held[0], beside[1] || adds && held[1]];
             }
-            match inside {
+            match [inside[0] || beside[0], inside[1] || beside[1]] {
                 [true, false] => edges.push(*arc),
                 [false, true] => edges.push(Arc::new(arc.to, arc.from, 0)),
                 _ => {}
@@ -298,11 +300,39 @@ impl Pieces {
         edges
     }
 
+    /// Whether a ring holds the left and the right of a piece.
+    fn held(&self, ring: usize, side: &Side, piece: usize) -> [bool; 2] {
+        let may = side.may_hold(self.arcs[piece].middle());
+        let left = may && self.is_left_held(ring, side, piece);
+        [left, left ^ self.rings[piece].contains(&ring)]
+    }
+
+    /// Which rings have a place in common with the first: inside of it, around it, or at a vertex.
+    fn meeting(&self, rings: &[Option<Side>], in_outer: &[[bool; 2]]) -> Vec<bool> {
+        let key = |place: Vector| place.map(f64::to_bits);
+        let mut meets = vec![false; rings.len()];
+        let mut vertices = BTreeSet::new();
+        for (i, arc) in self.arcs.iter().enumerate().filter(|(i, _)| self.rings[*i].contains(&0)) {
+            vertices.extend([key(arc.from), key(arc.to)]);
+            for (ring, side) in rings.iter().enumerate().skip(1) {
+                let held = |side: &Side| self.held(ring, side, i).contains(&true);
+                meets[ring] = meets[ring] || side.as_ref().is_some_and(held);
+            }
+        }
+        for (i, arc) in self.arcs.iter().enumerate() {
+            let touches = vertices.contains(&key(arc.from)) || vertices.contains(&key(arc.to));
+            if touches || in_outer[i].contains(&true) {
+                self.rings[i].iter().for_each(|&ring| meets[ring] = true);
+            }
+        }
+        meets
+    }
+
     /// Which side of its first piece a ring of these pieces holds; `None` for a ring that holds nothing, all of it lying on
     /// itself.
     fn side(&self, ring: usize, own: &[usize]) -> Option<Side> {
         let first = *own.first()?;
-        let apex = self.arcs[first].from;
+        let apex = self.arcs[first].normal;
         let mut area = 0.0;
         for &i in own {
             let Arc { from, to, .. } = self.arcs[i];
@@ -418,9 +448,9 @@ fn deciding(edges: &[Arc], spokes: &mut [Spoke]) -> Vec<(usize, bool, Vector)> {
     };
     let east = unit(scaled(tangent(&spokes[0])));
     let north = cross(vertex, east);
-    for i in 0..spokes.len() {
-        let t = tangent(&spokes[i]);
-        spokes[i].turn = dot(t, north).atan2(dot(t, east));
+    for spoke in spokes.iter_mut() {
+        let t = tangent(spoke);
+        spoke.turn = dot(t, north).atan2(dot(t, east));
     }
     spokes.sort_by(|a, b| a.turn.total_cmp(&b.turn));
     let count = spokes.len();

@@ -88,7 +88,8 @@ fn what_is_no_longitude_and_latitude_is_refused_or_said() {
     fails(&[&far[..], &["--geographic"]].concat(), &["far.csv: point 1 at (3, 95)", "-90 to 90"]);
     fails(&[&far[..], &["--crs", "EPSG:4326"]].concat(), &["far.csv: point 1"]);
     fails(&[&far[..], &["--crs", "EPSG:32631", "--geographic"]].concat(), &["EPSG:32631"]);
-    fails(&["c.csv", "--columns", "lon,lat", "--nearest=25,91,1"], &["--nearest", "91"]);
+    std::fs::write(here.join("near.csv"), "lon,lat\n1,2\n3,5\n").unwrap();
+    fails(&["near.csv", "--columns", "lon,lat", "--nearest=25,91,1"], &["--nearest", "91"]);
     let plan = [&["plan"], &far[..], &["--geographic", "--memory", "1GiB"]].concat();
     PROGRAM.fails(here, &plan, &["3 95", "no longitudes"]);
     let said =
@@ -135,7 +136,7 @@ fn geojson_names_its_system() {
     let text = std::fs::read_to_string(here.join("p.geojson")).unwrap();
     let written: Value = serde_json::from_str(&text).unwrap();
     let properties = &written["features"][0]["properties"];
-    assert_eq!((&properties["name"], &properties["points"]), (&"A".into(), &1.into()));
+    assert_eq!((&properties["name"], &properties["points"]), (&"A".into(), &2.into()));
 }
 
 #[test]

@@ -19,12 +19,9 @@ impl Extent {
 
     /// Whether the plane through the origin with this normal runs through it.
     pub fn is_cut_by(&self, normal: Vector) -> bool {
-        let (mut least, mut most) = (0.0, 0.0);
-        for k in 0..3 {
-            let (a, b) = (normal[k] * self.low[k], normal[k] * self.high[k]);
-            least += a.min(b);
-            most += a.max(b);
-        }
+        let ends = |k: usize| [normal[k] * self.low[k], normal[k] * self.high[k]];
+        let least: f64 = (0..3).map(ends).map(|[a, b]| a.min(b)).sum();
+        let most: f64 = (0..3).map(ends).map(|[a, b]| a.max(b)).sum();
         least <= 0.0 && most >= 0.0
     }
 

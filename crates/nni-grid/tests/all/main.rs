@@ -5,6 +5,7 @@ mod common;
 mod displacement;
 mod exact;
 mod interpolation;
+mod lengths;
 mod odd;
 mod options;
 mod parts;
